@@ -1,0 +1,50 @@
+// Time stamps for the hot path, and what is needed to turn them into wall time later.
+//
+// A stamp ("ticks") is the invariant TSC on x86-64, the virtual counter on aarch64, and CLOCK_MONOTONIC
+// nanoseconds where neither can be trusted. Ticks mean nothing alone: the recording holds (ticks, realtime,
+// monotonic) triples, taken about every second, and the reader interpolates between them.
+#pragma once
+#include <time.h>
+
+#include "base/types.h"
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace tprof {
+
+enum class ClockKind : u32 { monotonic_ns = 0, tsc = 1, cntvct = 2 };
+
+struct ClockTriple {
+  u64 ticks;
+  u64 realtime_ns;   // CLOCK_REALTIME, since the epoch
+  u64 monotonic_ns;  // CLOCK_MONOTONIC
+};
+
+// Which clock now_ticks() reads; decided once by init_clock(), safe to call at any time before.
+extern ClockKind g_clock_kind;
+void init_clock();
+
+inline u64 clock_ns(clockid_t id) {
+  timespec t;
+  clock_gettime(id, &t);
+  return u64(t.tv_sec) * 1'000'000'000u + u64(t.tv_nsec);
+}
+
+inline u64 now_ticks() {
+#if defined(__x86_64__)
+  if (__builtin_expect(g_clock_kind == ClockKind::tsc, 1)) return __rdtsc();
+#elif defined(__aarch64__)
+  if (__builtin_expect(g_clock_kind == ClockKind::cntvct, 1)) {
+    u64 v;
+    asm volatile("mrs %0, cntvct_el0" : "=r"(v));
+    return v;
+  }
+#endif
+  return clock_ns(CLOCK_MONOTONIC);
+}
+
+// The three clocks read as close together as possible (best of a few tries).
+ClockTriple read_clocks();
+
+}  // namespace tprof

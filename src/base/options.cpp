@@ -1,0 +1,251 @@
+#include "base/options.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+namespace tprof {
+namespace {
+
+constexpr i64 kMaxSteps = 1'000'000'000'000;  // per schedule word; sums of a few cannot overflow
+
+bool fail(OptionError& error, const char* format, ...) __attribute__((format(printf, 2, 3)));
+bool fail(OptionError& error, const char* format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(error.text, sizeof error.text, format, args);
+  va_end(args);
+  return false;
+}
+
+// A whole non-negative decimal number filling the text; false otherwise or when above kMaxSteps.
+bool whole(const char* text, i64& out) {
+  if (!*text || strlen(text) > 18) return false;
+  i64 value = 0;
+  for (const char* c = text; *c; c++) {
+    if (*c < '0' || *c > '9') return false;
+    value = value * 10 + (*c - '0');
+  }
+  out = value;
+  return value <= kMaxSteps;
+}
+
+bool copy(const char* text, char* out, size_t size) {
+  if (strlen(text) >= size) return false;
+  strcpy(out, text);
+  return true;
+}
+
+// One overload per kind of options.def: fills the field or says why not.
+bool parse(const char*, const char* text, bool& out, OptionError& error) {
+  if (!strcmp(text, "0")) return out = false, true;
+  if (!strcmp(text, "1")) return out = true, true;
+  return fail(error, "'%s' is not 0 or 1", text);
+}
+
+bool parse(const char* field, const char* text, OptionText& out, OptionError& error) {
+  if (!copy(text, out.value, sizeof out.value))
+    return fail(error, "longer than %zu characters", sizeof out.value - 1);
+  if (!strcmp(field, "preset") && strcmp(text, "light") && strcmp(text, "default") && strcmp(text, "full"))
+    return fail(error, "'%s' is not light, default or full", text);
+  if (!strcmp(field, "activities") && strcmp(text, "cpu") && strcmp(text, "cuda") && strcmp(text, "cpu,cuda") &&
+      strcmp(text, "cuda,cpu"))
+    return fail(error, "'%s' is not cpu, cuda or cpu,cuda", text);
+  if (!strcmp(field, "worker_name") && strchr(text, '/'))
+    return fail(error, "'%s' holds a slash; give a file name, and the directory as TPROF_LOGDIR", text);
+  return true;
+}
+
+bool parse(const char*, const char* text, Schedule& out, OptionError& error) {
+  return !*text || parse_schedule(text, out, error);
+}
+
+bool parse(const char*, const char* text, StepSource& out, OptionError& error) {
+  return parse_step_source(text, out, error);
+}
+
+bool parse(const char*, const char* text, int& out, OptionError& error) { return parse_signal(text, out, error); }
+
+bool parse(const char*, const char* text, u64& out, OptionError& error) { return parse_bytes(text, out, error); }
+
+bool parse(const char*, const char* text, double& out, OptionError& error) {
+  char* end = nullptr;
+  out = strtod(text, &end);
+  if (end == text || *end || !(out >= 0) || out > 86400)
+    return fail(error, "'%s' is not a number of seconds from 0 to 86400", text);
+  return true;
+}
+
+// What a preset changes against the table's defaults.
+void apply_preset(Options& options) {
+  bool full = !strcmp(options.preset.value, "full");
+  if (!strcmp(options.preset.value, "light")) options.record_shapes = false;
+  if (!full) return;
+  options.record_shapes = options.profile_memory = options.with_modules = options.with_flops = true;
+  strcpy(options.with_stack.value, "1");
+}
+
+}  // namespace
+
+const OptionRow kOptionRows[] = {
+#define OPTION(field, kind, env, flag, metavar, fallback, help) \
+  {#field, #kind, "TPROF_" env, flag, metavar, fallback, help},
+#include "base/options.def"
+#undef OPTION
+};
+const int kOptionRowCount = sizeof kOptionRows / sizeof kOptionRows[0];
+
+bool parse_options(Options& options, OptionError& error) {
+  bool ok = true;
+  OptionError why;
+#define OPTION(field, kind, env, flag, metavar, fallback, help) parse(#field, fallback, options.field, why);
+#include "base/options.def"
+#undef OPTION
+  // The preset first: single options override it.
+  if (const char* preset = getenv("TPROF_PRESET"); preset && parse("preset", preset, options.preset, why))
+    apply_preset(options);
+#define OPTION(field, kind, env, flag, metavar, fallback, help)                                  \
+  if (const char* text = getenv("TPROF_" env); ok && text && *text) {                            \
+    why = {};                                                                                    \
+    if (!parse(#field, text, options.field, why))                                                \
+      ok = fail(error, "TPROF_%s: %s", env, why.text);                                           \
+  }
+#include "base/options.def"
+#undef OPTION
+  if (ok && options.steps) {
+    if (options.schedule.given)
+      return fail(error, "TPROF_STEPS and TPROF_SCHEDULE are both given; give one");
+    if (!parse_steps(options.steps.value, options.schedule, why))
+      return fail(error, "TPROF_STEPS: %s", why.text);
+  }
+  return ok;
+}
+
+bool parse_schedule(const char* text, Schedule& out, OptionError& error) {
+  char copy_of[512];
+  if (!copy(text, copy_of, sizeof copy_of)) return fail(error, "longer than %zu characters", sizeof copy_of - 1);
+  Schedule s;
+  i64 skip_first_wait = 0;
+  struct Word {
+    const char* name;
+    i64* value;
+    bool seen;
+  } words[] = {{"skip_first", &s.skip_first, false}, {"wait", &s.wait, false},
+               {"warmup", &s.warmup, false},         {"active", &s.active, false},
+               {"repeat", &s.repeat, false},         {"skip_first_wait", &skip_first_wait, false}};
+  char* rest = copy_of;
+  while (char* item = strsep(&rest, ",")) {
+    while (*item == ' ') item++;
+    char* value = strchr(item, '=');
+    if (!value) return fail(error, "'%s': '%s' is not of the form word=number", text, item);
+    *value++ = 0;
+    Word* word = nullptr;
+    for (Word& w : words)
+      if (!strcmp(w.name, item)) word = &w;
+    if (!word)
+      return fail(error, "'%s': unknown word '%s'; use skip_first, wait, warmup, active, repeat, skip_first_wait",
+                  text, item);
+    if (word->seen) return fail(error, "'%s': '%s' is given twice", text, item);
+    word->seen = true;
+    if (!whole(value, *word->value))
+      return fail(error, "'%s': %s=%s is not a whole number from 0 to %lld", text, item, value,
+                  static_cast<long long>(kMaxSteps));
+  }
+  if (s.active < 1) return fail(error, "'%s': active must be at least 1, or nothing would be recorded", text);
+  if (skip_first_wait > 1) return fail(error, "'%s': skip_first_wait is 0 or 1", text);
+  s.skip_first_wait = skip_first_wait;
+  s.given = true;
+  out = s;
+  return true;
+}
+
+bool parse_steps(const char* text, Schedule& out, OptionError& error) {
+  char from[32] = {}, to[32] = {};
+  i64 a = 0, b = 0;
+  const char* colon = strchr(text, ':');
+  if (!colon || size_t(colon - text) >= sizeof from || strlen(colon + 1) >= sizeof to)
+    return fail(error, "'%s' is not of the form A:B", text);
+  memcpy(from, text, colon - text);
+  strcpy(to, colon + 1);
+  if (!whole(from, a) || !whole(to, b) || b <= a)
+    return fail(error, "'%s': A and B must be whole numbers with A < B (steps A to B-1 are recorded)", text);
+  out = Schedule{};
+  out.given = true;
+  out.warmup = a > 0;
+  out.skip_first = a - out.warmup;
+  out.active = b - a;
+  out.repeat = 1;
+  return true;
+}
+
+bool parse_step_source(const char* text, StepSource& out, OptionError& error) {
+  StepSource s;
+  if (!strcmp(text, "auto")) {
+    s.mode = StepMode::automatic;
+  } else if (!strcmp(text, "optimizer")) {
+    s.mode = StepMode::optimizer;
+  } else if (!strcmp(text, "dataloader")) {
+    s.mode = StepMode::dataloader;
+  } else if (!strncmp(text, "backward", 8) && (!text[8] || text[8] == ':')) {
+    s.mode = StepMode::backward;
+    if (text[8] && (!whole(text + 9, s.every) || s.every < 1))
+      return fail(error, "'%s': N in backward:N must be a whole number of at least 1", text);
+  } else if (!strncmp(text, "range:", 6)) {
+    s.mode = StepMode::range;
+    if (!copy(text + 6, s.pattern, sizeof s.pattern) || !text[6])
+      return fail(error, "'%s': the pattern in range:REGEX has 1 to %zu characters", text, sizeof s.pattern - 1);
+    regex_t compiled;
+    if (int rc = regcomp(&compiled, s.pattern, REG_EXTENDED | REG_NOSUB)) {
+      char why[128];
+      regerror(rc, &compiled, why, sizeof why);
+      return fail(error, "'%s': bad regular expression: %s", text, why);
+    }
+    regfree(&compiled);
+  } else {
+    return fail(error, "'%s' is not auto, optimizer, dataloader, backward:N or range:REGEX", text);
+  }
+  out = s;
+  return true;
+}
+
+bool parse_signal(const char* text, int& out, OptionError& error) {
+  static const struct {
+    const char* name;
+    int number;
+  } names[] = {{"none", 0},          {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"HUP", SIGHUP},
+               {"WINCH", SIGWINCH},  {"URG", SIGURG},   {"IO", SIGIO},     {"PWR", SIGPWR}};
+  const char* bare = strncmp(text, "SIG", 3) ? text : text + 3;
+  for (const auto& n : names)
+    if (!strcmp(n.name, bare)) return out = n.number, true;
+  i64 number = 0;
+  if (!strncmp(bare, "RTMIN+", 6) && whole(bare + 6, number) && SIGRTMIN + number <= SIGRTMAX)
+    return out = static_cast<int>(SIGRTMIN + number), true;
+  return fail(error, "'%s' is not none, USR1, USR2, HUP, WINCH, URG, IO, PWR or RTMIN+N", text);
+}
+
+bool parse_bytes(const char* text, u64& out, OptionError& error) {
+  char digits[32] = {};
+  size_t n = strspn(text, "0123456789");
+  i64 value = 0;
+  int shift = 0;
+  bool ok = n > 0 && n < sizeof digits;
+  if (ok) {
+    memcpy(digits, text, n);
+    ok = whole(digits, value);
+    const char* unit = text + n;
+    if (!strcmp(unit, "K")) shift = 10;
+    else if (!strcmp(unit, "M")) shift = 20;
+    else if (!strcmp(unit, "G")) shift = 30;
+    else if (*unit) ok = false;
+    ok = ok && value <= (i64(1) << 50 >> shift) && (u64(value) << shift) >= (u64(1) << 20);
+  }
+  if (!ok) return fail(error, "'%s' is not a size of at least 1M, such as 64M or 4G", text);
+  out = u64(value) << shift;
+  return true;
+}
+
+}  // namespace tprof

@@ -1,0 +1,79 @@
+// What the user asked for, as plain data. Parsed from the environment by the library (no malloc, no throw) and
+// by the tool, from the one table in options.def.
+#pragma once
+#include "base/types.h"
+
+namespace tprof {
+
+// torch.profiler.schedule's numbers, all in steps and >= 0. `given` is false when everything from start to
+// exit is to be recorded.
+struct Schedule {
+  bool given = false;
+  i64 skip_first = 0;
+  i64 wait = 0;
+  i64 warmup = 0;
+  i64 active = 0;
+  i64 repeat = 0;           // 0: for ever
+  bool skip_first_wait = false;  // true: no wait before the first window (torch: skip_first_wait=1)
+};
+
+enum class StepMode : u8 { automatic, optimizer, dataloader, backward, range };
+
+struct StepSource {
+  StepMode mode = StepMode::automatic;
+  i64 every = 1;             // backward:N
+  char pattern[256] = {};    // range:REGEX, POSIX extended
+};
+
+struct OptionText {
+  char value[1024] = {};
+  explicit operator bool() const { return value[0] != 0; }
+};
+
+// Says what is wrong in one line: the variable, its value, and the cure.
+struct OptionError {
+  char text[640] = {};
+  explicit operator bool() const { return text[0] != 0; }
+};
+
+// One member per row of options.def, with a type per kind.
+struct Options {
+  using flag_t = bool;
+  using text_t = OptionText;
+  using preset_t = OptionText;
+  using schedule_t = Schedule;
+  using steps_t = OptionText;  // folded into `schedule` once parsed
+  using step_source_t = StepSource;
+  using signal_t = int;  // 0: none
+  using bytes_t = u64;
+  using seconds_t = double;
+
+#define OPTION(field, kind, env, flag, metavar, fallback, help) kind##_t field{};
+#include "base/options.def"
+#undef OPTION
+};
+
+struct OptionRow {
+  const char* field;
+  const char* kind;
+  const char* env;   // with the TPROF_ prefix
+  const char* flag;
+  const char* metavar;
+  const char* fallback;
+  const char* help;
+};
+extern const OptionRow kOptionRows[];
+extern const int kOptionRowCount;
+
+// Fills `options` from the environment. Returns false and one line in `error` at the first bad value; options
+// then holds the defaults for what follows.
+bool parse_options(Options& options, OptionError& error);
+
+// The pieces, for tests and for the tool.
+bool parse_schedule(const char* text, Schedule& out, OptionError& error);
+bool parse_steps(const char* text, Schedule& out, OptionError& error);
+bool parse_step_source(const char* text, StepSource& out, OptionError& error);
+bool parse_signal(const char* text, int& out, OptionError& error);
+bool parse_bytes(const char* text, u64& out, OptionError& error);
+
+}  // namespace tprof

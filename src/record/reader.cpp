@@ -1,0 +1,262 @@
+#include "record/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/process.h"
+
+namespace tprof {
+namespace {
+
+// The two NUL-terminated strings behind a record of type T.
+template <class T>
+bool two_strings(const RecordView& view, std::string& first, std::string& second) {
+  const char* text = reinterpret_cast<const char*>(&view.as<T>() + 1);
+  const char* end = reinterpret_cast<const char*>(view.record) + view.bytes();
+  const char* a = static_cast<const char*>(memchr(text, 0, end - text));
+  if (!a) return false;
+  const char* b = static_cast<const char*>(memchr(a + 1, 0, end - a - 1));
+  if (!b) return false;
+  first.assign(text, a);
+  second.assign(a + 1, b);
+  return true;
+}
+
+// Smallest size a record of each kind can have; 0 for unknown kinds.
+size_t smallest(u16 kind) {
+  switch (static_cast<Kind>(kind)) {
+#define KIND(number, name, type, stream, what) \
+  case Kind::name: return sizeof(type);
+#include "record/kinds.def"
+#undef KIND
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::unique_ptr<Recording> Recording::open(const std::string& path) {
+  std::unique_ptr<Recording> r(new Recording);
+  r->path_ = path;
+  r->fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (r->fd_ < 0) throw Error(kExitUnreadable, path + ": cannot be opened: " + strerror(errno));
+  r->header_ = std::make_unique<FileHeader>();
+  r->refresh();
+  const FileHeader& h = *r->header_;
+  if (memcmp(h.magic, kRecordingMagic, sizeof h.magic) != 0)
+    throw Error(kExitUnreadable, path + ": not a tprof recording (bad magic); give a .tprof file or a log directory");
+  if (h.version_major != kVersionMajor)
+    throw Error(kExitUnreadable, path + ": format version " + std::to_string(h.version_major) +
+                                     " is unknown to this tprof (it reads " + std::to_string(kVersionMajor) +
+                                     "); use the tprof that wrote it");
+  if (h.header_bytes != kHeaderBytes || h.chunk_bytes != kChunkBytes)
+    throw Error(kExitUnreadable, path + ": damaged header (impossible sizes); the recording cannot be read");
+  r->buffer_.resize(kChunkBytes);
+  return r;
+}
+
+Recording::~Recording() {
+  if (fd_ >= 0) close(fd_);
+}
+
+void Recording::refresh() {
+  memset(static_cast<void*>(header_.get()), 0, sizeof *header_);
+  if (pread(fd_, static_cast<void*>(header_.get()), sizeof *header_, 0) != ssize_t(sizeof *header_))
+    throw Error(kExitUnreadable, path_ + ": too short for a tprof recording; it was cut off or never written");
+  header_->host[sizeof header_->host - 1] = 0;
+  header_->boot_id[sizeof header_->boot_id - 1] = 0;
+}
+
+bool Recording::writer_alive() const {
+  ProcessIdentity me = process_identity(static_cast<int>(header_->pid));
+  return me.start_time != 0 && me.start_time == header_->process_start && !strcmp(me.boot_id, header_->boot_id);
+}
+
+bool Recording::read_chunk_header(u32 index, ChunkHeader& out) {
+  u64 offset = kHeaderBytes + u64(index) * kChunkBytes;
+  ssize_t n = pread(fd_, &out, sizeof out, static_cast<off_t>(offset));
+  if (n != ssize_t(sizeof out)) {
+    damage_.missing_chunks++;
+    return false;
+  }
+  if (out.magic == 0) return false;  // punched out, or taken and not yet begun
+  if (out.magic != kChunkMagic || out.index != index || (out.stream != 1 && out.stream != 2)) {
+    damage_.bad_chunks++;
+    return false;
+  }
+  return true;
+}
+
+void Recording::for_each_record(u32 index, const std::function<void(const RecordView&)>& visit) {
+  u64 offset = kHeaderBytes + u64(index) * kChunkBytes;
+  ssize_t n = pread(fd_, buffer_.data(), kChunkBytes, static_cast<off_t>(offset));
+  if (n < ssize_t(sizeof(ChunkHeader))) return;
+  const auto& chunk = *reinterpret_cast<const ChunkHeader*>(buffer_.data());
+  size_t at = sizeof(ChunkHeader), end = size_t(n) & ~size_t(7);
+  while (at + sizeof(RecordHead) <= end) {
+    const auto* head = reinterpret_cast<const RecordHead*>(buffer_.data() + at);
+    if (head->kind == 0) return;
+    size_t bytes = size_t(head->words) * 8, least = smallest(head->kind);
+    if (bytes < sizeof(RecordHead) || bytes < least || at + bytes > end) {
+      damage_.bad_records++;
+      return;
+    }
+    if (least)
+      visit({head, RecordRef(index) << 32 | at, chunk.tid, chunk.epoch});
+    else
+      damage_.unknown_kinds++;
+    at += bytes;
+  }
+}
+
+std::vector<u32> Recording::data_chunks(u32 first_epoch, u32 last_epoch) {
+  std::vector<u32> out;
+  struct stat s;
+  if (fstat(fd_, &s) != 0 || s.st_size < kHeaderBytes) return out;
+  // A damaged count must not make us read for ever: no more chunks than the file has room for.
+  u64 room = (u64(s.st_size) - kHeaderBytes + kChunkBytes - 1) / kChunkBytes;
+  u32 count = header_->chunks.load();
+  if (count > room) {
+    damage_.missing_chunks += count - room;
+    count = static_cast<u32>(room);
+  }
+  for (u32 i = 0; i < count; i++) {
+    ChunkHeader chunk;
+    if (read_chunk_header(i, chunk) && chunk.stream == u32(Stream::data) && chunk.epoch >= first_epoch &&
+        chunk.epoch <= last_epoch)
+      out.push_back(i);
+  }
+  return out;
+}
+
+void Recording::for_each_data(u32 first_epoch, u32 last_epoch, const std::function<void(const RecordView&)>& visit) {
+  for (u32 i : data_chunks(first_epoch, last_epoch))
+    for_each_record(i, [&](const RecordView& view) {
+      if (view.kind() == Kind::range && !valid_range(view)) {
+        damage_.bad_records++;
+        return;
+      }
+      visit(view);
+    });
+}
+
+bool Recording::valid_range(const RecordView& view) {
+  const auto& range = view.as<RangeRecord>();
+  const char* at = reinterpret_cast<const char*>(&range + 1);
+  const char* end = reinterpret_cast<const char*>(view.record) + view.bytes();
+  // Elements of a tensor list are inputs of their own in the stream but count as part of the list.
+  u64 open = range.inputs;
+  while (open > 0) {
+    if (end - at < ssize_t(sizeof(InputHead))) return false;
+    const auto& input = *reinterpret_cast<const InputHead*>(at);
+    u64 payload = 0;
+    switch (static_cast<InputTag>(input.tag)) {
+      case InputTag::tensor: {
+        if (input.count > 64) return false;
+        u64 numbers = u64(input.count) * (input.flags & kInputNoStrides ? 1 : 2);
+        payload = numbers * (input.flags & kInputWide ? 8 : 4);
+        break;
+      }
+      case InputTag::tensor_list: open += input.count; break;
+      case InputTag::integer:
+      case InputTag::floating: payload = 8; break;
+      case InputTag::complex: payload = 16; break;
+      case InputTag::string:
+      case InputTag::boolean_list: payload = input.count; break;
+      case InputTag::integer_list:
+      case InputTag::floating_list: payload = u64(input.count) * 8; break;
+      case InputTag::none:
+      case InputTag::undefined:
+      case InputTag::boolean:
+      case InputTag::other_list:
+      case InputTag::other: break;
+      default: return false;
+    }
+    payload = (payload + 7) & ~u64(7);
+    if (u64(end - at) < sizeof(InputHead) + payload) return false;
+    at += sizeof(InputHead) + payload;
+    open--;
+  }
+  return true;
+}
+
+Meta Recording::read_meta() {
+  Meta meta;
+  struct stat s;
+  if (fstat(fd_, &s) != 0) return meta;
+  u64 room = s.st_size > kHeaderBytes ? (u64(s.st_size) - kHeaderBytes + kChunkBytes - 1) / kChunkBytes : 0;
+  u32 count = static_cast<u32>(std::min<u64>(header_->chunks.load(), room));
+  std::string a, b;
+  for (u32 i = 0; i < count; i++) {
+    ChunkHeader chunk;
+    if (!read_chunk_header(i, chunk) || chunk.stream != u32(Stream::meta)) continue;
+    for_each_record(i, [&](const RecordView& view) {
+      switch (view.kind()) {
+        case Kind::name: {
+          const auto& r = view.as<NameRecord>();
+          if (sizeof r + r.bytes > view.bytes()) {
+            damage_.bad_records++;
+            break;
+          }
+          meta.names[r.head.id].assign(reinterpret_cast<const char*>(&r + 1), r.bytes);
+          break;
+        }
+        case Kind::thread: {
+          const auto& r = view.as<ThreadRecord>();
+          meta.threads[r.head.id] = {r.head.id, r.torch_thread, r.begin_ticks,
+                                     std::string(r.name, strnlen(r.name, sizeof r.name))};
+          break;
+        }
+        case Kind::clock: {
+          const auto& r = view.as<ClockRecord>();
+          meta.clocks.push_back({r.ticks, r.realtime_ns, r.monotonic_ns});
+          break;
+        }
+        case Kind::step: {
+          const auto& r = view.as<StepRecord>();
+          meta.steps.push_back({r.number, static_cast<StepBy>(r.head.id), r.begin_ticks, r.end_ticks, r.flags, r.tid});
+          break;
+        }
+        case Kind::window: {
+          const auto& r = view.as<WindowRecord>();
+          meta.windows.push_back({r.head.id, static_cast<WindowState>(r.state.load()), r.tid, r.first_step,
+                                  r.end_step, r.warmup_ticks, r.begin_ticks, r.end_ticks});
+          break;
+        }
+        case Kind::capability:
+          if (two_strings<CapabilityRecord>(view, a, b))
+            meta.capabilities[a] = {a, view.record->id == 1, b};
+          else
+            damage_.bad_records++;
+          break;
+        case Kind::info:
+          if (two_strings<InfoRecord>(view, a, b))
+            meta.info[a] = b;
+          else
+            damage_.bad_records++;
+          break;
+        case Kind::flush: meta.flushes.push_back(view.as<FlushRecord>().ticks); break;
+        default: damage_.bad_records++;  // a data record in a meta chunk
+      }
+    });
+  }
+  // Damaged or unordered triples would bend time: keep a strictly increasing sequence.
+  std::sort(meta.clocks.begin(), meta.clocks.end(), [](auto& x, auto& y) { return x.ticks < y.ticks; });
+  std::vector<ClockTriple> good;
+  for (const ClockTriple& c : meta.clocks)
+    if (good.empty() || (c.ticks > good.back().ticks && c.monotonic_ns > good.back().monotonic_ns))
+      good.push_back(c);
+  meta.clocks = std::move(good);
+  std::stable_sort(meta.steps.begin(), meta.steps.end(), [](auto& x, auto& y) { return x.number < y.number; });
+  std::stable_sort(meta.windows.begin(), meta.windows.end(), [](auto& x, auto& y) { return x.number < y.number; });
+  return meta;
+}
+
+}  // namespace tprof

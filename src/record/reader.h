@@ -1,0 +1,125 @@
+// Reads a recording: live, finished, truncated or damaged. Every length is checked against the chunk it lies in;
+// what cannot be used is skipped and counted in Damage, never trusted. Uses pread only, so a file that shrinks
+// under us is a short read and not a SIGBUS.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "record/record.h"
+
+namespace tprof {
+
+// What was found wrong while reading.
+struct Damage {
+  u64 bad_chunks = 0;     // header or index does not fit its place
+  u64 bad_records = 0;    // a length or field is impossible; the rest of that chunk is lost
+  u64 unknown_kinds = 0;  // records of kinds this version does not know, skipped
+  u64 missing_chunks = 0; // beyond the end of the file
+  bool any() const { return bad_chunks || bad_records || missing_chunks; }
+};
+
+struct StepInfo {
+  i64 number;
+  StepBy by;
+  u64 begin_ticks;
+  u64 end_ticks;  // 0: open
+  u32 flags;      // StepFlag
+  u32 tid;
+};
+
+struct WindowInfo {
+  u32 number;
+  WindowState state;
+  u32 tid;
+  i64 first_step;  // -1: everything
+  i64 end_step;    // -1: open
+  u64 warmup_ticks, begin_ticks, end_ticks;
+};
+
+struct ThreadInfo {
+  u32 tid;
+  u64 torch_thread;
+  u64 begin_ticks;
+  std::string name;
+};
+
+struct CapabilityInfo {
+  std::string name;
+  bool on;
+  std::string why;
+};
+
+// The whole meta stream, validated and copied.
+struct Meta {
+  std::map<u32, std::string> names;
+  std::map<u32, ThreadInfo> threads;           // by tid
+  std::vector<ClockTriple> clocks;             // sorted by ticks, strictly increasing in ticks and monotonic_ns
+  std::vector<StepInfo> steps;                 // in order of number
+  std::vector<WindowInfo> windows;             // in order of number
+  std::map<std::string, CapabilityInfo> capabilities;  // the last word on each
+  std::map<std::string, std::string> info;     // the last value of each key
+  std::vector<u64> flushes;                    // ticks
+};
+
+// One record of a chunk. `record` points into the chunk's buffer, is 8-byte aligned, and `words * 8` bytes long.
+struct RecordView {
+  const RecordHead* record;
+  RecordRef ref;
+  u32 tid;
+  u32 epoch;
+  template <class T>
+  const T& as() const {
+    return *reinterpret_cast<const T*>(record);
+  }
+  size_t bytes() const { return size_t(record->words) * 8; }
+  Kind kind() const { return static_cast<Kind>(record->kind); }
+};
+
+class Recording {
+ public:
+  // Throws Error(kExitUnreadable) with one line when the file cannot be opened, is not a recording, or has an
+  // unknown major version.
+  static std::unique_ptr<Recording> open(const std::string& path);
+  ~Recording();
+  Recording(const Recording&) = delete;
+
+  const std::string& path() const { return path_; }
+  // A snapshot taken at open() or the last refresh().
+  const FileHeader& header() const { return *header_; }
+  void refresh();
+
+  // True while the process that writes this recording is running (same pid, start time and boot).
+  bool writer_alive() const;
+
+  // Calls `visit` for each whole record of each data chunk with an epoch in [first, last], chunk by chunk in file
+  // order (so in time order per thread). The record is only valid during the call.
+  void for_each_data(u32 first_epoch, u32 last_epoch, const std::function<void(const RecordView&)>& visit);
+
+  // Indices of data chunks with an epoch in [first, last] that are still in the file.
+  std::vector<u32> data_chunks(u32 first_epoch, u32 last_epoch);
+
+  Meta read_meta();
+
+  const Damage& damage() const { return damage_; }
+
+  // True when the first record of a range's inputs up to its last fits into the record.
+  static bool valid_range(const RecordView& view);
+
+ private:
+  Recording() = default;
+  bool read_chunk_header(u32 index, ChunkHeader& out);
+  void for_each_record(u32 index, const std::function<void(const RecordView&)>& visit);
+
+  std::string path_;
+  int fd_ = -1;
+  std::unique_ptr<FileHeader> header_;
+  std::vector<char> buffer_;
+  Damage damage_;
+};
+
+}  // namespace tprof

@@ -1,0 +1,268 @@
+// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.0. Little-endian, everything 8-byte aligned.
+//
+//   offset 0              FileHeader, padded to kHeaderBytes
+//   kHeaderBytes + i * kChunkBytes   chunk i: ChunkHeader, then records back to back, then zeros
+//
+// A chunk belongs to one thread and one epoch (data) or to everybody (meta). A record starts with a RecordHead
+// that holds its kind and its length; the head is stored last, in one 8-byte store, so a record is either whole
+// or absent (a zero head ends the chunk): the file is readable at any moment, also after SIGKILL. The only
+// fields changed later are marked "patched".
+//
+// Epochs: window w has epoch 2w while warming up and 2w+1 while active. A chunk holds records of one epoch only.
+// Which events belong to a window is decided by time alone: those that begin in [window.begin, window.end). Chunks
+// of epoch 2w+1 and of the following epoch may hold them (a step edge can be confirmed a little late).
+//
+// Chunks that have been converted or discarded are punched out of the file (zero magic): readers skip them.
+// Readers skip unknown kinds and count them, refuse only an unknown major version, and bound every length.
+#pragma once
+#include <atomic>
+
+#include "base/types.h"
+
+namespace tprof {
+
+constexpr char kRecordingMagic[8] = {'T', 'P', 'R', 'O', 'F', 'R', 'E', 'C'};
+constexpr u16 kVersionMajor = 1;
+constexpr u16 kVersionMinor = 0;
+constexpr u32 kHeaderBytes = 64 << 10;
+constexpr u32 kChunkBytes = 512 << 10;
+constexpr u32 kChunkMagic = 0x4b4e4843;  // "CHNK"
+
+// Reasons for which an event that reached us was not recorded; indices of FileHeader::dropped. DROP(name, text)
+#define TPROF_DROP_REASONS(DROP)                                                    \
+  DROP(disk_full, "the log directory's disk is full")                               \
+  DROP(over_budget, "TPROF_MAX_SIZE of unconverted data was reached")               \
+  DROP(no_chunk, "no memory or file could be had for a thread's records")           \
+  DROP(reentered, "the event came from inside tprof's own code or a signal handler") \
+  DROP(too_deep, "more ranges were open on one thread than can be followed")        \
+  DROP(internal, "an internal surprise; see the message in the ledger")
+
+enum class Drop : u32 {
+#define DROP(name, text) name,
+  TPROF_DROP_REASONS(DROP)
+#undef DROP
+      count
+};
+
+enum class Phase : u32 { wait = 0, warmup = 1, active = 2, ended = 3 };
+
+// What a process is to its job. A helper (data-loader worker, compile worker, ...) becomes a program when it
+// makes a step of its own.
+enum class Role : u32 { program = 0, helper = 1 };
+
+// At offset 0. Fixed after creation except for the atomics.
+struct FileHeader {
+  char magic[8];
+  u16 version_major;
+  u16 version_minor;
+  u32 header_bytes;
+  u32 chunk_bytes;
+  u32 pid;
+  u64 process_start;     // field 22 of /proc/<pid>/stat: with pid and boot id it names the writer
+  char boot_id[40];
+  char host[64];
+  u64 created_ns;        // CLOCK_REALTIME; also in the file name
+  u64 base_time_ns;      // baseTimeNanoseconds of every trace of this job
+  u32 clock_kind;        // ClockKind
+  u32 parent_pid;        // the process that was the torch ancestor, 0 if none
+
+  std::atomic<u32> chunks;        // chunks ever given out; indices run from 0
+  std::atomic<u32> live_chunks;   // of these, not punched out (both sides change it)
+  std::atomic<u32> phase;         // Phase, as the program sees it now
+  std::atomic<u32> epoch;         // current epoch; meaningful in warmup and active
+  std::atomic<u32> role;          // Role
+  std::atomic<u32> meta_sequence; // grows with each change to the meta stream
+  std::atomic<u32> closed;        // 1: the program ended normally and nothing will be added
+  std::atomic<u32> stopped;       // 1 + Drop reason when recording had to stop for good, else 0
+  std::atomic<u32> finisher_pid;  // the finisher that watches this recording, 0 if none
+  std::atomic<u32> unfinished;    // sealed windows and flushes not yet written (program adds, finisher takes)
+  std::atomic<u64> dropped[8];    // by Drop
+  std::atomic<u64> seen;          // reserved: events are counted from the chunks
+  std::atomic<u64> own_ticks;     // ticks spent in our own slow paths (chunk changes, phase changes)
+};
+static_assert(sizeof(FileHeader) <= 4096);
+static_assert(std::atomic<u64>::is_always_lock_free);
+
+enum class Stream : u32 { data = 1, meta = 2 };
+
+struct ChunkHeader {
+  u32 magic;    // kChunkMagic; 0: punched out or never used
+  u32 index;
+  u32 stream;   // Stream
+  u32 epoch;    // data only
+  u32 tid;      // OS thread id of the owner, data only
+  u32 reserved[3];
+  u64 first_ticks;  // when the chunk was taken
+  u64 padding[3];
+};
+static_assert(sizeof(ChunkHeader) == 64);
+
+enum class Kind : u16 {
+#define KIND(number, name, type, stream, what) name = number,
+#include "record/kinds.def"
+#undef KIND
+};
+
+struct RecordHead {
+  u16 kind;   // Kind; 0 ends the chunk
+  u16 words;  // length of the whole record in 8-byte words
+  u32 id;     // kind-specific: a name id for ranges, the id itself for names
+};
+static_assert(sizeof(RecordHead) == 8);
+
+// --- data stream
+
+// at::RecordScope as torch numbers it.
+enum class Scope : u8 {
+  function = 0,
+  backward = 1,
+  torchscript = 2,
+  kernel_dtype = 3,
+  custom_class = 4,
+  build_feature = 5,
+  lite_interpreter = 6,
+  user = 7,
+  static_op = 8,
+  static_model = 9
+};
+
+enum RangeFlag : u8 {
+  kRangeAsync = 1,       // may end on another thread, need not nest
+  kRangeHasInputs = 2,   // inputs were read (possibly zero of them)
+};
+
+// head.id = name id. Followed by `inputs` encoded inputs (see InputHead).
+struct RangeRecord {
+  RecordHead head;
+  u64 begin_ticks;
+  u64 end_ticks;        // patched at the end; 0: unfinished (or a range_end record has it)
+  i64 sequence;         // autograd sequence number, -1 none
+  u64 forward_thread;   // torch's logical id of the forward thread, 0 none
+  u8 scope;             // Scope
+  u8 flags;             // RangeFlag
+  u16 inputs;           // encoded inputs that follow
+  u32 inputs_total;     // inputs the call had; more than `inputs` if some were cut
+};
+static_assert(sizeof(RangeRecord) == 48);
+
+// A reference to a record: chunk index << 32 | byte offset in the chunk.
+using RecordRef = u64;
+
+struct RangeEndRecord {
+  RecordHead head;
+  RecordRef begin;
+  u64 end_ticks;
+};
+
+// One operator input. `count` and the payload depend on the tag; payloads are padded to 8 bytes.
+enum class InputTag : u8 {
+  none = 0,          // None, or a kind that is not printed; no payload
+  tensor = 1,        // dtype, ndim = count; payload: ndim sizes, ndim strides (u32 each, i64 if kInputWide)
+  undefined = 2,     // an undefined tensor; no payload
+  tensor_list = 3,   // count inputs of tag tensor/undefined follow
+  integer = 4,       // payload i64
+  floating = 5,      // payload double
+  boolean = 6,       // value in `count`
+  complex = 7,       // payload two doubles
+  string = 8,        // payload `count` bytes
+  integer_list = 9,  // payload `count` i64
+  floating_list = 10,
+  boolean_list = 11, // payload `count` bytes
+  other_list = 12,   // a list whose elements are not printed; `count` elements
+  other = 13,        // some other value; no payload
+};
+
+enum InputFlag : u8 {
+  kInputWide = 1,        // sizes and strides are 8 bytes each
+  kInputCut = 2,         // the list or string was longer than what is stored; `total` is not kept
+  kInputNoStrides = 4,   // a tensor without strides (sparse, nested): sizes only
+};
+
+struct InputHead {
+  u8 tag;    // InputTag
+  u8 dtype;  // at::ScalarType number for tensors, 255 unknown
+  u8 flags;  // InputFlag
+  u8 reserved;
+  u32 count;
+};
+static_assert(sizeof(InputHead) == 8);
+
+// --- meta stream
+
+// head.id = the id, followed by `bytes` bytes (any bytes; no terminator counted, one is stored).
+struct NameRecord {
+  RecordHead head;
+  u32 bytes;
+  u32 reserved;
+};
+
+// head.id = OS thread id.
+struct ThreadRecord {
+  RecordHead head;
+  u64 torch_thread;  // torch's logical id, 0 unknown
+  u64 begin_ticks;
+  char name[16];
+};
+
+struct ClockRecord {
+  RecordHead head;
+  u64 ticks, realtime_ns, monotonic_ns;
+};
+
+// Where a step edge came from; also how sure the detector is.
+enum class StepBy : u32 {
+  none = 0,
+  api = 1,            // tprof_step()
+  profiler_step = 2,  // the script's own ProfilerStep#
+  option = 3,         // TPROF_STEP
+  dataloader = 4,
+  optimizer = 5,
+  forward = 6,        // top-level nn.Module calls
+  backward = 7,
+};
+
+// head.id = StepBy. Steps are consecutive; number counts from 0 and only grows.
+struct StepRecord {
+  RecordHead head;
+  i64 number;
+  u64 begin_ticks;  // patched while the edge is tentative
+  u64 end_ticks;    // patched; 0: open
+  u32 flags;        // patched; StepFlag
+  u32 tid;
+};
+enum StepFlag : u32 {
+  kStepTentative = 1,  // the begin edge may still move; the next event decides
+  kStepHasWork = 2,    // something of a step happened in it (a batch, a forward, a backward, an update)
+};
+
+enum class WindowState : u32 { warmup = 0, active = 1, closing = 2, sealed = 3, discarded = 4 };
+
+// head.id = the window's number w. Patched as it goes on.
+struct WindowRecord {
+  RecordHead head;
+  std::atomic<u32> state;  // WindowState; data chunks may be read for good once sealed
+  u32 tid;
+  i64 first_step;    // first active step, -1: not by steps (no schedule: everything)
+  i64 end_step;      // one past the last, -1 while open
+  u64 warmup_ticks;  // when warm-up began
+  u64 begin_ticks;   // active from here ...
+  u64 end_ticks;     // ... to here; 0 while open
+};
+
+// head.id: 1 on, 0 off. Followed by two NUL-terminated strings: name, why (may be empty).
+struct CapabilityRecord {
+  RecordHead head;
+};
+
+// Followed by two NUL-terminated strings: key, value.
+struct InfoRecord {
+  RecordHead head;
+};
+
+// head.id = flush number from 1.
+struct FlushRecord {
+  RecordHead head;
+  u64 ticks;
+};
+
+}  // namespace tprof
