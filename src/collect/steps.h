@@ -62,6 +62,7 @@ class StepDetector {
 
   i64 number() const { return number_; }  // of the current step, -1 before the first
   StepMode mode() const { return source_.mode; }
+  bool tentative() const { return tentative_; }  // the current step's begin may still move
   // End of the last thing that belonged to a step: where the last step ends.
   u64 last_work() const { return last_work_; }
   // False when a backward node would change nothing, so that the hot path can skip the lock.

@@ -1,0 +1,46 @@
+// The exported side of include/tprof/tprof.h.
+#include "collect/recorder.h"
+#include "collect/session.h"
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+using namespace tprof;
+
+EXPORT int tprof_start() { return g_session.api_start(); }
+EXPORT int tprof_stop() { return g_session.api_stop(); }
+EXPORT int tprof_step() { return g_session.api_step(); }
+EXPORT int tprof_flush() { return g_session.api_flush(); }
+EXPORT int tprof_active() { return recording_epoch() != kNoEpoch && (recording_epoch() & 1); }
+
+// Ranges pushed by hand have no object; their key is the place in this thread's stack of them.
+static __thread u8 t_pushed[256] __attribute__((tls_model("initial-exec")));
+static __thread u32 t_depth __attribute__((tls_model("initial-exec")));
+
+EXPORT int tprof_range_push(const char* name) {
+  if (!name || !g_session.attached()) return -1;
+  u32 depth = t_depth++;
+  ThreadBlock* block = depth < sizeof t_pushed ? enter() : nullptr;
+  if (!block) return -1;
+  u32 epoch = recording_epoch();
+  RangeSlot slot;
+  if (epoch != kNoEpoch) slot = begin_range(block, epoch, &t_pushed[depth]);
+  if (slot.record) {
+    u32 id = intern(block, name);
+    *slot.record = {{}, 0, 0, -1, 0, u8(Scope::user), 0, 0, 0};
+    slot.record->begin_ticks = now_ticks();
+    commit_range(block, slot, id, 0);
+  }
+  leave(block);
+  return slot.record ? 0 : -1;
+}
+
+EXPORT int tprof_range_pop() {
+  u64 t = now_ticks();
+  if (t_depth == 0) return -1;
+  u32 depth = --t_depth;
+  ThreadBlock* block = depth < sizeof t_pushed ? enter() : nullptr;
+  if (!block) return -1;
+  bool ended = end_range(block, &t_pushed[depth], t);
+  leave(block);
+  return ended ? 0 : -1;
+}

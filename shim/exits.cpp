@@ -1,0 +1,62 @@
+// The ways out of a process, wrapped so that the last window is closed before anything is torn down: return from
+// main, and the exit family. (An atexit handler of ours would run after all static destructors, since a preloaded
+// library's constructor runs first.) Deaths that pass none of these are the finisher's business.
+#include <dlfcn.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "collect/python/bootstrap.h"
+#include "collect/session.h"
+#include "collect/torch/attach.h"
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace tprof {
+namespace {
+
+using Main = int (*)(int, char**, char**);
+Main g_main;
+
+// In a process that never got as far as attaching although torch is there, the user is owed a word.
+void explain_absence() {
+  if (g_session.attached() || python_process() || !torch_mapped()) return;
+  say("torch was loaded by a program that tprof cannot attach to (not Python 3.8+, and not linked with libtorch); "
+      "nothing was recorded");
+}
+
+void close_down() {
+  g_session.finish();
+}
+
+int our_main(int argc, char** argv, char** envp) {
+  if (!python_process()) torch_attach_native();
+  int status = g_main(argc, argv, envp);
+  explain_absence();
+  close_down();
+  return status;
+}
+
+[[noreturn]] void end_process(int status) {
+  for (;;) syscall(SYS_exit_group, status);
+}
+
+}  // namespace
+}  // namespace tprof
+
+EXPORT int __libc_start_main(tprof::Main main, int argc, char** argv, tprof::Main init, void (*fini)(), void (*rtld_fini)(),
+                             void* stack_end) {
+  using Start = int (*)(tprof::Main, int, char**, tprof::Main, void (*)(), void (*)(), void*);
+  auto real = reinterpret_cast<Start>(dlsym(RTLD_NEXT, "__libc_start_main"));
+  tprof::g_main = main;
+  return real(tprof::our_main, argc, argv, init, fini, rtld_fini, stack_end);
+}
+
+#define EXIT(name)                                                              \
+  EXPORT [[noreturn]] void name(int status) {                                   \
+    tprof::close_down();                                                        \
+    if (auto real = reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, #name))) real(status); \
+    tprof::end_process(status);                                                 \
+  }
+#include "hooks.def"
+#undef EXIT

@@ -1,0 +1,164 @@
+#include "collect/python/bootstrap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <atomic>
+
+#include "collect/python/api.h"
+#include "collect/python/script.h"
+#include "collect/python/watch.h"
+#include "collect/session.h"
+#include "collect/torch/attach.h"
+#include "collect/torch/calibrate.h"
+
+namespace tprof {
+namespace {
+
+bool g_is_python;
+std::atomic<bool> g_ran{false};
+PyObject* g_on_phase;  // the script's function, called with 1 while warming up or active
+std::atomic<u32> g_phase{0};
+std::atomic<bool> g_call_pending{false};
+
+using Args = PyObject* const*;
+
+// attach("key\0value\0..." as a list of str) -> "K=V" lines for os.environ, or None: stay out.
+PyObject* attach(PyObject*, Args args, PySize count) {
+  if (!g_session.attach(torch_frontend())) return g_py.new_none();
+  for (PySize i = 0; i + 1 < count; i += 2) {
+    const char* key = g_py.PyUnicode_AsUTF8(args[i]);
+    const char* value = key ? g_py.PyUnicode_AsUTF8(args[i + 1]) : nullptr;
+    if (value) g_session.note(key, value);
+    g_py.PyErr_Clear();
+  }
+  if (!torch_attach()) return g_py.new_none();
+  return g_py.PyUnicode_FromString(g_session.exports());
+}
+
+// calibration() -> the script to run before calibrated(), or None.
+PyObject* calibration(PyObject*, Args, PySize) {
+  if (!g_session.options().record_shapes || !calibration_begin(g_torch)) return g_py.new_none();
+  return g_py.PyUnicode_FromString(kCalibrationScript);
+}
+
+PyObject* calibrated(PyObject*, Args, PySize) {
+  calibration_end(g_torch);
+  return g_py.new_none();
+}
+
+// start(on_phase, watching): everything is set up. `watching` is "" or why steps are found less well.
+PyObject* start(PyObject*, Args args, PySize count) {
+  if (count == 2) {
+    g_py.Py_IncRef(args[0]);
+    g_on_phase = args[0];
+    const char* why = g_py.PyUnicode_AsUTF8(args[1]);
+    if (why) g_session.capability("steps", !*why, why);
+  }
+  torch_note_capabilities();
+  g_session.start();
+  return g_py.new_none();
+}
+
+PyObject* child_ready(PyObject*, Args, PySize) {
+  g_session.child_ready();
+  return g_py.new_none();
+}
+
+// note(key, value)
+PyObject* note(PyObject*, Args args, PySize count) {
+  const char* key = count == 2 ? g_py.PyUnicode_AsUTF8(args[0]) : nullptr;
+  const char* value = key ? g_py.PyUnicode_AsUTF8(args[1]) : nullptr;
+  if (value) g_session.note(key, value);
+  g_py.PyErr_Clear();
+  return g_py.new_none();
+}
+
+// PyMethodDef, and METH_FASTCALL.
+struct Method {
+  const char* name;
+  PyObject* (*function)(PyObject*, Args, PySize);
+  int flags;
+  const char* doc;
+};
+constexpr int kFastCall = 0x0080;
+Method g_methods[] = {{"attach", attach, kFastCall, nullptr},
+                      {"calibration", calibration, kFastCall, nullptr},
+                      {"calibrated", calibrated, kFastCall, nullptr},
+                      {"start", start, kFastCall, nullptr},
+                      {"child_ready", child_ready, kFastCall, nullptr},
+                      {"note", note, kFastCall, nullptr},
+                      {"module_begins", watch_module_begins, kFastCall, nullptr},
+                      {"module_ends", watch_module_ends, kFastCall, nullptr},
+                      {"batch_drawn", watch_batch_drawn, kFastCall, nullptr},
+                      {"scaler_updated", watch_scaler_updated, kFastCall, nullptr},
+                      {"code_starts", watch_code_starts, kFastCall, nullptr},
+                      {"code_returns", watch_code_returns, kFastCall, nullptr},
+                      {"watch_code", watch_code, kFastCall, nullptr}};
+
+PyObject* make_function(Method& method) {
+  if (g_py.PyCFunction_NewEx) return g_py.PyCFunction_NewEx(&method, nullptr, nullptr);
+  return g_py.PyCMethod_New(&method, nullptr, nullptr, nullptr);
+}
+
+// GIL held, `import torch` is about to happen.
+void run_script() {
+  constexpr int kFileInput = 257;
+  KeepException keep;
+  PyObject* globals = g_py.PyDict_New();
+  if (!globals) return;
+  g_py.PyDict_SetItemString(globals, "__builtins__", g_py.PyEval_GetBuiltins());
+  for (Method& method : g_methods)
+    if (PyObject* f = make_function(method)) {
+      g_py.PyDict_SetItemString(globals, method.name, f);
+      g_py.Py_DecRef(f);
+    }
+  PyObject* result = g_py.PyRun_StringFlags(kBootstrapScript, kFileInput, globals, globals, nullptr);
+  if (result) g_py.Py_DecRef(result);
+  g_py.PyErr_Clear();
+  g_py.Py_DecRef(globals);
+}
+
+// Never returns non-zero: that would abort what the program is doing.
+int audit(const char* event, PyObject* args, void*) {
+  if (event[0] != 'i' || strcmp(event, "import") != 0 || g_ran.load(std::memory_order_relaxed)) return 0;
+  if (!g_py.Py_IsInitialized()) return 0;
+  PyObject* name = g_py.PyTuple_GetItem(args, 0);
+  const char* text = name ? g_py.PyUnicode_AsUTF8(name) : nullptr;
+  if (!text) {
+    g_py.PyErr_Clear();
+    return 0;
+  }
+  if (!strcmp(text, "torch") && !g_ran.exchange(true)) run_script();
+  return 0;
+}
+
+// On the main thread, with the GIL, between two bytecodes.
+int phase_call(void*) {
+  g_call_pending.store(false);
+  Phase phase = static_cast<Phase>(g_phase.load());
+  KeepException keep;
+  bool on = phase == Phase::warmup || phase == Phase::active;
+  PyObject* result = g_py.PyObject_CallFunction(g_on_phase, "i", on ? 1 : 0);
+  if (result) g_py.Py_DecRef(result);
+  g_py.PyErr_Clear();
+  return 0;
+}
+
+}  // namespace
+
+bool python_install() {
+  g_is_python = g_py.load();
+  if (g_is_python) g_py.PySys_AddAuditHook(audit, nullptr);
+  return g_is_python;
+}
+
+bool python_process() { return g_is_python; }
+
+void python_phase_changed(Phase phase) {
+  g_phase.store(u32(phase));
+  if (!g_on_phase || g_call_pending.exchange(true)) return;
+  if (g_py.Py_AddPendingCall(phase_call, nullptr) != 0) g_call_pending.store(false);
+}
+
+}  // namespace tprof

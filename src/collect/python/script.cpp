@@ -1,0 +1,180 @@
+#include "collect/python/script.h"
+
+namespace tprof {
+
+// Runs on every Python from 3.8 on and must never raise. Names that are not defined here are the C functions of
+// bootstrap.cpp and watch.cpp. Three parts: find the moment at which torch is complete, watch the few functions
+// that tell steps apart, and follow the phase.
+const char kBootstrapScript[] = R"PY(
+import sys
+
+def when_torch_is_complete(then):
+    class Finder:
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            if name != 'torch':
+                return None
+            spec = None
+            for finder in list(sys.meta_path):
+                find = getattr(finder, 'find_spec', None)
+                if finder is Finder or find is None:
+                    continue
+                spec = find(name, path, target)
+                if spec is not None:
+                    break
+            loader = getattr(spec, 'loader', None)
+            if hasattr(loader, 'exec_module'):
+                run = loader.exec_module
+                def exec_module(module):
+                    for undo in (lambda: sys.meta_path.remove(Finder), lambda: delattr(loader, 'exec_module')):
+                        try:
+                            undo()
+                        except Exception:
+                            pass
+                    run(module)
+                    try:
+                        then(module)
+                    except Exception as e:
+                        note('bootstrap', repr(e))
+                try:
+                    loader.exec_module = exec_module
+                except Exception:
+                    pass
+            return spec
+    sys.meta_path.insert(0, Finder)
+
+def facts(torch):
+    import platform
+    yield 'torch', str(torch.__version__)
+    yield 'python', platform.python_version() + ' ' + platform.python_implementation()
+    for argv in (getattr(sys, 'orig_argv', None), sys.argv):
+        if argv:
+            yield 'command', ' '.join(map(str, argv))
+            break
+    import os
+    for key in ('RANK', 'LOCAL_RANK', 'WORLD_SIZE', 'LOCAL_WORLD_SIZE', 'GROUP_RANK', 'MASTER_ADDR', 'MASTER_PORT',
+                'SLURM_PROCID', 'SLURM_NTASKS', 'OMPI_COMM_WORLD_RANK', 'OMPI_COMM_WORLD_SIZE', 'PMI_RANK', 'PMI_SIZE'):
+        if os.environ.get(key):
+            yield 'env.' + key, os.environ[key]
+
+# The functions watched, as (class, method): their calls are the only way to tell a batch drawn from an exhausted
+# loader, an update that a gradient scaler skipped, and one forward from the next.
+def watched(torch):
+    from torch.utils.data.dataloader import _BaseDataLoaderIter
+    yield 'module', torch.nn.Module, '__call__'
+    yield 'batch', _BaseDataLoaderIter, '__next__'
+    for path in ('torch.amp.grad_scaler', 'torch.cuda.amp.grad_scaler'):
+        scaler = getattr(sys.modules.get(path), 'GradScaler', None)
+        if scaler is not None and 'update' in vars(scaler):
+            yield 'scaler', scaler, 'update'
+            break
+
+def watch(torch):
+    try:
+        if hasattr(sys, 'monitoring'):
+            return watch_by_monitoring(torch)
+        return watch_by_wrapping(torch)
+    except Exception as e:
+        return 'steps are found without nn.Module, DataLoader and GradScaler calls: %r' % (e,)
+
+def watch_by_monitoring(torch):
+    m = sys.monitoring
+    for tool in (4, 3, 5, 1, 0, 2):
+        if m.get_tool(tool) is None:
+            break
+    else:
+        return 'all sys.monitoring tools are taken by others'
+    m.use_tool_id(tool, 'tprof')
+    m.register_callback(tool, m.events.PY_START, code_starts)
+    m.register_callback(tool, m.events.PY_RETURN, code_returns)
+    for kind, owner, name in watched(torch):
+        code = getattr(owner, name).__code__
+        if watch_code(kind, code):
+            starts = m.events.PY_START if kind == 'module' else 0
+            m.set_local_events(tool, code, starts | m.events.PY_RETURN)
+    return ''
+
+def watch_by_wrapping(torch):
+    import functools
+    def after(owner, name, told):
+        original = vars(owner)[name]
+        @functools.wraps(original)
+        def call(self, *args, **kwargs):
+            result = original(self, *args, **kwargs)
+            told(self)
+            return result
+        setattr(owner, name, call)
+    for kind, owner, name in watched(torch):
+        if kind == 'batch':
+            after(owner, name, batch_drawn)
+        elif kind == 'scaler':
+            after(owner, name, scaler_updated)
+    hooks = torch.nn.modules.module
+    if int(torch.__version__.split('.')[0]) >= 2:
+        # Global hooks would make torch.compile break its graphs, and nothing else tells forwards apart here.
+        return 'loops with nothing but forwards are not found on Python < 3.12 with torch 2'
+    hooks.register_module_forward_pre_hook(module_begins)
+    hooks.register_module_forward_hook(module_ends)
+    return ''
+
+def follow(torch):
+    import json
+    ours = []
+    told = []
+    def distributed():
+        d = getattr(torch, 'distributed', None)
+        if d is None or not d.is_available() or not d.is_initialized():
+            return
+        info = {'backend': d.get_backend(), 'rank': d.get_rank(), 'world_size': d.get_world_size()}
+        try:
+            from torch.distributed.distributed_c10d import _get_all_pg_configs
+            config = _get_all_pg_configs()
+            info['pg_count'] = len(config)
+            info['pg_config'] = config
+        except Exception:
+            pass
+        if info not in told:
+            del told[:]
+            told.append(info)
+            note('distributed', json.dumps(info, default=str))
+    def on_phase(on):
+        p = torch.autograd.profiler
+        if hasattr(p, '_set_is_profiler_enabled') and hasattr(p, '_is_profiler_enabled'):
+            # Inductor and others leave out their ranges unless this is set. A profiler of the script's own sets
+            # and clears it too: ours again at the next step, and never cleared while that one runs.
+            if on and not p._is_profiler_enabled:
+                p._set_is_profiler_enabled(True)
+                ours.append(1)
+            elif not on and ours and not torch._C._autograd._profiler_enabled():
+                p._set_is_profiler_enabled(False)
+                del ours[:]
+        if on:
+            distributed()
+    return on_phase
+
+def complete(torch):
+    import os
+    pairs = [text for pair in facts(torch) for text in pair]
+    exports = attach(*pairs)
+    if exports is None:
+        return
+    for line in exports.splitlines():
+        key, _, value = line.partition('=')
+        os.environ[key] = value
+    script = calibration()
+    if script:
+        try:
+            exec(script, {'torch': torch})
+        except Exception:
+            pass
+        finally:
+            calibrated()
+    why = watch(torch)
+    if hasattr(os, 'register_at_fork'):
+        os.register_at_fork(after_in_child=child_ready)
+    start(follow(torch), why)
+
+when_torch_is_complete(complete)
+)PY";
+
+}  // namespace tprof

@@ -1,0 +1,146 @@
+#include "collect/python/watch.h"
+
+#include <string.h>
+
+#include "collect/recorder.h"
+#include "collect/session.h"
+#include "collect/torch/attach.h"
+
+namespace tprof {
+namespace {
+
+// The code objects watched; one reference each is kept for ever, so their addresses stay theirs.
+PyObject* g_module_code;
+PyObject* g_batch_code;
+PyObject* g_scaler_code;
+
+// Which module call of a thread is the outermost. A nested call runs deeper in the C stack than the call around
+// it (calling an object goes through C in every Python so far), so one that is not deeper is a new outermost one,
+// also when the last ended with an exception that we did not see.
+struct ModuleDepth {
+  uintptr_t root;  // stack address at the outermost call
+  u32 depth;
+};
+__thread ModuleDepth t_modules __attribute__((tls_model("initial-exec")));
+
+bool true_attribute(PyObject* object, const char* name, bool fallback) {
+  PyObject* value = g_py.PyObject_GetAttrString(object, name);
+  if (!value) {
+    g_py.PyErr_Clear();
+    return fallback;
+  }
+  bool result = g_py.PyObject_IsTrue(value) == 1;
+  g_py.Py_DecRef(value);
+  return result;
+}
+
+// True if this call is an outermost one.
+bool enter_module(uintptr_t stack) {
+  ModuleDepth& m = t_modules;
+  if (m.depth && stack < m.root) {
+    m.depth++;
+    return false;
+  }
+  m.root = stack;
+  m.depth = 1;
+  return true;
+}
+
+void module_called(PyObject* module) {
+  ThreadBlock* block = enter();
+  if (!block) return;
+  bool inference = !torch_grad_enabled() || !true_attribute(module, "training", true);
+  g_session.token(block->tid, false,
+                  [&](StepDetector& d) { d.module_called(now_ticks(), module, inference); });
+  leave(block);
+}
+
+void batch_drawn() {
+  ThreadBlock* block = enter();
+  if (!block) return;
+  g_session.token(block->tid, true, [](StepDetector& d) { d.load_ends(now_ticks(), true); });
+  g_session.promote();
+  leave(block);
+}
+
+void scaler_updated(PyObject* scaler) {
+  ThreadBlock* block = enter();
+  if (!block) return;
+  if (true_attribute(scaler, "_enabled", false))
+    g_session.token(block->tid, true, [](StepDetector& d) { d.scaler_updated(now_ticks()); });
+  leave(block);
+}
+
+// `self` of the Python function that is running; a new reference or nullptr. 3.12+.
+PyObject* running_self() {
+  PyObject* frame = g_py.PyEval_GetFrame();
+  PyObject* self = frame ? g_py.PyFrame_GetVarString(frame, "self") : nullptr;
+  if (!self) g_py.PyErr_Clear();
+  return self;
+}
+
+}  // namespace
+
+PyObject* watch_code(PyObject*, PyObject* const* args, PySize count) {
+  const char* kind = count == 2 ? g_py.PyUnicode_AsUTF8(args[0]) : nullptr;
+  PyObject** slot = !kind                      ? nullptr
+                    : !strcmp(kind, "module")  ? &g_module_code
+                    : !strcmp(kind, "batch")   ? &g_batch_code
+                    : !strcmp(kind, "scaler")  ? &g_scaler_code
+                                               : nullptr;
+  if (!slot || *slot || !g_py.PyFrame_GetVarString) return g_py.new_none();
+  g_py.Py_IncRef(args[1]);
+  *slot = args[1];
+  g_py.Py_IncRef(args[1]);
+  return args[1];  // anything true
+}
+
+PyObject* watch_code_starts(PyObject*, PyObject* const* args, PySize count) {
+  if (count > 0 && args[0] == g_module_code &&
+      enter_module(reinterpret_cast<uintptr_t>(__builtin_frame_address(0)))) {
+    KeepException keep;
+    if (PyObject* self = running_self()) {
+      module_called(self);
+      g_py.Py_DecRef(self);
+    }
+  }
+  return g_py.new_none();
+}
+
+PyObject* watch_code_returns(PyObject*, PyObject* const* args, PySize count) {
+  if (count == 0) return g_py.new_none();
+  if (args[0] == g_module_code) {
+    if (t_modules.depth) t_modules.depth--;
+  } else if (args[0] == g_batch_code) {
+    batch_drawn();
+  } else if (args[0] == g_scaler_code) {
+    KeepException keep;
+    if (PyObject* self = running_self()) {
+      scaler_updated(self);
+      g_py.Py_DecRef(self);
+    }
+  }
+  return g_py.new_none();
+}
+
+PyObject* watch_module_begins(PyObject*, PyObject* const* args, PySize count) {
+  if (count > 0 && enter_module(reinterpret_cast<uintptr_t>(__builtin_frame_address(0)))) module_called(args[0]);
+  return g_py.new_none();
+}
+
+PyObject* watch_module_ends(PyObject*, PyObject* const*, PySize) {
+  if (t_modules.depth) t_modules.depth--;
+  return g_py.new_none();
+}
+
+PyObject* watch_batch_drawn(PyObject*, PyObject* const*, PySize) {
+  batch_drawn();
+  return g_py.new_none();
+}
+
+PyObject* watch_scaler_updated(PyObject*, PyObject* const* args, PySize count) {
+  if (count > 0) scaler_updated(args[0]);
+  return g_py.new_none();
+}
+
+}  // namespace tprof

@@ -1,0 +1,231 @@
+#include "collect/recorder.h"
+
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace tprof {
+
+std::atomic<u32> g_epoch{kNoEpoch};
+std::atomic<u32> g_generation{0};
+
+namespace {
+
+// --- names: one table of all strings in the recording, by content. Only misses of the per-thread cache come here.
+constexpr u32 kNameSlots = 1 << 15;
+const NameRecord* g_names[kNameSlots];
+SpinLock g_names_lock;
+
+// --- ranges that are open across threads: few at a time.
+constexpr u32 kAsyncSlots = 512;
+struct AsyncRange {
+  const void* key;
+  RecordRef ref;
+  u32 epoch;
+} g_async[kAsyncSlots];
+SpinLock g_async_lock;
+
+const char* text_of(const NameRecord* r) { return reinterpret_cast<const char*>(r + 1); }
+
+u32 hash_of(const char* text, size_t bytes) {
+  u64 h = 1469598103934665603ull;  // FNV-1a
+  for (size_t i = 0; i < bytes; i++) h = (h ^ u8(text[i])) * 1099511628211ull;
+  return u32(h ^ h >> 32);
+}
+
+const NameRecord* intern_slow(const char* text) {
+  size_t bytes = strlen(text);
+  SpinGuard guard(g_names_lock);
+  u32 at = hash_of(text, bytes) % kNameSlots;
+  // A crowded neighbourhood is not searched for long: the string is then stored once more, which is only waste.
+  for (u32 i = 0; i < 64; i++, at = (at + 1) % kNameSlots) {
+    const NameRecord* r = g_names[at];
+    if (!r) return g_names[at] = g_writer.add_name(text, bytes);
+    if (r->bytes == bytes && !memcmp(text_of(r), text, bytes)) return r;
+  }
+  return g_writer.add_name(text, bytes);
+}
+
+void announce(ThreadBlock* block) {
+  char name[17] = {};
+  prctl(PR_GET_NAME, name);
+  g_writer.add_thread(block->tid, block->torch_thread, name);
+  block->announced = 1;
+}
+
+// A chunk of `epoch` with room for `bytes`.
+bool change_chunk(ThreadBlock* block, u32 epoch) {
+  u64 begin = now_ticks();
+  if (block->chunk) g_writer.retire_chunk(block->chunk);
+  u32 generation = g_generation.load(std::memory_order_acquire);
+  if (block->generation != generation) {
+    memset(block->names, 0, sizeof block->names);
+    block->generation = generation;
+    block->announced = 0;
+  }
+  block->chunk = g_writer.take_chunk(Stream::data, epoch, block->tid);
+  block->used = sizeof(ChunkHeader);
+  block->epoch = epoch;
+  if (!block->chunk) return false;
+  if (!block->announced) announce(block);
+  g_writer.header()->own_ticks.fetch_add(now_ticks() - begin, std::memory_order_relaxed);
+  return true;
+}
+
+char* reserve(ThreadBlock* block, u32 epoch, u32 bytes) {
+  bool fits = block->chunk && block->epoch == epoch && block->used + bytes <= kChunkBytes;
+  if (__builtin_expect(!fits, 0) && !change_chunk(block, epoch)) {
+    u32 stopped = g_writer.header() ? g_writer.header()->stopped.load(std::memory_order_relaxed) : 0;
+    g_writer.drop(stopped ? Drop(stopped - 1) : Drop::no_chunk);
+    return nullptr;
+  }
+  return reinterpret_cast<char*>(block->chunk) + block->used;
+}
+
+void publish(char* at, Kind kind, u32 id, u32 bytes) {
+  RecordHead head{u16(kind), u16(bytes / 8), id};
+  u64 word;
+  memcpy(&word, &head, sizeof word);
+  std::atomic_ref<u64>(*reinterpret_cast<u64*>(at)).store(word, std::memory_order_release);
+}
+
+void add_range_end(ThreadBlock* block, u32 epoch, RecordRef ref, u64 ticks) {
+  char* at = reserve(block, epoch, sizeof(RangeEndRecord));
+  if (!at) return;
+  auto* r = reinterpret_cast<RangeEndRecord*>(at);
+  r->begin = ref;
+  r->end_ticks = ticks;
+  publish(at, Kind::range_end, 0, sizeof *r);
+  block->used += sizeof *r;
+}
+
+void push_open(ThreadBlock* block, const OpenRange& range) {
+  if (block->open_count < kMaxOpen)
+    block->open[block->open_count++] = range;
+  else
+    g_writer.drop(Drop::too_deep);
+}
+
+// A memory barrier on all threads of this process.
+bool barrier_everywhere() {
+  if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) return true;
+  syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+  return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+}  // namespace
+
+RecordRef ref_of(const ThreadBlock* block, const RangeRecord* record) {
+  return RecordRef(block->chunk->index) << 32 |
+         RecordRef(reinterpret_cast<const char*>(record) - reinterpret_cast<const char*>(block->chunk));
+}
+
+RangeSlot begin_range(ThreadBlock* block, u32 epoch, const void* key) {
+  if (__builtin_expect(block->open_count >= kMaxOpen, 0)) {
+    g_writer.drop(Drop::too_deep);
+    return {};
+  }
+  char* at = reserve(block, epoch, sizeof(RangeRecord) + kMaxInputBytes);
+  if (!at) {
+    skip_range(block, key);
+    return {};
+  }
+  auto* record = reinterpret_cast<RangeRecord*>(at);
+  block->open[block->open_count++] = {key, record, ref_of(block, record), epoch, block->chunk->index};
+  return {record, at + sizeof(RangeRecord)};
+}
+
+void commit_range(ThreadBlock* block, const RangeSlot& slot, u32 name, u32 input_bytes) {
+  u32 bytes = u32(sizeof(RangeRecord)) + input_bytes;
+  publish(reinterpret_cast<char*>(slot.record), Kind::range, name, bytes);
+  block->used += bytes;
+}
+
+void skip_range(ThreadBlock* block, const void* key) {
+  push_open(block, {key, nullptr, 0, kNoEpoch, 0});
+}
+
+bool end_range(ThreadBlock* block, const void* key, u64 ticks) {
+  u32 at = block->open_count;
+  while (at > 0 && block->open[at - 1].key != key) at--;
+  if (at == 0) return false;
+  u32 epoch = recording_epoch();
+  // Whatever was opened inside and not ended (an exception took it) ends here too.
+  for (u32 i = block->open_count; i-- > at - 1;) {
+    const OpenRange& range = block->open[i];
+    if (range.epoch == kNoEpoch || range.epoch != epoch) continue;
+    if (block->chunk && block->epoch == epoch && block->chunk->index == range.chunk)
+      range.record->end_ticks = ticks;
+    else
+      add_range_end(block, epoch, range.ref, ticks);
+  }
+  block->open_count = at - 1;
+  return true;
+}
+
+u32 intern(ThreadBlock* block, const char* text) {
+  CachedName& slot = block->names[(reinterpret_cast<uintptr_t>(text) >> 3 ^ reinterpret_cast<uintptr_t>(text) >> 12) %
+                                  kNameCacheSlots];
+  if (__builtin_expect(slot.text == text && slot.record && !strcmp(text_of(slot.record), text), 1))
+    return slot.record->head.id;
+  slot.text = text;
+  slot.record = intern_slow(text);
+  return slot.record ? slot.record->head.id : 0;
+}
+
+void begin_async(const void* key, RecordRef ref, u32 epoch) {
+  SpinGuard guard(g_async_lock);
+  u32 at = u32(reinterpret_cast<uintptr_t>(key) >> 4) % kAsyncSlots;
+  for (u32 i = 0; i < kAsyncSlots; i++, at = (at + 1) % kAsyncSlots)
+    // A slot of the same key belongs to a range whose end we never saw: its object is gone.
+    if (!g_async[at].key || g_async[at].key == key) {
+      g_async[at] = {key, ref, epoch};
+      return;
+    }
+}
+
+bool end_async(ThreadBlock* block, const void* key, u64 ticks) {
+  AsyncRange found{};
+  {
+    SpinGuard guard(g_async_lock);
+    u32 at = u32(reinterpret_cast<uintptr_t>(key) >> 4) % kAsyncSlots;
+    for (u32 i = 0; i < kAsyncSlots && !found.key; i++, at = (at + 1) % kAsyncSlots)
+      if (g_async[at].key == key) {
+        found = g_async[at];
+        g_async[at] = {};
+      }
+  }
+  if (!found.key) return false;
+  u32 epoch = recording_epoch();
+  if (found.epoch == epoch) add_range_end(block, epoch, found.ref, ticks);
+  return true;
+}
+
+bool quiesce(u32 epoch, u64 timeout_ns) {
+  // After this every thread that goes busy sees the new epoch, so only those busy now can still write old chunks.
+  if (!barrier_everywhere()) {
+    timespec pause{0, 20'000'000};
+    nanosleep(&pause, nullptr);
+  }
+  u64 deadline = clock_ns(CLOCK_MONOTONIC) + timeout_ns;
+  for (ThreadBlock* b = g_thread_blocks.load(std::memory_order_acquire); b; b = b->next)
+    while (b->in_use.load(std::memory_order_relaxed) && b->busy.load(std::memory_order_acquire) && b->chunk &&
+           b->epoch != epoch) {
+      if (clock_ns(CLOCK_MONOTONIC) > deadline) return false;
+      sched_yield();
+    }
+  return true;
+}
+
+void reset_recorder_in_child() {
+  g_epoch.store(kNoEpoch, std::memory_order_relaxed);
+  g_generation.fetch_add(1, std::memory_order_relaxed);
+  memset(g_names, 0, sizeof g_names);
+  memset(g_async, 0, sizeof g_async);
+  g_names_lock.reset();
+  g_async_lock.reset();
+}
+
+}  // namespace tprof

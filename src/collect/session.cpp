@@ -1,0 +1,477 @@
+#include "collect/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "collect/finisher.h"
+#include "collect/helper.h"
+#include "collect/recorder.h"
+#include "collect/signals.h"
+
+namespace tprof {
+
+constinit Session g_session;
+
+namespace {
+
+bool records(Phase phase) { return phase == Phase::warmup || phase == Phase::active; }
+
+u32 epoch_of(const Plan& plan) {
+  if (!records(plan.phase)) return kNoEpoch;
+  return u32(plan.window) * 2 + (plan.phase == Phase::active ? 1 : 0);
+}
+
+u32 this_tid() { return u32(syscall(SYS_gettid)); }
+
+}  // namespace
+
+// ---------------------------------------------------------------- setting up
+
+bool Session::attach(const Frontend& frontend) {
+  if (attached_ || finished_) return attached_;
+  frontend_ = frontend;
+  pid_ = u32(getpid());
+  bool speaks = find_family();
+  OptionError error;
+  if (!parse_options(options_, error) || !find_logdir(error)) {
+    if (speaks) say("%s; this program runs on unprofiled", error.text);
+    finished_ = true;
+    return false;
+  }
+  if (options_.disable) {
+    finished_ = true;
+    return false;
+  }
+  detector_.reset(options_.step, this, now_ticks());
+  attached_ = true;
+  return true;
+}
+
+void Session::start() {
+  SpinGuard guard(lock_);
+  if (!live() || started_) return;
+  started_ = true;
+  finisher_prepare();
+  armed_ = options_.autostart;
+  if (role_ == Role::helper) {
+    set_level(Level::all);
+    return;
+  }
+  signals_install(options_.signal);
+  apply_plan(plan_for(0), 0, now_ticks());
+}
+
+void Session::note(const char* key, const char* value) {
+  if (g_writer.is_open()) g_writer.add_info(key, value);
+  size_t bytes = strlen(key) + strlen(value) + 3;
+  if (notes_used_ + bytes > sizeof notes_) return;
+  notes_used_ += u32(snprintf(notes_ + notes_used_, sizeof notes_ - notes_used_, "i%s%c%s", key, 0, value)) + 1;
+}
+
+void Session::capability(const char* name, bool on, const char* why) {
+  if (g_writer.is_open()) g_writer.add_capability(name, on, why);
+  size_t bytes = strlen(name) + strlen(why) + 3;
+  if (notes_used_ + bytes > sizeof notes_) return;
+  notes_used_ +=
+      u32(snprintf(notes_ + notes_used_, sizeof notes_ - notes_used_, "%c%s%c%s", on ? '1' : '0', name, 0, why)) + 1;
+}
+
+bool Session::open_recording() {
+  if (g_writer.is_open()) return true;
+  u64 begin = now_ticks();
+  RecordingSpec spec{recording_path_, host_, pid_, parent_pid_, created_ns_, base_time_ns_, options_.max_size, role_};
+  if (!g_writer.create(spec)) {
+    char line[PATH_MAX + 200];
+    snprintf(line, sizeof line, "%s: cannot be written: %s; set TPROF_LOGDIR to a directory with room that may be written",
+             recording_path_, strerror(errno));
+    give_up(line);
+    return false;
+  }
+  g_generation.fetch_add(1, std::memory_order_release);
+  for (const char *at = notes_, *end = notes_ + notes_used_; at < end;) {
+    const char* second = at + strlen(at) + 1;
+    if (*at == 'i')
+      g_writer.add_info(at + 1, second);
+    else
+      g_writer.add_capability(at + 1, *at == '1', second);
+    at = second + strlen(second) + 1;
+  }
+  g_writer.header()->own_ticks.fetch_add(now_ticks() - begin);
+  return true;
+}
+
+void Session::give_up(const char* line) {
+  if (role_ == Role::program) say("%s; this program runs on unprofiled", line);
+  finished_ = true;
+  g_epoch.store(kNoEpoch);
+  set_level(Level::none);
+}
+
+void Session::set_level(Level level) {
+  if (level == level_) return;
+  level_ = level;
+  if (frontend_.set_level) frontend_.set_level(level);
+}
+
+// ---------------------------------------------------------------- phases and windows
+
+Plan Session::plan_for(i64 number) const {
+  if (!armed_) return {Phase::wait, -1};
+  Plan plan = plan_of(options_.schedule, number - first_number_);
+  if (plan.window >= 0) plan.window += window_base_;
+  return plan;
+}
+
+// What a new step edge asks for. A tentative edge starts recording at once but never stops it: the operators of a
+// second optimizer may still belong to the window.
+void Session::take_plan(const Plan& plan, i64 number, u64 ticks, bool tentative) {
+  deferred_ = false;
+  if (plan == plan_) return;
+  if (tentative && records(plan_.phase) && plan.phase != Phase::active) {
+    deferred_ = true;
+    deferred_plan_ = plan;
+    if (window_ && plan.window != plan_.window) {
+      edge_ends_ = window_;
+      window_->end_ticks = ticks;
+      window_->end_step = number;
+    }
+    return;
+  }
+  apply_plan(plan, number, ticks);
+}
+
+void Session::apply_plan(const Plan& plan, i64 number, u64 ticks) {
+  if (window_ && plan.window != plan_.window) end_window(number, ticks);
+  if (records(plan.phase)) {
+    if (!open_recording()) return;
+    if (!window_) open_window(plan, ticks);
+    if (!window_) {  // the disk was full: said by the writer
+      finished_ = true;
+      g_epoch.store(kNoEpoch);
+      set_level(Level::none);
+      return;
+    }
+    if (plan.phase == Phase::active && window_->begin_ticks == 0) {
+      window_->begin_ticks = ticks;
+      window_->first_step = options_.schedule.given ? number : -1;
+      window_->state.store(u32(WindowState::active), std::memory_order_release);
+      edge_begins_ = window_;
+    }
+  }
+  plan_ = plan;
+  g_epoch.store(epoch_of(plan), std::memory_order_release);
+  if (FileHeader* h = g_writer.header()) {
+    h->epoch.store(epoch_of(plan));
+    h->phase.store(u32(plan.phase), std::memory_order_release);
+    g_writer.touch_meta();
+  }
+  set_level(plan.phase == Phase::ended ? Level::none : records(plan.phase) ? Level::all : Level::steps);
+  if (frontend_.phase_changed) frontend_.phase_changed(plan.phase);
+  if (plan.phase == Phase::ended) signals_restore();
+  if (records(plan.phase)) helper_start();
+}
+
+void Session::open_window(const Plan& plan, u64 ticks) {
+  u64 warmup = plan.phase == Phase::warmup ? ticks : 0;
+  window_ = g_writer.add_window(u32(plan.window), WindowState::warmup, warmup, this_tid());
+  previous_step_ = step_ = nullptr;
+}
+
+void Session::end_window(i64 end_step, u64 ticks) {
+  WindowRecord* window = window_;
+  window_ = nullptr;
+  if (window->begin_ticks == 0) {  // ended while warming up
+    window->state.store(u32(WindowState::discarded), std::memory_order_release);
+    g_writer.touch_meta();
+    return;
+  }
+  window->end_ticks = ticks;
+  window->end_step = end_step;
+  edge_ends_ = window;
+  if (!detector_.tentative()) close_window(window);
+}
+
+// The window's end is final: the helper thread seals it as soon as nobody writes into its chunks any more.
+void Session::close_window(WindowRecord* window) {
+  if (edge_ends_ == window) edge_ends_ = nullptr;
+  window->state.store(u32(WindowState::closing), std::memory_order_release);
+  g_writer.header()->unfinished.fetch_add(1);
+  g_writer.touch_meta();
+  for (auto& slot : closing_) {
+    WindowRecord* empty = nullptr;
+    if (slot.compare_exchange_strong(empty, window)) break;
+  }
+  helper_wake();
+}
+
+void Session::seal_closing() {
+  for (auto& slot : closing_) {
+    WindowRecord* window = slot.load(std::memory_order_acquire);
+    if (!window || !quiesce(recording_epoch(), 1'000'000'000)) continue;
+    window->state.store(u32(WindowState::sealed), std::memory_order_release);
+    g_writer.touch_meta();
+    slot.store(nullptr);
+  }
+}
+
+void Session::write_flush() {
+  FileHeader* h = g_writer.header();
+  if (!h) return;
+  h->unfinished.fetch_add(1);
+  g_writer.add_clock(read_clocks());
+  g_writer.add_flush(++flushes_, now_ticks());
+}
+
+// ---------------------------------------------------------------- steps
+
+// Tokens count from one thread: the one that updates parameters, until then the first that was heard.
+bool Session::of_step_thread(u32 tid, bool anchors) {
+  if (tid == 0) return true;
+  if (step_tid_ == 0) step_tid_ = tid;
+  if (tid != step_tid_ && anchors && !step_tid_sure_) step_tid_ = tid;
+  if (tid == step_tid_ && anchors) step_tid_sure_ = true;
+  return tid == step_tid_;
+}
+
+void Session::step_begins(i64 number, u64 ticks, StepBy by, bool tentative) {
+  step_ticks_ = ticks;
+  step_by_ = by;
+  step_worked_ = false;
+  if (role_ == Role::helper || !started_) return;
+  if (step_) step_->end_ticks = ticks;
+  previous_step_ = step_;
+  step_ = nullptr;
+  edge_begins_ = edge_ends_ = nullptr;
+  if (window_ && window_->first_step == number) {  // recording began with the process: setup is no step's
+    window_->begin_ticks = ticks;
+    edge_begins_ = window_;
+  }
+  take_plan(plan_for(number), number, ticks, tentative);
+  record_step(number, ticks, by, tentative);
+  if (window_) helper_start();
+}
+
+void Session::record_step(i64 number, u64 ticks, StepBy by, bool tentative) {
+  if (!g_writer.is_open() || recording_epoch() == kNoEpoch) return;
+  step_ = g_writer.add_step(by, number, ticks, step_tid_ ? step_tid_ : this_tid());
+  if (step_ && tentative) step_->flags |= kStepTentative;
+}
+
+void Session::step_moves(u64 ticks) {
+  step_ticks_ = ticks;
+  if (step_) step_->begin_ticks = ticks;
+  if (previous_step_) previous_step_->end_ticks = ticks;
+  if (edge_begins_) edge_begins_->begin_ticks = ticks;
+  if (edge_ends_) edge_ends_->end_ticks = ticks;
+}
+
+void Session::step_confirmed() {
+  if (step_) step_->flags &= ~u32(kStepTentative);
+  WindowRecord* ends = edge_ends_;
+  edge_begins_ = nullptr;
+  if (deferred_) {
+    deferred_ = false;
+    if (window_ && ends == window_) window_ = nullptr;
+    if (ends) close_window(ends);
+    StepRecord* step = step_;
+    apply_plan(deferred_plan_, detector_.number(), step_ticks_);
+    if (recording_epoch() == kNoEpoch && step) step->end_ticks = step_ticks_, step_ = nullptr;
+  } else if (ends) {
+    close_window(ends);
+  }
+}
+
+void Session::step_works() {
+  step_worked_ = true;
+  if (step_) step_->flags |= kStepHasWork;
+}
+
+// ---------------------------------------------------------------- helpers of a program
+
+void Session::follow(u64 now) {
+  if (role_ != Role::helper || !live()) return;
+  const FileHeader* leader = leader_;
+  if (!leader) {
+    // Not there while the leader has recorded nothing; looking takes a syscall, so not at every operator.
+    constexpr u64 kLookEvery_ns = 50'000'000;
+    u64 ns = clock_ns(CLOCK_MONOTONIC_COARSE);
+    if (ns - leader_tried_ < kLookEvery_ns) return;
+    leader_tried_ = ns;
+    SpinGuard guard(lock_);
+    leader = this->leader();
+    if (!leader) return;
+  }
+  u32 seen = leader->closed.load(std::memory_order_relaxed) ||
+                     leader->phase.load(std::memory_order_acquire) != u32(Phase::active)
+                 ? kNoEpoch
+                 : leader->epoch.load(std::memory_order_relaxed);
+  if (seen == leader_seen_) return;
+  SpinGuard guard(lock_);
+  if (role_ != Role::helper || seen == leader_seen_) return;
+  leader_seen_ = seen;
+  mirror(seen != kNoEpoch, seen / 2, now);
+}
+
+void Session::mirror(bool active, u32 window, u64 now) {
+  if (window_) end_window(-1, now);
+  if (!active) {
+    g_epoch.store(kNoEpoch);
+    return;
+  }
+  if (!open_recording()) return;
+  window_ = g_writer.add_window(window, WindowState::active, 0, this_tid());
+  if (!window_) return;
+  window_->begin_ticks = now;
+  plan_ = {Phase::active, i64(window)};
+  g_writer.header()->phase.store(u32(Phase::active));
+  g_writer.header()->epoch.store(epoch_of(plan_));
+  g_epoch.store(epoch_of(plan_), std::memory_order_release);
+}
+
+void Session::promote() {
+  if (role_ != Role::helper) return;
+  SpinGuard guard(lock_);
+  if (role_ != Role::helper || !live() || detector_.number() < 0) return;
+  role_ = Role::program;
+  if (g_writer.is_open()) g_writer.header()->role.store(u32(role_));
+  signals_install(options_.signal);
+  i64 number = detector_.number();
+  Plan plan = plan_for(number);
+  if (window_ && plan == plan_) {  // already recording what the schedule wants now
+    if (options_.schedule.given) window_->first_step = number;
+    if (step_ticks_ > window_->begin_ticks) window_->begin_ticks = step_ticks_;
+    helper_start();
+    set_level(Level::all);
+  } else {
+    if (window_) end_window(-1, now_ticks());
+    plan_ = {Phase::wait, -1};
+    apply_plan(plan, number, step_ticks_);
+  }
+  record_step(number, step_ticks_, step_by_, detector_.tentative());
+  if (step_ && step_worked_) step_->flags |= kStepHasWork;
+}
+
+// ---------------------------------------------------------------- public API
+
+int Session::api_start() {
+  SpinGuard guard(lock_);
+  if (!live() || !started_) return -1;
+  if (window_) end_window(detector_.number(), now_ticks());
+  if (armed_) window_base_ += 1 + (plan_.window >= window_base_ ? plan_.window - window_base_ : 0);
+  armed_ = true;
+  plan_ = {Phase::wait, -1};
+  first_number_ = detector_.number() < 0 ? 0 : detector_.number();
+  u64 now = now_ticks();
+  apply_plan(plan_for(first_number_), first_number_, now);
+  if (detector_.number() >= 0) {
+    record_step(detector_.number(), now, StepBy::api, false);
+    if (step_) step_->flags |= kStepHasWork;
+  }
+  return 0;
+}
+
+int Session::api_stop() {
+  SpinGuard guard(lock_);
+  if (!live() || !started_ || !armed_) return -1;
+  u64 now = now_ticks();
+  if (step_) step_->end_ticks = now;
+  step_ = nullptr;
+  i64 window = plan_.window;
+  apply_plan({Phase::wait, -1}, detector_.number() + 1, now);
+  if (window >= 0) window_base_ = window + 1;
+  armed_ = false;
+  return 0;
+}
+
+int Session::api_flush() { return helper_request_flush() ? 0 : -1; }
+
+int Session::api_step() {
+  if (!live() || !started_) return -1;
+  token(this_tid(), true, [](StepDetector& d) { d.api_step(now_ticks()); });
+  promote();
+  return 0;
+}
+
+// ---------------------------------------------------------------- ends and forks
+
+void Session::finish() {
+  if (!attached_ || finished_ || pid_ != u32(getpid())) return;
+  {
+    SpinGuard guard(lock_);
+    if (finished_) return;
+    u64 now = now_ticks();
+    frontend_ = {};  // Python may be gone already, and torch need not be touched any more
+    if (deferred_ || edge_ends_) step_confirmed();
+    if (window_) {
+      bool by_steps = window_->first_step >= 0;
+      end_window(by_steps ? detector_.number() + 1 : -1, now);
+    }
+    if (edge_ends_) close_window(edge_ends_);
+    g_epoch.store(kNoEpoch);
+    finished_ = true;
+  }
+  if (!g_writer.is_open()) return;
+  helper_stop();
+  seal_closing();
+  g_writer.header()->phase.store(u32(Phase::ended));
+  g_writer.close();
+  if (g_writer.data_chunks() == 0) g_writer.remove();
+  else if (role_ == Role::program) finish_program();
+}
+
+void Session::finish_program() {
+  if (g_writer.header()->unfinished.load() == 0) return;
+  if (finisher_wait(options_.exit_wait)) return;
+  say("not all traces are written yet; to write them: tprof convert %s", g_writer.path());
+}
+
+void Session::child_ready() {
+  SpinGuard guard(lock_);
+  if (live() && role_ == Role::helper) set_level(Level::all);
+}
+
+void Session::fork_prepare() {
+  // A thread of ours would make Python warn about forking with threads.
+  helper_stop();
+}
+
+void Session::fork_child() {
+  if (!attached_) return;
+  helper_forget();
+  finisher_forget();
+  signals_forget();
+  reset_threads_in_child();
+  reset_recorder_in_child();
+  lock_.reset();
+  if (role_ == Role::program) {
+    leader_ = g_writer.header();  // stays mapped, and shows what the parent does next
+    strcpy(leader_path_, recording_path_);
+    parent_pid_ = pid_;
+  }
+  g_writer.forget();
+  role_ = Role::helper;
+  pid_ = u32(getpid());
+  created_ns_ = clock_ns(CLOCK_REALTIME);
+  const char* slash = strrchr(leader_path_, '/');
+  snprintf(recording_path_, sizeof recording_path_, "%.*s/%s_%u.%llu.tprof", int(slash ? slash - leader_path_ : 0),
+           leader_path_, host_, pid_, static_cast<unsigned long long>(created_ns_));
+  leader_seen_ = kNoEpoch;
+  leader_tried_ = 0;
+  plan_ = {Phase::wait, -1};
+  window_ = edge_begins_ = edge_ends_ = nullptr;
+  step_ = previous_step_ = nullptr;
+  deferred_ = false;
+  for (auto& slot : closing_) slot.store(nullptr);
+  step_tid_ = 0;
+  step_tid_sure_ = false;
+  first_number_ = window_base_ = 0;
+  armed_ = options_.autostart;
+  detector_.reset(options_.step, this, now_ticks());
+}
+
+}  // namespace tprof

@@ -1,0 +1,147 @@
+// The life of profiling in one process: options, role, schedule windows, and the recording they go to.
+//
+// Everything rare happens here under one lock: step tokens, phase changes, opening and closing windows. The hot
+// path only reads g_epoch (recorder.h) and, in helpers, follows the leader.
+//
+// Roles. A program (the first process of a job that loads torch, or one with a RANK of its own) counts its own
+// steps and gets traces. A helper (any other process below one) follows its leader's phase, read from the
+// leader's recording, and leaves a recording only; it becomes a program when it trains on its own.
+#pragma once
+#include "base/options.h"
+#include "collect/schedule.h"
+#include "collect/steps.h"
+#include "record/writer.h"
+
+namespace tprof {
+
+// Which events must reach us.
+enum class Level : u32 { none, steps, all };
+
+// What the session needs from the framework it is attached to. Called under the session lock.
+struct Frontend {
+  void (*set_level)(Level level);
+  void (*phase_changed)(Phase phase);  // may be nullptr
+};
+
+class Session final : private StepSink {
+ public:
+  // Reads the options, finds out who this process is. False: stay out (said in one line where it should be).
+  // `environment` says whether variables for child processes could be set.
+  bool attach(const Frontend& frontend);
+  // "K=V" lines that child processes must find in their environment; empty before attach().
+  const char* exports() const { return exports_; }
+  const Options& options() const { return options_; }
+  bool attached() const { return attached_; }
+  bool is_helper() const { return role_ == Role::helper; }
+
+  // A fact or a capability about this process; goes into the recording as soon as there is one.
+  void note(const char* key, const char* value);
+  void capability(const char* name, bool on, const char* why);
+
+  // Everything is set up: take up the phase of step 0.
+  void start();
+
+  // --- step tokens. `use` is called with the detector under the lock; `tid` is the caller's, 0 for any thread.
+  template <class Use>
+  void token(u32 tid, bool anchors, Use use) {
+    SpinGuard guard(lock_);
+    if (!live() || !of_step_thread(tid, anchors)) return;
+    use(detector_);
+  }
+  bool wants_backward() const { return detector_.wants_backward(); }
+  StepMode step_mode() const { return options_.step.mode; }
+  // A helper that trains or draws batches of its own is a program from then on.
+  void promote();
+
+  // --- helpers: adopts the leader's phase if it changed. Cheap when it did not.
+  void follow(u64 now);
+
+  // --- public API
+  int api_start();
+  int api_stop();
+  int api_flush();
+  int api_step();
+
+  // --- for the helper thread and the exit path
+  void seal_closing();
+  void write_flush();
+  void finish();
+  void fork_prepare();
+  void fork_child();
+  void child_ready();  // in the child, once the framework may be called again
+  bool recording_wanted() const { return window_ != nullptr; }
+
+ private:
+  bool live() const { return attached_ && !finished_; }
+  void step_begins(i64 number, u64 ticks, StepBy by, bool tentative) override;
+  void step_moves(u64 ticks) override;
+  void step_confirmed() override;
+  void step_works() override;
+
+  bool of_step_thread(u32 tid, bool anchors);
+  Plan plan_for(i64 number) const;
+  void take_plan(const Plan& plan, i64 number, u64 ticks, bool tentative);
+  void apply_plan(const Plan& plan, i64 number, u64 ticks);
+  bool open_recording();
+  void open_window(const Plan& plan, u64 ticks);
+  void end_window(i64 end_step, u64 ticks);
+  void close_window(WindowRecord* window);
+  void record_step(i64 number, u64 ticks, StepBy by, bool tentative);
+  void set_level(Level level);
+  void give_up(const char* line);
+  bool find_family();
+  bool find_logdir(OptionError& error);
+  const FileHeader* leader();
+  void mirror(bool active, u32 window, u64 now);
+  void finish_program();
+
+  SpinLock lock_;
+  bool attached_ = false, started_ = false, finished_ = false, armed_ = false;
+  Frontend frontend_{};
+  Options options_;
+  Role role_ = Role::program;
+  u32 pid_ = 0;
+  StepDetector detector_;
+  u32 step_tid_ = 0;
+  bool step_tid_sure_ = false;
+
+  Plan plan_{Phase::wait, -1};
+  Level level_ = Level::none;
+  i64 first_number_ = 0;    // step at which the schedule began (tprof_start)
+  i64 window_base_ = 0;     // windows of earlier schedules
+  WindowRecord* window_ = nullptr;
+  StepRecord* step_ = nullptr;
+  StepRecord* previous_step_ = nullptr;
+  u64 step_ticks_ = 0;
+  StepBy step_by_ = StepBy::none;
+  bool step_worked_ = false;
+
+  // The current step's edge while it may move: what else lies on it.
+  WindowRecord* edge_begins_ = nullptr;
+  WindowRecord* edge_ends_ = nullptr;
+  bool deferred_ = false;  // deferred_plan_ waits for the edge to be confirmed
+  Plan deferred_plan_{};
+
+  std::atomic<WindowRecord*> closing_[16] = {};
+  u32 flushes_ = 0;
+
+  // family
+  const FileHeader* leader_ = nullptr;
+  u64 leader_tried_ = 0;
+  u32 leader_seen_ = 0xffffffff;
+  char leader_path_[PATH_MAX] = {};
+  char recording_path_[PATH_MAX] = {};
+  char host_[64] = {};
+  u64 created_ns_ = 0, base_time_ns_ = 0;
+  u32 parent_pid_ = 0;
+  char exports_[3 * PATH_MAX] = {};
+  char notes_[32 << 10] = {};  // facts until there is a recording: kind, key NUL value NUL ...
+  u32 notes_used_ = 0;
+};
+
+extern Session g_session;
+
+// Remembers the directory the process started in; a relative TPROF_LOGDIR is relative to it.
+void remember_start_directory();
+
+}  // namespace tprof

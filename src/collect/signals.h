@@ -1,0 +1,13 @@
+// The one signal that tprof may take (TPROF_SIGNAL): "write what has been recorded so far".
+#pragma once
+
+namespace tprof {
+
+// Takes the signal if its disposition is the default; 0 takes none. The handler only wakes the helper thread.
+void signals_install(int signal);
+// Gives it back, if it is still ours.
+void signals_restore();
+// In a forked child: the signal is the child's.
+void signals_forget();
+
+}  // namespace tprof

@@ -1,0 +1,76 @@
+#include "collect/thread.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "record/writer.h"
+
+namespace tprof {
+
+__thread ThreadSelf t_self __attribute__((tls_model("initial-exec"))) = {};
+std::atomic<ThreadBlock*> g_thread_blocks{nullptr};
+
+namespace {
+
+pthread_key_t g_end_key;
+bool g_has_key;
+
+// Other libraries' thread-end destructors may still run operators: step behind them a few times, then let go.
+void thread_ends(void* value) {
+  constexpr int kRounds = 3;  // of the PTHREAD_DESTRUCTOR_ITERATIONS (4) that there are
+  if (t_self.end_rounds++ < kRounds && pthread_setspecific(g_end_key, value) == 0) return;
+  t_self.dead = 1;
+  ThreadBlock* block = t_self.block;
+  t_self.block = nullptr;
+  if (!block || block != value) return;
+  if (block->chunk) g_writer.retire_chunk(block->chunk);
+  block->chunk = nullptr;
+  block->open_count = 0;
+  block->in_use.store(0, std::memory_order_release);
+}
+
+}  // namespace
+
+bool init_threads() {
+  if (!g_has_key) g_has_key = pthread_key_create(&g_end_key, thread_ends) == 0;
+  return g_has_key;
+}
+
+void reset_threads_in_child() {
+  t_self = {};
+  g_thread_blocks.store(nullptr, std::memory_order_relaxed);  // the parent's mappings are leaked on purpose
+  if (g_has_key) pthread_setspecific(g_end_key, nullptr);
+}
+
+ThreadBlock* new_thread_block() {
+  if (!g_has_key) return nullptr;
+  ThreadBlock* block = nullptr;
+  for (ThreadBlock* b = g_thread_blocks.load(std::memory_order_acquire); b && !block; b = b->next) {
+    u32 free = 0;
+    if (b->in_use.compare_exchange_strong(free, 1, std::memory_order_acq_rel)) block = b;
+  }
+  if (!block) {
+    void* at = mmap(nullptr, sizeof(ThreadBlock), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) return nullptr;
+    block = static_cast<ThreadBlock*>(at);
+    block->in_use.store(1, std::memory_order_relaxed);
+    block->next = g_thread_blocks.load(std::memory_order_relaxed);
+    while (!g_thread_blocks.compare_exchange_weak(block->next, block, std::memory_order_release)) {
+    }
+  }
+  block->tid = u32(syscall(SYS_gettid));
+  block->announced = 0;
+  block->torch_thread = 0;
+  block->chunk = nullptr;
+  block->used = 0;
+  block->open_count = 0;
+  if (pthread_setspecific(g_end_key, block) != 0) {
+    block->in_use.store(0, std::memory_order_release);
+    return nullptr;
+  }
+  return block;
+}
+
+}  // namespace tprof

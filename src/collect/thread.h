@@ -1,0 +1,86 @@
+// What tprof keeps per thread, and the way into and out of every hook.
+//
+// A hook does: ThreadBlock* b = enter(); if (!b) return; ... leave(b);. enter() refuses when this thread is already
+// inside tprof (our own work, a signal handler) or is past its end. While inside, `busy` is set, which is what
+// lets the helper thread know when a retired epoch's chunks are quiet (see quiesce in recorder.h).
+#pragma once
+#include <atomic>
+
+#include "record/record.h"
+
+namespace tprof {
+
+constexpr u32 kMaxOpen = 1024;        // open ranges followed per thread
+constexpr u32 kNameCacheSlots = 512;
+
+struct OpenRange {
+  const void* key;      // the at::RecordFunction, or what else tells this range from others
+  RangeRecord* record;  // valid while `epoch` is the block's epoch and `chunk` its chunk
+  RecordRef ref;
+  u32 epoch;            // kNoEpoch: seen but not recorded
+  u32 chunk;
+};
+
+struct CachedName {
+  const char* text;           // where the name was seen
+  const NameRecord* record;   // its copy in the recording
+};
+
+struct ThreadBlock {
+  std::atomic<u32> busy;
+  std::atomic<u32> in_use;
+  u32 tid;
+  u32 announced;          // 1: this thread's ThreadRecord is written
+  u64 torch_thread;       // torch's logical id of this thread, 0 until asked
+  ChunkHeader* chunk;
+  u32 used;               // bytes of chunk filled
+  u32 epoch;              // of chunk
+  u32 open_count;
+  u32 generation;         // of the recording that the caches belong to
+  ThreadBlock* next;
+  OpenRange open[kMaxOpen];
+  CachedName names[kNameCacheSlots];
+};
+
+struct ThreadSelf {
+  ThreadBlock* block;
+  u8 inside;
+  u8 dead;
+  u8 end_rounds;
+};
+extern __thread ThreadSelf t_self __attribute__((tls_model("initial-exec")));
+
+// All blocks ever made, newest first; blocks are reused, never freed.
+extern std::atomic<ThreadBlock*> g_thread_blocks;
+
+// Once, before the first enter(). False if no thread key is left.
+bool init_threads();
+// In a forked child: this thread is the only one, and owns nothing yet.
+void reset_threads_in_child();
+
+ThreadBlock* new_thread_block();
+
+inline ThreadBlock* enter() {
+  ThreadSelf& self = t_self;
+  if (self.inside) return nullptr;
+  self.inside = 1;
+  ThreadBlock* block = self.block;
+  if (__builtin_expect(!block, 0)) {
+    block = self.dead ? nullptr : new_thread_block();
+    if (!block) {
+      self.inside = 0;
+      return nullptr;
+    }
+    self.block = block;
+  }
+  block->busy.store(1, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  return block;
+}
+
+inline void leave(ThreadBlock* block) {
+  block->busy.store(0, std::memory_order_release);
+  t_self.inside = 0;
+}
+
+}  // namespace tprof

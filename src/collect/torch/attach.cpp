@@ -1,0 +1,114 @@
+#include "collect/torch/attach.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/elf.h"
+#include "base/log.h"
+#include "base/process.h"
+#include "collect/python/bootstrap.h"
+#include "collect/recorder.h"
+#include "collect/torch/ops.h"
+
+namespace tprof {
+
+constinit TorchLayout g_torch;
+
+namespace {
+
+u64 g_handle;  // of the callback that is registered, 0 none
+bool (*g_grad_enabled)();
+
+void set_level(Level level) {
+  if (g_handle) g_torch.remove_callback(g_handle);
+  g_handle = 0;
+  if (level == Level::none) return;
+  RecordFunctionCallback callback;
+  callback.start = range_starts;
+  callback.end = range_ends;
+  bool all = level == Level::all;
+  for (u8& scope : callback.scopes) scope = all;
+  callback.scopes[u8(Scope::user)] = callback.scopes[u8(Scope::backward)] = 1;
+  callback.needs_inputs = all && g_session.options().record_shapes && g_torch.inputs_ok;
+  g_handle = g_torch.add_global_callback(callback);
+}
+
+void phase_changed(Phase phase) { python_phase_changed(phase); }
+
+void note_options() {
+  for (int i = 0; i < kOptionRowCount; i++) {
+    const OptionRow& row = kOptionRows[i];
+    char key[64];
+    snprintf(key, sizeof key, "option.%s", row.field);
+    const char* text = getenv(row.env);
+    g_session.note(key, text && *text ? text : row.fallback);
+  }
+}
+
+// Options of torch.profiler that this version does not serve yet: accepted, and said to be off.
+void note_unserved() {
+  const Options& o = g_session.options();
+  const char* later = "not recorded by this version";
+  if (o.profile_memory) g_session.capability("profile_memory", false, later);
+  if (o.with_stack && o.with_stack.value[0] != '0') g_session.capability("with_stack", false, later);
+  if (o.with_modules) g_session.capability("with_modules", false, later);
+  if (o.with_flops) g_session.capability("with_flops", false, later);
+}
+
+}  // namespace
+
+Frontend torch_frontend() { return {set_level, python_process() ? phase_changed : nullptr}; }
+
+bool torch_mapped() { return ElfObject::mapped("libtorch_cpu.so").found(); }
+
+bool torch_grad_enabled() { return !g_grad_enabled || g_grad_enabled(); }
+
+bool torch_attach() {
+  note_options();
+  if (!discover_layout(g_torch) || !g_torch.ops || !init_threads()) {
+    if (!g_session.is_helper())
+      say("this torch cannot be profiled (%s); the program runs on unprofiled. tprof doctor tells more",
+          g_torch.why[0] ? g_torch.why : "its functions were not found");
+    return false;
+  }
+  if (g_session.step_mode() == StepMode::range) set_step_pattern(g_session.options().step.pattern);
+  ElfObject::mapped("libc10.so").symbol(g_grad_enabled, "_ZN3c108GradMode10is_enabledEv");
+  return true;
+}
+
+void torch_note_capabilities() {
+  const Options& o = g_session.options();
+  g_session.capability("ops", true, "");
+  g_session.capability("sequence_numbers", g_torch.sequence_ok, g_torch.sequence_ok ? "" : g_torch.why);
+  g_session.capability("forward_threads", g_torch.forward_thread_ok, g_torch.forward_thread_ok ? "" : g_torch.why);
+  bool shapes = o.record_shapes && g_torch.inputs_ok;
+  g_session.capability("record_shapes", shapes,
+                       shapes ? "" : !o.record_shapes ? "switched off by TPROF_RECORD_SHAPES" : g_torch.inputs_why);
+  note_unserved();
+}
+
+void torch_attach_native() {
+  if (!torch_mapped() || !g_session.attach(torch_frontend())) return;
+  if (!torch_attach()) return;
+  char command[4096];
+  int n = read_small_file("/proc/self/cmdline", command, sizeof command);
+  for (int i = 0; i < n - 1; i++)
+    if (!command[i]) command[i] = ' ';
+  if (n > 0) g_session.note("command", command);
+  if (g_torch.version[0]) g_session.note("torch", g_torch.version);
+  g_session.capability("steps", true, "a C++ program: every backward pass is taken for a step");
+  torch_note_capabilities();
+  for (const char* line = g_session.exports(); *line;) {
+    const char* end = strchr(line, '\n');
+    const char* equals = strchr(line, '=');
+    char key[64], value[PATH_MAX];
+    snprintf(key, sizeof key, "%.*s", int(equals - line), line);
+    snprintf(value, sizeof value, "%.*s", int(end - equals - 1), equals + 1);
+    setenv(key, value, 1);
+    line = end + 1;
+  }
+  g_session.start();
+}
+
+}  // namespace tprof

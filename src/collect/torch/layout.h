@@ -1,0 +1,80 @@
+// What tprof has to know of torch's C++ objects, found out at run time: no torch header, no version number.
+//
+// discover_layout() resolves the exported functions and asks torch itself where the rest is: it constructs an
+// at::RecordFunction with a sentinel as sequence number and looks where that went (layout.cpp), and lets
+// exported accessors read objects of our making (values.cpp). Each capability is proven alone; what is not
+// proven stays off, with a reason. Table of the known layouts: shared/reference/torch.md, section 2.
+#pragma once
+#include "collect/torch/values.h"
+
+namespace tprof {
+
+// torch's std::unique_ptr<ObserverContext>. The destructor that does nothing makes it travel like one (through
+// a hidden pointer); the default value means "no context".
+struct ObserverContext {
+  void* context = nullptr;
+  ~ObserverContext() {}
+};
+
+// at::RecordFunctionCallback, passed by value: torch reads the prefix that it knows, the rest is room to grow.
+struct RecordFunctionCallback {
+  using Start = ObserverContext (*)(const void* record_function);
+  using End = void (*)(const void* record_function, void* context);
+
+  Start start = nullptr;
+  End end = nullptr;
+  double probability = 1.0;
+  u8 scopes[10] = {};  // by Scope
+  u8 needs_inputs = 0;
+  u8 needs_outputs = 0;
+  u8 needs_ids = 0;
+  u8 padding[27] = {};
+};
+static_assert(sizeof(RecordFunctionCallback) == 64 && offsetof(RecordFunctionCallback, needs_inputs) == 34);
+
+struct TorchLayout {
+  // Exported functions of libtorch_cpu; nullptr when absent.
+  u64 (*add_global_callback)(RecordFunctionCallback) = nullptr;
+  u64 (*add_thread_local_callback)(RecordFunctionCallback) = nullptr;
+  void (*remove_callback)(u64 handle) = nullptr;
+  const char* (*name)(const void* record_function) = nullptr;
+  bool (*is_async)(const void* record_function) = nullptr;
+  u64 (*num_inputs)(const void* record_function) = nullptr;
+  u64 (*current_thread_id)() = nullptr;
+
+  // Offsets in at::RecordFunction; -1 unproven.
+  int thread = -1;          // u64, torch's id of the thread the range began on
+  int scope = -1;           // u8
+  int sequence = -1;        // i64
+  int inputs = -1;          // {const IValue*, u64}
+  int forward_thread = -1;  // u64
+  int is_async_at = -1;     // u8
+
+  ValueLayout values;
+
+  bool ops = false;                // callbacks, names, scope: anything at all
+  bool sequence_ok = false;
+  bool forward_thread_ok = false;
+  bool inputs_ok = false;          // encode_inputs() may be used
+  bool inputs_checked = false;     // ... and known operators decoded as expected (calibration_end)
+  char why[160] = {};              // the first thing that is off about ranges, "" when all is well
+  char inputs_why[160] = {};       // the same for inputs
+  char version[24] = {};           // "2.14.1" where libtorch_cpu says so itself (torch >= 2.7), else empty
+  char path[512] = {};             // of libtorch_cpu
+};
+
+// Fills `layout`. False: no torch is mapped, or not even names can be had. Call it once, on a thread that may
+// run torch code, with no dlopen in progress. Takes SIGSEGV and SIGBUS for its duration.
+bool discover_layout(TorchLayout& layout);
+
+// For the code of this folder: the first reason stands.
+void set_why(char (&why)[160], const char* reason);
+
+template <class T>
+inline T load(const void* object, long offset) {
+  T value;
+  __builtin_memcpy(&value, static_cast<const char*>(object) + offset, sizeof value);
+  return value;
+}
+
+}  // namespace tprof

@@ -1,0 +1,13 @@
+// The callbacks that torch calls at the begin and end of every range (at::RecordFunction).
+#pragma once
+#include "collect/torch/layout.h"
+
+namespace tprof {
+
+ObserverContext range_starts(const void* record_function);
+void range_ends(const void* record_function, void* context);
+
+// TPROF_STEP=range:REGEX, compiled; once, before the first range.
+void set_step_pattern(const char* pattern);
+
+}  // namespace tprof

@@ -1,0 +1,41 @@
+// The inputs of an operator as torch.profiler writes them: four parallel JSON lists.
+//
+// Rules and number formats are those of torch/csrc/profiler (InputOutputEncoder, variantShapesToStr, operator<<
+// of IValue), identical in 1.13, 2.6 and 2.14. The same call repeats its inputs in every step, so texts are kept.
+#pragma once
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "model/trace.h"
+
+namespace tprof::kineto {
+
+// The C++ name of an at::ScalarType, empty when unknown.
+std::string_view dtype_name(u8 dtype);
+
+class InputText {
+ public:
+  // `"Concrete Inputs": [...], "Input type": [...], ...`, empty when there are no inputs. Valid until the next call.
+  // The event's Model must outlive this.
+  std::string_view of(const Event& event);
+
+ private:
+  struct Lists {
+    std::string dims, strides, types, values;
+    void clear();
+    void add(std::string_view type, std::string_view dims_text, std::string_view strides_text,
+             std::string_view value);
+    size_t count = 0;
+  };
+
+  const char* append_one(const char* at);
+  const char* append_list(const char* at);
+
+  std::unordered_map<std::string_view, std::string> known_;  // encoded bytes, in the Model's arena -> text
+  size_t known_bytes_ = 0;
+  Lists lists_;
+  std::string scratch_dims_, scratch_strides_, scratch_value_, overflow_;
+};
+
+}  // namespace tprof::kineto

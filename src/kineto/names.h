@@ -1,0 +1,54 @@
+// THE table of Chrome/Kineto words: keys, categories and names that the trace format fixes, in one place for the
+// writer and for `tprof check`.
+#pragma once
+
+namespace tprof::kineto {
+
+// Top level.
+constexpr char kSchemaVersion[] = "schemaVersion";
+constexpr char kDeviceProperties[] = "deviceProperties";
+constexpr char kDistributedInfo[] = "distributedInfo";
+constexpr char kBaseTime[] = "baseTimeNanoseconds";
+constexpr char kDisplayTimeUnit[] = "displayTimeUnit";
+constexpr char kTraceId[] = "trace_id";
+constexpr char kHostName[] = "host_name";
+constexpr char kTraceName[] = "traceName";
+constexpr char kTraceEvents[] = "traceEvents";
+constexpr char kLedger[] = "tprof";
+
+// Categories.
+constexpr char kCpuOp[] = "cpu_op";
+constexpr char kUserAnnotation[] = "user_annotation";
+constexpr char kGpuUserAnnotation[] = "gpu_user_annotation";
+constexpr char kForwardBackward[] = "fwdbwd";
+constexpr char kTraceSpan[] = "Trace";
+constexpr char kKernel[] = "kernel";
+
+// Names of single events.
+constexpr char kProfilerSpan[] = "PyTorch Profiler (0)";
+constexpr char kProfiler[] = "PyTorch Profiler";
+constexpr char kIterationStart[] = "Iteration Start: PyTorch Profiler";
+constexpr char kWindowEnd[] = "Record Window End";
+constexpr char kStep[] = "ProfilerStep";
+constexpr char kMemory[] = "[memory]";
+
+// Keys of args.
+constexpr char kExternalId[] = "External id";
+constexpr char kCallStack[] = "Call stack";
+constexpr char kInputDims[] = "Input Dims";
+constexpr char kInputType[] = "Input type";
+constexpr char kInputStrides[] = "Input Strides";
+constexpr char kConcreteInputs[] = "Concrete Inputs";
+constexpr char kOurMark[] = "tprof";  // on events that are not whole
+
+// File names: <worker>.<time_ns>.pt.trace.json[.gz]
+constexpr char kFileSuffix[] = ".pt.trace.json";
+constexpr char kFileSuffixGz[] = ".pt.trace.json.gz";
+
+// libkineto's row of the profiler itself sorts last.
+constexpr int kSpansSortIndex = 536870912;
+
+// The plugin re-encodes a file whose recorded window is longer than this (86400000 us).
+constexpr long long kLongestWindowUs = 86'400'000;
+
+}  // namespace tprof::kineto

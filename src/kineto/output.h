@@ -1,0 +1,62 @@
+// A file that appears whole or not at all: buffered, optionally one gzip member, written under a .tmp name and
+// renamed. A lock on the .tmp keeps two converters of one recording from mixing their output.
+#pragma once
+#include <charconv>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/types.h"
+
+struct z_stream_s;
+
+namespace tprof::kineto {
+
+class OutputFile {
+ public:
+  // Throws Error when the file cannot be made.
+  OutputFile(const std::string& path, bool gzip);
+  ~OutputFile();  // without finish(): removes the .tmp
+  OutputFile(const OutputFile&) = delete;
+
+  void put(std::string_view text) {
+    if (text.size() > kBufferBytes - used_) {
+      put_slowly(text);
+      return;
+    }
+    text.copy(buffer_.get() + used_, text.size());
+    used_ += text.size();
+  }
+  void put(char c) { put(std::string_view(&c, 1)); }
+  template <class Number>
+  void put_number(Number value) {
+    if (kBufferBytes - used_ < 32) flush();
+    used_ = std::to_chars(buffer_.get() + used_, buffer_.get() + kBufferBytes, value).ptr - buffer_.get();
+  }
+  // A time in microseconds with three decimals; negative times do not exist in the format.
+  void put_us(i64 ns);
+
+  // Writes what is left and gives the file its name. Throws Error.
+  void finish();
+
+  u64 bytes() const { return bytes_; }  // before compression
+
+ private:
+  static constexpr size_t kBufferBytes = 256 << 10;
+
+  void put_slowly(std::string_view text);
+  void flush();
+  void deflate_all(bool last);
+  void write_all(const char* data, size_t size);
+  [[noreturn]] void fail(const char* what);
+
+  std::string path_, tmp_;
+  int fd_ = -1;
+  std::unique_ptr<char[]> buffer_;
+  size_t used_ = 0;
+  u64 bytes_ = 0;
+  std::unique_ptr<z_stream_s> gzip_;
+  std::unique_ptr<char[]> packed_;
+};
+
+}  // namespace tprof::kineto

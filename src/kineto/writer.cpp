@@ -1,0 +1,281 @@
+#include "kineto/writer.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "kineto/inputs.h"
+#include "kineto/ledger.h"
+#include "kineto/names.h"
+#include "kineto/output.h"
+
+namespace tprof::kineto {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// ASCII only: some readers open traces in the locale's encoding.
+std::string dump(const Json& value) { return value.dump(-1, ' ', true, Json::error_handler_t::replace); }
+
+// Like dump(), with the blanks that HTA's search for `"rank": N` needs.
+std::string dump_spaced(const Json& value) {
+  if (value.is_array()) {
+    std::string out = "[";
+    for (const Json& element : value) out += (out.size() > 1 ? ", " : "") + dump_spaced(element);
+    return out + "]";
+  }
+  if (!value.is_object()) return dump(value);
+  std::string out = "{";
+  for (const auto& [key, element] : value.items())
+    out += (out.size() > 1 ? ", " : "") + dump(key) + ": " + dump_spaced(element);
+  return out + "}";
+}
+
+// Readers take any name that starts with ProfilerStep for a step and fail when no number follows.
+bool is_false_step(const std::string& name) {
+  size_t prefix = sizeof kStepPrefix - 1;
+  if (!name.starts_with(kStep)) return false;
+  return !name.starts_with(kStepPrefix) || name.size() == prefix || name.size() > prefix + 18 ||
+         !std::all_of(name.begin() + prefix, name.end(), [](unsigned char c) { return c >= '0' && c <= '9'; });
+}
+
+// 32 hex digits that name the span, the same in every conversion (FNV-1a, two seeds).
+std::string trace_id(const std::string& identity) {
+  std::string out;
+  for (u64 seed : {14695981039346656037u, 1099511628211u}) {
+    u64 hash = seed;
+    for (unsigned char c : identity) hash = (hash ^ c) * 1099511628211u;
+    for (int shift = 60; shift >= 0; shift -= 4) out += "0123456789ABCDEF"[hash >> shift & 15];
+  }
+  return out;
+}
+
+bool is_number(const std::string& text) {
+  return !text.empty() && text.size() < 10 && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+class TraceWriter {
+ public:
+  TraceWriter(const Model& model, const std::string& path, bool gzip)
+      : model_(model), path_(path), out_(path, gzip) {}
+
+  u64 write() {
+    put_header();
+    put_metadata();
+    put_events();
+    put_tail();
+    out_.finish();
+    return out_.bytes();
+  }
+
+ private:
+  std::string info(const std::string& key) const {
+    auto it = model_.info.find(key);
+    return it == model_.info.end() ? "" : it->second;
+  }
+
+  // torch writes these keys only when on; ours are off too when the part does not work here.
+  bool flag(const std::string& option, const char* capability) const {
+    std::string value = info("option." + option);
+    if (value.empty() || value == "0") return false;
+    auto it = model_.capabilities.find(capability);
+    return it == model_.capabilities.end() || it->second.on;
+  }
+
+  Json distributed() const;
+  void put_header();
+  void put_metadata();
+  void put_meta_event(const char* name, const std::string& pid, u32 tid, const Json& args, i64 ts);
+  void put_events();
+  void put_event(const Event& event, u32 index);
+  void put_flow(const Event& event, u32 id, bool start);
+  void put_own_event(const std::string& kind, const char* name, const char* pid, const std::string& tid, i64 ts);
+  void put_tail();
+  void begin_event() {
+    out_.put(first_ ? "\n" : ",\n");
+    first_ = false;
+  }
+
+  const Model& model_;
+  std::string path_;
+  OutputFile out_;
+  bool first_ = true;
+  std::vector<std::string> names_;   // `"name": "...", ` of every name, escaped
+  std::vector<std::string> places_;  // `"pid": P, "tid": T, ` of every thread
+  InputText inputs_;
+};
+
+Json TraceWriter::distributed() const {
+  Json known = Json::parse(info("distributed"), nullptr, false);
+  Json out;
+  if (known.is_object()) {
+    // rank before all that may hold a "rank" too: HTA takes the first of the file.
+    for (const char* key : {"backend", "rank", "world_size"})
+      if (known.contains(key)) out[key] = known[key];
+    for (const auto& [key, value] : known.items())
+      if (!out.contains(key)) out[key] = value;
+    if (out.contains("rank") && out["rank"].is_number_integer()) return out;
+  }
+  if (!is_number(info("env.RANK"))) return out;
+  Json from_env;
+  from_env["rank"] = std::stoi(info("env.RANK"));
+  if (is_number(info("env.WORLD_SIZE"))) from_env["world_size"] = std::stoi(info("env.WORLD_SIZE"));
+  for (const auto& [key, value] : out.items())
+    if (!from_env.contains(key)) from_env[key] = value;
+  return from_env;
+}
+
+void TraceWriter::put_header() {
+  auto line = [this](const char* key, const Json& value) {
+    out_.put("  \"");
+    out_.put(key);
+    out_.put("\": ");
+    out_.put(dump_spaced(value));
+    out_.put(",\n");
+  };
+  out_.put("{\n");
+  line(kSchemaVersion, 1);
+  line(kDeviceProperties, Json::array());
+  line(kTraceId, trace_id(model_.identity));
+  Json job = distributed();
+  if (!job.empty()) line(kDistributedInfo, job);
+  constexpr const char* kFlags[][2] = {{"record_shapes", "shapes"}, {"profile_memory", "memory"},
+                                       {"with_stack", "stacks"},    {"with_modules", "modules"},
+                                       {"with_flops", "flops"}};
+  for (const auto& [option, capability] : kFlags)
+    if (flag(option, capability)) line(option, 1);
+  line(kHostName, model_.host);
+  line(kDisplayTimeUnit, "ms");
+  line(kBaseTime, model_.base_time_ns);
+  out_.put("  \"traceEvents\": [");
+}
+
+void TraceWriter::put_meta_event(const char* name, const std::string& pid, u32 tid, const Json& args, i64 ts) {
+  begin_event();
+  out_.put("{\"ph\": \"M\", \"name\": \"");
+  out_.put(name);
+  out_.put("\", \"ts\": ");
+  out_.put_us(ts);
+  out_.put(", \"pid\": ");
+  out_.put(pid);
+  out_.put(", \"tid\": ");
+  out_.put_number(tid);
+  out_.put(", \"args\": ");
+  out_.put(dump_spaced(args));
+  out_.put("}");
+}
+
+void TraceWriter::put_metadata() {
+  i64 ts = model_.begin_ns;
+  std::string pid = std::to_string(model_.pid);
+  put_meta_event("process_name", pid, 0, {{"name", model_.process_name}}, ts);
+  put_meta_event("process_labels", pid, 0, {{"labels", "CPU"}}, ts);
+  put_meta_event("process_sort_index", pid, 0, {{"sort_index", model_.pid}}, ts);
+  for (const TraceThread& thread : model_.threads) {
+    std::string name = "thread " + std::to_string(thread.owner) + " (" + thread.name + ")";
+    put_meta_event("thread_name", pid, thread.tid, {{"name", name}}, ts);
+    put_meta_event("thread_sort_index", pid, thread.tid, {{"sort_index", thread.owner}}, ts);
+    places_.push_back("\"pid\": " + pid + ", \"tid\": " + std::to_string(thread.tid) + ", ");
+  }
+}
+
+void TraceWriter::put_events() {
+  names_.resize(model_.names.size());
+  std::vector<u32> flow_start(model_.pairs.empty() ? 0 : model_.events.size());
+  std::vector<u32> flow_end(flow_start.size());
+  for (u32 i = 0; i < model_.pairs.size(); i++) {
+    flow_start[model_.pairs[i].forward] = i + 1;
+    flow_end[model_.pairs[i].backward] = i + 1;
+  }
+  for (u32 i = 0; i < model_.events.size(); i++) {
+    const Event& event = model_.events[i];
+    put_event(event, i);
+    if (flow_start.empty()) continue;
+    if (flow_start[i]) put_flow(event, flow_start[i], true);
+    if (flow_end[i]) put_flow(event, flow_end[i], false);
+  }
+}
+
+void TraceWriter::put_event(const Event& event, u32 index) {
+  std::string& name = names_[event.name];
+  if (name.empty()) {
+    const std::string& text = model_.names[event.name];
+    name = "\"name\": " + dump(is_false_step(text) ? "range " + text : text) + ", ";
+  }
+  begin_event();
+  bool user = event.scope == static_cast<u8>(Scope::user);
+  out_.put(user ? R"({"ph": "X", "cat": "user_annotation", )" : R"({"ph": "X", "cat": "cpu_op", )");
+  out_.put(name);
+  out_.put(places_[event.thread]);
+  out_.put("\"ts\": ");
+  out_.put_us(event.begin_ns);
+  out_.put(", \"dur\": ");
+  out_.put_us(event.dur_ns);
+  out_.put(", \"args\": {\"External id\": ");
+  out_.put_number(index + 1);
+  if (event.sequence >= 0) {
+    out_.put(", \"Sequence number\": ");
+    out_.put_number(event.sequence);
+    out_.put(", \"Fwd thread id\": ");
+    out_.put_number(event.forward_thread);
+  }
+  out_.put(", \"Record function id\": 0, ");
+  std::string_view inputs = inputs_.of(event);
+  if (!inputs.empty()) {
+    out_.put(inputs);
+    out_.put(", ");
+  }
+  if (event.flags & kEventClipped) out_.put(R"("tprof": "clipped at window end", )");
+  if (event.flags & kEventUnfinished) out_.put(R"("tprof": "unfinished", )");
+  out_.put("\"Ev Idx\": ");
+  out_.put_number(index);
+  out_.put("}}");
+}
+
+void TraceWriter::put_flow(const Event& event, u32 id, bool start) {
+  begin_event();
+  out_.put(start ? R"({"ph": "s", "id": )" : R"({"ph": "f", "id": )");
+  out_.put_number(id);
+  out_.put(", ");
+  out_.put(places_[event.thread]);
+  out_.put("\"ts\": ");
+  out_.put_us(event.begin_ns);
+  out_.put(start ? R"(, "cat": "fwdbwd", "name": "fwdbwd"})" : R"(, "cat": "fwdbwd", "name": "fwdbwd", "bp": "e"})");
+}
+
+// The start of an event of the profiler itself, up to its time.
+void TraceWriter::put_own_event(const std::string& kind, const char* name, const char* pid, const std::string& tid,
+                                i64 ts) {
+  begin_event();
+  out_.put("{" + kind + ", \"name\": \"" + name + "\", \"pid\": \"" + pid + "\", \"tid\": \"" + tid + "\", \"ts\": ");
+  out_.put_us(ts);
+}
+
+void TraceWriter::put_tail() {
+  i64 length = model_.end_ns - model_.begin_ns;
+  const std::string instant = R"("ph": "i", "s": "g")";
+  put_own_event(std::string(R"("ph": "X", "cat": ")") + kTraceSpan + "\"", kProfilerSpan, "Spans", kProfiler, model_.begin_ns);
+  out_.put(", \"dur\": ");
+  out_.put_us(length);
+  out_.put(R"(, "args": {"Op count": 0}})");
+  put_meta_event("process_sort_index", "\"Spans\"", 0, {{"sort_index", kSpansSortIndex}}, model_.begin_ns);
+  put_own_event(instant, kIterationStart, "Traces", std::string("Trace ") + kProfiler, model_.begin_ns);
+  out_.put("}");
+  // Beyond that length the plugin would cut this event and write the whole file anew before reading it.
+  if (length / 1000 < kLongestWindowUs) {
+    put_own_event(instant, kWindowEnd, "", "", model_.end_ns);
+    out_.put("}");
+  }
+  out_.put("\n  ],\n  \"traceName\": ");
+  out_.put(dump(path_));
+  out_.put(",\n  \"tprof\": ");
+  out_.put(dump_spaced(ledger_of(model_)));
+  out_.put("\n}\n");
+}
+
+}  // namespace
+
+u64 write_trace(const Model& model, const std::string& path, bool gzip) {
+  return TraceWriter(model, path, gzip).write();
+}
+
+}  // namespace tprof::kineto

@@ -1,0 +1,61 @@
+// The passes of build_model(), in the order in which they run. Each works on the whole Model.
+#pragma once
+#include "model/trace.h"
+
+namespace tprof {
+
+// A step as the recording has it, in the Model's time.
+struct StepEdge {
+  i64 number;
+  StepBy by;
+  u32 tid;
+  i64 begin_ns, end_ns;
+  bool open;  // nobody saw its end: it ends with its last operator
+};
+
+// Steps of the recording that lie in the Model's span, cut to it; `to_ns` maps stamps.
+template <class ToNs>
+std::vector<StepEdge> step_edges(const std::vector<StepInfo>& steps, const Model& model, i64 first_step,
+                                 i64 end_step, ToNs to_ns);
+
+// steps.cpp: adds a "ProfilerStep#N" event and a Step for each edge that has events, and removes the script's own
+// ProfilerStep# ranges when it did.
+void add_steps(Model& model, std::vector<StepEdge> edges);
+
+// nest.cpp: sorts the events, sets parents and depths per thread, moves what crosses to lanes, folds what is too deep.
+void nest_events(Model& model);
+
+// links.cpp: gives evaluate_function wrappers the sequence number of their node, then finds forward-backward pairs.
+void link_forward_backward(Model& model);
+
+// --- implementation of the template
+
+template <class ToNs>
+std::vector<StepEdge> step_edges(const std::vector<StepInfo>& steps, const Model& model, i64 first_step,
+                                 i64 end_step, ToNs to_ns) {
+  std::vector<StepEdge> edges;
+  for (size_t i = 0; i < steps.size(); i++) {
+    const StepInfo& s = steps[i];
+    if ((s.flags & kStepTentative) && !(s.flags & kStepHasWork)) continue;
+    if (first_step >= 0 && s.number < first_step) continue;
+    if (end_step >= 0 && s.number >= end_step) continue;
+    StepEdge edge{s.number, s.by, s.tid, to_ns(s.begin_ticks), model.end_ns, true};
+    bool last = i + 1 == steps.size();
+    if (!last) {
+      const StepInfo& next = steps[i + 1];
+      edge.end_ns = to_ns(next.begin_ticks);
+      // A step that nothing was done in yet bounds this one but does not end it.
+      edge.open = (next.flags & kStepTentative) && !(next.flags & kStepHasWork);
+    }
+    if (s.end_ticks) {
+      i64 end = to_ns(s.end_ticks);
+      edge.end_ns = last ? end : std::min(end, edge.end_ns);
+      edge.open = false;
+    }
+    if (edge.end_ns <= model.begin_ns || edge.begin_ns >= model.end_ns || edge.end_ns <= edge.begin_ns) continue;
+    edges.push_back(edge);
+  }
+  return edges;
+}
+
+}  // namespace tprof

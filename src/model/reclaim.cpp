@@ -1,0 +1,87 @@
+#include "model/reclaim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace tprof {
+namespace {
+
+// What one chunk holds, as far as it matters for letting it go.
+struct ChunkUse {
+  u32 epoch = 0;
+  bool needed = false;
+};
+
+// True when an event at `ticks` may still be wanted.
+bool is_wanted(u64 ticks, const Meta& meta, const std::set<u32>& written) {
+  for (const WindowInfo& w : meta.windows) {
+    if (w.state == WindowState::discarded) continue;
+    bool inside = ticks >= w.begin_ticks && (w.end_ticks == 0 || ticks < w.end_ticks);
+    // A window that still warms up begins at a stamp that is not known yet.
+    if (w.state == WindowState::warmup) inside = ticks >= w.warmup_ticks;
+    if (inside && !written.count(w.number)) return true;
+  }
+  return false;
+}
+
+// The highest epoch that is over: everything up to the last window that is written or discarded.
+i64 last_done_epoch(const Meta& meta, const std::set<u32>& written) {
+  i64 last = -1;
+  for (const WindowInfo& w : meta.windows) {
+    if (w.first_step == -1) return -1;
+    bool done = w.state == WindowState::discarded || written.count(w.number);
+    if (done) last = std::max(last, i64(w.number) * 2 + 1);
+  }
+  return last;
+}
+
+bool punch(int fd, u32 chunk) {
+  off_t at = kHeaderBytes + off_t(chunk) * kChunkBytes;
+  return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, kChunkBytes) == 0;
+}
+
+}  // namespace
+
+u32 punch_written(const std::string& recording_path, const std::set<u32>& written) {
+  auto recording = Recording::open(recording_path);
+  Meta meta = recording->read_meta();
+  i64 done = last_done_epoch(meta, written);
+  if (done < 0) return 0;
+  const FileHeader& h = recording->header();
+  bool alive = recording->writer_alive() && !h.closed.load();
+
+  // In order of chunks; a chunk without any record is in nobody's way and may belong to a thread that just took it.
+  std::map<u32, ChunkUse> chunks;
+  recording->for_each_data(0, static_cast<u32>(done), [&](const RecordView& view) {
+    ChunkUse& use = chunks[static_cast<u32>(view.ref >> 32)];
+    use.epoch = view.epoch;
+    if (view.kind() == Kind::range) {
+      const auto& r = view.as<RangeRecord>();
+      // An open range is patched in place when it ends: its page must not vanish under the program.
+      if (is_wanted(r.begin_ticks, meta, written) || (alive && r.end_ticks == 0)) use.needed = true;
+    } else if (view.kind() == Kind::range_end) {
+      if (is_wanted(view.as<RangeEndRecord>().end_ticks, meta, written)) use.needed = true;
+    }
+  });
+  int fd = open(recording_path.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) return 0;
+  void* map = mmap(nullptr, sizeof(FileHeader), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  u32 punched = 0;
+  if (map != MAP_FAILED) {
+    auto* header = static_cast<FileHeader*>(map);
+    u32 current = header->epoch.load();
+    for (const auto& [index, use] : chunks) {
+      if (use.needed || (alive && use.epoch == current)) continue;
+      if (!punch(fd, index)) break;
+      header->live_chunks.fetch_sub(1);
+      punched++;
+    }
+    munmap(map, sizeof(FileHeader));
+  }
+  close(fd);
+  return punched;
+}
+
+}  // namespace tprof

@@ -1,0 +1,76 @@
+#include "model/spans.h"
+
+#include <algorithm>
+
+namespace tprof {
+
+std::vector<StepInfo> settled_steps(const Meta& meta) {
+  std::vector<StepInfo> steps;
+  for (const StepInfo& s : meta.steps)
+    if (!(s.flags & kStepTentative) || (s.flags & kStepHasWork)) steps.push_back(s);
+  std::sort(steps.begin(), steps.end(), [](auto& a, auto& b) { return a.begin_ticks < b.begin_ticks; });
+  return steps;
+}
+
+std::vector<SpanCut> cut_spans(Recording& recording, const Meta& meta, const SpanRequest& whole, u64 max_events) {
+  std::vector<u64> begins;
+  recording.for_each_data(whole.first_epoch, whole.last_epoch, [&](const RecordView& view) {
+    if (view.kind() != Kind::range) return;
+    u64 ticks = view.as<RangeRecord>().begin_ticks;
+    if (ticks >= whole.begin_ticks && ticks < whole.end_ticks) begins.push_back(ticks);
+  });
+  std::sort(begins.begin(), begins.end());
+  auto index_at = [&](u64 ticks) {
+    return static_cast<u64>(std::lower_bound(begins.begin(), begins.end(), ticks) - begins.begin());
+  };
+
+  // Where a span may end: at each step's begin, and at the end. What precedes the first step goes with it.
+  std::vector<StepInfo> steps = settled_steps(meta);
+  std::vector<u64> edges;
+  bool first = true;
+  for (const StepInfo& s : steps) {
+    if (s.begin_ticks <= whole.begin_ticks || s.begin_ticks >= whole.end_ticks) {
+      first = first && s.begin_ticks > whole.begin_ticks;
+      continue;
+    }
+    if (!first) edges.push_back(s.begin_ticks);
+    first = false;
+  }
+  edges.push_back(whole.end_ticks);
+
+  std::vector<SpanCut> cuts;
+  u64 begin = whole.begin_ticks, begin_index = 0;
+  auto cut_at = [&](u64 ticks, u64 index) {
+    SpanCut cut{begin, ticks, index - begin_index, -1, -1};
+    for (const StepInfo& s : steps) {
+      if (s.begin_ticks < begin || s.begin_ticks >= ticks) continue;
+      if (cut.first_step < 0) cut.first_step = s.number;
+      cut.end_step = s.number + 1;
+    }
+    if (cut.events) cuts.push_back(cut);
+    begin = ticks;
+    begin_index = index;
+  };
+  u64 fits = begin;  // the last edge up to which the open span is small enough
+  for (u64 edge : edges) {
+    while (index_at(edge) - begin_index > max_events) {
+      if (fits > begin) {
+        cut_at(fits, index_at(fits));
+        continue;
+      }
+      // One step alone is too large. Events of one stamp stay together, unless that is all there is.
+      u64 ticks = begins[begin_index + max_events];
+      u64 index = index_at(ticks);
+      if (index == begin_index) index = static_cast<u64>(std::upper_bound(begins.begin(), begins.end(), ticks) - begins.begin());
+      ticks = index < begins.size() ? begins[index] : edge;
+      cut_at(std::min(ticks, edge), std::min(index, index_at(edge)));
+      fits = begin;
+      if (begin >= edge) break;
+    }
+    fits = edge;
+  }
+  if (begin < whole.end_ticks) cut_at(whole.end_ticks, index_at(whole.end_ticks));
+  return cuts;
+}
+
+}  // namespace tprof

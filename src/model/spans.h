@@ -1,0 +1,20 @@
+// Cutting a long stretch of recording into spans that a viewer can hold: at step edges where there are any, at a
+// number of events where one step is larger than that.
+#pragma once
+#include "model/build.h"
+
+namespace tprof {
+
+struct SpanCut {
+  u64 begin_ticks, end_ticks;
+  u64 events;
+  i64 first_step, end_step;  // steps that begin inside, -1 none
+};
+
+// Steps whose begin is settled, in order.
+std::vector<StepInfo> settled_steps(const Meta& meta);
+
+// Cuts [begin, end). Every cut but the last of a step has at most `max_events` events.
+std::vector<SpanCut> cut_spans(Recording& recording, const Meta& meta, const SpanRequest& whole, u64 max_events);
+
+}  // namespace tprof

@@ -1,0 +1,95 @@
+// The steps of a span: from edges in the recording to events named ProfilerStep#N.
+#include <algorithm>
+
+#include "model/passes.h"
+
+namespace tprof {
+namespace {
+
+constexpr u32 kNoEdge = 0xffffffff;
+
+// What an event's name means for steps.
+struct NameTraits {
+  bool step_mark;
+  bool optimizer;
+};
+
+bool is_step_mark(const std::string& name) {
+  size_t prefix = sizeof kStepPrefix - 1;
+  return name.size() > prefix && name.compare(0, prefix, kStepPrefix) == 0 &&
+         std::all_of(name.begin() + prefix, name.end(), [](unsigned char c) { return c >= '0' && c <= '9'; });
+}
+
+std::vector<NameTraits> traits_of(const std::vector<std::string>& names) {
+  std::vector<NameTraits> traits;
+  traits.reserve(names.size());
+  for (const std::string& name : names) traits.push_back({is_step_mark(name), name.starts_with(kOptimizerPrefix)});
+  return traits;
+}
+
+u32 edge_at(const std::vector<StepEdge>& edges, i64 ns) {
+  auto after = std::upper_bound(edges.begin(), edges.end(), ns,
+                                [](i64 value, const StepEdge& edge) { return value < edge.begin_ns; });
+  if (after == edges.begin() || ns >= after[-1].end_ns) return kNoEdge;
+  return static_cast<u32>(after - edges.begin()) - 1;
+}
+
+u32 thread_with(Model& model, u32 tid) {
+  if (tid == 0) tid = model.pid;
+  for (u32 i = 0; i < model.threads.size(); i++)
+    if (model.threads[i].tid == tid) return i;
+  TraceThread thread;
+  thread.tid = thread.owner = tid;
+  model.threads.push_back(thread);
+  return static_cast<u32>(model.threads.size()) - 1;
+}
+
+}  // namespace
+
+void add_steps(Model& model, std::vector<StepEdge> edges) {
+  std::sort(edges.begin(), edges.end(), [](auto& a, auto& b) { return a.begin_ns < b.begin_ns; });
+  // What happened in each: a step without events is not written, an open one ends with its last work. Labels of
+  // the script's own do not count as work: one may be open until the process exits.
+  struct Content {
+    u64 events = 0;
+    i64 last_end = -1, last_work_end = -1;
+  };
+  std::vector<Content> contents(edges.size());
+  std::vector<NameTraits> traits = traits_of(model.names);
+  for (const Event& e : model.events) {
+    if (traits[e.name].step_mark) continue;
+    u32 i = edge_at(edges, e.begin_ns);
+    if (i == kNoEdge) continue;
+    Content& c = contents[i];
+    c.events++;
+    c.last_end = std::max(c.last_end, e.end_ns());
+    bool work = e.scope != static_cast<u8>(Scope::user) || traits[e.name].optimizer;
+    if (work && !(e.flags & (kEventClipped | kEventUnfinished))) c.last_work_end = std::max(c.last_work_end, e.end_ns());
+  }
+  std::vector<Event> added;
+  for (size_t i = 0; i < edges.size(); i++) {
+    StepEdge& edge = edges[i];
+    const Content& content = contents[i];
+    if (content.events == 0) continue;
+    if (edge.open) edge.end_ns = std::min(edge.end_ns, content.last_work_end >= 0 ? content.last_work_end : content.last_end);
+    Event e;
+    e.flags = kEventStep;
+    if (edge.end_ns > model.end_ns || edge.begin_ns < model.begin_ns) e.flags |= kEventClipped;
+    e.begin_ns = std::max(edge.begin_ns, model.begin_ns);
+    i64 end = std::min(edge.end_ns, model.end_ns);
+    e.dur_ns = std::max<i64>(end - e.begin_ns, 0);
+    e.scope = static_cast<u8>(Scope::user);
+    e.thread = thread_with(model, edge.tid);
+    e.name = static_cast<u32>(model.names.size());
+    e.inputs_bytes = static_cast<u32>(model.steps.size());  // which step; nest_events() turns it round
+    model.names.push_back(kStepPrefix + std::to_string(edge.number));
+    model.steps.push_back({edge.number, edge.by, e.begin_ns, e.end_ns(), 0});
+    added.push_back(e);
+  }
+  if (added.empty()) return;
+  model.ledger.replaced_step_marks =
+      std::erase_if(model.events, [&](const Event& e) { return traits[e.name].step_mark; });
+  model.events.insert(model.events.end(), added.begin(), added.end());
+}
+
+}  // namespace tprof

@@ -1,0 +1,144 @@
+// The Model: one span of one process as plain data, ready to be written or analysed.
+//
+// Times are integer nanoseconds relative to `base_time_ns`. Events are sorted by begin, longer first, so that a
+// parent always stands before its children. An event is 64 bytes; the inputs of operators stay in the encoded
+// form of the recording (see InputHead in record/record.h) and are decoded where they are shown: a million
+// events with shapes need about 200 MB.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "record/reader.h"
+
+namespace tprof {
+
+enum EventFlag : u8 {
+  kEventClipped = 1,     // went on beyond the end of the span
+  kEventUnfinished = 2,  // the process ended inside it
+  kEventAsync = 4,       // may end on another thread
+  kEventHasInputs = 8,   // inputs were read, possibly zero of them
+  kEventStep = 16,       // a step of ours, not a recorded range
+  kEventClamped = 32,    // its end was pulled back by a few ns to its parent's
+};
+
+struct Event {
+  i64 begin_ns = 0;
+  i64 dur_ns = 0;
+  i64 sequence = -1;           // autograd sequence number, -1 none
+  const char* inputs = nullptr;  // `inputs_count` encoded inputs, in the Model's arena
+  u64 forward_thread = 0;      // torch's logical id of the forward thread, 0 none
+  u32 name = 0;                // index into Model::names
+  u32 thread = 0;              // index into Model::threads
+  i32 parent = -1;             // index of the enclosing event on the same thread
+  u32 inputs_bytes = 0;
+  u16 inputs_count = 0;
+  u8 scope = 0;                // Scope
+  u8 flags = 0;                // EventFlag
+  u16 depth = 0;               // enclosing events
+  u16 reserved = 0;
+
+  i64 end_ns() const { return begin_ns + dur_ns; }
+};
+static_assert(sizeof(Event) == 64);
+
+// A row of the trace: an OS thread, or a lane beside it for ranges that do not nest with the thread's others.
+struct TraceThread {
+  u32 tid = 0;           // unique in the Model; lanes get numbers from kFirstLaneTid
+  u32 owner = 0;         // OS thread id
+  u64 torch_thread = 0;  // torch's logical id, 0 unknown
+  std::string name;
+  bool is_lane() const { return tid != owner; }
+};
+constexpr u32 kFirstLaneTid = 10'000'000;  // beyond any Linux thread id (at most 4194304)
+
+struct Step {
+  i64 number;
+  StepBy by;
+  i64 begin_ns, end_ns;
+  u32 event;  // its event
+};
+
+struct ForwardBackward {
+  u32 forward, backward;  // events
+};
+
+// What happened to every event that was seen: seen() = written + the sum of dropped.
+struct Ledger {
+  u64 written = 0;
+  std::map<std::string, u64> dropped;  // by reason
+  u64 discarded_warmup = 0;
+  u64 replaced_step_marks = 0;  // the script's own ProfilerStep ranges, which our steps stand for
+  u64 clipped = 0, unfinished = 0, clamped = 0;
+  u64 lanes = 0;                // ranges moved to a lane
+  u64 inputs_cut = 0;           // events with more inputs than were recorded
+  u64 names_lost = 0;           // events whose name is not in the recording
+  u64 pairs = 0, pairs_left_out = 0;
+  std::string pairs_why;        // why pairs were left out
+  std::string clock;            // a doubt about times, empty if none
+
+  u64 dropped_sum() const {
+    u64 sum = 0;
+    for (const auto& [reason, count] : dropped) sum += count;
+    return sum;
+  }
+  u64 seen() const { return written + dropped_sum(); }
+};
+
+// Bytes that live as long as the Model and never move.
+class Arena {
+ public:
+  const char* copy(const void* bytes, size_t size);
+
+ private:
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  size_t used_ = 0, room_ = 0;
+};
+
+struct Model {
+  std::string host;
+  u32 pid = 0;
+  std::string process_name;
+  u64 base_time_ns = 0;
+  i64 begin_ns = 0, end_ns = 0;  // the span
+  std::string identity;          // names process and span for ever; equal conversions give equal identities
+
+  std::vector<std::string> names;
+  std::vector<TraceThread> threads;
+  std::vector<Event> events;
+  std::vector<Step> steps;
+  std::vector<ForwardBackward> pairs;
+
+  // About the process and the recording.
+  std::map<std::string, std::string> info;
+  std::map<std::string, CapabilityInfo> capabilities;
+  std::map<std::string, u64> process_dropped;  // by reason, for the whole process so far
+  std::string stopped;     // why recording had to stop for good, empty if it did not
+  bool process_ended_inside = false;  // the process died inside this span
+  i64 window = -1;         // the window's number
+  std::string kind;        // "window", "flush", "part" (of a recording without schedule) or "steps"
+  u64 own_ns = 0;          // what our own slow paths cost the process so far
+  Damage damage;
+  Ledger ledger;
+
+  Arena arena;
+
+  const std::string& name_of(const Event& event) const { return names[event.name]; }
+  u64 begin_realtime_ns() const { return base_time_ns + static_cast<u64>(begin_ns); }
+};
+
+// The words of the ledger for FileHeader::dropped, by Drop.
+constexpr const char* kDropWords[] = {
+#define DROP(name, text) #name,
+    TPROF_DROP_REASONS(DROP)
+#undef DROP
+};
+
+// Words of torch that mean something to several layers.
+constexpr char kStepPrefix[] = "ProfilerStep#";
+constexpr char kEvaluatePrefix[] = "autograd::engine::evaluate_function: ";
+constexpr char kAccumulateGrad[] = "torch::autograd::AccumulateGrad";
+constexpr char kOptimizerPrefix[] = "Optimizer.";
+
+}  // namespace tprof

@@ -1,0 +1,338 @@
+#include "record/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/process.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+namespace tprof {
+
+constinit Writer g_writer;
+
+namespace {
+
+// Stop well before a disk is full: the program needs the rest more than we do.
+u64 disk_reserve(const struct statvfs& s) {
+  u64 total = u64(s.f_blocks) * s.f_frsize, twentieth = total / 20;
+  constexpr u64 kMost = 256ull << 20;
+  return twentieth < kMost ? twentieth : kMost;
+}
+
+// Real blocks, so that a full disk is an error here and not a SIGBUS at the first touch. Some file systems know
+// only the slow way.
+int allocate(int fd, u64 offset, u64 bytes) {
+  if (fallocate(fd, 0, off_t(offset), off_t(bytes)) == 0) return 0;
+  if (errno != EOPNOTSUPP && errno != ENOSYS) return errno;
+  return posix_fallocate(fd, off_t(offset), off_t(bytes));
+}
+
+// Touches each page ahead of the threads that will fill it: first touch of a file page inside a hook is dear.
+void populate(char* at, size_t bytes) {
+  constexpr size_t kStep = 128 << 10;  // small steps: the page-table lock is not held for long
+  for (size_t done = 0; done < bytes; done += kStep) {
+    if (madvise(at + done, kStep, MADV_POPULATE_WRITE) == 0) continue;
+    for (size_t page = 0; page < kStep; page += 4096) const_cast<volatile char*>(at)[done + page] = 0;
+  }
+}
+
+bool make_directories(const char* path) {
+  char part[PATH_MAX];
+  if (strlen(path) >= sizeof part) return false;
+  strcpy(part, path);
+  for (char* slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    *slash = 0;
+    if (mkdir(part, 0777) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES) return false;
+    *slash = '/';
+  }
+  return true;
+}
+
+}  // namespace
+
+void SpinLock::lock() {
+  for (int i = 0; taken_.exchange(1, std::memory_order_acquire); i++)
+    if (i > 64) sched_yield();
+}
+
+bool Writer::create(const RecordingSpec& spec) {
+  if (strlen(spec.path) >= sizeof path_) return errno = ENAMETOOLONG, false;
+  if (!make_directories(spec.path)) return false;
+  int fd = ::open(spec.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0) return false;
+  int error = allocate(fd, 0, kHeaderBytes);
+  struct stat s;
+  if (!error && fstat(fd, &s) != 0) error = errno;
+  void* at = error ? MAP_FAILED : mmap(nullptr, kHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (!error && at == MAP_FAILED) error = errno;
+  ::close(fd);
+  if (error) {
+    unlink(spec.path);
+    errno = error;
+    return false;
+  }
+  strcpy(path_, spec.path);
+  device_ = s.st_dev;
+  inode_ = s.st_ino;
+  max_bytes_ = spec.max_bytes;
+  auto* h = static_cast<FileHeader*>(at);
+  ProcessIdentity me = process_identity(int(spec.pid));
+  h->version_major = kVersionMajor;
+  h->version_minor = kVersionMinor;
+  h->header_bytes = kHeaderBytes;
+  h->chunk_bytes = kChunkBytes;
+  h->pid = spec.pid;
+  h->process_start = me.start_time;
+  memcpy(h->boot_id, me.boot_id, sizeof h->boot_id);
+  strncpy(h->host, spec.host, sizeof h->host - 1);
+  h->created_ns = spec.created_ns;
+  h->base_time_ns = spec.base_time_ns;
+  h->clock_kind = u32(g_clock_kind);
+  h->parent_pid = spec.parent_pid;
+  h->role.store(u32(spec.role));
+  memcpy(h->magic, kRecordingMagic, sizeof h->magic);
+  header_ = h;
+  add_clock(read_clocks());
+  return true;
+}
+
+ChunkHeader* Writer::take_chunk(Stream stream, u32 epoch, u32 tid) {
+  if (!header_ || stopped()) return nullptr;
+  ChunkHeader* chunk = nullptr;
+  for (auto& slot : ready_)
+    if (slot.load(std::memory_order_relaxed) && (chunk = slot.exchange(nullptr, std::memory_order_acquire))) break;
+  if (!chunk) {
+    misses_.fetch_add(1, std::memory_order_relaxed);
+    chunk = prepare(false);
+    if (!chunk) return nullptr;
+  }
+  if (stream == Stream::data) data_chunks_.fetch_add(1, std::memory_order_relaxed);
+  chunk->stream = u32(stream);
+  chunk->epoch = epoch;
+  chunk->tid = tid;
+  chunk->first_ticks = now_ticks();
+  std::atomic_ref<u32>(chunk->magic).store(kChunkMagic, std::memory_order_release);
+  return chunk;
+}
+
+void Writer::retire_chunk(ChunkHeader* chunk) {
+  for (auto& slot : retired_) {
+    ChunkHeader* empty = nullptr;
+    if (!slot.load(std::memory_order_relaxed) && slot.compare_exchange_strong(empty, chunk)) return;
+  }
+  munmap(chunk, kChunkBytes);
+}
+
+void Writer::top_up() {
+  for (auto& slot : retired_)
+    if (ChunkHeader* chunk = slot.exchange(nullptr, std::memory_order_acquire)) munmap(chunk, kChunkBytes);
+  u32 misses = misses_.load(std::memory_order_relaxed);
+  if (misses != seen_misses_ && want_ready_ < kMaxReady) want_ready_ *= 2;
+  seen_misses_ = misses;
+  for (u32 i = 0; i < want_ready_ && !stopped(); i++) {
+    if (ready_[i].load(std::memory_order_relaxed)) continue;
+    ChunkHeader* chunk = prepare(true);
+    if (!chunk) return;
+    ChunkHeader* empty = nullptr;
+    if (!ready_[i].compare_exchange_strong(empty, chunk, std::memory_order_release)) munmap(chunk, kChunkBytes);
+  }
+}
+
+ChunkHeader* Writer::prepare(bool with_pages) {
+  if (u64(header_->live_chunks.load(std::memory_order_relaxed)) * kChunkBytes >= max_bytes_) {
+    stop(Drop::over_budget, "TPROF_MAX_SIZE of unconverted data is reached; recording stops here, what was recorded "
+                            "is kept (raise TPROF_MAX_SIZE, or record fewer steps with TPROF_SCHEDULE)");
+    return nullptr;
+  }
+  u32 index = header_->chunks.fetch_add(1, std::memory_order_relaxed);
+  header_->live_chunks.fetch_add(1, std::memory_order_relaxed);
+  ChunkHeader* chunk = map_chunk(index, with_pages);
+  if (!chunk) header_->live_chunks.fetch_sub(1, std::memory_order_relaxed);
+  return chunk;
+}
+
+ChunkHeader* Writer::map_chunk(u32 index, bool with_pages) {
+  u64 offset = kHeaderBytes + u64(index) * kChunkBytes;
+  int fd = ::open(path_, O_RDWR | O_CLOEXEC);
+  struct stat s;
+  struct statvfs fs;
+  if (fd < 0 || fstat(fd, &s) != 0 || s.st_dev != device_ || s.st_ino != inode_) {
+    if (fd >= 0) ::close(fd);
+    stop(Drop::no_chunk, "the recording was moved, deleted or made unreadable; recording stops here");
+    return nullptr;
+  }
+  bool full = fstatvfs(fd, &fs) == 0 && u64(fs.f_bavail) * fs.f_frsize < kChunkBytes + disk_reserve(fs);
+  int error = full ? ENOSPC : allocate(fd, offset, kChunkBytes);
+  void* at = error ? MAP_FAILED
+                   : mmap(nullptr, kChunkBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off_t(offset));
+  ::close(fd);
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
+    stop(Drop::disk_full, "the log directory's disk is (nearly) full; recording stops here, what was recorded is kept "
+                          "(set TPROF_LOGDIR to a larger disk)");
+    return nullptr;
+  }
+  if (at == MAP_FAILED) {
+    stop(Drop::no_chunk, "no memory mapping could be had for records; recording stops here");
+    return nullptr;
+  }
+  if (with_pages) populate(static_cast<char*>(at), kChunkBytes);
+  auto* chunk = static_cast<ChunkHeader*>(at);
+  chunk->index = index;
+  return chunk;
+}
+
+void Writer::stop(Drop reason, const char* line) {
+  u32 running = 0;
+  if (header_->stopped.compare_exchange_strong(running, 1 + u32(reason))) say("%s", line);
+}
+
+void Writer::drop(Drop reason, u64 count) {
+  if (header_) header_->dropped[u32(reason)].fetch_add(count, std::memory_order_relaxed);
+}
+
+// Room for one meta record, meta_lock_ held. Zeroed, since chunks start as zeros and are filled once.
+char* Writer::meta_space(size_t bytes) {
+  if (!header_ || bytes > kChunkBytes - sizeof(ChunkHeader)) return nullptr;
+  if (!meta_ || meta_used_ + bytes > kChunkBytes) {
+    ChunkHeader* chunk = take_chunk(Stream::meta, 0, 0);  // the old one stays mapped: its records get patched
+    if (!chunk) return nullptr;
+    meta_ = reinterpret_cast<char*>(chunk);
+    meta_used_ = sizeof(ChunkHeader);
+  }
+  char* at = meta_ + meta_used_;
+  meta_used_ += bytes;
+  return at;
+}
+
+void Writer::publish(char* at, Kind kind, u32 id, size_t bytes) {
+  RecordHead head{u16(kind), u16(bytes / 8), id};
+  u64 word;
+  memcpy(&word, &head, sizeof word);
+  std::atomic_ref<u64>(*reinterpret_cast<u64*>(at)).store(word, std::memory_order_release);
+  touch_meta();
+}
+
+const NameRecord* Writer::add_name(const char* text, size_t bytes) {
+  constexpr size_t kLongest = 64 << 10;
+  if (bytes > kLongest) bytes = kLongest;
+  SpinGuard guard(meta_lock_);
+  size_t size = (sizeof(NameRecord) + bytes + 1 + 7) & ~size_t(7);
+  char* at = meta_space(size);
+  if (!at) return nullptr;
+  auto* r = reinterpret_cast<NameRecord*>(at);
+  r->bytes = u32(bytes);
+  memcpy(r + 1, text, bytes);
+  publish(at, Kind::name, next_name_++, size);
+  return r;
+}
+
+void Writer::add_thread(u32 tid, u64 torch_thread, const char* name) {
+  SpinGuard guard(meta_lock_);
+  char* at = meta_space(sizeof(ThreadRecord));
+  if (!at) return;
+  auto* r = reinterpret_cast<ThreadRecord*>(at);
+  r->torch_thread = torch_thread;
+  r->begin_ticks = now_ticks();
+  strncpy(r->name, name, sizeof r->name);
+  publish(at, Kind::thread, tid, sizeof *r);
+}
+
+void Writer::add_clock(const ClockTriple& clock) {
+  SpinGuard guard(meta_lock_);
+  char* at = meta_space(sizeof(ClockRecord));
+  if (!at) return;
+  auto* r = reinterpret_cast<ClockRecord*>(at);
+  r->ticks = clock.ticks;
+  r->realtime_ns = clock.realtime_ns;
+  r->monotonic_ns = clock.monotonic_ns;
+  publish(at, Kind::clock, 0, sizeof *r);
+}
+
+StepRecord* Writer::add_step(StepBy by, i64 number, u64 begin, u32 tid) {
+  SpinGuard guard(meta_lock_);
+  char* at = meta_space(sizeof(StepRecord));
+  if (!at) return nullptr;
+  auto* r = reinterpret_cast<StepRecord*>(at);
+  r->number = number;
+  r->begin_ticks = begin;
+  r->tid = tid;
+  publish(at, Kind::step, u32(by), sizeof *r);
+  return r;
+}
+
+WindowRecord* Writer::add_window(u32 number, WindowState state, u64 warmup, u32 tid) {
+  SpinGuard guard(meta_lock_);
+  char* at = meta_space(sizeof(WindowRecord));
+  if (!at) return nullptr;
+  auto* r = reinterpret_cast<WindowRecord*>(at);
+  r->state.store(u32(state), std::memory_order_relaxed);
+  r->tid = tid;
+  r->first_step = r->end_step = -1;
+  r->warmup_ticks = warmup;
+  publish(at, Kind::window, number, sizeof *r);
+  return r;
+}
+
+void Writer::add_capability(const char* name, bool on, const char* why) {
+  add_pair(Kind::capability, on ? 1 : 0, name, why);
+}
+
+void Writer::add_info(const char* key, const char* value) { add_pair(Kind::info, 0, key, value); }
+
+void Writer::add_pair(Kind kind, u32 id, const char* first, const char* second) {
+  static_assert(sizeof(CapabilityRecord) == sizeof(RecordHead) && sizeof(InfoRecord) == sizeof(RecordHead));
+  size_t a = strlen(first) + 1, b = strlen(second) + 1;
+  size_t size = (sizeof(RecordHead) + a + b + 7) & ~size_t(7);
+  SpinGuard guard(meta_lock_);
+  char* at = meta_space(size);
+  if (!at) return;
+  memcpy(at + sizeof(RecordHead), first, a);
+  memcpy(at + sizeof(RecordHead) + a, second, b);
+  publish(at, kind, id, size);
+}
+
+void Writer::add_flush(u32 number, u64 ticks) {
+  SpinGuard guard(meta_lock_);
+  char* at = meta_space(sizeof(FlushRecord));
+  if (!at) return;
+  reinterpret_cast<FlushRecord*>(at)->ticks = ticks;
+  publish(at, Kind::flush, number, sizeof(FlushRecord));
+}
+
+void Writer::close() {
+  if (!header_) return;
+  add_clock(read_clocks());
+  header_->closed.store(1, std::memory_order_release);
+  touch_meta();
+}
+
+void Writer::forget() {
+  header_ = nullptr;
+  meta_ = nullptr;
+  meta_used_ = 0;
+  next_name_ = 1;
+  meta_lock_.reset();
+  for (auto& slot : ready_) slot.store(nullptr, std::memory_order_relaxed);
+  for (auto& slot : retired_) slot.store(nullptr, std::memory_order_relaxed);
+  misses_.store(0);
+  data_chunks_.store(0);
+  want_ready_ = 4;
+  seen_misses_ = 0;
+}
+
+void Writer::remove() {
+  if (header_) unlink(path_);
+}
+
+}  // namespace tprof

@@ -1,0 +1,120 @@
+// Writes one recording from inside the profiled program. Runs in hooks: no malloc, no throw, no stdio. See record.h
+// for the format.
+//
+// One instance per process (g_writer), constant-initialised and never destroyed: threads may still record while
+// static destructors run. No descriptor stays open: the file is opened by its absolute path for each new chunk
+// and compared by device and inode.
+#pragma once
+#include <limits.h>
+
+#include <atomic>
+
+#include "base/clock.h"
+#include "record/record.h"
+
+namespace tprof {
+
+// A lock for rare paths. Never held while calling out. Reset in forked children.
+class SpinLock {
+ public:
+  void lock();
+  void unlock() { taken_.store(0, std::memory_order_release); }
+  void reset() { taken_.store(0, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<u32> taken_{0};
+};
+
+class SpinGuard {
+ public:
+  explicit SpinGuard(SpinLock& lock) : lock_(lock) { lock_.lock(); }
+  ~SpinGuard() { lock_.unlock(); }
+  SpinGuard(const SpinGuard&) = delete;
+
+ private:
+  SpinLock& lock_;
+};
+
+struct RecordingSpec {
+  const char* path;  // absolute; the directory is made if missing
+  const char* host;
+  u32 pid;
+  u32 parent_pid;
+  u64 created_ns;
+  u64 base_time_ns;
+  u64 max_bytes;
+  Role role;
+};
+
+class Writer {
+ public:
+  // Creates the file. False (with errno) if that is impossible; nothing is left behind then.
+  bool create(const RecordingSpec& spec);
+  bool is_open() const { return header_ != nullptr; }
+  FileHeader* header() const { return header_; }
+  const char* path() const { return path_; }
+
+  // --- chunks
+  // A chunk for one thread (data) or for the meta stream, with its header filled in; nullptr when recording has
+  // stopped. Never blocks on anything but the file system, and on that only when no chunk is ready.
+  ChunkHeader* take_chunk(Stream stream, u32 epoch, u32 tid);
+  // Gives up the mapping of a chunk that will not be written again.
+  void retire_chunk(ChunkHeader* chunk);
+  // For the helper thread: prepares chunks ahead, with their pages, and unmaps retired ones.
+  void top_up();
+  // Grows when a thread found no chunk ready.
+  u32 misses() const { return misses_.load(std::memory_order_relaxed); }
+
+  // --- events lost before they became records
+  void drop(Drop reason, u64 count = 1);
+  bool stopped() const { return header_ && header_->stopped.load(std::memory_order_relaxed) != 0; }
+
+  // --- meta stream. Each returns nullptr (or 0) when there is no room; callers cope.
+  const NameRecord* add_name(const char* text, size_t bytes);  // not deduplicated, see recorder.h
+  void add_thread(u32 tid, u64 torch_thread, const char* name);
+  void add_clock(const ClockTriple& clock);
+  StepRecord* add_step(StepBy by, i64 number, u64 begin, u32 tid);
+  WindowRecord* add_window(u32 number, WindowState state, u64 warmup, u32 tid);
+  void add_capability(const char* name, bool on, const char* why);
+  void add_info(const char* key, const char* value);
+  void add_flush(u32 number, u64 ticks);
+  // After patching a meta record: tells whoever watches.
+  void touch_meta() { header_->meta_sequence.fetch_add(1, std::memory_order_release); }
+
+  // Normal end: nothing follows. Does not unmap.
+  void close();
+  // Forgets the file without touching it (in a forked child), or removes it (nothing was recorded).
+  void forget();
+  void remove();
+  u32 data_chunks() const { return data_chunks_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr int kMaxReady = 32;
+  static constexpr int kMaxRetired = 128;
+
+  ChunkHeader* prepare(bool with_pages);
+  ChunkHeader* map_chunk(u32 index, bool with_pages);
+  void stop(Drop reason, const char* line);
+  char* meta_space(size_t bytes);
+  void publish(char* at, Kind kind, u32 id, size_t bytes);
+  void add_pair(Kind kind, u32 id, const char* first, const char* second);
+
+  FileHeader* header_ = nullptr;
+  u64 device_ = 0, inode_ = 0;
+  u64 max_bytes_ = 0;
+  SpinLock meta_lock_;
+  char* meta_ = nullptr;  // current meta chunk
+  size_t meta_used_ = 0;
+  u32 next_name_ = 1;
+  std::atomic<ChunkHeader*> ready_[kMaxReady] = {};
+  std::atomic<ChunkHeader*> retired_[kMaxRetired] = {};
+  std::atomic<u32> misses_{0};
+  std::atomic<u32> data_chunks_{0};
+  u32 want_ready_ = 4;
+  u32 seen_misses_ = 0;
+  char path_[PATH_MAX] = {};
+};
+
+extern Writer g_writer;
+
+}  // namespace tprof
