@@ -244,7 +244,7 @@ void Writer::add_thread(u32 tid, u64 torch_thread, const char* name) {
   auto* r = reinterpret_cast<ThreadRecord*>(at);
   r->torch_thread = torch_thread;
   r->begin_ticks = now_ticks();
-  strncpy(r->name, name, sizeof r->name);
+  memcpy(r->name, name, strnlen(name, sizeof r->name));
   publish(at, Kind::thread, tid, sizeof *r);
 }
 

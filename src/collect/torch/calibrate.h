@@ -4,8 +4,8 @@
 //   if (calibration_begin(layout)) { run kCalibrationScript; calibration_end(layout); }
 //
 // GIL held, all on one thread, after discover_layout(). Without Python discover_layout()'s verdict stands. A
-// torch that lacks what discover_values() asks is tried with the known layouts here, so then the script decides
-// alone.
+// torch that lacks what discover_values() asks is tried with the known layouts here, so then the script
+// decides alone.
 #pragma once
 #include "collect/torch/layout.h"
 

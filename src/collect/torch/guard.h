@@ -1,7 +1,7 @@
 // Runs a piece of code that reads memory whose layout is only presumed, and survives it when it faults.
 //
-// For the few microseconds of a layout probe only: SIGSEGV and SIGBUS are taken over and given back. A fault of
-// another thread, or one outside the probe, goes to whoever had the signal before.
+// For the few microseconds of a layout probe only: SIGSEGV and SIGBUS are taken over and given back. A fault
+// of another thread, or one outside the probe, goes to whoever had the signal before.
 #pragma once
 
 namespace tprof {

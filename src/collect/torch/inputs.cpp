@@ -119,7 +119,8 @@ bool put_list(const ValueLayout& v, const char* object, Out& out) {
     for (u64 i = 0; payload && i < kept; i++) payload[i] = char(values[i].boolean != 0);
     return payload;
   }
-  if (kind != ValueKind::integer && kind != ValueKind::floating) return out.put(InputTag::other_list, 0, count);
+  if (kind != ValueKind::integer && kind != ValueKind::floating)
+    return out.put(InputTag::other_list, 0, count);
   InputTag tag = kind == ValueKind::integer ? InputTag::integer_list : InputTag::floating_list;
   char* payload = out.put(tag, 8 * kept, kept, 0, flags);
   for (u64 i = 0; payload && i < kept; i++) memcpy(payload + 8 * i, &values[i].bits, 8);
@@ -134,22 +135,32 @@ bool put_complex(const ValueLayout& v, const char* object, Out& out) {
 
 bool put_value(const ValueLayout& v, const Value& value, Out& out) {
   switch (kind_of(v, value)) {
-    case ValueKind::tensor: return put_tensor(v, value.object, out);
-    case ValueKind::none: return out.put(InputTag::none, 0);
-    case ValueKind::integer: return out.put_word(InputTag::integer, value.bits);
-    case ValueKind::floating: return out.put_word(InputTag::floating, value.bits);
-    case ValueKind::boolean: return out.put(InputTag::boolean, 0, value.boolean != 0);
-    case ValueKind::complex: return put_complex(v, value.object, out);
-    case ValueKind::string: return put_string(v, value.object, out);
-    case ValueKind::list: return put_list(v, value.object, out);
-    case ValueKind::other: break;
+    case ValueKind::tensor:
+      return put_tensor(v, value.object, out);
+    case ValueKind::none:
+      return out.put(InputTag::none, 0);
+    case ValueKind::integer:
+      return out.put_word(InputTag::integer, value.bits);
+    case ValueKind::floating:
+      return out.put_word(InputTag::floating, value.bits);
+    case ValueKind::boolean:
+      return out.put(InputTag::boolean, 0, value.boolean != 0);
+    case ValueKind::complex:
+      return put_complex(v, value.object, out);
+    case ValueKind::string:
+      return put_string(v, value.object, out);
+    case ValueKind::list:
+      return put_list(v, value.object, out);
+    case ValueKind::other:
+      break;
   }
   return out.put(InputTag::other, 0);
 }
 
 }  // namespace
 
-EncodedInputs encode_inputs(const TorchLayout& layout, const void* record_function, void* buffer, u32 capacity) {
+EncodedInputs encode_inputs(const TorchLayout& layout, const void* record_function, void* buffer,
+                            u32 capacity) {
   EncodedInputs encoded;
   if (__builtin_expect(!layout.inputs_ok, 0)) return encoded;
   const Value* values = load<const Value*>(record_function, layout.inputs);
@@ -161,7 +172,8 @@ EncodedInputs encode_inputs(const TorchLayout& layout, const void* record_functi
   for (u64 i = 0; i < total; i++) {
     char* whole = out.at;
     if (!put_value(layout.values, values[i], out)) {
-      out.at = whole;  // a list may have been written in part
+      memset(whole, 0, u64(out.at - whole));  // part of a list; what follows a record must stay zero
+      out.at = whole;
       break;
     }
     encoded.count++;

@@ -1,9 +1,9 @@
 // The inputs of an operator, from the IValues that torch hands to a callback, as the stream of record.h.
 //
-// What is read and what is left out follows torch.profiler's Input Dims, Input type, Input Strides and Concrete
-// Inputs: nested and symbolic tensors count as undefined, sparse and mkldnn ones have no strides, lists that
-// torch prints are kept up to its limit of 30 (longer ones get kInputCut: torch prints nothing of them). Beyond
-// torch, strings are kept. Runs about a million times a second.
+// What is read and what is left out follows torch.profiler's Input Dims, Input type, Input Strides and
+// Concrete Inputs: nested and symbolic tensors count as undefined, sparse and mkldnn ones have no strides,
+// lists that torch prints are kept up to its limit of 30 (longer ones get kInputCut: torch prints nothing of
+// them). Beyond torch, strings are kept. Runs about a million times a second.
 #pragma once
 #include "collect/torch/layout.h"
 

@@ -14,7 +14,8 @@ constexpr int kRoom = 4096;   // for an at::RecordFunction, which has less than 
 constexpr int kLooked = 512;  // how much of it is searched
 constexpr u8 kUserScope = 7;
 
-// What RecordFunction::before takes from torch 2.7 on: std::variant<std::string_view, reference_wrapper<...>>.
+// What RecordFunction::before takes from torch 2.7 on: std::variant<std::string_view,
+// reference_wrapper<...>>.
 struct NameOrSchema {
   u64 length;
   const char* text;
@@ -66,14 +67,21 @@ void with_range(Probe& p, bool inputs, bool outputs, bool ids, F look) {
   p.handle = 0;
 }
 
-// {u64 thread id, u8 scope, needs_inputs, needs_outputs, needs_ids}: the needs of our callback must appear there,
-// which also proves that we and torch agree on RecordFunctionCallback.
+// {u64 thread id, u8 scope, needs_inputs, needs_outputs, needs_ids}: the needs of our callback must appear
+// there (those of a profiler that is running already may, too), which also proves that we and torch agree on
+// RecordFunctionCallback.
 void mark_needs(Probe& p, bool inputs, bool outputs, bool ids, bool (&possible)[kLooked]) {
   with_range(p, inputs, outputs, ids, [&] {
-    const u8 wanted[4] = {kUserScope, inputs, outputs, ids};
+    const u8 wanted[3] = {inputs, outputs, ids};
     u64 thread = p.layout.current_thread_id();
-    for (int at = 16; at < kLooked; at += 8)
-      if (memcmp(p.record + at, wanted, 4) != 0 || load<u64>(p.record, at - 8) != thread) possible[at] = false;
+    for (int at = 16; at < kLooked; at += 8) {
+      bool fits = p.record[at] == kUserScope && load<u64>(p.record, at - 8) == thread;
+      for (int i = 0; i < 3; i++) {
+        u8 need = u8(p.record[at + 1 + i]);
+        fits &= need == wanted[i] || (need == 1 && !wanted[i]);
+      }
+      possible[at] &= fits;
+    }
   });
 }
 
@@ -115,8 +123,8 @@ void find_sequence(Probe& p) {
   });
 }
 
-// forward thread, handle and the async mark are neighbours in every version, though vendors insert fields before
-// them: the exported setter shows the mark, and handles that grow by one confirm what lies before it.
+// forward thread, handle and the async mark are neighbours in every version, though vendors insert fields
+// before them: the exported setter shows the mark, and handles that grow by one confirm what lies before it.
 void find_forward_thread(Probe& p) {
   TorchLayout& l = p.layout;
   if (!p.set_async || !l.is_async) return set_why(l.why, "RecordFunction::_setAsync is not exported");
@@ -133,7 +141,8 @@ void find_forward_thread(Probe& p) {
         if (snapshot[i] != p.record[i]) at = i, changed++;
       bool is = l.is_async(p.record);
       if (changed) memcpy(p.record, snapshot, sizeof snapshot);
-      if (changed != 1 || was || !is || at % 8 || at < l.sequence + 32 || load<u64>(p.record, at - 16) != 0) return;
+      if (changed != 1 || was || !is || at % 8 || at < l.sequence + 32 || load<u64>(p.record, at - 16) != 0)
+        return;
       l.is_async_at = at;
       handle = load<u64>(p.record, at - 8);
     });

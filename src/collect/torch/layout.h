@@ -9,14 +9,15 @@
 
 namespace tprof {
 
-// torch's std::unique_ptr<ObserverContext>. The destructor that does nothing makes it travel like one (through
-// a hidden pointer); the default value means "no context".
+// torch's std::unique_ptr<ObserverContext>. The destructor that does nothing makes it travel like one
+// (through a hidden pointer); the default value means "no context".
 struct ObserverContext {
   void* context = nullptr;
   ~ObserverContext() {}
 };
 
-// at::RecordFunctionCallback, passed by value: torch reads the prefix that it knows, the rest is room to grow.
+// at::RecordFunctionCallback, passed by value: torch reads the prefix that it knows, the rest is room to
+// grow.
 struct RecordFunctionCallback {
   using Start = ObserverContext (*)(const void* record_function);
   using End = void (*)(const void* record_function, void* context);
@@ -52,15 +53,15 @@ struct TorchLayout {
 
   ValueLayout values;
 
-  bool ops = false;                // callbacks, names, scope: anything at all
+  bool ops = false;  // callbacks, names, scope: anything at all
   bool sequence_ok = false;
   bool forward_thread_ok = false;
-  bool inputs_ok = false;          // encode_inputs() may be used
-  bool inputs_checked = false;     // ... and known operators decoded as expected (calibration_end)
-  char why[160] = {};              // the first thing that is off about ranges, "" when all is well
-  char inputs_why[160] = {};       // the same for inputs
-  char version[24] = {};           // "2.14.1" where libtorch_cpu says so itself (torch >= 2.7), else empty
-  char path[512] = {};             // of libtorch_cpu
+  bool inputs_ok = false;       // encode_inputs() may be used
+  bool inputs_checked = false;  // ... and known operators decoded as expected (calibration_end)
+  char why[160] = {};           // the first thing that is off about ranges, "" when all is well
+  char inputs_why[160] = {};    // the same for inputs
+  char version[24] = {};        // "2.14.1" where libtorch_cpu says so itself (torch >= 2.7), else empty
+  char path[512] = {};          // of libtorch_cpu
 };
 
 // Fills `layout`. False: no torch is mapped, or not even names can be had. Call it once, on a thread that may

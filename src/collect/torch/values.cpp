@@ -23,7 +23,8 @@ struct Value {  // c10::IValue
   u32 tag;
   u32 padding;
 };
-struct Returned {  // an intrusive_ptr or TypePtr that a function returns: a hidden pointer, like any non-trivial type
+struct Returned {  // an intrusive_ptr or TypePtr that a function returns: a hidden pointer, like any
+                   // non-trivial type
   const void* pointer = nullptr;
   const void* more = nullptr;
   ~Returned() {}
@@ -46,7 +47,8 @@ struct Symbols {
   }
 };
 
-// XType::get() as exported: by value in a register, or (older) through a hidden pointer, for which `room` stands.
+// XType::get() as exported: by value in a register, or (older) through a hidden pointer, for which `room`
+// stands.
 const void* type_object(const Symbols& symbols, const char* name) {
   const void* (*get)(void*);
   alignas(16) const void* room[8] = {};
@@ -97,8 +99,8 @@ bool discover_sizes(const Symbols& symbols, ValueLayout& v, char* why) {
   return true;
 }
 
-// The data type, the flag for symbolic sizes and the dispatch keys follow numel directly: {u16 dtype, 3 bytes of
-// device, bit-fields, u64 keys}. Checked on the undefined tensor, which has known values for all of them.
+// The data type, the flag for symbolic sizes and the dispatch keys follow numel directly: {u16 dtype, 3 bytes
+// of device, bit-fields, u64 keys}. Checked on the undefined tensor, which has known values for all of them.
 bool discover_details(const Symbols& symbols, ValueLayout& v, char* why) {
   u16 undefined_dtype = load<u16>(v.undefined, v.dtype);
   if (undefined_dtype < 18 || undefined_dtype > 200)
@@ -122,8 +124,8 @@ bool discover_details(const Symbols& symbols, ValueLayout& v, char* why) {
   return true;
 }
 
-// A functionality key k has bit (number of backends + k - 1), below that each backend has one; c10 prints both
-// kinds by name. The undefined tensor has no backend and is neither dense nor anything else of interest.
+// A functionality key k has bit (number of backends + k - 1), below that each backend has one; c10 prints
+// both kinds by name. The undefined tensor has no backend and is neither dense nor anything else of interest.
 bool discover_keys(const Symbols& symbols, ValueLayout& v, char* why) {
   const char* (*key_name)(u16);
   const char* (*backend_name)(u8);
@@ -169,8 +171,8 @@ void discover_scalar_tags(const Symbols& symbols, ValueLayout& v) {
   for (const Fixed& f : fixed)
     if (stands_for(f.tag, type_object(symbols, f.type))) v.kind[f.tag] = u8(f.kind);
   if (v.kind[5] != u8(ValueKind::integer)) return;
-  // The later ones shift from version to version: symbolic numbers, Bool, Tuple, String. A Tuple's type cannot
-  // be asked without a tuple, so the search must not run past Bool.
+  // The later ones shift from version to version: symbolic numbers, Bool, Tuple, String. A Tuple's type
+  // cannot be asked without a tuple, so the search must not run past Bool.
   const void* boolean = type_object(symbols, "_ZN3c108BoolType3getEv");
   for (u32 tag = 6; tag <= 12; tag++) {
     if (!stands_for(tag, boolean)) continue;
@@ -195,7 +197,8 @@ bool discover_string(const Symbols& symbols, ValueLayout& v, char* why) {
     if (reinterpret_cast<u64>(seen) < 4096 || strncmp(seen, text, length) != 0) continue;
     v.string = at;
     v.counted_string = load<u64>(made.pointer, at + 8) != length;
-    if (v.counted_string && load<u64>(seen, -24) != length) return fail(why, "std::string of an unknown kind");
+    if (v.counted_string && load<u64>(seen, -24) != length)
+      return fail(why, "std::string of an unknown kind");
     v.list = at;
     v.complex = (at + 15) & ~15;
     return true;
@@ -255,8 +258,8 @@ bool candidate_values(int index, const ElfObject& torch, ValueLayout& v) {
   };
   const Known known[] = {
       {56, 16, 10, 0x10001, 0x2000000, 0x1c00000},  // 2.14
-      {64, 16, 9, 0x8001, 0x2000000, 0x1c00000},   // 2.4, 2.6
-      {72, 24, 8, 0x4001, 0x2000000, 0x1e00000},   // 1.13 (a bit for each of SparseCsrCPU and SparseCsrCUDA)
+      {64, 16, 9, 0x8001, 0x2000000, 0x1c00000},    // 2.4, 2.6
+      {72, 24, 8, 0x4001, 0x2000000, 0x1e00000},    // 1.13 (a bit for each of SparseCsrCPU and SparseCsrCUDA)
   };
   if (index >= int(sizeof known / sizeof *known)) return false;
   const Known& k = known[index];

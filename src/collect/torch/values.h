@@ -1,9 +1,9 @@
 // Where the parts of c10::IValue, c10::TensorImpl and the containers behind an IValue lie in this torch.
 //
-// Nothing is looked up by version: TensorImpl's own exported accessors read a copy of the undefined tensor that
-// we have written on, IValue's exported predicates judge IValues of our making, and c10's exported names of
-// dispatch keys tell which bits mean sparse and nested. The three layouts seen so far serve as candidates when
-// an accessor is missing; calibration_end() then has to confirm one of them.
+// Nothing is looked up by version: TensorImpl's own exported accessors read a copy of the undefined tensor
+// that we have written on, IValue's exported predicates judge IValues of our making, and c10's exported names
+// of dispatch keys tell which bits mean sparse and nested. The three layouts seen so far serve as candidates
+// when an accessor is missing; calibration_end() then has to confirm one of them.
 #pragma once
 #include "base/elf.h"
 #include "base/types.h"
@@ -18,13 +18,13 @@ constexpr int kValueTags = 64;  // torch has 27 and says that 32 is the most
 struct ValueLayout {
   // In c10::TensorImpl. Sizes: {u64 ndim; ndim <= 5 ? i64 sizes[5], strides[5] : i64* to sizes and strides}.
   int sizes = -1;
-  int dtype = -1;  // u16, the ScalarType number
-  int flags = -1;  // u8 that holds has_symbolic_sizes_strides_, -1 unproven
-  int keys = -1;   // u64, the dispatch key set
-  u64 plain_keys = 0;   // dense and CPU, both in the set of any ordinary CPU tensor; for checks only
+  int dtype = -1;      // u16, the ScalarType number
+  int flags = -1;      // u8 that holds has_symbolic_sizes_strides_, -1 unproven
+  int keys = -1;       // u64, the dispatch key set
+  u64 plain_keys = 0;  // dense and CPU, both in the set of any ordinary CPU tensor; for checks only
   u64 nested_keys = 0;
-  u64 strideless_keys = 0;           // sparse, sparse compressed, mkldnn
-  const void* undefined = nullptr;   // the impl of an undefined tensor
+  u64 strideless_keys = 0;             // sparse, sparse compressed, mkldnn
+  const void* undefined = nullptr;     // the impl of an undefined tensor
   const void* tensor_class = nullptr;  // first word of a c10::TensorType: what lists of tensors are made of
 
   // Behind the payload of an IValue.
@@ -32,15 +32,16 @@ struct ValueLayout {
   int list = -1;             // {const IValue* begin, end}
   int list_type = -1;        // c10::Type*
   int string = -1;           // {const char*, u64 length}
-  bool counted_string = false;  // pre-cxx11 std::string: {const char*}, the length lies 24 bytes before the text
-  int complex = -1;          // {double, double}
+  bool counted_string =
+      false;         // pre-cxx11 std::string: {const char*}, the length lies 24 bytes before the text
+  int complex = -1;  // {double, double}
 };
 
-constexpr u8 kSymbolicFlag = 0x10;   // in the byte at `flags`
-constexpr int kMaxDimensions = 64;   // torch's own limit for most operators
+constexpr u8 kSymbolicFlag = 0x10;  // in the byte at `flags`
+constexpr int kMaxDimensions = 64;  // torch's own limit for most operators
 
-// All of it by asking torch. False and a reason in `why` (at least 80 bytes) when something essential is missing
-// or contradicts itself. Faults are possible: run it guarded.
+// All of it by asking torch. False and a reason in `why` (at least 80 bytes) when something essential is
+// missing or contradicts itself. Faults are possible: run it guarded.
 bool discover_values(const ElfObject& torch, ValueLayout& values, char* why);
 
 // Known layouts, to be confirmed by calibration: candidate 0, 1, ... until false.

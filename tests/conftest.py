@@ -1,0 +1,82 @@
+"""Shared by tests/run and tests/torch: where the build is, and the machines (torch versions) to run on."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+TESTS = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(TESTS / "run"))
+sys.dont_write_bytecode = True
+
+import harness  # noqa: E402  (needs the path above)
+
+collect_ignore = ["run/test_docs.py"]  # meson test runs it, with its own environment
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "full: slow; only with tests/all --full")
+
+
+def pytest_sessionstart(session):
+    if not harness.RUN.exists() or not harness.LIBRARY.exists():
+        raise pytest.UsageError("nothing built in %s: run tests/all, or set TPROF_BUILD" % harness.BUILD)
+
+
+@pytest.fixture(scope="session", params=["host", "trixie", "sid"])
+def torch_machine(request):
+    """This machine's own torch (1.13 on Debian 12), and the ones of two Debian chroots (2.6, 2.14)."""
+    return harness.machine(request.param)
+
+
+@pytest.fixture(params=["run", "preload"])
+def how(request):
+    """How the program is profiled: under tprof-run, or with nothing but LD_PRELOAD."""
+    return request.param
+
+
+@pytest.fixture
+def logdir(tmp_path):
+    return tmp_path / "log"
+
+
+@pytest.fixture(scope="session")
+def public_dir():
+    """A directory that any user can read (pytest's own are private)."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="tprof-test-", dir="/tmp"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def prefix(public_dir):
+    """An installed tree: meson install into a directory of its own."""
+    subprocess.run(["meson", "install", "-C", str(harness.BUILD), "--no-rebuild", "--destdir", str(public_dir / "dest")],
+                   check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    found = list((public_dir / "dest").rglob("bin/tprof-run"))
+    assert len(found) == 1, "meson install gave no bin/tprof-run"
+    return found[0].parent.parent
+
+
+@pytest.fixture(scope="session")
+def compiled(public_dir):
+    """compiled('name.c', ...flags) -> path of the built program or library under tests/apps."""
+    done = {}
+
+    def build(source, *flags):
+        key = (source,) + flags
+        if key not in done:
+            shared = "-shared" in flags
+            out = public_dir / ("%s_%d%s" % (pathlib.Path(source).stem, len(done), ".so" if shared else ""))
+            compiler = "g++" if source.endswith(".cpp") else "gcc"
+            subprocess.run([compiler, "-O1", "-g", "-fPIC" if shared else "-fPIE", "-o", str(out),
+                            str(harness.APPS / source), *flags, "-lpthread", "-ldl"],
+                           check=True, stdin=subprocess.DEVNULL)
+            os.chmod(out, 0o755)
+            done[key] = out
+        return done[key]
+    return build

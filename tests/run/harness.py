@@ -1,0 +1,305 @@
+"""Runs a program bare, under tprof-run, or with plain LD_PRELOAD, and loads what it left.
+
+    result = run(["prog.py", "arg"], how="run", logdir=tmp, options={"TPROF_SCHEDULE": "active=2"})
+    result.returncode, result.stdout, result.stderr, result.traces()
+
+A command that starts with a *.py file of tests/apps or tests/torch is run by the machine's /usr/bin/python3.
+"""
+import dataclasses
+import functools
+import gzip
+import json
+import os
+import pathlib
+import re
+import signal
+import struct
+import subprocess
+import time
+
+import pytest
+
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+REPO = TESTS.parent
+APPS = TESTS / "apps"
+BUILD = pathlib.Path(os.environ.get("TPROF_BUILD", REPO / "build")).resolve()
+RUN = BUILD / "tools" / "tprof-run"
+TPROF = BUILD / "tools" / "tprof"
+LIBRARY = BUILD / "shim" / "libtprof.so"
+TRACE_NAME = re.compile(r"^(.*?)\.(\d+)\.pt\.trace\.json(?:\.gz)?$")
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """Where a command runs: here, or in a chroot."""
+    name: str
+
+    def command(self, argv, environment):
+        """The words to execute and their environment."""
+        if self.name == "host":
+            return argv, environment
+        words = "\n".join("%s=%s" % item for item in environment.items() if item[0] not in ("PATH", "HOME", "LANG"))
+        outside = {"PATH": os.environ["PATH"], "TPROF_CHROOT_ENV": words, "TPROF_BUILD": str(BUILD)}
+        if "TPROF_TEST_CACHE" in os.environ:
+            outside["TPROF_TEST_CACHE"] = os.environ["TPROF_TEST_CACHE"]
+        return [str(TESTS / "chroot"), self.name] + argv, outside
+
+
+HOST = Machine("host")
+
+
+@functools.lru_cache(maxsize=None)
+def missing_machine(name):
+    """Why this machine cannot be had; empty when it can."""
+    if name == "host":
+        return ""
+    made = subprocess.run([str(TESTS / "chroot"), name], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    return "" if made.returncode == 0 else made.stderr.strip() or "exit %d" % made.returncode
+
+
+def machine(name):
+    why = missing_machine(name)
+    if why and name == "trixie" and (os.geteuid() == 0 or os.environ.get("CI") == "true"):
+        pytest.fail("the trixie chroot is part of these tests: " + why)
+    if why:
+        pytest.skip(why)
+    return Machine(name)
+
+
+@functools.lru_cache(maxsize=None)
+def torch_version(where):
+    """(2, 6) for 2.6.0 on that machine."""
+    out = run(["-c", "import torch; print(torch.__version__)"], where=where).stdout
+    return tuple(int(n) for n in out.split(".")[:2])
+
+
+@dataclasses.dataclass
+class Result:
+    returncode: int
+    stdout: str
+    stderr: str
+    logdir: pathlib.Path
+
+    def traces(self):
+        return load_traces(self.logdir)
+
+    def said(self):
+        """The lines on stderr that tprof wrote."""
+        return [line for line in self.stderr.splitlines() if line.startswith("tprof")]
+
+
+def command_line(argv):
+    """/usr/bin/python3 in front of a script of ours or of -c."""
+    argv = [str(word) for word in argv]
+    if argv[0].endswith(".py") and not argv[0].startswith("/"):
+        argv[0] = str(APPS / argv[0])
+    return (["/usr/bin/python3"] if argv[0].endswith(".py") or argv[0].startswith("-") else []) + argv
+
+
+def prepare(argv, how="bare", logdir=None, options=None, env=None, where=HOST, run_options=(), preload="",
+            wrapper=()):
+    """(words, environment) for Popen. `wrapper` stands in front of tprof-run or of the preloaded program."""
+    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8",
+                   "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment.update(env or {})
+    argv = command_line(argv)
+    if how != "bare":
+        environment.setdefault("TPROF_EXIT_WAIT", "60")  # a busy machine must not change what is seen
+        if logdir:
+            environment["TPROF_LOGDIR"] = str(logdir)
+        environment.update(options or {})
+    if how == "run":
+        if preload:
+            environment["LD_PRELOAD"] = str(preload)
+        argv = [str(RUN), *run_options, "--"] + argv
+    elif how == "preload":
+        environment["LD_PRELOAD"] = "%s:%s" % (preload, LIBRARY) if preload else str(LIBRARY)
+        if wrapper:  # only the program itself is preloaded
+            argv = ["/usr/bin/env", "LD_PRELOAD=" + environment.pop("LD_PRELOAD")] + argv
+    elif preload:
+        environment["LD_PRELOAD"] = str(preload)
+    return where.command([*wrapper, *argv], environment)
+
+
+def start(argv, how="bare", **more):
+    """Popen with stdout and stderr as text pipes. Keywords: those of prepare, others go to Popen."""
+    ours = ("logdir", "options", "env", "where", "run_options", "preload", "wrapper")
+    words, environment = prepare(argv, how, **{k: more.pop(k) for k in ours if k in more})
+    more = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
+    return subprocess.Popen(words, env=environment, text=True, errors="replace", **more)
+
+
+def finish(process, logdir, timeout=120):
+    """Waits for the process and for everything that writes in its log directory."""
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGABRT)
+        try:
+            process.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+        raise
+    if logdir:
+        settle(logdir)
+    return Result(process.returncode, out or "", err or "", pathlib.Path(logdir) if logdir else None)
+
+
+def run(argv, how="bare", timeout=120, **more):
+    return finish(start(argv, how, **more), more.get("logdir") if how != "bare" else None, timeout)
+
+
+def both(argv, tmp_path, ways=("run", "preload"), same_stderr=False, **more):
+    """Runs bare and each way; asserts the same stdout and exit status. Returns {way: Result}."""
+    bare = run(argv, **{k: v for k, v in more.items() if k not in ("options", "run_options")})
+    results = {"bare": bare}
+    for way in ways:
+        result = run(argv, way, logdir=tmp_path / way, **more)
+        assert (result.returncode, result.stdout) == (bare.returncode, bare.stdout), \
+            "%s differs from bare\n%s\nbare said:\n%s" % (way, result.stderr, bare.stderr)
+        results[way] = result
+    return results
+
+
+# --- what lies in a log directory
+
+@dataclasses.dataclass
+class Recording:
+    """The head of a *.tprof file: see FileHeader in src/record/record.h."""
+    path: pathlib.Path
+    pid: int
+    helper: bool
+
+
+def recordings(logdir):
+    found = []
+    for path in sorted(pathlib.Path(logdir).glob("*.tprof")):
+        try:
+            head = path.open("rb").read(256)
+        except FileNotFoundError:
+            continue
+        if len(head) == 256 and head.startswith(b"TPROFREC"):
+            found.append(Recording(path, struct.unpack_from("<I", head, 20)[0],
+                                   struct.unpack_from("<I", head, 176)[0] == 1))
+    return found
+
+
+def finishers(logdir):
+    """Processes that still work on a recording in this directory: their command line or open files name it."""
+    here = str(logdir).encode()
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            try:
+                words = pathlib.Path(entry.path, "cmdline").read_bytes()
+            except OSError:
+                continue
+            if here in words and b"tprof" in words.split(b"\0")[0] and b"finish" in words:
+                yield int(entry.name)
+
+
+def settle(logdir, seconds=60):
+    """Until nobody writes in the log directory any more."""
+    end = time.monotonic() + seconds
+    quiet = 0
+    while time.monotonic() < end and quiet < 3:
+        busy = list(finishers(logdir)) or list(pathlib.Path(logdir).glob("*.tmp"))
+        quiet = 0 if busy else quiet + 1
+        time.sleep(0.02)
+
+
+def wait_for(condition, seconds=30, what="what the test waits for"):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise AssertionError("not within %g s: %s" % (seconds, what))
+
+
+def trace_files(logdir):
+    """Finished traces, oldest first; nothing else may carry a trace's name."""
+    if not logdir or not pathlib.Path(logdir).is_dir():
+        return []
+    found = [p for p in pathlib.Path(logdir).iterdir() if ".pt.trace.json" in p.name and not p.name.endswith(".tmp")]
+    return sorted(found, key=lambda p: int(TRACE_NAME.match(p.name).group(2)) if TRACE_NAME.match(p.name) else 0)
+
+
+class Trace:
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+        opened = gzip.open(path) if str(path).endswith(".gz") else open(path, "rb")
+        with opened as file:
+            self.data = json.load(file)
+        self.events = self.data["traceEvents"]
+        self.ranges = [e for e in self.events if e.get("ph") == "X"]
+
+    @property
+    def ledger(self):
+        return self.data["tprof"]
+
+    @property
+    def pid(self):
+        return int(TRACE_NAME.match(self.path.name).group(1).rsplit("_", 1)[1])
+
+    def ops(self, name=None):
+        return [e for e in self.ranges if e.get("cat") in ("cpu_op", "user_annotation") and
+                not e["name"].startswith("ProfilerStep#") and (name is None or e["name"] == name)]
+
+    def step_spans(self):
+        """ProfilerStep events in the order of their numbers."""
+        spans = [e for e in self.ranges if e["name"].startswith("ProfilerStep#")]
+        return sorted(spans, key=lambda e: int(e["name"].split("#")[1]))
+
+    def steps(self):
+        """Numbers of the step spans; one that occurs twice is given twice."""
+        return [int(e["name"].split("#")[1]) for e in self.step_spans()]
+
+    def marks(self, prefix="mark:"):
+        """The numbers n of the record_function labels prefix + n, sorted."""
+        return sorted(int(e["name"][len(prefix):]) for e in self.ops() if e["name"].startswith(prefix))
+
+
+def load_traces(logdir):
+    """Every trace of a run, checked: `tprof check` finds nothing wrong with any."""
+    loaded = []
+    for path in trace_files(logdir):
+        check(path)
+        loaded.append(Trace(path))
+    return loaded
+
+
+def tprof(*words, **more):
+    """Runs the tprof tool."""
+    return subprocess.run([str(TPROF), *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=120, **more)
+
+
+def check(path):
+    checked = tprof("check", path)
+    assert checked.returncode == 0, "tprof check %s:\n%s%s" % (path, checked.stdout, checked.stderr)
+
+
+# --- torch.profiler.schedule
+
+def schedule_words(**words):
+    return ",".join("%s=%d" % item for item in words.items())
+
+
+def windows(count, skip_first=0, wait=0, warmup=0, active=0, repeat=0, skip_first_wait=0):
+    """The step numbers of each window that torch.profiler.schedule gives a run of `count` steps."""
+    found = []
+    for step in range(count):
+        at = step - skip_first
+        if at < 0:
+            continue
+        if skip_first_wait:
+            at += wait
+        cycle, inside = divmod(at, wait + warmup + active)
+        if (repeat and cycle >= repeat) or inside < wait + warmup:
+            continue
+        if not found or found[-1][0] != cycle:
+            found.append((cycle, []))
+        found[-1][1].append(step)
+    return [steps for _, steps in found]

@@ -1,0 +1,73 @@
+#!/usr/bin/python3
+"""Every option of the table is in --help, in the man pages, in the completions and in the README, whose table is
+the generated one. Runs the built binary: TPROF names it, README the manual (both have defaults in the tree)."""
+import os
+import re
+import subprocess
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TPROF = os.environ.get("TPROF", os.path.join(ROOT, "build", "tools", "tprof"))
+README = os.environ.get("README", os.path.join(ROOT, "README.md"))
+SHELLS = {"bash": ["bash", "-n"], "zsh": ["zsh", "-n"]}
+
+
+def table():
+    """(flag, variable) of each row of options.def, read from the source and not from the binary."""
+    with open(os.path.join(ROOT, "src", "base", "options.def")) as f:
+        rows = re.findall(r'^OPTION\((\w+), (\w+), "(\w+)", "(--[\w-]+)"', f.read(), re.M)
+    return [(flag, "TPROF_" + env) for _, _, env, flag in rows]
+
+
+def printed(*words):
+    return subprocess.run([TPROF, *words], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+class Docs(unittest.TestCase):
+    def test_table_is_read(self):
+        self.assertGreater(len(table()), 15)
+
+    def test_help(self):
+        text = printed("run", "--help")
+        for flag, variable in table():
+            self.assertIn(flag, text)
+            self.assertIn(variable, text)
+
+    def test_man_pages(self):
+        for page in ("man", "man-run"):
+            text = printed("options", "--format", page)
+            self.assertTrue(text.startswith(".\\\""))
+            for flag, variable in table():
+                self.assertIn(flag.replace("-", "\\-"), text)
+                self.assertIn(variable, text)
+
+    def test_completions(self):
+        for shell, check in SHELLS.items():
+            text = printed("options", "--format", shell)
+            for flag, _ in table():
+                self.assertIn(flag, text)
+            try:
+                subprocess.run(check, input=text, text=True, check=True)
+            except FileNotFoundError:
+                pass  # that shell is not installed here
+
+    def test_readme(self):
+        with open(README) as f:
+            text = f.read()
+        block = re.search(r"<!-- options:begin -->\n(.*?)<!-- options:end -->", text, re.S)
+        self.assertIsNotNone(block, "README.md has no options block")
+        self.assertEqual(block.group(1), printed("options", "--format", "markdown"),
+                         "README.md's table is old; put there what `tprof options --format markdown` prints")
+
+    def test_every_command_has_help_and_a_place_in_the_readme(self):
+        with open(README) as f:
+            readme = f.read()
+        commands = re.findall(r"^  (\w+) {2,}", printed("--help"), re.M)
+        self.assertIn("convert", commands)
+        for command in commands:
+            self.assertIn("usage: tprof " + command, printed(command, "--help"))
+            self.assertIn("tprof " + command, readme)
+
+
+if __name__ == "__main__":
+    unittest.main()

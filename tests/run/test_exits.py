@@ -1,0 +1,85 @@
+"""However the program ends while a window is open, its trace holds all it completed, and its exit status is its own."""
+import os
+import signal
+import time
+
+import pytest
+
+from harness import finishers, load_traces, recordings, run, settle, start, finish, tprof, trace_files, wait_for
+
+ENDINGS = {"fall": 0, "exit": 3, "exception": 1, "SIGINT": -signal.SIGINT, "SIGTERM": -signal.SIGTERM, "_exit": 5,
+           "SIGSEGV": -signal.SIGSEGV, "SIGKILL": -signal.SIGKILL}
+OPEN = {"TPROF_SCHEDULE": "wait=1,warmup=1,active=1000"}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_exit_matrix(ending, how, logdir):
+    result = run(["train.py", 60, ending], how, logdir=logdir, options=OPEN)
+    assert (result.returncode, result.stdout) == (ENDINGS[ending], "done 60\n"), result.stderr
+    wait_for(lambda: trace_files(logdir), what="a trace in %s" % list(logdir.iterdir()))
+    settle(logdir)
+    traces = load_traces(logdir)
+    assert [t.steps() for t in traces] == [list(range(2, 60))]
+    assert traces[0].marks() == list(range(2, 60))
+    assert not recordings(logdir), "the recording is left behind"
+
+
+@pytest.mark.parametrize("ending", ["fall", "_exit", "SIGKILL"])
+def test_without_a_schedule(ending, how, logdir):
+    result = run(["train.py", 40, ending], how, logdir=logdir)
+    assert result.returncode == ENDINGS[ending]
+    wait_for(lambda: trace_files(logdir), what="a trace")
+    settle(logdir)
+    assert [t.marks() for t in load_traces(logdir)] == [list(range(40))]
+
+
+@pytest.mark.parametrize("ending", ["fall", "exit", "exception", "SIGINT", "SIGTERM", "_exit"])
+def test_ending_outside_a_window_keeps_the_status(ending, how, logdir):
+    result = run(["train.py", 8, ending], how, logdir=logdir, options={"TPROF_SCHEDULE": "active=2,repeat=1"})
+    assert (result.returncode, result.stdout) == (ENDINGS[ending], "done 8\n")
+    assert [t.steps() for t in result.traces()] == [[0, 1]]
+
+
+def test_stderr_of_the_program_is_untouched(logdir):
+    """Under plain LD_PRELOAD a clean run adds at most lines of tprof's own."""
+    bare = run(["train.py", 5, "exception"])
+    result = run(["train.py", 5, "exception"], "preload", logdir=logdir)
+    kept = [line for line in result.stderr.splitlines() if line not in result.said()]
+    assert kept == bare.stderr.splitlines()
+
+
+def test_tprof_run_ends_with_a_line_that_names_the_trace(logdir):
+    result = run(["train.py", 5], "run", logdir=logdir)
+    trace = result.traces()[0]
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("tprof: wrote ") and str(trace.path) in last and "next:" in last
+
+
+def test_convert_completes_what_a_killed_finisher_left(how, tmp_path, logdir):
+    """SIGKILL of the program and of its finisher in one go: the recording stays, and tprof convert makes the trace."""
+    hold = tmp_path / "go"
+    process = start(["train.py", 30], how, logdir=logdir, options=OPEN, env={"TRAIN_HOLD": str(hold)})
+    assert process.stdout.readline() == "ready\n"
+    pid = wait_for(lambda: recordings(logdir), what="a recording")[0].pid
+    watchers = wait_for(lambda: list(finishers(logdir)), what="the finisher")
+    os.kill(pid, signal.SIGSTOP)
+    for watcher in watchers:
+        os.kill(watcher, signal.SIGKILL)
+    os.kill(pid, signal.SIGKILL)
+    finish(process, None)
+    time.sleep(0.1)
+    assert not trace_files(logdir) or how == "run"  # tprof-run may complete it itself
+    if not trace_files(logdir):
+        converted = tprof("convert", logdir)
+        assert converted.returncode == 0, converted.stderr
+    traces = load_traces(logdir)
+    assert len(traces) == 1
+    assert traces[0].marks()[:28] == list(range(2, 30))
+
+
+def test_convert_of_a_finished_directory_changes_nothing(logdir):
+    result = run(["train.py", 6], "run", logdir=logdir, options={"TPROF_KEEP_RECORDING": "1"})
+    before = {p.name: p.stat().st_mtime_ns for p in trace_files(logdir)}
+    assert len(before) == 1 and recordings(logdir) and result.returncode == 0
+    assert tprof("convert", logdir).returncode == 0
+    assert {p.name for p in trace_files(logdir)} == set(before)

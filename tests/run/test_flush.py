@@ -1,0 +1,37 @@
+"""USR2 with a window open writes what has been recorded so far, and the program goes on."""
+import os
+import signal
+
+from harness import finish, load_traces, recordings, settle, start, trace_files, wait_for
+
+
+def test_flush_by_signal(how, tmp_path, logdir):
+    hold = tmp_path / "go"
+    process = start(["train.py", 20], how, logdir=logdir, env={"TRAIN_HOLD": str(hold)},
+                    options={"TPROF_SCHEDULE": "wait=1,warmup=1,active=100000"})
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGUSR2)
+    wait_for(lambda: trace_files(logdir), what="the trace of the flush")
+    first = load_traces(logdir)[0]
+    assert first.marks()[:18] == list(range(2, 20))
+    assert process.poll() is None
+    hold.touch()
+    result = finish(process, logdir)
+    assert result.returncode == 0
+    done = int(result.stdout.split()[-1])
+    settle(logdir)
+    everything = set()
+    for trace in load_traces(logdir):
+        everything.update(trace.marks())
+    assert everything == set(range(2, done))
+
+
+def test_signal_none_leaves_usr2_alone(logdir, tmp_path):
+    hold = tmp_path / "go"
+    process = start(["train.py", 5], "preload", logdir=logdir, env={"TRAIN_HOLD": str(hold)},
+                    options={"TPROF_SIGNAL": "none", "TPROF_SCHEDULE": "wait=1,active=100000"})
+    assert process.stdout.readline() == "ready\n"
+    os.kill(process.pid, signal.SIGUSR2)
+    result = finish(process, logdir)
+    assert result.returncode == -signal.SIGUSR2
+    wait_for(lambda: trace_files(logdir) and not recordings(logdir), what="the trace of the killed program")

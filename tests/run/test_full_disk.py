@@ -1,0 +1,56 @@
+"""The disk of the log directory fills up: the program never notices, and what was written stays readable."""
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from harness import load_traces, recordings, run, tprof, trace_files
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """An 8 MiB tmpfs."""
+    path = tmp_path / "disk"
+    path.mkdir()
+    if os.geteuid() != 0:
+        pytest.skip("needs root to mount a tmpfs")
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tprof-test", str(path)]).returncode:
+        pytest.skip("no tmpfs can be mounted here")
+    yield path
+    subprocess.run(["umount", "-l", str(path)], check=True)
+
+
+def test_a_full_disk_in_mid_run(how, small_disk, tmp_path):
+    result = run(["many_ops.py", 60000], how, logdir=small_disk, timeout=300)
+    assert (result.returncode, result.stdout) == (0, "done 60000\n"), result.stderr
+    assert len([line for line in result.said() if "full" in line.lower() or "space" in line.lower()]) == 1, result.stderr
+    larger = tmp_path / "larger"
+    shutil.copytree(small_disk, larger)
+    if not trace_files(larger):
+        assert recordings(larger), "neither trace nor recording"
+        converted = tprof("convert", larger)
+        assert converted.returncode in (0, 4), converted.stderr
+    traces = load_traces(larger)
+    assert sum(len(t.marks()) for t in traces) > 100
+    assert sum(t.ledger["dropped"].get("disk_full", 0) for t in traces) > 0, [t.ledger for t in traces]
+
+
+def test_a_disk_that_is_full_from_the_start(how, small_disk):
+    with open(small_disk / "filler", "wb") as filler:
+        try:
+            while True:
+                filler.write(bytes(65536))
+        except OSError:
+            pass
+    result = run(["train.py", 20, "exit"], how, logdir=small_disk)
+    assert (result.returncode, result.stdout) == ((3, "done 20\n") if result.returncode != 2 else (2, "")), result.stderr
+    assert len(result.said()) >= 1
+
+
+def test_max_size_bounds_the_recording(logdir):
+    result = run(["many_ops.py", 60000], "preload", logdir=logdir, options={"TPROF_MAX_SIZE": "8M"}, timeout=300)
+    assert (result.returncode, result.stdout) == (0, "done 60000\n")
+    traces = result.traces()
+    assert sum(t.ledger["dropped"].get("over_budget", 0) for t in traces) > 0
+    assert traces[0].marks()

@@ -1,0 +1,98 @@
+"""Steps without code: every scenario gives its true count, numbered from 0, with and without a schedule.
+
+A program runs once per scenario, torch and schedule; the runs of one test share the machine's two cores.
+"""
+import ast
+import concurrent.futures
+import json
+import pathlib
+
+import pytest
+
+from harness import run, schedule_words, torch_version, windows
+
+PROGRAM = pathlib.Path(__file__).with_name("scenarios.py").resolve()
+SCENARIOS = [node.name for node in ast.parse(PROGRAM.read_text()).body
+             if isinstance(node, ast.FunctionDef) and node.decorator_list]
+SCHEDULES = [dict(active=2), dict(wait=2, warmup=1, active=2, repeat=2), dict(skip_first=3, wait=1, warmup=1, active=3, repeat=1),
+             dict(warmup=2, active=1)]
+NEEDS_TORCH_2 = {"amp_with_skipped_steps_with_loader": "GradScaler without CUDA",
+                 "amp_with_skipped_steps_without_loader": "GradScaler without CUDA",
+                 "the_scripts_own_profiler": "a build with Kineto"}
+
+
+def schedules_for(scenario, where):
+    """No schedule always; all of them here, one in turn on the slower machines."""
+    if where.name == "host":
+        return [None] + SCHEDULES[:3]
+    turn = SCENARIOS.index(scenario) + (where.name == "sid")
+    return [None, SCHEDULES[turn % len(SCHEDULES)]]
+
+
+def run_one(scenario, where, schedule, logdir):
+    options = {"TPROF_SCHEDULE": schedule_words(**schedule)} if schedule else {}
+    return run([PROGRAM, scenario], "preload", where=where, logdir=logdir, options=options)
+
+
+def wrong(result, schedule):
+    """What is not as it should be, in words; empty when all is right."""
+    if result.returncode:
+        return ["exit status %d: %s" % (result.returncode, result.stderr[-2000:])]
+    truth = json.loads(result.stdout)
+    traces = result.traces()
+    got = [t.steps() for t in traces]
+    want = windows(truth["steps"], **schedule) if schedule else [list(range(truth["steps"]))]
+    if got != want:
+        return ["steps %s, not %s (source %s)" % (got, want, [t.ledger.get("step") for t in traces][:1])]
+    found = []
+    if truth["marks"]:
+        for trace in traces:
+            if trace.marks() != trace.steps():
+                found.append("labels %s in a trace of steps %s" % (trace.marks(), trace.steps()))
+            spans = {int(s["name"].split("#")[1]): s for s in trace.step_spans()}
+            for mark in (e for e in trace.ops() if e["name"].startswith("mark:")):
+                span = spans.get(int(mark["name"][5:]))
+                if span and not span["ts"] <= mark["ts"] <= span["ts"] + span["dur"]:
+                    found.append("%s lies outside its step" % mark["name"])
+    return found
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_steps(scenario, torch_machine, tmp_path):
+    if scenario in NEEDS_TORCH_2 and torch_version(torch_machine) < (2, 0):
+        pytest.skip("torch %d.%d lacks %s" % (*torch_version(torch_machine), NEEDS_TORCH_2[scenario]))
+    tried = schedules_for(scenario, torch_machine)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(lambda i: run_one(scenario, torch_machine, tried[i], tmp_path / str(i)),
+                                range(len(tried))))
+    problems = ["%s: %s" % (schedule_words(**schedule) if schedule else "no schedule", problem)
+                for schedule, result in zip(tried, results) for problem in wrong(result, schedule)]
+    assert not problems, "\n".join(problems)
+
+
+@pytest.mark.parametrize("source,want", [("optimizer", 10), ("backward:2", 5), ("range:^aten::mse", 0),
+                                         ("range:^mark:", 10)])
+def test_steps_by_a_source_that_the_user_names(source, want, torch_machine, logdir):
+    result = run([PROGRAM, "manual_loop"], "preload", where=torch_machine, logdir=logdir,
+                 options={"TPROF_STEP": source})
+    traces = result.traces()
+    assert len(traces) == 1 and traces[0].steps() == list(range(want))
+    if want:
+        assert traces[0].ledger["step"]["source"], traces[0].ledger
+
+
+def test_steps_by_the_data_loader(torch_machine, logdir):
+    result = run([PROGRAM, "accumulation_with_loader"], "preload", where=torch_machine, logdir=logdir,
+                 options={"TPROF_STEP": "dataloader"})
+    assert [t.steps() for t in result.traces()] == [list(range(20))]
+
+
+def test_setup_belongs_to_no_step_and_the_last_step_ends_with_its_work(torch_machine, logdir):
+    result = run([pathlib.Path(__file__).with_name("edges.py").resolve()], "preload", where=torch_machine, logdir=logdir)
+    trace, = result.traces()
+    assert trace.steps() == list(range(5))
+    spans = trace.step_spans()
+    assert trace.ops("setup")[0]["ts"] + trace.ops("setup")[0]["dur"] <= spans[0]["ts"]
+    assert spans[-1]["dur"] < 1e6, "the last step lasts until the end of the process"
+    for before, after in zip(spans, spans[1:]):
+        assert before["ts"] + before["dur"] <= after["ts"] + 0.002, "steps overlap"

@@ -1,0 +1,289 @@
+// The command line side of tprof: words to environment, LD_PRELOAD, quoting, names, looking at programs, ledgers.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "args.h"
+#include "base/error.h"
+#include "child.h"
+#include "options_cli.h"
+#include "program_file.h"
+#include "trace_file.h"
+
+namespace tprof {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// --- args
+
+struct Parsed {
+  RunArguments run;
+  std::string error;
+};
+
+Parsed parse(const Words& words) {
+  Parsed out;
+  Arguments arguments;
+  declare_run_options(arguments, out.run);
+  try {
+    arguments.parse(words);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code, kExitUsage);
+    out.error = e.what();
+  }
+  return out;
+}
+
+std::string value_of(const RunArguments& run, const std::string& flag) {
+  std::string value = "(none)";
+  for (const auto& [row, text] : run.options)
+    if (flag == kOptionRows[row].flag) value = text;
+  return value;
+}
+
+TEST(Args, the_program_is_handed_on_untouched) {
+  Words program = {"python", "x.py", "--steps", "1:2", "--", "-q", "", "[a]"};
+  Words words = {"-q", "--steps", "3:4", "--"};
+  words.insert(words.end(), program.begin(), program.end());
+  Parsed p = parse(words);
+  EXPECT_EQ(p.error, "");
+  EXPECT_EQ(p.run.program, program);
+  EXPECT_TRUE(p.run.quiet);
+  EXPECT_EQ(value_of(p.run, "--steps"), "3:4");
+}
+
+TEST(Args, the_double_dash_may_be_left_out) {
+  Parsed p = parse({"--steps=3:4", "python", "-q"});
+  EXPECT_EQ(p.run.program, (Words{"python", "-q"}));
+  EXPECT_FALSE(p.run.quiet);
+}
+
+TEST(Args, values_in_every_spelling) {
+  EXPECT_EQ(value_of(parse({"-o", "d", "x"}).run, "--logdir"), "d");
+  EXPECT_EQ(value_of(parse({"-od", "x"}).run, "--logdir"), "d");
+  EXPECT_EQ(value_of(parse({"--logdir=d=e", "x"}).run, "--logdir"), "d=e");
+  EXPECT_EQ(value_of(parse({"--on-trace-ready", "[ -f {} ]", "x"}).run, "--on-trace-ready"), "[ -f {} ]");
+}
+
+TEST(Args, switches_stand_alone_take_01_and_are_negated) {
+  EXPECT_EQ(value_of(parse({"--with-flops", "x"}).run, "--with-flops"), "1");
+  EXPECT_EQ(value_of(parse({"--with-flops", "0", "x"}).run, "--with-flops"), "0");
+  EXPECT_EQ(value_of(parse({"--with-flops=0", "x"}).run, "--with-flops"), "0");
+  EXPECT_EQ(value_of(parse({"--no-record-shapes", "x"}).run, "--record-shapes"), "0");
+  EXPECT_EQ(parse({"--with-flops", "python"}).run.program, Words{"python"});
+}
+
+TEST(Args, mistakes_are_named) {
+  EXPECT_EQ(parse({"--shedule", "x"}).error, "unknown option --shedule; did you mean --schedule?");
+  EXPECT_EQ(parse({"--zzzzzzzzzz"}).error, "unknown option --zzzzzzzzzz; see --help");
+  EXPECT_NE(parse({"--schedule"}).error.find("needs a value"), std::string::npos);
+  EXPECT_NE(parse({"--schedule", "--", "x"}).error.find("needs a value"), std::string::npos);
+  EXPECT_NE(parse({"--schedule=", "x"}).error.find("empty"), std::string::npos);
+  EXPECT_NE(parse({"--quiet=1", "x"}).error.find("takes no value"), std::string::npos);
+}
+
+TEST(Args, operands_are_counted) {
+  Arguments arguments;
+  Words out;
+  arguments.operands("PATH", "", 1, 1, out);
+  EXPECT_THROW(arguments.parse({}), Error);
+  EXPECT_THROW(arguments.parse({"a", "b"}), Error);
+  arguments.parse({"--", "-a"});
+  EXPECT_EQ(out, Words{"-a"});
+}
+
+TEST(Args, every_option_of_the_table_is_a_flag) {
+  Arguments arguments;
+  RunArguments run;
+  declare_run_options(arguments, run);
+  for (int i = 0; i < kOptionRowCount; i++) {
+    bool found = false;
+    for (const Flag& flag : arguments.flags()) found |= flag.name == kOptionRows[i].flag;
+    EXPECT_TRUE(found) << kOptionRows[i].flag;
+  }
+}
+
+TEST(Nearest, typos_only) {
+  EXPECT_EQ(nearest("--warmpu", {"--wait", "--warmup"}), "--warmup");
+  EXPECT_EQ(nearest("inof", {"info", "run"}), "info");
+  EXPECT_EQ(nearest("--something-else", {"--wait"}), "");
+}
+
+// --- options to environment
+
+struct Environment : testing::Test {
+  void SetUp() override { clear(); }
+  void TearDown() override { clear(); }
+  void clear() {
+    for (int i = 0; i < kOptionRowCount; i++) unsetenv(kOptionRows[i].env);
+  }
+  std::string refusal(const Words& words) {
+    try {
+      apply_options(parse(words).run);
+      return "";
+    } catch (const Error& e) {
+      return e.what();
+    }
+  }
+};
+
+TEST_F(Environment, schedule_words_compose) {
+  Options o = apply_options(parse({"--skip-first", "10", "--wait", "5", "--warmup=1", "--active", "3", "--repeat", "2",
+                                   "--skip-first-wait", "1"}).run);
+  EXPECT_STREQ(getenv("TPROF_SCHEDULE"), "skip_first=10,wait=5,warmup=1,active=3,repeat=2,skip_first_wait=1");
+  EXPECT_EQ(o.schedule.wait, 5);
+  EXPECT_TRUE(o.schedule.skip_first_wait);
+}
+
+TEST_F(Environment, typed_wins_over_the_environment) {
+  setenv("TPROF_SCHEDULE", "active=9", 1);
+  setenv("TPROF_WITH_FLOPS", "1", 1);
+  Options o = apply_options(parse({"--steps", "5:7", "--with-flops", "0"}).run);
+  EXPECT_EQ(o.schedule.active, 2);
+  EXPECT_EQ(getenv("TPROF_SCHEDULE"), nullptr);
+  EXPECT_FALSE(o.with_flops);
+}
+
+TEST_F(Environment, refusals_name_the_flag_typed) {
+  EXPECT_EQ(refusal({"--steps", "5:3"}).find("--steps: '5:3'"), 0u);
+  EXPECT_EQ(refusal({"--schedule", "active=0"}).find("--schedule: 'active=0'"), 0u);
+  EXPECT_NE(refusal({"--active", "0"}).find("active=0"), std::string::npos);
+  EXPECT_NE(refusal({"--wait", "-1", "--active", "1"}).find("wait=-1"), std::string::npos);
+  clear();
+  setenv("TPROF_MAX_SIZE", "1", 1);
+  EXPECT_EQ(refusal({}).find("TPROF_MAX_SIZE: '1'"), 0u);
+}
+
+TEST_F(Environment, two_schedules_are_refused) {
+  EXPECT_NE(refusal({"--schedule", "active=1", "--active", "2"}), "");
+  clear();
+  EXPECT_NE(refusal({"--schedule", "active=1", "--steps", "1:2"}), "");
+}
+
+TEST(Preload, ours_first_the_rest_kept) {
+  EXPECT_EQ(compose_preload("/a/libtprof.so", nullptr), "/a/libtprof.so");
+  EXPECT_EQ(compose_preload("/a/libtprof.so", ""), "/a/libtprof.so");
+  EXPECT_EQ(compose_preload("/a/libtprof.so", "/x.so:/y.so"), "/a/libtprof.so:/x.so:/y.so");
+  EXPECT_EQ(compose_preload("/a/libtprof.so", "/x.so /y.so"), "/a/libtprof.so:/x.so:/y.so");
+}
+
+TEST(Preload, never_twice) {
+  std::string once = compose_preload("/a/libtprof.so", "/x.so");
+  EXPECT_EQ(compose_preload("/a/libtprof.so", once.c_str()), once);
+  EXPECT_EQ(compose_preload("/a/libtprof.so", "/other/libtprof.so:/x.so"), once);
+}
+
+TEST(Quote, survives_a_shell) {
+  for (const char* text : {"", "plain", "two words", "it's", "a\"b$c`d\\e", "new\nline", "'''"}) {
+    ChildResult child = run_child({"/bin/sh", "-c", "printf %s " + shell_quote(text)}, {}, 10);
+    EXPECT_EQ(child.status, 0);
+    EXPECT_EQ(child.out, text);
+  }
+}
+
+TEST(Label, script_module_or_program) {
+  EXPECT_EQ(program_label({"python", "train.py"}), "train");
+  EXPECT_EQ(program_label({"python3", "-u", "/x/y/fine tune.py", "--lr", "1"}), "fine_tune");
+  EXPECT_EQ(program_label({"python", "-m", "pkg.train", "--x"}), "pkg.train");
+  EXPECT_EQ(program_label({"torchrun", "--nproc", "2", "t.py", "u.py"}), "t");
+  EXPECT_EQ(program_label({"python", "-m", "torch.distributed.run", "t.py"}), "t");
+  EXPECT_EQ(program_label({"/usr/bin/app"}), "app");
+  EXPECT_EQ(program_label({"./run.py"}), "run");
+  EXPECT_EQ(program_label({".."}), "job..");
+  EXPECT_EQ(program_label({}), "job");
+  EXPECT_LE(program_label({std::string(500, 'x')}).size(), 80u);
+}
+
+TEST(RunName, label_and_local_time) {
+  setenv("TZ", "UTC", 1);
+  tzset();
+  EXPECT_EQ(run_name("train", 0), "train-19700101-000000");
+}
+
+TEST(AbsolutePath, made_plain) {
+  std::string here = std::filesystem::current_path().string();
+  EXPECT_EQ(absolute_path("a/../b/"), here + "/b");
+  EXPECT_EQ(absolute_path("/x//y/."), "/x/y");
+  EXPECT_EQ(absolute_path("/"), "/");
+}
+
+// --- programs
+
+struct Files : testing::Test {
+  void SetUp() override {
+    directory = (std::filesystem::temp_directory_path() / "tprof-cli-XXXXXX").string();
+    ASSERT_TRUE(mkdtemp(directory.data()));
+  }
+  void TearDown() override { std::filesystem::remove_all(directory); }
+  std::string write(const std::string& name, const std::string& text, int mode) {
+    std::string path = directory + "/" + name;
+    std::ofstream(path, std::ios::binary) << text;
+    chmod(path.c_str(), static_cast<mode_t>(mode));
+    return path;
+  }
+  std::string directory;
+};
+
+TEST_F(Files, found_as_a_shell_finds_it) {
+  EXPECT_EQ(find_program("sh").status, 0);
+  EXPECT_EQ(find_program("no-such-program").status, 127);
+  EXPECT_EQ(find_program(directory + "/nothing").status, 127);
+  EXPECT_EQ(find_program(directory).status, 126);
+  EXPECT_EQ(find_program(write("data", "x", 0644)).status, 126);
+  EXPECT_EQ(find_program("").status, 127);
+}
+
+TEST_F(Files, what_cannot_be_preloaded) {
+  EXPECT_EQ(why_not_preloadable("/bin/sh"), "");
+  EXPECT_EQ(why_not_preloadable(write("script", "#!/bin/sh\n", 0755)), "");
+  EXPECT_EQ(why_not_preloadable(write("text", "echo\n", 0755)), "");
+  EXPECT_EQ(why_not_preloadable(write("empty", "", 0755)), "");
+  std::ifstream in("/bin/sh", std::ios::binary);
+  std::string shell(std::istreambuf_iterator<char>(in), {});
+  std::string other = shell;
+  other[4] = 1;  // ELFCLASS32
+  EXPECT_EQ(why_not_preloadable(write("elf32", other, 0755)), "is a 32-bit program");
+  std::string cut = shell.substr(0, 64);  // no program headers, so no loader asked for
+  EXPECT_EQ(why_not_preloadable(write("static", cut, 0755)), "is statically linked");
+  std::string script = "#! " + directory + "/static -x\n";
+  EXPECT_EQ(why_not_preloadable(write("by_static", script, 0755)), "is statically linked");
+}
+
+// --- traces
+
+TEST_F(Files, ledger_behind_the_events) {
+  std::string path = write("a.pt.trace.json",
+                           R"({"schemaVersion": 1, "traceEvents": [{"name": "\"tprof\":"}],)"
+                           R"( "tprof": {"schema": 1, "written": 12, "dropped": {"disk_full": 3, "too_deep": 1}}})",
+                           0644);
+  TraceSummary trace = read_summary(path);
+  EXPECT_EQ(trace.ledger["schema"], 1);
+  EXPECT_EQ(trace.written, 12u);
+  EXPECT_EQ(trace.dropped, 4u);
+  EXPECT_EQ(trace.head["schemaVersion"], 1);
+}
+
+TEST_F(Files, traces_of_others_and_cut_ones_have_no_ledger) {
+  EXPECT_TRUE(read_summary(write("b.pt.trace.json", "{\"traceEvents\": []}", 0644)).ledger.is_null());
+  EXPECT_TRUE(read_summary(write("c.pt.trace.json", "{\"traceEvents\": [], \"tprof\": {", 0644)).ledger.is_null());
+  EXPECT_TRUE(read_summary(write("d.pt.trace.json", "", 0644)).head.is_null());
+  EXPECT_THROW(read_summary(directory + "/none"), Error);
+}
+
+TEST_F(Files, names) {
+  write("b.pt.trace.json.gz", "", 0644);
+  write("a.pt.trace.json", "", 0644);
+  write("c.tprof", "", 0644);
+  write("d.pt.trace.json.gz.tmp", "", 0644);
+  EXPECT_EQ(list_files(directory, is_trace_name).size(), 2u);
+  EXPECT_EQ(list_files(directory, is_recording_name), Words{directory + "/c.tprof"});
+  EXPECT_TRUE(list_files(directory + "/none", is_trace_name).empty());
+}
+
+}  // namespace
+}  // namespace tprof

@@ -1,0 +1,240 @@
+// The option table and its parsers: what is accepted, and that each refusal names the value.
+#include "base/options.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <set>
+#include <string>
+
+namespace tprof {
+namespace {
+
+struct Environment : testing::Test {
+  void SetUp() override { clear(); }
+  void TearDown() override { clear(); }
+  void clear() {
+    for (int i = 0; i < kOptionRowCount; i++) unsetenv(kOptionRows[i].env);
+  }
+  std::string refusal() {
+    Options options;
+    OptionError error;
+    return parse_options(options, error) ? "" : error.text;
+  }
+};
+
+std::string schedule_refusal(const char* text) {
+  Schedule s;
+  OptionError error;
+  return parse_schedule(text, s, error) ? "" : error.text;
+}
+
+std::string steps_refusal(const char* text) {
+  Schedule s;
+  OptionError error;
+  return parse_steps(text, s, error) ? "" : error.text;
+}
+
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+TEST(Schedule, words_of_torch) {
+  Schedule s;
+  OptionError error;
+  ASSERT_TRUE(parse_schedule("skip_first=10,wait=5,warmup=1,active=3,repeat=2", s, error));
+  EXPECT_TRUE(s.given);
+  EXPECT_EQ(s.skip_first, 10);
+  EXPECT_EQ(s.wait, 5);
+  EXPECT_EQ(s.warmup, 1);
+  EXPECT_EQ(s.active, 3);
+  EXPECT_EQ(s.repeat, 2);
+  EXPECT_FALSE(s.skip_first_wait);
+}
+
+TEST(Schedule, omitted_is_zero_blanks_are_fine) {
+  Schedule s;
+  OptionError error;
+  ASSERT_TRUE(parse_schedule("active=1, skip_first_wait=1", s, error));
+  EXPECT_EQ(s.skip_first + s.wait + s.warmup + s.repeat, 0);
+  EXPECT_TRUE(s.skip_first_wait);
+}
+
+TEST(Schedule, refusals_name_value_and_cure) {
+  EXPECT_TRUE(has(schedule_refusal("wait=-1,active=1"), "wait=-1"));
+  EXPECT_TRUE(has(schedule_refusal("active=0"), "at least 1"));
+  EXPECT_TRUE(has(schedule_refusal("wait=3"), "active must be at least 1"));
+  EXPECT_TRUE(has(schedule_refusal("active=1,speed=2"), "unknown word 'speed'"));
+  EXPECT_TRUE(has(schedule_refusal("active=1,speed=2"), "use skip_first"));
+  EXPECT_TRUE(has(schedule_refusal("active=99999999999999999999"), "99999999999999999999"));
+  EXPECT_TRUE(has(schedule_refusal("active=1000000000001"), "1000000000001"));
+  EXPECT_TRUE(has(schedule_refusal("active=1,active=2"), "twice"));
+  EXPECT_TRUE(has(schedule_refusal("active"), "word=number"));
+  EXPECT_TRUE(has(schedule_refusal("active=1,"), "word=number"));
+  EXPECT_TRUE(has(schedule_refusal(""), "word=number"));
+  EXPECT_TRUE(has(schedule_refusal("active=1.5"), "active=1.5"));
+  EXPECT_TRUE(has(schedule_refusal("active=1,skip_first_wait=2"), "0 or 1"));
+  EXPECT_TRUE(has(schedule_refusal(std::string(600, 'a').c_str()), "longer"));
+}
+
+TEST(Schedule, a_refusal_leaves_the_target_alone) {
+  Schedule s;
+  s.active = 7;
+  OptionError error;
+  EXPECT_FALSE(parse_schedule("active=0", s, error));
+  EXPECT_EQ(s.active, 7);
+}
+
+TEST(Steps, one_warmup_step_before) {
+  Schedule s;
+  OptionError error;
+  ASSERT_TRUE(parse_steps("10:13", s, error));
+  EXPECT_EQ(s.skip_first, 9);
+  EXPECT_EQ(s.warmup, 1);
+  EXPECT_EQ(s.active, 3);
+  EXPECT_EQ(s.repeat, 1);
+}
+
+TEST(Steps, from_zero_there_is_nothing_before) {
+  Schedule s;
+  OptionError error;
+  ASSERT_TRUE(parse_steps("0:2", s, error));
+  EXPECT_EQ(s.skip_first, 0);
+  EXPECT_EQ(s.warmup, 0);
+  EXPECT_EQ(s.active, 2);
+}
+
+TEST(Steps, refusals) {
+  for (const char* bad : {"", "5", "5:", ":5", "a:b", "-1:3", "1:2:3"}) EXPECT_NE(steps_refusal(bad), "") << bad;
+  EXPECT_TRUE(has(steps_refusal("5:5"), "A < B"));
+  EXPECT_TRUE(has(steps_refusal("7:3"), "'7:3'"));
+}
+
+TEST(StepSource, each_kind) {
+  StepSource s;
+  OptionError error;
+  EXPECT_TRUE(parse_step_source("auto", s, error) && s.mode == StepMode::automatic);
+  EXPECT_TRUE(parse_step_source("optimizer", s, error) && s.mode == StepMode::optimizer);
+  EXPECT_TRUE(parse_step_source("dataloader", s, error) && s.mode == StepMode::dataloader);
+  EXPECT_TRUE(parse_step_source("backward", s, error) && s.every == 1);
+  EXPECT_TRUE(parse_step_source("backward:4", s, error) && s.every == 4);
+  EXPECT_TRUE(parse_step_source("range:^step [0-9]+$", s, error) && s.mode == StepMode::range);
+  EXPECT_STREQ(s.pattern, "^step [0-9]+$");
+}
+
+TEST(StepSource, refusals) {
+  StepSource s;
+  for (const char* bad : {"", "epoch", "backward:0", "backward:x", "range:", "range:(", "range:[a"}) {
+    OptionError error;
+    EXPECT_FALSE(parse_step_source(bad, s, error)) << bad;
+    EXPECT_TRUE(error) << bad;
+  }
+}
+
+TEST(Bytes, units_and_bounds) {
+  u64 n = 0;
+  OptionError error;
+  EXPECT_TRUE(parse_bytes("64M", n, error) && n == u64(64) << 20);
+  EXPECT_TRUE(parse_bytes("4G", n, error) && n == u64(4) << 30);
+  EXPECT_TRUE(parse_bytes("2048K", n, error) && n == u64(2) << 20);
+  EXPECT_TRUE(parse_bytes("1048576", n, error) && n == u64(1) << 20);
+  for (const char* bad : {"", "G", "1", "1023K", "-1G", "4T", "4GB", "4 G", "99999999999999999G", "1.5G"})
+    EXPECT_FALSE(parse_bytes(bad, n, error)) << bad;
+}
+
+TEST(Signal, names) {
+  int n = -1;
+  OptionError error;
+  EXPECT_TRUE(parse_signal("USR2", n, error) && n == SIGUSR2);
+  EXPECT_TRUE(parse_signal("SIGUSR1", n, error) && n == SIGUSR1);
+  EXPECT_TRUE(parse_signal("none", n, error) && n == 0);
+  EXPECT_TRUE(parse_signal("RTMIN+3", n, error) && n == SIGRTMIN + 3);
+  for (const char* bad : {"", "KILL", "SEGV", "INT", "12", "RTMIN+99", "RTMIN+x", "usr2"})
+    EXPECT_FALSE(parse_signal(bad, n, error)) << bad;
+}
+
+TEST(Table, rows_are_consistent) {
+  std::set<std::string> variables, flags;
+  for (int i = 0; i < kOptionRowCount; i++) {
+    const OptionRow& row = kOptionRows[i];
+    EXPECT_TRUE(variables.insert(row.env).second) << row.env;
+    EXPECT_TRUE(flags.insert(row.flag).second) << row.flag;
+    // The flag is the variable's word.
+    std::string word = row.flag + 2;
+    for (char& c : word) c = c == '-' ? '_' : char(toupper(c));
+    EXPECT_EQ("TPROF_" + word, row.env);
+    EXPECT_GT(strlen(row.help), 10u);
+  }
+}
+
+TEST_F(Environment, defaults_of_the_table) {
+  Options o;
+  OptionError error;
+  ASSERT_TRUE(parse_options(o, error)) << error.text;
+  EXPECT_FALSE(o.schedule.given);
+  EXPECT_TRUE(o.record_shapes);
+  EXPECT_FALSE(o.with_flops);
+  EXPECT_TRUE(o.use_gzip);
+  EXPECT_EQ(o.signal, SIGUSR2);
+  EXPECT_EQ(o.max_size, u64(4) << 30);
+  EXPECT_EQ(o.exit_wait, 10);
+  EXPECT_TRUE(o.autostart);
+  EXPECT_FALSE(o.disable);
+  EXPECT_STREQ(o.with_stack.value, "0");
+}
+
+TEST_F(Environment, presets_and_what_overrides_them) {
+  Options o;
+  OptionError error;
+  setenv("TPROF_PRESET", "full", 1);
+  setenv("TPROF_WITH_FLOPS", "0", 1);
+  ASSERT_TRUE(parse_options(o, error)) << error.text;
+  EXPECT_TRUE(o.profile_memory && o.with_modules && o.record_shapes);
+  EXPECT_FALSE(o.with_flops);
+  EXPECT_STREQ(o.with_stack.value, "1");
+  setenv("TPROF_PRESET", "light", 1);
+  ASSERT_TRUE(parse_options(o, error)) << error.text;
+  EXPECT_FALSE(o.record_shapes);
+}
+
+TEST_F(Environment, an_empty_variable_is_not_set) {
+  setenv("TPROF_SCHEDULE", "", 1);
+  setenv("TPROF_SIGNAL", "", 1);
+  EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(Environment, each_refusal_names_its_variable) {
+  const struct {
+    const char* variable;
+    const char* value;
+  } bad[] = {{"TPROF_SCHEDULE", "active=0"},  {"TPROF_STEPS", "3:1"},        {"TPROF_PRESET", "heavy"},
+             {"TPROF_ACTIVITIES", "gpu"},     {"TPROF_RECORD_SHAPES", "yes"}, {"TPROF_STEP", "range:("},
+             {"TPROF_SIGNAL", "KILL"},        {"TPROF_MAX_SIZE", "12"},      {"TPROF_EXIT_WAIT", "-1"},
+             {"TPROF_WORKER_NAME", "a/b"},    {"TPROF_EXIT_WAIT", "nan"},    {"TPROF_DISABLE", "true"}};
+  for (const auto& b : bad) {
+    clear();
+    setenv(b.variable, b.value, 1);
+    std::string text = refusal();
+    EXPECT_TRUE(has(text, b.variable)) << b.variable << ": " << text;
+    EXPECT_TRUE(has(text, b.value)) << b.variable << ": " << text;
+    EXPECT_FALSE(has(text, "\n")) << text;
+  }
+}
+
+TEST_F(Environment, steps_and_schedule_exclude_each_other) {
+  setenv("TPROF_SCHEDULE", "active=1", 1);
+  setenv("TPROF_STEPS", "1:2", 1);
+  EXPECT_TRUE(has(refusal(), "give one"));
+}
+
+TEST_F(Environment, steps_become_the_schedule) {
+  setenv("TPROF_STEPS", "4:6", 1);
+  Options o;
+  OptionError error;
+  ASSERT_TRUE(parse_options(o, error)) << error.text;
+  EXPECT_TRUE(o.schedule.given);
+  EXPECT_EQ(o.schedule.active, 2);
+}
+
+}  // namespace
+}  // namespace tprof

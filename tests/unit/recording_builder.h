@@ -1,0 +1,272 @@
+// Builds recordings by hand, for tests: writes the file format of record/record.h with plain memory and fwrite,
+// sharing no code with the real writer, so that reader and format are tested against the specification.
+//
+// Times: ticks are nanoseconds of CLOCK_MONOTONIC (clock_kind monotonic_ns) unless a test says otherwise.
+#pragma once
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "record/record.h"
+
+namespace tprof::test {
+
+constexpr u64 kStart = 1'000'000'000;                 // monotonic time at which tests begin
+constexpr u64 kWall = 1'800'000'000'000'000'000;      // wall time at kStart
+constexpr u64 kBase = 1'790'857'026'000'000'000;      // baseTimeNanoseconds
+constexpr u32 kPid = 4242;
+
+// Encoded inputs of a range.
+class Inputs {
+ public:
+  Inputs& tensor(u8 dtype, std::vector<u32> sizes, std::vector<u32> strides) {
+    head(InputTag::tensor, u32(sizes.size()), dtype);
+    sizes.insert(sizes.end(), strides.begin(), strides.end());
+    return payload(sizes.data(), sizes.size() * 4);
+  }
+  Inputs& wide_tensor(u8 dtype, std::vector<i64> sizes, std::vector<i64> strides) {
+    head(InputTag::tensor, u32(sizes.size()), dtype, kInputWide);
+    sizes.insert(sizes.end(), strides.begin(), strides.end());
+    return payload(sizes.data(), sizes.size() * 8);
+  }
+  Inputs& sparse(u8 dtype, std::vector<u32> sizes) {
+    head(InputTag::tensor, u32(sizes.size()), dtype, kInputNoStrides);
+    return payload(sizes.data(), sizes.size() * 4);
+  }
+  Inputs& none() { return head(InputTag::none, 0); }
+  Inputs& undefined() { return head(InputTag::undefined, 0); }
+  Inputs& boolean(bool value) { return head(InputTag::boolean, value); }
+  Inputs& integer(i64 value) { return head(InputTag::integer, 0).payload(&value, 8); }
+  Inputs& floating(double value) { return head(InputTag::floating, 0).payload(&value, 8); }
+  Inputs& complex(double re, double im) {
+    double both[] = {re, im};
+    return head(InputTag::complex, 0).payload(both, 16);
+  }
+  Inputs& string(const std::string& text) { return head(InputTag::string, u32(text.size())).payload(text.data(), text.size()); }
+  Inputs& integers(const std::vector<i64>& v) { return head(InputTag::integer_list, u32(v.size())).payload(v.data(), v.size() * 8); }
+  Inputs& floats(const std::vector<double>& v) { return head(InputTag::floating_list, u32(v.size())).payload(v.data(), v.size() * 8); }
+  Inputs& booleans(const std::vector<u8>& v) { return head(InputTag::boolean_list, u32(v.size())).payload(v.data(), v.size()); }
+  // The next `count` inputs are its elements.
+  Inputs& tensor_list(u32 count) {
+    head(InputTag::tensor_list, count);
+    count_ -= count;
+    return *this;
+  }
+  u16 count() const { return static_cast<u16>(count_); }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  Inputs& head(InputTag tag, u32 count, u8 dtype = 255, u8 flags = 0) {
+    InputHead h{static_cast<u8>(tag), dtype, flags, 0, count};
+    bytes_.append(reinterpret_cast<const char*>(&h), sizeof h);
+    count_++;
+    return *this;
+  }
+  Inputs& payload(const void* data, size_t size) {
+    bytes_.append(static_cast<const char*>(data), size);
+    bytes_.append((8 - size % 8) % 8, '\0');
+    return *this;
+  }
+  std::string bytes_;
+  int count_ = 0;
+};
+
+struct RangeOptions {
+  Scope scope = Scope::function;
+  i64 sequence = -1;
+  u64 forward_thread = 0;
+  u8 flags = 0;
+  const Inputs* inputs = nullptr;
+};
+
+class RecordingBuilder {
+ public:
+  RecordingBuilder() {
+    memset(static_cast<void*>(&header), 0, sizeof header);
+    memcpy(header.magic, kRecordingMagic, sizeof header.magic);
+    header.version_major = kVersionMajor;
+    header.header_bytes = kHeaderBytes;
+    header.chunk_bytes = kChunkBytes;
+    header.pid = kPid;
+    header.process_start = 1;  // no process started then: the writer is dead
+    strcpy(header.boot_id, "11111111-2222-3333-4444-555555555555");
+    strcpy(header.host, "testhost");
+    header.created_ns = kWall - 1000;
+    header.base_time_ns = kBase;
+    header.phase = static_cast<u32>(Phase::ended);
+    clock(kStart, kWall, kStart);
+    clock(kStart + 10'000'000'000, kWall + 10'000'000'000, kStart + 10'000'000'000);
+    thread(kPid, 1, "python3");
+  }
+
+  FileHeader header;
+
+  u32 name(const std::string& text) {
+    auto [it, added] = names_.emplace(text, static_cast<u32>(names_.size()) + 1);
+    if (added) {
+      NameRecord r{};
+      r.head = {static_cast<u16>(Kind::name), 0, it->second};
+      r.bytes = static_cast<u32>(text.size());
+      put(meta(), r, text + '\0');
+    }
+    return it->second;
+  }
+  void thread(u32 tid, u64 torch_thread, const char* text) {
+    ThreadRecord r{};
+    r.head = {static_cast<u16>(Kind::thread), 0, tid};
+    r.torch_thread = torch_thread;
+    strncpy(r.name, text, sizeof r.name - 1);
+    put(meta(), r);
+  }
+  void clock(u64 ticks, u64 realtime_ns, u64 monotonic_ns) {
+    put(meta(), ClockRecord{{static_cast<u16>(Kind::clock), 0, 0}, ticks, realtime_ns, monotonic_ns});
+  }
+  void step(i64 number, u64 begin, u64 end = 0, u32 flags = 0, StepBy by = StepBy::optimizer, u32 tid = kPid) {
+    put(meta(), StepRecord{{static_cast<u16>(Kind::step), 0, static_cast<u32>(by)}, number, begin, end, flags, tid});
+  }
+  void window(u32 number, WindowState state, i64 first_step, i64 end_step, u64 warmup, u64 begin, u64 end) {
+    WindowRecord r{};
+    r.head = {static_cast<u16>(Kind::window), 0, number};
+    r.state = static_cast<u32>(state);
+    r.tid = kPid;
+    r.first_step = first_step;
+    r.end_step = end_step;
+    r.warmup_ticks = warmup;
+    r.begin_ticks = begin;
+    r.end_ticks = end;
+    put(meta(), r);
+  }
+  void capability(const std::string& what, bool on, const std::string& why) {
+    put(meta(), CapabilityRecord{{static_cast<u16>(Kind::capability), 0, on}}, what + '\0' + why + '\0');
+  }
+  void info(const std::string& key, const std::string& value) {
+    put(meta(), InfoRecord{{static_cast<u16>(Kind::info), 0, 0}}, key + '\0' + value + '\0');
+  }
+  void flush(u32 number, u64 ticks) { put(meta(), FlushRecord{{static_cast<u16>(Kind::flush), 0, number}, ticks}); }
+
+  RecordRef range(u32 tid, u32 epoch, const std::string& text, u64 begin, u64 end, const RangeOptions& options = {}) {
+    RangeRecord r{};
+    r.head = {static_cast<u16>(Kind::range), 0, name(text)};
+    r.begin_ticks = begin;
+    r.end_ticks = end;
+    r.sequence = options.sequence;
+    r.forward_thread = options.forward_thread;
+    r.scope = static_cast<u8>(options.scope);
+    r.flags = options.flags;
+    if (options.inputs) {
+      r.flags |= kRangeHasInputs;
+      r.inputs = options.inputs->count();
+      r.inputs_total = r.inputs;
+    }
+    return put(data(tid, epoch), r, options.inputs ? options.inputs->bytes() : "");
+  }
+  void range_end(u32 tid, u32 epoch, RecordRef begin, u64 end) {
+    put(data(tid, epoch), RangeEndRecord{{static_cast<u16>(Kind::range_end), 0, 0}, begin, end});
+  }
+  // A record of a kind that no version knows.
+  void unknown(u32 tid, u32 epoch) { put(data(tid, epoch), RangeEndRecord{{999, 0, 0}, 0, 0}); }
+  // The next record of this thread starts a new chunk.
+  void retire(u32 tid, u32 epoch) { open_.erase({tid, epoch}); }
+
+  std::string bytes() {
+    header.chunks = static_cast<u32>(chunks_.size());
+    header.live_chunks = static_cast<u32>(chunks_.size());
+    std::string out(kHeaderBytes, '\0');
+    memcpy(out.data(), static_cast<void*>(&header), sizeof header);
+    for (const std::string& chunk : chunks_) {
+      out += chunk;
+      out.append(kChunkBytes - chunk.size(), '\0');
+    }
+    return out;
+  }
+  void write(const std::string& path) {
+    std::string all = bytes();
+    std::ofstream(path, std::ios::binary).write(all.data(), static_cast<std::streamsize>(all.size()));
+  }
+
+ private:
+  u32 new_chunk(Stream stream, u32 epoch, u32 tid) {
+    ChunkHeader h{};
+    h.magic = kChunkMagic;
+    h.index = static_cast<u32>(chunks_.size());
+    h.stream = static_cast<u32>(stream);
+    h.epoch = epoch;
+    h.tid = tid;
+    chunks_.emplace_back(reinterpret_cast<const char*>(&h), sizeof h);
+    return h.index;
+  }
+  u32& meta() { return open_.try_emplace({0, 0xffffffff}, 0xffffffff).first->second; }
+  u32& data(u32 tid, u32 epoch) { return open_.try_emplace({tid, epoch}, 0xffffffff).first->second; }
+
+  template <class T>
+  RecordRef put(u32& chunk, const T& record, std::string tail = "") {
+    tail.append((8 - tail.size() % 8) % 8, '\0');
+    size_t size = sizeof(T) + tail.size();
+    if (chunk == 0xffffffff || chunks_[chunk].size() + size > kChunkBytes) {
+      bool is_meta = &chunk == &meta();
+      u32 epoch = 0, tid = 0;
+      for (auto& [key, open] : open_)
+        if (&open == &chunk && !is_meta) std::tie(tid, epoch) = key;
+      chunk = new_chunk(is_meta ? Stream::meta : Stream::data, epoch, tid);
+    }
+    std::string& bytes = chunks_[chunk];
+    RecordRef ref = RecordRef(chunk) << 32 | bytes.size();
+    char whole[sizeof(T)];
+    memcpy(whole, static_cast<const void*>(&record), sizeof whole);
+    u16 words = static_cast<u16>(size / 8);
+    memcpy(whole + offsetof(RecordHead, words), &words, sizeof words);
+    bytes.append(whole, sizeof whole).append(tail);
+    return ref;
+  }
+
+  std::vector<std::string> chunks_;
+  std::map<std::pair<u32, u32>, u32> open_;  // (tid, epoch) -> chunk
+  std::map<std::string, u32> names_;
+};
+
+// A directory that goes away with the test.
+class TempDir {
+ public:
+  TempDir() {
+    char name[] = "/tmp/tprof-test-XXXXXX";
+    path = mkdtemp(name);
+  }
+  ~TempDir() {
+    std::string command = "rm -rf " + path;
+    if (system(command.c_str()) != 0) perror("rm");
+  }
+  std::string path;
+};
+
+// A small training: `steps` steps of forward, backward and optimizer from kStart + 1000, 100 us each, in window 0.
+// Steps [first, end) are active.
+inline void add_training(RecordingBuilder& b, i64 steps, i64 first, i64 end, WindowState state = WindowState::sealed) {
+  constexpr u64 kStepNs = 100'000;
+  auto at = [](i64 step, u64 ns) { return kStart + 1000 + u64(step) * kStepNs + ns; };
+  for (i64 s = 0; s < steps; s++) {
+    b.step(s, at(s, 0), at(s + 1, 0), kStepHasWork);
+    u32 epoch = s < first ? 0 : s < end ? 1 : 2;
+    Inputs inputs;
+    inputs.tensor(6, {32, 10}, {10, 1}).tensor(6, {5, 10}, {10, 1}).none();
+    b.range(kPid, epoch, "aten::linear", at(s, 1000), at(s, 20'000), {.sequence = s * 2, .inputs = &inputs});
+    b.range(kPid, epoch, "aten::addmm", at(s, 2000), at(s, 18'000), {.sequence = s * 2, .inputs = &inputs});
+    b.range(kPid, epoch, "autograd::engine::evaluate_function: AddmmBackward0", at(s, 30'000), at(s, 50'000));
+    b.range(kPid, epoch, "AddmmBackward0", at(s, 31'000), at(s, 49'000),
+            {.scope = Scope::backward, .sequence = s * 2, .forward_thread = 1});
+    b.range(kPid, epoch, "aten::mm", at(s, 32'000), at(s, 48'000));
+    b.range(kPid, epoch, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", at(s, 51'000), at(s, 53'000));
+    b.range(kPid, epoch, "torch::autograd::AccumulateGrad", at(s, 51'500), at(s, 52'500), {.scope = Scope::backward});
+    b.range(kPid, epoch, "Optimizer.step#SGD.step", at(s, 60'000), at(s, 80'000), {.scope = Scope::user});
+    b.range(kPid, epoch, "aten::add_", at(s, 61'000), at(s, 79'000));
+  }
+  b.window(0, state, first, end, at(0, 0), at(first, 0), state == WindowState::sealed ? at(end, 0) : 0);
+}
+constexpr u64 kTrainingEvents = 9;  // per step
+
+}  // namespace tprof::test

@@ -1,0 +1,50 @@
+// `tprof check`: one line per finding and one per trace; the rules are in check.cpp.
+#include "check.h"
+
+#include <stdio.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "command.h"
+#include "trace_file.h"
+
+namespace tprof {
+namespace {
+
+int check(const std::vector<std::string>& paths, bool quiet) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    if (!std::filesystem::is_directory(path)) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<std::string> traces = list_files(path, is_trace_name);
+    if (traces.empty()) throw Error(kExitUnreadable, path + ": holds no trace (*.pt.trace.json[.gz])");
+    files.insert(files.end(), traces.begin(), traces.end());
+  }
+  bool invalid = false, unreadable = false;
+  for (const std::string& file : files) try {
+      std::vector<Finding> findings = check_trace(file);
+      bool valid = is_valid(findings);
+      invalid |= !valid;
+      for (const Finding& finding : findings) printf("%s: %s\n", file.c_str(), finding.line().c_str());
+      if (!quiet) printf("%s: %s\n", file.c_str(), valid ? "valid" : "NOT valid");
+    } catch (const Error& e) {
+      complain(e.what());
+      unreadable = true;
+    }
+  return unreadable ? kExitUnreadable : invalid ? kExitInvalid : kExitOk;
+}
+
+}  // namespace
+
+Action declare_check(Arguments& arguments) {
+  auto paths = std::make_shared<std::vector<std::string>>();
+  auto quiet = std::make_shared<bool>(false);
+  arguments.toggle("--quiet", "-q", "print findings only", *quiet);
+  arguments.operands("PATH", "traces or log directories", 1, 0, *paths);
+  return [paths, quiet] { return check(*paths, *quiet); };
+}
+
+}  // namespace tprof

@@ -1,0 +1,18 @@
+// Runs a command and collects what it prints, for `tprof doctor`.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tprof {
+
+struct ChildResult {
+  int status = -1;      // exit status, 128 + signal, -1: could not be started or ran too long
+  std::string out;      // stdout and stderr together
+};
+
+// `environment`: variables to set; an empty value unsets.
+ChildResult run_child(const std::vector<std::string>& command,
+                      const std::vector<std::pair<std::string, std::string>>& environment, int timeout_s);
+
+}  // namespace tprof

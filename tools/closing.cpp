@@ -1,0 +1,189 @@
+#include "closing.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/process.h"
+#include "command.h"
+#include "convert.h"
+#include "finish.h"
+#include "record/reader.h"
+#include "trace_file.h"
+
+namespace tprof {
+namespace {
+
+constexpr u64 kPatienceNs = 3600'000'000'000u;  // a trace of hours on a slow disk; Ctrl-C ends it sooner
+constexpr u64 kSilentNs = 2'000'000'000u;
+
+// Waits until `done`, with one line on a terminal when it takes long. False when the user or time ended it.
+bool wait_for(const std::function<bool()>& done, Supervisor& supervisor, bool quiet) {
+  u64 start = clock_ns(CLOCK_MONOTONIC);
+  bool said = quiet || !isatty(2);
+  while (!done()) {
+    u64 waited = clock_ns(CLOCK_MONOTONIC) - start;
+    if (supervisor.interrupted() || waited > kPatienceNs) return false;
+    if (waited > kSilentNs && !said) {
+      complain("the last trace is being written (Ctrl-C: go on without waiting)");
+      said = true;
+    }
+    usleep(20'000);
+  }
+  return true;
+}
+
+bool same_machine(const FileHeader& header) {
+  return !strcmp(process_identity(getpid()).boot_id, header.boot_id);
+}
+
+// Runs the finisher in a process of its own: a session of its own lets it go on after a Ctrl-C, and damage that
+// crashes it leaves us alive to say so.
+void finish_one(const std::string& path, Supervisor& supervisor, bool quiet, Completion& out) {
+  int child = fork();
+  if (child == 0) {
+    setsid();
+    supervisor.restore();
+    int code = kExitUnreadable;
+    try {
+      code = finish_recording(path);
+    } catch (const std::exception& e) {
+      if (!quiet) complain(e.what());
+    }
+    _exit(code);
+  }
+  int status = 0;
+  if (child < 0 || !wait_for([&] { return waitpid(child, &status, WNOHANG) != 0; }, supervisor, quiet)) {
+    out.unfinished++;
+  } else if (!WIFEXITED(status) || WEXITSTATUS(status) == kExitUnreadable) {
+    out.unfinished++;
+    if (out.note.empty()) out.note = path + " could not be converted; tprof convert says why";
+  }
+}
+
+}  // namespace
+
+i64 first_recorded_step(const Schedule& schedule) {
+  if (!schedule.given) return -1;
+  return schedule.skip_first + (schedule.skip_first_wait ? 0 : schedule.wait) + schedule.warmup;
+}
+
+Completion complete_recordings(const std::string& directory, Supervisor& supervisor, bool quiet) {
+  Completion out;
+  for (const std::string& path : list_files(directory, is_recording_name)) {
+    try {
+      std::unique_ptr<Recording> recording = Recording::open(path);
+      const FileHeader& header = recording->header();
+      // Another machine's (a shared directory) is left to that machine; a helper's to `tprof convert --workers`.
+      if (!same_machine(header) || header.role == static_cast<u32>(Role::helper)) continue;
+      if (header.closed == kClosedFinished) continue;
+      bool ended = header.closed || !recording->writer_alive();
+      if (!ended) {
+        out.running++;
+        continue;
+      }
+      if (!wait_for([&] { return !has_finisher(path); }, supervisor, quiet)) {
+        out.unfinished++;
+        continue;
+      }
+      struct stat s;
+      if (stat(path.c_str(), &s) != 0) continue;  // done and gone
+      recording->refresh();
+      if (recording->header().closed == kClosedFinished) continue;
+      Meta meta = recording->read_meta();
+      if (meta.windows.empty() && !meta.steps.empty())
+        out.last_step = std::max(out.last_step, meta.steps.back().number);
+      finish_one(path, supervisor, quiet, out);
+    } catch (const Error& e) {
+      struct stat s;
+      if (stat(path.c_str(), &s) == 0 && out.note.empty()) out.note = e.what();
+    }
+  }
+  return out;
+}
+
+std::string closing_line(const std::string& directory, const std::set<std::string>& before,
+                         const Completion& completion, const Options& options) {
+  std::vector<std::string> written;
+  for (const std::string& path : list_files(directory, is_trace_name))
+    if (!before.count(path)) written.push_back(path);
+  u64 events = 0, dropped = 0;
+  std::string line, note = completion.note;
+  for (const std::string& path : written) try {
+      TraceSummary trace = read_summary(path);
+      events += trace.written;
+      dropped += trace.dropped;
+    } catch (const Error& e) {
+      if (note.empty()) note = e.what();
+    }
+  std::string counts =
+      " (" + std::to_string(events) + " events, " + std::to_string(dropped) + " dropped)";
+  if (written.size() == 1) {
+    line = "wrote " + written[0] + counts + "; next: open it in https://ui.perfetto.dev, or tensorboard --logdir " +
+           directory;
+  } else if (!written.empty()) {
+    line = "wrote " + std::to_string(written.size()) + " traces to " + directory + counts +
+           "; next: tensorboard --logdir " + directory;
+  } else if (!completion.running && !completion.unfinished) {
+    i64 first = first_recorded_step(options.schedule);
+    line = "nothing was recorded: ";
+    if (completion.last_step >= 0 && first >= 0)
+      line += "the program ended in step " + std::to_string(completion.last_step) +
+              ", and the first one to be recorded is step " + std::to_string(first) +
+              "; lower skip_first, wait or warmup";
+    else if (!options.autostart)
+      line += "--autostart is 0 and tprof_start() was not called";
+    else
+      line += std::string("the program used no torch") +
+              (first > 0 ? ", or ended before step " + std::to_string(first) + ", the first to be recorded" : "") +
+              "; tprof doctor says what works here";
+  }
+  if (completion.unfinished)
+    line += (line.empty() ? "" : "; ") +
+            (note.empty() ? "a trace is still being written; if it does not appear: tprof convert " + directory : note);
+  else if (!note.empty())
+    line += (line.empty() ? "" : "; ") + note;
+  if (completion.running)
+    line += (line.empty() ? "" : "; ") + std::to_string(completion.running) +
+            " of its processes still run and write their traces to " + directory;
+  return line;
+}
+
+std::string rest_line(const std::string& directory, const std::set<std::string>& before) {
+  for (const std::string& path : list_files(directory, is_recording_name)) try {
+      if (before.count(path)) continue;
+      std::unique_ptr<Recording> recording = Recording::open(path);
+      const FileHeader& header = recording->header();
+      if (header.closed != kClosedFinished || header.role == static_cast<u32>(Role::helper)) continue;
+      Meta meta = recording->read_meta();
+      bool whole = !meta.windows.empty() && meta.windows.front().first_step == -1;
+      if (!whole) continue;
+      ConvertOptions options = options_of(meta);
+      options.run_hooks = false;
+      ConvertResult result = convert_recording(path, options);  // all is written: this only counts
+      if (!result.note.empty()) return result.note;
+    } catch (const Error&) {  // said already, or by `tprof convert`
+    }
+  return "";
+}
+
+int flush_recordings(const std::string& directory, int signal, int program) {
+  std::set<int> targets = {program};
+  for (const std::string& path : list_files(directory, is_recording_name)) try {
+      std::unique_ptr<Recording> recording = Recording::open(path);
+      if (recording->writer_alive()) targets.insert(static_cast<int>(recording->header().pid));
+    } catch (const Error&) {  // not ours to report now
+    }
+  int sent = 0;
+  for (int pid : targets)
+    if (catches_signal(pid, signal) && kill(pid, signal) == 0) sent++;
+  return sent;
+}
+
+}  // namespace tprof

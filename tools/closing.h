@@ -1,0 +1,35 @@
+// What `tprof run` does once its program has ended: waits for the finishers, finishes what a killed one left,
+// and says in one line what was written, or why nothing was.
+#pragma once
+#include <set>
+#include <string>
+
+#include "base/options.h"
+#include "supervise.h"
+
+namespace tprof {
+
+struct Completion {
+  int running = 0;       // recordings of processes that still run
+  int unfinished = 0;    // still being written, or given up on
+  i64 last_step = -1;    // of a program that reached no window, -1: none was seen
+  std::string note;      // the first thing that went wrong, or ""
+};
+
+Completion complete_recordings(const std::string& directory, Supervisor& supervisor, bool quiet);
+
+// `before`: the files that were there at the start.
+std::string closing_line(const std::string& directory, const std::set<std::string>& before,
+                         const Completion& completion, const Options& options);
+
+// What a recording holds beyond the parts that were written, with the command that writes it; "" when nothing.
+std::string rest_line(const std::string& directory, const std::set<std::string>& before);
+
+// The first step that a schedule records, -1 when it records from the start.
+i64 first_recorded_step(const Schedule& schedule);
+
+// Sends the flush signal to the program and to every process with a recording here, as far as they handle it.
+// Returns how many that were.
+int flush_recordings(const std::string& directory, int signal, int program);
+
+}  // namespace tprof

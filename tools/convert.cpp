@@ -1,0 +1,404 @@
+#include "tools/convert.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "base/error.h"
+#include "kineto/names.h"
+#include "kineto/writer.h"
+#include "model/reclaim.h"
+#include "model/spans.h"
+
+extern char** environ;
+
+namespace tprof {
+namespace {
+
+// One trace to be written.
+struct Job {
+  SpanRequest request;
+  u64 name_ns = 0;           // in the file name
+  i64 step_number = -1;      // for {step}; -1: one past the last step of the span
+  bool last_of_window = false;
+  i64 flush = -1;            // its number, -1: not a flush
+};
+
+void replace_all(std::string& text, const std::string& what, const std::string& with) {
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
+    text.replace(at, what.size(), with);
+}
+
+std::string shell_quoted(const std::string& text) {
+  std::string out = text;
+  replace_all(out, "'", "'\\''");
+  return "'" + out + "'";
+}
+
+std::string directory_of(const std::string& path) {
+  size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+bool exists(const std::string& path) {
+  struct stat s;
+  return stat(path.c_str(), &s) == 0 && S_ISREG(s.st_mode);
+}
+
+bool info_flag(const Meta& meta, const char* key, bool otherwise) {
+  auto it = meta.info.find(key);
+  return it == meta.info.end() || it->second.empty() ? otherwise : it->second != "0";
+}
+
+std::string info_text(const Meta& meta, const char* key) {
+  auto it = meta.info.find(key);
+  return it == meta.info.end() ? "" : it->second;
+}
+
+// Runs the user's command; its failure is said and does not stop anything.
+void run_hook(std::string command, const std::string& path, i64 step) {
+  replace_all(command, "{step}", std::to_string(step));
+  replace_all(command, "{}", shell_quoted(path));
+  const char* argv[] = {"/bin/sh", "-c", command.c_str(), nullptr};
+  pid_t pid;
+  int status = 0;
+  int failed = posix_spawn(&pid, argv[0], nullptr, nullptr, const_cast<char**>(argv), environ);
+  if (failed == 0) {
+    while (waitpid(pid, &status, 0) < 0)
+      if (errno != EINTR) return;  // somebody else waits for all children
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+  }
+  fprintf(stderr, "tprof: on_trace_ready failed (%s): %s\n",
+          failed               ? strerror(failed)
+          : WIFSIGNALED(status) ? ("signal " + std::to_string(WTERMSIG(status))).c_str()
+                               : ("exit status " + std::to_string(WEXITSTATUS(status))).c_str(),
+          command.c_str());
+}
+
+class Converter {
+ public:
+  Converter(const std::string& path, const ConvertOptions& options, ConvertState& state)
+      : path_(path), options_(options), state_(state), recording_(Recording::open(path)) {
+    // Asked before anything is read: what is written after the question is not missed.
+    alive_ = recording_->writer_alive() && !recording_->header().closed.load();
+    meta_ = recording_->read_meta();
+    meta_damage_ = recording_->damage();
+    clock_ = std::make_unique<ClockMap>(clock_of(*recording_, meta_));
+  }
+
+  ConvertResult run() {
+    result_.complete = !alive_;
+    plan();
+    write_all();
+    for (const Job& job : jobs_) {
+      if (job.last_of_window) state_.windows.insert(static_cast<u32>(job.request.window));
+      if (job.flush >= 0) state_.flushes.insert(static_cast<u32>(job.flush));
+    }
+    result_.traces.clear();
+    for (WrittenTrace& trace : written_)
+      if (!trace.path.empty()) result_.traces.push_back(std::move(trace));
+    result_.damaged = damaged_ || recording_->damage().any();
+    result_.nothing_recorded = !alive_ && options_.first_step < 0 && result_.traces.empty();
+    return std::move(result_);
+  }
+
+ private:
+  void plan();
+  void plan_flushes();
+  void plan_window(const WindowInfo& window);
+  void plan_parts(const WindowInfo& window);
+  void plan_steps();
+  void add_job(SpanRequest request, u64 name_ticks, i64 name_offset_ns, i64 step_number, bool last_of_window);
+  SpanRequest limited(SpanRequest request);
+  void write_all();
+  void write_one(size_t index);
+  std::string file_name(const Job& job, i64 step) const;
+  void tell_drops(Model& model, bool last);
+  // A crashed window's end, for cutting.
+  u64 end_of(const WindowInfo& window) {
+    return window.end_ticks ? window.end_ticks : last_ticks_of(*recording_, meta_) + 1;
+  }
+
+  std::string path_;
+  const ConvertOptions& options_;
+  ConvertState& state_;
+  std::unique_ptr<Recording> recording_;
+  bool alive_ = false, damaged_ = false;
+  Meta meta_;
+  Damage meta_damage_;
+  std::unique_ptr<ClockMap> clock_;
+  std::vector<Job> jobs_;
+  std::vector<WrittenTrace> written_;  // by job
+  std::mutex mutex_;                   // of state_, result_ and hooks, once there are threads
+  ConvertResult result_;
+};
+
+void Converter::plan() {
+  if (options_.first_step >= 0) {
+    plan_steps();
+    return;
+  }
+  plan_flushes();
+  for (const WindowInfo& w : meta_.windows) {
+    if (w.state == WindowState::discarded || w.state == WindowState::warmup || w.begin_ticks == 0) {
+      if (alive_ && w.state == WindowState::warmup) result_.complete = false;
+      continue;
+    }
+    if (w.state != WindowState::sealed && (alive_ || options_.only_sealed)) {
+      result_.complete = false;
+      continue;
+    }
+    if (state_.windows.count(w.number)) continue;
+    if (w.first_step == -1)
+      plan_parts(w);
+    else
+      plan_window(w);
+  }
+}
+
+void Converter::plan_flushes() {
+  for (u32 i = 0; i < meta_.flushes.size(); i++) {
+    u64 ticks = meta_.flushes[i];
+    if (state_.flushes.count(i)) continue;
+    for (const WindowInfo& w : meta_.windows) {
+      bool recorded = w.state != WindowState::warmup && w.state != WindowState::discarded;
+      if (!recorded || w.begin_ticks == 0 || ticks <= w.begin_ticks || (w.end_ticks && ticks > w.end_ticks)) continue;
+      SpanRequest request = request_of(w);
+      request.end_ticks = ticks;
+      request.kind = "flush";
+      add_job(limited(request), ticks, 0, -1, false);
+      jobs_.back().flush = i;
+      break;
+    }
+  }
+}
+
+void Converter::plan_window(const WindowInfo& window) {
+  SpanRequest request = request_of(window);
+  add_job(request, request.begin_ticks, 0, window.end_ticks ? window.end_step : -1, true);
+}
+
+// Everything from start to exit, in parts that a viewer can hold.
+void Converter::plan_parts(const WindowInfo& window) {
+  SpanRequest whole = request_of(window);
+  bool died = whole.end_ticks == 0;
+  whole.end_ticks = end_of(window);
+  std::vector<SpanCut> cuts = cut_spans(*recording_, meta_, whole, options_.max_events_per_span);
+  u64 events_left = 0;
+  for (size_t i = 0; i < cuts.size(); i++) {
+    bool last = i + 1 == cuts.size();
+    if (i >= static_cast<size_t>(options_.max_spans)) {
+      events_left += cuts[i].events;
+      continue;
+    }
+    SpanRequest request = whole;
+    request.begin_ticks = cuts[i].begin_ticks;
+    // The last part of a process that died has no end: what is open there is unfinished, not cut.
+    request.end_ticks = last && died ? 0 : cuts[i].end_ticks;
+    request.kind = cuts.size() > 1 ? "part" : "window";
+    if (i) request.warmup_ticks = 0;
+    add_job(request, request.begin_ticks, 0, -1, false);
+  }
+  if (cuts.empty()) {
+    state_.windows.insert(window.number);
+    return;
+  }
+  jobs_.back().last_of_window = true;
+  if (!events_left) return;
+  result_.complete = false;
+  i64 first = -1, end = -1;
+  for (size_t i = static_cast<size_t>(options_.max_spans); i < cuts.size(); i++) {
+    if (cuts[i].first_step < 0) continue;
+    if (first < 0) first = cuts[i].first_step;
+    end = cuts[i].end_step;
+  }
+  std::string range = first < 0 ? "0:1" : std::to_string(first) + ":" + std::to_string(end);
+  result_.note = std::to_string(events_left) + " more events" +
+                 (first < 0 ? "" : " (steps " + std::to_string(first) + " to " + std::to_string(end - 1) + ")") +
+                 " are in the recording: tprof convert --steps " + range + " " + shell_quoted(path_);
+}
+
+// Exactly the steps that were asked for, of whatever windows hold them. A recording in which no step was found has
+// nothing to choose by: all of it.
+void Converter::plan_steps() {
+  result_.complete = false;
+  std::vector<StepInfo> steps = settled_steps(meta_);
+  u64 begin = 0, end = 0;
+  bool found = steps.empty();
+  for (const StepInfo& s : steps) {
+    bool inside = s.number >= options_.first_step && (options_.end_step < 0 || s.number < options_.end_step);
+    if (inside && !found) begin = s.begin_ticks;
+    if (!inside && found && end == 0) end = s.begin_ticks;
+    found = found || inside;
+  }
+  for (const WindowInfo& w : meta_.windows) {
+    if (!found || w.begin_ticks == 0 || w.state == WindowState::warmup || w.state == WindowState::discarded) continue;
+    if (w.state != WindowState::sealed && alive_) {
+      result_.note = "the program still records; convert again when it has ended";
+      continue;
+    }
+    SpanRequest whole = request_of(w);
+    u64 window_end = end_of(w);
+    whole.begin_ticks = std::max(begin, w.begin_ticks);
+    whole.end_ticks = end ? std::min(end, window_end) : window_end;
+    whole.kind = "steps";
+    whole.warmup_ticks = 0;
+    if (!steps.empty()) {
+      whole.first_step = options_.first_step;
+      whole.end_step = options_.end_step;
+    }
+    if (whole.begin_ticks >= whole.end_ticks) continue;
+    for (const SpanCut& cut : cut_spans(*recording_, meta_, whole, options_.max_events_per_span)) {
+      SpanRequest request = whole;
+      request.begin_ticks = cut.begin_ticks;
+      bool died = cut.end_ticks == window_end && w.end_ticks == 0;
+      request.end_ticks = died ? 0 : cut.end_ticks;
+      // A few ns apart from the window's own trace, which may begin at the same step.
+      i64 count = options_.end_step < 0 ? 999 : options_.end_step - options_.first_step;
+      add_job(request, request.begin_ticks, count, -1, false);
+    }
+  }
+  if (jobs_.empty() && result_.note.empty())
+    result_.note = "steps " + std::to_string(options_.first_step) + ":" + std::to_string(options_.end_step) +
+                   " are not in the recording (see tprof info)";
+}
+
+void Converter::add_job(SpanRequest request, u64 name_ticks, i64 name_offset_ns, i64 step_number,
+                        bool last_of_window) {
+  request.meta_damage = meta_damage_;
+  Job job;
+  job.name_ns = static_cast<u64>(std::max<i64>(clock_->realtime_ns(name_ticks) + name_offset_ns, 0));
+  job.request = std::move(request);
+  job.step_number = step_number;
+  job.last_of_window = last_of_window;
+  jobs_.push_back(std::move(job));
+}
+
+// A flush of a long recording shows the newest that fits.
+SpanRequest Converter::limited(SpanRequest request) {
+  std::vector<SpanCut> cuts = cut_spans(*recording_, meta_, request, options_.max_events_per_span);
+  if (cuts.size() > 1) {
+    request.begin_ticks = cuts.back().begin_ticks;
+    request.warmup_ticks = 0;
+  }
+  return request;
+}
+
+void Converter::write_all() {
+  written_.resize(jobs_.size());
+  size_t threads = std::min<size_t>(jobs_.size(), static_cast<size_t>(std::max(options_.threads, 1)));
+  std::atomic<size_t> next{0};
+  std::exception_ptr failure;
+  auto work = [&] {
+    for (size_t i; (i = next++) < jobs_.size();) {
+      try {
+        write_one(i);
+      } catch (...) {
+        std::lock_guard lock(mutex_);
+        if (!failure) failure = std::current_exception();
+        return;
+      }
+    }
+  };
+  std::vector<std::thread> helpers;
+  for (size_t i = 1; i < threads; i++) helpers.emplace_back(work);
+  work();
+  for (std::thread& helper : helpers) helper.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+std::string Converter::file_name(const Job& job, i64 step) const {
+  const FileHeader& h = recording_->header();
+  std::string worker = options_.worker_name;
+  if (worker.empty()) worker = std::string(h.host) + "_" + std::to_string(h.pid);
+  replace_all(worker, "{step}", std::to_string(step));
+  replace_all(worker, "/", "_");
+  return worker + "." + std::to_string(job.name_ns);
+}
+
+void Converter::write_one(size_t index) {
+  const Job& job = jobs_[index];
+  WrittenTrace& trace = written_[index];
+  std::string directory = options_.out_dir.empty() ? directory_of(path_) : options_.out_dir;
+  // The step number may only be known with the span; without it in the name an existing file saves the work.
+  bool step_in_name = options_.worker_name.find("{step}") != std::string::npos && job.step_number < 0;
+  std::string stem;
+  auto found = [&](i64 step) {
+    stem = directory + "/" + file_name(job, step);
+    for (const char* suffix : {kineto::kFileSuffixGz, kineto::kFileSuffix}) {
+      if (options_.force || !exists(stem + suffix)) continue;
+      trace.path = stem + suffix;
+      trace.existed = true;
+      return true;
+    }
+    return false;
+  };
+  if (!step_in_name && found(job.step_number)) return;
+
+  auto recording = Recording::open(path_);  // a reader of its own per thread
+  Model model = build_model(*recording, meta_, job.request);
+  if (model.events.empty()) return;
+  trace.first_step = model.steps.empty() ? -1 : model.steps.front().number;
+  trace.end_step = model.steps.empty() ? -1 : model.steps.back().number + 1;
+  i64 step = job.step_number >= 0 ? job.step_number : std::max<i64>(trace.end_step, 0);
+  if (found(step)) return;
+  {
+    std::lock_guard lock(mutex_);
+    damaged_ = damaged_ || recording->damage().any();
+    tell_drops(model, index + 1 == jobs_.size());
+  }
+  trace.path = stem + (options_.use_gzip ? kineto::kFileSuffixGz : kineto::kFileSuffix);
+  kineto::write_trace(model, trace.path, options_.use_gzip);
+  // The other form under the same name would hide this one from the plugin, or be hidden by it.
+  if (options_.force) unlink((stem + (options_.use_gzip ? kineto::kFileSuffix : kineto::kFileSuffixGz)).c_str());
+  trace.events = model.ledger.written;
+  trace.dropped = model.ledger.dropped_sum();
+  if (options_.run_hooks && !options_.on_trace_ready.empty()) {
+    std::lock_guard lock(mutex_);
+    run_hook(options_.on_trace_ready, trace.path, step);
+  }
+}
+
+// The program counts what it drops for the whole process: each count stands in one ledger, that of the newest span
+// written with it.
+void Converter::tell_drops(Model& model, bool last) {
+  if (!last) return;
+  constexpr size_t kReasons = std::size(kDropWords);
+  state_.drops_told.resize(kReasons);
+  for (size_t i = 0; i < kReasons; i++) {
+    u64 now = recording_->header().dropped[i].load();
+    if (now <= state_.drops_told[i]) continue;
+    model.ledger.dropped[kDropWords[i]] += now - state_.drops_told[i];
+    state_.drops_told[i] = now;
+  }
+}
+
+}  // namespace
+
+ConvertOptions options_of(const Meta& meta) {
+  ConvertOptions options;
+  options.use_gzip = info_flag(meta, "option.use_gzip", true);
+  options.worker_name = info_text(meta, "option.worker_name");
+  options.on_trace_ready = info_text(meta, "option.on_trace_ready");
+  return options;
+}
+
+ConvertResult convert_recording(const std::string& recording_path, const ConvertOptions& options, ConvertState& state) {
+  return Converter(recording_path, options, state).run();
+}
+
+u32 punch_written(const std::string& recording_path, const ConvertState& state) {
+  return punch_written(recording_path, state.windows);
+}
+
+}  // namespace tprof

@@ -1,0 +1,173 @@
+#include "finish.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "base/error.h"
+#include "command.h"
+#include "convert.h"
+#include "record/reader.h"
+
+namespace tprof {
+namespace {
+
+constexpr int kPollMs = 50;
+constexpr size_t kMappedBytes = 4096;  // FileHeader
+
+class Finisher {
+ public:
+  explicit Finisher(const std::string& path) : path_(path) {}
+  ~Finisher() {
+    if (header_) munmap(header_, kMappedBytes);
+    if (pidfd_ >= 0) close(pidfd_);
+    if (fd_ >= 0) close(fd_);
+  }
+
+  int run() {
+    if (!take()) return kExitOk;
+    watch();
+    bool idle = set_policy(SCHED_IDLE);
+    while (!ended()) {
+      if (deleted()) return kExitOk;
+      while_running();
+      pollfd p{pidfd_, POLLIN, 0};
+      poll(&p, pidfd_ >= 0 ? 1 : 0, kPollMs);
+    }
+    if (idle) set_policy(SCHED_OTHER);
+    return at_end();
+  }
+
+ private:
+  // Opens, locks, maps. False when somebody else is at work on it.
+  bool take() {
+    fd_ = open(path_.c_str(), O_RDWR | O_CLOEXEC);
+    if (fd_ < 0) throw Error(kExitUnreadable, path_ + ": cannot be opened: " + strerror(errno));
+    // A few tries: has_finisher() holds the lock for an instant.
+    int tries = 5;
+    while (flock(fd_, LOCK_EX | LOCK_NB) != 0)
+      if (--tries == 0) return false;
+      else usleep(10'000);
+    if (deleted()) return false;
+    recording_ = Recording::open(path_);
+    void* page = mmap(nullptr, kMappedBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+    if (page == MAP_FAILED) throw Error(kExitUnreadable, path_ + ": cannot be mapped: " + strerror(errno));
+    header_ = static_cast<FileHeader*>(page);
+    header_->finisher_pid = static_cast<u32>(getpid());
+    return true;
+  }
+
+  void watch() {
+#ifdef SYS_pidfd_open
+    pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, static_cast<int>(header_->pid), 0));
+#endif
+    // Without it (an old kernel) writer_alive() is asked at each turn. A reused pid would watch a stranger.
+    if (pidfd_ >= 0 && !recording_->writer_alive()) close(pidfd_), pidfd_ = -1;
+  }
+
+  bool ended() {
+    if (header_->closed) return true;
+    if (pidfd_ < 0) return !recording_->writer_alive();
+    pollfd p{pidfd_, POLLIN, 0};
+    return poll(&p, 1, 0) > 0;
+  }
+
+  bool deleted() {
+    struct stat s;
+    return fstat(fd_, &s) != 0 || s.st_nlink == 0;
+  }
+
+  // Windows that were sealed and flushes that were asked for since the last turn.
+  void while_running() {
+    u32 waiting = header_->unfinished;
+    if (waiting == 0) return;
+    try {
+      ConvertOptions options = options_of(recording_->read_meta());
+      options.only_sealed = true;
+      ConvertResult result = convert_recording(path_, options, state_);
+      damaged_ |= result.damaged;
+      punch_written(path_, state_);
+    } catch (const Error&) {
+      // A full disk, say. The recording holds it all still; it is tried again at the end.
+    }
+    // The program publishes a window before it counts it: all that `waiting` counts has been looked at.
+    header_->unfinished -= waiting;
+  }
+
+  int at_end() {
+    u32 waiting = header_->unfinished;
+    int code = kExitUnreadable;
+    try {
+      recording_->refresh();
+      Meta meta = recording_->read_meta();
+      ConvertOptions options = options_of(meta);
+      options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+      ConvertResult result = convert_recording(path_, options, state_);
+      damaged_ |= result.damaged;
+      auto keep = meta.info.find("option.keep_recording");
+      bool all = result.complete && !damaged_;
+      if (all && (keep == meta.info.end() || keep->second != "1"))
+        unlink(path_.c_str());
+      else
+        header_->closed = kClosedFinished;
+      code = damaged_ ? kExitPartial : kExitOk;
+    } catch (const Error&) {
+      // The program must not wait for what will not come; the recording stays for `tprof convert`.
+    }
+    header_->finisher_pid = 0;
+    header_->unfinished -= waiting;
+    return code;
+  }
+
+  static bool set_policy(int policy) {
+    sched_param p{};
+    return sched_setscheduler(0, policy, &p) == 0;
+  }
+
+  std::string path_;
+  int fd_ = -1, pidfd_ = -1;
+  FileHeader* header_ = nullptr;
+  std::unique_ptr<Recording> recording_;
+  ConvertState state_;
+  bool damaged_ = false;
+};
+
+}  // namespace
+
+int finish_recording(const std::string& path) { return Finisher(path).run(); }
+
+bool has_finisher(const std::string& recording) {
+  int fd = open(recording.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  bool held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  close(fd);
+  return held;
+}
+
+Action declare_finish(Arguments& arguments) {
+  auto paths = std::make_shared<std::vector<std::string>>();
+  arguments.operands("RECORDING", "the recording to watch", 1, 1, *paths);
+  return [paths] {
+    // A scheduler's TERM to everybody must not keep the last trace from being written. Handlers rather than
+    // SIG_IGN, which TPROF_ON_TRACE_READY's command would inherit.
+    struct sigaction nothing = {};
+    nothing.sa_handler = [](int) {};
+    nothing.sa_flags = SA_RESTART;
+    for (int s : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE}) sigaction(s, &nothing, nullptr);
+    return finish_recording((*paths)[0]);
+  };
+}
+
+}  // namespace tprof

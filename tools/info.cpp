@@ -1,0 +1,167 @@
+// `tprof info`: what a recording, a trace or a log directory holds, for people or as JSON (schema 1: keys are
+// only ever added).
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "command.h"
+#include "finish.h"
+#include "record/reader.h"
+#include "trace_file.h"
+
+namespace tprof {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The JSON object is the report; people get its members line by line, in order.
+struct Report {
+  Json values = Json::object();
+  Json capabilities = Json::object();
+
+  void add(const std::string& key, const std::string& text) {
+    if (!text.empty()) values[key] = text;
+  }
+  void add(const std::string& key, u64 value) { values[key] = value; }
+};
+
+const char* state_name(WindowState state) {
+  static const char* const names[] = {"warming up", "active", "closing", "sealed", "discarded"};
+  u32 at = static_cast<u32>(state);
+  return at < 5 ? names[at] : "?";
+}
+
+std::string window_text(const WindowInfo& w) {
+  if (w.first_step < 0) return std::string("from start to exit, ") + state_name(w.state);
+  std::string steps = w.end_step > w.first_step ? std::to_string(w.first_step) + ".." + std::to_string(w.end_step - 1)
+                                                : "from " + std::to_string(w.first_step);
+  return "steps " + steps + ", " + state_name(w.state);
+}
+
+Report report_recording(const std::string& path) {
+  std::unique_ptr<Recording> recording = Recording::open(path);
+  const FileHeader& h = recording->header();
+  Meta meta = recording->read_meta();
+  Report r;
+  r.add("recording", path);
+  bool alive = !h.closed && recording->writer_alive();
+  r.add("state", alive ? "its program is running" : h.closed ? "complete" : "its program died");
+  if (has_finisher(path)) r.add("finisher", "at work");
+  r.add("host", h.host);
+  r.add("process", u64(h.pid));
+  r.add("role", h.role == static_cast<u32>(Role::helper) ? "helper of another process" : "program");
+  if (!meta.info.empty()) r.values["info"] = meta.info;
+  u64 events = 0;
+  recording->for_each_data(0, ~0u, [&](const RecordView& view) { events += view.kind() == Kind::range; });
+  r.add("events", events);
+  r.add("threads", u64(meta.threads.size()));
+  r.add("steps", u64(meta.steps.size()));
+  for (const WindowInfo& w : meta.windows) r.values["windows"].push_back(window_text(w));
+  const char* const reasons[] = {
+#define DROP(name, text) text,
+      TPROF_DROP_REASONS(DROP)
+#undef DROP
+  };
+  r.values["dropped"] = Json::object();
+  for (u32 i = 0; i < static_cast<u32>(Drop::count); i++)
+    if (u64 n = h.dropped[i]) r.values["dropped"][reasons[i]] = n;
+  if (u32 why = h.stopped; why && why <= static_cast<u32>(Drop::count)) r.add("stopped", reasons[why - 1]);
+  const Damage& d = recording->damage();
+  if (d.any())
+    r.add("damage", std::to_string(d.bad_chunks + d.missing_chunks) + " chunks and " +
+                        std::to_string(d.bad_records) + " records cannot be read");
+  if (d.unknown_kinds) r.add("records of a newer tprof", d.unknown_kinds);
+  for (const auto& [name, c] : meta.capabilities) r.capabilities[name] = {{"on", c.on}, {"why", c.why}};
+  return r;
+}
+
+Report report_trace(const std::string& path) {
+  TraceSummary trace = read_summary(path);
+  Report r;
+  r.add("trace", path);
+  if (trace.head.is_null() && trace.ledger.is_null())
+    throw Error(kExitUnreadable, path + ": not a trace (no traceEvents); give a recording, a trace or a directory");
+  for (const auto& [key, value] : trace.head.items())
+    if (key != "traceEvents") r.values[key] = value;
+  if (trace.ledger.is_null()) r.add("ledger", "none: not written by tprof, or cut off (tprof check says more)");
+  for (const auto& [key, value] : trace.ledger.items()) {
+    if (key == "capabilities") r.capabilities = value;
+    else r.values[key == "schema" ? "ledger schema" : key] = value;
+  }
+  return r;
+}
+
+// Strings bare, lists and objects on one line.
+std::string plain(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_structured()) return value.dump();
+  std::string out;
+  for (const auto& [key, item] : value.items())
+    out += (out.empty() ? "" : ", ") + (value.is_object() ? key + " " : "") + plain(item);
+  return out.empty() ? "none" : out;
+}
+
+void print_text(const Report& report) {
+  for (const auto& [key, value] : report.values.items()) {
+    if (key == "windows") {
+      for (const Json& window : value) printf("%-22s %s\n", "window", plain(window).c_str());
+    } else if (key == "info") {
+      for (const auto& [name, text] : value.items()) printf("%-22s %s\n", name.c_str(), plain(text).c_str());
+    } else {
+      printf("%-22s %s\n", key.c_str(), plain(value).c_str());
+    }
+  }
+  for (const auto& [name, c] : report.capabilities.items()) {
+    std::string why = c.value("why", "");
+    printf("%-22s %s%s%s\n", ("can: " + name).c_str(), c.value("on", false) ? "on" : "off", why.empty() ? "" : ", ",
+           why.c_str());
+  }
+}
+
+void print_json(const Report& report) {
+  Json all = {{"schema", 1}};
+  all.update(report.values);
+  all["capabilities"] = report.capabilities;
+  puts(all.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+}
+
+int info(const std::vector<std::string>& paths, bool json) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    if (!std::filesystem::is_directory(path)) {
+      files.push_back(path);
+      continue;
+    }
+    size_t before = files.size();
+    for (auto accept : {is_trace_name, is_recording_name})
+      for (const std::string& file : list_files(path, accept)) files.push_back(file);
+    if (files.size() == before) throw Error(kExitUnreadable, path + ": holds no trace and no recording");
+  }
+  int code = kExitOk;
+  for (const std::string& file : files) try {
+      Report report = is_recording_name(file) ? report_recording(file) : report_trace(file);
+      if (json) print_json(report);
+      else {
+        print_text(report);
+        if (&file != &files.back()) printf("\n");
+      }
+    } catch (const Error& e) {
+      complain(e.what());
+      code = e.code;
+    }
+  return code;
+}
+
+}  // namespace
+
+Action declare_info(Arguments& arguments) {
+  auto paths = std::make_shared<std::vector<std::string>>();
+  auto json = std::make_shared<bool>(false);
+  arguments.toggle("--json", "", "one JSON object per file and line", *json);
+  arguments.operands("PATH", "recordings, traces or log directories", 1, 0, *paths);
+  return [paths, json] { return info(*paths, *json); };
+}
+
+}  // namespace tprof

@@ -1,0 +1,60 @@
+# shellcheck shell=bash
+# Sourced by tools/quickstart and tests/all: installs what is missing with apt, and builds. Never reads stdin.
+# Defines: repo, build, need PACKAGE..., build_tprof.
+
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=${TPROF_BUILD:-$repo/build}
+build_packages=(g++ meson ninja-build pkg-config zlib1g-dev nlohmann-json3-dev libcli11-dev libgtest-dev
+  python3 python3-torch python3-numpy)
+
+# need PACKAGE...: makes sure that they are installed; says what to do and stops where it cannot.
+need() {
+  local missing=() package root=()
+  if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+    printf 'This machine has no apt. Install what these Debian packages hold, then build with\n' >&2
+    printf '"meson setup build && ninja -C build":\n  %s\n' "$*" >&2
+    exit 1
+  fi
+  for package in "$@"; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+      printf 'Not root, and no sudo. As root, run: apt-get install %s\n' "${missing[*]}" >&2
+      exit 1
+    fi
+    root=(sudo)
+  fi
+  printf 'Installing %s\n' "${missing[*]}"
+  root+=(env DEBIAN_FRONTEND=noninteractive apt-get -q -o Dpkg::Use-Pty=0)
+  apt_install() { "${root[@]}" install -y --no-install-recommends "${missing[@]}" </dev/null >"$apt_log" 2>&1; }
+  local apt_log
+  apt_log=$(mktemp)
+  if ! apt_install; then  # lists too old, or never fetched
+    "${root[@]}" update </dev/null >"$apt_log" 2>&1 || true
+    if ! apt_install; then
+      tail -n 20 "$apt_log" >&2
+      rm -f "$apt_log"
+      printf 'apt could not install: %s\n' "${missing[*]}" >&2
+      exit 1
+    fi
+  fi
+  rm -f "$apt_log"
+}
+
+# Builds into $build, quietly unless it fails.
+build_tprof() {
+  local log
+  log=$(mktemp)
+  printf 'Building into %s\n' "$build"
+  if { [ -f "$build/build.ninja" ] || meson setup "$build" "$repo"; } </dev/null >"$log" 2>&1 &&
+    ninja -C "$build" </dev/null >>"$log" 2>&1; then
+    rm -f "$log"
+    return 0
+  fi
+  tail -n 60 "$log" >&2
+  rm -f "$log"
+  printf 'The build failed.\n' >&2
+  exit 1
+}

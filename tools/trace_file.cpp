@@ -1,0 +1,73 @@
+#include "trace_file.h"
+
+#include <errno.h>
+#include <string.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+
+namespace tprof {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kHeadBytes = 256 << 10;
+constexpr size_t kTailBytes = 1 << 20;  // far more than any ledger
+
+struct GzClose {
+  void operator()(gzFile_s* f) const { gzclose(f); }
+};
+
+Json parse(const std::string& text) {
+  Json value = Json::parse(text, nullptr, false);
+  return value.is_discarded() ? Json() : value;
+}
+
+u64 count_of(const Json& value) { return value.is_number_unsigned() ? value.get<u64>() : 0; }
+
+}  // namespace
+
+TraceSummary read_summary(const std::string& trace) {
+  std::unique_ptr<gzFile_s, GzClose> file(gzopen(trace.c_str(), "rbe"));  // also reads what is not compressed
+  if (!file) throw Error(kExitUnreadable, trace + ": cannot be opened: " + strerror(errno));
+  gzbuffer(file.get(), 256 << 10);
+  std::string head, tail, block(512 << 10, 0);
+  for (int n; (n = gzread(file.get(), block.data(), static_cast<unsigned>(block.size()))) != 0;) {
+    int code = 0;
+    if (n < 0) throw Error(kExitUnreadable, trace + ": damaged or cut off: " + gzerror(file.get(), &code));
+    if (head.size() < kHeadBytes) head.append(block, 0, size_t(n));
+    tail.append(block, 0, size_t(n));
+    if (tail.size() > 2 * kTailBytes) tail.erase(0, tail.size() - kTailBytes);
+  }
+  TraceSummary out;
+  if (size_t events = head.find("\"traceEvents\""); events != std::string::npos)
+    out.head = parse(head.substr(0, events) + "\"traceEvents\": []}");
+  // A quote inside a string is escaped, so this cannot be found inside a name.
+  size_t at = tail.rfind("\"tprof\":");
+  Json end = at == std::string::npos ? Json() : parse("{" + tail.substr(at));
+  if (!end.is_object() || !end["tprof"].is_object()) return out;
+  out.ledger = end["tprof"];
+  out.written = count_of(out.ledger.value("written", Json()));
+  for (const Json& reason : out.ledger.value("dropped", Json::object())) out.dropped += count_of(reason);
+  return out;
+}
+
+bool is_trace_name(const std::string& name) {
+  return name.ends_with(".pt.trace.json") || name.ends_with(".pt.trace.json.gz");
+}
+
+bool is_recording_name(const std::string& name) { return name.size() > 6 && name.ends_with(".tprof"); }
+
+std::vector<std::string> list_files(const std::string& directory, bool (*accept)(const std::string&)) {
+  std::vector<std::string> out;
+  std::error_code why;
+  for (std::filesystem::directory_iterator at(directory, why), end; !why && at != end; at.increment(why))
+    if (accept(at->path().filename().string())) out.push_back(at->path().string());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace tprof
