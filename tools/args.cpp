@@ -6,7 +6,8 @@
 
 namespace tprof {
 
-void Arguments::toggle(const std::string& name, const std::string& alias, const std::string& help, bool& out) {
+void Arguments::toggle(const std::string& name, const std::string& alias, const std::string& help,
+                       bool& out) {
   add({name, alias, "", help, Flag::Takes::nothing, [&out](const std::string&) { out = true; }});
 }
 
@@ -65,8 +66,10 @@ void Arguments::parse(const std::vector<std::string>& words) {
       if (has_value) throw Error(kExitUsage, word + ": " + name + " takes no value");
       flag.set(negated ? "0" : "");
     } else if (flag.takes == Flag::Takes::optional_01) {
-      if (!has_value && i + 1 < words.size() && (words[i + 1] == "0" || words[i + 1] == "1")) text = words[++i];
-      else if (!has_value) text = "1";
+      if (!has_value && i + 1 < words.size() && (words[i + 1] == "0" || words[i + 1] == "1"))
+        text = words[++i];
+      else if (!has_value)
+        text = "1";
       flag.set(text);
     } else {
       if (!has_value) {
@@ -82,8 +85,7 @@ void Arguments::parse(const std::vector<std::string>& words) {
     program_->assign(words.begin() + i, words.end());
     return;
   }
-  if (found.size() < least_)
-    throw Error(kExitUsage, "what to work on is missing: give " + operand_usage());
+  if (found.size() < least_) throw Error(kExitUsage, "what to work on is missing: give " + operand_usage());
   size_t most = operands_ ? (most_ ? most_ : found.size()) : 0;
   if (found.size() > most) throw Error(kExitUsage, "'" + found[most] + "' is one argument too many");
   if (operands_) *operands_ = found;

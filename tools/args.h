@@ -1,5 +1,5 @@
-// Command lines of every tprof command, as a table: a command adds its flags and operands, parse() fills them,
-// and help, man page and completions are printed from the same table (docs.h).
+// Command lines of every tprof command, as a table: a command adds its flags and operands, parse() fills
+// them, and help, man page and completions are printed from the same table (docs.h).
 //
 // An own parser of a few lines because everything behind `tprof run`'s options belongs to another program and
 // must be handed on untouched: "-- PROGRAM", empty words and "[...]" included.

@@ -38,6 +38,7 @@ using Json = nlohmann::json;
   RULE(step_number, error, "no number follows ProfilerStep: the plugin drops the file, HTA does not load it")      \
   RULE(zero_steps, error, "all steps together take no time: the plugin drops the file")                            \
   RULE(too_deep, error, "190 or more levels on one row: the plugin never finishes loading the run")                \
+  RULE(communication_dims, error, "an nccl:/gloo: op has a tensor list or no Input type: the plugin drops the run") \
   RULE(ledger_sum, error, "the ledger does not add up: seen is not written plus dropped")                          \
   RULE(negative_time, warning, "a ts or dur is negative: HTA adds it to its sums as it is")                        \
   RULE(crossing, warning, "ranges on one row cross: the plugin and older Perfetto drop the inner one")             \
@@ -80,6 +81,18 @@ struct Range {
   u32 event;
 };
 
+// An event's place, put into words only when it is wanted.
+struct Where {
+  u32 index;
+  const Json& event;
+  std::string text() const {
+    std::string out = "event " + std::to_string(index);
+    if (event.is_object() && event.contains("name"))
+      out += " " + event["name"].dump(-1, ' ', true, Json::error_handler_t::replace);
+    return out;
+  }
+};
+
 class Checker {
  public:
   explicit Checker(const std::string& path) : path_(path) {}
@@ -104,10 +117,19 @@ class Checker {
     auto [it, added] = found_.try_emplace(id, Finding{&check_rules()[id], where});
     if (!added) it->second.count++;
   }
+  void add(Id id, const Where& where) {
+    auto it = found_.find(id);
+    if (it != found_.end())
+      it->second.count++;
+    else
+      add(id, where.text());
+  }
   void check_text(const std::string& text);
+  u32 row_of(const Json& event);
   void check_event(const Json& event);
-  void check_args(const std::string& category, const Json& args, const std::string& where);
-  void check_step(const std::string& name, const std::string& category, i64 dur, const std::string& where);
+  void check_args(const std::string& category, const Json& args, const Where& where);
+  void check_step(const std::string& name, const std::string& category, i64 dur, const Where& where);
+  void check_communication(const std::string& name, const Where& where);
   void check_rows();
   void check_top(const Json& top, const std::string& text);
   void check_ledger(const Json& ledger);
@@ -117,6 +139,8 @@ class Checker {
   u32 events_ = 0;
   std::vector<Range> ranges_;
   std::unordered_map<std::string, u32> rows_;
+  Json last_pid_, last_tid_;
+  u32 last_row_ = 0;
   std::vector<i64> external_ids_;
   u64 operators_ = 0, steps_ = 0;
   i64 steps_ns_ = 0;
@@ -173,16 +197,23 @@ void Checker::check_text(const std::string& text) {
 
 void Checker::check_event(const Json& event) {
   u32 index = events_++;
-  std::string where = "event " + std::to_string(index);
+  const Where where{index, event};
   if (!event.is_object()) {
     add(k_event_not_object, where);
     return;
   }
-  auto text = [&](const char* key) { return event.contains(key) && event[key].is_string() ? event[key].get<std::string>() : ""; };
-  auto has = [&](const char* key, bool (Json::*is)() const noexcept) { return event.contains(key) && (event[key].*is)(); };
-  std::string phase = text("ph"), name = text("name"), category = text("cat");
+  static const std::string kNone;
+  auto text = [&](const char* key) -> const std::string& {
+    auto it = event.find(key);
+    return it != event.end() && it->is_string() ? it->get_ref<const std::string&>() : kNone;
+  };
+  auto has = [&](const char* key, bool (Json::*is)() const noexcept) {
+    auto it = event.find(key);
+    return it != event.end() && ((*it).*is)();
+  };
+  const std::string &phase = text("ph"), &name = text("name");
+  std::string category = text("cat");
   if (!has("name", &Json::is_string)) add(k_event_name, where);
-  where += " " + Json(name).dump(-1, ' ', true, Json::error_handler_t::replace);
   if (index == 0 && phase != "M") add(k_first_event, where);
   if (category == kineto::kForwardBackward && (!event.contains("id") || !has("ts", &Json::is_number))) add(k_flow_id, where);
   if (event.contains("args") && !event["args"].is_object()) add(k_event_args, where);
@@ -201,17 +232,28 @@ void Checker::check_event(const Json& event) {
   if (category == kineto::kKernel && !(event.contains("args") && event["args"].is_object() && event["args"].contains("device")))
     add(k_kernel_device, where);
   check_step(name, category, length, where);
+  check_communication(name, where);
   bool host = category == kineto::kCpuOp || category == "operator" || category == kineto::kUserAnnotation ||
               category == "python_function" || category == "python";
   if (!host) return;
   operators_ += category == kineto::kCpuOp || category == "operator";
   if (!has("tid", &Json::is_number_integer)) add(k_tid_not_integer, where);
-  std::string row = (event.contains("pid") ? event["pid"].dump() : "") + "/" + (event.contains("tid") ? event["tid"].dump() : "");
-  u32 row_index = rows_.emplace(row, static_cast<u32>(rows_.size())).first->second;
-  ranges_.push_back({begin, begin + length, row_index, index});
+  ranges_.push_back({begin, begin + length, row_of(event), index});
 }
 
-void Checker::check_args(const std::string& category, const Json& args, const std::string& where) {
+// A number for the event's (pid, tid); most events have the row of the one before.
+u32 Checker::row_of(const Json& event) {
+  auto field = [&](const char* key) { return event.contains(key) ? event[key] : Json(); };
+  Json pid = field("pid"), tid = field("tid");
+  if (rows_.empty() || pid != last_pid_ || tid != last_tid_) {
+    last_row_ = rows_.emplace(pid.dump() + "/" + tid.dump(), static_cast<u32>(rows_.size())).first->second;
+    last_pid_ = std::move(pid);
+    last_tid_ = std::move(tid);
+  }
+  return last_row_;
+}
+
+void Checker::check_args(const std::string& category, const Json& args, const Where& where) {
   if (args.contains(kineto::kCallStack) && !args[kineto::kCallStack].is_string()) add(k_call_stack, where);
   if (category == kineto::kKernel) {
     bool good = args.contains("device") && args["device"].is_number_integer();
@@ -223,7 +265,7 @@ void Checker::check_args(const std::string& category, const Json& args, const st
     external_ids_.push_back(args[kineto::kExternalId].get<i64>());
 }
 
-void Checker::check_step(const std::string& name, const std::string& category, i64 dur, const std::string& where) {
+void Checker::check_step(const std::string& name, const std::string& category, i64 dur, const Where& where) {
   if (!name.starts_with(kineto::kStep)) return;
   size_t hash = name.find('#');
   bool number = hash == strlen(kineto::kStep) && name.size() > hash + 1 &&
@@ -233,6 +275,18 @@ void Checker::check_step(const std::string& name, const std::string& category, i
   if (category != kineto::kUserAnnotation && category != kineto::kCpuOp && category != "operator") return;
   steps_++;
   steps_ns_ += dur;
+}
+
+void Checker::check_communication(const std::string& name, const Where& where) {
+  if (!name.starts_with("nccl:") && !name.starts_with("gloo:")) return;
+  if (!where.event.contains("args") || !where.event["args"].is_object()) return;
+  const Json& args = where.event["args"];
+  auto dims = args.find(kineto::kInputDims);
+  if (dims == args.end() || !dims->is_array()) return;
+  bool nested = false;
+  for (const Json& shape : *dims)
+    for (const Json& size : shape) nested = nested || size.is_array();
+  if (nested || !args.contains(kineto::kInputType)) add(k_communication_dims, where);
 }
 
 void Checker::check_rows() {

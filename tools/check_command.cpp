@@ -1,11 +1,10 @@
 // `tprof check`: one line per finding and one per trace; the rules are in check.cpp.
-#include "check.h"
-
 #include <stdio.h>
 
 #include <filesystem>
 
 #include "base/error.h"
+#include "check.h"
 #include "command.h"
 #include "trace_file.h"
 

@@ -7,8 +7,8 @@
 namespace tprof {
 
 struct ChildResult {
-  int status = -1;      // exit status, 128 + signal, -1: could not be started or ran too long
-  std::string out;      // stdout and stderr together
+  int status = -1;  // exit status, 128 + signal, -1: could not be started or ran too long
+  std::string out;  // stdout and stderr together
 };
 
 // `environment`: variables to set; an empty value unsets.

@@ -43,8 +43,8 @@ bool same_machine(const FileHeader& header) {
   return !strcmp(process_identity(getpid()).boot_id, header.boot_id);
 }
 
-// Runs the finisher in a process of its own: a session of its own lets it go on after a Ctrl-C, and damage that
-// crashes it leaves us alive to say so.
+// Runs the finisher in a process of its own: a session of its own lets it go on after a Ctrl-C, and damage
+// that crashes it leaves us alive to say so.
 void finish_one(const std::string& path, Supervisor& supervisor, bool quiet, Completion& out) {
   int child = fork();
   if (child == 0) {
@@ -80,7 +80,8 @@ Completion complete_recordings(const std::string& directory, Supervisor& supervi
     try {
       std::unique_ptr<Recording> recording = Recording::open(path);
       const FileHeader& header = recording->header();
-      // Another machine's (a shared directory) is left to that machine; a helper's to `tprof convert --workers`.
+      // Another machine's (a shared directory) is left to that machine; a helper's to `tprof convert
+      // --workers`.
       if (!same_machine(header) || header.role == static_cast<u32>(Role::helper)) continue;
       if (header.closed == kClosedFinished) continue;
       bool ended = header.closed || !recording->writer_alive();
@@ -122,11 +123,10 @@ std::string closing_line(const std::string& directory, const std::set<std::strin
     } catch (const Error& e) {
       if (note.empty()) note = e.what();
     }
-  std::string counts =
-      " (" + std::to_string(events) + " events, " + std::to_string(dropped) + " dropped)";
+  std::string counts = " (" + std::to_string(events) + " events, " + std::to_string(dropped) + " dropped)";
   if (written.size() == 1) {
-    line = "wrote " + written[0] + counts + "; next: open it in https://ui.perfetto.dev, or tensorboard --logdir " +
-           directory;
+    line = "wrote " + written[0] + counts +
+           "; next: open it in https://ui.perfetto.dev, or tensorboard --logdir " + directory;
   } else if (!written.empty()) {
     line = "wrote " + std::to_string(written.size()) + " traces to " + directory + counts +
            "; next: tensorboard --logdir " + directory;
@@ -141,17 +141,21 @@ std::string closing_line(const std::string& directory, const std::set<std::strin
       line += "--autostart is 0 and tprof_start() was not called";
     else
       line += std::string("the program used no torch") +
-              (first > 0 ? ", or ended before step " + std::to_string(first) + ", the first to be recorded" : "") +
+              (first > 0 ? ", or ended before step " + std::to_string(first) + ", the first to be recorded"
+                         : "") +
               "; tprof doctor says what works here";
   }
   if (completion.unfinished)
-    line += (line.empty() ? "" : "; ") +
-            (note.empty() ? "a trace is still being written; if it does not appear: tprof convert " + directory : note);
+    line +=
+        (line.empty() ? "" : "; ") +
+        (note.empty() ? "a trace is still being written; if it does not appear: tprof convert " + directory
+                      : note);
   else if (!note.empty())
     line += (line.empty() ? "" : "; ") + note;
   if (completion.running)
     line += (line.empty() ? "" : "; ") + std::to_string(completion.running) +
-            " of its processes still run and write their traces to " + directory;
+            (completion.running == 1 ? " process still records in " : " processes still record in ") +
+            directory;
   return line;
 }
 

@@ -10,10 +10,10 @@
 namespace tprof {
 
 struct Completion {
-  int running = 0;       // recordings of processes that still run
-  int unfinished = 0;    // still being written, or given up on
-  i64 last_step = -1;    // of a program that reached no window, -1: none was seen
-  std::string note;      // the first thing that went wrong, or ""
+  int running = 0;     // recordings of processes that still run
+  int unfinished = 0;  // still being written, or given up on
+  i64 last_step = -1;  // of a program that reached no window, -1: none was seen
+  std::string note;    // the first thing that went wrong, or ""
 };
 
 Completion complete_recordings(const std::string& directory, Supervisor& supervisor, bool quiet);
@@ -22,7 +22,8 @@ Completion complete_recordings(const std::string& directory, Supervisor& supervi
 std::string closing_line(const std::string& directory, const std::set<std::string>& before,
                          const Completion& completion, const Options& options);
 
-// What a recording holds beyond the parts that were written, with the command that writes it; "" when nothing.
+// What a recording holds beyond the parts that were written, with the command that writes it; "" when
+// nothing.
 std::string rest_line(const std::string& directory, const std::set<std::string>& before);
 
 // The first step that a schedule records, -1 when it records from the start.

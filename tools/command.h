@@ -1,4 +1,5 @@
-// What a tprof subcommand is: a row of the table in tprof.cpp. A new command is one row and one declare function.
+// What a tprof subcommand is: a row of the table in tprof.cpp. A new command is one row and one declare
+// function.
 #pragma once
 #include <functional>
 #include <memory>
@@ -16,7 +17,8 @@ struct Command {
   const char* help;  // one line
   const char* more;  // what the long help adds, plain text, may be ""
   bool hidden;       // not for users; left out of help, man page and completions
-  Action (*declare)(Arguments&);  // adds flags and operands; the action runs after parsing, returns the exit code
+  Action (*declare)(
+      Arguments&);  // adds flags and operands; the action runs after parsing, returns the exit code
 };
 
 // tprof.cpp

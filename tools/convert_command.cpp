@@ -44,7 +44,8 @@ Writer writer_of(const Recording& recording) {
   if (recording.writer_alive()) return Writer::running;
   char host[256] = {};
   gethostname(host, sizeof host - 1);
-  bool other = strcmp(process_identity(getpid()).boot_id, h.boot_id) && strncmp(host, h.host, sizeof h.host - 1);
+  bool other =
+      strcmp(process_identity(getpid()).boot_id, h.boot_id) && strncmp(host, h.host, sizeof h.host - 1);
   return other ? Writer::elsewhere : Writer::ended;
 }
 
@@ -73,23 +74,27 @@ void convert_one(const std::string& path, bool named, const ConvertArguments& ar
   if (!arguments.steps.empty()) {
     Schedule s;
     OptionError error;
-    if (!parse_steps(arguments.steps.c_str(), s, error)) throw Error(kExitUsage, std::string("--steps: ") + error.text);
+    if (!parse_steps(arguments.steps.c_str(), s, error))
+      throw Error(kExitUsage, std::string("--steps: ") + error.text);
     options.first_step = s.skip_first + s.warmup;
     options.end_step = options.first_step + s.active;
   }
   if (writer == Writer::running || (writer == Writer::elsewhere && !named)) {
     options.only_sealed = true;
     totals.partial = true;
-    complain(path + (writer == Writer::running
-                         ? ": its program is running; only finished windows are written"
-                         : ": comes from " + std::string(recording->header().host) +
-                               " and may still be written there; only finished windows are written (name the file "
-                               "itself if its program has ended)"));
+    complain(path +
+             (writer == Writer::running
+                  ? ": its program is running; only finished windows are written"
+                  : ": comes from " + std::string(recording->header().host) +
+                        " and may still be written there; only finished windows are written (name the file "
+                        "itself if its program has ended)"));
   }
   if (!options.out_dir.empty()) {
     std::error_code why;
     std::filesystem::create_directories(options.out_dir, why);
-    if (why) throw Error(kExitUsage, options.out_dir + ": cannot be made: " + why.message() + "; give another --output");
+    if (why)
+      throw Error(kExitUsage,
+                  options.out_dir + ": cannot be made: " + why.message() + "; give another --output");
   }
   ConvertResult result = convert_recording(path, options);
   totals.converted++;
@@ -102,8 +107,10 @@ void convert_one(const std::string& path, bool named, const ConvertArguments& ar
     puts(trace.path.c_str());
   }
   totals.partial |= result.damaged;
-  if (!result.note.empty()) complain(path + ": " + result.note);
-  else if (result.damaged) complain(path + ": is damaged; what could be read is written, the ledger says what is lost");
+  if (!result.note.empty())
+    complain(path + ": " + result.note);
+  else if (result.damaged)
+    complain(path + ": is damaged; what could be read is written, the ledger says what is lost");
 }
 
 int convert(const ConvertArguments& arguments) {
@@ -134,8 +141,8 @@ int convert(const ConvertArguments& arguments) {
     for (const std::string& recording : recordings) attempt(recording, false);
   }
   if (totals.converted)
-    complain("wrote " + std::to_string(totals.traces) + " traces (" + std::to_string(totals.events) + " events, " +
-             std::to_string(totals.dropped) + " dropped)" +
+    complain("wrote " + std::to_string(totals.traces) + (totals.traces == 1 ? " trace (" : " traces (") +
+             std::to_string(totals.events) + " events, " + std::to_string(totals.dropped) + " dropped)" +
              (totals.existed ? ", " + std::to_string(totals.existed) + " existed already" : ""));
   if (failures && totals.converted == 0) return failed;
   return failures || totals.partial ? kExitPartial : kExitOk;
@@ -147,7 +154,8 @@ Action declare_convert(Arguments& arguments) {
   auto a = std::make_shared<ConvertArguments>();
   arguments.value("--steps", "", "A:B", "only steps A to B-1", a->steps);
   arguments.value("--output", "-o", "DIR", "where traces go; default beside the recording", a->out);
-  arguments.toggle("--workers", "", "also the recordings of data-loader and other helper processes, to DIR_workers/",
+  arguments.toggle("--workers", "",
+                   "also the recordings of data-loader and other helper processes, to DIR_workers/",
                    a->workers);
   arguments.toggle("--force", "", "write traces anew that exist already", a->force);
   arguments.operands("PATH", "recordings or log directories", 1, 0, a->paths);

@@ -24,14 +24,17 @@ const struct {
     {kExitPartial, "something was written, something was lost or damaged"},
 };
 constexpr char kRunExit[] =
-    "tprof run ends as the program ends: with its exit status, or by the same signal (as PID 1: 128 + signal). "
+    "tprof run ends as the program ends: with its exit status, or by the same signal (as PID 1: 128 + "
+    "signal). "
     "Of its own it only has 2, 126 (not executable) and 127 (not found), before anything is started.";
 
 // "  left    text, wrapped"
 std::string row(const std::string& left, const std::string& text) {
   std::string out = "  " + left;
-  if (out.size() + 2 > kIndent) out += "\n" + std::string(kIndent, ' ');
-  else out.resize(kIndent, ' ');
+  if (out.size() + 2 > kIndent)
+    out += "\n" + std::string(kIndent, ' ');
+  else
+    out.resize(kIndent, ' ');
   size_t at = kIndent;
   std::istringstream words(text);
   bool first = true;
@@ -91,10 +94,14 @@ std::string usage(const Command& command, const Arguments& arguments) {
 std::string roff(const std::string& text) {
   std::string out;
   for (char c : text) {
-    if (c == '-') out += "\\-";
-    else if (c == '\\') out += "\\e";
-    else if ((c == '.' || c == '\'') && (out.empty() || out.back() == '\n')) out += std::string("\\&") + c;
-    else out += c;
+    if (c == '-')
+      out += "\\-";
+    else if (c == '\\')
+      out += "\\e";
+    else if ((c == '.' || c == '\'') && (out.empty() || out.back() == '\n'))
+      out += std::string("\\&") + c;
+    else
+      out += c;
   }
   return out;
 }
@@ -103,9 +110,12 @@ std::string roff(const std::string& text) {
 std::string script(const std::string& text, bool zsh) {
   std::string out;
   for (char c : text) {
-    if (c == '\'') out += "'\\''";
-    else if (zsh && strchr("[]:\\", c)) out += std::string("\\") + c;
-    else out += c;
+    if (c == '\'')
+      out += "'\\''";
+    else if (zsh && strchr("[]:\\", c))
+      out += std::string("\\") + c;
+    else
+      out += c;
   }
   return out;
 }
@@ -115,10 +125,12 @@ std::string script(const std::string& text, bool zsh) {
 std::string overview_text() {
   std::ostringstream out;
   out << "usage: tprof COMMAND [OPTION...] [ARGUMENT...]      (tprof-run is short for tprof run)\n\n"
-         "Records what a PyTorch program does, without a change to it, as traces for TensorBoard and Perfetto.\n\n";
+         "Records what a PyTorch program does, without a change to it, as traces for TensorBoard and "
+         "Perfetto.\n\n";
   for (const Command& command : kCommands)
     if (!command.hidden) out << row(command.name, command.help);
-  out << "\n" << row("--help, --version", "tprof COMMAND --help says more on each")
+  out << "\n"
+      << row("--help, --version", "tprof COMMAND --help says more on each")
       << "\nStart with:  tprof run -- python train.py\n";
   return out.str();
 }
@@ -130,14 +142,18 @@ std::string help_text(const Command& command) {
   out << "usage: " << usage(command, arguments) << "\n\n" << wrapped(std::string(command.help) + ".");
   if (*command.more) out << "\n" << wrapped(command.more);
   out << "\n";
-  if (!arguments.operand_help().empty()) out << row(arguments.operand_usage(), arguments.operand_help()) << "\n";
+  if (!arguments.operand_help().empty())
+    out << row(arguments.operand_usage(), arguments.operand_help()) << "\n";
   for (const Flag& flag : arguments.flags()) out << row(left_of(flag), full_help(command, flag));
   out << row("-h, --help", "print this");
   if (!strcmp(command.name, "run")) {
     out << "\n"
-        << wrapped("Each option is also an environment variable, named in brackets; what is typed wins. 0|1 options "
-                   "may stand alone (--with-flops) or be negated (--no-record-shapes).")
-        << "\n" << wrapped(kRunExit);
+        << wrapped(
+               "Each option is also an environment variable, named in brackets; what is typed wins. 0|1 "
+               "options "
+               "may stand alone (--with-flops) or be negated (--no-record-shapes).")
+        << "\n"
+        << wrapped(kRunExit);
   }
   return out.str();
 }
@@ -146,33 +162,43 @@ std::string man_page(const std::string& name) {
   bool run_only = name == "tprof-run";
   std::ostringstream out;
   out << ".\\\" Generated from the option table by: tprof options --format man\n"
-      << ".TH " << (run_only ? "TPROF\\-RUN" : "TPROF") << " 1 \"\" \"tprof " << TPROF_VERSION << "\"\n.SH NAME\n"
-      << roff(name) << (run_only ? " \\- run a program under the PyTorch profiler tprof\n"
-                                 : " \\- PyTorch profiler that needs no change to the program\n")
+      << ".TH " << (run_only ? "TPROF\\-RUN" : "TPROF") << " 1 \"\" \"tprof " << TPROF_VERSION
+      << "\"\n.SH NAME\n"
+      << roff(name)
+      << (run_only ? " \\- run a program under the PyTorch profiler tprof\n"
+                   : " \\- PyTorch profiler that needs no change to the program\n")
       << ".SH SYNOPSIS\n";
-  if (run_only) out << ".B tprof\\-run\n[\\fIOPTION\\fR...] [\\-\\-] \\fIPROGRAM\\fR [\\fIARGUMENT\\fR...]\n";
-  else out << ".B tprof\n\\fICOMMAND\\fR [\\fIOPTION\\fR...] [\\fIARGUMENT\\fR...]\n";
+  if (run_only)
+    out << ".B tprof\\-run\n[\\fIOPTION\\fR...] [\\-\\-] \\fIPROGRAM\\fR [\\fIARGUMENT\\fR...]\n";
+  else
+    out << ".B tprof\n\\fICOMMAND\\fR [\\fIOPTION\\fR...] [\\fIARGUMENT\\fR...]\n";
   out << ".SH DESCRIPTION\n"
-      << roff("Records what a PyTorch program does, operator by operator, without a change to it, and writes "
-              "Kineto traces that the TensorBoard profiler plugin, Perfetto and chrome://tracing open.")
+      << roff(
+             "Records what a PyTorch program does, operator by operator, without a change to it, and writes "
+             "Kineto traces that the TensorBoard profiler plugin, Perfetto and chrome://tracing open.")
       << "\n";
   for (const Command& command : kCommands) {
     if (command.hidden || (run_only && strcmp(command.name, "run"))) continue;
     Arguments arguments;
     command.declare(arguments);
-    if (run_only) out << ".SH OPTIONS\n";
-    else out << ".SH TPROF " << roff(command.name) << "\n.B " << roff(usage(command, arguments)) << "\n.PP\n";
+    if (run_only)
+      out << ".SH OPTIONS\n";
+    else
+      out << ".SH TPROF " << roff(command.name) << "\n.B " << roff(usage(command, arguments)) << "\n.PP\n";
     out << roff(std::string(command.help) + ".") << "\n";
     if (*command.more) out << ".PP\n" << roff(command.more) << "\n";
     for (const Flag& flag : arguments.flags())
       out << ".TP\n.B " << roff(left_of(flag)) << "\n" << roff(full_help(command, flag)) << "\n";
   }
   out << ".SH ENVIRONMENT\n"
-      << roff("Each option of tprof run is also a variable (named in brackets above), so that a program started with "
-              "LD_PRELOAD=.../libtprof.so alone understands the same words.")
+      << roff(
+             "Each option of tprof run is also a variable (named in brackets above), so that a program "
+             "started with "
+             "LD_PRELOAD=.../libtprof.so alone understands the same words.")
       << "\n.SH EXIT STATUS\n";
   for (const auto& e : kExitCodes) out << ".TP\n.B " << e.code << "\n" << roff(e.what) << "\n";
-  out << ".PP\n" << roff(kRunExit) << "\n.SH SEE ALSO\n"
+  out << ".PP\n"
+      << roff(kRunExit) << "\n.SH SEE ALSO\n"
       << (run_only ? ".BR tprof (1)\n" : ".BR tprof\\-run (1)\n");
   return out.str();
 }
@@ -181,7 +207,8 @@ std::string markdown_options() {
   std::ostringstream out;
   out << "| option | variable | default | meaning |\n|---|---|---|---|\n";
   auto cell = [](std::string text) {
-    for (size_t at = 0; (at = text.find_first_of("|<", at)) != std::string::npos; at += 2) text.insert(at, "\\");
+    for (size_t at = 0; (at = text.find_first_of("|<", at)) != std::string::npos; at += 2)
+      text.insert(at, "\\");
     return text;
   };
   for (int i = 0; i < kOptionRowCount; i++) {
@@ -200,11 +227,14 @@ std::string bash_completion() {
          "_tprof() {\n"
          "  local cur=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} first=2 i\n"
          "  if [[ ${COMP_WORDS[0]##*/} == tprof-run ]]; then command=run first=1\n"
-         "  elif ((COMP_CWORD == 1)); then COMPREPLY=($(compgen -W '" << names.str() << " --help --version' -- \"$cur\")); return\n"
+         "  elif ((COMP_CWORD == 1)); then COMPREPLY=($(compgen -W '"
+      << names.str()
+      << " --help --version' -- \"$cur\")); return\n"
          "  fi\n"
          "  if [[ $command == run ]]; then\n"
          "    for ((i = first; i < COMP_CWORD; i++)); do\n"
-         "      if [[ ${COMP_WORDS[i]} == -- ]] && declare -F _command_offset >/dev/null; then _command_offset $((i + 1)); return; fi\n"
+         "      if [[ ${COMP_WORDS[i]} == -- ]] && declare -F _command_offset >/dev/null; then "
+         "_command_offset $((i + 1)); return; fi\n"
          "    done\n"
          "  fi\n"
          "  [[ $cur == -* ]] || { COMPREPLY=($(compgen -f -- \"$cur\")); return; }\n"
@@ -237,14 +267,15 @@ std::string zsh_completion() {
         out << ":" << script(flag.metavar, true) << (flag.metavar == "DIR" ? ":_files -/" : ":");
       out << "'";
     }
-    out << " \\\n      '--help[print help]' " << (arguments.takes_program() ? "'*::program:_normal'" : "'*:path:_files'")
-        << " ;;\n";
+    out << " \\\n      '--help[print help]' "
+        << (arguments.takes_program() ? "'*::program:_normal'" : "'*:path:_files'") << " ;;\n";
   }
   out << "  esac\n}\n_tprof() {\n  if [[ $service == tprof-run ]]; then _tprof_options run; return; fi\n"
          "  if ((CURRENT == 2)); then\n    local -a commands=(";
   for (const Command& command : kCommands)
     if (!command.hidden) out << "'" << command.name << ":" << script(command.help, true) << "' ";
-  out << ")\n    _describe command commands\n  else\n    shift words; ((CURRENT--)); _tprof_options $words[1]\n  fi\n}\n"
+  out << ")\n    _describe command commands\n  else\n    shift words; ((CURRENT--)); _tprof_options "
+         "$words[1]\n  fi\n}\n"
          "_tprof \"$@\"\n";
   return out.str();
 }

@@ -7,10 +7,10 @@
 
 namespace tprof {
 
-std::string overview_text();                      // tprof --help
-std::string help_text(const Command& command);    // tprof <command> --help
-std::string man_page(const std::string& name);    // "tprof" or "tprof-run", roff
-std::string markdown_options();                   // the README's table
+std::string overview_text();                    // tprof --help
+std::string help_text(const Command& command);  // tprof <command> --help
+std::string man_page(const std::string& name);  // "tprof" or "tprof-run", roff
+std::string markdown_options();                 // the README's table
 std::string bash_completion();
 std::string zsh_completion();
 

@@ -36,7 +36,8 @@ constexpr char kPythonProbe[] =
     "import sys\n"
     "print('python', sys.version.split()[0])\n"
     "try:\n"
-    "    import torch; print('torch', torch.__version__, 'cuda', torch.version.cuda, torch.cuda.is_available())\n"
+    "    import torch; print('torch', torch.__version__, 'cuda', torch.version.cuda, "
+    "torch.cuda.is_available())\n"
     "except ImportError as e: print('torch none', e)\n";
 
 constexpr char kTinyTraining[] =
@@ -49,7 +50,8 @@ std::string last_line(const std::string& text) {
   size_t end = text.find_last_not_of("\n ");
   if (end == std::string::npos) return "";
   size_t from = text.rfind('\n', end);
-  return text.substr(from == std::string::npos ? 0 : from + 1, end - (from == std::string::npos ? 0 : from + 1) + 1);
+  return text.substr(from == std::string::npos ? 0 : from + 1,
+                     end - (from == std::string::npos ? 0 : from + 1) + 1);
 }
 
 void check_library(Patient& patient, std::vector<Finding>& out) {
@@ -96,8 +98,11 @@ void check_disk(Patient&, std::vector<Finding>& out) {
   double gib = double(space.available) / double(1u << 30);
   char text[64];
   snprintf(text, sizeof text, "%.1f GiB free", gib);
-  if (gib < 1) out.push_back({Verdict::bad, std::string(text) + "; a window of a big model needs more, or lower --max-size"});
-  else out.push_back({Verdict::ok, text});
+  if (gib < 1)
+    out.push_back(
+        {Verdict::bad, std::string(text) + "; a window of a big model needs more, or lower --max-size"});
+  else
+    out.push_back({Verdict::ok, text});
 }
 
 void check_pythons(Patient& patient, std::vector<Finding>& out) {
@@ -113,16 +118,20 @@ void check_pythons(Patient& patient, std::vector<Finding>& out) {
     for (char c : child.out) text += c == '\n' ? ' ' : c;
     bool torch = child.status == 0 && child.out.find("torch none") == std::string::npos;
     if (torch && patient.torch_python.empty()) patient.torch_python = file.path;
-    if (!unloadable.empty()) out.push_back({Verdict::bad, file.path + " " + unloadable});
-    else if (child.status != 0) out.push_back({Verdict::bad, file.path + " does not run: " + last_line(child.out)});
-    else out.push_back({torch ? Verdict::ok : Verdict::off, text});
+    if (!unloadable.empty())
+      out.push_back({Verdict::bad, file.path + " " + unloadable});
+    else if (child.status != 0)
+      out.push_back({Verdict::bad, file.path + " does not run: " + last_line(child.out)});
+    else
+      out.push_back({torch ? Verdict::ok : Verdict::off, text});
   }
 }
 
 // Four steps of a tiny training under the library, and what its trace says about itself.
 void check_profiling(Patient& patient, std::vector<Finding>& out) {
   if (patient.torch_python.empty())
-    return out.push_back({Verdict::off, "no Python with torch found; name yours: tprof doctor /path/to/python"});
+    return out.push_back(
+        {Verdict::off, "no Python with torch found; name yours: tprof doctor /path/to/python"});
   if (patient.library.empty()) return out.push_back({Verdict::bad, "no library"});
   std::string directory = (std::filesystem::temp_directory_path() / "tprof-doctor-XXXXXX").string();
   if (!mkdtemp(directory.data())) return out.push_back({Verdict::bad, "no temporary directory can be made"});
@@ -140,8 +149,8 @@ void check_profiling(Patient& patient, std::vector<Finding>& out) {
                                      (child.out.empty() ? std::string() : ": " + last_line(child.out))});
   } else {
     TraceSummary trace = read_summary(traces[0]);
-    out.push_back({Verdict::ok, "a tiny training gave a trace of " + std::to_string(trace.written) + " events, " +
-                                    std::to_string(trace.dropped) + " dropped"});
+    out.push_back({Verdict::ok, "a tiny training gave a trace of " + std::to_string(trace.written) +
+                                    " events, " + std::to_string(trace.dropped) + " dropped"});
     if (trace.ledger.contains("capabilities"))
       for (const auto& [name, capability] : trace.ledger["capabilities"].items()) {
         std::string why = capability.value("why", "");
@@ -167,8 +176,8 @@ const struct {
   const char* name;
   void (*run)(Patient&, std::vector<Finding>&);
 } kChecks[] = {
-    {"library", check_library}, {"preload", check_preload},     {"log directory", check_directory},
-    {"disk", check_disk},       {"python", check_pythons},      {"profiling", check_profiling},
+    {"library", check_library}, {"preload", check_preload},    {"log directory", check_directory},
+    {"disk", check_disk},       {"python", check_pythons},     {"profiling", check_profiling},
     {"cuda", check_cuda},       {"permissions", check_limits},
 };
 
@@ -199,7 +208,8 @@ int doctor(const std::vector<std::string>& pythons) {
 
 Action declare_doctor(Arguments& arguments) {
   auto pythons = std::make_shared<std::vector<std::string>>();
-  arguments.operands("PYTHON", "interpreters to look at; default python3 and /usr/bin/python3", 0, 0, *pythons);
+  arguments.operands("PYTHON", "interpreters to look at; default python3 and /usr/bin/python3", 0, 0,
+                     *pythons);
   return [pythons] { return doctor(*pythons); };
 }
 

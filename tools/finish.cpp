@@ -58,8 +58,10 @@ class Finisher {
     // A few tries: has_finisher() holds the lock for an instant.
     int tries = 5;
     while (flock(fd_, LOCK_EX | LOCK_NB) != 0)
-      if (--tries == 0) return false;
-      else usleep(10'000);
+      if (--tries == 0)
+        return false;
+      else
+        usleep(10'000);
     if (deleted()) return false;
     recording_ = Recording::open(path_);
     void* page = mmap(nullptr, kMappedBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
@@ -165,7 +167,8 @@ Action declare_finish(Arguments& arguments) {
     struct sigaction nothing = {};
     nothing.sa_handler = [](int) {};
     nothing.sa_flags = SA_RESTART;
-    for (int s : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE}) sigaction(s, &nothing, nullptr);
+    for (int s : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE})
+      sigaction(s, &nothing, nullptr);
     return finish_recording((*paths)[0]);
   };
 }

@@ -35,8 +35,9 @@ const char* state_name(WindowState state) {
 
 std::string window_text(const WindowInfo& w) {
   if (w.first_step < 0) return std::string("from start to exit, ") + state_name(w.state);
-  std::string steps = w.end_step > w.first_step ? std::to_string(w.first_step) + ".." + std::to_string(w.end_step - 1)
-                                                : "from " + std::to_string(w.first_step);
+  std::string steps = w.end_step > w.first_step
+                          ? std::to_string(w.first_step) + ".." + std::to_string(w.end_step - 1)
+                          : "from " + std::to_string(w.first_step);
   return "steps " + steps + ", " + state_name(w.state);
 }
 
@@ -82,13 +83,17 @@ Report report_trace(const std::string& path) {
   Report r;
   r.add("trace", path);
   if (trace.head.is_null() && trace.ledger.is_null())
-    throw Error(kExitUnreadable, path + ": not a trace (no traceEvents); give a recording, a trace or a directory");
+    throw Error(kExitUnreadable,
+                path + ": not a trace (no traceEvents); give a recording, a trace or a directory");
   for (const auto& [key, value] : trace.head.items())
     if (key != "traceEvents") r.values[key] = value;
-  if (trace.ledger.is_null()) r.add("ledger", "none: not written by tprof, or cut off (tprof check says more)");
+  if (trace.ledger.is_null())
+    r.add("ledger", "none: not written by tprof, or cut off (tprof check says more)");
   for (const auto& [key, value] : trace.ledger.items()) {
-    if (key == "capabilities") r.capabilities = value;
-    else r.values[key == "schema" ? "ledger schema" : key] = value;
+    if (key == "capabilities")
+      r.capabilities = value;
+    else
+      r.values[key == "schema" ? "ledger schema" : key] = value;
   }
   return r;
 }
@@ -115,8 +120,8 @@ void print_text(const Report& report) {
   }
   for (const auto& [name, c] : report.capabilities.items()) {
     std::string why = c.value("why", "");
-    printf("%-22s %s%s%s\n", ("can: " + name).c_str(), c.value("on", false) ? "on" : "off", why.empty() ? "" : ", ",
-           why.c_str());
+    printf("%-22s %s%s%s\n", ("can: " + name).c_str(), c.value("on", false) ? "on" : "off",
+           why.empty() ? "" : ", ", why.c_str());
   }
 }
 
@@ -142,7 +147,8 @@ int info(const std::vector<std::string>& paths, bool json) {
   int code = kExitOk;
   for (const std::string& file : files) try {
       Report report = is_recording_name(file) ? report_recording(file) : report_trace(file);
-      if (json) print_json(report);
+      if (json)
+        print_json(report);
       else {
         print_text(report);
         if (&file != &files.back()) printf("\n");

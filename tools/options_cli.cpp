@@ -42,18 +42,23 @@ void declare_run_options(Arguments& arguments, RunArguments& out) {
     arguments.add(std::move(flag));
     if (strcmp(row.field, "schedule")) continue;
     for (const auto& word : kScheduleWords)
-      arguments.add({word.flag, "", "N", word.help, Flag::Takes::value,
-                     [&out, w = word.word](const std::string& text) { out.schedule_words.push_back({w, text}); }});
+      arguments.add(
+          {word.flag, "", "N", word.help, Flag::Takes::value, [&out, w = word.word](const std::string& text) {
+             out.schedule_words.push_back({w, text});
+           }});
   }
   arguments.toggle("--quiet", "-q", "say nothing at the end", out.quiet);
-  arguments.toggle("--print-env", "", "print the environment as export lines and exit, for launchers that "
-                   "cannot use a wrapper", out.print_env);
+  arguments.toggle("--print-env", "",
+                   "print the environment as export lines and exit, for launchers that "
+                   "cannot use a wrapper",
+                   out.print_env);
   arguments.program(out.program);
 }
 
 std::string compose_schedule(const RunArguments& arguments) {
   std::string text;
-  for (const auto& [word, value] : arguments.schedule_words) text += (text.empty() ? "" : ",") + word + "=" + value;
+  for (const auto& [word, value] : arguments.schedule_words)
+    text += (text.empty() ? "" : ",") + word + "=" + value;
   return text;
 }
 
@@ -109,8 +114,10 @@ std::string compose_preload(const std::string& library, const char* existing) {
 std::string shell_quote(const std::string& text) {
   std::string out = "'";
   for (char c : text) {
-    if (c == '\'') out += "'\\''";
-    else out += c;
+    if (c == '\'')
+      out += "'\\''";
+    else
+      out += c;
   }
   return out + "'";
 }

@@ -1,5 +1,5 @@
-// From the words of `tprof run` to the TPROF_* environment that libtprof.so reads: flags from options.def, the
-// schedule's single words, the log directory's name, LD_PRELOAD. Pure functions except where said.
+// From the words of `tprof run` to the TPROF_* environment that libtprof.so reads: flags from options.def,
+// the schedule's single words, the log directory's name, LD_PRELOAD. Pure functions except where said.
 #pragma once
 #include <string>
 #include <utility>
@@ -34,8 +34,8 @@ std::string compose_preload(const std::string& library, const char* existing);
 // 'it'\''s': one word for any POSIX shell.
 std::string shell_quote(const std::string& text);
 
-// "train" for `python -u /x/train.py --lr 1`, "pkg.mod" for `python -m pkg.mod`, else the program's name; only
-// characters that are harmless in a file name.
+// "train" for `python -u /x/train.py --lr 1`, "pkg.mod" for `python -m pkg.mod`, else the program's name;
+// only characters that are harmless in a file name.
 std::string program_label(const std::vector<std::string>& program);
 
 // <label>-<YYYYmmdd-HHMMSS>, local time.

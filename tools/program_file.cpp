@@ -65,11 +65,11 @@ bool has_interpreter(const std::string& head, const std::string& path) {
 ProgramFile find_program(const std::string& name) {
   auto judge = [&](const std::string& path) -> ProgramFile {
     struct stat s;
-    if (stat(path.c_str(), &s) != 0)
-      return {"", errno == EACCES ? 126 : 127, name + ": " + strerror(errno)};
+    if (stat(path.c_str(), &s) != 0) return {"", errno == EACCES ? 126 : 127, name + ": " + strerror(errno)};
     if (S_ISDIR(s.st_mode)) return {"", 126, name + ": is a directory, not a program"};
     if (access(path.c_str(), X_OK) != 0)
-      return {"", 126, name + ": is not executable (" + strerror(errno) + "); try chmod +x, or name its interpreter"};
+      return {"", 126,
+              name + ": is not executable (" + strerror(errno) + "); try chmod +x, or name its interpreter"};
     return {path, 0, ""};
   };
   if (name.empty()) return {"", 127, "the program's name is empty"};
@@ -123,8 +123,9 @@ std::string find_library() {
     std::string base = candidate[0] == '/' ? "" : dir + "/";
     if (!realpath((base + candidate + "/libtprof.so").c_str(), real)) continue;
     if (strpbrk(real, ": "))
-      throw Error(kExitUsage, std::string(real) + ": LD_PRELOAD cannot name a path with a blank or a colon; "
-                              "install tprof elsewhere");
+      throw Error(kExitUsage, std::string(real) +
+                                  ": LD_PRELOAD cannot name a path with a blank or a colon; "
+                                  "install tprof elsewhere");
     return real;
   }
   throw Error(kExitUsage, "libtprof.so is not where it belongs (" + dir + "/" + TPROF_LIBRARY_FROM_BIN +

@@ -1,4 +1,5 @@
-// What would be started: found as a shell finds it, and looked at to see whether the loader will preload into it.
+// What would be started: found as a shell finds it, and looked at to see whether the loader will preload into
+// it.
 #pragma once
 #include <string>
 

@@ -120,7 +120,8 @@ int run(const RunArguments& arguments) {
   RunDirectory directory(logdir);
   std::string unloadable = why_not_preloadable(file.path);
   if (!unloadable.empty())
-    complain(file.path + " " + unloadable + ": it runs, but cannot be profiled (programs that it starts can)");
+    complain(file.path + " " + unloadable +
+             ": it runs, but cannot be profiled (programs that it starts can)");
   setenv("TPROF_LOGDIR", logdir.c_str(), 1);
   setenv("LD_PRELOAD", preload.c_str(), 1);
 

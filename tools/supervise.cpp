@@ -17,7 +17,9 @@ namespace {
 
 constexpr int kLastSignal = 64;
 
-bool is_fault(int signal) { return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL; }
+bool is_fault(int signal) {
+  return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
+}
 
 // Sent by somebody with kill() and the like, to us. The terminal's signals come from the kernel.
 bool sent_to_us(const siginfo_t& info) {
@@ -79,8 +81,8 @@ int Supervisor::run(const std::vector<std::string>& program, int flush_signal,
     for (int pid; (pid = waitpid(getpid() == 1 ? -1 : child, &status, WNOHANG | WUNTRACED)) > 0;) {
       if (pid != child) continue;
       if (!WIFSTOPPED(status)) return status;
-      // Ctrl-Z: our shell must see us stop, too, and its SIGCONT wakes both. A plain SIGSTOP to the program alone
-      // is none of our business: nobody would wake us again.
+      // Ctrl-Z: our shell must see us stop, too, and its SIGCONT wakes both. A plain SIGSTOP to the program
+      // alone is none of our business: nobody would wake us again.
       if (WSTOPSIG(status) != SIGSTOP) kill(getpid(), SIGSTOP);
     }
     siginfo_t info;
@@ -88,16 +90,23 @@ int Supervisor::run(const std::vector<std::string>& program, int flush_signal,
   }
 }
 
-void Supervisor::pass_on(int child, const siginfo_t& info, int flush_signal, const std::function<void(int)>& flush) {
+void Supervisor::pass_on(int child, const siginfo_t& info, int flush_signal,
+                         const std::function<void(int)>& flush) {
   int signal = info.si_signo;
   switch (signal) {
-    case SIGCHLD: return;
+    case SIGCHLD:
+      return;
     case SIGTSTP:
     case SIGTTIN:
-    case SIGTTOU: break;
+    case SIGTTOU:
+      break;
     // alarm() outlives exec but not fork: it was set for the program by whoever started us.
-    case SIGALRM: kill(child, SIGALRM); return;
-    case SIGCONT: kill(child, SIGCONT); return;
+    case SIGALRM:
+      kill(child, SIGALRM);
+      return;
+    case SIGCONT:
+      kill(child, SIGCONT);
+      return;
   }
   if (!sent_to_us(info)) return;
   if (flush_signal && signal == flush_signal) {

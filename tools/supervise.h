@@ -1,8 +1,9 @@
 // Runs one program as if tprof were not there: same process group and session, same signals, same end.
 //
 // The child gets exactly the signal mask and dispositions that tprof got. What the terminal sends (Ctrl-C,
-// Ctrl-\, hang-up) reaches the whole foreground group anyway and is not repeated; what was sent to tprof alone
-// (kill, a scheduler, docker stop) is passed on. As PID 1 it reaps orphans. If tprof is killed, the program goes on.
+// Ctrl-\, hang-up) reaches the whole foreground group anyway and is not repeated; what was sent to tprof
+// alone (kill, a scheduler, docker stop) is passed on. As PID 1 it reaps orphans. If tprof is killed, the
+// program goes on.
 #pragma once
 #include <signal.h>
 
@@ -17,12 +18,14 @@ class Supervisor {
   // Blocks all signals; they are only looked at in run() and interrupted().
   Supervisor();
 
-  // Starts the program (found like execvp does) and returns its wait status when it has ended. `flush_signal` (0:
-  // none) is not passed on blindly, as its default action would kill the program: `flush` is called with the
-  // program's pid and sends it to whoever handles it.
-  int run(const std::vector<std::string>& program, int flush_signal, const std::function<void(int pid)>& flush);
+  // Starts the program (found like execvp does) and returns its wait status when it has ended. `flush_signal`
+  // (0: none) is not passed on blindly, as its default action would kill the program: `flush` is called with
+  // the program's pid and sends it to whoever handles it.
+  int run(const std::vector<std::string>& program, int flush_signal,
+          const std::function<void(int pid)>& flush);
 
-  // True once the user has asked (INT, TERM, HUP, QUIT) to stop waiting for what comes after the program's end.
+  // True once the user has asked (INT, TERM, HUP, QUIT) to stop waiting for what comes after the program's
+  // end.
   bool interrupted();
 
   // For forked children of ours: signals as tprof itself got them.

@@ -1,5 +1,5 @@
-// The `tprof` command: one table of subcommands. What each does is in a file of its own; what users read about
-// them is printed from the tables (docs.h).
+// The `tprof` command: one table of subcommands. What each does is in a file of its own; what users read
+// about them is printed from the tables (docs.h).
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,12 +14,15 @@ namespace tprof {
 
 const std::vector<Command> kCommands = {
     {"run", "run a program under the profiler",
-     "Traces are written to --logdir for each window of the schedule, or for the whole run, whatever way the program "
+     "Traces are written to --logdir for each window of the schedule, or for the whole run, whatever way the "
+     "program "
      "ends. stdin, stdout, exit status and signals are the program's own.",
      false, declare_run},
     {"convert", "write the traces that a recording or a log directory still holds",
-     "A directory: recordings are converted for the windows that have no trace yet. A recording that a finisher is "
-     "at work on is left to it; of a program that still runs only finished windows are written. Recordings are "
+     "A directory: recordings are converted for the windows that have no trace yet. A recording that a "
+     "finisher is "
+     "at work on is left to it; of a program that still runs only finished windows are written. Recordings "
+     "are "
      "kept. Without a schedule, --steps picks which steps to write.",
      false, declare_convert},
     {"info", "say what a recording, a trace or a log directory holds", "", false, declare_info},
@@ -27,7 +30,8 @@ const std::vector<Command> kCommands = {
     {"doctor", "say what works on this machine and what does not, and why", "", false, declare_doctor},
     {"finish", "write the traces of one recording while its program runs (started by libtprof.so)", "", true,
      declare_finish},
-    {"options", "print the option table as help, man, man-run, markdown, bash or zsh", "", true, declare_options},
+    {"options", "print the option table as help, man, man-run, markdown, bash or zsh", "", true,
+     declare_options},
 };
 
 void complain(const std::string& line) { fprintf(stderr, "tprof: %s\n", line.c_str()); }
@@ -59,7 +63,8 @@ int usage_error(const std::string& line) {
 
 int dispatch(const std::vector<std::string>& words) {
   if (words.empty()) return fputs(overview_text().c_str(), stderr), kExitUsage;
-  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") return fputs(overview_text().c_str(), stdout), 0;
+  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help")
+    return fputs(overview_text().c_str(), stdout), 0;
   if (words[0] == "--version" || words[0] == "-V") return puts("tprof " TPROF_VERSION), 0;
   std::vector<std::string> names;
   for (const Command& command : kCommands) {

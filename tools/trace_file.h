@@ -1,5 +1,6 @@
-// What a finished trace says about itself: its head (everything before traceEvents) and its ledger (the object
-// `tprof` behind them), without parsing the events in between. And which files of a directory are ours.
+// What a finished trace says about itself: its head (everything before traceEvents) and its ledger (the
+// object `tprof` behind them), without parsing the events in between. And which files of a directory are
+// ours.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>

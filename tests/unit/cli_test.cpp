@@ -1,4 +1,5 @@
-// The command line side of tprof: words to environment, LD_PRELOAD, quoting, names, looking at programs, ledgers.
+// The command line side of tprof: words to environment, LD_PRELOAD, quoting, names, looking at programs,
+// ledgers.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -133,8 +134,9 @@ struct Environment : testing::Test {
 };
 
 TEST_F(Environment, schedule_words_compose) {
-  Options o = apply_options(parse({"--skip-first", "10", "--wait", "5", "--warmup=1", "--active", "3", "--repeat", "2",
-                                   "--skip-first-wait", "1"}).run);
+  Options o = apply_options(parse({"--skip-first", "10", "--wait", "5", "--warmup=1", "--active", "3",
+                                   "--repeat", "2", "--skip-first-wait", "1"})
+                                .run);
   EXPECT_STREQ(getenv("TPROF_SCHEDULE"), "skip_first=10,wait=5,warmup=1,active=3,repeat=2,skip_first_wait=1");
   EXPECT_EQ(o.schedule.wait, 5);
   EXPECT_TRUE(o.schedule.skip_first_wait);
@@ -257,10 +259,11 @@ TEST_F(Files, what_cannot_be_preloaded) {
 // --- traces
 
 TEST_F(Files, ledger_behind_the_events) {
-  std::string path = write("a.pt.trace.json",
-                           R"({"schemaVersion": 1, "traceEvents": [{"name": "\"tprof\":"}],)"
-                           R"( "tprof": {"schema": 1, "written": 12, "dropped": {"disk_full": 3, "too_deep": 1}}})",
-                           0644);
+  std::string path =
+      write("a.pt.trace.json",
+            R"({"schemaVersion": 1, "traceEvents": [{"name": "\"tprof\":"}],)"
+            R"( "tprof": {"schema": 1, "written": 12, "dropped": {"disk_full": 3, "too_deep": 1}}})",
+            0644);
   TraceSummary trace = read_summary(path);
   EXPECT_EQ(trace.ledger["schema"], 1);
   EXPECT_EQ(trace.written, 12u);
@@ -270,7 +273,8 @@ TEST_F(Files, ledger_behind_the_events) {
 
 TEST_F(Files, traces_of_others_and_cut_ones_have_no_ledger) {
   EXPECT_TRUE(read_summary(write("b.pt.trace.json", "{\"traceEvents\": []}", 0644)).ledger.is_null());
-  EXPECT_TRUE(read_summary(write("c.pt.trace.json", "{\"traceEvents\": [], \"tprof\": {", 0644)).ledger.is_null());
+  EXPECT_TRUE(
+      read_summary(write("c.pt.trace.json", "{\"traceEvents\": [], \"tprof\": {", 0644)).ledger.is_null());
   EXPECT_TRUE(read_summary(write("d.pt.trace.json", "", 0644)).head.is_null());
   EXPECT_THROW(read_summary(directory + "/none"), Error);
 }

@@ -105,7 +105,8 @@ TEST(Steps, from_zero_there_is_nothing_before) {
 }
 
 TEST(Steps, refusals) {
-  for (const char* bad : {"", "5", "5:", ":5", "a:b", "-1:3", "1:2:3"}) EXPECT_NE(steps_refusal(bad), "") << bad;
+  for (const char* bad : {"", "5", "5:", ":5", "a:b", "-1:3", "1:2:3"})
+    EXPECT_NE(steps_refusal(bad), "") << bad;
   EXPECT_TRUE(has(steps_refusal("5:5"), "A < B"));
   EXPECT_TRUE(has(steps_refusal("7:3"), "'7:3'"));
 }
@@ -207,10 +208,10 @@ TEST_F(Environment, each_refusal_names_its_variable) {
   const struct {
     const char* variable;
     const char* value;
-  } bad[] = {{"TPROF_SCHEDULE", "active=0"},  {"TPROF_STEPS", "3:1"},        {"TPROF_PRESET", "heavy"},
-             {"TPROF_ACTIVITIES", "gpu"},     {"TPROF_RECORD_SHAPES", "yes"}, {"TPROF_STEP", "range:("},
-             {"TPROF_SIGNAL", "KILL"},        {"TPROF_MAX_SIZE", "12"},      {"TPROF_EXIT_WAIT", "-1"},
-             {"TPROF_WORKER_NAME", "a/b"},    {"TPROF_EXIT_WAIT", "nan"},    {"TPROF_DISABLE", "true"}};
+  } bad[] = {{"TPROF_SCHEDULE", "active=0"}, {"TPROF_STEPS", "3:1"},         {"TPROF_PRESET", "heavy"},
+             {"TPROF_ACTIVITIES", "gpu"},    {"TPROF_RECORD_SHAPES", "yes"}, {"TPROF_STEP", "range:("},
+             {"TPROF_SIGNAL", "KILL"},       {"TPROF_MAX_SIZE", "12"},       {"TPROF_EXIT_WAIT", "-1"},
+             {"TPROF_WORKER_NAME", "a/b"},   {"TPROF_EXIT_WAIT", "nan"},     {"TPROF_DISABLE", "true"}};
   for (const auto& b : bad) {
     clear();
     setenv(b.variable, b.value, 1);

@@ -1,0 +1,136 @@
+// Writer, recorder and reader together, in one process: what one thread appends is what the reader sees, at any
+// moment and after a simulated death (the file is just read while it is open).
+#include "record/writer.h"
+
+#include <dirent.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "collect/recorder.h"
+#include "record/reader.h"
+
+using namespace tprof;
+
+namespace {
+
+// g_writer is one per process, so these tests share one recording.
+struct WriterTest : testing::Test {
+  static std::string dir, path;
+  static void SetUpTestSuite() {
+    char name[] = "/tmp/tprof-writer-XXXXXX";
+    dir = mkdtemp(name);
+    path = dir + "/new/host_1.1.tprof";
+    init_clock();
+    ASSERT_TRUE(init_threads());
+    RecordingSpec spec{path.c_str(), "host", u32(getpid()), 0, 1, 2, 64ull << 20, Role::program};
+    ASSERT_TRUE(g_writer.create(spec)) << strerror(errno);
+  }
+  static void TearDownTestSuite() {
+    unlink(path.c_str());
+    rmdir((dir + "/new").c_str());
+    rmdir(dir.c_str());
+  }
+  static void record(const char* name, const void* key, bool end) {
+    ThreadBlock* block = enter();
+    ASSERT_NE(block, nullptr);
+    RangeSlot slot = begin_range(block, recording_epoch(), key);
+    ASSERT_NE(slot.record, nullptr);
+    slot.record->sequence = -1;
+    slot.record->begin_ticks = now_ticks();
+    commit_range(block, slot, intern(block, name), 0);
+    if (end) {
+      EXPECT_TRUE(end_range(block, key, now_ticks()));
+    }
+    leave(block);
+  }
+  static u64 count(u32 epoch, Kind kind) {
+    u64 n = 0;
+    Recording::open(path)->for_each_data(epoch, epoch, [&](const RecordView& v) { n += v.kind() == kind; });
+    return n;
+  }
+};
+std::string WriterTest::dir, WriterTest::path;
+
+}  // namespace
+
+TEST_F(WriterTest, WhatIsAppendedIsReadAtOnce) {
+  g_epoch.store(1);
+  int key;
+  for (int i = 0; i < 100; i++) record("aten::add", &key, true);
+  EXPECT_EQ(count(1, Kind::range), 100u);
+  auto recording = Recording::open(path);
+  Meta meta = recording->read_meta();
+  int adds = 0;
+  for (auto& [id, name] : meta.names) adds += name == "aten::add";
+  EXPECT_EQ(adds, 1);
+  EXPECT_TRUE(recording->writer_alive());
+  EXPECT_FALSE(recording->damage().any());
+}
+
+TEST_F(WriterTest, ARangeThatOutlivesItsChunkGetsAnEndRecord) {
+  g_epoch.store(3);
+  int outer, inner;
+  record("outer", &outer, false);
+  for (int i = 0; i < 20000; i++) record("inner", &inner, true);
+  ThreadBlock* block = enter();
+  EXPECT_TRUE(end_range(block, &outer, now_ticks()));
+  leave(block);
+  EXPECT_EQ(count(3, Kind::range), 20001u);
+  EXPECT_EQ(count(3, Kind::range_end), 1u);
+}
+
+TEST_F(WriterTest, ThreadsHaveChunksOfTheirOwn) {
+  g_epoch.store(5);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; t++)
+    threads.emplace_back([] {
+      int key;
+      for (int i = 0; i < 5000; i++) record("work", &key, true);
+    });
+  for (auto& t : threads) t.join();
+  EXPECT_EQ(count(5, Kind::range), 20000u);
+}
+
+TEST_F(WriterTest, EndsOfAnEarlierEpochAreLeftToTheReader) {
+  g_epoch.store(7);
+  int key;
+  record("open", &key, false);
+  g_epoch.store(9);
+  ThreadBlock* block = enter();
+  EXPECT_TRUE(end_range(block, &key, now_ticks()));
+  leave(block);
+  Recording::open(path)->for_each_data(7, 7, [&](const RecordView& v) {
+    if (v.kind() == Kind::range) EXPECT_EQ(v.as<RangeRecord>().end_ticks, 0u);
+  });
+}
+
+TEST_F(WriterTest, QuiesceWaitsForABusyThread) {
+  g_epoch.store(11);
+  int key;
+  record("x", &key, true);
+  ThreadBlock* block = enter();
+  g_epoch.store(13);
+  EXPECT_FALSE(quiesce(13, 20'000'000));
+  leave(block);
+  EXPECT_TRUE(quiesce(13, 20'000'000));
+}
+
+TEST_F(WriterTest, ZBudgetStopsRecordingAndIsCounted) {
+  g_epoch.store(15);
+  int key;
+  ThreadBlock* block = enter();
+  for (int i = 0; i < 200 && !g_writer.stopped(); i++) {
+    g_writer.take_chunk(Stream::data, 15, 1);
+  }
+  EXPECT_TRUE(g_writer.stopped());
+  block->used = kChunkBytes;
+  EXPECT_EQ(begin_range(block, 15, &key).record, nullptr);
+  EXPECT_TRUE(end_range(block, &key, 1));
+  leave(block);
+  EXPECT_GE(g_writer.header()->dropped[u32(Drop::over_budget)].load(), 1u);
+}
