@@ -21,37 +21,43 @@ namespace {
 using Json = nlohmann::json;
 
 // RULE(name, severity, "what happens")
-#define TPROF_CHECK_RULES(RULE)                                                                                    \
-  RULE(bad_json, error, "not strict JSON: the plugin drops the file or the browser's trace view cannot read it")   \
-  RULE(damaged_gzip, error, "the gzip file is cut off or damaged: no viewer reads it")                             \
-  RULE(not_an_object, error, "the top level is not an object: the plugin drops the file")                          \
-  RULE(no_events, error, "traceEvents is missing or not an array: the plugin drops the file")                      \
-  RULE(event_not_object, error, "an event is not an object: the plugin drops the file")                            \
-  RULE(event_name, error, "an event has no string name: the plugin drops the file")                                \
-  RULE(event_category, error, "an X event has no string cat: the plugin drops the file")                           \
-  RULE(event_time, error, "an X event's ts or dur is missing or not a number: the plugin drops the file")          \
-  RULE(event_args, error, "args is neither absent nor an object: the plugin drops the file")                       \
-  RULE(kernel_device, error, "a kernel has no integer args.device from 0 to 63: the plugin drops the file")        \
-  RULE(blocks_per_sm, error, "blocks per SM is not a number: the plugin drops the file")                           \
-  RULE(call_stack, error, "Call stack is not a string: the plugin drops the file")                                 \
-  RULE(flow_id, error, "a fwdbwd event has no id or no numeric ts: the plugin drops the file")                     \
-  RULE(step_number, error, "no number follows ProfilerStep: the plugin drops the file, HTA does not load it")      \
-  RULE(zero_steps, error, "all steps together take no time: the plugin drops the file")                            \
-  RULE(too_deep, error, "190 or more levels on one row: the plugin never finishes loading the run")                \
-  RULE(communication_dims, error, "an nccl:/gloo: op has a tensor list or no Input type: the plugin drops the run") \
-  RULE(ledger_sum, error, "the ledger does not add up: seen is not written plus dropped")                          \
-  RULE(negative_time, warning, "a ts or dur is negative: HTA adds it to its sums as it is")                        \
-  RULE(crossing, warning, "ranges on one row cross: the plugin and older Perfetto drop the inner one")             \
-  RULE(tid_not_integer, warning, "the tid of an operator is not an integer: modules and fwdbwd fail in the plugin") \
-  RULE(same_external_id, warning, "an External id occurs twice: kernels move to the wrong operator")               \
-  RULE(gpu_step, warning, "a ProfilerStep on the GPU counts as one more step")                                     \
-  RULE(first_event, warning, "the first event is no metadata event: HTA cannot link event 0")                      \
-  RULE(nothing_shown, warning, "neither operators nor steps: the plugin shows nonsense for the average step")      \
-  RULE(no_steps, warning, "no ProfilerStep: the plugin shows one step 0 and HTA has no iterations")                \
-  RULE(file_name, warning, "the name is not <worker>[.<digits>].pt.trace.json[.gz]: the plugin does not see it")   \
-  RULE(rank_unreadable, warning, "distributedInfo has a rank that HTA cannot find (it wants \"rank\": N)")         \
-  RULE(ledger_rank, warning, "the ledger has a key rank: HTA may take it for the trace's")                         \
-  RULE(events_dropped, warning, "not every event that was seen is in this trace")                                  \
+#define TPROF_CHECK_RULES(RULE)                                                                             \
+  RULE(bad_json, error,                                                                                     \
+       "not strict JSON: the plugin drops the file or the browser's trace view cannot read it")             \
+  RULE(damaged_gzip, error, "the gzip file is cut off or damaged: no viewer reads it")                      \
+  RULE(not_an_object, error, "the top level is not an object: the plugin drops the file")                   \
+  RULE(no_events, error, "traceEvents is missing or not an array: the plugin drops the file")               \
+  RULE(event_not_object, error, "an event is not an object: the plugin drops the file")                     \
+  RULE(event_name, error, "an event has no string name: the plugin drops the file")                         \
+  RULE(event_category, error, "an X event has no string cat: the plugin drops the file")                    \
+  RULE(event_time, error, "an X event's ts or dur is missing or not a number: the plugin drops the file")   \
+  RULE(event_args, error, "args is neither absent nor an object: the plugin drops the file")                \
+  RULE(kernel_device, error, "a kernel has no integer args.device from 0 to 63: the plugin drops the file") \
+  RULE(blocks_per_sm, error, "blocks per SM is not a number: the plugin drops the file")                    \
+  RULE(call_stack, error, "Call stack is not a string: the plugin drops the file")                          \
+  RULE(flow_id, error, "a fwdbwd event has no id or no numeric ts: the plugin drops the file")              \
+  RULE(step_number, error,                                                                                  \
+       "no number follows ProfilerStep: the plugin drops the file, HTA does not load it")                   \
+  RULE(zero_steps, error, "all steps together take no time: the plugin drops the file")                     \
+  RULE(too_deep, error, "190 or more levels on one row: the plugin never finishes loading the run")         \
+  RULE(communication_dims, error,                                                                           \
+       "an nccl:/gloo: op has a tensor list or no Input type: the plugin drops the run")                    \
+  RULE(ledger_sum, error, "the ledger does not add up: seen is not written plus dropped")                   \
+  RULE(negative_time, warning, "a ts or dur is negative: HTA adds it to its sums as it is")                 \
+  RULE(crossing, warning, "ranges on one row cross: the plugin and older Perfetto drop the inner one")      \
+  RULE(tid_not_integer, warning,                                                                            \
+       "the tid of an operator is not an integer: modules and fwdbwd fail in the plugin")                   \
+  RULE(same_external_id, warning, "an External id occurs twice: kernels move to the wrong operator")        \
+  RULE(gpu_step, warning, "a ProfilerStep on the GPU counts as one more step")                              \
+  RULE(first_event, warning, "the first event is no metadata event: HTA cannot link event 0")               \
+  RULE(nothing_shown, warning,                                                                              \
+       "neither operators nor steps: the plugin shows nonsense for the average step")                       \
+  RULE(no_steps, warning, "no ProfilerStep: the plugin shows one step 0 and HTA has no iterations")         \
+  RULE(file_name, warning,                                                                                  \
+       "the name is not <worker>[.<digits>].pt.trace.json[.gz]: the plugin does not see it")                \
+  RULE(rank_unreadable, warning, "distributedInfo has a rank that HTA cannot find (it wants \"rank\": N)")  \
+  RULE(ledger_rank, warning, "the ledger has a key rank: HTA may take it for the trace's")                  \
+  RULE(events_dropped, warning, "not every event that was seen is in this trace")                           \
   RULE(recording_damaged, warning, "the recording that this trace was made from was damaged")
 
 enum Id {
@@ -67,11 +73,13 @@ std::string read_all(const std::string& path, bool& damaged) {
   std::string text;
   std::vector<char> buffer(1 << 20);
   int n;
-  while ((n = gzread(file.get(), buffer.data(), static_cast<unsigned>(buffer.size()))) > 0) text.append(buffer.data(), size_t(n));
+  while ((n = gzread(file.get(), buffer.data(), static_cast<unsigned>(buffer.size()))) > 0)
+    text.append(buffer.data(), size_t(n));
   int code = Z_OK;
   gzerror(file.get(), &code);
   damaged = n < 0 || code == Z_BUF_ERROR || code == Z_DATA_ERROR;
-  if (code == Z_ERRNO && text.empty()) throw Error(kExitUnreadable, path + ": cannot be read: " + strerror(errno));
+  if (code == Z_ERRNO && text.empty())
+    throw Error(kExitUnreadable, path + ": cannot be read: " + strerror(errno));
   return text;
 }
 
@@ -173,7 +181,8 @@ void Checker::check_text(const std::string& text) {
         if (!in_events || depth != events_depth + 1) return true;
         check_event(parsed);
         return false;
-      default: return true;
+      default:
+        return true;
     }
   };
   Json top;
@@ -215,7 +224,8 @@ void Checker::check_event(const Json& event) {
   std::string category = text("cat");
   if (!has("name", &Json::is_string)) add(k_event_name, where);
   if (index == 0 && phase != "M") add(k_first_event, where);
-  if (category == kineto::kForwardBackward && (!event.contains("id") || !has("ts", &Json::is_number))) add(k_flow_id, where);
+  if (category == kineto::kForwardBackward && (!event.contains("id") || !has("ts", &Json::is_number)))
+    add(k_flow_id, where);
   if (event.contains("args") && !event["args"].is_object()) add(k_event_args, where);
   if (phase != "X") return;
 
@@ -226,10 +236,13 @@ void Checker::check_event(const Json& event) {
   }
   double ts = event["ts"].get<double>(), dur = event["dur"].get<double>();
   if (ts < 0 || dur < 0) add(k_negative_time, where);
-  i64 begin = llround(std::clamp(ts, -9e15, 9e15) * 1000), length = llround(std::clamp(dur, 0.0, 9e15) * 1000);
-  std::transform(category.begin(), category.end(), category.begin(), [](unsigned char c) { return char(tolower(c)); });
+  i64 begin = llround(std::clamp(ts, -9e15, 9e15) * 1000),
+      length = llround(std::clamp(dur, 0.0, 9e15) * 1000);
+  std::transform(category.begin(), category.end(), category.begin(),
+                 [](unsigned char c) { return char(tolower(c)); });
   if (event.contains("args") && event["args"].is_object()) check_args(category, event["args"], where);
-  if (category == kineto::kKernel && !(event.contains("args") && event["args"].is_object() && event["args"].contains("device")))
+  if (category == kineto::kKernel &&
+      !(event.contains("args") && event["args"].is_object() && event["args"].contains("device")))
     add(k_kernel_device, where);
   check_step(name, category, length, where);
   check_communication(name, where);
@@ -257,7 +270,8 @@ void Checker::check_args(const std::string& category, const Json& args, const Wh
   if (args.contains(kineto::kCallStack) && !args[kineto::kCallStack].is_string()) add(k_call_stack, where);
   if (category == kineto::kKernel) {
     bool good = args.contains("device") && args["device"].is_number_integer();
-    if (args.contains("device") && (!good || args["device"].get<i64>() < 0 || args["device"].get<i64>() > 63)) add(k_kernel_device, where);
+    if (args.contains("device") && (!good || args["device"].get<i64>() < 0 || args["device"].get<i64>() > 63))
+      add(k_kernel_device, where);
     if (args.contains("blocks per SM") && !args["blocks per SM"].is_number()) add(k_blocks_per_sm, where);
   }
   bool owns_id = category == kineto::kCpuOp || category == "operator" || category == kineto::kUserAnnotation;
@@ -300,7 +314,8 @@ void Checker::check_rows() {
     if (!stack.empty() && stack.back()->row != r.row) stack.clear();
     while (!stack.empty() && stack.back()->end <= r.begin) stack.pop_back();
     if (!stack.empty() && r.end > stack.back()->end) {
-      add(k_crossing, "event " + std::to_string(r.event) + " and event " + std::to_string(stack.back()->event));
+      add(k_crossing,
+          "event " + std::to_string(r.event) + " and event " + std::to_string(stack.back()->event));
       continue;
     }
     stack.push_back(&r);
@@ -321,10 +336,12 @@ void Checker::check_top(const Json& top, const std::string& text) {
     if (job.is_object() && job.contains("rank")) {
       // HTA takes the first match of this pattern anywhere in the file.
       size_t at = text.find("\"rank\":");
-      bool blank = at != std::string::npos && at + 8 < text.size() && isspace(static_cast<unsigned char>(text[at + 7]));
+      bool blank = at != std::string::npos && at + 8 < text.size() &&
+                   isspace(static_cast<unsigned char>(text[at + 7]));
       size_t digits = blank ? text.find_first_not_of(" \t\r\n", at + 7) : std::string::npos;
       bool same = digits != std::string::npos && job["rank"].is_number_integer() &&
-                  std::to_string(job["rank"].get<i64>()) == text.substr(digits, text.find_first_not_of("0123456789", digits) - digits);
+                  std::to_string(job["rank"].get<i64>()) ==
+                      text.substr(digits, text.find_first_not_of("0123456789", digits) - digits);
       if (!same) add(k_rank_unreadable, "distributedInfo.rank is " + job["rank"].dump());
     }
   }
@@ -332,7 +349,9 @@ void Checker::check_top(const Json& top, const std::string& text) {
 }
 
 void Checker::check_ledger(const Json& ledger) {
-  auto number = [&](const char* key) { return ledger.contains(key) && ledger[key].is_number_integer() ? ledger[key].get<i64>() : 0; };
+  auto number = [&](const char* key) {
+    return ledger.contains(key) && ledger[key].is_number_integer() ? ledger[key].get<i64>() : 0;
+  };
   i64 dropped = 0;
   std::string reasons;
   if (ledger.contains("dropped") && ledger["dropped"].is_object())
@@ -342,7 +361,8 @@ void Checker::check_ledger(const Json& ledger) {
       reasons += (reasons.empty() ? "" : ", ") + reason + " " + count.dump();
     }
   if (number("seen") != number("written") + dropped)
-    add(k_ledger_sum, std::to_string(number("seen")) + " seen, " + std::to_string(number("written")) + " written, " + std::to_string(dropped) + " dropped");
+    add(k_ledger_sum, std::to_string(number("seen")) + " seen, " + std::to_string(number("written")) +
+                          " written, " + std::to_string(dropped) + " dropped");
   if (dropped) add(k_events_dropped, reasons);
   if (ledger.contains("damage")) add(k_recording_damaged, ledger["damage"].dump());
   if (ledger.dump().find("\"rank\":") != std::string::npos) add(k_ledger_rank, "tprof");

@@ -1,5 +1,6 @@
-// `tprof check`: would this trace open, and what would a viewer miss? The rules are what the TensorBoard profiler
-// plugin, HTA, Perfetto and chrome://tracing were seen to do (reference: trace_format.md), not a schema.
+// `tprof check`: would this trace open, and what would a viewer miss? The rules are what the TensorBoard
+// profiler plugin, HTA, Perfetto and chrome://tracing were seen to do (reference: trace_format.md), not a
+// schema.
 #pragma once
 #include <string>
 #include <vector>
@@ -26,7 +27,8 @@ struct Finding {
   std::string line() const;
 };
 
-// Findings in order of the rules table; empty: nothing to say. A file that cannot be read at all throws Error.
+// Findings in order of the rules table; empty: nothing to say. A file that cannot be read at all throws
+// Error.
 std::vector<Finding> check_trace(const std::string& path);
 
 bool is_valid(const std::vector<Finding>& findings);

@@ -28,10 +28,10 @@ namespace {
 // One trace to be written.
 struct Job {
   SpanRequest request;
-  u64 name_ns = 0;           // in the file name
-  i64 step_number = -1;      // for {step}; -1: one past the last step of the span
+  u64 name_ns = 0;       // in the file name
+  i64 step_number = -1;  // for {step}; -1: one past the last step of the span
   bool last_of_window = false;
-  i64 flush = -1;            // its number, -1: not a flush
+  i64 flush = -1;  // its number, -1: not a flush
 };
 
 void replace_all(std::string& text, const std::string& what, const std::string& with) {
@@ -79,9 +79,9 @@ void run_hook(std::string command, const std::string& path, i64 step) {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
   }
   fprintf(stderr, "tprof: on_trace_ready failed (%s): %s\n",
-          failed               ? strerror(failed)
+          failed                ? strerror(failed)
           : WIFSIGNALED(status) ? ("signal " + std::to_string(WTERMSIG(status))).c_str()
-                               : ("exit status " + std::to_string(WEXITSTATUS(status))).c_str(),
+                                : ("exit status " + std::to_string(WEXITSTATUS(status))).c_str(),
           command.c_str());
 }
 
@@ -172,7 +172,8 @@ void Converter::plan_flushes() {
     if (state_.flushes.count(i)) continue;
     for (const WindowInfo& w : meta_.windows) {
       bool recorded = w.state != WindowState::warmup && w.state != WindowState::discarded;
-      if (!recorded || w.begin_ticks == 0 || ticks <= w.begin_ticks || (w.end_ticks && ticks > w.end_ticks)) continue;
+      if (!recorded || w.begin_ticks == 0 || ticks <= w.begin_ticks || (w.end_ticks && ticks > w.end_ticks))
+        continue;
       SpanRequest request = request_of(w);
       request.end_ticks = ticks;
       request.kind = "flush";
@@ -223,13 +224,14 @@ void Converter::plan_parts(const WindowInfo& window) {
     end = cuts[i].end_step;
   }
   std::string range = first < 0 ? "0:1" : std::to_string(first) + ":" + std::to_string(end);
-  result_.note = std::to_string(events_left) + " more events" +
-                 (first < 0 ? "" : " (steps " + std::to_string(first) + " to " + std::to_string(end - 1) + ")") +
-                 " are in the recording: tprof convert --steps " + range + " " + shell_quoted(path_);
+  result_.note =
+      std::to_string(events_left) + " more events" +
+      (first < 0 ? "" : " (steps " + std::to_string(first) + " to " + std::to_string(end - 1) + ")") +
+      " are in the recording: tprof convert --steps " + range + " " + shell_quoted(path_);
 }
 
-// Exactly the steps that were asked for, of whatever windows hold them. A recording in which no step was found has
-// nothing to choose by: all of it.
+// Exactly the steps that were asked for, of whatever windows hold them. A recording in which no step was
+// found has nothing to choose by: all of it.
 void Converter::plan_steps() {
   result_.complete = false;
   std::vector<StepInfo> steps = settled_steps(meta_);
@@ -242,7 +244,8 @@ void Converter::plan_steps() {
     found = found || inside;
   }
   for (const WindowInfo& w : meta_.windows) {
-    if (!found || w.begin_ticks == 0 || w.state == WindowState::warmup || w.state == WindowState::discarded) continue;
+    if (!found || w.begin_ticks == 0 || w.state == WindowState::warmup || w.state == WindowState::discarded)
+      continue;
     if (w.state != WindowState::sealed && alive_) {
       result_.note = "the program still records; convert again when it has ended";
       continue;
@@ -360,7 +363,8 @@ void Converter::write_one(size_t index) {
   trace.path = stem + (options_.use_gzip ? kineto::kFileSuffixGz : kineto::kFileSuffix);
   kineto::write_trace(model, trace.path, options_.use_gzip);
   // The other form under the same name would hide this one from the plugin, or be hidden by it.
-  if (options_.force) unlink((stem + (options_.use_gzip ? kineto::kFileSuffix : kineto::kFileSuffixGz)).c_str());
+  if (options_.force)
+    unlink((stem + (options_.use_gzip ? kineto::kFileSuffix : kineto::kFileSuffixGz)).c_str());
   trace.events = model.ledger.written;
   trace.dropped = model.ledger.dropped_sum();
   if (options_.run_hooks && !options_.on_trace_ready.empty()) {
@@ -369,8 +373,8 @@ void Converter::write_one(size_t index) {
   }
 }
 
-// The program counts what it drops for the whole process: each count stands in one ledger, that of the newest span
-// written with it.
+// The program counts what it drops for the whole process: each count stands in one ledger, that of the newest
+// span written with it.
 void Converter::tell_drops(Model& model, bool last) {
   if (!last) return;
   constexpr size_t kReasons = std::size(kDropWords);
@@ -393,7 +397,8 @@ ConvertOptions options_of(const Meta& meta) {
   return options;
 }
 
-ConvertResult convert_recording(const std::string& recording_path, const ConvertOptions& options, ConvertState& state) {
+ConvertResult convert_recording(const std::string& recording_path, const ConvertOptions& options,
+                                ConvertState& state) {
   return Converter(recording_path, options, state).run();
 }
 

@@ -1,5 +1,5 @@
-// Recording -> traces. The one function behind the finisher, `tprof convert` and the tests: whoever calls it, and
-// however often, a span gets the same file name and is written once.
+// Recording -> traces. The one function behind the finisher, `tprof convert` and the tests: whoever calls it,
+// and however often, a span gets the same file name and is written once.
 #pragma once
 #include <set>
 #include <string>
@@ -11,36 +11,36 @@ namespace tprof {
 
 struct ConvertOptions {
   bool use_gzip = true;
-  std::string worker_name;       // default <host>_<pid>; {step} is replaced
-  std::string out_dir;           // default: where the recording lies
-  std::string on_trace_ready;    // shell command; {} and {step} are replaced
-  int threads = 1;               // spans converted at the same time
-  bool only_sealed = false;      // the program lives: nothing but sealed windows and flushes
-  bool force = false;            // write spans whose file exists anew
-  i64 first_step = -1;           // exactly the steps [first_step, end_step); end_step -1: to the last
+  std::string worker_name;     // default <host>_<pid>; {step} is replaced
+  std::string out_dir;         // default: where the recording lies
+  std::string on_trace_ready;  // shell command; {} and {step} are replaced
+  int threads = 1;             // spans converted at the same time
+  bool only_sealed = false;    // the program lives: nothing but sealed windows and flushes
+  bool force = false;          // write spans whose file exists anew
+  i64 first_step = -1;         // exactly the steps [first_step, end_step); end_step -1: to the last
   i64 end_step = -1;
   size_t max_events_per_span = 1'000'000;
-  int max_spans = 4;             // of a recording without schedule
+  int max_spans = 4;  // of a recording without schedule
   bool run_hooks = true;
 };
 
 // What was done so far with one recording; keep it between calls.
 struct ConvertState {
-  std::set<u32> windows;         // written, or found to hold nothing
-  std::set<u32> flushes;         // by number, from 0
-  std::vector<u64> drops_told;   // header().dropped as far as some ledger has them
+  std::set<u32> windows;        // written, or found to hold nothing
+  std::set<u32> flushes;        // by number, from 0
+  std::vector<u64> drops_told;  // header().dropped as far as some ledger has them
 };
 
 struct WrittenTrace {
   std::string path;
-  u64 events = 0, dropped = 0;   // of this conversion; 0 when it existed
+  u64 events = 0, dropped = 0;  // of this conversion; 0 when it existed
   i64 first_step = -1, end_step = -1;
   bool existed = false;
 };
 
 struct ConvertResult {
   std::vector<WrittenTrace> traces;
-  bool complete = false;          // nothing is left to be written and the writer has ended: the file may go
+  bool complete = false;  // nothing is left to be written and the writer has ended: the file may go
   bool damaged = false;
   bool nothing_recorded = false;  // the writer has ended and no span has any event
   std::string note;               // one line for the user, may be empty
@@ -50,7 +50,8 @@ struct ConvertResult {
 ConvertOptions options_of(const Meta& meta);
 
 // Throws Error when the recording cannot be read or a trace cannot be written.
-ConvertResult convert_recording(const std::string& recording_path, const ConvertOptions& options, ConvertState& state);
+ConvertResult convert_recording(const std::string& recording_path, const ConvertOptions& options,
+                                ConvertState& state);
 inline ConvertResult convert_recording(const std::string& recording_path, const ConvertOptions& options) {
   ConvertState state;
   return convert_recording(recording_path, options, state);

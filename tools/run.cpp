@@ -124,6 +124,7 @@ int run(const RunArguments& arguments) {
              ": it runs, but cannot be profiled (programs that it starts can)");
   setenv("TPROF_LOGDIR", logdir.c_str(), 1);
   setenv("LD_PRELOAD", preload.c_str(), 1);
+  setenv("TPROF_UNDER_RUN", "1", 1);  // the library leaves the last word to us
 
   std::set<std::string> before;
   for (auto accept : {is_trace_name, is_recording_name})

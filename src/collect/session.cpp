@@ -36,10 +36,11 @@ bool Session::attach(const Frontend& frontend) {
   if (attached_ || finished_) return attached_;
   frontend_ = frontend;
   pid_ = u32(getpid());
-  bool speaks = find_family();
+  speaks_ = find_family();
+  under_run_ = getenv("TPROF_UNDER_RUN") != nullptr;
   OptionError error;
   if (!parse_options(options_, error) || !find_logdir(error)) {
-    if (speaks) say("%s; this program runs on unprofiled", error.text);
+    if (speaks_) say("%s; this program runs on unprofiled", error.text);
     finished_ = true;
     return false;
   }
@@ -84,7 +85,8 @@ void Session::capability(const char* name, bool on, const char* why) {
 bool Session::open_recording() {
   if (g_writer.is_open()) return true;
   u64 begin = now_ticks();
-  RecordingSpec spec{recording_path_, host_, pid_, parent_pid_, created_ns_, base_time_ns_, options_.max_size, role_};
+  RecordingSpec spec{recording_path_, host_, pid_, parent_pid_, created_ns_, base_time_ns_, options_.max_size, role_,
+                     speaks_};
   if (!g_writer.create(spec)) {
     char line[PATH_MAX + 200];
     snprintf(line, sizeof line, "%s: cannot be written: %s; set TPROF_LOGDIR to a directory with room that may be written",
@@ -106,7 +108,7 @@ bool Session::open_recording() {
 }
 
 void Session::give_up(const char* line) {
-  if (role_ == Role::program) say("%s; this program runs on unprofiled", line);
+  if (speaks_) say("%s; this program runs on unprofiled", line);
   finished_ = true;
   g_epoch.store(kNoEpoch);
   set_level(Level::none);
@@ -200,7 +202,6 @@ void Session::end_window(i64 end_step, u64 ticks) {
 void Session::close_window(WindowRecord* window) {
   if (edge_ends_ == window) edge_ends_ = nullptr;
   window->state.store(u32(WindowState::closing), std::memory_order_release);
-  g_writer.header()->unfinished.fetch_add(1);
   g_writer.touch_meta();
   for (auto& slot : closing_) {
     WindowRecord* empty = nullptr;
@@ -215,6 +216,7 @@ void Session::seal_closing() {
     if (!window || !quiesce(recording_epoch(), 1'000'000'000)) continue;
     window->state.store(u32(WindowState::sealed), std::memory_order_release);
     g_writer.touch_meta();
+    g_writer.header()->unfinished.fetch_add(1, std::memory_order_release);  // last: it sets the finisher off
     slot.store(nullptr);
   }
 }
@@ -222,9 +224,9 @@ void Session::seal_closing() {
 void Session::write_flush() {
   FileHeader* h = g_writer.header();
   if (!h) return;
-  h->unfinished.fetch_add(1);
   g_writer.add_clock(read_clocks());
   g_writer.add_flush(++flushes_, now_ticks());
+  h->unfinished.fetch_add(1, std::memory_order_release);
 }
 
 // ---------------------------------------------------------------- steps
@@ -415,7 +417,10 @@ void Session::finish() {
     g_epoch.store(kNoEpoch);
     finished_ = true;
   }
-  if (!g_writer.is_open()) return;
+  if (!g_writer.is_open()) {
+    explain_nothing();
+    return;
+  }
   helper_stop();
   seal_closing();
   g_writer.header()->phase.store(u32(Phase::ended));
@@ -426,8 +431,26 @@ void Session::finish() {
 
 void Session::finish_program() {
   if (g_writer.header()->unfinished.load() == 0) return;
-  if (finisher_wait(options_.exit_wait)) return;
-  say("not all traces are written yet; to write them: tprof convert %s", g_writer.path());
+  bool done = finisher_wait(options_.exit_wait);
+  if (under_run_ || !speaks_) return;
+  if (!done)
+    say("not all traces are written yet; to write them: tprof convert %s", g_writer.path());
+  else if (!options_.logdir)
+    say("wrote traces to %.*s", int(strrchr(g_writer.path(), '/') - g_writer.path()), g_writer.path());
+}
+
+// Steps went by and none of them was to be recorded: worth a word. tprof run says it itself; it learns the step
+// from a recording that holds nothing else.
+void Session::explain_nothing() {
+  if (role_ != Role::program || !options_.schedule.given || detector_.number() < 0) return;
+  if (under_run_) {
+    if (!open_recording()) return;
+    g_writer.add_step(step_by_, detector_.number(), step_ticks_, step_tid_);
+    g_writer.close();
+  } else if (speaks_) {
+    say("nothing was recorded: the program ended in step %lld, before the first step that TPROF_SCHEDULE records",
+        static_cast<long long>(detector_.number()));
+  }
 }
 
 void Session::child_ready() {

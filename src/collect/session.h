@@ -94,6 +94,7 @@ class Session final : private StepSink {
   const FileHeader* leader();
   void mirror(bool active, u32 window, u64 now);
   void finish_program();
+  void explain_nothing();
 
   SpinLock lock_;
   bool attached_ = false, started_ = false, finished_ = false, armed_ = false;
@@ -101,6 +102,8 @@ class Session final : private StepSink {
   Options options_;
   Role role_ = Role::program;
   u32 pid_ = 0;
+  bool speaks_ = false;     // the first process of its job: says things, once
+  bool under_run_ = false;  // tprof run started the job and has the last word
   StepDetector detector_;
   u32 step_tid_ = 0;
   bool step_tid_sure_ = false;

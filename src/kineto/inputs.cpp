@@ -10,20 +10,56 @@
 namespace tprof::kineto {
 namespace {
 
-constexpr u32 kLongestList = 30;            // SCALAR_LIST_LENGTH_LIMIT, TENSOR_LIST_DISPLAY_LENGTH_LIMIT
-constexpr size_t kKeepBytes = 64u << 20;    // texts kept at most
+constexpr u32 kLongestList = 30;          // SCALAR_LIST_LENGTH_LIMIT, TENSOR_LIST_DISPLAY_LENGTH_LIMIT
+constexpr size_t kKeepBytes = 64u << 20;  // texts kept at most
 
-constexpr std::string_view kDtypes[] = {
-    "unsigned char", "signed char", "short int", "int", "long int", "c10::Half", "float", "double",
-    "c10::complex<c10::Half>", "c10::complex<float>", "c10::complex<double>", "bool", "c10::qint8", "c10::quint8",
-    "c10::qint32", "c10::BFloat16", "c10::quint4x2", "c10::quint2x4", "c10::bits1x8", "c10::bits2x4",
-    "c10::bits4x2", "c10::bits8", "c10::bits16", "c10::Float8_e5m2", "c10::Float8_e4m3fn",
-    "c10::Float8_e5m2fnuz", "c10::Float8_e4m3fnuz", "short unsigned int", "unsigned int", "long unsigned int",
-    "c10::dummy_uint1_7_t<1>", "c10::dummy_uint1_7_t<2>", "c10::dummy_uint1_7_t<3>", "c10::dummy_uint1_7_t<4>",
-    "c10::dummy_uint1_7_t<5>", "c10::dummy_uint1_7_t<6>", "c10::dummy_uint1_7_t<7>", "c10::dummy_int1_7_t<1>",
-    "c10::dummy_int1_7_t<2>", "c10::dummy_int1_7_t<3>", "c10::dummy_int1_7_t<4>", "c10::dummy_int1_7_t<5>",
-    "c10::dummy_int1_7_t<6>", "c10::dummy_int1_7_t<7>", "c10::Float8_e8m0fnu", "c10::Float4_e2m1fn_x2",
-    "c10::complex<c10::BFloat16>"};
+constexpr std::string_view kDtypes[] = {"unsigned char",
+                                        "signed char",
+                                        "short int",
+                                        "int",
+                                        "long int",
+                                        "c10::Half",
+                                        "float",
+                                        "double",
+                                        "c10::complex<c10::Half>",
+                                        "c10::complex<float>",
+                                        "c10::complex<double>",
+                                        "bool",
+                                        "c10::qint8",
+                                        "c10::quint8",
+                                        "c10::qint32",
+                                        "c10::BFloat16",
+                                        "c10::quint4x2",
+                                        "c10::quint2x4",
+                                        "c10::bits1x8",
+                                        "c10::bits2x4",
+                                        "c10::bits4x2",
+                                        "c10::bits8",
+                                        "c10::bits16",
+                                        "c10::Float8_e5m2",
+                                        "c10::Float8_e4m3fn",
+                                        "c10::Float8_e5m2fnuz",
+                                        "c10::Float8_e4m3fnuz",
+                                        "short unsigned int",
+                                        "unsigned int",
+                                        "long unsigned int",
+                                        "c10::dummy_uint1_7_t<1>",
+                                        "c10::dummy_uint1_7_t<2>",
+                                        "c10::dummy_uint1_7_t<3>",
+                                        "c10::dummy_uint1_7_t<4>",
+                                        "c10::dummy_uint1_7_t<5>",
+                                        "c10::dummy_uint1_7_t<6>",
+                                        "c10::dummy_uint1_7_t<7>",
+                                        "c10::dummy_int1_7_t<1>",
+                                        "c10::dummy_int1_7_t<2>",
+                                        "c10::dummy_int1_7_t<3>",
+                                        "c10::dummy_int1_7_t<4>",
+                                        "c10::dummy_int1_7_t<5>",
+                                        "c10::dummy_int1_7_t<6>",
+                                        "c10::dummy_int1_7_t<7>",
+                                        "c10::Float8_e8m0fnu",
+                                        "c10::Float4_e2m1fn_x2",
+                                        "c10::complex<c10::BFloat16>"};
 
 template <class T>
 T read(const char* at) {
@@ -95,21 +131,29 @@ void append_tensor(const char* at, const InputHead& head, std::string& dims, std
 size_t payload_bytes(const InputHead& head) {
   switch (static_cast<InputTag>(head.tag)) {
     case InputTag::tensor:
-      return padded(size_t(head.count) * (head.flags & kInputNoStrides ? 1 : 2) * (head.flags & kInputWide ? 8 : 4));
+      return padded(size_t(head.count) * (head.flags & kInputNoStrides ? 1 : 2) *
+                    (head.flags & kInputWide ? 8 : 4));
     case InputTag::integer:
-    case InputTag::floating: return 8;
-    case InputTag::complex: return 16;
+    case InputTag::floating:
+      return 8;
+    case InputTag::complex:
+      return 16;
     case InputTag::string:
-    case InputTag::boolean_list: return padded(head.count);
+    case InputTag::boolean_list:
+      return padded(head.count);
     case InputTag::integer_list:
-    case InputTag::floating_list: return size_t(head.count) * 8;
-    default: return 0;
+    case InputTag::floating_list:
+      return size_t(head.count) * 8;
+    default:
+      return 0;
   }
 }
 
 }  // namespace
 
-std::string_view dtype_name(u8 dtype) { return dtype < std::size(kDtypes) ? kDtypes[dtype] : std::string_view(); }
+std::string_view dtype_name(u8 dtype) {
+  return dtype < std::size(kDtypes) ? kDtypes[dtype] : std::string_view();
+}
 
 void InputText::Lists::clear() {
   dims.clear();
@@ -171,7 +215,9 @@ const char* InputText::append_one(const char* at) {
       append_double(value, read<double>(at));
       lists_.add("Scalar", "[]", "[]", value);
       break;
-    case InputTag::boolean: lists_.add("Scalar", "[]", "[]", head.count ? "True" : "False"); break;
+    case InputTag::boolean:
+      lists_.add("Scalar", "[]", "[]", head.count ? "True" : "False");
+      break;
     case InputTag::complex:
       append_complex(value, read<double>(at), read<double>(at + 8));
       lists_.add("Scalar", "[]", "[]", value);
@@ -186,7 +232,8 @@ const char* InputText::append_one(const char* at) {
       append_scalars(value, tag, at, head.count);
       lists_.add("ScalarList", "[]", "[]", value);
       break;
-    default: lists_.add("", "[]", "[]", "");  // strings included: torch never prints them
+    default:
+      lists_.add("", "[]", "[]", "");  // strings included: torch never prints them
   }
   return at + payload_bytes(head);
 }

@@ -58,9 +58,12 @@ Json ledger_of(const Model& model) {
   for (const auto& [name, capability] : model.capabilities)
     out["capabilities"]["rank" == name ? "rank_" : name] = {{"on", capability.on}, {"why", capability.why}};
   out["own_cost"] = {{"process_ns", model.own_ns}};
-  out["span"] = {{"kind", model.kind}, {"window", model.window}, {"begin_ns", model.begin_realtime_ns()},
+  out["span"] = {{"kind", model.kind},
+                 {"window", model.window},
+                 {"begin_ns", model.begin_realtime_ns()},
                  {"duration_ns", model.end_ns - model.begin_ns}};
-  out["ranges"] = {{"clipped", l.clipped}, {"unfinished", l.unfinished}, {"clamped", l.clamped}, {"lanes", l.lanes}};
+  out["ranges"] = {
+      {"clipped", l.clipped}, {"unfinished", l.unfinished}, {"clamped", l.clamped}, {"lanes", l.lanes}};
   out["fwdbwd"] = {{"pairs", l.pairs}, {"left_out", l.pairs_left_out}};
   if (!l.pairs_why.empty()) out["fwdbwd"]["why"] = l.pairs_why;
   if (l.replaced_step_marks) out["replaced_step_marks"] = l.replaced_step_marks;

@@ -1,5 +1,5 @@
-// The ledger of a trace: the top-level object `tprof` behind traceEvents. What was seen, written and dropped, which
-// parts of the profiler worked, how steps were found, what our own work cost. Nothing is lost silently.
+// The ledger of a trace: the top-level object `tprof` behind traceEvents. What was seen, written and dropped,
+// which parts of the profiler worked, how steps were found, what our own work cost. Nothing is lost silently.
 #pragma once
 #include <nlohmann/json.hpp>
 

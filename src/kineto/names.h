@@ -1,5 +1,5 @@
-// THE table of Chrome/Kineto words: keys, categories and names that the trace format fixes, in one place for the
-// writer and for `tprof check`.
+// THE table of Chrome/Kineto words: keys, categories and names that the trace format fixes, in one place for
+// the writer and for `tprof check`.
 #pragma once
 
 namespace tprof::kineto {

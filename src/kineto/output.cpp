@@ -27,7 +27,8 @@ OutputFile::OutputFile(const std::string& path, bool gzip) : path_(path), tmp_(p
   struct stat mine, named;
   if (flock(fd_, LOCK_EX) != 0 || ftruncate(fd_, 0) != 0 || fstat(fd_, &mine) != 0) fail("cannot be locked");
   // Whoever held the lock may have renamed the file away meanwhile.
-  if (stat(tmp_.c_str(), &named) != 0 || mine.st_ino != named.st_ino) fail("is being written by another tprof");
+  if (stat(tmp_.c_str(), &named) != 0 || mine.st_ino != named.st_ino)
+    fail("is being written by another tprof");
   buffer_ = std::make_unique_for_overwrite<char[]>(kBufferBytes);
   if (!gzip) return;
   gzip_ = std::make_unique<z_stream>();

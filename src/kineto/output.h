@@ -1,5 +1,5 @@
-// A file that appears whole or not at all: buffered, optionally one gzip member, written under a .tmp name and
-// renamed. A lock on the .tmp keeps two converters of one recording from mixing their output.
+// A file that appears whole or not at all: buffered, optionally one gzip member, written under a .tmp name
+// and renamed. A lock on the .tmp keeps two converters of one recording from mixing their output.
 #pragma once
 #include <charconv>
 #include <memory>

@@ -35,7 +35,8 @@ bool is_false_step(const std::string& name) {
   size_t prefix = sizeof kStepPrefix - 1;
   if (!name.starts_with(kStep)) return false;
   return !name.starts_with(kStepPrefix) || name.size() == prefix || name.size() > prefix + 18 ||
-         !std::all_of(name.begin() + prefix, name.end(), [](unsigned char c) { return c >= '0' && c <= '9'; });
+         !std::all_of(name.begin() + prefix, name.end(),
+                      [](unsigned char c) { return c >= '0' && c <= '9'; });
 }
 
 bool is_collective(const std::string& name) { return name.starts_with("nccl:") || name.starts_with("gloo:"); }
@@ -52,7 +53,8 @@ std::string trace_id(const std::string& identity) {
 }
 
 bool is_number(const std::string& text) {
-  return !text.empty() && text.size() < 10 && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() && text.size() < 10 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 class TraceWriter {
@@ -90,7 +92,8 @@ class TraceWriter {
   void put_events();
   void put_event(const Event& event, u32 index);
   void put_flow(const Event& event, u32 id, bool start);
-  void put_own_event(const std::string& kind, const char* name, const char* pid, const std::string& tid, i64 ts);
+  void put_own_event(const std::string& kind, const char* name, const char* pid, const std::string& tid,
+                     i64 ts);
   void put_tail();
   void begin_event() {
     out_.put(first_ ? "\n" : ",\n");
@@ -140,8 +143,10 @@ void TraceWriter::put_header() {
   line(kTraceId, trace_id(model_.identity));
   Json job = distributed();
   if (!job.empty()) line(kDistributedInfo, job);
-  constexpr const char* kFlags[][2] = {{"record_shapes", "shapes"}, {"profile_memory", "memory"},
-                                       {"with_stack", "stacks"},    {"with_modules", "modules"},
+  constexpr const char* kFlags[][2] = {{"record_shapes", "shapes"},
+                                       {"profile_memory", "memory"},
+                                       {"with_stack", "stacks"},
+                                       {"with_modules", "modules"},
                                        {"with_flops", "flops"}};
   for (const auto& [option, capability] : kFlags)
     if (flag(option, capability)) line(option, 1);
@@ -151,7 +156,8 @@ void TraceWriter::put_header() {
   out_.put("  \"traceEvents\": [");
 }
 
-void TraceWriter::put_meta_event(const char* name, const std::string& pid, u32 tid, const Json& args, i64 ts) {
+void TraceWriter::put_meta_event(const char* name, const std::string& pid, u32 tid, const Json& args,
+                                 i64 ts) {
   begin_event();
   out_.put("{\"ph\": \"M\", \"name\": \"");
   out_.put(name);
@@ -223,7 +229,8 @@ void TraceWriter::put_event(const Event& event, u32 index) {
   out_.put(", \"Record function id\": 0, ");
   std::string_view inputs = inputs_.of(event);
   // The plugin multiplies the dims of collectives and loses the whole run over a list of tensors.
-  bool unsafe = user && is_collective(model_.names[event.name]) && inputs.find("\"TensorList\"") != std::string_view::npos;
+  bool unsafe = user && is_collective(model_.names[event.name]) &&
+                inputs.find("\"TensorList\"") != std::string_view::npos;
   if (!inputs.empty() && !unsafe) {
     out_.put(inputs);
     out_.put(", ");
@@ -243,21 +250,24 @@ void TraceWriter::put_flow(const Event& event, u32 id, bool start) {
   out_.put(places_[event.thread]);
   out_.put("\"ts\": ");
   out_.put_us(event.begin_ns);
-  out_.put(start ? R"(, "cat": "fwdbwd", "name": "fwdbwd"})" : R"(, "cat": "fwdbwd", "name": "fwdbwd", "bp": "e"})");
+  out_.put(start ? R"(, "cat": "fwdbwd", "name": "fwdbwd"})"
+                 : R"(, "cat": "fwdbwd", "name": "fwdbwd", "bp": "e"})");
 }
 
 // The start of an event of the profiler itself, up to its time.
-void TraceWriter::put_own_event(const std::string& kind, const char* name, const char* pid, const std::string& tid,
-                                i64 ts) {
+void TraceWriter::put_own_event(const std::string& kind, const char* name, const char* pid,
+                                const std::string& tid, i64 ts) {
   begin_event();
-  out_.put("{" + kind + ", \"name\": \"" + name + "\", \"pid\": \"" + pid + "\", \"tid\": \"" + tid + "\", \"ts\": ");
+  out_.put("{" + kind + ", \"name\": \"" + name + "\", \"pid\": \"" + pid + "\", \"tid\": \"" + tid +
+           "\", \"ts\": ");
   out_.put_us(ts);
 }
 
 void TraceWriter::put_tail() {
   i64 length = model_.end_ns - model_.begin_ns;
   const std::string instant = R"("ph": "i", "s": "g")";
-  put_own_event(std::string(R"("ph": "X", "cat": ")") + kTraceSpan + "\"", kProfilerSpan, "Spans", kProfiler, model_.begin_ns);
+  put_own_event(std::string(R"("ph": "X", "cat": ")") + kTraceSpan + "\"", kProfilerSpan, "Spans", kProfiler,
+                model_.begin_ns);
   out_.put(", \"dur\": ");
   out_.put_us(length);
   out_.put(R"(, "args": {"Op count": 0}})");

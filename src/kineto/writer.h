@@ -1,5 +1,6 @@
-// Model -> a Kineto trace, as torch.profiler (libkineto of torch 2.14) lays it out: header, metadata events, events
-// in order of time, the profiler's own span, and behind traceEvents our ledger. Events are streamed, one per line.
+// Model -> a Kineto trace, as torch.profiler (libkineto of torch 2.14) lays it out: header, metadata events,
+// events in order of time, the profiler's own span, and behind traceEvents our ledger. Events are streamed,
+// one per line.
 #pragma once
 #include <string>
 

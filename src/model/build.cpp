@@ -36,7 +36,8 @@ class NameTable {
 
 class Loader {
  public:
-  Loader(Recording& recording, const Meta& meta, const SpanRequest& request, const ClockMap& clock, Model& model)
+  Loader(Recording& recording, const Meta& meta, const SpanRequest& request, const ClockMap& clock,
+         Model& model)
       : recording_(recording),
         meta_(meta),
         request_(request),
@@ -67,8 +68,8 @@ class Loader {
   u64 end_ticks_ = 0;
   Damage damage_;
   std::unordered_map<u32, u32> threads_;
-  std::unordered_map<RecordRef, u32> open_;          // events without an end yet
-  std::unordered_map<RecordRef, u64> early_ends_;    // ends read before their begin (another thread's chunk)
+  std::unordered_map<RecordRef, u32> open_;        // events without an end yet
+  std::unordered_map<RecordRef, u64> early_ends_;  // ends read before their begin (another thread's chunk)
 };
 
 void Loader::load() {
@@ -79,8 +80,8 @@ void Loader::load() {
     model_.process_ended_inside = true;
   }
   i64 begin_real = clock_.realtime_ns(request_.begin_ticks);
-  // A base that lies after the span (a damaged header, a clock set back) would make times negative, which viewers
-  // cannot show.
+  // A base that lies after the span (a damaged header, a clock set back) would make times negative, which
+  // viewers cannot show.
   model_.base_time_ns = h.base_time_ns <= static_cast<u64>(begin_real) ? h.base_time_ns : 0;
   model_.begin_ns = to_ns(request_.begin_ticks);
   model_.end_ns = std::max(to_ns(end_ticks_), model_.begin_ns);
@@ -182,9 +183,9 @@ void describe(Model& model, const Recording& recording, const Meta& meta, const 
     if (u64 count = h.dropped[reason].load()) model.process_dropped[word] = count;
     if (++reason == stopped) model.stopped = word;
   }
-  model.identity = std::string(h.boot_id) + "/" + std::to_string(h.pid) + "/" + std::to_string(h.process_start) +
-                   "/" + std::to_string(request.begin_ticks) + "/" + std::to_string(request.end_ticks) + "/" +
-                   request.kind;
+  model.identity = std::string(h.boot_id) + "/" + std::to_string(h.pid) + "/" +
+                   std::to_string(h.process_start) + "/" + std::to_string(request.begin_ticks) + "/" +
+                   std::to_string(request.end_ticks) + "/" + request.kind;
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // Recording + a range of stamps -> Model.
 //
-// An event belongs to a span when it begins in [begin, end); whatever epoch its chunk has. What goes on beyond the
-// end is clipped there and marked; what the process never finished ends at the last moment known of it.
+// An event belongs to a span when it begins in [begin, end); whatever epoch its chunk has. What goes on
+// beyond the end is clipped there and marked; what the process never finished ends at the last moment known
+// of it.
 #pragma once
 #include "model/clock_map.h"
 #include "model/trace.h"
@@ -11,13 +12,13 @@ namespace tprof {
 // What to read.
 struct SpanRequest {
   u64 begin_ticks = 0;
-  u64 end_ticks = 0;             // 0: to the last stamp of the process, which died inside
-  i64 first_step = -1;           // only steps in [first_step, end_step) are written; -1: every step
+  u64 end_ticks = 0;    // 0: to the last stamp of the process, which died inside
+  i64 first_step = -1;  // only steps in [first_step, end_step) are written; -1: every step
   i64 end_step = -1;
-  u32 first_epoch = 0;           // chunks to read
+  u32 first_epoch = 0;  // chunks to read
   u32 last_epoch = 0xffffffff;
-  u64 warmup_ticks = 0;          // events from here to begin_ticks count as discarded warm-up; 0: none
-  Damage meta_damage;            // what read_meta() found; the chunks' is added
+  u64 warmup_ticks = 0;  // events from here to begin_ticks count as discarded warm-up; 0: none
+  Damage meta_damage;    // what read_meta() found; the chunks' is added
   std::string kind = "window";
   i64 window = -1;
 };

@@ -12,7 +12,8 @@ namespace tprof {
 
 class ClockMap {
  public:
-  // `created_ns` places a recording without any triple. `same_boot`: this machine's clocks still belong to it.
+  // `created_ns` places a recording without any triple. `same_boot`: this machine's clocks still belong to
+  // it.
   ClockMap(std::vector<ClockTriple> triples, ClockKind kind, u64 created_ns, bool same_boot);
 
   i64 monotonic_ns(u64 ticks) const;

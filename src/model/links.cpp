@@ -1,6 +1,6 @@
 // Autograd: which backward node belongs to which forward operator, by torch.profiler's own rules
-// (ThreadLocalSubqueue::materialize and generateForwardBackwardLinks in torch/csrc/profiler/collection.cpp), less
-// the pairs that make the TensorBoard plugin drop the whole file (pytorch/kineto#913).
+// (ThreadLocalSubqueue::materialize and generateForwardBackwardLinks in torch/csrc/profiler/collection.cpp),
+// less the pairs that make the TensorBoard plugin drop the whole file (pytorch/kineto#913).
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -43,7 +43,8 @@ class Linker {
       if (first) continue;
       Event& before = events_[it->second];
       it->second = i;
-      if (has_scope(e, Scope::backward) && has_scope(before, Scope::function) && kinds_[before.name] != plain) {
+      if (has_scope(e, Scope::backward) && has_scope(before, Scope::function) &&
+          kinds_[before.name] != plain) {
         before.sequence = e.sequence;
         before.forward_thread = e.forward_thread;
       }
@@ -102,11 +103,12 @@ class Linker {
  private:
   enum NameKind : u8 { plain, evaluate, accumulate };
 
-  // True when the first wrapper that the plugin meets is an AccumulateGrad (it expects another one before). It
-  // walks thread by thread, in order of their first event, and looks only at the top level and inside steps.
+  // True when the first wrapper that the plugin meets is an AccumulateGrad (it expects another one before).
+  // It walks thread by thread, in order of their first event, and looks only at the top level and inside
+  // steps.
   bool starts_with_accumulate() const {
-    std::vector<u32> rows;                     // in order of first event
-    std::unordered_map<u32, u32> first_of;     // row -> first wrapper
+    std::vector<u32> rows;                  // in order of first event
+    std::unordered_map<u32, u32> first_of;  // row -> first wrapper
     std::vector<bool> seen(model_.threads.size());
     for (u32 i = 0; i < events_.size(); i++) {
       const Event& e = events_[i];
@@ -123,7 +125,8 @@ class Linker {
     return false;
   }
 
-  // For each event the outermost wrapper around it (or itself), -1 none; and the begins that occur in two of them.
+  // For each event the outermost wrapper around it (or itself), -1 none; and the begins that occur in two of
+  // them.
   void find_roots() {
     roots_.assign(events_.size(), -1);
     std::unordered_map<i64, i32> root_at;

@@ -1,8 +1,8 @@
-// Makes the ranges of every row nest: viewers drop a range that crosses another of its row, and the TensorBoard
-// plugin hangs on about 200 levels.
+// Makes the ranges of every row nest: viewers drop a range that crosses another of its row, and the
+// TensorBoard plugin hangs on about 200 levels.
 //
-// Ranges of one thread nest by nature, except async ones (they end elsewhere), labels that a script closes out of
-// order, and labels that cross a step. Those go to lanes: rows of their own beside the thread's.
+// Ranges of one thread nest by nature, except async ones (they end elsewhere), labels that a script closes
+// out of order, and labels that cross a step. Those go to lanes: rows of their own beside the thread's.
 #include <algorithm>
 #include <unordered_map>
 
@@ -11,8 +11,8 @@
 namespace tprof {
 namespace {
 
-constexpr i64 kClampNs = 1000;     // a crossing this small is rounding, not structure
-constexpr u16 kDeepest = 150;      // levels on one row
+constexpr i64 kClampNs = 1000;  // a crossing this small is rounding, not structure
+constexpr u16 kDeepest = 150;   // levels on one row
 
 class Nester {
  public:

@@ -18,14 +18,16 @@ template <class ToNs>
 std::vector<StepEdge> step_edges(const std::vector<StepInfo>& steps, const Model& model, i64 first_step,
                                  i64 end_step, ToNs to_ns);
 
-// steps.cpp: adds a "ProfilerStep#N" event and a Step for each edge that has events, and removes the script's own
-// ProfilerStep# ranges when it did.
+// steps.cpp: adds a "ProfilerStep#N" event and a Step for each edge that has events, and removes the script's
+// own ProfilerStep# ranges when it did.
 void add_steps(Model& model, std::vector<StepEdge> edges);
 
-// nest.cpp: sorts the events, sets parents and depths per thread, moves what crosses to lanes, folds what is too deep.
+// nest.cpp: sorts the events, sets parents and depths per thread, moves what crosses to lanes, folds what is
+// too deep.
 void nest_events(Model& model);
 
-// links.cpp: gives evaluate_function wrappers the sequence number of their node, then finds forward-backward pairs.
+// links.cpp: gives evaluate_function wrappers the sequence number of their node, then finds forward-backward
+// pairs.
 void link_forward_backward(Model& model);
 
 // --- implementation of the template
@@ -52,7 +54,8 @@ std::vector<StepEdge> step_edges(const std::vector<StepInfo>& steps, const Model
       edge.end_ns = last ? end : std::min(end, edge.end_ns);
       edge.open = false;
     }
-    if (edge.end_ns <= model.begin_ns || edge.begin_ns >= model.end_ns || edge.end_ns <= edge.begin_ns) continue;
+    if (edge.end_ns <= model.begin_ns || edge.begin_ns >= model.end_ns || edge.end_ns <= edge.begin_ns)
+      continue;
     edges.push_back(edge);
   }
   return edges;

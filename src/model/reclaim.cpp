@@ -52,7 +52,8 @@ u32 punch_written(const std::string& recording_path, const std::set<u32>& writte
   const FileHeader& h = recording->header();
   bool alive = recording->writer_alive() && !h.closed.load();
 
-  // In order of chunks; a chunk without any record is in nobody's way and may belong to a thread that just took it.
+  // In order of chunks; a chunk without any record is in nobody's way and may belong to a thread that just
+  // took it.
   std::map<u32, ChunkUse> chunks;
   recording->for_each_data(0, static_cast<u32>(done), [&](const RecordView& view) {
     ChunkUse& use = chunks[static_cast<u32>(view.ref >> 32)];

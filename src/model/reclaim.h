@@ -1,5 +1,5 @@
-// Gives the room of converted and discarded windows back to the file system: their chunks are punched out of the
-// recording, which may still be written to.
+// Gives the room of converted and discarded windows back to the file system: their chunks are punched out of
+// the recording, which may still be written to.
 #pragma once
 #include <set>
 
@@ -7,8 +7,8 @@
 
 namespace tprof {
 
-// Punches the chunks that no window outside `written` needs. Recordings without a schedule keep everything. Returns
-// the number of chunks punched; 0 also where the file system cannot punch.
+// Punches the chunks that no window outside `written` needs. Recordings without a schedule keep everything.
+// Returns the number of chunks punched; 0 also where the file system cannot punch.
 u32 punch_written(const std::string& recording_path, const std::set<u32>& written);
 
 }  // namespace tprof

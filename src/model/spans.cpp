@@ -12,7 +12,8 @@ std::vector<StepInfo> settled_steps(const Meta& meta) {
   return steps;
 }
 
-std::vector<SpanCut> cut_spans(Recording& recording, const Meta& meta, const SpanRequest& whole, u64 max_events) {
+std::vector<SpanCut> cut_spans(Recording& recording, const Meta& meta, const SpanRequest& whole,
+                               u64 max_events) {
   std::vector<u64> begins;
   recording.for_each_data(whole.first_epoch, whole.last_epoch, [&](const RecordView& view) {
     if (view.kind() != Kind::range) return;
@@ -61,7 +62,8 @@ std::vector<SpanCut> cut_spans(Recording& recording, const Meta& meta, const Spa
       // One step alone is too large. Events of one stamp stay together, unless that is all there is.
       u64 ticks = begins[begin_index + max_events];
       u64 index = index_at(ticks);
-      if (index == begin_index) index = static_cast<u64>(std::upper_bound(begins.begin(), begins.end(), ticks) - begins.begin());
+      if (index == begin_index)
+        index = static_cast<u64>(std::upper_bound(begins.begin(), begins.end(), ticks) - begins.begin());
       ticks = index < begins.size() ? begins[index] : edge;
       cut_at(std::min(ticks, edge), std::min(index, index_at(edge)));
       fits = begin;

@@ -1,5 +1,5 @@
-// Cutting a long stretch of recording into spans that a viewer can hold: at step edges where there are any, at a
-// number of events where one step is larger than that.
+// Cutting a long stretch of recording into spans that a viewer can hold: at step edges where there are any,
+// at a number of events where one step is larger than that.
 #pragma once
 #include "model/build.h"
 
@@ -15,6 +15,7 @@ struct SpanCut {
 std::vector<StepInfo> settled_steps(const Meta& meta);
 
 // Cuts [begin, end). Every cut but the last of a step has at most `max_events` events.
-std::vector<SpanCut> cut_spans(Recording& recording, const Meta& meta, const SpanRequest& whole, u64 max_events);
+std::vector<SpanCut> cut_spans(Recording& recording, const Meta& meta, const SpanRequest& whole,
+                               u64 max_events);
 
 }  // namespace tprof

@@ -23,7 +23,8 @@ bool is_step_mark(const std::string& name) {
 std::vector<NameTraits> traits_of(const std::vector<std::string>& names) {
   std::vector<NameTraits> traits;
   traits.reserve(names.size());
-  for (const std::string& name : names) traits.push_back({is_step_mark(name), name.starts_with(kOptimizerPrefix)});
+  for (const std::string& name : names)
+    traits.push_back({is_step_mark(name), name.starts_with(kOptimizerPrefix)});
   return traits;
 }
 
@@ -48,8 +49,8 @@ u32 thread_with(Model& model, u32 tid) {
 
 void add_steps(Model& model, std::vector<StepEdge> edges) {
   std::sort(edges.begin(), edges.end(), [](auto& a, auto& b) { return a.begin_ns < b.begin_ns; });
-  // What happened in each: a step without events is not written, an open one ends with its last work. Labels of
-  // the script's own do not count as work: one may be open until the process exits.
+  // What happened in each: a step without events is not written, an open one ends with its last work. Labels
+  // of the script's own do not count as work: one may be open until the process exits.
   struct Content {
     u64 events = 0;
     i64 last_end = -1, last_work_end = -1;
@@ -64,14 +65,17 @@ void add_steps(Model& model, std::vector<StepEdge> edges) {
     c.events++;
     c.last_end = std::max(c.last_end, e.end_ns());
     bool work = e.scope != static_cast<u8>(Scope::user) || traits[e.name].optimizer;
-    if (work && !(e.flags & (kEventClipped | kEventUnfinished))) c.last_work_end = std::max(c.last_work_end, e.end_ns());
+    if (work && !(e.flags & (kEventClipped | kEventUnfinished)))
+      c.last_work_end = std::max(c.last_work_end, e.end_ns());
   }
   std::vector<Event> added;
   for (size_t i = 0; i < edges.size(); i++) {
     StepEdge& edge = edges[i];
     const Content& content = contents[i];
     if (content.events == 0) continue;
-    if (edge.open) edge.end_ns = std::min(edge.end_ns, content.last_work_end >= 0 ? content.last_work_end : content.last_end);
+    if (edge.open)
+      edge.end_ns =
+          std::min(edge.end_ns, content.last_work_end >= 0 ? content.last_work_end : content.last_end);
     Event e;
     e.flags = kEventStep;
     if (edge.end_ns > model.end_ns || edge.begin_ns < model.begin_ns) e.flags |= kEventClipped;

@@ -1,9 +1,9 @@
 // The Model: one span of one process as plain data, ready to be written or analysed.
 //
-// Times are integer nanoseconds relative to `base_time_ns`. Events are sorted by begin, longer first, so that a
-// parent always stands before its children. An event is 64 bytes; the inputs of operators stay in the encoded
-// form of the recording (see InputHead in record/record.h) and are decoded where they are shown: a million
-// events with shapes need about 200 MB.
+// Times are integer nanoseconds relative to `base_time_ns`. Events are sorted by begin, longer first, so that
+// a parent always stands before its children. An event is 64 bytes; the inputs of operators stay in the
+// encoded form of the recording (see InputHead in record/record.h) and are decoded where they are shown: a
+// million events with shapes need about 200 MB.
 #pragma once
 #include <map>
 #include <memory>
@@ -26,17 +26,17 @@ enum EventFlag : u8 {
 struct Event {
   i64 begin_ns = 0;
   i64 dur_ns = 0;
-  i64 sequence = -1;           // autograd sequence number, -1 none
+  i64 sequence = -1;             // autograd sequence number, -1 none
   const char* inputs = nullptr;  // `inputs_count` encoded inputs, in the Model's arena
-  u64 forward_thread = 0;      // torch's logical id of the forward thread, 0 none
-  u32 name = 0;                // index into Model::names
-  u32 thread = 0;              // index into Model::threads
-  i32 parent = -1;             // index of the enclosing event on the same thread
+  u64 forward_thread = 0;        // torch's logical id of the forward thread, 0 none
+  u32 name = 0;                  // index into Model::names
+  u32 thread = 0;                // index into Model::threads
+  i32 parent = -1;               // index of the enclosing event on the same thread
   u32 inputs_bytes = 0;
   u16 inputs_count = 0;
-  u8 scope = 0;                // Scope
-  u8 flags = 0;                // EventFlag
-  u16 depth = 0;               // enclosing events
+  u8 scope = 0;   // Scope
+  u8 flags = 0;   // EventFlag
+  u16 depth = 0;  // enclosing events
   u16 reserved = 0;
 
   i64 end_ns() const { return begin_ns + dur_ns; }
@@ -71,12 +71,12 @@ struct Ledger {
   u64 discarded_warmup = 0;
   u64 replaced_step_marks = 0;  // the script's own ProfilerStep ranges, which our steps stand for
   u64 clipped = 0, unfinished = 0, clamped = 0;
-  u64 lanes = 0;                // ranges moved to a lane
-  u64 inputs_cut = 0;           // events with more inputs than were recorded
-  u64 names_lost = 0;           // events whose name is not in the recording
+  u64 lanes = 0;       // ranges moved to a lane
+  u64 inputs_cut = 0;  // events with more inputs than were recorded
+  u64 names_lost = 0;  // events whose name is not in the recording
   u64 pairs = 0, pairs_left_out = 0;
-  std::string pairs_why;        // why pairs were left out
-  std::string clock;            // a doubt about times, empty if none
+  std::string pairs_why;  // why pairs were left out
+  std::string clock;      // a doubt about times, empty if none
 
   u64 dropped_sum() const {
     u64 sum = 0;
@@ -114,11 +114,11 @@ struct Model {
   std::map<std::string, std::string> info;
   std::map<std::string, CapabilityInfo> capabilities;
   std::map<std::string, u64> process_dropped;  // by reason, for the whole process so far
-  std::string stopped;     // why recording had to stop for good, empty if it did not
-  bool process_ended_inside = false;  // the process died inside this span
-  i64 window = -1;         // the window's number
-  std::string kind;        // "window", "flush", "part" (of a recording without schedule) or "steps"
-  u64 own_ns = 0;          // what our own slow paths cost the process so far
+  std::string stopped;                         // why recording had to stop for good, empty if it did not
+  bool process_ended_inside = false;           // the process died inside this span
+  i64 window = -1;                             // the window's number
+  std::string kind;  // "window", "flush", "part" (of a recording without schedule) or "steps"
+  u64 own_ns = 0;    // what our own slow paths cost the process so far
   Damage damage;
   Ledger ledger;
 

@@ -72,7 +72,7 @@ struct FileHeader {
   std::atomic<u32> epoch;         // current epoch; meaningful in warmup and active
   std::atomic<u32> role;          // Role
   std::atomic<u32> meta_sequence; // grows with each change to the meta stream
-  std::atomic<u32> closed;        // 1: the program ended normally and nothing will be added
+  std::atomic<u32> closed;        // 1: the program ended normally, nothing will be added; 2: and all is written
   std::atomic<u32> stopped;       // 1 + Drop reason when recording had to stop for good, else 0
   std::atomic<u32> finisher_pid;  // the finisher that watches this recording, 0 if none
   std::atomic<u32> unfinished;    // sealed windows and flushes not yet written (program adds, finisher takes)

@@ -86,6 +86,7 @@ bool Writer::create(const RecordingSpec& spec) {
   device_ = s.st_dev;
   inode_ = s.st_ino;
   max_bytes_ = spec.max_bytes;
+  speaks_ = spec.speaks;
   auto* h = static_cast<FileHeader*>(at);
   ProcessIdentity me = process_identity(int(spec.pid));
   h->version_major = kVersionMajor;
@@ -194,7 +195,7 @@ ChunkHeader* Writer::map_chunk(u32 index, bool with_pages) {
 
 void Writer::stop(Drop reason, const char* line) {
   u32 running = 0;
-  if (header_->stopped.compare_exchange_strong(running, 1 + u32(reason))) say("%s", line);
+  if (header_->stopped.compare_exchange_strong(running, 1 + u32(reason)) && speaks_) say("%s", line);
 }
 
 void Writer::drop(Drop reason, u64 count) {

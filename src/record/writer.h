@@ -44,6 +44,7 @@ struct RecordingSpec {
   u64 base_time_ns;
   u64 max_bytes;
   Role role;
+  bool speaks;  // may say in a line why recording stopped
 };
 
 class Writer {
@@ -102,6 +103,7 @@ class Writer {
   FileHeader* header_ = nullptr;
   u64 device_ = 0, inode_ = 0;
   u64 max_bytes_ = 0;
+  bool speaks_ = false;
   SpinLock meta_lock_;
   char* meta_ = nullptr;  // current meta chunk
   size_t meta_used_ = 0;

@@ -1,30 +1,35 @@
 // `tprof check`: each rule finds what it is about, and nothing is found in a good trace.
+#include "tools/check.h"
+
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "recording_builder.h"
-#include "tools/check.h"
 
 namespace tprof {
 namespace {
 
 using namespace test;
 
-const char kOp[] = R"({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10.5, "dur": 2, "args": {"External id": 1}})";
-const char kStepEvent[] = R"({"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "pid": 1, "tid": 1, "ts": 10, "dur": 5})";
+const char kOp[] =
+    R"({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10.5, "dur": 2, "args": {"External id": 1}})";
+const char kStepEvent[] =
+    R"({"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "pid": 1, "tid": 1, "ts": 10, "dur": 5})";
 const char kMeta[] = R"({"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {"name": "x"}})";
 
 class CheckTest : public testing::Test {
  protected:
   // Ids of what is found in a trace of the usual events and `event`.
   std::string check(const std::string& event, const std::string& top = "") {
-    std::string all = std::string(kMeta) + ", " + kStepEvent + ", " + kOp + (event.empty() ? "" : ", " + event);
+    std::string all =
+        std::string(kMeta) + ", " + kStepEvent + ", " + kOp + (event.empty() ? "" : ", " + event);
     return check_whole("{" + top + "\"traceEvents\": [" + all + "]}");
   }
   std::string check_whole(const std::string& text, const std::string& name = "h_1.5.pt.trace.json") {
     std::ofstream(dir.path + "/" + name, std::ios::binary) << text;
     std::string ids;
-    for (const Finding& f : check_trace(dir.path + "/" + name)) ids += (ids.empty() ? "" : " ") + std::string(f.rule->id);
+    for (const Finding& f : check_trace(dir.path + "/" + name))
+      ids += (ids.empty() ? "" : " ") + std::string(f.rule->id);
     return ids;
   }
   TempDir dir;
@@ -45,19 +50,30 @@ TEST_F(CheckTest, EachRule) {
       {R"({"ph": "X", "name": "x", "cat": "overhead", "ts": "100", "dur": 1})", "event_time"},
       {R"({"ph": "X", "name": "x", "cat": "overhead", "ts": 100})", "event_time"},
       {R"({"ph": "X", "name": "x", "cat": "overhead", "ts": 100, "dur": 1, "args": null})", "event_args"},
-      {R"({"ph": "X", "name": "k", "cat": "kernel", "pid": 0, "tid": 7, "ts": 100, "dur": 1, "args": {}})", "kernel_device"},
-      {R"({"ph": "X", "name": "k", "cat": "Kernel", "pid": 0, "tid": 7, "ts": 100, "dur": 1})", "kernel_device"},
-      {R"({"ph": "X", "name": "k", "cat": "kernel", "pid": 0, "tid": 7, "ts": 100, "dur": 1, "args": {"device": 64}})", "kernel_device"},
-      {R"({"ph": "X", "name": "k", "cat": "kernel", "pid": 0, "tid": 7, "ts": 100, "dur": 1, "args": {"device": 0, "blocks per SM": "inf"}})", "blocks_per_sm"},
-      {R"({"ph": "X", "name": "x", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 100, "dur": 1, "args": {"Call stack": ["a"]}})", "call_stack"},
+      {R"({"ph": "X", "name": "k", "cat": "kernel", "pid": 0, "tid": 7, "ts": 100, "dur": 1, "args": {}})",
+       "kernel_device"},
+      {R"({"ph": "X", "name": "k", "cat": "Kernel", "pid": 0, "tid": 7, "ts": 100, "dur": 1})",
+       "kernel_device"},
+      {R"({"ph": "X", "name": "k", "cat": "kernel", "pid": 0, "tid": 7, "ts": 100, "dur": 1, "args": {"device": 64}})",
+       "kernel_device"},
+      {R"({"ph": "X", "name": "k", "cat": "kernel", "pid": 0, "tid": 7, "ts": 100, "dur": 1, "args": {"device": 0, "blocks per SM": "inf"}})",
+       "blocks_per_sm"},
+      {R"({"ph": "X", "name": "x", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 100, "dur": 1, "args": {"Call stack": ["a"]}})",
+       "call_stack"},
       {R"({"ph": "s", "name": "fwdbwd", "cat": "fwdbwd", "ts": 10})", "flow_id"},
-      {R"({"ph": "X", "name": "ProfilerStep#x", "cat": "user_annotation", "pid": 1, "tid": 1, "ts": 100, "dur": 1})", "step_number"},
-      {R"({"ph": "X", "name": "ProfilerStep#3", "cat": "gpu_user_annotation", "pid": 0, "tid": 7, "ts": 100, "dur": 1})", "gpu_step"},
-      {R"({"ph": "X", "name": "x", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 100, "dur": -1})", "negative_time"},
+      {R"({"ph": "X", "name": "ProfilerStep#x", "cat": "user_annotation", "pid": 1, "tid": 1, "ts": 100, "dur": 1})",
+       "step_number"},
+      {R"({"ph": "X", "name": "ProfilerStep#3", "cat": "gpu_user_annotation", "pid": 0, "tid": 7, "ts": 100, "dur": 1})",
+       "gpu_step"},
+      {R"({"ph": "X", "name": "x", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 100, "dur": -1})",
+       "negative_time"},
       {R"({"ph": "X", "name": "x", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 14, "dur": 3})", "crossing"},
-      {R"({"ph": "X", "name": "x", "cat": "cpu_op", "pid": 1, "tid": "a", "ts": 14, "dur": 3})", "tid_not_integer"},
-      {R"({"ph": "X", "name": "x", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 100, "dur": 1, "args": {"External id": 1}})", "same_external_id"},
-      {R"({"ph": "X", "name": "nccl:broadcast", "cat": "user_annotation", "pid": 1, "tid": 1, "ts": 100, "dur": 1, "args": {"Input Dims": [[[1]]], "Input type": ["TensorList"]}})", "communication_dims"},
+      {R"({"ph": "X", "name": "x", "cat": "cpu_op", "pid": 1, "tid": "a", "ts": 14, "dur": 3})",
+       "tid_not_integer"},
+      {R"({"ph": "X", "name": "x", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 100, "dur": 1, "args": {"External id": 1}})",
+       "same_external_id"},
+      {R"({"ph": "X", "name": "nccl:broadcast", "cat": "user_annotation", "pid": 1, "tid": 1, "ts": 100, "dur": 1, "args": {"Input Dims": [[[1]]], "Input type": ["TensorList"]}})",
+       "communication_dims"},
   };
   for (const Case& c : cases) EXPECT_EQ(check(c.event), c.id) << c.event;
 }
@@ -79,14 +95,16 @@ TEST_F(CheckTest, WholeFile) {
 }
 
 TEST_F(CheckTest, ZeroSteps) {
-  std::string step = R"({"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "pid": 1, "tid": 1, "ts": 10, "dur": 0})";
+  std::string step =
+      R"({"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "pid": 1, "tid": 1, "ts": 10, "dur": 0})";
   EXPECT_EQ(check_whole(std::string("{\"traceEvents\": [") + kMeta + "," + step + "]}"), "zero_steps");
 }
 
 TEST_F(CheckTest, TooDeep) {
   std::string events;
   for (int i = 0; i < 200; i++)
-    events += (i ? ", " : "") + std::string(R"({"ph": "X", "name": "x", "cat": "cpu_op", "pid": 1, "tid": 2, "ts": )") +
+    events += (i ? ", " : "") +
+              std::string(R"({"ph": "X", "name": "x", "cat": "cpu_op", "pid": 1, "tid": 2, "ts": )") +
               std::to_string(1000 + i) + R"(, "dur": )" + std::to_string(1000 - 2 * i) + "}";
   EXPECT_EQ(check(events), "too_deep");
 }
@@ -101,7 +119,8 @@ TEST_F(CheckTest, RankMustBeReadable) {
 TEST_F(CheckTest, LedgerMustAddUp) {
   EXPECT_EQ(check("", R"("tprof": {"seen": 5, "written": 5, "dropped": {}}, )"), "");
   EXPECT_EQ(check("", R"("tprof": {"seen": 5, "written": 4, "dropped": {}}, )"), "ledger_sum");
-  EXPECT_EQ(check("", R"("tprof": {"seen": 5, "written": 4, "dropped": {"disk_full": 1}}, )"), "events_dropped");
+  EXPECT_EQ(check("", R"("tprof": {"seen": 5, "written": 4, "dropped": {"disk_full": 1}}, )"),
+            "events_dropped");
   EXPECT_EQ(check("", R"("tprof": {"seen": 5, "written": 5, "dropped": {}, "rank": 1}, )"), "ledger_rank");
 }
 

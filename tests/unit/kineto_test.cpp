@@ -1,4 +1,5 @@
-// Recording -> trace file: the whole way through convert_recording(), read back with a JSON parser and the checker.
+// Recording -> trace file: the whole way through convert_recording(), read back with a JSON parser and the
+// checker.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <zlib.h>
@@ -61,7 +62,8 @@ TEST_F(KinetoTest, WholeTrace) {
   b.info("distributed", R"({"pg_count": 1, "rank": 3, "world_size": 8, "backend": "gloo"})");
   ConvertResult r = convert();
   ASSERT_EQ(r.traces.size(), 1u);
-  EXPECT_EQ(r.traces[0].path, dir.path + "/testhost_4242." + std::to_string(kWall + 1000 + 200'000) + ".pt.trace.json.gz");
+  EXPECT_EQ(r.traces[0].path,
+            dir.path + "/testhost_4242." + std::to_string(kWall + 1000 + 200'000) + ".pt.trace.json.gz");
   EXPECT_EQ(r.traces[0].events, 3 * kTrainingEvents);
   EXPECT_EQ(r.traces[0].first_step, 2);
   EXPECT_EQ(r.traces[0].end_step, 5);
@@ -99,21 +101,31 @@ TEST_F(KinetoTest, InputsAsTorchWritesThem) {
   in.integers({1, 1}).floats({2, 1.5}).booleans({1, 0}).string("never printed").undefined().sparse(6, {2, 3});
   in.tensor_list(2).tensor(5, {3}, {1}).tensor(5, {4}, {1});
   in.tensor_list(2).tensor(5, {3}, {1}).undefined();
-  in.wide_tensor(4, {i64(1) << 40}, {-1}).floating(INFINITY).floating(1e20).integers(std::vector<i64>(31, 0)).integers({});
+  in.wide_tensor(4, {i64(1) << 40}, {-1})
+      .floating(INFINITY)
+      .floating(1e20)
+      .integers(std::vector<i64>(31, 0))
+      .integers({});
   b.range(kPid, 1, "op", kT + 10, kT + 20, {.inputs = &in});
   Json args = named(trace_of(convert()), "op")[0]["args"];
-  EXPECT_EQ(args["Input type"], Json::parse(R"(["float","","Scalar","Scalar","Scalar","Scalar","Scalar","ScalarList",
+  EXPECT_EQ(args["Input type"],
+            Json::parse(R"(["float","","Scalar","Scalar","Scalar","Scalar","Scalar","ScalarList",
     "ScalarList","ScalarList","","","float","TensorList","","long int","Scalar","Scalar","","ScalarList"])"));
-  EXPECT_EQ(args["Concrete Inputs"], Json::parse(R"(["","","-100","0.10000000000000001","3.","True","0.+0.5j","[1, 1]",
+  EXPECT_EQ(args["Concrete Inputs"],
+            Json::parse(R"(["","","-100","0.10000000000000001","3.","True","0.+0.5j","[1, 1]",
     "[2., 1.5]","[True, False]","","","","","","","inf","1e+20","","[]"])"));
-  EXPECT_EQ(args["Input Dims"], Json::parse("[[4,5],[],[],[],[],[],[],[],[],[],[],[],[2,3],[[3],[4]],[],[1099511627776],[],[],[],[]]"));
-  EXPECT_EQ(args["Input Strides"], Json::parse("[[5,1],[],[],[],[],[],[],[],[],[],[],[],[],[[1],[1]],[],[-1],[],[],[],[]]"));
+  EXPECT_EQ(
+      args["Input Dims"],
+      Json::parse("[[4,5],[],[],[],[],[],[],[],[],[],[],[],[2,3],[[3],[4]],[],[1099511627776],[],[],[],[]]"));
+  EXPECT_EQ(args["Input Strides"],
+            Json::parse("[[5,1],[],[],[],[],[],[],[],[],[],[],[],[],[[1],[1]],[],[-1],[],[],[],[]]"));
 }
 
 TEST_F(KinetoTest, HostileNames) {
   active(kT, kT + 100'000);
-  const std::string names[] = {"\"quoted\" \\ back", "tab\tnewline\nbell\a", "bad \xff\xfe utf8", "caf\xc3\xa9", "</script><!--",
-                               "ProfilerStep#abc", "ProfilerStep", "\"rank\": 77", ""};
+  const std::string names[] = {"\"quoted\" \\ back", "tab\tnewline\nbell\a", "bad \xff\xfe utf8",
+                               "caf\xc3\xa9",        "</script><!--",        "ProfilerStep#abc",
+                               "ProfilerStep",       "\"rank\": 77",         ""};
   u64 at = kT;
   for (const std::string& name : names) {
     b.range(kPid, 1, name, at, at + 50, {.scope = Scope::user});
@@ -174,8 +186,8 @@ TEST_F(KinetoTest, PlainFileWorkerNameAndStep) {
 TEST_F(KinetoTest, WhichWindowsAreWritten) {
   for (u32 w = 0; w < 5; w++) {
     u64 begin = kT + w * 10'000;
-    constexpr WindowState kStates[] = {WindowState::sealed, WindowState::discarded, WindowState::sealed, WindowState::active,
-                                       WindowState::warmup};
+    constexpr WindowState kStates[] = {WindowState::sealed, WindowState::discarded, WindowState::sealed,
+                                       WindowState::active, WindowState::warmup};
     b.window(w, kStates[w], w * 10, w * 10 + 1, begin, begin + 1000, w < 3 ? begin + 9000 : 0);
     b.range(kPid, 2 * w + 1, "op" + std::to_string(w), begin + 2000, begin + 3000);
   }
@@ -285,7 +297,8 @@ TEST_F(KinetoTest, ThreadsGiveTheSame) {
   for (u32 w = 0; w < 8; w++) {
     u64 begin = kT + w * 100'000;
     b.window(w, WindowState::sealed, w, w + 1, begin, begin, begin + 90'000);
-    for (u64 i = 0; i < 800; i++) b.range(kPid, 2 * w + 1, "op" + std::to_string(i % 7), begin + i * 100, begin + i * 100 + 50);
+    for (u64 i = 0; i < 800; i++)
+      b.range(kPid, 2 * w + 1, "op" + std::to_string(i % 7), begin + i * 100, begin + i * 100 + 50);
   }
   options.threads = 4;
   ConvertResult r = convert();

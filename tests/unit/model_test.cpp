@@ -15,7 +15,9 @@ constexpr u64 kT = kStart;
 class ModelTest : public testing::Test {
  protected:
   // A window of [begin, end) of which every range is active.
-  void active(u64 begin, u64 end, WindowState state = WindowState::sealed) { b.window(0, state, 0, -1, begin, begin, end); }
+  void active(u64 begin, u64 end, WindowState state = WindowState::sealed) {
+    b.window(0, state, 0, -1, begin, begin, end);
+  }
 
   Model build(size_t window = 0) {
     b.write(path());
@@ -289,7 +291,9 @@ TEST_F(ModelTest, LostNamesAreCounted) {
 
 TEST(ClockMap, InterpolatesBetweenTriples) {
   // The counter runs at 2 GHz in the first second and 2.2 GHz in the second.
-  ClockMap map({{1000, 500, 100}, {2'000'001'000, 1'000'000'500, 1'000'000'100}, {4'200'001'000, 2'000'000'500, 2'000'000'100}},
+  ClockMap map({{1000, 500, 100},
+                {2'000'001'000, 1'000'000'500, 1'000'000'100},
+                {4'200'001'000, 2'000'000'500, 2'000'000'100}},
                ClockKind::tsc, 0, false);
   EXPECT_EQ(map.monotonic_ns(1000), 100);
   EXPECT_EQ(map.monotonic_ns(1'000'001'000), 500'000'100);

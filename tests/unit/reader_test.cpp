@@ -1,5 +1,5 @@
-// Reading recordings: whole ones, ones of other versions, and damaged ones, which may lose data but must neither
-// crash nor hang. Run under ASan and UBSan these are the fuzz tests of the format.
+// Reading recordings: whole ones, ones of other versions, and damaged ones, which may lose data but must
+// neither crash nor hang. Run under ASan and UBSan these are the fuzz tests of the format.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -148,7 +148,8 @@ TEST(ReaderFuzz, BitFlips) {
     // One to four flips, put back afterwards.
     std::vector<size_t> places;
     for (u32 n = 1 + random() % 4; n > 0; n--) places.push_back(used[random() % used.size()]);
-    for (size_t at : places) file.seekp(std::streamoff(at)).put(static_cast<char>(all[at] ^ (1 << random() % 8)));
+    for (size_t at : places)
+      file.seekp(std::streamoff(at)).put(static_cast<char>(all[at] ^ (1 << random() % 8)));
     file.flush();
     convert_somehow(path, dir.path);
     for (size_t at : places) file.seekp(std::streamoff(at)).put(all[at]);

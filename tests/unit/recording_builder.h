@@ -1,5 +1,6 @@
-// Builds recordings by hand, for tests: writes the file format of record/record.h with plain memory and fwrite,
-// sharing no code with the real writer, so that reader and format are tested against the specification.
+// Builds recordings by hand, for tests: writes the file format of record/record.h with plain memory and
+// fwrite, sharing no code with the real writer, so that reader and format are tested against the
+// specification.
 //
 // Times: ticks are nanoseconds of CLOCK_MONOTONIC (clock_kind monotonic_ns) unless a test says otherwise.
 #pragma once
@@ -17,9 +18,9 @@
 
 namespace tprof::test {
 
-constexpr u64 kStart = 1'000'000'000;                 // monotonic time at which tests begin
-constexpr u64 kWall = 1'800'000'000'000'000'000;      // wall time at kStart
-constexpr u64 kBase = 1'790'857'026'000'000'000;      // baseTimeNanoseconds
+constexpr u64 kStart = 1'000'000'000;             // monotonic time at which tests begin
+constexpr u64 kWall = 1'800'000'000'000'000'000;  // wall time at kStart
+constexpr u64 kBase = 1'790'857'026'000'000'000;  // baseTimeNanoseconds
 constexpr u32 kPid = 4242;
 
 // Encoded inputs of a range.
@@ -48,10 +49,18 @@ class Inputs {
     double both[] = {re, im};
     return head(InputTag::complex, 0).payload(both, 16);
   }
-  Inputs& string(const std::string& text) { return head(InputTag::string, u32(text.size())).payload(text.data(), text.size()); }
-  Inputs& integers(const std::vector<i64>& v) { return head(InputTag::integer_list, u32(v.size())).payload(v.data(), v.size() * 8); }
-  Inputs& floats(const std::vector<double>& v) { return head(InputTag::floating_list, u32(v.size())).payload(v.data(), v.size() * 8); }
-  Inputs& booleans(const std::vector<u8>& v) { return head(InputTag::boolean_list, u32(v.size())).payload(v.data(), v.size()); }
+  Inputs& string(const std::string& text) {
+    return head(InputTag::string, u32(text.size())).payload(text.data(), text.size());
+  }
+  Inputs& integers(const std::vector<i64>& v) {
+    return head(InputTag::integer_list, u32(v.size())).payload(v.data(), v.size() * 8);
+  }
+  Inputs& floats(const std::vector<double>& v) {
+    return head(InputTag::floating_list, u32(v.size())).payload(v.data(), v.size() * 8);
+  }
+  Inputs& booleans(const std::vector<u8>& v) {
+    return head(InputTag::boolean_list, u32(v.size())).payload(v.data(), v.size());
+  }
   // The next `count` inputs are its elements.
   Inputs& tensor_list(u32 count) {
     head(InputTag::tensor_list, count);
@@ -127,8 +136,10 @@ class RecordingBuilder {
   void clock(u64 ticks, u64 realtime_ns, u64 monotonic_ns) {
     put(meta(), ClockRecord{{static_cast<u16>(Kind::clock), 0, 0}, ticks, realtime_ns, monotonic_ns});
   }
-  void step(i64 number, u64 begin, u64 end = 0, u32 flags = 0, StepBy by = StepBy::optimizer, u32 tid = kPid) {
-    put(meta(), StepRecord{{static_cast<u16>(Kind::step), 0, static_cast<u32>(by)}, number, begin, end, flags, tid});
+  void step(i64 number, u64 begin, u64 end = 0, u32 flags = 0, StepBy by = StepBy::optimizer,
+            u32 tid = kPid) {
+    put(meta(),
+        StepRecord{{static_cast<u16>(Kind::step), 0, static_cast<u32>(by)}, number, begin, end, flags, tid});
   }
   void window(u32 number, WindowState state, i64 first_step, i64 end_step, u64 warmup, u64 begin, u64 end) {
     WindowRecord r{};
@@ -148,9 +159,12 @@ class RecordingBuilder {
   void info(const std::string& key, const std::string& value) {
     put(meta(), InfoRecord{{static_cast<u16>(Kind::info), 0, 0}}, key + '\0' + value + '\0');
   }
-  void flush(u32 number, u64 ticks) { put(meta(), FlushRecord{{static_cast<u16>(Kind::flush), 0, number}, ticks}); }
+  void flush(u32 number, u64 ticks) {
+    put(meta(), FlushRecord{{static_cast<u16>(Kind::flush), 0, number}, ticks});
+  }
 
-  RecordRef range(u32 tid, u32 epoch, const std::string& text, u64 begin, u64 end, const RangeOptions& options = {}) {
+  RecordRef range(u32 tid, u32 epoch, const std::string& text, u64 begin, u64 end,
+                  const RangeOptions& options = {}) {
     RangeRecord r{};
     r.head = {static_cast<u16>(Kind::range), 0, name(text)};
     r.begin_ticks = begin;
@@ -244,9 +258,10 @@ class TempDir {
   std::string path;
 };
 
-// A small training: `steps` steps of forward, backward and optimizer from kStart + 1000, 100 us each, in window 0.
-// Steps [first, end) are active.
-inline void add_training(RecordingBuilder& b, i64 steps, i64 first, i64 end, WindowState state = WindowState::sealed) {
+// A small training: `steps` steps of forward, backward and optimizer from kStart + 1000, 100 us each, in
+// window 0. Steps [first, end) are active.
+inline void add_training(RecordingBuilder& b, i64 steps, i64 first, i64 end,
+                         WindowState state = WindowState::sealed) {
   constexpr u64 kStepNs = 100'000;
   auto at = [](i64 step, u64 ns) { return kStart + 1000 + u64(step) * kStepNs + ns; };
   for (i64 s = 0; s < steps; s++) {
@@ -260,8 +275,10 @@ inline void add_training(RecordingBuilder& b, i64 steps, i64 first, i64 end, Win
     b.range(kPid, epoch, "AddmmBackward0", at(s, 31'000), at(s, 49'000),
             {.scope = Scope::backward, .sequence = s * 2, .forward_thread = 1});
     b.range(kPid, epoch, "aten::mm", at(s, 32'000), at(s, 48'000));
-    b.range(kPid, epoch, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", at(s, 51'000), at(s, 53'000));
-    b.range(kPid, epoch, "torch::autograd::AccumulateGrad", at(s, 51'500), at(s, 52'500), {.scope = Scope::backward});
+    b.range(kPid, epoch, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad",
+            at(s, 51'000), at(s, 53'000));
+    b.range(kPid, epoch, "torch::autograd::AccumulateGrad", at(s, 51'500), at(s, 52'500),
+            {.scope = Scope::backward});
     b.range(kPid, epoch, "Optimizer.step#SGD.step", at(s, 60'000), at(s, 80'000), {.scope = Scope::user});
     b.range(kPid, epoch, "aten::add_", at(s, 61'000), at(s, 79'000));
   }

@@ -27,7 +27,7 @@ struct WriterTest : testing::Test {
     path = dir + "/new/host_1.1.tprof";
     init_clock();
     ASSERT_TRUE(init_threads());
-    RecordingSpec spec{path.c_str(), "host", u32(getpid()), 0, 1, 2, 64ull << 20, Role::program};
+    RecordingSpec spec{path.c_str(), "host", u32(getpid()), 0, 1, 2, 64ull << 20, Role::program, false};
     ASSERT_TRUE(g_writer.create(spec)) << strerror(errno);
   }
   static void TearDownTestSuite() {
@@ -105,7 +105,9 @@ TEST_F(WriterTest, EndsOfAnEarlierEpochAreLeftToTheReader) {
   EXPECT_TRUE(end_range(block, &key, now_ticks()));
   leave(block);
   Recording::open(path)->for_each_data(7, 7, [&](const RecordView& v) {
-    if (v.kind() == Kind::range) EXPECT_EQ(v.as<RangeRecord>().end_ticks, 0u);
+    if (v.kind() == Kind::range) {
+      EXPECT_EQ(v.as<RangeRecord>().end_ticks, 0u);
+    }
   });
 }
 

@@ -3,7 +3,7 @@
 // discover_layout() resolves the exported functions and asks torch itself where the rest is: it constructs an
 // at::RecordFunction with a sentinel as sequence number and looks where that went (layout.cpp), and lets
 // exported accessors read objects of our making (values.cpp). Each capability is proven alone; what is not
-// proven stays off, with a reason. Table of the known layouts: shared/reference/torch.md, section 2.
+// proven stays off, with a reason. What the layouts were in some versions stands in values.cpp.
 #pragma once
 #include "collect/torch/values.h"
 
