@@ -1,10 +1,27 @@
 #include "args.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "base/error.h"
 
 namespace tprof {
+namespace {
+
+[[noreturn]] void refuse_empty(const std::string& name) {
+  throw Error(kExitUsage, name + " is given an empty value; leave it out instead");
+}
+
+[[noreturn]] void refuse_unknown(const std::string& word, const std::vector<Flag>& flags) {
+  std::string name = word[1] == '-' ? word.substr(0, word.find('=')) : word.substr(0, 2);
+  std::vector<std::string> names;
+  for (const Flag& flag : flags) names.push_back(flag.name);
+  std::string near = nearest(name, names);
+  throw Error(kExitUsage,
+              "unknown option " + name + (near.empty() ? "; see --help" : "; did you mean " + near + "?"));
+}
+
+}  // namespace
 
 void Arguments::toggle(const std::string& name, const std::string& alias, const std::string& help,
                        bool& out) {
@@ -35,75 +52,61 @@ std::string Arguments::operand_usage() const {
 }
 
 void Arguments::parse(const std::vector<std::string>& words) {
-  size_t i = 0;
-  std::vector<std::string> found;
-  bool only_operands = false;
-  for (; i < words.size(); i++) {
-    const std::string& word = words[i];
-    if (only_operands || word.size() < 2 || word[0] != '-') {
-      if (program_) break;
-      found.push_back(word);
-      continue;
-    }
-    if (word == "--") {
-      only_operands = true;
-      if (!program_) continue;
-      i++;
-      break;
-    }
-    // --name=value, -oVALUE, --name value
-    bool is_long = word[1] == '-', has_value = false;
-    std::string name = word, text;
-    size_t cut = is_long ? word.find('=') : 2;
-    if (cut != std::string::npos && cut < word.size()) {
-      name = word.substr(0, cut);
-      text = word.substr(is_long ? cut + 1 : cut);
-      has_value = true;
-    }
-    bool negated = false;
-    const Flag& flag = find(name, negated);
-    if (flag.takes == Flag::Takes::nothing || negated) {
-      if (has_value) throw Error(kExitUsage, word + ": " + name + " takes no value");
-      flag.set(negated ? "0" : "");
-    } else if (flag.takes == Flag::Takes::optional_01) {
-      if (!has_value && i + 1 < words.size() && (words[i + 1] == "0" || words[i + 1] == "1"))
-        text = words[++i];
-      else if (!has_value)
-        text = "1";
-      flag.set(text);
-    } else {
-      if (!has_value) {
-        if (i + 1 >= words.size() || words[i + 1] == "--")
-          throw Error(kExitUsage, name + " needs a value: " + name + " " + flag.metavar);
-        text = words[++i];
-      }
-      if (text.empty()) throw Error(kExitUsage, name + " is given an empty value; leave it out instead");
-      flag.set(text);
-    }
+  // CLI11 sees only what stands before "--": it would take "--" for the value of an option that lacks one.
+  auto marker = std::find(words.begin(), words.end(), "--");
+  const std::vector<std::string> front(words.begin(), marker);
+
+  CLI::App app;
+  app.set_help_flag();  // tprof.cpp prints help, from this table
+  // Operands are left over and counted here: given to CLI11, one like "[a,b]" would be split.
+  app.allow_extras(!program_);
+  app.prefix_command(program_);
+  for (const Flag& flag : flags_) {
+    std::string names = flag.alias.empty() ? flag.name : flag.alias + "," + flag.name;
+    if (flag.takes == Flag::Takes::optional_01) names += ",!--no-" + flag.name.substr(2);
+    if (flag.takes == Flag::Takes::value)
+      app.add_option(names)->take_last();
+    else
+      app.add_flag(names);
   }
+  try {
+    app.parse(std::vector<std::string>(front.rbegin(), front.rend()));
+  } catch (const CLI::ArgumentMismatch&) {  // it ran out of words
+    throw Error(kExitUsage, front.back() + " needs a value; see --help");
+  } catch (const std::exception& e) {  // not only CLI's: --no-with-flops=99999999999999999999
+    throw Error(kExitUsage, std::string("an option is given a value that it cannot take: ") + e.what());
+  }
+
+  std::vector<std::string> rest = app.remaining();
+  auto program = program_ ? front.end() - static_cast<std::ptrdiff_t>(rest.size()) : front.end();
+  for (const Flag& flag : flags_)  // --logdir=$UNSET python x.py: CLI11 takes the next word for the value
+    if (std::find(front.begin(), program, flag.name + "=") != program) refuse_empty(flag.name);
+  for (const std::string& word : rest) {
+    if (word.size() > 1 && word[0] == '-') refuse_unknown(word, flags_);
+    if (program_) break;
+  }
+  for (const Flag& flag : flags_) {
+    const CLI::results_t& typed = app.get_option(flag.name)->results();
+    if (typed.empty()) continue;
+    std::string text = typed.back();
+    if (text.empty()) refuse_empty(flag.name);
+    if (flag.takes == Flag::Takes::nothing && text != "true")
+      throw Error(kExitUsage, flag.name + " takes no value");
+    if (flag.takes != Flag::Takes::value) text = text == "true" ? "1" : text == "false" ? "0" : text;
+    flag.set(text);
+  }
+
+  // A "--" inside the program's words is the program's.
+  if (marker != words.end())
+    rest.insert(rest.end(), marker + (program_ && !rest.empty() ? 0 : 1), words.end());
   if (program_) {
-    program_->assign(words.begin() + i, words.end());
+    *program_ = rest;
     return;
   }
-  if (found.size() < least_) throw Error(kExitUsage, "what to work on is missing: give " + operand_usage());
-  size_t most = operands_ ? (most_ ? most_ : found.size()) : 0;
-  if (found.size() > most) throw Error(kExitUsage, "'" + found[most] + "' is one argument too many");
-  if (operands_) *operands_ = found;
-}
-
-const Flag& Arguments::find(const std::string& name, bool& negated) const {
-  std::vector<std::string> names;
-  for (const Flag& flag : flags_) {
-    if (name == flag.name || (!flag.alias.empty() && name == flag.alias)) return flag;
-    if (flag.takes == Flag::Takes::optional_01 && name == "--no-" + flag.name.substr(2)) {
-      negated = true;
-      return flag;
-    }
-    names.push_back(flag.name);
-  }
-  std::string near = nearest(name, names);
-  throw Error(kExitUsage,
-              "unknown option " + name + (near.empty() ? "; see --help" : "; did you mean " + near + "?"));
+  if (rest.size() < least_) throw Error(kExitUsage, "what to work on is missing: give " + operand_usage());
+  size_t most = operands_ ? (most_ ? most_ : rest.size()) : 0;
+  if (rest.size() > most) throw Error(kExitUsage, "'" + rest[most] + "' is one argument too many");
+  if (operands_) *operands_ = rest;
 }
 
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {

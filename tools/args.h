@@ -1,8 +1,7 @@
-// Command lines of every tprof command, as a table: a command adds its flags and operands, parse() fills
-// them, and help, man page and completions are printed from the same table (docs.h).
+// Command lines of every tprof command, as a table: a command adds its flags and operands, parse() has CLI11
+// read the words and fills them, and help, man page and completions are printed from the same table (docs.h).
 //
-// An own parser of a few lines because everything behind `tprof run`'s options belongs to another program and
-// must be handed on untouched: "-- PROGRAM", empty words and "[...]" included.
+// CLI11 is seen by args.cpp alone: including it takes a compiler seconds.
 #pragma once
 #include <functional>
 #include <string>
@@ -11,13 +10,15 @@
 namespace tprof {
 
 struct Flag {
+  // optional_01: --name, --name=0|1 or --no-name
   enum class Takes { nothing, value, optional_01 };
   std::string name;     // --logdir
   std::string alias;    // -o, or empty
-  std::string metavar;  // DIR; empty when it takes nothing
+  std::string metavar;  // DIR or [=0|1], as help shows it; empty when it takes nothing
   std::string help;
   Takes takes = Takes::value;
-  std::function<void(const std::string&)> set;  // may throw Error(kExitUsage); gets "" when it takes nothing
+  // With the last value typed, "1" where none was; may throw Error(kExitUsage). Flags are set in table order.
+  std::function<void(const std::string&)> set;
 };
 
 class Arguments {
@@ -42,8 +43,6 @@ class Arguments {
   bool takes_program() const { return program_ != nullptr; }
 
  private:
-  const Flag& find(const std::string& name, bool& negated) const;
-
   std::vector<Flag> flags_;
   std::string operand_metavar_, operand_help_;
   size_t least_ = 0, most_ = 0;

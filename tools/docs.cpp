@@ -66,9 +66,13 @@ std::string wrapped(const std::string& text) {
   return line.empty() ? out : out + line + "\n";
 }
 
+// "--logdir DIR", "--with-flops[=0|1]"
+std::string with_metavar(const std::string& name, const std::string& metavar) {
+  return name + (metavar.empty() || metavar[0] == '[' ? "" : " ") + metavar;
+}
+
 std::string left_of(const Flag& flag) {
-  std::string text = flag.alias.empty() ? flag.name : flag.alias + ", " + flag.name;
-  return flag.metavar.empty() ? text : text + " " + flag.metavar;
+  return with_metavar(flag.alias.empty() ? flag.name : flag.alias + ", " + flag.name, flag.metavar);
 }
 
 const OptionRow* option_row(const Flag& flag) {
@@ -149,9 +153,8 @@ std::string help_text(const Command& command) {
   if (!strcmp(command.name, "run")) {
     out << "\n"
         << wrapped(
-               "Each option is also an environment variable, named in brackets; what is typed wins. 0|1 "
-               "options "
-               "may stand alone (--with-flops) or be negated (--no-record-shapes).")
+               "Each option is also an environment variable, named in brackets; what is typed wins. [=0|1] "
+               "options may stand alone (--with-flops) or be negated (--no-record-shapes).")
         << "\n"
         << wrapped(kRunExit);
   }
@@ -213,7 +216,7 @@ std::string markdown_options() {
   };
   for (int i = 0; i < kOptionRowCount; i++) {
     const OptionRow& r = kOptionRows[i];
-    out << "| `" << r.flag << " " << cell(r.metavar) << "` | `" << r.env << "` | "
+    out << "| `" << cell(with_metavar(r.flag, r.metavar)) << "` | `" << r.env << "` | "
         << (*r.fallback ? "`" + std::string(r.fallback) + "`" : "") << " | " << cell(r.help) << " |\n";
   }
   return out.str();

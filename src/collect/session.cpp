@@ -180,6 +180,7 @@ void Session::apply_plan(const Plan& plan, i64 number, u64 ticks) {
 
 void Session::open_window(const Plan& plan, u64 ticks) {
   u64 warmup = plan.phase == Phase::warmup ? ticks : 0;
+  g_writer.add_clock(read_clocks());
   window_ = g_writer.add_window(u32(plan.window), WindowState::warmup, warmup, this_tid());
   previous_step_ = step_ = nullptr;
 }
@@ -194,6 +195,7 @@ void Session::end_window(i64 end_step, u64 ticks) {
   }
   window->end_ticks = ticks;
   window->end_step = end_step;
+  g_writer.add_clock(read_clocks());  // stamps convert the same way now and after the process's end
   edge_ends_ = window;
   if (!detector_.tentative()) close_window(window);
 }

@@ -26,6 +26,7 @@ class Nester {
     std::sort(moved_.begin(), moved_.end());
     for (u32 i : moved_) move_to_lane(i);
     set_parents();
+    part_ends();
     fold();
     for (u32 i = 0; i < events_.size(); i++) {
       Event& e = events_[i];
@@ -110,6 +111,16 @@ class Nester {
       e.parent = stack.empty() ? -1 : static_cast<i32>(stack.back());
       e.depth = static_cast<u16>(stack.size());
       if (e.depth < kDeepest || (e.flags & kEventStep)) stack.push_back(i);
+    }
+  }
+
+  // Readers add ts and dur as doubles of microseconds, which round to about a nanosecond: a range that ends
+  // exactly where the one around it does (both clipped, say) might seem to cross it.
+  void part_ends() {
+    for (Event& e : events_) {
+      if (e.parent < 0) continue;
+      i64 last = events_[e.parent].end_ns() - kRoundingNs;
+      if (e.end_ns() > last) e.dur_ns = std::max<i64>(last - e.begin_ns, 0);
     }
   }
 

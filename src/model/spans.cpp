@@ -7,7 +7,7 @@ namespace tprof {
 std::vector<StepInfo> settled_steps(const Meta& meta) {
   std::vector<StepInfo> steps;
   for (const StepInfo& s : meta.steps)
-    if (!(s.flags & kStepTentative) || (s.flags & kStepHasWork)) steps.push_back(s);
+    if (s.flags & kStepHasWork) steps.push_back(s);
   std::sort(steps.begin(), steps.end(), [](auto& a, auto& b) { return a.begin_ticks < b.begin_ticks; });
   return steps;
 }

@@ -80,7 +80,8 @@ void add_steps(Model& model, std::vector<StepEdge> edges) {
     e.flags = kEventStep;
     if (edge.end_ns > model.end_ns || edge.begin_ns < model.begin_ns) e.flags |= kEventClipped;
     e.begin_ns = std::max(edge.begin_ns, model.begin_ns);
-    i64 end = std::min(edge.end_ns, model.end_ns);
+    bool meets_next = i + 1 < edges.size() && edges[i + 1].begin_ns <= edge.end_ns;
+    i64 end = std::min(edge.end_ns - (meets_next ? kRoundingNs : 0), model.end_ns);
     e.dur_ns = std::max<i64>(end - e.begin_ns, 0);
     e.scope = static_cast<u8>(Scope::user);
     e.thread = thread_with(model, edge.tid);

@@ -51,6 +51,8 @@ struct TraceThread {
   std::string name;
   bool is_lane() const { return tid != owner; }
 };
+// Room that neighbours and parents leave at a range's end against rounding in readers (see nest.cpp).
+constexpr i64 kRoundingNs = 2;
 constexpr u32 kFirstLaneTid = 10'000'000;  // beyond any Linux thread id (at most 4194304)
 
 struct Step {

@@ -59,24 +59,38 @@ TEST(Args, the_program_is_handed_on_untouched) {
 }
 
 TEST(Args, the_double_dash_may_be_left_out) {
-  Parsed p = parse({"--steps=3:4", "python", "-q"});
-  EXPECT_EQ(p.run.program, (Words{"python", "-q"}));
-  EXPECT_FALSE(p.run.quiet);
+  for (Words program : {Words{"python", "-q"},
+                        {"python", "", "[a,b]", "--steps="},
+                        {"python", "--", "--", "-q"},
+                        {"", "-q"},
+                        {"[a,b]"},
+                        {"-"}}) {
+    Words words = {"--steps=3:4"};
+    words.insert(words.end(), program.begin(), program.end());
+    Parsed p = parse(words);
+    EXPECT_EQ(p.error, "");
+    EXPECT_EQ(p.run.program, program);
+    EXPECT_FALSE(p.run.quiet);
+  }
 }
 
 TEST(Args, values_in_every_spelling) {
   EXPECT_EQ(value_of(parse({"-o", "d", "x"}).run, "--logdir"), "d");
   EXPECT_EQ(value_of(parse({"-od", "x"}).run, "--logdir"), "d");
+  EXPECT_EQ(value_of(parse({"-qod", "x"}).run, "--logdir"), "d");
   EXPECT_EQ(value_of(parse({"--logdir=d=e", "x"}).run, "--logdir"), "d=e");
+  EXPECT_EQ(value_of(parse({"--logdir", "[a,b]", "x"}).run, "--logdir"), "[a,b]");
+  EXPECT_EQ(value_of(parse({"-o", "d", "-o", "e", "x"}).run, "--logdir"), "e");
   EXPECT_EQ(value_of(parse({"--on-trace-ready", "[ -f {} ]", "x"}).run, "--on-trace-ready"), "[ -f {} ]");
 }
 
 TEST(Args, switches_stand_alone_take_01_and_are_negated) {
   EXPECT_EQ(value_of(parse({"--with-flops", "x"}).run, "--with-flops"), "1");
-  EXPECT_EQ(value_of(parse({"--with-flops", "0", "x"}).run, "--with-flops"), "0");
   EXPECT_EQ(value_of(parse({"--with-flops=0", "x"}).run, "--with-flops"), "0");
   EXPECT_EQ(value_of(parse({"--no-record-shapes", "x"}).run, "--record-shapes"), "0");
+  EXPECT_EQ(value_of(parse({"--with-flops", "--no-with-flops", "x"}).run, "--with-flops"), "0");
   EXPECT_EQ(parse({"--with-flops", "python"}).run.program, Words{"python"});
+  EXPECT_EQ(parse({"--with-flops", "0", "x"}).run.program, (Words{"0", "x"}));
 }
 
 TEST(Args, mistakes_are_named) {
@@ -84,8 +98,15 @@ TEST(Args, mistakes_are_named) {
   EXPECT_EQ(parse({"--zzzzzzzzzz"}).error, "unknown option --zzzzzzzzzz; see --help");
   EXPECT_NE(parse({"--schedule"}).error.find("needs a value"), std::string::npos);
   EXPECT_NE(parse({"--schedule", "--", "x"}).error.find("needs a value"), std::string::npos);
-  EXPECT_NE(parse({"--schedule=", "x"}).error.find("empty"), std::string::npos);
+  EXPECT_EQ(parse({"python", "--zzz"}).error, "");
+  EXPECT_NE(parse({"-5"}).error.find("unknown option -5"), std::string::npos);
+  for (Words words : {Words{"--schedule=", "x"},
+                      {"--steps", "3:4", "--schedule=", "ls", "--color", "x"},
+                      {"--with-flops=", "x"},
+                      {"-o", "", "x"}})
+    EXPECT_NE(parse(words).error.find("is given an empty value"), std::string::npos) << words[0];
   EXPECT_NE(parse({"--quiet=1", "x"}).error.find("takes no value"), std::string::npos);
+  EXPECT_NE(parse({"--no-with-flops=99999999999999999999", "x"}).error, "");
 }
 
 TEST(Args, operands_are_counted) {
@@ -94,8 +115,11 @@ TEST(Args, operands_are_counted) {
   arguments.operands("PATH", "", 1, 1, out);
   EXPECT_THROW(arguments.parse({}), Error);
   EXPECT_THROW(arguments.parse({"a", "b"}), Error);
+  EXPECT_THROW(arguments.parse({"a", "-b"}), Error);
   arguments.parse({"--", "-a"});
   EXPECT_EQ(out, Words{"-a"});
+  arguments.parse({"[a,b]"});
+  EXPECT_EQ(out, Words{"[a,b]"});
 }
 
 TEST(Args, every_option_of_the_table_is_a_flag) {
@@ -145,7 +169,7 @@ TEST_F(Environment, schedule_words_compose) {
 TEST_F(Environment, typed_wins_over_the_environment) {
   setenv("TPROF_SCHEDULE", "active=9", 1);
   setenv("TPROF_WITH_FLOPS", "1", 1);
-  Options o = apply_options(parse({"--steps", "5:7", "--with-flops", "0"}).run);
+  Options o = apply_options(parse({"--steps", "5:7", "--with-flops=0"}).run);
   EXPECT_EQ(o.schedule.active, 2);
   EXPECT_EQ(getenv("TPROF_SCHEDULE"), nullptr);
   EXPECT_FALSE(o.with_flops);

@@ -69,7 +69,7 @@ TEST_F(ModelTest, ClipsAtTheEnd) {
   for (const char* name : {"long", "open"}) {
     const Event* e = find(m, name);
     ASSERT_TRUE(e);
-    EXPECT_EQ(e->end_ns(), ns(kT + 100));
+    EXPECT_NEAR(e->end_ns(), ns(kT + 100), kRoundingNs);
     EXPECT_TRUE(e->flags & kEventClipped);
     EXPECT_FALSE(e->flags & kEventUnfinished);
   }
@@ -115,7 +115,7 @@ TEST_F(ModelTest, StepsSpanToTheNextBegin) {
   ASSERT_EQ(m.steps.size(), 2u);
   EXPECT_EQ(m.steps[0].number, 2);
   EXPECT_EQ(m.steps[1].number, 3);
-  EXPECT_EQ(m.steps[0].end_ns, m.steps[1].begin_ns);
+  EXPECT_EQ(m.steps[0].end_ns + kRoundingNs, m.steps[1].begin_ns);
   EXPECT_EQ(m.name_of(m.events[m.steps[0].event]), "ProfilerStep#2");
   EXPECT_EQ(m.events[m.steps[0].event].parent, -1);
   EXPECT_EQ(m.name_of(m.events[size_t(find(m, "aten::linear")->parent)]), "ProfilerStep#2");
@@ -157,7 +157,7 @@ TEST_F(ModelTest, StepWithoutEventsIsNotWritten) {
 
 TEST_F(ModelTest, ScriptsOwnStepMarksAreReplaced) {
   active(kT, kT + 1000);
-  b.step(7, kT + 5, kT + 500, 0, StepBy::profiler_step);
+  b.step(7, kT + 5, kT + 500, kStepHasWork, StepBy::profiler_step);
   b.range(kPid, 1, "ProfilerStep#7", kT + 5, kT + 400, {.scope = Scope::user});
   b.range(kPid, 1, "op", kT + 10, kT + 20);
   Model m = build();
@@ -269,7 +269,7 @@ TEST_F(ModelTest, SmallCrossingsAreClamped) {
   b.range(kPid, 1, "outer", kT + 10, kT + 5000);
   b.range(kPid, 1, "inner", kT + 100, kT + 5003);
   Model m = build();
-  EXPECT_EQ(find(m, "inner")->end_ns(), find(m, "outer")->end_ns());
+  EXPECT_EQ(find(m, "inner")->end_ns() + kRoundingNs, find(m, "outer")->end_ns());
   EXPECT_EQ(m.ledger.clamped, 1u);
   EXPECT_EQ(m.ledger.lanes, 0u);
 }

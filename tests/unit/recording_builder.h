@@ -136,7 +136,7 @@ class RecordingBuilder {
   void clock(u64 ticks, u64 realtime_ns, u64 monotonic_ns) {
     put(meta(), ClockRecord{{static_cast<u16>(Kind::clock), 0, 0}, ticks, realtime_ns, monotonic_ns});
   }
-  void step(i64 number, u64 begin, u64 end = 0, u32 flags = 0, StepBy by = StepBy::optimizer,
+  void step(i64 number, u64 begin, u64 end = 0, u32 flags = kStepHasWork, StepBy by = StepBy::optimizer,
             u32 tid = kPid) {
     put(meta(),
         StepRecord{{static_cast<u16>(Kind::step), 0, static_cast<u32>(by)}, number, begin, end, flags, tid});

@@ -50,7 +50,9 @@ void mark_begins(u32 tid, Mark mark) {
   });
 }
 
-void mark_ends(u32 tid, Mark mark, u64 t) {
+// The edge comes a little behind the range's end, so that the range lies inside its step.
+void mark_ends(u32 tid, Mark mark) {
+  u64 t = now_ticks();
   if (mark != Mark::profiler_step && mark != Mark::optimizer_step && mark != Mark::zero_grad) return;
   g_session.token(tid, mark != Mark::zero_grad, [=](StepDetector& d) {
     if (mark == Mark::profiler_step) return d.profiler_step_ends(t);
@@ -128,7 +130,7 @@ void range_ends(const void* rf, void*) {
   ThreadBlock* block = enter();
   if (!block) return;
   if (!end_range(block, rf, t)) end_async(block, rf, t);
-  if (scope_of(rf) == Scope::user) mark_ends(block->tid, mark_of(g_torch.name(rf)), t);
+  if (scope_of(rf) == Scope::user) mark_ends(block->tid, mark_of(g_torch.name(rf)));
   leave(block);
 }
 
