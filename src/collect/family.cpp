@@ -97,6 +97,9 @@ bool Session::find_family() {
   return false;
 }
 
+// Children of a process that failed would say the same again.
+void Session::silence_children() { snprintf(exports_, sizeof exports_, "%s=;%s\n", kParent, rank_text()); }
+
 bool Session::find_logdir(OptionError& error) {
   char dir[PATH_MAX - 128];
   int n;

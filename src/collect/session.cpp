@@ -41,6 +41,7 @@ bool Session::attach(const Frontend& frontend) {
   OptionError error;
   if (!parse_options(options_, error) || !find_logdir(error)) {
     if (speaks_) say("%s; this program runs on unprofiled", error.text);
+    silence_children();
     finished_ = true;
     return false;
   }

@@ -49,6 +49,7 @@ class Session final : private StepSink {
     use(detector_);
   }
   bool wants_backward() const { return detector_.wants_backward(); }
+  bool edge_may_move() const { return detector_.tentative(); }
   StepMode step_mode() const { return options_.step.mode; }
   // A helper that trains or draws batches of its own is a program from then on.
   void promote();
@@ -90,6 +91,7 @@ class Session final : private StepSink {
   void set_level(Level level);
   void give_up(const char* line);
   bool find_family();
+  void silence_children();
   bool find_logdir(OptionError& error);
   const FileHeader* leader();
   void mirror(bool active, u32 window, u64 now);

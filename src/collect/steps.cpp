@@ -24,7 +24,7 @@ void StepDetector::load_begins(u64 t) {
   else if (updates_ > 0 || (backwards_ == 0 && loads_ > 0))
     begin(t, StepBy::dataloader, false);
   else if (only_forwards && number_ == 0)
-    sink_->step_moves(t);  // what came before the first batch was setup
+    move(t);  // what came before the first batch was setup
   else if (only_forwards && forwards_ > 0)
     begin(t, StepBy::dataloader, false);
   provisional_count_ = 0;
@@ -109,7 +109,7 @@ void StepDetector::optimizer_ends(u64 t) {
   if (merging_ && tentative_) {  // another optimizer of the same update
     merging_ = false;
     last_work_ = t;
-    sink_->step_moves(t);
+    move(t);
     return;
   }
   merging_ = false;
@@ -130,7 +130,7 @@ void StepDetector::zero_grad_begins(u64 t) {
 }
 
 void StepDetector::zero_grad_ends(u64 t) {
-  if (tentative_ && !in_optimizer_ && !zero_grad_first_) sink_->step_moves(t);
+  if (tentative_ && !in_optimizer_ && !zero_grad_first_) move(t);
 }
 
 void StepDetector::scaler_updated(u64 t) {
@@ -138,7 +138,7 @@ void StepDetector::scaler_updated(u64 t) {
   trained_ = true;
   if (tentative_) {
     last_work_ = t;
-    sink_->step_moves(t);
+    move(t);
   } else if (number_ >= 0) {  // the scaler skipped the optimizer: an update all the same
     updates_++;
     work(t);
@@ -167,9 +167,27 @@ void StepDetector::range_matched(u64 t) {
   if (source_.mode == StepMode::range) begin(t, StepBy::option, false);
 }
 
+void StepDetector::label_ends(u64 t, u64 begin) {
+  if (tentative_ && !in_optimizer_ && begin >= previous_edge_ && begin < edge_) move(t);
+}
+
+u64 StepDetector::before_labels(u64 t, const u64* begins, u32 count) const {
+  if (number_ < 0) return count ? begins[count - 1] : t;  // an outer label may be the whole loop
+  for (u32 i = 0; i < count; i++)
+    if (begins[i] > edge_ && begins[i] > last_work_) return begins[i];
+  return t;
+}
+
+void StepDetector::move(u64 t) {
+  edge_ = t;
+  sink_->step_moves(t);
+}
+
 void StepDetector::begin(u64 t, StepBy by, bool tentative) {
   settle();
   number_++;
+  previous_edge_ = edge_;
+  edge_ = t;
   last_by_ = by;
   loads_ = forwards_ = backwards_ = updates_ = 0;
   passes_ = 0;
@@ -179,19 +197,18 @@ void StepDetector::begin(u64 t, StepBy by, bool tentative) {
   provisional_count_ = 0;
   tentative_ = tentative;
   sink_->step_begins(number_, t, by, tentative);
-  // Edges that somebody declared make steps whatever is in them; found ones need a sign of work.
-  if (by == StepBy::api || by == StepBy::profiler_step || (by == StepBy::option && source_.mode == StepMode::range))
-    work(t);
+  if (by == StepBy::option && source_.mode == StepMode::range) work(t);
 }
 
-// An edge that the program states. If the detector has just placed one of its own there, that one is meant.
+// An edge that the program states. If the detector has just placed one of its own there, that one is meant. The
+// step that ends at a stated edge is one, whatever was in it; what follows the last needs a sign of work.
 void StepDetector::declared_edge(u64 t, StepBy by) {
   if (number_ >= 0 && (tentative_ || (last_by_ != by && !worked_))) {
-    sink_->step_moves(t);
+    move(t);
     settle();
     last_by_ = by;
-    work(t);
   } else {
+    work(t);
     begin(t, by, false);
   }
 }
@@ -219,13 +236,14 @@ void StepDetector::work(u64 t) {
 
 void StepDetector::keep_provisional(u64 t, StepBy by) {
   provisional_[provisional_count_++] = {t, by};
-  if (provisional_count_ < kProvisional) return;
-  Provisional edges[kProvisional];
-  for (int i = 0; i < kProvisional; i++) edges[i] = provisional_[i];
+  if (provisional_count_ < provisional_limit(by)) return;
+  Provisional edges[4];
+  int count = provisional_count_;
+  for (int i = 0; i < count; i++) edges[i] = provisional_[i];
   forward_only_ = by == StepBy::forward;
-  for (const Provisional& edge : edges) {
-    begin(edge.ticks, edge.by, false);
-    work(edge.ticks);
+  for (int i = 0; i < count; i++) {
+    begin(edges[i].ticks, by, false);
+    work(edges[i].ticks);
   }
 }
 

@@ -17,8 +17,11 @@
 // another optimizer follows with no forward or backward between.
 //
 // Two kinds of loop look like something else at first: many updates on one batch drawn once (like a GAN), and
-// repeated forwards in training mode (like a siamese net). Their edges are kept as provisional; after
-// kProvisional of them with no sign of the other meaning they become steps after the fact.
+// repeated forwards in training mode (like a siamese net). Their edges are kept as provisional; after a few of them
+// (provisional_limit) with no sign of the other meaning they become steps after the fact.
+//
+// Labels (record_function ranges of the script) are kept whole: a forward or batch begins a step where the label
+// around it began, and the edge behind an optimizer moves to the end of the label around it.
 #pragma once
 #include "base/options.h"
 #include "record/record.h"
@@ -59,6 +62,10 @@ class StepDetector {
   void profiler_step_ends(u64 t);
   void api_step(u64 t);
   void range_matched(u64 t);  // begin of a range that matches TPROF_STEP=range:REGEX
+  void label_ends(u64 t, u64 begin);  // end of any other user range
+
+  // Where an edge at `t` belongs, given the begins of the labels open on the thread, outermost first.
+  u64 before_labels(u64 t, const u64* begins, u32 count) const;
 
   i64 number() const { return number_; }  // of the current step, -1 before the first
   StepMode mode() const { return source_.mode; }
@@ -70,7 +77,6 @@ class StepDetector {
     return backwards_ == 0 || tentative_ || update_end_ || source_.mode == StepMode::backward;
   }
 
-  static constexpr int kProvisional = 8;
 
  private:
   bool automatic() const { return source_.mode == StepMode::automatic && !in_profiler_step_ && !api_; }
@@ -80,6 +86,8 @@ class StepDetector {
   void settle();
   void work(u64 t);
   void keep_provisional(u64 t, StepBy by);
+  void move(u64 t);
+  static int provisional_limit(StepBy by) { return by == StepBy::optimizer ? 2 : 4; }
 
   StepSource source_;
   StepSink* sink_ = nullptr;
@@ -87,6 +95,8 @@ class StepDetector {
   i64 number_ = -1;
   StepBy last_by_ = StepBy::none;
   u64 last_work_ = 0;
+  u64 edge_ = 0;           // where the current step begins
+  u64 previous_edge_ = 0;  // where the one before began
 
   // Since the current step began.
   u32 loads_ = 0, forwards_ = 0, backwards_ = 0, updates_ = 0;
@@ -108,8 +118,8 @@ class StepDetector {
 
   struct Provisional {
     u64 ticks;
-    StepBy by;
-  } provisional_[kProvisional] = {};
+    StepBy by;  // all of one kind
+  } provisional_[4] = {};
   int provisional_count_ = 0;
 };
 

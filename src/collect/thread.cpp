@@ -66,6 +66,7 @@ ThreadBlock* new_thread_block() {
   block->chunk = nullptr;
   block->used = 0;
   block->open_count = 0;
+  block->label_count = 0;
   if (pthread_setspecific(g_end_key, block) != 0) {
     block->in_use.store(0, std::memory_order_release);
     return nullptr;

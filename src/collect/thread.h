@@ -12,6 +12,7 @@ namespace tprof {
 
 constexpr u32 kMaxOpen = 1024;        // open ranges followed per thread
 constexpr u32 kNameCacheSlots = 512;
+constexpr u32 kMaxLabels = 16;        // open labels whose begin is remembered
 
 struct OpenRange {
   const void* key;      // the at::RecordFunction, or what else tells this range from others
@@ -37,6 +38,8 @@ struct ThreadBlock {
   u32 epoch;              // of chunk
   u32 open_count;
   u32 generation;         // of the recording that the caches belong to
+  u32 label_count;        // user ranges open now, also those not recorded
+  u64 label_begins[kMaxLabels];
   ThreadBlock* next;
   OpenRange open[kMaxOpen];
   CachedName names[kNameCacheSlots];
@@ -76,6 +79,10 @@ inline ThreadBlock* enter() {
   block->busy.store(1, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   return block;
+}
+
+inline u32 labels_of(const ThreadBlock* block) {
+  return block->label_count < kMaxLabels ? block->label_count : kMaxLabels;
 }
 
 inline void leave(ThreadBlock* block) {

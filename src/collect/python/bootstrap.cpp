@@ -16,6 +16,7 @@ namespace tprof {
 namespace {
 
 bool g_is_python;
+bool g_joined;  // to torch
 std::atomic<bool> g_ran{false};
 PyObject* g_on_phase;  // the script's function, called with 1 while warming up or active
 std::atomic<u32> g_phase{0};
@@ -23,18 +24,20 @@ std::atomic<bool> g_call_pending{false};
 
 using Args = PyObject* const*;
 
-// attach("key\0value\0..." as a list of str) -> "K=V" lines for os.environ, or None: stay out.
+// attach(key, value, key, value, ...) -> "K=V" lines for os.environ. attached() tells whether to go on.
 PyObject* attach(PyObject*, Args args, PySize count) {
-  if (!g_session.attach(torch_frontend())) return g_py.new_none();
+  if (!g_session.attach(torch_frontend())) return g_py.PyUnicode_FromString(g_session.exports());
   for (PySize i = 0; i + 1 < count; i += 2) {
     const char* key = g_py.PyUnicode_AsUTF8(args[i]);
     const char* value = key ? g_py.PyUnicode_AsUTF8(args[i + 1]) : nullptr;
     if (value) g_session.note(key, value);
     g_py.PyErr_Clear();
   }
-  if (!torch_attach()) return g_py.new_none();
+  g_joined = torch_attach();
   return g_py.PyUnicode_FromString(g_session.exports());
 }
+
+PyObject* attached(PyObject*, Args, PySize) { return g_joined ? g_py.PyUnicode_FromString("yes") : g_py.new_none(); }
 
 // calibration() -> the script to run before calibrated(), or None.
 PyObject* calibration(PyObject*, Args, PySize) {
@@ -83,6 +86,7 @@ struct Method {
 };
 constexpr int kFastCall = 0x0080;
 Method g_methods[] = {{"attach", attach, kFastCall, nullptr},
+                      {"attached", attached, kFastCall, nullptr},
                       {"calibration", calibration, kFastCall, nullptr},
                       {"calibrated", calibrated, kFastCall, nullptr},
                       {"start", start, kFastCall, nullptr},

@@ -155,12 +155,11 @@ def follow(torch):
 def complete(torch):
     import os
     pairs = [text for pair in facts(torch) for text in pair]
-    exports = attach(*pairs)
-    if exports is None:
-        return
-    for line in exports.splitlines():
+    for line in attach(*pairs).splitlines():
         key, _, value = line.partition('=')
         os.environ[key] = value
+    if not attached():
+        return
     script = calibration()
     if script:
         try:

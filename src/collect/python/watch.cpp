@@ -51,7 +51,10 @@ void module_called(PyObject* module) {
   if (!block) return;
   bool inference = !torch_grad_enabled() || !true_attribute(module, "training", true);
   g_session.token(block->tid, false,
-                  [&](StepDetector& d) { d.module_called(now_ticks(), module, inference); });
+                  [&](StepDetector& d) {
+                    u64 t = d.before_labels(now_ticks(), block->label_begins, labels_of(block));
+                    d.module_called(t, module, inference);
+                  });
   leave(block);
 }
 

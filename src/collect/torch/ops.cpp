@@ -35,19 +35,33 @@ Scope scope_of(const void* rf) {
   return g_torch.scope >= 0 ? static_cast<Scope>(load<u8>(rf, g_torch.scope)) : Scope::function;
 }
 
-void mark_begins(u32 tid, Mark mark) {
+void mark_begins(ThreadBlock* block, Mark mark) {
   u64 t = now_ticks();
+  u32 tid = block->tid;
   bool anchors = mark == Mark::optimizer_step || mark == Mark::dataloader || mark == Mark::profiler_step;
   g_session.token(tid, anchors, [=](StepDetector& d) {
     switch (mark) {
       case Mark::profiler_step: return d.profiler_step_begins(t);
       case Mark::optimizer_step: return d.optimizer_begins(t);
       case Mark::zero_grad: return d.zero_grad_begins(t);
-      case Mark::dataloader: return d.load_begins(t);
+      case Mark::dataloader: return d.load_begins(d.before_labels(t, block->label_begins, labels_of(block)));
       case Mark::matched: return d.range_matched(t);
       case Mark::none: return;
     }
   });
+}
+
+void label_begins(ThreadBlock* block) {
+  u32 at = block->label_count++;
+  if (at < kMaxLabels) block->label_begins[at] = now_ticks();
+}
+
+void label_ends(ThreadBlock* block) {
+  if (block->label_count == 0) return;
+  u32 at = --block->label_count;
+  if (at >= kMaxLabels || !g_session.edge_may_move()) return;
+  u64 begin = block->label_begins[at];
+  g_session.token(block->tid, false, [=](StepDetector& d) { d.label_ends(now_ticks(), begin); });
 }
 
 // The edge comes a little behind the range's end, so that the range lies inside its step.
@@ -115,7 +129,10 @@ ObserverContext range_starts(const void* rf) {
   const char* name = g_torch.name(rf);
   if (g_session.is_helper()) g_session.follow(now_ticks());
   if (scope == Scope::user) {
-    if (Mark mark = mark_of(name); mark != Mark::none) mark_begins(block->tid, mark);
+    if (Mark mark = mark_of(name); mark != Mark::none)
+      mark_begins(block, mark);
+    else
+      label_begins(block);
   } else if (scope == Scope::backward) {
     backward_begins(rf);
   }
@@ -130,7 +147,12 @@ void range_ends(const void* rf, void*) {
   ThreadBlock* block = enter();
   if (!block) return;
   if (!end_range(block, rf, t)) end_async(block, rf, t);
-  if (scope_of(rf) == Scope::user) mark_ends(block->tid, mark_of(g_torch.name(rf)));
+  if (scope_of(rf) == Scope::user) {
+    if (Mark mark = mark_of(g_torch.name(rf)); mark != Mark::none)
+      mark_ends(block->tid, mark);
+    else
+      label_ends(block);
+  }
   leave(block);
 }
 
