@@ -186,6 +186,17 @@ void Converter::plan_flushes() {
 
 void Converter::plan_window(const WindowInfo& window) {
   SpanRequest request = request_of(window);
+  // What follows the last step of a loop is no step. A program in which no step was found gets what there is.
+  bool has_step = false, any_step = false;
+  u64 end = end_of(window);
+  for (const StepInfo& s : settled_steps(meta_)) {
+    any_step = true;
+    has_step |= s.begin_ticks >= request.begin_ticks && s.begin_ticks < end;
+  }
+  if (!has_step && (any_step || window.first_step > 0)) {
+    state_.windows.insert(window.number);
+    return;
+  }
   add_job(request, request.begin_ticks, 0, window.end_ticks ? window.end_step : -1, true);
 }
 

@@ -208,6 +208,7 @@ bool parse_step_source(const char* text, StepSource& out, OptionError& error) {
   } else {
     return fail(error, "'%s' is not auto, optimizer, dataloader, backward:N or range:REGEX", text);
   }
+  s.given = s.mode != StepMode::automatic;
   out = s;
   return true;
 }

@@ -21,6 +21,7 @@ enum class StepMode : u8 { automatic, optimizer, dataloader, backward, range };
 
 struct StepSource {
   StepMode mode = StepMode::automatic;
+  bool given = false;        // not by default
   i64 every = 1;             // backward:N
   char pattern[256] = {};    // range:REGEX, POSIX extended
 };

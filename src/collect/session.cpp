@@ -32,7 +32,7 @@ u32 this_tid() { return u32(syscall(SYS_gettid)); }
 
 // ---------------------------------------------------------------- setting up
 
-bool Session::attach(const Frontend& frontend) {
+bool Session::attach(const Frontend& frontend, StepMode fallback) {
   if (attached_ || finished_) return attached_;
   frontend_ = frontend;
   pid_ = u32(getpid());
@@ -49,6 +49,7 @@ bool Session::attach(const Frontend& frontend) {
     finished_ = true;
     return false;
   }
+  if (options_.step.mode == StepMode::automatic) options_.step.mode = fallback;
   detector_.reset(options_.step, this, now_ticks());
   attached_ = true;
   return true;

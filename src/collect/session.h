@@ -27,7 +27,8 @@ class Session final : private StepSink {
  public:
   // Reads the options, finds out who this process is. False: stay out (said in one line where it should be).
   // `environment` says whether variables for child processes could be set.
-  bool attach(const Frontend& frontend);
+  // `fallback` is what makes steps where TPROF_STEP is auto.
+  bool attach(const Frontend& frontend, StepMode fallback);
   // "K=V" lines that child processes must find in their environment; empty before attach().
   const char* exports() const { return exports_; }
   const Options& options() const { return options_; }

@@ -157,8 +157,9 @@ void StepDetector::profiler_step_ends(u64 t) {
 }
 
 void StepDetector::api_step(u64 t) {
-  if (source_.mode != StepMode::automatic) return;
+  if (source_.given) return;
   api_ = true;
+  source_.mode = StepMode::automatic;
   if (number_ < 0) begin(start_, StepBy::api, false);
   declared_edge(t, StepBy::api);
 }

@@ -233,6 +233,14 @@ ClockMap clock_of(const Recording& recording, const Meta& meta) {
                   me.boot_id[0] && !strcmp(me.boot_id, h.boot_id));
 }
 
+std::vector<StepInfo> settled_steps(const Meta& meta) {
+  std::vector<StepInfo> steps;
+  for (const StepInfo& s : meta.steps)
+    if (s.flags & kStepHasWork) steps.push_back(s);
+  std::sort(steps.begin(), steps.end(), [](auto& a, auto& b) { return a.begin_ticks < b.begin_ticks; });
+  return steps;
+}
+
 u64 last_ticks_of(Recording& recording, const Meta& meta) {
   u64 last = meta.clocks.empty() ? 0 : meta.clocks.back().ticks;
   for (const StepInfo& s : meta.steps) last = std::max({last, s.begin_ticks, s.end_ticks});
@@ -258,7 +266,7 @@ Model build_model(Recording& recording, const Meta& meta, const SpanRequest& req
   model.own_ns = static_cast<u64>(double(recording.header().own_ticks.load()) * clock.rate());
   if (model.events.empty()) return model;
 
-  add_steps(model, step_edges(meta.steps, model, request.first_step, request.end_step,
+  add_steps(model, step_edges(settled_steps(meta), model, request.first_step, request.end_step,
                               [&](u64 ticks) { return loader.to_ns(ticks); }));
   nest_events(model);
   link_forward_backward(model);

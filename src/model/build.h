@@ -37,6 +37,10 @@ ClockMap clock_of(const Recording& recording, const Meta& meta);
 // The last stamp found anywhere in the recording.
 u64 last_ticks_of(Recording& recording, const Meta& meta);
 
+// The steps that are steps, in time order: one that showed no sign of work (what follows the last iteration, say)
+// is none.
+std::vector<StepInfo> settled_steps(const Meta& meta);
+
 Model build_model(Recording& recording, const Meta& meta, const SpanRequest& request);
 
 }  // namespace tprof

@@ -4,14 +4,6 @@
 
 namespace tprof {
 
-std::vector<StepInfo> settled_steps(const Meta& meta) {
-  std::vector<StepInfo> steps;
-  for (const StepInfo& s : meta.steps)
-    if (s.flags & kStepHasWork) steps.push_back(s);
-  std::sort(steps.begin(), steps.end(), [](auto& a, auto& b) { return a.begin_ticks < b.begin_ticks; });
-  return steps;
-}
-
 std::vector<SpanCut> cut_spans(Recording& recording, const Meta& meta, const SpanRequest& whole,
                                u64 max_events) {
   std::vector<u64> begins;

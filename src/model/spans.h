@@ -11,9 +11,6 @@ struct SpanCut {
   i64 first_step, end_step;  // steps that begin inside, -1 none
 };
 
-// Steps whose begin is settled, in order.
-std::vector<StepInfo> settled_steps(const Meta& meta);
-
 // Cuts [begin, end). Every cut but the last of a step has at most `max_events` events.
 std::vector<SpanCut> cut_spans(Recording& recording, const Meta& meta, const SpanRequest& whole,
                                u64 max_events);

@@ -11,6 +11,7 @@ constexpr u32 kNoEdge = 0xffffffff;
 // What an event's name means for steps.
 struct NameTraits {
   bool step_mark;
+  bool record_function;
   bool optimizer;
 };
 
@@ -24,7 +25,7 @@ std::vector<NameTraits> traits_of(const std::vector<std::string>& names) {
   std::vector<NameTraits> traits;
   traits.reserve(names.size());
   for (const std::string& name : names)
-    traits.push_back({is_step_mark(name), name.starts_with(kOptimizerPrefix)});
+    traits.push_back({is_step_mark(name), name.starts_with(kRecordFunctionPrefix), name.starts_with(kOptimizerPrefix)});
   return traits;
 }
 
@@ -62,7 +63,7 @@ void add_steps(Model& model, std::vector<StepEdge> edges) {
     u32 i = edge_at(edges, e.begin_ns);
     if (i == kNoEdge) continue;
     Content& c = contents[i];
-    c.events++;
+    c.events += !traits[e.name].record_function;
     c.last_end = std::max(c.last_end, e.end_ns());
     bool work = e.scope != static_cast<u8>(Scope::user) || traits[e.name].optimizer;
     if (work && !(e.flags & (kEventClipped | kEventUnfinished)))

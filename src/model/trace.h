@@ -138,6 +138,8 @@ constexpr const char* kDropWords[] = {
 };
 
 // Words of torch that mean something to several layers.
+// The operators behind torch's record_function; they come with a step mark and are no work.
+constexpr char kRecordFunctionPrefix[] = "profiler::_record_function";
 constexpr char kStepPrefix[] = "ProfilerStep#";
 constexpr char kEvaluatePrefix[] = "autograd::engine::evaluate_function: ";
 constexpr char kAccumulateGrad[] = "torch::autograd::AccumulateGrad";

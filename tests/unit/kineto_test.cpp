@@ -189,6 +189,7 @@ TEST_F(KinetoTest, WhichWindowsAreWritten) {
     constexpr WindowState kStates[] = {WindowState::sealed, WindowState::discarded, WindowState::sealed,
                                        WindowState::active, WindowState::warmup};
     b.window(w, kStates[w], w * 10, w * 10 + 1, begin, begin + 1000, w < 3 ? begin + 9000 : 0);
+    b.step(w * 10, begin + 1000, begin + 9000);
     b.range(kPid, 2 * w + 1, "op" + std::to_string(w), begin + 2000, begin + 3000);
   }
   ConvertResult r = convert();
@@ -281,6 +282,8 @@ TEST_F(KinetoTest, ChunksThatTheNextWindowNeedsStay) {
   // Back to back: the edge was confirmed late, so window 0's last chunk holds the first event of window 1.
   b.window(0, WindowState::sealed, 0, 1, kT, kT, kT + 1000);
   b.window(1, WindowState::active, 1, 2, kT + 1000, kT + 1000, 0);
+  b.step(0, kT, kT + 1000);
+  b.step(1, kT + 1000, 0);
   b.range(kPid, 1, "first", kT + 10, kT + 20);
   b.range(kPid, 1, "second", kT + 1010, kT + 1020);
   b.write(path());
@@ -297,6 +300,7 @@ TEST_F(KinetoTest, ThreadsGiveTheSame) {
   for (u32 w = 0; w < 8; w++) {
     u64 begin = kT + w * 100'000;
     b.window(w, WindowState::sealed, w, w + 1, begin, begin, begin + 90'000);
+    b.step(w, begin, begin + 90'000);
     for (u64 i = 0; i < 800; i++)
       b.range(kPid, 2 * w + 1, "op" + std::to_string(i % 7), begin + i * 100, begin + i * 100 + 50);
   }

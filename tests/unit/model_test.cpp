@@ -132,15 +132,15 @@ TEST_F(ModelTest, LastOpenStepEndsWithItsWork) {
   EXPECT_EQ(m.steps[0].end_ns, ns(kT + 50));
 }
 
-TEST_F(ModelTest, TentativeStepWithoutWorkIsNoStep) {
+TEST_F(ModelTest, StepWithoutWorkIsNoStep) {
   b.window(0, WindowState::active, 0, -1, kT, kT, 0);
-  b.step(0, kT + 10, 0, kStepHasWork);
-  b.step(1, kT + 100, 0, kStepTentative);
+  b.step(0, kT + 10, kT + 100);
+  b.step(1, kT + 100, 0, 0);
   b.range(kPid, 1, "a", kT + 20, kT + 30);
   b.range(kPid, 1, "b", kT + 110, kT + 120);
   Model m = build();
   ASSERT_EQ(m.steps.size(), 1u);
-  EXPECT_EQ(m.steps[0].end_ns, ns(kT + 30));
+  EXPECT_EQ(m.steps[0].end_ns, ns(kT + 100));
 }
 
 TEST_F(ModelTest, StepWithoutEventsIsNotWritten) {

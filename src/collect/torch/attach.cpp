@@ -89,7 +89,7 @@ void torch_note_capabilities() {
 }
 
 void torch_attach_native() {
-  if (!torch_mapped() || !g_session.attach(torch_frontend())) return;
+  if (!torch_mapped() || !g_session.attach(torch_frontend(), StepMode::backward)) return;
   if (!torch_attach()) return;
   char command[4096];
   int n = read_small_file("/proc/self/cmdline", command, sizeof command);
@@ -97,7 +97,7 @@ void torch_attach_native() {
     if (!command[i]) command[i] = ' ';
   if (n > 0) g_session.note("command", command);
   if (g_torch.version[0]) g_session.note("torch", g_torch.version);
-  g_session.capability("steps", true, "a C++ program: every backward pass is taken for a step");
+  g_session.capability("steps", true, "in a C++ program every backward pass is taken for a step, unless TPROF_STEP or tprof_step() says better");
   torch_note_capabilities();
   for (const char* line = g_session.exports(); *line;) {
     const char* end = strchr(line, '\n');

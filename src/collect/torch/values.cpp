@@ -1,6 +1,7 @@
 #include "collect/torch/values.h"
 
 #include <stdio.h>
+#include <dlfcn.h>
 #include <string.h>
 
 #include <initializer_list>
@@ -44,6 +45,13 @@ struct Symbols {
   bool get(F& out, const char* name) const {
     if (c10.found() && c10.symbol(out, name)) return true;
     return torch.symbol(out, name);
+  }
+
+  // A data object. One that a C++ program uses itself was moved into the program (a copy relocation), and torch
+  // uses that one; the library's own was never constructed.
+  bool get_object(const void*& out, const char* name) const {
+    if (void* moved = dlsym(RTLD_DEFAULT, name)) return out = moved, true;
+    return get(out, name);
   }
 };
 
@@ -240,7 +248,7 @@ bool discover_lists(const Symbols& symbols, ValueLayout& v, char* why) {
 bool discover_values(const ElfObject& torch, ValueLayout& v, char* why) {
   Symbols symbols{torch};
   v = {};
-  if (!symbols.get(v.undefined, "_ZN3c1019UndefinedTensorImpl10_singletonE"))
+  if (!symbols.get_object(v.undefined, "_ZN3c1019UndefinedTensorImpl10_singletonE"))
     return fail(why, "UndefinedTensorImpl is not exported");
   if (!discover_sizes(symbols, v, why) || !discover_details(symbols, v, why)) return false;
   if (!discover_keys(symbols, v, why)) return false;
@@ -265,7 +273,7 @@ bool candidate_values(int index, const ElfObject& torch, ValueLayout& v) {
   const Known& k = known[index];
   Symbols symbols{torch};
   v = {};
-  symbols.get(v.undefined, "_ZN3c1019UndefinedTensorImpl10_singletonE");
+  symbols.get_object(v.undefined, "_ZN3c1019UndefinedTensorImpl10_singletonE");
   if (const void* tensor = tensor_type(symbols)) v.tensor_class = load<const void*>(tensor, 0);
   v.sizes = k.sizes;
   v.dtype = k.sizes + 104;
