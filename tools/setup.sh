@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Sourced by tools/quickstart and tests/all: installs what is missing with apt, and builds. Never reads stdin.
-# Defines: repo, build, need PACKAGE..., build_tprof.
+# Defines: repo, build, need PACKAGE..., debian_mirror, build_tprof.
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${TPROF_BUILD:-$repo/build}
@@ -41,6 +41,14 @@ need() {
     fi
   fi
   rm -f "$apt_log"
+}
+
+# The Debian mirror that this machine itself uses: the first main archive of its own apt sources; empty if none.
+debian_mirror() {
+  {
+    cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources 2>/dev/null |
+      grep -v '^#' | grep -o -E '[a-z+]+://[^] ]+/debian/?( |$)' | grep -v security | head -n 1 | tr -d ' '
+  } || true
 }
 
 # Builds into $build, quietly unless it fails.
