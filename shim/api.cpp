@@ -6,10 +6,19 @@
 
 using namespace tprof;
 
-EXPORT int tprof_start() { return g_session.api_start(); }
-EXPORT int tprof_stop() { return g_session.api_stop(); }
-EXPORT int tprof_step() { return g_session.api_step(); }
-EXPORT int tprof_flush() { return g_session.api_flush(); }
+// Inside our code like any hook: a signal handler that calls these while we hold a lock must not wait for it.
+static int guarded(int (Session::*call)()) {
+  ThreadBlock* block = g_session.attached() ? enter() : nullptr;
+  if (!block) return -1;
+  int result = (g_session.*call)();
+  leave(block);
+  return result;
+}
+
+EXPORT int tprof_start() { return guarded(&Session::api_start); }
+EXPORT int tprof_stop() { return guarded(&Session::api_stop); }
+EXPORT int tprof_step() { return guarded(&Session::api_step); }
+EXPORT int tprof_flush() { return guarded(&Session::api_flush); }
 EXPORT int tprof_active() { return recording_epoch() != kNoEpoch && (recording_epoch() & 1); }
 
 // Ranges pushed by hand have no object; their key is the place in this thread's stack of them.

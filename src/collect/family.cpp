@@ -1,4 +1,5 @@
-// Session, continued: who this process is among the processes of its job, and where its recording goes.
+// Session, continued: who this process is among the processes of its job, where its recording goes, how a helper
+// follows its leader, and what a fork changes.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,7 +11,11 @@
 #include <unistd.h>
 
 #include "base/process.h"
+#include "collect/finisher.h"
+#include "collect/helper.h"
+#include "collect/recorder.h"
 #include "collect/session.h"
+#include "collect/signals.h"
 
 namespace tprof {
 namespace {
@@ -48,7 +53,7 @@ void program_name(char* out, size_t size) {
       break;
     }
   }
-  snprintf(out, size, "%s", best);
+  snprintf(out, size, "%.*s", int(size) - 1, best);
   if (char* dot = strstr(out, ".py"); dot && !dot[3]) *dot = 0;
 }
 
@@ -153,6 +158,118 @@ const FileHeader* Session::leader() {
     return nullptr;
   }
   return leader_ = h;
+}
+
+// ---------------------------------------------------------------- helpers of a program
+
+void Session::follow(u64 now) {
+  if (role_ != Role::helper || !live()) return;
+  const FileHeader* leader = leader_;
+  if (!leader) {
+    // Not there while the leader has recorded nothing; looking takes a syscall, so not at every operator.
+    constexpr u64 kLookEvery_ns = 50'000'000;
+    u64 ns = clock_ns(CLOCK_MONOTONIC_COARSE);
+    if (ns - leader_tried_ < kLookEvery_ns) return;
+    leader_tried_ = ns;
+    SpinGuard guard(lock_);
+    leader = this->leader();
+    if (!leader) return;
+  }
+  u32 seen = leader->closed.load(std::memory_order_relaxed) ||
+                     leader->phase.load(std::memory_order_acquire) != u32(Phase::active)
+                 ? kNoEpoch
+                 : leader->epoch.load(std::memory_order_relaxed);
+  if (seen == leader_seen_) return;
+  SpinGuard guard(lock_);
+  if (role_ != Role::helper || seen == leader_seen_) return;
+  leader_seen_ = seen;
+  mirror(seen != kNoEpoch, seen / 2, now);
+}
+
+void Session::mirror(bool active, u32 window, u64 now) {
+  if (window_) end_window(-1, now);
+  if (!active) {
+    g_epoch.store(kNoEpoch);
+    return;
+  }
+  if (!open_recording()) return;
+  window_ = g_writer.add_window(window, WindowState::active, 0, current_tid());
+  if (!window_) return;
+  window_->begin_ticks = now;
+  plan_ = {Phase::active, i64(window)};
+  u32 epoch = window * 2 + 1;
+  g_writer.header()->phase.store(u32(Phase::active));
+  g_writer.header()->epoch.store(epoch);
+  g_epoch.store(epoch, std::memory_order_release);
+}
+
+void Session::promote() {
+  if (role_ != Role::helper) return;
+  SpinGuard guard(lock_);
+  if (role_ != Role::helper || !live() || detector_.number() < 0) return;
+  role_ = Role::program;
+  if (g_writer.is_open()) g_writer.header()->role.store(u32(role_));
+  signals_install(options_.signal);
+  i64 number = detector_.number();
+  Plan plan = plan_for(number);
+  if (window_ && plan == plan_) {  // already recording what the schedule wants now
+    if (options_.schedule.given) window_->first_step = number;
+    if (step_ticks_ > window_->begin_ticks) window_->begin_ticks = step_ticks_;
+    helper_start();
+    set_level(Level::all);
+  } else {
+    if (window_) end_window(-1, now_ticks());
+    plan_ = {Phase::wait, -1};
+    apply_plan(plan, number, step_ticks_);
+  }
+  record_step(number, step_ticks_, step_by_, detector_.tentative());
+  if (step_ && step_worked_) step_->flags |= kStepHasWork;
+}
+
+// ---------------------------------------------------------------- forks
+
+void Session::child_ready() {
+  SpinGuard guard(lock_);
+  if (live() && role_ == Role::helper) set_level(Level::all);
+}
+
+void Session::fork_prepare() {
+  // A thread of ours would make Python warn about forking with threads.
+  helper_stop();
+}
+
+void Session::fork_child() {
+  if (!attached_) return;
+  helper_forget();
+  finisher_forget();
+  signals_forget();
+  reset_threads_in_child();
+  reset_recorder_in_child();
+  lock_.reset();
+  if (role_ == Role::program) {
+    leader_ = g_writer.header();  // stays mapped, and shows what the parent does next
+    strcpy(leader_path_, recording_path_);
+    parent_pid_ = pid_;
+  }
+  g_writer.forget();
+  role_ = Role::helper;
+  pid_ = u32(getpid());
+  created_ns_ = clock_ns(CLOCK_REALTIME);
+  const char* slash = strrchr(leader_path_, '/');
+  snprintf(recording_path_, sizeof recording_path_, "%.*s/%s_%u.%llu.tprof", int(slash ? slash - leader_path_ : 0),
+           leader_path_, host_, pid_, static_cast<unsigned long long>(created_ns_));
+  leader_seen_ = kNoEpoch;
+  leader_tried_ = 0;
+  plan_ = {Phase::wait, -1};
+  window_ = edge_begins_ = edge_ends_ = nullptr;
+  step_ = previous_step_ = nullptr;
+  deferred_ = false;
+  for (auto& slot : closing_) slot.store(nullptr);
+  step_tid_ = 0;
+  step_tid_sure_ = false;
+  first_number_ = window_base_ = 0;
+  armed_ = options_.autostart;
+  detector_.reset(options_.step, this, now_ticks());
 }
 
 }  // namespace tprof

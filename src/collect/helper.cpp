@@ -36,7 +36,7 @@ void* run(void*) {
   constexpr u64 kClockEvery_ns = 1'000'000'000;
   t_self.inside = 1;  // nothing this thread does is an event
   prctl(PR_SET_NAME, "tprof");
-  g_tid.store(u32(syscall(SYS_gettid)));
+  g_tid.store(current_tid());
   u64 last_clock = clock_ns(CLOCK_MONOTONIC);
   while (!g_stop.load(std::memory_order_acquire)) {
     u32 seen = g_wakes.load(std::memory_order_acquire);

@@ -19,7 +19,11 @@ bool g_has_key;
 
 // Other libraries' thread-end destructors may still run operators: step behind them a few times, then let go.
 void thread_ends(void* value) {
+#ifdef __SANITIZE_THREAD__
+  constexpr int kRounds = 0;  // the sanitizer's own end of the thread must come after ours
+#else
   constexpr int kRounds = 3;  // of the PTHREAD_DESTRUCTOR_ITERATIONS (4) that there are
+#endif
   if (t_self.end_rounds++ < kRounds && pthread_setspecific(g_end_key, value) == 0) return;
   t_self.dead = 1;
   ThreadBlock* block = t_self.block;
@@ -44,6 +48,8 @@ void reset_threads_in_child() {
   if (g_has_key) pthread_setspecific(g_end_key, nullptr);
 }
 
+u32 current_tid() { return u32(syscall(SYS_gettid)); }
+
 ThreadBlock* new_thread_block() {
   if (!g_has_key) return nullptr;
   ThreadBlock* block = nullptr;
@@ -60,7 +66,7 @@ ThreadBlock* new_thread_block() {
     while (!g_thread_blocks.compare_exchange_weak(block->next, block, std::memory_order_release)) {
     }
   }
-  block->tid = u32(syscall(SYS_gettid));
+  block->tid = current_tid();
   block->announced = 0;
   block->torch_thread = 0;
   block->chunk = nullptr;

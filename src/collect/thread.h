@@ -62,6 +62,7 @@ bool init_threads();
 void reset_threads_in_child();
 
 ThreadBlock* new_thread_block();
+u32 current_tid();
 
 inline ThreadBlock* enter() {
   ThreadSelf& self = t_self;
