@@ -21,7 +21,8 @@ def zoo(torch_machine, tmp_path_factory):
 
 def inside(trace, label):
     outer, = trace.ops(label)
-    return [e for e in trace.ops() if e is not outer and e["tid"] == outer["tid"] and
+    thread = outer["pid"]  # the main one, also of a label that crosses a step and so stands on a lane beside it
+    return [e for e in trace.ops() if e is not outer and e["tid"] == thread and
             outer["ts"] <= e["ts"] < outer["ts"] + outer["dur"]]
 
 
