@@ -2,6 +2,7 @@
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,9 @@ sys.path.insert(0, str(TESTS / "run"))
 sys.dont_write_bytecode = True
 
 import harness  # noqa: E402  (needs the path above)
+
+# Started in the background, a shell leaves Ctrl-C ignored, and the programs under test would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 collect_ignore = ["run/test_docs.py"]  # meson test runs it, with its own environment
 
