@@ -4,11 +4,14 @@ import time
 import loop
 
 loop.step(3)
-print("ready", flush=True)
 count = 0
+ready = False
 end = time.monotonic() + 60
 while time.monotonic() < end:
     try:
+        if not ready:
+            ready = True
+            print("ready", flush=True)  # here: from now on a Ctrl-C is caught
         loop.step()
         time.sleep(0.01)
     except KeyboardInterrupt:
