@@ -253,6 +253,7 @@ void Session::fork_child() {
   }
   g_writer.forget();
   role_ = Role::helper;
+  speaks_ = false;  // what there is to say, the parent says
   pid_ = u32(getpid());
   created_ns_ = clock_ns(CLOCK_REALTIME);
   const char* slash = strrchr(leader_path_, '/');

@@ -10,7 +10,7 @@
 //
 // Epochs: window w has epoch 2w while warming up and 2w+1 while active. A chunk holds records of one epoch only.
 // Which events belong to a window is decided by time alone: those that begin in [window.begin, window.end). Chunks
-// of epoch 2w+1 and of the following epoch may hold them (a step edge can be confirmed a little late).
+// of the epochs beside 2w+1 may hold some of them (a step edge can be confirmed, or found, a little late).
 //
 // Chunks that have been converted or discarded are punched out of the file (zero magic): readers skip them.
 // Readers skip unknown kinds and count them, refuse only an unknown major version, and bound every length.
