@@ -9,6 +9,9 @@ namespace tprof {
 // Remembers what descriptor 2 is. Call once, early.
 void init_log();
 
+// The calling thread has a descriptor table of its own from now on, without a 2 in it: its lines borrow the process's.
+void log_from_apart();
+
 // Formats and writes one line. No malloc; at most 1 KiB. Safe in hooks (not in signal handlers).
 void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 

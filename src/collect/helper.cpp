@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "collect/finisher.h"
 #include "collect/session.h"
 #include "collect/thread.h"
@@ -24,11 +25,23 @@ bool g_running;
 std::atomic<u32> g_stop{0};
 std::atomic<u32> g_tid{0};
 std::atomic<u32> g_wakes{0};
+std::atomic<u32> g_ready{0};
 std::atomic<u32> g_flush_wanted{0};
 
-void sleep_until_woken(u32 seen, long ns) {
+void sleep_while(std::atomic<u32>& word, u32 is, long ns) {
   timespec timeout{0, ns};
-  syscall(SYS_futex, reinterpret_cast<u32*>(&g_wakes), FUTEX_WAIT_PRIVATE, seen, &timeout, nullptr, 0);
+  syscall(SYS_futex, reinterpret_cast<u32*>(&word), FUTEX_WAIT_PRIVATE, is, &timeout, nullptr, 0);
+}
+
+void wake(std::atomic<u32>& word) {
+  syscall(SYS_futex, reinterpret_cast<u32*>(&word), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+// Descriptor numbers are the program's: what this thread opens for a moment must not take one that the program would
+// have got. A table of its own, empty, so that nothing of the program's is held open by us either.
+void leave_descriptor_table() {
+  constexpr unsigned kUnshare = 2;  // CLOSE_RANGE_UNSHARE; Linux 5.9, earlier ones keep sharing
+  if (syscall(SYS_close_range, 0u, ~0u, kUnshare) == 0) log_from_apart();
 }
 
 void* run(void*) {
@@ -37,20 +50,23 @@ void* run(void*) {
   t_self.inside = 1;  // nothing this thread does is an event
   prctl(PR_SET_NAME, "tprof");
   g_tid.store(current_tid());
+  leave_descriptor_table();
+  finisher_start_early();
+  g_ready.store(1, std::memory_order_release);
+  wake(g_ready);
   u64 last_clock = clock_ns(CLOCK_MONOTONIC);
   while (!g_stop.load(std::memory_order_acquire)) {
     u32 seen = g_wakes.load(std::memory_order_acquire);
     g_writer.top_up();
     g_session.seal_closing();
     if (g_flush_wanted.exchange(0)) g_session.write_flush();
-    finisher_start_early();
     u64 now = clock_ns(CLOCK_MONOTONIC);
     if (now - last_clock >= kClockEvery_ns) {
       g_writer.add_clock(read_clocks());
       last_clock = now;
     }
     if (!g_session.recording_wanted()) break;
-    if (!g_stop.load(std::memory_order_acquire)) sleep_until_woken(seen, kPause_ns);
+    if (!g_stop.load(std::memory_order_acquire)) sleep_while(g_wakes, seen, kPause_ns);
   }
   return nullptr;
 }
@@ -63,6 +79,11 @@ void wait_until_gone(u32 tid) {
     timespec pause{0, 100'000};
     nanosleep(&pause, nullptr);
   }
+}
+
+// A program killed right after this has its finisher: about 1 ms, once. Not for ever: a starved machine goes on.
+void wait_until_ready() {
+  for (int i = 0; i < 100 && !g_ready.load(std::memory_order_acquire); i++) sleep_while(g_ready, 0, 10'000'000);
 }
 
 void join() {
@@ -88,11 +109,13 @@ bool helper_start() {
   pthread_attr_init(&attributes);
   g_stop.store(0);
   g_tid.store(0);
+  g_ready.store(0);
   int rc = pthread_attr_setstacksize(&attributes, 512 << 10);
   if (!rc) rc = pthread_create(&g_thread, &attributes, run, nullptr);
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   g_running = rc == 0;
+  if (g_running) wait_until_ready();
   return g_running;
 }
 
@@ -111,7 +134,7 @@ void helper_forget() {
 void helper_wake() {
   int saved = errno;
   g_wakes.fetch_add(1, std::memory_order_release);
-  syscall(SYS_futex, reinterpret_cast<u32*>(&g_wakes), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  wake(g_wakes);
   errno = saved;
 }
 

@@ -41,6 +41,19 @@ def test_no_descriptor_is_open_while_recording(tmp_path):
         both(["-c", code % str(APPS)], tmp_path / str(len(options)), options=options)
 
 
+def test_our_thread_takes_no_descriptor_number(logdir):
+    """It has an empty descriptor table of its own: nothing that it opens can shift the program's numbers."""
+    code = ("import sys; sys.path.insert(0, %r)\n"
+            "import os, loop\n"
+            "loop.step(3)\n"
+            "for task in os.listdir('/proc/self/task'):\n"
+            "    here = '/proc/self/task/' + task\n"
+            "    if open(here + '/comm').read() == 'tprof\\n': print(sorted(os.listdir(here + '/fd')))")
+    from harness import APPS
+    result = run(["-c", code % str(APPS)], "preload", logdir=logdir)
+    assert result.stdout == "[]\n", result
+
+
 def test_stderr_turned_into_a_file_of_the_program_is_not_written(tmp_path, logdir):
     """The program points descriptor 2 at its own file; tprof's messages do not go there."""
     mine = tmp_path / "mine"

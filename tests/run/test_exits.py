@@ -33,6 +33,14 @@ def test_without_a_schedule(ending, how, logdir):
     assert [t.marks() for t in load_traces(logdir)] == [list(range(40))]
 
 
+def test_killed_in_its_first_step(how, logdir):
+    """The finisher is there before the first operator is recorded."""
+    result = run(["train.py", 1, "SIGKILL"], how, logdir=logdir)
+    assert result.returncode == -signal.SIGKILL
+    trace, = result.traces()
+    assert trace.marks() == [0]
+
+
 @pytest.mark.parametrize("ending", ["fall", "exit", "exception", "SIGINT", "SIGTERM", "_exit"])
 def test_ending_outside_a_window_keeps_the_status(ending, how, logdir):
     result = run(["train.py", 8, ending], how, logdir=logdir, options={"TPROF_SCHEDULE": "active=2,repeat=1"})
