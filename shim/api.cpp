@@ -35,7 +35,7 @@ EXPORT int tprof_range_push(const char* name) {
   if (epoch != kNoEpoch) slot = begin_range(block, epoch, &t_pushed[depth]);
   if (slot.record) {
     u32 id = intern(block, name);
-    *slot.record = {{}, 0, 0, -1, 0, u8(Scope::user), 0, 0, 0};
+    *slot.record = {{}, 0, 0, u8(Scope::user), 0, 0, -1};
     slot.record->begin_ticks = now_ticks();
     commit_range(block, slot, id, 0);
   }

@@ -1,35 +1,86 @@
-// c10::memoryProfilingEnabled, which torch asks at every allocation on the CPU: the first sign of a libtorch that a
-// program without Python loaded by dlopen after main began. Forwards to the real one.
+// c10's reports of allocations, on their way from torch's allocators to torch's own profiler. Each function forwards
+// to the real one, so a script's torch.profiler(profile_memory=True) sees what it would have seen.
+//
+// memoryProfilingEnabled is asked at every allocation on the CPU: also the first sign of a libtorch that a program
+// without Python loaded by dlopen after main began.
 #include <atomic>
 
 #include "base/elf.h"
 #include "collect/python/bootstrap.h"
 #include "collect/torch/attach.h"
+#include "collect/torch/memory.h"
+
+#define EXPORTED __attribute__((visibility("default")))
 
 namespace tprof {
 namespace {
 
-using Enabled = bool (*)();
-std::atomic<Enabled> g_real{nullptr};
-std::atomic<bool> g_tried{false};
+// The real function behind one of ours. torch loads its libraries RTLD_LOCAL, so RTLD_NEXT would not see it.
+template <class F>
+class Real {
+ public:
+  constexpr explicit Real(const char* symbol) : symbol_(symbol) {}
+  F get() {
+    F real = found_.load(std::memory_order_relaxed);
+    return real ? real : find();
+  }
 
-bool never() { return false; }
+ private:
+  __attribute__((noinline)) F find() {
+    F real = nullptr;
+    if (ElfObject::mapped("libc10.so").symbol(real, symbol_)) found_.store(real, std::memory_order_relaxed);
+    return real;
+  }
+  const char* symbol_;
+  std::atomic<F> found_{nullptr};
+};
 
-// torch loads its libraries RTLD_LOCAL: RTLD_NEXT would not see them.
-Enabled find_real() {
-  Enabled real = nullptr;
-  if (!ElfObject::mapped("libc10.so").symbol(real, "_ZN3c1022memoryProfilingEnabledEv")) real = never;
-  g_real.store(real, std::memory_order_relaxed);
-  if (!python_process() && !g_tried.exchange(true)) torch_attach_native();
-  return real;
+std::atomic<bool> g_asked{false};
+
+__attribute__((noinline)) void first_asked() {
+  if (!g_asked.exchange(true) && !python_process()) torch_attach_native();
 }
 
 }  // namespace
 }  // namespace tprof
 
 namespace c10 {
-__attribute__((visibility("default"))) bool memoryProfilingEnabled() {
-  tprof::Enabled real = tprof::g_real.load(std::memory_order_relaxed);
-  return real ? real() : tprof::find_real()();
+
+struct Device {
+  signed char type, index;
+};
+
+EXPORTED bool memoryProfilingEnabled() {
+  static constinit tprof::Real<bool (*)()> real("_ZN3c1022memoryProfilingEnabledEv");
+  if (__builtin_expect(!tprof::g_asked.load(std::memory_order_relaxed), 0)) tprof::first_asked();
+  if (tprof::memory_wanted()) return true;
+  auto forward = real.get();
+  return forward && forward();
 }
+
+// Totals were int64_t up to torch 1.13 and are size_t since 2.0: two symbols of the same meaning.
+#define REPORTS(Total, mangled_total)                                                                               \
+  EXPORTED void reportMemoryUsageToProfiler(void* address, int64_t bytes, Total allocated, Total reserved,          \
+                                            Device device) {                                                        \
+    using Function = void (*)(void*, int64_t, Total, Total, Device);                                                \
+    static constinit tprof::Real<Function> real("_ZN3c1027reportMemoryUsageToProfilerEPvl" mangled_total            \
+                                                "NS_6DeviceE");                                                     \
+    if (tprof::memory_wanted())                                                                                     \
+      tprof::memory_reported({address, bytes, tprof::u64(allocated), tprof::u64(reserved), device.type,             \
+                              device.index, __builtin_return_address(0)});                                          \
+    if (auto forward = real.get()) forward(address, bytes, allocated, reserved, device);                            \
+  }                                                                                                                 \
+  EXPORTED void reportOutOfMemoryToProfiler(int64_t bytes, Total allocated, Total reserved, Device device) {        \
+    using Function = void (*)(int64_t, Total, Total, Device);                                                       \
+    static constinit tprof::Real<Function> real("_ZN3c1027reportOutOfMemoryToProfilerEl" mangled_total              \
+                                                "NS_6DeviceE");                                                     \
+    if (tprof::memory_wanted())                                                                                     \
+      tprof::memory_reported({nullptr, bytes, tprof::u64(allocated), tprof::u64(reserved), device.type,             \
+                              device.index, __builtin_return_address(0)});                                          \
+    if (auto forward = real.get()) forward(bytes, allocated, reserved, device);                                     \
+  }
+REPORTS(int64_t, "ll")
+REPORTS(size_t, "mm")
+#undef REPORTS
+
 }  // namespace c10

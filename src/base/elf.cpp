@@ -18,9 +18,15 @@ int ElfObject::visit(dl_phdr_info* info, size_t, void* arg) {
   const char* file = slash ? slash + 1 : info->dlpi_name;
   if (strncmp(file, self.prefix_, strlen(self.prefix_)) != 0) return 0;
   for (int i = 0; i < info->dlpi_phnum; i++) {
-    if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
+    const auto& segment = info->dlpi_phdr[i];
+    ElfW(Addr) at = info->dlpi_addr + segment.p_vaddr;
+    if (segment.p_type == PT_LOAD) {
+      if (at < self.low_) self.low_ = at;
+      if (at + segment.p_memsz > self.high_) self.high_ = at + segment.p_memsz;
+    }
+    if (segment.p_type != PT_DYNAMIC) continue;
     self.base_ = info->dlpi_addr;
-    self.dyn_ = reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    self.dyn_ = reinterpret_cast<const ElfW(Dyn)*>(at);
   }
   if (!self.dyn_) return 0;
   strncpy(self.path_, info->dlpi_name, sizeof self.path_ - 1);

@@ -19,6 +19,10 @@ class ElfObject {
   bool found() const { return dyn_ != nullptr; }
   const char* path() const { return path_; }
 
+  // What is mapped of it: [low, high).
+  ElfW(Addr) low() const { return low_; }
+  ElfW(Addr) high() const { return high_; }
+
   // Address of an exported symbol, or nullptr.
   void* symbol(const char* name) const;
   template <class F>
@@ -34,7 +38,7 @@ class ElfObject {
 
   const char* prefix_ = nullptr;
   const ElfW(Dyn) * dyn_ = nullptr;
-  ElfW(Addr) base_ = 0;
+  ElfW(Addr) base_ = 0, low_ = ~ElfW(Addr)(0), high_ = 0;
   const ElfW(Sym) * symbols_ = nullptr;
   const char* strings_ = nullptr;
   const u32* gnu_hash_ = nullptr;

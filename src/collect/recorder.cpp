@@ -127,7 +127,7 @@ RangeSlot begin_range(ThreadBlock* block, u32 epoch, const void* key) {
     g_writer.drop(Drop::too_deep);
     return {};
   }
-  char* at = reserve(block, epoch, sizeof(RangeRecord) + kMaxInputBytes);
+  char* at = reserve(block, epoch, sizeof(RangeRecord) + sizeof(RangeLink) + kMaxInputBytes);
   if (!at) {
     skip_range(block, key);
     return {};
@@ -137,10 +137,18 @@ RangeSlot begin_range(ThreadBlock* block, u32 epoch, const void* key) {
   return {record, at + sizeof(RangeRecord)};
 }
 
-void commit_range(ThreadBlock* block, const RangeSlot& slot, u32 name, u32 input_bytes) {
-  u32 bytes = u32(sizeof(RangeRecord)) + input_bytes;
+void commit_range(ThreadBlock* block, const RangeSlot& slot, u32 name, u32 tail_bytes) {
+  u32 bytes = u32(sizeof(RangeRecord)) + tail_bytes;
   publish(reinterpret_cast<char*>(slot.record), Kind::range, name, bytes);
   block->used += bytes;
+}
+
+void add_memory(ThreadBlock* block, u32 epoch, u32 what, const MemoryRecord& record) {
+  char* at = reserve(block, epoch, sizeof record);
+  if (!at) return;
+  memcpy(at + sizeof record.head, &record.ticks, sizeof record - sizeof record.head);
+  publish(at, Kind::memory, what, sizeof record);
+  block->used += sizeof record;
 }
 
 void skip_range(ThreadBlock* block, const void* key) {

@@ -24,15 +24,19 @@ inline u32 recording_epoch() { return g_epoch.load(std::memory_order_relaxed); }
 // Room for inputs behind a RangeRecord: at most this much is used, so a chunk with less is given up.
 constexpr u32 kMaxInputBytes = 8 << 10;
 
-// A begun range whose inputs may still be appended.
+// A begun range whose link and inputs may still be appended.
 struct RangeSlot {
   RangeRecord* record = nullptr;  // nullptr: not recorded
-  char* inputs = nullptr;         // kMaxInputBytes are free here
+  char* tail = nullptr;           // room for a RangeLink and kMaxInputBytes
 };
 
 // Opens a range; the record becomes visible with commit_range. `key` finds it again at its end.
 RangeSlot begin_range(ThreadBlock* block, u32 epoch, const void* key);
-void commit_range(ThreadBlock* block, const RangeSlot& slot, u32 name, u32 input_bytes);
+// `tail_bytes`: what was written at slot.tail.
+void commit_range(ThreadBlock* block, const RangeSlot& slot, u32 name, u32 tail_bytes);
+
+// A whole record of its own: `what` is its head's id, its head need not be filled.
+void add_memory(ThreadBlock* block, u32 epoch, u32 what, const MemoryRecord& record);
 
 // Remembers a range that is not recorded, so that ends pair up with their begins.
 void skip_range(ThreadBlock* block, const void* key);

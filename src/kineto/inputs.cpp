@@ -127,7 +127,7 @@ void append_tensor(const char* at, const InputHead& head, std::string& dims, std
     append_numbers(strides, at + size_t(head.count) * (wide ? 8 : 4), head.count, wide);
 }
 
-// Must agree with Recording::valid_range(), which has checked that all of it lies inside the record.
+// Must agree with valid_range() of record/reader.cpp, which has checked that all of it lies inside the record.
 size_t payload_bytes(const InputHead& head) {
   switch (static_cast<InputTag>(head.tag)) {
     case InputTag::tensor:

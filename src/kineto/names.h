@@ -31,6 +31,7 @@ constexpr char kIterationStart[] = "Iteration Start: PyTorch Profiler";
 constexpr char kWindowEnd[] = "Record Window End";
 constexpr char kStep[] = "ProfilerStep";
 constexpr char kMemory[] = "[memory]";
+constexpr char kOutOfMemory[] = "[OutOfMemory]";
 
 // Keys of args.
 constexpr char kExternalId[] = "External id";

@@ -78,10 +78,10 @@ class TraceWriter {
   }
 
   // torch writes these keys only when on; ours are off too when the part does not work here.
-  bool flag(const std::string& option, const char* capability) const {
+  bool flag(const std::string& option) const {
     std::string value = info("option." + option);
     if (value.empty() || value == "0") return false;
-    auto it = model_.capabilities.find(capability);
+    auto it = model_.capabilities.find(option);
     return it == model_.capabilities.end() || it->second.on;
   }
 
@@ -91,6 +91,7 @@ class TraceWriter {
   void put_meta_event(const char* name, const std::string& pid, u32 tid, const Json& args, i64 ts);
   void put_events();
   void put_event(const Event& event, u32 index);
+  void put_memory(const MemoryEvent& event, size_t index);
   void put_flow(const Event& event, u32 id, bool start);
   void put_own_event(const std::string& kind, const char* name, const char* pid, const std::string& tid,
                      i64 ts);
@@ -143,13 +144,8 @@ void TraceWriter::put_header() {
   line(kTraceId, trace_id(model_.identity));
   Json job = distributed();
   if (!job.empty()) line(kDistributedInfo, job);
-  constexpr const char* kFlags[][2] = {{"record_shapes", "shapes"},
-                                       {"profile_memory", "memory"},
-                                       {"with_stack", "stacks"},
-                                       {"with_modules", "modules"},
-                                       {"with_flops", "flops"}};
-  for (const auto& [option, capability] : kFlags)
-    if (flag(option, capability)) line(option, 1);
+  for (const char* option : {"record_shapes", "profile_memory", "with_stack", "with_modules", "with_flops"})
+    if (flag(option)) line(option, 1);
   line(kHostName, model_.host);
   line(kDisplayTimeUnit, "ms");
   line(kBaseTime, model_.base_time_ns);
@@ -194,13 +190,49 @@ void TraceWriter::put_events() {
     flow_start[model_.pairs[i].forward] = i + 1;
     flow_end[model_.pairs[i].backward] = i + 1;
   }
+  size_t memory = 0;
+  auto put_memory_until = [&](i64 ns) {
+    for (; memory < model_.memory.size() && model_.memory[memory].ns < ns; memory++)
+      put_memory(model_.memory[memory], memory);
+  };
   for (u32 i = 0; i < model_.events.size(); i++) {
     const Event& event = model_.events[i];
+    put_memory_until(event.begin_ns);
     put_event(event, i);
     if (flow_start.empty()) continue;
     if (flow_start[i]) put_flow(event, flow_start[i], true);
     if (flow_end[i]) put_flow(event, flow_end[i], false);
   }
+  put_memory_until(INT64_MAX);
+}
+
+void TraceWriter::put_memory(const MemoryEvent& event, size_t index) {
+  bool failed = event.flags & kMemoryOutOfMemory;
+  begin_event();
+  out_.put(R"({"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": ")");
+  out_.put(failed ? kOutOfMemory : kMemory);
+  out_.put("\", ");
+  out_.put(places_[event.thread]);
+  out_.put("\"ts\": ");
+  out_.put_us(event.ns);
+  out_.put(", \"args\": {\"Total Reserved\": ");
+  out_.put_number(event.total_reserved);
+  out_.put(", \"Total Allocated\": ");
+  out_.put_number(event.total_allocated);
+  out_.put(", \"Bytes\": ");
+  out_.put_number(event.bytes);
+  if (!failed) {
+    out_.put(", \"Addr\": ");
+    out_.put_number(event.address);
+  }
+  out_.put(", \"Device Id\": ");
+  out_.put_number(static_cast<int>(event.device_index));
+  out_.put(", \"Device Type\": ");
+  out_.put_number(static_cast<int>(event.device_type));
+  if (event.flags & kMemoryShared) out_.put(R"(, "tprof": "shared memory, not in the totals")");
+  out_.put(", \"Ev Idx\": ");
+  out_.put_number(model_.events.size() + index);
+  out_.put("}}");
 }
 
 void TraceWriter::put_event(const Event& event, u32 index) {

@@ -54,6 +54,8 @@ class Loader {
 
  private:
   void add_range(const RecordView& view);
+  void add_memory(const RecordView& view);
+  bool in_span(u64 ticks);
   void add_end(const RangeEndRecord& record);
   u32 thread_index(u32 tid);
   void finish(Event& event, u64 end_ticks);
@@ -88,8 +90,10 @@ void Loader::load() {
 
   Damage before = recording_.damage();
   recording_.for_each_data(request_.first_epoch, request_.last_epoch, [this](const RecordView& view) {
-    if (view.kind() == Kind::range)
+    if (is_range(view))
       add_range(view);
+    else if (view.kind() == Kind::memory)
+      add_memory(view);
     else if (view.kind() == Kind::range_end)
       add_end(view.as<RangeEndRecord>());
   });
@@ -100,16 +104,27 @@ void Loader::load() {
   }
 }
 
+bool Loader::in_span(u64 ticks) {
+  if (ticks >= request_.begin_ticks) return ticks < end_ticks_;
+  if (request_.warmup_ticks && ticks >= request_.warmup_ticks) model_.ledger.discarded_warmup++;
+  return false;
+}
+
+void Loader::add_memory(const RecordView& view) {
+  const auto& r = view.as<MemoryRecord>();
+  if (!in_span(r.ticks)) return;
+  u32 what = r.head.id;
+  model_.memory.push_back({to_ns(r.ticks), r.address, r.bytes, r.total_allocated, r.total_reserved,
+                           thread_index(view.tid), static_cast<u8>(what), static_cast<i8>(what >> 8),
+                           static_cast<u8>(what >> 16)});
+}
+
 void Loader::add_range(const RecordView& view) {
-  const auto& r = view.as<RangeRecord>();
-  if (r.begin_ticks < request_.begin_ticks) {
-    if (request_.warmup_ticks && r.begin_ticks >= request_.warmup_ticks) model_.ledger.discarded_warmup++;
-    return;
-  }
-  if (r.begin_ticks >= end_ticks_) return;
+  RangeView r = range_of(view);
+  if (!in_span(r.begin_ticks)) return;
   Event e;
   e.begin_ns = to_ns(r.begin_ticks);
-  e.name = names_(r.head.id);
+  e.name = names_(view.record->id);
   if (e.name == kLostName) model_.ledger.names_lost++;
   e.thread = thread_index(view.tid);
   e.sequence = r.sequence;
@@ -119,10 +134,10 @@ void Loader::add_range(const RecordView& view) {
   if (r.flags & kRangeHasInputs) e.flags |= kEventHasInputs;
   if (r.inputs) {
     e.inputs_count = r.inputs;
-    e.inputs_bytes = static_cast<u32>(view.bytes() - sizeof r);
-    e.inputs = model_.arena.copy(&r + 1, e.inputs_bytes);
-    if (r.inputs_total > r.inputs) model_.ledger.inputs_cut++;
+    e.inputs_bytes = r.inputs_bytes;
+    e.inputs = model_.arena.copy(r.inputs_at, e.inputs_bytes);
   }
+  if (r.flags & kRangeInputsCut) model_.ledger.inputs_cut++;
   if (r.end_ticks)
     finish(e, r.end_ticks);
   else
@@ -245,12 +260,9 @@ u64 last_ticks_of(Recording& recording, const Meta& meta) {
   u64 last = meta.clocks.empty() ? 0 : meta.clocks.back().ticks;
   for (const StepInfo& s : meta.steps) last = std::max({last, s.begin_ticks, s.end_ticks});
   recording.for_each_data(0, 0xffffffff, [&](const RecordView& view) {
-    if (view.kind() == Kind::range) {
-      const auto& r = view.as<RangeRecord>();
-      last = std::max({last, r.begin_ticks, r.end_ticks});
-    } else if (view.kind() == Kind::range_end) {
-      last = std::max(last, view.as<RangeEndRecord>().end_ticks);
-    }
+    last = std::max(last, event_ticks(view));
+    if (is_range(view)) last = std::max(last, range_of(view).end_ticks);
+    if (view.kind() == Kind::range_end) last = std::max(last, view.as<RangeEndRecord>().end_ticks);
   });
   return last;
 }
@@ -264,6 +276,9 @@ Model build_model(Recording& recording, const Meta& meta, const SpanRequest& req
   loader.load();
   model.damage = request.meta_damage + loader.damage();
   model.own_ns = static_cast<u64>(double(recording.header().own_ticks.load()) * clock.rate());
+  std::stable_sort(model.memory.begin(), model.memory.end(),
+                   [](const MemoryEvent& a, const MemoryEvent& b) { return a.ns < b.ns; });
+  model.ledger.written = model.memory.size();
   if (model.events.empty()) return model;
 
   add_steps(model, step_edges(settled_steps(meta), model, request.first_step, request.end_step,

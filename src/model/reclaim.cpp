@@ -58,13 +58,10 @@ u32 punch_written(const std::string& recording_path, const std::set<u32>& writte
   recording->for_each_data(0, static_cast<u32>(done), [&](const RecordView& view) {
     ChunkUse& use = chunks[static_cast<u32>(view.ref >> 32)];
     use.epoch = view.epoch;
-    if (view.kind() == Kind::range) {
-      const auto& r = view.as<RangeRecord>();
-      // An open range is patched in place when it ends: its page must not vanish under the program.
-      if (is_wanted(r.begin_ticks, meta, written) || (alive && r.end_ticks == 0)) use.needed = true;
-    } else if (view.kind() == Kind::range_end) {
-      if (is_wanted(view.as<RangeEndRecord>().end_ticks, meta, written)) use.needed = true;
-    }
+    u64 ticks = view.kind() == Kind::range_end ? view.as<RangeEndRecord>().end_ticks : event_ticks(view);
+    // An open range is patched in place when it ends: its page must not vanish under the program.
+    bool open = is_range(view) && range_of(view).end_ticks == 0;
+    if ((ticks && is_wanted(ticks, meta, written)) || (alive && open)) use.needed = true;
   });
   int fd = open(recording_path.c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) return 0;

@@ -8,8 +8,7 @@ std::vector<SpanCut> cut_spans(Recording& recording, const Meta& meta, const Spa
                                u64 max_events) {
   std::vector<u64> begins;
   recording.for_each_data(whole.first_epoch, whole.last_epoch, [&](const RecordView& view) {
-    if (view.kind() != Kind::range) return;
-    u64 ticks = view.as<RangeRecord>().begin_ticks;
+    u64 ticks = event_ticks(view);
     if (ticks >= whole.begin_ticks && ticks < whole.end_ticks) begins.push_back(ticks);
   });
   std::sort(begins.begin(), begins.end());

@@ -43,6 +43,18 @@ struct Event {
 };
 static_assert(sizeof(Event) == 64);
 
+// What an allocator reported.
+struct MemoryEvent {
+  i64 ns = 0;
+  u64 address = 0;
+  i64 bytes = 0;  // < 0: released
+  u64 total_allocated = 0, total_reserved = 0;  // of the device, behind this event
+  u32 thread = 0;        // index into Model::threads
+  u8 device_type = 0;    // c10::DeviceType: 0 CPU, 1 CUDA
+  i8 device_index = -1;  // -1: none, as on CPU
+  u8 flags = 0;          // MemoryFlag
+};
+
 // A row of the trace: an OS thread, or a lane beside it for ranges that do not nest with the thread's others.
 struct TraceThread {
   u32 tid = 0;           // unique in the Model; lanes get numbers from kFirstLaneTid
@@ -109,6 +121,7 @@ struct Model {
   std::vector<std::string> names;
   std::vector<TraceThread> threads;
   std::vector<Event> events;
+  std::vector<MemoryEvent> memory;  // in order of time
   std::vector<Step> steps;
   std::vector<ForwardBackward> pairs;
 

@@ -40,6 +40,50 @@ size_t smallest(u16 kind) {
   return 0;
 }
 
+// True when a range's inputs from the first to the last lie inside the record.
+bool valid_range(const RecordView& view) {
+  if (view.kind() == Kind::range && view.as<RangeRecord>().flags & kRangeLinked &&
+      view.bytes() < sizeof(RangeRecord) + sizeof(RangeLink))
+    return false;
+  RangeView range = range_of(view);
+  const char* at = range.inputs_at;
+  const char* end = at + range.inputs_bytes;
+  // Elements of a tensor list are inputs of their own in the stream but count as part of the list.
+  u64 open = range.inputs;
+  while (open > 0) {
+    if (end - at < ssize_t(sizeof(InputHead))) return false;
+    const auto& input = *reinterpret_cast<const InputHead*>(at);
+    u64 payload = 0;
+    switch (static_cast<InputTag>(input.tag)) {
+      case InputTag::tensor: {
+        if (input.count > 64) return false;
+        u64 numbers = u64(input.count) * (input.flags & kInputNoStrides ? 1 : 2);
+        payload = numbers * (input.flags & kInputWide ? 8 : 4);
+        break;
+      }
+      case InputTag::tensor_list: open += input.count; break;
+      case InputTag::integer:
+      case InputTag::floating: payload = 8; break;
+      case InputTag::complex: payload = 16; break;
+      case InputTag::string:
+      case InputTag::boolean_list: payload = input.count; break;
+      case InputTag::integer_list:
+      case InputTag::floating_list: payload = u64(input.count) * 8; break;
+      case InputTag::none:
+      case InputTag::undefined:
+      case InputTag::boolean:
+      case InputTag::other_list:
+      case InputTag::other: break;
+      default: return false;
+    }
+    payload = (payload + 7) & ~u64(7);
+    if (u64(end - at) < sizeof(InputHead) + payload) return false;
+    at += sizeof(InputHead) + payload;
+    open--;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::unique_ptr<Recording> Recording::open(const std::string& path) {
@@ -139,7 +183,7 @@ std::vector<u32> Recording::data_chunks(u32 first_epoch, u32 last_epoch) {
 void Recording::for_each_data(u32 first_epoch, u32 last_epoch, const std::function<void(const RecordView&)>& visit) {
   for (u32 i : data_chunks(first_epoch, last_epoch))
     for_each_record(i, [&](const RecordView& view) {
-      if (view.kind() == Kind::range && !valid_range(view)) {
+      if (is_range(view) && !valid_range(view)) {
         damage_.bad_records++;
         return;
       }
@@ -147,44 +191,34 @@ void Recording::for_each_data(u32 first_epoch, u32 last_epoch, const std::functi
     });
 }
 
-bool Recording::valid_range(const RecordView& view) {
-  const auto& range = view.as<RangeRecord>();
-  const char* at = reinterpret_cast<const char*>(&range + 1);
-  const char* end = reinterpret_cast<const char*>(view.record) + view.bytes();
-  // Elements of a tensor list are inputs of their own in the stream but count as part of the list.
-  u64 open = range.inputs;
-  while (open > 0) {
-    if (end - at < ssize_t(sizeof(InputHead))) return false;
-    const auto& input = *reinterpret_cast<const InputHead*>(at);
-    u64 payload = 0;
-    switch (static_cast<InputTag>(input.tag)) {
-      case InputTag::tensor: {
-        if (input.count > 64) return false;
-        u64 numbers = u64(input.count) * (input.flags & kInputNoStrides ? 1 : 2);
-        payload = numbers * (input.flags & kInputWide ? 8 : 4);
-        break;
-      }
-      case InputTag::tensor_list: open += input.count; break;
-      case InputTag::integer:
-      case InputTag::floating: payload = 8; break;
-      case InputTag::complex: payload = 16; break;
-      case InputTag::string:
-      case InputTag::boolean_list: payload = input.count; break;
-      case InputTag::integer_list:
-      case InputTag::floating_list: payload = u64(input.count) * 8; break;
-      case InputTag::none:
-      case InputTag::undefined:
-      case InputTag::boolean:
-      case InputTag::other_list:
-      case InputTag::other: break;
-      default: return false;
+u64 event_ticks(const RecordView& view) {
+  if (is_range(view)) return range_of(view).begin_ticks;
+  return view.kind() == Kind::memory ? view.as<MemoryRecord>().ticks : 0;
+}
+
+RangeView range_of(const RecordView& view) {
+  RangeView v{};
+  const char* begin = reinterpret_cast<const char*>(view.record);
+  const char* at;
+  if (view.kind() == Kind::old_range) {
+    const auto& r = view.as<OldRangeRecord>();
+    v = {r.begin_ticks, r.end_ticks, r.sequence, r.forward_thread, r.scope, r.flags, r.inputs, nullptr, 0};
+    if (r.inputs_total > r.inputs) v.flags |= kRangeInputsCut;
+    at = reinterpret_cast<const char*>(&r + 1);
+  } else {
+    const auto& r = view.as<RangeRecord>();
+    v = {r.begin_ticks, r.end_ticks, r.sequence, 0, r.scope, r.flags, r.inputs, nullptr, 0};
+    at = reinterpret_cast<const char*>(&r + 1);
+    if (r.flags & kRangeLinked) {
+      const auto& link = *reinterpret_cast<const RangeLink*>(at);
+      v.sequence = link.sequence;
+      v.forward_thread = link.forward_thread;
+      at += sizeof link;
     }
-    payload = (payload + 7) & ~u64(7);
-    if (u64(end - at) < sizeof(InputHead) + payload) return false;
-    at += sizeof(InputHead) + payload;
-    open--;
   }
-  return true;
+  v.inputs_at = at;
+  v.inputs_bytes = static_cast<u32>(begin + view.bytes() - at);
+  return v;
 }
 
 Meta Recording::read_meta() {

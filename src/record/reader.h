@@ -80,6 +80,23 @@ struct RecordView {
   Kind kind() const { return static_cast<Kind>(record->kind); }
 };
 
+// A range record of any version, taken apart.
+struct RangeView {
+  u64 begin_ticks, end_ticks;
+  i64 sequence;
+  u64 forward_thread;
+  u8 scope, flags;
+  u16 inputs;
+  const char* inputs_at;
+  u32 inputs_bytes;
+};
+
+inline bool is_range(const RecordView& view) { return view.kind() == Kind::range || view.kind() == Kind::old_range; }
+// Only for what for_each_data() visits: lengths were checked there.
+RangeView range_of(const RecordView& view);
+// The moment that decides to which window an event belongs; 0 for a record that is no event of its own.
+u64 event_ticks(const RecordView& view);
+
 class Recording {
  public:
   // Throws Error(kExitUnreadable) with one line when the file cannot be opened, is not a recording, or has an
@@ -106,9 +123,6 @@ class Recording {
   Meta read_meta();
 
   const Damage& damage() const { return damage_; }
-
-  // True when the first record of a range's inputs up to its last fits into the record.
-  static bool valid_range(const RecordView& view);
 
  private:
   Recording() = default;

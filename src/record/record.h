@@ -1,4 +1,4 @@
-// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.0. Little-endian, everything 8-byte aligned.
+// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.1. Little-endian, everything 8-byte aligned.
 //
 //   offset 0              FileHeader, padded to kHeaderBytes
 //   kHeaderBytes + i * kChunkBytes   chunk i: ChunkHeader, then records back to back, then zeros
@@ -23,7 +23,7 @@ namespace tprof {
 
 constexpr char kRecordingMagic[8] = {'T', 'P', 'R', 'O', 'F', 'R', 'E', 'C'};
 constexpr u16 kVersionMajor = 1;
-constexpr u16 kVersionMinor = 0;
+constexpr u16 kVersionMinor = 1;
 constexpr u32 kHeaderBytes = 64 << 10;
 constexpr u32 kChunkBytes = 512 << 10;
 constexpr u32 kChunkMagic = 0x4b4e4843;  // "CHNK"
@@ -129,21 +129,39 @@ enum class Scope : u8 {
 enum RangeFlag : u8 {
   kRangeAsync = 1,       // may end on another thread, need not nest
   kRangeHasInputs = 2,   // inputs were read (possibly zero of them)
+  kRangeInputsCut = 4,   // the call had more inputs than follow
+  kRangeLinked = 8,      // a RangeLink follows
 };
 
-// head.id = name id. Followed by `inputs` encoded inputs (see InputHead).
+// head.id = name id. Followed by a RangeLink (kRangeLinked), then `inputs` encoded inputs (see InputHead).
 struct RangeRecord {
   RecordHead head;
   u64 begin_ticks;
-  u64 end_ticks;        // patched at the end; 0: unfinished (or a range_end record has it)
-  i64 sequence;         // autograd sequence number, -1 none
-  u64 forward_thread;   // torch's logical id of the forward thread, 0 none
-  u8 scope;             // Scope
-  u8 flags;             // RangeFlag
-  u16 inputs;           // encoded inputs that follow
-  u32 inputs_total;     // inputs the call had; more than `inputs` if some were cut
+  u64 end_ticks;   // patched at the end; 0: unfinished (or a range_end record has it)
+  u8 scope;        // Scope
+  u8 flags;        // RangeFlag
+  u16 inputs;      // encoded inputs that follow
+  i32 sequence;    // autograd sequence number, -1 none; the link's if there is one
 };
-static_assert(sizeof(RangeRecord) == 48);
+static_assert(sizeof(RangeRecord) == 32);
+
+// What few ranges have: a forward thread (backward nodes), or a sequence number beyond 31 bits.
+struct RangeLink {
+  i64 sequence;
+  u64 forward_thread;  // torch's logical id of the forward thread, 0 none
+};
+
+// Ranges as version 1.0 wrote them; followed by `inputs` encoded inputs.
+struct OldRangeRecord {
+  RecordHead head;
+  u64 begin_ticks, end_ticks;
+  i64 sequence;
+  u64 forward_thread;
+  u8 scope, flags;
+  u16 inputs;
+  u32 inputs_total;  // inputs the call had
+};
+static_assert(sizeof(OldRangeRecord) == 48);
 
 // A reference to a record: chunk index << 32 | byte offset in the chunk.
 using RecordRef = u64;
@@ -152,6 +170,23 @@ struct RangeEndRecord {
   RecordHead head;
   RecordRef begin;
   u64 end_ticks;
+};
+
+// What an allocator reported: head.id = device type (c10::DeviceType) | u8(device index) << 8 | MemoryFlag << 16.
+// Stamped when the report came: behind an allocation, before a release.
+struct MemoryRecord {
+  RecordHead head;
+  u64 ticks;
+  u64 address;
+  i64 bytes;             // < 0: released
+  u64 total_allocated;   // of the device, behind this report
+  u64 total_reserved;    // 0 on CPU
+};
+static_assert(sizeof(MemoryRecord) == 48);
+
+enum MemoryFlag : u8 {
+  kMemoryOutOfMemory = 1,  // `bytes` could not be had; no address
+  kMemoryShared = 2,       // shared memory or a mapped file: not part of the totals, which stay as they were
 };
 
 // One operator input. `count` and the payload depend on the tag; payloads are padded to 8 bytes.

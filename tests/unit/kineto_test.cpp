@@ -316,5 +316,60 @@ TEST_F(KinetoTest, DirectoryThatIsNotThere) {
   EXPECT_THROW(convert(), Error);
 }
 
+TEST_F(KinetoTest, MemoryEventsStandAmongTheOperatorsInOrderOfTime) {
+  active(kT, kT + 100000);
+  b.range(kPid, 1, "aten::empty", kT + 1000, kT + 3000);
+  b.memory(kPid, 1, kT + 2000, 64, 1064);
+  b.range(kPid, 1, "aten::add", kT + 4000, kT + 6000);
+  b.memory(kPid, 1, kT + 5000, -64, 1000);
+  b.memory(kPid, 1, kT - 10, 8, 8);          // before the window
+  b.memory(kPid, 1, kT + 100000, 8, 1008);   // behind it
+  Json trace = trace_of(convert());
+  auto events = named(trace, "[memory]", "i");
+  ASSERT_EQ(events.size(), 2u);
+  const Json& first = events[0];
+  EXPECT_EQ(first["cat"], "cpu_instant_event");
+  EXPECT_EQ(first["s"], "t");
+  EXPECT_EQ(first["tid"], kPid);
+  Json args = {{"Bytes", 64}, {"Addr", 0x1000}, {"Total Allocated", 1064}, {"Total Reserved", 0},
+               {"Device Type", 0}, {"Device Id", -1}, {"Ev Idx", 2}};
+  EXPECT_EQ(first["args"], args);
+  EXPECT_EQ(events[1]["args"]["Bytes"], -64);
+  std::vector<std::string> order;
+  for (const Json& e : trace["traceEvents"])
+    if (e["name"] == "aten::empty" || e["name"] == "aten::add" || e["name"] == "[memory]") order.push_back(e["name"]);
+  EXPECT_EQ(order, (std::vector<std::string>{"aten::empty", "[memory]", "aten::add", "[memory]"}));
+  EXPECT_EQ(trace["tprof"]["written"], 4);
+}
+
+TEST_F(KinetoTest, MemoryOfADeviceAndOutOfMemory) {
+  active(kT, kT + 100000);
+  b.range(kPid, 1, "aten::empty", kT + 1000, kT + 3000);
+  b.memory(kPid, 1, kT + 2000, 512, 1024, 0, 1, 3);
+  b.memory(kPid, 1, kT + 2500, 1 << 30, 1024, kMemoryOutOfMemory, 1, 3, 0);
+  b.memory(kPid, 1, kT + 2600, 4096, 77, kMemoryShared);
+  Json trace = trace_of(convert());
+  auto memory = named(trace, "[memory]", "i");
+  ASSERT_EQ(memory.size(), 2u);
+  EXPECT_EQ(memory[0]["args"]["Device Type"], 1);
+  EXPECT_EQ(memory[0]["args"]["Device Id"], 3);
+  EXPECT_EQ(memory[1]["args"]["Total Allocated"], 77);
+  EXPECT_TRUE(memory[1]["args"].contains("tprof"));
+  auto failed = named(trace, "[OutOfMemory]", "i");
+  ASSERT_EQ(failed.size(), 1u);
+  EXPECT_EQ(failed[0]["args"]["Bytes"], 1 << 30);
+  EXPECT_FALSE(failed[0]["args"].contains("Addr"));
+}
+
+TEST_F(KinetoTest, SequenceNumbersBeyond31BitsAreKept) {
+  active(kT, kT + 100000);
+  b.range(kPid, 1, "aten::mul", kT + 1000, kT + 3000, {.sequence = i64(1) << 40});
+  b.range(kPid, 1, "MulBackward0", kT + 4000, kT + 5000,
+          {.scope = Scope::backward, .sequence = i64(1) << 40, .forward_thread = 7});
+  Json trace = trace_of(convert());
+  EXPECT_EQ(named(trace, "aten::mul").at(0)["args"]["Sequence number"], i64(1) << 40);
+  EXPECT_EQ(named(trace, "MulBackward0").at(0)["args"]["Fwd thread id"], 7);
+}
+
 }  // namespace
 }  // namespace tprof

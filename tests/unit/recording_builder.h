@@ -169,16 +169,26 @@ class RecordingBuilder {
     r.head = {static_cast<u16>(Kind::range), 0, name(text)};
     r.begin_ticks = begin;
     r.end_ticks = end;
-    r.sequence = options.sequence;
-    r.forward_thread = options.forward_thread;
+    r.sequence = static_cast<i32>(options.sequence);
     r.scope = static_cast<u8>(options.scope);
     r.flags = options.flags;
     if (options.inputs) {
       r.flags |= kRangeHasInputs;
       r.inputs = options.inputs->count();
-      r.inputs_total = r.inputs;
     }
-    return put(data(tid, epoch), r, options.inputs ? options.inputs->bytes() : "");
+    std::string tail;
+    if (options.forward_thread || options.sequence != r.sequence) {
+      r.flags |= kRangeLinked;
+      RangeLink link{options.sequence, options.forward_thread};
+      tail.assign(reinterpret_cast<const char*>(&link), sizeof link);
+    }
+    if (options.inputs) tail += options.inputs->bytes();
+    return put(data(tid, epoch), r, tail);
+  }
+  void memory(u32 tid, u32 epoch, u64 ticks, i64 bytes, u64 total, u8 flags = 0, u8 device_type = 0,
+              i8 device_index = -1, u64 address = 0x1000) {
+    u32 what = device_type | static_cast<u32>(static_cast<u8>(device_index)) << 8 | static_cast<u32>(flags) << 16;
+    put(data(tid, epoch), MemoryRecord{{static_cast<u16>(Kind::memory), 0, what}, ticks, address, bytes, total, 0});
   }
   void range_end(u32 tid, u32 epoch, RecordRef begin, u64 end) {
     put(data(tid, epoch), RangeEndRecord{{static_cast<u16>(Kind::range_end), 0, 0}, begin, end});

@@ -26,7 +26,7 @@ using Args = PyObject* const*;
 
 // attach(key, value, key, value, ...) -> "K=V" lines for os.environ. attached() tells whether to go on.
 PyObject* attach(PyObject*, Args args, PySize count) {
-  if (!g_session.attach(torch_frontend(), StepMode::automatic)) return g_py.PyUnicode_FromString(g_session.exports());
+  if (!torch_join(StepMode::automatic)) return g_py.PyUnicode_FromString(g_session.exports());
   for (PySize i = 0; i + 1 < count; i += 2) {
     const char* key = g_py.PyUnicode_AsUTF8(args[i]);
     const char* value = key ? g_py.PyUnicode_AsUTF8(args[i + 1]) : nullptr;

@@ -9,6 +9,7 @@
 #include "base/process.h"
 #include "collect/python/bootstrap.h"
 #include "collect/recorder.h"
+#include "collect/torch/memory.h"
 #include "collect/torch/ops.h"
 
 namespace tprof {
@@ -23,6 +24,7 @@ bool (*g_grad_enabled)();
 void set_level(Level level) {
   if (g_handle) g_torch.remove_callback(g_handle);
   g_handle = 0;
+  memory_switch(level != Level::none && g_session.options().profile_memory);
   if (level == Level::none) return;
   RecordFunctionCallback callback;
   callback.start = range_starts;
@@ -50,19 +52,25 @@ void note_options() {
 void note_unserved() {
   const Options& o = g_session.options();
   const char* later = "not recorded by this version";
-  if (o.profile_memory) g_session.capability("profile_memory", false, later);
   if (o.with_stack && o.with_stack.value[0] != '0') g_session.capability("with_stack", false, later);
   if (o.with_modules) g_session.capability("with_modules", false, later);
   if (o.with_flops) g_session.capability("with_flops", false, later);
 }
 
-}  // namespace
+// What the session calls back.
+Frontend frontend() { return {set_level, python_process() ? phase_changed : nullptr}; }
 
-Frontend torch_frontend() { return {set_level, python_process() ? phase_changed : nullptr}; }
+}  // namespace
 
 bool torch_mapped() { return ElfObject::mapped("libtorch_cpu.so").found(); }
 
 bool torch_grad_enabled() { return !g_grad_enabled || g_grad_enabled(); }
+
+bool torch_join(StepMode fallback) {
+  bool joined = g_session.attach(frontend(), fallback);
+  if (!joined) memory_switch(false);
+  return joined;
+}
 
 bool torch_attach() {
   note_options();
@@ -70,6 +78,7 @@ bool torch_attach() {
     if (!g_session.is_helper())
       say("this torch cannot be profiled (%s); the program runs on unprofiled. tprof doctor tells more",
           g_torch.why[0] ? g_torch.why : "its functions were not found");
+    memory_switch(false);
     return false;
   }
   if (g_session.step_mode() == StepMode::range) set_step_pattern(g_session.options().step.pattern);
@@ -85,11 +94,15 @@ void torch_note_capabilities() {
   bool shapes = o.record_shapes && g_torch.inputs_ok;
   g_session.capability("record_shapes", shapes,
                        shapes ? "" : !o.record_shapes ? "switched off by TPROF_RECORD_SHAPES" : g_torch.inputs_why);
+  // An allocation has gone by on every way here, except before main of a C++ program.
+  bool heard = memory_heard() || !python_process();
+  if (o.profile_memory)
+    g_session.capability("profile_memory", heard, heard ? "" : "this torch does not report through c10's exported functions");
   note_unserved();
 }
 
 void torch_attach_native() {
-  if (!torch_mapped() || !g_session.attach(torch_frontend(), StepMode::backward)) return;
+  if (!torch_mapped() || !torch_join(StepMode::backward)) return;
   if (!torch_attach()) return;
   char command[4096];
   int n = read_small_file("/proc/self/cmdline", command, sizeof command);

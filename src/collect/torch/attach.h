@@ -7,9 +7,9 @@ namespace tprof {
 
 extern TorchLayout g_torch;
 
-// What the session calls back. Before torch_attach().
-Frontend torch_frontend();
-// After Session::attach(), torch complete, no dlopen in progress. False (said in one line): nothing can be had.
+// Session::attach() with torch as its frontend. False: this process is not to be profiled.
+bool torch_join(StepMode fallback);
+// After torch_join(), torch complete, no dlopen in progress. False (said in one line): nothing can be had.
 bool torch_attach();
 // After calibration: what works here, into the recording.
 void torch_note_capabilities();

@@ -90,22 +90,31 @@ void record_begin(ThreadBlock* block, u32 epoch, const void* rf, Scope scope, co
   if (!slot.record) return;
   RangeRecord& r = *slot.record;
   r.end_ticks = 0;
-  r.sequence = g_torch.sequence_ok ? load<i64>(rf, g_torch.sequence) : -1;
-  r.forward_thread = g_torch.forward_thread_ok ? load<u64>(rf, g_torch.forward_thread) : 0;
-  r.scope = u8(scope);
-  r.flags = 0;
+  i64 sequence = g_torch.sequence_ok ? load<i64>(rf, g_torch.sequence) : -1;
+  u64 forward_thread = g_torch.forward_thread_ok ? load<u64>(rf, g_torch.forward_thread) : 0;
+  u8 flags = 0;
+  char* tail = slot.tail;
+  if (forward_thread || sequence != i32(sequence)) {
+    *reinterpret_cast<RangeLink*>(tail) = {sequence, forward_thread};
+    tail += sizeof(RangeLink);
+    flags |= kRangeLinked;
+  }
   EncodedInputs inputs;
   if (g_torch.inputs_ok && g_session.options().record_shapes) {
-    inputs = encode_inputs(g_torch, rf, slot.inputs, kMaxInputBytes);
-    r.flags |= kRangeHasInputs;
+    inputs = encode_inputs(g_torch, rf, tail, kMaxInputBytes);
+    tail += inputs.bytes;
+    flags |= kRangeHasInputs;
+    if (inputs.total > inputs.count) flags |= kRangeInputsCut;
   }
   r.inputs = inputs.count;
-  r.inputs_total = inputs.total;
+  r.sequence = i32(sequence);
+  r.scope = u8(scope);
   u32 id = intern(block, name);
   bool async = g_torch.is_async && g_torch.is_async(rf);
-  if (async) r.flags |= kRangeAsync;
+  if (async) flags |= kRangeAsync;
+  r.flags = flags;
   r.begin_ticks = now_ticks();  // last: our own work stays outside of the range
-  commit_range(block, slot, id, inputs.bytes);
+  commit_range(block, slot, id, u32(tail - slot.tail));
   if (async) {
     block->open_count--;
     begin_async(rf, ref_of(block, slot.record), epoch);
