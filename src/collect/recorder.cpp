@@ -27,15 +27,13 @@ struct AsyncRange {
 } g_async[kAsyncSlots];
 SpinLock g_async_lock;
 
-const char* text_of(const NameRecord* r) { return reinterpret_cast<const char*>(r + 1); }
-
 u32 hash_of(const char* text, size_t bytes) {
   u64 h = 1469598103934665603ull;  // FNV-1a
   for (size_t i = 0; i < bytes; i++) h = (h ^ u8(text[i])) * 1099511628211ull;
   return u32(h ^ h >> 32);
 }
 
-const NameRecord* intern_slow(const char* text) {
+const NameRecord* intern_new(const char* text) {
   size_t bytes = strlen(text);
   SpinGuard guard(g_names_lock);
   u32 at = hash_of(text, bytes) % kNameSlots;
@@ -69,43 +67,10 @@ bool change_chunk(ThreadBlock* block, u32 epoch) {
   block->used = sizeof(ChunkHeader);
   block->epoch = epoch;
   if (!block->chunk) return false;
+  block->chunk_index = block->chunk->index;
   if (!block->announced) announce(block);
   g_writer.header()->own_ticks.fetch_add(now_ticks() - begin, std::memory_order_relaxed);
   return true;
-}
-
-char* reserve(ThreadBlock* block, u32 epoch, u32 bytes) {
-  bool fits = block->chunk && block->epoch == epoch && block->used + bytes <= kChunkBytes;
-  if (__builtin_expect(!fits, 0) && !change_chunk(block, epoch)) {
-    u32 stopped = g_writer.header() ? g_writer.header()->stopped.load(std::memory_order_relaxed) : 0;
-    g_writer.drop(stopped ? Drop(stopped - 1) : Drop::no_chunk);
-    return nullptr;
-  }
-  return reinterpret_cast<char*>(block->chunk) + block->used;
-}
-
-void publish(char* at, Kind kind, u32 id, u32 bytes) {
-  RecordHead head{u16(kind), u16(bytes / 8), id};
-  u64 word;
-  memcpy(&word, &head, sizeof word);
-  std::atomic_ref<u64>(*reinterpret_cast<u64*>(at)).store(word, std::memory_order_release);
-}
-
-void add_range_end(ThreadBlock* block, u32 epoch, RecordRef ref, u64 ticks) {
-  char* at = reserve(block, epoch, sizeof(RangeEndRecord));
-  if (!at) return;
-  auto* r = reinterpret_cast<RangeEndRecord*>(at);
-  r->begin = ref;
-  r->end_ticks = ticks;
-  publish(at, Kind::range_end, 0, sizeof *r);
-  block->used += sizeof *r;
-}
-
-void push_open(ThreadBlock* block, const OpenRange& range) {
-  if (block->open_count < kMaxOpen)
-    block->open[block->open_count++] = range;
-  else
-    g_writer.drop(Drop::too_deep);
 }
 
 // A memory barrier on all threads of this process.
@@ -117,70 +82,45 @@ bool barrier_everywhere() {
 
 }  // namespace
 
-RecordRef ref_of(const ThreadBlock* block, const RangeRecord* record) {
-  return RecordRef(block->chunk->index) << 32 |
-         RecordRef(reinterpret_cast<const char*>(record) - reinterpret_cast<const char*>(block->chunk));
+char* reserve_slowly(ThreadBlock* block, u32 epoch) {
+  if (change_chunk(block, epoch)) return reinterpret_cast<char*>(block->chunk) + block->used;
+  u32 stopped = g_writer.header() ? g_writer.header()->stopped.load(std::memory_order_relaxed) : 0;
+  g_writer.drop(stopped ? Drop(stopped - 1) : Drop::no_chunk);
+  return nullptr;
 }
 
-RangeSlot begin_range(ThreadBlock* block, u32 epoch, const void* key) {
-  if (__builtin_expect(block->open_count >= kMaxOpen, 0)) {
+RangeSlot refuse_range(ThreadBlock* block, const void* key) {
+  if (block->open_count < kMaxOpen)
+    block->open[block->open_count++] = {key, nullptr, 0, kNoEpoch};
+  else
     g_writer.drop(Drop::too_deep);
-    return {};
-  }
-  char* at = reserve(block, epoch, sizeof(RangeRecord) + sizeof(RangeLink) + kMaxInputBytes);
-  if (!at) {
-    skip_range(block, key);
-    return {};
-  }
-  auto* record = reinterpret_cast<RangeRecord*>(at);
-  block->open[block->open_count++] = {key, record, ref_of(block, record), epoch, block->chunk->index};
-  return {record, at + sizeof(RangeRecord)};
+  return {};
 }
 
-void commit_range(ThreadBlock* block, const RangeSlot& slot, u32 name, u32 tail_bytes) {
-  u32 bytes = u32(sizeof(RangeRecord)) + tail_bytes;
-  publish(reinterpret_cast<char*>(slot.record), Kind::range, name, bytes);
-  block->used += bytes;
-}
-
-void add_memory(ThreadBlock* block, u32 epoch, u32 what, const MemoryRecord& record) {
-  char* at = reserve(block, epoch, sizeof record);
+void add_range_end(ThreadBlock* block, u32 epoch, RecordRef ref, u64 ticks) {
+  char* at = reserve(block, epoch, sizeof(RangeEndRecord));
   if (!at) return;
-  memcpy(at + sizeof record.head, &record.ticks, sizeof record - sizeof record.head);
-  publish(at, Kind::memory, what, sizeof record);
-  block->used += sizeof record;
+  auto* r = reinterpret_cast<RangeEndRecord*>(at);
+  r->begin = ref;
+  r->end_ticks = ticks;
+  publish(block, at, Kind::range_end, 0, sizeof *r);
 }
 
-void skip_range(ThreadBlock* block, const void* key) {
-  push_open(block, {key, nullptr, 0, kNoEpoch, 0});
-}
-
-bool end_range(ThreadBlock* block, const void* key, u64 ticks) {
+bool end_range_slowly(ThreadBlock* block, const void* key, u64 ticks) {
   u32 at = block->open_count;
   while (at > 0 && block->open[at - 1].key != key) at--;
   if (at == 0) return false;
   u32 epoch = recording_epoch();
   // Whatever was opened inside and not ended (an exception took it) ends here too.
-  for (u32 i = block->open_count; i-- > at - 1;) {
-    const OpenRange& range = block->open[i];
-    if (range.epoch == kNoEpoch || range.epoch != epoch) continue;
-    if (block->chunk && block->epoch == epoch && block->chunk->index == range.chunk)
-      range.record->end_ticks = ticks;
-    else
-      add_range_end(block, epoch, range.ref, ticks);
-  }
+  for (u32 i = block->open_count; i-- > at - 1;) end_open(block, block->open[i], epoch, ticks);
   block->open_count = at - 1;
   return true;
 }
 
-u32 intern(ThreadBlock* block, const char* text) {
-  CachedName& slot = block->names[(reinterpret_cast<uintptr_t>(text) >> 3 ^ reinterpret_cast<uintptr_t>(text) >> 12) %
-                                  kNameCacheSlots];
-  if (__builtin_expect(slot.text == text && slot.record && !strcmp(text_of(slot.record), text), 1))
-    return slot.record->head.id;
-  slot.text = text;
-  slot.record = intern_slow(text);
-  return slot.record ? slot.record->head.id : 0;
+u32 intern_slowly(CachedName& slot, const char* text) {
+  const NameRecord* record = intern_new(text);
+  slot = {record ? text : nullptr, record};
+  return record ? record->head.id : 0;
 }
 
 void begin_async(const void* key, RecordRef ref, u32 epoch) {

@@ -1,4 +1,5 @@
-// Appends ranges to the calling thread's chunk. Everything here runs between enter() and leave().
+// Appends ranges to the calling thread's chunk. Everything here runs between enter() and leave(). What happens at
+// every operator is inline; what is rare (a new chunk, a new name, an end out of order) is in recorder.cpp.
 //
 // Which epoch is being recorded is one atomic, g_epoch. A thread whose chunk is of another epoch takes a new one,
 // so a chunk holds records of one epoch only; a range that began in an earlier epoch is not ended (the reader
@@ -38,9 +39,6 @@ void commit_range(ThreadBlock* block, const RangeSlot& slot, u32 name, u32 tail_
 // A whole record of its own: `what` is its head's id, its head need not be filled.
 void add_memory(ThreadBlock* block, u32 epoch, u32 what, const MemoryRecord& record);
 
-// Remembers a range that is not recorded, so that ends pair up with their begins.
-void skip_range(ThreadBlock* block, const void* key);
-
 // Ends the innermost open range with this key at `ticks`. Ranges that were opened inside it and never ended are
 // closed with it. False if it is not open on this thread.
 bool end_range(ThreadBlock* block, const void* key, u64 ticks);
@@ -51,12 +49,85 @@ u32 intern(ThreadBlock* block, const char* text);
 // Ranges that may end on another thread than they began on (torch's asynchronous ones).
 void begin_async(const void* key, RecordRef ref, u32 epoch);
 bool end_async(ThreadBlock* block, const void* key, u64 ticks);
-RecordRef ref_of(const ThreadBlock* block, const RangeRecord* record);
 
 // Waits (up to `timeout_ns`) until no thread is still writing into a chunk of another epoch than `epoch`.
 bool quiesce(u32 epoch, u64 timeout_ns);
 
 // In a forked child.
 void reset_recorder_in_child();
+
+// --- implementation of what is inline
+
+// The rare halves. refuse_range: nothing is recorded of it, but its end must pair up.
+char* reserve_slowly(ThreadBlock* block, u32 epoch);
+RangeSlot refuse_range(ThreadBlock* block, const void* key);
+bool end_range_slowly(ThreadBlock* block, const void* key, u64 ticks);
+void add_range_end(ThreadBlock* block, u32 epoch, RecordRef ref, u64 ticks);
+u32 intern_slowly(CachedName& slot, const char* text);
+
+inline char* reserve(ThreadBlock* block, u32 epoch, u32 bytes) {
+  bool fits = block->chunk && block->epoch == epoch && block->used + bytes <= kChunkBytes;
+  if (__builtin_expect(!fits, 0)) return reserve_slowly(block, epoch);
+  return reinterpret_cast<char*>(block->chunk) + block->used;
+}
+
+// The head last, in one store: a record is whole or absent.
+inline void publish(ThreadBlock* block, char* at, Kind kind, u32 id, u32 bytes) {
+  RecordHead head{u16(kind), u16(bytes / 8), id};
+  u64 word;
+  memcpy(&word, &head, sizeof word);
+  std::atomic_ref<u64>(*reinterpret_cast<u64*>(at)).store(word, std::memory_order_release);
+  block->used += bytes;
+}
+
+inline RecordRef ref_of(const ThreadBlock* block, const RangeRecord* record) {
+  return RecordRef(block->chunk_index) << 32 |
+         RecordRef(reinterpret_cast<const char*>(record) - reinterpret_cast<const char*>(block->chunk));
+}
+
+inline RangeSlot begin_range(ThreadBlock* block, u32 epoch, const void* key) {
+  constexpr u32 kMost = sizeof(RangeRecord) + sizeof(RangeLink) + kMaxInputBytes;
+  char* at = block->open_count < kMaxOpen ? reserve(block, epoch, kMost) : nullptr;
+  if (__builtin_expect(!at, 0)) return refuse_range(block, key);
+  auto* record = reinterpret_cast<RangeRecord*>(at);
+  block->open[block->open_count++] = {key, record, ref_of(block, record), epoch};
+  return {record, at + sizeof(RangeRecord)};
+}
+
+inline void commit_range(ThreadBlock* block, const RangeSlot& slot, u32 name, u32 tail_bytes) {
+  publish(block, reinterpret_cast<char*>(slot.record), Kind::range, name, u32(sizeof(RangeRecord)) + tail_bytes);
+}
+
+inline void add_memory(ThreadBlock* block, u32 epoch, u32 what, const MemoryRecord& record) {
+  char* at = reserve(block, epoch, sizeof record);
+  if (!at) return;
+  memcpy(at + sizeof record.head, &record.ticks, sizeof record - sizeof record.head);
+  publish(block, at, Kind::memory, what, sizeof record);
+}
+
+inline void end_open(ThreadBlock* block, const OpenRange& range, u32 epoch, u64 ticks) {
+  if (range.epoch != epoch || epoch == kNoEpoch) return;
+  if (block->chunk && block->epoch == epoch && block->chunk_index == range.ref >> 32)
+    range.record->end_ticks = ticks;
+  else
+    add_range_end(block, epoch, range.ref, ticks);
+}
+
+inline bool end_range(ThreadBlock* block, const void* key, u64 ticks) {
+  u32 count = block->open_count;
+  if (__builtin_expect(count == 0 || block->open[count - 1].key != key, 0)) return end_range_slowly(block, key, ticks);
+  block->open_count = count - 1;
+  end_open(block, block->open[count - 1], recording_epoch(), ticks);
+  return true;
+}
+
+inline const char* text_of(const NameRecord* record) { return reinterpret_cast<const char*>(record + 1); }
+
+inline u32 intern(ThreadBlock* block, const char* text) {
+  u64 spread = reinterpret_cast<uintptr_t>(text) * 0x9e3779b97f4a7c15ull;
+  CachedName& slot = block->names[spread >> (64 - kNameCacheBits)];
+  if (__builtin_expect(slot.text == text && !strcmp(text_of(slot.record), text), 1)) return slot.record->head.id;
+  return intern_slowly(slot, text);
+}
 
 }  // namespace tprof

@@ -11,15 +11,14 @@
 namespace tprof {
 
 constexpr u32 kMaxOpen = 1024;        // open ranges followed per thread
-constexpr u32 kNameCacheSlots = 512;
+constexpr u32 kNameCacheBits = 10;    // 1024 names
 constexpr u32 kMaxLabels = 16;        // open labels whose begin is remembered
 
 struct OpenRange {
   const void* key;      // the at::RecordFunction, or what else tells this range from others
-  RangeRecord* record;  // valid while `epoch` is the block's epoch and `chunk` its chunk
+  RangeRecord* record;  // valid while the block's chunk is the one in `ref`
   RecordRef ref;
   u32 epoch;            // kNoEpoch: seen but not recorded
-  u32 chunk;
 };
 
 struct CachedName {
@@ -35,6 +34,7 @@ struct ThreadBlock {
   u64 torch_thread;       // torch's logical id of this thread, 0 until asked
   ChunkHeader* chunk;
   u32 used;               // bytes of chunk filled
+  u32 chunk_index;        // of chunk
   u32 epoch;              // of chunk
   u32 open_count;
   u32 generation;         // of the recording that the caches belong to
@@ -42,7 +42,7 @@ struct ThreadBlock {
   u64 label_begins[kMaxLabels];
   ThreadBlock* next;
   OpenRange open[kMaxOpen];
-  CachedName names[kNameCacheSlots];
+  CachedName names[1 << kNameCacheBits];
 };
 
 struct ThreadSelf {

@@ -22,6 +22,8 @@ constexpr struct {
               {"Optimizer.zero_grad#", Mark::zero_grad},
               {"enumerate(DataLoader)#", Mark::dataloader}};
 
+bool g_reads_inputs;
+
 regex_t g_pattern;
 bool g_has_pattern;
 
@@ -100,7 +102,7 @@ void record_begin(ThreadBlock* block, u32 epoch, const void* rf, Scope scope, co
     flags |= kRangeLinked;
   }
   EncodedInputs inputs;
-  if (g_torch.inputs_ok && g_session.options().record_shapes) {
+  if (g_reads_inputs) {
     inputs = encode_inputs(g_torch, rf, tail, kMaxInputBytes);
     tail += inputs.bytes;
     flags |= kRangeHasInputs;
@@ -110,7 +112,7 @@ void record_begin(ThreadBlock* block, u32 epoch, const void* rf, Scope scope, co
   r.sequence = i32(sequence);
   r.scope = u8(scope);
   u32 id = intern(block, name);
-  bool async = g_torch.is_async && g_torch.is_async(rf);
+  bool async = g_torch.is_async_at >= 0 ? load<u8>(rf, g_torch.is_async_at) : g_torch.is_async && g_torch.is_async(rf);
   if (async) flags |= kRangeAsync;
   r.flags = flags;
   r.begin_ticks = now_ticks();  // last: our own work stays outside of the range
@@ -122,6 +124,8 @@ void record_begin(ThreadBlock* block, u32 epoch, const void* rf, Scope scope, co
 }
 
 }  // namespace
+
+void set_reads_inputs(bool on) { g_reads_inputs = on; }
 
 void set_step_pattern(const char* pattern) {
   g_has_pattern = regcomp(&g_pattern, pattern, REG_EXTENDED | REG_NOSUB) == 0;
