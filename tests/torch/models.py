@@ -11,6 +11,7 @@ import collections
 import contextlib
 import ctypes
 import gc
+import itertools
 import sys
 
 import torch
@@ -142,12 +143,14 @@ def profiler(out, **more):
 
 
 def old_profiler(out):
-    """That of a torch built without Kineto. It writes one line for each event."""
+    """That of a torch built without Kineto. It writes one line for each event; of equal names in a row only the
+    first, as it does so itself, depending on whether memory was released in between."""
     class Lines(torch.autograd.profiler.profile):
         def stop(self):
             self.__exit__(None, None, None)
             with open(out, "w") as file:
-                for e in sorted(self.function_events, key=lambda e: (e.time_range.start, -e.time_range.end)):
+                events = sorted(self.function_events, key=lambda e: e.id)
+                for e in (next(same) for _, same in itertools.groupby(events, lambda e: e.name)):
                     print(e.name, e.input_shapes, e.sequence_nr, e.thread, file=file)
     return Lines(record_shapes=True, profile_memory=True, use_kineto=False)
 
@@ -180,6 +183,8 @@ def main(name, out=None, *words):
             end_of_step()
             if scheduled:
                 scheduled.step()
+        for call in todo[STEPS]:
+            call()
 
 
 if __name__ == "__main__":
