@@ -2,6 +2,7 @@
 {figure: value} or {figure: (value, low, high)}, the quartiles where many slices stand behind it.
 """
 import dataclasses
+import functools
 import re
 import resource
 import statistics
@@ -19,7 +20,7 @@ class Sizes:
     slice_steps: int = 40
     wait_steps: int = 80
     events: int = 1_000_000     # in the window of edges and conversion
-    edge_runs: int = 3
+    edge_runs: int = 5
     quiet_slices: int = 30      # waiting steps on each side of a conversion
     rss_events: int = 10_000_000
     exec_runs: int = 400
@@ -27,7 +28,7 @@ class Sizes:
 
 
 SMOKE = Sizes(slices=2, generations=1, slice_steps=5, wait_steps=5, events=20_000, edge_runs=1, quiet_slices=3,
-              rss_events=100_000, exec_runs=5, warm_steps=20)
+              rss_events=100_000, exec_runs=20, warm_steps=20)
 SLICE = 10  # steps per slice where the course of time matters
 
 
@@ -60,6 +61,7 @@ def over(found, name, base="bare", clock="thread"):
     return [one[name][clock] - one[base][clock] for one in found]
 
 
+@functools.lru_cache(maxsize=None)
 def operators_per_step(torch):
     with Worker(torch, "count") as worker:
         worker.ask("count", steps=10)
@@ -121,27 +123,25 @@ def edges(torch, sizes):
         "edge_warmup_ms": warmup, "edge_active_ms": begin, "edge_end_ms": end,
         "edge_ms": max(warmup[0], begin[0], end[0]),
     }
-    rival = torch_window(torch, sizes, ops)
+    rival = torch_window(torch, sizes.events, ops)
     figures["torch_edge_events"] = rival["events"]
-    for part in ("stop", "json", "gz"):
-        figures["torch_%s_ms" % part] = rival[part][0] * 1e3
-    theirs = (rival["stop"][0] + rival["gz"][0]) * 1e3 / rival["events"]
+    figures["torch_stop_ms"] = rival["stop"][0] * 1e3
+    figures["torch_gz_ms"] = rival["export"][0] * 1e3
+    figures["torch_json_ms"] = torch_window(torch, sizes.events, ops, "json")["export"][0] * 1e3
+    theirs = (figures["torch_stop_ms"] + figures["torch_gz_ms"]) / rival["events"]
     figures["edge_ratio"] = figures["edge_ms"] / figures["edge_events"] / theirs
     return figures
 
 
-_windows = {}
-
-
-def torch_window(torch, sizes, ops):
-    """torch.profiler's window of as many events, once per torch: {stop, json, gz: (wall s, CPU s), rss, events ...}"""
-    if torch not in _windows:
-        with Worker(torch, "bare") as worker:
-            worker.ask("slice", steps=sizes.warm_steps)
-            # The profiler of torch 1.13 keeps a Python object per event: a tenth must do.
-            steps = int(sizes.events / ops / (1 if worker.hello["kineto"] else 10)) + 1
-            _windows[torch] = {**worker.ask("window", steps=steps, directory=str(worker.directory)), "events": steps * ops}
-    return _windows[torch]
+@functools.lru_cache(maxsize=None)
+def torch_window(torch, events, ops, kind="json.gz"):
+    """torch.profiler's window of as many events and its trace, see rivals.one_window. Once per torch and kind."""
+    with Worker(torch, "bare") as worker:
+        worker.ask("slice", steps=50)
+        # The profiler of torch 1.13 keeps a Python object per event: a tenth must do.
+        steps = int(events / ops / (1 if worker.hello["kineto"] else 10)) + 1
+        found = worker.ask("window", steps=steps, path=str(worker.directory / ("trace." + kind)))
+        return {**found, "events": steps * ops}
 
 
 def steps_beside_conversion(torch, sizes, active):
@@ -186,9 +186,9 @@ def conversion(torch, sizes):
     steps = int(sizes.events / ops) + 1
     waiting, converting = steps_beside_conversion(torch, sizes, steps)
     usual = statistics.median(waiting)
-    ours, rival = convert(torch, steps), torch_window(torch, sizes, ops)
+    ours, rival = convert(torch, steps), torch_window(torch, sizes.events, ops)
     ours_us = ours["cpu"] * 1e6 / ours["events"]
-    theirs_us = (rival["stop"][1] + rival["gz"][1]) * 1e6 / rival["events"]
+    theirs_us = (rival["stop"][1] + rival["export"][1]) * 1e6 / rival["events"]
     return {
         "during_percent": spread([100 * (one / usual - 1) for one in converting]),
         "during_slices": len(converting),
@@ -197,7 +197,7 @@ def conversion(torch, sizes):
         "convert_speedup": theirs_us / ours_us,
         "event_bytes": ours["disk"] / ours["events"],
         "trace_bytes": ours["trace_bytes"] / ours["events"],
-        "torch_trace_bytes": rival["trace_bytes"] / rival["events"],
+        "torch_trace_bytes": rival["bytes"] / rival["events"],
     }
 
 
@@ -215,7 +215,7 @@ def memory(torch, sizes):
         for _ in range(parts):
             worker.ask("walls", steps=steps // parts + 1)
             found.append(worker.ask("rss"))
-    rival = torch_window(torch, sizes, ops)
+    rival = torch_window(torch, sizes.events, ops)
     return {
         "rss_events": steps * ops,
         "rss_mib": (max(one["VmRSS"] for one in found) - first["VmRSS"]) / 2**20,

@@ -5,7 +5,6 @@ A watcher has begin() and end() around each slice, both outside of what is timed
 import ctypes
 import gzip
 import os
-import resource
 import shutil
 import time
 
@@ -87,31 +86,26 @@ def resident_bytes(field="VmRSS"):
         return next(int(line.split()[1]) << 10 for line in status if line.startswith(field + ":"))
 
 
-def one_window(step, steps, directory):
-    """A window of torch.profiler and its traces: {part: (wall s, CPU s)}, growth of memory, bytes of the trace."""
-    def now():
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        return time.perf_counter(), used.ru_utime + used.ru_stime
-
-    def part(what):
-        before = now()
+def one_window(step, steps, path):
+    """A window of torch.profiler and its trace, .json or .json.gz: stop and export as (wall s, CPU s), the growth of
+    memory at the stop, the size of the trace."""
+    def cost(what):
+        wall, cpu = time.perf_counter(), time.process_time()
         what()
-        return [b - a for a, b in zip(before, now())]
+        return time.perf_counter() - wall, time.process_time() - cpu
 
-    def compress():
-        if has_kineto():
-            return profiler.export_chrome_trace(packed)
-        profiler.export_chrome_trace(packed[:-3])  # the older one writes no .gz
-        with open(packed[:-3], "rb") as source, gzip.open(packed, "wb") as target:
+    def export():
+        if has_kineto() or not path.endswith(".gz"):
+            return profiler.export_chrome_trace(path)
+        profiler.export_chrome_trace(path[:-3])  # the older one compresses nothing
+        with open(path[:-3], "rb") as source, gzip.open(path, "wb") as target:
             shutil.copyfileobj(source, target)
 
-    plain, packed = os.path.join(directory, "plain.json"), os.path.join(directory, "packed.json.gz")
     profiler = new_profiler()
     before = resident_bytes()
     profiler.__enter__()
     for _ in range(steps):
         step()
-    stop = part(lambda: profiler.__exit__(None, None, None))
+    stop = cost(lambda: profiler.__exit__(None, None, None))
     growth = resident_bytes() - before
-    return {"stop": stop, "rss": growth, "json": part(lambda: profiler.export_chrome_trace(plain)),
-            "gz": part(compress), "trace_bytes": os.path.getsize(packed)}
+    return {"stop": stop, "rss": growth, "export": cost(export), "bytes": os.path.getsize(path)}

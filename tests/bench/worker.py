@@ -4,7 +4,7 @@
     {"do": "walls", "steps": N}      the wall time of each of N steps, in ns
     {"do": "count", "steps": N}      RecordFunction events in N steps (mode count)
     {"do": "rss"}                    VmRSS and RssAnon in bytes
-    {"do": "window", "steps": N, "directory": D}   one window of torch.profiler and its traces
+    {"do": "window", "steps": N, "path": P}   one window of torch.profiler and its trace
 
     worker.py WATCHER CALLBACK_LIBRARY loader|plain
 """
@@ -62,7 +62,7 @@ def main():
         "walls": lambda steps: walls_of(step, steps),
         "count": lambda steps: count_of(step, watcher, steps),
         "rss": lambda: {name: rivals.resident_bytes(name) for name in ("VmRSS", "RssAnon")},
-        "window": lambda steps, directory: rivals.one_window(step, steps, directory),
+        "window": lambda steps, path: rivals.one_window(step, steps, path),
     }
     print(json.dumps({"torch": torch.__version__, "kineto": rivals.has_kineto()}), file=answers, flush=True)
     for line in sys.stdin:
