@@ -175,7 +175,8 @@ def convert(torch, steps):
         recording = worker.recording()
         disk = recording.stat().st_blocks * 512
         cpu = children_seconds()
-        said = subprocess.run([str(workers.TPROF), "convert", str(recording)], check=True, capture_output=True, text=True)
+        said = subprocess.run([str(workers.TPROF), "convert", str(recording)], check=True, capture_output=True,
+                              text=True)
         cpu = children_seconds() - cpu
         events = int(re.search(r"\((\d+) events", said.stderr).group(1))
         return {"events": events, "cpu": cpu, "disk": disk, "trace_bytes": worker.trace().stat().st_size}

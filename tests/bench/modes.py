@@ -11,7 +11,8 @@ Mode = collections.namedtuple("Mode", "options watcher")
 
 
 def _(schedule, shapes=0, memory=0):
-    return Mode({"TPROF_SCHEDULE": schedule, "TPROF_RECORD_SHAPES": str(shapes), "TPROF_PROFILE_MEMORY": str(memory)}, "")
+    return Mode({"TPROF_SCHEDULE": schedule, "TPROF_RECORD_SHAPES": str(shapes),
+                 "TPROF_PROFILE_MEMORY": str(memory)}, "")
 
 
 ALWAYS = "active=1000000000"     # one window that does not end, so nothing is converted meanwhile

@@ -55,11 +55,12 @@ class Worker:
         if mode.options is not None:
             environment = {"LD_PRELOAD": str(LIBRARY), "TPROF_LOGDIR": str(self.directory), "TPROF_MAX_SIZE": "64G",
                            **mode.options, **(options or {})}
-        argv = ["/usr/bin/python3", str(BENCH / "worker.py"), mode.watcher, str(CALLBACKS), "loader" if loader else "plain"]
+        argv = ["/usr/bin/python3", str(BENCH / "worker.py"), mode.watcher, str(CALLBACKS),
+                "loader" if loader else "plain"]
         words, environment = command_line(torch, argv, environment)
         self.said = open(self.directory / "stderr", "w+")
-        self.process = subprocess.Popen(words, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=self.said)
+        self.process = subprocess.Popen(words, env=environment, text=True, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=self.said)
 
     def answer(self):
         line = self.process.stdout.readline()
@@ -69,8 +70,11 @@ class Worker:
         return json.loads(line)
 
     def ask(self, do, **more):
-        self.process.stdin.write(json.dumps({"do": do, **more}) + "\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(json.dumps({"do": do, **more}) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # answer() says what became of it
         return self.answer()
 
     def trace(self):
