@@ -1,0 +1,47 @@
+// at::RecordFunction callbacks that do nothing: what torch's own machinery costs as soon as somebody listens.
+//
+// Built without torch's headers; worker.py finds at::addGlobalCallback in the libtorch_cpu.so that its process has
+// mapped and hands it to bench_listen.
+#include <cstdint>
+
+namespace {
+
+// torch's std::unique_ptr<ObserverContext>: the destructor makes it travel as one, through a hidden pointer.
+struct Context {
+  void* nothing = nullptr;
+  ~Context() {}
+};
+
+// at::RecordFunctionCallback.
+struct Callback {
+  Context (*start)(const void*);
+  void (*end)(const void*, void*);
+  double probability;
+  std::uint8_t scopes[10];
+  std::uint8_t needs_inputs, needs_outputs, needs_ids;
+};
+static_assert(sizeof(Callback) == 40);
+
+std::uint64_t g_count;
+
+Context ignore(const void*) { return {}; }
+
+Context count(const void*) {
+  __atomic_fetch_add(&g_count, 1, __ATOMIC_RELAXED);
+  return {};
+}
+
+void end(const void*, void*) {}
+
+}  // namespace
+
+extern "C" {
+
+void bench_listen(std::uint64_t (*add_global_callback)(Callback), int needs_inputs, int counts) {
+  Callback callback{counts ? count : ignore, end, 1.0, {}, std::uint8_t(needs_inputs), 0, 0};
+  for (auto& scope : callback.scopes) scope = 1;
+  add_global_callback(callback);
+}
+
+std::uint64_t bench_count() { return __atomic_load_n(&g_count, __ATOMIC_RELAXED); }
+}

@@ -1,0 +1,80 @@
+"""THE table of figures: what the benchmark reports, and the limits that --check holds it to.
+
+    Figure(name, unit, direction, limit, what)
+
+direction "<=" or ">=" belongs to the limit; a figure without a limit is reported only.
+"""
+import collections
+
+Figure = collections.namedtuple("Figure", "name unit direction limit what")
+
+
+def _(name, unit, what, direction="", limit=None):
+    return Figure(name, unit, direction, limit, what)
+
+
+GROUPS = {
+    "operators": ("Cost per operator, over the bare program", [
+        _("step_us", "us", "the bare training step"),
+        _("step_ops", "", "operators (RecordFunction events) in a step"),
+        _("empty_ns", "ns", "a callback that does nothing"),
+        _("empty_inputs_ns", "ns", "... and asks for inputs"),
+        _("plain_ns", "ns", "tprof, plain"),
+        _("shapes_ns", "ns", "tprof with shapes"),
+        _("full_ns", "ns", "tprof with shapes and memory"),
+        _("torch_plain_ns", "ns", "torch.profiler, plain"),
+        _("torch_shapes_ns", "ns", "torch.profiler with shapes"),
+        _("torch_full_ns", "ns", "torch.profiler with shapes and memory"),
+        _("plain_ratio", "x", "plain, tprof / torch.profiler", "<=", 0.55),
+        _("shapes_ratio", "x", "with shapes, tprof / torch.profiler"),
+        _("full_ratio", "x", "with shapes and memory, tprof / torch.profiler", "<=", 0.5),
+        _("plain_over_empty_ns", "ns", "plain tprof over the empty callback", "<=", 50),
+        _("helper_ns", "ns", "CPU of tprof's helper thread per operator, plain"),
+    ]),
+    "waiting": ("Step with a DataLoader while nothing is recorded, against bare", [
+        _("loader_step_us", "us", "the bare training step"),
+        _("again_percent", "%", "a second bare process: the noise of this table"),
+        _("wait_percent", "%", "waiting for a window", "<=", 0.5),
+        _("wait_memory_percent", "%", "waiting for a window, with memory", "<=", 4),
+        _("over_percent", "%", "after the last window", "<=", 0.5),
+    ]),
+    "edges": ("Longest step at a window's edges, less the median step around it", [
+        _("edge_events", "", "events in the window"),
+        _("edge_bare_ms", "ms", "the bare program at the same steps: the noise of this table"),
+        _("edge_warmup_ms", "ms", "tprof, begin of warm-up"),
+        _("edge_active_ms", "ms", "tprof, begin of the active part"),
+        _("edge_end_ms", "ms", "tprof, end of the window"),
+        _("edge_ms", "ms", "tprof, the longest of the three", "<=", 2),
+        _("torch_edge_events", "", "events in torch.profiler's window"),
+        _("torch_stop_ms", "ms", "torch.profiler, stop"),
+        _("torch_json_ms", "ms", "torch.profiler, export to .json"),
+        _("torch_gz_ms", "ms", "torch.profiler, export to .json.gz"),
+        _("edge_ratio", "x", "per event, tprof's edge / torch.profiler's stop and export to .json.gz"),
+    ]),
+    "conversion": ("Writing the trace", [
+        _("during_percent", "%", "step while a window is converted, against waiting steps", "<=", 5),
+        _("during_slices", "", "slices measured while it was converted"),
+        _("convert_us", "us", "CPU per event, tprof convert (.json.gz)"),
+        _("torch_export_us", "us", "CPU per event, torch.profiler's stop and export to .json.gz"),
+        _("convert_speedup", "x", "torch.profiler's / tprof's", ">=", 4),
+        _("event_bytes", "B", "recording on disk per event, plain", "<=", 40),
+        _("trace_bytes", "B", "trace (.json.gz) per event, plain"),
+        _("torch_trace_bytes", "B", "torch.profiler's .json.gz per event, plain"),
+    ]),
+    "memory": ("Resident memory of the program", [
+        _("rss_events", "", "events recorded, with shapes"),
+        _("rss_mib", "MiB", "growth of VmRSS, at its highest", "<=", 64),
+        _("rss_anon_mib", "MiB", "... of this, private memory (RssAnon)"),
+        _("torch_rss_bytes", "B", "torch.profiler's growth per event, plain, after stop"),
+    ]),
+    "exec": ("A process that uses no torch", [
+        _("exec_ms", "ms", "what preloading adds to an exec", "<=", 0.2),
+    ]),
+}
+
+
+def missed(figure, value):
+    """Whether this value breaks the figure's limit."""
+    if figure.limit is None:
+        return False
+    return not (value <= figure.limit if figure.direction == "<=" else value >= figure.limit)

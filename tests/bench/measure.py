@@ -1,0 +1,236 @@
+"""The measurements, one function per group of figures.py: each takes a torch (host, trixie, sid) and sizes, and gives
+{figure: value} or {figure: (value, low, high)}, the quartiles where many slices stand behind it.
+"""
+import dataclasses
+import functools
+import re
+import resource
+import statistics
+import subprocess
+
+import modes
+import workers
+from workers import Worker, Workers
+
+
+@dataclasses.dataclass
+class Sizes:
+    slices: int = 31            # rounds of slices per generation
+    generations: int = 3        # times that all processes are started anew: their memory layout is luck
+    slice_steps: int = 40
+    wait_steps: int = 80
+    events: int = 1_000_000     # in the window of edges and conversion
+    edge_runs: int = 5
+    quiet_slices: int = 30      # waiting steps on each side of a conversion
+    rss_events: int = 10_000_000
+    exec_runs: int = 400
+    warm_steps: int = 100       # before the first slice
+
+
+SMOKE = Sizes(slices=2, generations=1, slice_steps=5, wait_steps=5, events=20_000, edge_runs=1, quiet_slices=3,
+              rss_events=100_000, exec_runs=20, warm_steps=20)
+SLICE = 10  # steps per slice where the course of time matters
+
+
+# --- slices in turn
+
+def spread(values):
+    """(median, lower quartile, upper quartile)"""
+    values = sorted(values)
+    quartile = len(values) // 4
+    return statistics.median(values), values[quartile], values[-1 - quartile]
+
+
+def rounds(torch, names, sizes, steps, loader=False):
+    """Slices of `steps` steps in turn. A list of rounds: {mode: the worker's answer}."""
+    found = []
+    for _ in range(sizes.generations):
+        with Workers(torch, names, loader=loader) as group:
+            for worker in group.values():
+                worker.ask("slice", steps=sizes.warm_steps)
+            if "over" in group:
+                group["over"].wait_for_trace()
+            for i in range(sizes.slices):
+                first = i % len(names)
+                found.append({name: group[name].ask("slice", steps=steps) for name in names[first:] + names[:first]})
+    return found
+
+
+def over(found, name, base="bare", clock="thread"):
+    """By how much a mode's slices exceed those of `base` in the same round, in ns."""
+    return [one[name][clock] - one[base][clock] for one in found]
+
+
+@functools.lru_cache(maxsize=None)
+def operators_per_step(torch):
+    with Worker(torch, "count") as worker:
+        worker.ask("count", steps=10)
+        return worker.ask("count", steps=100) / 100
+
+
+def operators(torch, sizes):
+    ops = operators_per_step(torch)
+    found = rounds(torch, modes.OPERATORS, sizes, sizes.slice_steps)
+    per_slice = ops * sizes.slice_steps
+
+    def per_op(values):
+        return spread([value / per_slice for value in values])
+
+    figures = {name + "_ns": per_op(over(found, name)) for name in modes.OPERATORS[1:]}
+    figures["step_us"] = spread([one["bare"]["thread"] / sizes.slice_steps / 1e3 for one in found])
+    figures["step_ops"] = ops
+    for kind in ("plain", "shapes", "full"):
+        figures[kind + "_ratio"] = figures[kind + "_ns"][0] / figures["torch_%s_ns" % kind][0]
+    figures["plain_over_empty_ns"] = per_op(over(found, "plain", "empty"))
+    figures["helper_ns"] = per_op([one["plain"]["process"] - one["plain"]["thread"] for one in found])
+    return figures
+
+
+def waiting(torch, sizes):
+    found = rounds(torch, modes.WAITING, sizes, sizes.wait_steps, loader=True)
+    figures = {name + "_percent": spread([100 * (one[name]["thread"] / one["bare"]["thread"] - 1) for one in found])
+               for name in modes.WAITING[1:]}
+    figures["loader_step_us"] = spread([one["bare"]["thread"] / sizes.wait_steps / 1e3 for one in found])
+    return figures
+
+
+# --- one window
+
+BEFORE, WARMUP, AFTER = 60, 20, 60  # steps around the active part
+
+
+def edge_stalls(walls, active):
+    """ms at the begin of warm-up, of the active part, and at the end: the longest of the three steps around it less the
+    median of 40 steps around it."""
+    def stall(at):
+        return (max(walls[at - 1:at + 2]) - statistics.median(walls[at - 20:at + 21])) / 1e6
+    return [stall(BEFORE), stall(BEFORE + WARMUP), stall(BEFORE + WARMUP + active)]
+
+
+def edges(torch, sizes):
+    ops = operators_per_step(torch)
+    active = int(sizes.events / ops) + 1
+    schedule = "skip_first=%d,warmup=%d,active=%d,repeat=1" % (BEFORE, WARMUP, active)
+    stalls = {"plain": [], "bare": []}
+    for _ in range(sizes.edge_runs):
+        for mode, found in stalls.items():
+            with Worker(torch, mode, options={"TPROF_SCHEDULE": schedule}) as worker:
+                found.append(edge_stalls(worker.ask("walls", steps=BEFORE + WARMUP + active + AFTER), active))
+    warmup, begin, end = (spread(column) for column in zip(*stalls["plain"]))
+    figures = {
+        "edge_events": active * ops,
+        "edge_bare_ms": statistics.median(max(three) for three in stalls["bare"]),
+        "edge_warmup_ms": warmup, "edge_active_ms": begin, "edge_end_ms": end,
+        "edge_ms": max(warmup[0], begin[0], end[0]),
+    }
+    rival = torch_window(torch, sizes.events, ops)
+    figures["torch_edge_events"] = rival["events"]
+    figures["torch_stop_ms"] = rival["stop"][0] * 1e3
+    figures["torch_gz_ms"] = rival["export"][0] * 1e3
+    figures["torch_json_ms"] = torch_window(torch, sizes.events, ops, "json")["export"][0] * 1e3
+    theirs = (figures["torch_stop_ms"] + figures["torch_gz_ms"]) / rival["events"]
+    figures["edge_ratio"] = figures["edge_ms"] / figures["edge_events"] / theirs
+    return figures
+
+
+@functools.lru_cache(maxsize=None)
+def torch_window(torch, events, ops, kind="json.gz"):
+    """torch.profiler's window of as many events and its trace, see rivals.one_window. Once per torch and kind."""
+    with Worker(torch, "bare") as worker:
+        worker.ask("slice", steps=50)
+        # The profiler of torch 1.13 keeps a Python object per event: a tenth must do.
+        steps = int(events / ops / (1 if worker.hello["kineto"] else 10)) + 1
+        found = worker.ask("window", steps=steps, path=str(worker.directory / ("trace." + kind)))
+        return {**found, "events": steps * ops}
+
+
+def steps_beside_conversion(torch, sizes, active):
+    """(waiting, converting): wall us per step of slices while nothing happens and while a window is converted."""
+    quiet_steps = sizes.quiet_slices * SLICE
+    schedule = "skip_first=%d,skip_first_wait=1,wait=1000000000,warmup=1,active=%d,repeat=2" % (
+        sizes.warm_steps + quiet_steps, active)
+    with Worker(torch, "plain", options={"TPROF_SCHEDULE": schedule}) as worker:
+        def step_us():
+            return sum(worker.ask("walls", steps=SLICE)) / SLICE / 1e3
+
+        worker.ask("walls", steps=sizes.warm_steps - SLICE)
+        waiting = [step_us() for _ in range(sizes.quiet_slices)]
+        worker.ask("walls", steps=active + 3 * SLICE)  # through the window and a little beyond
+        converting = [step_us()]
+        while not worker.trace():
+            converting.append(step_us())
+        return waiting + [step_us() for _ in range(sizes.quiet_slices)], converting
+
+
+def children_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def convert(torch, steps):
+    """What `tprof convert` makes of a recording whose program and finisher were killed in the middle of a window."""
+    with Worker(torch, "plain") as worker:
+        worker.ask("walls", steps=steps)
+        worker.kill()
+        recording = worker.recording()
+        disk = recording.stat().st_blocks * 512
+        cpu = children_seconds()
+        said = subprocess.run([str(workers.TPROF), "convert", str(recording)], check=True, capture_output=True,
+                              text=True)
+        cpu = children_seconds() - cpu
+        events = int(re.search(r"\((\d+) events", said.stderr).group(1))
+        return {"events": events, "cpu": cpu, "disk": disk, "trace_bytes": worker.trace().stat().st_size}
+
+
+def conversion(torch, sizes):
+    ops = operators_per_step(torch)
+    steps = int(sizes.events / ops) + 1
+    waiting, converting = steps_beside_conversion(torch, sizes, steps)
+    usual = statistics.median(waiting)
+    ours, rival = convert(torch, steps), torch_window(torch, sizes.events, ops)
+    ours_us = ours["cpu"] * 1e6 / ours["events"]
+    theirs_us = (rival["stop"][1] + rival["export"][1]) * 1e6 / rival["events"]
+    return {
+        "during_percent": spread([100 * (one / usual - 1) for one in converting]),
+        "during_slices": len(converting),
+        "convert_us": ours_us,
+        "torch_export_us": theirs_us,
+        "convert_speedup": theirs_us / ours_us,
+        "event_bytes": ours["disk"] / ours["events"],
+        "trace_bytes": ours["trace_bytes"] / ours["events"],
+        "torch_trace_bytes": rival["bytes"] / rival["events"],
+    }
+
+
+# --- others
+
+def memory(torch, sizes):
+    ops = operators_per_step(torch)
+    steps = int(sizes.rss_events / ops) + 1
+    schedule = "skip_first=%d,active=1000000000" % (sizes.warm_steps + 10)
+    with Worker(torch, "shapes", options={"TPROF_SCHEDULE": schedule}) as worker:
+        worker.ask("walls", steps=sizes.warm_steps)
+        first = worker.ask("rss")
+        parts = 20
+        found = []
+        for _ in range(parts):
+            worker.ask("walls", steps=steps // parts + 1)
+            found.append(worker.ask("rss"))
+    rival = torch_window(torch, sizes.events, ops)
+    return {
+        "rss_events": steps * ops,
+        "rss_mib": (max(one["VmRSS"] for one in found) - first["VmRSS"]) / 2**20,
+        "rss_anon_mib": (max(one["RssAnon"] for one in found) - first["RssAnon"]) / 2**20,
+        "torch_rss_bytes": rival["rss"] / rival["events"],
+    }
+
+
+def exec_cost(torch, sizes):
+    """Of this machine's /bin/true, whatever the torch."""
+    said = subprocess.run([str(workers.EXEC_COST), str(workers.LIBRARY), str(sizes.exec_runs)], check=True,
+                          stdout=subprocess.PIPE, text=True).stdout
+    return {"exec_ms": float(re.search(r"difference (-?[\d.]+) ms", said).group(1))}
+
+
+GROUPS = {"operators": operators, "waiting": waiting, "edges": edges, "conversion": conversion, "memory": memory,
+          "exec": exec_cost}

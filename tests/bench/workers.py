@@ -1,0 +1,153 @@
+"""Starts workers, here or in a chroot of tests/chroot, and talks with them."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import modes
+
+BENCH = pathlib.Path(__file__).resolve().parent
+REPO = BENCH.parent.parent
+BUILD = pathlib.Path(os.environ.get("TPROF_BUILD", REPO / "build")).resolve()
+LIBRARY = BUILD / "shim" / "libtprof.so"
+CALLBACKS = BUILD / "tests" / "libbench_callbacks.so"
+TPROF = BUILD / "tools" / "tprof"
+EXEC_COST = BUILD / "tests" / "exec_cost"
+CHROOT = REPO / "tests" / "chroot"
+TORCHES = ("host", "trixie", "sid")
+
+
+def why_not(torch):
+    """Why this torch cannot be measured; empty if it can."""
+    if torch == "host":
+        command = ["/usr/bin/python3", "-c", "import torch"]
+    else:
+        command = [str(CHROOT), torch]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          env={**os.environ, "TPROF_BUILD": str(BUILD)})
+    return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["exit %d" % done.returncode])[-1]
+
+
+def command_line(torch, argv, environment):
+    """(words, environment) that run argv where that torch lives."""
+    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1",
+                   "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0", **environment}
+    if torch == "host":
+        return argv, environment
+    outside = {"PATH": os.environ["PATH"], "TPROF_BUILD": str(BUILD),
+               "TPROF_CHROOT_ENV": "\n".join("%s=%s" % item for item in environment.items())}
+    if "TPROF_TEST_CACHE" in os.environ:
+        outside["TPROF_TEST_CACHE"] = os.environ["TPROF_TEST_CACHE"]
+    return [str(CHROOT), torch] + argv, outside
+
+
+class Worker:
+    """One process in one mode. `options` are added to those of the mode."""
+
+    def __init__(self, torch, mode, loader=False, options=None):
+        mode = modes.MODES[mode]
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="tprof-bench-", dir="/tmp"))
+        environment = {}
+        if mode.options is not None:
+            environment = {"LD_PRELOAD": str(LIBRARY), "TPROF_LOGDIR": str(self.directory), "TPROF_MAX_SIZE": "64G",
+                           **mode.options, **(options or {})}
+        argv = ["/usr/bin/python3", str(BENCH / "worker.py"), mode.watcher, str(CALLBACKS),
+                "loader" if loader else "plain"]
+        words, environment = command_line(torch, argv, environment)
+        self.said = open(self.directory / "stderr", "w+")
+        self.process = subprocess.Popen(words, env=environment, text=True, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=self.said)
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            self.said.seek(0)
+            raise RuntimeError("a worker died (exit %s):\n%s" % (self.process.wait(), self.said.read()[-2000:]))
+        return json.loads(line)
+
+    def ask(self, do, **more):
+        try:
+            self.process.stdin.write(json.dumps({"do": do, **more}) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # answer() says what became of it
+        return self.answer()
+
+    def trace(self):
+        """The first finished trace, None before there is one."""
+        return next((p for p in self.directory.glob("*.pt.trace.json*") if not p.name.endswith(".tmp")), None)
+
+    def wait_for_trace(self, seconds=300):
+        end = time.monotonic() + seconds
+        while not self.trace():
+            if time.monotonic() > end:
+                raise RuntimeError("no trace within %d s" % seconds)
+            time.sleep(0.05)
+        return self.trace()
+
+    def recording(self):
+        return next(self.directory.glob("*.tprof"))
+
+    def kill(self):
+        """Ends the process and its finisher, whatever they have not written yet."""
+        self.process.kill()
+        self.process.communicate()
+        while found := list(finishers(self.directory)):
+            for pid in found:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            time.sleep(0.01)
+
+    def close(self):
+        self.kill()
+        self.said.close()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def __enter__(self):
+        try:
+            self.hello = self.answer()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Workers(dict):
+    """Workers of several modes by name, started together: with Workers(torch, names) as workers."""
+
+    def __init__(self, torch, names, **more):
+        super().__init__((name, Worker(torch, name, **more)) for name in names)
+
+    def __enter__(self):
+        try:
+            for worker in self.values():
+                worker.__enter__()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for worker in self.values():
+            worker.close()
+
+
+def finishers(directory):
+    """The processes `tprof finish` that work on a recording in this directory."""
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            try:
+                words = pathlib.Path(entry.path, "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if b"finish" in words and any(word.startswith(str(directory).encode() + b"/") for word in words):
+                yield int(entry.name)
