@@ -15,8 +15,10 @@ sys.dont_write_bytecode = True
 
 import harness  # noqa: E402  (needs the path above)
 
-# Started in the background, a shell leaves Ctrl-C ignored, and the programs under test would inherit that.
+# Started in the background or under nohup, these are ignored, and the programs under test would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+for ignored in (signal.SIGHUP, signal.SIGQUIT):
+    signal.signal(ignored, signal.SIG_DFL)
 
 collect_ignore = ["run/test_docs.py"]  # meson test runs it, with its own environment
 

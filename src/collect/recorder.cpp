@@ -14,8 +14,9 @@ std::atomic<u32> g_generation{0};
 namespace {
 
 // --- names: one table of all strings in the recording, by content. Only misses of the per-thread cache come here.
+// Read without the lock; the memory of a record stays mapped.
 constexpr u32 kNameSlots = 1 << 15;
-const NameRecord* g_names[kNameSlots];
+std::atomic<const NameRecord*> g_names[kNameSlots];
 SpinLock g_names_lock;
 
 // --- ranges that are open across threads: few at a time.
@@ -27,23 +28,42 @@ struct AsyncRange {
 } g_async[kAsyncSlots];
 SpinLock g_async_lock;
 
+const char* text_of(const NameRecord* record) { return reinterpret_cast<const char*>(record + 1); }
+
 u32 hash_of(const char* text, size_t bytes) {
-  u64 h = 1469598103934665603ull;  // FNV-1a
-  for (size_t i = 0; i < bytes; i++) h = (h ^ u8(text[i])) * 1099511628211ull;
-  return u32(h ^ h >> 32);
+  u64 h = bytes;
+  for (size_t i = 0; i < bytes; i += 8) {
+    u64 word = 0;
+    memcpy(&word, text + i, bytes - i < 8 ? bytes - i : 8);
+    h = (h ^ word) * 0x9e3779b97f4a7c15ull;
+    h ^= h >> 32;
+  }
+  return u32(h);
 }
 
-const NameRecord* intern_new(const char* text) {
-  size_t bytes = strlen(text);
-  SpinGuard guard(g_names_lock);
-  u32 at = hash_of(text, bytes) % kNameSlots;
-  // A crowded neighbourhood is not searched for long: the string is then stored once more, which is only waste.
-  for (u32 i = 0; i < 64; i++, at = (at + 1) % kNameSlots) {
-    const NameRecord* r = g_names[at];
-    if (!r) return g_names[at] = g_writer.add_name(text, bytes);
-    if (r->bytes == bytes && !memcmp(text_of(r), text, bytes)) return r;
+// Where the string stands, or the first free place after where it should, or -1: a crowded neighbourhood is not
+// searched for long. Its strings are then stored once more, which is only waste.
+int place_of(const char* text, size_t bytes, u32 hash) {
+  for (u32 i = 0; i < 64; i++) {
+    u32 at = (hash + i) % kNameSlots;
+    const NameRecord* r = g_names[at].load(std::memory_order_acquire);
+    if (!r || (r->bytes == bytes && !memcmp(text_of(r), text, bytes))) return int(at);
   }
-  return g_writer.add_name(text, bytes);
+  return -1;
+}
+
+const NameRecord* find_or_add_name(const char* text, size_t bytes) {
+  u32 hash = hash_of(text, bytes);
+  int at = place_of(text, bytes, hash);
+  const NameRecord* known = at >= 0 ? g_names[at].load(std::memory_order_acquire) : nullptr;
+  if (known) return known;
+  SpinGuard guard(g_names_lock);
+  at = place_of(text, bytes, hash);
+  known = at >= 0 ? g_names[at].load(std::memory_order_acquire) : nullptr;
+  if (known) return known;
+  const NameRecord* added = g_writer.add_name(text, bytes);
+  if (at >= 0) g_names[at].store(added, std::memory_order_release);
+  return added;
 }
 
 void announce(ThreadBlock* block) {
@@ -118,8 +138,14 @@ bool end_range_slowly(ThreadBlock* block, const void* key, u64 ticks) {
 }
 
 u32 intern_slowly(CachedName& slot, const char* text) {
-  const NameRecord* record = intern_new(text);
-  slot = {record ? text : nullptr, record};
+  size_t bytes = strlen(text);
+  const NameRecord* record = find_or_add_name(text, bytes);
+  if (record && bytes < sizeof slot.copy) {
+    slot.text = text;
+    slot.id = record->head.id;
+    slot.bytes = u32(bytes) + 1;
+    memcpy(slot.copy, text, bytes + 1);
+  }
   return record ? record->head.id : 0;
 }
 
@@ -170,7 +196,7 @@ bool quiesce(u32 epoch, u64 timeout_ns) {
 void reset_recorder_in_child() {
   g_epoch.store(kNoEpoch, std::memory_order_relaxed);
   g_generation.fetch_add(1, std::memory_order_relaxed);
-  memset(g_names, 0, sizeof g_names);
+  for (auto& name : g_names) name.store(nullptr, std::memory_order_relaxed);
   memset(g_async, 0, sizeof g_async);
   g_names_lock.reset();
   g_async_lock.reset();

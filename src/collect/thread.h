@@ -11,7 +11,7 @@
 namespace tprof {
 
 constexpr u32 kMaxOpen = 1024;        // open ranges followed per thread
-constexpr u32 kNameCacheBits = 10;    // 1024 names
+constexpr u32 kNameCacheBits = 9;     // 512 names
 constexpr u32 kMaxLabels = 16;        // open labels whose begin is remembered
 
 struct OpenRange {
@@ -21,9 +21,12 @@ struct OpenRange {
   u32 epoch;            // kNoEpoch: seen but not recorded
 };
 
-struct CachedName {
-  const char* text;           // where the name was seen
-  const NameRecord* record;   // its copy in the recording
+// One cache line. Longer names are looked up each time.
+struct alignas(64) CachedName {
+  const char* text;  // where the name was seen
+  u32 id;            // in the recording
+  u32 bytes;         // of copy that are used, with the final NUL
+  char copy[48];
 };
 
 struct ThreadBlock {

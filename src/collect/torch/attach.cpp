@@ -33,7 +33,7 @@ void set_level(Level level) {
   for (u8& scope : callback.scopes) scope = all;
   callback.scopes[u8(Scope::user)] = callback.scopes[u8(Scope::backward)] = 1;
   callback.needs_inputs = all && g_session.options().record_shapes && g_torch.inputs_ok;
-  set_reads_inputs(callback.needs_inputs);
+  ops_prepare(callback.needs_inputs);
   g_handle = g_torch.add_global_callback(callback);
 }
 

@@ -22,8 +22,6 @@ constexpr struct {
               {"Optimizer.zero_grad#", Mark::zero_grad},
               {"enumerate(DataLoader)#", Mark::dataloader}};
 
-bool g_reads_inputs;
-
 regex_t g_pattern;
 bool g_has_pattern;
 
@@ -33,9 +31,14 @@ Mark mark_of(const char* name) {
   return g_has_pattern && regexec(&g_pattern, name, 0, nullptr, 0) == 0 ? Mark::matched : Mark::none;
 }
 
-Scope scope_of(const void* rf) {
-  return g_torch.scope >= 0 ? static_cast<Scope>(load<u8>(rf, g_torch.scope)) : Scope::function;
-}
+// What every range needs, together: a copy of what g_torch knows.
+struct alignas(64) Hot {
+  const char* (*name)(const void* record_function);
+  i32 scope, sequence, forward_thread, async;  // offsets, -1 unknown
+  bool reads_inputs;
+} g_hot;
+
+Scope scope_of(const void* rf) { return g_hot.scope >= 0 ? load<Scope>(rf, g_hot.scope) : Scope::function; }
 
 void mark_begins(ThreadBlock* block, Mark mark) {
   u64 t = now_ticks();
@@ -85,47 +88,79 @@ void backward_begins(const void* rf) {
   g_session.promote();
 }
 
-void record_begin(ThreadBlock* block, u32 epoch, const void* rf, Scope scope, const char* name) {
-  if (__builtin_expect(!block->torch_thread, 0) && g_torch.current_thread_id)
-    block->torch_thread = g_torch.current_thread_id();
+__attribute__((noinline)) void learn_thread(ThreadBlock* block) {
+  if (g_torch.current_thread_id) block->torch_thread = g_torch.current_thread_id();
+}
+
+__attribute__((noinline)) void open_async(ThreadBlock* block, u32 epoch, const void* rf, const RangeRecord* record) {
+  block->open_count--;
+  begin_async(rf, ref_of(block, record), epoch);
+}
+
+inline void record_begin(ThreadBlock* block, u32 epoch, const void* rf, Scope scope, const char* name) {
+  if (__builtin_expect(!block->torch_thread, 0)) learn_thread(block);
   RangeSlot slot = begin_range(block, epoch, rf);
-  if (!slot.record) return;
-  RangeRecord& r = *slot.record;
-  r.end_ticks = 0;
-  i64 sequence = g_torch.sequence_ok ? load<i64>(rf, g_torch.sequence) : -1;
-  u64 forward_thread = g_torch.forward_thread_ok ? load<u64>(rf, g_torch.forward_thread) : 0;
+  if (__builtin_expect(!slot.record, 0)) return;
   u8 flags = 0;
+  u16 inputs = 0;
   char* tail = slot.tail;
+  i64 sequence = g_hot.sequence >= 0 ? load<i64>(rf, g_hot.sequence) : -1;
+  u64 forward_thread = g_hot.forward_thread >= 0 ? load<u64>(rf, g_hot.forward_thread) : 0;
   if (forward_thread || sequence != i32(sequence)) {
     *reinterpret_cast<RangeLink*>(tail) = {sequence, forward_thread};
     tail += sizeof(RangeLink);
     flags |= kRangeLinked;
   }
-  EncodedInputs inputs;
-  if (g_reads_inputs) {
-    inputs = encode_inputs(g_torch, rf, tail, kMaxInputBytes);
-    tail += inputs.bytes;
-    flags |= kRangeHasInputs;
-    if (inputs.total > inputs.count) flags |= kRangeInputsCut;
+  if (g_hot.reads_inputs) {
+    EncodedInputs encoded = encode_inputs(g_torch, rf, tail, kMaxInputBytes);
+    tail += encoded.bytes;
+    inputs = encoded.count;
+    flags |= kRangeHasInputs | (encoded.total > encoded.count ? kRangeInputsCut : 0);
   }
-  r.inputs = inputs.count;
-  r.sequence = i32(sequence);
-  r.scope = u8(scope);
-  u32 id = intern(block, name);
-  bool async = g_torch.is_async_at >= 0 ? load<u8>(rf, g_torch.is_async_at) : g_torch.is_async && g_torch.is_async(rf);
+  bool async = g_hot.async >= 0 ? load<bool>(rf, g_hot.async) : g_torch.is_async && g_torch.is_async(rf);
   if (async) flags |= kRangeAsync;
+  u32 id = intern(block, name);
+  RangeRecord& r = *slot.record;
+  r.end_ticks = 0;
+  r.scope = u8(scope);
   r.flags = flags;
+  r.inputs = inputs;
+  r.sequence = i32(sequence);
   r.begin_ticks = now_ticks();  // last: our own work stays outside of the range
   commit_range(block, slot, id, u32(tail - slot.tail));
-  if (async) {
-    block->open_count--;
-    begin_async(rf, ref_of(block, slot.record), epoch);
-  }
+  if (__builtin_expect(async, 0)) open_async(block, epoch, rf, slot.record);
+}
+
+// What a user range or a backward node says about steps, before it is recorded.
+__attribute__((noinline)) void tell_steps(ThreadBlock* block, const void* rf, Scope scope, const char* name) {
+  if (scope != Scope::user) return backward_begins(rf);
+  if (Mark mark = mark_of(name); mark != Mark::none)
+    mark_begins(block, mark);
+  else
+    label_begins(block);
+}
+
+__attribute__((noinline)) void tell_steps_end(ThreadBlock* block, const void* rf) {
+  if (Mark mark = mark_of(g_hot.name(rf)); mark != Mark::none)
+    mark_ends(block->tid, mark);
+  else
+    label_ends(block);
+}
+
+__attribute__((noinline)) void refused() {
+  if (recording_epoch() != kNoEpoch) g_writer.drop(Drop::reentered);
 }
 
 }  // namespace
 
-void set_reads_inputs(bool on) { g_reads_inputs = on; }
+void ops_prepare(bool reads_inputs) {
+  g_hot = {g_torch.name,
+           g_torch.scope,
+           g_torch.sequence_ok ? g_torch.sequence : -1,
+           g_torch.forward_thread_ok ? g_torch.forward_thread : -1,
+           g_torch.is_async_at,
+           reads_inputs};
+}
 
 void set_step_pattern(const char* pattern) {
   g_has_pattern = regcomp(&g_pattern, pattern, REG_EXTENDED | REG_NOSUB) == 0;
@@ -134,21 +169,14 @@ void set_step_pattern(const char* pattern) {
 ObserverContext range_starts(const void* rf) {
   ObserverContext no_context;
   ThreadBlock* block = enter();
-  if (!block) {
-    if (recording_epoch() != kNoEpoch) g_writer.drop(Drop::reentered);
+  if (__builtin_expect(!block, 0)) {
+    refused();
     return no_context;
   }
   Scope scope = scope_of(rf);
-  const char* name = g_torch.name(rf);
+  const char* name = g_hot.name(rf);
   if (g_session.is_helper()) g_session.follow(now_ticks());
-  if (scope == Scope::user) {
-    if (Mark mark = mark_of(name); mark != Mark::none)
-      mark_begins(block, mark);
-    else
-      label_begins(block);
-  } else if (scope == Scope::backward) {
-    backward_begins(rf);
-  }
+  if (scope == Scope::user || scope == Scope::backward) tell_steps(block, rf, scope, name);
   u32 epoch = recording_epoch();
   if (epoch != kNoEpoch) record_begin(block, epoch, rf, scope, name);
   leave(block);
@@ -160,12 +188,7 @@ void range_ends(const void* rf, void*) {
   ThreadBlock* block = enter();
   if (!block) return;
   if (!end_range(block, rf, t)) end_async(block, rf, t);
-  if (scope_of(rf) == Scope::user) {
-    if (Mark mark = mark_of(g_torch.name(rf)); mark != Mark::none)
-      mark_ends(block->tid, mark);
-    else
-      label_ends(block);
-  }
+  if (scope_of(rf) == Scope::user) tell_steps_end(block, rf);
   leave(block);
 }
 

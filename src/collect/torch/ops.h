@@ -7,8 +7,8 @@ namespace tprof {
 ObserverContext range_starts(const void* record_function);
 void range_ends(const void* record_function, void* context);
 
-// Whether ranges come with inputs that are to be recorded (the callback was registered with needs_inputs).
-void set_reads_inputs(bool on);
+// Before the callbacks are registered, layouts known. `reads_inputs`: with needs_inputs, and they are to be recorded.
+void ops_prepare(bool reads_inputs);
 
 // TPROF_STEP=range:REGEX, compiled; once, before the first range.
 void set_step_pattern(const char* pattern);
