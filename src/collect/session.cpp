@@ -341,7 +341,7 @@ void Session::finish() {
   if (!attached_ || finished_ || pid_ != u32(getpid())) return;
   // A signal handler of the program's that exits while this very thread is in our code: its locks may be held. The
   // finisher does the rest.
-  if (t_self.inside) return;
+  if (inside_tprof()) return;
   {
     SpinGuard guard(lock_);
     if (finished_) return;

@@ -12,6 +12,8 @@ namespace tprof {
 __thread ThreadSelf t_self __attribute__((tls_model("initial-exec"))) = {};
 std::atomic<ThreadBlock*> g_thread_blocks{nullptr};
 
+u32 current_tid() { return u32(syscall(SYS_gettid)); }
+
 namespace {
 
 pthread_key_t g_end_key;
@@ -35,23 +37,7 @@ void thread_ends(void* value) {
   block->in_use.store(0, std::memory_order_release);
 }
 
-}  // namespace
-
-bool init_threads() {
-  if (!g_has_key) g_has_key = pthread_key_create(&g_end_key, thread_ends) == 0;
-  return g_has_key;
-}
-
-void reset_threads_in_child() {
-  t_self = {};
-  g_thread_blocks.store(nullptr, std::memory_order_relaxed);  // the parent's mappings are leaked on purpose
-  if (g_has_key) pthread_setspecific(g_end_key, nullptr);
-}
-
-u32 current_tid() { return u32(syscall(SYS_gettid)); }
-
-ThreadBlock* new_thread_block() {
-  if (!g_has_key) return nullptr;
+ThreadBlock* new_block() {
   ThreadBlock* block = nullptr;
   for (ThreadBlock* b = g_thread_blocks.load(std::memory_order_acquire); b && !block; b = b->next) {
     u32 free = 0;
@@ -67,6 +53,7 @@ ThreadBlock* new_thread_block() {
     }
   }
   block->tid = current_tid();
+  block->busy.store(0, std::memory_order_relaxed);
   block->announced = 0;
   block->torch_thread = 0;
   block->chunk = nullptr;
@@ -78,6 +65,27 @@ ThreadBlock* new_thread_block() {
     return nullptr;
   }
   return block;
+}
+
+}  // namespace
+
+bool init_threads() {
+  if (!g_has_key) g_has_key = pthread_key_create(&g_end_key, thread_ends) == 0;
+  return g_has_key;
+}
+
+void reset_threads_in_child() {
+  t_self = {};
+  g_thread_blocks.store(nullptr, std::memory_order_relaxed);  // the parent's mappings are leaked on purpose
+  if (g_has_key) pthread_setspecific(g_end_key, nullptr);
+}
+
+ThreadBlock* first_block() {
+  if (t_self.inside || t_self.dead || !g_has_key) return nullptr;
+  t_self.inside = 1;
+  t_self.block = new_block();
+  t_self.inside = 0;
+  return t_self.block;
 }
 
 }  // namespace tprof

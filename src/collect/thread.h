@@ -50,7 +50,7 @@ struct ThreadBlock {
 
 struct ThreadSelf {
   ThreadBlock* block;
-  u8 inside;
+  u8 inside;  // a thread of ours, or one whose block is being made
   u8 dead;
   u8 end_rounds;
 };
@@ -64,22 +64,14 @@ bool init_threads();
 // In a forked child: this thread is the only one, and owns nothing yet.
 void reset_threads_in_child();
 
-ThreadBlock* new_thread_block();
+// The calling thread's block, made at its first event; nullptr if it is to have none.
+ThreadBlock* first_block();
 u32 current_tid();
 
 inline ThreadBlock* enter() {
-  ThreadSelf& self = t_self;
-  if (self.inside) return nullptr;
-  self.inside = 1;
-  ThreadBlock* block = self.block;
-  if (__builtin_expect(!block, 0)) {
-    block = self.dead ? nullptr : new_thread_block();
-    if (!block) {
-      self.inside = 0;
-      return nullptr;
-    }
-    self.block = block;
-  }
+  ThreadBlock* block = t_self.block;
+  if (__builtin_expect(!block, 0) && !(block = first_block())) return nullptr;
+  if (block->busy.load(std::memory_order_relaxed)) return nullptr;
   block->busy.store(1, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   return block;
@@ -91,7 +83,12 @@ inline u32 labels_of(const ThreadBlock* block) {
 
 inline void leave(ThreadBlock* block) {
   block->busy.store(0, std::memory_order_release);
-  t_self.inside = 0;
+}
+
+// Whether this thread is in our code right now: true in a signal handler that interrupted it.
+inline bool inside_tprof() {
+  const ThreadSelf& self = t_self;
+  return self.inside || (self.block && self.block->busy.load(std::memory_order_relaxed));
 }
 
 }  // namespace tprof

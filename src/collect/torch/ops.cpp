@@ -97,7 +97,7 @@ __attribute__((noinline)) void open_async(ThreadBlock* block, u32 epoch, const v
   begin_async(rf, ref_of(block, record), epoch);
 }
 
-inline void record_begin(ThreadBlock* block, u32 epoch, const void* rf, Scope scope, const char* name) {
+__attribute__((always_inline)) inline void record_begin(ThreadBlock* block, u32 epoch, const void* rf, Scope scope, const char* name) {
   if (__builtin_expect(!block->torch_thread, 0)) learn_thread(block);
   RangeSlot slot = begin_range(block, epoch, rf);
   if (__builtin_expect(!slot.record, 0)) return;
@@ -166,6 +166,8 @@ void set_step_pattern(const char* pattern) {
   g_has_pattern = regcomp(&g_pattern, pattern, REG_EXTENDED | REG_NOSUB) == 0;
 }
 
+// Every range of a helper process asks whether its leader's phase has changed.
+template <bool kHelper>
 ObserverContext range_starts(const void* rf) {
   ObserverContext no_context;
   ThreadBlock* block = enter();
@@ -175,13 +177,16 @@ ObserverContext range_starts(const void* rf) {
   }
   Scope scope = scope_of(rf);
   const char* name = g_hot.name(rf);
-  if (g_session.is_helper()) g_session.follow(now_ticks());
+  if (kHelper && g_session.is_helper()) g_session.follow(now_ticks());
   if (scope == Scope::user || scope == Scope::backward) tell_steps(block, rf, scope, name);
   u32 epoch = recording_epoch();
   if (epoch != kNoEpoch) record_begin(block, epoch, rf, scope, name);
   leave(block);
   return no_context;
 }
+
+template ObserverContext range_starts<false>(const void*);
+template ObserverContext range_starts<true>(const void*);
 
 void range_ends(const void* rf, void*) {
   u64 t = now_ticks();
