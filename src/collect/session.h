@@ -100,10 +100,10 @@ class Session final : private StepSink {
   void explain_nothing();
 
   SpinLock lock_;
+  Role role_ = Role::program;  // asked at every operator: kept in the first cache line
   bool attached_ = false, started_ = false, finished_ = false, armed_ = false;
   Frontend frontend_{};
   Options options_;
-  Role role_ = Role::program;
   u32 pid_ = 0;
   bool speaks_ = false;     // the first process of its job: says things, once
   bool under_run_ = false;  // tprof run started the job and has the last word

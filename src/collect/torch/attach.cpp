@@ -27,7 +27,7 @@ void set_level(Level level) {
   memory_switch(level != Level::none && g_session.options().profile_memory);
   if (level == Level::none) return;
   RecordFunctionCallback callback;
-  callback.start = g_session.is_helper() ? range_starts<true> : range_starts<false>;
+  callback.start = range_starts;
   callback.end = range_ends;
   bool all = level == Level::all;
   for (u8& scope : callback.scopes) scope = all;

@@ -166,8 +166,6 @@ void set_step_pattern(const char* pattern) {
   g_has_pattern = regcomp(&g_pattern, pattern, REG_EXTENDED | REG_NOSUB) == 0;
 }
 
-// Every range of a helper process asks whether its leader's phase has changed.
-template <bool kHelper>
 ObserverContext range_starts(const void* rf) {
   ObserverContext no_context;
   ThreadBlock* block = enter();
@@ -177,16 +175,13 @@ ObserverContext range_starts(const void* rf) {
   }
   Scope scope = scope_of(rf);
   const char* name = g_hot.name(rf);
-  if (kHelper && g_session.is_helper()) g_session.follow(now_ticks());
+  if (g_session.is_helper()) g_session.follow(now_ticks());
   if (scope == Scope::user || scope == Scope::backward) tell_steps(block, rf, scope, name);
   u32 epoch = recording_epoch();
   if (epoch != kNoEpoch) record_begin(block, epoch, rf, scope, name);
   leave(block);
   return no_context;
 }
-
-template ObserverContext range_starts<false>(const void*);
-template ObserverContext range_starts<true>(const void*);
 
 void range_ends(const void* rf, void*) {
   u64 t = now_ticks();

@@ -4,8 +4,6 @@
 
 namespace tprof {
 
-// In a process that is a helper: range_starts<true>. It goes on working once that has become a program.
-template <bool kHelper>
 ObserverContext range_starts(const void* record_function);
 void range_ends(const void* record_function, void* context);
 
