@@ -53,6 +53,7 @@ GROUPS = {
     ]),
     "conversion": ("Writing the trace", [
         _("during_percent", "%", "step while a window is converted, against waiting steps", "<=", 5),
+        _("spin_percent", "%", "... beside a process that only spins: the machine's own share"),
         _("during_slices", "", "slices measured while it was converted"),
         _("convert_us", "us", "CPU per event, tprof convert (.json.gz)"),
         _("torch_export_us", "us", "CPU per event, torch.profiler's stop and export to .json.gz"),

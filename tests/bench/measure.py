@@ -1,12 +1,15 @@
 """The measurements, one function per group of figures.py: each takes a torch (host, trixie, sid) and sizes, and gives
 {figure: value} or {figure: (value, low, high)}, the quartiles where many slices stand behind it.
 """
+import contextlib
 import dataclasses
 import functools
+import os
 import re
 import resource
 import statistics
 import subprocess
+import sys
 
 import modes
 import workers
@@ -144,8 +147,21 @@ def torch_window(torch, events, ops, kind="json.gz"):
         return {**found, "events": steps * ops}
 
 
+@contextlib.contextmanager
+def spinning():
+    """A process that only spins, at the finisher's priority."""
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"], stdin=subprocess.DEVNULL,
+                               preexec_fn=lambda: os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0)))
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
 def steps_beside_conversion(torch, sizes, active):
-    """(waiting, converting): wall us per step of slices while nothing happens and while a window is converted."""
+    """(waiting, converting, spinning): wall us per step of slices while nothing happens, while a window is converted,
+    and beside a process that spins."""
     quiet_steps = sizes.quiet_slices * SLICE
     schedule = "skip_first=%d,skip_first_wait=1,wait=1000000000,warmup=1,active=%d,repeat=2" % (
         sizes.warm_steps + quiet_steps, active)
@@ -159,7 +175,9 @@ def steps_beside_conversion(torch, sizes, active):
         converting = [step_us()]
         while not worker.trace():
             converting.append(step_us())
-        return waiting + [step_us() for _ in range(sizes.quiet_slices)], converting
+        waiting += [step_us() for _ in range(sizes.quiet_slices)]
+        with spinning():
+            return waiting, converting, [step_us() for _ in range(sizes.quiet_slices)]
 
 
 def children_seconds():
@@ -185,7 +203,7 @@ def convert(torch, steps):
 def conversion(torch, sizes):
     ops = operators_per_step(torch)
     steps = int(sizes.events / ops) + 1
-    waiting, converting = steps_beside_conversion(torch, sizes, steps)
+    waiting, converting, beside = steps_beside_conversion(torch, sizes, steps)
     usual = statistics.median(waiting)
     ours, rival = convert(torch, steps), torch_window(torch, sizes.events, ops)
     ours_us = ours["cpu"] * 1e6 / ours["events"]
@@ -193,6 +211,7 @@ def conversion(torch, sizes):
     return {
         "during_percent": spread([100 * (one / usual - 1) for one in converting]),
         "during_slices": len(converting),
+        "spin_percent": spread([100 * (one / usual - 1) for one in beside]),
         "convert_us": ours_us,
         "torch_export_us": theirs_us,
         "convert_speedup": theirs_us / ours_us,
