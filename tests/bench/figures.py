@@ -34,6 +34,7 @@ GROUPS = {
     "waiting": ("Step with a DataLoader while nothing is recorded, against bare", [
         _("loader_step_us", "us", "the bare training step"),
         _("again_percent", "%", "a second bare process: the noise of this table"),
+        _("empty_backward_percent", "%", "a callback that does nothing, on backward nodes and labels"),
         _("wait_percent", "%", "waiting for a window", "<=", 0.5),
         _("wait_memory_percent", "%", "waiting for a window, with memory", "<=", 4),
         _("over_percent", "%", "after the last window", "<=", 0.5),
