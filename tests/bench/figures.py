@@ -54,6 +54,7 @@ GROUPS = {
     ]),
     "conversion": ("Writing the trace", [
         _("during_percent", "%", "step while a window is converted, against waiting steps", "<=", 5),
+        _("during_cpu_percent", "%", "... of this, in CPU time of the training thread"),
         _("spin_percent", "%", "... beside a process that only spins: the machine's own share"),
         _("during_slices", "", "slices measured while it was converted"),
         _("convert_us", "us", "CPU per event, tprof convert (.json.gz)"),
