@@ -38,6 +38,12 @@ def torch_machine(request):
     return harness.machine(request.param)
 
 
+@pytest.fixture(scope="session", params=["trixie", "sid"])
+def kineto_machine(request):
+    """Those with torch.profiler: Debian 12's torch is built without Kineto."""
+    return harness.machine(request.param)
+
+
 @pytest.fixture(params=["run", "preload"])
 def how(request):
     """How the program is profiled: under tprof-run, or with nothing but LD_PRELOAD."""

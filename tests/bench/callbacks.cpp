@@ -37,9 +37,10 @@ void end(const void*, void*) {}
 
 extern "C" {
 
-void bench_listen(std::uint64_t (*add_global_callback)(Callback), int needs_inputs, int counts) {
+// `scopes` has bit n for at::RecordScope n.
+void bench_listen(std::uint64_t (*add_global_callback)(Callback), int scopes, int needs_inputs, int counts) {
   Callback callback{counts ? count : ignore, end, 1.0, {}, std::uint8_t(needs_inputs), 0, 0};
-  for (auto& scope : callback.scopes) scope = 1;
+  for (int i = 0; i < 10; i++) callback.scopes[i] = scopes >> i & 1;
   add_global_callback(callback);
 }
 

@@ -34,6 +34,7 @@ GROUPS = {
     "waiting": ("Step with a DataLoader while nothing is recorded, against bare", [
         _("loader_step_us", "us", "the bare training step"),
         _("again_percent", "%", "a second bare process: the noise of this table"),
+        _("empty_backward_percent", "%", "a callback that does nothing, on backward nodes and labels"),
         _("wait_percent", "%", "waiting for a window", "<=", 0.5),
         _("wait_memory_percent", "%", "waiting for a window, with memory", "<=", 4),
         _("over_percent", "%", "after the last window", "<=", 0.5),
@@ -53,6 +54,8 @@ GROUPS = {
     ]),
     "conversion": ("Writing the trace", [
         _("during_percent", "%", "step while a window is converted, against waiting steps", "<=", 5),
+        _("during_cpu_percent", "%", "... of this, in CPU time of the training thread"),
+        _("spin_percent", "%", "... beside a process that only spins: the machine's own share"),
         _("during_slices", "", "slices measured while it was converted"),
         _("convert_us", "us", "CPU per event, tprof convert (.json.gz)"),
         _("torch_export_us", "us", "CPU per event, torch.profiler's stop and export to .json.gz"),

@@ -1,12 +1,15 @@
 """The measurements, one function per group of figures.py: each takes a torch (host, trixie, sid) and sizes, and gives
 {figure: value} or {figure: (value, low, high)}, the quartiles where many slices stand behind it.
 """
+import contextlib
 import dataclasses
 import functools
+import os
 import re
 import resource
 import statistics
 import subprocess
+import sys
 
 import modes
 import workers
@@ -144,22 +147,37 @@ def torch_window(torch, events, ops, kind="json.gz"):
         return {**found, "events": steps * ops}
 
 
+@contextlib.contextmanager
+def spinning():
+    """A process that only spins, at the finisher's priority."""
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"], stdin=subprocess.DEVNULL,
+                               preexec_fn=lambda: os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0)))
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
 def steps_beside_conversion(torch, sizes, active):
-    """(waiting, converting): wall us per step of slices while nothing happens and while a window is converted."""
+    """(waiting, converting, spinning): slices while nothing happens, while a window is converted, and beside a process
+    that spins."""
     quiet_steps = sizes.quiet_slices * SLICE
     schedule = "skip_first=%d,skip_first_wait=1,wait=1000000000,warmup=1,active=%d,repeat=2" % (
         sizes.warm_steps + quiet_steps, active)
     with Worker(torch, "plain", options={"TPROF_SCHEDULE": schedule}) as worker:
-        def step_us():
-            return sum(worker.ask("walls", steps=SLICE)) / SLICE / 1e3
+        def one():
+            return worker.ask("slice", steps=SLICE, warm=0)
 
         worker.ask("walls", steps=sizes.warm_steps - SLICE)
-        waiting = [step_us() for _ in range(sizes.quiet_slices)]
+        waiting = [one() for _ in range(sizes.quiet_slices)]
         worker.ask("walls", steps=active + 3 * SLICE)  # through the window and a little beyond
-        converting = [step_us()]
+        converting = [one()]
         while not worker.trace():
-            converting.append(step_us())
-        return waiting + [step_us() for _ in range(sizes.quiet_slices)], converting
+            converting.append(one())
+        waiting += [one() for _ in range(sizes.quiet_slices)]
+        with spinning():
+            return waiting, converting, [one() for _ in range(sizes.quiet_slices)]
 
 
 def children_seconds():
@@ -185,14 +203,20 @@ def convert(torch, steps):
 def conversion(torch, sizes):
     ops = operators_per_step(torch)
     steps = int(sizes.events / ops) + 1
-    waiting, converting = steps_beside_conversion(torch, sizes, steps)
-    usual = statistics.median(waiting)
+    waiting, converting, beside = steps_beside_conversion(torch, sizes, steps)
+
+    def slower(slices, clock):
+        usual = statistics.median(one[clock] for one in waiting)
+        return spread([100 * (one[clock] / usual - 1) for one in slices])
+
     ours, rival = convert(torch, steps), torch_window(torch, sizes.events, ops)
     ours_us = ours["cpu"] * 1e6 / ours["events"]
     theirs_us = (rival["stop"][1] + rival["export"][1]) * 1e6 / rival["events"]
     return {
-        "during_percent": spread([100 * (one / usual - 1) for one in converting]),
+        "during_percent": slower(converting, "wall"),
+        "during_cpu_percent": slower(converting, "thread"),
         "during_slices": len(converting),
+        "spin_percent": slower(beside, "wall"),
         "convert_us": ours_us,
         "torch_export_us": theirs_us,
         "convert_speedup": theirs_us / ours_us,

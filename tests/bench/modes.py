@@ -25,6 +25,7 @@ MODES = {
     "count": Mode(None, "count"),
     "empty": Mode(None, "empty"),
     "empty_inputs": Mode(None, "empty_inputs"),
+    "empty_backward": Mode(None, "empty_backward"),
     "plain": _(ALWAYS),
     "shapes": _(ALWAYS, shapes=1),
     "full": _(ALWAYS, shapes=1, memory=1),
@@ -36,4 +37,4 @@ MODES = {
     "over": _(ONCE),
 }
 OPERATORS = ["bare", "empty", "empty_inputs", "plain", "shapes", "full", "torch_plain", "torch_shapes", "torch_full"]
-WAITING = ["bare", "again", "wait", "wait_memory", "over"]
+WAITING = ["bare", "again", "empty_backward", "wait", "wait_memory", "over"]

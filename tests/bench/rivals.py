@@ -17,6 +17,14 @@ TORCH_OPTIONS = {
 }
 
 
+CALLBACK_OPTIONS = {
+    "empty": {},
+    "empty_inputs": {"needs_inputs": True},
+    "empty_backward": {"scopes": 1 << 1 | 1 << 7},  # backward nodes and labels, what tells steps
+    "count": {"counts": True},
+}
+
+
 def mapped_torch():
     """The libtorch_cpu.so of this process."""
     with open("/proc/self/maps") as maps:
@@ -35,11 +43,11 @@ class Nobody:
 class Callback(Nobody):
     """A callback that does nothing, from now on."""
 
-    def __init__(self, library, needs_inputs=False, counts=False):
+    def __init__(self, library, scopes=1023, needs_inputs=False, counts=False):
         self.library = ctypes.CDLL(library)
         self.library.bench_count.restype = ctypes.c_uint64
         add = mapped_torch()._ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE
-        self.library.bench_listen(ctypes.cast(add, ctypes.c_void_p), needs_inputs, counts)
+        self.library.bench_listen(ctypes.cast(add, ctypes.c_void_p), scopes, needs_inputs, counts)
 
     def count(self):
         return self.library.bench_count()
@@ -77,7 +85,7 @@ def watcher(name, library):
     if name.startswith("torch_"):
         return TorchProfiler(TORCH_OPTIONS[name])
     if name:
-        return Callback(library, needs_inputs=name == "empty_inputs", counts=name == "count")
+        return Callback(library, **CALLBACK_OPTIONS[name])
     return Nobody()
 
 

@@ -1,6 +1,7 @@
 """The measured process. Reads commands, one JSON line each, and answers with a JSON line:
 
-    {"do": "slice", "steps": N}      CPU of this thread, CPU of the process and wall time of N steps, in ns
+    {"do": "slice", "steps": N}      CPU of this thread, CPU of the process and wall time of N steps, in ns; "warm": M
+                                     steps go before and are not timed: the caches were others' meanwhile
     {"do": "walls", "steps": N}      the wall time of each of N steps, in ns
     {"do": "count", "steps": N}      RecordFunction events in N steps (mode count)
     {"do": "rss"}                    VmRSS and RssAnon in bytes
@@ -19,13 +20,10 @@ import torch
 import rivals
 import workload
 
-WARM_STEPS = 3  # of each slice, not timed: the other processes have had the caches meanwhile
-
-
-def slice_of(step, watcher, steps):
+def slice_of(step, watcher, steps, warm=3):
     gc.collect()
     watcher.begin()
-    for _ in range(WARM_STEPS):
+    for _ in range(warm):
         step()
     process, wall, thread = time.process_time_ns(), time.perf_counter_ns(), time.thread_time_ns()
     for _ in range(steps):
@@ -58,7 +56,7 @@ def main():
     watcher = rivals.watcher(sys.argv[1], sys.argv[2])
     step = workload.loop(loader=sys.argv[3] == "loader")
     do = {
-        "slice": lambda steps: slice_of(step, watcher, steps),
+        "slice": lambda **how: slice_of(step, watcher, **how),
         "walls": lambda steps: walls_of(step, steps),
         "count": lambda steps: count_of(step, watcher, steps),
         "rss": lambda: {name: rivals.resident_bytes(name) for name in ("VmRSS", "RssAnon")},

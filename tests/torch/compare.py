@@ -121,6 +121,7 @@ def total_jumps(events):
             if after["args"]["Total Allocated"] != before["args"]["Total Allocated"] + after["args"]["Bytes"]]
 
 
-def lines_apart(mine, theirs):
-    """What only one of two lists of lines has, as a diff; empty where they are equal."""
-    return list(difflib.unified_diff(theirs, mine, "theirs", "tprof", n=2, lineterm=""))
+def assert_same(mine, theirs):
+    """Two lists of lines are equal; their diff if not."""
+    diff = list(difflib.unified_diff(theirs, mine, "theirs", "tprof", n=2, lineterm=""))
+    assert not diff, "\n".join(diff[:100])

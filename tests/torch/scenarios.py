@@ -359,18 +359,28 @@ def the_scripts_own_profiler():
     return N
 
 
+def end_of_step():
+    """tprof_step(); nothing without tprof."""
+    getattr(ctypes.CDLL(None), "tprof_step", int)()
+
+
 @scenario
 def tprof_step_by_ctypes():
     """Steps named by the program, over a loop that the detector would count too: never two spans for one step."""
     s = Setup()
-    try:
-        tprof_step = ctypes.CDLL(None).tprof_step
-    except AttributeError:  # not preloaded
-        def tprof_step():
-            pass
     for _ in range(N):
         s.train(s.x, s.y)
-        tprof_step()
+        end_of_step()
+    return N
+
+
+@scenario
+def tprof_step_in_a_gan_loop():
+    """The program's word against the detector's: two updates are one step, from the first one on."""
+    s = Setup()
+    for _ in range(N):
+        gan_iteration(s, s.x, s.y)
+        end_of_step()
     return N
 
 

@@ -14,10 +14,7 @@ PROGRAM = pathlib.Path(__file__).with_name("models.py").resolve()
 WINDOW = dict(wait=3, warmup=1, active=4, repeat=1)
 STRETCHES = ["0:1", "1:3", "3:5", "5:6", "6:7", "7:9"]  # two in the wait phase, then over, in, in, over
 SCHEDULED = dict(wait=1, warmup=1, active=4, repeat=1)  # as in models.py
-
-
-def describe(event):
-    return compare.facts(*compare.INPUTS, *compare.SEQUENCE)(event)
+describe = compare.facts(*compare.INPUTS, *compare.SEQUENCE)
 
 
 def known_blocks(outline):
@@ -38,18 +35,13 @@ def run_all(where, home, runs):
     return results
 
 
-def same(mine, theirs):
-    apart = compare.lines_apart(mine, theirs)
-    assert not apart, "\n".join(apart[:100])
-
-
 def same_tprof(own, plain):
-    """tprof's two traces, with and without a profiler of the script: steps are the script's ranges in one of them."""
+    """tprof's two traces, with and without a profiler of the script. While that is on, torch hands out more scalars."""
     own, plain = (compare.Outline(compare.without_python_scalars(trace)) for trace in (own, plain))
     assert own.trace.steps() == plain.trace.steps()
-    same(own.lines(describe), plain.lines(describe))
-    same(own.flows(), plain.flows())
-    same(own.memory(), plain.memory())
+    compare.assert_same(own.lines(describe), plain.lines(describe))
+    compare.assert_same(own.flows(), plain.flows())
+    compare.assert_same(own.memory(), plain.memory())
     assert own.memory() and not compare.total_jumps(compare.memory(own.trace))
 
 
@@ -57,15 +49,10 @@ def same_torch(with_tprof, without):
     """Two traces that the script wrote. Blocks from before its profiler are known only where tprof looks on."""
     mine, theirs = (compare.Outline(harness.Trace(path)) for path in (with_tprof, without))
     assert theirs.all() and theirs.flows()
-    same(mine.lines(describe), theirs.lines(describe))
-    same(mine.flows(), theirs.flows())
-    same(known_blocks(mine), known_blocks(theirs))
+    compare.assert_same(mine.lines(describe), theirs.lines(describe))
+    compare.assert_same(mine.flows(), theirs.flows())
+    compare.assert_same(known_blocks(mine), known_blocks(theirs))
     assert known_blocks(theirs) and not compare.total_jumps(compare.memory(mine.trace))
-
-
-@pytest.fixture(scope="module", params=["trixie", "sid"])
-def kineto_machine(request):
-    return harness.machine(request.param)
 
 
 @pytest.fixture(scope="module")
@@ -106,5 +93,5 @@ def test_the_profiler_of_a_torch_without_kineto(tmp_path):
     for i in range(len(STRETCHES)):
         mine, theirs = (pathlib.Path("%s.%d" % (tmp_path / name, i)).read_text() for name in ("both", "alone"))
         assert theirs
-        same(mine.splitlines(), theirs.splitlines())
+        compare.assert_same(mine.splitlines(), theirs.splitlines())
     same_tprof(*results["both"].traces(), *results["tprof"].traces())

@@ -15,12 +15,6 @@ MODELS = ["mlp", "conv", "transformer", "labelled", "threads"]
 OPTIONS = {"TPROF_SCHEDULE": harness.schedule_words(wait=1, warmup=1, active=4, repeat=1), "TPROF_PROFILE_MEMORY": "1"}
 
 
-@pytest.fixture(scope="module", params=["trixie", "sid"])
-def kineto_machine(request):
-    """One with torch.profiler: the host's torch is built without Kineto."""
-    return harness.machine(request.param)
-
-
 @pytest.fixture(scope="module", params=MODELS)
 def traces(request, kineto_machine, tmp_path_factory):
     """(tprof's, torch.profiler's) of one model, as Outlines."""
@@ -35,31 +29,26 @@ def traces(request, kineto_machine, tmp_path_factory):
     return compare.Outline(ours), compare.Outline(compare.without_python_scalars(harness.Trace(home / "theirs.json")))
 
 
-def assert_same(mine, theirs):
-    apart = compare.lines_apart(mine, theirs)
-    assert not apart, "\n".join(apart[:100])
-
-
 def test_operators_and_their_nesting(traces):
     """Names, categories, threads, order and depth, of labels and steps too."""
     ours, theirs = traces
     assert ours.trace.steps() == theirs.trace.steps() == [2, 3, 4, 5]
-    assert_same(ours.lines(), theirs.lines())
+    compare.assert_same(ours.lines(), theirs.lines())
 
 
 def test_inputs(traces):
     ours, theirs = (outline.lines(compare.facts(*compare.INPUTS)) for outline in traces)
-    assert_same(ours, theirs)
+    compare.assert_same(ours, theirs)
 
 
 def test_sequence_numbers_and_forward_threads(traces):
     ours, theirs = (outline.lines(compare.facts(*compare.SEQUENCE)) for outline in traces)
-    assert_same(ours, theirs)
+    compare.assert_same(ours, theirs)
 
 
 def test_each_operator_has_the_same_arguments(traces):
     ours, theirs = (outline.lines(lambda event: ", ".join(sorted(event["args"]))) for outline in traces)
-    assert_same(ours, theirs)
+    compare.assert_same(ours, theirs)
 
 
 def test_links_to_backward_nodes(traces):
@@ -67,17 +56,17 @@ def test_links_to_backward_nodes(traces):
     ours, theirs = (outline.flows() for outline in traces)
     left_out = [line for line in theirs if line not in ours]
     assert theirs and len(left_out) == traces[0].trace.ledger["fwdbwd"]["left_out"]
-    assert_same(ours, [line for line in theirs if line not in left_out])
+    compare.assert_same(ours, [line for line in theirs if line not in left_out])
 
 
-def test_memory(traces, request):
+def test_memory(traces):
     """Only tprof sees blocks go that are older than torch's profiler."""
     ours, theirs = (outline.memory() for outline in traces)
     assert theirs and not any(compare.OLDER in line for line in theirs)
     ours = [line for line in ours if compare.OLDER not in line]
     if "thread 1" in traces[0].threads.values():  # which thread lets go of a tensor last is a race
         ours, theirs = ([line for line in lines if " +" in line] for lines in (ours, theirs))
-    assert_same(ours, theirs)
+    compare.assert_same(ours, theirs)
 
 
 def test_memory_totals_run_on(traces):

@@ -5,6 +5,7 @@ import pathlib
 
 import pytest
 
+import compare
 from harness import Trace, run, torch_version
 
 ZOO = pathlib.Path(__file__).with_name("zoo.py").resolve()
@@ -122,14 +123,10 @@ def test_torch_profiler_agrees(torch_machine, tmp_path, logdir):
     assert result.returncode == 0, result.stderr
     ours, = result.traces()
     theirs = Trace(theirs_path)
-    keys = ("Input Dims", "Input type", "Input Strides", "Concrete Inputs", "Sequence number", "Fwd thread id")
-
-    def fact(event, key):
-        value = event["args"].get(key)
-        return "" if value in (None, [], -1, 0) else json.dumps(value)
+    describe = compare.facts(*compare.INPUTS, *compare.SEQUENCE)
 
     def facts(trace):
-        return collections.Counter((e["name"], e["cat"], *(fact(e, key) for key in keys)) for e in inside(trace, "zoo"))
+        return collections.Counter((e["name"], e["cat"], describe(e)) for e in inside(trace, "zoo"))
     mine, torchs = facts(ours), facts(theirs)
     assert not torchs - mine, "only torch.profiler has: %s" % list((torchs - mine).items())[:5]
     assert not mine - torchs, "only tprof has: %s" % list((mine - torchs).items())[:5]
