@@ -159,6 +159,11 @@ void Converter::plan() {
       continue;
     }
     if (state_.windows.count(w.number)) continue;
+    if (2 * u64(w.number) + 1 < recording_->header().given_back.load()) {  // half of it would look whole
+      result_.note = "windows that were written while the program ran are not in the recording any more; their "
+                     "traces stand";
+      continue;
+    }
     if (w.first_step == -1)
       plan_parts(w);
     else
@@ -405,6 +410,7 @@ ConvertOptions options_of(const Meta& meta) {
   options.use_gzip = info_flag(meta, "option.use_gzip", true);
   options.worker_name = info_text(meta, "option.worker_name");
   options.on_trace_ready = info_text(meta, "option.on_trace_ready");
+  options.keep_recording = info_flag(meta, "option.keep_recording", false);
   return options;
 }
 

@@ -22,6 +22,7 @@ struct ConvertOptions {
   size_t max_events_per_span = 1'000'000;
   int max_spans = 4;  // of a recording without schedule
   bool run_hooks = true;
+  bool keep_recording = false;  // for the finisher: nothing is given back to the file system
 };
 
 // What was done so far with one recording; keep it between calls.

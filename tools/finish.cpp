@@ -100,7 +100,7 @@ class Finisher {
       options.only_sealed = true;
       ConvertResult result = convert_recording(path_, options, state_);
       damaged_ |= result.damaged;
-      punch_written(path_, state_);
+      if (!options.keep_recording) punch_written(path_, state_);
     } catch (const Error&) {
       // A full disk, say. The recording holds it all still; it is tried again at the end.
     }
@@ -118,9 +118,8 @@ class Finisher {
       options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
       ConvertResult result = convert_recording(path_, options, state_);
       damaged_ |= result.damaged;
-      auto keep = meta.info.find("option.keep_recording");
       bool all = result.complete && !damaged_;
-      if (all && (keep == meta.info.end() || keep->second != "1"))
+      if (all && !options.keep_recording)
         unlink(path_.c_str());
       else
         header_->closed = kClosedFinished;

@@ -30,6 +30,7 @@ std::atomic<u32> g_started{0};
 struct Launch {
   const char* argv[4];
   char* inner_stack;
+  void (*exists)();
   int failed;
 };
 
@@ -37,6 +38,7 @@ struct Launch {
 
 int become_finisher(void* arg) {
   auto& launch = *static_cast<Launch*>(arg);
+  if (launch.exists) launch.exists();  // our memory is the program's until execve
   setsid();
   for (int signal = 1; signal < NSIG; signal++) {
     struct sigaction ours {};
@@ -66,12 +68,12 @@ int stand_between(void* arg) {
   return 0;
 }
 
-bool launch() {
+bool launch(void (*exists)()) {
   constexpr size_t kStack = 64 << 10;
   char* stacks = static_cast<char*>(
       mmap(nullptr, 2 * kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0));
   if (stacks == MAP_FAILED) return false;
-  Launch l{{g_tool, "finish", g_writer.path(), nullptr}, stacks + kStack, 0};
+  Launch l{{g_tool, "finish", g_writer.path(), nullptr}, stacks + kStack, exists, 0};
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -90,10 +92,10 @@ bool orphans_come_to_us() {
   return getpid() == 1 || subreaper;
 }
 
-bool start_once() {
+bool start_once(void (*exists)()) {
   u32 no = 0;
   if (!g_started.compare_exchange_strong(no, 1)) return g_started.load() == 1;
-  if (!g_tool[0] || !g_environment || !launch()) g_started.store(2);  // 2: cannot
+  if (!g_tool[0] || !g_environment || !launch(exists)) g_started.store(2);  // 2: cannot
   return g_started.load() == 1;
 }
 
@@ -142,13 +144,13 @@ void finisher_prepare() {
   g_environment = list;
 }
 
-void finisher_start_early() {
+void finisher_start_early(void (*exists)()) {
   if (g_started.load(std::memory_order_relaxed) || !g_writer.is_open() || orphans_come_to_us()) return;
-  start_once();
+  start_once(exists);
 }
 
 bool finisher_wait(double seconds) {
-  if (!start_once()) return false;
+  if (!start_once(nullptr)) return false;
   FileHeader* h = g_writer.header();
   u64 deadline = clock_ns(CLOCK_MONOTONIC) + u64(seconds * 1e9);
   while (h->unfinished.load(std::memory_order_acquire) != 0) {

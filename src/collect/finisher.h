@@ -9,8 +9,9 @@ namespace tprof {
 void finisher_prepare();
 
 // Starts the finisher unless it runs, or must wait for the exit (a process that orphans come to - PID 1, or a
-// child subreaper - would see it). For the helper thread.
-void finisher_start_early();
+// child subreaper - would see it). For the helper thread. `exists` is called as soon as the process is there, in that
+// process but on this one's memory: raw system calls only.
+void finisher_start_early(void (*exists)());
 
 // At a normal exit: starts it if it is not running, waits until all windows are written, at most `seconds`.
 // Returns false if there is no finisher or it did not manage.

@@ -44,6 +44,11 @@ void leave_descriptor_table() {
   if (syscall(SYS_close_range, 0u, ~0u, kUnshare) == 0) log_from_apart();
 }
 
+void ready() {
+  g_ready.store(1, std::memory_order_release);
+  wake(g_ready);
+}
+
 void* run(void*) {
   constexpr long kPause_ns = 20'000'000;
   constexpr u64 kClockEvery_ns = 1'000'000'000;
@@ -51,9 +56,8 @@ void* run(void*) {
   prctl(PR_SET_NAME, "tprof");
   g_tid.store(current_tid());
   leave_descriptor_table();
-  finisher_start_early();
-  g_ready.store(1, std::memory_order_release);
-  wake(g_ready);
+  finisher_start_early(ready);
+  ready();
   u64 last_clock = clock_ns(CLOCK_MONOTONIC);
   while (!g_stop.load(std::memory_order_acquire)) {
     u32 seen = g_wakes.load(std::memory_order_acquire);

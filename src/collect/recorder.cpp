@@ -26,6 +26,7 @@ struct AsyncRange {
   RecordRef ref;
   u32 epoch;
 } g_async[kAsyncSlots];
+std::atomic<u32> g_async_open{0};  // slots in use; most programs never use one
 SpinLock g_async_lock;
 
 const char* text_of(const NameRecord* record) { return reinterpret_cast<const char*>(record + 1); }
@@ -155,12 +156,14 @@ void begin_async(const void* key, RecordRef ref, u32 epoch) {
   for (u32 i = 0; i < kAsyncSlots; i++, at = (at + 1) % kAsyncSlots)
     // A slot of the same key belongs to a range whose end we never saw: its object is gone.
     if (!g_async[at].key || g_async[at].key == key) {
+      if (!g_async[at].key) g_async_open.fetch_add(1, std::memory_order_relaxed);
       g_async[at] = {key, ref, epoch};
       return;
     }
 }
 
 bool end_async(ThreadBlock* block, const void* key, u64 ticks) {
+  if (g_async_open.load(std::memory_order_relaxed) == 0) return false;
   AsyncRange found{};
   {
     SpinGuard guard(g_async_lock);
@@ -169,6 +172,7 @@ bool end_async(ThreadBlock* block, const void* key, u64 ticks) {
       if (g_async[at].key == key) {
         found = g_async[at];
         g_async[at] = {};
+        g_async_open.fetch_sub(1, std::memory_order_relaxed);
       }
   }
   if (!found.key) return false;
@@ -198,6 +202,7 @@ void reset_recorder_in_child() {
   g_generation.fetch_add(1, std::memory_order_relaxed);
   for (auto& name : g_names) name.store(nullptr, std::memory_order_relaxed);
   memset(g_async, 0, sizeof g_async);
+  g_async_open.store(0, std::memory_order_relaxed);
   g_names_lock.reset();
   g_async_lock.reset();
 }

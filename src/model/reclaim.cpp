@@ -70,6 +70,7 @@ u32 punch_written(const std::string& recording_path, const std::set<u32>& writte
   if (map != MAP_FAILED) {
     auto* header = static_cast<FileHeader*>(map);
     u32 current = header->epoch.load();
+    header->given_back.store(static_cast<u64>(done) + 1);
     for (const auto& [index, use] : chunks) {
       if (use.needed || (alive && use.epoch == current)) continue;
       if (!punch(fd, index)) break;

@@ -77,7 +77,7 @@ struct FileHeader {
   std::atomic<u32> finisher_pid;  // the finisher that watches this recording, 0 if none
   std::atomic<u32> unfinished;    // sealed windows and flushes not yet written (program adds, finisher takes)
   std::atomic<u64> dropped[8];    // by Drop
-  std::atomic<u64> seen;          // reserved: events are counted from the chunks
+  std::atomic<u64> given_back;    // chunks of epochs below this may be punched out: their windows are written
   std::atomic<u64> own_ticks;     // ticks spent in our own slow paths (chunk changes, phase changes)
 };
 static_assert(sizeof(FileHeader) <= 4096);
