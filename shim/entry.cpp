@@ -9,12 +9,16 @@
 #include "base/log.h"
 #include "collect/python/bootstrap.h"
 #include "collect/session.h"
+#include "collect/torch/backward.h"
 
 namespace tprof {
 namespace {
 
 void before_fork() { g_session.fork_prepare(); }
-void in_child() { g_session.fork_child(); }
+void in_child() {
+  g_session.fork_child();
+  backward_forget();
+}
 
 __attribute__((constructor)) void loaded() {
   if (getauxval(AT_SECURE)) return;  // set-uid: not our business

@@ -113,6 +113,13 @@ void Session::give_up(const char* line) {
   set_level(Level::none);
 }
 
+// Callbacks at autograd nodes are dear (torch's own part of them), and needless once all backward passes are known
+// to come through Python.
+Level Session::waiting_level() const {
+  constexpr u32 kSure = 3;
+  return announced_ >= kSure && !unannounced_ ? Level::marks : Level::steps;
+}
+
 void Session::set_level(Level level) {
   if (level == level_) return;
   level_ = level;
@@ -171,7 +178,7 @@ void Session::apply_plan(const Plan& plan, i64 number, u64 ticks) {
     h->phase.store(u32(plan.phase), std::memory_order_release);
     g_writer.touch_meta();
   }
-  set_level(plan.phase == Phase::ended ? Level::none : records(plan.phase) ? Level::all : Level::steps);
+  set_level(plan.phase == Phase::ended ? Level::none : records(plan.phase) ? Level::all : waiting_level());
   if (frontend_.phase_changed) frontend_.phase_changed(plan.phase);
   if (plan.phase == Phase::ended) signals_restore();
   if (records(plan.phase)) helper_start();
@@ -257,6 +264,7 @@ void Session::step_begins(i64 number, u64 ticks, StepBy by, bool tentative) {
   take_plan(plan_for(number), number, ticks, tentative);
   record_step(number, ticks, by, tentative);
   if (window_) helper_start();
+  if (level_ == Level::steps) set_level(waiting_level());
 }
 
 void Session::record_step(i64 number, u64 ticks, StepBy by, bool tentative) {

@@ -14,8 +14,9 @@
 
 namespace tprof {
 
-// Which events must reach us.
-enum class Level : u32 { none, steps, all };
+// Which events must reach us. marks: user ranges, enough for steps where Python announces backward passes;
+// steps: autograd nodes too.
+enum class Level : u32 { none, marks, steps, all };
 
 // What the session needs from the framework it is attached to. Called under the session lock.
 struct Frontend {
@@ -49,6 +50,9 @@ class Session final : private StepSink {
     if (!live() || !of_step_thread(tid, anchors)) return;
     use(detector_);
   }
+  // A backward pass that Python announced began; an autograd node ran outside of any. See collect/torch/backward.h.
+  void backward_announced() { announced_++; }
+  void backward_unannounced() { unannounced_ = true; }
   bool wants_backward() const { return detector_.wants_backward(); }
   bool edge_may_move() const { return detector_.tentative(); }
   StepMode step_mode() const { return options_.step.mode; }
@@ -90,6 +94,7 @@ class Session final : private StepSink {
   void close_window(WindowRecord* window);
   void record_step(i64 number, u64 ticks, StepBy by, bool tentative);
   void set_level(Level level);
+  Level waiting_level() const;
   void give_up(const char* line);
   bool find_family();
   void silence_children();
@@ -113,6 +118,8 @@ class Session final : private StepSink {
 
   Plan plan_{Phase::wait, -1};
   Level level_ = Level::none;
+  std::atomic<u32> announced_{0};
+  std::atomic<bool> unannounced_{false};
   i64 first_number_ = 0;    // step at which the schedule began (tprof_start)
   i64 window_base_ = 0;     // windows of earlier schedules
   WindowRecord* window_ = nullptr;

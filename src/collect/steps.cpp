@@ -70,6 +70,12 @@ void StepDetector::backward_node(u64 t, i64 sequence) {
   // AccumulateGrad carries the largest number there is and tells nothing.
   bool new_pass = sequence > newest_sequence_ && sequence < INT64_MAX / 2;
   if (new_pass) newest_sequence_ = sequence;
+  backward(t, new_pass);
+}
+
+void StepDetector::backward_called(u64 t) { backward(t, true); }
+
+void StepDetector::backward(u64 t, bool new_pass) {
   if (in_optimizer_) {
     if (merging_) settle();
     backwards_++;

@@ -53,6 +53,7 @@ class StepDetector {
   void load_ends(u64 t, bool got_batch);
   void module_called(u64 t, const void* module, bool inference);  // top-level calls only
   void backward_node(u64 t, i64 sequence);                        // begin of an autograd node
+  void backward_called(u64 t);                                    // torch.autograd.backward or grad begins
   void optimizer_begins(u64 t);
   void optimizer_ends(u64 t);
   void zero_grad_begins(u64 t);
@@ -83,6 +84,7 @@ class StepDetector {
   void begin(u64 t, StepBy by, bool tentative);
   void declared_edge(u64 t, StepBy by);
   void edge_behind_update(u64 t);
+  void backward(u64 t, bool new_pass);
   void settle();
   void work(u64 t);
   void keep_provisional(u64 t, StepBy by);

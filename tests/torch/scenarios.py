@@ -374,14 +374,6 @@ def tprof_step_by_ctypes():
     return N
 
 
-@scenario
-def tprof_step_in_a_gan_loop():
-    """The program's word against the detector's: two updates are one step, from the first one on."""
-    s = Setup()
-    for _ in range(N):
-        gan_iteration(s, s.x, s.y)
-        end_of_step()
-    return N
 
 
 if __name__ == "__main__":

@@ -57,11 +57,13 @@ def facts(torch):
         if os.environ.get(key):
             yield 'env.' + key, os.environ[key]
 
-# The functions watched, as (class, method): their calls are the only way to tell a batch drawn from an exhausted
-# loader, an update that a gradient scaler skipped, and one forward from the next.
+# The functions watched, as (owner, name): their calls are the only way to tell a batch drawn from an exhausted
+# loader, an update that a gradient scaler skipped, and one forward from the next; and a cheap one to see a backward pass.
 def watched(torch):
     from torch.utils.data.dataloader import _BaseDataLoaderIter
     yield 'module', torch.nn.Module, '__call__'
+    yield 'backward', torch.autograd, 'backward'
+    yield 'backward', torch.autograd, 'grad'
     yield 'batch', _BaseDataLoaderIter, '__next__'
     for path in ('torch.amp.grad_scaler', 'torch.cuda.amp.grad_scaler'):
         scaler = getattr(sys.modules.get(path), 'GradScaler', None)
@@ -88,9 +90,9 @@ def watch_by_monitoring(torch):
     m.register_callback(tool, m.events.PY_START, code_starts)
     m.register_callback(tool, m.events.PY_RETURN, code_returns)
     for kind, owner, name in watched(torch):
-        code = getattr(owner, name).__code__
-        if watch_code(kind, code):
-            starts = m.events.PY_START if kind == 'module' else 0
+        code = getattr(getattr(owner, name), '__code__', None)
+        if code is not None and watch_code(kind, code):
+            starts = m.events.PY_START if kind in ('module', 'backward') else 0
             m.set_local_events(tool, code, starts | m.events.PY_RETURN)
     return ''
 
@@ -104,11 +106,23 @@ def watch_by_wrapping(torch):
             told(self)
             return result
         setattr(owner, name, call)
+    def around(owner, name, begins, ends):
+        original = vars(owner)[name]
+        @functools.wraps(original)
+        def call(*args, **kwargs):
+            begins()
+            try:
+                return original(*args, **kwargs)
+            finally:
+                ends()
+        setattr(owner, name, call)
     for kind, owner, name in watched(torch):
         if kind == 'batch':
             after(owner, name, batch_drawn)
         elif kind == 'scaler':
             after(owner, name, scaler_updated)
+        elif name == 'backward':  # grad is left alone: torch.compile knows it by identity
+            around(owner, name, backward_begins, backward_ends)
     hooks = torch.nn.modules.module
     if int(torch.__version__.split('.')[0]) >= 2:
         # Global hooks would make torch.compile break its graphs, and nothing else tells forwards apart here.

@@ -5,6 +5,7 @@
 #include "collect/recorder.h"
 #include "collect/session.h"
 #include "collect/torch/attach.h"
+#include "collect/torch/backward.h"
 
 namespace tprof {
 namespace {
@@ -13,6 +14,12 @@ namespace {
 PyObject* g_module_code;
 PyObject* g_batch_code;
 PyObject* g_scaler_code;
+PyObject* g_backward_code[2];  // torch.autograd.backward, torch.autograd.grad
+
+bool is_backward(PyObject* code) { return code == g_backward_code[0] || code == g_backward_code[1]; }
+
+// Of the function that contains the call.
+#define STACK_HERE reinterpret_cast<uintptr_t>(__builtin_frame_address(0))
 
 // Which module call of a thread is the outermost. A nested call runs deeper in the C stack than the call around
 // it (calling an object goes through C in every Python so far), so one that is not deeper is a new outermost one,
@@ -90,6 +97,7 @@ PyObject* watch_code(PyObject*, PyObject* const* args, PySize count) {
                     : !strcmp(kind, "module")  ? &g_module_code
                     : !strcmp(kind, "batch")   ? &g_batch_code
                     : !strcmp(kind, "scaler")  ? &g_scaler_code
+                    : !strcmp(kind, "backward") ? &g_backward_code[g_backward_code[0] ? 1 : 0]
                                                : nullptr;
   if (!slot || *slot || !g_py.PyFrame_GetVarString) return g_py.new_none();
   g_py.Py_IncRef(args[1]);
@@ -99,8 +107,9 @@ PyObject* watch_code(PyObject*, PyObject* const* args, PySize count) {
 }
 
 PyObject* watch_code_starts(PyObject*, PyObject* const* args, PySize count) {
+  if (count > 0 && is_backward(args[0])) backward_begins(STACK_HERE);
   if (count > 0 && args[0] == g_module_code &&
-      enter_module(reinterpret_cast<uintptr_t>(__builtin_frame_address(0)))) {
+      enter_module(STACK_HERE)) {
     KeepException keep;
     if (PyObject* self = running_self()) {
       module_called(self);
@@ -114,6 +123,8 @@ PyObject* watch_code_returns(PyObject*, PyObject* const* args, PySize count) {
   if (count == 0) return g_py.new_none();
   if (args[0] == g_module_code) {
     if (t_modules.depth) t_modules.depth--;
+  } else if (is_backward(args[0])) {
+    backward_returns();
   } else if (args[0] == g_batch_code) {
     batch_drawn();
   } else if (args[0] == g_scaler_code) {
@@ -127,12 +138,22 @@ PyObject* watch_code_returns(PyObject*, PyObject* const* args, PySize count) {
 }
 
 PyObject* watch_module_begins(PyObject*, PyObject* const* args, PySize count) {
-  if (count > 0 && enter_module(reinterpret_cast<uintptr_t>(__builtin_frame_address(0)))) module_called(args[0]);
+  if (count > 0 && enter_module(STACK_HERE)) module_called(args[0]);
   return g_py.new_none();
 }
 
 PyObject* watch_module_ends(PyObject*, PyObject* const*, PySize) {
   if (t_modules.depth) t_modules.depth--;
+  return g_py.new_none();
+}
+
+PyObject* watch_backward_begins(PyObject*, PyObject* const*, PySize) {
+  backward_begins(STACK_HERE);
+  return g_py.new_none();
+}
+
+PyObject* watch_backward_ends(PyObject*, PyObject* const*, PySize) {
+  backward_returns();
   return g_py.new_none();
 }
 

@@ -1,4 +1,5 @@
-// Calls of a few Python functions as step tokens: nn.Module calls, batches drawn, gradient scaler updates.
+// Calls of a few Python functions as step tokens: nn.Module calls, backward passes, batches drawn,
+// gradient scaler updates.
 //
 // On Python 3.12+ sys.monitoring reports starts and returns of just these functions' code objects; before, wrappers
 // and nn.Module's global hooks call the same functions. All of them run with the GIL held and return None.
@@ -16,6 +17,8 @@ PyObject* watch_code_returns(PyObject*, PyObject* const* args, PySize count);
 // Hooks and wrappers; args[0] is the module, the loader iterator or the scaler.
 PyObject* watch_module_begins(PyObject*, PyObject* const* args, PySize count);
 PyObject* watch_module_ends(PyObject*, PyObject* const* args, PySize count);
+PyObject* watch_backward_begins(PyObject*, PyObject* const* args, PySize count);
+PyObject* watch_backward_ends(PyObject*, PyObject* const* args, PySize count);
 PyObject* watch_batch_drawn(PyObject*, PyObject* const* args, PySize count);
 PyObject* watch_scaler_updated(PyObject*, PyObject* const* args, PySize count);
 

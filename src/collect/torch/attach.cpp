@@ -31,7 +31,8 @@ void set_level(Level level) {
   callback.end = range_ends;
   bool all = level == Level::all;
   for (u8& scope : callback.scopes) scope = all;
-  callback.scopes[u8(Scope::user)] = callback.scopes[u8(Scope::backward)] = 1;
+  callback.scopes[u8(Scope::user)] = 1;
+  callback.scopes[u8(Scope::backward)] = level >= Level::steps;
   callback.needs_inputs = all && g_session.options().record_shapes && g_torch.inputs_ok;
   ops_prepare(callback.needs_inputs);
   g_handle = g_torch.add_global_callback(callback);

@@ -3,6 +3,7 @@
 #include "base/elf.h"
 #include "base/options.h"
 #include "collect/recorder.h"
+#include "collect/torch/ops.h"
 
 namespace tprof {
 
@@ -68,6 +69,7 @@ void memory_reported(const MemoryReport& r) {
     g_writer.drop(Drop::reentered);
     return;
   }
+  if (__builtin_expect(!block->torch_thread, 0)) learn_thread(block);
   record.address = reinterpret_cast<u64>(r.address);
   record.bytes = r.bytes;
   add_memory(block, epoch, u32(u8(r.device_type)) | u32(u8(r.device_index)) << 8 | flags << 16, record);

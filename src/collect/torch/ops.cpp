@@ -6,6 +6,7 @@
 #include "collect/recorder.h"
 #include "collect/session.h"
 #include "collect/torch/attach.h"
+#include "collect/torch/backward.h"
 #include "collect/torch/inputs.h"
 
 namespace tprof {
@@ -81,17 +82,6 @@ void mark_ends(u32 tid, Mark mark) {
   if (mark == Mark::optimizer_step) g_session.promote();
 }
 
-void backward_begins(const void* rf) {
-  if (!g_session.wants_backward()) return;
-  i64 sequence = g_torch.sequence >= 0 ? load<i64>(rf, g_torch.sequence) : -1;
-  g_session.token(0, false, [=](StepDetector& d) { d.backward_node(now_ticks(), sequence); });
-  g_session.promote();
-}
-
-__attribute__((noinline)) void learn_thread(ThreadBlock* block) {
-  if (g_torch.current_thread_id) block->torch_thread = g_torch.current_thread_id();
-}
-
 __attribute__((noinline)) void open_async(ThreadBlock* block, u32 epoch, const void* rf, const RangeRecord* record) {
   block->open_count--;
   begin_async(rf, ref_of(block, record), epoch);
@@ -133,7 +123,7 @@ __attribute__((always_inline)) inline void record_begin(ThreadBlock* block, u32 
 
 // What a user range or a backward node says about steps, before it is recorded.
 __attribute__((noinline)) void tell_steps(ThreadBlock* block, const void* rf, Scope scope, const char* name) {
-  if (scope != Scope::user) return backward_begins(rf);
+  if (scope != Scope::user) return backward_node(rf);
   if (Mark mark = mark_of(name); mark != Mark::none)
     mark_begins(block, mark);
   else
@@ -152,6 +142,10 @@ __attribute__((noinline)) void refused() {
 }
 
 }  // namespace
+
+void learn_thread(ThreadBlock* block) {
+  if (g_torch.current_thread_id) block->torch_thread = g_torch.current_thread_id();
+}
 
 void ops_prepare(bool reads_inputs) {
   g_hot = {g_torch.name,

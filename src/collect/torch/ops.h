@@ -1,11 +1,15 @@
 // The callbacks that torch calls at the begin and end of every range (at::RecordFunction).
 #pragma once
+#include "collect/thread.h"
 #include "collect/torch/layout.h"
 
 namespace tprof {
 
 ObserverContext range_starts(const void* record_function);
 void range_ends(const void* record_function, void* context);
+
+// Asks torch for its id of the calling thread, which the thread's first record announces.
+void learn_thread(ThreadBlock* block);
 
 // Before the callbacks are registered, layouts known. `reads_inputs`: with needs_inputs, and they are to be recorded.
 void ops_prepare(bool reads_inputs);

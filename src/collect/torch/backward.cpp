@@ -1,0 +1,58 @@
+#include "collect/torch/backward.h"
+
+#include <atomic>
+
+#include "collect/session.h"
+#include "collect/thread.h"
+#include "collect/torch/attach.h"
+
+namespace tprof {
+namespace {
+
+// The announced pass that is running: one at a time, since nodes may run on threads of torch's. A call from inside it
+// (checkpointing, a double backward) is part of it.
+std::atomic<u32> g_thread{0};  // that announced it, 0: none is running
+// Only for that thread:
+uintptr_t g_stack;
+u32 g_depth;  // calls inside calls
+
+}  // namespace
+
+void backward_begins(uintptr_t stack) {
+  ThreadBlock* block = enter();
+  if (!block) return;
+  u32 running = 0;
+  bool outermost = g_thread.compare_exchange_strong(running, block->tid);
+  if (!outermost && running == block->tid) {
+    outermost = stack >= g_stack;  // the last one ended with an exception
+    g_depth++;
+  }
+  if (outermost) {
+    g_stack = stack;
+    g_depth = 1;
+    g_session.backward_announced();
+    g_session.token(0, false, [](StepDetector& d) { d.backward_called(now_ticks()); });
+    g_session.promote();
+  }
+  leave(block);
+}
+
+void backward_returns() {
+  ThreadBlock* block = enter();
+  if (!block) return;
+  if (g_thread.load(std::memory_order_relaxed) == block->tid && --g_depth == 0) g_thread.store(0);
+  leave(block);
+}
+
+void backward_forget() { g_thread.store(0); }
+
+void backward_node(const void* rf) {
+  if (g_thread.load(std::memory_order_relaxed)) return;
+  g_session.backward_unannounced();
+  if (!g_session.wants_backward()) return;
+  i64 sequence = g_torch.sequence >= 0 ? load<i64>(rf, g_torch.sequence) : -1;
+  g_session.token(0, false, [=](StepDetector& d) { d.backward_node(now_ticks(), sequence); });
+  g_session.promote();
+}
+
+}  // namespace tprof
