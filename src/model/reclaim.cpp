@@ -26,15 +26,28 @@ bool is_wanted(u64 ticks, const Meta& meta, const std::set<u32>& written) {
   return false;
 }
 
+bool is_done(const WindowInfo& w, const std::set<u32>& written) {
+  return w.state == WindowState::discarded || written.count(w.number);
+}
+
 // The highest epoch that is over: everything up to the last window that is written or discarded.
 i64 last_done_epoch(const Meta& meta, const std::set<u32>& written) {
   i64 last = -1;
   for (const WindowInfo& w : meta.windows) {
     if (w.first_step == -1) return -1;
-    bool done = w.state == WindowState::discarded || written.count(w.number);
-    if (done) last = std::max(last, i64(w.number) * 2 + 1);
+    if (is_done(w, written)) last = std::max(last, i64(w.number) * 2 + 1);
   }
   return last;
+}
+
+// Every window of an epoch below this is done.
+u64 first_epoch_not_done(const Meta& meta, const std::set<u32>& written) {
+  u64 epoch = 0;
+  for (const WindowInfo& w : meta.windows) {
+    if (!is_done(w, written)) break;
+    epoch = 2 * u64(w.number) + 2;
+  }
+  return epoch;
 }
 
 bool punch(int fd, u32 chunk) {
@@ -70,7 +83,7 @@ u32 punch_written(const std::string& recording_path, const std::set<u32>& writte
   if (map != MAP_FAILED) {
     auto* header = static_cast<FileHeader*>(map);
     u32 current = header->epoch.load();
-    header->given_back.store(static_cast<u64>(done) + 1);
+    header->given_back.store(first_epoch_not_done(meta, written));
     for (const auto& [index, use] : chunks) {
       if (use.needed || (alive && use.epoch == current)) continue;
       if (!punch(fd, index)) break;

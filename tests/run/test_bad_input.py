@@ -8,7 +8,7 @@ import pathlib
 
 import pytest
 
-from harness import APPS, recordings, run, tprof, trace_files
+from harness import APPS, load_traces, recordings, run, tprof, trace_files
 
 BAD_OPTIONS = [
     ("TPROF_SCHEDULE", "wait=-1,active=2"), ("TPROF_SCHEDULE", "active=0"), ("TPROF_SCHEDULE", "wait=1,warmup=1"),
@@ -110,6 +110,16 @@ def test_an_unknown_major_version_is_refused(recording, tmp_path):
         data[8] += 1
     _, done = convert_copy(recording, tmp_path, change)
     assert done.returncode == 3 and "version" in done.stderr
+
+
+def test_a_kept_recording_can_be_converted_again(tmp_path, logdir):
+    """Also its first windows, which were written long before the program ended."""
+    options = {"TPROF_KEEP_RECORDING": "1", "TPROF_SCHEDULE": "wait=1,warmup=1,active=2,repeat=3"}
+    first = run(["train.py", 40], "preload", logdir=logdir, options=options, env={"TRAIN_PAUSE": "0.05"}).traces()
+    kept, = logdir.glob("*.tprof")
+    again = tprof("convert", kept, "-o", tmp_path / "again")
+    assert again.returncode == 0, again.stderr
+    assert [t.marks() for t in load_traces(tmp_path / "again")] == [t.marks() for t in first] == [[2, 3], [6, 7], [10, 11]]
 
 
 @pytest.mark.parametrize("keep", [0.999, 0.9, 0.6])

@@ -278,6 +278,17 @@ TEST_F(KinetoTest, WrittenChunksArePunched) {
   EXPECT_FALSE(r->damage().any());
 }
 
+TEST_F(KinetoTest, AWindowThatWasGivenBackIsNotWrittenInHalf) {
+  add_training(b, 6, 2, 4);
+  convert();
+  if (punch_written(path(), state) == 0) GTEST_SKIP() << "this file system cannot punch holes";
+  options.force = true;
+  options.out_dir = dir.path;
+  ConvertResult again = convert_recording(path(), options);
+  EXPECT_TRUE(again.traces.empty());
+  EXPECT_NE(again.note.find("not in the recording any more"), std::string::npos) << again.note;
+}
+
 TEST_F(KinetoTest, ChunksThatTheNextWindowNeedsStay) {
   // Back to back: the edge was confirmed late, so window 0's last chunk holds the first event of window 1.
   b.window(0, WindowState::sealed, 0, 1, kT, kT, kT + 1000);
