@@ -52,6 +52,15 @@ def test_inputs_of_known_operators(zoo):
     assert any(e["args"]["Input type"][:1] == ["c10::Half"] for e in events if e["name"] == "aten::to")
 
 
+def test_memory_without_shapes_is_recorded_and_said_to_be(torch_machine, tmp_path):
+    """Nothing is calibrated then: no tensor of tprof's own shows that reports arrive."""
+    options = {"TPROF_PROFILE_MEMORY": "1", "TPROF_RECORD_SHAPES": "0"}
+    trace, = run([ZOO], "preload", where=torch_machine, logdir=tmp_path, options=options).traces()
+    assert compare.memory(trace)
+    assert trace.ledger["capabilities"]["profile_memory"] == {"on": True, "why": ""}
+    assert trace.data["profile_memory"] == 1 and "record_shapes" not in trace.data
+
+
 def test_categories_and_ids(zoo):
     assert {e["cat"] for e in zoo.ops() if e["name"] in ("zoo", "known", "elsewhere")} == {"user_annotation"}
     assert {e["cat"] for e in zoo.ops() if e["name"].startswith("aten::")} == {"cpu_op"}

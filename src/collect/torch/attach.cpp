@@ -96,7 +96,7 @@ void torch_note_capabilities() {
   bool shapes = o.record_shapes && g_torch.inputs_ok;
   g_session.capability("record_shapes", shapes,
                        shapes ? "" : !o.record_shapes ? "switched off by TPROF_RECORD_SHAPES" : g_torch.inputs_why);
-  // An allocation has gone by on every way here, except before main of a C++ program.
+  // In Python the bootstrap has allocated; before main of a C++ program nothing has yet.
   bool heard = memory_heard() || !python_process();
   if (o.profile_memory)
     g_session.capability("profile_memory", heard, heard ? "" : "this torch does not report through c10's exported functions");

@@ -87,7 +87,8 @@ __attribute__((noinline)) void open_async(ThreadBlock* block, u32 epoch, const v
   begin_async(rf, ref_of(block, record), epoch);
 }
 
-__attribute__((always_inline)) inline void record_begin(ThreadBlock* block, u32 epoch, const void* rf, Scope scope, const char* name) {
+__attribute__((always_inline)) inline void record_begin(ThreadBlock* block, u32 epoch, const void* rf, Scope scope,
+                                                        const char* name) {
   if (__builtin_expect(!block->torch_thread, 0)) learn_thread(block);
   RangeSlot slot = begin_range(block, epoch, rf);
   if (__builtin_expect(!slot.record, 0)) return;
