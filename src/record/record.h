@@ -1,4 +1,4 @@
-// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.1. Little-endian, everything 8-byte aligned.
+// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.2. Little-endian, everything 8-byte aligned.
 //
 //   offset 0              FileHeader, padded to kHeaderBytes
 //   kHeaderBytes + i * kChunkBytes   chunk i: ChunkHeader, then records back to back, then zeros
@@ -12,6 +12,10 @@
 // Which events belong to a window is decided by time alone: those that begin in [window.begin, window.end). Chunks
 // of the epochs beside 2w+1 may hold some of them (a step edge can be confirmed, or found, a little late).
 //
+// Work of a GPU belongs to the window in which the call that launched it began. Its records come late and from CUPTI's
+// threads: they lie in chunks of tid 0 of each window that was waiting for some, so one may stand in the chunks of two
+// windows; the ApiRecord with its correlation id says whose it is (without one: the time at which it began).
+//
 // Chunks that have been converted or discarded are punched out of the file (zero magic): readers skip them.
 // Readers skip unknown kinds and count them, refuse only an unknown major version, and bound every length.
 #pragma once
@@ -23,7 +27,7 @@ namespace tprof {
 
 constexpr char kRecordingMagic[8] = {'T', 'P', 'R', 'O', 'F', 'R', 'E', 'C'};
 constexpr u16 kVersionMajor = 1;
-constexpr u16 kVersionMinor = 1;
+constexpr u16 kVersionMinor = 2;
 constexpr u32 kHeaderBytes = 64 << 10;
 constexpr u32 kChunkBytes = 512 << 10;
 constexpr u32 kChunkMagic = 0x4b4e4843;  // "CHNK"
@@ -35,7 +39,9 @@ constexpr u32 kChunkMagic = 0x4b4e4843;  // "CHNK"
   DROP(no_chunk, "no memory or file could be had for a thread's records")           \
   DROP(reentered, "the event came from inside tprof's own code or a signal handler") \
   DROP(too_deep, "more ranges were open on one thread than can be followed")        \
-  DROP(internal, "an internal surprise; see the message in the ledger")
+  DROP(internal, "an internal surprise; see the message in the ledger")             \
+  DROP(gpu_dropped, "CUPTI had no room for a record")                               \
+  DROP(gpu_late, "work of the GPU was not finished within the wait at the window's end")
 
 enum class Drop : u32 {
 #define DROP(name, text) name,
@@ -222,7 +228,201 @@ struct InputHead {
 };
 static_assert(sizeof(InputHead) == 8);
 
+// --- data stream: the GPU side. Stamps in ns are CUPTI's: CLOCK_REALTIME of the host. Correlation ids are CUPTI's, they
+// tie a call to what it launched (0: none). Device and context ids and stream ids are CUPTI's numbers, not handles.
+
+// What an interposed call did. See shim/hooks.def.
+enum class CallFamily : u8 {
+  launch = 0, copy = 1, set = 2, alloc = 3, free = 4, stream = 5, event = 6, sync = 7, graph = 8, nccl = 9, other = 10
+};
+
+enum CallFlag : u8 {
+  kCallDriver = 1,       // a call of the driver API
+  kCallAsync = 2,        // ordered by its stream
+  kCallHostMemory = 4,   // alloc, free: memory of the host (pinned)
+  kCallManaged = 8,      // alloc: managed memory
+  kCallVirtual = 16,     // alloc, free: physical memory of the virtual-memory API, `address` is its handle
+  kCallCapturing = 32,   // reserved: the stream was being captured
+};
+
+// One call into CUDA or NCCL as its caller saw it; head.id = name id of the function.
+struct CallRecord {
+  RecordHead head;
+  u64 begin_ticks, end_ticks;
+  u64 address;   // alloc, free: the memory; copy, set: the destination; launch: the host function; else 0
+  u64 bytes;     // alloc, copy, set: how much; nccl: count; free: 0
+  u64 stream;    // the handle, 0 none or the default stream
+  i32 result;    // cudaError_t, CUresult or ncclResult_t
+  u8 family;     // CallFamily
+  u8 flags;      // CallFlag
+  i8 device;     // current device, -1 unknown; alloc: of the memory
+  u8 detail;     // copy: cudaMemcpyKind; nccl: ncclDataType_t; else 0
+  u32 stack;     // id of a native stack, 0 none
+  u32 reserved;
+};
+static_assert(sizeof(CallRecord) == 64);
+
+// One call of the CUDA runtime or driver as CUPTI saw it; head.id = name id of the function.
+struct ApiRecord {
+  RecordHead head;
+  u64 begin_ns, end_ns;
+  u32 tid;
+  u32 correlation;
+  i32 result;
+  u32 cbid;      // CUPTI's number of the function | kApiDriver
+};
+static_assert(sizeof(ApiRecord) == 40);
+constexpr u32 kApiDriver = 0x80000000;
+
+// Where work ran; part of the records below.
+struct GpuPlace {
+  u32 device, context, stream, correlation;
+};
+
+// head.id = name id of the kernel, as CUPTI gives it (mangled).
+struct KernelRecord {
+  RecordHead head;
+  u64 begin_ns, end_ns;   // 0: CUPTI lost the stamps
+  GpuPlace place;
+  i32 grid[3], block[3];
+  i32 static_shared, dynamic_shared;  // bytes
+  u32 shared_executed;    // bytes that the device set aside, 0 unknown
+  u16 registers;          // per thread
+  u16 flags;              // reserved
+  u32 local_per_thread;   // bytes
+  u32 graph;              // graph id, 0 none
+  u64 graph_node;         // 0 none
+  u64 queued_ns, submitted_ns;  // 0: not collected
+  u32 cluster[3];         // 0 none
+  i32 priority;           // of its stream; INT32_MIN unknown
+};
+static_assert(sizeof(KernelRecord) == 128);
+
+// head.id = CUpti_ActivityMemcpyKind | source memory kind << 8 | destination memory kind << 16 | flags << 24 (CUPTI's).
+struct CopyRecord {
+  RecordHead head;
+  u64 begin_ns, end_ns;
+  GpuPlace place;
+  u64 bytes;
+  u64 graph_node;
+  u32 graph;
+  u32 from_device, to_device;  // between devices only, else both = place.device
+  u32 reserved;
+};
+static_assert(sizeof(CopyRecord) == 72);
+
+// head.id = memory kind | flags << 8.
+struct SetRecord {
+  RecordHead head;
+  u64 begin_ns, end_ns;
+  GpuPlace place;
+  u64 bytes;
+  u64 graph_node;
+  u32 graph;
+  u32 value;
+};
+static_assert(sizeof(SetRecord) == 64);
+
+// A wait for the GPU: head.id = CUpti_ActivitySynchronizationType.
+struct SyncRecord {
+  RecordHead head;
+  u64 begin_ns, end_ns;
+  GpuPlace place;   // stream 0xffffffff: none; device 0xffffffff: unknown
+  u32 event;        // id of the event waited for, 0 none
+  u32 event_sync;   // CUPTI's number of the record that is waited for, 0 unknown
+};
+static_assert(sizeof(SyncRecord) == 48);
+
+// A cudaEventRecord: head.id = the event's id.
+struct GpuEventRecord {
+  RecordHead head;
+  GpuPlace place;
+  u64 device_ns;     // when the device reached it, 0 unknown
+  u32 event_sync;
+  u32 reserved;
+};
+static_assert(sizeof(GpuEventRecord) == 40);
+
+// One launch of a whole graph (TPROF_GRAPH=graph): head.id = graph id.
+struct GraphRecord {
+  RecordHead head;
+  u64 begin_ns, end_ns;
+  GpuPlace place;
+};
+static_assert(sizeof(GraphRecord) == 40);
+
+// CUPTI's own cost: head.id = CUpti_ActivityOverheadKind.
+struct OverheadRecord {
+  RecordHead head;
+  u64 begin_ns, end_ns;
+  u32 object_kind;  // CUpti_ActivityObjectKind
+  u32 object;       // thread id, device id ... by kind
+  u32 correlation;
+  u32 reserved;
+};
+static_assert(sizeof(OverheadRecord) == 40);
+
+// Memory that the CUDA driver gave or took, as CUPTI saw it: head.id = CUpti_ActivityMemoryOperationType | memory kind << 8.
+struct GpuMemoryRecord {
+  RecordHead head;
+  u64 ns;
+  u64 address;
+  u64 bytes;
+  GpuPlace place;
+  u64 pool;         // address of the memory pool, 0 none
+};
+static_assert(sizeof(GpuMemoryRecord) == 56);
+
+// --- data stream: NVTX
+
+enum class NvtxWhat : u8 { push_pop = 0, start_end = 1, mark = 2 };
+enum class NvtxPayload : u8 { none = 0, unsigned_integer = 1, integer = 2, floating = 3 };
+
+// A range or mark of the user's: head.id = name id of the message. end_ticks as in RangeRecord (a range_end record may
+// have it), 0 for marks.
+struct NvtxRecord {
+  RecordHead head;
+  u64 begin_ticks;
+  u64 end_ticks;     // patched
+  u64 payload;       // bits, by payload_type
+  u32 domain;        // name id, 0 the default domain
+  u32 category;      // name id of the category, or the number itself | kNvtxNumber; 0 none
+  u32 color;         // ARGB, 0 none
+  u8 what;           // NvtxWhat
+  u8 payload_type;   // NvtxPayload
+  u16 reserved;
+};
+static_assert(sizeof(NvtxRecord) == 48);
+constexpr u32 kNvtxNumber = 0x80000000;
+
 // --- meta stream
+
+// A device: head.id = its number. Units as in cudaDeviceProp; 0: unknown.
+struct DeviceRecord {
+  RecordHead head;
+  u64 total_memory;
+  u32 compute_major, compute_minor;
+  u32 multiprocessors;
+  u32 warp_size;
+  u32 max_threads_per_block, max_threads_per_multiprocessor;
+  u32 max_blocks_per_multiprocessor;
+  u32 registers_per_block, registers_per_multiprocessor;
+  u32 shared_per_block, shared_per_multiprocessor, shared_per_block_optin, shared_reserved_per_block;
+  u32 clock_khz, memory_clock_khz, memory_bus_bits;
+  u64 memory_bandwidth;  // kB/s
+  u32 l2_bytes;
+  u32 reserved;
+  char name[64];
+};
+static_assert(sizeof(DeviceRecord) == 160);
+
+// A context: head.id = its id.
+struct ContextRecord {
+  RecordHead head;
+  u32 device;
+  u32 null_stream;  // id of its default stream
+};
+static_assert(sizeof(ContextRecord) == 16);
 
 // head.id = the id, followed by `bytes` bytes (any bytes; no terminator counted, one is stored).
 struct NameRecord {
