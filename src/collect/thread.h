@@ -21,6 +21,14 @@ struct OpenRange {
   u32 epoch;            // kNoEpoch: seen but not recorded
 };
 
+// A Python label (record_function) that is open. See collect/torch/labels.h.
+struct AnnouncedLabel {
+  const void* label;            // the Python object
+  const void* record_function;  // torch's, once it was seen
+  u8 mark;                      // Mark
+  u8 told;                      // 1: the step detector heard of its begin from Python
+};
+
 // One cache line. Longer names are looked up each time.
 struct alignas(64) CachedName {
   const char* text;  // where the name was seen
@@ -43,6 +51,8 @@ struct ThreadBlock {
   u32 generation;         // of the recording that the caches belong to
   u32 label_count;        // user ranges open now, also those not recorded
   u64 label_begins[kMaxLabels];
+  u32 announced_count;    // of announced
+  AnnouncedLabel announced_labels[kMaxLabels];
   ThreadBlock* next;
   OpenRange open[kMaxOpen];
   CachedName names[1 << kNameCacheBits];

@@ -18,7 +18,7 @@ namespace {
 bool g_is_python;
 bool g_joined;  // to torch
 std::atomic<bool> g_ran{false};
-PyObject* g_on_phase;  // the script's function, called with 1 while warming up or active
+PyObject* g_on_phase;  // the script's function, called with the Phase
 std::atomic<u32> g_phase{0};
 std::atomic<bool> g_call_pending{false};
 
@@ -144,8 +144,7 @@ int phase_call(void*) {
   g_call_pending.store(false);
   Phase phase = static_cast<Phase>(g_phase.load());
   KeepException keep;
-  bool on = phase == Phase::warmup || phase == Phase::active;
-  PyObject* result = g_py.PyObject_CallFunction(g_on_phase, "i", on ? 1 : 0);
+  PyObject* result = g_py.PyObject_CallFunction(g_on_phase, "i", int(phase));
   if (result) g_py.Py_DecRef(result);
   g_py.PyErr_Clear();
   return 0;

@@ -58,18 +58,24 @@ def facts(torch):
             yield 'env.' + key, os.environ[key]
 
 # The functions watched, as (owner, name): their calls are the only way to tell a batch drawn from an exhausted
-# loader, an update that a gradient scaler skipped, and one forward from the next; and a cheap one to see a backward pass.
+# loader, an update that a gradient scaler skipped, and one forward from the next; and a cheap one to see backward passes
+# and labels.
 def watched(torch):
     from torch.utils.data.dataloader import _BaseDataLoaderIter
     yield 'module', torch.nn.Module, '__call__'
     yield 'backward', torch.autograd, 'backward'
     yield 'backward', torch.autograd, 'grad'
+    yield 'label', torch.autograd.profiler.record_function, '__enter__'
+    yield 'label', torch.autograd.profiler.record_function, '__exit__'
     yield 'batch', _BaseDataLoaderIter, '__next__'
     for path in ('torch.amp.grad_scaler', 'torch.cuda.amp.grad_scaler'):
         scaler = getattr(sys.modules.get(path), 'GradScaler', None)
         if scaler is not None and 'update' in vars(scaler):
             yield 'scaler', scaler, 'update'
             break
+
+# How watching is switched off after the last window, and on again for another.
+switches = []
 
 def watch(torch):
     try:
@@ -89,11 +95,18 @@ def watch_by_monitoring(torch):
     m.use_tool_id(tool, 'tprof')
     m.register_callback(tool, m.events.PY_START, code_starts)
     m.register_callback(tool, m.events.PY_RETURN, code_returns)
+    codes = []
     for kind, owner, name in watched(torch):
         code = getattr(getattr(owner, name), '__code__', None)
         if code is not None and watch_code(kind, code):
-            starts = m.events.PY_START if kind in ('module', 'backward') else 0
-            m.set_local_events(tool, code, starts | m.events.PY_RETURN)
+            starts = kind in ('module', 'backward') or name == '__enter__'
+            ends = name != '__enter__'
+            codes.append((code, starts * m.events.PY_START | ends * m.events.PY_RETURN))
+    def switch(on):
+        for code, events in codes:
+            m.set_local_events(tool, code, on * events)
+    switch(True)
+    switches.append(switch)
     return ''
 
 def watch_by_wrapping(torch):
@@ -151,7 +164,13 @@ def follow(torch):
             del told[:]
             told.append(info)
             note('distributed', json.dumps(info, default=str))
-    def on_phase(on):
+    watching = [True]
+    def on_phase(phase):
+        on = phase in (1, 2)  # warming up, active
+        if watching[0] != (phase != 3):
+            watching[0] = not watching[0]
+            for switch in switches:
+                switch(watching[0])
         p = torch.autograd.profiler
         if hasattr(p, '_set_is_profiler_enabled') and hasattr(p, '_is_profiler_enabled'):
             # Inductor and others leave out their ranges unless this is set. A profiler of the script's own sets

@@ -6,6 +6,7 @@
 #include "collect/session.h"
 #include "collect/torch/attach.h"
 #include "collect/torch/backward.h"
+#include "collect/torch/labels.h"
 
 namespace tprof {
 namespace {
@@ -15,6 +16,7 @@ PyObject* g_module_code;
 PyObject* g_batch_code;
 PyObject* g_scaler_code;
 PyObject* g_backward_code[2];  // torch.autograd.backward, torch.autograd.grad
+PyObject* g_label_code[2];     // record_function.__enter__, __exit__
 
 bool is_backward(PyObject* code) { return code == g_backward_code[0] || code == g_backward_code[1]; }
 
@@ -89,6 +91,26 @@ PyObject* running_self() {
   return self;
 }
 
+// The label whose __enter__ is running.
+void label_entered() {
+  KeepException keep;
+  PyObject* self = running_self();
+  PyObject* name = self ? g_py.PyObject_GetAttrString(self, "name") : nullptr;
+  const char* text = name ? g_py.PyUnicode_AsUTF8(name) : nullptr;
+  if (text) label_announced(self, text);
+  g_py.PyErr_Clear();
+  g_py.Py_DecRef(name);
+  g_py.Py_DecRef(self);
+}
+
+void label_exited() {
+  KeepException keep;
+  if (PyObject* self = running_self()) {
+    label_left(self);
+    g_py.Py_DecRef(self);
+  }
+}
+
 }  // namespace
 
 PyObject* watch_code(PyObject*, PyObject* const* args, PySize count) {
@@ -98,6 +120,7 @@ PyObject* watch_code(PyObject*, PyObject* const* args, PySize count) {
                     : !strcmp(kind, "batch")   ? &g_batch_code
                     : !strcmp(kind, "scaler")  ? &g_scaler_code
                     : !strcmp(kind, "backward") ? &g_backward_code[g_backward_code[0] ? 1 : 0]
+                    : !strcmp(kind, "label") ? &g_label_code[g_label_code[0] ? 1 : 0]
                                                : nullptr;
   if (!slot || *slot || !g_py.PyFrame_GetVarString) return g_py.new_none();
   g_py.Py_IncRef(args[1]);
@@ -107,14 +130,18 @@ PyObject* watch_code(PyObject*, PyObject* const* args, PySize count) {
 }
 
 PyObject* watch_code_starts(PyObject*, PyObject* const* args, PySize count) {
-  if (count > 0 && is_backward(args[0])) backward_begins(STACK_HERE);
-  if (count > 0 && args[0] == g_module_code &&
-      enter_module(STACK_HERE)) {
+  if (count == 0) return g_py.new_none();
+  if (args[0] == g_module_code) {
+    if (!enter_module(STACK_HERE)) return g_py.new_none();
     KeepException keep;
     if (PyObject* self = running_self()) {
       module_called(self);
       g_py.Py_DecRef(self);
     }
+  } else if (args[0] == g_label_code[0]) {
+    label_entered();
+  } else if (is_backward(args[0])) {
+    backward_begins(STACK_HERE);
   }
   return g_py.new_none();
 }
@@ -123,6 +150,8 @@ PyObject* watch_code_returns(PyObject*, PyObject* const* args, PySize count) {
   if (count == 0) return g_py.new_none();
   if (args[0] == g_module_code) {
     if (t_modules.depth) t_modules.depth--;
+  } else if (args[0] == g_label_code[1]) {
+    label_exited();
   } else if (is_backward(args[0])) {
     backward_returns();
   } else if (args[0] == g_batch_code) {

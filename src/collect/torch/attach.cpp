@@ -9,6 +9,7 @@
 #include "base/process.h"
 #include "collect/python/bootstrap.h"
 #include "collect/recorder.h"
+#include "collect/torch/labels.h"
 #include "collect/torch/memory.h"
 #include "collect/torch/ops.h"
 
@@ -25,14 +26,16 @@ void set_level(Level level) {
   if (g_handle) g_torch.remove_callback(g_handle);
   g_handle = 0;
   memory_switch(level != Level::none && g_session.options().profile_memory);
-  if (level == Level::none) return;
+  if (level <= Level::quiet) return;
   RecordFunctionCallback callback;
   callback.start = range_starts;
   callback.end = range_ends;
+  // No more scopes than needed: torch goes through those of each callback whenever it sets a thread's state, which is
+  // twice for each autograd node.
   bool all = level == Level::all;
-  for (u8& scope : callback.scopes) scope = all;
   callback.scopes[u8(Scope::user)] = 1;
   callback.scopes[u8(Scope::backward)] = level >= Level::steps;
+  callback.scopes[u8(Scope::function)] = callback.scopes[u8(Scope::torchscript)] = all;
   callback.needs_inputs = all && g_session.options().record_shapes && g_torch.inputs_ok;
   ops_prepare(callback.needs_inputs);
   g_handle = g_torch.add_global_callback(callback);

@@ -1,36 +1,14 @@
 #include "collect/torch/ops.h"
 
-#include <regex.h>
-#include <string.h>
-
 #include "collect/recorder.h"
 #include "collect/session.h"
 #include "collect/torch/attach.h"
 #include "collect/torch/backward.h"
 #include "collect/torch/inputs.h"
+#include "collect/torch/labels.h"
 
 namespace tprof {
 namespace {
-
-// User ranges that say something about steps.
-enum class Mark : u8 { none, profiler_step, optimizer_step, zero_grad, dataloader, matched };
-
-constexpr struct {
-  const char* prefix;
-  Mark mark;
-} kMarks[] = {{"ProfilerStep#", Mark::profiler_step},
-              {"Optimizer.step#", Mark::optimizer_step},
-              {"Optimizer.zero_grad#", Mark::zero_grad},
-              {"enumerate(DataLoader)#", Mark::dataloader}};
-
-regex_t g_pattern;
-bool g_has_pattern;
-
-Mark mark_of(const char* name) {
-  for (const auto& m : kMarks)
-    if (!strncmp(name, m.prefix, strlen(m.prefix))) return m.mark;
-  return g_has_pattern && regexec(&g_pattern, name, 0, nullptr, 0) == 0 ? Mark::matched : Mark::none;
-}
 
 // What every range needs, together: a copy of what g_torch knows.
 struct alignas(64) Hot {
@@ -40,47 +18,6 @@ struct alignas(64) Hot {
 } g_hot;
 
 Scope scope_of(const void* rf) { return g_hot.scope >= 0 ? load<Scope>(rf, g_hot.scope) : Scope::function; }
-
-void mark_begins(ThreadBlock* block, Mark mark) {
-  u64 t = now_ticks();
-  u32 tid = block->tid;
-  bool anchors = mark == Mark::optimizer_step || mark == Mark::dataloader || mark == Mark::profiler_step;
-  g_session.token(tid, anchors, [=](StepDetector& d) {
-    switch (mark) {
-      case Mark::profiler_step: return d.profiler_step_begins(t);
-      case Mark::optimizer_step: return d.optimizer_begins(t);
-      case Mark::zero_grad: return d.zero_grad_begins(t);
-      case Mark::dataloader: return d.load_begins(d.before_labels(t, block->label_begins, labels_of(block)));
-      case Mark::matched: return d.range_matched(t);
-      case Mark::none: return;
-    }
-  });
-}
-
-void label_begins(ThreadBlock* block) {
-  u32 at = block->label_count++;
-  if (at < kMaxLabels) block->label_begins[at] = now_ticks();
-}
-
-void label_ends(ThreadBlock* block) {
-  if (block->label_count == 0) return;
-  u32 at = --block->label_count;
-  if (at >= kMaxLabels || !g_session.edge_may_move()) return;
-  u64 begin = block->label_begins[at];
-  g_session.token(block->tid, false, [=](StepDetector& d) { d.label_ends(now_ticks(), begin); });
-}
-
-// The edge comes a little behind the range's end, so that the range lies inside its step.
-void mark_ends(u32 tid, Mark mark) {
-  u64 t = now_ticks();
-  if (mark != Mark::profiler_step && mark != Mark::optimizer_step && mark != Mark::zero_grad) return;
-  g_session.token(tid, mark != Mark::zero_grad, [=](StepDetector& d) {
-    if (mark == Mark::profiler_step) return d.profiler_step_ends(t);
-    if (mark == Mark::optimizer_step) return d.optimizer_ends(t);
-    d.zero_grad_ends(t);
-  });
-  if (mark == Mark::optimizer_step) g_session.promote();
-}
 
 __attribute__((noinline)) void open_async(ThreadBlock* block, u32 epoch, const void* rf, const RangeRecord* record) {
   block->open_count--;
@@ -124,18 +61,10 @@ __attribute__((always_inline)) inline void record_begin(ThreadBlock* block, u32 
 
 // What a user range or a backward node says about steps, before it is recorded.
 __attribute__((noinline)) void tell_steps(ThreadBlock* block, const void* rf, Scope scope, const char* name) {
-  if (scope != Scope::user) return backward_node(rf);
-  if (Mark mark = mark_of(name); mark != Mark::none)
-    mark_begins(block, mark);
+  if (scope == Scope::user)
+    label_begins(block, rf, name);
   else
-    label_begins(block);
-}
-
-__attribute__((noinline)) void tell_steps_end(ThreadBlock* block, const void* rf) {
-  if (Mark mark = mark_of(g_hot.name(rf)); mark != Mark::none)
-    mark_ends(block->tid, mark);
-  else
-    label_ends(block);
+    backward_node(rf);
 }
 
 __attribute__((noinline)) void refused() {
@@ -155,10 +84,6 @@ void ops_prepare(bool reads_inputs) {
            g_torch.forward_thread_ok ? g_torch.forward_thread : -1,
            g_torch.is_async_at,
            reads_inputs};
-}
-
-void set_step_pattern(const char* pattern) {
-  g_has_pattern = regcomp(&g_pattern, pattern, REG_EXTENDED | REG_NOSUB) == 0;
 }
 
 ObserverContext range_starts(const void* rf) {
@@ -183,7 +108,7 @@ void range_ends(const void* rf, void*) {
   ThreadBlock* block = enter();
   if (!block) return;
   if (!end_range(block, rf, t)) end_async(block, rf, t);
-  if (scope_of(rf) == Scope::user) tell_steps_end(block, rf);
+  if (scope_of(rf) == Scope::user) label_ends(block, rf, g_hot.name(rf));
   leave(block);
 }
 

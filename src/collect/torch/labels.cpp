@@ -1,0 +1,144 @@
+#include "collect/torch/labels.h"
+
+#include <regex.h>
+#include <string.h>
+
+#include "collect/session.h"
+
+namespace tprof {
+namespace {
+
+// User ranges that say something about steps.
+enum class Mark : u8 { none, profiler_step, optimizer_step, zero_grad, dataloader, matched };
+
+constexpr struct {
+  const char* prefix;
+  Mark mark;
+} kMarks[] = {{"ProfilerStep#", Mark::profiler_step},
+              {"Optimizer.step#", Mark::optimizer_step},
+              {"Optimizer.zero_grad#", Mark::zero_grad},
+              {"enumerate(DataLoader)#", Mark::dataloader}};
+
+regex_t g_pattern;
+bool g_has_pattern;
+
+Mark mark_of(const char* name) {
+  for (const auto& m : kMarks)
+    if (!strncmp(name, m.prefix, strlen(m.prefix))) return m.mark;
+  return g_has_pattern && regexec(&g_pattern, name, 0, nullptr, 0) == 0 ? Mark::matched : Mark::none;
+}
+
+void mark_begins(ThreadBlock* block, Mark mark) {
+  u64 t = now_ticks();
+  bool anchors = mark == Mark::optimizer_step || mark == Mark::dataloader || mark == Mark::profiler_step;
+  g_session.token(block->tid, anchors, [=](StepDetector& d) {
+    switch (mark) {
+      case Mark::profiler_step: return d.profiler_step_begins(t);
+      case Mark::optimizer_step: return d.optimizer_begins(t);
+      case Mark::zero_grad: return d.zero_grad_begins(t);
+      case Mark::dataloader: return d.load_begins(d.before_labels(t, block->label_begins, labels_of(block)));
+      case Mark::matched: return d.range_matched(t);
+      case Mark::none: return;
+    }
+  });
+}
+
+// The edge comes a little behind the range's end, so that the range lies inside its step.
+void mark_ends(u32 tid, Mark mark) {
+  u64 t = now_ticks();
+  if (mark != Mark::profiler_step && mark != Mark::optimizer_step && mark != Mark::zero_grad) return;
+  g_session.token(tid, mark != Mark::zero_grad, [=](StepDetector& d) {
+    if (mark == Mark::profiler_step) return d.profiler_step_ends(t);
+    if (mark == Mark::optimizer_step) return d.optimizer_ends(t);
+    d.zero_grad_ends(t);
+  });
+  if (mark == Mark::optimizer_step) g_session.promote();
+}
+
+void plain_begins(ThreadBlock* block) {
+  u32 at = block->label_count++;
+  if (at < kMaxLabels) block->label_begins[at] = now_ticks();
+}
+
+void plain_ends(ThreadBlock* block) {
+  if (block->label_count == 0) return;
+  u32 at = --block->label_count;
+  if (at >= kMaxLabels || !g_session.edge_may_move()) return;
+  u64 begin = block->label_begins[at];
+  g_session.token(block->tid, false, [=](StepDetector& d) { d.label_ends(now_ticks(), begin); });
+}
+
+void tell_begin(ThreadBlock* block, Mark mark) {
+  if (mark != Mark::none)
+    mark_begins(block, mark);
+  else
+    plain_begins(block);
+}
+
+void tell_end(ThreadBlock* block, Mark mark) {
+  if (mark != Mark::none)
+    mark_ends(block->tid, mark);
+  else
+    plain_ends(block);
+}
+
+AnnouncedLabel* newest(ThreadBlock* block) {
+  u32 count = block->announced_count;
+  return count > 0 && count <= kMaxLabels ? &block->announced_labels[count - 1] : nullptr;
+}
+
+}  // namespace
+
+void label_begins(ThreadBlock* block, const void* record_function, const char* name) {
+  Mark mark = mark_of(name);
+  AnnouncedLabel* label = newest(block);
+  // A record_function begins with its __enter__: the first range behind the announcement is the one it spoke of.
+  bool announced = label && !label->record_function && label->mark == u8(mark);
+  if (announced) label->record_function = record_function;
+  if (mark != Mark::none) g_session.mark_seen(announced);
+  if (!announced || !label->told) tell_begin(block, mark);
+}
+
+void label_ends(ThreadBlock* block, const void* record_function, const char* name) {
+  AnnouncedLabel* label = newest(block);
+  if (label && label->told && label->record_function == record_function) return;  // Python will tell
+  tell_end(block, mark_of(name));
+}
+
+void label_announced(const void* label, const char* name) {
+  ThreadBlock* block = enter();
+  if (!block) return;
+  Mark mark = mark_of(name);
+  bool quiet = g_session.quiet();
+  u32 at = block->announced_count++;
+  if (at < kMaxLabels) {
+    block->announced_labels[at] = {label, nullptr, u8(mark), quiet};
+    if (quiet) tell_begin(block, mark);
+  }
+  leave(block);
+}
+
+void label_left(const void* label) {
+  ThreadBlock* block = enter();
+  if (!block) return;
+  u32 count = block->announced_count;
+  if (count > kMaxLabels) {
+    block->announced_count--;
+  } else {
+    u32 at = count;
+    while (at > 0 && block->announced_labels[at - 1].label != label) at--;
+    // What was entered inside and never left was lost to an exception, or is left on another thread.
+    for (u32 i = count; at > 0 && i >= at; i--) {
+      AnnouncedLabel over = block->announced_labels[i - 1];
+      block->announced_count = i - 1;
+      if (over.told) tell_end(block, Mark(over.mark));
+    }
+  }
+  leave(block);
+}
+
+void set_step_pattern(const char* pattern) {
+  g_has_pattern = regcomp(&g_pattern, pattern, REG_EXTENDED | REG_NOSUB) == 0;
+}
+
+}  // namespace tprof

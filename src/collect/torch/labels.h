@@ -1,0 +1,21 @@
+// User ranges (record_function and its kin) as step tokens. They reach us twice: from torch's callback, and from
+// Python, which announces the begin and the end of each record_function (3.12+). While the session is quiet no
+// callback is registered and Python's word alone counts; else torch's does, and the announcement only proves that
+// the range could have been heard without it.
+#pragma once
+#include "collect/thread.h"
+
+namespace tprof {
+
+// From torch's callback, inside enter().
+void label_begins(ThreadBlock* block, const void* record_function, const char* name);
+void label_ends(ThreadBlock* block, const void* record_function, const char* name);
+
+// From Python: __enter__ of `label` begins, its __exit__ has returned.
+void label_announced(const void* label, const char* name);
+void label_left(const void* label);
+
+// TPROF_STEP=range:REGEX, compiled; once, before the first range.
+void set_step_pattern(const char* pattern);
+
+}  // namespace tprof
