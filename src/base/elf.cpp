@@ -5,42 +5,65 @@
 namespace tprof {
 
 ElfObject ElfObject::mapped(const char* prefix) {
-  ElfObject object;
-  object.prefix_ = prefix;
-  dl_iterate_phdr(visit, &object);
-  return object;
+  return first([=](const ElfObject& object) { return !strncmp(object.file(), prefix, strlen(prefix)); });
 }
 
-int ElfObject::visit(dl_phdr_info* info, size_t, void* arg) {
-  auto& self = *static_cast<ElfObject*>(arg);
-  if (!info->dlpi_name) return 0;
-  const char* slash = strrchr(info->dlpi_name, '/');
-  const char* file = slash ? slash + 1 : info->dlpi_name;
-  if (strncmp(file, self.prefix_, strlen(self.prefix_)) != 0) return 0;
+ElfObject ElfObject::search(bool (*wanted)(const ElfObject&, void*), void* arg) {
+  struct Search {
+    bool (*wanted)(const ElfObject&, void*);
+    void* arg;
+    ElfObject found;
+  } search{wanted, arg, {}};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* at) {
+        auto& s = *static_cast<Search*>(at);
+        ElfObject object;
+        if (!object.read(info) || !s.wanted(object, s.arg)) return 0;
+        s.found = object;
+        return 1;
+      },
+      &search);
+  return search.found;
+}
+
+bool ElfObject::read(const dl_phdr_info* info) {
+  if (!info->dlpi_name) return false;
+  path_ = info->dlpi_name;
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const auto& segment = info->dlpi_phdr[i];
     ElfW(Addr) at = info->dlpi_addr + segment.p_vaddr;
     if (segment.p_type == PT_LOAD) {
-      if (at < self.low_) self.low_ = at;
-      if (at + segment.p_memsz > self.high_) self.high_ = at + segment.p_memsz;
+      if (at < low_) low_ = at;
+      if (at + segment.p_memsz > high_) high_ = at + segment.p_memsz;
     }
     if (segment.p_type != PT_DYNAMIC) continue;
-    self.base_ = info->dlpi_addr;
-    self.dyn_ = reinterpret_cast<const ElfW(Dyn)*>(at);
+    base_ = info->dlpi_addr;
+    dyn_ = reinterpret_cast<const ElfW(Dyn)*>(at);
   }
-  if (!self.dyn_) return 0;
-  strncpy(self.path_, info->dlpi_name, sizeof self.path_ - 1);
-  for (const auto* d = self.dyn_; d->d_tag != DT_NULL; d++) {
+  if (!dyn_) return false;
+  ElfW(Xword) soname = 0;
+  for (const auto* d = dyn_; d->d_tag != DT_NULL; d++) {
     ElfW(Addr) p = d->d_un.d_ptr;
-    if (p < self.base_) p += self.base_;  // glibc relocates these entries, musl does not
+    if (p < base_) p += base_;  // glibc relocates these entries, musl does not
     switch (d->d_tag) {
-      case DT_SYMTAB: self.symbols_ = reinterpret_cast<const ElfW(Sym)*>(p); break;
-      case DT_STRTAB: self.strings_ = reinterpret_cast<const char*>(p); break;
-      case DT_GNU_HASH: self.gnu_hash_ = reinterpret_cast<const u32*>(p); break;
-      case DT_HASH: self.sysv_hash_ = reinterpret_cast<const u32*>(p); break;
+      case DT_SYMTAB: symbols_ = reinterpret_cast<const ElfW(Sym)*>(p); break;
+      case DT_STRTAB: strings_ = reinterpret_cast<const char*>(p); break;
+      case DT_GNU_HASH: gnu_hash_ = reinterpret_cast<const u32*>(p); break;
+      case DT_HASH: sysv_hash_ = reinterpret_cast<const u32*>(p); break;
+      case DT_SONAME: soname = d->d_un.d_val; break;
     }
   }
-  return 1;
+  if (soname && strings_) soname_ = strings_ + soname;
+  return true;
+}
+
+const char* ElfObject::file() const {
+  const char* slash = strrchr(path_, '/');
+  return slash ? slash + 1 : path_;
+}
+
+bool ElfObject::is_called(const char* name) const {
+  return (soname_ && !strcmp(soname_, name)) || !strcmp(file(), name);
 }
 
 void* ElfObject::symbol(const char* name) const {
@@ -56,6 +79,7 @@ void* ElfObject::by_gnu_hash(const char* name) const {
   u32 buckets = gnu_hash_[0], first = gnu_hash_[1], bloom_words = gnu_hash_[2];
   const auto* bloom = reinterpret_cast<const ElfW(Addr)*>(gnu_hash_ + 4);
   const auto* bucket = reinterpret_cast<const u32*>(bloom + bloom_words);
+  if (!buckets) return nullptr;
   const u32* chain = bucket + buckets;
   u32 i = bucket[hash % buckets];
   if (i < first) return nullptr;
@@ -77,6 +101,7 @@ void* ElfObject::by_sysv_hash(const char* name) const {
     hash &= ~high;
   }
   u32 buckets = sysv_hash_[0];
+  if (!buckets) return nullptr;
   const u32* bucket = sysv_hash_ + 2;
   const u32* chain = bucket + buckets;
   for (u32 i = bucket[hash % buckets]; i; i = chain[i])

@@ -15,13 +15,33 @@ class ElfObject {
   // The first mapped object whose file name starts with `prefix` ("libtorch_cpu.so" also finds
   // libtorch_cpu.so.2.6). Check found().
   static ElfObject mapped(const char* prefix);
+  // The first mapped object, in load order, for which wanted(object) is true.
+  template <class Wanted>
+  static ElfObject first(Wanted wanted) {
+    return search([](const ElfObject& object, void* arg) { return bool((*static_cast<Wanted*>(arg))(object)); }, &wanted);
+  }
 
   bool found() const { return dyn_ != nullptr; }
   const char* path() const { return path_; }
+  const char* file() const;  // the last part of the path
 
   // What is mapped of it: [low, high).
   ElfW(Addr) low() const { return low_; }
   ElfW(Addr) high() const { return high_; }
+  bool holds(const void* address) const {
+    auto at = reinterpret_cast<ElfW(Addr)>(address);
+    return at >= low_ && at < high_;
+  }
+
+  // Whether a DT_NEEDED of this name means it: its DT_SONAME, or its file name.
+  bool is_called(const char* name) const;
+  // Calls each(name) for its DT_NEEDED in their order, until one returns true.
+  template <class Each>
+  bool any_needed(Each each) const {
+    for (const auto* d = dyn_; strings_ && d && d->d_tag != DT_NULL; d++)
+      if (d->d_tag == DT_NEEDED && each(strings_ + d->d_un.d_val)) return true;
+    return false;
+  }
 
   // Address of an exported symbol, or nullptr.
   void* symbol(const char* name) const;
@@ -32,18 +52,19 @@ class ElfObject {
   }
 
  private:
-  static int visit(dl_phdr_info* info, size_t, void* arg);
+  static ElfObject search(bool (*wanted)(const ElfObject&, void*), void* arg);
+  bool read(const dl_phdr_info* info);
   void* by_gnu_hash(const char* name) const;
   void* by_sysv_hash(const char* name) const;
 
-  const char* prefix_ = nullptr;
+  const char* path_ = "";  // the loader's: valid as long as the object is mapped
   const ElfW(Dyn) * dyn_ = nullptr;
   ElfW(Addr) base_ = 0, low_ = ~ElfW(Addr)(0), high_ = 0;
   const ElfW(Sym) * symbols_ = nullptr;
   const char* strings_ = nullptr;
   const u32* gnu_hash_ = nullptr;
   const u32* sysv_hash_ = nullptr;
-  char path_[512] = {};
+  const char* soname_ = nullptr;
 };
 
 }  // namespace tprof

@@ -102,6 +102,18 @@ bool Session::find_family() {
   return false;
 }
 
+void Session::export_environment() const {
+  for (const char* line = exports_; *line;) {
+    const char* end = strchr(line, '\n');
+    const char* equals = strchr(line, '=');
+    char key[64], value[PATH_MAX];
+    snprintf(key, sizeof key, "%.*s", int(equals - line), line);
+    snprintf(value, sizeof value, "%.*s", int(end - equals - 1), equals + 1);
+    setenv(key, value, 1);
+    line = end + 1;
+  }
+}
+
 // Children of a process that failed would say the same again.
 void Session::silence_children() { snprintf(exports_, sizeof exports_, "%s=;%s\n", kParent, rank_text()); }
 

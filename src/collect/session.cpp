@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/process.h"
 #include "collect/finisher.h"
 #include "collect/helper.h"
 #include "collect/recorder.h"
@@ -30,8 +31,11 @@ u32 epoch_of(const Plan& plan) {
 // ---------------------------------------------------------------- setting up
 
 bool Session::attach(const Frontend& frontend, StepMode fallback) {
-  if (attached_ || finished_) return attached_;
-  frontend_ = frontend;
+  if (attached_ || finished_) {
+    if (attached_) join(frontend, fallback);
+    return attached_;
+  }
+  frontend_ = joining_ = frontend;
   pid_ = u32(getpid());
   speaks_ = find_family();
   under_run_ = getenv("TPROF_UNDER_RUN") != nullptr;
@@ -48,13 +52,31 @@ bool Session::attach(const Frontend& frontend, StepMode fallback) {
   }
   if (options_.step.mode == StepMode::automatic) options_.step.mode = fallback;
   detector_.reset(options_.step, this, now_ticks());
+  note_options();
   attached_ = true;
   return true;
 }
 
+// Torch comes to a session that a call into CUDA began.
+void Session::join(const Frontend& frontend, StepMode fallback) {
+  SpinGuard guard(lock_);
+  joining_ = frontend;
+  if (options_.step.mode != StepMode::automatic || fallback == StepMode::automatic || detector_.number() >= 0) return;
+  options_.step.mode = fallback;
+  detector_.reset(options_.step, this, now_ticks());
+}
+
+void Session::change_frontend() {
+  if (joining_.set_level == frontend_.set_level) return;
+  frontend_ = joining_;
+  frontend_.set_level(level_);
+  if (frontend_.phase_changed) frontend_.phase_changed(plan_.phase);
+}
+
 void Session::start() {
   SpinGuard guard(lock_);
-  if (!live() || started_) return;
+  if (!live()) return;
+  if (started_) return change_frontend();
   started_ = true;
   finisher_prepare();
   armed_ = options_.autostart;
@@ -64,6 +86,24 @@ void Session::start() {
   }
   signals_install(options_.signal);
   apply_plan(plan_for(0), 0, now_ticks());
+}
+
+void Session::note_options() {
+  for (int i = 0; i < kOptionRowCount; i++) {
+    const OptionRow& row = kOptionRows[i];
+    char key[64];
+    snprintf(key, sizeof key, "option.%s", row.field);
+    const char* text = getenv(row.env);
+    note(key, text && *text ? text : row.fallback);
+  }
+}
+
+void Session::note_command() {
+  char command[4096];
+  int n = read_small_file("/proc/self/cmdline", command, sizeof command);
+  for (int i = 0; i < n - 1; i++)
+    if (!command[i]) command[i] = ' ';
+  if (n > 0) note("command", command);
 }
 
 void Session::note(const char* key, const char* value) {

@@ -29,6 +29,7 @@ class Session final : private StepSink {
   // Reads the options, finds out who this process is. False: stay out (said in one line where it should be).
   // `environment` says whether variables for child processes could be set.
   // `fallback` is what makes steps where TPROF_STEP is auto.
+  // A session that CUDA began is joined by torch when that comes: the second frontend takes over with its start().
   bool attach(const Frontend& frontend, StepMode fallback);
   // "K=V" lines that child processes must find in their environment; empty before attach().
   const char* exports() const { return exports_; }
@@ -38,9 +39,13 @@ class Session final : private StepSink {
 
   // A fact or a capability about this process; goes into the recording as soon as there is one.
   void note(const char* key, const char* value);
+  void note_command();  // from /proc
   void capability(const char* name, bool on, const char* why);
 
-  // Everything is set up: take up the phase of step 0.
+  // Sets those variables in this process's environment. While nobody else reads it.
+  void export_environment() const;
+
+  // Everything is set up: take up the phase of step 0, or let the frontend that came second have the current one.
   void start();
 
   // --- step tokens. `use` is called with the detector under the lock; `tid` is the caller's, 0 for any thread.
@@ -97,7 +102,10 @@ class Session final : private StepSink {
   void close_window(WindowRecord* window);
   void record_step(i64 number, u64 ticks, StepBy by, bool tentative);
   void set_level(Level level);
+  void join(const Frontend& frontend, StepMode fallback);
+  void change_frontend();
   Level waiting_level() const;
+  void note_options();
   void give_up(const char* line);
   bool find_family();
   void silence_children();
@@ -111,6 +119,7 @@ class Session final : private StepSink {
   Role role_ = Role::program;  // asked at every operator: kept in the first cache line
   bool attached_ = false, started_ = false, finished_ = false, armed_ = false;
   Frontend frontend_{};
+  Frontend joining_{};  // takes over with start()
   Options options_;
   u32 pid_ = 0;
   bool speaks_ = false;     // the first process of its job: says things, once

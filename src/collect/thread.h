@@ -63,6 +63,7 @@ struct ThreadSelf {
   u8 inside;  // a thread of ours, or one whose block is being made
   u8 dead;
   u8 end_rounds;
+  u8 calls;   // APIs (CallApi bits) of which a call is being recorded on this thread
 };
 extern __thread ThreadSelf t_self __attribute__((tls_model("initial-exec")));
 

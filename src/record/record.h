@@ -248,7 +248,8 @@ enum CallFlag : u8 {
 // One call into CUDA or NCCL as its caller saw it; head.id = name id of the function.
 struct CallRecord {
   RecordHead head;
-  u64 begin_ticks, end_ticks;
+  u64 begin_ticks;
+  u64 end_ticks; // patched, with what follows; 0: unfinished (or a range_end record has it)
   u64 address;   // alloc, free: the memory; copy, set: the destination; launch: the host function; else 0
   u64 bytes;     // alloc, copy, set: how much; nccl: count; free: 0
   u64 stream;    // the handle, 0 none or the default stream

@@ -6,7 +6,6 @@
 
 #include "base/elf.h"
 #include "base/log.h"
-#include "base/process.h"
 #include "collect/python/bootstrap.h"
 #include "collect/recorder.h"
 #include "collect/torch/labels.h"
@@ -43,16 +42,6 @@ void set_level(Level level) {
 
 void phase_changed(Phase phase) { python_phase_changed(phase); }
 
-void note_options() {
-  for (int i = 0; i < kOptionRowCount; i++) {
-    const OptionRow& row = kOptionRows[i];
-    char key[64];
-    snprintf(key, sizeof key, "option.%s", row.field);
-    const char* text = getenv(row.env);
-    g_session.note(key, text && *text ? text : row.fallback);
-  }
-}
-
 // Options of torch.profiler that this version does not serve yet: accepted, and said to be off.
 void note_unserved() {
   const Options& o = g_session.options();
@@ -78,7 +67,6 @@ bool torch_join(StepMode fallback) {
 }
 
 bool torch_attach() {
-  note_options();
   if (!discover_layout(g_torch) || !g_torch.ops || !init_threads()) {
     if (!g_session.is_helper())
       say("this torch cannot be profiled (%s); the program runs on unprofiled. tprof doctor tells more",
@@ -109,23 +97,11 @@ void torch_note_capabilities() {
 void torch_attach_native() {
   if (!torch_mapped() || !torch_join(StepMode::backward)) return;
   if (!torch_attach()) return;
-  char command[4096];
-  int n = read_small_file("/proc/self/cmdline", command, sizeof command);
-  for (int i = 0; i < n - 1; i++)
-    if (!command[i]) command[i] = ' ';
-  if (n > 0) g_session.note("command", command);
+  g_session.note_command();
   if (g_torch.version[0]) g_session.note("torch", g_torch.version);
   g_session.capability("steps", true, "in a C++ program every backward pass is taken for a step, unless TPROF_STEP or tprof_step() says better");
   torch_note_capabilities();
-  for (const char* line = g_session.exports(); *line;) {
-    const char* end = strchr(line, '\n');
-    const char* equals = strchr(line, '=');
-    char key[64], value[PATH_MAX];
-    snprintf(key, sizeof key, "%.*s", int(equals - line), line);
-    snprintf(value, sizeof value, "%.*s", int(end - equals - 1), equals + 1);
-    setenv(key, value, 1);
-    line = end + 1;
-  }
+  g_session.export_environment();
   g_session.start();
 }
 

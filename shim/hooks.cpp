@@ -1,0 +1,64 @@
+// The wrappers that hooks.def describes. In a process that records nothing: one look for the caller's real function, one
+// load, one jump.
+#include "abi.h"
+#include "collect/call.h"
+#include "collect/nvtx.h"
+#include "payload.h"
+#include "resolve.h"
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+using namespace tprof;
+
+namespace {
+
+// Handed from the first part of a wrapper to the second.
+struct Handed {
+  const void* caller;
+  void* real;
+};
+__thread Handed t_call __attribute__((tls_model("initial-exec")));
+
+// Only behind an allocation that succeeded: dear beside nothing else.
+i32 device_of(const void* caller) {
+  int device = -1;
+  auto ask = reinterpret_cast<int (*)(int*)>(function_of(Hook::cudaGetDevice, caller));
+  return ask && ask(&device) == 0 ? device : -1;
+}
+
+}  // namespace
+
+// In two parts, so that the first needs no stack frame.
+#define WRAPPER(symbol, api, absent, family, flags, parameters, arguments, ...)                           \
+  static __attribute__((noinline)) int symbol##_in_full parameters {                                      \
+    static constinit CallSite site{#symbol, api, CallFamily::family, flags};                              \
+    const void* caller = t_call.caller;                                                                   \
+    auto real = reinterpret_cast<int(*) parameters>(t_call.real);                                         \
+    if (!real) real = reinterpret_cast<int(*) parameters>(find_function(Hook::symbol, caller));           \
+    if (!real) return absent;                                                                             \
+    return record_call<CallFamily::family>(                                                               \
+        site, [&] { return real arguments; },                                                             \
+        [&]([[maybe_unused]] auto ok) { return CallPayload{__VA_ARGS__}; });                              \
+  }                                                                                                       \
+  EXPORT int symbol parameters {                                                                          \
+    const void* caller = __builtin_return_address(0);                                                     \
+    void* real = known_function(Hook::symbol, caller);                                                    \
+    if (__builtin_expect(real && !calls_wanted(), 1))                                                     \
+      return reinterpret_cast<int(*) parameters>(real) arguments;                                         \
+    t_call = {caller, real};                                                                              \
+    return symbol##_in_full arguments;                                                                    \
+  }
+
+#define CUDA(name, twin, ...) CUDA_##twin(name, __VA_ARGS__)
+#define CUDA_one(name, ...) WRAPPER(name, kApiCuda, kInsufficientDriver, __VA_ARGS__)
+#define CUDA_ptsz(name, ...) CUDA_one(name, __VA_ARGS__) CUDA_one(name##_ptsz, __VA_ARGS__)
+#define CUDA_ptds(name, ...) CUDA_one(name, __VA_ARGS__) CUDA_one(name##_ptds, __VA_ARGS__)
+#define NCCL(name, ...) WRAPPER(name, kApiNccl, kNcclSystemError, __VA_ARGS__)
+#define PROFILER(name, starts)                                                                    \
+  EXPORT int name() {                                                                             \
+    auto real = reinterpret_cast<int (*)()>(function_of(Hook::name, __builtin_return_address(0))); \
+    if (!real) return kInsufficientDriver;                                                        \
+    cuda_profiler_range(starts);                                                                  \
+    return real();                                                                                \
+  }
+#include "hooks.def"

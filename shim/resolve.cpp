@@ -1,0 +1,163 @@
+#include "resolve.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/elf.h"
+#include "collect/cuda/attach.h"
+#include "record/writer.h"
+
+namespace tprof {
+
+constinit std::atomic<const Caller*> g_caller_slots[kCallerSlots] = {};
+
+namespace {
+
+// What is looked for: NCCL's functions by the names that its profiling interface gives the real ones.
+struct Wanted {
+  const char* name;
+  bool cuda;
+};
+constexpr Wanted kWanted[] = {
+#define CUDA(name, twin, ...) CUDA_##twin(name)
+#define CUDA_one(name) {#name, true},
+#define CUDA_ptsz(name) {#name, true}, {#name "_ptsz", true},
+#define CUDA_ptds(name) {#name, true}, {#name "_ptds", true},
+#define NCCL(name, ...) {"p" #name, false},
+#define PROFILER(name, ...) {#name, true},
+#define ENTRY_POINT(name, ...) {#name, true},
+#define ASKED(name) {#name, true},
+#include "hooks.def"
+};
+
+std::atomic<Caller*> g_callers{nullptr};  // newest first
+SpinLock g_callers_lock;
+constexpr u32 kMostNeeded = 256;  // libraries of one dependency tree that are looked into
+
+bool is_ours(const ElfObject& object) { return object.holds(&g_callers); }
+
+// A CUDA runtime or NCCL, whatever the file is called (wheels carry libcudart-<hash>.so.11.0).
+bool is_library(const ElfObject& object) {
+  const char* file = object.file();
+  return !strncmp(file, "libcudart", 9) || !strncmp(file, "libnccl", 7);
+}
+
+// The first library that exports it in the caller's dependency tree, breadth first: the caller's own scope.
+ElfObject in_tree(const ElfObject& root, const char* name) {
+  const char* needed[kMostNeeded];
+  u32 count = 0;
+  auto add = [&](const char* n) {
+    bool known = count == kMostNeeded;
+    for (u32 i = 0; i < count && !known; i++) known = !strcmp(needed[i], n);
+    if (!known) needed[count++] = n;
+    return false;
+  };
+  root.any_needed(add);
+  for (u32 i = 0; i < count; i++) {
+    ElfObject object = ElfObject::first([&](const ElfObject& o) { return !is_ours(o) && o.is_called(needed[i]); });
+    if (!object.found()) continue;
+    if (object.symbol(name)) return object;
+    object.any_needed(add);
+  }
+  return {};
+}
+
+// Who calls: before us in load order, or behind. A library before us that exports the name itself has come to us by
+// RTLD_NEXT, and must not get itself back.
+struct Place {
+  ElfObject caller;
+  bool behind = false;
+};
+
+Place place_of(const void* address) {
+  Place place;
+  bool passed = false;
+  place.caller = ElfObject::first([&](const ElfObject& o) {
+    passed |= is_ours(o);
+    return o.holds(address);
+  });
+  place.behind = passed;
+  return place;
+}
+
+// Another preloaded library that wraps the function too, and stands behind us: it is called, and goes on from there.
+void* next_wrapper(const ElfObject& caller, const char* name) {
+  auto low = caller.low();
+  ElfObject other = ElfObject::first([&](const ElfObject& o) {
+    return !is_ours(o) && !is_library(o) && o.low() != low && o.symbol(name);
+  });
+  void* next = other.found() ? dlsym(RTLD_NEXT, name) : nullptr;
+  return next && other.holds(next) ? next : nullptr;
+}
+
+// Stays mapped from now on: we keep pointers into it. Never runs its constructors: who calls it has had them run.
+void pin(const void* function) {
+  ElfObject object = ElfObject::first([&](const ElfObject& o) { return o.holds(function); });
+  if (object.found() && object.path()[0]) dlopen(object.path(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+void* search(const char* name, const void* address) {
+  Place place = place_of(address);
+  if (void* next = next_wrapper(place.caller, name)) return next;
+  if (place.behind && !is_ours(place.caller))
+    if (void* own = place.caller.symbol(name)) return own;
+  ElfObject object = in_tree(place.caller, name);
+  if (!object.found())
+    object = ElfObject::first([&](const ElfObject& o) {
+      return !is_ours(o) && o.low() != place.caller.low() && o.symbol(name);
+    });
+  return object.found() ? object.symbol(name) : nullptr;
+}
+
+void* search(const Wanted& wanted, const void* address) {
+  void* found = search(wanted.name, address);
+  if (!found && !wanted.cuda) found = search(wanted.name + 1, address);
+  return found;
+}
+
+Caller* known_caller(uintptr_t at) {
+  Caller* c = g_callers.load(std::memory_order_acquire);
+  while (c && at - c->low >= c->bytes) c = c->next.load(std::memory_order_relaxed);
+  return c;
+}
+
+Caller* caller_at(const void* address) {
+  auto at = reinterpret_cast<uintptr_t>(address);
+  Caller* caller = known_caller(at);
+  if (!caller) {
+    ElfObject object = place_of(address).caller;  // code made at run time belongs to nobody: looked up each time
+    if (!object.found()) return nullptr;
+    SpinGuard guard(g_callers_lock);
+    if (!(caller = known_caller(at))) {
+      void* fresh = mmap(nullptr, sizeof(Caller), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (fresh == MAP_FAILED) return nullptr;
+      caller = static_cast<Caller*>(fresh);
+      caller->low = object.low();
+      caller->bytes = object.high() - object.low();
+      caller->next.store(g_callers.load(), std::memory_order_relaxed);
+      g_callers.store(caller, std::memory_order_release);
+    }
+  }
+  g_caller_slots[(at >> kCallerShift) % kCallerSlots].store(caller, std::memory_order_release);
+  return caller;
+}
+
+}  // namespace
+
+__attribute__((noinline)) void* find_function(Hook hook, const void* address) {
+  int saved = errno;
+  const Wanted& wanted = kWanted[u32(hook)];
+  Caller* caller = caller_at(address);
+  void* found = caller ? caller->functions[u32(hook)].load(std::memory_order_relaxed) : nullptr;
+  if (!found && (found = search(wanted, address))) {
+    pin(found);
+    if (caller) caller->functions[u32(hook)].store(found, std::memory_order_relaxed);
+  }
+  if (found && wanted.cuda) cuda_attach();
+  errno = saved;
+  return found;
+}
+
+}  // namespace tprof

@@ -1,0 +1,55 @@
+// The real function behind one of ours. It depends on who calls: a process may hold several CUDA runtimes, and what
+// Python loads is not in the global scope. So it is looked for where the caller's own loader would have found it, and
+// kept per calling library.
+#pragma once
+#include <atomic>
+
+#include "base/types.h"
+
+namespace tprof {
+
+// One id per exported function of the table.
+enum class Hook : u32 {
+#define CUDA(name, twin, ...) CUDA_##twin(name)
+#define CUDA_one(name) name,
+#define CUDA_ptsz(name) name, name##_ptsz,
+#define CUDA_ptds(name) name, name##_ptds,
+#define NCCL(name, ...) name,
+#define PROFILER(name, ...) name,
+#define ENTRY_POINT(name, ...) name,
+#define ASKED(name) name,
+#include "hooks.def"
+#undef CUDA_one
+#undef CUDA_ptsz
+#undef CUDA_ptds
+      count
+};
+
+// A library (or program) that called, and what it means by each name. Never freed, so that it can be read without a lock.
+struct Caller {
+  uintptr_t low, bytes;
+  std::atomic<void*> functions[u32(Hook::count)];
+  std::atomic<Caller*> next;
+};
+
+constexpr u32 kCallerSlots = 256;
+constexpr u32 kCallerShift = 16;  // code this close together mostly is one library's
+extern std::atomic<const Caller*> g_caller_slots[kCallerSlots];
+
+// nullptr: not known yet.
+inline void* known_function(Hook hook, const void* caller) {
+  auto at = reinterpret_cast<uintptr_t>(caller);
+  const Caller* c = g_caller_slots[(at >> kCallerShift) % kCallerSlots].load(std::memory_order_acquire);
+  if (__builtin_expect(!c || at - c->low >= c->bytes, 0)) return nullptr;
+  return c->functions[u32(hook)].load(std::memory_order_relaxed);
+}
+
+// nullptr: there is none in this process. At the first call into a CUDA runtime, profiling begins. Keeps errno.
+void* find_function(Hook hook, const void* caller);
+
+inline void* function_of(Hook hook, const void* caller) {
+  void* known = known_function(hook, caller);
+  return __builtin_expect(known != nullptr, 1) ? known : find_function(hook, caller);
+}
+
+}  // namespace tprof

@@ -1,0 +1,150 @@
+// Records one call into CUDA or NCCL: what every wrapper of shim/hooks.def does around the real function.
+//
+// The record is written before the call and completed behind it, so a call that never comes back is seen. Between the
+// two nothing of ours is held: the call may block, be the last one of its window, or call us again.
+#pragma once
+#include <atomic>
+
+#include "base/clock.h"
+#include "collect/recorder.h"
+#include "collect/session.h"
+
+namespace tprof {
+
+// A call is not recorded inside another one of its own API (bits of ThreadSelf::calls).
+enum CallApi : u8 { kApiCuda = 1, kApiNccl = 2, kApiCudaDriver = 4 };
+
+// One exported function: constant but for the id of its name in the current recording.
+struct CallSite {
+  const char* name;
+  CallApi api;
+  CallFamily family;
+  u8 flags;                      // CallFlag
+  std::atomic<u64> interned{0};  // generation of the recording << 32 | name id
+};
+
+// What a row of the table tells of the arguments; see CallRecord.
+struct CallPayload {
+  u64 address = 0, bytes = 0, stream = 0;
+  i32 device = -1;
+  u32 detail = 0;
+};
+
+struct OpenCall {
+  CallRecord* record;  // nullptr: not recorded
+  RecordRef ref;
+  u32 epoch;
+};
+
+// One load in a process that records nothing; helpers of a program ask their leader.
+inline bool calls_wanted() { return recording_epoch() != kNoEpoch || g_session.is_helper(); }
+// Set for good where nothing is to be recorded of the GPU side (TPROF_ACTIVITIES).
+extern std::atomic<bool> g_calls_off;
+
+// The helper thread has touched fresh chunks, so their lines lie in another core's cache: they are called for some
+// records ahead. A hint, never a fault.
+constexpr u32 kAhead = 4 * sizeof(CallRecord);
+inline void will_write(const char* at) {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*at));  // GCC's builtin asks for shared lines unless told of newer processors
+#else
+  __builtin_prefetch(at, 1);
+#endif
+}
+
+// The rare parts. They keep errno: it is the program's.
+namespace call {
+void follow();
+void refused();
+char* room(ThreadBlock* block, u32 epoch);
+u32 name(ThreadBlock* block, CallSite& site, u32 generation);
+void ends_elsewhere(ThreadBlock* block, u32 epoch, RecordRef ref, u64 ticks);
+}  // namespace call
+
+inline void fill_call(CallRecord& r, const CallPayload& payload) {
+  r.address = payload.address;
+  r.bytes = payload.bytes;
+  r.stream = payload.stream;
+  r.device = i8(payload.device);
+  r.detail = u8(payload.detail);
+}
+
+__attribute__((always_inline)) inline OpenCall call_begins(CallSite& site, const CallPayload& payload) {
+  if (__builtin_expect(g_session.is_helper(), 0)) call::follow();
+  u32 epoch = recording_epoch();
+  if (__builtin_expect(epoch == kNoEpoch || g_calls_off.load(std::memory_order_relaxed), 0)) return {};
+  ThreadBlock* block = enter();
+  if (__builtin_expect(!block, 0)) return call::refused(), OpenCall{};
+  OpenCall open{};
+  bool fits = block->chunk && block->epoch == epoch && block->used + sizeof(CallRecord) <= kChunkBytes;
+  char* at = __builtin_expect(fits, 1) ? reinterpret_cast<char*>(block->chunk) + block->used : call::room(block, epoch);
+  if (__builtin_expect(at != nullptr, 1)) {
+    u64 interned = site.interned.load(std::memory_order_relaxed);
+    u32 generation = g_generation.load(std::memory_order_relaxed);
+    u32 id = __builtin_expect(interned >> 32 == generation, 1) ? u32(interned) : call::name(block, site, generation);
+    auto& r = *reinterpret_cast<CallRecord*>(at);
+    r.end_ticks = 0;
+    r.family = u8(site.family);
+    r.flags = site.flags;
+    r.result = 0;
+    r.stack = 0;
+    r.reserved = 0;
+    fill_call(r, payload);
+    open = {&r, RecordRef(block->chunk_index) << 32 | block->used, epoch};
+    r.begin_ticks = now_ticks();  // last: our own work stays outside of the call
+    publish(block, at, Kind::call, id, sizeof r);
+    will_write(at + kAhead);
+  }
+  leave(block);
+  return open;
+}
+
+// `late`: what only a call that came back can tell, or nullptr.
+__attribute__((always_inline)) inline void call_ends(const OpenCall& open, u64 ticks, i32 result,
+                                                     const CallPayload* late) {
+  ThreadBlock* block = enter();
+  if (__builtin_expect(!block, 0)) return call::refused();
+  // A call whose window is over by now stays unfinished in it, as ranges do.
+  if (__builtin_expect(recording_epoch() == open.epoch, 1)) {
+    bool here = block->chunk && block->epoch == open.epoch && block->chunk_index == open.ref >> 32;
+    if (__builtin_expect(here, 1)) {
+      if (late) fill_call(*open.record, *late);
+      open.record->result = result;
+      open.record->end_ticks = ticks;
+    } else {
+      call::ends_elsewhere(block, open.epoch, open.ref, ticks);
+    }
+  }
+  leave(block);
+}
+
+// Calls that give something back by pointers, which may be read after success only.
+constexpr bool gives_back(CallFamily family) { return family == CallFamily::alloc || family == CallFamily::stream; }
+// Stands for `ok` in the rows of all other families, where it has no meaning.
+struct NoMatter {};
+
+// `real()` makes the call; `payload(ok)` says what it is about, `ok` being true behind a call that succeeded.
+template <CallFamily family, class Real, class Payload>
+__attribute__((always_inline)) inline i32 record_call(CallSite& site, Real real, Payload payload) {
+  if (t_self.calls & site.api) return real();
+  OpenCall open;
+  if constexpr (gives_back(family))
+    open = call_begins(site, payload(false));
+  else
+    open = call_begins(site, payload(NoMatter{}));
+  t_self.calls |= site.api;
+  i32 result = real();
+  if (__builtin_expect(open.record != nullptr, 1)) {
+    u64 ticks = now_ticks();
+    if constexpr (gives_back(family)) {
+      CallPayload late = payload(result == 0);
+      call_ends(open, ticks, result, &late);
+    } else {
+      call_ends(open, ticks, result, nullptr);
+    }
+  }
+  t_self.calls &= u8(~site.api);
+  return result;
+}
+
+}  // namespace tprof

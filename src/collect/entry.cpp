@@ -1,0 +1,54 @@
+#include "collect/entry.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include <atomic>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "collect/python/bootstrap.h"
+#include "collect/session.h"
+#include "collect/torch/backward.h"
+
+namespace tprof {
+namespace {
+
+enum class Entered : u32 { not_yet, aside, ready };
+std::atomic<Entered> g_entered{Entered::not_yet};
+SpinLock g_entry_lock;
+
+void before_fork() { g_session.fork_prepare(); }
+void in_child() {
+  g_session.fork_child();
+  backward_forget();
+}
+
+bool is_ours() {
+  if (getauxval(AT_SECURE)) return false;
+  const char* off = getenv("TPROF_DISABLE");
+  return !off || strcmp(off, "1") != 0;
+}
+
+}  // namespace
+
+bool enter_process() {
+  Entered entered = g_entered.load(std::memory_order_acquire);
+  if (entered != Entered::not_yet) return entered == Entered::ready;
+  SpinGuard guard(g_entry_lock);
+  if (g_entered.load() != Entered::not_yet) return g_entered.load() == Entered::ready;
+  bool ours = is_ours();
+  if (ours) {
+    init_log();
+    init_clock();
+    remember_start_directory();
+    python_install();
+    pthread_atfork(before_fork, nullptr, in_child);
+  }
+  g_entered.store(ours ? Entered::ready : Entered::aside, std::memory_order_release);
+  return ours;
+}
+
+}  // namespace tprof

@@ -1,0 +1,11 @@
+// Getting ready in a process: what the library's constructor does, or the first hook that runs before it (libraries
+// linked to the program run their constructors before a preloaded one does).
+#pragma once
+
+namespace tprof {
+
+// Next to nothing, once: clock, message descriptor, Python's audit hook, fork handlers. False in a process that is none
+// of our business (set-uid, TPROF_DISABLE=1).
+bool enter_process();
+
+}  // namespace tprof
