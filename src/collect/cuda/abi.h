@@ -18,8 +18,7 @@ enum Result : int {
 constexpr u32 kDriverDomain = 1, kRuntimeDomain = 2;  // CUpti_CallbackDomain
 constexpr u32 kSystemThreadIds = 1;                   // CUpti_ActivityThreadIdType
 constexpr u32 kFlushForced = 1;                       // CUpti_ActivityFlag: also buffers with unfinished records
-constexpr u32 kObjectProcess = 1, kObjectThread = 2;  // CUpti_ActivityObjectKind
-constexpr u32 kVersionOfCuda12_9 = 27;  // cuptiGetVersion(); 13.0 answers 130001
+constexpr u32 kObjectThread = 2, kObjectContext = 4, kObjectStream = 5;  // CUpti_ActivityObjectKind
 
 using RequestBuffer = void (*)(u8** buffer, size_t* bytes, size_t* max_records);
 using CompleteBuffer = void (*)(void* context, u32 stream, u8* buffer, size_t bytes, size_t valid);

@@ -82,7 +82,8 @@ static_assert(kMaxLimitReached == int(CUPTI_ERROR_MAX_LIMIT_REACHED) && kNotInit
               kUnknown == int(CUPTI_ERROR_UNKNOWN));
 static_assert(kDriverDomain == CUPTI_CB_DOMAIN_DRIVER_API && kRuntimeDomain == CUPTI_CB_DOMAIN_RUNTIME_API);
 static_assert(kSystemThreadIds == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM && kFlushForced == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-static_assert(kObjectProcess == CUPTI_ACTIVITY_OBJECT_PROCESS && kObjectThread == CUPTI_ACTIVITY_OBJECT_THREAD);
+static_assert(kObjectThread == CUPTI_ACTIVITY_OBJECT_THREAD && kObjectContext == CUPTI_ACTIVITY_OBJECT_CONTEXT &&
+              kObjectStream == CUPTI_ACTIVITY_OBJECT_STREAM);
 #if CUPTI_API_VERSION >= 130000
 static_assert(sizeof(SubscriberParams) == sizeof(CUpti_SubscriberParams) &&
               offsetof(SubscriberParams, old_name_bytes) == offsetof(CUpti_SubscriberParams, oldSubscriberSize));

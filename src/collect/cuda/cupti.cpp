@@ -158,6 +158,10 @@ bool load_and_enable(char* why, size_t size) {
     snprintf(why, size, "%s; TPROF_CUPTI can name one", g_library.why);
     return false;
   }
+  if (!g_library.sizes.of(cupti::k_kernel)) {
+    snprintf(why, size, "the records of %.250s cannot be read", g_library.path);
+    return false;
+  }
   g_buffers.prepare();
   int rc = enable_kinds();
   while (rc == cupti::kNotInitialized && mapped_driver_major() && !*chosen) {

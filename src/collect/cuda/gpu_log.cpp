@@ -10,7 +10,7 @@
 namespace tprof {
 namespace {
 
-constexpr u64 kSlack_ns = 100'000'000;
+constexpr u64 kSlack_ns = 20'000'000;
 constexpr u64 kLongestWait_ns = 5'000'000'000;
 constexpr u32 kWindows = 20;  // more than Session closes at once
 constexpr u32 kPast = 16;
@@ -73,7 +73,8 @@ bool may_belong(const Window& w, const GpuRecord& r, u64 launch_ns) {
   if (when == 0) return true;
   if (when + kSlack_ns < w.begin_ns) return false;
   bool host_time = launch_ns || !r.is_work();
-  return !w.end_ns || !host_time || when < w.end_ns + kSlack_ns;
+  bool ended = w.closing_ns && w.end_ns;  // until then its end may still move
+  return !ended || !host_time || when < w.end_ns + kSlack_ns;
 }
 
 bool in_past(u64 when) {
@@ -126,8 +127,9 @@ void log(const CuptiLibrary& library, GpuRecord& r) {
     if (!note_call(library, r)) return;
   } else if (r.is_work()) {
     launch_ns = g_launches.work(r.correlation);
-    g_odd.zero_time += r.begin_ns == 0;
+    g_odd.zero_time += r.begin_ns == 0 && !r.unfinished;
     g_odd.early += r.begin_ns && r.begin_ns < launch_ns;
+    if (r.unfinished) return g_writer.drop(Drop::gpu_late);
   }
   if (r.kind == Kind::kernel) r.id = intern_shared(r.name ? r.name : "unknown kernel");
   for (Window& w : g_windows) {
@@ -135,7 +137,8 @@ void log(const CuptiLibrary& library, GpuRecord& r) {
     refresh(w);
     if (may_belong(w, r, launch_ns)) append(w, r);
   }
-  if (!g_launches.given_up(r.correlation) && in_past(launch_ns ? launch_ns : r.begin_ns)) g_writer.drop(Drop::gpu_late);
+  bool counts = r.is_work() || r.kind == Kind::api;  // CUPTI's own cost may be told at any time
+  if (counts && !g_launches.given_up(r.correlation) && in_past(launch_ns ? launch_ns : r.begin_ns)) g_writer.drop(Drop::gpu_late);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ using View = ActivityView;
 template <class Record>
 void stamp(GpuRecord& out, Record& record, u64 begin, u64 end) {
   bool lost = begin == 0 || end == 0 || end < begin;
+  out.unfinished = begin != 0 && end == 0;
   record.begin_ns = lost ? 0 : begin;
   record.end_ns = lost ? 0 : end;
   out.begin_ns = record.begin_ns;
@@ -134,12 +135,9 @@ void read_overhead(const View& v, GpuRecord& out) {
   r.begin_ns = out.begin_ns = v.get(overhead_begin);
   r.end_ns = v.get(overhead_end);
   r.object_kind = v.get(overhead_object_kind);
-  // The object is a union: process and thread, or device, context and stream.
-  constexpr Field<u32> kSecond{u16(overhead_object.at + 4)}, kThird{u16(overhead_object.at + 8)};
-  constexpr u32 kContext = 4;
-  r.object = r.object_kind <= kObjectProcess || r.object_kind == kObjectThread + 1 ? v.get(overhead_object)
-             : r.object_kind <= kContext                                          ? v.get(kSecond)
-                                                                                  : v.get(kThird);
+  // The object is a union of numbers: (process, thread) or (device, context, stream).
+  u32 part = r.object_kind == kObjectThread || r.object_kind == kObjectContext ? 1 : r.object_kind == kObjectStream ? 2 : 0;
+  r.object = v.get(Field<u32>{u16(overhead_object.at + 4 * part)});
   r.correlation = v.get(overhead_correlation);
   out.id = v.get(overhead_kind);
   shape(out, Kind::overhead, r, r.correlation);
