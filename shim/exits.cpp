@@ -9,6 +9,7 @@
 #include "collect/python/bootstrap.h"
 #include "collect/session.h"
 #include "collect/torch/attach.h"
+#include "injection.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -26,6 +27,7 @@ void explain_absence() {
 }
 
 void close_down() {
+  injection_explain();
   g_session.finish();
 }
 

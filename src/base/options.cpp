@@ -55,6 +55,8 @@ bool parse(const char* field, const char* text, OptionText& out, OptionError& er
   if (!strcmp(field, "activities") && strcmp(text, "cpu") && strcmp(text, "cuda") && strcmp(text, "cpu,cuda") &&
       strcmp(text, "cuda,cpu"))
     return fail(error, "'%s' is not cpu, cuda or cpu,cuda", text);
+  if (!strcmp(field, "graph") && strcmp(text, "node") && strcmp(text, "graph"))
+    return fail(error, "'%s' is not node or graph", text);
   if (!strcmp(field, "worker_name") && strchr(text, '/'))
     return fail(error, "'%s' holds a slash; give a file name, and the directory as TPROF_LOGDIR", text);
   return true;

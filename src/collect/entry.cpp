@@ -1,5 +1,6 @@
 #include "collect/entry.h"
 
+#include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +27,25 @@ void in_child() {
   backward_forget();
 }
 
+constexpr char loaded_at = 0;  // an address in this library
+
+// Whether the loader brought us at the start: then we stand before libc. Loaded later (by the driver, in a process that
+// inherited CUDA_INJECTION64_PATH but not LD_PRELOAD), we do nothing: Python runs already, and the ways out are not ours.
+bool preloaded() {
+  int (*look)(dl_phdr_info*, size_t, void*) = [](dl_phdr_info* info, size_t, void*) {
+    const char* slash = strrchr(info->dlpi_name, '/');
+    if (slash && !strncmp(slash + 1, "libc.so", 7)) return 2;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+      auto from = reinterpret_cast<uintptr_t>(&loaded_at) - info->dlpi_addr - info->dlpi_phdr[i].p_vaddr;
+      if (info->dlpi_phdr[i].p_type == PT_LOAD && from < info->dlpi_phdr[i].p_memsz) return 1;
+    }
+    return 0;
+  };
+  return dl_iterate_phdr(look, nullptr) == 1;
+}
+
 bool is_ours() {
-  if (getauxval(AT_SECURE)) return false;
+  if (getauxval(AT_SECURE) || !preloaded()) return false;
   const char* off = getenv("TPROF_DISABLE");
   return !off || strcmp(off, "1") != 0;
 }

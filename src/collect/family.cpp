@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/process.h"
+#include "collect/cuda/cupti.h"
+#include "collect/cuda/gpu_log.h"
 #include "collect/finisher.h"
 #include "collect/helper.h"
 #include "collect/recorder.h"
@@ -227,6 +229,8 @@ void Session::promote() {
   if (window_ && plan == plan_) {  // already recording what the schedule wants now
     if (options_.schedule.given) window_->first_step = number;
     if (step_ticks_ > window_->begin_ticks) window_->begin_ticks = step_ticks_;
+    gpu_log_open(window_);
+    cupti_follow(plan.phase);
     helper_start();
     set_level(Level::all);
   } else {
@@ -255,6 +259,7 @@ void Session::fork_child() {
   helper_forget();
   finisher_forget();
   signals_forget();
+  cupti_forget();
   reset_threads_in_child();
   reset_recorder_in_child();
   lock_.reset();

@@ -62,14 +62,14 @@ void* run(void*) {
   while (!g_stop.load(std::memory_order_acquire)) {
     u32 seen = g_wakes.load(std::memory_order_acquire);
     g_writer.top_up();
-    g_session.seal_closing();
+    bool waits = g_session.seal_closing();
     if (g_flush_wanted.exchange(0)) g_session.write_flush();
     u64 now = clock_ns(CLOCK_MONOTONIC);
     if (now - last_clock >= kClockEvery_ns) {
       g_writer.add_clock(read_clocks());
       last_clock = now;
     }
-    if (!g_session.recording_wanted()) break;
+    if (!g_session.recording_wanted() && !waits) break;
     if (!g_stop.load(std::memory_order_acquire)) sleep_while(g_wakes, seen, kPause_ns);
   }
   return nullptr;

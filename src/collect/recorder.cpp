@@ -150,6 +150,11 @@ u32 intern_slowly(CachedName& slot, const char* text) {
   return record ? record->head.id : 0;
 }
 
+u32 intern_shared(const char* text) {
+  const NameRecord* record = find_or_add_name(text, strlen(text));
+  return record ? record->head.id : 0;
+}
+
 void begin_async(const void* key, RecordRef ref, u32 epoch) {
   SpinGuard guard(g_async_lock);
   u32 at = u32(reinterpret_cast<uintptr_t>(key) >> 4) % kAsyncSlots;

@@ -45,6 +45,8 @@ bool end_range(ThreadBlock* block, const void* key, u64 ticks);
 
 // Id of a string in the recording, 0 if there was no room. By pointer, then content.
 u32 intern(ThreadBlock* block, const char* text);
+// The same for threads that have no block (CUPTI's), by content.
+u32 intern_shared(const char* text);
 
 // Ranges that may end on another thread than they began on (torch's asynchronous ones).
 void begin_async(const void* key, RecordRef ref, u32 epoch);

@@ -8,6 +8,8 @@
 
 #include "base/log.h"
 #include "base/process.h"
+#include "collect/cuda/cupti.h"
+#include "collect/cuda/gpu_log.h"
 #include "collect/finisher.h"
 #include "collect/helper.h"
 #include "collect/recorder.h"
@@ -220,6 +222,7 @@ void Session::apply_plan(const Plan& plan, i64 number, u64 ticks) {
     }
   }
   plan_ = plan;
+  cupti_follow(plan.phase);
   g_epoch.store(epoch_of(plan), std::memory_order_release);
   if (FileHeader* h = g_writer.header()) {
     h->epoch.store(epoch_of(plan));
@@ -236,6 +239,7 @@ void Session::open_window(const Plan& plan, u64 ticks) {
   u64 warmup = plan.phase == Phase::warmup ? ticks : 0;
   g_writer.add_clock(read_clocks());
   window_ = g_writer.add_window(u32(plan.window), WindowState::warmup, warmup, current_tid());
+  if (window_) gpu_log_open(window_);
   previous_step_ = step_ = nullptr;
 }
 
@@ -244,6 +248,7 @@ void Session::end_window(i64 end_step, u64 ticks) {
   window_ = nullptr;
   if (window->begin_ticks == 0) {  // ended while warming up
     window->state.store(u32(WindowState::discarded), std::memory_order_release);
+    gpu_log_close(window);
     g_writer.touch_meta();
     return;
   }
@@ -264,22 +269,32 @@ void Session::close_window(WindowRecord* window) {
     if (slot.compare_exchange_strong(empty, window)) break;
   }
   helper_wake();
+  cupti_wake();
 }
 
-void Session::seal_closing() {
+bool Session::seal_closing() {
+  bool waits = false;
   for (auto& slot : closing_) {
     WindowRecord* window = slot.load(std::memory_order_acquire);
-    if (!window || !quiesce(recording_epoch(), 1'000'000'000)) continue;
+    if (!window) continue;
+    if (cupti_on() && !gpu_log_delivered(window)) {
+      waits = true;
+      continue;
+    }
+    if (!quiesce(recording_epoch(), 1'000'000'000)) continue;
+    gpu_log_close(window);
     window->state.store(u32(WindowState::sealed), std::memory_order_release);
     g_writer.touch_meta();
     g_writer.header()->unfinished.fetch_add(1, std::memory_order_release);  // last: it sets the finisher off
     slot.store(nullptr);
   }
+  return waits;
 }
 
 void Session::write_flush() {
   FileHeader* h = g_writer.header();
   if (!h) return;
+  cupti_flush();
   g_writer.add_clock(read_clocks());
   g_writer.add_flush(++flushes_, now_ticks());
   h->unfinished.fetch_add(1, std::memory_order_release);
@@ -311,7 +326,7 @@ void Session::step_begins(i64 number, u64 ticks, StepBy by, bool tentative) {
   }
   take_plan(plan_for(number), number, ticks, tentative);
   record_step(number, ticks, by, tentative);
-  if (window_) helper_start();
+  if (window_ || (cupti_on() && gpu_log_waits())) helper_start();
   if (level_ == Level::steps || level_ == Level::marks) set_level(waiting_level());
 }
 
@@ -410,14 +425,17 @@ void Session::finish() {
     }
     if (edge_ends_) close_window(edge_ends_);
     g_epoch.store(kNoEpoch);
+    cupti_follow(Phase::ended);
     finished_ = true;
   }
   if (!g_writer.is_open()) {
     explain_nothing();
     return;
   }
+  cupti_exiting();
   helper_stop();
   seal_closing();
+  cupti_finish();
   g_writer.header()->phase.store(u32(Phase::ended));
   g_writer.close();
   if (g_writer.data_chunks() == 0) g_writer.remove();

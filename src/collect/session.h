@@ -36,6 +36,7 @@ class Session final : private StepSink {
   const Options& options() const { return options_; }
   bool attached() const { return attached_; }
   bool is_helper() const { return role_ == Role::helper; }
+  bool speaks() const { return speaks_; }
 
   // A fact or a capability about this process; goes into the recording as soon as there is one.
   void note(const char* key, const char* value);
@@ -77,7 +78,7 @@ class Session final : private StepSink {
   int api_step();
 
   // --- for the helper thread and the exit path
-  void seal_closing();
+  bool seal_closing();  // true: a window waits for what the GPU has still to deliver
   void write_flush();
   void finish();
   void fork_prepare();

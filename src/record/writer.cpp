@@ -311,6 +311,19 @@ void Writer::add_flush(u32 number, u64 ticks) {
   publish(at, Kind::flush, number, sizeof(FlushRecord));
 }
 
+template <class Record>
+void Writer::add_copy(Kind kind, u32 id, const Record& record) {
+  constexpr size_t kHead = sizeof(RecordHead);
+  SpinGuard guard(meta_lock_);
+  char* at = meta_space(sizeof record);
+  if (!at) return;
+  memcpy(at + kHead, reinterpret_cast<const char*>(&record) + kHead, sizeof record - kHead);
+  publish(at, kind, id, sizeof record);
+}
+
+void Writer::add_device(u32 id, const DeviceRecord& device) { add_copy(Kind::device, id, device); }
+void Writer::add_context(u32 id, const ContextRecord& context) { add_copy(Kind::context, id, context); }
+
 void Writer::close() {
   if (!header_) return;
   add_clock(read_clocks());

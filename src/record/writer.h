@@ -79,6 +79,8 @@ class Writer {
   void add_capability(const char* name, bool on, const char* why);
   void add_info(const char* key, const char* value);
   void add_flush(u32 number, u64 ticks);
+  void add_device(u32 id, const DeviceRecord& device);     // its head need not be filled
+  void add_context(u32 id, const ContextRecord& context);  // likewise
   // After patching a meta record: tells whoever watches.
   void touch_meta() { header_->meta_sequence.fetch_add(1, std::memory_order_release); }
 
@@ -98,6 +100,8 @@ class Writer {
   void stop(Drop reason, const char* line);
   char* meta_space(size_t bytes);
   void publish(char* at, Kind kind, u32 id, size_t bytes);
+  template <class Record>
+  void add_copy(Kind kind, u32 id, const Record& record);
   void add_pair(Kind kind, u32 id, const char* first, const char* second);
 
   FileHeader* header_ = nullptr;

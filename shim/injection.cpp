@@ -1,0 +1,47 @@
+#include "injection.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/elf.h"
+#include "base/log.h"
+#include "collect/cuda/attach.h"
+#include "collect/cuda/cupti.h"
+#include "collect/session.h"
+
+namespace tprof {
+namespace {
+
+constexpr char kVariable[] = "CUDA_INJECTION64_PATH";
+bool g_ours;     // the variable names this very library, which was preloaded
+bool g_foreign;  // another tool
+
+bool own_path(Dl_info& us) { return dladdr(reinterpret_cast<void*>(&injection_install), &us) && us.dli_fname[0] == '/'; }
+
+}  // namespace
+
+void injection_install() {
+  Dl_info us;
+  const char* set = getenv(kVariable);
+  if (!own_path(us)) return;
+  g_foreign = set && *set && strcmp(set, us.dli_fname) != 0;
+  g_ours = !g_foreign && setenv(kVariable, us.dli_fname, 1) == 0;
+}
+
+void injection_explain() {
+  if (!g_foreign || cupti_seen() || !(g_session.speaks() || !g_session.attached())) return;
+  if (!ElfObject::mapped("libcuda.so").found()) return;
+  say("%s names another tool (%s) and is left as it is: what this program does on the GPU was not recorded", kVariable,
+      getenv(kVariable) ? getenv(kVariable) : "");
+}
+
+}  // namespace tprof
+
+// Inside cuInit. 1: all is well.
+extern "C" __attribute__((visibility("default"))) int InitializeInjection(void) {
+  if (!tprof::g_ours) return 1;
+  tprof::cuda_attach();
+  tprof::cupti_wanted();
+  return 1;
+}

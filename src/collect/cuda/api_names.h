@@ -1,0 +1,25 @@
+// What is known of each function of the CUDA API by CUPTI's number for it: its name in the recording, and what kind of
+// call it is. Asked from the loaded libcupti, once per function.
+#pragma once
+#include "collect/cuda/library.h"
+
+namespace tprof {
+
+struct ApiName {
+  u32 id = 0;            // of the name, in the recording
+  bool known = false;
+  bool skipped = false;  // not recorded: see cupti_calls.def
+  bool launches = false; // kernels or a graph: a record of the GPU is to follow
+  bool begins_capture = false, ends_capture = false;
+};
+
+// `cbid` as in ApiRecord. Callers hold the log's lock.
+const ApiName& api_name(const CuptiLibrary& library, u32 cbid);
+
+// In cupti_calls.def. For switching them off where they arise.
+extern const u32 kNoiseCalls[];
+extern const u32 kNoiseCallCount;
+extern const u32 kDriverCalls[];
+extern const u32 kDriverCallCount;
+
+}  // namespace tprof

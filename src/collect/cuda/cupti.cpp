@@ -1,0 +1,340 @@
+#include "collect/cuda/cupti.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "collect/cuda/api_names.h"
+#include "collect/cuda/devices.h"
+#include "collect/cuda/gpu_log.h"
+#include "collect/session.h"
+#include "collect/thread.h"
+
+namespace tprof {
+namespace {
+
+enum class State : u32 { off, switching, on, unavailable };
+std::atomic<State> g_state{State::off};
+std::atomic<bool> g_seen{false};    // this process uses CUDA
+std::atomic<bool> g_wanted{false};  // warming up or active
+CuptiLibrary g_library;
+BufferPool g_buffers;
+
+// --- the thread
+SpinLock g_thread_lock;
+std::atomic<u32> g_running{0};
+std::atomic<u32> g_wakes{0};
+std::atomic<bool> g_exiting{false};
+std::atomic<u32> g_flushes{0};       // that are done
+std::atomic<bool> g_flush_asked{false};
+
+void pause_ns(long ns) {
+  timespec t{0, ns};
+  nanosleep(&t, nullptr);
+}
+
+// Threads that CUPTI makes inherit this: signals are the program's.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+    inside_ = t_self.inside;
+    t_self.inside = 1;  // and nothing in here is an event
+  }
+  ~NoSignals() {
+    t_self.inside = inside_;
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t before_;
+  u8 inside_;
+};
+
+void request_buffer(u8** buffer, size_t* bytes, size_t* max_records) {
+  *buffer = g_buffers.take(bytes, clock_ns(CLOCK_MONOTONIC));
+  *max_records = 0;
+}
+
+void complete_buffer(void*, u32, u8* buffer, size_t, size_t valid) {
+  if (g_state.load(std::memory_order_relaxed) == State::unavailable) return;  // a forked child
+  u8 inside = t_self.inside;
+  t_self.inside = 1;
+  gpu_log_buffer(g_library, buffer, valid, g_buffers.is_scrap(buffer));
+  g_buffers.give_back(buffer);
+  t_self.inside = inside;
+}
+
+// ---------------------------------------------------------------- on and off
+
+bool wants_graphs() { return !strcmp(g_session.options().graph.value, "graph"); }
+
+void for_each_kind(int (*use)(u32 kind)) {
+#define RECORD(name, number, kind) \
+  if (number != cupti::k_graph || wants_graphs()) use(number);
+#define FIELD(record, name, at, type, member)
+#include "collect/cuda/cupti_records.def"
+#undef FIELD
+#undef RECORD
+}
+
+// Why records cannot be had, for the user. Each with a cure, which `tprof doctor` repeats.
+void explain(int rc, char* why, size_t size) {
+  u32 driver = mapped_driver_major();
+  switch (rc) {
+    case cupti::kInsufficientPrivileges:
+      snprintf(why, size, "this user may not profile GPUs here (the driver's option NVreg_RestrictProfilingToAdminUsers=0 "
+                          "allows it)");
+      return;
+    case cupti::kMultipleSubscribers: {
+      char holder[128] = "another tool";
+      cupti::SubscriberParams who{sizeof who, "tprof", holder, sizeof holder};
+      void* subscriber = nullptr;
+      if (g_library.api.cuptiSubscribe_v2 && g_library.api.cuptiUnsubscribe &&
+          g_library.api.cuptiSubscribe_v2(&subscriber, [](void*, u32, u32, const void*) {}, nullptr, &who) == 0)
+        g_library.api.cuptiUnsubscribe(subscriber);
+      snprintf(why, size, "CUPTI is in use by %s, and only one can have it", holder[0] ? holder : "another tool");
+      return;
+    }
+    case cupti::kNotInitialized:
+    case cupti::kUnknown:
+      if (driver == 0) {
+        snprintf(why, size, "there is no CUDA driver here");
+        return;
+      }
+      if (g_library.major() > driver) {
+        snprintf(why, size, "libcupti of CUDA %u is newer than the driver (CUDA %u), and no older one was found; "
+                            "TPROF_CUPTI can name one", g_library.major(), driver);
+        return;
+      }
+  }
+  snprintf(why, size, "CUPTI refused with error %d", rc);
+}
+
+// CUPTI's answer for concurrent kernels, the kind that decides. All others are enabled if it can.
+int enable_kinds() {
+  const CuptiApi& api = g_library.api;
+  if (int rc = api.cuptiActivityRegisterCallbacks(request_buffer, complete_buffer)) return rc;
+  if (int rc = api.cuptiActivityEnable(cupti::k_kernel)) return rc;
+  if (api.cuptiSetThreadIdType) api.cuptiSetThreadIdType(cupti::kSystemThreadIds);
+  for_each_kind([](u32 kind) {
+    const CuptiApi& api = g_library.api;
+    bool exists_already = kind == cupti::k_device || kind == cupti::k_context;
+    if (kind == cupti::k_driver && api.cuptiActivityEnableDriverApi) return 0;
+    if (exists_already && api.cuptiActivityEnableAndDump) return api.cuptiActivityEnableAndDump(kind);
+    return kind == cupti::k_kernel ? 0 : api.cuptiActivityEnable(kind);
+  });
+  if (api.cuptiActivityEnableDriverApi)
+    for (u32 i = 0; i < kDriverCallCount; i++) api.cuptiActivityEnableDriverApi(kDriverCalls[i], 1);
+  if (api.cuptiActivityEnableRuntimeApi)
+    for (u32 i = 0; i < kNoiseCallCount; i++) api.cuptiActivityEnableRuntimeApi(kNoiseCalls[i], 0);
+  if (api.cuptiActivityEnableAllSyncRecords) api.cuptiActivityEnableAllSyncRecords(0);
+  return 0;
+}
+
+void disable_kinds() {
+  for_each_kind([](u32 kind) { return g_library.api.cuptiActivityDisable(kind); });
+  if (g_library.api.cuptiActivityEnableDriverApi)
+    for (u32 i = 0; i < kDriverCallCount; i++) g_library.api.cuptiActivityEnableDriverApi(kDriverCalls[i], 0);
+}
+
+// Finds a libcupti and tries it, older ones if it is too new for the driver. Fills `why` if nothing comes of it.
+bool load_and_enable(char* why, size_t size) {
+  if (!strstr(g_session.options().activities.value, "cuda")) {
+    snprintf(why, size, "switched off by TPROF_ACTIVITIES");
+    return false;
+  }
+  const char* chosen = g_session.options().cupti.value;
+  bool found = find_cupti(g_library, chosen, 0);
+  if (!found) {
+    snprintf(why, size, "%s; TPROF_CUPTI can name one", g_library.why);
+    return false;
+  }
+  if (!g_library.sizes.of(cupti::k_kernel)) {
+    snprintf(why, size, "the records of %.250s cannot be read", g_library.path);
+    return false;
+  }
+  g_buffers.prepare();
+  int rc = enable_kinds();
+  while (rc == cupti::kNotInitialized && mapped_driver_major() && !*chosen) {
+    static CuptiLibrary older;
+    if (!find_cupti(older, chosen, g_library.major())) break;
+    g_library = older;
+    rc = enable_kinds();
+  }
+  if (rc) explain(rc, why, size);
+  return rc == 0;
+}
+
+// The first time decides for good.
+bool first_switch_on() {
+  char why[400] = "";
+  bool ok = load_and_enable(why, sizeof why);
+  g_writer.add_capability("cuda", ok, why);
+  if (g_library.path[0]) {
+    char text[640];
+    snprintf(text, sizeof text, "%s, version %u", g_library.path, g_library.version);
+    g_writer.add_info("cupti", text);
+  }
+  if (!ok && g_session.speaks() && strstr(g_session.options().activities.value, "cuda"))
+    say("the trace will not hold what the GPU does: %s", why);
+  return ok;
+}
+
+// Returns when records are on or cannot be had; if another thread is at it, waits for that a while.
+void switch_on() {
+  static bool tried;
+  State was = State::off;
+  for (int i = 0; i < 10000 && !g_state.compare_exchange_strong(was, State::switching); i++) {
+    if (was != State::switching) return;
+    pause_ns(100'000);
+    was = State::off;
+  }
+  if (was != State::off) return;
+  NoSignals quiet;
+  bool ok = tried ? enable_kinds() == 0 : first_switch_on();
+  tried = true;
+  g_state.store(ok ? State::on : State::unavailable, std::memory_order_release);
+}
+
+void switch_off() {
+  State was = State::on;
+  if (!g_state.compare_exchange_strong(was, State::switching)) return;
+  if (g_wanted.load()) {  // since just now; who wants it may have seen it on
+    g_state.store(State::on);
+    return;
+  }
+  disable_kinds();
+  g_library.api.cuptiActivityFlushAll(0);
+  g_state.store(State::off, std::memory_order_release);
+}
+
+// ---------------------------------------------------------------- the thread
+
+void flush() {
+  u64 began = clock_ns(CLOCK_MONOTONIC);
+  // Forced, a flush hands over unfinished work for good: only when nothing more will be waited for.
+  bool last = g_exiting.load() && gpu_log_overdue() && !gpu_log_context_dead();
+  g_library.api.cuptiActivityFlushAll(last ? cupti::kFlushForced : 0);
+  size_t dropped = 0;
+  if (g_library.api.cuptiActivityGetNumDroppedRecords &&
+      g_library.api.cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == 0 && dropped)
+    gpu_log_dropped(dropped);
+  devices_complete();
+  gpu_log_settle(g_buffers, began);
+  gpu_log_note_oddities();
+  g_flushes.fetch_add(1, std::memory_order_release);
+}
+
+void sleep_until_woken(u32 seen, long ns) {
+  timespec timeout{0, ns};
+  syscall(SYS_futex, reinterpret_cast<u32*>(&g_wakes), FUTEX_WAIT_PRIVATE, seen, &timeout, nullptr, 0);
+}
+
+void* run(void*) {
+  constexpr u64 kFlushEvery_ns = 1'000'000'000;
+  constexpr long kPause_ns = 200'000'000, kShortPause_ns = 10'000'000;
+  t_self.inside = 1;
+  prctl(PR_SET_NAME, "tprof-cuda");
+  u64 last = clock_ns(CLOCK_MONOTONIC);
+  for (;;) {
+    u32 seen = g_wakes.load(std::memory_order_acquire);
+    if (g_wanted.load() && g_state.load() == State::off) switch_on();
+    if (g_state.load(std::memory_order_acquire) == State::unavailable) break;
+    bool waits = gpu_log_waits();
+    u64 now = clock_ns(CLOCK_MONOTONIC);
+    if (g_state.load() == State::on && (waits || g_flush_asked.exchange(false) || now - last >= kFlushEvery_ns)) {
+      flush();
+      last = now;
+    }
+    if (!g_wanted.load() && !gpu_log_has_windows()) {
+      switch_off();
+      SpinGuard guard(g_thread_lock);
+      if (g_wanted.load()) continue;
+      g_running.store(0, std::memory_order_release);
+      return nullptr;
+    }
+    sleep_until_woken(seen, waits || !g_wanted.load() ? kShortPause_ns : kPause_ns);
+  }
+  g_running.store(0, std::memory_order_release);
+  return nullptr;
+}
+
+void start_thread() {
+  SpinGuard guard(g_thread_lock);
+  if (g_running.exchange(1)) return;
+  NoSignals quiet;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, 1 << 20);
+  pthread_t thread;
+  if (pthread_create(&thread, &attributes, run, nullptr) != 0) g_running.store(0);
+  pthread_attr_destroy(&attributes);
+}
+
+void want(bool at_once) {
+  if (!g_seen.load() || !g_wanted.load() || g_state.load() == State::unavailable) return;
+  if (at_once) switch_on();
+  if (g_state.load() != State::unavailable) start_thread();
+}
+
+}  // namespace
+
+void cupti_wanted() {
+  if (g_seen.exchange(true)) return;
+  want(true);
+}
+
+bool cupti_seen() { return g_seen.load(); }
+
+void cupti_follow(Phase phase) {
+  g_wanted.store(phase == Phase::warmup || phase == Phase::active);
+  want(phase == Phase::active);
+  if (!g_wanted.load()) cupti_wake();
+}
+
+bool cupti_on() { return g_state.load(std::memory_order_acquire) == State::on; }
+
+void cupti_wake() {
+  if (!g_running.load()) return;
+  g_wakes.fetch_add(1, std::memory_order_release);
+  syscall(SYS_futex, reinterpret_cast<u32*>(&g_wakes), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+void cupti_flush() {
+  if (!cupti_on() || !g_running.load()) return;
+  u32 done = g_flushes.load();
+  g_flush_asked.store(true);
+  cupti_wake();
+  for (int i = 0; i < 500 && g_flushes.load(std::memory_order_acquire) == done; i++) pause_ns(1'000'000);
+}
+
+void cupti_exiting() {
+  g_exiting.store(true);
+  cupti_wake();
+  for (int i = 0; i < 7000 && cupti_on() && g_running.load() && gpu_log_waits(); i++) pause_ns(1'000'000);
+}
+
+void cupti_finish() {
+  cupti_wake();
+  for (int i = 0; i < 1000 && g_running.load(std::memory_order_acquire); i++) pause_ns(1'000'000);
+}
+
+void cupti_forget() {
+  if (g_state.load() != State::off || g_library.path[0]) g_state.store(State::unavailable);
+  g_running.store(0);
+  g_wanted.store(false);
+  g_thread_lock.reset();
+  gpu_log_forget();
+}
+
+}  // namespace tprof

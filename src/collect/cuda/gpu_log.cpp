@@ -1,0 +1,276 @@
+#include "collect/cuda/gpu_log.h"
+
+#include <stdio.h>
+
+#include "collect/cuda/api_names.h"
+#include "collect/cuda/devices.h"
+#include "collect/cuda/launches.h"
+#include "collect/recorder.h"
+
+namespace tprof {
+namespace {
+
+constexpr u64 kSlack_ns = 20'000'000;
+constexpr u64 kLongestWait_ns = 5'000'000'000;
+constexpr u32 kWindows = 20;  // more than Session closes at once
+constexpr u32 kPast = 16;
+
+struct Window {
+  WindowRecord* record;  // nullptr: free
+  ChunkHeader* chunk;
+  u32 used;
+  u64 begin_ticks, begin_ns;  // as last seen, and on CUPTI's clock
+  u64 end_ticks, end_ns;      // 0: open
+  u64 closing_ns;             // monotonic; 0: not closing
+  bool delivered;
+};
+
+struct Span {
+  u64 begin_ns, end_ns;
+};
+
+SpinLock g_lock;
+Window g_windows[kWindows];
+ClockTriple g_early;         // an early pair of ticks and real time, to convert with
+Launches g_launches;
+Span g_past[kPast];          // windows that are sealed
+u32 g_past_count;
+u64 g_dropped_now;           // records that CUPTI dropped while windows wait: their launches are not waited for
+std::atomic<bool> g_context_dead{false};
+struct {
+  u64 zero_time, early, unreadable;
+} g_odd, g_odd_noted;
+
+// Ticks of the recording as CUPTI's clock has them.
+u64 on_cupti_clock(u64 ticks) {
+  ClockTriple now = read_clocks();
+  double span = double(i64(now.ticks - g_early.ticks));
+  double rate = span > 0 ? double(i64(now.realtime_ns - g_early.realtime_ns)) / span : 1;
+  return now.realtime_ns - u64(i64(double(i64(now.ticks - ticks)) * rate));
+}
+
+// Edges move until they are confirmed.
+void refresh(Window& w) {
+  u64 begin = w.record->begin_ticks, end = w.record->end_ticks;
+  if (begin != w.begin_ticks) w.begin_ns = begin ? on_cupti_clock(begin) : 0;
+  if (end != w.end_ticks) w.end_ns = end ? on_cupti_clock(end) : 0;
+  w.begin_ticks = begin;
+  w.end_ticks = end;
+  bool closing = w.record->state.load(std::memory_order_acquire) == u32(WindowState::closing);
+  if (closing && !w.closing_ns) w.closing_ns = clock_ns(CLOCK_MONOTONIC);
+}
+
+bool any_window() {
+  for (const Window& w : g_windows)
+    if (w.record) return true;
+  return false;
+}
+
+// `launch_ns`: when the call was made, 0 unknown.
+bool may_belong(const Window& w, const GpuRecord& r, u64 launch_ns) {
+  if (!w.begin_ns) return false;  // warming up
+  u64 when = launch_ns ? launch_ns : r.begin_ns;
+  if (when == 0) return true;
+  if (when + kSlack_ns < w.begin_ns) return false;
+  bool host_time = launch_ns || !r.is_work();
+  bool ended = w.closing_ns && w.end_ns;  // until then its end may still move
+  return !ended || !host_time || when < w.end_ns + kSlack_ns;
+}
+
+bool in_past(u64 when) {
+  for (const Span& s : g_past)
+    if (when >= s.begin_ns && when < s.end_ns) return true;
+  return false;
+}
+
+void append(Window& w, const GpuRecord& r) {
+  if (!w.chunk || w.used + r.bytes > kChunkBytes) {
+    if (w.chunk) g_writer.retire_chunk(w.chunk);
+    w.chunk = g_writer.take_chunk(Stream::data, w.record->head.id * 2 + 1, 0);
+    w.used = sizeof(ChunkHeader);
+  }
+  if (!w.chunk) {
+    u32 stopped = g_writer.header()->stopped.load(std::memory_order_relaxed);
+    g_writer.drop(stopped ? Drop(stopped - 1) : Drop::no_chunk);
+    return;
+  }
+  char* at = reinterpret_cast<char*>(w.chunk) + w.used;
+  memcpy(at + sizeof(RecordHead), reinterpret_cast<const char*>(&r.head) + sizeof(RecordHead), r.bytes - sizeof(RecordHead));
+  RecordHead head{u16(r.kind), u16(r.bytes / 8), r.id};
+  u64 word;
+  memcpy(&word, &head, sizeof word);
+  std::atomic_ref<u64>(*reinterpret_cast<u64*>(at)).store(word, std::memory_order_release);
+  w.used += r.bytes;
+}
+
+// Errors that stay with a context until its end, as the runtime and the driver number them alike.
+bool kills_context(i32 result) { return result == 700 || result == 710 || (result >= 714 && result <= 719) || result == 721; }
+
+// False: not to be recorded.
+bool note_call(const CuptiLibrary& library, GpuRecord& r) {
+  const ApiName& name = api_name(library, r.api.cbid);
+  if (name.skipped) return false;
+  r.id = name.id;
+  bool good = r.api.result == 0;
+  if (kills_context(r.api.result)) g_context_dead.store(true);
+  if (good && (name.begins_capture || name.ends_capture)) g_launches.capture(r.api.tid, name.begins_capture);
+  g_launches.call(r.correlation, r.api.tid, r.begin_ns, good && name.launches);
+  return true;
+}
+
+void log(const CuptiLibrary& library, GpuRecord& r) {
+  if (!g_writer.is_open()) return;
+  if (r.kind == Kind::device) return device_seen(r.id, r.device);
+  if (r.kind == Kind::context) return context_seen(r.id, r.context);
+  u64 launch_ns = 0;
+  if (r.kind == Kind::api) {
+    if (!note_call(library, r)) return;
+  } else if (r.is_work()) {
+    launch_ns = g_launches.work(r.correlation);
+    g_odd.zero_time += r.begin_ns == 0 && !r.unfinished;
+    g_odd.early += r.begin_ns && r.begin_ns < launch_ns;
+    if (r.unfinished) return g_writer.drop(Drop::gpu_late);
+  }
+  if (r.kind == Kind::kernel) r.id = intern_shared(r.name ? r.name : "unknown kernel");
+  for (Window& w : g_windows) {
+    if (!w.record) continue;
+    refresh(w);
+    if (may_belong(w, r, launch_ns)) append(w, r);
+  }
+  bool counts = r.is_work() || r.kind == Kind::api;  // CUPTI's own cost may be told at any time
+  if (counts && !g_launches.given_up(r.correlation) && in_past(launch_ns ? launch_ns : r.begin_ns)) g_writer.drop(Drop::gpu_late);
+}
+
+}  // namespace
+
+void gpu_log_open(WindowRecord* window) {
+  SpinGuard guard(g_lock);
+  if (!any_window()) g_early = read_clocks();
+  for (Window& w : g_windows)
+    if (!w.record) {
+      w = {};
+      w.record = window;
+      return;
+    }
+  g_writer.drop(Drop::internal);
+}
+
+void gpu_log_close(WindowRecord* window) {
+  SpinGuard guard(g_lock);
+  for (Window& w : g_windows) {
+    if (w.record != window) continue;
+    refresh(w);
+    if (w.begin_ns && w.end_ns) g_past[g_past_count++ % kPast] = {w.begin_ns, w.end_ns};
+    if (w.chunk) g_writer.retire_chunk(w.chunk);
+    w = {};
+  }
+}
+
+bool gpu_log_has_windows() {
+  SpinGuard guard(g_lock);
+  return any_window();
+}
+
+void gpu_log_buffer(const CuptiLibrary& library, u8* buffer, size_t valid, bool scrap) {
+  u8 *record = nullptr, *previous = nullptr;
+  u64 lost = 0;
+  int rc = cupti::kSuccess;
+  while (valid && (rc = library.api.cuptiActivityGetNextRecord(buffer, valid, &record)) == cupti::kSuccess) {
+    // A library that does not advance, or leaves the buffer, would keep us here for ever.
+    bool advances = record >= buffer && record > previous && record + sizeof(u32) <= buffer + valid;
+    if (!advances) rc = cupti::kInvalidKind;
+    if (!advances) break;
+    previous = record;
+    ActivityView view{record, 0};
+    view.bytes = library.sizes.of(view.kind());
+    GpuRecord out;
+    if (scrap) {
+      lost++;
+    } else if (view.bytes && record + view.bytes <= buffer + valid && read_activity(view, out)) {
+      SpinGuard guard(g_lock);
+      log(library, out);
+    }
+  }
+  if (rc != cupti::kSuccess && rc != cupti::kMaxLimitReached) {
+    SpinGuard guard(g_lock);
+    g_odd.unreadable++;
+    g_writer.drop(Drop::gpu_dropped);  // at least one
+  }
+  if (lost) gpu_log_dropped(lost);
+}
+
+bool gpu_log_waits() {
+  SpinGuard guard(g_lock);
+  for (Window& w : g_windows) {
+    if (!w.record) continue;
+    refresh(w);
+    if (w.closing_ns && !w.delivered) return true;
+  }
+  return false;
+}
+
+bool gpu_log_delivered(const WindowRecord* window) {
+  // A little more than who settles takes: CUPTI may hang, and the window is to be sealed all the same.
+  u64 now = clock_ns(CLOCK_MONOTONIC), longest = kLongestWait_ns + 1'000'000'000;
+  SpinGuard guard(g_lock);
+  for (Window& w : g_windows) {
+    if (w.record != window) continue;
+    refresh(w);
+    return w.delivered || (w.closing_ns && now > w.closing_ns + longest);
+  }
+  return true;
+}
+
+void gpu_log_settle(const BufferPool& buffers, u64 flush_began_ns) {
+  u64 now = clock_ns(CLOCK_MONOTONIC);
+  SpinGuard guard(g_lock);
+  for (Window& w : g_windows) {
+    if (!w.record) continue;
+    refresh(w);
+    if (!w.closing_ns || w.delivered || flush_began_ns < w.closing_ns) continue;
+    u32 pending = g_launches.pending(w.begin_ns, w.end_ns);
+    bool complete = !buffers.holds_content_from_before(w.closing_ns) && pending <= g_dropped_now;
+    bool over = now > w.closing_ns + kLongestWait_ns || g_context_dead.load();
+    if (!complete && !over) continue;
+    g_launches.give_up(w.begin_ns, w.end_ns);
+    if (pending > g_dropped_now) g_writer.drop(Drop::gpu_late, pending - g_dropped_now);
+    g_dropped_now -= pending < g_dropped_now ? pending : g_dropped_now;
+    w.delivered = true;
+  }
+}
+
+bool gpu_log_overdue() {
+  u64 now = clock_ns(CLOCK_MONOTONIC);
+  SpinGuard guard(g_lock);
+  for (const Window& w : g_windows)
+    if (w.record && w.closing_ns && !w.delivered && now > w.closing_ns + kLongestWait_ns) return true;
+  return false;
+}
+
+void gpu_log_dropped(u64 count) {
+  g_writer.drop(Drop::gpu_dropped, count);
+  SpinGuard guard(g_lock);
+  g_dropped_now += count;
+}
+
+bool gpu_log_context_dead() { return g_context_dead.load(); }
+
+void gpu_log_note_oddities() {
+  char text[160];
+  {
+    SpinGuard guard(g_lock);
+    if (!g_writer.is_open() || !memcmp(&g_odd, &g_odd_noted, sizeof g_odd)) return;
+    g_odd_noted = g_odd;
+    snprintf(text, sizeof text, "without times %llu, before their launch %llu, buffers that could not be read to their end %llu",
+             static_cast<unsigned long long>(g_odd.zero_time), static_cast<unsigned long long>(g_odd.early),
+             static_cast<unsigned long long>(g_odd.unreadable));
+  }
+  g_writer.add_info("cupti.odd_records", text);
+}
+
+void gpu_log_forget() {
+  g_lock.reset();
+  memset(static_cast<void*>(g_windows), 0, sizeof g_windows);
+}
+
+}  // namespace tprof

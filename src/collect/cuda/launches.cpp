@@ -1,0 +1,68 @@
+#include "collect/cuda/launches.h"
+
+namespace tprof {
+
+Launches::Launch& Launches::slot(u32 correlation) {
+  Launch& l = launches_[correlation % kSlots];
+  if (l.correlation != correlation) {
+    if (l.expects && !l.worked) open_--;  // an older one that never came
+    l = {0, correlation, false, false, false};
+  }
+  return l;
+}
+
+void Launches::call(u32 correlation, u32 tid, u64 begin_ns, bool expects) {
+  if (!correlation) return;
+  for (u32 captures : capturing_)
+    if (captures == tid) expects = false;
+  Launch& l = slot(correlation);
+  // A runtime call and the driver call inside it share the id: the earlier begin is the program's.
+  if (!l.begin_ns || begin_ns < l.begin_ns) l.begin_ns = begin_ns;
+  if (expects && !l.expects && !l.worked) open_++;
+  l.expects |= expects;
+}
+
+u64 Launches::work(u32 correlation) {
+  if (!correlation) return 0;
+  Launch& l = slot(correlation);
+  if (l.expects && !l.worked) open_--;
+  l.worked = true;
+  return l.begin_ns;
+}
+
+void Launches::capture(u32 tid, bool begins) {
+  for (u32& captures : capturing_)
+    if (captures == tid) captures = 0;
+  if (!begins) return;
+  for (u32& captures : capturing_)
+    if (!captures) {
+      captures = tid;
+      return;
+    }
+}
+
+u32 Launches::pending(u64 begin_ns, u64 end_ns) const {
+  u32 n = 0;
+  if (open_ == 0) return 0;
+  for (const Launch& l : launches_)
+    n += l.expects && !l.worked && !l.given_up && l.begin_ns >= begin_ns && l.begin_ns < end_ns;
+  return n;
+}
+
+u32 Launches::give_up(u64 begin_ns, u64 end_ns) {
+  u32 n = 0;
+  if (open_ == 0) return 0;
+  for (Launch& l : launches_) {
+    if (!l.expects || l.worked || l.given_up || l.begin_ns < begin_ns || l.begin_ns >= end_ns) continue;
+    l.given_up = true;
+    n++;
+  }
+  return n;
+}
+
+bool Launches::given_up(u32 correlation) const {
+  const Launch& l = launches_[correlation % kSlots];
+  return correlation && l.correlation == correlation && l.given_up;
+}
+
+}  // namespace tprof

@@ -1,0 +1,38 @@
+// Calls that launched work of the GPU, by CUPTI's correlation id: which of them still wait for their record, and when
+// each was made. Only the latest are kept; who needs an older one copes. Not thread-safe: the log's lock is held.
+#pragma once
+#include "base/types.h"
+
+namespace tprof {
+
+class Launches {
+ public:
+  // A call was made; `expects`: a record of the GPU must follow. In any order with work().
+  void call(u32 correlation, u32 tid, u64 begin_ns, bool expects);
+  // A record of the GPU came. Returns when its call was made, 0 if that is not known.
+  u64 work(u32 correlation);
+  // What a thread launches while it captures a stream goes into a graph, and no record follows.
+  void capture(u32 tid, bool begins);
+
+  // Calls in [begin, end) whose record has not come.
+  u32 pending(u64 begin_ns, u64 end_ns) const;
+  // The same, and remembers that they were given up: returns how many.
+  u32 give_up(u64 begin_ns, u64 end_ns);
+  bool given_up(u32 correlation) const;
+
+ private:
+  static constexpr u32 kSlots = 1 << 16;
+  static constexpr u32 kCapturing = 16;
+  struct Launch {
+    u64 begin_ns;
+    u32 correlation;
+    bool expects, worked, given_up;
+  };
+  Launch& slot(u32 correlation);
+
+  Launch launches_[kSlots];
+  u32 capturing_[kCapturing];  // thread ids, 0: free
+  u32 open_;                   // launches that expect and have not worked
+};
+
+}  // namespace tprof
