@@ -1,6 +1,7 @@
 // THE table of Chrome/Kineto words: keys, categories and names that the trace format fixes, in one place for
 // the writer and for `tprof check`.
 #pragma once
+#include "base/types.h"
 
 namespace tprof::kineto {
 
@@ -23,6 +24,14 @@ constexpr char kGpuUserAnnotation[] = "gpu_user_annotation";
 constexpr char kForwardBackward[] = "fwdbwd";
 constexpr char kTraceSpan[] = "Trace";
 constexpr char kKernel[] = "kernel";
+constexpr char kGpuMemcpy[] = "gpu_memcpy";
+constexpr char kGpuMemset[] = "gpu_memset";
+constexpr char kCudaRuntime[] = "cuda_runtime";
+constexpr char kCudaDriver[] = "cuda_driver";
+constexpr char kCudaSync[] = "cuda_sync";
+constexpr char kCudaEvent[] = "cuda_event";
+constexpr char kOverhead[] = "overhead";
+constexpr char kLaunchFlow[] = "ac2g";
 
 // Names of single events.
 constexpr char kProfilerSpan[] = "PyTorch Profiler (0)";
@@ -48,6 +57,11 @@ constexpr char kFileSuffixGz[] = ".pt.trace.json.gz";
 
 // libkineto's row of the profiler itself sorts last.
 constexpr int kSpansSortIndex = 536870912;
+// GPUs sort behind every process, CUPTI's own cost between.
+constexpr u32 kGpuSortIndex = 5000000;
+constexpr int kOverheadSortIndex = 1048576;
+// Rows of waits for a stream: its number plus this, as in libkineto; the one before the first is for waits for none.
+constexpr i64 kSyncRows = 1000000;
 
 // The plugin re-encodes a file whose recorded window is longer than this (86400000 us).
 constexpr long long kLongestWindowUs = 86'400'000;

@@ -1,43 +1,15 @@
 #include "kineto/writer.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "kineto/gpu.h"
 #include "kineto/inputs.h"
 #include "kineto/ledger.h"
+#include "kineto/lines.h"
 #include "kineto/names.h"
-#include "kineto/output.h"
 
 namespace tprof::kineto {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-// ASCII only: some readers open traces in the locale's encoding.
-std::string dump(const Json& value) { return value.dump(-1, ' ', true, Json::error_handler_t::replace); }
-
-// Like dump(), with the blanks that HTA's search for `"rank": N` needs.
-std::string dump_spaced(const Json& value) {
-  if (value.is_array()) {
-    std::string out = "[";
-    for (const Json& element : value) out += (out.size() > 1 ? ", " : "") + dump_spaced(element);
-    return out + "]";
-  }
-  if (!value.is_object()) return dump(value);
-  std::string out = "{";
-  for (const auto& [key, element] : value.items())
-    out += (out.size() > 1 ? ", " : "") + dump(key) + ": " + dump_spaced(element);
-  return out + "}";
-}
-
-// Readers take any name that starts with ProfilerStep for a step and fail when no number follows.
-bool is_false_step(const std::string& name) {
-  size_t prefix = sizeof kStepPrefix - 1;
-  if (!name.starts_with(kStep)) return false;
-  return !name.starts_with(kStepPrefix) || name.size() == prefix || name.size() > prefix + 18 ||
-         !std::all_of(name.begin() + prefix, name.end(),
-                      [](unsigned char c) { return c >= '0' && c <= '9'; });
-}
 
 bool is_collective(const std::string& name) { return name.starts_with("nccl:") || name.starts_with("gloo:"); }
 
@@ -60,12 +32,13 @@ bool is_number(const std::string& text) {
 class TraceWriter {
  public:
   TraceWriter(const Model& model, const std::string& path, bool gzip)
-      : model_(model), path_(path), out_(path, gzip) {}
+      : model_(model), path_(path), out_(path, gzip), lines_(model, out_), gpu_(model, lines_, out_) {}
 
   u64 write() {
     put_header();
     put_metadata();
     put_events();
+    gpu_.put_events();
     put_tail();
     out_.finish();
     return out_.bytes();
@@ -88,7 +61,6 @@ class TraceWriter {
   Json distributed() const;
   void put_header();
   void put_metadata();
-  void put_meta_event(const char* name, const std::string& pid, u32 tid, const Json& args, i64 ts);
   void put_events();
   void put_event(const Event& event, u32 index);
   void put_memory(const MemoryEvent& event, size_t index);
@@ -96,17 +68,11 @@ class TraceWriter {
   void put_own_event(const std::string& kind, const char* name, const char* pid, const std::string& tid,
                      i64 ts);
   void put_tail();
-  void begin_event() {
-    out_.put(first_ ? "\n" : ",\n");
-    first_ = false;
-  }
-
   const Model& model_;
   std::string path_;
   OutputFile out_;
-  bool first_ = true;
-  std::vector<std::string> names_;   // `"name": "...", ` of every name, escaped
-  std::vector<std::string> places_;  // `"pid": P, "tid": T, ` of every thread
+  Lines lines_;
+  GpuWriter gpu_;
   InputText inputs_;
 };
 
@@ -140,7 +106,7 @@ void TraceWriter::put_header() {
   };
   out_.put("{\n");
   line(kSchemaVersion, 1);
-  line(kDeviceProperties, Json::array());
+  line(kDeviceProperties, device_properties(model_));
   line(kTraceId, trace_id(model_.identity));
   Json job = distributed();
   if (!job.empty()) line(kDistributedInfo, job);
@@ -152,38 +118,21 @@ void TraceWriter::put_header() {
   out_.put("  \"traceEvents\": [");
 }
 
-void TraceWriter::put_meta_event(const char* name, const std::string& pid, u32 tid, const Json& args,
-                                 i64 ts) {
-  begin_event();
-  out_.put("{\"ph\": \"M\", \"name\": \"");
-  out_.put(name);
-  out_.put("\", \"ts\": ");
-  out_.put_us(ts);
-  out_.put(", \"pid\": ");
-  out_.put(pid);
-  out_.put(", \"tid\": ");
-  out_.put_number(tid);
-  out_.put(", \"args\": ");
-  out_.put(dump_spaced(args));
-  out_.put("}");
-}
-
 void TraceWriter::put_metadata() {
   i64 ts = model_.begin_ns;
   std::string pid = std::to_string(model_.pid);
-  put_meta_event("process_name", pid, 0, {{"name", model_.process_name}}, ts);
-  put_meta_event("process_labels", pid, 0, {{"labels", "CPU"}}, ts);
-  put_meta_event("process_sort_index", pid, 0, {{"sort_index", model_.pid}}, ts);
+  lines_.put_meta("process_name", pid, 0, {{"name", model_.process_name}}, ts);
+  lines_.put_meta("process_labels", pid, 0, {{"labels", "CPU"}}, ts);
+  lines_.put_meta("process_sort_index", pid, 0, {{"sort_index", model_.pid}}, ts);
   for (const TraceThread& thread : model_.threads) {
     std::string name = "thread " + std::to_string(thread.owner) + " (" + thread.name + ")";
-    put_meta_event("thread_name", pid, thread.tid, {{"name", name}}, ts);
-    put_meta_event("thread_sort_index", pid, thread.tid, {{"sort_index", thread.owner}}, ts);
-    places_.push_back("\"pid\": " + pid + ", \"tid\": " + std::to_string(thread.tid) + ", ");
+    lines_.put_meta("thread_name", pid, thread.tid, {{"name", name}}, ts);
+    lines_.put_meta("thread_sort_index", pid, thread.tid, {{"sort_index", thread.owner}}, ts);
   }
+  gpu_.put_metadata();
 }
 
 void TraceWriter::put_events() {
-  names_.resize(model_.names.size());
   std::vector<u32> flow_start(model_.pairs.empty() ? 0 : model_.events.size());
   std::vector<u32> flow_end(flow_start.size());
   for (u32 i = 0; i < model_.pairs.size(); i++) {
@@ -208,11 +157,11 @@ void TraceWriter::put_events() {
 
 void TraceWriter::put_memory(const MemoryEvent& event, size_t index) {
   bool failed = event.flags & kMemoryOutOfMemory;
-  begin_event();
+  lines_.begin();
   out_.put(R"({"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": ")");
   out_.put(failed ? kOutOfMemory : kMemory);
   out_.put("\", ");
-  out_.put(places_[event.thread]);
+  out_.put(lines_.place(event.thread));
   out_.put("\"ts\": ");
   out_.put_us(event.ns);
   out_.put(", \"args\": {\"Total Reserved\": ");
@@ -236,22 +185,17 @@ void TraceWriter::put_memory(const MemoryEvent& event, size_t index) {
 }
 
 void TraceWriter::put_event(const Event& event, u32 index) {
-  std::string& name = names_[event.name];
-  if (name.empty()) {
-    const std::string& text = model_.names[event.name];
-    name = "\"name\": " + dump(is_false_step(text) ? "range " + text : text) + ", ";
-  }
-  begin_event();
+  lines_.begin();
   bool user = event.scope == static_cast<u8>(Scope::user);
   out_.put(user ? R"({"ph": "X", "cat": "user_annotation", )" : R"({"ph": "X", "cat": "cpu_op", )");
-  out_.put(name);
-  out_.put(places_[event.thread]);
+  out_.put(lines_.name(event.name));
+  out_.put(lines_.place(event.thread));
   out_.put("\"ts\": ");
   out_.put_us(event.begin_ns);
   out_.put(", \"dur\": ");
   out_.put_us(event.dur_ns);
   out_.put(", \"args\": {\"External id\": ");
-  out_.put_number(index + 1);
+  out_.put_number(lines_.external_id(index));
   if (event.sequence >= 0) {
     out_.put(", \"Sequence number\": ");
     out_.put_number(event.sequence);
@@ -275,11 +219,11 @@ void TraceWriter::put_event(const Event& event, u32 index) {
 }
 
 void TraceWriter::put_flow(const Event& event, u32 id, bool start) {
-  begin_event();
+  lines_.begin();
   out_.put(start ? R"({"ph": "s", "id": )" : R"({"ph": "f", "id": )");
   out_.put_number(id);
   out_.put(", ");
-  out_.put(places_[event.thread]);
+  out_.put(lines_.place(event.thread));
   out_.put("\"ts\": ");
   out_.put_us(event.begin_ns);
   out_.put(start ? R"(, "cat": "fwdbwd", "name": "fwdbwd"})"
@@ -289,7 +233,7 @@ void TraceWriter::put_flow(const Event& event, u32 id, bool start) {
 // The start of an event of the profiler itself, up to its time.
 void TraceWriter::put_own_event(const std::string& kind, const char* name, const char* pid,
                                 const std::string& tid, i64 ts) {
-  begin_event();
+  lines_.begin();
   out_.put("{" + kind + ", \"name\": \"" + name + "\", \"pid\": \"" + pid + "\", \"tid\": \"" + tid +
            "\", \"ts\": ");
   out_.put_us(ts);
@@ -303,7 +247,7 @@ void TraceWriter::put_tail() {
   out_.put(", \"dur\": ");
   out_.put_us(length);
   out_.put(R"(, "args": {"Op count": 0}})");
-  put_meta_event("process_sort_index", "\"Spans\"", 0, {{"sort_index", kSpansSortIndex}}, model_.begin_ns);
+  lines_.put_meta("process_sort_index", "\"Spans\"", 0, {{"sort_index", kSpansSortIndex}}, model_.begin_ns);
   put_own_event(instant, kIterationStart, "Traces", std::string("Trace ") + kProfiler, model_.begin_ns);
   out_.put("}");
   // Beyond that length the plugin would cut this event and write the whole file anew before reading it.

@@ -6,33 +6,11 @@
 #include <unordered_map>
 
 #include "base/process.h"
+#include "model/gpu_load.h"
 #include "model/passes.h"
 
 namespace tprof {
 namespace {
-
-constexpr u32 kLostName = 0;  // names[0] stands for every name that the recording does not hold
-
-// Name ids of the recording -> indices of Model::names.
-class NameTable {
- public:
-  NameTable(const Meta& meta, Model& model) {
-    model.names.reserve(meta.names.size() + 1);
-    model.names.push_back("(name lost)");
-    ids_.reserve(meta.names.size());
-    for (const auto& [id, text] : meta.names) {
-      ids_.emplace(id, static_cast<u32>(model.names.size()));
-      model.names.push_back(text);
-    }
-  }
-  u32 operator()(u32 id) const {
-    auto it = ids_.find(id);
-    return it == ids_.end() ? kLostName : it->second;
-  }
-
- private:
-  std::unordered_map<u32, u32> ids_;
-};
 
 class Loader {
  public:
@@ -44,6 +22,7 @@ class Loader {
         clock_(clock),
         model_(model),
         names_(meta, model),
+        threads_(meta, model),
         offset_ns_(clock.wall_offset_ns(request.begin_ticks)) {}
 
   void load();
@@ -55,9 +34,9 @@ class Loader {
  private:
   void add_range(const RecordView& view);
   void add_memory(const RecordView& view);
+  void add_library_call(const RecordView& view);
   bool in_span(u64 ticks);
   void add_end(const RangeEndRecord& record);
-  u32 thread_index(u32 tid);
   void finish(Event& event, u64 end_ticks);
 
   Recording& recording_;
@@ -66,10 +45,10 @@ class Loader {
   const ClockMap& clock_;
   Model& model_;
   NameTable names_;
+  ThreadTable threads_;
   i64 offset_ns_;
   u64 end_ticks_ = 0;
   Damage damage_;
-  std::unordered_map<u32, u32> threads_;
   std::unordered_map<RecordRef, u32> open_;        // events without an end yet
   std::unordered_map<RecordRef, u64> early_ends_;  // ends read before their begin (another thread's chunk)
 };
@@ -88,15 +67,21 @@ void Loader::load() {
   model_.begin_ns = to_ns(request_.begin_ticks);
   model_.end_ns = std::max(to_ns(end_ticks_), model_.begin_ns);
 
+  i64 from_monotonic_ns = offset_ns_ - static_cast<i64>(model_.base_time_ns);
+  GpuLoader gpu(model_, meta_, clock_, names_, threads_, from_monotonic_ns,
+                request_.warmup_ticks ? to_ns(request_.warmup_ticks) : model_.begin_ns);
   Damage before = recording_.damage();
-  recording_.for_each_data(request_.first_epoch, request_.last_epoch, [this](const RecordView& view) {
+  recording_.for_each_data(request_.first_epoch, request_.last_epoch, [&](const RecordView& view) {
     if (is_range(view))
       add_range(view);
     else if (view.kind() == Kind::memory)
       add_memory(view);
     else if (view.kind() == Kind::range_end)
       add_end(view.as<RangeEndRecord>());
+    else if (!gpu.add(view) && view.kind() == Kind::call)
+      add_library_call(view);
   });
+  gpu.finish();
   damage_ = recording_.damage() - before;
   for (const auto& [ref, index] : open_) {
     auto end = early_ends_.find(ref);
@@ -115,7 +100,7 @@ void Loader::add_memory(const RecordView& view) {
   if (!in_span(r.ticks)) return;
   u32 what = r.head.id;
   model_.memory.push_back({to_ns(r.ticks), r.address, r.bytes, r.total_allocated, r.total_reserved,
-                           thread_index(view.tid), static_cast<u8>(what), static_cast<i8>(what >> 8),
+                           threads_(view.tid), static_cast<u8>(what), static_cast<i8>(what >> 8),
                            static_cast<u8>(what >> 16)});
 }
 
@@ -126,7 +111,7 @@ void Loader::add_range(const RecordView& view) {
   e.begin_ns = to_ns(r.begin_ticks);
   e.name = names_(view.record->id);
   if (e.name == kLostName) model_.ledger.names_lost++;
-  e.thread = thread_index(view.tid);
+  e.thread = threads_(view.tid);
   e.sequence = r.sequence;
   e.forward_thread = r.forward_thread;
   e.scope = r.scope;
@@ -145,6 +130,20 @@ void Loader::add_range(const RecordView& view) {
   model_.events.push_back(e);
 }
 
+// A call into NCCL is a range of its thread: it makes CUDA calls itself.
+void Loader::add_library_call(const RecordView& view) {
+  const auto& r = view.as<CallRecord>();
+  if (!in_span(r.begin_ticks)) return;
+  Event e;
+  e.begin_ns = to_ns(r.begin_ticks);
+  e.name = names_(r.head.id);
+  if (e.name == kLostName) model_.ledger.names_lost++;
+  e.thread = threads_(view.tid);
+  e.scope = static_cast<u8>(Scope::user);
+  finish(e, r.end_ticks);
+  model_.events.push_back(e);
+}
+
 void Loader::add_end(const RangeEndRecord& record) {
   auto it = open_.find(record.begin);
   if (it == open_.end()) {
@@ -153,21 +152,6 @@ void Loader::add_end(const RangeEndRecord& record) {
   }
   finish(model_.events[it->second], record.end_ticks);
   open_.erase(it);
-}
-
-u32 Loader::thread_index(u32 tid) {
-  auto [it, added] = threads_.emplace(tid, static_cast<u32>(model_.threads.size()));
-  if (added) {
-    TraceThread thread;
-    thread.tid = thread.owner = tid;
-    auto known = meta_.threads.find(tid);
-    if (known != meta_.threads.end()) {
-      thread.torch_thread = known->second.torch_thread;
-      thread.name = known->second.name;
-    }
-    model_.threads.push_back(std::move(thread));
-  }
-  return it->second;
 }
 
 // end_ticks 0: nobody saw the end.
@@ -201,6 +185,21 @@ void describe(Model& model, const Recording& recording, const Meta& meta, const 
   model.identity = std::string(h.boot_id) + "/" + std::to_string(h.pid) + "/" +
                    std::to_string(h.process_start) + "/" + std::to_string(request.begin_ticks) + "/" +
                    std::to_string(request.end_ticks) + "/" + request.kind;
+}
+
+void count_gpu(Model& model) {
+  GpuLedger& l = model.ledger.gpu;
+  for (const GpuEvent& e : model.gpu) switch (e.kind()) {
+      case Kind::kernel: l.kernels++; break;
+      case Kind::copy: l.copies++; break;
+      case Kind::set: l.sets++; break;
+      case Kind::sync: l.syncs++; break;
+      case Kind::graph: l.graphs++; break;
+      case Kind::gpu_event: l.events++; break;
+      default: l.overheads++;
+    }
+  for (const CallEvent& c : model.calls)
+    (c.seen == kSeenByUs ? l.calls_by_us : c.seen == kSeenByCupti ? l.calls_by_cupti : l.calls_by_both)++;
 }
 
 }  // namespace
@@ -259,9 +258,11 @@ std::vector<StepInfo> settled_steps(const Meta& meta) {
 u64 last_ticks_of(Recording& recording, const Meta& meta) {
   u64 last = meta.clocks.empty() ? 0 : meta.clocks.back().ticks;
   for (const StepInfo& s : meta.steps) last = std::max({last, s.begin_ticks, s.end_ticks});
+  ClockMap clock = clock_of(recording, meta);
   recording.for_each_data(0, 0xffffffff, [&](const RecordView& view) {
-    last = std::max(last, event_ticks(view));
+    last = std::max(last, stamp_of(view, clock));
     if (is_range(view)) last = std::max(last, range_of(view).end_ticks);
+    if (view.kind() == Kind::call) last = std::max(last, view.as<CallRecord>().end_ticks);
     if (view.kind() == Kind::range_end) last = std::max(last, view.as<RangeEndRecord>().end_ticks);
   });
   return last;
@@ -278,13 +279,14 @@ Model build_model(Recording& recording, const Meta& meta, const SpanRequest& req
   model.own_ns = static_cast<u64>(double(recording.header().own_ticks.load()) * clock.rate());
   std::stable_sort(model.memory.begin(), model.memory.end(),
                    [](const MemoryEvent& a, const MemoryEvent& b) { return a.ns < b.ns; });
-  model.ledger.written = model.memory.size();
-  if (model.events.empty()) return model;
+  model.ledger.written = model.memory.size() + model.calls.size() + model.gpu.size();
+  if (model.empty()) return model;
 
   add_steps(model, step_edges(settled_steps(meta), model, request.first_step, request.end_step,
                               [&](u64 ticks) { return loader.to_ns(ticks); }));
   nest_events(model);
   link_forward_backward(model);
+  attribute_gpu_work(model);
 
   for (Event& e : model.events) {
     if (e.flags & kEventStep) continue;
@@ -293,6 +295,7 @@ Model build_model(Recording& recording, const Meta& meta, const SpanRequest& req
     model.ledger.unfinished += (e.flags & kEventUnfinished) != 0;
     model.ledger.clamped += (e.flags & kEventClamped) != 0;
   }
+  count_gpu(model);
   return model;
 }
 

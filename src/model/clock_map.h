@@ -1,12 +1,14 @@
-// Ticks to nanoseconds: piecewise linear between the clock triples of a recording.
+// Ticks and wall time to the one time of the Model.
 //
-// Ticks go to CLOCK_MONOTONIC first and from there to wall time by ONE offset, the one at the span's begin: a
-// step of the wall clock inside a span must not bend it.
+// Ticks go to CLOCK_MONOTONIC first (piecewise linear between the clock triples of a recording) and from there to wall
+// time by ONE offset, the one at the span's begin: a step of the wall clock inside a span must not bend it. CUPTI's
+// stamps are CLOCK_REALTIME: they come back to CLOCK_MONOTONIC by the offset that held when they were taken.
 #pragma once
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "record/reader.h"
 
 namespace tprof {
 
@@ -22,6 +24,15 @@ class ClockMap {
   i64 wall_offset_ns(u64 ticks) const;
   i64 realtime_ns(u64 ticks) const { return monotonic_ns(ticks) + wall_offset_ns(ticks); }
 
+  // The monotonic time at which CLOCK_REALTIME was `realtime_ns`. Of a time that the clock showed twice (it was set
+  // back), the one nearer to a triple.
+  i64 monotonic_of_wall(u64 realtime_ns) const;
+  // The inverse of monotonic_ns(), within rounding.
+  u64 ticks_at(i64 monotonic_ns) const;
+
+  // Times further than a day from every triple are damage.
+  bool is_sane(i64 monotonic_ns) const;
+
   // ns per tick over the whole recording.
   double rate() const { return rate_; }
 
@@ -29,9 +40,20 @@ class ClockMap {
   const std::string& doubt() const { return doubt_; }
 
  private:
+  // Triples between which nobody set the wall clock.
+  struct Era {
+    i64 offset_ns;                // wall time minus monotonic time
+    i64 first_ns, last_ns;        // monotonic times of its first and last triple
+  };
+  void find_eras();
+
   std::vector<ClockTriple> triples_;
+  std::vector<Era> eras_;
   double rate_ = 1;
   std::string doubt_;
 };
+
+// event_ticks() of any record: stamps of CUPTI are mapped to ticks. 0: no event, or a stamp was lost.
+u64 stamp_of(const RecordView& view, const ClockMap& clock);
 
 }  // namespace tprof

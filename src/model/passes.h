@@ -30,6 +30,10 @@ void nest_events(Model& model);
 // pairs.
 void link_forward_backward(Model& model);
 
+// correlate.cpp: finds the range in which each call was made, which is also the range of what it launched, and fits the
+// calls into these ranges.
+void attribute_gpu_work(Model& model);
+
 // --- implementation of the template
 
 template <class ToNs>

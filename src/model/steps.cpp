@@ -69,6 +69,14 @@ void add_steps(Model& model, std::vector<StepEdge> edges) {
     if (work && !(e.flags & (kEventClipped | kEventUnfinished)))
       c.last_work_end = std::max(c.last_work_end, e.end_ns());
   }
+  for (const CallEvent& call : model.calls) {
+    u32 i = edge_at(edges, call.begin_ns);
+    if (i == kNoEdge) continue;
+    Content& c = contents[i];
+    c.events++;
+    c.last_end = std::max(c.last_end, call.end_ns());
+    c.last_work_end = std::max(c.last_work_end, call.end_ns());
+  }
   std::vector<Event> added;
   for (size_t i = 0; i < edges.size(); i++) {
     StepEdge& edge = edges[i];

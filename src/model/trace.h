@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "model/gpu.h"
 #include "record/reader.h"
 
 namespace tprof {
@@ -42,6 +43,8 @@ struct Event {
   i64 end_ns() const { return begin_ns + dur_ns; }
 };
 static_assert(sizeof(Event) == 64);
+
+constexpr u8 kCudaDeviceType = 1;  // c10::DeviceType
 
 // What an allocator reported.
 struct MemoryEvent {
@@ -91,6 +94,7 @@ struct Ledger {
   u64 pairs = 0, pairs_left_out = 0;
   std::string pairs_why;  // why pairs were left out
   std::string clock;      // a doubt about times, empty if none
+  GpuLedger gpu;
 
   u64 dropped_sum() const {
     u64 sum = 0;
@@ -124,6 +128,9 @@ struct Model {
   std::vector<MemoryEvent> memory;  // in order of time
   std::vector<Step> steps;
   std::vector<ForwardBackward> pairs;
+  std::vector<CallEvent> calls;              // in order of begin
+  std::vector<GpuEvent> gpu;                 // in order of begin
+  std::map<u32, DeviceRecord> devices;       // by number: those that the recording knows
 
   // About the process and the recording.
   std::map<std::string, std::string> info;
@@ -139,6 +146,7 @@ struct Model {
 
   Arena arena;
 
+  bool empty() const { return events.empty() && calls.empty() && gpu.empty(); }
   const std::string& name_of(const Event& event) const { return names[event.name]; }
   u64 begin_realtime_ns() const { return base_time_ns + static_cast<u64>(begin_ns); }
 };

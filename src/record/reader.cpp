@@ -192,8 +192,14 @@ void Recording::for_each_data(u32 first_epoch, u32 last_epoch, const std::functi
 }
 
 u64 event_ticks(const RecordView& view) {
-  if (is_range(view)) return range_of(view).begin_ticks;
-  return view.kind() == Kind::memory ? view.as<MemoryRecord>().ticks : 0;
+  switch (view.kind()) {
+    case Kind::range:
+    case Kind::old_range: return range_of(view).begin_ticks;
+    case Kind::memory: return view.as<MemoryRecord>().ticks;
+    case Kind::call: return view.as<CallRecord>().begin_ticks;
+    case Kind::nvtx: return view.as<NvtxRecord>().begin_ticks;
+    default: return 0;
+  }
 }
 
 RangeView range_of(const RecordView& view) {
@@ -277,6 +283,13 @@ Meta Recording::read_meta() {
             damage_.bad_records++;
           break;
         case Kind::flush: meta.flushes.push_back(view.as<FlushRecord>().ticks); break;
+        case Kind::device: {
+          DeviceRecord r = view.as<DeviceRecord>();
+          r.name[sizeof r.name - 1] = 0;
+          meta.devices[r.head.id] = r;
+          break;
+        }
+        case Kind::context: meta.contexts[view.record->id] = view.as<ContextRecord>(); break;
         default: damage_.bad_records++;  // a data record in a meta chunk
       }
     });

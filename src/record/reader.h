@@ -64,6 +64,8 @@ struct Meta {
   std::map<std::string, CapabilityInfo> capabilities;  // the last word on each
   std::map<std::string, std::string> info;     // the last value of each key
   std::vector<u64> flushes;                    // ticks
+  std::map<u32, DeviceRecord> devices;         // by number; names are terminated
+  std::map<u32, ContextRecord> contexts;       // by id
 };
 
 // One record of a chunk. `record` points into the chunk's buffer, is 8-byte aligned, and `words * 8` bytes long.
@@ -94,7 +96,8 @@ struct RangeView {
 inline bool is_range(const RecordView& view) { return view.kind() == Kind::range || view.kind() == Kind::old_range; }
 // Only for what for_each_data() visits: lengths were checked there.
 RangeView range_of(const RecordView& view);
-// The moment that decides to which window an event belongs; 0 for a record that is no event of its own.
+// The moment that decides to which window an event belongs; 0 for a record that is no event of its own, or that has
+// no ticks (see stamp_of() in model/clock_map.h for those of CUPTI).
 u64 event_ticks(const RecordView& view);
 
 class Recording {

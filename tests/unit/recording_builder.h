@@ -190,6 +190,62 @@ class RecordingBuilder {
     u32 what = device_type | static_cast<u32>(static_cast<u8>(device_index)) << 8 | static_cast<u32>(flags) << 16;
     put(data(tid, epoch), MemoryRecord{{static_cast<u16>(Kind::memory), 0, what}, ticks, address, bytes, total, 0});
   }
+  // Records of the GPU side, in the chunks of tid 0. Times are wall time: see wall().
+  template <class T>
+  void gpu(u32 epoch, Kind kind, u32 id, T record) {
+    record.head = {static_cast<u16>(kind), 0, id};
+    put(data(0, epoch), record);
+  }
+  void kernel(u32 epoch, const std::string& text, u64 begin, u64 end, const GpuPlace& place, KernelRecord more = {}) {
+    more.begin_ns = wall(begin);
+    more.end_ns = wall(end);
+    more.place = place;
+    if (!more.grid[0]) more.grid[0] = more.grid[1] = more.grid[2] = 1;
+    if (!more.block[0]) more.block[0] = more.block[1] = more.block[2] = 1;
+    if (!more.priority) more.priority = INT32_MIN;
+    gpu(epoch, Kind::kernel, name(text), more);
+  }
+  // kind: CUpti_ActivityMemcpyKind; from, to: memory kinds.
+  void copy(u32 epoch, u32 kind, u32 from, u32 to, u64 begin, u64 end, const GpuPlace& place, u64 bytes) {
+    CopyRecord r{};
+    r.begin_ns = wall(begin);
+    r.end_ns = wall(end);
+    r.place = place;
+    r.bytes = bytes;
+    r.from_device = r.to_device = place.device;
+    gpu(epoch, Kind::copy, kind | from << 8 | to << 16, r);
+  }
+  void set(u32 epoch, u64 begin, u64 end, const GpuPlace& place, u64 bytes) {
+    SetRecord r{};
+    r.begin_ns = wall(begin);
+    r.end_ns = wall(end);
+    r.place = place;
+    r.bytes = bytes;
+    gpu(epoch, Kind::set, 3, r);
+  }
+  void api(u32 epoch, u32 tid, const std::string& function, u64 begin, u64 end, u32 correlation, u32 cbid = 211,
+           i32 result = 0) {
+    gpu(epoch, Kind::api, name(function), ApiRecord{{}, wall(begin), wall(end), tid, correlation, result, cbid});
+  }
+  // A call seen by an interposed function.
+  void call(u32 tid, u32 epoch, const std::string& function, u64 begin, u64 end, CallFamily family,
+            CallRecord more = {}) {
+    more.head = {static_cast<u16>(Kind::call), 0, name(function)};
+    more.begin_ticks = begin;
+    more.end_ticks = end;
+    more.family = static_cast<u8>(family);
+    put(data(tid, epoch), more);
+  }
+  void device(u32 number, DeviceRecord r) {
+    r.head = {static_cast<u16>(Kind::device), 0, number};
+    put(meta(), r);
+  }
+  void context(u32 id, u32 device_number, u32 null_stream) {
+    put(meta(), ContextRecord{{static_cast<u16>(Kind::context), 0, id}, device_number, null_stream});
+  }
+  // CLOCK_REALTIME at these ticks, as long as nobody set the clock; 0 stays 0.
+  static u64 wall(u64 ticks) { return ticks ? kWall + (ticks - kStart) : 0; }
+
   void range_end(u32 tid, u32 epoch, RecordRef begin, u64 end) {
     put(data(tid, epoch), RangeEndRecord{{static_cast<u16>(Kind::range_end), 0, 0}, begin, end});
   }
@@ -253,6 +309,25 @@ class RecordingBuilder {
   std::map<std::pair<u32, u32>, u32> open_;  // (tid, epoch) -> chunk
   std::map<std::string, u32> names_;
 };
+
+// The properties of an H100.
+inline DeviceRecord an_h100() {
+  DeviceRecord d{};
+  d.total_memory = 85'045'411'840;
+  d.compute_major = 9;
+  d.multiprocessors = 132;
+  d.warp_size = 32;
+  d.max_threads_per_block = 1024;
+  d.max_threads_per_multiprocessor = 2048;
+  d.max_blocks_per_multiprocessor = 32;
+  d.registers_per_block = d.registers_per_multiprocessor = 65536;
+  d.shared_per_block = 49152;
+  d.shared_per_multiprocessor = 233472;
+  d.shared_per_block_optin = 232448;
+  d.shared_reserved_per_block = 1024;
+  strcpy(d.name, "NVIDIA H100 80GB HBM3");
+  return d;
+}
 
 // A directory that goes away with the test.
 class TempDir {

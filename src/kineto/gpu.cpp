@@ -1,0 +1,336 @@
+#include "kineto/gpu.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "kineto/names.h"
+#include "model/occupancy.h"
+
+namespace tprof::kineto {
+namespace {
+
+// CUPTI's enumerations in libkineto's words, by value.
+constexpr const char* kCopyKinds[] = {nullptr, "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+constexpr const char* kMemoryKinds[] = {"Unknown", "Pageable", "Pinned", "Device", "Array", "Managed", "Device Static",
+                                        "Managed Static"};
+constexpr const char* kSyncKinds[] = {"Unknown Sync", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync"};
+constexpr u32 kEventSync = 1, kStreamWaitEvent = 2;
+constexpr const char* kOverheadKinds[] = {"Unknown", "Buffer Flush", "Instrumentation", "Resource",
+                                          "Runtime Triggered Module Loading", "Lazy Function Loading",
+                                          "Command Buffer Full", "Activity Buffer Request", "UVM Activity Init"};
+constexpr u32 kObjectThread = 2;
+
+template <size_t N>
+const char* word(const char* const (&words)[N], u32 value, const char* otherwise) {
+  return value < N && words[value] ? words[value] : otherwise;
+}
+
+std::string name_json(const std::string& text) { return "\"name\": " + dump(text) + ", "; }
+
+// What puts work on a GPU; the plugin ties work only to calls of category cuda_runtime.
+bool is_launch(const Model& model, const CallEvent& call) {
+  const std::string& name = model.names[call.name];
+  return call.works || name.starts_with("cuLaunch") || name.starts_with("cuGraphLaunch");
+}
+
+// Waits have rows of their own: their times are the host's and cross the work of the stream.
+i64 sync_row(u32 stream) { return stream == kNone ? kSyncRows - 1 : kSyncRows + i64(stream); }
+
+i64 signed_stream(u32 stream) { return stream == kNone ? -1 : i64(stream); }
+
+}  // namespace
+
+Json device_properties(const Model& model) {
+  u32 end = model.devices.empty() ? 0 : model.devices.rbegin()->first + 1;
+  for (const GpuEvent& e : model.gpu)
+    if (e.device != kNone) end = std::max(end, e.device + 1);
+  for (const MemoryEvent& e : model.memory)
+    if (e.device_type == kCudaDeviceType) end = std::max(end, static_cast<u32>(e.device_index + 1));
+  Json out = Json::array();
+  for (u32 id = 0; id < end; id++) {
+    auto it = model.devices.find(id);
+    if (it == model.devices.end()) {
+      out.push_back({{"id", id}, {"name", "unknown"}});
+      continue;
+    }
+    const DeviceRecord& d = it->second;
+    out.push_back({{"id", id},
+                   {"name", d.name},
+                   {"totalGlobalMem", d.total_memory},
+                   {"computeMajor", d.compute_major},
+                   {"computeMinor", d.compute_minor},
+                   {"maxThreadsPerBlock", d.max_threads_per_block},
+                   {"maxThreadsPerMultiprocessor", d.max_threads_per_multiprocessor},
+                   {"regsPerBlock", d.registers_per_block},
+                   {"warpSize", d.warp_size},
+                   {"sharedMemPerBlock", d.shared_per_block},
+                   {"numSms", d.multiprocessors},
+                   {"regsPerMultiprocessor", d.registers_per_multiprocessor},
+                   {"sharedMemPerBlockOptin", d.shared_per_block_optin},
+                   {"sharedMemPerMultiprocessor", d.shared_per_multiprocessor}});
+  }
+  return out;
+}
+
+void GpuWriter::put_metadata() {
+  std::set<u32> devices;
+  std::set<std::pair<u32, i64>> rows;  // (device, tid)
+  bool overhead = false;
+  for (const auto& [id, device] : model_.devices) devices.insert(id);
+  for (const GpuEvent& e : model_.gpu) {
+    if (e.kind() == Kind::overhead) {
+      overhead = true;
+      continue;
+    }
+    devices.insert(e.device);
+    rows.insert({e.device, e.kind() == Kind::sync ? sync_row(e.stream) : i64(e.stream)});
+  }
+  i64 ts = model_.begin_ns;
+  for (u32 id : devices) {
+    std::string pid = std::to_string(id);
+    lines_.put_meta("process_name", pid, 0, {{"name", model_.process_name}}, ts);
+    lines_.put_meta("process_labels", pid, 0, {{"labels", "GPU " + pid}}, ts);
+    lines_.put_meta("process_sort_index", pid, 0, {{"sort_index", kGpuSortIndex + id}}, ts);
+  }
+  for (const auto& [device, row] : rows) {
+    std::string pid = std::to_string(device);
+    bool sync = row >= kSyncRows - 1;
+    i64 stream = sync ? row - kSyncRows : row;
+    std::string name = stream < 0 ? "context (sync)" : "stream " + std::to_string(stream) + (sync ? " (sync)" : " ");
+    lines_.put_meta("thread_name", pid, row, {{"name", name}}, ts);
+    lines_.put_meta("thread_sort_index", pid, row, {{"sort_index", stream}}, ts);
+  }
+  if (!overhead) return;
+  lines_.put_meta("process_name", "-1", 0, {{"name", "Overhead"}}, ts);
+  lines_.put_meta("process_sort_index", "-1", 0, {{"sort_index", kOverheadSortIndex}}, ts);
+}
+
+void GpuWriter::put_events() {
+  for (const CallEvent& call : model_.calls) put_call(call);
+  for (const GpuEvent& event : model_.gpu) {
+    put_event(event);
+    put_flow(event);
+  }
+}
+
+void GpuWriter::put_call(const CallEvent& call) {
+  lines_.begin();
+  bool driver = call.is_driver() && !is_launch(model_, call);
+  out_.put(driver ? R"({"ph": "X", "cat": "cuda_driver", )" : R"({"ph": "X", "cat": "cuda_runtime", )");
+  out_.put(lines_.name(call.name));
+  out_.put(lines_.place(call.thread));
+  out_.put("\"ts\": ");
+  out_.put_us(call.begin_ns);
+  out_.put(", \"dur\": ");
+  out_.put_us(call.dur_ns);
+  // Without an id a call would be taken by the next module: 0 is none.
+  out_.put(", \"args\": {\"External id\": ");
+  out_.put_number(call.op >= 0 ? lines_.external_id(call.op) : 0);
+  first_arg_ = false;
+  if (call.seen & kSeenByCupti) put_arg("cbid", i64(call.cbid));
+  if (call.correlation) put_arg("correlation", i64(call.correlation));
+  if (call.bytes) put_arg("bytes", static_cast<i64>(call.bytes));
+  if (call.result) put_arg("result", i64(call.result));
+  close();
+}
+
+void GpuWriter::put_event(const GpuEvent& event) {
+  switch (event.kind()) {
+    case Kind::kernel: return put_kernel(event);
+    case Kind::copy: return put_copy(event);
+    case Kind::set: return put_set(event);
+    case Kind::graph: return put_graph(event);
+    case Kind::sync: return put_sync(event);
+    case Kind::gpu_event: return put_mark(event);
+    default: return put_overhead(event);
+  }
+}
+
+void GpuWriter::open(const char* category, std::string_view name, i64 pid, i64 tid, const GpuEvent& event) {
+  lines_.begin();
+  out_.put("{\"ph\": \"X\", \"cat\": \"");
+  out_.put(category);
+  out_.put("\", ");
+  out_.put(name);
+  out_.put("\"pid\": ");
+  out_.put_number(pid);
+  out_.put(", \"tid\": ");
+  out_.put_number(tid);
+  out_.put(", \"ts\": ");
+  out_.put_us(event.begin_ns);
+  out_.put(", \"dur\": ");
+  out_.put_us(event.dur_ns);
+  out_.put(", \"args\": {");
+  first_arg_ = true;
+  if (event.op >= 0) put_arg(kExternalId, static_cast<i64>(lines_.external_id(event.op)));
+}
+
+void GpuWriter::put_arg(const char* key, i64 value) {
+  out_.put(first_arg_ ? "\"" : ", \"");
+  first_arg_ = false;
+  out_.put(key);
+  out_.put("\": ");
+  out_.put_number(value);
+}
+
+void GpuWriter::put_arg(const char* key, double value) {
+  if (!std::isfinite(value)) return;  // not JSON
+  out_.put(first_arg_ ? "\"" : ", \"");
+  first_arg_ = false;
+  out_.put(key);
+  out_.put("\": ");
+  out_.put_number(value);
+}
+
+void GpuWriter::put_place(const GpuEvent& event) {
+  put_arg("device", i64(event.device));
+  put_arg("context", i64(event.context));
+  put_arg("stream", i64(event.stream));
+  put_arg("correlation", i64(event.correlation));
+}
+
+void GpuWriter::put_size(u64 bytes, const GpuEvent& event) {
+  put_arg("bytes", static_cast<i64>(bytes));
+  if (event.dur_ns > 0) put_arg("memory bandwidth (GB/s)", double(bytes) / double(event.dur_ns));
+}
+
+void GpuWriter::put_node(u32 graph, u64 node) {
+  if (!graph && !node) return;
+  put_arg("graph id", i64(graph));
+  put_arg("graph node id", static_cast<i64>(node));
+}
+
+void GpuWriter::put_kernel(const GpuEvent& event) {
+  const auto& r = event.as<KernelRecord>();
+  auto device = model_.devices.find(event.device);
+  Occupancy occupancy = occupancy_of(r, device == model_.devices.end() ? nullptr : &device->second);
+  open(kKernel, lines_.name(event.name), event.device, event.stream, event);
+  put_arg("queued", static_cast<i64>(r.queued_ns));
+  put_place(event);
+  put_arg("registers per thread", i64(r.registers));
+  put_arg("shared memory", i64(r.static_shared) + r.dynamic_shared);
+  if (occupancy.blocks_per_sm > 0) {
+    put_arg("blocks per SM", occupancy.blocks_per_sm);
+    put_arg("warps per SM", occupancy.warps_per_sm);
+  }
+  auto put_size3 = [&](const char* key, const auto& size) {
+    out_.put(", \"");
+    out_.put(key);
+    for (int i = 0; i < 3; i++) {
+      out_.put(i ? ", " : "\": [");
+      out_.put_number(size[i]);
+    }
+    out_.put("]");
+  };
+  put_size3("grid", r.grid);
+  put_size3("block", r.block);
+  if (occupancy.percent >= 0) put_arg("est. achieved occupancy %", i64(std::lround(occupancy.percent)));
+  put_node(r.graph, r.graph_node);
+  if (r.priority != INT32_MIN) put_arg("priority", i64(r.priority));
+  if (r.cluster[0]) put_size3("cluster", r.cluster);
+  close();
+}
+
+void GpuWriter::put_copy(const GpuEvent& event) {
+  const auto& r = event.as<CopyRecord>();
+  u32 what = r.head.id;
+  std::string name = std::string("Memcpy ") + word(kCopyKinds, what & 0xff, "<unknown>") + " (" +
+                     word(kMemoryKinds, what >> 8 & 0xff, "Unrecognized") + " -> " +
+                     word(kMemoryKinds, what >> 16 & 0xff, "Unrecognized") + ")";
+  open(kGpuMemcpy, name_json(name), event.device, event.stream, event);
+  if (r.from_device != r.to_device) {
+    put_arg("fromDevice", i64(r.from_device));
+    put_arg("inDevice", i64(event.device));
+    put_arg("toDevice", i64(r.to_device));
+  }
+  put_place(event);
+  put_size(r.bytes, event);
+  put_node(r.graph, r.graph_node);
+  close();
+}
+
+void GpuWriter::put_set(const GpuEvent& event) {
+  const auto& r = event.as<SetRecord>();
+  std::string name = std::string("Memset (") + word(kMemoryKinds, r.head.id & 0xff, "Unrecognized") + ")";
+  open(kGpuMemset, name_json(name), event.device, event.stream, event);
+  put_place(event);
+  put_size(r.bytes, event);
+  put_node(r.graph, r.graph_node);
+  close();
+}
+
+// A graph that was launched as one: its kernels are not known, the time they took is.
+void GpuWriter::put_graph(const GpuEvent& event) {
+  open(kKernel, name_json("CUDA graph " + std::to_string(event.record->id)), event.device, event.stream, event);
+  put_place(event);
+  put_arg("graph id", i64(event.record->id));
+  close();
+}
+
+void GpuWriter::put_sync(const GpuEvent& event) {
+  const auto& r = event.as<SyncRecord>();
+  const char* kind = word(kSyncKinds, r.head.id, kSyncKinds[0]);
+  open(kCudaSync, name_json(kind), event.device, sync_row(event.stream), event);
+  out_.put(first_arg_ ? "\"cuda_sync_kind\": \"" : ", \"cuda_sync_kind\": \"");
+  first_arg_ = false;
+  out_.put(kind);
+  out_.put("\"");
+  if (r.head.id == kEventSync || r.head.id == kStreamWaitEvent) {
+    put_arg("wait_on_stream", signed_stream(event.wait_stream));
+    put_arg("wait_on_cuda_event_record_corr_id", event.wait_correlation ? i64(event.wait_correlation) : -1);
+    put_arg("wait_on_cuda_event_id", i64(r.event));
+  }
+  put_arg("stream", signed_stream(event.stream));
+  put_arg("correlation", i64(event.correlation));
+  put_arg("device", i64(event.device));
+  put_arg("context", i64(event.context));
+  close();
+}
+
+void GpuWriter::put_mark(const GpuEvent& event) {
+  open(kCudaEvent, name_json("cudaEvent"), event.device, event.stream, event);
+  put_arg("event_id", i64(event.record->id));
+  put_arg("stream", signed_stream(event.stream));
+  put_arg("correlation", i64(event.correlation));
+  put_arg("device", i64(event.device));
+  put_arg("context", i64(event.context));
+  close();
+}
+
+void GpuWriter::put_overhead(const GpuEvent& event) {
+  const auto& r = event.as<OverheadRecord>();
+  u32 kind = r.head.id;
+  const char* name = kind == 1 ? "Driver Compiler" : kind & 0xffff ? "Unrecognized"
+                                                                   : word(kOverheadKinds, kind >> 16, "Unrecognized");
+  open(kOverhead, name_json(name), -1, r.object_kind == kObjectThread ? r.object : 0, event);
+  close();
+}
+
+// An arrow from the call to its work. Ids are for one arrow each: viewers end an id with its first head, and mix up ids
+// of different categories.
+void GpuWriter::put_flow(const GpuEvent& event) {
+  if (event.call == kNone || !event.runs_on_gpu()) return;
+  const CallEvent& call = model_.calls[event.call];
+  for (bool start : {true, false}) {
+    lines_.begin();
+    out_.put(start ? R"({"ph": "s", "id": )" : R"({"ph": "f", "id": )");
+    out_.put_number(next_flow_);
+    out_.put(", ");
+    if (start) {
+      out_.put(lines_.place(call.thread));
+    } else {
+      out_.put("\"pid\": ");
+      out_.put_number(event.device);
+      out_.put(", \"tid\": ");
+      out_.put_number(event.stream);
+      out_.put(", ");
+    }
+    out_.put("\"ts\": ");
+    out_.put_us(start ? call.begin_ns : event.begin_ns);
+    out_.put(start ? R"(, "cat": "ac2g", "name": "ac2g"})" : R"(, "cat": "ac2g", "name": "ac2g", "bp": "e"})");
+  }
+  next_flow_++;
+}
+
+}  // namespace tprof::kineto

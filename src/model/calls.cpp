@@ -1,0 +1,123 @@
+#include "model/calls.h"
+
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+
+#include "model/tables.h"
+
+namespace tprof {
+namespace {
+
+constexpr i64 kClocksNs = 1000;  // by so much CUPTI's times of a call and ours may differ
+
+// Removes "_v" and at least `digits` digits at the end.
+void strip_version(std::string& name, size_t digits) {
+  size_t at = name.find_last_not_of("0123456789");
+  if (at == std::string::npos || at < 2 || name.size() - at - 1 < digits) return;
+  if (name[at] == 'v' && name[at - 1] == '_') name.resize(at - 1);
+}
+
+auto in_order_of_time = [](const CallEvent& a, const CallEvent& b) {
+  return std::tie(a.begin_ns, a.thread, a.correlation) < std::tie(b.begin_ns, b.thread, b.correlation);
+};
+
+}  // namespace
+
+std::string shown_function(const std::string& name) {
+  std::string out = name;
+  strip_version(out, 4);
+  return out;
+}
+
+std::string plain_function(const std::string& name) {
+  std::string out = shown_function(name);
+  for (const char* suffix : {"_ptsz", "_ptds"})
+    if (out.ends_with(suffix)) out.resize(out.size() - strlen(suffix));
+  strip_version(out, 1);
+  return out;
+}
+
+u32 CallMerger::plain_name(u32 name) {
+  if (plain_.size() <= name) plain_.resize(model_.names.size());
+  if (!plain_[name]) {
+    auto [it, added] = plain_names_.emplace(plain_function(model_.names[name]), static_cast<u32>(plain_names_.size()));
+    plain_[name] = 1 + it->second;
+  }
+  return plain_[name];
+}
+
+void CallMerger::drop_duplicates() {
+  auto key = [](const FromCupti& c) {
+    return std::tie(c.call.begin_ns, c.call.thread, c.call.correlation, c.call.cbid, c.call.dur_ns);
+  };
+  model_.ledger.gpu.duplicates += drop_met_again(
+      cupti_, [&](const FromCupti& a, const FromCupti& b) { return key(a) < key(b); });
+}
+
+// Of a runtime call and the driver calls with its correlation the runtime call stays.
+void CallMerger::drop_inner() {
+  std::vector<std::pair<u32, i64>> runtime;  // (correlation, begin) of runtime calls
+  for (const FromCupti& c : cupti_)
+    if (!c.call.is_driver() && c.call.correlation) runtime.push_back({c.call.correlation, c.call.begin_ns});
+  if (runtime.empty()) return;
+  std::sort(runtime.begin(), runtime.end());
+  size_t before = cupti_.size();
+  std::erase_if(cupti_, [&](const FromCupti& c) {
+    if (!c.call.is_driver() || !c.call.correlation) return false;
+    // Correlations come again after 2^32 calls: the runtime call that stands for this one began just before it.
+    auto it = std::upper_bound(runtime.begin(), runtime.end(), std::pair(c.call.correlation, c.call.begin_ns));
+    constexpr i64 kLongestCallNs = 3'600'000'000'000;
+    return it != runtime.begin() && it[-1].first == c.call.correlation &&
+           c.call.begin_ns - it[-1].second < kLongestCallNs;
+  });
+  model_.ledger.gpu.inner_calls += before - cupti_.size();
+}
+
+// Both in order of time, of one thread and one function.
+void CallMerger::merge_thread(std::vector<CallEvent*>& ours, std::vector<FromCupti*>& cupti,
+                              std::vector<CallEvent>& out) {
+  size_t next = 0;
+  for (size_t i = 0; i < ours.size(); i++) {
+    CallEvent& call = *ours[i];
+    auto middle = [&] { return cupti[next]->call.begin_ns + cupti[next]->call.dur_ns / 2; };
+    while (next < cupti.size() && middle() < call.begin_ns - kClocksNs) out.push_back(cupti[next++]->call);
+    bool mine = next < cupti.size() && middle() <= call.end_ns() + kClocksNs;
+    // Between two of our calls: it belongs to the one that is nearer.
+    if (mine && middle() > call.end_ns() && i + 1 < ours.size())
+      mine = middle() - call.end_ns() < ours[i + 1]->begin_ns - middle();
+    if (mine) {
+      const CallEvent& seen = cupti[next++]->call;
+      call.begin_ns = seen.begin_ns;
+      call.dur_ns = seen.dur_ns;
+      call.correlation = seen.correlation;
+      call.cbid = seen.cbid;
+      if (!call.result) call.result = seen.result;
+      call.seen |= kSeenByCupti;
+    }
+    out.push_back(call);
+  }
+  for (; next < cupti.size(); next++) out.push_back(cupti[next]->call);
+}
+
+std::vector<CallEvent> CallMerger::merge() {
+  drop_duplicates();
+  drop_inner();
+  std::stable_sort(ours_.begin(), ours_.end(), in_order_of_time);
+  struct Group {
+    std::vector<CallEvent*> ours;
+    std::vector<FromCupti*> cupti;
+  };
+  std::map<std::pair<u32, u32>, Group> groups;  // by thread and function
+  for (CallEvent& c : ours_) groups[{c.thread, plain_name(c.name)}].ours.push_back(&c);
+  for (FromCupti& c : cupti_) groups[{c.call.thread, plain_name(c.call.name)}].cupti.push_back(&c);
+  std::vector<CallEvent> out;
+  out.reserve(ours_.size() + cupti_.size());
+  for (auto& [key, group] : groups) merge_thread(group.ours, group.cupti, out);
+  std::stable_sort(out.begin(), out.end(), in_order_of_time);
+  ours_.clear();
+  cupti_.clear();
+  return out;
+}
+
+}  // namespace tprof
