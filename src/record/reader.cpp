@@ -192,8 +192,13 @@ void Recording::for_each_data(u32 first_epoch, u32 last_epoch, const std::functi
 }
 
 u64 event_ticks(const RecordView& view) {
-  if (is_range(view)) return range_of(view).begin_ticks;
-  return view.kind() == Kind::memory ? view.as<MemoryRecord>().ticks : 0;
+  switch (view.kind()) {
+    case Kind::range:
+    case Kind::old_range: return range_of(view).begin_ticks;
+    case Kind::memory: return view.as<MemoryRecord>().ticks;
+    case Kind::nvtx: return view.as<NvtxRecord>().begin_ticks;
+    default: return 0;
+  }
 }
 
 RangeView range_of(const RecordView& view) {
@@ -244,8 +249,9 @@ Meta Recording::read_meta() {
         }
         case Kind::thread: {
           const auto& r = view.as<ThreadRecord>();
+          size_t room = view.bytes() - offsetof(ThreadRecord, name);
           meta.threads[r.head.id] = {r.head.id, r.torch_thread, r.begin_ticks,
-                                     std::string(r.name, strnlen(r.name, sizeof r.name))};
+                                     std::string(r.name, strnlen(r.name, room))};
           break;
         }
         case Kind::clock: {

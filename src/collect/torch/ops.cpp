@@ -1,10 +1,11 @@
 #include "collect/torch/ops.h"
 
-#include <regex.h>
 #include <string.h>
 
+#include "collect/labels.h"
 #include "collect/recorder.h"
 #include "collect/session.h"
+#include "collect/step_pattern.h"
 #include "collect/torch/attach.h"
 #include "collect/torch/backward.h"
 #include "collect/torch/inputs.h"
@@ -23,13 +24,10 @@ constexpr struct {
               {"Optimizer.zero_grad#", Mark::zero_grad},
               {"enumerate(DataLoader)#", Mark::dataloader}};
 
-regex_t g_pattern;
-bool g_has_pattern;
-
 Mark mark_of(const char* name) {
   for (const auto& m : kMarks)
     if (!strncmp(name, m.prefix, strlen(m.prefix))) return m.mark;
-  return g_has_pattern && regexec(&g_pattern, name, 0, nullptr, 0) == 0 ? Mark::matched : Mark::none;
+  return step_pattern_is(StepMode::range) && step_pattern_matches(name) ? Mark::matched : Mark::none;
 }
 
 // What every range needs, together: a copy of what g_torch knows.
@@ -50,24 +48,11 @@ void mark_begins(ThreadBlock* block, Mark mark) {
       case Mark::profiler_step: return d.profiler_step_begins(t);
       case Mark::optimizer_step: return d.optimizer_begins(t);
       case Mark::zero_grad: return d.zero_grad_begins(t);
-      case Mark::dataloader: return d.load_begins(d.before_labels(t, block->label_begins, labels_of(block)));
+      case Mark::dataloader: return d.load_begins(before_labels(d, block, t));
       case Mark::matched: return d.range_matched(t);
       case Mark::none: return;
     }
   });
-}
-
-void label_begins(ThreadBlock* block) {
-  u32 at = block->label_count++;
-  if (at < kMaxLabels) block->label_begins[at] = now_ticks();
-}
-
-void label_ends(ThreadBlock* block) {
-  if (block->label_count == 0) return;
-  u32 at = --block->label_count;
-  if (at >= kMaxLabels || !g_session.edge_may_move()) return;
-  u64 begin = block->label_begins[at];
-  g_session.token(block->tid, false, [=](StepDetector& d) { d.label_ends(now_ticks(), begin); });
 }
 
 // The edge comes a little behind the range's end, so that the range lies inside its step.
@@ -128,7 +113,7 @@ __attribute__((noinline)) void tell_steps(ThreadBlock* block, const void* rf, Sc
   if (Mark mark = mark_of(name); mark != Mark::none)
     mark_begins(block, mark);
   else
-    label_begins(block);
+    label_begins(block, now_ticks());
 }
 
 __attribute__((noinline)) void tell_steps_end(ThreadBlock* block, const void* rf) {
@@ -155,10 +140,6 @@ void ops_prepare(bool reads_inputs) {
            g_torch.forward_thread_ok ? g_torch.forward_thread : -1,
            g_torch.is_async_at,
            reads_inputs};
-}
-
-void set_step_pattern(const char* pattern) {
-  g_has_pattern = regcomp(&g_pattern, pattern, REG_EXTENDED | REG_NOSUB) == 0;
 }
 
 ObserverContext range_starts(const void* rf) {

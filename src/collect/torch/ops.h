@@ -14,7 +14,4 @@ void learn_thread(ThreadBlock* block);
 // Before the callbacks are registered, layouts known. `reads_inputs`: with needs_inputs, and they are to be recorded.
 void ops_prepare(bool reads_inputs);
 
-// TPROF_STEP=range:REGEX, compiled; once, before the first range.
-void set_step_pattern(const char* pattern);
-
 }  // namespace tprof
