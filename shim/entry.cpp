@@ -27,8 +27,11 @@ void in_child() {
 }
 
 // Preloaded, or only opened because an injection variable outlived an LD_PRELOAD that somebody took away: then the process
-// is not to be profiled.
-bool preloaded() { return dlsym(RTLD_DEFAULT, "tprof_active") == reinterpret_cast<void*>(tprof_active); }
+// is not to be profiled. (Only of a preloaded library are the symbols global.)
+bool preloaded() {
+  void* global = dlopen(nullptr, RTLD_LAZY | RTLD_NOLOAD);
+  return global && dlsym(global, "tprof_active") == reinterpret_cast<void*>(tprof_active);
+}
 
 __attribute__((constructor)) void loaded() {
   if (getauxval(AT_SECURE)) return;  // set-uid: not our business

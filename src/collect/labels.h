@@ -12,12 +12,15 @@ inline void label_begins(ThreadBlock* block, u64 ticks) {
   if (at < kMaxLabels) block->label_begins[at] = ticks;
 }
 
+__attribute__((noinline)) inline void edge_behind_label(u32 tid, u64 begin) {
+  g_session.token(tid, false, [=](StepDetector& d) { d.label_ends(now_ticks(), begin); });
+}
+
 inline void label_ends(ThreadBlock* block) {
   if (block->label_count == 0) return;
   u32 at = --block->label_count;
-  if (at >= kMaxLabels || !g_session.edge_may_move()) return;
-  u64 begin = block->label_begins[at];
-  g_session.token(block->tid, false, [=](StepDetector& d) { d.label_ends(now_ticks(), begin); });
+  if (__builtin_expect(g_session.edge_may_move(), 0) && at < kMaxLabels)
+    edge_behind_label(block->tid, block->label_begins[at]);
 }
 
 // Where a step that something at `ticks` begins has its edge.

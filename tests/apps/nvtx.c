@@ -208,7 +208,10 @@ void client(const char* what, int count) {
   fflush(stdout);
 }
 
-#ifndef MODULE
+#ifdef MODULE
+int push(const char* name) { return nvtxRangePushA(name); }
+int pop(void) { return nvtxRangePop(); }
+#else
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
   client(argv[1], argc > 2 ? atoi(argv[2]) : 0);

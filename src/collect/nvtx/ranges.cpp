@@ -45,15 +45,12 @@ Message message_of(const Attributes& a) {
 // Attributes of another size than any NVTX has had are not read.
 const Attributes& checked(const Attributes* a) { return a && a->bytes >= sizeof *a ? *a : kNoAttributes; }
 
-// The three forms of a call: a text, a wide one, attributes. Taken apart only when something is to be recorded.
-const Attributes& attributes_of(const char*) { return kNoAttributes; }
-const Attributes& attributes_of(const wchar_t*) { return kNoAttributes; }
-const Attributes& attributes_of(const Attributes& a) { return a; }
 
-// Nothing is recorded now, and nobody waits for a step: one of the common cases, and to be left quickly.
-inline bool idle() {
-  return recording_epoch() == kNoEpoch && !step_pattern_is(StepMode::nvtx) && !g_session.is_helper();
-}
+// Whether a range is more than a record: it may be a step, or the moment at which a helper sees what its leader does.
+inline bool tells() { return step_pattern_is(StepMode::nvtx) || g_session.is_helper(); }
+
+// One of the two common cases, and to be left quickly.
+inline bool idle() { return recording_epoch() == kNoEpoch && !tells(); }
 
 const void* key_of(u32 domain, u32 level) { return reinterpret_cast<const void*>(u64(domain) << 32 | level); }
 
@@ -74,33 +71,46 @@ NvtxPayload payload_of(const Attributes& a, u64& bits) {
   }
 }
 
-__attribute__((noinline)) void tell_steps(const char* text) {
+void tell_steps(const char* text) {
   if (!step_pattern_matches(text)) return;
   u64 t = now_ticks();
   g_session.token(0, true, [=](StepDetector& d) { d.range_matched(t); });
   g_session.promote();
 }
 
-// Follows the leader and finds the step, before the epoch is looked at.
-inline void before_range(const Message& message) {
+// The three forms of a call are a text, a wide one, and attributes. Taken apart only when something is to be recorded.
+void describe(NvtxRecord& r, u32, const void*) {
+  r.payload = 0;
+  r.domain = r.category = r.color = 0;
+  r.payload_type = 0;
+}
+
+void describe(NvtxRecord& r, u32 domain, const Attributes& a) {
+  u64 bits = 0;
+  r.payload_type = u8(payload_of(a, bits));
+  r.payload = bits;
+  r.domain = domain_id(domain);
+  r.category = category_id(domain, a.category);
+  r.color = a.color_type == 1 ? a.color : 0;
+}
+
+// Before the epoch is looked at.
+__attribute__((noinline)) void tell(const char* text) {
   if (g_session.is_helper()) g_session.follow(now_ticks());
-  if (step_pattern_is(StepMode::nvtx)) tell_steps(message.text);
+  if (text && step_pattern_is(StepMode::nvtx)) tell_steps(text);
 }
 
 // Appends the record; its begin is stamped last, so that our own work stays outside. nullptr: there was no room.
-inline NvtxRecord* append(ThreadBlock* block, u32 epoch, NvtxWhat what, u32 domain, const Message& message,
-                          const Attributes& a) {
-  if (__builtin_expect(!block->announced && !block->torch_thread, 0)) learn_thread(block);
+template <class Said>
+__attribute__((always_inline)) inline NvtxRecord* append(ThreadBlock* block, u32 epoch, NvtxWhat what, u32 domain,
+                                                         const Message& message, const Said& said) {
+  if (__builtin_expect(!block->announced, 0)) learn_thread(block);
   char* at = reserve(block, epoch, sizeof(NvtxRecord));
   if (__builtin_expect(!at, 0)) return nullptr;
   auto* r = reinterpret_cast<NvtxRecord*>(at);
   u32 name = message.kept ? id_of(message.kept) : intern(block, message.text);
   r->end_ticks = 0;
-  r->payload = 0;
-  r->payload_type = u8(payload_of(a, r->payload));
-  r->domain = domain_id(domain);
-  r->category = category_id(domain, a.category);
-  r->color = a.color_type == 1 ? a.color : 0;
+  describe(*r, domain, said);
   r->what = u8(what);
   r->reserved = 0;
   r->begin_ticks = now_ticks();
@@ -115,22 +125,20 @@ __attribute__((noinline)) void refused() {
 // --- push and pop
 
 template <class Said>
-void open_pushed(ThreadBlock* block, u32 domain, u32 level, const Said& said) {
+__attribute__((always_inline)) inline void open_pushed(ThreadBlock* block, u32 domain, u32 level, const Said& said) {
   Message message = message_of(said);
-  before_range(message);
+  if (__builtin_expect(tells(), 0)) tell(message.text);
   u32 epoch = recording_epoch();
-  if (epoch == kNoEpoch) return;
+  if (__builtin_expect(epoch == kNoEpoch, 0)) return;
   if (__builtin_expect(block->pushed_count == kMaxPushed, 0)) return g_writer.drop(Drop::too_deep);
-  NvtxRecord* r = append(block, epoch, NvtxWhat::push_pop, domain, message, attributes_of(said));
+  NvtxRecord* r = append(block, epoch, NvtxWhat::push_pop, domain, message, said);
   if (!r) return;
   block->pushed[block->pushed_count++] = {key_of(domain, level), &r->end_ticks, ref_of(block, r), epoch};
   label_begins(block, r->begin_ticks);
 }
 
 template <class Said>
-int push_in(u32 domain, const Said& said) {
-  u32 level = t_levels[domain]++;
-  if (idle()) return int(level);
+__attribute__((noinline)) int record_push(u32 domain, u32 level, const Said& said) {
   if (ThreadBlock* block = enter()) {
     open_pushed(block, domain, level, said);
     leave(block);
@@ -140,28 +148,50 @@ int push_in(u32 domain, const Said& said) {
   return int(level);
 }
 
-void close_pushed(ThreadBlock* block, const void* key, u64 ticks) {
+template <class Said>
+inline int push_in(u32 domain, const Said& said) {
+  u32 level = t_levels[domain]++;
+  return idle() ? int(level) : record_push(domain, level, said);
+}
+
+// Takes a range that is not the innermost out of the stack.
+__attribute__((noinline)) bool take_from_below(ThreadBlock* block, const void* key, OpenRange& out) {
   u32 at = block->pushed_count;
   while (at > 0 && block->pushed[at - 1].key != key) at--;
-  if (at == 0) return;  // it was opened while nothing was recorded
-  OpenRange range = block->pushed[at - 1];
+  if (at == 0) return false;  // it was opened while nothing was recorded
+  out = block->pushed[at - 1];
   block->pushed_count--;
   for (u32 i = at - 1; i < block->pushed_count; i++) block->pushed[i] = block->pushed[i + 1];
-  end_open(block, range, recording_epoch(), ticks);
+  return true;
+}
+
+void close_pushed(ThreadBlock* block, const void* key, u64 ticks) {
+  u32 last = block->pushed_count - 1;
+  if (OpenRange below; __builtin_expect(block->pushed[last].key == key, 1)) {
+    block->pushed_count = last;
+    end_open(block, block->pushed[last], recording_epoch(), ticks);
+  } else if (take_from_below(block, key, below)) {
+    end_open(block, below, recording_epoch(), ticks);
+  } else {
+    return;
+  }
   label_ends(block);
 }
 
-int pop_in(u32 domain) {
-  if (t_levels[domain] == 0) return -1;
-  u32 level = --t_levels[domain];
-  ThreadBlock* known = t_self.block;
-  if (!known || known->pushed_count == 0) return int(level);
+__attribute__((noinline)) int record_pop(u32 domain, u32 level) {
   u64 t = now_ticks();
   if (ThreadBlock* block = enter()) {
     close_pushed(block, key_of(domain, level), t);
     leave(block);
   }
   return int(level);
+}
+
+inline int pop_in(u32 domain) {
+  if (t_levels[domain] == 0) return -1;
+  u32 level = --t_levels[domain];
+  ThreadBlock* block = t_self.block;
+  return block && block->pushed_count ? record_pop(domain, level) : int(level);
 }
 
 // --- start and end. The id of a recorded range: 1, 16 bits that name recording and epoch, 31 bits chunk, 16 bits offset
@@ -181,10 +211,10 @@ u64 start_in(u32 domain, const Said& said) {
   if (!idle()) {
     if (ThreadBlock* block = enter()) {
       Message message = message_of(said);
-      before_range(message);
+      if (tells()) tell(message.text);
       u32 epoch = recording_epoch();
       NvtxRecord* r = epoch == kNoEpoch ? nullptr
-                                        : append(block, epoch, NvtxWhat::start_end, domain, message, attributes_of(said));
+                                        : append(block, epoch, NvtxWhat::start_end, domain, message, said);
       if (r) id = range_id(epoch, ref_of(block, r));
       leave(block);
     } else {
@@ -209,9 +239,9 @@ void mark_in(u32 domain, const Said& said) {
   if (idle()) return;
   ThreadBlock* block = enter();
   if (!block) return refused();
-  if (g_session.is_helper()) g_session.follow(now_ticks());
+  if (tells()) tell(nullptr);
   if (u32 epoch = recording_epoch(); epoch != kNoEpoch)
-    append(block, epoch, NvtxWhat::mark, domain, message_of(said), attributes_of(said));
+    append(block, epoch, NvtxWhat::mark, domain, message_of(said), said);
   leave(block);
 }
 
