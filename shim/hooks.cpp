@@ -2,7 +2,7 @@
 // load, one jump.
 #include "abi.h"
 #include "collect/call.h"
-#include "collect/nvtx.h"
+#include "collect/profiler_range.h"
 #include "payload.h"
 #include "resolve.h"
 

@@ -137,6 +137,8 @@ std::string closing_line(const std::string& directory, const std::set<std::strin
       line += "the program ended in step " + std::to_string(completion.last_step) +
               ", and the first one to be recorded is step " + std::to_string(first) +
               "; lower skip_first, wait or warmup";
+    else if (options.window.profiler_api)
+      line += "--window is cudaProfilerApi and cudaProfilerStart() was not called";
     else if (!options.autostart)
       line += "--autostart is 0 and tprof_start() was not called";
     else

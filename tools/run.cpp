@@ -77,12 +77,19 @@ class RunDirectory {
   std::vector<std::string> made_;  // innermost first
 };
 
-int print_env(const RunArguments& arguments, const std::string& preload, const std::string& logdir) {
+// NVTX opens what it names; a value that is already there is another tool's. In the environment before anything of the
+// program runs: what its libraries do before the preloaded one is ready counts too.
+constexpr char kNvtxInjection[] = "NVTX_INJECTION64_PATH";
+
+int print_env(const RunArguments& arguments, const std::string& library, const std::string& preload,
+              const std::string& logdir) {
   check_writable(logdir);
   setenv("LD_PRELOAD", preload.c_str(), 1);
   setenv("TPROF_LOGDIR", logdir.c_str(), 1);
+  if (!library.empty()) setenv(kNvtxInjection, library.c_str(), 0);
   // Only what was typed or made up here: what the environment held before, the launcher has anyway.
   std::vector<std::string> names = {"LD_PRELOAD", "TPROF_LOGDIR"};
+  if (!library.empty()) names.push_back(kNvtxInjection);
   for (const auto& [row, value] : arguments.options)
     if (std::string name = kOptionRows[row].env; name != "TPROF_LOGDIR") names.push_back(name);
   if (!arguments.schedule_words.empty()) names.push_back("TPROF_SCHEDULE");
@@ -107,7 +114,7 @@ int run(const RunArguments& arguments) {
   Options options = apply_options(arguments);
   std::string library = options.disable ? "" : find_library();
   std::string preload = compose_preload(library, getenv("LD_PRELOAD"));
-  if (arguments.print_env) return print_env(arguments, preload, choose_logdir(options, program));
+  if (arguments.print_env) return print_env(arguments, library, preload, choose_logdir(options, program));
 
   ProgramFile file = find_program(program[0]);
   if (file.status) {
@@ -124,6 +131,7 @@ int run(const RunArguments& arguments) {
              ": it runs, but cannot be profiled (programs that it starts can)");
   setenv("TPROF_LOGDIR", logdir.c_str(), 1);
   setenv("LD_PRELOAD", preload.c_str(), 1);
+  setenv(kNvtxInjection, library.c_str(), 0);
   setenv("TPROF_UNDER_RUN", "1", 1);  // the library leaves the last word to us
 
   std::set<std::string> before;

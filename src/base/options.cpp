@@ -70,6 +70,10 @@ bool parse(const char*, const char* text, StepSource& out, OptionError& error) {
   return parse_step_source(text, out, error);
 }
 
+bool parse(const char*, const char* text, WindowSource& out, OptionError& error) {
+  return parse_window(text, out, error);
+}
+
 bool parse(const char*, const char* text, int& out, OptionError& error) { return parse_signal(text, out, error); }
 
 bool parse(const char*, const char* text, u64& out, OptionError& error) { return parse_bytes(text, out, error); }
@@ -124,6 +128,8 @@ bool parse_options(Options& options, OptionError& error) {
     if (!parse_steps(options.steps.value, options.schedule, why))
       return fail(error, "TPROF_STEPS: %s", why.text);
   }
+  if (ok && options.window.profiler_api && options.schedule.given)
+    return fail(error, "TPROF_WINDOW=cudaProfilerApi and %s are both given; give one", options.steps ? "TPROF_STEPS" : "TPROF_SCHEDULE");
   return ok;
 }
 
@@ -184,6 +190,21 @@ bool parse_steps(const char* text, Schedule& out, OptionError& error) {
   return true;
 }
 
+// REGEX of range:REGEX and nvtx:REGEX.
+static bool parse_pattern(const char* text, const char* pattern, StepSource& out, OptionError& error) {
+  if (!*pattern || !copy(pattern, out.pattern, sizeof out.pattern))
+    return fail(error, "'%s': the pattern has 1 to %zu characters", text, sizeof out.pattern - 1);
+  regex_t compiled;
+  if (int rc = regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB)) {
+    char why[128];
+    regerror(rc, &compiled, why, sizeof why);
+    return fail(error, "'%s': bad regular expression: %s; it is a POSIX extended one, \\ before a character takes it as it is",
+                text, why);
+  }
+  regfree(&compiled);
+  return true;
+}
+
 bool parse_step_source(const char* text, StepSource& out, OptionError& error) {
   StepSource s;
   if (!strcmp(text, "auto")) {
@@ -198,20 +219,30 @@ bool parse_step_source(const char* text, StepSource& out, OptionError& error) {
       return fail(error, "'%s': N in backward:N must be a whole number of at least 1", text);
   } else if (!strncmp(text, "range:", 6)) {
     s.mode = StepMode::range;
-    if (!copy(text + 6, s.pattern, sizeof s.pattern) || !text[6])
-      return fail(error, "'%s': the pattern in range:REGEX has 1 to %zu characters", text, sizeof s.pattern - 1);
-    regex_t compiled;
-    if (int rc = regcomp(&compiled, s.pattern, REG_EXTENDED | REG_NOSUB)) {
-      char why[128];
-      regerror(rc, &compiled, why, sizeof why);
-      return fail(error, "'%s': bad regular expression: %s", text, why);
-    }
-    regfree(&compiled);
+    if (!parse_pattern(text, text + 6, s, error)) return false;
+  } else if (!strncmp(text, "nvtx:", 5)) {
+    s.mode = StepMode::nvtx;
+    if (!parse_pattern(text, text + 5, s, error)) return false;
   } else {
-    return fail(error, "'%s' is not auto, optimizer, dataloader, backward:N or range:REGEX", text);
+    return fail(error, "'%s' is not auto, optimizer, dataloader, backward:N, range:REGEX or nvtx:REGEX", text);
   }
   s.given = s.mode != StepMode::automatic;
   out = s;
+  return true;
+}
+
+bool parse_window(const char* text, WindowSource& out, OptionError& error) {
+  constexpr char kApi[] = "cudaProfilerApi";
+  constexpr size_t kApiLength = sizeof kApi - 1;
+  WindowSource w;
+  if (!strncmp(text, kApi, kApiLength) && (!text[kApiLength] || text[kApiLength] == ':')) {
+    w.profiler_api = true;
+    if (text[kApiLength] && (!whole(text + kApiLength + 1, w.limit) || w.limit < 1))
+      return fail(error, "'%s': N in cudaProfilerApi:N must be a whole number of at least 1", text);
+  } else if (strcmp(text, "schedule")) {
+    return fail(error, "'%s' is not schedule, cudaProfilerApi or cudaProfilerApi:N", text);
+  }
+  out = w;
   return true;
 }
 

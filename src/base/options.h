@@ -17,13 +17,19 @@ struct Schedule {
   bool skip_first_wait = false;  // true: no wait before the first window (torch: skip_first_wait=1)
 };
 
-enum class StepMode : u8 { automatic, optimizer, dataloader, backward, range };
+enum class StepMode : u8 { automatic, optimizer, dataloader, backward, range, nvtx };
 
 struct StepSource {
   StepMode mode = StepMode::automatic;
   bool given = false;        // not by default
   i64 every = 1;             // backward:N
-  char pattern[256] = {};    // range:REGEX, POSIX extended
+  char pattern[256] = {};    // range:REGEX and nvtx:REGEX, POSIX extended
+};
+
+// What opens and closes windows.
+struct WindowSource {
+  bool profiler_api = false;  // cudaProfilerStart and Stop, else the schedule
+  i64 limit = 0;              // windows at most, 0: any number
 };
 
 struct OptionText {
@@ -45,6 +51,7 @@ struct Options {
   using schedule_t = Schedule;
   using steps_t = OptionText;  // folded into `schedule` once parsed
   using step_source_t = StepSource;
+  using window_t = WindowSource;
   using signal_t = int;  // 0: none
   using bytes_t = u64;
   using seconds_t = double;
@@ -74,6 +81,7 @@ bool parse_options(Options& options, OptionError& error);
 bool parse_schedule(const char* text, Schedule& out, OptionError& error);
 bool parse_steps(const char* text, Schedule& out, OptionError& error);
 bool parse_step_source(const char* text, StepSource& out, OptionError& error);
+bool parse_window(const char* text, WindowSource& out, OptionError& error);
 bool parse_signal(const char* text, int& out, OptionError& error);
 bool parse_bytes(const char* text, u64& out, OptionError& error);
 

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "collect/nvtx/names.h"
 #include "collect/python/bootstrap.h"
 #include "collect/session.h"
 #include "collect/torch/backward.h"
@@ -25,6 +26,7 @@ void before_fork() { g_session.fork_prepare(); }
 void in_child() {
   g_session.fork_child();
   backward_forget();
+  nvtx::reset_names_in_child();
 }
 
 constexpr char loaded_at = 0;  // an address in this library

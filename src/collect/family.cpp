@@ -217,10 +217,10 @@ void Session::mirror(bool active, u32 window, u64 now) {
   g_epoch.store(epoch, std::memory_order_release);
 }
 
-void Session::promote() {
+void Session::promote(bool number_needed) {
   if (role_ != Role::helper) return;
   SpinGuard guard(lock_);
-  if (role_ != Role::helper || !live() || detector_.number() < 0) return;
+  if (role_ != Role::helper || !live() || (number_needed && detector_.number() < 0)) return;
   role_ = Role::program;
   if (g_writer.is_open()) g_writer.header()->role.store(u32(role_));
   signals_install(options_.signal);
@@ -238,7 +238,7 @@ void Session::promote() {
     plan_ = {Phase::wait, -1};
     apply_plan(plan, number, step_ticks_);
   }
-  record_step(number, step_ticks_, step_by_, detector_.tentative());
+  if (number >= 0) record_step(number, step_ticks_, step_by_, detector_.tentative());
   if (step_ && step_worked_) step_->flags |= kStepHasWork;
 }
 
@@ -286,7 +286,8 @@ void Session::fork_child() {
   step_tid_ = 0;
   step_tid_sure_ = false;
   first_number_ = window_base_ = 0;
-  armed_ = options_.autostart;
+  armed_ = armed_from_start();
+  profiler_windows_ = 0;
   detector_.reset(options_.step, this, now_ticks());
 }
 

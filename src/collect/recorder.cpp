@@ -31,17 +31,6 @@ SpinLock g_async_lock;
 
 const char* text_of(const NameRecord* record) { return reinterpret_cast<const char*>(record + 1); }
 
-u32 hash_of(const char* text, size_t bytes) {
-  u64 h = bytes;
-  for (size_t i = 0; i < bytes; i += 8) {
-    u64 word = 0;
-    memcpy(&word, text + i, bytes - i < 8 ? bytes - i : 8);
-    h = (h ^ word) * 0x9e3779b97f4a7c15ull;
-    h ^= h >> 32;
-  }
-  return u32(h);
-}
-
 // Where the string stands, or the first free place after where it should, or -1: a crowded neighbourhood is not
 // searched for long. Its strings are then stored once more, which is only waste.
 int place_of(const char* text, size_t bytes, u32 hash) {
@@ -70,7 +59,8 @@ const NameRecord* find_or_add_name(const char* text, size_t bytes) {
 void announce(ThreadBlock* block) {
   char name[17] = {};
   prctl(PR_GET_NAME, name);
-  g_writer.add_thread(block->tid, block->torch_thread, name);
+  const char* given = given_thread_name(block->tid);
+  g_writer.add_thread(block->tid, block->torch_thread, given ? given : name);
   block->announced = 1;
 }
 
@@ -138,8 +128,40 @@ bool end_range_slowly(ThreadBlock* block, const void* key, u64 ticks) {
   return true;
 }
 
+u32 hash_of(const char* text, size_t bytes) {
+  u64 h = bytes;
+  for (size_t i = 0; i < bytes; i += 8) {
+    u64 word = 0;
+    memcpy(&word, text + i, bytes - i < 8 ? bytes - i : 8);
+    h = (h ^ word) * 0x9e3779b97f4a7c15ull;
+    h ^= h >> 32;
+  }
+  return u32(h);
+}
+
+size_t length_of(const char* text, size_t most) {
+  size_t bytes = strnlen(text, most + 1);
+  if (bytes <= most) return bytes;
+  bytes = most;
+  while (bytes > 0 && (text[bytes] & 0xc0) == 0x80) bytes--;
+  return bytes;
+}
+
+u32 intern_bytes(const char* text, size_t bytes) {
+  const NameRecord* record = find_or_add_name(text, bytes);
+  return record ? record->head.id : 0;
+}
+
+void name_thread(u32 tid, const char* name) {
+  give_thread_name(tid, name);
+  if (!g_writer.is_open()) return;
+  for (ThreadBlock* b = g_thread_blocks.load(std::memory_order_acquire); b; b = b->next)
+    if (b->in_use.load(std::memory_order_relaxed) && b->tid == tid && b->announced)
+      g_writer.add_thread(tid, b->torch_thread, name);
+}
+
 u32 intern_slowly(CachedName& slot, const char* text) {
-  size_t bytes = strlen(text);
+  size_t bytes = length_of(text, kLongestName);
   const NameRecord* record = find_or_add_name(text, bytes);
   if (record && bytes < sizeof slot.copy) {
     slot.text = text;
@@ -147,11 +169,6 @@ u32 intern_slowly(CachedName& slot, const char* text) {
     slot.bytes = u32(bytes) + 1;
     memcpy(slot.copy, text, bytes + 1);
   }
-  return record ? record->head.id : 0;
-}
-
-u32 intern_shared(const char* text) {
-  const NameRecord* record = find_or_add_name(text, strlen(text));
   return record ? record->head.id : 0;
 }
 

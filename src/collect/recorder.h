@@ -43,10 +43,17 @@ void add_memory(ThreadBlock* block, u32 epoch, u32 what, const MemoryRecord& rec
 // closed with it. False if it is not open on this thread.
 bool end_range(ThreadBlock* block, const void* key, u64 ticks);
 
-// Id of a string in the recording, 0 if there was no room. By pointer, then content.
+// Id of a string in the recording, 0 if there was no room. By pointer, then content. What is longer than kLongestName is
+// cut.
+constexpr size_t kLongestName = 16 << 10;
 u32 intern(ThreadBlock* block, const char* text);
-// The same for threads that have no block (CUPTI's), by content.
-u32 intern_shared(const char* text);
+u32 intern_bytes(const char* text, size_t bytes);
+// Bytes of a text, at most `most`, with no UTF-8 character cut in two.
+size_t length_of(const char* text, size_t most);
+u32 hash_of(const char* text, size_t bytes);
+
+// The program named a thread: as it is to be called in this recording and in later ones.
+void name_thread(u32 tid, const char* name);
 
 // Ranges that may end on another thread than they began on (torch's asynchronous ones).
 void begin_async(const void* key, RecordRef ref, u32 epoch);
@@ -82,7 +89,7 @@ inline void publish(ThreadBlock* block, char* at, Kind kind, u32 id, u32 bytes) 
   block->used += bytes;
 }
 
-inline RecordRef ref_of(const ThreadBlock* block, const RangeRecord* record) {
+inline RecordRef ref_of(const ThreadBlock* block, const void* record) {
   return RecordRef(block->chunk_index) << 32 |
          RecordRef(reinterpret_cast<const char*>(record) - reinterpret_cast<const char*>(block->chunk));
 }
@@ -92,7 +99,7 @@ inline RangeSlot begin_range(ThreadBlock* block, u32 epoch, const void* key) {
   char* at = block->open_count < kMaxOpen ? reserve(block, epoch, kMost) : nullptr;
   if (__builtin_expect(!at, 0)) return refuse_range(block, key);
   auto* record = reinterpret_cast<RangeRecord*>(at);
-  block->open[block->open_count++] = {key, record, ref_of(block, record), epoch};
+  block->open[block->open_count++] = {key, &record->end_ticks, ref_of(block, record), epoch};
   return {record, at + sizeof(RangeRecord)};
 }
 
@@ -110,7 +117,7 @@ inline void add_memory(ThreadBlock* block, u32 epoch, u32 what, const MemoryReco
 inline void end_open(ThreadBlock* block, const OpenRange& range, u32 epoch, u64 ticks) {
   if (range.epoch != epoch || epoch == kNoEpoch) return;
   if (block->chunk && block->epoch == epoch && block->chunk_index == range.ref >> 32)
-    range.record->end_ticks = ticks;
+    *range.end_ticks = ticks;
   else
     add_range_end(block, epoch, range.ref, ticks);
 }

@@ -13,7 +13,9 @@
 #include "collect/finisher.h"
 #include "collect/helper.h"
 #include "collect/recorder.h"
+#include "collect/nvtx/inject.h"
 #include "collect/signals.h"
+#include "collect/step_pattern.h"
 
 namespace tprof {
 
@@ -53,6 +55,7 @@ bool Session::attach(const Frontend& frontend, StepMode fallback) {
     return false;
   }
   if (options_.step.mode == StepMode::automatic) options_.step.mode = fallback;
+  set_step_pattern(options_.step);
   detector_.reset(options_.step, this, now_ticks());
   note_options();
   attached_ = true;
@@ -81,7 +84,8 @@ void Session::start() {
   if (started_) return change_frontend();
   started_ = true;
   finisher_prepare();
-  armed_ = options_.autostart;
+  armed_ = armed_from_start();
+  nvtx_note(speaks_);
   if (role_ == Role::helper) {
     set_level(Level::all);
     return;
@@ -370,6 +374,11 @@ void Session::step_works() {
 int Session::api_start() {
   SpinGuard guard(lock_);
   if (!live() || !started_) return -1;
+  start_by_hand();
+  return 0;
+}
+
+void Session::start_by_hand() {
   if (window_) end_window(detector_.number(), now_ticks());
   if (armed_) window_base_ += 1 + (plan_.window >= window_base_ ? plan_.window - window_base_ : 0);
   armed_ = true;
@@ -381,12 +390,16 @@ int Session::api_start() {
     record_step(detector_.number(), now, StepBy::api, false);
     if (step_) step_->flags |= kStepHasWork;
   }
-  return 0;
 }
 
 int Session::api_stop() {
   SpinGuard guard(lock_);
   if (!live() || !started_ || !armed_) return -1;
+  stop_by_hand();
+  return 0;
+}
+
+void Session::stop_by_hand() {
   u64 now = now_ticks();
   if (step_) step_->end_ticks = now;
   step_ = nullptr;
@@ -394,7 +407,6 @@ int Session::api_stop() {
   apply_plan({Phase::wait, -1}, detector_.number() + 1, now);
   if (window >= 0) window_base_ = window + 1;
   armed_ = false;
-  return 0;
 }
 
 int Session::api_flush() { return helper_request_flush() ? 0 : -1; }
@@ -455,6 +467,8 @@ void Session::finish_program() {
 // Steps went by and none of them was to be recorded: worth a word. tprof run says it itself; it learns the step
 // from a recording that holds nothing else.
 void Session::explain_nothing() {
+  if (options_.window.profiler_api && speaks_ && !under_run_)
+    say("nothing was recorded: the program did not call cudaProfilerStart, for which TPROF_WINDOW=cudaProfilerApi waits");
   if (role_ != Role::program || !options_.schedule.given || detector_.number() < 0) return;
   if (under_run_) {
     if (!open_recording()) return;

@@ -59,14 +59,15 @@ class Session final : private StepSink {
   // A backward pass that Python announced began; an autograd node ran outside of any. See collect/torch/backward.h.
   void backward_announced() { announced_++; }
   void backward_unannounced() { unannounced_ = true; }
-  // A user range that tells steps began, which Python had announced or not. See collect/torch/labels.h.
+  // A user range that tells steps began, which Python had announced or not. See collect/torch/marks.h.
   void mark_seen(bool announced);
   bool quiet() const { return level_.load(std::memory_order_relaxed) == Level::quiet; }
   bool wants_backward() const { return detector_.wants_backward(); }
   bool edge_may_move() const { return detector_.tentative(); }
   StepMode step_mode() const { return options_.step.mode; }
   // A helper that trains or draws batches of its own is a program from then on.
-  void promote();
+  // `number_needed`: once it made a step.
+  void promote(bool number_needed = true);
 
   // --- helpers: adopts the leader's phase if it changed. Cheap when it did not.
   void follow(u64 now);
@@ -76,6 +77,8 @@ class Session final : private StepSink {
   int api_stop();
   int api_flush();
   int api_step();
+  // cudaProfilerStart (or Stop) was called. See profiler_range.h.
+  void profiler_range(bool start);
 
   // --- for the helper thread and the exit path
   bool seal_closing();  // true: a window waits for what the GPU has still to deliver
@@ -88,6 +91,7 @@ class Session final : private StepSink {
 
  private:
   bool live() const { return attached_ && !finished_; }
+  bool armed_from_start() const { return options_.autostart && !options_.window.profiler_api; }
   void step_begins(i64 number, u64 ticks, StepBy by, bool tentative) override;
   void step_moves(u64 ticks) override;
   void step_confirmed() override;
@@ -113,6 +117,8 @@ class Session final : private StepSink {
   bool find_logdir(OptionError& error);
   const FileHeader* leader();
   void mirror(bool active, u32 window, u64 now);
+  void start_by_hand();
+  void stop_by_hand();
   void finish_program();
   void explain_nothing();
 
@@ -135,6 +141,7 @@ class Session final : private StepSink {
   std::atomic<bool> unannounced_{false}, marks_unannounced_{false};
   i64 first_number_ = 0;    // step at which the schedule began (tprof_start)
   i64 window_base_ = 0;     // windows of earlier schedules
+  i64 profiler_windows_ = 0;  // those that cudaProfilerStart opened and that are over
   WindowRecord* window_ = nullptr;
   StepRecord* step_ = nullptr;
   StepRecord* previous_step_ = nullptr;

@@ -171,7 +171,7 @@ void StepDetector::api_step(u64 t) {
 }
 
 void StepDetector::range_matched(u64 t) {
-  if (source_.mode == StepMode::range) begin(t, StepBy::option, false);
+  if (by_pattern()) begin(t, StepBy::option, false);
 }
 
 void StepDetector::label_ends(u64 t, u64 begin) {
@@ -204,7 +204,7 @@ void StepDetector::begin(u64 t, StepBy by, bool tentative) {
   provisional_count_ = 0;
   tentative_ = tentative;
   sink_->step_begins(number_, t, by, tentative);
-  if (by == StepBy::option && source_.mode == StepMode::range) work(t);
+  if (by_pattern()) work(t);
 }
 
 // An edge that the program states. If the detector has just placed one of its own there, that one is meant. The

@@ -62,7 +62,7 @@ class StepDetector {
   void profiler_step_begins(u64 t);
   void profiler_step_ends(u64 t);
   void api_step(u64 t);
-  void range_matched(u64 t);  // begin of a range that matches TPROF_STEP=range:REGEX
+  void range_matched(u64 t);  // begin of a range that matches TPROF_STEP=range:REGEX or nvtx:REGEX
   void label_ends(u64 t, u64 begin);  // end of any other user range
 
   // Where an edge at `t` belongs, given the begins of the labels open on the thread, outermost first.
@@ -81,6 +81,7 @@ class StepDetector {
 
  private:
   bool automatic() const { return source_.mode == StepMode::automatic && !in_profiler_step_ && !api_; }
+  bool by_pattern() const { return source_.mode == StepMode::range || source_.mode == StepMode::nvtx; }
   void begin(u64 t, StepBy by, bool tentative);
   void declared_edge(u64 t, StepBy by);
   void edge_behind_update(u64 t);

@@ -1,6 +1,7 @@
 #include "collect/thread.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -33,9 +34,17 @@ void thread_ends(void* value) {
   if (!block || block != value) return;
   if (block->chunk) g_writer.retire_chunk(block->chunk);
   block->chunk = nullptr;
-  block->open_count = 0;
+  block->open_count = block->pushed_count = 0;
   block->in_use.store(0, std::memory_order_release);
 }
+
+// Names that the program gave, newest last. Entries are written once, and again only under the same tid.
+constexpr u32 kMaxGivenNames = 1024;
+struct GivenName {
+  std::atomic<u32> tid;
+  char name[60];
+} g_given[kMaxGivenNames];
+std::atomic<u32> g_given_count{0};
 
 ThreadBlock* new_block() {
   ThreadBlock* block = nullptr;
@@ -58,7 +67,7 @@ ThreadBlock* new_block() {
   block->torch_thread = 0;
   block->chunk = nullptr;
   block->used = 0;
-  block->open_count = 0;
+  block->open_count = block->pushed_count = 0;
   block->label_count = 0;
   if (pthread_setspecific(g_end_key, block) != 0) {
     block->in_use.store(0, std::memory_order_release);
@@ -68,6 +77,22 @@ ThreadBlock* new_block() {
 }
 
 }  // namespace
+
+void give_thread_name(u32 tid, const char* name) {
+  u32 count = g_given_count.load(), at = 0;
+  while (at < count && at < kMaxGivenNames && g_given[at].tid.load() != tid) at++;
+  if (at == count) at = g_given_count.fetch_add(1);
+  if (at >= kMaxGivenNames) return;
+  snprintf(g_given[at].name, sizeof g_given[at].name, "%s", name);
+  g_given[at].tid.store(tid, std::memory_order_release);
+}
+
+const char* given_thread_name(u32 tid) {
+  u32 count = g_given_count.load();
+  for (u32 i = 0; i < count && i < kMaxGivenNames; i++)
+    if (g_given[i].tid.load(std::memory_order_acquire) == tid) return g_given[i].name;
+  return nullptr;
+}
 
 bool init_threads() {
   if (!g_has_key) g_has_key = pthread_key_create(&g_end_key, thread_ends) == 0;

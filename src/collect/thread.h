@@ -11,17 +11,18 @@
 namespace tprof {
 
 constexpr u32 kMaxOpen = 1024;        // open ranges followed per thread
+constexpr u32 kMaxPushed = 256;       // open ranges of NVTX's push, likewise
 constexpr u32 kNameCacheBits = 9;     // 512 names
 constexpr u32 kMaxLabels = 16;        // open labels whose begin is remembered
 
 struct OpenRange {
-  const void* key;      // the at::RecordFunction, or what else tells this range from others
-  RangeRecord* record;  // valid while the block's chunk is the one in `ref`
+  const void* key;  // the at::RecordFunction, or what else tells this range from others
+  u64* end_ticks;   // of its record; valid while the block's chunk is the one in `ref`
   RecordRef ref;
   u32 epoch;            // kNoEpoch: seen but not recorded
 };
 
-// A Python label (record_function) that is open. See collect/torch/labels.h.
+// A Python label (record_function) that is open. See collect/torch/marks.h.
 struct AnnouncedLabel {
   const void* label;            // the Python object
   const void* record_function;  // torch's, once it was seen
@@ -48,13 +49,15 @@ struct ThreadBlock {
   u32 chunk_index;        // of chunk
   u32 epoch;              // of chunk
   u32 open_count;
+  u32 pushed_count;
   u32 generation;         // of the recording that the caches belong to
-  u32 label_count;        // user ranges open now, also those not recorded
+  u32 label_count;        // labels open now, see labels.h
   u64 label_begins[kMaxLabels];
   u32 announced_count;    // of announced
   AnnouncedLabel announced_labels[kMaxLabels];
   ThreadBlock* next;
   OpenRange open[kMaxOpen];
+  OpenRange pushed[kMaxPushed];  // NVTX's, which need not nest with the others
   CachedName names[1 << kNameCacheBits];
 };
 
@@ -79,6 +82,10 @@ void reset_threads_in_child();
 ThreadBlock* first_block();
 u32 current_tid();
 
+// The name that the program gave a thread, any of its threads. nullptr: none.
+void give_thread_name(u32 tid, const char* name);
+const char* given_thread_name(u32 tid);
+
 inline ThreadBlock* enter() {
   ThreadBlock* block = t_self.block;
   if (__builtin_expect(!block, 0) && !(block = first_block())) return nullptr;
@@ -86,10 +93,6 @@ inline ThreadBlock* enter() {
   block->busy.store(1, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   return block;
-}
-
-inline u32 labels_of(const ThreadBlock* block) {
-  return block->label_count < kMaxLabels ? block->label_count : kMaxLabels;
 }
 
 inline void leave(ThreadBlock* block) {

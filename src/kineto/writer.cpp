@@ -7,6 +7,7 @@
 #include "kineto/ledger.h"
 #include "kineto/lines.h"
 #include "kineto/names.h"
+#include "kineto/nvtx.h"
 
 namespace tprof::kineto {
 namespace {
@@ -64,6 +65,8 @@ class TraceWriter {
   void put_events();
   void put_event(const Event& event, u32 index);
   void put_memory(const MemoryEvent& event, size_t index);
+  void put_mark(const NvtxMark& mark, size_t index);
+  const std::string& name(u32 name);
   void put_flow(const Event& event, u32 id, bool start);
   void put_own_event(const std::string& kind, const char* name, const char* pid, const std::string& tid,
                      i64 ts);
@@ -139,20 +142,50 @@ void TraceWriter::put_events() {
     flow_start[model_.pairs[i].forward] = i + 1;
     flow_end[model_.pairs[i].backward] = i + 1;
   }
-  size_t memory = 0;
+  size_t memory = 0, mark = 0;
   auto put_memory_until = [&](i64 ns) {
     for (; memory < model_.memory.size() && model_.memory[memory].ns < ns; memory++)
       put_memory(model_.memory[memory], memory);
   };
+  auto put_instants_until = [&](i64 ns) {
+    for (; mark < model_.marks.size() && model_.marks[mark].ns < ns; mark++) {
+      put_memory_until(model_.marks[mark].ns);
+      put_mark(model_.marks[mark], mark);
+    }
+    put_memory_until(ns);
+  };
   for (u32 i = 0; i < model_.events.size(); i++) {
     const Event& event = model_.events[i];
-    put_memory_until(event.begin_ns);
+    put_instants_until(event.begin_ns);
     put_event(event, i);
     if (flow_start.empty()) continue;
     if (flow_start[i]) put_flow(event, flow_start[i], true);
     if (flow_end[i]) put_flow(event, flow_end[i], false);
   }
-  put_memory_until(INT64_MAX);
+  put_instants_until(INT64_MAX);
+}
+
+const std::string& TraceWriter::name(u32 name) {
+  std::string& out = names_[name];
+  if (out.empty()) {
+    const std::string& text = model_.names[name];
+    out = "\"name\": " + dump(is_false_step(text) ? "range " + text : text) + ", ";
+  }
+  return out;
+}
+
+void TraceWriter::put_mark(const NvtxMark& mark, size_t index) {
+  begin_event();
+  out_.put(R"({"ph": "i", "cat": "cpu_instant_event", "s": "t", )");
+  out_.put(name(mark.name));
+  out_.put(places_[mark.thread]);
+  out_.put("\"ts\": ");
+  out_.put_us(mark.ns);
+  out_.put(", \"args\": {");
+  put_nvtx(out_, model_, mark.detail);
+  out_.put("\"Ev Idx\": ");
+  out_.put_number(model_.events.size() + model_.memory.size() + index);
+  out_.put("}}");
 }
 
 void TraceWriter::put_memory(const MemoryEvent& event, size_t index) {
@@ -203,6 +236,7 @@ void TraceWriter::put_event(const Event& event, u32 index) {
     out_.put_number(event.forward_thread);
   }
   out_.put(", \"Record function id\": 0, ");
+  if (event.flags & kEventNvtx) put_nvtx(out_, model_, *reinterpret_cast<const NvtxDetail*>(event.inputs));
   std::string_view inputs = inputs_.of(event);
   // The plugin multiplies the dims of collectives and loses the whole run over a list of tensors.
   bool unsafe = user && is_collective(model_.names[event.name]) &&

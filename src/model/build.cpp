@@ -35,6 +35,7 @@ class Loader {
   void add_range(const RecordView& view);
   void add_memory(const RecordView& view);
   void add_library_call(const RecordView& view);
+  void add_nvtx(const RecordView& view);
   bool in_span(u64 ticks);
   void add_end(const RangeEndRecord& record);
   void finish(Event& event, u64 end_ticks);
@@ -76,6 +77,8 @@ void Loader::load() {
       add_range(view);
     else if (view.kind() == Kind::memory)
       add_memory(view);
+    else if (view.kind() == Kind::nvtx)
+      add_nvtx(view);
     else if (view.kind() == Kind::range_end)
       add_end(view.as<RangeEndRecord>());
     else if (!gpu.add(view) && view.kind() == Kind::call)
@@ -141,6 +144,30 @@ void Loader::add_library_call(const RecordView& view) {
   e.thread = threads_(view.tid);
   e.scope = static_cast<u8>(Scope::user);
   finish(e, r.end_ticks);
+  model_.events.push_back(e);
+}
+
+void Loader::add_nvtx(const RecordView& view) {
+  const auto& r = view.as<NvtxRecord>();
+  if (!in_span(r.begin_ticks)) return;
+  u32 name = names_(r.head.id), thread = threads_(view.tid);
+  if (name == kLostName) model_.ledger.names_lost++;
+  NvtxDetail detail = detail_of(r, names_);
+  if (r.what == static_cast<u8>(NvtxWhat::mark)) {
+    model_.marks.push_back({to_ns(r.begin_ticks), name, thread, detail});
+    return;
+  }
+  Event e;
+  e.begin_ns = to_ns(r.begin_ticks);
+  e.name = name;
+  e.thread = thread;
+  e.scope = static_cast<u8>(Scope::user);
+  e.flags = kEventNvtx | (r.what == static_cast<u8>(NvtxWhat::start_end) ? kEventAsync : 0);
+  e.inputs = model_.arena.copy(&detail, sizeof detail);
+  if (r.end_ticks)
+    finish(e, r.end_ticks);
+  else
+    open_[view.ref] = static_cast<u32>(model_.events.size());
   model_.events.push_back(e);
 }
 
@@ -263,6 +290,7 @@ u64 last_ticks_of(Recording& recording, const Meta& meta) {
     last = std::max(last, stamp_of(view, clock));
     if (is_range(view)) last = std::max(last, range_of(view).end_ticks);
     if (view.kind() == Kind::call) last = std::max(last, view.as<CallRecord>().end_ticks);
+    if (view.kind() == Kind::nvtx) last = std::max(last, view.as<NvtxRecord>().end_ticks);
     if (view.kind() == Kind::range_end) last = std::max(last, view.as<RangeEndRecord>().end_ticks);
   });
   return last;
@@ -279,7 +307,9 @@ Model build_model(Recording& recording, const Meta& meta, const SpanRequest& req
   model.own_ns = static_cast<u64>(double(recording.header().own_ticks.load()) * clock.rate());
   std::stable_sort(model.memory.begin(), model.memory.end(),
                    [](const MemoryEvent& a, const MemoryEvent& b) { return a.ns < b.ns; });
-  model.ledger.written = model.memory.size() + model.calls.size() + model.gpu.size();
+  std::stable_sort(model.marks.begin(), model.marks.end(),
+                   [](const NvtxMark& a, const NvtxMark& b) { return a.ns < b.ns; });
+  model.ledger.written = model.memory.size() + model.marks.size() + model.calls.size() + model.gpu.size();
   if (model.empty()) return model;
 
   add_steps(model, step_edges(settled_steps(meta), model, request.first_step, request.end_step,

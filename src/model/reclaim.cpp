@@ -73,7 +73,8 @@ u32 punch_written(const std::string& recording_path, const std::set<u32>& writte
     use.epoch = view.epoch;
     u64 ticks = view.kind() == Kind::range_end ? view.as<RangeEndRecord>().end_ticks : event_ticks(view);
     // An open range is patched in place when it ends: its page must not vanish under the program.
-    bool open = is_range(view) && range_of(view).end_ticks == 0;
+    bool open = (is_range(view) && range_of(view).end_ticks == 0) ||
+                (view.kind() == Kind::nvtx && view.as<NvtxRecord>().end_ticks == 0);
     if ((ticks && is_wanted(ticks, meta, written)) || (alive && open)) use.needed = true;
   });
   int fd = open(recording_path.c_str(), O_RDWR | O_CLOEXEC);

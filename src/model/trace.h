@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/gpu.h"
+#include "model/nvtx.h"
 #include "record/reader.h"
 
 namespace tprof {
@@ -22,6 +23,7 @@ enum EventFlag : u8 {
   kEventHasInputs = 8,   // inputs were read, possibly zero of them
   kEventStep = 16,       // a step of ours, not a recorded range
   kEventClamped = 32,    // its end was pulled back by a few ns to its parent's
+  kEventNvtx = 64,       // `inputs` is its NvtxDetail
 };
 
 struct Event {
@@ -126,6 +128,7 @@ struct Model {
   std::vector<TraceThread> threads;
   std::vector<Event> events;
   std::vector<MemoryEvent> memory;  // in order of time
+  std::vector<NvtxMark> marks;      // in order of time
   std::vector<Step> steps;
   std::vector<ForwardBackward> pairs;
   std::vector<CallEvent> calls;              // in order of begin

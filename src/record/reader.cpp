@@ -250,8 +250,9 @@ Meta Recording::read_meta() {
         }
         case Kind::thread: {
           const auto& r = view.as<ThreadRecord>();
+          size_t room = view.bytes() - offsetof(ThreadRecord, name);
           meta.threads[r.head.id] = {r.head.id, r.torch_thread, r.begin_ticks,
-                                     std::string(r.name, strnlen(r.name, sizeof r.name))};
+                                     std::string(r.name, strnlen(r.name, room))};
           break;
         }
         case Kind::clock: {

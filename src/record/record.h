@@ -432,7 +432,7 @@ struct NameRecord {
   u32 reserved;
 };
 
-// head.id = OS thread id.
+// head.id = OS thread id. A longer name goes on behind the record, padded with zeros.
 struct ThreadRecord {
   RecordHead head;
   u64 torch_thread;  // torch's logical id, 0 unknown

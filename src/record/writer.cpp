@@ -240,13 +240,16 @@ const NameRecord* Writer::add_name(const char* text, size_t bytes) {
 
 void Writer::add_thread(u32 tid, u64 torch_thread, const char* name) {
   SpinGuard guard(meta_lock_);
-  char* at = meta_space(sizeof(ThreadRecord));
+  size_t bytes = strnlen(name, 255);
+  size_t size = bytes <= sizeof ThreadRecord::name ? sizeof(ThreadRecord)
+                                                   : (offsetof(ThreadRecord, name) + bytes + 7) & ~size_t(7);
+  char* at = meta_space(size);
   if (!at) return;
   auto* r = reinterpret_cast<ThreadRecord*>(at);
   r->torch_thread = torch_thread;
   r->begin_ticks = now_ticks();
-  memcpy(r->name, name, strnlen(name, sizeof r->name));
-  publish(at, Kind::thread, tid, sizeof *r);
+  memcpy(at + offsetof(ThreadRecord, name), name, bytes);
+  publish(at, Kind::thread, tid, size);
 }
 
 void Writer::add_clock(const ClockTriple& clock) {

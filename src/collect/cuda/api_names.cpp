@@ -46,7 +46,7 @@ void fill(ApiName& out, const CuptiLibrary& library, bool driver, u32 cbid) {
   // cudaLaunchKernel_v7000: the version is CUPTI's, not the function's name.
   char* last = strrchr(text, '_');
   if (last && last[1] == 'v' && last[2] && strspn(last + 2, "0123456789") == strlen(last + 2)) *last = 0;
-  out.id = intern_shared(text);
+  out.id = intern_bytes(text, strlen(text));
   out.skipped = driver ? !listed(kDriverCalls, kDriverCallCount, cbid) : listed(kNoiseCalls, kNoiseCallCount, cbid);
   out.launches = strstr(text, "GraphLaunch") || strstr(text, "LaunchKernel") || strstr(text, "LaunchCooperativeKernel");
   out.begins_capture = strstr(text, "StreamBeginCapture");

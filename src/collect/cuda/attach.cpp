@@ -8,6 +8,7 @@
 #include "collect/call.h"
 #include "collect/cuda/cupti.h"
 #include "collect/entry.h"
+#include "collect/python/bootstrap.h"
 #include "collect/session.h"
 #include "collect/thread.h"
 #include "collect/torch/attach.h"
@@ -15,9 +16,14 @@
 namespace tprof {
 namespace {
 
-enum class Attach : u32 { none, running, done };
-std::atomic<Attach> g_attach{Attach::none};
-std::atomic<u32> g_attaching{0};  // tid
+// What the first call of a kind sets up, once in the process.
+struct FirstCall {
+  enum State : u32 { none, running, done };
+  std::atomic<u32> state{none};
+  std::atomic<u32> tid{0};  // of the thread that is at it
+};
+FirstCall g_cuda, g_nvtx;
+SpinLock g_session_lock;
 
 // The environment may be written while no other thread can read it.
 bool only_thread() {
@@ -27,6 +33,8 @@ bool only_thread() {
 
 // No step source is known without a framework: whoever wants steps says so by TPROF_STEP or tprof_step().
 bool begin_session() {
+  SpinGuard guard(g_session_lock);
+  if (g_session.attached()) return true;
   if (!g_session.attach({}, StepMode::automatic) || !init_threads()) return false;
   g_session.note_command();
   g_session.capability("steps", false, "a CUDA program without PyTorch has the steps that tprof_step() or TPROF_STEP name");
@@ -35,49 +43,59 @@ bool begin_session() {
   return true;
 }
 
-// False: nothing of CUDA is to be recorded in this process.
-bool attach() {
+// With torch the session begins, or has begun, in torch's own way.
+bool join() {
   if (!enter_process()) return false;
+  if (!torch_mapped()) return begin_session();
+  if (!python_process()) torch_attach_native();
+  return true;
+}
+
+void first_cuda_call() {
   Options options;
   OptionError error;
   if (parse_options(options, error) && !strstr(options.activities.value, "cuda")) {
     g_calls_off.store(true);
-    return false;
+    return;
   }
-  if (!torch_mapped() && !begin_session()) return false;
+  if (!join()) return;
   g_session.capability("cuda_calls", true, "");
-  return true;
+  cupti_wanted();
 }
 
+void first_nvtx_call() { join(); }
+
 // Another thread is at it: a moment, so that this one's first call is seen; not for ever, who knows what it holds.
-void wait_for_other() {
-  for (int i = 0; i < 1000 && g_attach.load(std::memory_order_acquire) == Attach::running; i++) {
+void wait_for_other(const FirstCall& first) {
+  for (int i = 0; i < 1000 && first.state.load(std::memory_order_acquire) == FirstCall::running; i++) {
     timespec pause{0, 100'000};
     nanosleep(&pause, nullptr);
   }
 }
 
-__attribute__((noinline)) void first_call() {
+__attribute__((noinline)) void make_first(FirstCall& first, void (*set_up)()) {
   int saved = errno;
-  Attach none = Attach::none;
-  if (g_attach.compare_exchange_strong(none, Attach::running)) {
-    g_attaching.store(current_tid());
+  u32 none = FirstCall::none;
+  if (first.state.compare_exchange_strong(none, FirstCall::running)) {
+    first.tid.store(current_tid());
     u8 inside = t_self.inside;
     t_self.inside = 1;  // what we do here is no event
-    bool wanted = attach();
-    g_attach.store(Attach::done, std::memory_order_release);
-    if (wanted) cupti_wanted();
+    set_up();
+    first.state.store(FirstCall::done, std::memory_order_release);
     t_self.inside = inside;
-  } else if (none == Attach::running && g_attaching.load() != current_tid()) {
-    wait_for_other();
+  } else if (none == FirstCall::running && first.tid.load() != current_tid()) {
+    wait_for_other(first);
   }
   errno = saved;
 }
 
+void at_first(FirstCall& first, void (*set_up)()) {
+  if (first.state.load(std::memory_order_acquire) != FirstCall::done && !inside_tprof()) make_first(first, set_up);
+}
+
 }  // namespace
 
-void cuda_attach() {
-  if (g_attach.load(std::memory_order_acquire) != Attach::done && !inside_tprof()) first_call();
-}
+void cuda_attach() { at_first(g_cuda, first_cuda_call); }
+void nvtx_attach() { at_first(g_nvtx, first_nvtx_call); }
 
 }  // namespace tprof

@@ -7,5 +7,7 @@ namespace tprof {
 // At the first call: begins the session where that is CUDA's part, and starts what watches the GPU. Any thread, also
 // inside cuInit; cheap afterwards. The caller makes sure that there is a CUDA runtime, or driver, to be called.
 void cuda_attach();
+// At the first call into NVTX: the session alone.
+void nvtx_attach();
 
 }  // namespace tprof

@@ -2,11 +2,12 @@
 
 #include <string.h>
 
+#include "collect/labels.h"
 #include "collect/recorder.h"
 #include "collect/session.h"
 #include "collect/torch/attach.h"
 #include "collect/torch/backward.h"
-#include "collect/torch/labels.h"
+#include "collect/torch/marks.h"
 
 namespace tprof {
 namespace {
@@ -61,8 +62,7 @@ void module_called(PyObject* module) {
   bool inference = !torch_grad_enabled() || !true_attribute(module, "training", true);
   g_session.token(block->tid, false,
                   [&](StepDetector& d) {
-                    u64 t = d.before_labels(now_ticks(), block->label_begins, labels_of(block));
-                    d.module_called(t, module, inference);
+                    d.module_called(before_labels(d, block, now_ticks()), module, inference);
                   });
   leave(block);
 }

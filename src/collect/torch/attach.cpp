@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "collect/python/bootstrap.h"
 #include "collect/recorder.h"
-#include "collect/torch/labels.h"
+#include "collect/torch/marks.h"
 #include "collect/torch/memory.h"
 #include "collect/torch/ops.h"
 
@@ -74,7 +74,6 @@ bool torch_attach() {
     memory_switch(false);
     return false;
   }
-  if (g_session.step_mode() == StepMode::range) set_step_pattern(g_session.options().step.pattern);
   ElfObject::mapped("libc10.so").symbol(g_grad_enabled, "_ZN3c108GradMode10is_enabledEv");
   return true;
 }

@@ -5,7 +5,7 @@
 #include "collect/torch/attach.h"
 #include "collect/torch/backward.h"
 #include "collect/torch/inputs.h"
-#include "collect/torch/labels.h"
+#include "collect/torch/marks.h"
 
 namespace tprof {
 namespace {
@@ -62,7 +62,7 @@ __attribute__((always_inline)) inline void record_begin(ThreadBlock* block, u32 
 // What a user range or a backward node says about steps, before it is recorded.
 __attribute__((noinline)) void tell_steps(ThreadBlock* block, const void* rf, Scope scope, const char* name) {
   if (scope == Scope::user)
-    label_begins(block, rf, name);
+    user_range_begins(block, rf, name);
   else
     backward_node(rf);
 }
@@ -108,7 +108,7 @@ void range_ends(const void* rf, void*) {
   ThreadBlock* block = enter();
   if (!block) return;
   if (!end_range(block, rf, t)) end_async(block, rf, t);
-  if (scope_of(rf) == Scope::user) label_ends(block, rf, g_hot.name(rf));
+  if (scope_of(rf) == Scope::user) user_range_ends(block, rf, g_hot.name(rf));
   leave(block);
 }
 

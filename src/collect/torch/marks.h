@@ -8,14 +8,11 @@
 namespace tprof {
 
 // From torch's callback, inside enter().
-void label_begins(ThreadBlock* block, const void* record_function, const char* name);
-void label_ends(ThreadBlock* block, const void* record_function, const char* name);
+void user_range_begins(ThreadBlock* block, const void* record_function, const char* name);
+void user_range_ends(ThreadBlock* block, const void* record_function, const char* name);
 
 // From Python: __enter__ of `label` begins, its __exit__ has returned.
 void label_announced(const void* label, const char* name);
 void label_left(const void* label);
-
-// TPROF_STEP=range:REGEX, compiled; once, before the first range.
-void set_step_pattern(const char* pattern);
 
 }  // namespace tprof

@@ -1,9 +1,10 @@
-#include "collect/torch/labels.h"
+#include "collect/torch/marks.h"
 
-#include <regex.h>
 #include <string.h>
 
+#include "collect/labels.h"
 #include "collect/session.h"
+#include "collect/step_pattern.h"
 
 namespace tprof {
 namespace {
@@ -19,13 +20,10 @@ constexpr struct {
               {"Optimizer.zero_grad#", Mark::zero_grad},
               {"enumerate(DataLoader)#", Mark::dataloader}};
 
-regex_t g_pattern;
-bool g_has_pattern;
-
 Mark mark_of(const char* name) {
   for (const auto& m : kMarks)
     if (!strncmp(name, m.prefix, strlen(m.prefix))) return m.mark;
-  return g_has_pattern && regexec(&g_pattern, name, 0, nullptr, 0) == 0 ? Mark::matched : Mark::none;
+  return step_pattern_is(StepMode::range) && step_pattern_matches(name) ? Mark::matched : Mark::none;
 }
 
 void mark_begins(ThreadBlock* block, Mark mark) {
@@ -36,7 +34,7 @@ void mark_begins(ThreadBlock* block, Mark mark) {
       case Mark::profiler_step: return d.profiler_step_begins(t);
       case Mark::optimizer_step: return d.optimizer_begins(t);
       case Mark::zero_grad: return d.zero_grad_begins(t);
-      case Mark::dataloader: return d.load_begins(d.before_labels(t, block->label_begins, labels_of(block)));
+      case Mark::dataloader: return d.load_begins(before_labels(d, block, t));
       case Mark::matched: return d.range_matched(t);
       case Mark::none: return;
     }
@@ -55,31 +53,18 @@ void mark_ends(u32 tid, Mark mark) {
   if (mark == Mark::optimizer_step) g_session.promote();
 }
 
-void plain_begins(ThreadBlock* block) {
-  u32 at = block->label_count++;
-  if (at < kMaxLabels) block->label_begins[at] = now_ticks();
-}
-
-void plain_ends(ThreadBlock* block) {
-  if (block->label_count == 0) return;
-  u32 at = --block->label_count;
-  if (at >= kMaxLabels || !g_session.edge_may_move()) return;
-  u64 begin = block->label_begins[at];
-  g_session.token(block->tid, false, [=](StepDetector& d) { d.label_ends(now_ticks(), begin); });
-}
-
 void tell_begin(ThreadBlock* block, Mark mark) {
   if (mark != Mark::none)
     mark_begins(block, mark);
   else
-    plain_begins(block);
+    label_begins(block, now_ticks());
 }
 
 void tell_end(ThreadBlock* block, Mark mark) {
   if (mark != Mark::none)
     mark_ends(block->tid, mark);
   else
-    plain_ends(block);
+    label_ends(block);
 }
 
 AnnouncedLabel* newest(ThreadBlock* block) {
@@ -89,7 +74,7 @@ AnnouncedLabel* newest(ThreadBlock* block) {
 
 }  // namespace
 
-void label_begins(ThreadBlock* block, const void* record_function, const char* name) {
+void user_range_begins(ThreadBlock* block, const void* record_function, const char* name) {
   Mark mark = mark_of(name);
   AnnouncedLabel* label = newest(block);
   // A record_function begins with its __enter__: the first range behind the announcement is the one it spoke of.
@@ -99,7 +84,7 @@ void label_begins(ThreadBlock* block, const void* record_function, const char* n
   if (!announced || !label->told) tell_begin(block, mark);
 }
 
-void label_ends(ThreadBlock* block, const void* record_function, const char* name) {
+void user_range_ends(ThreadBlock* block, const void* record_function, const char* name) {
   AnnouncedLabel* label = newest(block);
   if (label && label->told && label->record_function == record_function) return;  // Python will tell
   tell_end(block, mark_of(name));
@@ -135,10 +120,6 @@ void label_left(const void* label) {
     }
   }
   leave(block);
-}
-
-void set_step_pattern(const char* pattern) {
-  g_has_pattern = regcomp(&g_pattern, pattern, REG_EXTENDED | REG_NOSUB) == 0;
 }
 
 }  // namespace tprof

@@ -1,0 +1,96 @@
+#include "collect/nvtx/inject.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "collect/cuda/attach.h"
+#include "collect/nvtx/ranges.h"
+#include "collect/session.h"
+
+namespace tprof {
+namespace {
+
+constexpr char kVariable[] = "NVTX_INJECTION64_PATH";
+bool g_offered;  // this process is our business
+
+// The file that this code lies in, absolute. False: it cannot be found.
+bool own_path(char (&out)[PATH_MAX]) {
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<const void*>(&nvtx_offer), &info) || !info.dli_fname) return false;
+  if (info.dli_fname[0] != '/') return realpath(info.dli_fname, out) != nullptr;
+  return snprintf(out, sizeof out, "%s", info.dli_fname) < int(sizeof out);
+}
+
+bool same_file(const char* a, const char* b) {
+  struct stat x, y;
+  return !strcmp(a, b) || (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
+}
+
+}  // namespace
+
+void nvtx_offer() {
+  g_offered = true;
+  char path[PATH_MAX];
+  if (!getenv(kVariable) && own_path(path)) setenv(kVariable, path, 0);
+}
+
+void nvtx_note(bool speaks) {
+  const char* named = getenv(kVariable);
+  char path[PATH_MAX];
+  bool ours = named && own_path(path) && same_file(named, path);
+  g_session.capability("nvtx", ours, ours ? "" : named ? "NVTX_INJECTION64_PATH names another tool"
+                                                       : "NVTX_INJECTION64_PATH was taken away");
+  if (!ours && named && *named && speaks)
+    say("NVTX_INJECTION64_PATH is already %s and stays that; unset it to have NVTX ranges in the trace", named);
+}
+
+namespace nvtx {
+namespace {
+
+void fill(const CallbackTable& table, Group group, u32 slot, Function function) {
+  Slots slots = nullptr;
+  u32 count = 0;
+  if (table.slots_of(group, &slots, &count) && slots && slot < count && slots[slot]) *slots[slot] = function;
+}
+
+void fill(const Extension& extension, u32 slot, Function function) {
+  const ExtensionSegment& segment = extension.segments[0];
+  if (slot < segment.slot_count) segment.slots[slot] = reinterpret_cast<intptr_t>(function);
+}
+
+}  // namespace
+
+int attach_module(GetExportTable get_export_table) {
+  if (!g_offered || !get_export_table) return 0;
+  auto* table = static_cast<const CallbackTable*>(get_export_table(kCallbackTable));
+  if (!table || table->bytes < sizeof *table) return 0;
+  int saved = errno;
+#define NVTX(group, slot, Name, function) fill(*table, group, slot, reinterpret_cast<Function>(function));
+#define PAYLOAD(slot, Name, function)
+#include "collect/nvtx/functions.def"
+#undef NVTX
+#undef PAYLOAD
+  nvtx_attach();
+  errno = saved;
+  return 1;
+}
+
+// An extension that is not served is accepted all the same: a refusal would make nvtxDomainIsEnabled answer no.
+int attach_extension(Extension* extension) {
+  if (!g_offered || !extension) return 0;
+  if (extension->module != kPayloadExtension || extension->segment_count == 0) return 1;
+#define NVTX(group, slot, Name, function)
+#define PAYLOAD(slot, Name, function) fill(*extension, slot, reinterpret_cast<Function>(function));
+#include "collect/nvtx/functions.def"
+#undef NVTX
+#undef PAYLOAD
+  return 1;
+}
+
+}  // namespace nvtx
+}  // namespace tprof
