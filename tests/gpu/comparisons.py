@@ -156,7 +156,8 @@ def jax(place, section):
     trace, facts = counted_program(place, section, ["jax_program.py"])
     section.check("JAX uses the GPU", [] if facts["platform"] in ("gpu", "cuda") else [facts["platform"]])
     counts = differences.names(trace.kernels)
-    section.check("a kernel in each step", [] if any(n % facts["steps"] == 0 for n in counts.values()) else [str(counts)])
+    section.check("a kernel in each step",
+                  [] if any(n % facts["steps"] == 0 for n in counts.values()) else [str(counts)])
 
 
 def coexistence(place, section):

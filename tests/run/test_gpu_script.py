@@ -49,8 +49,8 @@ def memory(ts, size, total):
 
 
 def canned():
-    """One step: aten::linear around aten::addmm, which launches two kernels on one stream; a third on another stream,
-    beside the second, launched by aten::relu; a copy."""
+    """One step: aten::linear around aten::addmm, which launches two kernels on one stream; a third on another
+    stream, beside the second, launched by aten::relu; a copy."""
     return {"tprof": {"dropped": {}}, "traceEvents": [
         range_of("user_annotation", "ProfilerStep#5", 0, 100, **{"External id": 1}),
         range_of("cpu_op", "aten::linear", 10, 40, **{"External id": 2}),
@@ -60,8 +60,8 @@ def canned():
         *launched(21, 3, 14, "gemm", 30, 20), *launched(22, 3, 20, "gemm", 50, 20),
         *launched(23, 4, 61, "relu", 65, 10, stream=20),
         range_of("cuda_runtime", "cudaMemcpyAsync", 82, 2, correlation=24, **{"External id": 5}),
-        range_of("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 90, 4, pid=0, tid=7, correlation=24, device=0, stream=7,
-                 bytes=4096, **{"External id": 5}),
+        range_of("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 90, 4, pid=0, tid=7, correlation=24, device=0,
+                 stream=7, bytes=4096, **{"External id": 5}),
         arrow("s", 24, 82, 7, 7), arrow("f", 24, 90, 0, 7), memory(13, 1024, 2048), memory(70, -1024, 1024)]}
 
 

@@ -1,4 +1,4 @@
-"""Runs one of models.py for STEPS steps, bare or under tprof, or inside torch.profiler, on the same steps of the window.
+"""Runs one of models.py, bare or under tprof, or inside torch.profiler on the same steps.
 
     torch_program.py MODEL [--size small|large] [--profiler OUT] [--steps N --first A --end B] [--cuda-profiler]
 
