@@ -68,8 +68,9 @@ def write(directory, machine, runs, sections):
 def page(machine, runs, sections):
     lines = ["# tprof on a GPU", "", "| | |", "|---|---|"]
     lines += ["| %s | %s |" % (key, value) for key, value in machine.items()]
-    lines += ["", "```sh", *("%s   # %s, %.0f s" % (run["command"], run["date"], run["seconds"]) for run in runs), "```",
-              "", "| checks | | |", "|---|---|---|"]
+    lines += ["", "```sh"]
+    lines += ["%s   # %s, %.0f s" % (run["command"], run["date"], run["seconds"]) for run in runs]
+    lines += ["```", "", "| checks | | |", "|---|---|---|"]
     lines += ["| %s | %s | %s |" % (s.name, s.what, s.verdict) for s in sections]
     figures = [(s.name, f) for s in sections for f in s.figures]
     if figures:

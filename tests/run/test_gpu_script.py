@@ -44,8 +44,9 @@ def launched(correlation, operator, call_at, name, at, dur, stream=7, grid=4, sh
 
 
 def memory(ts, size, total):
-    return {"ph": "i", "s": "t", "name": "[memory]", "cat": "cpu_instant_event", "pid": 7, "tid": 7, "ts": ts, "args": {
-        "Device Type": 1, "Device Id": 0, "Addr": 4096, "Bytes": size, "Total Allocated": total, "Total Reserved": 8192}}
+    return {"ph": "i", "s": "t", "name": "[memory]", "cat": "cpu_instant_event", "pid": 7, "tid": 7, "ts": ts,
+            "args": {"Device Type": 1, "Device Id": 0, "Addr": 4096, "Bytes": size, "Total Allocated": total,
+                     "Total Reserved": 8192}}
 
 
 def canned():

@@ -107,7 +107,10 @@ def gpt_parts(size):
         (512, 128, 4, 2, 64, 4) if size == "small" else (8192, 1024, 16, 8, 1024, 16))
     net = Gpt(words, width, heads, depth, length).cuda()
     tokens = torch.randint(words, (count, length), device="cuda")
-    return net, lambda: (tokens, tokens), lambda out, want: nn.functional.cross_entropy(out.flatten(0, 1), want.flatten())
+
+    def loss_of(out, want):
+        return nn.functional.cross_entropy(out.flatten(0, 1), want.flatten())
+    return net, lambda: (tokens, tokens), loss_of
 
 
 @model
