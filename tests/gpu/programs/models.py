@@ -24,7 +24,7 @@ def trained(net, batch, loss_of):
         loss = loss_of(net(inputs), targets)
         loss.backward()
         optimizer.step()
-        return loss
+        return loss.detach()
     return step
 
 
