@@ -47,13 +47,16 @@ def same_work(section, mine, theirs):
 
 def reference(place, model, how="bare", options=()):
     """(Result, Trace) of a program inside torch.profiler."""
-    path = place.directory(model) / "theirs.json"
+    path = place.directory(model) / "theirs.json.gz"
     result = place.must(torch_argv(place, model, "--profiler", path), how, options=options)
     return result, traces.Trace(path), path
 
 
 def durations(section, mine, theirs):
     """Medians of the summed kernel time of several runs; the reference's own spread is the noise."""
+    if not all(theirs):
+        section.check("summed kernel time", ["the reference has no kernels"])
+        return
     ours, others = statistics.median(mine), statistics.median(theirs)
     noise = 100 * (max(theirs) - min(theirs)) / others
     section.figure("kernel time, tprof's against the reference's", differences.percent(ours, others), "%")

@@ -103,6 +103,7 @@ def with_floor(place, section):
 
 
 def costs(place, section, model, size):
+    """{mode: median us per step more than bare}, and the bare program's."""
     needs("torch")
     rounds, ns = (3, 50_000_000) if place.quick else (21, 300_000_000)
     more, bare = per_step(place, with_floor(place, section), model, size, rounds, ns)
@@ -110,8 +111,7 @@ def costs(place, section, model, size):
     section.figure("a bare step", bare, "us")
     for mode, value in medians.items():
         if mode != "off":
-            section.figure("%s, over bare" % mode, value, "us")
-            section.figure("%s, over bare" % mode, 100 * value / bare, "%")
+            section.figure("%s, over bare (%.1f us)" % (mode, value), 100 * value / bare, "%")
     return medians, bare
 
 

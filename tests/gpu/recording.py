@@ -19,7 +19,7 @@ def facts(trace):
         "bytes": {"copies": sum(traces.argument(e, "bytes") for e in trace.copies),
                   "sets": sum(traces.argument(e, "bytes") for e in trace.sets)},
         "kernel_us": round(differences.summed_us(trace.kernels), 3),
-        "device": trace.data["deviceProperties"][0]["name"],
+        "devices": [each["name"] for each in trace.data.get("deviceProperties", [])],
         "peak": max((traces.argument(e, "Total Allocated") for e in trace.memory()), default=0),
     }
 
