@@ -3,6 +3,7 @@
 For torch programs the reference is torch.profiler; for others what the program counted itself, and witness.cpp.
 """
 import statistics
+import sys
 
 import differences
 import traces
@@ -161,6 +162,12 @@ def jax(place, section):
     counts = differences.names(trace.kernels)
     section.check("a kernel in each step",
                   [] if any(n % facts["steps"] == 0 for n in counts.values()) else [str(counts)])
+
+
+def doctor(place, section):
+    done = place.run([place.tprof, "doctor", sys.executable])
+    section.check("tprof doctor finds nothing amiss", [] if done.returncode == 0 else
+                  (done.stdout + done.stderr).splitlines())
 
 
 def coexistence(place, section):

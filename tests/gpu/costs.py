@@ -6,6 +6,9 @@ rounds of the time per step less that of the bare program in the same round, so 
 """
 import contextlib
 import json
+import os
+import pathlib
+import signal
 import statistics
 import subprocess
 import time
@@ -59,8 +62,12 @@ class Worker:
         return self.answer()
 
     def close(self):
+        """Ends the process and whoever would still write its traces."""
         self.process.kill()
         self.process.communicate()
+        for pid in finishers(self.logdir):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         self.said.close()
 
 
@@ -154,6 +161,18 @@ def edges(place, section):
         section.figure("steps in the window", active, "")
         wait_for_trace(started["tprof_default"].logdir)
         section.check("tprof check", place.invalid(started["tprof_default"].logdir))
+
+
+def finishers(logdir):
+    """The processes `tprof finish` that work on a recording of this directory."""
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            try:
+                words = pathlib.Path(entry.path, "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if b"finish" in words and any(word.startswith(str(logdir).encode() + b"/") for word in words):
+                yield int(entry.name)
 
 
 def wait_for_trace(logdir, seconds=120):

@@ -6,7 +6,7 @@ import differences
 from comparisons import lost
 from place import needs
 
-AT_ONCE = 6
+AT_ONCE = 3
 WAYS = ("return", "sys_exit", "os_exit", "exception", "sigterm", "sigkill", "sigsegv")
 DEATHS = ("sigterm", "sigkill", "sigsegv")
 STEPS = 6  # of exits_program.py

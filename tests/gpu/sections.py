@@ -15,6 +15,7 @@ def torch(name, what, **more):
 
 
 TABLE = [
+    Row("doctor", "programs", "tprof doctor", comparisons.doctor),
     torch("resnet18", "ResNet-18, against torch.profiler"),
     torch("gpt", "a small GPT, eager, against torch.profiler"),
     torch("gpt_compiled", "... under torch.compile"),

@@ -21,7 +21,9 @@ TO_DEVICE, TO_HOST = 1, 2
 SEGMENT = 2 << 20
 SIDE = 1  # the stream beside the default one
 
-gpu = ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)  # the runtime looks its kernels up by their names
+# Both global: the library takes its CUDA from the runtime, which looks the library's kernels up by their names.
+runtime = ctypes.CDLL("libcudart.so.13", mode=ctypes.RTLD_GLOBAL)
+gpu = ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)
 gpu.simops_malloc.restype = ctypes.c_void_p
 gpu.simops_malloc.argtypes = gpu.simops_free.argtypes = [ctypes.c_size_t]
 gpu.simops_launch.argtypes = [ctypes.c_int, ctypes.c_uint, ctypes.c_uint, ctypes.c_size_t, ctypes.c_int]

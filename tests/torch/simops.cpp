@@ -1,6 +1,6 @@
 // What gpu_ops.py calls through ctypes: kernels, copies and sets on a CUDA runtime, as the operators of a CUDA torch
-// would give them, and reports of a caching allocator to c10. Knows neither torch's headers nor CUDA's. Linked with the
-// simulated runtime of tests/fake; sim_kernel.h tells that one how long each kernel takes and what it needs.
+// would give them, and reports of a caching allocator to c10. Knows neither torch's headers nor CUDA's, and is linked
+// with no runtime: the program loads one before. sim_kernel.h tells the simulated one what each kernel needs.
 #include <cstddef>
 #include <cstdint>
 
