@@ -66,7 +66,6 @@ class TraceWriter {
   void put_event(const Event& event, u32 index);
   void put_memory(const MemoryEvent& event, size_t index);
   void put_mark(const NvtxMark& mark, size_t index);
-  const std::string& name(u32 name);
   void put_flow(const Event& event, u32 id, bool start);
   void put_own_event(const std::string& kind, const char* name, const char* pid, const std::string& tid,
                      i64 ts);
@@ -165,20 +164,11 @@ void TraceWriter::put_events() {
   put_instants_until(INT64_MAX);
 }
 
-const std::string& TraceWriter::name(u32 name) {
-  std::string& out = names_[name];
-  if (out.empty()) {
-    const std::string& text = model_.names[name];
-    out = "\"name\": " + dump(is_false_step(text) ? "range " + text : text) + ", ";
-  }
-  return out;
-}
-
 void TraceWriter::put_mark(const NvtxMark& mark, size_t index) {
-  begin_event();
+  lines_.begin();
   out_.put(R"({"ph": "i", "cat": "cpu_instant_event", "s": "t", )");
-  out_.put(name(mark.name));
-  out_.put(places_[mark.thread]);
+  out_.put(lines_.name(mark.name));
+  out_.put(lines_.place(mark.thread));
   out_.put("\"ts\": ");
   out_.put_us(mark.ns);
   out_.put(", \"args\": {");

@@ -8,7 +8,6 @@
 #include "collect/call.h"
 #include "collect/cuda/cupti.h"
 #include "collect/entry.h"
-#include "collect/python/bootstrap.h"
 #include "collect/session.h"
 #include "collect/thread.h"
 #include "collect/torch/attach.h"
@@ -46,9 +45,7 @@ bool begin_session() {
 // With torch the session begins, or has begun, in torch's own way.
 bool join() {
   if (!enter_process()) return false;
-  if (!torch_mapped()) return begin_session();
-  if (!python_process()) torch_attach_native();
-  return true;
+  return torch_mapped() || begin_session();
 }
 
 void first_cuda_call() {

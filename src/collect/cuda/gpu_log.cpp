@@ -131,7 +131,8 @@ void log(const CuptiLibrary& library, GpuRecord& r) {
     g_odd.early += r.begin_ns && r.begin_ns < launch_ns;
     if (r.unfinished) return g_writer.drop(Drop::gpu_late);
   }
-  if (r.kind == Kind::kernel) r.id = intern_shared(r.name ? r.name : "unknown kernel");
+  const char* kernel = r.name ? r.name : "unknown kernel";
+  if (r.kind == Kind::kernel) r.id = intern_bytes(kernel, strlen(kernel));
   for (Window& w : g_windows) {
     if (!w.record) continue;
     refresh(w);
