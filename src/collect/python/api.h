@@ -20,7 +20,7 @@ using PySize = intptr_t;
   PY_FUNCTION(PyObject*, PyEval_GetBuiltins, ())                                                    \
   PY_FUNCTION(PyObject*, PyRun_StringFlags, (const char*, int, PyObject*, PyObject*, void*))        \
   PY_FUNCTION(PyObject*, PyObject_CallFunction, (PyObject*, const char*, ...))                      \
-  PY_FUNCTION(PyObject*, PyObject_GetAttrString, (PyObject*, const char*))                          \
+  PY_FUNCTION(PyObject*, PyObject_GetAttr, (PyObject*, PyObject*))                                  \
   PY_FUNCTION(void, Py_IncRef, (PyObject*))                                                         \
   PY_FUNCTION(void, Py_DecRef, (PyObject*))                                                         \
   PY_FUNCTION(void, PyErr_Fetch, (PyObject**, PyObject**, PyObject**))                              \
@@ -32,7 +32,7 @@ using PySize = intptr_t;
   PY_FUNCTION(int, PyObject_IsTrue, (PyObject*))                                                    \
   PY_OPTIONAL(PyObject*, PyCFunction_NewEx, (void*, PyObject*, PyObject*))                          \
   PY_OPTIONAL(PyObject*, PyCMethod_New, (void*, PyObject*, PyObject*, PyObject*))                   \
-  PY_OPTIONAL(PyObject*, PyFrame_GetVarString, (PyObject*, const char*)) /* 3.12 */
+  PY_OPTIONAL(PyObject*, PyFrame_GetVar, (PyObject*, PyObject*)) /* 3.12 */
 
 struct PythonApi {
 #define PY_FUNCTION(result, name, parameters) result(*name) parameters = nullptr;

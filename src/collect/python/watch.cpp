@@ -33,8 +33,16 @@ struct ModuleDepth {
 };
 __thread ModuleDepth t_modules __attribute__((tls_model("initial-exec")));
 
-bool true_attribute(PyObject* object, const char* name, bool fallback) {
-  PyObject* value = g_py.PyObject_GetAttrString(object, name);
+// A name for the interpreter, made at its first use and kept.
+struct Word {
+  const char* text;
+  PyObject* object = nullptr;
+  PyObject* get() { return object ? object : object = g_py.PyUnicode_FromString(text); }
+};
+Word g_self{"self"}, g_name{"name"}, g_training{"training"}, g_enabled{"_enabled"};
+
+bool true_attribute(PyObject* object, Word& name, bool fallback) {
+  PyObject* value = g_py.PyObject_GetAttr(object, name.get());
   if (!value) {
     g_py.PyErr_Clear();
     return fallback;
@@ -59,7 +67,7 @@ bool enter_module(uintptr_t stack) {
 void module_called(PyObject* module) {
   ThreadBlock* block = enter();
   if (!block) return;
-  bool inference = !torch_grad_enabled() || !true_attribute(module, "training", true);
+  bool inference = !torch_grad_enabled() || !true_attribute(module, g_training, true);
   g_session.token(block->tid, false,
                   [&](StepDetector& d) {
                     d.module_called(before_labels(d, block, now_ticks()), module, inference);
@@ -78,7 +86,7 @@ void batch_drawn() {
 void scaler_updated(PyObject* scaler) {
   ThreadBlock* block = enter();
   if (!block) return;
-  if (true_attribute(scaler, "_enabled", false))
+  if (true_attribute(scaler, g_enabled, false))
     g_session.token(block->tid, true, [](StepDetector& d) { d.scaler_updated(now_ticks()); });
   leave(block);
 }
@@ -86,7 +94,7 @@ void scaler_updated(PyObject* scaler) {
 // `self` of the Python function that is running; a new reference or nullptr. 3.12+.
 PyObject* running_self() {
   PyObject* frame = g_py.PyEval_GetFrame();
-  PyObject* self = frame ? g_py.PyFrame_GetVarString(frame, "self") : nullptr;
+  PyObject* self = frame ? g_py.PyFrame_GetVar(frame, g_self.get()) : nullptr;
   if (!self) g_py.PyErr_Clear();
   return self;
 }
@@ -95,20 +103,12 @@ PyObject* running_self() {
 void label_entered() {
   KeepException keep;
   PyObject* self = running_self();
-  PyObject* name = self ? g_py.PyObject_GetAttrString(self, "name") : nullptr;
+  PyObject* name = self ? g_py.PyObject_GetAttr(self, g_name.get()) : nullptr;
   const char* text = name ? g_py.PyUnicode_AsUTF8(name) : nullptr;
-  if (text) label_announced(self, text);
+  if (text) label_announced(text);
   g_py.PyErr_Clear();
   g_py.Py_DecRef(name);
   g_py.Py_DecRef(self);
-}
-
-void label_exited() {
-  KeepException keep;
-  if (PyObject* self = running_self()) {
-    label_left(self);
-    g_py.Py_DecRef(self);
-  }
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ PyObject* watch_code(PyObject*, PyObject* const* args, PySize count) {
                     : !strcmp(kind, "backward") ? &g_backward_code[g_backward_code[0] ? 1 : 0]
                     : !strcmp(kind, "label") ? &g_label_code[g_label_code[0] ? 1 : 0]
                                                : nullptr;
-  if (!slot || *slot || !g_py.PyFrame_GetVarString) return g_py.new_none();
+  if (!slot || *slot || !g_py.PyFrame_GetVar) return g_py.new_none();
   g_py.Py_IncRef(args[1]);
   *slot = args[1];
   g_py.Py_IncRef(args[1]);
@@ -151,7 +151,7 @@ PyObject* watch_code_returns(PyObject*, PyObject* const* args, PySize count) {
   if (args[0] == g_module_code) {
     if (t_modules.depth) t_modules.depth--;
   } else if (args[0] == g_label_code[1]) {
-    label_exited();
+    label_left();
   } else if (is_backward(args[0])) {
     backward_returns();
   } else if (args[0] == g_batch_code) {

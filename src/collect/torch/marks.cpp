@@ -68,8 +68,7 @@ void tell_end(ThreadBlock* block, Mark mark) {
 }
 
 AnnouncedLabel* newest(ThreadBlock* block) {
-  u32 count = block->announced_count;
-  return count > 0 && count <= kMaxLabels ? &block->announced_labels[count - 1] : nullptr;
+  return block->announced_count ? &block->announced_labels[block->announced_count - 1] : nullptr;
 }
 
 }  // namespace
@@ -90,34 +89,23 @@ void user_range_ends(ThreadBlock* block, const void* record_function, const char
   tell_end(block, mark_of(name));
 }
 
-void label_announced(const void* label, const char* name) {
+void label_announced(const char* name) {
   ThreadBlock* block = enter();
   if (!block) return;
   Mark mark = mark_of(name);
   bool quiet = g_session.quiet();
-  u32 at = block->announced_count++;
-  if (at < kMaxLabels) {
-    block->announced_labels[at] = {label, nullptr, u8(mark), quiet};
-    if (quiet) tell_begin(block, mark);
-  }
+  if (block->announced_count == kMaxLabels) block->announced_count = 0;  // left on other threads, or never
+  block->announced_labels[block->announced_count++] = {nullptr, u8(mark), quiet};
+  if (quiet) tell_begin(block, mark);
   leave(block);
 }
 
-void label_left(const void* label) {
+void label_left() {
   ThreadBlock* block = enter();
   if (!block) return;
-  u32 count = block->announced_count;
-  if (count > kMaxLabels) {
+  if (AnnouncedLabel* label = newest(block)) {
     block->announced_count--;
-  } else {
-    u32 at = count;
-    while (at > 0 && block->announced_labels[at - 1].label != label) at--;
-    // What was entered inside and never left was lost to an exception, or is left on another thread.
-    for (u32 i = count; at > 0 && i >= at; i--) {
-      AnnouncedLabel over = block->announced_labels[i - 1];
-      block->announced_count = i - 1;
-      if (over.told) tell_end(block, Mark(over.mark));
-    }
+    if (label->told) tell_end(block, Mark(label->mark));
   }
   leave(block);
 }
