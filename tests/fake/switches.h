@@ -1,5 +1,6 @@
-// The environment switches of switches.def, read when they are first asked for.
+// The environment switches of switches.def, all read when the first is asked for.
 #pragma once
+#include <array>
 #include <cstdlib>
 #include <cstring>
 
@@ -11,18 +12,22 @@ enum class Switch {
 #define SWITCH(variable, otherwise, meaning) variable,
 #include "switches.def"
 #undef SWITCH
+  count
 };
 
 inline const char* text_of(Switch which) {
-  static const struct {
-    const char *variable, *otherwise;
-  } table[] = {
-#define SWITCH(variable, otherwise, meaning) {#variable, otherwise},
+  static const auto values = [] {
+    auto value_of = [](const char* variable, const char* otherwise) {
+      const char* value = getenv(variable);
+      return value != nullptr && *value != 0 ? strdup(value) : otherwise;
+    };
+    return std::array<const char*, size_t(Switch::count)>{
+#define SWITCH(variable, otherwise, meaning) value_of(#variable, otherwise),
 #include "switches.def"
 #undef SWITCH
-  };
-  const char* value = getenv(table[static_cast<int>(which)].variable);
-  return value != nullptr && *value != 0 ? value : table[static_cast<int>(which)].otherwise;
+    };
+  }();
+  return values[size_t(which)];
 }
 
 inline u64 number_of(Switch which) { return strtoull(text_of(which), nullptr, 0); }

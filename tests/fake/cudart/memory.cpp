@@ -203,7 +203,8 @@ int cudaMemPoolSetAttribute(Handle pool, int attribute, void* value) {
 int cudaMemPoolGetAttribute(Handle pool, int attribute, void* value) {
   const Pool& at = *static_cast<Pool*>(pool);
   if (attribute < 4) *static_cast<int*>(value) = 1;
-  else *static_cast<u64*>(value) = attribute == 4 ? at.release_threshold : attribute <= 6 ? at.reserved_bytes : at.used_bytes;
+  else if (attribute == 4) *static_cast<u64*>(value) = at.release_threshold;
+  else *static_cast<u64*>(value) = attribute <= 6 ? at.reserved_bytes : at.used_bytes;
   return kSuccess;
 }
 

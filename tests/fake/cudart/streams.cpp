@@ -112,17 +112,8 @@ int cudaStreamIsCapturing(Handle stream, int* status) {
   return kSuccess;
 }
 
-#if SIM_MAJOR == 11
-int cudaStreamGetCaptureInfo(Handle stream, int* status, u64* id) {
-  if (int failure = cudaStreamIsCapturing(stream, status)) return failure;
-  if (*status != 0 && id != nullptr) *id = stream_of(stream)->capture->id;
-  return kSuccess;
-}
-#endif
-
-#if SIM_MAJOR <= 12
-int cudaStreamGetCaptureInfo_v2(Handle stream, int* status, u64* id, Handle* graph, const Handle** tail,
-                                size_t* count) {
+// Every one of these may be left out but the status.
+static int capture_info(Handle stream, int* status, u64* id, Handle* graph, const Handle** tail, size_t* count) {
   if (int failure = cudaStreamIsCapturing(stream, status)) return failure;
   if (*status == 0) return kSuccess;
   Stream* at = stream_of(stream);
@@ -131,6 +122,24 @@ int cudaStreamGetCaptureInfo_v2(Handle stream, int* status, u64* id, Handle* gra
   if (tail != nullptr) *tail = reinterpret_cast<const Handle*>(at->capture_tail.data());
   if (count != nullptr) *count = at->capture_tail.size();
   return kSuccess;
+}
+
+#if SIM_MAJOR == 11
+int cudaStreamGetCaptureInfo(Handle stream, int* status, u64* id) {
+  return capture_info(stream, status, id, nullptr, nullptr, nullptr);
+}
+#endif
+
+#if SIM_MAJOR <= 12
+int cudaStreamGetCaptureInfo_v2(Handle stream, int* status, u64* id, Handle* graph, const Handle** tail,
+                                size_t* count) {
+  return capture_info(stream, status, id, graph, tail, count);
+}
+#else
+int cudaStreamGetCaptureInfo(Handle stream, int* status, u64* id, Handle* graph, const Handle** tail,
+                             const void** edges, size_t* count) {
+  if (edges != nullptr) *edges = nullptr;
+  return capture_info(stream, status, id, graph, tail, count);
 }
 #endif
 

@@ -40,7 +40,7 @@ EXPORT int cuptiGetVersion(u32* version) {
 
 EXPORT int cuptiGetTimestamp(u64* time) {
   if (collector().attach() == 0) {
-    *time = collector().driver()->now();
+    *time = collector().driver()->peek();
     return kSuccess;
   }
   timespec now;
@@ -173,15 +173,15 @@ EXPORT int cuptiActivityGetNumDroppedRecords(void*, u32, size_t* count) {
 }
 
 EXPORT int cuptiActivityPushExternalCorrelationId(u32 kind, u64 id) {
+  if (kind == 0 || kind >= kExternalKinds) return kInvalidParameter;
   NEED_DRIVER();
-  if (kind >= kExternalKinds) return kInvalidParameter;
   collector().push_external(kind, id);
   return kSuccess;
 }
 
 EXPORT int cuptiActivityPopExternalCorrelationId(u32 kind, u64* id) {
+  if (kind == 0 || kind >= kExternalKinds) return kInvalidParameter;
   NEED_DRIVER();
-  if (kind >= kExternalKinds) return kInvalidParameter;
   return collector().pop_external(kind, id) ? kSuccess : kQueueEmpty;
 }
 

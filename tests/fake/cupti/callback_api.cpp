@@ -23,6 +23,7 @@ constexpr u32 twin_version(u32 version) { return version > 7000 ? version : 7000
 constexpr Name kRuntimeNames[] = {
 #define SIM_MAJOR 0
 #define RT(name, cbid, version, parameters, arguments) {cbid, #name, version},
+#define RT_AS(cupti_name, name, cbid, version, parameters, arguments) {cbid, #cupti_name, version},
 #define RT_TWIN(name, cbid, version, suffix, twin, parameters, arguments) \
   {cbid, #name, version}, {twin, #name "_" #suffix, twin_version(version)},
 #include "cudart/runtime_api.def"
@@ -31,9 +32,13 @@ constexpr Name kRuntimeNames[] = {
 };
 
 constexpr Name kDriverNames[] = {
+#define DRV_PLAIN(name, parameters, arguments)
 #define DRV(name, cbid, parameters, arguments) {cbid, #name, 0},
+#define DRV_TWIN(name, cbid, twin, parameters, arguments) {cbid, #name, 0}, {twin, #name "_ptsz", 0},
 #include "driver/driver_api.def"
+#undef DRV_PLAIN
 #undef DRV
+#undef DRV_TWIN
 };
 
 // CUPTI's struct of the same purpose: names of who holds it and who asks.
@@ -107,7 +112,8 @@ EXPORT int cuptiGetCallbackName(u32 domain, u32 cbid, const char** name) {
   static std::map<u32, std::string> runtime_names;
   static std::once_flag once;
   std::call_once(once, [] {
-    for (const Name& one : kRuntimeNames) runtime_names[one.cbid] = std::string(one.base) + "_v" + std::to_string(one.version);
+    for (const Name& one : kRuntimeNames)
+      runtime_names[one.cbid] = std::string(one.base) + "_v" + std::to_string(one.version);
   });
   if (domain == u32(Domain::runtime)) {
     auto found = runtime_names.find(cbid);

@@ -1,5 +1,5 @@
 // The simulated CUPTI's heart: hears what the simulated driver does, and turns what its client has enabled into
-// activity records and callbacks. One per process.
+// activity records (collector_records.cpp) and callbacks. One per process.
 #pragma once
 #include <atomic>
 #include <bitset>
@@ -11,7 +11,7 @@
 
 namespace sim::cupti {
 
-constexpr u32 kCallbackIds = 1024, kDomains = 8, kExternalKinds = 8;
+constexpr u32 kCallbackIds = 1024, kDomains = 8, kExternalKinds = 6;
 
 using Callback = void (*)(void* user, u32 domain, u32 cbid, const void* data);
 
@@ -55,8 +55,11 @@ class Collector final : public Listener {
 
   bool on(u32 kind) const { return on_[kind]; }
   void call_back(Call&, u32 site);
+  void call_back(u32 domain, u32 cbid, const void* data);
+  u32 thread_id() const;
   void collect(u64 until, bool forced);
   void emit(Op op, bool complete);
+  void tell(const Op&);
   void tell(const Context&);
   void tell(const Stream&, u32 correlation);
   void tell_device(const Device&);

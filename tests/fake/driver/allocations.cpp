@@ -40,7 +40,8 @@ int Engine::release(void* pointer, Stream* stream) {
     Guard guard(mutex_);
     u64 base;
     const Block* block = memory_.find(pointer, &base);
-    if (block == nullptr || base != reinterpret_cast<u64>(pointer) || block->arena == nullptr) return kErrorInvalidValue;
+    if (block == nullptr || base != reinterpret_cast<u64>(pointer)) return kErrorInvalidValue;
+    if (block->arena == nullptr) return kErrorInvalidValue;  // not ours to free
     memory_.release(pointer, &was);
     if (was.pool != nullptr) was.pool->used_bytes -= was.bytes;
   }

@@ -11,6 +11,7 @@ class Clock {
  public:
   Clock();
   u64 now();
+  u64 peek() { return virtual_ ? time_.load() : now(); }
   void call_returns() {
     if (virtual_) time_ += kCall_ns;
   }

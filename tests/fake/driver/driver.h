@@ -10,7 +10,8 @@ struct Driver {
   virtual int version() = 0;
   virtual void listen(Listener*) = 0;
 
-  virtual u64 now() = 0;
+  virtual u64 now() = 0;   // as the program's calls read it: a virtual clock moves on
+  virtual u64 peek() = 0;  // as bystanders read it: it does not
   virtual bool virtual_time() = 0;
   virtual void use_clock(u64 (*)()) = 0;  // CUPTI's timestamp callback; real time only
 

@@ -45,8 +45,14 @@ Engine::Engine() : memory_(devices_wanted(), number_of(Switch::SIMCUDA_MEMORY)) 
   primaries_.resize(devices_.size());
 }
 
+// An injected library may call CUDA itself.
 int Engine::initialize() {
-  std::call_once(initialized_, inject);
+  thread_local bool injecting;
+  if (!injecting) {
+    injecting = true;
+    std::call_once(initialized_, inject);
+    injecting = false;
+  }
   return devices_.empty() ? kErrorNoDevice : kSuccess;
 }
 

@@ -21,6 +21,7 @@ class Engine final : public Driver {
   int version() override;
   void listen(Listener*) override;
   u64 now() override { return clock_.now(); }
+  u64 peek() override { return clock_.peek(); }
   bool virtual_time() override { return clock_.is_virtual(); }
   void use_clock(u64 (*source)()) override { clock_.use(source); }
   void enter(Call&) override;

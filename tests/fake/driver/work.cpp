@@ -88,7 +88,7 @@ void Engine::describe(const Launch& launch, Op* op) {
 
 void Engine::describe(const Copy& copy, Op* op) {
   int from_device = 0, to_device = 0;
-  u64 base, bytes;
+  u64 base;
   op->kind = Op::copy;
   op->bytes = u64(copy.width) * copy.height * copy.depth;
   op->async = copy.async;
@@ -98,7 +98,6 @@ void Engine::describe(const Copy& copy, Op* op) {
     *device = block->device;
     return block->kind;
   };
-  (void)bytes;
   op->from_kind = kind_at(copy.from, &from_device);
   op->to_kind = kind_at(copy.to, &to_device);
   auto on_device = [](MemoryKind kind) { return kind == MemoryKind::device || kind == MemoryKind::managed; };
