@@ -124,12 +124,13 @@ def launches(trace, everything_in_operators=True):
 
 
 def arrow(trace, event, call):
-    """One arrow goes out at the call; as many come in as there are pieces of work (a graph launches many), or one."""
-    ends = trace.arrows.get(argument(event, "correlation"), {"s": [], "f": []})
-    if not any(e["tid"] == call["tid"] and begin_ns(call) <= begin_ns(e) <= end_ns(call) for e in ends["s"]):
-        return ["%s: no arrow leaves its launch, %s" % (event["name"], call["name"])]
-    if not any(e["tid"] == argument(event, "stream") and e["pid"] == argument(event, "device") for e in ends["f"]):
-        return ["%s: no arrow comes in on its stream" % event["name"]]
+    """It comes in where the work begins on its stream, and left within the call on the call's thread."""
+    origin = trace.arrow_to(event)
+    if origin is None:
+        return ["%s: no arrow comes in" % event["name"]]
+    _, tid, at = origin
+    if tid != call["tid"] or not begin_ns(call) <= at <= end_ns(call):
+        return ["%s: its arrow does not come from its launch, %s" % (event["name"], call["name"])]
     return []
 
 

@@ -33,10 +33,8 @@ def no_gpu():
         cuda = ctypes.CDLL("libcuda.so.1")
     except OSError:
         return "no libcuda.so.1"
-    result, count = cuda.cuInit(0), ctypes.c_int(0)
-    if result == 0:
-        result = cuda.cuDeviceGetCount(ctypes.byref(count))
-    return "cuInit says %d" % result if result else "" if count.value else "the driver knows no GPU"
+    result = cuda.cuInit(0)
+    return "cuInit says %d" % result if result else ""
 
 
 @dataclasses.dataclass

@@ -83,13 +83,23 @@ class Trace:
         return found
 
     @functools.cached_property
-    def arrows(self):
-        """{id: {"s": begin events, "f": end events}} of the flows from calls to the GPU."""
-        found = collections.defaultdict(lambda: {"s": [], "f": []})
+    def _arrows(self):
+        """Flows from calls to the GPU: {id: where it leaves}, {where it comes in: id}; a place is (pid, tid, ns)."""
+        leave, come_in = {}, {}
         for event in self.events:
-            if event.get("cat") == "ac2g" and event.get("ph") in "sf":
-                found[event["id"]][event["ph"]].append(event)
-        return found
+            if event.get("cat") == "ac2g":
+                place = event["pid"], event["tid"], begin_ns(event)
+                if event["ph"] == "s":
+                    leave[event["id"]] = place
+                elif event["ph"] == "f":
+                    come_in[place] = event["id"]
+        return leave, come_in
+
+    def arrow_to(self, work):
+        """(pid, tid, ns) from where the arrow that ends at the begin of this work comes; None: there is none."""
+        leave, come_in = self._arrows
+        at = argument(work, "device"), argument(work, "stream"), begin_ns(work)
+        return leave.get(come_in.get(at))
 
     def call_of(self, work):
         return self._calls_by_correlation.get(argument(work, "correlation"))

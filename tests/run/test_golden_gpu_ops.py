@@ -3,7 +3,6 @@
 Made on torch 1.13 with TPROF_SCHEDULE=wait=2,warmup=1,active=3,repeat=1 and TPROF_PROFILE_MEMORY=1; the answers by the
 plugin's own code. What the GPU did in a step stands below: durations are those of simops.cpp.
 """
-import gzip
 import json
 import pathlib
 import sys
@@ -52,7 +51,7 @@ def pieces(*groups):
 
 
 def test_every_view_is_there_and_nothing_was_complained_of(answers):
-    assert answers["views"] == ["Overview", "Operator", "GPU Kernel", "Trace", "Memory"]
+    assert answers["views"] == ["Overview", "Operator", "Kernel", "Trace", "Memory"]
     assert not answers["warnings"] and not answers["dropped"] and not answers["problems"]
     done = tprof("check", TRACE)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -146,10 +145,15 @@ def test_kernels_by_operator(answers):
 
 
 def test_memory_of_the_gpu(answers):
-    """8 KiB and 4 KiB come in each step and go at its end."""
+    """8 KiB and 4 KiB come in each step and go at its end, of 2 MiB that are reserved."""
     memory = answers["memory"]
-    assert set(memory["peaks"]) == {"CPU", "GPU0"} and memory["peaks"]["GPU0"].endswith("0.01MB")
-    events = [dict(zip(memory["columns"], row)) for row in memory["events"]["GPU0"]]
+    assert memory["devices"] == ["CPU", "GPU0"]
+    megabytes = [tuple(point[1:]) for point in memory["curve"]["first"]]
+    assert megabytes == [(8 / 1024, 2), (8 / 1024, 2), (12 / 1024, 2)]
+    events = [dict(zip(memory["events"]["columns"], row)) for row in memory["events"]["rows"]]
     assert [(row["Operator"], row["Size (KB)"]) for row in events] == [
         ("simgpu::to_gpu", 8), ("simgpu::gemm", 4)] * len(STEPS)
-    assert all(row["Release Time (ms)"] for row in events)
+    assert all(row["Release Time (ms)"] > row["Allocation Time (ms)"] for row in events)
+    statistics = [dict(zip(memory["statistics"]["columns"], row)) for row in memory["statistics"]["rows"]]
+    assert {row["Operator Name"]: row["Self Size Increase (KB)"] for row in statistics} == {
+        "simgpu::to_gpu": 8 * len(STEPS), "simgpu::gemm": 4 * len(STEPS), "Gemm": 0}

@@ -6,12 +6,14 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import pathlib
+import shutil
 import subprocess
 import sys
 
 import pytest
 
-from harness import BUILD, TESTS, tprof
+from harness import BUILD, TESTS, run, tprof
 
 GPU = TESTS / "gpu"
 sys.path.insert(0, str(GPU))
@@ -21,6 +23,7 @@ import report  # noqa: E402
 import sections  # noqa: E402
 import traces  # noqa: E402
 
+SIMCUDA = BUILD / "tests" / "fake" / "simcuda-run"
 RECORDINGS = sorted((GPU / "recordings").glob("*.tprof.gz"))
 
 
@@ -149,6 +152,10 @@ def no_arrow_out(data):
     data["traceEvents"] = [e for e in data["traceEvents"] if e.get("ph") != "s" or e["id"] != 22]
 
 
+def arrow_from_elsewhere(data):
+    next(e for e in data["traceEvents"] if e.get("ph") == "s" and e["id"] == 22)["ts"] = 14
+
+
 def no_arrow_in(data):
     data["traceEvents"] = [e for e in data["traceEvents"] if e.get("ph") != "f" or e["id"] != 22]
 
@@ -162,7 +169,8 @@ def no_operator(data):
 @pytest.mark.parametrize("change, says", [
     (no_call, "Memcpy HtoD (Pinned -> Device): no call launched it"),
     (too_early, "gemm: begins before its launch"),
-    (no_arrow_out, "gemm: no arrow leaves its launch"),
+    (no_arrow_out, "gemm: no arrow comes in"),
+    (arrow_from_elsewhere, "gemm: its arrow does not come from its launch, cudaLaunchKernel"),
     (no_arrow_in, "gemm: no arrow comes in"),
     (other_operator, "gemm: External id names aten::linear, its launch lies in aten::addmm"),
     (no_operator, "relu: cudaLaunchKernel lies in no operator"),
@@ -290,6 +298,23 @@ def test_its_table_of_torch_programs_is_the_programs():
         assert model is None or "@model\ndef %s(" % model in source, row.name
 
 
+# --- on the simulated CUDA: what does not need PyTorch's CUDA
+
+@pytest.mark.skipif(not (shutil.which("nvcc") or os.path.exists("/usr/local/cuda/bin/nvcc")), reason="no nvcc")
+@pytest.mark.parametrize("fault, status", [({}, 0), ({"SIMCUPTI_DROP": "7"}, 1)], ids=["sound", "records are dropped"])
+def test_a_section_runs_from_building_its_program_to_the_report(fault, status, tmp_path):
+    """Its own counts, CUDA's events and the witness agree with tprof's trace; they do not when CUPTI drops records."""
+    done = subprocess.run([str(SIMCUDA), sys.executable, str(GPU / "run"), "--build", str(BUILD), "--out",
+                           str(tmp_path), "--only", "cuda_shared", "--quick"],
+                          env={**os.environ, "SIMCUDA_KERNEL_NS": "1000000", **fault}, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=300)
+    assert done.returncode == status, done.stdout + done.stderr
+    _, _, (section,) = report.read(tmp_path / "report.json")
+    bad = {check["what"] for check in section.checks if not check["ok"]}
+    assert len(section.checks) >= 6 and not section.broken
+    assert bad == set() if not fault else {"nothing was dropped", "the program's own counts"} <= bad
+
+
 # --- recordings of real GPUs
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name)
@@ -307,6 +332,19 @@ def converted_facts(kept):
     trace = traces.Trace(found)
     assert differences.launches(trace) == []
     return json.loads(json.dumps(recording.facts(trace)))
+
+
+def test_a_recording_that_is_kept_says_what_its_trace_said(tmp_path):
+    """The way of a recording that is put there, from the simulated GPU."""
+    program = [SIMCUDA, "/usr/bin/python3", TESTS / "torch" / "gpu_ops.py", BUILD / "tests" / "libsimops.so", "waiting"]
+    result = run(program, "run", logdir=tmp_path / "log", options=recording.WINDOW)
+    assert result.returncode == 0, result.stderr
+    kept, = result.logdir.glob("*.tprof")
+    (tmp_path / "copy").mkdir()
+    copied = shutil.copy(kept, tmp_path / "copy" / "gpu_1.1.tprof")
+    said = recording.facts(traces.Trace(traces.files(result.logdir)[0]))
+    assert said["steps"] == [3, 4] and sum(said["kernels"].values()) == 12 and said["devices"]
+    assert converted_facts(pathlib.Path(copied)) == json.loads(json.dumps(said))
 
 
 def test_a_fact_that_changes_is_seen():

@@ -2,9 +2,9 @@
 
     gpu_ops.py LIBSIMOPS waiting|lagging
 
-Backward passes run on a thread of their own, like autograd's for a GPU. Each kernel is launched with one block more
-than the number of its step. What is launched is noted: a list of [step, operator, what, stream] is printed as JSON at
-the end. waiting: each step ends with the GPU idle. lagging: nothing waits before the end, and the GPU falls behind.
+Backward passes run on a thread of their own, like autograd's for a GPU. A kernel has BLOCKS * (number of its step + 1)
+blocks. What is launched is noted: a list of [step, operator, what, stream] is printed as JSON at the end.
+waiting: each step ends with the GPU idle. lagging: nothing waits before the end, and the GPU falls behind.
 """
 import concurrent.futures
 import ctypes
@@ -15,7 +15,7 @@ import torch
 from torch.autograd.profiler import record_function
 
 STEPS = 8
-THREADS = 256
+THREADS, BLOCKS = 512, 11
 KERNELS = ["simops_gemm_h884", "simops_gemm_backward", "simops_elementwise", "simops_reduce"]
 TO_DEVICE, TO_HOST = 1, 2
 SEGMENT = 2 << 20
@@ -40,7 +40,7 @@ def must(result):
 
 def launch(operator, kernel, stream=0, shared=0):
     noted.append([number, operator, kernel, stream])
-    must(gpu.simops_launch(KERNELS.index(kernel), number + 1, THREADS, shared, stream))
+    must(gpu.simops_launch(KERNELS.index(kernel), BLOCKS * (number + 1), THREADS, shared, stream))
 
 
 class Allocator:

@@ -22,7 +22,7 @@ SIMCUDA = harness.BUILD / "tests" / "fake" / "simcuda-run"
 LIBRARY = harness.BUILD / "tests" / "libsimops.so"
 STEPS = [3, 4, 5]
 OPTIONS = {"TPROF_SCHEDULE": harness.schedule_words(wait=2, warmup=1, active=3, repeat=1), "TPROF_PROFILE_MEMORY": "1"}
-SEGMENT, BATCH, OUT = 2 << 20, 8192, 4096  # of gpu_ops.py
+SEGMENT, BATCH, OUT, BLOCKS, THREADS = 2 << 20, 8192, 4096, 11, 512  # of gpu_ops.py
 LAG_NS = 3_000_000
 ROWS = re.findall(r"^\s*KERNEL\((\w+), (\d+), (\d+), (\d+)\)", (HERE / "simops.cpp").read_text(), re.M)
 KERNELS = {name: {"registers": int(registers), "shared": int(shared), "ns": int(ns)}
@@ -87,7 +87,7 @@ def test_a_window_holds_what_its_steps_launched_whenever_it_ran(lagging):
     """Warm-up's work and that of later steps run inside the window, and the window's own runs on behind it."""
     trace, noted = lagging
     assert trace.steps() == STEPS
-    assert Counter((e["args"]["grid"][0] - 1, e["name"]) for e in trace.kernels) == Counter(
+    assert Counter((e["args"]["grid"][0] // BLOCKS - 1, e["name"]) for e in trace.kernels) == Counter(
         (number, did) for number, _, did, _ in of_window(noted) if did in KERNELS)
     end = max(traces.end_ns(e) for e in trace.ranges if e["name"].startswith("ProfilerStep#"))
     assert sum(traces.begin_ns(e) > end for e in trace.kernels) > 5, "the GPU did not lag; the test shows nothing"
@@ -95,13 +95,16 @@ def test_a_window_holds_what_its_steps_launched_whenever_it_ran(lagging):
 
 def test_durations_and_figures_are_the_simulated_ones(waiting, lagging):
     trace, _ = waiting
+    sms = trace.data["deviceProperties"][0]["numSms"]
     for kernel in trace.kernels:
         true, args = KERNELS[kernel["name"]], kernel["args"]
         assert round(kernel["dur"] * 1000) == true["ns"], kernel
-        assert args["registers per thread"] == true["registers"] and args["block"] == [256, 1, 1]
+        assert args["registers per thread"] == true["registers"] and args["block"] == [THREADS, 1, 1]
         dynamic = 2048 if kernel["name"] == "simops_reduce" else 0
         assert args["shared memory"] == true["shared"] + dynamic and args["grid"][1:] == [1, 1]
-        assert args["blocks per SM"] > 0 and args["est. achieved occupancy %"] >= 0
+        # One block of 512 threads fits at least on an SM of 2048; there are fewer blocks than SMs.
+        assert args["blocks per SM"] == args["grid"][0] / sms < 1
+        assert args["est. achieved occupancy %"] == int(100 * args["blocks per SM"] * THREADS / 2048 + 0.5)
     assert {round(e["dur"] * 1000) for e in lagging[0].kernels} == {LAG_NS}
 
 
