@@ -1,7 +1,11 @@
 // A small client of CUPTI, for the tests of the simulated one: loaded by CUDA_INJECTION64_PATH, it enables every kind
-// and prints each record as a line to the file $CUPTI_DUMP when the process ends. $CUPTI_KINDS limits the kinds.
+// and prints each record as a line to the file $CUPTI_DUMP. More of the environment:
+//   CUPTI_DIRECTORY     where its libcupti is            CUPTI_KINDS         the kinds to enable, by number
+//   CUPTI_BUFFER_BYTES  0: gives no buffers at all       CUPTI_FORCE=1       flushes with force at the end
+//   CUPTI_SUBSCRIBE=1   subscribes to runtime calls as well, and counts the callbacks
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -26,7 +30,7 @@ F function(const char* name) { return reinterpret_cast<F>(dlsym(library, name));
 void requested(u8** buffer, size_t* bytes, size_t* max_records) {
   const char* size = getenv("CUPTI_BUFFER_BYTES");
   *bytes = size != nullptr ? strtoull(size, nullptr, 0) : 1 << 20;
-  *buffer = static_cast<u8*>(aligned_alloc(8, *bytes));
+  *buffer = *bytes != 0 ? static_cast<u8*>(aligned_alloc(8, *bytes)) : nullptr;
   *max_records = 0;
 }
 
@@ -145,6 +149,31 @@ void completed(void*, u32, u8* buffer, size_t, size_t valid) {
   free(buffer);
 }
 
+std::atomic<size_t> callbacks;
+
+void called_back(void*, u32 domain, u32, const void*) { callbacks += domain == 2; }
+
+void subscribe() {
+  void* handle = nullptr;
+  int result = function<int (*)(void**, void*, void*)>("cuptiSubscribe")(&handle, reinterpret_cast<void*>(called_back),
+                                                                         nullptr);
+  if (result != 0) {
+    fprintf(out, "subscribe: %d\n", result);
+    char holder[64] = "";
+    struct {
+      size_t bytes;
+      const char* name;
+      char* holder;
+      size_t holder_bytes;
+    } parameters = {sizeof parameters, "dump", holder, sizeof holder};
+    auto newer = function<int (*)(void**, void*, void*, void*)>("cuptiSubscribe_v2");
+    if (newer != nullptr && newer(&handle, reinterpret_cast<void*>(called_back), nullptr, &parameters) != 0)
+      fprintf(out, "held by %s\n", holder);
+    return;
+  }
+  function<int (*)(u32, void*, u32)>("cuptiEnableDomain")(1, handle, 2);
+}
+
 void finish() {
   size_t dropped = 0;
   if (getenv("CUPTI_FORCE") == nullptr) function<int (*)(u32)>("cuptiActivityFlushAll")(0);
@@ -152,6 +181,7 @@ void finish() {
   function<int (*)(void*, u32, size_t*)>("cuptiActivityGetNumDroppedRecords")(nullptr, 0, &dropped);
   std::lock_guard guard(printing);
   if (dropped != 0) fprintf(out, "dropped %zu\n", dropped);
+  if (callbacks != 0) fprintf(out, "callbacks %zu\n", callbacks.load());
   fflush(out);
 }
 
@@ -161,7 +191,7 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   out = fopen(getenv("CUPTI_DUMP"), "w");
   for (const char* soname : {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so.11.6",
                              "libcupti.so.11.2", "libcupti.so.11.0"}) {
-    library = dlopen((std::string(getenv("SIMCUPTI_DIR")) + "/" + soname).c_str(), RTLD_NOW | RTLD_LOCAL);
+    library = dlopen((std::string(getenv("CUPTI_DIRECTORY")) + "/" + soname).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library != nullptr) break;
   }
   if (library == nullptr) return fprintf(out, "no libcupti\n"), 0;
@@ -170,6 +200,7 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   fprintf(out, "cupti %u\n", version);
   function<int (*)(void*, void*)>("cuptiActivityRegisterCallbacks")(reinterpret_cast<void*>(requested),
                                                                     reinterpret_cast<void*>(completed));
+  if (getenv("CUPTI_SUBSCRIBE") != nullptr) subscribe();
   auto enable = function<int (*)(u32)>("cuptiActivityEnable");
   const char* wanted = getenv("CUPTI_KINDS");
   for (u32 kind : {kContext, kStream, kDevice, kConcurrentKernel, kMemcpy, kMemcpy2, kMemset, kRuntime, kDriver, kSync,

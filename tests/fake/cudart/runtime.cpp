@@ -3,8 +3,9 @@
 
 #include <dlfcn.h>
 
-#include <cstring>
 #include <string_view>
+
+#include "parameters.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -25,24 +26,6 @@ constexpr bool driverless(const char* name) {
     if (std::string_view(free) == name) return true;
   return false;
 }
-
-// The arguments as CUPTI hands them to callbacks: a struct of the parameters in their order.
-struct Parameters {
-  alignas(16) u8 bytes[256];
-
-  template <typename... A>
-  explicit Parameters(const A&... arguments) {
-    size_t at = 0;
-    (put(&at, arguments), ...);
-  }
-
-  template <typename T>
-  void put(size_t* at, const T& value) {
-    *at = (*at + alignof(T) - 1) / alignof(T) * alignof(T);
-    memcpy(bytes + *at, &value, sizeof value);
-    *at += sizeof value;
-  }
-};
 
 template <typename Body>
 int traced(u32 cbid, const char* name, bool needs_driver, const void* parameters, Body body) {

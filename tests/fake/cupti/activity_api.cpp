@@ -173,15 +173,15 @@ EXPORT int cuptiActivityGetNumDroppedRecords(void*, u32, size_t* count) {
 }
 
 EXPORT int cuptiActivityPushExternalCorrelationId(u32 kind, u64 id) {
+  if (kind == 0 || kind >= kExternalKinds) return kInvalidParameter;
   NEED_DRIVER();
-  if (kind >= kExternalKinds) return kInvalidParameter;
   collector().push_external(kind, id);
   return kSuccess;
 }
 
 EXPORT int cuptiActivityPopExternalCorrelationId(u32 kind, u64* id) {
+  if (kind == 0 || kind >= kExternalKinds) return kInvalidParameter;
   NEED_DRIVER();
-  if (kind >= kExternalKinds) return kInvalidParameter;
   return collector().pop_external(kind, id) ? kSuccess : kQueueEmpty;
 }
 

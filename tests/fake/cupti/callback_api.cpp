@@ -23,6 +23,7 @@ constexpr u32 twin_version(u32 version) { return version > 7000 ? version : 7000
 constexpr Name kRuntimeNames[] = {
 #define SIM_MAJOR 0
 #define RT(name, cbid, version, parameters, arguments) {cbid, #name, version},
+#define RT_AS(cupti_name, name, cbid, version, parameters, arguments) {cbid, #cupti_name, version},
 #define RT_TWIN(name, cbid, version, suffix, twin, parameters, arguments) \
   {cbid, #name, version}, {twin, #name "_" #suffix, twin_version(version)},
 #include "cudart/runtime_api.def"
@@ -31,9 +32,13 @@ constexpr Name kRuntimeNames[] = {
 };
 
 constexpr Name kDriverNames[] = {
+#define DRV_PLAIN(name, parameters, arguments)
 #define DRV(name, cbid, parameters, arguments) {cbid, #name, 0},
+#define DRV_TWIN(name, cbid, twin, parameters, arguments) {cbid, #name, 0}, {twin, #name "_ptsz", 0},
 #include "driver/driver_api.def"
+#undef DRV_PLAIN
 #undef DRV
+#undef DRV_TWIN
 };
 
 // CUPTI's struct of the same purpose: names of who holds it and who asks.

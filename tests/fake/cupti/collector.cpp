@@ -63,7 +63,7 @@ int Collector::attach() {
 }
 
 int Collector::enable(u32 kind, bool on) {
-  if (kind >= kKinds || record_bytes(kind) == 0) return kInvalidKind;
+  if (kind == 0 || kind >= kKinds || record_bytes(kind) == 0) return kInvalidKind;
   on_[kind] = on;
   if (on && kind == kDevice)
     for (int i = 0; i < driver_->device_count(); i++) tell_device(*driver_->device(i));

@@ -11,7 +11,7 @@
 
 namespace sim::cupti {
 
-constexpr u32 kCallbackIds = 1024, kDomains = 8, kExternalKinds = 8;
+constexpr u32 kCallbackIds = 1024, kDomains = 8, kExternalKinds = 6;
 
 using Callback = void (*)(void* user, u32 domain, u32 cbid, const void* data);
 

@@ -32,7 +32,6 @@ u32 record_bytes(u32 kind) {
     case kRuntime: return sizeof(ApiRecord);
     case kDevice: return kThis.device;
     case kContext: return kThis.context;
-    case kName: return 32;
     case kMarker: return 56;
     case kMarkerData: return kThis.marker_data;
     case kOverhead: return kThis.overhead;
@@ -44,6 +43,13 @@ u32 record_bytes(u32 kind) {
     case kMemory2: return kThis.memory2;
     case kPool: return kThis.pool;
     case kGraph: return kThis.graph;
+    // Never made here, but stepped over: what a client may meet that it did not ask for.
+    case kName:
+    case kFunction: return 32;
+    case kModule:
+    case kDeviceAttribute: return 24;
+    case kEnvironment:
+    case kInternalLaunch: return sizeof(ApiRecord);
   }
   return 0;
 }
