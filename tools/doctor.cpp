@@ -1,11 +1,14 @@
 // `tprof doctor`: one line per thing that must work, tried for real where that is possible. The cure stands
 // beside whatever does not.
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <functional>
 
 #include "base/error.h"
@@ -162,9 +165,31 @@ void check_profiling(Patient& patient, std::vector<Finding>& out) {
   std::filesystem::remove_all(directory, ignored);
 }
 
+std::string read_text(const char* path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// What keeps CUPTI from telling what the GPU does, and the cure of each.
 void check_cuda(Patient&, std::vector<Finding>& out) {
   if (access("/dev/nvidiactl", F_OK) != 0) return out.push_back({Verdict::off, "no NVIDIA driver here"});
-  out.push_back({Verdict::ok, "NVIDIA driver present"});
+  std::string version = read_text("/proc/driver/nvidia/version");
+  out.push_back({Verdict::ok, "NVIDIA driver present: " + version.substr(0, version.find('\n'))});
+  bool admin_only = read_text("/proc/driver/nvidia/params").find("RmProfilingAdminOnly: 1") != std::string::npos;
+  if (admin_only && geteuid() != 0)
+    out.push_back({Verdict::off, "the driver lets only root profile GPUs; if a run says that it was refused: put 'options "
+                                 "nvidia NVreg_RestrictProfilingToAdminUsers=0' into a file in /etc/modprobe.d, and "
+                                 "reload the driver or reboot"});
+  if (const char* chosen = getenv("TPROF_CUPTI"); chosen && *chosen && access(chosen, R_OK) != 0)
+    out.push_back({Verdict::bad, std::string("TPROF_CUPTI=") + chosen + ": " + strerror(errno) +
+                                     "; unset it, or name a libcupti.so of the program's CUDA"});
+  if (const char* other = getenv("CUDA_INJECTION64_PATH"); other && *other && !strstr(other, "libtprof"))
+    out.push_back({Verdict::off, std::string("CUDA_INJECTION64_PATH is already ") + other + "; it is kept, and CUPTI is "
+                                 "shared with nobody: if a run says that it is in use, end that tool (nsys, ncu, "
+                                 "cuda-gdb, DCGM profiling)"});
+  out.push_back({Verdict::ok, "a run that finds no libcupti says so: pip install nvidia-cuda-cupti (CUDA 13) or "
+                              "nvidia-cuda-cupti-cu12, or name one in TPROF_CUPTI; one newer than the driver needs an "
+                              "older one named there, or a newer driver"});
 }
 
 void check_limits(Patient&, std::vector<Finding>& out) {

@@ -156,6 +156,7 @@ void Session::give_up(const char* line) {
   if (speaks_) say("%s; this program runs on unprofiled", line);
   finished_ = true;
   g_epoch.store(kNoEpoch);
+  cupti_follow(Phase::ended);
   set_level(Level::none);
 }
 
@@ -215,6 +216,7 @@ void Session::apply_plan(const Plan& plan, i64 number, u64 ticks) {
     if (!window_) {  // the disk was full: said by the writer
       finished_ = true;
       g_epoch.store(kNoEpoch);
+      cupti_follow(Phase::ended);
       set_level(Level::none);
       return;
     }

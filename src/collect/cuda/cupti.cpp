@@ -13,6 +13,7 @@
 #include "collect/cuda/api_names.h"
 #include "collect/cuda/devices.h"
 #include "collect/cuda/gpu_log.h"
+#include "collect/cuda/mux.h"
 #include "collect/session.h"
 #include "collect/thread.h"
 
@@ -21,6 +22,7 @@ namespace {
 
 enum class State : u32 { off, switching, on, unavailable };
 std::atomic<State> g_state{State::off};
+std::atomic<bool> g_forked{false};  // from a process that had CUPTI: never again
 std::atomic<bool> g_seen{false};    // this process uses CUDA
 std::atomic<bool> g_wanted{false};  // warming up or active
 CuptiLibrary g_library;
@@ -64,13 +66,15 @@ void request_buffer(u8** buffer, size_t* bytes, size_t* max_records) {
   *max_records = 0;
 }
 
-void complete_buffer(void*, u32, u8* buffer, size_t, size_t valid) {
-  if (g_state.load(std::memory_order_relaxed) == State::unavailable) return;  // a forked child
+void complete_buffer(void* context, u32 stream, u8* buffer, size_t, size_t valid) {
+  if (g_forked.load(std::memory_order_relaxed)) return;
   u8 inside = t_self.inside;
   t_self.inside = 1;
-  gpu_log_buffer(g_library, buffer, valid, g_buffers.is_scrap(buffer));
-  g_buffers.give_back(buffer);
+  bool scrap = g_buffers.is_scrap(buffer);
+  if (g_library.path[0]) gpu_log_buffer(g_library, buffer, valid, scrap);
   t_self.inside = inside;
+  if (const CuptiLibrary* shared = scrap ? nullptr : mux_library()) mux_tee(*shared, context, stream, buffer, valid);
+  g_buffers.give_back(buffer);
 }
 
 // ---------------------------------------------------------------- on and off
@@ -122,7 +126,8 @@ void explain(int rc, char* why, size_t size) {
 // CUPTI's answer for concurrent kernels, the kind that decides. All others are enabled if it can.
 int enable_kinds() {
   const CuptiApi& api = g_library.api;
-  if (int rc = api.cuptiActivityRegisterCallbacks(request_buffer, complete_buffer)) return rc;
+  MuxSwitching switching;
+  if (int rc = cupti_register(g_library)) return rc;
   if (int rc = api.cuptiActivityEnable(cupti::k_kernel)) return rc;
   if (api.cuptiSetThreadIdType) api.cuptiSetThreadIdType(cupti::kSystemThreadIds);
   for_each_kind([](u32 kind) {
@@ -132,17 +137,15 @@ int enable_kinds() {
     if (exists_already && api.cuptiActivityEnableAndDump) return api.cuptiActivityEnableAndDump(kind);
     return kind == cupti::k_kernel ? 0 : api.cuptiActivityEnable(kind);
   });
-  if (api.cuptiActivityEnableDriverApi)
-    for (u32 i = 0; i < kDriverCallCount; i++) api.cuptiActivityEnableDriverApi(kDriverCalls[i], 1);
-  if (api.cuptiActivityEnableRuntimeApi)
-    for (u32 i = 0; i < kNoiseCallCount; i++) api.cuptiActivityEnableRuntimeApi(kNoiseCalls[i], 0);
+  cupti_choose_calls(g_library);
   if (api.cuptiActivityEnableAllSyncRecords) api.cuptiActivityEnableAllSyncRecords(0);
   return 0;
 }
 
 void disable_kinds() {
-  for_each_kind([](u32 kind) { return g_library.api.cuptiActivityDisable(kind); });
-  if (g_library.api.cuptiActivityEnableDriverApi)
+  MuxSwitching switching;
+  for_each_kind([](u32 kind) { return mux_client_has(kind) ? 0 : g_library.api.cuptiActivityDisable(kind); });
+  if (g_library.api.cuptiActivityEnableDriverApi && !mux_client_has(cupti::k_driver))
     for (u32 i = 0; i < kDriverCallCount; i++) g_library.api.cuptiActivityEnableDriverApi(kDriverCalls[i], 0);
 }
 
@@ -227,7 +230,7 @@ void flush() {
   size_t dropped = 0;
   if (g_library.api.cuptiActivityGetNumDroppedRecords &&
       g_library.api.cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == 0 && dropped)
-    gpu_log_dropped(dropped);
+    gpu_log_dropped(dropped), mux_dropped(dropped);
   devices_complete();
   gpu_log_settle(g_buffers, began);
   gpu_log_note_oddities();
@@ -329,8 +332,37 @@ void cupti_finish() {
   for (int i = 0; i < 1000 && g_running.load(std::memory_order_acquire); i++) pause_ns(1'000'000);
 }
 
+int cupti_register(const CuptiLibrary& library) {
+  return library.api.cuptiActivityRegisterCallbacks(request_buffer, complete_buffer);
+}
+
+bool cupti_uses(u32 kind) {
+  State state = g_state.load();
+  bool ours = false;
+#define RECORD(name, number, text) ours |= kind == number && (number != cupti::k_graph || wants_graphs());
+#define FIELD(record, name, at, type, member)
+#include "collect/cuda/cupti_records.def"
+#undef FIELD
+#undef RECORD
+  return ours && (state == State::on || state == State::switching);
+}
+
+void cupti_choose_calls(const CuptiLibrary& library) {
+  const CuptiApi& api = library.api;
+  bool all_runtime = mux_client_has(cupti::k_runtime), all_driver = mux_client_has(cupti::k_driver);
+  if (api.cuptiActivityEnableDriverApi && !all_driver)
+    for (u32 i = 0; i < kDriverCallCount; i++) api.cuptiActivityEnableDriverApi(kDriverCalls[i], 1);
+  if (api.cuptiActivityEnableRuntimeApi)
+    for (u32 i = 0; i < kNoiseCallCount; i++) api.cuptiActivityEnableRuntimeApi(kNoiseCalls[i], all_runtime);
+}
+
+bool cupti_used() { return g_library.path[0] != 0; }
+
 void cupti_forget() {
-  if (g_state.load() != State::off || g_library.path[0]) g_state.store(State::unavailable);
+  if (g_state.load() != State::off || g_library.path[0]) {
+    g_forked.store(true);
+    g_state.store(State::unavailable);
+  }
   g_running.store(0);
   g_wanted.store(false);
   g_thread_lock.reset();

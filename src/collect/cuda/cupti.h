@@ -10,6 +10,8 @@
 
 namespace tprof {
 
+struct CuptiLibrary;
+
 // This process uses CUDA. Any thread, also inside cuInit. If a window is open, records are on when this returns.
 void cupti_wanted();
 bool cupti_seen();  // whether that was ever called
@@ -27,6 +29,15 @@ void cupti_flush();
 void cupti_exiting();
 // That window is sealed: waits (at most 1 s) until no thread of ours is in CUPTI.
 void cupti_finish();
+// --- for who shares CUPTI with us (mux.h)
+// Registers the one pair of buffer callbacks.
+int cupti_register(const CuptiLibrary& library);
+// Whether tprof wants this kind on now; whether it ever had any.
+bool cupti_uses(u32 kind);
+bool cupti_used();
+// Leaves out, where they arise, the calls that are not worth recording, unless the client has all.
+void cupti_choose_calls(const CuptiLibrary& library);
+
 // In a forked child: CUPTI is never called again there.
 void cupti_forget();
 

@@ -108,6 +108,12 @@ u32 CuptiLibrary::major() const {
 u32 mapped_runtime_major() { return asked_major(ElfObject::mapped("libcudart.so"), "cudaRuntimeGetVersion"); }
 u32 mapped_driver_major() { return asked_major(ElfObject::mapped("libcuda.so"), "cuDriverGetVersion"); }
 
+bool find_mapped_cupti(CuptiLibrary& out) {
+  ElfObject mapped = ElfObject::mapped("libcupti.so");
+  return mapped.found() && resolve(out.api, [&](const char* name) { return mapped.symbol(name); }) &&
+         accept(out, mapped.path());
+}
+
 bool find_cupti(CuptiLibrary& out, const char* chosen, u32 below) {
   out = {};
   if (*chosen) {
@@ -115,12 +121,7 @@ bool find_cupti(CuptiLibrary& out, const char* chosen, u32 below) {
     snprintf(out.why, sizeof out.why, "TPROF_CUPTI=%.180s cannot be used", chosen);
     return false;
   }
-  if (below == 0) {
-    ElfObject mapped = ElfObject::mapped("libcupti.so");
-    if (mapped.found() && resolve(out.api, [&](const char* name) { return mapped.symbol(name); }) &&
-        accept(out, mapped.path()))
-      return true;
-  }
+  if (below == 0 && find_mapped_cupti(out)) return true;
   ElfObject runtime = ElfObject::mapped("libcudart.so");
   u32 major = mapped_runtime_major();
   if (!major) major = mapped_driver_major();

@@ -27,6 +27,9 @@ struct CuptiLibrary {
 // alone: so even where this runs inside another dlopen it enters nothing half-initialised.
 bool find_cupti(CuptiLibrary& out, const char* chosen, u32 below);
 
+// The one that the process has mapped. Opens nothing.
+bool find_mapped_cupti(CuptiLibrary& out);
+
 // CUDA major of the mapped libcudart, 0 if there is none; the same for the mapped driver (0 also if it is a stub).
 u32 mapped_runtime_major();
 u32 mapped_driver_major();

@@ -1,0 +1,217 @@
+#include "collect/cuda/mux.h"
+
+#include <pthread.h>
+
+#include <atomic>
+
+#include "base/clock.h"
+#include "collect/cuda/cupti.h"
+#include "record/writer.h"
+
+namespace tprof {
+namespace {
+
+constexpr u32 kClientKinds = 256;
+
+struct ClientKind {
+  std::atomic<bool> on;
+  std::atomic<u64> from_ns, to_ns;  // what began between them is the client's; `to` 0: until further notice
+};
+
+struct Client {
+  std::atomic<cupti::RequestBuffer> request;
+  std::atomic<cupti::CompleteBuffer> complete;
+  ClientKind kinds[kClientKinds];
+  std::atomic<u64> dropped;
+  // Its clock, with one early pair of its time and ours to convert with.
+  std::atomic<ClientClock> clock;
+  u64 clock_early, clock_early_ns;
+} g_client;
+
+pthread_mutex_t g_switching = PTHREAD_MUTEX_INITIALIZER;
+SpinLock g_library_lock;
+CuptiLibrary g_mapped;
+std::atomic<bool> g_mapped_found{false};
+
+// Where records hold times, and of these the first tells when it began. Other kinds have none, or tprof knows none.
+constexpr struct {
+  u16 kind, at;
+} kTimes[] = {
+    {cupti::k_kernel, 16},   {cupti::k_kernel, 24}, {cupti::k_kernel, 32}, {cupti::k_kernel, 120}, {cupti::k_kernel, 128},
+    {3 /* KERNEL */, 16},    {3, 24},               {3, 32},               {3, 120},               {3, 128},
+    {cupti::k_memcpy, 16},   {cupti::k_memcpy, 24}, {cupti::k_memcpy_peer, 16}, {cupti::k_memcpy_peer, 24},
+    {cupti::k_memset, 16},   {cupti::k_memset, 24}, {cupti::k_driver, 8},  {cupti::k_driver, 16},  {cupti::k_runtime, 8},
+    {cupti::k_runtime, 16},  {cupti::k_sync, 8},    {cupti::k_sync, 16},   {cupti::k_overhead, 24}, {cupti::k_overhead, 32},
+    {cupti::k_memory, 32},   {cupti::k_graph, 8},   {cupti::k_graph, 16},  {cupti::k_event, 40},
+    {12 /* MARKER */, 8},    {48 /* INTERNAL_LAUNCH_API */, 8}, {48, 16},
+};
+
+u64 begin_of(const u8* record, u32 kind) {
+  for (const auto& time : kTimes)
+    if (time.kind == kind && kind != cupti::k_event) {
+      u64 begin;
+      memcpy(&begin, record + time.at, sizeof begin);
+      return begin;
+    }
+  return 0;
+}
+
+bool clients(const u8* record, u32 kind) {
+  if (kind >= kClientKinds) return false;
+  const ClientKind& k = g_client.kinds[kind];
+  u64 from = k.from_ns.load(), to = k.to_ns.load(), begin = begin_of(record, kind);
+  if (from == 0) return false;
+  if (begin == 0) return k.on.load();
+  return begin >= from && (to == 0 || begin < to);
+}
+
+// In the client's clock. Its own pairs are far enough apart once there is something to be converted.
+void convert_times(u8* record, u32 kind, u32 bytes) {
+  ClientClock clock = g_client.clock.load(std::memory_order_acquire);
+  if (!clock) return;
+  u64 now = clock(), now_ns = clock_ns(CLOCK_REALTIME);
+  double span_ns = double(now_ns - g_client.clock_early_ns);
+  double rate = span_ns > 0 ? double(now - g_client.clock_early) / span_ns : 1;
+  for (const auto& time : kTimes) {
+    if (time.kind != kind || time.at + 8u > bytes) continue;
+    u64 value;
+    memcpy(&value, record + time.at, sizeof value);
+    if (!value) continue;
+    value = now - u64(i64(double(i64(now_ns - value)) * rate));
+    memcpy(record + time.at, &value, sizeof value);
+  }
+}
+
+// One buffer of the client's, filled record by record.
+class ClientBuffer {
+ public:
+  ClientBuffer(void* context, u32 stream) : context_(context), stream_(stream) {}
+  ~ClientBuffer() { hand_over(); }
+
+  void add(const u8* record, u32 kind, u32 bytes) {
+    if (at_ && (used_ + bytes > bytes_ || (most_ && records_ == most_))) hand_over();
+    cupti::RequestBuffer request = g_client.request.load();
+    if (!at_ && request) request(&at_, &bytes_, &most_);
+    if (!at_ || used_ + bytes > bytes_) {
+      g_client.dropped.fetch_add(1);
+      return;
+    }
+    memcpy(at_ + used_, record, bytes);
+    convert_times(at_ + used_, kind, bytes);
+    used_ += bytes;
+    records_++;
+  }
+
+ private:
+  void hand_over() {
+    cupti::CompleteBuffer complete = g_client.complete.load();
+    if (at_ && complete) complete(context_, stream_, at_, bytes_, used_);
+    at_ = nullptr;
+    bytes_ = used_ = most_ = records_ = 0;
+  }
+
+  void* context_;
+  u32 stream_;
+  u8* at_ = nullptr;
+  size_t bytes_ = 0, used_ = 0, most_ = 0, records_ = 0;
+};
+
+}  // namespace
+
+MuxSwitching::MuxSwitching() { pthread_mutex_lock(&g_switching); }
+MuxSwitching::~MuxSwitching() { pthread_mutex_unlock(&g_switching); }
+
+const CuptiLibrary* mux_library() {
+  if (g_mapped_found.load(std::memory_order_acquire)) return &g_mapped;
+  SpinGuard guard(g_library_lock);
+  if (!g_mapped_found.load() && find_mapped_cupti(g_mapped)) g_mapped_found.store(true, std::memory_order_release);
+  return g_mapped_found.load() ? &g_mapped : nullptr;
+}
+
+bool mux_client_has(u32 kind) { return kind < kClientKinds && g_client.kinds[kind].on.load(); }
+
+int mux_register_callbacks(cupti::RequestBuffer request, cupti::CompleteBuffer complete) {
+  const CuptiLibrary& library = *mux_library();
+  if (!request || !complete) return library.api.cuptiActivityRegisterCallbacks(request, complete);
+  g_client.request.store(request);
+  g_client.complete.store(complete);
+  MuxSwitching switching;
+  return cupti_register(library);
+}
+
+int mux_register_clock(ClientClock clock) {
+  g_client.clock.store(nullptr);
+  if (clock) {
+    g_client.clock_early = clock();
+    g_client.clock_early_ns = clock_ns(CLOCK_REALTIME);
+  }
+  g_client.clock.store(clock, std::memory_order_release);
+  return cupti::kSuccess;
+}
+
+int mux_enable(u32 kind, int (*real)(u32 kind)) {
+  MuxSwitching switching;
+  ClientKind* k = kind < kClientKinds ? &g_client.kinds[kind] : nullptr;
+  u64 now = clock_ns(CLOCK_REALTIME);
+  int rc = real(kind);
+  if (rc != cupti::kSuccess || !k || k->on.load()) return rc;
+  k->to_ns.store(0);
+  k->from_ns.store(now);
+  k->on.store(true);
+  if (cupti_used()) cupti_choose_calls(*mux_library());
+  return rc;
+}
+
+int mux_disable(u32 kind) {
+  const CuptiLibrary& library = *mux_library();
+  MuxSwitching switching;
+  if (kind < kClientKinds && g_client.kinds[kind].on.load()) {
+    g_client.kinds[kind].to_ns.store(clock_ns(CLOCK_REALTIME));
+    library.api.cuptiActivityFlushAll(0);  // records without times are the client's as long as it is on
+    g_client.kinds[kind].on.store(false);
+  }
+  bool by_call = kind == cupti::k_driver && library.api.cuptiActivityEnableDriverApi;
+  int rc = cupti_uses(kind) && !by_call ? cupti::kSuccess : library.api.cuptiActivityDisable(kind);
+  if (cupti_uses(kind)) cupti_choose_calls(library);
+  return rc;
+}
+
+int mux_flush(u32 flag) { return mux_library()->api.cuptiActivityFlushAll(flag); }
+
+int mux_count_dropped(void* context, u32 stream, size_t* dropped) {
+  const CuptiLibrary& library = *mux_library();
+  if (!library.api.cuptiActivityGetNumDroppedRecords) return cupti::kUnknown;
+  int rc = library.api.cuptiActivityGetNumDroppedRecords(context, stream, dropped);
+  if (rc == cupti::kSuccess && dropped) *dropped += g_client.dropped.exchange(0);
+  return rc;
+}
+
+// Would take CUPTI from under tprof, too.
+int mux_finalize(int (*real)()) {
+  if (!cupti_used()) return real();
+  for (u32 kind = 0; kind < kClientKinds; kind++)
+    if (g_client.kinds[kind].on.load()) mux_disable(kind);
+  return cupti::kSuccess;
+}
+
+void mux_tee(const CuptiLibrary& library, void* context, u32 stream, u8* buffer, size_t valid) {
+  if (!g_client.request.load() || !valid) return;
+  ClientBuffer out(context, stream);
+  auto next = library.api.cuptiActivityGetNextRecord;
+  u8* record = nullptr;
+  if (next(buffer, valid, &record) != cupti::kSuccess) return;
+  while (record) {
+    u8* after = record;
+    bool more = next(buffer, valid, &after) == cupti::kSuccess && after > record && after < buffer + valid;
+    u8* end = more ? after : buffer + valid;
+    u32 kind = ActivityView{record, u32(end - record)}.kind();
+    if (clients(record, kind)) out.add(record, kind, u32(end - record));
+    record = more ? after : nullptr;
+  }
+}
+
+void mux_dropped(u64 count) {
+  if (g_client.request.load()) g_client.dropped.fetch_add(count);
+}
+
+}  // namespace tprof
