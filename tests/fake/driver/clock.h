@@ -1,0 +1,28 @@
+// The machine's time: the real one, or a virtual one that moves only when it is asked (100 ns), when a call returns
+// (1 us) and when somebody waits. Virtual time makes two runs of a single-threaded program alike to the byte.
+#pragma once
+#include <atomic>
+
+#include "types.h"
+
+namespace sim {
+
+class Clock {
+ public:
+  Clock();
+  u64 now();
+  void call_returns() {
+    if (virtual_) time_ += kCall_ns;
+  }
+  void sleep_until(u64 time);
+  bool is_virtual() const { return virtual_; }
+  void use(u64 (*source)()) { source_ = source; }
+
+ private:
+  static constexpr u64 kTick_ns = 100, kCall_ns = 1000;
+  bool virtual_;
+  std::atomic<u64> time_{0};
+  std::atomic<u64 (*)()> source_{nullptr};
+};
+
+}  // namespace sim

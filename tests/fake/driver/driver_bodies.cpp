@@ -1,0 +1,388 @@
+// What the functions of the driver API do: thin, over Driver.
+#include <cstdio>
+#include <cstring>
+
+#include "attributes.h"
+#include "driver_api.h"
+
+namespace sim::driver_body {
+namespace {
+
+Driver& driver() { return *simcuda_driver(); }
+void* at(u64 pointer) { return reinterpret_cast<void*>(pointer); }
+
+thread_local std::vector<Context*> context_stack;
+
+int copy(void* to, const void* from, size_t bytes, int direction, Stream* stream, bool async) {
+  if (bytes == 0) return kSuccess;
+  Copy copy;
+  copy.to = to;
+  copy.from = from;
+  copy.width = bytes;
+  copy.direction = direction;
+  copy.stream = stream;
+  copy.async = async;
+  return driver().copy(copy);
+}
+
+int fill(u64 to, u32 value, u32 element, size_t count, Stream* stream) {
+  Fill fill;
+  fill.to = at(to);
+  fill.value = value;
+  fill.element = element;
+  fill.width = count;
+  fill.stream = stream;
+  return driver().fill(fill);
+}
+
+}  // namespace
+
+int cuInit(u32) { return driver().initialize(); }
+
+int cuDriverGetVersion(int* version) {
+  *version = driver().version();
+  return kSuccess;
+}
+
+int cuGetErrorString(int status, const char** text) {
+  *text = status_text(status);
+  return kSuccess;
+}
+
+int cuGetErrorName(int status, const char** name) {
+  *name = status_name(status);
+  return kSuccess;
+}
+
+int cuGetExportTable(const void** table, const void*) {
+  *table = nullptr;
+  return kErrorSymbolNotFound;
+}
+
+int cuDeviceGet(int* device, int ordinal) {
+  if (driver().device(ordinal) == nullptr) return kErrorInvalidDevice;
+  *device = ordinal;
+  return kSuccess;
+}
+
+int cuDeviceGetCount(int* count) {
+  *count = driver().device_count();
+  return kSuccess;
+}
+
+int cuDeviceGetName(char* name, int bytes, int device) {
+  if (driver().device(device) == nullptr) return kErrorInvalidDevice;
+  snprintf(name, size_t(bytes), "%s", driver().device(device)->name);
+  return kSuccess;
+}
+
+int cuDeviceGetAttribute(int* value, int attribute, int device) {
+  if (driver().device(device) == nullptr) return kErrorInvalidDevice;
+  *value = device_attribute(*driver().device(device), Attribute(attribute));
+  return kSuccess;
+}
+
+int cuDeviceTotalMem_v2(size_t* bytes, int device) {
+  if (driver().device(device) == nullptr) return kErrorInvalidDevice;
+  *bytes = driver().device(device)->memory_bytes;
+  return kSuccess;
+}
+
+int cuDeviceGetUuid_v2(u8* uuid, int device) {
+  if (driver().device(device) == nullptr) return kErrorInvalidDevice;
+  memcpy(uuid, driver().device(device)->uuid, 16);
+  return kSuccess;
+}
+
+int cuDevicePrimaryCtxRetain(Context** context, int device) {
+  *context = driver().primary(device);
+  return *context != nullptr ? kSuccess : kErrorInvalidDevice;
+}
+
+int cuDevicePrimaryCtxRelease_v2(int device) {
+  return driver().device(device) != nullptr ? kSuccess : kErrorInvalidDevice;
+}
+
+int cuDevicePrimaryCtxGetState(int device, u32* flags, int* active) {
+  *flags = 0;
+  *active = 0;
+  for (Context* context : driver().contexts()) *active |= context->primary && context->device->index == device;
+  return kSuccess;
+}
+
+int cuCtxCreate_v2(Context** context, u32, int device) {
+  *context = driver().create_context(device);
+  if (*context == nullptr) return kErrorInvalidDevice;
+  context_stack.push_back(driver().current());
+  driver().set_current(*context);
+  return kSuccess;
+}
+
+int cuCtxDestroy_v2(Context* context) {
+  if (context == nullptr) return kErrorDeviceUninitialized;
+  if (driver().current() == context) driver().set_current(nullptr);
+  return kSuccess;
+}
+
+int cuCtxSetCurrent(Context* context) {
+  driver().set_current(context);
+  return kSuccess;
+}
+
+int cuCtxGetCurrent(Context** context) {
+  *context = driver().current();
+  return kSuccess;
+}
+
+int cuCtxPushCurrent_v2(Context* context) {
+  context_stack.push_back(driver().current());
+  driver().set_current(context);
+  return kSuccess;
+}
+
+int cuCtxPopCurrent_v2(Context** context) {
+  if (context != nullptr) *context = driver().current();
+  driver().set_current(context_stack.empty() ? nullptr : context_stack.back());
+  if (!context_stack.empty()) context_stack.pop_back();
+  return kSuccess;
+}
+
+int cuCtxGetDevice(int* device) {
+  if (driver().current() == nullptr) return kErrorDeviceUninitialized;
+  *device = driver().current()->device->index;
+  return kSuccess;
+}
+
+int cuCtxSynchronize() { return driver().wait_context(); }
+
+int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  *least = 0;
+  *greatest = -5;
+  return kSuccess;
+}
+
+// A module's image is opaque; it has every kernel that is asked for by name.
+int cuModuleLoadData(Module** module, const void* image) {
+  if (image == nullptr) return kErrorInvalidValue;
+  *module = new Module;
+  (*module)->image = image;
+  return kSuccess;
+}
+
+int cuModuleLoad(Module** module, const char* path) { return cuModuleLoadData(module, path); }
+
+int cuModuleLoadDataEx(Module** module, const void* image, u32, int*, void**) {
+  return cuModuleLoadData(module, image);
+}
+
+int cuModuleUnload(Module* module) { return module != nullptr ? kSuccess : kErrorInvalidResourceHandle; }
+
+int cuModuleGetFunction(Kernel** kernel, Module* module, const char* name) {
+  if (module == nullptr) return kErrorInvalidResourceHandle;
+  for (Kernel* made : module->kernels)
+    if (made->name == name) return *kernel = made, kSuccess;
+  *kernel = driver().add_kernel(nullptr, name);
+  (*kernel)->host = module->image;  // in whose library the body is looked for
+  module->kernels.push_back(*kernel);
+  return kSuccess;
+}
+
+int cuFuncGetAttribute(int* value, int attribute, Kernel* kernel) {
+  if (kernel == nullptr) return kErrorInvalidResourceHandle;
+  driver().load(kernel);
+  switch (attribute) {
+    case 0: *value = 1024; break;                       // threads per block
+    case 1: *value = int(kernel->shared_bytes); break;
+    case 3: *value = int(kernel->local_bytes); break;
+    case 4: *value = int(kernel->registers); break;
+    case 5:
+    case 6: *value = 90; break;                         // PTX and binary version
+    default: *value = 0;
+  }
+  return kSuccess;
+}
+
+int cuFuncSetAttribute(Kernel* kernel, int, int) { return kernel != nullptr ? kSuccess : kErrorInvalidResourceHandle; }
+
+int cuFuncSetCacheConfig(Kernel* kernel, int) { return cuFuncSetAttribute(kernel, 0, 0); }
+
+int cuFuncGetName(const char** name, Kernel* kernel) {
+  if (kernel == nullptr) return kErrorInvalidResourceHandle;
+  *name = kernel->name.c_str();
+  return kSuccess;
+}
+
+// Arguments that come packed in `extra` reach no body: a buffer does not say where one ends.
+int cuLaunchKernel(Kernel* kernel, u32 gx, u32 gy, u32 gz, u32 bx, u32 by, u32 bz, u32 shared, void* stream,
+                   void** arguments, void**) {
+  Launch launch;
+  launch.kernel = kernel;
+  launch.grid = {gx, gy, gz};
+  launch.block = {bx, by, bz};
+  launch.shared_bytes = shared;
+  launch.arguments = arguments;
+  launch.stream = api_stream(stream);
+  return driver().launch(launch);
+}
+
+int cuLaunchKernelEx(const DriverLaunchConfig* config, Kernel* kernel, void** arguments, void**) {
+  Launch launch;
+  launch.kernel = kernel;
+  launch.grid = {config->grid[0], config->grid[1], config->grid[2]};
+  launch.block = {config->block[0], config->block[1], config->block[2]};
+  for (u32 i = 0; i < config->attribute_count; i++) {
+    const auto& attribute = config->attributes[i];
+    if (attribute.id == 4) launch.cluster = {attribute.cluster[0], attribute.cluster[1], attribute.cluster[2]};
+  }
+  launch.shared_bytes = config->shared_bytes;
+  launch.arguments = arguments;
+  launch.stream = api_stream(config->stream);
+  return driver().launch(launch);
+}
+
+int cuMemGetInfo_v2(size_t* free_bytes, size_t* total_bytes) {
+  Context* context = driver().current();
+  if (context == nullptr) return kErrorDeviceUninitialized;
+  u64 free, total;
+  driver().memory_info(context->device->index, &free, &total);
+  *free_bytes = free;
+  *total_bytes = total;
+  return kSuccess;
+}
+
+int cuMemAlloc_v2(u64* pointer, size_t bytes) {
+  return driver().allocate(reinterpret_cast<void**>(pointer), bytes, MemoryKind::device, nullptr, nullptr);
+}
+
+int cuMemFree_v2(u64 pointer) { return driver().release(at(pointer), nullptr); }
+
+int cuMemAllocHost_v2(void** pointer, size_t bytes) {
+  return driver().allocate(pointer, bytes, MemoryKind::pinned, nullptr, nullptr);
+}
+
+int cuMemHostAlloc(void** pointer, size_t bytes, u32) { return cuMemAllocHost_v2(pointer, bytes); }
+
+int cuMemFreeHost(void* pointer) { return driver().release(pointer, nullptr); }
+
+int cuMemAllocManaged(u64* pointer, size_t bytes, u32) {
+  return driver().allocate(reinterpret_cast<void**>(pointer), bytes, MemoryKind::managed, nullptr, nullptr);
+}
+
+int cuMemAllocAsync(u64* pointer, size_t bytes, void* stream) {
+  Stream* where = api_stream(stream);
+  if (where == nullptr) return kErrorInvalidResourceHandle;
+  return driver().allocate(reinterpret_cast<void**>(pointer), bytes, MemoryKind::device, where,
+                           driver().default_pool(where->context->device->index));
+}
+
+int cuMemFreeAsync(u64 pointer, void* stream) { return driver().release(at(pointer), api_stream(stream)); }
+
+// 2: kind of memory; 3: its address for the device; 9: its device.
+int cuPointerGetAttribute(void* value, int attribute, u64 pointer) {
+  int device = 0;
+  u64 base, bytes;
+  MemoryKind kind = driver().kind_of(at(pointer), &device, &base, &bytes);
+  if (kind == MemoryKind::unknown) return kErrorInvalidValue;
+  switch (attribute) {
+    case 2: *static_cast<u32*>(value) = kind == MemoryKind::pinned ? 1 : 2; return kSuccess;
+    case 3: *static_cast<u64*>(value) = pointer; return kSuccess;
+    case 9: *static_cast<int*>(value) = device; return kSuccess;
+    default: return kErrorNotSupported;
+  }
+}
+
+int cuMemcpyHtoD_v2(u64 to, const void* from, size_t bytes) {
+  return copy(at(to), from, bytes, 1, api_stream(nullptr), false);
+}
+
+int cuMemcpyDtoH_v2(void* to, u64 from, size_t bytes) {
+  return copy(to, at(from), bytes, 2, api_stream(nullptr), false);
+}
+
+int cuMemcpyDtoD_v2(u64 to, u64 from, size_t bytes) {
+  return copy(at(to), at(from), bytes, 3, api_stream(nullptr), false);
+}
+
+int cuMemcpyHtoDAsync_v2(u64 to, const void* from, size_t bytes, void* stream) {
+  return copy(at(to), from, bytes, 1, api_stream(stream), true);
+}
+
+int cuMemcpyDtoHAsync_v2(void* to, u64 from, size_t bytes, void* stream) {
+  return copy(to, at(from), bytes, 2, api_stream(stream), true);
+}
+
+int cuMemcpyDtoDAsync_v2(u64 to, u64 from, size_t bytes, void* stream) {
+  return copy(at(to), at(from), bytes, 3, api_stream(stream), true);
+}
+
+int cuMemsetD8_v2(u64 to, u8 value, size_t count) { return fill(to, value, 1, count, api_stream(nullptr)); }
+
+int cuMemsetD32_v2(u64 to, u32 value, size_t count) { return fill(to, value, 4, count, api_stream(nullptr)); }
+
+int cuMemsetD8Async(u64 to, u8 value, size_t count, void* stream) {
+  return fill(to, value, 1, count, api_stream(stream));
+}
+
+int cuMemsetD32Async(u64 to, u32 value, size_t count, void* stream) {
+  return fill(to, value, 4, count, api_stream(stream));
+}
+
+int cuStreamCreateWithPriority(Stream** stream, u32 flags, int priority) {
+  if (driver().current() == nullptr) return kErrorDeviceUninitialized;
+  *stream = driver().create_stream(flags, priority);
+  return kSuccess;
+}
+
+int cuStreamCreate(Stream** stream, u32 flags) { return cuStreamCreateWithPriority(stream, flags, 0); }
+
+int cuStreamDestroy_v2(void* stream) {
+  Stream* at = api_stream(stream);
+  return at != nullptr ? driver().destroy_stream(at) : int(kErrorInvalidResourceHandle);
+}
+
+int cuStreamSynchronize(void* stream) {
+  Stream* at = api_stream(stream);
+  return at != nullptr ? driver().wait_stream(at) : int(kErrorInvalidResourceHandle);
+}
+
+int cuStreamQuery(void* stream) {
+  Stream* at = api_stream(stream);
+  return at != nullptr ? driver().query_stream(at) : int(kErrorInvalidResourceHandle);
+}
+
+int cuStreamWaitEvent(void* stream, Event* event, u32) {
+  Stream* at = api_stream(stream);
+  return at != nullptr && event != nullptr ? driver().stream_wait_event(at, event) : int(kErrorInvalidResourceHandle);
+}
+
+int cuEventCreate(Event** event, u32 flags) {
+  *event = driver().create_event((flags & 2) == 0);
+  return kSuccess;
+}
+
+int cuEventDestroy_v2(Event* event) { return event != nullptr ? kSuccess : kErrorInvalidResourceHandle; }
+
+int cuEventRecord(Event* event, void* stream) {
+  Stream* at = api_stream(stream);
+  return at != nullptr && event != nullptr ? driver().record_event(event, at) : int(kErrorInvalidResourceHandle);
+}
+
+int cuEventSynchronize(Event* event) {
+  return event != nullptr ? driver().wait_event(event) : int(kErrorInvalidResourceHandle);
+}
+
+int cuEventQuery(Event* event) {
+  return event != nullptr ? driver().query_event(event) : int(kErrorInvalidResourceHandle);
+}
+
+int cuEventElapsedTime(float* ms, Event* begin, Event* end) {
+  if (begin == nullptr || end == nullptr || !begin->recorded || !end->recorded) return kErrorInvalidResourceHandle;
+  *ms = float(double(i64(end->time - begin->time)) * 1e-6);
+  return kSuccess;
+}
+
+int cuProfilerStart() { return kSuccess; }
+
+int cuProfilerStop() { return kSuccess; }
+
+}  // namespace sim::driver_body
