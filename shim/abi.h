@@ -27,6 +27,15 @@ struct ChannelFormat {
   int kind;
 };
 
+// The last two parameters of a launch.
+struct LaunchTail {
+  size_t shared;
+  union {
+    void* stream;
+    char left_in_memory[7];
+  };
+};
+
 struct LaunchConfig {
   Dim3 grid, block;
   size_t dynamic_shared;

@@ -20,11 +20,11 @@ struct Real {
 #define DRIVER(name, family, flags, parameters, arguments, ...)                                        \
   constinit Real<int(*) parameters> g_##name;                                                          \
   int our_##name parameters {                                                                          \
-    static constinit CallSite site{#name, kApiCudaDriver, CallFamily::family, u8((flags) | kCallDriver)}; \
+    static constinit CallName call_name{#name};                                                        \
     auto real = g_##name.function.load(std::memory_order_relaxed);                                     \
     if (__builtin_expect(!calls_wanted(), 1)) return real arguments;                                   \
-    return record_call<CallFamily::family>(                                                                              \
-        site, [&] { return real arguments; },                                                          \
+    return record_call<CallKind{kApiCudaDriver, CallFamily::family, (flags) | kCallDriver}>(           \
+        call_name, [&] { return real arguments; },                                                          \
         [&]([[maybe_unused]] auto ok) { return CallPayload{__VA_ARGS__}; });                           \
   }
 #include "hooks.def"

@@ -31,19 +31,19 @@ i32 device_of(const void* caller) {
 // In two parts, so that the first needs no stack frame.
 #define WRAPPER(symbol, api, absent, family, flags, parameters, arguments, ...)                           \
   static __attribute__((noinline)) int symbol##_in_full parameters {                                      \
-    static constinit CallSite site{#symbol, api, CallFamily::family, flags};                              \
+    static constinit CallName name{#symbol};                                                              \
     const void* caller = t_call.caller;                                                                   \
     auto real = reinterpret_cast<int(*) parameters>(t_call.real);                                         \
     if (!real) real = reinterpret_cast<int(*) parameters>(find_function(Hook::symbol, caller));           \
     if (!real) return absent;                                                                             \
-    return record_call<CallFamily::family>(                                                               \
-        site, [&] { return real arguments; },                                                             \
+    return record_call<CallKind{api, CallFamily::family, flags}>(                                         \
+        name, [&] { return real arguments; },                                                             \
         [&]([[maybe_unused]] auto ok) { return CallPayload{__VA_ARGS__}; });                              \
   }                                                                                                       \
   EXPORT int symbol parameters {                                                                          \
     const void* caller = __builtin_return_address(0);                                                     \
     void* real = known_function(Hook::symbol, caller);                                                    \
-    if (__builtin_expect(real && !calls_wanted(), 1))                                                     \
+    if (__builtin_expect(real != nullptr, 1) && !calls_wanted())                                                 \
       return reinterpret_cast<int(*) parameters>(real) arguments;                                         \
     t_call = {caller, real};                                                                              \
     return symbol##_in_full arguments;                                                                    \

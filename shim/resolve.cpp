@@ -151,11 +151,12 @@ __attribute__((noinline)) void* find_function(Hook hook, const void* address) {
   const Wanted& wanted = kWanted[u32(hook)];
   Caller* caller = caller_at(address);
   void* found = caller ? caller->functions[u32(hook)].load(std::memory_order_relaxed) : nullptr;
-  if (!found && (found = search(wanted, address))) {
+  if (!found) found = search(wanted, address);
+  if (found && wanted.cuda) cuda_attach();  // before others can know it: their first call waits for this
+  if (found && caller && !caller->functions[u32(hook)].load(std::memory_order_relaxed)) {
     pin(found);
-    if (caller) caller->functions[u32(hook)].store(found, std::memory_order_relaxed);
+    caller->functions[u32(hook)].store(found, std::memory_order_release);
   }
-  if (found && wanted.cuda) cuda_attach();
   errno = saved;
   return found;
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "collect/session.h"
 #include "collect/torch/ops.h"
 
 namespace tprof {
@@ -34,10 +35,10 @@ char* room(ThreadBlock* block, u32 epoch) {
   return reserve_slowly(block, epoch);
 }
 
-u32 name(ThreadBlock* block, CallSite& site, u32 generation) {
+u32 intern(ThreadBlock* block, CallName& name, u32 generation) {
   KeepErrno keep;
-  u32 id = intern(block, site.name);
-  if (id) site.interned.store(u64(generation) << 32 | id, std::memory_order_relaxed);
+  u32 id = tprof::intern(block, name.text);
+  if (id) name.interned.store(u64(generation) << 32 | id, std::memory_order_relaxed);
   return id;
 }
 

@@ -7,19 +7,20 @@
 
 #include "base/clock.h"
 #include "collect/recorder.h"
-#include "collect/session.h"
 
 namespace tprof {
 
 // A call is not recorded inside another one of its own API (bits of ThreadSelf::calls).
 enum CallApi : u8 { kApiCuda = 1, kApiNccl = 2, kApiCudaDriver = 4 };
 
-// One exported function: constant but for the id of its name in the current recording.
-struct CallSite {
-  const char* name;
+// One exported function: what it is, and its name.
+struct CallKind {
   CallApi api;
   CallFamily family;
-  u8 flags;                      // CallFlag
+  u8 flags;  // CallFlag
+};
+struct CallName {
+  const char* text;
   std::atomic<u64> interned{0};  // generation of the recording << 32 | name id
 };
 
@@ -31,13 +32,12 @@ struct CallPayload {
 };
 
 struct OpenCall {
-  CallRecord* record;  // nullptr: not recorded
-  RecordRef ref;
+  RecordRef ref;  // 0: not recorded
   u32 epoch;
 };
 
-// One load in a process that records nothing; helpers of a program ask their leader.
-inline bool calls_wanted() { return recording_epoch() != kNoEpoch || g_session.is_helper(); }
+// One load; helpers of a program have to ask their leader.
+inline bool calls_wanted() { return __builtin_expect(!gate_closed(), 0); }
 // Set for good where nothing is to be recorded of the GPU side (TPROF_ACTIVITIES).
 extern std::atomic<bool> g_calls_off;
 
@@ -57,7 +57,7 @@ namespace call {
 void follow();
 void refused();
 char* room(ThreadBlock* block, u32 epoch);
-u32 name(ThreadBlock* block, CallSite& site, u32 generation);
+u32 intern(ThreadBlock* block, CallName& name, u32 generation);
 void ends_elsewhere(ThreadBlock* block, u32 epoch, RecordRef ref, u64 ticks);
 }  // namespace call
 
@@ -69,8 +69,9 @@ inline void fill_call(CallRecord& r, const CallPayload& payload) {
   r.detail = u8(payload.detail);
 }
 
-__attribute__((always_inline)) inline OpenCall call_begins(CallSite& site, const CallPayload& payload) {
-  if (__builtin_expect(g_session.is_helper(), 0)) call::follow();
+__attribute__((always_inline)) inline OpenCall call_begins(CallKind kind, CallName& name,
+                                                           const CallPayload& payload) {
+  if (__builtin_expect(follows_leader(), 0)) call::follow();
   u32 epoch = recording_epoch();
   if (__builtin_expect(epoch == kNoEpoch || g_calls_off.load(std::memory_order_relaxed), 0)) return {};
   ThreadBlock* block = enter();
@@ -79,18 +80,18 @@ __attribute__((always_inline)) inline OpenCall call_begins(CallSite& site, const
   bool fits = block->chunk && block->epoch == epoch && block->used + sizeof(CallRecord) <= kChunkBytes;
   char* at = __builtin_expect(fits, 1) ? reinterpret_cast<char*>(block->chunk) + block->used : call::room(block, epoch);
   if (__builtin_expect(at != nullptr, 1)) {
-    u64 interned = site.interned.load(std::memory_order_relaxed);
+    u64 interned = name.interned.load(std::memory_order_relaxed);
     u32 generation = g_generation.load(std::memory_order_relaxed);
-    u32 id = __builtin_expect(interned >> 32 == generation, 1) ? u32(interned) : call::name(block, site, generation);
+    u32 id = __builtin_expect(interned >> 32 == generation, 1) ? u32(interned) : call::intern(block, name, generation);
     auto& r = *reinterpret_cast<CallRecord*>(at);
     r.end_ticks = 0;
-    r.family = u8(site.family);
-    r.flags = site.flags;
+    r.family = u8(kind.family);
+    r.flags = kind.flags;
     r.result = 0;
     r.stack = 0;
     r.reserved = 0;
     fill_call(r, payload);
-    open = {&r, RecordRef(block->chunk_index) << 32 | block->used, epoch};
+    open = {RecordRef(block->chunk_index) << 32 | block->used, epoch};
     r.begin_ticks = now_ticks();  // last: our own work stays outside of the call
     publish(block, at, Kind::call, id, sizeof r);
     will_write(at + kAhead);
@@ -105,15 +106,14 @@ __attribute__((always_inline)) inline void call_ends(const OpenCall& open, u64 t
   ThreadBlock* block = enter();
   if (__builtin_expect(!block, 0)) return call::refused();
   // A call whose window is over by now stays unfinished in it, as ranges do.
-  if (__builtin_expect(recording_epoch() == open.epoch, 1)) {
-    bool here = block->chunk && block->epoch == open.epoch && block->chunk_index == open.ref >> 32;
-    if (__builtin_expect(here, 1)) {
-      if (late) fill_call(*open.record, *late);
-      open.record->result = result;
-      open.record->end_ticks = ticks;
-    } else {
-      call::ends_elsewhere(block, open.epoch, open.ref, ticks);
-    }
+  u32 epoch = recording_epoch();
+  if (__builtin_expect(block->chunk && block->epoch == epoch && block->chunk_index == open.ref >> 32, 1)) {
+    auto& r = *reinterpret_cast<CallRecord*>(reinterpret_cast<char*>(block->chunk) + u32(open.ref));
+    if (late) fill_call(r, *late);
+    r.result = result;
+    r.end_ticks = ticks;
+  } else if (epoch == open.epoch) {
+    call::ends_elsewhere(block, epoch, open.ref, ticks);
   }
   leave(block);
 }
@@ -124,26 +124,26 @@ constexpr bool gives_back(CallFamily family) { return family == CallFamily::allo
 struct NoMatter {};
 
 // `real()` makes the call; `payload(ok)` says what it is about, `ok` being true behind a call that succeeded.
-template <CallFamily family, class Real, class Payload>
-__attribute__((always_inline)) inline i32 record_call(CallSite& site, Real real, Payload payload) {
-  if (t_self.calls & site.api) return real();
+template <CallKind kind, class Real, class Payload>
+__attribute__((always_inline)) inline i32 record_call(CallName& name, Real real, Payload payload) {
+  if (t_self.calls & kind.api) return real();
   OpenCall open;
-  if constexpr (gives_back(family))
-    open = call_begins(site, payload(false));
+  if constexpr (gives_back(kind.family))
+    open = call_begins(kind, name, payload(false));
   else
-    open = call_begins(site, payload(NoMatter{}));
-  t_self.calls |= site.api;
+    open = call_begins(kind, name, payload(NoMatter{}));
+  t_self.calls |= kind.api;
   i32 result = real();
-  if (__builtin_expect(open.record != nullptr, 1)) {
+  if (__builtin_expect(open.ref != 0, 1)) {
     u64 ticks = now_ticks();
-    if constexpr (gives_back(family)) {
+    if constexpr (gives_back(kind.family)) {
       CallPayload late = payload(result == 0);
       call_ends(open, ticks, result, &late);
     } else {
       call_ends(open, ticks, result, nullptr);
     }
   }
-  t_self.calls &= u8(~site.api);
+  t_self.calls &= u8(~kind.api);
   return result;
 }
 

@@ -85,6 +85,11 @@ void remember_start_directory() {
   if (!getcwd(g_start_directory, sizeof g_start_directory)) g_start_directory[0] = 0;
 }
 
+void Session::set_role(Role role) {
+  role_ = role;
+  g_gate.leader.store(role == Role::helper ? 0 : kNoEpoch, std::memory_order_relaxed);
+}
+
 // Sets the role. Returns whether this process may speak: only the first of its job does.
 bool Session::find_family() {
   if (gethostname(host_, sizeof host_ - 1) != 0 || !host_[0]) strcpy(host_, "localhost");
@@ -98,7 +103,7 @@ bool Session::find_family() {
   // Another rank than the ancestor's is a program of its own (torchrun's children), an equal one a helper.
   if (strcmp(semicolon + 1, rank_text()) != 0) return false;
   memcpy(leader_path_, parent, semicolon - parent);
-  role_ = Role::helper;
+  set_role(Role::helper);
   const char* under = strrchr(leader_path_, '_');
   parent_pid_ = under ? u32(strtoul(under + 1, nullptr, 10)) : 0;
   return false;
@@ -221,7 +226,7 @@ void Session::promote(bool number_needed) {
   if (role_ != Role::helper) return;
   SpinGuard guard(lock_);
   if (role_ != Role::helper || !live() || (number_needed && detector_.number() < 0)) return;
-  role_ = Role::program;
+  set_role(Role::program);
   if (g_writer.is_open()) g_writer.header()->role.store(u32(role_));
   signals_install(options_.signal);
   i64 number = detector_.number();
@@ -269,7 +274,7 @@ void Session::fork_child() {
     parent_pid_ = pid_;
   }
   g_writer.forget();
-  role_ = Role::helper;
+  set_role(Role::helper);
   speaks_ = false;  // what there is to say, the parent says
   pid_ = u32(getpid());
   created_ns_ = clock_ns(CLOCK_REALTIME);

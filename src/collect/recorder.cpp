@@ -8,7 +8,7 @@
 
 namespace tprof {
 
-std::atomic<u32> g_epoch{kNoEpoch};
+constinit Gate g_gate;
 std::atomic<u32> g_generation{0};
 
 namespace {

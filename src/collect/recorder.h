@@ -15,12 +15,20 @@ namespace tprof {
 
 constexpr u32 kNoEpoch = 0xffffffff;
 
-// The epoch that is being recorded, kNoEpoch when none is.
-extern std::atomic<u32> g_epoch;
+// What decides whether a hook has anything to do, in 8 bytes: the epoch that is being recorded, kNoEpoch when none is,
+// and kNoEpoch again unless this process follows a leader and has to ask it.
+struct alignas(8) Gate {
+  std::atomic<u32> epoch{kNoEpoch};
+  std::atomic<u32> leader{kNoEpoch};
+};
+extern Gate g_gate;
+inline constexpr std::atomic<u32>& g_epoch = g_gate.epoch;
 // Changes when this process starts another recording file: per-thread caches of the old one are void.
 extern std::atomic<u32> g_generation;
 
 inline u32 recording_epoch() { return g_epoch.load(std::memory_order_relaxed); }
+inline bool gate_closed() { return __atomic_load_n(reinterpret_cast<const u64*>(&g_gate), __ATOMIC_RELAXED) == ~u64(0); }
+inline bool follows_leader() { return g_gate.leader.load(std::memory_order_relaxed) != kNoEpoch; }
 
 // Room for inputs behind a RangeRecord: at most this much is used, so a chunk with less is given up.
 constexpr u32 kMaxInputBytes = 8 << 10;

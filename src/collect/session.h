@@ -112,6 +112,7 @@ class Session final : private StepSink {
   Level waiting_level() const;
   void note_options();
   void give_up(const char* line);
+  void set_role(Role role);
   bool find_family();
   void silence_children();
   bool find_logdir(OptionError& error);

@@ -18,7 +18,7 @@ int bare_cudaMemcpyAsync(void*, const void*, size_t, int, void*);
 int cudaLaunchKernel(const void*, struct dim3, struct dim3, void**, size_t, void*);
 int bare_cudaLaunchKernel(const void*, struct dim3, struct dim3, void**, size_t, void*);
 
-enum { kBurst = 100 };
+enum { kBurst = 1000, kPause_us = 200 };
 
 static double now_ns(void) {
   struct timespec t;
@@ -41,7 +41,7 @@ static const struct dim3 grid = {64, 1, 1}, block = {256, 1, 1};
     double begin = now_ns();                       \
     for (int i = 0; i < kBurst; i++) call;         \
     double ns = (now_ns() - begin) / kBurst;       \
-    pause_us(100);                                 \
+    pause_us(kPause_us);                                 \
     return ns;                                     \
   }
 BURST(copy, cudaMemcpyAsync(to, from, sizeof to, 1, NULL))
@@ -71,7 +71,7 @@ static void compare(const char* what, double (*bare)(void), double (*ours)(void)
 }
 
 int main(int argc, char** argv) {
-  int rounds = argc > 1 ? atoi(argv[1]) : 2000;
+  int rounds = argc > 1 ? atoi(argv[1]) : 1000;
   copy(), launch();
   int active = tprof_active();
   compare("idle copy", bare_copy, copy, rounds);

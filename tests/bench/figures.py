@@ -70,6 +70,12 @@ GROUPS = {
         _("rss_anon_mib", "MiB", "... of this, private memory (RssAnon)"),
         _("torch_rss_bytes", "B", "torch.profiler's growth per event, plain, after stop"),
     ]),
+    "calls": ("An interposed CUDA call, over the same call bare", [
+        _("idle_copy_ns", "ns", "cudaMemcpyAsync while nothing is recorded", "<=", 2),
+        _("idle_launch_ns", "ns", "cudaLaunchKernel while nothing is recorded", "<=", 2),
+        _("recorded_copy_ns", "ns", "cudaMemcpyAsync, recorded", "<=", 30),
+        _("recorded_launch_ns", "ns", "cudaLaunchKernel, recorded", "<=", 30),
+    ]),
     "exec": ("A process that uses no torch", [
         _("exec_ms", "ms", "what preloading adds to an exec", "<=", 0.2),
     ]),

@@ -10,6 +10,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 
 import modes
 import workers
@@ -27,11 +28,12 @@ class Sizes:
     quiet_slices: int = 30      # waiting steps on each side of a conversion
     rss_events: int = 10_000_000
     exec_runs: int = 400
+    call_rounds: int = 1000
     warm_steps: int = 100       # before the first slice
 
 
 SMOKE = Sizes(slices=2, generations=1, slice_steps=5, wait_steps=5, events=20_000, edge_runs=1, quiet_slices=3,
-              rss_events=100_000, exec_runs=20, warm_steps=20)
+              rss_events=100_000, exec_runs=20, call_rounds=20, warm_steps=20)
 SLICE = 10  # steps per slice where the course of time matters
 
 
@@ -256,5 +258,14 @@ def exec_cost(torch, sizes):
     return {"exec_ms": float(re.search(r"difference (-?[\d.]+) ms", said).group(1))}
 
 
+def calls(torch, sizes):
+    """Of a CUDA runtime that does nothing, whatever the torch."""
+    with tempfile.TemporaryDirectory(prefix="tprof-bench-") as directory:
+        said = subprocess.run([str(workers.CALLS), str(sizes.call_rounds)], check=True, stdout=subprocess.PIPE, text=True,
+                              env={"LD_PRELOAD": str(workers.LIBRARY), "TPROF_AUTOSTART": "0", "TPROF_LOGDIR": directory}).stdout
+    found = re.findall(r"^(\w+) (\w+) .*over (-?[\d.]+) ns$", said, re.M)
+    return {"%s_%s_ns" % (state, call): float(ns) for state, call, ns in found}
+
+
 GROUPS = {"operators": operators, "waiting": waiting, "edges": edges, "conversion": conversion, "memory": memory,
-          "exec": exec_cost}
+          "calls": calls, "exec": exec_cost}

@@ -16,6 +16,7 @@ BUILD = pathlib.Path(os.environ.get("TPROF_BUILD", REPO / "build")).resolve()
 LIBRARY = BUILD / "shim" / "libtprof.so"
 CALLBACKS = BUILD / "tests" / "libbench_callbacks.so"
 TPROF = BUILD / "tools" / "tprof"
+CALLS = BUILD / "tests" / "bench_calls"
 EXEC_COST = BUILD / "tests" / "exec_cost"
 CHROOT = REPO / "tests" / "chroot"
 TORCHES = ("host", "trixie", "sid")
