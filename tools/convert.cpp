@@ -366,7 +366,7 @@ void Converter::write_one(size_t index) {
 
   auto recording = Recording::open(path_);  // a reader of its own per thread
   Model model = build_model(*recording, meta_, job.request);
-  if (model.events.empty()) return;
+  if (model.empty()) return;
   trace.first_step = model.steps.empty() ? -1 : model.steps.front().number;
   trace.end_step = model.steps.empty() ? -1 : model.steps.back().number + 1;
   i64 step = job.step_number >= 0 ? job.step_number : std::max<i64>(trace.end_step, 0);

@@ -309,7 +309,7 @@ Model build_model(Recording& recording, const Meta& meta, const SpanRequest& req
   std::stable_sort(model.marks.begin(), model.marks.end(),
                    [](const NvtxMark& a, const NvtxMark& b) { return a.ns < b.ns; });
   model.ledger.written = model.memory.size() + model.marks.size();
-  if (model.events.empty()) return model;
+  if (model.empty()) return model;
 
   add_steps(model, step_edges(settled_steps(meta), model, request.first_step, request.end_step,
                               [&](u64 ticks) { return loader.to_ns(ticks); }));

@@ -142,6 +142,7 @@ struct Model {
 
   Arena arena;
 
+  bool empty() const { return events.empty() && marks.empty(); }
   const std::string& name_of(const Event& event) const { return names[event.name]; }
   u64 begin_realtime_ns() const { return base_time_ns + static_cast<u64>(begin_ns); }
 };

@@ -17,6 +17,7 @@ LIBRARY = BUILD / "shim" / "libtprof.so"
 CALLBACKS = BUILD / "tests" / "libbench_callbacks.so"
 TPROF = BUILD / "tools" / "tprof"
 EXEC_COST = BUILD / "tests" / "exec_cost"
+NVTX_PAIR = BUILD / "tests" / "nvtx_pair"
 CHROOT = REPO / "tests" / "chroot"
 TORCHES = ("host", "trixie", "sid")
 
