@@ -149,7 +149,7 @@ struct Model {
 
   Arena arena;
 
-  bool empty() const { return events.empty() && calls.empty() && gpu.empty(); }
+  bool empty() const { return events.empty() && marks.empty() && calls.empty() && gpu.empty(); }
   const std::string& name_of(const Event& event) const { return names[event.name]; }
   u64 begin_realtime_ns() const { return base_time_ns + static_cast<u64>(begin_ns); }
 };

@@ -76,6 +76,14 @@ GROUPS = {
         _("recorded_copy_ns", "ns", "cudaMemcpyAsync, recorded", "<=", 30),
         _("recorded_launch_ns", "ns", "cudaLaunchKernel, recorded", "<=", 30),
     ]),
+    "nvtx": ("An NVTX push and pop together", [
+        _("nvtx_bare_ns", "ns", "NVTX alone, nothing preloaded"),
+        _("nvtx_idle_ns", "ns", "nothing is recorded", "<=", 10),
+        _("nvtx_pair_ns", "ns", "recorded", "<=", 35),
+        _("nvtx_attributes_ns", "ns", "recorded, with attributes"),
+        _("nvtx_registered_ns", "ns", "recorded, a registered string in a domain of its own"),
+        _("nvtx_stamp_ns", "ns", "of a recorded pair, its two readings of the clock (rdtsc)"),
+    ]),
     "exec": ("A process that uses no torch", [
         _("exec_ms", "ms", "what preloading adds to an exec", "<=", 0.2),
     ]),

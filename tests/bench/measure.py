@@ -29,11 +29,12 @@ class Sizes:
     rss_events: int = 10_000_000
     exec_runs: int = 400
     call_rounds: int = 1000
+    nvtx_pairs: int = 20_000    # per slice
     warm_steps: int = 100       # before the first slice
 
 
 SMOKE = Sizes(slices=2, generations=1, slice_steps=5, wait_steps=5, events=20_000, edge_runs=1, quiet_slices=3,
-              rss_events=100_000, exec_runs=20, call_rounds=20, warm_steps=20)
+              rss_events=100_000, exec_runs=20, call_rounds=20, nvtx_pairs=100, warm_steps=20)
 SLICE = 10  # steps per slice where the course of time matters
 
 
@@ -267,5 +268,21 @@ def calls(torch, sizes):
     return {"%s_%s_ns" % (state, call): float(ns) for state, call, ns in found}
 
 
+def nvtx(torch, sizes):
+    """Of a C program, whatever the torch. Each in a process of its own; the best of its slices."""
+    def pairs(options=None):
+        with tempfile.TemporaryDirectory(prefix="tprof-bench-", dir="/tmp") as directory:
+            environment = {} if options is None else {"LD_PRELOAD": str(workers.LIBRARY), "TPROF_LOGDIR": directory,
+                                                      "TPROF_EXIT_WAIT": "60", **options}
+            said = subprocess.run([str(workers.NVTX_PAIR), str(sizes.nvtx_pairs)], check=True, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True, env=environment).stdout
+        return {what: float(ns) for what, ns in re.findall(r"(\w+) ([\d.]+) ns", said)}
+
+    bare, idle, recorded = pairs(), pairs({"TPROF_AUTOSTART": "0"}), pairs({})
+    return {"nvtx_bare_ns": bare["plain"], "nvtx_idle_ns": idle["plain"], "nvtx_pair_ns": recorded["plain"],
+            "nvtx_attributes_ns": recorded["attributes"], "nvtx_registered_ns": recorded["registered"],
+            "nvtx_stamp_ns": 2 * bare["stamp"]}
+
+
 GROUPS = {"operators": operators, "waiting": waiting, "edges": edges, "conversion": conversion, "memory": memory,
-          "calls": calls, "exec": exec_cost}
+          "calls": calls, "nvtx": nvtx, "exec": exec_cost}

@@ -40,6 +40,13 @@ int main(int argc, char** argv) {
   nvtxEventAttributes_t registered = a;
   registered.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
   registered.message.registered = nvtxDomainRegisterStringA(domain, "registered");
+#if defined(__x86_64__)
+  volatile unsigned long long stamp;
+  MEASURE("stamp", stamp = __builtin_ia32_rdtsc(), (void)stamp);
+#else
+  struct timespec t;
+  MEASURE("stamp", clock_gettime(CLOCK_MONOTONIC, &t), (void)0);
+#endif
   MEASURE("plain", nvtxRangePushA("forward_pass_layer_12"), nvtxRangePop());
   MEASURE("attributes", nvtxRangePushEx(&a), nvtxRangePop());
   MEASURE("registered", nvtxDomainRangePushEx(domain, &registered), nvtxDomainRangePop(domain));

@@ -18,6 +18,7 @@ CALLBACKS = BUILD / "tests" / "libbench_callbacks.so"
 TPROF = BUILD / "tools" / "tprof"
 CALLS = BUILD / "tests" / "bench_calls"
 EXEC_COST = BUILD / "tests" / "exec_cost"
+NVTX_PAIR = BUILD / "tests" / "nvtx_pair"
 CHROOT = REPO / "tests" / "chroot"
 TORCHES = ("host", "trixie", "sid")
 

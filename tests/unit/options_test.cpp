@@ -121,11 +121,36 @@ TEST(StepSource, each_kind) {
   EXPECT_TRUE(parse_step_source("backward:4", s, error) && s.every == 4);
   EXPECT_TRUE(parse_step_source("range:^step [0-9]+$", s, error) && s.mode == StepMode::range);
   EXPECT_STREQ(s.pattern, "^step [0-9]+$");
+  EXPECT_TRUE(parse_step_source("nvtx:^iteration", s, error) && s.mode == StepMode::nvtx);
+  EXPECT_STREQ(s.pattern, "^iteration");
+}
+
+TEST(StepSource, a_bad_pattern_says_what_where_and_what_to_do) {
+  StepSource s;
+  OptionError error;
+  EXPECT_FALSE(parse_step_source("nvtx:step (", s, error));
+  EXPECT_TRUE(has(error.text, "'nvtx:step ('")) << error.text;
+  EXPECT_TRUE(has(error.text, "Unmatched (")) << error.text;
+  EXPECT_TRUE(has(error.text, "POSIX extended")) << error.text;
+}
+
+TEST(Window, each_kind) {
+  WindowSource w;
+  OptionError error;
+  EXPECT_TRUE(parse_window("schedule", w, error) && !w.profiler_api);
+  EXPECT_TRUE(parse_window("cudaProfilerApi", w, error) && w.profiler_api && w.limit == 0);
+  EXPECT_TRUE(parse_window("cudaProfilerApi:3", w, error) && w.profiler_api && w.limit == 3);
+  for (const char* bad : {"", "cudaProfiler", "cudaProfilerApi:", "cudaProfilerApi:0", "cudaProfilerApi:x", "nvtx"}) {
+    error = {};
+    EXPECT_FALSE(parse_window(bad, w, error)) << bad;
+    EXPECT_TRUE(error) << bad;
+  }
 }
 
 TEST(StepSource, refusals) {
   StepSource s;
-  for (const char* bad : {"", "epoch", "backward:0", "backward:x", "range:", "range:(", "range:[a"}) {
+  for (const char* bad : {"", "epoch", "backward:0", "backward:x", "range:", "range:(", "range:[a", "nvtx", "nvtx:",
+                          "nvtx:("}) {
     OptionError error;
     EXPECT_FALSE(parse_step_source(bad, s, error)) << bad;
     EXPECT_TRUE(error) << bad;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <string>
@@ -130,8 +131,9 @@ class RecordingBuilder {
     ThreadRecord r{};
     r.head = {static_cast<u16>(Kind::thread), 0, tid};
     r.torch_thread = torch_thread;
-    strncpy(r.name, text, sizeof r.name - 1);
-    put(meta(), r);
+    size_t bytes = strlen(text), whole = sizeof r - offsetof(ThreadRecord, name);
+    memcpy(r.name, text, std::min(bytes, sizeof r.name));
+    put(meta(), r, bytes > whole ? std::string(text + whole) : "");
   }
   void clock(u64 ticks, u64 realtime_ns, u64 monotonic_ns) {
     put(meta(), ClockRecord{{static_cast<u16>(Kind::clock), 0, 0}, ticks, realtime_ns, monotonic_ns});
@@ -246,6 +248,14 @@ class RecordingBuilder {
   // CLOCK_REALTIME at these ticks, as long as nobody set the clock; 0 stays 0.
   static u64 wall(u64 ticks) { return ticks ? kWall + (ticks - kStart) : 0; }
 
+  // `rest`: what is to stand in the record besides.
+  RecordRef nvtx(u32 tid, u32 epoch, NvtxWhat what, const std::string& text, u64 begin, u64 end, NvtxRecord rest = {}) {
+    rest.head = {static_cast<u16>(Kind::nvtx), 0, name(text)};
+    rest.begin_ticks = begin;
+    rest.end_ticks = end;
+    rest.what = static_cast<u8>(what);
+    return put(data(tid, epoch), rest);
+  }
   void range_end(u32 tid, u32 epoch, RecordRef begin, u64 end) {
     put(data(tid, epoch), RangeEndRecord{{static_cast<u16>(Kind::range_end), 0, 0}, begin, end});
   }

@@ -52,7 +52,6 @@ enum PayloadType : i32 {
   kPayloadSigned32 = 5,
   kPayloadFloat32 = 6
 };
-constexpr int kNoTracking = -2;  // what push and pop give where nobody counts levels
 
 // Extensions of NVTX bring their functions to InitializeInjectionNvtxExtension; 0 in a slot: not asked for yet.
 struct ExtensionSegment {
