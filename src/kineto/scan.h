@@ -1,0 +1,80 @@
+// Reads a trace file piece by piece: JSON, plain or gzip, of any size, in bounded memory.
+//
+// A piece is one member of the top-level object, or one element of its traceEvents, as the text of one JSON value.
+// What stands between pieces is checked here; the text of a piece is only bracketed here and parsed by whoever wants it.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/types.h"
+
+struct gzFile_s;
+
+namespace tprof::kineto {
+
+struct Piece {
+  bool event = false;     // an element of traceEvents, else a member of the top level
+  std::string_view key;   // of the member, as written (escapes not resolved); "traceEvents" for events
+  char* text = nullptr;   // the value, followed by a NUL that may be overwritten; valid until the next call of next()
+  size_t size = 0;
+  u64 offset = 0;         // of the value, in the uncompressed text
+};
+
+// How far reading got.
+enum class ScanEnd {
+  more,        // not at the end yet
+  whole,       // the end of a whole document
+  not_object,  // the top level is something else than an object
+  bad_json,    // the text between pieces is not JSON; see why()
+  cut,         // the text ends inside the document
+  damaged,     // the gzip stream is cut off or damaged
+};
+
+class TraceScanner {
+ public:
+  // Throws Error(kExitUnreadable) when the file cannot be opened. `buffer_bytes`: what is read at once.
+  explicit TraceScanner(const std::string& path, size_t buffer_bytes = 1 << 20);
+  ~TraceScanner();
+  TraceScanner(const TraceScanner&) = delete;
+
+  // The next piece; false at the end, whatever it is: see end().
+  bool next(Piece& piece);
+
+  ScanEnd end() const { return end_; }
+  const std::string& why() const { return why_; }  // one line for every end but `whole`
+  bool saw_events() const { return saw_events_; }  // there was a traceEvents, and it is an array
+  u64 bytes() const { return base_ + filled_; }    // of text read so far
+
+  // A longer value is damage: no viewer reads it either.
+  static constexpr size_t kLongestValue = size_t(256) << 20;
+
+ private:
+  enum class Place { start, first_member, member, after_member, first_event, event, after_event, behind, done };
+
+  bool fill();
+  int peek();
+  bool take(char c);
+  bool bracket(size_t& end);
+  bool read_key();
+  bool give(Piece& piece, bool event);
+  bool stop(ScanEnd end, const std::string& why);
+  bool unexpected(const char* wanted);
+
+  std::string path_;
+  gzFile_s* file_;
+  std::unique_ptr<char[]> buffer_;
+  size_t room_, filled_ = 0, at_ = 0;  // of buffer_
+  u64 base_ = 0;                       // offset of buffer_[0]
+  bool at_end_ = false;
+  char saved_ = 0;                     // what stood where the last piece's NUL is
+  size_t saved_at_ = 0;
+  bool saved_valid_ = false;
+  Place place_ = Place::start;
+  std::string key_;
+  ScanEnd end_ = ScanEnd::more;
+  std::string why_;
+  bool saw_events_ = false;
+};
+
+}  // namespace tprof::kineto
