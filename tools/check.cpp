@@ -4,85 +4,21 @@
 #include <string.h>
 
 #include <algorithm>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <regex>
 #include <unordered_map>
 
 #include "kineto/names.h"
-#include "kineto/parse.h"
+#include "tools/check_gpu.h"
 
 namespace tprof {
 namespace {
 
 using Json = nlohmann::json;
-using kineto::is_integer;
-using kineto::member;
-using kineto::text_of;
-using kineto::Value;
-
-// RULE(name, severity, "what happens")
-#define TPROF_CHECK_RULES(RULE)                                                                             \
-  RULE(bad_json, error,                                                                                     \
-       "not strict JSON: the plugin drops the file or the browser's trace view cannot read it")             \
-  RULE(damaged_gzip, error, "the gzip file is cut off or damaged: no viewer reads it")                      \
-  RULE(not_an_object, error, "the top level is not an object: the plugin drops the file")                   \
-  RULE(no_events, error, "traceEvents is missing or not an array: the plugin drops the file")               \
-  RULE(event_not_object, error, "an event is not an object: the plugin drops the file")                     \
-  RULE(event_name, error, "an event has no string name: the plugin drops the file")                         \
-  RULE(event_category, error, "an X event has no string cat: the plugin drops the file")                    \
-  RULE(event_time, error, "an X event's ts or dur is missing or not a number: the plugin drops the file")   \
-  RULE(event_args, error, "args is neither absent nor an object: the plugin drops the file")                \
-  RULE(kernel_device, error, "a kernel has no integer args.device from 0 to 63: the plugin drops the file") \
-  RULE(blocks_per_sm, error, "blocks per SM is not a number: the plugin drops the file")                    \
-  RULE(call_stack, error, "Call stack is not a string: the plugin drops the file")                          \
-  RULE(flow_id, error, "a fwdbwd event has no id or no numeric ts: the plugin drops the file")              \
-  RULE(step_number, error,                                                                                  \
-       "no number follows ProfilerStep: the plugin drops the file, HTA does not load it")                   \
-  RULE(zero_steps, error, "all steps together take no time: the plugin drops the file")                     \
-  RULE(too_deep, error, "190 or more levels on one row: the plugin never finishes loading the run")         \
-  RULE(communication_dims, error,                                                                           \
-       "an nccl:/gloo: op has a tensor list or no Input type: the plugin drops the run")                    \
-  RULE(ledger_sum, error, "the ledger does not add up: seen is not written plus dropped")                   \
-  RULE(negative_time, warning, "a ts or dur is negative: HTA adds it to its sums as it is")                 \
-  RULE(crossing, warning, "ranges on one row cross: the plugin and older Perfetto drop the inner one")      \
-  RULE(tid_not_integer, warning,                                                                            \
-       "the tid of an operator is not an integer: modules and fwdbwd fail in the plugin")                   \
-  RULE(same_external_id, warning, "an External id occurs twice: kernels move to the wrong operator")        \
-  RULE(gpu_step, warning, "a ProfilerStep on the GPU counts as one more step")                              \
-  RULE(first_event, warning, "the first event is no metadata event: HTA cannot link event 0")               \
-  RULE(nothing_shown, warning,                                                                              \
-       "neither operators nor steps: the plugin shows nonsense for the average step")                       \
-  RULE(no_steps, warning, "no ProfilerStep: the plugin shows one step 0 and HTA has no iterations")         \
-  RULE(file_name, warning,                                                                                  \
-       "the name is not <worker>[.<digits>].pt.trace.json[.gz]: the plugin does not see it")                \
-  RULE(rank_unreadable, warning, "distributedInfo has a rank that HTA cannot find (it wants \"rank\": N)")  \
-  RULE(ledger_rank, warning, "the ledger has a key rank: HTA may take it for the trace's")                  \
-  RULE(events_dropped, warning, "not every event that was seen is in this trace")                           \
-  RULE(recording_damaged, warning, "the recording that this trace was made from was damaged")
-
-enum Id {
-#define RULE(name, severity, text) k_##name,
-  TPROF_CHECK_RULES(RULE)
-#undef RULE
-};
 
 struct Range {
   i64 begin, end;
   u32 row;
   u32 event;
-};
-
-// An event's place, put into words only when it is wanted.
-struct Where {
-  u32 index;
-  const Value& event;
-  std::string text() const {
-    std::string out = "event " + std::to_string(index);
-    if (const Value& name = member(event, "name"); name.IsString())
-      out += " " + Json(text_of(name)).dump(-1, ' ', true, Json::error_handler_t::replace);
-    return out;
-  }
 };
 
 class Checker {
@@ -94,22 +30,13 @@ class Checker {
     std::string name = path_.substr(path_.rfind('/') + 1);
     if (!std::regex_match(name, name_rule)) add(k_file_name, name);
     check_file();
-    std::vector<Finding> out;
-    for (auto& [id, finding] : found_) out.push_back(std::move(finding));
-    return out;
+    return found_.take();
   }
 
  private:
-  void add(Id id, const std::string& where) {
-    auto [it, added] = found_.try_emplace(id, Finding{&check_rules()[id], where});
-    if (!added) it->second.count++;
-  }
-  void add(Id id, const Where& where) {
-    auto it = found_.find(id);
-    if (it != found_.end())
-      it->second.count++;
-    else
-      add(id, where.text());
+  template <class Place>
+  void add(CheckId id, const Place& where) {
+    found_.add(id, where);
   }
   void check_file();
   void check_piece(const kineto::Piece& piece);
@@ -125,7 +52,8 @@ class Checker {
   void check_ledger(const Json& ledger);
 
   std::string path_;
-  std::map<Id, Finding> found_;
+  Findings found_;
+  GpuChecker gpu_{found_};
   u32 events_ = 0;
   std::vector<Range> ranges_;
   std::unordered_map<std::string, u32> rows_;
@@ -144,12 +72,14 @@ void Checker::check_file() {
   for (kineto::Piece piece; scanner.next(piece);) check_piece(piece);
   if (!check_end(scanner)) return;
   check_rows();
+  gpu_.finish();
   check_job(job_);
   if (ledger_.is_object()) check_ledger(ledger_);
 }
 
 void Checker::check_piece(const kineto::Piece& piece) {
   if (!rank_seen_) look_for_rank(piece);
+  if (piece.key == kineto::kDeviceProperties) gpu_.devices(Json::parse(piece.text, nullptr, false).size());
   if (piece.key == kineto::kDistributedInfo) job_ = Json::parse(piece.text, nullptr, false);
   if (piece.key == kineto::kLedger) ledger_ = Json::parse(piece.text, nullptr, false);
   const Value* value = parser_.parse(piece);
@@ -168,7 +98,7 @@ bool Checker::check_end(const kineto::TraceScanner& scanner) {
     default: add(k_bad_json, scanner.why()); return false;
   }
   if (!scanner.saw_events()) add(k_no_events, "top level");
-  return scanner.saw_events() && !found_.contains(k_bad_json);
+  return scanner.saw_events() && !found_.has(k_bad_json);
 }
 
 void Checker::check_event(const Value& event) {
@@ -185,6 +115,7 @@ void Checker::check_event(const Value& event) {
   if (index == 0 && phase != "M") add(k_first_event, where);
   if (category == kineto::kForwardBackward && (!event.HasMember("id") || !ts.IsNumber())) add(k_flow_id, where);
   if (event.HasMember("args") && !args.IsObject()) add(k_event_args, where);
+  if (phase != "X") gpu_.look_at_mark(phase, name, category, where);
   if (phase != "X") return;
 
   if (!member(event, "cat").IsString()) add(k_event_category, where);
@@ -198,6 +129,7 @@ void Checker::check_event(const Value& event) {
   std::transform(category.begin(), category.end(), category.begin(),
                  [](unsigned char c) { return char(tolower(c)); });
   if (args.IsObject()) check_args(category, args, where);
+  gpu_.look_at_range(category, begin, where);
   if (category == kineto::kKernel && member(args, "device").IsNull()) add(k_kernel_device, where);
   check_step(name, category, length, where);
   check_communication(name, where);

@@ -55,8 +55,16 @@ Report report_recording(const std::string& path) {
   r.add("role", h.role == static_cast<u32>(Role::helper) ? "helper of another process" : "program");
   if (!meta.info.empty()) r.values["info"] = meta.info;
   u64 events = 0;
-  recording->for_each_data(0, ~0u, [&](const RecordView& view) { events += view.kind() == Kind::range; });
+  u64 calls = 0, gpu_records = 0;
+  recording->for_each_data(0, ~0u, [&](const RecordView& view) {
+    events += is_range(view);
+    calls += view.kind() == Kind::call;
+    gpu_records += view.kind() >= Kind::api && view.kind() <= Kind::gpu_memory;
+  });
   r.add("events", events);
+  if (calls) r.add("CUDA calls", calls);
+  if (gpu_records) r.add("records of CUPTI", gpu_records);
+  for (const auto& [number, device] : meta.devices) r.add("GPU " + std::to_string(number), std::string(device.name));
   r.add("threads", u64(meta.threads.size()));
   r.add("steps", u64(meta.steps.size()));
   for (const WindowInfo& w : meta.windows) r.values["windows"].push_back(window_text(w));

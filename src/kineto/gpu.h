@@ -8,6 +8,9 @@ namespace tprof::kineto {
 // The top-level deviceProperties. Readers index it by device number: every device that the trace names has a place.
 Json device_properties(const Model& model);
 
+// The row of waits for a stream (kNone: for none).
+i64 sync_row(u32 stream);
+
 class GpuWriter {
  public:
   GpuWriter(const Model& model, Lines& lines, OutputFile& out)

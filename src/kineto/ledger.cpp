@@ -11,6 +11,7 @@ struct StepWords {
   const char* confidence;
 };
 constexpr StepWords kStepWords[] = {
+    {StepBy::none, "none found: the whole span", "none"},
     {StepBy::api, "tprof_step()", "given"},
     {StepBy::profiler_step, "the script's own ProfilerStep", "given"},
     {StepBy::option, "TPROF_STEP", "given"},
@@ -40,6 +41,26 @@ Json damage_of(const Damage& d) {
           {"missing_chunks", d.missing_chunks}};
 }
 
+// What the GPU part holds and where it comes from; what is known of CUDA and CUPTI stands in the recording's info.
+Json gpu_of(const Model& model) {
+  const GpuLedger& l = model.ledger.gpu;
+  Json out;
+  bool cupti = l.calls_by_both || l.calls_by_cupti || l.kernels || l.copies || l.sets || l.graphs;
+  out["source"] = cupti ? "CUPTI" : "interposed calls only";
+  for (const auto& [key, value] : model.info)
+    for (const char* prefix : {"cuda", "cupti", "gpu"})
+      if (key.starts_with(prefix)) out[key] = value;
+  out["devices"] = model.devices.size();
+#define COUNT(field) out[#field] = l.field;
+  TPROF_GPU_COUNTS(COUNT)
+#undef COUNT
+#define DOUBT(field, what) \
+  if (l.field) out[#field] = l.field;
+  TPROF_GPU_DOUBTS(DOUBT)
+#undef DOUBT
+  return out;
+}
+
 }  // namespace
 
 Json ledger_of(const Model& model) {
@@ -66,6 +87,7 @@ Json ledger_of(const Model& model) {
       {"clipped", l.clipped}, {"unfinished", l.unfinished}, {"clamped", l.clamped}, {"lanes", l.lanes}};
   out["fwdbwd"] = {{"pairs", l.pairs}, {"left_out", l.pairs_left_out}};
   if (!l.pairs_why.empty()) out["fwdbwd"]["why"] = l.pairs_why;
+  if (l.gpu.any()) out["gpu"] = gpu_of(model);
   if (l.replaced_step_marks) out["replaced_step_marks"] = l.replaced_step_marks;
   if (l.inputs_cut) out["inputs_cut"] = l.inputs_cut;
   if (l.names_lost) out["names_lost"] = l.names_lost;

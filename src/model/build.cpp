@@ -37,6 +37,7 @@ class Loader {
   void add_library_call(const RecordView& view);
   void add_nvtx(const RecordView& view);
   bool in_span(u64 ticks);
+  bool torch_keeps_memory() const;
   void add_end(const RangeEndRecord& record);
   void finish(Event& event, u64 end_ticks);
 
@@ -49,6 +50,7 @@ class Loader {
   ThreadTable threads_;
   i64 offset_ns_;
   u64 end_ticks_ = 0;
+  bool torch_reports_memory_ = false;
   Damage damage_;
   std::unordered_map<RecordRef, u32> open_;        // events without an end yet
   std::unordered_map<RecordRef, u64> early_ends_;  // ends read before their begin (another thread's chunk)
@@ -84,12 +86,21 @@ void Loader::load() {
     else if (!gpu.add(view) && view.kind() == Kind::call)
       add_library_call(view);
   });
+  if (torch_reports_memory_ || torch_keeps_memory()) gpu.torch_reports_memory();
   gpu.finish();
   damage_ = recording_.damage() - before;
   for (const auto& [ref, index] : open_) {
     auto end = early_ends_.find(ref);
     finish(model_.events[index], end == early_ends_.end() ? 0 : end->second);
   }
+}
+
+// torch is there and was not asked to report: what its allocators get from CUDA is not what the program allocates.
+bool Loader::torch_keeps_memory() const {
+  auto ops = meta_.capabilities.find("ops");
+  auto asked = meta_.info.find("option.profile_memory");
+  return ops != meta_.capabilities.end() && ops->second.on &&
+         (asked == meta_.info.end() || asked->second.empty() || asked->second == "0");
 }
 
 bool Loader::in_span(u64 ticks) {
@@ -100,8 +111,9 @@ bool Loader::in_span(u64 ticks) {
 
 void Loader::add_memory(const RecordView& view) {
   const auto& r = view.as<MemoryRecord>();
-  if (!in_span(r.ticks)) return;
   u32 what = r.head.id;
+  if (static_cast<u8>(what) == kCudaDeviceType) torch_reports_memory_ = true;
+  if (!in_span(r.ticks)) return;
   model_.memory.push_back({to_ns(r.ticks), r.address, r.bytes, r.total_allocated, r.total_reserved,
                            threads_(view.tid), static_cast<u8>(what), static_cast<i8>(what >> 8),
                            static_cast<u8>(what >> 16)});
@@ -287,7 +299,7 @@ u64 last_ticks_of(Recording& recording, const Meta& meta) {
   for (const StepInfo& s : meta.steps) last = std::max({last, s.begin_ticks, s.end_ticks});
   ClockMap clock = clock_of(recording, meta);
   recording.for_each_data(0, 0xffffffff, [&](const RecordView& view) {
-    last = std::max(last, stamp_of(view, clock));
+    last = std::max(last, view.kind() == Kind::api ? stamp_of(view, clock) : event_ticks(view));
     if (is_range(view)) last = std::max(last, range_of(view).end_ticks);
     if (view.kind() == Kind::call) last = std::max(last, view.as<CallRecord>().end_ticks);
     if (view.kind() == Kind::nvtx) last = std::max(last, view.as<NvtxRecord>().end_ticks);

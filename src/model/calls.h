@@ -2,8 +2,8 @@
 //
 // CUPTI knows the correlation to the GPU's work and sees calls that do not come through the dynamic linker; our
 // functions know bytes, streams, stacks and the exact place among the thread's ranges. One CUPTI record lies inside our
-// call of the same name on the same thread, up to the clocks' difference. A driver call that the runtime made on its way
-// has the runtime call's correlation and is left out.
+// call of the same name on the same thread, up to the clocks' difference. A driver call that the runtime made on its
+// way has the runtime call's correlation and is left out.
 #pragma once
 #include "model/trace.h"
 
@@ -36,7 +36,7 @@ class CallMerger {
   std::map<std::string, u32> plain_names_;
 };
 
-// A function's name without what CUPTI and the headers add to it: cudaMalloc_v3020, cudaMemcpyAsync_ptsz, cuMemAlloc_v2.
+// A function's name without what CUPTI and the headers add: cudaMalloc_v3020, cudaMemcpyAsync_ptsz, cuMemAlloc_v2.
 std::string plain_function(const std::string& name);
 
 // The name by which torch.profiler shows a function: without CUPTI's version number.

@@ -60,21 +60,47 @@ struct GpuEvent {
   }
 };
 
-// How the GPU part of a span came about; every count is of this span.
+// What of the GPU side was written in a span. COUNT(field)
+#define TPROF_GPU_COUNTS(COUNT) \
+  COUNT(kernels)                \
+  COUNT(copies)                 \
+  COUNT(sets)                   \
+  COUNT(syncs)                  \
+  COUNT(graphs)                 \
+  COUNT(events)                 \
+  COUNT(overheads)              \
+  COUNT(calls_by_both)          \
+  COUNT(calls_by_cupti)         \
+  COUNT(calls_by_us)
+
+// What was repaired, left out as a repetition, or is in doubt. DOUBT(field, "what it counts")
+#define TPROF_GPU_DOUBTS(DOUBT)                                                                         \
+  DOUBT(inner_calls, "driver calls inside a runtime call, which stands for them")                        \
+  DOUBT(duplicates, "records that lie in the chunks of two windows, met again")                          \
+  DOUBT(other_window, "records of work that was launched in another window")                             \
+  DOUBT(moved_to_launch, "work that by its stamps began a little before its launch: moved to it")        \
+  DOUBT(before_launch, "work that by its stamps began long before its launch: left as it is")            \
+  DOUBT(negative, "work that by its stamps ended before it began: written with no duration")             \
+  DOUBT(without_call, "work of which no call is known")                                                  \
+  DOUBT(unknown_releases, "device memory released that was not seen to be allocated, of unknown size")   \
+  DOUBT(missed_releases, "device memory allocated again that was not seen to be released")
+
 struct GpuLedger {
-  u64 kernels = 0, copies = 0, sets = 0, syncs = 0, graphs = 0, events = 0, overheads = 0;  // written
-  u64 calls_by_both = 0, calls_by_cupti = 0, calls_by_us = 0;  // written calls, by who saw them
-  u64 inner_calls = 0;       // driver calls inside a runtime call, which stands for them
-  u64 moved_to_launch = 0;   // began a little before their launch by CUPTI's clock: moved to it
-  u64 before_launch = 0;     // began long before it; left as they are
-  u64 negative = 0;          // ended before they began: written with no duration
-  u64 without_call = 0;      // no call with their correlation is known
-  u64 duplicates = 0;        // records that lie in the chunks of two windows, met again
-  u64 other_window = 0;      // records of work launched in another window
-  u64 unknown_releases = 0;  // memory released whose allocation was not seen and whose size is unknown
+#define COUNT(field) u64 field = 0;
+  TPROF_GPU_COUNTS(COUNT)
+#undef COUNT
+#define DOUBT(field, what) u64 field = 0;
+  TPROF_GPU_DOUBTS(DOUBT)
+#undef DOUBT
   bool any() const {
-    return kernels || copies || sets || syncs || graphs || events || overheads || calls_by_both || calls_by_cupti ||
-           calls_by_us;
+    u64 sum = 0;
+#define COUNT(field) sum += field;
+    TPROF_GPU_COUNTS(COUNT)
+#undef COUNT
+#define DOUBT(field, what) sum += field;
+    TPROF_GPU_DOUBTS(DOUBT)
+#undef DOUBT
+    return sum != 0;
   }
 };
 

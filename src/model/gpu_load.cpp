@@ -55,6 +55,9 @@ bool GpuLoader::add(const RecordView& view) {
       add_work<OverheadRecord>(view, r.begin_ns, r.end_ns, {kNone, 0, kNone, r.correlation});
       return true;
     }
+    case Kind::gpu_memory:
+      memory_works_.push_back({view.as<GpuMemoryRecord>(), view.epoch});
+      return true;
     default: return false;
   }
 }
@@ -77,6 +80,7 @@ void GpuLoader::add_call(const RecordView& view) {
   c.device = r.device;
   c.detail = r.detail;
   c.seen = kSeenByUs;
+  memory_.add_call(r, c.begin_ns, c.end_ns(), c.thread);
   calls_.add_ours(c);
 }
 
@@ -180,6 +184,7 @@ void GpuLoader::finish() {
   }
   works_.clear();
   link_waits();
+  if (derive_memory_) add_memory(all, launches);
   std::stable_sort(model_.gpu.begin(), model_.gpu.end(),
                    [](const GpuEvent& a, const GpuEvent& b) { return a.begin_ns < b.begin_ns; });
 }
@@ -242,6 +247,21 @@ bool GpuLoader::place_on_device(GpuEvent& e) {
       e.device = model_.devices.begin()->first;
   }
   return e.device < kDevices;
+}
+
+void GpuLoader::add_memory(const std::vector<CallEvent>& calls, const std::vector<std::pair<u32, u32>>& launches) {
+  model_.ledger.gpu.duplicates += drop_met_again(memory_works_, [](const MemoryWork& a, const MemoryWork& b) {
+    return memcmp(&a.record.head.id, &b.record.head.id, sizeof a.record - offsetof(RecordHead, id)) < 0;
+  });
+  for (const MemoryWork& met : memory_works_) {
+    i64 ns, dur;
+    if (!times_of(met.record.ns, met.record.ns, ns, dur)) continue;
+    u32 correlation = met.record.place.correlation;
+    auto it = std::lower_bound(launches.begin(), launches.end(), std::pair(correlation, u32(0)));
+    bool known = correlation && it != launches.end() && it->first == correlation;
+    memory_.add_record(met.record, ns, known ? calls[it->second].thread : threads_(model_.pid));
+  }
+  memory_.finish(model_);
 }
 
 // What a wait for an event waits for: the recording of that event, by CUPTI's number of it or else the last before.

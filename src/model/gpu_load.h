@@ -5,6 +5,7 @@
 #pragma once
 #include "model/calls.h"
 #include "model/clock_map.h"
+#include "model/gpu_memory.h"
 #include "model/tables.h"
 
 namespace tprof {
@@ -21,11 +22,18 @@ class GpuLoader {
   // Takes a record; false when it is none of this side. Calls into NCCL are ranges and not taken.
   bool add(const RecordView& view);
 
+  // torch's allocators report device memory themselves: what they get from CUDA is no allocation of the program's.
+  void torch_reports_memory() { derive_memory_ = false; }
+
   void finish();
 
  private:
   struct Work {
     GpuEvent event;
+    u32 epoch;
+  };
+  struct MemoryWork {
+    GpuMemoryRecord record;
     u32 epoch;
   };
 
@@ -42,6 +50,7 @@ class GpuLoader {
   bool keep(GpuEvent& event);
   bool place_on_device(GpuEvent& event);
   void link_waits();
+  void add_memory(const std::vector<CallEvent>& calls, const std::vector<std::pair<u32, u32>>& launches);
   u32 renamed(u32 name, std::unordered_map<u32, u32>& known, std::string (*change)(const std::string&));
   u32 demangled(u32 name);
   u32 shown(u32 name);
@@ -55,6 +64,9 @@ class GpuLoader {
   CallMerger calls_;
   std::vector<Work> works_;
   std::vector<GpuEvent> marks_;             // event records, of any window
+  DeviceMemory memory_;
+  std::vector<MemoryWork> memory_works_;
+  bool derive_memory_ = true;
   std::unordered_map<u32, u32> demangled_, shown_;  // name -> name
 };
 

@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "model/build.h"
+
 namespace tprof {
 namespace {
 
@@ -68,10 +70,11 @@ u32 punch_written(const std::string& recording_path, const std::set<u32>& writte
   // In order of chunks; a chunk without any record is in nobody's way and may belong to a thread that just
   // took it.
   std::map<u32, ChunkUse> chunks;
+  ClockMap clock = clock_of(*recording, meta);
   recording->for_each_data(0, static_cast<u32>(done), [&](const RecordView& view) {
     ChunkUse& use = chunks[static_cast<u32>(view.ref >> 32)];
     use.epoch = view.epoch;
-    u64 ticks = view.kind() == Kind::range_end ? view.as<RangeEndRecord>().end_ticks : event_ticks(view);
+    u64 ticks = view.kind() == Kind::range_end ? view.as<RangeEndRecord>().end_ticks : stamp_of(view, clock);
     // An open range is patched in place when it ends: its page must not vanish under the program.
     bool open = (is_range(view) && range_of(view).end_ticks == 0) ||
                 (view.kind() == Kind::nvtx && view.as<NvtxRecord>().end_ticks == 0);

@@ -7,8 +7,9 @@ namespace tprof {
 std::vector<SpanCut> cut_spans(Recording& recording, const Meta& meta, const SpanRequest& whole,
                                u64 max_events) {
   std::vector<u64> begins;
+  ClockMap clock = clock_of(recording, meta);
   recording.for_each_data(whole.first_epoch, whole.last_epoch, [&](const RecordView& view) {
-    u64 ticks = event_ticks(view);
+    u64 ticks = stamp_of(view, clock);
     if (ticks >= whole.begin_ticks && ticks < whole.end_ticks) begins.push_back(ticks);
   });
   std::sort(begins.begin(), begins.end());

@@ -46,9 +46,30 @@ u32 thread_with(Model& model, u32 tid) {
   return static_cast<u32>(model.threads.size()) - 1;
 }
 
+// A span of GPU work in which neither a step nor an operator was found is one step: readers show nonsense without any.
+bool is_one_step(const Model& model, const std::vector<StepEdge>& edges) {
+  if (!edges.empty() || (model.calls.empty() && model.gpu.empty())) return false;
+  return std::all_of(model.events.begin(), model.events.end(),
+                     [](const Event& e) { return e.scope == static_cast<u8>(Scope::user); });
+}
+
+StepEdge whole_span(const Model& model) {
+  StepEdge edge{0, StepBy::none, 0, INT64_MAX, INT64_MIN, false};
+  auto hold = [&](i64 begin, i64 end) {
+    edge.begin_ns = std::min(edge.begin_ns, begin);
+    edge.end_ns = std::max(edge.end_ns, end);
+  };
+  for (const Event& e : model.events) hold(e.begin_ns, e.end_ns());
+  for (const CallEvent& c : model.calls) hold(std::min(c.begin_ns, c.at_ns), c.end_ns());
+  for (const GpuEvent& e : model.gpu)
+    if (model.calls.empty()) hold(e.begin_ns, e.end_ns());
+  return edge;
+}
+
 }  // namespace
 
 void add_steps(Model& model, std::vector<StepEdge> edges) {
+  if (is_one_step(model, edges)) edges.push_back(whole_span(model));
   std::sort(edges.begin(), edges.end(), [](auto& a, auto& b) { return a.begin_ns < b.begin_ns; });
   // What happened in each: a step without events is not written, an open one ends with its last work. Labels
   // of the script's own do not count as work: one may be open until the process exits.
@@ -81,7 +102,7 @@ void add_steps(Model& model, std::vector<StepEdge> edges) {
   for (size_t i = 0; i < edges.size(); i++) {
     StepEdge& edge = edges[i];
     const Content& content = contents[i];
-    if (content.events == 0) continue;
+    if (content.events == 0 && edge.by != StepBy::none) continue;
     if (edge.open)
       edge.end_ns =
           std::min(edge.end_ns, content.last_work_end >= 0 ? content.last_work_end : content.last_end);

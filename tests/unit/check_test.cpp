@@ -50,14 +50,6 @@ TEST_F(CheckTest, EachRule) {
       {R"({"ph": "X", "name": "x", "cat": "overhead", "ts": "100", "dur": 1})", "event_time"},
       {R"({"ph": "X", "name": "x", "cat": "overhead", "ts": 100})", "event_time"},
       {R"({"ph": "X", "name": "x", "cat": "overhead", "ts": 100, "dur": 1, "args": null})", "event_args"},
-      {R"({"ph": "X", "name": "k", "cat": "kernel", "pid": 0, "tid": 7, "ts": 100, "dur": 1, "args": {}})",
-       "kernel_device"},
-      {R"({"ph": "X", "name": "k", "cat": "Kernel", "pid": 0, "tid": 7, "ts": 100, "dur": 1})",
-       "kernel_device"},
-      {R"({"ph": "X", "name": "k", "cat": "kernel", "pid": 0, "tid": 7, "ts": 100, "dur": 1, "args": {"device": 64}})",
-       "kernel_device"},
-      {R"({"ph": "X", "name": "k", "cat": "kernel", "pid": 0, "tid": 7, "ts": 100, "dur": 1, "args": {"device": 0, "blocks per SM": "inf"}})",
-       "blocks_per_sm"},
       {R"({"ph": "X", "name": "x", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 100, "dur": 1, "args": {"Call stack": ["a"]}})",
        "call_stack"},
       {R"({"ph": "s", "name": "fwdbwd", "cat": "fwdbwd", "ts": 10})", "flow_id"},
@@ -76,6 +68,46 @@ TEST_F(CheckTest, EachRule) {
        "communication_dims"},
   };
   for (const Case& c : cases) EXPECT_EQ(check(c.event), c.id) << c.event;
+}
+
+// A call with correlation 9 made by the operator, and then a kernel with these further fields and args.
+std::string kernel(const std::string& fields, const std::string& args,
+                   const std::string& call_args = R"("External id": 1, )") {
+  return R"({"ph": "X", "name": "cudaLaunchKernel", "cat": "cuda_runtime", "pid": 1, "tid": 1, "ts": 11, "dur": 1, "args": {)" +
+         call_args + R"("correlation": 9}}, {"ph": "X", "name": "k", "dur": 1, )" + fields + R"(, "args": {)" + args + "}}";
+}
+
+TEST_F(CheckTest, EachRuleOfTheGpu) {
+  const std::string fields = R"("cat": "kernel", "pid": 0, "tid": 7, "ts": 100)";
+  const std::string args = R"("device": 0, "stream": 7, "correlation": 9)";
+  EXPECT_EQ(check(kernel(fields, args)), "");
+  EXPECT_EQ(check(kernel(fields, R"("stream": 7, "correlation": 9)")), "kernel_device");
+  EXPECT_EQ(check(kernel(R"("cat": "Kernel", "pid": 0, "tid": 7, "ts": 100)", R"("stream": 7, "correlation": 9)")),
+            "kernel_device");
+  EXPECT_EQ(check(kernel(R"("cat": "kernel", "pid": 64, "tid": 7, "ts": 100)",
+                         R"("device": 64, "stream": 7, "correlation": 9)")),
+            "kernel_device");
+  EXPECT_EQ(check(kernel(fields, args + R"(, "blocks per SM": "inf")")), "blocks_per_sm");
+  EXPECT_EQ(check(kernel(fields, args + R"(, "blocks per SM": 0)")), "no_blocks");
+  EXPECT_EQ(check(kernel(fields, R"("device": 1, "stream": 7, "correlation": 9)")), "kernel_pid");
+  EXPECT_EQ(check(kernel(fields, R"("device": 0, "correlation": 9)")), "gpu_stream");
+  EXPECT_EQ(check(kernel(fields, R"("device": 0, "stream": 7, "correlation": 8)")), "work_without_call");
+  EXPECT_EQ(check(kernel(fields, args, "")), "call_external_id");
+  EXPECT_EQ(check(kernel(fields, args, R"("External id": 77, )")), "unknown_external_id");
+  EXPECT_EQ(check(kernel(fields, args, R"("External id": 0, )")), "");
+  EXPECT_EQ(check(kernel(fields, args, R"("External id": 1, "stream": 0, )")), "host_stream");
+  EXPECT_EQ(check(kernel(R"("cat": "kernel", "pid": 0, "tid": 7, "ts": 10.9)", args)), "before_launch");
+  const char arrow[] = R"({"ph": "s", "id": 5, "name": "ac2g", "cat": "ac2g", "pid": 1, "tid": 1, "ts": 11})";
+  EXPECT_EQ(check(arrow), "");
+  EXPECT_EQ(check(std::string(arrow) + ", " + arrow), "flow_reused");
+  auto memory = [](const char* type, const char* device) {
+    return std::string(R"({"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": 11, "args": {"Device Type": )") +
+           type + R"(, "Device Id": )" + device + "}}";
+  };
+  const char one_device[] = R"("deviceProperties": [{"id": 0}], )";
+  EXPECT_EQ(check(memory("1", "0"), one_device), "");
+  EXPECT_EQ(check(memory("1", "1"), one_device), "memory_device");
+  EXPECT_EQ(check(memory("12", "0"), one_device), "memory_device_type");
 }
 
 TEST_F(CheckTest, WholeFile) {

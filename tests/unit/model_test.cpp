@@ -312,6 +312,30 @@ TEST(ClockMap, WallClockStepDoesNotBendTheSpan) {
   EXPECT_EQ(map.monotonic_ns(999) - map.monotonic_ns(10), 989);
 }
 
+TEST(ClockMap, WallTimeComesBackByTheOffsetOfItsTime) {
+  // The clock is set by 8 ms between 2 s and 3 s, forward or back; reading a triple takes up to some 100 ns.
+  constexpr u64 kSecond = 1'000'000'000, kWallAt0 = 1'800'000'000'000'000'000;
+  for (i64 set : {i64(8'000'000), i64(-8'000'000), i64(0)}) {
+    std::vector<ClockTriple> triples;
+    auto wall = [&](u64 ns) { return kWallAt0 + ns + (ns > 2 * kSecond + 500'000'000 ? u64(set) : 0); };
+    for (u64 i = 0; i < 6; i++)
+      triples.push_back({2 * i * kSecond, wall(i * kSecond) + (i % 2 ? 90 : 0), i * kSecond});  // 2 ticks per ns
+    ClockMap map(triples, ClockKind::tsc, 0, false);
+    for (u64 ns : {0ul, 1'999'999'999ul, 2'100'000'000ul, 2'900'000'000ul, 4'500'000'000ul, 5'500'000'000ul})
+      EXPECT_NEAR(map.monotonic_of_wall(wall(ns)), ns, 100) << set << " " << ns;
+  }
+}
+
+TEST(ClockMap, TicksAreTheInverse) {
+  ClockMap map({{1000, 500, 100}, {2'000'001'000, 1'000'000'500, 1'000'000'100}, {4'200'001'000, 2'000'000'500, 2'000'000'100}},
+               ClockKind::tsc, 0, false);
+  for (u64 ticks = 0; ticks < 6'000'000'000; ticks += 99'999'989)
+    EXPECT_NEAR(double(map.ticks_at(map.monotonic_ns(ticks))), double(ticks), 3);
+  EXPECT_TRUE(map.is_sane(0));
+  EXPECT_FALSE(map.is_sane(INT64_MAX));
+  EXPECT_FALSE(map.is_sane(INT64_MIN));
+}
+
 TEST(ClockMap, SurvivesFewOrFarTriples) {
   ClockMap one({{100, 500, 200}}, ClockKind::tsc, 0, false);
   EXPECT_FALSE(one.doubt().empty());

@@ -13,6 +13,29 @@ namespace {
 
 using namespace test;
 
+// A record of every kind of the GPU side.
+void add_gpu(RecordingBuilder& b) {
+  constexpr u64 kAt = kStart + 210'000;
+  GpuPlace place{0, 1, 7, 5};
+  b.device(0, an_h100());
+  b.context(1, 0, 7);
+  CallRecord alloc{};
+  alloc.address = 0xa000;
+  alloc.bytes = 64;
+  b.call(kPid, 1, "cudaMalloc", kAt, kAt + 50, CallFamily::alloc, alloc);
+  b.call(kPid, 1, "ncclAllReduce", kAt + 100, kAt + 900, CallFamily::nccl);
+  b.api(1, kPid, "cudaLaunchKernel_v7000", kAt + 200, kAt + 300, 5);
+  b.api(1, kPid, "cuLaunchKernel", kAt + 210, kAt + 290, 5, 307 | kApiDriver);
+  b.kernel(1, "_Z3mmtPf", kAt + 400, kAt + 900, place);
+  b.copy(1, 1, 2, 3, kAt + 400, kAt + 900, place, 64);
+  b.set(1, kAt + 400, kAt + 900, place, 64);
+  b.gpu(1, Kind::sync, 1, SyncRecord{{}, b.wall(kAt + 10), b.wall(kAt + 20), place, 3, 4});
+  b.gpu(1, Kind::gpu_event, 3, GpuEventRecord{{}, place, b.wall(kAt + 5), 4, 0});
+  b.gpu(1, Kind::graph, 2, GraphRecord{{}, b.wall(kAt + 10), b.wall(kAt + 20), place});
+  b.gpu(1, Kind::overhead, 1 << 16, OverheadRecord{{}, b.wall(kAt + 10), b.wall(kAt + 20), 2, kPid, 0, 0});
+  b.gpu(1, Kind::gpu_memory, 1 | 3 << 8, GpuMemoryRecord{{}, b.wall(kAt + 30), 0xb000, 64, place, 0});
+}
+
 // Something of everything, small enough to be damaged thousands of times.
 std::string sample() {
   RecordingBuilder b;
@@ -25,6 +48,7 @@ std::string sample() {
   in.tensor_list(3).tensor(6, {1, 2}, {2, 1}).undefined().sparse(6, {7}).string("text").integers({1, 2, 3});
   in.booleans({1, 0, 1}).complex(1, 2).wide_tensor(7, {1}, {1});
   RecordRef ref = b.range(kPid + 1, 1, "other thread", kStart + 250'000, 0, {.inputs = &in});
+  add_gpu(b);
   b.unknown(kPid + 1, 1);
   b.range_end(kPid + 2, 1, ref, kStart + 260'000);
   b.flush(1, kStart + 300'000);
