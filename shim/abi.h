@@ -27,7 +27,7 @@ struct ChannelFormat {
   int kind;
 };
 
-// The last two parameters of a launch.
+// The last two parameters of a launch. The odd member keeps the compiler from taking them into registers on their way.
 struct LaunchTail {
   size_t shared;
   union {

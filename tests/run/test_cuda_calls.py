@@ -133,6 +133,22 @@ def test_a_machine_without_a_driver(tmp_path):
         assert [(call.name, call.result, call.address) for call in calls] == [("cudaMalloc", 35, 0)]
 
 
+def test_virtual_memory_by_the_drivers_own_functions_and_nccl(tmp_path):
+    for result in both([SIM, APPS / "beyond_runtime"], tmp_path, options=KEEP).values():
+        if result.logdir is None:
+            continue
+        handle, at = map(int, re.search(r"^handle (\d+), address (\d+)", result.stderr, re.M).groups())
+        calls = [call for call in recording.calls(result.logdir) if not call.name.startswith("cuda")]
+        driver, virtual = recording.DRIVER, recording.DRIVER | recording.VIRTUAL
+        assert [(c.name, c.family, c.flags, c.address, c.bytes, c.device, c.detail) for c in calls] == [
+            ("cuMemCreate", "alloc", virtual, handle, 2 << 20, 0, 0), ("cuMemMap", "other", driver, at, 2 << 20, -1, 0),
+            ("cuMemUnmap", "other", driver, at, 2 << 20, -1, 0), ("cuMemRelease", "free", virtual, handle, 0, -1, 0),
+            ("ncclCommInitRank", "nccl", 0, 0, 0, -1, 0), ("ncclGroupStart", "nccl", 0, 0, 0, -1, 0),
+            ("ncclAllReduce", "nccl", recording.ASYNC, 0, 1000, -1, 7), ("ncclGroupEnd", "nccl", 0, 0, 0, -1, 0),
+            ("ncclCommDestroy", "nccl", 0, 0, 0, -1, 0)]
+        assert all(call.result == 0 for call in calls)
+
+
 def test_errno_is_the_programs(tmp_path):
     for calls in recorded(tmp_path, APPS / "hazards_13", "errno").values():
         assert names(calls) == {"cudaMemset": 20000}
