@@ -31,18 +31,22 @@ inline u64 clock_ns(clockid_t id) {
   return u64(t.tv_sec) * 1'000'000'000u + u64(t.tv_nsec);
 }
 
-inline u64 now_ticks() {
+// Whether ticks are the processor's counter: then counter_ticks() are they, and call nothing.
+inline bool ticks_are_counted() { return __builtin_expect(g_clock_kind != ClockKind::monotonic_ns, 1); }
+
+inline u64 counter_ticks() {
 #if defined(__x86_64__)
-  if (__builtin_expect(g_clock_kind == ClockKind::tsc, 1)) return __rdtsc();
+  return __rdtsc();
 #elif defined(__aarch64__)
-  if (__builtin_expect(g_clock_kind == ClockKind::cntvct, 1)) {
-    u64 v;
-    asm volatile("mrs %0, cntvct_el0" : "=r"(v));
-    return v;
-  }
+  u64 v;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(v));
+  return v;
+#else
+  return 0;
 #endif
-  return clock_ns(CLOCK_MONOTONIC);
 }
+
+inline u64 now_ticks() { return ticks_are_counted() ? counter_ticks() : clock_ns(CLOCK_MONOTONIC); }
 
 // The three clocks read as close together as possible (best of a few tries).
 ClockTriple read_clocks();

@@ -138,28 +138,40 @@ inline bool end_range(ThreadBlock* block, const void* key, u64 ticks) {
   return true;
 }
 
+// Not where a page or the name is too short for it.
+inline bool compares_by_words(const CachedName& slot, const char* text) {
+#ifdef __SANITIZE_ADDRESS__
+  return false;
+#endif
+  return __builtin_expect((reinterpret_cast<uintptr_t>(text) & 4095) + slot.bytes <= 4096 && slot.bytes >= 8, 1);
+}
+
+inline bool same_words(const CachedName& slot, const char* text) {
+  auto differ = [&](u32 at) {
+    u64 a, b;
+    memcpy(&a, text + at, 8);
+    memcpy(&b, slot.copy + at, 8);
+    return a != b;
+  };
+  for (u32 at = 0; at + 8 < slot.bytes; at += 8)
+    if (differ(at)) return false;
+  return !differ(slot.bytes - 8);
+}
+
 // Whether `text` is the name in `slot`. Reads as many bytes as the name has, which may be beyond the end of a shorter
 // text, but not beyond its page.
 inline bool same_name(const CachedName& slot, const char* text) {
-#ifndef __SANITIZE_ADDRESS__
-  if (__builtin_expect((reinterpret_cast<uintptr_t>(text) & 4095) + slot.bytes <= 4096 && slot.bytes >= 8, 1)) {
-    auto differ = [&](u32 at) {
-      u64 a, b;
-      memcpy(&a, text + at, 8);
-      memcpy(&b, slot.copy + at, 8);
-      return a != b;
-    };
-    for (u32 at = 0; at + 8 < slot.bytes; at += 8)
-      if (differ(at)) return false;
-    return !differ(slot.bytes - 8);
-  }
-#endif
-  return !strcmp(text, slot.copy);
+  return compares_by_words(slot, text) ? same_words(slot, text) : !strcmp(text, slot.copy);
+}
+
+// Where a name is cached if it is.
+inline CachedName& cache_slot(ThreadBlock* block, const char* text) {
+  u64 spread = reinterpret_cast<uintptr_t>(text) * 0x9e3779b97f4a7c15ull;
+  return block->names[spread >> (64 - kNameCacheBits)];
 }
 
 inline u32 intern(ThreadBlock* block, const char* text) {
-  u64 spread = reinterpret_cast<uintptr_t>(text) * 0x9e3779b97f4a7c15ull;
-  CachedName& slot = block->names[spread >> (64 - kNameCacheBits)];
+  CachedName& slot = cache_slot(block, text);
   if (__builtin_expect(slot.text == text && same_name(slot, text), 1)) return slot.id;
   return intern_slowly(slot, text);
 }

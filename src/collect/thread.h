@@ -85,12 +85,17 @@ u32 current_tid();
 void give_thread_name(u32 tid, const char* name);
 const char* given_thread_name(u32 tid);
 
+// The calling thread's block, not busy.
+inline void enter_known(ThreadBlock* block) {
+  block->busy.store(1, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
 inline ThreadBlock* enter() {
   ThreadBlock* block = t_self.block;
   if (__builtin_expect(!block, 0) && !(block = first_block())) return nullptr;
   if (block->busy.load(std::memory_order_relaxed)) return nullptr;
-  block->busy.store(1, std::memory_order_relaxed);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  enter_known(block);
   return block;
 }
 

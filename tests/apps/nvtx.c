@@ -204,7 +204,7 @@ void client(const char* what, int count) {
   if (!strcmp(what, "chunks")) chunks();
   if (!strcmp(what, "open")) stay_open();
   if (!strcmp(what, "sleep"))
-    for (nvtxRangePushA("until killed"), puts("ready"), fflush(stdout);; usleep(1000)) nvtxMarkA("tick");
+    for (nvtxRangePushA("until killed"), nvtxMarkA("tick"), puts("ready"), fflush(stdout);; usleep(1000)) nvtxMarkA("tick");
   fflush(stdout);
 }
 

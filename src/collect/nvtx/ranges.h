@@ -1,9 +1,8 @@
 // The functions behind functions.def: what an NVTX call becomes. Called by the program's threads with C linkage's rules:
 // nothing is thrown, nothing blocks, errno is left alone.
 //
-// Levels are counted per thread and domain whether anything is recorded or not, since push and pop return them. Ranges
-// that push opened are found again by domain and level, so those of one domain may cross those of another, and
-// operators. The id that start returns says where the range's record lies, so that end needs no table.
+// Levels are counted per thread and domain whether anything is recorded or not, since push and pop (push.cpp) return them.
+// The id that start returns says where the range's record lies, so that end needs no table.
 #pragma once
 #include "collect/nvtx/abi.h"
 #include "collect/nvtx/names.h"
