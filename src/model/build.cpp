@@ -38,7 +38,7 @@ class Loader {
   void add_nvtx(const RecordView& view);
   bool in_span(u64 ticks);
   bool torch_keeps_memory() const;
-  void add_end(const RangeEndRecord& record);
+  void add_end(const RangeEndRecord& record, GpuLoader& gpu);
   void finish(Event& event, u64 end_ticks);
 
   Recording& recording_;
@@ -82,7 +82,7 @@ void Loader::load() {
     else if (view.kind() == Kind::nvtx)
       add_nvtx(view);
     else if (view.kind() == Kind::range_end)
-      add_end(view.as<RangeEndRecord>());
+      add_end(view.as<RangeEndRecord>(), gpu);
     else if (!gpu.add(view) && view.kind() == Kind::call)
       add_library_call(view);
   });
@@ -155,7 +155,10 @@ void Loader::add_library_call(const RecordView& view) {
   if (e.name == kLostName) model_.ledger.names_lost++;
   e.thread = threads_(view.tid);
   e.scope = static_cast<u8>(Scope::user);
-  finish(e, r.end_ticks);
+  if (r.end_ticks)
+    finish(e, r.end_ticks);
+  else
+    open_[view.ref] = static_cast<u32>(model_.events.size());
   model_.events.push_back(e);
 }
 
@@ -183,7 +186,8 @@ void Loader::add_nvtx(const RecordView& view) {
   model_.events.push_back(e);
 }
 
-void Loader::add_end(const RangeEndRecord& record) {
+void Loader::add_end(const RangeEndRecord& record, GpuLoader& gpu) {
+  if (gpu.end(record.begin, record.end_ticks)) return;
   auto it = open_.find(record.begin);
   if (it == open_.end()) {
     if (record.end_ticks >= request_.begin_ticks) early_ends_[record.begin] = record.end_ticks;

@@ -94,6 +94,7 @@ void CallMerger::merge_thread(std::vector<CallEvent*>& ours, std::vector<FromCup
       call.cbid = seen.cbid;
       if (!call.result) call.result = seen.result;
       call.seen |= kSeenByCupti;
+      call.unfinished = false;
     }
     out.push_back(call);
   }

@@ -33,6 +33,7 @@ struct CallEvent {
   i8 device = -1;
   u8 detail = 0;
   u8 seen = 0;          // CallSeen
+  bool unfinished = false;  // its end was not seen in the span: it is taken to last until the span's
 
   i64 end_ns() const { return begin_ns + dur_ns; }
   bool is_driver() const { return call_flags & kCallDriver; }

@@ -32,7 +32,10 @@ bool GpuLoader::add(const RecordView& view) {
   switch (view.kind()) {
     case Kind::call:
       if (view.as<CallRecord>().family == static_cast<u8>(CallFamily::nccl)) return false;
-      add_call(view);
+      if (view.as<CallRecord>().end_ticks)
+        add_call(view.as<CallRecord>(), view.tid, false);
+      else
+        open_calls_[view.ref] = {view.as<CallRecord>(), view.tid};
       return true;
     case Kind::api: add_api(view); return true;
 #define WORK(kind, type)                                                          \
@@ -62,17 +65,26 @@ bool GpuLoader::add(const RecordView& view) {
   }
 }
 
-void GpuLoader::add_call(const RecordView& view) {
-  const auto& r = view.as<CallRecord>();
+bool GpuLoader::end(RecordRef begin, u64 ticks) {
+  auto open = open_calls_.find(begin);
+  if (open == open_calls_.end()) return false;
+  open->second.record.end_ticks = ticks;
+  add_call(open->second.record, open->second.tid, false);
+  open_calls_.erase(open);
+  return true;
+}
+
+void GpuLoader::add_call(const CallRecord& r, u32 tid, bool unfinished) {
   CallEvent c;
+  c.unfinished = unfinished;
   c.begin_ns = c.at_ns = of_ticks(r.begin_ticks);
-  c.dur_ns = std::max<i64>(of_ticks(r.end_ticks) - c.begin_ns, 0);
+  c.dur_ns = std::max<i64>((unfinished ? model_.end_ns : of_ticks(r.end_ticks)) - c.begin_ns, 0);
   c.address = r.address;
   c.bytes = r.bytes;
   c.stream = r.stream;
   c.name = names_(r.head.id);
   if (c.name == kLostName) model_.ledger.names_lost++;
-  c.thread = threads_(view.tid);
+  c.thread = threads_(tid);
   c.result = r.result;
   c.stack = r.stack;
   c.family = r.family;
@@ -80,7 +92,7 @@ void GpuLoader::add_call(const RecordView& view) {
   c.device = r.device;
   c.detail = r.detail;
   c.seen = kSeenByUs;
-  memory_.add_call(r, c.begin_ns, c.end_ns(), c.thread);
+  if (!unfinished) memory_.add_call(r, c.begin_ns, c.end_ns(), c.thread);
   calls_.add_ours(c);
 }
 
@@ -141,6 +153,7 @@ void GpuLoader::drop_duplicates() {
 }
 
 void GpuLoader::finish() {
+  for (const auto& [ref, open] : open_calls_) add_call(open.record, open.tid, true);
   for (const auto& [number, device] : meta_.devices)
     if (number < kDevices) model_.devices.emplace(number, device);
   drop_duplicates();

@@ -21,6 +21,8 @@ class GpuLoader {
 
   // Takes a record; false when it is none of this side. Calls into NCCL are ranges and not taken.
   bool add(const RecordView& view);
+  // The end of a call whose record was left behind in an earlier chunk; false when it is none of ours.
+  bool end(RecordRef begin, u64 ticks);
 
   // torch's allocators report device memory themselves: what they get from CUDA is no allocation of the program's.
   void torch_reports_memory() { derive_memory_ = false; }
@@ -32,6 +34,10 @@ class GpuLoader {
     GpuEvent event;
     u32 epoch;
   };
+  struct OpenCall {
+    CallRecord record;
+    u32 tid;
+  };
   struct MemoryWork {
     GpuMemoryRecord record;
     u32 epoch;
@@ -41,7 +47,7 @@ class GpuLoader {
   bool times_of(u64 begin_ns, u64 end_ns, i64& begin, i64& dur) const;
   bool in_span(i64 ns);
 
-  void add_call(const RecordView& view);
+  void add_call(const CallRecord& record, u32 tid, bool unfinished);
   void add_api(const RecordView& view);
   template <class T>
   void add_work(const RecordView& view, u64 begin_ns, u64 end_ns, const GpuPlace& place);
@@ -55,6 +61,7 @@ class GpuLoader {
   u32 demangled(u32 name);
   u32 shown(u32 name);
 
+  std::unordered_map<RecordRef, OpenCall> open_calls_;
   Model& model_;
   const Meta& meta_;
   const ClockMap& clock_;

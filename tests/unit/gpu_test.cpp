@@ -359,6 +359,20 @@ TEST(Calls, NamesWithoutWhatHeadersAndCuptiAdd) {
   EXPECT_EQ(plain_function(""), "");
 }
 
+// A record written at the call's begin may lie in an earlier chunk than its end, or never get one.
+TEST_F(GpuTest, ACallEndsWithItsRangeEndOrIsMarked) {
+  active(kT, kT + 1000'000);
+  RecordRef ref = b.call(5, 1, "cudaMalloc", kT + 100'000, 0, CallFamily::other);
+  b.range_end(5, 1, ref, kT + 250'000);
+  b.call(6, 1, "cudaFree", kT + 600'000, 0, CallFamily::other);
+  std::vector<Json> calls = of(convert(), "cuda_runtime");
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_DOUBLE_EQ(calls[0]["dur"], 150);
+  EXPECT_FALSE(calls[0]["args"].contains("tprof"));
+  EXPECT_DOUBLE_EQ(calls[1]["dur"], 400);
+  EXPECT_EQ(calls[1]["args"]["tprof"], "clipped at window end");
+}
+
 TEST_F(GpuTest, FailedCallsShowTheirResult) {
   active(kT, kT + 1'000'000);
   CallRecord failed{};

@@ -230,13 +230,13 @@ class RecordingBuilder {
     gpu(epoch, Kind::api, name(function), ApiRecord{{}, wall(begin), wall(end), tid, correlation, result, cbid});
   }
   // A call seen by an interposed function.
-  void call(u32 tid, u32 epoch, const std::string& function, u64 begin, u64 end, CallFamily family,
-            CallRecord more = {}) {
+  RecordRef call(u32 tid, u32 epoch, const std::string& function, u64 begin, u64 end, CallFamily family,
+                 CallRecord more = {}) {
     more.head = {static_cast<u16>(Kind::call), 0, name(function)};
     more.begin_ticks = begin;
     more.end_ticks = end;
     more.family = static_cast<u8>(family);
-    put(data(tid, epoch), more);
+    return put(data(tid, epoch), more);
   }
   void device(u32 number, DeviceRecord r) {
     r.head = {static_cast<u16>(Kind::device), 0, number};
