@@ -142,7 +142,7 @@ std::string closing_line(const std::string& directory, const std::set<std::strin
     else if (!options.autostart)
       line += "--autostart is 0 and tprof_start() was not called";
     else
-      line += std::string("the program used no torch") +
+      line += std::string("the program used neither torch nor CUDA") +
               (first > 0 ? ", or ended before step " + std::to_string(first) + ", the first to be recorded"
                          : "") +
               "; tprof doctor says what works here";

@@ -5,6 +5,7 @@
  * alone does nothing. */
 #pragma once
 #include <dlfcn.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ typedef struct {
 typedef void (*own_function)(void);
 static own_function own_core[16], own_core2[16];
 static own_function *own_core_slots[16], *own_core2_slots[16];
-static int own_ready;
+static int own_state; /* 1: being loaded, 2: ready */
 
 static int own_slots(unsigned group, own_function*** out, unsigned* count) {
   if (group != 1 && group != 5) return 0;
@@ -61,8 +62,7 @@ static const struct {
 } own_callbacks = {sizeof own_callbacks, own_slots};
 static const void* own_export_table(uint32_t id) { return id == 1 ? &own_callbacks : NULL; }
 
-static void own_load(void) {
-  own_ready = 1;
+static void own_open(void) {
   for (int i = 0; i < 16; i++) {
     own_core_slots[i] = &own_core[i];
     own_core2_slots[i] = &own_core2[i];
@@ -74,10 +74,18 @@ static void own_load(void) {
   if (begin && begin(own_export_table)) return;
   for (int i = 0; i < 16; i++) own_core[i] = own_core2[i] = NULL;
 }
+static void own_load(void) {
+  int fresh = 0;
+  if (__atomic_compare_exchange_n(&own_state, &fresh, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+    own_open();
+    __atomic_store_n(&own_state, 2, __ATOMIC_RELEASE);
+  }
+  while (__atomic_load_n(&own_state, __ATOMIC_ACQUIRE) != 2) sched_yield();
+}
 
 #define OWN_NVTX(result, nothing, name, table, slot, parameters, ...)           \
   static inline __attribute__((unused)) result nvtx##name parameters {          \
-    if (!own_ready) own_load();                                                 \
+    if (__builtin_expect(__atomic_load_n(&own_state, __ATOMIC_ACQUIRE) != 2, 0)) own_load(); \
     if (!table[slot]) return nothing;                                           \
     return ((result(*) parameters)table[slot])(__VA_ARGS__);                    \
   }
