@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-import recording
+import call_records
 from harness import BUILD, LIBRARY, REPO, both, run, tprof
 
 APPS = BUILD / "tests" / "apps" / "cuda"
@@ -23,7 +23,7 @@ def simulated(*words, env=None, **more):
 def recorded(tmp_path, *words, **more):
     """What `both` asserts, and the calls that each way recorded."""
     results = both([SIM, *words], tmp_path, options={**KEEP, **more.pop("options", {})}, **more)
-    return {way: recording.calls(result.logdir) for way, result in results.items() if way != "bare"}
+    return {way: call_records.calls(result.logdir) for way, result in results.items() if way != "bare"}
 
 
 def recording_files(logdir):
@@ -87,7 +87,7 @@ def test_every_call_with_its_payload(major, tmp_path):
         assert [call.address for call in copies[:2]] == [call.address for call in made[:2]]
         assert {call.address for call in got if call.family == "set"} == {made[2].address}
         assert len({call.address for call in got if call.name == launch}) == 1
-        assert all(call.flags == recording.ASYNC for call in got if call.name == launch)
+        assert all(call.flags == call_records.ASYNC for call in got if call.name == launch)
 
 
 def test_streams_and_their_handles(tmp_path):
@@ -103,14 +103,14 @@ def test_allocations_and_releases_pair_exactly_on_eight_threads(tmp_path):
         if result.logdir is None:
             continue
         said = re.search(r"(\d+) allocations, (\d+) bytes", result.stdout)
-        calls = recording.calls(result.logdir)
+        calls = call_records.calls(result.logdir)
         made = sum(call.family == "alloc" for call in calls)
         assert made == int(said.group(1)) == 8 * 40 * 8
         assert len({call.tid for call in calls}) == 8
         alive, total = {}, 0
         # an address exists from the end of what made it, and is gone at the begin of what releases it
         for call in sorted(calls, key=lambda call: call.begin if call.family == "free" else call.end):
-            key = (call.flags & recording.HOST, call.address)
+            key = (call.flags & call_records.HOST, call.address)
             if call.family == "alloc":
                 assert key not in alive, "%s gave what was not released" % call.name
                 alive[key] = call.bytes
@@ -138,13 +138,13 @@ def test_virtual_memory_by_the_drivers_own_functions_and_nccl(tmp_path):
         if result.logdir is None:
             continue
         handle, at = map(int, re.search(r"^handle (\d+), address (\d+)", result.stderr, re.M).groups())
-        calls = [call for call in recording.calls(result.logdir) if not call.name.startswith("cuda")]
-        driver, virtual = recording.DRIVER, recording.DRIVER | recording.VIRTUAL
+        calls = [call for call in call_records.calls(result.logdir) if not call.name.startswith("cuda")]
+        driver, virtual = call_records.DRIVER, call_records.DRIVER | call_records.VIRTUAL
         assert [(c.name, c.family, c.flags, c.address, c.bytes, c.device, c.detail) for c in calls] == [
             ("cuMemCreate", "alloc", virtual, handle, 2 << 20, 0, 0), ("cuMemMap", "other", driver, at, 2 << 20, -1, 0),
             ("cuMemUnmap", "other", driver, at, 2 << 20, -1, 0), ("cuMemRelease", "free", virtual, handle, 0, -1, 0),
             ("ncclCommInitRank", "nccl", 0, 0, 0, -1, 0), ("ncclGroupStart", "nccl", 0, 0, 0, -1, 0),
-            ("ncclAllReduce", "nccl", recording.ASYNC, 0, 1000, -1, 7), ("ncclGroupEnd", "nccl", 0, 0, 0, -1, 0),
+            ("ncclAllReduce", "nccl", call_records.ASYNC, 0, 1000, -1, 7), ("ncclGroupEnd", "nccl", 0, 0, 0, -1, 0),
             ("ncclCommDestroy", "nccl", 0, 0, 0, -1, 0)]
         assert all(call.result == 0 for call in calls)
 
@@ -164,7 +164,7 @@ def test_each_local_library_reaches_its_own_runtime(majors, tmp_path):
     for way, result in results.items():
         assert result.stdout.splitlines() == expected
         if way != "bare":
-            calls = recording.calls(result.logdir)
+            calls = call_records.calls(result.logdir)
             runs = 3 * len(majors)
             assert names(calls) == {"cudaMalloc": runs, "cudaMemcpy": 2 * runs, "cudaLaunchKernel": runs, "cudaFree": runs}
 
@@ -177,7 +177,7 @@ def test_the_first_call_from_many_threads_at_once(tmp_path):
 def test_a_forked_child_records_for_itself(tmp_path):
     for way, result in both([SIM, APPS / "hazards_13", "fork"], tmp_path, options=KEEP).items():
         if way != "bare":
-            calls = recording.calls(result.logdir)
+            calls = call_records.calls(result.logdir)
             assert sorted(call.bytes for call in calls if call.name == "cudaMalloc") == [1024, 2048]
             assert len({call.tid for call in calls}) == len(recording_files(result.logdir)) == 2
 
@@ -209,7 +209,7 @@ def test_cuda_that_is_not_wanted(tmp_path):
 def test_a_killed_program_keeps_its_calls(tmp_path):
     result = run([SIM, APPS / "dies_13", "kill"], "preload", logdir=tmp_path, options=KEEP)
     assert result.returncode == -9
-    assert names(recording.calls(tmp_path)) == {"cudaLaunchKernel": 4, "cudaDeviceSynchronize": 1}
+    assert names(call_records.calls(tmp_path)) == {"cudaLaunchKernel": 4, "cudaDeviceSynchronize": 1}
 
 
 def test_torch_joins_a_session_that_cuda_began(tmp_path):
@@ -220,7 +220,7 @@ def test_torch_joins_a_session_that_cuda_began(tmp_path):
             trace, = result.traces()
             assert trace.marks() == trace.steps() == list(range(4))
             assert trace.ledger["capabilities"]["steps"]["on"] and trace.ledger["capabilities"]["cuda_calls"]["on"]
-            assert names(recording.calls(result.logdir))["cudaLaunchKernel"] == 2
+            assert names(call_records.calls(result.logdir))["cudaLaunchKernel"] == 2
 
 
 def test_the_recording_of_a_plain_program_is_readable(tmp_path):

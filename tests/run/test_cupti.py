@@ -229,13 +229,13 @@ def toolkit():
 @pytest.mark.skipif(os.path.exists("/dev/nvidiactl"), reason="this machine has a driver")
 def test_the_real_library_without_a_driver_costs_little_and_is_given_up(library, tmp_path):
     costs = []
-    for cuda in ("cpu", "cpu,cuda"):
+    for cupti in ("/nowhere/libcupti.so.13", str(toolkit())):
         cheapest = [1e9, 1e9]
         for i in range(4):
             result = run([INJECTED], env={"LD_PRELOAD": library, "TPROF_LOGDIR": str(tmp_path / str(i)),
-                                                       "TPROF_CUPTI": str(toolkit()), "TPROF_ACTIVITIES": cuda})
+                                                       "TPROF_CUPTI": cupti})
             assert (result.returncode, result.stdout) == (0, "injected: 1\n"), result.stderr
-            assert len(gpu_lines(result)) == (cuda == "cpu,cuda"), result.stderr
+            assert len(gpu_lines(result)) == 1, result.stderr
             line, = [line for line in result.stderr.splitlines() if line.startswith("cost ")]
             first, second, kib = map(float, line.split()[1:])
             assert second < 0.1
