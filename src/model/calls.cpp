@@ -57,19 +57,25 @@ void CallMerger::drop_duplicates() {
 
 // Of a runtime call and the driver calls with its correlation the runtime call stays.
 void CallMerger::drop_inner() {
-  std::vector<std::pair<u32, i64>> runtime;  // (correlation, begin) of runtime calls
+  struct Key {
+    u32 correlation;
+    i64 begin_ns;
+    bool driver;
+    auto operator<=>(const Key&) const = default;
+  };
+  auto key_of = [](const CallEvent& c) { return Key{c.correlation, c.begin_ns, c.is_driver()}; };
+  std::vector<Key> all;
   for (const FromCupti& c : cupti_)
-    if (!c.call.is_driver() && c.call.correlation) runtime.push_back({c.call.correlation, c.call.begin_ns});
-  if (runtime.empty()) return;
-  std::sort(runtime.begin(), runtime.end());
+    if (c.call.correlation) all.push_back(key_of(c.call));
+  std::sort(all.begin(), all.end());
   size_t before = cupti_.size();
   std::erase_if(cupti_, [&](const FromCupti& c) {
     if (!c.call.is_driver() || !c.call.correlation) return false;
-    // Correlations come again after 2^32 calls: the runtime call that stands for this one began just before it.
-    auto it = std::upper_bound(runtime.begin(), runtime.end(), std::pair(c.call.correlation, c.call.begin_ns));
+    // Correlations come again after 2^32 calls: the call that stands for this one began just before it.
+    auto it = std::lower_bound(all.begin(), all.end(), key_of(c.call));
     constexpr i64 kLongestCallNs = 3'600'000'000'000;
-    return it != runtime.begin() && it[-1].first == c.call.correlation &&
-           c.call.begin_ns - it[-1].second < kLongestCallNs;
+    return it != all.begin() && it[-1].correlation == c.call.correlation &&
+           c.call.begin_ns - it[-1].begin_ns < kLongestCallNs;
   });
   model_.ledger.gpu.inner_calls += before - cupti_.size();
 }

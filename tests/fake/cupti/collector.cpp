@@ -62,6 +62,8 @@ int Collector::attach() {
 int Collector::enable(u32 kind, bool on) {
   if (kind == 0 || kind >= kKinds || record_bytes(kind) == 0) return kInvalidKind;
   on_[kind] = on;
+  if (kind == kRuntime || kind == kDriver)
+    for (auto& traced : traced_[int(kind == kRuntime ? Domain::runtime : Domain::driver)]) traced = on;
   if (on && kind == kDevice)
     for (int i = 0; i < driver_->device_count(); i++) tell_device(*driver_->device(i));
   // A real clock runs on by itself: CUPTI's thread looks what has ended. A virtual one moves in calls only.
@@ -77,7 +79,7 @@ void Collector::enter(Call& call) { call_back(call, 0); }
 
 void Collector::leave(Call& call) {
   u32 kind = call.domain == Domain::runtime ? kRuntime : kDriver;
-  if (on(kind) && !muted_[int(call.domain)][call.cbid % kCallbackIds]) {
+  if (traced_[int(call.domain)][call.cbid % kCallbackIds]) {
     for (u32 i = 0; on(kExternal) && i < kExternalKinds; i++) {
       if (external[i].empty()) continue;
       ExternalRecord record = {kExternal, i, external[i].back(), call.correlation, 0};

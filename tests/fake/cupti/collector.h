@@ -28,7 +28,7 @@ class Collector final : public Listener {
   Driver* driver() { return driver_; }
 
   int enable(u32 kind, bool on);
-  void enable_call(Domain domain, u32 cbid, bool on) { muted_[int(domain)][cbid % kCallbackIds] = !on; }
+  void enable_call(Domain domain, u32 cbid, bool on) { traced_[int(domain)][cbid % kCallbackIds] = on; }
   void use_system_threads(bool on) { system_threads_ = on; }
   bool system_threads() const { return system_threads_; }
   void flush(bool forced);
@@ -69,7 +69,7 @@ class Collector final : public Listener {
   int why_not_ = 0;
   std::once_flag attaching_;
   std::atomic<bool> on_[kKinds] = {};
-  std::atomic<bool> muted_[3][kCallbackIds] = {};
+  std::atomic<bool> traced_[3][kCallbackIds] = {};  // calls of a domain; its kind sets them all
   std::atomic<bool> system_threads_{false};
   std::mutex pending_mutex_, subscribing_;
   std::multimap<u64, Op> pending_;  // by the time at which the record is there
