@@ -12,12 +12,9 @@ using namespace tprof;
 
 namespace {
 
-// Handed from the first part of a wrapper to the second.
-struct Handed {
-  const void* caller;
-  void* real;
-};
-__thread Handed t_call __attribute__((tls_model("initial-exec")));
+// Handed from the first part of a wrapper to the second. A signal handler's call in between leaves its own caller here:
+// then the right function of another library's runtime is called.
+__thread const void* t_caller __attribute__((tls_model("initial-exec")));
 
 // Only behind an allocation that succeeded: dear beside nothing else.
 i32 device_of(const void* caller) {
@@ -32,8 +29,8 @@ i32 device_of(const void* caller) {
 #define WRAPPER(symbol, api, absent, family, flags, parameters, arguments, ...)                           \
   static __attribute__((noinline)) int symbol##_in_full parameters {                                      \
     static constinit CallName name{#symbol};                                                              \
-    const void* caller = t_call.caller;                                                                   \
-    auto real = reinterpret_cast<int(*) parameters>(t_call.real);                                         \
+    const void* caller = t_caller;                                                                        \
+    auto real = reinterpret_cast<int(*) parameters>(known_function(Hook::symbol, caller));                \
     if (!real) real = reinterpret_cast<int(*) parameters>(find_function(Hook::symbol, caller));           \
     if (!real) return absent;                                                                             \
     return record_call<CallKind{api, CallFamily::family, flags}>(                                         \
@@ -43,9 +40,9 @@ i32 device_of(const void* caller) {
   EXPORT int symbol parameters {                                                                          \
     const void* caller = __builtin_return_address(0);                                                     \
     void* real = known_function(Hook::symbol, caller);                                                    \
-    if (__builtin_expect(real != nullptr, 1) && !calls_wanted())                                                 \
+    if (__builtin_expect(real != nullptr, 1) && !calls_wanted())                                          \
       return reinterpret_cast<int(*) parameters>(real) arguments;                                         \
-    t_call = {caller, real};                                                                              \
+    t_caller = caller;                                                                                    \
     return symbol##_in_full arguments;                                                                    \
   }
 

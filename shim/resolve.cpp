@@ -112,6 +112,9 @@ void* search(const char* name, const void* address) {
 }
 
 void* search(const Wanted& wanted, const void* address) {
+  // A wrapper of NCCL behind us has the name that programs call, not the one that NCCL keeps for its wrappers.
+  if (!wanted.cuda)
+    if (void* next = next_wrapper(place_of(address).caller, wanted.name + 1)) return next;
   void* found = search(wanted.name, address);
   if (!found && !wanted.cuda) found = search(wanted.name + 1, address);
   return found;

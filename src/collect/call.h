@@ -71,11 +71,13 @@ inline void fill_call(CallRecord& r, const CallPayload& payload) {
 
 __attribute__((always_inline)) inline OpenCall call_begins(CallKind kind, CallName& name,
                                                            const CallPayload& payload) {
-  if (__builtin_expect(follows_leader(), 0)) call::follow();
-  u32 epoch = recording_epoch();
-  if (__builtin_expect(epoch == kNoEpoch || g_calls_off.load(std::memory_order_relaxed), 0)) return {};
+  if (__builtin_expect(g_calls_off.load(std::memory_order_relaxed), 0)) return {};
   ThreadBlock* block = enter();
   if (__builtin_expect(!block, 0)) return call::refused(), OpenCall{};
+  // The epoch is read inside: only then does nobody take the chunk for quiet while it is written to.
+  if (__builtin_expect(follows_leader(), 0)) call::follow();
+  u32 epoch = recording_epoch();
+  if (__builtin_expect(epoch == kNoEpoch, 0)) return leave(block), OpenCall{};
   OpenCall open{};
   bool fits = block->chunk && block->epoch == epoch && block->used + sizeof(CallRecord) <= kChunkBytes;
   char* at = __builtin_expect(fits, 1) ? reinterpret_cast<char*>(block->chunk) + block->used : call::room(block, epoch);

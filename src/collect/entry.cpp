@@ -10,6 +10,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "collect/cuda/attach.h"
+#include "collect/cuda/mux.h"
 #include "collect/nvtx/names.h"
 #include "collect/python/bootstrap.h"
 #include "collect/session.h"
@@ -24,6 +26,8 @@ SpinLock g_entry_lock;
 
 void before_fork() { g_session.fork_prepare(); }
 void in_child() {
+  cuda_attach_forget();
+  mux_forget();
   g_session.fork_child();
   backward_forget();
   nvtx::reset_names_in_child();

@@ -287,7 +287,10 @@ bool Session::seal_closing() {
       waits = true;
       continue;
     }
-    if (!quiesce(recording_epoch(), 1'000'000'000)) continue;
+    if (!quiesce(recording_epoch(), 1'000'000'000)) {
+      waits = true;
+      continue;
+    }
     gpu_log_close(window);
     window->state.store(u32(WindowState::sealed), std::memory_order_release);
     g_writer.touch_meta();

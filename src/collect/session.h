@@ -156,7 +156,7 @@ class Session final : private StepSink {
   bool deferred_ = false;  // deferred_plan_ waits for the edge to be confirmed
   Plan deferred_plan_{};
 
-  std::atomic<WindowRecord*> closing_[16] = {};
+  std::atomic<WindowRecord*> closing_[64] = {};
   u32 flushes_ = 0;
 
   // family

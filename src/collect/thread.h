@@ -24,6 +24,7 @@ struct OpenRange {
 
 // A Python label (record_function) that is open. See collect/torch/marks.h.
 struct AnnouncedLabel {
+  const void* self;             // the Python object
   const void* record_function;  // torch's, once it was seen
   u8 mark;                      // Mark
   u8 told;                      // 1: the step detector heard of its begin from Python

@@ -95,4 +95,10 @@ void at_first(FirstCall& first, void (*set_up)()) {
 void cuda_attach() { at_first(g_cuda, first_cuda_call); }
 void nvtx_attach() { at_first(g_nvtx, first_nvtx_call); }
 
+void cuda_attach_forget() {
+  g_session_lock.reset();
+  for (FirstCall* first : {&g_cuda, &g_nvtx})
+    if (first->state.load() == FirstCall::running) first->state.store(FirstCall::none);
+}
+
 }  // namespace tprof

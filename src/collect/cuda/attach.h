@@ -9,5 +9,7 @@ namespace tprof {
 void cuda_attach();
 // At the first call into NVTX: the session alone.
 void nvtx_attach();
+// In a forked child: another thread may have been at it.
+void cuda_attach_forget();
 
 }  // namespace tprof

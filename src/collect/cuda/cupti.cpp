@@ -25,6 +25,7 @@ std::atomic<State> g_state{State::off};
 std::atomic<bool> g_forked{false};  // from a process that had CUPTI: never again
 std::atomic<bool> g_seen{false};    // this process uses CUDA
 std::atomic<bool> g_wanted{false};  // warming up or active
+std::atomic<bool> g_kinds_on{false};  // our kinds of records are enabled; written under MuxSwitching
 CuptiLibrary g_library;
 BufferPool g_buffers;
 
@@ -66,14 +67,14 @@ void request_buffer(u8** buffer, size_t* bytes, size_t* max_records) {
   *max_records = 0;
 }
 
-void complete_buffer(void* context, u32 stream, u8* buffer, size_t, size_t valid) {
+void complete_buffer(void*, u32, u8* buffer, size_t, size_t valid) {
   if (g_forked.load(std::memory_order_relaxed)) return;
   u8 inside = t_self.inside;
   t_self.inside = 1;
   bool scrap = g_buffers.is_scrap(buffer);
   if (g_library.path[0]) gpu_log_buffer(g_library, buffer, valid, scrap);
   t_self.inside = inside;
-  if (const CuptiLibrary* shared = scrap ? nullptr : mux_library()) mux_tee(*shared, context, stream, buffer, valid);
+  if (const CuptiLibrary* shared = scrap ? nullptr : mux_library()) mux_tee(*shared, buffer, valid);
   g_buffers.give_back(buffer);
 }
 
@@ -137,6 +138,7 @@ int enable_kinds() {
     if (exists_already && api.cuptiActivityEnableAndDump) return api.cuptiActivityEnableAndDump(kind);
     return kind == cupti::k_kernel ? 0 : api.cuptiActivityEnable(kind);
   });
+  g_kinds_on.store(true);
   cupti_choose_calls(g_library);
   if (api.cuptiActivityEnableAllSyncRecords) api.cuptiActivityEnableAllSyncRecords(0);
   return 0;
@@ -144,6 +146,7 @@ int enable_kinds() {
 
 void disable_kinds() {
   MuxSwitching switching;
+  g_kinds_on.store(false);
   for_each_kind([](u32 kind) { return mux_client_has(kind) ? 0 : g_library.api.cuptiActivityDisable(kind); });
   if (g_library.api.cuptiActivityEnableDriverApi && !mux_client_has(cupti::k_driver))
     for (u32 i = 0; i < kDriverCallCount; i++) g_library.api.cuptiActivityEnableDriverApi(kDriverCalls[i], 0);
@@ -192,6 +195,17 @@ bool first_switch_on() {
   return ok;
 }
 
+// Between two windows another profiler may have taken CUPTI.
+bool switch_on_again() {
+  int rc = enable_kinds();
+  if (rc == cupti::kSuccess) return true;
+  char why[512];
+  explain(rc, why, sizeof why);
+  g_session.capability("cuda", false, why);
+  if (g_session.speaks()) say("from here on traces will not hold what the GPU does: %s", why);
+  return false;
+}
+
 // Returns when records are on or cannot be had; if another thread is at it, waits for that a while.
 void switch_on() {
   static bool tried;
@@ -203,7 +217,7 @@ void switch_on() {
   }
   if (was != State::off) return;
   NoSignals quiet;
-  bool ok = tried ? enable_kinds() == 0 : first_switch_on();
+  bool ok = tried ? switch_on_again() : first_switch_on();
   tried = true;
   g_state.store(ok ? State::on : State::unavailable, std::memory_order_release);
 }
@@ -337,14 +351,13 @@ int cupti_register(const CuptiLibrary& library) {
 }
 
 bool cupti_uses(u32 kind) {
-  State state = g_state.load();
   bool ours = false;
 #define RECORD(name, number, text) ours |= kind == number && (number != cupti::k_graph || wants_graphs());
 #define FIELD(record, name, at, type, member)
 #include "collect/cuda/cupti_records.def"
 #undef FIELD
 #undef RECORD
-  return ours && (state == State::on || state == State::switching);
+  return ours && g_kinds_on.load();
 }
 
 void cupti_choose_calls(const CuptiLibrary& library) {
@@ -357,6 +370,7 @@ void cupti_choose_calls(const CuptiLibrary& library) {
 }
 
 bool cupti_used() { return g_library.path[0] != 0; }
+bool cupti_collects() { return g_kinds_on.load(); }
 
 void cupti_forget() {
   if (g_state.load() != State::off || g_library.path[0]) {

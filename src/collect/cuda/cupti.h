@@ -35,6 +35,7 @@ int cupti_register(const CuptiLibrary& library);
 // Whether tprof wants this kind on now; whether it ever had any.
 bool cupti_uses(u32 kind);
 bool cupti_used();
+bool cupti_collects();  // some kind is on for tprof
 // Leaves out, where they arise, the calls that are not worth recording, unless the client has all.
 void cupti_choose_calls(const CuptiLibrary& library);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr u64 kSlack_ns = 20'000'000;
 constexpr u64 kLongestWait_ns = 5'000'000'000;
-constexpr u32 kWindows = 20;  // more than Session closes at once
+constexpr u32 kWindows = 80;  // more than Session closes at once
 constexpr u32 kPast = 16;
 
 struct Window {
@@ -113,7 +113,8 @@ bool note_call(const CuptiLibrary& library, GpuRecord& r) {
   r.id = name.id;
   bool good = r.api.result == 0;
   if (kills_context(r.api.result)) g_context_dead.store(true);
-  if (good && (name.begins_capture || name.ends_capture)) g_launches.capture(r.api.tid, name.begins_capture);
+  // A capture that was invalidated ends with an error, and ends.
+  if (name.ends_capture || (good && name.begins_capture)) g_launches.capture(r.api.tid, name.begins_capture && good);
   g_launches.call(r.correlation, r.api.tid, r.begin_ns, good && name.launches);
   return true;
 }

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "collect/cuda/cupti.h"
+#include "collect/cuda/gpu_log.h"
 #include "record/writer.h"
 
 namespace tprof {
@@ -82,39 +83,58 @@ void convert_times(u8* record, u32 kind, u32 bytes) {
   }
 }
 
-// One buffer of the client's, filled record by record.
-class ClientBuffer {
- public:
-  ClientBuffer(void* context, u32 stream) : context_(context), stream_(stream) {}
-  ~ClientBuffer() { hand_over(); }
+// The client's buffer that copies go into. One is lent to us for as long as the client has kinds on, as CUPTI has one:
+// libkineto takes having lent none for there being nothing to fetch. Its callbacks are called with no lock held.
+struct Lent {
+  u8* at = nullptr;
+  size_t bytes = 0, used = 0, most = 0, records = 0;
+  bool fits(u32 more) const { return at && used + more <= bytes && (!most || records < most); }
+} g_lent;
+pthread_mutex_t g_lent_lock = PTHREAD_MUTEX_INITIALIZER;
 
-  void add(const u8* record, u32 kind, u32 bytes) {
-    if (at_ && (used_ + bytes > bytes_ || (most_ && records_ == most_))) hand_over();
-    cupti::RequestBuffer request = g_client.request.load();
-    if (!at_ && request) request(&at_, &bytes_, &most_);
-    if (!at_ || used_ + bytes > bytes_) {
-      g_client.dropped.fetch_add(1);
-      return;
-    }
-    memcpy(at_ + used_, record, bytes);
-    convert_times(at_ + used_, kind, bytes);
-    used_ += bytes;
-    records_++;
+Lent exchange_lent(const Lent& other) {
+  pthread_mutex_lock(&g_lent_lock);
+  Lent before = g_lent;
+  g_lent = other;
+  pthread_mutex_unlock(&g_lent_lock);
+  return before;
+}
+
+void hand_over(const Lent& buffer) {
+  cupti::CompleteBuffer complete = g_client.complete.load();
+  if (buffer.at && complete) complete(nullptr, 0, buffer.at, buffer.bytes, buffer.used);
+}
+
+void borrow() {
+  Lent fresh;
+  if (cupti::RequestBuffer request = g_client.request.load()) request(&fresh.at, &fresh.bytes, &fresh.most);
+  hand_over(exchange_lent(fresh));
+}
+
+bool append(const u8* record, u32 kind, u32 bytes) {
+  pthread_mutex_lock(&g_lent_lock);
+  bool fits = g_lent.fits(bytes);
+  if (fits) {
+    memcpy(g_lent.at + g_lent.used, record, bytes);
+    convert_times(g_lent.at + g_lent.used, kind, bytes);
+    g_lent.used += bytes;
+    g_lent.records++;
   }
+  pthread_mutex_unlock(&g_lent_lock);
+  return fits;
+}
 
- private:
-  void hand_over() {
-    cupti::CompleteBuffer complete = g_client.complete.load();
-    if (at_ && complete) complete(context_, stream_, at_, bytes_, used_);
-    at_ = nullptr;
-    bytes_ = used_ = most_ = records_ = 0;
-  }
+void give_client(const u8* record, u32 kind, u32 bytes) {
+  if (append(record, kind, bytes)) return;
+  borrow();
+  if (!append(record, kind, bytes)) g_client.dropped.fetch_add(1);
+}
 
-  void* context_;
-  u32 stream_;
-  u8* at_ = nullptr;
-  size_t bytes_ = 0, used_ = 0, most_ = 0, records_ = 0;
-};
+bool client_has_any() {
+  for (const ClientKind& kind : g_client.kinds)
+    if (kind.on.load()) return true;
+  return false;
+}
 
 }  // namespace
 
@@ -150,38 +170,49 @@ int mux_register_clock(ClientClock clock) {
 }
 
 int mux_enable(u32 kind, int (*real)(u32 kind)) {
-  MuxSwitching switching;
-  ClientKind* k = kind < kClientKinds ? &g_client.kinds[kind] : nullptr;
-  u64 now = clock_ns(CLOCK_REALTIME);
-  int rc = real(kind);
-  if (rc != cupti::kSuccess || !k || k->on.load()) return rc;
-  k->to_ns.store(0);
-  k->from_ns.store(now);
-  k->on.store(true);
-  if (cupti_used()) cupti_choose_calls(*mux_library());
-  return rc;
+  bool first = !client_has_any();
+  {
+    MuxSwitching switching;
+    ClientKind* k = kind < kClientKinds ? &g_client.kinds[kind] : nullptr;
+    u64 now = clock_ns(CLOCK_REALTIME);
+    int rc = real(kind);
+    if (rc != cupti::kSuccess || !k || k->on.load()) return rc;
+    k->to_ns.store(0);
+    k->from_ns.store(now);
+    k->on.store(true);
+    if (cupti_collects()) cupti_choose_calls(*mux_library());
+  }
+  if (first) borrow();
+  return cupti::kSuccess;
 }
 
 int mux_disable(u32 kind) {
   const CuptiLibrary& library = *mux_library();
-  MuxSwitching switching;
-  if (kind < kClientKinds && g_client.kinds[kind].on.load()) {
+  if (mux_client_has(kind)) {
     g_client.kinds[kind].to_ns.store(clock_ns(CLOCK_REALTIME));
     library.api.cuptiActivityFlushAll(0);  // records without times are the client's as long as it is on
-    g_client.kinds[kind].on.store(false);
   }
+  MuxSwitching switching;
+  if (kind < kClientKinds) g_client.kinds[kind].on.store(false);
   bool by_call = kind == cupti::k_driver && library.api.cuptiActivityEnableDriverApi;
   int rc = cupti_uses(kind) && !by_call ? cupti::kSuccess : library.api.cuptiActivityDisable(kind);
   if (cupti_uses(kind)) cupti_choose_calls(library);
   return rc;
 }
 
-int mux_flush(u32 flag) { return mux_library()->api.cuptiActivityFlushAll(flag); }
+// What was copied so far is the client's, as if CUPTI had given it.
+int mux_flush(u32 flag) {
+  int rc = mux_library()->api.cuptiActivityFlushAll(flag);
+  hand_over(exchange_lent({}));
+  if (client_has_any()) borrow();
+  return rc;
+}
 
 int mux_count_dropped(void* context, u32 stream, size_t* dropped) {
   const CuptiLibrary& library = *mux_library();
   if (!library.api.cuptiActivityGetNumDroppedRecords) return cupti::kUnknown;
   int rc = library.api.cuptiActivityGetNumDroppedRecords(context, stream, dropped);
+  if (rc == cupti::kSuccess && dropped && *dropped && cupti_collects()) gpu_log_dropped(*dropped);
   if (rc == cupti::kSuccess && dropped) *dropped += g_client.dropped.exchange(0);
   return rc;
 }
@@ -194,9 +225,14 @@ int mux_finalize(int (*real)()) {
   return cupti::kSuccess;
 }
 
-void mux_tee(const CuptiLibrary& library, void* context, u32 stream, u8* buffer, size_t valid) {
+void mux_forget() {
+  g_switching = PTHREAD_MUTEX_INITIALIZER;
+  g_lent_lock = PTHREAD_MUTEX_INITIALIZER;
+  g_library_lock.reset();
+}
+
+void mux_tee(const CuptiLibrary& library, u8* buffer, size_t valid) {
   if (!g_client.request.load() || !valid) return;
-  ClientBuffer out(context, stream);
   auto next = library.api.cuptiActivityGetNextRecord;
   u8* record = nullptr;
   if (next(buffer, valid, &record) != cupti::kSuccess) return;
@@ -205,7 +241,7 @@ void mux_tee(const CuptiLibrary& library, void* context, u32 stream, u8* buffer,
     bool more = next(buffer, valid, &after) == cupti::kSuccess && after > record && after < buffer + valid;
     u8* end = more ? after : buffer + valid;
     u32 kind = ActivityView{record, u32(end - record)}.kind();
-    if (clients(record, kind)) out.add(record, kind, u32(end - record));
+    if (clients(record, kind)) give_client(record, kind, u32(end - record));
     record = more ? after : nullptr;
   }
 }

@@ -33,8 +33,10 @@ class MuxSwitching {
 };
 bool mux_client_has(u32 kind);
 // A buffer came: copies for the client.
-void mux_tee(const CuptiLibrary& library, void* context, u32 stream, u8* buffer, size_t valid);
+void mux_tee(const CuptiLibrary& library, u8* buffer, size_t valid);
 // CUPTI told tprof of records that it dropped; it tells each loss once, and the client wants to know too.
 void mux_dropped(u64 count);
+// In a forked child.
+void mux_forget();
 
 }  // namespace tprof

@@ -105,10 +105,18 @@ void label_entered() {
   PyObject* self = running_self();
   PyObject* name = self ? g_py.PyObject_GetAttr(self, g_name.get()) : nullptr;
   const char* text = name ? g_py.PyUnicode_AsUTF8(name) : nullptr;
-  if (text) label_announced(text);
+  if (text) label_announced(self, text);
   g_py.PyErr_Clear();
   g_py.Py_DecRef(name);
   g_py.Py_DecRef(self);
+}
+
+void label_exited() {
+  KeepException keep;
+  if (PyObject* self = running_self()) {
+    label_left(self);
+    g_py.Py_DecRef(self);
+  }
 }
 
 }  // namespace
@@ -151,7 +159,7 @@ PyObject* watch_code_returns(PyObject*, PyObject* const* args, PySize count) {
   if (args[0] == g_module_code) {
     if (t_modules.depth) t_modules.depth--;
   } else if (args[0] == g_label_code[1]) {
-    label_left();
+    label_exited();
   } else if (is_backward(args[0])) {
     backward_returns();
   } else if (args[0] == g_batch_code) {

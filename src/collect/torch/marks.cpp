@@ -71,6 +71,14 @@ AnnouncedLabel* newest(ThreadBlock* block) {
   return block->announced_count ? &block->announced_labels[block->announced_count - 1] : nullptr;
 }
 
+void forget_label(ThreadBlock* block, u32 at) {
+  AnnouncedLabel label = block->announced_labels[at];
+  block->announced_count--;
+  memmove(block->announced_labels + at, block->announced_labels + at + 1,
+          (block->announced_count - at) * sizeof label);
+  if (label.told) tell_end(block, Mark(label.mark));
+}
+
 }  // namespace
 
 void user_range_begins(ThreadBlock* block, const void* record_function, const char* name) {
@@ -89,24 +97,25 @@ void user_range_ends(ThreadBlock* block, const void* record_function, const char
   tell_end(block, mark_of(name));
 }
 
-void label_announced(const char* name) {
+void label_announced(const void* self, const char* name) {
   ThreadBlock* block = enter();
   if (!block) return;
   Mark mark = mark_of(name);
   bool quiet = g_session.quiet();
-  if (block->announced_count == kMaxLabels) block->announced_count = 0;  // left on other threads, or never
-  block->announced_labels[block->announced_count++] = {nullptr, u8(mark), quiet};
+  if (block->announced_count == kMaxLabels) forget_label(block, 0);  // never left, or on another thread
+  block->announced_labels[block->announced_count++] = {self, nullptr, u8(mark), quiet};
   if (quiet) tell_begin(block, mark);
   leave(block);
 }
 
-void label_left() {
+void label_left(const void* self) {
   ThreadBlock* block = enter();
   if (!block) return;
-  if (AnnouncedLabel* label = newest(block)) {
-    block->announced_count--;
-    if (label->told) tell_end(block, Mark(label->mark));
-  }
+  for (u32 at = block->announced_count; at-- > 0;)
+    if (block->announced_labels[at].self == self) {
+      forget_label(block, at);
+      break;
+    }
   leave(block);
 }
 

@@ -11,8 +11,8 @@ namespace tprof {
 void user_range_begins(ThreadBlock* block, const void* record_function, const char* name);
 void user_range_ends(ThreadBlock* block, const void* record_function, const char* name);
 
-// From Python: a record_function's __enter__ begins, an __exit__ has returned: that of the newest one of the thread.
-void label_announced(const char* name);
-void label_left();
+// From Python: the __enter__ of `self` begins, its __exit__ has returned.
+void label_announced(const void* self, const char* name);
+void label_left(const void* self);
 
 }  // namespace tprof
