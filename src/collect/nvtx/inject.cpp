@@ -70,12 +70,12 @@ int attach_module(GetExportTable get_export_table) {
   auto* table = static_cast<const CallbackTable*>(get_export_table(kCallbackTable));
   if (!table || table->bytes < sizeof *table) return 0;
   int saved = errno;
+  nvtx_attach();  // before any slot is filled: from then on other threads' calls come straight to us
 #define NVTX(group, slot, Name, function) fill(*table, group, slot, reinterpret_cast<Function>(function));
 #define PAYLOAD(slot, Name, function)
 #include "collect/nvtx/functions.def"
 #undef NVTX
 #undef PAYLOAD
-  nvtx_attach();
   errno = saved;
   return 1;
 }
