@@ -30,8 +30,7 @@ i32 device_of(const void* caller) {
   static __attribute__((noinline)) int symbol##_in_full parameters {                                      \
     static constinit CallName name{#symbol};                                                              \
     const void* caller = t_caller;                                                                        \
-    auto real = reinterpret_cast<int(*) parameters>(known_function(Hook::symbol, caller));                \
-    if (!real) real = reinterpret_cast<int(*) parameters>(find_function(Hook::symbol, caller));           \
+    auto real = reinterpret_cast<int(*) parameters>(function_of(Hook::symbol, caller));                   \
     if (!real) return absent;                                                                             \
     return record_call<CallKind{api, CallFamily::family, flags}>(                                         \
         name, [&] { return real arguments; },                                                             \
@@ -39,9 +38,9 @@ i32 device_of(const void* caller) {
   }                                                                                                       \
   EXPORT int symbol parameters {                                                                          \
     const void* caller = __builtin_return_address(0);                                                     \
-    void* real = known_function(Hook::symbol, caller);                                                    \
-    if (__builtin_expect(real != nullptr, 1) && !calls_wanted())                                          \
-      return reinterpret_cast<int(*) parameters>(real) arguments;                                         \
+    if (!calls_wanted())                                                                                  \
+      if (void* real = known_function(Hook::symbol, caller); __builtin_expect(real != nullptr, 1))        \
+        return reinterpret_cast<int(*) parameters>(real) arguments;                                       \
     t_caller = caller;                                                                                    \
     return symbol##_in_full arguments;                                                                    \
   }

@@ -6,7 +6,7 @@
 
 #include "base/elf.h"
 #include "base/log.h"
-#include "collect/cuda/attach.h"
+#include "collect/attach.h"
 #include "collect/cuda/cupti.h"
 #include "collect/session.h"
 

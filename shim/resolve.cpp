@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/elf.h"
-#include "collect/cuda/attach.h"
+#include "collect/attach.h"
 #include "record/writer.h"
 
 namespace tprof {

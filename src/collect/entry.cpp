@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "collect/cuda/attach.h"
+#include "collect/attach.h"
 #include "collect/cuda/mux.h"
 #include "collect/nvtx/names.h"
 #include "collect/python/bootstrap.h"

@@ -1,6 +1,6 @@
 #include "collect/profiler_range.h"
 
-#include "collect/cuda/attach.h"
+#include "collect/attach.h"
 #include "collect/session.h"
 #include "collect/thread.h"
 

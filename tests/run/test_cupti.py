@@ -101,8 +101,8 @@ def test_a_fault_costs_no_more_than_it_must(library, tmp_path, fault):
     switches, records, dropped = FAULTS[fault]
     result = profile(library, tmp_path, vector_add(TIMES), **switches)
     r = recording(tmp_path)
-    assert {kind: len(r.records[kind]) for kind in records} == records
-    assert {reason: n for reason, n in r.dropped.items() if n} == dropped
+    assert ({kind: len(r.records[kind]) for kind in records},
+            {reason: n for reason, n in r.dropped.items() if n}) == (records, dropped), result.stderr
     assert r.capabilities["cuda"] == (True, "") and not gpu_lines(result)
     odd = r.info.get("cupti.odd_records", "")
     assert ("without times 30" in odd) == (fault == "no times")

@@ -12,6 +12,7 @@ namespace {
 
 constexpr u64 kSlack_ns = 20'000'000;
 constexpr u64 kLongestWait_ns = 5'000'000'000;
+constexpr u32 kLeastFlushes = 50;  // within the wait: a machine or a process that is paused meanwhile shortens nothing
 constexpr u32 kWindows = 80;  // more than Session closes at once
 constexpr u32 kPast = 16;
 
@@ -22,6 +23,8 @@ struct Window {
   u64 begin_ticks, begin_ns;  // as last seen, and on CUPTI's clock
   u64 end_ticks, end_ns;      // 0: open
   u64 closing_ns;             // monotonic; 0: not closing
+  u32 flushes;                // since then
+  u32 asked;                  // by who waits to seal it
   bool delivered;
 };
 
@@ -75,6 +78,11 @@ bool may_belong(const Window& w, const GpuRecord& r, u64 launch_ns) {
   bool host_time = launch_ns || !r.is_work();
   bool ended = w.closing_ns && w.end_ns;  // until then its end may still move
   return !ended || !host_time || when < w.end_ns + kSlack_ns;
+}
+
+// Whether what has not come yet will not be waited for any longer.
+bool wait_is_over(const Window& w, u64 now) {
+  return w.closing_ns && now > w.closing_ns + kLongestWait_ns && w.flushes >= kLeastFlushes;
 }
 
 bool in_past(u64 when) {
@@ -218,7 +226,8 @@ bool gpu_log_delivered(const WindowRecord* window) {
   for (Window& w : g_windows) {
     if (w.record != window) continue;
     refresh(w);
-    return w.delivered || (w.closing_ns && now > w.closing_ns + longest);
+    w.asked++;
+    return w.delivered || (w.closing_ns && now > w.closing_ns + longest && w.asked >= kLeastFlushes);
   }
   return true;
 }
@@ -230,9 +239,10 @@ void gpu_log_settle(const BufferPool& buffers, u64 flush_began_ns) {
     if (!w.record) continue;
     refresh(w);
     if (!w.closing_ns || w.delivered || flush_began_ns < w.closing_ns) continue;
+    w.flushes++;
     u32 pending = g_launches.pending(w.begin_ns, w.end_ns);
     bool complete = !buffers.holds_content_from_before(w.closing_ns) && pending <= g_dropped_now;
-    bool over = now > w.closing_ns + kLongestWait_ns || g_context_dead.load();
+    bool over = wait_is_over(w, now) || g_context_dead.load();
     if (!complete && !over) continue;
     g_launches.give_up(w.begin_ns, w.end_ns);
     if (pending > g_dropped_now) g_writer.drop(Drop::gpu_late, pending - g_dropped_now);
@@ -245,7 +255,7 @@ bool gpu_log_overdue() {
   u64 now = clock_ns(CLOCK_MONOTONIC);
   SpinGuard guard(g_lock);
   for (const Window& w : g_windows)
-    if (w.record && w.closing_ns && !w.delivered && now > w.closing_ns + kLongestWait_ns) return true;
+    if (w.record && !w.delivered && wait_is_over(w, now)) return true;
   return false;
 }
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
-#include "collect/cuda/attach.h"
+#include "collect/attach.h"
 #include "collect/nvtx/ranges.h"
 #include "collect/session.h"
 

@@ -1,4 +1,4 @@
-#include "collect/cuda/attach.h"
+#include "collect/attach.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ bool begin_session() {
   if (g_session.attached()) return true;
   if (!g_session.attach({}, StepMode::automatic) || !init_threads()) return false;
   g_session.note_command();
-  g_session.capability("steps", false, "a CUDA program without PyTorch has the steps that tprof_step() or TPROF_STEP name");
+  g_session.capability("steps", false, "a program without PyTorch has the steps that tprof_step() or TPROF_STEP name");
   if (only_thread()) g_session.export_environment();
   g_session.start();
   return true;
