@@ -90,8 +90,7 @@ __attribute__((always_inline)) inline OpenCall call_begins(CallKind kind, CallNa
     r.family = u8(kind.family);
     r.flags = kind.flags;
     r.result = 0;
-    r.stack = 0;
-    r.reserved = 0;
+    r.stack = {};
     fill_call(r, payload);
     open = {RecordRef(block->chunk_index) << 32 | block->used, epoch};
     r.begin_ticks = now_ticks();  // last: our own work stays outside of the call

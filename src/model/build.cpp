@@ -128,7 +128,7 @@ void Loader::add_range(const RecordView& view) {
   if (e.name == kLostName) model_.ledger.names_lost++;
   e.thread = threads_(view.tid);
   e.sequence = r.sequence;
-  e.forward_thread = r.forward_thread;
+  e.forward_thread = static_cast<u32>(r.forward_thread);
   e.scope = r.scope;
   if (r.flags & kRangeAsync) e.flags |= kEventAsync;
   if (r.flags & kRangeHasInputs) e.flags |= kEventHasInputs;

@@ -26,7 +26,7 @@ struct CallEvent {
   u32 correlation = 0;  // CUPTI's
   u32 cbid = 0;         // CUPTI's, without kApiDriver
   i32 result = 0;
-  u32 stack = 0;        // ours
+  u32 stack = 0;        // index into Model::stacks, 0 none
   u32 works = 0;        // GpuEvents that it launched
   u8 family = static_cast<u8>(CallFamily::other);
   u8 call_flags = 0;    // CallFlag; kCallDriver also when CUPTI says so

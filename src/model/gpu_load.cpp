@@ -86,7 +86,6 @@ void GpuLoader::add_call(const CallRecord& r, u32 tid, bool unfinished) {
   if (c.name == kLostName) model_.ledger.names_lost++;
   c.thread = threads_(tid);
   c.result = r.result;
-  c.stack = r.stack;
   c.family = r.family;
   c.call_flags = r.flags;
   c.device = r.device;

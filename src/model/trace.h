@@ -24,6 +24,7 @@ enum EventFlag : u8 {
   kEventStep = 16,       // a step of ours, not a recorded range
   kEventClamped = 32,    // its end was pulled back by a few ns to its parent's
   kEventNvtx = 64,       // `inputs` is its NvtxDetail
+  kEventPython = 128,    // a Python call: `inputs` is its PythonDetail
 };
 
 struct Event {
@@ -31,7 +32,8 @@ struct Event {
   i64 dur_ns = 0;
   i64 sequence = -1;             // autograd sequence number, -1 none
   const char* inputs = nullptr;  // `inputs_count` encoded inputs, in the Model's arena
-  u64 forward_thread = 0;        // torch's logical id of the forward thread, 0 none
+  u32 forward_thread = 0;        // torch's logical id of the forward thread, 0 none
+  u32 stack = 0;                 // innermost frame: index into Model::stacks, 0 none
   u32 name = 0;                  // index into Model::names
   u32 thread = 0;                // index into Model::threads
   i32 parent = -1;               // index of the enclosing event on the same thread
@@ -46,6 +48,28 @@ struct Event {
 };
 static_assert(sizeof(Event) == 64);
 
+// What more is known of a Python call. Its event's name is what torch writes: "file(line): function",
+// "<built-in ...>" or "nn.Module: Class_N".
+struct PythonDetail {
+  u32 id;       // "Python id": unique in the trace, from 1
+  u32 parent;   // id of the Python call around it on its thread, 0 none
+  u32 module;   // index into Model::modules, kNone: no nn.Module
+  u32 reserved;
+};
+
+// An nn.Module object.
+struct ModuleInfo {
+  u32 class_name = 0;  // index into Model::names
+  u32 number = 0;      // of its class
+  u64 parameters = ModuleRecord::kUnknown, parameter_bytes = 0;
+};
+
+// A frame of a call stack and its caller. Python: "file(line): function"; native: as kineto/stacks shows it.
+struct StackFrame {
+  u32 parent = 0;  // index into Model::stacks, 0: the outermost
+  u32 text = 0;    // index into Model::names
+};
+
 constexpr u8 kCudaDeviceType = 1;  // c10::DeviceType
 
 // What an allocator reported.
@@ -58,6 +82,7 @@ struct MemoryEvent {
   u8 device_type = 0;    // c10::DeviceType: 0 CPU, 1 CUDA
   i8 device_index = -1;  // -1: none, as on CPU
   u8 flags = 0;          // MemoryFlag
+  u32 stack = 0;         // index into Model::stacks, 0 none
 };
 
 // A row of the trace: an OS thread, or a lane beside it for ranges that do not nest with the thread's others.
@@ -133,6 +158,8 @@ struct Model {
   std::vector<ForwardBackward> pairs;
   std::vector<CallEvent> calls;              // in order of begin
   std::vector<GpuEvent> gpu;                 // in order of begin
+  std::vector<StackFrame> stacks;            // [0] stands for none; a frame stands behind its caller
+  std::vector<ModuleInfo> modules;
   std::map<u32, DeviceRecord> devices;       // by number: those that the recording knows
 
   // About the process and the recording.

@@ -42,9 +42,12 @@ size_t smallest(u16 kind) {
 
 // True when a range's inputs from the first to the last lie inside the record.
 bool valid_range(const RecordView& view) {
-  if (view.kind() == Kind::range && view.as<RangeRecord>().flags & kRangeLinked &&
-      view.bytes() < sizeof(RangeRecord) + sizeof(RangeLink))
-    return false;
+  if (view.kind() == Kind::range) {
+    u8 flags = view.as<RangeRecord>().flags;
+    size_t least = sizeof(RangeRecord) + (flags & kRangeLinked ? sizeof(RangeLink) : 0) +
+                   (flags & kRangeStack ? sizeof(StackRef) : 0);
+    if (view.bytes() < least) return false;
+  }
   RangeView range = range_of(view);
   const char* at = range.inputs_at;
   const char* end = at + range.inputs_bytes;
@@ -198,6 +201,7 @@ u64 event_ticks(const RecordView& view) {
     case Kind::memory: return view.as<MemoryRecord>().ticks;
     case Kind::call: return view.as<CallRecord>().begin_ticks;
     case Kind::nvtx: return view.as<NvtxRecord>().begin_ticks;
+    case Kind::python_call: return view.as<PythonCallRecord>().begin_ticks;
     default: return 0;
   }
 }
@@ -208,12 +212,12 @@ RangeView range_of(const RecordView& view) {
   const char* at;
   if (view.kind() == Kind::old_range) {
     const auto& r = view.as<OldRangeRecord>();
-    v = {r.begin_ticks, r.end_ticks, r.sequence, r.forward_thread, r.scope, r.flags, r.inputs, nullptr, 0};
+    v = {r.begin_ticks, r.end_ticks, r.sequence, r.forward_thread, r.scope, r.flags, r.inputs, nullptr, 0, {}};
     if (r.inputs_total > r.inputs) v.flags |= kRangeInputsCut;
     at = reinterpret_cast<const char*>(&r + 1);
   } else {
     const auto& r = view.as<RangeRecord>();
-    v = {r.begin_ticks, r.end_ticks, r.sequence, 0, r.scope, r.flags, r.inputs, nullptr, 0};
+    v = {r.begin_ticks, r.end_ticks, r.sequence, 0, r.scope, r.flags, r.inputs, nullptr, 0, {}};
     at = reinterpret_cast<const char*>(&r + 1);
     if (r.flags & kRangeLinked) {
       const auto& link = *reinterpret_cast<const RangeLink*>(at);
@@ -221,10 +225,20 @@ RangeView range_of(const RecordView& view) {
       v.forward_thread = link.forward_thread;
       at += sizeof link;
     }
+    if (r.flags & kRangeStack) {
+      v.stack = *reinterpret_cast<const StackRef*>(at);
+      at += sizeof(StackRef);
+    }
   }
   v.inputs_at = at;
   v.inputs_bytes = static_cast<u32>(begin + view.bytes() - at);
   return v;
+}
+
+StackRef stack_of(const MemoryRecord& r) {
+  bool follows = static_cast<u8>(r.head.id >> 16) & kMemoryStack;
+  bool fits = size_t(r.head.words) * 8 >= sizeof r + sizeof(StackRef);
+  return follows && fits ? *reinterpret_cast<const StackRef*>(&r + 1) : StackRef{};
 }
 
 Meta Recording::read_meta() {
@@ -291,6 +305,24 @@ Meta Recording::read_meta() {
           break;
         }
         case Kind::context: meta.contexts[view.record->id] = view.as<ContextRecord>(); break;
+        case Kind::code: {
+          const auto& r = view.as<CodeRecord>();
+          if (sizeof r + r.table_bytes > view.bytes()) {
+            damage_.bad_records++;
+            break;
+          }
+          const char* table = reinterpret_cast<const char*>(&r + 1);
+          meta.codes[r.head.id] = {r.name, r.file, r.first_line, r.python, std::string(table, r.table_bytes)};
+          break;
+        }
+        case Kind::stack: meta.stacks[view.record->id] = view.as<StackRecord>(); break;
+        case Kind::module: meta.modules[view.record->id] = view.as<ModuleRecord>(); break;
+        case Kind::image: {
+          ImageRecord r = view.as<ImageRecord>();
+          if (r.build_id_bytes > sizeof r.build_id) r.build_id_bytes = 0;
+          meta.images.push_back(r);
+          break;
+        }
         default: damage_.bad_records++;  // a data record in a meta chunk
       }
     });
@@ -302,6 +334,7 @@ Meta Recording::read_meta() {
     if (good.empty() || (c.ticks > good.back().ticks && c.monotonic_ns > good.back().monotonic_ns))
       good.push_back(c);
   meta.clocks = std::move(good);
+  std::stable_sort(meta.images.begin(), meta.images.end(), [](auto& x, auto& y) { return x.ticks < y.ticks; });
   std::stable_sort(meta.steps.begin(), meta.steps.end(), [](auto& x, auto& y) { return x.number < y.number; });
   std::stable_sort(meta.windows.begin(), meta.windows.end(), [](auto& x, auto& y) { return x.number < y.number; });
   return meta;

@@ -54,6 +54,13 @@ struct CapabilityInfo {
   std::string why;
 };
 
+struct CodeInfo {
+  u32 name, file;  // name ids
+  i32 first_line;
+  u16 python;         // major << 8 | minor
+  std::string table;  // see CodeRecord
+};
+
 // The whole meta stream, validated and copied.
 struct Meta {
   std::map<u32, std::string> names;
@@ -66,6 +73,10 @@ struct Meta {
   std::vector<u64> flushes;                    // ticks
   std::map<u32, DeviceRecord> devices;         // by number; names are terminated
   std::map<u32, ContextRecord> contexts;       // by id
+  std::map<u32, CodeInfo> codes;               // by id
+  std::map<u32, StackRecord> stacks;           // by id
+  std::map<u32, ModuleRecord> modules;         // by id
+  std::vector<ImageRecord> images;             // in order of `ticks`
 };
 
 // One record of a chunk. `record` points into the chunk's buffer, is 8-byte aligned, and `words * 8` bytes long.
@@ -91,11 +102,13 @@ struct RangeView {
   u16 inputs;
   const char* inputs_at;
   u32 inputs_bytes;
+  StackRef stack;
 };
 
 inline bool is_range(const RecordView& view) { return view.kind() == Kind::range || view.kind() == Kind::old_range; }
 // Only for what for_each_data() visits: lengths were checked there.
 RangeView range_of(const RecordView& view);
+StackRef stack_of(const MemoryRecord& record);
 // The moment that decides to which window an event belongs; 0 for a record that is no event of its own, or that has
 // no ticks (see stamp_of() in model/clock_map.h for those of CUPTI).
 u64 event_ticks(const RecordView& view);

@@ -1,4 +1,4 @@
-// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.2. Little-endian, everything 8-byte aligned.
+// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.3. Little-endian, everything 8-byte aligned.
 //
 //   offset 0              FileHeader, padded to kHeaderBytes
 //   kHeaderBytes + i * kChunkBytes   chunk i: ChunkHeader, then records back to back, then zeros
@@ -27,7 +27,7 @@ namespace tprof {
 
 constexpr char kRecordingMagic[8] = {'T', 'P', 'R', 'O', 'F', 'R', 'E', 'C'};
 constexpr u16 kVersionMajor = 1;
-constexpr u16 kVersionMinor = 2;
+constexpr u16 kVersionMinor = 3;
 constexpr u32 kHeaderBytes = 64 << 10;
 constexpr u32 kChunkBytes = 512 << 10;
 constexpr u32 kChunkMagic = 0x4b4e4843;  // "CHNK"
@@ -137,9 +137,11 @@ enum RangeFlag : u8 {
   kRangeHasInputs = 2,   // inputs were read (possibly zero of them)
   kRangeInputsCut = 4,   // the call had more inputs than follow
   kRangeLinked = 8,      // a RangeLink follows
+  kRangeStack = 16,      // a StackRef follows
 };
 
-// head.id = name id. Followed by a RangeLink (kRangeLinked), then `inputs` encoded inputs (see InputHead).
+// head.id = name id. Followed by a RangeLink (kRangeLinked), a StackRef (kRangeStack), then `inputs` encoded inputs (see
+// InputHead).
 struct RangeRecord {
   RecordHead head;
   u64 begin_ticks;
@@ -155,6 +157,12 @@ static_assert(sizeof(RangeRecord) == 32);
 struct RangeLink {
   i64 sequence;
   u64 forward_thread;  // torch's logical id of the forward thread, 0 none
+};
+
+// Call stacks at the moment of an event: ids of the innermost frame's StackRecord, 0 none.
+struct StackRef {
+  u32 python;
+  u32 native;
 };
 
 // Ranges as version 1.0 wrote them; followed by `inputs` encoded inputs.
@@ -179,7 +187,7 @@ struct RangeEndRecord {
 };
 
 // What an allocator reported: head.id = device type (c10::DeviceType) | u8(device index) << 8 | MemoryFlag << 16.
-// Stamped when the report came: behind an allocation, before a release.
+// Stamped when the report came: behind an allocation, before a release. Followed by a StackRef (kMemoryStack).
 struct MemoryRecord {
   RecordHead head;
   u64 ticks;
@@ -192,6 +200,7 @@ static_assert(sizeof(MemoryRecord) == 48);
 
 enum MemoryFlag : u8 {
   kMemoryOutOfMemory = 1,  // `bytes` could not be had; no address
+  kMemoryStack = 4,        // a StackRef follows
   kMemoryShared = 2,       // shared memory or a mapped file: not part of the totals, which stay as they were
 };
 
@@ -258,8 +267,7 @@ struct CallRecord {
   u8 flags;      // CallFlag
   i8 device;     // current device, -1 unknown; alloc: of the memory
   u8 detail;     // copy: cudaMemcpyKind; nccl: ncclDataType_t; else 0
-  u32 stack;     // id of a native stack, 0 none
-  u32 reserved;
+  StackRef stack;
 };
 static_assert(sizeof(CallRecord) == 64);
 
@@ -374,6 +382,22 @@ struct GpuMemoryRecord {
 };
 static_assert(sizeof(GpuMemoryRecord) == 56);
 
+// --- data stream: Python
+
+enum PythonCallFlag : u32 {
+  kPythonBuiltin = 1,  // a function written in C: head.id is a name id
+};
+
+// One call of a Python function: head.id = id of its CodeRecord. end_ticks as in RangeRecord.
+struct PythonCallRecord {
+  RecordHead head;
+  u64 begin_ticks;
+  u64 end_ticks;  // patched
+  u32 module;     // id of a ModuleRecord: this is the call of an nn.Module; 0 none
+  u32 flags;      // PythonCallFlag
+};
+static_assert(sizeof(PythonCallRecord) == 32);
+
 // --- data stream: NVTX
 
 enum class NvtxWhat : u8 { push_pop = 0, start_end = 1, mark = 2 };
@@ -424,6 +448,51 @@ struct ContextRecord {
   u32 null_stream;  // id of its default stream
 };
 static_assert(sizeof(ContextRecord) == 16);
+
+// A Python code object: head.id = its id, from 1. Followed by `table_bytes` of its line table in the format of that
+// Python (co_lnotab before 3.10, co_linetable since), padded.
+struct CodeRecord {
+  RecordHead head;
+  u32 name;         // name id of co_qualname, co_name before 3.11
+  u32 file;         // name id of co_filename
+  i32 first_line;
+  u32 table_bytes;
+  u16 python;       // major << 8 | minor: says how to read the table
+  u16 reserved[3];
+};
+static_assert(sizeof(CodeRecord) == 32);
+
+// One frame of a call stack: head.id = its id, from 1. Frames that were seen below the same caller share it.
+struct StackRecord {
+  RecordHead head;
+  u32 parent;  // id of the caller's frame, 0: the outermost
+  u32 code;    // id of a CodeRecord; 0: a native frame
+  u64 at;      // Python: byte offset of the current instruction in the code; native: program counter (the return address)
+};
+static_assert(sizeof(StackRecord) == 24);
+
+// An nn.Module object: head.id = its id, from 1.
+struct ModuleRecord {
+  RecordHead head;
+  u32 class_name;  // name id
+  u32 number;      // how many of the class were seen before it
+  u64 parameters;  // elements of its own and its children's parameters; kUnknown: not counted
+  u64 parameter_bytes;
+  static constexpr u64 kUnknown = ~u64(0);
+};
+static_assert(sizeof(ModuleRecord) == 32);
+
+// A mapped executable file: head.id = its number. A program counter in [begin, end) belongs to the latest one.
+struct ImageRecord {
+  RecordHead head;
+  u64 begin, end;  // addresses
+  u64 bias;        // address - bias = address in the file's symbol table
+  u64 ticks;       // seen from then on
+  u32 path;        // name id
+  u32 build_id_bytes;  // 0 none
+  u8 build_id[24];
+};
+static_assert(sizeof(ImageRecord) == 72);
 
 // head.id = the id, followed by `bytes` bytes (any bytes; no terminator counted, one is stored).
 struct NameRecord {

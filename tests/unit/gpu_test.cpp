@@ -286,7 +286,6 @@ TEST_F(GpuTest, ACallSeenByBothIsOne) {
   CallRecord ours{};
   ours.bytes = 4096;
   ours.stream = 0x1234;
-  ours.stack = 5;
   ours.result = 0;
   b.call(kPid, 1, "cudaMemcpyAsync", kT + 1000, kT + 9000, CallFamily::copy, ours);
   b.api(1, kPid, "cudaMemcpyAsync_v3020", kT + 1100, kT + 8900, 3, 41);
@@ -305,7 +304,6 @@ TEST_F(GpuTest, ACallSeenByBothIsOne) {
   EXPECT_EQ(both->dur_ns, 7800);
   EXPECT_EQ(both->bytes, 4096u);
   EXPECT_EQ(both->stream, 0x1234u);
-  EXPECT_EQ(both->stack, 5u);
   EXPECT_EQ(m.ledger.gpu.calls_by_both, 1u);
   EXPECT_EQ(m.ledger.gpu.calls_by_us, 1u);
   EXPECT_EQ(m.ledger.gpu.calls_by_cupti, 2u);
