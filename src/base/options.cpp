@@ -9,6 +9,14 @@
 #include <string.h>
 
 namespace tprof {
+
+const OptionRow kOptionRows[] = {
+#define OPTION(field, kind, env, flag, metavar, fallback, help) \
+  {#field, #kind, "TPROF_" env, flag, metavar, fallback, help},
+#include "base/options.def"
+#undef OPTION
+};
+
 namespace {
 
 constexpr i64 kMaxSteps = 1'000'000'000'000;  // per schedule word; sums of a few cannot overflow
@@ -62,6 +70,12 @@ bool parse(const char* field, const char* text, OptionText& out, OptionError& er
   return true;
 }
 
+bool parse(const char* field, const char* text, WordSet& out, OptionError& error) {
+  for (const OptionRow& row : kOptionRows)
+    if (!strcmp(row.field, field)) return parse_words(text, row.metavar, out, error);
+  return false;
+}
+
 bool parse(const char*, const char* text, Schedule& out, OptionError& error) {
   return !*text || parse_schedule(text, out, error);
 }
@@ -92,17 +106,11 @@ void apply_preset(Options& options) {
   if (!strcmp(options.preset.value, "light")) options.record_shapes = false;
   if (!full) return;
   options.record_shapes = options.profile_memory = options.with_modules = options.with_flops = true;
-  strcpy(options.with_stack.value, "1");
+  options.with_stack.bits = kStackOperators;
 }
 
 }  // namespace
 
-const OptionRow kOptionRows[] = {
-#define OPTION(field, kind, env, flag, metavar, fallback, help) \
-  {#field, #kind, "TPROF_" env, flag, metavar, fallback, help},
-#include "base/options.def"
-#undef OPTION
-};
 const int kOptionRowCount = sizeof kOptionRows / sizeof kOptionRows[0];
 
 bool parse_options(Options& options, OptionError& error) {
@@ -243,6 +251,30 @@ bool parse_window(const char* text, WindowSource& out, OptionError& error) {
     return fail(error, "'%s' is not schedule, cudaProfilerApi or cudaProfilerApi:N", text);
   }
   out = w;
+  return true;
+}
+
+bool parse_words(const char* text, const char* allowed, WordSet& out, OptionError& error) {
+  WordSet set;
+  u32 zero = 0;
+  for (const char* word = text;; word++) {
+    size_t length = strcspn(word, ",");
+    u32 bit = 0, number = 0;
+    for (const char* a = allowed;; a++, number++) {
+      size_t bytes = strcspn(a, "|");
+      if (bytes == length && !memcmp(a, word, length)) bit = 1u << number;
+      if (bytes == 1 && *a == '0') zero = 1u << number;
+      a += bytes;
+      if (!*a) break;
+    }
+    if (!bit) return fail(error, "'%.*s' is not one of %s", static_cast<int>(length), word, allowed);
+    set.bits |= bit;
+    word += length;
+    if (!*word) break;
+  }
+  if (set.bits & zero && set.bits != zero) return fail(error, "'%s': 0 excludes the others", text);
+  set.bits &= ~zero;
+  out = set;
   return true;
 }
 

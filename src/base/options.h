@@ -37,6 +37,16 @@ struct OptionText {
   explicit operator bool() const { return value[0] != 0; }
 };
 
+// A set of words: bit n stands for the n-th word of the row's METAVAR, words separated by |.
+struct WordSet {
+  u32 bits = 0;
+  bool has(u32 bit) const { return bits & bit; }
+};
+// with_stack: 0|1|calls|native
+enum StackWord : u32 { kStackOperators = 2, kStackCalls = 4, kStackNative = 8 };
+// stack_on: launch|alloc|sync
+enum StackOnWord : u32 { kStackOnLaunch = 1, kStackOnAlloc = 2, kStackOnSync = 4 };
+
 // Says what is wrong in one line: the variable, its value, and the cure.
 struct OptionError {
   char text[640] = {};
@@ -48,6 +58,7 @@ struct Options {
   using flag_t = bool;
   using text_t = OptionText;
   using preset_t = OptionText;
+  using words_t = WordSet;
   using schedule_t = Schedule;
   using steps_t = OptionText;  // folded into `schedule` once parsed
   using step_source_t = StepSource;
@@ -83,6 +94,8 @@ bool parse_steps(const char* text, Schedule& out, OptionError& error);
 bool parse_step_source(const char* text, StepSource& out, OptionError& error);
 bool parse_window(const char* text, WindowSource& out, OptionError& error);
 bool parse_signal(const char* text, int& out, OptionError& error);
+// `allowed`: the row's METAVAR. A 0 excludes other words.
+bool parse_words(const char* text, const char* allowed, WordSet& out, OptionError& error);
 bool parse_bytes(const char* text, u64& out, OptionError& error);
 
 }  // namespace tprof

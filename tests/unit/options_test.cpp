@@ -206,7 +206,27 @@ TEST_F(Environment, defaults_of_the_table) {
   EXPECT_EQ(o.exit_wait, 10);
   EXPECT_TRUE(o.autostart);
   EXPECT_FALSE(o.disable);
-  EXPECT_STREQ(o.with_stack.value, "0");
+  EXPECT_EQ(o.with_stack.bits, 0u);
+  EXPECT_EQ(o.stack_on.bits, u32(kStackOnLaunch | kStackOnAlloc | kStackOnSync));
+}
+
+TEST_F(Environment, lists_of_words) {
+  Options o;
+  OptionError error;
+  setenv("TPROF_WITH_STACK", "1,native", 1);
+  setenv("TPROF_STACK_ON", "sync", 1);
+  ASSERT_TRUE(parse_options(o, error)) << error.text;
+  EXPECT_EQ(o.with_stack.bits, u32(kStackOperators | kStackNative));
+  EXPECT_EQ(o.stack_on.bits, u32(kStackOnSync));
+  setenv("TPROF_WITH_STACK", "0", 1);
+  ASSERT_TRUE(parse_options(o, error)) << error.text;
+  EXPECT_EQ(o.with_stack.bits, 0u);
+  for (const char* bad : {"2", "1,", "call", "0,1", ",1", "1|calls"}) {
+    setenv("TPROF_WITH_STACK", bad, 1);
+    error = {};
+    EXPECT_FALSE(parse_options(o, error)) << bad;
+    EXPECT_NE(strstr(error.text, "TPROF_WITH_STACK: '"), nullptr) << error.text;
+  }
 }
 
 TEST_F(Environment, presets_and_what_overrides_them) {
@@ -217,7 +237,7 @@ TEST_F(Environment, presets_and_what_overrides_them) {
   ASSERT_TRUE(parse_options(o, error)) << error.text;
   EXPECT_TRUE(o.profile_memory && o.with_modules && o.record_shapes);
   EXPECT_FALSE(o.with_flops);
-  EXPECT_STREQ(o.with_stack.value, "1");
+  EXPECT_EQ(o.with_stack.bits, u32(kStackOperators));
   setenv("TPROF_PRESET", "light", 1);
   ASSERT_TRUE(parse_options(o, error)) << error.text;
   EXPECT_FALSE(o.record_shapes);

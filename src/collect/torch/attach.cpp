@@ -46,7 +46,7 @@ void phase_changed(Phase phase) { python_phase_changed(phase); }
 void note_unserved() {
   const Options& o = g_session.options();
   const char* later = "not recorded by this version";
-  if (o.with_stack && o.with_stack.value[0] != '0') g_session.capability("with_stack", false, later);
+  if (o.with_stack.bits) g_session.capability("with_stack", false, later);
   if (o.with_modules) g_session.capability("with_modules", false, later);
   if (o.with_flops) g_session.capability("with_flops", false, later);
 }
