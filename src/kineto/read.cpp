@@ -230,6 +230,7 @@ void TraceReader::add_plugin_event(const EventFields& f, PluginType type, size_t
   e.correlation = f.correlation;
   e.pid = state_.rows.number(*f.pid);
   e.tid = state_.rows.number(*f.tid);
+  e.tid_is_text = f.tid->IsString();
   e.name = state_.names(f.name);
   e.item = static_cast<u32>(item);
   e.type = type;

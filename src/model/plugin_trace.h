@@ -26,6 +26,7 @@ struct PluginEvent {
   u32 item = 0xffffffff;         // its place in Model::events, calls, gpu or memory, by type; kNone: it has none there
   u32 device = 0xffffffff;       // kernels: as its arguments say, kNone: they do not
   PluginType type = PluginType::ignored;
+  bool tid_is_text = false;      // "25738": the plugin does not find such calls again when their External id is 0
 
   double end_us() const { return ts_us + dur_us; }
 };
