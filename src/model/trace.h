@@ -71,6 +71,7 @@ struct StackFrame {
 };
 
 constexpr u8 kCudaDeviceType = 1;  // c10::DeviceType
+constexpr u8 kMemoryNoTotals = 128;  // of traces only, beside the flags of MemoryFlag: no totals are stated
 
 // What an allocator reported.
 struct MemoryEvent {
@@ -81,7 +82,7 @@ struct MemoryEvent {
   u32 thread = 0;        // index into Model::threads
   u8 device_type = 0;    // c10::DeviceType: 0 CPU, 1 CUDA
   i8 device_index = -1;  // -1: none, as on CPU
-  u8 flags = 0;          // MemoryFlag
+  u8 flags = 0;          // MemoryFlag, kMemoryNoTotals
   u32 stack = 0;         // index into Model::stacks, 0 none
 };
 
