@@ -90,6 +90,16 @@ GROUPS = {
         _("over_instructions", "%", "after the last window", "<=", 0.5),
         _("shapes_instructions", "%", "recorded with shapes"),
     ]),
+    "reader": ("tprof overview of a trace", [
+        _("reader_events", "", "events in the trace"),
+        _("reader_mb", "MB", "size of the trace (.json)"),
+        _("reader_s", "s", "tprof overview, .json", "<=", 2),
+        _("reader_gz_s", "s", "tprof overview, .json.gz"),
+        _("reader_compat_s", "s", "tprof overview --plugin-compat"),
+        _("reader_rss_mib", "MiB", "its peak memory", "<=", 600),
+        _("python_json_s", "s", "json.load of the file in Python: less than any reader written in it takes"),
+        _("python_json_mib", "MiB", "... its peak memory"),
+    ]),
     "exec": ("A process that uses no torch", [
         _("exec_ms", "ms", "what preloading adds to an exec", "<=", 0.2),
     ]),

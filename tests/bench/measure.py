@@ -5,13 +5,16 @@ import contextlib
 import dataclasses
 import functools
 import os
+import pathlib
 import re
 import resource
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
+import big_trace
 import modes
 import workers
 from workers import Worker, Workers
@@ -304,6 +307,44 @@ def instructions(torch, sizes):
             "over_instructions": percent["over"], "shapes_instructions": percent["shapes"]}
 
 
-GROUPS = {"operators": operators, "waiting": waiting, "edges": edges, "conversion": conversion, "memory": memory,
-          "calls": calls, "nvtx": nvtx, "instructions": instructions,
-          "exec": exec_cost}
+def timed(*command):
+    """Seconds and peak memory in MiB of a command."""
+    begin = time.monotonic()
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, command
+    return time.monotonic() - begin, usage.ru_maxrss / 1024
+
+
+def reader(torch, sizes):
+    """Of a made trace, whatever the torch. Best of three."""
+    def best(*command):
+        return min(timed(*command) for _ in range(3))
+
+    with tempfile.TemporaryDirectory(prefix="tprof-bench-") as directory:
+        trace = pathlib.Path(directory) / "w.1.pt.trace.json"
+        big_trace.write(trace, sizes.events)
+        seconds, rss = best(workers.TPROF, "overview", trace)
+        python_seconds, python_rss = best("/usr/bin/python3", "-c", "import json, sys; json.load(open(sys.argv[1]))", trace)
+        compat_seconds, _ = best(workers.TPROF, "overview", "--plugin-compat", trace)
+        size = trace.stat().st_size
+        subprocess.run(["gzip", "-1", str(trace)], check=True)
+        gz_seconds, _ = best(workers.TPROF, "overview", str(trace) + ".gz")
+    return {"reader_events": sizes.events, "reader_mb": size / 1e6, "reader_s": seconds, "reader_gz_s": gz_seconds,
+            "reader_compat_s": compat_seconds, "reader_rss_mib": rss, "python_json_s": python_seconds,
+            "python_json_mib": python_rss}
+
+
+GROUPS = {
+    "operators": operators,
+    "waiting": waiting,
+    "edges": edges,
+    "conversion": conversion,
+    "memory": memory,
+    "calls": calls,
+    "nvtx": nvtx,
+    "instructions": instructions,
+    "exec": exec_cost,
+    "reader": reader,
+}
