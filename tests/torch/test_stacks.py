@@ -194,3 +194,18 @@ def test_an_unknown_python_has_no_stacks_and_everything_else(kind, torch_machine
     assert not any("Call stack" in e.get("args", {}) for e in trace.events)
 
 
+
+
+def test_many_threads_survive(torch_machine, logdir):
+    """Recursion, exceptions, generators, code that is made and freed, threads that end, and some that still run when
+    the interpreter ends."""
+    result = run([HERE / "stress_stacks.py", "12", "2"], "run", logdir=logdir, options=STACK, where=torch_machine)
+    assert (result.returncode, result.stdout) == (0, "rounds by 12 threads\n"), result.stderr
+    trace = only_trace(result)
+    stacks = of_operator(trace)
+    assert len(stacks) > 12 and "stacks_lost" not in trace.ledger
+    script = str(HERE / "stress_stacks.py")
+    for one in stacks.values():
+        for stack in one:
+            assert stack[-1].endswith((": _bootstrap", ": <module>", "not recorded)")), stack
+            assert stack[0].startswith(script) or ": f" in stack[0], stack
