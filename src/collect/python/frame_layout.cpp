@@ -42,7 +42,7 @@ struct Samples {
   u32 count = 0;
 };
 
-char g_why[160] = "its calibration did not come to an end";
+char g_why[160] = "it is found out when torch is imported, which it was not";
 
 PyObject* truth(bool value) {
   return value ? g_py.PyUnicode_FromString("yes") : g_py.new_none();
@@ -252,6 +252,7 @@ bool agrees_with_interpreter() {
 }
 
 bool learn(PyObject* const* args) {
+  fails("its calibration did not come to an end");
   CodeLayout& c = g_code_layout;
   c.python = version();
   c.type = dlsym(RTLD_DEFAULT, "PyCode_Type");
@@ -307,6 +308,7 @@ void prove(void* argument) {
 }  // namespace
 
 const char* frame_layout_script() {
+  fails("this Python lacks a function that tells of its frames");
   return g_py.Py_GetVersion && g_py.PyLong_AsLong && g_py.PyTuple_Size && g_py.PyBytes_AsString && g_py.PyBytes_Size &&
                  g_py.PyGILState_GetThisThreadState
              ? kFrameLayoutScript
