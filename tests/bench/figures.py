@@ -84,6 +84,12 @@ GROUPS = {
         _("nvtx_registered_ns", "ns", "recorded, a registered string in a domain of its own"),
         _("nvtx_stamp_ns", "ns", "of a recorded pair, its two readings of the clock (rdtsc)"),
     ]),
+    "instructions": ("Instructions of a step with a DataLoader, against bare (callgrind)", [
+        _("step_instructions", "", "the bare training step"),
+        _("wait_instructions", "%", "waiting for a window", "<=", 0.5),
+        _("over_instructions", "%", "after the last window", "<=", 0.5),
+        _("shapes_instructions", "%", "recorded with shapes"),
+    ]),
     "reader": ("tprof overview of a trace", [
         _("reader_events", "", "events in the trace"),
         _("reader_mb", "MB", "size of the trace (.json)"),
@@ -98,6 +104,9 @@ GROUPS = {
         _("exec_ms", "ms", "what preloading adds to an exec", "<=", 0.2),
     ]),
 }
+
+# Groups that want a program which setup does not install: left out where it is not.
+WANTS = {"instructions": "valgrind"}
 
 
 def missed(figure, value):

@@ -33,6 +33,7 @@ class Sizes:
     exec_runs: int = 400
     call_rounds: int = 1000
     nvtx_pairs: int = 20_000    # per slice
+    counted_steps: int = 40     # under callgrind
     warm_steps: int = 100       # before the first slice
 
 
@@ -287,6 +288,25 @@ def nvtx(torch, sizes):
             "nvtx_stamp_ns": 2 * bare["stamp"]}
 
 
+def instructions(torch, sizes):
+    """Counted, not timed: the same on a busy machine. Each mode in a process of its own under callgrind."""
+    def count(mode):
+        with tempfile.TemporaryDirectory(prefix="tprof-bench-", dir="/tmp") as directory:
+            out = directory + "/callgrind"
+            argv = ["valgrind", "--tool=callgrind", "--toggle-collect=bench_within", "--callgrind-out-file=" + out,
+                    "/usr/bin/python3", str(workers.BENCH / "instructions.py"), str(workers.CALLBACKS),
+                    str(sizes.counted_steps)]
+            words, environment = workers.command_line(torch, argv, workers.environment_of(mode, directory))
+            subprocess.run(words, env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            with open(out) as f:
+                return int(re.search(r"^totals: (\d+)$", f.read(), re.M).group(1))
+
+    found = {mode: count(mode) for mode in modes.INSTRUCTIONS}
+    percent = {mode: (found[mode] / found["bare"] - 1) * 100 for mode in found}
+    return {"step_instructions": found["bare"] / sizes.counted_steps, "wait_instructions": percent["wait"],
+            "over_instructions": percent["over"], "shapes_instructions": percent["shapes"]}
+
+
 def timed(*command):
     """Seconds and peak memory in MiB of a command."""
     begin = time.monotonic()
@@ -316,5 +336,15 @@ def reader(torch, sizes):
             "python_json_mib": python_rss}
 
 
-GROUPS = {"operators": operators, "waiting": waiting, "edges": edges, "conversion": conversion, "memory": memory,
-          "calls": calls, "nvtx": nvtx, "reader": reader, "exec": exec_cost}
+GROUPS = {
+    "operators": operators,
+    "waiting": waiting,
+    "edges": edges,
+    "conversion": conversion,
+    "memory": memory,
+    "calls": calls,
+    "nvtx": nvtx,
+    "instructions": instructions,
+    "exec": exec_cost,
+    "reader": reader,
+}
