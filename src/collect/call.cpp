@@ -47,5 +47,8 @@ void ends_elsewhere(ThreadBlock* block, u32 epoch, RecordRef ref, u64 ticks) {
   add_range_end(block, epoch, ref, ticks);
 }
 
+// Not inlined: the frame it starts from is this one's, its callers have call frame information.
+__attribute__((noinline)) u32 native(ThreadBlock* block) { return native_stack(block, __builtin_frame_address(0)); }
+
 }  // namespace call
 }  // namespace tprof

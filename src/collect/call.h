@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "base/clock.h"
+#include "collect/native.h"
 #include "collect/recorder.h"
 
 namespace tprof {
@@ -59,7 +60,21 @@ void refused();
 char* room(ThreadBlock* block, u32 epoch);
 u32 intern(ThreadBlock* block, CallName& name, u32 generation);
 void ends_elsewhere(ThreadBlock* block, u32 epoch, RecordRef ref, u64 ticks);
+u32 native(ThreadBlock* block);
 }  // namespace call
+
+// What --stack-on calls it: a copy that is not ordered by its stream waits for the GPU. 0: nothing.
+constexpr u32 stack_word(CallKind kind) {
+  switch (kind.family) {
+    case CallFamily::launch:
+    case CallFamily::graph: return kStackOnLaunch;
+    case CallFamily::alloc:
+    case CallFamily::free: return kStackOnAlloc;
+    case CallFamily::sync: return kStackOnSync;
+    case CallFamily::copy: return kind.flags & kCallAsync ? 0u : u32(kStackOnSync);
+    default: return 0;
+  }
+}
 
 inline void fill_call(CallRecord& r, const CallPayload& payload) {
   r.address = payload.address;
@@ -90,7 +105,7 @@ __attribute__((always_inline)) inline OpenCall call_begins(CallKind kind, CallNa
     r.family = u8(kind.family);
     r.flags = kind.flags;
     r.result = 0;
-    r.stack = {};
+    r.stack = {0, native_wanted(stack_word(kind)) ? call::native(block) : 0};
     fill_call(r, payload);
     open = {RecordRef(block->chunk_index) << 32 | block->used, epoch};
     r.begin_ticks = now_ticks();  // last: our own work stays outside of the call

@@ -38,6 +38,8 @@ struct alignas(64) CachedName {
   char copy[48];
 };
 
+struct NativeThread;  // see native.cpp
+
 struct ThreadBlock {
   std::atomic<u32> busy;
   std::atomic<u32> in_use;
@@ -54,6 +56,8 @@ struct ThreadBlock {
   u32 label_count;        // labels open now, see labels.h
   u64 label_begins[kMaxLabels];
   u32 announced_count;    // of announced
+  u32 native_known;       // 1: `native` knows this thread's stack
+  NativeThread* native;   // nullptr until it is wanted; stays with the block
   AnnouncedLabel announced_labels[kMaxLabels];
   ThreadBlock* next;
   OpenRange open[kMaxOpen];

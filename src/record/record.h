@@ -159,11 +159,12 @@ struct RangeLink {
   u64 forward_thread;  // torch's logical id of the forward thread, 0 none
 };
 
-// Call stacks at the moment of an event: ids of the innermost frame's StackRecord, 0 none.
+// Call stacks at the moment of an event: ids of the innermost frame's StackRecord, 0 none, kStackLost no room for it.
 struct StackRef {
   u32 python;
   u32 native;
 };
+constexpr u32 kStackLost = 0xffffffff;
 
 // Ranges as version 1.0 wrote them; followed by `inputs` encoded inputs.
 struct OldRangeRecord {
@@ -453,7 +454,7 @@ static_assert(sizeof(ContextRecord) == 16);
 // Python (co_lnotab before 3.10, co_linetable since), padded.
 struct CodeRecord {
   RecordHead head;
-  u32 name;         // name id of co_qualname, co_name before 3.11
+  u32 name;         // name id of co_name, which is what torch shows
   u32 file;         // name id of co_filename
   i32 first_line;
   u32 table_bytes;
@@ -466,10 +467,14 @@ static_assert(sizeof(CodeRecord) == 32);
 struct StackRecord {
   RecordHead head;
   u32 parent;  // id of the caller's frame, 0: the outermost
-  u32 code;    // id of a CodeRecord; 0: a native frame
-  u64 at;      // Python: byte offset of the current instruction in the code; native: program counter (the return address)
+  u32 code;    // id of a CodeRecord; 0: a native frame; kStackCut: more frames than are recorded were outside of the next
+  u64 at;      // Python: byte offset of the current instruction in the code; native: return address | maps << kMapShift
 };
 static_assert(sizeof(StackRecord) == 24);
+constexpr u32 kStackCut = 0xffffffff;
+// How often something mapped had gone by then: addresses that are equal but for this may lie in different files.
+constexpr u32 kMapShift = 48;
+constexpr u64 kMostMaps = 0xffff;
 
 // An nn.Module object: head.id = its id, from 1.
 struct ModuleRecord {
@@ -482,7 +487,8 @@ struct ModuleRecord {
 };
 static_assert(sizeof(ModuleRecord) == 32);
 
-// A mapped executable file: head.id = its number. A program counter in [begin, end) belongs to the latest one.
+// A mapped file: head.id = maps, see kMapShift. An address in [begin, end) belongs to the last one whose maps are not more
+// than its own.
 struct ImageRecord {
   RecordHead head;
   u64 begin, end;  // addresses

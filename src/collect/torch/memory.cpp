@@ -2,6 +2,7 @@
 
 #include "base/elf.h"
 #include "base/options.h"
+#include "collect/native.h"
 #include "collect/recorder.h"
 #include "collect/torch/ops.h"
 
@@ -72,7 +73,8 @@ void memory_reported(const MemoryReport& r) {
   if (__builtin_expect(!block->torch_thread, 0)) learn_thread(block);
   record.address = reinterpret_cast<u64>(r.address);
   record.bytes = r.bytes;
-  add_memory(block, epoch, u32(u8(r.device_type)) | u32(u8(r.device_index)) << 8 | flags << 16, record);
+  StackRef stack{0, native_wanted(kStackOnAlloc) ? native_stack(block, r.frame) : 0};
+  add_memory(block, epoch, u32(u8(r.device_type)) | u32(u8(r.device_index)) << 8 | flags << 16, record, stack);
   leave(block);
 }
 
