@@ -26,7 +26,7 @@ constinit std::atomic<u32> g_native_on{0};
 namespace {
 
 constexpr u32 kRules = 2048;       // places in code known per thread
-constexpr u32 kMostFrames = 8192;  // of a stack
+constexpr u32 kMostNative = 8192;  // of a stack
 constexpr u32 kKeptOfMore = 128;   // innermost frames of a deeper one: the same at every depth of a recursion
 constexpr u64 kMapMask = kMostMaps << kMapShift;
 
@@ -46,9 +46,9 @@ struct NativeThread {
   // The last stack, outermost frame first.
   bool cut;
   u32 depth;
-  u64 at[kMostFrames];
-  u32 ids[kMostFrames];
-  u64 fresh[kMostFrames];  // of this one, innermost first
+  u64 at[kMostNative];
+  u32 ids[kMostNative];
+  u64 fresh[kMostNative];  // of this one, innermost first
   FrameRule rules[kRules];
 };
 
@@ -109,7 +109,7 @@ __attribute__((no_sanitize("address"))) Walk walk(NativeThread& t, u64 frame, u6
   auto readable = [&](u64 at) { return at >= low && at <= end - 8 && at % 8 == 0; };
   u32 count = 0;
   while (pc) {
-    if (count == kMostFrames || pc & kMapMask) return {count, true};
+    if (count == kMostNative || pc & kMapMask) return {count, true};
     t.fresh[count++] = pc;
     const FrameRule& rule = rule_at(t, pc - 1);
     u64 cfa = 0, saved_at = 0;
@@ -196,7 +196,7 @@ u32 native_stack(ThreadBlock* block, const void* frame) {
     if (__builtin_expect(g_maps.load(std::memory_order_relaxed) != maps, 0)) continue;  // what was walked means less
     u32 begin = 0;
     while (begin < walked.count && t->fresh[begin] - reinterpret_cast<u64>(__ehdr_start) < u64(_end - __ehdr_start)) begin++;
-    if (__builtin_expect(walked.count == kMostFrames, 0)) walked.count = begin + kKeptOfMore;
+    if (__builtin_expect(walked.count == kMostNative, 0)) walked.count = begin + kKeptOfMore;
     return intern_frames(*t, begin, walked);
   }
 }

@@ -36,7 +36,7 @@ constexpr u32 kMaxInputBytes = 8 << 10;
 // A begun range whose link and inputs may still be appended.
 struct RangeSlot {
   RangeRecord* record = nullptr;  // nullptr: not recorded
-  char* tail = nullptr;           // room for a RangeLink and kMaxInputBytes
+  char* tail = nullptr;           // room for a RangeLink, a StackRef and kMaxInputBytes
 };
 
 // Opens a range; the record becomes visible with commit_range. `key` finds it again at its end.
@@ -71,6 +71,9 @@ bool end_async(ThreadBlock* block, const void* key, u64 ticks);
 // Waits (up to `timeout_ns`) until no thread is still writing into a chunk of another epoch than `epoch`.
 bool quiesce(u32 epoch, u64 timeout_ns);
 
+// Waits (up to `timeout_ns`) until every thread that is inside a hook now has left it once.
+bool leave_hooks(u64 timeout_ns);
+
 // In a forked child.
 void reset_recorder_in_child();
 
@@ -104,7 +107,7 @@ inline RecordRef ref_of(const ThreadBlock* block, const void* record) {
 }
 
 inline RangeSlot begin_range(ThreadBlock* block, u32 epoch, const void* key) {
-  constexpr u32 kMost = sizeof(RangeRecord) + sizeof(RangeLink) + kMaxInputBytes;
+  constexpr u32 kMost = sizeof(RangeRecord) + sizeof(RangeLink) + sizeof(StackRef) + kMaxInputBytes;
   char* at = block->open_count < kMaxOpen ? reserve(block, epoch, kMost) : nullptr;
   if (__builtin_expect(!at, 0)) return refuse_range(block, key);
   auto* record = reinterpret_cast<RangeRecord*>(at);

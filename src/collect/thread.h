@@ -13,6 +13,7 @@ namespace tprof {
 constexpr u32 kMaxOpen = 1024;        // open ranges followed per thread
 constexpr u32 kMaxPushed = 256;       // open ranges of NVTX's push, likewise
 constexpr u32 kNameCacheBits = 9;     // 512 names
+constexpr u32 kMostFrames = 256;      // of a Python stack, the innermost; further ones are cut
 constexpr u32 kMaxLabels = 16;        // open labels whose begin is remembered
 
 struct OpenRange {
@@ -40,6 +41,21 @@ struct alignas(64) CachedName {
 
 struct NativeThread;  // see native.cpp
 
+// The Python stack that a thread had when it was last asked, outermost frame first. See collect/python/frames.cpp.
+struct WalkedFrame {
+  const void* code;  // as it stands in memory, with the instruction
+  u64 at;
+  u32 code_id;       // 0: not asked for
+  u32 node;          // in the tree of stacks
+};
+struct WalkedStack {
+  u32 count;
+  u32 generation;    // of the recording
+  u64 codes_ended;   // code objects that had ended by then
+  bool cut;          // there were more frames
+  WalkedFrame frames[kMostFrames];
+};
+
 struct ThreadBlock {
   std::atomic<u32> busy;
   std::atomic<u32> in_use;
@@ -63,6 +79,7 @@ struct ThreadBlock {
   OpenRange open[kMaxOpen];
   OpenRange pushed[kMaxPushed];  // NVTX's, which need not nest with the others
   CachedName names[1 << kNameCacheBits];
+  WalkedStack walked;
 };
 
 struct ThreadSelf {
