@@ -96,6 +96,9 @@ inline const FrameRule& rule_at(NativeThread& t, u64 pc) {
   return __builtin_expect(slot.pc == pc, 1) ? slot : learn(slot, pc);
 }
 
+// Our wrappers, and the one around main.
+inline bool is_ours(u64 pc) { return pc - reinterpret_cast<u64>(__ehdr_start) < u64(_end - __ehdr_start); }
+
 inline u64 load(u64 at) { return *reinterpret_cast<const u64*>(at); }
 
 struct Walk {
@@ -110,7 +113,7 @@ __attribute__((no_sanitize("address"))) Walk walk(NativeThread& t, u64 frame, u6
   u32 count = 0;
   while (pc) {
     if (count == kMostNative || pc & kMapMask) return {count, true};
-    t.fresh[count++] = pc;
+    if (!is_ours(pc)) t.fresh[count++] = pc;
     const FrameRule& rule = rule_at(t, pc - 1);
     u64 cfa = 0, saved_at = 0;
     switch (rule.cfa) {
@@ -139,13 +142,12 @@ __attribute__((no_sanitize("address"))) Walk walk(NativeThread& t, u64 frame, u6
   return {count, false};
 }
 
-// Ids of the frames fresh[begin .. count), the outermost first.
-u32 intern_frames(NativeThread& t, u32 begin, Walk walked) {
-  u32 depth = walked.count - begin;
+// From the outermost frame on.
+u32 intern_frames(NativeThread& t, Walk walked) {
   bool same = walked.cut == t.cut;
   u32 id = walked.cut ? stack_node(0, kStackCut, 0) : 0;
   u64 map = u64(t.maps) << kMapShift;
-  for (u32 i = 0; i < depth; i++) {
+  for (u32 i = 0; i < walked.count; i++) {
     u64 at = t.fresh[walked.count - 1 - i] | map;
     same = same && i < t.depth && t.at[i] == at;
     if (same) {
@@ -156,7 +158,7 @@ u32 intern_frames(NativeThread& t, u32 begin, Walk walked) {
     t.ids[i] = id = stack_node(id, 0, at);
   }
   t.cut = walked.cut;
-  t.depth = depth;
+  t.depth = walked.count;
   return id;
 }
 
@@ -194,10 +196,8 @@ u32 native_stack(ThreadBlock* block, const void* frame) {
     if (!range.holds(at)) return 0;
     Walk walked = walk(*t, at, range.high);
     if (__builtin_expect(g_maps.load(std::memory_order_relaxed) != maps, 0)) continue;  // what was walked means less
-    u32 begin = 0;
-    while (begin < walked.count && t->fresh[begin] - reinterpret_cast<u64>(__ehdr_start) < u64(_end - __ehdr_start)) begin++;
-    if (__builtin_expect(walked.count == kMostNative, 0)) walked.count = begin + kKeptOfMore;
-    return intern_frames(*t, begin, walked);
+    if (__builtin_expect(walked.count == kMostNative, 0)) walked.count = kKeptOfMore;
+    return intern_frames(*t, walked);
   }
 }
 
