@@ -9,6 +9,6 @@ extern "C" __attribute__((visibility("default"))) int dlclose(void* handle) {
   auto real = known.load(std::memory_order_relaxed);
   if (!real) known.store(real = reinterpret_cast<int (*)(void*)>(dlsym(RTLD_NEXT, "dlclose")), std::memory_order_relaxed);
   int status = real(handle);
-  if (tprof::native_wanted(~0u)) tprof::images_closed();
+  if (tprof::native_on()) tprof::images_closed();
   return status;
 }

@@ -2,12 +2,15 @@
 
 #include <errno.h>
 
+#include "collect/native.h"
+#include "collect/python/frames.h"
 #include "collect/session.h"
 #include "collect/torch/ops.h"
 
 namespace tprof {
 
 constinit std::atomic<bool> g_calls_off{false};
+constinit std::atomic<u32> g_calls_with_stack{0};
 
 namespace {
 
@@ -16,9 +19,27 @@ struct KeepErrno {
   ~KeepErrno() { errno = saved; }
 };
 
+constexpr u32 bit(CallFamily family) { return 1u << u32(family); }
+
 }  // namespace
 
+void calls_take_stacks(const Options& options) {
+  u32 families = 0;
+  if (options.stack_on.has(kStackOnLaunch))
+    families |= bit(CallFamily::launch) | bit(CallFamily::copy) | bit(CallFamily::set) | bit(CallFamily::graph);
+  if (options.stack_on.has(kStackOnAlloc)) families |= bit(CallFamily::alloc) | bit(CallFamily::free);
+  if (options.stack_on.has(kStackOnSync)) families |= bit(CallFamily::sync);
+  bool wanted = options.with_stack.has(kStackOperators) || options.with_stack.has(kStackNative);
+  g_calls_with_stack.store(wanted ? families : 0);
+}
+
 namespace call {
+
+// Not inlined: the native walk begins at this frame, whose caller has call frame information.
+__attribute__((noinline)) StackRef stack(ThreadBlock* block) {
+  KeepErrno keep;
+  return {python_stack(block), native_on() ? native_stack(block, __builtin_frame_address(0)) : 0};
+}
 
 void follow() {
   KeepErrno keep;
@@ -46,9 +67,6 @@ void ends_elsewhere(ThreadBlock* block, u32 epoch, RecordRef ref, u64 ticks) {
   KeepErrno keep;
   add_range_end(block, epoch, ref, ticks);
 }
-
-// Not inlined: the frame it starts from is this one's, its callers have call frame information.
-__attribute__((noinline)) u32 native(ThreadBlock* block) { return native_stack(block, __builtin_frame_address(0)); }
 
 }  // namespace call
 }  // namespace tprof

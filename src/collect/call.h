@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "base/clock.h"
-#include "collect/native.h"
+#include "base/options.h"
 #include "collect/recorder.h"
 
 namespace tprof {
@@ -42,6 +42,10 @@ inline bool calls_wanted() { return __builtin_expect(!gate_closed(), 0); }
 // Set for good where nothing is to be recorded of the GPU side (TPROF_ACTIVITIES).
 extern std::atomic<bool> g_calls_off;
 
+// Families (as bits) of which a call carries stacks: what TPROF_WITH_STACK and TPROF_STACK_ON ask for.
+extern std::atomic<u32> g_calls_with_stack;
+void calls_take_stacks(const Options& options);
+
 // The helper thread has touched fresh chunks, so their lines lie in another core's cache: they are called for some
 // records ahead. A hint, never a fault.
 constexpr u32 kAhead = 4 * sizeof(CallRecord);
@@ -59,22 +63,9 @@ void follow();
 void refused();
 char* room(ThreadBlock* block, u32 epoch);
 u32 intern(ThreadBlock* block, CallName& name, u32 generation);
+StackRef stack(ThreadBlock* block);
 void ends_elsewhere(ThreadBlock* block, u32 epoch, RecordRef ref, u64 ticks);
-u32 native(ThreadBlock* block);
 }  // namespace call
-
-// What --stack-on calls it: a copy that is not ordered by its stream waits for the GPU. 0: nothing.
-constexpr u32 stack_word(CallKind kind) {
-  switch (kind.family) {
-    case CallFamily::launch:
-    case CallFamily::graph: return kStackOnLaunch;
-    case CallFamily::alloc:
-    case CallFamily::free: return kStackOnAlloc;
-    case CallFamily::sync: return kStackOnSync;
-    case CallFamily::copy: return kind.flags & kCallAsync ? 0u : u32(kStackOnSync);
-    default: return 0;
-  }
-}
 
 inline void fill_call(CallRecord& r, const CallPayload& payload) {
   r.address = payload.address;
@@ -105,7 +96,8 @@ __attribute__((always_inline)) inline OpenCall call_begins(CallKind kind, CallNa
     r.family = u8(kind.family);
     r.flags = kind.flags;
     r.result = 0;
-    r.stack = {0, native_wanted(stack_word(kind)) ? call::native(block) : 0};
+    bool with_stack = g_calls_with_stack.load(std::memory_order_relaxed) >> u32(kind.family) & 1;
+    r.stack = __builtin_expect(with_stack, 0) ? call::stack(block) : StackRef{};
     fill_call(r, payload);
     open = {RecordRef(block->chunk_index) << 32 | block->used, epoch};
     r.begin_ticks = now_ticks();  // last: our own work stays outside of the call

@@ -21,7 +21,7 @@ extern const char _end[] __attribute__((visibility("hidden")));
 
 namespace tprof {
 
-constinit std::atomic<u32> g_native_on{0};
+constinit std::atomic<bool> g_native_on{false};
 
 namespace {
 
@@ -163,7 +163,7 @@ u32 intern_frames(NativeThread& t, Walk walked) {
 }
 
 void give_up() {
-  g_native_on.store(0);
+  g_native_on.store(false);
   g_session.capability("native_stacks", false, "libraries were unmapped too often for their addresses to be told apart");
 }
 
@@ -177,7 +177,7 @@ void native_prepare(const Options& options) {
   getrlimit(RLIMIT_STACK, &limit);
   u64 high = reinterpret_cast<u64>(__libc_stack_end);
   g_main_stack = {high - (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur < kGap ? kGap : limit.rlim_cur), high};
-  g_native_on.store(options.stack_on.bits);
+  g_native_on.store(true);
   g_session.capability("native_stacks", true, "");
 #else
   g_session.capability("native_stacks", false, "stacks are walked on x86-64 only");

@@ -10,9 +10,8 @@
 
 namespace tprof {
 
-// StackOnWord: what carries native stacks, 0 while nothing does.
-extern std::atomic<u32> g_native_on;
-inline bool native_wanted(u32 word) { return __builtin_expect(g_native_on.load(std::memory_order_relaxed) & word, 0); }
+extern std::atomic<bool> g_native_on;
+inline bool native_on() { return g_native_on.load(std::memory_order_relaxed); }
 
 // Notes the capability too.
 void native_prepare(const Options& options);
