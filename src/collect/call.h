@@ -85,8 +85,13 @@ __attribute__((always_inline)) inline OpenCall call_begins(CallKind kind, CallNa
   u32 epoch = recording_epoch();
   if (__builtin_expect(epoch == kNoEpoch, 0)) return leave(block), OpenCall{};
   OpenCall open{};
-  bool fits = block->chunk && block->epoch == epoch && block->used + sizeof(CallRecord) <= kChunkBytes;
-  char* at = __builtin_expect(fits, 1) ? reinterpret_cast<char*>(block->chunk) + block->used : call::room(block, epoch);
+  u32 used = block->used;
+  bool fits = block->epoch == epoch && block->chunk && used + sizeof(CallRecord) <= kChunkBytes;
+  char* at = reinterpret_cast<char*>(block->chunk) + used;
+  if (__builtin_expect(!fits, 0)) {
+    at = call::room(block, epoch);
+    used = block->used;
+  }
   if (__builtin_expect(at != nullptr, 1)) {
     u64 interned = name.interned.load(std::memory_order_relaxed);
     u32 generation = g_generation.load(std::memory_order_relaxed);
@@ -99,7 +104,7 @@ __attribute__((always_inline)) inline OpenCall call_begins(CallKind kind, CallNa
     bool with_stack = g_calls_with_stack.load(std::memory_order_relaxed) >> u32(kind.family) & 1;
     r.stack = __builtin_expect(with_stack, 0) ? call::stack(block) : StackRef{};
     fill_call(r, payload);
-    open = {RecordRef(block->chunk_index) << 32 | block->used, epoch};
+    open = {RecordRef(block->chunk_index) << 32 | used, epoch};
     r.begin_ticks = now_ticks();  // last: our own work stays outside of the call
     publish(block, at, Kind::call, id, sizeof r);
     will_write(at + kAhead);

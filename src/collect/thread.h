@@ -113,7 +113,7 @@ inline void enter_known(ThreadBlock* block) {
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
-inline ThreadBlock* enter() {
+__attribute__((always_inline)) inline ThreadBlock* enter() {
   ThreadBlock* block = t_self.block;
   if (__builtin_expect(!block, 0) && !(block = first_block())) return nullptr;
   if (block->busy.load(std::memory_order_relaxed)) return nullptr;
