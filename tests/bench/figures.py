@@ -84,6 +84,11 @@ GROUPS = {
         _("nvtx_registered_ns", "ns", "recorded, a registered string in a domain of its own"),
         _("nvtx_stamp_ns", "ns", "of a recorded pair, its two readings of the clock (rdtsc)"),
     ]),
+    "native": ("The native stack of a CUDA call, its frames known", [
+        _("native_frames", "", "frames of the stack"),
+        _("native_stack_ns", "ns", "walked and recorded, over the call without it", "<=", 1000),
+        _("backtrace_ns", "ns", "glibc's backtrace() of the same stack, recording nothing"),
+    ]),
     "exec": ("A process that uses no torch", [
         _("exec_ms", "ms", "what preloading adds to an exec", "<=", 0.2),
     ]),

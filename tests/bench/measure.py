@@ -284,5 +284,20 @@ def nvtx(torch, sizes):
             "nvtx_stamp_ns": 2 * bare["stamp"]}
 
 
+def native(torch, sizes):
+    """Of a C program and a CUDA runtime that does nothing, whatever the torch."""
+    def told(words):
+        with tempfile.TemporaryDirectory(prefix="tprof-bench-", dir="/tmp") as directory:
+            said = subprocess.run([str(workers.NATIVE_STACK), str(sizes.call_rounds)], check=True, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True,
+                                  env={"LD_PRELOAD": str(workers.LIBRARY), "TPROF_LOGDIR": directory,
+                                       "TPROF_WITH_STACK": words}).stdout
+        return {what: float(ns) for what, ns in re.findall(r"(\w+) ([\d.]+) ns", said)}
+
+    without, with_stack = told("0"), told("native")
+    return {"native_frames": with_stack["frames"], "native_stack_ns": with_stack["launch"] - without["launch"],
+            "backtrace_ns": with_stack["backtrace"]}
+
+
 GROUPS = {"operators": operators, "waiting": waiting, "edges": edges, "conversion": conversion, "memory": memory,
-          "calls": calls, "nvtx": nvtx, "exec": exec_cost}
+          "calls": calls, "nvtx": nvtx, "native": native, "exec": exec_cost}
