@@ -58,6 +58,7 @@ EXPORTED bool memoryProfilingEnabled() {
   return forward && forward();
 }
 
+#define CALLED_FROM __builtin_return_address(0), __builtin_frame_address(0)
 // Totals were int64_t up to torch 1.13 and are size_t since 2.0: two symbols of the same meaning.
 #define REPORTS(Total, mangled_total)                                                                               \
   EXPORTED void reportMemoryUsageToProfiler(void* address, int64_t bytes, Total allocated, Total reserved,          \
@@ -67,7 +68,7 @@ EXPORTED bool memoryProfilingEnabled() {
                                                 "NS_6DeviceE");                                                     \
     if (tprof::memory_wanted())                                                                                     \
       tprof::memory_reported({address, bytes, tprof::u64(allocated), tprof::u64(reserved), device.type,             \
-                              device.index, __builtin_return_address(0)});                                          \
+                              device.index, CALLED_FROM});                                                          \
     if (auto forward = real.get()) forward(address, bytes, allocated, reserved, device);                            \
   }                                                                                                                 \
   EXPORTED void reportOutOfMemoryToProfiler(int64_t bytes, Total allocated, Total reserved, Device device) {        \
@@ -76,11 +77,12 @@ EXPORTED bool memoryProfilingEnabled() {
                                                 "NS_6DeviceE");                                                     \
     if (tprof::memory_wanted())                                                                                     \
       tprof::memory_reported({nullptr, bytes, tprof::u64(allocated), tprof::u64(reserved), device.type,             \
-                              device.index, __builtin_return_address(0)});                                          \
+                              device.index, CALLED_FROM});                                                          \
     if (auto forward = real.get()) forward(bytes, allocated, reserved, device);                                     \
   }
 REPORTS(int64_t, "ll")
 REPORTS(size_t, "mm")
 #undef REPORTS
+#undef CALLED_FROM
 
 }  // namespace c10

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "child.h"
 #include "command.h"
+#include "model/source_lines.h"
 #include "options_cli.h"
 #include "program_file.h"
 #include "trace_file.h"
@@ -192,6 +193,19 @@ void check_cuda(Patient&, std::vector<Finding>& out) {
                               "older one named there, or a newer driver"});
 }
 
+void check_stacks(Patient&, std::vector<Finding>& out) {
+#ifdef __x86_64__
+  out.push_back({Verdict::ok, "native stacks (--with-stack=native) are walked by tprof itself, by call frame information"});
+#else
+  out.push_back({Verdict::off, "native stacks (--with-stack=native) are recorded on x86-64 only"});
+#endif
+  std::string tool = line_tool();
+  if (tool.empty())
+    out.push_back({Verdict::off, "no source lines for native stacks: neither llvm-symbolizer nor addr2line is installed"});
+  else
+    out.push_back({Verdict::ok, "source lines of code with debug information come from " + tool});
+}
+
 void check_limits(Patient&, std::vector<Finding>& out) {
   out.push_back({Verdict::ok, "no ptrace, no perf events, no root and no limits to raise are needed"});
   out.push_back({Verdict::off, "setuid, statically linked and 32-bit programs cannot be profiled"});
@@ -203,7 +217,7 @@ const struct {
 } kChecks[] = {
     {"library", check_library}, {"preload", check_preload},    {"log directory", check_directory},
     {"disk", check_disk},       {"python", check_pythons},     {"profiling", check_profiling},
-    {"cuda", check_cuda},       {"permissions", check_limits},
+    {"cuda", check_cuda},       {"stacks", check_stacks},     {"permissions", check_limits},
 };
 
 int doctor(const std::vector<std::string>& pythons) {

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "collect/native.h"
 #include "collect/python/frames.h"
 #include "collect/session.h"
 #include "collect/torch/ops.h"
@@ -34,11 +35,11 @@ void calls_take_stacks(const Options& options) {
 
 namespace call {
 
-StackRef stack(ThreadBlock* block) {
+// Not inlined: the native walk begins at this frame, whose caller has call frame information.
+__attribute__((noinline)) StackRef stack(ThreadBlock* block) {
   KeepErrno keep;
-  return {python_stack(block), 0};
+  return {python_stack(block), native_on() ? native_stack(block, __builtin_frame_address(0)) : 0};
 }
-
 
 void follow() {
   KeepErrno keep;

@@ -15,9 +15,11 @@
 #include "collect/cuda/gpu_log.h"
 #include "collect/finisher.h"
 #include "collect/helper.h"
+#include "collect/images.h"
 #include "collect/recorder.h"
 #include "collect/session.h"
 #include "collect/signals.h"
+#include "collect/stack_tree.h"
 
 namespace tprof {
 namespace {
@@ -267,6 +269,8 @@ void Session::fork_child() {
   cupti_forget();
   reset_threads_in_child();
   reset_recorder_in_child();
+  reset_stacks_in_child();
+  reset_images_in_child();
   lock_.reset();
   if (role_ == Role::program) {
     leader_ = g_writer.header();  // stays mapped, and shows what the parent does next

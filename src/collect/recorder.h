@@ -44,8 +44,9 @@ RangeSlot begin_range(ThreadBlock* block, u32 epoch, const void* key);
 // `tail_bytes`: what was written at slot.tail.
 void commit_range(ThreadBlock* block, const RangeSlot& slot, u32 name, u32 tail_bytes);
 
-// A whole record of its own: `what` is its head's id, its head need not be filled. `stack` 0: none.
-void add_memory(ThreadBlock* block, u32 epoch, u32 what, const MemoryRecord& record, u32 stack);
+// A whole record of its own: `what` is its head's id, its head need not be filled.
+// A StackRef behind it if `stack` is not empty.
+void add_memory(ThreadBlock* block, u32 epoch, u32 what, const MemoryRecord& record, StackRef stack = {});
 
 // Ends the innermost open range with this key at `ticks`. Ranges that were opened inside it and never ended are
 // closed with it. False if it is not open on this thread.
@@ -118,13 +119,17 @@ inline void commit_range(ThreadBlock* block, const RangeSlot& slot, u32 name, u3
   publish(block, reinterpret_cast<char*>(slot.record), Kind::range, name, u32(sizeof(RangeRecord)) + tail_bytes);
 }
 
-inline void add_memory(ThreadBlock* block, u32 epoch, u32 what, const MemoryRecord& record, u32 stack) {
-  char* at = reserve(block, epoch, sizeof record + sizeof(StackRef));
+inline void add_memory(ThreadBlock* block, u32 epoch, u32 what, const MemoryRecord& record, StackRef stack) {
+  char* at = reserve(block, epoch, sizeof record + sizeof stack);
   if (!at) return;
   memcpy(at + sizeof record.head, &record.ticks, sizeof record - sizeof record.head);
-  if (stack) *reinterpret_cast<StackRef*>(at + sizeof record) = {stack, 0};
-  u32 bytes = u32(sizeof record + (stack ? sizeof(StackRef) : 0));
-  publish(block, at, Kind::memory, what | (stack ? kMemoryStack << 16 : 0), bytes);
+  u32 bytes = sizeof record;
+  if (stack.python || stack.native) {
+    memcpy(at + bytes, &stack, sizeof stack);
+    bytes += sizeof stack;
+    what |= u32(kMemoryStack) << 16;
+  }
+  publish(block, at, Kind::memory, what, bytes);
 }
 
 inline void end_open(ThreadBlock* block, const OpenRange& range, u32 epoch, u64 ticks) {

@@ -14,6 +14,7 @@
 #include "collect/finisher.h"
 #include "collect/helper.h"
 #include "collect/recorder.h"
+#include "collect/native.h"
 #include "collect/nvtx/inject.h"
 #include "collect/signals.h"
 #include "collect/step_pattern.h"
@@ -88,6 +89,7 @@ void Session::start() {
   finisher_prepare();
   armed_ = armed_from_start();
   nvtx_note(speaks_);
+  native_prepare(options_);
   if (role_ == Role::helper) {
     set_level(Level::all);
     return;

@@ -39,6 +39,8 @@ struct alignas(64) CachedName {
   char copy[48];
 };
 
+struct NativeThread;  // see native.cpp
+
 // The Python stack that a thread had when it was last asked, outermost frame first. See collect/python/frames.cpp.
 struct WalkedFrame {
   const void* code;  // as it stands in memory, with the instruction
@@ -70,6 +72,8 @@ struct ThreadBlock {
   u32 label_count;        // labels open now, see labels.h
   u64 label_begins[kMaxLabels];
   u32 announced_count;    // of announced
+  u32 native_known;       // 1: `native` knows this thread's stack
+  NativeThread* native;   // nullptr until it is wanted; stays with the block
   AnnouncedLabel announced_labels[kMaxLabels];
   ThreadBlock* next;
   OpenRange open[kMaxOpen];

@@ -1,9 +1,8 @@
 #include "model/gpu_load.h"
 
-#include <cxxabi.h>
-
-#include <cstdlib>
 #include <cstring>
+
+#include "model/demangle.h"
 
 namespace tprof {
 namespace {
@@ -11,14 +10,6 @@ namespace {
 constexpr u32 kDevices = 64;      // readers take no device beyond
 constexpr i64 kSkewNs = 1'000'000;  // by so much CUPTI's GPU times may be early
 constexpr i64 kLostTime = INT64_MIN, kBadTime = INT64_MIN + 1;  // in place of a begin
-constexpr size_t kLongestSymbol = 8192;
-
-std::string demangle(const std::string& name) {
-  if (!name.starts_with("_Z") || name.size() > kLongestSymbol) return name;
-  int status = 0;
-  std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), free);
-  return status == 0 && text ? text.get() : name;
-}
 
 }  // namespace
 
@@ -316,7 +307,7 @@ u32 GpuLoader::renamed(u32 name, std::unordered_map<u32, u32>& known, std::strin
   return it->second;
 }
 
-u32 GpuLoader::demangled(u32 name) { return renamed(name, demangled_, demangle); }
+u32 GpuLoader::demangled(u32 name) { return renamed(name, demangled_, tprof::demangled); }
 
 u32 GpuLoader::shown(u32 name) { return renamed(name, shown_, shown_function); }
 

@@ -7,27 +7,29 @@ namespace {
 
 constexpr char kCutText[] = "(frames further out are not recorded)";
 constexpr char kLostText[] = "(frame lost)";
+constexpr char kEvaluates[] = "_PyEval_EvalFrameDefault";  // the interpreter, in all its parts (.cold)
+constexpr u16 kSharesNativeFrames = 3 << 8 | 11;  // from this Python on, see kStackEntered
 
 }  // namespace
 
-StackTable::StackTable(const Meta& meta, Model& model) : meta_(meta), model_(model) {
+StackTable::StackTable(const Meta& meta, Model& model) : meta_(meta), model_(model), symbols_(meta) {
   model_.stacks.emplace_back();
   cut_.push_back(false);
 }
 
-// A native stack is not shown yet: its frames belong between those of Python that called into the library and what it
-// called, so both are made into one chain here.
 u32 StackTable::operator()(StackRef ref) {
-  if (ref.python == 0) return 0;
-  u32 index = ref.python == kStackLost ? 0 : python(ref.python);
-  if (index == 0) model_.ledger.stacks_lost++;
+  if (ref.python == 0 && ref.native == 0) return 0;
+  bool lost = ref.python == kStackLost || ref.native == kStackLost;
+  if (ref.python == kStackLost) ref.python = 0;
+  if (ref.native == kStackLost) ref.native = 0;
+  u32 index = ref.python && ref.native ? combined(ref) : index_of(ref.python | ref.native);
+  if (lost || index == 0) model_.ledger.stacks_lost++;
   if (cut_[index]) model_.ledger.stacks_cut++;
   return index;
 }
 
-u32 StackTable::python(u32 id) {
-  auto done = known_.find(id);
-  if (done != known_.end()) return done->second;
+// The whole chain is one of the recording's.
+u32 StackTable::index_of(u32 id) {
   // Outwards to what is known; a caller was always recorded first, so ids fall.
   std::vector<u32> fresh;
   u32 index = 0;
@@ -44,33 +46,84 @@ u32 StackTable::python(u32 id) {
     at = parent < at ? parent : 0;
   }
   for (size_t i = fresh.size(); i-- > 0;) {
-    const StackRecord& record = meta_.stacks.at(fresh[i]);
-    index = frame(index, text_of(record), record.code == kStackCut);
-    known_[fresh[i]] = index;
+    const Piece& piece = piece_of(fresh[i], meta_.stacks.at(fresh[i]));
+    known_[fresh[i]] = index = frame(index, piece.frame.text, piece.cut);
   }
   return index;
 }
 
-u32 StackTable::frame(u32 parent, std::string text, bool cut) {
-  auto [name, new_text] = texts_.emplace(std::move(text), static_cast<u32>(model_.names.size()));
-  if (new_text) model_.names.push_back(name->first);
-  auto [known, new_frame] = frames_.emplace(std::pair(parent, name->second), static_cast<u32>(model_.stacks.size()));
-  if (new_frame) {
-    model_.stacks.push_back({parent, name->second});
+u32 StackTable::combined(StackRef ref) {
+  auto [known, added] = combined_.try_emplace({ref.python, ref.native}, 0);
+  if (!added) return known->second;
+  std::vector<u32> texts = interleaved(chain_of(ref.native), chain_of(ref.python));
+  u32 index = 0, cut = text(kCutText);
+  for (size_t i = texts.size(); i-- > 0;) index = frame(index, texts[i], texts[i] == cut);
+  return known->second = index;
+}
+
+// Innermost first.
+std::vector<ChainFrame> StackTable::chain_of(u32 id) {
+  std::vector<ChainFrame> chain;
+  while (id != 0) {
+    auto record = meta_.stacks.find(id);
+    if (record == meta_.stacks.end()) break;
+    chain.push_back(piece_of(id, record->second).frame);
+    u32 parent = record->second.parent;
+    id = parent < id ? parent : 0;
+  }
+  return chain;
+}
+
+const StackTable::Piece& StackTable::piece_of(u32 id, const StackRecord& record) {
+  auto known = pieces_.find(id);
+  if (known != pieces_.end()) return known->second;
+  Piece piece{};
+  if (record.code == kStackCut) {
+    piece = {{text(kCutText), false}, true};
+  } else if (record.code == 0) {
+    if (native_.empty()) find_native();
+    piece.frame = native_[record.at];
+  } else {
+    auto code = meta_.codes.find(record.code);
+    bool shares = code != meta_.codes.end() && code->second.python >= kSharesNativeFrames;
+    piece.frame = {text(python_text(record)), !shares || (record.at & kStackEntered)};
+  }
+  return pieces_[id] = piece;
+}
+
+// All at once: source lines are asked of another program.
+void StackTable::find_native() {
+  std::vector<u64> frames;
+  for (const auto& [id, record] : meta_.stacks)
+    if (record.code == 0 && native_.try_emplace(record.at).second) frames.push_back(record.at);
+  std::vector<CodePlace> places = symbols_.places_of(frames);
+  for (size_t i = 0; i < frames.size(); i++)
+    native_[frames[i]] = {text(places[i].text()), places[i].function.starts_with(kEvaluates)};
+}
+
+u32 StackTable::text(std::string text) {
+  auto [name, added] = texts_.emplace(std::move(text), static_cast<u32>(model_.names.size()));
+  if (added) model_.names.push_back(name->first);
+  return name->second;
+}
+
+u32 StackTable::frame(u32 parent, u32 text, bool cut) {
+  auto [known, added] = frames_.emplace(std::pair(parent, text), static_cast<u32>(model_.stacks.size()));
+  if (added) {
+    model_.stacks.push_back({parent, text});
     cut_.push_back(cut || cut_[parent]);
   }
   return known->second;
 }
 
-std::string StackTable::text_of(const StackRecord& record) const {
-  if (record.code == kStackCut) return kCutText;
+std::string StackTable::python_text(const StackRecord& record) const {
   auto code = meta_.codes.find(record.code);
   if (code == meta_.codes.end()) return kLostText;
   auto name = [&](u32 id) {
     auto known = meta_.names.find(id);
     return known == meta_.names.end() ? std::string("(name lost)") : known->second;
   };
-  i32 line = line_of(code->second, record.at);
+  i32 line = line_of(code->second, record.at & ~kStackEntered);
   std::string number = line == kNoLine ? "?" : std::to_string(line);
   return name(code->second.file) + "(" + number + "): " + name(code->second.name);
 }

@@ -1,6 +1,8 @@
 // From the stack ids of a recording to Model::stacks, while a Model is loaded: each id is turned into frames once, with the
 // text that torch writes, `file(line): function`.
 //
+// A native stack and a Python one of the same moment become one chain.
+//
 // Frames with the same text below the same caller become one, so events have equal stacks exactly if they have equal
 // indices.
 #pragma once
@@ -8,6 +10,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "model/interleave.h"
+#include "model/symbols.h"
 #include "model/trace.h"
 
 namespace tprof {
@@ -21,13 +25,27 @@ class StackTable {
   u32 operator()(StackRef ref);
 
  private:
-  u32 python(u32 id);
-  u32 frame(u32 parent, std::string text, bool cut);
-  std::string text_of(const StackRecord& record) const;
+  // What is shown of a StackRecord.
+  struct Piece {
+    ChainFrame frame;
+    bool cut;
+  };
+  u32 index_of(u32 id);
+  u32 combined(StackRef ref);
+  std::vector<ChainFrame> chain_of(u32 id);
+  const Piece& piece_of(u32 id, const StackRecord& record);
+  void find_native();
+  u32 text(std::string text);
+  u32 frame(u32 parent, u32 text, bool cut);
+  std::string python_text(const StackRecord& record) const;
 
   const Meta& meta_;
   Model& model_;
+  Symbols symbols_;
   std::unordered_map<u32, u32> known_;  // by id of the recording
+  std::map<std::pair<u32, u32>, u32> combined_;
+  std::unordered_map<u32, Piece> pieces_;  // by id of the recording
+  std::unordered_map<u64, ChainFrame> native_;  // by StackRecord::at: all there are, once one was asked for
   std::unordered_map<std::string, u32> texts_;
   std::map<std::pair<u32, u32>, u32> frames_;  // by caller and text
   std::vector<bool> cut_;                      // by frame: it stands below a mark of cut frames

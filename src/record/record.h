@@ -468,10 +468,17 @@ struct StackRecord {
   RecordHead head;
   u32 parent;  // id of the caller's frame, 0: the outermost
   u32 code;    // id of a CodeRecord; 0: a native frame; kStackCut: more frames than are recorded were outside of the next
-  u64 at;      // Python: byte offset of the current instruction in the code; native: program counter (the return address)
+  u64 at;      // Python: byte offset of the current instruction in the code, kStackEntered; native: return address | maps <<
+               // kMapShift
 };
 static_assert(sizeof(StackRecord) == 24);
 constexpr u32 kStackCut = 0xffffffff;
+// The interpreter was entered with this frame (from 3.11 on; before, with every frame): it and the frames inside of it, up
+// to the next such one, are evaluated in one native frame.
+constexpr u64 kStackEntered = u64(1) << 63;
+// How often something mapped had gone by then: addresses that are equal but for this may lie in different files.
+constexpr u32 kMapShift = 48;
+constexpr u64 kMostMaps = 0xffff;
 
 // An nn.Module object: head.id = its id, from 1.
 struct ModuleRecord {
@@ -484,7 +491,8 @@ struct ModuleRecord {
 };
 static_assert(sizeof(ModuleRecord) == 32);
 
-// A mapped executable file: head.id = its number. A program counter in [begin, end) belongs to the latest one.
+// A mapped file: head.id = maps, see kMapShift. An address in [begin, end) belongs to the last one whose maps are not more
+// than its own.
 struct ImageRecord {
   RecordHead head;
   u64 begin, end;  // addresses

@@ -327,6 +327,8 @@ void Writer::add_copy(Kind kind, u32 id, const Record& record) {
 void Writer::add_device(u32 id, const DeviceRecord& device) { add_copy(Kind::device, id, device); }
 void Writer::add_context(u32 id, const ContextRecord& context) { add_copy(Kind::context, id, context); }
 
+void Writer::add_image(u32 maps, const ImageRecord& image) { add_copy(Kind::image, maps, image); }
+
 const CodeRecord* Writer::add_code(u32 id, const CodeRecord& code, const char* table) {
   constexpr size_t kHead = sizeof(RecordHead);
   size_t size = (sizeof code + code.table_bytes + 7) & ~size_t(7);

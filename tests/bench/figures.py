@@ -109,6 +109,11 @@ GROUPS = {
         _("python_json_s", "s", "json.load of the file in Python: less than any reader written in it takes"),
         _("python_json_mib", "MiB", "... its peak memory"),
     ]),
+    "native": ("The native stack of a CUDA call, its frames known", [
+        _("native_frames", "", "frames of the stack"),
+        _("native_stack_ns", "ns", "walked and recorded, over the call without it", "<=", 1000),
+        _("backtrace_ns", "ns", "glibc's backtrace() of the same stack, recording nothing"),
+    ]),
     "exec": ("A process that uses no torch", [
         _("exec_ms", "ms", "what preloading adds to an exec", "<=", 0.2),
     ]),

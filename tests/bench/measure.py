@@ -360,6 +360,21 @@ def reader(torch, sizes):
             "python_json_mib": python_rss}
 
 
+def native(torch, sizes):
+    """Of a C program and a CUDA runtime that does nothing, whatever the torch."""
+    def told(words):
+        with tempfile.TemporaryDirectory(prefix="tprof-bench-", dir="/tmp") as directory:
+            said = subprocess.run([str(workers.NATIVE_STACK), str(sizes.call_rounds)], check=True, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True,
+                                  env={"LD_PRELOAD": str(workers.LIBRARY), "TPROF_LOGDIR": directory,
+                                       "TPROF_WITH_STACK": words}).stdout
+        return {what: float(ns) for what, ns in re.findall(r"(\w+) ([\d.]+) ns", said)}
+
+    without, with_stack = told("0"), told("native")
+    return {"native_frames": with_stack["frames"], "native_stack_ns": with_stack["launch"] - without["launch"],
+            "backtrace_ns": with_stack["backtrace"]}
+
+
 GROUPS = {
     "operators": operators,
     "stacks": stacks,
@@ -373,4 +388,5 @@ GROUPS = {
     "instructions": instructions,
     "exec": exec_cost,
     "reader": reader,
+    "native": native,
 }

@@ -19,6 +19,7 @@ TPROF = BUILD / "tools" / "tprof"
 CALLS = BUILD / "tests" / "bench_calls"
 EXEC_COST = BUILD / "tests" / "exec_cost"
 NVTX_PAIR = BUILD / "tests" / "nvtx_pair"
+NATIVE_STACK = BUILD / "tests" / "native_stack"
 CHROOT = REPO / "tests" / "chroot"
 TORCHES = ("host", "trixie", "sid")
 

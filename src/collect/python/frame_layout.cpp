@@ -172,6 +172,9 @@ bool learn_instruction(const Chain& chain, const char* const* frames, FrameLayou
       g_code_layout.instructions = apart ? i32(start) : -1;
       layout.at_bytes = apart ? 0 : bytes;
       layout.at_mask = apart ? ~u64(0) : 0xffffffff;
+      // 3.11 alone has it: behind the instruction's address and the height of the value stack.
+      constexpr u16 kHasEntered = 3 << 8 | 11;
+      layout.entered = g_code_layout.python == kHasEntered ? layout.at + 12 : -1;
       return true;
     }
   return false;

@@ -30,13 +30,18 @@ inline const void* code_of(const char* frame, const FrameLayout& layout) {
   return reinterpret_cast<const void*>(load_at<uintptr_t>(frame, layout.code) & ~uintptr_t(7));
 }
 
+// In place of the highest bit of an instruction's address.
+inline u64 entered_flag(const char* frame, const FrameLayout& layout) {
+  return layout.entered >= 0 && load_at<u8>(frame, layout.entered) == 1 ? kStackEntered : 0;
+}
+
 // Innermost first. Returns how many; `cut`: there are more.
 inline u32 walk_frames(const void* thread_state, RawFrame* out, bool& cut) {
   const FrameLayout layout = g_frame_layout;
   const char* frame = innermost_frame(thread_state, layout);
   u32 n = 0;
   for (; frame && n < kMostFrames; frame = load_at<const char*>(frame, layout.previous))
-    out[n++] = {code_of(frame, layout), load_at<u64>(frame, layout.at) & layout.at_mask};
+    out[n++] = {code_of(frame, layout), (load_at<u64>(frame, layout.at) & layout.at_mask) | entered_flag(frame, layout)};
   cut = frame != nullptr;
   return n;
 }
@@ -48,7 +53,7 @@ inline i64 offset_in_code(const RawFrame& frame) {
     i64 number = i32(frame.at);
     return number < 0 ? 0 : number * g_frame_layout.at_bytes;
   }
-  i64 offset = i64(frame.at - reinterpret_cast<uintptr_t>(frame.code)) - g_code_layout.instructions;
+  i64 offset = i64((frame.at & ~kStackEntered) - reinterpret_cast<uintptr_t>(frame.code)) - g_code_layout.instructions;
   return offset < 2 * i64(load_at<i32>(frame.code, g_code_layout.first_traceable)) ? -1 : offset;
 }
 

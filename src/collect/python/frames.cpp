@@ -43,6 +43,8 @@ u32 walk_python_stack(ThreadBlock* block) {
   }
   if (i == count) return count ? last.frames[count - 1].node : 0;  // what was further in keeps its ids too
   u32 node = i ? last.frames[i - 1].node : cut ? stack_node(0, kStackCut, 0) : 0;
+  // Since 3.12 a frame of the interpreter's own, which is not shown, stands around each one that it was entered with.
+  bool entered = i == 0 || offset_in_code(raw[count - i]) < 0;
   for (; i < count; i++) {
     const RawFrame& now = raw[count - 1 - i];
     WalkedFrame& known = last.frames[i];
@@ -50,8 +52,11 @@ u32 walk_python_stack(ThreadBlock* block) {
     i64 offset = offset_in_code(now);
     if (offset >= 0) {
       if (!code) code = code_id(now.code);
-      node = code == kNoCode ? kStackLost : stack_node(node, code, u64(offset));
+      u64 flag = now.at & kStackEntered;
+      if (entered && !g_frame_layout.at_bytes && g_frame_layout.entered < 0) flag = kStackEntered;
+      node = code == kNoCode ? kStackLost : stack_node(node, code, u64(offset) | flag);
     }
+    entered = offset < 0;
     known = {now.code, now.at, code, node};
   }
   last.count = count;

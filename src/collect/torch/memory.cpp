@@ -2,6 +2,7 @@
 
 #include "base/elf.h"
 #include "base/options.h"
+#include "collect/native.h"
 #include "collect/python/frames.h"
 #include "collect/recorder.h"
 #include "collect/session.h"
@@ -75,14 +76,16 @@ void memory_reported(const MemoryReport& r) {
   if (__builtin_expect(!block->torch_thread, 0)) learn_thread(block);
   record.address = reinterpret_cast<u64>(r.address);
   record.bytes = r.bytes;
-  add_memory(block, epoch, u32(u8(r.device_type)) | u32(u8(r.device_index)) << 8 | flags << 16, record,
-             g_takes_stack.load(std::memory_order_relaxed) ? python_stack(block) : 0);
+  StackRef stack{};
+  if (g_takes_stack.load(std::memory_order_relaxed))
+    stack = {python_stack(block), native_on() ? native_stack(block, r.frame) : 0};
+  add_memory(block, epoch, u32(u8(r.device_type)) | u32(u8(r.device_index)) << 8 | flags << 16, record, stack);
   leave(block);
 }
 
 void memory_switch(bool on) {
   const Options& o = g_session.options();
-  g_takes_stack.store(o.with_stack.has(kStackOperators) && o.stack_on.has(kStackOnAlloc));
+  g_takes_stack.store((o.with_stack.bits & (kStackOperators | kStackNative)) && o.stack_on.has(kStackOnAlloc));
   g_memory.store(on ? MemoryState::on : MemoryState::off);
 }
 

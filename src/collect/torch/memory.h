@@ -18,6 +18,7 @@ struct MemoryReport {
   i8 device_type;        // c10::DeviceType: 0 CPU, 1 CUDA
   i8 device_index;       // -1: none
   const void* caller;    // code that reports
+  const void* frame;     // of the function that it calls, see native_stack()
 };
 
 enum class MemoryState : u32 { undecided, off, on };

@@ -1,0 +1,23 @@
+// Source lines of addresses, from a tool that knows DWARF: llvm-symbolizer or addr2line, whichever is found on PATH.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/types.h"
+
+namespace tprof {
+
+struct SourceLine {
+  std::string file;  // empty: unknown
+  u32 line = 0;
+};
+
+// The tool's path, empty if there is none.
+std::string line_tool();
+
+// Of addresses in one ELF file, in the same order. Asks for at most `timeout_ms`: what was not answered by then is
+// unknown.
+std::vector<SourceLine> source_lines(const std::string& elf, const std::vector<u64>& addresses, int timeout_ms);
+
+}  // namespace tprof

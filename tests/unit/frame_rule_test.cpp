@@ -1,0 +1,155 @@
+// Rules of call frame information: those of this test's own functions, found by walking its stack, and those of damaged
+// tables.
+#include "collect/frame_rule.h"
+
+#include <execinfo.h>
+#include <gtest/gtest.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <vector>
+
+namespace tprof {
+namespace {
+
+EhFrame eh_frame_around(u64 pc) {
+  struct Search {
+    u64 pc;
+    EhFrame found;
+  } search{pc, {}};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* at) {
+        auto& s = *static_cast<Search*>(at);
+        const ElfW(Phdr)* header = nullptr;
+        bool holds = false;
+        for (int i = 0; i < info->dlpi_phnum; i++) {
+          const auto& p = info->dlpi_phdr[i];
+          if (p.p_type == PT_GNU_EH_FRAME) header = &p;
+          holds |= p.p_type == PT_LOAD && s.pc - info->dlpi_addr - p.p_vaddr < p.p_memsz;
+        }
+        if (!holds || !header) return 0;
+        for (int i = 0; i < info->dlpi_phnum; i++) {
+          const auto& p = info->dlpi_phdr[i];
+          const u8* low = reinterpret_cast<const u8*>(info->dlpi_addr + p.p_vaddr);
+          if (p.p_type == PT_LOAD && header->p_vaddr - p.p_vaddr < p.p_filesz)
+            s.found = {reinterpret_cast<const u8*>(info->dlpi_addr + header->p_vaddr), low, low + p.p_filesz};
+        }
+        return 1;
+      },
+      &search);
+  return search.found;
+}
+
+// The stack from the caller's frame on, by rules alone.
+__attribute__((noinline)) std::vector<void*> walk() {
+  u64 frame = reinterpret_cast<u64>(__builtin_frame_address(0)), bp, pc;
+  memcpy(&bp, reinterpret_cast<void*>(frame), 8);
+  memcpy(&pc, reinterpret_cast<void*>(frame + 8), 8);
+  u64 sp = frame + 16;
+  std::vector<void*> out;
+  while (pc && out.size() < 200) {
+    out.push_back(reinterpret_cast<void*>(pc));
+    FrameRule rule = frame_rule(eh_frame_around(pc), pc - 1);
+    u64 cfa;
+    switch (rule.cfa) {
+      case CfaBy::rsp: cfa = sp + i64(rule.cfa_offset); break;
+      case CfaBy::rbp: cfa = bp + i64(rule.cfa_offset); break;
+      case CfaBy::at_rbp: memcpy(&cfa, reinterpret_cast<void*>(bp + i64(rule.cfa_offset)), 8); break;
+      default: return out;
+    }
+    u64 saved = rule.rbp == RbpBy::cfa ? cfa + i64(rule.rbp_offset) : rule.rbp == RbpBy::rbp ? bp + i64(rule.rbp_offset) : 0;
+    if (saved) memcpy(&bp, reinterpret_cast<void*>(saved), 8);
+    memcpy(&pc, reinterpret_cast<void*>(cfa - 8), 8);
+    sp = cfa;
+  }
+  return out;
+}
+
+std::vector<void*> g_ours, g_known;
+
+__attribute__((noinline)) void both() {
+  g_known.resize(200);
+  g_known.resize(size_t(backtrace(g_known.data(), 200)));
+  g_ours = walk();
+  asm volatile("" ::: "memory");
+}
+
+// Of both() itself the two saw different calls.
+void expect_equal() {
+  ASSERT_GT(g_known.size(), 4u);
+  ASSERT_EQ(g_ours.size(), g_known.size());
+  for (size_t i = 1; i < g_ours.size(); i++) EXPECT_EQ(g_ours[i], g_known[i]) << i;
+}
+
+// Frames that need more than an offset from rsp.
+__attribute__((noinline)) void with_room(int n) {
+  char* room = static_cast<char*>(__builtin_alloca(size_t(n)));
+  asm volatile("" ::"r"(room) : "memory");
+  both();
+  asm volatile("" ::: "memory");
+}
+__attribute__((noinline)) void aligned(int n) {
+  alignas(64) char room[128];
+  memset(room, n, sizeof room);
+  asm volatile("" ::"r"(room) : "memory");
+  with_room(n);
+  asm volatile("" ::: "memory");
+}
+__attribute__((noinline)) void aligned_with_room(int n) {
+  alignas(128) char room[128];
+  char* more = static_cast<char*>(__builtin_alloca(size_t(n)));
+  asm volatile("" ::"r"(room), "r"(more) : "memory");
+  aligned(n);
+  asm volatile("" ::: "memory");
+}
+int compare(const void*, const void*) {
+  if (g_ours.empty()) aligned_with_room(100);
+  return 0;
+}
+
+TEST(FrameRule, WalksWhatTheSystemsUnwinderWalks) {
+  g_ours.clear();
+  both();
+  expect_equal();
+}
+
+TEST(FrameRule, WalksAlignedFramesRoomOfUnknownSizeAndOtherLibraries) {
+  g_ours.clear();
+  int numbers[] = {3, 1, 2};
+  qsort(numbers, 3, sizeof *numbers, compare);
+  expect_equal();
+}
+
+TEST(FrameRule, SaysNothingOfAddressesOutsideOfCode) {
+  EhFrame eh = eh_frame_around(reinterpret_cast<u64>(&both));
+  EXPECT_EQ(frame_rule(eh, 0).cfa, CfaBy::absent);
+  EXPECT_EQ(frame_rule(eh, ~u64(0)).cfa, CfaBy::absent);
+  EXPECT_EQ(frame_rule({}, reinterpret_cast<u64>(&both)).cfa, CfaBy::absent);
+}
+
+// The tables are copied with their distance to the code kept, by an offset to all addresses: then bytes are turned.
+TEST(FrameRule, DamagedTablesAreReadWithinBounds) {
+  EhFrame eh = eh_frame_around(reinterpret_cast<u64>(&both));
+  size_t bytes = size_t(eh.high - eh.low);
+  std::vector<u8> copy(eh.low, eh.high);
+  u64 moved = reinterpret_cast<u64>(copy.data()) - reinterpret_cast<u64>(eh.low);
+  const u8* header = copy.data() + (eh.header - eh.low);
+  EhFrame there{header, copy.data(), copy.data() + bytes};
+  u64 pc = reinterpret_cast<u64>(&both) + moved + 1;
+  EXPECT_NE(frame_rule(there, pc).cfa, CfaBy::absent) << "the copy is as good";
+  srand(11);
+  size_t first = size_t(header - copy.data());
+  for (int round = 0; round < 20000; round++) {
+    size_t at = first + size_t(rand()) % (bytes - first);
+    if (round % 2) at = first + size_t(rand()) % 12;
+    u8 was = copy[at];
+    copy[at] = u8(rand());
+    frame_rule(there, pc + u64(rand()) % 4096);
+    copy[at] = was;
+  }
+  for (size_t cut = 0; cut < 64; cut++) frame_rule({header, copy.data(), header + cut}, pc);
+}
+
+}  // namespace
+}  // namespace tprof
