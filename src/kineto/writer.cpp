@@ -8,6 +8,7 @@
 #include "kineto/lines.h"
 #include "kineto/names.h"
 #include "kineto/nvtx.h"
+#include "kineto/python.h"
 
 namespace tprof::kineto {
 namespace {
@@ -33,7 +34,8 @@ bool is_number(const std::string& text) {
 class TraceWriter {
  public:
   TraceWriter(const Model& model, const std::string& path, bool gzip)
-      : model_(model), path_(path), out_(path, gzip), lines_(model, out_), gpu_(model, lines_, out_) {}
+      : model_(model), path_(path), out_(path, gzip), lines_(model, out_), gpu_(model, lines_, out_),
+        python_(model, lines_, out_) {}
 
   u64 write() {
     put_header();
@@ -75,6 +77,7 @@ class TraceWriter {
   OutputFile out_;
   Lines lines_;
   GpuWriter gpu_;
+  PythonWriter python_;
   InputText inputs_;
 };
 
@@ -208,6 +211,7 @@ void TraceWriter::put_memory(const MemoryEvent& event, size_t index) {
 }
 
 void TraceWriter::put_event(const Event& event, u32 index) {
+  if (event.flags & kEventPython) return python_.put(event, index);
   lines_.begin();
   bool user = event.scope == static_cast<u8>(Scope::user);
   out_.put(user ? R"({"ph": "X", "cat": "user_annotation", )" : R"({"ph": "X", "cat": "cpu_op", )");

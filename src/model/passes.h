@@ -26,6 +26,9 @@ void add_steps(Model& model, std::vector<StepEdge> edges);
 // too deep.
 void nest_events(Model& model);
 
+// python.cpp: gives Python calls their ids and parents.
+void number_python_calls(Model& model);
+
 // links.cpp: gives evaluate_function wrappers the sequence number of their node, then finds forward-backward
 // pairs.
 void link_forward_backward(Model& model);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "model/passes.h"
+#include "model/python.h"
 
 namespace tprof {
 namespace {
@@ -80,7 +81,7 @@ void add_steps(Model& model, std::vector<StepEdge> edges) {
   std::vector<Content> contents(edges.size());
   std::vector<NameTraits> traits = traits_of(model.names);
   for (const Event& e : model.events) {
-    if (traits[e.name].step_mark) continue;
+    if (traits[e.name].step_mark || is_python(e)) continue;
     u32 i = edge_at(edges, e.begin_ns);
     if (i == kNoEdge) continue;
     Content& c = contents[i];

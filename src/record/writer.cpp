@@ -327,6 +327,9 @@ void Writer::add_copy(Kind kind, u32 id, const Record& record) {
 void Writer::add_device(u32 id, const DeviceRecord& device) { add_copy(Kind::device, id, device); }
 void Writer::add_context(u32 id, const ContextRecord& context) { add_copy(Kind::context, id, context); }
 
+void Writer::add_code(u32 id, const CodeRecord& code) { add_copy(Kind::code, id, code); }
+void Writer::add_module(u32 id, const ModuleRecord& module) { add_copy(Kind::module, id, module); }
+
 void Writer::close() {
   if (!header_) return;
   add_clock(read_clocks());
