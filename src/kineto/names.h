@@ -31,6 +31,7 @@ constexpr char kCudaDriver[] = "cuda_driver";
 constexpr char kCudaSync[] = "cuda_sync";
 constexpr char kCudaEvent[] = "cuda_event";
 constexpr char kOverhead[] = "overhead";
+constexpr char kPythonFunction[] = "python_function";
 constexpr char kLaunchFlow[] = "ac2g";
 
 // Names of single events.
@@ -49,6 +50,10 @@ constexpr char kInputDims[] = "Input Dims";
 constexpr char kInputType[] = "Input type";
 constexpr char kInputStrides[] = "Input Strides";
 constexpr char kConcreteInputs[] = "Concrete Inputs";
+constexpr char kPythonId[] = "Python id";
+constexpr char kPythonParentId[] = "Python parent id";
+constexpr char kPythonModuleId[] = "Python module id";
+constexpr char kPythonThread[] = "Python thread";
 constexpr char kOurMark[] = "tprof";  // on events that are not whole
 
 // File names: <worker>.<time_ns>.pt.trace.json[.gz]

@@ -13,6 +13,8 @@ class PythonWriter {
   void put(const Event& event, u32 index);
 
  private:
+  void put_key(const char* key);
+
   const Model& model_;
   Lines& lines_;
   OutputFile& out_;

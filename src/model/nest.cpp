@@ -73,13 +73,13 @@ class Nester {
       }
       auto last = std::lower_bound(edges.begin(), edges.end(), e.end_ns());
       while (last != edges.begin() && last[-1] > e.begin_ns && e.end_ns() - last[-1] <= kCutPythonNs) {
-        cut(e, *--last);
+        cut(e, *--last - kRoundingNs);
       }
     }
   }
 
   static void cut(Event& e, i64 end_ns) {
-    e.dur_ns = end_ns - e.begin_ns;
+    e.dur_ns = std::max<i64>(end_ns - e.begin_ns, 0);
     e.flags |= kEventClamped;
   }
 
@@ -91,45 +91,44 @@ class Nester {
     });
   }
 
-  // Of two ranges that cross: the step stays, then what is not async stays, then the one that began first.
+  enum class Gives { top_cut, cut, top_moved, moved };
+
+  // What becomes of two ranges that cross, of which `top` began first: the step stays, then what is no Python call, then
+  // what is not async, then the one that began first.
+  static Gives way_of(const Event& top, const Event& e) {
+    bool step = e.flags & kEventStep, async = (e.flags | top.flags) & kEventAsync;
+    bool python = is_python(top) != is_python(e) && !async;
+    i64 beyond = e.end_ns() - top.end_ns();
+    if (python && is_python(top) && top.end_ns() - e.begin_ns <= kCutPythonNs) return Gives::top_cut;
+    if (python && is_python(e) && beyond <= kCutPythonNs) return Gives::cut;
+    if (!step && !async && beyond <= kClampNs) return Gives::cut;
+    bool top_goes = step || (python && is_python(top)) || (!(e.flags & kEventAsync) && (top.flags & kEventAsync));
+    return top_goes && !(top.flags & kEventStep) ? Gives::top_moved : Gives::moved;
+  }
+
   void find_crossing(const std::vector<u32>& row) {
     std::vector<u32> stack;
     for (u32 i : row) {
       Event& e = events_[i];
       bool here = true;
-      while (!stack.empty()) {
-        const Event& top = events_[stack.back()];
+      while (here && !stack.empty()) {
+        Event& top = events_[stack.back()];
         if (top.end_ns() <= e.begin_ns) {
           stack.pop_back();
           continue;
         }
         if (e.end_ns() <= top.end_ns()) break;
-        if (is_python(top) != is_python(e) && !((e.flags | top.flags) & kEventAsync)) {
-          if (is_python(top) && top.end_ns() - e.begin_ns <= kCutPythonNs) {
-            cut(events_[stack.back()], e.begin_ns);
+        switch (way_of(top, e)) {
+          case Gives::cut: cut(e, top.end_ns()); break;
+          case Gives::top_cut: cut(top, e.begin_ns - kRoundingNs); break;
+          case Gives::top_moved:
+            moved_.push_back(stack.back());
             stack.pop_back();
-            continue;
-          }
-          if (is_python(e) && e.end_ns() - top.end_ns() <= kCutPythonNs) {
-            cut(e, top.end_ns());
             break;
-          }
+          case Gives::moved:
+            moved_.push_back(i);
+            here = false;
         }
-        bool step = e.flags & kEventStep, async = (e.flags | top.flags) & kEventAsync;
-        if (!step && !async && e.end_ns() - top.end_ns() <= kClampNs) {
-          e.dur_ns = top.end_ns() - e.begin_ns;
-          e.flags |= kEventClamped;
-          break;
-        }
-        bool top_goes = step || (!(e.flags & kEventAsync) && (top.flags & kEventAsync)) || (is_python(top) && !is_python(e));
-        if (top_goes && !(top.flags & kEventStep)) {
-          moved_.push_back(stack.back());
-          stack.pop_back();
-          continue;
-        }
-        moved_.push_back(i);
-        here = false;
-        break;
       }
       if (here) stack.push_back(i);
     }

@@ -63,7 +63,7 @@ inline void end_call(ThreadBlock* block, const void* key, u64 ticks) {
 
 // `begin` is called with the thread's block and the epoch, if something is being recorded.
 template <class Begin>
-inline void record(Begin begin) {
+__attribute__((always_inline)) inline void record(Begin begin) {
   u32 epoch = recording_epoch();
   if (epoch == kNoEpoch) return;
   ThreadBlock* block = enter();
@@ -109,22 +109,22 @@ void builtin_ends(PyObject* callable) { record_end(callable); }
 
 PyObject* watch_call(PyObject*, PyObject* const* args, PySize count) {
   if (count == 4 && is_builtin(args[2])) builtin_starts(args[2], args[3]);
-  return g_py.new_none();
+  return g_py.none;
 }
 
 PyObject* watch_builtin_ends(PyObject*, PyObject* const* args, PySize count) {
   if (count == 4 && is_builtin(args[2])) builtin_ends(args[2]);
-  return g_py.new_none();
+  return g_py.none;
 }
 
 PyObject* watch_resumes(PyObject*, PyObject* const* args, PySize count) {
   if (count > 0) call_starts(args[0], nullptr);
-  return g_py.new_none();
+  return g_py.none;
 }
 
 PyObject* watch_yields(PyObject*, PyObject* const* args, PySize count) {
   if (count > 0) call_ends(args[0]);
-  return g_py.new_none();
+  return g_py.none;
 }
 
 }  // namespace tprof

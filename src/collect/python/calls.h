@@ -25,7 +25,7 @@ void call_ends(PyObject* code);
 void builtin_starts(PyObject* callable, PyObject* first);
 void builtin_ends(PyObject* callable);
 
-// sys.monitoring callbacks: (code, offset, callable, first argument).
+// sys.monitoring callbacks, see watch.h: (code, offset, callable, first argument).
 PyObject* watch_call(PyObject*, PyObject* const* args, PySize count);
 PyObject* watch_builtin_ends(PyObject*, PyObject* const* args, PySize count);
 // (code, offset, ...): a generator goes on, or yields.

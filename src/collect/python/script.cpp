@@ -161,6 +161,7 @@ def watch_by_wrapping(torch):
     if int(torch.__version__.split('.')[0]) >= 2:
         # Global hooks would make torch.compile break its graphs, and nothing else tells forwards apart here.
         return 'loops with nothing but forwards are not found on Python < 3.12 with torch 2'
+    watch_code('module', torch.nn.Module.__call__.__code__)
     hooks.register_module_forward_pre_hook(module_begins)
     hooks.register_module_forward_hook(module_ends)
     return ''

@@ -34,7 +34,8 @@ struct ModuleDepth {
 };
 __thread ModuleDepth t_modules __attribute__((tls_model("initial-exec")));
 
-PyWord g_self{"self"}, g_name{"name"}, g_training{"training"}, g_enabled{"_enabled"};
+PyWord g_self{"self"}, g_name{"name"}, g_training{"training"}, g_enabled{"_enabled"}, g_code{"f_code"},
+    g_back{"f_back"};
 
 bool true_attribute(PyObject* object, PyWord& name, bool fallback) {
   PyObject* value = g_py.PyObject_GetAttr(object, name.get());
@@ -94,6 +95,22 @@ PyObject* running_self() {
   return self;
 }
 
+// Whether the module call that is running lies in another one of this thread. For hooks: walking is slow.
+bool module_call_around() {
+  KeepException keep;
+  u32 calls = 0;
+  PyObject* frame = g_py.PyEval_GetFrame();
+  if (frame) g_py.Py_IncRef(frame);
+  while (frame && calls < 2) {
+    if (PyOwned code{py_attribute(frame, g_code)}) calls += code.get() == g_module_code;
+    PyObject* back = py_attribute(frame, g_back);
+    g_py.Py_DecRef(frame);
+    frame = back;
+  }
+  g_py.Py_DecRef(frame);
+  return calls == 2;
+}
+
 // The label whose __enter__ is running.
 void label_entered() {
   KeepException keep;
@@ -144,7 +161,7 @@ PyObject* watch_code(PyObject*, PyObject* const* args, PySize count) {
                     : !strcmp(kind, "backward") ? &g_backward_code[g_backward_code[0] ? 1 : 0]
                     : !strcmp(kind, "label") ? &g_label_code[g_label_code[0] ? 1 : 0]
                                                : nullptr;
-  if (!slot || *slot || !g_py.PyFrame_GetVar) return g_py.new_none();
+  if (!slot || *slot) return g_py.new_none();
   g_py.Py_IncRef(args[1]);
   *slot = args[1];
   g_py.Py_IncRef(args[1]);
@@ -152,22 +169,22 @@ PyObject* watch_code(PyObject*, PyObject* const* args, PySize count) {
 }
 
 PyObject* watch_code_starts(PyObject*, PyObject* const* args, PySize count) {
-  if (count == 0) return g_py.new_none();
+  if (count == 0) return g_py.none;
   PyObject* code = args[0];
   if (code == g_module_code) {
     module_starts(code, STACK_HERE);
-    return g_py.new_none();
+    return g_py.none;
   }
   if (code == g_label_code[0])
     label_entered();
   else if (is_backward(code))
     backward_begins(STACK_HERE);
   if (calls_are_recorded()) call_starts(code, nullptr);  // behind what it tells of steps: it lies in its step
-  return g_py.new_none();
+  return g_py.none;
 }
 
 PyObject* watch_code_returns(PyObject*, PyObject* const* args, PySize count) {
-  if (count == 0) return g_py.new_none();
+  if (count == 0) return g_py.none;
   PyObject* code = args[0];
   code_ends(code);
   if (code == g_batch_code) {
@@ -176,15 +193,16 @@ PyObject* watch_code_returns(PyObject*, PyObject* const* args, PySize count) {
     KeepException keep;
     if (PyOwned self{running_self()}) scaler_updated(self.get());
   }
-  return g_py.new_none();
+  return g_py.none;
 }
 
 PyObject* watch_code_unwinds(PyObject*, PyObject* const* args, PySize count) {
   if (count > 0) code_ends(args[0]);
-  return g_py.new_none();
+  return g_py.none;
 }
 
 PyObject* watch_module_begins(PyObject*, PyObject* const* args, PySize count) {
+  if (t_modules.depth && !module_call_around()) t_modules.depth = 0;  // an exception ended it: no hook was called
   if (count > 0 && enter_module(STACK_HERE)) module_called(args[0]);
   return g_py.new_none();
 }
