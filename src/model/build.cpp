@@ -337,8 +337,9 @@ Model build_model(Recording& recording, const Meta& meta, const SpanRequest& req
 
   add_steps(model, step_edges(settled_steps(meta), model, request.first_step, request.end_step,
                               [&](u64 ticks) { return loader.to_ns(ticks); }));
+  std::vector<u32> python_parents = number_python_calls(model);
   nest_events(model);
-  number_python_calls(model);
+  mend_python_parents(model, python_parents);
   link_forward_backward(model);
   attribute_gpu_work(model);
 

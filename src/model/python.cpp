@@ -1,5 +1,7 @@
 #include "model/python.h"
 
+#include <algorithm>
+
 #include "model/passes.h"
 
 namespace tprof {
@@ -49,20 +51,41 @@ Event PythonLoader::event_of(const PythonCallRecord& r) {
   return e;
 }
 
-// Ids from 1 in order of begin. A call's parent is the innermost call around it on its thread, wherever it is shown.
-void number_python_calls(Model& model) {
-  std::unordered_map<u32, std::vector<const Event*>> open;  // by OS thread
-  u32 next = 1;
-  for (Event& e : model.events) {
-    if (!is_python(e)) continue;
-    std::vector<const Event*>& stack = open[model.threads[e.thread].owner];
-    while (!stack.empty() && stack.back()->end_ns() <= e.begin_ns) stack.pop_back();
-    auto& detail = *reinterpret_cast<PythonDetail*>(const_cast<char*>(e.inputs));  // its own, in the arena
-    detail.id = next++;
+namespace {
+// Each event has a detail of its own, in the Model's arena.
+PythonDetail& detail_of(Event& e) { return *reinterpret_cast<PythonDetail*>(const_cast<char*>(e.inputs)); }
+}  // namespace
+
+std::vector<u32> number_python_calls(Model& model) {
+  std::vector<Event*> order;
+  for (Event& e : model.events)
+    if (is_python(e)) order.push_back(&e);
+  std::stable_sort(order.begin(), order.end(), [](const Event* a, const Event* b) {
+    return a->begin_ns != b->begin_ns ? a->begin_ns < b->begin_ns : a->dur_ns > b->dur_ns;
+  });
+  std::vector<std::vector<const Event*>> open(model.threads.size());
+  std::vector<u32> parents(1);
+  for (Event* e : order) {
+    std::vector<const Event*>& stack = open[e->thread];
+    while (!stack.empty() && stack.back()->end_ns() <= e->begin_ns) stack.pop_back();
+    PythonDetail& detail = detail_of(*e);
+    detail.id = static_cast<u32>(parents.size());
     for (auto around = stack.rbegin(); around != stack.rend() && !detail.parent; ++around)
-      if ((*around)->end_ns() >= e.end_ns()) detail.parent = python_detail(**around).id;
-    stack.push_back(&e);
+      if ((*around)->end_ns() >= e->end_ns()) detail.parent = python_detail(**around).id;
+    parents.push_back(detail.parent);
+    stack.push_back(e);
   }
+  return parents;
+}
+
+void mend_python_parents(Model& model, const std::vector<u32>& parents) {
+  std::vector<bool> kept(parents.size());
+  kept[0] = true;
+  for (const Event& e : model.events)
+    if (is_python(e)) kept[python_detail(e).id] = true;
+  for (Event& e : model.events)
+    if (is_python(e))
+      while (!kept[detail_of(e).parent]) detail_of(e).parent = parents[detail_of(e).parent];
 }
 
 }  // namespace tprof
