@@ -84,6 +84,14 @@ GROUPS = {
         _("nvtx_registered_ns", "ns", "recorded, a registered string in a domain of its own"),
         _("nvtx_stamp_ns", "ns", "of a recorded pair, its two readings of the clock (rdtsc)"),
     ]),
+    "python": ("Python calls, over the same bare; the best of many slices", [
+        _("python_call_ns", "ns", "a call of a Python function, recorded (two events, and one of the call site)"),
+        _("python_event_ns", "ns", "... per event", "<=", 60),
+        _("python_builtin_ns", "ns", "a call of a function written in C, recorded"),
+        _("python_module_ns", "ns", "an nn.Module's call, modules recorded", "<=", 400),
+        _("python_module_calls_ns", "ns", "... all calls recorded"),
+        _("python_unwind_ns", "ns", "a function that an exception leaves, nothing recorded"),
+    ]),
     "exec": ("A process that uses no torch", [
         _("exec_ms", "ms", "what preloading adds to an exec", "<=", 0.2),
     ]),

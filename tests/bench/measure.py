@@ -4,6 +4,7 @@
 import contextlib
 import dataclasses
 import functools
+import json
 import os
 import re
 import resource
@@ -30,11 +31,12 @@ class Sizes:
     exec_runs: int = 400
     call_rounds: int = 1000
     nvtx_pairs: int = 20_000    # per slice
+    python_calls: int = 3_000   # per slice
     warm_steps: int = 100       # before the first slice
 
 
 SMOKE = Sizes(slices=2, generations=1, slice_steps=5, wait_steps=5, events=20_000, edge_runs=1, quiet_slices=3,
-              rss_events=100_000, exec_runs=20, call_rounds=20, nvtx_pairs=100, warm_steps=20)
+              rss_events=100_000, exec_runs=20, call_rounds=20, nvtx_pairs=100, python_calls=100, warm_steps=20)
 SLICE = 10  # steps per slice where the course of time matters
 
 
@@ -284,5 +286,26 @@ def nvtx(torch, sizes):
             "nvtx_stamp_ns": 2 * bare["stamp"]}
 
 
+def python(torch, sizes):
+    """Each way in a process of its own. Before 3.12 a call has two events, since then one more at the place of the call."""
+    def spent(options):
+        with tempfile.TemporaryDirectory(prefix="tprof-bench-", dir="/tmp") as directory:
+            words, environment = workers.command_line(
+                torch, ["/usr/bin/python3", str(workers.BENCH / "python_calls.py"), str(sizes.python_calls)],
+                {"LD_PRELOAD": str(workers.LIBRARY), "TPROF_LOGDIR": directory, "TPROF_EXIT_WAIT": "0", **options})
+            return json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                             text=True, env=environment).stdout)
+
+    plain, waiting = spent({}), spent({"TPROF_AUTOSTART": "0"})
+    disabled = spent({"TPROF_DISABLE": "1"})
+    modules, every = spent({"TPROF_WITH_MODULES": "1"}), spent({"TPROF_WITH_STACK": "calls"})
+    call = every["call"] - plain["call"]
+    return {"python_call_ns": call, "python_event_ns": call / every["events"],
+            "python_builtin_ns": every["builtin"] - plain["builtin"],
+            "python_module_ns": modules["module"] - plain["module"],
+            "python_module_calls_ns": every["module"] - plain["module"],
+            "python_unwind_ns": waiting["unwind"] - disabled["unwind"]}
+
+
 GROUPS = {"operators": operators, "waiting": waiting, "edges": edges, "conversion": conversion, "memory": memory,
-          "calls": calls, "nvtx": nvtx, "exec": exec_cost}
+          "calls": calls, "nvtx": nvtx, "python": python, "exec": exec_cost}
