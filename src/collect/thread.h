@@ -14,6 +14,7 @@ constexpr u32 kMaxOpen = 1024;        // open ranges followed per thread
 constexpr u32 kMaxPushed = 256;       // open ranges of NVTX's push, likewise
 constexpr u32 kMaxCalls = 1024;       // open Python calls, likewise
 constexpr u32 kNameCacheBits = 9;     // 512 names
+constexpr u32 kMostFrames = 256;      // of a Python stack, the innermost; further ones are cut
 constexpr u32 kMaxLabels = 16;        // open labels whose begin is remembered
 
 struct OpenRange {
@@ -37,6 +38,21 @@ struct alignas(64) CachedName {
   u32 id;            // in the recording
   u32 bytes;         // of copy that are used, with the final NUL
   char copy[48];
+};
+
+// The Python stack that a thread had when it was last asked, outermost frame first. See collect/python/frames.cpp.
+struct WalkedFrame {
+  const void* code;  // as it stands in memory, with the instruction
+  u64 at;
+  u32 code_id;       // 0: not asked for
+  u32 node;          // in the tree of stacks
+};
+struct WalkedStack {
+  u32 count;
+  u32 generation;    // of the recording
+  u64 codes_ended;   // code objects that had ended by then
+  bool cut;          // there were more frames
+  WalkedFrame frames[kMostFrames];
 };
 
 struct ThreadBlock {
@@ -64,6 +80,7 @@ struct ThreadBlock {
   OpenRange pushed[kMaxPushed];  // NVTX's, which need not nest with the others
   OpenRange calls[kMaxCalls];    // of Python functions, from the outermost
   CachedName names[1 << kNameCacheBits];
+  WalkedStack walked;
 };
 
 struct ThreadSelf {
@@ -97,7 +114,7 @@ inline void enter_known(ThreadBlock* block) {
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
-inline ThreadBlock* enter() {
+__attribute__((always_inline)) inline ThreadBlock* enter() {
   ThreadBlock* block = t_self.block;
   if (__builtin_expect(!block, 0) && !(block = first_block())) return nullptr;
   if (block->busy.load(std::memory_order_relaxed)) return nullptr;

@@ -9,6 +9,7 @@
 #include "model/gpu_load.h"
 #include "model/passes.h"
 #include "model/python.h"
+#include "model/stacks.h"
 
 namespace tprof {
 namespace {
@@ -25,6 +26,7 @@ class Loader {
         names_(meta, model),
         threads_(meta, model),
         python_(meta, model, names_),
+        stacks_(meta, model),
         offset_ns_(clock.wall_offset_ns(request.begin_ticks)) {}
 
   void load();
@@ -53,6 +55,7 @@ class Loader {
   NameTable names_;
   ThreadTable threads_;
   PythonLoader python_;
+  StackTable stacks_;
   i64 offset_ns_;
   u64 end_ticks_ = 0;
   bool torch_reports_memory_ = false;
@@ -76,7 +79,7 @@ void Loader::load() {
   model_.end_ns = std::max(to_ns(end_ticks_), model_.begin_ns);
 
   i64 from_monotonic_ns = offset_ns_ - static_cast<i64>(model_.base_time_ns);
-  GpuLoader gpu(model_, meta_, clock_, names_, threads_, from_monotonic_ns,
+  GpuLoader gpu(model_, meta_, clock_, names_, threads_, stacks_, from_monotonic_ns,
                 request_.warmup_ticks ? to_ns(request_.warmup_ticks) : model_.begin_ns);
   Damage before = recording_.damage();
   recording_.for_each_data(request_.first_epoch, request_.last_epoch, [&](const RecordView& view) {
@@ -123,7 +126,7 @@ void Loader::add_memory(const RecordView& view) {
   if (!in_span(r.ticks)) return;
   model_.memory.push_back({to_ns(r.ticks), r.address, r.bytes, r.total_allocated, r.total_reserved,
                            threads_(view.tid), static_cast<u8>(what), static_cast<i8>(what >> 8),
-                           static_cast<u8>(what >> 16)});
+                           static_cast<u8>(what >> 16), stacks_(stack_of(r))});
 }
 
 void Loader::add_range(const RecordView& view) {
@@ -134,6 +137,7 @@ void Loader::add_range(const RecordView& view) {
   e.sequence = r.sequence;
   e.forward_thread = static_cast<u32>(r.forward_thread);
   e.scope = r.scope;
+  e.stack = stacks_(r.stack);
   if (r.flags & kRangeAsync) e.flags |= kEventAsync;
   if (r.flags & kRangeHasInputs) e.flags |= kEventHasInputs;
   if (r.inputs) {
@@ -151,6 +155,7 @@ void Loader::add_library_call(const RecordView& view) {
   if (!in_span(r.begin_ticks)) return;
   Event e;
   e.name = names_(r.head.id);
+  e.stack = stacks_(r.stack);
   e.scope = static_cast<u8>(Scope::user);
   add_event(e, view, r.begin_ticks, r.end_ticks);
 }
@@ -342,6 +347,7 @@ Model build_model(Recording& recording, const Meta& meta, const SpanRequest& req
   mend_python_parents(model, python_parents);
   link_forward_backward(model);
   attribute_gpu_work(model);
+  describe_gpu_work(model);
 
   for (Event& e : model.events) {
     if (e.flags & kEventStep) continue;

@@ -24,10 +24,10 @@ u16 deepest(const Event& e) { return !is_python(e) ? kDeepest : is_module(e) ? k
 
 class Nester {
  public:
-  explicit Nester(Model& model) : model_(model), events_(model.events) {}
+  Nester(Model& model, bool exact) : model_(model), events_(model.events), exact_(exact) {}
 
   void run() {
-    fit_python_into_steps();
+    if (!exact_) fit_python_into_steps();
     sort();
     std::vector<std::vector<u32>> rows(model_.threads.size());
     for (u32 i = 0; i < events_.size(); i++) rows[events_[i].thread].push_back(i);
@@ -35,7 +35,7 @@ class Nester {
     std::sort(moved_.begin(), moved_.end());
     for (u32 i : moved_) move_to_lane(i);
     set_parents();
-    part_ends();
+    if (!exact_) part_ends();
     fold();
     for (u32 i = 0; i < events_.size(); i++) {
       Event& e = events_[i];
@@ -95,12 +95,13 @@ class Nester {
 
   // What becomes of two ranges that cross, of which `top` began first: the step stays, then what is no Python call, then
   // what is not async, then the one that began first.
-  static Gives way_of(const Event& top, const Event& e) {
+  Gives way_of(const Event& top, const Event& e) const {
     bool step = e.flags & kEventStep, async = (e.flags | top.flags) & kEventAsync;
     bool python = is_python(top) != is_python(e) && !async;
     i64 beyond = e.end_ns() - top.end_ns();
-    if (python && is_python(top) && top.end_ns() - e.begin_ns <= kCutPythonNs) return Gives::top_cut;
-    if (python && is_python(e) && beyond <= kCutPythonNs) return Gives::cut;
+    i64 cut_ns = python && !exact_ ? kCutPythonNs : 0;
+    if (is_python(top) && top.end_ns() - e.begin_ns <= cut_ns) return Gives::top_cut;
+    if (is_python(e) && beyond <= cut_ns) return Gives::cut;
     if (!step && !async && beyond <= kClampNs) return Gives::cut;
     bool top_goes = step || (python && is_python(top)) || (!(e.flags & kEventAsync) && (top.flags & kEventAsync));
     return top_goes && !(top.flags & kEventStep) ? Gives::top_moved : Gives::moved;
@@ -161,7 +162,7 @@ class Nester {
       while (!stack.empty() && events_[stack.back()].end_ns() <= e.begin_ns) stack.pop_back();
       e.parent = stack.empty() ? -1 : static_cast<i32>(stack.back());
       e.depth = static_cast<u16>(stack.size());
-      if (!is_deep(e)) stack.push_back(i);
+      if (exact_ || !is_deep(e)) stack.push_back(i);
     }
   }
 
@@ -177,6 +178,7 @@ class Nester {
 
   // Leaves out the levels beyond the deepest; they have no children that stay.
   void fold() {
+    if (exact_) return;
     u64 deep = std::count_if(events_.begin(), events_.end(), is_deep);
     if (deep == 0) return;
     model_.ledger.dropped["folded_deep"] += deep;
@@ -192,6 +194,7 @@ class Nester {
 
   Model& model_;
   std::vector<Event>& events_;
+  bool exact_;  // times and depths stay
   std::vector<u32> moved_;
   std::unordered_map<u32, std::vector<Lane>> lanes_;  // by owner
   u32 lane_count_ = 0;
@@ -199,6 +202,6 @@ class Nester {
 
 }  // namespace
 
-void nest_events(Model& model) { Nester(model).run(); }
+void nest_events(Model& model, bool exact) { Nester(model, exact).run(); }
 
 }  // namespace tprof

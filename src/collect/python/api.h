@@ -52,7 +52,11 @@ using PyProfiler = int(PyObject*, PyObject*, int, PyObject*);
   PY_OPTIONAL(int, _PyEval_SetProfile, (void* thread, PyProfiler*, PyObject*)) /* 3.9 to 3.11 */    \
   PY_OPTIONAL(void*, PyInterpreterState_Main, ())                                                   \
   PY_OPTIONAL(void*, PyInterpreterState_ThreadHead, (void*))                                        \
-  PY_OPTIONAL(void*, PyThreadState_Next, (void*))
+  PY_OPTIONAL(void*, PyThreadState_Next, (void*))                                              \
+  PY_OPTIONAL(PySize, PyTuple_Size, (PyObject*))                                                    \
+  PY_OPTIONAL(const char*, PyBytes_AsString, (PyObject*))                                           \
+  PY_OPTIONAL(PySize, PyBytes_Size, (PyObject*))                                                    \
+  PY_OPTIONAL(void*, PyGILState_GetThisThreadState, ()) /* without the GIL */
 
 struct PythonApi {
 #define PY_FUNCTION(result, name, parameters) result(*name) parameters = nullptr;
