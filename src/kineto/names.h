@@ -32,6 +32,7 @@ constexpr char kCudaDriver[] = "cuda_driver";
 constexpr char kCudaSync[] = "cuda_sync";
 constexpr char kCudaEvent[] = "cuda_event";
 constexpr char kOverhead[] = "overhead";
+constexpr char kPythonFunction[] = "python_function";
 constexpr char kLaunchFlow[] = "ac2g";
 
 // Names of single events.
@@ -57,6 +58,7 @@ constexpr char kForwardThread[] = "Fwd thread id";
 constexpr char kPythonId[] = "Python id";
 constexpr char kPythonParentId[] = "Python parent id";
 constexpr char kPythonModuleId[] = "Python module id";
+constexpr char kPythonThread[] = "Python thread";
 constexpr char kCorrelation[] = "correlation";
 constexpr char kClippedMark[] = "clipped at window end";  // of kOurMark
 constexpr char kUnfinishedMark[] = "unfinished";

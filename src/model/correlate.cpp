@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "model/passes.h"
+#include "model/python.h"
 
 namespace tprof {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 constexpr i64 kClampNs = 1000;  // so much CUPTI's times of a call may differ from the ranges' clock
 
 bool is_operator(const Model& model, const Event& e) {
-  if (e.flags & kEventPython) return false;
+  if (is_python(e)) return false;
   if (e.scope != static_cast<u8>(Scope::user)) return true;
   const std::string& name = model.name_of(e);
   return name.starts_with("nccl:") || name.starts_with("gloo:");
@@ -22,6 +23,7 @@ bool is_operator(const Model& model, const Event& e) {
 i32 operator_around(const Model& model, i32 innermost) {
   for (i32 i = innermost; i >= 0; i = model.events[i].parent)
     if (is_operator(model, model.events[i])) return i;
+  while (innermost >= 0 && is_python(model.events[innermost])) innermost = model.events[innermost].parent;
   return innermost;
 }
 

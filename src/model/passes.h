@@ -22,6 +22,11 @@ std::vector<StepEdge> step_edges(const std::vector<StepInfo>& steps, const Model
 // own ProfilerStep# ranges when it did.
 void add_steps(Model& model, std::vector<StepEdge> edges);
 
+// python.cpp: gives Python calls ids, from 1 in order of begin, and the innermost call around each on its thread as parent,
+// before nesting cuts or moves any. The parents by id, for when some were folded: then the nearest that stayed counts.
+std::vector<u32> number_python_calls(Model& model);
+void mend_python_parents(Model& model, const std::vector<u32>& parents);
+
 // nest.cpp: sorts the events, sets parents and depths per thread, moves what crosses to lanes, folds what is
 // too deep. With `exact`, for traces that were read: ends stay as they are, but for crossings of less than a
 // microsecond, and nothing is folded.

@@ -93,6 +93,14 @@ GROUPS = {
         _("nvtx_registered_ns", "ns", "recorded, a registered string in a domain of its own"),
         _("nvtx_stamp_ns", "ns", "of a recorded pair, its two readings of the clock (rdtsc)"),
     ]),
+    "python": ("Python calls, over the same bare; the best of many slices", [
+        _("python_call_ns", "ns", "a call of a Python function, recorded (two events, and one of the call site)"),
+        _("python_event_ns", "ns", "... per event", "<=", 60),
+        _("python_builtin_ns", "ns", "a call of a function written in C, recorded"),
+        _("python_module_ns", "ns", "an nn.Module's call, modules recorded", "<=", 400),
+        _("python_module_calls_ns", "ns", "... all calls recorded"),
+        _("python_unwind_ns", "ns", "a function that an exception leaves, nothing recorded"),
+    ]),
     "instructions": ("Instructions of a step with a DataLoader, against bare (callgrind)", [
         _("step_instructions", "", "the bare training step"),
         _("wait_instructions", "%", "waiting for a window", "<=", 0.5),

@@ -1,6 +1,7 @@
 """The measurements, one function per group of figures.py: each takes a torch (host, trixie, sid) and sizes, and gives
 {figure: value} or {figure: (value, low, high)}, the quartiles where many slices stand behind it.
 """
+import big_trace
 import contextlib
 import dataclasses
 import functools
@@ -16,7 +17,6 @@ import sys
 import tempfile
 import time
 
-import big_trace
 import modes
 import workers
 from workers import Worker, Workers
@@ -35,12 +35,13 @@ class Sizes:
     exec_runs: int = 400
     call_rounds: int = 1000
     nvtx_pairs: int = 20_000    # per slice
+    python_calls: int = 3_000   # per slice
     counted_steps: int = 40     # under callgrind
     warm_steps: int = 100       # before the first slice
 
 
 SMOKE = Sizes(slices=2, generations=1, slice_steps=5, wait_steps=5, events=20_000, edge_runs=1, quiet_slices=3,
-              rss_events=100_000, exec_runs=20, call_rounds=20, nvtx_pairs=100, warm_steps=20)
+              rss_events=100_000, exec_runs=20, call_rounds=20, nvtx_pairs=100, python_calls=100, warm_steps=20)
 SLICE = 10  # steps per slice where the course of time matters
 
 
@@ -312,6 +313,27 @@ def nvtx(torch, sizes):
             "nvtx_stamp_ns": 2 * bare["stamp"]}
 
 
+def python(torch, sizes):
+    """Each way in a process of its own. Before 3.12 a call has two events, since then one more at the place of the call."""
+    def spent(options):
+        with tempfile.TemporaryDirectory(prefix="tprof-bench-", dir="/tmp") as directory:
+            words, environment = workers.command_line(
+                torch, ["/usr/bin/python3", str(workers.BENCH / "python_calls.py"), str(sizes.python_calls)],
+                {"LD_PRELOAD": str(workers.LIBRARY), "TPROF_LOGDIR": directory, "TPROF_EXIT_WAIT": "0", **options})
+            return json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                             text=True, env=environment).stdout)
+
+    plain, waiting = spent({}), spent({"TPROF_AUTOSTART": "0"})
+    disabled = spent({"TPROF_DISABLE": "1"})
+    modules, every = spent({"TPROF_WITH_MODULES": "1"}), spent({"TPROF_WITH_STACK": "calls"})
+    call = every["call"] - plain["call"]
+    return {"python_call_ns": call, "python_event_ns": call / every["events"],
+            "python_builtin_ns": every["builtin"] - plain["builtin"],
+            "python_module_ns": modules["module"] - plain["module"],
+            "python_module_calls_ns": every["module"] - plain["module"],
+            "python_unwind_ns": waiting["unwind"] - disabled["unwind"]}
+
+
 def instructions(torch, sizes):
     """Counted, not timed: the same on a busy machine. Each mode in a process of its own under callgrind."""
     def count(mode):
@@ -385,6 +407,7 @@ GROUPS = {
     "memory": memory,
     "calls": calls,
     "nvtx": nvtx,
+    "python": python,
     "instructions": instructions,
     "exec": exec_cost,
     "reader": reader,

@@ -47,7 +47,9 @@ void phase_changed(Phase phase) { python_phase_changed(phase); }
 void note_unserved() {
   const Options& o = g_session.options();
   const char* later = "not recorded by this version";
-  if (o.with_modules) g_session.capability("with_modules", false, later);
+  const char* python = "the program is not written in Python";
+  if (o.with_modules && !python_process()) g_session.capability("with_modules", false, python);
+  if (o.with_stack.has(kStackCalls) && !python_process()) g_session.capability("python_calls", false, python);
   if (o.with_flops) g_session.capability("with_flops", false, later);
 }
 
