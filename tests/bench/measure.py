@@ -1,7 +1,6 @@
 """The measurements, one function per group of figures.py: each takes a torch (host, trixie, sid) and sizes, and gives
 {figure: value} or {figure: (value, low, high)}, the quartiles where many slices stand behind it.
 """
-import big_trace
 import contextlib
 import dataclasses
 import functools
@@ -17,6 +16,7 @@ import sys
 import tempfile
 import time
 
+import big_trace
 import modes
 import workers
 from workers import Worker, Workers
