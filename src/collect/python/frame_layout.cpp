@@ -45,6 +45,7 @@ struct Samples {
 char g_why[160] = "it is found out when torch is imported, which it was not";
 
 PyObject* truth(bool value) {
+  g_py.PyErr_Clear();
   return value ? g_py.PyUnicode_FromString("yes") : g_py.new_none();
 }
 
@@ -70,14 +71,11 @@ Chain chain_of(PyObject* tuple) {
   return chain;
 }
 
+// A new reference, nullptr if there is no such attribute.
 PyObject* attribute(PyObject* object, const char* name) {
   PyObject* word = g_py.PyUnicode_FromString(name);
   PyObject* value = g_py.PyObject_GetAttr(object, word);
   g_py.Py_DecRef(word);
-  if (value)
-    g_py.Py_DecRef(value);  // the object has one too
-  else
-    g_py.PyErr_Clear();
   return value;
 }
 
@@ -92,6 +90,7 @@ bool take_samples(PyObject* tuple, Samples& s) {
     PyObject* line = attribute(code, "co_firstlineno");
     if (!s.name[i] || !s.file[i] || !s.table[i] || !line) return false;
     s.first_line[i] = i32(g_py.PyLong_AsLong(line));
+    for (PyObject* taken : {s.name[i], s.file[i], s.table[i], line}) g_py.Py_DecRef(taken);  // the code object has its own
   }
   return s.count >= 4;
 }
@@ -127,10 +126,10 @@ bool learn_code(const Samples& s) {
     c.first_traceable = number(s.first_traceable);
     if (c.first_traceable < 0) return false;
   }
+  if (c.name < 0 || c.file < 0 || c.table < 0 || c.first_line < 0) return false;
   const char* data = g_py.PyBytes_AsString(s.table[0]);
-  bool bytes = data == reinterpret_cast<const char*>(s.table[0]) + kBytesData &&
-               load_at<PySize>(s.table[0], kBytesLength) == g_py.PyBytes_Size(s.table[0]);
-  return c.name >= 0 && c.file >= 0 && c.table >= 0 && c.first_line >= 0 && bytes;
+  return data == reinterpret_cast<const char*>(s.table[0]) + kBytesData &&
+         load_at<PySize>(s.table[0], kBytesLength) == g_py.PyBytes_Size(s.table[0]);
 }
 
 // --- frames
@@ -260,7 +259,8 @@ bool learn(PyObject* const* args) {
   c.python = version();
   c.type = dlsym(RTLD_DEFAULT, "PyCode_Type");
   if (c.python < kOldest || c.python > kNewest) return fails("of this version of Python the line tables are not known");
-  if (strchr(g_py.PyUnicode_AsUTF8(args[4]), 't')) return fails("this Python is free-threaded");
+  const char* flags = g_py.PyUnicode_AsUTF8(args[4]);
+  if (!flags || strchr(flags, 't')) return fails("this Python is free-threaded");
   Samples samples;
   if (!c.type || !take_samples(args[1], samples) || !learn_code(samples))
     return fails("the code objects of this Python are laid out in an unknown way");

@@ -254,16 +254,15 @@ def follow(torch):
 
 def learn_stacks():
     script = stack_calibration()
-    if not script:
-        return
     try:
-        exec(script, {'learn': learn_frames, 'prove': prove_frames, 'watch_ends': watch_ends, 'ended': have_ended,
-                      'proven': frames_proven})
-        stacks_start()
-        import atexit
-        atexit.register(stacks_stop)
+        if script:
+            exec(script, {'learn': learn_frames, 'prove': prove_frames, 'watch_ends': watch_ends, 'ended': have_ended,
+                          'proven': frames_proven})
+            import atexit
+            atexit.register(stacks_stop)
     except Exception as e:
         frames_proven(repr(e))
+    stacks_start()
 
 def complete(torch):
     import os
