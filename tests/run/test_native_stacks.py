@@ -147,12 +147,13 @@ def test_the_doctor_says_how_stacks_are_walked():
 
 def test_python_frames_stand_where_the_interpreter_was(tmp_path):
     script = REPO / "tests" / "apps" / "cuda" / "python_chain.py"
-    for way, result in both([SIM, "/usr/bin/python3", script], tmp_path, options=NATIVE).items():
+    for way, result in both([SIM, "/usr/bin/python3", script, APPS / "libchain_first.so"], tmp_path, options=NATIVE).items():
         if way == "bare":
             continue
         trace, = result.traces()
-        stack, = stacks(trace, "cudaDeviceSynchronize")
+        stack, = stacks(trace, "cudaMalloc")
         shown = functions(stack)
+        assert shown[:2] == ["first_plugin", "run"]
         # inner() was called by middle() in the same evaluation; middle by the C function behind map(), in one of its own.
         inner, between, outer = shown.index("inner"), shown.index("outer"), shown.index("<module>")
         assert shown[inner:inner + 2] == ["inner", "middle"]

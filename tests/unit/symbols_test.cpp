@@ -38,6 +38,8 @@ u64 address_of(const std::string& path, const std::string& name) {
 class SymbolsTest : public testing::Test {
  protected:
   void SetUp() override {
+    // A name for each test: what was read of a file is kept for the process.
+    name_ = std::string(testing::UnitTest::GetInstance()->current_test_info()->name()) + ".so";
     directory_ = testing::TempDir() + "symbols-" + std::to_string(getpid());
     fs::remove_all(directory_);
     fs::create_directories(directory_);
@@ -71,20 +73,20 @@ class SymbolsTest : public testing::Test {
   }
   CodePlace place(u64 address) { return Symbols(meta_).places_of({kBias + address})[0]; }
 
-  std::string directory_;
+  std::string directory_, name_;
   Meta meta_;
 };
 
 TEST_F(SymbolsTest, FunctionsAreNamedAndDemangled) {
-  std::string file = copy("libsample.so", "libsample.so");
+  std::string file = copy("libsample.so", name_);
   map(file);
-  EXPECT_EQ(place(address_of(file, "sample_plain")).text(), "libsample.so: sample_plain");
+  EXPECT_EQ(place(address_of(file, "sample_plain")).text(), name_ + ": sample_plain");
   EXPECT_EQ(place(address_of(file, "_ZN6sample9template_IiEET_S1_i")).function, "int sample::template_<int>(int, int)");
 }
 
 TEST_F(SymbolsTest, LinesComeFromDebugInformation) {
   if (line_tool().empty()) GTEST_SKIP() << "neither llvm-symbolizer nor addr2line";
-  std::string file = copy("libsample_debug.so", "libsample.so");
+  std::string file = copy("libsample_debug.so", name_);
   map(file);
   CodePlace found = place(address_of(file, "sample_plain") + 1);
   EXPECT_EQ(found.function, "sample_plain");
@@ -94,18 +96,18 @@ TEST_F(SymbolsTest, LinesComeFromDebugInformation) {
 }
 
 TEST_F(SymbolsTest, StrippedFilesShowAddressesInTheFile) {
-  std::string file = copy("libsample.so", "libsample.so");
+  std::string file = copy("libsample.so", name_);
   u64 local = address_of(file, "_ZL12sample_localv");
   run("strip " + file);
   map(file);
   char text[64];
-  snprintf(text, sizeof text, "libsample.so+0x%llx", static_cast<unsigned long long>(local));
-  EXPECT_EQ(place(local).text(), text) << "neither a neighbour nor nothing";
+  snprintf(text, sizeof text, "+0x%llx", static_cast<unsigned long long>(local));
+  EXPECT_EQ(place(local).text(), name_ + text) << "neither a neighbour nor nothing";
   EXPECT_EQ(place(address_of(kSamples + "/libsample.so", "sample_plain")).function, "sample_plain") << "exported";
 }
 
 TEST_F(SymbolsTest, SeparateDebugFilesAreFoundByBuildIdAndByLink) {
-  std::string file = copy("libsample_debug.so", "libsample.so");
+  std::string file = copy("libsample_debug.so", name_);
   u64 local = address_of(file, "_ZL12sample_localv");
   std::string id = ElfFile::open(file)->build_id(), hex;
   ASSERT_FALSE(id.empty());
@@ -129,9 +131,9 @@ TEST_F(SymbolsTest, SeparateDebugFilesAreFoundByBuildIdAndByLink) {
 }
 
 TEST_F(SymbolsTest, AnotherVersionOfTheFileIsNotBelieved) {
-  std::string file = copy("libsample.so", "libsample.so");
+  std::string file = copy("libsample.so", name_);
   map(file, "another build");
-  EXPECT_EQ(place(0x1234).text(), "libsample.so+0x1234");
+  EXPECT_EQ(place(0x1234).text(), name_ + "+0x1234");
 }
 
 TEST_F(SymbolsTest, AddressesThatWereUsedTwiceBelongToTheFileOfTheirTime) {
@@ -148,6 +150,7 @@ TEST_F(SymbolsTest, AddressesThatWereUsedTwiceBelongToTheFileOfTheirTime) {
 
 TEST_F(SymbolsTest, DamagedFilesAreSurvived) {
   std::string whole = bytes_of(kSamples + "/libsample_debug.so"), path = directory_ + "/damaged.so";
+  ASSERT_GT(whole.size(), 8000u);
   auto look = [&](const std::string& bytes) {
     std::ofstream(path, std::ios::binary) << bytes;
     if (auto file = ElfFile::open(path))

@@ -1,13 +1,15 @@
-"""A call into CUDA below Python functions, some called by Python, one by a function written in C."""
+"""python_chain.py LIBRARY: calls into CUDA below Python functions, some called by Python, one by a function written in C."""
 import ctypes
+import sys
 
 import torch  # with it, tprof knows the interpreter's frames
 
-cuda = ctypes.CDLL("libcudart.so.13")
+library = ctypes.CDLL(sys.argv[1])
 
 
 def inner():
-    return cuda.cudaDeviceSynchronize()
+    library.run()
+    return 0
 
 
 def middle(n):
