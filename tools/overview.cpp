@@ -30,6 +30,14 @@ Json document(const OverviewArguments& arguments) {
   return {{"schema", 1}, {"rules", arguments.plugin ? "torch_tb_profiler" : "tprof"}, {"workers", Json::array()}};
 }
 
+std::vector<std::string> explained(const Model& model, const PluginTrace& trace) {
+  try {
+    return differences(model, trace, overview_of(model), plugin_overview(model, trace));
+  } catch (const Error& e) {
+    return {e.what()};  // the plugin shows nothing
+  }
+}
+
 // Each worker's Overview, shown by `text` or gathered as JSON by `json`.
 template <class Text, class ToJson>
 int show(const OverviewArguments& arguments, Text text, ToJson json) {
@@ -42,10 +50,8 @@ int show(const OverviewArguments& arguments, Text text, ToJson json) {
         Source source{input.run, input.worker, input.span};
         Overview overview = arguments.plugin ? plugin_overview(model, trace) : overview_of(model);
         std::vector<std::string> why;
-        if (arguments.explain)
-          why = arguments.plugin ? differences(model, trace, overview_of(model), overview)
-                                 : differences(model, trace, overview, plugin_overview(model, trace));
-        if (arguments.json) {
+    if (arguments.explain) why = explained(model, trace);
+    if (arguments.json) {
           Json one = json(overview, source, workers[input.run]);
           if (arguments.explain) one["differences"] = why;
           out["workers"].push_back(std::move(one));

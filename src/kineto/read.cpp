@@ -255,6 +255,9 @@ void TraceReader::read_range(EventFields& f, const Category& category) {
 
 void TraceReader::add_plugin_event(const EventFields& f, PluginType type, size_t item) {
   if (!state_.plugin || type == PluginType::ignored) return;
+  bool of_lightning = f.name.starts_with("[pl][profile]") || f.name.starts_with("[pl][module]");
+  if (state_.plugin->lightning && (type == PluginType::python_function || (type == PluginType::op && of_lightning)))
+    return;
   PluginEvent e;
   e.ts_us = number_of(*f.ts).value_or(0);
   e.dur_us = f.dur->IsNull() ? 0 : number_of(*f.dur).value_or(0);
