@@ -30,6 +30,14 @@ Json document(const OverviewArguments& arguments) {
   return {{"schema", 1}, {"rules", arguments.plugin ? "torch_tb_profiler" : "tprof"}, {"workers", Json::array()}};
 }
 
+std::vector<std::string> explained(const Model& model, const PluginTrace& trace) {
+  try {
+    return differences(model, trace, overview_of(model), plugin_overview(model, trace));
+  } catch (const Error& e) {
+    return {e.what()};  // the plugin shows nothing
+  }
+}
+
 // Each worker's Overview, shown by `text` or gathered as JSON by `json`.
 template <class Text, class ToJson>
 int show(const OverviewArguments& arguments, Text text, ToJson json) {
@@ -37,33 +45,30 @@ int show(const OverviewArguments& arguments, Text text, ToJson json) {
   std::map<std::string, size_t> workers = workers_of(inputs.all());
   Json out = document(arguments);
   bool first = true;
-  int code = inputs.each(arguments.plugin || arguments.explain, [&](const Input& input, const Model& model,
-                                                                    const PluginTrace& trace) {
-    Source source{input.run, input.worker, input.span};
-    Overview overview = arguments.plugin ? plugin_overview(model, trace) : overview_of(model);
-    std::vector<std::string> why;
-    if (arguments.explain)
-      why = arguments.plugin ? differences(model, trace, overview_of(model), overview)
-                             : differences(model, trace, overview, plugin_overview(model, trace));
+  int code = inputs.each(
+      arguments.plugin || arguments.explain, [&](const Input& input, const Model& model, const PluginTrace& trace) {
+        Source source{input.run, input.worker, input.span};
+        Overview overview = arguments.plugin ? plugin_overview(model, trace) : overview_of(model);
+        std::vector<std::string> why;
+    if (arguments.explain) why = explained(model, trace);
     if (arguments.json) {
-      Json one = json(overview, source, workers[input.run]);
-      if (arguments.explain) one["differences"] = why;
-      out["workers"].push_back(std::move(one));
-      return;
-    }
-    if (!first) puts("");
-    first = false;
-    fputs(text(overview, source).c_str(), stdout);
-    for (const std::string& line : why) printf("  torch_tb_profiler differs: %s\n", line.c_str());
-  });
+          Json one = json(overview, source, workers[input.run]);
+          if (arguments.explain) one["differences"] = why;
+          out["workers"].push_back(std::move(one));
+          return;
+        }
+        if (!first) puts("");
+        first = false;
+        fputs(text(overview, source).c_str(), stdout);
+        for (const std::string& line : why) printf("  torch_tb_profiler differs: %s\n", line.c_str());
+      });
   if (arguments.json && code != kExitUnreadable) puts(dump(out).c_str());
   return code;
 }
 
 int overview(const OverviewArguments& arguments) {
   return show(
-      arguments,
-      [](const Overview& o, const Source& source) { return overview_text(o, source, text_style(stdout)); },
+      arguments, [](const Overview& o, const Source& source) { return overview_text(o, source, text_style(stdout)); },
       overview_json);
 }
 

@@ -31,8 +31,7 @@ void note_steps(const Model& model, const std::vector<StepSpan>& spans, std::vec
   std::string missing;
   for (const StepSpan& span : spans)
     if (!span.whole) missing += (missing.empty() ? "" : ", ") + span.name;
-  if (!missing.empty())
-    notes.push_back("not counted, since GPU work of theirs seems to be missing: steps " + missing);
+  if (!missing.empty()) notes.push_back("not counted, since GPU work of theirs seems to be missing: steps " + missing);
 }
 
 }  // namespace

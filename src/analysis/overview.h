@@ -28,7 +28,7 @@ struct StepTimes {
 
 struct GpuFigures {
   u32 device = 0;
-  std::string name;          // empty: not known, as -1 below
+  std::string name;  // empty: not known, as -1 below
   double memory_bytes = -1;
   i64 compute_major = -1, compute_minor = -1;
   // Time in which a kernel ran, by the time of all steps; 0 to 1.

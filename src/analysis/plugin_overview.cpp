@@ -1,21 +1,17 @@
 // The Overview by torch_tb_profiler 0.4.3's own rules, mistakes included: what --plugin-compat shows.
 //
-// It differs from ours in what is a step (annotations of GPUs too), what communicates (by External id), what it does not
-// see (calls through the driver), and in adding up: where the categories so far fill the steps completely, it begins
-// anew with whole steps for the next one, so that sums exceed the step.
-#include <math.h>
-
+// It differs from ours in what is a step (annotations of GPUs too), what communicates (by External id), what it does
+// not see (calls through the driver), and in adding up: where the categories so far fill the steps completely, it
+// begins anew with whole steps for the next one, so that sums exceed the step.
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <optional>
-#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "analysis/overview.h"
 #include "analysis/plugin_ranges.h"
-#include "analysis/plugin_tensor_cores.h"
+#include "analysis/plugin_recommendations.h"
 #include "base/error.h"
 #include "model/plugin_trace.h"
 
@@ -25,24 +21,9 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr u32 kMostGpus = 64;
 
-enum class Library : u8 { none, nccl, gloo };
-
-// The ten names that it knows.
-Library library_of(std::string_view name) {
-  size_t colon = name.find(':');
-  if (colon == name.npos) return Library::none;
-  std::string_view library = name.substr(0, colon), op = name.substr(colon + 1);
-  bool known = op == "broadcast" || op == "reduce" || op == "all_reduce" || op == "all_gather" || op == "reduce_scatter";
-  return !known ? Library::none : library == "nccl" ? Library::nccl : library == "gloo" ? Library::gloo : Library::none;
-}
-
 bool loads_data(std::string_view name) {
   return (name.starts_with("enumerate(DataLoader)#") && name.ends_with(".__next__")) ||
          name.starts_with("enumerate(DataPipe)#");
-}
-
-bool is_host_work(PluginType type) {
-  return type == PluginType::op || type == PluginType::label || type == PluginType::python;
 }
 
 bool is_device_work(PluginType type) {
@@ -69,7 +50,8 @@ class PluginView {
     drop_last_steps();
     add_up();
     summarise_gpus();
-    recommend();
+    bool has_kernels = !ranges(Category::kernel).empty();
+    out_.recommendations = plugin_recommendations(model_, trace_, out_, has_kernels ? &tensor_cores_ : nullptr);
     return std::move(out_);
   }
 
@@ -78,13 +60,9 @@ class PluginView {
   PluginRanges& ranges(Category c) { return ranges_[static_cast<u32>(c)]; }
 
   void find_communication() {
-    for (const PluginEvent& e : trace_.events) {
-      bool node = is_host_work(e.type) || e.type == PluginType::step || e.type == PluginType::module;
-      Library library = node ? library_of(name(e)) : Library::none;
-      if (library == Library::none) continue;
-      communication_ids_.insert(e.external_id);
-      uses_nccl_ |= library == Library::nccl;
-    }
+    for (const PluginEvent& e : trace_.events)
+      if (is_plugin_node(e.type) && library_of(name(e)) != PluginLibrary::none)
+        communication_ids_.insert(e.external_id);
   }
 
   void find_categories() {
@@ -95,19 +73,28 @@ class PluginView {
         case PluginType::kernel:
           ranges(communication_ids_.count(e.external_id) ? Category::communication : Category::kernel).push_back(range);
           break;
-        case PluginType::copy: ranges(Category::copy).push_back(range); break;
-        case PluginType::set: ranges(Category::set).push_back(range); break;
-        case PluginType::runtime: ranges(Category::runtime).push_back(range); break;
-        case PluginType::step: steps_.push_back({range.begin, range.end, step_name(name(e))}); break;
+        case PluginType::copy:
+          ranges(Category::copy).push_back(range);
+          break;
+        case PluginType::set:
+          ranges(Category::set).push_back(range);
+          break;
+        case PluginType::runtime:
+          ranges(Category::runtime).push_back(range);
+          break;
+        case PluginType::step:
+          steps_.push_back({range.begin, range.end, step_name(name(e))});
+          break;
         case PluginType::op:
         case PluginType::label:
         case PluginType::python:
-          ranges(e.type != PluginType::python && loads_data(name(e))  ? Category::data_loading
-                 : library_of(name(e)) != Library::none ? Category::communication
-                                                        : Category::cpu)
+          ranges(e.type != PluginType::python && loads_data(name(e)) ? Category::data_loading
+                 : library_of(name(e)) != PluginLibrary::none        ? Category::communication
+                                                                     : Category::cpu)
               .push_back(range);
           break;
-        default: break;
+        default:
+          break;
       }
       if (e.type == PluginType::op || e.type == PluginType::python || e.type == PluginType::step) {
         first = std::min(first, range.begin);
@@ -148,7 +135,6 @@ class PluginView {
     std::vector<Call> calls;
     for (const PluginEvent& e : trace_.events) {
       if (is_device_work(e.type)) {
-        devices_used_.insert(e.pid);
         works_.push_back(&e);
         auto call = latest.find(e.correlation);
         (call == latest.end() ? waiting[e.correlation] : calls[call->second].works).push_back(&e);
@@ -235,13 +221,6 @@ class PluginView {
 
   void summarise_gpus();
   double filled(const std::vector<const PluginEvent*>& kernels, PluginRange steps) const;
-  void recommend();
-  void recommend_distributed();
-  void recommend_memory();
-  double average(Category c) const { return out_.average.by[static_cast<u32>(c)] / out_.average.us; }
-  void add(const char* id, const std::string& text, std::vector<std::pair<const char*, double>> values) {
-    out_.recommendations.push_back({id, text, std::move(values)});
-  }
 
   const Model& model_;
   const PluginTrace& trace_;
@@ -251,8 +230,6 @@ class PluginView {
   std::vector<const PluginEvent*> works_;
   std::unordered_set<const PluginEvent*> matched_;
   std::unordered_set<i64> communication_ids_;
-  std::set<i64> devices_used_;
-  bool uses_nccl_ = false;
   PluginTensorCores tensor_cores_;
 };
 
@@ -286,7 +263,8 @@ void PluginView::summarise_gpus() {
   std::map<u32, std::vector<const PluginEvent*>> devices;
   for (const PluginEvent& e : trace_.events) {
     if (e.type != PluginType::kernel || e.device == kNone) continue;
-    if (e.device >= kMostGpus) throw Error(kExitUnreadable, "the plugin drops the file: GPU " + std::to_string(e.device));
+    if (e.device >= kMostGpus)
+      throw Error(kExitUnreadable, "the plugin drops the file: GPU " + std::to_string(e.device));
     devices[e.device].push_back(&e);
   }
   tensor_cores_ = plugin_tensor_cores(model_, trace_);
@@ -315,78 +293,11 @@ void PluginView::summarise_gpus() {
     g.sm_efficiency = filled(kernels, steps);
     if (weight > 0) g.occupancy = weighted / weight;
     auto share = tensor_cores_.of_device.find(device);
-    if (share != tensor_cores_.of_device.end()) g.tensor_cores = share->second;
-    else if (!tensor_cores_.of_device.empty()) g.tensor_cores = 0;
+    if (share != tensor_cores_.of_device.end())
+      g.tensor_cores = share->second;
+    else if (!tensor_cores_.of_device.empty())
+      g.tensor_cores = 0;
     out_.gpus.push_back(g);
-  }
-}
-
-void PluginView::recommend() {
-  double loading = average(Category::data_loading);
-  if (loading > 0.05)
-    add("data_loading", "loading data takes much of the step; more DataLoader workers (num_workers) may help",
-        {{"percent_of_step", 100 * loading}});
-  recommend_distributed();
-  for (const GpuFigures& g : out_.gpus) {
-    if (g.utilization >= 0.5) continue;
-    add("low_utilization", "a GPU is idle more than half of the time; a larger batch may help",
-        {{"gpu", g.device}, {"percent", 100 * g.utilization}});
-    break;  // one line for all of them
-  }
-  if (trace_.devices.empty()) return;
-  bool has_kernels = !ranges(Category::kernel).empty();
-  if (trace_.devices[0].major.value_or(0) >= 7 && has_kernels && tensor_cores_.of_kernels == 0 &&
-      tensor_cores_.eligible > 0)
-    add("tensor_cores", "operators that could use tensor cores do not; automatic mixed precision may help",
-        {{"percent_of_kernel_time", rint(100 * tensor_cores_.eligible)}});
-  recommend_memory();
-}
-
-void PluginView::recommend_distributed() {
-  bool data_parallel = false, distributed = false;
-  for (const PluginEvent& e : trace_.events) {
-    bool node = is_host_work(e.type) || e.type == PluginType::step || e.type == PluginType::module;
-    data_parallel |= node && name(e) == "DataParallel.forward";
-    distributed |= node && name(e) == "DistributedDataParallel.forward";
-  }
-  if (data_parallel && devices_used_.size() > 1)
-    add("data_parallel", "DataParallel drives several GPUs; DistributedDataParallel is faster",
-        {{"gpus", double(devices_used_.size())}});
-  if (distributed && !uses_nccl_)
-    for (const PluginDevice& d : trace_.devices) {
-      if (!d.major || !d.minor || std::stod(std::to_string(*d.major) + "." + std::to_string(*d.minor)) < 3.5) continue;
-      add("nccl", "DistributedDataParallel runs without NCCL, its fastest backend on these GPUs", {});
-      break;
-    }
-  double share = average(Category::communication);
-  if (share > 0.1)
-    add("communication",
-        "communication takes much of the step; compressed or accumulated gradients or a larger batch may help",
-        {{"percent_of_step", 100 * share}});
-}
-
-void PluginView::recommend_memory() {
-  std::vector<std::pair<std::pair<u8, i8>, u64>> peaks;  // (type, index) -> total, in order of appearance
-  for (const PluginEvent& e : trace_.events) {
-    if (e.type != PluginType::memory) continue;
-    const MemoryEvent& m = model_.memory[e.item];
-    if (m.flags & kMemoryNoTotals) continue;
-    std::pair key(m.device_type, m.device_index);
-    auto it = std::find_if(peaks.begin(), peaks.end(), [&](const auto& p) { return p.first == key; });
-    if (it == peaks.end()) it = peaks.insert(it, {key, 0});
-    it->second = std::max(it->second, m.total_allocated);
-  }
-  for (const auto& [key, peak] : peaks) {
-    i64 index = key.second;
-    // It means to leave the CPU out and does not: -1 is the last GPU.
-    if (index < 0) index += i64(trace_.devices.size());
-    if (index < 0 || index >= i64(trace_.devices.size()))
-      throw Error(kExitUnreadable, "the plugin drops the file: memory of a device that it has no properties of");
-    std::optional<i64> total = trace_.devices[size_t(index)].memory_bytes;
-    if (!total || double(peak) <= double(*total) * 0.9) continue;
-    add("memory", "device memory is nearly full; gradient checkpointing or mixed precision may help",
-        {{"gpu", key.second}, {"percent", 100 * double(peak) / double(*total)}});
-    break;
   }
 }
 

@@ -10,8 +10,8 @@ namespace {
 std::vector<bool> innermost_eligible(const OpTree& tree) {
   std::vector<bool> holds(tree.nodes.size()), out(tree.nodes.size());
   for (const OpNode& node : tree.nodes)
-    if (node.eligible)
-      for (i32 up = node.parent; up >= 0 && !holds[size_t(up)]; up = tree.nodes[size_t(up)].parent) holds[size_t(up)] = true;
+    for (i32 up = node.eligible ? node.parent : -1; up >= 0 && !holds[size_t(up)]; up = tree.nodes[size_t(up)].parent)
+      holds[size_t(up)] = true;
   for (size_t i = 0; i < out.size(); i++) out[i] = tree.nodes[i].eligible && !holds[i];
   return out;
 }

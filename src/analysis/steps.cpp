@@ -91,7 +91,7 @@ std::array<IntervalSet, kCategories - 1> category_times(const Model& model, cons
     if (!work.runs_on_gpu()) continue;
     bool communication = words.work(work) == Work::communication;
     communicates |= communication;
-    add(communication                ? Category::communication
+    add(communication               ? Category::communication
         : work.kind() == Kind::copy ? Category::copy
         : work.kind() == Kind::set  ? Category::set
                                     : Category::kernel,

@@ -25,9 +25,8 @@ struct Found {
 void list_run(const std::string& run, const std::map<std::string, std::vector<Found>>& workers, TraceList& out) {
   for (const auto& [worker, all] : workers) {
     std::vector<Found> found = all;
-    std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
-      return a.stamp != b.stamp ? a.stamp < b.stamp : a.path < b.path;
-    });
+    std::sort(found.begin(), found.end(),
+              [](const Found& a, const Found& b) { return a.stamp != b.stamp ? a.stamp < b.stamp : a.path < b.path; });
     size_t number = 0;
     for (size_t i = 0; i < found.size(); i++) {
       if (i && found[i].stamp == found[i - 1].stamp) {
@@ -63,7 +62,8 @@ TraceList list_traces(const std::string& path, const std::vector<MovedTrace>& mo
     std::string name = fs::path(path).filename().string();
     if (!split_trace_name(name, worker, stamp)) worker = name;
     fs::path directory = fs::path(path).parent_path();
-    out.files.push_back({absolute_name(directory.empty() ? "." : directory), worker, stamp.empty() ? "default" : "1", path});
+    std::string run = absolute_name(directory.empty() ? "." : directory);
+    out.files.push_back({run, worker, stamp.empty() ? "default" : "1", path});
     return out;
   }
   std::map<std::string, std::map<std::string, std::vector<Found>>> runs;  // by directory

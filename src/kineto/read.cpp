@@ -41,14 +41,22 @@ EventFields fields_of(const Value& event) {
   EventFields f{{}, {}, &kNothing, &kNothing, &kNothing, &kNothing, &kNothing, &kNothing};
   for (const auto& [key, value] : event.GetObject()) {
     std::string_view word = text_of(key);
-    if (word == "ph") f.phase = text_of(value);
-    else if (word == "name") f.name = text_of(value);
-    else if (word == "ts") f.ts = &value;
-    else if (word == "dur") f.dur = &value;
-    else if (word == "pid") f.pid = &value;
-    else if (word == "tid") f.tid = &value;
-    else if (word == "id") f.id = &value;
-    else if (word == "args" && value.IsObject()) f.args = &value;
+    if (word == "ph")
+      f.phase = text_of(value);
+    else if (word == "name")
+      f.name = text_of(value);
+    else if (word == "ts")
+      f.ts = &value;
+    else if (word == "dur")
+      f.dur = &value;
+    else if (word == "pid")
+      f.pid = &value;
+    else if (word == "tid")
+      f.tid = &value;
+    else if (word == "id")
+      f.id = &value;
+    else if (word == "args" && value.IsObject())
+      f.args = &value;
   }
   return f;
 }
@@ -63,7 +71,8 @@ class TraceReader {
     TraceScanner scanner(path_);
     for (Piece piece; scanner.next(piece);) read_piece(piece);
     if (scanner.end() != ScanEnd::whole) throw Error(kExitUnreadable, path_ + ": " + scanner.why());
-    if (!scanner.saw_events()) throw Error(kExitUnreadable, path_ + ": holds no traceEvents: not a trace of a profiler");
+    if (!scanner.saw_events())
+      throw Error(kExitUnreadable, path_ + ": holds no traceEvents: not a trace of a profiler");
     finish();
   }
 
@@ -198,17 +207,39 @@ void TraceReader::read_range(EventFields& f, const Category& category) {
     add_gpu_event(state_, kind, f);
   };
   switch (category.row) {
-    case Row::op: host(HostKind::op); break;
-    case Row::label: host(HostKind::label); break;
-    case Row::python: host(HostKind::python); break;
-    case Row::runtime: host(HostKind::runtime); break;
-    case Row::driver: host(HostKind::driver); break;
-    case Row::kernel: gpu(Kind::kernel); break;
-    case Row::copy: gpu(Kind::copy); break;
-    case Row::set: gpu(Kind::set); break;
-    case Row::sync: gpu(Kind::sync); break;
-    case Row::gpu_event: gpu(Kind::gpu_event); break;
-    case Row::overhead: gpu(Kind::overhead); break;
+    case Row::op:
+      host(HostKind::op);
+      break;
+    case Row::label:
+      host(HostKind::label);
+      break;
+    case Row::python:
+      host(HostKind::python);
+      break;
+    case Row::runtime:
+      host(HostKind::runtime);
+      break;
+    case Row::driver:
+      host(HostKind::driver);
+      break;
+    case Row::kernel:
+      gpu(Kind::kernel);
+      break;
+    case Row::copy:
+      gpu(Kind::copy);
+      break;
+    case Row::set:
+      gpu(Kind::set);
+      break;
+    case Row::sync:
+      gpu(Kind::sync);
+      break;
+    case Row::gpu_event:
+      gpu(Kind::gpu_event);
+      break;
+    case Row::overhead:
+      gpu(Kind::overhead);
+      break;
     case Row::span:
       if (f.name.starts_with(kProfiler) && !span_seen_) {
         span_seen_ = true;
@@ -216,13 +247,17 @@ void TraceReader::read_range(EventFields& f, const Category& category) {
         model_.end_ns = f.begin_ns + f.dur_ns;
       }
       break;
-    case Row::none: break;
+    case Row::none:
+      break;
   }
   add_plugin_event(f, category.type, item);
 }
 
 void TraceReader::add_plugin_event(const EventFields& f, PluginType type, size_t item) {
   if (!state_.plugin || type == PluginType::ignored) return;
+  bool of_lightning = f.name.starts_with("[pl][profile]") || f.name.starts_with("[pl][module]");
+  if (state_.plugin->lightning && (type == PluginType::python_function || (type == PluginType::op && of_lightning)))
+    return;
   PluginEvent e;
   e.ts_us = number_of(*f.ts).value_or(0);
   e.dur_us = f.dur->IsNull() ? 0 : number_of(*f.dur).value_or(0);

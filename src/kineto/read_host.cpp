@@ -64,9 +64,9 @@ u32 module_of(ReadState& state, std::string_view name, i64 id) {
   if (name.starts_with(kModulePrefix)) name.remove_prefix(sizeof kModulePrefix - 1);
   ModuleInfo module;
   size_t cut = name.rfind('_');
-  bool numbered = cut != name.npos && cut + 1 < name.size() &&
-                  std::from_chars(name.data() + cut + 1, name.data() + name.size(), module.number).ptr ==
-                      name.data() + name.size();
+  bool numbered =
+      cut != name.npos && cut + 1 < name.size() &&
+      std::from_chars(name.data() + cut + 1, name.data() + name.size(), module.number).ptr == name.data() + name.size();
   module.class_name = state.names(numbered ? name.substr(0, cut) : name);
   state.model.modules.push_back(module);
   return it->second;
@@ -171,8 +171,8 @@ void add_host_event(ReadState& state, HostKind kind, const EventFields& f) {
 
 void add_instant(ReadState& state, const EventFields& f) {
   if (f.name == kMemory || f.name == kOutOfMemory) return add_memory(state, f, f.name == kOutOfMemory);
-  NvtxMark mark{f.begin_ns, state.names(f.name), state.rows.thread(state.rows.number(*f.pid), state.rows.number(*f.tid)),
-                {}};
+  NvtxMark mark{
+      f.begin_ns, state.names(f.name), state.rows.thread(state.rows.number(*f.pid), state.rows.number(*f.tid)), {}};
   read_nvtx(state, f, mark.detail);
   state.model.marks.push_back(mark);
 }

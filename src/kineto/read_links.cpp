@@ -1,5 +1,5 @@
-// Sorts what was read, nests the ranges of each thread, and ties together what the trace ties by ids and times: calls and
-// the operators they were made in, work and the calls that launched it, forward operators and their backward nodes.
+// Sorts what was read, nests the ranges of each thread, and ties together what the trace ties by ids and times: calls
+// and the operators they were made in, work and the calls that launched it, forward operators and their backward nodes.
 #include <algorithm>
 #include <numeric>
 
@@ -92,12 +92,19 @@ class Linker {
     for (PluginEvent& e : state_.plugin->events) {
       if (e.item == kNone) continue;
       switch (e.type) {
-        case PluginType::runtime: e.item = calls[e.item]; break;
+        case PluginType::runtime:
+          e.item = calls[e.item];
+          break;
         case PluginType::kernel:
         case PluginType::copy:
-        case PluginType::set: e.item = gpu[e.item]; break;
-        case PluginType::memory: e.item = memory[e.item]; break;
-        default: e.item = events[e.item];
+        case PluginType::set:
+          e.item = gpu[e.item];
+          break;
+        case PluginType::memory:
+          e.item = memory[e.item];
+          break;
+        default:
+          e.item = events[e.item];
       }
     }
     std::stable_sort(state_.plugin->events.begin(), state_.plugin->events.end(),

@@ -16,7 +16,9 @@ bool is_hex4(std::string_view text, size_t at) {
   return true;
 }
 
-u32 hex4(std::string_view text, size_t at) { return static_cast<u32>(std::stoul(std::string(text.substr(at, 4)), nullptr, 16)); }
+u32 hex4(std::string_view text, size_t at) {
+  return static_cast<u32>(std::stoul(std::string(text.substr(at, 4)), nullptr, 16));
+}
 
 // The escape at `at` (a backslash), appended as JSON allows it; returns what follows it.
 size_t append_escape(std::string& out, std::string_view text, size_t at) {
@@ -66,9 +68,7 @@ bool ends_word(char c) { return std::string_view(",]}:[{\" \t\r\n").find(c) != s
 // Numbers of JSON's and its three words stay.
 bool is_json_word(std::string_view word) {
   if (word == "true" || word == "false" || word == "null") return true;
-  for (char c : word)
-    if (!isdigit(static_cast<unsigned char>(c)) && std::string_view("+-.eE").find(c) == std::string_view::npos) return false;
-  return true;
+  return word.find_first_not_of("0123456789+-.eE") == word.npos;
 }
 
 // How many bytes at `at` are one character in UTF-8; 0: none is.
@@ -116,7 +116,8 @@ std::string repaired_json(std::string_view text) {
 std::string repaired_utf8(std::string_view text) {
   size_t good = 0;
   while (good < text.size() && static_cast<signed char>(text[good]) >= 0) good++;
-  for (size_t n; good < text.size() && (n = utf8_length(text, good)); good += n) {}
+  for (size_t n; good < text.size() && (n = utf8_length(text, good)); good += n) {
+  }
   if (good == text.size()) return {};
   std::string out(text.substr(0, good));
   for (size_t at = good; at < text.size();) {

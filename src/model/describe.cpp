@@ -1,5 +1,5 @@
-// Names GPU work that is no kernel, sorts calls into families, and measures what work made of its device: occupancy of kernels, bandwidth of
-// copies and sets.
+// Names GPU work that is no kernel, sorts calls into families, and measures what work made of its device: occupancy of
+// kernels, bandwidth of copies and sets.
 #include <unordered_map>
 
 #include "model/gpu_words.h"

@@ -9,12 +9,18 @@ namespace {
 // By value.
 constexpr const char* kCopyKinds[] = {nullptr, "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
                                       "AtoD",  "DtoA", "DtoD", "HtoH", "PtoP"};
-constexpr const char* kMemoryKinds[] = {"Unknown", "Pageable", "Pinned", "Device", "Array", "Managed", "Device Static",
-                                        "Managed Static"};
+constexpr const char* kMemoryKinds[] = {"Unknown", "Pageable", "Pinned",        "Device",
+                                        "Array",   "Managed",  "Device Static", "Managed Static"};
 constexpr const char* kSyncKinds[] = {"Unknown Sync", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync"};
-constexpr const char* kOverheadKinds[] = {"Unknown", "Buffer Flush", "Instrumentation", "Resource",
-                                          "Runtime Triggered Module Loading", "Lazy Function Loading",
-                                          "Command Buffer Full", "Activity Buffer Request", "UVM Activity Init"};
+constexpr const char* kOverheadKinds[] = {"Unknown",
+                                          "Buffer Flush",
+                                          "Instrumentation",
+                                          "Resource",
+                                          "Runtime Triggered Module Loading",
+                                          "Lazy Function Loading",
+                                          "Command Buffer Full",
+                                          "Activity Buffer Request",
+                                          "UVM Activity Init"};
 constexpr char kGraph[] = "CUDA graph ";
 
 template <size_t N>
@@ -54,18 +60,25 @@ std::string work_name(const RecordHead& record) {
       return "Memcpy " + word(kCopyKinds, id & 0xff, "<unknown>") + " (" +
              word(kMemoryKinds, id >> 8 & 0xff, "Unrecognized") + " -> " +
              word(kMemoryKinds, id >> 16 & 0xff, "Unrecognized") + ")";
-    case Kind::set: return "Memset (" + word(kMemoryKinds, id & 0xff, "Unrecognized") + ")";
-    case Kind::graph: return kGraph + std::to_string(id);
-    case Kind::sync: return word(kSyncKinds, id, kSyncKinds[0]);
-    case Kind::gpu_event: return "cudaEvent";
-    case Kind::overhead: return overhead_name(id);
-    default: return "";
+    case Kind::set:
+      return "Memset (" + word(kMemoryKinds, id & 0xff, "Unrecognized") + ")";
+    case Kind::graph:
+      return kGraph + std::to_string(id);
+    case Kind::sync:
+      return word(kSyncKinds, id, kSyncKinds[0]);
+    case Kind::gpu_event:
+      return "cudaEvent";
+    case Kind::overhead:
+      return overhead_name(id);
+    default:
+      return "";
   }
 }
 
 u32 work_id(Kind kind, std::string_view name) {
   switch (kind) {
-    case Kind::copy: return copy_id(name);
+    case Kind::copy:
+      return copy_id(name);
     case Kind::set: {
       size_t open = name.find('('), close = name.rfind(')');
       return open == name.npos || close == name.npos || close < open
@@ -77,9 +90,12 @@ u32 work_id(Kind kind, std::string_view name) {
       if (name.starts_with(kGraph)) std::from_chars(name.data() + sizeof kGraph - 1, name.data() + name.size(), id);
       return id;
     }
-    case Kind::sync: return number(kSyncKinds, name);
-    case Kind::overhead: return name == "Driver Compiler" ? 1 : number(kOverheadKinds, name) << 16;
-    default: return 0;
+    case Kind::sync:
+      return number(kSyncKinds, name);
+    case Kind::overhead:
+      return name == "Driver Compiler" ? 1 : number(kOverheadKinds, name) << 16;
+    default:
+      return 0;
   }
 }
 
@@ -89,10 +105,10 @@ CallFamily call_family(std::string_view function) {
     const char* word;
     CallFamily family;
   } kRules[] = {
-      {"Launch", CallFamily::launch}, {"Memcpy", CallFamily::copy},  {"Memset", CallFamily::set},
+      {"Launch", CallFamily::launch},    {"Memcpy", CallFamily::copy},  {"Memset", CallFamily::set},
       {"Synchronize", CallFamily::sync}, {"Malloc", CallFamily::alloc}, {"MemAlloc", CallFamily::alloc},
-      {"HostAlloc", CallFamily::alloc}, {"Free", CallFamily::free},   {"StreamWaitEvent", CallFamily::stream},
-      {"Event", CallFamily::event},   {"Graph", CallFamily::graph},  {"Stream", CallFamily::stream},
+      {"HostAlloc", CallFamily::alloc},  {"Free", CallFamily::free},    {"StreamWaitEvent", CallFamily::stream},
+      {"Event", CallFamily::event},      {"Graph", CallFamily::graph},  {"Stream", CallFamily::stream},
   };
   for (const auto& rule : kRules)
     if (function.find(rule.word) != function.npos) return rule.family;

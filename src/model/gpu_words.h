@@ -11,7 +11,8 @@ namespace tprof {
 constexpr u32 kEventSync = 1, kStreamWaitEvent = 2;  // CUpti_ActivitySynchronizationType
 constexpr u32 kObjectThread = 2;                     // CUpti_ActivityObjectKind
 
-// "Memcpy HtoD (Pageable -> Device)", "Stream Sync", "Buffer Flush" ...; empty for kernels, which have names of their own.
+// "Memcpy HtoD (Pageable -> Device)", "Stream Sync", "Buffer Flush" ...; empty for kernels, which have names of their
+// own.
 std::string work_name(const RecordHead& record);
 
 // What RecordHead::id holds for work of that kind and name; 0 where nothing is known of it.

@@ -66,7 +66,8 @@ Json gpu_json(const GpuFigures& g) {
 
 Table steps_table(const Overview& overview) {
   Table table{"Time of each step", {{"step", "Step", Unit::text}, {"total", "Total", Unit::time}}};
-  for (Category c : shown_categories(overview)) table.columns.push_back({category_text(c), category_text(c), Unit::time});
+  for (Category c : shown_categories(overview))
+    table.columns.push_back({category_text(c), category_text(c), Unit::time});
   auto add = [&](const StepTimes& times) {
     std::vector<Value> row;
     row.emplace_back(times.name);
@@ -83,15 +84,18 @@ Table steps_table(const Overview& overview) {
 std::string overview_text(const Overview& overview, const Source& source, const TextStyle& style) {
   std::string out = source.run + "  " + source.worker + "  span " + source.span + "\n";
   for (const GpuFigures& g : overview.gpus) {
-    std::string line;
-    for (const auto& [title, value] : gpu_lines(g))
-      line += value.empty() ? title : (title == "Name" ? " " : line.ends_with(":") ? " " + title + " " : ", " + title + " ") + value;
+    std::string line;  // "GPU 0: Tesla V100, Memory 31.74 GB, ..."
+    for (const auto& [title, value] : gpu_lines(g)) {
+      const char* gap = line.empty() ? "" : line.ends_with(":") ? " " : ", ";
+      line += gap + (title == "Name" ? value : value.empty() ? title : title + " " + value);
+    }
     out += "  " + line + "\n";
   }
   if (!overview.steps.empty()) {
-    Table table{"Average step " + time_text(i64(llrint(overview.average.us * 1000))) + " (" +
-                    std::to_string(overview.steps.size()) + (overview.steps.size() == 1 ? " step)" : " steps)"),
-                {{"category", "Category", Unit::text}, {"us", "Time", Unit::time}, {"percent", "Share", Unit::percent}}};
+    Table table{
+        "Average step " + time_text(i64(llrint(overview.average.us * 1000))) + " (" +
+            std::to_string(overview.steps.size()) + (overview.steps.size() == 1 ? " step)" : " steps)"),
+        {{"category", "Category", Unit::text}, {"us", "Time", Unit::time}, {"percent", "Share", Unit::percent}}};
     for (Category c : shown_categories(overview))
       table.rows.push_back({category_text(c), i64(llrint(of(overview.average, c) * 1000)), share(overview.average, c)});
     out += "\n" + text_of(table, style);

@@ -3,7 +3,8 @@ import json
 import sys
 
 OPS = ["aten::conv2d", "aten::batch_norm", "aten::relu_", "aten::linear", "aten::add_", "aten::mul", "aten::copy_"]
-KERNELS = ["volta_scudnn_128x64_relu_interior_nn_v1", "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor>",
+KERNELS = ["volta_scudnn_128x64_relu_interior_nn_v1",
+           "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor>",
            "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_tn"]
 OPS_PER_STEP = 2000
 DEVICE = {"id": 0, "name": "NVIDIA A100", "totalGlobalMem": 42949672960, "computeMajor": 8, "computeMinor": 0,
@@ -24,7 +25,8 @@ def events(count):
                 yield {"ph": "X", "cat": "cpu_op", "name": name if not inner else name + "_", "pid": 100, "tid": 100,
                        "ts": round(at + 2 * inner, 3), "dur": 20.5 - 5 * inner,
                        "args": {"External id": external + inner, "Record function id": 0, "Ev Idx": 2 * group + inner,
-                                "Input Dims": shapes, "Input type": types, "Concrete Inputs": ["", "", "1", "[1, 1]", ""]}}
+                                "Input Dims": shapes, "Input type": types,
+                                "Concrete Inputs": ["", "", "1", "[1, 1]", ""]}}
             link = {"External id": external + 1, "correlation": group}
             yield {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100, "tid": 100,
                    "ts": round(at + 5, 3), "dur": 4.25, "args": {**link, "cbid": 211}}

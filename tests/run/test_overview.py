@@ -131,7 +131,8 @@ def test_the_text_shows_what_matters():
 
 
 def small_trace(path, step=1):
-    events = [{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%d" % step, "pid": 1, "tid": 1, "ts": 0, "dur": 100},
+    events = [{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%d" % step, "pid": 1, "tid": 1, "ts": 0,
+               "dur": 100},
               {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10, "dur": 50}]
     path.write_text(json.dumps({"traceEvents": events}))
 

@@ -25,7 +25,8 @@ struct RandomTrace {
     std::mt19937 random(seed);
     auto number = [&](int below) { return static_cast<int>(random() % static_cast<u32>(below)); };
     std::string events;
-    auto add = [&](const std::string& cat, const std::string& name, int tid, int begin, int end, const std::string& args) {
+    auto add = [&](const std::string& cat, const std::string& name, int tid, int begin, int end,
+                   const std::string& args) {
       events += (events.empty() ? "" : ",") + std::string(R"({"ph": "X", "cat": ")") + cat + R"(", "name": ")" + name +
                 R"(", "pid": )" + (cat == "kernel" ? "0" : "7") + R"(, "tid": )" + std::to_string(tid) + R"(, "ts": )" +
                 std::to_string(begin) + R"(, "dur": )" + std::to_string(end - begin) + R"(, "args": )" + args + "}";
@@ -48,7 +49,8 @@ struct RandomTrace {
         {Category::communication, "kernel", "ncclDevKernel_AllReduce", R"({"device": 0, "stream": 8})"},
         {Category::runtime, "cuda_runtime", "cudaLaunchKernel", "{}"},
         {Category::runtime, "cuda_driver", "cuLaunchKernelEx", "{}"},
-        {Category::data_loading, "user_annotation", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", "{}"},
+        {Category::data_loading, "user_annotation", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+         "{}"},
         {Category::cpu, "cpu_op", "aten::mm", "{}"},
     };
     for (int i = 0, n = number(60); i < n; i++) {
@@ -99,9 +101,11 @@ class OneStep : public testing::Test {
     plugin = plugin_overview(model, trace);
     why = differences(model, trace, ours, plugin);
   }
-  static std::string x(const std::string& cat, const std::string& name, int pid, int ts, int dur, const std::string& args) {
+  static std::string x(const std::string& cat, const std::string& name, int pid, int ts, int dur,
+                       const std::string& args) {
     return R"({"ph": "X", "cat": ")" + cat + R"(", "name": ")" + name + R"(", "pid": )" + std::to_string(pid) +
-           R"(, "tid": 7, "ts": )" + std::to_string(ts) + R"(, "dur": )" + std::to_string(dur) + R"(, "args": )" + args + "}";
+           R"(, "tid": 7, "ts": )" + std::to_string(ts) + R"(, "dur": )" + std::to_string(dur) + R"(, "args": )" +
+           args + "}";
   }
   static double by(const Overview& o, Category c) { return o.average.by[static_cast<u32>(c)]; }
   bool explained(const std::string& part) const {
@@ -117,8 +121,9 @@ class OneStep : public testing::Test {
 const char kGpu[] = R"({"device": 0, "stream": 7, "correlation": 1, "External id": 2})";
 
 TEST_F(OneStep, a_gpu_that_is_always_busy_is_counted_once_by_us_and_twice_by_the_plugin) {
-  read(x("user_annotation", "ProfilerStep#1", 9, 0, 1000, "{}") + "," + x("cpu_op", "aten::mm", 9, 100, 300, R"({"External id": 2})") +
-       "," + x("cuda_runtime", "cudaLaunchKernel", 9, 110, 50, R"({"correlation": 1, "External id": 2})") + "," +
+  read(x("user_annotation", "ProfilerStep#1", 9, 0, 1000, "{}") + "," +
+       x("cpu_op", "aten::mm", 9, 100, 300, R"({"External id": 2})") + "," +
+       x("cuda_runtime", "cudaLaunchKernel", 9, 110, 50, R"({"correlation": 1, "External id": 2})") + "," +
        x("kernel", "k", 0, 0, 1000, kGpu));
   EXPECT_EQ(by(ours, Category::kernel), 1000);
   EXPECT_EQ(by(ours, Category::runtime) + by(ours, Category::cpu) + by(ours, Category::other), 0);
@@ -131,7 +136,8 @@ TEST_F(OneStep, a_gpu_that_is_always_busy_is_counted_once_by_us_and_twice_by_the
 
 TEST_F(OneStep, launches_through_the_driver_are_runtime) {
   read(x("user_annotation", "ProfilerStep#1", 9, 0, 1000, "{}") + "," +
-       x("cuda_driver", "cuLaunchKernelEx", 9, 110, 50, R"({"correlation": 1})") + "," + x("kernel", "k", 0, 500, 100, kGpu));
+       x("cuda_driver", "cuLaunchKernelEx", 9, 110, 50, R"({"correlation": 1})") + "," +
+       x("kernel", "k", 0, 500, 100, kGpu));
   EXPECT_EQ(by(ours, Category::runtime), 50);
   EXPECT_EQ(by(plugin, Category::runtime), 0);
   EXPECT_TRUE(explained("1 calls through the driver"));
@@ -157,7 +163,8 @@ TEST_F(OneStep, steps_on_the_gpu_are_no_steps) {
 }
 
 TEST_F(OneStep, a_step_lasts_until_the_work_launched_in_it_is_done) {
-  read(x("user_annotation", "ProfilerStep#1", 9, 0, 100, "{}") + "," + x("user_annotation", "ProfilerStep#2", 9, 100, 100, "{}") + "," +
+  read(x("user_annotation", "ProfilerStep#1", 9, 0, 100, "{}") + "," +
+       x("user_annotation", "ProfilerStep#2", 9, 100, 100, "{}") + "," +
        x("cuda_runtime", "cudaLaunchKernel", 9, 10, 5, R"({"correlation": 1, "External id": 0})") + "," +
        x("kernel", "k", 0, 60, 90, kGpu) + "," +
        x("cuda_runtime", "cudaLaunchKernel", 9, 110, 5, R"({"correlation": 2, "External id": 0})") + "," +
@@ -174,8 +181,11 @@ TEST_F(OneStep, last_steps_without_their_work_do_not_count_and_it_is_said) {
   for (int i = 0; i < 3; i++) {
     events += (i ? "," : "") + x("user_annotation", "ProfilerStep#" + std::to_string(i), 9, 100 * i, 100, "{}");
     std::string id = std::to_string(i + 1);
-    events += "," + x("cuda_runtime", "cudaLaunchKernel", 9, 100 * i + 10, 5, "{\"External id\": 0, \"correlation\": " + id + "}");
-    if (i < 2) events += "," + x("kernel", "k", 0, 100 * i + 20, 10, "{\"device\": 0, \"stream\": 7, \"correlation\": " + id + "}");
+    events += "," + x("cuda_runtime", "cudaLaunchKernel", 9, 100 * i + 10, 5,
+                      "{\"External id\": 0, \"correlation\": " + id + "}");
+    if (i < 2)
+      events +=
+          "," + x("kernel", "k", 0, 100 * i + 20, 10, "{\"device\": 0, \"stream\": 7, \"correlation\": " + id + "}");
   }
   read(events);
   EXPECT_EQ(ours.steps.size(), 2u);

@@ -30,8 +30,8 @@ class ReadTest : public testing::Test {
 
 std::string range(const std::string& cat, const std::string& name, const std::string& ts, const std::string& dur,
                   const std::string& args = "{}", const std::string& tid = "1") {
-  return R"({"ph": "X", "cat": ")" + cat + R"(", "name": ")" + name + R"(", "pid": 7, "tid": )" + tid + ", \"ts\": " +
-         ts + ", \"dur\": " + dur + ", \"args\": " + args + "}";
+  return R"({"ph": "X", "cat": ")" + cat + R"(", "name": ")" + name + R"(", "pid": 7, "tid": )" + tid +
+         ", \"ts\": " + ts + ", \"dur\": " + dur + ", \"args\": " + args + "}";
 }
 
 // One step of a GPU program in the words of 2021 (true) and of today.
@@ -44,15 +44,19 @@ std::string gpu_step(bool legacy) {
            ", \"ts\": " + ts + ", \"dur\": 20, \"args\": " + args(R"(, "device": 0, "stream": 7)" + more) + "}";
   };
   return range(legacy ? "Operator" : "user_annotation", "ProfilerStep#4", "100", "100", "{}", tid) + "," +
-         range(op, "aten::mm", "110", "50", "{\"External id\": 3, \"" + std::string(legacy ? "Input dims" : "Input Dims") +
-               R"(": [[2, 3], []], "Input type": ["float", "Scalar"], "Concrete Inputs": ["", "5"], )"
-               R"("Call stack": "a.py(3): f;b.py(7): <module>"})", tid) + "," +
-         range(legacy ? "Runtime" : "cuda_runtime", "cudaLaunchKernel", "120", "5", args(""), tid) + "," +
+         range(op, "aten::mm", "110", "50",
+               "{\"External id\": 3, \"" + std::string(legacy ? "Input dims" : "Input Dims") +
+                   R"(": [[2, 3], []], "Input type": ["float", "Scalar"], "Concrete Inputs": ["", "5"], )"
+                   R"("Call stack": "a.py(3): f;b.py(7): <module>"})",
+               tid) +
+         "," + range(legacy ? "Runtime" : "cuda_runtime", "cudaLaunchKernel", "120", "5", args(""), tid) + "," +
          gpu(legacy ? "Kernel" : "kernel", "sgemm", "130",
              R"(, "grid": [4, 2, 1], "block": [32, 1, 1], "blocks per SM": 0.5, "warps per SM": 2.0,)"
-             R"( "est. achieved occupancy %": 25, "registers per thread": 40)") + "," +
+             R"( "est. achieved occupancy %": 25, "registers per thread": 40)") +
+         "," +
          gpu(legacy ? "Memcpy" : "gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", "150",
-             R"x(, "bytes": 2000, "memory bandwidth (GB/s)": 0.1)x") + "," +
+             R"x(, "bytes": 2000, "memory bandwidth (GB/s)": 0.1)x") +
+         "," +
          R"({"ph": "i", "s": "t", "name": "[memory]", "pid": 7, "tid": 1, "ts": 115,)"
          R"( "args": {"Device Type": 1, "Device Id": 0, "Bytes": 64, "Addr": 18446744073709551615)" +
          (legacy ? std::string() : R"(, "Total Allocated": 64, "Total Reserved": 128)") + "}}";
@@ -105,9 +109,14 @@ TEST_F(ReadTest, times_are_exact_to_the_nanosecond) {
   struct {
     const char* us;
     i64 ns;
-  } const cases[] = {{"4396491233336.458", 4396491233336458}, {"7889237999999.999", 7889237999999999},
-                     {"1623142623460111", 1623142623460111000}, {"1623142623460111.25", 1623142623460111250},
-                     {"0.001", 1}, {"-2.5", -2500}, {"1e3", 1'000'000}, {"\"12.5\"", 12'500}};
+  } const cases[] = {{"4396491233336.458", 4396491233336458},
+                     {"7889237999999.999", 7889237999999999},
+                     {"1623142623460111", 1623142623460111000},
+                     {"1623142623460111.25", 1623142623460111250},
+                     {"0.001", 1},
+                     {"-2.5", -2500},
+                     {"1e3", 1'000'000},
+                     {"\"12.5\"", 12'500}};
   for (const auto& c : cases) {
     Model m = read_events(range("cpu_op", "a", c.us, "1"));
     ASSERT_EQ(m.events.size(), 1u) << c.us;
@@ -121,7 +130,8 @@ TEST_F(ReadTest, what_is_wrong_with_an_event_is_repaired_or_left_out_and_counted
     const char *map, *why;
     bool stays;
   } const cases[] = {
-      {R"({"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1, "args": null})", "", "", true},
+      {R"({"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1, "args": null})", "", "",
+       true},
       {R"({"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 1, "dur": 1})", "repaired", "no_name", true},
       {R"({"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "dur": 1})", "dropped", "no_time", false},
       {R"({"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1})", "dropped", "no_duration", false},
@@ -144,8 +154,8 @@ TEST_F(ReadTest, what_is_wrong_with_an_event_is_repaired_or_left_out_and_counted
   for (const auto& c : cases) {
     Model m = read_events(c.event);
     EXPECT_EQ(m.events.size(), c.stays ? 1u : 0u) << c.event;
-    for (const auto& [name, counts] : {std::pair("repaired", m.ledger.repaired), {"dropped", m.ledger.dropped},
-                                       {"left_out", m.ledger.left_out}}) {
+    for (const auto& [name, counts] :
+         {std::pair("repaired", m.ledger.repaired), {"dropped", m.ledger.dropped}, {"left_out", m.ledger.left_out}}) {
       bool here = std::string(c.map) == name;
       EXPECT_EQ(counts.size(), here ? 1u : 0u) << c.event;
       EXPECT_EQ(counts.count(c.why), here ? 1u : 0u) << c.event;
@@ -227,9 +237,10 @@ TEST_F(ReadTest, without_ids_times_tell_what_belongs_together) {
 
 TEST_F(ReadTest, an_external_id_that_is_a_correlation_is_not_believed) {
   // pytorch/kineto#782: the call lies in b, its id is that of a.
-  Model m = read_events(range("cpu_op", "a", "0", "10", R"({"External id": 5})") + "," +
-                        range("cpu_op", "b", "20", "10", R"({"External id": 6})") + "," +
-                        range("cuda_runtime", "cudaLaunchKernel", "22", "1", R"({"External id": 5, "correlation": 5})"));
+  Model m =
+      read_events(range("cpu_op", "a", "0", "10", R"({"External id": 5})") + "," +
+                  range("cpu_op", "b", "20", "10", R"({"External id": 6})") + "," +
+                  range("cuda_runtime", "cudaLaunchKernel", "22", "1", R"({"External id": 5, "correlation": 5})"));
   EXPECT_EQ(m.calls[0].op, 1);
 }
 
@@ -240,8 +251,8 @@ TEST_F(ReadTest, arrows_tie_the_innermost_forward_operator_to_the_backward_node)
   };
   for (const char* cat : {"fwdbwd", "forward_backward"}) {
     Model m = read_events(range("cpu_op", "aten::linear", "0", "10") + "," + range("cpu_op", "aten::addmm", "0", "8") +
-                          "," + range("cpu_op", "autograd::engine::evaluate_function: AddmmBackward0", "20", "10") + "," +
-                          range("cpu_op", "AddmmBackward0", "20", "9") + "," + arrow(cat, "f", "20") + "," +
+                          "," + range("cpu_op", "autograd::engine::evaluate_function: AddmmBackward0", "20", "10") +
+                          "," + range("cpu_op", "AddmmBackward0", "20", "9") + "," + arrow(cat, "f", "20") + "," +
                           arrow(cat, "s", "0"));
     ASSERT_EQ(m.pairs.size(), 1u) << cat;
     EXPECT_EQ(m.name_of(m.events[m.pairs[0].forward]), "aten::addmm");
@@ -251,9 +262,10 @@ TEST_F(ReadTest, arrows_tie_the_innermost_forward_operator_to_the_backward_node)
 }
 
 TEST_F(ReadTest, python_calls_and_modules) {
-  Model m = read_events(range("python_function", "nn.Module: Linear_3", "0", "10",
-                              R"({"Python id": 2, "Python parent id": 1, "Python module id": 11})") + "," +
-                        range("python_function", "x.py(3): f", "20", "10", R"({"Python id": 4, "Python parent id": null})"));
+  Model m = read_events(
+      range("python_function", "nn.Module: Linear_3", "0", "10",
+            R"({"Python id": 2, "Python parent id": 1, "Python module id": 11})") +
+      "," + range("python_function", "x.py(3): f", "20", "10", R"({"Python id": 4, "Python parent id": null})"));
   ASSERT_EQ(m.events.size(), 2u);
   ASSERT_EQ(m.modules.size(), 1u);
   EXPECT_EQ(m.names[m.modules[0].class_name], "Linear");
@@ -267,17 +279,19 @@ TEST_F(ReadTest, python_calls_and_modules) {
 }
 
 TEST_F(ReadTest, inputs_of_every_form) {
-  Model m = read_events(range("cpu_op", "a", "0", "1",
+  Model m = read_events(range(
+      "cpu_op", "a", "0", "1",
       R"({"Input Dims": [[2, 8589934592], [], [[1, 2], [3]], [], [], [], [], []],)"
       R"( "Input Strides": [[8589934592, 1], [], [[2, 1], [1]], [], [], [], [], []],)"
       R"( "Input type": ["c10::Half", "double", "TensorList", "Scalar", "Scalar", "ScalarList", "ScalarList", ""],)"
       R"( "Concrete Inputs": ["", "", "", "True", "0.5", "[1, 2]", "[True, False]", ""]})"));
   kineto::InputText inputs;
-  EXPECT_EQ(inputs.of(m.events[0]),
-            R"("Concrete Inputs": ["", "", "", "True", "0.5", "[1, 2]", "[True, False]", ""], )"
-            R"("Input type": ["c10::Half", "double", "TensorList", "Scalar", "Scalar", "ScalarList", "ScalarList", ""], )"
-            R"("Input Strides": [[8589934592, 1], [], [[2, 1], [1]], [], [], [], [], []], )"
-            R"("Input Dims": [[2, 8589934592], [], [[1, 2], [3]], [], [], [], [], []])");
+  EXPECT_EQ(
+      inputs.of(m.events[0]),
+      R"("Concrete Inputs": ["", "", "", "True", "0.5", "[1, 2]", "[True, False]", ""], )"
+      R"("Input type": ["c10::Half", "double", "TensorList", "Scalar", "Scalar", "ScalarList", "ScalarList", ""], )"
+      R"("Input Strides": [[8589934592, 1], [], [[2, 1], [1]], [], [], [], [], []], )"
+      R"("Input Dims": [[2, 8589934592], [], [[1, 2], [3]], [], [], [], [], []])");
 }
 
 TEST_F(ReadTest, nesting_without_end_is_no_danger) {
