@@ -32,6 +32,7 @@ Action declare_convert(Arguments&);
 Action declare_info(Arguments&);
 Action declare_check(Arguments&);
 Action declare_doctor(Arguments&);
+Action declare_stats(Arguments&);
 Action declare_finish(Arguments&);
 Action declare_options(Arguments&);
 

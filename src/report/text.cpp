@@ -49,8 +49,18 @@ std::string printed(const char* format, double value) {
   return text;
 }
 
+bool is_text(Unit unit) { return unit == Unit::text || unit == Unit::lines; }
+
+std::vector<std::string> split_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  size_t at = 0;
+  for (size_t end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) lines.push_back(text.substr(at, end - at));
+  lines.push_back(text.substr(at));
+  return lines;
+}
+
 std::string cell_text(const Value& value, Unit unit) {
-  if (auto* text = std::get_if<std::string>(&value)) return harmless(*text);
+  if (auto* text = std::get_if<std::string>(&value)) return *text;
   if (auto* number = std::get_if<double>(&value))
     return !std::isfinite(*number) ? "-" : printed(unit == Unit::percent ? "%.2f%%" : "%.2f", *number);
   if (auto* whole = std::get_if<i64>(&value)) {
@@ -79,18 +89,18 @@ Layout lay_out(const Table& table, const std::vector<std::vector<std::string>>& 
   for (size_t c = 0; c < table.columns.size(); c++) {
     size_t widest = width_of(table.columns[c].title);
     for (const auto& row : cells) widest = std::max(widest, width_of(row[c]));
-    layout.shown.push_back(c);
+    if (table.columns[c].leaves != kDataOnly) layout.shown.push_back(c);
     layout.width.push_back(widest);
   }
   if (!room) return layout;
-  auto is_text = [&](size_t c) { return table.columns[c].unit == Unit::text; };
+  auto can_shrink = [&](size_t c) { return is_text(table.columns[c].unit); };
   for (;;) {
     // The widest text gives way first, so that texts which share a line end up equally wide.
     while (layout.total() > room) {
       auto widest = std::max_element(layout.shown.begin(), layout.shown.end(), [&](size_t a, size_t b) {
-        return (is_text(a) ? layout.width[a] : 0) < (is_text(b) ? layout.width[b] : 0);
+        return (can_shrink(a) ? layout.width[a] : 0) < (can_shrink(b) ? layout.width[b] : 0);
       });
-      if (widest == layout.shown.end() || !is_text(*widest) || layout.width[*widest] <= kLeastName) break;
+      if (widest == layout.shown.end() || !can_shrink(*widest) || layout.width[*widest] <= kLeastName) break;
       layout.width[*widest]--;
     }
     if (layout.total() <= room) return layout;
@@ -169,17 +179,30 @@ TextStyle text_style(FILE* to) {
 }
 
 std::string text_of(const Table& table, const TextStyle& style) {
+  // A row has as many lines as its tallest cell; of each line the row is known, for colours.
   std::vector<std::vector<std::string>> cells;
-  for (const auto& row : table.rows) {
-    cells.emplace_back();
-    for (size_t c = 0; c < row.size(); c++) cells.back().push_back(cell_text(row[c], table.columns[c].unit));
+  std::vector<size_t> row_of;
+  for (size_t r = 0; r < table.rows.size(); r++) {
+    size_t first = cells.size();
+    for (size_t c = 0; c < table.columns.size(); c++) {
+      const Value& value = table.rows[r][c];
+      auto* text = std::get_if<std::string>(&value);
+      bool several = text && table.columns[c].unit == Unit::lines;
+      std::vector<std::string> lines = several ? split_lines(*text) : std::vector<std::string>{""};
+      if (cells.size() < first + lines.size()) {
+        cells.resize(first + lines.size(), std::vector<std::string>(table.columns.size()));
+        row_of.resize(cells.size(), r);
+      }
+      if (!several) lines[0] = cell_text(value, table.columns[c].unit);
+      for (size_t i = 0; i < lines.size(); i++) cells[first + i][c] = harmless(lines[i]);
+    }
   }
   Layout layout = lay_out(table, cells, style.width > 0 ? static_cast<size_t>(style.width) : 0);
   Paint paint{style.color};
   auto padded = [&](const std::string& text, size_t c) {
     std::string shown = cut_middle(text, layout.width[c], style.utf8);
     std::string blanks(layout.width[c] - std::min(layout.width[c], width_of(shown)), ' ');
-    return table.columns[c].unit == Unit::text ? shown + blanks : blanks + shown;
+    return is_text(table.columns[c].unit) ? shown + blanks : blanks + shown;
   };
   auto line = [&](auto cell) {
     std::string out;
@@ -198,7 +221,7 @@ std::string text_of(const Table& table, const TextStyle& style) {
     for (size_t r = 0; r < cells.size(); r++)
       out += line([&](size_t c) {
         std::string text = padded(cells[r][c], c);
-        const char* code = heat(table.rows[r][c], table.columns[c].unit);
+        const char* code = heat(table.rows[row_of[r]][c], table.columns[c].unit);
         return code ? paint(code, text) : text;
       });
   }
