@@ -12,7 +12,8 @@
 namespace tprof {
 namespace {
 
-constexpr size_t kLeastName = 16;  // a name column is not cut shorter than this before other columns go
+// A name is not cut shorter than a share of the line before other columns go, and never shorter than this.
+constexpr size_t kLeastName = 16, kLeastShare = 4;
 constexpr size_t kGap = 2;
 
 bool continues(char c) { return (static_cast<u8>(c) & 0xc0) == 0x80; }
@@ -94,20 +95,25 @@ Layout lay_out(const Table& table, const std::vector<std::vector<std::string>>& 
   }
   if (!room) return layout;
   auto can_shrink = [&](size_t c) { return is_text(table.columns[c].unit); };
+  size_t least = std::max(kLeastName, room / kLeastShare);
   for (;;) {
     // The widest text gives way first, so that texts which share a line end up equally wide.
     while (layout.total() > room) {
       auto widest = std::max_element(layout.shown.begin(), layout.shown.end(), [&](size_t a, size_t b) {
         return (can_shrink(a) ? layout.width[a] : 0) < (can_shrink(b) ? layout.width[b] : 0);
       });
-      if (widest == layout.shown.end() || !can_shrink(*widest) || layout.width[*widest] <= kLeastName) break;
+      if (widest == layout.shown.end() || !can_shrink(*widest) || layout.width[*widest] <= least) break;
       layout.width[*widest]--;
     }
     if (layout.total() <= room) return layout;
     auto last = std::max_element(layout.shown.begin(), layout.shown.end(), [&](size_t a, size_t b) {
       return table.columns[a].leaves < table.columns[b].leaves;
     });
-    if (table.columns[*last].leaves == 0) return layout;
+    if (table.columns[*last].leaves == 0) {
+      if (least == kLeastName) return layout;
+      least = kLeastName;
+      continue;
+    }
     layout.left_out.push_back(table.columns[*last].title);
     layout.shown.erase(last);
   }
