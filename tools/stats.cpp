@@ -1,13 +1,13 @@
 // `tprof stats`: tables of operators, kernels, memory and modules, for people, as CSV or as JSON.
 //
-// JSON, schema 1 (keys are only ever added): {"schema", "by", "workers": [{"run", "worker", "span", "sort", "columns":
+// JSON, schema 1 (keys are only ever added): {"schema", "by", "rules", "workers": [{"run", "worker", "span", "sort", "columns":
 // [{"key", "title", "unit"}], "n_rows", "rows": [{key: value}], "notes"}]}; with --by memory each worker also has
 // "events" (a table) and "curve". Times are microseconds, sizes bytes, what is not known is null.
 #include <stdio.h>
 
 #include "base/error.h"
 #include "command.h"
-#include "load.h"
+#include "inputs.h"
 #include "report/stats_tables.h"
 
 namespace tprof {
@@ -84,33 +84,39 @@ class Stats {
         depth_(number_of("--stack-depth", options.stack_depth)) {}
 
   int run() {
-    int code = for_each_span(options_.paths, options_.plugin, [&](Span& span) { add(span); });
+    Inputs inputs(options_.paths);
+    int code = inputs.each(options_.plugin, [&](const Input& input, const Model& model, const PluginTrace& trace) {
+      if (usage_.empty()) add({input.run, input.worker, input.span}, model, trace);
+    });
+    if (!usage_.empty()) throw Error(kExitUsage, usage_);
+    if (code == kExitUnreadable) return code;
     if (options_.json)
-      puts(dump({{"schema", 1}, {"by", by_.word}, {"workers", workers_}}).c_str());
+      puts(dump({{"schema", 1}, {"by", by_.word}, {"rules", options_.plugin ? "torch_tb_profiler" : "tprof"},
+                 {"workers", workers_}}).c_str());
     else if (options_.csv)
       fputs(csv_of(tables_).c_str(), stdout);
     return code;
   }
 
  private:
-  void add(Span& span) {
-    OpTree tree = options_.plugin ? build_plugin_tree(span.model, span.plugin) : build_op_tree(span.model);
-    Table table = table_of(span.model, tree);
+  void add(const Source& source, const Model& model, const PluginTrace& trace) {
+    OpTree tree = options_.plugin ? build_plugin_tree(model, trace) : build_op_tree(model);
+    Table table = table_of(model, tree);
     std::string sorted = sort(table);
     limit_rows(table, limit_);
     if (options_.json) {
-      Json worker = json_of(span.source);
+      Json worker = json_of(source);
       worker["sort"] = sorted.empty() ? Json() : Json(sorted);
       worker.update(json_of(table));
       if (by_.by == By::memory) {
-        worker["events"] = json_of(memory_events_table(span.model, tree));
-        worker["curve"] = memory_curves_json(span.model);
+        worker["events"] = json_of(memory_events_table(model, tree));
+        worker["curve"] = memory_curves_json(model);
       }
       workers_.push_back(std::move(worker));
     } else if (options_.csv) {
-      tables_.push_back({span.source, std::move(table)});
+      tables_.push_back({source, std::move(table)});
     } else {
-      table.title += "  " + span.source.run + " / " + span.source.worker + " / span " + span.source.span;
+      table.title += "  " + source.run + " / " + source.worker + " / span " + source.span;
       printf("%s%s", shown_++ ? "\n" : "", text_of(table, text_style(stdout)).c_str());
     }
   }
@@ -134,7 +140,7 @@ class Stats {
   }
 
   // Returns the key that rows are sorted by.
-  std::string sort(Table& table) const {
+  std::string sort(Table& table) {
     if (options_.sort.empty()) {
       if (options_.plugin && by_.by == By::memory) return "name";  // as it comes: by device, then by name
       for (const char* key : {by_.sort, by_.without_device})
@@ -145,7 +151,10 @@ class Stats {
     for (const SortWord& word : kSort)
       if (key == word.word) key = word.key;
     int column = table.column(key);
-    if (column < 0) throw Error(kExitUsage, sort_error(table));
+    if (column < 0) {
+      usage_ = sort_error(table);
+      return "";
+    }
     sort_rows(table, static_cast<size_t>(column));
     return key;
   }
@@ -163,6 +172,7 @@ class Stats {
   Rules rules_;
   u32 limit_, depth_;
   u32 shown_ = 0;
+  std::string usage_;  // what is wrong with the command line, seen once there was a table
   Json workers_ = Json::array();
   std::vector<WorkerTable> tables_;
 };

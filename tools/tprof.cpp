@@ -25,6 +25,11 @@ const std::vector<Command> kCommands = {
      "are "
      "kept. Without a schedule, --steps picks which steps to write.",
      false, declare_convert},
+    {"overview", "say where the time of a run went: GPU summary, average step by category",
+     "Works on traces of tprof and of torch.profiler, on recordings and on directories of them (a directory is a run, a "
+     "file a worker and span). Exit status: 0, 3 nothing could be read, 4 some of it could not.",
+     false, declare_overview},
+    {"steps", "say where the time of each step went", "As overview, step by step.", false, declare_steps},
     {"info", "say what a recording, a trace or a log directory holds", "", false, declare_info},
     {"check", "say whether traces are valid, and what a viewer would miss", "", false, declare_check},
     {"stats", "tables of operators, kernels, memory and modules",

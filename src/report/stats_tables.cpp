@@ -168,7 +168,7 @@ Table kernels_table(const Kernels& kernels, bool by_op, Rules rules) {
     else
       c.add(key, title, Unit::time, leaves, [get](auto& r) { return static_cast<i64>(std::llround(double(get(r)))); });
   };
-  c.add("name", "Name", Unit::text, 0, [](auto& r) { return r.name; });
+  c.add("name", "Name", Unit::function, 0, [](auto& r) { return r.name; });
   if (by_op) {
     c.add("operator", "Operator", Unit::text, 0, [](auto& r) { return r.op.empty() ? Value() : Value(r.op); });
     c.add("grid", "Grid", Unit::text, 6, [=](auto& r) { return sides(r.grid); });

@@ -9,6 +9,7 @@ namespace {
 const char* unit_name(Unit unit) {
   switch (unit) {
     case Unit::text:
+    case Unit::function:
     case Unit::lines: return "text";
     case Unit::yes_no: return "yes/no";
     case Unit::count: return "count";

@@ -24,6 +24,7 @@ using Json = nlohmann::ordered_json;
 //            value            text           CSV, JSON
 enum class Unit : u8 {
   text,     // string           as it is       as it is
+  function, // string           see below     as it is
   lines,    // string, by \n    line by line   ; for \n
   yes_no,   // i64 0, 1         Yes, No        "Yes", "No"
   count,    // i64              1234           1234
@@ -33,6 +34,8 @@ enum class Unit : u8 {
   number,   // double           12.34          12.34
   micros,   // i64 us           1234           1234
 };
+
+// Unit::function: of a C++ function text shows no return type and no parameters; "void f<float>(int)" is f<float>.
 
 using Value = std::variant<std::monostate, std::string, i64, double>;  // monostate: not known
 

@@ -50,7 +50,42 @@ std::string printed(const char* format, double value) {
   return text;
 }
 
-bool is_text(Unit unit) { return unit == Unit::text || unit == Unit::lines; }
+bool is_text(Unit unit) { return unit <= Unit::lines; }
+
+// A kernel's parameters say little and are long.
+std::string without_parameters(const std::string& function) {
+  constexpr std::string_view kVoid = "void ";
+  size_t begin = function.starts_with(kVoid) ? kVoid.size() : 0;
+  size_t open = function.size();
+  int inside = 0;  // parameters may have parentheses of their own
+  if (!function.ends_with(')')) return function.substr(begin);
+  while (open > begin && (inside > 0 || open == function.size())) {
+    char c = function[--open];
+    inside += c == ')' ? 1 : c == '(' ? -1 : 0;
+  }
+  return open > begin ? function.substr(begin, open - begin) : function;
+}
+
+// Words of a line that does not fit go on below it.
+std::string wrapped(const std::string& line, size_t width) {
+  std::string out;
+  size_t used = 0;
+  for (size_t at = 0; at < line.size();) {
+    size_t end = std::min(line.find(' ', at), line.size());
+    std::string word = line.substr(at, end - at);
+    if (width && used && used + 1 + width_of(word) > width) {
+      out += "\n  ";
+      used = 2;
+    } else if (at) {
+      out += ' ';
+      used++;
+    }
+    out += word;
+    used += width_of(word);
+    at = end + 1;
+  }
+  return out;
+}
 
 std::vector<std::string> split_lines(const std::string& text) {
   std::vector<std::string> lines;
@@ -61,7 +96,7 @@ std::vector<std::string> split_lines(const std::string& text) {
 }
 
 std::string cell_text(const Value& value, Unit unit) {
-  if (auto* text = std::get_if<std::string>(&value)) return *text;
+  if (auto* text = std::get_if<std::string>(&value)) return unit == Unit::function ? without_parameters(*text) : *text;
   if (auto* number = std::get_if<double>(&value))
     return !std::isfinite(*number) ? "-" : printed(unit == Unit::percent ? "%.2f%%" : "%.2f", *number);
   if (auto* whole = std::get_if<i64>(&value)) {
@@ -231,11 +266,12 @@ std::string text_of(const Table& table, const TextStyle& style) {
         return code ? paint(code, text) : text;
       });
   }
-  for (const std::string& note : table.footer) out += harmless(note) + "\n";
+  size_t room = style.width > 0 ? static_cast<size_t>(style.width) : 0;
+  for (const std::string& note : table.footer) out += wrapped(harmless(note), room) + "\n";
   if (!layout.left_out.empty()) {
     std::string names;
     for (const std::string& name : layout.left_out) names += (names.empty() ? "" : ", ") + name;
-    out += paint("2", "Too narrow for: " + names + " (--csv and --json have all)") + "\n";
+    out += paint("2", wrapped("Too narrow for: " + names + " (--csv and --json have all)", room)) + "\n";
   }
   return out;
 }
