@@ -34,6 +34,7 @@ Action declare_check(Arguments&);
 Action declare_overview(Arguments&);
 Action declare_steps(Arguments&);
 Action declare_doctor(Arguments&);
+Action declare_stats(Arguments&);
 Action declare_finish(Arguments&);
 Action declare_options(Arguments&);
 

@@ -32,6 +32,11 @@ const std::vector<Command> kCommands = {
     {"steps", "say where the time of each step went", "As overview, step by step.", false, declare_steps},
     {"info", "say what a recording, a trace or a log directory holds", "", false, declare_info},
     {"check", "say whether traces are valid, and what a viewer would miss", "", false, declare_check},
+    {"stats", "tables of operators, kernels, memory and modules",
+     "Reads what tprof wrote, and any trace of torch.profiler. The columns of operators are those of torch.profiler's "
+     "key_averages(); what was not recorded is said, not shown as zero. Exit status: 3 nothing could be read, 4 some files "
+     "could not.",
+     false, declare_stats},
     {"doctor", "say what works on this machine and what does not, and why", "", false, declare_doctor},
     {"finish", "write the traces of one recording while its program runs (started by libtprof.so)", "", true,
      declare_finish},

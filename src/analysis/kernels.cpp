@@ -101,7 +101,7 @@ Kernels kernels_by_op(const Model& model, const OpTree& tree) {
                                             {k.grid[0], k.grid[1], k.grid[2], k.block[0], k.block[1], k.block[2]},
                                             k.registers, shared});
     if (fresh) {
-      if (op) row->op = model.names[op->name];
+      if (op) row->op = op->kind == NodeKind::root ? "CallTreeRoot" : model.names[op->name];
       row->op_eligible = op && op->eligible;
       std::copy(k.grid, k.grid + 3, row->grid);
       std::copy(k.block, k.block + 3, row->block);

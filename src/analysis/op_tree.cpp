@@ -198,7 +198,8 @@ void fill_device(const Model& model, OpTree& tree) {
   for (OpNode& node : tree.nodes) {
     node.device_total_ns = node.device_self_ns;
     node.tensor_total_ns = node.tensor_self_ns;
-    node.eligible = node.kind != NodeKind::call && (names.op(node.name) || (node.kind == NodeKind::op && node.tensor_self_ns > 0));
+    if (node.kind == NodeKind::call || node.kind == NodeKind::root) continue;
+    node.eligible = names.op(node.name) || (node.kind == NodeKind::op && node.tensor_self_ns > 0);
   }
   for (size_t i = tree.nodes.size(); i-- > 0;) {
     const OpNode& node = tree.nodes[i];

@@ -25,7 +25,7 @@ bool is_collective(std::string_view name) {
   return false;
 }
 
-i64 ns_of(double us) { return static_cast<i64>(std::llround(us * 1000)); }
+i64 ns_of(double us) { return static_cast<i64>(std::llround(us * 1000)); }  // of durations: a moment would lose digits
 
 // A CUDA call and what it launched.
 struct Runtime {
@@ -44,6 +44,9 @@ struct Builder {
   std::vector<std::vector<u32>> runtimes_of{};  // by node
   std::vector<u32> children;                    // by node
   std::vector<i64> tids;                        // threads with operators, in order of the first
+
+  // Since the first event.
+  i64 moment_ns(double ts_us) const { return ns_of(ts_us - trace.events.front().ts_us); }
 
   // --- what becomes a node
   bool node_kind(const PluginEvent& event, NodeKind& kind, bool& is_operator) const {
@@ -133,8 +136,8 @@ struct Builder {
       while (event.ts_us >= open.back().end_us) open.pop_back();
       if (event.end_us() > open.back().end_us) continue;  // crosses its parent: lost, with all that it launched
       OpNode node;
-      node.begin_ns = ns_of(event.ts_us);
-      node.end_ns = ns_of(event.end_us());
+      node.begin_ns = moment_ns(event.ts_us);
+      node.end_ns = node.begin_ns + ns_of(event.dur_us);
       node.parent = open.back().node;
       node.name = event.name;
       node.thread = number;
@@ -223,7 +226,7 @@ struct Builder {
       if (event.type != PluginType::memory || event.item >= tree.of_memory.size()) continue;
       const std::vector<i32>& own = nodes[event.tid];
       size_t& next = begun[event.tid];
-      i64 ns = ns_of(event.ts_us);
+      i64 ns = moment_ns(event.ts_us);
       while (next < own.size() && tree.nodes[static_cast<size_t>(own[next])].begin_ns <= ns) next++;
       i32 at = next ? own[next - 1] : -1;
       while (at >= 0 && tree.nodes[static_cast<size_t>(at)].kind != NodeKind::root &&

@@ -8,7 +8,9 @@ namespace {
 
 const char* unit_name(Unit unit) {
   switch (unit) {
-    case Unit::text: return "text";
+    case Unit::text:
+    case Unit::function:
+    case Unit::lines: return "text";
     case Unit::yes_no: return "yes/no";
     case Unit::count: return "count";
     case Unit::bytes: return "bytes";
@@ -21,7 +23,11 @@ const char* unit_name(Unit unit) {
 }
 
 Json json_value(const Value& value, Unit unit) {
-  if (auto* text = std::get_if<std::string>(&value)) return *text;
+  if (auto* text = std::get_if<std::string>(&value)) {
+    std::string out = *text;
+    if (unit == Unit::lines) std::replace(out.begin(), out.end(), '\n', ';');
+    return out;
+  }
   if (auto* number = std::get_if<double>(&value)) return std::isfinite(*number) ? Json(*number) : Json();
   if (auto* whole = std::get_if<i64>(&value)) {
     if (unit == Unit::time) return static_cast<double>(*whole) / 1e3;
@@ -51,13 +57,20 @@ int Table::column(const std::string& key) const {
 }
 
 void sort_rows(Table& table, size_t column) {
-  bool up = table.columns[column].unit == Unit::text;
+  bool up = table.columns[column].unit <= Unit::lines;
   std::stable_sort(table.rows.begin(), table.rows.end(), [&](const auto& a, const auto& b) {
     const Value &x = a[column], &y = b[column];
     bool known_x = x.index() != 0, known_y = y.index() != 0;
     if (!known_x || !known_y) return known_x && !known_y;
     return up ? x < y : y < x;
   });
+}
+
+void limit_rows(Table& table, size_t most) {
+  if (!most || table.rows.size() <= most) return;
+  std::string line = std::to_string(most) + " of " + std::to_string(table.rows.size()) + " rows (--limit 0 shows all)";
+  table.footer.insert(table.footer.begin(), line);
+  table.rows.resize(most);
 }
 
 std::string csv_of(const std::vector<WorkerTable>& tables) {

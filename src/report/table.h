@@ -24,6 +24,8 @@ using Json = nlohmann::ordered_json;
 //            value            text           CSV, JSON
 enum class Unit : u8 {
   text,     // string           as it is       as it is
+  function, // string           see below     as it is
+  lines,    // string, by \n    line by line   ; for \n
   yes_no,   // i64 0, 1         Yes, No        "Yes", "No"
   count,    // i64              1234           1234
   time,     // i64 ns           1.234ms        1234.0 (us)
@@ -33,13 +35,17 @@ enum class Unit : u8 {
   micros,   // i64 us           1234           1234
 };
 
+// Unit::function: of a C++ function text shows no return type and no parameters; "void f<float>(int)" is f<float>.
+
 using Value = std::variant<std::monostate, std::string, i64, double>;  // monostate: not known
+
+constexpr int kDataOnly = -1;
 
 struct Column {
   std::string key;    // in JSON and CSV, and for sort_rows()
   std::string title;  // in text
   Unit unit = Unit::count;
-  // In text that does not fit, columns go from the highest number on; 0 stays whatever happens.
+  // In text that does not fit, columns go from the highest number on; 0 stays whatever happens, kDataOnly is never there.
   int leaves = 0;
 };
 
@@ -54,6 +60,8 @@ struct Table {
 
 // Largest first (texts: smallest first), unknown values last, equal ones as they were.
 void sort_rows(Table& table, size_t column);
+// Keeps the first `most` rows, says how many there are; 0: all.
+void limit_rows(Table& table, size_t most);
 
 // --- text
 

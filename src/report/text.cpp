@@ -12,7 +12,8 @@
 namespace tprof {
 namespace {
 
-constexpr size_t kLeastName = 16;  // a name column is not cut shorter than this before other columns go
+// A name is not cut shorter than a share of the line before other columns go, and never shorter than this.
+constexpr size_t kLeastName = 16, kLeastShare = 4;
 constexpr size_t kGap = 2;
 
 bool continues(char c) { return (static_cast<u8>(c) & 0xc0) == 0x80; }
@@ -49,8 +50,53 @@ std::string printed(const char* format, double value) {
   return text;
 }
 
+bool is_text(Unit unit) { return unit <= Unit::lines; }
+
+// A kernel's parameters say little and are long.
+std::string without_parameters(const std::string& function) {
+  constexpr std::string_view kVoid = "void ";
+  size_t begin = function.starts_with(kVoid) ? kVoid.size() : 0;
+  size_t open = function.size();
+  int inside = 0;  // parameters may have parentheses of their own
+  if (!function.ends_with(')')) return function.substr(begin);
+  while (open > begin && (inside > 0 || open == function.size())) {
+    char c = function[--open];
+    inside += c == ')' ? 1 : c == '(' ? -1 : 0;
+  }
+  return open > begin ? function.substr(begin, open - begin) : function;
+}
+
+// Words of a line that does not fit go on below it.
+std::string wrapped(const std::string& line, size_t width) {
+  std::string out;
+  size_t used = 0;
+  for (size_t at = 0; at < line.size();) {
+    size_t end = std::min(line.find(' ', at), line.size());
+    std::string word = line.substr(at, end - at);
+    if (width && used && used + 1 + width_of(word) > width) {
+      out += "\n  ";
+      used = 2;
+    } else if (at) {
+      out += ' ';
+      used++;
+    }
+    out += word;
+    used += width_of(word);
+    at = end + 1;
+  }
+  return out;
+}
+
+std::vector<std::string> split_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  size_t at = 0;
+  for (size_t end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) lines.push_back(text.substr(at, end - at));
+  lines.push_back(text.substr(at));
+  return lines;
+}
+
 std::string cell_text(const Value& value, Unit unit) {
-  if (auto* text = std::get_if<std::string>(&value)) return harmless(*text);
+  if (auto* text = std::get_if<std::string>(&value)) return unit == Unit::function ? without_parameters(*text) : *text;
   if (auto* number = std::get_if<double>(&value))
     return !std::isfinite(*number) ? "-" : printed(unit == Unit::percent ? "%.2f%%" : "%.2f", *number);
   if (auto* whole = std::get_if<i64>(&value)) {
@@ -79,25 +125,30 @@ Layout lay_out(const Table& table, const std::vector<std::vector<std::string>>& 
   for (size_t c = 0; c < table.columns.size(); c++) {
     size_t widest = width_of(table.columns[c].title);
     for (const auto& row : cells) widest = std::max(widest, width_of(row[c]));
-    layout.shown.push_back(c);
+    if (table.columns[c].leaves != kDataOnly) layout.shown.push_back(c);
     layout.width.push_back(widest);
   }
   if (!room) return layout;
-  auto is_text = [&](size_t c) { return table.columns[c].unit == Unit::text; };
+  auto can_shrink = [&](size_t c) { return is_text(table.columns[c].unit); };
+  size_t least = std::max(kLeastName, room / kLeastShare);
   for (;;) {
     // The widest text gives way first, so that texts which share a line end up equally wide.
     while (layout.total() > room) {
       auto widest = std::max_element(layout.shown.begin(), layout.shown.end(), [&](size_t a, size_t b) {
-        return (is_text(a) ? layout.width[a] : 0) < (is_text(b) ? layout.width[b] : 0);
+        return (can_shrink(a) ? layout.width[a] : 0) < (can_shrink(b) ? layout.width[b] : 0);
       });
-      if (widest == layout.shown.end() || !is_text(*widest) || layout.width[*widest] <= kLeastName) break;
+      if (widest == layout.shown.end() || !can_shrink(*widest) || layout.width[*widest] <= least) break;
       layout.width[*widest]--;
     }
     if (layout.total() <= room) return layout;
     auto last = std::max_element(layout.shown.begin(), layout.shown.end(), [&](size_t a, size_t b) {
       return table.columns[a].leaves < table.columns[b].leaves;
     });
-    if (table.columns[*last].leaves == 0) return layout;
+    if (table.columns[*last].leaves == 0) {
+      if (least == kLeastName) return layout;
+      least = kLeastName;
+      continue;
+    }
     layout.left_out.push_back(table.columns[*last].title);
     layout.shown.erase(last);
   }
@@ -169,17 +220,30 @@ TextStyle text_style(FILE* to) {
 }
 
 std::string text_of(const Table& table, const TextStyle& style) {
+  // A row has as many lines as its tallest cell; of each line the row is known, for colours.
   std::vector<std::vector<std::string>> cells;
-  for (const auto& row : table.rows) {
-    cells.emplace_back();
-    for (size_t c = 0; c < row.size(); c++) cells.back().push_back(cell_text(row[c], table.columns[c].unit));
+  std::vector<size_t> row_of;
+  for (size_t r = 0; r < table.rows.size(); r++) {
+    size_t first = cells.size();
+    for (size_t c = 0; c < table.columns.size(); c++) {
+      const Value& value = table.rows[r][c];
+      auto* text = std::get_if<std::string>(&value);
+      bool several = text && table.columns[c].unit == Unit::lines;
+      std::vector<std::string> lines = several ? split_lines(*text) : std::vector<std::string>{""};
+      if (cells.size() < first + lines.size()) {
+        cells.resize(first + lines.size(), std::vector<std::string>(table.columns.size()));
+        row_of.resize(cells.size(), r);
+      }
+      if (!several) lines[0] = cell_text(value, table.columns[c].unit);
+      for (size_t i = 0; i < lines.size(); i++) cells[first + i][c] = harmless(lines[i]);
+    }
   }
   Layout layout = lay_out(table, cells, style.width > 0 ? static_cast<size_t>(style.width) : 0);
   Paint paint{style.color};
   auto padded = [&](const std::string& text, size_t c) {
     std::string shown = cut_middle(text, layout.width[c], style.utf8);
     std::string blanks(layout.width[c] - std::min(layout.width[c], width_of(shown)), ' ');
-    return table.columns[c].unit == Unit::text ? shown + blanks : blanks + shown;
+    return is_text(table.columns[c].unit) ? shown + blanks : blanks + shown;
   };
   auto line = [&](auto cell) {
     std::string out;
@@ -198,15 +262,16 @@ std::string text_of(const Table& table, const TextStyle& style) {
     for (size_t r = 0; r < cells.size(); r++)
       out += line([&](size_t c) {
         std::string text = padded(cells[r][c], c);
-        const char* code = heat(table.rows[r][c], table.columns[c].unit);
+        const char* code = heat(table.rows[row_of[r]][c], table.columns[c].unit);
         return code ? paint(code, text) : text;
       });
   }
-  for (const std::string& note : table.footer) out += harmless(note) + "\n";
+  size_t room = style.width > 0 ? static_cast<size_t>(style.width) : 0;
+  for (const std::string& note : table.footer) out += wrapped(harmless(note), room) + "\n";
   if (!layout.left_out.empty()) {
     std::string names;
     for (const std::string& name : layout.left_out) names += (names.empty() ? "" : ", ") + name;
-    out += paint("2", "Too narrow for: " + names + " (--csv and --json have all)") + "\n";
+    out += paint("2", wrapped("Too narrow for: " + names + " (--csv and --json have all)", room)) + "\n";
   }
   return out;
 }
