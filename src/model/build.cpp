@@ -333,6 +333,7 @@ Model build_model(Recording& recording, const Meta& meta, const SpanRequest& req
   nest_events(model);
   link_forward_backward(model);
   attribute_gpu_work(model);
+  describe_gpu_work(model);
 
   for (Event& e : model.events) {
     if (e.flags & kEventStep) continue;

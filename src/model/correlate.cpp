@@ -13,6 +13,7 @@ namespace {
 constexpr i64 kClampNs = 1000;  // so much CUPTI's times of a call may differ from the ranges' clock
 
 bool is_operator(const Model& model, const Event& e) {
+  if (e.flags & kEventPython) return false;
   if (e.scope != static_cast<u8>(Scope::user)) return true;
   const std::string& name = model.name_of(e);
   return name.starts_with("nccl:") || name.starts_with("gloo:");
@@ -40,7 +41,7 @@ void fit(CallEvent& call, const Event& range) {
 
 }  // namespace
 
-void attribute_gpu_work(Model& model) {
+void attribute_gpu_work(Model& model, bool exact) {
   std::vector<u32> order(model.calls.size());
   for (u32 i = 0; i < order.size(); i++) order[i] = i;
   std::sort(order.begin(), order.end(),
@@ -52,10 +53,10 @@ void attribute_gpu_work(Model& model) {
     i64 at = moment_of(call);
     for (; next < model.events.size() && model.events[next].begin_ns <= at; next++)
       latest[model.events[next].thread] = static_cast<i32>(next);
-    i32 inside = latest[call.thread];
-    while (inside >= 0 && model.events[inside].end_ns() <= at) inside = model.events[inside].parent;
+    i32 inside = call.op >= 0 ? call.op : latest[call.thread];
+    while (call.op < 0 && inside >= 0 && model.events[inside].end_ns() <= at) inside = model.events[inside].parent;
     if (inside < 0) continue;
-    fit(call, model.events[inside]);
+    if (!exact) fit(call, model.events[inside]);
     call.op = operator_around(model, inside);
   }
   for (GpuEvent& e : model.gpu)

@@ -16,7 +16,7 @@ constexpr u16 kDeepest = 150;   // levels on one row
 
 class Nester {
  public:
-  explicit Nester(Model& model) : model_(model), events_(model.events) {}
+  Nester(Model& model, bool exact) : model_(model), events_(model.events), deepest_(exact ? UINT16_MAX : kDeepest) {}
 
   void run() {
     sort();
@@ -26,7 +26,7 @@ class Nester {
     std::sort(moved_.begin(), moved_.end());
     for (u32 i : moved_) move_to_lane(i);
     set_parents();
-    part_ends();
+    if (deepest_ == kDeepest) part_ends();
     fold();
     for (u32 i = 0; i < events_.size(); i++) {
       Event& e = events_[i];
@@ -110,7 +110,7 @@ class Nester {
       while (!stack.empty() && events_[stack.back()].end_ns() <= e.begin_ns) stack.pop_back();
       e.parent = stack.empty() ? -1 : static_cast<i32>(stack.back());
       e.depth = static_cast<u16>(stack.size());
-      if (e.depth < kDeepest || (e.flags & kEventStep)) stack.push_back(i);
+      if (e.depth < deepest_ || (e.flags & kEventStep)) stack.push_back(i);
     }
   }
 
@@ -126,6 +126,7 @@ class Nester {
 
   // Leaves out the levels beyond the deepest; they have no children that stay.
   void fold() {
+    auto is_deep = [this](const Event& e) { return e.depth >= deepest_ && !(e.flags & kEventStep); };
     u64 deep = std::count_if(events_.begin(), events_.end(), is_deep);
     if (deep == 0) return;
     model_.ledger.dropped["folded_deep"] += deep;
@@ -137,10 +138,10 @@ class Nester {
     for (Event& e : events_)
       if (e.parent >= 0) e.parent = now[e.parent];
   }
-  static bool is_deep(const Event& e) { return e.depth >= kDeepest && !(e.flags & kEventStep); }
 
   Model& model_;
   std::vector<Event>& events_;
+  u16 deepest_;
   std::vector<u32> moved_;
   std::unordered_map<u32, std::vector<Lane>> lanes_;  // by owner
   u32 lane_count_ = 0;
@@ -148,6 +149,6 @@ class Nester {
 
 }  // namespace
 
-void nest_events(Model& model) { Nester(model).run(); }
+void nest_events(Model& model, bool exact) { Nester(model, exact).run(); }
 
 }  // namespace tprof
