@@ -1,8 +1,6 @@
 // Rules of advice about operators, kernels and patterns of them.
-#include <functional>
-#include <unordered_map>
-
 #include "analysis/advice_rules.h"
+#include "analysis/tensor_cores.h"
 
 namespace tprof::rules {
 namespace {
@@ -62,19 +60,15 @@ std::vector<std::vector<u32>> siblings_of(const Model& model) {
 // cautious estimate: data sheets promise a factor of four to eight for half precision.
 std::optional<Match> no_tensor_cores(const Facts& facts) {
   if (!facts.device || facts.device->compute_major < 7) return {};
+  TensorCoreNames names(facts.model, Rules::tprof);
   Heaviest heaviest(Evidence::Of::work);
   i64 eligible = 0;
-  std::vector<bool> counted(facts.model.names.size());
-  for (const FlopsRow& row : facts.flops.rows) counted[facts.model.events[row.event].name] = true;
-  for (const auto& [name, count] : facts.flops.unknown_by_name)
-    for (u32 i = 0; i < facts.model.names.size(); i++)
-      if (facts.model.names[i] == name) counted[i] = true;
   for (u32 i = 0; i < facts.model.gpu.size(); i++) {
     const GpuEvent& work = facts.model.gpu[i];
     if (work.kind() != Kind::kernel || !facts.inside(work.begin_ns)) continue;
-    if (facts.words.is(work.name, Word::tensor_core_kernel)) return {};
+    if (names.kernel(work.name)) return {};
     i32 op = work.op;
-    while (op >= 0 && !counted[facts.model.events[op].name]) op = facts.model.events[op].parent;
+    while (op >= 0 && !names.op(facts.model.events[op].name)) op = facts.model.events[op].parent;
     if (op < 0) continue;
     eligible += work.dur_ns;
     heaviest.add(work.dur_ns, i);
@@ -90,12 +84,13 @@ std::optional<Match> no_tensor_cores(const Facts& facts) {
 // From compute capability 8.0 on TF32 is at least twice as fast.
 std::optional<Match> fp32_products(const Facts& facts) {
   if (!facts.device || facts.device->compute_major < 8) return {};
+  TensorCoreNames names(facts.model, Rules::tprof);
   Heaviest heaviest(Evidence::Of::work);
   i64 ns = 0;
   for (u32 i = 0; i < facts.model.gpu.size(); i++) {
     const GpuEvent& work = facts.model.gpu[i];
     if (work.kind() != Kind::kernel || !facts.inside(work.begin_ns)) continue;
-    if (!facts.words.is(work.name, Word::fp32_matmul_kernel) || facts.words.is(work.name, Word::tensor_core_kernel)) continue;
+    if (!facts.words.is(work.name, Word::fp32_matmul_kernel) || names.kernel(work.name)) continue;
     ns += work.dur_ns;
     heaviest.add(work.dur_ns, i);
   }

@@ -1,5 +1,4 @@
 // Rules of advice about memory, the way a job is set up, and the recording itself.
-#include <cstring>
 #include <set>
 
 #include "analysis/advice_rules.h"
@@ -101,9 +100,9 @@ std::optional<Match> uneven_steps(const Facts& facts) {
   if (!v.known || v.median_ns <= 0) return {};
   std::vector<Evidence> evidence;
   for (const Step& step : facts.model.steps)
-    if (step.number == facts.windows.numbers[v.slowest]) evidence.push_back({Evidence::Of::range, step.event});
+    if (std::to_string(step.number) == facts.windows.names[v.slowest]) evidence.push_back({Evidence::Of::range, step.event});
   return Match{double(v.slowest_ns) / double(v.median_ns), -1, double(std::max<i64>(0, v.mean_ns - v.median_ns)),
-               "Step " + std::to_string(facts.windows.numbers[v.slowest]) + " took " + ms(double(v.slowest_ns)) +
+               "Step " + facts.windows.names[v.slowest] + " took " + ms(double(v.slowest_ns)) +
                    ", the median is " + ms(double(v.median_ns)) + "; " + category_text(v.grew) + " grew by " +
                    ms(double(v.grew_ns)) + ".",
                evidence};

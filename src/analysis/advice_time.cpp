@@ -49,14 +49,14 @@ std::string quoted(const Facts& facts, const HostReason& reason) {
   return reason.name == kNone ? activity_text(reason.activity) : '"' + facts.model.names[reason.name] + '"';
 }
 
-i64 loading(const Facts& facts) { return facts.times[Category::data_loading]; }
+double loading(const Facts& facts) { return facts.sum_ns(Category::data_loading); }
 
 }  // namespace
 
 // Time in which nothing goes on but loading; that is what workers would hide.
 std::optional<Match> data_loading(const Facts& facts) {
   if (!facts.words.any(Word::data_loading)) return {};
-  double share = facts.share(double(loading(facts))), saving = facts.windows.per_step(loading(facts));
+  double share = facts.share(loading(facts)), saving = facts.windows.per_step(loading(facts));
   return Match{share, share, saving,
                "The DataLoader takes " + ms(saving) + " of a step of " + ms(facts.step_ns()) + " (" + percent(share) + ")" +
                    (facts.words.any(Word::single_process_loader) ? ", in the training process itself (num_workers=0)." : "."),
@@ -65,7 +65,7 @@ std::optional<Match> data_loading(const Facts& facts) {
 
 // Only where DL1 does not say it already.
 std::optional<Match> synchronous_loader(const Facts& facts) {
-  if (!facts.words.any(Word::single_process_loader) || facts.share(double(loading(facts))) > 0.05) return {};
+  if (!facts.words.any(Word::single_process_loader) || facts.share(loading(facts)) > 0.05) return {};
   std::vector<Interval> ranges;
   for (const Event& e : facts.model.events)
     if (facts.words.is(e, Word::single_process_loader)) ranges.push_back({e.begin_ns, e.end_ns()});
@@ -79,10 +79,10 @@ std::optional<Match> synchronous_loader(const Facts& facts) {
 // Hidden or not. Halving it by accumulating over two batches would save half of what is exposed.
 std::optional<Match> communication(const Facts& facts) {
   auto is_it = [&](const GpuEvent& work) { return facts.words.work(work) == Work::communication; };
-  i64 ns = facts.gpu_time ? facts.gpu_time->communication_ns : facts.times[Category::communication];
-  i64 exposed = facts.gpu_time ? facts.gpu_time->exposed_communication_ns : ns;
-  if (ns == 0) return {};
-  double share = facts.share(double(ns));
+  double ns = facts.gpu_time ? double(facts.gpu_time->communication_ns) : facts.sum_ns(Category::communication);
+  double exposed = facts.gpu_time ? double(facts.gpu_time->exposed_communication_ns) : ns;
+  if (ns <= 0) return {};
+  double share = facts.share(ns);
   return Match{share, share, facts.windows.per_step(exposed) / 2,
                "Communication runs for " + ms(facts.windows.per_step(ns)) + " per step (" + percent(share) + ").",
                facts.gpu_time ? longest_works(facts, is_it) : longest_ranges(facts, Word::communication_op)};
@@ -243,7 +243,7 @@ std::optional<Match> pageable_copies(const Facts& facts) {
   if (!ns) return {};
   double share = facts.share(double(ns));
   return Match{share, share, facts.windows.per_step(ns) / 2,
-               mib(facts.windows.per_step(i64(bytes))) + " per step go through pageable host memory, at " +
+               mib(facts.windows.per_step(double(bytes))) + " per step go through pageable host memory, at " +
                    std::to_string(double(bytes) / double(ns)).substr(0, 4) + " GB/s.",
                longest_works(facts, [](const GpuEvent& w) {
                  return w.kind() == Kind::copy && host_memory_of(w) == HostMemory::pageable;

@@ -6,14 +6,13 @@ Facts::Facts(const Model& m, const std::vector<DevicePeak>& table)
     : model(m),
       words(m),
       windows(windows_of(m)),
-      steps(breakdown(m, words, windows)),
-      times(sum_of(steps)),
+      overview(overview_of(m)),
       exposed(tprof::exposed(m, words, windows)),
       launches(tprof::launches(m, windows)),
       copies(tprof::copies(m, windows)),
       memory(memory_peaks(m, windows)),
       flops(tprof::flops(m, windows, table)),
-      variability(tprof::variability(windows, steps)),
+      variability(tprof::variability(overview)),
       device_ns(m.events.size()) {
   HostTimelines timelines(m, words);
   lanes = idle(m, windows, timelines);
@@ -40,7 +39,7 @@ std::vector<std::string> Facts::unknown() const {
   if (model.empty()) out.push_back("nothing was recorded: there is nothing to analyse");
   if (!windows.has_steps)
     out.push_back("no steps in this trace: figures are for all of it, and how steps differ is not known");
-  else if (steps.size() < 3)
+  else if (windows.steps.size() < 3)
     out.push_back("fewer than three steps: how much they differ is not known");
   if (!gpu) out.push_back("no GPU work in this trace: nothing is known of a GPU");
   if (gpu && !device) out.push_back("the GPU's properties are not in this trace: its memory and peak are not known");

@@ -1,12 +1,12 @@
 // All that is known of one Model, computed once: what the rules of the advice look at and what a diff compares.
 #pragma once
-#include "analysis/breakdown.h"
 #include "analysis/copies.h"
 #include "analysis/exposed.h"
 #include "analysis/flops.h"
 #include "analysis/idle.h"
 #include "analysis/launches.h"
 #include "analysis/memory_peak.h"
+#include "analysis/variability.h"
 
 namespace tprof {
 
@@ -18,8 +18,7 @@ struct Facts {
   const Model& model;
   Words words;
   Windows windows;
-  std::vector<Times> steps;  // breakdown by step
-  Times times;               // its sum
+  Overview overview;
   std::vector<DeviceExposed> exposed;
   std::vector<IdleLane> lanes;
   Launches launches;
@@ -35,8 +34,12 @@ struct Facts {
   const Exposed* gpu_time = nullptr;    // of the same
   const DeviceRecord* device = nullptr; // nullptr: its properties are not known
 
-  double step_ns() const { return windows.per_step(windows.all.length()); }
-  double share(double ns) const { return windows.all.length() > 0 ? ns / double(windows.all.length()) : 0; }
+  double step_ns() const { return windows.per_step(windows.steps_ns()); }
+  // Of the time of all steps; of what overlaps it may be more than 1.
+  double share(double ns) const { return windows.steps_ns() > 0 ? ns / windows.steps_ns() : 0; }
+  double sum_ns(Category c) const {  // over all steps
+    return overview.average.by[static_cast<u32>(c)] * 1000 * double(overview.steps.size());
+  }
   bool inside(i64 ns) const { return ns >= windows.all.begin && ns < windows.all.end; }
 
   // What could not be known, one line each: nothing is shown as zero for want of data.

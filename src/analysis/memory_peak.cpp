@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "analysis/breakdown.h"
 #include "analysis/innermost.h"
+#include "analysis/variability.h"
 
 namespace tprof {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "model/inputs.h"
+
 namespace tprof {
 namespace {
 
@@ -10,29 +12,6 @@ T read(const char* at) {
   T value;
   memcpy(&value, at, sizeof value);
   return value;
-}
-
-size_t padded(size_t bytes) { return (bytes + 7) & ~size_t(7); }
-
-// Where the payload of `head` ends, counted from its begin. The reader has checked that it lies inside.
-size_t payload_bytes(const InputHead& head) {
-  switch (static_cast<InputTag>(head.tag)) {
-    case InputTag::tensor:
-      return padded(size_t(head.count) * (head.flags & kInputNoStrides ? 1 : 2) * (head.flags & kInputWide ? 8 : 4));
-    case InputTag::integer:
-    case InputTag::floating:
-      return 8;
-    case InputTag::complex:
-      return 16;
-    case InputTag::string:
-    case InputTag::boolean_list:
-      return padded(head.count);
-    case InputTag::integer_list:
-    case InputTag::floating_list:
-      return size_t(head.count) * 8;
-    default:
-      return 0;
-  }
 }
 
 OpInput input_of(const InputHead& head, const char* payload) {
@@ -80,12 +59,12 @@ std::vector<OpInput> inputs_of(const Event& event) {
     auto head = read<InputHead>(at);
     at += sizeof head;
     out.push_back(input_of(head, at));
-    at += payload_bytes(head);
+    at += input_payload_bytes(head);
     // Elements of a list are inputs of their own in the stream.
     for (u64 open = static_cast<InputTag>(head.tag) == InputTag::tensor_list ? head.count : 0;
          open > 0 && end - at >= i64(sizeof(InputHead)); open--) {
       auto element = read<InputHead>(at);
-      at += sizeof element + payload_bytes(element);
+      at += sizeof element + input_payload_bytes(element);
       if (static_cast<InputTag>(element.tag) == InputTag::tensor_list) open += element.count;
     }
   }

@@ -9,7 +9,7 @@ namespace tprof {
 enum class Word : u8 {
   communication_kernel, communication_op, data_loading, single_process_loader, synchronises, allocates, launches, copies,
   data_parallel, distributed_data_parallel, nccl_op, optimizer_step, zero_grad, fills, contiguous_copy,
-  tensor_core_kernel, fp32_matmul_kernel, multi_tensor_kernel, single_tensor_optimizer, selects, to, convolves,
+  fp32_matmul_kernel, multi_tensor_kernel, single_tensor_optimizer, selects, to, convolves,
   normalises, matrix_product, clears,
 };
 

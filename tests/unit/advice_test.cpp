@@ -303,8 +303,8 @@ TEST(Advice, NamesShareSavingAndPlaces) {
   ASSERT_EQ(a.advice.size(), 1u);
   const Match& match = a.advice[0].match;
   EXPECT_EQ(a.advice[0].grade, Grade::high);
-  EXPECT_DOUBLE_EQ(match.share, 0.30);
-  EXPECT_DOUBLE_EQ(match.saving_ns, 3e6);
+  EXPECT_NEAR(match.share, 0.30, 1e-9);
+  EXPECT_NEAR(match.saving_ns, 3e6, 1);
   EXPECT_NE(match.what.find("30.0 %"), std::string::npos) << match.what;
   ASSERT_EQ(match.evidence.size(), 2u);
   EXPECT_EQ(place_of(a.model, match.evidence[0]).dur_ns, 4'000'000) << longest;
