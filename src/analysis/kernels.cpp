@@ -6,8 +6,6 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "model/occupancy.h"
-
 namespace tprof {
 namespace {
 
@@ -55,10 +53,8 @@ class Sums {
     row.min_ns = std::min(row.min_ns, kernel.dur_ns);
     out_.total_ns += kernel.dur_ns;
     if (row.tensor_cores) out_.tensor_ns += kernel.dur_ns;
-    auto device = model_.devices.find(kernel.device);
-    Occupancy o = occupancy_of(kernel.as<KernelRecord>(), device == model_.devices.end() ? nullptr : &device->second);
-    blocks_[at_].add(o.blocks_per_sm > 0 ? o.blocks_per_sm : -1, kernel.dur_ns, rules_);
-    occupancy_[at_].add(o.percent, kernel.dur_ns, rules_);
+    blocks_[at_].add(kernel.blocks_per_sm > 0 ? kernel.blocks_per_sm : -1, kernel.dur_ns, rules_);
+    occupancy_[at_].add(kernel.occupancy, kernel.dur_ns, rules_);
   }
 
   Kernels finish() {

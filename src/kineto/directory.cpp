@@ -56,7 +56,7 @@ bool split_trace_name(const std::string& name, std::string& worker, std::string&
   return false;
 }
 
-TraceList list_traces(const std::string& path) {
+TraceList list_traces(const std::string& path, const std::vector<MovedTrace>& more) {
   TraceList out;
   std::string worker, stamp;
   if (!fs::is_directory(path)) {
@@ -75,6 +75,9 @@ TraceList list_traces(const std::string& path) {
     if (at->is_directory(ignored)) continue;
     runs[at->path().parent_path().string()][worker].push_back({stamp, at->path().string()});
   }
+  for (const MovedTrace& trace : more)
+    if (split_trace_name(fs::path(trace.path).filename().string(), worker, stamp))
+      runs[trace.directory][worker].push_back({stamp, trace.path});
   if (why) out.notes.push_back(path + ": could not be read to its end: " + why.message());
   for (const auto& [directory, workers] : runs) {
     std::string run = fs::path(directory).lexically_relative(path).string();

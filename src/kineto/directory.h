@@ -18,8 +18,13 @@ struct TraceList {
   std::vector<std::string> notes;  // one line each: files that are the same window twice, directories not readable
 };
 
+// A trace that counts as lying in another directory than it does.
+struct MovedTrace {
+  std::string directory, path;
+};
+
 // Of a directory; or of one file, which may have any name.
-TraceList list_traces(const std::string& path);
+TraceList list_traces(const std::string& path, const std::vector<MovedTrace>& more = {});
 
 // The worker and the stamp (with its dot, or empty) of a file name; false: not a name of a trace.
 bool split_trace_name(const std::string& name, std::string& worker, std::string& stamp);
