@@ -8,6 +8,7 @@
 #include "command.h"
 #include "inputs.h"
 #include "report/advice.h"
+#include "report/communication.h"
 
 namespace tprof {
 namespace {
@@ -34,12 +35,14 @@ int run(const AdviseArguments& arguments) {
   Grade limit = arguments.fail_on == "high" ? Grade::high : Grade::moderate;
   bool found = false, first = true;
   Json out = {{"schema", 1}, {"workers", Json::array()}};
+  std::map<std::pair<std::string, std::string>, std::vector<Rank>> jobs;  // ranks by run and span
   Inputs inputs(arguments.paths);
   int code = inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace&) {
     Facts facts(model, table);
     std::vector<Advice> advice = advise(facts);
     for (const Advice& a : advice) found |= a.grade >= limit;
     Source source{input.run, input.worker, input.span};
+    jobs[{input.run, input.span}].push_back(rank_of(model, input.worker));
     if (arguments.json) {
       out["workers"].push_back(advice_json(facts, advice, source));
       return;
@@ -48,6 +51,13 @@ int run(const AdviseArguments& arguments) {
     first = false;
     fputs(advice_text(facts, advice, source, arguments.all ? advice.size() : kMostAdvice, text_style(stdout)).c_str(), stdout);
   });
+  for (const auto& [job, ranks] : jobs) {
+    std::vector<std::string> lines = straggler_lines(distributed(ranks), ranks);
+    if (arguments.json)
+      out["stragglers"].push_back({{"run", job.first}, {"span", job.second}, {"lines", lines}});
+    else
+      for (const std::string& line : lines) printf("\n%s  span %s: %s\n", job.first.c_str(), job.second.c_str(), line.c_str());
+  }
   if (arguments.json && code != kExitUnreadable) puts(dump(out).c_str());
   return code == kExitOk && found && !arguments.fail_on.empty() ? int(kExitFound) : code;
 }

@@ -1,4 +1,6 @@
 // Rules of advice about operators, kernels and patterns of them.
+#include <stdio.h>
+
 #include "analysis/advice_rules.h"
 #include "analysis/tensor_cores.h"
 
@@ -39,9 +41,12 @@ Found find(const Facts& facts, Keep keep) {
   return out;
 }
 
-std::string per_step(const Facts& facts, u64 count) {
+// "12 products per step", "0.5 products per step"
+std::string per_step(const Facts& facts, u64 count, const char* what) {
   double each = double(count) / double(facts.windows.steps.size());
-  return std::to_string(u64(each + 0.5)) + " per step";
+  char text[32];
+  snprintf(text, sizeof text, each < 10 && each != double(u64(each)) ? "%.1f " : "%.0f ", each);
+  return text + std::string(what) + " per step";
 }
 
 // By event: those below it, in order; the last list holds those without a parent, by thread.
@@ -114,7 +119,7 @@ std::optional<Match> odd_shapes(const Facts& facts) {
   if (!found.count) return {};
   double share = facts.share(double(found.ns));
   return Match{share, share, facts.windows.per_step(found.ns) / 2,
-               per_step(facts, found.count) + " such products take " + ms(facts.windows.per_step(found.ns)) + ".",
+               per_step(facts, found.count, "such products") + " take " + ms(facts.windows.per_step(found.ns)) + ".",
                found.evidence};
 }
 
@@ -136,7 +141,8 @@ std::optional<Match> below_roof(const Facts& facts) {
                heaviest.take()};
 }
 
-// Many small kernels inside Optimizer.step, or its Python function by name. All but a tenth of it could go.
+// Many small kernels inside Optimizer.step, or its Python function by name. All but a tenth could go of the time in which
+// the GPU waits there, or of all of it without a GPU.
 std::optional<Match> single_tensor_optimizer(const Facts& facts) {
   std::vector<Interval> steps;
   u64 count = 0;
@@ -165,8 +171,12 @@ std::optional<Match> single_tensor_optimizer(const Facts& facts) {
     for (const Event& e : facts.model.events)
       updates += is_operator(e) && e.parent >= 0 && facts.words.is(facts.model.events[e.parent], Word::optimizer_step);
   if (!named && (multi || updates <= kManyUpdates * count)) return {};
+  std::vector<Interval> waits;
+  if (facts.gpu)
+    for (const Gap& gap : facts.gpu->gaps) waits.push_back({gap.begin_ns, gap.end_ns});
+  i64 idle = facts.gpu ? (in & IntervalSet(std::move(waits))).length() : in.length();
   double share = facts.share(double(in.length()));
-  return Match{share, share, facts.windows.per_step(in.length()) * 0.9,
+  return Match{share, share, facts.windows.per_step(idle) * 0.9,
                "The optimizer step takes " + ms(facts.windows.per_step(in.length())) + " and " +
                    std::to_string(updates / count) + " small operations.",
                heaviest.take()};
@@ -182,7 +192,7 @@ std::optional<Match> gradients_zeroed(const Facts& facts) {
   if (!found.count) return {};
   double share = facts.share(double(found.ns));
   return Match{share, share, facts.windows.per_step(found.ns),
-               per_step(facts, found.count) + " gradients are filled with zeros, " + ms(facts.windows.per_step(found.ns)) + ".",
+               per_step(facts, found.count, "gradients") + " are filled with zeros, " + ms(facts.windows.per_step(found.ns)) + ".",
                found.evidence};
 }
 
@@ -206,7 +216,7 @@ std::optional<Match> bias_before_norm(const Facts& facts) {
     before = i32(i);
   }
   if (!count) return {};
-  return Match{double(count) / double(facts.windows.steps.size()), -1, -1, per_step(facts, count) + " convolutions add a bias for nothing.",
+  return Match{double(count) / double(facts.windows.steps.size()), -1, -1, per_step(facts, count, "convolutions") + " add a bias for nothing.",
                heaviest.take()};
 }
 
@@ -245,7 +255,7 @@ std::optional<Match> indexing_loop(const Facts& facts) {
   if (!rounds) return {};
   double share = facts.share(double(ns));
   return Match{share, share, facts.windows.per_step(ns) * 0.9,
-               per_step(facts, rounds) + " rounds of such loops take " + ms(facts.windows.per_step(ns)) + ".", heaviest.take()};
+               per_step(facts, rounds, "rounds of such loops") + " take " + ms(facts.windows.per_step(ns)) + ".", heaviest.take()};
 }
 
 // aten::to > aten::_to_copy > aten::copy_ of equal types, right behind an operator that ended in filling a tensor.
@@ -282,7 +292,7 @@ std::optional<Match> filled_then_moved(const Facts& facts) {
   if (!count) return {};
   double share = facts.share(double(ns));
   return Match{share, share, facts.windows.per_step(ns),
-               per_step(facts, count) + " tensors take this detour, " + ms(facts.windows.per_step(ns)) + ".", heaviest.take()};
+               per_step(facts, count, "tensors") + " take this detour, " + ms(facts.windows.per_step(ns)) + ".", heaviest.take()};
 }
 
 std::optional<Match> layout_copies(const Facts& facts) {
@@ -290,7 +300,7 @@ std::optional<Match> layout_copies(const Facts& facts) {
   if (!found.count) return {};
   double share = facts.share(double(found.ns));
   return Match{share, share, facts.windows.per_step(found.ns),
-               per_step(facts, found.count) + " copies for contiguity take " + ms(facts.windows.per_step(found.ns)) + ".",
+               per_step(facts, found.count, "copies for contiguity") + " take " + ms(facts.windows.per_step(found.ns)) + ".",
                found.evidence};
 }
 

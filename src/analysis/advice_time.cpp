@@ -150,12 +150,17 @@ std::optional<Match> tiny_kernels(const Facts& facts) {
   if (!facts.gpu || l.works == 0) return {};
   HostTime wait = all_of(*facts.gpu);
   double saving = facts.windows.per_step(std::min(l.short_host_ns, wait.running + wait.launching));
+  Heaviest costly(Evidence::Of::work);
+  for (u32 i = 0; i < facts.model.gpu.size(); i++) {
+    const GpuEvent& work = facts.model.gpu[i];
+    if (!work.runs_on_gpu() || work.call == kNone || !facts.inside(work.begin_ns)) continue;
+    i64 more = facts.model.calls[work.call].dur_ns - work.dur_ns;
+    if (more > 0) costly.add(more, i);
+  }
   return Match{double(l.shorter_than_launch) / double(l.works), facts.share(double(l.short_gpu_ns)), saving,
                std::to_string(l.shorter_than_launch) + " of " + std::to_string(l.works) +
                    " kernels and copies are shorter than the call that launched them.",
-               longest_works(facts, [&](const GpuEvent& w) {
-                 return w.call != kNone && w.dur_ns < facts.model.calls[w.call].dur_ns;
-               })};
+               costly.take()};
 }
 
 std::optional<Match> synchronisation(const Facts& facts) {

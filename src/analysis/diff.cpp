@@ -150,8 +150,7 @@ std::string Diff::story() const {
            signed_ms(step.interval.high) + ")";
   if (!step.interval.known) out += ", noise unknown";
   if (const DiffRow* most = explains())
-    out += "; " + most->name + " explains it: " + ms(most->a_ns) + " -> " + ms(most->b_ns) + " (" +
-           signed_ms(most->delta_ns()) + " of " + signed_ms(step.delta_ns()) + ")";
+    out += ", mostly " + most->name + ": " + ms(most->a_ns) + " -> " + ms(most->b_ns);
   return out;
 }
 

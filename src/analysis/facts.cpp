@@ -51,6 +51,11 @@ std::vector<std::string> Facts::unknown() const {
   if (!flops.shapes_known) out.push_back("no shapes of inputs: FLOPs are not known");
   if (flops.unknown)
     out.push_back("FLOPs of " + std::to_string(flops.unknown) + " operators could not be computed from their inputs");
+  for (const MemoryPeak& peak : memory)
+    if (!peak.addresses_known) {
+      out.push_back("memory events without addresses: who owned what at the peak is not known");
+      break;
+    }
   if (memory.empty()) out.push_back("no memory events: peaks and leaks are not known");
   return out;
 }

@@ -26,7 +26,10 @@ class Device {
     const MemoryEvent& first = model_.memory[events_[0]];
     out_.device_type = first.device_type;
     out_.device_index = first.device_index;
-    for (u32 i : events_) out_.totals_known |= model_.memory[i].total_allocated != 0;
+    for (u32 i : events_) {
+      out_.totals_known |= model_.memory[i].total_allocated != 0;
+      out_.addresses_known |= model_.memory[i].address != 0;
+    }
     find_peak();
     Blocks at_peak = replay(peak_event_);
     u64 seen = 0;
@@ -66,6 +69,7 @@ class Device {
 
   // False: it released what was never seen.
   bool apply(Blocks& alive, const MemoryEvent& e, u32 index) {
+    if (!out_.addresses_known) return true;
     if (e.bytes > 0) {
       alive[e.address] = {static_cast<u64>(e.bytes), index};
       return true;
@@ -115,7 +119,7 @@ class Device {
     for (size_t s = 2; s < ends.size(); s++) growth.push_back(static_cast<i64>(ends[s] - ends[s - 1]));
     out_.grows = *std::min_element(growth.begin(), growth.end()) > 0;
     out_.growth_bytes = median_of(growth);
-    if (out_.grows)
+    if (out_.grows && out_.addresses_known)
       out_.kept = owners_of(replay(events_.size()), windows.steps[1].begin, windows.steps[ends.size() - 2].end);
   }
 

@@ -17,6 +17,7 @@ struct MemoryPeak {
   u8 device_type = 0;
   i8 device_index = -1;
   bool totals_known = false;       // the allocator stated its totals; else they are summed from what was seen
+  bool addresses_known = false;    // torch before 1.10 does not tell them: then who owns what is not known
   i64 peak_ns = 0;
   u64 peak_bytes = 0;              // allocated
   u64 peak_reserved_bytes = 0;     // largest reserved at any time; 0 not known

@@ -21,7 +21,7 @@ std::string print(const char* format, double value) {
   return text;
 }
 
-// Innermost frame of its call stack, if the trace has one.
+// Of its call stack, if the trace has one: the innermost frame that is not torch's own.
 std::string frame_of(const Model& model, const Evidence& evidence) {
   u32 stack = 0;
   if (evidence.of == Evidence::Of::range) stack = model.events[evidence.index].stack;
@@ -29,6 +29,8 @@ std::string frame_of(const Model& model, const Evidence& evidence) {
     const CallEvent& call = model.calls[evidence.index];
     stack = call.stack ? call.stack : call.op >= 0 ? model.events[call.op].stack : 0;
   }
+  for (u32 at = stack; at; at = model.stacks[at].parent)
+    if (const std::string& text = model.names[model.stacks[at].text]; text.find("/torch/") == text.npos) return text;
   return stack ? model.names[model.stacks[stack].text] : "";
 }
 

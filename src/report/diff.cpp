@@ -5,10 +5,10 @@
 namespace tprof {
 namespace {
 
-bool is_change(const DiffRow& row) {
-  if (row.in_a != row.in_b) return true;
-  if (row.interval.known) return row.interval.excludes_zero() && std::fabs(row.ratio()) > kSameRatio;
-  return std::fabs(row.ratio()) > kSameRatio;
+// diff() gives no interval to what is too small to matter.
+bool is_change(const Diff& diff, const DiffRow& row) {
+  if (row.in_a == row.in_b && std::fabs(row.ratio()) <= kSameRatio) return false;
+  return !diff.step.interval.known || row.interval.excludes_zero();
 }
 
 Value ns(double value) { return i64(std::llround(value)); }
@@ -45,7 +45,7 @@ Table diff_table(const Diff& diff, DiffBy by, size_t most) {
   size_t left_out = 0;
   for (const DiffRow& row : diff.rows) {
     if (row.by != by) continue;
-    if (most && (!is_change(row) || out.rows.size() >= most))
+    if (most && (!is_change(diff, row) || out.rows.size() >= most))
       left_out++;
     else
       out.rows.push_back(cells(row));
