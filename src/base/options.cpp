@@ -109,7 +109,39 @@ void apply_preset(Options& options) {
   options.with_stack.bits = kStackOperators;
 }
 
+// Only flags and sets of words are changed by presets.
+template <class T>
+const char* show(const T&, const OptionRow& row, char (&)[256]) {
+  const char* text = getenv(row.env);
+  return text && *text ? text : row.fallback;
+}
+
+const char* show(const bool& on, const OptionRow&, char (&)[256]) { return on ? "1" : "0"; }
+
+const char* show(const WordSet& set, const OptionRow& row, char (&room)[256]) {
+  size_t used = 0;
+  u32 bit = 1;
+  room[0] = 0;
+  for (const char* word = row.metavar; *word; bit <<= 1) {
+    int bytes = int(strcspn(word, "|"));
+    if (set.has(bit) && used < sizeof room)
+      used += size_t(snprintf(room + used, sizeof room - used, "%s%.*s", used ? "," : "", bytes, word));
+    word += bytes;
+    if (*word) word++;
+  }
+  return used ? room : "0";
+}
+
 }  // namespace
+
+const char* option_value(const Options& options, int row, char (&room)[256]) {
+  int i = 0;
+#define OPTION(field, kind, env, flag, metavar, fallback, help) \
+  if (i++ == row) return show(options.field, kOptionRows[row], room);
+#include "base/options.def"
+#undef OPTION
+  return "";
+}
 
 const int kOptionRowCount = sizeof kOptionRows / sizeof kOptionRows[0];
 

@@ -88,6 +88,10 @@ extern const int kOptionRowCount;
 // then holds the defaults for what follows.
 bool parse_options(Options& options, OptionError& error);
 
+// The value of a row that holds, as the environment would say it: presets change what it does not name. `room` is used
+// where needed.
+const char* option_value(const Options& options, int row, char (&room)[256]);
+
 // The pieces, for tests and for the tool.
 bool parse_schedule(const char* text, Schedule& out, OptionError& error);
 bool parse_steps(const char* text, Schedule& out, OptionError& error);

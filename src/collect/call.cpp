@@ -2,12 +2,14 @@
 
 #include <errno.h>
 
+#include "collect/python/frames.h"
 #include "collect/session.h"
 #include "collect/torch/ops.h"
 
 namespace tprof {
 
 constinit std::atomic<bool> g_calls_off{false};
+constinit std::atomic<u32> g_calls_with_stack{0};
 
 namespace {
 
@@ -16,9 +18,27 @@ struct KeepErrno {
   ~KeepErrno() { errno = saved; }
 };
 
+constexpr u32 bit(CallFamily family) { return 1u << u32(family); }
+
 }  // namespace
 
+void calls_take_stacks(const Options& options) {
+  u32 families = 0;
+  if (options.stack_on.has(kStackOnLaunch))
+    families |= bit(CallFamily::launch) | bit(CallFamily::copy) | bit(CallFamily::set) | bit(CallFamily::graph);
+  if (options.stack_on.has(kStackOnAlloc)) families |= bit(CallFamily::alloc) | bit(CallFamily::free);
+  if (options.stack_on.has(kStackOnSync)) families |= bit(CallFamily::sync);
+  bool wanted = options.with_stack.has(kStackOperators) || options.with_stack.has(kStackNative);
+  g_calls_with_stack.store(wanted ? families : 0);
+}
+
 namespace call {
+
+StackRef stack(ThreadBlock* block) {
+  KeepErrno keep;
+  return {python_stack(block), 0};
+}
+
 
 void follow() {
   KeepErrno keep;

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "base/clock.h"
+#include "base/options.h"
 #include "collect/recorder.h"
 
 namespace tprof {
@@ -41,6 +42,10 @@ inline bool calls_wanted() { return __builtin_expect(!gate_closed(), 0); }
 // Set for good where nothing is to be recorded of the GPU side (TPROF_ACTIVITIES).
 extern std::atomic<bool> g_calls_off;
 
+// Families (as bits) of which a call carries stacks: what TPROF_WITH_STACK and TPROF_STACK_ON ask for.
+extern std::atomic<u32> g_calls_with_stack;
+void calls_take_stacks(const Options& options);
+
 // The helper thread has touched fresh chunks, so their lines lie in another core's cache: they are called for some
 // records ahead. A hint, never a fault.
 constexpr u32 kAhead = 4 * sizeof(CallRecord);
@@ -58,6 +63,7 @@ void follow();
 void refused();
 char* room(ThreadBlock* block, u32 epoch);
 u32 intern(ThreadBlock* block, CallName& name, u32 generation);
+StackRef stack(ThreadBlock* block);
 void ends_elsewhere(ThreadBlock* block, u32 epoch, RecordRef ref, u64 ticks);
 }  // namespace call
 
@@ -79,8 +85,13 @@ __attribute__((always_inline)) inline OpenCall call_begins(CallKind kind, CallNa
   u32 epoch = recording_epoch();
   if (__builtin_expect(epoch == kNoEpoch, 0)) return leave(block), OpenCall{};
   OpenCall open{};
-  bool fits = block->chunk && block->epoch == epoch && block->used + sizeof(CallRecord) <= kChunkBytes;
-  char* at = __builtin_expect(fits, 1) ? reinterpret_cast<char*>(block->chunk) + block->used : call::room(block, epoch);
+  u32 used = block->used;
+  bool fits = block->epoch == epoch && block->chunk && used + sizeof(CallRecord) <= kChunkBytes;
+  char* at = reinterpret_cast<char*>(block->chunk) + used;
+  if (__builtin_expect(!fits, 0)) {
+    at = call::room(block, epoch);
+    used = block->used;
+  }
   if (__builtin_expect(at != nullptr, 1)) {
     u64 interned = name.interned.load(std::memory_order_relaxed);
     u32 generation = g_generation.load(std::memory_order_relaxed);
@@ -90,9 +101,10 @@ __attribute__((always_inline)) inline OpenCall call_begins(CallKind kind, CallNa
     r.family = u8(kind.family);
     r.flags = kind.flags;
     r.result = 0;
-    r.stack = {};
+    bool with_stack = g_calls_with_stack.load(std::memory_order_relaxed) >> u32(kind.family) & 1;
+    r.stack = __builtin_expect(with_stack, 0) ? call::stack(block) : StackRef{};
     fill_call(r, payload);
-    open = {RecordRef(block->chunk_index) << 32 | block->used, epoch};
+    open = {RecordRef(block->chunk_index) << 32 | used, epoch};
     r.begin_ticks = now_ticks();  // last: our own work stays outside of the call
     publish(block, at, Kind::call, id, sizeof r);
     will_write(at + kAhead);

@@ -14,7 +14,9 @@
 #include "collect/cuda/mux.h"
 #include "collect/nvtx/names.h"
 #include "collect/python/bootstrap.h"
+#include "collect/python/codes.h"
 #include "collect/session.h"
+#include "collect/stack_tree.h"
 #include "collect/torch/backward.h"
 
 namespace tprof {
@@ -31,6 +33,8 @@ void in_child() {
   g_session.fork_child();
   backward_forget();
   nvtx::reset_names_in_child();
+  reset_codes_in_child();
+  reset_stacks_in_child();
 }
 
 constexpr char loaded_at = 0;  // an address in this library

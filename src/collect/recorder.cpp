@@ -203,6 +203,20 @@ bool end_async(ThreadBlock* block, const void* key, u64 ticks) {
   return true;
 }
 
+bool leave_hooks(u64 timeout_ns) {
+  if (!barrier_everywhere()) {
+    timespec pause{0, 20'000'000};
+    nanosleep(&pause, nullptr);
+  }
+  u64 deadline = clock_ns(CLOCK_MONOTONIC) + timeout_ns;
+  for (ThreadBlock* b = g_thread_blocks.load(std::memory_order_acquire); b; b = b->next)
+    while (b != t_self.block && b->in_use.load(std::memory_order_relaxed) && b->busy.load(std::memory_order_acquire)) {
+      if (clock_ns(CLOCK_MONOTONIC) > deadline) return false;
+      sched_yield();
+    }
+  return true;
+}
+
 bool quiesce(u32 epoch, u64 timeout_ns) {
   // After this every thread that goes busy sees the new epoch, so only those busy now can still write old chunks.
   if (!barrier_everywhere()) {

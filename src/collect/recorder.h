@@ -36,7 +36,7 @@ constexpr u32 kMaxInputBytes = 8 << 10;
 // A begun range whose link and inputs may still be appended.
 struct RangeSlot {
   RangeRecord* record = nullptr;  // nullptr: not recorded
-  char* tail = nullptr;           // room for a RangeLink and kMaxInputBytes
+  char* tail = nullptr;           // room for a RangeLink, a StackRef and kMaxInputBytes
 };
 
 // Opens a range; the record becomes visible with commit_range. `key` finds it again at its end.
@@ -44,8 +44,8 @@ RangeSlot begin_range(ThreadBlock* block, u32 epoch, const void* key);
 // `tail_bytes`: what was written at slot.tail.
 void commit_range(ThreadBlock* block, const RangeSlot& slot, u32 name, u32 tail_bytes);
 
-// A whole record of its own: `what` is its head's id, its head need not be filled.
-void add_memory(ThreadBlock* block, u32 epoch, u32 what, const MemoryRecord& record);
+// A whole record of its own: `what` is its head's id, its head need not be filled. `stack` 0: none.
+void add_memory(ThreadBlock* block, u32 epoch, u32 what, const MemoryRecord& record, u32 stack);
 
 // Ends the innermost open range with this key at `ticks`. Ranges that were opened inside it and never ended are
 // closed with it. False if it is not open on this thread.
@@ -69,6 +69,9 @@ bool end_async(ThreadBlock* block, const void* key, u64 ticks);
 
 // Waits (up to `timeout_ns`) until no thread is still writing into a chunk of another epoch than `epoch`.
 bool quiesce(u32 epoch, u64 timeout_ns);
+
+// Waits (up to `timeout_ns`) until every thread that is inside a hook now has left it once.
+bool leave_hooks(u64 timeout_ns);
 
 // In a forked child.
 void reset_recorder_in_child();
@@ -103,7 +106,7 @@ inline RecordRef ref_of(const ThreadBlock* block, const void* record) {
 }
 
 inline RangeSlot begin_range(ThreadBlock* block, u32 epoch, const void* key) {
-  constexpr u32 kMost = sizeof(RangeRecord) + sizeof(RangeLink) + kMaxInputBytes;
+  constexpr u32 kMost = sizeof(RangeRecord) + sizeof(RangeLink) + sizeof(StackRef) + kMaxInputBytes;
   char* at = block->open_count < kMaxOpen ? reserve(block, epoch, kMost) : nullptr;
   if (__builtin_expect(!at, 0)) return refuse_range(block, key);
   auto* record = reinterpret_cast<RangeRecord*>(at);
@@ -115,11 +118,12 @@ inline void commit_range(ThreadBlock* block, const RangeSlot& slot, u32 name, u3
   publish(block, reinterpret_cast<char*>(slot.record), Kind::range, name, u32(sizeof(RangeRecord)) + tail_bytes);
 }
 
-inline void add_memory(ThreadBlock* block, u32 epoch, u32 what, const MemoryRecord& record) {
-  char* at = reserve(block, epoch, sizeof record);
+inline void add_memory(ThreadBlock* block, u32 epoch, u32 what, const MemoryRecord& record, u32 stack) {
+  char* at = reserve(block, epoch, sizeof record + sizeof(StackRef));
   if (!at) return;
   memcpy(at + sizeof record.head, &record.ticks, sizeof record - sizeof record.head);
-  publish(block, at, Kind::memory, what, sizeof record);
+  if (stack) *reinterpret_cast<StackRef*>(at + sizeof record) = {stack, 0};
+  publish(block, at, Kind::memory, what | (stack ? kMemoryStack << 16 : 0), u32(sizeof record + (stack ? sizeof(StackRef) : 0)));
 }
 
 inline void end_open(ThreadBlock* block, const OpenRange& range, u32 epoch, u64 ticks) {

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/process.h"
+#include "collect/call.h"
 #include "collect/cuda/cupti.h"
 #include "collect/cuda/gpu_log.h"
 #include "collect/finisher.h"
@@ -58,6 +59,7 @@ bool Session::attach(const Frontend& frontend, StepMode fallback) {
   set_step_pattern(options_.step);
   detector_.reset(options_.step, this, now_ticks());
   note_options();
+  calls_take_stacks(options_);
   attached_ = true;
   return true;
 }
@@ -97,10 +99,9 @@ void Session::start() {
 void Session::note_options() {
   for (int i = 0; i < kOptionRowCount; i++) {
     const OptionRow& row = kOptionRows[i];
-    char key[64];
+    char key[64], room[256];
     snprintf(key, sizeof key, "option.%s", row.field);
-    const char* text = getenv(row.env);
-    note(key, text && *text ? text : row.fallback);
+    note(key, option_value(options_, i, room));
   }
 }
 

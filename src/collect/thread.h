@@ -13,6 +13,7 @@ namespace tprof {
 constexpr u32 kMaxOpen = 1024;        // open ranges followed per thread
 constexpr u32 kMaxPushed = 256;       // open ranges of NVTX's push, likewise
 constexpr u32 kNameCacheBits = 9;     // 512 names
+constexpr u32 kMostFrames = 256;      // of a Python stack, the innermost; further ones are cut
 constexpr u32 kMaxLabels = 16;        // open labels whose begin is remembered
 
 struct OpenRange {
@@ -38,6 +39,21 @@ struct alignas(64) CachedName {
   char copy[48];
 };
 
+// The Python stack that a thread had when it was last asked, outermost frame first. See collect/python/frames.cpp.
+struct WalkedFrame {
+  const void* code;  // as it stands in memory, with the instruction
+  u64 at;
+  u32 code_id;       // 0: not asked for
+  u32 node;          // in the tree of stacks
+};
+struct WalkedStack {
+  u32 count;
+  u32 generation;    // of the recording
+  u64 codes_ended;   // code objects that had ended by then
+  bool cut;          // there were more frames
+  WalkedFrame frames[kMostFrames];
+};
+
 struct ThreadBlock {
   std::atomic<u32> busy;
   std::atomic<u32> in_use;
@@ -59,6 +75,7 @@ struct ThreadBlock {
   OpenRange open[kMaxOpen];
   OpenRange pushed[kMaxPushed];  // NVTX's, which need not nest with the others
   CachedName names[1 << kNameCacheBits];
+  WalkedStack walked;
 };
 
 struct ThreadSelf {
@@ -92,7 +109,7 @@ inline void enter_known(ThreadBlock* block) {
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
-inline ThreadBlock* enter() {
+__attribute__((always_inline)) inline ThreadBlock* enter() {
   ThreadBlock* block = t_self.block;
   if (__builtin_expect(!block, 0) && !(block = first_block())) return nullptr;
   if (block->busy.load(std::memory_order_relaxed)) return nullptr;

@@ -37,7 +37,9 @@ void GpuWriter::put_call(const CallEvent& call) {
   out_.put(", \"dur\": ");
   out_.put_us(call.dur_ns);
   // Without an id a call would be taken by the next module: 0 is none.
-  out_.put(", \"args\": {\"External id\": ");
+  out_.put(", \"args\": {");
+  stacks_.put_call_stack(call.stack);
+  out_.put("\"External id\": ");
   out_.put_number(call.op >= 0 ? lines_.external_id(call.op) : 0);
   first_arg_ = false;
   if (call.seen & kSeenByCupti) put_arg("cbid", i64(call.cbid));

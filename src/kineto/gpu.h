@@ -2,6 +2,7 @@
 // work of the GPUs on rows of their streams, and the arrows between them.
 #pragma once
 #include "kineto/lines.h"
+#include "kineto/stacks.h"
 
 namespace tprof::kineto {
 
@@ -13,8 +14,8 @@ i64 sync_row(u32 stream);
 
 class GpuWriter {
  public:
-  GpuWriter(const Model& model, Lines& lines, OutputFile& out)
-      : model_(model), lines_(lines), out_(out), next_flow_(model.pairs.size() + 1) {}
+  GpuWriter(const Model& model, Lines& lines, StackText& stacks, OutputFile& out)
+      : model_(model), lines_(lines), stacks_(stacks), out_(out), next_flow_(model.pairs.size() + 1) {}
 
   void put_metadata();
   void put_events();
@@ -42,6 +43,7 @@ class GpuWriter {
 
   const Model& model_;
   Lines& lines_;
+  StackText& stacks_;
   OutputFile& out_;
   u64 next_flow_;
   bool first_arg_ = true;

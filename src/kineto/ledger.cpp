@@ -90,6 +90,8 @@ Json ledger_of(const Model& model) {
   if (l.gpu.any()) out["gpu"] = gpu_of(model);
   if (l.replaced_step_marks) out["replaced_step_marks"] = l.replaced_step_marks;
   if (l.inputs_cut) out["inputs_cut"] = l.inputs_cut;
+  if (l.stacks_cut) out["stacks_cut"] = l.stacks_cut;
+  if (l.stacks_lost) out["stacks_lost"] = l.stacks_lost;
   if (l.names_lost) out["names_lost"] = l.names_lost;
   if (!l.clock.empty()) out["clock"] = l.clock;
   if (model.process_ended_inside) out["process_ended_inside"] = true;

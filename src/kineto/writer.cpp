@@ -8,6 +8,7 @@
 #include "kineto/lines.h"
 #include "kineto/names.h"
 #include "kineto/nvtx.h"
+#include "kineto/stacks.h"
 
 namespace tprof::kineto {
 namespace {
@@ -33,7 +34,8 @@ bool is_number(const std::string& text) {
 class TraceWriter {
  public:
   TraceWriter(const Model& model, const std::string& path, bool gzip)
-      : model_(model), path_(path), out_(path, gzip), lines_(model, out_), gpu_(model, lines_, out_) {}
+      : model_(model), path_(path), out_(path, gzip), lines_(model, out_), stacks_(model, out_),
+        gpu_(model, lines_, stacks_, out_) {}
 
   u64 write() {
     put_header();
@@ -74,6 +76,7 @@ class TraceWriter {
   std::string path_;
   OutputFile out_;
   Lines lines_;
+  StackText stacks_;
   GpuWriter gpu_;
   InputText inputs_;
 };
@@ -187,7 +190,9 @@ void TraceWriter::put_memory(const MemoryEvent& event, size_t index) {
   out_.put(lines_.place(event.thread));
   out_.put("\"ts\": ");
   out_.put_us(event.ns);
-  out_.put(", \"args\": {\"Total Reserved\": ");
+  out_.put(", \"args\": {");
+  stacks_.put_call_stack(event.stack);
+  out_.put("\"Total Reserved\": ");
   out_.put_number(event.total_reserved);
   out_.put(", \"Total Allocated\": ");
   out_.put_number(event.total_allocated);
@@ -213,6 +218,7 @@ void TraceWriter::put_event(const Event& event, u32 index) {
   out_.put(user ? R"({"ph": "X", "cat": "user_annotation", )" : R"({"ph": "X", "cat": "cpu_op", )");
   out_.put(lines_.name(event.name));
   out_.put(lines_.place(event.thread));
+  stacks_.put_frame(event.stack);
   out_.put("\"ts\": ");
   out_.put_us(event.begin_ns);
   out_.put(", \"dur\": ");
@@ -235,6 +241,7 @@ void TraceWriter::put_event(const Event& event, u32 index) {
     out_.put(inputs);
     out_.put(", ");
   }
+  stacks_.put_call_stack(event.stack);
   if (event.flags & kEventClipped) out_.put(R"("tprof": "clipped at window end", )");
   if (event.flags & kEventUnfinished) out_.put(R"("tprof": "unfinished", )");
   out_.put("\"Ev Idx\": ");
@@ -279,7 +286,9 @@ void TraceWriter::put_tail() {
     put_own_event(instant, kWindowEnd, "", "", model_.end_ns);
     out_.put("}");
   }
-  out_.put("\n  ],\n  \"traceName\": ");
+  out_.put("\n  ],\n");
+  stacks_.put_table();
+  out_.put("  \"traceName\": ");
   out_.put(dump(path_));
   out_.put(",\n  \"tprof\": ");
   out_.put(dump_spaced(ledger_of(model_)));

@@ -8,6 +8,7 @@
 #include "base/process.h"
 #include "model/gpu_load.h"
 #include "model/passes.h"
+#include "model/stacks.h"
 
 namespace tprof {
 namespace {
@@ -23,6 +24,7 @@ class Loader {
         model_(model),
         names_(meta, model),
         threads_(meta, model),
+        stacks_(meta, model),
         offset_ns_(clock.wall_offset_ns(request.begin_ticks)) {}
 
   void load();
@@ -48,6 +50,7 @@ class Loader {
   Model& model_;
   NameTable names_;
   ThreadTable threads_;
+  StackTable stacks_;
   i64 offset_ns_;
   u64 end_ticks_ = 0;
   bool torch_reports_memory_ = false;
@@ -71,7 +74,7 @@ void Loader::load() {
   model_.end_ns = std::max(to_ns(end_ticks_), model_.begin_ns);
 
   i64 from_monotonic_ns = offset_ns_ - static_cast<i64>(model_.base_time_ns);
-  GpuLoader gpu(model_, meta_, clock_, names_, threads_, from_monotonic_ns,
+  GpuLoader gpu(model_, meta_, clock_, names_, threads_, stacks_, from_monotonic_ns,
                 request_.warmup_ticks ? to_ns(request_.warmup_ticks) : model_.begin_ns);
   Damage before = recording_.damage();
   recording_.for_each_data(request_.first_epoch, request_.last_epoch, [&](const RecordView& view) {
@@ -116,7 +119,7 @@ void Loader::add_memory(const RecordView& view) {
   if (!in_span(r.ticks)) return;
   model_.memory.push_back({to_ns(r.ticks), r.address, r.bytes, r.total_allocated, r.total_reserved,
                            threads_(view.tid), static_cast<u8>(what), static_cast<i8>(what >> 8),
-                           static_cast<u8>(what >> 16)});
+                           static_cast<u8>(what >> 16), stacks_(stack_of(r))});
 }
 
 void Loader::add_range(const RecordView& view) {
@@ -130,6 +133,7 @@ void Loader::add_range(const RecordView& view) {
   e.sequence = r.sequence;
   e.forward_thread = static_cast<u32>(r.forward_thread);
   e.scope = r.scope;
+  e.stack = stacks_(r.stack);
   if (r.flags & kRangeAsync) e.flags |= kEventAsync;
   if (r.flags & kRangeHasInputs) e.flags |= kEventHasInputs;
   if (r.inputs) {
@@ -154,6 +158,7 @@ void Loader::add_library_call(const RecordView& view) {
   e.name = names_(r.head.id);
   if (e.name == kLostName) model_.ledger.names_lost++;
   e.thread = threads_(view.tid);
+  e.stack = stacks_(r.stack);
   e.scope = static_cast<u8>(Scope::user);
   if (r.end_ticks)
     finish(e, r.end_ticks);

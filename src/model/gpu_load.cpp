@@ -85,13 +85,14 @@ void GpuLoader::add_call(const CallRecord& r, u32 tid, bool unfinished) {
   c.name = names_(r.head.id);
   if (c.name == kLostName) model_.ledger.names_lost++;
   c.thread = threads_(tid);
+  c.stack = stacks_(r.stack);
   c.result = r.result;
   c.family = r.family;
   c.call_flags = r.flags;
   c.device = r.device;
   c.detail = r.detail;
   c.seen = kSeenByUs;
-  if (!unfinished) memory_.add_call(r, c.begin_ns, c.end_ns(), c.thread);
+  if (!unfinished) memory_.add_call(r, c);
   calls_.add_ours(c);
 }
 

@@ -6,6 +6,7 @@
 #include "model/calls.h"
 #include "model/clock_map.h"
 #include "model/gpu_memory.h"
+#include "model/stacks.h"
 #include "model/tables.h"
 
 namespace tprof {
@@ -15,8 +16,8 @@ class GpuLoader {
   // `offset_ns`: from CLOCK_MONOTONIC to the Model's time. Events from `warmup_ns` to the span's begin are discarded
   // warm-up.
   GpuLoader(Model& model, const Meta& meta, const ClockMap& clock, NameTable& names, ThreadTable& threads,
-            i64 offset_ns, i64 warmup_ns)
-      : model_(model), meta_(meta), clock_(clock), names_(names), threads_(threads), offset_ns_(offset_ns),
+            StackTable& stacks, i64 offset_ns, i64 warmup_ns)
+      : model_(model), meta_(meta), clock_(clock), names_(names), threads_(threads), stacks_(stacks), offset_ns_(offset_ns),
         warmup_ns_(warmup_ns), calls_(model) {}
 
   // Takes a record; false when it is none of this side. Calls into NCCL are ranges and not taken.
@@ -67,6 +68,7 @@ class GpuLoader {
   const ClockMap& clock_;
   NameTable& names_;
   ThreadTable& threads_;
+  StackTable& stacks_;
   i64 offset_ns_, warmup_ns_;
   CallMerger calls_;
   std::vector<Work> works_;

@@ -14,15 +14,16 @@ constexpr i32 kDevices = 64;
 
 }  // namespace
 
-void DeviceMemory::add_call(const CallRecord& r, i64 begin_ns, i64 end_ns, u32 thread) {
+void DeviceMemory::add_call(const CallRecord& r, const CallEvent& call) {
   bool release = r.family == static_cast<u8>(CallFamily::free);
   if (!release && r.family != static_cast<u8>(CallFamily::alloc)) return;
   if (r.flags & kCallHostMemory) return;
   bool failed = r.result != 0;
   if (failed && (release || r.result != kOutOfMemoryResult)) return;
   if (!failed && (!r.address || (!release && !r.bytes))) return;
-  changes_.push_back({release ? begin_ns : end_ns, begin_ns, end_ns, r.address, release ? 0 : r.bytes, thread,
-                      r.device, release, (r.flags & kCallVirtual) != 0, failed, true});
+  i64 begin_ns = call.begin_ns, end_ns = call.end_ns();
+  changes_.push_back({release ? begin_ns : end_ns, begin_ns, end_ns, r.address, release ? 0 : r.bytes, call.thread,
+                      r.device, release, (r.flags & kCallVirtual) != 0, failed, true, call.stack});
 }
 
 void DeviceMemory::add_record(const GpuMemoryRecord& r, i64 ns, u32 thread) {
@@ -122,7 +123,7 @@ void DeviceMemory::settle(Model& model) {
         continue;
       }
       model.memory.push_back(
-          {c.ns, c.address, bytes, total, total, c.thread, kCudaDeviceType, static_cast<i8>(c.device), flags});
+          {c.ns, c.address, bytes, total, total, c.thread, kCudaDeviceType, static_cast<i8>(c.device), flags, c.stack});
     }
   }
 }

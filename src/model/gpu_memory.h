@@ -10,8 +10,8 @@ namespace tprof {
 
 class DeviceMemory {
  public:
-  // A call of the family alloc or free, with its times in the Model's time.
-  void add_call(const CallRecord& record, i64 begin_ns, i64 end_ns, u32 thread);
+  // A call of the family alloc or free, and what the Model has of it.
+  void add_call(const CallRecord& record, const CallEvent& call);
   // `thread`: of the call with its correlation.
   void add_record(const GpuMemoryRecord& record, i64 ns, u32 thread);
 
@@ -27,6 +27,7 @@ class DeviceMemory {
     u32 thread;
     i32 device;             // -1 unknown
     bool release, physical, failed, ours;
+    u32 stack = 0;          // index into Model::stacks
   };
   struct Block {
     u64 bytes;

@@ -128,6 +128,8 @@ struct Ledger {
   u64 clipped = 0, unfinished = 0, clamped = 0;
   u64 lanes = 0;       // ranges moved to a lane
   u64 inputs_cut = 0;  // events with more inputs than were recorded
+  u64 stacks_cut = 0;   // events with a stack that goes on further out than is recorded
+  u64 stacks_lost = 0;  // events whose stack is not in the recording
   u64 names_lost = 0;  // events whose name is not in the recording
   u64 pairs = 0, pairs_left_out = 0;
   std::string pairs_why;  // why pairs were left out

@@ -159,11 +159,12 @@ struct RangeLink {
   u64 forward_thread;  // torch's logical id of the forward thread, 0 none
 };
 
-// Call stacks at the moment of an event: ids of the innermost frame's StackRecord, 0 none.
+// Call stacks at the moment of an event: ids of the innermost frame's StackRecord, 0 none, kStackLost no room for it.
 struct StackRef {
   u32 python;
   u32 native;
 };
+constexpr u32 kStackLost = 0xffffffff;
 
 // Ranges as version 1.0 wrote them; followed by `inputs` encoded inputs.
 struct OldRangeRecord {
@@ -453,7 +454,7 @@ static_assert(sizeof(ContextRecord) == 16);
 // Python (co_lnotab before 3.10, co_linetable since), padded.
 struct CodeRecord {
   RecordHead head;
-  u32 name;         // name id of co_qualname, co_name before 3.11
+  u32 name;         // name id of co_name, which is what torch shows
   u32 file;         // name id of co_filename
   i32 first_line;
   u32 table_bytes;
@@ -466,10 +467,11 @@ static_assert(sizeof(CodeRecord) == 32);
 struct StackRecord {
   RecordHead head;
   u32 parent;  // id of the caller's frame, 0: the outermost
-  u32 code;    // id of a CodeRecord; 0: a native frame
+  u32 code;    // id of a CodeRecord; 0: a native frame; kStackCut: more frames than are recorded were outside of the next
   u64 at;      // Python: byte offset of the current instruction in the code; native: program counter (the return address)
 };
 static_assert(sizeof(StackRecord) == 24);
+constexpr u32 kStackCut = 0xffffffff;
 
 // An nn.Module object: head.id = its id, from 1.
 struct ModuleRecord {

@@ -327,6 +327,29 @@ void Writer::add_copy(Kind kind, u32 id, const Record& record) {
 void Writer::add_device(u32 id, const DeviceRecord& device) { add_copy(Kind::device, id, device); }
 void Writer::add_context(u32 id, const ContextRecord& context) { add_copy(Kind::context, id, context); }
 
+const CodeRecord* Writer::add_code(u32 id, const CodeRecord& code, const char* table) {
+  constexpr size_t kHead = sizeof(RecordHead);
+  size_t size = (sizeof code + code.table_bytes + 7) & ~size_t(7);
+  SpinGuard guard(meta_lock_);
+  char* at = meta_space(size);
+  if (!at) return nullptr;
+  memcpy(at + kHead, reinterpret_cast<const char*>(&code) + kHead, sizeof code - kHead);
+  memcpy(at + sizeof code, table, code.table_bytes);
+  publish(at, Kind::code, id, size);
+  return reinterpret_cast<const CodeRecord*>(at);
+}
+
+bool Writer::add_stack(u32 id, u32 parent, u32 code, u64 at) {
+  SpinGuard guard(meta_lock_);
+  auto* r = reinterpret_cast<StackRecord*>(meta_space(sizeof(StackRecord)));
+  if (!r) return false;
+  r->parent = parent;
+  r->code = code;
+  r->at = at;
+  publish(reinterpret_cast<char*>(r), Kind::stack, id, sizeof *r);
+  return true;
+}
+
 void Writer::close() {
   if (!header_) return;
   add_clock(read_clocks());

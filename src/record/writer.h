@@ -81,6 +81,9 @@ class Writer {
   void add_flush(u32 number, u64 ticks);
   void add_device(u32 id, const DeviceRecord& device);     // its head need not be filled
   void add_context(u32 id, const ContextRecord& context);  // likewise
+  // A code object with its line table; nullptr also for one that no chunk can hold.
+  const CodeRecord* add_code(u32 id, const CodeRecord& code, const char* table);
+  bool add_stack(u32 id, u32 parent, u32 code, u64 at);
   // After patching a meta record: tells whoever watches.
   void touch_meta() { header_->meta_sequence.fetch_add(1, std::memory_order_release); }
 

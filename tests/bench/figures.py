@@ -84,10 +84,29 @@ GROUPS = {
         _("nvtx_registered_ns", "ns", "recorded, a registered string in a domain of its own"),
         _("nvtx_stamp_ns", "ns", "of a recorded pair, its two readings of the clock (rdtsc)"),
     ]),
+    "instructions": ("Instructions of a step with a DataLoader, against bare (callgrind)", [
+        _("step_instructions", "", "the bare training step"),
+        _("wait_instructions", "%", "waiting for a window", "<=", 0.5),
+        _("over_instructions", "%", "after the last window", "<=", 0.5),
+        _("shapes_instructions", "%", "recorded with shapes"),
+    ]),
+    "reader": ("tprof overview of a trace", [
+        _("reader_events", "", "events in the trace"),
+        _("reader_mb", "MB", "size of the trace (.json)"),
+        _("reader_s", "s", "tprof overview, .json", "<=", 2),
+        _("reader_gz_s", "s", "tprof overview, .json.gz"),
+        _("reader_compat_s", "s", "tprof overview --plugin-compat"),
+        _("reader_rss_mib", "MiB", "its peak memory", "<=", 600),
+        _("python_json_s", "s", "json.load of the file in Python: less than any reader written in it takes"),
+        _("python_json_mib", "MiB", "... its peak memory"),
+    ]),
     "exec": ("A process that uses no torch", [
         _("exec_ms", "ms", "what preloading adds to an exec", "<=", 0.2),
     ]),
 }
+
+# Groups that want a program which setup does not install: left out where it is not.
+WANTS = {"instructions": "valgrind"}
 
 
 def missed(figure, value):

@@ -5,13 +5,16 @@ import contextlib
 import dataclasses
 import functools
 import os
+import pathlib
 import re
 import resource
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
+import big_trace
 import modes
 import workers
 from workers import Worker, Workers
@@ -30,6 +33,7 @@ class Sizes:
     exec_runs: int = 400
     call_rounds: int = 1000
     nvtx_pairs: int = 20_000    # per slice
+    counted_steps: int = 40     # under callgrind
     warm_steps: int = 100       # before the first slice
 
 
@@ -284,5 +288,63 @@ def nvtx(torch, sizes):
             "nvtx_stamp_ns": 2 * bare["stamp"]}
 
 
-GROUPS = {"operators": operators, "waiting": waiting, "edges": edges, "conversion": conversion, "memory": memory,
-          "calls": calls, "nvtx": nvtx, "exec": exec_cost}
+def instructions(torch, sizes):
+    """Counted, not timed: the same on a busy machine. Each mode in a process of its own under callgrind."""
+    def count(mode):
+        with tempfile.TemporaryDirectory(prefix="tprof-bench-", dir="/tmp") as directory:
+            out = directory + "/callgrind"
+            argv = ["valgrind", "--tool=callgrind", "--toggle-collect=bench_within", "--callgrind-out-file=" + out,
+                    "/usr/bin/python3", str(workers.BENCH / "instructions.py"), str(workers.CALLBACKS),
+                    str(sizes.counted_steps)]
+            words, environment = workers.command_line(torch, argv, workers.environment_of(mode, directory))
+            subprocess.run(words, env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            with open(out) as f:
+                return int(re.search(r"^totals: (\d+)$", f.read(), re.M).group(1))
+
+    found = {mode: count(mode) for mode in modes.INSTRUCTIONS}
+    percent = {mode: (found[mode] / found["bare"] - 1) * 100 for mode in found}
+    return {"step_instructions": found["bare"] / sizes.counted_steps, "wait_instructions": percent["wait"],
+            "over_instructions": percent["over"], "shapes_instructions": percent["shapes"]}
+
+
+def timed(*command):
+    """Seconds and peak memory in MiB of a command."""
+    begin = time.monotonic()
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, command
+    return time.monotonic() - begin, usage.ru_maxrss / 1024
+
+
+def reader(torch, sizes):
+    """Of a made trace, whatever the torch. Best of three."""
+    def best(*command):
+        return min(timed(*command) for _ in range(3))
+
+    with tempfile.TemporaryDirectory(prefix="tprof-bench-") as directory:
+        trace = pathlib.Path(directory) / "w.1.pt.trace.json"
+        big_trace.write(trace, sizes.events)
+        seconds, rss = best(workers.TPROF, "overview", trace)
+        python_seconds, python_rss = best("/usr/bin/python3", "-c", "import json, sys; json.load(open(sys.argv[1]))", trace)
+        compat_seconds, _ = best(workers.TPROF, "overview", "--plugin-compat", trace)
+        size = trace.stat().st_size
+        subprocess.run(["gzip", "-1", str(trace)], check=True)
+        gz_seconds, _ = best(workers.TPROF, "overview", str(trace) + ".gz")
+    return {"reader_events": sizes.events, "reader_mb": size / 1e6, "reader_s": seconds, "reader_gz_s": gz_seconds,
+            "reader_compat_s": compat_seconds, "reader_rss_mib": rss, "python_json_s": python_seconds,
+            "python_json_mib": python_rss}
+
+
+GROUPS = {
+    "operators": operators,
+    "waiting": waiting,
+    "edges": edges,
+    "conversion": conversion,
+    "memory": memory,
+    "calls": calls,
+    "nvtx": nvtx,
+    "instructions": instructions,
+    "exec": exec_cost,
+    "reader": reader,
+}

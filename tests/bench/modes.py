@@ -37,4 +37,5 @@ MODES = {
     "over": _(ONCE),
 }
 OPERATORS = ["bare", "empty", "empty_inputs", "plain", "shapes", "full", "torch_plain", "torch_shapes", "torch_full"]
+INSTRUCTIONS = ["bare", "wait", "over", "shapes"]
 WAITING = ["bare", "again", "empty_backward", "wait", "wait_memory", "over"]

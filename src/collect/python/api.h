@@ -32,7 +32,13 @@ using PySize = intptr_t;
   PY_FUNCTION(int, PyObject_IsTrue, (PyObject*))                                                    \
   PY_OPTIONAL(PyObject*, PyCFunction_NewEx, (void*, PyObject*, PyObject*))                          \
   PY_OPTIONAL(PyObject*, PyCMethod_New, (void*, PyObject*, PyObject*, PyObject*))                   \
-  PY_OPTIONAL(PyObject*, PyFrame_GetVar, (PyObject*, PyObject*)) /* 3.12 */
+  PY_OPTIONAL(PyObject*, PyFrame_GetVar, (PyObject*, PyObject*)) /* 3.12 */                         \
+  PY_OPTIONAL(const char*, Py_GetVersion, ())                                                       \
+  PY_OPTIONAL(long, PyLong_AsLong, (PyObject*))                                                     \
+  PY_OPTIONAL(PySize, PyTuple_Size, (PyObject*))                                                    \
+  PY_OPTIONAL(const char*, PyBytes_AsString, (PyObject*))                                           \
+  PY_OPTIONAL(PySize, PyBytes_Size, (PyObject*))                                                    \
+  PY_OPTIONAL(void*, PyGILState_GetThisThreadState, ()) /* without the GIL */
 
 struct PythonApi {
 #define PY_FUNCTION(result, name, parameters) result(*name) parameters = nullptr;

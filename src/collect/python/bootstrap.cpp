@@ -6,6 +6,8 @@
 #include <atomic>
 
 #include "collect/python/api.h"
+#include "collect/python/frame_layout.h"
+#include "collect/python/frames.h"
 #include "collect/python/script.h"
 #include "collect/python/watch.h"
 #include "collect/session.h"
@@ -38,6 +40,22 @@ PyObject* attach(PyObject*, Args args, PySize count) {
 }
 
 PyObject* attached(PyObject*, Args, PySize) { return g_joined ? g_py.PyUnicode_FromString("yes") : g_py.new_none(); }
+
+// stack_calibration() -> the script that learns where frames stand, or None.
+PyObject* stack_calibration(PyObject*, Args, PySize) {
+  const char* script = python_stacks_wanted() ? frame_layout_script() : nullptr;
+  return script ? g_py.PyUnicode_FromString(script) : g_py.new_none();
+}
+
+PyObject* stacks_start(PyObject*, Args, PySize) {
+  python_stacks_start();
+  return g_py.new_none();
+}
+
+PyObject* stacks_stop(PyObject*, Args, PySize) {
+  python_stacks_stop();
+  return g_py.new_none();
+}
 
 // calibration() -> the script to run before calibrated(), or None.
 PyObject* calibration(PyObject*, Args, PySize) {
@@ -89,6 +107,14 @@ Method g_methods[] = {{"attach", attach, kFastCall, nullptr},
                       {"attached", attached, kFastCall, nullptr},
                       {"calibration", calibration, kFastCall, nullptr},
                       {"calibrated", calibrated, kFastCall, nullptr},
+                      {"stack_calibration", stack_calibration, kFastCall, nullptr},
+                      {"learn_frames", learn_frames, kFastCall, nullptr},
+                      {"prove_frames", prove_frames, kFastCall, nullptr},
+                      {"watch_ends", watch_ends, kFastCall, nullptr},
+                      {"have_ended", have_ended, kFastCall, nullptr},
+                      {"frames_proven", frames_proven, kFastCall, nullptr},
+                      {"stacks_start", stacks_start, kFastCall, nullptr},
+                      {"stacks_stop", stacks_stop, kFastCall, nullptr},
                       {"start", start, kFastCall, nullptr},
                       {"child_ready", child_ready, kFastCall, nullptr},
                       {"note", note, kFastCall, nullptr},

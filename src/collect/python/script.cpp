@@ -185,12 +185,26 @@ def follow(torch):
             distributed()
     return on_phase
 
+def learn_stacks():
+    script = stack_calibration()
+    if not script:
+        return
+    try:
+        exec(script, {'learn': learn_frames, 'prove': prove_frames, 'watch_ends': watch_ends, 'ended': have_ended,
+                      'proven': frames_proven})
+        stacks_start()
+        import atexit
+        atexit.register(stacks_stop)
+    except Exception as e:
+        frames_proven(repr(e))
+
 def complete(torch):
     import os
     pairs = [text for pair in facts(torch) for text in pair]
     for line in attach(*pairs).splitlines():
         key, _, value = line.partition('=')
         os.environ[key] = value
+    learn_stacks()
     if not attached():
         return
     script = calibration()

@@ -7,6 +7,7 @@
 #include "base/elf.h"
 #include "base/log.h"
 #include "collect/python/bootstrap.h"
+#include "collect/python/frames.h"
 #include "collect/recorder.h"
 #include "collect/torch/marks.h"
 #include "collect/torch/memory.h"
@@ -46,7 +47,6 @@ void phase_changed(Phase phase) { python_phase_changed(phase); }
 void note_unserved() {
   const Options& o = g_session.options();
   const char* later = "not recorded by this version";
-  if (o.with_stack.bits) g_session.capability("with_stack", false, later);
   if (o.with_modules) g_session.capability("with_modules", false, later);
   if (o.with_flops) g_session.capability("with_flops", false, later);
 }
@@ -90,6 +90,7 @@ void torch_note_capabilities() {
   bool heard = memory_heard() || !python_process();
   if (o.profile_memory)
     g_session.capability("profile_memory", heard, heard ? "" : "this torch does not report through c10's exported functions");
+  python_stacks_note();
   note_unserved();
 }
 

@@ -2,7 +2,9 @@
 
 #include "base/elf.h"
 #include "base/options.h"
+#include "collect/python/frames.h"
 #include "collect/recorder.h"
+#include "collect/session.h"
 #include "collect/torch/ops.h"
 
 namespace tprof {
@@ -14,6 +16,7 @@ namespace {
 constexpr i8 kCpu = 0;
 
 std::atomic<bool> g_heard{false};
+std::atomic<bool> g_takes_stack{false};
 std::atomic<u64> g_cpu_total{0};  // what c10 last said, for reports that do not know it
 
 // Extent of libc10.so, found once.
@@ -72,11 +75,16 @@ void memory_reported(const MemoryReport& r) {
   if (__builtin_expect(!block->torch_thread, 0)) learn_thread(block);
   record.address = reinterpret_cast<u64>(r.address);
   record.bytes = r.bytes;
-  add_memory(block, epoch, u32(u8(r.device_type)) | u32(u8(r.device_index)) << 8 | flags << 16, record);
+  add_memory(block, epoch, u32(u8(r.device_type)) | u32(u8(r.device_index)) << 8 | flags << 16, record,
+             g_takes_stack.load(std::memory_order_relaxed) ? python_stack(block) : 0);
   leave(block);
 }
 
-void memory_switch(bool on) { g_memory.store(on ? MemoryState::on : MemoryState::off); }
+void memory_switch(bool on) {
+  const Options& o = g_session.options();
+  g_takes_stack.store(o.with_stack.has(kStackOperators) && o.stack_on.has(kStackOnAlloc));
+  g_memory.store(on ? MemoryState::on : MemoryState::off);
+}
 
 bool memory_heard() { return g_heard.load(); }
 

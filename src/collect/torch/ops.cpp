@@ -1,5 +1,6 @@
 #include "collect/torch/ops.h"
 
+#include "collect/python/frames.h"
 #include "collect/recorder.h"
 #include "collect/session.h"
 #include "collect/torch/attach.h"
@@ -14,7 +15,7 @@ namespace {
 struct alignas(64) Hot {
   const char* (*name)(const void* record_function);
   i32 scope, sequence, forward_thread, async;  // offsets, -1 unknown
-  bool reads_inputs;
+  bool reads_inputs, takes_stack;
 } g_hot;
 
 Scope scope_of(const void* rf) { return g_hot.scope >= 0 ? load<Scope>(rf, g_hot.scope) : Scope::function; }
@@ -38,6 +39,11 @@ __attribute__((always_inline)) inline void record_begin(ThreadBlock* block, u32 
     *reinterpret_cast<RangeLink*>(tail) = {sequence, forward_thread};
     tail += sizeof(RangeLink);
     flags |= kRangeLinked;
+  }
+  if (u32 stack = g_hot.takes_stack ? python_stack(block) : 0) {
+    *reinterpret_cast<StackRef*>(tail) = {stack, 0};
+    tail += sizeof(StackRef);
+    flags |= kRangeStack;
   }
   if (g_hot.reads_inputs) {
     EncodedInputs encoded = encode_inputs(g_torch, rf, tail, kMaxInputBytes);
@@ -83,7 +89,8 @@ void ops_prepare(bool reads_inputs) {
            g_torch.sequence_ok ? g_torch.sequence : -1,
            g_torch.forward_thread_ok ? g_torch.forward_thread : -1,
            g_torch.is_async_at,
-           reads_inputs};
+           reads_inputs,
+           g_session.options().with_stack.has(kStackOperators)};
 }
 
 ObserverContext range_starts(const void* rf) {

@@ -1,0 +1,81 @@
+#include "collect/python/frames.h"
+
+#include "collect/python/bootstrap.h"
+#include "collect/python/frame_walk.h"
+#include "collect/recorder.h"
+#include "collect/session.h"
+#include "collect/stack_tree.h"
+
+namespace tprof {
+
+std::atomic<bool> g_python_stacks{false};
+
+namespace {
+
+// The ids of what this thread saw last are good for this walk, or forgotten.
+WalkedStack& last_walk(ThreadBlock* block, bool cut) {
+  WalkedStack& last = block->walked;
+  u64 codes_ended = g_codes_ended.load(std::memory_order_acquire);
+  u32 generation = g_generation.load(std::memory_order_relaxed);
+  if (__builtin_expect(last.codes_ended != codes_ended || last.generation != generation || last.cut != cut, 0)) {
+    last.count = 0;
+    last.codes_ended = codes_ended;
+    last.generation = generation;
+    last.cut = cut;
+  }
+  return last;
+}
+
+}  // namespace
+
+u32 walk_python_stack(ThreadBlock* block) {
+  const void* state = g_py.PyGILState_GetThisThreadState();
+  if (!state) return 0;
+  RawFrame raw[kMostFrames];
+  bool cut;
+  u32 count = walk_frames(state, raw, cut);
+  WalkedStack& last = last_walk(block, cut);
+  // From the outermost frame inwards, as long as nothing changed.
+  u32 i = 0;
+  for (; i < count && i < last.count; i++) {
+    const RawFrame& now = raw[count - 1 - i];
+    if (last.frames[i].code != now.code || last.frames[i].at != now.at) break;
+  }
+  if (i == count) return count ? last.frames[count - 1].node : 0;  // what was further in keeps its ids too
+  u32 node = i ? last.frames[i - 1].node : cut ? stack_node(0, kStackCut, 0) : 0;
+  for (; i < count; i++) {
+    const RawFrame& now = raw[count - 1 - i];
+    WalkedFrame& known = last.frames[i];
+    u32 code = i < last.count && known.code == now.code ? known.code_id : 0;
+    i64 offset = offset_in_code(now);
+    if (offset >= 0) {
+      if (!code) code = code_id(now.code);
+      node = code == kNoCode ? kStackLost : stack_node(node, code, u64(offset));
+    }
+    known = {now.code, now.at, code, node};
+  }
+  last.count = count;
+  return node;
+}
+
+bool python_stacks_wanted() {
+  const WordSet& with = g_session.options().with_stack;
+  return with.has(kStackOperators) || with.has(kStackNative);
+}
+
+void python_stacks_note() {
+  if (!python_stacks_wanted()) return;
+  bool on = g_python_stacks.load();
+  g_session.capability("with_stack", on, on ? "" : python_process() ? frame_layout_why() : "this program runs no Python");
+}
+
+void python_stacks_start() {
+  if (!*frame_layout_why()) g_python_stacks.store(true, std::memory_order_release);
+}
+
+void python_stacks_stop() {
+  constexpr u64 kPatienceNs = 10'000'000;
+  if (g_python_stacks.exchange(false)) leave_hooks(kPatienceNs);
+}
+
+}  // namespace tprof
