@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/innermost.h"
+
 namespace tprof {
 
 const char* activity_text(Activity activity) {
@@ -59,7 +61,7 @@ Stretch HostTimelines::stretch_of(const std::vector<Span>& open) const {
     if (out.activity != Activity::between) continue;
     if (words_.is(event, Word::communication_op))
       out.activity = Activity::communicating;
-    else if (static_cast<Scope>(event.scope) != Scope::user && !(event.flags & (kEventStep | kEventNvtx | kEventPython)))
+    else if (is_operator(event))
       out.activity = Activity::operating;
   }
   return out;

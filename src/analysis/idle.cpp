@@ -72,6 +72,10 @@ class LaneBuilder {
       else
         count(gap, piece, sums);
     });
+    if (gap.sync != kNone) {
+      for (u32 a = 0; a < kActivities; a++) lane_.after_sync[a] += sums[a];
+      lane_.launch_after_sync_ns += gap.end_ns - launched;
+    }
     gap.most = static_cast<Activity>(std::max_element(sums, sums + kActivities) - sums);
   }
 
@@ -126,7 +130,7 @@ const char* idle_cause_text(IdleCause cause) {
   return kTexts[static_cast<u32>(cause)];
 }
 
-std::vector<IdleLane> idle(const Model& model, const Words&, const Windows& windows, HostTimelines& timelines) {
+std::vector<IdleLane> idle(const Model& model, const Windows& windows, HostTimelines& timelines) {
   std::map<std::pair<u32, u32>, LaneBuilder> streams;
   std::map<u32, LaneBuilder> devices;
   for (u32 i = 0; i < model.gpu.size(); i++) {

@@ -52,11 +52,17 @@ struct IdleLane {
   i64 by_cause[kIdleCauses] = {};
   i64 by_activity[kActivities] = {};  // of the host waits, up to the launch; the launch's own delay is launch_ns
   i64 launch_ns = 0;                  // of the host waits: from the begin of the launch to the begin of the work
+  // Of these, in gaps that a wait for the GPU began: it returned when the queue was empty.
+  i64 after_sync[kActivities] = {};
+  i64 launch_after_sync_ns = 0;
   std::vector<Gap> gaps;              // in order of time
   std::vector<HostReason> reasons;    // longest first
+
+  i64 of(IdleCause cause) const { return by_cause[static_cast<u32>(cause)]; }
+  i64 of(Activity activity) const { return by_activity[static_cast<u32>(activity)]; }
 };
 
 // Devices first, then streams.
-std::vector<IdleLane> idle(const Model& model, const Words& words, const Windows& windows, HostTimelines& timelines);
+std::vector<IdleLane> idle(const Model& model, const Windows& windows, HostTimelines& timelines);
 
 }  // namespace tprof

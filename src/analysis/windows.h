@@ -1,23 +1,20 @@
-// The stretches of time over which analyses sum up: the steps, and all of them together.
+// The stretches of time over which analyses sum up: the steps that count, and all of them together.
 #pragma once
-#include "analysis/intervals.h"
-#include "model/trace.h"
+#include "analysis/steps.h"
 
 namespace tprof {
 
 struct Windows {
-  Interval all{0, 0};           // from the first step's begin to the last one's end; without steps, of everything
-  std::vector<Interval> steps;  // in order, not overlapping; one that is `all` if the Model has none
-  std::vector<i64> numbers;     // of the steps
-  bool has_steps = false;
+  Interval all{0, 0};              // from the first step's begin to the last one's end
+  std::vector<Interval> steps;     // step_spans() that are whole; never empty
+  std::vector<std::string> names;  // "5" of ProfilerStep#5
+  bool has_steps = false;          // false: the Model has none, and all of it counts as one
 
   // The step in which a moment lies, -1 none.
   int step_at(i64 ns) const;
-  double per_step(i64 sum) const { return double(sum) / double(steps.size()); }
+  double per_step(double sum) const { return sum / double(steps.size()); }
+  double steps_ns() const;  // of all steps
 };
-
-// Steps as the host saw them: a GPU that is behind works for step i during step i + 1, which evens out over a window.
-// The last step lasts until the GPU is done with what was launched in it.
 Windows windows_of(const Model& model);
 
 // The thread of the steps, else that of the first event; kNone without events.

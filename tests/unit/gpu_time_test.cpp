@@ -15,11 +15,8 @@ namespace {
 std::vector<IdleLane> idle_of(const Model& model) {
   Words words(model);
   HostTimelines timelines(model, words);
-  return idle(model, words, windows_of(model), timelines);
+  return idle(model, windows_of(model), timelines);
 }
-
-i64 of(const IdleLane& lane, Activity activity) { return lane.by_activity[static_cast<u32>(activity)]; }
-i64 of(const IdleLane& lane, IdleCause cause) { return lane.by_cause[static_cast<u32>(cause)]; }
 
 TEST(Exposed, CountsWhatNothingMoreUsefulHides) {
   ModelBuilder b;
@@ -108,9 +105,9 @@ TEST(Idle, SaysWhatTheHostDidBeforeALateLaunch) {
   ASSERT_EQ(device.gaps.size(), 1u);
   EXPECT_EQ(device.gaps[0].cause, IdleCause::host_wait);
   EXPECT_EQ(device.gaps[0].most, Activity::data_loading);
-  EXPECT_EQ(of(device, Activity::data_loading), 300'000);
-  EXPECT_EQ(of(device, Activity::operating), 130'000);
-  EXPECT_EQ(of(device, Activity::between), 60'000);  // 100..150 and 450..460: only the step is open
+  EXPECT_EQ(device.of(Activity::data_loading), 300'000);
+  EXPECT_EQ(device.of(Activity::operating), 130'000);
+  EXPECT_EQ(device.of(Activity::between), 60'000);  // 100..150 and 450..460: only the step is open
   EXPECT_EQ(device.launch_ns, 30'000);
   EXPECT_EQ(device.gaps[0].host_ns + device.launch_ns, device.gaps[0].length());
   EXPECT_EQ(model.names[device.reasons[0].name], "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
@@ -128,13 +125,13 @@ TEST(Idle, TellsHostFromKernelAndOtherWaits) {
   model.gpu[1].begin_ns = 100'020;
   model.gpu[1].dur_ns = 199'980;
   IdleLane device = idle_of(model)[0];
-  EXPECT_EQ(of(device, IdleCause::kernel_wait), 20);
-  EXPECT_EQ(of(device, IdleCause::unknown), 10'000);
+  EXPECT_EQ(device.of(IdleCause::kernel_wait), 20);
+  EXPECT_EQ(device.of(IdleCause::unknown), 10'000);
   model.gpu[1].begin_ns = 200'000;
   model.gpu[1].dur_ns = 100'000;
   device = idle_of(model)[0];
-  EXPECT_EQ(of(device, IdleCause::other), 100'000);
-  EXPECT_EQ(of(device, IdleCause::host_wait), 0);
+  EXPECT_EQ(device.of(IdleCause::other), 100'000);
+  EXPECT_EQ(device.of(IdleCause::host_wait), 0);
 }
 
 TEST(Idle, AThreadWithoutWorkIsExcusedByTheMainThread) {
@@ -145,9 +142,9 @@ TEST(Idle, AThreadWithoutWorkIsExcusedByTheMainThread) {
   b.op("MulBackward0", 400, 500, {}, 2);
   b.launch("k2", 420, 450, 500, 2);
   IdleLane device = idle_of(b.model())[0];
-  EXPECT_EQ(of(device, Activity::operating), 260'000 + 20'000);
-  EXPECT_EQ(of(device, Activity::between), 40'000);
-  EXPECT_EQ(of(device, Activity::nothing), 0);
+  EXPECT_EQ(device.of(Activity::operating), 260'000 + 20'000);
+  EXPECT_EQ(device.of(Activity::between), 40'000);
+  EXPECT_EQ(device.of(Activity::nothing), 0);
 }
 
 TEST(Idle, FindsTheCallThatDrainedTheQueue) {
@@ -159,7 +156,7 @@ TEST(Idle, FindsTheCallThatDrainedTheQueue) {
   IdleLane device = idle_of(b.model())[0];
   ASSERT_EQ(device.gaps.size(), 1u);
   EXPECT_EQ(device.gaps[0].sync, sync);
-  EXPECT_EQ(of(device, Activity::synchronising), 10'000);
+  EXPECT_EQ(device.of(Activity::synchronising), 10'000);
 }
 
 TEST(Idle, RandomTracesSumToTheWindow) {
@@ -181,7 +178,7 @@ TEST(Idle, RandomTracesSumToTheWindow) {
       for (i64 ns : lane.by_activity) activities += ns;
       for (const Gap& gap : lane.gaps) gaps += gap.length();
       ASSERT_EQ(causes, lane.idle_ns);
-      ASSERT_EQ(activities, of(lane, IdleCause::host_wait));
+      ASSERT_EQ(activities, lane.of(IdleCause::host_wait));
       ASSERT_EQ(gaps + lane.edges_ns, lane.idle_ns);
     }
   }

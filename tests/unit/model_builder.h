@@ -84,6 +84,12 @@ class ModelBuilder {
     record.bytes = bytes;
     return work(record, 0, begin_us, end_us, call, stream, device);
   }
+  // CUPTI's own work.
+  void overhead(i64 begin_us, i64 end_us) {
+    OverheadRecord record{};
+    record.head.kind = static_cast<u16>(Kind::overhead);
+    work(record, 0, begin_us, end_us, kNone, kNone, kNone);
+  }
   // A launch and its kernel, launched inside the innermost operator there.
   u32 launch(const std::string& kernel_name, i64 call_us, i64 begin_us, i64 end_us, u32 tid = 1, u32 stream = 7) {
     return kernel(kernel_name, begin_us, end_us, call("cudaLaunchKernel", call_us, call_us + 5, tid), stream);
