@@ -47,6 +47,8 @@ class Checker {
   void check_args(std::string_view category, const Value& args, const Where& where);
   void check_step(std::string_view name, std::string_view category, i64 dur, const Where& where);
   void check_communication(std::string_view name, const Where& where);
+  void check_python(const Value& args, const Where& where);
+  void check_python_ids();
   void check_rows();
   void check_job(const Json& job);
   void check_ledger(const Json& ledger);
@@ -59,6 +61,8 @@ class Checker {
   std::unordered_map<std::string, u32> rows_;
   kineto::PieceParser parser_;
   std::vector<i64> external_ids_;
+  std::unordered_map<i64, u32> python_ids_;  // how often each occurs
+  std::vector<i64> python_parents_;
   Json job_, ledger_;
   bool rank_seen_ = false;
   std::string first_rank_;  // the digits that HTA finds
@@ -72,6 +76,7 @@ void Checker::check_file() {
   for (kineto::Piece piece; scanner.next(piece);) check_piece(piece);
   if (!check_end(scanner)) return;
   check_rows();
+  check_python_ids();
   gpu_.finish();
   check_job(job_);
   if (ledger_.is_object()) check_ledger(ledger_);
@@ -134,7 +139,7 @@ void Checker::check_event(const Value& event) {
   check_step(name, category, length, where);
   check_communication(name, where);
   bool host = category == kineto::kCpuOp || category == "operator" || category == kineto::kUserAnnotation ||
-              category == "python_function" || category == "python";
+              category == kineto::kPythonFunction || category == "python";
   if (!host) return;
   operators_ += category == kineto::kCpuOp || category == "operator";
   if (!is_integer(member(event, "tid"))) add(k_tid_not_integer, where);
@@ -160,9 +165,22 @@ void Checker::check_args(std::string_view category, const Value& args, const Whe
     if (!device.IsNull() && (!device.IsInt() || device.GetInt() < 0 || device.GetInt() > 63)) add(k_kernel_device, where);
     if (args.HasMember("blocks per SM") && !member(args, "blocks per SM").IsNumber()) add(k_blocks_per_sm, where);
   }
+  if (category == kineto::kPythonFunction) check_python(args, where);
   bool owns_id = category == kineto::kCpuOp || category == "operator" || category == kineto::kUserAnnotation;
   if (const Value& id = member(args, kineto::kExternalId); owns_id && id.IsInt64())
     external_ids_.push_back(id.GetInt64());
+}
+
+void Checker::check_python(const Value& args, const Where& where) {
+  const Value &id = member(args, kineto::kPythonId), &parent = member(args, kineto::kPythonParentId);
+  bool known = id.IsInt64() && ++python_ids_[id.GetInt64()] == 1;
+  if (!known && !member(args, kineto::kPythonModuleId).IsNull()) add(k_python_id, where);
+  if (parent.IsInt64()) python_parents_.push_back(parent.GetInt64());
+}
+
+void Checker::check_python_ids() {
+  for (i64 parent : python_parents_)
+    if (!python_ids_.contains(parent)) add(k_python_parent, std::to_string(parent));
 }
 
 void Checker::check_step(std::string_view name, std::string_view category, i64 dur, const Where& where) {

@@ -57,6 +57,9 @@ using kineto::Value;
   RULE(gpu_stream, warning, "GPU work has no integer args.stream: HTA takes it for the CPU's")              \
   RULE(host_stream, warning, "an event of the host has args.stream: HTA takes it for GPU work")             \
   RULE(no_blocks, warning, "blocks per SM is not above 0: the plugin leaves the kernel out of its figures") \
+  RULE(python_id, warning,                                                                                  \
+       "the call of an nn.Module has no Python id of its own: the plugin has no Module view")               \
+  RULE(python_parent, warning, "a Python parent id is of no event: the plugin takes the call for a root")   \
   RULE(flow_reused, warning, "an ac2g id has more than one head or tail: viewers draw one arrow of them")   \
   RULE(first_event, warning, "the first event is no metadata event: HTA cannot link event 0")               \
   RULE(nothing_shown, warning,                                                                              \

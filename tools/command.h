@@ -31,7 +31,12 @@ Action declare_run(Arguments&);
 Action declare_convert(Arguments&);
 Action declare_info(Arguments&);
 Action declare_check(Arguments&);
+Action declare_overview(Arguments&);
+Action declare_advise(Arguments&);
+Action declare_diff(Arguments&);
+Action declare_steps(Arguments&);
 Action declare_doctor(Arguments&);
+Action declare_stats(Arguments&);
 Action declare_finish(Arguments&);
 Action declare_options(Arguments&);
 

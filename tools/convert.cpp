@@ -353,13 +353,15 @@ void Converter::write_one(size_t index) {
   bool step_in_name = options_.worker_name.find("{step}") != std::string::npos && job.step_number < 0;
   std::string stem;
   auto found = [&](i64 step) {
-    stem = directory + "/" + file_name(job, step);
-    for (const char* suffix : {kineto::kFileSuffixGz, kineto::kFileSuffix}) {
-      if (options_.force || !exists(stem + suffix)) continue;
-      trace.path = stem + suffix;
-      trace.existed = true;
-      return true;
-    }
+    std::string name = file_name(job, step);
+    stem = directory + "/" + name;
+    for (const std::string& place : {directory, options_.known_in})
+      for (const char* suffix : {kineto::kFileSuffixGz, kineto::kFileSuffix}) {
+        if (options_.force || place.empty() || !exists(place + "/" + name + suffix)) continue;
+        trace.path = place + "/" + name + suffix;
+        trace.existed = true;
+        return true;
+      }
     return false;
   };
   if (!step_in_name && found(job.step_number)) return;

@@ -13,6 +13,7 @@ struct ConvertOptions {
   bool use_gzip = true;
   std::string worker_name;     // default <host>_<pid>; {step} is replaced
   std::string out_dir;         // default: where the recording lies
+  std::string known_in;        // a directory: spans that have a trace there are not written
   std::string on_trace_ready;  // shell command; {} and {step} are replaced
   int threads = 1;             // spans converted at the same time
   bool only_sealed = false;    // the program lives: nothing but sealed windows and flushes

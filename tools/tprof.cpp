@@ -25,8 +25,26 @@ const std::vector<Command> kCommands = {
      "are "
      "kept. Without a schedule, --steps picks which steps to write.",
      false, declare_convert},
+    {"overview", "say where the time of a run went: GPU summary, average step by category",
+     "Works on traces of tprof and of torch.profiler, on recordings and on directories of them (a directory is a run, a "
+     "file a worker and span). Exit status: 0, 3 nothing could be read, 4 some of it could not.",
+     false, declare_overview},
+    {"steps", "say where the time of each step went", "As overview, step by step.", false, declare_steps},
+    {"advise", "say what to change, what it would save, and where to see it",
+     "Rules are applied to each worker and span; findings come by what a step would save. Exit status: 0, 1 findings "
+     "with --fail-on, 3 nothing could be read, 4 some of it could not.",
+     false, declare_advise},
+    {"diff", "say what changed from one run to another, and whether it is more than noise",
+     "All workers, spans and threads of A against those of B, per step: by category, operator, kernel and module. "
+     "Exit status: 0, 1 a regression with --fail-on-regression, 3 nothing could be read, 4 some of it could not.",
+     false, declare_diff},
     {"info", "say what a recording, a trace or a log directory holds", "", false, declare_info},
     {"check", "say whether traces are valid, and what a viewer would miss", "", false, declare_check},
+    {"stats", "tables of operators, kernels, memory and modules",
+     "Reads what tprof wrote, and any trace of torch.profiler. The columns of operators are those of torch.profiler's "
+     "key_averages(); what was not recorded is said, not shown as zero. Exit status: 3 nothing could be read, 4 some files "
+     "could not.",
+     false, declare_stats},
     {"doctor", "say what works on this machine and what does not, and why", "", false, declare_doctor},
     {"finish", "write the traces of one recording while its program runs (started by libtprof.so)", "", true,
      declare_finish},

@@ -9,6 +9,7 @@ namespace tprof {
 enum ExitCode : int {
   kExitOk = 0,
   kExitInvalid = 1,     // `tprof check`: the trace is not valid
+  kExitFound = 1,       // `tprof advise`, `tprof diff`: what the caller asked to fail on
   kExitUsage = 2,
   kExitUnreadable = 3,
   kExitPartial = 4,     // something was written, something was lost or damaged

@@ -12,6 +12,7 @@ namespace tprof {
 
 constexpr u32 kMaxOpen = 1024;        // open ranges followed per thread
 constexpr u32 kMaxPushed = 256;       // open ranges of NVTX's push, likewise
+constexpr u32 kMaxCalls = 1024;       // open Python calls, likewise
 constexpr u32 kNameCacheBits = 9;     // 512 names
 constexpr u32 kMostFrames = 256;      // of a Python stack, the innermost; further ones are cut
 constexpr u32 kMaxLabels = 16;        // open labels whose begin is remembered
@@ -68,6 +69,9 @@ struct ThreadBlock {
   u32 epoch;              // of chunk
   u32 open_count;
   u32 pushed_count;
+  u32 call_count;         // of calls
+  u32 calls_beyond;       // open Python calls that there was no room for
+  u32 calls_round;        // the time of watching that `calls` belongs to, see python/calls.h
   u32 generation;         // of the recording that the caches belong to
   u32 label_count;        // labels open now, see labels.h
   u64 label_begins[kMaxLabels];
@@ -78,6 +82,7 @@ struct ThreadBlock {
   ThreadBlock* next;
   OpenRange open[kMaxOpen];
   OpenRange pushed[kMaxPushed];  // NVTX's, which need not nest with the others
+  OpenRange calls[kMaxCalls];    // of Python functions, from the outermost
   CachedName names[1 << kNameCacheBits];
   WalkedStack walked;
 };

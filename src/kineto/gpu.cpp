@@ -3,29 +3,10 @@
 #include <cmath>
 
 #include "kineto/names.h"
-#include "model/occupancy.h"
+#include "model/gpu_words.h"
 
 namespace tprof::kineto {
 namespace {
-
-// CUPTI's enumerations in libkineto's words, by value.
-constexpr const char* kCopyKinds[] = {nullptr, "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
-                                      "AtoD",  "DtoA", "DtoD", "HtoH", "PtoP"};
-constexpr const char* kMemoryKinds[] = {"Unknown", "Pageable", "Pinned", "Device", "Array", "Managed", "Device Static",
-                                        "Managed Static"};
-constexpr const char* kSyncKinds[] = {"Unknown Sync", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync"};
-constexpr u32 kEventSync = 1, kStreamWaitEvent = 2;
-constexpr const char* kOverheadKinds[] = {"Unknown", "Buffer Flush", "Instrumentation", "Resource",
-                                          "Runtime Triggered Module Loading", "Lazy Function Loading",
-                                          "Command Buffer Full", "Activity Buffer Request", "UVM Activity Init"};
-constexpr u32 kObjectThread = 2;
-
-template <size_t N>
-const char* word(const char* const (&words)[N], u32 value, const char* otherwise) {
-  return value < N && words[value] ? words[value] : otherwise;
-}
-
-std::string name_json(const std::string& text) { return "\"name\": " + dump(text) + ", "; }
 
 // What puts work on a GPU; the plugin ties work only to calls of category cuda_runtime.
 bool is_launch(const Model& model, const CallEvent& call) {
@@ -109,7 +90,7 @@ void GpuWriter::put_arg(const char* key, i64 value) {
   out_.put_number(value);
 }
 
-void GpuWriter::put_arg(const char* key, double value) {
+void GpuWriter::put_arg(const char* key, float value) {
   if (!std::isfinite(value)) return;  // not JSON
   out_.put(first_arg_ ? "\"" : ", \"");
   first_arg_ = false;
@@ -127,7 +108,7 @@ void GpuWriter::put_place(const GpuEvent& event) {
 
 void GpuWriter::put_size(u64 bytes, const GpuEvent& event) {
   put_arg("bytes", static_cast<i64>(bytes));
-  if (event.dur_ns > 0) put_arg("memory bandwidth (GB/s)", double(bytes) / double(event.dur_ns));
+  if (event.bandwidth >= 0) put_arg("memory bandwidth (GB/s)", event.bandwidth);
 }
 
 void GpuWriter::put_node(u32 graph, u64 node) {
@@ -138,16 +119,14 @@ void GpuWriter::put_node(u32 graph, u64 node) {
 
 void GpuWriter::put_kernel(const GpuEvent& event) {
   const auto& r = event.as<KernelRecord>();
-  auto device = model_.devices.find(event.device);
-  Occupancy occupancy = occupancy_of(r, device == model_.devices.end() ? nullptr : &device->second);
   open(kKernel, lines_.name(event.name), event.device, event.stream, event);
   put_arg("queued", static_cast<i64>(r.queued_ns));
   put_place(event);
   put_arg("registers per thread", i64(r.registers));
   put_arg("shared memory", i64(r.static_shared) + r.dynamic_shared);
-  if (occupancy.blocks_per_sm > 0) {
-    put_arg("blocks per SM", occupancy.blocks_per_sm);
-    put_arg("warps per SM", occupancy.warps_per_sm);
+  if (event.blocks_per_sm > 0) {
+    put_arg("blocks per SM", event.blocks_per_sm);
+    put_arg("warps per SM", event.warps_per_sm);
   }
   auto put_size3 = [&](const char* key, const auto& size) {
     out_.put(", \"");
@@ -160,7 +139,7 @@ void GpuWriter::put_kernel(const GpuEvent& event) {
   };
   put_size3("grid", r.grid);
   put_size3("block", r.block);
-  if (occupancy.percent >= 0) put_arg("est. achieved occupancy %", i64(std::lround(occupancy.percent)));
+  if (event.occupancy >= 0) put_arg("est. achieved occupancy %", i64(std::lround(event.occupancy)));
   put_node(r.graph, r.graph_node);
   if (r.priority != INT32_MIN) put_arg("priority", i64(r.priority));
   if (r.cluster[0]) put_size3("cluster", r.cluster);
@@ -169,11 +148,7 @@ void GpuWriter::put_kernel(const GpuEvent& event) {
 
 void GpuWriter::put_copy(const GpuEvent& event) {
   const auto& r = event.as<CopyRecord>();
-  u32 what = r.head.id;
-  std::string name = std::string("Memcpy ") + word(kCopyKinds, what & 0xff, "<unknown>") + " (" +
-                     word(kMemoryKinds, what >> 8 & 0xff, "Unrecognized") + " -> " +
-                     word(kMemoryKinds, what >> 16 & 0xff, "Unrecognized") + ")";
-  open(kGpuMemcpy, name_json(name), event.device, event.stream, event);
+  open(kGpuMemcpy, lines_.name(event.name), event.device, event.stream, event);
   if (r.from_device != r.to_device) {
     put_arg("fromDevice", i64(r.from_device));
     put_arg("inDevice", i64(event.device));
@@ -187,8 +162,7 @@ void GpuWriter::put_copy(const GpuEvent& event) {
 
 void GpuWriter::put_set(const GpuEvent& event) {
   const auto& r = event.as<SetRecord>();
-  std::string name = std::string("Memset (") + word(kMemoryKinds, r.head.id & 0xff, "Unrecognized") + ")";
-  open(kGpuMemset, name_json(name), event.device, event.stream, event);
+  open(kGpuMemset, lines_.name(event.name), event.device, event.stream, event);
   put_place(event);
   put_size(r.bytes, event);
   put_node(r.graph, r.graph_node);
@@ -197,7 +171,7 @@ void GpuWriter::put_set(const GpuEvent& event) {
 
 // A graph that was launched as one: its kernels are not known, the time they took is.
 void GpuWriter::put_graph(const GpuEvent& event) {
-  open(kKernel, name_json("CUDA graph " + std::to_string(event.record->id)), event.device, event.stream, event);
+  open(kKernel, lines_.name(event.name), event.device, event.stream, event);
   put_place(event);
   put_arg("graph id", i64(event.record->id));
   close();
@@ -205,11 +179,10 @@ void GpuWriter::put_graph(const GpuEvent& event) {
 
 void GpuWriter::put_sync(const GpuEvent& event) {
   const auto& r = event.as<SyncRecord>();
-  const char* kind = word(kSyncKinds, r.head.id, kSyncKinds[0]);
-  open(kCudaSync, name_json(kind), event.device, sync_row(event.stream), event);
+  open(kCudaSync, lines_.name(event.name), event.device, sync_row(event.stream), event);
   out_.put(first_arg_ ? "\"cuda_sync_kind\": \"" : ", \"cuda_sync_kind\": \"");
   first_arg_ = false;
-  out_.put(kind);
+  out_.put(model_.names[event.name]);
   out_.put("\"");
   if (r.head.id == kEventSync || r.head.id == kStreamWaitEvent) {
     put_arg("wait_on_stream", signed_stream(event.wait_stream));
@@ -224,7 +197,7 @@ void GpuWriter::put_sync(const GpuEvent& event) {
 }
 
 void GpuWriter::put_mark(const GpuEvent& event) {
-  open(kCudaEvent, name_json("cudaEvent"), event.device, event.stream, event);
+  open(kCudaEvent, lines_.name(event.name), event.device, event.stream, event);
   put_arg("event_id", i64(event.record->id));
   put_arg("stream", signed_stream(event.stream));
   put_arg("correlation", i64(event.correlation));
@@ -235,10 +208,7 @@ void GpuWriter::put_mark(const GpuEvent& event) {
 
 void GpuWriter::put_overhead(const GpuEvent& event) {
   const auto& r = event.as<OverheadRecord>();
-  u32 kind = r.head.id;
-  const char* name = kind == 1 ? "Driver Compiler" : kind & 0xffff ? "Unrecognized"
-                                                                   : word(kOverheadKinds, kind >> 16, "Unrecognized");
-  open(kOverhead, name_json(name), -1, r.object_kind == kObjectThread ? r.object : 0, event);
+  open(kOverhead, lines_.name(event.name), -1, r.object_kind == kObjectThread ? r.object : 0, event);
   close();
 }
 

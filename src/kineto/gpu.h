@@ -34,7 +34,7 @@ class GpuWriter {
   // An event up to its args: `{"ph": "X", ... "args": {"External id": N, `.
   void open(const char* category, std::string_view name_json, i64 pid, i64 tid, const GpuEvent& event);
   void put_arg(const char* key, i64 value);
-  void put_arg(const char* key, double value);
+  void put_arg(const char* key, float value);
   void put_place(const GpuEvent& event);
   void put_size(u64 bytes, const GpuEvent& event);
   void put_node(u32 graph, u64 node);

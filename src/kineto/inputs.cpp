@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kineto/names.h"
+#include "model/inputs.h"
 
 namespace tprof::kineto {
 namespace {
@@ -68,8 +69,6 @@ T read(const char* at) {
   return value;
 }
 
-size_t padded(size_t bytes) { return (bytes + 7) & ~size_t(7); }
-
 void append_integer(std::string& out, i64 value) {
   char text[24];
   out.append(text, std::to_chars(text, text + sizeof text, value).ptr);
@@ -125,28 +124,6 @@ void append_tensor(const char* at, const InputHead& head, std::string& dims, std
     strides += "[]";
   else
     append_numbers(strides, at + size_t(head.count) * (wide ? 8 : 4), head.count, wide);
-}
-
-// Must agree with valid_range() of record/reader.cpp, which has checked that all of it lies inside the record.
-size_t payload_bytes(const InputHead& head) {
-  switch (static_cast<InputTag>(head.tag)) {
-    case InputTag::tensor:
-      return padded(size_t(head.count) * (head.flags & kInputNoStrides ? 1 : 2) *
-                    (head.flags & kInputWide ? 8 : 4));
-    case InputTag::integer:
-    case InputTag::floating:
-      return 8;
-    case InputTag::complex:
-      return 16;
-    case InputTag::string:
-    case InputTag::boolean_list:
-      return padded(head.count);
-    case InputTag::integer_list:
-    case InputTag::floating_list:
-      return size_t(head.count) * 8;
-    default:
-      return 0;
-  }
 }
 
 }  // namespace
@@ -235,7 +212,7 @@ const char* InputText::append_one(const char* at) {
     default:
       lists_.add("", "[]", "[]", "");  // strings included: torch never prints them
   }
-  return at + payload_bytes(head);
+  return at + input_payload_bytes(head);
 }
 
 // Elements that are no tensors only occur in damaged recordings; they are stepped over as the reader did.
@@ -253,7 +230,7 @@ const char* InputText::append_list(const char* at) {
     if (static_cast<InputTag>(element.tag) != InputTag::tensor) {
       undefined = true;
       if (static_cast<InputTag>(element.tag) == InputTag::tensor_list) open += element.count;
-      at += payload_bytes(element);
+      at += input_payload_bytes(element);
       continue;
     }
     if (dims.size() > 1) {
@@ -261,7 +238,7 @@ const char* InputText::append_list(const char* at) {
       strides += ", ";
     }
     append_tensor(at, element, dims, strides);
-    at += payload_bytes(element);
+    at += input_payload_bytes(element);
   }
   dims += ']';
   strides += ']';

@@ -22,6 +22,7 @@ constexpr char kCpuOp[] = "cpu_op";
 constexpr char kUserAnnotation[] = "user_annotation";
 constexpr char kGpuUserAnnotation[] = "gpu_user_annotation";
 constexpr char kForwardBackward[] = "fwdbwd";
+constexpr char kLegacyForwardBackward[] = "forward_backward";  // of 2021 and 2022
 constexpr char kTraceSpan[] = "Trace";
 constexpr char kKernel[] = "kernel";
 constexpr char kGpuMemcpy[] = "gpu_memcpy";
@@ -31,6 +32,7 @@ constexpr char kCudaDriver[] = "cuda_driver";
 constexpr char kCudaSync[] = "cuda_sync";
 constexpr char kCudaEvent[] = "cuda_event";
 constexpr char kOverhead[] = "overhead";
+constexpr char kPythonFunction[] = "python_function";
 constexpr char kLaunchFlow[] = "ac2g";
 
 // Names of single events.
@@ -49,6 +51,17 @@ constexpr char kInputDims[] = "Input Dims";
 constexpr char kInputType[] = "Input type";
 constexpr char kInputStrides[] = "Input Strides";
 constexpr char kConcreteInputs[] = "Concrete Inputs";
+constexpr char kLegacyExternalId[] = "external id";  // of 2021; where both stand, readers take this one
+constexpr char kLegacyInputDims[] = "Input dims";
+constexpr char kSequenceNumber[] = "Sequence number";
+constexpr char kForwardThread[] = "Fwd thread id";
+constexpr char kPythonId[] = "Python id";
+constexpr char kPythonParentId[] = "Python parent id";
+constexpr char kPythonModuleId[] = "Python module id";
+constexpr char kPythonThread[] = "Python thread";
+constexpr char kCorrelation[] = "correlation";
+constexpr char kClippedMark[] = "clipped at window end";  // of kOurMark
+constexpr char kUnfinishedMark[] = "unfinished";
 constexpr char kOurMark[] = "tprof";  // on events that are not whole
 
 // File names: <worker>.<time_ns>.pt.trace.json[.gz]

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "kineto/names.h"
 
@@ -99,7 +101,7 @@ bool TraceScanner::take(char c) {
 }
 
 // Where the value at at_ ends. Its brackets and strings are followed; what it holds is not looked at.
-bool TraceScanner::bracket(size_t& end) {
+bool TraceScanner::bracket(size_t& end, size_t& deepest) {
   size_t at = at_, depth = 0;
   for (;;) {
     bool whole = false;
@@ -111,7 +113,7 @@ bool TraceScanner::bracket(size_t& end) {
         at = close + 1;
         whole = depth == 0;
       } else if (c == '{' || c == '[') {
-        depth++;
+        deepest = std::max(deepest, ++depth);
         at++;
       } else if (c == '}' || c == ']') {
         if (depth == 0) {
@@ -150,9 +152,9 @@ bool TraceScanner::read_key() {
 
 bool TraceScanner::give(Piece& piece, bool event) {
   if (peek() < 0) return unexpected("a value");
-  size_t end;
-  if (!bracket(end)) return false;
-  piece = {event, key_, buffer_.get() + at_, end - at_, base_ + at_};
+  size_t end, depth = 0;
+  if (!bracket(end, depth)) return false;
+  piece = {event, key_, buffer_.get() + at_, end - at_, base_ + at_, depth};
   saved_ = buffer_[end];  // buffer_ has one byte of room behind filled_
   saved_at_ = end;
   saved_valid_ = true;

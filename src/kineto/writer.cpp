@@ -8,6 +8,7 @@
 #include "kineto/lines.h"
 #include "kineto/names.h"
 #include "kineto/nvtx.h"
+#include "kineto/python.h"
 #include "kineto/stacks.h"
 
 namespace tprof::kineto {
@@ -35,7 +36,7 @@ class TraceWriter {
  public:
   TraceWriter(const Model& model, const std::string& path, bool gzip)
       : model_(model), path_(path), out_(path, gzip), lines_(model, out_), stacks_(model, out_),
-        gpu_(model, lines_, stacks_, out_) {}
+        gpu_(model, lines_, stacks_, out_), python_(model, lines_, out_) {}
 
   u64 write() {
     put_header();
@@ -78,6 +79,7 @@ class TraceWriter {
   Lines lines_;
   StackText stacks_;
   GpuWriter gpu_;
+  PythonWriter python_;
   InputText inputs_;
 };
 
@@ -213,6 +215,7 @@ void TraceWriter::put_memory(const MemoryEvent& event, size_t index) {
 }
 
 void TraceWriter::put_event(const Event& event, u32 index) {
+  if (event.flags & kEventPython) return python_.put(event, index);
   lines_.begin();
   bool user = event.scope == static_cast<u8>(Scope::user);
   out_.put(user ? R"({"ph": "X", "cat": "user_annotation", )" : R"({"ph": "X", "cat": "cpu_op", )");

@@ -8,6 +8,7 @@
 #include "base/process.h"
 #include "model/gpu_load.h"
 #include "model/passes.h"
+#include "model/python.h"
 #include "model/stacks.h"
 
 namespace tprof {
@@ -24,6 +25,7 @@ class Loader {
         model_(model),
         names_(meta, model),
         threads_(meta, model),
+        python_(meta, model, names_),
         stacks_(meta, model),
         offset_ns_(clock.wall_offset_ns(request.begin_ticks)) {}
 
@@ -38,6 +40,8 @@ class Loader {
   void add_memory(const RecordView& view);
   void add_library_call(const RecordView& view);
   void add_nvtx(const RecordView& view);
+  void add_python_call(const RecordView& view);
+  void add_event(Event& e, const RecordView& view, u64 begin_ticks, u64 end_ticks);
   bool in_span(u64 ticks);
   bool torch_keeps_memory() const;
   void add_end(const RangeEndRecord& record, GpuLoader& gpu);
@@ -50,6 +54,7 @@ class Loader {
   Model& model_;
   NameTable names_;
   ThreadTable threads_;
+  PythonLoader python_;
   StackTable stacks_;
   i64 offset_ns_;
   u64 end_ticks_ = 0;
@@ -84,6 +89,8 @@ void Loader::load() {
       add_memory(view);
     else if (view.kind() == Kind::nvtx)
       add_nvtx(view);
+    else if (view.kind() == Kind::python_call)
+      add_python_call(view);
     else if (view.kind() == Kind::range_end)
       add_end(view.as<RangeEndRecord>(), gpu);
     else if (!gpu.add(view) && view.kind() == Kind::call)
@@ -126,10 +133,7 @@ void Loader::add_range(const RecordView& view) {
   RangeView r = range_of(view);
   if (!in_span(r.begin_ticks)) return;
   Event e;
-  e.begin_ns = to_ns(r.begin_ticks);
   e.name = names_(view.record->id);
-  if (e.name == kLostName) model_.ledger.names_lost++;
-  e.thread = threads_(view.tid);
   e.sequence = r.sequence;
   e.forward_thread = static_cast<u32>(r.forward_thread);
   e.scope = r.scope;
@@ -142,11 +146,7 @@ void Loader::add_range(const RecordView& view) {
     e.inputs = model_.arena.copy(r.inputs_at, e.inputs_bytes);
   }
   if (r.flags & kRangeInputsCut) model_.ledger.inputs_cut++;
-  if (r.end_ticks)
-    finish(e, r.end_ticks);
-  else
-    open_[view.ref] = static_cast<u32>(model_.events.size());
-  model_.events.push_back(e);
+  add_event(e, view, r.begin_ticks, r.end_ticks);
 }
 
 // A call into NCCL is a range of its thread: it makes CUDA calls itself.
@@ -154,38 +154,44 @@ void Loader::add_library_call(const RecordView& view) {
   const auto& r = view.as<CallRecord>();
   if (!in_span(r.begin_ticks)) return;
   Event e;
-  e.begin_ns = to_ns(r.begin_ticks);
   e.name = names_(r.head.id);
-  if (e.name == kLostName) model_.ledger.names_lost++;
-  e.thread = threads_(view.tid);
   e.stack = stacks_(r.stack);
   e.scope = static_cast<u8>(Scope::user);
-  if (r.end_ticks)
-    finish(e, r.end_ticks);
-  else
-    open_[view.ref] = static_cast<u32>(model_.events.size());
-  model_.events.push_back(e);
+  add_event(e, view, r.begin_ticks, r.end_ticks);
 }
 
 void Loader::add_nvtx(const RecordView& view) {
   const auto& r = view.as<NvtxRecord>();
   if (!in_span(r.begin_ticks)) return;
-  u32 name = names_(r.head.id), thread = threads_(view.tid);
-  if (name == kLostName) model_.ledger.names_lost++;
+  u32 name = names_(r.head.id);
   NvtxDetail detail = detail_of(r, names_);
   if (r.what == static_cast<u8>(NvtxWhat::mark)) {
-    model_.marks.push_back({to_ns(r.begin_ticks), name, thread, detail});
+    if (name == kLostName) model_.ledger.names_lost++;
+    model_.marks.push_back({to_ns(r.begin_ticks), name, threads_(view.tid), detail});
     return;
   }
   Event e;
-  e.begin_ns = to_ns(r.begin_ticks);
   e.name = name;
-  e.thread = thread;
   e.scope = static_cast<u8>(Scope::user);
   e.flags = kEventNvtx | (r.what == static_cast<u8>(NvtxWhat::start_end) ? kEventAsync : 0);
   e.inputs = model_.arena.copy(&detail, sizeof detail);
-  if (r.end_ticks)
-    finish(e, r.end_ticks);
+  add_event(e, view, r.begin_ticks, r.end_ticks);
+}
+
+void Loader::add_python_call(const RecordView& view) {
+  const auto& r = view.as<PythonCallRecord>();
+  if (!in_span(r.begin_ticks)) return;
+  Event e = python_.event_of(r);
+  add_event(e, view, r.begin_ticks, r.end_ticks);
+}
+
+// end_ticks 0: a range_end record may have it.
+void Loader::add_event(Event& e, const RecordView& view, u64 begin_ticks, u64 end_ticks) {
+  e.begin_ns = to_ns(begin_ticks);
+  e.thread = threads_(view.tid);
+  if (e.name == kLostName) model_.ledger.names_lost++;
+  if (end_ticks)
+    finish(e, end_ticks);
   else
     open_[view.ref] = static_cast<u32>(model_.events.size());
   model_.events.push_back(e);
@@ -312,6 +318,7 @@ u64 last_ticks_of(Recording& recording, const Meta& meta) {
     if (is_range(view)) last = std::max(last, range_of(view).end_ticks);
     if (view.kind() == Kind::call) last = std::max(last, view.as<CallRecord>().end_ticks);
     if (view.kind() == Kind::nvtx) last = std::max(last, view.as<NvtxRecord>().end_ticks);
+    if (view.kind() == Kind::python_call) last = std::max(last, view.as<PythonCallRecord>().end_ticks);
     if (view.kind() == Kind::range_end) last = std::max(last, view.as<RangeEndRecord>().end_ticks);
   });
   return last;
@@ -335,9 +342,12 @@ Model build_model(Recording& recording, const Meta& meta, const SpanRequest& req
 
   add_steps(model, step_edges(settled_steps(meta), model, request.first_step, request.end_step,
                               [&](u64 ticks) { return loader.to_ns(ticks); }));
+  std::vector<u32> python_parents = number_python_calls(model);
   nest_events(model);
+  mend_python_parents(model, python_parents);
   link_forward_backward(model);
   attribute_gpu_work(model);
+  describe_gpu_work(model);
 
   for (Event& e : model.events) {
     if (e.flags & kEventStep) continue;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "model/passes.h"
+#include "model/python.h"
 
 namespace tprof {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 constexpr i64 kClampNs = 1000;  // so much CUPTI's times of a call may differ from the ranges' clock
 
 bool is_operator(const Model& model, const Event& e) {
+  if (is_python(e)) return false;
   if (e.scope != static_cast<u8>(Scope::user)) return true;
   const std::string& name = model.name_of(e);
   return name.starts_with("nccl:") || name.starts_with("gloo:");
@@ -21,6 +23,7 @@ bool is_operator(const Model& model, const Event& e) {
 i32 operator_around(const Model& model, i32 innermost) {
   for (i32 i = innermost; i >= 0; i = model.events[i].parent)
     if (is_operator(model, model.events[i])) return i;
+  while (innermost >= 0 && is_python(model.events[innermost])) innermost = model.events[innermost].parent;
   return innermost;
 }
 
@@ -40,7 +43,7 @@ void fit(CallEvent& call, const Event& range) {
 
 }  // namespace
 
-void attribute_gpu_work(Model& model) {
+void attribute_gpu_work(Model& model, bool exact) {
   std::vector<u32> order(model.calls.size());
   for (u32 i = 0; i < order.size(); i++) order[i] = i;
   std::sort(order.begin(), order.end(),
@@ -52,10 +55,10 @@ void attribute_gpu_work(Model& model) {
     i64 at = moment_of(call);
     for (; next < model.events.size() && model.events[next].begin_ns <= at; next++)
       latest[model.events[next].thread] = static_cast<i32>(next);
-    i32 inside = latest[call.thread];
-    while (inside >= 0 && model.events[inside].end_ns() <= at) inside = model.events[inside].parent;
+    i32 inside = call.op >= 0 ? call.op : latest[call.thread];
+    while (call.op < 0 && inside >= 0 && model.events[inside].end_ns() <= at) inside = model.events[inside].parent;
     if (inside < 0) continue;
-    fit(call, model.events[inside]);
+    if (!exact) fit(call, model.events[inside]);
     call.op = operator_around(model, inside);
   }
   for (GpuEvent& e : model.gpu)

@@ -43,12 +43,15 @@ struct GpuEvent {
   i64 begin_ns = 0;
   i64 dur_ns = 0;
   const RecordHead* record = nullptr;  // KernelRecord, CopyRecord ... by its kind
-  u32 name = 0;    // kernels: index into Model::names, demangled
+  u32 name = 0;    // index into Model::names; kernels demangled, others as libkineto calls them
   u32 call = kNone;  // what launched it: index into Model::calls
   i32 op = -1;     // index into Model::events
   u32 device = 0, stream = 0;  // kNone: none
   u32 context = 0, correlation = 0;
   u32 wait_stream = kNone, wait_correlation = 0;  // sync: the event record that it waits for
+  // Of kernels: blocks and warps of the whole grid per SM, and the estimated occupancy in percent of an SM's threads.
+  // Of copies and sets: GB/s. As the trace states them, or computed by describe_gpu_work(). < 0: not known.
+  float blocks_per_sm = -1, warps_per_sm = -1, occupancy = -1, bandwidth = -1;
 
   Kind kind() const { return static_cast<Kind>(record->kind); }
   bool runs_on_gpu() const {

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "model/passes.h"
+#include "model/python.h"
 
 namespace tprof {
 namespace {
@@ -38,7 +39,7 @@ class Linker {
     std::unordered_map<u32, u32> last;  // by OS thread
     for (u32 i = 0; i < events_.size(); i++) {
       Event& e = events_[i];
-      if (e.flags & kEventStep) continue;
+      if ((e.flags & kEventStep) || is_python(e)) continue;
       auto [it, first] = last.emplace(model_.threads[e.thread].owner, i);
       if (first) continue;
       Event& before = events_[it->second];
@@ -115,7 +116,9 @@ class Linker {
       if (!seen[e.thread]) rows.push_back(e.thread);
       seen[e.thread] = true;
       if (kinds_[e.name] == plain || first_of.count(e.thread)) continue;
-      if (e.parent >= 0 && !(events_[e.parent].flags & kEventStep)) continue;
+      i32 around = e.parent;
+      while (around >= 0 && is_python(events_[around]) && !is_module(events_[around])) around = events_[around].parent;
+      if (around >= 0 && !(events_[around].flags & kEventStep)) continue;
       first_of[e.thread] = i;
     }
     for (u32 row : rows) {

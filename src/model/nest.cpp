@@ -2,23 +2,32 @@
 // TensorBoard plugin hangs on about 200 levels.
 //
 // Ranges of one thread nest by nature, except async ones (they end elsewhere), labels that a script closes
-// out of order, and labels that cross a step. Those go to lanes: rows of their own beside the thread's.
+// out of order, labels that cross a step, and Python calls in which a label or step begins or ends. Those go to lanes:
+// rows of their own beside the thread's; Python calls that cross only a little are cut.
 #include <algorithm>
 #include <unordered_map>
 
 #include "model/passes.h"
+#include "model/python.h"
 
 namespace tprof {
 namespace {
 
 constexpr i64 kClampNs = 1000;  // a crossing this small is rounding, not structure
-constexpr u16 kDeepest = 150;   // levels on one row
+// So far a Python call is cut where it crosses what is no Python call: a label begins inside the call of its __enter__,
+// a step ends a little before the function around the optimizer does. Further, and the call goes to a lane.
+constexpr i64 kCutPythonNs = 100'000;
+
+// Levels on one row. Operators must stay where Python is deep, modules where its other functions are.
+constexpr u16 kDeepest = 150, kDeepestModule = 125, kDeepestPython = 100;
+u16 deepest(const Event& e) { return !is_python(e) ? kDeepest : is_module(e) ? kDeepestModule : kDeepestPython; }
 
 class Nester {
  public:
-  explicit Nester(Model& model) : model_(model), events_(model.events) {}
+  Nester(Model& model, bool exact) : model_(model), events_(model.events), exact_(exact) {}
 
   void run() {
+    if (!exact_) fit_python_into_steps();
     sort();
     std::vector<std::vector<u32>> rows(model_.threads.size());
     for (u32 i = 0; i < events_.size(); i++) rows[events_[i].thread].push_back(i);
@@ -26,7 +35,7 @@ class Nester {
     std::sort(moved_.begin(), moved_.end());
     for (u32 i : moved_) move_to_lane(i);
     set_parents();
-    part_ends();
+    if (!exact_) part_ends();
     fold();
     for (u32 i = 0; i < events_.size(); i++) {
       Event& e = events_[i];
@@ -42,6 +51,38 @@ class Nester {
     std::vector<i64> ends;
   };
 
+  // Calls that begin a little before a step, or end a little behind it, are cut at its edge.
+  void fit_python_into_steps() {
+    std::vector<i64> edges;
+    u32 thread = 0;
+    for (const Step& step : model_.steps) {
+      edges.push_back(step.begin_ns);
+      edges.push_back(step.end_ns);
+    }
+    std::sort(edges.begin(), edges.end());
+    for (const Event& e : events_)
+      if (e.flags & kEventStep) thread = e.thread;
+    for (Event& e : events_) {
+      if (!is_python(e) || e.thread != thread) continue;
+      auto first = std::upper_bound(edges.begin(), edges.end(), e.begin_ns);
+      if (first != edges.end() && *first < e.end_ns() && *first - e.begin_ns <= kCutPythonNs) {
+        while (first + 1 != edges.end() && first[1] - e.begin_ns <= kCutPythonNs && first[1] < e.end_ns()) ++first;
+        e.dur_ns -= *first - e.begin_ns;
+        e.begin_ns = *first;
+        e.flags |= kEventClamped;
+      }
+      auto last = std::lower_bound(edges.begin(), edges.end(), e.end_ns());
+      while (last != edges.begin() && last[-1] > e.begin_ns && e.end_ns() - last[-1] <= kCutPythonNs) {
+        cut(e, *--last - kRoundingNs);
+      }
+    }
+  }
+
+  static void cut(Event& e, i64 end_ns) {
+    e.dur_ns = std::max<i64>(end_ns - e.begin_ns, 0);
+    e.flags |= kEventClamped;
+  }
+
   void sort() {
     std::stable_sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) {
       if (a.begin_ns != b.begin_ns) return a.begin_ns < b.begin_ns;
@@ -50,34 +91,45 @@ class Nester {
     });
   }
 
-  // Of two ranges that cross: the step stays, then what is not async stays, then the one that began first.
+  enum class Gives { top_cut, cut, top_moved, moved };
+
+  // What becomes of two ranges that cross, of which `top` began first: the step stays, then what is no Python call, then
+  // what is not async, then the one that began first.
+  Gives way_of(const Event& top, const Event& e) const {
+    bool step = e.flags & kEventStep, async = (e.flags | top.flags) & kEventAsync;
+    bool python = is_python(top) != is_python(e) && !async;
+    i64 beyond = e.end_ns() - top.end_ns();
+    i64 cut_ns = python && !exact_ ? kCutPythonNs : 0;
+    if (is_python(top) && top.end_ns() - e.begin_ns <= cut_ns) return Gives::top_cut;
+    if (is_python(e) && beyond <= cut_ns) return Gives::cut;
+    if (!step && !async && beyond <= kClampNs) return Gives::cut;
+    bool top_goes = step || (python && is_python(top)) || (!(e.flags & kEventAsync) && (top.flags & kEventAsync));
+    return top_goes && !(top.flags & kEventStep) ? Gives::top_moved : Gives::moved;
+  }
+
   void find_crossing(const std::vector<u32>& row) {
     std::vector<u32> stack;
     for (u32 i : row) {
       Event& e = events_[i];
       bool here = true;
-      while (!stack.empty()) {
-        const Event& top = events_[stack.back()];
+      while (here && !stack.empty()) {
+        Event& top = events_[stack.back()];
         if (top.end_ns() <= e.begin_ns) {
           stack.pop_back();
           continue;
         }
         if (e.end_ns() <= top.end_ns()) break;
-        bool step = e.flags & kEventStep, async = (e.flags | top.flags) & kEventAsync;
-        if (!step && !async && e.end_ns() - top.end_ns() <= kClampNs) {
-          e.dur_ns = top.end_ns() - e.begin_ns;
-          e.flags |= kEventClamped;
-          break;
+        switch (way_of(top, e)) {
+          case Gives::cut: cut(e, top.end_ns()); break;
+          case Gives::top_cut: cut(top, e.begin_ns - kRoundingNs); break;
+          case Gives::top_moved:
+            moved_.push_back(stack.back());
+            stack.pop_back();
+            break;
+          case Gives::moved:
+            moved_.push_back(i);
+            here = false;
         }
-        bool top_goes = step || (!(e.flags & kEventAsync) && (top.flags & kEventAsync));
-        if (top_goes && !(top.flags & kEventStep)) {
-          moved_.push_back(stack.back());
-          stack.pop_back();
-          continue;
-        }
-        moved_.push_back(i);
-        here = false;
-        break;
       }
       if (here) stack.push_back(i);
     }
@@ -110,7 +162,7 @@ class Nester {
       while (!stack.empty() && events_[stack.back()].end_ns() <= e.begin_ns) stack.pop_back();
       e.parent = stack.empty() ? -1 : static_cast<i32>(stack.back());
       e.depth = static_cast<u16>(stack.size());
-      if (e.depth < kDeepest || (e.flags & kEventStep)) stack.push_back(i);
+      if (exact_ || !is_deep(e)) stack.push_back(i);
     }
   }
 
@@ -126,6 +178,7 @@ class Nester {
 
   // Leaves out the levels beyond the deepest; they have no children that stay.
   void fold() {
+    if (exact_) return;
     u64 deep = std::count_if(events_.begin(), events_.end(), is_deep);
     if (deep == 0) return;
     model_.ledger.dropped["folded_deep"] += deep;
@@ -137,10 +190,11 @@ class Nester {
     for (Event& e : events_)
       if (e.parent >= 0) e.parent = now[e.parent];
   }
-  static bool is_deep(const Event& e) { return e.depth >= kDeepest && !(e.flags & kEventStep); }
+  static bool is_deep(const Event& e) { return e.depth >= deepest(e) && !(e.flags & kEventStep); }
 
   Model& model_;
   std::vector<Event>& events_;
+  bool exact_;  // times and depths stay
   std::vector<u32> moved_;
   std::unordered_map<u32, std::vector<Lane>> lanes_;  // by owner
   u32 lane_count_ = 0;
@@ -148,6 +202,6 @@ class Nester {
 
 }  // namespace
 
-void nest_events(Model& model) { Nester(model).run(); }
+void nest_events(Model& model, bool exact) { Nester(model, exact).run(); }
 
 }  // namespace tprof

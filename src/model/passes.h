@@ -22,17 +22,26 @@ std::vector<StepEdge> step_edges(const std::vector<StepInfo>& steps, const Model
 // own ProfilerStep# ranges when it did.
 void add_steps(Model& model, std::vector<StepEdge> edges);
 
+// python.cpp: gives Python calls ids, from 1 in order of begin, and the innermost call around each on its thread as parent,
+// before nesting cuts or moves any. The parents by id, for when some were folded: then the nearest that stayed counts.
+std::vector<u32> number_python_calls(Model& model);
+void mend_python_parents(Model& model, const std::vector<u32>& parents);
+
 // nest.cpp: sorts the events, sets parents and depths per thread, moves what crosses to lanes, folds what is
-// too deep.
-void nest_events(Model& model);
+// too deep. With `exact`, for traces that were read: ends stay as they are, but for crossings of less than a
+// microsecond, and nothing is folded.
+void nest_events(Model& model, bool exact = false);
 
 // links.cpp: gives evaluate_function wrappers the sequence number of their node, then finds forward-backward
 // pairs.
 void link_forward_backward(Model& model);
 
 // correlate.cpp: finds the range in which each call was made, which is also the range of what it launched, and fits the
-// calls into these ranges.
-void attribute_gpu_work(Model& model);
+// calls into these ranges. With `exact`, for traces that were read: a range that is known stays, and so do times.
+void attribute_gpu_work(Model& model, bool exact = false);
+
+// describe.cpp: names GPU work that is no kernel, computes what the records tell of occupancy and bandwidth.
+void describe_gpu_work(Model& model);
 
 // --- implementation of the template
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "model/passes.h"
+#include "model/python.h"
 
 namespace tprof {
 namespace {
@@ -80,13 +81,13 @@ void add_steps(Model& model, std::vector<StepEdge> edges) {
   std::vector<Content> contents(edges.size());
   std::vector<NameTraits> traits = traits_of(model.names);
   for (const Event& e : model.events) {
-    if (traits[e.name].step_mark) continue;
+    if (traits[e.name].step_mark || (is_python(e) && !is_module(e))) continue;
     u32 i = edge_at(edges, e.begin_ns);
     if (i == kNoEdge) continue;
     Content& c = contents[i];
     c.events += !traits[e.name].record_function;
     c.last_end = std::max(c.last_end, e.end_ns());
-    bool work = e.scope != static_cast<u8>(Scope::user) || traits[e.name].optimizer;
+    bool work = e.scope != static_cast<u8>(Scope::user) || traits[e.name].optimizer || is_module(e);
     if (work && !(e.flags & (kEventClipped | kEventUnfinished)))
       c.last_work_end = std::max(c.last_work_end, e.end_ns());
   }

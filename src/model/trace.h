@@ -71,6 +71,7 @@ struct StackFrame {
 };
 
 constexpr u8 kCudaDeviceType = 1;  // c10::DeviceType
+constexpr u8 kMemoryNoTotals = 128;  // of traces only, beside the flags of MemoryFlag: no totals are stated
 
 // What an allocator reported.
 struct MemoryEvent {
@@ -81,7 +82,7 @@ struct MemoryEvent {
   u32 thread = 0;        // index into Model::threads
   u8 device_type = 0;    // c10::DeviceType: 0 CPU, 1 CUDA
   i8 device_index = -1;  // -1: none, as on CPU
-  u8 flags = 0;          // MemoryFlag
+  u8 flags = 0;          // MemoryFlag, kMemoryNoTotals
   u32 stack = 0;         // index into Model::stacks, 0 none
 };
 
@@ -108,6 +109,16 @@ struct ForwardBackward {
   u32 forward, backward;  // events
 };
 
+// What a communication kernel says of its collective.
+struct Collective {
+  u32 gpu = 0;      // index into Model::gpu
+  u32 name = 0;     // "allreduce" ...: index into Model::names, as the others; 0 not known
+  u32 dtype = 0, group = 0, group_description = 0;
+  i64 in_elements = -1, out_elements = -1;  // -1 not known, as the others
+  i32 group_size = -1;
+  i64 sequence = -1;
+};
+
 // What happened to every event that was seen: seen() = written + the sum of dropped.
 struct Ledger {
   u64 written = 0;
@@ -123,6 +134,8 @@ struct Ledger {
   u64 pairs = 0, pairs_left_out = 0;
   std::string pairs_why;  // why pairs were left out
   std::string clock;      // a doubt about times, empty if none
+  // Of a trace that was read: what was repaired, by what was wrong, and what the Model has no place for, by category.
+  std::map<std::string, u64> repaired, left_out;
   GpuLedger gpu;
 
   u64 dropped_sum() const {
@@ -160,6 +173,7 @@ struct Model {
   std::vector<ForwardBackward> pairs;
   std::vector<CallEvent> calls;              // in order of begin
   std::vector<GpuEvent> gpu;                 // in order of begin
+  std::vector<Collective> collectives;       // in order of `gpu`
   std::vector<StackFrame> stacks;            // [0] stands for none; a frame stands behind its caller
   std::vector<ModuleInfo> modules;
   std::map<u32, DeviceRecord> devices;       // by number: those that the recording knows

@@ -328,6 +328,7 @@ void Writer::add_device(u32 id, const DeviceRecord& device) { add_copy(Kind::dev
 void Writer::add_context(u32 id, const ContextRecord& context) { add_copy(Kind::context, id, context); }
 
 void Writer::add_image(u32 maps, const ImageRecord& image) { add_copy(Kind::image, maps, image); }
+void Writer::add_module(u32 id, const ModuleRecord& module) { add_copy(Kind::module, id, module); }
 
 const CodeRecord* Writer::add_code(u32 id, const CodeRecord& code, const char* table) {
   constexpr size_t kHead = sizeof(RecordHead);

@@ -81,6 +81,7 @@ class Writer {
   void add_flush(u32 number, u64 ticks);
   void add_device(u32 id, const DeviceRecord& device);     // its head need not be filled
   void add_context(u32 id, const ContextRecord& context);  // likewise
+  void add_module(u32 id, const ModuleRecord& module);     // likewise
   // A code object with its line table; nullptr also for one that no chunk can hold.
   const CodeRecord* add_code(u32 id, const CodeRecord& code, const char* table);
   void add_image(u32 maps, const ImageRecord& image);      // its head need not be filled

@@ -31,6 +31,15 @@ GROUPS = {
         _("plain_over_empty_ns", "ns", "plain tprof over the empty callback", "<=", 50),
         _("helper_ns", "ns", "CPU of tprof's helper thread per operator, plain"),
     ]),
+    "stacks": ("The Python call stack of an operator", [
+        _("stack_depth", "", "frames of a stack, on average"),
+        _("stack_ns", "ns", "taking and recording it, per operator", "<=", 60),
+    ]),
+    "everything": ("Operators with shapes, memory and call stacks, over the bare program", [
+        _("everything_ns", "ns", "tprof"),
+        _("torch_everything_ns", "ns", "torch.profiler"),
+        _("everything_ratio", "x", "tprof / torch.profiler", "<=", 0.4),
+    ]),
     "waiting": ("Step with a DataLoader while nothing is recorded, against bare", [
         _("loader_step_us", "us", "the bare training step"),
         _("again_percent", "%", "a second bare process: the noise of this table"),
@@ -84,6 +93,30 @@ GROUPS = {
         _("nvtx_registered_ns", "ns", "recorded, a registered string in a domain of its own"),
         _("nvtx_stamp_ns", "ns", "of a recorded pair, its two readings of the clock (rdtsc)"),
     ]),
+    "python": ("Python calls, over the same bare; the best of many slices", [
+        _("python_call_ns", "ns", "a call of a Python function, recorded (two events, and one of the call site)"),
+        _("python_event_ns", "ns", "... per event", "<=", 60),
+        _("python_builtin_ns", "ns", "a call of a function written in C, recorded"),
+        _("python_module_ns", "ns", "an nn.Module's call, modules recorded", "<=", 400),
+        _("python_module_calls_ns", "ns", "... all calls recorded"),
+        _("python_unwind_ns", "ns", "a function that an exception leaves, nothing recorded"),
+    ]),
+    "instructions": ("Instructions of a step with a DataLoader, against bare (callgrind)", [
+        _("step_instructions", "", "the bare training step"),
+        _("wait_instructions", "%", "waiting for a window", "<=", 0.5),
+        _("over_instructions", "%", "after the last window", "<=", 0.5),
+        _("shapes_instructions", "%", "recorded with shapes"),
+    ]),
+    "reader": ("tprof overview of a trace", [
+        _("reader_events", "", "events in the trace"),
+        _("reader_mb", "MB", "size of the trace (.json)"),
+        _("reader_s", "s", "tprof overview, .json", "<=", 2),
+        _("reader_gz_s", "s", "tprof overview, .json.gz"),
+        _("reader_compat_s", "s", "tprof overview --plugin-compat"),
+        _("reader_rss_mib", "MiB", "its peak memory", "<=", 600),
+        _("python_json_s", "s", "json.load of the file in Python: less than any reader written in it takes"),
+        _("python_json_mib", "MiB", "... its peak memory"),
+    ]),
     "native": ("The native stack of a CUDA call, its frames known", [
         _("native_frames", "", "frames of the stack"),
         _("native_stack_ns", "ns", "walked and recorded, over the call without it", "<=", 1000),
@@ -93,6 +126,12 @@ GROUPS = {
         _("exec_ms", "ms", "what preloading adds to an exec", "<=", 0.2),
     ]),
 }
+
+# Groups that want a program which setup does not install: left out where it is not.
+WANTS = {"instructions": "valgrind"}
+# Groups that some torches cannot run, and why.
+CANNOT = {"everything": {"host": "this torch is built without Kineto",
+                         "trixie": "torch.profiler with stacks crashes at the first nn.Module on Python 3.13"}}
 
 
 def missed(figure, value):

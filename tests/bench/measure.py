@@ -4,14 +4,19 @@
 import contextlib
 import dataclasses
 import functools
+import gzip
+import json
 import os
+import pathlib
 import re
 import resource
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
+import big_trace
 import modes
 import workers
 from workers import Worker, Workers
@@ -30,11 +35,13 @@ class Sizes:
     exec_runs: int = 400
     call_rounds: int = 1000
     nvtx_pairs: int = 20_000    # per slice
+    python_calls: int = 3_000   # per slice
+    counted_steps: int = 40     # under callgrind
     warm_steps: int = 100       # before the first slice
 
 
 SMOKE = Sizes(slices=2, generations=1, slice_steps=5, wait_steps=5, events=20_000, edge_runs=1, quiet_slices=3,
-              rss_events=100_000, exec_runs=20, call_rounds=20, nvtx_pairs=100, warm_steps=20)
+              rss_events=100_000, exec_runs=20, call_rounds=20, nvtx_pairs=100, python_calls=100, warm_steps=20)
 SLICE = 10  # steps per slice where the course of time matters
 
 
@@ -89,6 +96,28 @@ def operators(torch, sizes):
         figures[kind + "_ratio"] = figures[kind + "_ns"][0] / figures["torch_%s_ns" % kind][0]
     figures["plain_over_empty_ns"] = per_op(over(found, "plain", "empty"))
     figures["helper_ns"] = per_op([one["plain"]["process"] - one["plain"]["thread"] for one in found])
+    return figures
+
+
+def stacks(torch, sizes):
+    """The depth is that of the trace of one slice."""
+    per_slice = operators_per_step(torch) * sizes.slice_steps
+    found = rounds(torch, modes.STACKS, sizes, sizes.slice_steps)
+    with Worker(torch, "stack", options={"TPROF_SCHEDULE": "active=%d,repeat=1" % sizes.slice_steps}) as worker:
+        worker.ask("slice", steps=2 * sizes.slice_steps)
+        with open(worker.wait_for_trace(), "rb") as file:
+            raw = file.read()
+    events = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)["traceEvents"]
+    depths = [e["args"].get("Call stack", "").count(";") + 1 for e in events if e.get("cat") == "cpu_op"]
+    return {"stack_depth": statistics.mean(depths),
+            "stack_ns": spread([value / per_slice for value in over(found, "stack", "plain")])}
+
+
+def everything(torch, sizes):
+    per_slice = operators_per_step(torch) * sizes.slice_steps
+    found = rounds(torch, modes.EVERYTHING, sizes, sizes.slice_steps)
+    figures = {name + "_ns": spread([value / per_slice for value in over(found, name)]) for name in modes.EVERYTHING[1:]}
+    figures["everything_ratio"] = figures["everything_ns"][0] / figures["torch_everything_ns"][0]
     return figures
 
 
@@ -284,6 +313,75 @@ def nvtx(torch, sizes):
             "nvtx_stamp_ns": 2 * bare["stamp"]}
 
 
+def python(torch, sizes):
+    """Each way in a process of its own. Before 3.12 a call has two events, since then one more at the place of the call."""
+    def spent(options):
+        with tempfile.TemporaryDirectory(prefix="tprof-bench-", dir="/tmp") as directory:
+            words, environment = workers.command_line(
+                torch, ["/usr/bin/python3", str(workers.BENCH / "python_calls.py"), str(sizes.python_calls)],
+                {"LD_PRELOAD": str(workers.LIBRARY), "TPROF_LOGDIR": directory, "TPROF_EXIT_WAIT": "0", **options})
+            return json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                             text=True, env=environment).stdout)
+
+    plain, waiting = spent({}), spent({"TPROF_AUTOSTART": "0"})
+    disabled = spent({"TPROF_DISABLE": "1"})
+    modules, every = spent({"TPROF_WITH_MODULES": "1"}), spent({"TPROF_WITH_STACK": "calls"})
+    call = every["call"] - plain["call"]
+    return {"python_call_ns": call, "python_event_ns": call / every["events"],
+            "python_builtin_ns": every["builtin"] - plain["builtin"],
+            "python_module_ns": modules["module"] - plain["module"],
+            "python_module_calls_ns": every["module"] - plain["module"],
+            "python_unwind_ns": waiting["unwind"] - disabled["unwind"]}
+
+
+def instructions(torch, sizes):
+    """Counted, not timed: the same on a busy machine. Each mode in a process of its own under callgrind."""
+    def count(mode):
+        with tempfile.TemporaryDirectory(prefix="tprof-bench-", dir="/tmp") as directory:
+            out = directory + "/callgrind"
+            argv = ["valgrind", "--tool=callgrind", "--toggle-collect=bench_within", "--callgrind-out-file=" + out,
+                    "/usr/bin/python3", str(workers.BENCH / "instructions.py"), str(workers.CALLBACKS),
+                    str(sizes.counted_steps)]
+            words, environment = workers.command_line(torch, argv, workers.environment_of(mode, directory))
+            subprocess.run(words, env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            with open(out) as f:
+                return int(re.search(r"^totals: (\d+)$", f.read(), re.M).group(1))
+
+    found = {mode: count(mode) for mode in modes.INSTRUCTIONS}
+    percent = {mode: (found[mode] / found["bare"] - 1) * 100 for mode in found}
+    return {"step_instructions": found["bare"] / sizes.counted_steps, "wait_instructions": percent["wait"],
+            "over_instructions": percent["over"], "shapes_instructions": percent["shapes"]}
+
+
+def timed(*command):
+    """Seconds and peak memory in MiB of a command."""
+    begin = time.monotonic()
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, command
+    return time.monotonic() - begin, usage.ru_maxrss / 1024
+
+
+def reader(torch, sizes):
+    """Of a made trace, whatever the torch. Best of three."""
+    def best(*command):
+        return min(timed(*command) for _ in range(3))
+
+    with tempfile.TemporaryDirectory(prefix="tprof-bench-") as directory:
+        trace = pathlib.Path(directory) / "w.1.pt.trace.json"
+        big_trace.write(trace, sizes.events)
+        seconds, rss = best(workers.TPROF, "overview", trace)
+        python_seconds, python_rss = best("/usr/bin/python3", "-c", "import json, sys; json.load(open(sys.argv[1]))", trace)
+        compat_seconds, _ = best(workers.TPROF, "overview", "--plugin-compat", trace)
+        size = trace.stat().st_size
+        subprocess.run(["gzip", "-1", str(trace)], check=True)
+        gz_seconds, _ = best(workers.TPROF, "overview", str(trace) + ".gz")
+    return {"reader_events": sizes.events, "reader_mb": size / 1e6, "reader_s": seconds, "reader_gz_s": gz_seconds,
+            "reader_compat_s": compat_seconds, "reader_rss_mib": rss, "python_json_s": python_seconds,
+            "python_json_mib": python_rss}
+
+
 def native(torch, sizes):
     """Of a C program and a CUDA runtime that does nothing, whatever the torch."""
     def told(words):
@@ -299,5 +397,19 @@ def native(torch, sizes):
             "backtrace_ns": with_stack["backtrace"]}
 
 
-GROUPS = {"operators": operators, "waiting": waiting, "edges": edges, "conversion": conversion, "memory": memory,
-          "calls": calls, "nvtx": nvtx, "native": native, "exec": exec_cost}
+GROUPS = {
+    "operators": operators,
+    "stacks": stacks,
+    "everything": everything,
+    "waiting": waiting,
+    "edges": edges,
+    "conversion": conversion,
+    "memory": memory,
+    "calls": calls,
+    "nvtx": nvtx,
+    "python": python,
+    "instructions": instructions,
+    "exec": exec_cost,
+    "reader": reader,
+    "native": native,
+}

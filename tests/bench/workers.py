@@ -48,19 +48,29 @@ def command_line(torch, argv, environment):
     return [str(CHROOT), torch] + argv, outside
 
 
+def has(torch, program):
+    """Whether a program is to be had where that torch lives."""
+    words, environment = command_line(torch, ["/bin/sh", "-c", "command -v " + program], {})
+    return subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
+
+
+def environment_of(mode, directory, options=None):
+    """What a process in a mode is given; `options` are added to those of the mode."""
+    mode = modes.MODES[mode]
+    if mode.options is None:
+        return {}
+    return {"LD_PRELOAD": str(LIBRARY), "TPROF_LOGDIR": str(directory), "TPROF_MAX_SIZE": "64G", **mode.options,
+            **(options or {})}
+
+
 class Worker:
     """One process in one mode. `options` are added to those of the mode."""
 
     def __init__(self, torch, mode, loader=False, options=None):
-        mode = modes.MODES[mode]
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="tprof-bench-", dir="/tmp"))
-        environment = {}
-        if mode.options is not None:
-            environment = {"LD_PRELOAD": str(LIBRARY), "TPROF_LOGDIR": str(self.directory), "TPROF_MAX_SIZE": "64G",
-                           **mode.options, **(options or {})}
-        argv = ["/usr/bin/python3", str(BENCH / "worker.py"), mode.watcher, str(CALLBACKS),
+        argv = ["/usr/bin/python3", str(BENCH / "worker.py"), modes.MODES[mode].watcher, str(CALLBACKS),
                 "loader" if loader else "plain"]
-        words, environment = command_line(torch, argv, environment)
+        words, environment = command_line(torch, argv, environment_of(mode, self.directory, options))
         self.said = open(self.directory / "stderr", "w+")
         self.process = subprocess.Popen(words, env=environment, text=True, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=self.said)

@@ -280,6 +280,41 @@ def inference_mode_without_loader():
     return N
 
 
+class Refuses(torch.nn.Module):
+    def forward(self, x):
+        raise ValueError("not this one")
+
+
+def deeper(function, *arguments):
+    """Calls it further down the C stack than the caller's other calls."""
+    return list(map(function, *([a] for a in arguments)))[0]
+
+
+@scenario
+def inference_with_forwards_that_fail():
+    s, refuses = Setup(), Refuses()
+    with torch.no_grad():
+        for _ in range(N):
+            deeper(s.forward, s.x, s.y)
+            try:
+                refuses(s.x)
+            except ValueError:
+                pass
+    return N
+
+
+@scenario
+def training_with_backwards_that_fail():
+    s = Setup()
+    for _ in range(N):
+        try:
+            s.x.sum().backward()  # nothing in it wants a gradient
+        except RuntimeError:
+            pass
+        deeper(s.train, s.x, s.y)
+    return N
+
+
 @scenario
 def training_then_evaluation_with_loader():
     s = Setup(batches=6)

@@ -30,7 +30,7 @@ def expect():
 
 
 def operator(x):
-    return x.sgn() if expect() else x  # both on one line
+    return (x.sgn(), x)[1] if expect() else x  # both on one line
 
 
 SITES = []

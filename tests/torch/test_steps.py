@@ -81,6 +81,14 @@ def test_steps_by_a_source_that_the_user_names(source, want, torch_machine, logd
         assert traces[0].ledger["step"]["source"], traces[0].ledger
 
 
+def test_a_backward_that_fails_is_over(torch_machine, logdir):
+    """Of two in an iteration the first fails; the next runs deeper in the C stack and is not part of it."""
+    result = run([PROGRAM, "training_with_backwards_that_fail"], "preload", where=torch_machine, logdir=logdir,
+                 options={"TPROF_STEP": "backward:2"})
+    trace, = result.traces()
+    assert trace.steps() == list(range(10))
+
+
 def test_steps_by_the_data_loader(torch_machine, logdir):
     result = run([PROGRAM, "accumulation_with_loader"], "preload", where=torch_machine, logdir=logdir,
                  options={"TPROF_STEP": "dataloader"})

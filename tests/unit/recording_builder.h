@@ -256,6 +256,17 @@ class RecordingBuilder {
     rest.what = static_cast<u8>(what);
     return put(data(tid, epoch), rest);
   }
+  void code(u32 id, const std::string& qualified_name, const std::string& file, i32 line) {
+    put(meta(), CodeRecord{{static_cast<u16>(Kind::code), 0, id}, name(qualified_name), name(file), line, 0, 0x30d, {}});
+  }
+  void module(u32 id, const std::string& class_name, u32 number) {
+    put(meta(), ModuleRecord{{static_cast<u16>(Kind::module), 0, id}, name(class_name), number, 20, 80});
+  }
+  // `module`: its id, 0 none.
+  RecordRef python(u32 tid, u32 epoch, u32 code_id, u64 begin, u64 end, u32 module = 0) {
+    return put(data(tid, epoch),
+               PythonCallRecord{{static_cast<u16>(Kind::python_call), 0, code_id}, begin, end, module, 0});
+  }
   void range_end(u32 tid, u32 epoch, RecordRef begin, u64 end) {
     put(data(tid, epoch), RangeEndRecord{{static_cast<u16>(Kind::range_end), 0, 0}, begin, end});
   }

@@ -7,6 +7,8 @@ namespace tprof {
 
 struct PyObject;  // opaque
 using PySize = intptr_t;
+// Py_tracefunc: (what was given with it, frame, what happens, argument).
+using PyProfiler = int(PyObject*, PyObject*, int, PyObject*);
 
 // PY_FUNCTION(result, name, (parameters)) that must be there, PY_OPTIONAL that may be missing.
 #define TPROF_PYTHON_API(PY_FUNCTION, PY_OPTIONAL)                                                  \
@@ -30,11 +32,27 @@ using PySize = intptr_t;
   PY_FUNCTION(int, Py_AddPendingCall, (int (*)(void*), void*)) /* without the GIL */                \
   PY_FUNCTION(PyObject*, PyEval_GetFrame, ())                                                       \
   PY_FUNCTION(int, PyObject_IsTrue, (PyObject*))                                                    \
+  PY_FUNCTION(PyObject*, PyObject_Type, (PyObject*))                                                \
+  PY_FUNCTION(PyObject*, PyObject_Repr, (PyObject*))                                                \
+  PY_FUNCTION(PyObject*, PyObject_GenericGetAttr, (PyObject*, PyObject*))                           \
+  PY_FUNCTION(PyObject*, PyObject_GetItem, (PyObject*, PyObject*))                                  \
+  PY_FUNCTION(PyObject*, PyObject_CallMethod, (PyObject*, const char*, const char*, ...))           \
+  PY_FUNCTION(int, PyDict_Next, (PyObject*, PySize*, PyObject**, PyObject**))                       \
+  PY_FUNCTION(PyObject*, PyDict_GetItemString, (PyObject*, const char*)) /* borrowed */             \
+  PY_FUNCTION(long, PyLong_AsLong, (PyObject*))                                                     \
+  PY_FUNCTION(const char*, Py_GetVersion, ())                                                       \
+  PY_FUNCTION(PyObject*, PyWeakref_NewRef, (PyObject*, PyObject*))                                  \
   PY_OPTIONAL(PyObject*, PyCFunction_NewEx, (void*, PyObject*, PyObject*))                          \
   PY_OPTIONAL(PyObject*, PyCMethod_New, (void*, PyObject*, PyObject*, PyObject*))                   \
   PY_OPTIONAL(PyObject*, PyFrame_GetVar, (PyObject*, PyObject*)) /* 3.12 */                         \
-  PY_OPTIONAL(const char*, Py_GetVersion, ())                                                       \
-  PY_OPTIONAL(long, PyLong_AsLong, (PyObject*))                                                     \
+  PY_OPTIONAL(int, PyWeakref_GetRef, (PyObject*, PyObject**)) /* 3.13 */                            \
+  PY_OPTIONAL(PyObject*, PyWeakref_GetObject, (PyObject*)) /* borrowed; before 3.15 */              \
+  PY_OPTIONAL(PyObject*, PyFrame_GetCode, (PyObject*)) /* 3.9 */                                    \
+  PY_OPTIONAL(void, PyEval_SetProfile, (PyProfiler*, PyObject*))                                    \
+  PY_OPTIONAL(int, _PyEval_SetProfile, (void* thread, PyProfiler*, PyObject*)) /* 3.9 to 3.11 */    \
+  PY_OPTIONAL(void*, PyInterpreterState_Main, ())                                                   \
+  PY_OPTIONAL(void*, PyInterpreterState_ThreadHead, (void*))                                        \
+  PY_OPTIONAL(void*, PyThreadState_Next, (void*))                                              \
   PY_OPTIONAL(PySize, PyTuple_Size, (PyObject*))                                                    \
   PY_OPTIONAL(const char*, PyBytes_AsString, (PyObject*))                                           \
   PY_OPTIONAL(PySize, PyBytes_Size, (PyObject*))                                                    \
@@ -52,6 +70,45 @@ struct PythonApi {
 };
 
 extern PythonApi g_py;
+
+// A name for the interpreter, made at its first use and kept.
+struct PyWord {
+  const char* text;
+  PyObject* object = nullptr;
+  PyObject* get() { return object ? object : object = g_py.PyUnicode_FromString(text); }
+};
+
+// A reference of ours, given up at the end.
+class PyOwned {
+ public:
+  explicit PyOwned(PyObject* object) : object_(object) {}
+  ~PyOwned() {
+    if (object_) g_py.Py_DecRef(object_);
+  }
+  PyOwned(const PyOwned&) = delete;
+  explicit operator bool() const { return object_ != nullptr; }
+  PyObject* get() const { return object_; }
+
+ private:
+  PyObject* object_;
+};
+
+// The attribute, or nothing: an AttributeError (or whatever) is forgotten.
+inline PyObject* py_attribute(PyObject* object, PyWord& name) {
+  PyObject* value = object ? g_py.PyObject_GetAttr(object, name.get()) : nullptr;
+  if (!value) g_py.PyErr_Clear();
+  return value;
+}
+
+// "" if it is no string.
+inline const char* py_text(PyObject* object) {
+  const char* text = object ? g_py.PyUnicode_AsUTF8(object) : nullptr;
+  if (!text) g_py.PyErr_Clear();
+  return text ? text : "";
+}
+
+// The type of an object, borrowed. Where the interpreter has a GIL, every object begins with a count and its type.
+inline PyObject* py_type(PyObject* object) { return reinterpret_cast<PyObject* const*>(object)[1]; }
 
 // A pending exception of the program's, set aside while our code runs.
 class KeepException {

@@ -6,8 +6,12 @@
 #include <atomic>
 
 #include "collect/python/api.h"
+#include "collect/python/builtins.h"
+#include "collect/python/calls.h"
 #include "collect/python/frame_layout.h"
 #include "collect/python/frames.h"
+#include "collect/python/modules.h"
+#include "collect/python/profile.h"
 #include "collect/python/script.h"
 #include "collect/python/watch.h"
 #include "collect/session.h"
@@ -95,6 +99,15 @@ PyObject* note(PyObject*, Args args, PySize count) {
   return g_py.new_none();
 }
 
+// capability(name, why): off, unless `why` is empty.
+PyObject* capability(PyObject*, Args args, PySize count) {
+  const char* name = count == 2 ? g_py.PyUnicode_AsUTF8(args[0]) : nullptr;
+  const char* why = name ? g_py.PyUnicode_AsUTF8(args[1]) : nullptr;
+  if (why) g_session.capability(name, !*why, why);
+  g_py.PyErr_Clear();
+  return g_py.new_none();
+}
+
 // PyMethodDef, and METH_FASTCALL.
 struct Method {
   const char* name;
@@ -103,6 +116,49 @@ struct Method {
   const char* doc;
 };
 constexpr int kFastCall = 0x0080;
+
+// --- recording calls, see calls.h
+
+// calls_wanted() -> "", "modules" or "calls".
+PyObject* calls_wanted(PyObject*, Args, PySize) {
+  const Options& o = g_session.options();
+  const char* wanted = o.with_stack.has(kStackCalls) ? "calls" : o.with_modules ? "modules" : "";
+  return g_py.PyUnicode_FromString(wanted);
+}
+
+// calls_prepare(this function, torch.nn.Parameter, a function that counts modes or None) -> why calls cannot be recorded.
+extern Method g_calls_prepare;
+PyObject* calls_prepare(PyObject*, Args args, PySize count) {
+  if (count != 3 || !builtins_prepare(args[0], &g_calls_prepare))
+    return g_py.PyUnicode_FromString("objects of this Python are not laid out as expected");
+  modules_prepare(args[1], args[2]);
+  return g_py.PyUnicode_FromString("");
+}
+Method g_calls_prepare{"calls_prepare", calls_prepare, kFastCall, nullptr};
+
+// calls_switch(what): "" nothing, "modules", "calls".
+PyObject* calls_switch(PyObject*, Args args, PySize count) {
+  const char* what = count == 1 ? py_text(args[0]) : "";
+  calls_record(!*what ? 0 : !strcmp(what, "calls") ? kRecordModules | kRecordCalls : kRecordModules);
+  return g_py.new_none();
+}
+
+// profile_begin(code of nn.Module.__call__, mark) -> why not.
+PyObject* profile_begin(PyObject*, Args args, PySize count) {
+  return g_py.PyUnicode_FromString(count == 2 ? profile_prepare(args[0], args[1]) : "internal");
+}
+
+PyObject* profile_all(PyObject*, Args args, PySize count) {
+  profile_switch(count == 1 && g_py.PyObject_IsTrue(args[0]) == 1);
+  return g_py.new_none();
+}
+
+// A threading.setprofile() function.
+PyObject* profile_here(PyObject*, Args, PySize) {
+  profile_this_thread();
+  return g_py.new_none();
+}
+
 Method g_methods[] = {{"attach", attach, kFastCall, nullptr},
                       {"attached", attached, kFastCall, nullptr},
                       {"calibration", calibration, kFastCall, nullptr},
@@ -126,6 +182,17 @@ Method g_methods[] = {{"attach", attach, kFastCall, nullptr},
                       {"scaler_updated", watch_scaler_updated, kFastCall, nullptr},
                       {"code_starts", watch_code_starts, kFastCall, nullptr},
                       {"code_returns", watch_code_returns, kFastCall, nullptr},
+                      {"code_unwinds", watch_code_unwinds, kFastCall, nullptr},
+                      {"code_resumes", watch_resumes, kFastCall, nullptr},
+                      {"code_yields", watch_yields, kFastCall, nullptr},
+                      {"builtin_called", watch_call, kFastCall, nullptr},
+                      {"builtin_ended", watch_builtin_ends, kFastCall, nullptr},
+                      {"capability", capability, kFastCall, nullptr},
+                      {"calls_wanted", calls_wanted, kFastCall, nullptr},
+                      {"calls_switch", calls_switch, kFastCall, nullptr},
+                      {"profile_begin", profile_begin, kFastCall, nullptr},
+                      {"profile_all", profile_all, kFastCall, nullptr},
+                      {"profile_here", profile_here, kFastCall, nullptr},
                       {"watch_code", watch_code, kFastCall, nullptr}};
 
 PyObject* make_function(Method& method) {
@@ -140,11 +207,12 @@ void run_script() {
   PyObject* globals = g_py.PyDict_New();
   if (!globals) return;
   g_py.PyDict_SetItemString(globals, "__builtins__", g_py.PyEval_GetBuiltins());
-  for (Method& method : g_methods)
-    if (PyObject* f = make_function(method)) {
-      g_py.PyDict_SetItemString(globals, method.name, f);
-      g_py.Py_DecRef(f);
-    }
+  auto add = [&](Method& method) {
+    PyOwned function(make_function(method));
+    if (function) g_py.PyDict_SetItemString(globals, method.name, function.get());
+  };
+  for (Method& method : g_methods) add(method);
+  add(g_calls_prepare);
   PyObject* result = g_py.PyRun_StringFlags(kBootstrapScript, kFileInput, globals, globals, nullptr);
   if (result) g_py.Py_DecRef(result);
   g_py.PyErr_Clear();

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <initializer_list>
+
 #include "collect/python/frame_walk.h"
 #include "collect/python/raw_text.h"
 #include "collect/torch/guard.h"
@@ -40,9 +42,10 @@ struct Samples {
   u32 count = 0;
 };
 
-char g_why[160] = "its calibration did not come to an end";
+char g_why[160] = "it is found out when torch is imported, which it was not";
 
 PyObject* truth(bool value) {
+  g_py.PyErr_Clear();
   return value ? g_py.PyUnicode_FromString("yes") : g_py.new_none();
 }
 
@@ -68,14 +71,11 @@ Chain chain_of(PyObject* tuple) {
   return chain;
 }
 
+// A new reference, nullptr if there is no such attribute.
 PyObject* attribute(PyObject* object, const char* name) {
   PyObject* word = g_py.PyUnicode_FromString(name);
   PyObject* value = g_py.PyObject_GetAttr(object, word);
   g_py.Py_DecRef(word);
-  if (value)
-    g_py.Py_DecRef(value);  // the object has one too
-  else
-    g_py.PyErr_Clear();
   return value;
 }
 
@@ -90,6 +90,7 @@ bool take_samples(PyObject* tuple, Samples& s) {
     PyObject* line = attribute(code, "co_firstlineno");
     if (!s.name[i] || !s.file[i] || !s.table[i] || !line) return false;
     s.first_line[i] = i32(g_py.PyLong_AsLong(line));
+    for (PyObject* taken : {s.name[i], s.file[i], s.table[i], line}) g_py.Py_DecRef(taken);  // the code object has its own
   }
   return s.count >= 4;
 }
@@ -125,10 +126,10 @@ bool learn_code(const Samples& s) {
     c.first_traceable = number(s.first_traceable);
     if (c.first_traceable < 0) return false;
   }
+  if (c.name < 0 || c.file < 0 || c.table < 0 || c.first_line < 0) return false;
   const char* data = g_py.PyBytes_AsString(s.table[0]);
-  bool bytes = data == reinterpret_cast<const char*>(s.table[0]) + kBytesData &&
-               load_at<PySize>(s.table[0], kBytesLength) == g_py.PyBytes_Size(s.table[0]);
-  return c.name >= 0 && c.file >= 0 && c.table >= 0 && c.first_line >= 0 && bytes;
+  return data == reinterpret_cast<const char*>(s.table[0]) + kBytesData &&
+         load_at<PySize>(s.table[0], kBytesLength) == g_py.PyBytes_Size(s.table[0]);
 }
 
 // --- frames
@@ -223,8 +224,8 @@ bool learn_chain(const Chain& chain) {
   return false;
 }
 
-// From 3.13 on the interpreter says where things are: a list of offsets at the begin of _PyRuntime, for debuggers. It grows
-// from version to version, but these runs of it are the same in all.
+// From 3.13 on the interpreter says where things are: a list of offsets at the begin of _PyRuntime, for debuggers. It
+// grows from version to version, but these runs of it are the same in all.
 bool agrees_with_interpreter() {
   const char* runtime = static_cast<const char*>(dlsym(RTLD_DEFAULT, "_PyRuntime"));
   if (g_code_layout.python < kListsOffsets || !runtime || memcmp(runtime, "xdebugpy", 8) != 0) return true;
@@ -234,22 +235,32 @@ bool agrees_with_interpreter() {
   const FrameLayout& f = g_frame_layout;
   const CodeLayout& c = g_code_layout;
   u32 i = kFreeThreaded + 1;
-  auto next = [&] { return i + 12 < kWords; };
-  // thread state: ..., innermost frame, 4 more, size of a frame; frame: previous, code, instruction
-  while (next() && !(list[i] == f.first && list[i + 6] == f.previous && list[i + 7] == f.code && list[i + 8] == f.at)) i++;
-  // code: file, name, qualified name, line table, first line, 3 more, instructions
-  while (next() && !(list[i] == c.file && list[i + 1] == c.name && list[i + 3] == c.table && list[i + 4] == c.first_line &&
-                     list[i + 8] == c.instructions))
-    i++;
-  return !list[kFreeThreaded] && f.second < 0 && next();
+  constexpr i64 kAny = -1;
+  auto find = [&](std::initializer_list<i64> run) {
+    auto differs = [&] {
+      const i64* at = list + i;
+      for (i64 value : run)
+        if (*at++ != value && value != kAny) return true;
+      return false;
+    };
+    while (i + run.size() <= kWords && differs()) i++;
+    return i + run.size() <= kWords;
+  };
+  // Of a thread state the innermost frame, of a frame its size, the caller's, the code, the instruction.
+  bool frames = find({f.first, kAny, kAny, kAny, kAny, kAny, f.previous, f.code, f.at});
+  // Of a code object the file, the name, the qualified name, the line table, the first line, ..., the instructions.
+  bool codes = find({c.file, c.name, kAny, c.table, c.first_line, kAny, kAny, kAny, c.instructions});
+  return !list[kFreeThreaded] && f.second < 0 && frames && codes;
 }
 
 bool learn(PyObject* const* args) {
+  fails("its calibration did not come to an end");
   CodeLayout& c = g_code_layout;
   c.python = version();
   c.type = dlsym(RTLD_DEFAULT, "PyCode_Type");
   if (c.python < kOldest || c.python > kNewest) return fails("of this version of Python the line tables are not known");
-  if (strchr(g_py.PyUnicode_AsUTF8(args[4]), 't')) return fails("this Python is free-threaded");
+  const char* flags = g_py.PyUnicode_AsUTF8(args[4]);
+  if (!flags || strchr(flags, 't')) return fails("this Python is free-threaded");
   Samples samples;
   if (!c.type || !take_samples(args[1], samples) || !learn_code(samples))
     return fails("the code objects of this Python are laid out in an unknown way");
@@ -300,6 +311,7 @@ void prove(void* argument) {
 }  // namespace
 
 const char* frame_layout_script() {
+  fails("this Python lacks a function that tells of its frames");
   return g_py.Py_GetVersion && g_py.PyLong_AsLong && g_py.PyTuple_Size && g_py.PyBytes_AsString && g_py.PyBytes_Size &&
                  g_py.PyGILState_GetThisThreadState
              ? kFrameLayoutScript

@@ -20,7 +20,7 @@ inline u32 python_stack(ThreadBlock* block) {
 
 // Whether anything is to carry one.
 bool python_stacks_wanted();
-// From here on, if the layout was proven. GIL held.
+// From here on, if the layout was proven; notes it. GIL held.
 void python_stacks_start();
 // Says in the recording whether stacks are on, if they are wanted.
 void python_stacks_note();

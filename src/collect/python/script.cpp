@@ -3,8 +3,8 @@
 namespace tprof {
 
 // Runs on every Python from 3.8 on and must never raise. Names that are not defined here are the C functions of
-// bootstrap.cpp and watch.cpp. Three parts: find the moment at which torch is complete, watch the few functions
-// that tell steps apart, and follow the phase.
+// bootstrap.cpp and watch.cpp. Four parts: find the moment at which torch is complete, watch the few functions
+// that tell steps apart, record calls where that is asked for, and follow the phase.
 const char kBootstrapScript[] = R"PY(
 import sys
 
@@ -74,39 +74,60 @@ def watched(torch):
             yield 'scaler', scaler, 'update'
             break
 
-# How watching is switched off after the last window, and on again for another.
+# How watching is switched off after the last window, and on again for another; and how recording calls is.
 switches = []
+recorders = []
 
 def watch(torch):
     try:
         if hasattr(sys, 'monitoring'):
-            return watch_by_monitoring(torch)
+            return watch_by_monitoring(torch, calls_wanted() if can_record(torch) else '')
         return watch_by_wrapping(torch)
     except Exception as e:
         return 'steps are found without nn.Module, DataLoader and GradScaler calls: %r' % (e,)
 
-def watch_by_monitoring(torch):
-    m = sys.monitoring
+def watch_by_monitoring(torch, recorded):
+    m, e = sys.monitoring, sys.monitoring.events
     for tool in (4, 3, 5, 1, 0, 2):
         if m.get_tool(tool) is None:
             break
     else:
-        return 'all sys.monitoring tools are taken by others'
+        why = 'all sys.monitoring tools are taken by others'
+        if recorded:
+            report(why)
+        return why
     m.use_tool_id(tool, 'tprof')
-    m.register_callback(tool, m.events.PY_START, code_starts)
-    m.register_callback(tool, m.events.PY_RETURN, code_returns)
+    callbacks = {e.PY_START: code_starts, e.PY_RETURN: code_returns, e.PY_UNWIND: code_unwinds}
+    if recorded == 'calls':
+        callbacks.update({e.PY_RESUME: code_resumes, e.PY_THROW: code_resumes, e.PY_YIELD: code_yields,
+                          e.CALL: builtin_called, e.C_RETURN: builtin_ended, e.C_RAISE: builtin_ended})
+    for event, callback in callbacks.items():
+        m.register_callback(tool, event, callback)
     codes = []
     for kind, owner, name in watched(torch):
         code = getattr(getattr(owner, name), '__code__', None)
         if code is not None and watch_code(kind, code):
             starts = kind in ('module', 'backward') or name == '__enter__'
             ends = name != '__enter__'
-            codes.append((code, starts * m.events.PY_START | ends * m.events.PY_RETURN))
+            codes.append((code, starts * e.PY_START | ends * e.PY_RETURN))
+    # PY_UNWIND is told of all functions or of none; it costs only where exceptions go through functions.
     def switch(on):
         for code, events in codes:
             m.set_local_events(tool, code, on * events)
+        m.set_events(tool, on * e.PY_UNWIND)
     switch(True)
     switches.append(switch)
+    if recorded:
+        every = 0
+        for event in callbacks:
+            if event not in (e.C_RETURN, e.C_RAISE):  # these come with CALL
+                every |= event
+        def record(on):
+            calls_switch(recorded if on else '')
+            if recorded == 'calls':
+                m.set_events(tool, every if on else e.PY_UNWIND)
+        recorders.append(record)
+        report('')
     return ''
 
 def watch_by_wrapping(torch):
@@ -140,9 +161,47 @@ def watch_by_wrapping(torch):
     if int(torch.__version__.split('.')[0]) >= 2:
         # Global hooks would make torch.compile break its graphs, and nothing else tells forwards apart here.
         return 'loops with nothing but forwards are not found on Python < 3.12 with torch 2'
+    watch_code('module', torch.nn.Module.__call__.__code__)
     hooks.register_module_forward_pre_hook(module_begins)
     hooks.register_module_forward_hook(module_ends)
     return ''
+
+# What became of --with-modules and --with-stack=calls: "" or why not.
+def report(why):
+    if calls_wanted() == 'calls':
+        capability('python_calls', why)
+    capability('with_modules', why)
+
+def can_record(torch):
+    if not calls_wanted():
+        return False
+    why = 'this Python runs without a global interpreter lock' if 't' in getattr(sys, 'abiflags', '') else ''
+    modes = getattr(torch._C, '_len_torch_function_stack', None)
+    why = why or calls_prepare(calls_prepare, torch.nn.Parameter, modes)
+    if why:
+        report(why)
+    return not why
+
+# Before 3.12. A program that profiles itself keeps its own function.
+def record_by_profile(torch):
+    import threading
+    mark = 'tprof'
+    module = getattr(torch.nn.Module.__call__, '__code__', None)
+    why = profile_begin(module, mark)
+    report(why)
+    if why:
+        return
+    def record(on):
+        theirs = on and sys.getprofile() not in (None, mark)
+        if theirs:
+            report('the program has a profile function of its own')
+        on = on and not theirs
+        calls_switch(calls_wanted() if on else '')
+        profile_all(on)
+        hook = getattr(threading, '_profile_hook', None)
+        if hook is (None if on else profile_here):
+            threading.setprofile(profile_here if on else None)
+    recorders.append(record)
 
 def follow(torch):
     import json
@@ -164,13 +223,21 @@ def follow(torch):
             del told[:]
             told.append(info)
             note('distributed', json.dumps(info, default=str))
-    watching = [True]
+    watching, recording = [True], [False]
     def on_phase(phase):
         on = phase in (1, 2)  # warming up, active
+        if recording[0] and not on:
+            recording[0] = False
+            for record in recorders:
+                record(False)
         if watching[0] != (phase != 3):
             watching[0] = not watching[0]
             for switch in switches:
                 switch(watching[0])
+        if on and not recording[0]:
+            recording[0] = True
+            for record in recorders:
+                record(True)
         p = torch.autograd.profiler
         if hasattr(p, '_set_is_profiler_enabled') and hasattr(p, '_is_profiler_enabled'):
             # Inductor and others leave out their ranges unless this is set. A profiler of the script's own sets
@@ -187,16 +254,15 @@ def follow(torch):
 
 def learn_stacks():
     script = stack_calibration()
-    if not script:
-        return
     try:
-        exec(script, {'learn': learn_frames, 'prove': prove_frames, 'watch_ends': watch_ends, 'ended': have_ended,
-                      'proven': frames_proven})
-        stacks_start()
-        import atexit
-        atexit.register(stacks_stop)
+        if script:
+            exec(script, {'learn': learn_frames, 'prove': prove_frames, 'watch_ends': watch_ends, 'ended': have_ended,
+                          'proven': frames_proven})
+            import atexit
+            atexit.register(stacks_stop)
     except Exception as e:
         frames_proven(repr(e))
+    stacks_start()
 
 def complete(torch):
     import os
@@ -220,6 +286,8 @@ def complete(torch):
     except Exception:
         pass
     why = watch(torch)
+    if not hasattr(sys, 'monitoring') and can_record(torch):
+        record_by_profile(torch)
     if hasattr(os, 'register_at_fork'):
         os.register_at_fork(after_in_child=child_ready)
     start(follow(torch), why)

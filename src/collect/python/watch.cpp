@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "collect/labels.h"
+#include "collect/python/calls.h"
 #include "collect/recorder.h"
 #include "collect/session.h"
 #include "collect/torch/attach.h"
@@ -26,22 +27,17 @@ bool is_backward(PyObject* code) { return code == g_backward_code[0] || code == 
 
 // Which module call of a thread is the outermost. A nested call runs deeper in the C stack than the call around
 // it (calling an object goes through C in every Python so far), so one that is not deeper is a new outermost one,
-// also when the last ended with an exception that we did not see.
+// also when the last ended with an exception that we did not see (before 3.12).
 struct ModuleDepth {
   uintptr_t root;  // stack address at the outermost call
   u32 depth;
 };
 __thread ModuleDepth t_modules __attribute__((tls_model("initial-exec")));
 
-// A name for the interpreter, made at its first use and kept.
-struct Word {
-  const char* text;
-  PyObject* object = nullptr;
-  PyObject* get() { return object ? object : object = g_py.PyUnicode_FromString(text); }
-};
-Word g_self{"self"}, g_name{"name"}, g_training{"training"}, g_enabled{"_enabled"};
+PyWord g_self{"self"}, g_name{"name"}, g_training{"training"}, g_enabled{"_enabled"}, g_code{"f_code"},
+    g_back{"f_back"};
 
-bool true_attribute(PyObject* object, Word& name, bool fallback) {
+bool true_attribute(PyObject* object, PyWord& name, bool fallback) {
   PyObject* value = g_py.PyObject_GetAttr(object, name.get());
   if (!value) {
     g_py.PyErr_Clear();
@@ -99,6 +95,22 @@ PyObject* running_self() {
   return self;
 }
 
+// Whether the module call that is running lies in another one of this thread. For hooks: walking is slow.
+bool module_call_around() {
+  KeepException keep;
+  u32 calls = 0;
+  PyObject* frame = g_py.PyEval_GetFrame();
+  if (frame) g_py.Py_IncRef(frame);
+  while (frame && calls < 2) {
+    if (PyOwned code{py_attribute(frame, g_code)}) calls += code.get() == g_module_code;
+    PyObject* back = py_attribute(frame, g_back);
+    g_py.Py_DecRef(frame);
+    frame = back;
+  }
+  g_py.Py_DecRef(frame);
+  return calls == 2;
+}
+
 // The label whose __enter__ is running.
 void label_entered() {
   KeepException keep;
@@ -113,9 +125,28 @@ void label_entered() {
 
 void label_exited() {
   KeepException keep;
-  if (PyObject* self = running_self()) {
-    label_left(self);
-    g_py.Py_DecRef(self);
+  if (PyOwned self{running_self()}) label_left(self.get());
+}
+
+void module_starts(PyObject* code, uintptr_t stack) {
+  bool outermost = enter_module(stack);
+  if (!outermost && !modules_are_recorded()) return;
+  KeepException keep;
+  PyOwned self(running_self());
+  if (outermost && self) module_called(self.get());
+  if (modules_are_recorded()) call_starts(code, self.get());
+}
+
+// In whatever way.
+void code_ends(PyObject* code) {
+  bool module = code == g_module_code;
+  if (calls_are_recorded() || (module && modules_are_recorded())) call_ends(code);
+  if (module) {
+    if (t_modules.depth) t_modules.depth--;
+  } else if (code == g_label_code[1]) {
+    label_exited();
+  } else if (is_backward(code)) {
+    backward_returns();
   }
 }
 
@@ -130,7 +161,7 @@ PyObject* watch_code(PyObject*, PyObject* const* args, PySize count) {
                     : !strcmp(kind, "backward") ? &g_backward_code[g_backward_code[0] ? 1 : 0]
                     : !strcmp(kind, "label") ? &g_label_code[g_label_code[0] ? 1 : 0]
                                                : nullptr;
-  if (!slot || *slot || !g_py.PyFrame_GetVar) return g_py.new_none();
+  if (!slot || *slot) return g_py.new_none();
   g_py.Py_IncRef(args[1]);
   *slot = args[1];
   g_py.Py_IncRef(args[1]);
@@ -138,43 +169,40 @@ PyObject* watch_code(PyObject*, PyObject* const* args, PySize count) {
 }
 
 PyObject* watch_code_starts(PyObject*, PyObject* const* args, PySize count) {
-  if (count == 0) return g_py.new_none();
-  if (args[0] == g_module_code) {
-    if (!enter_module(STACK_HERE)) return g_py.new_none();
-    KeepException keep;
-    if (PyObject* self = running_self()) {
-      module_called(self);
-      g_py.Py_DecRef(self);
-    }
-  } else if (args[0] == g_label_code[0]) {
-    label_entered();
-  } else if (is_backward(args[0])) {
-    backward_begins(STACK_HERE);
+  if (count == 0) return g_py.none;
+  PyObject* code = args[0];
+  if (code == g_module_code) {
+    module_starts(code, STACK_HERE);
+    return g_py.none;
   }
-  return g_py.new_none();
+  if (code == g_label_code[0])
+    label_entered();
+  else if (is_backward(code))
+    backward_begins(STACK_HERE);
+  if (calls_are_recorded()) call_starts(code, nullptr);  // behind what it tells of steps: it lies in its step
+  return g_py.none;
 }
 
 PyObject* watch_code_returns(PyObject*, PyObject* const* args, PySize count) {
-  if (count == 0) return g_py.new_none();
-  if (args[0] == g_module_code) {
-    if (t_modules.depth) t_modules.depth--;
-  } else if (args[0] == g_label_code[1]) {
-    label_exited();
-  } else if (is_backward(args[0])) {
-    backward_returns();
-  } else if (args[0] == g_batch_code) {
+  if (count == 0) return g_py.none;
+  PyObject* code = args[0];
+  code_ends(code);
+  if (code == g_batch_code) {
     batch_drawn();
-  } else if (args[0] == g_scaler_code) {
+  } else if (code == g_scaler_code) {
     KeepException keep;
-    if (PyObject* self = running_self()) {
-      scaler_updated(self);
-      g_py.Py_DecRef(self);
-    }
+    if (PyOwned self{running_self()}) scaler_updated(self.get());
   }
-  return g_py.new_none();
+  return g_py.none;
+}
+
+PyObject* watch_code_unwinds(PyObject*, PyObject* const* args, PySize count) {
+  if (count > 0) code_ends(args[0]);
+  return g_py.none;
 }
 
 PyObject* watch_module_begins(PyObject*, PyObject* const* args, PySize count) {
+  if (t_modules.depth && !module_call_around()) t_modules.depth = 0;  // an exception ended it: no hook was called
   if (count > 0 && enter_module(STACK_HERE)) module_called(args[0]);
   return g_py.new_none();
 }

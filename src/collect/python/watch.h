@@ -10,9 +10,11 @@ namespace tprof {
 
 // watch_code(kind, code) -> True if `code` will be recognised by the two below.
 PyObject* watch_code(PyObject*, PyObject* const* args, PySize count);
-// sys.monitoring callbacks: (code, offset) and (code, offset, value).
+// sys.monitoring callbacks: (code, offset), (code, offset, value), (code, offset, exception). While calls are recorded
+// they come for all functions. They return None uncounted: where there is sys.monitoring it lives for ever.
 PyObject* watch_code_starts(PyObject*, PyObject* const* args, PySize count);
 PyObject* watch_code_returns(PyObject*, PyObject* const* args, PySize count);
+PyObject* watch_code_unwinds(PyObject*, PyObject* const* args, PySize count);
 
 // Hooks and wrappers; args[0] is the module, the loader iterator or the scaler.
 PyObject* watch_module_begins(PyObject*, PyObject* const* args, PySize count);

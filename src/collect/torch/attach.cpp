@@ -47,7 +47,9 @@ void phase_changed(Phase phase) { python_phase_changed(phase); }
 void note_unserved() {
   const Options& o = g_session.options();
   const char* later = "not recorded by this version";
-  if (o.with_modules) g_session.capability("with_modules", false, later);
+  const char* python = "the program is not written in Python";
+  if (o.with_modules && !python_process()) g_session.capability("with_modules", false, python);
+  if (o.with_stack.has(kStackCalls) && !python_process()) g_session.capability("python_calls", false, python);
   if (o.with_flops) g_session.capability("with_flops", false, later);
 }
 
@@ -90,7 +92,6 @@ void torch_note_capabilities() {
   bool heard = memory_heard() || !python_process();
   if (o.profile_memory)
     g_session.capability("profile_memory", heard, heard ? "" : "this torch does not report through c10's exported functions");
-  python_stacks_note();
   note_unserved();
 }
 
@@ -101,6 +102,7 @@ void torch_attach_native() {
   if (g_torch.version[0]) g_session.note("torch", g_torch.version);
   g_session.capability("steps", true, "in a C++ program every backward pass is taken for a step, unless TPROF_STEP or tprof_step() says better");
   torch_note_capabilities();
+  python_stacks_note();
   g_session.export_environment();
   g_session.start();
 }

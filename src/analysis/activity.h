@@ -1,0 +1,61 @@
+// What a thread of the process was doing at each moment: its ranges and CUDA calls, flattened to what is innermost.
+#pragma once
+#include <map>
+
+#include "analysis/words.h"
+
+namespace tprof {
+
+// ACTIVITY(name, "what people read")
+#define TPROF_ACTIVITIES(ACTIVITY)                              \
+  ACTIVITY(data_loading, "waiting for the DataLoader")          \
+  ACTIVITY(synchronising, "waiting for the GPU")                \
+  ACTIVITY(allocating, "allocating or freeing device memory")   \
+  ACTIVITY(copying, "in a copy call")                           \
+  ACTIVITY(launching, "in a launch call")                       \
+  ACTIVITY(other_call, "in another CUDA call")                  \
+  ACTIVITY(communicating, "in a communication operator")        \
+  ACTIVITY(operating, "in an operator")                         \
+  ACTIVITY(between, "in Python, between operators")             \
+  ACTIVITY(nothing, "in nothing that was recorded")
+
+enum class Activity : u8 {
+#define ACTIVITY(name, text) name,
+  TPROF_ACTIVITIES(ACTIVITY)
+#undef ACTIVITY
+};
+constexpr u32 kActivities = static_cast<u32>(Activity::nothing) + 1;
+const char* activity_text(Activity activity);
+
+// A stretch of one activity. Neighbours do not overlap; what lies between two of them is `nothing`.
+struct Stretch {
+  i64 begin_ns, end_ns;
+  Activity activity;
+  i32 event = -1;    // the innermost range: an index into Model::events
+  u32 call = kNone;  // index into Model::calls
+};
+
+// By thread, each made when first asked for. The Model and the Words must outlive this.
+class HostTimelines {
+ public:
+  HostTimelines(const Model& model, const Words& words);
+
+  // In order of time; `thread` is an index into Model::threads.
+  const std::vector<Stretch>& of(u32 thread);
+
+ private:
+  struct Span {
+    i64 begin_ns, end_ns;
+    u32 index;  // of an event, or of a call
+    bool is_call;
+  };
+  Stretch stretch_of(const std::vector<Span>& open) const;
+  std::vector<Stretch> flatten(const std::vector<Span>& spans) const;
+
+  const Model& model_;
+  const Words& words_;
+  std::vector<std::vector<Span>> spans_;  // by thread, in order of begin, parents first
+  std::map<u32, std::vector<Stretch>> made_;
+};
+
+}  // namespace tprof

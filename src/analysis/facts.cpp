@@ -1,0 +1,63 @@
+#include "analysis/facts.h"
+
+namespace tprof {
+
+Facts::Facts(const Model& m, const std::vector<DevicePeak>& table)
+    : model(m),
+      words(m),
+      windows(windows_of(m)),
+      overview(overview_of(m)),
+      exposed(tprof::exposed(m, words, windows)),
+      launches(tprof::launches(m, windows)),
+      copies(tprof::copies(m, windows)),
+      memory(memory_peaks(m, windows)),
+      flops(tprof::flops(m, windows, table)),
+      variability(tprof::variability(overview)),
+      device_ns(m.events.size()) {
+  HostTimelines timelines(m, words);
+  lanes = idle(m, windows, timelines);
+  for (const IdleLane& lane : lanes)
+    if (lane.stream == kNone && (!gpu || lane.busy_ns > gpu->busy_ns)) gpu = &lane;
+  for (const DeviceExposed& row : exposed)
+    if (gpu && row.device == gpu->device) gpu_time = &row.all;
+  if (gpu)
+    if (auto known = m.devices.find(gpu->device); known != m.devices.end()) device = &known->second;
+
+  std::vector<Interval> own;
+  for (const GpuEvent& work : m.gpu) {
+    if (work.runs_on_gpu() && work.op >= 0 && inside(work.begin_ns)) device_ns[work.op] += work.dur_ns;
+    if (work.kind() == Kind::overhead) own.push_back({work.begin_ns, work.end_ns()});
+  }
+  own_known = !own.empty();
+  own_ns = IntervalSet(std::move(own)).length_in(windows.all.begin, windows.all.end);
+  for (size_t i = m.events.size(); i-- > 0;)  // parents stand before their children
+    if (m.events[i].parent >= 0) device_ns[m.events[i].parent] += device_ns[i];
+}
+
+std::vector<std::string> Facts::unknown() const {
+  std::vector<std::string> out;
+  if (model.empty()) out.push_back("nothing was recorded: there is nothing to analyse");
+  if (!windows.has_steps)
+    out.push_back("no steps in this trace: figures are for all of it, and how steps differ is not known");
+  else if (windows.steps.size() < 3)
+    out.push_back("fewer than three steps: how much they differ is not known");
+  if (!gpu) out.push_back("no GPU work in this trace: nothing is known of a GPU");
+  if (gpu && !device) out.push_back("the GPU's properties are not in this trace: its memory and peak are not known");
+  if (gpu && device && flops.counted && !flops.peak)
+    out.push_back(std::string("the peak of ") + device->name + " is not in the device table: MFU and roofs are not known");
+  if (gpu && launches.without_call)
+    out.push_back(std::to_string(launches.without_call) + " of " + std::to_string(launches.without_call + launches.works) +
+                  " GPU works have no launch in this trace: why the GPU waited for them is not known");
+  if (!flops.shapes_known) out.push_back("no shapes of inputs: FLOPs are not known");
+  if (flops.unknown)
+    out.push_back("FLOPs of " + std::to_string(flops.unknown) + " operators could not be computed from their inputs");
+  for (const MemoryPeak& peak : memory)
+    if (!peak.addresses_known) {
+      out.push_back("memory events without addresses: who owned what at the peak is not known");
+      break;
+    }
+  if (memory.empty()) out.push_back("no memory events: peaks and leaks are not known");
+  return out;
+}
+
+}  // namespace tprof

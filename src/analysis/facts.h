@@ -1,0 +1,49 @@
+// All that is known of one Model, computed once: what the rules of the advice look at and what a diff compares.
+#pragma once
+#include "analysis/copies.h"
+#include "analysis/exposed.h"
+#include "analysis/flops.h"
+#include "analysis/idle.h"
+#include "analysis/launches.h"
+#include "analysis/memory_peak.h"
+#include "analysis/variability.h"
+
+namespace tprof {
+
+struct Facts {
+  // Both must outlive this.
+  Facts(const Model& model, const std::vector<DevicePeak>& table);
+  Facts(const Facts&) = delete;  // it points into itself
+
+  const Model& model;
+  Words words;
+  Windows windows;
+  Overview overview;
+  std::vector<DeviceExposed> exposed;
+  std::vector<IdleLane> lanes;
+  Launches launches;
+  std::vector<Copies> copies;
+  std::vector<MemoryPeak> memory;
+  Flops flops;
+  Variability variability;
+  std::vector<i64> device_ns;  // by event: GPU work launched in it and below
+  i64 own_ns = 0;              // what recording cost in the window: CUPTI's overhead
+  bool own_known = false;      // the trace says so
+
+  const IdleLane* gpu = nullptr;        // the device that is busy longest; nullptr: none
+  const Exposed* gpu_time = nullptr;    // of the same
+  const DeviceRecord* device = nullptr; // nullptr: its properties are not known
+
+  double step_ns() const { return windows.per_step(windows.steps_ns()); }
+  // Of the time of all steps; of what overlaps it may be more than 1.
+  double share(double ns) const { return windows.steps_ns() > 0 ? ns / windows.steps_ns() : 0; }
+  double sum_ns(Category c) const {  // over all steps
+    return overview.average.by[static_cast<u32>(c)] * 1000 * double(overview.steps.size());
+  }
+  bool inside(i64 ns) const { return ns >= windows.all.begin && ns < windows.all.end; }
+
+  // What could not be known, one line each: nothing is shown as zero for want of data.
+  std::vector<std::string> unknown() const;
+};
+
+}  // namespace tprof

@@ -1,0 +1,66 @@
+// Floating-point operations of operators from the shapes of their inputs, what of a device's peak they reach, and what
+// bounds them.
+//
+//   matrices [.., M, K] x [.., K, N]: 2 * batch * M * N * K      convolution: 2 * output elements * Cin / groups * kernel
+//   attention: 2 * B * H * S * T * (D + Dv), half of it if causal; backward twice the forward (2.5 with recomputation,
+//   which is not counted: these are the model's operations)
+// Bytes are those of the inputs and of the output, each once. A roof is min(peak of the type, bytes per second * FLOP /
+// byte). MFU = sum over types of FLOP / peak, over the time looked
+// at and the devices that had kernels (which are taken to be alike).
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "analysis/tensors.h"
+#include "analysis/windows.h"
+
+namespace tprof {
+
+struct DevicePeak {
+  std::string name;        // words that must all occur in a device's name
+  double bytes_gbps = 0;   // 10^9 bytes per second, as the figures below 0: not known or not there
+  double fp64 = 0, fp32 = 0, tf32 = 0, half = 0, fp8 = 0;  // 10^12 operations per second
+
+  bool matches(std::string_view device) const;
+  double peak(u8 dtype, bool tf32_used) const;
+};
+
+// The built-in table, behind the rows of `own`: lines "words; GB/s; fp64; fp32; tf32; half; fp8", # begins a comment.
+// Throws Error(kExitUsage) that names the line.
+std::vector<DevicePeak> device_table(const std::string& own = "");
+const DevicePeak* find_peak(const std::vector<DevicePeak>& table, std::string_view device);
+
+// Calls of one operator with one set of inputs.
+struct FlopsRow {
+  u32 event;      // the first call: index into Model::events
+  u8 dtype = 255;
+  bool tf32 = false;  // its kernels say so by name
+  u64 calls = 0;
+  double flops = 0, bytes = 0;  // of all calls; bytes < 0: not known
+  i64 gpu_ns = 0;  // of the kernels launched in it; 0: none
+  i64 host_ns = 0;
+
+  i64 time_ns() const { return gpu_ns ? gpu_ns : host_ns; }
+  double tflops() const { return time_ns() > 0 ? flops / double(time_ns()) / 1e3 : 0; }
+};
+
+struct Flops {
+  bool shapes_known = false;    // some operator with a formula had inputs
+  std::vector<FlopsRow> rows;   // most time first
+  double total = 0;             // operations in the window
+  u64 counted = 0;              // calls
+  u64 unknown = 0;              // calls of operators with a formula that could not be computed
+  std::map<std::string, u64> unknown_by_name;
+  const DevicePeak* peak = nullptr;  // of the first device; nullptr: not in the table, or no GPU
+  double mfu = -1;              // 0 to 1; -1 unknown
+  double tflops = -1;           // achieved over the window
+
+  // Of the roof, 0 to 1; -1 unknown.
+  double of_roof(const FlopsRow& row) const;
+  bool memory_bound(const FlopsRow& row) const;
+};
+// `table` must outlive the result.
+Flops flops(const Model& model, const Windows& windows, const std::vector<DevicePeak>& table);
+
+}  // namespace tprof

@@ -1,0 +1,151 @@
+#include "analysis/idle.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace tprof {
+namespace {
+
+struct ReasonKey {
+  Activity activity;
+  u32 name;
+  bool operator==(const ReasonKey&) const = default;
+};
+struct ReasonHash {
+  size_t operator()(const ReasonKey& k) const { return size_t(k.name) * kActivities + static_cast<size_t>(k.activity); }
+};
+
+class LaneBuilder {
+ public:
+  LaneBuilder(const Model& model, const Windows& windows, HostTimelines& timelines, u32 device, u32 stream)
+      : model_(model), window_(windows.all), timelines_(timelines), main_(main_thread_of(model)), at_(window_.begin) {
+    lane_.device = device;
+    lane_.stream = stream;
+  }
+
+  // Work in order of begin.
+  void add(u32 index) {
+    const GpuEvent& work = model_.gpu[index];
+    i64 begin = std::max(work.begin_ns, window_.begin), end = std::min(work.end_ns(), window_.end);
+    if (end <= begin) return;
+    if (begin > at_) {
+      if (lane_.busy_ns == 0)
+        lane_.edges_ns += begin - at_;
+      else
+        gap(at_, begin, index);
+    }
+    lane_.busy_ns += std::max<i64>(0, end - std::max(begin, at_));
+    at_ = std::max(at_, end);
+  }
+
+  IdleLane finish() {
+    lane_.edges_ns += window_.end - at_;
+    lane_.idle_ns = window_.length() - lane_.busy_ns;
+    for (auto& [key, reason] : reasons_) lane_.reasons.push_back(reason);
+    std::sort(lane_.reasons.begin(), lane_.reasons.end(), [](const HostReason& a, const HostReason& b) {
+      return a.ns != b.ns ? a.ns > b.ns : a.name < b.name;
+    });
+    return std::move(lane_);
+  }
+
+ private:
+  void gap(i64 begin, i64 end, u32 next) {
+    Gap gap{begin, end, IdleCause::unknown, next};
+    if (u32 call = model_.gpu[next].call; call != kNone) {
+      i64 launched = model_.calls[call].begin_ns;
+      gap.cause = launched > begin              ? IdleCause::host_wait
+                  : end - begin < kKernelWaitNs ? IdleCause::kernel_wait
+                                                : IdleCause::other;
+      if (gap.cause == IdleCause::host_wait) blame(gap, std::min(launched, end), model_.calls[call].thread);
+    }
+    lane_.by_cause[static_cast<u32>(gap.cause)] += gap.length();
+    lane_.gaps.push_back(gap);
+  }
+
+  void blame(Gap& gap, i64 launched, u32 thread) {
+    gap.host_ns = launched - gap.begin_ns;
+    lane_.launch_ns += gap.end_ns - launched;
+    i64 sums[kActivities] = {};
+    walk(thread, gap.begin_ns, launched, [&](const Stretch& piece) {
+      if (piece.activity == Activity::nothing && thread != main_ && main_ != kNone)
+        walk(main_, piece.begin_ns, piece.end_ns, [&](const Stretch& its) { count(gap, its, sums); });
+      else
+        count(gap, piece, sums);
+    });
+    if (gap.sync != kNone) {
+      for (u32 a = 0; a < kActivities; a++) lane_.after_sync[a] += sums[a];
+      lane_.launch_after_sync_ns += gap.end_ns - launched;
+    }
+    gap.most = static_cast<Activity>(std::max_element(sums, sums + kActivities) - sums);
+  }
+
+  // Calls out(piece) for each stretch of the thread in [begin, end), with what lies between them as `nothing`.
+  template <class Out>
+  void walk(u32 thread, i64 begin, i64 end, Out out) {
+    const std::vector<Stretch>& all = timelines_.of(thread);
+    auto piece = std::partition_point(all.begin(), all.end(), [&](const Stretch& x) { return x.end_ns <= begin; });
+    for (; begin < end; ++piece) {
+      bool none = piece == all.end() || piece->begin_ns >= end;
+      i64 next = none ? end : piece->begin_ns;
+      if (next > begin) out(Stretch{begin, next, Activity::nothing});
+      if (none) return;
+      Stretch cut = *piece;
+      cut.begin_ns = std::max(cut.begin_ns, begin);
+      cut.end_ns = std::min(cut.end_ns, end);
+      out(cut);
+      begin = cut.end_ns;
+    }
+  }
+
+  void count(Gap& gap, const Stretch& piece, i64* sums) {
+    i64 ns = piece.end_ns - piece.begin_ns;
+    sums[static_cast<u32>(piece.activity)] += ns;
+    lane_.by_activity[static_cast<u32>(piece.activity)] += ns;
+    if (piece.activity == Activity::synchronising) gap.sync = piece.call;
+    bool by_call = piece.call != kNone && piece.activity != Activity::data_loading;
+    u32 name = by_call ? model_.calls[piece.call].name : piece.event >= 0 ? model_.events[piece.event].name : kNone;
+    HostReason& reason = reasons_.try_emplace({piece.activity, name}, HostReason{piece.activity, name}).first->second;
+    reason.ns += ns;
+    reason.gaps++;
+    if (ns <= reason.longest_ns) return;
+    reason.longest_ns = ns;
+    reason.event = piece.event;
+    reason.call = piece.call;
+  }
+
+  const Model& model_;
+  Interval window_;
+  HostTimelines& timelines_;
+  u32 main_;
+  i64 at_;
+  IdleLane lane_;
+  std::unordered_map<ReasonKey, HostReason, ReasonHash> reasons_;
+};
+
+}  // namespace
+
+const char* idle_cause_text(IdleCause cause) {
+  static constexpr const char* kTexts[] = {"the host launched too late", "one kernel follows another",
+                                           "waits for other streams or the device", "launch unknown"};
+  return kTexts[static_cast<u32>(cause)];
+}
+
+std::vector<IdleLane> idle(const Model& model, const Windows& windows, HostTimelines& timelines) {
+  std::map<std::pair<u32, u32>, LaneBuilder> streams;
+  std::map<u32, LaneBuilder> devices;
+  for (u32 i = 0; i < model.gpu.size(); i++) {
+    const GpuEvent& work = model.gpu[i];
+    if (!work.runs_on_gpu()) continue;
+    auto lane = [&](auto& lanes, auto key, u32 stream) {
+      lanes.try_emplace(key, model, windows, timelines, work.device, stream).first->second.add(i);
+    };
+    lane(devices, work.device, kNone);
+    lane(streams, std::pair(work.device, work.stream), work.stream);
+  }
+  std::vector<IdleLane> out;
+  for (auto& [key, lane] : devices) out.push_back(lane.finish());
+  for (auto& [key, lane] : streams) out.push_back(lane.finish());
+  return out;
+}
+
+}  // namespace tprof

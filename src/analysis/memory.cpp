@@ -1,0 +1,72 @@
+#include "analysis/memory.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace tprof {
+namespace {
+
+MemoryDevice device_of(const MemoryEvent& event) { return {event.device_type, event.device_index}; }
+
+std::vector<MemoryPoint> thinned(const std::vector<MemoryPoint>& points, size_t most) {
+  size_t bins = std::max<size_t>(most / 2, 1);
+  if (!most || points.size() <= most) return points;
+  std::vector<MemoryPoint> out;
+  for (size_t bin = 0; bin < bins; bin++) {
+    auto from = points.begin() + static_cast<i64>(bin * points.size() / bins);
+    auto to = points.begin() + static_cast<i64>((bin + 1) * points.size() / bins);
+    auto highest = std::max_element(from, to, [](const MemoryPoint& a, const MemoryPoint& b) {
+      return a.allocated_bytes < b.allocated_bytes;
+    });
+    out.push_back(*from);
+    if (highest != from) out.push_back(*highest);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<MemoryBlock> memory_blocks(const Model& model, const OpTree& tree) {
+  std::vector<MemoryBlock> before, blocks;
+  std::map<MemoryDevice, std::unordered_map<u64, size_t>> open;  // by address: index into blocks
+  for (size_t i = 0; i < model.memory.size(); i++) {
+    const MemoryEvent& event = model.memory[i];
+    if (!event.address) continue;
+    auto& of_device = open[device_of(event)];
+    MemoryBlock block;
+    block.device = device_of(event);
+    block.address = event.address;
+    block.event = static_cast<u32>(i);
+    if (event.bytes > 0) {
+      block.bytes = event.bytes;
+      block.allocated_ns = event.ns;
+      block.node = tree.of_memory[i];
+      of_device[event.address] = blocks.size();
+      blocks.push_back(block);
+    } else if (auto it = of_device.find(event.address); it != of_device.end()) {
+      blocks[it->second].released_ns = event.ns;
+      of_device.erase(it);
+    } else {
+      block.bytes = -event.bytes;
+      block.released_ns = event.ns;
+      before.push_back(block);
+    }
+  }
+  before.insert(before.end(), blocks.begin(), blocks.end());
+  return before;
+}
+
+std::map<MemoryDevice, MemoryCurve> memory_curves(const Model& model, size_t most) {
+  std::map<MemoryDevice, MemoryCurve> curves;
+  for (const MemoryEvent& event : model.memory) {
+    if (!event.address || event.flags & kMemoryNoTotals) continue;
+    MemoryCurve& curve = curves[device_of(event)];
+    MemoryPoint point{event.ns, static_cast<i64>(event.total_allocated), static_cast<i64>(event.total_reserved)};
+    if (curve.points.empty() || point.allocated_bytes > curve.peak.allocated_bytes) curve.peak = point;
+    curve.points.push_back(point);
+  }
+  for (auto& [device, curve] : curves) curve.points = thinned(curve.points, most);
+  return curves;
+}
+
+}  // namespace tprof

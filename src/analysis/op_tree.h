@@ -1,0 +1,62 @@
+// Who ran inside whom: operators, labels, steps and CUDA calls of all threads as one forest, with each node's own time
+// on the host and the GPU work that it launched. Tables of operators, kernels, memory and modules are sums over it.
+//
+// A node's time is taken from its parent exactly once, whatever overlaps, so the self times of a thread sum to the time
+// in which anything ran on it. Python calls, NVTX ranges and torch's own plumbing are no nodes: what lies in them lies
+// in the node around them. An operator whose only child is called the same is one node with it (as in torch).
+#pragma once
+#include "analysis/rules.h"
+#include "analysis/tensor_cores.h"
+#include "model/trace.h"
+
+namespace tprof {
+
+struct PluginTrace;  // model/plugin_trace.h
+
+enum class NodeKind : u8 {
+  op,
+  label,      // a range of the program's own (record_function)
+  step,
+  call,       // a CUDA call; our rules only
+  module, data_loader, optimizer, python, root,  // the plugin's rules only
+};
+
+struct OpNode {
+  i64 begin_ns = 0, end_ns = 0;
+  i64 host_self_ns = 0;     // without children; 0 where it may end on another thread
+  i64 device_self_ns = 0;   // durations of the GPU work that it launched itself, simply added
+  i64 device_total_ns = 0;  // with that of everything inside
+  i64 tensor_self_ns = 0, tensor_total_ns = 0;  // the part of it in kernels that use tensor cores
+  i32 parent = -1;          // index into OpTree::nodes
+  u32 name = 0;             // index into Model::names
+  u32 thread = 0;           // index into Model::threads; plugin's rules: a number of the tree
+  u32 event = kNone;        // index into Model::events, kNone: it has none
+  u32 call = kNone;         // index into Model::calls
+  NodeKind kind = NodeKind::op;
+  bool eligible = false;    // tensor cores could serve it, or something inside it
+  bool listed = true;       // tables of operators have a row for it
+
+  i64 host_total_ns() const { return end_ns - begin_ns; }
+};
+
+struct OpTree {
+  std::vector<OpNode> nodes;   // in order of begin, parents before their children
+  std::vector<i32> of_gpu;     // by Model::gpu: the node that launched it, -1 none
+  std::vector<i32> of_memory;  // by Model::memory: the innermost node open on its thread then, -1 none
+  i64 unattributed_ns = 0;     // GPU work that no node launched
+  Rules rules = Rules::tprof;
+};
+
+OpTree build_op_tree(const Model& model);
+
+// By the plugin's own rules, mistakes included (see plugin_tree.cpp).
+OpTree build_plugin_tree(const Model& model, const PluginTrace& trace);
+
+// --- for the two builders
+
+// Self times of the host, from begins, ends and parents.
+void fill_host_self(OpTree& tree);
+// Device times, from `of_gpu`; tensor cores by the names of kernels and operators.
+void fill_device(const Model& model, OpTree& tree);
+
+}  // namespace tprof

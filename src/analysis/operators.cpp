@@ -1,0 +1,167 @@
+#include "analysis/operators.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "model/inputs.h"
+
+namespace tprof {
+namespace {
+
+constexpr char kAllSteps[] = "ProfilerStep*";
+constexpr u32 kNoRow = kNone;
+
+void add(MemoryUse& to, const MemoryUse& self) {
+  to.increase_bytes += self.self_increase_bytes;
+  to.self_increase_bytes += self.self_increase_bytes;
+  to.allocated_bytes += self.self_allocated_bytes;
+  to.self_allocated_bytes += self.self_allocated_bytes;
+  to.allocations += self.self_allocations;
+  to.self_allocations += self.self_allocations;
+}
+
+// Tells the rows apart. Shapes are compared as the bytes that the Model has, texts are made once per row.
+class Keys {
+ public:
+  Keys(const Model& model, Rules rules, OperatorKey key, u32 depth)
+      : model_(model), rules_(rules), key_(key), depth_(depth) {}
+
+  // What the row of a node is called; equal keys are one row.
+  const std::string& of(const OpNode& node) {
+    text_.clear();
+    const std::string& name = model_.names[node.name];
+    bool one_name = node.kind == NodeKind::step && rules_ == Rules::tprof;
+    text_.append(one_name ? kAllSteps : name).append(1, '\0').append(1, char(node.kind));
+    if (node.event == kNone) return text_;
+    const Event& event = model_.events[node.event];
+    if (key_ == OperatorKey::shape && event.flags & kEventHasInputs)
+      text_.append(dims_of(event));
+    else if (key_ == OperatorKey::stack)
+      for (u32 frame : frames_of(model_, event.stack, depth_)) {
+        u32 line = model_.stacks[frame].text;
+        text_.append(reinterpret_cast<const char*>(&line), sizeof line);
+      }
+    return text_;
+  }
+
+ private:
+  const std::string& dims_of(const Event& event) {
+    auto [it, added] = dims_.try_emplace(std::string_view(event.inputs, event.inputs_bytes));
+    if (added) it->second = dims_text(event);
+    return it->second;
+  }
+
+  const Model& model_;
+  Rules rules_;
+  OperatorKey key_;
+  u32 depth_;
+  std::string text_;
+  std::unordered_map<std::string_view, std::string> dims_;
+};
+
+}  // namespace
+
+std::string device_text(MemoryDevice device) {
+  if (device.type == 0) return "CPU";
+  std::string number = device.index < 0 ? "" : std::to_string(device.index);
+  return device.type == kCudaDeviceType ? "GPU" + number : "device type " + std::to_string(device.type) + ":" + number;
+}
+
+std::vector<u32> frames_of(const Model& model, u32 stack, u32 depth) {
+  std::vector<u32> out;
+  for (; stack && stack < model.stacks.size() && (!depth || out.size() < depth); stack = model.stacks[stack].parent)
+    out.push_back(stack);
+  return out;
+}
+
+std::vector<std::map<MemoryDevice, MemoryUse>> memory_by_node(const Model& model, const OpTree& tree) {
+  std::vector<std::map<MemoryDevice, MemoryUse>> use(tree.nodes.size());
+  if (model.memory.empty()) return use;
+  for (size_t i = 0; i < model.memory.size(); i++) {
+    if (tree.of_memory[i] < 0) continue;
+    const MemoryEvent& event = model.memory[i];
+    MemoryUse self;
+    self.self_increase_bytes = event.bytes;
+    if (event.bytes > 0) {
+      self.self_allocated_bytes = event.bytes;
+      self.self_allocations = 1;
+    }
+    add(use[static_cast<size_t>(tree.of_memory[i])][{event.device_type, event.device_index}], self);
+  }
+  for (size_t i = tree.nodes.size(); i-- > 0;) {
+    if (tree.nodes[i].parent < 0) continue;
+    for (const auto& [device, inside] : use[i]) {
+      MemoryUse& parent = use[static_cast<size_t>(tree.nodes[i].parent)][device];
+      parent.increase_bytes += inside.increase_bytes;
+      parent.allocated_bytes += inside.allocated_bytes;
+      parent.allocations += inside.allocations;
+    }
+  }
+  return use;
+}
+
+Operators operators(const Model& model, const OpTree& tree, OperatorKey key, u32 stack_depth) {
+  Operators out;
+  out.unattributed_ns = tree.unattributed_ns;
+  out.has_memory = !model.memory.empty();
+  for (const GpuEvent& work : model.gpu)
+    if (work.runs_on_gpu()) {
+      out.has_device = true;
+      out.device_self_ns += work.dur_ns;
+    }
+  Keys keys(model, tree.rules, key, stack_depth);
+  auto memory = memory_by_node(model, tree);
+  std::unordered_map<std::string, u32> rows;
+  std::vector<u32> row_of(tree.nodes.size(), kNoRow);
+  for (size_t i = 0; i < tree.nodes.size(); i++) {
+    const OpNode& node = tree.nodes[i];
+    if (!node.listed) continue;
+    auto [it, added] = rows.try_emplace(keys.of(node), static_cast<u32>(out.rows.size()));
+    const Event* event = node.event == kNone ? nullptr : &model.events[node.event];
+    if (added) {
+      OperatorRow row;
+      row.name = node.kind == NodeKind::step && tree.rules == Rules::tprof ? kAllSteps : model.names[node.name];
+      row.kind = node.kind;
+      row.eligible = node.eligible;
+      if (key == OperatorKey::shape) row.input_shape = event ? dims_text(*event) : "[]";
+      if (key == OperatorKey::stack && event) row.stack = frames_of(model, event->stack, stack_depth);
+      out.rows.push_back(std::move(row));
+    }
+    row_of[i] = it->second;
+    OperatorRow& row = out.rows[it->second];
+    bool inside_itself = false;
+    if (tree.rules == Rules::tprof) {
+      for (i32 up = node.parent; up >= 0 && !inside_itself; up = tree.nodes[static_cast<size_t>(up)].parent)
+        inside_itself = row_of[static_cast<size_t>(up)] == it->second;
+      row.eligible |= node.eligible;
+    }
+    row.calls++;
+    row.host_self_ns += node.host_self_ns;
+    row.device_self_ns += node.device_self_ns;
+    row.tensor_self_ns += node.tensor_self_ns;
+    out.host_self_ns += node.host_self_ns;
+    if (event) {
+      out.has_shapes |= event->inputs_count > 0 && event->flags & kEventHasInputs;
+      out.has_stacks |= event->stack != 0;
+      row.has_stack |= event->stack != 0;
+    }
+    if (!inside_itself) {
+      row.host_total_ns += node.host_total_ns();
+      row.device_total_ns += node.device_total_ns;
+      row.tensor_total_ns += node.tensor_total_ns;
+    }
+    for (const auto& [device, use] : memory[i]) {
+      MemoryUse& sum = row.memory[device];
+      sum.self_increase_bytes += use.self_increase_bytes;
+      sum.self_allocated_bytes += use.self_allocated_bytes;
+      sum.self_allocations += use.self_allocations;
+      if (inside_itself) continue;
+      sum.increase_bytes += use.increase_bytes;
+      sum.allocated_bytes += use.allocated_bytes;
+      sum.allocations += use.allocations;
+    }
+  }
+  return out;
+}
+
+}  // namespace tprof

@@ -1,0 +1,75 @@
+#include "analysis/overview.h"
+
+#include "analysis/gpu_summary.h"
+
+namespace tprof {
+namespace {
+
+std::string counted(const std::map<std::string, u64>& counts) {
+  std::string out;
+  for (const auto& [what, count] : counts)
+    if (count) out += (out.empty() ? "" : ", ") + what + " " + std::to_string(count);
+  return out;
+}
+
+void note_losses(const Ledger& ledger, std::vector<std::string>& notes) {
+  auto say = [&](const std::map<std::string, u64>& counts, const char* what) {
+    std::string text = counted(counts);
+    if (!text.empty()) notes.push_back(what + text);
+  };
+  say(ledger.dropped, "events lost: ");
+  say(ledger.repaired, "events repaired: ");
+  say(ledger.left_out, "events of kinds that are not analysed: ");
+  if (ledger.lanes) notes.push_back(std::to_string(ledger.lanes) + " ranges cross others of their thread");
+  if (ledger.gpu.without_call)
+    notes.push_back(std::to_string(ledger.gpu.without_call) + " pieces of GPU work have no call that launched them");
+}
+
+void note_steps(const Model& model, const std::vector<StepSpan>& spans, std::vector<std::string>& notes) {
+  if (model.steps.empty()) notes.push_back("no steps are marked: all of the trace counts as one");
+  if (model.steps.size() == 1) notes.push_back("there is one step only, which says little about the others");
+  std::string missing;
+  for (const StepSpan& span : spans)
+    if (!span.whole) missing += (missing.empty() ? "" : ", ") + span.name;
+  if (!missing.empty()) notes.push_back("not counted, since GPU work of theirs seems to be missing: steps " + missing);
+}
+
+}  // namespace
+
+Overview overview_of(const Model& model) {
+  Overview out;
+  Words words(model);
+  std::vector<StepSpan> spans = step_spans(model);
+  auto busy = category_times(model, words);
+  auto any = [&](Category c) { return !busy[static_cast<u32>(c)].empty(); };
+  out.uses_gpu = any(Category::runtime) || any(Category::kernel) || any(Category::copy) || any(Category::set) ||
+                 !model.gpu.empty();
+  out.communicates = any(Category::communication);
+  note_steps(model, spans, out.notes);
+  note_losses(model.ledger, out.notes);
+  std::erase_if(spans, [](const StepSpan& span) { return !span.whole; });
+  if (model.empty()) {
+    out.notes.insert(out.notes.begin(), "the trace holds no events of operators, steps, calls or GPUs");
+    return out;
+  }
+  Interval all{spans.front().time.begin, spans.back().time.end};
+  if (out.uses_gpu) out.gpus = gpu_figures(model, all, out.notes);
+  if (out.uses_gpu && out.gpus.empty()) out.notes.push_back("no kernel ran: of the GPU there is nothing to tell");
+
+  for (const StepSpan& span : spans) out.steps.push_back({span.name, double(span.time.length()) / 1000, {}});
+  IntervalSet rest(all.begin, all.end);
+  for (u32 c = 0; c < kCategories; c++) {
+    IntervalSet mine = c < busy.size() ? rest & busy[c] : rest;
+    rest = rest - mine;
+    for (size_t i = 0; i < spans.size(); i++)
+      out.steps[i].by[c] = double(mine.length_in(spans[i].time.begin, spans[i].time.end)) / 1000;
+  }
+  out.average.name = "average";
+  for (const StepTimes& step : out.steps) {
+    out.average.us += step.us / double(out.steps.size());
+    for (u32 c = 0; c < kCategories; c++) out.average.by[c] += step.by[c] / double(out.steps.size());
+  }
+  return out;
+}
+
+}  // namespace tprof

@@ -1,0 +1,73 @@
+// Where the time of a run went: what torch_tb_profiler's Overview shows, by our rules (overview.cpp) or by its own
+// (plugin_overview.cpp).
+//
+// At each moment of a step the time is given to the first of the categories that is busy. By our rules a step's times
+// sum to its length, calls through the driver are Runtime, kernels of NCCL are Communication whatever their ids say,
+// ranges of the host that only enqueue them are not, and steps that a trace repeats for the GPU are no steps.
+#pragma once
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/rules.h"
+#include "analysis/steps.h"
+#include "model/trace.h"
+
+namespace tprof {
+
+struct PluginTrace;  // model/plugin_trace.h
+
+using CategoryTimes = std::array<double, kCategories>;  // us
+
+struct StepTimes {
+  std::string name;  // "5" of ProfilerStep#5
+  double us = 0;
+  CategoryTimes by{};
+};
+
+struct GpuFigures {
+  u32 device = 0;
+  std::string name;  // empty: not known, as -1 below
+  double memory_bytes = -1;
+  i64 compute_major = -1, compute_minor = -1;
+  // Time in which a kernel ran, by the time of all steps; 0 to 1.
+  double utilization = -1;
+  // Integral of min(blocks per SM of the kernels that run, 1), by the time of all steps; 0 to 1.
+  double sm_efficiency = -1;
+  double occupancy = -1;     // estimated, mean over kernel time in the steps; percent
+  double tensor_cores = -1;  // kernel time on tensor cores by kernel time; 0 to 1
+};
+
+// One of the plugin's seven recommendations: its number in the plugin's order, and what it says in numbers.
+struct Recommendation {
+  const char* id;
+  std::string text;
+  std::vector<std::pair<const char*, double>> values;
+};
+
+struct Overview {
+  Rules rules = Rules::tprof;
+  bool uses_gpu = false, communicates = false;
+  std::vector<GpuFigures> gpus;
+  std::vector<StepTimes> steps;  // that count
+  StepTimes average;
+  std::vector<Recommendation> recommendations;  // the plugin's rules only; ours are `tprof advise`
+  std::vector<std::string> notes;               // what could not be known, and why
+
+  // A row of the tables, or left out because the trace cannot have any.
+  bool shows(Category category) const {
+    if (category == Category::communication) return communicates;
+    return uses_gpu || category >= Category::data_loading;
+  }
+};
+
+Overview overview_of(const Model& model);
+// Throws Error where the plugin drops the file.
+Overview plugin_overview(const Model& model, const PluginTrace& trace);
+
+// What of the plugin's figures differs and why, one line each.
+std::vector<std::string> differences(const Model& model, const PluginTrace& trace, const Overview& ours,
+                                     const Overview& plugin);
+
+}  // namespace tprof

@@ -1,0 +1,254 @@
+// The operator trees of torch_tb_profiler 0.4.3, for --plugin-compat: what is joined by ids that need not be unique,
+// and lost when they do not fit. Where its answer is an accident of Python (times compared as floats, the order of
+// dictionaries), the accident is kept.
+//
+// A CUDA call belongs to the operator with its External id, the first one that has it; to the root of its thread's
+// tree if the id is 0. GPU work belongs to the call with its correlation. Calls of the driver do not exist. Work whose
+// call is not there hangs on the root of trees with steps.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+
+#include "analysis/op_tree.h"
+#include "model/plugin_trace.h"
+
+namespace tprof {
+namespace {
+
+constexpr i64 kNoId = PluginEvent::kAbsent;
+
+bool is_collective(std::string_view name) {
+  for (std::string_view library : {"nccl:", "gloo:"})
+    for (std::string_view op : {"broadcast", "reduce", "all_reduce", "all_gather", "reduce_scatter"})
+      if (name.starts_with(library) && name.substr(library.size()) == op) return true;
+  return false;
+}
+
+i64 ns_of(double us) { return static_cast<i64>(std::llround(us * 1000)); }  // of durations: a moment would lose digits
+
+// A CUDA call and what it launched.
+struct Runtime {
+  i64 external_id, tid;
+  i64 dur_ns;
+  bool tid_is_text;
+  std::vector<u32> works;  // indices into Model::gpu
+};
+
+struct Builder {
+  const Model& model;
+  const PluginTrace& trace;
+  OpTree tree;
+  std::vector<Runtime> runtimes;
+  std::vector<u32> stale;                       // GPU work without a call
+  std::vector<std::vector<u32>> runtimes_of{};  // by node
+  std::vector<u32> children;                    // by node
+  std::vector<i64> tids;                        // threads with operators, in order of the first
+
+  // Since the first event.
+  i64 moment_ns(double ts_us) const { return ns_of(ts_us - trace.events.front().ts_us); }
+
+  // --- what becomes a node
+  bool node_kind(const PluginEvent& event, NodeKind& kind, bool& is_operator) const {
+    const std::string& name = model.names[event.name];
+    is_operator = event.type == PluginType::op;
+    switch (event.type) {
+      case PluginType::step: kind = NodeKind::step; return true;
+      case PluginType::module: kind = NodeKind::module; return true;
+      case PluginType::op:
+      case PluginType::python:
+      case PluginType::label: break;
+      default: return false;
+    }
+    bool loads = (name.starts_with("enumerate(DataLoader)#") && name.ends_with(".__next__")) ||
+                 name.starts_with("enumerate(DataPipe)#");
+    kind = loads                                   ? NodeKind::data_loader
+           : name.starts_with("Optimizer.step")    ? NodeKind::optimizer
+           : event.type == PluginType::python      ? NodeKind::python
+           : event.type == PluginType::label       ? NodeKind::label
+                                                   : NodeKind::op;
+    return kind != NodeKind::label || is_collective(name);
+  }
+
+  void join_calls_and_work() {
+    std::unordered_map<i64, size_t> last;                 // by correlation
+    std::unordered_map<i64, std::vector<u32>> waiting;    // work whose call has not come yet
+    for (const PluginEvent& event : trace.events) {
+      bool work = event.type == PluginType::kernel || event.type == PluginType::copy || event.type == PluginType::set;
+      if (work) {
+        auto call = last.find(event.correlation);
+        (call != last.end() ? runtimes[call->second].works : waiting[event.correlation]).push_back(event.item);
+      } else if (event.type == PluginType::runtime) {
+        Runtime runtime{event.external_id, event.tid, ns_of(event.dur_us), event.tid_is_text, {}};
+        if (auto early = waiting.find(event.correlation); early != waiting.end()) {
+          runtime.works = std::move(early->second);
+          waiting.erase(early);
+        }
+        last[event.correlation] = runtimes.size();
+        runtimes.push_back(std::move(runtime));
+      }
+    }
+    for (const auto& [correlation, works] : waiting) stale.insert(stale.end(), works.begin(), works.end());
+  }
+
+  struct Found {
+    const PluginEvent* event;
+    NodeKind kind;
+    bool is_operator;
+    std::vector<u32> runtimes;
+  };
+
+  void build() {
+    join_calls_and_work();
+    std::unordered_map<i64, std::vector<u32>> by_external_id;
+    for (u32 i = 0; i < runtimes.size(); i++) by_external_id[runtimes[i].external_id].push_back(i);
+    std::map<i64, std::vector<Found>> lists;
+    for (const PluginEvent& event : trace.events) {
+      Found found{&event, NodeKind::op, false, {}};
+      if (!node_kind(event, found.kind, found.is_operator)) continue;
+      auto& list = lists[event.tid];
+      if (list.empty()) tids.push_back(event.tid);
+      list.push_back(std::move(found));
+    }
+    for (i64 tid : tids)
+      for (Found& found : lists[tid]) {
+        auto calls = by_external_id.find(found.kind == NodeKind::module ? kNoId : found.event->external_id);
+        if (calls == by_external_id.end()) continue;
+        found.runtimes = std::move(calls->second);
+        by_external_id.erase(calls);
+      }
+    for (u32 number = 0; number < tids.size(); number++) add_tree(number, lists[tids[number]]);
+    merge_doubles();
+  }
+
+  void add_tree(u32 number, std::vector<Found>& list) {
+    std::stable_sort(list.begin(), list.end(), [](const Found& a, const Found& b) {
+      return a.event->ts_us != b.event->ts_us ? a.event->ts_us < b.event->ts_us : a.event->end_us() > b.event->end_us();
+    });
+    i32 root = add_root(number, list);
+    struct Open {
+      i32 node;
+      double end_us;
+    };
+    std::vector<Open> open{{root, HUGE_VAL}};
+    for (Found& found : list) {
+      const PluginEvent& event = *found.event;
+      while (event.ts_us >= open.back().end_us) open.pop_back();
+      if (event.end_us() > open.back().end_us) continue;  // crosses its parent: lost, with all that it launched
+      OpNode node;
+      node.begin_ns = moment_ns(event.ts_us);
+      node.end_ns = node.begin_ns + ns_of(event.dur_us);
+      node.parent = open.back().node;
+      node.name = event.name;
+      node.thread = number;
+      node.event = event.item;
+      node.kind = found.kind;
+      const std::string& name = model.names[event.name];
+      node.listed = found.kind == NodeKind::op && !name.starts_with(kOptimizerPrefix) &&
+                    name != "DataParallel.forward" && name != "DistributedDataParallel.forward";
+      children[static_cast<size_t>(node.parent)]++;
+      open.push_back({add(node, std::move(found.runtimes)), event.end_us()});
+    }
+  }
+
+  i32 add_root(u32 number, const std::vector<Found>& list) {
+    OpNode root;
+    root.thread = number;
+    root.kind = NodeKind::root;
+    root.listed = false;
+    std::vector<u32> calls;
+    for (u32 i = 0; i < runtimes.size(); i++)
+      if (runtimes[i].external_id == 0 && runtimes[i].tid == tids[number] && !runtimes[i].tid_is_text) calls.push_back(i);
+    bool has_step = std::any_of(list.begin(), list.end(), [&](const Found& found) {
+      return model.names[found.event->name].starts_with(kStepPrefix);
+    });
+    if (has_step && !stale.empty()) {
+      calls.push_back(static_cast<u32>(runtimes.size()));
+      runtimes.push_back({0, 0, 0, false, stale});
+    }
+    return add(root, std::move(calls));
+  }
+
+  i32 add(const OpNode& node, std::vector<u32> calls) {
+    tree.nodes.push_back(node);
+    children.push_back(0);
+    runtimes_of.push_back(std::move(calls));
+    return static_cast<i32>(tree.nodes.size() - 1);
+  }
+
+  // An operator with one child of its name takes over the child's children and calls; its own calls are lost.
+  void merge_doubles() {
+    std::vector<i32> to(tree.nodes.size());
+    size_t kept = 0;
+    for (size_t i = 0; i < tree.nodes.size(); i++) {
+      OpNode node = tree.nodes[i];
+      i32 parent = node.parent;
+      if (parent >= 0) {
+        node.parent = to[static_cast<size_t>(parent)];
+        const OpNode& outer = tree.nodes[static_cast<size_t>(node.parent)];
+        if (is_operator(node) && is_operator(outer) && outer.name == node.name && children[static_cast<size_t>(parent)] == 1) {
+          to[i] = node.parent;
+          children[static_cast<size_t>(parent)] = children[i];
+          runtimes_of[static_cast<size_t>(node.parent)] = std::move(runtimes_of[i]);
+          continue;
+        }
+      }
+      to[i] = static_cast<i32>(kept);
+      if (kept != i) runtimes_of[kept] = std::move(runtimes_of[i]);
+      tree.nodes[kept++] = node;
+    }
+    tree.nodes.resize(kept);
+    runtimes_of.resize(kept);
+  }
+  // Of the category of operators, whatever it is listed as.
+  static bool is_operator(const OpNode& node) {
+    return node.kind == NodeKind::op || node.kind == NodeKind::data_loader || node.kind == NodeKind::optimizer;
+  }
+
+  void attribute_gpu() {
+    tree.of_gpu.assign(model.gpu.size(), -1);
+    for (size_t i = 0; i < tree.nodes.size(); i++)
+      for (u32 call : runtimes_of[i]) {
+        for (u32 work : runtimes[call].works)
+          if (work < tree.of_gpu.size()) tree.of_gpu[work] = static_cast<i32>(i);
+        tree.nodes[i].host_self_ns -= runtimes[call].dur_ns;
+      }
+  }
+
+  // Releases and allocations count where an operator is the innermost node; not for a loader, a step or a module.
+  void attribute_memory() {
+    tree.of_memory.assign(model.memory.size(), -1);
+    std::unordered_map<i64, std::vector<i32>> nodes;  // by thread
+    for (size_t i = 0; i < tree.nodes.size(); i++)
+      if (tree.nodes[i].kind != NodeKind::root) nodes[tids[tree.nodes[i].thread]].push_back(static_cast<i32>(i));
+    std::unordered_map<i64, size_t> begun;
+    for (const PluginEvent& event : trace.events) {
+      if (event.type != PluginType::memory || event.item >= tree.of_memory.size()) continue;
+      const std::vector<i32>& own = nodes[event.tid];
+      size_t& next = begun[event.tid];
+      i64 ns = moment_ns(event.ts_us);
+      while (next < own.size() && tree.nodes[static_cast<size_t>(own[next])].begin_ns <= ns) next++;
+      i32 at = next ? own[next - 1] : -1;
+      while (at >= 0 && tree.nodes[static_cast<size_t>(at)].kind != NodeKind::root &&
+             tree.nodes[static_cast<size_t>(at)].end_ns <= ns)
+        at = tree.nodes[static_cast<size_t>(at)].parent;
+      if (at >= 0 && tree.nodes[static_cast<size_t>(at)].listed) tree.of_memory[event.item] = at;
+    }
+  }
+};
+
+}  // namespace
+
+OpTree build_plugin_tree(const Model& model, const PluginTrace& trace) {
+  Builder builder{model, trace, {}, {}, {}, {}, {}, {}};
+  builder.tree.rules = Rules::plugin;
+  builder.build();
+  OpTree& tree = builder.tree;
+  fill_host_self(tree);
+  builder.attribute_gpu();
+  builder.attribute_memory();
+  fill_device(model, tree);
+  return std::move(tree);
+}
+
+}  // namespace tprof

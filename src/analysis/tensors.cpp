@@ -1,0 +1,82 @@
+#include "analysis/tensors.h"
+
+#include <cstring>
+
+#include "model/inputs.h"
+
+namespace tprof {
+namespace {
+
+template <class T>
+T read(const char* at) {
+  T value;
+  memcpy(&value, at, sizeof value);
+  return value;
+}
+
+OpInput input_of(const InputHead& head, const char* payload) {
+  OpInput out;
+  switch (static_cast<InputTag>(head.tag)) {
+    case InputTag::tensor:
+      out.tensor.defined = true;
+      out.tensor.dtype = head.dtype;
+      for (u32 i = 0; i < head.count; i++)
+        out.tensor.sizes.push_back(head.flags & kInputWide ? read<i64>(payload + size_t(i) * 8)
+                                                           : i64(read<u32>(payload + size_t(i) * 4)));
+      break;
+    case InputTag::integer:
+      out.integers.push_back(read<i64>(payload));
+      break;
+    case InputTag::integer_list:
+      for (u32 i = 0; i < head.count; i++) out.integers.push_back(read<i64>(payload + size_t(i) * 8));
+      break;
+    case InputTag::boolean:
+      out.booleans.push_back(head.count != 0);
+      break;
+    case InputTag::boolean_list:
+      for (u32 i = 0; i < head.count; i++) out.booleans.push_back(payload[i] != 0);
+      break;
+    default:
+      break;
+  }
+  return out;
+}
+
+}  // namespace
+
+i64 TensorInput::elements() const {
+  i64 product = 1;
+  for (i64 x : sizes) product *= x;
+  return product;
+}
+
+std::vector<OpInput> inputs_of(const Event& event) {
+  std::vector<OpInput> out;
+  if (!(event.flags & kEventHasInputs) || !event.inputs) return out;
+  const char* at = event.inputs;
+  const char* end = at + event.inputs_bytes;
+  for (u32 i = 0; i < event.inputs_count && end - at >= i64(sizeof(InputHead)); i++) {
+    auto head = read<InputHead>(at);
+    at += sizeof head;
+    out.push_back(input_of(head, at));
+    at += input_payload_bytes(head);
+    // Elements of a list are inputs of their own in the stream.
+    for (u64 open = static_cast<InputTag>(head.tag) == InputTag::tensor_list ? head.count : 0;
+         open > 0 && end - at >= i64(sizeof(InputHead)); open--) {
+      auto element = read<InputHead>(at);
+      at += sizeof element + input_payload_bytes(element);
+      if (static_cast<InputTag>(element.tag) == InputTag::tensor_list) open += element.count;
+    }
+  }
+  return out;
+}
+
+// at::ScalarType's numbers.
+u32 dtype_bytes(u8 dtype) {
+  static constexpr u8 kBytes[] = {1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 1, 1, 4, 2, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 4, 8};
+  return dtype < sizeof kBytes ? kBytes[dtype] : 0;
+}
+
+bool is_half(u8 dtype) { return dtype == 5 || dtype == 15; }
+
+}  // namespace tprof

@@ -1,0 +1,36 @@
+#include "analysis/windows.h"
+
+#include <algorithm>
+
+namespace tprof {
+
+int Windows::step_at(i64 ns) const {
+  auto at = std::partition_point(steps.begin(), steps.end(), [&](const Interval& x) { return x.end <= ns; });
+  return at != steps.end() && at->begin <= ns ? int(at - steps.begin()) : -1;
+}
+
+double Windows::steps_ns() const {
+  i64 sum = 0;
+  for (const Interval& step : steps) sum += step.length();
+  return double(sum);
+}
+
+Windows windows_of(const Model& model) {
+  Windows out;
+  for (StepSpan& span : step_spans(model)) {
+    if (!span.whole) continue;
+    out.steps.push_back(span.time);
+    out.names.push_back(std::move(span.name));
+  }
+  out.has_steps = !model.steps.empty();
+  out.all = {out.steps.front().begin, out.steps.back().end};
+  return out;
+}
+
+u32 main_thread_of(const Model& model) {
+  if (!model.steps.empty() && model.steps[0].event < model.events.size())
+    return model.events[model.steps[0].event].thread;
+  return model.events.empty() ? kNone : model.events[0].thread;
+}
+
+}  // namespace tprof

@@ -1,0 +1,23 @@
+// The stretches of time over which analyses sum up: the steps that count, and all of them together.
+#pragma once
+#include "analysis/steps.h"
+
+namespace tprof {
+
+struct Windows {
+  Interval all{0, 0};              // from the first step's begin to the last one's end
+  std::vector<Interval> steps;     // step_spans() that are whole; never empty
+  std::vector<std::string> names;  // "5" of ProfilerStep#5
+  bool has_steps = false;          // false: the Model has none, and all of it counts as one
+
+  // The step in which a moment lies, -1 none.
+  int step_at(i64 ns) const;
+  double per_step(double sum) const { return sum / double(steps.size()); }
+  double steps_ns() const;  // of all steps
+};
+Windows windows_of(const Model& model);
+
+// The thread of the steps, else that of the first event; kNone without events.
+u32 main_thread_of(const Model& model);
+
+}  // namespace tprof

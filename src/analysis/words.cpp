@@ -1,0 +1,70 @@
+#include "analysis/words.h"
+
+#include <string_view>
+
+namespace tprof {
+namespace {
+
+enum class How : u8 { exact, prefix, part };
+
+struct Row {
+  Word word;
+  How how;
+  std::string_view text;
+};
+
+constexpr Row kRows[] = {
+#define WORD(word, how, text) {Word::word, How::how, text},
+#include "analysis/words.def"
+#undef WORD
+};
+
+bool matches(const Row& row, std::string_view name) {
+  switch (row.how) {
+    case How::exact:
+      return name == row.text;
+    case How::prefix:
+      return name.starts_with(row.text);
+    case How::part:
+      return name.find(row.text) != name.npos;
+  }
+  return false;
+}
+
+}  // namespace
+
+Words::Words(const Model& model) : model_(model), bits_(model.names.size()) {
+  for (size_t i = 0; i < model.names.size(); i++) {
+    for (const Row& row : kRows)
+      if (matches(row, model.names[i])) bits_[i] |= 1u << static_cast<u32>(row.word);
+    all_ |= bits_[i];
+  }
+}
+
+// What an interposed function did is known better than its name says.
+bool Words::is(const CallEvent& call, Word word) const {
+  if (is(call.name, word)) return true;
+  switch (static_cast<CallFamily>(call.family)) {
+    case CallFamily::launch:
+      return word == Word::launches;
+    case CallFamily::copy:
+    case CallFamily::set:
+      return word == Word::copies;
+    case CallFamily::alloc:
+    case CallFamily::free:
+      return word == Word::allocates;
+    case CallFamily::sync:
+      return word == Word::synchronises;
+    default:
+      return false;
+  }
+}
+
+Work Words::work(const GpuEvent& event) const {
+  if (event.kind() == Kind::copy || event.kind() == Kind::set) return Work::copy;
+  if (event.kind() == Kind::kernel && is(event.name, Word::communication_kernel)) return Work::communication;
+  if (event.op >= 0 && is(model_.events[event.op], Word::communication_op)) return Work::communication;
+  return Work::computation;
+}
+
+}  // namespace tprof

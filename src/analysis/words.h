@@ -1,0 +1,37 @@
+// What names mean: which kernels communicate, which ranges load data, which calls wait, allocate, launch or copy.
+//
+// The table is words.def. A Model's names are looked at once; afterwards a question is one bit test.
+#pragma once
+#include "model/trace.h"
+
+namespace tprof {
+
+enum class Word : u8 {
+  communication_kernel, communication_op, data_loading, single_process_loader, synchronises, allocates, launches, copies,
+  data_parallel, distributed_data_parallel, nccl_op, optimizer_step, zero_grad, fills, contiguous_copy,
+  fp32_matmul_kernel, multi_tensor_kernel, single_tensor_optimizer, selects, to, convolves,
+  normalises, matrix_product, clears,
+};
+
+// What a GPU does at a moment, for everything that asks whether communication or copies are hidden.
+enum class Work : u8 { computation, communication, copy };  // copy: memory sets as well
+
+class Words {
+ public:
+  explicit Words(const Model& model);
+
+  bool is(u32 name, Word word) const { return bits_[name] >> static_cast<u32>(word) & 1; }
+  bool is(const Event& event, Word word) const { return is(event.name, word); }
+  bool is(const CallEvent& call, Word word) const;
+  bool any(Word word) const { return all_ >> static_cast<u32>(word) & 1; }
+
+  // Of work that runs on a GPU. A kernel communicates by its name, or because an operator that communicates launched it.
+  Work work(const GpuEvent& event) const;
+
+ private:
+  const Model& model_;
+  std::vector<u32> bits_;  // by name
+  u32 all_ = 0;
+};
+
+}  // namespace tprof

@@ -1,0 +1,17 @@
+// nn.Module objects: each gets an id, a number within its class and a ModuleRecord when its first call is recorded.
+//
+// An object is known by its address and a weak reference: one that died frees its address for another, which is then
+// another module. A strong reference would keep the parameters of models alive that the program has thrown away.
+// Needs the GIL, and the calling thread between enter() and leave().
+#pragma once
+#include "collect/python/api.h"
+
+namespace tprof {
+
+// torch.nn.Parameter, and how many modes wait for calls of tensor methods (nullptr: unknown). For counting parameters.
+void modules_prepare(PyObject* parameter_type, PyObject* count_modes);
+
+// 0: there was no room.
+u32 module_id(PyObject* module);
+
+}  // namespace tprof

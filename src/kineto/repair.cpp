@@ -1,0 +1,134 @@
+#include "kineto/repair.h"
+
+#include <cctype>
+
+#include "base/types.h"
+
+namespace tprof::kineto {
+namespace {
+
+constexpr char kReplacement[] = "\xEF\xBF\xBD";
+
+bool is_hex4(std::string_view text, size_t at) {
+  if (at + 4 > text.size()) return false;
+  for (size_t i = at; i < at + 4; i++)
+    if (!isxdigit(static_cast<unsigned char>(text[i]))) return false;
+  return true;
+}
+
+u32 hex4(std::string_view text, size_t at) {
+  return static_cast<u32>(std::stoul(std::string(text.substr(at, 4)), nullptr, 16));
+}
+
+// The escape at `at` (a backslash), appended as JSON allows it; returns what follows it.
+size_t append_escape(std::string& out, std::string_view text, size_t at) {
+  char kind = at + 1 < text.size() ? text[at + 1] : 0;
+  if (kind == 'u' && is_hex4(text, at + 2)) {
+    u32 code = hex4(text, at + 2);
+    bool high = code >= 0xD800 && code < 0xDC00, low = code >= 0xDC00 && code < 0xE000;
+    bool pair = high && text.substr(at + 6, 2) == "\\u" && is_hex4(text, at + 8) && hex4(text, at + 8) >= 0xDC00 &&
+                hex4(text, at + 8) < 0xE000;
+    size_t size = pair ? 12 : 6;
+    if ((high && !pair) || low)
+      out += "\\ufffd";
+    else
+      out += text.substr(at, size);
+    return at + size;
+  }
+  if (kind && std::string_view("\"\\/bfnrt").find(kind) != std::string_view::npos) {
+    out += text.substr(at, 2);
+    return at + 2;
+  }
+  out += "\\\\";
+  return at + 1;
+}
+
+size_t append_string(std::string& out, std::string_view text, size_t at) {
+  out += text[at++];
+  while (at < text.size() && text[at] != '"') {
+    auto c = static_cast<unsigned char>(text[at]);
+    if (c == '\\') {
+      at = append_escape(out, text, at);
+    } else if (c < 0x20) {
+      static const char* const kDigits = "0123456789abcdef";
+      out += "\\u00";
+      out += kDigits[c >> 4];
+      out += kDigits[c & 15];
+      at++;
+    } else {
+      out += text[at++];
+    }
+  }
+  if (at < text.size()) out += text[at++];
+  return at;
+}
+
+bool ends_word(char c) { return std::string_view(",]}:[{\" \t\r\n").find(c) != std::string_view::npos; }
+
+// Numbers of JSON's and its three words stay.
+bool is_json_word(std::string_view word) {
+  if (word == "true" || word == "false" || word == "null") return true;
+  return word.find_first_not_of("0123456789+-.eE") == word.npos;
+}
+
+// How many bytes at `at` are one character in UTF-8; 0: none is.
+size_t utf8_length(std::string_view text, size_t at) {
+  auto byte = [&](size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u; };
+  auto tail = [&](size_t i) { return (byte(i) & 0xC0) == 0x80; };
+  unsigned a = byte(0);
+  if (a < 0x80) return 1;
+  if (a >= 0xC2 && a < 0xE0) return tail(1) ? 2 : 0;
+  if (a >= 0xE0 && a < 0xF0) {
+    bool legal = tail(1) && tail(2) && !(a == 0xE0 && byte(1) < 0xA0) && !(a == 0xED && byte(1) >= 0xA0);
+    return legal ? 3 : 0;
+  }
+  if (a >= 0xF0 && a < 0xF5) {
+    bool legal = tail(1) && tail(2) && tail(3) && !(a == 0xF0 && byte(1) < 0x90) && !(a == 0xF4 && byte(1) >= 0x90);
+    return legal ? 4 : 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::string repaired_json(std::string_view text) {
+  std::string out;
+  out.reserve(text.size() + 64);
+  for (size_t at = 0; at < text.size();) {
+    if (text[at] == '"') {
+      at = append_string(out, text, at);
+    } else if (ends_word(text[at])) {
+      out += text[at++];
+    } else {
+      size_t end = at;
+      while (end < text.size() && !ends_word(text[end])) end++;
+      std::string_view word = text.substr(at, end - at);
+      if (is_json_word(word))
+        out += word;
+      else
+        append_string(out, '"' + std::string(word) + '"', 0);
+      at = end;
+    }
+  }
+  return out;
+}
+
+std::string repaired_utf8(std::string_view text) {
+  size_t good = 0;
+  while (good < text.size() && static_cast<signed char>(text[good]) >= 0) good++;
+  for (size_t n; good < text.size() && (n = utf8_length(text, good)); good += n) {
+  }
+  if (good == text.size()) return {};
+  std::string out(text.substr(0, good));
+  for (size_t at = good; at < text.size();) {
+    size_t n = utf8_length(text, at);
+    if (n)
+      out += text.substr(at, n);
+    else
+      out += kReplacement;
+    at += n ? n : 1;
+  }
+  return out;
+}
+
+}  // namespace tprof::kineto

@@ -1,0 +1,15 @@
+// Makes JSON of what profilers wrote for it.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace tprof::kineto {
+
+// The text with control characters and false escapes in strings escaped, half surrogate pairs replaced, and bare words
+// that JSON does not know (N/A, nan, -inf) put in quotes. See pytorch/kineto#336, pytorch#130622.
+std::string repaired_json(std::string_view text);
+
+// The text with what is not UTF-8 replaced by U+FFFD; empty when all of it is.
+std::string repaired_utf8(std::string_view text);
+
+}  // namespace tprof::kineto

@@ -1,0 +1,35 @@
+// Names GPU work that is no kernel, sorts calls into families, and measures what work made of its device: occupancy of
+// kernels, bandwidth of copies and sets.
+#include <unordered_map>
+
+#include "model/gpu_words.h"
+#include "model/occupancy.h"
+#include "model/passes.h"
+
+namespace tprof {
+
+void describe_gpu_work(Model& model) {
+  for (CallEvent& call : model.calls)  // CUPTI tells a call's name only
+    if (call.seen == kSeenByCupti) call.family = static_cast<u8>(call_family(model.names[call.name]));
+  std::unordered_map<u64, u32> known;  // kind << 32 | id -> name
+  for (GpuEvent& e : model.gpu) {
+    if (e.kind() == Kind::kernel) {
+      auto device = model.devices.find(e.device);
+      Occupancy o = occupancy_of(e.as<KernelRecord>(), device == model.devices.end() ? nullptr : &device->second);
+      if (o.blocks_per_sm > 0) {
+        e.blocks_per_sm = static_cast<float>(o.blocks_per_sm);
+        e.warps_per_sm = static_cast<float>(o.warps_per_sm);
+      }
+      if (o.percent >= 0) e.occupancy = static_cast<float>(o.percent);
+      continue;
+    }
+    u32 id = e.kind() == Kind::gpu_event ? 0 : e.record->id;  // events of CUDA share one name
+    auto [it, added] = known.emplace(u64(e.record->kind) << 32 | id, static_cast<u32>(model.names.size()));
+    if (added) model.names.push_back(work_name(*e.record));
+    e.name = it->second;
+    u64 bytes = bytes_of(e);
+    if (bytes && e.dur_ns > 0) e.bandwidth = static_cast<float>(double(bytes) / double(e.dur_ns));
+  }
+}
+
+}  // namespace tprof

@@ -1,0 +1,52 @@
+// A Kineto trace as the TensorBoard plugin (torch_tb_profiler 0.4.3) sees it: what --plugin-compat computes with.
+//
+// The Model repairs and sorts; the plugin's answers depend on the very order, times and ids of the file, on categories
+// that it does not know and on those that it takes for others. Filled beside the Model when asked for.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/types.h"
+
+namespace tprof {
+
+enum class PluginType : u8 {
+  ignored, op, python, label, step, python_function, module, runtime, kernel, copy, set, span, memory
+};
+
+struct PluginEvent {
+  static constexpr i64 kAbsent = INT64_MIN;
+
+  double ts_us = 0, dur_us = 0;  // as written
+  i64 external_id = kAbsent;
+  i64 correlation = kAbsent;
+  i64 pid = 0, tid = 0;          // words (such as "stream 7") have negative numbers of their own
+  u32 name = 0;                  // index into Model::names
+  u32 item = 0xffffffff;         // its place in Model::events, calls, gpu or memory, by type; kNone: it has none there
+  u32 device = 0xffffffff;       // kernels: as its arguments say, kNone: they do not
+  PluginType type = PluginType::ignored;
+  bool tid_is_text = false;      // "25738": the plugin does not find such calls again when their External id is 0
+
+  double end_us() const { return ts_us + dur_us; }
+};
+
+// What of deviceProperties[i] it uses.
+struct PluginDevice {
+  std::optional<i64> memory_bytes, major, minor;
+  std::string name;
+};
+
+struct PluginTrace {
+  std::vector<PluginEvent> events;    // in order of time, of equal times as in the file
+  struct ArrowEnd {
+    i64 id;
+    double ts_us;
+    bool start;
+  };
+  std::vector<ArrowEnd> arrows;  // from forward operators to backward nodes, as in the file
+  std::vector<PluginDevice> devices;  // by position
+  bool lightning = false;
+};
+
+}  // namespace tprof

@@ -1,0 +1,86 @@
+#include "report/diff.h"
+
+#include <cmath>
+
+namespace tprof {
+namespace {
+
+// diff() gives no interval to what is too small to matter.
+bool is_change(const Diff& diff, const DiffRow& row) {
+  if (row.in_a == row.in_b && std::fabs(row.ratio()) <= kSameRatio) return false;
+  return !diff.step.interval.known || row.interval.excludes_zero();
+}
+
+Value ns(double value) { return i64(std::llround(value)); }
+
+std::vector<Value> cells(const DiffRow& row) {
+  auto side = [](bool in, Value value) { return in ? value : Value(); };
+  std::string where = row.in_a == row.in_b ? "" : row.in_a ? "only in A" : "only in B";
+  return {row.name,
+          side(row.in_a, ns(row.a_ns)),
+          side(row.in_b, ns(row.b_ns)),
+          ns(row.delta_ns()),
+          row.a_ns > 0 ? Value(row.ratio() * 100) : Value(),
+          row.interval.known ? ns(row.interval.low) : Value(),
+          row.interval.known ? ns(row.interval.high) : Value(),
+          side(row.in_a, row.a_calls),
+          side(row.in_b, row.b_calls),
+          where};
+}
+
+}  // namespace
+
+Table diff_table(const Diff& diff, DiffBy by, size_t most) {
+  Table out{std::string(diff_by_text(by)) + ", per step",
+            {{"name", diff_by_text(by), Unit::text},
+             {"a", "A", Unit::time},
+             {"b", "B", Unit::time},
+             {"delta", "Change", Unit::time},
+             {"change_percent", "Change %", Unit::percent},
+             {"low", "95 % from", Unit::time, 2},
+             {"high", "to", Unit::time, 2},
+             {"a_calls", "Calls A", Unit::number, 3},
+             {"b_calls", "Calls B", Unit::number, 3},
+             {"where", "", Unit::text, 1}}};
+  size_t left_out = 0;
+  for (const DiffRow& row : diff.rows) {
+    if (row.by != by) continue;
+    if (most && (!is_change(diff, row) || out.rows.size() >= most))
+      left_out++;
+    else
+      out.rows.push_back(cells(row));
+  }
+  if (left_out) out.footer.push_back(std::to_string(left_out) + " more changed less, or no more than noise");
+  return out;
+}
+
+namespace {
+
+Json row_json(const DiffRow& row) {
+  auto side = [](bool in, double value) { return in ? Json(value) : Json(); };
+  return {{"by", diff_by_word(row.by)},
+          {"name", row.name},
+          {"a_us", side(row.in_a, row.a_ns / 1e3)},
+          {"b_us", side(row.in_b, row.b_ns / 1e3)},
+          {"delta_us", row.delta_ns() / 1e3},
+          {"change_percent", row.a_ns > 0 ? Json(row.ratio() * 100) : Json()},
+          {"low_us", side(row.interval.known, row.interval.low / 1e3)},
+          {"high_us", side(row.interval.known, row.interval.high / 1e3)},
+          {"a_calls", side(row.in_a, row.a_calls)},
+          {"b_calls", side(row.in_b, row.b_calls)}};
+}
+
+}  // namespace
+
+Json diff_json(const Diff& diff) {
+  Json out = {{"schema", 1},
+              {"story", diff.story()},
+              {"steps", {{"a", diff.a_steps}, {"b", diff.b_steps}}},
+              {"step", row_json(diff.step)},
+              {"rows", Json::array()},
+              {"notes", diff.notes}};
+  for (const DiffRow& row : diff.rows) out["rows"].push_back(row_json(row));
+  return out;
+}
+
+}  // namespace tprof

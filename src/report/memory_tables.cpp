@@ -1,0 +1,130 @@
+// The tables of memory of stats_tables.h.
+#include <cmath>
+
+#include "report/stats_tables.h"
+
+namespace tprof {
+namespace {
+
+constexpr size_t kCurvePoints = 2000;
+
+// The plugin's KB: two digits, or the first that is not zero.
+double plugin_kb(i64 bytes) {
+  double value = double(bytes) / 1024, size = std::abs(value);
+  int digits = size >= 0.01 || size == 0 ? 2 : static_cast<int>(std::abs(std::floor(std::log10(size))));
+  double scale = std::pow(10, digits);
+  return std::nearbyint(value * scale) / scale;
+}
+
+struct Row {
+  std::string device, name;
+  u64 calls;
+  MemoryUse use;
+};
+
+// The plugin counts the calls whose parent saw an allocation or release itself or inside; rows of nothing but zeros go.
+std::map<std::string, u64> plugin_calls(const Model& model, const OpTree& tree) {
+  std::vector<bool> seen(tree.nodes.size());
+  for (i32 node : tree.of_memory)
+    for (; node >= 0 && !seen[static_cast<size_t>(node)]; node = tree.nodes[static_cast<size_t>(node)].parent)
+      seen[static_cast<size_t>(node)] = true;
+  std::map<std::string, u64> calls;
+  for (const OpNode& node : tree.nodes)
+    if (node.listed && (node.parent < 0 || seen[static_cast<size_t>(node.parent)] ||
+                        tree.nodes[static_cast<size_t>(node.parent)].kind == NodeKind::root))
+      calls[model.names[node.name]]++;
+  return calls;
+}
+
+std::vector<Row> statistics(const Model& model, const OpTree& tree) {
+  bool plugin = tree.rules == Rules::plugin;
+  std::map<std::string, u64> calls;
+  if (plugin) calls = plugin_calls(model, tree);
+  std::map<std::string, std::map<std::string, Row>> sorted;  // by device, by name
+  for (const OperatorRow& op : operators(model, tree, OperatorKey::name).rows)
+    for (const auto& [device, use] : op.memory) {
+      if (plugin && device.type > kCudaDeviceType) continue;
+      bool zero = !use.increase_bytes && !use.self_increase_bytes && !use.allocations;
+      if (plugin && zero) continue;
+      std::string where = device_text(device);
+      sorted[where][op.name] = {where, op.name, plugin ? calls[op.name] : op.calls, use};
+    }
+  std::vector<Row> rows;
+  for (auto& [device, by_name] : sorted)
+    for (auto& [name, row] : by_name) rows.push_back(std::move(row));
+  return rows;
+}
+
+double us_from_begin(const Model& model, i64 ns) { return double(ns - model.begin_ns) / 1e3; }
+
+}  // namespace
+
+Table memory_table(const Model& model, const OpTree& tree) {
+  bool plugin = tree.rules == Rules::plugin;
+  Table table;
+  table.title = plugin ? "Memory by operator, as torch_tb_profiler counts it" : "Memory by operator";
+  table.columns = {{"device", "Device", Unit::text, 0}, {"name", plugin ? "Operator Name" : "Operator", Unit::text, 0}};
+  table.columns.push_back({"calls", "Calls", Unit::count, 1});
+  auto size = [&](const char* key, const char* title, int leaves) {
+    table.columns.push_back({key, plugin ? std::string(title) + " (KB)" : title, plugin ? Unit::number : Unit::bytes, leaves});
+  };
+  size("size_increase", "Size Increase", 2);
+  size("self_size_increase", "Self Size Increase", 0);
+  table.columns.push_back({"allocation_count", "Allocation Count", Unit::count, 6});
+  table.columns.push_back({"self_allocation_count", "Self Allocation Count", Unit::count, 5});
+  size("allocation_size", "Allocation Size", 4);
+  size("self_allocation_size", "Self Allocation Size", 3);
+  auto bytes = [&](i64 value) { return plugin ? Value(plugin_kb(value)) : Value(value); };
+  for (const Row& row : statistics(model, tree))
+    table.rows.push_back({row.device, row.name, i64(row.calls), bytes(row.use.increase_bytes),
+                          bytes(row.use.self_increase_bytes), i64(row.use.allocations), i64(row.use.self_allocations),
+                          bytes(row.use.allocated_bytes), bytes(row.use.self_allocated_bytes)});
+  if (model.memory.empty()) table.footer.push_back("Memory: not recorded (run with --profile-memory)");
+  auto curves = memory_curves(model);
+  for (const auto& [device, curve] : curves)
+    table.footer.push_back("Peak of " + device_text(device) + ": " + bytes_text(curve.peak.allocated_bytes) +
+                           " allocated, " + bytes_text(curve.peak.reserved_bytes) + " reserved, " +
+                           time_text(curve.peak.ns - model.begin_ns) + " after the begin");
+  if (!model.memory.empty() && curves.empty())
+    table.footer.push_back("Peak: not known (the trace states no totals)");
+  u64 outside = 0;
+  for (i32 node : tree.of_memory) outside += node < 0;
+  if (outside)
+    table.footer.push_back(std::to_string(outside) + " of " + std::to_string(model.memory.size()) +
+                           " allocations and releases lie in no operator");
+  return table;
+}
+
+Table memory_events_table(const Model& model, const OpTree& tree) {
+  Table table;
+  table.title = "Allocations";
+  table.columns = {{"device", "Device", Unit::text},       {"operator", "Operator", Unit::text},
+                   {"address", "Address", Unit::count},    {"size", "Size", Unit::bytes},
+                   {"allocation_time", "Allocated at", Unit::time}, {"release_time", "Released at", Unit::time},
+                   {"duration", "Duration", Unit::time}};
+  auto at = [&](i64 ns) { return ns == MemoryBlock::kUnseen ? Value() : Value(ns - model.begin_ns); };
+  for (const MemoryBlock& block : memory_blocks(model, tree)) {
+    Value op, lasted;
+    if (block.node >= 0) op = model.names[tree.nodes[static_cast<size_t>(block.node)].name];
+    if (block.allocated_ns != MemoryBlock::kUnseen && block.released_ns != MemoryBlock::kUnseen)
+      lasted = block.released_ns - block.allocated_ns;
+    table.rows.push_back({device_text(block.device), op, static_cast<i64>(block.address), block.bytes,
+                          at(block.allocated_ns), at(block.released_ns), lasted});
+  }
+  return table;
+}
+
+Json memory_curves_json(const Model& model) {
+  Json out = Json::object();
+  for (const auto& [device, curve] : memory_curves(model, kCurvePoints)) {
+    Json points = Json::array();
+    for (const MemoryPoint& p : curve.points)
+      points.push_back({us_from_begin(model, p.ns), p.allocated_bytes, p.reserved_bytes});
+    out[device_text(device)] = {{"peak_bytes", curve.peak.allocated_bytes},
+                                {"peak_at", us_from_begin(model, curve.peak.ns)},
+                                {"points", points}};
+  }
+  return out;
+}
+
+}  // namespace tprof

@@ -1,0 +1,148 @@
+#include "report/overview.h"
+
+#include <math.h>
+#include <stdio.h>
+
+namespace tprof {
+namespace {
+
+template <class... Args>
+std::string format(const char* pattern, Args... args) {
+  char text[256];
+  snprintf(text, sizeof text, pattern, args...);
+  return text;
+}
+
+double rounded(double value, int digits) {
+  double scale = pow(10, digits);
+  return rint(value * scale) / scale;
+}
+
+// At most two decimals, at least one: as Python prints rounded numbers.
+std::string number_text(double number) {
+  std::string text = format("%.2f", number);
+  if (text.back() == '0') text.pop_back();
+  return text;
+}
+
+std::string percent_text(double percent) { return number_text(percent) + " %"; }
+
+std::vector<Category> shown_categories(const Overview& overview) {
+  std::vector<Category> out;
+  for (u32 c = 0; c < kCategories; c++)
+    if (overview.shows(static_cast<Category>(c))) out.push_back(static_cast<Category>(c));
+  return out;
+}
+
+double of(const StepTimes& times, Category c) { return times.by[static_cast<u32>(c)]; }
+double share(const StepTimes& times, Category c) { return times.us > 0 ? 100 * of(times, c) / times.us : 0; }
+
+// Title and value, as the plugin's panel has them.
+std::vector<std::pair<std::string, std::string>> gpu_lines(const GpuFigures& g) {
+  std::vector<std::pair<std::string, std::string>> out{{"GPU " + std::to_string(g.device) + ":", ""}};
+  if (!g.name.empty()) out.push_back({"Name", g.name});
+  if (g.memory_bytes >= 0) out.push_back({"Memory", number_text(g.memory_bytes / (1 << 30)) + " GB"});
+  if (g.compute_major >= 0)
+    out.push_back({"Compute Capability", std::to_string(g.compute_major) + "." + std::to_string(g.compute_minor)});
+  if (g.utilization >= 0) out.push_back({"GPU Utilization", percent_text(100 * g.utilization)});
+  if (g.sm_efficiency >= 0) out.push_back({"Est. SM Efficiency", percent_text(100 * g.sm_efficiency)});
+  if (g.occupancy >= 0) out.push_back({"Est. Achieved Occupancy", percent_text(g.occupancy)});
+  if (g.tensor_cores >= 0) out.push_back({"Kernel Time using Tensor Cores", percent_text(100 * g.tensor_cores)});
+  return out;
+}
+
+Json gpu_json(const GpuFigures& g) {
+  auto known = [](double value, double factor) { return value < 0 ? Json() : Json(value * factor); };
+  return {{"device", g.device},
+          {"name", g.name.empty() ? Json() : Json(g.name)},
+          {"memory_bytes", g.memory_bytes < 0 ? Json() : Json(i64(g.memory_bytes))},
+          {"utilization_percent", known(g.utilization, 100)},
+          {"sm_efficiency_percent", known(g.sm_efficiency, 100)},
+          {"occupancy_percent", known(g.occupancy, 1)},
+          {"tensor_core_percent", known(g.tensor_cores, 100)}};
+}
+
+}  // namespace
+
+Table steps_table(const Overview& overview) {
+  Table table{"Time of each step", {{"step", "Step", Unit::text}, {"total", "Total", Unit::time}}};
+  for (Category c : shown_categories(overview))
+    table.columns.push_back({category_text(c), category_text(c), Unit::time});
+  auto add = [&](const StepTimes& times) {
+    std::vector<Value> row;
+    row.emplace_back(times.name);
+    row.emplace_back(i64(llrint(times.us * 1000)));
+    for (Category c : shown_categories(overview)) row.emplace_back(i64(llrint(of(times, c) * 1000)));
+    table.rows.push_back(std::move(row));
+  };
+  for (const StepTimes& step : overview.steps) add(step);
+  if (overview.steps.size() > 1) add(overview.average);
+  table.footer = overview.notes;
+  return table;
+}
+
+std::string overview_text(const Overview& overview, const Source& source, const TextStyle& style) {
+  std::string out = source.run + "  " + source.worker + "  span " + source.span + "\n";
+  for (const GpuFigures& g : overview.gpus) {
+    std::string line;  // "GPU 0: Tesla V100, Memory 31.74 GB, ..."
+    for (const auto& [title, value] : gpu_lines(g)) {
+      const char* gap = line.empty() ? "" : line.ends_with(":") ? " " : ", ";
+      line += gap + (title == "Name" ? value : value.empty() ? title : title + " " + value);
+    }
+    out += "  " + line + "\n";
+  }
+  if (!overview.steps.empty()) {
+    Table table{
+        "Average step " + time_text(i64(llrint(overview.average.us * 1000))) + " (" +
+            std::to_string(overview.steps.size()) + (overview.steps.size() == 1 ? " step)" : " steps)"),
+        {{"category", "Category", Unit::text}, {"us", "Time", Unit::time}, {"percent", "Share", Unit::percent}}};
+    for (Category c : shown_categories(overview))
+      table.rows.push_back({category_text(c), i64(llrint(of(overview.average, c) * 1000)), share(overview.average, c)});
+    out += "\n" + text_of(table, style);
+  }
+  for (const Recommendation& r : overview.recommendations) {
+    out += "  * " + r.text;
+    for (const auto& [key, value] : r.values) out += format(" (%s %g)", key, rounded(value, 1));
+    out += "\n";
+  }
+  for (const std::string& note : overview.notes) out += "  note: " + note + "\n";
+  return out;
+}
+
+Json overview_json(const Overview& overview, const Source& source, size_t workers) {
+  Json out = json_of(source);
+  out["configuration"] = {{"Number of Worker(s)", std::to_string(workers)},
+                          {"Device Type", overview.uses_gpu ? "GPU" : "CPU"}};
+  out["gpu_summary"] = Json::array();
+  out["gpus"] = Json::array();
+  for (const GpuFigures& g : overview.gpus) {
+    for (const auto& [title, value] : gpu_lines(g)) out["gpu_summary"].push_back({title, value});
+    out["gpus"].push_back(gpu_json(g));
+  }
+  out["average_step_time_us"] = overview.steps.empty() ? Json() : Json(i64(llrint(overview.average.us)));
+  out["execution_summary"] = Json::array();
+  Json columns = {"Step"}, rows = Json::array();
+  for (Category c : shown_categories(overview)) {
+    columns.push_back(category_text(c));
+    if (overview.steps.empty()) continue;
+    out["execution_summary"].push_back({{"category", category_text(c)},
+                                        {"us", i64(llrint(of(overview.average, c)))},
+                                        {"percent", rounded(share(overview.average, c), 2)}});
+  }
+  for (const StepTimes& step : overview.steps) {
+    Json row = {step.name};
+    for (Category c : shown_categories(overview)) row.push_back(of(step, c));
+    rows.push_back(std::move(row));
+  }
+  out["steps"] = {{"columns", columns}, {"rows", rows}};
+  out["recommendations"] = Json::array();
+  for (const Recommendation& r : overview.recommendations) {
+    Json one = {{"id", r.id}, {"text", r.text}};
+    for (const auto& [key, value] : r.values) one[key] = value;
+    out["recommendations"].push_back(std::move(one));
+  }
+  out["notes"] = overview.notes;
+  return out;
+}
+
+}  // namespace tprof

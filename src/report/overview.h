@@ -1,0 +1,15 @@
+// The Overview as text and as JSON; the keys are those under which torch_tb_profiler's answers are commonly stored.
+#pragma once
+#include "analysis/overview.h"
+#include "report/table.h"
+
+namespace tprof {
+
+// Of one worker and span. `workers`: how many the run has.
+std::string overview_text(const Overview& overview, const Source& source, const TextStyle& style);
+Json overview_json(const Overview& overview, const Source& source, size_t workers);
+
+// The time of each step by category.
+Table steps_table(const Overview& overview);
+
+}  // namespace tprof

@@ -1,0 +1,22 @@
+// The tables of `tprof stats`: operators as torch.profiler's key_averages shows them, kernels, memory and modules; or,
+// by the plugin's rules, the columns and the rounding of torch_tb_profiler.
+//
+// Keys are those of the figures that torch_tb_profiler names (device_self_duration, tc_eligible ...).
+#pragma once
+#include "analysis/kernels.h"
+#include "analysis/memory.h"
+#include "analysis/module_tree.h"
+#include "report/table.h"
+
+namespace tprof {
+
+Table operators_table(const Model& model, const Operators& operators, OperatorKey key, Rules rules);
+Table kernels_table(const Kernels& kernels, bool by_op, Rules rules);
+Table memory_table(const Model& model, const OpTree& tree);
+Table memory_events_table(const Model& model, const OpTree& tree);
+Table modules_table(const ModuleTree& modules, bool has_device);
+
+// By device: {"peak_bytes", "peak_at", "points": [[at, allocated, reserved]]}, times in us from the span's begin.
+Json memory_curves_json(const Model& model);
+
+}  // namespace tprof

@@ -1,0 +1,119 @@
+#include "report/table.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tprof {
+namespace {
+
+const char* unit_name(Unit unit) {
+  switch (unit) {
+    case Unit::text:
+    case Unit::function:
+    case Unit::lines: return "text";
+    case Unit::yes_no: return "yes/no";
+    case Unit::count: return "count";
+    case Unit::bytes: return "bytes";
+    case Unit::percent: return "percent";
+    case Unit::number: return "number";
+    case Unit::time:
+    case Unit::micros: return "us";
+  }
+  return "";
+}
+
+Json json_value(const Value& value, Unit unit) {
+  if (auto* text = std::get_if<std::string>(&value)) {
+    std::string out = *text;
+    if (unit == Unit::lines) std::replace(out.begin(), out.end(), '\n', ';');
+    return out;
+  }
+  if (auto* number = std::get_if<double>(&value)) return std::isfinite(*number) ? Json(*number) : Json();
+  if (auto* whole = std::get_if<i64>(&value)) {
+    if (unit == Unit::time) return static_cast<double>(*whole) / 1e3;
+    if (unit == Unit::yes_no) return *whole ? "Yes" : "No";
+    return *whole;
+  }
+  return nullptr;
+}
+
+std::string csv_field(const Value& value, Unit unit) {
+  Json json = json_value(value, unit);
+  if (json.is_null()) return "";
+  if (!json.is_string()) return json.dump();
+  std::string text = json.get<std::string>();
+  if (text.find_first_of("\",\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+}  // namespace
+
+int Table::column(const std::string& key) const {
+  for (size_t i = 0; i < columns.size(); i++)
+    if (columns[i].key == key) return static_cast<int>(i);
+  return -1;
+}
+
+void sort_rows(Table& table, size_t column) {
+  bool up = table.columns[column].unit <= Unit::lines;
+  std::stable_sort(table.rows.begin(), table.rows.end(), [&](const auto& a, const auto& b) {
+    const Value &x = a[column], &y = b[column];
+    bool known_x = x.index() != 0, known_y = y.index() != 0;
+    if (!known_x || !known_y) return known_x && !known_y;
+    return up ? x < y : y < x;
+  });
+}
+
+void limit_rows(Table& table, size_t most) {
+  if (!most || table.rows.size() <= most) return;
+  std::string line = std::to_string(most) + " of " + std::to_string(table.rows.size()) + " rows (--limit 0 shows all)";
+  table.footer.insert(table.footer.begin(), line);
+  table.rows.resize(most);
+}
+
+std::string csv_of(const std::vector<WorkerTable>& tables) {
+  std::vector<Column> all;
+  for (const WorkerTable& t : tables)
+    for (const Column& column : t.table.columns)
+      if (std::none_of(all.begin(), all.end(), [&](const Column& c) { return c.key == column.key; }))
+        all.push_back(column);
+  std::string out = "run,worker,span";
+  for (const Column& column : all) out += "," + csv_field(column.key, Unit::text);
+  out += "\r\n";
+  for (const auto& [source, table] : tables) {
+    std::string lead;
+    for (const std::string& word : {source.run, source.worker, source.span})
+      lead += (lead.empty() ? "" : ",") + csv_field(word, Unit::text);
+    for (const auto& row : table.rows) {
+      out += lead;
+      for (const Column& column : all) {
+        int at = table.column(column.key);
+        out += "," + (at < 0 ? "" : csv_field(row[static_cast<size_t>(at)], column.unit));
+      }
+      out += "\r\n";
+    }
+  }
+  return out;
+}
+
+Json json_of(const Table& table) {
+  Json out = {{"columns", Json::array()}, {"n_rows", table.rows.size()}, {"rows", Json::array()}, {"notes", table.footer}};
+  for (const Column& c : table.columns)
+    out["columns"].push_back({{"key", c.key}, {"title", c.title}, {"unit", unit_name(c.unit)}});
+  for (const auto& row : table.rows) {
+    Json object = Json::object();
+    for (size_t i = 0; i < row.size(); i++) object[table.columns[i].key] = json_value(row[i], table.columns[i].unit);
+    out["rows"].push_back(std::move(object));
+  }
+  return out;
+}
+
+Json json_of(const Source& source) {
+  return {{"run", source.run}, {"worker", source.worker}, {"span", source.span}};
+}
+
+std::string dump(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace); }
+
+}  // namespace tprof

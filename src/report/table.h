@@ -1,0 +1,104 @@
+// Tables: what an analysis found, ready to be shown as text for people, CSV or JSON.
+//
+// A table is columns and rows of values; it knows nothing of what it shows. Times are kept in nanoseconds and sizes in
+// bytes. What is not known is no value at all: a dash in text, empty in CSV, null in JSON, never zero.
+//
+//   Table t{"Operators", {{"name", "Name", Unit::text}, {"host_self_duration", "Self CPU", Unit::time}}};
+//   t.rows.push_back({"aten::mm", i64{1234}});
+//   fputs(text_of(t, text_style(stdout)).c_str(), stdout);
+#pragma once
+#include <stdio.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/types.h"
+
+namespace tprof {
+
+using Json = nlohmann::ordered_json;
+
+// How a column's values are shown.
+//            value            text           CSV, JSON
+enum class Unit : u8 {
+  text,     // string           as it is       as it is
+  function, // string           see below     as it is
+  lines,    // string, by \n    line by line   ; for \n
+  yes_no,   // i64 0, 1         Yes, No        "Yes", "No"
+  count,    // i64              1234           1234
+  time,     // i64 ns           1.234ms        1234.0 (us)
+  bytes,    // i64              1.21 Kb        1234
+  percent,  // double, 0..100   12.34%         12.34
+  number,   // double           12.34          12.34
+  micros,   // i64 us           1234           1234
+};
+
+// Unit::function: of a C++ function text shows no return type and no parameters; "void f<float>(int)" is f<float>.
+
+using Value = std::variant<std::monostate, std::string, i64, double>;  // monostate: not known
+
+constexpr int kDataOnly = -1;
+
+struct Column {
+  std::string key;    // in JSON and CSV, and for sort_rows()
+  std::string title;  // in text
+  Unit unit = Unit::count;
+  // In text that does not fit, columns go from the highest number on; 0 stays whatever happens, kDataOnly is never there.
+  int leaves = 0;
+};
+
+struct Table {
+  std::string title;
+  std::vector<Column> columns;
+  std::vector<std::vector<Value>> rows;  // each as long as columns
+  std::vector<std::string> footer;       // lines below the rows: sums, and what could not be known
+
+  int column(const std::string& key) const;  // -1: none
+};
+
+// Largest first (texts: smallest first), unknown values last, equal ones as they were.
+void sort_rows(Table& table, size_t column);
+// Keeps the first `most` rows, says how many there are; 0: all.
+void limit_rows(Table& table, size_t most);
+
+// --- text
+
+struct TextStyle {
+  int width = 160;     // columns of the terminal, 0: as wide as it gets
+  bool color = false;
+  bool utf8 = false;   // may draw lines and ellipses that ASCII lacks
+};
+
+// Of a stream: width from its terminal or COLUMNS; colour on terminals, NO_COLOR and CLICOLOR_FORCE obeyed.
+TextStyle text_style(FILE* to);
+
+// Names too long for the width are cut in the middle, then columns are left out; a line says which.
+std::string text_of(const Table& table, const TextStyle& style);
+
+std::string time_text(i64 ns);        // 12.345us, 1.234ms, 1.234s
+std::string bytes_text(i64 bytes);    // 512 b, 1.50 Kb, -2.00 Mb
+std::string cut_middle(const std::string& text, size_t width, bool utf8);  // width in code points, at least 5
+
+// --- CSV and JSON
+
+// Where a table comes from: as torch_tb_profiler names it.
+struct Source {
+  std::string run, worker, span;
+};
+
+struct WorkerTable {
+  Source source;
+  Table table;
+};
+
+// RFC 4180. Begins with run, worker and span; the columns of all tables, in order of appearance.
+std::string csv_of(const std::vector<WorkerTable>& tables);
+
+// {"columns": [{key, title, unit}], "n_rows", "rows": [{key: value}], "notes": [line]}; unit is us, bytes, percent ...
+Json json_of(const Table& table);
+Json json_of(const Source& source);  // {run, worker, span}
+std::string dump(const Json& json);  // indented; broken UTF-8 is replaced
+
+}  // namespace tprof

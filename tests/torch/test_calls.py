@@ -1,0 +1,216 @@
+"""nn.Module calls and Python calls as events, on each torch: names, numbers, parents, times; and torch.profiler agrees."""
+import collections
+import json
+import pathlib
+import re
+
+import pytest
+
+from harness import Trace, both, run, torch_version
+
+CALLERS = pathlib.Path(__file__).with_name("callers.py").resolve()
+MODULES = {"TPROF_WITH_MODULES": "1"}
+CALLS = {"TPROF_WITH_STACK": "calls"}
+
+
+def record(name, where, logdir, options=MODULES, *words):
+    result = run([CALLERS, name, *words], "run", where=where, logdir=logdir, options=options)
+    assert result.returncode == 0 and result.stdout.endswith("ran\n"), result.stderr
+    trace, = result.traces()
+    assert trace.ledger["capabilities"]["with_modules"] == {"on": True, "why": ""}
+    return trace, result
+
+
+def calls(trace):
+    """python_function events in order of their ids."""
+    found = sorted((e for e in trace.ranges if e.get("cat") == "python_function"), key=lambda e: e["args"]["Python id"])
+    ids = {e["args"]["Python id"] for e in found}
+    assert len(ids) == len(found) and {e["args"].get("Python parent id") for e in found} <= ids | {None}
+    return found
+
+
+def with_parents(events, keep=lambda e: True):
+    """(event, the nearest kept event among its parents or None) for each kept one."""
+    by_id = {e["args"]["Python id"]: e for e in events}
+
+    def parent(e):
+        e = by_id.get(e["args"].get("Python parent id"))
+        return e if e is None or keep(e) else parent(e)
+    return [(e, parent(e)) for e in events if keep(e)]
+
+
+def module_tree(trace):
+    """"Parent_0 > Child_1" for each module call in order of begin; a root alone."""
+    short = lambda e: e["name"].removeprefix("nn.Module: ")
+    pairs = with_parents(calls(trace), lambda e: e["name"].startswith("nn.Module: "))
+    for e, _ in pairs:
+        assert e["args"]["Python module id"] == int(e["name"].rsplit("_", 1)[1])
+    return [short(e) if around is None else "%s > %s" % (short(around), short(e)) for e, around in pairs]
+
+
+NET = ["Net_0", "Net_0 > Sequential_0", "Sequential_0 > Block_0", "Block_0 > Linear_0", "Block_0 > ReLU_0",
+       "Sequential_0 > Block_1", "Block_1 > Linear_1", "Block_1 > ReLU_1", "Net_0 > Linear_2"]
+
+
+def inside(e, outer):
+    return outer["ts"] <= e["ts"] and e["ts"] + e["dur"] <= outer["ts"] + outer["dur"]
+
+
+def test_the_tree_of_a_model(torch_machine, logdir):
+    trace, _ = record("tree", torch_machine, logdir)
+    assert module_tree(trace) == NET + NET
+    assert trace.data["with_modules"] == 1
+    linear = [e for e in trace.ops("aten::linear")]
+    modules = [e for e in calls(trace) if "Linear" in e["name"]]
+    assert len(linear) == len(modules) == 6 and all(inside(o, m) for o, m in zip(linear, modules))
+    assert all(e["tid"] == trace.pid for e in modules)
+
+
+def test_torch_profiler_has_the_same_calls(kineto_machine, tmp_path, logdir):
+    """Names, order and parents of every Python and builtin call and module in what both recorded."""
+    if torch_version(kineto_machine) < (2, 7):
+        pytest.skip("torch 2.6 on Python 3.13 crashes when a module is called under with_stack")
+    theirs_path = tmp_path / "theirs.json"
+    ours, _ = record("tree", kineto_machine, logdir, {**CALLS, "TPROF_AUTOSTART": "0"}, theirs_path)
+    theirs = Trace(theirs_path)
+    assert module_tree(ours) == module_tree(theirs) == NET + NET
+
+    def facts(trace):
+        def name(e):
+            text = re.sub(r" at 0x[0-9a-f]+", "", e["name"])
+            match = re.match(r"(.*?)([^/]*)\((\d+)\): (.*)", text)
+            if not match:
+                return text
+            # torch.profiler gives a generator the line at which it goes on.
+            return match[2] + ": " + match[4] if match[4] in ("count", "<genexpr>") else match[2] + match[3] + match[4]
+        pairs = with_parents(calls(trace))
+        works = [e for e, _ in pairs if e["name"].endswith(": work")]
+        assert len(works) == 2
+        return collections.Counter((name(e), name(around)) for e, around in pairs
+                                   if around and any(e is not w and inside(e, w) for w in works))
+    mine, torchs = facts(ours), facts(theirs)
+    assert sum(mine.values()) > 200
+    assert not torchs - mine, "only torch.profiler has: %s" % list((torchs - mine).items())[:8]
+    assert not mine - torchs, "only tprof has: %s" % list((mine - torchs).items())[:8]
+
+
+@pytest.mark.parametrize("options", [MODULES, CALLS])
+def test_an_exception_ends_the_modules_it_leaves(options, torch_machine, logdir):
+    trace, _ = record("exceptions", torch_machine, logdir, options)
+    refused = ["Refuses_0", "Refuses_0 > Linear_0"]
+    net = [t.replace("Linear_2", "Linear_3").replace("Linear_1", "Linear_2").replace("Linear_0", "Linear_1") for t in NET]
+    assert module_tree(trace) == refused + net + refused + ["Sums_0"]
+    assert not [e for e in calls(trace) if e["args"].get("tprof")]
+
+
+def test_modules_in_backward_hooks(torch_machine, logdir):
+    trace, _ = record("hooks", torch_machine, logdir)
+    assert module_tree(trace) == ["Linear_0", "Sums_0"]
+    sums = calls(trace)[1]
+    nodes = [e for e in trace.ops() if e["name"].startswith("autograd::engine::evaluate_function: ") and e["tid"] == sums["tid"]]
+    assert [e["name"] for e in nodes if inside(sums, e)]
+
+
+def test_a_module_that_calls_itself(torch_machine, logdir):
+    trace, _ = record("recursion", torch_machine, logdir)
+    assert module_tree(trace) == ["Again_0"] + ["Again_0 > Again_0"] * 3
+
+
+@pytest.mark.parametrize("options", [MODULES, CALLS])
+def test_modules_on_other_threads(options, torch_machine, logdir):
+    trace, _ = record("threads", torch_machine, logdir, options)
+    assert module_tree(trace) == NET + NET
+    roots = [e for e in calls(trace) if e["name"] == "nn.Module: Net_0"]
+    assert len({e["tid"] for e in roots}) == 2 and trace.pid not in {e["tid"] for e in roots}
+    assert len({e["args"]["Python thread"] for e in roots}) == 2
+
+
+def test_replicas_are_modules_of_their_own(torch_machine, logdir):
+    trace, _ = record("replicas", torch_machine, logdir)
+    assert module_tree(trace) == ["Linear_%d" % i for i in range(4)]
+
+
+def test_a_dead_module_is_let_go_and_not_mistaken(torch_machine, logdir):
+    trace, result = record("temporary", torch_machine, logdir)
+    assert result.stdout.startswith("0 alive\n")
+    assert module_tree(trace) == ["ReLU_%d" % i for i in range(50)]
+
+
+def test_compiled_modules(kineto_machine, tmp_path):
+    """torch.compile sees nothing of it: the same graphs, no more breaks."""
+    results = both([CALLERS, "compiled"], tmp_path, where=kineto_machine, options=MODULES)
+    assert json.loads(results["bare"].stdout.splitlines()[0])["breaks"] == {}
+    for way in ("run", "preload"):
+        trace, = results[way].traces()
+        assert module_tree(trace).count("OptimizedModule_0") == 2
+
+
+def test_python_calls(torch_machine, logdir):
+    trace, _ = record("functions", torch_machine, logdir, CALLS)
+    assert trace.ledger["capabilities"]["python_calls"] == {"on": True, "why": ""}
+    ours = [(e, around) for e, around in with_parents(calls(trace)) if str(CALLERS) in e["name"]]
+    name = lambda e: re.fullmatch(r".*callers\.py\((\d+)\): (.*)", e["name"])[2]
+    lines = {name(e): int(re.search(r"\((\d+)\): ", e["name"])[1]) for e, _ in ours}
+    text = CALLERS.read_text().splitlines()
+    for function in ("leaf", "count", "recurse", "answer", "refuse"):
+        assert ("def %s(" % function) in text[lines[function] - 1], function
+    counted = collections.Counter(name(e) for e, _ in ours)
+    # A generator is called each time it goes on: twice and its end, once (it is closed where it stands or goes on to close).
+    assert counted["recurse"] == 4 and counted["refuse"] == 1 and counted["count"] in (4, 5)
+    assert counted["answer"] == 4 and counted["leaf"] == 1 + 2 + 1 + 1
+    chain = [(name(e), name(around)) for e, around in ours if around and str(CALLERS) in around["name"]]
+    assert chain.count(("recurse", "recurse")) == 3 and chain.count(("leaf", "recurse")) == 1
+    assert chain.count(("leaf", "answer")) == 2
+    lens = [around for e, around in with_parents(calls(trace)) if e["name"] == "<built-in function len>" and around]
+    assert sum(around["name"].endswith(": leaf") for around in lens) == counted["leaf"]
+    other, = [e for e, _ in ours if e["tid"] != trace.pid]
+    assert name(other) == "leaf"
+
+
+@pytest.mark.parametrize("options", [MODULES, CALLS])
+def test_only_recorded_phases_are_watched(options, torch_machine, logdir):
+    schedule = {"TPROF_SCHEDULE": "wait=2,warmup=1,active=2,repeat=1"}
+    result = run([CALLERS, "phases"], "run", where=torch_machine, logdir=logdir, options={**options, **schedule})
+    watched = result.stdout.split()[:8]
+    trace, = result.traces()
+    everything = options is CALLS or torch_version(torch_machine) < (2, 0)  # modules alone need no event of all functions
+    # A step's end is sure only when the next one does something.
+    assert watched == (["0", "1", "1", "1", "1", "0", "0", "0"] if everything else ["0"] * 8), result.stdout
+    assert module_tree(trace) == NET + NET
+    assert trace.steps() == [3, 4]
+
+
+def test_a_profiler_of_the_programs_own_keeps_working(torch_machine, logdir):
+    result = run([CALLERS, "own_profiler"], "run", where=torch_machine, logdir=logdir,
+                 options={**CALLS, "TPROF_SCHEDULE": "wait=1,active=2"})
+    assert result.stdout.splitlines()[0] == "4 %d" % (4 * 3), result.stdout + result.stderr
+    trace, = result.traces()
+    if torch_version(torch_machine) < (2, 0):
+        assert not trace.ledger["capabilities"]["python_calls"]["on"] and not calls(trace)
+        assert "profile function of its own" in trace.ledger["capabilities"]["with_modules"]["why"]
+    else:
+        assert trace.ledger["capabilities"]["python_calls"]["on"] and calls(trace)
+
+
+def test_operators_below_500_python_calls_stay(torch_machine, logdir):
+    """And below 5000, of which not all are followed. `tprof check` says that no row is too deep."""
+    trace, _ = record("depth", torch_machine, logdir, CALLS)
+    assert len(trace.ops("at the bottom")) == 2
+    assert len([e for e in trace.ops("aten::add") if any(inside(e, b) for b in trace.ops("at the bottom"))]) == 2
+    dropped = trace.ledger["dropped"]
+    assert dropped["folded_deep"] >= 2 * 400
+    deep = [e for e in calls(trace) if e["name"].endswith(": deep")]
+    assert len(deep) + dropped["folded_deep"] + trace.ledger.get("process_dropped", {}).get("too_deep", 0) >= 5000
+    assert [e for e in calls(trace) if e["name"].endswith(": leaf")][-1]["args"]["Python parent id"]
+
+
+def test_the_tutorials_module(torch_machine, logdir):
+    trace, _ = record("my_module", torch_machine, logdir)
+    assert module_tree(trace) == ["MyModule_0", "MyModule_0 > Linear_0"] * 2
+    modules = calls(trace)
+    for label, count in (("LINEAR PASS", 2), ("MASK INDICES", 2)):
+        labels = trace.ops(label)
+        assert len(labels) == count
+        for around in labels:
+            assert any(inside(around, m) for m in modules if "MyModule" in m["name"])
+    assert sum(any(inside(m, around) for around in trace.ops("LINEAR PASS")) for m in modules if "Linear" in m["name"]) == 2

@@ -1,0 +1,346 @@
+// One Model per rule of the advice that the rule finds, and one just under its threshold that it does not.
+#include "analysis/advice.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+
+#include "model_builder.h"
+
+namespace tprof {
+namespace {
+
+using Shape = ModelBuilder::Shape;
+constexpr i64 kStep = 10'000;  // us
+
+const std::vector<DevicePeak>& table() {
+  static const std::vector<DevicePeak> kTable = device_table();
+  return kTable;
+}
+
+struct Advised {
+  Model model;
+  Facts facts;
+  std::vector<Advice> advice;
+
+  explicit Advised(ModelBuilder&& b) : model(b.model()), facts(model, table()), advice(advise(facts)) {}
+  const Advice* find(const std::string& id) const {
+    for (const Advice& a : advice)
+      if (a.rule->id == id) return &a;
+    return nullptr;
+  }
+};
+
+constexpr char kLoader[] = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
+constexpr char kSingleLoader[] = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
+
+// By rule: makes a Model that is just over (true) or just under (false) the rule's threshold.
+const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
+    {"DL1",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.label(kLoader, 100, 100 + (over ? 501 : 499));
+     }},
+    {"DL2",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.kernel("gemm", 0, kStep);
+       b.label(kSingleLoader, 100, 100 + (over ? 101 : 99));
+     }},
+    {"CM1",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.kernel("gemm", 0, kStep);
+       b.kernel("ncclDevKernel_AllReduce", 100, 100 + (over ? 1001 : 999), kNone, 20);
+     }},
+    {"CM2",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.kernel("gemm", 0, 5000);
+       b.kernel("ncclDevKernel_AllReduce", 4000, 5000 + (over ? 501 : 499), kNone, 20);
+     }},
+    {"UT1",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.kernel("gemm", 0, over ? 4999 : 5001);
+       b.copy(1, 2, 8, 6000, 9000);  // copies are no use of a GPU
+     }},
+    {"HB1",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       i64 later = 1000 + (over ? 1501 : 1499);
+       b.launch("gemm", 0, 10, 1000);
+       b.launch("gemm", later, later, kStep);
+     }},
+    {"LN1",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.launch("gemm", 0, 10, 1000);
+       b.launch("gemm", 1001, 1001 + (over ? 301 : 299), kStep);
+     }},
+    {"TK1",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       for (i64 i = 0; i < 10; i++) b.launch("k", i * 100, i * 100 + 10, i * 100 + (i < (over ? 6 : 5) ? 13 : 60));
+     }},
+    {"SY1",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       i64 later = 1001 + (over ? 300 : 298);
+       b.op("aten::item", 450, 1002);
+       b.launch("gemm", 0, 10, 1000);
+       b.call("cudaStreamSynchronize", 500, 1001);
+       b.launch("gemm", later, later, kStep);
+     }},
+    {"AL1",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.step(kStep, 2 * kStep);
+       b.call("cudaMalloc", 100, 2000);  // the first step may
+       b.call("cudaMalloc", kStep + 100, kStep + 100 + (over ? 101 : 99));
+     }},
+    {"GP1",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.launch("gemm", 0, 10, 1000);
+       b.launch("gemm", 20, 1000 + (over ? 1001 : 999), kStep);
+     }},
+    {"CP1",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.copy(2, 2, 1000, 100, 100 + (over ? 501 : 499));
+     }},
+    {"CP2",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.copy(1, 1, 1000, 100, 100 + (over ? 101 : 99));
+       b.copy(1, 2, 1000, 300, 500);  // pinned
+     }},
+    {"CP3",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       for (i64 i = 0; i < (over ? 11 : 10); i++) b.copy(1, 2, 8, i * 10, i * 10 + 1);
+       b.copy(8, 0, 8, 200, 201);  // within the device
+     }},
+    {"TC1",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.device(0, 7, 0, 1 << 30);
+       b.op(over ? "aten::mm" : "aten::relu", 0, 100, {{{64, 64}}, {{64, 64}}});
+       b.launch("volta_sgemm_128x64", 10, 50, 1050);
+     }},
+    {"PT1",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.device(0, 8, 0, 1 << 30);
+       b.launch("ampere_sgemm_128x64_tn", 10, 50, 50 + (over ? 501 : 499));
+       b.launch("cutlass_80_tensorop_s1688gemm", 20, 1000, 2000);
+     }},
+    {"PT2",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.op("aten::mm", 0, 50, {{{64, 63}, 5}, {{63, 64}, 5}});
+       b.launch("hmma_gemm", 10, 100, 100 + (over ? 201 : 199));
+       b.op("aten::mm", 60, 90, {{{64, 64}, 5}, {{64, 64}, 5}});
+       b.launch("hmma_gemm", 70, 1000, 2000);
+       b.op("aten::mm", 100, 120, {{{64, 63}}, {{63, 64}}});  // float
+       b.launch("gemm", 105, 3000, 4000);
+     }},
+    {"RF1",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.device(0, 8, 0, 1ull << 36, "NVIDIA A100-SXM4-40GB");
+       b.op("aten::mm", 0, 50, {{{1024, 1024}, 5}, {{1024, 1024}, 5}});
+       b.launch("hmma_gemm", 10, 100, 100 + (over ? 501 : 499));
+     }},
+    {"OP1",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.label("Optimizer.step#SGD.step", 0, 200);
+       for (i64 i = 0; i < (over ? 51 : 50); i++) b.launch("elementwise", i * 3, 10 + i * 3, 12 + i * 3);
+     }},
+    {"OP2",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.label("Optimizer.zero_grad#SGD.zero_grad", 0, 200);
+       b.op("aten::zero_", 10, 10 + (over ? 11 : 9));
+       b.op("aten::zero_", 500, 600);  // elsewhere
+     }},
+    {"PT3",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       std::vector<Shape> inputs = {{{1, 3, 8, 8}}, {{4, 3, 3, 3}}};
+       if (over) inputs.push_back({{4}});
+       b.op("aten::conv2d", 0, 10, inputs);
+       b.op("aten::convolution", 1, 9, inputs);
+       b.op("aten::batch_norm", 20, 30);
+     }},
+    {"PT4",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       for (i64 i = 0; i < (over ? 10 : 9); i++) {
+         b.op("aten::select", i * 20, i * 20 + 8);
+         b.op("aten::mul", i * 20 + 9, i * 20 + 19);
+       }
+       b.op("aten::sum", 900, 910);
+     }},
+    {"PT5",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       i64 end = 100 + (over ? 11 : 10);
+       b.op("aten::zeros", 0, 50);
+       b.op("aten::zero_", 10, 40);
+       b.op("aten::to", 100, end);
+       b.op("aten::_to_copy", 101, end);
+       b.op("aten::copy_", 102, end, {{{4}}, {{4}}});
+       b.op("aten::zeros", 200, 250);
+       b.op("aten::zero_", 210, 240);
+       b.op("aten::to", 300, 900);  // changes the type
+       b.op("aten::_to_copy", 301, 900);
+       b.op("aten::copy_", 302, 900, {{{4}, 5}, {{4}}});
+     }},
+    {"PT6",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.op("aten::contiguous", 0, 50);
+       b.op("aten::clone", 5, 45);
+       b.launch("copy_kernel", 10, 100, 100 + (over ? 501 : 499));
+     }},
+    {"MEM1",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.device(0, 8, 0, 1000);
+       b.op("aten::empty", 90, 110);
+       b.memory(100, 1, over ? 901 : 900, over ? 901 : 900);
+     }},
+    {"MEM2",
+     [](ModelBuilder& b, bool over) {
+       u64 total = 0, address = 0;
+       for (i64 s = 0; s < 5; s++) {
+         b.step(s * 100, s * 100 + 100);
+         i64 bytes = s == 0 ? 100'000 : over ? 200 : 90;
+         total += u64(bytes);
+         b.memory(s * 100 + 50, ++address, bytes, total);
+       }
+     }},
+    {"MEM3",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.memory(100, 1, 699, over ? 699 : 700, 1000);
+     }},
+    {"DP1",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.label("DataParallel.forward", 0, 100);
+       b.kernel("k", 10, 20, kNone, 7, 0);
+       b.kernel("k", 10, 20, kNone, 7, over ? 1 : 0);
+     }},
+    {"BE1",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.device(0, 3, 5, 1 << 30);
+       b.label("DistributedDataParallel.forward", 0, 100);
+       if (!over) b.op("nccl:all_reduce", 200, 300);
+     }},
+    {"VR1",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, 1000);
+       b.step(1000, 2000);
+       b.step(2000, 3000 + (over ? 201 : 200));
+       b.op("aten::slow", 2100, 2600);
+     }},
+    {"WU1",
+     [](ModelBuilder& b, bool over) {
+       i64 end = over ? 1501 : 1500;
+       b.step(0, end);
+       b.step(end, end + 1000);
+       b.step(end + 1000, end + 2000);
+     }},
+    {"PR1",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.overhead(100, 100 + (over ? 501 : 499));
+     }},
+};
+
+class Rules : public testing::TestWithParam<std::string> {};
+
+TEST_P(Rules, FindsWhatIsOverItsThreshold) {
+  ModelBuilder b;
+  kCases.at(GetParam())(b, true);
+  Advised over(std::move(b));
+  const Advice* found = over.find(GetParam());
+  ASSERT_NE(found, nullptr);
+  EXPECT_GT(found->match.value, found->rule->moderate);
+  EXPECT_FALSE(found->match.what.empty());
+  for (const Evidence& e : found->match.evidence) EXPECT_GE(place_of(over.model, e).begin_ns, 0);
+  bool without = GetParam() == "MEM2" || GetParam() == "MEM3" || GetParam() == "PR1";  // no event shows it
+  EXPECT_EQ(found->match.evidence.empty(), without);
+}
+
+TEST_P(Rules, LeavesAloneWhatIsJustUnderIt) {
+  ModelBuilder b;
+  kCases.at(GetParam())(b, false);
+  EXPECT_EQ(Advised(std::move(b)).find(GetParam()), nullptr);
+}
+
+std::vector<std::string> ids() {
+  std::vector<std::string> out;
+  for (const AdviceRule& rule : advice_rules()) out.push_back(rule.id);  // a rule without a case throws in its test
+  return out;
+}
+INSTANTIATE_TEST_SUITE_P(Advice, Rules, testing::ValuesIn(ids()), [](const auto& info) { return info.param; });
+
+TEST(Advice, NamesShareSavingAndPlaces) {
+  ModelBuilder b;
+  b.step(0, kStep);
+  b.step(kStep, 2 * kStep);
+  u32 longest = b.label(kSingleLoader, 100, 4100);
+  b.label(kSingleLoader, kStep + 100, kStep + 2100);
+  b.op("aten::relu", 5000, 9000);
+  Advised a(std::move(b));
+  ASSERT_EQ(a.advice.size(), 1u);
+  const Match& match = a.advice[0].match;
+  EXPECT_EQ(a.advice[0].grade, Grade::high);
+  EXPECT_NEAR(match.share, 0.30, 1e-9);
+  EXPECT_NEAR(match.saving_ns, 3e6, 1);
+  EXPECT_NE(match.what.find("30.0 %"), std::string::npos) << match.what;
+  ASSERT_EQ(match.evidence.size(), 2u);
+  EXPECT_EQ(place_of(a.model, match.evidence[0]).dur_ns, 4'000'000) << longest;
+}
+
+TEST(Advice, LargestSavingComesFirst) {
+  ModelBuilder b;
+  b.step(0, kStep);
+  b.label(kLoader, 0, 3000);
+  b.launch("gemm", 3000, 3010, 5000);
+  b.copy(1, 1, 1000, 5000, 7000);
+  b.device(0, 8, 0, 1000);
+  b.memory(1, 1, 950, 950);
+  Advised a(std::move(b));
+  ASSERT_GE(a.advice.size(), 4u);
+  EXPECT_STREQ(a.advice[0].rule->id, "DL1");
+  for (size_t i = 1; i < a.advice.size(); i++)
+    EXPECT_GE(std::max(a.advice[i - 1].match.saving_ns, 0.0), std::max(a.advice[i].match.saving_ns, 0.0));
+}
+
+TEST(Advice, NothingToAnalyseGivesNoAdviceAndSaysSo) {
+  Advised a{ModelBuilder()};
+  EXPECT_TRUE(a.advice.empty());
+  ASSERT_FALSE(a.facts.unknown().empty());
+  EXPECT_NE(a.facts.unknown()[0].find("nothing was recorded"), std::string::npos);
+}
+
+TEST(Advice, WhatCannotBeKnownIsSaid) {
+  ModelBuilder b;
+  b.op("aten::mm", 0, 100);
+  Advised a(std::move(b));
+  std::string all;
+  for (const std::string& line : a.facts.unknown()) all += line + "\n";
+  for (const char* word : {"no steps", "no GPU", "no shapes", "no memory events"}) EXPECT_NE(all.find(word), std::string::npos) << all;
+  EXPECT_EQ(a.facts.flops.unknown, 1u);
+}
+
+}  // namespace
+}  // namespace tprof

@@ -1,0 +1,78 @@
+// `tprof advise`: what to change, by worker and span; over several ranks, who keeps the others waiting.
+#include <stdio.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "base/error.h"
+#include "command.h"
+#include "inputs.h"
+#include "report/advice.h"
+#include "report/communication.h"
+
+namespace tprof {
+namespace {
+
+struct AdviseArguments {
+  std::vector<std::string> paths;
+  std::string fail_on, devices;
+  bool json = false, all = false;
+};
+
+std::string read_text(const std::string& path) {
+  if (path.empty()) return "";
+  std::ifstream file(path);
+  if (!file) throw Error(kExitUsage, "--devices " + path + ": cannot be read");
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+int run(const AdviseArguments& arguments) {
+  if (!arguments.fail_on.empty() && arguments.fail_on != "high" && arguments.fail_on != "moderate")
+    throw Error(kExitUsage, "--fail-on '" + arguments.fail_on + "' is not high or moderate");
+  std::vector<DevicePeak> table = device_table(read_text(arguments.devices));
+  Grade limit = arguments.fail_on == "high" ? Grade::high : Grade::moderate;
+  bool found = false, first = true;
+  Json out = {{"schema", 1}, {"workers", Json::array()}};
+  std::map<std::pair<std::string, std::string>, std::vector<Rank>> jobs;  // ranks by run and span
+  Inputs inputs(arguments.paths);
+  int code = inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace&) {
+    Facts facts(model, table);
+    std::vector<Advice> advice = advise(facts);
+    for (const Advice& a : advice) found |= a.grade >= limit;
+    Source source{input.run, input.worker, input.span};
+    jobs[{input.run, input.span}].push_back(rank_of(model, input.worker));
+    if (arguments.json) {
+      out["workers"].push_back(advice_json(facts, advice, source));
+      return;
+    }
+    if (!first) puts("");
+    first = false;
+    fputs(advice_text(facts, advice, source, arguments.all ? advice.size() : kMostAdvice, text_style(stdout)).c_str(), stdout);
+  });
+  for (const auto& [job, ranks] : jobs) {
+    std::vector<std::string> lines = straggler_lines(distributed(ranks), ranks);
+    if (arguments.json)
+      out["stragglers"].push_back({{"run", job.first}, {"span", job.second}, {"lines", lines}});
+    else
+      for (const std::string& line : lines) printf("\n%s  span %s: %s\n", job.first.c_str(), job.second.c_str(), line.c_str());
+  }
+  if (arguments.json && code != kExitUnreadable) puts(dump(out).c_str());
+  return code == kExitOk && found && !arguments.fail_on.empty() ? int(kExitFound) : code;
+}
+
+}  // namespace
+
+Action declare_advise(Arguments& arguments) {
+  auto a = std::make_shared<AdviseArguments>();
+  arguments.value("--fail-on", "", "WORD", "exit with 1 on findings of this severity: high, or moderate (and high)", a->fail_on);
+  arguments.value("--devices", "", "FILE", "peaks of GPUs, a line each: name; GB/s; fp64; fp32; tf32; half; fp8 (TFLOP/s)",
+                  a->devices);
+  arguments.toggle("--all", "", "show all findings, not the first seven", a->all);
+  arguments.toggle("--json", "", "print JSON (schema 1: keys are only ever added)", a->json);
+  arguments.operands("PATH", "traces, recordings or log directories", 1, 0, a->paths);
+  return [a] { return run(*a); };
+}
+
+}  // namespace tprof

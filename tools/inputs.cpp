@@ -1,0 +1,123 @@
+#include "inputs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "command.h"
+#include "convert.h"
+#include "finish.h"
+#include "trace_file.h"
+
+namespace tprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> recordings_below(const std::string& path) {
+  std::vector<std::string> out;
+  std::error_code why;
+  fs::recursive_directory_iterator at(path, fs::directory_options::skip_permission_denied, why), end;
+  for (; !why && at != end; at.increment(why))
+    if (is_recording_name(at->path().filename().string())) out.push_back(at->path().string());
+  return out;
+}
+
+}  // namespace
+
+Inputs::Inputs(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) add(path);
+}
+
+Scratch::~Scratch() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+const std::string& Scratch::path() {
+  if (!path_.empty()) return path_;
+  std::error_code why;
+  std::string name = (fs::temp_directory_path(why) / "tprof-XXXXXX").string();
+  if (why || !mkdtemp(name.data()))
+    throw Error(kExitUnreadable, name + ": cannot be made, and recordings are converted there: " + strerror(errno));
+  return path_ = name;
+}
+
+void Inputs::add(const std::string& path) {
+  std::error_code why;
+  if (!fs::exists(path, why)) throw Error(kExitUnreadable, path + ": there is no such file or directory");
+  std::vector<kineto::MovedTrace> converted;
+  bool directory = fs::is_directory(path, why);
+  std::vector<std::string> recordings = directory ? recordings_below(path) : std::vector<std::string>();
+  if (!directory && is_recording_name(path)) recordings.push_back(path);
+  for (const std::string& recording : recordings) try {
+      std::string into = convert(recording, !directory);
+      std::string home = fs::path(recording).parent_path().string();
+      for (const std::string& trace : list_files(into, is_trace_name)) converted.push_back({home, trace});
+    } catch (const Error& e) {
+      complain(e.what());
+      partial_ = true;
+    }
+  size_t before = all_.size();
+  if (directory || recordings.empty()) {
+    kineto::TraceList list = kineto::list_traces(path, converted);
+    for (const std::string& note : list.notes) {
+      complain(note);
+      partial_ = true;
+    }
+    all_.insert(all_.end(), list.files.begin(), list.files.end());
+  } else {
+    for (const kineto::MovedTrace& trace : converted) {
+      Input input{fs::path(fs::absolute(trace.directory)).lexically_normal().filename().string(), "", "", trace.path};
+      kineto::split_trace_name(fs::path(trace.path).filename().string(), input.worker, input.span);
+      input.span = std::to_string(all_.size() - before + 1);
+      all_.push_back(input);
+    }
+  }
+  if (all_.size() == before)
+    throw Error(kExitUnreadable, path + ": holds no trace (*.pt.trace.json[.gz]) and no recording (*.tprof)");
+}
+
+// Into a directory of its own, which is returned.
+std::string Inputs::convert(const std::string& path, bool named) {
+  std::string into = scratch_.path() + "/" + std::to_string(converted_++);
+  fs::create_directory(into);
+  std::unique_ptr<Recording> recording = Recording::open(path);
+  const FileHeader& header = recording->header();
+  if (header.role == static_cast<u32>(Role::helper) && !named) return into;
+  if (has_finisher(path) && !named) {
+    complain(path + ": its windows are just being written; what has no trace yet is left out");
+    partial_ = true;
+    return into;
+  }
+  ConvertOptions options = options_of(recording->read_meta());
+  options.use_gzip = false;
+  options.out_dir = into;
+  options.known_in = named ? "" : fs::path(path).parent_path().string();
+  options.run_hooks = false;
+  options.only_sealed = !header.closed && recording->writer_alive();
+  ConvertResult result = convert_recording(path, options);
+  if (options.only_sealed) complain(path + ": its program is running; only finished windows are read");
+  if (result.damaged) complain(path + ": is damaged; what could be read is analysed");
+  partial_ |= result.damaged || options.only_sealed;
+  return into;
+}
+
+int Inputs::each(bool plugin, const Use& use) {
+  size_t read = 0;
+  for (const Input& input : all_) try {
+      PluginTrace facts;
+      Model model = kineto::read_trace(input.path, plugin ? &facts : nullptr);
+      use(input, model, facts);
+      read++;
+    } catch (const Error& e) {
+      std::string why = e.what();
+      complain(why.starts_with(input.path) ? why : input.path + ": " + why);
+      partial_ = true;
+    }
+  return read == 0 ? kExitUnreadable : partial_ ? kExitPartial : kExitOk;
+}
+
+}  // namespace tprof
