@@ -98,7 +98,8 @@ void StackTable::find_native() {
     if (record.code == 0 && native_.try_emplace(record.at).second) frames.push_back(record.at);
   std::vector<CodePlace> places = symbols_.places_of(frames);
   for (size_t i = 0; i < frames.size(); i++)
-    native_[frames[i]] = {text(places[i].text()), places[i].function.starts_with(kEvaluates)};
+    native_[frames[i]] = {text(places[i].text()), places[i].function.starts_with(kEvaluates),
+                          places[i].image.starts_with("python") || places[i].image.starts_with("libpython")};
 }
 
 u32 StackTable::text(std::string text) {

@@ -3,8 +3,6 @@ import collections
 import re
 import struct
 
-import pytest
-
 import call_records
 from harness import BUILD, REPO, both, run, tprof
 
@@ -141,33 +139,3 @@ def test_addresses_that_belong_to_one_library_after_the_other(tmp_path):
 def test_the_doctor_says_how_stacks_are_walked():
     said = tprof("doctor", "/usr/bin/true").stdout
     assert re.search(r"^stacks +OK +native stacks", said, re.M)
-
-
-# --- Python and native frames in one stack
-
-def test_python_frames_stand_where_the_interpreter_was(tmp_path):
-    script = REPO / "tests" / "apps" / "cuda" / "python_chain.py"
-    for way, result in both([SIM, "/usr/bin/python3", script, APPS / "libchain_first.so"], tmp_path, options=NATIVE).items():
-        if way == "bare":
-            continue
-        trace, = result.traces()
-        stack, = stacks(trace, "cudaMalloc")
-        shown = functions(stack)
-        assert shown[:2] == ["first_plugin", "run"]
-        # inner() was called by middle() in the same evaluation; middle by the C function behind map(), in one of its own.
-        inner, between, outer = shown.index("inner"), shown.index("outer"), shown.index("<module>")
-        assert shown[inner:inner + 2] == ["inner", "middle"]
-        assert any("ffi_call" in name or "ctypes" in frame for name, frame in zip(shown[:inner], stack[:inner]))
-        assert between > inner + 2 and outer > between, "native frames of map() between them"
-        assert shown[between:outer + 1] == ["outer", "<module>"]
-        assert not any("_PyEval_EvalFrame" in name for name in shown), shown
-        assert "main" in shown[outer:] or "_start" in shown[outer:]
-
-
-def test_allocations_of_torch_carry_both(tmp_path):
-    options = {**NATIVE, "TPROF_PROFILE_MEMORY": "1", "TPROF_SCHEDULE": "skip_first=1,active=1,repeat=1"}
-    result = run(["train.py", "4"], "preload", logdir=tmp_path, options=options)
-    trace, = result.traces()
-    found = [e["args"].get("Call stack") for e in trace.events if e["name"] == "[memory]" and e["args"]["Bytes"] > 0]
-    assert found and all(found)
-    assert any("at::" in stack and re.search(r"train\.py\(\d+\): ", stack) for stack in found)

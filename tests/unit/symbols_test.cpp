@@ -207,5 +207,10 @@ TEST(Interleave, NothingIsLostWhereTheTwoDisagree) {
   EXPECT_EQ(interleaved({}, {}), std::vector<u32>());
 }
 
+TEST(Interleave, WithoutKnownEvaluationsPythonStandsInsideOfTheInterpreter) {
+  EXPECT_EQ(interleaved({{1, false}, {2, false, true}, {3, false, true}, {4, false}}, {{11, false}, {12, true}, {13, true}}),
+            (std::vector<u32>{1, 11, 12, 13, 2, 3, 4}));
+}
+
 }  // namespace
 }  // namespace tprof
