@@ -81,7 +81,9 @@ class Stats {
         by_(by_word(options.by)),
         rules_(options.plugin ? Rules::plugin : Rules::tprof),
         limit_(!options.limit.empty() ? number_of("--limit", options.limit) : options.csv || options.json ? 0 : 20),
-        depth_(number_of("--stack-depth", options.stack_depth)) {}
+        depth_(number_of("--stack-depth", options.stack_depth)) {
+    if (options.plugin && by_.by == By::module) throw Error(kExitUsage, "--plugin-compat has no table of modules");
+  }
 
   int run() {
     Inputs inputs(options_.paths);

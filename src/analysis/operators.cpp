@@ -11,15 +11,6 @@ namespace {
 constexpr char kAllSteps[] = "ProfilerStep*";
 constexpr u32 kNoRow = kNone;
 
-void add(MemoryUse& to, const MemoryUse& self) {
-  to.increase_bytes += self.self_increase_bytes;
-  to.self_increase_bytes += self.self_increase_bytes;
-  to.allocated_bytes += self.self_allocated_bytes;
-  to.self_allocated_bytes += self.self_allocated_bytes;
-  to.allocations += self.self_allocations;
-  to.self_allocations += self.self_allocations;
-}
-
 // Tells the rows apart. Shapes are compared as the bytes that the Model has, texts are made once per row.
 class Keys {
  public:
@@ -32,11 +23,11 @@ class Keys {
     const std::string& name = model_.names[node.name];
     bool one_name = node.kind == NodeKind::step && rules_ == Rules::tprof;
     text_.append(one_name ? kAllSteps : name).append(1, '\0').append(1, char(node.kind));
-    if (node.event == kNone) return text_;
+    if (node.event == kNone || key_ == OperatorKey::name) return text_;
     const Event& event = model_.events[node.event];
-    if (key_ == OperatorKey::shape && event.flags & kEventHasInputs)
+    if (key_ == OperatorKey::shape)
       text_.append(dims_of(event));
-    else if (key_ == OperatorKey::stack)
+    else
       for (u32 frame : frames_of(model_, event.stack, depth_)) {
         u32 line = model_.stacks[frame].text;
         text_.append(reinterpret_cast<const char*>(&line), sizeof line);
@@ -46,6 +37,7 @@ class Keys {
 
  private:
   const std::string& dims_of(const Event& event) {
+    if (!(event.flags & kEventHasInputs)) return dims_[std::string_view()] = "[]";
     auto [it, added] = dims_.try_emplace(std::string_view(event.inputs, event.inputs_bytes));
     if (added) it->second = dims_text(event);
     return it->second;
@@ -58,6 +50,32 @@ class Keys {
   std::string text_;
   std::unordered_map<std::string_view, std::string> dims_;
 };
+
+// Each allocation and release: to the row of the operator that was open, and in total to the rows of all around it,
+// once each (by the plugin's rules: to an operator inside itself as often as it is open).
+void add_memory(const Model& model, const OpTree& tree, const std::vector<u32>& row_of, std::vector<OperatorRow>& rows) {
+  std::vector<u32> counted;
+  for (size_t i = 0; i < model.memory.size(); i++) {
+    const MemoryEvent& event = model.memory[i];
+    i64 allocated = std::max<i64>(event.bytes, 0);
+    counted.clear();
+    for (i32 at = tree.of_memory[i]; at >= 0; at = tree.nodes[static_cast<size_t>(at)].parent) {
+      u32 row = row_of[static_cast<size_t>(at)];
+      if (row == kNoRow) continue;
+      MemoryUse& use = rows[row].memory[{event.device_type, event.device_index}];
+      if (at == tree.of_memory[i]) {
+        use.self_increase_bytes += event.bytes;
+        use.self_allocated_bytes += allocated;
+        use.self_allocations += allocated > 0;
+      }
+      if (tree.rules == Rules::tprof && std::find(counted.begin(), counted.end(), row) != counted.end()) continue;
+      counted.push_back(row);
+      use.increase_bytes += event.bytes;
+      use.allocated_bytes += allocated;
+      use.allocations += allocated > 0;
+    }
+  }
+}
 
 }  // namespace
 
@@ -74,32 +92,6 @@ std::vector<u32> frames_of(const Model& model, u32 stack, u32 depth) {
   return out;
 }
 
-std::vector<std::map<MemoryDevice, MemoryUse>> memory_by_node(const Model& model, const OpTree& tree) {
-  std::vector<std::map<MemoryDevice, MemoryUse>> use(tree.nodes.size());
-  if (model.memory.empty()) return use;
-  for (size_t i = 0; i < model.memory.size(); i++) {
-    if (tree.of_memory[i] < 0) continue;
-    const MemoryEvent& event = model.memory[i];
-    MemoryUse self;
-    self.self_increase_bytes = event.bytes;
-    if (event.bytes > 0) {
-      self.self_allocated_bytes = event.bytes;
-      self.self_allocations = 1;
-    }
-    add(use[static_cast<size_t>(tree.of_memory[i])][{event.device_type, event.device_index}], self);
-  }
-  for (size_t i = tree.nodes.size(); i-- > 0;) {
-    if (tree.nodes[i].parent < 0) continue;
-    for (const auto& [device, inside] : use[i]) {
-      MemoryUse& parent = use[static_cast<size_t>(tree.nodes[i].parent)][device];
-      parent.increase_bytes += inside.increase_bytes;
-      parent.allocated_bytes += inside.allocated_bytes;
-      parent.allocations += inside.allocations;
-    }
-  }
-  return use;
-}
-
 Operators operators(const Model& model, const OpTree& tree, OperatorKey key, u32 stack_depth) {
   Operators out;
   out.unattributed_ns = tree.unattributed_ns;
@@ -110,7 +102,6 @@ Operators operators(const Model& model, const OpTree& tree, OperatorKey key, u32
       out.device_self_ns += work.dur_ns;
     }
   Keys keys(model, tree.rules, key, stack_depth);
-  auto memory = memory_by_node(model, tree);
   std::unordered_map<std::string, u32> rows;
   std::vector<u32> row_of(tree.nodes.size(), kNoRow);
   for (size_t i = 0; i < tree.nodes.size(); i++) {
@@ -150,17 +141,8 @@ Operators operators(const Model& model, const OpTree& tree, OperatorKey key, u32
       row.device_total_ns += node.device_total_ns;
       row.tensor_total_ns += node.tensor_total_ns;
     }
-    for (const auto& [device, use] : memory[i]) {
-      MemoryUse& sum = row.memory[device];
-      sum.self_increase_bytes += use.self_increase_bytes;
-      sum.self_allocated_bytes += use.self_allocated_bytes;
-      sum.self_allocations += use.self_allocations;
-      if (inside_itself) continue;
-      sum.increase_bytes += use.increase_bytes;
-      sum.allocated_bytes += use.allocated_bytes;
-      sum.allocations += use.allocations;
-    }
   }
+  add_memory(model, tree, row_of, out.rows);
   return out;
 }
 

@@ -62,7 +62,4 @@ Operators operators(const Model& model, const OpTree& tree, OperatorKey key, u32
 // Frames of a stack from the innermost on, at most `depth`, 0 all: indices into Model::stacks.
 std::vector<u32> frames_of(const Model& model, u32 stack, u32 depth);
 
-// Memory of each node: what it allocated itself, then with what lies inside (the index into the result is the node's).
-std::vector<std::map<MemoryDevice, MemoryUse>> memory_by_node(const Model& model, const OpTree& tree);
-
 }  // namespace tprof

@@ -4,7 +4,8 @@
 //
 // A CUDA call belongs to the operator with its External id, the first one that has it; to the root of its thread's
 // tree if the id is 0. GPU work belongs to the call with its correlation. Calls of the driver do not exist. Work whose
-// call is not there hangs on the root of trees with steps.
+// call is not there hangs on the root of trees with steps. What the plugin does to backward nodes when a trace has both
+// modules and arrows to them (it loses those that no arrow reaches) is not reproduced.
 #include <algorithm>
 #include <cmath>
 #include <map>

@@ -1,0 +1,185 @@
+"""tprof stats: against torch_tb_profiler's stored answers, and what it says of input that lacks something.
+
+The answers: golden/kineto-traces/expected.json for four traces of torch.profiler, golden/*.plugin.json for our own.
+"""
+import csv
+import gzip
+import io
+import json
+import pathlib
+
+import pytest
+
+from harness import tprof
+
+GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
+TRACES = GOLDEN / "kineto-traces"
+EXPECTED = json.loads((TRACES / "expected.json").read_text())["runs"]
+WINDOWS = [(run, worker, span) for run, known in EXPECTED.items() for worker, spans in known["workers"].items()
+           for span in spans]
+OWN = {"gpu": "gpu.1", "gpu-ops": "gpu-ops.1", "torch-1.13": "torch-1.13.1", "torch-2.14": "torch-2.14.1"}
+
+
+def stats(*words):
+    done = tprof("stats", "--json", *words)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def close(value, digits=0):
+    """0.1 %, or one unit in the last printed digit."""
+    return pytest.approx(value, rel=1e-3, abs=1.01 * 10 ** -digits)
+
+
+def assert_same(ours, theirs, where):
+    assert len(ours) == len(theirs), where
+    for mine, value in zip(ours, theirs):
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            assert mine == close(value, 2 if isinstance(value, float) else 0), where
+        else:
+            assert str(mine) == str(value), where
+
+
+def assert_rows(ours, theirs, key):
+    """Each of their rows is one of ours; ties may stand in another order."""
+    known = {key(row): row for row in ours}
+    assert len(known) == len(ours) and theirs
+    for row in theirs:
+        assert_same(known[key(row)], row, row)
+
+
+def operator_rows(table):
+    rows = []
+    for row in table["rows"]:
+        values = dict(row, has_call_stack=row["has_call_stack"] == "Yes")
+        rows.append([[name, values[name]] for name in values])
+    return rows
+
+
+def assert_operators(table, theirs):
+    by_name = lambda row: tuple(value for name, value in row if name in ("name", "input_shape"))
+    ours = {by_name(row): dict(row) for row in operator_rows(table)}
+    assert theirs
+    for row in theirs:
+        mine = ours[by_name(row.items())]
+        assert mine.keys() == row.keys()
+        assert_same(list(mine.values()), [row[name] for name in mine], row)
+
+
+@pytest.fixture(scope="module", params=["op", "op+shape", "kernel", "kernel+op", "memory"])
+def compat(request):
+    found = stats("--plugin-compat", "--by", request.param, TRACES)
+    assert found["schema"] == 1 and found["rules"] == "torch_tb_profiler"
+    return request.param, {(one["run"], one["worker"], one["span"]): one for one in found["workers"]}
+
+
+@pytest.mark.parametrize("window", WINDOWS, ids="-".join)
+def test_every_stored_row_is_the_plugin_s(compat, window):
+    by, tables = compat
+    run, worker, span = window
+    ours, views = tables[window], EXPECTED[run]["workers"][worker][span]
+    if by.startswith("op"):
+        theirs = views["Operator"]["Operation" if by == "op" else "OperationAndInputShape"]
+        assert (ours["sort"], ours["n_rows"]) == (theirs["sort"], theirs["n_rows"])
+        assert sum(row["has_call_stack"] == "Yes" for row in ours["rows"]) == theirs["n_with_call_stack"]
+        assert sum(row["tc_eligible"] == "Yes" for row in ours["rows"]) == theirs["n_tc_eligible"]
+        assert_operators(ours, theirs["rows"])
+    elif by.startswith("kernel"):
+        theirs = views["Kernel"]["by_kernel" if by == "kernel" else "by_kernel_and_op"]
+        assert [column["title"] for column in ours["columns"]] == theirs["columns"]
+        assert ours["n_rows"] == theirs["n_rows"]
+        assert_rows([list(row.values()) for row in ours["rows"]], theirs["rows"], lambda row: tuple(map(str, row[:6]))
+                    if by == "kernel+op" else row[0])
+    else:
+        theirs = views["Memory"]["statistics"]
+        assert [column["title"] for column in ours["columns"][1:]] == theirs["columns"]
+        for device, known in theirs["rows"].items():
+            rows = [list(row.values())[1:] for row in ours["rows"] if row["device"] == device]
+            assert len(rows) == known["n"]
+            assert_rows(rows, known["rows"], lambda row: row[0])
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_tables_of_our_own_traces_are_the_plugin_s(name):
+    answers = json.loads((GOLDEN / (name + ".plugin.json")).read_text())
+    trace = GOLDEN / (OWN[name] + ".pt.trace.json.gz")
+    ask = lambda by: stats("--plugin-compat", "--by", by, trace)["workers"][0]
+    assert_operators(ask("op"), answers["operators"])
+    for by, key, parts in (("kernel", "kernels", 1), ("kernel+op", "kernels_by_operator", 6)):
+        if answers.get(key):
+            ours = ask(by)
+            assert [column["title"] for column in ours["columns"]] == answers[key]["columns"]
+            assert_rows([list(row.values()) for row in ours["rows"]], answers[key]["rows"],
+                        lambda row: tuple(map(str, row[:parts])))
+
+
+# --- our own rules
+
+@pytest.fixture(scope="module")
+def trace():
+    return TRACES / "resnet50_num_workers_0" / "worker0.1623143089861.pt.trace.json.gz"
+
+
+def test_self_times_sum_to_the_footer_and_kernels_to_theirs(trace):
+    table = stats(trace)["workers"][0]
+    text = tprof("stats", trace).stdout
+    total = sum(row["host_self_duration"] for row in table["rows"])
+    assert "Self CPU time total: %.3fs" % (total / 1e6) in text
+    kernels = stats("--by", "kernel", trace)["workers"][0]["rows"]
+    assert sum(row["total_percent"] for row in kernels) == pytest.approx(100)
+
+
+def test_sort_takes_torch_s_words_and_names_what_there_is(trace):
+    def first(*words):
+        return stats(*words, trace)["workers"][0]
+    assert first("--sort", "self_cpu_time_total")["sort"] == "host_self_duration"
+    assert first("--sort", "cuda_time_total")["rows"][0]["device_total_duration"] == max(
+        row["device_total_duration"] or 0 for row in first()["rows"])
+    calls = [row["calls"] for row in first("--sort", "count", "--limit", "5")["rows"]]
+    assert calls == sorted(calls, reverse=True) and len(calls) == 5
+    wrong = tprof("stats", "--sort", "nonsense", trace)
+    assert wrong.returncode == 2 and "self_cpu_time_total" in wrong.stderr and wrong.stdout == ""
+
+
+def test_csv_is_read_back(trace):
+    rows = list(csv.DictReader(io.StringIO(tprof("stats", "--csv", trace).stdout)))
+    table = stats(trace)["workers"][0]
+    assert [row["name"] for row in rows] == [row["name"] for row in table["rows"]]
+    assert {row["worker"] for row in rows} == {"worker0"}
+    assert [float(row["host_self_duration"]) for row in rows] == [row["host_self_duration"] for row in table["rows"]]
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+@pytest.mark.parametrize("by", ["op", "op+shape", "op+stack", "kernel", "kernel+op", "memory", "module"])
+def test_no_line_is_wider_than_the_terminal(trace, by, width):
+    text = tprof("stats", "--by", by, trace, env={"COLUMNS": str(width), "LANG": "C.UTF-8"}).stdout
+    assert text and max(map(len, text.splitlines())) <= width
+
+
+@pytest.fixture
+def cpu_only(tmp_path):
+    path = tmp_path / "w_1.1.pt.trace.json.gz"
+    event = {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 10, "dur": 5,
+             "args": {"External id": 1}}
+    path.write_bytes(gzip.compress(json.dumps({"traceEvents": [event]}).encode()))
+    return path
+
+
+def test_what_was_not_recorded_is_said_not_zero(cpu_only):
+    text = tprof("stats", cpu_only).stdout
+    assert "CUDA" not in text.split("Self CPU time total")[0]
+    assert "GPU: no work of one was recorded" in text and "Memory: not recorded (run with --profile-memory)" in text
+    assert "Input shapes: not recorded" in tprof("stats", "--by", "op+shape", cpu_only).stdout
+    assert "Call stacks: not recorded" in tprof("stats", "--by", "op+stack", cpu_only).stdout
+    assert "no kernel was recorded" in tprof("stats", "--by", "kernel", cpu_only).stdout
+    assert "Modules: not recorded" in tprof("stats", "--by", "module", cpu_only).stdout
+    row, = stats(cpu_only)["workers"][0]["rows"]
+    assert "device_self_duration" not in row and "cpu_memory_usage" not in row
+
+
+def test_unreadable_files_are_said_and_the_others_shown(cpu_only):
+    (cpu_only.parent / "w_2.1.pt.trace.json").write_text("{")
+    some = tprof("stats", cpu_only.parent)
+    assert some.returncode == 4 and "aten::add" in some.stdout and "w_2" in some.stderr
+    none = tprof("stats", cpu_only.parent / "w_2.1.pt.trace.json")
+    assert none.returncode == 3 and none.stdout == ""

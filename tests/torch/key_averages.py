@@ -1,0 +1,39 @@
+"""Trains a little under torch.profiler; writes its trace and what its key_averages() says.
+
+    key_averages.py DIRECTORY
+"""
+import json
+import sys
+
+import torch
+from torch.profiler import ProfilerActivity, profile, record_function
+
+
+def figures(averages):
+    return [{"name": one.key, "shapes": str(one.input_shapes or "[]"), "calls": one.count,
+             "host_total_us": one.cpu_time_total, "host_self_us": one.self_cpu_time_total,
+             "cpu_memory_usage": one.cpu_memory_usage, "self_cpu_memory_usage": one.self_cpu_memory_usage}
+            for one in averages]
+
+
+def main():
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(20, 30), torch.nn.ReLU(), torch.nn.Linear(30, 5))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    with profile(activities=[ProfilerActivity.CPU], record_shapes=True, profile_memory=True) as prof:
+        for _ in range(3):
+            with record_function("forward"):
+                loss = model(torch.ones(8, 20)).square().sum()
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            torch.cat([torch.ones(2, 3), torch.zeros(2, 3)]).to(torch.float64)
+            prof.step()
+    prof.export_chrome_trace(sys.argv[1] + "/here_1.1.pt.trace.json")
+    averages = prof.key_averages()
+    with open(sys.argv[1] + "/answers.json", "w") as file:
+        json.dump({"by_name": figures(averages), "by_shape": figures(prof.key_averages(group_by_input_shape=True)),
+                   "self_cpu_time_total_us": averages.self_cpu_time_total}, file)
+
+
+main()
