@@ -105,6 +105,7 @@ class Stats {
     OpTree tree = options_.plugin ? build_plugin_tree(model, trace) : build_op_tree(model);
     Table table = table_of(model, tree);
     std::string sorted = sort(table);
+    if (!usage_.empty()) return;
     limit_rows(table, limit_);
     if (options_.json) {
       Json worker = json_of(source);

@@ -107,14 +107,14 @@ Table operators_table(const Model& model, const Operators& operators, OperatorKe
   c.add("name", "Name", Unit::text, 0, [](auto& r) { return r.name; });
   c.add("kind", "Kind", Unit::text, kDataOnly, [](auto& r) { return kind_text(r.kind); });
   if (key == OperatorKey::shape) c.add("input_shape", "Input Shapes", Unit::text, 0, [](auto& r) { return r.input_shape; });
-  c.add("host_self_percent", "Self CPU %", Unit::percent, 0, [=](auto& r) { return share(r.host_self_ns, host); });
+  c.add("host_self_percent", "Self CPU %", Unit::percent, 1, [=](auto& r) { return share(r.host_self_ns, host); });
   c.add("host_self_duration", "Self CPU", Unit::time, 0, [](auto& r) { return r.host_self_ns; });
   c.add("host_total_percent", "CPU total %", Unit::percent, 9, [=](auto& r) { return share(r.host_total_ns, host); });
   c.add("host_total_duration", "CPU total", Unit::time, 3, [](auto& r) { return r.host_total_ns; });
   c.add("host_mean_duration", "CPU time avg", Unit::time, 8, [](auto& r) { return mean(r.host_total_ns, r.calls); });
   if (operators.has_device) {
     c.add("device_self_duration", "Self CUDA", Unit::time, 0, [=](auto& r) { return on_device(r, r.device_self_ns); });
-    c.add("device_self_percent", "Self CUDA %", Unit::percent, 0,
+    c.add("device_self_percent", "Self CUDA %", Unit::percent, 1,
           [=](auto& r) { return on_device(r, share(r.device_self_ns, device)); });
     c.add("device_total_duration", "CUDA total", Unit::time, 2, [=](auto& r) { return on_device(r, r.device_total_ns); });
     c.add("device_mean_duration", "CUDA time avg", Unit::time, 7,

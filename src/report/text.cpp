@@ -154,6 +154,15 @@ Layout lay_out(const Table& table, const std::vector<std::vector<std::string>>& 
   }
 }
 
+// Of a name both ends tell, of a function its begin more than its template arguments, of a file in a stack its end.
+std::string cut(const std::string& text, size_t width, bool utf8, Unit unit) {
+  if (width_of(text) <= width) return text;
+  const std::string dots = utf8 ? "…" : "...";
+  size_t rest = width - std::min(width, width_of(dots));
+  size_t end = unit == Unit::lines ? rest : unit == Unit::function ? rest / 4 : rest / 2;
+  return head(text, rest - end) + dots + tail(text, end);
+}
+
 struct Paint {
   bool on;
   std::string operator()(const char* code, const std::string& text) const {
@@ -189,12 +198,7 @@ std::string bytes_text(i64 bytes) {
   return std::to_string(bytes) + " b";
 }
 
-std::string cut_middle(const std::string& text, size_t width, bool utf8) {
-  if (width_of(text) <= width) return text;
-  const std::string dots = utf8 ? "…" : "...";
-  size_t rest = width - std::min(width, width_of(dots));
-  return head(text, rest - rest / 2) + dots + tail(text, rest / 2);
-}
+std::string cut_middle(const std::string& text, size_t width, bool utf8) { return cut(text, width, utf8, Unit::text); }
 
 TextStyle text_style(FILE* to) {
   TextStyle style;
@@ -241,7 +245,7 @@ std::string text_of(const Table& table, const TextStyle& style) {
   Layout layout = lay_out(table, cells, style.width > 0 ? static_cast<size_t>(style.width) : 0);
   Paint paint{style.color};
   auto padded = [&](const std::string& text, size_t c) {
-    std::string shown = cut_middle(text, layout.width[c], style.utf8);
+    std::string shown = cut(text, layout.width[c], style.utf8, table.columns[c].unit);
     std::string blanks(layout.width[c] - std::min(layout.width[c], width_of(shown)), ' ');
     return is_text(table.columns[c].unit) ? shown + blanks : blanks + shown;
   };

@@ -62,8 +62,8 @@ def assert_operators(table, theirs):
     assert theirs
     for row in theirs:
         mine = ours[by_name(row.items())]
-        assert mine.keys() == row.keys()
-        assert_same(list(mine.values()), [row[name] for name in mine], row)
+        assert row.keys() <= mine.keys()  # some answers were stored without all columns
+        assert_same([mine[name] for name in row], list(row.values()), row)
 
 
 @pytest.fixture(scope="module", params=["op", "op+shape", "kernel", "kernel+op", "memory"])
