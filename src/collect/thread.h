@@ -15,6 +15,7 @@ constexpr u32 kMaxPushed = 256;       // open ranges of NVTX's push, likewise
 constexpr u32 kMaxCalls = 1024;       // open Python calls, likewise
 constexpr u32 kNameCacheBits = 9;     // 512 names
 constexpr u32 kMostFrames = 256;      // of a Python stack, the innermost; further ones are cut
+constexpr u32 kKnownFrameBits = 8;
 constexpr u32 kMaxLabels = 16;        // open labels whose begin is remembered
 
 struct OpenRange {
@@ -46,15 +47,23 @@ struct NativeThread;  // see native.cpp
 struct WalkedFrame {
   const void* code;  // as it stands in memory, with the instruction
   u64 at;
-  u32 code_id;       // 0: not asked for
   u32 node;          // in the tree of stacks
+};
+// A frame met below a caller before.
+struct KnownFrame {
+  const void* code;
+  u64 at;
+  u32 caller, node;  // in the tree of stacks
+  u32 version;       // good while it is that of the stack
 };
 struct WalkedStack {
   u32 count;
   u32 generation;    // of the recording
   u64 codes_ended;   // code objects that had ended by then
+  u32 version;       // grows when one of these changes: what is known is forgotten
   bool cut;          // there were more frames
   WalkedFrame frames[kMostFrames];
+  KnownFrame known[1 << kKnownFrameBits];
 };
 
 struct ThreadBlock {

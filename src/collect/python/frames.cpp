@@ -21,9 +21,29 @@ WalkedStack& last_walk(ThreadBlock* block, bool cut) {
     last.count = 0;
     last.codes_ended = codes_ended;
     last.generation = generation;
+    last.version++;
     last.cut = cut;
   }
   return last;
+}
+
+// A frame's node below its caller's. The interpreter's own frames have none: what they call stands below their caller.
+__attribute__((noinline)) u32 look_up(u32 caller, const RawFrame& frame) {
+  i64 offset = offset_in_code(frame);
+  if (offset < 0) return caller;
+  u32 code = code_id(frame.code);
+  u64 entered = g_frame_layout.at_bytes ? 0 : frame.at & kStackEntered;
+  return code == kNoCode ? kStackLost : stack_node(caller, code, u64(offset) | entered);
+}
+
+inline u32 node_of(WalkedStack& last, u32 caller, const RawFrame& frame) {
+  u64 spread = (reinterpret_cast<uintptr_t>(frame.code) ^ frame.at << 20 ^ caller) * 0x9e3779b97f4a7c15ull;
+  KnownFrame& known = last.known[spread >> (64 - kKnownFrameBits)];
+  if (__builtin_expect(known.code == frame.code && known.at == frame.at && known.caller == caller &&
+                       known.version == last.version, 1))
+    return known.node;
+  known = {frame.code, frame.at, caller, look_up(caller, frame), last.version};
+  return known.node;
 }
 
 }  // namespace
@@ -47,17 +67,10 @@ u32 walk_python_stack(ThreadBlock* block) {
   bool entered = i == 0 || offset_in_code(raw[count - i]) < 0;
   for (; i < count; i++) {
     const RawFrame& now = raw[count - 1 - i];
-    WalkedFrame& known = last.frames[i];
-    u32 code = i < last.count && known.code == now.code ? known.code_id : 0;
-    i64 offset = offset_in_code(now);
-    if (offset >= 0) {
-      if (!code) code = code_id(now.code);
-      u64 flag = now.at & kStackEntered;
-      if (entered && !g_frame_layout.at_bytes && g_frame_layout.entered < 0) flag = kStackEntered;
-      node = code == kNoCode ? kStackLost : stack_node(node, code, u64(offset) | flag);
-    }
-    entered = offset < 0;
-    known = {now.code, now.at, code, node};
+    bool marked = entered && !g_frame_layout.at_bytes && g_frame_layout.entered < 0;
+    node = node_of(last, node, {now.code, now.at | (marked ? kStackEntered : 0)});
+    last.frames[i] = {now.code, now.at, node};
+    entered = offset_in_code(now) < 0;
   }
   last.count = count;
   return node;
