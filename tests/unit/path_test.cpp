@@ -48,11 +48,11 @@ TEST(CriticalPath, FollowsTheGpuWhileItIsBehind) {
 
 TEST(CriticalPath, FollowsTheHostWhileItIsLate) {
   ModelBuilder b;
-  b.step(0, 60);
+  b.step(0, 75);
   b.launch("k1", 5, 10, 20);
   b.op("aten::slow", 20, 70);
   b.launch("k2", 60, 70, 100);
-  EXPECT_EQ(Path(std::move(b)).text(), "ProfilerStep#0 0-20, aten::slow 20-60, launch 60-70, k2 70-100");
+  EXPECT_EQ(Path(std::move(b)).text(), "ProfilerStep#0 0-5, ProfilerStep#0 5-10, ProfilerStep#0 10-20, aten::slow 20-60, launch 60-70, k2 70-100");
 }
 
 TEST(CriticalPath, AWaitForTheGpuLeadsToItsLastWork) {
