@@ -45,10 +45,11 @@ void compare_figures(const Overview& ours, const Overview& plugin, std::vector<s
       if (differ(100 * g.tensor_cores, 100 * mine.tensor_cores))
         out.push_back(g.tensor_cores < 0
                           ? format("GPU %u has no share of tensor cores there, %.2f %% here: no operator launched its "
-                                   "kernels for the plugin", g.device, 100 * mine.tensor_cores)
+                                   "kernels for the plugin",
+                                   g.device, 100 * mine.tensor_cores)
                           : format("GPU %u uses tensor cores %.2f %% there, %.2f %% here: its list of kernels ends in "
-                                   "2021, and it leaves out kernels without operator", g.device, 100 * g.tensor_cores,
-                                   100 * mine.tensor_cores));
+                                   "2021, and it leaves out kernels without operator",
+                                   g.device, 100 * g.tensor_cores, 100 * mine.tensor_cores));
     }
 }
 
@@ -60,14 +61,15 @@ void give_reasons(const Model& model, const PluginTrace& trace, const Overview& 
     runtime += e.type == PluginType::runtime;
   }
   Words words(model);
-  for (const GpuEvent& work : model.gpu)
-    hidden += work.runs_on_gpu() && words.work(work) == Work::communication;
+  for (const GpuEvent& work : model.gpu) hidden += work.runs_on_gpu() && words.work(work) == Work::communication;
   if (gpu_steps) out.push_back(format("because it takes %zu annotations of the GPU for steps", size_t(gpu_steps)));
-  if (gpu_labels) out.push_back(format("because it takes %zu annotations of the GPU for work of the CPU", size_t(gpu_labels)));
+  if (gpu_labels)
+    out.push_back(format("because it takes %zu annotations of the GPU for work of the CPU", size_t(gpu_labels)));
   if (model.calls.size() > runtime)
     out.push_back(format("because it does not see %zu calls through the driver", model.calls.size() - size_t(runtime)));
   if (hidden)
-    out.push_back("because it knows communication by External ids only, and takes the host's enqueuing for communication");
+    out.push_back(
+        "because it knows communication by External ids only, and takes the host's enqueuing for communication");
   if (sum_of(plugin.average) > plugin.average.us * (1 + kSame))
     out.push_back("because it counts time twice where kernels and copies fill the steps completely");
 }
