@@ -49,14 +49,16 @@ int run(const AdviseArguments& arguments) {
     }
     if (!first) puts("");
     first = false;
-    fputs(advice_text(facts, advice, source, arguments.all ? advice.size() : kMostAdvice, text_style(stdout)).c_str(), stdout);
+    fputs(advice_text(facts, advice, source, arguments.all ? advice.size() : kMostAdvice, text_style(stdout)).c_str(),
+          stdout);
   });
   for (const auto& [job, ranks] : jobs) {
     std::vector<std::string> lines = straggler_lines(distributed(ranks), ranks);
     if (arguments.json)
       out["stragglers"].push_back({{"run", job.first}, {"span", job.second}, {"lines", lines}});
     else
-      for (const std::string& line : lines) printf("\n%s  span %s: %s\n", job.first.c_str(), job.second.c_str(), line.c_str());
+      for (const std::string& line : lines)
+        printf("\n%s  span %s: %s\n", job.first.c_str(), job.second.c_str(), line.c_str());
   }
   if (arguments.json && code != kExitUnreadable) puts(dump(out).c_str());
   return code == kExitOk && found && !arguments.fail_on.empty() ? int(kExitFound) : code;
@@ -66,9 +68,10 @@ int run(const AdviseArguments& arguments) {
 
 Action declare_advise(Arguments& arguments) {
   auto a = std::make_shared<AdviseArguments>();
-  arguments.value("--fail-on", "", "WORD", "exit with 1 on findings of this severity: high, or moderate (and high)", a->fail_on);
-  arguments.value("--devices", "", "FILE", "peaks of GPUs, a line each: name; GB/s; fp64; fp32; tf32; half; fp8 (TFLOP/s)",
-                  a->devices);
+  arguments.value("--fail-on", "", "WORD", "exit with 1 on findings of this severity: high, or moderate (and high)",
+                  a->fail_on);
+  arguments.value("--devices", "", "FILE",
+                  "peaks of GPUs, a line each: name; GB/s; fp64; fp32; tf32; half; fp8 (TFLOP/s)", a->devices);
   arguments.toggle("--all", "", "show all findings, not the first seven", a->all);
   arguments.toggle("--json", "", "print JSON (schema 1: keys are only ever added)", a->json);
   arguments.operands("PATH", "traces, recordings or log directories", 1, 0, a->paths);

@@ -1,4 +1,6 @@
 // `tprof diff`: what changed from one run to another, and whether that is more than noise.
+#include "report/diff.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,7 +9,6 @@
 #include "base/error.h"
 #include "command.h"
 #include "inputs.h"
-#include "report/diff.h"
 
 namespace tprof {
 namespace {
@@ -29,7 +30,8 @@ double percent_of(const std::string& text) {
 size_t rows_of(const std::string& text) {
   char* rest;
   long value = strtol(text.c_str(), &rest, 10);
-  if (rest == text.c_str() || *rest || value < 0) throw Error(kExitUsage, "--limit '" + text + "' is no number of rows");
+  if (rest == text.c_str() || *rest || value < 0)
+    throw Error(kExitUsage, "--limit '" + text + "' is no number of rows");
   return size_t(value);
 }
 
@@ -82,8 +84,8 @@ int run(const DiffArguments& arguments) {
     case Regression::yes:
       return kExitFound;
     case Regression::unknown:
-      complain("too few steps to tell a regression from noise; record at least " + std::to_string(Bootstrap::kLeastSteps) +
-               " steps on each side");
+      complain("too few steps to tell a regression from noise; record at least " +
+               std::to_string(Bootstrap::kLeastSteps) + " steps on each side");
       return kExitPartial;
     default:
       return kExitOk;
@@ -94,9 +96,10 @@ int run(const DiffArguments& arguments) {
 
 Action declare_diff(Arguments& arguments) {
   auto a = std::make_shared<DiffArguments>();
-  arguments.value("--fail-on-regression", "", "PERCENT",
-                  "exit with 1 if steps of B take longer by more than this, and by more than noise; 4 if that cannot be told",
-                  a->fail_on);
+  arguments.value(
+      "--fail-on-regression", "", "PERCENT",
+      "exit with 1 if steps of B take longer by more than this, and by more than noise; 4 if that cannot be told",
+      a->fail_on);
   arguments.value("--limit", "", "N", "rows of each table, 0 for all; default 10", a->limit);
   arguments.toggle("--csv", "", "print all rows as CSV", a->csv);
   arguments.toggle("--json", "", "print JSON (schema 1: keys are only ever added)", a->json);

@@ -61,7 +61,8 @@ EvidencePlace place_of(const Model& model, const Evidence& evidence) {
     case Evidence::Of::work: {
       const GpuEvent& e = model.gpu[evidence.index];
       bool copy = e.kind() == Kind::copy;
-      return {copy ? std::string("copy, ") + copy_kind_text(copy_kind_of(e)) : model.names[e.name], e.begin_ns, e.dur_ns, kNone};
+      return {copy ? std::string("copy, ") + copy_kind_text(copy_kind_of(e)) : model.names[e.name], e.begin_ns,
+              e.dur_ns, kNone};
     }
     case Evidence::Of::memory: {
       const MemoryEvent& e = model.memory[evidence.index];
@@ -76,13 +77,15 @@ namespace rules {
 std::string ms(double ns) { return print(ns < 1e4 ? "%.3f ms" : ns < 1e6 ? "%.2f ms" : "%.1f ms", ns / 1e6); }
 std::string percent(double share) { return print("%.1f %%", share * 100); }
 std::string mib(double bytes) {
-  return bytes >= double(1 << 30) ? print("%.2f GiB", bytes / double(1 << 30)) : print("%.1f MiB", bytes / double(1 << 20));
+  return bytes >= double(1 << 30) ? print("%.2f GiB", bytes / double(1 << 30))
+                                  : print("%.1f MiB", bytes / double(1 << 20));
 }
 
 std::vector<Evidence> Heaviest::take() {
   size_t n = std::min(kMostEvidence, all_.size());
-  std::partial_sort(all_.begin(), all_.begin() + i64(n), all_.end(),
-                    [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
+  std::partial_sort(all_.begin(), all_.begin() + i64(n), all_.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
   std::vector<Evidence> out;
   for (size_t i = 0; i < n; i++) out.push_back({of_, all_[i].second});
   return out;

@@ -30,7 +30,8 @@ std::vector<Evidence> owners(const std::vector<Owner>& list) {
 
 std::string largest(const Facts& facts, const std::vector<Owner>& list) {
   if (list.empty() || list[0].name == kNone) return "";
-  return "; most of it, " + mib(double(list[0].bytes)) + ", was allocated in \"" + facts.model.names[list[0].name] + '"';
+  return "; most of it, " + mib(double(list[0].bytes)) + ", was allocated in \"" + facts.model.names[list[0].name] +
+         '"';
 }
 
 std::vector<Evidence> some_ranges(const Facts& facts, Word word) {
@@ -45,7 +46,8 @@ std::vector<Evidence> some_ranges(const Facts& facts, Word word) {
 std::optional<Match> memory_limit(const Facts& facts) {
   auto [peak, share] = worst(facts, [&](const MemoryPeak& p) {
     auto device = facts.model.devices.find(u32(p.device_index));
-    if (p.device_type != kCudaDeviceType || device == facts.model.devices.end() || !device->second.total_memory) return 0.0;
+    if (p.device_type != kCudaDeviceType || device == facts.model.devices.end() || !device->second.total_memory)
+      return 0.0;
     return double(p.peak_bytes) / double(device->second.total_memory);
   });
   if (!peak) return {};
@@ -62,8 +64,8 @@ std::optional<Match> memory_grows(const Facts& facts) {
   });
   if (!peak) return {};
   return Match{share, -1, -1,
-               "At each step's end " + mib(double(peak->growth_bytes)) + " more are allocated on " + device_name(*peak) +
-                   largest(facts, peak->kept) + ".",
+               "At each step's end " + mib(double(peak->growth_bytes)) + " more are allocated on " +
+                   device_name(*peak) + largest(facts, peak->kept) + ".",
                owners(peak->kept)};
 }
 
@@ -101,11 +103,11 @@ std::optional<Match> uneven_steps(const Facts& facts) {
   if (!v.known || v.median_ns <= 0) return {};
   std::vector<Evidence> evidence;
   for (const Step& step : facts.model.steps)
-    if (std::to_string(step.number) == facts.windows.names[v.slowest]) evidence.push_back({Evidence::Of::range, step.event});
+    if (std::to_string(step.number) == facts.windows.names[v.slowest])
+      evidence.push_back({Evidence::Of::range, step.event});
   return Match{double(v.slowest_ns) / double(v.median_ns), -1, double(std::max<i64>(0, v.mean_ns - v.median_ns)),
-               "Step " + facts.windows.names[v.slowest] + " took " + ms(double(v.slowest_ns)) +
-                   ", the median is " + ms(double(v.median_ns)) + "; " + category_text(v.grew) + " grew by " +
-                   ms(double(v.grew_ns)) + ".",
+               "Step " + facts.windows.names[v.slowest] + " took " + ms(double(v.slowest_ns)) + ", the median is " +
+                   ms(double(v.median_ns)) + "; " + category_text(v.grew) + " grew by " + ms(double(v.grew_ns)) + ".",
                evidence};
 }
 
@@ -115,7 +117,9 @@ std::optional<Match> warm_up_recorded(const Facts& facts) {
   for (size_t s = 1; s < facts.windows.steps.size(); s++) others.push_back(facts.windows.steps[s].length());
   i64 first = facts.windows.steps[0].length(), usual = median_of(others);
   if (usual <= 0) return {};
-  return Match{double(first) / double(usual), -1, -1,
+  return Match{double(first) / double(usual),
+               -1,
+               -1,
                "The first recorded step took " + ms(double(first)) + ", the others about " + ms(double(usual)) +
                    ": averages are too high.",
                {{Evidence::Of::range, facts.model.steps[0].event}}};

@@ -7,7 +7,14 @@ namespace tprof {
 constexpr i64 kShortestCopyNs = 1000;  // a copy stamped with no duration is taken to last this long (HTA)
 
 // CUPTI's numbers, as CopyRecord has them.
-enum class CopyKind : u8 { unknown = 0, to_device = 1, to_host = 2, within_device = 8, within_host = 9, between_devices = 10 };
+enum class CopyKind : u8 {
+  unknown = 0,
+  to_device = 1,
+  to_host = 2,
+  within_device = 8,
+  within_host = 9,
+  between_devices = 10
+};
 enum class HostMemory : u8 { unknown = 0, pageable = 1, pinned = 2 };
 
 struct Copies {

@@ -42,10 +42,15 @@ struct CriticalPaths::Place {
 };
 
 CriticalPaths::CriticalPaths(const Model& model, const Words& words, HostTimelines& timelines)
-    : model_(model), words_(words), timelines_(timelines), position_(model.gpu.size(), kNone), main_(main_thread_of(model)) {
+    : model_(model),
+      words_(words),
+      timelines_(timelines),
+      position_(model.gpu.size(), kNone),
+      main_(main_thread_of(model)) {
   for (u32 i = 0; i < model.gpu.size(); i++)
     if (model.gpu[i].runs_on_gpu()) by_end_.push_back(i);
-  std::stable_sort(by_end_.begin(), by_end_.end(), [&](u32 a, u32 b) { return model.gpu[a].end_ns() < model.gpu[b].end_ns(); });
+  std::stable_sort(by_end_.begin(), by_end_.end(),
+                   [&](u32 a, u32 b) { return model.gpu[a].end_ns() < model.gpu[b].end_ns(); });
   for (u32 k = 0; k < by_end_.size(); k++) position_[by_end_[k]] = k;
   std::set<u32> threads;
   if (main_ != kNone) threads.insert(main_);
@@ -92,7 +97,8 @@ void CriticalPaths::walk_work(Place& at) {
   at.take(work.begin_ns, {0, 0, kKinds[static_cast<u32>(words_.work(work))], Activity::nothing, index});
   u32 before = work_ended_by(work.begin_ns, work.device, position_[index]);
   const CallEvent* call = work.call == kNone ? nullptr : &model_.calls[work.call];
-  bool launched_late = call && call->begin_ns < work.begin_ns && (before == kNone || call->end_ns() > model_.gpu[before].end_ns());
+  bool launched_late =
+      call && call->begin_ns < work.begin_ns && (before == kNone || call->end_ns() > model_.gpu[before].end_ns());
   if (launched_late) {
     at.take(call->begin_ns, {0, 0, PathKind::launch, Activity::launching, index, work.call});
     at.thread = call->thread;

@@ -144,7 +144,8 @@ const DiffRow* Diff::explains() const {
 
 std::string Diff::story() const {
   if (!a_steps || !b_steps) return "nothing to compare: " + std::string(a_steps ? "B" : "A") + " holds no step";
-  std::string out = "step time " + ms(step.a_ns) + " -> " + ms(step.b_ns) + " (" + print("%+.1f %%", step.ratio() * 100) + ")";
+  std::string out =
+      "step time " + ms(step.a_ns) + " -> " + ms(step.b_ns) + " (" + print("%+.1f %%", step.ratio() * 100) + ")";
   if (step.interval.known && !step.interval.excludes_zero())
     return out + ": no more than noise (95 % interval of the change " + signed_ms(step.interval.low) + " to " +
            signed_ms(step.interval.high) + ")";

@@ -35,8 +35,8 @@ bool waits_for_all(const std::string& op) {
 // As traces call element types.
 u32 bytes_of_type(std::string_view type) {
   static constexpr std::pair<std::string_view, u32> kTypes[] = {
-      {"Byte", 1}, {"Char", 1}, {"Bool", 1}, {"Float8", 1}, {"Short", 2}, {"Half", 2}, {"BFloat16", 2}, {"Int", 4},
-      {"Float", 4}, {"Long", 8}, {"Double", 8}, {"ComplexFloat", 8}, {"ComplexDouble", 16}};
+      {"Byte", 1}, {"Char", 1},  {"Bool", 1}, {"Float8", 1}, {"Short", 2},        {"Half", 2},          {"BFloat16", 2},
+      {"Int", 4},  {"Float", 4}, {"Long", 8}, {"Double", 8}, {"ComplexFloat", 8}, {"ComplexDouble", 16}};
   for (const auto& [name, bytes] : kTypes)
     if (type == name) return bytes;
   return type.starts_with("Float8") ? 1 : 0;
@@ -97,7 +97,8 @@ class Reader {
       CollectiveCall call = call_of(op >= 0 ? model_.events[op].name : work.name, work.begin_ns, work.dur_ns);
       if (op >= 0) call.bytes = input_bytes(model_.events[op]);
       while (next < model_.collectives.size() && model_.collectives[next].gpu < i) next++;
-      if (next < model_.collectives.size() && model_.collectives[next].gpu == i) describe(call, model_.collectives[next]);
+      if (next < model_.collectives.size() && model_.collectives[next].gpu == i)
+        describe(call, model_.collectives[next]);
       out_.calls.push_back(std::move(call));
     }
   }
@@ -167,7 +168,8 @@ void find_stragglers(Distributed& out, const std::vector<Rank>& ranks) {
   double mad = std::max(1.0, double(median_of(apart)));
   for (RankWait& wait : out.waits) {
     wait.late_z = 0.6745 * double(wait.late_ns - median) / mad;
-    wait.straggler = wait.late_z > kStragglerZ && double(wait.late_ns) > kStragglerShare * double(ranks[wait.rank].span_ns);
+    wait.straggler =
+        wait.late_z > kStragglerZ && double(wait.late_ns) > kStragglerShare * double(ranks[wait.rank].span_ns);
   }
 }
 

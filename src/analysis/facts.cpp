@@ -44,9 +44,11 @@ std::vector<std::string> Facts::unknown() const {
   if (!gpu) out.push_back("no GPU work in this trace: nothing is known of a GPU");
   if (gpu && !device) out.push_back("the GPU's properties are not in this trace: its memory and peak are not known");
   if (gpu && device && flops.counted && !flops.peak)
-    out.push_back(std::string("the peak of ") + device->name + " is not in the device table: MFU and roofs are not known");
+    out.push_back(std::string("the peak of ") + device->name +
+                  " is not in the device table: MFU and roofs are not known");
   if (gpu && launches.without_call)
-    out.push_back(std::to_string(launches.without_call) + " of " + std::to_string(launches.without_call + launches.works) +
+    out.push_back(std::to_string(launches.without_call) + " of " +
+                  std::to_string(launches.without_call + launches.works) +
                   " GPU works have no launch in this trace: why the GPU waited for them is not known");
   if (!flops.shapes_known) out.push_back("no shapes of inputs: FLOPs are not known");
   if (flops.unknown)

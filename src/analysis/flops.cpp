@@ -139,7 +139,8 @@ bool in(const Interval& window, const Event& e) { return e.begin_ns >= window.be
 // Finds what is counted, then sums it up.
 class Counter {
  public:
-  Counter(const Model& model, const Windows& windows) : model_(model), windows_(windows), row_(model.events.size(), -1) {}
+  Counter(const Model& model, const Windows& windows)
+      : model_(model), windows_(windows), row_(model.events.size(), -1) {}
 
   Flops run() {
     std::vector<const Rule*> rule(model_.names.size());

@@ -73,7 +73,8 @@ std::vector<OpInput> inputs_of(const Event& event) {
 
 // at::ScalarType's numbers.
 u32 dtype_bytes(u8 dtype) {
-  static constexpr u8 kBytes[] = {1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 1, 1, 4, 2, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 4, 8};
+  static constexpr u8 kBytes[] = {1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 1, 1, 4,
+                                  2, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1,  1, 2, 4, 8};
   return dtype < sizeof kBytes ? kBytes[dtype] : 0;
 }
 

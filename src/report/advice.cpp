@@ -41,7 +41,8 @@ const char* grade_word(Grade grade) { return grade == Grade::high ? "high" : "mo
 std::string advice_text(const Facts& facts, const std::vector<Advice>& advice, const Source& source, size_t most,
                         const TextStyle& style) {
   const Model& model = facts.model;
-  std::string out = source.run + "  " + source.worker + "  span " + source.span + "  step " + time_text(i64(facts.step_ns())) + "\n";
+  std::string out =
+      source.run + "  " + source.worker + "  span " + source.span + "  step " + time_text(i64(facts.step_ns())) + "\n";
   if (advice.empty()) out += "  nothing found that is worth a change\n";
   i64 zero = first_moment(model);
   for (size_t i = 0; i < advice.size() && i < most; i++) {
@@ -57,8 +58,8 @@ std::string advice_text(const Facts& facts, const std::vector<Advice>& advice, c
       EvidencePlace place = place_of(model, a.match.evidence[k]);
       std::string frame = frame_of(model, a.match.evidence[k]);
       out += "      see \"" + cut_middle(place.name, 60, style.utf8) + "\" at " + time_text(place.begin_ns - zero) +
-             (place.thread == kNone ? ", GPU" : ", thread " + std::to_string(model.threads[place.thread].tid)) +
-             ", " + time_text(place.dur_ns) + (frame.empty() ? "" : ", " + frame) + "\n";
+             (place.thread == kNone ? ", GPU" : ", thread " + std::to_string(model.threads[place.thread].tid)) + ", " +
+             time_text(place.dur_ns) + (frame.empty() ? "" : ", " + frame) + "\n";
     }
   }
   if (advice.size() > most) out += "  and " + std::to_string(advice.size() - most) + " more (--all shows them)\n";

@@ -338,7 +338,8 @@ TEST(Advice, WhatCannotBeKnownIsSaid) {
   Advised a(std::move(b));
   std::string all;
   for (const std::string& line : a.facts.unknown()) all += line + "\n";
-  for (const char* word : {"no steps", "no GPU", "no shapes", "no memory events"}) EXPECT_NE(all.find(word), std::string::npos) << all;
+  for (const char* word : {"no steps", "no GPU", "no shapes", "no memory events"})
+    EXPECT_NE(all.find(word), std::string::npos) << all;
   EXPECT_EQ(a.facts.flops.unknown, 1u);
 }
 

@@ -12,7 +12,8 @@ namespace tprof {
 namespace {
 
 // Steps of the given lengths, with a DataLoader of the given part of each and an operator behind it.
-Model run(const std::vector<i64>& lengths, double loading, const std::string& op = "aten::mm", const std::string& kernel = "gemm") {
+Model run(const std::vector<i64>& lengths, double loading, const std::string& op = "aten::mm",
+          const std::string& kernel = "gemm") {
   ModelBuilder b;
   i64 at = 0;
   for (i64 us : lengths) {
@@ -107,7 +108,8 @@ TEST(Diff, OneStepCannotTell) {
 }
 
 TEST(Diff, KeepsWhatIsOnOneSideOnly) {
-  Diff d = diff(side(run({1000, 1000, 1000}, 0, "aten::mm", "sgemm")), side(run({1000, 1000, 1000}, 0, "aten::linear", "nvjet")));
+  Diff d = diff(side(run({1000, 1000, 1000}, 0, "aten::mm", "sgemm")),
+                side(run({1000, 1000, 1000}, 0, "aten::linear", "nvjet")));
   ASSERT_NE(row(d, DiffBy::kernel, "sgemm"), nullptr);
   EXPECT_FALSE(row(d, DiffBy::kernel, "sgemm")->in_b);
   EXPECT_FALSE(row(d, DiffBy::kernel, "nvjet")->in_a);

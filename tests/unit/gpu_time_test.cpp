@@ -60,9 +60,14 @@ TEST(Exposed, RandomTracesSumToTheSpanAndAgreeWithCountingMoments) {
       i64 begin = i64(random() % 220), end = begin + i64(random() % 30);
       u32 stream = random() % 4, device = random() % 2;
       switch (random() % 3) {
-        case 0: b.kernel("gemm", begin, end, kNone, stream, device); break;
-        case 1: b.kernel("ncclKernel", begin, end, kNone, stream, device); break;
-        default: b.copy(1, 1, 10, begin, end, kNone, stream, device);
+        case 0:
+          b.kernel("gemm", begin, end, kNone, stream, device);
+          break;
+        case 1:
+          b.kernel("ncclKernel", begin, end, kNone, stream, device);
+          break;
+        default:
+          b.copy(1, 1, 10, begin, end, kNone, stream, device);
       }
     }
     Model model = b.model();
@@ -84,7 +89,8 @@ TEST(Exposed, RandomTracesSumToTheSpanAndAgreeWithCountingMoments) {
         ASSERT_EQ(step.exposed_communication_ns, counts[1]);
         ASSERT_EQ(step.exposed_copies_ns, counts[2]);
         ASSERT_EQ(step.idle_ns, counts[3]);
-        ASSERT_EQ(step.computation_ns + step.exposed_communication_ns + step.exposed_copies_ns + step.idle_ns, step.span_ns);
+        ASSERT_EQ(step.computation_ns + step.exposed_communication_ns + step.exposed_copies_ns + step.idle_ns,
+                  step.span_ns);
         sum.idle_ns += step.idle_ns;
       }
       ASSERT_EQ(sum.idle_ns, row.all.idle_ns);

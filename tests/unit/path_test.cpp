@@ -25,12 +25,14 @@ struct Path {
   std::string text() const {
     std::string out;
     for (const PathPiece& p : path.pieces) {
-      std::string what = p.work != kNone && p.kind != PathKind::gap && p.kind != PathKind::launch ? model.names[model.gpu[p.work].name]
-                         : p.kind == PathKind::gap                                               ? "gap"
-                         : p.kind == PathKind::launch                                            ? "launch"
-                         : p.event >= 0 ? model.names[model.events[p.event].name]
-                                        : "nothing";
-      out += (out.empty() ? "" : ", ") + what + " " + std::to_string(p.begin_ns / 1000) + "-" + std::to_string(p.end_ns / 1000);
+      std::string what = p.work != kNone && p.kind != PathKind::gap && p.kind != PathKind::launch
+                             ? model.names[model.gpu[p.work].name]
+                         : p.kind == PathKind::gap    ? "gap"
+                         : p.kind == PathKind::launch ? "launch"
+                         : p.event >= 0               ? model.names[model.events[p.event].name]
+                                                      : "nothing";
+      out += (out.empty() ? "" : ", ") + what + " " + std::to_string(p.begin_ns / 1000) + "-" +
+             std::to_string(p.end_ns / 1000);
     }
     return out;
   }
@@ -43,16 +45,18 @@ TEST(CriticalPath, FollowsTheGpuWhileItIsBehind) {
   b.launch("k1", 10, 20, 50);
   b.launch("k2", 30, 50, 90);
   b.launch("k3", 40, 92, 100);
-  EXPECT_EQ(Path(std::move(b)).text(), "ProfilerStep#0 0-5, aten::a 5-10, launch 10-20, k1 20-50, k2 50-90, gap 90-92, k3 92-100");
+  EXPECT_EQ(Path(std::move(b)).text(),
+            "ProfilerStep#0 0-5, aten::a 5-10, launch 10-20, k1 20-50, k2 50-90, gap 90-92, k3 92-100");
 }
 
 TEST(CriticalPath, FollowsTheHostWhileItIsLate) {
   ModelBuilder b;
-  b.step(0, 60);
+  b.step(0, 75);
   b.launch("k1", 5, 10, 20);
   b.op("aten::slow", 20, 70);
   b.launch("k2", 60, 70, 100);
-  EXPECT_EQ(Path(std::move(b)).text(), "ProfilerStep#0 0-20, aten::slow 20-60, launch 60-70, k2 70-100");
+  EXPECT_EQ(Path(std::move(b)).text(),
+            "ProfilerStep#0 0-5, ProfilerStep#0 5-10, ProfilerStep#0 10-20, aten::slow 20-60, launch 60-70, k2 70-100");
 }
 
 TEST(CriticalPath, AWaitForTheGpuLeadsToItsLastWork) {
@@ -82,7 +86,8 @@ TEST(CriticalPath, OfRandomTracesSumsToTheStepWithoutHoles) {
     b.step(0, 300);
     for (u32 n = random() % 15; n > 0; n--) {
       i64 at = i64(random() % 290), begin = at + i64(random() % 30) - 5;  // launches may seem to come late
-      b.launch(random() % 4 ? "k" : "ncclKernel", at, begin, begin + i64(random() % 40), 1 + random() % 2, random() % 3);
+      b.launch(random() % 4 ? "k" : "ncclKernel", at, begin, begin + i64(random() % 40), 1 + random() % 2,
+               random() % 3);
     }
     for (u32 n = random() % 8; n > 0; n--) {
       i64 at = i64(random() % 280);
