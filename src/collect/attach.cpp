@@ -8,6 +8,7 @@
 #include "collect/call.h"
 #include "collect/cuda/cupti.h"
 #include "collect/entry.h"
+#include "collect/python/frames.h"
 #include "collect/session.h"
 #include "collect/thread.h"
 #include "collect/torch/attach.h"
@@ -37,6 +38,7 @@ bool begin_session() {
   if (!g_session.attach({}, StepMode::automatic) || !init_threads()) return false;
   g_session.note_command();
   g_session.capability("steps", false, "a program without PyTorch has the steps that tprof_step() or TPROF_STEP name");
+  python_stacks_note();
   if (only_thread()) g_session.export_environment();
   g_session.start();
   return true;

@@ -123,7 +123,8 @@ inline void add_memory(ThreadBlock* block, u32 epoch, u32 what, const MemoryReco
   if (!at) return;
   memcpy(at + sizeof record.head, &record.ticks, sizeof record - sizeof record.head);
   if (stack) *reinterpret_cast<StackRef*>(at + sizeof record) = {stack, 0};
-  publish(block, at, Kind::memory, what | (stack ? kMemoryStack << 16 : 0), u32(sizeof record + (stack ? sizeof(StackRef) : 0)));
+  u32 bytes = u32(sizeof record + (stack ? sizeof(StackRef) : 0));
+  publish(block, at, Kind::memory, what | (stack ? kMemoryStack << 16 : 0), bytes);
 }
 
 inline void end_open(ThreadBlock* block, const OpenRange& range, u32 epoch, u64 ticks) {

@@ -63,7 +63,7 @@ TraceList list_traces(const std::string& path, const std::vector<MovedTrace>& mo
     std::string name = fs::path(path).filename().string();
     if (!split_trace_name(name, worker, stamp)) worker = name;
     fs::path directory = fs::path(path).parent_path();
-    out.files.push_back({absolute_name(directory.empty() ? "." : directory), worker, "default", path});
+    out.files.push_back({absolute_name(directory.empty() ? "." : directory), worker, stamp.empty() ? "default" : "1", path});
     return out;
   }
   std::map<std::string, std::map<std::string, std::vector<Found>>> runs;  // by directory

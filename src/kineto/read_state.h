@@ -15,7 +15,7 @@ struct EventFields {
   i64 begin_ns = 0, dur_ns = 0;
   i64 external_id = kNoId, correlation = kNoId;
 
-  const Value& arg(const char* key) const { return member(*args, key); }
+  const Value& arg(std::string_view key) const { return member(*args, key); }
 };
 
 // An end of an arrow from a forward operator to its backward node.

@@ -35,8 +35,8 @@ i32 line_by_ranges(const CodeInfo& code, u64 offset) {
   return kNoLine;
 }
 
-// From 3.11 on (co_linetable): entries of a head byte (bit 7 set: an entry begins here), which holds a form (bits 3 to 6) and
-// the instructions covered, less one (bits 0 to 2), and of what the form says. Only the lines matter here.
+// From 3.11 on (co_linetable): entries of a head byte (bit 7 set: an entry begins here), which holds a form (bits 3 to 6)
+// and the instructions covered, less one (bits 0 to 2), and of what the form says. Only the lines matter here.
 class Locations {
  public:
   explicit Locations(const std::string& table) : table_(table) {}

@@ -68,10 +68,11 @@ std::string StackTable::text_of(const StackRecord& record) const {
   if (code == meta_.codes.end()) return kLostText;
   auto name = [&](u32 id) {
     auto known = meta_.names.find(id);
-    return known == meta_.names.end() ? std::string(kLostText) : known->second;
+    return known == meta_.names.end() ? std::string("(name lost)") : known->second;
   };
   i32 line = line_of(code->second, record.at);
-  return name(code->second.file) + "(" + (line == kNoLine ? "?" : std::to_string(line)) + "): " + name(code->second.name);
+  std::string number = line == kNoLine ? "?" : std::to_string(line);
+  return name(code->second.file) + "(" + number + "): " + name(code->second.name);
 }
 
 }  // namespace tprof

@@ -18,14 +18,14 @@ double rounded(double value, int digits) {
   return rint(value * scale) / scale;
 }
 
-// The shortest that says a number of at most two decimals: "55.0 %".
-std::string percent_text(double percent) {
-  std::string text = format("%.2f", percent);
+// At most two decimals, at least one: as Python prints rounded numbers.
+std::string number_text(double number) {
+  std::string text = format("%.2f", number);
   if (text.back() == '0') text.pop_back();
-  return text + " %";
+  return text;
 }
 
-std::string memory_text(double bytes) { return format("%.2f GB", bytes / (1 << 30)); }
+std::string percent_text(double percent) { return number_text(percent) + " %"; }
 
 std::vector<Category> shown_categories(const Overview& overview) {
   std::vector<Category> out;
@@ -41,7 +41,7 @@ double share(const StepTimes& times, Category c) { return times.us > 0 ? 100 * o
 std::vector<std::pair<std::string, std::string>> gpu_lines(const GpuFigures& g) {
   std::vector<std::pair<std::string, std::string>> out{{"GPU " + std::to_string(g.device) + ":", ""}};
   if (!g.name.empty()) out.push_back({"Name", g.name});
-  if (g.memory_bytes >= 0) out.push_back({"Memory", memory_text(g.memory_bytes)});
+  if (g.memory_bytes >= 0) out.push_back({"Memory", number_text(g.memory_bytes / (1 << 30)) + " GB"});
   if (g.compute_major >= 0)
     out.push_back({"Compute Capability", std::to_string(g.compute_major) + "." + std::to_string(g.compute_minor)});
   if (g.utilization >= 0) out.push_back({"GPU Utilization", percent_text(100 * g.utilization)});
@@ -68,8 +68,10 @@ Table steps_table(const Overview& overview) {
   Table table{"Time of each step", {{"step", "Step", Unit::text}, {"total", "Total", Unit::time}}};
   for (Category c : shown_categories(overview)) table.columns.push_back({category_text(c), category_text(c), Unit::time});
   auto add = [&](const StepTimes& times) {
-    std::vector<Value> row{times.name, i64(llrint(times.us * 1000))};
-    for (Category c : shown_categories(overview)) row.push_back(i64(llrint(of(times, c) * 1000)));
+    std::vector<Value> row;
+    row.emplace_back(times.name);
+    row.emplace_back(i64(llrint(times.us * 1000)));
+    for (Category c : shown_categories(overview)) row.emplace_back(i64(llrint(of(times, c) * 1000)));
     table.rows.push_back(std::move(row));
   };
   for (const StepTimes& step : overview.steps) add(step);

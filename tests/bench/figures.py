@@ -31,6 +31,15 @@ GROUPS = {
         _("plain_over_empty_ns", "ns", "plain tprof over the empty callback", "<=", 50),
         _("helper_ns", "ns", "CPU of tprof's helper thread per operator, plain"),
     ]),
+    "stacks": ("The Python call stack of an operator", [
+        _("stack_depth", "", "frames of a stack, on average"),
+        _("stack_ns", "ns", "taking and recording it, per operator", "<=", 60),
+    ]),
+    "everything": ("Operators with shapes, memory and call stacks, over the bare program", [
+        _("everything_ns", "ns", "tprof"),
+        _("torch_everything_ns", "ns", "torch.profiler"),
+        _("everything_ratio", "x", "tprof / torch.profiler", "<=", 0.4),
+    ]),
     "waiting": ("Step with a DataLoader while nothing is recorded, against bare", [
         _("loader_step_us", "us", "the bare training step"),
         _("again_percent", "%", "a second bare process: the noise of this table"),
@@ -115,6 +124,9 @@ GROUPS = {
 
 # Groups that want a program which setup does not install: left out where it is not.
 WANTS = {"instructions": "valgrind"}
+# Groups that some torches cannot run, and why.
+CANNOT = {"everything": {"host": "this torch is built without Kineto",
+                         "trixie": "torch.profiler with stacks crashes at the first nn.Module on Python 3.13"}}
 
 
 def missed(figure, value):

@@ -4,6 +4,7 @@
 import contextlib
 import dataclasses
 import functools
+import gzip
 import json
 import os
 import pathlib
@@ -95,6 +96,28 @@ def operators(torch, sizes):
         figures[kind + "_ratio"] = figures[kind + "_ns"][0] / figures["torch_%s_ns" % kind][0]
     figures["plain_over_empty_ns"] = per_op(over(found, "plain", "empty"))
     figures["helper_ns"] = per_op([one["plain"]["process"] - one["plain"]["thread"] for one in found])
+    return figures
+
+
+def stacks(torch, sizes):
+    """The depth is that of the trace of one slice."""
+    per_slice = operators_per_step(torch) * sizes.slice_steps
+    found = rounds(torch, modes.STACKS, sizes, sizes.slice_steps)
+    with Worker(torch, "stack", options={"TPROF_SCHEDULE": "active=%d,repeat=1" % sizes.slice_steps}) as worker:
+        worker.ask("slice", steps=2 * sizes.slice_steps)
+        with open(worker.wait_for_trace(), "rb") as file:
+            raw = file.read()
+    events = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)["traceEvents"]
+    depths = [e["args"].get("Call stack", "").count(";") + 1 for e in events if e.get("cat") == "cpu_op"]
+    return {"stack_depth": statistics.mean(depths),
+            "stack_ns": spread([value / per_slice for value in over(found, "stack", "plain")])}
+
+
+def everything(torch, sizes):
+    per_slice = operators_per_step(torch) * sizes.slice_steps
+    found = rounds(torch, modes.EVERYTHING, sizes, sizes.slice_steps)
+    figures = {name + "_ns": spread([value / per_slice for value in over(found, name)]) for name in modes.EVERYTHING[1:]}
+    figures["everything_ratio"] = figures["everything_ns"][0] / figures["torch_everything_ns"][0]
     return figures
 
 
@@ -361,6 +384,8 @@ def reader(torch, sizes):
 
 GROUPS = {
     "operators": operators,
+    "stacks": stacks,
+    "everything": everything,
     "waiting": waiting,
     "edges": edges,
     "conversion": conversion,

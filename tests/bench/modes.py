@@ -10,9 +10,9 @@ import collections
 Mode = collections.namedtuple("Mode", "options watcher")
 
 
-def _(schedule, shapes=0, memory=0):
+def _(schedule, shapes=0, memory=0, stack=0):
     return Mode({"TPROF_SCHEDULE": schedule, "TPROF_RECORD_SHAPES": str(shapes),
-                 "TPROF_PROFILE_MEMORY": str(memory)}, "")
+                 "TPROF_PROFILE_MEMORY": str(memory), "TPROF_WITH_STACK": str(stack)}, "")
 
 
 ALWAYS = "active=1000000000"     # one window that does not end, so nothing is converted meanwhile
@@ -29,13 +29,18 @@ MODES = {
     "plain": _(ALWAYS),
     "shapes": _(ALWAYS, shapes=1),
     "full": _(ALWAYS, shapes=1, memory=1),
+    "stack": _(ALWAYS, stack=1),
+    "everything": _(ALWAYS, shapes=1, memory=1, stack=1),
     "torch_plain": Mode(None, "torch_plain"),
     "torch_shapes": Mode(None, "torch_shapes"),
     "torch_full": Mode(None, "torch_full"),
+    "torch_everything": Mode(None, "torch_everything"),
     "wait": _(NEVER),
     "wait_memory": _(NEVER, memory=1),
     "over": _(ONCE),
 }
 OPERATORS = ["bare", "empty", "empty_inputs", "plain", "shapes", "full", "torch_plain", "torch_shapes", "torch_full"]
+STACKS = ["plain", "stack"]
+EVERYTHING = ["bare", "everything", "torch_everything"]
 INSTRUCTIONS = ["bare", "wait", "over", "shapes"]
 WAITING = ["bare", "again", "empty_backward", "wait", "wait_memory", "over"]

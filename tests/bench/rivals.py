@@ -14,6 +14,7 @@ TORCH_OPTIONS = {
     "torch_plain": {},
     "torch_shapes": {"record_shapes": True},
     "torch_full": {"record_shapes": True, "profile_memory": True},
+    "torch_everything": {"record_shapes": True, "profile_memory": True, "with_stack": True},
 }
 
 

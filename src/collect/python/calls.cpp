@@ -3,6 +3,7 @@
 #include "collect/python/builtins.h"
 #include "collect/python/codes.h"
 #include "collect/python/modules.h"
+#include "collect/recorder.h"
 #include "collect/torch/ops.h"
 
 namespace tprof {

@@ -74,7 +74,8 @@ bool same(const CodeRecord& a, const CodeRecord& b, const char* table) {
 
 // The id of an equal code object, or a new one. g_lock held.
 u32 id_of_content(Tables* tables, const CodeRecord& code, const char* table) {
-  u32 hash = hash_of(table, code.table_bytes) ^ code.name * 0x9e3779b9u ^ code.file * 0x85ebca6bu ^ u32(code.first_line);
+  u32 hash = hash_of(table, code.table_bytes) ^ code.name * 0x9e3779b9u ^ code.file * 0x85ebca6bu;
+  hash ^= u32(code.first_line);
   for (u32 i = 0; i < kMostProbes; i++) {
     const CodeRecord*& known = tables->by_content[(hash + i) % kSlots];
     if (known && same(*known, code, table)) return known->head.id;

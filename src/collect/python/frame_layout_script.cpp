@@ -2,8 +2,8 @@
 
 namespace tprof {
 
-// Functions of many shapes, each checked from within. It works on every Python from 3.8 on, leaves nothing behind and may
-// raise: then nothing was proven.
+// Functions of many shapes, each checked from within. It works on every Python from 3.8 on, leaves nothing behind and
+// may raise: then nothing was proven.
 const char kFrameLayoutScript[] = R"PY(
 import opcode, sys
 

@@ -70,7 +70,7 @@ void python_stacks_note() {
 }
 
 void python_stacks_start() {
-  if (!*frame_layout_why()) g_python_stacks.store(true, std::memory_order_release);
+  if (python_stacks_wanted() && !*frame_layout_why()) g_python_stacks.store(true, std::memory_order_release);
 }
 
 void python_stacks_stop() {
