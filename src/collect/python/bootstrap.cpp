@@ -45,9 +45,15 @@ PyObject* attach(PyObject*, Args args, PySize count) {
 
 PyObject* attached(PyObject*, Args, PySize) { return g_joined ? g_py.PyUnicode_FromString("yes") : g_py.new_none(); }
 
+// "", "modules" or "calls": what is to be recorded of Python calls, see calls.h.
+const char* wanted_calls() {
+  const Options& o = g_session.options();
+  return o.with_stack.has(kStackCalls) ? "calls" : o.with_modules ? "modules" : "";
+}
+
 // stack_calibration() -> the script that learns where frames stand, or None.
 PyObject* stack_calibration(PyObject*, Args, PySize) {
-  const char* script = python_stacks_wanted() ? frame_layout_script() : nullptr;
+  const char* script = python_stacks_wanted() || *wanted_calls() ? frame_layout_script() : nullptr;
   return script ? g_py.PyUnicode_FromString(script) : g_py.new_none();
 }
 
@@ -119,16 +125,12 @@ constexpr int kFastCall = 0x0080;
 
 // --- recording calls, see calls.h
 
-// calls_wanted() -> "", "modules" or "calls".
-PyObject* calls_wanted(PyObject*, Args, PySize) {
-  const Options& o = g_session.options();
-  const char* wanted = o.with_stack.has(kStackCalls) ? "calls" : o.with_modules ? "modules" : "";
-  return g_py.PyUnicode_FromString(wanted);
-}
+PyObject* calls_wanted(PyObject*, Args, PySize) { return g_py.PyUnicode_FromString(wanted_calls()); }
 
 // calls_prepare(this function, torch.nn.Parameter, a function that counts modes or None) -> why calls cannot be recorded.
 extern Method g_calls_prepare;
 PyObject* calls_prepare(PyObject*, Args args, PySize count) {
+  if (const char* why = frame_layout_why(); *why) return g_py.PyUnicode_FromString(why);
   if (count != 3 || !builtins_prepare(args[0], &g_calls_prepare))
     return g_py.PyUnicode_FromString("objects of this Python are not laid out as expected");
   modules_prepare(args[1], args[2]);

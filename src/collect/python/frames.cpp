@@ -88,7 +88,7 @@ void python_stacks_note() {
 }
 
 void python_stacks_start() {
-  if (!*frame_layout_why()) g_python_stacks.store(true, std::memory_order_release);
+  if (python_stacks_wanted() && !*frame_layout_why()) g_python_stacks.store(true, std::memory_order_release);
   python_stacks_note();
 }
 

@@ -175,9 +175,7 @@ def report(why):
 def can_record(torch):
     if not calls_wanted():
         return False
-    why = 'this Python runs without a global interpreter lock' if 't' in getattr(sys, 'abiflags', '') else ''
-    modes = getattr(torch._C, '_len_torch_function_stack', None)
-    why = why or calls_prepare(calls_prepare, torch.nn.Parameter, modes)
+    why = calls_prepare(calls_prepare, torch.nn.Parameter, getattr(torch._C, '_len_torch_function_stack', None))
     if why:
         report(why)
     return not why
