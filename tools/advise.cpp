@@ -1,11 +1,9 @@
 // `tprof advise`: what to change, by worker and span; over several ranks, who keeps the others waiting.
 #include <stdio.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "base/error.h"
 #include "command.h"
+#include "device_peaks.h"
 #include "inputs.h"
 #include "report/advice.h"
 #include "report/communication.h"
@@ -19,19 +17,10 @@ struct AdviseArguments {
   bool json = false, all = false;
 };
 
-std::string read_text(const std::string& path) {
-  if (path.empty()) return "";
-  std::ifstream file(path);
-  if (!file) throw Error(kExitUsage, "--devices " + path + ": cannot be read");
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 int run(const AdviseArguments& arguments) {
   if (!arguments.fail_on.empty() && arguments.fail_on != "high" && arguments.fail_on != "moderate")
     throw Error(kExitUsage, "--fail-on '" + arguments.fail_on + "' is not high or moderate");
-  std::vector<DevicePeak> table = device_table(read_text(arguments.devices));
+  std::vector<DevicePeak> table = device_peaks(arguments.devices);
   Grade limit = arguments.fail_on == "high" ? Grade::high : Grade::moderate;
   bool found = false, first = true;
   Json out = {{"schema", 1}, {"workers", Json::array()}};
@@ -70,8 +59,7 @@ Action declare_advise(Arguments& arguments) {
   auto a = std::make_shared<AdviseArguments>();
   arguments.value("--fail-on", "", "WORD", "exit with 1 on findings of this severity: high, or moderate (and high)",
                   a->fail_on);
-  arguments.value("--devices", "", "FILE",
-                  "peaks of GPUs, a line each: name; GB/s; fp64; fp32; tf32; half; fp8 (TFLOP/s)", a->devices);
+  declare_devices(arguments, a->devices);
   arguments.toggle("--all", "", "show all findings, not the first seven", a->all);
   arguments.toggle("--json", "", "print JSON (schema 1: keys are only ever added)", a->json);
   arguments.operands("PATH", "traces, recordings or log directories", 1, 0, a->paths);

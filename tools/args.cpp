@@ -33,6 +33,12 @@ void Arguments::value(const std::string& name, const std::string& alias, const s
   add({name, alias, metavar, help, Flag::Takes::value, [&out](const std::string& text) { out = text; }});
 }
 
+void Arguments::choice(const std::string& name, const std::string& metavar, const std::string& help,
+                       std::vector<std::string> choices, std::string& out) {
+  value(name, "", metavar, help, out);
+  flags_.back().choices = std::move(choices);
+}
+
 void Arguments::operands(const std::string& metavar, const std::string& help, size_t least, size_t most,
                          std::vector<std::string>& out) {
   operand_metavar_ = metavar;

@@ -19,6 +19,7 @@ struct Flag {
   Takes takes = Takes::value;
   // With the last value typed, "1" where none was; may throw Error(kExitUsage). Flags are set in table order.
   std::function<void(const std::string&)> set;
+  std::vector<std::string> choices = {};  // words that completion offers as its value
 };
 
 class Arguments {
@@ -26,6 +27,9 @@ class Arguments {
   void toggle(const std::string& name, const std::string& alias, const std::string& help, bool& out);
   void value(const std::string& name, const std::string& alias, const std::string& metavar,
              const std::string& help, std::string& out);
+  // One of `choices`; that it is one the command checks.
+  void choice(const std::string& name, const std::string& metavar, const std::string& help,
+              std::vector<std::string> choices, std::string& out);
   void add(Flag flag) { flags_.push_back(std::move(flag)); }
 
   // What is no flag. `most` = 0: any number.

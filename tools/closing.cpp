@@ -23,20 +23,12 @@ namespace {
 constexpr u64 kPatienceNs = 3600'000'000'000u;  // a trace of hours on a slow disk; Ctrl-C ends it sooner
 constexpr u64 kSilentNs = 2'000'000'000u;
 
-// Waits until `done`, with one line on a terminal when it takes long. False when the user or time ended it.
-bool wait_for(const std::function<bool()>& done, Supervisor& supervisor, bool quiet) {
-  u64 start = clock_ns(CLOCK_MONOTONIC);
-  bool said = quiet || !isatty(2);
-  while (!done()) {
-    u64 waited = clock_ns(CLOCK_MONOTONIC) - start;
-    if (supervisor.interrupted() || waited > kPatienceNs) return false;
-    if (waited > kSilentNs && !said) {
-      complain("the last trace is being written (Ctrl-C: go on without waiting)");
-      said = true;
-    }
-    usleep(20'000);
-  }
-  return true;
+// Waits for a trace, with one line on a terminal when it takes long. False when the user or time ended it.
+bool wait_for_trace(const std::function<bool()>& done, Supervisor& supervisor, bool quiet) {
+  if (wait_for(done, supervisor, kSilentNs)) return true;
+  if (supervisor.interrupted()) return false;
+  if (!quiet && isatty(2)) complain("the last trace is being written (Ctrl-C: go on without waiting)");
+  return wait_for(done, supervisor, kPatienceNs);
 }
 
 bool same_machine(const FileHeader& header) {
@@ -59,7 +51,7 @@ void finish_one(const std::string& path, Supervisor& supervisor, bool quiet, Com
     _exit(code);
   }
   int status = 0;
-  if (child < 0 || !wait_for([&] { return waitpid(child, &status, WNOHANG) != 0; }, supervisor, quiet)) {
+  if (child < 0 || !wait_for_trace([&] { return waitpid(child, &status, WNOHANG) != 0; }, supervisor, quiet)) {
     out.unfinished++;
   } else if (!WIFEXITED(status) || WEXITSTATUS(status) == kExitUnreadable) {
     out.unfinished++;
@@ -68,6 +60,15 @@ void finish_one(const std::string& path, Supervisor& supervisor, bool quiet, Com
 }
 
 }  // namespace
+
+bool wait_for(const std::function<bool()>& done, Supervisor& supervisor, u64 patience_ns) {
+  u64 start = clock_ns(CLOCK_MONOTONIC);
+  while (!done()) {
+    if (supervisor.interrupted() || clock_ns(CLOCK_MONOTONIC) - start > patience_ns) return false;
+    usleep(20'000);
+  }
+  return true;
+}
 
 i64 first_recorded_step(const Schedule& schedule) {
   if (!schedule.given) return -1;
@@ -89,7 +90,7 @@ Completion complete_recordings(const std::string& directory, Supervisor& supervi
         out.running++;
         continue;
       }
-      if (!wait_for([&] { return !has_finisher(path); }, supervisor, quiet)) {
+      if (!wait_for_trace([&] { return !has_finisher(path); }, supervisor, quiet)) {
         out.unfinished++;
         continue;
       }
@@ -109,23 +110,30 @@ Completion complete_recordings(const std::string& directory, Supervisor& supervi
   return out;
 }
 
-std::string closing_line(const std::string& directory, const std::set<std::string>& before,
+std::vector<NewTrace> new_traces(const std::string& directory, const std::set<std::string>& before,
+                                         Completion& completion) {
+  std::vector<NewTrace> out;
+  for (const std::string& path : list_files(directory, is_trace_name)) try {
+      if (before.count(path)) continue;
+      out.push_back({path, {}});
+      out.back().summary = read_summary(path);
+    } catch (const Error& e) {
+      if (completion.note.empty()) completion.note = e.what();
+    }
+  return out;
+}
+
+std::string closing_line(const std::string& directory, const std::vector<NewTrace>& written,
                          const Completion& completion, const Options& options) {
-  std::vector<std::string> written;
-  for (const std::string& path : list_files(directory, is_trace_name))
-    if (!before.count(path)) written.push_back(path);
   u64 events = 0, dropped = 0;
   std::string line, note = completion.note;
-  for (const std::string& path : written) try {
-      TraceSummary trace = read_summary(path);
-      events += trace.written;
-      dropped += trace.dropped;
-    } catch (const Error& e) {
-      if (note.empty()) note = e.what();
-    }
+  for (const NewTrace& trace : written) {
+    events += trace.summary.written;
+    dropped += trace.summary.dropped;
+  }
   std::string counts = " (" + std::to_string(events) + " events, " + std::to_string(dropped) + " dropped)";
   if (written.size() == 1) {
-    line = "wrote " + written[0] + counts +
+    line = "wrote " + written[0].path + counts +
            "; next: open it in https://ui.perfetto.dev, or tensorboard --logdir " + directory;
   } else if (!written.empty()) {
     line = "wrote " + std::to_string(written.size()) + " traces to " + directory + counts +

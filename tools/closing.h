@@ -6,6 +6,7 @@
 
 #include "base/options.h"
 #include "supervise.h"
+#include "trace_file.h"
 
 namespace tprof {
 
@@ -16,10 +17,20 @@ struct Completion {
   std::string note;    // the first thing that went wrong, or ""
 };
 
+// False when the user or time ended the wait.
+bool wait_for(const std::function<bool()>& done, Supervisor& supervisor, u64 patience_ns);
+
 Completion complete_recordings(const std::string& directory, Supervisor& supervisor, bool quiet);
 
-// `before`: the files that were there at the start.
-std::string closing_line(const std::string& directory, const std::set<std::string>& before,
+struct NewTrace {
+  std::string path;
+  TraceSummary summary;
+};
+// Without those in `before`, the files that were there at the start. What cannot be read is noted.
+std::vector<NewTrace> new_traces(const std::string& directory, const std::set<std::string>& before,
+                                         Completion& completion);
+
+std::string closing_line(const std::string& directory, const std::vector<NewTrace>& written,
                          const Completion& completion, const Options& options);
 
 // What a recording holds beyond the parts that were written, with the command that writes it; "" when

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "stats_words.h"
 
 namespace tprof {
 namespace {
@@ -124,6 +125,12 @@ std::string script(const std::string& text, bool zsh) {
   return out;
 }
 
+std::string spaced(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
+  return out;
+}
+
 }  // namespace
 
 std::string overview_text() {
@@ -222,6 +229,12 @@ std::string markdown_options() {
   return out.str();
 }
 
+std::string markdown_stats() {
+  std::string out = "| `--by` | rows |\n|---|---|\n";
+  for (const StatsWord& word : stats_words()) out += std::string("| `") + word.word + "` | " + word.what + " |\n";
+  return out;
+}
+
 std::string bash_completion() {
   std::ostringstream out, names;
   for (const Command& command : kCommands)
@@ -240,6 +253,16 @@ std::string bash_completion() {
          "_command_offset $((i + 1)); return; fi\n"
          "    done\n"
          "  fi\n"
+         "  case $command${COMP_WORDS[COMP_CWORD-1]} in\n";
+  for (const Command& command : kCommands) {
+    Arguments arguments;
+    command.declare(arguments);
+    for (const Flag& flag : arguments.flags())
+      if (!flag.choices.empty())
+        out << "    " << command.name << flag.name << ") COMPREPLY=($(compgen -W '" << spaced(flag.choices)
+            << "' -- \"$cur\")); return ;;\n";
+  }
+  out << "  esac\n"
          "  [[ $cur == -* ]] || { COMPREPLY=($(compgen -f -- \"$cur\")); return; }\n"
          "  case $command in\n";
   for (const Command& command : kCommands) {
@@ -267,7 +290,11 @@ std::string zsh_completion() {
       out << " \\\n      '" << flag.name << (flag.takes == Flag::Takes::value ? "=" : "") << "["
           << script(flag.help, true) << "]";
       if (flag.takes == Flag::Takes::value)
-        out << ":" << script(flag.metavar, true) << (flag.metavar == "DIR" ? ":_files -/" : ":");
+        out << ":" << script(flag.metavar, true)
+            << (!flag.choices.empty()     ? ":(" + spaced(flag.choices) + ")"
+                : flag.metavar == "DIR"   ? ":_files -/"
+                : flag.metavar == "FILE"  ? ":_files"
+                                          : ":");
       out << "'";
     }
     out << " \\\n      '--help[print help]' "

@@ -11,6 +11,7 @@ std::string overview_text();                    // tprof --help
 std::string help_text(const Command& command);  // tprof <command> --help
 std::string man_page(const std::string& name);  // "tprof" or "tprof-run", roff
 std::string markdown_options();                 // the README's table
+std::string markdown_stats();                   // likewise: the words of `tprof stats --by`
 std::string bash_completion();
 std::string zsh_completion();
 

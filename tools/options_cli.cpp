@@ -47,7 +47,7 @@ void declare_run_options(Arguments& arguments, RunArguments& out) {
              out.schedule_words.push_back({w, text});
            }});
   }
-  arguments.toggle("--quiet", "-q", "say nothing at the end", out.quiet);
+  arguments.toggle("--quiet", "-q", "say nothing at the end: neither what was written nor the summary", out.quiet);
   arguments.toggle("--print-env", "",
                    "print the environment as export lines and exit, for launchers that "
                    "cannot use a wrapper",

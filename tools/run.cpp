@@ -12,6 +12,7 @@
 #include "command.h"
 #include "options_cli.h"
 #include "program_file.h"
+#include "summary.h"
 #include "supervise.h"
 #include "trace_file.h"
 
@@ -144,12 +145,14 @@ int run(const RunArguments& arguments) {
   });
   unsetenv("LD_PRELOAD");  // not for the commands of ours that follow
   Completion completion = complete_recordings(logdir, supervisor, arguments.quiet);
-  std::string line = closing_line(logdir, before, completion, options);
+  std::vector<NewTrace> written = new_traces(logdir, before, completion);
+  std::string line = closing_line(logdir, written, completion, options);
   bool silent = line.starts_with("nothing was recorded") && !unloadable.empty();
   if (!arguments.quiet && !line.empty() && !silent) {
     complain(line);
     std::string rest = rest_line(logdir, before);
     if (!rest.empty()) complain(rest);
+    show_summary(logdir, written, supervisor);
   }
   directory.remove_if_empty();
   supervisor.end_like(status);

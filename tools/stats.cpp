@@ -1,35 +1,21 @@
-// `tprof stats`: tables of operators, kernels, memory and modules, for people, as CSV or as JSON.
+// `tprof stats`: the tables of stats_words.h, for people, as CSV or as JSON.
 //
 // JSON, schema 1 (keys are only ever added): {"schema", "by", "rules", "workers": [{"run", "worker", "span", "sort", "columns":
-// [{"key", "title", "unit"}], "n_rows", "rows": [{key: value}], "notes"}]}; with --by memory each worker also has
-// "events" (a table) and "curve". Times are microseconds, sizes bytes, what is not known is null.
+// [{"key", "title", "unit"}], "n_rows", "rows": [{key: value}], "notes"}]}; with --by memory each worker also has "events"
+// (a table) and "curve"; idle has the table "reasons", launch "slow_calls" and "delayed_work", critical-path "links",
+// peak "leaks", comm (whose worker is "all ranks") "ranks". Times are microseconds, sizes bytes, what is not known is null.
 #include <stdio.h>
+
+#include <algorithm>
 
 #include "base/error.h"
 #include "command.h"
+#include "device_peaks.h"
 #include "inputs.h"
-#include "report/stats_tables.h"
+#include "stats_words.h"
 
 namespace tprof {
 namespace {
-
-enum class By : u8 { op, op_shape, op_stack, kernel, kernel_op, module, memory };
-
-struct ByWord {
-  const char* word;
-  By by;
-  const char* sort;  // the first of these columns that the table has; "" none: as it comes
-  const char* without_device;
-};
-constexpr ByWord kBy[] = {
-    {"op", By::op, "device_self_duration", "host_self_duration"},
-    {"op+shape", By::op_shape, "device_self_duration", "host_self_duration"},
-    {"op+stack", By::op_stack, "device_self_duration", "host_self_duration"},
-    {"kernel", By::kernel, "total_duration", ""},
-    {"kernel+op", By::kernel_op, "total_duration", ""},
-    {"module", By::module, "", ""},
-    {"memory", By::memory, "self_size_increase", ""},
-};
 
 // What --sort understands beside the keys of columns: torch.profiler's words, and short ones.
 struct SortWord {
@@ -53,7 +39,7 @@ constexpr SortWord kSort[] = {
 
 struct Options {
   std::vector<std::string> paths;
-  std::string by = "op", sort, limit, stack_depth = "0";
+  std::string by = "op", sort, limit, stack_depth = "0", devices;
   bool csv = false, json = false, plugin = false;
 };
 
@@ -63,37 +49,49 @@ u32 number_of(const std::string& flag, const std::string& text) {
   return static_cast<u32>(std::stoul(text));
 }
 
-const ByWord& by_word(const std::string& word) {
-  std::vector<std::string> words;
+// "op, op+shape, kernel ..."
+std::string all_words() {
   std::string all;
-  for (const ByWord& by : kBy) {
-    if (word == by.word) return by;
-    words.push_back(by.word);
-    all += (all.empty() ? "" : ", ") + std::string(by.word);
-  }
-  throw Error(kExitUsage, "--by '" + word + "' is none of " + all);
+  for (const StatsWord& word : stats_words()) all += (all.empty() ? "" : ", ") + std::string(word.word);
+  return all;
+}
+
+const StatsWord& word_of(const std::string& text) {
+  for (const StatsWord& word : stats_words())
+    if (text == word.word) return word;
+  throw Error(kExitUsage, "--by '" + text + "' is none of " + all_words());
 }
 
 class Stats {
  public:
   explicit Stats(const Options& options)
       : options_(options),
-        by_(by_word(options.by)),
+        word_(word_of(options.by)),
         rules_(options.plugin ? Rules::plugin : Rules::tprof),
         limit_(!options.limit.empty() ? number_of("--limit", options.limit) : options.csv || options.json ? 0 : 20),
-        depth_(number_of("--stack-depth", options.stack_depth)) {
-    if (options.plugin && by_.by == By::module) throw Error(kExitUsage, "--plugin-compat has no table of modules");
+        depth_(number_of("--stack-depth", options.stack_depth)),
+        devices_(device_peaks(options.devices)) {
+    if (options.plugin && !word_.plugin) throw Error(kExitUsage, "--plugin-compat has no --by " + options.by);
   }
 
   int run() {
+    std::map<std::pair<std::string, std::string>, std::vector<Rank>> jobs;  // ranks by run and span
     Inputs inputs(options_.paths);
     int code = inputs.each(options_.plugin, [&](const Input& input, const Model& model, const PluginTrace& trace) {
-      if (usage_.empty()) add({input.run, input.worker, input.span}, model, trace);
+      if (!usage_.empty()) return;
+      StatsSubject subject{model, trace, rules_, depth_, devices_};
+      if (word_.of_ranks)
+        jobs[{input.run, input.span}].push_back(rank_of(model, input.worker));
+      else
+        add({input.run, input.worker, input.span}, word_.table(subject),
+            options_.json && word_.json ? word_.json(subject) : Json::object());
     });
+    for (const auto& [job, ranks] : jobs)
+      if (usage_.empty()) add({job.first, "all ranks", job.second}, word_.of_ranks(ranks), Json::object());
     if (!usage_.empty()) throw Error(kExitUsage, usage_);
     if (code == kExitUnreadable) return code;
     if (options_.json)
-      puts(dump({{"schema", 1}, {"by", by_.word}, {"rules", options_.plugin ? "torch_tb_profiler" : "tprof"},
+      puts(dump({{"schema", 1}, {"by", word_.word}, {"rules", options_.plugin ? "torch_tb_profiler" : "tprof"},
                  {"workers", workers_}}).c_str());
     else if (options_.csv)
       fputs(csv_of(tables_).c_str(), stdout);
@@ -101,58 +99,41 @@ class Stats {
   }
 
  private:
-  void add(const Source& source, const Model& model, const PluginTrace& trace) {
-    OpTree tree = options_.plugin ? build_plugin_tree(model, trace) : build_op_tree(model);
-    Table table = table_of(model, tree);
-    std::string sorted = sort(table);
+  void add(const Source& source, StatsAnswer answer, const Json& more) {
+    std::string sorted = sort(answer.table);
     if (!usage_.empty()) return;
-    limit_rows(table, limit_);
+    limit_rows(answer.table, limit_);
+    for (auto& [key, table] : answer.more) limit_rows(table, limit_);
     if (options_.json) {
       Json worker = json_of(source);
       worker["sort"] = sorted.empty() ? Json() : Json(sorted);
-      worker.update(json_of(table));
-      if (by_.by == By::memory) {
-        worker["events"] = json_of(memory_events_table(model, tree));
-        worker["curve"] = memory_curves_json(model);
-      }
+      worker.update(json_of(answer.table));
+      for (const auto& [key, table] : answer.more) worker[key] = json_of(table);
+      worker.update(more);
       workers_.push_back(std::move(worker));
     } else if (options_.csv) {
-      tables_.push_back({source, std::move(table)});
+      tables_.push_back({source, std::move(answer.table)});
     } else {
-      table.title += "  " + source.run + " / " + source.worker + " / span " + source.span;
-      printf("%s%s", shown_++ ? "\n" : "", text_of(table, text_style(stdout)).c_str());
+      answer.table.title += "  " + source.run + " / " + source.worker + " / span " + source.span;
+      show(answer.table);
+      for (const auto& [key, table] : answer.more) show(table);
     }
   }
 
-  Table table_of(const Model& model, const OpTree& tree) const {
-    bool has_device = false;
-    for (const GpuEvent& work : model.gpu) has_device |= work.runs_on_gpu();
-    auto of_operators = [&](OperatorKey key) {
-      return operators_table(model, operators(model, tree, key, depth_), key, rules_);
-    };
-    switch (by_.by) {
-      case By::op: return of_operators(OperatorKey::name);
-      case By::op_shape: return of_operators(OperatorKey::shape);
-      case By::op_stack: return of_operators(OperatorKey::stack);
-      case By::kernel: return kernels_table(kernels_by_name(model, rules_), false, rules_);
-      case By::kernel_op: return kernels_table(kernels_by_op(model, tree), true, rules_);
-      case By::module: return modules_table(module_tree(model, tree), has_device);
-      case By::memory: return memory_table(model, tree);
-    }
-    return {};
-  }
+  void show(const Table& table) { printf("%s%s", shown_++ ? "\n" : "", text_of(table, text_style(stdout)).c_str()); }
 
   // Returns the key that rows are sorted by.
   std::string sort(Table& table) {
     if (options_.sort.empty()) {
-      if (options_.plugin && by_.by == By::memory) return "name";  // as it comes: by device, then by name
-      for (const char* key : {by_.sort, by_.without_device})
+      if (options_.plugin && options_.by == "memory") return "name";  // as it comes: by device, then by name
+      for (const char* key : {word_.sort, word_.sort_without})
         if (int column = table.column(key); column >= 0) return sort_rows(table, static_cast<size_t>(column)), key;
       return "";
     }
     std::string key = options_.sort;
-    for (const SortWord& word : kSort)
-      if (key == word.word) key = word.key;
+    if (table.column(key) < 0)
+      for (const SortWord& word : kSort)
+        if (key == word.word) key = word.key;
     int column = table.column(key);
     if (column < 0) {
       usage_ = sort_error(table);
@@ -171,9 +152,10 @@ class Stats {
   }
 
   const Options& options_;
-  const ByWord& by_;
+  const StatsWord& word_;
   Rules rules_;
   u32 limit_, depth_;
+  std::vector<DevicePeak> devices_;
   u32 shown_ = 0;
   std::string usage_;  // what is wrong with the command line, seen once there was a table
   Json workers_ = Json::array();
@@ -184,13 +166,20 @@ class Stats {
 
 Action declare_stats(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  arguments.value("--by", "", "WHAT", "op, op+shape, op+stack, kernel, kernel+op, module or memory (default op)", options->by);
+  std::string what;
+  std::vector<std::string> words;
+  for (const StatsWord& word : stats_words()) {
+    what += (what.empty() ? "" : "; ") + std::string(word.word) + ": " + word.what;
+    words.push_back(word.word);
+  }
+  arguments.choice("--by", "WHAT", what + " (default op)", words, options->by);
   arguments.value("--sort", "", "KEY",
                   "torch.profiler's words (self_cpu_time_total, cuda_time_total, count ...), self-host, self-device, calls, "
                   "or a column's key in --json", options->sort);
   arguments.value("--limit", "", "N", "rows to show, 0 all (default 20; --csv and --json: all)", options->limit);
-  arguments.value("--stack-depth", "", "N", "innermost frames that tell rows of op+stack apart, 0 all (default 0)",
+  arguments.value("--stack-depth", "", "N", "innermost frames that tell rows of op+stack apart and that peak shows, 0 all (default 0)",
                   options->stack_depth);
+  declare_devices(arguments, options->devices);
   arguments.toggle("--csv", "", "comma-separated values with a header", options->csv);
   arguments.toggle("--json", "", "one JSON object; times in us, sizes in bytes, null where nothing is known", options->json);
   arguments.toggle("--plugin-compat", "", "the figures of torch_tb_profiler 0.4.3, its mistakes included", options->plugin);

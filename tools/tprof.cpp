@@ -40,7 +40,7 @@ const std::vector<Command> kCommands = {
      false, declare_diff},
     {"info", "say what a recording, a trace or a log directory holds", "", false, declare_info},
     {"check", "say whether traces are valid, and what a viewer would miss", "", false, declare_check},
-    {"stats", "tables of operators, kernels, memory and modules",
+    {"stats", "tables of operators, kernels, memory, modules, idle time, launches, critical path and more",
      "Reads what tprof wrote, and any trace of torch.profiler. The columns of operators are those of torch.profiler's "
      "key_averages(); what was not recorded is said, not shown as zero. Exit status: 3 nothing could be read, 4 some files "
      "could not.",
@@ -48,7 +48,7 @@ const std::vector<Command> kCommands = {
     {"doctor", "say what works on this machine and what does not, and why", "", false, declare_doctor},
     {"finish", "write the traces of one recording while its program runs (started by libtprof.so)", "", true,
      declare_finish},
-    {"options", "print the option table as help, man, man-run, markdown, bash or zsh", "", true,
+    {"options", "print the option table as help, man, man-run, markdown, bash or zsh; stats: the words of --by", "", true,
      declare_options},
 };
 
@@ -56,17 +56,18 @@ void complain(const std::string& line) { fprintf(stderr, "tprof: %s\n", line.c_s
 
 Action declare_options(Arguments& arguments) {
   auto format = std::make_shared<std::string>("help");
-  arguments.value("--format", "", "WORD", "help, man, man-run, markdown, bash or zsh", *format);
+  arguments.value("--format", "", "WORD", "help, man, man-run, markdown, stats, bash or zsh", *format);
   return [format] {
     std::string text = *format == "man"        ? man_page("tprof")
                        : *format == "man-run"  ? man_page("tprof-run")
                        : *format == "markdown" ? markdown_options()
+                       : *format == "stats"    ? markdown_stats()
                        : *format == "bash"     ? bash_completion()
                        : *format == "zsh"      ? zsh_completion()
                        : *format == "help"     ? help_text(kCommands[0])
                                                : "";
     if (text.empty())
-      throw Error(kExitUsage, "--format '" + *format + "' is not help, man, man-run, markdown, bash or zsh");
+      throw Error(kExitUsage, "--format '" + *format + "' is not help, man, man-run, markdown, stats, bash or zsh");
     fputs(text.c_str(), stdout);
     return int(kExitOk);
   };

@@ -126,9 +126,10 @@ std::optional<Match> warm_up_recorded(const Facts& facts) {
 }
 
 std::optional<Match> own_cost(const Facts& facts) {
-  if (!facts.own_known) return {};
-  double share = facts.share(double(facts.own_ns));
-  return Match{share, share, -1, "CUPTI's own work took " + ms(facts.windows.per_step(facts.own_ns)) + " per step."};
+  double ns = double(facts.overview.own.cupti_ns);
+  if (ns < 0) return {};
+  return Match{facts.share(ns), facts.share(ns), -1,
+               "CUPTI's own work took " + ms(facts.windows.per_step(ns)) + " per step."};
 }
 
 }  // namespace tprof::rules

@@ -23,13 +23,8 @@ Facts::Facts(const Model& m, const std::vector<DevicePeak>& table)
   if (gpu)
     if (auto known = m.devices.find(gpu->device); known != m.devices.end()) device = &known->second;
 
-  std::vector<Interval> own;
-  for (const GpuEvent& work : m.gpu) {
+  for (const GpuEvent& work : m.gpu)
     if (work.runs_on_gpu() && work.op >= 0 && inside(work.begin_ns)) device_ns[work.op] += work.dur_ns;
-    if (work.kind() == Kind::overhead) own.push_back({work.begin_ns, work.end_ns()});
-  }
-  own_known = !own.empty();
-  own_ns = IntervalSet(std::move(own)).length_in(windows.all.begin, windows.all.end);
   for (size_t i = m.events.size(); i-- > 0;)  // parents stand before their children
     if (m.events[i].parent >= 0) device_ns[m.events[i].parent] += device_ns[i];
 }

@@ -27,8 +27,6 @@ struct Facts {
   Flops flops;
   Variability variability;
   std::vector<i64> device_ns;  // by event: GPU work launched in it and below
-  i64 own_ns = 0;              // what recording cost in the window: CUPTI's overhead
-  bool own_known = false;      // the trace says so
 
   const IdleLane* gpu = nullptr;        // the device that is busy longest; nullptr: none
   const Exposed* gpu_time = nullptr;    // of the same

@@ -8,7 +8,6 @@
 namespace tprof {
 namespace {
 
-constexpr char kAllSteps[] = "ProfilerStep*";
 constexpr u32 kNoRow = kNone;
 
 // Tells the rows apart. Shapes are compared as the bytes that the Model has, texts are made once per row.

@@ -11,6 +11,10 @@
 
 namespace tprof {
 
+// What tables call all steps; other names are as they are.
+inline const std::string kAllSteps = "ProfilerStep*";
+inline const std::string& common_name(const std::string& name) { return name.starts_with(kStepPrefix) ? kAllSteps : name; }
+
 enum class OperatorKey : u8 { name, shape, stack };
 
 // A device whose memory is counted. CPU first, then GPUs by number.

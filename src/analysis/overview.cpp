@@ -53,6 +53,7 @@ Overview overview_of(const Model& model) {
     return out;
   }
   Interval all{spans.front().time.begin, spans.back().time.end};
+  out.own = own_cost(model, all);
   if (out.uses_gpu) out.gpus = gpu_figures(model, all, out.notes);
   if (out.uses_gpu && out.gpus.empty()) out.notes.push_back("no kernel ran: of the GPU there is nothing to tell");
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/own_cost.h"
 #include "analysis/rules.h"
 #include "analysis/steps.h"
 #include "model/trace.h"
@@ -52,6 +53,7 @@ struct Overview {
   std::vector<GpuFigures> gpus;
   std::vector<StepTimes> steps;  // that count
   StepTimes average;
+  OwnCost own;  // our rules only
   std::vector<Recommendation> recommendations;  // the plugin's rules only; ours are `tprof advise`
   std::vector<std::string> notes;               // what could not be known, and why
 

@@ -27,6 +27,14 @@ Windows windows_of(const Model& model) {
   return out;
 }
 
+i64 first_moment(const Model& model) {
+  i64 first = INT64_MAX;
+  if (!model.events.empty()) first = std::min(first, model.events.front().begin_ns);
+  if (!model.calls.empty()) first = std::min(first, model.calls.front().begin_ns);
+  if (!model.gpu.empty()) first = std::min(first, model.gpu.front().begin_ns);
+  return first;
+}
+
 u32 main_thread_of(const Model& model) {
   if (!model.steps.empty() && model.steps[0].event < model.events.size())
     return model.events[model.steps[0].event].thread;

@@ -20,4 +20,7 @@ Windows windows_of(const Model& model);
 // The thread of the steps, else that of the first event; kNone without events.
 u32 main_thread_of(const Model& model);
 
+// Of ranges, calls and GPU work: what viewers count from.
+i64 first_moment(const Model& model);
+
 }  // namespace tprof

@@ -144,6 +144,7 @@ void TraceReader::read_member(const std::string& key, const Value& value, std::s
     if (state_.plugin) state_.plugin->lightning = text_of(value) == "pytorch-lightning";
   } else if (key == kLedger && value.IsObject()) {
     model_.info["ledger"] = text;
+    model_.own_ns = u64(integer_of(member(member(value, "own_cost"), "process_ns")).value_or(0));
   } else if (value.IsInt() && (key == "with_stack" || key == "profile_memory" || key == "record_shapes" ||
                                key == "with_modules" || key == "with_flops")) {
     model_.info["option." + key] = std::to_string(value.GetInt());

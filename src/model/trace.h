@@ -186,7 +186,7 @@ struct Model {
   bool process_ended_inside = false;           // the process died inside this span
   i64 window = -1;                             // the window's number
   std::string kind;  // "window", "flush", "part" (of a recording without schedule) or "steps"
-  u64 own_ns = 0;    // what our own slow paths cost the process so far
+  u64 own_ns = 0;    // what our own slow paths cost the process so far, 0 not known
   Damage damage;
   Ledger ledger;
 

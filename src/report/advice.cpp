@@ -7,14 +7,6 @@ namespace {
 
 constexpr size_t kShownEvidence = 2;
 
-i64 first_moment(const Model& model) {
-  i64 first = INT64_MAX;
-  if (!model.events.empty()) first = std::min(first, model.events.front().begin_ns);
-  if (!model.calls.empty()) first = std::min(first, model.calls.front().begin_ns);
-  if (!model.gpu.empty()) first = std::min(first, model.gpu.front().begin_ns);
-  return first;
-}
-
 std::string print(const char* format, double value) {
   char text[64];
   snprintf(text, sizeof text, format, value);

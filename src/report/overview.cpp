@@ -62,7 +62,40 @@ Json gpu_json(const GpuFigures& g) {
           {"tensor_core_percent", known(g.tensor_cores, 100)}};
 }
 
+// Of CUPTI: by step, in ns; -1 not known. The rest of what recording costs belongs to no step.
+double own_ns_per_step(const Overview& overview) {
+  return overview.own.cupti_ns < 0 || overview.steps.empty() ? -1
+                                                             : double(overview.own.cupti_ns) / double(overview.steps.size());
+}
+double own_percent(const Overview& overview) {
+  double ns = own_ns_per_step(overview);
+  return ns < 0 || overview.average.us <= 0 ? -1 : 100 * ns / (1000 * overview.average.us);
+}
+
+Json own_cost_json(const Overview& overview) {
+  auto known = [](double value) { return value < 0 ? Json() : Json(value); };
+  const OwnCost& own = overview.own;
+  double ns = own_ns_per_step(overview);
+  return {{"estimate", true},
+          {"cupti_us_per_step", known(ns < 0 ? ns : ns / 1000)},
+          {"cupti_percent", known(own_percent(overview))},
+          {"process_us", known(own.process_ns < 0 ? -1 : double(own.process_ns) / 1000)},
+          {"events", own.events}};
+}
+
 }  // namespace
+
+std::string own_cost_line(const Overview& overview) {
+  const OwnCost& own = overview.own;
+  std::string out = "Profiler's own cost, an estimate: ";
+  if (own.cupti_ns >= 0)
+    out += "CUPTI " + time_text(i64(llrint(own_ns_per_step(overview)))) + " of a step (" +
+           percent_text(own_percent(overview)) + "), ";
+  else if (overview.uses_gpu)
+    out += "CUPTI not known, ";
+  if (own.process_ns >= 0) out += "tprof " + time_text(own.process_ns) + " in the process so far, ";
+  return out + "and that of recording " + std::to_string(own.events) + " events (not measured)";
+}
 
 Table steps_table(const Overview& overview) {
   Table table{"Time of each step", {{"step", "Step", Unit::text}, {"total", "Total", Unit::time}}};
@@ -98,6 +131,12 @@ std::string overview_text(const Overview& overview, const Source& source, const 
         {{"category", "Category", Unit::text}, {"us", "Time", Unit::time}, {"percent", "Share", Unit::percent}}};
     for (Category c : shown_categories(overview))
       table.rows.push_back({category_text(c), i64(llrint(of(overview.average, c) * 1000)), share(overview.average, c)});
+    if (overview.rules == Rules::tprof) {
+      double ns = own_ns_per_step(overview), percent = own_percent(overview);
+      table.rows.push_back({"of it the profiler (est.)", ns < 0 ? Value() : Value(i64(llrint(ns))),
+                            percent < 0 ? Value() : Value(percent)});
+      table.footer.push_back(own_cost_line(overview));
+    }
     out += "\n" + text_of(table, style);
   }
   for (const Recommendation& r : overview.recommendations) {
@@ -135,6 +174,7 @@ Json overview_json(const Overview& overview, const Source& source, size_t worker
     rows.push_back(std::move(row));
   }
   out["steps"] = {{"columns", columns}, {"rows", rows}};
+  if (overview.rules == Rules::tprof) out["own_cost"] = own_cost_json(overview);
   out["recommendations"] = Json::array();
   for (const Recommendation& r : overview.recommendations) {
     Json one = {{"id", r.id}, {"text", r.text}};

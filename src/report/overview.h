@@ -9,6 +9,9 @@ namespace tprof {
 std::string overview_text(const Overview& overview, const Source& source, const TextStyle& style);
 Json overview_json(const Overview& overview, const Source& source, size_t workers);
 
+// What recording cost, as far as the trace tells; what it does not tell is said.
+std::string own_cost_line(const Overview& overview);
+
 // The time of each step by category.
 Table steps_table(const Overview& overview);
 

@@ -1,7 +1,9 @@
 #include "report/stats_tables.h"
 
 #include <cmath>
-#include <functional>
+
+#include "report/columns.h"
+#include "report/stack_text.h"
 
 namespace tprof {
 namespace {
@@ -16,41 +18,10 @@ double rounded(double value, int digits) {
   return std::nearbyint(value * scale) / scale;
 }
 double percent(i64 part, i64 whole) { return 100.0 * double(part) / double(whole); }
-Value share(i64 part, i64 whole) { return whole > 0 ? Value(percent(part, whole)) : Value(); }
 Value mean(i64 sum, u64 count) { return count ? Value(static_cast<i64>(std::llround(double(sum) / double(count)))) : Value(); }
-
-// Fills a table column by column: the title row and the values of a row are said in one place.
-template <class Row>
-class Columns {
- public:
-  using Get = std::function<Value(const Row&)>;
-  void add(const char* key, const char* title, Unit unit, int leaves, Get get) {
-    columns_.push_back({key, title, unit, leaves});
-    gets_.push_back(std::move(get));
-  }
-  Table table(const char* title, const std::vector<Row>& rows) const {
-    Table out{title, columns_, {}, {}};
-    for (const Row& row : rows) {
-      out.rows.emplace_back();
-      for (const Get& get : gets_) out.rows.back().push_back(get(row));
-    }
-    return out;
-  }
-
- private:
-  std::vector<Column> columns_;
-  std::vector<Get> gets_;
-};
 
 const char* kind_text(NodeKind kind) {
   return kind == NodeKind::op ? "op" : kind == NodeKind::label ? "label" : kind == NodeKind::step ? "step" : "call";
-}
-
-// Frames innermost first, one per line.
-std::string stack_text(const Model& model, const std::vector<u32>& stack) {
-  std::string out;
-  for (u32 frame : stack) out += (out.empty() ? "" : "\n") + model.names[model.stacks[frame].text];
-  return out;
 }
 
 MemoryUse memory_of(const OperatorRow& row, u8 type) {
@@ -107,15 +78,15 @@ Table operators_table(const Model& model, const Operators& operators, OperatorKe
   c.add("name", "Name", Unit::text, 0, [](auto& r) { return r.name; });
   c.add("kind", "Kind", Unit::text, kDataOnly, [](auto& r) { return kind_text(r.kind); });
   if (key == OperatorKey::shape) c.add("input_shape", "Input Shapes", Unit::text, 0, [](auto& r) { return r.input_shape; });
-  c.add("host_self_percent", "Self CPU %", Unit::percent, 1, [=](auto& r) { return share(r.host_self_ns, host); });
+  c.add("host_self_percent", "Self CPU %", Unit::percent, 1, [=](auto& r) { return percent_of(r.host_self_ns, host); });
   c.add("host_self_duration", "Self CPU", Unit::time, 0, [](auto& r) { return r.host_self_ns; });
-  c.add("host_total_percent", "CPU total %", Unit::percent, 9, [=](auto& r) { return share(r.host_total_ns, host); });
+  c.add("host_total_percent", "CPU total %", Unit::percent, 9, [=](auto& r) { return percent_of(r.host_total_ns, host); });
   c.add("host_total_duration", "CPU total", Unit::time, 3, [](auto& r) { return r.host_total_ns; });
   c.add("host_mean_duration", "CPU time avg", Unit::time, 8, [](auto& r) { return mean(r.host_total_ns, r.calls); });
   if (operators.has_device) {
     c.add("device_self_duration", "Self CUDA", Unit::time, 0, [=](auto& r) { return on_device(r, r.device_self_ns); });
     c.add("device_self_percent", "Self CUDA %", Unit::percent, 1,
-          [=](auto& r) { return on_device(r, share(r.device_self_ns, device)); });
+          [=](auto& r) { return on_device(r, percent_of(r.device_self_ns, device)); });
     c.add("device_total_duration", "CUDA total", Unit::time, 2, [=](auto& r) { return on_device(r, r.device_total_ns); });
     c.add("device_mean_duration", "CUDA time avg", Unit::time, 7,
           [=](auto& r) { return on_device(r, mean(r.device_total_ns, r.calls)); });
@@ -186,7 +157,7 @@ Table kernels_table(const Kernels& kernels, bool by_op, Rules rules) {
   c.add("calls", "Calls", Unit::count, 0, [](auto& r) { return i64(r.calls); });
   time("total_duration", "Total", 0, [](auto& r) { return r.total_ns; });
   i64 total = kernels.total_ns;
-  if (!plugin) c.add("total_percent", "Total %", Unit::percent, 0, [=](auto& r) { return share(r.total_ns, total); });
+  if (!plugin) c.add("total_percent", "Total %", Unit::percent, 0, [=](auto& r) { return percent_of(r.total_ns, total); });
   time("mean_duration", "Mean", 1, [](auto& r) { return r.mean_ns(); });
   time("max_duration", "Max", 2, [](auto& r) { return r.max_ns; });
   time("min_duration", "Min", 2, [](auto& r) { return r.min_ns; });

@@ -69,6 +69,8 @@ struct TextStyle {
   int width = 160;     // columns of the terminal, 0: as wide as it gets
   bool color = false;
   bool utf8 = false;   // may draw lines and ellipses that ASCII lacks
+  bool terminal = false;
+  bool rules = true;   // a line below the titles of columns
 };
 
 // Of a stream: width from its terminal or COLUMNS; colour on terminals, NO_COLOR and CLICOLOR_FORCE obeyed.

@@ -95,10 +95,16 @@ std::vector<std::string> split_lines(const std::string& text) {
   return lines;
 }
 
+// What is small is not shown as zero.
+const char* number_format(double number, Unit unit) {
+  if (unit == Unit::percent) return "%.2f%%";
+  return number != 0 && std::abs(number) < 0.005 ? "%.1e" : "%.2f";
+}
+
 std::string cell_text(const Value& value, Unit unit) {
   if (auto* text = std::get_if<std::string>(&value)) return unit == Unit::function ? without_parameters(*text) : *text;
   if (auto* number = std::get_if<double>(&value))
-    return !std::isfinite(*number) ? "-" : printed(unit == Unit::percent ? "%.2f%%" : "%.2f", *number);
+    return !std::isfinite(*number) ? "-" : printed(number_format(*number, unit), *number);
   if (auto* whole = std::get_if<i64>(&value)) {
     if (unit == Unit::time) return time_text(*whole);
     if (unit == Unit::bytes) return bytes_text(*whole);
@@ -208,7 +214,8 @@ TextStyle text_style(FILE* to) {
   };
   const char* forced = set("CLICOLOR_FORCE");
   bool force = forced && strcmp(forced, "0") != 0;
-  style.color = !set("NO_COLOR") && (force || isatty(fileno(to)));
+  style.terminal = isatty(fileno(to));
+  style.color = !set("NO_COLOR") && (force || style.terminal);
   winsize size{};
   const char* columns = set("COLUMNS");
   if (int wanted = columns ? atoi(columns) : 0; wanted > 0)
@@ -258,11 +265,12 @@ std::string text_of(const Table& table, const TextStyle& style) {
   if (!table.title.empty()) out += paint("1", harmless(table.title)) + "\n";
   if (!table.rows.empty()) {
     out += line([&](size_t c) { return paint("1", padded(table.columns[c].title, c)); });
-    out += line([&](size_t c) {
-      std::string rule;
-      for (size_t i = 0; i < layout.width[c]; i++) rule += style.utf8 ? "─" : "-";
-      return paint("2", rule);
-    });
+    auto rule = [&](size_t c) {
+      std::string text;
+      for (size_t i = 0; i < layout.width[c]; i++) text += style.utf8 ? "─" : "-";
+      return paint("2", text);
+    };
+    if (style.rules) out += line(rule);
     for (size_t r = 0; r < cells.size(); r++)
       out += line([&](size_t c) {
         std::string text = padded(cells[r][c], c);

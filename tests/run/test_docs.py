@@ -54,10 +54,29 @@ class Docs(unittest.TestCase):
     def test_readme(self):
         with open(README) as f:
             text = f.read()
-        block = re.search(r"<!-- options:begin -->\n(.*?)<!-- options:end -->", text, re.S)
-        self.assertIsNotNone(block, "README.md has no options block")
-        self.assertEqual(block.group(1), printed("options", "--format", "markdown"),
-                         "README.md's table is old; put there what `tprof options --format markdown` prints")
+        for name, table_format in (("options", "markdown"), ("stats", "stats")):
+            block = re.search(r"<!-- %s:begin -->\n(.*?)<!-- %s:end -->" % (name, name), text, re.S)
+            self.assertIsNotNone(block, "README.md has no block of " + name)
+            self.assertEqual(block.group(1), printed("options", "--format", table_format),
+                             "README.md's table is old; put there what `tprof options --format %s` prints" % table_format)
+
+    def test_words_of_stats_are_in_help_completions_and_the_answer_to_a_wrong_one(self):
+        with open(os.path.join(ROOT, "tools", "stats_words.cpp")) as f:
+            words = re.findall(r'^      \{"([\w+-]+)", "', f.read(), re.M)
+        self.assertGreater(len(words), 15)
+        refused = subprocess.run([TPROF, "stats", "--by", "nothing", ROOT], stderr=subprocess.PIPE, text=True)
+        self.assertEqual(refused.returncode, 2)
+        for word in words:
+            self.assertIn(word + ":", printed("stats", "--help").replace("\n", " "))
+            self.assertIn(" " + word, refused.stderr)
+            for shell in SHELLS:
+                self.assertRegex(printed("options", "--format", shell), r"[ ('\"]%s[ )'\"]" % re.escape(word))
+
+    def test_bash_completes_the_words_of_stats(self):
+        script = printed("options", "--format", "bash") + "COMP_WORDS=(tprof stats --by cri) COMP_CWORD=3; _tprof; " \
+            'echo "${COMPREPLY[@]}"'
+        done = subprocess.run(["bash", "-c", script], stdout=subprocess.PIPE, text=True, check=True)
+        self.assertEqual(done.stdout, "critical-path\n")
 
     def test_every_command_has_help_and_a_place_in_the_readme(self):
         with open(README) as f:

@@ -56,11 +56,11 @@ def test_stderr_of_the_program_is_untouched(logdir):
     assert kept == bare.stderr.splitlines()
 
 
-def test_tprof_run_ends_with_a_line_that_names_the_trace(logdir):
+def test_tprof_run_names_the_trace_in_one_line(logdir):
     result = run(["train.py", 5], "run", logdir=logdir)
     trace = result.traces()[0]
-    last = result.stderr.splitlines()[-1]
-    assert last.startswith("tprof: wrote ") and str(trace.path) in last and "next:" in last
+    line, = result.said()
+    assert line.startswith("tprof: wrote ") and str(trace.path) in line and "next:" in line
 
 
 def test_convert_completes_what_a_killed_finisher_left(how, tmp_path, logdir):

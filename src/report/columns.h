@@ -1,0 +1,37 @@
+// A table made column by column: what a column is called and what it shows of a row are said in one place.
+#pragma once
+#include <functional>
+#include <utility>
+
+#include "report/table.h"
+
+namespace tprof {
+
+template <class Row>
+class Columns {
+ public:
+  using Get = std::function<Value(const Row&)>;
+  void add(const char* key, const char* title, Unit unit, int leaves, Get get) {
+    columns_.push_back({key, title, unit, leaves});
+    gets_.push_back(std::move(get));
+  }
+  Table table(const char* title, const std::vector<Row>& rows) const {
+    Table out{title, columns_, {}, {}};
+    for (const Row& row : rows) {
+      out.rows.emplace_back();
+      for (const Get& get : gets_) out.rows.back().push_back(get(row));
+    }
+    return out;
+  }
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<Get> gets_;
+};
+
+// 0..100; not known where there is no whole.
+inline Value percent_of(i64 part, i64 whole) {
+  return whole > 0 ? Value(100.0 * double(part) / double(whole)) : Value();
+}
+
+}  // namespace tprof

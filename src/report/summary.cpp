@@ -1,0 +1,127 @@
+#include "report/summary.h"
+
+#include <math.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "analysis/kernels.h"
+#include "report/advice.h"
+#include "report/overview.h"
+
+namespace tprof {
+namespace {
+
+constexpr double kLeastPercent = 0.05;  // a category below it has no line
+constexpr int kIndent = 2, kBarCells = 24, kBarRoom = 72;
+
+template <class... Args>
+std::string format(const char* pattern, Args... args) {
+  char text[256];
+  snprintf(text, sizeof text, pattern, args...);
+  return text;
+}
+
+std::string indented(const std::string& text) {
+  std::istringstream lines(text);
+  std::string out;
+  for (std::string line; std::getline(lines, line);)
+    out += (line.empty() ? "" : std::string(kIndent, ' ')) + line + "\n";
+  return out;
+}
+
+// In eighths of a cell.
+std::string bar(double share) {
+  static constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  auto eighths = static_cast<int>(lround(std::clamp(share, 0.0, 1.0) * kBarCells * 8));
+  std::string out;
+  for (int i = 0; i < eighths / 8; i++) out += "█";
+  return out + kEighths[eighths % 8];
+}
+
+std::string headline(const Facts& facts, const SummarySubject& subject, const TextStyle& style) {
+  const Overview& overview = facts.overview;
+  std::string time = time_text(i64(facts.step_ns())), count = std::to_string(overview.steps.size());
+  std::string out = !facts.windows.has_steps ? "No steps were found; all of it: " + time
+                    : count == "1"           ? "One step: " + time
+                                             : "Average of " + count + " steps: " + time;
+  if (style.color) out = "\033[1m" + out + "\033[0m";
+  if (facts.variability.known)
+    out += ", the longest " + time_text(facts.variability.slowest_ns);
+  return out + (subject.which.empty() ? "" : "  (" + subject.which + ")") + "\n";
+}
+
+std::string breakdown(const Overview& overview, const TextStyle& style) {
+  std::string out;
+  bool bars = style.terminal && style.utf8 && style.width >= kBarRoom;
+  for (u32 c = 0; c < kCategories; c++) {
+    auto category = static_cast<Category>(c);
+    double us = overview.average.by[c], share = overview.average.us > 0 ? us / overview.average.us : 0;
+    if (!overview.shows(category) || 100 * share < kLeastPercent) continue;
+    out += format("%-14s%11s%7.1f %%", category_text(category), time_text(i64(llrint(us * 1000))).c_str(), 100 * share);
+    out += (bars ? "  " + bar(share) : "") + "\n";
+  }
+  return out;
+}
+
+// By time on the GPU, else on the host. A program without operators (CUDA without torch) has its kernels.
+Table top_operators(const Facts& facts, const Operators& operators) {
+  bool device = facts.gpu != nullptr;
+  Table out{"",
+            {{"name", "Top operators", Unit::function},
+             {"self", device ? "On the GPU" : "Self CPU", Unit::time},
+             {"share", "Share", Unit::percent},
+             {"calls", "Calls", Unit::count}}};
+  auto add = [&](const std::string& name, i64 ns, i64 all, u64 calls) {
+    if (ns > 0) out.rows.push_back({name, ns, 100.0 * double(ns) / double(all), i64(calls)});
+  };
+  for (const OperatorRow& row : operators.rows)
+    if (row.kind == NodeKind::op || (device && row.kind == NodeKind::label))
+      add(row.name, device ? row.device_self_ns : row.host_self_ns,
+          device ? operators.device_self_ns : operators.host_self_ns, row.calls);
+  if (out.rows.empty() && device) {
+    out.columns[0].title = "Top kernels";
+    Kernels kernels = kernels_by_name(facts.model, Rules::tprof);
+    for (const KernelRow& row : kernels.rows) add(row.name, row.total_ns, kernels.total_ns, row.calls);
+  }
+  sort_rows(out, 1);
+  if (out.rows.size() > kSummaryOperators) out.rows.resize(kSummaryOperators);
+  return out;
+}
+
+Table top_findings(const std::vector<Advice>& advice) {
+  Table out{"",
+            {{"title", "What to change", Unit::text},
+             {"grade", "", Unit::text, 1},
+             {"share", "Of the step", Unit::percent},
+             {"saving", "May save", Unit::time}}};
+  for (size_t i = 0; i < advice.size() && i < kSummaryFindings; i++) {
+    const Match& match = advice[i].match;
+    out.rows.push_back({std::string(advice[i].rule->title), std::string(grade_word(advice[i].grade)),
+                        match.share >= 0 ? Value(100 * match.share) : Value(),
+                        match.saving_ns >= 0 ? Value(i64(match.saving_ns)) : Value()});
+  }
+  if (advice.empty()) out.footer.push_back("Nothing was found that is worth a change.");
+  if (advice.size() > kSummaryFindings)
+    out.footer.push_back("and " + std::to_string(advice.size() - kSummaryFindings) + " more: tprof advise");
+  return out;
+}
+
+}  // namespace
+
+std::string summary_text(const Facts& facts, const std::vector<Advice>& advice, const Operators& operators,
+                         const SummarySubject& subject, TextStyle style) {
+  if (facts.model.empty() || facts.overview.steps.empty()) return "";
+  if (style.width > kIndent) style.width -= kIndent;
+  style.rules = false;
+  std::string out = headline(facts, subject, style) + breakdown(facts.overview, style);
+  for (const Table& table : {top_operators(facts, operators), top_findings(advice)})
+    if (std::string text = text_of(table, style); !text.empty()) out += "\n" + text;
+  Table rest;
+  rest.footer.push_back(own_cost_line(facts.overview));
+  if (subject.dropped) rest.footer.push_back(std::to_string(subject.dropped) + " events were not recorded: tprof info");
+  rest.footer.push_back("More: " + subject.more);
+  return indented(out + "\n" + text_of(rest, style));
+}
+
+}  // namespace tprof

@@ -1,0 +1,21 @@
+// The half page that `tprof run` ends with: step, breakdown, top operators, top findings, what recording cost.
+#pragma once
+#include "analysis/advice.h"
+#include "analysis/operators.h"
+#include "report/table.h"
+
+namespace tprof {
+
+struct SummarySubject {
+  std::string which;  // of several traces, which this is: "rank 3 of 8, the slowest one"; empty: there is one
+  u64 dropped = 0;    // events that were not recorded
+  std::string more;   // where to read on
+};
+
+constexpr size_t kSummaryOperators = 5, kSummaryFindings = 3;
+
+// At most about 25 lines, indented by two; empty when the trace has nothing to tell.
+std::string summary_text(const Facts& facts, const std::vector<Advice>& advice, const Operators& operators,
+                         const SummarySubject& subject, TextStyle style);
+
+}  // namespace tprof

@@ -1,0 +1,119 @@
+"""What tprof run says of the run on stderr when the program has ended, and what that must never touch."""
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+
+import pytest
+
+from harness import prepare, run, start, tprof
+
+TRAIN = ["train.py", 6]
+
+
+def summary(text):
+    """The lines behind "wrote": all of them are indented."""
+    lines = text.splitlines()
+    begin = next(i for i, line in enumerate(lines) if line.startswith("tprof: wrote ")) + 1
+    assert all(not line or line.startswith("  ") for line in lines[begin:]), text
+    return lines[begin:]
+
+
+def test_half_a_page_of_the_run(logdir):
+    result = run(TRAIN, "run", logdir=logdir, env={"COLUMNS": "80"})
+    assert (result.returncode, result.stdout) == (0, "done 6\n")
+    lines = summary(result.stderr)
+    text = "\n".join(lines)
+    assert len(lines) <= 25 and max(map(len, lines)) <= 80 and "\033" not in text and "█" not in text
+    step, = tprof("overview", logdir).stdout.split("Average step ")[1:]
+    assert lines[0].startswith("  Average of 6 steps: " + step.split()[0])
+    shares = [float(share) for share in re.findall(r"([\d.]+) %$", text, re.M)]
+    assert len(shares) >= 2 and sum(shares) == pytest.approx(100, abs=0.2)
+    top = tprof("stats", "--limit", "9", "--sort", "self-host", logdir).stdout
+    first = lines[lines.index("", 1) + 2].split()[0]
+    assert first.startswith("aten::") and first in top
+    words = " ".join(text.split())
+    assert "What to change" in words and "Profiler's own cost" in words and "tprof overview %s" % logdir in words
+
+
+def test_quiet_says_nothing(logdir):
+    result = run(TRAIN, "run", logdir=logdir, run_options=["-q"])
+    assert (result.returncode, result.stdout, result.stderr) == (0, "done 6\n", "")
+    assert len(result.traces()) == 1
+
+
+@pytest.mark.parametrize("ending, status", [("exit", 3), ("exception", 1), ("SIGTERM", -signal.SIGTERM)])
+def test_the_end_of_the_program_is_its_own(ending, status, logdir):
+    result = run([*TRAIN, ending], "run", logdir=logdir)
+    assert (result.returncode, result.stdout) == (status, "done 6\n")
+    assert "Average of 6 steps" in summary(result.stderr)[0]
+
+
+def test_without_steps_it_says_so(logdir):
+    result = run(["-c", "import torch; torch.ones(2) + 1"], "run", logdir=logdir)
+    lines = summary(result.stderr)
+    assert lines[0].startswith("  No steps were found; all of it: ")
+    assert any("aten::add" in line for line in lines)
+
+
+def test_of_several_ranks_the_slowest(logdir):
+    result = run(["ranks.py"], "run", logdir=logdir)
+    lines = summary(result.stderr)
+    named = re.search(r"\(rank (\d) of 2, the slowest one\)", lines[0])
+    assert named, lines[0]
+    steps = {}
+    for trace in result.traces():
+        worker, = json.loads(tprof("overview", "--json", trace.path).stdout)["workers"]
+        steps[trace.data["distributedInfo"]["rank"]] = worker["average_step_time_us"]
+    assert steps[int(named.group(1))] == max(steps.values())
+
+
+def test_of_several_windows_the_last(logdir):
+    lines = summary(run(["train.py", 8], "run", logdir=logdir,
+                        options={"TPROF_SCHEDULE": "wait=1,active=2,repeat=2"}).stderr)
+    assert lines[0].startswith("  Average of 2 steps") and "(span 2, the last)" in lines[0]
+
+
+@pytest.mark.parametrize("variables, colour", [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_on_a_terminal_it_has_bars_and_colour(variables, colour, logdir):
+    words, environment = prepare(TRAIN, "run", logdir=logdir, env={"COLUMNS": "100", **variables})
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    text = b""
+    try:
+        while block := os.read(ours, 4096):
+            text += block
+    except OSError:  # its other end is closed
+        pass
+    os.close(ours)
+    assert process.wait() == 0
+    text = text.decode()
+    assert "█" in text and ("\033[1m" in text) == colour, text
+
+
+def test_a_trace_that_is_damaged_by_then_is_nothing_to_the_run(logdir):
+    result = run([*TRAIN, "exit"], "run", logdir=logdir, run_options=["--on-trace-ready", "echo '{' > {}"])
+    assert (result.returncode, result.stdout) == (3, "done 6\n")
+    assert "Average" not in result.stderr
+
+
+# many_ops.py: some 55 events each time; the limit is 500,000 (tools/summary.cpp).
+
+def test_too_much_to_read_is_named_instead(logdir):
+    result = run(["many_ops.py", 12_000], "run", logdir=logdir)
+    assert result.returncode == 0
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("tprof: the traces are too large") and "tprof overview %s" % logdir in last
+
+
+def test_ctrl_c_ends_it(logdir):
+    process = start(["many_ops.py", 8_000], "run", logdir=logdir)
+    for line in process.stderr:
+        if line.startswith("tprof: wrote"):
+            break
+    process.send_signal(signal.SIGINT)
+    rest = process.stderr.read()
+    assert process.wait() == 0 and rest == ""

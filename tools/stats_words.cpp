@@ -1,0 +1,113 @@
+#include "stats_words.h"
+
+#include "report/communication.h"
+#include "report/flops_table.h"
+#include "report/gpu_tables.h"
+#include "report/peak_tables.h"
+#include "report/stats_tables.h"
+
+namespace tprof {
+namespace {
+
+using Subject = StatsSubject;
+using Answer = StatsAnswer;
+
+template <OperatorKey key>
+Answer by_operator(const Subject& s) {
+  return {operators_table(s.model, operators(s.model, s.tree(), key, s.stack_depth), key, s.rules), {}};
+}
+
+Answer by_kernel(const Subject& s) { return {kernels_table(kernels_by_name(s.model, s.rules), false, s.rules), {}}; }
+Answer by_kernel_and_op(const Subject& s) { return {kernels_table(kernels_by_op(s.model, s.tree()), true, s.rules), {}}; }
+
+Answer by_module(const Subject& s) {
+  bool has_device = false;
+  for (const GpuEvent& work : s.model.gpu) has_device |= work.runs_on_gpu();
+  return {modules_table(module_tree(s.model, s.tree()), has_device), {}};
+}
+
+Answer by_memory(const Subject& s) { return {memory_table(s.model, s.tree()), {}}; }
+
+Json memory_json(const Subject& s) {
+  return {{"events", json_of(memory_events_table(s.model, s.tree()))}, {"curve", memory_curves_json(s.model)}};
+}
+
+Answer by_peak(const Subject& s) {
+  std::vector<MemoryPeak> peaks = memory_peaks(s.model, windows_of(s.model));
+  Answer out{peak_table(s.model, peaks, s.stack_depth), {}};
+  if (Table leaks = leaks_table(s.model, peaks, s.stack_depth); !leaks.rows.empty())
+    out.more.push_back({"leaks", std::move(leaks)});
+  return out;
+}
+
+Answer by_communication(const std::vector<Rank>& ranks) {
+  Distributed found = distributed(ranks);
+  return {communication_table(found), {{"ranks", ranks_table(found, ranks)}}};
+}
+
+Answer by_exposed(const Subject& s) {
+  Windows windows = windows_of(s.model);
+  return {exposed_table(exposed(s.model, Words(s.model), windows), windows), {}};
+}
+
+Answer by_idle(const Subject& s) {
+  Words words(s.model);
+  HostTimelines timelines(s.model, words);
+  std::vector<IdleLane> lanes = idle(s.model, windows_of(s.model), timelines);
+  Answer out{idle_table(lanes), {}};
+  if (!lanes.empty()) out.more.push_back({"reasons", idle_reasons_table(s.model, lanes)});
+  return out;
+}
+
+Answer by_launch(const Subject& s) {
+  Launches found = launches(s.model, windows_of(s.model));
+  Answer out{launches_table(found), {}};
+  if (!found.slowest_calls.empty()) out.more.push_back({"slow_calls", slow_calls_table(s.model, found)});
+  if (!found.most_delayed.empty()) out.more.push_back({"delayed_work", delayed_work_table(s.model, found)});
+  return out;
+}
+
+Answer by_queue(const Subject& s) { return {queues_table(launches(s.model, windows_of(s.model))), {}}; }
+Answer by_copy(const Subject& s) { return {copies_table(copies(s.model, windows_of(s.model))), {}}; }
+
+Answer by_flops(const Subject& s) {
+  return {flops_table(s.model, flops(s.model, windows_of(s.model), s.devices)), {}};
+}
+
+Answer by_critical_path(const Subject& s) {
+  if (s.model.empty()) return {{"Critical path by kind", {}, {}, {"nothing was recorded"}}, {}};
+  Words words(s.model);
+  HostTimelines timelines(s.model, words);
+  CriticalPaths paths(s.model, words, timelines);
+  std::vector<CriticalPath> steps;
+  for (const Interval& step : windows_of(s.model).steps) steps.push_back(paths.of(step));
+  return {critical_path_table(steps), {{"links", path_links_table(s.model, steps)}}};
+}
+
+}  // namespace
+
+const std::vector<StatsWord>& stats_words() {
+  static const char *const kDevice = "device_self_duration", *const kHost = "host_self_duration";
+  static const std::vector<StatsWord> kWords = {
+      {"op", "operators, as torch.profiler's key_averages()", kDevice, kHost, true, by_operator<OperatorKey::name>},
+      {"op+shape", "operators by the shapes of their inputs", kDevice, kHost, true, by_operator<OperatorKey::shape>},
+      {"op+stack", "operators by call stack", kDevice, kHost, true, by_operator<OperatorKey::stack>},
+      {"kernel", "kernels", "total_duration", "", true, by_kernel},
+      {"kernel+op", "kernels by operator and launch", "total_duration", "", true, by_kernel_and_op},
+      {"module", "nn.Modules, forward and backward", "", "", false, by_module},
+      {"memory", "memory by operator", "self_size_increase", "", true, by_memory, nullptr, memory_json},
+      {"peak", "what was alive at the memory's peak; leaks, fragmentation", "", "", false, by_peak},
+      {"flops", "FLOPs, TFLOP/s, share of the roof, MFU", "", "", false, by_flops},
+      {"exposed", "each step of a GPU: computation, exposed communication and copies, idle", "", "", false, by_exposed},
+      {"idle", "why GPUs were idle, and what the host did then", "", "", false, by_idle},
+      {"launch", "launch delay, short kernels, slow calls", "", "", false, by_launch},
+      {"queue", "work launched and not begun, by stream", "", "", false, by_queue},
+      {"copy", "copies by kind and host memory, bandwidth", "", "", false, by_copy},
+      {"critical-path", "what the steps could not have been shorter than", "time", "", false, by_critical_path},
+      {"comm", "collectives over all ranks of a run: transfer, waiting, bandwidth", "total_latency", "", false, nullptr,
+       by_communication},
+  };
+  return kWords;
+}
+
+}  // namespace tprof

@@ -1,0 +1,43 @@
+// What --by of `tprof stats` understands: one table of words. The command, its help, its completion and the README's list
+// follow from it.
+#pragma once
+#include <vector>
+
+#include "analysis/distributed.h"
+#include "analysis/flops.h"
+#include "analysis/op_tree.h"
+#include "report/table.h"
+
+namespace tprof {
+
+// What a word may look at.
+struct StatsSubject {
+  const Model& model;
+  const PluginTrace& plugin;
+  Rules rules;
+  u32 stack_depth;                        // --stack-depth
+  const std::vector<DevicePeak>& devices; // --devices
+
+  OpTree tree() const { return rules == Rules::plugin ? build_plugin_tree(model, plugin) : build_op_tree(model); }
+};
+
+struct StatsAnswer {
+  Table table;                                      // what --sort and --csv apply to
+  std::vector<std::pair<const char*, Table>> more;  // below it; in JSON by this key
+};
+
+struct StatsWord {
+  const char* word;
+  const char* what;  // for people
+  // The first of these columns that the table has is what rows come by, largest first; "" as they come.
+  const char *sort, *sort_without;
+  bool plugin;  // --plugin-compat has it
+  // Of one worker and span; or, where that is nullptr, of all ranks of a run and span.
+  StatsAnswer (*table)(const StatsSubject&);
+  StatsAnswer (*of_ranks)(const std::vector<Rank>&) = nullptr;
+  Json (*json)(const StatsSubject&) = nullptr;  // what else --json has
+};
+
+const std::vector<StatsWord>& stats_words();
+
+}  // namespace tprof
