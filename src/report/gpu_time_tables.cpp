@@ -35,7 +35,7 @@ Table exposed_table(const std::vector<DeviceExposed>& devices, const Windows& wi
   time("copies", "All copies", 4, &Exposed::copies_ns);
   c.add("overlap", "Comm. hidden", Unit::percent, 1,
         [](auto& r) { return r.e.overlap() < 0 ? Value() : Value(100 * r.e.overlap()); });
-  Table out = c.table("Computation, exposed communication and copies, idle", rows);
+  Table out = c.table("GPU time without overlaps", rows);
   if (rows.empty()) out.footer.push_back(kNoGpuWork);
   if (!rows.empty() && !windows.has_steps) out.footer.push_back("Steps: none in this trace; all of it is one row");
   return out;

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import pathlib
+import re
 
 import pytest
 
@@ -17,6 +18,9 @@ TRACES = GOLDEN / "kineto-traces"
 EXPECTED = json.loads((TRACES / "expected.json").read_text())["runs"]
 WINDOWS = [(run, worker, span) for run, known in EXPECTED.items() for worker, spans in known["workers"].items()
            for span in spans]
+README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
+WORDS = re.findall(r"^\| `(\S+)` \|", README.read_text().split("stats:begin")[1].split("|---|")[1].split("stats:end")[0], re.M)
+BEYOND = ["exposed", "idle", "launch", "queue", "copy", "flops", "peak", "critical-path", "comm"]
 OWN = {"gpu": "gpu.1", "gpu-ops": "gpu-ops.1", "torch-1.13": "torch-1.13.1", "torch-2.14": "torch-2.14.1"}
 
 
@@ -24,6 +28,10 @@ def stats(*words):
     done = tprof("stats", "--json", *words)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def overview(trace):
+    return json.loads(tprof("overview", "--json", trace).stdout)["workers"][0]
 
 
 def close(value, digits=0):
@@ -150,7 +158,7 @@ def test_csv_is_read_back(trace):
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
-@pytest.mark.parametrize("by", ["op", "op+shape", "op+stack", "kernel", "kernel+op", "memory", "module"])
+@pytest.mark.parametrize("by", WORDS)
 def test_no_line_is_wider_than_the_terminal(trace, by, width):
     text = tprof("stats", "--by", by, trace, env={"COLUMNS": str(width), "LANG": "C.UTF-8"}).stdout
     assert text and max(map(len, text.splitlines())) <= width
@@ -183,3 +191,75 @@ def test_unreadable_files_are_said_and_the_others_shown(cpu_only):
     assert some.returncode == 4 and "aten::add" in some.stdout and "w_2" in some.stderr
     none = tprof("stats", cpu_only.parent / "w_2.1.pt.trace.json")
     assert none.returncode == 3 and none.stdout == ""
+
+
+# --- beyond the plugin
+
+def test_each_word_has_a_table_as_text_csv_and_json(trace):
+    assert set(BEYOND) < set(WORDS)
+    for by in WORDS:
+        table = stats("--by", by, trace)["workers"][0]
+        rows = list(csv.DictReader(io.StringIO(tprof("stats", "--by", by, "--csv", trace).stdout)))
+        assert len(rows) == len(table["rows"]) == table["n_rows"], by
+        limited = stats("--by", by, "--limit", "1", trace)["workers"][0]
+        assert limited["rows"] == table["rows"][:1], by
+        assert table["rows"] or table["notes"], by
+
+
+def test_exposed_time_of_a_step_is_the_step(trace):
+    rows = stats("--by", "exposed", trace)["workers"][0]["rows"]
+    steps = {row[0]: sum(row[1:]) for row in overview(trace)["steps"]["rows"]}
+    assert {row["step"] for row in rows} == {*steps, "all"}
+    for row in rows:
+        parts = row["computation"] + row["exposed_communication"] + row["exposed_copies"] + row["idle"]
+        assert parts == pytest.approx(row["total"], abs=0.01)
+        if row["step"] != "all":
+            assert row["total"] == pytest.approx(steps[row["step"]], abs=0.01)
+
+
+def test_the_critical_path_is_as_long_as_the_step(trace):
+    worker = stats("--by", "critical-path", trace)["workers"][0]
+    step = overview(trace)["average_step_time_us"]
+    for rows in (worker["rows"], worker["links"]["rows"]):
+        assert sum(row["time"] for row in rows) == pytest.approx(step, rel=1e-3)
+        assert sum(row["share"] for row in rows) == pytest.approx(100)
+
+
+def test_idle_time_has_a_cause_and_host_waits_a_reason(trace):
+    worker = stats("--by", "idle", trace)["workers"][0]
+    for row in worker["rows"]:
+        parts = ("host_wait", "kernel_wait", "other", "unknown", "edges")
+        assert sum(row[part] for part in parts) == pytest.approx(row["idle"], abs=0.01)
+    device = worker["rows"][0]
+    reasons = sum(row["time"] for row in worker["reasons"]["rows"] if row["device"] == device["device"])
+    assert device["stream"] == "all" and reasons + device["launch"] == pytest.approx(device["host_wait"], abs=0.01)
+    assert any(row["activity"] == "waiting for the DataLoader" for row in worker["reasons"]["rows"])
+
+
+def test_flops_need_a_peak_to_be_compared_with(trace, tmp_path):
+    by_default = stats("--by", "flops", trace)["workers"][0]
+    assert by_default["rows"][0]["gflop"] > 0
+    peaks = tmp_path / "peaks"
+    peaks.write_text("V100; 900; 7.8; 15.7; 0; 125; 0\n")
+    half = tmp_path / "half"
+    half.write_text("V100; 450; 3.9; 7.85; 0; 62.5; 0\n")
+    first = stats("--by", "flops", "--devices", peaks, trace)["workers"][0]["rows"]
+    second = stats("--by", "flops", "--devices", half, trace)["workers"][0]["rows"]
+    for one, two in zip(first, second):
+        if one["roof_percent"] is not None:
+            assert two["roof_percent"] == pytest.approx(2 * one["roof_percent"])
+    assert any(row["roof_percent"] for row in first)
+
+
+def test_beyond_says_what_would_tell_more(cpu_only):
+    said = {by: tprof("stats", "--by", by, cpu_only).stdout for by in BEYOND}
+    for by in ("exposed", "idle", "launch", "queue"):
+        assert "--activities cuda" in said[by], by
+    assert "--record-shapes" in said["flops"] and "--profile-memory" in said["peak"]
+    assert "no collective" in said["comm"] and "Copies: none" in said["copy"]
+
+
+def test_the_plugin_has_no_table_of_them(trace):
+    for by in BEYOND:
+        refused = tprof("stats", "--plugin-compat", "--by", by, trace)
+        assert refused.returncode == 2 and "--by " + by in refused.stderr
