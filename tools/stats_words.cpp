@@ -21,6 +21,7 @@ Answer by_kernel(const Subject& s) { return {kernels_table(kernels_by_name(s.mod
 Answer by_kernel_and_op(const Subject& s) { return {kernels_table(kernels_by_op(s.model, s.tree()), true, s.rules), {}}; }
 
 Answer by_module(const Subject& s) {
+  if (s.rules == Rules::plugin) return {plugin_modules_table(plugin_modules(s.model, s.plugin, s.tree())), {}};
   bool has_device = false;
   for (const GpuEvent& work : s.model.gpu) has_device |= work.runs_on_gpu();
   return {modules_table(module_tree(s.model, s.tree()), has_device), {}};
@@ -29,6 +30,10 @@ Answer by_module(const Subject& s) {
 Answer by_memory(const Subject& s) { return {memory_table(s.model, s.tree()), {}}; }
 
 Json memory_json(const Subject& s) {
+  if (s.rules == Rules::plugin) {
+    PluginMemory memory = plugin_memory(s.model, s.plugin, s.tree());
+    return {{"events", json_of(plugin_memory_events_table(memory))}, {"curve", plugin_memory_curves_json(memory)}};
+  }
   return {{"events", json_of(memory_events_table(s.model, s.tree()))}, {"curve", memory_curves_json(s.model)}};
 }
 
@@ -94,7 +99,7 @@ const std::vector<StatsWord>& stats_words() {
       {"op+stack", "operators by call stack", kDevice, kHost, true, by_operator<OperatorKey::stack>},
       {"kernel", "kernels", "total_duration", "", true, by_kernel},
       {"kernel+op", "kernels by operator and launch", "total_duration", "", true, by_kernel_and_op},
-      {"module", "nn.Modules, forward and backward", "", "", false, by_module},
+      {"module", "nn.Modules, forward and backward", "", "", true, by_module},
       {"memory", "memory by operator", "self_size_increase", "", true, by_memory, nullptr, memory_json},
       {"peak", "what was alive at the memory's peak; leaks, fragmentation", "", "", false, by_peak},
       {"flops", "FLOPs, TFLOP/s, share of the roof, MFU", "", "", false, by_flops},

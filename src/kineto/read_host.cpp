@@ -58,8 +58,8 @@ bool read_nvtx(ReadState& state, const EventFields& f, NvtxDetail& d) {
 }
 
 // "nn.Module: Linear_3"
-u32 module_of(ReadState& state, std::string_view name, i64 id) {
-  auto [it, added] = state.modules.emplace(id, static_cast<u32>(state.model.modules.size()));
+u32 module_of(ReadState& state, u32 event_name, std::string_view name, i64 id) {
+  auto [it, added] = state.modules.emplace(std::pair(event_name, id), static_cast<u32>(state.model.modules.size()));
   if (!added) return it->second;
   if (name.starts_with(kModulePrefix)) name.remove_prefix(sizeof kModulePrefix - 1);
   ModuleInfo module;
@@ -77,7 +77,7 @@ void add_python_detail(ReadState& state, const EventFields& f, Event& e) {
   detail.id = u32_of(f.arg(kPythonId), 0);
   detail.parent = u32_of(f.arg(kPythonParentId), 0);
   std::optional<i64> module = integer_of(f.arg(kPythonModuleId));
-  detail.module = module ? module_of(state, f.name, *module) : kNone;
+  detail.module = module ? module_of(state, e.name, f.name, *module) : kNone;
   e.inputs = state.model.arena.copy(&detail, sizeof detail);
   e.flags |= kEventPython;
 }

@@ -36,7 +36,7 @@ struct ReadState {
   std::vector<i64> event_ids, call_ids, gpu_ids;  // External ids, beside Model::events, calls and gpu
   std::vector<i64> call_correlations, gpu_correlations;
   std::vector<FlowEnd> flows;
-  std::map<i64, u32> modules;  // Python module id -> Model::modules
+  std::map<std::pair<u32, i64>, u32> modules;  // name, Python module id (of its class) -> Model::modules
   PluginTrace* plugin = nullptr;
 };
 

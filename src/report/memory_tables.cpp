@@ -1,20 +1,11 @@
 // The tables of memory of stats_tables.h.
-#include <cmath>
-
+#include "report/plugin_rounding.h"
 #include "report/stats_tables.h"
 
 namespace tprof {
 namespace {
 
 constexpr size_t kCurvePoints = 2000;
-
-// The plugin's KB: two digits, or the first that is not zero.
-double plugin_kb(i64 bytes) {
-  double value = double(bytes) / 1024, size = std::abs(value);
-  int digits = size >= 0.01 || size == 0 ? 2 : static_cast<int>(std::abs(std::floor(std::log10(size))));
-  double scale = std::pow(10, digits);
-  return std::nearbyint(value * scale) / scale;
-}
 
 struct Row {
   std::string device, name;
@@ -74,7 +65,7 @@ Table memory_table(const Model& model, const OpTree& tree) {
   table.columns.push_back({"self_allocation_count", "Self Allocation Count", Unit::count, 5});
   size("allocation_size", "Allocation Size", 4);
   size("self_allocation_size", "Self Allocation Size", 3);
-  auto bytes = [&](i64 value) { return plugin ? Value(plugin_kb(value)) : Value(value); };
+  auto bytes = [&](i64 value) { return plugin ? Value(plugin_rounded(double(value) / 1024)) : Value(value); };
   for (const Row& row : statistics(model, tree))
     table.rows.push_back({row.device, row.name, i64(row.calls), bytes(row.use.increase_bytes),
                           bytes(row.use.self_increase_bytes), i64(row.use.allocations), i64(row.use.self_allocations),

@@ -105,6 +105,30 @@ def test_every_stored_row_is_the_plugin_s(compat, window):
             rows = [list(row.values())[1:] for row in ours["rows"] if row["device"] == device]
             assert len(rows) == known["n"]
             assert_rows(rows, known["rows"], lambda row: row[0])
+        assert_curve_and_events(ours, views["Memory"])
+
+
+def assert_curve_and_events(ours, theirs, device=None):
+    """`theirs` has the views by device; or, where a device is named, of that one alone."""
+    assert [column["title"] for column in ours["events"]["columns"][1:]] == theirs["events"]["columns"]
+    curve, events = theirs["curve"], theirs["events"]["rows"]
+    counts, firsts = curve["points"], curve["first"]
+    if device:
+        counts, firsts, events = {device: counts}, {device: firsts}, {device: {"n": len(events), "rows": events}}
+        ours = {**ours, "curve": {device: ours["curve"][device]}}
+    assert {name: len(one["points"]) for name, one in ours["curve"].items()} == counts
+    for name, first in firsts.items():
+        for mine, point in zip(ours["curve"][name]["points"], first):
+            assert mine == pytest.approx(point, rel=1e-6)
+    for name, text in curve.get("metadata", {}).get("peaks", {}).items():
+        assert ours["curve"][name]["peak"] == text
+    for name, known in events.items():
+        rows = [list(row.values())[1:] for row in ours["events"]["rows"] if row["device"] == name]
+        assert len(rows) == known["n"]
+        for mine, row in zip(rows, known["rows"]):
+            assert_same(mine, row, row)
+    if not device:
+        assert {row["device"] for row in ours["events"]["rows"]} == set(events)
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -121,7 +145,47 @@ def test_tables_of_our_own_traces_are_the_plugin_s(name):
                         lambda row: tuple(map(str, row[:parts])))
 
 
+def test_the_memory_view_of_our_own_traces_is_the_plugin_s():
+    for name in ("gpu", "gpu-ops"):
+        theirs = json.loads((GOLDEN / (name + ".plugin.json")).read_text())["memory"]
+        ours = stats("--plugin-compat", "--by", "memory", GOLDEN / (OWN[name] + ".pt.trace.json.gz"))["workers"][0]
+        assert_curve_and_events(ours, theirs, None if name == "gpu" else "GPU0")
+        statistics = theirs["statistics"]["rows"]
+        rows = statistics["GPU0"]["rows"] if name == "gpu" else statistics
+        mine = {row["name"]: list(row.values())[1:] for row in ours["rows"] if row["device"] == "GPU0"}
+        assert mine.keys() == {row[0] for row in rows}
+        for row in rows:
+            assert_same(mine[row[0]], row, row)
+
+
+def test_the_module_view_is_the_plugin_s():
+    theirs = json.loads((GOLDEN / "modules.plugin.json").read_text())["modules"]
+    ours = stats("--plugin-compat", "--by", "module", GOLDEN / "modules.1.pt.trace.json.gz")["workers"][0]
+    titles = [column["title"] for column in ours["columns"]]
+    assert set(theirs["columns"]) < set(titles)
+
+    def flat(nodes, depth=0):
+        for node in nodes:
+            yield depth, node
+            yield from flat(node["children"], depth + 1)
+    known = list(flat(theirs["data"]))
+    assert len(ours["rows"]) == len(known) == 6
+    for row, (depth, node) in zip(ours["rows"], known):
+        assert (row["depth"], row["name"].strip()) == (depth, node["name"])
+        for key in ("occurences", "operators", "host_duration", "self_host_duration", "device_duration",
+                    "self_device_duration", "avg_duration"):
+            assert row[key] == close(node[key]), (node["name"], key)
+
+
 # --- our own rules
+
+def test_modules_of_equal_number_are_not_one():
+    """torch numbers the modules of each class for itself."""
+    rows = stats("--by", "module", GOLDEN / "modules.1.pt.trace.json.gz")["workers"][0]["rows"]
+    assert [row["name"].strip() for row in rows] == ["Sequential_0", "Conv2d_0", "ReLU_0", "AdaptiveAvgPool2d_0",
+                                                     "Flatten_0", "Linear_0"]
+    assert {row["occurrences"] for row in rows} == {3}
+
 
 @pytest.fixture(scope="module")
 def trace():

@@ -1,0 +1,94 @@
+#include "analysis/plugin_memory.h"
+
+#include "analysis/operators.h"
+#include "model/plugin_trace.h"
+
+namespace tprof {
+namespace {
+
+constexpr char kUnnamed[] = "<unknown>", kRootName[] = "CallTreeRoot", kMalloc[] = "aten::empty";
+
+// Events by address in the order in which an address came first, as Python's dictionaries have it.
+class Alone {
+ public:
+  void put(u64 address, const PluginEvent* event) {
+    auto [it, added] = place_.try_emplace(address, next_);
+    next_ += added;
+    events_[it->second] = event;
+  }
+  const PluginEvent* take(u64 address) {
+    auto it = place_.find(address);
+    if (it == place_.end()) return nullptr;
+    auto node = events_.extract(it->second);
+    place_.erase(it);
+    return node.mapped();
+  }
+  const std::map<u64, const PluginEvent*>& in_order() const { return events_; }
+
+ private:
+  std::map<u64, u64> place_;  // by address
+  std::map<u64, const PluginEvent*> events_;
+  u64 next_ = 0;
+};
+
+class PluginMemoryReader {
+ public:
+  PluginMemoryReader(const Model& model, const PluginTrace& trace, const OpTree& tree)
+      : model_(model), trace_(trace), tree_(tree) {}
+
+  PluginMemory run() {
+    for (const PluginEvent& event : trace_.events) {
+      if (event.type != PluginType::memory || event.item >= model_.memory.size()) continue;
+      const MemoryEvent& m = of(&event);
+      if (!m.address || m.device_type > kCudaDeviceType) continue;
+      if (!(m.flags & kMemoryNoTotals))
+        out_.curves[device(&event)].push_back(
+            {since_begin(&event), i64(m.total_allocated), i64(m.total_reserved)});
+      if (m.bytes > 0)
+        allocations_.put(m.address, &event);
+      else if (const PluginEvent* begun = allocations_.take(m.address))
+        add(begun, name_of(begun), -m.bytes, since_begin(begun), since_begin(&event));
+      else
+        releases_.put(m.address, &event);
+    }
+    for (const auto& [place, event] : allocations_.in_order())
+      add(event, name_of(event), of(event).bytes, since_begin(event), {});
+    for (const auto& [place, event] : releases_.in_order())
+      add(event, kUnnamed, -of(event).bytes, {}, since_begin(event));
+    return std::move(out_);
+  }
+
+ private:
+  const MemoryEvent& of(const PluginEvent* event) const { return model_.memory[event->item]; }
+  double since_begin(const PluginEvent* event) const { return event->ts_us - trace_.events.front().ts_us; }
+  std::string device(const PluginEvent* event) const {
+    return device_text({of(event).device_type, of(event).device_index});
+  }
+  void add(const PluginEvent* where, std::string op, i64 bytes, std::optional<double> begin, std::optional<double> end) {
+    out_.rows[device(where)].push_back({std::move(op), bytes, begin, end});
+  }
+
+  std::string name_of(const PluginEvent* allocation) const {
+    i32 node = tree_.of_memory[allocation->item];
+    if (node < 0) return kUnnamed;
+    const std::string& name = model_.names[tree_.nodes[size_t(node)].name];
+    i32 parent = tree_.nodes[size_t(node)].parent;
+    if (!name.starts_with(kMalloc) || parent < 0) return name;
+    const OpNode& outer = tree_.nodes[size_t(parent)];
+    return (outer.kind == NodeKind::root ? kRootName : model_.names[outer.name]) + " (" + name + ")";
+  }
+
+  const Model& model_;
+  const PluginTrace& trace_;
+  const OpTree& tree_;
+  Alone allocations_, releases_;
+  PluginMemory out_;
+};
+
+}  // namespace
+
+PluginMemory plugin_memory(const Model& model, const PluginTrace& trace, const OpTree& tree) {
+  return PluginMemoryReader(model, trace, tree).run();
+}
+
+}  // namespace tprof

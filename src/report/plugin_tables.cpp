@@ -1,0 +1,77 @@
+// The tables of stats_tables.h that only the plugin has in this form.
+#include <stdio.h>
+
+#include <algorithm>
+
+#include "report/columns.h"
+#include "report/plugin_rounding.h"
+#include "report/stats_tables.h"
+
+namespace tprof {
+namespace {
+
+constexpr double kMillisecond = 0.001, kMegabyte = 1.0 / (1 << 20);
+
+Value ms(std::optional<double> us) { return us ? Value(plugin_rounded(*us * kMillisecond)) : Value(); }
+
+}  // namespace
+
+Table plugin_memory_events_table(const PluginMemory& memory) {
+  Table out{"Memory Events",
+            {{"device", "Device", Unit::text},
+             {"operator", "Operator", Unit::text},
+             {"size", "Size (KB)", Unit::number},
+             {"allocation_time", "Allocation Time (ms)", Unit::number},
+             {"release_time", "Release Time (ms)", Unit::number},
+             {"duration", "Duration (ms)", Unit::number}}};
+  for (const auto& [device, rows] : memory.rows)
+    for (const PluginMemoryRow& row : rows) {
+      std::optional<double> lasted;
+      if (row.allocated_us && row.released_us) lasted = *row.released_us - *row.allocated_us;
+      out.rows.push_back({device, row.op, plugin_rounded(double(row.bytes) / 1024), ms(row.allocated_us),
+                          ms(row.released_us), ms(lasted)});
+    }
+  return out;
+}
+
+Json plugin_memory_curves_json(const PluginMemory& memory) {
+  Json out = Json::object();
+  for (const auto& [device, curve] : memory.curves) {
+    i64 peak = 0;
+    Json points = Json::array();
+    for (size_t i = 0; i < curve.size(); i++) {
+      const PluginMemoryPoint& p = curve[i];
+      const PluginMemoryPoint& before = curve[i ? i - 1 : 0];
+      peak = std::max(peak, p.allocated_bytes);
+      auto point = [&](const PluginMemoryPoint& level) {
+        points.push_back({p.us * kMillisecond, double(level.allocated_bytes) * kMegabyte,
+                          double(level.reserved_bytes) * kMegabyte});
+      };
+      if (i) point(before);
+      point(p);
+    }
+    char text[64];
+    snprintf(text, sizeof text, "Peak Memory Usage: %.1fMB", double(peak) * kMegabyte);
+    out[device] = {{"peak", text}, {"points", std::move(points)}};
+  }
+  return out;
+}
+
+Table plugin_modules_table(const std::vector<PluginModule>& modules) {
+  auto us = [](i64 ns) { return double(ns) / 1000; };
+  Columns<PluginModule> c;
+  c.add("name", "Module Name", Unit::text, 0, [](auto& r) { return std::string(2 * r.depth, ' ') + r.name; });
+  c.add("depth", "Depth", Unit::count, kDataOnly, [](auto& r) { return i64(r.depth); });
+  c.add("occurences", "Occurences", Unit::count, 0, [](auto& r) { return i64(r.occurrences); });
+  c.add("operators", "Operators", Unit::count, 2, [](auto& r) { return i64(r.operators); });
+  c.add("host_duration", "Host Total Time", Unit::number, 0, [=](auto& r) { return us(r.host_total_ns); });
+  c.add("self_host_duration", "Host Self Time", Unit::number, 1, [=](auto& r) { return us(r.host_self_ns); });
+  c.add("device_duration", "Device Total Time", Unit::number, 0, [=](auto& r) { return us(r.device_total_ns); });
+  c.add("self_device_duration", "Device Self Time", Unit::number, 1, [=](auto& r) { return us(r.device_self_ns); });
+  c.add("avg_duration", "Mean", Unit::number, 3, [](auto& r) { return r.mean_ns() / 1000; });
+  Table out = c.table("Modules, as torch_tb_profiler counts them", modules);
+  if (modules.empty()) out.footer.push_back("Modules: not recorded (run with --with-modules)");
+  return out;
+}
+
+}  // namespace tprof
