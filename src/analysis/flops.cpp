@@ -1,5 +1,7 @@
 #include "analysis/flops.h"
 
+#include <ctype.h>
+
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -216,12 +218,20 @@ class Counter {
 
 constexpr u8 kFloat = 6, kDouble = 7;
 
+// Between anything but letters and digits.
+bool has_word(std::string_view text, std::string_view word) {
+  auto bounds = [&](size_t at) { return at >= text.size() || !isalnum(static_cast<unsigned char>(text[at])); };
+  for (size_t at = 0; (at = text.find(word, at)) != text.npos; at++)
+    if ((at == 0 || bounds(at - 1)) && bounds(at + word.size())) return true;
+  return false;
+}
+
 }  // namespace
 
 bool DevicePeak::matches(std::string_view device) const {
   for (size_t at = 0; at < name.size();) {
     size_t end = std::min(name.find(' ', at), name.size());
-    if (end > at && device.find(std::string_view(name).substr(at, end - at)) == device.npos) return false;
+    if (end > at && !has_word(device, std::string_view(name).substr(at, end - at))) return false;
     at = end + 1;
   }
   return !name.empty();

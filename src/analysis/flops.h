@@ -18,7 +18,7 @@
 namespace tprof {
 
 struct DevicePeak {
-  std::string name;        // words that must all occur in a device's name
+  std::string name;        // words that must all be words of a device's name
   double bytes_gbps = 0;   // 10^9 bytes per second, as the figures below 0: not known or not there
   double fp64 = 0, fp32 = 0, tf32 = 0, half = 0, fp8 = 0;  // 10^12 operations per second
 

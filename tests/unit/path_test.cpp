@@ -228,7 +228,25 @@ TEST(Flops, TheDeviceTableCanBeExtended) {
   ASSERT_NE(find_peak(table, "Some Gadget Mk 3000"), nullptr);
   EXPECT_EQ(find_peak(table, "Some Gadget Mk 3000")->half, 4);
   EXPECT_EQ(find_peak(table, "Gadget 2000"), nullptr);
-  EXPECT_EQ(find_peak(table, "NVIDIA H100 PCIe")->bytes_gbps, 2000);
+  struct Known {
+    const char* device;
+    double bytes_gbps, half;  // 0: not in the table
+  };
+  for (const Known& known : {Known{"NVIDIA H100 PCIe", 2000, 756}, Known{"NVIDIA H100 80GB HBM3", 3350, 989},
+                             Known{"NVIDIA H200", 4800, 989}, Known{"NVIDIA GH200 480GB", 4000, 989},
+                             Known{"NVIDIA GB200", 8000, 2500}, Known{"NVIDIA B200", 8000, 2250},
+                             Known{"NVIDIA A100-SXM4-80GB", 2039, 312}, Known{"NVIDIA A100 80GB PCIe", 1935, 312},
+                             Known{"NVIDIA A100-SXM4-40GB", 1555, 312}, Known{"NVIDIA A10G", 600, 70},
+                             Known{"NVIDIA A10", 600, 125}, Known{"NVIDIA L40S", 864, 362}, Known{"NVIDIA L4", 300, 121},
+                             Known{"Tesla V100-DGXS-32GB", 900, 125}, Known{"Tesla V100-PCIE-16GB", 900, 112},
+                             Known{"Tesla V100S-PCIE-32GB", 1134, 130}, Known{"Tesla T4", 320, 65},
+                             Known{"NVIDIA GeForce RTX 5090", 1792, 209.5}, Known{"NVIDIA RTX 6000 Ada Generation", 960, 364.2},
+                             Known{"NVIDIA RTX A6000", 768, 154.8}, Known{"NVIDIA RTX A4000", 0, 0},
+                             Known{"NVIDIA RTX A1000", 0, 0}, Known{"NVIDIA T400 4GB", 0, 0}, Known{"Quadro P1000", 0, 0}}) {
+    const DevicePeak* peak = find_peak(table, known.device);
+    EXPECT_EQ(peak ? peak->bytes_gbps : 0, known.bytes_gbps) << known.device;
+    EXPECT_EQ(peak ? peak->half : 0, known.half) << known.device;
+  }
   EXPECT_THROW(device_table("Gadget; 100; 1\n"), Error);
   EXPECT_THROW(device_table("Gadget; 100; 1; 2; 0; 4; x\n"), Error);
 }
