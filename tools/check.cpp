@@ -162,7 +162,8 @@ void Checker::check_args(std::string_view category, const Value& args, const Whe
   if (args.HasMember(kineto::kCallStack) && !member(args, kineto::kCallStack).IsString()) add(k_call_stack, where);
   if (category == kineto::kKernel) {
     const Value& device = member(args, "device");
-    if (!device.IsNull() && (!device.IsInt() || device.GetInt() < 0 || device.GetInt() > 63)) add(k_kernel_device, where);
+    if (!device.IsNull() && (!device.IsInt() || device.GetInt() < 0 || device.GetInt() > 63))
+      add(k_kernel_device, where);
     if (args.HasMember("blocks per SM") && !member(args, "blocks per SM").IsNumber()) add(k_blocks_per_sm, where);
   }
   if (category == kineto::kPythonFunction) check_python(args, where);

@@ -178,16 +178,18 @@ void check_cuda(Patient&, std::vector<Finding>& out) {
   out.push_back({Verdict::ok, "NVIDIA driver present: " + version.substr(0, version.find('\n'))});
   bool admin_only = read_text("/proc/driver/nvidia/params").find("RmProfilingAdminOnly: 1") != std::string::npos;
   if (admin_only && geteuid() != 0)
-    out.push_back({Verdict::off, "the driver lets only root profile GPUs; if a run says that it was refused: put 'options "
-                                 "nvidia NVreg_RestrictProfilingToAdminUsers=0' into a file in /etc/modprobe.d, and "
-                                 "reload the driver or reboot"});
+    out.push_back({Verdict::off,
+                   "the driver lets only root profile GPUs; if a run says that it was refused: put 'options "
+                   "nvidia NVreg_RestrictProfilingToAdminUsers=0' into a file in /etc/modprobe.d, and "
+                   "reload the driver or reboot"});
   if (const char* chosen = getenv("TPROF_CUPTI"); chosen && *chosen && access(chosen, R_OK) != 0)
     out.push_back({Verdict::bad, std::string("TPROF_CUPTI=") + chosen + ": " + strerror(errno) +
                                      "; unset it, or name a libcupti.so of the program's CUDA"});
   if (const char* other = getenv("CUDA_INJECTION64_PATH"); other && *other && !strstr(other, "libtprof"))
-    out.push_back({Verdict::off, std::string("CUDA_INJECTION64_PATH is already ") + other + "; it is kept, and CUPTI is "
-                                 "shared with nobody: if a run says that it is in use, end that tool (nsys, ncu, "
-                                 "cuda-gdb, DCGM profiling)"});
+    out.push_back({Verdict::off, std::string("CUDA_INJECTION64_PATH is already ") + other +
+                                     "; it is kept, and CUPTI is "
+                                     "shared with nobody: if a run says that it is in use, end that tool (nsys, ncu, "
+                                     "cuda-gdb, DCGM profiling)"});
   out.push_back({Verdict::ok, "a run that finds no libcupti says so: pip install nvidia-cuda-cupti (CUDA 13) or "
                               "nvidia-cuda-cupti-cu12, or name one in TPROF_CUPTI; one newer than the driver needs an "
                               "older one named there, or a newer driver"});
@@ -195,13 +197,15 @@ void check_cuda(Patient&, std::vector<Finding>& out) {
 
 void check_stacks(Patient&, std::vector<Finding>& out) {
 #ifdef __x86_64__
-  out.push_back({Verdict::ok, "native stacks (--with-stack=native) are walked by tprof itself, by call frame information"});
+  out.push_back(
+      {Verdict::ok, "native stacks (--with-stack=native) are walked by tprof itself, by call frame information"});
 #else
   out.push_back({Verdict::off, "native stacks (--with-stack=native) are recorded on x86-64 only"});
 #endif
   std::string tool = line_tool();
   if (tool.empty())
-    out.push_back({Verdict::off, "no source lines for native stacks: neither llvm-symbolizer nor addr2line is installed"});
+    out.push_back(
+        {Verdict::off, "no source lines for native stacks: neither llvm-symbolizer nor addr2line is installed"});
   else
     out.push_back({Verdict::ok, "source lines of code with debug information come from " + tool});
 }

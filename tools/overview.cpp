@@ -50,8 +50,8 @@ int show(const OverviewArguments& arguments, Text text, ToJson json) {
         Source source{input.run, input.worker, input.span};
         Overview overview = arguments.plugin ? plugin_overview(model, trace) : overview_of(model);
         std::vector<std::string> why;
-    if (arguments.explain) why = explained(model, trace);
-    if (arguments.json) {
+        if (arguments.explain) why = explained(model, trace);
+        if (arguments.json) {
           Json one = json(overview, source, workers[input.run]);
           if (arguments.explain) one["differences"] = why;
           out["workers"].push_back(std::move(one));

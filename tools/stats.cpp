@@ -1,9 +1,10 @@
 // `tprof stats`: the tables of stats_words.h, for people, as CSV or as JSON.
 //
-// JSON, schema 1 (keys are only ever added): {"schema", "by", "rules", "workers": [{"run", "worker", "span", "sort", "columns":
-// [{"key", "title", "unit"}], "n_rows", "rows": [{key: value}], "notes"}]}; with --by memory each worker also has "events"
-// (a table) and "curve"; idle has the table "reasons", launch "slow_calls" and "delayed_work", critical-path "links",
-// peak "leaks", comm (whose worker is "all ranks") "ranks". Times are microseconds, sizes bytes, what is not known is null.
+// JSON, schema 1 (keys are only ever added): {"schema", "by", "rules", "workers": [{"run", "worker", "span", "sort",
+// "columns": [{"key", "title", "unit"}], "n_rows", "rows": [{key: value}], "notes"}]}; with --by memory each worker also
+// has "events" (a table) and "curve"; idle has the table "reasons", launch "slow_calls" and "delayed_work",
+// critical-path "links", peak "leaks", comm (whose worker is "all ranks") "ranks". Times are microseconds, sizes bytes,
+// what is not known is null.
 #include <stdio.h>
 
 #include <algorithm>
@@ -173,16 +174,21 @@ Action declare_stats(Arguments& arguments) {
     words.push_back(word.word);
   }
   arguments.choice("--by", "WHAT", what + " (default op)", words, options->by);
-  arguments.value("--sort", "", "KEY",
-                  "torch.profiler's words (self_cpu_time_total, cuda_time_total, count ...), self-host, self-device, calls, "
-                  "or a column's key in --json", options->sort);
+  arguments.value(
+      "--sort", "", "KEY",
+      "torch.profiler's words (self_cpu_time_total, cuda_time_total, count ...), self-host, self-device, calls, "
+      "or a column's key in --json",
+      options->sort);
   arguments.value("--limit", "", "N", "rows to show, 0 all (default 20; --csv and --json: all)", options->limit);
-  arguments.value("--stack-depth", "", "N", "innermost frames that tell rows of op+stack apart and that peak shows, 0 all (default 0)",
+  arguments.value("--stack-depth", "", "N",
+                  "innermost frames that tell rows of op+stack apart and that peak shows, 0 all (default 0)",
                   options->stack_depth);
   declare_devices(arguments, options->devices);
   arguments.toggle("--csv", "", "comma-separated values with a header", options->csv);
-  arguments.toggle("--json", "", "one JSON object; times in us, sizes in bytes, null where nothing is known", options->json);
-  arguments.toggle("--plugin-compat", "", "the figures of torch_tb_profiler 0.4.3, its mistakes included", options->plugin);
+  arguments.toggle("--json", "", "one JSON object; times in us, sizes in bytes, null where nothing is known",
+                   options->json);
+  arguments.toggle("--plugin-compat", "", "the figures of torch_tb_profiler 0.4.3, its mistakes included",
+                   options->plugin);
   arguments.operands("PATH", "log directories, traces (torch.profiler's too) or recordings", 1, 0, options->paths);
   return [options] {
     if (options->csv && options->json) throw Error(kExitUsage, "--csv and --json exclude each other");

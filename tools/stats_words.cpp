@@ -18,7 +18,9 @@ Answer by_operator(const Subject& s) {
 }
 
 Answer by_kernel(const Subject& s) { return {kernels_table(kernels_by_name(s.model, s.rules), false, s.rules), {}}; }
-Answer by_kernel_and_op(const Subject& s) { return {kernels_table(kernels_by_op(s.model, s.tree()), true, s.rules), {}}; }
+Answer by_kernel_and_op(const Subject& s) {
+  return {kernels_table(kernels_by_op(s.model, s.tree()), true, s.rules), {}};
+}
 
 Answer by_module(const Subject& s) {
   if (s.rules == Rules::plugin) return {plugin_modules_table(plugin_modules(s.model, s.plugin, s.tree())), {}};

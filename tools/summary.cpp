@@ -40,7 +40,8 @@ std::vector<Candidate> candidates(const std::string& directory, const std::vecto
 std::string name_of(const Candidate& candidate, size_t workers) {
   const auto& head = candidate.trace->summary.head;
   if (head.is_object() && head.contains("distributedInfo"))
-    if (const auto& job = head["distributedInfo"]; job.is_object() && job.contains("rank") && job.contains("world_size"))
+    if (const auto& job = head["distributedInfo"];
+        job.is_object() && job.contains("rank") && job.contains("world_size"))
       return "rank " + job["rank"].dump() + " of " + job["world_size"].dump();
   return candidate.worker + ", one of " + std::to_string(workers) + " processes";
 }
@@ -66,7 +67,8 @@ std::string compose(const std::string& directory, const std::vector<Candidate>& 
   Facts facts(*model, table);
   SummarySubject subject;
   if (all.size() > 1) subject.which = name_of(*slowest, all.size()) + (longest > 0 ? ", the slowest one" : "");
-  if (traces > all.size()) subject.which += (subject.which.empty() ? "span " : ", span ") + slowest->span + ", the last";
+  if (traces > all.size())
+    subject.which += (subject.which.empty() ? "span " : ", span ") + slowest->span + ", the last";
   subject.dropped = slowest->trace->summary.dropped;
   subject.more = "tprof overview " + directory + ", or advise, stats, steps";
   Operators ops = operators(*model, build_op_tree(*model), OperatorKey::name);

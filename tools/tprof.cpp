@@ -26,7 +26,8 @@ const std::vector<Command> kCommands = {
      "kept. Without a schedule, --steps picks which steps to write.",
      false, declare_convert},
     {"overview", "say where the time of a run went: GPU summary, average step by category",
-     "Works on traces of tprof and of torch.profiler, on recordings and on directories of them (a directory is a run, a "
+     "Works on traces of tprof and of torch.profiler, on recordings and on directories of them (a directory is a run, "
+     "a "
      "file a worker and span). Exit status: 0, 3 nothing could be read, 4 some of it could not.",
      false, declare_overview},
     {"steps", "say where the time of each step went", "As overview, step by step.", false, declare_steps},
@@ -42,14 +43,15 @@ const std::vector<Command> kCommands = {
     {"check", "say whether traces are valid, and what a viewer would miss", "", false, declare_check},
     {"stats", "tables of operators, kernels, memory, modules, idle time, launches, critical path and more",
      "Reads what tprof wrote, and any trace of torch.profiler. The columns of operators are those of torch.profiler's "
-     "key_averages(); what was not recorded is said, not shown as zero. Exit status: 3 nothing could be read, 4 some files "
+     "key_averages(); what was not recorded is said, not shown as zero. Exit status: 3 nothing could be read, 4 some "
+     "files "
      "could not.",
      false, declare_stats},
     {"doctor", "say what works on this machine and what does not, and why", "", false, declare_doctor},
     {"finish", "write the traces of one recording while its program runs (started by libtprof.so)", "", true,
      declare_finish},
-    {"options", "print the option table as help, man, man-run, markdown, bash or zsh; stats: the words of --by", "", true,
-     declare_options},
+    {"options", "print the option table as help, man, man-run, markdown, bash or zsh; stats: the words of --by", "",
+     true, declare_options},
 };
 
 void complain(const std::string& line) { fprintf(stderr, "tprof: %s\n", line.c_str()); }

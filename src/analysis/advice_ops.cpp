@@ -61,8 +61,8 @@ std::vector<std::vector<u32>> siblings_of(const Model& model) {
 
 }  // namespace
 
-// The plugin's rule: compute capability 7.0, no tensor core kernel, and work that could use them. Half of that time is a
-// cautious estimate: data sheets promise a factor of four to eight for half precision.
+// The plugin's rule: compute capability 7.0, no tensor core kernel, and work that could use them. Half of that time is
+// a cautious estimate: data sheets promise a factor of four to eight for half precision.
 std::optional<Match> no_tensor_cores(const Facts& facts) {
   if (!facts.device || facts.device->compute_major < 7) return {};
   TensorCoreNames names(facts.model, Rules::tprof);
@@ -102,7 +102,8 @@ std::optional<Match> fp32_products(const Facts& facts) {
   if (!ns) return {};
   double share = facts.share(double(ns));
   return Match{share, share, facts.windows.per_step(ns) / 2,
-               "Products in float32 without TF32 take " + ms(facts.windows.per_step(ns)) + " per step.", heaviest.take()};
+               "Products in float32 without TF32 take " + ms(facts.windows.per_step(ns)) + " per step.",
+               heaviest.take()};
 }
 
 // Half of their time: products of odd sizes fall back to kernels that are at best half as fast.
@@ -141,8 +142,8 @@ std::optional<Match> below_roof(const Facts& facts) {
                heaviest.take()};
 }
 
-// Many small kernels inside Optimizer.step, or its Python function by name. All but a tenth could go of the time in which
-// the GPU waits there, or of all of it without a GPU.
+// Many small kernels inside Optimizer.step, or its Python function by name. All but a tenth could go of the time in
+// which the GPU waits there, or of all of it without a GPU.
 std::optional<Match> single_tensor_optimizer(const Facts& facts) {
   std::vector<Interval> steps;
   u64 count = 0;
@@ -192,7 +193,8 @@ std::optional<Match> gradients_zeroed(const Facts& facts) {
   if (!found.count) return {};
   double share = facts.share(double(found.ns));
   return Match{share, share, facts.windows.per_step(found.ns),
-               per_step(facts, found.count, "gradients") + " are filled with zeros, " + ms(facts.windows.per_step(found.ns)) + ".",
+               per_step(facts, found.count, "gradients") + " are filled with zeros, " +
+                   ms(facts.windows.per_step(found.ns)) + ".",
                found.evidence};
 }
 
@@ -216,8 +218,8 @@ std::optional<Match> bias_before_norm(const Facts& facts) {
     before = i32(i);
   }
   if (!count) return {};
-  return Match{double(count) / double(facts.windows.steps.size()), -1, -1, per_step(facts, count, "convolutions") + " add a bias for nothing.",
-               heaviest.take()};
+  return Match{double(count) / double(facts.windows.steps.size()), -1, -1,
+               per_step(facts, count, "convolutions") + " add a bias for nothing.", heaviest.take()};
 }
 
 // After each aten::select the same operators follow, ten times and more in a row.
@@ -229,13 +231,16 @@ std::optional<Match> indexing_loop(const Facts& facts) {
   for (const std::vector<u32>& list : siblings_of(model)) {
     std::vector<size_t> starts;
     for (size_t k = 0; k < list.size(); k++)
-      if (facts.words.is(model.events[list[k]], Word::selects) && facts.inside(model.events[list[k]].begin_ns)) starts.push_back(k);
+      if (facts.words.is(model.events[list[k]], Word::selects) && facts.inside(model.events[list[k]].begin_ns))
+        starts.push_back(k);
     if (starts.size() < kLeastLoop) continue;
     starts.push_back(list.size());
-    auto same = [&](size_t a, size_t b) {  // rounds a and b run the same operators; the last one may be followed by others
+    // Rounds a and b run the same operators; the last one may be followed by others.
+    auto same = [&](size_t a, size_t b) {
       size_t length = starts[a + 1] - starts[a];
       for (size_t k = 0; k < length; k++)
-        if (starts[b] + k >= list.size() || model.events[list[starts[a] + k]].name != model.events[list[starts[b] + k]].name)
+        if (starts[b] + k >= list.size() ||
+            model.events[list[starts[a] + k]].name != model.events[list[starts[b] + k]].name)
           return false;
       return b + 1 == starts.size() - 1 || starts[b + 1] - starts[b] == length;
     };
@@ -255,7 +260,8 @@ std::optional<Match> indexing_loop(const Facts& facts) {
   if (!rounds) return {};
   double share = facts.share(double(ns));
   return Match{share, share, facts.windows.per_step(ns) * 0.9,
-               per_step(facts, rounds, "rounds of such loops") + " take " + ms(facts.windows.per_step(ns)) + ".", heaviest.take()};
+               per_step(facts, rounds, "rounds of such loops") + " take " + ms(facts.windows.per_step(ns)) + ".",
+               heaviest.take()};
 }
 
 // aten::to > aten::_to_copy > aten::copy_ of equal types, right behind an operator that ended in filling a tensor.
@@ -283,7 +289,8 @@ std::optional<Match> filled_then_moved(const Facts& facts) {
   for (const std::vector<u32>& list : lists)
     for (size_t k = 1; k < list.size(); k++) {
       const Event& e = model.events[list[k]];
-      if (!facts.words.is(e, Word::to) || !facts.inside(e.begin_ns) || !copies_same_type(list[k]) || !ends_in_fill(list[k - 1]))
+      if (!facts.words.is(e, Word::to) || !facts.inside(e.begin_ns) || !copies_same_type(list[k]) ||
+          !ends_in_fill(list[k - 1]))
         continue;
       count++;
       ns += e.dur_ns;  // the host's time: such copies wait
@@ -292,16 +299,18 @@ std::optional<Match> filled_then_moved(const Facts& facts) {
   if (!count) return {};
   double share = facts.share(double(ns));
   return Match{share, share, facts.windows.per_step(ns),
-               per_step(facts, count, "tensors") + " take this detour, " + ms(facts.windows.per_step(ns)) + ".", heaviest.take()};
+               per_step(facts, count, "tensors") + " take this detour, " + ms(facts.windows.per_step(ns)) + ".",
+               heaviest.take()};
 }
 
 std::optional<Match> layout_copies(const Facts& facts) {
   Found found = find(facts, [&](u32 i) { return facts.words.is(facts.model.events[i], Word::contiguous_copy); });
   if (!found.count) return {};
   double share = facts.share(double(found.ns));
-  return Match{share, share, facts.windows.per_step(found.ns),
-               per_step(facts, found.count, "copies for contiguity") + " take " + ms(facts.windows.per_step(found.ns)) + ".",
-               found.evidence};
+  return Match{
+      share, share, facts.windows.per_step(found.ns),
+      per_step(facts, found.count, "copies for contiguity") + " take " + ms(facts.windows.per_step(found.ns)) + ".",
+      found.evidence};
 }
 
 }  // namespace tprof::rules

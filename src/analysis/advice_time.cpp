@@ -32,8 +32,8 @@ std::vector<Evidence> after_gaps(const IdleLane& lane, Keep keep) {
   return heaviest.take();
 }
 
-// Time of a lane's host waits that the host spent outside of the DataLoader and the allocator, which have rules of their
-// own, and what a launch itself took.
+// Time of a lane's host waits that the host spent outside of the DataLoader and the allocator, which have rules of
+// their own, and what a launch itself took.
 struct HostTime {
   i64 running, launching;
 };
@@ -57,10 +57,11 @@ double loading(const Facts& facts) { return facts.sum_ns(Category::data_loading)
 std::optional<Match> data_loading(const Facts& facts) {
   if (!facts.words.any(Word::data_loading)) return {};
   double share = facts.share(loading(facts)), saving = facts.windows.per_step(loading(facts));
-  return Match{share, share, saving,
-               "The DataLoader takes " + ms(saving) + " of a step of " + ms(facts.step_ns()) + " (" + percent(share) + ")" +
-                   (facts.words.any(Word::single_process_loader) ? ", in the training process itself (num_workers=0)." : "."),
-               longest_ranges(facts, Word::data_loading)};
+  return Match{
+      share, share, saving,
+      "The DataLoader takes " + ms(saving) + " of a step of " + ms(facts.step_ns()) + " (" + percent(share) + ")" +
+          (facts.words.any(Word::single_process_loader) ? ", in the training process itself (num_workers=0)." : "."),
+      longest_ranges(facts, Word::data_loading)};
 }
 
 // Only where DL1 does not say it already.
@@ -92,10 +93,11 @@ std::optional<Match> exposed_communication(const Facts& facts) {
   if (!facts.gpu_time || facts.gpu_time->communication_ns == 0) return {};
   i64 ns = facts.gpu_time->exposed_communication_ns;
   double share = facts.share(double(ns));
-  return Match{share, share, facts.windows.per_step(ns),
-               ms(facts.windows.per_step(ns)) + " of communication per step are not hidden by computation; " +
-                   percent(facts.gpu_time->overlap()) + " of it are.",
-               longest_works(facts, [&](const GpuEvent& work) { return facts.words.work(work) == Work::communication; })};
+  return Match{
+      share, share, facts.windows.per_step(ns),
+      ms(facts.windows.per_step(ns)) + " of communication per step are not hidden by computation; " +
+          percent(facts.gpu_time->overlap()) + " of it are.",
+      longest_works(facts, [&](const GpuEvent& work) { return facts.words.work(work) == Work::communication; })};
 }
 
 // As the plugin defines it (kernels only), of the least used GPU. What a larger batch saves per sample is not known.
@@ -192,7 +194,8 @@ std::optional<Match> allocation(const Facts& facts) {
   Heaviest calls(Evidence::Of::call);
   for (u32 i = 0; i < facts.model.calls.size(); i++) {
     const CallEvent& call = facts.model.calls[i];
-    if (call.begin_ns < from || call.begin_ns >= facts.windows.all.end || !facts.words.is(call, Word::allocates)) continue;
+    if (call.begin_ns < from || call.begin_ns >= facts.windows.all.end || !facts.words.is(call, Word::allocates))
+      continue;
     ns += call.dur_ns;
     count++;
     calls.add(call.dur_ns, i);
@@ -233,10 +236,10 @@ std::optional<Match> host_copies(const Facts& facts) {
   }
   if (!worst) return {};
   double share = facts.share(double(worst));
-  return Match{share, share, facts.windows.per_step(std::min(worst, facts.gpu_time->exposed_copies_ns)),
-               std::string("Copies from ") + copy_kind_text(kind) + " take " + ms(facts.windows.per_step(worst)) +
-                   " per step.",
-               longest_works(facts, [&](const GpuEvent& w) { return w.kind() == Kind::copy && copy_kind_of(w) == kind; })};
+  return Match{
+      share, share, facts.windows.per_step(std::min(worst, facts.gpu_time->exposed_copies_ns)),
+      std::string("Copies from ") + copy_kind_text(kind) + " take " + ms(facts.windows.per_step(worst)) + " per step.",
+      longest_works(facts, [&](const GpuEvent& w) { return w.kind() == Kind::copy && copy_kind_of(w) == kind; })};
 }
 
 // From pinned memory a copy is about twice as fast, and does not hold up its caller: half of the time is saved.

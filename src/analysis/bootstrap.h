@@ -1,5 +1,5 @@
-// How sure a difference of two means is: percentile bootstrap with a fixed seed, so that the same traces always give the
-// same answer.
+// How sure a difference of two means is: percentile bootstrap with a fixed seed, so that the same traces always give
+// the same answer.
 //
 // Steps are drawn with replacement on both sides, kResamples times; the interval holds the middle 95 % of the
 // differences, each side's spread widened by sqrt(n / (n - 1)), since few steps make it too narrow. All rows of a diff

@@ -1,9 +1,9 @@
-// What a step could not have been shorter than: the chain of host and GPU work that ends with the step's last event, each
-// link being what finished last before the next could begin.
+// What a step could not have been shorter than: the chain of host and GPU work that ends with the step's last event,
+// each link being what finished last before the next could begin.
 //
 // A walk backward from the step's end, O(log n) a link, no graph. Work on a GPU began because the host launched it, or
-// because the device had finished what it did before, whichever came later (by time: dependencies between streams are not
-// traced everywhere). A host thread that waits for the GPU waits for the work that ended last; one that is between
+// because the device had finished what it did before, whichever came later (by time: dependencies between streams are
+// not traced everywhere). A host thread that waits for the GPU waits for the work that ended last; one that is between
 // operators while another thread of the job works waits for that thread (the backward pass runs on one of its own).
 #pragma once
 #include "analysis/activity.h"

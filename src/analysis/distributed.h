@@ -1,10 +1,10 @@
 // Collectives over the ranks of a job: who waits for whom, and how fast data moves.
 //
-// The same collective is found on every rank by its group and sequence number where the trace has them, else by its place
-// among the calls of its name in its group. All ranks leave a collective together, so the shortest duration is the
-// transfer, and what a rank spends beyond it is waiting for the last one: no clocks are compared. Only the skew of begins
-// does, across hosts as good as their clocks. send, recv and all-to-all with uneven parts do not wait for everybody: they
-// are summed as they are.
+// The same collective is found on every rank by its group and sequence number where the trace has them, else by its
+// place among the calls of its name in its group. All ranks leave a collective together, so the shortest duration is
+// the transfer, and what a rank spends beyond it is waiting for the last one: no clocks are compared. Only the skew of
+// begins does, across hosts as good as their clocks. send, recv and all-to-all with uneven parts do not wait for
+// everybody: they are summed as they are.
 #pragma once
 #include <map>
 #include <string>
@@ -28,7 +28,8 @@ struct Rank {
   std::string name;
   size_t steps = 0;
   i64 span_ns = 0;  // of the steps
-  // HTA's and the plugin's overlap, summed over the devices: computation without communication beside it, both, and so on.
+  // HTA's and the plugin's overlap, summed over the devices: computation without communication beside it, both, and so
+  // on.
   i64 computation_ns = 0, overlap_ns = 0, communication_ns = 0, other_ns = 0;
   bool on_gpu = false;  // false: communication on the CPU (gloo); the ranges of its operators
   std::vector<CollectiveCall> calls;
@@ -53,7 +54,8 @@ struct CommunicationRow {
 struct RankWait {
   u32 rank;               // index into the ranks
   i64 wait_ns = 0;        // in collectives, for others
-  i64 late_ns = 0;        // sum over collectives of what the one that waited longest waited for this rank beyond its own wait
+  // Sum over collectives of what the one that waited longest waited for this rank beyond its own wait.
+  i64 late_ns = 0;
   double late_z = 0;      // robust z over the ranks: 0.6745 (x - median) / MAD
   bool straggler = false; // late_z > kStragglerZ and late_ns > kStragglerShare of its steps
 };

@@ -1,12 +1,13 @@
 // Floating-point operations of operators from the shapes of their inputs, what of a device's peak they reach, and what
 // bounds them.
 //
-//   matrices [.., M, K] x [.., K, N]: 2 * batch * M * N * K      convolution: 2 * output elements * Cin / groups * kernel
+//   matrices [.., M, K] x [.., K, N]: 2 * batch * M * N * K
+//   convolution: 2 * output elements * Cin / groups * kernel
 //   attention: 2 * B * H * S * T * (D + Dv), half of it if causal; backward twice the forward (2.5 with recomputation,
 //   which is not counted: these are the model's operations)
 // Bytes are those of the inputs and of the output, each once. A roof is min(peak of the type, bytes per second * FLOP /
-// byte). MFU = sum over types of FLOP / peak, over the time looked
-// at and the devices that had kernels (which are taken to be alike).
+// byte). MFU = sum over types of FLOP / peak, over the time looked at and the devices that had kernels (which are taken
+// to be alike).
 #pragma once
 #include <functional>
 #include <optional>

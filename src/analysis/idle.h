@@ -2,11 +2,11 @@
 //
 // A gap lies between two works of a lane: a stream, or a whole device (all its streams together). Its cause, after HTA:
 //   host wait    the next work was launched only after the work before had ended: the host was late
-//   kernel wait  it was already launched, and the gap is shorter than kKernelWaitNs: what one kernel takes to follow another
+//   kernel wait  it was already launched, and the gap is shorter than kKernelWaitNs: one kernel follows another
 //   other        it was launched in time and yet began late: it waited for another stream, or for the device
 //   unknown      no launch of the next work is known
-// During a host wait the launching thread was doing something: that is what to change. Where it did nothing (a thread of
-// autograd before it got its work), what the main thread did counts.
+// During a host wait the launching thread was doing something: that is what to change. Where it did nothing (a thread
+// of autograd before it got its work), what the main thread did counts.
 #pragma once
 #include <optional>
 

@@ -8,8 +8,8 @@ class Innermost {
  public:
   explicit Innermost(const Model& model);
 
-  // Index into Model::events, -1 none. Labels, steps and Python calls are passed over. Moments of one thread must not go
-  // back.
+  // Index into Model::events, -1 none. Labels, steps and Python calls are passed over. Moments of one thread must not
+  // go back.
   i32 at(u32 thread, i64 ns);
 
  private:

@@ -49,7 +49,8 @@ i64 IntervalSet::length() const {
 }
 
 i64 IntervalSet::length_in(i64 begin, i64 end) const {
-  auto at = std::partition_point(intervals_.begin(), intervals_.end(), [&](const Interval& x) { return x.end <= begin; });
+  auto at =
+      std::partition_point(intervals_.begin(), intervals_.end(), [&](const Interval& x) { return x.end <= begin; });
   i64 sum = 0;
   for (; at != intervals_.end() && at->begin < end; ++at) sum += std::min(at->end, end) - std::max(at->begin, begin);
   return sum;

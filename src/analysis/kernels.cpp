@@ -103,7 +103,8 @@ Kernels kernels_by_op(const Model& model, const OpTree& tree) {
     if (fresh) {
       if (op) row->op = op->kind == NodeKind::root ? "CallTreeRoot" : model.names[op->name];
       // The plugin asks before it has looked at what lies inside the operator.
-      row->op_eligible = op && (tree.rules == Rules::plugin ? op_is_tensor_core_eligible(row->op, tree.rules) : op->eligible);
+      row->op_eligible =
+          op && (tree.rules == Rules::plugin ? op_is_tensor_core_eligible(row->op, tree.rules) : op->eligible);
       std::copy(k.grid, k.grid + 3, row->grid);
       std::copy(k.block, k.block + 3, row->block);
       row->registers = k.registers;

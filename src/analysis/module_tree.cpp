@@ -93,7 +93,8 @@ struct Builder {
   void add_device() {
     for (const GpuEvent& work : model.gpu) {
       i32 call = work.op < 0 || !work.runs_on_gpu() ? -1 : place_of[static_cast<size_t>(work.op)];
-      if (call >= 0) out.places[static_cast<size_t>(calls[static_cast<size_t>(call)].place)].device_self_ns += work.dur_ns;
+      if (call >= 0)
+        out.places[static_cast<size_t>(calls[static_cast<size_t>(call)].place)].device_self_ns += work.dur_ns;
     }
   }
 
@@ -131,7 +132,8 @@ struct Builder {
 // Places in the order of a tree: each followed by what lies inside.
 void order_depth_first(std::vector<ModulePlace>& places) {
   std::vector<std::vector<i32>> inside(places.size() + 1);
-  for (size_t i = 0; i < places.size(); i++) inside[static_cast<size_t>(places[i].parent + 1)].push_back(static_cast<i32>(i));
+  for (size_t i = 0; i < places.size(); i++)
+    inside[static_cast<size_t>(places[i].parent + 1)].push_back(static_cast<i32>(i));
   std::vector<ModulePlace> out;
   std::vector<std::pair<i32, i32>> todo;  // place, its parent's new number
   auto push_inside = [&](i32 place, i32 number) {

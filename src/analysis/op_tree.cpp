@@ -88,7 +88,8 @@ struct Builder {
     children.reserve(tree.nodes.capacity());
     u32 call = 0;
     for (u32 event = 0; event < model.events.size(); event++) {
-      for (; call < model.calls.size() && model.calls[call].begin_ns < model.events[event].begin_ns; call++) add_call(call);
+      for (; call < model.calls.size() && model.calls[call].begin_ns < model.events[event].begin_ns; call++)
+        add_call(call);
       add_event(event);
     }
     for (; call < model.calls.size(); call++) add_call(call);
@@ -143,7 +144,8 @@ struct Builder {
       size_t& next = begun[memory.thread];
       while (next < own.size() && tree.nodes[static_cast<size_t>(own[next])].begin_ns <= memory.ns) next++;
       i32 at = next ? own[next - 1] : -1;
-      while (at >= 0 && tree.nodes[static_cast<size_t>(at)].end_ns <= memory.ns) at = tree.nodes[static_cast<size_t>(at)].parent;
+      while (at >= 0 && tree.nodes[static_cast<size_t>(at)].end_ns <= memory.ns)
+        at = tree.nodes[static_cast<size_t>(at)].parent;
       tree.of_memory[i] = at;
     }
   }

@@ -52,7 +52,8 @@ class Keys {
 
 // Each allocation and release: to the row of the operator that was open, and in total to the rows of all around it,
 // once each (by the plugin's rules: to an operator inside itself as often as it is open).
-void add_memory(const Model& model, const OpTree& tree, const std::vector<u32>& row_of, std::vector<OperatorRow>& rows) {
+void add_memory(const Model& model, const OpTree& tree, const std::vector<u32>& row_of,
+                std::vector<OperatorRow>& rows) {
   std::vector<u32> counted;
   for (size_t i = 0; i < model.memory.size(); i++) {
     const MemoryEvent& event = model.memory[i];

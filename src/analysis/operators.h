@@ -13,7 +13,9 @@ namespace tprof {
 
 // What tables call all steps; other names are as they are.
 inline const std::string kAllSteps = "ProfilerStep*";
-inline const std::string& common_name(const std::string& name) { return name.starts_with(kStepPrefix) ? kAllSteps : name; }
+inline const std::string& common_name(const std::string& name) {
+  return name.starts_with(kStepPrefix) ? kAllSteps : name;
+}
 
 enum class OperatorKey : u8 { name, shape, stack };
 

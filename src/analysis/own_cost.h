@@ -1,7 +1,8 @@
 // What recording itself cost, as far as a trace tells: an estimate, and from below.
 //
-// CUPTI states its own work (overhead events). tprof times its slow paths, for the process as a whole. What each recorded
-// event cost beside that nobody measures while a program runs (tests/bench does), so their number stands for it.
+// CUPTI states its own work (overhead events). tprof times its slow paths, for the process as a whole. What each
+// recorded event cost beside that nobody measures while a program runs (tests/bench does), so their number stands for
+// it.
 #pragma once
 #include "analysis/intervals.h"
 #include "model/trace.h"

@@ -64,7 +64,8 @@ class PluginMemoryReader {
   std::string device(const PluginEvent* event) const {
     return device_text({of(event).device_type, of(event).device_index});
   }
-  void add(const PluginEvent* where, std::string op, i64 bytes, std::optional<double> begin, std::optional<double> end) {
+  void add(const PluginEvent* where, std::string op, i64 bytes, std::optional<double> begin,
+           std::optional<double> end) {
     out_.rows[device(where)].push_back({std::move(op), bytes, begin, end});
   }
 

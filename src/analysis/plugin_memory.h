@@ -1,7 +1,7 @@
 // Memory as torch_tb_profiler shows it: its curve and its list of allocations.
 //
-// Addresses are told apart by nothing but their number, whatever the device. An allocation is named by the innermost node
-// around it if that is an operator, with the node around that one in front if it is an aten::empty.
+// Addresses are told apart by nothing but their number, whatever the device. An allocation is named by the innermost
+// node around it if that is an operator, with the node around that one in front if it is an aten::empty.
 #pragma once
 #include <map>
 #include <optional>
@@ -24,7 +24,8 @@ struct PluginMemoryPoint {
 // By device: "CPU", "GPU0".
 struct PluginMemory {
   std::map<std::string, std::vector<PluginMemoryPoint>> curves;  // one point for each event that states totals
-  std::map<std::string, std::vector<PluginMemoryRow>> rows;      // pairs by release; then the allocations and releases alone
+  // Pairs by release; then the allocations and releases alone.
+  std::map<std::string, std::vector<PluginMemoryRow>> rows;
 };
 
 // `tree`: build_plugin_tree() of the same.

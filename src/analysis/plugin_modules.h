@@ -1,7 +1,7 @@
 // nn.Modules as torch_tb_profiler's Module view shows them.
 //
-// Its hierarchy is that of the Python calls, by their ids alone; each different one is shown once. Its figures are those of
-// all calls of a module, wherever it stands.
+// Its hierarchy is that of the Python calls, by their ids alone; each different one is shown once. Its figures are
+// those of all calls of a module, wherever it stands.
 #pragma once
 #include "analysis/op_tree.h"
 

@@ -159,7 +159,8 @@ struct Builder {
     root.listed = false;
     std::vector<u32> calls;
     for (u32 i = 0; i < runtimes.size(); i++)
-      if (runtimes[i].external_id == 0 && runtimes[i].tid == tids[number] && !runtimes[i].tid_is_text) calls.push_back(i);
+      if (runtimes[i].external_id == 0 && runtimes[i].tid == tids[number] && !runtimes[i].tid_is_text)
+        calls.push_back(i);
     bool has_step = std::any_of(list.begin(), list.end(), [&](const Found& found) {
       return model.names[found.event->name].starts_with(kStepPrefix);
     });
@@ -187,7 +188,8 @@ struct Builder {
       if (parent >= 0) {
         node.parent = to[static_cast<size_t>(parent)];
         const OpNode& outer = tree.nodes[static_cast<size_t>(node.parent)];
-        if (is_operator(node) && is_operator(outer) && outer.name == node.name && children[static_cast<size_t>(parent)] == 1) {
+        if (is_operator(node) && is_operator(outer) && outer.name == node.name &&
+            children[static_cast<size_t>(parent)] == 1) {
           to[i] = node.parent;
           children[static_cast<size_t>(parent)] = children[i];
           runtimes_of[static_cast<size_t>(node.parent)] = std::move(runtimes_of[i]);

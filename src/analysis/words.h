@@ -7,8 +7,8 @@
 namespace tprof {
 
 enum class Word : u8 {
-  communication_kernel, communication_op, data_loading, single_process_loader, synchronises, allocates, launches, copies,
-  data_parallel, distributed_data_parallel, nccl_op, optimizer_step, zero_grad, fills, contiguous_copy,
+  communication_kernel, communication_op, data_loading, single_process_loader, synchronises, allocates, launches,
+  copies, data_parallel, distributed_data_parallel, nccl_op, optimizer_step, zero_grad, fills, contiguous_copy,
   fp32_matmul_kernel, multi_tensor_kernel, single_tensor_optimizer, selects, to, convolves,
   normalises, matrix_product, clears,
 };
@@ -25,7 +25,8 @@ class Words {
   bool is(const CallEvent& call, Word word) const;
   bool any(Word word) const { return all_ >> static_cast<u32>(word) & 1; }
 
-  // Of work that runs on a GPU. A kernel communicates by its name, or because an operator that communicates launched it.
+  // Of work that runs on a GPU. A kernel communicates by its name, or because an operator that communicates launched
+  // it.
   Work work(const GpuEvent& event) const;
 
  private:

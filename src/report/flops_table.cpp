@@ -33,7 +33,8 @@ Table flops_table(const Model& model, const Flops& flops) {
   c.add("input_shape", "Input Shapes", Unit::text, 1, [=](auto& r) { return dims_text(event(r)); });
   c.add("calls", "Calls", Unit::count, 0, [](auto& r) { return i64(r.calls); });
   c.add("gflop", "GFLOP", Unit::number, 0, [](auto& r) { return r.flops / 1e9; });
-  c.add("total_size", "Bytes moved", Unit::bytes, 3, [](auto& r) { return r.bytes < 0 ? Value() : Value(i64(r.bytes)); });
+  c.add("total_size", "Bytes moved", Unit::bytes, 3,
+        [](auto& r) { return r.bytes < 0 ? Value() : Value(i64(r.bytes)); });
   c.add("time", "Time", Unit::time, 0, [](auto& r) { return r.time_ns(); });
   c.add("on", "On", Unit::text, 2, [](auto& r) { return r.gpu_ns ? "GPU" : "CPU"; });
   c.add("tflops", "TFLOP/s", Unit::number, 0, [](auto& r) { return r.time_ns() > 0 ? Value(r.tflops()) : Value(); });

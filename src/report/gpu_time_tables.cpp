@@ -47,7 +47,8 @@ Table idle_table(const std::vector<IdleLane>& lanes) {
     c.add(key, title, Unit::time, leaves, [=](auto& r) { return r.of(which); });
   };
   c.add("device", "GPU", Unit::count, 0, [](auto& r) { return i64(r.device); });
-  c.add("stream", "Stream", Unit::text, 0, [](auto& r) { return r.stream == kNone ? "all" : std::to_string(r.stream); });
+  c.add("stream", "Stream", Unit::text, 0,
+        [](auto& r) { return r.stream == kNone ? "all" : std::to_string(r.stream); });
   c.add("busy", "Busy", Unit::time, 0, [](auto& r) { return r.busy_ns; });
   c.add("idle", "Idle", Unit::time, 0, [](auto& r) { return r.idle_ns; });
   c.add("idle_percent", "Idle %", Unit::percent, 1,

@@ -57,7 +57,8 @@ Table memory_table(const Model& model, const OpTree& tree) {
   table.columns = {{"device", "Device", Unit::text, 0}, {"name", plugin ? "Operator Name" : "Operator", Unit::text, 0}};
   table.columns.push_back({"calls", "Calls", Unit::count, 1});
   auto size = [&](const char* key, const char* title, int leaves) {
-    table.columns.push_back({key, plugin ? std::string(title) + " (KB)" : title, plugin ? Unit::number : Unit::bytes, leaves});
+    table.columns.push_back(
+        {key, plugin ? std::string(title) + " (KB)" : title, plugin ? Unit::number : Unit::bytes, leaves});
   };
   size("size_increase", "Size Increase", 2);
   size("self_size_increase", "Self Size Increase", 0);

@@ -64,8 +64,9 @@ Json gpu_json(const GpuFigures& g) {
 
 // Of CUPTI: by step, in ns; -1 not known. The rest of what recording costs belongs to no step.
 double own_ns_per_step(const Overview& overview) {
-  return overview.own.cupti_ns < 0 || overview.steps.empty() ? -1
-                                                             : double(overview.own.cupti_ns) / double(overview.steps.size());
+  return overview.own.cupti_ns < 0 || overview.steps.empty()
+             ? -1
+             : double(overview.own.cupti_ns) / double(overview.steps.size());
 }
 double own_percent(const Overview& overview) {
   double ns = own_ns_per_step(overview);

@@ -40,7 +40,8 @@ Table table_of(const char* title, bool by_name, const std::vector<CriticalPath>&
   i64 all = length_of(steps);
   auto n = double(std::max<size_t>(steps.size(), 1));
   Columns<Sum> c;
-  if (by_name) c.add("name", "Name", Unit::function, 0, [](auto& r) { return r.name.empty() ? Value() : Value(r.name); });
+  if (by_name)
+    c.add("name", "Name", Unit::function, 0, [](auto& r) { return r.name.empty() ? Value() : Value(r.name); });
   c.add("kind", "On the path", Unit::text, 0, [](auto& r) { return r.what; });
   c.add("time", "Per step", Unit::time, 0, [=](auto& r) { return i64(double(r.ns) / n); });
   c.add("share", "Share", Unit::percent, 0, [=](auto& r) { return percent_of(r.ns, all); });
@@ -68,8 +69,8 @@ std::vector<Sum> sums_of(const std::vector<CriticalPath>& steps, NameOf name_of)
 Table critical_path_table(const std::vector<CriticalPath>& steps) {
   Table out = table_of("Critical path by kind", false, steps, sums_of(steps, [](auto&) { return std::string(); }));
   auto n = i64(std::max<size_t>(steps.size(), 1));
-  out.footer.push_back("Path of a step: " + time_text(length_of(steps) / n) + " (mean of " + std::to_string(steps.size()) +
-                       (steps.size() == 1 ? " step)" : " steps)"));
+  out.footer.push_back("Path of a step: " + time_text(length_of(steps) / n) + " (mean of " +
+                       std::to_string(steps.size()) + (steps.size() == 1 ? " step)" : " steps)"));
   return out;
 }
 

@@ -54,7 +54,8 @@ Table peak_table(const Model& model, const std::vector<MemoryPeak>& peaks, u32 s
                          (peak.totals_known ? "" : ", of what was allocated since"));
     if (!peak.addresses_known) out.footer.push_back(at + "owners not known (the trace states no addresses)");
     if (peak.unseen_bytes && peak.addresses_known)
-      out.footer.push_back(at + bytes_text(i64(peak.unseen_bytes)) + " of it is older than the trace: owners not known");
+      out.footer.push_back(at + bytes_text(i64(peak.unseen_bytes)) +
+                           " of it is older than the trace: owners not known");
     if (peak.peak_reserved_bytes)
       out.footer.push_back(at + bytes_text(i64(peak.peak_reserved_bytes)) + " reserved at most; up to " +
                            bytes_text(i64(peak.unused_bytes)) + " of it unused, " +

@@ -5,7 +5,8 @@
 
 namespace tprof {
 
-// Who owned what was alive at each device's peak; leaks and fragmentation in the footer. `stack_depth`: frames shown, 0 all.
+// Who owned what was alive at each device's peak; leaks and fragmentation in the footer. `stack_depth`: frames shown, 0
+// all.
 Table peak_table(const Model& model, const std::vector<MemoryPeak>& peaks, u32 stack_depth);
 // Where memory grows from step to step: who allocated what is still alive. Empty without growth.
 Table leaks_table(const Model& model, const std::vector<MemoryPeak>& peaks, u32 stack_depth);

@@ -18,7 +18,9 @@ double rounded(double value, int digits) {
   return std::nearbyint(value * scale) / scale;
 }
 double percent(i64 part, i64 whole) { return 100.0 * double(part) / double(whole); }
-Value mean(i64 sum, u64 count) { return count ? Value(static_cast<i64>(std::llround(double(sum) / double(count)))) : Value(); }
+Value mean(i64 sum, u64 count) {
+  return count ? Value(static_cast<i64>(std::llround(double(sum) / double(count)))) : Value();
+}
 
 const char* kind_text(NodeKind kind) {
   return kind == NodeKind::op ? "op" : kind == NodeKind::label ? "label" : kind == NodeKind::step ? "step" : "call";
@@ -47,7 +49,8 @@ void add_memory_columns(Columns<OperatorRow>& c, u8 type, const char* key, const
 Table plugin_operators(const Operators& operators, OperatorKey key) {
   Columns<OperatorRow> c;
   c.add("name", "Name", Unit::text, 0, [](auto& r) { return r.name; });
-  if (key == OperatorKey::shape) c.add("input_shape", "Input Shape", Unit::text, 3, [](auto& r) { return r.input_shape; });
+  if (key == OperatorKey::shape)
+    c.add("input_shape", "Input Shape", Unit::text, 3, [](auto& r) { return r.input_shape; });
   c.add("calls", "Calls", Unit::count, 0, [](auto& r) { return i64(r.calls); });
   if (operators.has_device) {
     c.add("device_self_duration", "Device Self Duration (us)", Unit::micros, 0,
@@ -77,24 +80,28 @@ Table operators_table(const Model& model, const Operators& operators, OperatorKe
   auto on_device = [](const OperatorRow& r, Value value) { return r.kind == NodeKind::call ? Value() : value; };
   c.add("name", "Name", Unit::text, 0, [](auto& r) { return r.name; });
   c.add("kind", "Kind", Unit::text, kDataOnly, [](auto& r) { return kind_text(r.kind); });
-  if (key == OperatorKey::shape) c.add("input_shape", "Input Shapes", Unit::text, 0, [](auto& r) { return r.input_shape; });
+  if (key == OperatorKey::shape)
+    c.add("input_shape", "Input Shapes", Unit::text, 0, [](auto& r) { return r.input_shape; });
   c.add("host_self_percent", "Self CPU %", Unit::percent, 1, [=](auto& r) { return percent_of(r.host_self_ns, host); });
   c.add("host_self_duration", "Self CPU", Unit::time, 0, [](auto& r) { return r.host_self_ns; });
-  c.add("host_total_percent", "CPU total %", Unit::percent, 9, [=](auto& r) { return percent_of(r.host_total_ns, host); });
+  c.add("host_total_percent", "CPU total %", Unit::percent, 9,
+        [=](auto& r) { return percent_of(r.host_total_ns, host); });
   c.add("host_total_duration", "CPU total", Unit::time, 3, [](auto& r) { return r.host_total_ns; });
   c.add("host_mean_duration", "CPU time avg", Unit::time, 8, [](auto& r) { return mean(r.host_total_ns, r.calls); });
   if (operators.has_device) {
     c.add("device_self_duration", "Self CUDA", Unit::time, 0, [=](auto& r) { return on_device(r, r.device_self_ns); });
     c.add("device_self_percent", "Self CUDA %", Unit::percent, 1,
           [=](auto& r) { return on_device(r, percent_of(r.device_self_ns, device)); });
-    c.add("device_total_duration", "CUDA total", Unit::time, 2, [=](auto& r) { return on_device(r, r.device_total_ns); });
+    c.add("device_total_duration", "CUDA total", Unit::time, 2,
+          [=](auto& r) { return on_device(r, r.device_total_ns); });
     c.add("device_mean_duration", "CUDA time avg", Unit::time, 7,
           [=](auto& r) { return on_device(r, mean(r.device_total_ns, r.calls)); });
   }
   if (operators.has_memory) {
     add_memory_columns(c, 0, "cpu_memory_usage", "self_cpu_memory_usage", "CPU Mem", "Self CPU Mem");
     if (operators.has_device)
-      add_memory_columns(c, kCudaDeviceType, "cuda_memory_usage", "self_cuda_memory_usage", "CUDA Mem", "Self CUDA Mem");
+      add_memory_columns(c, kCudaDeviceType, "cuda_memory_usage", "self_cuda_memory_usage", "CUDA Mem",
+                         "Self CUDA Mem");
   }
   if (operators.has_device) {
     c.add("tc_eligible", "TC eligible", Unit::yes_no, 5, [](auto& r) { return i64(r.eligible); });
@@ -157,11 +164,14 @@ Table kernels_table(const Kernels& kernels, bool by_op, Rules rules) {
   c.add("calls", "Calls", Unit::count, 0, [](auto& r) { return i64(r.calls); });
   time("total_duration", "Total", 0, [](auto& r) { return r.total_ns; });
   i64 total = kernels.total_ns;
-  if (!plugin) c.add("total_percent", "Total %", Unit::percent, 0, [=](auto& r) { return percent_of(r.total_ns, total); });
+  if (!plugin)
+    c.add("total_percent", "Total %", Unit::percent, 0, [=](auto& r) { return percent_of(r.total_ns, total); });
   time("mean_duration", "Mean", 1, [](auto& r) { return r.mean_ns(); });
   time("max_duration", "Max", 2, [](auto& r) { return r.max_ns; });
   time("min_duration", "Min", 2, [](auto& r) { return r.min_ns; });
-  auto known = [plugin](double value) { return value < 0 ? plugin ? Value(0.0) : Value() : Value(plugin ? rounded(value, 2) : value); };
+  auto known = [plugin](double value) {
+    return value < 0 ? plugin ? Value(0.0) : Value() : Value(plugin ? rounded(value, 2) : value);
+  };
   if (any_blocks)
     c.add("mean_blocks_per_sm", plugin ? "Mean Blocks Per SM" : "Blocks/SM", Unit::number, 5,
           [=](auto& r) { return known(r.blocks_per_sm); });
@@ -172,9 +182,10 @@ Table kernels_table(const Kernels& kernels, bool by_op, Rules rules) {
   if (kernels.rows.empty()) {
     table.footer.push_back("GPU: no kernel was recorded");
   } else if (!plugin) {
-    table.footer.push_back("Kernel time total: " + time_text(total) + ", " +
-                           std::to_string(static_cast<int>(std::lround(percent(kernels.tensor_ns, std::max<i64>(total, 1))))) +
-                           "% of it on tensor cores");
+    table.footer.push_back(
+        "Kernel time total: " + time_text(total) + ", " +
+        std::to_string(static_cast<int>(std::lround(percent(kernels.tensor_ns, std::max<i64>(total, 1))))) +
+        "% of it on tensor cores");
     if (!any_occupancy) table.footer.push_back("Occupancy: not known (the trace states none)");
   }
   return table;

@@ -21,8 +21,8 @@ Table modules_table(const ModuleTree& modules, bool has_device);
 // By device: {"peak_bytes", "peak_at", "points": [[at, allocated, reserved]]}, times in us from the span's begin.
 Json memory_curves_json(const Model& model);
 
-// The plugin's own, in its units: allocations, modules; curves as {"peak", "points": [[ms, MB, MB]]}, drawn as steps (the
-// plugin thins more than 10240 points; here all are).
+// The plugin's own, in its units: allocations, modules; curves as {"peak", "points": [[ms, MB, MB]]}, drawn as steps
+// (the plugin thins more than 10240 points; here all are).
 Table plugin_memory_events_table(const PluginMemory& memory);
 Json plugin_memory_curves_json(const PluginMemory& memory);
 Table plugin_modules_table(const std::vector<PluginModule>& modules);

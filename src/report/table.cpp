@@ -99,7 +99,8 @@ std::string csv_of(const std::vector<WorkerTable>& tables) {
 }
 
 Json json_of(const Table& table) {
-  Json out = {{"columns", Json::array()}, {"n_rows", table.rows.size()}, {"rows", Json::array()}, {"notes", table.footer}};
+  Json out = {
+      {"columns", Json::array()}, {"n_rows", table.rows.size()}, {"rows", Json::array()}, {"notes", table.footer}};
   for (const Column& c : table.columns)
     out["columns"].push_back({{"key", c.key}, {"title", c.title}, {"unit", unit_name(c.unit)}});
   for (const auto& row : table.rows) {

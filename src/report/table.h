@@ -45,7 +45,8 @@ struct Column {
   std::string key;    // in JSON and CSV, and for sort_rows()
   std::string title;  // in text
   Unit unit = Unit::count;
-  // In text that does not fit, columns go from the highest number on; 0 stays whatever happens, kDataOnly is never there.
+  // In text that does not fit, columns go from the highest number on; 0 stays whatever happens, kDataOnly is never
+  // there.
   int leaves = 0;
 };
 

@@ -90,7 +90,8 @@ std::string wrapped(const std::string& line, size_t width) {
 std::vector<std::string> split_lines(const std::string& text) {
   std::vector<std::string> lines;
   size_t at = 0;
-  for (size_t end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) lines.push_back(text.substr(at, end - at));
+  for (size_t end; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
+    lines.push_back(text.substr(at, end - at));
   lines.push_back(text.substr(at));
   return lines;
 }

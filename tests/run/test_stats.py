@@ -327,3 +327,30 @@ def test_the_plugin_has_no_table_of_them(trace):
     for by in BEYOND:
         refused = tprof("stats", "--plugin-compat", "--by", by, trace)
         assert refused.returncode == 2 and "--by " + by in refused.stderr
+
+
+def test_collectives_are_put_together_over_the_ranks_of_a_run(tmp_path):
+    """Rank 1 comes 300 us late to each of two all-reduces, which then take 100 us."""
+    for rank, late in ((0, 0), (1, 300)):
+        events = [{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#0", "pid": 1, "tid": 1, "ts": 0, "dur": 5000}]
+        for at in (1000, 3000):
+            events += [{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1,
+                        "ts": at + late - 10, "dur": 5, "args": {"correlation": at}},
+                       {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "pid": 0, "tid": 7,
+                        "ts": at + late, "dur": 400 - late,
+                        "args": {"correlation": at, "device": 0, "stream": 7, "Collective name": "allreduce",
+                                 "In msg nelems": 1000, "Out msg nelems": 1000, "dtype": "Float", "Group size": 2,
+                                 "Process Group Name": "0"}}]
+        (tmp_path / ("rank%d_1.1.pt.trace.json" % rank)).write_text(json.dumps({"traceEvents": events}))
+    worker, = stats("--by", "comm", tmp_path)["workers"]
+    assert (worker["worker"], worker["span"]) == ("all ranks", "1")
+    row, = worker["rows"]
+    assert (row["calls"], row["ranks"], row["total_size"]) == (4, 2, 8000)
+    assert (row["total_latency"], row["data_transfer"], row["waiting"]) == (1000, 400, 600)
+    first, second = worker["ranks"]["rows"]
+    assert (first["worker"], first["waiting"], first["waited_for"]) == ("rank0_1", 600, 0)
+    assert (second["worker"], second["waiting"], second["waited_for"]) == ("rank1_1", 0, 600)
+    shown = tprof("stats", "--by", "comm", tmp_path).stdout
+    assert "all ranks" in shown and "rank1_1" in shown
+    alone, = stats("--by", "comm", tmp_path / "rank0_1.1.pt.trace.json")["workers"]
+    assert alone["rows"][0]["waiting"] is None and any("one rank only" in note for note in alone["notes"])
