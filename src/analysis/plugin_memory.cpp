@@ -9,7 +9,7 @@ namespace {
 constexpr char kUnnamed[] = "<unknown>", kRootName[] = "CallTreeRoot", kMalloc[] = "aten::empty";
 
 // Events by address in the order in which an address came first, as Python's dictionaries have it.
-class Alone {
+class ByAddress {
  public:
   void put(u64 address, const PluginEvent* event) {
     auto [it, added] = place_.try_emplace(address, next_);
@@ -82,7 +82,7 @@ class PluginMemoryReader {
   const Model& model_;
   const PluginTrace& trace_;
   const OpTree& tree_;
-  Alone allocations_, releases_;
+  ByAddress allocations_, releases_;
   PluginMemory out_;
 };
 

@@ -13,10 +13,10 @@ namespace {
 constexpr std::string_view kModulePrefix = "nn.Module: ";
 
 // A module call with those inside it, told apart by what they are.
-struct Shape {
+struct ModuleShape {
   u32 name;
-  std::vector<Shape> children;
-  bool operator==(const Shape&) const = default;
+  std::vector<ModuleShape> children;
+  bool operator==(const ModuleShape&) const = default;
 };
 
 class PluginModuleReader {
@@ -26,7 +26,7 @@ class PluginModuleReader {
 
   std::vector<PluginModule> run() {
     sum_calls();
-    for (const Shape& root : hierarchy()) show(root, 0);
+    for (const ModuleShape& root : hierarchy()) show(root, 0);
     return std::move(out_);
   }
 
@@ -48,7 +48,7 @@ class PluginModuleReader {
   }
 
   // Each module call hangs on the nearest one around it, over Python calls of other kinds.
-  std::vector<Shape> hierarchy() const {
+  std::vector<ModuleShape> hierarchy() const {
     struct Call {
       u32 id, parent, name;
       bool module;
@@ -72,29 +72,29 @@ class PluginModuleReader {
       bool is_root = up == by_id.end() || !calls[up->second].module || up->second >= i;  // begun later: no parent
       (is_root ? roots : inside[up->second]).push_back(i);
     }
-    auto shape_of = [&](auto& self, size_t i) -> Shape {
-      Shape shape{calls[i].name, {}};
+    auto shape_of = [&](auto& self, size_t i) -> ModuleShape {
+      ModuleShape shape{calls[i].name, {}};
       if (auto found = inside.find(i); found != inside.end())
         for (size_t child : found->second) shape.children.push_back(self(self, child));
       return shape;
     };
-    std::vector<Shape> unique;
+    std::vector<ModuleShape> unique;
     for (size_t root : roots) {
-      Shape shape = shape_of(shape_of, root);
+      ModuleShape shape = shape_of(shape_of, root);
       if (std::find(unique.begin(), unique.end(), shape) == unique.end()) unique.push_back(std::move(shape));
     }
     std::stable_sort(unique.begin(), unique.end(),
-                     [&](const Shape& a, const Shape& b) { return model_.names[a.name] < model_.names[b.name]; });
+                     [&](const ModuleShape& a, const ModuleShape& b) { return model_.names[a.name] < model_.names[b.name]; });
     return unique;
   }
 
-  void show(const Shape& shape, u32 depth) {
+  void show(const ModuleShape& shape, u32 depth) {
     PluginModule row = figures_[shape.name];
     row.name = model_.names[shape.name];
     if (row.name.starts_with(kModulePrefix)) row.name.erase(0, kModulePrefix.size());
     row.depth = depth;
     out_.push_back(row);
-    for (const Shape& child : shape.children) show(child, depth + 1);
+    for (const ModuleShape& child : shape.children) show(child, depth + 1);
   }
 
   const Model& model_;

@@ -7,12 +7,6 @@ namespace {
 
 constexpr size_t kShownEvidence = 2;
 
-std::string print(const char* format, double value) {
-  char text[64];
-  snprintf(text, sizeof text, format, value);
-  return text;
-}
-
 // Of its call stack, if the trace has one: the innermost frame that is not torch's own.
 std::string frame_of(const Model& model, const Evidence& evidence) {
   u32 stack = 0;
@@ -44,7 +38,7 @@ std::string advice_text(const Facts& facts, const std::vector<Advice>& advice, c
            a.rule->title;
     if (a.match.saving_ns > 0)
       out += "  (may save " + time_text(i64(a.match.saving_ns)) + " of a step, " +
-             print("%.0f %%", 100 * a.match.saving_ns / facts.step_ns()) + ")";
+             printed("%.0f %%", 100 * a.match.saving_ns / facts.step_ns()) + ")";
     out += "\n      " + a.match.what + "\n      -> " + a.rule->fix + "\n         " + a.rule->link + "\n";
     for (size_t k = 0; k < a.match.evidence.size() && k < kShownEvidence; k++) {
       EvidencePlace place = place_of(model, a.match.evidence[k]);

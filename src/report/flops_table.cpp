@@ -8,12 +8,6 @@
 namespace tprof {
 namespace {
 
-std::string print(const char* format, double value) {
-  char text[64];
-  snprintf(text, sizeof text, format, value);
-  return text;
-}
-
 // Why shares of a peak are not known; empty: they are.
 std::string why_no_peak(const Model& model, const Flops& flops) {
   if (flops.peak) return "";
@@ -48,11 +42,11 @@ Table flops_table(const Model& model, const Flops& flops) {
     out.footer.push_back("FLOPs: not known, no shapes of inputs in this trace (run with --record-shapes)");
     return out;
   }
-  out.footer.push_back("All of the steps: " + print("%.3f GFLOP", flops.total / 1e9) +
-                       (flops.tflops >= 0 ? print(", %.3f TFLOP/s", flops.tflops) : ""));
+  out.footer.push_back("All of the steps: " + printed("%.3f GFLOP", flops.total / 1e9) +
+                       (flops.tflops >= 0 ? printed(", %.3f TFLOP/s", flops.tflops) : ""));
   std::string why = why_no_peak(model, flops);
   if (flops.mfu >= 0)
-    out.footer.push_back("MFU: " + print("%.2f %%", 100 * flops.mfu) + " (peaks of " + flops.peak->name +
+    out.footer.push_back("MFU: " + printed("%.2f %%", 100 * flops.mfu) + " (peaks of " + flops.peak->name +
                          " in the device table)");
   else
     out.footer.push_back("MFU and roofs: not known, " +

@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kCurvePoints = 2000;
 
-struct Row {
+struct MemoryRow {
   std::string device, name;
   u64 calls;
   MemoryUse use;
@@ -27,11 +27,11 @@ std::map<std::string, u64> plugin_calls(const Model& model, const OpTree& tree) 
   return calls;
 }
 
-std::vector<Row> statistics(const Model& model, const OpTree& tree) {
+std::vector<MemoryRow> statistics(const Model& model, const OpTree& tree) {
   bool plugin = tree.rules == Rules::plugin;
   std::map<std::string, u64> calls;
   if (plugin) calls = plugin_calls(model, tree);
-  std::map<std::string, std::map<std::string, Row>> sorted;  // by device, by name
+  std::map<std::string, std::map<std::string, MemoryRow>> sorted;  // by device, by name
   for (const OperatorRow& op : operators(model, tree, OperatorKey::name).rows)
     for (const auto& [device, use] : op.memory) {
       if (plugin && device.type > kCudaDeviceType) continue;
@@ -40,7 +40,7 @@ std::vector<Row> statistics(const Model& model, const OpTree& tree) {
       std::string where = device_text(device);
       sorted[where][op.name] = {where, op.name, plugin ? calls[op.name] : op.calls, use};
     }
-  std::vector<Row> rows;
+  std::vector<MemoryRow> rows;
   for (auto& [device, by_name] : sorted)
     for (auto& [name, row] : by_name) rows.push_back(std::move(row));
   return rows;
@@ -67,7 +67,7 @@ Table memory_table(const Model& model, const OpTree& tree) {
   size("allocation_size", "Allocation Size", 4);
   size("self_allocation_size", "Self Allocation Size", 3);
   auto bytes = [&](i64 value) { return plugin ? Value(plugin_rounded(double(value) / 1024)) : Value(value); };
-  for (const Row& row : statistics(model, tree))
+  for (const MemoryRow& row : statistics(model, tree))
     table.rows.push_back({row.device, row.name, i64(row.calls), bytes(row.use.increase_bytes),
                           bytes(row.use.self_increase_bytes), i64(row.use.allocations), i64(row.use.self_allocations),
                           bytes(row.use.allocated_bytes), bytes(row.use.self_allocated_bytes)});

@@ -8,25 +8,25 @@
 namespace tprof {
 namespace {
 
-struct Sum {
+struct LinkSum {
   std::string what, name;
   i64 ns = 0;
   u64 links = 0;
 };
 
-i64 length_of(const std::vector<CriticalPath>& steps) {
+i64 path_length(const std::vector<CriticalPath>& steps) {
   i64 sum = 0;
   for (const CriticalPath& path : steps)
     for (i64 ns : path.by_kind) sum += ns;
   return sum;
 }
 
-std::string kind_of(const PathPiece& piece) {
+std::string link_kind(const PathPiece& piece) {
   return piece.kind == PathKind::host ? std::string("the host, ") + activity_text(piece.activity)
                                       : path_kind_text(piece.kind);
 }
 
-std::string name_of(const Model& model, const PathPiece& piece) {
+std::string link_name(const Model& model, const PathPiece& piece) {
   bool of_work = piece.kind == PathKind::computation || piece.kind == PathKind::communication;
   if (piece.kind == PathKind::copy && model.gpu[piece.work].kind() == Kind::copy)
     return copy_kind_text(copy_kind_of(model.gpu[piece.work]));
@@ -36,10 +36,10 @@ std::string name_of(const Model& model, const PathPiece& piece) {
   return piece.event >= 0 ? common_name(model.name_of(model.events[size_t(piece.event)])) : "";
 }
 
-Table table_of(const char* title, bool by_name, const std::vector<CriticalPath>& steps, const std::vector<Sum>& sums) {
-  i64 all = length_of(steps);
+Table path_table(const char* title, bool by_name, const std::vector<CriticalPath>& steps, const std::vector<LinkSum>& sums) {
+  i64 all = path_length(steps);
   auto n = double(std::max<size_t>(steps.size(), 1));
-  Columns<Sum> c;
+  Columns<LinkSum> c;
   if (by_name)
     c.add("name", "Name", Unit::function, 0, [](auto& r) { return r.name.empty() ? Value() : Value(r.name); });
   c.add("kind", "On the path", Unit::text, 0, [](auto& r) { return r.what; });
@@ -50,16 +50,16 @@ Table table_of(const char* title, bool by_name, const std::vector<CriticalPath>&
 }
 
 template <class NameOf>
-std::vector<Sum> sums_of(const std::vector<CriticalPath>& steps, NameOf name_of) {
-  std::map<std::pair<std::string, std::string>, Sum> sums;
+std::vector<LinkSum> link_sums(const std::vector<CriticalPath>& steps, NameOf name_of) {
+  std::map<std::pair<std::string, std::string>, LinkSum> sums;
   for (const CriticalPath& path : steps)
     for (const PathPiece& piece : path.pieces) {
-      std::string what = kind_of(piece), name = name_of(piece);
-      Sum& sum = sums.try_emplace({what, name}, Sum{what, name}).first->second;
+      std::string what = link_kind(piece), name = name_of(piece);
+      LinkSum& sum = sums.try_emplace({what, name}, LinkSum{what, name}).first->second;
       sum.ns += piece.end_ns - piece.begin_ns;
       sum.links++;
     }
-  std::vector<Sum> out;
+  std::vector<LinkSum> out;
   for (auto& [key, sum] : sums) out.push_back(std::move(sum));
   return out;
 }
@@ -67,16 +67,16 @@ std::vector<Sum> sums_of(const std::vector<CriticalPath>& steps, NameOf name_of)
 }  // namespace
 
 Table critical_path_table(const std::vector<CriticalPath>& steps) {
-  Table out = table_of("Critical path by kind", false, steps, sums_of(steps, [](auto&) { return std::string(); }));
+  Table out = path_table("Critical path by kind", false, steps, link_sums(steps, [](auto&) { return std::string(); }));
   auto n = i64(std::max<size_t>(steps.size(), 1));
-  out.footer.push_back("Path of a step: " + time_text(length_of(steps) / n) + " (mean of " +
+  out.footer.push_back("Path of a step: " + time_text(path_length(steps) / n) + " (mean of " +
                        std::to_string(steps.size()) + (steps.size() == 1 ? " step)" : " steps)"));
   return out;
 }
 
 Table path_links_table(const Model& model, const std::vector<CriticalPath>& steps) {
-  Table out = table_of("Critical path by name", true, steps,
-                       sums_of(steps, [&](const PathPiece& piece) { return name_of(model, piece); }));
+  Table out = path_table("Critical path by name", true, steps,
+                       link_sums(steps, [&](const PathPiece& piece) { return link_name(model, piece); }));
   sort_rows(out, size_t(out.column("time")));
   return out;
 }

@@ -7,7 +7,7 @@
 namespace tprof {
 namespace {
 
-struct Row {
+struct OwnerRow {
   std::string device;
   const Owner* owner;
   u64 of_bytes;
@@ -15,8 +15,8 @@ struct Row {
 
 std::string device_of(const MemoryPeak& peak) { return device_text({peak.device_type, peak.device_index}); }
 
-Table owners_table(const Model& model, const char* title, const std::vector<Row>& rows, u32 stack_depth) {
-  Columns<Row> c;
+Table owners_table(const Model& model, const char* title, const std::vector<OwnerRow>& rows, u32 stack_depth) {
+  Columns<OwnerRow> c;
   c.add("device", "Device", Unit::text, 0, [](auto& r) { return r.device; });
   c.add("name", "Operator", Unit::text, 0,
         [&](auto& r) { return r.owner->name == kNone ? Value("(no operator)") : Value(model.names[r.owner->name]); });
@@ -24,7 +24,7 @@ Table owners_table(const Model& model, const char* title, const std::vector<Row>
   c.add("share", "Share", Unit::percent, 1, [](auto& r) { return percent_of(i64(r.owner->bytes), i64(r.of_bytes)); });
   c.add("blocks", "Blocks", Unit::count, 2, [](auto& r) { return i64(r.owner->blocks); });
   bool stacks = false;
-  for (const Row& row : rows) stacks |= row.owner->stack != 0;
+  for (const OwnerRow& row : rows) stacks |= row.owner->stack != 0;
   if (stacks)
     c.add("call_stack", "Source Location", Unit::lines, 0,
           [&, stack_depth](auto& r) { return stack_text(model, frames_of(model, r.owner->stack, stack_depth)); });
@@ -42,7 +42,7 @@ std::string growth_text(const MemoryPeak& peak) {
 }  // namespace
 
 Table peak_table(const Model& model, const std::vector<MemoryPeak>& peaks, u32 stack_depth) {
-  std::vector<Row> rows;
+  std::vector<OwnerRow> rows;
   for (const MemoryPeak& peak : peaks)
     for (const Owner& owner : peak.owners) rows.push_back({device_of(peak), &owner, peak.peak_bytes});
   Table out = owners_table(model, "Memory alive at the peak", rows, stack_depth);
@@ -66,7 +66,7 @@ Table peak_table(const Model& model, const std::vector<MemoryPeak>& peaks, u32 s
 }
 
 Table leaks_table(const Model& model, const std::vector<MemoryPeak>& peaks, u32 stack_depth) {
-  std::vector<Row> rows;
+  std::vector<OwnerRow> rows;
   for (const MemoryPeak& peak : peaks) {
     u64 all = 0;
     for (const Owner& owner : peak.kept) all += owner.bytes;

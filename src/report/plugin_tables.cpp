@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kMillisecond = 0.001, kMegabyte = 1.0 / (1 << 20);
 
-Value ms(std::optional<double> us) { return us ? Value(plugin_rounded(*us * kMillisecond)) : Value(); }
+Value rounded_ms(std::optional<double> us) { return us ? Value(plugin_rounded(*us * kMillisecond)) : Value(); }
 
 }  // namespace
 
@@ -28,8 +28,8 @@ Table plugin_memory_events_table(const PluginMemory& memory) {
     for (const PluginMemoryRow& row : rows) {
       std::optional<double> lasted;
       if (row.allocated_us && row.released_us) lasted = *row.released_us - *row.allocated_us;
-      out.rows.push_back({device, row.op, plugin_rounded(double(row.bytes) / 1024), ms(row.allocated_us),
-                          ms(row.released_us), ms(lasted)});
+      out.rows.push_back({device, row.op, plugin_rounded(double(row.bytes) / 1024), rounded_ms(row.allocated_us),
+                          rounded_ms(row.released_us), rounded_ms(lasted)});
     }
   return out;
 }

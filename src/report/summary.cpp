@@ -14,13 +14,7 @@ namespace {
 
 constexpr double kLeastPercent = 0.05;  // a category below it has no line
 constexpr int kIndent = 2, kBarCells = 24, kBarRoom = 72;
-
-template <class... Args>
-std::string format(const char* pattern, Args... args) {
-  char text[256];
-  snprintf(text, sizeof text, pattern, args...);
-  return text;
-}
+constexpr size_t kNameWidth = 14, kTimeWidth = 11;
 
 std::string indented(const std::string& text) {
   std::istringstream lines(text);
@@ -58,8 +52,10 @@ std::string breakdown(const Overview& overview, const TextStyle& style) {
     auto category = static_cast<Category>(c);
     double us = overview.average.by[c], share = overview.average.us > 0 ? us / overview.average.us : 0;
     if (!overview.shows(category) || 100 * share < kLeastPercent) continue;
-    out += format("%-14s%11s%7.1f %%", category_text(category), time_text(i64(llrint(us * 1000))).c_str(), 100 * share);
-    out += (bars ? "  " + bar(share) : "") + "\n";
+    std::string name = category_text(category), time = time_text(i64(llrint(us * 1000)));
+    name.resize(kNameWidth, ' ');
+    out += name + std::string(kTimeWidth - std::min(kTimeWidth, time.size()), ' ') + time +
+           printed("%7.1f %%", 100 * share) + (bars ? "  " + bar(share) : "") + "\n";
   }
   return out;
 }

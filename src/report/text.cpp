@@ -44,12 +44,6 @@ std::string tail(const std::string& text, size_t count) {
   return text.substr(at);
 }
 
-std::string printed(const char* format, double value) {
-  char text[64];
-  snprintf(text, sizeof text, format, value);
-  return text;
-}
-
 bool is_text(Unit unit) { return unit <= Unit::lines; }
 
 // A kernel's parameters say little and are long.
@@ -190,6 +184,12 @@ std::string without_end_blanks(std::string line) {
 }
 
 }  // namespace
+
+std::string printed(const char* format, double value) {
+  char text[64];
+  snprintf(text, sizeof text, format, value);
+  return text;
+}
 
 std::string time_text(i64 ns) {
   double us = static_cast<double>(ns) / 1e3;
