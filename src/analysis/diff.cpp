@@ -27,13 +27,13 @@ DiffRow row_of(DiffBy by, const std::string& name, const DiffSide::Entry* a, con
   return row;
 }
 
-std::string print(const char* format, double value) {
+std::string number_text(const char* format, double value) {
   char text[64];
   snprintf(text, sizeof text, format, value);
   return text;
 }
 
-std::string ms(double ns) { return print(std::fabs(ns) < 1e6 ? "%.4g ms" : "%.1f ms", ns / 1e6); }
+std::string ms(double ns) { return number_text(std::fabs(ns) < 1e6 ? "%.4g ms" : "%.1f ms", ns / 1e6); }
 std::string signed_ms(double ns) { return (ns >= 0 ? "+" : "") + ms(ns); }
 
 }  // namespace
@@ -145,7 +145,7 @@ const DiffRow* Diff::explains() const {
 std::string Diff::story() const {
   if (!a_steps || !b_steps) return "nothing to compare: " + std::string(a_steps ? "B" : "A") + " holds no step";
   std::string out =
-      "step time " + ms(step.a_ns) + " -> " + ms(step.b_ns) + " (" + print("%+.1f %%", step.ratio() * 100) + ")";
+      "step time " + ms(step.a_ns) + " -> " + ms(step.b_ns) + " (" + number_text("%+.1f %%", step.ratio() * 100) + ")";
   if (step.interval.known && !step.interval.excludes_zero())
     return out + ": no more than noise (95 % interval of the change " + signed_ms(step.interval.low) + " to " +
            signed_ms(step.interval.high) + ")";

@@ -23,9 +23,9 @@ struct Mean {
   double value() const { return !any ? -1 : weight > 0 ? sum / weight : 0; }
 };
 
-class Sums {
+class KernelSums {
  public:
-  Sums(const Model& model, Rules rules) : model_(model), rules_(rules), names_(model, rules) {}
+  KernelSums(const Model& model, Rules rules) : model_(model), rules_(rules), names_(model, rules) {}
 
   // The row's number; `fresh` says whether it is to be named.
   template <class Key, class Index>
@@ -77,7 +77,7 @@ class Sums {
 }  // namespace
 
 Kernels kernels_by_name(const Model& model, Rules rules) {
-  Sums sums(model, rules);
+  KernelSums sums(model, rules);
   std::unordered_map<u32, size_t> index;
   for (const GpuEvent& work : model.gpu) {
     if (work.kind() != Kind::kernel) continue;
@@ -89,7 +89,7 @@ Kernels kernels_by_name(const Model& model, Rules rules) {
 
 Kernels kernels_by_op(const Model& model, const OpTree& tree) {
   using Key = std::tuple<u32, i64, std::array<i32, 6>, u32, u32>;
-  Sums sums(model, tree.rules);
+  KernelSums sums(model, tree.rules);
   std::map<Key, size_t> index;
   for (size_t i = 0; i < model.gpu.size(); i++) {
     const GpuEvent& work = model.gpu[i];

@@ -16,20 +16,20 @@ std::vector<u32> top(std::vector<std::pair<i64, u32>> values) {
   return out;
 }
 
-struct Edge {
+struct QueueEdge {
   i64 ns;
   int change;
   u32 call;  // of a launch
 };
 
-Queue queue_of(u32 device, u32 stream, std::vector<Edge> edges, const Interval& window, const Model& model) {
+Queue queue_of(u32 device, u32 stream, std::vector<QueueEdge> edges, const Interval& window, const Model& model) {
   Queue out{device, stream};
-  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) {
+  std::sort(edges.begin(), edges.end(), [](const QueueEdge& a, const QueueEdge& b) {
     return a.ns != b.ns ? a.ns < b.ns : a.change < b.change;  // what begins leaves before what comes
   });
   i64 length = 0, at = window.begin;
   double area = 0;
-  for (const Edge& edge : edges) {
+  for (const QueueEdge& edge : edges) {
     i64 ns = std::clamp(edge.ns, window.begin, window.end);
     area += double(length) * double(ns - at);
     if (length >= kQueueLimit) {
@@ -55,7 +55,7 @@ Queue queue_of(u32 device, u32 stream, std::vector<Edge> edges, const Interval& 
 
 Launches launches(const Model& model, const Windows& windows) {
   Launches out;
-  std::map<std::pair<u32, u32>, std::vector<Edge>> edges;
+  std::map<std::pair<u32, u32>, std::vector<QueueEdge>> edges;
   std::vector<std::pair<i64, u32>> slow, delayed;
   std::vector<bool> counted(model.calls.size());  // a graph's launch has many works
   for (u32 i = 0; i < model.gpu.size(); i++) {
@@ -89,7 +89,7 @@ Launches launches(const Model& model, const Windows& windows) {
         slow.push_back({call.dur_ns, work.call});
       }
     }
-    std::vector<Edge>& list = edges[{work.device, work.stream}];
+    std::vector<QueueEdge>& list = edges[{work.device, work.stream}];
     list.push_back({std::min(call.begin_ns, work.begin_ns), 1, work.call});
     list.push_back({work.begin_ns, -1, work.call});
   }

@@ -6,8 +6,6 @@
 namespace tprof {
 namespace {
 
-constexpr std::string_view kModulePrefix = "nn.Module: ";
-
 struct ModuleTreeBuilder {
   const Model& model;
   const OpTree& ops;
@@ -33,7 +31,7 @@ struct ModuleTreeBuilder {
     if (!added) return it->second;
     ModulePlace place;
     place.name = model.names[event.name];
-    if (place.name.starts_with(kModulePrefix)) place.name.erase(0, kModulePrefix.size());
+    if (place.name.starts_with(kModuleCallPrefix)) place.name.erase(0, kModuleCallPrefix.size());
     place.module = module;
     place.parent = parent;
     place.depth = parent < 0 ? 0 : out.places[static_cast<size_t>(parent)].depth + 1;

@@ -7,6 +7,8 @@
 
 namespace tprof {
 
+constexpr std::string_view kModuleCallPrefix = "nn.Module: ";  // of the names of its calls
+
 struct ModulePlace {
   std::string name;           // "Linear_0"
   u32 module = kNone;         // index into Model::modules

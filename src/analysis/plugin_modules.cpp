@@ -4,13 +4,12 @@
 #include <map>
 #include <unordered_map>
 
+#include "analysis/module_tree.h"
 #include "model/plugin_trace.h"
 #include "model/python.h"
 
 namespace tprof {
 namespace {
-
-constexpr std::string_view kModulePrefix = "nn.Module: ";
 
 // A module call with those inside it, told apart by what they are.
 struct ModuleShape {
@@ -91,7 +90,7 @@ class PluginModuleReader {
   void show(const ModuleShape& shape, u32 depth) {
     PluginModule row = figures_[shape.name];
     row.name = model_.names[shape.name];
-    if (row.name.starts_with(kModulePrefix)) row.name.erase(0, kModulePrefix.size());
+    if (row.name.starts_with(kModuleCallPrefix)) row.name.erase(0, kModuleCallPrefix.size());
     row.depth = depth;
     out_.push_back(row);
     for (const ModuleShape& child : shape.children) show(child, depth + 1);

@@ -6,7 +6,7 @@
 namespace tprof {
 namespace {
 
-i64 ns_of(double us) { return std::llround(us * 1000); }
+i64 whole_ns(double us) { return std::llround(us * 1000); }
 
 }  // namespace
 
@@ -23,15 +23,15 @@ Variability variability(const Overview& overview) {
   if (steps.size() < 3) return out;
   out.known = true;
   std::vector<i64> lengths;
-  for (const StepTimes& step : steps) lengths.push_back(ns_of(step.us));
+  for (const StepTimes& step : steps) lengths.push_back(whole_ns(step.us));
   out.median_ns = median_of(lengths);
-  out.mean_ns = ns_of(overview.average.us);
+  out.mean_ns = whole_ns(overview.average.us);
   out.slowest = u32(std::max_element(lengths.begin(), lengths.end()) - lengths.begin());
   out.slowest_ns = lengths[out.slowest];
   for (u32 c = 0; c < kCategories; c++) {
     std::vector<i64> values;
-    for (const StepTimes& step : steps) values.push_back(ns_of(step.by[c]));
-    i64 grew = ns_of(steps[out.slowest].by[c]) - median_of(values);
+    for (const StepTimes& step : steps) values.push_back(whole_ns(step.by[c]));
+    i64 grew = whole_ns(steps[out.slowest].by[c]) - median_of(values);
     if (grew <= out.grew_ns) continue;
     out.grew_ns = grew;
     out.grew = static_cast<Category>(c);

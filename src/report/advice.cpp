@@ -1,7 +1,5 @@
 #include "report/advice.h"
 
-#include <stdio.h>
-
 namespace tprof {
 namespace {
 

@@ -1,7 +1,5 @@
 #include "report/flops_table.h"
 
-#include <stdio.h>
-
 #include "model/inputs.h"
 #include "report/columns.h"
 
