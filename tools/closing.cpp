@@ -111,7 +111,7 @@ Completion complete_recordings(const std::string& directory, Supervisor& supervi
 }
 
 std::vector<NewTrace> new_traces(const std::string& directory, const std::set<std::string>& before,
-                                         Completion& completion) {
+                                 Completion& completion) {
   std::vector<NewTrace> out;
   for (const std::string& path : list_files(directory, is_trace_name)) try {
       if (before.count(path)) continue;

@@ -28,7 +28,7 @@ struct NewTrace {
 };
 // Without those in `before`, the files that were there at the start. What cannot be read is noted.
 std::vector<NewTrace> new_traces(const std::string& directory, const std::set<std::string>& before,
-                                         Completion& completion);
+                                 Completion& completion);
 
 std::string closing_line(const std::string& directory, const std::vector<NewTrace>& written,
                          const Completion& completion, const Options& options);

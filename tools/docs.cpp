@@ -291,10 +291,10 @@ std::string zsh_completion() {
           << script(flag.help, true) << "]";
       if (flag.takes == Flag::Takes::value)
         out << ":" << script(flag.metavar, true)
-            << (!flag.choices.empty()     ? ":(" + spaced(flag.choices) + ")"
-                : flag.metavar == "DIR"   ? ":_files -/"
-                : flag.metavar == "FILE"  ? ":_files"
-                                          : ":");
+            << (!flag.choices.empty()    ? ":(" + spaced(flag.choices) + ")"
+                : flag.metavar == "DIR"  ? ":_files -/"
+                : flag.metavar == "FILE" ? ":_files"
+                                         : ":");
       out << "'";
     }
     out << " \\\n      '--help[print help]' "

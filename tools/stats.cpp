@@ -1,8 +1,8 @@
 // `tprof stats`: the tables of stats_words.h, for people, as CSV or as JSON.
 //
 // JSON, schema 1 (keys are only ever added): {"schema", "by", "rules", "workers": [{"run", "worker", "span", "sort",
-// "columns": [{"key", "title", "unit"}], "n_rows", "rows": [{key: value}], "notes"}]}; with --by memory each worker also
-// has "events" (a table) and "curve"; idle has the table "reasons", launch "slow_calls" and "delayed_work",
+// "columns": [{"key", "title", "unit"}], "n_rows", "rows": [{key: value}], "notes"}]}; with --by memory each worker
+// also has "events" (a table) and "curve"; idle has the table "reasons", launch "slow_calls" and "delayed_work",
 // critical-path "links", peak "leaks", comm (whose worker is "all ranks") "ranks". Times are microseconds, sizes bytes,
 // what is not known is null.
 #include <stdio.h>

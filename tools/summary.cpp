@@ -18,20 +18,21 @@ namespace {
 
 // Reading and all analyses take 3 to 4 us an event on a machine of 2.5 GHz: this many take about 2 s.
 constexpr u64 kMostEvents = 500'000;
-// A machine that is slower or busy.
-constexpr u64 kSummaryPatienceNs = 5'000'000'000u;
+constexpr u64 kSummaryPatienceNs = 3'000'000'000u;  // where the machine is slower, or busy
 
 struct Candidate {
   const NewTrace* trace;
   std::string worker, span;
 };
 
-// The newest trace of each worker.
+// The newest trace of each worker. Ours only: of others (the program's own torch.profiler may write here) nothing tells
+// how many events they have.
 std::vector<Candidate> candidates(const std::string& directory, const std::vector<NewTrace>& written) {
   std::map<std::string, Candidate> newest;  // by worker
   for (const kineto::TraceFile& file : kineto::list_traces(directory).files)
     for (const NewTrace& trace : written)
-      if (trace.path == file.path) newest[file.worker] = {&trace, file.worker, file.span};  // spans come in order
+      if (trace.path == file.path && trace.summary.ledger.is_object())
+        newest[file.worker] = {&trace, file.worker, file.span};  // spans come in order
   std::vector<Candidate> out;
   for (auto& [worker, candidate] : newest) out.push_back(candidate);
   return out;

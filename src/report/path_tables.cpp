@@ -36,7 +36,8 @@ std::string link_name(const Model& model, const PathPiece& piece) {
   return piece.event >= 0 ? common_name(model.name_of(model.events[size_t(piece.event)])) : "";
 }
 
-Table path_table(const char* title, bool by_name, const std::vector<CriticalPath>& steps, const std::vector<LinkSum>& sums) {
+Table path_table(const char* title, bool by_name, const std::vector<CriticalPath>& steps,
+                 const std::vector<LinkSum>& sums) {
   i64 all = path_length(steps);
   auto n = double(std::max<size_t>(steps.size(), 1));
   Columns<LinkSum> c;

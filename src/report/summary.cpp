@@ -40,8 +40,7 @@ std::string headline(const Facts& facts, const SummarySubject& subject, const Te
                     : count == "1"           ? "One step: " + time
                                              : "Average of " + count + " steps: " + time;
   if (style.color) out = "\033[1m" + out + "\033[0m";
-  if (facts.variability.known)
-    out += ", the longest " + time_text(facts.variability.slowest_ns);
+  if (facts.variability.known) out += ", the longest " + time_text(facts.variability.slowest_ns);
   return out + (subject.which.empty() ? "" : "  (" + subject.which + ")") + "\n";
 }
 
@@ -55,7 +54,9 @@ std::string breakdown(const Overview& overview, const TextStyle& style) {
     std::string name = category_text(category), time = time_text(i64(llrint(us * 1000)));
     name.resize(kNameWidth, ' ');
     out += name + std::string(kTimeWidth - std::min(kTimeWidth, time.size()), ' ') + time +
-           printed("%7.1f %%", 100 * share) + (bars ? "  " + bar(share) : "") + "\n";
+           printed("%7.1f %%", 100 * share);
+    if (std::string drawn = bar(share); bars && !drawn.empty()) out += "  " + drawn;
+    out += "\n";
   }
   return out;
 }

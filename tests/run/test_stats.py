@@ -19,7 +19,8 @@ EXPECTED = json.loads((TRACES / "expected.json").read_text())["runs"]
 WINDOWS = [(run, worker, span) for run, known in EXPECTED.items() for worker, spans in known["workers"].items()
            for span in spans]
 README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
-WORDS = re.findall(r"^\| `(\S+)` \|", README.read_text().split("stats:begin")[1].split("|---|")[1].split("stats:end")[0], re.M)
+TABLE = README.read_text().split("stats:begin")[1].split("|---|")[1].split("stats:end")[0]
+WORDS = re.findall(r"^\| `(\S+)` \|", TABLE, re.M)
 BEYOND = ["exposed", "idle", "launch", "queue", "copy", "flops", "peak", "critical-path", "comm"]
 OWN = {"gpu": "gpu.1", "gpu-ops": "gpu-ops.1", "torch-1.13": "torch-1.13.1", "torch-2.14": "torch-2.14.1"}
 
@@ -332,11 +333,12 @@ def test_the_plugin_has_no_table_of_them(trace):
 def test_collectives_are_put_together_over_the_ranks_of_a_run(tmp_path):
     """Rank 1 comes 300 us late to each of two all-reduces, which then take 100 us."""
     for rank, late in ((0, 0), (1, 300)):
-        events = [{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#0", "pid": 1, "tid": 1, "ts": 0, "dur": 5000}]
+        events = [{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#0", "pid": 1, "tid": 1, "ts": 0,
+                   "dur": 5000}]
         for at in (1000, 3000):
             events += [{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1,
                         "ts": at + late - 10, "dur": 5, "args": {"correlation": at}},
-                       {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "pid": 0, "tid": 7,
+                       {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32", "pid": 0, "tid": 7,
                         "ts": at + late, "dur": 400 - late,
                         "args": {"correlation": at, "device": 0, "stream": 7, "Collective name": "allreduce",
                                  "In msg nelems": 1000, "Out msg nelems": 1000, "dtype": "Float", "Group size": 2,

@@ -1,6 +1,7 @@
 """What tprof run says of the run on stderr when the program has ended, and what that must never touch."""
 import json
 import os
+import pathlib
 import pty
 import re
 import signal
@@ -11,6 +12,9 @@ import pytest
 from harness import prepare, run, start, tprof
 
 TRAIN = ["train.py", 6]
+GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
+GPU = GOLDEN / "gpu-ops.1.pt.trace.json.gz"
+FOREIGN = GOLDEN / "kineto-traces" / "resnet50_num_workers_0" / "worker0.1623143089861.pt.trace.json.gz"
 
 
 def summary(text):
@@ -80,7 +84,8 @@ def test_of_several_windows_the_last(logdir):
 def test_on_a_terminal_it_has_bars_and_colour(variables, colour, logdir):
     words, environment = prepare(TRAIN, "run", logdir=logdir, env={"COLUMNS": "100", **variables})
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
+    process = subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=theirs)
     os.close(theirs)
     text = b""
     try:
@@ -94,10 +99,21 @@ def test_on_a_terminal_it_has_bars_and_colour(variables, colour, logdir):
     assert "█" in text and ("\033[1m" in text) == colour, text
 
 
-def test_a_trace_that_is_damaged_by_then_is_nothing_to_the_run(logdir):
-    result = run([*TRAIN, "exit"], "run", logdir=logdir, run_options=["--on-trace-ready", "echo '{' > {}"])
+@pytest.mark.parametrize("what", ["echo '{' > {}", "cp %s {}" % FOREIGN])
+def test_a_trace_that_is_damaged_or_not_ours_is_nothing_to_the_run(what, logdir):
+    result = run([*TRAIN, "exit"], "run", logdir=logdir, run_options=["--on-trace-ready", what])
     assert (result.returncode, result.stdout) == (3, "done 6\n")
     assert "Average" not in result.stderr
+
+
+def test_with_a_gpu_operators_come_by_their_time_there(logdir):
+    """The trace of a GPU takes the place of the one that was written."""
+    lines = summary(run(TRAIN, "run", logdir=logdir, run_options=["--on-trace-ready", "cp %s {}" % GPU]).stderr)
+    top = next(i for i, line in enumerate(lines) if "Top operators" in line)
+    assert "On the GPU" in lines[top]
+    worker, = json.loads(tprof("stats", "--json", "--limit", "5", GPU).stdout)["workers"]
+    assert [line.split()[0] for line in lines[top + 1:top + 6]] == [row["name"] for row in worker["rows"]]
+    assert any(line.split()[:1] == ["Kernel"] for line in lines)
 
 
 # many_ops.py: some 55 events each time; the limit is 500,000 (tools/summary.cpp).
