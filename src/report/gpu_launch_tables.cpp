@@ -16,19 +16,18 @@ Table launches_table(const Launches& l) {
              {"share", "Share", Unit::percent, 2},
              {"host_duration", "Time of the calls", Unit::time},
              {"device_duration", "On the GPU", Unit::time},
-             {"delay", "Begin after the call", Unit::time, 1},
+             {"mean_delay", "Begin after the call", Unit::time, 1},
              {"longest_delay", "Longest", Unit::time, 1}}};
   Value none;
   auto row = [&](const std::string& name, u64 n, Value host, Value gpu, Value delay, Value longest) {
     out.rows.push_back({name, i64(n), percent_of(i64(n), i64(l.works)), host, gpu, delay, longest});
   };
   if (l.works) {
-    row("all whose call is known", l.works, l.host_ns, l.gpu_ns, l.delay_ns, l.longest_delay_ns);
+    row("all whose call is known", l.works, l.host_ns, l.gpu_ns, l.delay_ns / i64(l.works), l.longest_delay_ns);
     row("of work below " + time_text(kShortWorkNs), l.short_works, l.short_host_ns, l.short_gpu_ns, none, none);
     row("of work shorter than its call", l.shorter_than_launch, none, none, none, none);
     row("calls above " + time_text(kSlowLaunchNs), l.slow_calls, none, none, none, none);
     row("begun more than " + time_text(kLongDelayNs) + " later", l.long_delays, none, none, none, none);
-    out.footer.push_back("Mean begin after the call: " + time_text(l.delay_ns / i64(l.works)));
   }
   if (!l.works && !l.without_call) out.footer.push_back(kNoGpuWork);
   if (l.without_call)

@@ -18,7 +18,7 @@ Table idle_table(const std::vector<IdleLane>& lanes);
 // By device: what the host did while a GPU waited for it.
 Table idle_reasons_table(const Model& model, const std::vector<IdleLane>& lanes);
 
-// gpu_launch_tables.cpp. All launches, the short ones, the slow ones ...
+// gpu_launch_tables.cpp. All launches, the short ones, the slow ones ...; delays are means.
 Table launches_table(const Launches& launches);
 Table slow_calls_table(const Model& model, const Launches& launches);
 Table delayed_work_table(const Model& model, const Launches& launches);

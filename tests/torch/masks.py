@@ -35,7 +35,7 @@ def new_mask():
     return torch.rand(160, 160, 40, dtype=kind)  # mask
 
 
-model = Select()
-for _ in range(6):
-    rows = model(torch.rand(64, 32), new_mask())
+model, batch, mask = Select(), torch.rand(64, 32), new_mask()
+for _ in range(30):
+    rows = model(batch, mask)
 print(rows.shape[1])

@@ -14,6 +14,7 @@ PROGRAM = pathlib.Path(__file__).with_name("masks.py").resolve()
 LINES = {text.split("# ")[1]: number for number, text in enumerate(PROGRAM.read_text().splitlines(), 1) if "  # " in text}
 FORMS = ("double", "float", "nonzero")
 CELLS = 160 * 160 * 40
+STEPS = 30
 
 
 @pytest.fixture(scope="module")
@@ -49,25 +50,25 @@ def test_diff_tells_that_the_search_became_faster(runs):
     assert step["delta_us"] < 0 and step["low_us"] < step["high_us"] < 0, told["story"]
     search, = [row for row in told["rows"] if row["by"] == "operator_host" and row["name"] == "SEARCH"]
     score, = [row for row in told["rows"] if row["by"] == "operator_host" and row["name"] == "SCORE"]
-    assert search["delta_us"] < -10 * abs(score["delta_us"])
+    assert search["delta_us"] < -3 * abs(score["delta_us"])
     assert {"aten::clone", "aten::nonzero"} <= {row["name"] for row in told["rows"]}
 
 
 def test_memory_falls_at_its_source_line(runs):
     tables = {form: answer("stats", "--by", "op+stack", runs[form])["workers"][0]["rows"] for form in FORMS}
     allocated = {form: by_line(rows, "self_cpu_memory_usage") for form, rows in tables.items()}
-    steps = 6
-    assert allocated["double"]["mask"] == pytest.approx(steps * 8 * CELLS, rel=0.01)
-    assert allocated["float"]["mask"] == pytest.approx(steps * 4 * CELLS, rel=0.01)
-    assert allocated["double"]["out"] == pytest.approx(steps * 8 * CELLS, rel=0.01)
-    assert allocated["float"]["out"] == pytest.approx(steps * 4 * CELLS, rel=0.01)
+    for form, size in (("double", 8), ("float", 4)):
+        assert allocated[form]["mask"] == pytest.approx(size * CELLS, rel=0.01)
+        assert allocated[form]["out"] == pytest.approx(STEPS * size * CELLS, rel=0.01)
     assert "out" not in allocated["nonzero"] and "back" not in allocated["nonzero"] and "inside" in allocated["nonzero"]
 
 
-def test_time_falls_at_its_source_line(runs):
+def test_time_goes_from_its_source_lines(runs):
+    """From the copies out and back to the one operator that takes their place."""
     tables = {form: answer("stats", "--by", "op+stack", runs[form])["workers"][0]["rows"] for form in FORMS}
     spent = {form: by_line(rows, "host_self_duration") for form, rows in tables.items()}
-    assert spent["float"]["out"] < 0.9 * spent["double"]["out"]
+    for form in ("double", "float"):
+        assert spent[form]["out"] > 0 and spent[form]["back"] > 0 and "inside" not in spent[form]
     assert spent["nonzero"]["inside"] > 0 and spent["nonzero"]["out"] + spent["nonzero"]["back"] == 0
 
 
