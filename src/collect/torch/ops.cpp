@@ -72,7 +72,14 @@ struct Tail {
   u16 inputs = 0;
 };
 
-__attribute__((always_inline)) inline void add_inputs(Tail& tail, const void* rf) {
+// What was asked for besides the range itself.
+__attribute__((always_inline)) inline void add_more(ThreadBlock* block, Tail& tail, const void* rf) {
+  if (u32 stack = g_hot.takes_stack ? python_stack(block) : 0) {
+    *reinterpret_cast<StackRef*>(tail.at) = {stack, 0};
+    tail.at += sizeof(StackRef);
+    tail.flags |= kRangeStack;
+  }
+  if (!g_hot.reads_inputs) return;
   EncodedInputs encoded = encode_inputs(g_torch, rf, tail.at, kMaxInputBytes);
   tail.at += encoded.bytes;
   tail.inputs = encoded.count;
@@ -106,12 +113,7 @@ void record_begin(ThreadBlock* block, u32 epoch, const void* rf, Scope scope) {
     tail.at += sizeof(RangeLink);
     tail.flags |= kRangeLinked;
   }
-  if (u32 stack = g_hot.takes_stack ? python_stack(block) : 0) {
-    *reinterpret_cast<StackRef*>(tail.at) = {stack, 0};
-    tail.at += sizeof(StackRef);
-    tail.flags |= kRangeStack;
-  }
-  if (g_hot.reads_inputs) add_inputs(tail, rf);
+  add_more(block, tail, rf);
   bool async = g_hot.async >= 0 ? load<bool>(rf, g_hot.async) : g_torch.is_async && g_torch.is_async(rf);
   if (async) tail.flags |= kRangeAsync;
   finish_begin(block, slot, name_of(block, rf), scope, sequence, tail);
@@ -156,15 +158,14 @@ __attribute__((always_inline)) inline bool starts_quickly(ThreadBlock* block, co
       load<Scope>(rf, g_hot.scope) != Scope::function)
     return false;
   i64 sequence = load<i64>(rf, g_hot.sequence);
-  if (load<u64>(rf, g_hot.forward_thread) || load<bool>(rf, g_hot.async) || sequence != i32(sequence) || g_hot.takes_stack)
-    return false;
+  if (load<u64>(rf, g_hot.forward_thread) || load<bool>(rf, g_hot.async) || sequence != i32(sequence)) return false;
   u32 name = known_name(block, rf);
   if (!name) return false;
   char* at = reinterpret_cast<char*>(block->chunk) + block->used;
-  __builtin_prefetch(at + kWrittenAhead, 1);
+  will_write(at + kWrittenAhead);
   RangeSlot slot = open_range(block, at, epoch, rf);
   Tail tail{slot.tail};
-  if (g_hot.reads_inputs) add_inputs(tail, rf);
+  add_more(block, tail, rf);
   finish_begin<counter_ticks>(block, slot, name, Scope::function, sequence, tail);
   return true;
 }
