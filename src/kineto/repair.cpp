@@ -113,11 +113,16 @@ std::string repaired_json(std::string_view text) {
   return out;
 }
 
-std::string repaired_utf8(std::string_view text) {
+size_t good_utf8(std::string_view text) {
   size_t good = 0;
-  while (good < text.size() && static_cast<signed char>(text[good]) >= 0) good++;
   for (size_t n; good < text.size() && (n = utf8_length(text, good)); good += n) {
+    while (good + n < text.size() && static_cast<signed char>(text[good + n]) >= 0) n++;
   }
+  return good;
+}
+
+std::string repaired_utf8(std::string_view text) {
+  size_t good = good_utf8(text);
   if (good == text.size()) return {};
   std::string out(text.substr(0, good));
   for (size_t at = good; at < text.size();) {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include <algorithm>
+#include <array>
 
 #include "base/error.h"
 #include "kineto/names.h"
@@ -13,6 +13,18 @@ namespace tprof::kineto {
 namespace {
 
 bool is_space(int c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
+// What a character means where a value's end is looked for.
+enum class Mark : u8 { none, gap, quote, opening, closing };
+constexpr std::array<Mark, 256> kMarks = [] {
+  std::array<Mark, 256> marks{};
+  for (unsigned char c : {' ', '\n', '\r', '\t', ','}) marks[c] = Mark::gap;
+  for (unsigned char c : {'{', '['}) marks[c] = Mark::opening;
+  for (unsigned char c : {'}', ']'}) marks[c] = Mark::closing;
+  marks['"'] = Mark::quote;
+  return marks;
+}();
+Mark mark_of(char c) { return kMarks[static_cast<unsigned char>(c)]; }
 
 // The closing quote of the string whose text begins at `at`; `filled` when it is not there yet.
 size_t end_of_string(const char* text, size_t at, size_t filled) {
@@ -101,33 +113,32 @@ bool TraceScanner::take(char c) {
 }
 
 // Where the value at at_ ends. Its brackets and strings are followed; what it holds is not looked at.
-bool TraceScanner::bracket(size_t& end, size_t& deepest) {
+bool TraceScanner::bracket(size_t& end) {
   size_t at = at_, depth = 0;
   for (;;) {
-    bool whole = false;
-    while (at < filled_) {
-      char c = buffer_[at];
-      if (c == '"') {
-        size_t close = end_of_string(buffer_.get(), at + 1, filled_);
-        if (close == filled_) break;
-        at = close + 1;
-        whole = depth == 0;
-      } else if (c == '{' || c == '[') {
-        deepest = std::max(deepest, ++depth);
-        at++;
-      } else if (c == '}' || c == ']') {
-        if (depth == 0) {
-          whole = true;  // the end of a bare number or word
-        } else {
-          at++;
-          whole = --depth == 0;
+    const char* text = buffer_.get();
+    bool whole = false, cut = false;
+    while (!whole && !cut) {
+      Mark passed = depth ? Mark::gap : Mark::none;
+      while (at < filled_ && mark_of(text[at]) <= passed) at++;
+      if (at == filled_) break;
+      switch (mark_of(text[at])) {
+        case Mark::quote: {
+          size_t close = end_of_string(text, at + 1, filled_);
+          cut = close == filled_;
+          if (!cut) at = close + 1, whole = depth == 0;
+          break;
         }
-      } else if (depth == 0 && (c == ',' || is_space(static_cast<unsigned char>(c)))) {
-        whole = true;
-      } else {
-        at++;
+        case Mark::opening:
+          depth++;
+          at++;
+          break;
+        case Mark::closing:
+          if (depth) at++, depth--;  // else the end of a bare number or word
+          whole = depth == 0;
+          break;
+        default: whole = true;  // a gap behind a bare number or word
       }
-      if (whole) break;
     }
     if (whole && at > at_) {
       end = at;
@@ -152,9 +163,9 @@ bool TraceScanner::read_key() {
 
 bool TraceScanner::give(Piece& piece, bool event) {
   if (peek() < 0) return unexpected("a value");
-  size_t end, depth = 0;
-  if (!bracket(end, depth)) return false;
-  piece = {event, key_, buffer_.get() + at_, end - at_, base_ + at_, depth};
+  size_t end;
+  if (!bracket(end)) return false;
+  piece = {event, key_, buffer_.get() + at_, end - at_, base_ + at_};
   saved_ = buffer_[end];  // buffer_ has one byte of room behind filled_
   saved_at_ = end;
   saved_valid_ = true;

@@ -19,7 +19,6 @@ struct Piece {
   char* text = nullptr;   // the value, followed by a NUL that may be overwritten; valid until the next call of next()
   size_t size = 0;
   u64 offset = 0;         // of the value, in the uncompressed text
-  size_t depth = 0;       // how deeply its brackets nest
 };
 
 // How far reading got.
@@ -56,7 +55,7 @@ class TraceScanner {
   bool fill();
   int peek();
   bool take(char c);
-  bool bracket(size_t& end, size_t& deepest);
+  bool bracket(size_t& end);
   bool read_key();
   bool give(Piece& piece, bool event);
   bool stop(ScanEnd end, const std::string& why);
