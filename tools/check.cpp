@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "kineto/names.h"
+#include "kineto/pieces.h"
 #include "tools/check_gpu.h"
 
 namespace tprof {
@@ -39,9 +40,9 @@ class Checker {
     found_.add(id, where);
   }
   void check_file();
-  void check_piece(const kineto::Piece& piece);
+  void check_piece(const kineto::ParsedPiece& piece);
   bool check_end(const kineto::TraceScanner& scanner);
-  void look_for_rank(const kineto::Piece& piece);
+  void look_for_rank(std::string_view text);
   u32 row_of(const Value& event);
   void check_event(const Value& event);
   void check_args(std::string_view category, const Value& args, const Where& where);
@@ -59,7 +60,6 @@ class Checker {
   u32 events_ = 0;
   std::vector<Range> ranges_;
   std::unordered_map<std::string, u32> rows_;
-  kineto::Values values_;  // of one piece
   std::vector<i64> external_ids_;
   std::unordered_map<i64, u32> python_ids_;  // how often each occurs
   std::vector<i64> python_parents_;
@@ -72,9 +72,9 @@ class Checker {
 
 // Events are looked at one by one and thrown away: a trace of a million events must not become a tree.
 void Checker::check_file() {
-  kineto::TraceScanner scanner(path_);
-  for (kineto::Piece piece; scanner.next(piece);) check_piece(piece);
-  if (!check_end(scanner)) return;
+  kineto::ParsedPieces pieces(path_, kineto::Strictness::strict);
+  for (kineto::ParsedPiece piece; pieces.next(piece);) check_piece(piece);
+  if (!check_end(pieces.scanner())) return;
   check_rows();
   check_python_ids();
   gpu_.finish();
@@ -82,17 +82,15 @@ void Checker::check_file() {
   if (ledger_.is_object()) check_ledger(ledger_);
 }
 
-void Checker::check_piece(const kineto::Piece& piece) {
-  if (!rank_seen_) look_for_rank(piece);
+void Checker::check_piece(const kineto::ParsedPiece& piece) {
+  if (!rank_seen_) look_for_rank(piece.text);
   if (piece.key == kineto::kDeviceProperties) gpu_.devices(Json::parse(piece.text, nullptr, false).size());
   if (piece.key == kineto::kDistributedInfo) job_ = Json::parse(piece.text, nullptr, false);
   if (piece.key == kineto::kLedger) ledger_ = Json::parse(piece.text, nullptr, false);
-  values_.clear();
-  kineto::ParseError error;
-  if (!kineto::parse_json(piece.text, piece.size, kineto::Strictness::strict, values_, error))
-    add(k_bad_json, error.why + (" at byte " + std::to_string(piece.offset + error.where)));
+  if (!piece.value)
+    add(k_bad_json, piece.error.why + (" at byte " + std::to_string(piece.offset + piece.error.where)));
   else if (piece.event)
-    check_event(values_[0]);
+    check_event(*piece.value);
 }
 
 // False: there is no use in looking further.
@@ -235,13 +233,14 @@ void Checker::check_rows() {
 }
 
 // HTA takes the first match of `"rank":\s+(\d+)` anywhere in the file.
-void Checker::look_for_rank(const kineto::Piece& piece) {
-  std::string_view text(piece.text, piece.size);
-  size_t at = text.find("\"rank\":");
-  if (at == std::string::npos) return;
+void Checker::look_for_rank(std::string_view text) {
+  constexpr std::string_view kKey = "\"rank\":";
+  const void* found = memmem(text.data(), text.size(), kKey.data(), kKey.size());  // find() is many times slower
+  if (!found) return;
   rank_seen_ = true;
-  size_t digits = text.find_first_not_of(" \t\r\n", at + 7);
-  if (digits == std::string::npos || digits == at + 7) return;
+  size_t behind = static_cast<size_t>(static_cast<const char*>(found) - text.data()) + kKey.size();
+  size_t digits = text.find_first_not_of(" \t\r\n", behind);
+  if (digits == std::string::npos || digits == behind) return;
   first_rank_ = text.substr(digits, text.find_first_not_of("0123456789", digits) - digits);
 }
 

@@ -13,7 +13,7 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // How many bytes from `at` on can stand in a text as they are: no quote, backslash or control character.
-size_t plain_bytes(const char* at, const char* end) {
+inline size_t plain_bytes(const char* at, const char* end) {
   constexpr u64 kOnes = ~u64(0) / 255, kHigh = kOnes << 7;
   const char* begin = at;
   if constexpr (std::endian::native == std::endian::little)
@@ -29,36 +29,43 @@ size_t plain_bytes(const char* at, const char* end) {
   return static_cast<size_t>(at - begin);
 }
 
-char* append_utf8(char* out, u32 code) {
-  auto tail = [&](int shift) { *out++ = static_cast<char>(0x80 | (code >> shift & 0x3F)); };
+void append_utf8(std::string& out, u32 code) {
+  auto tail = [&](int shift) { out += static_cast<char>(0x80 | (code >> shift & 0x3F)); };
   if (code < 0x80) {
-    *out++ = static_cast<char>(code);
+    out += static_cast<char>(code);
   } else if (code < 0x800) {
-    *out++ = static_cast<char>(0xC0 | code >> 6);
+    out += static_cast<char>(0xC0 | code >> 6);
     tail(0);
   } else if (code < 0x10000) {
-    *out++ = static_cast<char>(0xE0 | code >> 12);
+    out += static_cast<char>(0xE0 | code >> 12);
     tail(6), tail(0);
   } else {
-    *out++ = static_cast<char>(0xF0 | code >> 18);
+    out += static_cast<char>(0xF0 | code >> 18);
     tail(12), tail(6), tail(0);
   }
-  return out;
 }
 
 }  // namespace
 
 class Parser {
  public:
-  Parser(char* text, size_t size, bool lenient, Values& values)
-      : begin_(text), at_(text), end_(text + size), lenient_(lenient), values_(values) {}
+  Parser(std::string_view text, Strictness strictness, Values& values)
+      : begin_(text.data()), at_(begin_), end_(begin_ + text.size()), lenient_(strictness == Strictness::lenient),
+        values_(values) {}
 
-  bool run(ParseError& error) {
-    u32 first = values_.count_;
-    if (document()) return true;
-    values_.count_ = first;
-    error = {why_, static_cast<size_t>(at_ - begin_)};
+  bool all(ParseError& error) {
+    u32 before = values_.count_;
+    if (tree() && ((peek() == 0 && at_ == end_) || fail("more follows the value")) && is_allowed()) return true;
+    values_.count_ = before;
+    error = {why_, where()};
     return false;
+  }
+
+  size_t first() {
+    u32 before = values_.count_;
+    if ((peek() == '{' || peek() == '[') && tree() && is_allowed()) return where();
+    values_.count_ = before;
+    return 0;
   }
 
  private:
@@ -70,8 +77,11 @@ class Parser {
   }
   // The next character that is no white space, 0 at the end. (A NUL byte is nowhere JSON.)
   char peek() {
-    while (at_ < end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) at_++;
-    return at_ < end_ ? *at_ : 0;
+    for (; at_ < end_; at_++) {
+      char c = *at_;
+      if (static_cast<unsigned char>(c) > ' ' || (c != ' ' && c != '\n' && c != '\r' && c != '\t')) return c;
+    }
+    return 0;
   }
   bool take(char c) { return peek() == c ? at_++, true : false; }
 
@@ -91,12 +101,22 @@ class Parser {
     values_.room_ = room;
   }
 
-  // Each round takes one value, and closes what ends behind it.
-  bool document() {
+  size_t where() const { return static_cast<size_t>(at_ - begin_); }
+
+  bool is_allowed() {
+    if (lenient_) return true;
+    size_t good = good_utf8({begin_, where()});
+    if (good == where()) return true;
+    at_ = begin_ + good;
+    return fail("not UTF-8");
+  }
+
+  // A value and what it holds. Each round takes one value, and closes what ends behind it.
+  bool tree() {
     for (;;) {
       if (!value()) return false;
       for (;;) {
-        if (around_ == kNothing) return peek() == 0 && at_ == end_ ? true : fail("more follows the value");
+        if (around_ == kNothing) return true;
         Value& around = values_.all_[around_];
         bool object = around.kind_ == Value::Kind::object, empty = opened_;
         opened_ = false;
@@ -156,7 +176,7 @@ class Parser {
   }
 
   bool number() {
-    char* at = at_;
+    const char* at = at_;
     bool minus = at < end_ && *at == '-';
     at += minus;
     if (at == end_ || !is_digit(*at)) return (lenient_ && no_number(minus)) || fail("not a value");
@@ -199,7 +219,7 @@ class Parser {
     return true;
   }
 
-  bool long_integer(char* end, bool minus) {
+  bool long_integer(const char* end, bool minus) {
     i64 small;
     u64 large;
     if (std::from_chars(at_, end, small).ec == std::errc()) {
@@ -213,7 +233,7 @@ class Parser {
   }
 
   // `at`: behind the digits, perhaps at an exponent. `below_one`: without it.
-  bool real(char* at, bool below_one) {
+  bool real(const char* at, bool below_one) {
     if (at < end_ && (*at == 'e' || *at == 'E')) {
       at++;
       below_one = at < end_ && *at == '-';
@@ -242,23 +262,29 @@ class Parser {
   }
 
   bool text() {
-    char *begin = ++at_, *out = begin;
-    for (;;) {
-      size_t plain = plain_bytes(at_, end_);
-      if (out != at_) memmove(out, at_, plain);
-      out += plain;
-      at_ += plain;
-      if (at_ == end_) return fail("a quote is missing");
-      if (*at_ == '"') break;
-      if (*at_ != '\\') return fail("a control character in a text");
-      if (!escape(out)) return false;
-    }
-    at_++;
-    add(Value::Kind::text, static_cast<u32>(out - begin)).text_ = begin;
+    const char* begin = ++at_;
+    at_ += plain_bytes(at_, end_);
+    if (at_ == end_ || *at_ != '"') return text_with_escapes(begin);
+    add(Value::Kind::text, static_cast<u32>(at_++ - begin)).text_ = begin;
     return true;
   }
 
-  bool escape(char*& out) {
+  bool text_with_escapes(const char* begin) {
+    std::string& out = values_.unescaped_.emplace_back(begin, at_);
+    while (at_ < end_ && *at_ != '"') {
+      if (*at_ != '\\') return fail("a control character in a text");
+      if (!escape(out)) return false;
+      size_t plain = plain_bytes(at_, end_);
+      out.append(at_, plain);
+      at_ += plain;
+    }
+    if (at_ == end_) return fail("a quote is missing");
+    at_++;
+    add(Value::Kind::text, static_cast<u32>(out.size())).text_ = out.data();
+    return true;
+  }
+
+  bool escape(std::string& out) {
     static constexpr char kEscapes[] = "\"\\/bfnrt", kMeant[] = "\"\\/\b\f\n\r\t";
     char kind = end_ - at_ > 1 ? at_[1] : 0;
     if (kind == 'u') {
@@ -268,12 +294,12 @@ class Parser {
         if (!hex4(low) || low < 0xDC00 || low >= 0xE000) return fail("half a pair of surrogates");
         code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
       }
-      out = append_utf8(out, code);
+      append_utf8(out, code);
       return true;
     }
     const char* found = kind ? strchr(kEscapes, kind) : nullptr;
     if (!found) return fail("not an escape");
-    *out++ = kMeant[found - kEscapes];
+    out += kMeant[found - kEscapes];
     at_ += 2;
     return true;
   }
@@ -286,21 +312,27 @@ class Parser {
     return true;
   }
 
-  const char* begin_;
-  char *at_, *end_;
+  const char *begin_, *at_, *end_;
   bool lenient_, opened_ = false;  // opened: the last value is a list or object that was just opened
   u32 around_ = kNothing;          // the list or object that is open
   Values& values_;
   const char* why_ = "";
 };
 
-bool parse_json(char* text, size_t size, Strictness strictness, Values& values, ParseError& error) {
-  bool lenient = strictness == Strictness::lenient;
-  if (!lenient) {
-    size_t good = good_utf8({text, size});
-    if (good < size) return error = {"not UTF-8", good}, false;
+bool parse_json(std::string_view text, Strictness strictness, Values& values, ParseError& error) {
+  return Parser(text, strictness, values).all(error);
+}
+
+size_t parse_first(std::string_view text, Strictness strictness, Values& values) {
+  return Parser(text, strictness, values).first();
+}
+
+void Values::follow(u32 first, std::string_view parsed, const char* copy) {
+  for (u32 i = first; i < count_; i++) {
+    Value& value = all_[i];
+    if (value.kind_ == Value::Kind::text && static_cast<size_t>(value.text_ - parsed.data()) < parsed.size())
+      value.text_ = copy + (value.text_ - parsed.data());
   }
-  return Parser(text, size, lenient, values).run(error);
 }
 
 }  // namespace tprof::kineto

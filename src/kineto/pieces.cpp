@@ -6,7 +6,8 @@
 
 namespace tprof::kineto {
 
-ParsedPieces::ParsedPieces(const std::string& path) : scanner_(path) {
+ParsedPieces::ParsedPieces(const std::string& path, Strictness strictness) : scanner_(path), strictness_(strictness) {
+  scanner_.measure_with([this](std::string_view text) { return parse_ahead(text); });
   for (size_t i = 0; i < kBatches; i++) empty_.push_back(std::make_unique<Batch>());
   thread_ = std::thread([this] { work(); });
 }
@@ -54,16 +55,14 @@ void ParsedPieces::work() {
 }
 
 void ParsedPieces::fill_batches() {
-  std::unique_ptr<Batch> batch = empty_batch();
-  for (Piece piece; batch && scanner_.next(piece);) {
-    if (batch->used + piece.size > kBatchBytes && !batch->entries.empty()) {
-      hand_over(std::move(batch));
-      batch = empty_batch();
-      if (!batch) return;
-    }
-    add(*batch, piece);
+  filling_ = empty_batch();
+  for (Piece piece; filling_ && scanner_.next(piece);) {
+    add(piece);
+    if (filling_->used < kBatchBytes) continue;
+    hand_over();
+    filling_ = empty_batch();
   }
-  if (batch && !batch->entries.empty()) hand_over(std::move(batch));
+  if (filling_ && !filling_->entries.empty()) hand_over();
 }
 
 // nullptr: nobody wants more.
@@ -74,7 +73,7 @@ std::unique_ptr<ParsedPieces::Batch> ParsedPieces::empty_batch() {
   std::unique_ptr<Batch> batch = std::move(empty_.front());
   empty_.pop_front();
   lock.unlock();
-  if (batch->room > kBatchBytes) batch = std::make_unique<Batch>();
+  if (batch->used > 2 * kBatchBytes) batch = std::make_unique<Batch>();  // it held a large piece
   batch->used = 0;
   batch->values.clear();
   batch->entries.clear();
@@ -82,35 +81,46 @@ std::unique_ptr<ParsedPieces::Batch> ParsedPieces::empty_batch() {
   return batch;
 }
 
-void ParsedPieces::hand_over(std::unique_ptr<Batch> batch) {
+void ParsedPieces::hand_over() {
   std::lock_guard lock(mutex_);
-  full_.push_back(std::move(batch));
+  full_.push_back(std::move(filling_));
   changed_.notify_all();
 }
 
-void ParsedPieces::add(Batch& batch, const Piece& piece) {
-  if (batch.used + piece.size > batch.room) {  // of an empty batch
-    batch.room = std::max(piece.size, kBatchBytes);
-    batch.text = std::make_unique_for_overwrite<char[]>(batch.room);
-  }
-  char* text = batch.text.get() + batch.used;  // parsing changes it
-  memcpy(text, piece.text, piece.size);
-  batch.used += piece.size;
+// Where a good value ends is known when it is parsed: then the scanner need not look for it.
+size_t ParsedPieces::parse_ahead(std::string_view text) {
+  first_ = filling_->values.size();
+  size_t size = parse_first(text, strictness_, filling_->values);
+  parsed_ = size > 0;
+  return size;
+}
 
+void ParsedPieces::add(const Piece& piece) {
+  Batch& batch = *filling_;
   Batch::Entry entry;
   ParsedPiece& parsed = entry.piece;
   parsed.event = piece.event;
   parsed.offset = piece.offset;
-  if (!piece.event) {
-    parsed.key = batch.kept.emplace_back(piece.key);
-    parsed.text = batch.kept.emplace_back(piece.text, piece.size);
+  if (!piece.event) parsed.key = batch.kept.emplace_back(piece.key);
+  size_t size = piece.text.size();
+  if (batch.used + size <= kBatchBytes) {
+    char* copy = batch.text.get() + batch.used;
+    memcpy(copy, piece.text.data(), size);
+    parsed.text = {copy, size};
+  } else {
+    parsed.text = batch.kept.emplace_back(piece.text);
   }
-  entry.value = batch.values.size();
-  entry.good = parse_json(text, piece.size, Strictness::lenient, batch.values, parsed.error);
-  if (!entry.good) {
-    std::string& repaired = batch.kept.emplace_back(repaired_json({piece.text, piece.size}));
-    entry.good = parsed.repaired =
-        parse_json(repaired.data(), repaired.size(), Strictness::lenient, batch.values, parsed.error);
+  batch.used += size;
+
+  entry.value = first_;
+  entry.good = parsed_;
+  if (parsed_)
+    batch.values.follow(first_, piece.text, parsed.text.data());
+  else
+    entry.good = parse_json(parsed.text, strictness_, batch.values, parsed.error);
+  if (!entry.good && strictness_ == Strictness::lenient) {
+    const std::string& repaired = batch.kept.emplace_back(repaired_json(parsed.text));
+    entry.good = parsed.repaired = parse_json(repaired, strictness_, batch.values, parsed.error);
   }
   batch.entries.push_back(entry);
 }

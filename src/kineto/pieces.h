@@ -18,14 +18,15 @@ struct ParsedPiece {
   const Value* value = nullptr;   // nullptr: not JSON, not even when repaired; see error
   bool repaired = false;          // it was not JSON before
   u64 offset = 0;                 // as in Piece
-  std::string_view key, text;     // of members: the name, and the value as it is written
+  std::string_view key;           // of members: the name
+  std::string_view text;          // the value as it is written
   ParseError error;
 };
 
 class ParsedPieces {
  public:
-  // Throws Error(kExitUnreadable) when the file cannot be opened.
-  explicit ParsedPieces(const std::string& path);
+  // Throws Error(kExitUnreadable) when the file cannot be opened. Strictly, nothing is repaired.
+  ParsedPieces(const std::string& path, Strictness strictness);
   ~ParsedPieces();
   ParsedPieces(const ParsedPieces&) = delete;
 
@@ -37,28 +38,32 @@ class ParsedPieces {
 
  private:
   // Of pieces that were parsed together. At most kBatches of them are alive, of kBatchBytes of text each and some ten times
-  // that in values; only a single piece that is larger has a batch of its size.
+  // that in values; only a single piece may be larger.
+  static constexpr size_t kBatchBytes = 128 << 10, kBatches = 4;
   struct Batch {
     struct Entry {
       ParsedPiece piece;
       bool good = false;
       size_t value = 0;  // index into values, if it is good
     };
-    std::unique_ptr<char[]> text;
-    size_t used = 0, room = 0;
+    std::unique_ptr<char[]> text = std::make_unique_for_overwrite<char[]>(kBatchBytes);
+    size_t used = 0;
     Values values;
     std::vector<Entry> entries;
-    std::deque<std::string> kept;  // repaired texts, names and texts of members
+    std::deque<std::string> kept;  // names of members, repaired texts, and what did not fit into `text`
   };
-  static constexpr size_t kBatchBytes = 128 << 10, kBatches = 4;
-
   void work();
   void fill_batches();
-  void add(Batch& batch, const Piece& piece);
+  size_t parse_ahead(std::string_view text);
+  void add(const Piece& piece);
   std::unique_ptr<Batch> empty_batch();
-  void hand_over(std::unique_ptr<Batch> batch);
+  void hand_over();
 
   TraceScanner scanner_;
+  const Strictness strictness_;
+  std::unique_ptr<Batch> filling_;  // the thread's
+  bool parsed_ = false;             // the piece that the scanner gives is in filling_ already
+  u32 first_ = 0;                   // index of its value there, or of what will be
   std::unique_ptr<Batch> current_;  // whose pieces next() gives
   size_t at_ = 0;
 

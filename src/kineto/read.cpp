@@ -67,7 +67,7 @@ class TraceReader {
   }
 
   void read() {
-    ParsedPieces pieces(path_);
+    ParsedPieces pieces(path_, Strictness::lenient);
     for (ParsedPiece piece; pieces.next(piece);) read_piece(piece);
     const TraceScanner& scanner = pieces.scanner();
     if (scanner.end() != ScanEnd::whole) throw Error(kExitUnreadable, path_ + ": " + scanner.why());

@@ -1,5 +1,7 @@
 #include "kineto/repair.h"
 
+#include <string.h>
+
 #include <cctype>
 
 #include "base/types.h"
@@ -115,8 +117,12 @@ std::string repaired_json(std::string_view text) {
 
 size_t good_utf8(std::string_view text) {
   size_t good = 0;
-  for (size_t n; good < text.size() && (n = utf8_length(text, good)); good += n) {
-    while (good + n < text.size() && static_cast<signed char>(text[good + n]) >= 0) n++;
+  for (size_t n = 1; n; good += n) {
+    for (u64 word; good + sizeof word <= text.size(); good += sizeof word) {  // most is ASCII
+      memcpy(&word, text.data() + good, sizeof word);
+      if (word & 0x8080808080808080) break;
+    }
+    n = good < text.size() ? utf8_length(text, good) : 0;
   }
   return good;
 }

@@ -42,7 +42,7 @@ size_t end_of_string(const char* text, size_t at, size_t filled) {
 }  // namespace
 
 TraceScanner::TraceScanner(const std::string& path, size_t buffer_bytes)
-    : path_(path), file_(gzopen(path.c_str(), "rbe")), buffer_(new char[buffer_bytes + 1]), room_(buffer_bytes) {
+    : path_(path), file_(gzopen(path.c_str(), "rbe")), buffer_(new char[buffer_bytes]), room_(buffer_bytes) {
   if (!file_) throw Error(kExitUnreadable, path + ": cannot be opened: " + strerror(errno));
   gzbuffer(file_, 256 << 10);
 }
@@ -76,7 +76,7 @@ bool TraceScanner::fill() {
     if (room_ >= kLongestValue)
       return stop(ScanEnd::bad_json, "a value of more than " + std::to_string(kLongestValue >> 20) + " MiB at byte " +
                                          std::to_string(base_));
-    auto larger = std::make_unique_for_overwrite<char[]>(room_ * 2 + 1);
+    auto larger = std::make_unique_for_overwrite<char[]>(room_ * 2);
     memcpy(larger.get(), buffer_.get(), filled_);
     buffer_ = std::move(larger);
     room_ *= 2;
@@ -163,22 +163,14 @@ bool TraceScanner::read_key() {
 
 bool TraceScanner::give(Piece& piece, bool event) {
   if (peek() < 0) return unexpected("a value");
-  size_t end;
-  if (!bracket(end)) return false;
-  piece = {event, key_, buffer_.get() + at_, end - at_, base_ + at_};
-  saved_ = buffer_[end];  // buffer_ has one byte of room behind filled_
-  saved_at_ = end;
-  saved_valid_ = true;
-  buffer_[end] = 0;
+  size_t size = measure_ ? measure_({buffer_.get() + at_, filled_ - at_}) : 0, end = at_ + size;
+  if (!size && !bracket(end)) return false;
+  piece = {event, key_, {buffer_.get() + at_, end - at_}, base_ + at_};
   at_ = end;
   return true;
 }
 
 bool TraceScanner::next(Piece& piece) {
-  if (saved_valid_) {
-    buffer_[saved_at_] = saved_;
-    saved_valid_ = false;
-  }
   for (;;) switch (place_) {
       case Place::start:
         if (peek() < 0) return unexpected("an object");

@@ -1,4 +1,4 @@
-// Parsing in place: the values are those that nlohmann/json finds, and what it refuses is refused.
+// Parsing: the values are those that nlohmann/json finds, and what it refuses is refused.
 #include "kineto/parse.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using Json = nlohmann::json;
 
 struct Parsed {
   explicit Parsed(const std::string& json, Strictness strictness = Strictness::strict) : text(json) {
-    good = parse_json(text.data(), text.size(), strictness, values, error);
+    good = parse_json(text, strictness, values, error);
   }
   const Value& value() const { return values[0]; }
   std::string text;
