@@ -1,14 +1,20 @@
 #include "read_ahead.h"
 
 #include <algorithm>
+#include <system_error>
 
 namespace tprof {
 
 ReadAhead::ReadAhead(std::vector<std::string> paths, bool plugin)
     : paths_(std::move(paths)), plugin_(plugin), slots_(paths_.size()) {
   size_t processors = std::max(1u, std::thread::hardware_concurrency());
-  for (size_t n = std::min({processors, kMostReaders, paths_.size()}); n > 0; n--)
-    readers_.emplace_back([this] { work(); });
+  most_ = std::min({processors, kMostReaders, paths_.size()});
+  for (size_t n = most_; n > 0; n--) try {
+      readers_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      if (readers_.empty()) throw;  // else the machine allows no more, and those do
+      break;
+    }
 }
 
 ReadAhead::~ReadAhead() {
@@ -32,8 +38,7 @@ std::unique_ptr<ReadTrace> ReadAhead::next() {
 void ReadAhead::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    // Those begun and not given away yet are in the hands of readers, or finished in place of one.
-    changed_.wait(lock, [&] { return unwanted_ || begun_ == paths_.size() || begun_ < given_ + readers_.size(); });
+    changed_.wait(lock, [&] { return unwanted_ || begun_ == paths_.size() || begun_ < given_ + most_; });
     if (unwanted_ || begun_ == paths_.size()) return;
     size_t i = begun_++;
     Slot read_one;

@@ -18,8 +18,8 @@ struct ReadTrace {
 
 class ReadAhead {
  public:
-  // As many readers as processors, but at most kMostReaders, since each may hold a Model: they and who looks have one each
-  // at a time. That of a million events takes some 200 MB, 350 with `plugin`: see kineto::read_trace().
+  // As many readers as processors, but at most kMostReaders: that many Models wait or are being read, beside the one that
+  // is looked at. One of a million events takes some 200 MB, 350 with `plugin`.
   static constexpr size_t kMostReaders = 4;
 
   ReadAhead(std::vector<std::string> paths, bool plugin);
@@ -41,6 +41,7 @@ class ReadAhead {
 
   const std::vector<std::string> paths_;
   const bool plugin_;
+  size_t most_;                     // traces begun and not given away
   std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
   std::vector<Slot> slots_;         // by path
