@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kModulePrefix = "nn.Module: ";
 
-struct Builder {
+struct ModuleTreeBuilder {
   const Model& model;
   const OpTree& ops;
   ModuleTree out;
@@ -152,7 +152,7 @@ void order_depth_first(std::vector<ModulePlace>& places) {
 }  // namespace
 
 ModuleTree module_tree(const Model& model, const OpTree& tree) {
-  Builder builder{model, tree, {}, {}, {}, {}, {}, {}};
+  ModuleTreeBuilder builder{model, tree, {}, {}, {}, {}, {}, {}};
   builder.walk_events();
   builder.add_device();
   builder.add_backward();

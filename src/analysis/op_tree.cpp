@@ -10,8 +10,8 @@ constexpr std::string_view kPlumbing[] = {"profiler::_record_function_enter", "p
                                           "profiler::_record_function_exit",  "aten::is_leaf",
                                           "aten::output_nr",                  "aten::_version"};
 
-struct Builder {
-  explicit Builder(const Model& from) : model(from) {}
+struct OpTreeBuilder {
+  explicit OpTreeBuilder(const Model& from) : model(from) {}
 
   const Model& model;
   OpTree tree;
@@ -152,7 +152,7 @@ struct Builder {
 }  // namespace
 
 OpTree build_op_tree(const Model& model) {
-  Builder builder(model);
+  OpTreeBuilder builder(model);
   builder.add_all();
   builder.merge_doubles();
   builder.attribute_gpu();

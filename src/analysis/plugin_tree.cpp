@@ -36,7 +36,7 @@ struct Runtime {
   std::vector<u32> works;  // indices into Model::gpu
 };
 
-struct Builder {
+struct PluginTreeBuilder {
   const Model& model;
   const PluginTrace& trace;
   OpTree tree;
@@ -241,7 +241,7 @@ struct Builder {
 }  // namespace
 
 OpTree build_plugin_tree(const Model& model, const PluginTrace& trace) {
-  Builder builder{model, trace, {}, {}, {}, {}, {}, {}};
+  PluginTreeBuilder builder{model, trace, {}, {}, {}, {}, {}, {}};
   builder.tree.rules = Rules::plugin;
   builder.build();
   OpTree& tree = builder.tree;

@@ -7,19 +7,19 @@ namespace {
 
 enum class How : u8 { exact, prefix, part };
 
-struct Row {
+struct WordRow {
   Word word;
   How how;
   std::string_view text;
 };
 
-constexpr Row kRows[] = {
+constexpr WordRow kRows[] = {
 #define WORD(word, how, text) {Word::word, How::how, text},
 #include "analysis/words.def"
 #undef WORD
 };
 
-bool matches(const Row& row, std::string_view name) {
+bool matches(const WordRow& row, std::string_view name) {
   switch (row.how) {
     case How::exact:
       return name == row.text;
@@ -35,7 +35,7 @@ bool matches(const Row& row, std::string_view name) {
 
 Words::Words(const Model& model) : model_(model), bits_(model.names.size()) {
   for (size_t i = 0; i < model.names.size(); i++) {
-    for (const Row& row : kRows)
+    for (const WordRow& row : kRows)
       if (matches(row, model.names[i])) bits_[i] |= 1u << static_cast<u32>(row.word);
     all_ |= bits_[i];
   }

@@ -71,9 +71,12 @@ bool change_chunk(ThreadBlock* block, u32 epoch) {
   u32 generation = g_generation.load(std::memory_order_acquire);
   if (block->generation != generation) {
     memset(block->names, 0, sizeof block->names);
+    memset(block->texts, 0, sizeof block->texts);
+    memset(block->schemas, 0, sizeof block->schemas);
     block->generation = generation;
     block->announced = 0;
   }
+  block->quick_until = 0;
   block->chunk = g_writer.take_chunk(Stream::data, epoch, block->tid);
   block->used = sizeof(ChunkHeader);
   block->epoch = epoch;
@@ -170,6 +173,17 @@ u32 intern_slowly(CachedName& slot, const char* text) {
     memcpy(slot.copy, text, bytes + 1);
   }
   return record ? record->head.id : 0;
+}
+
+u32 intern_text_slowly(KnownText* pair, const char* text, size_t bytes) {
+  u32 id = intern_bytes(text, bytes > kLongestName ? length_of(text, kLongestName) : bytes);
+  if (id && bytes && bytes <= sizeof pair->text) {
+    pair[1] = pair[0];
+    pair->id = id;
+    pair->bytes = u32(bytes);
+    memcpy(pair->text, text, bytes);
+  }
+  return id;
 }
 
 void begin_async(const void* key, RecordRef ref, u32 epoch) {

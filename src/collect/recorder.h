@@ -33,6 +33,9 @@ inline bool follows_leader() { return g_gate.leader.load(std::memory_order_relax
 // Room for inputs behind a RangeRecord: at most this much is used, so a chunk with less is given up.
 constexpr u32 kMaxInputBytes = 8 << 10;
 
+// Bytes between what is written and what is fetched for writing: some ten records.
+constexpr u32 kWrittenAhead = 512;
+
 // A begun range whose link and inputs may still be appended.
 struct RangeSlot {
   RangeRecord* record = nullptr;  // nullptr: not recorded
@@ -57,6 +60,8 @@ bool end_range(ThreadBlock* block, const void* key, u64 ticks);
 constexpr size_t kLongestName = 16 << 10;
 u32 intern(ThreadBlock* block, const char* text);
 u32 intern_bytes(const char* text, size_t bytes);
+// By content alone: for texts that stand at another place each time.
+u32 intern_text(ThreadBlock* block, const char* text, size_t bytes);
 // Bytes of a text, at most `most`, with no UTF-8 character cut in two.
 size_t length_of(const char* text, size_t most);
 u32 hash_of(const char* text, size_t bytes);
@@ -85,11 +90,15 @@ RangeSlot refuse_range(ThreadBlock* block, const void* key);
 bool end_range_slowly(ThreadBlock* block, const void* key, u64 ticks);
 void add_range_end(ThreadBlock* block, u32 epoch, RecordRef ref, u64 ticks);
 u32 intern_slowly(CachedName& slot, const char* text);
+u32 intern_text_slowly(KnownText* pair, const char* text, size_t bytes);
 
 inline char* reserve(ThreadBlock* block, u32 epoch, u32 bytes) {
   bool fits = block->chunk && block->epoch == epoch && block->used + bytes <= kChunkBytes;
   if (__builtin_expect(!fits, 0)) return reserve_slowly(block, epoch);
-  return reinterpret_cast<char*>(block->chunk) + block->used;
+  char* at = reinterpret_cast<char*>(block->chunk) + block->used;
+  // Of memory that nobody has written yet: a store to it would hold up those behind it.
+  __builtin_prefetch(at + kWrittenAhead, 1);
+  return at;
 }
 
 // The head last, in one store: a record is whole or absent.
@@ -106,13 +115,20 @@ inline RecordRef ref_of(const ThreadBlock* block, const void* record) {
          RecordRef(reinterpret_cast<const char*>(record) - reinterpret_cast<const char*>(block->chunk));
 }
 
-inline RangeSlot begin_range(ThreadBlock* block, u32 epoch, const void* key) {
-  constexpr u32 kMost = sizeof(RangeRecord) + sizeof(RangeLink) + sizeof(StackRef) + kMaxInputBytes;
-  char* at = block->open_count < kMaxOpen ? reserve(block, epoch, kMost) : nullptr;
-  if (__builtin_expect(!at, 0)) return refuse_range(block, key);
+// Of a range with all that may follow it.
+constexpr u32 kLargestRange = sizeof(RangeRecord) + sizeof(RangeLink) + sizeof(StackRef) + kMaxInputBytes;
+
+// There is room for one: kLargestRange bytes, and open_count < kMaxOpen.
+inline RangeSlot open_range(ThreadBlock* block, char* at, u32 epoch, const void* key) {
   auto* record = reinterpret_cast<RangeRecord*>(at);
   block->open[block->open_count++] = {key, &record->end_ticks, ref_of(block, record), epoch};
   return {record, at + sizeof(RangeRecord)};
+}
+
+inline RangeSlot begin_range(ThreadBlock* block, u32 epoch, const void* key) {
+  char* at = block->open_count < kMaxOpen ? reserve(block, epoch, kLargestRange) : nullptr;
+  if (__builtin_expect(!at, 0)) return refuse_range(block, key);
+  return open_range(block, at, epoch, key);
 }
 
 inline void commit_range(ThreadBlock* block, const RangeSlot& slot, u32 name, u32 tail_bytes) {
@@ -156,22 +172,23 @@ inline bool compares_by_words(const CachedName& slot, const char* text) {
   return __builtin_expect((reinterpret_cast<uintptr_t>(text) & 4095) + slot.bytes <= 4096 && slot.bytes >= 8, 1);
 }
 
-inline bool same_words(const CachedName& slot, const char* text) {
-  auto differ = [&](u32 at) {
-    u64 a, b;
-    memcpy(&a, text + at, 8);
-    memcpy(&b, slot.copy + at, 8);
-    return a != b;
-  };
-  for (u32 at = 0; at + 8 < slot.bytes; at += 8)
-    if (differ(at)) return false;
-  return !differ(slot.bytes - 8);
+inline u64 word_at(const char* text) {
+  u64 word;
+  memcpy(&word, text, 8);
+  return word;
+}
+
+// At least 8 bytes.
+inline bool same_words(const char* a, const char* b, u32 bytes) {
+  for (u32 at = 0; at + 8 < bytes; at += 8)
+    if (word_at(a + at) != word_at(b + at)) return false;
+  return word_at(a + bytes - 8) == word_at(b + bytes - 8);
 }
 
 // Whether `text` is the name in `slot`. Reads as many bytes as the name has, which may be beyond the end of a shorter
 // text, but not beyond its page.
 inline bool same_name(const CachedName& slot, const char* text) {
-  return compares_by_words(slot, text) ? same_words(slot, text) : !strcmp(text, slot.copy);
+  return compares_by_words(slot, text) ? same_words(slot.copy, text, slot.bytes) : !strcmp(text, slot.copy);
 }
 
 // Where a name is cached if it is.
@@ -184,6 +201,27 @@ inline u32 intern(ThreadBlock* block, const char* text) {
   CachedName& slot = cache_slot(block, text);
   if (__builtin_expect(slot.text == text && same_name(slot, text), 1)) return slot.id;
   return intern_slowly(slot, text);
+}
+
+// Where a text is cached if it is. Names that differ mostly do so in their last 16 bytes, or in their length.
+inline KnownText* text_pair(ThreadBlock* block, const char* text, size_t bytes) {
+  u64 last = bytes >= 8 ? word_at(text + bytes - 8) : 0;
+  u64 before = bytes >= 16 ? word_at(text + bytes - 16) : bytes >= 8 ? word_at(text) : 0;
+  u64 spread = (last ^ before * 0x9e3779b97f4a7c15ull ^ bytes) * 0x9e3779b97f4a7c15ull;
+  return block->texts + 2 * (spread >> (65 - kKnownTextBits));
+}
+
+// 0: not in the cache.
+inline u32 known_text(const KnownText* pair, const char* text, size_t bytes) {
+  for (const KnownText* known = pair; known < pair + 2; known++)
+    if (bytes >= 8 && known->bytes == bytes && same_words(known->text, text, u32(bytes))) return known->id;
+  return 0;
+}
+
+inline u32 intern_text(ThreadBlock* block, const char* text, size_t bytes) {
+  KnownText* pair = text_pair(block, text, bytes);
+  u32 id = known_text(pair, text, bytes);
+  return id ? id : intern_text_slowly(pair, text, bytes);
 }
 
 }  // namespace tprof

@@ -14,6 +14,8 @@ constexpr u32 kMaxOpen = 1024;        // open ranges followed per thread
 constexpr u32 kMaxPushed = 256;       // open ranges of NVTX's push, likewise
 constexpr u32 kMaxCalls = 1024;       // open Python calls, likewise
 constexpr u32 kNameCacheBits = 9;     // 512 names
+constexpr u32 kKnownTextBits = 8;
+constexpr u32 kKnownSchemaBits = 9;
 constexpr u32 kMostFrames = 256;      // of a Python stack, the innermost; further ones are cut
 constexpr u32 kKnownFrameBits = 8;
 constexpr u32 kMaxLabels = 16;        // open labels whose begin is remembered
@@ -39,6 +41,19 @@ struct alignas(64) CachedName {
   u32 id;            // in the recording
   u32 bytes;         // of copy that are used, with the final NUL
   char copy[48];
+};
+
+// Two cache lines: a name found by what it says, since a text made for one call stands anywhere. Not for longer ones. Two
+// of each kind that fall on the same place are both kept, the newer first.
+struct alignas(64) KnownText {
+  u32 id;     // in the recording
+  u32 bytes;  // 0: empty
+  char text[120];
+};
+// A name found by the schema of its operator, which stays where it is as long as the program runs.
+struct KnownSchema {
+  const void* schema;
+  u32 id;
 };
 
 struct NativeThread;  // see native.cpp
@@ -77,6 +92,7 @@ struct ThreadBlock {
   u32 chunk_index;        // of chunk
   u32 epoch;              // of chunk
   u32 open_count;
+  u32 quick_until;        // while `used` is below it an operator may be recorded the quick way, see torch/ops.cpp
   u32 pushed_count;
   u32 call_count;         // of calls
   u32 calls_beyond;       // open Python calls that there was no room for
@@ -93,6 +109,8 @@ struct ThreadBlock {
   OpenRange pushed[kMaxPushed];  // NVTX's, which need not nest with the others
   OpenRange calls[kMaxCalls];    // of Python functions, from the outermost
   CachedName names[1 << kNameCacheBits];
+  KnownText texts[1 << kKnownTextBits];
+  KnownSchema schemas[1 << kKnownSchemaBits];
   WalkedStack walked;
 };
 

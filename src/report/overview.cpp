@@ -13,11 +13,6 @@ std::string format(const char* pattern, Args... args) {
   return text;
 }
 
-double rounded(double value, int digits) {
-  double scale = pow(10, digits);
-  return rint(value * scale) / scale;
-}
-
 // At most two decimals, at least one: as Python prints rounded numbers.
 std::string number_text(double number) {
   std::string text = format("%.2f", number);

@@ -11,10 +11,6 @@ constexpr char kNoDevice[] = "GPU: no work of one was recorded";
 
 // As Python rounds: to even.
 i64 micros(double ns) { return static_cast<i64>(std::nearbyint(ns / 1000)); }
-double rounded(double value, int digits) {
-  double scale = std::pow(10, digits);
-  return std::nearbyint(value * scale) / scale;
-}
 double percent(i64 part, i64 whole) { return 100.0 * double(part) / double(whole); }
 Value share(i64 part, i64 whole) { return whole > 0 ? Value(percent(part, whole)) : Value(); }
 Value mean(i64 sum, u64 count) { return count ? Value(static_cast<i64>(std::llround(double(sum) / double(count)))) : Value(); }

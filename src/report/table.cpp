@@ -56,6 +56,11 @@ int Table::column(const std::string& key) const {
   return -1;
 }
 
+double rounded(double value, int digits) {
+  double scale = std::pow(10, digits);
+  return std::nearbyint(value * scale) / scale;
+}
+
 void sort_rows(Table& table, size_t column) {
   bool up = table.columns[column].unit <= Unit::lines;
   std::stable_sort(table.rows.begin(), table.rows.end(), [&](const auto& a, const auto& b) {

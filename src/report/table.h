@@ -77,6 +77,8 @@ TextStyle text_style(FILE* to);
 // Names too long for the width are cut in the middle, then columns are left out; a line says which.
 std::string text_of(const Table& table, const TextStyle& style);
 
+double rounded(double value, int digits);  // as Python rounds: to even
+
 std::string time_text(i64 ns);        // 12.345us, 1.234ms, 1.234s
 std::string bytes_text(i64 bytes);    // 512 b, 1.50 Kb, -2.00 Mb
 std::string cut_middle(const std::string& text, size_t width, bool utf8);  // width in code points, at least 5

@@ -9,6 +9,7 @@ import compare
 from harness import Trace, run, torch_version
 
 ZOO = pathlib.Path(__file__).with_name("zoo.py").resolve()
+NAMES = ZOO.with_name("names.py")
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def test_inputs_of_known_operators(zoo):
 
 
 def test_memory_without_shapes_is_recorded_and_said_to_be(torch_machine, tmp_path):
-    """Nothing is calibrated then: no tensor of tprof's own shows that reports arrive."""
+    """Whatever else is switched off, it is known whether reports arrive."""
     options = {"TPROF_PROFILE_MEMORY": "1", "TPROF_RECORD_SHAPES": "0"}
     trace, = run([ZOO], "preload", where=torch_machine, logdir=tmp_path, options=options).traces()
     assert compare.memory(trace)
@@ -139,3 +140,14 @@ def test_torch_profiler_agrees(torch_machine, tmp_path, logdir):
     mine, torchs = facts(ours), facts(theirs)
     assert not torchs - mine, "only torch.profiler has: %s" % list((torchs - mine).items())[:5]
     assert not mine - torchs, "only tprof has: %s" % list((mine - torchs).items())[:5]
+
+
+def test_each_range_has_the_name_it_was_given(torch_machine, tmp_path):
+    """Names are remembered by where they stand, or by what they say: neither may be taken for another."""
+    result = run([NAMES], "run", where=torch_machine, logdir=tmp_path)
+    assert result.returncode == 0, result.stderr
+    trace, = result.traces()
+    names = [e["name"] for e in sorted(trace.ops(), key=lambda e: e["ts"])]
+    used = result.stdout.splitlines()
+    assert [name for name in names if not name.startswith("aten::")] == used
+    assert names.count("aten::ones") == len(used)

@@ -51,7 +51,8 @@ inline bool push_known(ThreadBlock* block, const char* text, u32 level) {
   u32 epoch = recording_epoch();
   CachedName& name = cache_slot(block, text);
   if (block->epoch != epoch || !block->chunk || block->used + sizeof(NvtxRecord) > kChunkBytes ||
-      block->pushed_count == kMaxPushed || name.text != text || !compares_by_words(name, text) || !same_words(name, text))
+      block->pushed_count == kMaxPushed || name.text != text || !compares_by_words(name, text) ||
+      !same_words(name.copy, text, name.bytes))
     return false;
   char* at = reinterpret_cast<char*>(block->chunk) + block->used;
   keep_open(block, 0, level, fill<counter_ticks>(block, at, NvtxWhat::push_pop, 0, name.id, text), epoch);

@@ -69,7 +69,7 @@ PyObject* stacks_stop(PyObject*, Args, PySize) {
 
 // calibration() -> the script to run before calibrated(), or None.
 PyObject* calibration(PyObject*, Args, PySize) {
-  if (!g_session.options().record_shapes || !calibration_begin(g_torch)) return g_py.new_none();
+  if (!calibration_begin(g_torch)) return g_py.new_none();
   return g_py.PyUnicode_FromString(kCalibrationScript);
 }
 

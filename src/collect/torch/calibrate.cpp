@@ -177,6 +177,7 @@ struct Calibration {
   bool possible[kCandidates] = {};
   u32 proven[kCandidates] = {};  // ValueKinds that were met and decoded well, as bits
   int step = 0;
+  int by_schema = 0;  // steps whose operator was named by its schema
   u64 handle = 0;
   char seen[100] = {};  // the first thing that decoded wrongly
 };
@@ -218,6 +219,20 @@ void try_layout(void* argument) {
   trial.whole = encoded.count == encoded.total && encoded.total > 0;
 }
 
+struct SchemaTrial {
+  const void* record_function;
+  bool found = false;
+};
+
+// A schema begins with its std::string of a name, and that with its address.
+void try_schema(void* argument) {
+  SchemaTrial& trial = *static_cast<SchemaTrial*>(argument);
+  const TorchLayout& l = g_calibration.candidate[0];
+  if (l.named < 0 || load<u8>(trial.record_function, l.named) != kNamedBySchema) return;
+  const void* schema = load<const void*>(trial.record_function, l.name_at);
+  trial.found = load<const char*>(schema, 0) == l.name(trial.record_function);
+}
+
 ObserverContext look_on(const void* record_function) {
   Calibration& c = g_calibration;
   if (c.step >= kSteps) return {};
@@ -225,6 +240,8 @@ ObserverContext look_on(const void* record_function) {
   const char* name = c.candidate[0].name(record_function);
   if (!name || strcmp(name, expected.op) != 0) return {};
   c.step++;
+  SchemaTrial schema{record_function};
+  if (run_guarded(try_schema, &schema)) c.by_schema += schema.found;
   for (int i = 0; i < kCandidates; i++) {
     if (!c.possible[i]) continue;
     Trial trial{c.candidate[i], record_function};
@@ -243,7 +260,7 @@ ObserverContext look_on(const void* record_function) {
 bool calibration_begin(TorchLayout& layout) {
   if (!layout.ops || layout.inputs < 0) return false;
   Calibration& c = g_calibration;
-  c.step = 0;
+  c.step = c.by_schema = 0;
   c.seen[0] = 0;
   ElfObject torch = ElfObject::mapped("libtorch_cpu.so");
   for (int i = 0; i < kCandidates; i++) {
@@ -266,6 +283,7 @@ bool calibration_end(TorchLayout& layout) {
   layout.remove_callback(c.handle);
   c.handle = 0;
   if (c.step == 0) return layout.inputs_ok;
+  layout.name_ok = c.by_schema == kSteps;
   char why[sizeof layout.inputs_why];
   int left = 0, which = -1;
   for (int i = 0; i < kCandidates; i++)

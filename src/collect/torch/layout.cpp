@@ -123,6 +123,26 @@ void find_sequence(Probe& p) {
   });
 }
 
+// {std::string or a schema's address, u8 which}. A string of the C++11 ABI has its length in its second word, of four; one
+// of the ABI before is one word.
+void find_name(Probe& p) {
+  TorchLayout& l = p.layout;
+  with_range(p, false, false, false, [&] {
+    p.begin();
+    const char* name = l.name(p.record);
+    int found = 0, at = 0;
+    for (int i = 0; i < kLooked - 40; i += 8)
+      if (load<const char*>(p.record, i) == name) at = i, found++;
+    if (found != 1) return;
+    bool has_length = load<u64>(p.record, at + 8) == sizeof kProbeName - 1;
+    int named = at + (has_length ? 32 : 8);
+    if (p.record[named] != kNamedByText) return;
+    l.name_at = at;
+    l.name_bytes = has_length ? at + 8 : -1;
+    l.named = named;
+  });
+}
+
 // forward thread, handle and the async mark are neighbours in every version, though vendors insert fields
 // before them: the exported setter shows the mark, and handles that grow by one confirm what lies before it.
 void find_forward_thread(Probe& p) {
@@ -184,7 +204,9 @@ void find_ranges(void* argument) {
   if (!find_scope(p)) return set_why(p.layout.why, "RecordFunction: unknown layout");
   p.layout.ops = true;
   find_sequence(p);
-  if (p.can_begin()) find_forward_thread(p);
+  if (!p.can_begin()) return;
+  find_name(p);
+  find_forward_thread(p);
 }
 
 struct ValuesProbe {
@@ -221,7 +243,7 @@ bool discover_layout(TorchLayout& layout) {
   if (!run_guarded(find_ranges, &p)) {
     if (p.handle) layout.remove_callback(p.handle);
     layout.sequence_ok = layout.forward_thread_ok = false;
-    layout.inputs = -1;
+    layout.inputs = layout.named = -1;
     set_why(layout.why, "RecordFunction: the probe faulted");
   }
   if (!layout.ops) return false;

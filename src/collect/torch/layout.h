@@ -33,6 +33,8 @@ struct RecordFunctionCallback {
 };
 static_assert(sizeof(RecordFunctionCallback) == 64 && offsetof(RecordFunctionCallback, needs_inputs) == 34);
 
+constexpr u8 kNamedByText = 0, kNamedBySchema = 1;
+
 struct TorchLayout {
   // Exported functions of libtorch_cpu; nullptr when absent.
   u64 (*add_global_callback)(RecordFunctionCallback) = nullptr;
@@ -51,11 +53,18 @@ struct TorchLayout {
   int forward_thread = -1;  // u64
   int is_async_at = -1;     // u8
 
+  // Its name, a std::variant of a std::string and of a reference to the schema that an operator was registered with.
+  // Candidates until name_ok.
+  int named = -1;       // u8, which of them: kNamedByText or kNamedBySchema
+  int name_at = -1;     // const char* or const FunctionSchema*
+  int name_bytes = -1;  // u64, of the text; -1: it is not here
+
   ValueLayout values;
 
   bool ops = false;  // callbacks, names, scope: anything at all
   bool sequence_ok = false;
   bool forward_thread_ok = false;
+  bool name_ok = false;         // known operators were named by a schema (calibration_end)
   bool inputs_ok = false;       // encode_inputs() may be used
   bool inputs_checked = false;  // ... and known operators decoded as expected (calibration_end)
   char why[160] = {};           // the first thing that is off about ranges, "" when all is well

@@ -14,67 +14,178 @@ namespace {
 // What every range needs, together: a copy of what g_torch knows.
 struct alignas(64) Hot {
   const char* (*name)(const void* record_function);
-  i32 scope, sequence, forward_thread, async;  // offsets, -1 unknown
+  i32 scope, sequence, forward_thread, async;       // offsets, -1 unknown
+  i32 named, name_at, name_bytes;                   // likewise
   bool reads_inputs, takes_stack;
+  bool all_known;  // all these offsets, and ticks are counted
 } g_hot;
 
 Scope scope_of(const void* rf) { return g_hot.scope >= 0 ? load<Scope>(rf, g_hot.scope) : Scope::function; }
 
-__attribute__((noinline)) void open_async(ThreadBlock* block, u32 epoch, const void* rf, const RangeRecord* record) {
+KnownSchema* schema_pair(ThreadBlock* block, const void* schema) {
+  u64 spread = reinterpret_cast<uintptr_t>(schema) * 0x9e3779b97f4a7c15ull;
+  return block->schemas + 2 * (spread >> (65 - kKnownSchemaBits));
+}
+
+// 0: not in the cache.
+u32 known_schema(const KnownSchema* pair, const void* schema) {
+  return pair->schema == schema ? pair->id : pair[1].schema == schema ? pair[1].id : 0;
+}
+
+// Operators of torch itself are registered once and for all; others may go, and their schema's place be taken.
+u32 intern_schema(ThreadBlock* block, const void* rf, const void* schema) {
+  KnownSchema* pair = schema_pair(block, schema);
+  if (u32 id = known_schema(pair, schema)) return id;
+  const char* name = g_hot.name(rf);
+  u32 id = intern_bytes(name, length_of(name, kLongestName));
+  if (id && !strncmp(name, "aten::", 6)) {
+    pair[1] = pair[0];
+    pair[0] = {schema, id};
+  }
+  return id;
+}
+
+u32 name_of(ThreadBlock* block, const void* rf) {
+  if (g_hot.named < 0) return intern(block, g_hot.name(rf));
+  if (load<u8>(rf, g_hot.named) == kNamedBySchema) return intern_schema(block, rf, load<const void*>(rf, g_hot.name_at));
+  auto* text = load<const char*>(rf, g_hot.name_at);
+  return intern_text(block, text, g_hot.name_bytes >= 0 ? load<u64>(rf, g_hot.name_bytes) : strlen(text));
+}
+
+// 0: in no cache.
+inline u32 known_name(ThreadBlock* block, const void* rf) {
+  auto* at = load<const char*>(rf, g_hot.name_at);
+  if (load<u8>(rf, g_hot.named) == kNamedBySchema) return known_schema(schema_pair(block, at), at);
+  u64 bytes = load<u64>(rf, g_hot.name_bytes);
+  return known_text(text_pair(block, at, bytes), at, bytes);
+}
+
+void open_async(ThreadBlock* block, u32 epoch, const void* rf, const RangeRecord* record) {
   block->open_count--;
   begin_async(rf, ref_of(block, record), epoch);
 }
 
-__attribute__((always_inline)) inline void record_begin(ThreadBlock* block, u32 epoch, const void* rf, Scope scope,
-                                                        const char* name) {
-  if (__builtin_expect(!block->torch_thread, 0)) learn_thread(block);
-  RangeSlot slot = begin_range(block, epoch, rf);
-  if (__builtin_expect(!slot.record, 0)) return;
+// What follows a RangeRecord and what that says of it.
+struct Tail {
+  char* at;
   u8 flags = 0;
   u16 inputs = 0;
-  char* tail = slot.tail;
-  i64 sequence = g_hot.sequence >= 0 ? load<i64>(rf, g_hot.sequence) : -1;
-  u64 forward_thread = g_hot.forward_thread >= 0 ? load<u64>(rf, g_hot.forward_thread) : 0;
-  if (forward_thread || sequence != i32(sequence)) {
-    *reinterpret_cast<RangeLink*>(tail) = {sequence, forward_thread};
-    tail += sizeof(RangeLink);
-    flags |= kRangeLinked;
-  }
+};
+
+// What was asked for besides the range itself.
+__attribute__((always_inline)) inline void add_more(ThreadBlock* block, Tail& tail, const void* rf) {
   if (u32 stack = g_hot.takes_stack ? python_stack(block) : 0) {
-    *reinterpret_cast<StackRef*>(tail) = {stack, 0};
-    tail += sizeof(StackRef);
-    flags |= kRangeStack;
+    *reinterpret_cast<StackRef*>(tail.at) = {stack, 0};
+    tail.at += sizeof(StackRef);
+    tail.flags |= kRangeStack;
   }
-  if (g_hot.reads_inputs) {
-    EncodedInputs encoded = encode_inputs(g_torch, rf, tail, kMaxInputBytes);
-    tail += encoded.bytes;
-    inputs = encoded.count;
-    flags |= kRangeHasInputs | (encoded.total > encoded.count ? kRangeInputsCut : 0);
-  }
-  bool async = g_hot.async >= 0 ? load<bool>(rf, g_hot.async) : g_torch.is_async && g_torch.is_async(rf);
-  if (async) flags |= kRangeAsync;
-  u32 id = intern(block, name);
+  if (!g_hot.reads_inputs) return;
+  EncodedInputs encoded = encode_inputs(g_torch, rf, tail.at, kMaxInputBytes);
+  tail.at += encoded.bytes;
+  tail.inputs = encoded.count;
+  tail.flags |= kRangeHasInputs | (encoded.total > encoded.count ? kRangeInputsCut : 0);
+}
+
+// Stamps its begin last: our own work stays outside of the range.
+template <u64 (*kStamp)() = now_ticks>
+__attribute__((always_inline)) inline void finish_begin(ThreadBlock* block, const RangeSlot& slot, u32 name, Scope scope,
+                                                        i64 sequence, const Tail& tail) {
   RangeRecord& r = *slot.record;
   r.end_ticks = 0;
   r.scope = u8(scope);
-  r.flags = flags;
-  r.inputs = inputs;
+  r.flags = tail.flags;
+  r.inputs = tail.inputs;
   r.sequence = i32(sequence);
-  r.begin_ticks = now_ticks();  // last: our own work stays outside of the range
-  commit_range(block, slot, id, u32(tail - slot.tail));
-  if (__builtin_expect(async, 0)) open_async(block, epoch, rf, slot.record);
+  r.begin_ticks = kStamp();
+  commit_range(block, slot, name, u32(tail.at - slot.tail));
+}
+
+void record_begin(ThreadBlock* block, u32 epoch, const void* rf, Scope scope) {
+  if (!block->torch_thread) learn_thread(block);
+  RangeSlot slot = begin_range(block, epoch, rf);
+  if (!slot.record) return;
+  block->quick_until = g_hot.all_known && block->torch_thread ? kChunkBytes - kLargestRange : 0;
+  Tail tail{slot.tail};
+  i64 sequence = g_hot.sequence >= 0 ? load<i64>(rf, g_hot.sequence) : -1;
+  u64 forward_thread = g_hot.forward_thread >= 0 ? load<u64>(rf, g_hot.forward_thread) : 0;
+  if (forward_thread || sequence != i32(sequence)) {
+    *reinterpret_cast<RangeLink*>(tail.at) = {sequence, forward_thread};
+    tail.at += sizeof(RangeLink);
+    tail.flags |= kRangeLinked;
+  }
+  add_more(block, tail, rf);
+  bool async = g_hot.async >= 0 ? load<bool>(rf, g_hot.async) : g_torch.is_async && g_torch.is_async(rf);
+  if (async) tail.flags |= kRangeAsync;
+  finish_begin(block, slot, name_of(block, rf), scope, sequence, tail);
+  if (async) open_async(block, epoch, rf, slot.record);
 }
 
 // What a user range or a backward node says about steps, before it is recorded.
-__attribute__((noinline)) void tell_steps(ThreadBlock* block, const void* rf, Scope scope, const char* name) {
+void tell_steps(ThreadBlock* block, const void* rf, Scope scope) {
   if (scope == Scope::user)
-    user_range_begins(block, rf, name);
+    user_range_begins(block, rf, g_hot.name(rf));
   else
     backward_node(rf);
 }
 
-__attribute__((noinline)) void refused() {
-  if (recording_epoch() != kNoEpoch) g_writer.drop(Drop::reentered);
+__attribute__((noinline)) void range_starts_somehow(const void* rf) {
+  ThreadBlock* block = enter();
+  if (!block) {
+    if (recording_epoch() != kNoEpoch) g_writer.drop(Drop::reentered);
+    return;
+  }
+  Scope scope = scope_of(rf);
+  if (follows_leader()) g_session.follow(now_ticks());
+  if (scope == Scope::user || scope == Scope::backward) tell_steps(block, rf, scope);
+  u32 epoch = recording_epoch();
+  if (epoch != kNoEpoch) record_begin(block, epoch, rf, scope);
+  leave(block);
+}
+
+__attribute__((noinline)) void range_ends_somehow(const void* rf, u64 t) {
+  ThreadBlock* block = enter();
+  if (!block) return;
+  if (!end_range(block, rf, t)) end_async(block, rf, t);
+  if (scope_of(rf) == Scope::user) user_range_ends(block, rf, g_hot.name(rf));
+  leave(block);
+}
+
+// The quick way, for nearly all ranges: an operator with nothing about it that has to be looked up or told to anybody. Short
+// and straight because the caches hold torch's code and not ours when it begins. False: range_starts_somehow does it.
+__attribute__((always_inline)) inline bool starts_quickly(ThreadBlock* block, const void* rf) {
+  u32 epoch = recording_epoch();
+  if (block->epoch != epoch || block->used >= block->quick_until || block->open_count == kMaxOpen || follows_leader() ||
+      load<Scope>(rf, g_hot.scope) != Scope::function)
+    return false;
+  i64 sequence = load<i64>(rf, g_hot.sequence);
+  if (load<u64>(rf, g_hot.forward_thread) || load<bool>(rf, g_hot.async) || sequence != i32(sequence)) return false;
+  u32 name = known_name(block, rf);
+  if (!name) return false;
+  char* at = reinterpret_cast<char*>(block->chunk) + block->used;
+  __builtin_prefetch(at + kWrittenAhead, 1);
+  RangeSlot slot = open_range(block, at, epoch, rf);
+  Tail tail{slot.tail};
+  add_more(block, tail, rf);
+  finish_begin<counter_ticks>(block, slot, name, Scope::function, sequence, tail);
+  return true;
+}
+
+__attribute__((always_inline)) inline bool ends_quickly(ThreadBlock* block, const void* rf, u64 t) {
+  u32 epoch = recording_epoch(), count = block->open_count;
+  if (count == 0 || block->epoch != epoch || !block->quick_until || load<Scope>(rf, g_hot.scope) != Scope::function)
+    return false;
+  const OpenRange& range = block->open[count - 1];
+  if (range.key != rf || range.epoch != epoch || range.ref >> 32 != block->chunk_index) return false;
+  block->open_count = count - 1;
+  *range.end_ticks = t;
+  return true;
+}
+
+ThreadBlock* enter_if_idle() {
+  ThreadBlock* block = t_self.block;
+  if (__builtin_expect(!block || block->busy.load(std::memory_order_relaxed), 0)) return nullptr;
+  enter_known(block);
+  return block;
 }
 
 }  // namespace
@@ -89,34 +200,29 @@ void ops_prepare(bool reads_inputs) {
            g_torch.sequence_ok ? g_torch.sequence : -1,
            g_torch.forward_thread_ok ? g_torch.forward_thread : -1,
            g_torch.is_async_at,
+           g_torch.name_ok ? g_torch.named : -1,
+           g_torch.name_at,
+           g_torch.name_bytes,
            reads_inputs,
            g_session.options().with_stack.has(kStackOperators)};
+  g_hot.all_known = g_hot.scope >= 0 && g_hot.sequence >= 0 && g_hot.forward_thread >= 0 && g_hot.async >= 0 &&
+                    g_hot.named >= 0 && g_hot.name_bytes >= 0 && ticks_are_counted();
 }
 
 ObserverContext range_starts(const void* rf) {
-  ObserverContext no_context;
-  ThreadBlock* block = enter();
-  if (__builtin_expect(!block, 0)) {
-    refused();
-    return no_context;
-  }
-  Scope scope = scope_of(rf);
-  const char* name = g_hot.name(rf);
-  if (g_session.is_helper()) g_session.follow(now_ticks());
-  if (scope == Scope::user || scope == Scope::backward) tell_steps(block, rf, scope, name);
-  u32 epoch = recording_epoch();
-  if (epoch != kNoEpoch) record_begin(block, epoch, rf, scope, name);
-  leave(block);
-  return no_context;
+  ThreadBlock* block = enter_if_idle();
+  bool done = block && starts_quickly(block, rf);
+  if (block) leave(block);
+  if (__builtin_expect(!done, 0)) range_starts_somehow(rf);
+  return {};
 }
 
 void range_ends(const void* rf, void*) {
   u64 t = now_ticks();
-  ThreadBlock* block = enter();
-  if (!block) return;
-  if (!end_range(block, rf, t)) end_async(block, rf, t);
-  if (scope_of(rf) == Scope::user) user_range_ends(block, rf, g_hot.name(rf));
-  leave(block);
+  ThreadBlock* block = enter_if_idle();
+  bool done = block && ends_quickly(block, rf, t);
+  if (block) leave(block);
+  if (__builtin_expect(!done, 0)) range_ends_somehow(rf, t);
 }
 
 }  // namespace tprof
