@@ -161,7 +161,8 @@ void Checker::check_args(std::string_view category, const Value& args, const Whe
   if (has_member(args, kineto::kCallStack) && !member(args, kineto::kCallStack).is_text()) add(k_call_stack, where);
   if (category == kineto::kKernel) {
     const Value& device = member(args, "device");
-    if (!device.is_null() && (!device.is_i32() || device.as_i64() < 0 || device.as_i64() > 63)) add(k_kernel_device, where);
+    if (!device.is_null() && (!device.is_i64() || device.as_i64() < 0 || device.as_i64() > 63))
+      add(k_kernel_device, where);
     if (has_member(args, "blocks per SM") && !member(args, "blocks per SM").is_number()) add(k_blocks_per_sm, where);
   }
   if (category == kineto::kPythonFunction) check_python(args, where);

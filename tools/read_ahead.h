@@ -18,8 +18,8 @@ struct ReadTrace {
 
 class ReadAhead {
  public:
-  // As many readers as processors, but at most kMostReaders: that many Models wait or are being read, beside the one that
-  // is looked at. One of a million events takes some 200 MB, 350 with `plugin`.
+  // As many readers as processors, but at most kMostReaders: that many Models wait or are being read, beside the one
+  // that is looked at. One of a million events takes some 200 MB, 350 with `plugin`.
   static constexpr size_t kMostReaders = 4;
 
   ReadAhead(std::vector<std::string> paths, bool plugin);

@@ -1,8 +1,8 @@
 // JSON text -> values: the fast way through a trace.
 //
-// The values of a piece lie in one array, each before what it holds, so that nothing is allocated per value. Texts point
-// into what was parsed, but for those with escapes. Numbers are exact. There is no recursion that a hostile file could
-// exhaust.
+// The values of a piece lie in one array, each before what it holds, so that nothing is allocated per value. Texts
+// point into what was parsed, but for those with escapes. Numbers are exact. There is no recursion that a hostile file
+// could exhaust.
 #pragma once
 #include <string.h>
 
@@ -33,7 +33,8 @@ class Value {
   i64 as_i64() const { return integer_; }
   u64 as_u64() const { return static_cast<u64>(integer_); }
   double as_double() const {
-    return kind_ == Kind::real ? real_ : kind_ == Kind::large ? static_cast<double>(as_u64()) : static_cast<double>(integer_);
+    if (kind_ == Kind::real) return real_;
+    return kind_ == Kind::large ? static_cast<double>(as_u64()) : static_cast<double>(integer_);
   }
   std::string_view as_text() const { return {text_, size_}; }
 

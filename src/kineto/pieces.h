@@ -30,15 +30,16 @@ class ParsedPieces {
   ~ParsedPieces();
   ParsedPieces(const ParsedPieces&) = delete;
 
-  // The next piece, valid until the next call; false at the end, whatever it is: see scanner(). Throws what reading threw.
+  // The next piece, valid until the next call; false at the end, whatever it is: see scanner(). Throws what reading
+  // threw.
   bool next(ParsedPiece& piece);
 
   // Once next() was false.
   const TraceScanner& scanner() const { return scanner_; }
 
  private:
-  // Of pieces that were parsed together. At most kBatches of them are alive, of kBatchBytes of text each and some ten times
-  // that in values; only a single piece may be larger.
+  // Of pieces that were parsed together. At most kBatches of them are alive, of kBatchBytes of text each and some ten
+  // times that in values; only a single piece may be larger.
   static constexpr size_t kBatchBytes = 128 << 10, kBatches = 4;
   struct Batch {
     struct Entry {
@@ -52,6 +53,7 @@ class ParsedPieces {
     std::vector<Entry> entries;
     std::deque<std::string> kept;  // names of members, repaired texts, and what did not fit into `text`
   };
+
   void work();
   void fill_batches();
   size_t parse_ahead(std::string_view text);

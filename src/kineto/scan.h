@@ -1,7 +1,8 @@
 // Reads a trace file piece by piece: JSON, plain or gzip, of any size, in bounded memory.
 //
 // A piece is one member of the top-level object, or one element of its traceEvents, as the text of one JSON value.
-// What stands between pieces is checked here; the text of a piece is only bracketed here and parsed by whoever wants it.
+// What stands between pieces is checked here; the text of a piece is only bracketed here and parsed by whoever wants it
+// (see pieces.h).
 #pragma once
 #include <functional>
 #include <memory>
