@@ -54,7 +54,7 @@ void first_cuda_call() {
   Options options;
   OptionError error;
   if (parse_options(options, error) && !strstr(options.activities.value, "cuda")) {
-    g_calls_off.store(true);
+    calls_switch_off();
     return;
   }
   if (!join()) return;

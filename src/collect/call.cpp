@@ -9,8 +9,7 @@
 
 namespace tprof {
 
-constinit std::atomic<bool> g_calls_off{false};
-constinit std::atomic<u32> g_calls_with_stack{0};
+constinit std::atomic<u32> g_call_switches{0};
 
 namespace {
 
@@ -30,8 +29,10 @@ void calls_take_stacks(const Options& options) {
   if (options.stack_on.has(kStackOnAlloc)) families |= bit(CallFamily::alloc) | bit(CallFamily::free);
   if (options.stack_on.has(kStackOnSync)) families |= bit(CallFamily::sync);
   bool wanted = options.with_stack.has(kStackOperators) || options.with_stack.has(kStackNative);
-  g_calls_with_stack.store(wanted ? families : 0);
+  g_call_switches.fetch_or(wanted ? families : 0);
 }
+
+void calls_switch_off() { g_call_switches.fetch_or(kCallsOff); }
 
 namespace call {
 

@@ -39,23 +39,12 @@ struct OpenCall {
 
 // One load; helpers of a program have to ask their leader.
 inline bool calls_wanted() { return __builtin_expect(!gate_closed(), 0); }
-// Set for good where nothing is to be recorded of the GPU side (TPROF_ACTIVITIES).
-extern std::atomic<bool> g_calls_off;
-
-// Families (as bits) of which a call carries stacks: what TPROF_WITH_STACK and TPROF_STACK_ON ask for.
-extern std::atomic<u32> g_calls_with_stack;
+// The families (as bits) of which a call carries stacks: what TPROF_WITH_STACK and TPROF_STACK_ON ask for. And kCallsOff,
+// set for good where nothing is to be recorded of the GPU side (TPROF_ACTIVITIES).
+extern std::atomic<u32> g_call_switches;
+constexpr u32 kCallsOff = 1u << 31;
 void calls_take_stacks(const Options& options);
-
-// The helper thread has touched fresh chunks, so their lines lie in another core's cache: they are called for some
-// records ahead. A hint, never a fault.
-constexpr u32 kAhead = 4 * sizeof(CallRecord);
-inline void will_write(const char* at) {
-#if defined(__x86_64__)
-  asm volatile("prefetchw %0" : : "m"(*at));  // GCC's builtin asks for shared lines unless told of newer processors
-#else
-  __builtin_prefetch(at, 1);
-#endif
-}
+void calls_switch_off();
 
 // The rare parts. They keep errno: it is the program's.
 namespace call {
@@ -77,7 +66,8 @@ inline void fill_call(CallRecord& r, const CallPayload& payload) {
 
 __attribute__((always_inline)) inline OpenCall call_begins(CallKind kind, CallName& name,
                                                            const CallPayload& payload) {
-  if (__builtin_expect(g_calls_off.load(std::memory_order_relaxed), 0)) return {};
+  u32 switches = g_call_switches.load(std::memory_order_relaxed);
+  if (__builtin_expect(switches & kCallsOff, 0)) return {};
   ThreadBlock* block = enter();
   if (__builtin_expect(!block, 0)) return call::refused(), OpenCall{};
   // The epoch is read inside: only then does nobody take the chunk for quiet while it is written to.
@@ -86,28 +76,30 @@ __attribute__((always_inline)) inline OpenCall call_begins(CallKind kind, CallNa
   if (__builtin_expect(epoch == kNoEpoch, 0)) return leave(block), OpenCall{};
   OpenCall open{};
   u32 used = block->used;
-  bool fits = block->epoch == epoch && block->chunk && used + sizeof(CallRecord) <= kChunkBytes;
-  char* at = reinterpret_cast<char*>(block->chunk) + used;
-  if (__builtin_expect(!fits, 0)) {
+  char* at = reinterpret_cast<char*>(block->chunk);
+  if (__builtin_expect(block->epoch != epoch, 0) || __builtin_expect(!at, 0) ||
+      __builtin_expect(used + sizeof(CallRecord) > kChunkBytes, 0)) {
     at = call::room(block, epoch);
     used = block->used;
+  } else {
+    at += used;
   }
   if (__builtin_expect(at != nullptr, 1)) {
     u64 interned = name.interned.load(std::memory_order_relaxed);
     u32 generation = g_generation.load(std::memory_order_relaxed);
     u32 id = __builtin_expect(interned >> 32 == generation, 1) ? u32(interned) : call::intern(block, name, generation);
     auto& r = *reinterpret_cast<CallRecord*>(at);
+    bool with_stack = switches >> u32(kind.family) & 1;
+    r.stack = __builtin_expect(with_stack, 0) ? call::stack(block) : StackRef{};
     r.end_ticks = 0;
+    fill_call(r, payload);
+    r.result = 0;
     r.family = u8(kind.family);
     r.flags = kind.flags;
-    r.result = 0;
-    bool with_stack = g_calls_with_stack.load(std::memory_order_relaxed) >> u32(kind.family) & 1;
-    r.stack = __builtin_expect(with_stack, 0) ? call::stack(block) : StackRef{};
-    fill_call(r, payload);
     open = {RecordRef(block->chunk_index) << 32 | used, epoch};
     r.begin_ticks = now_ticks();  // last: our own work stays outside of the call
     publish(block, at, Kind::call, id, sizeof r);
-    will_write(at + kAhead);
+    will_write(at + kWrittenAhead);
   }
   leave(block);
   return open;
@@ -139,13 +131,14 @@ struct NoMatter {};
 // `real()` makes the call; `payload(ok)` says what it is about, `ok` being true behind a call that succeeded.
 template <CallKind kind, class Real, class Payload>
 __attribute__((always_inline)) inline i32 record_call(CallName& name, Real real, Payload payload) {
-  if (t_self.calls & kind.api) return real();
+  u8 around = t_self.calls;
+  if (around & kind.api) return real();
   OpenCall open;
   if constexpr (gives_back(kind.family))
     open = call_begins(kind, name, payload(false));
   else
     open = call_begins(kind, name, payload(NoMatter{}));
-  t_self.calls |= kind.api;
+  t_self.calls = around | kind.api;
   i32 result = real();
   if (__builtin_expect(open.ref != 0, 1)) {
     u64 ticks = now_ticks();
@@ -156,7 +149,7 @@ __attribute__((always_inline)) inline i32 record_call(CallName& name, Real real,
       call_ends(open, ticks, result, nullptr);
     }
   }
-  t_self.calls &= u8(~kind.api);
+  t_self.calls = around;
   return result;
 }
 

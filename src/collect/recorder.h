@@ -33,8 +33,16 @@ inline bool follows_leader() { return g_gate.leader.load(std::memory_order_relax
 // Room for inputs behind a RangeRecord: at most this much is used, so a chunk with less is given up.
 constexpr u32 kMaxInputBytes = 8 << 10;
 
-// Bytes between what is written and what is fetched for writing: some ten records.
-constexpr u32 kWrittenAhead = 512;
+// The helper thread has touched fresh chunks, so their lines lie in another core's cache, and a store to one of them would
+// hold up those behind it: they are called for some records ahead. A hint, never a fault.
+constexpr u32 kWrittenAhead = 512;  // bytes
+inline void will_write(const char* at) {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*at));  // GCC's builtin asks for shared lines unless told of newer processors
+#else
+  __builtin_prefetch(at, 1);
+#endif
+}
 
 // A begun range whose link and inputs may still be appended.
 struct RangeSlot {
@@ -96,8 +104,7 @@ inline char* reserve(ThreadBlock* block, u32 epoch, u32 bytes) {
   bool fits = block->chunk && block->epoch == epoch && block->used + bytes <= kChunkBytes;
   if (__builtin_expect(!fits, 0)) return reserve_slowly(block, epoch);
   char* at = reinterpret_cast<char*>(block->chunk) + block->used;
-  // Of memory that nobody has written yet: a store to it would hold up those behind it.
-  __builtin_prefetch(at + kWrittenAhead, 1);
+  will_write(at + kWrittenAhead);
   return at;
 }
 

@@ -162,7 +162,7 @@ __attribute__((always_inline)) inline bool starts_quickly(ThreadBlock* block, co
   u32 name = known_name(block, rf);
   if (!name) return false;
   char* at = reinterpret_cast<char*>(block->chunk) + block->used;
-  __builtin_prefetch(at + kWrittenAhead, 1);
+  will_write(at + kWrittenAhead);
   RangeSlot slot = open_range(block, at, epoch, rf);
   Tail tail{slot.tail};
   add_more(block, tail, rf);
