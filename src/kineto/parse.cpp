@@ -85,7 +85,7 @@ class Parser {
   }
   bool take(char c) { return peek() == c ? at_++, true : false; }
 
-  Value& add(Value::Kind kind, u32 size = 0) {
+  [[gnu::always_inline]] Value& add(Value::Kind kind, u32 size = 0) {  // gcc does not in a large unit
     if (values_.count_ == values_.room_) grow();
     Value& value = values_.all_[values_.count_++];
     value.kind_ = kind;
