@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "kineto/names.h"
+#include "kineto/pieces.h"
 #include "tools/check_gpu.h"
 
 namespace tprof {
@@ -39,9 +40,9 @@ class Checker {
     found_.add(id, where);
   }
   void check_file();
-  void check_piece(const kineto::Piece& piece);
+  void check_piece(const kineto::ParsedPiece& piece);
   bool check_end(const kineto::TraceScanner& scanner);
-  void look_for_rank(const kineto::Piece& piece);
+  void look_for_rank(std::string_view text);
   u32 row_of(const Value& event);
   void check_event(const Value& event);
   void check_args(std::string_view category, const Value& args, const Where& where);
@@ -59,7 +60,6 @@ class Checker {
   u32 events_ = 0;
   std::vector<Range> ranges_;
   std::unordered_map<std::string, u32> rows_;
-  kineto::PieceParser parser_;
   std::vector<i64> external_ids_;
   std::unordered_map<i64, u32> python_ids_;  // how often each occurs
   std::vector<i64> python_parents_;
@@ -72,9 +72,9 @@ class Checker {
 
 // Events are looked at one by one and thrown away: a trace of a million events must not become a tree.
 void Checker::check_file() {
-  kineto::TraceScanner scanner(path_);
-  for (kineto::Piece piece; scanner.next(piece);) check_piece(piece);
-  if (!check_end(scanner)) return;
+  kineto::ParsedPieces pieces(path_, kineto::Strictness::strict);
+  for (kineto::ParsedPiece piece; pieces.next(piece);) check_piece(piece);
+  if (!check_end(pieces.scanner())) return;
   check_rows();
   check_python_ids();
   gpu_.finish();
@@ -82,16 +82,15 @@ void Checker::check_file() {
   if (ledger_.is_object()) check_ledger(ledger_);
 }
 
-void Checker::check_piece(const kineto::Piece& piece) {
-  if (!rank_seen_) look_for_rank(piece);
+void Checker::check_piece(const kineto::ParsedPiece& piece) {
+  if (!rank_seen_) look_for_rank(piece.text);
   if (piece.key == kineto::kDeviceProperties) gpu_.devices(Json::parse(piece.text, nullptr, false).size());
   if (piece.key == kineto::kDistributedInfo) job_ = Json::parse(piece.text, nullptr, false);
   if (piece.key == kineto::kLedger) ledger_ = Json::parse(piece.text, nullptr, false);
-  const Value* value = parser_.parse(piece);
-  if (!value)
-    add(k_bad_json, std::string(parser_.why()) + " at byte " + std::to_string(piece.offset + parser_.where()));
+  if (!piece.value)
+    add(k_bad_json, piece.error.why + (" at byte " + std::to_string(piece.offset + piece.error.where)));
   else if (piece.event)
-    check_event(*value);
+    check_event(*piece.value);
 }
 
 // False: there is no use in looking further.
@@ -109,40 +108,40 @@ bool Checker::check_end(const kineto::TraceScanner& scanner) {
 void Checker::check_event(const Value& event) {
   u32 index = events_++;
   const Where where{index, event};
-  if (!event.IsObject()) {
+  if (!event.is_object()) {
     add(k_event_not_object, where);
     return;
   }
   const Value &ts = member(event, "ts"), &dur = member(event, "dur"), &args = member(event, "args");
   std::string_view phase = text_of(member(event, "ph")), name = text_of(member(event, "name"));
   std::string category(text_of(member(event, "cat")));
-  if (!member(event, "name").IsString()) add(k_event_name, where);
+  if (!member(event, "name").is_text()) add(k_event_name, where);
   if (index == 0 && phase != "M") add(k_first_event, where);
-  if (category == kineto::kForwardBackward && (!event.HasMember("id") || !ts.IsNumber())) add(k_flow_id, where);
-  if (event.HasMember("args") && !args.IsObject()) add(k_event_args, where);
+  if (category == kineto::kForwardBackward && (!has_member(event, "id") || !ts.is_number())) add(k_flow_id, where);
+  if (has_member(event, "args") && !args.is_object()) add(k_event_args, where);
   if (phase != "X") gpu_.look_at_mark(phase, name, category, where);
   if (phase != "X") return;
 
-  if (!member(event, "cat").IsString()) add(k_event_category, where);
-  if (!ts.IsNumber() || !dur.IsNumber()) {
+  if (!member(event, "cat").is_text()) add(k_event_category, where);
+  if (!ts.is_number() || !dur.is_number()) {
     add(k_event_time, where);
     return;
   }
-  if (ts.GetDouble() < 0 || dur.GetDouble() < 0) add(k_negative_time, where);
-  i64 begin = llround(std::clamp(ts.GetDouble(), -9e15, 9e15) * 1000),
-      length = llround(std::clamp(dur.GetDouble(), 0.0, 9e15) * 1000);
+  if (ts.as_double() < 0 || dur.as_double() < 0) add(k_negative_time, where);
+  i64 begin = llround(std::clamp(ts.as_double(), -9e15, 9e15) * 1000),
+      length = llround(std::clamp(dur.as_double(), 0.0, 9e15) * 1000);
   std::transform(category.begin(), category.end(), category.begin(),
                  [](unsigned char c) { return char(tolower(c)); });
-  if (args.IsObject()) check_args(category, args, where);
+  if (args.is_object()) check_args(category, args, where);
   gpu_.look_at_range(category, begin, where);
-  if (category == kineto::kKernel && member(args, "device").IsNull()) add(k_kernel_device, where);
+  if (category == kineto::kKernel && member(args, "device").is_null()) add(k_kernel_device, where);
   check_step(name, category, length, where);
   check_communication(name, where);
   bool host = category == kineto::kCpuOp || category == "operator" || category == kineto::kUserAnnotation ||
               category == kineto::kPythonFunction || category == "python";
   if (!host) return;
   operators_ += category == kineto::kCpuOp || category == "operator";
-  if (!is_integer(member(event, "tid"))) add(k_tid_not_integer, where);
+  if (!member(event, "tid").is_integer()) add(k_tid_not_integer, where);
   ranges_.push_back({begin, begin + length, row_of(event), index});
 }
 
@@ -151,7 +150,7 @@ u32 Checker::row_of(const Value& event) {
   std::string row;
   for (const char* key : {"pid", "tid"}) {
     const Value& field = member(event, key);
-    row += is_integer(field) ? std::to_string(field.IsInt64() ? u64(field.GetInt64()) : field.GetUint64())
+    row += field.is_integer() ? std::to_string(field.is_i64() ? u64(field.as_i64()) : field.as_u64())
                              : "\"" + std::string(text_of(field));
     row += '/';
   }
@@ -159,24 +158,24 @@ u32 Checker::row_of(const Value& event) {
 }
 
 void Checker::check_args(std::string_view category, const Value& args, const Where& where) {
-  if (args.HasMember(kineto::kCallStack) && !member(args, kineto::kCallStack).IsString()) add(k_call_stack, where);
+  if (has_member(args, kineto::kCallStack) && !member(args, kineto::kCallStack).is_text()) add(k_call_stack, where);
   if (category == kineto::kKernel) {
     const Value& device = member(args, "device");
-    if (!device.IsNull() && (!device.IsInt() || device.GetInt() < 0 || device.GetInt() > 63))
+    if (!device.is_null() && (!device.is_i64() || device.as_i64() < 0 || device.as_i64() > 63))
       add(k_kernel_device, where);
-    if (args.HasMember("blocks per SM") && !member(args, "blocks per SM").IsNumber()) add(k_blocks_per_sm, where);
+    if (has_member(args, "blocks per SM") && !member(args, "blocks per SM").is_number()) add(k_blocks_per_sm, where);
   }
   if (category == kineto::kPythonFunction) check_python(args, where);
   bool owns_id = category == kineto::kCpuOp || category == "operator" || category == kineto::kUserAnnotation;
-  if (const Value& id = member(args, kineto::kExternalId); owns_id && id.IsInt64())
-    external_ids_.push_back(id.GetInt64());
+  if (const Value& id = member(args, kineto::kExternalId); owns_id && id.is_i64())
+    external_ids_.push_back(id.as_i64());
 }
 
 void Checker::check_python(const Value& args, const Where& where) {
   const Value &id = member(args, kineto::kPythonId), &parent = member(args, kineto::kPythonParentId);
-  bool known = id.IsInt64() && ++python_ids_[id.GetInt64()] == 1;
-  if (!known && !member(args, kineto::kPythonModuleId).IsNull()) add(k_python_id, where);
-  if (parent.IsInt64()) python_parents_.push_back(parent.GetInt64());
+  bool known = id.is_i64() && ++python_ids_[id.as_i64()] == 1;
+  if (!known && !member(args, kineto::kPythonModuleId).is_null()) add(k_python_id, where);
+  if (parent.is_i64()) python_parents_.push_back(parent.as_i64());
 }
 
 void Checker::check_python_ids() {
@@ -199,12 +198,12 @@ void Checker::check_step(std::string_view name, std::string_view category, i64 d
 void Checker::check_communication(std::string_view name, const Where& where) {
   if (!name.starts_with("nccl:") && !name.starts_with("gloo:")) return;
   const Value &args = member(where.event, "args"), &dims = member(args, kineto::kInputDims);
-  if (!dims.IsArray()) return;
+  if (!dims.is_list()) return;
   bool nested = false;
-  for (const Value& shape : dims.GetArray())
-    if (shape.IsArray())
-      for (const Value& size : shape.GetArray()) nested = nested || size.IsArray();
-  if (nested || !args.HasMember(kineto::kInputType)) add(k_communication_dims, where);
+  for (const Value& shape : dims.elements())
+    if (shape.is_list())
+      for (const Value& size : shape.elements()) nested = nested || size.is_list();
+  if (nested || !has_member(args, kineto::kInputType)) add(k_communication_dims, where);
 }
 
 void Checker::check_rows() {
@@ -235,13 +234,14 @@ void Checker::check_rows() {
 }
 
 // HTA takes the first match of `"rank":\s+(\d+)` anywhere in the file.
-void Checker::look_for_rank(const kineto::Piece& piece) {
-  std::string_view text(piece.text, piece.size);
-  size_t at = text.find("\"rank\":");
-  if (at == std::string::npos) return;
+void Checker::look_for_rank(std::string_view text) {
+  constexpr std::string_view kKey = "\"rank\":";
+  const void* found = memmem(text.data(), text.size(), kKey.data(), kKey.size());  // find() is many times slower
+  if (!found) return;
   rank_seen_ = true;
-  size_t digits = text.find_first_not_of(" \t\r\n", at + 7);
-  if (digits == std::string::npos || digits == at + 7) return;
+  size_t behind = static_cast<size_t>(static_cast<const char*>(found) - text.data()) + kKey.size();
+  size_t digits = text.find_first_not_of(" \t\r\n", behind);
+  if (digits == std::string::npos || digits == behind) return;
   first_rank_ = text.substr(digits, text.find_first_not_of("0123456789", digits) - digits);
 }
 

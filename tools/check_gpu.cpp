@@ -7,7 +7,7 @@
 namespace tprof {
 namespace {
 
-i64 integer(const Value& value, i64 otherwise) { return value.IsInt64() ? value.GetInt64() : otherwise; }
+i64 integer(const Value& value, i64 otherwise) { return value.is_i64() ? value.as_i64() : otherwise; }
 
 std::string event_text(u32 event) { return "event " + std::to_string(event); }
 
@@ -27,29 +27,29 @@ void GpuChecker::look_at_range(std::string_view category, i64 begin, const Where
               category == "memcpy" || category == "memset";
   bool call = category == kineto::kCudaRuntime || category == "runtime";
   bool range = category == kineto::kCpuOp || category == "operator" || category == kineto::kUserAnnotation;
-  if (range && external_id.IsInt64()) range_ids_.push_back(external_id.GetInt64());
-  if ((range || call) && args.IsObject() && args.HasMember("stream")) findings_.add(k_host_stream, where);
+  if (range && external_id.is_i64()) range_ids_.push_back(external_id.as_i64());
+  if ((range || call) && args.is_object() && has_member(args, "stream")) findings_.add(k_host_stream, where);
   if (!work && !call) return;
   // Old traces write it in lower case.
   const Value& old_id = member(args, "external id");
-  const Value& id = external_id.IsNull() ? old_id : external_id;
+  const Value& id = external_id.is_null() ? old_id : external_id;
   i64 correlation = integer(member(args, "correlation"), 0);
-  (work ? work_ : calls_).push_back({correlation, integer(id, 0), begin, where.index, id.IsInt64()});
+  (work ? work_ : calls_).push_back({correlation, integer(id, 0), begin, where.index, id.is_i64()});
   if (!work) return;
-  if (!is_integer(member(args, "stream"))) findings_.add(k_gpu_stream, where);
+  if (!member(args, "stream").is_integer()) findings_.add(k_gpu_stream, where);
   if (!kernel) return;
   const Value &device = member(args, "device"), &pid = member(where.event, "pid"),
               &blocks = member(args, "blocks per SM");
-  if (device.IsInt64() && (!pid.IsInt64() || pid.GetInt64() != device.GetInt64()))
+  if (device.is_i64() && (!pid.is_i64() || pid.as_i64() != device.as_i64()))
     findings_.add(k_kernel_pid, where);
-  if (blocks.IsNumber() && blocks.GetDouble() <= 0) findings_.add(k_no_blocks, where);
+  if (blocks.is_number() && blocks.as_double() <= 0) findings_.add(k_no_blocks, where);
 }
 
 void GpuChecker::look_at_mark(std::string_view phase, std::string_view name, std::string_view category,
                               const Where& where) {
   if (category == kineto::kLaunchFlow) {
     const Value& id = member(where.event, "id");
-    if (id.IsInt64()) (phase == "s" ? flow_starts_ : flow_ends_).push_back(id.GetInt64());
+    if (id.is_i64()) (phase == "s" ? flow_starts_ : flow_ends_).push_back(id.as_i64());
   }
   if (phase != "i" || name != kineto::kMemory) return;
   const Value& args = member(where.event, "args");

@@ -8,7 +8,7 @@
 
 namespace tprof {
 
-using kineto::is_integer;
+using kineto::has_member;
 using kineto::member;
 using kineto::text_of;
 using kineto::Value;
@@ -84,7 +84,7 @@ struct Where {
   const Value& event;
   std::string text() const {
     std::string out = "event " + std::to_string(index);
-    if (const Value& name = member(event, "name"); name.IsString())
+    if (const Value& name = member(event, "name"); name.is_text())
       out += " " + nlohmann::json(text_of(name)).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
     return out;
   }

@@ -9,6 +9,7 @@
 #include "command.h"
 #include "convert.h"
 #include "finish.h"
+#include "read_ahead.h"
 #include "trace_file.h"
 
 namespace tprof {
@@ -107,10 +108,12 @@ std::string Inputs::convert(const std::string& path, bool named) {
 
 int Inputs::each(bool plugin, const Use& use) {
   size_t read = 0;
+  std::vector<std::string> paths;
+  for (const Input& input : all_) paths.push_back(input.path);
+  ReadAhead ahead(paths, plugin);
   for (const Input& input : all_) try {
-      PluginTrace facts;
-      Model model = kineto::read_trace(input.path, plugin ? &facts : nullptr);
-      use(input, model, facts);
+      std::unique_ptr<ReadTrace> trace = ahead.next();
+      use(input, trace->model, trace->plugin);
       read++;
     } catch (const Error& e) {
       std::string why = e.what();

@@ -33,9 +33,9 @@ class Inputs {
 
   const std::vector<Input>& all() const { return all_; }
 
-  // Reads one after the other. What cannot be read, or that `use` throws an Error for, is said on stderr. The exit
-  // code: kExitOk, kExitPartial, or kExitUnreadable when nothing could be read. `plugin`: also what --plugin-compat
-  // needs.
+  // One after the other, in their order; the next ones are read meanwhile (see read_ahead.h). What cannot be read, or
+  // that `use` throws an Error for, is said on stderr. The exit code: kExitOk, kExitPartial, or kExitUnreadable when
+  // nothing could be read. `plugin`: also what --plugin-compat needs.
   using Use = std::function<void(const Input& input, const Model& model, const PluginTrace& plugin)>;
   int each(bool plugin, const Use& use);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/sort.h"
+
 namespace tprof {
 namespace {
 
@@ -38,7 +40,7 @@ std::vector<Interval> combine(const std::vector<Interval>& a, const std::vector<
 
 IntervalSet::IntervalSet(std::vector<Interval> any) {
   std::erase_if(any, [](const Interval& x) { return x.end <= x.begin; });
-  std::sort(any.begin(), any.end(), [](const Interval& x, const Interval& y) { return x.begin < y.begin; });
+  sort_if_needed(any, [](const Interval& x, const Interval& y) { return x.begin < y.begin; });
   for (const Interval& x : any) append(intervals_, x.begin, x.end);
 }
 

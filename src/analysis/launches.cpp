@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/sort.h"
+
 namespace tprof {
 namespace {
 
@@ -24,7 +26,7 @@ struct QueueEdge {
 
 Queue queue_of(u32 device, u32 stream, std::vector<QueueEdge> edges, const Interval& window, const Model& model) {
   Queue out{device, stream};
-  std::sort(edges.begin(), edges.end(), [](const QueueEdge& a, const QueueEdge& b) {
+  sort_if_needed(edges, [](const QueueEdge& a, const QueueEdge& b) {
     return a.ns != b.ns ? a.ns < b.ns : a.change < b.change;  // what begins leaves before what comes
   });
   i64 length = 0, at = window.begin;

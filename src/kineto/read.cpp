@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "kineto/names.h"
+#include "kineto/pieces.h"
 #include "kineto/read_state.h"
-#include "kineto/repair.h"
 
 namespace tprof::kineto {
 namespace {
@@ -37,10 +37,9 @@ const Category& category_of(std::string_view word) {
 }
 
 EventFields fields_of(const Value& event) {
-  static const Value kNothing;
+  static const Value kNothing{};
   EventFields f{{}, {}, &kNothing, &kNothing, &kNothing, &kNothing, &kNothing, &kNothing};
-  for (const auto& [key, value] : event.GetObject()) {
-    std::string_view word = text_of(key);
+  for (auto [word, value] : event.members()) {
     if (word == "ph")
       f.phase = text_of(value);
     else if (word == "name")
@@ -55,7 +54,7 @@ EventFields fields_of(const Value& event) {
       f.tid = &value;
     else if (word == "id")
       f.id = &value;
-    else if (word == "args" && value.IsObject())
+    else if (word == "args" && value.is_object())
       f.args = &value;
   }
   return f;
@@ -68,8 +67,9 @@ class TraceReader {
   }
 
   void read() {
-    TraceScanner scanner(path_);
-    for (Piece piece; scanner.next(piece);) read_piece(piece);
+    ParsedPieces pieces(path_, Strictness::lenient);
+    for (ParsedPiece piece; pieces.next(piece);) read_piece(piece);
+    const TraceScanner& scanner = pieces.scanner();
     if (scanner.end() != ScanEnd::whole) throw Error(kExitUnreadable, path_ + ": " + scanner.why());
     if (!scanner.saw_events())
       throw Error(kExitUnreadable, path_ + ": holds no traceEvents: not a trace of a profiler");
@@ -77,7 +77,7 @@ class TraceReader {
   }
 
  private:
-  void read_piece(const Piece& piece);
+  void read_piece(const ParsedPiece& piece);
   void read_member(const std::string& key, const Value& value, std::string_view text);
   void read_event(const Value& event);
   bool read_times(EventFields& f, bool with_duration);
@@ -93,37 +93,24 @@ class TraceReader {
   const std::string& path_;
   Model& model_;
   ReadState state_;
-  PieceParser parser_;
-  std::string original_, repaired_text_;
   bool span_seen_ = false;
 };
 
-void TraceReader::read_piece(const Piece& piece) {
-  original_.assign(piece.text, piece.size);  // parsing changes the text
-  const Value* value = parser_.parse_leniently(piece);
-  if (!value) {
-    repaired_text_ = repaired_json(original_);
-    Piece again = piece;
-    again.text = repaired_text_.data();
-    again.size = repaired_text_.size();
-    value = parser_.parse_leniently(again);
-    if (!value && !piece.event)
-      throw Error(kExitUnreadable, path_ + ": \"" + std::string(piece.key) + "\" at byte " +
-                                       std::to_string(piece.offset) + " is not JSON: " + parser_.why());
-    value ? repaired("bad_json")++ : dropped("bad_json")++;
-  }
-  if (!value) return;
-  if (piece.event)
-    read_event(*value);
-  else
-    read_member(std::string(piece.key), *value, original_);
+void TraceReader::read_piece(const ParsedPiece& piece) {
+  if (!piece.value && !piece.event)
+    throw Error(kExitUnreadable, path_ + ": \"" + std::string(piece.key) + "\" at byte " +
+                                     std::to_string(piece.offset) + " is not JSON: " + piece.error.why);
+  if (!piece.value) dropped("bad_json")++;
+  if (piece.repaired) repaired("bad_json")++;
+  if (piece.value && piece.event) read_event(*piece.value);
+  if (piece.value && !piece.event) read_member(std::string(piece.key), *piece.value, piece.text);
 }
 
 void TraceReader::read_member(const std::string& key, const Value& value, std::string_view text) {
-  if (key == kDeviceProperties && value.IsArray()) {
-    for (const Value& device : value.GetArray()) {
+  if (key == kDeviceProperties && value.is_list()) {
+    for (const Value& device : value.elements()) {
       DeviceRecord record = device_of(device);
-      if (!member(device, "id").IsInt()) record.head.id = static_cast<u32>(model_.devices.size());
+      if (!member(device, "id").is_i32()) record.head.id = static_cast<u32>(model_.devices.size());
       model_.devices[record.head.id] = record;
       if (!state_.plugin) continue;
       PluginDevice seen;
@@ -142,19 +129,19 @@ void TraceReader::read_member(const std::string& key, const Value& value, std::s
   } else if (key == "Framework") {
     model_.info["framework"] = text_of(value);
     if (state_.plugin) state_.plugin->lightning = text_of(value) == "pytorch-lightning";
-  } else if (key == kLedger && value.IsObject()) {
+  } else if (key == kLedger && value.is_object()) {
     model_.info["ledger"] = text;
     model_.own_ns = u64(integer_of(member(member(value, "own_cost"), "process_ns")).value_or(0));
-  } else if (value.IsInt() && (key == "with_stack" || key == "profile_memory" || key == "record_shapes" ||
+  } else if (value.is_i32() && (key == "with_stack" || key == "profile_memory" || key == "record_shapes" ||
                                key == "with_modules" || key == "with_flops")) {
-    model_.info["option." + key] = std::to_string(value.GetInt());
-  } else if (value.IsString() || value.IsNumber()) {
-    model_.info["trace." + key] = value.IsString() ? std::string(text_of(value)) : std::string(text);
+    model_.info["option." + key] = std::to_string(value.as_i64());
+  } else if (value.is_text() || value.is_number()) {
+    model_.info["trace." + key] = value.is_text() ? std::string(text_of(value)) : std::string(text);
   }
 }
 
 void TraceReader::read_event(const Value& event) {
-  if (!event.IsObject()) {
+  if (!event.is_object()) {
     dropped("not_an_object")++;
     return;
   }
@@ -181,7 +168,7 @@ bool TraceReader::read_times(EventFields& f, bool with_duration) {
     dropped(!begin ? "no_time" : "no_duration")++;
     return false;
   }
-  if (f.ts->IsString() || f.dur->IsString()) repaired("quoted_number")++;
+  if (f.ts->is_text() || f.dur->is_text()) repaired("quoted_number")++;
   if (*length < 0) {
     repaired("negative_duration")++;
     length = 0;
@@ -261,19 +248,19 @@ void TraceReader::add_plugin_event(const EventFields& f, PluginType type, size_t
     return;
   PluginEvent e;
   e.ts_us = number_of(*f.ts).value_or(0);
-  e.dur_us = f.dur->IsNull() ? 0 : number_of(*f.dur).value_or(0);
+  e.dur_us = f.dur->is_null() ? 0 : number_of(*f.dur).value_or(0);
   e.external_id = f.external_id;
   e.correlation = f.correlation;
   e.pid = state_.rows.number(*f.pid);
   e.tid = state_.rows.number(*f.tid);
-  e.tid_is_text = f.tid->IsString();
+  e.tid_is_text = f.tid->is_text();
   e.name = state_.names(f.name);
   e.item = static_cast<u32>(item);
   e.type = type;
   bool may_be_step = type == PluginType::op || type == PluginType::label;
   if (may_be_step && f.name.starts_with(kStepPrefix)) e.type = PluginType::step;
   if (type == PluginType::kernel) e.device = u32_of(f.arg("device"), kNone);
-  if (type == PluginType::python_function && !f.arg(kPythonModuleId).IsNull()) e.type = PluginType::module;
+  if (type == PluginType::python_function && !f.arg(kPythonModuleId).is_null()) e.type = PluginType::module;
   state_.plugin->events.push_back(e);
 }
 

@@ -12,8 +12,9 @@ constexpr u32 kMostDevices = 1024;
 
 template <size_t N, class T>
 void read_sizes(const Value& list, T (&out)[N]) {
-  if (!list.IsArray()) return;
-  for (u32 i = 0; i < N && i < list.Size(); i++) out[i] = static_cast<T>(u32_of(list[i], 0));
+  size_t i = 0;
+  for (const Value& size : list.elements())
+    if (i < N) out[i++] = static_cast<T>(u32_of(size, 0));
 }
 
 u64 u64_of(const Value& value) { return static_cast<u64>(integer_of(value).value_or(0)); }
@@ -84,7 +85,7 @@ const RecordHead* record_of(ReadState& state, Kind kind, const EventFields& f, c
 // libkineto copies what the operator record_param_comms knows to the kernels of the collective.
 void add_collective(ReadState& state, const EventFields& f) {
   const Value& name = f.arg("Collective name");
-  if (!name.IsString()) return;
+  if (!name.is_text()) return;
   auto text = [&](const char* key) {
     std::string_view found = text_of(f.arg(key));
     return found.empty() ? 0 : state.names(found);
@@ -105,7 +106,7 @@ void add_collective(ReadState& state, const EventFields& f) {
 }  // namespace
 
 void add_gpu_event(ReadState& state, Kind kind, const EventFields& f) {
-  if (kind == Kind::kernel && f.arg("graph id").IsNumber() && f.arg("grid").IsNull() &&
+  if (kind == Kind::kernel && f.arg("graph id").is_number() && f.arg("grid").is_null() &&
       f.name.starts_with("CUDA graph "))
     kind = Kind::graph;
   GpuEvent e;
@@ -117,7 +118,7 @@ void add_gpu_event(ReadState& state, Kind kind, const EventFields& f) {
   } else {
     i64 pid = state.rows.number(*f.pid), tid = state.rows.stream_number(*f.tid);
     e.device = u32_of(f.arg("device"), pid >= 0 && pid < kMostDevices ? static_cast<u32>(pid) : kNone);
-    bool none = f.arg("stream").IsInt64() && f.arg("stream").GetInt64() < 0;  // waits for no stream
+    bool none = f.arg("stream").is_i64() && f.arg("stream").as_i64() < 0;  // waits for no stream
     e.stream = none ? kNone : u32_of(f.arg("stream"), tid >= 0 && tid < i64(kNone) ? static_cast<u32>(tid) : kNone);
     e.context = u32_of(f.arg("context"), 0);
     if (e.device == kNone && kind != Kind::sync && kind != Kind::gpu_event) state.model.ledger.repaired["no_device"]++;

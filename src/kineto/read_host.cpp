@@ -39,22 +39,22 @@ u8 scope_of(HostKind kind, const EventFields& f, const Event& e) {
 bool read_nvtx(ReadState& state, const EventFields& f, NvtxDetail& d) {
   const Value &domain = f.arg("domain"), &category = f.arg("category"), &payload = f.arg("payload");
   std::string_view color = text_of(f.arg("color"));
-  if (domain.IsString()) d.domain = state.names(text_of(domain));
-  d.category_is_number = category.IsUint();
-  if (category.IsString()) d.category = state.names(text_of(category));
-  if (category.IsUint()) d.category = category.GetUint();
+  if (domain.is_text()) d.domain = state.names(text_of(domain));
+  d.category_is_number = category.is_u32();
+  if (category.is_text()) d.category = state.names(text_of(category));
+  if (category.is_u32()) d.category = static_cast<u32>(category.as_u64());
   if (color.starts_with('#')) std::from_chars(color.data() + 1, color.data() + color.size(), d.color, 16);
-  if (payload.IsUint64()) {
+  if (payload.is_u64()) {
     d.payload_type = NvtxPayload::unsigned_integer;
-    d.payload = payload.GetUint64();
-  } else if (payload.IsInt64()) {
+    d.payload = payload.as_u64();
+  } else if (payload.is_i64()) {
     d.payload_type = NvtxPayload::integer;
-    d.payload = static_cast<u64>(payload.GetInt64());
+    d.payload = static_cast<u64>(payload.as_i64());
   } else if (std::optional<double> number = number_of(payload)) {
     d.payload_type = NvtxPayload::floating;
     d.payload = std::bit_cast<u64>(*number);
   }
-  return domain.IsString() || !category.IsNull() || !color.empty() || !payload.IsNull();
+  return domain.is_text() || !category.is_null() || !color.empty() || !payload.is_null();
 }
 
 // "nn.Module: Linear_3"
@@ -108,7 +108,7 @@ void add_range(ReadState& state, HostKind kind, const EventFields& f) {
       e.inputs = model.arena.copy(&nvtx, sizeof nvtx);
     } else {
       const Value& dims = f.arg(kInputDims);
-      state.inputs.read(e, dims.IsNull() ? f.arg(kLegacyInputDims) : dims, f.arg(kInputType), f.arg(kInputStrides),
+      state.inputs.read(e, dims.is_null() ? f.arg(kLegacyInputDims) : dims, f.arg(kInputType), f.arg(kInputStrides),
                         f.arg(kConcreteInputs));
     }
     e.stack = state.stacks(text_of(f.arg(kCallStack)));
@@ -136,7 +136,7 @@ void add_call(ReadState& state, HostKind kind, const EventFields& f) {
   // Launches through the driver may have the runtime's category, for readers that know no other.
   bool driver_name = f.name.size() > 2 && f.name.starts_with("cu") && f.name[2] >= 'A' && f.name[2] <= 'Z';
   if (kind == HostKind::driver || driver_name) c.call_flags |= kCallDriver;
-  c.unfinished = !f.arg(kOurMark).IsNull();
+  c.unfinished = !f.arg(kOurMark).is_null();
   state.model.calls.push_back(c);
   state.call_ids.push_back(f.external_id);
   state.call_correlations.push_back(f.correlation);
@@ -155,7 +155,7 @@ void add_memory(ReadState& state, const EventFields& f, bool failed) {
   m.device_index = static_cast<i8>(integer_of(f.arg("Device Id")).value_or(-1));
   if (failed) m.flags |= kMemoryOutOfMemory;
   if (!allocated) m.flags |= kMemoryNoTotals;
-  if (f.arg(kOurMark).IsString()) m.flags |= kMemoryShared;
+  if (f.arg(kOurMark).is_text()) m.flags |= kMemoryShared;
   m.stack = state.stacks(text_of(f.arg(kCallStack)));
   state.model.memory.push_back(m);
 }

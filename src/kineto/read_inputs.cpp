@@ -20,17 +20,28 @@ u8 dtype_of(std::string_view name) {
   return it == known.end() ? kUnknownDtype : it->second;
 }
 
-const Value& element(const Value& list, u32 i) {
-  static const Value kNothing;
-  return list.IsArray() && i < list.Size() ? list[i] : kNothing;
-}
+// One element after the other; null values behind the last one, and where there is no list.
+class Elements {
+ public:
+  explicit Elements(const Value& list) : left_(list.elements()) {}
+  const Value& next() {
+    static const Value kNothing{};
+    if (!(left_.first != left_.last)) return kNothing;
+    const Value& value = *left_.first;
+    ++left_.first;
+    return value;
+  }
 
-bool holds_lists(const Value& list) { return list.IsArray() && !list.Empty() && list[0].IsArray(); }
+ private:
+  Value::Range<Value::Element> left_;
+};
 
-i64 size_of(const Value& value) { return value.IsInt64() ? value.GetInt64() : value.IsUint64() ? INT64_MAX : 0; }
+bool holds_lists(const Value& list) { return Elements(list).next().is_list(); }
+
+i64 size_of(const Value& value) { return value.is_i64() ? value.as_i64() : value.is_u64() ? INT64_MAX : 0; }
 
 bool is_narrow(const Value& list) {
-  for (const Value& size : list.GetArray())
+  for (const Value& size : list.elements())
     if (size_of(size) < 0 || size_of(size) > i64(UINT32_MAX)) return false;
   return true;
 }
@@ -44,9 +55,9 @@ bool whole_number(std::string_view text, T& out) {
 }  // namespace
 
 void InputReader::read(Event& event, const Value& dims, const Value& types, const Value& strides, const Value& values) {
-  if (!dims.IsArray() && !types.IsArray()) return;
+  if (!dims.is_list() && !types.is_list()) return;
   u32 count = 0;
-  for (const Value* list : {&dims, &types}) count = std::max(count, list->IsArray() ? list->Size() : 0);
+  for (const Value* list : {&dims, &types}) count = std::max(count, list->is_list() ? list->size() : 0);
   event.flags |= kEventHasInputs;
   if (count == 0) return;
   if (count > UINT16_MAX) {
@@ -54,8 +65,9 @@ void InputReader::read(Event& event, const Value& dims, const Value& types, cons
     count = UINT16_MAX;
   }
   bytes_.clear();
+  Elements each_dims(dims), each_type(types), each_strides(strides), each_value(values);
   for (u32 i = 0; i < count; i++)
-    add_one(element(dims, i), text_of(element(types, i)), element(strides, i), text_of(element(values, i)));
+    add_one(each_dims.next(), text_of(each_type.next()), each_strides.next(), text_of(each_value.next()));
   if (bytes_.size() > UINT32_MAX) return;
   auto it = known_.find(bytes_);
   if (it == known_.end()) {
@@ -73,13 +85,14 @@ void InputReader::add_head(InputTag tag, u32 count, u8 dtype, u8 flags) {
 
 void InputReader::add_one(const Value& dims, std::string_view type, const Value& strides, std::string_view value) {
   if (type == "TensorList" || holds_lists(dims)) {
-    u32 count = dims.IsArray() ? dims.Size() : 0;
+    u32 count = dims.is_list() ? dims.size() : 0;
     add_head(InputTag::tensor_list, count);
-    for (u32 i = 0; i < count; i++) add_tensor(dims[i], kUnknownDtype, element(strides, i));
+    Elements each_strides(strides);
+    for (const Value& one : dims.elements()) add_tensor(one, kUnknownDtype, each_strides.next());
     return;
   }
   u8 dtype = dtype_of(type);
-  if (dtype != kUnknownDtype || (dims.IsArray() && !dims.Empty()))
+  if (dtype != kUnknownDtype || (dims.is_list() && dims.size()))
     add_tensor(dims, dtype, strides);
   else if (type == "Scalar")
     add_scalar(value);
@@ -90,13 +103,13 @@ void InputReader::add_one(const Value& dims, std::string_view type, const Value&
 }
 
 void InputReader::add_tensor(const Value& dims, u8 dtype, const Value& strides) {
-  if (!dims.IsArray()) return add_head(InputTag::undefined, 0);
-  bool with_strides = strides.IsArray() && strides.Size() == dims.Size();
+  if (!dims.is_list()) return add_head(InputTag::undefined, 0);
+  bool with_strides = strides.is_list() && strides.size() == dims.size();
   bool wide = !is_narrow(dims) || (with_strides && !is_narrow(strides));
-  add_head(InputTag::tensor, dims.Size(), dtype,
+  add_head(InputTag::tensor, dims.size(), dtype,
            static_cast<u8>((wide ? kInputWide : 0) | (with_strides ? 0 : kInputNoStrides)));
   auto add_all = [&](const Value& list) {
-    for (const Value& size : list.GetArray()) wide ? add(size_of(size)) : add(static_cast<u32>(size_of(size)));
+    for (const Value& size : list.elements()) wide ? add(size_of(size)) : add(static_cast<u32>(size_of(size)));
   };
   add_all(dims);
   if (with_strides) add_all(strides);

@@ -5,6 +5,7 @@
 
 #include "kineto/read_state.h"
 #include "model/passes.h"
+#include "model/sort.h"
 
 namespace tprof::kineto {
 namespace {
@@ -15,7 +16,7 @@ std::vector<u32> order_of(const std::vector<T>& all, Less less) {
   std::vector<u32> order(all.size());
   std::iota(order.begin(), order.end(), 0);
   auto by_value = [&](u32 a, u32 b) { return less(all[a], all[b]); };
-  if (!std::is_sorted(order.begin(), order.end(), by_value)) std::stable_sort(order.begin(), order.end(), by_value);
+  stable_sort_if_needed(order, by_value);
   return order;
 }
 

@@ -23,8 +23,8 @@ u32 NameIndex::operator()(std::string_view text) {
 }
 
 i64 RowIndex::number(const Value& value) {
-  if (value.IsInt64()) return value.GetInt64();
-  if (value.IsNull()) return 0;
+  if (value.is_i64()) return value.as_i64();
+  if (value.is_null()) return 0;
   std::optional<i64> integer = integer_of(value);
   if (integer) return *integer;
   u32 name = names_(text_of(value));

@@ -10,7 +10,7 @@ namespace tprof::kineto {
 
 // The number that the value is, or that its text spells.
 inline std::optional<double> number_of(const Value& value) {
-  if (value.IsNumber()) return value.GetDouble();
+  if (value.is_number()) return value.as_double();
   double number;
   std::string_view text = text_of(value);
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -19,8 +19,8 @@ inline std::optional<double> number_of(const Value& value) {
 }
 
 inline std::optional<i64> integer_of(const Value& value) {
-  if (value.IsInt64()) return value.GetInt64();
-  if (value.IsUint64()) return static_cast<i64>(value.GetUint64());  // addresses: the bits count
+  if (value.is_i64()) return value.as_i64();
+  if (value.is_u64()) return static_cast<i64>(value.as_u64());  // addresses: the bits count
   std::string_view text = text_of(value);
   i64 integer;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), integer);
@@ -33,8 +33,8 @@ inline std::optional<i64> integer_of(const Value& value) {
 // Microseconds as nanoseconds; nothing when they are no number or more than 290 years.
 inline std::optional<i64> ns_of(const Value& value) {
   constexpr i64 kMostUs = INT64_MAX / 1000;
-  if (value.IsInt64()) {
-    i64 us = value.GetInt64();
+  if (value.is_i64()) {
+    i64 us = value.as_i64();
     return us > kMostUs || us < -kMostUs ? std::nullopt : std::optional(us * 1000);
   }
   std::optional<double> us = number_of(value);

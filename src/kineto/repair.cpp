@@ -1,5 +1,7 @@
 #include "kineto/repair.h"
 
+#include <string.h>
+
 #include <cctype>
 
 #include "base/types.h"
@@ -113,11 +115,20 @@ std::string repaired_json(std::string_view text) {
   return out;
 }
 
-std::string repaired_utf8(std::string_view text) {
+size_t good_utf8(std::string_view text) {
   size_t good = 0;
-  while (good < text.size() && static_cast<signed char>(text[good]) >= 0) good++;
-  for (size_t n; good < text.size() && (n = utf8_length(text, good)); good += n) {
+  for (size_t n = 1; n; good += n) {
+    for (u64 word; good + sizeof word <= text.size(); good += sizeof word) {  // most is ASCII
+      memcpy(&word, text.data() + good, sizeof word);
+      if (word & 0x8080808080808080) break;
+    }
+    n = good < text.size() ? utf8_length(text, good) : 0;
   }
+  return good;
+}
+
+std::string repaired_utf8(std::string_view text) {
+  size_t good = good_utf8(text);
   if (good == text.size()) return {};
   std::string out(text.substr(0, good));
   for (size_t at = good; at < text.size();) {

@@ -1,5 +1,7 @@
 // Makes JSON of what profilers wrote for it.
 #pragma once
+#include <stddef.h>
+
 #include <string>
 #include <string_view>
 
@@ -11,5 +13,8 @@ std::string repaired_json(std::string_view text);
 
 // The text with what is not UTF-8 replaced by U+FFFD; empty when all of it is.
 std::string repaired_utf8(std::string_view text);
+
+// So many bytes at the begin are UTF-8.
+size_t good_utf8(std::string_view text);
 
 }  // namespace tprof::kineto

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include <algorithm>
+#include <array>
 
 #include "base/error.h"
 #include "kineto/names.h"
@@ -13,6 +13,18 @@ namespace tprof::kineto {
 namespace {
 
 bool is_space(int c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
+// What a character means where a value's end is looked for.
+enum class Mark : u8 { none, gap, quote, opening, closing };
+constexpr std::array<Mark, 256> kMarks = [] {
+  std::array<Mark, 256> marks{};
+  for (unsigned char c : {' ', '\n', '\r', '\t', ','}) marks[c] = Mark::gap;
+  for (unsigned char c : {'{', '['}) marks[c] = Mark::opening;
+  for (unsigned char c : {'}', ']'}) marks[c] = Mark::closing;
+  marks['"'] = Mark::quote;
+  return marks;
+}();
+Mark mark_of(char c) { return kMarks[static_cast<unsigned char>(c)]; }
 
 // The closing quote of the string whose text begins at `at`; `filled` when it is not there yet.
 size_t end_of_string(const char* text, size_t at, size_t filled) {
@@ -30,7 +42,7 @@ size_t end_of_string(const char* text, size_t at, size_t filled) {
 }  // namespace
 
 TraceScanner::TraceScanner(const std::string& path, size_t buffer_bytes)
-    : path_(path), file_(gzopen(path.c_str(), "rbe")), buffer_(new char[buffer_bytes + 1]), room_(buffer_bytes) {
+    : path_(path), file_(gzopen(path.c_str(), "rbe")), buffer_(new char[buffer_bytes]), room_(buffer_bytes) {
   if (!file_) throw Error(kExitUnreadable, path + ": cannot be opened: " + strerror(errno));
   gzbuffer(file_, 256 << 10);
 }
@@ -64,7 +76,7 @@ bool TraceScanner::fill() {
     if (room_ >= kLongestValue)
       return stop(ScanEnd::bad_json, "a value of more than " + std::to_string(kLongestValue >> 20) + " MiB at byte " +
                                          std::to_string(base_));
-    auto larger = std::make_unique_for_overwrite<char[]>(room_ * 2 + 1);
+    auto larger = std::make_unique_for_overwrite<char[]>(room_ * 2);
     memcpy(larger.get(), buffer_.get(), filled_);
     buffer_ = std::move(larger);
     room_ *= 2;
@@ -101,33 +113,32 @@ bool TraceScanner::take(char c) {
 }
 
 // Where the value at at_ ends. Its brackets and strings are followed; what it holds is not looked at.
-bool TraceScanner::bracket(size_t& end, size_t& deepest) {
+bool TraceScanner::bracket(size_t& end) {
   size_t at = at_, depth = 0;
   for (;;) {
-    bool whole = false;
-    while (at < filled_) {
-      char c = buffer_[at];
-      if (c == '"') {
-        size_t close = end_of_string(buffer_.get(), at + 1, filled_);
-        if (close == filled_) break;
-        at = close + 1;
-        whole = depth == 0;
-      } else if (c == '{' || c == '[') {
-        deepest = std::max(deepest, ++depth);
-        at++;
-      } else if (c == '}' || c == ']') {
-        if (depth == 0) {
-          whole = true;  // the end of a bare number or word
-        } else {
-          at++;
-          whole = --depth == 0;
+    const char* text = buffer_.get();
+    bool whole = false, cut = false;
+    while (!whole && !cut) {
+      Mark passed = depth ? Mark::gap : Mark::none;
+      while (at < filled_ && mark_of(text[at]) <= passed) at++;
+      if (at == filled_) break;
+      switch (mark_of(text[at])) {
+        case Mark::quote: {
+          size_t close = end_of_string(text, at + 1, filled_);
+          cut = close == filled_;
+          if (!cut) at = close + 1, whole = depth == 0;
+          break;
         }
-      } else if (depth == 0 && (c == ',' || is_space(static_cast<unsigned char>(c)))) {
-        whole = true;
-      } else {
-        at++;
+        case Mark::opening:
+          depth++;
+          at++;
+          break;
+        case Mark::closing:
+          if (depth) at++, depth--;  // else the end of a bare number or word
+          whole = depth == 0;
+          break;
+        default: whole = true;  // a gap behind a bare number or word
       }
-      if (whole) break;
     }
     if (whole && at > at_) {
       end = at;
@@ -152,22 +163,14 @@ bool TraceScanner::read_key() {
 
 bool TraceScanner::give(Piece& piece, bool event) {
   if (peek() < 0) return unexpected("a value");
-  size_t end, depth = 0;
-  if (!bracket(end, depth)) return false;
-  piece = {event, key_, buffer_.get() + at_, end - at_, base_ + at_, depth};
-  saved_ = buffer_[end];  // buffer_ has one byte of room behind filled_
-  saved_at_ = end;
-  saved_valid_ = true;
-  buffer_[end] = 0;
+  size_t size = measure_ ? measure_({buffer_.get() + at_, filled_ - at_}) : 0, end = at_ + size;
+  if (!size && !bracket(end)) return false;
+  piece = {event, key_, {buffer_.get() + at_, end - at_}, base_ + at_};
   at_ = end;
   return true;
 }
 
 bool TraceScanner::next(Piece& piece) {
-  if (saved_valid_) {
-    buffer_[saved_at_] = saved_;
-    saved_valid_ = false;
-  }
   for (;;) switch (place_) {
       case Place::start:
         if (peek() < 0) return unexpected("an object");

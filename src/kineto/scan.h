@@ -1,8 +1,10 @@
 // Reads a trace file piece by piece: JSON, plain or gzip, of any size, in bounded memory.
 //
 // A piece is one member of the top-level object, or one element of its traceEvents, as the text of one JSON value.
-// What stands between pieces is checked here; the text of a piece is only bracketed here and parsed by whoever wants it.
+// What stands between pieces is checked here; the text of a piece is only bracketed here and parsed by whoever wants it
+// (see pieces.h).
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,10 +18,8 @@ namespace tprof::kineto {
 struct Piece {
   bool event = false;     // an element of traceEvents, else a member of the top level
   std::string_view key;   // of the member, as written (escapes not resolved); "traceEvents" for events
-  char* text = nullptr;   // the value, followed by a NUL that may be overwritten; valid until the next call of next()
-  size_t size = 0;
+  std::string_view text;  // the value; valid until the next call of next()
   u64 offset = 0;         // of the value, in the uncompressed text
-  size_t depth = 0;       // how deeply its brackets nest
 };
 
 // How far reading got.
@@ -42,6 +42,10 @@ class TraceScanner {
   // The next piece; false at the end, whatever it is: see end().
   bool next(Piece& piece);
 
+  // Told what follows when a value begins, this may say how long that value is; 0: it cannot say, and brackets decide.
+  using Measure = std::function<size_t(std::string_view text)>;
+  void measure_with(Measure measure) { measure_ = std::move(measure); }
+
   ScanEnd end() const { return end_; }
   const std::string& why() const { return why_; }  // one line for every end but `whole`
   bool saw_events() const { return saw_events_; }  // there was a traceEvents, and it is an array
@@ -56,7 +60,7 @@ class TraceScanner {
   bool fill();
   int peek();
   bool take(char c);
-  bool bracket(size_t& end, size_t& deepest);
+  bool bracket(size_t& end);
   bool read_key();
   bool give(Piece& piece, bool event);
   bool stop(ScanEnd end, const std::string& why);
@@ -64,13 +68,11 @@ class TraceScanner {
 
   std::string path_;
   gzFile_s* file_;
+  Measure measure_;
   std::unique_ptr<char[]> buffer_;
   size_t room_, filled_ = 0, at_ = 0;  // of buffer_
   u64 base_ = 0;                       // offset of buffer_[0]
   bool at_end_ = false;
-  char saved_ = 0;                     // what stood where the last piece's NUL is
-  size_t saved_at_ = 0;
-  bool saved_valid_ = false;
   Place place_ = Place::start;
   std::string key_;
   ScanEnd end_ = ScanEnd::more;

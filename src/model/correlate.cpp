@@ -7,6 +7,7 @@
 
 #include "model/passes.h"
 #include "model/python.h"
+#include "model/sort.h"
 
 namespace tprof {
 namespace {
@@ -46,8 +47,7 @@ void fit(CallEvent& call, const Event& range) {
 void attribute_gpu_work(Model& model, bool exact) {
   std::vector<u32> order(model.calls.size());
   for (u32 i = 0; i < order.size(); i++) order[i] = i;
-  std::sort(order.begin(), order.end(),
-            [&](u32 a, u32 b) { return moment_of(model.calls[a]) < moment_of(model.calls[b]); });
+  sort_if_needed(order, [&](u32 a, u32 b) { return moment_of(model.calls[a]) < moment_of(model.calls[b]); });
   std::vector<i32> latest(model.threads.size(), -1);  // by row: the event that began last
   size_t next = 0;
   for (u32 i : order) {

@@ -1,5 +1,6 @@
 #include "model/gpu_load.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "model/demangle.h"
@@ -9,6 +10,7 @@ namespace {
 
 constexpr u32 kDevices = 64;      // readers take no device beyond
 constexpr i64 kSkewNs = 1'000'000;  // by so much CUPTI's GPU times may be early
+constexpr i64 kNeighboursNs = 10'000'000;  // calls so near to the span are merged with CUPTI's as those inside are
 constexpr i64 kLostTime = INT64_MIN, kBadTime = INT64_MIN + 1;  // in place of a begin
 
 }  // namespace
@@ -84,7 +86,9 @@ void GpuLoader::add_call(const CallRecord& r, u32 tid, bool unfinished) {
   c.detail = r.detail;
   c.seen = kSeenByUs;
   if (!unfinished) memory_.add_call(r, c);
-  calls_.add_ours(c);
+  // The others would fill the memory: a part of a recording may be a hundredth of it.
+  if (c.at_ns >= std::min(model_.begin_ns, warmup_ns_) - kNeighboursNs && c.at_ns < model_.end_ns + kNeighboursNs)
+    calls_.add_ours(c);
 }
 
 void GpuLoader::add_api(const RecordView& view) {

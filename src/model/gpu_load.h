@@ -1,7 +1,8 @@
 // Loads the GPU side of a span: calls into CUDA, CUPTI's records, and device memory of programs without torch.
 //
-// Everything that the chunks hold is taken in first, since records of the GPU come late and in any order; finish() then
-// merges what was seen twice, decides what belongs to the span and puts it into the Model.
+// What the chunks hold is taken in first, since records of the GPU come late and in any order: all of CUPTI's, and our
+// calls in and around the span; finish() then merges what was seen twice, decides what belongs to the span and puts it
+// into the Model.
 #pragma once
 #include "model/calls.h"
 #include "model/clock_map.h"

@@ -9,6 +9,7 @@
 
 #include "model/passes.h"
 #include "model/python.h"
+#include "model/sort.h"
 
 namespace tprof {
 namespace {
@@ -84,7 +85,7 @@ class Nester {
   }
 
   void sort() {
-    std::stable_sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) {
+    stable_sort_if_needed(events_, [](const Event& a, const Event& b) {
       if (a.begin_ns != b.begin_ns) return a.begin_ns < b.begin_ns;
       if (a.dur_ns != b.dur_ns) return a.dur_ns > b.dur_ns;
       return (a.flags & kEventStep) > (b.flags & kEventStep);

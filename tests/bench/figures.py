@@ -107,15 +107,26 @@ GROUPS = {
         _("over_instructions", "%", "after the last window", "<=", 0.5),
         _("shapes_instructions", "%", "recorded with shapes"),
     ]),
-    "reader": ("tprof overview of a trace", [
+    "reader": ("Reading traces", [
         _("reader_events", "", "events in the trace"),
         _("reader_mb", "MB", "size of the trace (.json)"),
-        _("reader_s", "s", "tprof overview, .json", "<=", 2),
+        _("reader_s", "s", "tprof overview, .json"),
         _("reader_gz_s", "s", "tprof overview, .json.gz"),
         _("reader_compat_s", "s", "tprof overview --plugin-compat"),
-        _("reader_rss_mib", "MiB", "its peak memory", "<=", 600),
+        _("check_s", "s", "tprof check"),
+        _("tables_s", "s", "read once, to overview, advice and all tables", "<=", 2),
+        _("tables_rss_mib", "MiB", "... its peak memory", "<=", 600),
+        _("files", "", "such traces (.json.gz) in one directory"),
+        _("file_s", "s", "tprof overview of all of them, per trace (64 in 90 s)", "<=", 1.4),
+        _("files_rss_mib", "MiB", "... its peak memory", "<=", 2000),
         _("python_json_s", "s", "json.load of the file in Python: less than any reader written in it takes"),
         _("python_json_mib", "MiB", "... its peak memory"),
+    ]),
+    "plugin": ("Reading a trace as torch_tb_profiler does", [
+        _("plugin_s", "s", "the plugin, until it could show its views"),
+        _("plugin_rss_mib", "MiB", "... its peak memory"),
+        _("plugin_ratio", "x", "the plugin / all tables of tprof", ">=", 50),
+        _("plugin_rss_ratio", "x", "... in peak memory", ">=", 10),
     ]),
     "native": ("The native stack of a CUDA call, its frames known", [
         _("native_frames", "", "frames of the stack"),
@@ -127,8 +138,8 @@ GROUPS = {
     ]),
 }
 
-# Groups that want a program which setup does not install: left out where it is not.
-WANTS = {"instructions": "valgrind"}
+# Groups that want a program which setup does not install, or sources that a $VARIABLE tells: left out where it is not.
+WANTS = {"instructions": "valgrind", "plugin": "$TBCHECK"}
 # Groups that some torches cannot run, and why.
 CANNOT = {"everything": {"host": "this torch is built without Kineto",
                          "trixie": "torch.profiler with stacks crashes at the first nn.Module on Python 3.13"}}

@@ -36,12 +36,14 @@ class Sizes:
     call_rounds: int = 1000
     nvtx_pairs: int = 20_000    # per slice
     python_calls: int = 3_000   # per slice
+    files: int = 8              # that are read as one directory
     counted_steps: int = 40     # under callgrind
     warm_steps: int = 100       # before the first slice
 
 
 SMOKE = Sizes(slices=2, generations=1, slice_steps=5, wait_steps=5, events=20_000, edge_runs=1, quiet_slices=3,
-              rss_events=100_000, exec_runs=20, call_rounds=20, nvtx_pairs=100, python_calls=100, warm_steps=20)
+              rss_events=100_000, exec_runs=20, call_rounds=20, nvtx_pairs=100, python_calls=100, files=3,
+              warm_steps=20)
 SLICE = 10  # steps per slice where the course of time matters
 
 
@@ -363,23 +365,48 @@ def timed(*command):
     return time.monotonic() - begin, usage.ru_maxrss / 1024
 
 
-def reader(torch, sizes):
-    """Of a made trace, whatever the torch. Best of three."""
-    def best(*command):
-        return min(timed(*command) for _ in range(3))
+def best(*command):
+    return min(timed(*command) for _ in range(3))
 
+
+@contextlib.contextmanager
+def made_trace(events):
     with tempfile.TemporaryDirectory(prefix="tprof-bench-") as directory:
         trace = pathlib.Path(directory) / "w.1.pt.trace.json"
-        big_trace.write(trace, sizes.events)
-        seconds, rss = best(workers.TPROF, "overview", trace)
+        big_trace.write(trace, events)
+        yield trace
+
+
+def reader(torch, sizes):
+    """Of a made trace, whatever the torch. Best of three; the directory once."""
+    with made_trace(sizes.events) as trace:
+        seconds, _ = best(workers.TPROF, "overview", trace)
+        tables_seconds, tables_rss = best(workers.ALL_TABLES, trace)
         python_seconds, python_rss = best("/usr/bin/python3", "-c", "import json, sys; json.load(open(sys.argv[1]))", trace)
         compat_seconds, _ = best(workers.TPROF, "overview", "--plugin-compat", trace)
+        check_seconds, _ = best(workers.TPROF, "check", trace)
         size = trace.stat().st_size
         subprocess.run(["gzip", "-1", str(trace)], check=True)
-        gz_seconds, _ = best(workers.TPROF, "overview", str(trace) + ".gz")
+        packed = str(trace) + ".gz"
+        gz_seconds, _ = best(workers.TPROF, "overview", packed)
+        run = trace.parent / "run"
+        run.mkdir()
+        for i in range(sizes.files):
+            os.link(packed, run / ("w%d.1.pt.trace.json.gz" % i))
+        files_seconds, files_rss = timed(workers.TPROF, "overview", run)
     return {"reader_events": sizes.events, "reader_mb": size / 1e6, "reader_s": seconds, "reader_gz_s": gz_seconds,
-            "reader_compat_s": compat_seconds, "reader_rss_mib": rss, "python_json_s": python_seconds,
-            "python_json_mib": python_rss}
+            "reader_compat_s": compat_seconds, "check_s": check_seconds, "tables_s": tables_seconds,
+            "tables_rss_mib": tables_rss, "files": sizes.files, "file_s": files_seconds / sizes.files,
+            "files_rss_mib": files_rss, "python_json_s": python_seconds, "python_json_mib": python_rss}
+
+
+def plugin(torch, sizes):
+    """torch_tb_profiler itself, run by the script $TBCHECK (which wants its sources in $TB_PLUGIN), on the same trace."""
+    with made_trace(sizes.events) as trace:
+        seconds, rss = best(workers.ALL_TABLES, trace)
+        theirs, their_rss = timed("/usr/bin/python3", os.environ["TBCHECK"], trace.parent)
+    return {"plugin_s": theirs, "plugin_rss_mib": their_rss, "plugin_ratio": theirs / seconds,
+            "plugin_rss_ratio": their_rss / rss}
 
 
 def native(torch, sizes):
@@ -411,5 +438,6 @@ GROUPS = {
     "instructions": instructions,
     "exec": exec_cost,
     "reader": reader,
+    "plugin": plugin,
     "native": native,
 }

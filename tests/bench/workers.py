@@ -20,6 +20,7 @@ CALLS = BUILD / "tests" / "bench_calls"
 EXEC_COST = BUILD / "tests" / "exec_cost"
 NVTX_PAIR = BUILD / "tests" / "nvtx_pair"
 NATIVE_STACK = BUILD / "tests" / "native_stack"
+ALL_TABLES = BUILD / "tests" / "all_tables"
 CHROOT = REPO / "tests" / "chroot"
 TORCHES = ("host", "trixie", "sid")
 
@@ -49,7 +50,9 @@ def command_line(torch, argv, environment):
 
 
 def has(torch, program):
-    """Whether a program is to be had where that torch lives."""
+    """Whether a program is to be had where that torch lives, or a $VARIABLE is set here."""
+    if program.startswith("$"):
+        return program[1:] in os.environ
     words, environment = command_line(torch, ["/bin/sh", "-c", "command -v " + program], {})
     return subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
 
