@@ -46,8 +46,12 @@ u32 StackTable::index_of(u32 id) {
     at = parent < at ? parent : 0;
   }
   for (size_t i = fresh.size(); i-- > 0;) {
-    const Piece& piece = piece_of(fresh[i], meta_.stacks.at(fresh[i]));
-    known_[fresh[i]] = index = frame(index, piece.frame.text, piece.cut);
+    const StackRecord& record = meta_.stacks.at(fresh[i]);
+    if (!is_our_own(record)) {
+      const Piece& piece = piece_of(fresh[i], record);
+      index = frame(index, piece.frame.text, piece.cut);
+    }
+    known_[fresh[i]] = index;
   }
   return index;
 }
@@ -61,13 +65,20 @@ u32 StackTable::combined(StackRef ref) {
   return known->second = index;
 }
 
+bool StackTable::is_our_own(const StackRecord& record) const {
+  auto code = meta_.codes.find(record.code);
+  if (code == meta_.codes.end()) return false;
+  auto file = meta_.names.find(code->second.file);
+  return file != meta_.names.end() && file->second == kOwnFile;
+}
+
 // Innermost first.
 std::vector<ChainFrame> StackTable::chain_of(u32 id) {
   std::vector<ChainFrame> chain;
   while (id != 0) {
     auto record = meta_.stacks.find(id);
     if (record == meta_.stacks.end()) break;
-    chain.push_back(piece_of(id, record->second).frame);
+    if (!is_our_own(record->second)) chain.push_back(piece_of(id, record->second).frame);
     u32 parent = record->second.parent;
     id = parent < id ? parent : 0;
   }

@@ -34,6 +34,7 @@ class StackTable {
   u32 combined(StackRef ref);
   std::vector<ChainFrame> chain_of(u32 id);
   const Piece& piece_of(u32 id, const StackRecord& record);
+  bool is_our_own(const StackRecord& record) const;
   void find_native();
   u32 text(std::string text);
   u32 frame(u32 parent, u32 text, bool cut);

@@ -165,6 +165,9 @@ struct StackRef {
   u32 native;
 };
 constexpr u32 kStackLost = 0xffffffff;
+// The file that code objects of tprof's own name. Shown in no call stack: on Python before 3.12 some functions of torch are
+// called through one.
+constexpr char kOwnFile[] = "<tprof>";
 
 // Ranges as version 1.0 wrote them; followed by `inputs` encoded inputs.
 struct OldRangeRecord {

@@ -47,6 +47,15 @@ def test_stacks_are_those_that_python_shows(torch_machine, tmp_path, logdir):
     assert "stacks_lost" not in trace.ledger and "stacks_cut" not in trace.ledger
 
 
+def test_nothing_of_our_own_stands_in_a_stack(torch_machine, logdir):
+    """Before Python 3.12 a batch is drawn, and a backward pass made, through a function of tprof's."""
+    trace = only_trace(run([HERE / "scenarios.py", "plain_with_loader"], "run", logdir=logdir, options=STACK,
+                           where=torch_machine))
+    stacks = [event["args"].get("Call stack", "") for event in trace.ops()]
+    assert any("dataloader.py" in stack for stack in stacks)
+    assert not [stack for stack in stacks if "<tprof>" in stack or "<string>" in stack]
+
+
 def test_frames_for_other_viewers_say_the_same(torch_machine, tmp_path, logdir):
     trace = only_trace(run([HERE / "stacks.py", tmp_path / "told", "100"], "run", logdir=logdir, options=STACK,
                            where=torch_machine))

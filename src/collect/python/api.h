@@ -20,7 +20,8 @@ using PyProfiler = int(PyObject*, PyObject*, int, PyObject*);
   PY_FUNCTION(PyObject*, PyDict_New, ())                                                            \
   PY_FUNCTION(int, PyDict_SetItemString, (PyObject*, const char*, PyObject*))                       \
   PY_FUNCTION(PyObject*, PyEval_GetBuiltins, ())                                                    \
-  PY_FUNCTION(PyObject*, PyRun_StringFlags, (const char*, int, PyObject*, PyObject*, void*))        \
+  PY_FUNCTION(PyObject*, Py_CompileString, (const char*, const char* file, int))                    \
+  PY_FUNCTION(PyObject*, PyEval_EvalCode, (PyObject*, PyObject*, PyObject*))                        \
   PY_FUNCTION(PyObject*, PyObject_CallFunction, (PyObject*, const char*, ...))                      \
   PY_FUNCTION(PyObject*, PyObject_GetAttr, (PyObject*, PyObject*))                                  \
   PY_FUNCTION(void, Py_IncRef, (PyObject*))                                                         \

@@ -215,8 +215,8 @@ void run_script() {
   };
   for (Method& method : g_methods) add(method);
   add(g_calls_prepare);
-  PyObject* result = g_py.PyRun_StringFlags(kBootstrapScript, kFileInput, globals, globals, nullptr);
-  if (result) g_py.Py_DecRef(result);
+  PyOwned code(g_py.Py_CompileString(kBootstrapScript, kOwnFile, kFileInput));
+  if (code) PyOwned result(g_py.PyEval_EvalCode(code.get(), globals, globals));
   g_py.PyErr_Clear();
   g_py.Py_DecRef(globals);
 }
