@@ -6,7 +6,7 @@ import pathlib
 import pytest
 
 import compare
-from harness import Trace, run, torch_version
+from harness import Trace, run, torch_version, tprof
 
 ZOO = pathlib.Path(__file__).with_name("zoo.py").resolve()
 NAMES = ZOO.with_name("names.py")
@@ -140,6 +140,17 @@ def test_torch_profiler_agrees(torch_machine, tmp_path, logdir):
     mine, torchs = facts(ours), facts(theirs)
     assert not torchs - mine, "only torch.profiler has: %s" % list((torchs - mine).items())[:5]
     assert not mine - torchs, "only tprof has: %s" % list((mine - torchs).items())[:5]
+
+
+@pytest.mark.parametrize("shapes", ["1", "0"])
+def test_flops_are_known_where_inputs_are(torch_machine, tmp_path, shapes):
+    options = {"TPROF_WITH_FLOPS": "1", "TPROF_RECORD_SHAPES": shapes}
+    trace, = run([ZOO], "preload", where=torch_machine, logdir=tmp_path, options=options).traces()
+    assert trace.ledger["capabilities"]["with_flops"]["on"] == (shapes == "1")
+    worker, = json.loads(tprof("stats", "--by", "flops", "--json", tmp_path).stdout)["workers"]
+    products = [row["gflop"] * 1e9 for row in worker["rows"]
+                if (row["name"], row["input_shape"]) == ("aten::mm", "[[3, 4], [4, 5]]")]
+    assert products == (pytest.approx([2 * 3 * 4 * 5]) if shapes == "1" else [])
 
 
 def test_each_range_has_the_name_it_was_given(torch_machine, tmp_path):

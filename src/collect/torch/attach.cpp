@@ -43,14 +43,11 @@ void set_level(Level level) {
 
 void phase_changed(Phase phase) { python_phase_changed(phase); }
 
-// Options of torch.profiler that this version does not serve yet: accepted, and said to be off.
-void note_unserved() {
+void note_what_needs_python() {
   const Options& o = g_session.options();
-  const char* later = "not recorded by this version";
   const char* python = "the program is not written in Python";
   if (o.with_modules && !python_process()) g_session.capability("with_modules", false, python);
   if (o.with_stack.has(kStackCalls) && !python_process()) g_session.capability("python_calls", false, python);
-  if (o.with_flops) g_session.capability("with_flops", false, later);
 }
 
 // What the session calls back.
@@ -88,11 +85,12 @@ void torch_note_capabilities() {
   bool shapes = o.record_shapes && g_torch.inputs_ok;
   g_session.capability("record_shapes", shapes,
                        shapes ? "" : !o.record_shapes ? "switched off by TPROF_RECORD_SHAPES" : g_torch.inputs_why);
+  if (o.with_flops) g_session.capability("with_flops", shapes, shapes ? "" : "inputs are not recorded, see record_shapes");
   // In Python the bootstrap has allocated; before main of a C++ program nothing has yet.
   bool heard = memory_heard() || !python_process();
   if (o.profile_memory)
     g_session.capability("profile_memory", heard, heard ? "" : "this torch does not report through c10's exported functions");
-  note_unserved();
+  note_what_needs_python();
 }
 
 void torch_attach_native() {
