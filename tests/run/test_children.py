@@ -48,10 +48,18 @@ def test_exec_ed_children_that_train_are_workers_of_the_run(how, logdir):
     assert len({t.data["baseTimeNanoseconds"] for t in traces}) == 1, "one base time per job"
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
-def test_data_loader_workers(method, torch_machine, logdir):
-    bare = run(["workers.py", method], where=torch_machine)
-    result = run(["workers.py", method], "run", logdir=logdir, where=torch_machine)
+def each_once():
+    """Every method and every torch once, all of them with --full."""
+    methods, places = ["fork", "spawn", "forkserver"], ["sid", "host", "trixie"]
+    return [pytest.param(method, where, marks=[] if methods.index(method) == places.index(where) else pytest.mark.full)
+            for method in methods for where in places]
+
+
+@pytest.mark.parametrize("method,where", each_once())
+def test_data_loader_workers(method, where, logdir):
+    where = machine(where)
+    bare = run(["workers.py", method], where=where)
+    result = run(["workers.py", method], "run", logdir=logdir, where=where)
     assert (result.returncode, result.stdout) == (0, bare.stdout)
     traces = result.traces()
     assert len(traces) == 1, "a worker's trace in the run directory: %s" % [t.path.name for t in traces]
