@@ -66,7 +66,7 @@ ThreadBlock* new_block() {
   block->announced = 0;
   block->torch_thread = 0;
   block->chunk = nullptr;
-  block->used = 0;
+  block->quick_until = block->used = 0;
   block->open_count = block->pushed_count = 0;
   block->label_count = block->announced_count = 0;
   block->native_known = 0;

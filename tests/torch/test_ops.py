@@ -10,6 +10,7 @@ from harness import Trace, run, torch_version, tprof
 
 ZOO = pathlib.Path(__file__).with_name("zoo.py").resolve()
 NAMES = ZOO.with_name("names.py")
+SHORT_THREADS = ZOO.with_name("short_threads.py")
 
 
 @pytest.fixture(scope="module")
@@ -162,3 +163,12 @@ def test_each_range_has_the_name_it_was_given(torch_machine, tmp_path):
     used = result.stdout.splitlines()
     assert [name for name in names if not name.startswith("aten::")] == used
     assert names.count("aten::ones") == len(used)
+
+
+def test_threads_that_follow_one_another(torch_machine, tmp_path):
+    """What is kept of a thread is taken over by the next one: nothing of the first may be taken for its own."""
+    result = run([SHORT_THREADS], "run", where=torch_machine, logdir=tmp_path)
+    assert (result.returncode, result.stdout) == (0, "ran\n"), result.stderr
+    trace, = result.traces()
+    assert len(trace.ops("aten::sgn")) == 5 * 4
+    assert len(trace.ops("aten::linear")) == 5 * 7
