@@ -50,7 +50,7 @@ struct alignas(64) KnownText {
   u32 bytes;  // 0: empty
   char text[120];
 };
-// A name found by the schema of its operator, which stays where it is as long as the program runs.
+// A name found by the schema of its operator: of one that is torch's own, and so stays where it is.
 struct KnownSchema {
   const void* schema;
   u32 id;
