@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "random_json.h"
+
 namespace tprof::kineto {
 namespace {
 
@@ -37,32 +39,10 @@ Json json_of(const Value& value) {
   return out;
 }
 
-Json random_value(std::mt19937& random, int depth) {
-  static const char* texts[] = {"", "a", "\"", "\\", "\n\t\x01", "{[", "\xc3\xa9\xf0\x9f\x98\x80", "seven b", "eight by",
-                                "a longer text\\, with: all { of } it, and \"more\" than sixteen bytes"};
-  switch (random() % (depth > 3 ? 5 : 7)) {
-    case 0: return texts[random() % std::size(texts)];
-    case 1: return std::ldexp(static_cast<double>(static_cast<int>(random())), static_cast<int>(random() % 200) - 100);
-    case 2: return nullptr;
-    case 3: return static_cast<int>(random()) / 1000.0;
-    case 4: return static_cast<i64>(u64(random()) << 32 | random()) >> random() % 64;
-    case 5: {
-      Json list = Json::array();
-      for (unsigned n = random() % 5; n > 0; n--) list.push_back(random_value(random, depth + 1));
-      return list;
-    }
-    default: {
-      Json object = Json::object();
-      for (unsigned n = random() % 5; n > 0; n--) object["k" + std::to_string(random() % 9)] = random_value(random, depth + 1);
-      return object;
-    }
-  }
-}
-
 TEST(ParseTest, any_document_gives_its_values) {
   std::mt19937 random(1);
   for (int round = 0; round < 3000; round++) {
-    Json document = random_value(random, 0);
+    Json document = test::random_json(random, false);
     std::string text = document.dump(random() % 2 ? -1 : 2, ' ', random() % 2);
     Parsed parsed(text);
     ASSERT_TRUE(parsed.good) << parsed.error.why << " at " << parsed.error.where << "\n" << text;
@@ -75,7 +55,7 @@ TEST(ParseTest, a_damaged_document_is_refused_or_read_as_by_others) {
   static const char bytes[] = "\"\\{}[],: 0-+.eEtfnu\x01\x80\xff";
   u32 refused = 0;
   for (int round = 0; round < 30000; round++) {
-    std::string text = random_value(random, 0).dump(-1, ' ', random() % 2);
+    std::string text = test::random_json(random, false).dump(-1, ' ', random() % 2);
     for (unsigned n = random() % 2 + 1; n > 0 && !text.empty(); n--) {
       size_t at = random() % text.size();
       if (random() % 3)

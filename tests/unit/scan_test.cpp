@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "random_json.h"
 #include "recording_builder.h"
 
 namespace tprof::kineto {
@@ -49,33 +50,13 @@ class ScanTest : public testing::Test {
   test::TempDir dir;
 };
 
-Json random_value(std::mt19937& random, int depth) {
-  static const char* texts[] = {"", "a", "\"", "\\", "\\\\\"", "{[", "]}", ",", "\n", "a longer text, with: all { of } it"};
-  switch (random() % (depth > 3 ? 4 : 6)) {
-    case 0: return texts[random() % std::size(texts)];
-    case 1: return static_cast<int>(random()) / 1000.0;
-    case 2: return random() % 2 == 0;
-    case 3: return nullptr;
-    case 4: {
-      Json list = Json::array();
-      for (unsigned n = random() % 4; n > 0; n--) list.push_back(random_value(random, depth + 1));
-      return list;
-    }
-    default: {
-      Json object = Json::object();
-      for (unsigned n = random() % 4; n > 0; n--) object["k" + std::to_string(random() % 9)] = random_value(random, depth + 1);
-      return object;
-    }
-  }
-}
-
 TEST_F(ScanTest, AnyBufferGivesThePiecesOfTheDocument) {
   std::mt19937 random(1);
   for (int round = 0; round < 300; round++) {
     Json events = Json::array(), document = Json::object();
-    for (unsigned n = random() % 8; n > 0; n--) events.push_back(random_value(random, 0));
+    for (unsigned n = random() % 8; n > 0; n--) events.push_back(test::random_json(random, true));
     document["traceEvents"] = events;
-    for (unsigned n = random() % 4; n > 0; n--) document["m" + std::to_string(n)] = random_value(random, 0);
+    for (unsigned n = random() % 4; n > 0; n--) document["m" + std::to_string(n)] = test::random_json(random, true);
     Read found = read(document.dump(random() % 2 ? -1 : 2), 1 + random() % 40);
     ASSERT_EQ(found.end, ScanEnd::whole) << found.why << "\n" << document.dump();
     ASSERT_EQ(Json(found.events), events);
