@@ -123,39 +123,38 @@ class Session final : private StepSink {
   void finish_program();
   void explain_nothing();
 
+  // What every step token touches comes first, and close together.
   SpinLock lock_;
-  Role role_ = Role::program;  // asked at every operator: kept in the first cache line
+  Role role_ = Role::program;
   bool attached_ = false, started_ = false, finished_ = false, armed_ = false;
-  Frontend frontend_{};
-  Frontend joining_{};  // takes over with start()
-  Options options_;
-  u32 pid_ = 0;
-  bool speaks_ = false;     // the first process of its job: says things, once
-  bool under_run_ = false;  // tprof run started the job and has the last word
-  StepDetector detector_;
-  u32 step_tid_ = 0;
   bool step_tid_sure_ = false;
-
-  Plan plan_{Phase::wait, -1};
+  u32 step_tid_ = 0;
   std::atomic<Level> level_{Level::none};
   std::atomic<u32> announced_{0}, marks_announced_{0};
   std::atomic<bool> unannounced_{false}, marks_unannounced_{false};
+  Plan plan_{Phase::wait, -1};
   i64 first_number_ = 0;    // step at which the schedule began (tprof_start)
   i64 window_base_ = 0;     // windows of earlier schedules
-  i64 profiler_windows_ = 0;  // those that cudaProfilerStart opened and that are over
   WindowRecord* window_ = nullptr;
   StepRecord* step_ = nullptr;
   StepRecord* previous_step_ = nullptr;
   u64 step_ticks_ = 0;
   StepBy step_by_ = StepBy::none;
   bool step_worked_ = false;
-
   // The current step's edge while it may move: what else lies on it.
+  bool deferred_ = false;  // deferred_plan_ waits for the edge to be confirmed
   WindowRecord* edge_begins_ = nullptr;
   WindowRecord* edge_ends_ = nullptr;
-  bool deferred_ = false;  // deferred_plan_ waits for the edge to be confirmed
   Plan deferred_plan_{};
+  StepDetector detector_;
 
+  Frontend frontend_{};
+  Frontend joining_{};  // takes over with start()
+  Options options_;
+  u32 pid_ = 0;
+  bool speaks_ = false;     // the first process of its job: says things, once
+  bool under_run_ = false;  // tprof run started the job and has the last word
+  i64 profiler_windows_ = 0;  // those that cudaProfilerStart opened and that are over
   std::atomic<WindowRecord*> closing_[64] = {};
   u32 flushes_ = 0;
 

@@ -92,38 +92,39 @@ class StepDetector {
   void move(u64 t);
   static int provisional_limit(StepBy by) { return by == StepBy::optimizer ? 2 : 4; }
 
-  StepSource source_;
+  // What nearly every token touches, together: caches are cold when one comes.
   StepSink* sink_ = nullptr;
-  u64 start_ = 0;
   i64 number_ = -1;
-  StepBy last_by_ = StepBy::none;
   u64 last_work_ = 0;
   u64 edge_ = 0;           // where the current step begins
   u64 previous_edge_ = 0;  // where the one before began
+  u64 update_end_ = 0;     // end of the last update of a step that drew a batch; 0: no update since
+  int in_optimizer_ = 0;
+  bool tentative_ = false;
+  bool merging_ = false;  // inside an optimizer that began on a tentative edge
+  bool worked_ = false;   // since the current step began
+  bool trained_ = false;  // a batch, backward or update was ever seen
 
   // Since the current step began.
   u32 loads_ = 0, forwards_ = 0, backwards_ = 0, updates_ = 0;
-  bool worked_ = false;
   const void* anchor_ = nullptr;   // the first top-level module called
-  bool anchor_inference_ = false;  // how it was called last
   i64 passes_ = 0;                 // backward passes
-  u64 update_end_ = 0;             // end of the last update of a step that drew a batch; 0: no update since
+  bool anchor_inference_ = false;  // how it was called last
 
-  bool tentative_ = false;
-  bool merging_ = false;           // inside an optimizer that began on a tentative edge
-  int in_optimizer_ = 0;
-  bool zero_grad_first_ = false;   // this loop clears gradients before its forward, not behind its update
-  bool trained_ = false;           // a batch, backward or update was ever seen
-  bool forward_only_ = false;      // forwards in training mode turned out to be all there is
-  i64 newest_sequence_ = -1;       // autograd nodes run newest first: a newer one begins another pass
+  bool zero_grad_first_ = false;  // this loop clears gradients before its forward, not behind its update
+  bool forward_only_ = false;     // forwards in training mode turned out to be all there is
   bool in_profiler_step_ = false;
   bool api_ = false;
+  StepBy last_by_ = StepBy::none;
+  int provisional_count_ = 0;
+  StepSource source_;
+  i64 newest_sequence_ = -1;  // autograd nodes run newest first: a newer one begins another pass
+  u64 start_ = 0;
 
   struct Provisional {
     u64 ticks;
     StepBy by;  // all of one kind
   } provisional_[4] = {};
-  int provisional_count_ = 0;
 };
 
 }  // namespace tprof

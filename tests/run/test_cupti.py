@@ -11,7 +11,7 @@ import time
 import pytest
 
 from gpu_records import recording
-from harness import BUILD, LIBRARY, run, start, wait_for
+from harness import BUILD, LIBRARY, recordings, run, start, wait_for
 
 SIMCUDA = BUILD / "tests" / "fake" / "simcuda-run"
 PROGRAMS = BUILD / "tests" / "apps"
@@ -188,7 +188,7 @@ def test_launches_whose_record_never_comes_are_counted(library, tmp_path):
 
 def test_what_was_delivered_survives_sigkill(library, tmp_path):
     process = start(steps(1000, 3, "drain"), env={"LD_PRELOAD": library, "TPROF_LOGDIR": str(tmp_path)})
-    wait_for(lambda: list(tmp_path.glob("*.tprof")) and recording(tmp_path).records["kernel"], what="kernels delivered")
+    wait_for(lambda: recordings(tmp_path) and recording(tmp_path).records["kernel"], what="kernels delivered")
     process.send_signal(signal.SIGKILL)
     process.communicate()
     r = recording(tmp_path)

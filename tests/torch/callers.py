@@ -273,8 +273,8 @@ def phases():
         optimizer.zero_grad()
         leaf(step)
         if hasattr(sys, "monitoring"):
-            tool, = [i for i in range(6) if sys.monitoring.get_tool(i) == "tprof"]
-            watched = sys.monitoring.get_events(tool) & sys.monitoring.events.PY_START
+            tools = [i for i in range(6) if sys.monitoring.get_tool(i) == "tprof"]
+            watched = any(sys.monitoring.get_events(tool) for tool in tools)
         else:
             watched = sys.getprofile()
         print(int(bool(watched)))

@@ -173,9 +173,9 @@ def test_only_recorded_phases_are_watched(options, torch_machine, logdir):
     result = run([CALLERS, "phases"], "run", where=torch_machine, logdir=logdir, options={**options, **schedule})
     watched = result.stdout.split()[:8]
     trace, = result.traces()
-    everything = options is CALLS or torch_version(torch_machine) < (2, 0)  # modules alone need no event of all functions
     # A step's end is sure only when the next one does something.
-    assert watched == (["0", "1", "1", "1", "1", "0", "0", "0"] if everything else ["0"] * 8), result.stdout
+    # Modules alone need nothing of the interpreter's.
+    assert watched == (["0", "1", "1", "1", "1", "0", "0", "0"] if options is CALLS else ["0"] * 8), result.stdout
     assert module_tree(trace) == NET + NET
     assert trace.steps() == [3, 4]
 
@@ -186,8 +186,9 @@ def test_a_profiler_of_the_programs_own_keeps_working(torch_machine, logdir):
     assert result.stdout.splitlines()[0] == "4 %d" % (4 * 3), result.stdout + result.stderr
     trace, = result.traces()
     if torch_version(torch_machine) < (2, 0):
-        assert not trace.ledger["capabilities"]["python_calls"]["on"] and not calls(trace)
-        assert "profile function of its own" in trace.ledger["capabilities"]["with_modules"]["why"]
+        assert "profile function of its own" in trace.ledger["capabilities"]["python_calls"]["why"]
+        assert not trace.ledger["capabilities"]["python_calls"]["on"]
+        assert module_tree(trace) and all(e["name"].startswith("nn.Module: ") for e in calls(trace))
     else:
         assert trace.ledger["capabilities"]["python_calls"]["on"] and calls(trace)
 

@@ -31,12 +31,10 @@ using PyProfiler = int(PyObject*, PyObject*, int, PyObject*);
   PY_FUNCTION(void, PyErr_Clear, ())                                                                \
   PY_FUNCTION(PyObject*, PyErr_Occurred, ())                                                        \
   PY_FUNCTION(int, Py_AddPendingCall, (int (*)(void*), void*)) /* without the GIL */                \
-  PY_FUNCTION(PyObject*, PyEval_GetFrame, ())                                                       \
   PY_FUNCTION(int, PyObject_IsTrue, (PyObject*))                                                    \
   PY_FUNCTION(PyObject*, PyObject_Type, (PyObject*))                                                \
   PY_FUNCTION(PyObject*, PyObject_Repr, (PyObject*))                                                \
   PY_FUNCTION(PyObject*, PyObject_GenericGetAttr, (PyObject*, PyObject*))                           \
-  PY_FUNCTION(PyObject*, PyObject_GetItem, (PyObject*, PyObject*))                                  \
   PY_FUNCTION(PyObject*, PyObject_CallMethod, (PyObject*, const char*, const char*, ...))           \
   PY_FUNCTION(int, PyDict_Next, (PyObject*, PySize*, PyObject**, PyObject**))                       \
   PY_FUNCTION(PyObject*, PyDict_GetItemString, (PyObject*, const char*)) /* borrowed */             \
@@ -45,7 +43,8 @@ using PyProfiler = int(PyObject*, PyObject*, int, PyObject*);
   PY_FUNCTION(PyObject*, PyWeakref_NewRef, (PyObject*, PyObject*))                                  \
   PY_OPTIONAL(PyObject*, PyCFunction_NewEx, (void*, PyObject*, PyObject*))                          \
   PY_OPTIONAL(PyObject*, PyCMethod_New, (void*, PyObject*, PyObject*, PyObject*))                   \
-  PY_OPTIONAL(PyObject*, PyFrame_GetVar, (PyObject*, PyObject*)) /* 3.12 */                         \
+  PY_OPTIONAL(void, PyFunction_SetVectorcall, (PyObject*, void*)) /* 3.12 */                        \
+  PY_OPTIONAL(void*, PyVectorcall_Function, (PyObject*)) /* 3.9 */                                  \
   PY_OPTIONAL(int, PyWeakref_GetRef, (PyObject*, PyObject**)) /* 3.13 */                            \
   PY_OPTIONAL(PyObject*, PyWeakref_GetObject, (PyObject*)) /* borrowed; before 3.15 */              \
   PY_OPTIONAL(PyObject*, PyFrame_GetCode, (PyObject*)) /* 3.9 */                                    \

@@ -30,6 +30,8 @@ std::atomic<bool> g_call_pending{false};
 
 using Args = PyObject* const*;
 
+PyObject* yes_or_none(bool yes) { return yes ? g_py.PyUnicode_FromString("yes") : g_py.new_none(); }
+
 // attach(key, value, key, value, ...) -> "K=V" lines for os.environ. attached() tells whether to go on.
 PyObject* attach(PyObject*, Args args, PySize count) {
   if (!torch_join(StepMode::automatic)) return g_py.PyUnicode_FromString(g_session.exports());
@@ -43,7 +45,7 @@ PyObject* attach(PyObject*, Args args, PySize count) {
   return g_py.PyUnicode_FromString(g_session.exports());
 }
 
-PyObject* attached(PyObject*, Args, PySize) { return g_joined ? g_py.PyUnicode_FromString("yes") : g_py.new_none(); }
+PyObject* attached(PyObject*, Args, PySize) { return yes_or_none(g_joined); }
 
 // "", "modules" or "calls": what is to be recorded of Python calls, see calls.h.
 const char* wanted_calls() {
@@ -138,16 +140,17 @@ PyObject* calls_prepare(PyObject*, Args args, PySize count) {
 }
 Method g_calls_prepare{"calls_prepare", calls_prepare, kFastCall, nullptr};
 
-// calls_switch(what): "" nothing, "modules", "calls".
+PyObject* module_hooked(PyObject*, Args, PySize) { return yes_or_none(g_module_code != nullptr); }
+
+// calls_switch(on)
 PyObject* calls_switch(PyObject*, Args args, PySize count) {
-  const char* what = count == 1 ? py_text(args[0]) : "";
-  calls_record(!*what ? 0 : !strcmp(what, "calls") ? kRecordModules | kRecordCalls : kRecordModules);
+  calls_record(count == 1 && g_py.PyObject_IsTrue(args[0]) == 1);
   return g_py.new_none();
 }
 
-// profile_begin(code of nn.Module.__call__, mark) -> why not.
+// profile_begin(mark) -> why not.
 PyObject* profile_begin(PyObject*, Args args, PySize count) {
-  return g_py.PyUnicode_FromString(count == 2 ? profile_prepare(args[0], args[1]) : "internal");
+  return g_py.PyUnicode_FromString(count == 1 ? profile_prepare(args[0]) : "internal");
 }
 
 PyObject* profile_all(PyObject*, Args args, PySize count) {
@@ -176,26 +179,22 @@ Method g_methods[] = {{"attach", attach, kFastCall, nullptr},
                       {"start", start, kFastCall, nullptr},
                       {"child_ready", child_ready, kFastCall, nullptr},
                       {"note", note, kFastCall, nullptr},
-                      {"module_begins", watch_module_begins, kFastCall, nullptr},
-                      {"module_ends", watch_module_ends, kFastCall, nullptr},
                       {"backward_begins", watch_backward_begins, kFastCall, nullptr},
                       {"backward_ends", watch_backward_ends, kFastCall, nullptr},
-                      {"batch_drawn", watch_batch_drawn, kFastCall, nullptr},
                       {"scaler_updated", watch_scaler_updated, kFastCall, nullptr},
-                      {"code_starts", watch_code_starts, kFastCall, nullptr},
-                      {"code_returns", watch_code_returns, kFastCall, nullptr},
-                      {"code_unwinds", watch_code_unwinds, kFastCall, nullptr},
-                      {"code_resumes", watch_resumes, kFastCall, nullptr},
-                      {"code_yields", watch_yields, kFastCall, nullptr},
-                      {"builtin_called", watch_call, kFastCall, nullptr},
-                      {"builtin_ended", watch_builtin_ends, kFastCall, nullptr},
+                      {"call_starts", watch_call_starts, kFastCall, nullptr},
+                      {"call_ends", watch_call_ends, kFastCall, nullptr},
+                      {"builtin_starts", watch_builtin_starts, kFastCall, nullptr},
+                      {"builtin_ends", watch_builtin_ends, kFastCall, nullptr},
                       {"capability", capability, kFastCall, nullptr},
                       {"calls_wanted", calls_wanted, kFastCall, nullptr},
+                      {"module_hooked", module_hooked, kFastCall, nullptr},
                       {"calls_switch", calls_switch, kFastCall, nullptr},
                       {"profile_begin", profile_begin, kFastCall, nullptr},
                       {"profile_all", profile_all, kFastCall, nullptr},
                       {"profile_here", profile_here, kFastCall, nullptr},
-                      {"watch_code", watch_code, kFastCall, nullptr}};
+                      {"watch_function", watch_function, kFastCall, nullptr},
+                      {"watch_switch", watch_switch, kFastCall, nullptr}};
 
 PyObject* make_function(Method& method) {
   if (g_py.PyCFunction_NewEx) return g_py.PyCFunction_NewEx(&method, nullptr, nullptr);

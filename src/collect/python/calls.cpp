@@ -8,7 +8,8 @@
 
 namespace tprof {
 
-constinit u32 g_calls_recorded;
+constinit bool g_calls_recorded;
+PyObject* g_module_code;
 
 namespace {
 
@@ -87,9 +88,9 @@ inline void record_end(const void* key) {
 
 }  // namespace
 
-void calls_record(u32 what) {
-  if (what && !g_calls_recorded) g_round++;
-  g_calls_recorded = what;
+void calls_record(bool on) {
+  if (on && !g_calls_recorded) g_round++;
+  g_calls_recorded = on;
 }
 
 void call_starts(PyObject* code, PyObject* module) {
@@ -108,23 +109,23 @@ void builtin_starts(PyObject* callable, PyObject* first) {
 
 void builtin_ends(PyObject* callable) { record_end(callable); }
 
-PyObject* watch_call(PyObject*, PyObject* const* args, PySize count) {
+PyObject* watch_call_starts(PyObject*, PyObject* const* args, PySize count) {
+  if (count > 0 && args[0] != g_module_code) call_starts(args[0], nullptr);
+  return g_py.none;
+}
+
+PyObject* watch_call_ends(PyObject*, PyObject* const* args, PySize count) {
+  if (count > 0 && args[0] != g_module_code) call_ends(args[0]);
+  return g_py.none;
+}
+
+PyObject* watch_builtin_starts(PyObject*, PyObject* const* args, PySize count) {
   if (count == 4 && is_builtin(args[2])) builtin_starts(args[2], args[3]);
   return g_py.none;
 }
 
 PyObject* watch_builtin_ends(PyObject*, PyObject* const* args, PySize count) {
   if (count == 4 && is_builtin(args[2])) builtin_ends(args[2]);
-  return g_py.none;
-}
-
-PyObject* watch_resumes(PyObject*, PyObject* const* args, PySize count) {
-  if (count > 0) call_starts(args[0], nullptr);
-  return g_py.none;
-}
-
-PyObject* watch_yields(PyObject*, PyObject* const* args, PySize count) {
-  if (count > 0) call_ends(args[0]);
   return g_py.none;
 }
 

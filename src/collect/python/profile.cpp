@@ -5,26 +5,13 @@
 namespace tprof {
 namespace {
 
-PyObject* g_module_code;
 PyObject* g_mark;  // what sys.getprofile() says while ours is on
 bool g_on;
 
-PyWord g_locals{"f_locals"}, g_self{"self"}, g_code{"f_code"};
+PyWord g_code{"f_code"};
 
 PyObject* code_of(PyObject* frame) {
   return g_py.PyFrame_GetCode ? g_py.PyFrame_GetCode(frame) : py_attribute(frame, g_code);
-}
-
-void frame_starts(PyObject* frame, PyObject* code) {
-  if (code != g_module_code) {
-    if (calls_are_recorded()) call_starts(code, nullptr);
-    return;
-  }
-  KeepException keep;
-  PyOwned locals(py_attribute(frame, g_locals));
-  PyOwned self(locals ? g_py.PyObject_GetItem(locals.get(), g_self.get()) : nullptr);
-  g_py.PyErr_Clear();
-  call_starts(code, self.get());
 }
 
 // What happens, as Python numbers it.
@@ -35,23 +22,19 @@ int profile(PyObject*, PyObject* frame, int what, PyObject* argument) {
   if (!g_on) return g_py.PyEval_SetProfile(nullptr, nullptr), 0;
   if (what == kCall || what == kReturn) {
     PyOwned code(code_of(frame));
-    if (!code) return 0;
-    if (what == kCall) frame_starts(frame, code.get());
-    else if (calls_are_recorded() || code.get() == g_module_code) call_ends(code.get());
-  } else if (calls_are_recorded()) {
-    if (what == kBuiltinCall) builtin_starts(argument, argument);
-    if (what == kBuiltinReturn || what == kBuiltinRaise) builtin_ends(argument);
+    if (!code || code.get() == g_module_code) return 0;
+    if (what == kCall) call_starts(code.get(), nullptr);
+    if (what == kReturn) call_ends(code.get());
   }
+  if (what == kBuiltinCall) builtin_starts(argument, argument);
+  if (what == kBuiltinReturn || what == kBuiltinRaise) builtin_ends(argument);
   return 0;
 }
 
-
 }  // namespace
 
-const char* profile_prepare(PyObject* module_code, PyObject* mark) {
+const char* profile_prepare(PyObject* mark) {
   if (!g_py.PyEval_SetProfile) return "this Python has no PyEval_SetProfile";
-  g_py.Py_IncRef(module_code);
-  g_module_code = module_code;
   g_py.Py_IncRef(mark);
   g_mark = mark;
   return "";

@@ -65,8 +65,8 @@ def watched(torch):
     yield 'module', torch.nn.Module, '__call__'
     yield 'backward', torch.autograd, 'backward'
     yield 'backward', torch.autograd, 'grad'
-    yield 'label', torch.autograd.profiler.record_function, '__enter__'
-    yield 'label', torch.autograd.profiler.record_function, '__exit__'
+    yield 'enter_label', torch.autograd.profiler.record_function, '__enter__'
+    yield 'leave_label', torch.autograd.profiler.record_function, '__exit__'
     yield 'batch', _BaseDataLoaderIter, '__next__'
     for path in ('torch.amp.grad_scaler', 'torch.cuda.amp.grad_scaler'):
         scaler = getattr(sys.modules.get(path), 'GradScaler', None)
@@ -74,132 +74,95 @@ def watched(torch):
             yield 'scaler', scaler, 'update'
             break
 
-# How watching is switched off after the last window, and on again for another; and how recording calls is.
-switches = []
+# Before 3.12 functions that Python code calls cannot be hooked: backward passes and scalers are wrapped, and labels left
+# to torch to tell.
+def watch(torch):
+    every = sys.version_info >= (3, 12)
+    lost = []
+    for kind, owner, name in watched(torch):
+        if every or kind in ('module', 'batch'):
+            if not watch_function(kind, vars(owner).get(name), facts):
+                lost.append(name)
+        elif kind == 'scaler':
+            wrap_after(owner, name, scaler_updated)
+        elif name == 'backward':  # grad is left alone: torch.compile knows it by identity
+            wrap_around(owner, name, backward_begins, backward_ends)
+    return 'steps are found without calls of ' + ', '.join(lost) if lost else ''
+
+def wrap_after(owner, name, told):
+    import functools
+    original = vars(owner)[name]
+    @functools.wraps(original)
+    def call(self, *args, **kwargs):
+        result = original(self, *args, **kwargs)
+        told(self)
+        return result
+    setattr(owner, name, call)
+
+def wrap_around(owner, name, begins, ends):
+    import functools
+    original = vars(owner)[name]
+    @functools.wraps(original)
+    def call(*args, **kwargs):
+        begins()
+        try:
+            return original(*args, **kwargs)
+        finally:
+            ends()
+    setattr(owner, name, call)
+
+# How recording calls is switched on and off, if it is wanted.
 recorders = []
 
-def watch(torch):
-    try:
-        if hasattr(sys, 'monitoring'):
-            return watch_by_monitoring(torch, calls_wanted() if can_record(torch) else '')
-        return watch_by_wrapping(torch)
-    except Exception as e:
-        return 'steps are found without nn.Module, DataLoader and GradScaler calls: %r' % (e,)
+# What becomes of --with-modules and --with-stack=calls: capabilities, and a recorder.
+def record_calls(torch):
+    wanted = calls_wanted()
+    if not wanted:
+        return
+    why = calls_prepare(calls_prepare, torch.nn.Parameter, getattr(torch._C, '_len_torch_function_stack', None))
+    capability('with_modules', why or ('' if module_hooked() else 'calls of nn.Module cannot be hooked'))
+    switches = [calls_switch]
+    if wanted == 'calls':
+        if not why:
+            why = calls_by_monitoring(switches) if hasattr(sys, 'monitoring') else calls_by_profile(switches)
+        capability('python_calls', why)
+    def record(on):
+        for switch in switches:
+            switch(on)
+    recorders.append(record)
 
-def watch_by_monitoring(torch, recorded):
+def calls_by_monitoring(switches):
     m, e = sys.monitoring, sys.monitoring.events
     for tool in (4, 3, 5, 1, 0, 2):
         if m.get_tool(tool) is None:
             break
     else:
-        why = 'all sys.monitoring tools are taken by others'
-        if recorded:
-            report(why)
-        return why
+        return 'all sys.monitoring tools are taken by others'
     m.use_tool_id(tool, 'tprof')
-    callbacks = {e.PY_START: code_starts, e.PY_RETURN: code_returns, e.PY_UNWIND: code_unwinds}
-    if recorded == 'calls':
-        callbacks.update({e.PY_RESUME: code_resumes, e.PY_THROW: code_resumes, e.PY_YIELD: code_yields,
-                          e.CALL: builtin_called, e.C_RETURN: builtin_ended, e.C_RAISE: builtin_ended})
+    callbacks = {e.PY_START: call_starts, e.PY_RESUME: call_starts, e.PY_THROW: call_starts, e.PY_RETURN: call_ends,
+                 e.PY_YIELD: call_ends, e.PY_UNWIND: call_ends, e.CALL: builtin_starts}
+    every = sum(callbacks)
+    callbacks.update({e.C_RETURN: builtin_ends, e.C_RAISE: builtin_ends})  # these come with CALL
     for event, callback in callbacks.items():
         m.register_callback(tool, event, callback)
-    codes = []
-    for kind, owner, name in watched(torch):
-        code = getattr(getattr(owner, name), '__code__', None)
-        if code is not None and watch_code(kind, code):
-            starts = kind in ('module', 'backward') or name == '__enter__'
-            ends = name != '__enter__'
-            codes.append((code, starts * e.PY_START | ends * e.PY_RETURN))
-    # PY_UNWIND is told of all functions or of none; it costs only where exceptions go through functions.
-    def switch(on):
-        for code, events in codes:
-            m.set_local_events(tool, code, on * events)
-        m.set_events(tool, on * e.PY_UNWIND)
-    switch(True)
-    switches.append(switch)
-    if recorded:
-        every = 0
-        for event in callbacks:
-            if event not in (e.C_RETURN, e.C_RAISE):  # these come with CALL
-                every |= event
-        def record(on):
-            calls_switch(recorded if on else '')
-            if recorded == 'calls':
-                m.set_events(tool, every if on else e.PY_UNWIND)
-        recorders.append(record)
-        report('')
+    switches.append(lambda on: m.set_events(tool, on * every))
     return ''
-
-def watch_by_wrapping(torch):
-    import functools
-    def after(owner, name, told):
-        original = vars(owner)[name]
-        @functools.wraps(original)
-        def call(self, *args, **kwargs):
-            result = original(self, *args, **kwargs)
-            told(self)
-            return result
-        setattr(owner, name, call)
-    def around(owner, name, begins, ends):
-        original = vars(owner)[name]
-        @functools.wraps(original)
-        def call(*args, **kwargs):
-            begins()
-            try:
-                return original(*args, **kwargs)
-            finally:
-                ends()
-        setattr(owner, name, call)
-    for kind, owner, name in watched(torch):
-        if kind == 'batch':
-            after(owner, name, batch_drawn)
-        elif kind == 'scaler':
-            after(owner, name, scaler_updated)
-        elif name == 'backward':  # grad is left alone: torch.compile knows it by identity
-            around(owner, name, backward_begins, backward_ends)
-    hooks = torch.nn.modules.module
-    if int(torch.__version__.split('.')[0]) >= 2:
-        # Global hooks would make torch.compile break its graphs, and nothing else tells forwards apart here.
-        return 'loops with nothing but forwards are not found on Python < 3.12 with torch 2'
-    watch_code('module', torch.nn.Module.__call__.__code__)
-    hooks.register_module_forward_pre_hook(module_begins)
-    hooks.register_module_forward_hook(module_ends)
-    return ''
-
-# What became of --with-modules and --with-stack=calls: "" or why not.
-def report(why):
-    if calls_wanted() == 'calls':
-        capability('python_calls', why)
-    capability('with_modules', why)
-
-def can_record(torch):
-    if not calls_wanted():
-        return False
-    why = calls_prepare(calls_prepare, torch.nn.Parameter, getattr(torch._C, '_len_torch_function_stack', None))
-    if why:
-        report(why)
-    return not why
 
 # Before 3.12. A program that profiles itself keeps its own function.
-def record_by_profile(torch):
+def calls_by_profile(switches):
     import threading
     mark = 'tprof'
-    module = getattr(torch.nn.Module.__call__, '__code__', None)
-    why = profile_begin(module, mark)
-    report(why)
-    if why:
-        return
-    def record(on):
+    def switch(on):
         theirs = on and sys.getprofile() not in (None, mark)
         if theirs:
-            report('the program has a profile function of its own')
+            capability('python_calls', 'the program has a profile function of its own')
         on = on and not theirs
-        calls_switch(calls_wanted() if on else '')
         profile_all(on)
         hook = getattr(threading, '_profile_hook', None)
         if hook is (None if on else profile_here):
             threading.setprofile(profile_here if on else None)
-    recorders.append(record)
+    switches.append(switch)
+    return profile_begin(mark)
 
 def follow(torch):
     import json
@@ -230,8 +193,7 @@ def follow(torch):
                 record(False)
         if watching[0] != (phase != 3):
             watching[0] = not watching[0]
-            for switch in switches:
-                switch(watching[0])
+            watch_switch(watching[0])
         if on and not recording[0]:
             recording[0] = True
             for record in recorders:
@@ -283,9 +245,11 @@ def complete(torch):
         torch.empty(1)  # an allocation: shows whether this torch's reports reach us
     except Exception:
         pass
-    why = watch(torch)
-    if not hasattr(sys, 'monitoring') and can_record(torch):
-        record_by_profile(torch)
+    try:
+        why = watch(torch)
+        record_calls(torch)
+    except Exception as e:
+        why = 'steps are found without nn.Module, DataLoader and GradScaler calls: %r' % (e,)
     if hasattr(os, 'register_at_fork'):
         os.register_at_fork(after_in_child=child_ready)
     start(follow(torch), why)

@@ -4,6 +4,7 @@
 
 #include "collect/labels.h"
 #include "collect/python/calls.h"
+#include "collect/python/function_hook.h"
 #include "collect/recorder.h"
 #include "collect/session.h"
 #include "collect/torch/attach.h"
@@ -13,29 +14,10 @@
 namespace tprof {
 namespace {
 
-// The code objects watched; one reference each is kept for ever, so their addresses stay theirs.
-PyObject* g_module_code;
-PyObject* g_batch_code;
-PyObject* g_scaler_code;
-PyObject* g_backward_code[2];  // torch.autograd.backward, torch.autograd.grad
-PyObject* g_label_code[2];     // record_function.__enter__, __exit__
+PyWord g_name{"name"}, g_training{"training"}, g_enabled{"_enabled"}, g_code{"__code__"};
 
-bool is_backward(PyObject* code) { return code == g_backward_code[0] || code == g_backward_code[1]; }
-
-// Of the function that contains the call.
-#define STACK_HERE reinterpret_cast<uintptr_t>(__builtin_frame_address(0))
-
-// Which module call of a thread is the outermost. A nested call runs deeper in the C stack than the call around
-// it (calling an object goes through C in every Python so far), so one that is not deeper is a new outermost one,
-// also when the last ended with an exception that we did not see (before 3.12).
-struct ModuleDepth {
-  uintptr_t root;  // stack address at the outermost call
-  u32 depth;
-};
-__thread ModuleDepth t_modules __attribute__((tls_model("initial-exec")));
-
-PyWord g_self{"self"}, g_name{"name"}, g_training{"training"}, g_enabled{"_enabled"}, g_code{"f_code"},
-    g_back{"f_back"};
+// Module calls inside module calls.
+__thread u32 t_modules __attribute__((tls_model("initial-exec")));
 
 bool true_attribute(PyObject* object, PyWord& name, bool fallback) {
   PyObject* value = g_py.PyObject_GetAttr(object, name.get());
@@ -48,19 +30,7 @@ bool true_attribute(PyObject* object, PyWord& name, bool fallback) {
   return result;
 }
 
-// True if this call is an outermost one.
-bool enter_module(uintptr_t stack) {
-  ModuleDepth& m = t_modules;
-  if (m.depth && stack < m.root) {
-    m.depth++;
-    return false;
-  }
-  m.root = stack;
-  m.depth = 1;
-  return true;
-}
-
-void module_called(PyObject* module) {
+__attribute__((noinline)) void module_called(PyObject* module) {
   ThreadBlock* block = enter();
   if (!block) return;
   bool inference = !torch_grad_enabled() || !true_attribute(module, g_training, true);
@@ -87,143 +57,88 @@ void scaler_updated(PyObject* scaler) {
   leave(block);
 }
 
-// `self` of the Python function that is running; a new reference or nullptr. 3.12+.
-PyObject* running_self() {
-  PyObject* frame = g_py.PyEval_GetFrame();
-  PyObject* self = frame ? g_py.PyFrame_GetVar(frame, g_self.get()) : nullptr;
-  if (!self) g_py.PyErr_Clear();
-  return self;
+void label_entered(PyObject* label) {
+  PyOwned name(py_attribute(label, g_name));
+  const char* text = py_text(name.get());
+  if (*text) label_announced(label, text);
 }
 
-// Whether the module call that is running lies in another one of this thread. For hooks: walking is slow.
-bool module_call_around() {
-  KeepException keep;
-  u32 calls = 0;
-  PyObject* frame = g_py.PyEval_GetFrame();
-  if (frame) g_py.Py_IncRef(frame);
-  while (frame && calls < 2) {
-    if (PyOwned code{py_attribute(frame, g_code)}) calls += code.get() == g_module_code;
-    PyObject* back = py_attribute(frame, g_back);
-    g_py.Py_DecRef(frame);
-    frame = back;
-  }
-  g_py.Py_DecRef(frame);
-  return calls == 2;
+// --- hooks. No exception is pending when a function is called; one is when it has no result.
+
+PyObject* module_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
+  bool recorded = calls_are_recorded() && hooked_count(count) > 0;
+  if (t_modules++ == 0 && hooked_count(count) > 0) module_called(args[0]);
+  if (recorded) call_starts(g_module_code, args[0]);
+  PyObject* result = g_call_function(function, args, count, names);
+  t_modules--;
+  if (recorded) call_ends(g_module_code);
+  return result;
 }
 
-// The label whose __enter__ is running.
-void label_entered() {
-  KeepException keep;
-  PyObject* self = running_self();
-  PyObject* name = self ? g_py.PyObject_GetAttr(self, g_name.get()) : nullptr;
-  const char* text = name ? g_py.PyUnicode_AsUTF8(name) : nullptr;
-  if (text) label_announced(self, text);
-  g_py.PyErr_Clear();
-  g_py.Py_DecRef(name);
-  g_py.Py_DecRef(self);
+PyObject* backward_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
+  backward_begins();
+  PyObject* result = g_call_function(function, args, count, names);
+  backward_returns();
+  return result;
 }
 
-void label_exited() {
-  KeepException keep;
-  if (PyOwned self{running_self()}) label_left(self.get());
+PyObject* enter_label_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
+  if (hooked_count(count) > 0) label_entered(args[0]);
+  return g_call_function(function, args, count, names);
 }
 
-void module_starts(PyObject* code, uintptr_t stack) {
-  bool outermost = enter_module(stack);
-  if (!outermost && !modules_are_recorded()) return;
-  KeepException keep;
-  PyOwned self(running_self());
-  if (outermost && self) module_called(self.get());
-  if (modules_are_recorded()) call_starts(code, self.get());
+PyObject* leave_label_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
+  PyObject* label = hooked_count(count) > 0 ? args[0] : nullptr;
+  PyObject* result = g_call_function(function, args, count, names);
+  if (label) label_left(label);
+  return result;
 }
 
-// In whatever way.
-void code_ends(PyObject* code) {
-  bool module = code == g_module_code;
-  if (calls_are_recorded() || (module && modules_are_recorded())) call_ends(code);
-  if (module) {
-    if (t_modules.depth) t_modules.depth--;
-  } else if (code == g_label_code[1]) {
-    label_exited();
-  } else if (is_backward(code)) {
-    backward_returns();
-  }
+PyObject* batch_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
+  PyObject* result = g_call_function(function, args, count, names);
+  if (result) batch_drawn();
+  return result;
+}
+
+PyObject* scaler_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
+  PyObject* result = g_call_function(function, args, count, names);
+  if (result && hooked_count(count) > 0) scaler_updated(args[0]);
+  return result;
+}
+
+constexpr struct {
+  const char* kind;
+  PyHook* hook;
+} kHooks[] = {{"module", module_hook},           {"backward", backward_hook},       {"enter_label", enter_label_hook},
+              {"leave_label", leave_label_hook}, {"batch", batch_hook},             {"scaler", scaler_hook}};
+
+PyHook* hook_of(const char* kind) {
+  for (const auto& known : kHooks)
+    if (!strcmp(known.kind, kind)) return known.hook;
+  return nullptr;
 }
 
 }  // namespace
 
-PyObject* watch_code(PyObject*, PyObject* const* args, PySize count) {
-  const char* kind = count == 2 ? g_py.PyUnicode_AsUTF8(args[0]) : nullptr;
-  PyObject** slot = !kind                      ? nullptr
-                    : !strcmp(kind, "module")  ? &g_module_code
-                    : !strcmp(kind, "batch")   ? &g_batch_code
-                    : !strcmp(kind, "scaler")  ? &g_scaler_code
-                    : !strcmp(kind, "backward") ? &g_backward_code[g_backward_code[0] ? 1 : 0]
-                    : !strcmp(kind, "label") ? &g_label_code[g_label_code[0] ? 1 : 0]
-                                               : nullptr;
-  if (!slot || *slot) return g_py.new_none();
-  g_py.Py_IncRef(args[1]);
-  *slot = args[1];
-  g_py.Py_IncRef(args[1]);
-  return args[1];  // anything true
+PyObject* watch_function(PyObject*, PyObject* const* args, PySize count) {
+  PyHook* hook = count == 3 ? hook_of(py_text(args[0])) : nullptr;
+  if (!hook || !hook_function(args[1], args[2], hook)) return g_py.new_none();
+  if (hook == module_hook) g_module_code = py_attribute(args[1], g_code);
+  return g_py.PyUnicode_FromString("yes");
 }
 
-PyObject* watch_code_starts(PyObject*, PyObject* const* args, PySize count) {
-  if (count == 0) return g_py.none;
-  PyObject* code = args[0];
-  if (code == g_module_code) {
-    module_starts(code, STACK_HERE);
-    return g_py.none;
-  }
-  if (code == g_label_code[0])
-    label_entered();
-  else if (is_backward(code))
-    backward_begins(STACK_HERE);
-  if (calls_are_recorded()) call_starts(code, nullptr);  // behind what it tells of steps: it lies in its step
-  return g_py.none;
-}
-
-PyObject* watch_code_returns(PyObject*, PyObject* const* args, PySize count) {
-  if (count == 0) return g_py.none;
-  PyObject* code = args[0];
-  code_ends(code);
-  if (code == g_batch_code) {
-    batch_drawn();
-  } else if (code == g_scaler_code) {
-    KeepException keep;
-    if (PyOwned self{running_self()}) scaler_updated(self.get());
-  }
-  return g_py.none;
-}
-
-PyObject* watch_code_unwinds(PyObject*, PyObject* const* args, PySize count) {
-  if (count > 0) code_ends(args[0]);
-  return g_py.none;
-}
-
-PyObject* watch_module_begins(PyObject*, PyObject* const* args, PySize count) {
-  if (t_modules.depth && !module_call_around()) t_modules.depth = 0;  // an exception ended it: no hook was called
-  if (count > 0 && enter_module(STACK_HERE)) module_called(args[0]);
-  return g_py.new_none();
-}
-
-PyObject* watch_module_ends(PyObject*, PyObject* const*, PySize) {
-  if (t_modules.depth) t_modules.depth--;
+PyObject* watch_switch(PyObject*, PyObject* const* args, PySize count) {
+  switch_hooks(count == 1 && g_py.PyObject_IsTrue(args[0]) == 1);
   return g_py.new_none();
 }
 
 PyObject* watch_backward_begins(PyObject*, PyObject* const*, PySize) {
-  backward_begins(STACK_HERE);
+  backward_begins();
   return g_py.new_none();
 }
 
 PyObject* watch_backward_ends(PyObject*, PyObject* const*, PySize) {
   backward_returns();
-  return g_py.new_none();
-}
-
-PyObject* watch_batch_drawn(PyObject*, PyObject* const*, PySize) {
-  batch_drawn();
   return g_py.new_none();
 }
 

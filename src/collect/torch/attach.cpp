@@ -28,7 +28,6 @@ void set_level(Level level) {
   memory_switch(level != Level::none && g_session.options().profile_memory);
   if (level <= Level::quiet) return;
   RecordFunctionCallback callback;
-  callback.start = range_starts;
   callback.end = range_ends;
   // No more scopes than needed: torch goes through those of each callback whenever it sets a thread's state, which is
   // twice for each autograd node.
@@ -37,7 +36,7 @@ void set_level(Level level) {
   callback.scopes[u8(Scope::backward)] = level >= Level::steps;
   callback.scopes[u8(Scope::function)] = callback.scopes[u8(Scope::torchscript)] = all;
   callback.needs_inputs = all && g_session.options().record_shapes && g_torch.inputs_ok;
-  ops_prepare(callback.needs_inputs);
+  callback.start = ops_prepare(callback.needs_inputs);
   g_handle = g_torch.add_global_callback(callback);
 }
 

@@ -12,23 +12,17 @@ namespace {
 // The announced pass that is running: one at a time, since nodes may run on threads of torch's. A call from inside it
 // (checkpointing, a double backward) is part of it.
 std::atomic<u32> g_thread{0};  // that announced it, 0: none is running
-// Only for that thread:
-uintptr_t g_stack;
-u32 g_depth;  // calls inside calls
+u32 g_depth;  // calls inside calls, only for that thread
 
 }  // namespace
 
-void backward_begins(uintptr_t stack) {
+void backward_begins() {
   ThreadBlock* block = enter();
   if (!block) return;
   u32 running = 0;
   bool outermost = g_thread.compare_exchange_strong(running, block->tid);
-  if (!outermost && running == block->tid) {
-    outermost = stack >= g_stack;  // the last one ended with an exception
-    g_depth++;
-  }
+  if (!outermost && running == block->tid) g_depth++;
   if (outermost) {
-    g_stack = stack;
     g_depth = 1;
     g_session.backward_announced();
     g_session.token(0, false, [](StepDetector& d) { d.backward_called(now_ticks()); });

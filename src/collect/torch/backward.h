@@ -5,9 +5,8 @@
 
 namespace tprof {
 
-// The function begins on this thread; `stack` is an address in the C stack there. Ends with the same thread's
-// backward_returns(), or, if an exception took that, with the next call that is not deeper.
-void backward_begins(uintptr_t stack);
+// The function begins on this thread. Ends with the same thread's backward_returns(), exception or not.
+void backward_begins();
 void backward_returns();
 // In a forked child: what its parent was in the middle of is not its own.
 void backward_forget();

@@ -22,7 +22,7 @@ constexpr struct {
 
 Mark mark_of(const char* name) {
   for (const auto& m : kMarks)
-    if (!strncmp(name, m.prefix, strlen(m.prefix))) return m.mark;
+    if (*name == *m.prefix && !strncmp(name, m.prefix, strlen(m.prefix))) return m.mark;
   return step_pattern_is(StepMode::range) && step_pattern_matches(name) ? Mark::matched : Mark::none;
 }
 

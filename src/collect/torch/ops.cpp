@@ -52,12 +52,16 @@ u32 name_of(ThreadBlock* block, const void* rf) {
   return intern_text(block, text, g_hot.name_bytes >= 0 ? load<u64>(rf, g_hot.name_bytes) : strlen(text));
 }
 
+__attribute__((noinline)) u32 known_by_text(ThreadBlock* block, const void* rf, const char* text) {
+  u64 bytes = load<u64>(rf, g_hot.name_bytes);
+  return known_text(text_pair(block, text, bytes), text, bytes);
+}
+
 // 0: in no cache.
 inline u32 known_name(ThreadBlock* block, const void* rf) {
   auto* at = load<const char*>(rf, g_hot.name_at);
-  if (load<u8>(rf, g_hot.named) == kNamedBySchema) return known_schema(schema_pair(block, at), at);
-  u64 bytes = load<u64>(rf, g_hot.name_bytes);
-  return known_text(text_pair(block, at, bytes), at, bytes);
+  if (__builtin_expect(load<u8>(rf, g_hot.named) == kNamedBySchema, 1)) return known_schema(schema_pair(block, at), at);
+  return known_by_text(block, rf, at);
 }
 
 void open_async(ThreadBlock* block, u32 epoch, const void* rf, const RangeRecord* record) {
@@ -152,6 +156,7 @@ __attribute__((noinline)) void range_ends_somehow(const void* rf, u64 t) {
 
 // The quick way, for nearly all ranges: an operator with nothing about it that has to be looked up or told to anybody. Short
 // and straight because the caches hold torch's code and not ours when it begins. False: range_starts_somehow does it.
+template <bool kWithMore>
 __attribute__((always_inline)) inline bool starts_quickly(ThreadBlock* block, const void* rf) {
   u32 epoch = recording_epoch();
   if (block->epoch != epoch || block->used >= block->quick_until || block->open_count == kMaxOpen || follows_leader() ||
@@ -165,7 +170,7 @@ __attribute__((always_inline)) inline bool starts_quickly(ThreadBlock* block, co
   will_write(at + kWrittenAhead);
   RangeSlot slot = open_range(block, at, epoch, rf);
   Tail tail{slot.tail};
-  add_more(block, tail, rf);
+  if (kWithMore) add_more(block, tail, rf);
   finish_begin<counter_ticks>(block, slot, name, Scope::function, sequence, tail);
   return true;
 }
@@ -188,13 +193,22 @@ ThreadBlock* enter_if_idle() {
   return block;
 }
 
+template <bool kWithMore>
+ObserverContext range_starts(const void* rf) {
+  ThreadBlock* block = enter_if_idle();
+  bool done = block && starts_quickly<kWithMore>(block, rf);
+  if (block) leave(block);
+  if (__builtin_expect(!done, 0)) range_starts_somehow(rf);
+  return {};
+}
+
 }  // namespace
 
 void learn_thread(ThreadBlock* block) {
   if (g_torch.current_thread_id) block->torch_thread = g_torch.current_thread_id();
 }
 
-void ops_prepare(bool reads_inputs) {
+RangeStarts* ops_prepare(bool reads_inputs) {
   g_hot = {g_torch.name,
            g_torch.scope,
            g_torch.sequence_ok ? g_torch.sequence : -1,
@@ -207,14 +221,7 @@ void ops_prepare(bool reads_inputs) {
            g_session.options().with_stack.has(kStackOperators)};
   g_hot.all_known = g_hot.scope >= 0 && g_hot.sequence >= 0 && g_hot.forward_thread >= 0 && g_hot.async >= 0 &&
                     g_hot.named >= 0 && g_hot.name_bytes >= 0 && ticks_are_counted();
-}
-
-ObserverContext range_starts(const void* rf) {
-  ThreadBlock* block = enter_if_idle();
-  bool done = block && starts_quickly(block, rf);
-  if (block) leave(block);
-  if (__builtin_expect(!done, 0)) range_starts_somehow(rf);
-  return {};
+  return g_hot.reads_inputs || g_hot.takes_stack ? range_starts<true> : range_starts<false>;
 }
 
 void range_ends(const void* rf, void*) {

@@ -1,0 +1,74 @@
+#include "collect/python/function_hook.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+namespace tprof {
+
+PyHook* g_call_function;
+
+namespace {
+
+constexpr u32 kMostHooks = 8;
+struct Hooked {
+  PyObject* function;  // a reference of ours
+  PyHook* hook;
+  PyHook** slot;  // where there is no setter
+};
+Hooked g_hooked[kMostHooks];
+u32 g_hooked_count;
+bool g_on = true;
+
+bool is_function(PyObject* object) {
+  static const void* type = dlsym(RTLD_DEFAULT, "PyFunction_Type");
+  return type && py_type(object) == type;
+}
+
+bool has_setter() { return g_py.PyFunction_SetVectorcall && g_py.PyVectorcall_Function; }
+
+// Without a setter: where a function holds its pointer. nullptr: it does not hold what a function is run by.
+PyHook** slot_of(PyObject* function) {
+  constexpr i32 kTypeVectorcallOffset = 56;  // PyTypeObject::tp_vectorcall_offset
+  constexpr PySize kSmallest = 16, kLargest = 256;
+  static void* call = dlsym(RTLD_DEFAULT, "_PyFunction_Vectorcall");
+  PySize offset;
+  memcpy(&offset, reinterpret_cast<char*>(py_type(function)) + kTypeVectorcallOffset, sizeof offset);
+  if (!call || offset < kSmallest || offset > kLargest || offset % 8) return nullptr;
+  auto** slot = reinterpret_cast<PyHook**>(reinterpret_cast<char*>(function) + offset);
+  return *slot == reinterpret_cast<PyHook*>(call) ? slot : nullptr;
+}
+
+// What runs a function now; nullptr: not known.
+PyHook* call_of(PyObject* function) {
+  if (has_setter()) return reinterpret_cast<PyHook*>(g_py.PyVectorcall_Function(function));
+  PyHook** slot = slot_of(function);
+  return slot ? *slot : nullptr;
+}
+
+void set(Hooked& hooked, bool on) {
+  PyHook* call = on ? hooked.hook : g_call_function;
+  if (has_setter())
+    g_py.PyFunction_SetVectorcall(hooked.function, reinterpret_cast<void*>(call));
+  else
+    *hooked.slot = call;
+}
+
+}  // namespace
+
+bool hook_function(PyObject* function, PyObject* untouched, PyHook* hook) {
+  if (!is_function(function) || !is_function(untouched) || g_hooked_count == kMostHooks) return false;
+  PyHook* call = call_of(untouched);
+  if (!call || call_of(function) != call) return false;
+  g_call_function = call;
+  g_py.Py_IncRef(function);
+  Hooked& hooked = g_hooked[g_hooked_count++] = {function, hook, has_setter() ? nullptr : slot_of(function)};
+  set(hooked, g_on);
+  return true;
+}
+
+void switch_hooks(bool on) {
+  g_on = on;
+  for (u32 i = 0; i < g_hooked_count; i++) set(g_hooked[i], on);
+}
+
+}  // namespace tprof

@@ -1,0 +1,19 @@
+"""Functions of torch's that tprof hooks behave as if it did not."""
+from pathlib import Path
+
+from harness import both
+
+PROGRAM = Path(__file__).with_name("hooked.py")
+
+
+def test_a_program_sees_nothing_of_the_hooks(torch_machine, tmp_path):
+    """The functions, their errors, the frames these went through, and what a profile function is told."""
+    results = both([PROGRAM, "look"], tmp_path, where=torch_machine, options={"TPROF_WITH_MODULES": "1"})
+    assert len(results["bare"].stdout.splitlines()) >= 14
+
+
+def test_steps_of_nothing_but_forwards_of_which_some_fail(torch_machine, tmp_path):
+    """A call that ends with an exception leaves nothing behind: the next one is an outermost one again."""
+    trace, = both([PROGRAM, "forwards"], tmp_path, ways=("preload",), where=torch_machine)["preload"].traces()
+    assert trace.ledger["capabilities"]["steps"]["on"], trace.ledger["capabilities"]
+    assert trace.steps() == list(range(6))
