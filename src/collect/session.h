@@ -56,6 +56,8 @@ class Session final : private StepSink {
     if (!live() || !of_step_thread(tid, anchors)) return;
     use(detector_);
   }
+  // Within `use`: no other thread will ever make steps.
+  bool step_thread_is_sure() const { return step_tid_sure_; }
   // A backward pass that Python announced began; an autograd node ran outside of any. See collect/torch/backward.h.
   void backward_announced() { announced_++; }
   void backward_unannounced() { unannounced_ = true; }

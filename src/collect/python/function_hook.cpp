@@ -53,6 +53,11 @@ void set(Hooked& hooked, bool on) {
     *hooked.slot = call;
 }
 
+void set(PyObject* function, bool on) {
+  for (u32 i = 0; i < g_hooked_count; i++)
+    if (g_hooked[i].function == function) return set(g_hooked[i], on);
+}
+
 }  // namespace
 
 bool hook_function(PyObject* function, PyObject* untouched, PyHook* hook) {
@@ -70,5 +75,9 @@ void switch_hooks(bool on) {
   g_on = on;
   for (u32 i = 0; i < g_hooked_count; i++) set(g_hooked[i], on);
 }
+
+void pause_hook(PyObject* function) { set(function, false); }
+
+void resume_hook(PyObject* function) { set(function, g_on); }
 
 }  // namespace tprof

@@ -20,4 +20,8 @@ inline size_t hooked_count(size_t count) { return count & ~(size_t(1) << 63); }
 bool hook_function(PyObject* function, PyObject* untouched, PyHook* hook);
 void switch_hooks(bool on);
 
+// Calls of a hooked function are not seen between these two.
+void pause_hook(PyObject* function);
+void resume_hook(PyObject* function);
+
 }  // namespace tprof

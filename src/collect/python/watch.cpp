@@ -16,6 +16,8 @@ namespace {
 
 PyWord g_name{"name"}, g_training{"training"}, g_enabled{"_enabled"}, g_code{"__code__"};
 
+bool g_modules_wanted;  // calls of modules will be recorded
+
 // Module calls inside module calls.
 __thread u32 t_modules __attribute__((tls_model("initial-exec")));
 
@@ -30,15 +32,18 @@ bool true_attribute(PyObject* object, PyWord& name, bool fallback) {
   return result;
 }
 
-__attribute__((noinline)) void module_called(PyObject* module) {
+// True if no other thread's calls matter.
+__attribute__((noinline)) bool module_called(PyObject* module) {
   ThreadBlock* block = enter();
-  if (!block) return;
+  if (!block) return false;
   bool inference = !torch_grad_enabled() || !true_attribute(module, g_training, true);
-  g_session.token(block->tid, false,
-                  [&](StepDetector& d) {
-                    d.module_called(before_labels(d, block, now_ticks()), module, inference);
-                  });
+  bool alone = false;
+  g_session.token(block->tid, false, [&](StepDetector& d) {
+    d.module_called(before_labels(d, block, now_ticks()), module, inference);
+    alone = g_session.step_thread_is_sure();
+  });
   leave(block);
+  return alone;
 }
 
 void batch_drawn() {
@@ -65,11 +70,15 @@ void label_entered(PyObject* label) {
 
 // --- hooks. No exception is pending when a function is called; one is when it has no result.
 
+// Calls inside a call matter only where they are recorded; else the hook makes way for the time of the outermost.
 PyObject* module_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
   bool recorded = calls_are_recorded() && hooked_count(count) > 0;
-  if (t_modules++ == 0 && hooked_count(count) > 0) module_called(args[0]);
+  bool alone = t_modules++ == 0 && hooked_count(count) > 0 && module_called(args[0]);
+  bool makes_way = alone && !g_modules_wanted;
   if (recorded) call_starts(g_module_code, args[0]);
+  if (makes_way) pause_hook(function);
   PyObject* result = g_call_function(function, args, count, names);
+  if (makes_way) resume_hook(function);
   t_modules--;
   if (recorded) call_ends(g_module_code);
   return result;
@@ -123,7 +132,11 @@ PyHook* hook_of(const char* kind) {
 PyObject* watch_function(PyObject*, PyObject* const* args, PySize count) {
   PyHook* hook = count == 3 ? hook_of(py_text(args[0])) : nullptr;
   if (!hook || !hook_function(args[1], args[2], hook)) return g_py.new_none();
-  if (hook == module_hook) g_module_code = py_attribute(args[1], g_code);
+  if (hook == module_hook) {
+    g_module_code = py_attribute(args[1], g_code);
+    const Options& o = g_session.options();
+    g_modules_wanted = o.with_modules || o.with_stack.has(kStackCalls);
+  }
   return g_py.PyUnicode_FromString("yes");
 }
 
