@@ -63,6 +63,7 @@ class Session final : private StepSink {
   void backward_unannounced() { unannounced_ = true; }
   // A user range that tells steps began, which Python had announced or not. See collect/torch/marks.h.
   void mark_seen(bool announced);
+  bool hears_all() const { return level_.load(std::memory_order_relaxed) == Level::all; }
   bool quiet() const { return level_.load(std::memory_order_relaxed) == Level::quiet; }
   bool wants_backward() const { return detector_.wants_backward(); }
   bool edge_may_move() const { return detector_.tentative(); }

@@ -14,6 +14,7 @@ struct Hooked {
   PyObject* function;  // a reference of ours
   PyHook* hook;
   PyHook** slot;  // where there is no setter
+  bool paused;
 };
 Hooked g_hooked[kMostHooks];
 u32 g_hooked_count;
@@ -45,17 +46,20 @@ PyHook* call_of(PyObject* function) {
   return slot ? *slot : nullptr;
 }
 
-void set(Hooked& hooked, bool on) {
-  PyHook* call = on ? hooked.hook : g_call_function;
+void set(Hooked& hooked) {
+  PyHook* call = g_on && !hooked.paused ? hooked.hook : g_call_function;
   if (has_setter())
     g_py.PyFunction_SetVectorcall(hooked.function, reinterpret_cast<void*>(call));
   else
     *hooked.slot = call;
 }
 
-void set(PyObject* function, bool on) {
-  for (u32 i = 0; i < g_hooked_count; i++)
-    if (g_hooked[i].function == function) return set(g_hooked[i], on);
+void pause(PyObject* function, bool paused) {
+  for (u32 i = 0; i < g_hooked_count; i++) {
+    if (g_hooked[i].function != function) continue;
+    g_hooked[i].paused = paused;
+    return set(g_hooked[i]);
+  }
 }
 
 }  // namespace
@@ -66,18 +70,18 @@ bool hook_function(PyObject* function, PyObject* untouched, PyHook* hook) {
   if (!call || call_of(function) != call) return false;
   g_call_function = call;
   g_py.Py_IncRef(function);
-  Hooked& hooked = g_hooked[g_hooked_count++] = {function, hook, has_setter() ? nullptr : slot_of(function)};
-  set(hooked, g_on);
+  Hooked& hooked = g_hooked[g_hooked_count++] = {function, hook, has_setter() ? nullptr : slot_of(function), false};
+  set(hooked);
   return true;
 }
 
 void switch_hooks(bool on) {
   g_on = on;
-  for (u32 i = 0; i < g_hooked_count; i++) set(g_hooked[i], on);
+  for (u32 i = 0; i < g_hooked_count; i++) set(g_hooked[i]);
 }
 
-void pause_hook(PyObject* function) { set(function, false); }
+void pause_hook(PyObject* function) { pause(function, true); }
 
-void resume_hook(PyObject* function) { set(function, g_on); }
+void resume_hook(PyObject* function) { pause(function, false); }
 
 }  // namespace tprof

@@ -21,6 +21,24 @@ bool g_modules_wanted;  // calls of modules will be recorded
 // Module calls inside module calls.
 __thread u32 t_modules __attribute__((tls_model("initial-exec")));
 
+// record_function's __enter__ and __exit__, if they are hooked.
+PyObject *g_enter_label, *g_leave_label;
+
+// While everything is recorded, torch tells of labels. What was announced before still ends.
+void follow_level() {
+  static bool enters = true, leaves = true;
+  bool wanted = !g_session.hears_all(), open = !wanted && labels_announced();
+  if (enters != wanted && g_enter_label) {
+    enters = wanted;
+    g_labels_watched.store(wanted, std::memory_order_relaxed);
+    wanted ? resume_hook(g_enter_label) : pause_hook(g_enter_label);
+  }
+  if (leaves != (wanted || open) && g_leave_label) {
+    leaves = wanted || open;
+    leaves ? resume_hook(g_leave_label) : pause_hook(g_leave_label);
+  }
+}
+
 bool true_attribute(PyObject* object, PyWord& name, bool fallback) {
   PyObject* value = g_py.PyObject_GetAttr(object, name.get());
   if (!value) {
@@ -34,6 +52,7 @@ bool true_attribute(PyObject* object, PyWord& name, bool fallback) {
 
 // True if no other thread's calls matter.
 __attribute__((noinline)) bool module_called(PyObject* module) {
+  follow_level();
   ThreadBlock* block = enter();
   if (!block) return false;
   bool inference = !torch_grad_enabled() || !true_attribute(module, g_training, true);
@@ -47,6 +66,7 @@ __attribute__((noinline)) bool module_called(PyObject* module) {
 }
 
 void batch_drawn() {
+  follow_level();
   ThreadBlock* block = enter();
   if (!block) return;
   g_session.token(block->tid, true, [](StepDetector& d) { d.load_ends(now_ticks(), true); });
@@ -85,6 +105,7 @@ PyObject* module_hook(PyObject* function, PyObject* const* args, size_t count, P
 }
 
 PyObject* backward_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
+  follow_level();
   backward_begins();
   PyObject* result = g_call_function(function, args, count, names);
   backward_returns();
@@ -137,6 +158,8 @@ PyObject* watch_function(PyObject*, PyObject* const* args, PySize count) {
     const Options& o = g_session.options();
     g_modules_wanted = o.with_modules || o.with_stack.has(kStackCalls);
   }
+  if (hook == enter_label_hook) g_enter_label = args[1];
+  if (hook == leave_label_hook) g_leave_label = args[1];
   return g_py.PyUnicode_FromString("yes");
 }
 

@@ -7,6 +7,9 @@
 #include "collect/step_pattern.h"
 
 namespace tprof {
+
+std::atomic<bool> g_labels_watched{true};
+
 namespace {
 
 // User ranges that say something about steps.
@@ -87,7 +90,7 @@ void user_range_begins(ThreadBlock* block, const void* record_function, const ch
   // A record_function begins with its __enter__: the first range behind the announcement is the one it spoke of.
   bool announced = label && !label->record_function && label->mark == u8(mark);
   if (announced) label->record_function = record_function;
-  if (mark != Mark::none) g_session.mark_seen(announced);
+  if (mark != Mark::none && g_labels_watched.load(std::memory_order_relaxed)) g_session.mark_seen(announced);
   if (!announced || !label->told) tell_begin(block, mark);
 }
 
@@ -96,6 +99,8 @@ void user_range_ends(ThreadBlock* block, const void* record_function, const char
   if (label && label->told && label->record_function == record_function) return;  // Python will tell
   tell_end(block, mark_of(name));
 }
+
+bool labels_announced() { return t_self.block && t_self.block->announced_count > 0; }
 
 void label_announced(const void* self, const char* name) {
   ThreadBlock* block = enter();
