@@ -99,7 +99,6 @@ GROUPS = {
         _("python_builtin_ns", "ns", "a call of a function written in C, recorded"),
         _("python_module_ns", "ns", "an nn.Module's call, modules recorded", "<=", 400),
         _("python_module_calls_ns", "ns", "... all calls recorded"),
-        _("python_unwind_ns", "ns", "a function that an exception leaves, nothing recorded"),
     ]),
     "instructions": ("Instructions of a step with a DataLoader, against bare (callgrind)", [
         _("step_instructions", "", "the bare training step"),

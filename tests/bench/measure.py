@@ -325,15 +325,12 @@ def python(torch, sizes):
             return json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                              text=True, env=environment).stdout)
 
-    plain, waiting = spent({}), spent({"TPROF_AUTOSTART": "0"})
-    disabled = spent({"TPROF_DISABLE": "1"})
-    modules, every = spent({"TPROF_WITH_MODULES": "1"}), spent({"TPROF_WITH_STACK": "calls"})
+    plain, modules, every = spent({}), spent({"TPROF_WITH_MODULES": "1"}), spent({"TPROF_WITH_STACK": "calls"})
     call = every["call"] - plain["call"]
     return {"python_call_ns": call, "python_event_ns": call / every["events"],
             "python_builtin_ns": every["builtin"] - plain["builtin"],
             "python_module_ns": modules["module"] - plain["module"],
-            "python_module_calls_ns": every["module"] - plain["module"],
-            "python_unwind_ns": waiting["unwind"] - disabled["unwind"]}
+            "python_module_calls_ns": every["module"] - plain["module"]}
 
 
 def instructions(torch, sizes):

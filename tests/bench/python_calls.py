@@ -20,10 +20,6 @@ def nothing():
     pass
 
 
-def raises():
-    raise ValueError
-
-
 def calls(n):
     for _ in range(n):
         nothing()
@@ -37,14 +33,6 @@ def builtins(n):
 def modules(n, module=Passes()):
     for _ in range(n):
         module(1)
-
-
-def unwinds(n):
-    for _ in range(n):
-        try:
-            raises()
-        except ValueError:
-            pass
 
 
 def nothing_at_all(n):
@@ -64,5 +52,5 @@ def best(function, n, slices=100):
 torch.ones(1)
 loop = best(nothing_at_all, COUNT)
 json.dump({"call": best(calls, COUNT) - loop, "builtin": best(builtins, COUNT) - loop,
-           "module": best(modules, COUNT // 10) - loop, "unwind": best(unwinds, COUNT) - loop,
+           "module": best(modules, COUNT // 10) - loop,
            "events": 3 if hasattr(sys, "monitoring") else 2}, sys.stdout)

@@ -1,17 +1,15 @@
 #include "collect/torch/backward.h"
 
-#include <atomic>
-
 #include "collect/session.h"
 #include "collect/thread.h"
 #include "collect/torch/attach.h"
 
 namespace tprof {
+
+std::atomic<u32> g_backward_thread{0};
+
 namespace {
 
-// The announced pass that is running: one at a time, since nodes may run on threads of torch's. A call from inside it
-// (checkpointing, a double backward) is part of it.
-std::atomic<u32> g_thread{0};  // that announced it, 0: none is running
 u32 g_depth;  // calls inside calls, only for that thread
 
 }  // namespace
@@ -20,7 +18,7 @@ void backward_begins() {
   ThreadBlock* block = enter();
   if (!block) return;
   u32 running = 0;
-  bool outermost = g_thread.compare_exchange_strong(running, block->tid);
+  bool outermost = g_backward_thread.compare_exchange_strong(running, block->tid);
   if (!outermost && running == block->tid) g_depth++;
   if (outermost) {
     g_depth = 1;
@@ -34,14 +32,14 @@ void backward_begins() {
 void backward_returns() {
   ThreadBlock* block = enter();
   if (!block) return;
-  if (g_thread.load(std::memory_order_relaxed) == block->tid && --g_depth == 0) g_thread.store(0);
+  if (g_backward_thread.load(std::memory_order_relaxed) == block->tid && --g_depth == 0) g_backward_thread.store(0);
   leave(block);
 }
 
-void backward_forget() { g_thread.store(0); }
+void backward_forget() { g_backward_thread.store(0); }
 
 void backward_node(const void* rf) {
-  if (g_thread.load(std::memory_order_relaxed)) return;
+  if (backward_is_announced()) return;
   g_session.backward_unannounced();
   if (!g_session.wants_backward()) return;
   i64 sequence = g_torch.sequence >= 0 ? load<i64>(rf, g_torch.sequence) : -1;

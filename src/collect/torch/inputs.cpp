@@ -48,35 +48,40 @@ inline ValueKind kind_of(const ValueLayout& v, const Value& value) {
   return value.tag < kValueTags ? ValueKind(v.kind[value.tag]) : ValueKind::other;
 }
 
-bool put_tensor(const ValueLayout& v, const char* impl, Out& out) {
-  if (!impl || impl == v.undefined) return out.put(InputTag::undefined, 0);
+// Of any size and number of dimensions.
+__attribute__((noinline)) bool put_large_tensor(const i64* sizes, const i64* strides, u64 dimensions, u8 dtype, u8 flags,
+                                                Out& out) {
+  if (!sizes) return out.put(InputTag::other, 0);
+  u64 bytes = 8 * dimensions;
+  bool has_strides = !(flags & kInputNoStrides);
+  char* payload = out.put(InputTag::tensor, has_strides ? 2 * bytes : bytes, dimensions, dtype, flags | kInputWide);
+  if (!payload) return false;
+  memcpy(payload, sizes, bytes);
+  if (has_strides) memcpy(payload + bytes, strides, bytes);
+  return true;
+}
+
+inline bool put_tensor(const ValueLayout& v, const char* impl, Out& out) {
+  if (__builtin_expect(!impl || impl == v.undefined, 0)) return out.put(InputTag::undefined, 0);
   u64 keys = load<u64>(impl, v.keys);
   bool symbolic = v.flags >= 0 && (load<u8>(impl, v.flags) & kSymbolicFlag);
   if (__builtin_expect((keys & v.nested_keys) || symbolic, 0)) return out.put(InputTag::undefined, 0);
   u16 type = load<u16>(impl, v.dtype);
   u8 dtype = type < 255 ? u8(type) : 255;
   u64 dimensions = load<u64>(impl, v.sizes);
-  if (dimensions > kMaxDimensions) return out.put(InputTag::other, 0);
+  if (__builtin_expect(dimensions > kMaxDimensions, 0)) return out.put(InputTag::other, 0);
   const i64* sizes = reinterpret_cast<const i64*>(impl + v.sizes + 8);
   const i64* strides = sizes + kInline;
+  bool has_strides = !(keys & v.strideless_keys);
+  u8 flags = has_strides ? 0 : kInputNoStrides;
   if (__builtin_expect(dimensions > kInline, 0)) {
     sizes = load<const i64*>(impl, v.sizes + 8);
-    strides = sizes + dimensions;
-    if (!sizes) return out.put(InputTag::other, 0);
+    return put_large_tensor(sizes, sizes + dimensions, dimensions, dtype, flags, out);
   }
-  bool has_strides = !(keys & v.strideless_keys);
-  u64 parts = has_strides ? 2 * dimensions : dimensions;
-  u8 flags = has_strides ? 0 : kInputNoStrides;
   u64 high = 0;
-  for (u64 i = 0; i < dimensions; i++) high |= u64(sizes[i]) | (has_strides ? u64(strides[i]) : 0);
-  if (__builtin_expect(high >> 32, 0)) {
-    char* payload = out.put(InputTag::tensor, 8 * parts, dimensions, dtype, flags | kInputWide);
-    if (!payload) return false;
-    memcpy(payload, sizes, 8 * dimensions);
-    if (has_strides) memcpy(payload + 8 * dimensions, strides, 8 * dimensions);
-    return true;
-  }
-  char* payload = out.put(InputTag::tensor, 4 * parts, dimensions, dtype, flags);
+  for (u64 i = 0; i < dimensions; i++) high |= u64(sizes[i]) | u64(strides[i]);
+  if (__builtin_expect(high >> 32, 0)) return put_large_tensor(sizes, strides, dimensions, dtype, flags, out);
+  char* payload = out.put(InputTag::tensor, has_strides ? 8 * dimensions : 4 * dimensions, dimensions, dtype, flags);
   if (!payload) return false;
   u32* words = reinterpret_cast<u32*>(payload);
   for (u64 i = 0; i < dimensions; i++) words[i] = u32(sizes[i]);
@@ -133,10 +138,9 @@ bool put_complex(const ValueLayout& v, const char* object, Out& out) {
   return payload;
 }
 
-bool put_value(const ValueLayout& v, const Value& value, Out& out) {
-  switch (kind_of(v, value)) {
-    case ValueKind::tensor:
-      return put_tensor(v, value.object, out);
+// All but tensors.
+__attribute__((noinline)) bool put_other(const ValueLayout& v, const Value& value, ValueKind kind, Out& out) {
+  switch (kind) {
     case ValueKind::none:
       return out.put(InputTag::none, 0);
     case ValueKind::integer:
@@ -151,10 +155,16 @@ bool put_value(const ValueLayout& v, const Value& value, Out& out) {
       return put_string(v, value.object, out);
     case ValueKind::list:
       return put_list(v, value.object, out);
+    case ValueKind::tensor:
     case ValueKind::other:
       break;
   }
   return out.put(InputTag::other, 0);
+}
+
+inline bool put_value(const ValueLayout& v, const Value& value, Out& out) {
+  ValueKind kind = kind_of(v, value);
+  return kind == ValueKind::tensor ? put_tensor(v, value.object, out) : put_other(v, value, kind, out);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "collect/torch/ops.h"
 
+#include <stddef.h>
+
 #include "collect/python/frames.h"
 #include "collect/recorder.h"
 #include "collect/session.h"
@@ -76,6 +78,12 @@ struct Tail {
   u16 inputs = 0;
 };
 
+inline void add_link(Tail& tail, i64 sequence, u64 forward_thread) {
+  *reinterpret_cast<RangeLink*>(tail.at) = {sequence, forward_thread};
+  tail.at += sizeof(RangeLink);
+  tail.flags |= kRangeLinked;
+}
+
 // What was asked for besides the range itself.
 __attribute__((always_inline)) inline void add_more(ThreadBlock* block, Tail& tail, const void* rf) {
   if (u32 stack = g_hot.takes_stack ? python_stack(block) : 0) {
@@ -96,10 +104,10 @@ __attribute__((always_inline)) inline void finish_begin(ThreadBlock* block, cons
                                                         i64 sequence, const Tail& tail) {
   RangeRecord& r = *slot.record;
   r.end_ticks = 0;
-  r.scope = u8(scope);
-  r.flags = tail.flags;
-  r.inputs = tail.inputs;
-  r.sequence = i32(sequence);
+  static_assert(offsetof(RangeRecord, scope) == 24 && offsetof(RangeRecord, flags) == 25 &&
+                offsetof(RangeRecord, inputs) == 26 && offsetof(RangeRecord, sequence) == 28);
+  u64 rest = u64(scope) | u64(tail.flags) << 8 | u64(tail.inputs) << 16 | u64(sequence) << 32;  // as they lie, in one store
+  memcpy(reinterpret_cast<char*>(&r) + offsetof(RangeRecord, scope), &rest, sizeof rest);
   r.begin_ticks = kStamp();
   commit_range(block, slot, name, u32(tail.at - slot.tail));
 }
@@ -112,11 +120,7 @@ void record_begin(ThreadBlock* block, u32 epoch, const void* rf, Scope scope) {
   Tail tail{slot.tail};
   i64 sequence = g_hot.sequence >= 0 ? load<i64>(rf, g_hot.sequence) : -1;
   u64 forward_thread = g_hot.forward_thread >= 0 ? load<u64>(rf, g_hot.forward_thread) : 0;
-  if (forward_thread || sequence != i32(sequence)) {
-    *reinterpret_cast<RangeLink*>(tail.at) = {sequence, forward_thread};
-    tail.at += sizeof(RangeLink);
-    tail.flags |= kRangeLinked;
-  }
+  if (forward_thread || sequence != i32(sequence)) add_link(tail, sequence, forward_thread);
   add_more(block, tail, rf);
   bool async = g_hot.async >= 0 ? load<bool>(rf, g_hot.async) : g_torch.is_async && g_torch.is_async(rf);
   if (async) tail.flags |= kRangeAsync;
@@ -154,30 +158,33 @@ __attribute__((noinline)) void range_ends_somehow(const void* rf, u64 t) {
   leave(block);
 }
 
-// The quick way, for nearly all ranges: an operator with nothing about it that has to be looked up or told to anybody. Short
-// and straight because the caches hold torch's code and not ours when it begins. False: range_starts_somehow does it.
+// The quick way, for nearly all ranges: an operator, or a node of a backward pass that was announced, with nothing about it
+// that has to be looked up or told to anybody. Short and straight because the caches hold torch's code and not ours when it
+// begins. False: range_starts_somehow does it.
 template <bool kWithMore>
 __attribute__((always_inline)) inline bool starts_quickly(ThreadBlock* block, const void* rf) {
   u32 epoch = recording_epoch();
+  Scope scope = load<Scope>(rf, g_hot.scope);
   if (block->epoch != epoch || block->used >= block->quick_until || block->open_count == kMaxOpen || follows_leader() ||
-      load<Scope>(rf, g_hot.scope) != Scope::function)
+      (scope != Scope::function && !(scope == Scope::backward && backward_is_announced())))
     return false;
   i64 sequence = load<i64>(rf, g_hot.sequence);
-  if (load<u64>(rf, g_hot.forward_thread) || load<bool>(rf, g_hot.async) || sequence != i32(sequence)) return false;
+  if (load<bool>(rf, g_hot.async) || sequence != i32(sequence)) return false;
   u32 name = known_name(block, rf);
   if (!name) return false;
   char* at = reinterpret_cast<char*>(block->chunk) + block->used;
   will_write(at + kWrittenAhead);
   RangeSlot slot = open_range(block, at, epoch, rf);
   Tail tail{slot.tail};
+  if (u64 forward_thread = load<u64>(rf, g_hot.forward_thread)) add_link(tail, sequence, forward_thread);
   if (kWithMore) add_more(block, tail, rf);
-  finish_begin<counter_ticks>(block, slot, name, Scope::function, sequence, tail);
+  finish_begin<counter_ticks>(block, slot, name, scope, sequence, tail);
   return true;
 }
 
 __attribute__((always_inline)) inline bool ends_quickly(ThreadBlock* block, const void* rf, u64 t) {
   u32 epoch = recording_epoch(), count = block->open_count;
-  if (count == 0 || block->epoch != epoch || !block->quick_until || load<Scope>(rf, g_hot.scope) != Scope::function)
+  if (count == 0 || block->epoch != epoch || !block->quick_until || load<Scope>(rf, g_hot.scope) == Scope::user)
     return false;
   const OpenRange& range = block->open[count - 1];
   if (range.key != rf || range.epoch != epoch || range.ref >> 32 != block->chunk_index) return false;
