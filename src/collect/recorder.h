@@ -210,9 +210,19 @@ inline u32 intern(ThreadBlock* block, const char* text) {
   return intern_slowly(slot, text);
 }
 
+// Of a text of less than 8 bytes: all of it.
+inline u64 short_word(const char* text, size_t bytes) {
+  if (bytes == 0) return 0;
+  u32 first, last;
+  if (bytes < 4) return u64(u8(text[0])) | u64(u8(text[bytes / 2])) << 8 | u64(u8(text[bytes - 1])) << 16;
+  memcpy(&first, text, 4);
+  memcpy(&last, text + bytes - 4, 4);
+  return first | u64(last) << 32;
+}
+
 // Where a text is cached if it is. Names that differ mostly do so in their last 16 bytes, or in their length.
 inline KnownText* text_pair(ThreadBlock* block, const char* text, size_t bytes) {
-  u64 last = bytes >= 8 ? word_at(text + bytes - 8) : 0;
+  u64 last = bytes >= 8 ? word_at(text + bytes - 8) : short_word(text, bytes);
   u64 before = bytes >= 16 ? word_at(text + bytes - 16) : bytes >= 8 ? word_at(text) : 0;
   u64 spread = (last ^ before * 0x9e3779b97f4a7c15ull ^ bytes) * 0x9e3779b97f4a7c15ull;
   return block->texts + 2 * (spread >> (65 - kKnownTextBits));
@@ -220,8 +230,11 @@ inline KnownText* text_pair(ThreadBlock* block, const char* text, size_t bytes) 
 
 // 0: not in the cache.
 inline u32 known_text(const KnownText* pair, const char* text, size_t bytes) {
-  for (const KnownText* known = pair; known < pair + 2; known++)
-    if (bytes >= 8 && known->bytes == bytes && same_words(known->text, text, u32(bytes))) return known->id;
+  for (const KnownText* known = pair; known < pair + 2; known++) {
+    if (known->bytes != bytes) continue;
+    if (bytes >= 8 ? same_words(known->text, text, u32(bytes)) : short_word(known->text, bytes) == short_word(text, bytes))
+      return known->id;
+  }
   return 0;
 }
 

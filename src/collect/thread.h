@@ -4,6 +4,8 @@
 // inside tprof (our own work, a signal handler) or is past its end. While inside, `busy` is set, which is what
 // lets the helper thread know when a retired epoch's chunks are quiet (see quiesce in recorder.h).
 #pragma once
+#include <stddef.h>
+
 #include <atomic>
 
 #include "record/record.h"
@@ -81,18 +83,26 @@ struct WalkedStack {
   KnownFrame known[1 << kKnownFrameBits];
 };
 
-struct ThreadBlock {
+// What the quick way for ranges needs of torch's layout, see torch/ops.cpp: offsets in an at::RecordFunction.
+struct QuickLayout {
+  u16 scope, sequence, forward_thread, async, named, name_at, name_bytes;
+};
+
+struct alignas(64) ThreadBlock {
+  // All that an operator needs, in one cache line.
   std::atomic<u32> busy;
+  u32 used;               // bytes of chunk filled
+  ChunkHeader* chunk;
+  u32 chunk_index;        // of chunk
+  u32 epoch;              // of chunk
+  u32 open_count;
+  u32 quick_until;        // while `used` is below it a range may be recorded the quick way
+  QuickLayout quick;      // set where quick_until is not 0
+
   std::atomic<u32> in_use;
   u32 tid;
   u32 announced;          // 1: this thread's ThreadRecord is written
   u64 torch_thread;       // torch's logical id of this thread, 0 until asked
-  ChunkHeader* chunk;
-  u32 used;               // bytes of chunk filled
-  u32 chunk_index;        // of chunk
-  u32 epoch;              // of chunk
-  u32 open_count;
-  u32 quick_until;        // while `used` is below it an operator may be recorded the quick way, see torch/ops.cpp
   u32 pushed_count;
   u32 call_count;         // of calls
   u32 calls_beyond;       // open Python calls that there was no room for
@@ -105,7 +115,7 @@ struct ThreadBlock {
   NativeThread* native;   // nullptr until it is wanted; stays with the block
   AnnouncedLabel announced_labels[kMaxLabels];
   ThreadBlock* next;
-  OpenRange open[kMaxOpen];
+  alignas(64) OpenRange open[kMaxOpen];  // each within a cache line
   OpenRange pushed[kMaxPushed];  // NVTX's, which need not nest with the others
   OpenRange calls[kMaxCalls];    // of Python functions, from the outermost
   CachedName names[1 << kNameCacheBits];
@@ -113,6 +123,8 @@ struct ThreadBlock {
   KnownSchema schemas[1 << kKnownSchemaBits];
   WalkedStack walked;
 };
+
+static_assert(offsetof(ThreadBlock, in_use) <= 64);
 
 struct ThreadSelf {
   ThreadBlock* block;

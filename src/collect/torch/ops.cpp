@@ -2,6 +2,8 @@
 
 #include <stddef.h>
 
+#include <initializer_list>
+
 #include "collect/python/frames.h"
 #include "collect/recorder.h"
 #include "collect/session.h"
@@ -13,16 +15,17 @@
 namespace tprof {
 namespace {
 
-// What every range needs, together: a copy of what g_torch knows.
-struct alignas(64) Hot {
+// A copy of what g_torch knows, with -1 for what is not proven.
+struct Known {
   const char* (*name)(const void* record_function);
-  i32 scope, sequence, forward_thread, async;       // offsets, -1 unknown
-  i32 named, name_at, name_bytes;                   // likewise
+  i32 scope, sequence, forward_thread, async;
+  i32 named, name_at, name_bytes;
   bool reads_inputs, takes_stack;
-  bool all_known;  // all these offsets, and ticks are counted
-} g_hot;
+  bool all;           // all these offsets, and ticks are counted
+  QuickLayout quick;  // if all
+} g_known;
 
-Scope scope_of(const void* rf) { return g_hot.scope >= 0 ? load<Scope>(rf, g_hot.scope) : Scope::function; }
+Scope scope_of(const void* rf) { return g_known.scope >= 0 ? load<Scope>(rf, g_known.scope) : Scope::function; }
 
 KnownSchema* schema_pair(ThreadBlock* block, const void* schema) {
   u64 spread = reinterpret_cast<uintptr_t>(schema) * 0x9e3779b97f4a7c15ull;
@@ -38,7 +41,7 @@ u32 known_schema(const KnownSchema* pair, const void* schema) {
 u32 intern_schema(ThreadBlock* block, const void* rf, const void* schema) {
   KnownSchema* pair = schema_pair(block, schema);
   if (u32 id = known_schema(pair, schema)) return id;
-  const char* name = g_hot.name(rf);
+  const char* name = g_known.name(rf);
   u32 id = intern_bytes(name, length_of(name, kLongestName));
   if (id && !strncmp(name, "aten::", 6)) {
     pair[1] = pair[0];
@@ -48,22 +51,22 @@ u32 intern_schema(ThreadBlock* block, const void* rf, const void* schema) {
 }
 
 u32 name_of(ThreadBlock* block, const void* rf) {
-  if (g_hot.named < 0) return intern(block, g_hot.name(rf));
-  if (load<u8>(rf, g_hot.named) == kNamedBySchema) return intern_schema(block, rf, load<const void*>(rf, g_hot.name_at));
-  auto* text = load<const char*>(rf, g_hot.name_at);
-  return intern_text(block, text, g_hot.name_bytes >= 0 ? load<u64>(rf, g_hot.name_bytes) : strlen(text));
+  if (g_known.named < 0) return intern(block, g_known.name(rf));
+  if (load<u8>(rf, g_known.named) == kNamedBySchema) return intern_schema(block, rf, load<const void*>(rf, g_known.name_at));
+  auto* text = load<const char*>(rf, g_known.name_at);
+  return intern_text(block, text, g_known.name_bytes >= 0 ? load<u64>(rf, g_known.name_bytes) : strlen(text));
 }
 
 __attribute__((noinline)) u32 known_by_text(ThreadBlock* block, const void* rf, const char* text) {
-  u64 bytes = load<u64>(rf, g_hot.name_bytes);
+  u64 bytes = load<u64>(rf, block->quick.name_bytes);
   return known_text(text_pair(block, text, bytes), text, bytes);
 }
 
 // 0: in no cache.
 inline u32 known_name(ThreadBlock* block, const void* rf) {
-  auto* at = load<const char*>(rf, g_hot.name_at);
-  if (__builtin_expect(load<u8>(rf, g_hot.named) == kNamedBySchema, 1)) return known_schema(schema_pair(block, at), at);
-  return known_by_text(block, rf, at);
+  auto* at = load<const char*>(rf, block->quick.name_at);
+  bool by_schema = load<u8>(rf, block->quick.named) == kNamedBySchema;
+  return __builtin_expect(by_schema, 1) ? known_schema(schema_pair(block, at), at) : known_by_text(block, rf, at);
 }
 
 void open_async(ThreadBlock* block, u32 epoch, const void* rf, const RangeRecord* record) {
@@ -86,12 +89,12 @@ inline void add_link(Tail& tail, i64 sequence, u64 forward_thread) {
 
 // What was asked for besides the range itself.
 __attribute__((always_inline)) inline void add_more(ThreadBlock* block, Tail& tail, const void* rf) {
-  if (u32 stack = g_hot.takes_stack ? python_stack(block) : 0) {
+  if (u32 stack = g_known.takes_stack ? python_stack(block) : 0) {
     *reinterpret_cast<StackRef*>(tail.at) = {stack, 0};
     tail.at += sizeof(StackRef);
     tail.flags |= kRangeStack;
   }
-  if (!g_hot.reads_inputs) return;
+  if (!g_known.reads_inputs) return;
   EncodedInputs encoded = encode_inputs(g_torch, rf, tail.at, kMaxInputBytes);
   tail.at += encoded.bytes;
   tail.inputs = encoded.count;
@@ -116,13 +119,14 @@ void record_begin(ThreadBlock* block, u32 epoch, const void* rf, Scope scope) {
   if (!block->torch_thread) learn_thread(block);
   RangeSlot slot = begin_range(block, epoch, rf);
   if (!slot.record) return;
-  block->quick_until = g_hot.all_known && block->torch_thread ? kChunkBytes - kLargestRange : 0;
+  block->quick_until = g_known.all && block->torch_thread ? kChunkBytes - kLargestRange : 0;
+  block->quick = g_known.quick;
   Tail tail{slot.tail};
-  i64 sequence = g_hot.sequence >= 0 ? load<i64>(rf, g_hot.sequence) : -1;
-  u64 forward_thread = g_hot.forward_thread >= 0 ? load<u64>(rf, g_hot.forward_thread) : 0;
+  i64 sequence = g_known.sequence >= 0 ? load<i64>(rf, g_known.sequence) : -1;
+  u64 forward_thread = g_known.forward_thread >= 0 ? load<u64>(rf, g_known.forward_thread) : 0;
   if (forward_thread || sequence != i32(sequence)) add_link(tail, sequence, forward_thread);
   add_more(block, tail, rf);
-  bool async = g_hot.async >= 0 ? load<bool>(rf, g_hot.async) : g_torch.is_async && g_torch.is_async(rf);
+  bool async = g_known.async >= 0 ? load<bool>(rf, g_known.async) : g_torch.is_async && g_torch.is_async(rf);
   if (async) tail.flags |= kRangeAsync;
   finish_begin(block, slot, name_of(block, rf), scope, sequence, tail);
   if (async) open_async(block, epoch, rf, slot.record);
@@ -131,7 +135,7 @@ void record_begin(ThreadBlock* block, u32 epoch, const void* rf, Scope scope) {
 // What a user range or a backward node says about steps, before it is recorded.
 void tell_steps(ThreadBlock* block, const void* rf, Scope scope) {
   if (scope == Scope::user)
-    user_range_begins(block, rf, g_hot.name(rf));
+    user_range_begins(block, rf, g_known.name(rf));
   else
     backward_node(rf);
 }
@@ -154,7 +158,7 @@ __attribute__((noinline)) void range_ends_somehow(const void* rf, u64 t) {
   ThreadBlock* block = enter();
   if (!block) return;
   if (!end_range(block, rf, t)) end_async(block, rf, t);
-  if (scope_of(rf) == Scope::user) user_range_ends(block, rf, g_hot.name(rf));
+  if (scope_of(rf) == Scope::user) user_range_ends(block, rf, g_known.name(rf));
   leave(block);
 }
 
@@ -164,19 +168,19 @@ __attribute__((noinline)) void range_ends_somehow(const void* rf, u64 t) {
 template <bool kWithMore>
 __attribute__((always_inline)) inline bool starts_quickly(ThreadBlock* block, const void* rf) {
   u32 epoch = recording_epoch();
-  Scope scope = load<Scope>(rf, g_hot.scope);
+  Scope scope = load<Scope>(rf, block->quick.scope);
   if (block->epoch != epoch || block->used >= block->quick_until || block->open_count == kMaxOpen || follows_leader() ||
       (scope != Scope::function && !(scope == Scope::backward && backward_is_announced())))
     return false;
-  i64 sequence = load<i64>(rf, g_hot.sequence);
-  if (load<bool>(rf, g_hot.async) || sequence != i32(sequence)) return false;
+  i64 sequence = load<i64>(rf, block->quick.sequence);
+  if (load<bool>(rf, block->quick.async) || sequence != i32(sequence)) return false;
   u32 name = known_name(block, rf);
   if (!name) return false;
   char* at = reinterpret_cast<char*>(block->chunk) + block->used;
   will_write(at + kWrittenAhead);
   RangeSlot slot = open_range(block, at, epoch, rf);
   Tail tail{slot.tail};
-  if (u64 forward_thread = load<u64>(rf, g_hot.forward_thread)) add_link(tail, sequence, forward_thread);
+  if (u64 forward_thread = load<u64>(rf, block->quick.forward_thread)) add_link(tail, sequence, forward_thread);
   if (kWithMore) add_more(block, tail, rf);
   finish_begin<counter_ticks>(block, slot, name, scope, sequence, tail);
   return true;
@@ -184,7 +188,7 @@ __attribute__((always_inline)) inline bool starts_quickly(ThreadBlock* block, co
 
 __attribute__((always_inline)) inline bool ends_quickly(ThreadBlock* block, const void* rf, u64 t) {
   u32 epoch = recording_epoch(), count = block->open_count;
-  if (count == 0 || block->epoch != epoch || !block->quick_until || load<Scope>(rf, g_hot.scope) == Scope::user)
+  if (count == 0 || block->epoch != epoch || load<Scope>(rf, block->quick.scope) == Scope::user)
     return false;
   const OpenRange& range = block->open[count - 1];
   if (range.key != rf || range.epoch != epoch || range.ref >> 32 != block->chunk_index) return false;
@@ -216,27 +220,36 @@ void learn_thread(ThreadBlock* block) {
 }
 
 RangeStarts* ops_prepare(bool reads_inputs) {
-  g_hot = {g_torch.name,
-           g_torch.scope,
-           g_torch.sequence_ok ? g_torch.sequence : -1,
-           g_torch.forward_thread_ok ? g_torch.forward_thread : -1,
-           g_torch.is_async_at,
-           g_torch.name_ok ? g_torch.named : -1,
-           g_torch.name_at,
-           g_torch.name_bytes,
-           reads_inputs,
-           g_session.options().with_stack.has(kStackOperators)};
-  g_hot.all_known = g_hot.scope >= 0 && g_hot.sequence >= 0 && g_hot.forward_thread >= 0 && g_hot.async >= 0 &&
-                    g_hot.named >= 0 && g_hot.name_bytes >= 0 && ticks_are_counted();
-  return g_hot.reads_inputs || g_hot.takes_stack ? range_starts<true> : range_starts<false>;
+  Known& k = g_known;
+  k = {g_torch.name,
+       g_torch.scope,
+       g_torch.sequence_ok ? g_torch.sequence : -1,
+       g_torch.forward_thread_ok ? g_torch.forward_thread : -1,
+       g_torch.is_async_at,
+       g_torch.name_ok ? g_torch.named : -1,
+       g_torch.name_at,
+       g_torch.name_bytes,
+       reads_inputs,
+       g_session.options().with_stack.has(kStackOperators)};
+  k.all = ticks_are_counted();
+  for (i32 offset : {k.scope, k.sequence, k.forward_thread, k.async, k.named, k.name_at, k.name_bytes})
+    k.all = k.all && offset == i32(u16(offset));
+  k.quick = {u16(k.scope), u16(k.sequence), u16(k.forward_thread), u16(k.async),
+             u16(k.named), u16(k.name_at),  u16(k.name_bytes)};
+  return k.reads_inputs || k.takes_stack ? range_starts<true> : range_starts<false>;
 }
 
 void range_ends(const void* rf, void*) {
-  u64 t = now_ticks();
-  ThreadBlock* block = enter_if_idle();
-  bool done = block && ends_quickly(block, rf, t);
-  if (block) leave(block);
-  if (__builtin_expect(!done, 0)) range_ends_somehow(rf, t);
+  ThreadBlock* block = t_self.block;
+  if (__builtin_expect(!block || !block->quick_until, 0)) return range_ends_somehow(rf, now_ticks());
+  u64 t = counter_ticks();
+  if (__builtin_expect(!block->busy.load(std::memory_order_relaxed), 1)) {
+    enter_known(block);
+    bool done = ends_quickly(block, rf, t);
+    leave(block);
+    if (__builtin_expect(done, 1)) return;
+  }
+  range_ends_somehow(rf, t);
 }
 
 }  // namespace tprof
