@@ -33,6 +33,9 @@ struct ModuleTreeBuilder {
     place.name = model.names[event.name];
     if (place.name.starts_with(kModuleCallPrefix)) place.name.erase(0, kModuleCallPrefix.size());
     place.module = module;
+    place.parameters = model.modules[module].parameters;
+    place.parameter_bytes = model.modules[module].parameter_bytes;
+    out.has_parameters |= place.parameters != ModuleRecord::kUnknown;
     place.parent = parent;
     place.depth = parent < 0 ? 0 : out.places[static_cast<size_t>(parent)].depth + 1;
     out.places.push_back(std::move(place));

@@ -20,11 +20,14 @@ struct ModulePlace {
   i64 device_self_ns = 0, device_total_ns = 0;  // self: of what was launched in it, but not in a module inside
   // Of the backward passes of its operators (total: with those of modules inside); 0 where no pairs are known.
   i64 backward_host_ns = 0, backward_device_ns = 0;
+  // Of its parameters and its children's, shared ones once; kUnknown: not counted (lazy, distributed, of another class).
+  u64 parameters = ModuleRecord::kUnknown, parameter_bytes = 0;
 };
 
 struct ModuleTree {
   std::vector<ModulePlace> places;  // a parent stands before its children, siblings in order of first call
   bool has_backward = false;        // pairs are known
+  bool has_parameters = false;      // of some modules they are known
 };
 
 ModuleTree module_tree(const Model& model, const OpTree& tree);

@@ -41,8 +41,15 @@ void PythonWriter::put(const Event& event, u32 index) {
   else
     out_.put("null");
   if (detail.module != kNone) {
+    const ModuleInfo& module = model_.modules[detail.module];
     put_key(kPythonModuleId);  // of its class: readers take it together with the name
-    out_.put_number(model_.modules[detail.module].number);
+    out_.put_number(module.number);
+    if (module.parameters != ModuleRecord::kUnknown) {
+      put_key(kParameters);
+      out_.put_number(module.parameters);
+      put_key(kParameterBytes);
+      out_.put_number(module.parameter_bytes);
+    }
   }
   if (event.flags & kEventClipped) out_.put(R"(, "tprof": "clipped at window end")");
   if (event.flags & kEventUnfinished) out_.put(R"(, "tprof": "unfinished")");

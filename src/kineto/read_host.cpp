@@ -58,9 +58,10 @@ bool read_nvtx(ReadState& state, const EventFields& f, NvtxDetail& d) {
 }
 
 // "nn.Module: Linear_3"
-u32 module_of(ReadState& state, u32 event_name, std::string_view name, i64 id) {
+u32 module_of(ReadState& state, u32 event_name, const EventFields& f, i64 id) {
   auto [it, added] = state.modules.emplace(std::pair(event_name, id), static_cast<u32>(state.model.modules.size()));
   if (!added) return it->second;
+  std::string_view name = f.name;
   if (name.starts_with(kModulePrefix)) name.remove_prefix(sizeof kModulePrefix - 1);
   ModuleInfo module;
   size_t cut = name.rfind('_');
@@ -68,6 +69,8 @@ u32 module_of(ReadState& state, u32 event_name, std::string_view name, i64 id) {
       cut != name.npos && cut + 1 < name.size() &&
       std::from_chars(name.data() + cut + 1, name.data() + name.size(), module.number).ptr == name.data() + name.size();
   module.class_name = state.names(numbered ? name.substr(0, cut) : name);
+  module.parameters = u64(integer_of(f.arg(kParameters)).value_or(i64(ModuleRecord::kUnknown)));
+  module.parameter_bytes = u64(integer_of(f.arg(kParameterBytes)).value_or(0));
   state.model.modules.push_back(module);
   return it->second;
 }
@@ -77,7 +80,7 @@ void add_python_detail(ReadState& state, const EventFields& f, Event& e) {
   detail.id = u32_of(f.arg(kPythonId), 0);
   detail.parent = u32_of(f.arg(kPythonParentId), 0);
   std::optional<i64> module = integer_of(f.arg(kPythonModuleId));
-  detail.module = module ? module_of(state, e.name, f.name, *module) : kNone;
+  detail.module = module ? module_of(state, e.name, f, *module) : kNone;
   e.inputs = state.model.arena.copy(&detail, sizeof detail);
   e.flags |= kEventPython;
 }

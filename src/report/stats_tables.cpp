@@ -204,6 +204,13 @@ Table modules_table(const ModuleTree& modules, bool has_device) {
     if (has_device)
       c.add("backward_device_duration", "Backward CUDA", Unit::time, 1, [](auto& r) { return r.backward_device_ns; });
   }
+  if (modules.has_parameters) {
+    auto known = [](const ModulePlace& r, u64 value) {
+      return r.parameters == ModuleRecord::kUnknown ? Value() : Value(i64(value));
+    };
+    c.add("parameters", "Parameters", Unit::count, 2, [=](auto& r) { return known(r, r.parameters); });
+    c.add("parameter_bytes", "Parameter Mem", Unit::bytes, 2, [=](auto& r) { return known(r, r.parameter_bytes); });
+  }
   Table table = c.table("Modules", modules.places);
   if (modules.places.empty()) table.footer.push_back("Modules: not recorded (run with --with-modules)");
   if (!modules.places.empty() && !modules.has_backward)

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from harness import Trace, both, run, torch_version
+from harness import Trace, both, run, torch_version, tprof
 
 CALLERS = pathlib.Path(__file__).with_name("callers.py").resolve()
 MODULES = {"TPROF_WITH_MODULES": "1"}
@@ -134,6 +134,20 @@ def test_a_dead_module_is_let_go_and_not_mistaken(torch_machine, logdir):
     trace, result = record("temporary", torch_machine, logdir)
     assert result.stdout.startswith("0 alive\n")
     assert module_tree(trace) == ["ReLU_%d" % i for i in range(50)]
+
+
+def test_parameters_are_counted_where_they_are_plain(torch_machine, logdir):
+    trace, = run([CALLERS, "counted"], "preload", where=torch_machine, logdir=logdir, options=MODULES).traces()
+    counted = {e["name"].removeprefix("nn.Module: "): (e["args"].get("Parameters"), e["args"].get("Parameter bytes"))
+               for e in calls(trace)}
+    block = 4 * 4 + 4
+    assert counted["Block_0"] == counted["Block_1"] == counted["Linear_0"] == (block, 4 * block)
+    assert counted["ReLU_0"] == (0, 0)
+    # The second weight is the first; the head is double.
+    assert counted["Net_0"] == (block + 4 + 4 + 1, 4 * (block + 4) + 8 * (4 + 1))
+    assert counted["LazyLinear_0"] == (None, None)
+    rows = json.loads(tprof("stats", "--by", "module", "--json", logdir).stdout)["workers"][0]["rows"]
+    assert {row["name"]: (row["parameters"], row["parameter_bytes"]) for row in rows}["Net_0"] == counted["Net_0"]
 
 
 def test_compiled_modules(kineto_machine, tmp_path):

@@ -264,12 +264,14 @@ TEST_F(ReadTest, arrows_tie_the_innermost_forward_operator_to_the_backward_node)
 TEST_F(ReadTest, python_calls_and_modules) {
   Model m = read_events(
       range("python_function", "nn.Module: Linear_3", "0", "10",
-            R"({"Python id": 2, "Python parent id": 1, "Python module id": 11})") +
+            R"({"Python id": 2, "Python parent id": 1, "Python module id": 11, "Parameters": 6, "Parameter bytes": 24})") +
       "," + range("python_function", "x.py(3): f", "20", "10", R"({"Python id": 4, "Python parent id": null})"));
   ASSERT_EQ(m.events.size(), 2u);
   ASSERT_EQ(m.modules.size(), 1u);
   EXPECT_EQ(m.names[m.modules[0].class_name], "Linear");
   EXPECT_EQ(m.modules[0].number, 3u);
+  EXPECT_EQ(m.modules[0].parameters, 6u);
+  EXPECT_EQ(m.modules[0].parameter_bytes, 24u);
   const auto& call = *reinterpret_cast<const PythonDetail*>(m.events[0].inputs);
   EXPECT_TRUE(m.events[0].flags & kEventPython);
   EXPECT_EQ(call.id, 2u);
