@@ -26,6 +26,7 @@ std::atomic<u32> g_stop{0};
 std::atomic<u32> g_tid{0};
 std::atomic<u32> g_wakes{0};
 std::atomic<u32> g_ready{0};
+std::atomic<u32> g_over{0};  // it has nothing left to do, and ends
 std::atomic<u32> g_flush_wanted{0};
 
 void sleep_while(std::atomic<u32>& word, u32 is, long ns) {
@@ -72,6 +73,7 @@ void* run(void*) {
     if (!g_session.recording_wanted() && !waits) break;
     if (!g_stop.load(std::memory_order_acquire)) sleep_while(g_wakes, seen, kPause_ns);
   }
+  g_over.store(1, std::memory_order_release);
   return nullptr;
 }
 
@@ -102,8 +104,7 @@ void join() {
 
 bool helper_start() {
   SpinGuard guard(g_lock);
-  if (g_running && syscall(SYS_tgkill, getpid(), g_tid.load(), 0) == 0) return true;
-  if (g_running && g_tid.load() == 0) return true;  // just started
+  if (g_running && !g_over.load(std::memory_order_acquire)) return true;
   if (g_running) join();  // it ended with the last window; windows may come again
   // Signals are the program's: none may land on our thread.
   sigset_t all, before;
@@ -114,6 +115,7 @@ bool helper_start() {
   g_stop.store(0);
   g_tid.store(0);
   g_ready.store(0);
+  g_over.store(0);
   int rc = pthread_attr_setstacksize(&attributes, 512 << 10);
   if (!rc) rc = pthread_create(&g_thread, &attributes, run, nullptr);
   pthread_attr_destroy(&attributes);
