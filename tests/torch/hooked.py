@@ -1,5 +1,7 @@
 """Functions that tprof hooks: `look` prints what a program can see of them, `forwards` calls modules that fail."""
+import ctypes
 import inspect
+import os
 import sys
 import traceback
 
@@ -59,4 +61,30 @@ def forwards():
         raised(bad, step)
 
 
-{"look": look, "forwards": forwards}[sys.argv[1]]()
+def is_hooked():
+    call_of = ctypes.pythonapi.PyVectorcall_Function
+    call_of.argtypes, call_of.restype = [ctypes.py_object], ctypes.c_void_p
+    return call_of(torch.nn.Module.__call__) != call_of(is_hooked)
+
+
+class Forks(torch.nn.Module):
+    def forward(self, x):
+        child = os.fork()
+        if child == 0:
+            print(is_hooked(), flush=True)
+            os._exit(0)
+        os.waitpid(child, 0)
+        return x
+
+
+def forked():
+    """Whether module calls are hooked in a child that was forked inside one, and which its parent's hook left alone."""
+    net = torch.nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(3):
+        net(torch.ones(1, 2)).sum().backward()
+        optimizer.step()
+    Forks()(1)
+
+
+{"look": look, "forked": forked, "forwards": forwards}[sys.argv[1]]()

@@ -1,7 +1,7 @@
 """Functions of torch's that tprof hooks behave as if it did not."""
 from pathlib import Path
 
-from harness import both
+from harness import both, run
 
 PROGRAM = Path(__file__).with_name("hooked.py")
 
@@ -17,3 +17,8 @@ def test_steps_of_nothing_but_forwards_of_which_some_fail(torch_machine, tmp_pat
     trace, = both([PROGRAM, "forwards"], tmp_path, ways=("preload",), where=torch_machine)["preload"].traces()
     assert trace.ledger["capabilities"]["steps"]["on"], trace.ledger["capabilities"]
     assert trace.steps() == list(range(6))
+
+
+def test_a_child_forked_inside_a_module_call_has_its_hook(torch_machine, logdir):
+    assert run([PROGRAM, "forked"], where=torch_machine).stdout == "False\n"
+    assert run([PROGRAM, "forked"], "preload", where=torch_machine, logdir=logdir).stdout == "True\n"

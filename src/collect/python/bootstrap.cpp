@@ -94,6 +94,7 @@ PyObject* start(PyObject*, Args args, PySize count) {
 }
 
 PyObject* child_ready(PyObject*, Args, PySize) {
+  watch_in_child();
   g_session.child_ready();
   return g_py.new_none();
 }

@@ -22,7 +22,8 @@ bool g_on = true;
 
 bool is_function(PyObject* object) {
   static const void* type = dlsym(RTLD_DEFAULT, "PyFunction_Type");
-  return type && py_type(object) == type;
+  PyOwned of_object(g_py.PyObject_Type(object));
+  return type && of_object.get() == type;
 }
 
 bool has_setter() { return g_py.PyFunction_SetVectorcall && g_py.PyVectorcall_Function; }

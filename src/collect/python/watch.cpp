@@ -18,6 +18,8 @@ PyWord g_name{"name"}, g_training{"training"}, g_enabled{"_enabled"}, g_code{"__
 
 bool g_modules_wanted;  // calls of modules will be recorded
 
+PyObject* g_module_call;  // if it is hooked
+
 // Module calls inside module calls.
 __thread u32 t_modules __attribute__((tls_model("initial-exec")));
 
@@ -93,13 +95,14 @@ void label_entered(PyObject* label) {
 // Calls inside a call matter only where they are recorded; else the hook makes way for the time of the outermost.
 PyObject* module_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
   bool recorded = calls_are_recorded() && hooked_count(count) > 0;
-  bool alone = t_modules++ == 0 && hooked_count(count) > 0 && module_called(args[0]);
+  u32 around = t_modules++;
+  bool alone = around == 0 && hooked_count(count) > 0 && module_called(args[0]);
   bool makes_way = alone && !g_modules_wanted;
   if (recorded) call_starts(g_module_code, args[0]);
   if (makes_way) pause_hook(function);
   PyObject* result = g_call_function(function, args, count, names);
   if (makes_way) resume_hook(function);
-  t_modules--;
+  t_modules = around;
   if (recorded) call_ends(g_module_code);
   return result;
 }
@@ -157,6 +160,7 @@ PyObject* watch_function(PyObject*, PyObject* const* args, PySize count) {
     g_module_code = py_attribute(args[1], g_code);
     const Options& o = g_session.options();
     g_modules_wanted = o.with_modules || o.with_stack.has(kStackCalls);
+    g_module_call = args[1];
   }
   if (hook == enter_label_hook) g_enter_label = args[1];
   if (hook == leave_label_hook) g_leave_label = args[1];
@@ -166,6 +170,11 @@ PyObject* watch_function(PyObject*, PyObject* const* args, PySize count) {
 PyObject* watch_switch(PyObject*, PyObject* const* args, PySize count) {
   switch_hooks(count == 1 && g_py.PyObject_IsTrue(args[0]) == 1);
   return g_py.new_none();
+}
+
+void watch_in_child() {
+  t_modules = 0;
+  if (g_module_call) resume_hook(g_module_call);
 }
 
 PyObject* watch_backward_begins(PyObject*, PyObject* const*, PySize) {

@@ -11,6 +11,9 @@ PyObject* watch_function(PyObject*, PyObject* const* args, PySize count);
 // switch(on): all of them.
 PyObject* watch_switch(PyObject*, PyObject* const* args, PySize count);
 
+// In a forked child: the call that its parent was in may never return.
+void watch_in_child();
+
 // From wrappers; args[0] is the scaler.
 PyObject* watch_backward_begins(PyObject*, PyObject* const* args, PySize count);
 PyObject* watch_backward_ends(PyObject*, PyObject* const* args, PySize count);
