@@ -1,8 +1,9 @@
 // Calls of Python functions, nn.Modules and builtins as records of their threads: PythonCallRecord.
 //
-// Module calls come from their hook (watch.cpp); all others on 3.12+ from sys.monitoring, before from profile.cpp. Reported are starts and ends of calls; a generator starts when it is resumed and ends when it yields.
-// They nest on a thread, so each has a stack of its open calls, apart from the operators': those may end late. An end
-// whose call began before we listened finds nothing; calls that were left without one end with the call around them.
+// Module calls come from their hook (watch.cpp); all others on 3.12+ from sys.monitoring, before from profile.cpp.
+// Reported are starts and ends of calls; a generator starts when it is resumed and ends when it yields. They nest on a
+// thread, so each has a stack of its open calls, apart from the operators': those may end late. An end whose call began
+// before we listened finds nothing; calls that were left without one end with the call around them.
 #pragma once
 #include "collect/python/api.h"
 

@@ -97,7 +97,8 @@ void torch_attach_native() {
   if (!torch_attach()) return;
   g_session.note_command();
   if (g_torch.version[0]) g_session.note("torch", g_torch.version);
-  g_session.capability("steps", true, "in a C++ program every backward pass is taken for a step, unless TPROF_STEP or tprof_step() says better");
+  g_session.capability(
+      "steps", true, "in a C++ program every backward pass is taken for a step, unless TPROF_STEP or tprof_step() says better");
   torch_note_capabilities();
   python_stacks_note();
   g_session.export_environment();

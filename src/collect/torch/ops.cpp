@@ -107,9 +107,10 @@ __attribute__((always_inline)) inline void finish_begin(ThreadBlock* block, cons
                                                         i64 sequence, const Tail& tail) {
   RangeRecord& r = *slot.record;
   r.end_ticks = 0;
+  // As they lie, in one store.
   static_assert(offsetof(RangeRecord, scope) == 24 && offsetof(RangeRecord, flags) == 25 &&
                 offsetof(RangeRecord, inputs) == 26 && offsetof(RangeRecord, sequence) == 28);
-  u64 rest = u64(scope) | u64(tail.flags) << 8 | u64(tail.inputs) << 16 | u64(sequence) << 32;  // as they lie, in one store
+  u64 rest = u64(scope) | u64(tail.flags) << 8 | u64(tail.inputs) << 16 | u64(sequence) << 32;
   memcpy(reinterpret_cast<char*>(&r) + offsetof(RangeRecord, scope), &rest, sizeof rest);
   r.begin_ticks = kStamp();
   commit_range(block, slot, name, u32(tail.at - slot.tail));
