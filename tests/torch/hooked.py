@@ -5,6 +5,9 @@ import os
 import sys
 import traceback
 
+if sys.argv[1] == "unknown":
+    sys.abiflags += "t"  # says of itself that it is laid out otherwise
+
 import torch
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
@@ -87,4 +90,4 @@ def forked():
     Forks()(1)
 
 
-{"look": look, "forked": forked, "forwards": forwards}[sys.argv[1]]()
+{"unknown": forwards, "look": look, "forked": forked, "forwards": forwards}[sys.argv[1]]()

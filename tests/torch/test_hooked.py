@@ -1,6 +1,8 @@
 """Functions of torch's that tprof hooks behave as if it did not."""
 from pathlib import Path
 
+import pytest
+
 from harness import both, run
 
 PROGRAM = Path(__file__).with_name("hooked.py")
@@ -22,3 +24,12 @@ def test_steps_of_nothing_but_forwards_of_which_some_fail(torch_machine, tmp_pat
 def test_a_child_forked_inside_a_module_call_has_its_hook(torch_machine, logdir):
     assert run([PROGRAM, "forked"], where=torch_machine).stdout == "False\n"
     assert run([PROGRAM, "forked"], "preload", where=torch_machine, logdir=logdir).stdout == "True\n"
+
+
+@pytest.mark.parametrize("option", [{"TPROF_WITH_MODULES": "1"}, {"TPROF_WITH_STACK": "1,calls"}])
+def test_a_python_of_an_unknown_layout_records_no_calls_and_says_why(option, torch_machine, tmp_path):
+    trace, = both([PROGRAM, "unknown"], tmp_path, ways=("preload",), where=torch_machine,
+                  options=option)["preload"].traces()
+    assert "free-threaded" in trace.ledger["capabilities"]["with_modules"]["why"]
+    assert not [e for e in trace.ranges if e.get("cat") == "python_function"]
+    assert trace.steps() == list(range(6))

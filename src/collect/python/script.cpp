@@ -121,11 +121,14 @@ def record_calls(torch):
         return
     why = calls_prepare(calls_prepare, torch.nn.Parameter, getattr(torch._C, '_len_torch_function_stack', None))
     capability('with_modules', why or ('' if module_hooked() else 'calls of nn.Module cannot be hooked'))
+    if why:
+        if wanted == 'calls':
+            capability('python_calls', why)
+        return
     switches = [calls_switch]
     if wanted == 'calls':
-        if not why:
-            why = calls_by_monitoring(switches) if hasattr(sys, 'monitoring') else calls_by_profile(switches)
-        capability('python_calls', why)
+        by = calls_by_monitoring if hasattr(sys, 'monitoring') else calls_by_profile
+        capability('python_calls', by(switches))
     def record(on):
         for switch in switches:
             switch(on)
