@@ -92,8 +92,9 @@ def test_waiting_for_any_child_sees_only_ones_own(tmp_path):
         assert results["bare"].stdout == "".join(p + " True\n" for p in ("start", "wait", "warmup", "active", "over"))
 
 
-@pytest.mark.parametrize("mode,says", [("raises", "Stop()\n"), ("interrupts", "KeyboardInterrupt()\n")])
-def test_a_handler_that_runs_inside_our_own_code_still_ends_the_program(mode, says, torch_machine, logdir):
+@pytest.mark.parametrize("mode,says", [("raises", "Stop()\n"), ("interrupts", "KeyboardInterrupt()\n"),
+                                       ("fails", "to the end\n")])
+def test_of_what_is_raised_inside_our_own_code_the_program_gets_its_handlers_alone(mode, says, torch_machine, logdir):
     assert run(["handled.py", mode], where=torch_machine).stdout == "to the end\n"
     result = run(["handled.py", mode], "preload", where=torch_machine, logdir=logdir, options=PHASED)
     assert (result.returncode, result.stdout) == (0, says), result.stderr

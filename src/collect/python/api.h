@@ -29,7 +29,6 @@ using PyProfiler = int(PyObject*, PyObject*, int, PyObject*);
   PY_FUNCTION(void, PyErr_Fetch, (PyObject**, PyObject**, PyObject**))                              \
   PY_FUNCTION(void, PyErr_Restore, (PyObject*, PyObject*, PyObject*))                               \
   PY_FUNCTION(void, PyErr_Clear, ())                                                                \
-  PY_FUNCTION(int, PyErr_GivenExceptionMatches, (PyObject*, PyObject*))                             \
   PY_FUNCTION(int, Py_AddPendingCall, (int (*)(void*), void*)) /* without the GIL */                \
   PY_FUNCTION(int, PyObject_IsTrue, (PyObject*))                                                    \
   PY_FUNCTION(PyObject*, PyObject_Type, (PyObject*))                                                \

@@ -1,11 +1,9 @@
 #include "collect/python/bootstrap.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <atomic>
-#include <initializer_list>
 
 #include "collect/python/api.h"
 #include "collect/python/builtins.h"
@@ -237,36 +235,13 @@ int audit(const char* event, PyObject* args, void*) {
   return 0;
 }
 
-PyWord g_next{"tb_next"}, g_frame{"tb_frame"}, g_code{"f_code"}, g_file{"co_filename"};
-
-// Whether an exception came out of a signal handler of the program's, which Python runs wherever it is, and so in our
-// script too: none of ours leaves Exception, or is raised outside of that script.
-bool is_the_programs(PyObject* type, PyObject* trace) {
-  static auto* exception = static_cast<PyObject**>(dlsym(RTLD_DEFAULT, "PyExc_Exception"));
-  if (!exception || !g_py.PyErr_GivenExceptionMatches(type, *exception)) return true;
-  if (trace) g_py.Py_IncRef(trace);
-  PyObject* innermost = nullptr;
-  while (trace && trace != g_py.none) {
-    g_py.Py_DecRef(innermost);
-    innermost = trace;
-    trace = py_attribute(trace, g_next);
-  }
-  g_py.Py_DecRef(trace);
-  PyOwned last(innermost), frame(py_attribute(innermost, g_frame)), code(py_attribute(frame.get(), g_code)),
-      file(py_attribute(code.get(), g_file));
-  return strcmp(py_text(file.get()), kOwnFile) != 0;
-}
-
 // On the main thread, with the GIL, between two bytecodes.
 int phase_call(void*) {
   g_call_pending.store(false);
   Phase phase = static_cast<Phase>(g_phase.load());
   PyObject* result = g_py.PyObject_CallFunction(g_on_phase, "i", int(phase));
-  if (result) return g_py.Py_DecRef(result), 0;
-  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
-  g_py.PyErr_Fetch(&type, &value, &trace);
-  if (type && is_the_programs(type, trace)) return g_py.PyErr_Restore(type, value, trace), -1;
-  for (PyObject* part : {type, value, trace}) g_py.Py_DecRef(part);
+  if (!result) return -1;  // a signal handler of the program's raised it: what is ours stays in the script
+  g_py.Py_DecRef(result);
   return 0;
 }
 

@@ -213,7 +213,24 @@ def follow(torch):
                 del ours[:]
         if on:
             distributed()
-    return on_phase
+    def guarded(phase):
+        try:
+            on_phase(phase)
+        except Exception as e:
+            if from_handler(e.__traceback__):
+                raise
+    return guarded
+
+# Python runs the program's signal handlers wherever it is, and so in here: what they raise is the program's.
+def from_handler(trace):
+    import signal
+    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    codes = [getattr(getattr(handler, '__func__', handler), '__code__', 0) for handler in handlers]
+    while trace is not None:
+        if trace.tb_frame.f_code in codes:
+            return True
+        trace = trace.tb_next
+    return False
 
 def learn_stacks():
     script = stack_calibration()
