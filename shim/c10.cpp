@@ -5,35 +5,15 @@
 // without Python loaded by dlopen after main began.
 #include <atomic>
 
-#include "base/elf.h"
 #include "collect/python/bootstrap.h"
 #include "collect/torch/attach.h"
 #include "collect/torch/memory.h"
+#include "torch_real.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
 namespace tprof {
 namespace {
-
-// The real function behind one of ours. torch loads its libraries RTLD_LOCAL, so RTLD_NEXT would not see it.
-template <class F>
-class Real {
- public:
-  constexpr explicit Real(const char* symbol) : symbol_(symbol) {}
-  F get() {
-    F real = found_.load(std::memory_order_relaxed);
-    return real ? real : find();
-  }
-
- private:
-  __attribute__((noinline)) F find() {
-    F real = nullptr;
-    if (ElfObject::mapped("libc10.so").symbol(real, symbol_)) found_.store(real, std::memory_order_relaxed);
-    return real;
-  }
-  const char* symbol_;
-  std::atomic<F> found_{nullptr};
-};
 
 std::atomic<bool> g_asked{false};
 
@@ -46,12 +26,14 @@ __attribute__((noinline)) void first_asked() {
 
 namespace c10 {
 
+constexpr char kLibrary[] = "libc10.so";
+
 struct Device {
   signed char type, index;
 };
 
 EXPORTED bool memoryProfilingEnabled() {
-  static constinit tprof::Real<bool (*)()> real("_ZN3c1022memoryProfilingEnabledEv");
+  static constinit tprof::TorchReal<bool (*)()> real(kLibrary, "_ZN3c1022memoryProfilingEnabledEv");
   if (__builtin_expect(!tprof::g_asked.load(std::memory_order_relaxed), 0)) tprof::first_asked();
   if (tprof::memory_wanted()) return true;
   auto forward = real.get();
@@ -64,8 +46,8 @@ EXPORTED bool memoryProfilingEnabled() {
   EXPORTED void reportMemoryUsageToProfiler(void* address, int64_t bytes, Total allocated, Total reserved,          \
                                             Device device) {                                                        \
     using Function = void (*)(void*, int64_t, Total, Total, Device);                                                \
-    static constinit tprof::Real<Function> real("_ZN3c1027reportMemoryUsageToProfilerEPvl" mangled_total            \
-                                                "NS_6DeviceE");                                                     \
+    static constinit tprof::TorchReal<Function> real(                                                               \
+        kLibrary, "_ZN3c1027reportMemoryUsageToProfilerEPvl" mangled_total "NS_6DeviceE");                          \
     if (tprof::memory_wanted())                                                                                     \
       tprof::memory_reported({address, bytes, tprof::u64(allocated), tprof::u64(reserved), device.type,             \
                               device.index, CALLED_FROM});                                                          \
@@ -73,8 +55,8 @@ EXPORTED bool memoryProfilingEnabled() {
   }                                                                                                                 \
   EXPORTED void reportOutOfMemoryToProfiler(int64_t bytes, Total allocated, Total reserved, Device device) {        \
     using Function = void (*)(int64_t, Total, Total, Device);                                                       \
-    static constinit tprof::Real<Function> real("_ZN3c1027reportOutOfMemoryToProfilerEl" mangled_total              \
-                                                "NS_6DeviceE");                                                     \
+    static constinit tprof::TorchReal<Function> real(                                                               \
+        kLibrary, "_ZN3c1027reportOutOfMemoryToProfilerEl" mangled_total "NS_6DeviceE");                            \
     if (tprof::memory_wanted())                                                                                     \
       tprof::memory_reported({nullptr, bytes, tprof::u64(allocated), tprof::u64(reserved), device.type,             \
                               device.index, CALLED_FROM});                                                          \

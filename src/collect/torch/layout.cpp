@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collect/torch/callback_state.h"
 #include "collect/torch/guard.h"
 
 namespace tprof {
@@ -175,6 +176,40 @@ void find_forward_thread(Probe& p) {
   }
 }
 
+// A thread's state is the head of what manages its callbacks: a callback of its own and its switch must appear there,
+// and behind them, so that nothing else belongs to the state, the version of the callbacks for all threads.
+void find_callback_state(Probe& p) {
+  const TorchLayout& l = p.layout;
+  const CallbackState* (*state)();
+  bool (*is_enabled)();
+  void (*enable)(bool);
+  if (!p.torch.symbol(state, "_ZN2at24get_record_function_tls_Ev") ||
+      !p.torch.symbol(is_enabled, "_ZN2at23isRecordFunctionEnabledEv") ||
+      !p.torch.symbol(enable, "_ZN2at20enableRecordFunctionEb"))
+    return;
+  const CallbackState* mine = state();
+  auto empty = [&] { return mine->begin == mine->end; };
+  auto version = [&] {  // the thread reads it anew when one of its own callbacks comes
+    u64 seen = 0;
+    with_range(p, false, false, false, [&] { seen = empty() ? 0 : load<u64>(mine, sizeof *mine); });
+    return seen;
+  };
+  bool before = empty();
+  u64 first = version();
+  u64 handle = l.add_global_callback({});
+  u64 with_one = version();
+  l.remove_callback(handle);
+  u64 without = version();
+  bool proven = before && empty() && first > 0 && with_one > first && without > with_one && without - first < 1000;
+
+  bool was = is_enabled();
+  for (bool on : {!was, was}) {
+    enable(on);
+    proven &= state() == mine && mine->enabled == on;
+  }
+  if (proven) g_callback_state.store(state, std::memory_order_relaxed);
+}
+
 void resolve(Probe& p) {
   TorchLayout& l = p.layout;
   const ElfObject& t = p.torch;
@@ -207,6 +242,7 @@ void find_ranges(void* argument) {
   if (!p.can_begin()) return;
   find_name(p);
   find_forward_thread(p);
+  find_callback_state(p);
 }
 
 struct ValuesProbe {

@@ -1,0 +1,68 @@
+"""Training steps whose tasks run on other threads, observed or not: torch hands a thread's callbacks on to its tasks and
+to autograd. Prints what torch's own profiler sees of a step."""
+import threading
+import warnings
+
+import torch
+
+warnings.simplefilter("ignore")  # torch.jit is deprecated
+
+
+@torch.jit.script
+def task(x):
+    return torch.sigmoid(x)
+
+
+@torch.jit.script
+def forks(x):
+    return torch.jit.wait(torch.jit.fork(task, x))
+
+
+@torch.jit.script
+def empty_task(x):
+    return x
+
+
+@torch.jit.script
+def forks_empty(x):
+    return torch.jit.wait(torch.jit.fork(empty_task, x))
+
+
+def settle():
+    """The pool's one thread has put down its last task, of another thread's state: torch's profiler crashes otherwise."""
+    thread = threading.Thread(target=forks_empty, args=[weight])
+    thread.start()
+    thread.join()
+
+
+def seen_by_torch(work):
+    with torch.autograd.profiler.profile() as profile:
+        work()
+        settle()
+    return sorted(e.name for e in profile.function_events)
+
+
+def step(weight, optimizer):
+    forks(weight)
+    loss = weight.cos().sum()
+    unseen = weight.exp().sum()
+    print(seen_by_torch(lambda: (forks(weight), loss.backward())))
+    torch.autograd._enable_record_function(False)
+    forks(weight)
+    unseen.backward()
+    torch.autograd._enable_record_function(True)
+    print(seen_by_torch(lambda: forks(weight)))
+    torch.autograd._enable_record_function(False)
+    print(seen_by_torch(lambda: forks(weight)))
+    torch.autograd._enable_record_function(True)
+    weight.sin().sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+torch.set_num_interop_threads(1)
+weight = torch.nn.Parameter(torch.ones(3))
+optimizer = torch.optim.SGD([weight], lr=0.1)
+for _ in range(5):
+    step(weight, optimizer)
+print(weight.tolist())
