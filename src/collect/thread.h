@@ -73,6 +73,13 @@ struct KnownFrame {
   u32 caller, node;  // in the tree of stacks
   u32 version;       // good while it is that of the stack
 };
+// The Python stack at the beginning of an operator whose at::RecordFunction stands on the C stack: no frame of it goes on
+// before the operator ends, so what is called from the same frame until then has the same stack.
+struct StandingStack {
+  RecordRef range;
+  const void* frame;  // the innermost; nullptr: unknown whether the operator stands there
+  u32 node;
+};
 struct WalkedStack {
   u32 count;
   u32 generation;    // of the recording
@@ -81,6 +88,7 @@ struct WalkedStack {
   bool cut;          // there were more frames
   WalkedFrame frames[kMostFrames];
   KnownFrame known[1 << kKnownFrameBits];
+  StandingStack standing[kMaxOpen];  // by place among the open ranges
 };
 
 // What the quick way for ranges needs of torch's layout, see torch/ops.cpp: offsets in an at::RecordFunction.

@@ -35,10 +35,8 @@ inline u64 entered_flag(const char* frame, const FrameLayout& layout) {
   return layout.entered >= 0 && load_at<u8>(frame, layout.entered) == 1 ? kStackEntered : 0;
 }
 
-// Innermost first. Returns how many; `cut`: there are more.
-inline u32 walk_frames(const void* thread_state, RawFrame* out, bool& cut) {
-  const FrameLayout layout = g_frame_layout;
-  const char* frame = innermost_frame(thread_state, layout);
+// From `frame` outwards. Returns how many; `cut`: there are more.
+inline u32 walk_frames(const char* frame, const FrameLayout& layout, RawFrame* out, bool& cut) {
   u32 n = 0;
   for (; frame && n < kMostFrames; frame = load_at<const char*>(frame, layout.previous))
     out[n++] = {code_of(frame, layout), (load_at<u64>(frame, layout.at) & layout.at_mask) | entered_flag(frame, layout)};

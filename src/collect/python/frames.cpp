@@ -46,14 +46,16 @@ inline u32 node_of(WalkedStack& last, u32 caller, const RawFrame& frame) {
   return known.node;
 }
 
-}  // namespace
+// Whether an at::RecordFunction stands in a frame close below this one, and so ends when that returns. Python holds some
+// that end when it likes.
+inline bool on_stack(const void* range) {
+  return reinterpret_cast<uintptr_t>(range) - reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) < 4096;
+}
 
-u32 walk_python_stack(ThreadBlock* block) {
-  const void* state = g_py.PyGILState_GetThisThreadState();
-  if (!state) return 0;
+__attribute__((noinline)) u32 walk(ThreadBlock* block, const char* innermost) {
   RawFrame raw[kMostFrames];
   bool cut;
-  u32 count = walk_frames(state, raw, cut);
+  u32 count = walk_frames(innermost, g_frame_layout, raw, cut);
   WalkedStack& last = last_walk(block, cut);
   // From the outermost frame inwards, as long as nothing changed.
   u32 i = 0;
@@ -73,6 +75,24 @@ u32 walk_python_stack(ThreadBlock* block) {
     entered = offset_in_code(now) < 0;
   }
   last.count = count;
+  return node;
+}
+
+}  // namespace
+
+u32 walk_python_stack(ThreadBlock* block, const void* range) {
+  const void* state = g_py.PyGILState_GetThisThreadState();
+  const char* innermost = state ? innermost_frame(state, g_frame_layout) : nullptr;
+  if (!innermost) return 0;
+  WalkedStack& walked = block->walked;
+  u32 around = block->open_count - (range ? 1 : 0);
+  u32 node;
+  const StandingStack* outer = around ? &walked.standing[around - 1] : nullptr;
+  if (outer && outer->frame == innermost && outer->range == block->open[around - 1].ref)
+    node = outer->node;
+  else
+    node = walk(block, innermost);
+  if (range) walked.standing[around] = {block->open[around].ref, on_stack(range) ? innermost : nullptr, node};
   return node;
 }
 

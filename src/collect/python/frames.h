@@ -12,10 +12,10 @@ namespace tprof {
 extern std::atomic<bool> g_python_stacks;
 
 // The id of the innermost frame; 0: no Python is running on this thread, or stacks are off. Between enter() and leave(),
-// while a recording is open.
-u32 walk_python_stack(ThreadBlock* block);
-inline u32 python_stack(ThreadBlock* block) {
-  return __builtin_expect(g_python_stacks.load(std::memory_order_relaxed), 0) ? walk_python_stack(block) : 0;
+// while a recording is open. `range`: the one opened last, if the stack is for its begin.
+u32 walk_python_stack(ThreadBlock* block, const void* range);
+inline u32 python_stack(ThreadBlock* block, const void* range = nullptr) {
+  return __builtin_expect(g_python_stacks.load(std::memory_order_relaxed), 0) ? walk_python_stack(block, range) : 0;
 }
 
 // Whether anything is to carry one.

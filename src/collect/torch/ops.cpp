@@ -89,7 +89,7 @@ inline void add_link(Tail& tail, i64 sequence, u64 forward_thread) {
 
 // What was asked for besides the range itself.
 __attribute__((always_inline)) inline void add_more(ThreadBlock* block, Tail& tail, const void* rf) {
-  if (u32 stack = g_known.takes_stack ? python_stack(block) : 0) {
+  if (u32 stack = g_known.takes_stack ? python_stack(block, rf) : 0) {
     *reinterpret_cast<StackRef*>(tail.at) = {stack, 0};
     tail.at += sizeof(StackRef);
     tail.flags |= kRangeStack;
