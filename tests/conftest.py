@@ -10,7 +10,7 @@ import tempfile
 import pytest
 
 TESTS = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(TESTS / "run"))
+sys.path[:0] = [str(TESTS), str(TESTS / "run")]
 sys.dont_write_bytecode = True
 
 import harness  # noqa: E402  (needs the path above)

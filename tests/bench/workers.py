@@ -9,6 +9,7 @@ import tempfile
 import time
 
 import modes
+from finishers import finishers
 
 BENCH = pathlib.Path(__file__).resolve().parent
 REPO = BENCH.parent.parent
@@ -155,15 +156,3 @@ class Workers(dict):
     def __exit__(self, *_):
         for worker in self.values():
             worker.close()
-
-
-def finishers(directory):
-    """The processes `tprof finish` that work on a recording in this directory."""
-    for entry in os.scandir("/proc"):
-        if entry.name.isdigit():
-            try:
-                words = pathlib.Path(entry.path, "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if b"finish" in words and any(word.startswith(str(directory).encode() + b"/") for word in words):
-                yield int(entry.name)

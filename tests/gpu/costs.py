@@ -7,13 +7,13 @@ rounds of the time per step less that of the bare program in the same round, so 
 import contextlib
 import json
 import os
-import pathlib
 import signal
 import statistics
 import subprocess
 import time
 
 import traces
+from finishers import finishers
 from place import needs
 from report import Absent
 
@@ -161,18 +161,6 @@ def edges(place, section):
         section.figure("steps in the window", active, "")
         wait_for_trace(started["tprof_default"].logdir)
         section.check("tprof check", place.invalid(started["tprof_default"].logdir))
-
-
-def finishers(logdir):
-    """The processes `tprof finish` that work on a recording of this directory."""
-    for entry in os.scandir("/proc"):
-        if entry.name.isdigit():
-            try:
-                words = pathlib.Path(entry.path, "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if b"finish" in words and any(word.startswith(str(logdir).encode() + b"/") for word in words):
-                yield int(entry.name)
 
 
 def wait_for_trace(logdir, seconds=120):

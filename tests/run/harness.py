@@ -19,6 +19,8 @@ import time
 
 import pytest
 
+from finishers import finishers
+
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 REPO = TESTS.parent
 APPS = TESTS / "apps"
@@ -183,19 +185,6 @@ def recordings(logdir):
             found.append(Recording(path, struct.unpack_from("<I", head, 20)[0],
                                    struct.unpack_from("<I", head, 176)[0] == 1))
     return found
-
-
-def finishers(logdir):
-    """Processes that still work on a recording in this directory: their command line or open files name it."""
-    here = str(logdir).encode()
-    for entry in os.scandir("/proc"):
-        if entry.name.isdigit():
-            try:
-                words = pathlib.Path(entry.path, "cmdline").read_bytes()
-            except OSError:
-                continue
-            if here in words and b"tprof" in words.split(b"\0")[0] and b"finish" in words:
-                yield int(entry.name)
 
 
 def settle(logdir, seconds=60):

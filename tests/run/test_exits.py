@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from harness import finishers, load_traces, recordings, run, settle, start, finish, tprof, trace_files, wait_for
+from finishers import finishers
+from harness import load_traces, recordings, run, settle, start, finish, tprof, trace_files, wait_for
 
 ENDINGS = {"fall": 0, "exit": 3, "exception": 1, "SIGINT": -signal.SIGINT, "SIGTERM": -signal.SIGTERM, "_exit": 5,
            "SIGSEGV": -signal.SIGSEGV, "SIGKILL": -signal.SIGKILL}
