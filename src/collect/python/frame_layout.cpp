@@ -297,8 +297,8 @@ void prove(void* argument) {
   auto& p = *static_cast<Proof*>(argument);
   RawFrame frames[kMostFrames];
   bool cut;
-  u32 count = walk_frames(innermost_frame(g_py.PyGILState_GetThisThreadState(), g_frame_layout), g_frame_layout, frames, cut);
-  u32 matched = 0;
+  const char* innermost = innermost_frame(g_py.PyGILState_GetThisThreadState(), g_frame_layout);
+  u32 count = walk_frames(innermost, frames, cut), matched = 0;
   for (u32 i = 0; i < count && matched < p.chain.count; i++) {
     i64 offset = offset_in_code(frames[i]);
     if (offset < 0) continue;

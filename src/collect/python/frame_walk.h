@@ -36,7 +36,8 @@ inline u64 entered_flag(const char* frame, const FrameLayout& layout) {
 }
 
 // From `frame` outwards. Returns how many; `cut`: there are more.
-inline u32 walk_frames(const char* frame, const FrameLayout& layout, RawFrame* out, bool& cut) {
+inline u32 walk_frames(const char* frame, RawFrame* out, bool& cut) {
+  const FrameLayout layout = g_frame_layout;
   u32 n = 0;
   for (; frame && n < kMostFrames; frame = load_at<const char*>(frame, layout.previous))
     out[n++] = {code_of(frame, layout), (load_at<u64>(frame, layout.at) & layout.at_mask) | entered_flag(frame, layout)};

@@ -55,7 +55,7 @@ inline bool on_stack(const void* range) {
 __attribute__((noinline)) u32 walk(ThreadBlock* block, const char* innermost) {
   RawFrame raw[kMostFrames];
   bool cut;
-  u32 count = walk_frames(innermost, g_frame_layout, raw, cut);
+  u32 count = walk_frames(innermost, raw, cut);
   WalkedStack& last = last_walk(block, cut);
   // From the outermost frame inwards, as long as nothing changed.
   u32 i = 0;
