@@ -344,7 +344,10 @@ def instructions(torch, sizes):
             words, environment = workers.command_line(torch, argv, workers.environment_of(mode, directory))
             subprocess.run(words, env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             with open(out) as f:
-                return int(re.search(r"^totals: (\d+)$", f.read(), re.M).group(1))
+                total = int(re.search(r"^totals: (\d+)$", f.read(), re.M).group(1))
+        if not total:
+            raise RuntimeError("this valgrind does not see bench_within(), of %s, begin" % workers.CALLBACKS)
+        return total
 
     found = {mode: count(mode) for mode in modes.INSTRUCTIONS}
     percent = {mode: (found[mode] / found["bare"] - 1) * 100 for mode in found}
