@@ -338,7 +338,7 @@ def instructions(torch, sizes):
     def count(mode):
         with tempfile.TemporaryDirectory(prefix="tprof-bench-", dir="/tmp") as directory:
             out = directory + "/callgrind"
-            argv = ["valgrind", "--tool=callgrind", "--toggle-collect=bench_within", "--callgrind-out-file=" + out,
+            argv = ["valgrind", "--tool=callgrind", "--toggle-collect=bench_counted", "--callgrind-out-file=" + out,
                     "/usr/bin/python3", str(workers.BENCH / "instructions.py"), str(workers.CALLBACKS),
                     str(sizes.counted_steps)]
             words, environment = workers.command_line(torch, argv, workers.environment_of(mode, directory))
@@ -346,7 +346,7 @@ def instructions(torch, sizes):
             with open(out) as f:
                 total = int(re.search(r"^totals: (\d+)$", f.read(), re.M).group(1))
         if not total:
-            raise RuntimeError("this valgrind does not see bench_within(), of %s, begin" % workers.CALLBACKS)
+            raise RuntimeError("this valgrind does not see bench_counted(), of %s, begin" % workers.CALLBACKS)
         return total
 
     found = {mode: count(mode) for mode in modes.INSTRUCTIONS}

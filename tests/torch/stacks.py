@@ -14,7 +14,6 @@ import threading
 import traceback
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 try:
     import greenlet
@@ -328,54 +327,54 @@ def long_function():
 SITES.append(long_function())
 
 
-@site
-def inside_a_backward_pass(then, x):
-    def hook(_):
-        then(x)
-        then(x)
-    leaf = torch.ones(4, requires_grad=True)
-    leaf.register_hook(hook)
-    with torch.enable_grad():
-        loss = leaf.cos().sum()
-    if loss.requires_grad:  # not below TorchDispatchMode
-        loss.backward()
-    return x
-
-
-class Runs(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, then):
-        return then(x).neg()
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return gradient, None
-
-
-@site
-def inside_an_operator(then, x):
-    class Mode(TorchDispatchMode):
-        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            then(x)
-            return function(*args, **(kwargs or {}))
-    with Mode():
-        x.neg()
-    Runs.apply(x, then)
-    return x
-
-
 def call(function, seen=True):
     return (function(), seen and expect())[0]  # both on one line
 
 
-@site
-def under_a_range_that_python_holds(then, x):
-    """Each time a range or an operator begins, `call` stands at the same place and its caller elsewhere."""
-    held = call(functools.partial(torch.autograd._record_function_with_args_enter, 'held'), False)
-    call(x.sgn)
-    call(x.sgn)
-    torch.autograd._record_function_with_args_exit(held)
-    return then(x)
+if hasattr(torch, 'autograd'):  # on other Pythons something else stands for torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    @site
+    def inside_a_backward_pass(then, x):
+        def hook(_):
+            then(x)
+            then(x)
+        leaf = torch.ones(4, requires_grad=True)
+        leaf.register_hook(hook)
+        with torch.enable_grad():
+            loss = leaf.cos().sum()
+        if loss.requires_grad:  # not below TorchDispatchMode
+            loss.backward()
+        return x
+
+    class Runs(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, then):
+            return then(x).neg()
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient, None
+
+    @site
+    def inside_an_operator(then, x):
+        class Mode(TorchDispatchMode):
+            def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+                then(x)
+                return function(*args, **(kwargs or {}))
+        with Mode():
+            x.neg()
+        Runs.apply(x, then)
+        return x
+
+    @site
+    def under_a_range_that_python_holds(then, x):
+        """Each time a range or an operator begins, `call` stands at the same place and its caller elsewhere."""
+        held = call(functools.partial(torch.autograd._record_function_with_args_enter, 'held'), False)
+        call(x.sgn)
+        call(x.sgn)
+        torch.autograd._record_function_with_args_exit(held)
+        return then(x)
 
 
 async def coroutine(then, x):
