@@ -109,12 +109,12 @@ EXPORT int cuptiEnableAllDomains(u32 on, Subscriber* handle) {
 
 EXPORT int cuptiGetCallbackName(u32 domain, u32 cbid, const char** name) {
   if (name == nullptr) return kInvalidParameter;
-  static std::map<u32, std::string> runtime_names;
-  static std::once_flag once;
-  std::call_once(once, [] {
-    for (const Name& one : kRuntimeNames)
-      runtime_names[one.cbid] = std::string(one.base) + "_v" + std::to_string(one.version);
-  });
+  // Never destroyed: buffers are delivered, and their calls named, while the process ends.
+  static const auto& runtime_names = *[] {
+    auto* names = new std::map<u32, std::string>;
+    for (const Name& one : kRuntimeNames) (*names)[one.cbid] = std::string(one.base) + "_v" + std::to_string(one.version);
+    return names;
+  }();
   if (domain == u32(Domain::runtime)) {
     auto found = runtime_names.find(cbid);
     if (found == runtime_names.end()) return kInvalidParameter;
