@@ -24,10 +24,10 @@ from workers import Worker, Workers
 
 @dataclasses.dataclass
 class Sizes:
-    slices: int = 80            # rounds of slices per generation
+    slices: int = 31            # rounds of slices per generation
     generations: int = 3        # times that all processes are started anew: their memory layout is luck
-    slice_steps: int = 12       # short: what else goes on in the machine shall hit the modes alike
-    wait_steps: int = 24
+    slice_steps: int = 40       # shorter ones make torch.profiler dearer: each slice is a new one, in fresh memory
+    wait_steps: int = 80
     events: int = 1_000_000     # in the window of edges and conversion
     edge_runs: int = 5
     quiet_slices: int = 30      # waiting steps on each side of a conversion
