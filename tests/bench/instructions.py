@@ -1,4 +1,4 @@
-"""Trains a few steps inside bench_within() of libbench_callbacks.so, which callgrind is told to count.
+"""Trains a few steps inside bench_counted() of libbench_callbacks.so, which callgrind is told to count.
 
     instructions.py LIBRARY STEPS    prints nothing; valgrind's output file has the count
 """

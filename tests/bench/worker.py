@@ -20,16 +20,8 @@ import torch
 import rivals
 import workload
 
-COLLECTED_EVERY = 200  # steps; collecting takes as long as thirty of them
-since_collected = 0
-
-
 def slice_of(step, watcher, steps, warm=3):
-    global since_collected
-    since_collected += warm + steps
-    if since_collected >= COLLECTED_EVERY:
-        since_collected = 0
-        gc.collect()
+    gc.collect()
     watcher.begin()
     for _ in range(warm):
         step()

@@ -30,7 +30,7 @@ void set_level(Level level) {
   RecordFunctionCallback callback;
   callback.end = range_ends;
   // No more scopes than needed: torch goes through those of each callback whenever it sets a thread's state, which is
-  // twice for each autograd node.
+  // twice for each autograd node (where callback_state.h does not spare it that).
   bool all = level == Level::all;
   callback.scopes[u8(Scope::user)] = 1;
   callback.scopes[u8(Scope::backward)] = level >= Level::steps;

@@ -1,7 +1,7 @@
 // What each thread of torch's has of its own for callbacks (at::RecordFunctionTLS), and when setting it changes nothing.
 //
 // torch sets a thread's state twice for each autograd node and twice for each task of its pools, and each time makes the
-// thread's ten lists of callbacks anew: under a lock, 100 to 150 ns, whether anybody observes or not. Nearly always
+// thread's ten lists of callbacks anew, under a lock, whether anybody observes or not. Nearly always
 // the state is the one that the thread has; then we do not pass the call on (shim/torch.cpp), and what that saves pays
 // for much of what else we do.
 #pragma once

@@ -178,7 +178,8 @@ void find_forward_thread(Probe& p) {
 
 // A thread's state is the head of what manages its callbacks: a callback of its own and its switch must appear there,
 // and behind them, so that nothing else belongs to the state, the version of the callbacks for all threads.
-void find_callback_state(Probe& p) {
+void find_callback_state(void* argument) {
+  Probe& p = *static_cast<Probe*>(argument);
   const TorchLayout& l = p.layout;
   const CallbackState* (*state)();
   bool (*is_enabled)();
@@ -242,7 +243,6 @@ void find_ranges(void* argument) {
   if (!p.can_begin()) return;
   find_name(p);
   find_forward_thread(p);
-  find_callback_state(p);
 }
 
 struct ValuesProbe {
@@ -283,6 +283,7 @@ bool discover_layout(TorchLayout& layout) {
     set_why(layout.why, "RecordFunction: the probe faulted");
   }
   if (!layout.ops) return false;
+  if (!run_guarded(find_callback_state, &p) && p.handle) layout.remove_callback(p.handle);
   ValuesProbe values{p};
   bool whole = run_guarded(find_values, &values);
   layout.inputs_ok = whole && values.ok && layout.inputs >= 0;

@@ -112,7 +112,8 @@ EXPORT int cuptiGetCallbackName(u32 domain, u32 cbid, const char** name) {
   // Never destroyed: buffers are delivered, and their calls named, while the process ends.
   static const auto& runtime_names = *[] {
     auto* names = new std::map<u32, std::string>;
-    for (const Name& one : kRuntimeNames) (*names)[one.cbid] = std::string(one.base) + "_v" + std::to_string(one.version);
+    for (const Name& one : kRuntimeNames)
+      (*names)[one.cbid] = std::string(one.base) + "_v" + std::to_string(one.version);
     return names;
   }();
   if (domain == u32(Domain::runtime)) {
