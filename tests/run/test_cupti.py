@@ -209,9 +209,11 @@ def test_a_profiler_of_the_program_s_own_keeps_its_complete_trace(library, tmp_p
         assert not any(r.dropped.values())
 
 
+@pytest.mark.parametrize("slow_ns", [0, 50_000_000])
 @pytest.mark.parametrize("windows", ["wait=1,warmup=1,active=1,repeat=3", "active=1,wait=1,repeat=2"])
-def test_switching_windows_does_not_disturb_the_client(library, tmp_path, windows):
-    profile(library, tmp_path, [SIMCUDA, CLIENT, "steps"], TPROF_SCHEDULE=windows)
+def test_switching_windows_does_not_disturb_the_client(library, tmp_path, windows, slow_ns):
+    """Nor when tprof's flush is handing over while the client's own comes."""
+    profile(library, tmp_path, [SIMCUDA, CLIENT, "steps"], TPROF_SCHEDULE=windows, SIMCUPTI_SLOW_NS=slow_ns)
 
 
 @pytest.mark.parametrize("value", ["", "/opt/other/libtool.so"])

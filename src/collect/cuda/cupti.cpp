@@ -230,7 +230,7 @@ void switch_off() {
     return;
   }
   disable_kinds();
-  g_library.api.cuptiActivityFlushAll(0);
+  mux_flush_all(g_library, 0);
   g_state.store(State::off, std::memory_order_release);
 }
 
@@ -240,7 +240,7 @@ void flush() {
   u64 began = clock_ns(CLOCK_MONOTONIC);
   // Forced, a flush hands over unfinished work for good: only when nothing more will be waited for.
   bool last = g_exiting.load() && gpu_log_overdue() && !gpu_log_context_dead();
-  g_library.api.cuptiActivityFlushAll(last ? cupti::kFlushForced : 0);
+  mux_flush_all(g_library, last ? cupti::kFlushForced : 0);
   size_t dropped = 0;
   if (g_library.api.cuptiActivityGetNumDroppedRecords &&
       g_library.api.cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == 0 && dropped)

@@ -1,6 +1,7 @@
 #include "collect/cuda/mux.h"
 
 #include <pthread.h>
+#include <time.h>
 
 #include <atomic>
 
@@ -30,6 +31,9 @@ struct Client {
 } g_client;
 
 pthread_mutex_t g_switching = PTHREAD_MUTEX_INITIALIZER;
+// Recursive: the client may flush in its callback.
+constexpr pthread_mutex_t kNobodyFlushes = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+pthread_mutex_t g_flushing = kNobodyFlushes;
 SpinLock g_library_lock;
 CuptiLibrary g_mapped;
 std::atomic<bool> g_mapped_found{false};
@@ -148,6 +152,16 @@ const CuptiLibrary* mux_library() {
   return g_mapped_found.load() ? &g_mapped : nullptr;
 }
 
+int mux_flush_all(const CuptiLibrary& library, u32 flag) {
+  timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += 2;
+  bool alone = pthread_mutex_timedlock(&g_flushing, &until) == 0;
+  int rc = library.api.cuptiActivityFlushAll(flag);
+  if (alone) pthread_mutex_unlock(&g_flushing);
+  return rc;
+}
+
 bool mux_client_has(u32 kind) { return kind < kClientKinds && g_client.kinds[kind].on.load(); }
 
 int mux_register_callbacks(cupti::RequestBuffer request, cupti::CompleteBuffer complete) {
@@ -190,7 +204,7 @@ int mux_disable(u32 kind) {
   const CuptiLibrary& library = *mux_library();
   if (mux_client_has(kind)) {
     g_client.kinds[kind].to_ns.store(clock_ns(CLOCK_REALTIME));
-    library.api.cuptiActivityFlushAll(0);  // records without times are the client's as long as it is on
+    mux_flush_all(library, 0);  // records without times are the client's as long as it is on
   }
   MuxSwitching switching;
   if (kind < kClientKinds) g_client.kinds[kind].on.store(false);
@@ -202,7 +216,7 @@ int mux_disable(u32 kind) {
 
 // What was copied so far is the client's, as if CUPTI had given it.
 int mux_flush(u32 flag) {
-  int rc = mux_library()->api.cuptiActivityFlushAll(flag);
+  int rc = mux_flush_all(*mux_library(), flag);
   hand_over(exchange_lent({}));
   if (client_has_any()) borrow();
   return rc;
@@ -227,6 +241,7 @@ int mux_finalize(int (*real)()) {
 
 void mux_forget() {
   g_switching = PTHREAD_MUTEX_INITIALIZER;
+  g_flushing = kNobodyFlushes;
   g_lent_lock = PTHREAD_MUTEX_INITIALIZER;
   g_library_lock.reset();
 }

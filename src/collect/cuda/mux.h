@@ -32,6 +32,9 @@ class MuxSwitching {
   MuxSwitching(const MuxSwitching&) = delete;
 };
 bool mux_client_has(u32 kind);
+// cuptiActivityFlushAll, one at a time: whoever comes back from it has all that was ready, also what another thread's
+// flush was handing over. Waits for that one two seconds at most.
+int mux_flush_all(const CuptiLibrary& library, u32 flag);
 // A buffer came: copies for the client.
 void mux_tee(const CuptiLibrary& library, u8* buffer, size_t valid);
 // CUPTI told tprof of records that it dropped; it tells each loss once, and the client wants to know too.

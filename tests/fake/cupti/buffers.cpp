@@ -16,7 +16,7 @@ namespace {
 
 void pause_before_delivery() {
   u64 wait = number_of(Switch::SIMCUPTI_SLOW_NS);
-  if (wait == 0) return;
+  if (wait == 0 || syscall(SYS_gettid) == getpid()) return;
   timespec time{time_t(wait / 1000000000), long(wait % 1000000000)};
   nanosleep(&time, nullptr);
 }
@@ -93,7 +93,10 @@ bool Buffers::flush() {
     open_.clear();
     completed = completed_;
   }
-  for (Buffer& buffer : rest) completed(nullptr, 0, buffer.data, buffer.bytes, buffer.used);
+  for (Buffer& buffer : rest) {
+    pause_before_delivery();
+    completed(nullptr, 0, buffer.data, buffer.bytes, buffer.used);
+  }
   return !rest.empty();
 }
 

@@ -145,6 +145,7 @@ void Collector::op(const Op& op) {
 }
 
 void Collector::collect(u64 until, bool forced) {
+  std::lock_guard alone(collecting_);  // a flush waits for what CUPTI's thread has taken and not yet written
   std::vector<std::pair<Op, bool>> ready;
   {
     std::lock_guard guard(pending_mutex_);

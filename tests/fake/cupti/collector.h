@@ -71,7 +71,7 @@ class Collector final : public Listener {
   std::atomic<bool> on_[kKinds] = {};
   std::atomic<bool> traced_[3][kCallbackIds] = {};  // calls of a domain; its kind sets them all
   std::atomic<bool> system_threads_{false};
-  std::mutex pending_mutex_, subscribing_;
+  std::mutex collecting_, pending_mutex_, subscribing_;
   std::multimap<u64, Op> pending_;  // by the time at which the record is there
   u64 device_records_ = 0;
   Buffers buffers_;
