@@ -163,19 +163,10 @@ void Session::give_up(const char* line) {
   set_level(Level::none);
 }
 
-// Callbacks are dear (torch's own part of them: each autograd node sets the thread's callbacks anew), and needless once
-// all backward passes, and all user ranges that tell steps, are known to come through Python.
+// Hearing autograd nodes is dear, and needless once all backward passes are known to come through Python.
 Level Session::waiting_level() const {
   constexpr u32 kSure = 3;
-  if (announced_ < kSure || unannounced_) return Level::steps;
-  return marks_announced_ >= kSure && !marks_unannounced_ ? Level::quiet : Level::marks;
-}
-
-void Session::mark_seen(bool announced) {
-  if (announced)
-    marks_announced_.fetch_add(1, std::memory_order_relaxed);
-  else
-    marks_unannounced_.store(true, std::memory_order_relaxed);
+  return announced_ < kSure || unannounced_ ? Level::steps : Level::marks;
 }
 
 void Session::set_level(Level level) {
@@ -339,7 +330,7 @@ void Session::step_begins(i64 number, u64 ticks, StepBy by, bool tentative) {
   take_plan(plan_for(number), number, ticks, tentative);
   record_step(number, ticks, by, tentative);
   if (window_ || (cupti_on() && gpu_log_waits())) helper_start();
-  if (level_ == Level::steps || level_ == Level::marks) set_level(waiting_level());
+  if (level_ == Level::steps) set_level(waiting_level());
 }
 
 void Session::record_step(i64 number, u64 ticks, StepBy by, bool tentative) {

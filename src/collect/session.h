@@ -14,9 +14,8 @@
 
 namespace tprof {
 
-// Which events must reach us. quiet: none from torch, Python announces all that tells steps; marks: user ranges, enough
-// where Python announces backward passes; steps: autograd nodes too.
-enum class Level : u32 { none, quiet, marks, steps, all };
+// Which events must reach us. marks: user ranges, enough where Python announces backward passes; steps: autograd nodes too.
+enum class Level : u32 { none, marks, steps, all };
 
 // What the session needs from the framework it is attached to. Called under the session lock.
 struct Frontend {
@@ -61,10 +60,6 @@ class Session final : private StepSink {
   // A backward pass that Python announced began; an autograd node ran outside of any. See collect/torch/backward.h.
   void backward_announced() { announced_++; }
   void backward_unannounced() { unannounced_ = true; }
-  // A user range that tells steps began, which Python had announced or not. See collect/torch/marks.h.
-  void mark_seen(bool announced);
-  bool hears_all() const { return level_.load(std::memory_order_relaxed) == Level::all; }
-  bool quiet() const { return level_.load(std::memory_order_relaxed) == Level::quiet; }
   bool wants_backward() const { return detector_.wants_backward(); }
   bool edge_may_move() const { return detector_.tentative(); }
   StepMode step_mode() const { return options_.step.mode; }
@@ -133,8 +128,8 @@ class Session final : private StepSink {
   bool step_tid_sure_ = false;
   u32 step_tid_ = 0;
   std::atomic<Level> level_{Level::none};
-  std::atomic<u32> announced_{0}, marks_announced_{0};
-  std::atomic<bool> unannounced_{false}, marks_unannounced_{false};
+  std::atomic<u32> announced_{0};
+  std::atomic<bool> unannounced_{false};
   Plan plan_{Phase::wait, -1};
   i64 first_number_ = 0;    // step at which the schedule began (tprof_start)
   i64 window_base_ = 0;     // windows of earlier schedules

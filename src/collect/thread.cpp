@@ -68,7 +68,7 @@ ThreadBlock* new_block() {
   block->chunk = nullptr;
   block->quick_until = block->used = 0;
   block->open_count = block->pushed_count = 0;
-  block->label_count = block->announced_count = 0;
+  block->label_count = 0;
   block->native_known = 0;
   block->call_count = block->calls_beyond = 0;
   if (pthread_setspecific(g_end_key, block) != 0) {

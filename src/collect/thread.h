@@ -29,14 +29,6 @@ struct OpenRange {
   u32 epoch;            // kNoEpoch: seen but not recorded
 };
 
-// A Python label (record_function) that is open. See collect/torch/marks.h.
-struct AnnouncedLabel {
-  const void* self;             // the Python object
-  const void* record_function;  // torch's, once it was seen
-  u8 mark;                      // Mark
-  u8 told;                      // 1: the step detector heard of its begin from Python
-};
-
 // One cache line. Longer names are looked up each time.
 struct alignas(64) CachedName {
   const char* text;  // where the name was seen
@@ -118,10 +110,8 @@ struct alignas(64) ThreadBlock {
   u32 generation;         // of the recording that the caches belong to
   u32 label_count;        // labels open now, see labels.h
   u64 label_begins[kMaxLabels];
-  u32 announced_count;    // of announced
   u32 native_known;       // 1: `native` knows this thread's stack
   NativeThread* native;   // nullptr until it is wanted; stays with the block
-  AnnouncedLabel announced_labels[kMaxLabels];
   ThreadBlock* next;
   alignas(64) OpenRange open[kMaxOpen];  // each within a cache line
   OpenRange pushed[kMaxPushed];  // NVTX's, which need not nest with the others

@@ -1,4 +1,5 @@
-// at::RecordFunction callbacks that do nothing: what torch's own machinery costs as soon as somebody listens.
+// Callbacks that do nothing: what torch's own machinery (at::RecordFunction), and Python's (sys.monitoring), cost as soon as
+// somebody listens.
 //
 // Built without torch's headers; worker.py finds at::addGlobalCallback in the libtorch_cpu.so that its process has
 // mapped and hands it to bench_listen.
@@ -54,6 +55,9 @@ void bench_within(void (*counted)()) {
   bench_counted(counted);
   asm volatile("");
 }
+
+// A METH_FASTCALL function of Python's, made with None for its object.
+void* bench_python_ignore(void* none, void* const*, std::intptr_t) { return none; }
 
 std::uint64_t bench_count() { return __atomic_load_n(&g_count, __ATOMIC_RELAXED); }
 }

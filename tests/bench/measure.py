@@ -317,17 +317,20 @@ def nvtx(torch, sizes):
 
 def python(torch, sizes):
     """Each way in a process of its own. Before 3.12 a call has two events, since then one more at the place of the call."""
-    def spent(options):
+    def spent(options, *more):
         with tempfile.TemporaryDirectory(prefix="tprof-bench-", dir="/tmp") as directory:
             words, environment = workers.command_line(
-                torch, ["/usr/bin/python3", str(workers.BENCH / "python_calls.py"), str(sizes.python_calls)],
+                torch, ["/usr/bin/python3", str(workers.BENCH / "python_calls.py"), str(sizes.python_calls), *more],
                 {"LD_PRELOAD": str(workers.LIBRARY), "TPROF_LOGDIR": directory, "TPROF_EXIT_WAIT": "0", **options})
             return json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                              text=True, env=environment).stdout)
 
     plain, modules, every = spent({}), spent({"TPROF_WITH_MODULES": "1"}), spent({"TPROF_WITH_STACK": "calls"})
     call = every["call"] - plain["call"]
+    monitored = every["events"] == 3
+    nothing = spent({}, str(workers.CALLBACKS))["call"] - plain["call"] if monitored else None
     return {"python_call_ns": call, "python_event_ns": call / every["events"],
+            "python_nothing_ns": nothing,
             "python_builtin_ns": every["builtin"] - plain["builtin"],
             "python_module_ns": modules["module"] - plain["module"],
             "python_module_calls_ns": every["module"] - plain["module"]}

@@ -58,15 +58,12 @@ def facts(torch):
             yield 'env.' + key, os.environ[key]
 
 # The functions watched, as (owner, name): their calls are the only way to tell a batch drawn from an exhausted
-# loader, an update that a gradient scaler skipped, and one forward from the next; and a cheap one to see backward passes
-# and labels.
+# loader, an update that a gradient scaler skipped, and one forward from the next; and a cheap one to see backward passes.
 def watched(torch):
     from torch.utils.data.dataloader import _BaseDataLoaderIter
     yield 'module', torch.nn.Module, '__call__'
     yield 'backward', torch.autograd, 'backward'
     yield 'backward', torch.autograd, 'grad'
-    yield 'enter_label', torch.autograd.profiler.record_function, '__enter__'
-    yield 'leave_label', torch.autograd.profiler.record_function, '__exit__'
     yield 'batch', _BaseDataLoaderIter, '__next__'
     for path in ('torch.amp.grad_scaler', 'torch.cuda.amp.grad_scaler'):
         scaler = getattr(sys.modules.get(path), 'GradScaler', None)
@@ -74,8 +71,7 @@ def watched(torch):
             yield 'scaler', scaler, 'update'
             break
 
-# Before 3.12 functions that Python code calls cannot be hooked: backward passes and scalers are wrapped, and labels left
-# to torch to tell.
+# Before 3.12 functions that Python code calls cannot be hooked: backward passes and scalers are wrapped.
 def watch(torch):
     every = sys.version_info >= (3, 12)
     lost = []

@@ -9,12 +9,11 @@
 #include "collect/session.h"
 #include "collect/torch/attach.h"
 #include "collect/torch/backward.h"
-#include "collect/torch/marks.h"
 
 namespace tprof {
 namespace {
 
-PyWord g_name{"name"}, g_training{"training"}, g_enabled{"_enabled"}, g_code{"__code__"};
+PyWord g_training{"training"}, g_enabled{"_enabled"}, g_code{"__code__"};
 
 bool g_modules_wanted;  // calls of modules will be recorded
 
@@ -22,24 +21,6 @@ PyObject* g_module_call;  // if it is hooked
 
 // Module calls inside module calls.
 __thread u32 t_modules __attribute__((tls_model("initial-exec")));
-
-// record_function's __enter__ and __exit__, if they are hooked.
-PyObject *g_enter_label, *g_leave_label;
-
-// While everything is recorded, torch tells of labels. What was announced before still ends.
-void follow_level() {
-  static bool enters = true, leaves = true;
-  bool wanted = !g_session.hears_all(), open = !wanted && labels_announced();
-  if (enters != wanted && g_enter_label) {
-    enters = wanted;
-    g_labels_watched.store(wanted, std::memory_order_relaxed);
-    wanted ? resume_hook(g_enter_label) : pause_hook(g_enter_label);
-  }
-  if (leaves != (wanted || open) && g_leave_label) {
-    leaves = wanted || open;
-    leaves ? resume_hook(g_leave_label) : pause_hook(g_leave_label);
-  }
-}
 
 bool true_attribute(PyObject* object, PyWord& name, bool fallback) {
   PyObject* value = g_py.PyObject_GetAttr(object, name.get());
@@ -54,7 +35,6 @@ bool true_attribute(PyObject* object, PyWord& name, bool fallback) {
 
 // True if no other thread's calls matter.
 __attribute__((noinline)) bool module_called(PyObject* module) {
-  follow_level();
   ThreadBlock* block = enter();
   if (!block) return false;
   bool inference = !torch_grad_enabled() || !true_attribute(module, g_training, true);
@@ -68,7 +48,6 @@ __attribute__((noinline)) bool module_called(PyObject* module) {
 }
 
 void batch_drawn() {
-  follow_level();
   ThreadBlock* block = enter();
   if (!block) return;
   g_session.token(block->tid, true, [](StepDetector& d) { d.load_ends(now_ticks(), true); });
@@ -82,12 +61,6 @@ void scaler_updated(PyObject* scaler) {
   if (true_attribute(scaler, g_enabled, false))
     g_session.token(block->tid, true, [](StepDetector& d) { d.scaler_updated(now_ticks()); });
   leave(block);
-}
-
-void label_entered(PyObject* label) {
-  PyOwned name(py_attribute(label, g_name));
-  const char* text = py_text(name.get());
-  if (*text) label_announced(label, text);
 }
 
 // --- hooks. No exception is pending when a function is called; one is when it has no result.
@@ -108,22 +81,9 @@ PyObject* module_hook(PyObject* function, PyObject* const* args, size_t count, P
 }
 
 PyObject* backward_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
-  follow_level();
   backward_begins();
   PyObject* result = g_call_function(function, args, count, names);
   backward_returns();
-  return result;
-}
-
-PyObject* enter_label_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
-  if (hooked_count(count) > 0) label_entered(args[0]);
-  return g_call_function(function, args, count, names);
-}
-
-PyObject* leave_label_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
-  PyObject* label = hooked_count(count) > 0 ? args[0] : nullptr;
-  PyObject* result = g_call_function(function, args, count, names);
-  if (label) label_left(label);
   return result;
 }
 
@@ -142,8 +102,7 @@ PyObject* scaler_hook(PyObject* function, PyObject* const* args, size_t count, P
 constexpr struct {
   const char* kind;
   PyHook* hook;
-} kHooks[] = {{"module", module_hook},           {"backward", backward_hook},       {"enter_label", enter_label_hook},
-              {"leave_label", leave_label_hook}, {"batch", batch_hook},             {"scaler", scaler_hook}};
+} kHooks[] = {{"module", module_hook}, {"backward", backward_hook}, {"batch", batch_hook}, {"scaler", scaler_hook}};
 
 PyHook* hook_of(const char* kind) {
   for (const auto& known : kHooks)
@@ -162,8 +121,6 @@ PyObject* watch_function(PyObject*, PyObject* const* args, PySize count) {
     g_modules_wanted = o.with_modules || o.with_stack.has(kStackCalls);
     g_module_call = args[1];
   }
-  if (hook == enter_label_hook) g_enter_label = args[1];
-  if (hook == leave_label_hook) g_leave_label = args[1];
   return g_py.PyUnicode_FromString("yes");
 }
 

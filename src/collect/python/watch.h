@@ -1,5 +1,5 @@
-// Calls of a few functions of torch's as step tokens: nn.Module calls, backward passes, labels entered and left, batches
-// drawn, gradient scaler updates. Each is hooked (function_hook.h); those that cannot be before Python 3.12 are wrapped by
+// Calls of a few functions of torch's as step tokens: nn.Module calls, backward passes, batches drawn, gradient
+// scaler updates. Each is hooked (function_hook.h); those that cannot be before Python 3.12 are wrapped by
 // the bootstrap script, which calls the functions below. While modules are recorded, their calls are handed on to calls.h.
 #pragma once
 #include "collect/python/api.h"

@@ -9,7 +9,6 @@
 #include "collect/python/bootstrap.h"
 #include "collect/python/frames.h"
 #include "collect/recorder.h"
-#include "collect/torch/marks.h"
 #include "collect/torch/memory.h"
 #include "collect/torch/ops.h"
 
@@ -26,7 +25,7 @@ void set_level(Level level) {
   if (g_handle) g_torch.remove_callback(g_handle);
   g_handle = 0;
   memory_switch(level != Level::none && g_session.options().profile_memory);
-  if (level <= Level::quiet) return;
+  if (level == Level::none) return;
   RecordFunctionCallback callback;
   callback.end = range_ends;
   // No more scopes than needed: torch goes through those of each callback whenever it sets a thread's state, which is

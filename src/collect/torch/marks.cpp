@@ -8,8 +8,6 @@
 
 namespace tprof {
 
-std::atomic<bool> g_labels_watched{true};
-
 namespace {
 
 // User ranges that say something about steps.
@@ -56,72 +54,22 @@ void mark_ends(u32 tid, Mark mark) {
   if (mark == Mark::optimizer_step) g_session.promote();
 }
 
-void tell_begin(ThreadBlock* block, Mark mark) {
+}  // namespace
+
+void user_range_begins(ThreadBlock* block, const char* name) {
+  Mark mark = mark_of(name);
   if (mark != Mark::none)
     mark_begins(block, mark);
   else
     label_begins(block, now_ticks());
 }
 
-void tell_end(ThreadBlock* block, Mark mark) {
+void user_range_ends(ThreadBlock* block, const char* name) {
+  Mark mark = mark_of(name);
   if (mark != Mark::none)
     mark_ends(block->tid, mark);
   else
     label_ends(block);
-}
-
-AnnouncedLabel* newest(ThreadBlock* block) {
-  return block->announced_count ? &block->announced_labels[block->announced_count - 1] : nullptr;
-}
-
-void forget_label(ThreadBlock* block, u32 at) {
-  AnnouncedLabel label = block->announced_labels[at];
-  block->announced_count--;
-  memmove(block->announced_labels + at, block->announced_labels + at + 1,
-          (block->announced_count - at) * sizeof label);
-  if (label.told) tell_end(block, Mark(label.mark));
-}
-
-}  // namespace
-
-void user_range_begins(ThreadBlock* block, const void* record_function, const char* name) {
-  Mark mark = mark_of(name);
-  AnnouncedLabel* label = newest(block);
-  // A record_function begins with its __enter__: the first range behind the announcement is the one it spoke of.
-  bool announced = label && !label->record_function && label->mark == u8(mark);
-  if (announced) label->record_function = record_function;
-  if (mark != Mark::none && g_labels_watched.load(std::memory_order_relaxed)) g_session.mark_seen(announced);
-  if (!announced || !label->told) tell_begin(block, mark);
-}
-
-void user_range_ends(ThreadBlock* block, const void* record_function, const char* name) {
-  AnnouncedLabel* label = newest(block);
-  if (label && label->told && label->record_function == record_function) return;  // Python will tell
-  tell_end(block, mark_of(name));
-}
-
-bool labels_announced() { return t_self.block && t_self.block->announced_count > 0; }
-
-void label_announced(const void* self, const char* name) {
-  ThreadBlock* block = enter();
-  if (!block) return;
-  Mark mark = mark_of(name);
-  bool quiet = g_session.quiet();
-  if (block->announced_count == kMaxLabels) forget_label(block, 0);  // never left, or on another thread
-  block->announced_labels[block->announced_count++] = {self, nullptr, u8(mark), quiet};
-  if (quiet) tell_begin(block, mark);
-  leave(block);
-}
-
-void label_left(const void* self) {
-  ThreadBlock* block = enter();
-  if (!block) return;
-  for (u32 at = block->announced_count; at-- > 0;)
-    if (block->announced_labels[at].self == self) {
-      forget_label(block, at);
-      break;
-    }
-  leave(block);
 }
 
 }  // namespace tprof

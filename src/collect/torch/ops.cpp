@@ -136,7 +136,7 @@ void record_begin(ThreadBlock* block, u32 epoch, const void* rf, Scope scope) {
 // What a user range or a backward node says about steps, before it is recorded.
 void tell_steps(ThreadBlock* block, const void* rf, Scope scope) {
   if (scope == Scope::user)
-    user_range_begins(block, rf, g_known.name(rf));
+    user_range_begins(block, g_known.name(rf));
   else
     backward_node(rf);
 }
@@ -159,7 +159,7 @@ __attribute__((noinline)) void range_ends_somehow(const void* rf, u64 t) {
   ThreadBlock* block = enter();
   if (!block) return;
   if (!end_range(block, rf, t)) end_async(block, rf, t);
-  if (scope_of(rf) == Scope::user) user_range_ends(block, rf, g_known.name(rf));
+  if (scope_of(rf) == Scope::user) user_range_ends(block, g_known.name(rf));
   leave(block);
 }
 
