@@ -35,7 +35,7 @@ std::string bar(double share) {
 
 std::string headline(const Facts& facts, const SummarySubject& subject, const TextStyle& style) {
   const Overview& overview = facts.overview;
-  std::string time = time_text(i64(facts.step_ns())), count = std::to_string(overview.steps.size());
+  std::string time = time_text(i64(llrint(facts.step_ns()))), count = std::to_string(overview.steps.size());
   std::string out = !facts.windows.has_steps ? "No steps were found; all of it: " + time
                     : count == "1"           ? "One step: " + time
                                              : "Average of " + count + " steps: " + time;

@@ -56,6 +56,9 @@ void bench_within(void (*counted)()) {
   asm volatile("");
 }
 
+// Py_tracefunc, before there was sys.monitoring.
+int bench_python_profile(void*, void*, int, void*) { return 0; }
+
 // A METH_FASTCALL function of Python's, made with None for its object.
 void* bench_python_ignore(void* none, void* const*, std::intptr_t) { return none; }
 

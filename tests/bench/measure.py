@@ -327,10 +327,9 @@ def python(torch, sizes):
 
     plain, modules, every = spent({}), spent({"TPROF_WITH_MODULES": "1"}), spent({"TPROF_WITH_STACK": "calls"})
     call = every["call"] - plain["call"]
-    monitored = every["events"] == 3
-    nothing = spent({}, str(workers.CALLBACKS))["call"] - plain["call"] if monitored else None
+    nothing = spent({}, str(workers.CALLBACKS))
     return {"python_call_ns": call, "python_event_ns": call / every["events"],
-            "python_nothing_ns": nothing,
+            "python_nothing_ns": nothing["call"] - plain["call"],
             "python_builtin_ns": every["builtin"] - plain["builtin"],
             "python_module_ns": modules["module"] - plain["module"],
             "python_module_calls_ns": every["module"] - plain["module"]}

@@ -2,7 +2,8 @@
 
     python_calls.py N [LIBRARY]
 
-LIBRARY: libbench_callbacks.so, to be told of every call by sys.monitoring and do nothing.
+LIBRARY: libbench_callbacks.so, to be told of every call (by sys.monitoring, before 3.12 as a profile function) and do
+nothing.
 """
 import ctypes
 import json
@@ -62,7 +63,11 @@ FASTCALL = 0x80
 
 def listen_for_nothing(library):
     global ignore_definition  # a function refers to it
-    call = ctypes.cast(ctypes.CDLL(library).bench_python_ignore, ctypes.c_void_p)
+    library = ctypes.CDLL(library)
+    if not hasattr(sys, "monitoring"):
+        ctypes.pythonapi.PyEval_SetProfile(library.bench_python_profile, None)
+        return
+    call = ctypes.cast(library.bench_python_ignore, ctypes.c_void_p)
     ignore_definition = Definition(b"ignore", call, FASTCALL, None)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.argtypes, make.restype = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p), ctypes.py_object
