@@ -32,7 +32,7 @@ struct Facts {
   const Exposed* gpu_time = nullptr;    // of the same
   const DeviceRecord* device = nullptr; // nullptr: its properties are not known
 
-  double step_ns() const { return windows.per_step(windows.steps_ns()); }
+  double step_ns() const { return overview.average.us * 1000; }
   // Of the time of all steps; of what overlaps it may be more than 1.
   double share(double ns) const { return windows.steps_ns() > 0 ? ns / windows.steps_ns() : 0; }
   double sum_ns(Category c) const {  // over all steps

@@ -1,5 +1,7 @@
 #include "analysis/overview.h"
 
+#include <cmath>
+
 #include "analysis/gpu_summary.h"
 
 namespace tprof {
@@ -36,6 +38,21 @@ void note_steps(const Model& model, const std::vector<StepSpan>& spans, std::vec
 
 }  // namespace
 
+i64 whole_ns(double us) { return std::llround(us * 1000); }
+
+StepTimes average_of(const std::vector<StepTimes>& steps) {
+  StepTimes out{"average", 0, {}};
+  if (steps.empty()) return out;
+  auto count = double(steps.size());
+  for (const StepTimes& step : steps) {
+    out.us += step.us;
+    for (u32 c = 0; c < kCategories; c++) out.by[c] += step.by[c];
+  }
+  out.us /= count;
+  for (double& us : out.by) us /= count;
+  return out;
+}
+
 Overview overview_of(const Model& model) {
   Overview out;
   Words words(model);
@@ -65,11 +82,7 @@ Overview overview_of(const Model& model) {
     for (size_t i = 0; i < spans.size(); i++)
       out.steps[i].by[c] = double(mine.length_in(spans[i].time.begin, spans[i].time.end)) / 1000;
   }
-  out.average.name = "average";
-  for (const StepTimes& step : out.steps) {
-    out.average.us += step.us / double(out.steps.size());
-    for (u32 c = 0; c < kCategories; c++) out.average.by[c] += step.by[c] / double(out.steps.size());
-  }
+  out.average = average_of(out.steps);
   return out;
 }
 

@@ -26,6 +26,9 @@ struct StepTimes {
   double us = 0;
   CategoryTimes by{};
 };
+StepTimes average_of(const std::vector<StepTimes>& steps);  // named "average"; zero of none
+
+i64 whole_ns(double us);  // the nearest: how every page and line rounds what is not a sum of whole ns
 
 struct GpuFigures {
   u32 device = 0;

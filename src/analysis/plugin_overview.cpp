@@ -211,11 +211,7 @@ class PluginView {
       for (u32 c = 0; c < kCategories; c++) step.by[c] = length_of(common({{s.begin, s.end}}, got[c]));
       out_.steps.push_back(step);
     }
-    out_.average.name = "average";
-    for (const StepTimes& step : out_.steps) {
-      out_.average.us += step.us / double(steps_.size());
-      for (u32 c = 0; c < kCategories; c++) out_.average.by[c] += step.by[c] / double(steps_.size());
-    }
+    out_.average = average_of(out_.steps);
     if (!(out_.average.us > 0)) throw Error(kExitUnreadable, "the plugin drops the file: all its steps are empty");
   }
 

@@ -1,14 +1,8 @@
 #include "analysis/variability.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace tprof {
-namespace {
-
-i64 whole_ns(double us) { return std::llround(us * 1000); }
-
-}  // namespace
 
 i64 median_of(std::vector<i64> values) {
   if (values.empty()) return 0;

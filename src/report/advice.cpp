@@ -26,7 +26,7 @@ std::string advice_text(const Facts& facts, const std::vector<Advice>& advice, c
                         const TextStyle& style) {
   const Model& model = facts.model;
   std::string out =
-      source.run + "  " + source.worker + "  span " + source.span + "  step " + time_text(i64(facts.step_ns())) + "\n";
+      source.run + "  " + source.worker + "  span " + source.span + "  step " + time_text(whole_ns(facts.overview.average.us)) + "\n";
   if (advice.empty()) out += "  nothing found that is worth a change\n";
   i64 zero = first_moment(model);
   for (size_t i = 0; i < advice.size() && i < most; i++) {

@@ -83,14 +83,15 @@ Json own_cost_json(const Overview& overview) {
 
 std::string own_cost_line(const Overview& overview) {
   const OwnCost& own = overview.own;
-  std::string out = "Profiler's own cost, an estimate: ";
+  std::string out;
   if (own.cupti_ns >= 0)
     out += "CUPTI " + time_text(i64(llrint(own_ns_per_step(overview)))) + " of a step (" +
            percent_text(own_percent(overview)) + "), ";
   else if (overview.uses_gpu)
     out += "CUPTI not known, ";
   if (own.process_ns >= 0) out += "tprof " + time_text(own.process_ns) + " in the process so far, ";
-  return out + "and that of recording " + std::to_string(own.events) + " events (not measured)";
+  out = out.empty() ? "Profiler's own cost: " : "Profiler's own cost, an estimate: " + out + "and ";
+  return out + "that of recording " + std::to_string(own.events) + " events (not measured)";
 }
 
 Table steps_table(const Overview& overview) {
@@ -100,8 +101,8 @@ Table steps_table(const Overview& overview) {
   auto add = [&](const StepTimes& times) {
     std::vector<Value> row;
     row.emplace_back(times.name);
-    row.emplace_back(i64(llrint(times.us * 1000)));
-    for (Category c : shown_categories(overview)) row.emplace_back(i64(llrint(of(times, c) * 1000)));
+    row.emplace_back(whole_ns(times.us));
+    for (Category c : shown_categories(overview)) row.emplace_back(whole_ns(of(times, c)));
     table.rows.push_back(std::move(row));
   };
   for (const StepTimes& step : overview.steps) add(step);
@@ -122,11 +123,11 @@ std::string overview_text(const Overview& overview, const Source& source, const 
   }
   if (!overview.steps.empty()) {
     Table table{
-        "Average step " + time_text(i64(llrint(overview.average.us * 1000))) + " (" +
+        "Average step " + time_text(whole_ns(overview.average.us)) + " (" +
             std::to_string(overview.steps.size()) + (overview.steps.size() == 1 ? " step)" : " steps)"),
         {{"category", "Category", Unit::text}, {"us", "Time", Unit::time}, {"percent", "Share", Unit::percent}}};
     for (Category c : shown_categories(overview))
-      table.rows.push_back({category_text(c), i64(llrint(of(overview.average, c) * 1000)), share(overview.average, c)});
+      table.rows.push_back({category_text(c), whole_ns(of(overview.average, c)), share(overview.average, c)});
     if (overview.rules == Rules::tprof) {
       double ns = own_ns_per_step(overview), percent = own_percent(overview);
       table.rows.push_back({"of it the profiler (est.)", ns < 0 ? Value() : Value(i64(llrint(ns))),

@@ -35,7 +35,7 @@ std::string bar(double share) {
 
 std::string headline(const Facts& facts, const SummarySubject& subject, const TextStyle& style) {
   const Overview& overview = facts.overview;
-  std::string time = time_text(i64(llrint(facts.step_ns()))), count = std::to_string(overview.steps.size());
+  std::string time = time_text(whole_ns(overview.average.us)), count = std::to_string(overview.steps.size());
   std::string out = !facts.windows.has_steps ? "No steps were found; all of it: " + time
                     : count == "1"           ? "One step: " + time
                                              : "Average of " + count + " steps: " + time;
@@ -51,7 +51,7 @@ std::string breakdown(const Overview& overview, const TextStyle& style) {
     auto category = static_cast<Category>(c);
     double us = overview.average.by[c], share = overview.average.us > 0 ? us / overview.average.us : 0;
     if (!overview.shows(category) || 100 * share < kLeastPercent) continue;
-    std::string name = category_text(category), time = time_text(i64(llrint(us * 1000)));
+    std::string name = category_text(category), time = time_text(whole_ns(us));
     name.resize(kNameWidth, ' ');
     out += name + std::string(kTimeWidth - std::min(kTimeWidth, time.size()), ' ') + time +
            printed("%7.1f %%", 100 * share);

@@ -20,6 +20,7 @@ import torch
 import rivals
 import workload
 
+
 def slice_of(step, watcher, steps, warm=3):
     gc.collect()
     watcher.begin()

@@ -88,7 +88,8 @@ void convert_times(u8* record, u32 kind, u32 bytes) {
 }
 
 // The client's buffer that copies go into. One is lent to us for as long as the client has kinds on, as CUPTI has one:
-// libkineto takes having lent none for there being nothing to fetch. Its callbacks are called with no lock held.
+// libkineto takes having lent none for there being nothing to fetch. Its callbacks are called with no lock held but a
+// flush's, which its thread may take again.
 struct Lent {
   u8* at = nullptr;
   size_t bytes = 0, used = 0, most = 0, records = 0;
