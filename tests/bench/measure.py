@@ -30,7 +30,9 @@ class Sizes:
     wait_steps: int = 80
     events: int = 1_000_000     # in the window of edges and conversion
     edge_runs: int = 5
-    quiet_slices: int = 30      # waiting steps on each side of a conversion
+    conversions: int = 11       # windows that are converted beside the program
+    conversion_wait: int = 300  # slices of waiting steps before each
+    quiet_slices: int = 15      # of them measured behind a conversion, and as many beside a process that spins
     rss_events: int = 10_000_000
     exec_runs: int = 400
     call_rounds: int = 1000
@@ -41,9 +43,9 @@ class Sizes:
     warm_steps: int = 100       # before the first slice
 
 
-SMOKE = Sizes(slices=2, generations=1, slice_steps=5, wait_steps=5, events=20_000, edge_runs=1, quiet_slices=3,
-              rss_events=100_000, exec_runs=20, call_rounds=20, nvtx_pairs=100, python_calls=100, files=3,
-              warm_steps=20)
+SMOKE = Sizes(slices=2, generations=1, slice_steps=5, wait_steps=5, events=20_000, edge_runs=1, conversions=2,
+              conversion_wait=100, quiet_slices=3, rss_events=100_000, exec_runs=20, call_rounds=20, nvtx_pairs=100,
+              python_calls=100, files=3, warm_steps=20)
 SLICE = 10  # steps per slice where the course of time matters
 
 
@@ -194,24 +196,30 @@ def spinning():
 
 
 def steps_beside_conversion(torch, sizes, active):
-    """(waiting, converting, spinning): slices while nothing happens, while a window is converted, and beside a process
-    that spins."""
-    quiet_steps = sizes.quiet_slices * SLICE
-    schedule = "skip_first=%d,skip_first_wait=1,wait=1000000000,warmup=1,active=%d,repeat=2" % (
-        sizes.warm_steps + quiet_steps, active)
+    """[(converting, waiting, spinning)]: by window, slices while it is converted and, right behind, while nothing happens
+    and beside a process that spins."""
+    wait = sizes.conversion_wait * SLICE
+    schedule = "skip_first=%d,wait=%d,warmup=1,active=%d,repeat=%d" % (
+        sizes.warm_steps, wait, active, sizes.conversions)
+    found = []
     with Worker(torch, "plain", options={"TPROF_SCHEDULE": schedule}) as worker:
-        def one():
-            return worker.ask("slice", steps=SLICE, warm=0)
+        def slices(count):
+            return [worker.ask("slice", steps=SLICE, warm=0) for _ in range(count)]
 
-        worker.ask("walls", steps=sizes.warm_steps - SLICE)
-        waiting = [one() for _ in range(sizes.quiet_slices)]
-        worker.ask("walls", steps=active + 3 * SLICE)  # through the window and a little beyond
-        converting = [one()]
-        while not worker.trace():
-            converting.append(one())
-        waiting += [one() for _ in range(sizes.quiet_slices)]
-        with spinning():
-            return waiting, converting, [one() for _ in range(sizes.quiet_slices)]
+        worker.ask("walls", steps=sizes.warm_steps)
+        for window in range(sizes.conversions):
+            worker.ask("walls", steps=(wait if window == 0 else rest) + 1 + active + SLICE)  # and a little beyond
+            converting = slices(1)
+            while worker.traces() <= window:
+                converting += slices(1)
+            waiting = slices(sizes.quiet_slices)
+            with spinning():
+                spun = slices(sizes.quiet_slices)
+            found.append((converting, waiting, spun))
+            rest = wait - SLICE * (1 + len(converting) + len(waiting) + len(spun))
+            if rest < 0:
+                raise RuntimeError("a window's conversion took longer than the %d steps to the next one" % wait)
+    return found
 
 
 def children_seconds():
@@ -237,20 +245,21 @@ def convert(torch, steps):
 def conversion(torch, sizes):
     ops = operators_per_step(torch)
     steps = int(sizes.events / ops) + 1
-    waiting, converting, beside = steps_beside_conversion(torch, sizes, steps)
+    found = steps_beside_conversion(torch, sizes, steps)
 
-    def slower(slices, clock):
-        usual = statistics.median(one[clock] for one in waiting)
-        return spread([100 * (one[clock] / usual - 1) for one in slices])
+    def slower(which, clock):
+        """Of each window against the waiting steps right behind it: machines have slow minutes."""
+        medians = [[statistics.median(one[clock] for one in slices) for slices in window] for window in found]
+        return spread([100 * (window[which] / window[1] - 1) for window in medians])
 
     ours, rival = convert(torch, steps), torch_window(torch, sizes.events, ops)
     ours_us = ours["cpu"] * 1e6 / ours["events"]
     theirs_us = (rival["stop"][1] + rival["export"][1]) * 1e6 / rival["events"]
     return {
-        "during_percent": slower(converting, "wall"),
-        "during_cpu_percent": slower(converting, "thread"),
-        "during_slices": len(converting),
-        "spin_percent": slower(beside, "wall"),
+        "during_percent": slower(0, "wall"),
+        "during_cpu_percent": slower(0, "thread"),
+        "during_slices": sum(len(converting) for converting, _, _ in found),
+        "spin_percent": slower(2, "wall"),
         "convert_us": ours_us,
         "torch_export_us": theirs_us,
         "convert_speedup": theirs_us / ours_us,

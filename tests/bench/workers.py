@@ -94,9 +94,16 @@ class Worker:
             pass  # answer() says what became of it
         return self.answer()
 
+    def _finished(self):
+        return (p for p in self.directory.glob("*.pt.trace.json*") if not p.name.endswith(".tmp"))
+
+    def traces(self):
+        """How many are finished."""
+        return sum(1 for _ in self._finished())
+
     def trace(self):
-        """The first finished trace, None before there is one."""
-        return next((p for p in self.directory.glob("*.pt.trace.json*") if not p.name.endswith(".tmp")), None)
+        """One that is finished, None before there is one."""
+        return next(self._finished(), None)
 
     def wait_for_trace(self, seconds=300):
         end = time.monotonic() + seconds
