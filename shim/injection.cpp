@@ -1,6 +1,5 @@
 #include "injection.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +7,7 @@
 #include "base/log.h"
 #include "collect/attach.h"
 #include "collect/cuda/cupti.h"
+#include "collect/entry.h"
 #include "collect/session.h"
 
 namespace tprof {
@@ -17,16 +17,13 @@ constexpr char kVariable[] = "CUDA_INJECTION64_PATH";
 bool g_ours;     // the variable names this very library, which was preloaded
 bool g_foreign;  // another tool
 
-bool own_path(Dl_info& us) { return dladdr(reinterpret_cast<void*>(&injection_install), &us) && us.dli_fname[0] == '/'; }
-
 }  // namespace
 
 void injection_install() {
-  Dl_info us;
-  const char* set = getenv(kVariable);
-  if (!own_path(us)) return;
-  g_foreign = set && *set && strcmp(set, us.dli_fname) != 0;
-  g_ours = !g_foreign && setenv(kVariable, us.dli_fname, 1) == 0;
+  const char *us = library_file(), *set = getenv(kVariable);
+  if (!*us) return;
+  g_foreign = set && *set && strcmp(set, us) != 0;
+  g_ours = !g_foreign && setenv(kVariable, us, 1) == 0;
 }
 
 void injection_explain() {

@@ -21,7 +21,8 @@ struct ClockTriple {
   u64 monotonic_ns;  // CLOCK_MONOTONIC
 };
 
-// Which clock now_ticks() reads; decided once by init_clock(), safe to call at any time before.
+// Which clock now_ticks() reads; decided by init_clock(), when a session is attached: asking the processor takes
+// microseconds in a virtual machine.
 extern ClockKind g_clock_kind;
 void init_clock();
 

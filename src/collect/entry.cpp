@@ -1,5 +1,6 @@
 #include "collect/entry.h"
 
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -8,7 +9,6 @@
 
 #include <atomic>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "collect/attach.h"
 #include "collect/cuda/mux.h"
@@ -37,6 +37,13 @@ void in_child() {
   reset_stacks_in_child();
 }
 
+const char* g_file = "";
+
+void remember_file(const char* name) {
+  static char absolute[PATH_MAX];
+  g_file = name[0] == '/' ? name : realpath(name, absolute) ? absolute : "";
+}
+
 constexpr char loaded_at = 0;  // an address in this library
 
 // Whether the loader brought us at the start: then we stand before libc. Loaded later (by the driver, in a process that
@@ -47,7 +54,9 @@ bool preloaded() {
     if (slash && !strncmp(slash + 1, "libc.so", 7)) return 2;
     for (int i = 0; i < info->dlpi_phnum; i++) {
       auto from = reinterpret_cast<uintptr_t>(&loaded_at) - info->dlpi_addr - info->dlpi_phdr[i].p_vaddr;
-      if (info->dlpi_phdr[i].p_type == PT_LOAD && from < info->dlpi_phdr[i].p_memsz) return 1;
+      if (info->dlpi_phdr[i].p_type != PT_LOAD || from >= info->dlpi_phdr[i].p_memsz) continue;
+      remember_file(info->dlpi_name);
+      return 1;
     }
     return 0;
   };
@@ -70,7 +79,6 @@ bool enter_process() {
   bool ours = is_ours();
   if (ours) {
     init_log();
-    init_clock();
     remember_start_directory();
     python_install();
     pthread_atfork(before_fork, nullptr, in_child);
@@ -78,5 +86,7 @@ bool enter_process() {
   g_entered.store(ours ? Entered::ready : Entered::aside, std::memory_order_release);
   return ours;
 }
+
+const char* library_file() { return g_file; }
 
 }  // namespace tprof

@@ -4,8 +4,11 @@
 
 namespace tprof {
 
-// Next to nothing, once: clock, message descriptor, Python's audit hook, fork handlers. False in a process that is none
+// Next to nothing, once: message descriptor, Python's audit hook, fork handlers. False in a process that is none
 // of our business (set-uid, TPROF_DISABLE=1).
 bool enter_process();
+
+// The file this library was loaded from, absolute; "": it cannot be told. Known when enter_process() has said yes.
+const char* library_file();
 
 }  // namespace tprof

@@ -41,6 +41,7 @@ bool Session::attach(const Frontend& frontend, StepMode fallback) {
     if (attached_) join(frontend, fallback);
     return attached_;
   }
+  init_clock();
   frontend_ = joining_ = frontend;
   pid_ = u32(getpid());
   speaks_ = find_family();

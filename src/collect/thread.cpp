@@ -40,10 +40,10 @@ void thread_ends(void* value) {
 
 // Names that the program gave, newest last. Entries are written once, and again only under the same tid.
 constexpr u32 kMaxGivenNames = 1024;
-struct GivenName {
+constinit struct GivenName {
   std::atomic<u32> tid;
   char name[60];
-} g_given[kMaxGivenNames];
+} g_given[kMaxGivenNames] = {};
 std::atomic<u32> g_given_count{0};
 
 ThreadBlock* new_block() {

@@ -80,3 +80,10 @@ def test_the_library_exports_little():
     symbols = subprocess.run(["nm", "-D", "--defined-only", str(LIBRARY)], capture_output=True, text=True, check=True)
     names = [line.split()[-1].split("@")[0] for line in symbols.stdout.splitlines()]
     assert not [n for n in names if n.startswith(("_ZNSt", "_ZSt", "__cxa", "__gxx"))]
+
+
+def test_no_variable_is_set_up_while_the_library_is_loaded():
+    """Hooks may run before our constructors, which would then wipe what they have written. Besides it costs each exec."""
+    dynamic = subprocess.run(["readelf", "-d", str(LIBRARY)], capture_output=True, text=True, check=True).stdout
+    sizes = [int(line.split()[2]) for line in dynamic.splitlines() if "(INIT_ARRAYSZ)" in line]
+    assert sizes == [16], "two constructors, entry.cpp's and the compiler's frame_dummy; a variable lacks constinit?"

@@ -10,10 +10,10 @@ namespace {
 
 constexpr u32 kMostDevices = 64, kMostContexts = 1024;
 enum class Seen : u32 { no, filled, written };
-struct {
+constinit struct {
   DeviceRecord record;
   std::atomic<Seen> seen;
-} g_devices[kMostDevices];
+} g_devices[kMostDevices] = {};
 u64 g_contexts[kMostContexts / 64];
 
 // cudaDeviceAttr and CUdevice_attribute agree in these.

@@ -20,7 +20,7 @@ struct ClientKind {
   std::atomic<u64> from_ns, to_ns;  // what began between them is the client's; `to` 0: until further notice
 };
 
-struct Client {
+constinit struct Client {
   std::atomic<cupti::RequestBuffer> request;
   std::atomic<cupti::CompleteBuffer> complete;
   ClientKind kinds[kClientKinds];
@@ -28,7 +28,7 @@ struct Client {
   // Its clock, with one early pair of its time and ours to convert with.
   std::atomic<ClientClock> clock;
   u64 clock_early, clock_early_ns;
-} g_client;
+} g_client = {};
 
 pthread_mutex_t g_switching = PTHREAD_MUTEX_INITIALIZER;
 // Recursive: the client may flush in its callback.

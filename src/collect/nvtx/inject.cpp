@@ -1,14 +1,13 @@
 #include "collect/nvtx/inject.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/log.h"
 #include "collect/attach.h"
+#include "collect/entry.h"
 #include "collect/nvtx/ranges.h"
 #include "collect/session.h"
 
@@ -17,14 +16,6 @@ namespace {
 
 constexpr char kVariable[] = "NVTX_INJECTION64_PATH";
 bool g_offered;  // this process is our business
-
-// The file that this code lies in, absolute. False: it cannot be found.
-bool own_path(char (&out)[PATH_MAX]) {
-  Dl_info info;
-  if (!dladdr(reinterpret_cast<const void*>(&nvtx_offer), &info) || !info.dli_fname) return false;
-  if (info.dli_fname[0] != '/') return realpath(info.dli_fname, out) != nullptr;
-  return snprintf(out, sizeof out, "%s", info.dli_fname) < int(sizeof out);
-}
 
 bool same_file(const char* a, const char* b) {
   struct stat x, y;
@@ -35,14 +26,12 @@ bool same_file(const char* a, const char* b) {
 
 void nvtx_offer() {
   g_offered = true;
-  char path[PATH_MAX];
-  if (!getenv(kVariable) && own_path(path)) setenv(kVariable, path, 0);
+  if (*library_file()) setenv(kVariable, library_file(), 0);
 }
 
 void nvtx_note(bool speaks) {
   const char* named = getenv(kVariable);
-  char path[PATH_MAX];
-  bool ours = named && own_path(path) && same_file(named, path);
+  bool ours = named && same_file(named, library_file());
   g_session.capability("nvtx", ours, ours ? "" : named ? "NVTX_INJECTION64_PATH names another tool"
                                                        : "NVTX_INJECTION64_PATH was taken away");
   if (!ours && named && *named && speaks)

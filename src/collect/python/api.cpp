@@ -2,13 +2,15 @@
 
 #include <dlfcn.h>
 
+// Found by the loader while it binds us; a dlsym() that finds nothing is dear.
+extern "C" __attribute__((weak, visibility("default"))) int PySys_AddAuditHook(int (*)(const char*, void*, void*), void*);
+
 namespace tprof {
 
 constinit PythonApi g_py;
 
 bool PythonApi::load() {
-  // Looked up first: it tells a Python of 3.8 or later from everything else with one lookup.
-  if (!dlsym(RTLD_DEFAULT, "PySys_AddAuditHook")) return false;
+  if (!::PySys_AddAuditHook) return false;  // a Python of 3.8 or later has it, and nothing else
   bool all = true;
 #define PY_OPTIONAL(result, name, parameters) \
   name = reinterpret_cast<result(*) parameters>(dlsym(RTLD_DEFAULT, #name));
