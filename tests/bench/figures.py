@@ -94,8 +94,8 @@ GROUPS = {
         _("nvtx_stamp_ns", "ns", "of a recorded pair, its two readings of the clock (rdtsc)"),
     ]),
     "python": ("Python calls, over the same bare; the best of many slices", [
-        _("python_call_ns", "ns", "a call of a Python function, recorded (two events, and one of the call site)"),
-        _("python_event_ns", "ns", "... per event", "<=", 60),
+        _("python_call_ns", "ns", "a call of a Python function, recorded (two events, and one of the call site)", "<=", 60),
+        _("python_event_ns", "ns", "... per event"),
         _("python_nothing_ns", "ns", "... of the call, what the same events cost with callbacks that do nothing"),
         _("python_builtin_ns", "ns", "a call of a function written in C, recorded"),
         _("python_module_ns", "ns", "an nn.Module's call, modules recorded", "<=", 400),
