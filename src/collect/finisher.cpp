@@ -1,5 +1,6 @@
 #include "collect/finisher.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,7 +16,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "collect/entry.h"
 #include "record/writer.h"
 
 extern char** environ;
@@ -100,8 +100,10 @@ bool start_once(void (*exists)()) {
 }
 
 void find_tool() {
+  Dl_info self;
+  if (!dladdr(reinterpret_cast<void*>(&finisher_prepare), &self) || !self.dli_fname) return;
   char real[PATH_MAX];
-  if (!realpath(library_file(), real)) return;
+  if (!realpath(self.dli_fname, real)) return;
   char* slash = strrchr(real, '/');
   if (!slash) return;
   *slash = 0;
