@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 import pytest
 
@@ -15,10 +16,12 @@ sys.dont_write_bytecode = True
 
 import harness  # noqa: E402  (needs the path above)
 
-# Started in the background or under nohup, these are ignored, and the programs under test would inherit that.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-for ignored in (signal.SIGHUP, signal.SIGQUIT):
-    signal.signal(ignored, signal.SIG_DFL)
+# Started in the background or under nohup, these are ignored, and the programs under test would inherit that. Workers of
+# pytest-xdist, which at times are not on their main thread here, have it from the process that starts them.
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for ignored in (signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(ignored, signal.SIG_DFL)
 
 collect_ignore = ["run/test_docs.py"]  # meson test runs it, with its own environment
 

@@ -36,6 +36,6 @@ def new_mask():
 
 
 model, batch, mask = Select(), torch.rand(64, 32), new_mask()
-for _ in range(30):
+for _ in range(90):
     rows = model(batch, mask)
 print(rows.shape[1])
