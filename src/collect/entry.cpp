@@ -48,6 +48,7 @@ constexpr char loaded_at = 0;  // an address in this library
 
 // Whether the loader brought us at the start: then we stand before libc. Loaded later (by the driver, in a process that
 // inherited CUDA_INJECTION64_PATH but not LD_PRELOAD), we do nothing: Python runs already, and the ways out are not ours.
+// Remembers our file, which it meets on the way.
 bool preloaded() {
   int (*look)(dl_phdr_info*, size_t, void*) = [](dl_phdr_info* info, size_t, void*) {
     const char* slash = strrchr(info->dlpi_name, '/');

@@ -9,7 +9,7 @@ namespace tprof {
 bool enter_process();
 
 // The file this library was loaded from, absolute; "": it cannot be told. Known when enter_process() has said yes, at no
-// cost: dladdr() in a constructor takes longer than all the rest.
+// cost: dladdr() in a constructor takes longer than all the rest. Programs that link the collector have none.
 const char* library_file();
 
 }  // namespace tprof

@@ -202,8 +202,8 @@ def spinning():
 
 
 def steps_beside_conversion(torch, sizes, active):
-    """[(converting, waiting, spinning)]: by window, slices while it is converted and, right behind, while nothing happens
-    and beside a process that spins."""
+    """[{"converting": slices, "waiting": slices, "spinning": slices}]: by window, while it is converted and, right behind,
+    while nothing happens and beside a process that spins."""
     wait = sizes.conversion_wait * SLICE
     schedule = "skip_first=%d,wait=%d,warmup=1,active=%d,repeat=%d" % (
         sizes.warm_steps, wait, active, sizes.conversions)
@@ -221,7 +221,7 @@ def steps_beside_conversion(torch, sizes, active):
             waiting = slices(sizes.quiet_slices)
             with spinning():
                 spun = slices(sizes.quiet_slices)
-            found.append((converting, waiting, spun))
+            found.append({"converting": converting, "waiting": waiting, "spinning": spun})
             rest = wait - SLICE * (1 + len(converting) + len(waiting) + len(spun))
             if rest < 0:
                 raise RuntimeError("a window's conversion took longer than the %d steps to the next one" % wait)
@@ -255,17 +255,18 @@ def conversion(torch, sizes):
 
     def slower(which, clock):
         """Of each window against the waiting steps right behind it: machines have slow minutes."""
-        medians = [[statistics.median(one[clock] for one in slices) for slices in window] for window in found]
-        return spread([100 * (window[which] / window[1] - 1) for window in medians])
+        medians = [{name: statistics.median(one[clock] for one in slices) for name, slices in window.items()}
+                   for window in found]
+        return spread([100 * (window[which] / window["waiting"] - 1) for window in medians])
 
     ours, rival = convert(torch, steps), torch_window(torch, sizes.events, ops)
     ours_us = ours["cpu"] * 1e6 / ours["events"]
     theirs_us = (rival["stop"][1] + rival["export"][1]) * 1e6 / rival["events"]
     return {
-        "during_percent": slower(0, "wall"),
-        "during_cpu_percent": slower(0, "thread"),
-        "during_slices": sum(len(converting) for converting, _, _ in found),
-        "spin_percent": slower(2, "wall"),
+        "during_percent": slower("converting", "wall"),
+        "during_cpu_percent": slower("converting", "thread"),
+        "during_slices": sum(len(window["converting"]) for window in found),
+        "spin_percent": slower("spinning", "wall"),
         "convert_us": ours_us,
         "torch_export_us": theirs_us,
         "convert_speedup": theirs_us / ours_us,

@@ -4,12 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "model_builder.h"
-#include "report/advice.h"
 #include "report/communication.h"
 #include "report/flops_table.h"
 #include "report/overview.h"
 #include "report/peak_tables.h"
-#include "report/summary.h"
 
 namespace tprof {
 namespace {
@@ -260,32 +258,6 @@ TEST(OwnCost, IsARowOfItsOwnAndNullWhereNotKnown) {
             "Profiler's own cost, an estimate: CUPTI 60.000us of a step (6.0 %), tprof 7.000us in the process so far, "
             "and that of recording 3 events (not measured)");
   EXPECT_EQ(own_cost_line(unknown), "Profiler's own cost: that of recording 1 events (not measured)");
-}
-
-// A time of half a nanosecond is where different ways to round part.
-TEST(AverageStep, IsTheSameOnEveryPage) {
-  for (i64 more = 0; more < 120; more++) {
-    ModelBuilder b;
-    for (i64 i = 0; i < 6; i++) {
-      b.step(1000 * i, 1000 * i + 900);
-      i64 extra = i == 5 ? more : 37 * i;
-      b.raw().steps.back().end_ns += extra;
-      b.raw().events.back().dur_ns += extra;
-    }
-    Model model = b.model();
-    Facts facts(model, device_table());
-    Source source{"run", "worker", "1"};
-    std::vector<Advice> advice = advise(facts);
-    double us = facts.overview.average.us;
-    ASSERT_NEAR(us, 900 + (37 * (1 + 2 + 3 + 4) + double(more)) / 6 / 1000, 1e-9);
-    std::string average = time_text(whole_ns(us));
-    auto says = [&](const std::string& page, const std::string& before) {
-      EXPECT_NE(page.find(before + average), page.npos) << average << "\n" << page;
-    };
-    says(overview_text(facts.overview, source, {}), "Average step ");
-    says(advice_text(facts, advice, source, 3, {}), "  step ");
-    says(summary_text(facts, advice, operators(model, build_op_tree(model), OperatorKey::name), {}, {}), "Average of 6 steps: ");
-  }
 }
 
 }  // namespace
