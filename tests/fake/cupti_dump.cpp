@@ -2,8 +2,10 @@
 // and prints each record as a line to the file $CUPTI_DUMP. More of the environment:
 //   CUPTI_DIRECTORY     where its libcupti is            CUPTI_KINDS         the kinds to enable, by number
 //   CUPTI_BUFFER_BYTES  0: gives no buffers at all       CUPTI_FORCE=1       flushes with force at the end
+//   CUPTI_SLOW_MS       a buffer asked for by a thread that is not the program's first takes that long
 //   CUPTI_SUBSCRIBE=1   subscribes to runtime calls and resources as well, and counts them
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
@@ -22,12 +24,15 @@ using namespace sim::cupti;
 
 void* library;
 FILE* out;
+pid_t process;
 std::mutex printing;
 
 template <typename F>
 F function(const char* name) { return reinterpret_cast<F>(dlsym(library, name)); }
 
 void requested(u8** buffer, size_t* bytes, size_t* max_records) {
+  const char* slow = getenv("CUPTI_SLOW_MS");
+  if (slow != nullptr && gettid() != getpid()) usleep(1000 * atoi(slow));
   const char* size = getenv("CUPTI_BUFFER_BYTES");
   *bytes = size != nullptr ? strtoull(size, nullptr, 0) : 1 << 20;
   *buffer = *bytes != 0 ? static_cast<u8*>(aligned_alloc(8, *bytes)) : nullptr;
@@ -182,6 +187,7 @@ void subscribe() {
 }
 
 void finish() {
+  if (getpid() != process) return;  // a forked child has nothing to say
   size_t dropped = 0;
   if (getenv("CUPTI_FORCE") == nullptr) function<int (*)(u32)>("cuptiActivityFlushAll")(0);
   else function<int (*)(u32)>("cuptiActivityFlushAll")(1);
@@ -196,6 +202,7 @@ void finish() {
 
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   out = fopen(getenv("CUPTI_DUMP"), "w");
+  process = getpid();
   for (const char* soname : {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so.11.6",
                              "libcupti.so.11.2", "libcupti.so.11.0"}) {
     library = dlopen((std::string(getenv("CUPTI_DIRECTORY")) + "/" + soname).c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -5,6 +5,7 @@
 
 A command that starts with a *.py file of tests/apps or tests/torch is run by the machine's /usr/bin/python3.
 """
+import contextlib
 import dataclasses
 import functools
 import gzip
@@ -131,11 +132,20 @@ def start(argv, how="bare", **more):
     return subprocess.Popen(words, env=environment, text=True, errors="replace", **more)
 
 
+def descendants(pid):
+    children = [int(child) for path in pathlib.Path("/proc/%d/task" % pid).glob("*/children")
+                for child in path.read_text().split()]
+    return children + [deeper for child in children for deeper in descendants(child)]
+
+
 def finish(process, logdir, timeout=120):
     """Waits for the process and for everything that writes in its log directory."""
     try:
         out, err = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
+        for pid in descendants(process.pid):  # whoever holds our pipes would be waited for
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         process.send_signal(signal.SIGABRT)
         try:
             process.communicate(timeout=5)

@@ -121,6 +121,13 @@ def test_nccl_s_functions_are_weak_names_of_pnccl_s():
     assert ctypes.CDLL(str(LIB / "libnccl.so.2")).ncclGetVersion(ctypes.byref(version)) == 0 and version.value > 20000
 
 
+def test_a_child_launches_though_cupti_s_thread_held_a_lock_at_the_fork(tmp_path):
+    """The kernel's record comes 20 ms behind it and wants a buffer, which takes a second; meanwhile the program forks."""
+    lines = records(tmp_path, "call_chain", "fork", "100", SIMCUPTI_LATE_NS="20000000", CUPTI_SLOW_MS="1000",
+                    CUPTI_BUFFER_BYTES="256")
+    assert len(of(lines, "kernel")) == 1
+
+
 # Time and records ----------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("app", ["vector_add_13", "graphs_13", "copies_13", "driver_launch"])

@@ -24,6 +24,7 @@ STEPS = [3, 4, 5]
 OPTIONS = {"TPROF_SCHEDULE": harness.schedule_words(wait=2, warmup=1, active=3, repeat=1), "TPROF_PROFILE_MEMORY": "1"}
 SEGMENT, BATCH, OUT, BLOCKS, THREADS = 2 << 20, 8192, 4096, 11, 512  # of gpu_ops.py
 LAG_NS = 3_000_000
+LAUNCH_LATENCY_NS = 3_000  # from a launch to its kernel's begin on an idle stream, of tests/fake/driver/timeline.cpp
 ROWS = re.findall(r"^\s*KERNEL\((\w+), (\d+), (\d+), (\d+)\)", (HERE / "simops.cpp").read_text(), re.M)
 KERNELS = {name: {"registers": int(registers), "shared": int(shared), "ns": int(ns)}
            for name, registers, shared, ns in ROWS}
@@ -114,8 +115,11 @@ def test_streams_are_tracks_and_may_overlap(waiting):
     aside = [e for e in trace.kernels if e["name"] == "simops_gemm_backward"]
     by_stream = Counter(e["args"]["stream"] for e in trace.work)
     assert sorted(by_stream.values()) == sorted(Counter(stream for *_, stream in of_window(noted)).values())
-    assert len(by_stream) == 2 and all(e["tid"] == e["args"]["stream"] and e["pid"] == 0 for e in trace.work)
-    assert differences.overlapping(trace, aside[0]["name"]) == []
+    _, (side, _) = by_stream.most_common()
+    assert all(e["tid"] == e["args"]["stream"] and e["pid"] == 0 for e in trace.work)
+    # Nothing else is on the side stream: its kernel never waits for its twin, however late this machine launched it.
+    late = [traces.begin_ns(e) - traces.end_ns(trace.call_of(e)) for e in aside if e["args"]["stream"] == side]
+    assert len(late) == len(STEPS) and max(late) <= LAUNCH_LATENCY_NS
 
 
 def test_calls_appear_once_with_what_they_are(waiting):

@@ -1,5 +1,5 @@
 // Calls into CUDA from a known chain of functions: main -> outer -> middle -> allocates, launches, waits, releases.
-//   call_chain once | threads N | fork | deep N | plugins LIBRARY... | nothrow
+//   call_chain once | threads N | fork MILLISECONDS | deep N | plugins LIBRARY... | nothrow
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -84,6 +84,7 @@ int main(int argc, char** argv) {
     for (int depth : {count, count - 1, count}) recurses(depth);
   } else if (!strcmp(what, "fork")) {
     outer();
+    usleep(1000 * count);
     pid_t child = fork();
     if (child == 0) return outer(), 0;
     waitpid(child, nullptr, 0);

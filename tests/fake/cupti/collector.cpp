@@ -54,6 +54,7 @@ int Collector::attach() {
     } else {
       driver_ = get();
       driver_->listen(this);
+      pthread_atfork(nullptr, nullptr, [] { collector().record_nothing(); });
     }
   });
   return why_not_;
@@ -71,6 +72,12 @@ int Collector::enable(u32 kind, bool on) {
     collector().collect(collector().driver_->now(), false);
   });
   return kSuccess;
+}
+
+void Collector::record_nothing() {
+  for (auto& on : on_) on = false;
+  for (auto& domain : traced_)
+    for (auto& traced : domain) traced = false;
 }
 
 // API calls -----------------------------------------------------------------------------------------------------

@@ -31,6 +31,8 @@ class Collector final : public Listener {
   void enable_call(Domain domain, u32 cbid, bool on) { traced_[int(domain)][cbid % kCallbackIds] = on; }
   void use_system_threads(bool on) { system_threads_ = on; }
   bool system_threads() const { return system_threads_; }
+  // In a forked child: CUPTI's thread is not there, and may have held a lock.
+  void record_nothing();
   void flush(bool forced);
   void dump(u32 kind);  // contexts or streams that exist already
 
