@@ -19,18 +19,20 @@ def forks(x):
 
 
 @torch.jit.script
-def empty_task(x):
-    return x
+def empty_task(number: int):
+    return number
 
 
 @torch.jit.script
-def forks_empty(x):
-    return torch.jit.wait(torch.jit.fork(empty_task, x))
+def forks_empty(number: int):
+    return torch.jit.wait(torch.jit.fork(empty_task, number))
 
 
 def settle():
-    """The pool's one thread has put down its last task, of another thread's state: torch's profiler crashes otherwise."""
-    thread = threading.Thread(target=forks_empty, args=[weight])
+    """The pool's one thread has put down its last task with its tensors, for one of another thread's state that has
+    none. Otherwise torch's profiler crashes; and torch 2.14 hangs at exit, on Python 3.14 at least: the pool's thread
+    needs the GIL to let go of a tensor, waits for ever for that of an interpreter that is gone, and exit waits for it."""
+    thread = threading.Thread(target=forks_empty, args=[0])
     thread.start()
     thread.join()
 
