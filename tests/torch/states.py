@@ -29,9 +29,9 @@ def forks_empty(number: int):
 
 
 def settle():
-    """The pool's one thread has put down its last task with its tensors, for one of another thread's state that has
-    none. Otherwise torch's profiler crashes; and torch 2.14 hangs at exit, on Python 3.14 at least: the pool's thread
-    needs the GIL to let go of a tensor, waits for ever for that of an interpreter that is gone, and exit waits for it."""
+    """Gives the pool's one thread a task without tensors, begun by a thread of its own; so it has put down the one before.
+    Otherwise torch's profiler crashes; and torch 2.14 hangs at exit, on Python 3.14 at least: to let go of a tensor the
+    pool's thread needs the GIL, waits for ever for that of an interpreter that is gone, and exit waits for it."""
     thread = threading.Thread(target=forks_empty, args=[0])
     thread.start()
     thread.join()
