@@ -279,6 +279,21 @@ Meta Recording::read_meta() {
           meta.steps.push_back({r.number, static_cast<StepBy>(r.head.id), r.begin_ticks, r.end_ticks, r.flags, r.tid});
           break;
         }
+        case Kind::stretch: {
+          const auto& r = view.as<StretchRecord>();
+          meta.stretches.push_back({static_cast<StretchKind>(r.head.id), r.number, r.begin_ticks, r.end_ticks,
+                                    r.batches, r.calls, r.left_out, r.flags, r.tid});
+          break;
+        }
+        case Kind::stretch_part: meta.stretch_parts.push_back(view.as<StretchPartRecord>().ticks); break;
+        case Kind::restart: {
+          const auto& r = view.as<RestartRecord>();
+          bool training = static_cast<RestartWhy>(r.head.id) == RestartWhy::training;
+          if (training) meta.training_ticks = r.ticks;
+          for (StepInfo& step : meta.steps)
+            if (step.number >= r.number) step.flags |= training ? kStepBefore : kStepWithdrawn;
+          break;
+        }
         case Kind::window: {
           const auto& r = view.as<WindowRecord>();
           meta.windows.push_back({r.head.id, static_cast<WindowState>(r.state.load()), r.tid, r.first_step,
@@ -336,6 +351,9 @@ Meta Recording::read_meta() {
   meta.clocks = std::move(good);
   std::stable_sort(meta.images.begin(), meta.images.end(), [](auto& x, auto& y) { return x.ticks < y.ticks; });
   std::stable_sort(meta.steps.begin(), meta.steps.end(), [](auto& x, auto& y) { return x.number < y.number; });
+  std::stable_sort(meta.stretches.begin(), meta.stretches.end(),
+                   [](auto& x, auto& y) { return x.begin_ticks < y.begin_ticks; });
+  std::sort(meta.stretch_parts.begin(), meta.stretch_parts.end());
   std::stable_sort(meta.windows.begin(), meta.windows.end(), [](auto& x, auto& y) { return x.number < y.number; });
   return meta;
 }

@@ -32,6 +32,15 @@ struct StepInfo {
   u32 tid;
 };
 
+struct StretchInfo {
+  StretchKind kind;
+  i64 number;
+  u64 begin_ticks, end_ticks;  // end 0: open
+  u32 batches, calls, left_out;
+  u32 flags;  // StretchFlag
+  u32 tid;
+};
+
 struct WindowInfo {
   u32 number;
   WindowState state;
@@ -66,7 +75,10 @@ struct Meta {
   std::map<u32, std::string> names;
   std::map<u32, ThreadInfo> threads;           // by tid
   std::vector<ClockTriple> clocks;             // sorted by ticks, strictly increasing in ticks and monotonic_ns
-  std::vector<StepInfo> steps;                 // in order of number
+  std::vector<StepInfo> steps;                 // in order of number; those that a recount voided are withdrawn
+  std::vector<StretchInfo> stretches;          // in order of begin
+  std::vector<u64> stretch_parts;              // ticks, ascending
+  u64 training_ticks = 0;                      // where counting began anew because training began; 0: it did not
   std::vector<WindowInfo> windows;             // in order of number
   std::map<std::string, CapabilityInfo> capabilities;  // the last word on each
   std::map<std::string, std::string> info;     // the last value of each key

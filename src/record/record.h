@@ -1,4 +1,4 @@
-// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.3. Little-endian, everything 8-byte aligned.
+// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.4. Little-endian, everything 8-byte aligned.
 //
 //   offset 0              FileHeader, padded to kHeaderBytes
 //   kHeaderBytes + i * kChunkBytes   chunk i: ChunkHeader, then records back to back, then zeros
@@ -27,7 +27,7 @@ namespace tprof {
 
 constexpr char kRecordingMagic[8] = {'T', 'P', 'R', 'O', 'F', 'R', 'E', 'C'};
 constexpr u16 kVersionMajor = 1;
-constexpr u16 kVersionMinor = 3;
+constexpr u16 kVersionMinor = 4;
 constexpr u32 kHeaderBytes = 64 << 10;
 constexpr u32 kChunkBytes = 512 << 10;
 constexpr u32 kChunkMagic = 0x4b4e4843;  // "CHNK"
@@ -533,10 +533,11 @@ enum class StepBy : u32 {
   api = 1,            // tprof_step()
   profiler_step = 2,  // the script's own ProfilerStep#
   option = 3,         // TPROF_STEP
-  dataloader = 4,
-  optimizer = 5,
-  forward = 6,        // top-level nn.Module calls
-  backward = 7,
+  dataloader = 4,     // training: an update, on a batch drawn
+  optimizer = 5,      // training: an update, nothing drawn
+  forward = 6,        // inference: calls of the nn.Module that leads
+  backward = 7,       // training without an optimizer: backward passes and cleared gradients
+  inference_batch = 8,  // inference: batches of the loader that leads
 };
 
 // head.id = StepBy. Steps are consecutive; number counts from 0 and only grows.
@@ -549,8 +550,51 @@ struct StepRecord {
   u32 tid;
 };
 enum StepFlag : u32 {
-  kStepTentative = 1,  // the begin edge may still move; the next event decides
-  kStepHasWork = 2,    // something of a step happened in it (a batch, a forward, a backward, an update)
+  kStepTentative = 1,  // what makes it a step has not been seen yet
+  kStepHasWork = 2,    // it has been: training, a backward pass or an update; else a forward
+  kStepWithdrawn = 4,  // it was none after all: the batch drawn for it was an evaluation's, or the loader was exhausted
+  kStepGuessed = 8,    // the signs disagreed
+  kStepBefore = 16,    // never written, set by readers: counted before a RestartRecord says that training began
+};
+
+// A stretch in which a program that trains does not: head.id = StretchKind. It lies between two steps, or inside one.
+enum class StretchKind : u32 {
+  evaluation = 1,  // batches with forwards but no backward pass, or calls of the module that trains in eval mode
+  inference = 2,   // calls without gradients in training mode, without a loader: a rollout, sampling
+};
+struct StretchRecord {
+  RecordHead head;
+  i64 number;       // of its kind, from 0
+  u64 begin_ticks;
+  u64 end_ticks;    // patched; 0: open
+  u32 batches;      // patched: drawn for it; 0: it has no loader
+  u32 calls;        // patched: forwards seen
+  u32 left_out;     // patched: of the batches (of the calls where there are none), those that were not recorded
+  u32 flags;        // patched; StretchFlag
+  u32 tid;
+  u32 reserved;
+};
+enum StretchFlag : u32 {
+  kStretchWithdrawn = 1,  // it was none after all
+  kStretchInside = 2,     // inside a step, between its first backward pass and its update
+  kStretchBefore = 4,     // seen before anything was known of training: holds if a RestartRecord follows
+};
+
+// A batch of a stretch was drawn, or a call of it began, where there are no batches: a place to cut.
+struct StretchPartRecord {
+  RecordHead head;
+  u64 ticks;
+};
+
+// Counting began anew: steps written before that have this number or a higher one were none. head.id = RestartWhy.
+enum class RestartWhy : u32 {
+  training = 1,  // what came before was counted as inference, and then the program began to train
+  recount = 2,   // what were taken for steps were parts of one
+};
+struct RestartRecord {
+  RecordHead head;
+  i64 number;  // that the step at `ticks` gets
+  u64 ticks;
 };
 
 enum class WindowState : u32 { warmup = 0, active = 1, closing = 2, sealed = 3, discarded = 4 };

@@ -275,6 +275,28 @@ StepRecord* Writer::add_step(StepBy by, i64 number, u64 begin, u32 tid) {
   return r;
 }
 
+StretchRecord* Writer::add_stretch(StretchKind kind, i64 number, u64 begin, u32 tid) {
+  SpinGuard guard(meta_lock_);
+  char* at = meta_space(sizeof(StretchRecord));
+  if (!at) return nullptr;
+  auto* r = reinterpret_cast<StretchRecord*>(at);
+  r->number = number;
+  r->begin_ticks = begin;
+  r->tid = tid;
+  publish(at, Kind::stretch, u32(kind), sizeof *r);
+  return r;
+}
+
+void Writer::add_stretch_part(u64 ticks) {
+  StretchPartRecord record{{}, ticks};
+  add_copy(Kind::stretch_part, 0, record);
+}
+
+void Writer::add_restart(RestartWhy why, i64 number, u64 ticks) {
+  RestartRecord record{{}, number, ticks};
+  add_copy(Kind::restart, u32(why), record);
+}
+
 WindowRecord* Writer::add_window(u32 number, WindowState state, u64 warmup, u32 tid) {
   SpinGuard guard(meta_lock_);
   char* at = meta_space(sizeof(WindowRecord));

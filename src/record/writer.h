@@ -75,6 +75,9 @@ class Writer {
   void add_thread(u32 tid, u64 torch_thread, const char* name);
   void add_clock(const ClockTriple& clock);
   StepRecord* add_step(StepBy by, i64 number, u64 begin, u32 tid);
+  StretchRecord* add_stretch(StretchKind kind, i64 number, u64 begin, u32 tid);
+  void add_stretch_part(u64 ticks);
+  void add_restart(RestartWhy why, i64 number, u64 ticks);
   WindowRecord* add_window(u32 number, WindowState state, u64 warmup, u32 tid);
   void add_capability(const char* name, bool on, const char* why);
   void add_info(const char* key, const char* value);
