@@ -217,6 +217,7 @@ void Session::mirror(bool active, u32 window, u64 now) {
   window_ = g_writer.add_window(window, WindowState::active, 0, current_tid());
   if (!window_) return;
   window_->begin_ticks = now;
+  window_number_ = window;
   plan_ = {Phase::active, i64(window)};
   u32 epoch = window * 2 + 1;
   g_writer.header()->phase.store(u32(Phase::active));
@@ -245,8 +246,8 @@ void Session::promote(bool number_needed) {
     plan_ = {Phase::wait, -1};
     apply_plan(plan, number, step_ticks_);
   }
-  if (number >= 0) record_step(number, step_ticks_, step_by_, detector_.tentative());
-  if (step_ && step_worked_) step_->flags |= kStepHasWork;
+  if (number >= 0) record_step(number, step_ticks_, step_by_);
+  if (!detector_.tentative()) step_confirmed();
 }
 
 // ---------------------------------------------------------------- forks
@@ -288,13 +289,17 @@ void Session::fork_child() {
   leader_seen_ = kNoEpoch;
   leader_tried_ = 0;
   plan_ = {Phase::wait, -1};
-  window_ = edge_begins_ = edge_ends_ = nullptr;
+  window_ = nullptr;
+  window_number_ = -1;
   step_ = previous_step_ = nullptr;
-  deferred_ = false;
+  stretch_ = nullptr;
+  step_ended_ = previous_ended_ = stretch_open_ = false;
+  paused_ = resting_ = began_ = deferred_ = false;
   for (auto& slot : closing_) slot.store(nullptr);
   step_tid_ = 0;
+  step_block_ = nullptr;
   step_tid_sure_ = false;
-  first_number_ = window_base_ = 0;
+  first_number_ = window_base_ = next_window_ = 0;
   armed_ = armed_from_start();
   profiler_windows_ = 0;
   detector_.reset(options_.step, this, now_ticks());

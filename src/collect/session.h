@@ -10,6 +10,7 @@
 #include "base/options.h"
 #include "collect/schedule.h"
 #include "collect/steps.h"
+#include "collect/thread.h"
 #include "record/writer.h"
 
 namespace tprof {
@@ -48,20 +49,22 @@ class Session final : private StepSink {
   // Everything is set up: take up the phase of step 0, or let the frontend that came second have the current one.
   void start();
 
-  // --- step tokens. `use` is called with the detector under the lock; `tid` is the caller's, 0 for any thread.
+  // --- step tokens. `use` is called with the detector under the lock; `block` is the caller's, nullptr for any thread.
+  // `trains`: such a token shows which thread trains.
   template <class Use>
-  void token(u32 tid, bool anchors, Use use) {
+  void token(const ThreadBlock* block, bool trains, Use use) {
     SpinGuard guard(lock_);
-    if (!live() || !of_step_thread(tid, anchors)) return;
+    if (!live() || !of_step_thread(block, trains)) return;
     use(detector_);
   }
   // Within `use`: no other thread will ever make steps.
   bool step_thread_is_sure() const { return step_tid_sure_; }
   // A backward pass that Python announced began; an autograd node ran outside of any. See collect/torch/backward.h.
-  void backward_announced() { announced_++; }
+  void backward_announced();
   void backward_unannounced() { unannounced_ = true; }
   bool wants_backward() const { return detector_.wants_backward(); }
-  bool edge_may_move() const { return detector_.tentative(); }
+  // Whether the program may turn out to train, or to train in another way than was thought.
+  bool steps_are_settled() const { return detector_.settled(); }
   StepMode step_mode() const { return options_.step.mode; }
   // A helper that trains or draws batches of its own is a program from then on.
   // `number_needed`: once it made a step.
@@ -90,20 +93,32 @@ class Session final : private StepSink {
  private:
   bool live() const { return attached_ && !finished_; }
   bool armed_from_start() const { return options_.autostart && !options_.window.profiler_api; }
-  void step_begins(i64 number, u64 ticks, StepBy by, bool tentative) override;
+  void step_begins(i64 number, u64 ticks, StepBy by) override;
   void step_moves(u64 ticks) override;
+  void step_withdrawn(i64 number) override;
   void step_confirmed() override;
-  void step_works() override;
+  void count_restarts(RestartWhy why, i64 number, u64 ticks, bool anew) override;
+  void stretch_begins(StretchKind kind, i64 number, u64 ticks, bool inside) override;
+  void stretch_goes_on(u64 ticks, u32 batches, u32 calls) override;
+  void stretch_ends(u64 ticks) override;
+  void stretch_withdrawn() override;
 
-  bool of_step_thread(u32 tid, bool anchors);
+  bool of_step_thread(const ThreadBlock* block, bool trains);
+  bool wanted_in_stretch() const;
   Plan plan_for(i64 number) const;
-  void take_plan(const Plan& plan, i64 number, u64 ticks, bool tentative);
+  void take_plan(const Plan& plan, i64 number, u64 ticks);
   void apply_plan(const Plan& plan, i64 number, u64 ticks);
+  void take_phase(Phase phase);
+  void pause();
   bool open_recording();
   void open_window(const Plan& plan, u64 ticks);
+  void begin_window(Phase phase, i64 number, u64 ticks);
   void end_window(i64 end_step, u64 ticks);
   void close_window(WindowRecord* window);
-  void record_step(i64 number, u64 ticks, StepBy by, bool tentative);
+  void discard_window(u64 ticks);
+  void forget_windows(u64 ticks, bool keep);
+  void end_last_window(u64 now);
+  void record_step(i64 number, u64 ticks, StepBy by);
   void set_level(Level level);
   void join(const Frontend& frontend, StepMode fallback);
   void change_frontend();
@@ -125,25 +140,33 @@ class Session final : private StepSink {
   SpinLock lock_;
   Role role_ = Role::program;
   bool attached_ = false, started_ = false, finished_ = false, armed_ = false;
-  bool step_tid_sure_ = false;
+  bool step_tid_sure_ = false;  // it trains
   u32 step_tid_ = 0;
+  const ThreadBlock* step_block_ = nullptr;  // of that thread
   std::atomic<Level> level_{Level::none};
   std::atomic<u32> announced_{0};
   std::atomic<bool> unannounced_{false};
   Plan plan_{Phase::wait, -1};
   i64 first_number_ = 0;    // step at which the schedule began (tprof_start)
   i64 window_base_ = 0;     // windows of earlier schedules
+  i64 window_number_ = -1;  // of window_
+  i64 next_window_ = 0;     // behind the last one that was opened
   WindowRecord* window_ = nullptr;
+  bool paused_ = false;     // plan_ is not carried out until the next step
+  bool resting_ = false;    // over, unless a training follows
+  bool began_ = false;      // the tentative step began the active part of window_
+  bool deferred_ = false;   // deferred_plan_ waits for the tentative step to be confirmed
+  Plan deferred_plan_{};
+  // The current step, and the one before, should that one go on. `ended`: by a stretch, at `end`.
   StepRecord* step_ = nullptr;
   StepRecord* previous_step_ = nullptr;
-  u64 step_ticks_ = 0;
-  StepBy step_by_ = StepBy::none;
-  bool step_worked_ = false;
-  // The current step's edge while it may move: what else lies on it.
-  bool deferred_ = false;  // deferred_plan_ waits for the edge to be confirmed
-  WindowRecord* edge_begins_ = nullptr;
-  WindowRecord* edge_ends_ = nullptr;
-  Plan deferred_plan_{};
+  u64 step_ticks_ = 0, previous_ticks_ = 0, step_end_ = 0, previous_end_ = 0;
+  bool step_ended_ = false, previous_ended_ = false;
+  StepBy step_by_ = StepBy::none, last_by_ = StepBy::none;
+  // The stretch that is open.
+  StretchRecord* stretch_ = nullptr;
+  bool stretch_open_ = false, stretch_inside_ = false;
+  u32 stretch_parts_ = 0;
   StepDetector detector_;
 
   Frontend frontend_{};

@@ -1,47 +1,30 @@
 // Finds the steps of a training or inference loop from the few events that are visible in every phase, so that a
-// step has the same number with and without a schedule. A pure state machine: tokens in, edges out; no locks, no
-// clock, no allocation. One instance per process, fed under one lock.
+// step has the same number with and without a schedule. A pure state machine: tokens in, a line of steps out; no locks,
+// no clock, no allocation. One instance per process, fed under one lock.
 //
-// Where the edges come from, first that applies (StepBy):
+// Where the edges come from, first that applies:
 //   api            tprof_step() ends a step and begins the next.
 //   profiler_step  while a ProfilerStep# range of the script is open, its begins are the edges.
 //   option         TPROF_STEP names one source; nothing else cuts.
-//   dataloader     begin of DataLoader.__next__, if since the last edge there was an update, or a batch without
-//                  any backward (inference). Otherwise it is a micro-batch of gradient accumulation, or follows
-//                  a __next__ that raised StopIteration.
-//   optimizer      loops whose current step drew no batch: end of the last Optimizer.step (or of
-//                  GradScaler.update, also when it skipped the step, or of a zero_grad right behind it).
-//   forward        nothing but forwards: the first top-level nn.Module is called again in inference (no grad, or
-//                  eval mode).
-// The edge behind an optimizer is tentative: it holds at once (so that no operator is missed) but moves when
-// another optimizer follows with no forward or backward between.
+//   training       once an update was seen, or a backward pass: training_steps.h
+//   inference      else: inference_steps.h
+// Before training is known both machines run, and the line shows inference. When training turns out to follow, the line
+// begins anew with the first iteration as step 0.
 //
-// Two kinds of loop look like something else at first: many updates on one batch drawn once (like a GAN), and
-// repeated forwards in training mode (like a siamese net). Their edges are kept as provisional; after a few of them
-// (provisional_limit) with no sign of the other meaning they become steps after the fact.
+// No evidence, and so no tokens: what runs inside a loader's fetch, a backward pass or an optimizer's step (but an update
+// inside a backward pass is one, and a closure's forwards show that the optimizer around them is a step), other threads
+// than the one that leads, compiling and tracing. The callers see to it (collect/python/watch.cpp), but for closures and
+// backward passes, which are followed here.
 //
-// Labels (record_function ranges of the script) are kept whole: a forward or batch begins a step where the label
-// around it began, and the edge behind an optimizer moves to the end of the label around it.
+// Labels (record_function ranges of the script) are kept whole: what begins a step or an evaluation does so where the
+// label around it began.
 #pragma once
 #include "base/options.h"
-#include "record/record.h"
+#include "collect/inference_steps.h"
+#include "collect/step_line.h"
+#include "collect/training_steps.h"
 
 namespace tprof {
-
-class StepSink {
- public:
-  // Step `number` begins at `ticks` (the one before ends there). Numbers are consecutive from 0.
-  virtual void step_begins(i64 number, u64 ticks, StepBy by, bool tentative) = 0;
-  // The begin of the current step moved to `ticks` (a tentative edge, or setup before the loop found out late).
-  virtual void step_moves(u64 ticks) = 0;
-  // The tentative edge is final.
-  virtual void step_confirmed() = 0;
-  // Something of a step happened in the current step (once per step).
-  virtual void step_works() = 0;
-
- protected:
-  ~StepSink() = default;
-};
 
 class StepDetector {
  public:
@@ -49,82 +32,73 @@ class StepDetector {
   void reset(const StepSource& source, StepSink* sink, u64 start);
 
   // Tokens, in time order.
-  void load_begins(u64 t);
-  void load_ends(u64 t, bool got_batch);
-  void module_called(u64 t, const void* module, bool inference);  // top-level calls only
-  void backward_node(u64 t, i64 sequence);                        // begin of an autograd node
-  void backward_called(u64 t);                                    // torch.autograd.backward or grad begins
+  void loader_opened(u64 t);                        // iter() of a DataLoader was called
+  void draw_begins(u64 t, const void* iterator);    // DataLoader iterator's __next__
+  void draw_ends(u64 t, bool got_batch);
+  void module_called(u64 t, const ModuleCall& call);  // outermost calls only
+  void backward_node(u64 t, i64 sequence);          // begin of an autograd node that no announced pass runs
+  void backward_begins(u64 t);                      // torch.autograd.backward or grad
+  void backward_ends();
   void optimizer_begins(u64 t);
   void optimizer_ends(u64 t);
-  void zero_grad_begins(u64 t);
-  void zero_grad_ends(u64 t);
-  void scaler_updated(u64 t);  // end of an enabled GradScaler.update
+  void gradients_cleared(u64 t);                    // Optimizer.zero_grad or Module.zero_grad begins
+  void scaler_updated(u64 t);                       // end of an enabled GradScaler.update
   void profiler_step_begins(u64 t);
   void profiler_step_ends(u64 t);
   void api_step(u64 t);
-  void range_matched(u64 t);  // begin of a range that matches TPROF_STEP=range:REGEX or nvtx:REGEX
-  void label_ends(u64 t, u64 begin);  // end of any other user range
+  void range_matched(u64 t);                        // begin of a range that matches TPROF_STEP=range:REGEX or nvtx:REGEX
+  // Whether the program has made an optimizer of torch.optim's kind; true until said otherwise.
+  void optimizers_exist(bool exist);
+
+  // Tokens were missed, or come from another thread from now on: what is under way is forgotten.
+  void forget();
 
   // Where an edge at `t` belongs, given the begins of the labels open on the thread, outermost first.
   u64 before_labels(u64 t, const u64* begins, u32 count) const;
 
-  i64 number() const { return number_; }  // of the current step, -1 before the first
+  i64 number() const { return line_.number(); }  // of the current step, -1 before the first
+  u64 edge() const { return line_.edge(); }
   StepMode mode() const { return source_.mode; }
-  bool tentative() const { return tentative_; }  // the current step's begin may still move
+  bool tentative() const { return line_.tentative(); }
+  bool in_stretch() const { return line_.in_stretch(); }
+  bool guessed() const { return line_.guessed(); }
+  // Training is known, or steps are stated by the program or its user: counting will not begin anew.
+  bool settled() const { return training_.live() || declared() || source_.mode != StepMode::automatic; }
   // End of the last thing that belonged to a step: where the last step ends.
-  u64 last_work() const { return last_work_; }
+  u64 last_work() const { return line_.last_work(); }
   // False when a backward node would change nothing, so that the hot path can skip the lock.
-  bool wants_backward() const {
-    return backwards_ == 0 || tentative_ || update_end_ || source_.mode == StepMode::backward;
-  }
-
+  bool wants_backward() const { return !training_.ignores_backward() || source_.mode == StepMode::backward; }
 
  private:
-  bool automatic() const { return source_.mode == StepMode::automatic && !in_profiler_step_ && !api_; }
+  bool declared() const { return in_profiler_step_ || api_; }
+  bool automatic() const { return source_.mode == StepMode::automatic && !declared(); }
+  bool finds_updates() const { return automatic() || (source_.mode == StepMode::optimizer && !declared()); }
   bool by_pattern() const { return source_.mode == StepMode::range || source_.mode == StepMode::nvtx; }
-  void begin(u64 t, StepBy by, bool tentative);
-  void declared_edge(u64 t, StepBy by);
-  void edge_behind_update(u64 t);
-  void backward(u64 t, bool new_pass);
-  void settle();
+  bool counts_passes() const { return source_.mode == StepMode::backward && !declared(); }
   void work(u64 t);
-  void keep_provisional(u64 t, StepBy by);
-  void move(u64 t);
-  static int provisional_limit(StepBy by) { return by == StepBy::optimizer ? 2 : 4; }
+  void sign_of_closure();
+  void backward(u64 t, bool new_pass);
+  void sign_by_passes(u64 t);
+  void update(u64 begin, u64 end);
+  void declared_edge(u64 t, StepBy by);
 
-  // What nearly every token touches, together: caches are cold when one comes.
-  StepSink* sink_ = nullptr;
-  i64 number_ = -1;
-  u64 last_work_ = 0;
-  u64 edge_ = 0;           // where the current step begins
-  u64 previous_edge_ = 0;  // where the one before began
-  u64 update_end_ = 0;     // end of the last update of a step that drew a batch; 0: no update since
+  StepLine line_;
+  TrainingSteps training_;
+  InferenceSteps inference_;
+
   int in_optimizer_ = 0;
-  bool tentative_ = false;
-  bool merging_ = false;  // inside an optimizer that began on a tentative edge
-  bool worked_ = false;   // since the current step began
-  bool trained_ = false;  // a batch, backward or update was ever seen
-
-  // Since the current step began.
-  u32 loads_ = 0, forwards_ = 0, backwards_ = 0, updates_ = 0;
-  const void* anchor_ = nullptr;   // the first top-level module called
-  i64 passes_ = 0;                 // backward passes
-  bool anchor_inference_ = false;  // how it was called last
-
-  bool zero_grad_first_ = false;  // this loop clears gradients before its forward, not behind its update
-  bool forward_only_ = false;     // forwards in training mode turned out to be all there is
+  bool in_backward_ = false;
+  u64 optimizer_begin_ = 0;
+  bool closure_ = false;       // of the optimizer that runs: a forward or backward pass was seen in it
+  u64 updated_in_backward_ = 0;  // begin of the first optimizer that ran inside the backward pass
+  bool optimizers_exist_ = true;
+  bool draw_made_step_ = false;  // TPROF_STEP=dataloader: the draw under way
+  i64 passes_ = 0;               // TPROF_STEP=backward: in the current step
   bool in_profiler_step_ = false;
   bool api_ = false;
-  StepBy last_by_ = StepBy::none;
-  int provisional_count_ = 0;
   StepSource source_;
   i64 newest_sequence_ = -1;  // autograd nodes run newest first: a newer one begins another pass
   u64 start_ = 0;
-
-  struct Provisional {
-    u64 ticks;
-    StepBy by;  // all of one kind
-  } provisional_[4] = {};
 };
 
 }  // namespace tprof

@@ -290,8 +290,10 @@ Meta Recording::read_meta() {
           const auto& r = view.as<RestartRecord>();
           bool training = static_cast<RestartWhy>(r.head.id) == RestartWhy::training;
           if (training) meta.training_ticks = r.ticks;
-          for (StepInfo& step : meta.steps)
+          for (StepInfo& step : meta.steps) {
             if (step.number >= r.number) step.flags |= training ? kStepBefore : kStepWithdrawn;
+            else if (step.number == r.number - 1) step.end_ticks = r.ticks;
+          }
           break;
         }
         case Kind::window: {

@@ -50,7 +50,8 @@ enum class Drop : u32 {
       count
 };
 
-enum class Phase : u32 { wait = 0, warmup = 1, active = 2, ended = 3 };
+// resting: ended, unless a training follows; within the process only, files say wait.
+enum class Phase : u32 { wait = 0, warmup = 1, active = 2, ended = 3, resting = 4 };
 
 // What a process is to its job. A helper (data-loader worker, compile worker, ...) becomes a program when it
 // makes a step of its own.

@@ -1,10 +1,17 @@
-// The step detector on token streams of many loops. Letters: D d batch drawn (d: StopIteration), F forward in
-// training mode, f forward without grad, G forward of a second module, B backward pass, O optimizer, A scaler
-// update, Z zero_grad, U ProfilerStep (u its end), S tprof_step, ( ) an optimizer with a closure, R matching range.
+// The step detector on token streams of many loops, a letter a token:
+//   D E  a batch drawn from loader 1, 2      d e  that loader is exhausted     I  iter() of a loader
+//   F G  forward of model 1, 2 with gradients in training mode                 f g  ... without gradients
+//   V v  forward of model 1 in eval mode, with and without gradients           w  of model 2, without
+//   n    forward of a module without parameters, without gradients
+//   B backward pass   O optimizer   ( ) an optimizer around its closure   < > a backward pass around what it runs
+//   A scaler update   Z gradients cleared   U u ProfilerStep and its end   S tprof_step   R matching range
+// What is made of a stream reads like it: 0DFBO 1DFBO are two steps and their tokens, e0:DvDvd is Evaluation#0, i0:ff is
+// Inference#0; inside a step a stretch stands in brackets, and what belongs to nothing stands alone.
 #include "collect/steps.h"
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,157 +19,377 @@ using namespace tprof;
 
 namespace {
 
-struct Recorder : StepSink {
-  struct Step {
-    i64 number;
-    u64 begin;
-    StepBy by;
-    bool worked;
-  };
-  std::vector<Step> steps;
-  void step_begins(i64 number, u64 ticks, StepBy by, bool) override {
-    EXPECT_EQ(number, i64(steps.size()));
-    steps.push_back({number, ticks, by, false});
-  }
-  void step_moves(u64 ticks) override { steps.back().begin = ticks; }
-  void step_confirmed() override {}
-  void step_works() override { steps.back().worked = true; }
+struct Span {
+  std::string name;
+  u64 begin, end;
+  bool holds, inside;
 };
 
-Recorder play(const char* tokens, const char* source = "auto") {
+// What the session and the readers make of a line.
+struct Recorder : StepSink {
+  std::vector<Span> steps, stretches;
+  StepBy by = StepBy::none;
+
+  void step_begins(i64 number, u64 ticks, StepBy source) override {
+    for (Span& s : steps)
+      if (s.end == 0) s.end = ticks;
+    steps.push_back({std::to_string(number), ticks, 0, false, false});
+    by = source;
+  }
+  void step_moves(u64 ticks) override {
+    steps.back().begin = ticks;
+    if (steps.size() > 1 && steps[steps.size() - 2].end > ticks) steps[steps.size() - 2].end = ticks;
+  }
+  void step_withdrawn(i64 number) override {
+    EXPECT_FALSE(steps.back().holds);
+    steps.pop_back();
+    EXPECT_EQ(steps.empty() ? -1 : i64(std::stoll(steps.back().name)), number);
+    if (!steps.empty()) steps.back().end = 0;
+  }
+  void step_confirmed() override { steps.back().holds = true; }
+  void count_restarts(RestartWhy why, i64 number, u64 ticks, bool) override {
+    std::erase_if(steps, [&](const Span& s) { return std::stoll(s.name) >= number; });
+    if (why == RestartWhy::recount) steps.back().end = ticks;
+    if (why == RestartWhy::training)
+      for (Span& s : stretches) s.holds = true;
+  }
+  void stretch_begins(StretchKind kind, i64 number, u64 ticks, bool inside) override {
+    std::string name = (kind == StretchKind::evaluation ? "e" : "i") + std::to_string(number) + ":";
+    stretches.push_back({name, ticks, 0, settled, inside});
+    if (!inside && settled && !steps.empty()) steps.back().end = ticks;
+  }
+  void stretch_goes_on(u64, u32, u32) override {}
+  void stretch_ends(u64 ticks) override { stretches.back().end = ticks; }
+  void stretch_withdrawn() override {
+    if (!stretches.back().inside && settled && !steps.empty()) steps.back().end = 0;
+    stretches.pop_back();
+  }
+  bool settled = false;
+};
+
+struct Game {
   Recorder out;
-  StepSource s;
-  OptionError error;
-  EXPECT_TRUE(parse_step_source(source, s, error)) << error.text;
   StepDetector d;
-  d.reset(s, &out, 0);
-  int model = 0, other = 0;
-  i64 sequence = 100;
-  u64 t = 0;
-  for (const char* c = tokens; *c; c++) {
-    t += 10;
-    switch (*c) {
-      case 'D': d.load_begins(t), d.load_ends(t + 1, true); break;
-      case 'd': d.load_begins(t), d.load_ends(t + 1, false); break;
-      case 'F': d.module_called(t, &model, false); break;
-      case 'f': d.module_called(t, &model, true); break;
-      case 'G': d.module_called(t, &other, false); break;
-      case 'g': d.module_called(t, &other, true); break;
-      case 'B': sequence += 10, d.backward_node(t, sequence), d.backward_node(t + 1, sequence - 1); break;
-      case 'O': d.optimizer_begins(t), d.optimizer_ends(t + 1); break;
-      case '(': d.optimizer_begins(t); break;
-      case ')': d.optimizer_ends(t); break;
-      case 'A': d.scaler_updated(t); break;
-      case 'Z': d.zero_grad_begins(t), d.zero_grad_ends(t + 1); break;
-      case 'U': d.profiler_step_begins(t); break;
-      case 'u': d.profiler_step_ends(t); break;
-      case 'S': d.api_step(t); break;
-      case 'R': d.range_matched(t); break;
+  std::string tokens;
+
+  explicit Game(const char* source = "auto") {
+    StepSource s;
+    OptionError error;
+    EXPECT_TRUE(parse_step_source(source, s, error)) << error.text;
+    d.reset(s, &out, 0);
+  }
+
+  void play(const std::string& more) {
+    for (char c : more) {
+      tokens += c;
+      u64 t = tokens.size() * 10;
+      out.settled = d.settled();
+      token(c, t);
     }
   }
-  return out;
+
+  // The stream, cut as the detector cut it.
+  std::string text() const {
+    std::string out_text;
+    const Span* last = nullptr;
+    const Span* last_inside = nullptr;
+    for (size_t i = 0; i < tokens.size(); i++) {
+      u64 t = (i + 1) * 10;
+      const Span *at = nullptr, *inside = nullptr;
+      auto look = [&](const std::vector<Span>& spans) {
+        for (const Span& s : spans)
+          if (s.holds && t >= s.begin && (s.end == 0 || t < s.end)) (s.inside ? inside : at) = &s;
+      };
+      look(out.steps);
+      look(out.stretches);
+      if (last_inside && inside != last_inside) out_text += ']';
+      if (at != last && at) out_text += (out_text.empty() ? "" : " ") + at->name;
+      if (at != last && !at) out_text += ' ';
+      if (inside && inside != last_inside) out_text += "[" + inside->name;
+      out_text += tokens[i];
+      last = at;
+      last_inside = inside;
+    }
+    return out_text;
+  }
+
+ private:
+  void call(u64 t, int module, bool gradients, bool training) {
+    if (gradients && training) trained_.insert(module);
+    d.module_called(t, {&models_[module], gradients, training, module != 0, trained_.count(module) > 0});
+  }
+
+  void token(char c, u64 t) {
+    switch (c) {
+      case 'I': return d.loader_opened(t);
+      case 'D': return d.draw_begins(t, &loaders_[0]), d.draw_ends(t + 1, true);
+      case 'd': return d.draw_begins(t, &loaders_[0]), d.draw_ends(t + 1, false);
+      case 'E': return d.draw_begins(t, &loaders_[1]), d.draw_ends(t + 1, true);
+      case 'e': return d.draw_begins(t, &loaders_[1]), d.draw_ends(t + 1, false);
+      case 'F': return call(t, 1, true, true);
+      case 'f': return call(t, 1, false, true);
+      case 'V': return call(t, 1, true, false);
+      case 'v': return call(t, 1, false, false);
+      case 'G': return call(t, 2, true, true);
+      case 'g': return call(t, 2, false, true);
+      case 'w': return call(t, 2, false, false);
+      case 'n': return call(t, 0, false, true);
+      case 'B': return d.backward_begins(t), d.backward_ends();
+      case '<': return d.backward_begins(t);
+      case '>': return d.backward_ends();
+      case 'O': return d.optimizer_begins(t), d.optimizer_ends(t + 1);
+      case '(': return d.optimizer_begins(t);
+      case ')': return d.optimizer_ends(t);
+      case 'A': return d.scaler_updated(t);
+      case 'Z': return d.gradients_cleared(t);
+      case 'U': return d.profiler_step_begins(t);
+      case 'u': return d.profiler_step_ends(t);
+      case 'S': return d.api_step(t);
+      case 'R': return d.range_matched(t);
+    }
+    FAIL() << c;
+  }
+
+  int models_[3] = {}, loaders_[2] = {};
+  std::set<int> trained_;
+};
+
+std::string cut(const std::string& tokens, const char* source = "auto") {
+  Game game(source);
+  game.play(tokens);
+  return game.text();
 }
 
-int count(const char* tokens, const char* source = "auto") {
-  int n = 0;
-  for (auto& s : play(tokens, source).steps) n += s.worked;
-  return n;
+// In a program that has made no optimizer.
+std::string by_hand(const std::string& tokens) {
+  Game game;
+  game.d.optimizers_exist(false);
+  game.play(tokens);
+  return game.text();
+}
+
+bool guessed(const std::string& tokens) {
+  Game game;
+  game.play(tokens);
+  return game.d.guessed();
+}
+
+std::string times(int n, const std::string& tokens) {
+  std::string out;
+  for (int i = 0; i < n; i++) out += tokens;
+  return out;
 }
 
 }  // namespace
 
-TEST(Steps, PlainWithLoader) { EXPECT_EQ(count("DFBODFBODFBO"), 3); }
-TEST(Steps, StopIterationMakesNone) { EXPECT_EQ(count("DFBODFBOd"), 2); }
-TEST(Steps, SeveralEpochs) { EXPECT_EQ(count("DFBODFBOdDFBODFBOdDFBODFBOd"), 6); }
-TEST(Steps, NoLoader) { EXPECT_EQ(count("FBOFBOFBO"), 3); }
-TEST(Steps, NoLoaderNoModule) { EXPECT_EQ(count("BOBOBO"), 3); }
-TEST(Steps, ZeroGradFirst) { EXPECT_EQ(count("ZFBOZFBOZFBO"), 3); }
-TEST(Steps, ZeroGradLast) { EXPECT_EQ(count("FBOZFBOZFBOZ"), 3); }
-TEST(Steps, AccumulationWithLoader) { EXPECT_EQ(count("DFBDFBODFBDFBO"), 2); }
-TEST(Steps, AccumulationWithoutLoader) { EXPECT_EQ(count("FBFBFBFBOFBFBFBFBO"), 2); }
-TEST(Steps, TwoOptimizersBackToBack) {
-  EXPECT_EQ(count("DFBOODFBOO"), 2);
-  EXPECT_EQ(count("FBOOFBOOFBOO"), 3);
+// ---------------------------------------------------------------- training
+
+TEST(Training, ABatchAndAnUpdateEach) {
+  EXPECT_EQ(cut("DFBODFBODFBO"), "0DFBO 1DFBO 2DFBO");
+  EXPECT_EQ(cut("DZFBODZFBO"), "0DZFBO 1DZFBO");
+  EXPECT_EQ(cut("DFBOZDFBOZ"), "0DFBOZ 1DFBOZ") << "cleared behind the update";
 }
-TEST(Steps, GanWithLoader) { EXPECT_EQ(count("DFBOFBODFBOFBO"), 2); }
-TEST(Steps, GanWithoutLoaderIsAStepPerUpdate) { EXPECT_EQ(count("FBOFBOFBOFBO"), 4); }
-TEST(Steps, ScalerWithSkippedStep) {
-  EXPECT_EQ(count("DFBOADFBADFBOA"), 3);
-  EXPECT_EQ(count("FBOAFBAFBOA"), 3);
+TEST(Training, AnExhaustedLoaderMakesNoStep) { EXPECT_EQ(cut("DFBODFBOd"), "0DFBO 1DFBOd"); }
+TEST(Training, SeveralEpochs) { EXPECT_EQ(cut("DFBODFBOdDFBOdDFBO"), "0DFBO 1DFBOd 2DFBOd 3DFBO"); }
+TEST(Training, OpeningTheLoaderBelongsToTheBatchThatFollows) {
+  EXPECT_EQ(cut("IDFBODFBOdIDFBO"), "0IDFBO 1DFBOd 2IDFBO");
 }
-TEST(Steps, InferenceWithLoader) { EXPECT_EQ(count("DfDfDfd"), 3); }
-TEST(Steps, InferenceWithLoaderAndNoModule) { EXPECT_EQ(count("DDDd"), 3); }
-TEST(Steps, InferenceWithoutLoader) { EXPECT_EQ(count("ffff"), 4); }
-TEST(Steps, InferenceWithTwoModules) { EXPECT_EQ(count("fgfgfg"), 3); }
-TEST(Steps, TrainThenEval) {
-  EXPECT_EQ(count("DFBODFBOdDfDfd"), 4);
-  EXPECT_EQ(count("FBOFBOffFBOFBOff"), 8);
+TEST(Training, WithoutALoader) {
+  EXPECT_EQ(cut("FBOFBOFBO"), "0FBO 1FBO 2FBO");
+  EXPECT_EQ(cut("ZFBOZFBO"), "0ZFBO 1ZFBO");
+  EXPECT_EQ(cut("FBOZFBOZ"), "0FBOZ 1FBOZ");
+  EXPECT_EQ(cut("FZBOFZBO"), "0FZBO 1FZBO");
 }
-TEST(Steps, EvalWithoutLoaderAfterTrainingWithOne) { EXPECT_EQ(count("DFBODFBOdff"), 4); }
-TEST(Steps, ProfilerStepOfTheScriptWins) {
-  auto steps = play("UDFBOuUDFBOuUDFBOuUu").steps;
-  ASSERT_EQ(steps.size(), 4u);
-  EXPECT_FALSE(steps[3].worked) << "what follows the last prof.step() is no step unless work follows";
-  EXPECT_EQ(steps[2].by, StepBy::profiler_step);
+TEST(Training, WithoutModules) { EXPECT_EQ(cut("BOBOBO"), "0BO 1BO 2BO"); }
+TEST(Training, AccumulatedGradients) {
+  EXPECT_EQ(cut("DFBDFBODFBDFBO"), "0DFBDFBO 1DFBDFBO");
+  EXPECT_EQ(cut("FBFBFBOFBFBFBO"), "0FBFBFBO 1FBFBFBO");
 }
-TEST(Steps, ProfilerStepInPlainTensorLoops) { EXPECT_EQ(count("UuUuUuUu"), 3); }
-TEST(Steps, AutomaticAgainAfterTheScriptsProfiler) { EXPECT_EQ(count("UDFBOuUDFBOuDFBODFBO"), 4); }
-TEST(Steps, ApiStepEndsAStep) {
-  EXPECT_EQ(count("DFBOSDFBOSDFBOS"), 3);
-  EXPECT_EQ(count("FBOSFBOSFBOS"), 3);
-  EXPECT_EQ(count("SSS"), 3);
+TEST(Training, UpdatesWithNothingBetweenAreOne) {
+  EXPECT_EQ(cut("DFBOODFBOO"), "0DFBOO 1DFBOO");
+  EXPECT_EQ(cut("FBOOFBOO"), "0FBOO 1FBOO");
 }
-TEST(Steps, ClosureOptimizer) {
-  EXPECT_EQ(count("D(FBFB)D(FBFB)"), 2);
-  EXPECT_EQ(count("(FBFB)(FBFB)(FB)"), 3);
+TEST(Training, AllUpdatesOnOneBatchAreOneStep) {
+  EXPECT_EQ(cut("DFBOGBODFBOGBO"), "0DFBOGBO 1DFBOGBO");
+  EXPECT_EQ(cut("DFBOGBOGDFBOGBODFBO"), "0DFBOGBOG 1DFBOGBO 2DFBO") << "a forward for show begins nothing";
 }
-TEST(Steps, SeveralForwardsBeforeOneBackward) { EXPECT_EQ(count("FFFBOFFFBOFFFBO"), 3); }
-TEST(Steps, OneBatchDrawnOnceThenAManualLoop) {
-  std::string loop = "D";
-  for (int i = 0; i < 20; i++) loop += "FBO";
-  EXPECT_EQ(count(loop.c_str()), 20);
+TEST(Training, ManyUpdatesOnOneBatchAreFoundOutLate) {
+  EXPECT_EQ(cut("D" + times(5, "FBO")), "0DFBO 1FBO 2FBO 3FBO 4FBO") << "a loop that draws once";
+  EXPECT_EQ(cut(times(3, "DFBOFBOFBOFBOFBO")), "0DFBOFBOFBOFBOFBO 1DFBOFBOFBOFBOFBO 2DFBOFBOFBOFBOFBO");
 }
-TEST(Steps, ForwardsInTrainingModeOnly) { EXPECT_EQ(count("FFFFFFFFFFFF"), 12); }
-TEST(Steps, LabelsStayWhole) {
-  struct : StepSink {
-    u64 at = 0;
-    void step_begins(i64, u64 ticks, StepBy, bool) override { at = ticks; }
-    void step_moves(u64 ticks) override { at = ticks; }
-    void step_confirmed() override {}
-    void step_works() override {}
-  } sink;
-  StepDetector d;
-  d.reset(StepSource{}, &sink, 0);
-  int module;
-  u64 open[] = {5, 8};  // a label around the loop, one around the forward
-  d.module_called(d.before_labels(10, open, 2), &module, true);
-  EXPECT_EQ(sink.at, 8u);
-  open[1] = 15;
-  d.module_called(d.before_labels(20, open, 2), &module, true);
-  EXPECT_EQ(sink.at, 15u);
-  d.backward_node(21, 1), d.optimizer_begins(22), d.optimizer_ends(25);
-  EXPECT_EQ(sink.at, 25u);
-  d.label_ends(27, 16);
-  EXPECT_EQ(sink.at, 27u) << "the edge moves behind the label around the optimizer";
-  d.label_ends(30, 5);
-  EXPECT_EQ(sink.at, 27u) << "but not behind one that is older than the step";
+TEST(Training, BatchesForEachUpdateOfACritic) { EXPECT_EQ(cut("DFBODFBODFBODGBO"), "0DFBO 1DFBO 2DFBO 3DGBO"); }
+TEST(Training, ABatchOfEachOfTwoLoaders) {
+  EXPECT_EQ(cut("DEFBODEFBOd"), "0DEFBO 1DEFBOd");
+  EXPECT_EQ(cut("DFEFBODFEFBO"), "0DFEFBO 1DFEFBO") << "the second is drawn later";
 }
-TEST(Steps, SetupBeforeTheFirstBatchBelongsToNone) {
-  auto steps = play("FZDFBODFBO").steps;
-  ASSERT_EQ(steps.size(), 2u);
-  EXPECT_EQ(steps[0].begin, 30u);
+TEST(Training, ACycledLoaderGoesOnWithoutDraws) {
+  EXPECT_EQ(cut("DFBODFBOdFBOFBOFBO"), "0DFBO 1DFBOd 2FBO 3FBO 4FBO");
 }
-TEST(Steps, EdgeLiesBehindTheLastOptimizer) {
-  auto steps = play("FBOOFBO").steps;
-  EXPECT_EQ(steps[1].begin, 41u);
-  EXPECT_EQ(play("FBOZFBO").steps[1].begin, 41u) << "a trailing zero_grad belongs to the step it ends";
-  EXPECT_EQ(play("ZFBOZFBO").steps[1].begin, 41u) << "a leading one to the step it begins";
+TEST(Training, DrawsThatRunAhead) {
+  EXPECT_EQ(cut("DDFBODFBOdFBODDFBOdFBO"), "0DDFBO 1DFBOd 2FBO 3DDFBOd 4FBO");
+  EXPECT_EQ(cut("DDFBFBODDFBFBO"), "0DDFBFBO 1DDFBFBO") << "all micro-batches first";
+  EXPECT_EQ(cut("DdFBODdFBO"), "0DdFBO 1DdFBO") << "one batch an epoch";
+  EXPECT_EQ(cut("DDFBOGBODFBOGBOdFBOGBO"), "0DDFBOGBO 1DFBOGBOd 2FBOGBO") << "two updates each";
 }
-TEST(Steps, OptionOptimizer) { EXPECT_EQ(count("DFBOFBODFBOFBO", "optimizer"), 4); }
-TEST(Steps, OptionDataloader) { EXPECT_EQ(count("DFBDFBODFBDFBOd", "dataloader"), 4); }
-TEST(Steps, OptionBackward) {
-  EXPECT_EQ(count("FBOFBOFBOFBO", "backward:2"), 2);
-  EXPECT_EQ(count("FBFBFB", "backward:1"), 3);
-  EXPECT_EQ(count("BBBB", "backward:2"), 2);
+TEST(Training, ScalerThatSkipsUpdates) {
+  EXPECT_EQ(cut("DFBOADFBADFBOA"), "0DFBOA 1DFBA 2DFBOA");
+  EXPECT_EQ(cut("FBOAFBAFBOA"), "0FBOA 1FBA 2FBOA");
 }
-TEST(Steps, OptionRange) { EXPECT_EQ(count("RDFBORDFBORDFBO", "range:x"), 3); }
+TEST(Training, Closures) {
+  EXPECT_EQ(cut("D(FBFB)D(FBFB)"), "0D(FBFB) 1D(FBFB)");
+  EXPECT_EQ(cut("(FBFB)(FBFB)(FB)"), "0(FBFB) 1(FBFB) 2(FB)");
+  EXPECT_EQ(cut("DFBD(FB)DFBD(FB)"), "0DFBD(FB) 1DFBD(FB)");
+}
+TEST(Training, OptimizersInsideABackwardPass) { EXPECT_EQ(cut("DF<OOO>DF<OOO>"), "0DF<OOO> 1DF<OOO>"); }
+TEST(Training, AForwardThatIsThrownAwayBelongsToTheStepThatFollows) {
+  EXPECT_EQ(cut("FBOFFBOFBO"), "0FBO 1FFBO 2FBO");
+  EXPECT_EQ(cut("FFFBOFFFBO"), "0FFFBO 1FFFBO");
+}
+TEST(Training, ForwardsBehindTheLoopAreNoStep) {
+  EXPECT_EQ(cut("DFBODFBOdF"), "0DFBO 1DFBOd F");
+  EXPECT_EQ(cut("FBOFBOF"), "0FBO 1FBO F");
+}
+TEST(Training, SetupBelongsToNone) {
+  EXPECT_EQ(cut("FZDFBODFBO"), "FZ 0DFBO 1DFBO");
+  EXPECT_EQ(cut("EEEeDFBODFBO"), "EEEe 0DFBO 1DFBO") << "a loader that is read for statistics";
+  EXPECT_EQ(cut("DFBOEEEeDFBO"), "0DFBOEEEe 1DFBO");
+}
+TEST(Training, TwoModelsInTurnWithoutALoaderAreAGuess) {
+  EXPECT_EQ(cut("FBOGBOFBOGBO"), "0FBO 1GBO 2FBO 3GBO");
+  EXPECT_TRUE(guessed("FBOGBOFBOGBO"));
+  EXPECT_FALSE(guessed("FBOFBOGBOGBO")) << "one after the other";
+  EXPECT_FALSE(guessed("DFBOGBODFBOGBO"));
+}
+
+// ---------------------------------------------------------------- evaluation
+
+TEST(Evaluation, BetweenEpochs) {
+  EXPECT_EQ(cut("DFBODFBOdEvEveDFBOdEvEve"), "0DFBO 1DFBOd e0:EvEve 2DFBOd e1:EvEve");
+  EXPECT_EQ(cut("DFBOdIEvEveIDFBO"), "0DFBOd e0:IEvEve 1IDFBO");
+}
+TEST(Evaluation, OverTheLoaderOfTheTraining) { EXPECT_EQ(cut("DFBODFBOdDvDvdDFBO"), "0DFBO 1DFBOd e0:DvDvd 2DFBO"); }
+TEST(Evaluation, InMidEpoch) { EXPECT_EQ(cut("DFBOEvEveDFBO"), "0DFBO e0:EvEve 1DFBO"); }
+TEST(Evaluation, WithGradientsOn) {
+  EXPECT_EQ(cut("DFBOdEVEVeDFBO"), "0DFBOd e0:EVEVe 1DFBO");
+  EXPECT_EQ(cut("DFBOdEFEFeDFBO"), "0DFBOd e0:EFEFe 1DFBO");
+}
+TEST(Evaluation, OfOneBatchByHand) { EXPECT_EQ(cut("DFBOEvDFBODFBO"), "0DFBO e0:Ev 1DFBO 2DFBO"); }
+TEST(Evaluation, WithoutALoader) {
+  EXPECT_EQ(cut("FBOFBOvvvFBO"), "0FBO 1FBO e0:vvv 2FBO");
+  EXPECT_EQ(cut("ZFBOvvvZFBO"), "0ZFBO e0:vvv 1ZFBO");
+  EXPECT_EQ(cut("FBOVVFBO"), "0FBO e0:VV 1FBO");
+}
+TEST(Evaluation, BeforeTheTraining) {
+  EXPECT_EQ(cut("EvEveDFBODFBO"), "e0:EvEve 0DFBO 1DFBO");
+  EXPECT_EQ(cut("vvvvvFBFBOvvvFBFBO"), "e0:vvvvv 0FBFBO e1:vvv 1FBFBO");
+}
+TEST(Evaluation, BehindTheTraining) { EXPECT_EQ(cut("DFBOdEvEve"), "0DFBOd e0:EvEve"); }
+TEST(Evaluation, OfAModelThatNeverTrains) { EXPECT_EQ(cut("DFBOdEwEweDFBO"), "0DFBOd e0:EwEwe 1DFBO"); }
+TEST(Evaluation, WhoseDrawsRunAhead) {
+  EXPECT_EQ(cut("DDFBOdFBOEEvEvevDDFBO"), "0DDFBOd 1FBO e0:EEvEvev 2DDFBO");
+}
+TEST(Evaluation, InsideAStep) {
+  EXPECT_EQ(cut("DFBODFBEvEveDFBODFBO"), "0DFBO 1DFB[e0:EvEve]DFBO 2DFBO");
+  EXPECT_EQ(cut("FBOFBvvFBO"), "0FBO 1FB[e0:vv]FBO");
+}
+TEST(Evaluation, ForwardsWithoutGradientsOnABatchOfTheTrainingBelongToItsStep) {
+  EXPECT_EQ(cut("DfFBODfFBO"), "0DfFBO 1DfFBO");
+  EXPECT_EQ(cut("DFBODvFBODvFBO"), "0DFBO 1DvFBO 2DvFBO") << "pseudo labels";
+}
+TEST(Evaluation, ModulesThatNeverTrainBelongToTheStep) {
+  EXPECT_EQ(cut("FBOwFBOwwwFBO"), "0FBOw 1FBOwww 2FBO");
+  EXPECT_EQ(cut("DFBOwwwDFBO"), "0DFBOwww 1DFBO");
+}
+TEST(Evaluation, ABackwardPassShowsThatItWasNone) {
+  EXPECT_EQ(cut("FBOVBVBFBO"), "0FBO 1VBVBFBO") << "attacks on the model in eval mode";
+}
+TEST(Evaluation, ARolloutIsInference) {
+  EXPECT_EQ(cut("FBOfffFBOFBO"), "0FBO i0:fff 1FBO 2FBO");
+  EXPECT_EQ(cut("FBOfFBO"), "0FBOf 1FBO") << "one call is the step's";
+  EXPECT_EQ(cut("ffffFBOFBOfffFBO"), "i0:ffff 0FBO 1FBO i1:fff 2FBO");
+}
+
+// ---------------------------------------------------------------- training without an optimizer
+
+TEST(ByHand, GradientsClearedOnce) {
+  EXPECT_EQ(by_hand("ZFBZFBZFB"), "0ZFB 1ZFB 2ZFB");
+  EXPECT_EQ(by_hand("FZBFZBFZB"), "0FZB 1FZB 2FZB");
+  EXPECT_EQ(by_hand("FBZFBZFBZ"), "0FBZ 1FBZ 2FBZ");
+  EXPECT_EQ(by_hand("FZBFBFZBFBFZBFB"), "0FZBFB 1FZBFB 2FZBFB") << "two losses";
+}
+TEST(ByHand, Batches) { EXPECT_EQ(by_hand("DFBDFBd"), "0DFB 1DFBd"); }
+TEST(ByHand, NothingCleared) {
+  EXPECT_EQ(by_hand("FBFBFB"), "0FB 1FB 2FB");
+  EXPECT_EQ(by_hand("BBB"), "0B 1B 2B");
+}
+TEST(ByHand, Evaluations) { EXPECT_EQ(by_hand("ZFBZFBvvvZFB"), "0ZFB 1ZFB e0:vvv 2ZFB"); }
+TEST(ByHand, OptimizersThatCannotBeSeen) {
+  EXPECT_EQ(cut(times(6, "DZFB")), "0DZFB 1DZFB 2DZFB 3DZFB 4DZFB 5DZFB");
+  EXPECT_EQ(cut(times(6, "ZFB")), "0ZFB 1ZFB 2ZFB 3ZFB 4ZFB 5ZFB");
+}
+TEST(ByHand, AnOptimizerComesLater) { EXPECT_EQ(by_hand("ZFBZFBZFBOZFBO"), "0ZFB 1ZFB 2ZFBO 3ZFBO"); }
+
+// ---------------------------------------------------------------- inference
+
+TEST(Inference, ABatchEach) {
+  EXPECT_EQ(cut("DvDvDvd"), "0Dv 1Dv 2Dvd");
+  EXPECT_EQ(cut("DvvDvvd"), "0Dvv 1Dvvd");
+  EXPECT_EQ(cut("DDDd"), "DDDd") << "a draw alone is no step";
+  EXPECT_EQ(cut("DvDvdEvEve"), "0Dv 1Dvd 2Ev 3Eve");
+  EXPECT_EQ(cut("DEvDEvde"), "0DEv 1DEvde");
+  EXPECT_EQ(cut("DDvDvdv"), "0DDv 1Dvd 2v") << "draws that run ahead";
+}
+TEST(Inference, ACallEach) {
+  EXPECT_EQ(cut("vvvv"), "0v 1v 2v 3v");
+  EXPECT_EQ(cut("vwvwvw"), "0vw 1vw 2vw");
+  EXPECT_EQ(cut("nvnvnv"), "0nvn 1vn 2v") << "the module with parameters leads";
+  EXPECT_EQ(cut("nnn"), "0n 1n 2n");
+}
+TEST(Inference, AnotherModuleTakesOver) {
+  EXPECT_EQ(cut("v" + times(9, "w")), "0v 1w 2w 3w 4w 5w 6w 7w 8w 9w");
+  EXPECT_TRUE(guessed("v" + times(9, "w")));
+  EXPECT_FALSE(guessed(times(9, "vww")));
+}
+TEST(Inference, ForwardsInTrainingModeOnly) {
+  Game game;
+  game.d.optimizers_exist(false);
+  game.play(times(12, "F"));
+  EXPECT_EQ(game.text(), "0F 1F 2F 3F 4F 5F 6F 7F 8F 9F 10F 11F");
+}
+TEST(Inference, WarmUpBeforeTheLoader) { EXPECT_EQ(cut("vDvDvd"), "v 0Dv 1Dvd"); }
+
+// ---------------------------------------------------------------- stated
+
+TEST(Stated, ProfilerStepOfTheScriptWins) {
+  EXPECT_EQ(cut("UDFBOuUDFBOuUDFBOuUu"), "0UDFBOu 1UDFBOu 2UDFBOu Uu") << "what follows the last prof.step() is none";
+  EXPECT_EQ(cut("UuUuUuUu"), "0Uu 1Uu 2Uu Uu") << "in plain tensor loops";
+  EXPECT_EQ(cut("UDFBOuUDFBOuDFBODFBO"), "0UDFBOu 1UDFBOu 2DFBO 3DFBO") << "automatic again behind the script's profiler";
+}
+TEST(Stated, ApiStepEndsAStep) {
+  EXPECT_EQ(cut("DFBOSDFBOSDFBOS"), "0DFBO 1SDFBO 2SDFBO S");
+  EXPECT_EQ(cut("FBOSFBOSFBOS"), "0FBO 1SFBO 2SFBO S");
+  Game game;
+  game.play("SSS");
+  EXPECT_EQ(game.out.steps.size(), 4u) << "the first began with the process, the last is none yet";
+}
+TEST(Stated, Optimizer) {
+  EXPECT_EQ(cut("DFBOFBODFBOFBO", "optimizer"), "D 0FBO 1FBOD 2FBO 3FBO");
+  EXPECT_EQ(cut("FBOOFBOOF", "optimizer"), "0FBOO 1FBOO F") << "two optimizers at once, and a forward behind the loop";
+}
+TEST(Stated, Dataloader) { EXPECT_EQ(cut("DFBDFBODFBd", "dataloader"), "0DFB 1DFBO 2DFBd"); }
+TEST(Stated, Backward) {
+  EXPECT_EQ(cut("FBOFBOFBOFBOF", "backward:2"), "F 0BOFBO 1FBOFBO F");
+  EXPECT_EQ(cut("BBBB", "backward:2"), "0BB 1BB");
+}
+TEST(Stated, Range) { EXPECT_EQ(cut("RDFBORDFBO", "range:x"), "0RDFBO 1RDFBO"); }
+
+// ---------------------------------------------------------------- labels
+
+TEST(Labels, StayWhole) {
+  Game game;
+  game.play("DFBO");
+  u64 open[] = {5, 45};  // a label around the loop, one around what comes next
+  EXPECT_EQ(game.d.before_labels(50, open, 2), 45u);
+  open[1] = 35;
+  EXPECT_EQ(game.d.before_labels(50, open, 2), 50u) << "one that holds some of the step before";
+}

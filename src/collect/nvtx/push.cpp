@@ -112,8 +112,7 @@ inline int pop_in(u32 domain) {
   if (__builtin_expect(!ticks_are_counted(), 0)) return record_pop(domain, level, now_ticks());
   u64 t = counter_ticks();
   // The innermost range, in the chunk that is being written: again without a call.
-  if (__builtin_expect(block->busy.load(std::memory_order_relaxed) || g_session.edge_may_move(), 0))
-    return record_pop(domain, level, t);
+  if (__builtin_expect(block->busy.load(std::memory_order_relaxed), 0)) return record_pop(domain, level, t);
   enter_known(block);
   const OpenRange& last = block->pushed[block->pushed_count - 1];
   bool here = last.key == key_of(domain, level) && last.epoch == recording_epoch() && last.epoch == block->epoch &&

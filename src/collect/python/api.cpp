@@ -21,7 +21,8 @@ bool PythonApi::load() {
 #undef PY_FUNCTION
 #undef PY_OPTIONAL
   none = static_cast<PyObject*>(dlsym(RTLD_DEFAULT, "_Py_NoneStruct"));
-  return all && none && (PyCFunction_NewEx || PyCMethod_New);
+  no = static_cast<PyObject*>(dlsym(RTLD_DEFAULT, "_Py_FalseStruct"));
+  return all && none && no && (PyCFunction_NewEx || PyCMethod_New);
 }
 
 }  // namespace tprof

@@ -36,6 +36,7 @@ using PyProfiler = int(PyObject*, PyObject*, int, PyObject*);
   PY_FUNCTION(PyObject*, PyObject_GenericGetAttr, (PyObject*, PyObject*))                           \
   PY_FUNCTION(PyObject*, PyObject_CallMethod, (PyObject*, const char*, const char*, ...))           \
   PY_FUNCTION(int, PyDict_Next, (PyObject*, PySize*, PyObject**, PyObject**))                       \
+  PY_FUNCTION(PyObject*, PyDict_GetItem, (PyObject*, PyObject*)) /* borrowed; nullptr of others */   \
   PY_FUNCTION(PyObject*, PyDict_GetItemString, (PyObject*, const char*)) /* borrowed */             \
   PY_FUNCTION(long, PyLong_AsLong, (PyObject*))                                                     \
   PY_FUNCTION(const char*, Py_GetVersion, ())                                                       \
@@ -62,6 +63,7 @@ struct PythonApi {
   TPROF_PYTHON_API(PY_FUNCTION, PY_FUNCTION)
 #undef PY_FUNCTION
   PyObject* none = nullptr;
+  PyObject* no = nullptr;  // Py_False
 
   // False in a process that is not (such) a Python.
   bool load();

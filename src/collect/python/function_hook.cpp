@@ -14,11 +14,11 @@ struct Hooked {
   PyObject* function;  // a reference of ours
   PyHook* hook;
   PyHook** slot;  // where there is no setter
-  bool paused;
+  bool paused, stays;
 };
 Hooked g_hooked[kMostHooks];
 u32 g_hooked_count;
-bool g_on = true;
+Hooks g_on = Hooks::on;
 
 bool is_function(PyObject* object) {
   static const void* type = dlsym(RTLD_DEFAULT, "PyFunction_Type");
@@ -48,7 +48,8 @@ PyHook* call_of(PyObject* function) {
 }
 
 void set(Hooked& hooked) {
-  PyHook* call = g_on && !hooked.paused ? hooked.hook : g_call_function;
+  bool on = g_on == Hooks::on || (g_on == Hooks::rest && hooked.stays);
+  PyHook* call = on && !hooked.paused ? hooked.hook : g_call_function;
   if (has_setter())
     g_py.PyFunction_SetVectorcall(hooked.function, reinterpret_cast<void*>(call));
   else
@@ -65,19 +66,19 @@ void pause(PyObject* function, bool paused) {
 
 }  // namespace
 
-bool hook_function(PyObject* function, PyObject* untouched, PyHook* hook) {
+bool hook_function(PyObject* function, PyObject* untouched, PyHook* hook, bool stays) {
   if (!is_function(function) || !is_function(untouched) || g_hooked_count == kMostHooks) return false;
   PyHook* call = call_of(untouched);
   if (!call || call_of(function) != call) return false;
   g_call_function = call;
   g_py.Py_IncRef(function);
-  Hooked& hooked = g_hooked[g_hooked_count++] = {function, hook, has_setter() ? nullptr : slot_of(function), false};
+  Hooked& hooked = g_hooked[g_hooked_count++] = {function, hook, has_setter() ? nullptr : slot_of(function), false, stays};
   set(hooked);
   return true;
 }
 
-void switch_hooks(bool on) {
-  g_on = on;
+void switch_hooks(Hooks hooks) {
+  g_on = hooks;
   for (u32 i = 0; i < g_hooked_count; i++) set(g_hooked[i]);
 }
 

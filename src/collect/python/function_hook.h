@@ -16,9 +16,10 @@ extern PyHook* g_call_function;
 inline size_t hooked_count(size_t count) { return count & ~(size_t(1) << 63); }
 
 // False: this is no plain Python function, it is not run as `untouched` (another Python function) is, or this Python does
-// not let. Hooked for good, in effect while switched on. GIL held.
-bool hook_function(PyObject* function, PyObject* untouched, PyHook* hook);
-void switch_hooks(bool on);
+// not let. Hooked for good, in effect while switched on; one that `stays` also while the others rest. GIL held.
+bool hook_function(PyObject* function, PyObject* untouched, PyHook* hook, bool stays);
+enum class Hooks { off, rest, on };
+void switch_hooks(Hooks hooks);
 
 // Calls of a hooked function are not seen between these two.
 void pause_hook(PyObject* function);

@@ -60,30 +60,46 @@ def facts(torch):
 # The functions watched, as (owner, name): their calls are the only way to tell a batch drawn from an exhausted
 # loader, an update that a gradient scaler skipped, and one forward from the next; and a cheap one to see backward passes.
 def watched(torch):
-    from torch.utils.data.dataloader import _BaseDataLoaderIter
+    from torch.utils.data.dataloader import DataLoader, _BaseDataLoaderIter
     yield 'module', torch.nn.Module, '__call__'
     yield 'backward', torch.autograd, 'backward'
     yield 'backward', torch.autograd, 'grad'
+    yield 'loader', DataLoader, '__iter__'
     yield 'batch', _BaseDataLoaderIter, '__next__'
+    yield 'zero_grad', torch.nn.Module, 'zero_grad'
     for path in ('torch.amp.grad_scaler', 'torch.cuda.amp.grad_scaler'):
         scaler = getattr(sys.modules.get(path), 'GradScaler', None)
         if scaler is not None and 'update' in vars(scaler):
             yield 'scaler', scaler, 'update'
             break
 
-# Before 3.12 functions that Python code calls cannot be hooked: backward passes and scalers are wrapped.
+# Before 3.12 functions that Python code calls cannot be hooked: backward passes, scalers and zero_grad are wrapped.
 def watch(torch):
     every = sys.version_info >= (3, 12)
     lost = []
     for kind, owner, name in watched(torch):
-        if every or kind in ('module', 'batch'):
+        if every or kind in ('module', 'loader', 'batch'):
             if not watch_function(kind, vars(owner).get(name), facts):
                 lost.append(name)
         elif kind == 'scaler':
             wrap_after(owner, name, scaler_updated)
+        elif kind == 'zero_grad':
+            wrap_around(owner, name, gradients_cleared, lambda: None)
         elif name == 'backward':  # grad is left alone: torch.compile knows it by identity
             wrap_around(owner, name, backward_begins, backward_ends)
+    watch_begin(lambda: optimizers_made(torch), getattr(sys.modules.get('torch._guards'), '_TLS', None))
     return 'steps are found without calls of ' + ', '.join(lost) if lost else ''
+
+# Whether any optimizer was made: torch marks the step function of its class at the first.
+def optimizers_made(torch):
+    function = type(optimizers_made)
+    classes = [torch.optim.Optimizer]
+    for c in classes:
+        step = vars(c).get('step')
+        if type(step) is function and 'hooked' in vars(step):
+            return True
+        classes += type.__subclasses__(c)
+    return False
 
 def wrap_after(owner, name, told):
     import functools
@@ -183,16 +199,17 @@ def follow(torch):
             del told[:]
             told.append(info)
             note('distributed', json.dumps(info, default=str))
-    watching, recording = [True], [False]
+    watching, recording = [0], [False]
     def on_phase(phase):
         on = phase in (1, 2)  # warming up, active
         if recording[0] and not on:
             recording[0] = False
             for record in recorders:
                 record(False)
-        if watching[0] != (phase != 3):
-            watching[0] = not watching[0]
-            watch_switch(watching[0])
+        watched = phase if phase in (3, 4) else 0  # ended, or resting until a training follows
+        if watching[0] != watched:
+            watching[0] = watched
+            watch_switch(watched)
         if on and not recording[0]:
             recording[0] = True
             for record in recorders:

@@ -2,9 +2,11 @@
 
 #include <string.h>
 
+#include "base/elf.h"
 #include "collect/labels.h"
 #include "collect/python/calls.h"
 #include "collect/python/function_hook.h"
+#include "collect/python/module_facts.h"
 #include "collect/recorder.h"
 #include "collect/session.h"
 #include "collect/torch/attach.h"
@@ -13,54 +15,97 @@
 namespace tprof {
 namespace {
 
-PyWord g_training{"training"}, g_enabled{"_enabled"}, g_code{"__code__"};
+PyWord g_enabled{"_enabled"}, g_code{"__code__"}, g_context{"tracing_context"};
 
 bool g_modules_wanted;  // calls of modules will be recorded
 
-PyObject* g_module_call;  // if it is hooked
+PyObject* g_module_call;     // if it is hooked
+PyObject* g_optimizers_made; // the script's function
+PyObject* g_compiling;       // a threading.local of torch's, whose tracing_context is set while it compiles
+const void* const* (*g_jit_tracing)();  // its first word is not 0 while torch.jit traces
 
-// Module calls inside module calls.
+// Module calls inside module calls, and what a loader's fetch calls.
 __thread u32 t_modules __attribute__((tls_model("initial-exec")));
+__thread u32 t_fetching __attribute__((tls_model("initial-exec")));
 
-bool true_attribute(PyObject* object, PyWord& name, bool fallback) {
-  PyObject* value = g_py.PyObject_GetAttr(object, name.get());
-  if (!value) {
-    g_py.PyErr_Clear();
-    return fallback;
-  }
-  bool result = g_py.PyObject_IsTrue(value) == 1;
-  g_py.Py_DecRef(value);
-  return result;
+// A call while a graph is made is none of the program's loop.
+bool makes_graph() {
+  if (g_jit_tracing && *g_jit_tracing()) return true;
+  if (!g_compiling) return false;
+  PyOwned context(py_attribute(g_compiling, g_context));
+  return context && context.get() != g_py.none;
+}
+
+// Whether there are optimizers is asked of the script: at each backward pass, of which the first settles what this program
+// does, and now and then while there are only forwards.
+bool optimizers_exist() {
+  if (!g_optimizers_made) return true;
+  KeepException keep;
+  PyOwned made(g_py.PyObject_CallFunction(g_optimizers_made, nullptr));
+  if (!made) g_py.PyErr_Clear();
+  return !made || made.get() != g_py.no;
 }
 
 // True if no other thread's calls matter.
 __attribute__((noinline)) bool module_called(PyObject* module) {
+  if (makes_graph()) return false;
+  bool gradients = torch_grad_enabled();
+  ModuleFacts facts = module_facts(module, gradients);
+  static u32 forwards;
+  bool unsettled = gradients && facts.training && !g_session.steps_are_settled();
+  if (unsettled) forwards++;
+  bool ask = unsettled && (forwards & (forwards - 1)) == 0;
+  bool made = !ask || optimizers_exist();
   ThreadBlock* block = enter();
   if (!block) return false;
-  bool inference = !torch_grad_enabled() || !true_attribute(module, g_training, true);
   bool alone = false;
-  g_session.token(block->tid, false, [&](StepDetector& d) {
-    d.module_called(before_labels(d, block, now_ticks()), module, inference);
+  g_session.token(block, false, [&](StepDetector& d) {
+    if (ask) d.optimizers_exist(made);
+    d.module_called(before_labels(d, block, now_ticks()),
+                    {module, gradients, facts.training, facts.has_parameters, facts.trains});
     alone = g_session.step_thread_is_sure();
   });
   leave(block);
   return alone;
 }
 
-void batch_drawn() {
+template <class Use>
+void step_token(bool trains, Use use) {
   ThreadBlock* block = enter();
   if (!block) return;
-  g_session.token(block->tid, true, [](StepDetector& d) { d.load_ends(now_ticks(), true); });
-  g_session.promote();
+  g_session.token(block, trains, [&](StepDetector& d) { use(d, before_labels(d, block, now_ticks())); });
   leave(block);
 }
 
+void loader_opened() {
+  step_token(false, [](StepDetector& d, u64 t) { d.loader_opened(t); });
+}
+
+void draw_begins(PyObject* iterator) {
+  step_token(false, [=](StepDetector& d, u64 t) { d.draw_begins(t, iterator); });
+}
+
+void draw_ends(bool got_batch) {
+  step_token(false, [=](StepDetector& d, u64) { d.draw_ends(now_ticks(), got_batch); });
+  if (got_batch) g_session.promote();
+}
+
+void gradients_cleared() {
+  step_token(false, [](StepDetector& d, u64 t) { d.gradients_cleared(t); });
+}
+
 void scaler_updated(PyObject* scaler) {
-  ThreadBlock* block = enter();
-  if (!block) return;
-  if (true_attribute(scaler, g_enabled, false))
-    g_session.token(block->tid, true, [](StepDetector& d) { d.scaler_updated(now_ticks()); });
-  leave(block);
+  PyOwned enabled(py_attribute(scaler, g_enabled));
+  if (!enabled || enabled.get() == g_py.no) return;
+  step_token(true, [](StepDetector& d, u64) { d.scaler_updated(now_ticks()); });
+}
+
+void backward_announced() {
+  if (!g_session.steps_are_settled()) {
+    bool made = optimizers_exist();
+    step_token(true, [=](StepDetector& d, u64) { d.optimizers_exist(made); });
+  }
+  backward_begins();
 }
 
 // --- hooks. No exception is pending when a function is called; one is when it has no result.
@@ -69,7 +114,7 @@ void scaler_updated(PyObject* scaler) {
 PyObject* module_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
   bool recorded = calls_are_recorded() && hooked_count(count) > 0;
   u32 around = t_modules++;
-  bool alone = around == 0 && hooked_count(count) > 0 && module_called(args[0]);
+  bool alone = around == 0 && t_fetching == 0 && hooked_count(count) > 0 && module_called(args[0]);
   bool makes_way = alone && !g_modules_wanted;
   if (recorded) call_starts(g_module_code, args[0]);
   if (makes_way) pause_hook(function);
@@ -81,16 +126,30 @@ PyObject* module_hook(PyObject* function, PyObject* const* args, size_t count, P
 }
 
 PyObject* backward_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
-  backward_begins();
+  backward_announced();
   PyObject* result = g_call_function(function, args, count, names);
   backward_returns();
   return result;
 }
 
+PyObject* loader_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
+  if (t_fetching == 0) loader_opened();
+  return g_call_function(function, args, count, names);
+}
+
 PyObject* batch_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
+  u32 around = t_fetching++;
+  bool outermost = around == 0 && hooked_count(count) > 0;
+  if (outermost) draw_begins(args[0]);
   PyObject* result = g_call_function(function, args, count, names);
-  if (result) batch_drawn();
+  t_fetching = around;
+  if (outermost) draw_ends(result != nullptr);
   return result;
+}
+
+PyObject* zero_grad_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
+  gradients_cleared();
+  return g_call_function(function, args, count, names);
 }
 
 PyObject* scaler_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
@@ -102,7 +161,8 @@ PyObject* scaler_hook(PyObject* function, PyObject* const* args, size_t count, P
 constexpr struct {
   const char* kind;
   PyHook* hook;
-} kHooks[] = {{"module", module_hook}, {"backward", backward_hook}, {"batch", batch_hook}, {"scaler", scaler_hook}};
+} kHooks[] = {{"module", module_hook}, {"backward", backward_hook},   {"loader", loader_hook},
+              {"batch", batch_hook},   {"zero_grad", zero_grad_hook}, {"scaler", scaler_hook}};
 
 PyHook* hook_of(const char* kind) {
   for (const auto& known : kHooks)
@@ -114,7 +174,7 @@ PyHook* hook_of(const char* kind) {
 
 PyObject* watch_function(PyObject*, PyObject* const* args, PySize count) {
   PyHook* hook = count == 3 ? hook_of(py_text(args[0])) : nullptr;
-  if (!hook || !hook_function(args[1], args[2], hook)) return g_py.new_none();
+  if (!hook || !hook_function(args[1], args[2], hook, hook == backward_hook)) return g_py.new_none();
   if (hook == module_hook) {
     g_module_code = py_attribute(args[1], g_code);
     const Options& o = g_session.options();
@@ -125,17 +185,31 @@ PyObject* watch_function(PyObject*, PyObject* const* args, PySize count) {
 }
 
 PyObject* watch_switch(PyObject*, PyObject* const* args, PySize count) {
-  switch_hooks(count == 1 && g_py.PyObject_IsTrue(args[0]) == 1);
+  auto phase = Phase(count == 1 ? g_py.PyLong_AsLong(args[0]) : 0);
+  switch_hooks(phase == Phase::ended ? Hooks::off : phase == Phase::resting ? Hooks::rest : Hooks::on);
+  return g_py.new_none();
+}
+
+PyObject* watch_begin(PyObject*, PyObject* const* args, PySize count) {
+  if (count != 2) return g_py.new_none();
+  g_py.Py_IncRef(g_optimizers_made = args[0]);
+  if (args[1] != g_py.none) g_py.Py_IncRef(g_compiling = args[1]);
+  ElfObject::mapped("libtorch_cpu.so").symbol(g_jit_tracing, "_ZN5torch3jit6tracer15getTracingStateEv");
   return g_py.new_none();
 }
 
 void watch_in_child() {
-  t_modules = 0;
+  t_modules = t_fetching = 0;
   if (g_module_call) resume_hook(g_module_call);
 }
 
+PyObject* watch_zero_grad(PyObject*, PyObject* const*, PySize) {
+  gradients_cleared();
+  return g_py.new_none();
+}
+
 PyObject* watch_backward_begins(PyObject*, PyObject* const*, PySize) {
-  backward_begins();
+  backward_announced();
   return g_py.new_none();
 }
 

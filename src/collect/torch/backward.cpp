@@ -1,5 +1,6 @@
 #include "collect/torch/backward.h"
 
+#include "collect/labels.h"
 #include "collect/session.h"
 #include "collect/thread.h"
 #include "collect/torch/attach.h"
@@ -23,7 +24,7 @@ void backward_begins() {
   if (outermost) {
     g_depth = 1;
     g_session.backward_announced();
-    g_session.token(0, false, [](StepDetector& d) { d.backward_called(now_ticks()); });
+    g_session.token(block, true, [=](StepDetector& d) { d.backward_begins(before_labels(d, block, now_ticks())); });
     g_session.promote();
   }
   leave(block);
@@ -32,7 +33,10 @@ void backward_begins() {
 void backward_returns() {
   ThreadBlock* block = enter();
   if (!block) return;
-  if (g_backward_thread.load(std::memory_order_relaxed) == block->tid && --g_depth == 0) g_backward_thread.store(0);
+  if (g_backward_thread.load(std::memory_order_relaxed) == block->tid && --g_depth == 0) {
+    g_backward_thread.store(0);
+    g_session.token(block, true, [](StepDetector& d) { d.backward_ends(); });
+  }
   leave(block);
 }
 
@@ -43,7 +47,7 @@ void backward_node(const void* rf) {
   g_session.backward_unannounced();
   if (!g_session.wants_backward()) return;
   i64 sequence = g_torch.sequence >= 0 ? load<i64>(rf, g_torch.sequence) : -1;
-  g_session.token(0, false, [=](StepDetector& d) { d.backward_node(now_ticks(), sequence); });
+  g_session.token(nullptr, false, [=](StepDetector& d) { d.backward_node(now_ticks(), sequence); });
   g_session.promote();
 }
 

@@ -5,6 +5,7 @@
 #include "collect/labels.h"
 #include "collect/session.h"
 #include "collect/step_pattern.h"
+#include "collect/torch/backward.h"
 
 namespace tprof {
 
@@ -21,6 +22,9 @@ constexpr struct {
               {"Optimizer.zero_grad#", Mark::zero_grad},
               {"enumerate(DataLoader)#", Mark::dataloader}};
 
+// An optimizer that runs inside a backward pass may do so on a thread of torch's: it is the pass's own.
+const ThreadBlock* backward_thread_or(const ThreadBlock* block) { return backward_is_announced() ? nullptr : block; }
+
 Mark mark_of(const char* name) {
   for (const auto& m : kMarks)
     if (*name == *m.prefix && !strncmp(name, m.prefix, strlen(m.prefix))) return m.mark;
@@ -28,28 +32,28 @@ Mark mark_of(const char* name) {
 }
 
 void mark_begins(ThreadBlock* block, Mark mark) {
+  if (mark == Mark::dataloader) return;  // draws are heard from Python, with their loader
   u64 t = now_ticks();
-  bool anchors = mark == Mark::optimizer_step || mark == Mark::dataloader || mark == Mark::profiler_step;
-  g_session.token(block->tid, anchors, [=](StepDetector& d) {
+  bool trains = mark == Mark::optimizer_step || mark == Mark::profiler_step;
+  g_session.token(backward_thread_or(block), trains, [=](StepDetector& d) {
+    u64 edge = before_labels(d, block, t);
     switch (mark) {
       case Mark::profiler_step: return d.profiler_step_begins(t);
-      case Mark::optimizer_step: return d.optimizer_begins(t);
-      case Mark::zero_grad: return d.zero_grad_begins(t);
-      case Mark::dataloader: return d.load_begins(before_labels(d, block, t));
+      case Mark::optimizer_step: return d.optimizer_begins(edge);
+      case Mark::zero_grad: return d.gradients_cleared(edge);
       case Mark::matched: return d.range_matched(t);
+      case Mark::dataloader:
       case Mark::none: return;
     }
   });
 }
 
-// The edge comes a little behind the range's end, so that the range lies inside its step.
-void mark_ends(u32 tid, Mark mark) {
+void mark_ends(ThreadBlock* block, Mark mark) {
+  if (mark != Mark::profiler_step && mark != Mark::optimizer_step) return;
   u64 t = now_ticks();
-  if (mark != Mark::profiler_step && mark != Mark::optimizer_step && mark != Mark::zero_grad) return;
-  g_session.token(tid, mark != Mark::zero_grad, [=](StepDetector& d) {
+  g_session.token(backward_thread_or(block), true, [=](StepDetector& d) {
     if (mark == Mark::profiler_step) return d.profiler_step_ends(t);
-    if (mark == Mark::optimizer_step) return d.optimizer_ends(t);
-    d.zero_grad_ends(t);
+    d.optimizer_ends(t);
   });
   if (mark == Mark::optimizer_step) g_session.promote();
 }
@@ -67,7 +71,7 @@ void user_range_begins(ThreadBlock* block, const char* name) {
 void user_range_ends(ThreadBlock* block, const char* name) {
   Mark mark = mark_of(name);
   if (mark != Mark::none)
-    mark_ends(block->tid, mark);
+    mark_ends(block, mark);
   else
     label_ends(block);
 }

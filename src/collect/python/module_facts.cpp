@@ -1,0 +1,91 @@
+#include "collect/python/module_facts.h"
+
+#include "collect/python/table.h"
+
+namespace tprof {
+namespace {
+
+PyWord g_dict{"__dict__"}, g_training{"training"}, g_parameters{"_parameters"}, g_modules{"_modules"};
+
+constexpr u32 kDeepest = 64;
+constexpr u32 kMostParameters = 256 << 10;
+
+// The parameters that train, by address.
+struct Trained {
+  u64 key;
+};
+Table<Trained> g_trained;
+
+// What was found out about a module. By address alone: one that another follows there is most likely of its kind.
+struct Known {
+  u64 key;
+  u32 trained;  // parameters that trained by then
+  bool has_parameters, trains, added;
+};
+Table<Known> g_known;
+
+template <class Visit>  // false: enough
+bool for_each_parameter(PyObject* module, u32 depth, Visit visit) {
+  if (depth > kDeepest) return true;
+  PyOwned attributes(g_py.PyObject_GenericGetAttr(module, g_dict.get()));
+  if (!attributes) return g_py.PyErr_Clear(), true;
+  PySize at = 0;
+  PyObject *name, *value;
+  PyObject* own = g_py.PyDict_GetItem(attributes.get(), g_parameters.get());
+  while (own && g_py.PyDict_Next(own, &at, &name, &value))
+    if (value != g_py.none && !visit(reinterpret_cast<uintptr_t>(value))) return false;
+  PyObject* children = g_py.PyDict_GetItem(attributes.get(), g_modules.get());
+  at = 0;
+  while (children && g_py.PyDict_Next(children, &at, &name, &value))
+    if (value != g_py.none && !for_each_parameter(value, depth + 1, visit)) return false;
+  return true;
+}
+
+bool keep_all(const auto&) { return true; }
+
+void look(PyObject* module, Known& known) {
+  known.has_parameters = known.trains = false;
+  known.trained = g_trained.used;
+  for_each_parameter(module, 0, [&](u64 parameter) {
+    known.has_parameters = true;
+    known.trains = g_trained.entries && g_trained.place(parameter).key;
+    return !known.trains;
+  });
+}
+
+void add(PyObject* module, Known& known) {
+  known.added = true;
+  for_each_parameter(module, 0, [&](u64 parameter) {
+    known.has_parameters = known.trains = true;
+    if (g_trained.used >= kMostParameters || !g_trained.make_room(keep_all<Trained>)) return false;
+    Trained& entry = g_trained.place(parameter);
+    g_trained.used += !entry.key;
+    entry.key = parameter;
+    return true;
+  });
+}
+
+}  // namespace
+
+ModuleFacts module_facts(PyObject* module, bool gradients) {
+  ModuleFacts facts{true, false, false};
+  PyOwned attributes(g_py.PyObject_GenericGetAttr(module, g_dict.get()));
+  if (!attributes) return g_py.PyErr_Clear(), facts;
+  PyObject* training = g_py.PyDict_GetItem(attributes.get(), g_training.get());
+  facts.training = training != g_py.no;
+  if (!g_known.make_room(keep_all<Known>)) return facts;
+  auto key = reinterpret_cast<uintptr_t>(module);
+  Known& known = g_known.place(key);
+  bool is_new = !known.key;
+  g_known.used += is_new;
+  known.key = key;
+  if (gradients && facts.training && !known.added)
+    add(module, known);
+  else if (is_new || (!known.trains && known.trained != g_trained.used))
+    look(module, known);
+  facts.has_parameters = known.has_parameters;
+  facts.trains = known.trains;
+  return facts;
+}
+
+}  // namespace tprof

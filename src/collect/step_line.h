@@ -1,0 +1,72 @@
+// The line of steps made so far: what the machines of steps.h write and the session reads. A step is tentative from its
+// begin until something that makes it one was seen; until then it can move, or be withdrawn, and the step before it goes
+// on as if nothing had been. Between steps, or inside one, lie stretches: evaluations, and inference amid a training.
+#pragma once
+#include "record/record.h"
+
+namespace tprof {
+
+class StepSink {
+ public:
+  // Step `number` begins at `ticks`, tentatively. The one before ends there, unless a stretch ended it before.
+  virtual void step_begins(i64 number, u64 ticks, StepBy by) = 0;
+  // Of the current step: its begin moved; it is none, `number` (-1: none) goes on; it is one.
+  virtual void step_moves(u64 ticks) = 0;
+  virtual void step_withdrawn(i64 number) = 0;
+  virtual void step_confirmed() = 0;
+  // Counting begins anew: the step that begins next, at `ticks`, which lies back, has `number`. What was counted from that
+  // number on is void. `anew`: more was than the step that is to begin.
+  virtual void count_restarts(RestartWhy why, i64 number, u64 ticks, bool anew) = 0;
+  // Stretches. `inside`: of the current step, which goes on; else that step ended at `ticks`.
+  virtual void stretch_begins(StretchKind kind, i64 number, u64 ticks, bool inside) = 0;
+  // One more batch, or call where there are none, begins (or began) at `ticks`.
+  virtual void stretch_goes_on(u64 ticks, u32 batches, u32 calls) = 0;
+  virtual void stretch_ends(u64 ticks) = 0;
+  virtual void stretch_withdrawn() = 0;
+
+ protected:
+  ~StepSink() = default;
+};
+
+class StepLine {
+ public:
+  void reset(StepSink* sink);
+
+  // A step at `t`. A tentative one before it is confirmed by that.
+  void begin(u64 t, StepBy by);
+  void move(u64 t);
+  void withdraw();
+  // At `t` the current step has shown that it is one.
+  void confirm(u64 t);
+  void restart(RestartWhy why, i64 number, u64 t, StepBy by);
+
+  void begin_stretch(StretchKind kind, u64 t, bool inside);
+  void go_on(u64 t, u32 batches, u32 calls);  // the stretch
+  void end_stretch(u64 t);                    // at its begin: it was none
+
+  // Something of a step or a stretch ended at `t`.
+  void work(u64 t) { last_work_ = t; }
+
+  i64 number() const { return number_; }  // of the current step, -1 before the first
+  StepBy by() const { return by_; }
+  u64 edge() const { return edge_; }      // where it begins
+  bool tentative() const { return tentative_; }
+  bool in_stretch() const { return stretch_ != StretchKind{}; }
+  u64 last_work() const { return last_work_; }
+  // The signs disagreed about what a step is: said of all steps from now on.
+  bool guessed() const { return guessed_; }
+  void guess() { guessed_ = true; }
+
+ private:
+  StepSink* sink_ = nullptr;
+  i64 number_ = -1;
+  u64 edge_ = 0, previous_edge_ = 0, last_work_ = 0;
+  StepBy by_ = StepBy::none, previous_by_ = StepBy::none;
+  bool tentative_ = false, guessed_ = false;
+  StretchKind stretch_{};
+  u64 stretch_begin_ = 0;
+  u32 batches_ = 0, calls_ = 0;      // of the stretch
+  i64 evaluations_ = 0, inferences_ = 0;
+};
+
+}  // namespace tprof
