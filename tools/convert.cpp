@@ -18,6 +18,7 @@
 #include "kineto/names.h"
 #include "kineto/writer.h"
 #include "model/reclaim.h"
+#include "model/settled.h"
 #include "model/spans.h"
 
 extern char** environ;
@@ -179,7 +180,7 @@ void Converter::plan_flushes() {
       bool recorded = w.state != WindowState::warmup && w.state != WindowState::discarded;
       if (!recorded || w.begin_ticks == 0 || ticks <= w.begin_ticks || (w.end_ticks && ticks > w.end_ticks))
         continue;
-      SpanRequest request = request_of(w);
+      SpanRequest request = request_of(w, meta_);
       request.end_ticks = ticks;
       request.kind = "flush";
       add_job(limited(request), ticks, 0, -1, false);
@@ -190,11 +191,11 @@ void Converter::plan_flushes() {
 }
 
 void Converter::plan_window(const WindowInfo& window) {
-  SpanRequest request = request_of(window);
+  SpanRequest request = request_of(window, meta_);
   // What follows the last step of a loop is no step. A program in which no step was found gets what there is.
   bool has_step = false, any_step = false;
   u64 end = end_of(window);
-  for (const StepInfo& s : settled_steps(meta_)) {
+  for (const StepInfo& s : settled_steps(meta_, request.before_training)) {
     any_step = true;
     has_step |= s.begin_ticks >= request.begin_ticks && s.begin_ticks < end;
   }
@@ -207,7 +208,7 @@ void Converter::plan_window(const WindowInfo& window) {
 
 // Everything from start to exit, in parts that a viewer can hold.
 void Converter::plan_parts(const WindowInfo& window) {
-  SpanRequest whole = request_of(window);
+  SpanRequest whole = request_of(window, meta_);
   bool died = whole.end_ticks == 0;
   whole.end_ticks = end_of(window);
   std::vector<SpanCut> cuts = cut_spans(*recording_, meta_, whole, options_.max_events_per_span);
@@ -266,7 +267,7 @@ void Converter::plan_steps() {
       result_.note = "the program still records; convert again when it has ended";
       continue;
     }
-    SpanRequest whole = request_of(w);
+    SpanRequest whole = request_of(w, meta_);
     u64 window_end = end_of(w);
     whole.begin_ticks = std::max(begin, w.begin_ticks);
     whole.end_ticks = end ? std::min(end, window_end) : window_end;

@@ -22,7 +22,7 @@ class RoundTripTest : public testing::Test {
     b.write(dir.path + "/r.tprof");
     auto recording = Recording::open(dir.path + "/r.tprof");
     Meta meta = recording->read_meta();
-    Model made = build_model(*recording, meta, request_of(meta.windows.at(0)));
+    Model made = build_model(*recording, meta, request_of(meta.windows.at(0), meta));
     Json first = written(made, "1");
     Model read = kineto::read_trace(path("1"));
     Json second = written(read, "2");
