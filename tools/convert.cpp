@@ -15,9 +15,11 @@
 #include <thread>
 
 #include "base/error.h"
+#include "kineto/amend.h"
 #include "kineto/names.h"
 #include "kineto/writer.h"
 #include "model/reclaim.h"
+#include "model/settled.h"
 #include "model/spans.h"
 
 extern char** environ;
@@ -32,6 +34,8 @@ struct Job {
   i64 step_number = -1;  // for {step}; -1: one past the last step of the span
   bool last_of_window = false;
   i64 flush = -1;  // its number, -1: not a flush
+  bool early = false;         // over before the program began to train: a trace of it may not know
+  bool only_to_mark = false;  // its trace is written and the events may be gone
 };
 
 void replace_all(std::string& text, const std::string& what, const std::string& with) {
@@ -100,6 +104,7 @@ class Converter {
     result_.complete = !alive_;
     plan();
     write_all();
+    state_.training_told = meta_.training_ticks != 0;
     for (const Job& job : jobs_) {
       if (job.last_of_window) state_.windows.insert(static_cast<u32>(job.request.window));
       if (job.flush >= 0) state_.flushes.insert(static_cast<u32>(job.flush));
@@ -114,6 +119,7 @@ class Converter {
 
  private:
   void plan();
+  void plan_marks(const WindowInfo& window);
   void plan_flushes();
   void plan_window(const WindowInfo& window);
   void plan_parts(const WindowInfo& window);
@@ -122,6 +128,7 @@ class Converter {
   SpanRequest limited(SpanRequest request);
   void write_all();
   void write_one(size_t index);
+  bool is_written(const Job& job, const std::string& directory, i64 step, WrittenTrace& trace) const;
   std::string file_name(const Job& job, i64 step) const;
   void tell_drops(Model& model, bool last);
   // A crashed window's end, for cutting.
@@ -158,10 +165,14 @@ void Converter::plan() {
       result_.complete = false;
       continue;
     }
-    if (state_.windows.count(w.number)) continue;
+    if (state_.windows.count(w.number)) {
+      plan_marks(w);
+      continue;
+    }
     if (2 * u64(w.number) + 1 < recording_->header().given_back.load()) {  // half of it would look whole
       result_.note = "windows that were written while the program ran are not in the recording any more; their "
                      "traces stand";
+      plan_marks(w);
       continue;
     }
     if (w.first_step == -1)
@@ -171,30 +182,45 @@ void Converter::plan() {
   }
 }
 
+// Of a window of inference that is written, after which the program began to train: its traces are told. Whoever comes by
+// next does it: the finisher with the next window, and at the latest when the program has ended, which passes here too.
+// Waking the finisher for this alone would win nothing, since nobody waits for these traces any more.
+void Converter::plan_marks(const WindowInfo& window) {
+  if (state_.training_told || !is_before_training(window, meta_)) return;
+  size_t first = jobs_.size();
+  window.first_step == -1 ? plan_parts(window) : plan_window(window);
+  for (size_t i = first; i < jobs_.size(); i++) {
+    jobs_[i].only_to_mark = true;
+    jobs_[i].last_of_window = false;
+  }
+}
+
 void Converter::plan_flushes() {
   for (u32 i = 0; i < meta_.flushes.size(); i++) {
     u64 ticks = meta_.flushes[i];
-    if (state_.flushes.count(i)) continue;
+    bool written = state_.flushes.count(i);
+    if (written && (state_.training_told || ticks > meta_.training_ticks)) continue;
     for (const WindowInfo& w : meta_.windows) {
       bool recorded = w.state != WindowState::warmup && w.state != WindowState::discarded;
       if (!recorded || w.begin_ticks == 0 || ticks <= w.begin_ticks || (w.end_ticks && ticks > w.end_ticks))
         continue;
-      SpanRequest request = request_of(w);
+      SpanRequest request = request_of(w, meta_);
       request.end_ticks = ticks;
       request.kind = "flush";
-      add_job(limited(request), ticks, 0, -1, false);
+      add_job(written ? request : limited(request), ticks, 0, -1, false);
       jobs_.back().flush = i;
+      jobs_.back().only_to_mark = written;
       break;
     }
   }
 }
 
 void Converter::plan_window(const WindowInfo& window) {
-  SpanRequest request = request_of(window);
+  SpanRequest request = request_of(window, meta_);
   // What follows the last step of a loop is no step. A program in which no step was found gets what there is.
   bool has_step = false, any_step = false;
   u64 end = end_of(window);
-  for (const StepInfo& s : settled_steps(meta_)) {
+  for (const StepInfo& s : settled_steps(meta_, request.before_training)) {
     any_step = true;
     has_step |= s.begin_ticks >= request.begin_ticks && s.begin_ticks < end;
   }
@@ -207,7 +233,7 @@ void Converter::plan_window(const WindowInfo& window) {
 
 // Everything from start to exit, in parts that a viewer can hold.
 void Converter::plan_parts(const WindowInfo& window) {
-  SpanRequest whole = request_of(window);
+  SpanRequest whole = request_of(window, meta_);
   bool died = whole.end_ticks == 0;
   whole.end_ticks = end_of(window);
   std::vector<SpanCut> cuts = cut_spans(*recording_, meta_, whole, options_.max_events_per_span);
@@ -251,14 +277,19 @@ void Converter::plan_parts(const WindowInfo& window) {
 void Converter::plan_steps() {
   result_.complete = false;
   std::vector<StepInfo> steps = settled_steps(meta_);
-  u64 begin = 0, end = 0;
+  u64 begin = 0, end = 0, last = 0;
   bool found = steps.empty();
   for (const StepInfo& s : steps) {
     bool inside = s.number >= options_.first_step && (options_.end_step < 0 || s.number < options_.end_step);
     if (inside && !found) begin = s.begin_ticks;
+    if (inside) last = s.begin_ticks;
     if (!inside && found && end == 0) end = s.begin_ticks;
     found = found || inside;
   }
+  // Not with the evaluation that follows the last of them.
+  for (const StretchInfo& s : settled_stretches(meta_))
+    if (last && s.begin_ticks > last && (!end || s.begin_ticks < end) && !(s.flags & kStretchInside))
+      end = s.begin_ticks;
   for (const WindowInfo& w : meta_.windows) {
     if (!found || w.begin_ticks == 0 || w.state == WindowState::warmup || w.state == WindowState::discarded)
       continue;
@@ -266,7 +297,7 @@ void Converter::plan_steps() {
       result_.note = "the program still records; convert again when it has ended";
       continue;
     }
-    SpanRequest whole = request_of(w);
+    SpanRequest whole = request_of(w, meta_);
     u64 window_end = end_of(w);
     whole.begin_ticks = std::max(begin, w.begin_ticks);
     whole.end_ticks = end ? std::min(end, window_end) : window_end;
@@ -296,6 +327,7 @@ void Converter::add_job(SpanRequest request, u64 name_ticks, i64 name_offset_ns,
                         bool last_of_window) {
   request.meta_damage = meta_damage_;
   Job job;
+  job.early = request.before_training || (request.end_ticks && request.end_ticks <= meta_.training_ticks);
   job.name_ns = static_cast<u64>(std::max<i64>(clock_->realtime_ns(name_ticks) + name_offset_ns, 0));
   job.request = std::move(request);
   job.step_number = step_number;
@@ -345,26 +377,32 @@ std::string Converter::file_name(const Job& job, i64 step) const {
   return worker + "." + std::to_string(job.name_ns);
 }
 
+// A trace that does not know yet that the program trained later is told by the way.
+bool Converter::is_written(const Job& job, const std::string& directory, i64 step, WrittenTrace& trace) const {
+  for (const std::string& place : {directory, options_.known_in})
+    for (const char* suffix : {kineto::kFileSuffixGz, kineto::kFileSuffix}) {
+      if (place.empty()) continue;
+      std::string plain = place + "/" + file_name(job, step) + suffix;
+      std::string marked = kineto::before_training_name(plain);
+      bool there = exists(plain);
+      bool told = job.early && (there && place == directory ? kineto::mark_before_training(plain) : exists(marked));
+      if (!there && !told) continue;
+      trace.path = told ? marked : plain;
+      trace.existed = true;
+      return true;
+    }
+  return false;
+}
+
 void Converter::write_one(size_t index) {
   const Job& job = jobs_[index];
   WrittenTrace& trace = written_[index];
   std::string directory = options_.out_dir.empty() ? directory_of(path_) : options_.out_dir;
   // The step number may only be known with the span; without it in the name an existing file saves the work.
   bool step_in_name = options_.worker_name.find("{step}") != std::string::npos && job.step_number < 0;
-  std::string stem;
-  auto found = [&](i64 step) {
-    std::string name = file_name(job, step);
-    stem = directory + "/" + name;
-    for (const std::string& place : {directory, options_.known_in})
-      for (const char* suffix : {kineto::kFileSuffixGz, kineto::kFileSuffix}) {
-        if (options_.force || place.empty() || !exists(place + "/" + name + suffix)) continue;
-        trace.path = place + "/" + name + suffix;
-        trace.existed = true;
-        return true;
-      }
-    return false;
-  };
+  auto found = [&](i64 step) { return !options_.force && is_written(job, directory, step, trace); };
   if (!step_in_name && found(job.step_number)) return;
+  if (job.only_to_mark) return;
 
   auto recording = Recording::open(path_);  // a reader of its own per thread
   Model model = build_model(*recording, meta_, job.request);
@@ -378,11 +416,15 @@ void Converter::write_one(size_t index) {
     damaged_ = damaged_ || recording->damage().any();
     tell_drops(model, index + 1 == jobs_.size());
   }
-  trace.path = stem + (options_.use_gzip ? kineto::kFileSuffixGz : kineto::kFileSuffix);
+  std::string plain = directory + "/" + file_name(job, step);
+  trace.path = plain + (options_.use_gzip ? kineto::kFileSuffixGz : kineto::kFileSuffix);
+  if (model.before_training) trace.path = kineto::before_training_name(trace.path);
   kineto::write_trace(model, trace.path, options_.use_gzip);
-  // The other form under the same name would hide this one from the plugin, or be hidden by it.
+  // Another form of it would hide this one from the plugin, or be hidden by it, or count twice.
   if (options_.force)
-    unlink((stem + (options_.use_gzip ? kineto::kFileSuffix : kineto::kFileSuffixGz)).c_str());
+    for (const char* suffix : {kineto::kFileSuffix, kineto::kFileSuffixGz})
+      for (const std::string& other : {plain + suffix, kineto::before_training_name(plain + suffix)})
+        if (other != trace.path) unlink(other.c_str());
   trace.events = model.ledger.written;
   trace.dropped = model.ledger.dropped_sum();
   if (options_.run_hooks && !options_.on_trace_ready.empty()) {

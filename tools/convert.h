@@ -31,6 +31,7 @@ struct ConvertState {
   std::set<u32> windows;        // written, or found to hold nothing
   std::set<u32> flushes;        // by number, from 0
   std::vector<u64> drops_told;  // header().dropped as far as some ledger has them
+  bool training_told = false;   // traces of before training say so
 };
 
 struct WrittenTrace {

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "kineto/ledger.h"
 
 namespace tprof {
 namespace {
@@ -45,8 +46,7 @@ TraceSummary read_summary(const std::string& trace) {
   TraceSummary out;
   if (size_t events = head.find("\"traceEvents\""); events != std::string::npos)
     out.head = parse(head.substr(0, events) + "\"traceEvents\": []}");
-  // A quote inside a string is escaped, so this cannot be found inside a name.
-  size_t at = tail.rfind("\"tprof\":");
+  size_t at = kineto::find_ledger(tail);
   Json end = at == std::string::npos ? Json() : parse("{" + tail.substr(at));
   if (!end.is_object() || !end["tprof"].is_object()) return out;
   out.ledger = end["tprof"];

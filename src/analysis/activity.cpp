@@ -30,15 +30,15 @@ HostTimelines::HostTimelines(const Model& model, const Words& words)
   add_calls_until(INT64_MAX);
 }
 
-const std::vector<Stretch>& HostTimelines::of(u32 thread) {
+const std::vector<ActivityPiece>& HostTimelines::of(u32 thread) {
   auto [at, added] = made_.try_emplace(thread);
   if (added) at->second = flatten(spans_[thread]);
   return at->second;
 }
 
 // Labels, steps and Python functions are no work of their own: inside them a thread is between operators.
-Stretch HostTimelines::stretch_of(const std::vector<Span>& open) const {
-  Stretch out{0, 0, Activity::between};
+ActivityPiece HostTimelines::piece_of(const std::vector<Span>& open) const {
+  ActivityPiece out{0, 0, Activity::between};
   for (auto at = open.rbegin(); at != open.rend(); ++at) {
     if (at->is_call) {
       const CallEvent& call = model_.calls[at->index];
@@ -68,13 +68,13 @@ Stretch HostTimelines::stretch_of(const std::vector<Span>& open) const {
 }
 
 // A sweep with a stack. What goes on beyond its parent is cut there: a thread does one thing at a time.
-std::vector<Stretch> HostTimelines::flatten(const std::vector<Span>& spans) const {
-  std::vector<Stretch> out;
+std::vector<ActivityPiece> HostTimelines::flatten(const std::vector<Span>& spans) const {
+  std::vector<ActivityPiece> out;
   std::vector<Span> open;
   i64 at = 0;
   auto emit_until = [&](i64 ns) {
     if (ns > at && !open.empty()) {
-      Stretch piece = stretch_of(open);
+      ActivityPiece piece = piece_of(open);
       piece.begin_ns = at;
       piece.end_ns = ns;
       out.push_back(piece);

@@ -27,8 +27,8 @@ enum class Activity : u8 {
 constexpr u32 kActivities = static_cast<u32>(Activity::nothing) + 1;
 const char* activity_text(Activity activity);
 
-// A stretch of one activity. Neighbours do not overlap; what lies between two of them is `nothing`.
-struct Stretch {
+// A piece of time of one activity. Neighbours do not overlap; what lies between two of them is `nothing`.
+struct ActivityPiece {
   i64 begin_ns, end_ns;
   Activity activity;
   i32 event = -1;    // the innermost range: an index into Model::events
@@ -41,7 +41,7 @@ class HostTimelines {
   HostTimelines(const Model& model, const Words& words);
 
   // In order of time; `thread` is an index into Model::threads.
-  const std::vector<Stretch>& of(u32 thread);
+  const std::vector<ActivityPiece>& of(u32 thread);
 
  private:
   struct Span {
@@ -49,13 +49,13 @@ class HostTimelines {
     u32 index;  // of an event, or of a call
     bool is_call;
   };
-  Stretch stretch_of(const std::vector<Span>& open) const;
-  std::vector<Stretch> flatten(const std::vector<Span>& spans) const;
+  ActivityPiece piece_of(const std::vector<Span>& open) const;
+  std::vector<ActivityPiece> flatten(const std::vector<Span>& spans) const;
 
   const Model& model_;
   const Words& words_;
   std::vector<std::vector<Span>> spans_;  // by thread, in order of begin, parents first
-  std::map<u32, std::vector<Stretch>> made_;
+  std::map<u32, std::vector<ActivityPiece>> made_;
 };
 
 }  // namespace tprof

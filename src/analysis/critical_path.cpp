@@ -111,11 +111,11 @@ void CriticalPaths::walk_work(Place& at) {
 }
 
 void CriticalPaths::walk_host(Place& at) {
-  const std::vector<Stretch>& all = timelines_.of(at.thread);
-  auto after = std::partition_point(all.begin(), all.end(), [&](const Stretch& x) { return x.begin_ns < at.ns; });
+  const std::vector<ActivityPiece>& all = timelines_.of(at.thread);
+  auto after = std::partition_point(all.begin(), all.end(), [&](const ActivityPiece& x) { return x.begin_ns < at.ns; });
   bool inside = after != all.begin() && after[-1].end_ns >= at.ns;
   i64 before = after == all.begin() ? at.step.begin : after[-1].end_ns;
-  Stretch now = inside ? after[-1] : Stretch{before, at.ns, Activity::nothing};
+  ActivityPiece now = inside ? after[-1] : ActivityPiece{before, at.ns, Activity::nothing};
   PathPiece piece{0, 0, PathKind::host, now.activity, kNone, now.call, now.event};
   i64 from = std::max(now.begin_ns, at.step.begin);
   if (now.activity == Activity::synchronising) {
@@ -141,8 +141,8 @@ i64 CriticalPaths::busy_elsewhere(u32 thread, i64 begin, i64 end, u32& other) {
   i64 best = begin;
   for (u32 t : threads_) {
     if (t == thread) continue;
-    const std::vector<Stretch>& all = timelines_.of(t);
-    auto at = std::partition_point(all.begin(), all.end(), [&](const Stretch& x) { return x.begin_ns < end; });
+    const std::vector<ActivityPiece>& all = timelines_.of(t);
+    auto at = std::partition_point(all.begin(), all.end(), [&](const ActivityPiece& x) { return x.begin_ns < end; });
     while (at != all.begin() && at[-1].end_ns > best) {
       --at;
       if (!is_work(at->activity)) continue;

@@ -66,9 +66,9 @@ class LaneBuilder {
     gap.host_ns = launched - gap.begin_ns;
     lane_.launch_ns += gap.end_ns - launched;
     i64 sums[kActivities] = {};
-    walk(thread, gap.begin_ns, launched, [&](const Stretch& piece) {
+    walk(thread, gap.begin_ns, launched, [&](const ActivityPiece& piece) {
       if (piece.activity == Activity::nothing && thread != main_ && main_ != kNone)
-        walk(main_, piece.begin_ns, piece.end_ns, [&](const Stretch& its) { count(gap, its, sums); });
+        walk(main_, piece.begin_ns, piece.end_ns, [&](const ActivityPiece& its) { count(gap, its, sums); });
       else
         count(gap, piece, sums);
     });
@@ -79,17 +79,18 @@ class LaneBuilder {
     gap.most = static_cast<Activity>(std::max_element(sums, sums + kActivities) - sums);
   }
 
-  // Calls out(piece) for each stretch of the thread in [begin, end), with what lies between them as `nothing`.
+  // Calls out(piece) for each piece of the thread in [begin, end), with what lies between them as `nothing`.
   template <class Out>
   void walk(u32 thread, i64 begin, i64 end, Out out) {
-    const std::vector<Stretch>& all = timelines_.of(thread);
-    auto piece = std::partition_point(all.begin(), all.end(), [&](const Stretch& x) { return x.end_ns <= begin; });
+    const std::vector<ActivityPiece>& all = timelines_.of(thread);
+    auto piece =
+        std::partition_point(all.begin(), all.end(), [&](const ActivityPiece& x) { return x.end_ns <= begin; });
     for (; begin < end; ++piece) {
       bool none = piece == all.end() || piece->begin_ns >= end;
       i64 next = none ? end : piece->begin_ns;
-      if (next > begin) out(Stretch{begin, next, Activity::nothing});
+      if (next > begin) out(ActivityPiece{begin, next, Activity::nothing});
       if (none) return;
-      Stretch cut = *piece;
+      ActivityPiece cut = *piece;
       cut.begin_ns = std::max(cut.begin_ns, begin);
       cut.end_ns = std::min(cut.end_ns, end);
       out(cut);
@@ -97,7 +98,7 @@ class LaneBuilder {
     }
   }
 
-  void count(Gap& gap, const Stretch& piece, i64* sums) {
+  void count(Gap& gap, const ActivityPiece& piece, i64* sums) {
     i64 ns = piece.end_ns - piece.begin_ns;
     sums[static_cast<u32>(piece.activity)] += ns;
     lane_.by_activity[static_cast<u32>(piece.activity)] += ns;

@@ -1,4 +1,4 @@
-// The steps of a run as stretches of time, and what kind of work fills them.
+// The steps of a run as spans of time, and what kind of work fills them.
 #pragma once
 #include <array>
 #include <string>

@@ -1,4 +1,4 @@
-// The stretches of time over which analyses sum up: the steps that count, and all of them together.
+// The spans of time over which analyses sum up: the steps that count, and all of them together.
 #pragma once
 #include "analysis/steps.h"
 

@@ -5,33 +5,52 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct StepWords {
-  StepBy by;
-  const char* source;
-  const char* confidence;
-};
-constexpr StepWords kStepWords[] = {
-    {StepBy::none, "none found: the whole span", "none"},
-    {StepBy::api, "tprof_step()", "given"},
-    {StepBy::profiler_step, "the script's own ProfilerStep", "given"},
-    {StepBy::option, "TPROF_STEP", "given"},
-    {StepBy::dataloader, "DataLoader", "detected"},
-    {StepBy::optimizer, "optimizer", "detected"},
-    {StepBy::forward, "top-level nn.Module calls", "guessed"},
-    {StepBy::backward, "backward", "detected"},
-};
-
-Json steps_of(const Model& model) {
-  Json out;
-  if (model.steps.empty()) return Json{{"source", "none"}, {"confidence", "none"}};
-  for (const StepWords& words : kStepWords) {
-    if (words.by != model.steps.back().by) continue;
-    out["source"] = words.source;
-    out["confidence"] = words.confidence;
-  }
-  if (out.empty()) out = {{"source", "unknown"}, {"confidence", "unknown"}};
-  out["steps"] = {model.steps.front().number, model.steps.back().number};
+Json stretches_of(const StretchSum& sum) {
+  Json out = {{"count", sum.count}, {"batches", sum.batches}, {"calls", sum.calls}, {"ns", sum.ns}};
+  if (sum.left_out) out["left_out"] = sum.left_out;
+  if (sum.continued) out["continued"] = sum.continued;  // counted where they began
   return out;
+}
+
+// `steps`: numbers of the first and the last. What is not known of stretches is not there.
+Json steps_of(const Model& model) {
+  Counted counted = counted_of(model);
+  const StepWords& words = words_of(counted.by);
+  std::string kind = words.kind;
+  bool none = model.steps.empty();
+  Json out;
+  out["source"] = none ? "none" : words.source;
+  out["confidence"] = none                                       ? "none"
+                      : counted.guessed                          ? "guessed"
+                      : kind == "training" || kind == "inference" ? "detected"
+                                                                 : kind;
+  if (!none) {
+    out["kind"] = kind;
+    out["steps"] = {model.steps.front().number, model.steps.back().number};
+    out["count"] = counted.steps;
+  }
+  out["counted"] = counted_text(counted);
+  if (counted.evaluations.count) out["evaluations"] = stretches_of(counted.evaluations);
+  if (counted.inferences.count) out["inferences"] = stretches_of(counted.inferences);
+  if (counted.before_training) out["before_training"] = true;
+  return out;
+}
+
+u64 number_of(const Json& object, const char* key) {
+  auto it = object.find(key);
+  return it != object.end() && it->is_number_unsigned() ? it->get<u64>() : 0;
+}
+
+StretchSum stretch_sum(const Json& step, const char* key) {
+  auto it = step.find(key);
+  if (it == step.end() || !it->is_object()) return {};
+  return {number_of(*it, "count"), number_of(*it, "continued"), number_of(*it, "batches"),
+          number_of(*it, "calls"), number_of(*it, "left_out"),  static_cast<i64>(number_of(*it, "ns"))};
+}
+
+std::string text_at(const Json& object, const char* key) {
+  auto it = object.find(key);
+  return it != object.end() && it->is_string() ? it->get<std::string>() : "";
 }
 
 Json damage_of(const Damage& d) {
@@ -81,6 +100,7 @@ Json ledger_of(const Model& model) {
   out["own_cost"] = {{"process_ns", model.own_ns}};
   out["span"] = {{"kind", model.kind},
                  {"window", model.window},
+                 {"pid", model.pid},
                  {"begin_ns", model.begin_realtime_ns()},
                  {"duration_ns", model.end_ns - model.begin_ns}};
   out["ranges"] = {
@@ -99,6 +119,28 @@ Json ledger_of(const Model& model) {
   if (!model.stopped.empty()) out["recording_stopped"] = model.stopped;
   if (model.damage.any() || model.damage.unknown_kinds) out["damage"] = damage_of(model.damage);
   return out;
+}
+
+Counted read_counted(const Json& ledger) {
+  Counted out;
+  auto step = ledger.is_object() ? ledger.find("step") : ledger.end();
+  if (step == ledger.end() || !step->is_object()) return out;
+  out.by = step_by(text_at(*step, "source"), text_at(*step, "kind"));
+  out.steps = number_of(*step, "count");
+  out.guessed = text_at(*step, "confidence") == "guessed";
+  out.before_training = step->contains("before_training");
+  out.evaluations = stretch_sum(*step, "evaluations");
+  out.inferences = stretch_sum(*step, "inferences");
+  return out;
+}
+
+bool say_before_training(Json& ledger) {
+  Counted counted = read_counted(ledger);
+  if (counted.before_training || std::string_view(words_of(counted.by).kind) != "inference") return false;
+  counted.before_training = true;
+  ledger["step"]["counted"] = counted_text(counted);
+  ledger["step"]["before_training"] = true;
+  return true;
 }
 
 }  // namespace tprof::kineto

@@ -3,10 +3,20 @@
 #pragma once
 #include <nlohmann/json.hpp>
 
-#include "model/trace.h"
+#include "model/counted.h"
 
 namespace tprof::kineto {
 
 nlohmann::ordered_json ledger_of(const Model& model);
+
+// What a ledger says of steps; nothing where it does not.
+Counted read_counted(const nlohmann::ordered_json& ledger);
+
+// Of inference, after which the program began to train: now it says so. False: it did already, or has no such steps.
+bool say_before_training(nlohmann::ordered_json& ledger);
+
+// Where the ledger's key begins in the end of a trace, npos: there is none. A quote inside a string is escaped, so it
+// cannot be found inside a name.
+inline size_t find_ledger(std::string_view tail) { return tail.rfind("\"tprof\":"); }
 
 }  // namespace tprof::kineto

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "kineto/ledger.h"
 #include "kineto/names.h"
 #include "kineto/pieces.h"
 #include "kineto/read_state.h"
@@ -86,6 +87,7 @@ class TraceReader {
   void read_flow(EventFields& f, bool plugin_sees);
   void read_metadata(const EventFields& f);
   void add_plugin_event(const EventFields& f, PluginType type, size_t item);
+  void describe_steps();
   void finish();
   u64& dropped(const char* why) { return model_.ledger.dropped[why]; }
   u64& repaired(const char* why) { return model_.ledger.repaired[why]; }
@@ -293,9 +295,24 @@ void TraceReader::read_metadata(const EventFields& f) {
     state_.rows.name_thread(state_.rows.number(*f.pid), state_.rows.number(*f.tid), text_of(f.arg("name")));
 }
 
+// What the event of a step does not say; the ledger stands behind them all.
+void TraceReader::describe_steps() {
+  auto ledger = model_.info.find("ledger");
+  if (ledger == model_.info.end()) return;
+  Counted counted = read_counted(nlohmann::ordered_json::parse(ledger->second, nullptr, false));
+  model_.before_training = counted.before_training;
+  for (Step& step : model_.steps) {
+    step.guessed = counted.guessed;
+    if (counted.steps) step.by = counted.by;
+    for (const Stretch& s : model_.stretches)
+      step.evaluates |= s.inside && s.begin_ns >= step.begin_ns && s.begin_ns < step.end_ns;
+  }
+}
+
 void TraceReader::finish() {
   state_.rows.name_all();
   link_all(state_);
+  describe_steps();
   if (!span_seen_) {
     i64 begin = INT64_MAX, end = INT64_MIN;
     auto hold = [&](const auto& all) {

@@ -18,12 +18,11 @@ bool is_label_by_name(std::string_view name) {
   return false;
 }
 
-// The number of a step's label, -1: it is none. HTA takes blanks around the '#' as well.
-i64 step_number(std::string_view name) {
-  constexpr size_t kPrefix = sizeof kStepPrefix - 1;
-  if (!name.starts_with(kStepPrefix)) return -1;
+// The number behind a prefix, -1: the name has another form. Of steps HTA takes blanks around the '#' as well.
+i64 number_behind(std::string_view prefix, std::string_view name) {
+  if (!name.starts_with(prefix)) return -1;
   i64 number;
-  std::string_view digits = name.substr(kPrefix);
+  std::string_view digits = name.substr(prefix.size());
   auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   bool whole = !digits.empty() && error == std::errc() && end == digits.data() + digits.size();
   return whole && number >= 0 ? number : -1;
@@ -85,6 +84,23 @@ void add_python_detail(ReadState& state, const EventFields& f, Event& e) {
   e.flags |= kEventPython;
 }
 
+// One of tprof's own; a label of the program's may be called the same.
+bool add_stretch(Model& model, const EventFields& f, const Event& e) {
+  std::string_view where = text_of(f.arg(kStretch));
+  if (where != kStretchBetween && where != kStretchInside) return false;
+  for (StretchKind kind : {StretchKind::evaluation, StretchKind::inference}) {
+    i64 number = number_behind(prefix_of(kind), f.name);
+    if (number < 0) continue;
+    Stretch s{kind, number, e.begin_ns, e.end_ns(), u32_of(f.arg(kBatches), 0), u32_of(f.arg(kCalls), 0),
+              u32_of(f.arg(kLeftOut), 0)};
+    s.inside = where == kStretchInside;
+    s.continued = !f.arg(kContinued).is_null();
+    model.stretches.push_back(s);
+    return true;
+  }
+  return false;
+}
+
 void add_range(ReadState& state, HostKind kind, const EventFields& f) {
   Model& model = state.model;
   Event e;
@@ -92,8 +108,12 @@ void add_range(ReadState& state, HostKind kind, const EventFields& f) {
   e.dur_ns = f.dur_ns;
   e.name = state.names(f.name);
   e.thread = state.rows.thread(state.rows.number(*f.pid), state.rows.number(*f.tid));
-  i64 step = kind == HostKind::python ? -1 : step_number(f.name);
-  if (step >= 0) {
+  i64 step = kind == HostKind::python ? -1 : number_behind(kStepPrefix, f.name);
+  if (kind == HostKind::label && add_stretch(model, f, e)) {
+    e.flags = kEventStep | kEventStretch;
+    e.scope = static_cast<u8>(Scope::user);
+    e.inputs_bytes = static_cast<u32>(model.stretches.size()) - 1;
+  } else if (step >= 0) {
     e.flags = kEventStep;
     e.scope = static_cast<u8>(Scope::user);
     e.inputs_bytes = static_cast<u32>(model.steps.size());  // which step; nest_events() turns it round

@@ -57,11 +57,12 @@ class Linker {
 
  private:
   void sort() {
-    auto steps = order_of(model_.steps, by_begin);
+    auto steps = order_of(model_.steps, by_begin), stretches = order_of(model_.stretches, by_begin);
     reorder(model_.steps, steps);
-    auto step_at = inverse(steps);
+    reorder(model_.stretches, stretches);
+    auto step_at = inverse(steps), stretch_at = inverse(stretches);
     for (Event& e : model_.events)
-      if (e.flags & kEventStep) e.inputs_bytes = step_at[e.inputs_bytes];
+      if (e.flags & kEventStep) e.inputs_bytes = (e.flags & kEventStretch ? stretch_at : step_at)[e.inputs_bytes];
 
     auto events = order_of(model_.events, [](const Event& a, const Event& b) {
       if (a.begin_ns != b.begin_ns) return a.begin_ns < b.begin_ns;

@@ -67,6 +67,7 @@ class TraceWriter {
   void put_metadata();
   void put_events();
   void put_event(const Event& event, u32 index);
+  void put_stretch(u32 event);
   void put_memory(const MemoryEvent& event, size_t index);
   void put_mark(const NvtxMark& mark, size_t index);
   void put_flow(const Event& event, u32 id, bool start);
@@ -235,6 +236,7 @@ void TraceWriter::put_event(const Event& event, u32 index) {
     out_.put_number(event.forward_thread);
   }
   out_.put(", \"Record function id\": 0, ");
+  if (event.flags & kEventStretch) put_stretch(index);
   if (event.flags & kEventNvtx) put_nvtx(out_, model_, *reinterpret_cast<const NvtxDetail*>(event.inputs));
   std::string_view inputs = inputs_.of(event);
   // The plugin multiplies the dims of collectives and loses the whole run over a list of tensors.
@@ -250,6 +252,21 @@ void TraceWriter::put_event(const Event& event, u32 index) {
   out_.put("\"Ev Idx\": ");
   out_.put_number(index);
   out_.put("}}");
+}
+
+void TraceWriter::put_stretch(u32 event) {
+  auto stretch = std::find_if(model_.stretches.begin(), model_.stretches.end(),
+                              [event](const Stretch& s) { return s.event == event; });
+  auto put = [this](const char* key, const std::string& json) {
+    out_.put("\"");
+    out_.put(key);
+    out_.put("\": " + json + ", ");
+  };
+  put(kStretch, dump(stretch->inside ? kStretchInside : kStretchBetween));
+  if (stretch->batches) put(kBatches, std::to_string(stretch->batches));
+  if (stretch->calls) put(kCalls, std::to_string(stretch->calls));
+  if (stretch->left_out) put(kLeftOut, std::to_string(stretch->left_out));
+  if (stretch->continued) put(kContinued, "1");
 }
 
 void TraceWriter::put_flow(const Event& event, u32 id, bool start) {

@@ -9,6 +9,7 @@
 #include "model/gpu_load.h"
 #include "model/passes.h"
 #include "model/python.h"
+#include "model/settled.h"
 #include "model/stacks.h"
 
 namespace tprof {
@@ -226,6 +227,7 @@ void describe(Model& model, const Recording& recording, const Meta& meta, const 
   model.info = meta.info;
   model.capabilities = meta.capabilities;
   model.kind = request.kind;
+  model.before_training = request.before_training;
   model.window = request.window;
   auto main_thread = meta.threads.find(h.pid);
   if (main_thread != meta.threads.end()) model.process_name = main_thread->second.name;
@@ -271,7 +273,7 @@ const char* Arena::copy(const void* bytes, size_t size) {
   return at;
 }
 
-SpanRequest request_of(const WindowInfo& window) {
+SpanRequest request_of(const WindowInfo& window, const Meta& meta) {
   SpanRequest r;
   r.begin_ticks = window.begin_ticks;
   r.end_ticks = window.end_ticks;
@@ -281,6 +283,7 @@ SpanRequest request_of(const WindowInfo& window) {
   r.last_epoch = 2 * window.number + 3;
   r.warmup_ticks = window.warmup_ticks;
   r.window = window.number;
+  r.before_training = is_before_training(window, meta);
   return r;
 }
 
@@ -299,14 +302,6 @@ ClockMap clock_of(const Recording& recording, const Meta& meta) {
   ProcessIdentity me = process_identity(1);
   return ClockMap(meta.clocks, static_cast<ClockKind>(h.clock_kind), h.created_ns,
                   me.boot_id[0] && !strcmp(me.boot_id, h.boot_id));
-}
-
-std::vector<StepInfo> settled_steps(const Meta& meta) {
-  std::vector<StepInfo> steps;
-  for (const StepInfo& s : meta.steps)
-    if (s.flags & kStepHasWork) steps.push_back(s);
-  std::sort(steps.begin(), steps.end(), [](auto& a, auto& b) { return a.begin_ticks < b.begin_ticks; });
-  return steps;
 }
 
 u64 last_ticks_of(Recording& recording, const Meta& meta) {
@@ -340,8 +335,7 @@ Model build_model(Recording& recording, const Meta& meta, const SpanRequest& req
   model.ledger.written = model.memory.size() + model.marks.size() + model.calls.size() + model.gpu.size();
   if (model.empty()) return model;
 
-  add_steps(model, step_edges(settled_steps(meta), model, request.first_step, request.end_step,
-                              [&](u64 ticks) { return loader.to_ns(ticks); }));
+  add_steps(model, meta, request, [&](u64 ticks) { return loader.to_ns(ticks); });
   std::vector<u32> python_parents = number_python_calls(model);
   nest_events(model);
   mend_python_parents(model, python_parents);

@@ -21,11 +21,12 @@ struct SpanRequest {
   Damage meta_damage;    // what read_meta() found; the chunks' is added
   std::string kind = "window";
   i64 window = -1;
+  bool before_training = false;  // see is_before_training()
 };
 
 // Everything about one window. Its own epochs are 2w and 2w+1; a step edge is confirmed a little late, so the
 // chunks before and after may hold events of it too.
-SpanRequest request_of(const WindowInfo& window);
+SpanRequest request_of(const WindowInfo& window, const Meta& meta);
 
 // The reader counts damage over all its passes; these count that of one.
 Damage operator+(const Damage& a, const Damage& b);
@@ -36,10 +37,6 @@ ClockMap clock_of(const Recording& recording, const Meta& meta);
 
 // The last stamp found anywhere in the recording.
 u64 last_ticks_of(Recording& recording, const Meta& meta);
-
-// The steps that are steps, in time order: one that showed no sign of work (what follows the last iteration, say)
-// is none.
-std::vector<StepInfo> settled_steps(const Meta& meta);
 
 Model build_model(Recording& recording, const Meta& meta, const SpanRequest& request);
 

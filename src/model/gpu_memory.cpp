@@ -10,7 +10,7 @@ constexpr i64 kClocksNs = 1000;  // by so much CUPTI's times of a call and ours 
 constexpr i32 kOutOfMemoryResult = 2;  // of the runtime and of the driver
 constexpr u32 kAllocation = 1, kRelease = 2;             // CUpti_ActivityMemoryOperationType
 constexpr u32 kPageable = 1, kPinned = 2, kUnknown = 0;  // CUpti_ActivityMemoryKind
-constexpr i32 kDevices = 64;
+constexpr i32 kDeviceNumbers = 64;
 
 }  // namespace
 
@@ -30,7 +30,7 @@ void DeviceMemory::add_record(const GpuMemoryRecord& r, i64 ns, u32 thread) {
   u32 operation = r.head.id & 0xff, kind = r.head.id >> 8 & 0xff;
   if (operation != kAllocation && operation != kRelease) return;
   if (kind == kPageable || kind == kPinned || kind == kUnknown || !r.address || !r.bytes) return;
-  i32 device = r.place.device < u32(kDevices) ? i32(r.place.device) : -1;
+  i32 device = r.place.device < u32(kDeviceNumbers) ? i32(r.place.device) : -1;
   changes_.push_back({ns, ns, ns, r.address, r.bytes, thread, device, operation == kRelease, false, false, false});
 }
 
@@ -118,7 +118,7 @@ void DeviceMemory::settle(Model& model) {
       u64& total = totals[c.device];
       if (!c.failed) total += static_cast<u64>(bytes);
       if (!shown) continue;
-      if (c.device < 0 || c.device >= kDevices) {
+      if (c.device < 0 || c.device >= kDeviceNumbers) {
         model.ledger.dropped["gpu_bad_device"]++;
         continue;
       }

@@ -41,7 +41,7 @@ class Nester {
     for (u32 i = 0; i < events_.size(); i++) {
       Event& e = events_[i];
       if (!(e.flags & kEventStep)) continue;
-      model_.steps[e.inputs_bytes].event = i;
+      (e.flags & kEventStretch ? model_.stretches[e.inputs_bytes].event : model_.steps[e.inputs_bytes].event) = i;
       e.inputs_bytes = 0;
     }
   }
@@ -52,14 +52,15 @@ class Nester {
     std::vector<i64> ends;
   };
 
-  // Calls that begin a little before a step, or end a little behind it, are cut at its edge.
+  // Calls that begin a little before a step or stretch, or end a little behind it, are cut at its edge.
   void fit_python_into_steps() {
     std::vector<i64> edges;
     u32 thread = 0;
-    for (const Step& step : model_.steps) {
-      edges.push_back(step.begin_ns);
-      edges.push_back(step.end_ns);
-    }
+    auto add = [&](const auto& all) {
+      for (const auto& step : all) edges.insert(edges.end(), {step.begin_ns, step.end_ns});
+    };
+    add(model_.steps);
+    add(model_.stretches);
     std::sort(edges.begin(), edges.end());
     for (const Event& e : events_)
       if (e.flags & kEventStep) thread = e.thread;

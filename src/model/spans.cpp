@@ -2,7 +2,33 @@
 
 #include <algorithm>
 
+#include "model/settled.h"
+
 namespace tprof {
+namespace {
+
+// Where a span may end: where a step begins, or an evaluation, or a batch of one, and at the end. What precedes the first
+// of them goes with it.
+std::vector<u64> edges_of(const Meta& meta, const std::vector<StepInfo>& steps, const SpanRequest& whole) {
+  std::vector<u64> all;
+  for (const StepInfo& s : steps) all.push_back(s.begin_ticks);
+  for (const StretchInfo& s : settled_stretches(meta, whole.before_training)) {
+    if (s.flags & kStretchInside) continue;
+    all.push_back(s.begin_ticks);
+    auto part = std::upper_bound(meta.stretch_parts.begin(), meta.stretch_parts.end(), s.begin_ticks);
+    for (; part != meta.stretch_parts.end() && (!s.end_ticks || *part < s.end_ticks); ++part) all.push_back(*part);
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  auto first = std::upper_bound(all.begin(), all.end(), whole.begin_ticks);
+  auto last = std::lower_bound(first, all.end(), whole.end_ticks);
+  if (first == all.begin() && first != last) ++first;
+  std::vector<u64> edges(first, last);
+  edges.push_back(whole.end_ticks);
+  return edges;
+}
+
+}  // namespace
 
 std::vector<SpanCut> cut_spans(Recording& recording, const Meta& meta, const SpanRequest& whole,
                                u64 max_events) {
@@ -17,19 +43,8 @@ std::vector<SpanCut> cut_spans(Recording& recording, const Meta& meta, const Spa
     return static_cast<u64>(std::lower_bound(begins.begin(), begins.end(), ticks) - begins.begin());
   };
 
-  // Where a span may end: at each step's begin, and at the end. What precedes the first step goes with it.
-  std::vector<StepInfo> steps = settled_steps(meta);
-  std::vector<u64> edges;
-  bool first = true;
-  for (const StepInfo& s : steps) {
-    if (s.begin_ticks <= whole.begin_ticks || s.begin_ticks >= whole.end_ticks) {
-      first = first && s.begin_ticks > whole.begin_ticks;
-      continue;
-    }
-    if (!first) edges.push_back(s.begin_ticks);
-    first = false;
-  }
-  edges.push_back(whole.end_ticks);
+  std::vector<StepInfo> steps = settled_steps(meta, whole.before_training);
+  std::vector<u64> edges = edges_of(meta, steps, whole);
 
   std::vector<SpanCut> cuts;
   u64 begin = whole.begin_ticks, begin_index = 0;

@@ -1,5 +1,5 @@
-// Cutting a long stretch of recording into spans that a viewer can hold: at step edges where there are any,
-// at a number of events where one step is larger than that.
+// Cutting a long recording into spans that a viewer can hold: at the edges of steps and evaluations and between the
+// batches of an evaluation, at a number of events where one step is larger than that.
 #pragma once
 #include "model/build.h"
 

@@ -1,8 +1,9 @@
-// The steps of a span: from edges in the recording to events named ProfilerStep#N.
+// The steps and stretches of a span: from edges in the recording to events named ProfilerStep#N and the like.
 #include <algorithm>
 
 #include "model/passes.h"
 #include "model/python.h"
+#include "model/settled.h"
 
 namespace tprof {
 namespace {
@@ -30,9 +31,40 @@ std::vector<NameTraits> traits_of(const std::vector<std::string>& names) {
   return traits;
 }
 
-u32 edge_at(const std::vector<StepEdge>& edges, i64 ns) {
+// A step, or a stretch between two, in the Model's time.
+struct Edge {
+  i64 begin_ns, end_ns;
+  bool open;  // nobody saw its end: it ends with its last work
+  u32 tid;
+  const StepInfo* step;        // nullptr: a stretch, or the whole span
+  const StretchInfo* stretch;  // nullptr: a step, or the whole span
+};
+
+// In order, each bounded by the next.
+std::vector<Edge> edges_of(const std::vector<StepInfo>& steps, const std::vector<StretchInfo>& stretches,
+                           const std::function<i64(u64)>& to_ns, i64 last_ns) {
+  std::vector<Edge> edges;
+  auto add = [&](const auto& info, const StepInfo* step, const StretchInfo* stretch) {
+    i64 end = info.end_ticks ? to_ns(info.end_ticks) : INT64_MAX;
+    edges.push_back({to_ns(info.begin_ticks), end, info.end_ticks == 0, info.tid, step, stretch});
+  };
+  for (const StepInfo& s : steps) add(s, &s, nullptr);
+  for (const StretchInfo& s : stretches)
+    if (!(s.flags & kStretchInside)) add(s, nullptr, &s);
+  std::sort(edges.begin(), edges.end(), [](auto& a, auto& b) { return a.begin_ns < b.begin_ns; });
+  for (size_t i = 0; i < edges.size(); i++) {
+    Edge& edge = edges[i];
+    const Edge* next = i + 1 < edges.size() ? &edge + 1 : nullptr;
+    edge.end_ns = next ? std::min(edge.end_ns, next->begin_ns) : edge.open ? last_ns : edge.end_ns;
+    // What the next step follows ends where that begins; what an evaluation follows may have ended before.
+    if (next && next->step) edge.open = false;
+  }
+  return edges;
+}
+
+u32 edge_at(const std::vector<Edge>& edges, i64 ns) {
   auto after = std::upper_bound(edges.begin(), edges.end(), ns,
-                                [](i64 value, const StepEdge& edge) { return value < edge.begin_ns; });
+                                [](i64 value, const Edge& edge) { return value < edge.begin_ns; });
   if (after == edges.begin() || ns >= after[-1].end_ns) return kNoEdge;
   return static_cast<u32>(after - edges.begin()) - 1;
 }
@@ -48,14 +80,14 @@ u32 thread_with(Model& model, u32 tid) {
 }
 
 // A span of GPU work in which neither a step nor an operator was found is one step: readers show nonsense without any.
-bool is_one_step(const Model& model, const std::vector<StepEdge>& edges) {
+bool is_one_step(const Model& model, const std::vector<Edge>& edges) {
   if (!edges.empty() || (model.calls.empty() && model.gpu.empty())) return false;
   return std::all_of(model.events.begin(), model.events.end(),
                      [](const Event& e) { return e.scope == static_cast<u8>(Scope::user); });
 }
 
-StepEdge whole_span(const Model& model) {
-  StepEdge edge{0, StepBy::none, 0, INT64_MAX, INT64_MIN, false};
+Edge whole_span(const Model& model) {
+  Edge edge{INT64_MAX, INT64_MIN, false, 0, nullptr, nullptr};
   auto hold = [&](i64 begin, i64 end) {
     edge.begin_ns = std::min(edge.begin_ns, begin);
     edge.end_ns = std::max(edge.end_ns, end);
@@ -67,65 +99,136 @@ StepEdge whole_span(const Model& model) {
   return edge;
 }
 
-}  // namespace
+// What happened in a step or stretch.
+struct Content {
+  u64 events = 0;
+  i64 last_end = -1, last_work_end = -1;
 
-void add_steps(Model& model, std::vector<StepEdge> edges) {
-  if (is_one_step(model, edges)) edges.push_back(whole_span(model));
-  std::sort(edges.begin(), edges.end(), [](auto& a, auto& b) { return a.begin_ns < b.begin_ns; });
-  // What happened in each: a step without events is not written, an open one ends with its last work. Labels
-  // of the script's own do not count as work: one may be open until the process exits.
-  struct Content {
-    u64 events = 0;
-    i64 last_end = -1, last_work_end = -1;
-  };
+  void add(i64 end_ns, bool counts, bool is_work) {
+    events += counts;
+    last_end = std::max(last_end, end_ns);
+    if (is_work) last_work_end = std::max(last_work_end, end_ns);
+  }
+};
+
+// Labels of the script's own do not count as work: one may be open until the process exits.
+std::vector<Content> contents_of(const Model& model, const std::vector<Edge>& edges,
+                                 const std::vector<NameTraits>& traits) {
   std::vector<Content> contents(edges.size());
-  std::vector<NameTraits> traits = traits_of(model.names);
   for (const Event& e : model.events) {
     if (traits[e.name].step_mark || (is_python(e) && !is_module(e))) continue;
     u32 i = edge_at(edges, e.begin_ns);
     if (i == kNoEdge) continue;
-    Content& c = contents[i];
-    c.events += !traits[e.name].record_function;
-    c.last_end = std::max(c.last_end, e.end_ns());
     bool work = e.scope != static_cast<u8>(Scope::user) || traits[e.name].optimizer || is_module(e);
-    if (work && !(e.flags & (kEventClipped | kEventUnfinished)))
-      c.last_work_end = std::max(c.last_work_end, e.end_ns());
+    contents[i].add(e.end_ns(), !traits[e.name].record_function,
+                    work && !(e.flags & (kEventClipped | kEventUnfinished)));
   }
-  for (const CallEvent& call : model.calls) {
-    u32 i = edge_at(edges, call.begin_ns);
-    if (i == kNoEdge) continue;
-    Content& c = contents[i];
-    c.events++;
-    c.last_end = std::max(c.last_end, call.end_ns());
-    c.last_work_end = std::max(c.last_work_end, call.end_ns());
+  for (const CallEvent& call : model.calls)
+    if (u32 i = edge_at(edges, call.begin_ns); i != kNoEdge) contents[i].add(call.end_ns(), true, true);
+  return contents;
+}
+
+class Adder {
+ public:
+  Adder(Model& model, const Meta& meta, const std::vector<StretchInfo>& stretches,
+        const std::function<i64(u64)>& to_ns)
+      : model_(model), meta_(meta), stretches_(stretches), to_ns_(to_ns) {}
+
+  // With the stretches that lie in it.
+  void add_step(const StepInfo& info, i64 begin_ns, i64 end_ns) {
+    Event& e = add_event(begin_ns, end_ns, info.tid, kEventStep, kStepPrefix, info.number, model_.steps.size());
+    Step step{info.number, info.by, e.begin_ns, e.end_ns(), 0, (info.flags & kStepGuessed) != 0};
+    for (const StretchInfo& s : stretches_) {
+      if (!(s.flags & kStretchInside)) continue;
+      i64 begin = to_ns_(s.begin_ticks), end = s.end_ticks ? to_ns_(s.end_ticks) : INT64_MAX;
+      if (begin >= step.end_ns || end <= step.begin_ns) continue;
+      step.evaluates = true;
+      add_stretch(s, begin, std::min(end, step.end_ns - kRoundingNs));
+    }
+    model_.steps.push_back(step);
   }
-  std::vector<Event> added;
-  for (size_t i = 0; i < edges.size(); i++) {
-    StepEdge& edge = edges[i];
-    const Content& content = contents[i];
-    if (content.events == 0 && edge.by != StepBy::none) continue;
-    if (edge.open)
-      edge.end_ns =
-          std::min(edge.end_ns, content.last_work_end >= 0 ? content.last_work_end : content.last_end);
+  void add_stretch(const StretchInfo& info, i64 begin_ns, i64 end_ns) {
+    Event& e = add_event(begin_ns, end_ns, info.tid, kEventStep | kEventStretch, prefix_of(info.kind), info.number,
+                         model_.stretches.size());
+    Stretch s{info.kind, info.number, e.begin_ns, e.end_ns(), info.batches, info.calls, info.left_out};
+    s.inside = info.flags & kStretchInside;
+    s.continued = begin_ns < model_.begin_ns;
+    if (s.continued || end_ns > model_.end_ns) count_parts(s);
+    model_.stretches.push_back(s);
+  }
+  // False: there is no step.
+  bool finish() {
+    model_.events.insert(model_.events.end(), added_.begin(), added_.end());
+    return !model_.steps.empty();
+  }
+
+ private:
+  Event& add_event(i64 begin_ns, i64 end_ns, u32 tid, u16 flags, const char* prefix, i64 number, size_t index) {
     Event e;
-    e.flags = kEventStep;
-    if (edge.end_ns > model.end_ns || edge.begin_ns < model.begin_ns) e.flags |= kEventClipped;
-    e.begin_ns = std::max(edge.begin_ns, model.begin_ns);
-    bool meets_next = i + 1 < edges.size() && edges[i + 1].begin_ns <= edge.end_ns;
-    i64 end = std::min(edge.end_ns - (meets_next ? kRoundingNs : 0), model.end_ns);
-    e.dur_ns = std::max<i64>(end - e.begin_ns, 0);
+    e.flags = flags;
+    if (end_ns > model_.end_ns || begin_ns < model_.begin_ns) e.flags |= kEventClipped;
+    e.begin_ns = std::max(begin_ns, model_.begin_ns);
+    e.dur_ns = std::max<i64>(std::min(end_ns, model_.end_ns) - e.begin_ns, 0);
     e.scope = static_cast<u8>(Scope::user);
-    e.thread = thread_with(model, edge.tid);
-    e.name = static_cast<u32>(model.names.size());
-    e.inputs_bytes = static_cast<u32>(model.steps.size());  // which step; nest_events() turns it round
-    model.names.push_back(kStepPrefix + std::to_string(edge.number));
-    model.steps.push_back({edge.number, edge.by, e.begin_ns, e.end_ns(), 0});
-    added.push_back(e);
+    e.thread = thread_with(model_, tid);
+    e.name = static_cast<u32>(model_.names.size());
+    e.inputs_bytes = static_cast<u32>(index);  // which step or stretch; nest_events() turns it round
+    model_.names.push_back(prefix + std::to_string(number));
+    return added_.emplace_back(e);
   }
-  if (added.empty()) return;
-  model.ledger.replaced_step_marks =
-      std::erase_if(model.events, [&](const Event& e) { return traits[e.name].step_mark; });
-  model.events.insert(model.events.end(), added.begin(), added.end());
+
+  // Of a stretch that the span cuts, the parts that begin in it.
+  void count_parts(Stretch& s) const {
+    u32 parts = 0;
+    for (u64 ticks : meta_.stretch_parts)
+      if (i64 ns = to_ns_(ticks); ns >= s.begin_ns && ns < s.end_ns) parts++;
+    s.calls = s.batches ? 0 : std::min(parts, s.calls);
+    s.batches = std::min(parts, s.batches);
+    s.left_out = 0;
+  }
+
+  Model& model_;
+  const Meta& meta_;
+  const std::vector<StretchInfo>& stretches_;
+  const std::function<i64(u64)>& to_ns_;
+  std::vector<Event> added_;
+};
+
+}  // namespace
+
+void add_steps(Model& model, const Meta& meta, const SpanRequest& request, const std::function<i64(u64)>& to_ns) {
+  std::vector<StepInfo> steps = settled_steps(meta, request.before_training);
+  std::vector<StretchInfo> stretches = settled_stretches(meta, request.before_training);
+  std::vector<Edge> edges = edges_of(steps, stretches, to_ns, model.end_ns);
+  std::erase_if(edges, [&](const Edge& edge) {
+    bool asked = !edge.step || ((request.first_step < 0 || edge.step->number >= request.first_step) &&
+                                (request.end_step < 0 || edge.step->number < request.end_step));
+    return !asked || edge.end_ns <= model.begin_ns || edge.begin_ns >= model.end_ns || edge.end_ns <= edge.begin_ns;
+  });
+  StepInfo whole{0, StepBy::none, 0, 0, 0, 0};
+  if (is_one_step(model, edges)) {
+    edges.push_back(whole_span(model));
+    edges.back().step = &whole;
+  }
+  std::vector<NameTraits> traits = traits_of(model.names);
+  std::vector<Content> contents = contents_of(model, edges, traits);
+  Adder adder(model, meta, stretches, to_ns);
+  for (size_t i = 0; i < edges.size(); i++) {
+    const Edge& edge = edges[i];
+    const Content& content = contents[i];
+    // What has no events is not written, unless it says that they were left out.
+    bool tells = edge.stretch ? edge.stretch->left_out != 0 : edge.step == &whole;
+    if (content.events == 0 && !tells) continue;
+    i64 end = edge.end_ns;
+    if (edge.open && content.events)
+      end = std::min(end, content.last_work_end >= 0 ? content.last_work_end : content.last_end);
+    bool meets_next = i + 1 < edges.size() && edges[i + 1].begin_ns <= end;
+    if (meets_next) end -= kRoundingNs;
+    edge.step ? adder.add_step(*edge.step, edge.begin_ns, end) : adder.add_stretch(*edge.stretch, edge.begin_ns, end);
+  }
+  if (adder.finish())
+    model.ledger.replaced_step_marks =
+        std::erase_if(model.events, [&](const Event& e) { return !(e.flags & kEventStep) && traits[e.name].step_mark; });
 }
 
 }  // namespace tprof

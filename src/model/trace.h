@@ -16,15 +16,16 @@
 
 namespace tprof {
 
-enum EventFlag : u8 {
+enum EventFlag : u16 {
   kEventClipped = 1,     // went on beyond the end of the span
   kEventUnfinished = 2,  // the process ended inside it
   kEventAsync = 4,       // may end on another thread
   kEventHasInputs = 8,   // inputs were read, possibly zero of them
-  kEventStep = 16,       // a step of ours, not a recorded range
+  kEventStep = 16,       // a step or stretch of ours, not a recorded range
   kEventClamped = 32,    // its end was pulled back by a few ns to its parent's
   kEventNvtx = 64,       // `inputs` is its NvtxDetail
   kEventPython = 128,    // a Python call: `inputs` is its PythonDetail
+  kEventStretch = 256,   // beside kEventStep: a stretch, no step
 };
 
 struct Event {
@@ -40,9 +41,9 @@ struct Event {
   u32 inputs_bytes = 0;
   u16 inputs_count = 0;
   u8 scope = 0;   // Scope
-  u8 flags = 0;   // EventFlag
+  u8 reserved = 0;
+  u16 flags = 0;  // EventFlag
   u16 depth = 0;  // enclosing events
-  u16 reserved = 0;
 
   i64 end_ns() const { return begin_ns + dur_ns; }
 };
@@ -103,6 +104,21 @@ struct Step {
   StepBy by;
   i64 begin_ns, end_ns;
   u32 event;  // its event
+  bool guessed = false;    // the signs of it disagreed
+  bool evaluates = false;  // a stretch lies inside of it: its time is not that of a step
+};
+
+// An evaluation or a rollout of a program that trains, as far as it lies in the span. See StretchRecord.
+struct Stretch {
+  StretchKind kind;
+  i64 number;  // of its kind
+  i64 begin_ns, end_ns;
+  u32 batches = 0;   // drawn for it in the span; 0: it has no loader
+  u32 calls = 0;     // forwards in it; 0: not known, since it goes on beyond the span
+  u32 left_out = 0;  // of the batches (of the calls where there are none), those that were not recorded
+  bool inside = false;     // of a step; else between two
+  bool continued = false;  // it began before the span
+  u32 event = 0;           // its event
 };
 
 struct ForwardBackward {
@@ -170,6 +186,7 @@ struct Model {
   std::vector<MemoryEvent> memory;  // in order of time
   std::vector<NvtxMark> marks;      // in order of time
   std::vector<Step> steps;
+  std::vector<Stretch> stretches;   // in order of begin
   std::vector<ForwardBackward> pairs;
   std::vector<CallEvent> calls;              // in order of begin
   std::vector<GpuEvent> gpu;                 // in order of begin
@@ -184,6 +201,7 @@ struct Model {
   std::map<std::string, u64> process_dropped;  // by reason, for the whole process so far
   std::string stopped;                         // why recording had to stop for good, empty if it did not
   bool process_ended_inside = false;           // the process died inside this span
+  bool before_training = false;                // its steps were counted before the program turned out to train
   i64 window = -1;                             // the window's number
   std::string kind;  // "window", "flush", "part" (of a recording without schedule) or "steps"
   u64 own_ns = 0;    // what our own slow paths cost the process so far, 0 not known
@@ -208,6 +226,11 @@ constexpr const char* kDropWords[] = {
 // The operators behind torch's record_function; they come with a step mark and are no work.
 constexpr char kRecordFunctionPrefix[] = "profiler::_record_function";
 constexpr char kStepPrefix[] = "ProfilerStep#";
+constexpr char kEvaluationPrefix[] = "Evaluation#";
+constexpr char kInferencePrefix[] = "Inference#";
+inline const char* prefix_of(StretchKind kind) {
+  return kind == StretchKind::evaluation ? kEvaluationPrefix : kInferencePrefix;
+}
 constexpr char kEvaluatePrefix[] = "autograd::engine::evaluate_function: ";
 constexpr char kAccumulateGrad[] = "torch::autograd::AccumulateGrad";
 constexpr char kOptimizerPrefix[] = "Optimizer.";

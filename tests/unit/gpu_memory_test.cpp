@@ -23,7 +23,7 @@ class GpuMemoryTest : public testing::Test {
     b.write(dir.path + "/r.tprof");
     auto recording = Recording::open(dir.path + "/r.tprof");
     Meta meta = recording->read_meta();
-    return build_model(*recording, meta, request_of(meta.windows.at(0)));
+    return build_model(*recording, meta, request_of(meta.windows.at(0), meta));
   }
   void alloc(u32 tid, u64 begin, u64 address, u64 bytes, i8 device = 0, u8 flags = 0, i32 result = 0) {
     CallRecord r{};

@@ -33,7 +33,7 @@ class GpuTest : public testing::Test {
     b.write(path());
     recording = Recording::open(path());
     Meta meta = recording->read_meta();
-    return build_model(*recording, meta, request_of(meta.windows.at(window)));
+    return build_model(*recording, meta, request_of(meta.windows.at(window), meta));
   }
   Json convert() {
     b.write(path());

@@ -23,7 +23,7 @@ class ModelTest : public testing::Test {
     b.write(path());
     recording = Recording::open(path());
     Meta meta = recording->read_meta();
-    return build_model(*recording, meta, request_of(meta.windows.at(window)));
+    return build_model(*recording, meta, request_of(meta.windows.at(window), meta));
   }
   std::string path() const { return dir.path + "/r.tprof"; }
   static const Event* find(const Model& m, const std::string& name) {
@@ -284,7 +284,7 @@ TEST_F(ModelTest, LostNamesAreCounted) {
   std::ofstream(path(), std::ios::binary) << all;
   auto r = Recording::open(path());
   Meta meta = r->read_meta();
-  Model m = build_model(*r, meta, request_of(meta.windows[0]));
+  Model m = build_model(*r, meta, request_of(meta.windows[0], meta));
   ASSERT_EQ(m.events.size(), 1u);
   EXPECT_EQ(m.ledger.names_lost, 1u);
 }
@@ -355,7 +355,7 @@ TEST(Spans, CutsAtStepEdgesAndAtTheCount) {
   b.write(dir.path + "/r.tprof");
   auto r = Recording::open(dir.path + "/r.tprof");
   Meta meta = r->read_meta();
-  SpanRequest whole = request_of(meta.windows[0]);
+  SpanRequest whole = request_of(meta.windows[0], meta);
   auto cuts = cut_spans(*r, meta, whole, 3 * kTrainingEvents);
   ASSERT_EQ(cuts.size(), 4u);
   EXPECT_EQ(cuts[0].first_step, 0);

@@ -118,7 +118,7 @@ TEST_F(NvtxTest, an_operator_inside_a_range_is_its_child) {
   b.write(dir.path + "/m.tprof");
   auto recording = Recording::open(dir.path + "/m.tprof");
   Meta meta = recording->read_meta();
-  Model model = build_model(*recording, meta, request_of(meta.windows[0]));
+  Model model = build_model(*recording, meta, request_of(meta.windows[0], meta));
   ASSERT_EQ(model.events.size(), 2u);
   EXPECT_EQ(model.name_of(model.events[0]), "forward");
   EXPECT_EQ(model.events[1].parent, 0);

@@ -24,7 +24,7 @@ class PythonTest : public testing::Test {
     b.write(dir.path + "/r.tprof");
     recording = Recording::open(dir.path + "/r.tprof");
     Meta meta = recording->read_meta();
-    return build_model(*recording, meta, request_of(meta.windows.at(0)));
+    return build_model(*recording, meta, request_of(meta.windows.at(0), meta));
   }
   static const Event* find(const Model& m, const std::string& name) {
     for (const Event& e : m.events)

@@ -143,6 +143,21 @@ class RecordingBuilder {
     put(meta(),
         StepRecord{{static_cast<u16>(Kind::step), 0, static_cast<u32>(by)}, number, begin, end, flags, tid});
   }
+  // `rest`: batches, calls, what was left out, flags and thread.
+  void stretch(StretchKind kind, i64 number, u64 begin, u64 end, StretchRecord rest = {}) {
+    rest.head = {static_cast<u16>(Kind::stretch), 0, static_cast<u32>(kind)};
+    rest.number = number;
+    rest.begin_ticks = begin;
+    rest.end_ticks = end;
+    if (!rest.tid) rest.tid = kPid;
+    put(meta(), rest);
+  }
+  void stretch_part(u64 ticks) {
+    put(meta(), StretchPartRecord{{static_cast<u16>(Kind::stretch_part), 0, 0}, ticks});
+  }
+  void restart(RestartWhy why, i64 number, u64 ticks) {
+    put(meta(), RestartRecord{{static_cast<u16>(Kind::restart), 0, static_cast<u32>(why)}, number, ticks});
+  }
   void window(u32 number, WindowState state, i64 first_step, i64 end_step, u64 warmup, u64 begin, u64 end) {
     WindowRecord r{};
     r.head = {static_cast<u16>(Kind::window), 0, number};

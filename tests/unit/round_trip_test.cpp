@@ -22,7 +22,7 @@ class RoundTripTest : public testing::Test {
     b.write(dir.path + "/r.tprof");
     auto recording = Recording::open(dir.path + "/r.tprof");
     Meta meta = recording->read_meta();
-    Model made = build_model(*recording, meta, request_of(meta.windows.at(0)));
+    Model made = build_model(*recording, meta, request_of(meta.windows.at(0), meta));
     Json first = written(made, "1");
     Model read = kineto::read_trace(path("1"));
     Json second = written(read, "2");
@@ -31,7 +31,9 @@ class RoundTripTest : public testing::Test {
     for (size_t i = 0; i < first["traceEvents"].size(); i++)
       ASSERT_EQ(first["traceEvents"][i], second["traceEvents"][i]) << i;
     EXPECT_EQ(first["deviceProperties"], second["deviceProperties"]);
+    EXPECT_EQ(first["tprof"]["step"], second["tprof"]["step"]);
     EXPECT_EQ(made.steps.size(), read.steps.size());
+    EXPECT_EQ(made.stretches.size(), read.stretches.size());
     EXPECT_EQ(made.pairs.size(), read.pairs.size());
     EXPECT_TRUE(read.ledger.dropped.empty() && read.ledger.repaired.empty() && read.ledger.left_out.empty());
   }
@@ -49,6 +51,13 @@ class RoundTripTest : public testing::Test {
 TEST_F(RoundTripTest, operators_with_inputs_steps_and_arrows) {
   add_training(b, 6, 1, 4);
   expect_same(3 * kTrainingEvents);
+}
+
+TEST_F(RoundTripTest, evaluations_between_steps_and_inside_of_one) {
+  add_training(b, 4, 0, 4);
+  b.stretch(StretchKind::evaluation, 0, kStart + 185'000, kStart + 201'000, {.batches = 3, .calls = 3, .left_out = 1});
+  b.stretch(StretchKind::inference, 0, kStart + 210'000, kStart + 230'000, {.calls = 2, .flags = kStretchInside});
+  expect_same(4 * kTrainingEvents + 2);
 }
 
 TEST_F(RoundTripTest, inputs_of_every_form) {

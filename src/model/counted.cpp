@@ -1,0 +1,140 @@
+#include "model/counted.h"
+
+#include <algorithm>
+
+#include "model/settled.h"
+
+namespace tprof {
+namespace {
+
+constexpr StepWords kStepWords[] = {
+    {StepBy::none, "none found: the whole span", "none", ""},
+    {StepBy::api, "tprof_step()", "given", "tprof_step()"},
+    {StepBy::profiler_step, "the script's own ProfilerStep", "given", "the script's own ProfilerStep"},
+    {StepBy::option, "TPROF_STEP", "given", "TPROF_STEP"},
+    {StepBy::dataloader, "DataLoader", "training", "a batch and an update each"},
+    {StepBy::optimizer, "optimizer", "training", "an update each"},
+    {StepBy::forward, "nn.Module calls", "inference", "a call each"},
+    {StepBy::backward, "backward", "training", "a backward pass each, no optimizer"},
+    {StepBy::inference_batch, "DataLoader", "inference", "a batch each"},
+};
+constexpr size_t kSources = std::size(kStepWords);
+constexpr StepWords kUnknownSource{StepBy::none, "unknown", "unknown", "of a kind that this tprof does not know"};
+
+constexpr char kGuessed[] = "; guessed, since the signs disagree: --step optimizer, dataloader or range:REGEX settles it";
+
+std::string many(u64 count, const char* one, const char* more) {
+  return std::to_string(count) + " " + (count == 1 ? one : more);
+}
+
+// The source of most steps, of the later of two that have as many.
+template <class Steps>
+StepBy usual_source(const Steps& steps) {
+  u64 of[kSources + 1] = {};
+  StepBy most = StepBy::none;
+  u64 best = 0;
+  for (const auto& step : steps) {
+    u64 count = ++of[std::min<size_t>(static_cast<size_t>(step.by), kSources)];
+    if (count < best) continue;
+    best = count;
+    most = step.by;
+  }
+  return most;
+}
+
+template <class Stretch>
+void add(Counted& counted, const Stretch& s, bool continued, i64 ns) {
+  StretchSum& sum = s.kind == StretchKind::evaluation ? counted.evaluations : counted.inferences;
+  sum.count++;
+  sum.continued += continued;
+  sum.batches += s.batches;
+  sum.calls += s.calls;
+  sum.left_out += s.left_out;
+  sum.ns += ns;
+}
+
+std::string steps_text(const Counted& counted) {
+  const StepWords& words = words_of(counted.by);
+  if (counted.steps == 0) return "no steps";
+  if (&words == &kStepWords[0]) return "no steps found, all of it counts as one";
+  std::string kind = words.kind, each = words.each;
+  if (size_t at = each.find(" each"); counted.steps == 1 && at != each.npos) each.erase(at, 5);
+  std::string which = kind == "training" || kind == "inference" ? kind + " " : "";
+  return std::to_string(counted.steps) + " " + which + (counted.steps == 1 ? "step (" : "steps (") + each + ")";
+}
+
+std::string evaluations_text(const StretchSum& sum) {
+  std::string out = many(sum.count, "evaluation", "evaluations");
+  if (u64 parts = sum.batches ? sum.batches : sum.calls)
+    out += " of " + (sum.batches ? many(parts, "batch", "batches") : many(parts, "call", "calls")) +
+           (sum.count > 1 ? " in all" : "");
+  return out;
+}
+
+std::string left_out_text(const StretchSum& sum) {
+  if (!sum.left_out) return "";
+  return " (" + (sum.batches ? many(sum.left_out, "batch", "batches") : many(sum.left_out, "call", "calls")) +
+         " not recorded)";
+}
+
+}  // namespace
+
+const StepWords& words_of(StepBy by) {
+  for (const StepWords& words : kStepWords)
+    if (words.by == by) return words;
+  return kUnknownSource;
+}
+
+StepBy step_by(std::string_view source, std::string_view kind) {
+  for (const StepWords& words : kStepWords)
+    if (words.source == source && words.kind == kind) return words.by;
+  return StepBy::none;
+}
+
+Counted counted_of(const Model& model) {
+  Counted out;
+  out.steps = model.steps.size();
+  out.by = usual_source(model.steps);
+  out.before_training = model.before_training;
+  for (const Step& step : model.steps) out.guessed |= step.guessed;
+  for (const Stretch& s : model.stretches) add(out, s, s.continued, s.end_ns - s.begin_ns);
+  return out;
+}
+
+Counted counted_of(const Meta& meta) {
+  Counted out;
+  std::vector<StepInfo> steps = settled_steps(meta);
+  out.steps = steps.size();
+  out.by = usual_source(steps);
+  for (const StepInfo& step : steps) out.guessed |= (step.flags & kStepGuessed) != 0;
+  for (const StretchInfo& s : settled_stretches(meta)) add(out, s, false, 0);
+  return out;
+}
+
+Counted& operator+=(Counted& sum, const Counted& more) {
+  auto add_sum = [](StretchSum& a, const StretchSum& b) {
+    a.count += b.count - b.continued;
+    a.batches += b.batches;
+    a.calls += b.calls;
+    a.left_out += b.left_out;
+    a.ns += b.ns;
+  };
+  if (more.steps > sum.steps) sum.by = more.by;
+  sum.steps += more.steps;
+  sum.guessed |= more.guessed;
+  sum.before_training |= more.before_training;
+  add_sum(sum.evaluations, more.evaluations);
+  add_sum(sum.inferences, more.inferences);
+  return sum;
+}
+
+std::string counted_text(const Counted& counted) {
+  std::string out = steps_text(counted);
+  if (const StretchSum& sum = counted.evaluations; sum.count) out += ", " + evaluations_text(sum) + left_out_text(sum);
+  if (const StretchSum& sum = counted.inferences; sum.count)
+    out += ", " + many(sum.count, "stretch", "stretches") + " of inference" + left_out_text(sum);
+  if (counted.before_training) out += ", counted before the program began to train";
+  return out + (counted.guessed ? kGuessed : "");
+}
+
+}  // namespace tprof
