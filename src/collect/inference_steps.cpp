@@ -90,9 +90,10 @@ void InferenceSteps::call_without_batch(u64 t, const ModuleCall& call) {
   }
   bool takes_over = !module_ || (call.has_parameters && !module_has_parameters_);
   if (takes_over) {
+    bool from_another = module_ != nullptr;
     module_ = call.module;
     module_has_parameters_ = call.has_parameters;
-    if (line_->number() >= 0) return;  // the step under way is its own
+    if (from_another) return;  // the step under way is its own
   }
   if (call.module != module_ || loader_) {  // another one, or behind the loader's end
     if (others_.count > 0 && call.module != other_) return;

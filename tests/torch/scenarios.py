@@ -1,13 +1,15 @@
 """Training and inference loops as people write them; each says how many steps it truly made.
 
-    scenarios.py NAME   prints {"steps": N, "marks": true|false}
-A scenario is a function that runs its loop over about ten iterations and returns the number of steps. Where one
-iteration is one step, the forward stands under a label mark:<iteration>. Every loop ends with work that belongs to
-no step of its own (loss.item(), an evaluation of a number), as real ones do.
+    scenarios.py NAME   prints {"steps": N, "evaluations": E, "inferences": I, "marks": true|false}
+A scenario is a function that runs its loop over about ten iterations and returns the number of steps, or those three
+numbers. Where one iteration is one step, the forward stands under a label mark:<iteration>; evaluations have no labels.
+Every loop ends with work that belongs to no step of its own (loss.item(), an evaluation of a number), as real ones do.
 """
 import ctypes
+import itertools
 import json
 import sys
+import threading
 
 import torch
 from torch.autograd.profiler import record_function
@@ -32,13 +34,14 @@ def scenario(function=None, *, marks=True):
 class Setup:
     """A model, its optimizer and data, made anew for each process."""
 
-    def __init__(self, batches=N, workers=0):
+    def __init__(self, batches=N, workers=0, optimizers=True):
         torch.manual_seed(0)
         torch.set_num_threads(1)
         self.net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
-        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.01)
         self.other = torch.nn.Linear(4, 2)
-        self.other_optimizer = torch.optim.Adam(self.other.parameters())
+        if optimizers:
+            self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.01)
+            self.other_optimizer = torch.optim.Adam(self.other.parameters())
         self.x, self.y = torch.randn(2, 4), torch.randn(2, 2)
         data = TensorDataset(torch.randn(2 * batches, 4), torch.randn(2 * batches, 2))
         self.loader = DataLoader(data, batch_size=2, num_workers=workers)
@@ -315,44 +318,353 @@ def training_with_backwards_that_fail():
     return N
 
 
+def evaluate(s, loader, gradients=False):
+    """No labels, so that it is seen where an evaluation lies."""
+    s.net.eval()
+    with torch.set_grad_enabled(gradients):
+        for x, y in loader:
+            s.total += ((s.net(x) - y) ** 2).mean().item()
+    s.net.train()
+
+
+def held_out():
+    return Setup(batches=2, optimizers=False).loader
+
+
 @scenario
-def training_then_evaluation_with_loader():
+def training_then_evaluation_over_the_same_loader():
     s = Setup(batches=6)
     for x, y in s.loader:
         s.train(x, y)
     with torch.no_grad():
         for x, y in s.loader:
-            s.forward(x, y)
-    return 12
+            s.total += s.net(x).sum().item()
+    return 6, 1, 0
 
 
 @scenario
 def evaluation_between_epochs_with_loader():
-    s, held_out = Setup(batches=4), Setup(batches=2).loader
+    s, other = Setup(batches=4), held_out()
     for epoch in range(3):
         for x, y in s.loader:
             s.train(x, y)
-        if epoch < 2:
+        evaluate(s, other)
+    return 12, 3, 0
+
+
+@scenario
+def evaluation_with_gradients_on():
+    s, other = Setup(batches=4), held_out()
+    for epoch in range(3):
+        for x, y in s.loader:
+            s.train(x, y)
+        evaluate(s, other, gradients=True)
+    return 12, 3, 0
+
+
+@scenario
+def evaluation_in_mid_epoch():
+    s, other = Setup(), held_out()
+    for i, (x, y) in enumerate(s.loader):
+        s.train(x, y)
+        if i % 4 == 3:
+            evaluate(s, other)
+    return N, 2, 0
+
+
+@scenario
+def evaluation_before_training():
+    """A sanity check: what was counted before is no step of the training."""
+    s, other = Setup(), held_out()
+    evaluate(s, other)
+    for x, y in s.loader:
+        s.train(x, y)
+    return N, 1, 0
+
+
+@scenario
+def evaluation_without_a_loader_before_and_amid():
+    """As nanoGPT's estimate_loss."""
+    s = Setup()
+    for i in range(N):
+        if i % 5 == 0:
             s.net.eval()
             with torch.no_grad():
-                for x, y in held_out:
-                    s.forward(x, y)
+                for _ in range(6):
+                    s.total += s.net(s.x).sum().item()
             s.net.train()
-    return 16
+        s.train(s.x, s.y)
+    return N, 2, 0
 
 
 @scenario(marks=False)
-def evaluation_between_epochs_without_loader():
-    """Each evaluation forward is a step, as each evaluation batch is where there is a loader."""
+def evaluation_inside_an_accumulated_step():
+    s, other = Setup(batches=2 * N), held_out()
+    for i, (x, y) in enumerate(s.loader):
+        s.forward(x, y).backward()
+        if i == 4:
+            evaluate(s, other)
+        if i % 2:
+            s.optimizer.step()
+            s.optimizer.zero_grad()
+    return N, 1, 0
+
+
+@scenario
+def evaluation_of_an_averaged_model():
+    """The average never trains: updating it, and calls of it without a loader, belong to the step."""
+    s, other = Setup(batches=5), held_out()
+    average = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+    for epoch in range(2):
+        for x, y in s.loader:
+            s.train(x, y)
+            with torch.no_grad():
+                for mean, now in zip(average.parameters(), s.net.parameters()):
+                    mean.mul_(0.9).add_(now, alpha=0.1)
+                s.total += average(x).sum().item()
+        with torch.no_grad():
+            for x, y in other:
+                s.total += average(x).sum().item()
+    return N, 2, 0
+
+
+@scenario
+def rollouts_between_epochs():
     s = Setup()
     for epoch in range(3):
-        if epoch:
-            with torch.no_grad():
-                for _ in range(3):
-                    s.total += s.net(s.x).sum().item()
+        with torch.no_grad():
+            for _ in range(5):
+                s.total += s.net(s.x).sum().item()
         for _ in range(4):
             s.train(s.x, s.y)
-    return 18
+    return 12, 0, 3
+
+
+@scenario
+def teacher_of_each_batch():
+    s = Setup()
+    for x, y in s.loader:
+        with torch.no_grad():
+            y = y + s.other(x) + 0.1 * s.net(x)
+        s.train(x, y)
+    return N
+
+
+class Noisy(torch.nn.Module):
+    def forward(self, x):
+        return x + 0.1 * torch.randn_like(x)
+
+
+class WithTransforms(torch.utils.data.Dataset):
+    """Its transforms are modules, as torchvision's are, and called in the training thread."""
+
+    def __init__(self, count):
+        self.transforms = torch.nn.Sequential(Noisy(), Noisy())
+        self.count = count
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, i):
+        return self.transforms(torch.ones(4)), torch.ones(2)
+
+
+@scenario
+def modules_inside_the_loaders_fetch():
+    s = Setup()
+    s.loader = DataLoader(WithTransforms(2 * N), batch_size=2)
+    other = DataLoader(WithTransforms(4), batch_size=2)
+    evaluate(s, other)
+    for x, y in s.loader:
+        s.train(x, y)
+    evaluate(s, other)
+    return N, 2, 0
+
+
+@scenario
+def two_loaders_in_step():
+    s, other = Setup(), Setup()
+    for (x, _), (_, y) in zip(s.loader, other.loader):
+        s.train(x, y)
+    return N
+
+
+@scenario
+def a_cycled_loader():
+    """After its first round it gives batches that nobody draws."""
+    s = Setup(batches=4)
+    for x, y in itertools.islice(itertools.cycle(s.loader), N):
+        s.train(x, y)
+    return N
+
+
+def look_ahead(loader):
+    """As accelerate's loaders: each batch is drawn before the one before it is handed out."""
+    batches = iter(loader)
+    current = next(batches)
+    for following in batches:
+        yield current
+        current = following
+    yield current
+
+
+@scenario
+def a_loader_that_looks_ahead():
+    s, other = Setup(batches=5), held_out()
+    for epoch in range(2):
+        for x, y in look_ahead(s.loader):
+            s.train(x, y)
+        evaluate(s, look_ahead(other))
+    return N, 2, 0
+
+
+@scenario(marks=False)
+def micro_batches_drawn_first():
+    """As the Trainer of transformers."""
+    s = Setup(batches=2 * N)
+    batches = look_ahead(s.loader)
+    for _ in range(N):
+        for x, y in [next(batches), next(batches)]:
+            s.forward(x, y).backward()
+        s.optimizer.step()
+        s.optimizer.zero_grad()
+    return N
+
+
+@scenario(marks=False)
+def a_critic_with_batches_of_its_own():
+    s = Setup()
+    for i, (x, y) in enumerate(s.loader):
+        s.train(x, y)
+        if i % 5 == 4:
+            s.other_optimizer.zero_grad()
+            s.other(x).mean().backward()
+            s.other_optimizer.step()
+    return N
+
+
+@scenario
+def parameters_updated_by_hand():
+    s = Setup(optimizers=False)
+    for _ in range(N):
+        s.net.zero_grad()
+        s.forward(s.x, s.y).backward()
+        for p in s.net.parameters():
+            p.data.add_(p.grad, alpha=-0.01)
+    return N
+
+
+@scenario
+def batches_and_parameters_updated_by_hand():
+    s, other = Setup(optimizers=False), held_out()
+    for x, y in s.loader:
+        s.forward(x, y).backward()
+        with torch.no_grad():
+            for p in s.net.parameters():
+                p -= 0.01 * p.grad
+                p.grad = None
+    evaluate(s, other)
+    return N, 1, 0
+
+
+@scenario
+def dry_run_and_statistics_before_the_loop():
+    s = Setup()
+    s.net(s.x)
+    s.optimizer.zero_grad()
+    s.total += sum(x.mean().item() for x, y in held_out())
+    for x, y in s.loader:
+        s.train(x, y)
+    return N
+
+
+@scenario
+def forwards_behind_the_loop():
+    s = Setup()
+    for x, y in s.loader:
+        s.train(x, y)
+    for _ in range(3):
+        s.total += s.net(s.x).sum().item()
+    return N
+
+
+@scenario
+def a_graph_is_traced_first():
+    """No step, and no part of one."""
+    s = Setup()
+    torch.jit.trace(s.net, s.x)
+    for x, y in s.loader:
+        s.train(x, y)
+    return N
+
+
+@scenario
+def inference_beside_the_training():
+    """On a thread of its own, begun before the training does: what it did until then is inference, the rest is not seen."""
+    s = Setup()
+    copy = torch.nn.Linear(4, 2)
+    running = threading.Semaphore(0)
+    over = threading.Event()
+
+    def serve():
+        with torch.no_grad():
+            while not over.is_set():
+                copy(s.x)
+                running.release()
+
+    server = threading.Thread(target=serve)
+    server.start()
+    for _ in range(3):
+        running.acquire()
+    for x, y in s.loader:
+        s.train(x, y)
+    over.set()
+    server.join()
+    return N, 0, 1
+
+
+@scenario
+def inference_on_threads_one_after_the_other():
+    s = Setup()
+    s.net.eval()
+    for _ in range(N):
+        def request():
+            with torch.no_grad():
+                s.forward(s.x, s.y)
+        thread = threading.Thread(target=request)
+        thread.start()
+        thread.join()
+    return N
+
+
+@scenario
+def closures_with_a_loader():
+    """As Lightning runs its training steps."""
+    s = Setup()
+    for x, y in s.loader:
+        def closure():
+            s.optimizer.zero_grad()
+            loss = s.forward(x, y)
+            loss.backward()
+            return loss
+        s.optimizer.step(closure)
+    return N
+
+
+@scenario
+def an_optimizer_for_each_parameter_inside_the_backward_pass():
+    s = Setup()
+    optimizers = {p: torch.optim.SGD([p], lr=0.01) for p in s.net.parameters()}
+
+    def update(p):
+        optimizers[p].step()
+        optimizers[p].zero_grad()
+
+    for p in s.net.parameters():
+        p.register_post_accumulate_grad_hook(update)
+    for x, y in s.loader:
+        s.forward(x, y).backward()
+    return N
 
 
 def lbfgs_iteration(s, optimizer, x, y):
@@ -409,9 +721,9 @@ def tprof_step_by_ctypes():
     return N
 
 
-
-
 if __name__ == "__main__":
     name = sys.argv[1]
-    steps = SCENARIOS[name]()
-    print(json.dumps({"steps": steps, "marks": name not in UNMARKED}))
+    truth = SCENARIOS[name]()
+    steps, evaluations, inferences = (truth, 0, 0) if isinstance(truth, int) else truth
+    print(json.dumps({"steps": steps, "evaluations": evaluations, "inferences": inferences,
+                      "marks": name not in UNMARKED}))

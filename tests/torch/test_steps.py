@@ -18,7 +18,8 @@ SCHEDULES = [dict(active=2), dict(wait=2, warmup=1, active=2, repeat=2), dict(sk
              dict(warmup=2, active=1)]
 NEEDS_TORCH_2 = {"amp_with_skipped_steps_with_loader": "GradScaler without CUDA",
                  "amp_with_skipped_steps_without_loader": "GradScaler without CUDA",
-                 "the_scripts_own_profiler": "a build with Kineto"}
+                 "the_scripts_own_profiler": "a build with Kineto",
+                 "an_optimizer_for_each_parameter_inside_the_backward_pass": "such hooks"}
 
 
 def schedules_for(scenario, where):
@@ -37,12 +38,17 @@ def wrong(result, schedule):
     if result.returncode:
         return ["exit status %d: %s" % (result.returncode, result.stderr[-2000:])]
     truth = json.loads(result.stdout)
-    traces = result.traces()
+    traces = [t for t in result.traces() if not t.ledger["step"].get("before_training")]
     got = [t.steps() for t in traces]
     want = windows(truth["steps"], **schedule) if schedule else [list(range(truth["steps"]))]
     if got != want:
         return ["steps %s, not %s (source %s)" % (got, want, [t.ledger.get("step") for t in traces][:1])]
     found = []
+    if not schedule:
+        for kind in "evaluations", "inferences":
+            count = traces[0].ledger["step"].get(kind, {}).get("count", 0)
+            if count != truth[kind]:
+                found.append("%d %s, not %d" % (count, kind, truth[kind]))
     if truth["marks"]:
         for trace in traces:
             if trace.marks() != trace.steps():

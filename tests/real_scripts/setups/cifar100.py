@@ -1,0 +1,6 @@
+"""Two epochs."""
+
+
+def before(work, spec):
+    import conf
+    conf.settings.EPOCH = 2
