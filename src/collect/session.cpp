@@ -175,8 +175,9 @@ bool Session::seal_closing() {
   return waits;
 }
 
-// Tokens count from one thread: the one that trains, until then the first that was heard. One that has ended hands over
-// to the next that is heard.
+// Tokens count from one thread, the one that trains. One that has ended hands over to the next that is heard. Before
+// training is known those of other threads count too, such as those that serve one request after the other; but not while
+// the one that was heard first is in the midst of a call: then nobody can say what a step is.
 bool Session::of_step_thread(const ThreadBlock* block, bool trains) {
   if (!block || block->tid == step_tid_) {
     step_tid_sure_ |= block && trains;
@@ -184,12 +185,17 @@ bool Session::of_step_thread(const ThreadBlock* block, bool trains) {
   }
   bool ended = step_tid_ != 0 && (!step_block_->in_use.load(std::memory_order_relaxed) || step_block_->tid != step_tid_);
   bool takes_over = step_tid_ == 0 || ended || (trains && !step_tid_sure_);
-  if (!takes_over) return false;
-  if (step_tid_ != 0) detector_.forget();
-  step_tid_ = block->tid;
-  step_block_ = block;
-  step_tid_sure_ = trains;
-  return true;
+  if (takes_over) {
+    if (step_tid_ != 0) detector_.forget();
+    step_tid_ = block->tid;
+    step_block_ = block;
+    step_tid_sure_ = trains;
+    return true;
+  }
+  if (step_tid_sure_ || detector_.settled()) return false;
+  bool in_midst = step_block_->in_module.load(std::memory_order_relaxed);
+  if (in_midst) detector_.guess();
+  return !in_midst;
 }
 
 void Session::write_flush() {

@@ -53,6 +53,9 @@ class StepDetector {
   // Tokens were missed, or come from another thread from now on: what is under way is forgotten.
   void forget();
 
+  // Signs were seen that do not fit.
+  void guess() { line_.guess(); }
+
   // Where an edge at `t` belongs, given the begins of the labels open on the thread, outermost first.
   u64 before_labels(u64 t, const u64* begins, u32 count) const;
 

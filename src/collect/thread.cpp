@@ -64,6 +64,7 @@ ThreadBlock* new_block() {
   block->tid = current_tid();
   block->busy.store(0, std::memory_order_relaxed);
   block->announced = 0;
+  block->in_module.store(0, std::memory_order_relaxed);
   block->torch_thread = 0;
   block->chunk = nullptr;
   block->quick_until = block->used = 0;

@@ -110,6 +110,7 @@ struct alignas(64) ThreadBlock {
   u32 generation;         // of the recording that the caches belong to
   u32 label_count;        // labels open now, see labels.h
   u64 label_begins[kMaxLabels];
+  std::atomic<u32> in_module;  // 1: inside an outermost call of an nn.Module
   u32 native_known;       // 1: `native` knows this thread's stack
   NativeThread* native;   // nullptr until it is wanted; stays with the block
   ThreadBlock* next;

@@ -59,6 +59,7 @@ __attribute__((noinline)) bool module_called(PyObject* module) {
   ThreadBlock* block = enter();
   if (!block) return false;
   bool alone = false;
+  block->in_module.store(1, std::memory_order_relaxed);
   g_session.token(block, false, [&](StepDetector& d) {
     if (ask) d.optimizers_exist(made);
     d.module_called(before_labels(d, block, now_ticks()),
@@ -121,6 +122,7 @@ PyObject* module_hook(PyObject* function, PyObject* const* args, size_t count, P
   PyObject* result = g_call_function(function, args, count, names);
   if (makes_way) resume_hook(function);
   t_modules = around;
+  if (around == 0 && t_self.block) t_self.block->in_module.store(0, std::memory_order_relaxed);
   if (recorded) call_ends(g_module_code);
   return result;
 }
