@@ -4,6 +4,7 @@
 #include "analysis/advice.h"
 #include "analysis/diff.h"
 #include "analysis/facts.h"
+#include "analysis/operators.h"
 #include "model_builder.h"
 #include "report/overview.h"
 
@@ -134,6 +135,20 @@ TEST(BesideSteps, DiffTakesStepsOnly) {
   before.raw().before_training = true;
   a.add(before.model());
   EXPECT_EQ(a.steps(), 3u);
+}
+
+TEST(BesideSteps, OneRowForAllEvaluations) {
+  ModelBuilder b;
+  train(b);
+  b.stretch(8000, 8100);
+  Model m = b.model();
+  int rows = 0;
+  for (const OperatorRow& row : operators(m, build_op_tree(m), OperatorKey::name).rows)
+    if (row.name == "Evaluation*") {
+      rows++;
+      EXPECT_EQ(row.calls, 2u);
+    }
+  EXPECT_EQ(rows, 1);
 }
 
 TEST(BesideSteps, APartOfAnEvaluationAloneHasNoSteps) {
