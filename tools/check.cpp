@@ -7,6 +7,7 @@
 #include <regex>
 #include <unordered_map>
 
+#include "kineto/ledger.h"
 #include "kineto/names.h"
 #include "kineto/pieces.h"
 #include "tools/check_gpu.h"
@@ -14,7 +15,7 @@
 namespace tprof {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 struct Range {
   i64 begin, end;
@@ -268,6 +269,7 @@ void Checker::check_ledger(const Json& ledger) {
     add(k_ledger_sum, std::to_string(number("seen")) + " seen, " + std::to_string(number("written")) +
                           " written, " + std::to_string(dropped) + " dropped");
   if (dropped) add(k_events_dropped, reasons);
+  if (Counted counted = kineto::read_counted(ledger); counted.guessed) add(k_steps_guessed, counted_text(counted));
   if (ledger.contains("damage")) add(k_recording_damaged, ledger["damage"].dump());
   if (ledger.dump().find("\"rank\":") != std::string::npos) add(k_ledger_rank, "tprof");
 }
@@ -284,7 +286,8 @@ const std::vector<CheckRule>& check_rules() {
 }
 
 std::string Finding::line() const {
-  std::string out = is_error() ? "error" : "warning";
+  static constexpr const char* kWords[] = {"error", "warning", "note"};
+  std::string out = kWords[static_cast<size_t>(rule->severity)];
   out += std::string(" ") + rule->id + ": " + rule->text + "; " + where;
   if (count > 1) out += " and " + std::to_string(count - 1) + " more";
   return out;

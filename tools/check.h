@@ -9,7 +9,7 @@
 
 namespace tprof {
 
-enum class Severity : u8 { error, warning };  // an error makes the trace invalid
+enum class Severity : u8 { error, warning, note };  // an error makes the trace invalid
 
 struct CheckRule {
   const char* id;

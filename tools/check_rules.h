@@ -70,7 +70,8 @@ using kineto::Value;
   RULE(rank_unreadable, warning, "distributedInfo has a rank that HTA cannot find (it wants \"rank\": N)")  \
   RULE(ledger_rank, warning, "the ledger has a key rank: HTA may take it for the trace's")                  \
   RULE(events_dropped, warning, "not every event that was seen is in this trace")                           \
-  RULE(recording_damaged, warning, "the recording that this trace was made from was damaged")
+  RULE(recording_damaged, warning, "the recording that this trace was made from was damaged")               \
+  RULE(steps_guessed, note, "the signs of steps disagree: averages may be of other steps than you mean")
 
 enum CheckId {
 #define RULE(name, severity, text) k_##name,

@@ -13,6 +13,7 @@
 #include "base/process.h"
 #include "command.h"
 #include "convert.h"
+#include "counts.h"
 #include "finish.h"
 #include "record/reader.h"
 #include "trace_file.h"
@@ -33,6 +34,16 @@ bool wait_for_trace(const std::function<bool()>& done, Supervisor& supervisor, b
 
 bool same_machine(const FileHeader& header) {
   return !strcmp(process_identity(getpid()).boot_id, header.boot_id);
+}
+
+// Of a program that reached no window: the last of its steps is all that its recording holds.
+void count_unrecorded(const StepInfo& last, Counted& out) {
+  bool none = (last.flags & kStepWithdrawn) || ((last.flags & kStepTentative) && !(last.flags & kStepHasWork));
+  u64 steps = static_cast<u64>(std::max<i64>(last.number, 0)) + !none;
+  if (steps <= out.steps) return;
+  out.by = last.by;
+  out.steps = steps;
+  out.guessed = last.flags & kStepGuessed;
 }
 
 // Runs the finisher in a process of its own: a session of its own lets it go on after a Ctrl-C, and damage
@@ -99,8 +110,7 @@ Completion complete_recordings(const std::string& directory, Supervisor& supervi
       recording->refresh();
       if (recording->header().closed == kClosedFinished) continue;
       Meta meta = recording->read_meta();
-      if (meta.windows.empty() && !meta.steps.empty())
-        out.last_step = std::max(out.last_step, meta.steps.back().number);
+      if (meta.windows.empty() && !meta.steps.empty()) count_unrecorded(meta.steps.back(), out.unrecorded);
       finish_one(path, supervisor, quiet, out);
     } catch (const Error& e) {
       struct stat s;
@@ -132,6 +142,7 @@ std::string closing_line(const std::string& directory, const std::vector<NewTrac
     dropped += trace.summary.dropped;
   }
   std::string counts = " (" + std::to_string(events) + " events, " + std::to_string(dropped) + " dropped)";
+  if (std::string steps = counted_in(written); !steps.empty()) counts += ": " + steps;
   if (written.size() == 1) {
     line = "wrote " + written[0].path + counts +
            "; next: open it in https://ui.perfetto.dev, or tensorboard --logdir " + directory;
@@ -141,10 +152,9 @@ std::string closing_line(const std::string& directory, const std::vector<NewTrac
   } else if (!completion.running && !completion.unfinished) {
     i64 first = first_recorded_step(options.schedule);
     line = "nothing was recorded: ";
-    if (completion.last_step >= 0 && first >= 0)
-      line += "the program ended in step " + std::to_string(completion.last_step) +
-              ", and the first one to be recorded is step " + std::to_string(first) +
-              "; lower skip_first, wait or warmup";
+    if (completion.unrecorded.steps && first >= 0)
+      line += "the program made " + counted_text(completion.unrecorded) + ", from step 0 on, and the first one to be "
+              "recorded is step " + std::to_string(first) + "; lower skip_first, wait or warmup";
     else if (options.window.profiler_api)
       line += "--window is cudaProfilerApi and cudaProfilerStart() was not called";
     else if (!options.autostart)

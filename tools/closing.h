@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/options.h"
+#include "model/counted.h"
 #include "supervise.h"
 #include "trace_file.h"
 
@@ -13,7 +14,7 @@ namespace tprof {
 struct Completion {
   int running = 0;     // recordings of processes that still run
   int unfinished = 0;  // still being written, or given up on
-  i64 last_step = -1;  // of a program that reached no window, -1: none was seen
+  Counted unrecorded;  // steps of a program that reached no window
   std::string note;    // the first thing that went wrong, or ""
 };
 

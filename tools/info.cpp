@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "command.h"
 #include "finish.h"
+#include "model/counted.h"
 #include "record/reader.h"
 #include "trace_file.h"
 
@@ -66,7 +67,9 @@ Report report_recording(const std::string& path) {
   if (gpu_records) r.add("records of CUPTI", gpu_records);
   for (const auto& [number, device] : meta.devices) r.add("GPU " + std::to_string(number), std::string(device.name));
   r.add("threads", u64(meta.threads.size()));
-  r.add("steps", u64(meta.steps.size()));
+  Counted counted = counted_of(meta);
+  r.add("steps", counted.steps);
+  r.add("counted", counted_text(counted));
   for (const WindowInfo& w : meta.windows) r.values["windows"].push_back(window_text(w));
   const char* const reasons[] = {
 #define DROP(name, text) text,
@@ -103,6 +106,7 @@ Report report_trace(const std::string& path) {
     else
       r.values[key == "schema" ? "ledger schema" : key] = value;
   }
+  if (trace.ledger.contains("step")) r.add("counted", trace.ledger["step"].value("counted", ""));
   return r;
 }
 

@@ -4,12 +4,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
 #include "base/error.h"
 #include "command.h"
 #include "kineto/directory.h"
+#include "kineto/ledger.h"
 #include "kineto/read.h"
 #include "report/summary.h"
 
@@ -35,6 +37,9 @@ std::vector<Candidate> candidates(const std::string& directory, const std::vecto
         newest[file.worker] = {&trace, file.worker, file.span};  // spans come in order
   std::vector<Candidate> out;
   for (auto& [worker, candidate] : newest) out.push_back(candidate);
+  // What a program did before it trained is not what was asked for.
+  auto before = [](const Candidate& c) { return kineto::read_counted(c.trace->summary.ledger).before_training; };
+  if (!std::all_of(out.begin(), out.end(), before)) std::erase_if(out, before);
   return out;
 }
 

@@ -70,7 +70,7 @@ std::optional<Match> synchronous_loader(const Facts& facts) {
   std::vector<Interval> ranges;
   for (const Event& e : facts.model.events)
     if (facts.words.is(e, Word::single_process_loader)) ranges.push_back({e.begin_ns, e.end_ns()});
-  i64 ns = IntervalSet(std::move(ranges)).length_in(facts.windows.all.begin, facts.windows.all.end);
+  i64 ns = (IntervalSet(std::move(ranges)) & facts.windows.time).length();
   double share = facts.share(double(ns));
   return Match{share, share, facts.windows.per_step(loading(facts)),
                "Loading a batch keeps the training process busy for " + ms(facts.windows.per_step(ns)) + " per step.",
@@ -194,15 +194,14 @@ std::optional<Match> allocation(const Facts& facts) {
   Heaviest calls(Evidence::Of::call);
   for (u32 i = 0; i < facts.model.calls.size(); i++) {
     const CallEvent& call = facts.model.calls[i];
-    if (call.begin_ns < from || call.begin_ns >= facts.windows.all.end || !facts.words.is(call, Word::allocates))
-      continue;
+    if (call.begin_ns < from || !facts.inside(call.begin_ns) || !facts.words.is(call, Word::allocates)) continue;
     ns += call.dur_ns;
     count++;
     calls.add(call.dur_ns, i);
   }
   if (!count) return {};
   double steps = double(facts.windows.steps.size() - 1);
-  double share = double(ns) / double(facts.windows.all.end - from);
+  double share = double(ns) / double(facts.windows.time.length_in(from, facts.windows.all.end));
   return Match{share, share, double(ns) / steps,
                std::to_string(count) + " calls behind the first step allocate or free memory through the driver, " +
                    ms(double(ns) / steps) + " per step.",

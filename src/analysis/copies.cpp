@@ -44,7 +44,7 @@ std::vector<Copies> copies(const Model& model, const Windows& windows) {
   std::map<std::tuple<u32, CopyKind, HostMemory>, Copies> rows;
   for (u32 i = 0; i < model.gpu.size(); i++) {
     const GpuEvent& event = model.gpu[i];
-    if (event.kind() != Kind::copy || event.begin_ns < windows.all.begin || event.begin_ns >= windows.all.end) continue;
+    if (event.kind() != Kind::copy || !windows.holds(event.begin_ns)) continue;
     CopyKind kind = copy_kind_of(event);
     HostMemory memory = host_memory_of(event);
     Copies& row = rows.try_emplace({event.device, kind, memory}, Copies{event.device, kind, memory}).first->second;

@@ -66,6 +66,10 @@ void DiffSide::count(DiffBy by, const std::string& name, u32 step, double ns) {
 }
 
 void DiffSide::add(const Model& model) {
+  if (model.before_training) {
+    notes_.push_back("steps that were counted before the program began to train are left out");
+    return;
+  }
   Overview overview = overview_of(model);
   for (const std::string& note : overview.notes) notes_.push_back(note);
   if (overview.steps.empty()) return;

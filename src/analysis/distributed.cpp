@@ -64,18 +64,17 @@ class Reader {
   Reader(const Model& model, const std::string& name) : model_(model), words_(model), windows_(windows_of(model)) {
     out_.name = name;
     out_.steps = windows_.steps.size();
-    out_.span_ns = windows_.all.length();
+    out_.span_ns = windows_.time.length();
   }
 
   Rank run() {
     for (const auto& [device, sets] : gpu_sets(model_, words_)) {
-      i64 both = (sets.computation & sets.communication).length_in(windows_.all.begin, windows_.all.end);
-      i64 computing = sets.computation.length_in(windows_.all.begin, windows_.all.end);
-      i64 communicating = sets.communication.length_in(windows_.all.begin, windows_.all.end);
+      i64 both = length_of(sets.computation & sets.communication);
+      i64 computing = length_of(sets.computation), communicating = length_of(sets.communication);
       out_.computation_ns += computing - both;
       out_.overlap_ns += both;
       out_.communication_ns += communicating - both;
-      out_.other_ns += windows_.all.length() - computing - communicating + both;
+      out_.other_ns += out_.span_ns - computing - communicating + both;
     }
     add_kernels();
     out_.on_gpu = !out_.calls.empty();
@@ -86,7 +85,8 @@ class Reader {
   }
 
  private:
-  bool inside(i64 ns) const { return ns >= windows_.all.begin && ns < windows_.all.end; }
+  bool inside(i64 ns) const { return windows_.holds(ns); }
+  i64 length_of(const IntervalSet& set) const { return (set & windows_.time).length(); }
 
   void add_kernels() {
     size_t next = 0;
@@ -123,7 +123,7 @@ class Reader {
       out_.calls.push_back(std::move(call));
       busy.push_back({e.begin_ns, e.end_ns()});
     }
-    out_.communication_ns = IntervalSet(std::move(busy)).length_in(windows_.all.begin, windows_.all.end);
+    out_.communication_ns = length_of(IntervalSet(std::move(busy)));
     out_.other_ns = out_.span_ns - out_.communication_ns;
   }
 

@@ -18,6 +18,17 @@ double Exposed::overlap() const {
   return communication_ns ? double(communication_ns - exposed_communication_ns) / double(communication_ns) : -1;
 }
 
+Exposed& Exposed::operator+=(const Exposed& more) {
+  span_ns += more.span_ns;
+  computation_ns += more.computation_ns;
+  exposed_communication_ns += more.exposed_communication_ns;
+  exposed_copies_ns += more.exposed_copies_ns;
+  idle_ns += more.idle_ns;
+  communication_ns += more.communication_ns;
+  copies_ns += more.copies_ns;
+  return *this;
+}
+
 namespace {
 
 // The sets of a whole Model, subtracted once for all windows.
@@ -51,7 +62,8 @@ std::vector<DeviceExposed> exposed(const Model& model, const Words& words, const
   std::vector<DeviceExposed> out;
   for (const auto& [device, sets] : gpu_sets(model, words)) {
     Disjoint disjoint(sets);
-    DeviceExposed row{device, disjoint.in(windows.all), {}};
+    DeviceExposed row{device, {}, {}};
+    for (const Interval& run : windows.time.intervals()) row.all += disjoint.in(run);
     for (const Interval& step : windows.steps) row.steps.push_back(disjoint.in(step));
     out.push_back(std::move(row));
   }

@@ -26,6 +26,7 @@ struct Exposed {
 
   // Hidden communication of all communication, 0 to 1; -1 without any (HTA's comm-comp overlap).
   double overlap() const;
+  Exposed& operator+=(const Exposed& more);  // of another time
 };
 Exposed exposed_in(const GpuSets& sets, const Interval& window);
 

@@ -38,7 +38,7 @@ struct Facts {
   double sum_ns(Category c) const {  // over all steps
     return overview.average.by[static_cast<u32>(c)] * 1000 * double(overview.steps.size());
   }
-  bool inside(i64 ns) const { return ns >= windows.all.begin && ns < windows.all.end; }
+  bool inside(i64 ns) const { return windows.holds(ns); }
 
   // What could not be known, one line each: nothing is shown as zero for want of data.
   std::vector<std::string> unknown() const;

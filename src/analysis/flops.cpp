@@ -136,7 +136,6 @@ const std::unordered_map<std::string_view, Rule>& rules() {
   return kRules;
 }
 
-bool in(const Interval& window, const Event& e) { return e.begin_ns >= window.begin && e.begin_ns < window.end; }
 
 // Finds what is counted, then sums it up.
 class Counter {
@@ -152,7 +151,7 @@ class Counter {
     for (u32 i = 0; i < model_.events.size(); i++) {
       const Event& e = model_.events[i];
       if (e.parent >= 0 && row_[e.parent] >= 0) row_[i] = row_[e.parent];
-      if (!rule[e.name] || row_[i] >= 0 || !in(windows_.all, e)) continue;
+      if (!rule[e.name] || row_[i] >= 0 || !windows_.holds(e.begin_ns)) continue;
       if (!add(i, *rule[e.name])) {
         missing[i] = true;
         continue;
@@ -300,7 +299,7 @@ bool Flops::memory_bound(const FlopsRow& row) const {
 
 Flops flops(const Model& model, const Windows& windows, const std::vector<DevicePeak>& table) {
   Flops out = Counter(model, windows).run();
-  double seconds = double(windows.all.length()) * 1e-9;
+  double seconds = double(windows.time.length()) * 1e-9;
   if (out.counted && seconds > 0) out.tflops = out.total / seconds / 1e12;
   std::set<u32> devices;
   for (const GpuEvent& work : model.gpu)

@@ -14,14 +14,13 @@ struct Edge {
   double blocks;
 };
 
-// Integral of min(sum of blocks, 1) over the time in `steps`, in ns.
-double filled(std::vector<Edge> edges, Interval steps) {
+// Integral of min(sum of blocks, 1) over the time, in ns.
+double filled(std::vector<Edge> edges, const IntervalSet& time) {
   std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.ns < b.ns; });
   double sum = 0, blocks = 0;
   i64 at = 0;
   for (const Edge& edge : edges) {
-    i64 begin = std::max(at, steps.begin), end = std::min(edge.ns, steps.end);
-    if (begin < end) sum += double(end - begin) * std::clamp(blocks, 0.0, 1.0);
+    if (edge.ns > at) sum += double(time.length_in(at, edge.ns)) * std::clamp(blocks, 0.0, 1.0);
     blocks += edge.blocks;
     at = edge.ns;
   }
@@ -49,7 +48,7 @@ void describe(const Model& model, GpuFigures& g) {
 
 }  // namespace
 
-std::vector<GpuFigures> gpu_figures(const Model& model, Interval steps, std::vector<std::string>& notes) {
+std::vector<GpuFigures> gpu_figures(const Model& model, const Windows& windows, std::vector<std::string>& notes) {
   std::map<u32, Sums> devices;
   TensorCoreNames tensor_cores(model, Rules::tprof);
   for (const GpuEvent& e : model.gpu) {
@@ -63,7 +62,7 @@ std::vector<GpuFigures> gpu_figures(const Model& model, Interval steps, std::vec
     } else {
       s.without_blocks++;
     }
-    auto inside = double(std::max<i64>(std::min(e.end_ns(), steps.end) - std::max(e.begin_ns, steps.begin), 0));
+    auto inside = double(windows.time.length_in(e.begin_ns, e.end_ns()));
     s.kernel_ns += inside;
     if (tensor_cores.kernel(e.name)) s.tensor_ns += inside;
     if (e.occupancy < 0) continue;
@@ -71,13 +70,13 @@ std::vector<GpuFigures> gpu_figures(const Model& model, Interval steps, std::vec
     s.weight += inside;
   }
   std::vector<GpuFigures> out;
-  auto length = double(steps.length());
+  auto length = double(windows.time.length());
   for (auto& [device, s] : devices) {
     GpuFigures g;
     g.device = device;
     describe(model, g);
-    if (length > 0) g.utilization = double(IntervalSet(std::move(s.busy)).length_in(steps.begin, steps.end)) / length;
-    if (length > 0 && !s.edges.empty()) g.sm_efficiency = filled(std::move(s.edges), steps) / length;
+    if (length > 0) g.utilization = double((IntervalSet(std::move(s.busy)) & windows.time).length()) / length;
+    if (length > 0 && !s.edges.empty()) g.sm_efficiency = filled(std::move(s.edges), windows.time) / length;
     if (s.weight > 0) g.occupancy = s.weighted / s.weight;
     if (s.kernel_ns > 0) g.tensor_cores = s.tensor_ns / s.kernel_ns;
     std::string gpu = "GPU " + std::to_string(device);

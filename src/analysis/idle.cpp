@@ -18,7 +18,12 @@ struct ReasonHash {
 class LaneBuilder {
  public:
   LaneBuilder(const Model& model, const Windows& windows, HostTimelines& timelines, u32 device, u32 stream)
-      : model_(model), window_(windows.all), timelines_(timelines), main_(main_thread_of(model)), at_(window_.begin) {
+      : model_(model),
+        window_(windows.all),
+        time_(windows.time),
+        timelines_(timelines),
+        main_(main_thread_of(model)),
+        at_(window_.begin) {
     lane_.device = device;
     lane_.stream = stream;
   }
@@ -29,18 +34,19 @@ class LaneBuilder {
     i64 begin = std::max(work.begin_ns, window_.begin), end = std::min(work.end_ns(), window_.end);
     if (end <= begin) return;
     if (begin > at_) {
-      if (lane_.busy_ns == 0)
-        lane_.edges_ns += begin - at_;
+      i64 counts = time_.length_in(at_, begin);
+      if (lane_.busy_ns == 0 || counts < begin - at_)  // an evaluation lies between
+        lane_.edges_ns += counts;
       else
         gap(at_, begin, index);
     }
-    lane_.busy_ns += std::max<i64>(0, end - std::max(begin, at_));
+    if (end > at_) lane_.busy_ns += time_.length_in(std::max(begin, at_), end);
     at_ = std::max(at_, end);
   }
 
   IdleLane finish() {
-    lane_.edges_ns += window_.end - at_;
-    lane_.idle_ns = window_.length() - lane_.busy_ns;
+    lane_.edges_ns += time_.length_in(at_, window_.end);
+    lane_.idle_ns = time_.length() - lane_.busy_ns;
     for (auto& [key, reason] : reasons_) lane_.reasons.push_back(reason);
     std::sort(lane_.reasons.begin(), lane_.reasons.end(), [](const HostReason& a, const HostReason& b) {
       return a.ns != b.ns ? a.ns > b.ns : a.name < b.name;
@@ -116,6 +122,7 @@ class LaneBuilder {
 
   const Model& model_;
   Interval window_;
+  const IntervalSet& time_;
   HostTimelines& timelines_;
   u32 main_;
   i64 at_;

@@ -48,7 +48,7 @@ struct IdleLane {
   u32 stream = kNone;  // kNone: the whole device
   i64 busy_ns = 0;     // in the window
   i64 idle_ns = 0;     // in the window, before the first and behind the last work too
-  i64 edges_ns = 0;    // of it, before the first and behind the last work: no gap
+  i64 edges_ns = 0;    // of it, before the first and behind the last work, also of an evaluation: no gap
   i64 by_cause[kIdleCauses] = {};
   i64 by_activity[kActivities] = {};  // of the host waits, up to the launch; the launch's own delay is launch_ns
   i64 launch_ns = 0;                  // of the host waits: from the begin of the launch to the begin of the work

@@ -62,7 +62,7 @@ Launches launches(const Model& model, const Windows& windows) {
   std::vector<bool> counted(model.calls.size());  // a graph's launch has many works
   for (u32 i = 0; i < model.gpu.size(); i++) {
     const GpuEvent& work = model.gpu[i];
-    if (!work.runs_on_gpu() || work.begin_ns < windows.all.begin || work.begin_ns >= windows.all.end) continue;
+    if (!work.runs_on_gpu() || !windows.holds(work.begin_ns)) continue;
     if (work.call == kNone) {
       out.without_call++;
       continue;

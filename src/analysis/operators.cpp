@@ -10,6 +10,14 @@ namespace {
 
 constexpr u32 kNoRow = kNone;
 
+// By our rules all steps are one, all evaluations, all inference beside steps.
+const std::string& name_of(const Model& model, const OpNode& node, Rules rules) {
+  const std::string& name = model.names[node.name];
+  if (node.kind != NodeKind::step || rules != Rules::tprof) return name;
+  if (node.event == kNone || !(model.events[node.event].flags & kEventStretch)) return kAllSteps;
+  return name.starts_with(kEvaluationPrefix) ? kAllEvaluations : kAllInference;
+}
+
 // Tells the rows apart. Shapes are compared as the bytes that the Model has, texts are made once per row.
 class Keys {
  public:
@@ -19,9 +27,7 @@ class Keys {
   // What the row of a node is called; equal keys are one row.
   const std::string& of(const OpNode& node) {
     text_.clear();
-    const std::string& name = model_.names[node.name];
-    bool one_name = node.kind == NodeKind::step && rules_ == Rules::tprof;
-    text_.append(one_name ? kAllSteps : name).append(1, '\0').append(1, char(node.kind));
+    text_.append(name_of(model_, node, rules_)).append(1, '\0').append(1, char(node.kind));
     if (node.event == kNone || key_ == OperatorKey::name) return text_;
     const Event& event = model_.events[node.event];
     if (key_ == OperatorKey::shape)
@@ -111,7 +117,7 @@ Operators operators(const Model& model, const OpTree& tree, OperatorKey key, u32
     const Event* event = node.event == kNone ? nullptr : &model.events[node.event];
     if (added) {
       OperatorRow row;
-      row.name = node.kind == NodeKind::step && tree.rules == Rules::tprof ? kAllSteps : model.names[node.name];
+      row.name = name_of(model, node, tree.rules);
       row.kind = node.kind;
       row.eligible = node.eligible;
       if (key == OperatorKey::shape) row.input_shape = event ? dims_text(*event) : "[]";

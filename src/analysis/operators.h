@@ -12,7 +12,7 @@
 namespace tprof {
 
 // What tables call all steps; other names are as they are.
-inline const std::string kAllSteps = "ProfilerStep*";
+inline const std::string kAllSteps = "ProfilerStep*", kAllEvaluations = "Evaluation*", kAllInference = "Inference*";
 inline const std::string& common_name(const std::string& name) {
   return name.starts_with(kStepPrefix) ? kAllSteps : name;
 }
@@ -35,7 +35,7 @@ struct MemoryUse {
 };
 
 struct OperatorRow {
-  std::string name;         // steps are one: ProfilerStep*
+  std::string name;         // steps are one: ProfilerStep*; so are Evaluation*, Inference*
   std::string input_shape;  // by shape: "[[2, 3], []]"
   std::vector<u32> stack;   // by stack: the innermost frames, indices into Model::stacks
   NodeKind kind = NodeKind::op;

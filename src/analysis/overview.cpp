@@ -28,12 +28,18 @@ void note_losses(const Ledger& ledger, std::vector<std::string>& notes) {
 }
 
 void note_steps(const Model& model, const std::vector<StepSpan>& spans, std::vector<std::string>& notes) {
-  if (model.steps.empty()) notes.push_back("no steps are marked: all of the trace counts as one");
+  if (model.steps.empty())
+    notes.push_back(model.stretches.empty() ? "no steps are marked: all of the trace counts as one"
+                                            : "no steps lie in this trace, but evaluations alone");
   if (model.steps.size() == 1) notes.push_back("there is one step only, which says little about the others");
   std::string missing;
   for (const StepSpan& span : spans)
     if (!span.whole) missing += (missing.empty() ? "" : ", ") + span.name;
   if (!missing.empty()) notes.push_back("not counted, since GPU work of theirs seems to be missing: steps " + missing);
+  std::string evaluate;
+  for (const StepSpan& span : spans)
+    if (span.whole && !span.counts) evaluate += (evaluate.empty() ? "" : ", ") + span.name;
+  if (!evaluate.empty()) notes.push_back("not counted, since an evaluation lies inside of them: steps " + evaluate);
 }
 
 }  // namespace
@@ -62,16 +68,20 @@ Overview overview_of(const Model& model) {
   out.uses_gpu = any(Category::runtime) || any(Category::kernel) || any(Category::copy) || any(Category::set) ||
                  !model.gpu.empty();
   out.communicates = any(Category::communication);
+  out.counted = counted_of(model);
+  out.span_ns = model.end_ns - model.begin_ns;
   note_steps(model, spans, out.notes);
   note_losses(model.ledger, out.notes);
-  std::erase_if(spans, [](const StepSpan& span) { return !span.whole; });
+  std::erase_if(spans, [](const StepSpan& span) { return !span.counts; });
   if (model.empty()) {
     out.notes.insert(out.notes.begin(), "the trace holds no events of operators, steps, calls or GPUs");
     return out;
   }
+  if (model.steps.empty() && !model.stretches.empty()) return out;
   Interval all{spans.front().time.begin, spans.back().time.end};
-  out.own = own_cost(model, all);
-  if (out.uses_gpu) out.gpus = gpu_figures(model, all, out.notes);
+  Windows windows = windows_of(model);
+  out.own = own_cost(model, windows);
+  if (out.uses_gpu) out.gpus = gpu_figures(model, windows, out.notes);
   if (out.uses_gpu && out.gpus.empty()) out.notes.push_back("no kernel ran: of the GPU there is nothing to tell");
 
   for (const StepSpan& span : spans) out.steps.push_back({span.name, double(span.time.length()) / 1000, {}});

@@ -13,7 +13,7 @@
 #include "analysis/own_cost.h"
 #include "analysis/rules.h"
 #include "analysis/steps.h"
-#include "model/trace.h"
+#include "model/counted.h"
 
 namespace tprof {
 
@@ -56,6 +56,8 @@ struct Overview {
   std::vector<GpuFigures> gpus;
   std::vector<StepTimes> steps;  // that count
   StepTimes average;
+  Counted counted;  // our rules only: what the trace holds, evaluations beside the steps as well
+  i64 span_ns = 0;  // of the trace
   OwnCost own;  // our rules only
   std::vector<Recommendation> recommendations;  // the plugin's rules only; ours are `tprof advise`
   std::vector<std::string> notes;               // what could not be known, and why

@@ -4,9 +4,9 @@
 
 namespace tprof {
 
-OwnCost own_cost(const Model& model, const Interval& steps) {
+OwnCost own_cost(const Model& model, const Windows& windows) {
   OwnCost out;
-  auto inside = [&](i64 ns) { return ns >= steps.begin && ns < steps.end; };
+  auto inside = [&](i64 ns) { return windows.holds(ns); };
   std::vector<Interval> overhead;
   for (const GpuEvent& work : model.gpu) {
     if (work.kind() == Kind::overhead)
@@ -18,7 +18,7 @@ OwnCost own_cost(const Model& model, const Interval& steps) {
   for (const CallEvent& call : model.calls) out.events += inside(call.begin_ns);
   for (const MemoryEvent& event : model.memory) out.events += inside(event.ns);
   for (const NvtxMark& mark : model.marks) out.events += inside(mark.ns);
-  if (!overhead.empty()) out.cupti_ns = IntervalSet(std::move(overhead)).length_in(steps.begin, steps.end);
+  if (!overhead.empty()) out.cupti_ns = (IntervalSet(std::move(overhead)) & windows.time).length();
   if (model.own_ns) out.process_ns = static_cast<i64>(model.own_ns);
   return out;
 }

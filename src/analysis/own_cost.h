@@ -4,8 +4,7 @@
 // recorded event cost beside that nobody measures while a program runs (tests/bench does), so their number stands for
 // it.
 #pragma once
-#include "analysis/intervals.h"
-#include "model/trace.h"
+#include "analysis/windows.h"
 
 namespace tprof {
 
@@ -14,6 +13,6 @@ struct OwnCost {
   i64 process_ns = -1;  // tprof's slow paths, from the process's start to the end of the span; -1: likewise
   u64 events = 0;       // recorded in the steps: ranges, calls, GPU work, allocations and marks
 };
-OwnCost own_cost(const Model& model, const Interval& steps);
+OwnCost own_cost(const Model& model, const Windows& windows);
 
 }  // namespace tprof

@@ -20,14 +20,21 @@ StepSpan everything(const Model& model) {
   return step;
 }
 
-// Of work launched in each step on the host: how much there is, and when the last of it ends.
+// Of work launched in a step or stretch on the host: how much there is, and when the last of it ends.
 struct Launched {
   u64 works = 0;
   i64 end_ns = INT64_MIN;
+
+  void add(i64 end) {
+    works++;
+    end_ns = std::max(end_ns, end);
+  }
 };
 
-size_t step_at(const std::vector<Step>& steps, i64 ns) {
-  auto at = std::partition_point(steps.begin(), steps.end(), [&](const Step& s) { return s.begin_ns <= ns; });
+// The index of the step, or stretch, in which a moment lies; their number if it lies in none.
+template <class Steps>
+size_t index_at(const Steps& steps, i64 ns) {
+  auto at = std::partition_point(steps.begin(), steps.end(), [&](const auto& s) { return s.begin_ns <= ns; });
   while (at != steps.begin()) {
     --at;
     if (ns < at->end_ns) return size_t(at - steps.begin());
@@ -41,7 +48,15 @@ void mark_incomplete(std::vector<StepSpan>& steps) {
   while (last > 0 && steps[last - 1].works == 0) last--;
   if (last == 0) return;
   for (size_t i = last; i < steps.size(); i++) steps[i].whole = false;
-  if (last > 1 && double(steps[last - 2].works) * 0.8 > double(steps[last - 1].works)) steps[last - 1].whole = false;
+  size_t before = last - 1;  // an evaluation inside launches work of its own
+  while (before > 0 && steps[before - 1].evaluates) before--;
+  if (before > 0 && double(steps[before - 1].works) * 0.8 > double(steps[last - 1].works))
+    steps[last - 1].whole = false;
+}
+
+void choose_those_that_count(std::vector<StepSpan>& steps) {
+  bool plain = std::any_of(steps.begin(), steps.end(), [](const StepSpan& s) { return s.whole && !s.evaluates; });
+  for (StepSpan& s : steps) s.counts = s.whole && !(plain && s.evaluates);
 }
 
 }  // namespace
@@ -57,29 +72,33 @@ const char* category_text(Category category) {
 
 std::vector<StepSpan> step_spans(const Model& model) {
   if (model.steps.empty()) return {everything(model)};
-  std::vector<Launched> launched(model.steps.size());
+  std::vector<Launched> launched(model.steps.size()), evaluated(model.stretches.size());
   i64 before = model.steps[0].begin_ns;  // where work ends that was launched before the first step
   for (const GpuEvent& e : model.gpu) {
     if (!e.runs_on_gpu() || e.call == kNone) continue;
     i64 at = model.calls[e.call].begin_ns;
-    size_t i = step_at(model.steps, at);
-    if (i < launched.size()) {
-      launched[i].works++;
-      launched[i].end_ns = std::max(launched[i].end_ns, e.end_ns());
-    } else if (at < model.steps[0].begin_ns) {
+    size_t i = index_at(model.steps, at), k = index_at(model.stretches, at);
+    if (i < launched.size())
+      launched[i].add(e.end_ns());
+    else if (k < evaluated.size())
+      evaluated[k].add(e.end_ns());
+    else if (at < model.steps[0].begin_ns)
       before = std::max(before, e.end_ns());
-    }
   }
   std::vector<StepSpan> out;
   i64 end_before = before;
+  size_t k = 0;
   for (size_t i = 0; i < model.steps.size(); i++) {
     const Step& step = model.steps[i];
+    for (; k < evaluated.size() && model.stretches[k].begin_ns < step.begin_ns; k++)
+      end_before = std::max(end_before, evaluated[k].end_ns);
     i64 begin = std::max(end_before, step.begin_ns);
     i64 end = std::max({begin, step.end_ns, launched[i].end_ns});
-    out.push_back({std::to_string(step.number), {begin, end}, launched[i].works, true});
+    out.push_back({std::to_string(step.number), {begin, end}, launched[i].works, true, step.evaluates});
     end_before = end;
   }
   if (out.size() > 1) mark_incomplete(out);
+  choose_those_that_count(out);
   return out;
 }
 

@@ -33,11 +33,14 @@ struct StepSpan {
   Interval time{0, 0};
   u64 works = 0;      // GPU work launched in it
   bool whole = true;  // false: the trace lacks work of it (see step_spans)
+  bool evaluates = false;  // an evaluation lies inside of it
+  bool counts = true;      // averages are of these: whole ones in which no evaluation lies, if there are any
 };
 
 // Steps in order, not overlapping. A step lasts from the end of the one before, or its begin on the host if that is
-// later, to the end of the last work launched in it, or its end on the host; the first begins behind work that was
-// launched before it. Without steps in the Model: one, of everything.
+// later, to the end of the last work launched in it, or its end on the host; it begins behind work that was launched
+// before the first step or in an evaluation before it. Two steps need not touch: an evaluation may lie between them.
+// Without steps in the Model: one, of everything.
 //
 // Traces may lack work of their last steps (profilers stop collecting before GPUs are done): steps at the end without
 // work, when others have some, and the last one when it has less than 0.8 of the one before, are not whole.

@@ -3,6 +3,20 @@
 #include <algorithm>
 
 namespace tprof {
+namespace {
+
+// What lies between two steps that count, where an evaluation does, or a step that holds one.
+std::vector<Interval> gaps_of(const Model& model, const std::vector<Interval>& steps) {
+  std::vector<Interval> out;
+  for (size_t i = 1; i < steps.size(); i++) {
+    Interval gap{steps[i - 1].end, steps[i].begin};
+    auto lies_in = [&](const Stretch& s) { return s.begin_ns < gap.end && s.end_ns > gap.begin; };
+    if (std::any_of(model.stretches.begin(), model.stretches.end(), lies_in)) out.push_back(gap);
+  }
+  return out;
+}
+
+}  // namespace
 
 int Windows::step_at(i64 ns) const {
   auto at = std::partition_point(steps.begin(), steps.end(), [&](const Interval& x) { return x.end <= ns; });
@@ -18,12 +32,13 @@ double Windows::steps_ns() const {
 Windows windows_of(const Model& model) {
   Windows out;
   for (StepSpan& span : step_spans(model)) {
-    if (!span.whole) continue;
+    if (!span.counts) continue;
     out.steps.push_back(span.time);
     out.names.push_back(std::move(span.name));
   }
   out.has_steps = !model.steps.empty();
   out.all = {out.steps.front().begin, out.steps.back().end};
+  out.time = IntervalSet(out.all.begin, out.all.end) - IntervalSet(gaps_of(model, out.steps));
   return out;
 }
 

@@ -6,10 +6,12 @@ namespace tprof {
 
 struct Windows {
   Interval all{0, 0};              // from the first step's begin to the last one's end
-  std::vector<Interval> steps;     // step_spans() that are whole; never empty
+  IntervalSet time;                // of it what analyses look at: all but evaluations, and steps that hold one
+  std::vector<Interval> steps;     // step_spans() that count; never empty
   std::vector<std::string> names;  // "5" of ProfilerStep#5
   bool has_steps = false;          // false: the Model has none, and all of it counts as one
 
+  bool holds(i64 ns) const { return time.length_in(ns, ns + 1) > 0; }
   // The step in which a moment lies, -1 none.
   int step_at(i64 ns) const;
   double per_step(double sum) const { return sum / double(steps.size()); }

@@ -63,20 +63,6 @@ std::string steps_text(const Counted& counted) {
   return std::to_string(counted.steps) + " " + which + (counted.steps == 1 ? "step (" : "steps (") + each + ")";
 }
 
-std::string evaluations_text(const StretchSum& sum) {
-  std::string out = many(sum.count, "evaluation", "evaluations");
-  if (u64 parts = sum.batches ? sum.batches : sum.calls)
-    out += " of " + (sum.batches ? many(parts, "batch", "batches") : many(parts, "call", "calls")) +
-           (sum.count > 1 ? " in all" : "");
-  return out;
-}
-
-std::string left_out_text(const StretchSum& sum) {
-  if (!sum.left_out) return "";
-  return " (" + (sum.batches ? many(sum.left_out, "batch", "batches") : many(sum.left_out, "call", "calls")) +
-         " not recorded)";
-}
-
 }  // namespace
 
 const StepWords& words_of(StepBy by) {
@@ -128,11 +114,20 @@ Counted& operator+=(Counted& sum, const Counted& more) {
   return sum;
 }
 
+std::string stretches_text(StretchKind kind, const StretchSum& sum) {
+  auto parts = [&](u64 count) { return sum.batches ? many(count, "batch", "batches") : many(count, "call", "calls"); };
+  std::string out = kind == StretchKind::inference ? many(sum.count, "stretch", "stretches") + " of inference"
+                                                   : many(sum.count, "evaluation", "evaluations");
+  if (u64 all = sum.batches ? sum.batches : sum.calls; all && kind == StretchKind::evaluation)
+    out += " of " + parts(all) + (sum.count > 1 ? " in all" : "");
+  return out + (sum.left_out ? " (" + parts(sum.left_out) + " not recorded)" : "");
+}
+
 std::string counted_text(const Counted& counted) {
   std::string out = steps_text(counted);
-  if (const StretchSum& sum = counted.evaluations; sum.count) out += ", " + evaluations_text(sum) + left_out_text(sum);
-  if (const StretchSum& sum = counted.inferences; sum.count)
-    out += ", " + many(sum.count, "stretch", "stretches") + " of inference" + left_out_text(sum);
+  for (const auto& [kind, sum] : {std::pair(StretchKind::evaluation, counted.evaluations),
+                                  std::pair(StretchKind::inference, counted.inferences)})
+    if (sum.count) out += ", " + stretches_text(kind, sum);
   if (counted.before_training) out += ", counted before the program began to train";
   return out + (counted.guessed ? kGuessed : "");
 }

@@ -36,6 +36,9 @@ Counted counted_of(const Meta& meta);  // the whole recording, without times
 // Sums up spans of one process.
 Counted& operator+=(Counted& sum, const Counted& more);
 
+// "1 evaluation of 1 batch", "3 stretches of inference"
+std::string stretches_text(StretchKind kind, const StretchSum& sum);
+
 // "20 training steps (a batch and an update each), 1 evaluation of 1 batch"
 std::string counted_text(const Counted& counted);
 

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include <tuple>
+
 namespace tprof {
 namespace {
 
@@ -68,6 +70,19 @@ double own_percent(const Overview& overview) {
   return ns < 0 || overview.average.us <= 0 ? -1 : 100 * ns / (1000 * overview.average.us);
 }
 
+// Of evaluations and inference: what, title, sum.
+std::vector<std::tuple<const char*, StretchKind, StretchSum>> stretches_of(const Overview& overview) {
+  std::vector<std::tuple<const char*, StretchKind, StretchSum>> out;
+  const Counted& counted = overview.counted;
+  if (counted.evaluations.count) out.push_back({"evaluations", StretchKind::evaluation, counted.evaluations});
+  if (counted.inferences.count) out.push_back({"inferences", StretchKind::inference, counted.inferences});
+  return out;
+}
+
+double span_percent(const Overview& overview, i64 ns) {
+  return overview.span_ns > 0 ? 100 * double(ns) / double(overview.span_ns) : 0;
+}
+
 Json own_cost_json(const Overview& overview) {
   auto known = [](double value) { return value < 0 ? Json() : Json(value); };
   const OwnCost& own = overview.own;
@@ -80,6 +95,14 @@ Json own_cost_json(const Overview& overview) {
 }
 
 }  // namespace
+
+std::vector<std::string> stretch_lines(const Overview& overview) {
+  std::vector<std::string> out;
+  for (const auto& [word, kind, sum] : stretches_of(overview))
+    out.push_back("Beside the steps, in no average: " + stretches_text(kind, sum) + ", " + time_text(sum.ns) + " (" +
+                  percent_text(span_percent(overview, sum.ns)) + " of the trace)");
+  return out;
+}
 
 std::string own_cost_line(const Overview& overview) {
   const OwnCost& own = overview.own;
@@ -107,12 +130,15 @@ Table steps_table(const Overview& overview) {
   };
   for (const StepTimes& step : overview.steps) add(step);
   if (overview.steps.size() > 1) add(overview.average);
-  table.footer = overview.notes;
+  if (overview.rules == Rules::tprof) table.footer = {"Counted: " + counted_text(overview.counted)};
+  for (const std::string& line : stretch_lines(overview)) table.footer.push_back(line);
+  table.footer.insert(table.footer.end(), overview.notes.begin(), overview.notes.end());
   return table;
 }
 
 std::string overview_text(const Overview& overview, const Source& source, const TextStyle& style) {
   std::string out = source.run + "  " + source.worker + "  span " + source.span + "\n";
+  if (overview.rules == Rules::tprof) out += "  " + counted_text(overview.counted) + "\n";
   for (const GpuFigures& g : overview.gpus) {
     std::string line;  // "GPU 0: Tesla V100, Memory 31.74 GB, ..."
     for (const auto& [title, value] : gpu_lines(g)) {
@@ -132,9 +158,12 @@ std::string overview_text(const Overview& overview, const Source& source, const 
       double ns = own_ns_per_step(overview), percent = own_percent(overview);
       table.rows.push_back({"of it the profiler (est.)", ns < 0 ? Value() : Value(i64(llrint(ns))),
                             percent < 0 ? Value() : Value(percent)});
+      table.footer = stretch_lines(overview);
       table.footer.push_back(own_cost_line(overview));
     }
     out += "\n" + text_of(table, style);
+  } else {
+    for (const std::string& line : stretch_lines(overview)) out += "  " + line + "\n";
   }
   for (const Recommendation& r : overview.recommendations) {
     out += "  * " + r.text;
@@ -171,7 +200,14 @@ Json overview_json(const Overview& overview, const Source& source, size_t worker
     rows.push_back(std::move(row));
   }
   out["steps"] = {{"columns", columns}, {"rows", rows}};
-  if (overview.rules == Rules::tprof) out["own_cost"] = own_cost_json(overview);
+  if (overview.rules == Rules::tprof) {
+    out["counted"] = counted_text(overview.counted);
+    for (const auto& [word, kind, sum] : stretches_of(overview))
+      out[word] = {{"count", sum.count},     {"batches", sum.batches},
+                   {"calls", sum.calls},     {"left_out", sum.left_out},
+                   {"us", double(sum.ns) / 1000}, {"percent", span_percent(overview, sum.ns)}};
+    out["own_cost"] = own_cost_json(overview);
+  }
   out["recommendations"] = Json::array();
   for (const Recommendation& r : overview.recommendations) {
     Json one = {{"id", r.id}, {"text", r.text}};

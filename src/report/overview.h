@@ -12,6 +12,9 @@ Json overview_json(const Overview& overview, const Source& source, size_t worker
 // What recording cost, as far as the trace tells; what it does not tell is said.
 std::string own_cost_line(const Overview& overview);
 
+// Of evaluations and of inference beside the steps, a line each: how many, how long, how much of the trace.
+std::vector<std::string> stretch_lines(const Overview& overview);
+
 // The time of each step by category.
 Table steps_table(const Overview& overview);
 

@@ -112,6 +112,7 @@ std::string summary_text(const Facts& facts, const std::vector<Advice>& advice, 
   if (style.width > kIndent) style.width -= kIndent;
   style.rules = false;
   std::string out = headline(facts, subject, style) + breakdown(facts.overview, style);
+  for (const std::string& line : stretch_lines(facts.overview)) out += line + "\n";
   for (const Table& table : {top_operators(facts, operators), top_findings(advice)})
     if (std::string text = text_of(table, style); !text.empty()) out += "\n" + text;
   Table rest;

@@ -156,6 +156,15 @@ TEST_F(CheckTest, LedgerMustAddUp) {
   EXPECT_EQ(check("", R"("tprof": {"seen": 5, "written": 5, "dropped": {}, "rank": 1}, )"), "ledger_rank");
 }
 
+TEST_F(CheckTest, GuessedStepsAreANote) {
+  std::string step = R"("step": {"source": "backward", "kind": "training", "count": 4, "confidence": "guessed"})";
+  EXPECT_EQ(check("", R"("tprof": {"seen": 5, "written": 5, "dropped": {}, )" + step + "}, "), "steps_guessed");
+  std::vector<Finding> findings = check_trace(dir.path + "/h_1.5.pt.trace.json");
+  EXPECT_TRUE(is_valid(findings));
+  EXPECT_NE(findings.at(0).line().find("4 training steps"), std::string::npos);
+  EXPECT_TRUE(findings[0].line().starts_with("note steps_guessed: "));
+}
+
 TEST_F(CheckTest, ErrorsMakeItInvalid) {
   std::ofstream(dir.path + "/h_1.7.pt.trace.json") << "[]";
   EXPECT_FALSE(is_valid(check_trace(dir.path + "/h_1.7.pt.trace.json")));

@@ -40,6 +40,17 @@ class ModelBuilder {
     model_.events[event].flags |= kEventStep;
     model_.steps.push_back({i64(model_.steps.size()), StepBy::api, begin_us * 1000, end_us * 1000, event});
   }
+  // Between two steps, or inside of the one that holds it.
+  void stretch(i64 begin_us, i64 end_us, u32 batches = 1, StretchKind kind = StretchKind::evaluation) {
+    auto number = i64(model_.stretches.size());
+    u32 event = range(prefix_of(kind) + std::to_string(number), begin_us, end_us, Scope::user);
+    model_.events[event].flags |= kEventStep | kEventStretch;
+    Stretch s{kind, number, begin_us * 1000, end_us * 1000, batches, batches};
+    s.event = event;
+    for (Step& step : model_.steps)
+      if (step.begin_ns <= s.begin_ns && s.end_ns <= step.end_ns) step.evaluates = s.inside = true;
+    model_.stretches.push_back(s);
+  }
   u32 range(const std::string& text, i64 begin_us, i64 end_us, Scope scope, u32 tid = 1) {
     Event event;
     event.begin_ns = begin_us * 1000;
@@ -186,6 +197,7 @@ inline Model ModelBuilder::model() {
   std::vector<u32> event_now = builder::sort(model_.events), call_now = builder::sort(model_.calls);
   builder::sort(model_.gpu);
   for (Step& step : model_.steps) step.event = event_now[step.event];
+  for (Stretch& s : model_.stretches) s.event = event_now[s.event];
   std::vector<std::vector<u32>> open(model_.threads.size());
   for (u32 i = 0; i < model_.events.size(); i++) {
     Event& e = model_.events[i];
