@@ -89,6 +89,19 @@ void run_hook(std::string command, const std::string& path, i64 step) {
           command.c_str());
 }
 
+// Which parts are written if not all are: those that hold steps come before those that are evaluations alone.
+std::vector<bool> chosen_parts(const std::vector<SpanCut>& cuts, size_t most) {
+  std::vector<bool> chosen(cuts.size());
+  size_t count = 0;
+  for (bool with_steps : {true, false})
+    for (size_t i = 0; i < cuts.size(); i++) {
+      if ((cuts[i].first_step >= 0) != with_steps || count == most) continue;
+      chosen[i] = true;
+      count++;
+    }
+  return chosen;
+}
+
 class Converter {
  public:
   Converter(const std::string& path, const ConvertOptions& options, ConvertState& state)
@@ -237,16 +250,21 @@ void Converter::plan_parts(const WindowInfo& window) {
   bool died = whole.end_ticks == 0;
   whole.end_ticks = end_of(window);
   std::vector<SpanCut> cuts = cut_spans(*recording_, meta_, whole, options_.max_events_per_span);
+  std::vector<bool> chosen = chosen_parts(cuts, static_cast<size_t>(options_.max_spans));
   u64 events_left = 0;
+  i64 first = -1, end = -1;  // steps that are left
   for (size_t i = 0; i < cuts.size(); i++) {
-    bool last = i + 1 == cuts.size();
-    if (i >= static_cast<size_t>(options_.max_spans)) {
+    if (!chosen[i]) {
       events_left += cuts[i].events;
+      if (cuts[i].first_step < 0) continue;
+      if (first < 0) first = cuts[i].first_step;
+      end = cuts[i].end_step;
       continue;
     }
     SpanRequest request = whole;
     request.begin_ticks = cuts[i].begin_ticks;
     // The last part of a process that died has no end: what is open there is unfinished, not cut.
+    bool last = i + 1 == cuts.size();
     request.end_ticks = last && died ? 0 : cuts[i].end_ticks;
     request.kind = cuts.size() > 1 ? "part" : "window";
     if (i) request.warmup_ticks = 0;
@@ -259,17 +277,14 @@ void Converter::plan_parts(const WindowInfo& window) {
   jobs_.back().last_of_window = true;
   if (!events_left) return;
   result_.complete = false;
-  i64 first = -1, end = -1;
-  for (size_t i = static_cast<size_t>(options_.max_spans); i < cuts.size(); i++) {
-    if (cuts[i].first_step < 0) continue;
-    if (first < 0) first = cuts[i].first_step;
-    end = cuts[i].end_step;
-  }
+  bool any_step = std::any_of(cuts.begin(), cuts.end(), [](const SpanCut& cut) { return cut.first_step >= 0; });
   std::string range = first < 0 ? "0:1" : std::to_string(first) + ":" + std::to_string(end);
-  result_.note =
-      std::to_string(events_left) + " more events" +
-      (first < 0 ? "" : " (steps " + std::to_string(first) + " to " + std::to_string(end - 1) + ")") +
-      " are in the recording: tprof convert --steps " + range + " " + shell_quoted(path_);
+  result_.note = std::to_string(events_left) + " more events";
+  if (first >= 0) result_.note += " (steps " + std::to_string(first) + " to " + std::to_string(end - 1) + ")";
+  if (any_step && first < 0)
+    result_.note += ", all of evaluations, were not written as traces; they are in " + path_;
+  else
+    result_.note += " are in the recording: tprof convert --steps " + range + " " + shell_quoted(path_);
 }
 
 // Exactly the steps that were asked for, of whatever windows hold them. A recording in which no step was

@@ -114,7 +114,9 @@ void TrainingSteps::module_called(u64 t, const ModuleCall& call) {
   } else if (knows(call)) {
     quiet_call(t, call);
   }
-  if (call.gradients && !step_.module && state_ != State::gap) step_.module = call.module;
+  if (!call.gradients || state_ != State::tentative) return;
+  if (!step_.first) step_.first = call.module;
+  if (call.has_parameters) step_.last = call.module;
 }
 
 // A module that trains is called without a batch, in eval mode or without gradients.
@@ -175,7 +177,7 @@ StepBy TrainingSteps::by(Sign what) const {
 }
 
 void TrainingSteps::begin(u64 t, Sign what) {
-  module_before_ = previous_.module;
+  before_ = previous_;
   previous_ = step_;
   step_ = {};
   step_.began_with = what;
@@ -188,6 +190,7 @@ void TrainingSteps::begin(u64 t, Sign what) {
 void TrainingSteps::withdraw() {
   state_ = State::gap;
   step_ = previous_;
+  previous_ = before_;
   if (live_) line_->withdraw();
 }
 
@@ -264,6 +267,13 @@ void TrainingSteps::closure_began(u64 t) {
     sign(t, Sign::forward);
 }
 
+// Two models are trained in turn, and nothing is drawn: a step may be an update of each.
+bool TrainingSteps::in_turn() const {
+  auto turns = [](const void* a, const void* b, const void* c) { return a && b && a == c && a != b; };
+  if (step_.draws || previous_.draws) return false;
+  return turns(before_.first, previous_.first, step_.first) || turns(before_.last, previous_.last, step_.last);
+}
+
 void TrainingSteps::updated(u64 t) {
   line_->work(t);
   first_step_ = false;
@@ -275,9 +285,7 @@ void TrainingSteps::updated(u64 t) {
   }
   state_ = State::gap;
   step_.updates = 1;
-  // Two models in turn, nothing drawn: a step may be one of each.
-  bool in_turn = step_.module && module_before_ == step_.module && previous_.module && previous_.module != step_.module;
-  if (live_ && in_turn && !step_.draws && !previous_.draws) line_->guess();
+  if (live_ && in_turn()) line_->guess();
 }
 
 void TrainingSteps::start(bool with_optimizers) {

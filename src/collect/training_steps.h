@@ -76,7 +76,7 @@ class TrainingSteps {
     u32 updates = 0;
     u64 next_edge = 0;       // the first sign behind the last update that did not begin a step
     u32 kept = 0;            // such signs that an update followed: kept_
-    const void* module = nullptr;  // the first called with gradients
+    const void *first = nullptr, *last = nullptr;  // modules called with gradients before a backward pass
   };
 
   void open_group(u64 t, const void* iterator);
@@ -98,6 +98,7 @@ class TrainingSteps {
   bool drawing() const;
   bool drawn(const void* iterator) const;
   bool trailing_pass() const;
+  bool in_turn() const;
   StepBy by(Sign what) const;
 
   static constexpr u32 kPatience = 3;        // updates on one batch before a loop is taken for one that draws no more
@@ -117,7 +118,7 @@ class TrainingSteps {
   bool clears_first_ = false; // gradients are cleared before their update, not behind it
   u64 begin_ = 0;             // of the newest step
   Step step_, previous_;      // the newest and the one before
-  const void* module_before_ = nullptr;  // of the one before that
+  Step before_;               // ... and the one before that
 
   // The batch group.
   u64 group_ = 0;             // its begin, 0: none

@@ -1,6 +1,6 @@
 // The step detector on token streams of many loops, a letter a token:
 //   D E  a batch drawn from loader 1, 2      d e  that loader is exhausted     I  iter() of a loader
-//   F G  forward of model 1, 2 with gradients in training mode                 f g  ... without gradients
+//   F G H  forward of model 1, 2, 3 with gradients in training mode             f g  ... without gradients
 //   V v  forward of model 1 in eval mode, with and without gradients           w  of model 2, without
 //   n    forward of a module without parameters, without gradients
 //   B backward pass   O optimizer   ( ) an optimizer around its closure   < > a backward pass around what it runs
@@ -132,6 +132,7 @@ struct Game {
       case 'v': return call(t, 1, false, false);
       case 'G': return call(t, 2, true, true);
       case 'g': return call(t, 2, false, true);
+      case 'H': return call(t, 3, true, true);
       case 'w': return call(t, 2, false, false);
       case 'n': return call(t, 0, false, true);
       case 'B': return d.backward_begins(t), d.backward_ends();
@@ -150,7 +151,7 @@ struct Game {
     FAIL() << c;
   }
 
-  int models_[3] = {}, loaders_[2] = {};
+  int models_[4] = {}, loaders_[2] = {};
   std::set<int> trained_;
 };
 
@@ -258,6 +259,7 @@ TEST(Training, TwoModelsInTurnWithoutALoaderAreAGuess) {
   EXPECT_EQ(cut("FBOGBOFBOGBO"), "0FBO 1GBO 2FBO 3GBO");
   EXPECT_TRUE(guessed("FBOGBOFBOGBO"));
   EXPECT_FALSE(guessed("FBOFBOGBOGBO")) << "one after the other";
+  EXPECT_TRUE(guessed("HFBOHFBOHGBOHFBO")) << "behind forwards for show";
   EXPECT_FALSE(guessed("DFBOGBODFBOGBO"));
 }
 

@@ -222,6 +222,26 @@ TEST_F(StretchesTest, ALongEvaluationIsCutBetweenItsBatches) {
   EXPECT_EQ(counted_text(sum), "2 training steps (a batch and an update each), 1 evaluation of 10 batches");
 }
 
+TEST_F(StretchesTest, PartsWithStepsAreWrittenFirst) {
+  whole(kT + 2000);
+  step(0, kT + 100, kT + 200);
+  b.stretch(StretchKind::evaluation, 0, kT + 200, kT + 1200, {.batches = 10, .calls = 10});
+  for (u64 at = kT + 200; at < kT + 1200; at += 100) {
+    b.stretch_part(at);
+    op(at + 10, at + 20);
+  }
+  step(1, kT + 1200, kT + 1300);
+  b.write(path());
+  ConvertOptions options;
+  options.max_events_per_span = 5;
+  options.max_spans = 2;
+  ConvertResult result = convert_recording(path(), options);
+  ASSERT_EQ(result.traces.size(), 2u);
+  EXPECT_EQ(result.traces[0].first_step, 0);
+  EXPECT_EQ(result.traces[1].first_step, 1);
+  EXPECT_NE(result.note.find("5 more events, all of evaluations, were not written"), std::string::npos) << result.note;
+}
+
 TEST_F(StretchesTest, CountsInWords) {
   auto text = [](StepBy by, u64 steps) { return counted_text({.by = by, .steps = steps}); };
   EXPECT_EQ(text(StepBy::none, 0), "no steps");
