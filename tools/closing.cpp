@@ -38,8 +38,8 @@ bool same_machine(const FileHeader& header) {
 
 // Of a program that reached no window: the last of its steps is all that its recording holds.
 void count_unrecorded(const StepInfo& last, Counted& out) {
-  bool none = (last.flags & kStepWithdrawn) || ((last.flags & kStepTentative) && !(last.flags & kStepHasWork));
-  u64 steps = static_cast<u64>(std::max<i64>(last.number, 0)) + !none;
+  bool settled = (last.flags & kStepHasWork) && !(last.flags & kStepWithdrawn);  // else it only ended the one before
+  u64 steps = static_cast<u64>(std::max<i64>(last.number, 0)) + settled;
   if (steps <= out.steps) return;
   out.by = last.by;
   out.steps = steps;

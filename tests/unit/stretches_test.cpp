@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "check.h"
 #include "convert.h"
 #include "kineto/amend.h"
 #include "kineto/read.h"
@@ -47,6 +48,7 @@ class StretchesTest : public testing::Test {
     ConvertResult result = convert_recording(path(), options);
     EXPECT_EQ(result.traces.size(), 1u);
     trace = result.traces.at(0).path;
+    EXPECT_TRUE(is_valid(check_trace(trace)));
     EXPECT_EQ(m.stretches.size(), kineto::read_trace(trace).stretches.size());
     return kineto::read_trace(trace);
   }
