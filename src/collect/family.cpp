@@ -297,7 +297,7 @@ void Session::fork_child() {
   paused_ = resting_ = began_ = deferred_ = false;
   for (auto& slot : closing_) slot.store(nullptr);
   step_tid_ = 0;
-  step_block_ = nullptr;
+  step_block_ = forward_block_ = nullptr;
   step_tid_sure_ = false;
   first_number_ = window_base_ = next_window_ = 0;
   armed_ = armed_from_start();

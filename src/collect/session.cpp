@@ -177,25 +177,29 @@ bool Session::seal_closing() {
 
 // Tokens count from one thread, the one that trains. One that has ended hands over to the next that is heard. Before
 // training is known those of other threads count too, such as those that serve one request after the other; but not while
-// the one that was heard first is in the midst of a call: then nobody can say what a step is.
-bool Session::of_step_thread(const ThreadBlock* block, bool trains) {
-  if (!block || block->tid == step_tid_) {
-    step_tid_sure_ |= block && trains;
-    return true;
-  }
+// the one that was heard first is in the midst of a call: then nobody can say what a step is. Backward passes may run on a
+// thread of their own.
+bool Session::of_step_thread(const ThreadBlock* block, Evidence evidence) {
+  if (evidence == Evidence::gradients) forward_block_ = block;
+  if (evidence == Evidence::backward && !step_tid_sure_ && forward_block_) lead(forward_block_);
+  if (!block || evidence == Evidence::backward) return true;
+  bool updates = evidence == Evidence::update;
   bool ended = step_tid_ != 0 && (!step_block_->in_use.load(std::memory_order_relaxed) || step_block_->tid != step_tid_);
-  bool takes_over = step_tid_ == 0 || ended || (trains && !step_tid_sure_);
-  if (takes_over) {
-    if (step_tid_ != 0) detector_.forget();
-    step_tid_ = block->tid;
-    step_block_ = block;
-    step_tid_sure_ = trains;
-    return true;
+  if (ended) detector_.forget();
+  if (step_tid_ == 0 || ended || (updates && !step_tid_sure_)) {
+    lead(block);
+    step_tid_sure_ = updates;
   }
+  if (block->tid == step_tid_) return true;
   if (step_tid_sure_ || detector_.settled()) return false;
   bool in_midst = step_block_->in_module.load(std::memory_order_relaxed);
   if (in_midst) detector_.guess();
   return !in_midst;
+}
+
+void Session::lead(const ThreadBlock* block) {
+  step_tid_ = block->tid;
+  step_block_ = block;
 }
 
 void Session::write_flush() {
@@ -248,7 +252,7 @@ int Session::api_flush() { return helper_request_flush() ? 0 : -1; }
 
 int Session::api_step() {
   if (!live() || !started_) return -1;
-  token(t_self.block, true, [](StepDetector& d) { d.api_step(now_ticks()); });
+  token(nullptr, Evidence::none, [](StepDetector& d) { d.api_step(now_ticks()); });
   promote();
   return 0;
 }

@@ -18,6 +18,10 @@ namespace tprof {
 // Which events must reach us. marks: user ranges, enough where Python announces backward passes; steps: autograd nodes too.
 enum class Level : u32 { none, marks, steps, all };
 
+// What a token says about which thread makes the steps: the one that updates parameters, or calls modules with gradients
+// before a backward pass.
+enum class Evidence { none, gradients, backward, update };
+
 // What the session needs from the framework it is attached to. Called under the session lock.
 struct Frontend {
   void (*set_level)(Level level);
@@ -50,11 +54,10 @@ class Session final : private StepSink {
   void start();
 
   // --- step tokens. `use` is called with the detector under the lock; `block` is the caller's, nullptr for any thread.
-  // `trains`: such a token shows which thread trains.
   template <class Use>
-  void token(const ThreadBlock* block, bool trains, Use use) {
+  void token(const ThreadBlock* block, Evidence evidence, Use use) {
     SpinGuard guard(lock_);
-    if (!live() || !of_step_thread(block, trains)) return;
+    if (!live() || !of_step_thread(block, evidence)) return;
     use(detector_);
   }
   // Within `use`: no other thread will ever make steps.
@@ -103,7 +106,8 @@ class Session final : private StepSink {
   void stretch_ends(u64 ticks) override;
   void stretch_withdrawn() override;
 
-  bool of_step_thread(const ThreadBlock* block, bool trains);
+  void lead(const ThreadBlock* block);
+  bool of_step_thread(const ThreadBlock* block, Evidence evidence);
   bool wanted_in_stretch() const;
   Plan plan_for(i64 number) const;
   void take_plan(const Plan& plan, i64 number, u64 ticks);
@@ -143,6 +147,7 @@ class Session final : private StepSink {
   bool step_tid_sure_ = false;  // it trains
   u32 step_tid_ = 0;
   const ThreadBlock* step_block_ = nullptr;  // of that thread
+  const ThreadBlock* forward_block_ = nullptr;  // of the last one that called a module with gradients
   std::atomic<Level> level_{Level::none};
   std::atomic<u32> announced_{0};
   std::atomic<bool> unannounced_{false};

@@ -22,6 +22,8 @@ u32 epoch_of(Phase phase, i64 window) {
   return u32(window) * 2 + (phase == Phase::active ? 1 : 0);
 }
 
+bool is_stated(StepBy by) { return by == StepBy::api || by == StepBy::profiler_step; }
+
 }  // namespace
 
 // ---------------------------------------------------------------- phases
@@ -45,12 +47,13 @@ Plan Session::plan_for(i64 number) const {
   return plan;
 }
 
-// What a step's begin asks for. It may not be one: what would end a window waits until it is confirmed.
+// What a step's begin asks for. It may not be one: what would end a window waits until it is confirmed, unless the program
+// itself said that the step before ends here.
 void Session::take_plan(const Plan& plan, i64 number, u64 ticks) {
   deferred_ = false;
   if (!paused_ && plan == plan_) return;
   bool ends_window = window_ && !paused_ && plan.window != window_number_;
-  if (ends_window) {
+  if (ends_window && !is_stated(step_by_)) {
     deferred_ = true;
     deferred_plan_ = plan;
     window_->end_ticks = ticks;
@@ -190,7 +193,7 @@ void Session::end_last_window(u64 now) {
   i64 steps = detector_.number() + !detector_.tentative();
   if (deferred_)
     end_window(window_->end_step, step_ticks_);
-  else if (began_ && detector_.tentative() && options_.schedule.given)
+  else if (began_ && detector_.tentative() && options_.schedule.given && !is_stated(step_by_))
     discard_window(now);
   else
     end_window(window_->first_step >= 0 ? steps : -1, paused_ && step_ended_ ? step_end_ : now);

@@ -279,7 +279,8 @@ SpanRequest request_of(const WindowInfo& window, const Meta& meta) {
   r.end_ticks = window.end_ticks;
   r.first_step = window.first_step;
   r.end_step = window.first_step >= 0 ? window.end_step : -1;
-  r.first_epoch = window.number ? 2 * window.number - 1 : 0;
+  for (const WindowInfo& w : meta.windows)  // the one before may hold its begin: discarded ones may lie between
+    if (w.number < window.number && w.state != WindowState::discarded) r.first_epoch = 2 * w.number + 1;
   r.last_epoch = 2 * window.number + 3;
   r.warmup_ticks = window.warmup_ticks;
   r.window = window.number;

@@ -1,6 +1,6 @@
 """Counts the DeprecationWarnings (os.fork in a process with threads, Python 3.12 on) of os.fork in each phase.
 
-Steps are made by an optimizer alone: the first backward would start a thread of torch's own, and warn as bare.
+Steps are made by a forward and an optimizer: the first backward would start a thread of torch's own, and warn as bare.
 Phases as in loop.py, for TPROF_STEP=optimizer.
 """
 import os
@@ -10,8 +10,8 @@ import warnings
 import torch
 
 torch.set_num_threads(1)
-weight = torch.zeros(4, requires_grad=True)
-optimizer = torch.optim.SGD([weight], lr=0.1)
+layer = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD([layer.weight], lr=0.1)
 counts = []
 
 
@@ -27,11 +27,12 @@ def fork(phase):
 
 fork("start")
 for step in range(11):
-    weight.grad = torch.ones(4)
+    layer(torch.ones(4))
+    layer.weight.grad = torch.ones(1, 4)
     optimizer.step()
     for _ in range(3):
         with torch.no_grad():
-            weight.add(1)
+            layer.weight.add(1)
         fork(step)
 fork("end")
 print(sum(n for _, n in counts), "warnings", [c for c in counts if c[1]], file=sys.stderr)

@@ -189,7 +189,7 @@ def test_only_recorded_phases_are_watched(options, torch_machine, logdir):
     trace, = result.traces()
     # A step's end is sure only when the next one does something.
     # Modules alone need nothing of the interpreter's.
-    assert watched == (["0", "1", "1", "1", "1", "0", "0", "0"] if options is CALLS else ["0"] * 8), result.stdout
+    assert watched == (["0", "0", "1", "1", "1", "0", "0", "0"] if options is CALLS else ["0"] * 8), result.stdout
     assert module_tree(trace) == NET + NET
     assert trace.steps() == [3, 4]
 

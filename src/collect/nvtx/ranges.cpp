@@ -9,7 +9,7 @@ namespace tprof::nvtx {
 static void tell_steps(const char* text) {
   if (!step_pattern_matches(text)) return;
   u64 t = now_ticks();
-  g_session.token(nullptr, false, [=](StepDetector& d) { d.range_matched(t); });
+  g_session.token(nullptr, Evidence::none, [=](StepDetector& d) { d.range_matched(t); });
   g_session.promote();
 }
 

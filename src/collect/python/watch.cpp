@@ -60,7 +60,7 @@ __attribute__((noinline)) bool module_called(PyObject* module) {
   if (!block) return false;
   bool alone = false;
   block->in_module.store(1, std::memory_order_relaxed);
-  g_session.token(block, false, [&](StepDetector& d) {
+  g_session.token(block, gradients ? Evidence::gradients : Evidence::none, [&](StepDetector& d) {
     if (ask) d.optimizers_exist(made);
     d.module_called(before_labels(d, block, now_ticks()),
                     {module, gradients, facts.training, facts.has_parameters, facts.trains});
@@ -71,40 +71,40 @@ __attribute__((noinline)) bool module_called(PyObject* module) {
 }
 
 template <class Use>
-void step_token(bool trains, Use use) {
+void step_token(Evidence evidence, Use use) {
   ThreadBlock* block = enter();
   if (!block) return;
-  g_session.token(block, trains, [&](StepDetector& d) { use(d, before_labels(d, block, now_ticks())); });
+  g_session.token(block, evidence, [&](StepDetector& d) { use(d, before_labels(d, block, now_ticks())); });
   leave(block);
 }
 
 void loader_opened() {
-  step_token(false, [](StepDetector& d, u64 t) { d.loader_opened(t); });
+  step_token(Evidence::none, [](StepDetector& d, u64 t) { d.loader_opened(t); });
 }
 
 void draw_begins(PyObject* iterator) {
-  step_token(false, [=](StepDetector& d, u64 t) { d.draw_begins(t, iterator); });
+  step_token(Evidence::none, [=](StepDetector& d, u64 t) { d.draw_begins(t, iterator); });
 }
 
 void draw_ends(bool got_batch) {
-  step_token(false, [=](StepDetector& d, u64) { d.draw_ends(now_ticks(), got_batch); });
+  step_token(Evidence::none, [=](StepDetector& d, u64) { d.draw_ends(now_ticks(), got_batch); });
   if (got_batch) g_session.promote();
 }
 
 void gradients_cleared() {
-  step_token(false, [](StepDetector& d, u64 t) { d.gradients_cleared(t); });
+  step_token(Evidence::none, [](StepDetector& d, u64 t) { d.gradients_cleared(t); });
 }
 
 void scaler_updated(PyObject* scaler) {
   PyOwned enabled(py_attribute(scaler, g_enabled));
   if (!enabled || enabled.get() == g_py.no) return;
-  step_token(true, [](StepDetector& d, u64) { d.scaler_updated(now_ticks()); });
+  step_token(Evidence::update, [](StepDetector& d, u64) { d.scaler_updated(now_ticks()); });
 }
 
 void backward_announced() {
   if (!g_session.steps_are_settled()) {
     bool made = optimizers_exist();
-    step_token(true, [=](StepDetector& d, u64) { d.optimizers_exist(made); });
+    step_token(Evidence::none, [=](StepDetector& d, u64) { d.optimizers_exist(made); });
   }
   backward_begins();
 }

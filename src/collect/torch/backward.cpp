@@ -24,7 +24,7 @@ void backward_begins() {
   if (outermost) {
     g_depth = 1;
     g_session.backward_announced();
-    g_session.token(block, true, [=](StepDetector& d) { d.backward_begins(before_labels(d, block, now_ticks())); });
+    g_session.token(block, Evidence::backward, [=](StepDetector& d) { d.backward_begins(before_labels(d, block, now_ticks())); });
     g_session.promote();
   }
   leave(block);
@@ -35,7 +35,7 @@ void backward_returns() {
   if (!block) return;
   if (g_backward_thread.load(std::memory_order_relaxed) == block->tid && --g_depth == 0) {
     g_backward_thread.store(0);
-    g_session.token(block, true, [](StepDetector& d) { d.backward_ends(); });
+    g_session.token(block, Evidence::backward, [](StepDetector& d) { d.backward_ends(); });
   }
   leave(block);
 }
@@ -47,7 +47,7 @@ void backward_node(const void* rf) {
   g_session.backward_unannounced();
   if (!g_session.wants_backward()) return;
   i64 sequence = g_torch.sequence >= 0 ? load<i64>(rf, g_torch.sequence) : -1;
-  g_session.token(nullptr, false, [=](StepDetector& d) { d.backward_node(now_ticks(), sequence); });
+  g_session.token(nullptr, Evidence::none, [=](StepDetector& d) { d.backward_node(now_ticks(), sequence); });
   g_session.promote();
 }
 

@@ -22,8 +22,13 @@ constexpr struct {
               {"Optimizer.zero_grad#", Mark::zero_grad},
               {"enumerate(DataLoader)#", Mark::dataloader}};
 
-// An optimizer that runs inside a backward pass may do so on a thread of torch's: it is the pass's own.
-const ThreadBlock* backward_thread_or(const ThreadBlock* block) { return backward_is_announced() ? nullptr : block; }
+// An optimizer that runs inside a backward pass may do so on a thread of torch's: it is the pass's own. Steps that the
+// program states count from any thread.
+const ThreadBlock* thread_of(const ThreadBlock* block, Mark mark) {
+  return mark == Mark::profiler_step || mark == Mark::matched || backward_is_announced() ? nullptr : block;
+}
+
+Evidence evidence_of(Mark mark) { return mark == Mark::optimizer_step ? Evidence::update : Evidence::none; }
 
 Mark mark_of(const char* name) {
   for (const auto& m : kMarks)
@@ -34,8 +39,7 @@ Mark mark_of(const char* name) {
 void mark_begins(ThreadBlock* block, Mark mark) {
   if (mark == Mark::dataloader) return;  // draws are heard from Python, with their loader
   u64 t = now_ticks();
-  bool trains = mark == Mark::optimizer_step || mark == Mark::profiler_step;
-  g_session.token(backward_thread_or(block), trains, [=](StepDetector& d) {
+  g_session.token(thread_of(block, mark), evidence_of(mark), [=](StepDetector& d) {
     u64 edge = before_labels(d, block, t);
     switch (mark) {
       case Mark::profiler_step: return d.profiler_step_begins(t);
@@ -51,7 +55,7 @@ void mark_begins(ThreadBlock* block, Mark mark) {
 void mark_ends(ThreadBlock* block, Mark mark) {
   if (mark != Mark::profiler_step && mark != Mark::optimizer_step) return;
   u64 t = now_ticks();
-  g_session.token(backward_thread_or(block), true, [=](StepDetector& d) {
+  g_session.token(thread_of(block, mark), evidence_of(mark), [=](StepDetector& d) {
     if (mark == Mark::profiler_step) return d.profiler_step_ends(t);
     d.optimizer_ends(t);
   });
