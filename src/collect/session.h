@@ -170,7 +170,7 @@ class Session final : private StepSink {
   StepBy step_by_ = StepBy::none, last_by_ = StepBy::none;
   // The stretch that is open.
   StretchRecord* stretch_ = nullptr;
-  bool stretch_open_ = false, stretch_inside_ = false;
+  bool stretch_open_ = false, stretch_inside_ = false, stretch_has_batches_ = false;
   u32 stretch_parts_ = 0;
   StepDetector detector_;
 

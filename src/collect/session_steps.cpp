@@ -294,18 +294,20 @@ void Session::count_restarts(RestartWhy why, i64 number, u64 ticks, bool anew) {
 
 // ---------------------------------------------------------------- stretches
 
-// Whether the open stretch is recorded: it lies in a window's midst, and has not gone on for too long.
+// Whether the open stretch is recorded: it lies in a window's midst, and has not gone on for too long. A batch is heard of
+// when it is over, so that another one is under way by then; a call when it begins.
 bool Session::wanted_in_stretch() const {
   if (!options_.schedule.given || !detector_.settled()) return true;
   bool in_midst = window_ && window_->begin_ticks && !began_ &&
                   (stretch_inside_ || plan_for(detector_.number() + 1).window == window_number_);
-  return in_midst && stretch_parts_ <= u32(options_.schedule.active);
+  return in_midst && stretch_parts_ + stretch_has_batches_ <= u32(options_.schedule.active);
 }
 
 void Session::stretch_begins(StretchKind kind, i64 number, u64 ticks, bool inside) {
   stretch_open_ = true;
   stretch_inside_ = inside;
   stretch_parts_ = 0;
+  stretch_has_batches_ = false;
   bool recorded = recording_epoch() != kNoEpoch || (g_writer.is_open() && !options_.schedule.given);
   stretch_ = recorded ? g_writer.add_stretch(kind, number, ticks, step_tid_ ? step_tid_ : current_tid()) : nullptr;
   bool settled = detector_.settled();
@@ -323,14 +325,17 @@ void Session::stretch_begins(StretchKind kind, i64 number, u64 ticks, bool insid
 }
 
 void Session::stretch_goes_on(u64 ticks, u32 batches, u32 calls) {
+  stretch_has_batches_ = batches != 0;
   stretch_parts_ = batches ? batches : calls;
+  bool left_out = paused_;
   if (stretch_) {
     stretch_->batches = batches;
     stretch_->calls = calls;
     if (detector_.settled() && !paused_) g_writer.add_stretch_part(ticks);
   }
-  if (stretch_ && paused_) stretch_->left_out++;
   if (!wanted_in_stretch()) pause();
+  left_out |= paused_ && !stretch_has_batches_;
+  if (stretch_ && left_out) stretch_->left_out++;
 }
 
 void Session::stretch_ends(u64 ticks) {

@@ -54,8 +54,8 @@ ROWS = [
         args="--device=cpu --compile=False --dataset=characters --eval_iters=5 --eval_interval=6 --max_iters=12 "
              "--block_size=32 --batch_size=4 --n_layer=2 --n_head=2 --n_embd=32 --gradient_accumulation_steps=2",
         truth='turns("scaler.update()")'),
-    Row("resnet18_workers0", "", "own:resnet18.py", "0", images=(48, 16), truth='turns("optimizer.step()")'),
-    Row("resnet18_workers4", "", "own:resnet18.py", "4", images=(48, 16), truth='turns("optimizer.step()")'),
+    Row("resnet18_workers0", "", "own:resnet18.py", "0", images=(160, 16), truth='turns("optimizer.step()")'),
+    Row("resnet18_workers4", "", "own:resnet18.py", "4", images=(160, 16), truth='turns("optimizer.step()")'),
     Row("mingpt_adder", "karpathy/minGPT", "projects/adder/adder.py", paths="karpathy+minGPT", setup="mingpt",
         args="--trainer.max_iters=9 --model.model_type=gpt-nano --trainer.num_workers=0",
         edits={"2: None, 3: 5": "2: 12, 3: 5"}, truth='turns("self.optimizer.step()", "mingpt/trainer.py")'),

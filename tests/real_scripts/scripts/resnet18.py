@@ -5,7 +5,8 @@ import torch
 import torchvision
 from torchvision import transforms
 
-transform = transforms.Compose([transforms.Resize(64), transforms.ToTensor(),
+transform = transforms.Compose([transforms.Resize(448), transforms.ColorJitter(0.4, 0.4, 0.4, 0.1),
+                                transforms.RandomResizedCrop(64), transforms.ToTensor(),
                                 transforms.Normalize((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))])
 train_set = torchvision.datasets.CIFAR10(root="./data", train=True, download=True, transform=transform)
 train_loader = torch.utils.data.DataLoader(train_set, batch_size=8, shuffle=True, num_workers=int(sys.argv[1]))
