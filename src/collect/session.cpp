@@ -176,22 +176,27 @@ bool Session::seal_closing() {
 }
 
 // Tokens count from one thread, the one that trains. One that has ended hands over to the next that is heard. Before
-// training is known those of other threads count too, such as those that serve one request after the other; but not while
-// the one that was heard first is in the midst of a call: then nobody can say what a step is. Backward passes may run on a
-// thread of their own.
+// training is known those of other threads count too, such as those that serve one request after the other; but not once
+// one calls modules as a training does, nor while the one that was heard first is in the midst of a call: then nobody can
+// say what a step is. Backward passes may run on a thread of their own.
 bool Session::of_step_thread(const ThreadBlock* block, Evidence evidence) {
-  if (evidence == Evidence::gradients) forward_block_ = block;
-  if (evidence == Evidence::backward && !step_tid_sure_ && forward_block_) lead(forward_block_);
+  if (evidence == Evidence::forward && !forward_block_) {
+    forward_block_ = block;
+    if (!step_tid_sure_) lead(block);
+  }
   if (!block || evidence == Evidence::backward) return true;
   bool updates = evidence == Evidence::update;
   bool ended = step_tid_ != 0 && (!step_block_->in_use.load(std::memory_order_relaxed) || step_block_->tid != step_tid_);
-  if (ended) detector_.forget();
+  if (ended) {
+    detector_.forget();
+    forward_block_ = nullptr;
+  }
   if (step_tid_ == 0 || ended || (updates && !step_tid_sure_)) {
     lead(block);
     step_tid_sure_ = updates;
   }
   if (block->tid == step_tid_) return true;
-  if (step_tid_sure_ || detector_.settled()) return false;
+  if (step_tid_sure_ || forward_block_ || detector_.settled()) return false;
   bool in_midst = step_block_->in_module.load(std::memory_order_relaxed);
   if (in_midst) detector_.guess();
   return !in_midst;

@@ -18,9 +18,9 @@ namespace tprof {
 // Which events must reach us. marks: user ranges, enough where Python announces backward passes; steps: autograd nodes too.
 enum class Level : u32 { none, marks, steps, all };
 
-// What a token says about which thread makes the steps: the one that updates parameters, or calls modules with gradients
-// before a backward pass.
-enum class Evidence { none, gradients, backward, update };
+// What a token says about which thread makes the steps: the one that updates parameters; until that is known, the first
+// that calls a module in training mode with gradients.
+enum class Evidence { none, forward, backward, update };
 
 // What the session needs from the framework it is attached to. Called under the session lock.
 struct Frontend {
@@ -147,7 +147,7 @@ class Session final : private StepSink {
   bool step_tid_sure_ = false;  // it trains
   u32 step_tid_ = 0;
   const ThreadBlock* step_block_ = nullptr;  // of that thread
-  const ThreadBlock* forward_block_ = nullptr;  // of the last one that called a module with gradients
+  const ThreadBlock* forward_block_ = nullptr;  // of the first thread with Evidence::forward
   std::atomic<Level> level_{Level::none};
   std::atomic<u32> announced_{0};
   std::atomic<bool> unannounced_{false};

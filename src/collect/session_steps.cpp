@@ -264,7 +264,7 @@ void Session::step_withdrawn(i64 number) {
 
 void Session::step_confirmed() {
   began_ = false;
-  if (step_) step_->flags = (step_->flags & ~u32(kStepTentative)) | kStepHasWork | (detector_.guessed() ? kStepGuessed : 0);
+  if (step_) step_->flags = (step_->flags & ~u32(kStepTentative)) | kStepHasWork | (detector_.guessed() ? u32(kStepGuessed) : 0);
   last_by_ = step_by_;
   if (!deferred_) return;
   deferred_ = false;

@@ -9,6 +9,7 @@ PyWord g_dict{"__dict__"}, g_training{"training"}, g_parameters{"_parameters"}, 
 
 constexpr u32 kDeepest = 64;
 constexpr u32 kMostParameters = 256 << 10;
+constexpr u32 kMostModules = 64 << 10;  // then what is known is forgotten, and found out again
 
 // The parameters that train, by address.
 struct Trained {
@@ -73,6 +74,7 @@ ModuleFacts module_facts(PyObject* module, bool gradients) {
   if (!attributes) return g_py.PyErr_Clear(), facts;
   PyObject* training = g_py.PyDict_GetItem(attributes.get(), g_training.get());
   facts.training = training != g_py.no;
+  if (g_known.used >= kMostModules) g_known.clear();
   if (!g_known.make_room(keep_all<Known>)) return facts;
   auto key = reinterpret_cast<uintptr_t>(module);
   Known& known = g_known.place(key);

@@ -133,10 +133,8 @@ void count_parameters(PyObject* module, ModuleRecord& record) {
 void forget_all() {
   for (u32 i = 0; g_modules.entries && i < 1u << g_modules.bits; i++)
     if (PyObject* weak = g_modules.entries[i].weak) g_py.Py_DecRef(weak);
-  if (g_modules.entries) munmap(g_modules.entries, sizeof(KnownModule) << g_modules.bits);
-  if (g_classes.entries) munmap(g_classes.entries, sizeof(KnownClass) << g_classes.bits);
-  g_modules = {};
-  g_classes = {};
+  g_modules.clear();
+  g_classes.clear();
   g_next_id = 1;
 }
 

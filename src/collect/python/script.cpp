@@ -87,7 +87,7 @@ def watch(torch):
             wrap_around(owner, name, gradients_cleared, lambda: None)
         elif name == 'backward':  # grad is left alone: torch.compile knows it by identity
             wrap_around(owner, name, backward_begins, backward_ends)
-    watch_begin(lambda: optimizers_made(torch), getattr(sys.modules.get('torch._guards'), '_TLS', None))
+    watch_begin(lambda: optimizers_made(torch), sys.modules, getattr(sys.modules.get('torch._guards'), '_TLS', None))
     return 'steps are found without calls of ' + ', '.join(lost) if lost else ''
 
 # Whether any optimizer was made: torch marks the step function of its class at the first.

@@ -35,6 +35,10 @@ struct Table {
     *this = larger;
     return true;
   }
+  void clear() {
+    if (entries) munmap(entries, sizeof(Entry) << bits);
+    *this = Table{};
+  }
 };
 
 }  // namespace tprof

@@ -15,12 +15,13 @@
 namespace tprof {
 namespace {
 
-PyWord g_enabled{"_enabled"}, g_code{"__code__"}, g_context{"tracing_context"};
+PyWord g_enabled{"_enabled"}, g_code{"__code__"}, g_context{"tracing_context"}, g_dynamo{"torch._dynamo"};
 
 bool g_modules_wanted;  // calls of modules will be recorded
 
 PyObject* g_module_call;     // if it is hooked
 PyObject* g_optimizers_made; // the script's function
+PyObject* g_imported;        // sys.modules
 PyObject* g_compiling;       // a threading.local of torch's, whose tracing_context is set while it compiles
 const void* const* (*g_jit_tracing)();  // its first word is not 0 while torch.jit traces
 
@@ -31,7 +32,7 @@ __thread u32 t_fetching __attribute__((tls_model("initial-exec")));
 // A call while a graph is made is none of the program's loop.
 bool makes_graph() {
   if (g_jit_tracing && *g_jit_tracing()) return true;
-  if (!g_compiling) return false;
+  if (!g_compiling || !g_py.PyDict_GetItem(g_imported, g_dynamo.get())) return false;
   PyOwned context(py_attribute(g_compiling, g_context));
   return context && context.get() != g_py.none;
 }
@@ -60,7 +61,7 @@ __attribute__((noinline)) bool module_called(PyObject* module) {
   if (!block) return false;
   bool alone = false;
   block->in_module.store(1, std::memory_order_relaxed);
-  g_session.token(block, gradients ? Evidence::gradients : Evidence::none, [&](StepDetector& d) {
+  g_session.token(block, gradients && facts.training ? Evidence::forward : Evidence::none, [&](StepDetector& d) {
     if (ask) d.optimizers_exist(made);
     d.module_called(before_labels(d, block, now_ticks()),
                     {module, gradients, facts.training, facts.has_parameters, facts.trains});
@@ -193,9 +194,10 @@ PyObject* watch_switch(PyObject*, PyObject* const* args, PySize count) {
 }
 
 PyObject* watch_begin(PyObject*, PyObject* const* args, PySize count) {
-  if (count != 2) return g_py.new_none();
+  if (count != 3) return g_py.new_none();
   g_py.Py_IncRef(g_optimizers_made = args[0]);
-  if (args[1] != g_py.none) g_py.Py_IncRef(g_compiling = args[1]);
+  g_py.Py_IncRef(g_imported = args[1]);
+  if (args[2] != g_py.none) g_py.Py_IncRef(g_compiling = args[2]);
   ElfObject::mapped("libtorch_cpu.so").symbol(g_jit_tracing, "_ZN5torch3jit6tracer15getTracingStateEv");
   return g_py.new_none();
 }

@@ -8,7 +8,7 @@ namespace tprof {
 
 // watch(kind, function, a function that nobody hooked) -> whether calls of `function` are seen from now on.
 PyObject* watch_function(PyObject*, PyObject* const* args, PySize count);
-// begin(whether optimizers were made, torch's threading.local of compilations or None)
+// begin(whether optimizers were made, sys.modules, torch's threading.local of compilations or None)
 PyObject* watch_begin(PyObject*, PyObject* const* args, PySize count);
 // switch(phase): they are off once it has ended; while it rests, backward passes are still seen.
 PyObject* watch_switch(PyObject*, PyObject* const* args, PySize count);
