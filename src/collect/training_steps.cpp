@@ -25,14 +25,22 @@ bool TrainingSteps::drawn(const void* iterator) const {
   return std::find(iterators_, iterators_ + iterator_count_, iterator) != iterators_ + iterator_count_;
 }
 
+// A new iterator may stand where the one that was evaluated did.
+void TrainingSteps::loader_opened(u64 t) {
+  opened_ = t;
+  evaluating_ = nullptr;
+}
+
 void TrainingSteps::draw_begins(u64 t, const void* iterator) {
   if (!draws_count_) return;
-  u64 begin = opened_ ? opened_ : t;
+  bool is_new = opened_ != 0;
+  u64 begin = is_new ? opened_ : t;
   opened_ = 0;
   sign_without_update(begin, Sign::draw);
-  bool another = group_ && !drawn(iterator);
+  bool another = group_ && (is_new || !drawn(iterator));
   if (group_ && calls_ > 0 && (!another || eval_calls_)) {
     evaluated();
+    if (is_new) evaluating_ = nullptr;
   } else if (another && calls_ == 0 && spent_) {  // a whole loader was read, for statistics maybe
     group_ = 0;
     if (shown_) withdraw();
@@ -49,7 +57,9 @@ void TrainingSteps::draw_ends(bool got_batch) {
     batches_++;
     return;
   }
-  if (!evaluating_ || !drawn(evaluating_)) dry_ = true, dry_steps_ = 0;
+  bool evaluated = evaluating_ && drawn(evaluating_);
+  if (!evaluated) dry_ = true, dry_steps_ = 0;
+  evaluating_ = nullptr;
   spent_ = true;
   if (batches_ > 0) return;
   group_ = 0;

@@ -39,7 +39,7 @@ class TrainingSteps {
   void reset(StepLine* line);
 
   // --- tokens, in time order. `t` of what may begin a step or a stretch is that of the label around it, if any.
-  void loader_opened(u64 t) { opened_ = t; }
+  void loader_opened(u64 t);
   void draw_begins(u64 t, const void* iterator);
   void draw_ends(bool got_batch);
   void module_called(u64 t, const ModuleCall& call);

@@ -269,6 +269,13 @@ TEST(Evaluation, BetweenEpochs) {
   EXPECT_EQ(cut("DFBODFBOdEvEveDFBOdEvEve"), "0DFBO 1DFBOd e0:EvEve 2DFBOd e1:EvEve");
   EXPECT_EQ(cut("DFBOdIEvEveIDFBO"), "0DFBOd e0:IEvEve 1IDFBO");
 }
+TEST(Evaluation, TheNextEpochIsRecordedFromItsFirstBatchOn) {
+  for (const char* loop : {"DFBODFBOdDvDvdD", "DFBODFBOdIDvDvID"}) {  // its iterator stands where the other one did
+    Game game;
+    game.play(loop);
+    EXPECT_TRUE(game.d.tentative()) << loop;
+  }
+}
 TEST(Evaluation, OverTheLoaderOfTheTraining) { EXPECT_EQ(cut("DFBODFBOdDvDvdDFBO"), "0DFBO 1DFBOd e0:DvDvd 2DFBO"); }
 TEST(Evaluation, InMidEpoch) { EXPECT_EQ(cut("DFBOEvEveDFBO"), "0DFBO e0:EvEve 1DFBO"); }
 TEST(Evaluation, WithGradientsOn) {
