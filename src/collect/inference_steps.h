@@ -22,7 +22,9 @@ class InferenceSteps {
   // Another loader or module may lead from now on; a step that is tentative is none.
   void forget();
   // An optimizer exists, so that training is likely to follow.
-  void expect_training() { forwards_wait_for_ = kMostKept; }
+  void expect_training() {
+    if (forwards_wait_for_ > 1) forwards_wait_for_ = kMostKept;
+  }
 
  private:
   static constexpr u32 kPatience = 8;
@@ -49,7 +51,7 @@ class InferenceSteps {
   const void* module_ = nullptr;      // that leads
   bool module_has_parameters_ = false;
   const void* other_ = nullptr;       // that may come to lead
-  u32 forwards_wait_for_ = 4;
+  u32 forwards_wait_for_ = 4;         // 1: forwards with gradients are all that there is
   Kept forwards_ = {};                // of the leader, with gradients in training mode
   Kept others_ = {};                  // without the leader
 };

@@ -68,7 +68,6 @@ class Session final : private StepSink {
   bool wants_backward() const { return detector_.wants_backward(); }
   // Whether the program may turn out to train, or to train in another way than was thought.
   bool steps_are_settled() const { return detector_.settled(); }
-  StepMode step_mode() const { return options_.step.mode; }
   // A helper that trains or draws batches of its own is a program from then on.
   // `number_needed`: once it made a step.
   void promote(bool number_needed = true);

@@ -60,10 +60,7 @@ class StepDetector {
   u64 before_labels(u64 t, const u64* begins, u32 count) const;
 
   i64 number() const { return line_.number(); }  // of the current step, -1 before the first
-  u64 edge() const { return line_.edge(); }
-  StepMode mode() const { return source_.mode; }
   bool tentative() const { return line_.tentative(); }
-  bool in_stretch() const { return line_.in_stretch(); }
   bool guessed() const { return line_.guessed(); }
   // Training is known, or steps are stated by the program or its user: counting will not begin anew.
   bool settled() const { return training_.live() || declared() || source_.mode != StepMode::automatic; }

@@ -132,14 +132,16 @@ class Adder {
  public:
   Adder(Model& model, const Meta& meta, const std::vector<StretchInfo>& stretches,
         const std::function<i64(u64)>& to_ns)
-      : model_(model), meta_(meta), stretches_(stretches), to_ns_(to_ns) {}
+      : model_(model), meta_(meta), to_ns_(to_ns) {
+    std::copy_if(stretches.begin(), stretches.end(), std::back_inserter(inside_),
+                 [](const StretchInfo& s) { return s.flags & kStretchInside; });
+  }
 
   // With the stretches that lie in it.
   void add_step(const StepInfo& info, i64 begin_ns, i64 end_ns) {
     Event& e = add_event(begin_ns, end_ns, info.tid, kEventStep, kStepPrefix, info.number, model_.steps.size());
     Step step{info.number, info.by, e.begin_ns, e.end_ns(), 0, (info.flags & kStepGuessed) != 0};
-    for (const StretchInfo& s : stretches_) {
-      if (!(s.flags & kStretchInside)) continue;
+    for (const StretchInfo& s : inside_) {
       i64 begin = to_ns_(s.begin_ticks), end = s.end_ticks ? to_ns_(s.end_ticks) : INT64_MAX;
       if (begin >= step.end_ns || end <= step.begin_ns) continue;
       step.evaluates = true;
@@ -189,7 +191,7 @@ class Adder {
 
   Model& model_;
   const Meta& meta_;
-  const std::vector<StretchInfo>& stretches_;
+  std::vector<StretchInfo> inside_;  // of steps: few
   const std::function<i64(u64)>& to_ns_;
   std::vector<Event> added_;
 };

@@ -36,7 +36,10 @@ using PyProfiler = int(PyObject*, PyObject*, int, PyObject*);
   PY_FUNCTION(PyObject*, PyObject_GenericGetAttr, (PyObject*, PyObject*))                           \
   PY_FUNCTION(PyObject*, PyObject_CallMethod, (PyObject*, const char*, const char*, ...))           \
   PY_FUNCTION(int, PyDict_Next, (PyObject*, PySize*, PyObject**, PyObject**))                       \
-  PY_FUNCTION(PyObject*, PyDict_GetItem, (PyObject*, PyObject*)) /* borrowed; nullptr of others */   \
+  PY_FUNCTION(PyObject*, PyDict_GetItem, (PyObject*, PyObject*)) /* borrowed; nullptr of others */  \
+  PY_FUNCTION(PyObject*, PyMapping_GetItemString, (PyObject*, const char*))                         \
+  PY_FUNCTION(PySize, PyList_Size, (PyObject*))                                                     \
+  PY_FUNCTION(PyObject*, PyList_GetItem, (PyObject*, PySize)) /* borrowed */                        \
   PY_FUNCTION(PyObject*, PyDict_GetItemString, (PyObject*, const char*)) /* borrowed */             \
   PY_FUNCTION(long, PyLong_AsLong, (PyObject*))                                                     \
   PY_FUNCTION(const char*, Py_GetVersion, ())                                                       \

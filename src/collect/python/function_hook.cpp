@@ -20,12 +20,6 @@ Hooked g_hooked[kMostHooks];
 u32 g_hooked_count;
 Hooks g_on = Hooks::on;
 
-bool is_function(PyObject* object) {
-  static const void* type = dlsym(RTLD_DEFAULT, "PyFunction_Type");
-  PyOwned of_object(g_py.PyObject_Type(object));
-  return type && of_object.get() == type;
-}
-
 bool has_setter() { return g_py.PyFunction_SetVectorcall && g_py.PyVectorcall_Function; }
 
 // Without a setter: where a function holds its pointer. nullptr: it does not hold what a function is run by.
@@ -66,13 +60,20 @@ void pause(PyObject* function, bool paused) {
 
 }  // namespace
 
+bool is_python_function(PyObject* object) {
+  static const void* type = dlsym(RTLD_DEFAULT, "PyFunction_Type");
+  PyOwned of_object(g_py.PyObject_Type(object));
+  return type && of_object.get() == type;
+}
+
 bool hook_function(PyObject* function, PyObject* untouched, PyHook* hook, bool stays) {
-  if (!is_function(function) || !is_function(untouched) || g_hooked_count == kMostHooks) return false;
+  if (!is_python_function(function) || !is_python_function(untouched) || g_hooked_count == kMostHooks) return false;
   PyHook* call = call_of(untouched);
   if (!call || call_of(function) != call) return false;
   g_call_function = call;
   g_py.Py_IncRef(function);
-  Hooked& hooked = g_hooked[g_hooked_count++] = {function, hook, has_setter() ? nullptr : slot_of(function), false, stays};
+  PyHook** slot = has_setter() ? nullptr : slot_of(function);
+  Hooked& hooked = g_hooked[g_hooked_count++] = {function, hook, slot, false, stays};
   set(hooked);
   return true;
 }

@@ -21,6 +21,8 @@ bool hook_function(PyObject* function, PyObject* untouched, PyHook* hook, bool s
 enum class Hooks { off, rest, on };
 void switch_hooks(Hooks hooks);
 
+bool is_python_function(PyObject* object);
+
 // Calls of a hooked function are not seen between these two.
 void pause_hook(PyObject* function);
 void resume_hook(PyObject* function);

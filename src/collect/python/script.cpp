@@ -87,19 +87,8 @@ def watch(torch):
             wrap_around(owner, name, gradients_cleared, lambda: None)
         elif name == 'backward':  # grad is left alone: torch.compile knows it by identity
             wrap_around(owner, name, backward_begins, backward_ends)
-    watch_begin(lambda: optimizers_made(torch), sys.modules, getattr(sys.modules.get('torch._guards'), '_TLS', None))
+    watch_begin(torch.optim.Optimizer, sys.modules, getattr(sys.modules.get('torch._guards'), '_TLS', None))
     return 'steps are found without calls of ' + ', '.join(lost) if lost else ''
-
-# Whether any optimizer was made: torch marks the step function of its class at the first.
-def optimizers_made(torch):
-    function = type(optimizers_made)
-    classes = [torch.optim.Optimizer]
-    for c in classes:
-        step = vars(c).get('step')
-        if type(step) is function and 'hooked' in vars(step):
-            return True
-        classes += type.__subclasses__(c)
-    return False
 
 def wrap_after(owner, name, told):
     import functools

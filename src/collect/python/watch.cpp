@@ -7,6 +7,7 @@
 #include "collect/python/calls.h"
 #include "collect/python/function_hook.h"
 #include "collect/python/module_facts.h"
+#include "collect/python/optimizers.h"
 #include "collect/recorder.h"
 #include "collect/session.h"
 #include "collect/torch/attach.h"
@@ -20,7 +21,7 @@ PyWord g_enabled{"_enabled"}, g_code{"__code__"}, g_context{"tracing_context"}, 
 bool g_modules_wanted;  // calls of modules will be recorded
 
 PyObject* g_module_call;     // if it is hooked
-PyObject* g_optimizers_made; // the script's function
+PyObject* g_optimizer;       // torch.optim.Optimizer
 PyObject* g_imported;        // sys.modules
 PyObject* g_compiling;       // a threading.local of torch's, whose tracing_context is set while it compiles
 const void* const* (*g_jit_tracing)();  // its first word is not 0 while torch.jit traces
@@ -37,16 +38,6 @@ bool makes_graph() {
   return context && context.get() != g_py.none;
 }
 
-// Whether there are optimizers is asked of the script: at each backward pass, of which the first settles what this program
-// does, and now and then while there are only forwards.
-bool optimizers_exist() {
-  if (!g_optimizers_made) return true;
-  KeepException keep;
-  PyOwned made(g_py.PyObject_CallFunction(g_optimizers_made, nullptr));
-  if (!made) g_py.PyErr_Clear();
-  return !made || made.get() != g_py.no;
-}
-
 // True if no other thread's calls matter.
 __attribute__((noinline)) bool module_called(PyObject* module) {
   if (makes_graph()) return false;
@@ -55,8 +46,8 @@ __attribute__((noinline)) bool module_called(PyObject* module) {
   static u32 forwards;
   bool unsettled = gradients && facts.training && !g_session.steps_are_settled();
   if (unsettled) forwards++;
-  bool ask = unsettled && (forwards & (forwards - 1)) == 0;
-  bool made = !ask || optimizers_exist();
+  bool ask = unsettled && (forwards & (forwards - 1)) == 0;  // now and then: it takes a while
+  bool made = !ask || optimizers_made(g_optimizer);
   ThreadBlock* block = enter();
   if (!block) return false;
   bool alone = false;
@@ -104,7 +95,7 @@ void scaler_updated(PyObject* scaler) {
 
 void backward_announced() {
   if (!g_session.steps_are_settled()) {
-    bool made = optimizers_exist();
+    bool made = optimizers_made(g_optimizer);  // the first pass settles what this program does
     step_token(Evidence::none, [=](StepDetector& d, u64) { d.optimizers_exist(made); });
   }
   backward_begins();
@@ -195,7 +186,7 @@ PyObject* watch_switch(PyObject*, PyObject* const* args, PySize count) {
 
 PyObject* watch_begin(PyObject*, PyObject* const* args, PySize count) {
   if (count != 3) return g_py.new_none();
-  g_py.Py_IncRef(g_optimizers_made = args[0]);
+  g_py.Py_IncRef(g_optimizer = args[0]);
   g_py.Py_IncRef(g_imported = args[1]);
   if (args[2] != g_py.none) g_py.Py_IncRef(g_compiling = args[2]);
   ElfObject::mapped("libtorch_cpu.so").symbol(g_jit_tracing, "_ZN5torch3jit6tracer15getTracingStateEv");
