@@ -35,6 +35,17 @@ class StretchesTest : public testing::Test {
     op(begin + 10, begin + 20);
     op(begin + 70, begin + 80);
   }
+  // Two steps, and an evaluation of ten batches between them.
+  void long_evaluation() {
+    whole(kT + 2000);
+    step(0, kT + 100, kT + 200);
+    b.stretch(StretchKind::evaluation, 0, kT + 200, kT + 1200, {.batches = 10, .calls = 10});
+    for (u64 at = kT + 200; at < kT + 1200; at += 100) {
+      b.stretch_part(at);
+      op(at + 10, at + 20);
+    }
+    step(1, kT + 1200, kT + 1300);
+  }
   Model build() {
     b.write(path());
     recording = Recording::open(path());
@@ -194,14 +205,7 @@ TEST_F(StretchesTest, WhatWasLeftOutIsSaid) {
 }
 
 TEST_F(StretchesTest, ALongEvaluationIsCutBetweenItsBatches) {
-  whole(kT + 2000);
-  step(0, kT + 100, kT + 200);
-  b.stretch(StretchKind::evaluation, 0, kT + 200, kT + 1200, {.batches = 10, .calls = 10});
-  for (u64 at = kT + 200; at < kT + 1200; at += 100) {
-    b.stretch_part(at);
-    op(at + 10, at + 20);
-  }
-  step(1, kT + 1200, kT + 1300);
+  long_evaluation();
   b.write(path());
   auto r = Recording::open(path());
   Meta meta = r->read_meta();
@@ -225,14 +229,7 @@ TEST_F(StretchesTest, ALongEvaluationIsCutBetweenItsBatches) {
 }
 
 TEST_F(StretchesTest, PartsWithStepsAreWrittenFirst) {
-  whole(kT + 2000);
-  step(0, kT + 100, kT + 200);
-  b.stretch(StretchKind::evaluation, 0, kT + 200, kT + 1200, {.batches = 10, .calls = 10});
-  for (u64 at = kT + 200; at < kT + 1200; at += 100) {
-    b.stretch_part(at);
-    op(at + 10, at + 20);
-  }
-  step(1, kT + 1200, kT + 1300);
+  long_evaluation();
   b.write(path());
   ConvertOptions options;
   options.max_events_per_span = 5;
