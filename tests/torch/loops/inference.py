@@ -1,0 +1,103 @@
+"""Forwards without gradient: a program that only infers, and training with rollouts or requests beside it."""
+import threading
+
+import torch
+
+from . import N, Setup, deeper, scenario
+
+
+@scenario
+def inference_with_loader():
+    s = Setup()
+    with torch.no_grad():
+        for x, y in s.loader:
+            s.forward(x, y)
+    return N
+
+
+@scenario
+def inference_without_loader():
+    s = Setup()
+    s.net.eval()
+    with torch.no_grad():
+        for _ in range(N):
+            s.forward(s.x, s.y)
+    return N
+
+
+@scenario
+def inference_mode_without_loader():
+    s = Setup()
+    with torch.inference_mode():
+        for _ in range(N):
+            s.total += s.forward(s.x, s.y).item()
+    return N
+
+
+class Refuses(torch.nn.Module):
+    def forward(self, x):
+        raise ValueError("not this one")
+
+
+@scenario
+def inference_with_forwards_that_fail():
+    s, refuses = Setup(), Refuses()
+    with torch.no_grad():
+        for _ in range(N):
+            deeper(s.forward, s.x, s.y)
+            try:
+                refuses(s.x)
+            except ValueError:
+                pass
+    return N
+
+
+@scenario
+def rollouts_between_epochs():
+    s = Setup()
+    for epoch in range(3):
+        with torch.no_grad():
+            for _ in range(5):
+                s.total += s.net(s.x).sum().item()
+        for _ in range(4):
+            s.train(s.x, s.y)
+    return 12, 0, 3
+
+
+@scenario
+def inference_beside_the_training():
+    """On a thread of its own, begun before the training does: what it did until then is inference, the rest is not seen."""
+    s = Setup()
+    copy = torch.nn.Linear(4, 2)
+    running = threading.Semaphore(0)
+    over = threading.Event()
+
+    def serve():
+        with torch.no_grad():
+            while not over.is_set():
+                copy(s.x)
+                running.release()
+
+    server = threading.Thread(target=serve)
+    server.start()
+    for _ in range(3):
+        running.acquire()
+    for x, y in s.loader:
+        s.train(x, y)
+    over.set()
+    server.join()
+    return N, 0, 1
+
+
+@scenario
+def inference_on_threads_one_after_the_other():
+    s = Setup()
+    s.net.eval()
+    for _ in range(N):
+        def request():
+            with torch.no_grad():
+                s.forward(s.x, s.y)
+        thread = threading.Thread(target=request)
+        thread.start()
+        thread.join()
+    return N

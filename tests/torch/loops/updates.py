@@ -1,0 +1,211 @@
+"""Training whose steps hold several backward passes, several optimizers, or none."""
+import torch
+
+from . import MICRO, N, Setup, evaluate, held_out, look_ahead, scenario
+
+
+@scenario(marks=False)
+def accumulation_with_loader():
+    s = Setup(batches=N * 2)
+    for i, (x, y) in enumerate(s.loader):
+        s.forward(x, y).backward()
+        if i % 2:
+            s.optimizer.step()
+            s.optimizer.zero_grad()
+    return N
+
+
+@scenario(marks=False)
+def accumulation_without_loader():
+    s = Setup()
+    for _ in range(N):
+        for _ in range(MICRO):
+            s.forward(s.x, s.y).backward()
+        s.optimizer.step()
+        s.optimizer.zero_grad()
+    return N
+
+
+@scenario
+def two_optimizers_with_loader():
+    s = Setup()
+    for x, y in s.loader:
+        s.optimizer.zero_grad()
+        s.other_optimizer.zero_grad()
+        (s.forward(x, y) + s.other(x).mean()).backward()
+        s.optimizer.step()
+        s.other_optimizer.step()
+    return N
+
+
+@scenario
+def two_optimizers_without_loader():
+    s = Setup()
+    for _ in range(N):
+        s.optimizer.zero_grad()
+        s.other_optimizer.zero_grad()
+        (s.forward(s.x, s.y) + s.other(s.x).mean()).backward()
+        s.optimizer.step()
+        s.other_optimizer.step()
+    return N
+
+
+def gan_iteration(s, x, y):
+    s.optimizer.zero_grad()
+    s.forward(x, y).backward()
+    s.optimizer.step()
+    s.other_optimizer.zero_grad()
+    (s.other(x) - s.net(x).detach()).mean().backward()
+    s.other_optimizer.step()
+
+
+@scenario
+def gan_with_loader():
+    s = Setup()
+    for x, y in s.loader:
+        gan_iteration(s, x, y)
+    return N
+
+
+@scenario(marks=False)
+def gan_without_loader():
+    """Ambiguous by nature: each update counts (TPROF_STEP=backward:2 says otherwise)."""
+    s = Setup()
+    for _ in range(N // 2):
+        gan_iteration(s, s.x, s.y)
+    return N
+
+
+def scaler():
+    """A GradScaler that works without a GPU; torch 1.13 has none."""
+    return torch.amp.GradScaler("cpu", init_scale=2.0)
+
+
+def amp_iteration(s, scale, i, x, y):
+    s.optimizer.zero_grad()
+    loss = s.forward(x, y) * (float("inf") if i % 4 == 1 else 1.0)
+    scale.scale(loss).backward()
+    scale.step(s.optimizer)
+    scale.update()
+
+
+@scenario
+def amp_with_skipped_steps_with_loader():
+    s, scale = Setup(), scaler()
+    for i, (x, y) in enumerate(s.loader):
+        amp_iteration(s, scale, i, x, y)
+    return N
+
+
+@scenario
+def amp_with_skipped_steps_without_loader():
+    s, scale = Setup(), scaler()
+    for i in range(N):
+        amp_iteration(s, scale, i, s.x, s.y)
+    return N
+
+
+@scenario(marks=False)
+def micro_batches_drawn_first():
+    """As the Trainer of transformers."""
+    s = Setup(batches=2 * N)
+    batches = look_ahead(s.loader)
+    for _ in range(N):
+        for x, y in [next(batches), next(batches)]:
+            s.forward(x, y).backward()
+        s.optimizer.step()
+        s.optimizer.zero_grad()
+    return N
+
+
+@scenario(marks=False)
+def a_critic_with_batches_of_its_own():
+    s = Setup()
+    for i, (x, y) in enumerate(s.loader):
+        s.train(x, y)
+        if i % 5 == 4:
+            s.other_optimizer.zero_grad()
+            s.other(x).mean().backward()
+            s.other_optimizer.step()
+    return N
+
+
+@scenario
+def parameters_updated_by_hand():
+    s = Setup(optimizers=False)
+    for _ in range(N):
+        s.net.zero_grad()
+        s.forward(s.x, s.y).backward()
+        for p in s.net.parameters():
+            p.data.add_(p.grad, alpha=-0.01)
+    return N
+
+
+@scenario
+def batches_and_parameters_updated_by_hand():
+    s, other = Setup(optimizers=False), held_out()
+    for x, y in s.loader:
+        s.forward(x, y).backward()
+        with torch.no_grad():
+            for p in s.net.parameters():
+                p -= 0.01 * p.grad
+                p.grad = None
+    evaluate(s, other)
+    return N, 1, 0
+
+
+@scenario
+def closures_with_a_loader():
+    """As Lightning runs its training steps."""
+    s = Setup()
+    for x, y in s.loader:
+        def closure():
+            s.optimizer.zero_grad()
+            loss = s.forward(x, y)
+            loss.backward()
+            return loss
+        s.optimizer.step(closure)
+    return N
+
+
+@scenario
+def an_optimizer_for_each_parameter_inside_the_backward_pass():
+    s = Setup()
+    optimizers = {p: torch.optim.SGD([p], lr=0.01) for p in s.net.parameters()}
+
+    def update(p):
+        optimizers[p].step()
+        optimizers[p].zero_grad()
+
+    for p in s.net.parameters():
+        p.register_post_accumulate_grad_hook(update)
+    for x, y in s.loader:
+        s.forward(x, y).backward()
+    return N
+
+
+def lbfgs_iteration(s, optimizer, x, y):
+    def closure():
+        optimizer.zero_grad()
+        loss = s.forward(x, y)
+        loss.backward()
+        return loss
+    optimizer.step(closure)
+
+
+@scenario(marks=False)
+def lbfgs_with_loader():
+    s = Setup()
+    optimizer = torch.optim.LBFGS(s.net.parameters(), max_iter=4)
+    for x, y in s.loader:
+        lbfgs_iteration(s, optimizer, x, y)
+    return N
+
+
+@scenario(marks=False)
+def lbfgs_without_loader():
+    s = Setup()
+    optimizer = torch.optim.LBFGS(s.net.parameters(), max_iter=4)
+    for _ in range(N):
+        lbfgs_iteration(s, optimizer, s.x, s.y)
+    return N
