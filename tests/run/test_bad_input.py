@@ -175,7 +175,7 @@ PYTHONS = sorted(pathlib.Path(os.path.expanduser("~")).glob(".pyenv/versions/*/b
 def test_other_pythons_are_left_alone(tmp_path, logdir):
     """Old and new interpreters, without torch: the same output, no word."""
     for python in PYTHONS:
-        for flags in ([], ["-I"] if "/2.7" not in str(python) else []):
+        for flags in ([], ["-I"], ["-X", "dev"]) if "/2.7" not in str(python) else ([],):
             argv = [python, *flags, "-c", "import sys, threading; print(sys.version)"]
             bare = run(argv)
             result = run(argv, "preload", logdir=logdir)

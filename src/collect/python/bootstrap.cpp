@@ -10,6 +10,7 @@
 #include "collect/python/calls.h"
 #include "collect/python/frame_layout.h"
 #include "collect/python/frames.h"
+#include "collect/python/inittab.h"
 #include "collect/python/modules.h"
 #include "collect/python/profile.h"
 #include "collect/python/script.h"
@@ -250,9 +251,7 @@ int phase_call(void*) {
 }  // namespace
 
 bool python_install() {
-  g_is_python = g_py.load();
-  if (g_is_python) g_py.PySys_AddAuditHook(audit, nullptr);
-  return g_is_python;
+  return g_is_python = g_py.load() && python_when_set_up([] { g_py.PySys_AddAuditHook(audit, nullptr); });
 }
 
 bool python_process() { return g_is_python; }

@@ -1,5 +1,5 @@
-// How tprof comes to run inside an unmodified `python train.py`: an audit hook (PEP 578), set from our constructor
-// before the interpreter starts, sees `import torch` and runs a small script that waits for torch to be complete.
+// How tprof comes to run inside an unmodified `python train.py`: an audit hook (PEP 578), set while the interpreter is
+// set up (inittab.h), sees `import torch` and runs a small script that waits for torch to be complete.
 #pragma once
 #include "record/record.h"
 
