@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "command.h"
 #include "device_peaks.h"
 #include "inputs.h"
@@ -38,8 +39,8 @@ int run(const AdviseArguments& arguments) {
     }
     if (!first) puts("");
     first = false;
-    fputs(advice_text(facts, advice, source, arguments.all ? advice.size() : kMostAdvice, text_style(stdout)).c_str(),
-          stdout);
+    TextStyle style = text_style(stdout);
+    print(stdout, advice_text(facts, advice, source, arguments.all ? advice.size() : kMostAdvice, style), style.color);
   });
   for (const auto& [job, ranks] : jobs) {
     std::vector<std::string> lines = straggler_lines(distributed(ranks), ranks);
@@ -47,9 +48,9 @@ int run(const AdviseArguments& arguments) {
       out["stragglers"].push_back({{"run", job.first}, {"span", job.second}, {"lines", lines}});
     else
       for (const std::string& line : lines)
-        printf("\n%s  span %s: %s\n", job.first.c_str(), job.second.c_str(), line.c_str());
+        print(stdout, "\n" + job.first + "  span " + job.second + ": " + line + "\n");
   }
-  if (arguments.json && code != kExitUnreadable) puts(dump(out).c_str());
+  if (arguments.json && code != kExitUnreadable) print(stdout, dump(out) + "\n");
   return code == kExitOk && found && !arguments.fail_on.empty() ? int(kExitFound) : code;
 }
 

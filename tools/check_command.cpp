@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "check.h"
 #include "command.h"
 #include "trace_file.h"
@@ -27,8 +28,8 @@ int check(const std::vector<std::string>& paths, bool quiet) {
       std::vector<Finding> findings = check_trace(file);
       bool valid = is_valid(findings);
       invalid |= !valid;
-      for (const Finding& finding : findings) printf("%s: %s\n", file.c_str(), finding.line().c_str());
-      if (!quiet) printf("%s: %s\n", file.c_str(), valid ? "valid" : "NOT valid");
+      for (const Finding& finding : findings) print(stdout, file + ": " + finding.line() + "\n");
+      if (!quiet) print(stdout, file + (valid ? ": valid\n" : ": NOT valid\n"));
     } catch (const Error& e) {
       complain(e.what());
       unreadable = true;

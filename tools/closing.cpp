@@ -189,7 +189,6 @@ std::string rest_line(const std::string& directory, const std::set<std::string>&
       bool whole = !meta.windows.empty() && meta.windows.front().first_step == -1;
       if (!whole) continue;
       ConvertOptions options = options_of(meta);
-      options.run_hooks = false;
       ConvertResult result = convert_recording(path, options);  // all is written: this only counts
       if (!result.note.empty()) return result.note;
     } catch (const Error&) {  // said already, or by `tprof convert`

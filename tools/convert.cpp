@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "kineto/amend.h"
 #include "kineto/names.h"
 #include "kineto/writer.h"
@@ -82,11 +83,10 @@ void run_hook(std::string command, const std::string& path, i64 step) {
       if (errno != EINTR) return;  // somebody else waits for all children
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
   }
-  fprintf(stderr, "tprof: on_trace_ready failed (%s): %s\n",
-          failed                ? strerror(failed)
-          : WIFSIGNALED(status) ? ("signal " + std::to_string(WTERMSIG(status))).c_str()
-                                : ("exit status " + std::to_string(WEXITSTATUS(status))).c_str(),
-          command.c_str());
+  std::string why = failed                ? strerror(failed)
+                    : WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
+                                          : "exit status " + std::to_string(WEXITSTATUS(status));
+  print(stderr, "tprof: on_trace_ready failed (" + why + "): " + command + "\n");
 }
 
 // Which parts are written if not all are: those that hold steps come before those that are evaluations alone.
@@ -442,7 +442,7 @@ void Converter::write_one(size_t index) {
         if (other != trace.path) unlink(other.c_str());
   trace.events = model.ledger.written;
   trace.dropped = model.ledger.dropped_sum();
-  if (options_.run_hooks && !options_.on_trace_ready.empty()) {
+  if (!options_.on_trace_ready.empty()) {
     std::lock_guard lock(mutex_);
     run_hook(options_.on_trace_ready, trace.path, step);
   }
@@ -468,7 +468,6 @@ ConvertOptions options_of(const Meta& meta) {
   ConvertOptions options;
   options.use_gzip = info_flag(meta, "option.use_gzip", true);
   options.worker_name = info_text(meta, "option.worker_name");
-  options.on_trace_ready = info_text(meta, "option.on_trace_ready");
   options.keep_recording = info_flag(meta, "option.keep_recording", false);
   return options;
 }

@@ -14,7 +14,7 @@ struct ConvertOptions {
   std::string worker_name;     // default <host>_<pid>; {step} is replaced
   std::string out_dir;         // default: where the recording lies
   std::string known_in;        // a directory: spans that have a trace there are not written
-  std::string on_trace_ready;  // shell command; {} and {step} are replaced
+  std::string on_trace_ready;  // shell command run on each trace written; {} and {step} are replaced
   int threads = 1;             // spans converted at the same time
   bool only_sealed = false;    // the program lives: nothing but sealed windows and flushes
   bool force = false;          // write spans whose file exists anew
@@ -22,7 +22,6 @@ struct ConvertOptions {
   i64 end_step = -1;
   size_t max_events_per_span = 1'000'000;
   int max_spans = 4;  // of a recording without schedule
-  bool run_hooks = true;
   bool keep_recording = false;  // for the finisher: nothing is given back to the file system
 };
 
@@ -49,7 +48,7 @@ struct ConvertResult {
   std::string note;               // one line for the user, may be empty
 };
 
-// The options that the program was run with (info "option.<field>").
+// The options that the program was run with (info "option.<field>"), except on_trace_ready: what a file says is never run.
 ConvertOptions options_of(const Meta& meta);
 
 // Throws Error when the recording cannot be read or a trace cannot be written.

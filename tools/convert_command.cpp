@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "base/printable.h"
 #include "base/process.h"
 #include "command.h"
 #include "convert.h"
@@ -22,13 +23,14 @@ namespace {
 
 struct ConvertArguments {
   std::vector<std::string> paths;
-  std::string steps, out;
+  std::string steps, out, on_trace_ready;
   bool workers = false, force = false;
 };
 
 struct Totals {
   u64 traces = 0, events = 0, dropped = 0, existed = 0, converted = 0;
   bool partial = false;
+  bool command_left = false;  // a program asked for one to be run on its traces
 };
 
 std::string parent_of(const std::string& path) {
@@ -66,11 +68,12 @@ void convert_one(const std::string& path, bool named, const ConvertArguments& ar
     if (access(path.c_str(), F_OK) != 0) return;  // all written, and gone
     recording->refresh();
   }
-  ConvertOptions options = options_of(recording->read_meta());
+  Meta meta = recording->read_meta();
+  ConvertOptions options = options_of(meta);
+  options.on_trace_ready = arguments.on_trace_ready;
   options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   options.force = arguments.force;
   options.out_dir = !arguments.out.empty() ? arguments.out : helper ? parent_of(path) + "_workers" : "";
-  options.run_hooks = !named && arguments.out.empty() && arguments.steps.empty() && !arguments.force;
   if (!arguments.steps.empty()) {
     Schedule s;
     OptionError error;
@@ -98,14 +101,18 @@ void convert_one(const std::string& path, bool named, const ConvertArguments& ar
   }
   ConvertResult result = convert_recording(path, options);
   totals.converted++;
+  u64 before = totals.traces;
   for (const WrittenTrace& trace : result.traces) {
     totals.existed += trace.existed;
     if (trace.existed) continue;
     totals.traces++;
     totals.events += trace.events;
     totals.dropped += trace.dropped;
-    puts(trace.path.c_str());
+    print(stdout, trace.path + "\n");
   }
+  auto command = meta.info.find("option.on_trace_ready");
+  totals.command_left |= totals.traces > before && options.on_trace_ready.empty() && command != meta.info.end() &&
+                         !command->second.empty();
   totals.partial |= result.damaged;
   if (!result.note.empty())
     complain(path + ": " + result.note);
@@ -144,6 +151,9 @@ int convert(const ConvertArguments& arguments) {
     complain("wrote " + std::to_string(totals.traces) + (totals.traces == 1 ? " trace (" : " traces (") +
              std::to_string(totals.events) + " events, " + std::to_string(totals.dropped) + " dropped)" +
              (totals.existed ? ", " + std::to_string(totals.existed) + " existed already" : ""));
+  if (totals.command_left)
+    complain("what the program was given as --on-trace-ready is not run: commands are not taken from files; give it to "
+             "tprof convert to run it");
   if (failures && totals.converted == 0) return failed;
   return failures || totals.partial ? kExitPartial : kExitOk;
 }
@@ -158,6 +168,8 @@ Action declare_convert(Arguments& arguments) {
                    "also the recordings of data-loader and other helper processes, to DIR_workers/",
                    a->workers);
   arguments.toggle("--force", "", "write traces anew that exist already", a->force);
+  arguments.value("--on-trace-ready", "", "COMMAND",
+                  "shell command run on each trace written; {} is the file, {step} the step number", a->on_trace_ready);
   arguments.operands("PATH", "recordings or log directories", 1, 0, a->paths);
   return [a] { return convert(*a); };
 }

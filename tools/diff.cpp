@@ -1,4 +1,5 @@
 // `tprof diff`: what changed from one run to another, and whether that is more than noise.
+#include "base/printable.h"
 #include "report/diff.h"
 
 #include <stdio.h>
@@ -44,13 +45,14 @@ DiffSide side_of(const std::string& path, int& code) {
 }
 
 void print_text(const Diff& diff, size_t most) {
-  puts(diff.story().c_str());
-  printf("A: %zu steps, B: %zu steps\n", diff.a_steps, diff.b_steps);
+  print(stdout, diff.story() + "\nA: " + std::to_string(diff.a_steps) + " steps, B: " + std::to_string(diff.b_steps) +
+                    " steps\n");
+  TextStyle style = text_style(stdout);
   for (u32 by = u32(DiffBy::category); by < kDiffBys; by++) {
     Table table = diff_table(diff, static_cast<DiffBy>(by), most);
-    if (!table.rows.empty()) printf("\n%s", text_of(table, text_style(stdout)).c_str());
+    if (!table.rows.empty()) print(stdout, "\n" + text_of(table, style), style.color);
   }
-  for (const std::string& note : diff.notes) printf("not known: %s\n", note.c_str());
+  for (const std::string& note : diff.notes) print(stdout, "not known: " + note + "\n");
 }
 
 // Rows of all kinds in one table: the kind is the source's worker column's place.
@@ -64,7 +66,7 @@ void print_csv(const Diff& diff) {
       all.rows.push_back(std::move(row));
     }
   }
-  fputs(csv_of({{{}, std::move(all)}}).c_str(), stdout);
+  print(stdout, csv_of({{{}, std::move(all)}}));
 }
 
 int run(const DiffArguments& arguments) {
@@ -74,7 +76,7 @@ int run(const DiffArguments& arguments) {
   DiffSide a = side_of(arguments.paths[0], code), b = side_of(arguments.paths[1], code);
   Diff result = diff(a, b);
   if (arguments.json)
-    puts(dump(diff_json(result)).c_str());
+    print(stdout, dump(diff_json(result)) + "\n");
   else if (arguments.csv)
     print_csv(result);
   else

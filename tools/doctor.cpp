@@ -12,6 +12,7 @@
 #include <functional>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "child.h"
 #include "command.h"
 #include "model/source_lines.h"
@@ -238,7 +239,9 @@ int doctor(const std::vector<std::string>& pythons) {
     const char* name = check.name;
     for (const Finding& f : findings) {
       const char* mark = f.verdict == Verdict::ok ? "OK" : f.verdict == Verdict::off ? "--" : "BAD";
-      printf("%-14s %-4s %s\n", name, mark, f.text.c_str());
+      char lead[32];
+      snprintf(lead, sizeof lead, "%-14s %-4s ", name, mark);
+      print(stdout, lead + f.text + "\n");
       fflush(stdout);
       bad |= f.verdict == Verdict::bad;
       name = "";

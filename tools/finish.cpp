@@ -20,6 +20,7 @@
 #include "command.h"
 #include "convert.h"
 #include "record/reader.h"
+#include "record/regular_file.h"
 
 namespace tprof {
 namespace {
@@ -53,8 +54,7 @@ class Finisher {
  private:
   // Opens, locks, maps. False when somebody else is at work on it.
   bool take() {
-    fd_ = open(path_.c_str(), O_RDWR | O_CLOEXEC);
-    if (fd_ < 0) throw Error(kExitUnreadable, path_ + ": cannot be opened: " + strerror(errno));
+    fd_ = open_regular(path_, O_RDWR);
     // A few tries: has_finisher() holds the lock for an instant.
     int tries = 5;
     while (flock(fd_, LOCK_EX | LOCK_NB) != 0)
@@ -96,7 +96,7 @@ class Finisher {
     u32 waiting = header_->unfinished;
     if (waiting == 0) return;
     try {
-      ConvertOptions options = options_of(recording_->read_meta());
+      ConvertOptions options = asked_options(recording_->read_meta());
       options.only_sealed = true;
       ConvertResult result = convert_recording(path_, options, state_);
       damaged_ |= result.damaged;
@@ -114,7 +114,7 @@ class Finisher {
     try {
       recording_->refresh();
       Meta meta = recording_->read_meta();
-      ConvertOptions options = options_of(meta);
+      ConvertOptions options = asked_options(meta);
       options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
       ConvertResult result = convert_recording(path_, options, state_);
       damaged_ |= result.damaged;
@@ -130,6 +130,13 @@ class Finisher {
     header_->finisher_pid = 0;
     header_->unfinished -= waiting;
     return code;
+  }
+
+  // The command is that of our own environment, which is the program's or tprof-run's.
+  static ConvertOptions asked_options(const Meta& meta) {
+    ConvertOptions options = options_of(meta);
+    if (const char* command = getenv("TPROF_ON_TRACE_READY")) options.on_trace_ready = command;
+    return options;
   }
 
   static bool set_policy(int policy) {
@@ -150,7 +157,7 @@ class Finisher {
 int finish_recording(const std::string& path) { return Finisher(path).run(); }
 
 bool has_finisher(const std::string& recording) {
-  int fd = open(recording.c_str(), O_RDONLY | O_CLOEXEC);
+  int fd = open(recording.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return false;
   bool held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   close(fd);

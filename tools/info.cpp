@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "command.h"
 #include "finish.h"
 #include "model/counted.h"
@@ -120,20 +121,26 @@ std::string plain(const Json& value) {
   return out.empty() ? "none" : out;
 }
 
+void print_row(std::string name, const std::string& value) {
+  constexpr size_t kNameWidth = 22;
+  name = printable(name);
+  name.resize(std::max(name.size(), kNameWidth), ' ');
+  print(stdout, name + " " + printable(value) + "\n");
+}
+
 void print_text(const Report& report) {
   for (const auto& [key, value] : report.values.items()) {
     if (key == "windows") {
-      for (const Json& window : value) printf("%-22s %s\n", "window", plain(window).c_str());
+      for (const Json& window : value) print_row("window", plain(window));
     } else if (key == "info") {
-      for (const auto& [name, text] : value.items()) printf("%-22s %s\n", name.c_str(), plain(text).c_str());
+      for (const auto& [name, text] : value.items()) print_row(name, plain(text));
     } else {
-      printf("%-22s %s\n", key.c_str(), plain(value).c_str());
+      print_row(key, plain(value));
     }
   }
   for (const auto& [name, c] : report.capabilities.items()) {
     std::string why = c.value("why", "");
-    printf("%-22s %s%s%s\n", ("can: " + name).c_str(), c.value("on", false) ? "on" : "off",
-           why.empty() ? "" : ", ", why.c_str());
+    print_row("can: " + name, (c.value("on", false) ? "on" : "off") + (why.empty() ? "" : ", " + why));
   }
 }
 
@@ -141,7 +148,7 @@ void print_json(const Report& report) {
   Json all = {{"schema", 1}};
   all.update(report.values);
   all["capabilities"] = report.capabilities;
-  puts(all.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+  print(stdout, all.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 int info(const std::vector<std::string>& paths, bool json) {

@@ -58,6 +58,7 @@ void Inputs::add(const std::string& path) {
       std::string home = fs::path(recording).parent_path().string();
       for (const std::string& trace : list_files(into, is_trace_name)) converted.push_back({home, trace});
     } catch (const Error& e) {
+      if (!directory) throw;
       complain(e.what());
       partial_ = true;
     }
@@ -97,7 +98,6 @@ std::string Inputs::convert(const std::string& path, bool named) {
   options.use_gzip = false;
   options.out_dir = into;
   options.known_in = named ? "" : fs::path(path).parent_path().string();
-  options.run_hooks = false;
   options.only_sealed = !header.closed && recording->writer_alive();
   ConvertResult result = convert_recording(path, options);
   if (options.only_sealed) complain(path + ": its program is running; only finished windows are read");

@@ -1,4 +1,5 @@
 // `tprof overview` and `tprof steps`: where the time of each worker and span went, on average and step by step.
+#include "base/printable.h"
 #include "report/overview.h"
 
 #include <stdio.h>
@@ -59,26 +60,25 @@ int show(const OverviewArguments& arguments, Text text, ToJson json) {
         }
         if (!first) puts("");
         first = false;
-        fputs(text(overview, source).c_str(), stdout);
-        for (const std::string& line : why) printf("  torch_tb_profiler differs: %s\n", line.c_str());
+        TextStyle style = text_style(stdout);
+        print(stdout, text(overview, source, style), style.color);
+        for (const std::string& line : why) print(stdout, "  torch_tb_profiler differs: " + line + "\n");
       });
-  if (arguments.json && code != kExitUnreadable) puts(dump(out).c_str());
+  if (arguments.json && code != kExitUnreadable) print(stdout, dump(out) + "\n");
   return code;
 }
 
 int overview(const OverviewArguments& arguments) {
-  return show(
-      arguments, [](const Overview& o, const Source& source) { return overview_text(o, source, text_style(stdout)); },
-      overview_json);
+  return show(arguments, overview_text, overview_json);
 }
 
 int steps(const OverviewArguments& arguments) {
   return show(
       arguments,
-      [](const Overview& o, const Source& source) {
+      [](const Overview& o, const Source& source, const TextStyle& style) {
         Table table = steps_table(o);
         table.title = source.run + "  " + source.worker + "  span " + source.span;
-        return text_of(table, text_style(stdout));
+        return text_of(table, style);
       },
       [](const Overview& o, const Source& source, size_t) {
         Json out = json_of(source);

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "command.h"
 #include "device_peaks.h"
 #include "inputs.h"
@@ -92,10 +93,10 @@ class Stats {
     if (!usage_.empty()) throw Error(kExitUsage, usage_);
     if (code == kExitUnreadable) return code;
     if (options_.json)
-      puts(dump({{"schema", 1}, {"by", word_.word}, {"rules", options_.plugin ? "torch_tb_profiler" : "tprof"},
-                 {"workers", workers_}}).c_str());
+      print(stdout, dump({{"schema", 1}, {"by", word_.word}, {"rules", options_.plugin ? "torch_tb_profiler" : "tprof"},
+                          {"workers", workers_}}) + "\n");
     else if (options_.csv)
-      fputs(csv_of(tables_).c_str(), stdout);
+      print(stdout, csv_of(tables_));
     return code;
   }
 
@@ -121,7 +122,10 @@ class Stats {
     }
   }
 
-  void show(const Table& table) { printf("%s%s", shown_++ ? "\n" : "", text_of(table, text_style(stdout)).c_str()); }
+  void show(const Table& table) {
+    TextStyle style = text_style(stdout);
+    print(stdout, (shown_++ ? "\n" : "") + text_of(table, style), style.color);
+  }
 
   // Returns the key that rows are sorted by.
   std::string sort(Table& table) {

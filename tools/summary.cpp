@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "command.h"
 #include "kineto/directory.h"
 #include "kineto/ledger.h"
@@ -98,8 +99,7 @@ void show_summary(const std::string& directory, const std::vector<NewTrace>& wri
   if (child == 0) {
     supervisor.restore();
     try {
-      std::string text = compose(directory, all, written.size());
-      if (write(2, text.data(), text.size()) < 0) _exit(kExitPartial);
+      print(stderr, compose(directory, all, written.size()), text_style(stderr).color);
     } catch (const std::exception&) {
       _exit(kExitUnreadable);  // the closing line has said what is damaged
     }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "base/process.h"
 
 namespace tprof {
@@ -70,7 +71,7 @@ int Supervisor::run(const std::vector<std::string>& program, int flush_signal,
     restore();
     execvp(argv[0], argv.data());
     int why = errno;
-    fprintf(stderr, "tprof: %s: %s\n", argv[0], strerror(why));
+    print(stderr, "tprof: " + printable(program[0]) + ": " + strerror(why) + "\n");
     _exit(why == ENOENT ? 127 : 126);
   }
   sigset_t all;

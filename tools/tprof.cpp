@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "command.h"
 #include "docs.h"
 
@@ -54,7 +55,7 @@ const std::vector<Command> kCommands = {
      true, declare_options},
 };
 
-void complain(const std::string& line) { fprintf(stderr, "tprof: %s\n", line.c_str()); }
+void complain(const std::string& line) { print(stderr, "tprof: " + printable(line) + "\n"); }
 
 Action declare_options(Arguments& arguments) {
   auto format = std::make_shared<std::string>("help");

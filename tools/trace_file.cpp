@@ -1,13 +1,12 @@
 #include "trace_file.h"
 
-#include <errno.h>
-#include <string.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <filesystem>
 
 #include "base/error.h"
+#include "kineto/gzip.h"
 #include "kineto/ledger.h"
 
 namespace tprof {
@@ -17,10 +16,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kHeadBytes = 256 << 10;
 constexpr size_t kTailBytes = 1 << 20;  // far more than any ledger
-
-struct GzClose {
-  void operator()(gzFile_s* f) const { gzclose(f); }
-};
 
 Json parse(const std::string& text) {
   Json value = Json::parse(text, nullptr, false);
@@ -32,9 +27,7 @@ u64 count_of(const Json& value) { return value.is_number_unsigned() ? value.get<
 }  // namespace
 
 TraceSummary read_summary(const std::string& trace) {
-  std::unique_ptr<gzFile_s, GzClose> file(gzopen(trace.c_str(), "rbe"));  // also reads what is not compressed
-  if (!file) throw Error(kExitUnreadable, trace + ": cannot be opened: " + strerror(errno));
-  gzbuffer(file.get(), 256 << 10);
+  kineto::GzipFile file = kineto::open_gzip(trace);
   std::string head, tail, block(512 << 10, 0);
   for (int n; (n = gzread(file.get(), block.data(), static_cast<unsigned>(block.size()))) != 0;) {
     int code = 0;

@@ -3,9 +3,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include <memory>
-
 #include "kineto/directory.h"
+#include "kineto/gzip.h"
 #include "kineto/ledger.h"
 #include "kineto/lines.h"
 #include "kineto/names.h"
@@ -16,10 +15,6 @@ namespace {
 
 constexpr size_t kBlock = 256 << 10;
 constexpr size_t kTail = 1 << 20;  // far more than any ledger
-
-struct GzClose {
-  void operator()(gzFile_s* f) const { gzclose(f); }
-};
 
 // The end of a trace with its ledger changed; empty: it has none, or has it no other way.
 std::string amended(const std::string& tail, const std::string& path) {
@@ -47,8 +42,7 @@ std::string before_training_name(const std::string& trace) {
 bool mark_before_training(const std::string& trace) {
   std::string path = before_training_name(trace);
   if (path == trace) return false;
-  std::unique_ptr<gzFile_s, GzClose> file(gzopen(trace.c_str(), "rbe"));  // also reads what is not compressed
-  if (!file) return false;
+  GzipFile file = open_gzip(trace);
   OutputFile out(path, trace.ends_with(".gz"));
   std::string tail, block(kBlock, 0);
   for (int n; (n = gzread(file.get(), block.data(), kBlock)) != 0;) {

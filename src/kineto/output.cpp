@@ -1,10 +1,14 @@
 #include "kineto/output.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -19,16 +23,47 @@ namespace {
 constexpr int kGzipLevel = 1;
 constexpr int kGzipMember = 15 + 16;  // window bits, gzip header
 
+constexpr char kTmpPrefix[] = ".tprof-", kTmpSuffix[] = ".tmp";
+
+// Of one that nobody holds and nobody wrote to for so long; the age is for file systems that tell one machine nothing of
+// the locks of another.
+constexpr time_t kLeftOverSeconds = 60;
+
+std::string random_word() {
+  u64 word = 0;
+  while (getrandom(&word, sizeof word, 0) != sizeof word) {
+  }
+  char text[17];
+  snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(word));
+  return text;
+}
+
+// Temporaries whose writers were killed.
+void remove_left_over(int directory) {
+  DIR* listed = fdopendir(openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!listed) return;
+  while (dirent* entry = readdir(listed)) {
+    std::string_view name = entry->d_name;
+    if (!name.starts_with(kTmpPrefix) || !name.ends_with(kTmpSuffix)) continue;
+    int fd = openat(directory, entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) continue;
+    struct stat s;
+    bool old = fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_mtime < time(nullptr) - kLeftOverSeconds;
+    if (old && flock(fd, LOCK_EX | LOCK_NB) == 0) unlinkat(directory, entry->d_name, 0);
+    close(fd);
+  }
+  closedir(listed);
+}
+
 }  // namespace
 
-OutputFile::OutputFile(const std::string& path, bool gzip) : path_(path), tmp_(path + ".tmp") {
-  fd_ = open(tmp_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-  if (fd_ < 0) fail("cannot be made");
-  struct stat mine, named;
-  if (flock(fd_, LOCK_EX) != 0 || ftruncate(fd_, 0) != 0 || fstat(fd_, &mine) != 0) fail("cannot be locked");
-  // Whoever held the lock may have renamed the file away meanwhile.
-  if (stat(tmp_.c_str(), &named) != 0 || mine.st_ino != named.st_ino)
-    fail("is being written by another tprof");
+OutputFile::OutputFile(const std::string& path, bool gzip) : path_(path) {
+  size_t slash = path.rfind('/');
+  std::string directory = slash == path.npos ? "." : path.substr(0, slash + 1);
+  directory_.reset(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory_.fd < 0) fail("cannot be made");
+  remove_left_over(directory_.fd);
+  make_temporary();
   buffer_ = std::make_unique_for_overwrite<char[]>(kBufferBytes);
   if (!gzip) return;
   gzip_ = std::make_unique<z_stream>();
@@ -40,9 +75,19 @@ OutputFile::OutputFile(const std::string& path, bool gzip) : path_(path), tmp_(p
 
 OutputFile::~OutputFile() {
   if (gzip_) deflateEnd(gzip_.get());
-  if (fd_ < 0) return;
-  unlink(tmp_.c_str());
-  close(fd_);
+  if (file_.fd >= 0) unlinkat(directory_.fd, tmp_.c_str(), 0);
+}
+
+void OutputFile::Descriptor::reset(int other) {
+  if (fd >= 0) close(fd);
+  fd = other;
+}
+
+void OutputFile::make_temporary() {
+  tmp_ = kTmpPrefix + random_word() + kTmpSuffix;
+  file_.reset(openat(directory_.fd, tmp_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+  if (file_.fd < 0) fail("cannot be made");
+  flock(file_.fd, LOCK_EX);  // where there are no locks its age says that somebody is at work on it
 }
 
 void OutputFile::put_us(i64 ns) {
@@ -60,9 +105,9 @@ void OutputFile::put_us(i64 ns) {
 void OutputFile::finish() {
   flush();
   if (gzip_) deflate_all(true);
-  if (rename(tmp_.c_str(), path_.c_str()) != 0) fail("cannot be renamed into place");
-  close(fd_);
-  fd_ = -1;
+  std::string name = path_.substr(path_.rfind('/') + 1);
+  if (renameat(directory_.fd, tmp_.c_str(), directory_.fd, name.c_str()) != 0) fail("cannot be renamed into place");
+  file_.reset(-1);
 }
 
 void OutputFile::put_slowly(std::string_view text) {
@@ -99,7 +144,7 @@ void OutputFile::deflate_all(bool last) {
 
 void OutputFile::write_all(const char* data, size_t size) {
   while (size) {
-    ssize_t n = write(fd_, data, size);
+    ssize_t n = write(file_.fd, data, size);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) fail("cannot be written");
     data += n;

@@ -1,5 +1,6 @@
-// A file that appears whole or not at all: buffered, optionally one gzip member, written under a .tmp name
-// and renamed. A lock on the .tmp keeps two converters of one recording from mixing their output.
+// A file that appears whole or not at all: buffered, optionally one gzip member, written under a name of its own
+// (.tprof-<random>.tmp) and renamed. Nothing that lies in the directory already is written to, whatever its name: it may
+// be a link that somebody else put there. What a writer that was killed left behind is removed by the next one.
 #pragma once
 #include <charconv>
 #include <memory>
@@ -48,10 +49,17 @@ class OutputFile {
   void flush();
   void deflate_all(bool last);
   void write_all(const char* data, size_t size);
+  void make_temporary();
   [[noreturn]] void fail(const char* what);
 
-  std::string path_, tmp_;
-  int fd_ = -1;
+  struct Descriptor {
+    int fd = -1;
+    ~Descriptor() { reset(-1); }
+    void reset(int other);
+  };
+
+  std::string path_, tmp_;  // tmp_: within the directory
+  Descriptor directory_, file_;
   std::unique_ptr<char[]> buffer_;
   size_t used_ = 0;
   u64 bytes_ = 0;

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "base/types.h"
+#include "base/utf8.h"
 
 namespace tprof::kineto {
 namespace {
@@ -71,24 +72,6 @@ bool ends_word(char c) { return std::string_view(",]}:[{\" \t\r\n").find(c) != s
 bool is_json_word(std::string_view word) {
   if (word == "true" || word == "false" || word == "null") return true;
   return word.find_first_not_of("0123456789+-.eE") == word.npos;
-}
-
-// How many bytes at `at` are one character in UTF-8; 0: none is.
-size_t utf8_length(std::string_view text, size_t at) {
-  auto byte = [&](size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u; };
-  auto tail = [&](size_t i) { return (byte(i) & 0xC0) == 0x80; };
-  unsigned a = byte(0);
-  if (a < 0x80) return 1;
-  if (a >= 0xC2 && a < 0xE0) return tail(1) ? 2 : 0;
-  if (a >= 0xE0 && a < 0xF0) {
-    bool legal = tail(1) && tail(2) && !(a == 0xE0 && byte(1) < 0xA0) && !(a == 0xED && byte(1) >= 0xA0);
-    return legal ? 3 : 0;
-  }
-  if (a >= 0xF0 && a < 0xF5) {
-    bool legal = tail(1) && tail(2) && tail(3) && !(a == 0xF0 && byte(1) < 0x90) && !(a == 0xF4 && byte(1) >= 0x90);
-    return legal ? 4 : 0;
-  }
-  return 0;
 }
 
 }  // namespace

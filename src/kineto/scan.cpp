@@ -1,6 +1,5 @@
 #include "kineto/scan.h"
 
-#include <errno.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -42,12 +41,7 @@ size_t end_of_string(const char* text, size_t at, size_t filled) {
 }  // namespace
 
 TraceScanner::TraceScanner(const std::string& path, size_t buffer_bytes)
-    : path_(path), file_(gzopen(path.c_str(), "rbe")), buffer_(new char[buffer_bytes]), room_(buffer_bytes) {
-  if (!file_) throw Error(kExitUnreadable, path + ": cannot be opened: " + strerror(errno));
-  gzbuffer(file_, 256 << 10);
-}
-
-TraceScanner::~TraceScanner() { gzclose(file_); }
+    : path_(path), file_(open_gzip(path)), buffer_(new char[buffer_bytes]), room_(buffer_bytes) {}
 
 bool TraceScanner::stop(ScanEnd end, const std::string& why) {
   end_ = end;
@@ -81,9 +75,9 @@ bool TraceScanner::fill() {
     buffer_ = std::move(larger);
     room_ *= 2;
   }
-  int n = gzread(file_, buffer_.get() + filled_, static_cast<unsigned>(room_ - filled_));
+  int n = gzread(file_.get(), buffer_.get() + filled_, static_cast<unsigned>(room_ - filled_));
   int code = Z_OK;
-  const char* text = gzerror(file_, &code);
+  const char* text = gzerror(file_.get(), &code);
   if (code == Z_ERRNO) throw Error(kExitUnreadable, path_ + ": cannot be read: " + strerror(errno));
   if (n > 0) {  // also where the rest is damaged: the next call says that
     filled_ += static_cast<size_t>(n);

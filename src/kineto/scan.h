@@ -10,8 +10,7 @@
 #include <string_view>
 
 #include "base/types.h"
-
-struct gzFile_s;
+#include "kineto/gzip.h"
 
 namespace tprof::kineto {
 
@@ -36,7 +35,6 @@ class TraceScanner {
  public:
   // Throws Error(kExitUnreadable) when the file cannot be opened. `buffer_bytes`: what is read at once.
   explicit TraceScanner(const std::string& path, size_t buffer_bytes = 1 << 20);
-  ~TraceScanner();
   TraceScanner(const TraceScanner&) = delete;
 
   // The next piece; false at the end, whatever it is: see end().
@@ -67,7 +65,7 @@ class TraceScanner {
   bool unexpected(const char* wanted);
 
   std::string path_;
-  gzFile_s* file_;
+  GzipFile file_;
   Measure measure_;
   std::unique_ptr<char[]> buffer_;
   size_t room_, filled_ = 0, at_ = 0;  // of buffer_

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "model/build.h"
+#include "record/regular_file.h"
 
 namespace tprof {
 namespace {
@@ -80,8 +81,7 @@ u32 punch_written(const std::string& recording_path, const std::set<u32>& writte
                 (view.kind() == Kind::nvtx && view.as<NvtxRecord>().end_ticks == 0);
     if ((ticks && is_wanted(ticks, meta, written)) || (alive && open)) use.needed = true;
   });
-  int fd = open(recording_path.c_str(), O_RDWR | O_CLOEXEC);
-  if (fd < 0) return 0;
+  int fd = open_regular(recording_path, O_RDWR);
   void* map = mmap(nullptr, sizeof(FileHeader), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   u32 punched = 0;
   if (map != MAP_FAILED) {

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
+#include "record/regular_file.h"
 
 namespace tprof {
 namespace {
@@ -92,8 +93,7 @@ bool valid_range(const RecordView& view) {
 std::unique_ptr<Recording> Recording::open(const std::string& path) {
   std::unique_ptr<Recording> r(new Recording);
   r->path_ = path;
-  r->fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (r->fd_ < 0) throw Error(kExitUnreadable, path + ": cannot be opened: " + strerror(errno));
+  r->fd_ = open_regular(path, O_RDONLY);
   r->header_ = std::make_unique<FileHeader>();
   r->refresh();
   const FileHeader& h = *r->header_;

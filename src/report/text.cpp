@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/printable.h"
 #include "report/table.h"
 
 namespace tprof {
@@ -23,11 +24,11 @@ size_t width_of(const std::string& text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !continues(c); }));
 }
 
-// A name may hold anything, also what makes a terminal do things.
-std::string harmless(std::string text) {
+// One line: what only parts words is a blank.
+std::string one_line(std::string text) {
   for (char& c : text)
-    if (static_cast<u8>(c) < 0x20 || c == 0x7f) c = c == '\n' || c == '\t' ? ' ' : '?';
-  return text;
+    if (c == '\n' || c == '\t') c = ' ';
+  return printable(text);
 }
 
 // The first or last `count` code points.
@@ -247,7 +248,7 @@ std::string text_of(const Table& table, const TextStyle& style) {
         row_of.resize(cells.size(), r);
       }
       if (!several) lines[0] = cell_text(value, table.columns[c].unit);
-      for (size_t i = 0; i < lines.size(); i++) cells[first + i][c] = harmless(lines[i]);
+      for (size_t i = 0; i < lines.size(); i++) cells[first + i][c] = one_line(lines[i]);
     }
   }
   Layout layout = lay_out(table, cells, style.width > 0 ? static_cast<size_t>(style.width) : 0);
@@ -263,7 +264,7 @@ std::string text_of(const Table& table, const TextStyle& style) {
     return without_end_blanks(out);
   };
   std::string out;
-  if (!table.title.empty()) out += paint("1", harmless(table.title)) + "\n";
+  if (!table.title.empty()) out += paint("1", one_line(table.title)) + "\n";
   if (!table.rows.empty()) {
     out += line([&](size_t c) { return paint("1", padded(table.columns[c].title, c)); });
     auto rule = [&](size_t c) {
@@ -280,7 +281,7 @@ std::string text_of(const Table& table, const TextStyle& style) {
       });
   }
   size_t room = style.width > 0 ? static_cast<size_t>(style.width) : 0;
-  for (const std::string& note : table.footer) out += wrapped(harmless(note), room) + "\n";
+  for (const std::string& note : table.footer) out += wrapped(one_line(note), room) + "\n";
   if (!layout.left_out.empty()) {
     std::string names;
     for (const std::string& name : layout.left_out) names += (names.empty() ? "" : ", ") + name;

@@ -271,8 +271,8 @@ def load_traces(logdir):
 
 def tprof(*words, **more):
     """Runs the tprof tool."""
-    return subprocess.run([str(TPROF), *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          timeout=120, **more)
+    more = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "timeout": 120, **more}
+    return subprocess.run([str(TPROF), *map(str, words)], **more)
 
 
 def check(path):

@@ -171,9 +171,11 @@ TEST_F(KinetoTest, PlainFileWorkerNameAndStep) {
   add_training(b, 4, 1, 3);
   b.info("option.use_gzip", "0");
   b.info("option.worker_name", "trace_{step}");
-  b.info("option.on_trace_ready", "echo {} {step} > " + dir.path + "/hook");
+  b.info("option.on_trace_ready", "touch " + dir.path + "/from_the_file");
   b.write(path());
   options = options_of(Recording::open(path())->read_meta());
+  EXPECT_EQ(options.on_trace_ready, "");  // no command comes from a file
+  options.on_trace_ready = "echo {} {step} > " + dir.path + "/hook";
   ConvertResult r = convert();
   EXPECT_EQ(r.traces[0].path, dir.path + "/trace_3." + std::to_string(kWall + 101'000) + ".pt.trace.json");
   std::ifstream hook(dir.path + "/hook");

@@ -65,7 +65,6 @@ void convert_somehow(const std::string& path, const std::string& out) {
   options.use_gzip = false;
   options.out_dir = out;
   options.force = true;
-  options.run_hooks = false;
   try {
     convert_recording(path, options);
   } catch (const Error& e) {

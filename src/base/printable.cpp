@@ -1,0 +1,82 @@
+#include "base/printable.h"
+
+#include "base/types.h"
+#include "base/utf8.h"
+
+namespace tprof {
+namespace {
+
+struct Range {
+  u32 first, last;
+};
+constexpr Range kUnprintable[] = {
+    {0x00, 0x1f},      {0x7f, 0x9f},                         // C0, DEL, C1
+    {0x061c, 0x061c},  {0x200e, 0x200f}, {0x202a, 0x202e},   // Arabic letter mark, left-to-right and right-to-left marks,
+    {0x2066, 0x2069},                                        // embeddings, overrides and isolates
+    {0x2028, 0x2029},  {0xfeff, 0xfeff}, {0xfff9, 0xfffb},   // separators, byte order mark, annotations
+    {0xe0000, 0xe007f},                                      // tags
+};
+
+bool is_unprintable(u32 code) {
+  for (Range range : kUnprintable)
+    if (code >= range.first && code <= range.last) return true;
+  return false;
+}
+
+u32 code_at(std::string_view text, size_t at, size_t bytes) {
+  constexpr u8 kFirst[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+  u32 code = static_cast<u8>(text[at]) & kFirst[bytes];
+  for (size_t i = 1; i < bytes; i++) code = code << 6 | (static_cast<u8>(text[at + i]) & 0x3f);
+  return code;
+}
+
+void append_one(std::string& out, std::string_view text, size_t& at) {
+  size_t bytes = utf8_length(text, at);
+  u32 code = bytes ? code_at(text, at, bytes) : static_cast<u8>(text[at]);
+  char escape[16] = "";
+  if (!bytes)
+    snprintf(escape, sizeof escape, "\\x%02x", code);
+  else if (is_unprintable(code) && code > 0xffff)
+    snprintf(escape, sizeof escape, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
+  else if (is_unprintable(code))
+    snprintf(escape, sizeof escape, "\\u%04x", code);
+  if (escape[0])
+    out += escape;
+  else
+    out += text.substr(at, bytes);
+  at += bytes ? bytes : 1;
+}
+
+// "\033[1;31m" and its like, which text_of() and others put around words.
+size_t color_at(std::string_view text, size_t at) {
+  constexpr size_t kLongest = 8;
+  if (!text.substr(at).starts_with("\033[")) return 0;
+  size_t end = text.find_first_not_of("0123456789;", at + 2);
+  return end != text.npos && text[end] == 'm' && end - at < kLongest ? end + 1 - at : 0;
+}
+
+}  // namespace
+
+std::string printable(std::string_view one_line) {
+  std::string out;
+  out.reserve(one_line.size());
+  for (size_t at = 0; at < one_line.size();) append_one(out, one_line, at);
+  return out;
+}
+
+void print(FILE* to, std::string_view text, bool colors) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    size_t as_is = text[at] == '\n' ? 1 : text.substr(at).starts_with("\r\n") ? 2 : colors ? color_at(text, at) : 0;
+    if (!as_is) {
+      append_one(out, text, at);
+      continue;
+    }
+    out += text.substr(at, as_is);
+    at += as_is;
+  }
+  fwrite(out.data(), 1, out.size(), to);
+}
+
+}  // namespace tprof

@@ -1,0 +1,25 @@
+#include "kineto/gzip.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/error.h"
+#include "record/regular_file.h"
+
+namespace tprof::kineto {
+
+void GzipClose::operator()(gzFile_s* file) const { gzclose(file); }
+
+GzipFile open_gzip(const std::string& path) {
+  int fd = open_regular(path, O_RDONLY);
+  GzipFile file(gzdopen(fd, "rb"));
+  if (!file) {
+    close(fd);
+    throw Error(kExitUnreadable, path + ": cannot be read: no memory");
+  }
+  gzbuffer(file.get(), 256 << 10);
+  return file;
+}
+
+}  // namespace tprof::kineto
