@@ -71,13 +71,6 @@ std::vector<OpInput> inputs_of(const Event& event) {
   return out;
 }
 
-// at::ScalarType's numbers.
-u32 dtype_bytes(u8 dtype) {
-  static constexpr u8 kBytes[] = {1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 1, 1, 4,
-                                  2, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1,  1, 2, 4, 8};
-  return dtype < sizeof kBytes ? kBytes[dtype] : 0;
-}
-
 bool is_half(u8 dtype) { return dtype == 5 || dtype == 15; }
 
 }  // namespace tprof

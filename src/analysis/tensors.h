@@ -25,8 +25,6 @@ struct OpInput {
 // In order; a tensor list is one input without a tensor. Empty if inputs were not recorded.
 std::vector<OpInput> inputs_of(const Event& event);
 
-// Bytes of one element; 0 unknown.
-u32 dtype_bytes(u8 dtype);
 bool is_half(u8 dtype);  // float16 or bfloat16
 
 }  // namespace tprof

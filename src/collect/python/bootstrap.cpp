@@ -11,7 +11,7 @@
 #include "collect/python/frame_layout.h"
 #include "collect/python/frames.h"
 #include "collect/python/inittab.h"
-#include "collect/python/modules.h"
+#include "collect/python/parameters.h"
 #include "collect/python/profile.h"
 #include "collect/python/script.h"
 #include "collect/python/watch.h"
@@ -131,13 +131,13 @@ constexpr int kFastCall = 0x0080;
 
 PyObject* calls_wanted(PyObject*, Args, PySize) { return g_py.PyUnicode_FromString(wanted_calls()); }
 
-// calls_prepare(this function, torch.nn.Parameter, a function that counts modes or None) -> why calls cannot be recorded.
+// calls_prepare(this function, torch.nn.Parameter) -> why calls cannot be recorded.
 extern Method g_calls_prepare;
 PyObject* calls_prepare(PyObject*, Args args, PySize count) {
   if (const char* why = frame_layout_why(); *why) return g_py.PyUnicode_FromString(why);
-  if (count != 3 || !builtins_prepare(args[0], &g_calls_prepare))
+  if (count != 2 || !builtins_prepare(args[0], &g_calls_prepare))
     return g_py.PyUnicode_FromString("objects of this Python are not laid out as expected");
-  modules_prepare(args[1], args[2]);
+  parameters_prepare(args[1]);
   return g_py.PyUnicode_FromString("");
 }
 Method g_calls_prepare{"calls_prepare", calls_prepare, kFastCall, nullptr};
@@ -192,6 +192,7 @@ Method g_methods[] = {{"attach", attach, kFastCall, nullptr},
                       {"builtin_ends", watch_builtin_ends, kFastCall, nullptr},
                       {"capability", capability, kFastCall, nullptr},
                       {"calls_wanted", calls_wanted, kFastCall, nullptr},
+                      {"learn_parameter", learn_parameter, kFastCall, nullptr},
                       {"module_hooked", module_hooked, kFastCall, nullptr},
                       {"calls_switch", calls_switch, kFastCall, nullptr},
                       {"profile_begin", profile_begin, kFastCall, nullptr},

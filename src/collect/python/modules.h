@@ -8,9 +8,6 @@
 
 namespace tprof {
 
-// torch.nn.Parameter, and how many modes wait for calls of tensor methods (nullptr: unknown). For counting parameters.
-void modules_prepare(PyObject* parameter_type, PyObject* count_modes);
-
 // 0: there was no room.
 u32 module_id(PyObject* module);
 

@@ -120,7 +120,10 @@ def record_calls(torch):
     wanted = calls_wanted()
     if not wanted:
         return
-    why = calls_prepare(calls_prepare, torch.nn.Parameter, getattr(torch._C, '_len_torch_function_stack', None))
+    why = calls_prepare(calls_prepare, torch.nn.Parameter)
+    for shape, dtype, size in ((3, 5), torch.float64, 8), ((7, 1, 2, 1, 1, 3), torch.float16, 2):
+        p = torch.nn.Parameter(torch.empty(shape, dtype=dtype, device='cpu'), requires_grad=False)
+        learn_parameter(p, p._cdata, p.numel(), p.numel() * size)
     capability('with_modules', why or ('' if module_hooked() else 'calls of nn.Module cannot be hooked'))
     if why:
         if wanted == 'calls':

@@ -19,7 +19,6 @@ struct Value {  // c10::IValue
 };
 static_assert(sizeof(Value) == 16);
 
-constexpr u64 kInline = 5;         // dimensions that TensorImpl keeps inside
 constexpr u64 kMaxInputs = 65535;  // what EncodedInputs::count can hold
 
 // Bounded output. A put that does not fit leaves everything as it was and answers nullptr / false.
@@ -71,10 +70,10 @@ inline bool put_tensor(const ValueLayout& v, const char* impl, Out& out) {
   u64 dimensions = load<u64>(impl, v.sizes);
   if (__builtin_expect(dimensions > kMaxDimensions, 0)) return out.put(InputTag::other, 0);
   const i64* sizes = reinterpret_cast<const i64*>(impl + v.sizes + 8);
-  const i64* strides = sizes + kInline;
+  const i64* strides = sizes + kInlineDimensions;
   bool has_strides = !(keys & v.strideless_keys);
   u8 flags = has_strides ? 0 : kInputNoStrides;
-  if (__builtin_expect(dimensions > kInline, 0)) {
+  if (__builtin_expect(dimensions > kInlineDimensions, 0)) {
     sizes = load<const i64*>(impl, v.sizes + 8);
     return put_large_tensor(sizes, sizes + dimensions, dimensions, dtype, flags, out);
   }

@@ -12,7 +12,6 @@ namespace tprof {
 namespace {
 
 constexpr i64 kSentinel = 0x2132435465768798;
-constexpr int kInline = 5;       // dimensions kept inside the TensorImpl
 constexpr int kImplBytes = 256;  // more than a TensorImpl of any version has (192 at most so far)
 
 struct ArrayRef {
@@ -85,12 +84,12 @@ bool discover_sizes(const Symbols& symbols, ValueLayout& v, char* why) {
   memcpy(impl, v.undefined, sizeof impl);
   ArrayRef seen = sizes(impl);
   long at = reinterpret_cast<const char*>(seen.data) - impl - 8;
-  if (at < 16 || at > kImplBytes - 120 || at % 8 || seen.size != load<u64>(impl, at) || seen.size > kInline)
+  if (at < 16 || at > kImplBytes - 120 || at % 8 || seen.size != load<u64>(impl, at) || seen.size > kInlineDimensions)
     return fail(why, "TensorImpl: the sizes are not where they should be");
   auto store = [&](long offset, auto value) { memcpy(impl + offset, &value, sizeof value); };
   store(at, u64{3});
   if (sizes(impl).size != 3 || strides(impl).size != 3 ||
-      reinterpret_cast<const char*>(strides(impl).data) != impl + at + 8 + 8 * kInline)
+      reinterpret_cast<const char*>(strides(impl).data) != impl + at + 8 + 8 * kInlineDimensions)
     return fail(why, "TensorImpl: the strides are not where they should be");
   const i64 outside[14] = {};
   store(at, u64{7});
@@ -98,7 +97,7 @@ bool discover_sizes(const Symbols& symbols, ValueLayout& v, char* why) {
   if (sizes(impl).data != outside || sizes(impl).size != 7 || strides(impl).data != outside + 7)
     return fail(why, "TensorImpl: more than 5 dimensions are kept in an unknown way");
   memcpy(impl, v.undefined, sizeof impl);
-  long count = at + 8 + 16 * kInline + 8;  // after the storage offset
+  long count = at + 8 + 16 * kInlineDimensions + 8;  // after the storage offset
   store(count, kSentinel);
   if (numel(impl) != kSentinel) return fail(why, "TensorImpl: numel is not where it should be");
   v.sizes = int(at);

@@ -39,6 +39,7 @@ struct ValueLayout {
 
 constexpr u8 kSymbolicFlag = 0x10;  // in the byte at `flags`
 constexpr int kMaxDimensions = 64;  // torch's own limit for most operators
+constexpr u64 kInlineDimensions = 5;  // that TensorImpl keeps inside
 
 // All of it by asking torch. False and a reason in `why` (at least 80 bytes) when something essential is
 // missing or contradicts itself. Faults are possible: run it guarded.
