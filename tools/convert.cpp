@@ -132,6 +132,7 @@ class Converter {
 
  private:
   void plan();
+  bool is_leaders(const WindowInfo& window) const;
   void plan_marks(const WindowInfo& window);
   void plan_flushes();
   void plan_window(const WindowInfo& window);
@@ -170,6 +171,7 @@ void Converter::plan() {
   }
   plan_flushes();
   for (const WindowInfo& w : meta_.windows) {
+    if (is_leaders(w)) continue;
     if (w.state == WindowState::discarded || w.state == WindowState::warmup || w.begin_ticks == 0) {
       if (alive_ && w.state == WindowState::warmup) result_.complete = false;
       continue;
@@ -193,6 +195,13 @@ void Converter::plan() {
     else
       plan_window(w);
   }
+}
+
+// What a program recorded while it was still a helper and followed its leader's windows: with a schedule it has its own.
+bool Converter::is_leaders(const WindowInfo& window) const {
+  bool program = recording_->header().role == static_cast<u32>(Role::program);
+  bool scheduled = !info_text(meta_, "option.schedule").empty() || !info_text(meta_, "option.steps").empty();
+  return program && scheduled && window.first_step == -1;
 }
 
 // Of a window of inference that is written, after which the program began to train: its traces are told. Whoever comes by
@@ -343,6 +352,9 @@ void Converter::add_job(SpanRequest request, u64 name_ticks, i64 name_offset_ns,
   request.meta_damage = meta_damage_;
   Job job;
   job.early = request.before_training || (request.end_ticks && request.end_ticks <= meta_.training_ticks);
+  // What names a trace must not depend on how many clock stamps follow. Before the first one (a child's window began in
+  // its parent) there is nothing but the rate, which they all make.
+  if (!meta_.clocks.empty()) name_ticks = std::max(name_ticks, meta_.clocks.front().ticks);
   job.name_ns = static_cast<u64>(std::max<i64>(clock_->realtime_ns(name_ticks) + name_offset_ns, 0));
   job.request = std::move(request);
   job.step_number = step_number;

@@ -204,22 +204,23 @@ void Session::follow(u64 now) {
   SpinGuard guard(lock_);
   if (role_ != Role::helper || seen == leader_seen_) return;
   leader_seen_ = seen;
-  mirror(seen != kNoEpoch, seen / 2, now);
+  mirror(seen != kNoEpoch, now);
 }
 
-void Session::mirror(bool active, u32 window, u64 now) {
+// Windows of a recording have a number each, whoever opened them: it is not the leader's.
+void Session::mirror(bool active, u64 now) {
   if (window_) end_window(-1, now);
   if (!active) {
     g_epoch.store(kNoEpoch);
     return;
   }
   if (!open_recording()) return;
-  window_ = g_writer.add_window(window, WindowState::active, 0, current_tid());
+  window_number_ = next_window_++;
+  window_ = g_writer.add_window(u32(window_number_), WindowState::active, 0, current_tid());
   if (!window_) return;
   window_->begin_ticks = now;
-  window_number_ = window;
-  plan_ = {Phase::active, i64(window)};
-  u32 epoch = window * 2 + 1;
+  plan_ = {Phase::active, window_number_};
+  u32 epoch = u32(window_number_) * 2 + 1;
   g_writer.header()->phase.store(u32(Phase::active));
   g_writer.header()->epoch.store(epoch);
   g_epoch.store(epoch, std::memory_order_release);
@@ -234,7 +235,8 @@ void Session::promote(bool number_needed) {
   signals_install(options_.signal);
   i64 number = detector_.number();
   Plan plan = plan_for(number);
-  if (window_ && plan == plan_) {  // already recording what the schedule wants now
+  if (window_ && plan.phase == Phase::active && plan.window == i64(leader_seen_ / 2)) {  // its window is the leader's
+    window_base_ = window_number_ - plan.window;
     if (options_.schedule.given) window_->first_step = number;
     if (step_ticks_ > window_->begin_ticks) window_->begin_ticks = step_ticks_;
     gpu_log_open(window_);
@@ -242,9 +244,10 @@ void Session::promote(bool number_needed) {
     helper_start();
     set_level(Level::all);
   } else {
-    if (window_) end_window(-1, now_ticks());
+    if (window_) discard_window(now_ticks());
+    window_base_ = next_window_;
     plan_ = {Phase::wait, -1};
-    apply_plan(plan, number, step_ticks_);
+    apply_plan(plan_for(number), number, step_ticks_);
   }
   if (number >= 0) record_step(number, step_ticks_, step_by_);
   if (!detector_.tentative()) step_confirmed();

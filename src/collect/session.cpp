@@ -211,8 +211,9 @@ void Session::write_flush() {
   FileHeader* h = g_writer.header();
   if (!h) return;
   cupti_flush();
-  g_writer.add_clock(read_clocks());
-  g_writer.add_flush(++flushes_, now_ticks());
+  u64 ticks = now_ticks();
+  g_writer.add_clock(read_clocks());  // stamps before it convert the same way now and later
+  g_writer.add_flush(++flushes_, ticks);
   h->unfinished.fetch_add(1, std::memory_order_release);
 }
 

@@ -133,7 +133,7 @@ class Session final : private StepSink {
   void silence_children();
   bool find_logdir(OptionError& error);
   const FileHeader* leader();
-  void mirror(bool active, u32 window, u64 now);
+  void mirror(bool active, u64 now);
   void start_by_hand();
   void stop_by_hand();
   void finish_program();

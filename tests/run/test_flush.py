@@ -1,8 +1,9 @@
 """USR2 with a window open writes what has been recorded so far, and the program goes on."""
 import os
 import signal
+import time
 
-from harness import finish, load_traces, recordings, settle, start, trace_files, wait_for
+from harness import finish, load_traces, recordings, settle, start, tprof, trace_files, wait_for
 
 
 def test_flush_by_signal(how, tmp_path, logdir):
@@ -24,6 +25,23 @@ def test_flush_by_signal(how, tmp_path, logdir):
     for trace in load_traces(logdir):
         everything.update(trace.marks())
     assert everything == set(range(2, done))
+
+
+def test_no_window_or_flush_is_written_twice(tmp_path, logdir):
+    """Clock stamps come every second: what was named by the first ones is found again by the last ones."""
+    hold = tmp_path / "go"
+    process = start(["train.py", 20], "run", logdir=logdir, env={"TRAIN_HOLD": str(hold)},
+                    options={"TPROF_SCHEDULE": "wait=1,warmup=1,active=100000", "TPROF_KEEP_RECORDING": "1"})
+    assert process.stdout.readline() == "ready\n"
+    for count in 1, 2:
+        process.send_signal(signal.SIGUSR2)
+        wait_for(lambda: len(trace_files(logdir)) == count, what="the trace of the flush")
+        time.sleep(1.1)
+    hold.touch()
+    assert finish(process, logdir).returncode == 0
+    written = trace_files(logdir)
+    assert len(written) == 3
+    assert tprof("convert", logdir).returncode == 0 and trace_files(logdir) == written
 
 
 def test_signal_none_leaves_usr2_alone(logdir, tmp_path):

@@ -252,6 +252,18 @@ TEST_F(KinetoTest, FlushShowsWhatThereWas) {
   EXPECT_EQ(named(trace_of(r, 1), "late").size(), 1u);
 }
 
+TEST_F(KinetoTest, ClockStampsThatFollowDoNotRenameATrace) {
+  b.header.clock_kind = static_cast<u32>(ClockKind::tsc);
+  b.window(0, WindowState::sealed, 0, 2, kT - 5'000'000, kT - 5'000'000, kT + 10'000);  // begun in the parent
+  b.range(kPid, 1, "op", kT + 100, kT + 8000);
+  std::string first = convert().traces.at(0).path;
+  b.clock(kT + 20'000'000'000, kWall + 25'000'000'000, kT + 25'000'000'000);  // the counter's rate is another
+  b.write(path());
+  ConvertResult second = convert_recording(path(), options);
+  EXPECT_EQ(second.traces.at(0).path, first);
+  EXPECT_TRUE(second.traces.at(0).existed);
+}
+
 TEST_F(KinetoTest, DropsStandInTheLedger) {
   add_training(b, 4, 0, 2);
   b.header.dropped[static_cast<u32>(Drop::disk_full)] = 17;

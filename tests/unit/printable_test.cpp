@@ -12,7 +12,8 @@ std::string utf8(u32 code) {
   if (code < 0x80) return {char(code)};
   if (code < 0x800) return {char(0xc0 | code >> 6), char(0x80 | (code & 0x3f))};
   if (code < 0x10000) return {char(0xe0 | code >> 12), char(0x80 | (code >> 6 & 0x3f)), char(0x80 | (code & 0x3f))};
-  return {char(0xf0 | code >> 18), char(0x80 | (code >> 12 & 0x3f)), char(0x80 | (code >> 6 & 0x3f)), char(0x80 | (code & 0x3f))};
+  return {char(0xf0 | code >> 18), char(0x80 | (code >> 12 & 0x3f)), char(0x80 | (code >> 6 & 0x3f)),
+          char(0x80 | (code & 0x3f))};
 }
 
 std::string escape(u32 code) {
