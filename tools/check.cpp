@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include <algorithm>
+#include <limits>
 #include <regex>
 #include <unordered_map>
 
+#include "base/json.h"
 #include "kineto/ledger.h"
 #include "kineto/names.h"
 #include "kineto/pieces.h"
@@ -85,9 +87,9 @@ void Checker::check_file() {
 
 void Checker::check_piece(const kineto::ParsedPiece& piece) {
   if (!rank_seen_) look_for_rank(piece.text);
-  if (piece.key == kineto::kDeviceProperties) gpu_.devices(Json::parse(piece.text, nullptr, false).size());
-  if (piece.key == kineto::kDistributedInfo) job_ = Json::parse(piece.text, nullptr, false);
-  if (piece.key == kineto::kLedger) ledger_ = Json::parse(piece.text, nullptr, false);
+  if (piece.key == kineto::kDeviceProperties) gpu_.devices(bounded_json(piece.text).size());
+  if (piece.key == kineto::kDistributedInfo) job_ = bounded_json(piece.text);
+  if (piece.key == kineto::kLedger) ledger_ = bounded_json(piece.text);
   if (!piece.value)
     add(k_bad_json, piece.error.why + (" at byte " + std::to_string(piece.offset + piece.error.where)));
   else if (piece.event)
@@ -262,10 +264,11 @@ void Checker::check_ledger(const Json& ledger) {
   if (ledger.contains("dropped") && ledger["dropped"].is_object())
     for (const auto& [reason, count] : ledger["dropped"].items()) {
       if (!count.is_number_integer()) continue;
-      dropped += count.get<i64>();
+      if (__builtin_add_overflow(dropped, count.get<i64>(), &dropped)) dropped = std::numeric_limits<i64>::max();
       reasons += (reasons.empty() ? "" : ", ") + reason + " " + count.dump();
     }
-  if (number("seen") != number("written") + dropped)
+  i64 sum = 0;
+  if (__builtin_add_overflow(number("written"), dropped, &sum) || number("seen") != sum)
     add(k_ledger_sum, std::to_string(number("seen")) + " seen, " + std::to_string(number("written")) +
                           " written, " + std::to_string(dropped) + " dropped");
   if (dropped) add(k_events_dropped, reasons);

@@ -108,6 +108,36 @@ std::string why_not_preloadable(const std::string& path) {
   return "";
 }
 
+namespace {
+
+// LD_PRELOAD cannot name a path with a blank or a colon: the library gets a link of another name, in a directory that
+// only this user may write to. It stays, for programs that outlive us.
+std::string link_to(const std::string& library) {
+  auto refuse = [&](const std::string& why) {
+    throw Error(kExitUsage, library + ": LD_PRELOAD cannot name a path with a blank or a colon, and " + why +
+                                "; install tprof elsewhere");
+  };
+  std::string home = "/tmp/tprof-" + std::to_string(geteuid());
+  char hash[32];
+  snprintf(hash, sizeof hash, "/%016zx", std::hash<std::string>()(library));
+  std::string directory = home + hash, link = directory + "/libtprof.so";
+  for (const std::string& made : {home, directory}) {
+    struct stat s;
+    if (mkdir(made.c_str(), 0700) != 0 && errno != EEXIST) refuse(made + " cannot be made: " + strerror(errno));
+    if (lstat(made.c_str(), &s) != 0 || !S_ISDIR(s.st_mode) || s.st_uid != geteuid() || (s.st_mode & 022))
+      refuse(made + " is not a directory of this user's alone");
+  }
+  char target[PATH_MAX];
+  ssize_t n = readlink(link.c_str(), target, sizeof target);
+  if (n > 0 && std::string(target, static_cast<size_t>(n)) == library) return link;
+  unlink(link.c_str());
+  if (symlink(library.c_str(), link.c_str()) != 0 && errno != EEXIST)
+    refuse(link + " cannot be made: " + strerror(errno));
+  return link;
+}
+
+}  // namespace
+
 std::string own_path() {
   char text[PATH_MAX];
   ssize_t n = readlink("/proc/self/exe", text, sizeof text);
@@ -122,11 +152,7 @@ std::string find_library() {
     char real[PATH_MAX];
     std::string base = candidate[0] == '/' ? "" : dir + "/";
     if (!realpath((base + candidate + "/libtprof.so").c_str(), real)) continue;
-    if (strpbrk(real, ": "))
-      throw Error(kExitUsage, std::string(real) +
-                                  ": LD_PRELOAD cannot name a path with a blank or a colon; "
-                                  "install tprof elsewhere");
-    return real;
+    return strpbrk(real, ": ") ? link_to(real) : real;
   }
   throw Error(kExitUsage, "libtprof.so is not where it belongs (" + dir + "/" + TPROF_LIBRARY_FROM_BIN +
                               "); build or install tprof again");

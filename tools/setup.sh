@@ -4,8 +4,8 @@
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${TPROF_BUILD:-$repo/build}
-build_packages=(g++ meson ninja-build pkg-config zlib1g-dev nlohmann-json3-dev libcli11-dev libgtest-dev
-  python3 python3-torch python3-numpy)
+build_packages=(g++ meson ninja-build pkg-config zlib1g-dev nlohmann-json3-dev libcli11-dev python3 python3-torch
+  python3-numpy)
 
 # need PACKAGE...: makes sure that they are installed; says what to do and stops where it cannot.
 need() {
@@ -51,12 +51,18 @@ debian_mirror() {
   } || true
 }
 
-# Builds into $build, quietly unless it fails.
+# build_tprof [tests]: builds into $build, quietly unless it fails; the tests only where they are asked for.
 build_tprof() {
-  local log
+  local log set_up=(true) tests=false
   log=$(mktemp)
+  [ "${1:-}" != tests ] || tests=true
+  if [ ! -f "$build/build.ninja" ]; then
+    set_up=(meson setup "-Dtests=$tests" "$build" "$repo")
+  elif [ "$tests" = true ] && ! grep -q '^build tests/' "$build/build.ninja"; then
+    set_up=(meson configure -Dtests=true "$build")
+  fi
   printf 'Building into %s\n' "$build"
-  if { [ -f "$build/build.ninja" ] || meson setup "$build" "$repo"; } </dev/null >"$log" 2>&1 &&
+  if "${set_up[@]}" </dev/null >"$log" 2>&1 &&
     ninja -C "$build" </dev/null >>"$log" 2>&1; then
     rm -f "$log"
     return 0

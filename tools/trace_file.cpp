@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "kineto/gzip.h"
 #include "kineto/ledger.h"
 
@@ -16,11 +17,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kHeadBytes = 256 << 10;
 constexpr size_t kTailBytes = 1 << 20;  // far more than any ledger
-
-Json parse(const std::string& text) {
-  Json value = Json::parse(text, nullptr, false);
-  return value.is_discarded() ? Json() : value;
-}
 
 u64 count_of(const Json& value) { return value.is_number_unsigned() ? value.get<u64>() : 0; }
 
@@ -38,11 +34,11 @@ TraceSummary read_summary(const std::string& trace) {
   }
   TraceSummary out;
   if (size_t events = head.find("\"traceEvents\""); events != std::string::npos)
-    out.head = parse(head.substr(0, events) + "\"traceEvents\": []}");
+    out.head = bounded_json(head.substr(0, events) + "\"traceEvents\": []}");
   size_t at = kineto::find_ledger(tail);
-  Json end = at == std::string::npos ? Json() : parse("{" + tail.substr(at));
-  if (!end.is_object() || !end["tprof"].is_object()) return out;
-  out.ledger = end["tprof"];
+  Json end = at == std::string::npos ? Json() : bounded_json("{" + tail.substr(at));
+  out.ledger = end.is_object() ? kineto::well_typed(end["tprof"]) : Json();
+  if (!out.ledger.is_object()) return out;
   out.written = count_of(out.ledger.value("written", Json()));
   for (const Json& reason : out.ledger.value("dropped", Json::object())) out.dropped += count_of(reason);
   return out;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/json.h"
 #include "kineto/directory.h"
 #include "kineto/gzip.h"
 #include "kineto/ledger.h"
@@ -20,7 +21,7 @@ constexpr size_t kTail = 1 << 20;  // far more than any ledger
 std::string amended(const std::string& tail, const std::string& path) {
   size_t at = find_ledger(tail);
   if (at == tail.npos) return "";
-  Json end = Json::parse("{" + tail.substr(at), nullptr, false);
+  Json end = bounded_json("{" + tail.substr(at));
   if (!end.is_object() || !say_before_training(end[kLedger])) return "";
   std::string before = tail.substr(0, at), key = std::string("\"") + kTraceName + "\": ";
   if (size_t name = before.rfind(key); name != before.npos) {

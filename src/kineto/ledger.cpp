@@ -1,5 +1,7 @@
 #include "kineto/ledger.h"
 
+#include <map>
+
 namespace tprof::kineto {
 namespace {
 
@@ -118,6 +120,34 @@ Json ledger_of(const Model& model) {
   if (!model.process_dropped.empty()) out["process_dropped"] = model.process_dropped;
   if (!model.stopped.empty()) out["recording_stopped"] = model.stopped;
   if (model.damage.any() || model.damage.unknown_kinds) out["damage"] = damage_of(model.damage);
+  return out;
+}
+
+Json well_typed(const Json& ledger) {
+  using Type = Json::value_t;
+  static const std::map<std::string, Type> kTypes = {
+      {"schema", Type::number_unsigned}, {"seen", Type::number_unsigned}, {"written", Type::number_unsigned},
+      {"dropped", Type::object},         {"step", Type::object},          {"capabilities", Type::object},
+      {"span", Type::object},            {"own_cost", Type::object},      {"gpu", Type::object}};
+  if (!ledger.is_object()) return {};
+  Json out = Json::object();
+  auto add = [](Json& to, const std::string& key, const Json& value, Type type) {
+    if (value.type() == type) to[key] = value;
+  };
+  for (const auto& [key, value] : ledger.items()) {
+    auto type = kTypes.find(key);
+    add(out, key, value, type == kTypes.end() ? value.type() : type->second);
+  }
+  if (out.contains("step") && !text_at(out["step"], "counted").size()) out["step"].erase("counted");
+  if (!out.contains("capabilities")) return out;
+  Json capabilities = Json::object();
+  for (const auto& [name, value] : out["capabilities"].items()) {
+    if (!value.is_object()) continue;
+    Json& one = capabilities[name] = Json::object();
+    for (const auto& [key, type] : {std::pair{"on", Type::boolean}, {"why", Type::string}})
+      if (value.contains(key)) add(one, key, value[key], type);
+  }
+  out["capabilities"] = capabilities;
   return out;
 }
 

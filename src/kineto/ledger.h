@@ -9,6 +9,9 @@ namespace tprof::kineto {
 
 nlohmann::ordered_json ledger_of(const Model& model);
 
+// A ledger that was read, less what has another type than ledger_of() gives it; null if it is no object.
+nlohmann::ordered_json well_typed(const nlohmann::ordered_json& ledger);
+
 // What a ledger says of steps; nothing where it does not.
 Counted read_counted(const nlohmann::ordered_json& ledger);
 

@@ -162,7 +162,7 @@ DeviceRecord device_of(const Value& properties) {
   if (!d.shared_per_multiprocessor) d.shared_per_multiprocessor = number("maxSharedMemoryPerMultiProcessor");  // ROCm
   std::string_view name = text_of(member(properties, "name"));
   name = name.substr(0, sizeof d.name - 1);
-  memcpy(d.name, name.data(), name.size());
+  name.copy(d.name, name.size());
   return d;
 }
 

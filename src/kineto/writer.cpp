@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "kineto/gpu.h"
 #include "kineto/inputs.h"
 #include "kineto/ledger.h"
@@ -85,7 +86,7 @@ class TraceWriter {
 };
 
 Json TraceWriter::distributed() const {
-  Json known = Json::parse(info("distributed"), nullptr, false);
+  Json known = bounded_json(info("distributed"));
   Json out;
   if (known.is_object()) {
     // rank before all that may hold a "rank" too: HTA takes the first of the file.

@@ -88,6 +88,7 @@ struct FileHeader {
   std::atomic<u64> own_ticks;     // ticks spent in our own slow paths (chunk changes, phase changes)
 };
 static_assert(sizeof(FileHeader) <= 4096);
+static_assert(u32(Drop::count) * sizeof(u64) <= sizeof(FileHeader::dropped), "no room for another reason: a new version");
 static_assert(std::atomic<u64>::is_always_lock_free);
 
 enum class Stream : u32 { data = 1, meta = 2 };

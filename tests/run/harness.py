@@ -16,6 +16,7 @@ import re
 import signal
 import struct
 import subprocess
+import tempfile
 import time
 
 import pytest
@@ -29,6 +30,11 @@ BUILD = pathlib.Path(os.environ.get("TPROF_BUILD", REPO / "build")).resolve()
 RUN = BUILD / "tools" / "tprof-run"
 TPROF = BUILD / "tools" / "tprof"
 LIBRARY = BUILD / "shim" / "libtprof.so"
+PRELOAD = LIBRARY  # LD_PRELOAD cannot name a path with a blank or a colon
+if set(" :") & set(str(LIBRARY)):
+    links = tempfile.TemporaryDirectory()
+    PRELOAD = pathlib.Path(links.name) / "libtprof.so"
+    PRELOAD.symlink_to(LIBRARY)
 TRACE_NAME = re.compile(r"^(.*?)\.(\d+)\.pt\.trace\.json(?:\.gz)?$")
 
 
@@ -116,7 +122,7 @@ def prepare(argv, how="bare", logdir=None, options=None, env=None, where=HOST, r
             environment["LD_PRELOAD"] = str(preload)
         argv = [str(RUN), *run_options, "--"] + argv
     elif how == "preload":
-        environment["LD_PRELOAD"] = "%s:%s" % (preload, LIBRARY) if preload else str(LIBRARY)
+        environment["LD_PRELOAD"] = "%s:%s" % (preload, PRELOAD) if preload else str(PRELOAD)
         if wrapper:  # only the program itself is preloaded
             argv = ["/usr/bin/env", "LD_PRELOAD=" + environment.pop("LD_PRELOAD")] + argv
     elif preload:

@@ -204,3 +204,33 @@ def test_a_package_called_torch_that_is_not_pytorch(tmp_path, logdir):
                  env={"PYTHONPATH": str(tmp_path)})
     assert (result.returncode, result.stdout) == (0, "mine\n")
     assert len(result.stderr.splitlines()) <= 1
+
+
+DEEP = 100_000
+HEAD = '{"schemaVersion": 1, "traceEvents": []'
+BIG = 9223372036854775807
+STRANGE = {
+    "lists in a value": HEAD + ', "x": ' + "[" * DEEP + "]" * DEEP + "}",
+    "objects in a value": HEAD + ', "x": ' + '{"a": ' * DEEP + "1" + "}" * DEEP + "}",
+    "objects in the ledger": HEAD + ', "tprof": ' + '{"a": ' * DEEP + "1" + "}" * DEEP + "}",
+    "lists in an event": '{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1, '
+                         '"args": {"a": ' + "[" * DEEP + "]" * DEEP + "}}]}",
+    "a list for a ledger": HEAD + ', "tprof": [1, 2]}',
+    "scalars in the ledger": HEAD + ', "tprof": {"schema": "x", "step": 5, "dropped": 7, "written": "x", "capabilities": [1], '
+                             '"span": 3, "gpu": [], "windows": 4, "own_cost": [], "ranges": 1}}',
+    "other scalars in the ledger": HEAD + ', "tprof": {"schema": 1, "step": {"counted": 5, "evaluations": 7, "steps": {}}, '
+                                   '"dropped": {"a": "x"}, "capabilities": {"a": 5, "b": {"on": "x", "why": 4}}}}',
+    "sums that overflow": HEAD + ', "tprof": {"schema": 1, "dropped": {"a": %d, "b": %d}, "written": %d}}' % (BIG, BIG, BIG),
+    "devices without a name": '{"traceEvents": [], "deviceProperties": [1, {"id": 0}, {"id": 1, "name": 5}, {"id": "x", '
+                              '"totalGlobalMem": -5}], "distributedInfo": 7, "baseTimeNanoseconds": "x"}',
+}
+
+
+@pytest.mark.parametrize("shape", STRANGE)
+def test_traces_of_strange_shapes_are_read_or_refused(shape, tmp_path):
+    path = tmp_path / "strange.1.pt.trace.json"
+    path.write_text(STRANGE[shape])
+    for command in ("info", "info --json", "check", "overview", "steps", "stats", "advise", "diff"):
+        words = command.split()
+        done = tprof(*words, *[path] * (1 + (words[0] == "diff")))
+        assert done.returncode in (0, 1, 3, 4) and "internal error" not in done.stderr, (command, done)

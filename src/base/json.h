@@ -1,0 +1,16 @@
+// JSON of files that anybody may have written.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+namespace tprof {
+
+// Null where the text is none. What lies deeper than 64 levels is left out: printing a value calls itself per level.
+inline nlohmann::ordered_json bounded_json(std::string_view text) {
+  using Json = nlohmann::ordered_json;
+  auto shallow = [](int depth, Json::parse_event_t, Json&) { return depth < 64; };
+  Json value = Json::parse(text, shallow, false);
+  return value.is_discarded() ? Json() : value;
+}
+
+}  // namespace tprof
