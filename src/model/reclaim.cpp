@@ -76,10 +76,8 @@ u32 punch_written(const std::string& recording_path, const std::set<u32>& writte
     ChunkUse& use = chunks[static_cast<u32>(view.ref >> 32)];
     use.epoch = view.epoch;
     u64 ticks = view.kind() == Kind::range_end ? view.as<RangeEndRecord>().end_ticks : stamp_of(view, clock);
-    // An open range is patched in place when it ends: its page must not vanish under the program.
-    bool open = (is_range(view) && range_of(view).end_ticks == 0) ||
-                (view.kind() == Kind::nvtx && view.as<NvtxRecord>().end_ticks == 0);
-    if ((ticks && is_wanted(ticks, meta, written)) || (alive && open)) use.needed = true;
+    // Ranges that are open are patched in place in chunks of the current epoch only; those are kept below.
+    if (ticks && is_wanted(ticks, meta, written)) use.needed = true;
   });
   int fd = open_regular(recording_path, O_RDWR);
   void* map = mmap(nullptr, sizeof(FileHeader), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

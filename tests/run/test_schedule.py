@@ -1,7 +1,10 @@
 """Schedules on a loop of known length: which windows are written, and what stands in them."""
+import os
+import subprocess
+
 import pytest
 
-from harness import run, schedule_words, windows
+from harness import finish, load_traces, recordings, run, schedule_words, start, trace_files, wait_for, windows
 
 
 def assert_nothing_outside(trace):
@@ -110,3 +113,17 @@ def test_worker_name_with_step_number(logdir):
 def test_traces_without_gzip(logdir):
     result = run(["train.py", 4], "run", logdir=logdir, options={"TPROF_USE_GZIP": "0"})
     assert [t.path.name.endswith(".pt.trace.json") for t in result.traces()] == [True]
+
+
+def test_a_label_over_the_end_of_each_window_holds_no_room(logdir):
+    """A chunk of half a megabyte for each would fill TPROF_MAX_SIZE in the end. 16 MB at most are kept ready for new records."""
+    process = start(["label_over_edges.py", 40], "run", logdir=logdir, stdin=subprocess.PIPE,
+                    options={"TPROF_SCHEDULE": "wait=2,warmup=1,active=2"})
+    assert process.stdout.readline() == "trained\n"
+    wait_for(lambda: len(trace_files(logdir)) >= 79, what="the traces of all windows but the last")
+    recording, = recordings(logdir)
+    room = os.stat(recording.path).st_blocks * 512
+    assert finish(process, logdir).returncode == 0
+    traces = load_traces(logdir)
+    assert len(traces) == 80 and sum(len(t.ops("over the edge")) for t in traces) >= 39
+    assert room < 24 << 20, "%d MB are held" % (room >> 20)
