@@ -10,7 +10,8 @@ import sys
 
 from loops import SCENARIOS, UNMARKED, evaluation, inference, training, updates  # noqa: F401 (each registers its own)
 
-name = sys.argv[1]
-truth = SCENARIOS[name]()
-steps, evaluations, inferences = (truth, 0, 0) if isinstance(truth, int) else truth
-print(json.dumps({"steps": steps, "evaluations": evaluations, "inferences": inferences, "marks": name not in UNMARKED}))
+if __name__ == "__main__":  # workers of a loader may import this file again
+    name = sys.argv[1]
+    truth = SCENARIOS[name]()
+    steps, evaluations, inferences = (truth, 0, 0) if isinstance(truth, int) else truth
+    print(json.dumps({"steps": steps, "evaluations": evaluations, "inferences": inferences, "marks": name not in UNMARKED}))
