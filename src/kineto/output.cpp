@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -58,6 +59,7 @@ void remove_left_over(int directory) {
 }  // namespace
 
 OutputFile::OutputFile(const std::string& path, bool gzip) : path_(path) {
+  signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error of write(), as a full disk is
   size_t slash = path.rfind('/');
   std::string directory = slash == path.npos ? "." : path.substr(0, slash + 1);
   directory_.reset(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

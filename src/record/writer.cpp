@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -31,8 +32,10 @@ u64 disk_reserve(const struct statvfs& s) {
 }
 
 // Real blocks, so that a full disk is an error here and not a SIGBUS at the first touch. Some file systems know
-// only the slow way.
+// only the slow way. Beyond the limit on the size of files (ulimit -f) the kernel would send SIGXFSZ to the program.
 int allocate(int fd, u64 offset, u64 bytes) {
+  rlimit limit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && offset + bytes > limit.rlim_cur) return EFBIG;
   if (fallocate(fd, 0, off_t(offset), off_t(bytes)) == 0) return 0;
   if (errno != EOPNOTSUPP && errno != ENOSYS) return errno;
   return posix_fallocate(fd, off_t(offset), off_t(bytes));
@@ -178,7 +181,12 @@ ChunkHeader* Writer::map_chunk(u32 index, bool with_pages) {
   void* at = error ? MAP_FAILED
                    : mmap(nullptr, kChunkBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off_t(offset));
   ::close(fd);
-  if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
+  if (error == EFBIG) {
+    stop(Drop::disk_full, "the limit on the size of files (ulimit -f) is reached; recording stops here, what was "
+                          "recorded is kept (raise it, or record fewer steps with TPROF_SCHEDULE)");
+    return nullptr;
+  }
+  if (error == ENOSPC || error == EDQUOT) {
     stop(Drop::disk_full, "the log directory's disk is (nearly) full; recording stops here, what was recorded is kept "
                           "(set TPROF_LOGDIR to a larger disk)");
     return nullptr;

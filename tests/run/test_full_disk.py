@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from harness import load_traces, recordings, run, tprof, trace_files
+from harness import BUILD, load_traces, recordings, run, tprof, trace_files
 
 
 @pytest.fixture
@@ -54,3 +54,21 @@ def test_max_size_bounds_the_recording(logdir):
     traces = result.traces()
     assert sum(t.ledger["dropped"].get("over_budget", 0) for t in traces) > 0
     assert traces[0].marks()
+
+
+@pytest.mark.parametrize("kilobytes", [30, 100, 700, 2000])
+def test_a_limit_on_the_size_of_files(kilobytes, how, logdir):
+    """A program that leaves SIGXFSZ as it is would die of it: the recording's growth must not send it."""
+    sim, program = BUILD / "tests" / "fake" / "simcuda-run", BUILD / "tests" / "apps" / "cuda" / "vector_add_13"
+    limited = ["/bin/bash", "-c", 'ulimit -f "$0" && exec "$@"', str(kilobytes)]
+    bare = run([*limited, sim, program, 20000])
+    result = run([*limited, sim, program, 20000], how, logdir=logdir, options={"TPROF_EXIT_WAIT": "20"})
+    assert bare.returncode == 0 and (result.returncode, result.stdout) == (0, bare.stdout), result.stderr
+    assert any("ulimit -f" in line or "File too large" in line for line in result.said()), result.stderr
+    if kilobytes >= 2000:
+        kept = [p for p in logdir.iterdir() if p.name.endswith(".tprof")]
+        for recording in kept:
+            assert tprof("convert", "-o", logdir / "converted", recording).returncode in (0, 4)
+        traces = load_traces(logdir) + (load_traces(logdir / "converted") if kept else [])
+        assert sum(t.ledger["dropped"].get("disk_full", 0) for t in traces) > 0
+        assert any(e["cat"] == "cuda_runtime" for t in traces for e in t.ranges)
