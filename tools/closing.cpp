@@ -149,9 +149,13 @@ std::string closing_line(const std::string& directory, const std::vector<NewTrac
   } else if (!written.empty()) {
     line = "wrote " + std::to_string(written.size()) + " traces to " + directory + counts +
            "; next: tensorboard --logdir " + directory;
+  } else if (!completion.running && !completion.unfinished && !note.empty()) {
+    line = "no trace was written: " + note;
+    note.clear();
   } else if (!completion.running && !completion.unfinished) {
     i64 first = first_recorded_step(options.schedule);
     line = "nothing was recorded: ";
+    std::string missed = first > 0 ? "step " + std::to_string(first) + ", the first to be recorded" : "it used torch or CUDA";
     if (completion.unrecorded.steps && first >= 0)
       line += "the program made " + counted_text(completion.unrecorded) + ", from step 0 on, and the first one to be "
               "recorded is step " + std::to_string(first) + "; lower skip_first, wait or warmup";
@@ -159,6 +163,10 @@ std::string closing_line(const std::string& directory, const std::vector<NewTrac
       line += "--window is cudaProfilerApi and cudaProfilerStart() was not called";
     else if (!options.autostart)
       line += "--autostart is 0 and tprof_start() was not called";
+    else if (completion.status && WIFSIGNALED(completion.status))
+      line += "the program was ended by signal " + std::to_string(WTERMSIG(completion.status)) + " before " + missed;
+    else if (completion.status)
+      line += "the program ended with status " + std::to_string(WEXITSTATUS(completion.status)) + " before " + missed;
     else
       line += std::string("the program used neither torch nor CUDA") +
               (first > 0 ? ", or ended before step " + std::to_string(first) + ", the first to be recorded"

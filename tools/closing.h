@@ -15,6 +15,7 @@ struct Completion {
   int running = 0;     // recordings of processes that still run
   int unfinished = 0;  // still being written, or given up on
   Counted unrecorded;  // steps of a program that reached no window
+  int status = 0;      // of the program, as wait() has it
   std::string note;    // the first thing that went wrong, or ""
 };
 

@@ -145,6 +145,7 @@ int run(const RunArguments& arguments) {
   });
   unsetenv("LD_PRELOAD");  // not for the commands of ours that follow
   Completion completion = complete_recordings(logdir, supervisor, arguments.quiet);
+  completion.status = status;
   std::vector<NewTrace> written = new_traces(logdir, before, completion);
   std::string line = closing_line(logdir, written, completion, options);
   bool silent = line.starts_with("nothing was recorded") && !unloadable.empty();

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from finishers import finishers
-from harness import load_traces, recordings, run, settle, start, finish, tprof, trace_files, wait_for
+from harness import APPS, load_traces, recordings, run, settle, start, finish, tprof, trace_files, wait_for
 
 ENDINGS = {"fall": 0, "exit": 3, "exception": 1, "SIGINT": -signal.SIGINT, "SIGTERM": -signal.SIGTERM, "_exit": 5,
            "SIGSEGV": -signal.SIGSEGV, "SIGKILL": -signal.SIGKILL}
@@ -92,3 +92,25 @@ def test_convert_of_a_finished_directory_changes_nothing(logdir):
     assert len(before) == 1 and recordings(logdir) and result.returncode == 0
     assert tprof("convert", logdir).returncode == 0
     assert {p.name for p in trace_files(logdir)} == set(before)
+
+
+@pytest.mark.parametrize("code,schedule,said", [
+    ("import no_such_module", "", "ended with status 1 before it used torch or CUDA"),
+    ("raise SystemExit(2)", "", "ended with status 2 before it used torch or CUDA"),
+    ("import os; os.kill(os.getpid(), 9)", "", "ended by signal 9 before it used torch or CUDA"),
+    ("import torch; raise SystemExit(4)", "wait=3,active=2", "ended with status 4 before step 3, the first to be recorded"),
+    ("pass", "", "used neither torch nor CUDA")])
+def test_why_nothing_was_recorded(code, schedule, said, logdir):
+    result = run(["-c", code], "run", logdir=logdir, options={"TPROF_SCHEDULE": schedule} if schedule else {})
+    line = result.stderr.splitlines()[-1]
+    assert line.startswith("tprof: nothing was recorded: the program ") and said in line
+
+
+def test_a_recording_that_was_replaced_is_named(tmp_path, logdir):
+    replace = "import glob, os; open('%s', 'w').write('no recording'); [os.replace('%s', r) for r in glob.glob('%s/*.tprof')]"
+    junk = tmp_path / "junk"
+    result = run(["-c", "import loop; loop.step(4); " + replace % (junk, junk, logdir)], "run", logdir=logdir,
+                 env={"PYTHONPATH": str(APPS)})
+    assert result.returncode == 0
+    line = [line for line in result.stderr.splitlines() if "no trace was written" in line or "nothing was recorded" in line][-1]
+    assert "no trace was written" in line and ".tprof" in line, result.stderr
