@@ -7,7 +7,7 @@
 
 #include "analysis/tensors.h"
 #include "analysis/variability.h"
-#include "record/dtypes.h"
+#include "base/dtypes.h"
 
 namespace tprof {
 namespace {

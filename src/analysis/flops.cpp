@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/dtypes.h"
 #include "base/error.h"
 
 namespace tprof {
@@ -274,7 +275,6 @@ std::vector<DevicePeak> device_table(const std::string& own) {
   }
 #define PEAK(name, gbps, fp64, fp32, tf32, half, fp8) out.push_back({name, gbps, fp64, fp32, tf32, half, fp8});
 #include "analysis/devices.def"
-#include "record/dtypes.h"
 #undef PEAK
   return out;
 }

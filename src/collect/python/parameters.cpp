@@ -2,9 +2,9 @@
 
 #include <sys/mman.h>
 
+#include "base/dtypes.h"
 #include "collect/torch/attach.h"
 #include "collect/torch/layout.h"
-#include "record/dtypes.h"
 
 namespace tprof {
 namespace {

@@ -1,4 +1,4 @@
-// Element types of tensors, as records have them: at::ScalarType's numbers.
+// Element types of tensors, as torch and records have them: at::ScalarType's numbers.
 #pragma once
 #include "base/types.h"
 
