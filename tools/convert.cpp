@@ -37,7 +37,12 @@ struct Job {
   i64 flush = -1;  // its number, -1: not a flush
   bool early = false;         // over before the program began to train: a trace of it may not know
   bool only_to_mark = false;  // its trace is written and the events may be gone
+  bool even_if_empty = false;
 };
+
+bool is_recorded(const WindowInfo& w) {
+  return w.state != WindowState::warmup && w.state != WindowState::discarded && w.begin_ticks != 0;
+}
 
 void replace_all(std::string& text, const std::string& what, const std::string& with) {
   for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
@@ -137,6 +142,7 @@ class Converter {
   void plan_flushes();
   void plan_window(const WindowInfo& window);
   void plan_parts(const WindowInfo& window);
+  void plan_last_word();
   void plan_steps();
   void add_job(SpanRequest request, u64 name_ticks, i64 name_offset_ns, i64 step_number, bool last_of_window);
   SpanRequest limited(SpanRequest request);
@@ -144,6 +150,7 @@ class Converter {
   void write_one(size_t index);
   bool is_written(const Job& job, const std::string& directory, i64 step, WrittenTrace& trace) const;
   std::string file_name(const Job& job, i64 step) const;
+  bool drops_are_told() const;
   void tell_drops(Model& model, bool last);
   // A crashed window's end, for cutting.
   u64 end_of(const WindowInfo& window) {
@@ -172,7 +179,7 @@ void Converter::plan() {
   plan_flushes();
   for (const WindowInfo& w : meta_.windows) {
     if (is_leaders(w)) continue;
-    if (w.state == WindowState::discarded || w.state == WindowState::warmup || w.begin_ticks == 0) {
+    if (!is_recorded(w)) {
       if (alive_ && w.state == WindowState::warmup) result_.complete = false;
       continue;
     }
@@ -195,6 +202,7 @@ void Converter::plan() {
     else
       plan_window(w);
   }
+  plan_last_word();
 }
 
 // What a program recorded while it was still a helper and followed its leader's windows: with a schedule it has its own.
@@ -223,8 +231,7 @@ void Converter::plan_flushes() {
     bool written = state_.flushes.count(i);
     if (written && (state_.training_told || ticks > meta_.training_ticks)) continue;
     for (const WindowInfo& w : meta_.windows) {
-      bool recorded = w.state != WindowState::warmup && w.state != WindowState::discarded;
-      if (!recorded || w.begin_ticks == 0 || ticks <= w.begin_ticks || (w.end_ticks && ticks > w.end_ticks))
+      if (!is_recorded(w) || ticks <= w.begin_ticks || (w.end_ticks && ticks > w.end_ticks))
         continue;
       SpanRequest request = request_of(w, meta_);
       request.end_ticks = ticks;
@@ -296,6 +303,19 @@ void Converter::plan_parts(const WindowInfo& window) {
     result_.note += " are in the recording: tprof convert --steps " + range + " " + shell_quoted(path_);
 }
 
+// A program that had no room for what it recorded has a trace that says what was dropped, be it empty: that of its last
+// window.
+void Converter::plan_last_word() {
+  const FileHeader& h = recording_->header();
+  if (alive_ || h.stopped.load() == 0 || h.role.load() != static_cast<u32>(Role::program) || drops_are_told()) return;
+  for (size_t i = meta_.windows.size(); i-- > 0 && jobs_.empty();) {
+    const WindowInfo& w = meta_.windows[i];
+    SpanRequest request = request_of(w, meta_);
+    if (is_recorded(w)) add_job(request, request.begin_ticks, 0, -1, false);
+  }
+  if (!jobs_.empty()) jobs_.back().even_if_empty = true;
+}
+
 // Exactly the steps that were asked for, of whatever windows hold them. A recording in which no step was
 // found has nothing to choose by: all of it.
 void Converter::plan_steps() {
@@ -315,8 +335,7 @@ void Converter::plan_steps() {
     if (last && s.begin_ticks > last && (!end || s.begin_ticks < end) && !(s.flags & kStretchInside))
       end = s.begin_ticks;
   for (const WindowInfo& w : meta_.windows) {
-    if (!found || w.begin_ticks == 0 || w.state == WindowState::warmup || w.state == WindowState::discarded)
-      continue;
+    if (!found || !is_recorded(w)) continue;
     if (w.state != WindowState::sealed && alive_) {
       result_.note = "the program still records; convert again when it has ended";
       continue;
@@ -433,7 +452,7 @@ void Converter::write_one(size_t index) {
 
   auto recording = Recording::open(path_);  // a reader of its own per thread
   Model model = build_model(*recording, meta_, job.request);
-  if (model.empty()) return;
+  if (model.empty() && !job.even_if_empty) return;
   trace.first_step = model.steps.empty() ? -1 : model.steps.front().number;
   trace.end_step = model.steps.empty() ? -1 : model.steps.back().number + 1;
   i64 step = job.step_number >= 0 ? job.step_number : std::max<i64>(trace.end_step, 0);
@@ -458,6 +477,12 @@ void Converter::write_one(size_t index) {
     std::lock_guard lock(mutex_);
     run_hook(options_.on_trace_ready, trace.path, step);
   }
+}
+
+bool Converter::drops_are_told() const {
+  for (size_t i = 0; i < std::size(kDropWords); i++)
+    if (recording_->header().dropped[i].load() > (i < state_.drops_told.size() ? state_.drops_told[i] : 0)) return false;
+  return true;
 }
 
 // The program counts what it drops for the whole process: each count stands in one ledger, that of the newest

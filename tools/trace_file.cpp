@@ -26,8 +26,7 @@ TraceSummary read_summary(const std::string& trace) {
   kineto::GzipFile file = kineto::open_gzip(trace);
   std::string head, tail, block(512 << 10, 0);
   for (int n; (n = gzread(file.get(), block.data(), static_cast<unsigned>(block.size()))) != 0;) {
-    int code = 0;
-    if (n < 0) throw Error(kExitUnreadable, trace + ": damaged or cut off: " + gzerror(file.get(), &code));
+    if (n < 0) throw Error(kExitUnreadable, trace + ": damaged or cut off: " + kineto::gzip_error(file.get()));
     if (head.size() < kHeadBytes) head.append(block, 0, size_t(n));
     tail.append(block, 0, size_t(n));
     if (tail.size() > 2 * kTailBytes) tail.erase(0, tail.size() - kTailBytes);

@@ -5,7 +5,7 @@
 
 namespace tprof {
 
-// Null where the text is none. What lies deeper than 64 levels is left out: printing a value calls itself per level.
+// Null if the text is not JSON. What lies deeper than 64 levels is left out: printing a value calls itself per level.
 inline nlohmann::ordered_json bounded_json(std::string_view text) {
   using Json = nlohmann::ordered_json;
   auto shallow = [](int depth, Json::parse_event_t, Json&) { return depth < 64; };

@@ -290,7 +290,8 @@ void Session::finish() {
   cupti_finish();
   g_writer.header()->phase.store(u32(Phase::ended));
   g_writer.close();
-  if (g_writer.data_chunks() == 0) g_writer.remove();
+  bool stopped = g_writer.header()->stopped.load() != 0;  // a trace says then what was dropped, also if that is all
+  if (g_writer.data_chunks() == 0 && !stopped) g_writer.remove();
   else if (role_ == Role::program) finish_program();
 }
 

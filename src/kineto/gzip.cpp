@@ -22,4 +22,11 @@ GzipFile open_gzip(const std::string& path) {
   return file;
 }
 
+std::string gzip_error(gzFile_s* file) {
+  int code = Z_OK;
+  std::string text = gzerror(file, &code);
+  if (size_t name = text.find(">: "); text.starts_with("<fd:") && name != text.npos) text.erase(0, name + 3);
+  return text;
+}
+
 }  // namespace tprof::kineto

@@ -59,7 +59,9 @@ void remove_left_over(int directory) {
 }  // namespace
 
 OutputFile::OutputFile(const std::string& path, bool gzip) : path_(path) {
-  signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error of write(), as a full disk is
+  // A limit on the size of files is an error of write(), as a full disk is. A handler rather than SIG_IGN, which
+  // TPROF_ON_TRACE_READY's command would inherit.
+  signal(SIGXFSZ, [](int) {});
   size_t slash = path.rfind('/');
   std::string directory = slash == path.npos ? "." : path.substr(0, slash + 1);
   directory_.reset(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

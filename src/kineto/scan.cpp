@@ -77,14 +77,14 @@ bool TraceScanner::fill() {
   }
   int n = gzread(file_.get(), buffer_.get() + filled_, static_cast<unsigned>(room_ - filled_));
   int code = Z_OK;
-  const char* text = gzerror(file_.get(), &code);
+  gzerror(file_.get(), &code);
   if (code == Z_ERRNO) throw Error(kExitUnreadable, path_ + ": cannot be read: " + strerror(errno));
   if (n > 0) {  // also where the rest is damaged: the next call says that
     filled_ += static_cast<size_t>(n);
     return true;
   }
   if (n < 0 || code != Z_OK)
-    return stop(ScanEnd::damaged, "gzip damaged or cut off after " + std::to_string(bytes()) + " bytes (" + text + ")");
+    return stop(ScanEnd::damaged, "gzip damaged or cut off after " + std::to_string(bytes()) + " bytes (" + gzip_error(file_.get()) + ")");
   at_end_ = true;
   return false;
 }

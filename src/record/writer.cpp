@@ -162,8 +162,11 @@ ChunkHeader* Writer::prepare(bool with_pages) {
   u32 index = header_->chunks.fetch_add(1, std::memory_order_relaxed);
   header_->live_chunks.fetch_add(1, std::memory_order_relaxed);
   ChunkHeader* chunk = map_chunk(index, with_pages);
-  if (!chunk) header_->live_chunks.fetch_sub(1, std::memory_order_relaxed);
-  return chunk;
+  if (chunk) return chunk;
+  header_->live_chunks.fetch_sub(1, std::memory_order_relaxed);
+  u32 behind = index + 1;  // a chunk that is counted and lies behind the file's end looks like damage
+  header_->chunks.compare_exchange_strong(behind, index, std::memory_order_relaxed);
+  return nullptr;
 }
 
 ChunkHeader* Writer::map_chunk(u32 index, bool with_pages) {

@@ -8,7 +8,7 @@ import stat
 
 import pytest
 
-from harness import recordings, run, trace_files, tprof
+from harness import run, trace_files, tprof
 
 READERS = [["overview"], ["advise"], ["steps"], ["stats"], ["info"], ["check"], ["convert"]]
 

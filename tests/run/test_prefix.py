@@ -1,5 +1,8 @@
 """The build tree works in place (every other test); so does what meson install makes, wherever it stands."""
+import shutil
 import subprocess
+
+import pytest
 
 from harness import TESTS, load_traces, settle, trace_files, wait_for
 
@@ -30,6 +33,12 @@ def test_a_link_to_tprof_run_works(prefix, logdir, tmp_path):
     link.parent.mkdir()
     link.symlink_to(prefix / "bin" / "tprof-run")
     assert len(profiled([link, "--"], logdir)) == 1
+
+
+@pytest.mark.parametrize("name", ["a b'c", "of: all"])
+def test_a_path_that_ld_preload_cannot_name(name, prefix, logdir, tmp_path):
+    shutil.copytree(prefix, tmp_path / name, symlinks=True)
+    assert [t.steps() for t in profiled([tmp_path / name / "bin" / "tprof-run", "--"], logdir)] == [list(range(6))]
 
 
 def test_header_and_tool_are_installed(prefix):

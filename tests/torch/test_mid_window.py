@@ -4,7 +4,7 @@ import pathlib
 
 import pytest
 
-from harness import run, schedule_words, settle, windows
+from harness import run, schedule_words, windows
 
 PROGRAM = pathlib.Path(__file__).with_name("mid_window.py").resolve()
 SCHEDULES = {"steps": {"TPROF_STEPS": "2:100"}, "none": {},
@@ -23,7 +23,6 @@ def test_no_window_is_lost(way, schedule, torch_machine, logdir):
     options = {"TPROF_SCHEDULE": schedule} if "=" in schedule else SCHEDULES[schedule]
     result = run([PROGRAM, way], "run", where=torch_machine, logdir=logdir, options=options)
     assert result.returncode == 0, result.stderr
-    settle(logdir)
     found = collections.defaultdict(list)
     for trace in result.traces():
         marks = [e["name"].split(":")[1:] for e in sorted(trace.ops(), key=lambda e: e["ts"]) if e["name"].startswith("mark:")]
