@@ -167,6 +167,7 @@ def test_exit_codes_and_messages_of_bad_input(tmp_path):
     cut.write_bytes(whole[:len(whole) // 2])
     done = tprof("overview", "--json", tmp_path)
     assert done.returncode == 3 and "cut.pt.trace.json.gz" in done.stderr and done.stdout == ""
+    assert "<fd" not in done.stderr + tprof("info", cut).stderr
     small_trace(tmp_path / "good.pt.trace.json")
     done = tprof("overview", "--json", tmp_path)
     assert done.returncode == 4 and "cut.pt.trace.json.gz" in done.stderr
