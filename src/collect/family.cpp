@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/process.h"
+#include "collect/bus_guard.h"
 #include "collect/cuda/cupti.h"
 #include "collect/cuda/gpu_log.h"
 #include "collect/finisher.h"
@@ -20,6 +21,7 @@
 #include "collect/session.h"
 #include "collect/signals.h"
 #include "collect/stack_tree.h"
+#include "record/mapping.h"
 
 namespace tprof {
 namespace {
@@ -170,12 +172,13 @@ const FileHeader* Session::leader() {
   struct stat s;
   void* at = MAP_FAILED;
   if (fstat(fd, &s) == 0 && s.st_size >= off_t(kHeaderBytes))
-    at = mmap(nullptr, kHeaderBytes, PROT_READ, MAP_SHARED, fd, 0);
+    at = map_shared(fd, 0, kHeaderBytes, PROT_READ, nullptr);
   close(fd);
   if (at == MAP_FAILED) return nullptr;
+  bus_guard_install();
   const auto* h = static_cast<const FileHeader*>(at);
   if (memcmp(h->magic, kRecordingMagic, sizeof h->magic) != 0) {
-    munmap(at, kHeaderBytes);
+    unmap_shared(at, kHeaderBytes);
     return nullptr;
   }
   return leader_ = h;
@@ -270,6 +273,7 @@ void Session::fork_child() {
   helper_forget();
   finisher_forget();
   signals_forget();
+  bus_guard_forget();
   cupti_forget();
   reset_threads_in_child();
   reset_recorder_in_child();

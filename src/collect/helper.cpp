@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "collect/bus_guard.h"
 #include "collect/finisher.h"
 #include "collect/session.h"
 #include "collect/thread.h"
@@ -54,6 +55,7 @@ void* run(void*) {
   constexpr long kPause_ns = 20'000'000;
   constexpr u64 kClockEvery_ns = 1'000'000'000;
   t_self.inside = 1;  // nothing this thread does is an event
+  bus_guard_own_thread();
   prctl(PR_SET_NAME, "tprof");
   g_tid.store(current_tid());
   leave_descriptor_table();

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/process.h"
+#include "collect/bus_guard.h"
 #include "collect/call.h"
 #include "collect/cuda/cupti.h"
 #include "collect/cuda/gpu_log.h"
@@ -123,6 +124,7 @@ void Session::capability(const char* name, bool on, const char* why) {
 bool Session::open_recording() {
   if (g_writer.is_open()) return true;
   u64 begin = now_ticks();
+  bus_guard_install();
   RecordingSpec spec{recording_path_, host_, pid_, parent_pid_, created_ns_, base_time_ns_, options_.max_size, role_,
                      speaks_};
   if (!g_writer.create(spec)) {
@@ -290,19 +292,30 @@ void Session::finish() {
   cupti_finish();
   g_writer.header()->phase.store(u32(Phase::ended));
   g_writer.close();
-  bool stopped = g_writer.header()->stopped.load() != 0;  // a trace says then what was dropped, also if that is all
-  if (g_writer.data_chunks() == 0 && !stopped) g_writer.remove();
+  // If it stopped, a trace says what was dropped, also if that is all.
+  if (g_writer.data_chunks() == 0 && !g_writer.stopped()) g_writer.remove();
   else if (role_ == Role::program) finish_program();
 }
 
 void Session::finish_program() {
-  if (g_writer.header()->unfinished.load() == 0) return;
+  if (!g_writer.in_place()) return explain_loss();
+  if (!g_writer.has_header() || g_writer.header()->unfinished.load() == 0) return;
   bool done = finisher_wait(options_.exit_wait);
   if (under_run_ || !speaks_) return;
   if (!done)
     say("not all traces are written yet; to write them: tprof convert %s", g_writer.path());
   else if (!options_.logdir)
     say("wrote traces to %.*s", int(strrchr(g_writer.path(), '/') - g_writer.path()), g_writer.path());
+}
+
+// Nothing is left where the recording was: tprof run learns it from one that holds nothing else.
+void Session::explain_loss() {
+  static constinit Writer word;
+  RecordingSpec spec{recording_path_, host_, pid_, parent_pid_, created_ns_, base_time_ns_, options_.max_size, role_,
+                     false};
+  if (!under_run_ || !word.create(spec)) return;
+  word.add_info(kLostInfo, "the recording was moved or deleted while the program ran");
+  word.close();
 }
 
 // Steps went by and none of them was to be recorded: worth a word. tprof run says it itself; it learns the step

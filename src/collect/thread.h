@@ -127,7 +127,8 @@ static_assert(offsetof(ThreadBlock, in_use) <= 64);
 
 struct ThreadSelf {
   ThreadBlock* block;
-  u8 inside;  // a thread of ours, or one whose block is being made
+  u8 inside;  // a thread of ours, or one whose block is being made; nothing that it does is an event
+  u8 own;     // a thread of ours
   u8 dead;
   u8 end_rounds;
   u8 calls;   // APIs (CallApi bits) of which a call is being recorded on this thread

@@ -111,6 +111,9 @@ enum class Kind : u16 {
 #undef KIND
 };
 
+// The key of an info record in a recording that holds nothing else: why another one is lost.
+constexpr char kLostInfo[] = "lost";
+
 struct RecordHead {
   u16 kind;   // Kind; 0 ends the chunk
   u16 words;  // length of the whole record in 8-byte words

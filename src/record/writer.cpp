@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/process.h"
+#include "record/mapping.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -40,6 +41,10 @@ int allocate(int fd, u64 offset, u64 bytes) {
   if (errno != EOPNOTSUPP && errno != ENOSYS) return errno;
   return posix_fallocate(fd, off_t(offset), off_t(bytes));
 }
+
+constexpr char kGone[] = "the recording was moved, deleted or made unreadable; recording stops here";
+constexpr char kCut[] = "the recording was truncated or overwritten by somebody; recording stops here, and what was not "
+                        "yet written as a trace may be lost";
 
 // Touches each page ahead of the threads that will fill it: first touch of a file page inside a hook is dear.
 void populate(char* at, size_t bytes) {
@@ -77,7 +82,7 @@ bool Writer::create(const RecordingSpec& spec) {
   int error = allocate(fd, 0, kHeaderBytes);
   struct stat s;
   if (!error && fstat(fd, &s) != 0) error = errno;
-  void* at = error ? MAP_FAILED : mmap(nullptr, kHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  void* at = error ? MAP_FAILED : map_shared(fd, 0, kHeaderBytes, PROT_READ | PROT_WRITE, &cut_);
   if (!error && at == MAP_FAILED) error = errno;
   ::close(fd);
   if (error) {
@@ -88,6 +93,7 @@ bool Writer::create(const RecordingSpec& spec) {
   strcpy(path_, spec.path);
   device_ = s.st_dev;
   inode_ = s.st_ino;
+  end_.store(kHeaderBytes);
   max_bytes_ = spec.max_bytes;
   speaks_ = spec.speaks;
   auto* h = static_cast<FileHeader*>(at);
@@ -112,7 +118,9 @@ bool Writer::create(const RecordingSpec& spec) {
 }
 
 ChunkHeader* Writer::take_chunk(Stream stream, u32 epoch, u32 tid) {
-  if (!header_ || stopped()) return nullptr;
+  if (!header_) return nullptr;
+  stop_if_cut();
+  if (stopped()) return nullptr;
   ChunkHeader* chunk = nullptr;
   for (auto& slot : ready_)
     if (slot.load(std::memory_order_relaxed) && (chunk = slot.exchange(nullptr, std::memory_order_acquire))) break;
@@ -135,12 +143,13 @@ void Writer::retire_chunk(ChunkHeader* chunk) {
     ChunkHeader* empty = nullptr;
     if (!slot.load(std::memory_order_relaxed) && slot.compare_exchange_strong(empty, chunk)) return;
   }
-  munmap(chunk, kChunkBytes);
+  unmap_shared(chunk, kChunkBytes);
 }
 
 void Writer::top_up() {
+  stop_if_cut();
   for (auto& slot : retired_)
-    if (ChunkHeader* chunk = slot.exchange(nullptr, std::memory_order_acquire)) munmap(chunk, kChunkBytes);
+    if (ChunkHeader* chunk = slot.exchange(nullptr, std::memory_order_acquire)) unmap_shared(chunk, kChunkBytes);
   u32 misses = misses_.load(std::memory_order_relaxed);
   if (misses != seen_misses_ && want_ready_ < kMaxReady) want_ready_ *= 2;
   seen_misses_ = misses;
@@ -149,7 +158,7 @@ void Writer::top_up() {
     ChunkHeader* chunk = prepare(true);
     if (!chunk) return;
     ChunkHeader* empty = nullptr;
-    if (!ready_[i].compare_exchange_strong(empty, chunk, std::memory_order_release)) munmap(chunk, kChunkBytes);
+    if (!ready_[i].compare_exchange_strong(empty, chunk, std::memory_order_release)) unmap_shared(chunk, kChunkBytes);
   }
 }
 
@@ -171,18 +180,25 @@ ChunkHeader* Writer::prepare(bool with_pages) {
 
 ChunkHeader* Writer::map_chunk(u32 index, bool with_pages) {
   u64 offset = kHeaderBytes + u64(index) * kChunkBytes;
+  u64 end = end_.load();
   int fd = ::open(path_, O_RDWR | O_CLOEXEC);
   struct stat s;
   struct statvfs fs;
   if (fd < 0 || fstat(fd, &s) != 0 || s.st_dev != device_ || s.st_ino != inode_) {
     if (fd >= 0) ::close(fd);
-    stop(Drop::no_chunk, "the recording was moved, deleted or made unreadable; recording stops here");
+    stop(Drop::no_chunk, kGone);
+    return nullptr;
+  }
+  if (u64(s.st_size) < end || !has_header()) cut_.store(true);  // seen before a page was touched
+  if (is_cut()) {
+    ::close(fd);
+    stop_if_cut();
     return nullptr;
   }
   bool full = fstatvfs(fd, &fs) == 0 && u64(fs.f_bavail) * fs.f_frsize < kChunkBytes + disk_reserve(fs);
   int error = full ? ENOSPC : allocate(fd, offset, kChunkBytes);
   void* at = error ? MAP_FAILED
-                   : mmap(nullptr, kChunkBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off_t(offset));
+                   : map_shared(fd, off_t(offset), kChunkBytes, PROT_READ | PROT_WRITE, &cut_);
   ::close(fd);
   if (error == EFBIG) {
     stop(Drop::disk_full, "the limit on the size of files (ulimit -f) is reached; recording stops here, what was "
@@ -198,6 +214,8 @@ ChunkHeader* Writer::map_chunk(u32 index, bool with_pages) {
     stop(Drop::no_chunk, "no memory mapping could be had for records; recording stops here");
     return nullptr;
   }
+  while (end < offset + kChunkBytes && !end_.compare_exchange_weak(end, offset + kChunkBytes)) {
+  }
   if (with_pages) populate(static_cast<char*>(at), kChunkBytes);
   auto* chunk = static_cast<ChunkHeader*>(at);
   chunk->index = index;
@@ -206,8 +224,29 @@ ChunkHeader* Writer::map_chunk(u32 index, bool with_pages) {
 
 void Writer::stop(Drop reason, const char* line) {
   u32 running = 0;
-  if (header_->stopped.compare_exchange_strong(running, 1 + u32(reason)) && speaks_) say("%s", line);
+  header_->stopped.compare_exchange_strong(running, 1 + u32(reason));
+  if (!stopped_.exchange(true) && speaks_) say("%s", line);
 }
+
+// Said here and not where it is noticed, which is a signal handler.
+void Writer::stop_if_cut() {
+  if (is_cut()) stop(Drop::no_chunk, kCut);
+}
+
+bool Writer::in_place() const {
+  struct stat s;
+  return stat(path_, &s) == 0 && s.st_dev == device_ && s.st_ino == inode_;
+}
+
+// What no thread has come across so far.
+void Writer::stop_if_gone() {
+  struct stat s;
+  if (!in_place()) stop(Drop::no_chunk, kGone);
+  else if (stat(path_, &s) == 0 && u64(s.st_size) < end_.load()) cut_.store(true);
+  stop_if_cut();
+}
+
+bool Writer::has_header() const { return memcmp(header_->magic, kRecordingMagic, sizeof header_->magic) == 0; }
 
 void Writer::drop(Drop reason, u64 count) {
   if (header_) header_->dropped[u32(reason)].fetch_add(count, std::memory_order_relaxed);
@@ -388,13 +427,17 @@ bool Writer::add_stack(u32 id, u32 parent, u32 code, u64 at) {
 
 void Writer::close() {
   if (!header_) return;
+  stop_if_gone();
   add_clock(read_clocks());
   header_->closed.store(1, std::memory_order_release);
   touch_meta();
 }
 
 void Writer::forget() {
+  if (header_) reassign_mapping(header_, nullptr);
   header_ = nullptr;
+  cut_.store(false);
+  stopped_.store(false);
   meta_ = nullptr;
   meta_used_ = 0;
   next_name_ = 1;

@@ -66,9 +66,17 @@ class Writer {
   // Grows when a thread found no chunk ready.
   u32 misses() const { return misses_.load(std::memory_order_relaxed); }
 
+  // --- the file may be shortened under the mapping: see mapping.h
+  // What follows goes to memory that nobody reads.
+  bool is_cut() const { return cut_.load(std::memory_order_relaxed); }
+  // Whether the header is still the one that create() made: counts in it can be waited for.
+  bool has_header() const;
+  // Whether the file still stands under its name.
+  bool in_place() const;
+
   // --- events lost before they became records
   void drop(Drop reason, u64 count = 1);
-  bool stopped() const { return header_ && header_->stopped.load(std::memory_order_relaxed) != 0; }
+  bool stopped() const { return is_cut() || stopped_.load(std::memory_order_relaxed); }
 
   // --- meta stream. Each returns nullptr (or 0) when there is no room; callers cope.
   const NameRecord* add_name(const char* text, size_t bytes);  // not deduplicated, see recorder.h
@@ -92,7 +100,7 @@ class Writer {
   // After patching a meta record: tells whoever watches.
   void touch_meta() { header_->meta_sequence.fetch_add(1, std::memory_order_release); }
 
-  // Normal end: nothing follows. Does not unmap.
+  // Normal end: nothing follows. Does not unmap. Says if the file was taken from us.
   void close();
   // Forgets the file without touching it (in a forked child), or removes it (nothing was recorded).
   void forget();
@@ -106,6 +114,8 @@ class Writer {
   ChunkHeader* prepare(bool with_pages);
   ChunkHeader* map_chunk(u32 index, bool with_pages);
   void stop(Drop reason, const char* line);
+  void stop_if_cut();
+  void stop_if_gone();
   char* meta_space(size_t bytes);
   void publish(char* at, Kind kind, u32 id, size_t bytes);
   template <class Record>
@@ -113,9 +123,12 @@ class Writer {
   void add_pair(Kind kind, u32 id, const char* first, const char* second);
 
   FileHeader* header_ = nullptr;
+  std::atomic<bool> cut_{false};  // pages of the file are lost
+  std::atomic<u64> end_{0};       // it was at least as long as this
   u64 device_ = 0, inode_ = 0;
   u64 max_bytes_ = 0;
   bool speaks_ = false;
+  std::atomic<bool> stopped_{false};
   SpinLock meta_lock_;
   char* meta_ = nullptr;  // current meta chunk
   size_t meta_used_ = 0;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "collect/bus_guard.h"
 #include "collect/cuda/api_names.h"
 #include "collect/cuda/devices.h"
 #include "collect/cuda/gpu_log.h"
@@ -42,13 +43,15 @@ void pause_ns(long ns) {
   nanosleep(&t, nullptr);
 }
 
-// Threads that CUPTI makes inherit this: signals are the program's.
+// Threads that CUPTI makes inherit this: signals are the program's. But for SIGBUS, which their writing may raise (see
+// collect/bus_guard.h).
 class NoSignals {
  public:
   NoSignals() {
     sigset_t all;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
+    sigdelset(&all, SIGBUS);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
     inside_ = t_self.inside;
     t_self.inside = 1;  // and nothing in here is an event
   }
@@ -260,6 +263,7 @@ void* run(void*) {
   constexpr u64 kFlushEvery_ns = 1'000'000'000;
   constexpr long kPause_ns = 200'000'000, kShortPause_ns = 10'000'000;
   t_self.inside = 1;
+  bus_guard_own_thread();
   prctl(PR_SET_NAME, "tprof-cuda");
   u64 last = clock_ns(CLOCK_MONOTONIC);
   for (;;) {
