@@ -111,6 +111,7 @@ Completion complete_recordings(const std::string& directory, Supervisor& supervi
       if (recording->header().closed == kClosedFinished) continue;
       Meta meta = recording->read_meta();
       if (meta.windows.empty() && !meta.steps.empty()) count_unrecorded(meta.steps.back(), out.unrecorded);
+      if (auto lost = meta.info.find(kLostInfo); lost != meta.info.end() && out.note.empty()) out.note = lost->second;
       finish_one(path, supervisor, quiet, out);
     } catch (const Error& e) {
       struct stat s;

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "command.h"
 #include "convert.h"
+#include "record/mapping.h"
 #include "record/reader.h"
 #include "record/regular_file.h"
 
@@ -28,11 +29,21 @@ namespace {
 constexpr int kPollMs = 50;
 constexpr size_t kMappedBytes = 4096;  // FileHeader
 
+// The program or anybody else may shorten the recording while its header is mapped here.
+void survive_cuts() {
+  struct sigaction ours = {};
+  ours.sa_sigaction = [](int, siginfo_t* info, void*) {
+    if (info->si_code <= 0 || !replace_mapping(info->si_addr)) signal(SIGBUS, SIG_DFL);  // and it comes again
+  };
+  ours.sa_flags = SA_SIGINFO;
+  sigaction(SIGBUS, &ours, nullptr);
+}
+
 class Finisher {
  public:
   explicit Finisher(const std::string& path) : path_(path) {}
   ~Finisher() {
-    if (header_) munmap(header_, kMappedBytes);
+    if (header_) unmap_shared(header_, kMappedBytes);
     if (pidfd_ >= 0) close(pidfd_);
     if (fd_ >= 0) close(fd_);
   }
@@ -64,16 +75,23 @@ class Finisher {
         usleep(10'000);
     if (deleted()) return false;
     recording_ = Recording::open(path_);
-    void* page = mmap(nullptr, kMappedBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
-    if (page == MAP_FAILED) throw Error(kExitUnreadable, path_ + ": cannot be mapped: " + strerror(errno));
-    header_ = static_cast<FileHeader*>(page);
+    map_header();
     header_->finisher_pid = static_cast<u32>(getpid());
     return true;
   }
 
+  void map_header() {
+    if (header_) unmap_shared(header_, kMappedBytes);
+    header_ = nullptr;
+    cut_ = false;
+    void* page = map_shared(fd_, 0, kMappedBytes, PROT_READ | PROT_WRITE, &cut_);
+    if (page == MAP_FAILED) throw Error(kExitUnreadable, path_ + ": cannot be mapped: " + strerror(errno));
+    header_ = static_cast<FileHeader*>(page);
+  }
+
   void watch() {
 #ifdef SYS_pidfd_open
-    pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, static_cast<int>(header_->pid), 0));
+    pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, static_cast<int>(recording_->header().pid), 0));
 #endif
     // Without it (an old kernel) writer_alive() is asked at each turn. A reused pid would watch a stranger.
     if (pidfd_ >= 0 && !recording_->writer_alive()) close(pidfd_), pidfd_ = -1;
@@ -86,9 +104,11 @@ class Finisher {
     return poll(&p, 1, 0) > 0;
   }
 
+  // Or moved: what has its name now is another's.
   bool deleted() {
-    struct stat s;
-    return fstat(fd_, &s) != 0 || s.st_nlink == 0;
+    struct stat s, named;
+    if (fstat(fd_, &s) != 0 || s.st_nlink == 0) return true;
+    return stat(path_.c_str(), &named) == 0 ? named.st_dev != s.st_dev || named.st_ino != s.st_ino : errno == ENOENT;
   }
 
   // Windows that were sealed and flushes that were asked for since the last turn.
@@ -109,6 +129,8 @@ class Finisher {
   }
 
   int at_end() {
+    if (deleted()) return kExitOk;
+    if (cut_) map_header();  // something may have been put in its place
     u32 waiting = header_->unfinished;
     int code = kExitUnreadable;
     try {
@@ -117,7 +139,8 @@ class Finisher {
       ConvertOptions options = asked_options(meta);
       options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
       ConvertResult result = convert_recording(path_, options, state_);
-      damaged_ |= result.damaged;
+      recording_->refresh();
+      damaged_ |= result.damaged || recording_->is_cut();
       bool all = result.complete && !damaged_;
       if (all && !options.keep_recording)
         unlink(path_.c_str());
@@ -147,6 +170,7 @@ class Finisher {
   std::string path_;
   int fd_ = -1, pidfd_ = -1;
   FileHeader* header_ = nullptr;
+  std::atomic<bool> cut_{false};  // header_ is not the file's any more
   std::unique_ptr<Recording> recording_;
   ConvertState state_;
   bool damaged_ = false;
@@ -154,7 +178,10 @@ class Finisher {
 
 }  // namespace
 
-int finish_recording(const std::string& path) { return Finisher(path).run(); }
+int finish_recording(const std::string& path) {
+  survive_cuts();
+  return Finisher(path).run();
+}
 
 bool has_finisher(const std::string& recording) {
   int fd = open(recording.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);

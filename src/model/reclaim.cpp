@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "model/build.h"
+#include "record/mapping.h"
 #include "record/regular_file.h"
 
 namespace tprof {
@@ -80,7 +81,7 @@ u32 punch_written(const std::string& recording_path, const std::set<u32>& writte
     if (ticks && is_wanted(ticks, meta, written)) use.needed = true;
   });
   int fd = open_regular(recording_path, O_RDWR);
-  void* map = mmap(nullptr, sizeof(FileHeader), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  void* map = map_shared(fd, 0, sizeof(FileHeader), PROT_READ | PROT_WRITE, nullptr);
   u32 punched = 0;
   if (map != MAP_FAILED) {
     auto* header = static_cast<FileHeader*>(map);
@@ -92,7 +93,7 @@ u32 punch_written(const std::string& recording_path, const std::set<u32>& writte
       header->live_chunks.fetch_sub(1);
       punched++;
     }
-    munmap(map, sizeof(FileHeader));
+    unmap_shared(map, sizeof(FileHeader));
   }
   close(fd);
   return punched;

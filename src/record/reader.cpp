@@ -96,17 +96,22 @@ std::unique_ptr<Recording> Recording::open(const std::string& path) {
   r->fd_ = open_regular(path, O_RDONLY);
   r->header_ = std::make_unique<FileHeader>();
   r->refresh();
-  const FileHeader& h = *r->header_;
+  r->buffer_.resize(kChunkBytes);
+  return r;
+}
+
+void Recording::check_header() const {
+  const FileHeader& h = *header_;
+  if (h.magic[0] == 0)
+    throw Error(kExitUnreadable, path_ + ": its header is empty; it was truncated or overwritten, or never written");
   if (memcmp(h.magic, kRecordingMagic, sizeof h.magic) != 0)
-    throw Error(kExitUnreadable, path + ": not a tprof recording (bad magic); give a .tprof file or a log directory");
+    throw Error(kExitUnreadable, path_ + ": not a tprof recording (bad magic); give a .tprof file or a log directory");
   if (h.version_major != kVersionMajor)
-    throw Error(kExitUnreadable, path + ": format version " + std::to_string(h.version_major) +
+    throw Error(kExitUnreadable, path_ + ": format version " + std::to_string(h.version_major) +
                                      " is unknown to this tprof (it reads " + std::to_string(kVersionMajor) +
                                      "); use the tprof that wrote it");
   if (h.header_bytes != kHeaderBytes || h.chunk_bytes != kChunkBytes)
-    throw Error(kExitUnreadable, path + ": damaged header (impossible sizes); the recording cannot be read");
-  r->buffer_.resize(kChunkBytes);
-  return r;
+    throw Error(kExitUnreadable, path_ + ": damaged header (impossible sizes); the recording cannot be read");
 }
 
 Recording::~Recording() {
@@ -119,11 +124,17 @@ void Recording::refresh() {
     throw Error(kExitUnreadable, path_ + ": too short for a tprof recording; it was cut off or never written");
   header_->host[sizeof header_->host - 1] = 0;
   header_->boot_id[sizeof header_->boot_id - 1] = 0;
+  check_header();
 }
 
 bool Recording::writer_alive() const {
   ProcessIdentity me = process_identity(static_cast<int>(header_->pid));
   return me.start_time != 0 && me.start_time == header_->process_start && !strcmp(me.boot_id, header_->boot_id);
+}
+
+bool Recording::is_cut() const {
+  struct stat s;
+  return fstat(fd_, &s) != 0 || u64(s.st_size) < kHeaderBytes + u64(header_->chunks.load()) * kChunkBytes;
 }
 
 bool Recording::read_chunk_header(u32 index, ChunkHeader& out) {

@@ -136,7 +136,9 @@ class Recording {
   const std::string& path() const { return path_; }
   // A snapshot taken at open() or the last refresh().
   const FileHeader& header() const { return *header_; }
-  void refresh();
+  void refresh();  // throws as open() does
+  // True when the file ends before its last chunk does.
+  bool is_cut() const;
 
   // True while the process that writes this recording is running (same pid, start time and boot).
   bool writer_alive() const;
@@ -154,6 +156,7 @@ class Recording {
 
  private:
   Recording() = default;
+  void check_header() const;
   bool read_chunk_header(u32 index, ChunkHeader& out);
   void for_each_record(u32 index, const std::function<void(const RecordView&)>& visit);
 
