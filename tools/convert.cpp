@@ -40,10 +40,6 @@ struct Job {
   bool even_if_empty = false;
 };
 
-bool is_recorded(const WindowInfo& w) {
-  return w.state != WindowState::warmup && w.state != WindowState::discarded && w.begin_ticks != 0;
-}
-
 void replace_all(std::string& text, const std::string& what, const std::string& with) {
   for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
     text.replace(at, what.size(), with);
@@ -179,7 +175,7 @@ void Converter::plan() {
   plan_flushes();
   for (const WindowInfo& w : meta_.windows) {
     if (is_leaders(w)) continue;
-    if (!is_recorded(w)) {
+    if (!w.is_recorded()) {
       if (alive_ && w.state == WindowState::warmup) result_.complete = false;
       continue;
     }
@@ -231,7 +227,7 @@ void Converter::plan_flushes() {
     bool written = state_.flushes.count(i);
     if (written && (state_.training_told || ticks > meta_.training_ticks)) continue;
     for (const WindowInfo& w : meta_.windows) {
-      if (!is_recorded(w) || ticks <= w.begin_ticks || (w.end_ticks && ticks > w.end_ticks))
+      if (!w.is_recorded() || ticks <= w.begin_ticks || (w.end_ticks && ticks > w.end_ticks))
         continue;
       SpanRequest request = request_of(w, meta_);
       request.end_ticks = ticks;
@@ -267,14 +263,13 @@ void Converter::plan_parts(const WindowInfo& window) {
   whole.end_ticks = end_of(window);
   std::vector<SpanCut> cuts = cut_spans(*recording_, meta_, whole, options_.max_events_per_span);
   std::vector<bool> chosen = chosen_parts(cuts, static_cast<size_t>(options_.max_spans));
-  u64 events_left = 0;
-  i64 first = -1, end = -1;  // steps that are left
+  Rest rest;
   for (size_t i = 0; i < cuts.size(); i++) {
     if (!chosen[i]) {
-      events_left += cuts[i].events;
+      rest.events += cuts[i].events;
       if (cuts[i].first_step < 0) continue;
-      if (first < 0) first = cuts[i].first_step;
-      end = cuts[i].end_step;
+      if (rest.first_step < 0) rest.first_step = cuts[i].first_step;
+      rest.end_step = cuts[i].end_step;
       continue;
     }
     SpanRequest request = whole;
@@ -291,16 +286,12 @@ void Converter::plan_parts(const WindowInfo& window) {
     return;
   }
   jobs_.back().last_of_window = true;
-  if (!events_left) return;
+  if (!rest.events) return;
   result_.complete = false;
   bool any_step = std::any_of(cuts.begin(), cuts.end(), [](const SpanCut& cut) { return cut.first_step >= 0; });
-  std::string range = first < 0 ? "0:1" : std::to_string(first) + ":" + std::to_string(end);
-  result_.note = std::to_string(events_left) + " more events";
-  if (first >= 0) result_.note += " (steps " + std::to_string(first) + " to " + std::to_string(end - 1) + ")";
-  if (any_step && first < 0)
-    result_.note += ", all of evaluations, were not written as traces; they are in " + path_;
-  else
-    result_.note += " are in the recording: tprof convert --steps " + range + " " + shell_quoted(path_);
+  if (any_step && rest.first_step < 0) rest.first_step = -2;
+  result_.rest = rest;
+  result_.note = rest_text(rest, path_);
 }
 
 // A program that had no room for what it recorded has a trace that says what was dropped, be it empty: that of its last
@@ -311,7 +302,7 @@ void Converter::plan_last_word() {
   for (size_t i = meta_.windows.size(); i-- > 0 && jobs_.empty();) {
     const WindowInfo& w = meta_.windows[i];
     SpanRequest request = request_of(w, meta_);
-    if (is_recorded(w)) add_job(request, request.begin_ticks, 0, -1, false);
+    if (w.is_recorded()) add_job(request, request.begin_ticks, 0, -1, false);
   }
   if (!jobs_.empty()) jobs_.back().even_if_empty = true;
 }
@@ -335,7 +326,7 @@ void Converter::plan_steps() {
     if (last && s.begin_ticks > last && (!end || s.begin_ticks < end) && !(s.flags & kStretchInside))
       end = s.begin_ticks;
   for (const WindowInfo& w : meta_.windows) {
-    if (!found || !is_recorded(w)) continue;
+    if (!found || !w.is_recorded()) continue;
     if (w.state != WindowState::sealed && alive_) {
       result_.note = "the program still records; convert again when it has ended";
       continue;
@@ -500,6 +491,16 @@ void Converter::tell_drops(Model& model, bool last) {
 }
 
 }  // namespace
+
+std::string rest_text(const Rest& rest, const std::string& recording) {
+  if (!rest.events) return "";
+  std::string text = std::to_string(rest.events) + " more events", first = std::to_string(rest.first_step);
+  if (rest.first_step == -2)
+    return text + ", all of evaluations, were not written as traces; they are in " + recording;
+  if (rest.first_step >= 0) text += " (steps " + first + " to " + std::to_string(rest.end_step - 1) + ")";
+  std::string range = rest.first_step < 0 ? "0:1" : first + ":" + std::to_string(rest.end_step);
+  return text + " are in the recording: tprof convert --steps " + range + " " + shell_quoted(recording);
+}
 
 ConvertOptions options_of(const Meta& meta) {
   ConvertOptions options;

@@ -63,8 +63,7 @@ void convert_one(const std::string& path, bool named, const ConvertArguments& ar
       totals.partial = true;
       return;
     }
-    complain(path + ": is being written; waiting for it");
-    while (has_finisher(path)) usleep(50'000);
+    wait_for_finisher(path);
     if (access(path.c_str(), F_OK) != 0) return;  // all written, and gone
     recording->refresh();
   }

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "base/error.h"
 #include "command.h"
 #include "convert.h"
+#include "record/empty.h"
 #include "record/reader.h"
 #include "record/regular_file.h"
 
@@ -48,7 +50,7 @@ class Finisher {
       poll(&p, pidfd_ >= 0 ? 1 : 0, kPollMs);
     }
     if (idle) set_policy(SCHED_OTHER);
-    return at_end();
+    return header_->closed == kClosedEmpty ? kExitOk : at_end();
   }
 
  private:
@@ -100,6 +102,7 @@ class Finisher {
       options.only_sealed = true;
       ConvertResult result = convert_recording(path_, options, state_);
       damaged_ |= result.damaged;
+      wrote_ |= !result.traces.empty();
       if (!options.keep_recording) punch_written(path_, state_);
     } catch (const Error&) {
       // A full disk, say. The recording holds it all still; it is tried again at the end.
@@ -117,12 +120,19 @@ class Finisher {
       ConvertOptions options = asked_options(meta);
       options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
       ConvertResult result = convert_recording(path_, options, state_);
+      tell_rest(result.rest);
+      wrote_ |= !result.traces.empty();
       damaged_ |= result.damaged;
       bool all = result.complete && !damaged_;
-      if (all && !options.keep_recording)
+      bool remove = all && !options.keep_recording;
+      // How far a program came that reached no window: tprof run says it, and removes it then.
+      bool tells = remove && !wrote_ && !meta.steps.empty() && getenv("TPROF_UNDER_RUN");
+      if (!remove || tells)
+        header_->closed = tells ? kClosedEmpty : kClosedFinished;
+      else if (wrote_)
         unlink(path_.c_str());
       else
-        header_->closed = kClosedFinished;
+        remove_empty(path_.c_str());
       code = damaged_ ? kExitPartial : kExitOk;
     } catch (const Error&) {
       // The program must not wait for what will not come; the recording stays for `tprof convert`.
@@ -130,6 +140,12 @@ class Finisher {
     header_->finisher_pid = 0;
     header_->unfinished -= waiting;
     return code;
+  }
+
+  void tell_rest(const Rest& rest) {
+    header_->rest_events = rest.events;
+    header_->rest_first_step = rest.first_step;
+    header_->rest_end_step = rest.end_step;
   }
 
   // The command is that of our own environment, which is the program's or tprof-run's.
@@ -149,10 +165,17 @@ class Finisher {
   FileHeader* header_ = nullptr;
   std::unique_ptr<Recording> recording_;
   ConvertState state_;
-  bool damaged_ = false;
+  bool damaged_ = false, wrote_ = false;
 };
 
 }  // namespace
+
+void outlive_signals() {
+  struct sigaction nothing = {};
+  nothing.sa_handler = [](int) {};
+  nothing.sa_flags = SA_RESTART;
+  for (int s : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE}) sigaction(s, &nothing, nullptr);
+}
 
 int finish_recording(const std::string& path) { return Finisher(path).run(); }
 
@@ -164,18 +187,47 @@ bool has_finisher(const std::string& recording) {
   return held;
 }
 
+void wait_for_finisher(const std::string& recording) {
+  complain(recording + ": its last trace is being written; waiting for it (Ctrl-C: not to)");
+  while (has_finisher(recording)) usleep(50'000);
+}
+
+u32 how_closed(const std::string& recording) {
+  try {
+    return Recording::open(recording)->header().closed;
+  } catch (const Error&) {
+    return access(recording.c_str(), F_OK) != 0 ? kClosedFinished : 0;
+  }
+}
+
+namespace {
+
+// In a process of its own: damage that crashes it leaves the others to be finished.
+void finish_after(const std::string& path) {
+  while (has_finisher(path)) usleep(20'000);
+  if (how_closed(path) >= kClosedFinished) return;
+  int child = fork();
+  if (child == 0) try {
+      _exit(finish_recording(path));
+    } catch (const std::exception&) {
+      _exit(kExitUnreadable);  // `tprof convert` says why
+    }
+  int status = 0;
+  if (child > 0) waitpid(child, &status, 0);
+}
+
+}  // namespace
+
 Action declare_finish(Arguments& arguments) {
   auto paths = std::make_shared<std::vector<std::string>>();
-  arguments.operands("RECORDING", "the recording to watch", 1, 1, *paths);
-  return [paths] {
-    // A scheduler's TERM to everybody must not keep the last trace from being written. Handlers rather than
-    // SIG_IGN, which TPROF_ON_TRACE_READY's command would inherit.
-    struct sigaction nothing = {};
-    nothing.sa_handler = [](int) {};
-    nothing.sa_flags = SA_RESTART;
-    for (int s : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE})
-      sigaction(s, &nothing, nullptr);
-    return finish_recording((*paths)[0]);
+  auto after = std::make_shared<bool>();
+  arguments.operands("RECORDING", "the recording to watch", 1, 0, *paths);
+  arguments.toggle("--after", "", "one after the other, when whoever is at work on it has ended", *after);
+  return [paths, after]() -> int {
+    outlive_signals();
+    if (!*after) return finish_recording((*paths)[0]);
+    for (const std::string& path : *paths) finish_after(path);
+    return kExitOk;
   };
 }
 

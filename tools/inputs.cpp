@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -89,10 +90,15 @@ std::string Inputs::convert(const std::string& path, bool named) {
   std::unique_ptr<Recording> recording = Recording::open(path);
   const FileHeader& header = recording->header();
   if (header.role == static_cast<u32>(Role::helper) && !named) return into;
-  if (has_finisher(path) && !named) {
-    complain(path + ": its windows are just being written; what has no trace yet is left out");
-    partial_ = true;
-    return into;
+  if (!named && has_finisher(path)) {
+    if (!header.closed && recording->writer_alive()) {
+      complain(path + ": its windows are just being written; what has no trace yet is left out");
+      partial_ = true;
+      return into;
+    }
+    wait_for_finisher(path);
+    if (access(path.c_str(), F_OK) != 0) return into;  // all written, and gone
+    recording->refresh();
   }
   ConvertOptions options = options_of(recording->read_meta());
   options.use_gzip = false;

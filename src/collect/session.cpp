@@ -289,15 +289,16 @@ void Session::finish() {
   seal_closing();
   cupti_finish();
   g_writer.header()->phase.store(u32(Phase::ended));
-  g_writer.close();
   bool stopped = g_writer.header()->stopped.load() != 0;  // a trace says then what was dropped, also if that is all
-  if (g_writer.data_chunks() == 0 && !stopped) g_writer.remove();
+  bool empty = g_writer.data_chunks() == 0 && !stopped;
+  g_writer.close(empty ? kClosedEmpty : kClosed);
+  if (empty) g_writer.remove();
   else if (role_ == Role::program) finish_program();
 }
 
 void Session::finish_program() {
   if (g_writer.header()->unfinished.load() == 0) return;
-  bool done = finisher_wait(options_.exit_wait);
+  bool done = finisher_wait(under_run_ ? 0 : options_.exit_wait);  // tprof run waits itself
   if (under_run_ || !speaks_) return;
   if (!done)
     say("not all traces are written yet; to write them: tprof convert %s", g_writer.path());

@@ -48,6 +48,10 @@ struct WindowInfo {
   i64 first_step;  // -1: everything
   i64 end_step;    // -1: open
   u64 warmup_ticks, begin_ticks, end_ticks;
+
+  bool is_recorded() const {
+    return state != WindowState::warmup && state != WindowState::discarded && begin_ticks != 0;
+  }
 };
 
 struct ThreadInfo {

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/process.h"
+#include "record/empty.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -386,10 +387,10 @@ bool Writer::add_stack(u32 id, u32 parent, u32 code, u64 at) {
   return true;
 }
 
-void Writer::close() {
+void Writer::close(u32 closed) {
   if (!header_) return;
   add_clock(read_clocks());
-  header_->closed.store(1, std::memory_order_release);
+  header_->closed.store(closed, std::memory_order_release);
   touch_meta();
 }
 
@@ -408,7 +409,8 @@ void Writer::forget() {
 }
 
 void Writer::remove() {
-  if (header_) unlink(path_);
+  if (header_) remove_empty(path_);
 }
+
 
 }  // namespace tprof

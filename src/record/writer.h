@@ -92,8 +92,8 @@ class Writer {
   // After patching a meta record: tells whoever watches.
   void touch_meta() { header_->meta_sequence.fetch_add(1, std::memory_order_release); }
 
-  // Normal end: nothing follows. Does not unmap.
-  void close();
+  // Normal end: nothing follows. `closed`: FileHeader::closed. Does not unmap.
+  void close(u32 closed = kClosed);
   // Forgets the file without touching it (in a forked child), or removes it (nothing was recorded).
   void forget();
   void remove();
