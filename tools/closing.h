@@ -35,6 +35,10 @@ std::vector<NewTrace> new_traces(const std::string& directory, const std::set<st
 std::string closing_line(const std::string& directory, const std::vector<NewTrace>& written,
                          const Completion& completion, const Options& options);
 
+// Ends the line: "; 2 recordings of data-loader workers ... are kept", with the command that makes traces of them; ""
+// when there are none.
+std::string workers_clause(const std::string& directory, const std::set<std::string>& before);
+
 // What a recording holds beyond the parts that were written, with the command that writes it; "" when
 // nothing.
 std::string rest_line(const std::string& directory, const std::set<std::string>& before);

@@ -147,7 +147,7 @@ int run(const RunArguments& arguments) {
   Completion completion = complete_recordings(logdir, supervisor, arguments.quiet);
   completion.status = status;
   std::vector<NewTrace> written = new_traces(logdir, before, completion);
-  std::string line = closing_line(logdir, written, completion, options);
+  std::string line = closing_line(logdir, written, completion, options) + workers_clause(logdir, before);
   bool silent = line.starts_with("nothing was recorded") && !unloadable.empty();
   if (!arguments.quiet && !line.empty() && !silent) {
     complain(line);
