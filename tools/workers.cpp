@@ -150,11 +150,11 @@ Workers::Slot* Workers::slot_for(u64 first_ticks) {
 }
 
 bool Workers::look_now_and_then() {
-  u64 now = clock_ns(CLOCK_MONOTONIC);
-  if (now < next_look_ns_) return false;
+  if (clock_ns(CLOCK_MONOTONIC) < next_look_ns_) return false;
+  u64 begin = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
   bool found = look();
-  u64 after = clock_ns(CLOCK_MONOTONIC);
-  next_look_ns_ = after + std::max(kLookEvery_ns, (after - now) * kShareOfTime);
+  u64 took = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin;
+  next_look_ns_ = clock_ns(CLOCK_MONOTONIC) + std::max(kLookEvery_ns, took * kShareOfTime);
   return found;
 }
 

@@ -25,7 +25,7 @@ class Workers {
 
   // Looks for those that have ended; true when there are some.
   bool look();
-  // The same at most once a second, and for a hundredth of the time: a log directory may be shared by many.
+  // The same at most once a second, and for a hundredth of a processor: a log directory may be shared by many.
   bool look_now_and_then();
   // Those found by the last look. `leader`: what is known of its windows now; `over`: nothing will be added to that.
   // `keep`: also what no window covers. What goes beyond TPROF_MAX_SIZE is counted in the slot, as a program counts it;

@@ -93,7 +93,7 @@ def test_sigkill_loses_nothing(killed, tmp_path, logdir):
     """Of items that are done every one is there, and once; the program's death leaves as few files as its end."""
     progress = tmp_path / "done"
     process = start(["epochs.py", 200, ITEMS, progress], "run", logdir=logdir, start_new_session=True)
-    wait_for(lambda: [r for r in left_of(logdir) if ".worker" in r.path.name], what="the first fold")
+    wait_for(lambda: [r for r in left_of(logdir) if ".worker" in r.path.name], 60, "the first fold")
     if killed == "everything":
         for pid in finishers(logdir):
             with contextlib.suppress(ProcessLookupError):
