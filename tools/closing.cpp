@@ -9,6 +9,7 @@
 #include "finish.h"
 #include "record/reader.h"
 #include "trace_file.h"
+#include "workers.h"
 
 namespace tprof {
 
@@ -95,6 +96,14 @@ std::string closing_line(const std::string& directory, const std::vector<NewTrac
             (completion.running == 1 ? " process still records in " : " processes still record in ") +
             directory;
   return line;
+}
+
+std::string workers_clause(const std::string& directory, const std::set<std::string>& before) {
+  size_t count = count_workers(directory, before);
+  if (count == 0) return "";
+  return "; " + std::to_string(count) + (count == 1 ? " recording" : " recordings") +
+         " of data-loader workers and other helpers " + (count == 1 ? "is" : "are") +
+         " kept: tprof convert --workers " + directory;
 }
 
 std::string rest_line(const std::string& directory, const std::set<std::string>& before) {

@@ -23,6 +23,10 @@ std::string closing_line(const std::string& directory, const std::vector<NewTrac
 // Without a look into the traces, for which there was no time.
 std::string short_line(const std::string& directory, const std::set<std::string>& before, const Completion& completion);
 
+// Ends the line: "; 2 recordings of data-loader workers ... are kept", with the command that makes traces of them; ""
+// when there are none.
+std::string workers_clause(const std::string& directory, const std::set<std::string>& before);
+
 // What a recording holds beyond the parts that were written, with the command that writes it; "" when
 // nothing.
 std::string rest_line(const std::string& directory, const std::set<std::string>& before);

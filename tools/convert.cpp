@@ -106,7 +106,7 @@ std::vector<bool> chosen_parts(const std::vector<SpanCut>& cuts, size_t most) {
 class Converter {
  public:
   Converter(const std::string& path, const ConvertOptions& options, ConvertState& state)
-      : path_(path), options_(options), state_(state), recording_(Recording::open(path)) {
+      : path_(path), options_(options), state_(state), recording_(Recording::open(path, options.begin)) {
     // Asked before anything is read: what is written after the question is not missed.
     alive_ = recording_->writer_alive() && !recording_->header().closed.load();
     meta_ = recording_->read_meta();
@@ -441,7 +441,7 @@ void Converter::write_one(size_t index) {
   if (!step_in_name && found(job.step_number)) return;
   if (job.only_to_mark) return;
 
-  auto recording = Recording::open(path_);  // a reader of its own per thread
+  auto recording = Recording::open(path_, options_.begin);  // a reader of its own per thread
   Model model = build_model(*recording, meta_, job.request);
   if (model.empty() && !job.even_if_empty) return;
   trace.first_step = model.steps.empty() ? -1 : model.steps.front().number;

@@ -11,6 +11,7 @@ namespace tprof {
 
 struct ConvertOptions {
   bool use_gzip = true;
+  u64 begin = 0;               // of the recording in its file, see recordings_in()
   std::string worker_name;     // default <host>_<pid>; {step} is replaced
   std::string out_dir;         // default: where the recording lies
   std::string known_in;        // a directory: spans that have a trace there are not written

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "base/error.h"
 #include "command.h"
@@ -23,12 +24,14 @@
 #include "record/empty.h"
 #include "record/reader.h"
 #include "record/regular_file.h"
+#include "workers.h"
 
 namespace tprof {
 namespace {
 
 constexpr int kPollMs = 50;
 constexpr size_t kMappedBytes = 4096;  // FileHeader
+constexpr int kHelpersEnd_s = 10;      // those of a program that was killed look for it every five seconds
 
 class Finisher {
  public:
@@ -46,11 +49,22 @@ class Finisher {
     while (!ended()) {
       if (deleted()) return kExitOk;
       while_running();
+      fold_workers();
       pollfd p{pidfd_, POLLIN, 0};
       poll(&p, pidfd_ >= 0 ? 1 : 0, kPollMs);
     }
     if (idle) set_policy(SCHED_OTHER);
     return header_->closed == kClosedEmpty ? kExitOk : at_end();
+  }
+
+  // Of helper processes that outlive their program, until they end.
+  void fold_the_last() {
+    flock(fd_, LOCK_UN);
+    for (int turn = 0; folds_ && workers_->some_live() && turn < kHelpersEnd_s * 1000 / kPollMs; turn++) {
+      usleep(kPollMs * 1000);
+      workers_->look();
+      workers_->fold(meta_, true, keeps_);
+    }
   }
 
  private:
@@ -70,6 +84,7 @@ class Finisher {
     if (page == MAP_FAILED) throw Error(kExitUnreadable, path_ + ": cannot be mapped: " + strerror(errno));
     header_ = static_cast<FileHeader*>(page);
     header_->finisher_pid = static_cast<u32>(getpid());
+    workers_ = std::make_unique<Workers>(*recording_);
     return true;
   }
 
@@ -111,28 +126,39 @@ class Finisher {
     header_->unfinished -= waiting;
   }
 
+  void fold_workers() {
+    if (!workers_->look_now_and_then()) return;
+    Meta meta = recording_->read_meta();
+    workers_->fold(meta, false, options_of(meta).keep_recording);
+  }
+
   int at_end() {
     u32 waiting = header_->unfinished;
     int code = kExitUnreadable;
     try {
       recording_->refresh();
-      Meta meta = recording_->read_meta();
-      ConvertOptions options = asked_options(meta);
+      meta_ = recording_->read_meta();
+      ConvertOptions options = asked_options(meta_);
       options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
       ConvertResult result = convert_recording(path_, options, state_);
       tell_rest(result.rest);
       wrote_ |= !result.traces.empty();
       damaged_ |= result.damaged;
+      header_->unfinished -= std::exchange(waiting, 0);  // the program need not wait for the rest
+      keeps_ = options.keep_recording;
+      workers_->look();
+      workers_->fold(meta_, true, keeps_);
       bool all = result.complete && !damaged_;
-      bool remove = all && !options.keep_recording;
+      bool remove = all && !keeps_;
       // How far a program came that reached no window: tprof run says it, and removes it then.
-      bool tells = remove && !wrote_ && !meta.steps.empty() && getenv("TPROF_UNDER_RUN");
+      bool tells = remove && !wrote_ && !meta_.steps.empty() && getenv("TPROF_UNDER_RUN");
       if (!remove || tells)
         header_->closed = tells ? kClosedEmpty : kClosedFinished;
       else if (wrote_)
         unlink(path_.c_str());
       else
         remove_empty(path_.c_str());
+      folds_ = true;
       code = damaged_ ? kExitPartial : kExitOk;
     } catch (const Error&) {
       // The program must not wait for what will not come; the recording stays for `tprof convert`.
@@ -166,6 +192,10 @@ class Finisher {
   std::unique_ptr<Recording> recording_;
   ConvertState state_;
   bool damaged_ = false, wrote_ = false;
+  std::unique_ptr<Workers> workers_;
+  Meta meta_;           // of the program that has ended
+  bool keeps_ = false;  // all recordings
+  bool folds_ = false;  // what is left is to fold its helpers' recordings
 };
 
 }  // namespace
@@ -225,9 +255,14 @@ Action declare_finish(Arguments& arguments) {
   arguments.toggle("--after", "", "one after the other, when whoever is at work on it has ended", *after);
   return [paths, after]() -> int {
     outlive_signals();
-    if (!*after) return finish_recording((*paths)[0]);
-    for (const std::string& path : *paths) finish_after(path);
-    return kExitOk;
+    if (*after) {
+      for (const std::string& path : *paths) finish_after(path);
+      return kExitOk;
+    }
+    Finisher finisher((*paths)[0]);
+    int code = finisher.run();
+    finisher.fold_the_last();
+    return code;
   };
 }
 

@@ -19,7 +19,7 @@ void too_large(const std::string& directory) {
 // Writes a byte to `said` when the closing line stands.
 void compose(const Run& run, Completion completion, int said) {
   std::vector<NewTrace> written = new_traces(run.directory, run.before, completion);
-  std::string line = closing_line(run.directory, written, completion, run.options);
+  std::string line = closing_line(run.directory, written, completion, run.options) + workers_clause(run.directory, run.before);
   bool silent = line.starts_with("nothing was recorded") && run.unloadable;
   if (line.empty() || silent) return;
   complain(line);

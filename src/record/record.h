@@ -1,4 +1,4 @@
-// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.4. Little-endian, everything 8-byte aligned.
+// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.5. Little-endian, everything 8-byte aligned.
 //
 //   offset 0              FileHeader, padded to kHeaderBytes
 //   kHeaderBytes + i * kChunkBytes   chunk i: ChunkHeader, then records back to back, then zeros
@@ -18,6 +18,13 @@
 //
 // Chunks that have been converted or discarded are punched out of the file (zero magic): readers skip them.
 // Readers skip unknown kinds and count them, refuse only an unknown major version, and bound every length.
+//
+// A folded file (record/fold.h) holds the recordings of several processes that have ended, one behind the other:
+//
+//   FileHeader, padded to kFoldedHeaderBytes; folded_bytes says where the next one begins
+//   the chunks back to back, each cut to what it holds (ChunkHeader::folded_bytes); empty ones are left out
+//
+// The magic of a header is written when all that follows is there: what stands behind the last one is half a recording.
 #pragma once
 #include <atomic>
 
@@ -29,6 +36,7 @@ constexpr char kRecordingMagic[8] = {'T', 'P', 'R', 'O', 'F', 'R', 'E', 'C'};
 constexpr u16 kVersionMajor = 1;
 constexpr u16 kVersionMinor = 5;
 constexpr u32 kHeaderBytes = 64 << 10;
+constexpr u32 kFoldedHeaderBytes = 4096;
 constexpr u32 kChunkBytes = 512 << 10;
 constexpr u32 kChunkMagic = 0x4b4e4843;  // "CHNK"
 
@@ -93,8 +101,9 @@ struct FileHeader {
   std::atomic<u64> own_ticks;     // ticks spent in our own slow paths (chunk changes, phase changes)
   std::atomic<u64> rest_events;   // of windows that are written: events that stand in no trace (more than max_spans parts)
   std::atomic<i64> rest_first_step, rest_end_step;  // their steps; first -1: none was found, -2: all beside the steps
+  u64 folded_bytes;               // in a folded file: of this recording, header and all; else 0
 };
-static_assert(sizeof(FileHeader) <= 4096);
+static_assert(sizeof(FileHeader) <= kFoldedHeaderBytes);
 static_assert(u32(Drop::count) * sizeof(u64) <= sizeof(FileHeader::dropped), "no room for another reason: a new version");
 static_assert(std::atomic<u64>::is_always_lock_free);
 
@@ -108,7 +117,8 @@ struct ChunkHeader {
   u32 tid;      // OS thread id of the owner, data only
   u32 reserved[3];
   u64 first_ticks;  // when the chunk was taken
-  u64 padding[3];
+  u64 folded_bytes; // in a folded file: of this chunk, header and all; else 0
+  u64 padding[2];
 };
 static_assert(sizeof(ChunkHeader) == 64);
 
