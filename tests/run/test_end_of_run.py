@@ -1,6 +1,7 @@
 """How long tprof run stays when its program has ended, what goes on in the background, and what is said of it. The process
 that writes traces is stopped, so that nothing here depends on how long writing takes."""
 import contextlib
+import fcntl
 import os
 import pty
 import signal
@@ -10,7 +11,16 @@ import time
 import pytest
 
 from finishers import finishers
-from harness import RUN, prepare, run, start, tprof, trace_files, wait_for
+from harness import RUN, prepare, recordings, run, start, tprof, trace_files, wait_for
+
+
+def is_locked(path):
+    with open(path) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 @contextlib.contextmanager
@@ -21,6 +31,7 @@ def stopped_finisher(logdir, run_options=(), options=None, env=None, ending="exi
                     env={"TRAIN_HOLD": str(hold), **(env or {})}, **more)
     assert process.stdout.readline() == "ready\n"
     pid, = wait_for(lambda: list(finishers(logdir)), what="the finisher")
+    wait_for(lambda: is_locked(recordings(logdir)[0].path), what="the finisher's lock")
     os.kill(pid, signal.SIGSTOP)
 
     def go_on():
