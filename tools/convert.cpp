@@ -12,6 +12,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "base/error.h"
@@ -143,7 +144,8 @@ class Converter {
   void add_job(SpanRequest request, u64 name_ticks, i64 name_offset_ns, i64 step_number, bool last_of_window);
   SpanRequest limited(SpanRequest request);
   void write_all();
-  void write_one(size_t index);
+  i64 write_one(size_t index);
+  void hand_over(size_t index, i64 step);
   bool is_written(const Job& job, const std::string& directory, i64 step, WrittenTrace& trace) const;
   std::string file_name(const Job& job, i64 step) const;
   bool drops_are_told() const;
@@ -162,8 +164,10 @@ class Converter {
   Damage meta_damage_;
   std::unique_ptr<ClockMap> clock_;
   std::vector<Job> jobs_;
-  std::vector<WrittenTrace> written_;  // by job
-  std::mutex mutex_;                   // of state_, result_ and hooks, once there are threads
+  std::vector<WrittenTrace> written_;     // by job
+  std::vector<std::optional<i64>> done_;  // by job: what write_one() said
+  size_t handed_ = 0;                     // jobs whose trace the user's command has seen
+  std::mutex mutex_;                      // of state_, result_ and hooks, once there are threads
   ConvertResult result_;
 };
 
@@ -384,14 +388,16 @@ SpanRequest Converter::limited(SpanRequest request) {
 
 void Converter::write_all() {
   written_.resize(jobs_.size());
+  done_.resize(jobs_.size());
   size_t threads = std::min<size_t>(jobs_.size(), static_cast<size_t>(std::max(options_.threads, 1)));
   std::atomic<size_t> next{0};
   std::exception_ptr failure;
   auto work = [&] {
     for (size_t i; (i = next++) < jobs_.size();) {
       try {
-        write_one(i);
+        hand_over(i, write_one(i));
       } catch (...) {
+        hand_over(i, -1);
         std::lock_guard lock(mutex_);
         if (!failure) failure = std::current_exception();
         return;
@@ -431,23 +437,24 @@ bool Converter::is_written(const Job& job, const std::string& directory, i64 ste
   return false;
 }
 
-void Converter::write_one(size_t index) {
+// The step that names it to the user's command; -1: nothing was written.
+i64 Converter::write_one(size_t index) {
   const Job& job = jobs_[index];
   WrittenTrace& trace = written_[index];
   std::string directory = options_.out_dir.empty() ? directory_of(path_) : options_.out_dir;
   // The step number may only be known with the span; without it in the name an existing file saves the work.
   bool step_in_name = options_.worker_name.find("{step}") != std::string::npos && job.step_number < 0;
   auto found = [&](i64 step) { return !options_.force && is_written(job, directory, step, trace); };
-  if (!step_in_name && found(job.step_number)) return;
-  if (job.only_to_mark) return;
+  if (!step_in_name && found(job.step_number)) return -1;
+  if (job.only_to_mark) return -1;
 
   auto recording = Recording::open(path_, options_.begin);  // a reader of its own per thread
   Model model = build_model(*recording, meta_, job.request);
-  if (model.empty() && !job.even_if_empty) return;
+  if (model.empty() && !job.even_if_empty) return -1;
   trace.first_step = model.steps.empty() ? -1 : model.steps.front().number;
   trace.end_step = model.steps.empty() ? -1 : model.steps.back().number + 1;
   i64 step = job.step_number >= 0 ? job.step_number : std::max<i64>(trace.end_step, 0);
-  if (found(step)) return;
+  if (found(step)) return -1;
   {
     std::lock_guard lock(mutex_);
     damaged_ = damaged_ || recording->damage().any();
@@ -464,10 +471,16 @@ void Converter::write_one(size_t index) {
         if (other != trace.path) unlink(other.c_str());
   trace.events = model.ledger.written;
   trace.dropped = model.ledger.dropped_sum();
-  if (!options_.on_trace_ready.empty()) {
-    std::lock_guard lock(mutex_);
-    run_hook(options_.on_trace_ready, trace.path, step);
-  }
+  return step;
+}
+
+// The user's command is given the traces in the order of their windows, each once those before it are done with too.
+void Converter::hand_over(size_t index, i64 step) {
+  std::lock_guard lock(mutex_);
+  done_[index] = step;
+  for (; handed_ < jobs_.size() && done_[handed_]; handed_++)
+    if (*done_[handed_] >= 0 && !options_.on_trace_ready.empty())
+      run_hook(options_.on_trace_ready, written_[handed_].path, *done_[handed_]);
 }
 
 bool Converter::drops_are_told() const {
