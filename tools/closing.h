@@ -1,28 +1,13 @@
-// What `tprof run` does once its program has ended: waits for the finishers, finishes what a killed one left,
-// and says in one line what was written, or why nothing was.
+// What `tprof run` says in one line when its program has ended: what was written, or why nothing was.
 #pragma once
 #include <set>
 #include <string>
 
 #include "base/options.h"
-#include "model/counted.h"
-#include "supervise.h"
+#include "complete.h"
 #include "trace_file.h"
 
 namespace tprof {
-
-struct Completion {
-  int running = 0;     // recordings of processes that still run
-  int unfinished = 0;  // still being written, or given up on
-  Counted unrecorded;  // steps of a program that reached no window
-  int status = 0;      // of the program, as wait() has it
-  std::string note;    // the first thing that went wrong, or ""
-};
-
-// False when the user or time ended the wait.
-bool wait_for(const std::function<bool()>& done, Supervisor& supervisor, u64 patience_ns);
-
-Completion complete_recordings(const std::string& directory, Supervisor& supervisor, bool quiet);
 
 struct NewTrace {
   std::string path;
@@ -34,6 +19,13 @@ std::vector<NewTrace> new_traces(const std::string& directory, const std::set<st
 
 std::string closing_line(const std::string& directory, const std::vector<NewTrace>& written,
                          const Completion& completion, const Options& options);
+
+// Without a look into the traces, for which there was no time.
+std::string short_line(const std::string& directory, const std::set<std::string>& before, const Completion& completion);
+
+// Ends the line: "; 2 recordings of data-loader workers ... are kept", with the command that makes traces of them; ""
+// when there are none.
+std::string workers_clause(const std::string& directory, const std::set<std::string>& before);
 
 // What a recording holds beyond the parts that were written, with the command that writes it; "" when
 // nothing.

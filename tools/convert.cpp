@@ -12,6 +12,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "base/error.h"
@@ -39,10 +40,6 @@ struct Job {
   bool only_to_mark = false;  // its trace is written and the events may be gone
   bool even_if_empty = false;
 };
-
-bool is_recorded(const WindowInfo& w) {
-  return w.state != WindowState::warmup && w.state != WindowState::discarded && w.begin_ticks != 0;
-}
 
 void replace_all(std::string& text, const std::string& what, const std::string& with) {
   for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
@@ -110,7 +107,7 @@ std::vector<bool> chosen_parts(const std::vector<SpanCut>& cuts, size_t most) {
 class Converter {
  public:
   Converter(const std::string& path, const ConvertOptions& options, ConvertState& state)
-      : path_(path), options_(options), state_(state), recording_(Recording::open(path)) {
+      : path_(path), options_(options), state_(state), recording_(Recording::open(path, options.begin)) {
     // Asked before anything is read: what is written after the question is not missed.
     alive_ = recording_->writer_alive() && !recording_->header().closed.load();
     meta_ = recording_->read_meta();
@@ -147,7 +144,8 @@ class Converter {
   void add_job(SpanRequest request, u64 name_ticks, i64 name_offset_ns, i64 step_number, bool last_of_window);
   SpanRequest limited(SpanRequest request);
   void write_all();
-  void write_one(size_t index);
+  i64 write_one(size_t index);
+  void hand_over(size_t index, i64 step);
   bool is_written(const Job& job, const std::string& directory, i64 step, WrittenTrace& trace) const;
   std::string file_name(const Job& job, i64 step) const;
   bool drops_are_told() const;
@@ -166,8 +164,10 @@ class Converter {
   Damage meta_damage_;
   std::unique_ptr<ClockMap> clock_;
   std::vector<Job> jobs_;
-  std::vector<WrittenTrace> written_;  // by job
-  std::mutex mutex_;                   // of state_, result_ and hooks, once there are threads
+  std::vector<WrittenTrace> written_;     // by job
+  std::vector<std::optional<i64>> done_;  // by job: what write_one() said
+  size_t handed_ = 0;                     // jobs whose trace the user's command has seen
+  std::mutex mutex_;                      // of state_, result_ and hooks, once there are threads
   ConvertResult result_;
 };
 
@@ -179,7 +179,7 @@ void Converter::plan() {
   plan_flushes();
   for (const WindowInfo& w : meta_.windows) {
     if (is_leaders(w)) continue;
-    if (!is_recorded(w)) {
+    if (!w.is_recorded()) {
       if (alive_ && w.state == WindowState::warmup) result_.complete = false;
       continue;
     }
@@ -231,7 +231,7 @@ void Converter::plan_flushes() {
     bool written = state_.flushes.count(i);
     if (written && (state_.training_told || ticks > meta_.training_ticks)) continue;
     for (const WindowInfo& w : meta_.windows) {
-      if (!is_recorded(w) || ticks <= w.begin_ticks || (w.end_ticks && ticks > w.end_ticks))
+      if (!w.is_recorded() || ticks <= w.begin_ticks || (w.end_ticks && ticks > w.end_ticks))
         continue;
       SpanRequest request = request_of(w, meta_);
       request.end_ticks = ticks;
@@ -267,14 +267,13 @@ void Converter::plan_parts(const WindowInfo& window) {
   whole.end_ticks = end_of(window);
   std::vector<SpanCut> cuts = cut_spans(*recording_, meta_, whole, options_.max_events_per_span);
   std::vector<bool> chosen = chosen_parts(cuts, static_cast<size_t>(options_.max_spans));
-  u64 events_left = 0;
-  i64 first = -1, end = -1;  // steps that are left
+  Rest rest;
   for (size_t i = 0; i < cuts.size(); i++) {
     if (!chosen[i]) {
-      events_left += cuts[i].events;
+      rest.events += cuts[i].events;
       if (cuts[i].first_step < 0) continue;
-      if (first < 0) first = cuts[i].first_step;
-      end = cuts[i].end_step;
+      if (rest.first_step < 0) rest.first_step = cuts[i].first_step;
+      rest.end_step = cuts[i].end_step;
       continue;
     }
     SpanRequest request = whole;
@@ -291,16 +290,12 @@ void Converter::plan_parts(const WindowInfo& window) {
     return;
   }
   jobs_.back().last_of_window = true;
-  if (!events_left) return;
+  if (!rest.events) return;
   result_.complete = false;
   bool any_step = std::any_of(cuts.begin(), cuts.end(), [](const SpanCut& cut) { return cut.first_step >= 0; });
-  std::string range = first < 0 ? "0:1" : std::to_string(first) + ":" + std::to_string(end);
-  result_.note = std::to_string(events_left) + " more events";
-  if (first >= 0) result_.note += " (steps " + std::to_string(first) + " to " + std::to_string(end - 1) + ")";
-  if (any_step && first < 0)
-    result_.note += ", all of evaluations, were not written as traces; they are in " + path_;
-  else
-    result_.note += " are in the recording: tprof convert --steps " + range + " " + shell_quoted(path_);
+  if (any_step && rest.first_step < 0) rest.first_step = -2;
+  result_.rest = rest;
+  result_.note = rest_text(rest, path_);
 }
 
 // A program that had no room for what it recorded has a trace that says what was dropped, be it empty: that of its last
@@ -311,7 +306,7 @@ void Converter::plan_last_word() {
   for (size_t i = meta_.windows.size(); i-- > 0 && jobs_.empty();) {
     const WindowInfo& w = meta_.windows[i];
     SpanRequest request = request_of(w, meta_);
-    if (is_recorded(w)) add_job(request, request.begin_ticks, 0, -1, false);
+    if (w.is_recorded()) add_job(request, request.begin_ticks, 0, -1, false);
   }
   if (!jobs_.empty()) jobs_.back().even_if_empty = true;
 }
@@ -335,7 +330,7 @@ void Converter::plan_steps() {
     if (last && s.begin_ticks > last && (!end || s.begin_ticks < end) && !(s.flags & kStretchInside))
       end = s.begin_ticks;
   for (const WindowInfo& w : meta_.windows) {
-    if (!found || !is_recorded(w)) continue;
+    if (!found || !w.is_recorded()) continue;
     if (w.state != WindowState::sealed && alive_) {
       result_.note = "the program still records; convert again when it has ended";
       continue;
@@ -393,14 +388,16 @@ SpanRequest Converter::limited(SpanRequest request) {
 
 void Converter::write_all() {
   written_.resize(jobs_.size());
+  done_.resize(jobs_.size());
   size_t threads = std::min<size_t>(jobs_.size(), static_cast<size_t>(std::max(options_.threads, 1)));
   std::atomic<size_t> next{0};
   std::exception_ptr failure;
   auto work = [&] {
     for (size_t i; (i = next++) < jobs_.size();) {
       try {
-        write_one(i);
+        hand_over(i, write_one(i));
       } catch (...) {
+        hand_over(i, -1);
         std::lock_guard lock(mutex_);
         if (!failure) failure = std::current_exception();
         return;
@@ -440,23 +437,24 @@ bool Converter::is_written(const Job& job, const std::string& directory, i64 ste
   return false;
 }
 
-void Converter::write_one(size_t index) {
+// The step that names it to the user's command; -1: nothing was written.
+i64 Converter::write_one(size_t index) {
   const Job& job = jobs_[index];
   WrittenTrace& trace = written_[index];
   std::string directory = options_.out_dir.empty() ? directory_of(path_) : options_.out_dir;
   // The step number may only be known with the span; without it in the name an existing file saves the work.
   bool step_in_name = options_.worker_name.find("{step}") != std::string::npos && job.step_number < 0;
   auto found = [&](i64 step) { return !options_.force && is_written(job, directory, step, trace); };
-  if (!step_in_name && found(job.step_number)) return;
-  if (job.only_to_mark) return;
+  if (!step_in_name && found(job.step_number)) return -1;
+  if (job.only_to_mark) return -1;
 
-  auto recording = Recording::open(path_);  // a reader of its own per thread
+  auto recording = Recording::open(path_, options_.begin);  // a reader of its own per thread
   Model model = build_model(*recording, meta_, job.request);
-  if (model.empty() && !job.even_if_empty) return;
+  if (model.empty() && !job.even_if_empty) return -1;
   trace.first_step = model.steps.empty() ? -1 : model.steps.front().number;
   trace.end_step = model.steps.empty() ? -1 : model.steps.back().number + 1;
   i64 step = job.step_number >= 0 ? job.step_number : std::max<i64>(trace.end_step, 0);
-  if (found(step)) return;
+  if (found(step)) return -1;
   {
     std::lock_guard lock(mutex_);
     damaged_ = damaged_ || recording->damage().any();
@@ -473,10 +471,16 @@ void Converter::write_one(size_t index) {
         if (other != trace.path) unlink(other.c_str());
   trace.events = model.ledger.written;
   trace.dropped = model.ledger.dropped_sum();
-  if (!options_.on_trace_ready.empty()) {
-    std::lock_guard lock(mutex_);
-    run_hook(options_.on_trace_ready, trace.path, step);
-  }
+  return step;
+}
+
+// The user's command is given the traces in the order of their windows, each once those before it are done with too.
+void Converter::hand_over(size_t index, i64 step) {
+  std::lock_guard lock(mutex_);
+  done_[index] = step;
+  for (; handed_ < jobs_.size() && done_[handed_]; handed_++)
+    if (*done_[handed_] >= 0 && !options_.on_trace_ready.empty())
+      run_hook(options_.on_trace_ready, written_[handed_].path, *done_[handed_]);
 }
 
 bool Converter::drops_are_told() const {
@@ -500,6 +504,16 @@ void Converter::tell_drops(Model& model, bool last) {
 }
 
 }  // namespace
+
+std::string rest_text(const Rest& rest, const std::string& recording) {
+  if (!rest.events) return "";
+  std::string text = std::to_string(rest.events) + " more events", first = std::to_string(rest.first_step);
+  if (rest.first_step == -2)
+    return text + ", all of evaluations, were not written as traces; they are in " + recording;
+  if (rest.first_step >= 0) text += " (steps " + first + " to " + std::to_string(rest.end_step - 1) + ")";
+  std::string range = rest.first_step < 0 ? "0:1" : first + ":" + std::to_string(rest.end_step);
+  return text + " are in the recording: tprof convert --steps " + range + " " + shell_quoted(recording);
+}
 
 ConvertOptions options_of(const Meta& meta) {
   ConvertOptions options;

@@ -11,6 +11,7 @@ namespace tprof {
 
 struct ConvertOptions {
   bool use_gzip = true;
+  u64 begin = 0;               // of the recording in its file, see recordings_in()
   std::string worker_name;     // default <host>_<pid>; {step} is replaced
   std::string out_dir;         // default: where the recording lies
   std::string known_in;        // a directory: spans that have a trace there are not written
@@ -40,13 +41,23 @@ struct WrittenTrace {
   bool existed = false;
 };
 
+// What a recording holds beyond the parts that were written.
+struct Rest {
+  u64 events = 0;
+  i64 first_step = -1, end_step = -1;  // as FileHeader::rest_first_step
+};
+
 struct ConvertResult {
   std::vector<WrittenTrace> traces;
+  Rest rest;
   bool complete = false;  // nothing is left to be written and the writer has ended: the file may go
   bool damaged = false;
   bool nothing_recorded = false;  // the writer has ended and no span has any event
   std::string note;               // one line for the user, may be empty
 };
+
+// One line for the user, with the command that writes it; "" when there is none.
+std::string rest_text(const Rest& rest, const std::string& recording);
 
 // The options that the program was run with (info "option.<field>"), except on_trace_ready: what a file says is never run.
 ConvertOptions options_of(const Meta& meta);

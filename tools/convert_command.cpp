@@ -51,9 +51,9 @@ Writer writer_of(const Recording& recording) {
   return other ? Writer::elsewhere : Writer::ended;
 }
 
-// `named`: the user gave this very file, and not its directory.
-void convert_one(const std::string& path, bool named, const ConvertArguments& arguments, Totals& totals) {
-  std::unique_ptr<Recording> recording = Recording::open(path);
+// The recording at `begin` of a file. `named`: the user gave this very file, and not its directory.
+void convert_one(const std::string& path, u64 begin, bool named, const ConvertArguments& arguments, Totals& totals) {
+  std::unique_ptr<Recording> recording = Recording::open(path, begin);
   bool helper = recording->header().role == static_cast<u32>(Role::helper);
   if (helper && !named && !arguments.workers) return;
   Writer writer = writer_of(*recording);
@@ -63,13 +63,13 @@ void convert_one(const std::string& path, bool named, const ConvertArguments& ar
       totals.partial = true;
       return;
     }
-    complain(path + ": is being written; waiting for it");
-    while (has_finisher(path)) usleep(50'000);
+    wait_for_finisher(path);
     if (access(path.c_str(), F_OK) != 0) return;  // all written, and gone
     recording->refresh();
   }
   Meta meta = recording->read_meta();
   ConvertOptions options = options_of(meta);
+  options.begin = begin;
   options.on_trace_ready = arguments.on_trace_ready;
   options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   options.force = arguments.force;
@@ -126,9 +126,10 @@ int convert(const ConvertArguments& arguments) {
   size_t failures = 0;
   auto attempt = [&](const std::string& path, bool named) {
     try {
-      convert_one(path, named, arguments, totals);
+      for (u64 begin : recordings_in(path)) convert_one(path, begin, named, arguments, totals);
     } catch (const Error& e) {
       if (e.code == kExitUsage) throw;
+      if (!named && access(path.c_str(), F_OK) != 0) return;  // written or folded meanwhile, and gone
       complain(e.what());
       failed = e.code;
       failures++;

@@ -11,23 +11,28 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "base/error.h"
 #include "command.h"
 #include "convert.h"
+#include "record/empty.h"
 #include "record/mapping.h"
 #include "record/reader.h"
 #include "record/regular_file.h"
+#include "workers.h"
 
 namespace tprof {
 namespace {
 
 constexpr int kPollMs = 50;
 constexpr size_t kMappedBytes = 4096;  // FileHeader
+constexpr int kHelpersEnd_s = 10;      // those of a program that was killed look for it every five seconds
 
 // The program or anybody else may shorten the recording while its header is mapped here.
 void survive_cuts() {
@@ -55,11 +60,22 @@ class Finisher {
     while (!ended()) {
       if (deleted()) return kExitOk;
       while_running();
+      fold_workers();
       pollfd p{pidfd_, POLLIN, 0};
       poll(&p, pidfd_ >= 0 ? 1 : 0, kPollMs);
     }
     if (idle) set_policy(SCHED_OTHER);
-    return at_end();
+    return header_->closed == kClosedEmpty ? kExitOk : at_end();
+  }
+
+  // Of helper processes that outlive their program, until they end.
+  void fold_the_last() {
+    flock(fd_, LOCK_UN);
+    for (int turn = 0; folds_ && workers_->some_live() && turn < kHelpersEnd_s * 1000 / kPollMs; turn++) {
+      usleep(kPollMs * 1000);
+      workers_->look();
+      workers_->fold(meta_, true, keeps_);
+    }
   }
 
  private:
@@ -77,6 +93,7 @@ class Finisher {
     recording_ = Recording::open(path_);
     map_header();
     header_->finisher_pid = static_cast<u32>(getpid());
+    workers_ = std::make_unique<Workers>(*recording_);
     return true;
   }
 
@@ -120,12 +137,19 @@ class Finisher {
       options.only_sealed = true;
       ConvertResult result = convert_recording(path_, options, state_);
       damaged_ |= result.damaged;
+      wrote_ |= !result.traces.empty();
       if (!options.keep_recording) punch_written(path_, state_);
     } catch (const Error&) {
       // A full disk, say. The recording holds it all still; it is tried again at the end.
     }
     // The program publishes a window before it counts it: all that `waiting` counts has been looked at.
     header_->unfinished -= waiting;
+  }
+
+  void fold_workers() {
+    if (!workers_->look_now_and_then()) return;
+    Meta meta = recording_->read_meta();
+    workers_->fold(meta, false, options_of(meta).keep_recording);
   }
 
   int at_end() {
@@ -135,17 +159,29 @@ class Finisher {
     int code = kExitUnreadable;
     try {
       recording_->refresh();
-      Meta meta = recording_->read_meta();
-      ConvertOptions options = asked_options(meta);
+      meta_ = recording_->read_meta();
+      ConvertOptions options = asked_options(meta_);
       options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
       ConvertResult result = convert_recording(path_, options, state_);
       recording_->refresh();
       damaged_ |= result.damaged || recording_->is_cut();
+      tell_rest(result.rest);
+      wrote_ |= !result.traces.empty();
+      header_->unfinished -= std::exchange(waiting, 0);  // the program need not wait for the rest
+      keeps_ = options.keep_recording;
+      workers_->look();
+      workers_->fold(meta_, true, keeps_);
       bool all = result.complete && !damaged_;
-      if (all && !options.keep_recording)
+      bool remove = all && !keeps_;
+      // How far a program came that reached no window: tprof run says it, and removes it then.
+      bool tells = remove && !wrote_ && !meta_.steps.empty() && getenv("TPROF_UNDER_RUN");
+      if (!remove || tells)
+        header_->closed = tells ? kClosedEmpty : kClosedFinished;
+      else if (wrote_)
         unlink(path_.c_str());
       else
-        header_->closed = kClosedFinished;
+        remove_empty(path_.c_str());
+      folds_ = true;
       code = damaged_ ? kExitPartial : kExitOk;
     } catch (const Error&) {
       // The program must not wait for what will not come; the recording stays for `tprof convert`.
@@ -153,6 +189,12 @@ class Finisher {
     header_->finisher_pid = 0;
     header_->unfinished -= waiting;
     return code;
+  }
+
+  void tell_rest(const Rest& rest) {
+    header_->rest_events = rest.events;
+    header_->rest_first_step = rest.first_step;
+    header_->rest_end_step = rest.end_step;
   }
 
   // The command is that of our own environment, which is the program's or tprof-run's.
@@ -173,10 +215,21 @@ class Finisher {
   std::atomic<bool> cut_{false};  // header_ is not the file's any more
   std::unique_ptr<Recording> recording_;
   ConvertState state_;
-  bool damaged_ = false;
+  bool damaged_ = false, wrote_ = false;
+  std::unique_ptr<Workers> workers_;
+  Meta meta_;           // of the program that has ended
+  bool keeps_ = false;  // all recordings
+  bool folds_ = false;  // what is left is to fold its helpers' recordings
 };
 
 }  // namespace
+
+void outlive_signals() {
+  struct sigaction nothing = {};
+  nothing.sa_handler = [](int) {};
+  nothing.sa_flags = SA_RESTART;
+  for (int s : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE}) sigaction(s, &nothing, nullptr);
+}
 
 int finish_recording(const std::string& path) {
   survive_cuts();
@@ -191,18 +244,52 @@ bool has_finisher(const std::string& recording) {
   return held;
 }
 
+void wait_for_finisher(const std::string& recording) {
+  complain(recording + ": its last trace is being written; waiting for it (Ctrl-C: not to)");
+  while (has_finisher(recording)) usleep(50'000);
+}
+
+u32 how_closed(const std::string& recording) {
+  try {
+    return Recording::open(recording)->header().closed;
+  } catch (const Error&) {
+    return access(recording.c_str(), F_OK) != 0 ? kClosedFinished : 0;
+  }
+}
+
+namespace {
+
+// In a process of its own: damage that crashes it leaves the others to be finished.
+void finish_after(const std::string& path) {
+  while (has_finisher(path)) usleep(20'000);
+  if (how_closed(path) >= kClosedFinished) return;
+  int child = fork();
+  if (child == 0) try {
+      _exit(finish_recording(path));
+    } catch (const std::exception&) {
+      _exit(kExitUnreadable);  // `tprof convert` says why
+    }
+  int status = 0;
+  if (child > 0) waitpid(child, &status, 0);
+}
+
+}  // namespace
+
 Action declare_finish(Arguments& arguments) {
   auto paths = std::make_shared<std::vector<std::string>>();
-  arguments.operands("RECORDING", "the recording to watch", 1, 1, *paths);
-  return [paths] {
-    // A scheduler's TERM to everybody must not keep the last trace from being written. Handlers rather than
-    // SIG_IGN, which TPROF_ON_TRACE_READY's command would inherit.
-    struct sigaction nothing = {};
-    nothing.sa_handler = [](int) {};
-    nothing.sa_flags = SA_RESTART;
-    for (int s : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE})
-      sigaction(s, &nothing, nullptr);
-    return finish_recording((*paths)[0]);
+  auto after = std::make_shared<bool>();
+  arguments.operands("RECORDING", "the recording to watch", 1, 0, *paths);
+  arguments.toggle("--after", "", "one after the other, when whoever is at work on it has ended", *after);
+  return [paths, after]() -> int {
+    outlive_signals();
+    if (*after) {
+      for (const std::string& path : *paths) finish_after(path);
+      return kExitOk;
+    }
+    Finisher finisher((*paths)[0]);
+    int code = finisher.run();
+    finisher.fold_the_last();
+    return code;
   };
 }
 

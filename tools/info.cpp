@@ -43,8 +43,34 @@ std::string window_text(const WindowInfo& w) {
   return "steps " + steps + ", " + state_name(w.state);
 }
 
+// Of helper processes whose recordings were folded into one file, what they hold together.
+Report report_folded(const std::string& path) {
+  Report r;
+  r.add("recording", path);
+  r.add("state", "complete");
+  u64 processes = 0, events = 0, windows = 0, dropped = 0;
+  bool damaged = false;
+  for (u64 begin : recordings_in(path)) {
+    std::unique_ptr<Recording> recording = Recording::open(path, begin);
+    const FileHeader& h = recording->header();
+    if (!processes++) r.add("host", h.host);
+    windows += recording->read_meta().windows.size();
+    recording->for_each_data(0, ~0u, [&](const RecordView& view) { events += is_range(view); });
+    for (const auto& count : h.dropped) dropped += count;
+    damaged |= recording->damage().any();
+  }
+  r.add("role", "helpers of another process, one after the other");
+  r.add("processes", processes);
+  r.add("events", events);
+  r.add("windows recorded", windows);
+  r.add("events dropped", dropped);
+  if (damaged) r.add("damage", "not all of it can be read");
+  return r;
+}
+
 Report report_recording(const std::string& path) {
   std::unique_ptr<Recording> recording = Recording::open(path);
+  if (recording->is_folded()) return report_folded(path);
   const FileHeader& h = recording->header();
   Meta meta = recording->read_meta();
   Report r;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -86,15 +87,26 @@ void Inputs::add(const std::string& path) {
 std::string Inputs::convert(const std::string& path, bool named) {
   std::string into = scratch_.path() + "/" + std::to_string(converted_++);
   fs::create_directory(into);
-  std::unique_ptr<Recording> recording = Recording::open(path);
+  for (u64 begin : recordings_in(path)) convert_into(into, path, begin, named);
+  return into;
+}
+
+void Inputs::convert_into(const std::string& into, const std::string& path, u64 begin, bool named) {
+  std::unique_ptr<Recording> recording = Recording::open(path, begin);
   const FileHeader& header = recording->header();
-  if (header.role == static_cast<u32>(Role::helper) && !named) return into;
-  if (has_finisher(path) && !named) {
-    complain(path + ": its windows are just being written; what has no trace yet is left out");
-    partial_ = true;
-    return into;
+  if (header.role == static_cast<u32>(Role::helper) && !named) return;
+  if (!named && has_finisher(path)) {
+    if (!header.closed && recording->writer_alive()) {
+      complain(path + ": its windows are just being written; what has no trace yet is left out");
+      partial_ = true;
+      return;
+    }
+    wait_for_finisher(path);
+    if (access(path.c_str(), F_OK) != 0) return;  // all written, and gone
+    recording->refresh();
   }
   ConvertOptions options = options_of(recording->read_meta());
+  options.begin = begin;
   options.use_gzip = false;
   options.out_dir = into;
   options.known_in = named ? "" : fs::path(path).parent_path().string();
@@ -103,7 +115,6 @@ std::string Inputs::convert(const std::string& path, bool named) {
   if (options.only_sealed) complain(path + ": its program is running; only finished windows are read");
   if (result.damaged) complain(path + ": is damaged; what could be read is analysed");
   partial_ |= result.damaged || options.only_sealed;
-  return into;
 }
 
 int Inputs::each(bool plugin, const Use& use) {

@@ -41,7 +41,8 @@ class Inputs {
 
  private:
   void add(const std::string& path);
-  std::string convert(const std::string& recording, bool named);
+  std::string convert(const std::string& path, bool named);
+  void convert_into(const std::string& into, const std::string& path, u64 begin, bool named);
 
   std::vector<Input> all_;
   Scratch scratch_;

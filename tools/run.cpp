@@ -8,13 +8,13 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "closing.h"
 #include "command.h"
+#include "last_word.h"
 #include "options_cli.h"
 #include "program_file.h"
-#include "summary.h"
 #include "supervise.h"
 #include "trace_file.h"
+#include "watch.h"
 
 extern char** environ;
 
@@ -135,26 +135,22 @@ int run(const RunArguments& arguments) {
   setenv(kNvtxInjection, library.c_str(), 0);
   setenv("TPROF_UNDER_RUN", "1", 1);  // the library leaves the last word to us
 
-  std::set<std::string> before;
+  Run whole{logdir, {}, options, !unloadable.empty()};
   for (auto accept : {is_trace_name, is_recording_name})
-    for (const std::string& path : list_files(logdir, accept)) before.insert(path);
+    for (const std::string& path : list_files(logdir, accept)) whole.before.insert(path);
+  RecordingWatch watch(logdir);
   Supervisor supervisor;
   int status = supervisor.run(program, options.signal, [&](int pid) {
     if (flush_recordings(logdir, options.signal, pid) == 0 && !arguments.quiet)
       complain("flush: no window is open, nothing to write");
   });
   unsetenv("LD_PRELOAD");  // not for the commands of ours that follow
-  Completion completion = complete_recordings(logdir, supervisor, arguments.quiet);
+  bool lost = watch.any_gone();  // before we finish, and remove, what is left
+  Patience patience(options.exit_wait, supervisor, logdir, arguments.quiet);
+  Completion completion = complete_recordings(logdir, patience);
   completion.status = status;
-  std::vector<NewTrace> written = new_traces(logdir, before, completion);
-  std::string line = closing_line(logdir, written, completion, options);
-  bool silent = line.starts_with("nothing was recorded") && !unloadable.empty();
-  if (!arguments.quiet && !line.empty() && !silent) {
-    complain(line);
-    std::string rest = rest_line(logdir, before);
-    if (!rest.empty()) complain(rest);
-    show_summary(logdir, written, supervisor);
-  }
+  completion.lost = lost;
+  if (!arguments.quiet) say_last_word(whole, completion, patience);
   directory.remove_if_empty();
   supervisor.end_like(status);
 }

@@ -1,16 +1,11 @@
 #include "summary.h"
 
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
 
 #include "base/error.h"
 #include "base/printable.h"
-#include "command.h"
 #include "kineto/directory.h"
 #include "kineto/ledger.h"
 #include "kineto/read.h"
@@ -21,7 +16,6 @@ namespace {
 
 // Reading and all analyses take 3 to 4 us an event on a machine of 2.5 GHz: this many take about 2 s.
 constexpr u64 kMostEvents = 500'000;
-constexpr u64 kSummaryPatienceNs = 3'000'000'000u;  // where the machine is slower, or busy
 
 struct Candidate {
   const NewTrace* trace;
@@ -82,33 +76,16 @@ std::string compose(const std::string& directory, const std::vector<Candidate>& 
   return summary_text(facts, advise(facts), ops, subject, text_style(stderr));
 }
 
-void too_large(const std::string& directory) {
-  complain("the traces are too large for a summary here: tprof overview " + directory + " says where the time went");
-}
-
 }  // namespace
 
-void show_summary(const std::string& directory, const std::vector<NewTrace>& written, Supervisor& supervisor) {
+bool show_summary(const std::string& directory, const std::vector<NewTrace>& written) {
   std::vector<Candidate> all = candidates(directory, written);
-  if (all.empty()) return;
+  if (all.empty()) return true;
   u64 events = 0;
   for (const Candidate& candidate : all) events += candidate.trace->summary.written;
-  if (events > kMostEvents) return too_large(directory);
-  int child = fork();
-  if (child < 0) return;
-  if (child == 0) {
-    supervisor.restore();
-    try {
-      print(stderr, compose(directory, all, written.size()), text_style(stderr).color);
-    } catch (const std::exception&) {
-      _exit(kExitUnreadable);  // the closing line has said what is damaged
-    }
-    _exit(kExitOk);
-  }
-  if (wait_for([&] { return waitpid(child, nullptr, WNOHANG) != 0; }, supervisor, kSummaryPatienceNs)) return;
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
-  if (!supervisor.interrupted()) too_large(directory);
+  if (events > kMostEvents) return false;
+  print(stderr, compose(directory, all, written.size()), text_style(stderr).color);
+  return true;
 }
 
 }  // namespace tprof

@@ -4,8 +4,7 @@
 
 namespace tprof {
 
-// On stderr. In a process of its own, so that neither damage nor size can harm the end of the run, and for at most
-// kSummaryPatienceNs; a word in its place when the traces are too large.
-void show_summary(const std::string& directory, const std::vector<NewTrace>& written, Supervisor& supervisor);
+// On stderr. False when the traces are too large for it.
+bool show_summary(const std::string& directory, const std::vector<NewTrace>& written);
 
 }  // namespace tprof

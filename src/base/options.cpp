@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cmath>
+
 namespace tprof {
 
 const OptionRow kOptionRows[] = {
@@ -95,8 +97,8 @@ bool parse(const char*, const char* text, u64& out, OptionError& error) { return
 bool parse(const char*, const char* text, double& out, OptionError& error) {
   char* end = nullptr;
   out = strtod(text, &end);
-  if (end == text || *end || !(out >= 0) || out > 86400)
-    return fail(error, "'%s' is not a number of seconds from 0 to 86400", text);
+  if (end == text || *end || !(out >= 0) || (out > 86400 && !std::isinf(out)))
+    return fail(error, "'%s' is not a number of seconds from 0 to 86400, nor inf", text);
   return true;
 }
 

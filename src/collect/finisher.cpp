@@ -152,11 +152,11 @@ void finisher_start_early(void (*exists)()) {
 bool finisher_wait(double seconds) {
   if (!start_once(nullptr)) return false;
   FileHeader* h = g_writer.header();
-  u64 deadline = clock_ns(CLOCK_MONOTONIC) + u64(seconds * 1e9);
+  double deadline = double(clock_ns(CLOCK_MONOTONIC)) + seconds * 1e9;  // seconds may be inf
   while (h->unfinished.load(std::memory_order_acquire) != 0) {
     u32 pid = h->finisher_pid.load(std::memory_order_relaxed);
     bool gone = pid != 0 && kill(pid_t(pid), 0) != 0 && errno == ESRCH;
-    if (gone || clock_ns(CLOCK_MONOTONIC) > deadline) return false;
+    if (gone || double(clock_ns(CLOCK_MONOTONIC)) > deadline) return false;
     timespec pause{0, 2'000'000};
     nanosleep(&pause, nullptr);
   }

@@ -291,31 +291,22 @@ void Session::finish() {
   seal_closing();
   cupti_finish();
   g_writer.header()->phase.store(u32(Phase::ended));
-  g_writer.close();
+  g_writer.stop_if_gone();
   // If it stopped, a trace says what was dropped, also if that is all.
-  if (g_writer.data_chunks() == 0 && !g_writer.stopped()) g_writer.remove();
+  bool empty = g_writer.data_chunks() == 0 && !g_writer.stopped();
+  g_writer.close(empty ? kClosedEmpty : kClosed);
+  if (empty) g_writer.remove();
   else if (role_ == Role::program) finish_program();
 }
 
 void Session::finish_program() {
-  if (!g_writer.in_place()) return explain_loss();
-  if (!g_writer.has_header() || g_writer.header()->unfinished.load() == 0) return;
-  bool done = finisher_wait(options_.exit_wait);
+  if (!g_writer.in_place() || !g_writer.has_header() || g_writer.header()->unfinished.load() == 0) return;
+  bool done = finisher_wait(under_run_ ? 0 : options_.exit_wait);  // tprof run waits itself
   if (under_run_ || !speaks_) return;
   if (!done)
     say("not all traces are written yet; to write them: tprof convert %s", g_writer.path());
   else if (!options_.logdir)
     say("wrote traces to %.*s", int(strrchr(g_writer.path(), '/') - g_writer.path()), g_writer.path());
-}
-
-// Nothing is left where the recording was: tprof run learns it from one that holds nothing else.
-void Session::explain_loss() {
-  static constinit Writer word;
-  RecordingSpec spec{recording_path_, host_, pid_, parent_pid_, created_ns_, base_time_ns_, options_.max_size, role_,
-                     false};
-  if (!under_run_ || !word.create(spec)) return;
-  word.add_info(kLostInfo, "the recording was moved or deleted while the program ran");
-  word.close();
 }
 
 // Steps went by and none of them was to be recorded: worth a word. tprof run says it itself; it learns the step

@@ -138,7 +138,6 @@ class Session final : private StepSink {
   void stop_by_hand();
   void finish_program();
   void explain_nothing();
-  void explain_loss();
 
   // What every step token touches comes first, and close together.
   SpinLock lock_;

@@ -58,6 +58,8 @@ void remove_left_over(int directory) {
 
 }  // namespace
 
+bool is_unfinished_name(const std::string& name) { return name.starts_with(kTmpPrefix) && name.ends_with(kTmpSuffix); }
+
 OutputFile::OutputFile(const std::string& path, bool gzip) : path_(path) {
   // A limit on the size of files is an error of write(), as a full disk is. A handler rather than SIG_IGN, which
   // TPROF_ON_TRACE_READY's command would inherit.

@@ -13,6 +13,9 @@ struct z_stream_s;
 
 namespace tprof::kineto {
 
+// A file that is being written, or was when its writer was killed.
+bool is_unfinished_name(const std::string& name);
+
 class OutputFile {
  public:
   // Throws Error when the file cannot be made.

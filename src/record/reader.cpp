@@ -90,13 +90,16 @@ bool valid_range(const RecordView& view) {
 
 }  // namespace
 
-std::unique_ptr<Recording> Recording::open(const std::string& path) {
+std::unique_ptr<Recording> Recording::open(const std::string& path, u64 begin) {
   std::unique_ptr<Recording> r(new Recording);
   r->path_ = path;
+  r->begin_ = begin;
   r->fd_ = open_regular(path, O_RDONLY);
   r->header_ = std::make_unique<FileHeader>();
   r->refresh();
   r->buffer_.resize(kChunkBytes);
+  r->is_folded_ = r->header_->header_bytes == kFoldedHeaderBytes;
+  if (r->is_folded_) r->find_places();
   return r;
 }
 
@@ -110,7 +113,8 @@ void Recording::check_header() const {
     throw Error(kExitUnreadable, path_ + ": format version " + std::to_string(h.version_major) +
                                      " is unknown to this tprof (it reads " + std::to_string(kVersionMajor) +
                                      "); use the tprof that wrote it");
-  if (h.header_bytes != kHeaderBytes || h.chunk_bytes != kChunkBytes)
+  bool known = h.header_bytes == kHeaderBytes || h.header_bytes == kFoldedHeaderBytes;
+  if (!known || h.chunk_bytes != kChunkBytes)
     throw Error(kExitUnreadable, path_ + ": damaged header (impossible sizes); the recording cannot be read");
 }
 
@@ -120,7 +124,7 @@ Recording::~Recording() {
 
 void Recording::refresh() {
   memset(static_cast<void*>(header_.get()), 0, sizeof *header_);
-  if (pread(fd_, static_cast<void*>(header_.get()), sizeof *header_, 0) != ssize_t(sizeof *header_))
+  if (pread(fd_, static_cast<void*>(header_.get()), sizeof *header_, off_t(begin_)) != ssize_t(sizeof *header_))
     throw Error(kExitUnreadable, path_ + ": too short for a tprof recording; it was cut off or never written");
   header_->host[sizeof header_->host - 1] = 0;
   header_->boot_id[sizeof header_->boot_id - 1] = 0;
@@ -134,57 +138,89 @@ bool Recording::writer_alive() const {
 
 bool Recording::is_cut() const {
   struct stat s;
-  return fstat(fd_, &s) != 0 || u64(s.st_size) < kHeaderBytes + u64(header_->chunks.load()) * kChunkBytes;
+  u64 whole = is_folded_ ? begin_ + header_->folded_bytes : kHeaderBytes + u64(header_->chunks.load()) * kChunkBytes;
+  return fstat(fd_, &s) != 0 || u64(s.st_size) < whole;
 }
 
-bool Recording::read_chunk_header(u32 index, ChunkHeader& out) {
-  u64 offset = kHeaderBytes + u64(index) * kChunkBytes;
-  ssize_t n = pread(fd_, &out, sizeof out, static_cast<off_t>(offset));
+void Recording::find_places() {
+  u64 at = kFoldedHeaderBytes, end = header_->folded_bytes;
+  while (at + sizeof(ChunkHeader) <= end) {
+    ChunkHeader chunk;
+    if (pread(fd_, &chunk, sizeof chunk, off_t(begin_ + at)) != ssize_t(sizeof chunk)) {
+      damage_.missing_chunks++;
+      return;
+    }
+    u64 bytes = chunk.folded_bytes;
+    if (bytes < sizeof chunk || bytes > kChunkBytes || bytes > end - at) {
+      damage_.bad_chunks++;
+      return;
+    }
+    folded_.push_back({begin_ + at, bytes});
+    at += bytes;
+  }
+}
+
+Recording::Place Recording::place_of(u32 place) const {
+  return is_folded_ ? folded_[place] : Place{kHeaderBytes + u64(place) * kChunkBytes, kChunkBytes};
+}
+
+u32 Recording::places() {
+  if (is_folded_) return u32(folded_.size());
+  struct stat s;
+  if (fstat(fd_, &s) != 0 || s.st_size < kHeaderBytes) return 0;
+  u64 room = (u64(s.st_size) - kHeaderBytes + kChunkBytes - 1) / kChunkBytes;
+  return u32(std::min<u64>(header_->chunks.load(), room));
+}
+
+bool Recording::read_chunk_header(u32 place, ChunkHeader& out) {
+  ssize_t n = pread(fd_, &out, sizeof out, off_t(place_of(place).offset));
   if (n != ssize_t(sizeof out)) {
     damage_.missing_chunks++;
     return false;
   }
   if (out.magic == 0) return false;  // punched out, or taken and not yet begun
-  if (out.magic != kChunkMagic || out.index != index || (out.stream != 1 && out.stream != 2)) {
+  bool here = is_folded_ || out.index == place;
+  if (out.magic != kChunkMagic || !here || (out.stream != 1 && out.stream != 2)) {
     damage_.bad_chunks++;
     return false;
   }
   return true;
 }
 
-void Recording::for_each_record(u32 index, const std::function<void(const RecordView&)>& visit) {
-  u64 offset = kHeaderBytes + u64(index) * kChunkBytes;
-  ssize_t n = pread(fd_, buffer_.data(), kChunkBytes, static_cast<off_t>(offset));
-  if (n < ssize_t(sizeof(ChunkHeader))) return;
+size_t Recording::for_each_record(u32 place, const std::function<void(const RecordView&)>& visit) {
+  Place chunk_at = place_of(place);
+  ssize_t n = pread(fd_, buffer_.data(), chunk_at.bytes, off_t(chunk_at.offset));
+  if (n < ssize_t(sizeof(ChunkHeader))) return 0;
   const auto& chunk = *reinterpret_cast<const ChunkHeader*>(buffer_.data());
   size_t at = sizeof(ChunkHeader), end = size_t(n) & ~size_t(7);
   while (at + sizeof(RecordHead) <= end) {
     const auto* head = reinterpret_cast<const RecordHead*>(buffer_.data() + at);
-    if (head->kind == 0) return;
+    if (head->kind == 0) break;
     size_t bytes = size_t(head->words) * 8, least = smallest(head->kind);
     if (bytes < sizeof(RecordHead) || bytes < least || at + bytes > end) {
       damage_.bad_records++;
-      return;
+      return end;
     }
     if (least)
-      visit({head, RecordRef(index) << 32 | at, chunk.tid, chunk.epoch});
+      visit({head, RecordRef(chunk.index) << 32 | at, chunk.tid, chunk.epoch});
     else
       damage_.unknown_kinds++;
     at += bytes;
   }
+  return at;
+}
+
+std::string_view Recording::used_part(u32 place) {
+  ChunkHeader chunk;
+  if (!read_chunk_header(place, chunk)) return {};
+  size_t bytes = for_each_record(place, [](const RecordView&) {});
+  return {buffer_.data(), bytes};
 }
 
 std::vector<u32> Recording::data_chunks(u32 first_epoch, u32 last_epoch) {
   std::vector<u32> out;
-  struct stat s;
-  if (fstat(fd_, &s) != 0 || s.st_size < kHeaderBytes) return out;
-  // A damaged count must not make us read for ever: no more chunks than the file has room for.
-  u64 room = (u64(s.st_size) - kHeaderBytes + kChunkBytes - 1) / kChunkBytes;
-  u32 count = header_->chunks.load();
-  if (count > room) {
-    damage_.missing_chunks += count - room;
-    count = static_cast<u32>(room);
-  }
+  u32 count = places();
+  if (!is_folded_) damage_.missing_chunks += header_->chunks.load() - count;
   for (u32 i = 0; i < count; i++) {
     ChunkHeader chunk;
     if (read_chunk_header(i, chunk) && chunk.stream == u32(Stream::data) && chunk.epoch >= first_epoch &&
@@ -254,10 +290,7 @@ StackRef stack_of(const MemoryRecord& r) {
 
 Meta Recording::read_meta() {
   Meta meta;
-  struct stat s;
-  if (fstat(fd_, &s) != 0) return meta;
-  u64 room = s.st_size > kHeaderBytes ? (u64(s.st_size) - kHeaderBytes + kChunkBytes - 1) / kChunkBytes : 0;
-  u32 count = static_cast<u32>(std::min<u64>(header_->chunks.load(), room));
+  u32 count = places();
   std::string a, b;
   for (u32 i = 0; i < count; i++) {
     ChunkHeader chunk;
@@ -369,6 +402,21 @@ Meta Recording::read_meta() {
   std::sort(meta.stretch_parts.begin(), meta.stretch_parts.end());
   std::stable_sort(meta.windows.begin(), meta.windows.end(), [](auto& x, auto& y) { return x.number < y.number; });
   return meta;
+}
+
+std::vector<u64> recordings_in(const std::string& path) {
+  std::vector<u64> out = {0};
+  int fd = open_regular(path, O_RDONLY);
+  FileHeader h;
+  for (u64 at = 0;;) {
+    bool whole = pread(fd, static_cast<void*>(&h), sizeof h, off_t(at)) == ssize_t(sizeof h) &&
+                 !memcmp(h.magic, kRecordingMagic, sizeof h.magic) && h.header_bytes == kFoldedHeaderBytes;
+    if (whole && at) out.push_back(at);
+    if (!whole || h.folded_bytes < kFoldedHeaderBytes || h.folded_bytes > u64(INT64_MAX) - at) break;
+    at += h.folded_bytes;
+  }
+  close(fd);
+  return out;
 }
 
 }  // namespace tprof

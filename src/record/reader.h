@@ -48,6 +48,10 @@ struct WindowInfo {
   i64 first_step;  // -1: everything
   i64 end_step;    // -1: open
   u64 warmup_ticks, begin_ticks, end_ticks;
+
+  bool is_recorded() const {
+    return state != WindowState::warmup && state != WindowState::discarded && begin_ticks != 0;
+  }
 };
 
 struct ThreadInfo {
@@ -128,8 +132,8 @@ u64 event_ticks(const RecordView& view);
 class Recording {
  public:
   // Throws Error(kExitUnreadable) with one line when the file cannot be opened, is not a recording, or has an
-  // unknown major version.
-  static std::unique_ptr<Recording> open(const std::string& path);
+  // unknown major version. `begin`: where it stands in a folded file, see recordings_in().
+  static std::unique_ptr<Recording> open(const std::string& path, u64 begin = 0);
   ~Recording();
   Recording(const Recording&) = delete;
 
@@ -140,6 +144,8 @@ class Recording {
   // True when the file ends before its last chunk does.
   bool is_cut() const;
 
+  bool is_folded() const { return is_folded_; }
+
   // True while the process that writes this recording is running (same pid, start time and boot).
   bool writer_alive() const;
 
@@ -147,8 +153,15 @@ class Recording {
   // order (so in time order per thread). The record is only valid during the call.
   void for_each_data(u32 first_epoch, u32 last_epoch, const std::function<void(const RecordView&)>& visit);
 
-  // Indices of data chunks with an epoch in [first, last] that are still in the file.
+  // Places of data chunks with an epoch in [first, last] that are still in the file.
   std::vector<u32> data_chunks(u32 first_epoch, u32 last_epoch);
+
+  // The chunks of both streams have the places 0 .. places()-1: no more than the file has room for, whatever its header
+  // says.
+  u32 places();
+  // What a chunk holds, header and records, without the empty rest; empty for one that was punched out. Valid until the
+  // next call of anything here.
+  std::string_view used_part(u32 place);
 
   Meta read_meta();
 
@@ -156,15 +169,27 @@ class Recording {
 
  private:
   Recording() = default;
+  struct Place {
+    u64 offset, bytes;
+  };
   void check_header() const;
-  bool read_chunk_header(u32 index, ChunkHeader& out);
-  void for_each_record(u32 index, const std::function<void(const RecordView&)>& visit);
+  Place place_of(u32 place) const;
+  void find_places();
+  bool read_chunk_header(u32 place, ChunkHeader& out);
+  // Returns how many bytes of the chunk are in use: all of them if one record is damaged.
+  size_t for_each_record(u32 place, const std::function<void(const RecordView&)>& visit);
 
   std::string path_;
+  u64 begin_ = 0;
   int fd_ = -1;
+  bool is_folded_ = false;
+  std::vector<Place> folded_;  // its chunks
   std::unique_ptr<FileHeader> header_;
   std::vector<char> buffer_;
   Damage damage_;
 };
+
+// Where each recording of a file begins: at 0 alone, unless it is a folded one. Throws as open() if there is no file.
+std::vector<u64> recordings_in(const std::string& path);
 
 }  // namespace tprof

@@ -1,4 +1,4 @@
-// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.4. Little-endian, everything 8-byte aligned.
+// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.5. Little-endian, everything 8-byte aligned.
 //
 //   offset 0              FileHeader, padded to kHeaderBytes
 //   kHeaderBytes + i * kChunkBytes   chunk i: ChunkHeader, then records back to back, then zeros
@@ -18,6 +18,13 @@
 //
 // Chunks that have been converted or discarded are punched out of the file (zero magic): readers skip them.
 // Readers skip unknown kinds and count them, refuse only an unknown major version, and bound every length.
+//
+// A folded file (record/fold.h) holds the recordings of several processes that have ended, one behind the other:
+//
+//   FileHeader, padded to kFoldedHeaderBytes; folded_bytes says where the next one begins
+//   the chunks back to back, each cut to what it holds (ChunkHeader::folded_bytes); empty ones are left out
+//
+// The magic of a header is written when all that follows is there: what stands behind the last one is half a recording.
 #pragma once
 #include <atomic>
 
@@ -27,8 +34,9 @@ namespace tprof {
 
 constexpr char kRecordingMagic[8] = {'T', 'P', 'R', 'O', 'F', 'R', 'E', 'C'};
 constexpr u16 kVersionMajor = 1;
-constexpr u16 kVersionMinor = 4;
+constexpr u16 kVersionMinor = 5;
 constexpr u32 kHeaderBytes = 64 << 10;
+constexpr u32 kFoldedHeaderBytes = 4096;
 constexpr u32 kChunkBytes = 512 << 10;
 constexpr u32 kChunkMagic = 0x4b4e4843;  // "CHNK"
 
@@ -57,6 +65,11 @@ enum class Phase : u32 { wait = 0, warmup = 1, active = 2, ended = 3, resting = 
 // makes a step of its own.
 enum class Role : u32 { program = 0, helper = 1 };
 
+// FileHeader::closed.
+constexpr u32 kClosed = 1;          // the program ended normally
+constexpr u32 kClosedFinished = 2;  // all traces are written, and the recording is kept: nobody needs to finish it again
+constexpr u32 kClosedEmpty = 3;     // nothing was recorded
+
 // At offset 0. Fixed after creation except for the atomics.
 struct FileHeader {
   char magic[8];
@@ -79,15 +92,18 @@ struct FileHeader {
   std::atomic<u32> epoch;         // current epoch; meaningful in warmup and active
   std::atomic<u32> role;          // Role
   std::atomic<u32> meta_sequence; // grows with each change to the meta stream
-  std::atomic<u32> closed;        // 1: the program ended normally, nothing will be added; 2: and all is written
+  std::atomic<u32> closed;        // not 0: nothing will be added, see kClosed below
   std::atomic<u32> stopped;       // 1 + Drop reason when recording had to stop for good, else 0
   std::atomic<u32> finisher_pid;  // the finisher that watches this recording, 0 if none
   std::atomic<u32> unfinished;    // sealed windows and flushes not yet written (program adds, finisher takes)
   std::atomic<u64> dropped[8];    // by Drop
   std::atomic<u64> given_back;    // chunks of epochs below this may be punched out: their windows are written
   std::atomic<u64> own_ticks;     // ticks spent in our own slow paths (chunk changes, phase changes)
+  std::atomic<u64> rest_events;   // of windows that are written: events that stand in no trace (more than max_spans parts)
+  std::atomic<i64> rest_first_step, rest_end_step;  // their steps; first -1: none was found, -2: all beside the steps
+  u64 folded_bytes;               // in a folded file: of this recording, header and all; else 0
 };
-static_assert(sizeof(FileHeader) <= 4096);
+static_assert(sizeof(FileHeader) <= kFoldedHeaderBytes);
 static_assert(u32(Drop::count) * sizeof(u64) <= sizeof(FileHeader::dropped), "no room for another reason: a new version");
 static_assert(std::atomic<u64>::is_always_lock_free);
 
@@ -101,7 +117,8 @@ struct ChunkHeader {
   u32 tid;      // OS thread id of the owner, data only
   u32 reserved[3];
   u64 first_ticks;  // when the chunk was taken
-  u64 padding[3];
+  u64 folded_bytes; // in a folded file: of this chunk, header and all; else 0
+  u64 padding[2];
 };
 static_assert(sizeof(ChunkHeader) == 64);
 
@@ -110,9 +127,6 @@ enum class Kind : u16 {
 #include "record/kinds.def"
 #undef KIND
 };
-
-// The key of an info record in a recording that holds nothing else: why another one is lost.
-constexpr char kLostInfo[] = "lost";
 
 struct RecordHead {
   u16 kind;   // Kind; 0 ends the chunk

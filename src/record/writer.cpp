@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/process.h"
+#include "record/empty.h"
 #include "record/mapping.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -425,11 +426,10 @@ bool Writer::add_stack(u32 id, u32 parent, u32 code, u64 at) {
   return true;
 }
 
-void Writer::close() {
+void Writer::close(u32 closed) {
   if (!header_) return;
-  stop_if_gone();
   add_clock(read_clocks());
-  header_->closed.store(1, std::memory_order_release);
+  header_->closed.store(closed, std::memory_order_release);
   touch_meta();
 }
 
@@ -451,7 +451,8 @@ void Writer::forget() {
 }
 
 void Writer::remove() {
-  if (header_) unlink(path_);
+  if (header_) remove_empty(path_);
 }
+
 
 }  // namespace tprof

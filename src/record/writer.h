@@ -73,6 +73,8 @@ class Writer {
   bool has_header() const;
   // Whether the file still stands under its name.
   bool in_place() const;
+  // Stops if the file was taken from us and no thread has come across it so far.
+  void stop_if_gone();
 
   // --- events lost before they became records
   void drop(Drop reason, u64 count = 1);
@@ -100,8 +102,8 @@ class Writer {
   // After patching a meta record: tells whoever watches.
   void touch_meta() { header_->meta_sequence.fetch_add(1, std::memory_order_release); }
 
-  // Normal end: nothing follows. Does not unmap. Says if the file was taken from us.
-  void close();
+  // Normal end: nothing follows. `closed`: FileHeader::closed. Does not unmap.
+  void close(u32 closed = kClosed);
   // Forgets the file without touching it (in a forked child), or removes it (nothing was recorded).
   void forget();
   void remove();
@@ -115,7 +117,6 @@ class Writer {
   ChunkHeader* map_chunk(u32 index, bool with_pages);
   void stop(Drop reason, const char* line);
   void stop_if_cut();
-  void stop_if_gone();
   char* meta_space(size_t bytes);
   void publish(char* at, Kind kind, u32 id, size_t bytes);
   template <class Record>

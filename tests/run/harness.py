@@ -213,7 +213,7 @@ def settle(logdir, seconds=60):
         time.sleep(0.02)
 
 
-def wait_for(condition, seconds=30, what="what the test waits for"):
+def wait_for(condition, seconds=180, what="what the test waits for"):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         value = condition()

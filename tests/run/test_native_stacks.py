@@ -1,15 +1,12 @@
 """Native stacks of calls into CUDA (--with-stack=native), on the simulated runtime: known chains of functions."""
 import collections
 import re
-import struct
 
-import call_records
-from harness import BUILD, REPO, both, run, tprof
+from harness import BUILD, REPO, both, load_traces, run, tprof
 
 APPS = BUILD / "tests" / "apps" / "cuda"
 SIM = BUILD / "tests" / "fake" / "simcuda-run"
 NATIVE = {"TPROF_WITH_STACK": "native", "TPROF_KEEP_RECORDING": "1"}
-STACK = 43
 
 
 def traced(tmp_path, *words, options=None, **more):
@@ -108,19 +105,13 @@ def test_a_forked_child_has_stacks_of_its_own(tmp_path):
     for way, result in both([SIM, APPS / "call_chain", "fork"], tmp_path, options=NATIVE).items():
         if way == "bare":
             continue
-        files = list(result.logdir.glob("*.tprof"))
-        assert len(files) == 2
-        for path in files:
-            everything = list(call_records.records(path))
-            parents = {number: struct.unpack_from("<I", body)[0] for kind, number, _, body in everything if kind == STACK}
-            natives = [struct.unpack_from("<I", body, 52)[0] for kind, _, _, body in everything
-                       if kind == call_records.CALL]
-            assert len(natives) == 4
-            for frame in natives:
-                depth = 0
-                while frame:
-                    frame, depth = parents[frame], depth + 1
-                assert depth >= 5
+        assert tprof("convert", "--workers", result.logdir).returncode == 0
+        traces = [*result.traces(), *load_traces(str(result.logdir) + "_workers")]
+        assert len(traces) == len({trace.pid for trace in traces}) == 2
+        for trace in traces:
+            for name, caller in CALLS.items():
+                found, = stacks(trace, name)
+                assert functions(found)[:4] == [caller, "middle", "outer", "main"]
 
 
 def test_addresses_that_belong_to_one_library_after_the_other(tmp_path):

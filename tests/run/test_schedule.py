@@ -4,7 +4,8 @@ import subprocess
 
 import pytest
 
-from harness import finish, load_traces, recordings, run, schedule_words, start, trace_files, wait_for, windows
+from harness import (finish, load_traces, recordings, run, schedule_words, start, tprof, trace_files, wait_for,
+                     windows)
 
 
 def assert_nothing_outside(trace):
@@ -38,6 +39,16 @@ def test_the_example_of_the_readme(how, tmp_path, logdir):
     assert [path for path, _ in called] == [str(t.path) for t in traces]
     assert len({t.data["baseTimeNanoseconds"] for t in traces}) == 1
     assert sorted(p.name for p in logdir.iterdir()) == sorted(t.path.name for t in traces), "files left behind"
+
+
+def test_the_command_is_given_the_traces_in_the_order_of_their_windows(tmp_path, logdir):
+    """Also when several are written at a time and a later one is ready first."""
+    run(["long_then_short.py"], "run", logdir=logdir, options={"TPROF_SCHEDULE": "active=1", "TPROF_KEEP_RECORDING": "1"})
+    first, *_ = trace_files(logdir)
+    ready = tmp_path / "ready"
+    tprof("convert", "--force", "--on-trace-ready", "echo {} >>%s" % ready, logdir)
+    assert ready.read_text().split() == [str(path) for path in trace_files(logdir)]
+    assert len(trace_files(logdir)) == 10 and first.stat().st_size > 100_000
 
 
 @pytest.mark.parametrize("schedule", [

@@ -66,23 +66,26 @@ def rollouts_between_epochs():
 
 @scenario
 def inference_beside_the_training():
-    """On a thread of its own, begun before the training does: what it did until then is inference, the rest is not seen."""
+    """On a thread of its own, begun before the training does: what it did until then is inference, the rest is not seen. While
+    the first batch is drawn it waits: of a draw in the midst of another thread's call nobody can say what it is."""
     s = Setup()
     copy = torch.nn.Linear(4, 2)
-    running = threading.Semaphore(0)
-    over = threading.Event()
+    served, drawn, over = threading.Event(), threading.Event(), threading.Event()
 
     def serve():
         with torch.no_grad():
+            for _ in range(3):
+                copy(s.x)
+            served.set()
+            drawn.wait()
             while not over.is_set():
                 copy(s.x)
-                running.release()
 
     server = threading.Thread(target=serve)
     server.start()
-    for _ in range(3):
-        running.acquire()
+    served.wait()
     for x, y in s.loader:
+        drawn.set()
         s.train(x, y)
     over.set()
     server.join()

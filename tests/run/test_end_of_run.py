@@ -1,0 +1,167 @@
+"""How long tprof run stays when its program has ended, what goes on in the background, and what is said of it. The process
+that writes traces is stopped, so that nothing here depends on how long writing takes."""
+import contextlib
+import fcntl
+import os
+import pty
+import signal
+import subprocess
+import time
+
+import pytest
+
+from finishers import finishers
+from harness import RUN, prepare, recordings, run, start, tprof, trace_files, wait_for
+
+
+def is_locked(path):
+    with open(path) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+@contextlib.contextmanager
+def stopped_finisher(logdir, run_options=(), options=None, env=None, ending="exit", **more):
+    """(process of tprof run, function that lets the finisher go on). The program is about to end when this begins."""
+    hold = logdir.parent / "hold"
+    process = start(["train.py", 4, ending], "run", logdir=logdir, run_options=run_options, options=options,
+                    env={"TRAIN_HOLD": str(hold), **(env or {})}, **more)
+    assert process.stdout.readline() == "ready\n"
+    pid, = wait_for(lambda: list(finishers(logdir)), what="the finisher")
+    wait_for(lambda: is_locked(recordings(logdir)[0].path), what="the finisher's lock")
+    os.kill(pid, signal.SIGSTOP)
+
+    def go_on():
+        os.kill(pid, signal.SIGCONT)
+        wait_for(lambda: trace_files(logdir), what="the trace")
+    hold.touch()
+    try:
+        yield process, go_on
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("ending, status", [("exit", 3), ("SIGTERM", -signal.SIGTERM)])
+@pytest.mark.parametrize("wait", ["0", "0.5"])
+def test_it_waits_no_longer_than_it_is_told(wait, ending, status, logdir):
+    with stopped_finisher(logdir, ["--exit-wait", wait], ending=ending) as (process, go_on):
+        out, err = process.communicate(timeout=120)
+        assert (process.returncode, out.startswith("done")) == (status, True)
+        line, = err.splitlines()
+        assert "in the background" in line and str(logdir) in line
+        assert not trace_files(logdir)
+        go_on()
+
+
+def test_inf_waits_until_all_is_written(logdir):
+    with stopped_finisher(logdir, ["--exit-wait", "inf"]) as (process, go_on):
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=2)
+        go_on()
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 3 and err.startswith("tprof: wrote ")
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_ends_the_wait_with_the_program_s_status(name, logdir):
+    with stopped_finisher(logdir) as (process, go_on):
+        assert process.stdout.readline().startswith("done")
+        wait_for(lambda: b"tprof run" in b" ".join(waiting(process.pid)), what="the wait")
+        process.send_signal(getattr(signal, name))
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 3 and "in the background" in err
+        go_on()
+
+
+def waiting(pid):
+    """[b"tprof run"] once no child of tprof run but the one that waits for the finisher is left."""
+    children = open("/proc/%d/task/%d/children" % (pid, pid)).read().split()
+    return [b"tprof run" for child in children if b"--after" in open("/proc/%s/cmdline" % child, "rb").read()]
+
+
+@pytest.mark.parametrize("name", ["SLURM_STEP_ID", "PBS_JOBID"])
+def test_in_a_job_step_it_waits_until_all_is_written_and_says_so(name, logdir):
+    with stopped_finisher(logdir, ["--exit-wait", "0"], env={name: "1"}) as (process, go_on):
+        assert process.stderr.readline().startswith("tprof: waiting until the last trace is written: this is a job step (" + name)
+        go_on()
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 3 and err.startswith("tprof: wrote ")
+
+
+def test_as_process_1_it_waits_until_all_is_written(logdir):
+    isolated = ["/usr/bin/unshare", "--pid", "--fork", "--mount-proc"]
+    if subprocess.run([*isolated, "true"], stdin=subprocess.DEVNULL, capture_output=True).returncode:
+        pytest.skip("no PID namespace can be made here")
+    words, environment = prepare(["many_ops.py", 3000], "run", logdir=logdir, run_options=["--exit-wait", "0"])
+    done = subprocess.run([*isolated, *words], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "wrote" in done.stderr and len(trace_files(logdir)) == 1, done.stderr
+
+
+def test_on_a_terminal_it_shows_that_it_goes_on(logdir):
+    ours, theirs = pty.openpty()
+    try:
+        with stopped_finisher(logdir, stderr=theirs) as (process, go_on):
+            text = b""
+            while b"\rtprof: writing the last trace: 0.0 MB, " not in text:
+                text += os.read(ours, 4096)
+            go_on()
+            while b"\r\033[Ktprof: wrote " not in text:
+                text += os.read(ours, 4096)
+            assert process.wait(timeout=60) == 3
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_quiet_says_nothing_of_it(logdir):
+    with stopped_finisher(logdir, ["-q", "--exit-wait", "0"], env={"SLURM_STEP_ID": ""}) as (process, go_on):
+        time.sleep(2.5)
+        go_on()
+        assert process.communicate(timeout=120)[1] == ""
+
+
+@pytest.mark.parametrize("command", ["overview", "stats", "convert"])
+def test_commands_wait_for_what_is_being_written(command, logdir):
+    with stopped_finisher(logdir, ["--exit-wait", "0"]) as (process, go_on):
+        process.communicate(timeout=120)
+        reader = subprocess.Popen([RUN.parent / "tprof", command, logdir], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True)
+        assert "its last trace is being written; waiting for it" in reader.stderr.readline()
+        go_on()
+        out, err = reader.communicate(timeout=120)
+        assert reader.returncode == 0 and (out or command == "convert"), err
+        assert len(trace_files(logdir)) == 1
+
+
+def test_what_a_killed_finisher_left_is_finished(logdir):
+    with stopped_finisher(logdir) as (process, _):
+        pid, = finishers(logdir)
+        os.kill(pid, signal.SIGKILL)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 3 and err.startswith("tprof: wrote ") and len(trace_files(logdir)) == 1
+
+
+@pytest.mark.parametrize("way", ["rm -f {log}/*.tprof", "mv {log}/*.tprof {away}", "rm -rf {log}"])
+def test_a_recording_that_went_is_said_to_be_gone(way, logdir, tmp_path):
+    away = tmp_path / "away"
+    away.mkdir()
+    script = "import os, torch; torch.ones(2) + 1; os.system(%r)" % way.format(log=logdir, away=away)
+    result = run(["-c", script], "run", logdir=logdir)
+    assert result.returncode == 0
+    line = result.stderr.splitlines()[-1]
+    assert line.startswith("tprof: nothing was recorded: the recording of the program is not there any more"), line
+
+
+@pytest.mark.parametrize("schedule", ["wait=9,active=1", "warmup=9,active=1", "wait=2,warmup=5,active=1", ""])
+def test_no_recording_is_said_to_be_gone_where_none_was(schedule, logdir):
+    script = "import torch" if not schedule else "import torch; x = torch.ones(2, requires_grad=True)\n" \
+             "o = torch.optim.SGD([x], .1)\nfor i in range(4): x.sum().backward(); o.step()"
+    result = run(["-c", script], "run", logdir=logdir, options={"TPROF_SCHEDULE": schedule} if schedule else {})
+    assert "not there any more" not in result.stderr and "nothing was recorded" in result.stderr, result.stderr
+    assert not schedule or "the program made 4 training steps" in result.stderr

@@ -1,0 +1,18 @@
+// What `tprof run` says when its program has ended: the closing line, and half a page of the run (summary.h). In a process
+// of its own, so that neither damage nor the size of a trace can harm or delay the end of the run.
+#pragma once
+#include "closing.h"
+#include "patience.h"
+
+namespace tprof {
+
+struct Run {
+  std::string directory;
+  std::set<std::string> before;  // files that were there at the start
+  Options options;
+  bool unloadable = false;  // the program could not be profiled, which has been said
+};
+
+void say_last_word(const Run& run, const Completion& completion, Patience& patience);
+
+}  // namespace tprof
