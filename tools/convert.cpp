@@ -149,7 +149,7 @@ class Converter {
   bool is_written(const Job& job, const std::string& directory, i64 step, WrittenTrace& trace) const;
   std::string file_name(const Job& job, i64 step) const;
   bool drops_are_told() const;
-  void tell_drops(Model& model, bool last);
+  std::vector<u64> tell_drops(Model& model) const;
   // A crashed window's end, for cutting.
   u64 end_of(const WindowInfo& window) {
     return window.end_ticks ? window.end_ticks : last_ticks_of(*recording_, meta_) + 1;
@@ -455,15 +455,18 @@ i64 Converter::write_one(size_t index) {
   trace.end_step = model.steps.empty() ? -1 : model.steps.back().number + 1;
   i64 step = job.step_number >= 0 ? job.step_number : std::max<i64>(trace.end_step, 0);
   if (found(step)) return -1;
+  bool last = index + 1 == jobs_.size();
+  std::vector<u64> told;
   {
     std::lock_guard lock(mutex_);
     damaged_ = damaged_ || recording->damage().any();
-    tell_drops(model, index + 1 == jobs_.size());
+    if (last) told = tell_drops(model);
   }
   std::string plain = directory + "/" + file_name(job, step);
   trace.path = plain + (options_.use_gzip ? kineto::kFileSuffixGz : kineto::kFileSuffix);
   if (model.before_training) trace.path = kineto::before_training_name(trace.path);
   kineto::write_trace(model, trace.path, options_.use_gzip);
+  if (last) state_.drops_told = told;  // only now: it may be written again
   // Another form of it would hide this one from the plugin, or be hidden by it, or count twice.
   if (options_.force)
     for (const char* suffix : {kineto::kFileSuffix, kineto::kFileSuffixGz})
@@ -490,17 +493,17 @@ bool Converter::drops_are_told() const {
 }
 
 // The program counts what it drops for the whole process: each count stands in one ledger, that of the newest
-// span written with it.
-void Converter::tell_drops(Model& model, bool last) {
-  if (!last) return;
-  constexpr size_t kReasons = std::size(kDropWords);
-  state_.drops_told.resize(kReasons);
-  for (size_t i = 0; i < kReasons; i++) {
+// span written with it. Returns what is told with this one.
+std::vector<u64> Converter::tell_drops(Model& model) const {
+  std::vector<u64> told = state_.drops_told;
+  told.resize(std::size(kDropWords));
+  for (size_t i = 0; i < told.size(); i++) {
     u64 now = recording_->header().dropped[i].load();
-    if (now <= state_.drops_told[i]) continue;
-    model.ledger.dropped[kDropWords[i]] += now - state_.drops_told[i];
-    state_.drops_told[i] = now;
+    if (now <= told[i]) continue;
+    model.ledger.dropped[kDropWords[i]] += now - told[i];
+    told[i] = now;
   }
+  return told;
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include "base/error.h"
 #include "command.h"
 #include "convert.h"
+#include "idle_thread.h"
 #include "record/empty.h"
 #include "record/mapping.h"
 #include "record/reader.h"
@@ -56,15 +56,13 @@ class Finisher {
   int run() {
     if (!take()) return kExitOk;
     watch();
-    bool idle = set_policy(SCHED_IDLE);
+    IdleThread beside([this] { while_running(), fold_workers(); }, kPollMs);
     while (!ended()) {
       if (deleted()) return kExitOk;
-      while_running();
-      fold_workers();
       pollfd p{pidfd_, POLLIN, 0};
       poll(&p, pidfd_ >= 0 ? 1 : 0, kPollMs);
     }
-    if (idle) set_policy(SCHED_OTHER);
+    beside.stop();
     return header_->closed == kClosedEmpty ? kExitOk : at_end();
   }
 
@@ -81,6 +79,7 @@ class Finisher {
  private:
   // Opens, locks, maps. False when somebody else is at work on it.
   bool take() {
+    survive_cuts();
     fd_ = open_regular(path_, O_RDWR);
     // A few tries: has_finisher() holds the lock for an instant.
     int tries = 5;
@@ -204,11 +203,6 @@ class Finisher {
     return options;
   }
 
-  static bool set_policy(int policy) {
-    sched_param p{};
-    return sched_setscheduler(0, policy, &p) == 0;
-  }
-
   std::string path_;
   int fd_ = -1, pidfd_ = -1;
   FileHeader* header_ = nullptr;
@@ -231,10 +225,7 @@ void outlive_signals() {
   for (int s : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE}) sigaction(s, &nothing, nullptr);
 }
 
-int finish_recording(const std::string& path) {
-  survive_cuts();
-  return Finisher(path).run();
-}
+int finish_recording(const std::string& path) { return Finisher(path).run(); }
 
 bool has_finisher(const std::string& recording) {
   int fd = open(recording.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);

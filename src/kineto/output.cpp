@@ -16,6 +16,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/give_up.h"
 
 namespace tprof::kineto {
 namespace {
@@ -127,6 +128,7 @@ void OutputFile::put_slowly(std::string_view text) {
 }
 
 void OutputFile::flush() {
+  may_give_up();
   bytes_ += used_;
   if (gzip_)
     deflate_all(false);

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/give_up.h"
 #include "base/process.h"
 #include "record/regular_file.h"
 
@@ -188,6 +189,7 @@ bool Recording::read_chunk_header(u32 place, ChunkHeader& out) {
 }
 
 size_t Recording::for_each_record(u32 place, const std::function<void(const RecordView&)>& visit) {
+  may_give_up();
   Place chunk_at = place_of(place);
   ssize_t n = pread(fd_, buffer_.data(), chunk_at.bytes, off_t(chunk_at.offset));
   if (n < ssize_t(sizeof(ChunkHeader))) return 0;

@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import pty
+import re
 import signal
 import subprocess
 import time
@@ -145,6 +146,24 @@ def test_what_a_killed_finisher_left_is_finished(logdir):
         os.kill(pid, signal.SIGKILL)
         _, err = process.communicate(timeout=60)
         assert process.returncode == 3 and err.startswith("tprof: wrote ") and len(trace_files(logdir)) == 1
+
+
+@pytest.mark.parametrize("user", ["root", "ordinary"])
+def test_only_what_is_written_while_the_program_runs_has_idle_priority(user, logdir, tmp_path):
+    """An ordinary user cannot take idle priority back: the last trace would wait for all other work on the machine."""
+    if user == "root" and os.getuid() != 0:
+        pytest.skip("needs root")
+    hold, ready = tmp_path / "hold", tmp_path / "ready"
+    ordinary = ["setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice"] if os.getuid() == 0 else []
+    process = start(["train.py", 4], "run", logdir=logdir, env={"TRAIN_HOLD": str(hold)},
+                    wrapper=ordinary if user == "ordinary" else (),
+                    options={"TPROF_SCHEDULE": "active=1", "TPROF_ON_TRACE_READY": "chrt -p $$ >>%s" % ready})
+    assert process.stdout.readline() == "ready\n"
+    wait_for(lambda: ready.exists() and ready.read_text(), what="the trace of the first window")
+    hold.touch()
+    process.communicate()
+    policies = re.findall("SCHED_[A-Z]+", ready.read_text())
+    assert (policies[0], policies[-1]) == ("SCHED_IDLE", "SCHED_OTHER")
 
 
 @pytest.mark.parametrize("way", ["rm -f {log}/*.tprof", "mv {log}/*.tprof {away}", "rm -rf {log}"])

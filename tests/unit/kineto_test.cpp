@@ -4,10 +4,12 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/error.h"
+#include "base/give_up.h"
 #include "model/trace.h"
 #include "recording_builder.h"
 #include "tools/check.h"
@@ -20,6 +22,10 @@ using namespace test;
 using Json = nlohmann::json;
 
 constexpr u64 kT = kStart;
+
+size_t files_in(const std::string& directory) {
+  return size_t(std::distance(std::filesystem::directory_iterator(directory), {}));
+}
 
 std::string read_gz(const std::string& path) {
   gzFile f = gzopen(path.c_str(), "rb");
@@ -274,6 +280,25 @@ TEST_F(KinetoTest, DropsStandInTheLedger) {
   EXPECT_EQ(t["tprof"]["dropped"]["disk_full"], 17);
   EXPECT_EQ(t["tprof"]["seen"], t["tprof"]["written"].get<u64>() + 17);
   EXPECT_EQ(t["tprof"]["recording_stopped"], "disk_full");
+}
+
+TEST_F(KinetoTest, WhatWasDroppedIsToldByTheTraceThatIsWrittenInTheEnd) {
+  add_training(b, 8, 2, 5);
+  b.header.dropped[static_cast<u32>(Drop::disk_full)] = 17;
+  options.out_dir = dir.path + "/full";
+  EXPECT_THROW(convert(), Error);
+  ASSERT_EQ(mkdir(options.out_dir.c_str(), 0755), 0);
+  EXPECT_EQ(trace_of(convert())["tprof"]["dropped"]["disk_full"], 17);
+}
+
+TEST_F(KinetoTest, WorkThatIsGivenUpLeavesNothing) {
+  add_training(b, 8, 2, 5);
+  std::atomic<bool> give_up{true};
+  t_give_up = &give_up;
+  EXPECT_THROW(convert(), GivenUp);
+  t_give_up = nullptr;
+  EXPECT_EQ(files_in(dir.path), 1u);
+  EXPECT_EQ(convert().traces.size(), 1u);
 }
 
 TEST_F(KinetoTest, WrittenChunksArePunched) {
