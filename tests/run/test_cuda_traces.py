@@ -1,7 +1,7 @@
 """Plain CUDA programs on the simulated CUDA, from the program to the trace."""
 import pytest
 
-from harness import BUILD, run
+from harness import BUILD, both, run
 
 APPS = BUILD / "tests" / "apps" / "cuda"
 SIM = BUILD / "tests" / "fake" / "simcuda-run"
@@ -29,3 +29,14 @@ def test_launches_through_the_driver_are_calls_with_their_work(trace):
 def test_virtual_memory_calls_of_the_driver_are_shown(trace):
     shown = {e["name"] for e in trace.ranges if e["cat"] == "cuda_driver"}
     assert {"cuMemCreate", "cuMemMap", "cuMemUnmap", "cuMemRelease"} <= shown
+
+
+@pytest.mark.parametrize("graph", ["node", "graph"])
+def test_captures_of_graphs_are_not_disturbed(graph, tmp_path):
+    """By a call of ours that a capture forbids, on any thread. The program runs long enough for all of them."""
+    results = both([SIM, APPS / "capture_13", 1000], tmp_path, options={
+        "TPROF_PRESET": "full", "TPROF_WITH_STACK": "calls,native", "TPROF_GRAPH": graph})
+    assert results["bare"].stdout == "broken: 0 0 0, counted: 6000\n"
+    for way in ("run", "preload"):
+        assert sum(e["cat"] == "cuda_runtime" and e["name"] == "cudaGraphLaunch"
+                   for trace in results[way].traces() for e in trace.ranges) == 3000

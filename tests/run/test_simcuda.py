@@ -73,6 +73,11 @@ def test_the_program_s_exit_status_is_simcuda_run_s(how, status):
     assert (result.returncode, result.stdout) == (status, "dies: %s\n" % how)
 
 
+@pytest.mark.parametrize("words, says", [([], "broken: 0 0 0, counted: 18\n"), (["unsafe"], "broken: 3 0 0, counted: 12\n")])
+def test_a_call_that_a_capture_forbids_ends_it(words, says):
+    assert simcuda("capture_13", "3", *words, SIMCUDA_CLOCK="virtual").stdout == says
+
+
 def test_two_majors_and_local_libraries_in_one_process():
     result = simcuda("load_plugins", *(str(APPS / ("libplugin_%s.so" % major)) for major in ("12", "13")))
     assert result.stdout.splitlines() == ["CUDA 12: 4", "CUDA 13: 4", "CUDA 12: 9", "CUDA 13: 9", "CUDA 12: 16",

@@ -92,9 +92,9 @@ int cudaEventElapsedTime(float* ms, Handle begin, Handle end) {
   return kSuccess;
 }
 
-int cudaStreamBeginCapture(Handle stream, int) {
+int cudaStreamBeginCapture(Handle stream, int mode) {
   Stream* at = stream_of(stream);
-  return at != nullptr ? driver()->begin_capture(at) : int(kErrorInvalidResourceHandle);
+  return at != nullptr ? driver()->begin_capture(at, CaptureMode(mode)) : int(kErrorInvalidResourceHandle);
 }
 
 int cudaStreamEndCapture(Handle stream, Handle* graph) {
@@ -144,8 +144,7 @@ int cudaStreamGetCaptureInfo(Handle stream, int* status, u64* id, Handle* graph,
 #endif
 
 int cudaThreadExchangeStreamCaptureMode(int* mode) {
-  thread_local int current = 0;
-  std::swap(*mode, current);
+  *mode = int(driver()->exchange_capture_mode(CaptureMode(*mode)));
   return kSuccess;
 }
 

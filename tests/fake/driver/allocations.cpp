@@ -8,6 +8,7 @@ namespace sim {
 int Engine::allocate(void** pointer, size_t bytes, MemoryKind kind, Stream* stream, Pool* pool) {
   if (pointer == nullptr) return kErrorInvalidValue;
   *pointer = nullptr;
+  if (stream == nullptr && breaks_capture()) return kErrorStreamCaptureUnsupported;
   if (bytes == 0) return pool != nullptr ? kErrorInvalidValue : kSuccess;
   Stream* where = stream != nullptr ? stream : this->stream(nullptr, false);
   if (where == nullptr) return kErrorNoDevice;
@@ -34,6 +35,7 @@ int Engine::allocate(void** pointer, size_t bytes, MemoryKind kind, Stream* stre
 
 int Engine::release(void* pointer, Stream* stream) {
   if (pointer == nullptr) return kSuccess;
+  if (stream == nullptr && breaks_capture()) return kErrorStreamCaptureUnsupported;
   u64 time = clock_.now();
   Block was;
   {

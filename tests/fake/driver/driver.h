@@ -60,8 +60,9 @@ struct Driver {
   virtual int trim_pool(Pool*, u64 kept_bytes) = 0;
   virtual int destroy_pool(Pool*) = 0;
 
-  virtual int begin_capture(Stream*) = 0;
+  virtual int begin_capture(Stream*, CaptureMode) = 0;
   virtual int end_capture(Stream*, Graph**) = 0;
+  virtual CaptureMode exchange_capture_mode(CaptureMode) = 0;  // of the calling thread
   virtual Graph* create_graph() = 0;
   virtual Node* add_node(Graph*, Node&&, Node* const* after, size_t count) = 0;
   virtual GraphExec* instantiate(Graph*) = 0;

@@ -66,8 +66,9 @@ class Engine final : public Driver {
   int trim_pool(Pool*, u64 kept_bytes) override;
   int destroy_pool(Pool*) override;
 
-  int begin_capture(Stream*) override;
+  int begin_capture(Stream*, CaptureMode) override;
   int end_capture(Stream*, Graph**) override;
+  CaptureMode exchange_capture_mode(CaptureMode) override;
   Graph* create_graph() override;
   Node* add_node(Graph*, Node&&, Node* const* after, size_t count) override;
   GraphExec* instantiate(Graph*) override;
@@ -95,6 +96,7 @@ class Engine final : public Driver {
   bool capture(Stream*, Node&&);
   void captured_stream(Graph*, Stream*);
   void forget_captures(Graph*);
+  bool breaks_capture();
   void report_sync(SyncKind, u64 begin, u32 stream, u32 event);
 
   Clock clock_;

@@ -1,5 +1,6 @@
 // Graphs: stream capture, and replay with the dependencies that were captured.
 #include <algorithm>
+#include <utility>
 
 #include "engine.h"
 
@@ -7,6 +8,8 @@ namespace sim {
 namespace {
 
 constexpr u64 kGraphLatency_ns = 5000;
+
+thread_local CaptureMode t_mode = CaptureMode::global;
 
 }  // namespace
 
@@ -35,11 +38,30 @@ void Engine::forget_captures(Graph* graph) {
     if (event->capture == graph) const_cast<Event*>(event)->capture = nullptr;
 }
 
-int Engine::begin_capture(Stream* stream) {
+CaptureMode Engine::exchange_capture_mode(CaptureMode mode) { return std::exchange(t_mode, mode); }
+
+// For calls that CUDA names potentially unsafe: they fail, and end the captures that forbid them to this thread. Rules:
+// cudaThreadExchangeStreamCaptureMode.
+bool Engine::breaks_capture() {
+  if (t_mode == CaptureMode::relaxed) return false;
+  Guard guard(mutex_);
+  bool broken = false;
+  for (const Stream* stream : streams_) {
+    Graph* graph = stream->capture;
+    if (graph == nullptr || graph->mode == CaptureMode::relaxed) continue;
+    bool everywhere = graph->mode == CaptureMode::global && t_mode == CaptureMode::global;
+    if (everywhere || graph->thread == std::this_thread::get_id()) broken = graph->invalid = true;
+  }
+  return broken;
+}
+
+int Engine::begin_capture(Stream* stream, CaptureMode mode) {
   if (stream == stream->context->legacy) return kErrorStreamCaptureUnsupported;
   Graph* graph = create_graph();
   Guard guard(mutex_);
   if (stream->capture != nullptr) return kErrorIllegalState;
+  graph->mode = mode;
+  graph->thread = std::this_thread::get_id();
   captured_stream(graph, stream);
   return kSuccess;
 }
@@ -49,7 +71,9 @@ int Engine::end_capture(Stream* stream, Graph** graph) {
   *graph = stream->capture;
   if (*graph == nullptr) return kErrorIllegalState;
   forget_captures(*graph);
-  return kSuccess;
+  if (!(*graph)->invalid) return kSuccess;
+  *graph = nullptr;
+  return kErrorStreamCaptureInvalidated;
 }
 
 // True: the stream is being captured, and the work has become a node.

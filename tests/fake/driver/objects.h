@@ -1,6 +1,7 @@
 // The things that handles of the CUDA APIs point to. They are never freed: a late handle is an error, not a crash.
 #pragma once
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "types.h"
@@ -87,8 +88,13 @@ struct Node {
   std::vector<std::vector<u8>> arguments;  // values at capture, for kernels that declare their parameters
 };
 
+enum class CaptureMode { global, thread_local_, relaxed };  // cudaStreamCaptureMode
+
 struct Graph {
   u32 id = 0;
+  CaptureMode mode = CaptureMode::global;  // of the capture that makes it
+  bool invalid = false;                    // something happened that a capture does not allow
+  std::thread::id thread;                  // where the capture was begun
   std::vector<Node*> nodes;
   std::vector<Stream*> captured;  // who records into it, in order of lanes
 };

@@ -99,12 +99,14 @@ void Engine::report_sync(SyncKind kind, u64 begin, u32 stream, u32 event) {
 }
 
 int Engine::query_stream(Stream* stream) {
+  if (breaks_capture()) return kErrorStreamCaptureUnsupported;
   Guard guard(mutex_);
   if (stream->capture != nullptr) return kErrorStreamCaptureUnsupported;
   return clock_.now() >= stream->busy_until ? kSuccess : kErrorNotReady;
 }
 
 int Engine::wait_stream(Stream* stream) {
+  if (breaks_capture()) return kErrorStreamCaptureUnsupported;
   if (stream->capture != nullptr) return kErrorStreamCaptureUnsupported;
   u64 begin = clock_.now(), until;
   {
@@ -120,6 +122,7 @@ int Engine::wait_stream(Stream* stream) {
 }
 
 int Engine::wait_context() {
+  if (breaks_capture()) return kErrorStreamCaptureUnsupported;
   Stream* legacy = stream(nullptr, false);
   if (legacy == nullptr) return kErrorNoDevice;
   u64 begin = clock_.now(), until = 0;
@@ -162,6 +165,7 @@ int Engine::record_event(Event* event, Stream* stream) {
 }
 
 int Engine::wait_event(Event* event) {
+  if (breaks_capture()) return kErrorStreamCaptureUnsupported;
   u64 begin = clock_.now();
   clock_.sleep_until(event->time);
   report_sync(SyncKind::event, begin, ~0u, event->id);
@@ -169,6 +173,7 @@ int Engine::wait_event(Event* event) {
 }
 
 int Engine::query_event(Event* event) {
+  if (breaks_capture()) return kErrorStreamCaptureUnsupported;
   return clock_.now() >= event->time ? kSuccess : kErrorNotReady;
 }
 
