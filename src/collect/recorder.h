@@ -13,8 +13,6 @@
 
 namespace tprof {
 
-constexpr u32 kNoEpoch = 0xffffffff;
-
 // What decides whether a hook has anything to do, in 8 bytes: the epoch that is being recorded, kNoEpoch when none is,
 // and kNoEpoch again unless this process follows a leader and has to ask it.
 struct alignas(8) Gate {

@@ -32,8 +32,8 @@ void thread_ends(void* value) {
   ThreadBlock* block = t_self.block;
   t_self.block = nullptr;
   if (!block || block != value) return;
-  if (block->chunk) g_writer.retire_chunk(block->chunk);
-  block->chunk = nullptr;
+  block->epoch = kNoEpoch;  // its chunk has an heir, see recorder.cpp
+  block->quick_until = 0;
   block->open_count = block->pushed_count = 0;
   block->in_use.store(0, std::memory_order_release);
 }
@@ -66,8 +66,7 @@ ThreadBlock* new_block() {
   block->announced = 0;
   block->in_module.store(0, std::memory_order_relaxed);
   block->torch_thread = 0;
-  block->chunk = nullptr;
-  block->quick_until = block->used = 0;
+  block->epoch = kNoEpoch;
   block->open_count = block->pushed_count = 0;
   block->label_count = 0;
   block->native_known = 0;

@@ -12,6 +12,8 @@
 
 namespace tprof {
 
+constexpr u32 kNoEpoch = 0xffffffff;
+
 constexpr u32 kMaxOpen = 1024;        // open ranges followed per thread
 constexpr u32 kMaxPushed = 256;       // open ranges of NVTX's push, likewise
 constexpr u32 kMaxCalls = 1024;       // open Python calls, likewise
@@ -94,7 +96,7 @@ struct alignas(64) ThreadBlock {
   u32 used;               // bytes of chunk filled
   ChunkHeader* chunk;
   u32 chunk_index;        // of chunk
-  u32 epoch;              // of chunk
+  u32 epoch;              // of chunk; kNoEpoch: it is one that a thread that has ended left
   u32 open_count;
   u32 quick_until;        // while `used` is below it a range may be recorded the quick way
   QuickLayout quick;      // set where quick_until is not 0

@@ -194,6 +194,7 @@ size_t Recording::for_each_record(u32 place, const std::function<void(const Reco
   ssize_t n = pread(fd_, buffer_.data(), chunk_at.bytes, off_t(chunk_at.offset));
   if (n < ssize_t(sizeof(ChunkHeader))) return 0;
   const auto& chunk = *reinterpret_cast<const ChunkHeader*>(buffer_.data());
+  u32 tid = chunk.tid;
   size_t at = sizeof(ChunkHeader), end = size_t(n) & ~size_t(7);
   while (at + sizeof(RecordHead) <= end) {
     const auto* head = reinterpret_cast<const RecordHead*>(buffer_.data() + at);
@@ -203,8 +204,10 @@ size_t Recording::for_each_record(u32 place, const std::function<void(const Reco
       damage_.bad_records++;
       return end;
     }
-    if (least)
-      visit({head, RecordRef(chunk.index) << 32 | at, chunk.tid, chunk.epoch});
+    if (head->kind == u16(Kind::heir))
+      tid = head->id;
+    else if (least)
+      visit({head, RecordRef(chunk.index) << 32 | at, tid, chunk.epoch});
     else
       damage_.unknown_kinds++;
     at += bytes;

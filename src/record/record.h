@@ -1,4 +1,4 @@
-// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.5. Little-endian, everything 8-byte aligned.
+// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.6. Little-endian, everything 8-byte aligned.
 //
 //   offset 0              FileHeader, padded to kHeaderBytes
 //   kHeaderBytes + i * kChunkBytes   chunk i: ChunkHeader, then records back to back, then zeros
@@ -34,7 +34,7 @@ namespace tprof {
 
 constexpr char kRecordingMagic[8] = {'T', 'P', 'R', 'O', 'F', 'R', 'E', 'C'};
 constexpr u16 kVersionMajor = 1;
-constexpr u16 kVersionMinor = 5;
+constexpr u16 kVersionMinor = 6;
 constexpr u32 kHeaderBytes = 64 << 10;
 constexpr u32 kFoldedHeaderBytes = 4096;
 constexpr u32 kChunkBytes = 512 << 10;
@@ -114,7 +114,7 @@ struct ChunkHeader {
   u32 index;
   u32 stream;   // Stream
   u32 epoch;    // data only
-  u32 tid;      // OS thread id of the owner, data only
+  u32 tid;      // OS thread id of the (first) owner, data only
   u32 reserved[3];
   u64 first_ticks;  // when the chunk was taken
   u64 folded_bytes; // in a folded file: of this chunk, header and all; else 0
@@ -157,6 +157,11 @@ enum RangeFlag : u8 {
   kRangeInputsCut = 4,   // the call had more inputs than follow
   kRangeLinked = 8,      // a RangeLink follows
   kRangeStack = 16,      // a StackRef follows
+};
+
+// head.id = OS thread id of the owner from here on.
+struct HeirRecord {
+  RecordHead head;
 };
 
 // head.id = name id. Followed by a RangeLink (kRangeLinked), a StackRef (kRangeStack), then `inputs` encoded inputs (see

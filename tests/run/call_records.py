@@ -4,7 +4,7 @@ import pathlib
 import struct
 
 HEADER, CHUNK, CHUNK_HEAD = 64 << 10, 512 << 10, 64
-CALL, NAME = 5, 32
+CALL, HEIR, NAME = 5, 17, 32
 FAMILIES = "launch copy set alloc free stream event sync graph nccl other".split()
 DRIVER, ASYNC, HOST, MANAGED, VIRTUAL = 1, 2, 4, 8, 16
 
@@ -38,6 +38,8 @@ def records(path):
             kind, words, number = struct.unpack_from("<HHI", data, at)
             if kind == 0:
                 break
+            if kind == HEIR:
+                tid = number
             yield kind, number, tid, data[at + 8:at + 8 * words]
             at += 8 * words
 

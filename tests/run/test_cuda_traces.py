@@ -1,4 +1,6 @@
 """Plain CUDA programs on the simulated CUDA, from the program to the trace."""
+import collections
+
 import pytest
 
 from harness import BUILD, both, run
@@ -40,3 +42,13 @@ def test_captures_of_graphs_are_not_disturbed(graph, tmp_path):
     for way in ("run", "preload"):
         assert sum(e["cat"] == "cuda_runtime" and e["name"] == "cudaGraphLaunch"
                    for trace in results[way].traces() for e in trace.ranges) == 3000
+
+
+def test_threads_that_live_for_a_moment_take_little_room(tmp_path):
+    """300 of them, one after the other: the next one writes on where the one before ended, and each has its own calls."""
+    result = run([SIM, APPS / "capture_13", 100], "run", logdir=tmp_path, options={"TPROF_MAX_SIZE": "16M"})
+    trace, = result.traces()
+    assert trace.ledger["dropped"] == {}
+    by_thread = collections.Counter(e["tid"] for e in trace.ranges if e["cat"] == "cuda_runtime")
+    of_main = by_thread.pop(trace.pid)
+    assert of_main > 2000 and sorted(by_thread.values()) == [1] * 300
