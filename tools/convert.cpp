@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/options.h"
 #include "base/printable.h"
 #include "kineto/amend.h"
 #include "kineto/names.h"
@@ -516,6 +517,12 @@ std::string rest_text(const Rest& rest, const std::string& recording) {
   if (rest.first_step >= 0) text += " (steps " + first + " to " + std::to_string(rest.end_step - 1) + ")";
   std::string range = rest.first_step < 0 ? "0:1" : first + ":" + std::to_string(rest.end_step);
   return text + " are in the recording: tprof convert --steps " + range + " " + shell_quoted(recording);
+}
+
+u64 max_size_of(const Meta& meta) {
+  u64 bytes = 0;
+  OptionError ignored;
+  return parse_bytes(info_text(meta, "option.max_size").c_str(), bytes, ignored) ? bytes : ~u64(0);
 }
 
 ConvertOptions options_of(const Meta& meta) {

@@ -61,6 +61,8 @@ std::string rest_text(const Rest& rest, const std::string& recording);
 
 // The options that the program was run with (info "option.<field>"), except on_trace_ready: what a file says is never run.
 ConvertOptions options_of(const Meta& meta);
+// TPROF_MAX_SIZE of the program, in bytes.
+u64 max_size_of(const Meta& meta);
 
 // Throws Error when the recording cannot be read or a trace cannot be written.
 ConvertResult convert_recording(const std::string& recording_path, const ConvertOptions& options,

@@ -32,6 +32,7 @@ namespace {
 
 constexpr int kPollMs = 50;
 constexpr size_t kMappedBytes = 4096;  // FileHeader
+constexpr u64 kLeastRoom = 16 << 20, kShareOfRoom = 4;  // from here on its writing is urgent
 constexpr int kHelpersEnd_s = 10;      // those of a program that was killed look for it every five seconds
 
 // The program or anybody else may shorten the recording while its header is mapped here.
@@ -56,13 +57,19 @@ class Finisher {
   int run() {
     if (!take()) return kExitOk;
     watch();
-    IdleThread beside([this] { while_running(), fold_workers(); }, kPollMs);
+    auto start_idle = [this] { return std::make_unique<IdleThread>([this] { while_running(), fold_workers(); }, kPollMs); };
+    auto idle = start_idle();
     while (!ended()) {
       if (deleted()) return kExitOk;
+      if (room_is_short()) {
+        idle.reset();
+        while_running();
+        idle = start_idle();
+      }
       pollfd p{pidfd_, POLLIN, 0};
       poll(&p, pidfd_ >= 0 ? 1 : 0, kPollMs);
     }
-    beside.stop();
+    idle.reset();
     return header_->closed == kClosedEmpty ? kExitOk : at_end();
   }
 
@@ -125,6 +132,22 @@ class Finisher {
     struct stat s, named;
     if (fstat(fd_, &s) != 0 || s.st_nlink == 0) return true;
     return stat(path_.c_str(), &named) == 0 ? named.st_dev != s.st_dev || named.st_ino != s.st_ino : errno == ENOENT;
+  }
+
+  // Others leave the machine no time, and what is not written would reach TPROF_MAX_SIZE: that is not left to idle priority.
+  bool room_is_short() {
+    u64 bytes = u64(header_->live_chunks) * kChunkBytes;
+    if (header_->unfinished == 0 || bytes < kLeastRoom) return false;
+    if (!max_size_) max_size_ = max_size_now();
+    return bytes > max_size_ / kShareOfRoom;
+  }
+
+  u64 max_size_now() const {
+    try {
+      return max_size_of(Recording::open(path_)->read_meta());
+    } catch (const Error&) {  // cut by somebody
+      return ~u64(0);
+    }
   }
 
   // Windows that were sealed and flushes that were asked for since the last turn.
@@ -209,6 +232,7 @@ class Finisher {
   std::atomic<bool> cut_{false};  // header_ is not the file's any more
   std::unique_ptr<Recording> recording_;
   ConvertState state_;
+  u64 max_size_ = 0;  // TPROF_MAX_SIZE, 0: not asked yet
   bool damaged_ = false, wrote_ = false;
   std::unique_ptr<Workers> workers_;
   Meta meta_;           // of the program that has ended

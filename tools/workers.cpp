@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "convert.h"
 #include "model/build.h"
 #include "record/fold.h"
 #include "record/regular_file.h"
@@ -79,14 +79,6 @@ Reading read_worker(Recording& recording, const std::vector<Cover>& covers) {
       if (ticks >= c->begin && ticks < c->end) out.covered = std::max(out.covered, c->covered);
   });
   return out;
-}
-
-u64 most_bytes(const Meta& leader) {
-  u64 bytes = 0;
-  OptionError ignored;
-  auto option = leader.info.find("option.max_size");
-  bool given = option != leader.info.end() && parse_bytes(option->second.c_str(), bytes, ignored);
-  return given ? bytes : ~u64(0);
 }
 
 }  // namespace
@@ -184,7 +176,7 @@ bool Workers::look() {
 void Workers::fold(const Meta& leader, bool over, bool keep) {
   if (no_room_ && !over) return;
   std::vector<Cover> covers = covers_of(leader, over);
-  u64 most = most_bytes(leader);
+  u64 most = max_size_of(leader);
   for (const std::string& path : ended_) try {
       auto recording = Recording::open(path);
       if (!is_ours(recording->header())) continue;  // it became a program of its own

@@ -56,6 +56,23 @@ def test_max_size_bounds_the_recording(logdir):
     assert traces[0].marks()
 
 
+def test_windows_are_written_in_time_though_the_machine_is_busy(logdir):
+    """At idle priority nothing would be written, and in the end nothing more recorded."""
+    one = str(min(os.sched_getaffinity(0)))
+    busy = [subprocess.Popen(["taskset", "-c", one, "sh", "-c", "while :; do :; done"]) for _ in range(2)]
+    try:
+        result = run(["train.py", 300], "run", logdir=logdir, wrapper=["taskset", "-c", one], timeout=600,
+                     env={"TRAIN_PAUSE": "0.05"}, options={
+                         "TPROF_SCHEDULE": "wait=1,active=1", "TPROF_MAX_SIZE": "64M"})
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+    assert result.returncode == 0 and not [line for line in result.said() if "TPROF_MAX_SIZE" in line], result.stderr
+    traces = load_traces(logdir)
+    assert len(traces) == 150 and not any(trace.ledger["dropped"] for trace in traces)
+
+
 @pytest.mark.parametrize("kilobytes", [30, 100, 700, 4000])
 def test_a_limit_on_the_size_of_files(kilobytes, how, logdir):
     """A program that leaves SIGXFSZ as it is would die of it: the recording's growth must not send it."""
