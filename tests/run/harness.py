@@ -35,6 +35,9 @@ if set(" :") & set(str(LIBRARY)):
     links = tempfile.TemporaryDirectory()
     PRELOAD = pathlib.Path(links.name) / "libtprof.so"
     PRELOAD.symlink_to(LIBRARY)
+# Exit status by the ending that a program of tests/apps is told, see endings.py there.
+ENDINGS = {"fall": 0, "exit": 3, "exception": 1, "SIGINT": -signal.SIGINT, "SIGTERM": -signal.SIGTERM, "_exit": 5,
+           "SIGSEGV": -signal.SIGSEGV, "SIGKILL": -signal.SIGKILL}
 TRACE_NAME = re.compile(r"^(.*?)\.(\d+)\.pt\.trace\.json(?:\.gz)?$")
 
 

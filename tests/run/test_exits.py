@@ -6,10 +6,8 @@ import time
 import pytest
 
 from finishers import finishers
-from harness import APPS, load_traces, recordings, run, settle, start, finish, tprof, trace_files, wait_for
+from harness import APPS, ENDINGS, load_traces, recordings, run, settle, start, finish, tprof, trace_files, wait_for
 
-ENDINGS = {"fall": 0, "exit": 3, "exception": 1, "SIGINT": -signal.SIGINT, "SIGTERM": -signal.SIGTERM, "_exit": 5,
-           "SIGSEGV": -signal.SIGSEGV, "SIGKILL": -signal.SIGKILL}
 OPEN = {"TPROF_SCHEDULE": "wait=1,warmup=1,active=1000"}
 
 

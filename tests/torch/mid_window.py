@@ -1,12 +1,16 @@
 """Trains six iterations, goes on in another way while a window may be open, and trains twelve there.
 
-    mid_window.py exec|fork|daemon    labels: mark:<process>:<iteration>
+    mid_window.py exec|fork|daemon [ENDING]    labels: mark:<process>:<iteration>; ENDING: see endings.py in tests/apps
 """
 import os
+import pathlib
 import sys
 
 import torch
 from torch.autograd.profiler import record_function
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "apps"))
+import endings  # noqa: E402
 
 net = torch.nn.Linear(4, 4)
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
@@ -22,19 +26,23 @@ def train(process, iterations):
         optimizer.step()
 
 
-torch.set_num_threads(1)
-how = sys.argv[1]
-if how == "again":
+def second():
     train("second", 12)
+    endings.end(ending)
     sys.exit()
+
+
+torch.set_num_threads(1)
+how, ending = (sys.argv[1:] + ["exit"])[:2]
+if how == "again":
+    second()
 train("first", 6)
 if how == "exec":
-    os.execv(sys.executable, [sys.executable, __file__, "again"])
+    os.execv(sys.executable, [sys.executable, __file__, "again", ending])
 elif how == "fork":
     child = os.fork()
     if child == 0:
-        train("second", 12)
-        sys.exit()
+        second()
     os.waitpid(child, 0)
 else:
     end, held = os.pipe()  # closed when the daemon has ended
@@ -42,8 +50,7 @@ else:
         os.setsid()
         if os.fork():
             os._exit(0)
-        train("second", 12)
-        sys.exit()
+        second()
     os.close(held)
     os.wait()
     os.read(end, 1)

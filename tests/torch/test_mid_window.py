@@ -4,7 +4,7 @@ import pathlib
 
 import pytest
 
-from harness import run, schedule_words, windows
+from harness import ENDINGS, run, schedule_words, windows
 
 PROGRAM = pathlib.Path(__file__).with_name("mid_window.py").resolve()
 SCHEDULES = {"steps": {"TPROF_STEPS": "2:100"}, "none": {},
@@ -22,7 +22,29 @@ def want(schedule, steps):
 def test_no_window_is_lost(way, schedule, torch_machine, logdir):
     options = {"TPROF_SCHEDULE": schedule} if "=" in schedule else SCHEDULES[schedule]
     result = run([PROGRAM, way], "run", where=torch_machine, logdir=logdir, options=options)
-    assert result.returncode == 0, result.stderr
+    assert result.returncode == (3 if way == "exec" else 0), result.stderr
+    check_windows(result, schedule)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("way", ["exec", "fork", "daemon"])
+def test_no_window_is_lost_however_it_ends(way, ending, torch_machine, how, logdir):
+    result = run([PROGRAM, way, ending], how, where=torch_machine, logdir=logdir, options={"TPROF_STEPS": "2:100"})
+    assert result.returncode == (ENDINGS[ending] if way == "exec" else 0), result.stderr
+    check_windows(result, "steps")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_exit_matrix(ending, torch_machine, how, logdir):
+    result = run(["train.py", 60, ending], how, where=torch_machine, logdir=logdir,
+                 options={"TPROF_SCHEDULE": "wait=1,warmup=1,active=1000"})
+    assert (result.returncode, result.stdout) == (ENDINGS[ending], "done 60\n"), result.stderr
+    assert [(t.steps(), t.marks()) for t in result.traces()] == [(list(range(2, 60)), list(range(2, 60)))]
+
+
+def check_windows(result, schedule):
     found = collections.defaultdict(list)
     for trace in result.traces():
         marks = [e["name"].split(":")[1:] for e in sorted(trace.ops(), key=lambda e: e["ts"]) if e["name"].startswith("mark:")]
