@@ -43,7 +43,7 @@ void IdleThread::work() {
     lock.unlock();
     try {
       turn_();
-    } catch (...) {  // given up, or it failed: it is done again at the end, by who can say what is wrong
+    } catch (...) {  // given up, or it failed: it is done again at the end
     }
     lock.lock();
     changed_.wait_for(lock, std::chrono::milliseconds(pause_ms_), [this] { return stop_; });
