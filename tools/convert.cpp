@@ -178,6 +178,7 @@ void Converter::plan() {
     return;
   }
   plan_flushes();
+  size_t planned = 0;
   for (const WindowInfo& w : meta_.windows) {
     if (is_leaders(w)) continue;
     if (!w.is_recorded()) {
@@ -198,11 +199,16 @@ void Converter::plan() {
       plan_marks(w);
       continue;
     }
+    if (options_.max_windows && planned++ == options_.max_windows) {
+      result_.more = true;
+      break;
+    }
     if (w.first_step == -1)
       plan_parts(w);
     else
       plan_window(w);
   }
+  if (result_.more) result_.complete = false;
   plan_last_word();
 }
 

@@ -18,6 +18,7 @@ struct ConvertOptions {
   std::string on_trace_ready;  // shell command run on each trace written; {} and {step} are replaced
   int threads = 1;             // spans converted at the same time
   bool only_sealed = false;    // the program lives: nothing but sealed windows and flushes
+  size_t max_windows = 0;      // no more windows than these in one call, the oldest first; 0: all
   bool force = false;          // write spans whose file exists anew
   i64 first_step = -1;         // exactly the steps [first_step, end_step); end_step -1: to the last
   i64 end_step = -1;
@@ -51,6 +52,7 @@ struct ConvertResult {
   std::vector<WrittenTrace> traces;
   Rest rest;
   bool complete = false;  // nothing is left to be written and the writer has ended: the file may go
+  bool more = false;  // there were more than max_windows
   bool damaged = false;
   bool nothing_recorded = false;  // the writer has ended and no span has any event
   std::string note;               // one line for the user, may be empty

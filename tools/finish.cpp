@@ -33,6 +33,7 @@ namespace {
 constexpr int kPollMs = 50;
 constexpr size_t kMappedBytes = 4096;  // FileHeader
 constexpr u64 kLeastRoom = 16 << 20, kShareOfRoom = 4;  // from here on its writing is urgent
+constexpr size_t kWindowsAtOnce = 50;  // then their room is given back
 constexpr int kHelpersEnd_s = 10;      // those of a program that was killed look for it every five seconds
 
 // The program or anybody else may shorten the recording while its header is mapped here.
@@ -157,10 +158,14 @@ class Finisher {
     try {
       ConvertOptions options = asked_options(recording_->read_meta());
       options.only_sealed = true;
-      ConvertResult result = convert_recording(path_, options, state_);
-      damaged_ |= result.damaged;
-      wrote_ |= !result.traces.empty();
-      if (!options.keep_recording) punch_written(path_, state_);
+      options.max_windows = kWindowsAtOnce;
+      for (bool more = true; more;) {
+        ConvertResult result = convert_recording(path_, options, state_);
+        damaged_ |= result.damaged;
+        wrote_ |= !result.traces.empty();
+        if (!options.keep_recording) punch_written(path_, state_);
+        more = result.more;
+      }
     } catch (const Error&) {
       // A full disk, say. The recording holds it all still; it is tried again at the end.
     }

@@ -97,7 +97,6 @@ void Session::take_phase(Phase phase) {
   bool heard = phase != Phase::ended && !resting_;
   set_level(!heard ? Level::none : records(phase) ? Level::all : waiting_level());
   if (frontend_.phase_changed) frontend_.phase_changed(phase);
-  if (phase == Phase::ended) signals_restore();
 }
 
 // Nothing is recorded until the next step; a window that is open stays so.

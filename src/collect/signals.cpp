@@ -34,7 +34,7 @@ void signals_install(int signal) {
   if (sigaction(signal, &ours, nullptr) == 0) g_signal = signal;
 }
 
-void signals_restore() {
+void signals_forget() {
   struct sigaction now {};
   if (g_signal == 0) return;
   if (sigaction(g_signal, nullptr, &now) == 0 && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == handle) {
@@ -43,7 +43,5 @@ void signals_restore() {
   }
   g_signal = 0;
 }
-
-void signals_forget() { signals_restore(); }
 
 }  // namespace tprof

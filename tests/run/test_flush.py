@@ -44,6 +44,18 @@ def test_no_window_or_flush_is_written_twice(tmp_path, logdir):
     assert tprof("convert", logdir).returncode == 0 and trace_files(logdir) == written
 
 
+def test_a_signal_after_the_last_window_does_no_harm(how, logdir, tmp_path):
+    hold = tmp_path / "go"
+    process = start(["train.py", 6], how, logdir=logdir, env={"TRAIN_HOLD": str(hold)}, options={
+        "TPROF_SCHEDULE": "active=2,repeat=1"})
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGUSR2)
+    hold.touch()
+    result = finish(process, logdir)
+    assert result.returncode == 0, result.stderr
+    assert len(trace_files(logdir)) == 1 and (how == "run" or "no window is open" in result.stderr)
+
+
 def test_signal_none_leaves_usr2_alone(logdir, tmp_path):
     hold = tmp_path / "go"
     process = start(["train.py", 5], "preload", logdir=logdir, env={"TRAIN_HOLD": str(hold)},
