@@ -127,7 +127,9 @@ TEST_F(SymbolsTest, SeparateDebugFilesAreFoundByBuildIdAndByLink) {
   fs::rename(directory_ + "/libsample.debug", place_for_id + "/" + hex.substr(2) + ".debug");
   map(file);
   EXPECT_EQ(place(local).function, "sample_local()");
-  if (!line_tool().empty()) EXPECT_GT(place(local).line, 0u);
+  if (!line_tool().empty()) {
+    EXPECT_GT(place(local).line, 0u);
+  }
 }
 
 TEST_F(SymbolsTest, AnotherVersionOfTheFileIsNotBelieved) {
