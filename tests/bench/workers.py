@@ -10,11 +10,12 @@ import time
 
 import modes
 from finishers import finishers
+from preload import preloadable
 
 BENCH = pathlib.Path(__file__).resolve().parent
 REPO = BENCH.parent.parent
 BUILD = pathlib.Path(os.environ.get("TPROF_BUILD", REPO / "build")).resolve()
-LIBRARY = BUILD / "shim" / "libtprof.so"
+LIBRARY = preloadable(BUILD / "shim" / "libtprof.so")
 CALLBACKS = BUILD / "tests" / "libbench_callbacks.so"
 TPROF = BUILD / "tools" / "tprof"
 CALLS = BUILD / "tests" / "bench_calls"

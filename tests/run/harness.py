@@ -16,12 +16,12 @@ import re
 import signal
 import struct
 import subprocess
-import tempfile
 import time
 
 import pytest
 
 from finishers import finishers
+from preload import preloadable
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 REPO = TESTS.parent
@@ -30,11 +30,7 @@ BUILD = pathlib.Path(os.environ.get("TPROF_BUILD", REPO / "build")).resolve()
 RUN = BUILD / "tools" / "tprof-run"
 TPROF = BUILD / "tools" / "tprof"
 LIBRARY = BUILD / "shim" / "libtprof.so"
-PRELOAD = LIBRARY  # LD_PRELOAD cannot name a path with a blank or a colon
-if set(" :") & set(str(LIBRARY)):
-    links = tempfile.TemporaryDirectory()
-    PRELOAD = pathlib.Path(links.name) / "libtprof.so"
-    PRELOAD.symlink_to(LIBRARY)
+PRELOAD = preloadable(LIBRARY)
 # Exit status by the ending that a program of tests/apps is told, see endings.py there.
 ENDINGS = {"fall": 0, "exit": 3, "exception": 1, "SIGINT": -signal.SIGINT, "SIGTERM": -signal.SIGTERM, "_exit": 5,
            "SIGSEGV": -signal.SIGSEGV, "SIGKILL": -signal.SIGKILL}

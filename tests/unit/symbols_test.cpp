@@ -25,9 +25,16 @@ std::string bytes_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// For the shell: the checkout may stand anywhere.
+std::string quoted(const std::string& path) {
+  std::string out = "'";
+  for (char c : path) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 // Address behind the first instruction of a function, found without our own reader.
 u64 address_of(const std::string& path, const std::string& name) {
-  std::string command = "nm " + path + " | awk '$3 == \"" + name + "\" { print $1 }'";
+  std::string command = "nm " + quoted(path) + " | awk '$3 == \"" + name + "\" { print $1 }'";
   FILE* pipe = popen(command.c_str(), "r");
   unsigned long long address = 0;
   EXPECT_EQ(fscanf(pipe, "%llx", &address), 1) << command;
