@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "sim_kernel.h"
+#include "../../fake/sim_kernel.h"
 
 __global__ void vector_add(const float* a, const float* b, float* c, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
