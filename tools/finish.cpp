@@ -17,6 +17,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "command.h"
 #include "convert.h"
@@ -33,6 +34,7 @@ namespace {
 constexpr int kPollMs = 50;
 constexpr size_t kMappedBytes = 4096;  // FileHeader
 constexpr u64 kLeastRoom = 16 << 20, kShareOfRoom = 4;  // from here on its writing is urgent
+constexpr u64 kLongestWait_ns = 10'000'000'000;
 constexpr size_t kWindowsAtOnce = 50;  // then their room is given back
 constexpr int kHelpersEnd_s = 10;      // those of a program that was killed look for it every five seconds
 
@@ -62,7 +64,7 @@ class Finisher {
     auto idle = start_idle();
     while (!ended()) {
       if (deleted()) return kExitOk;
-      if (room_is_short()) {
+      if (is_urgent()) {
         idle.reset();
         while_running();
         idle = start_idle();
@@ -135,7 +137,15 @@ class Finisher {
     return stat(path_.c_str(), &named) == 0 ? named.st_dev != s.st_dev || named.st_ino != s.st_ino : errno == ENOENT;
   }
 
-  // Others leave the machine no time, and what is not written would reach TPROF_MAX_SIZE: that is not left to idle priority.
+  // Others leave the machine no time: what waits for long, or would reach TPROF_MAX_SIZE, is not left to idle priority.
+  bool is_urgent() {
+    u64 now = clock_ns(CLOCK_MONOTONIC);
+    u32 turns = turns_;
+    if (header_->unfinished == 0 || turns != seen_turns_) waits_since_ns_ = now;
+    seen_turns_ = turns;
+    return now - waits_since_ns_ > kLongestWait_ns || room_is_short();
+  }
+
   bool room_is_short() {
     u64 bytes = u64(header_->live_chunks) * kChunkBytes;
     if (header_->unfinished == 0 || bytes < kLeastRoom) return false;
@@ -171,6 +181,7 @@ class Finisher {
     }
     // The program publishes a window before it counts it: all that `waiting` counts has been looked at.
     header_->unfinished -= waiting;
+    turns_++;
   }
 
   void fold_workers() {
@@ -237,7 +248,10 @@ class Finisher {
   std::atomic<bool> cut_{false};  // header_ is not the file's any more
   std::unique_ptr<Recording> recording_;
   ConvertState state_;
-  u64 max_size_ = 0;  // TPROF_MAX_SIZE, 0: not asked yet
+  u64 max_size_ = 0;             // TPROF_MAX_SIZE, 0: not asked yet
+  std::atomic<u32> turns_{0};    // of while_running() with something to do
+  u32 seen_turns_ = 0;           // of these, when is_urgent() looked last
+  u64 waits_since_ns_ = clock_ns(CLOCK_MONOTONIC);  // the last turn, or nothing was waiting then
   bool damaged_ = false, wrote_ = false;
   std::unique_ptr<Workers> workers_;
   Meta meta_;           // of the program that has ended
