@@ -70,7 +70,7 @@ def test_the_library_stands_aside_when_disabled(logdir):
 def test_a_preload_path_that_children_inherit_through_a_shell(logdir):
     """sh -c 'python ...': the shell is left alone, its child is profiled."""
     from harness import APPS
-    result = run(["/bin/sh", "-c", "/usr/bin/python3 %s 4; exit 8" % (APPS / "train.py")], "run", logdir=logdir)
+    result = run(["/bin/sh", "-c", "/usr/bin/python3 \"$0\" 4; exit 8", APPS / "train.py"], "run", logdir=logdir)
     assert (result.returncode, result.stdout) == (8, "done 4\n")
     assert [t.steps() for t in result.traces()] == [list(range(4))]
 

@@ -137,7 +137,7 @@ def test_its_own_handler_is_not_called_for_our_mapping(how, logdir):
             "signal.signal(signal.SIGBUS, lambda *a: os._exit(9))\n"
             "import faulthandler; faulthandler.enable()\n"
             "sys.argv = ['shrinks.py', 'empty']\n"
-            "exec(open('%s').read())\n" % (APPS / "shrinks.py"))
+            "exec(open(%r).read())\n" % str(APPS / "shrinks.py"))
     result = run(["-c", code], how, logdir=logdir)
     assert result.returncode == 0 and result.stdout.startswith("done"), result.stderr
     assert "Fatal" not in result.stderr and len(reasons(result)) == 1, result.stderr

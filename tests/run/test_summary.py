@@ -4,6 +4,7 @@ import os
 import pathlib
 import pty
 import re
+import shlex
 import signal
 import subprocess
 
@@ -100,7 +101,7 @@ def test_on_a_terminal_it_has_bars_and_colour(variables, colour, logdir):
     assert "█" in text and ("\033[1m" in text) == colour, text
 
 
-@pytest.mark.parametrize("what", ["echo '{' > {}", "cp %s {}" % FOREIGN])
+@pytest.mark.parametrize("what", ["echo '{' > {}", "cp %s {}" % shlex.quote(str(FOREIGN))])
 def test_a_trace_that_is_damaged_or_not_ours_is_nothing_to_the_run(what, logdir):
     result = run([*TRAIN, "exit"], "run", logdir=logdir, run_options=["--on-trace-ready", what])
     assert (result.returncode, result.stdout) == (3, "done 6\n")
@@ -109,7 +110,7 @@ def test_a_trace_that_is_damaged_or_not_ours_is_nothing_to_the_run(what, logdir)
 
 def test_with_a_gpu_operators_come_by_their_time_there(logdir):
     """The trace of a GPU takes the place of the one that was written."""
-    lines = summary(run(TRAIN, "run", logdir=logdir, run_options=["--on-trace-ready", "cp %s {}" % GPU]).stderr)
+    lines = summary(run(TRAIN, "run", logdir=logdir, run_options=["--on-trace-ready", "cp %s {}" % shlex.quote(str(GPU))]).stderr)
     top = next(i for i, line in enumerate(lines) if "Top operators" in line)
     assert "On the GPU" in lines[top]
     worker, = json.loads(tprof("stats", "--json", "--limit", "5", GPU).stdout)["workers"]
