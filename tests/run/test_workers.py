@@ -121,7 +121,7 @@ def test_a_recording_that_is_folded_and_still_there_counts_once(logdir, tmp_path
     """As a finisher leaves it that is killed between the two."""
     process = start(["epochs.py", 4], "preload", logdir=logdir)
     os.kill(wait_for(lambda: list(finishers(logdir)))[0], signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=180)
     own = {r.path: r.path.read_bytes() for r in recordings(logdir)}
     leader, = (r.path for r in recordings(logdir) if not r.helper)
     assert len(own) == 9
