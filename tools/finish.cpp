@@ -33,9 +33,9 @@ namespace {
 
 constexpr int kPollMs = 50;
 constexpr size_t kMappedBytes = 4096;  // FileHeader
-constexpr u64 kLeastRoom = 16 << 20, kShareOfRoom = 4;  // from here on its writing is urgent
-constexpr u64 kLongestWait_ns = 10'000'000'000;
-constexpr size_t kWindowsAtOnce = 50;  // then their room is given back
+constexpr u64 kLongestWait_ns = 10'000'000'000;         // writing is urgent then ...
+constexpr u64 kLeastRoom = 16 << 20, kShareOfRoom = 4;  // ... and beyond this, and this share of TPROF_MAX_SIZE
+constexpr size_t kWindowsAtOnce = 50;                   // then their room is given back
 constexpr int kHelpersEnd_s = 10;      // those of a program that was killed look for it every five seconds
 
 // The program or anybody else may shorten the recording while its header is mapped here.

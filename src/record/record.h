@@ -137,6 +137,11 @@ static_assert(sizeof(RecordHead) == 8);
 
 // --- data stream
 
+// head.id = OS thread id of whoever owns the chunk from here on.
+struct HeirRecord {
+  RecordHead head;
+};
+
 // at::RecordScope as torch numbers it.
 enum class Scope : u8 {
   function = 0,
@@ -157,11 +162,6 @@ enum RangeFlag : u8 {
   kRangeInputsCut = 4,   // the call had more inputs than follow
   kRangeLinked = 8,      // a RangeLink follows
   kRangeStack = 16,      // a StackRef follows
-};
-
-// head.id = OS thread id of the owner from here on.
-struct HeirRecord {
-  RecordHead head;
 };
 
 // head.id = name id. Followed by a RangeLink (kRangeLinked), a StackRef (kRangeStack), then `inputs` encoded inputs (see

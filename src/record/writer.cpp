@@ -185,7 +185,7 @@ ChunkHeader* Writer::map_chunk(u32 index, bool with_pages) {
   int fd = ::open(path_, O_RDWR | O_CLOEXEC);
   struct stat s;
   struct statvfs fs;
-  if (fd < 0 || fstat(fd, &s) != 0 || s.st_dev != device_ || s.st_ino != inode_) {
+  if (fd < 0 || fstat(fd, &s) != 0 || !is_ours(s)) {
     if (fd >= 0) ::close(fd);
     stop(Drop::no_chunk, kGone);
     return nullptr;
@@ -234,16 +234,18 @@ void Writer::stop_if_cut() {
   if (is_cut()) stop(Drop::no_chunk, kCut);
 }
 
+bool Writer::is_ours(const struct stat& s) const { return s.st_dev == device_ && s.st_ino == inode_; }
+
 bool Writer::in_place() const {
   struct stat s;
-  return stat(path_, &s) == 0 && s.st_dev == device_ && s.st_ino == inode_;
+  return stat(path_, &s) == 0 && is_ours(s);
 }
 
 // What no thread has come across so far.
 void Writer::stop_if_gone() {
   struct stat s;
-  if (!in_place()) stop(Drop::no_chunk, kGone);
-  else if (stat(path_, &s) == 0 && u64(s.st_size) < end_.load()) cut_.store(true);
+  if (stat(path_, &s) != 0 || !is_ours(s)) stop(Drop::no_chunk, kGone);
+  else if (u64(s.st_size) < end_.load()) cut_.store(true);
   stop_if_cut();
 }
 

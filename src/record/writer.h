@@ -6,6 +6,7 @@
 // and compared by device and inode.
 #pragma once
 #include <limits.h>
+#include <sys/stat.h>
 
 #include <atomic>
 
@@ -117,6 +118,7 @@ class Writer {
   ChunkHeader* map_chunk(u32 index, bool with_pages);
   void stop(Drop reason, const char* line);
   void stop_if_cut();
+  bool is_ours(const struct stat& s) const;
   char* meta_space(size_t bytes);
   void publish(char* at, Kind kind, u32 id, size_t bytes);
   template <class Record>
