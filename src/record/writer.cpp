@@ -121,11 +121,12 @@ bool Writer::create(const RecordingSpec& spec) {
 ChunkHeader* Writer::take_chunk(Stream stream, u32 epoch, u32 tid) {
   if (!header_) return nullptr;
   stop_if_cut();
-  if (stopped()) return nullptr;
+  if (is_cut()) return nullptr;
   ChunkHeader* chunk = nullptr;
   for (auto& slot : ready_)
     if (slot.load(std::memory_order_relaxed) && (chunk = slot.exchange(nullptr, std::memory_order_acquire))) break;
   if (!chunk) {
+    if (stopped()) return nullptr;
     misses_.fetch_add(1, std::memory_order_relaxed);
     chunk = prepare(false);
     if (!chunk) return nullptr;
@@ -163,15 +164,17 @@ void Writer::top_up() {
   }
 }
 
-ChunkHeader* Writer::prepare(bool with_pages) {
+// Ahead: with its pages, and where there is no room, nothing stops before a thread needs it.
+ChunkHeader* Writer::prepare(bool ahead) {
   if (u64(header_->live_chunks.load(std::memory_order_relaxed)) * kChunkBytes >= max_bytes_) {
-    stop(Drop::over_budget, "TPROF_MAX_SIZE of unconverted data is reached; recording stops here, what was recorded "
-                            "is kept (raise TPROF_MAX_SIZE, or record fewer steps with TPROF_SCHEDULE)");
+    if (!ahead)
+      stop(Drop::over_budget, "TPROF_MAX_SIZE of unconverted data is reached; recording stops here, what was recorded "
+                              "is kept (raise TPROF_MAX_SIZE, or record fewer steps with TPROF_SCHEDULE)");
     return nullptr;
   }
   u32 index = header_->chunks.fetch_add(1, std::memory_order_relaxed);
   header_->live_chunks.fetch_add(1, std::memory_order_relaxed);
-  ChunkHeader* chunk = map_chunk(index, with_pages);
+  ChunkHeader* chunk = map_chunk(index, ahead);
   if (chunk) return chunk;
   header_->live_chunks.fetch_sub(1, std::memory_order_relaxed);
   u32 behind = index + 1;  // a chunk that is counted and lies behind the file's end looks like damage
@@ -179,7 +182,7 @@ ChunkHeader* Writer::prepare(bool with_pages) {
   return nullptr;
 }
 
-ChunkHeader* Writer::map_chunk(u32 index, bool with_pages) {
+ChunkHeader* Writer::map_chunk(u32 index, bool ahead) {
   u64 offset = kHeaderBytes + u64(index) * kChunkBytes;
   u64 end = end_.load();
   int fd = ::open(path_, O_RDWR | O_CLOEXEC);
@@ -201,12 +204,14 @@ ChunkHeader* Writer::map_chunk(u32 index, bool with_pages) {
   void* at = error ? MAP_FAILED
                    : map_shared(fd, off_t(offset), kChunkBytes, PROT_READ | PROT_WRITE, &cut_);
   ::close(fd);
+  bool no_room = error == EFBIG || error == ENOSPC || error == EDQUOT;
+  if (no_room && ahead) return nullptr;
   if (error == EFBIG) {
     stop(Drop::disk_full, "the limit on the size of files (ulimit -f) is reached; recording stops here, what was "
                           "recorded is kept (raise it, or record fewer steps with TPROF_SCHEDULE)");
     return nullptr;
   }
-  if (error == ENOSPC || error == EDQUOT) {
+  if (no_room) {
     stop(Drop::disk_full, "the log directory's disk is (nearly) full; recording stops here, what was recorded is kept "
                           "(set TPROF_LOGDIR to a larger disk)");
     return nullptr;
@@ -217,7 +222,7 @@ ChunkHeader* Writer::map_chunk(u32 index, bool with_pages) {
   }
   while (end < offset + kChunkBytes && !end_.compare_exchange_weak(end, offset + kChunkBytes)) {
   }
-  if (with_pages) populate(static_cast<char*>(at), kChunkBytes);
+  if (ahead) populate(static_cast<char*>(at), kChunkBytes);
   auto* chunk = static_cast<ChunkHeader*>(at);
   chunk->index = index;
   return chunk;

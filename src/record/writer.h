@@ -114,8 +114,8 @@ class Writer {
   static constexpr int kMaxReady = 32;
   static constexpr int kMaxRetired = 128;
 
-  ChunkHeader* prepare(bool with_pages);
-  ChunkHeader* map_chunk(u32 index, bool with_pages);
+  ChunkHeader* prepare(bool ahead);
+  ChunkHeader* map_chunk(u32 index, bool ahead);
   void stop(Drop reason, const char* line);
   void stop_if_cut();
   bool is_ours(const struct stat& s) const;

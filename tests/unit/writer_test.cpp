@@ -122,6 +122,20 @@ TEST_F(WriterTest, QuiesceWaitsForABusyThread) {
   EXPECT_TRUE(quiesce(13, 20'000'000));
 }
 
+TEST_F(WriterTest, ChunksPreparedAheadAreThereForThreadsWhenNoMoreCanBeHad) {
+  static Writer writer;  // a process has one; this one ends before anybody records into it
+  std::string small = dir + "/small.tprof";
+  ASSERT_TRUE(writer.create({small.c_str(), "host", u32(getpid()), 0, 1, 2, 3 * kChunkBytes, Role::program, false}));
+  for (int i = 0; i < 3; i++) writer.top_up();
+  EXPECT_FALSE(writer.stopped()) << "no thread has asked for more than there is";
+  EXPECT_NE(writer.take_chunk(Stream::data, 1, 1), nullptr);
+  writer.top_up();
+  EXPECT_NE(writer.take_chunk(Stream::data, 1, 1), nullptr);
+  EXPECT_EQ(writer.take_chunk(Stream::data, 1, 1), nullptr);
+  EXPECT_TRUE(writer.stopped());
+  writer.remove();
+}
+
 TEST_F(WriterTest, ZBudgetStopsRecordingAndIsCounted) {
   g_epoch.store(15);
   int key;
