@@ -20,6 +20,7 @@ OpInput input_of(const InputHead& head, const char* payload) {
     case InputTag::tensor:
       out.tensor.defined = true;
       out.tensor.dtype = head.dtype;
+      out.tensor.has_strides = !(head.flags & kInputNoStrides);
       for (u32 i = 0; i < head.count; i++)
         out.tensor.sizes.push_back(head.flags & kInputWide ? read<i64>(payload + size_t(i) * 8)
                                                            : i64(read<u32>(payload + size_t(i) * 4)));
