@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/gpu_summary.h"
+#include "analysis/kernels.h"
 #include "unit/model_builder.h"
 
 namespace tprof {
@@ -103,6 +105,41 @@ TEST(TensorCores, TheVendorIsSeenInCallsAndDevices) {
   EXPECT_EQ(vendor("", "Some GPU", 64), Vendor::amd);  // ROCm's traces may leave the name empty
   EXPECT_EQ(vendor("", "Intel(R) Data Center GPU Max 1550"), Vendor::other);
   EXPECT_EQ(vendor("", ""), Vendor::nvidia);
+}
+
+std::vector<GpuFigures> figures_of(ModelBuilder&& b) {
+  Model model = b.model();
+  std::vector<std::string> notes;
+  return gpu_figures(model, windows_of(model), notes);
+}
+
+TEST(TensorCores, AShareSaysHowMuchOfTheTimeIsNotKnown) {
+  ModelBuilder cuda;
+  cuda.launch("ampere_bf16_s16816gemm_bf16_128x128", 1, 10, 50);
+  cuda.launch("_fwd_kernel", 51, 60, 80);
+  cuda.launch("ampere_sgemm_128x64_tn", 81, 90, 130);
+  GpuFigures some = figures_of(std::move(cuda))[0];
+  EXPECT_DOUBLE_EQ(some.tensor_cores, 0.4);
+  EXPECT_DOUBLE_EQ(some.tensor_cores_unknown, 0.2);
+
+  ModelBuilder xpu;
+  xpu.kernel("gemm_kernel", 10, 50, xpu.call("urEnqueueKernelLaunch", 1, 2));
+  GpuFigures none = figures_of(std::move(xpu))[0];
+  EXPECT_EQ(none.tensor_cores, -1);
+  EXPECT_DOUBLE_EQ(none.tensor_cores_unknown, 1);
+}
+
+TEST(TensorCores, OperatorsAndKernelsKeepWhatIsNotKnown) {
+  ModelBuilder b;
+  b.op("aten::mm", 0, 10, {{{4, 4}}, {{4, 4}}});
+  b.launch("_fwd_kernel", 2, 10, 20);
+  Model model = b.model();
+  Kernels kernels = kernels_by_name(model, Rules::tprof);
+  EXPECT_EQ(kernels.rows[0].tensor_cores, TensorCoreUse::unknown);
+  EXPECT_EQ(kernels.tensor_unknown_ns, 10'000);
+  EXPECT_EQ(kernels_by_name(model, Rules::plugin).rows[0].tensor_cores, TensorCoreUse::no);
+  OpTree tree = build_op_tree(model);
+  EXPECT_TRUE(tree.nodes[0].tensor_total_unknown);
 }
 
 TEST(TensorCores, BeforeVoltaThereAreNone) {
