@@ -28,7 +28,7 @@ template <class Keep>
 std::vector<Evidence> after_gaps(const IdleLane& lane, Keep keep) {
   Heaviest heaviest(Evidence::Of::work);
   for (const Gap& gap : lane.gaps)
-    if (keep(gap)) heaviest.add(gap.length(), gap.next);
+    if (gap.next != kNone && keep(gap)) heaviest.add(gap.length(), gap.next);
   return heaviest.take();
 }
 
@@ -151,12 +151,12 @@ std::optional<Match> tiny_kernels(const Facts& facts) {
   const Launches& l = facts.launches;
   if (!facts.gpu || l.works == 0) return {};
   HostTime wait = all_of(*facts.gpu);
-  double saving = facts.windows.per_step(std::min(l.short_host_ns, wait.running + wait.launching));
+  double saving = facts.windows.per_step(std::min(l.short_host_ns - l.short_wait_ns, wait.running + wait.launching));
   Heaviest costly(Evidence::Of::work);
   for (u32 i = 0; i < facts.model.gpu.size(); i++) {
     const GpuEvent& work = facts.model.gpu[i];
     if (!work.runs_on_gpu() || work.call == kNone || !facts.inside(work.begin_ns)) continue;
-    i64 more = facts.model.calls[work.call].dur_ns - work.dur_ns;
+    i64 more = facts.model.calls[work.call].dur_ns - facts.waits.ns(work.call) - work.dur_ns;
     if (more > 0) costly.add(more, i);
   }
   return Match{double(l.shorter_than_launch) / double(l.works), facts.share(double(l.short_gpu_ns)), saving,
@@ -213,7 +213,9 @@ std::optional<Match> stream_gaps(const Facts& facts) {
   if (!facts.gpu) return {};
   double least = std::max(1e6, 0.02 * facts.step_ns());
   auto is_it = [&](const Gap& gap) {
-    return double(gap.length()) >= least && (gap.cause == IdleCause::other || gap.cause == IdleCause::unknown);
+    bool unexplained =
+        gap.cause == IdleCause::other || gap.cause == IdleCause::device || gap.cause == IdleCause::unknown;
+    return unexplained && !gap.edge && double(gap.length()) >= least;
   };
   i64 ns = 0;
   for (const Gap& gap : facts.gpu->gaps)
