@@ -70,8 +70,10 @@ Table idle_table(const std::vector<IdleLane>& lanes) {
   if (unknown) out.footer.push_back("Unknown: the trace has no launch of the work that ended the gap");
   i64 edges = 0, late = 0;
   for (const IdleLane& lane : lanes) edges += lane.edges_ns, late += lane.of(IdleCause::device);
-  if (edges > 0) out.footer.push_back("At begin and end: before the first work and behind the last; counted by cause too");
-  if (late > 0) out.footer.push_back("GPU was late: launched in time, and waited for nothing that is in the trace");
+  if (edges > 0)
+    out.footer.push_back("At begin and end: before the first work and behind the last; counted by cause too");
+  if (late > 0)
+    out.footer.push_back("GPU was late: launched in time, and waited for nothing that is in the trace");
   return out;
 }
 

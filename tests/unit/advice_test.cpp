@@ -76,7 +76,7 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
     {"LN1",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
-       b.launch("gemm", 0, 0, 1000);
+       b.launch("gemm", 0, 10, 1000);
        i64 until = 1001 + (over ? 301 : 299);
        b.kernel("gemm", until, kStep, b.call("cudaLaunchKernel", 1001, until));
      }},

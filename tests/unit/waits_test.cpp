@@ -59,6 +59,17 @@ TEST(Waits, ACopyThatReturnsBeforeItsTurnDidNotWait) {
   EXPECT_EQ(wait_of(b.model(), "cudaMemcpyAsync"), "");
 }
 
+TEST(Waits, ACopyWhoseStreamWaitedForAnotherOneWaitedForThat) {
+  ModelBuilder b;
+  b.launch("all_reduce", 0, 10, 400, 1, 20);
+  b.copy(kToHost, kPageable, 100, 408, 409, b.call("cudaMemcpyAsync", 20, 415));
+  EXPECT_EQ(wait_of(b.model(), "cudaMemcpyAsync"), "20-400 for all_reduce");
+  ModelBuilder late;  // something else held it up
+  late.launch("all_reduce", 0, 10, 300, 1, 20);
+  late.copy(kToHost, kPageable, 100, 408, 409, late.call("cudaMemcpyAsync", 20, 415));
+  EXPECT_EQ(wait_of(late.model(), "cudaMemcpyAsync"), "");
+}
+
 TEST(Waits, OtherStreamsDoNotHoldACopyUp) {
   ModelBuilder b;
   b.launch("other", 0, 10, 900, 1, 20);
