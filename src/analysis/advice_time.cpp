@@ -28,7 +28,7 @@ template <class Keep>
 std::vector<Evidence> after_gaps(const IdleLane& lane, Keep keep) {
   Heaviest heaviest(Evidence::Of::work);
   for (const Gap& gap : lane.gaps)
-    if (keep(gap)) heaviest.add(gap.length(), gap.next);
+    if (gap.next != kNone && keep(gap)) heaviest.add(gap.length(), gap.next);
   return heaviest.take();
 }
 
@@ -42,7 +42,12 @@ HostTime host_time(const i64 (&ns)[kActivities], i64 launch_ns) {
   return {of(Activity::operating) + of(Activity::between) + of(Activity::other_call) + of(Activity::nothing),
           of(Activity::launching) + launch_ns};
 }
-HostTime all_of(const IdleLane& lane) { return host_time(lane.by_activity, lane.launch_ns); }
+// Between works: what goes before the first and comes behind the last one is no cost of a step.
+HostTime all_of(const IdleLane& lane) {
+  HostTime all = host_time(lane.by_activity, lane.launch_ns);
+  HostTime edges = host_time(lane.at_edges, lane.launch_at_edges_ns);
+  return {all.running - edges.running, all.launching - edges.launching};
+}
 HostTime behind_sync(const IdleLane& lane) { return host_time(lane.after_sync, lane.launch_after_sync_ns); }
 
 std::string quoted(const Facts& facts, const HostReason& reason) {
@@ -121,17 +126,21 @@ std::optional<Match> host_bound(const Facts& facts) {
   if (!facts.gpu) return {};
   i64 ns = all_of(*facts.gpu).running - behind_sync(*facts.gpu).running;
   double share = facts.share(double(ns));
+  const HostReason* longest = nullptr;
+  auto inner = [](const HostReason& reason) { return reason.ns - reason.edges_ns; };
+  for (const HostReason& reason : facts.gpu->reasons) {
+    bool runs = reason.activity == Activity::operating || reason.activity == Activity::between;
+    if (runs && inner(reason) > (longest ? inner(*longest) : 0)) longest = &reason;
+  }
   std::string most;
-  for (const HostReason& reason : facts.gpu->reasons)
-    if (reason.activity == Activity::operating || reason.activity == Activity::between) {
-      most = "; most of it in " + quoted(facts, reason) + " (" + ms(facts.windows.per_step(reason.ns)) + ")";
-      break;
-    }
+  if (longest)
+    most = "; most of it in " + quoted(facts, *longest) + " (" + ms(facts.windows.per_step(inner(*longest))) + ")";
   return Match{share, share, facts.windows.per_step(ns),
                "For " + ms(facts.windows.per_step(ns)) + " of a step the GPU has nothing to do because Python and "
                "operators on the CPU have not come to the next launch" + most + ".",
                after_gaps(*facts.gpu, [](const Gap& gap) {
-                 return gap.sync == kNone && (gap.most == Activity::operating || gap.most == Activity::between);
+                 bool runs = gap.most == Activity::operating || gap.most == Activity::between;
+                 return runs && !gap.edge && gap.sync == kNone;
                })};
 }
 
@@ -143,7 +152,7 @@ std::optional<Match> launch_bound(const Facts& facts) {
                "For " + ms(facts.windows.per_step(ns)) + " of a step the GPU waits for a launch that is under way; "
                "a step has " + std::to_string(u64(double(facts.launches.works) / double(facts.windows.steps.size()))) +
                    " launches.",
-               after_gaps(*facts.gpu, [](const Gap& gap) { return gap.cause == IdleCause::host_wait; })};
+               after_gaps(*facts.gpu, [](const Gap& gap) { return !gap.edge && gap.cause == IdleCause::host_wait; })};
 }
 
 // Saves at most what their launches cost, and no more than the GPU waits for them.
@@ -151,12 +160,12 @@ std::optional<Match> tiny_kernels(const Facts& facts) {
   const Launches& l = facts.launches;
   if (!facts.gpu || l.works == 0) return {};
   HostTime wait = all_of(*facts.gpu);
-  double saving = facts.windows.per_step(std::min(l.short_host_ns, wait.running + wait.launching));
+  double saving = facts.windows.per_step(std::min(l.short_host_ns - l.short_wait_ns, wait.running + wait.launching));
   Heaviest costly(Evidence::Of::work);
   for (u32 i = 0; i < facts.model.gpu.size(); i++) {
     const GpuEvent& work = facts.model.gpu[i];
     if (!work.runs_on_gpu() || work.call == kNone || !facts.inside(work.begin_ns)) continue;
-    i64 more = facts.model.calls[work.call].dur_ns - work.dur_ns;
+    i64 more = facts.model.calls[work.call].dur_ns - facts.waits.ns(work.call) - work.dur_ns;
     if (more > 0) costly.add(more, i);
   }
   return Match{double(l.shorter_than_launch) / double(l.works), facts.share(double(l.short_gpu_ns)), saving,
@@ -213,7 +222,9 @@ std::optional<Match> stream_gaps(const Facts& facts) {
   if (!facts.gpu) return {};
   double least = std::max(1e6, 0.02 * facts.step_ns());
   auto is_it = [&](const Gap& gap) {
-    return double(gap.length()) >= least && (gap.cause == IdleCause::other || gap.cause == IdleCause::unknown);
+    bool unexplained =
+        gap.cause == IdleCause::other || gap.cause == IdleCause::device || gap.cause == IdleCause::unknown;
+    return unexplained && !gap.edge && double(gap.length()) >= least;
   };
   i64 ns = 0;
   for (const Gap& gap : facts.gpu->gaps)
