@@ -58,8 +58,8 @@ int run(const AdviseArguments& arguments) {
 
 Action declare_advise(Arguments& arguments) {
   auto a = std::make_shared<AdviseArguments>();
-  arguments.value("--fail-on", "", "WORD", "exit with 1 on findings of this severity: high, or moderate (and high)",
-                  a->fail_on);
+  arguments.choice("--fail-on", "WORD", "exit with 1 on findings of this severity: high, or moderate (and high)",
+                   {"high", "moderate"}, a->fail_on);
   declare_devices(arguments, a->devices);
   arguments.toggle("--all", "", "show all findings, not the first seven", a->all);
   arguments.toggle("--json", "", "print JSON (schema 1: keys are only ever added)", a->json);
