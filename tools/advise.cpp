@@ -37,7 +37,7 @@ int run(const AdviseArguments& arguments) {
       out["workers"].push_back(advice_json(facts, advice, source));
       return;
     }
-    if (!first) puts("");
+    if (!first) print(stdout, "\n");
     first = false;
     TextStyle style = text_style(stdout);
     print(stdout, advice_text(facts, advice, source, arguments.all ? advice.size() : kMostAdvice, style), style.color);

@@ -185,7 +185,7 @@ std::string man_page(const std::string& name) {
   out << ".SH DESCRIPTION\n"
       << roff(
              "Records what a PyTorch program does, operator by operator, without a change to it, and writes "
-             "Kineto traces that the TensorBoard profiler plugin, Perfetto and chrome://tracing open.")
+             "Kineto traces that the TensorBoard profiler plugin, Perfetto and speedscope open.")
       << "\n";
   for (const Command& command : kCommands) {
     if (command.hidden || (run_only && strcmp(command.name, "run"))) continue;
