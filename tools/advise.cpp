@@ -37,7 +37,7 @@ int run(const AdviseArguments& arguments) {
       out["workers"].push_back(advice_json(facts, advice, source));
       return;
     }
-    if (!first) puts("");
+    if (!first) print(stdout, "\n");
     first = false;
     TextStyle style = text_style(stdout);
     print(stdout, advice_text(facts, advice, source, arguments.all ? advice.size() : kMostAdvice, style), style.color);
@@ -58,8 +58,8 @@ int run(const AdviseArguments& arguments) {
 
 Action declare_advise(Arguments& arguments) {
   auto a = std::make_shared<AdviseArguments>();
-  arguments.value("--fail-on", "", "WORD", "exit with 1 on findings of this severity: high, or moderate (and high)",
-                  a->fail_on);
+  arguments.choice("--fail-on", "WORD", "exit with 1 on findings of this severity: high, or moderate (and high)",
+                   {"high", "moderate"}, a->fail_on);
   declare_devices(arguments, a->devices);
   arguments.toggle("--all", "", "show all findings, not the first seven", a->all);
   arguments.toggle("--json", "", "print JSON (schema 1: keys are only ever added)", a->json);

@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <set>
+#include <sstream>
 
 #include "base/error.h"
 
@@ -16,9 +18,18 @@ namespace {
   std::string name = word[1] == '-' ? word.substr(0, word.find('=')) : word.substr(0, 2);
   std::vector<std::string> names;
   for (const Flag& flag : flags) names.push_back(flag.name);
-  std::string near = nearest(name, names);
+  std::string near = nearest_flag(name, names);
   throw Error(kExitUsage,
               "unknown option " + name + (near.empty() ? "; see --help" : "; did you mean " + near + "?"));
+}
+
+// "--with-memory": with, memory.
+std::set<std::string> parts_of(const std::string& flag) {
+  std::set<std::string> parts;
+  std::istringstream words(flag);
+  for (std::string part; std::getline(words, part, '-');)
+    if (!part.empty()) parts.insert(part);
+  return parts;
 }
 
 }  // namespace
@@ -137,6 +148,16 @@ std::string nearest(const std::string& word, const std::vector<std::string>& can
     }
   }
   return best;
+}
+
+std::string nearest_flag(const std::string& flag, const std::vector<std::string>& flags) {
+  for (const std::string& part : parts_of(flag)) {
+    std::vector<std::string> with;
+    for (const std::string& candidate : flags)
+      if (parts_of(candidate).contains(part)) with.push_back(candidate);
+    if (with.size() == 1) return with[0];
+  }
+  return nearest(flag, flags);
 }
 
 }  // namespace tprof

@@ -19,7 +19,7 @@ struct Flag {
   Takes takes = Takes::value;
   // With the last value typed, "1" where none was; may throw Error(kExitUsage). Flags are set in table order.
   std::function<void(const std::string&)> set;
-  std::vector<std::string> choices = {};  // words that completion offers as its value
+  std::vector<std::string> choices = {};  // words that completion offers as its value, or as its begin
 };
 
 class Arguments {
@@ -56,5 +56,9 @@ class Arguments {
 
 // The candidate most like `word`, or "" when none is near (for "did you mean").
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
+
+// Of options: the one that has a part in common with `flag` that no other has (--with-memory: --profile-memory), else
+// the nearest.
+std::string nearest_flag(const std::string& flag, const std::vector<std::string>& flags);
 
 }  // namespace tprof

@@ -7,6 +7,7 @@
 #include "base/printable.h"
 #include "check.h"
 #include "command.h"
+#include "progress.h"
 #include "trace_file.h"
 
 namespace tprof {
@@ -24,7 +25,9 @@ int check(const std::vector<std::string>& paths, bool quiet) {
     files.insert(files.end(), traces.begin(), traces.end());
   }
   bool invalid = false, unreadable = false;
+  Progress progress("reading", Progress::Counts::read, size_of(files));
   for (const std::string& file : files) try {
+      progress.say("reading " + std::filesystem::path(file).filename().string());
       std::vector<Finding> findings = check_trace(file);
       bool valid = is_valid(findings);
       invalid |= !valid;

@@ -15,6 +15,7 @@
 #include "convert.h"
 #include "finish.h"
 #include "options_cli.h"
+#include "progress.h"
 #include "record/reader.h"
 #include "trace_file.h"
 
@@ -99,7 +100,12 @@ void convert_one(const std::string& path, u64 begin, bool named, const ConvertAr
       throw Error(kExitUsage,
                   options.out_dir + ": cannot be made: " + why.message() + "; give another --output");
   }
-  ConvertResult result = convert_recording(path, options);
+  ConvertResult result;
+  {
+    Progress progress("writing the traces of " + std::filesystem::path(path).filename().string(),
+                      Progress::Counts::written);
+    result = convert_recording(path, options);
+  }
   totals.converted++;
   u64 before = totals.traces;
   for (const WrittenTrace& trace : result.traces) {

@@ -18,6 +18,7 @@
 #include "model/source_lines.h"
 #include "options_cli.h"
 #include "program_file.h"
+#include "report/fit.h"
 #include "trace_file.h"
 
 namespace tprof {
@@ -233,6 +234,7 @@ int doctor(const std::vector<std::string>& pythons) {
     if (find_program("python3").path != "/usr/bin/python3") patient.pythons.push_back("/usr/bin/python3");
   }
   bool bad = false;
+  TextStyle style = text_style(stdout);
   for (const auto& check : kChecks) {
     std::vector<Finding> findings;
     check.run(patient, findings);
@@ -240,8 +242,8 @@ int doctor(const std::vector<std::string>& pythons) {
     for (const Finding& f : findings) {
       const char* mark = f.verdict == Verdict::ok ? "OK" : f.verdict == Verdict::off ? "--" : "BAD";
       char lead[32];
-      snprintf(lead, sizeof lead, "%-14s %-4s ", name, mark);
-      print(stdout, lead + f.text + "\n");
+      int indent = snprintf(lead, sizeof lead, "%-14s %-4s ", name, mark);
+      print(stdout, wrapped(lead + f.text, size_t(style.width), size_t(indent)) + "\n");
       fflush(stdout);
       bad |= f.verdict == Verdict::bad;
       name = "";

@@ -10,6 +10,7 @@
 #include "command.h"
 #include "finish.h"
 #include "model/counted.h"
+#include "progress.h"
 #include "record/reader.h"
 #include "trace_file.h"
 
@@ -190,13 +191,15 @@ int info(const std::vector<std::string>& paths, bool json) {
     if (files.size() == before) throw Error(kExitUnreadable, path + ": holds no trace and no recording");
   }
   int code = kExitOk;
+  Progress progress("reading", Progress::Counts::read, size_of(files));
   for (const std::string& file : files) try {
+      progress.say("reading " + std::filesystem::path(file).filename().string());
       Report report = is_recording_name(file) ? report_recording(file) : report_trace(file);
       if (json)
         print_json(report);
       else {
         print_text(report);
-        if (&file != &files.back()) printf("\n");
+        if (&file != &files.back()) print(stdout, "\n");
       }
     } catch (const Error& e) {
       complain(e.what());

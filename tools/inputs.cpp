@@ -10,6 +10,8 @@
 #include "command.h"
 #include "convert.h"
 #include "finish.h"
+#include "nested.h"
+#include "progress.h"
 #include "read_ahead.h"
 #include "trace_file.h"
 
@@ -85,6 +87,7 @@ void Inputs::add(const std::string& path) {
 
 // Into a directory of its own, which is returned.
 std::string Inputs::convert(const std::string& path, bool named) {
+  Progress progress("reading " + fs::path(path).filename().string(), Progress::Counts::written);
   std::string into = scratch_.path() + "/" + std::to_string(converted_++);
   fs::create_directory(into);
   for (u64 begin : recordings_in(path)) convert_into(into, path, begin, named);
@@ -121,16 +124,24 @@ int Inputs::each(bool plugin, const Use& use) {
   size_t read = 0;
   std::vector<std::string> paths;
   for (const Input& input : all_) paths.push_back(input.path);
+  std::vector<SpanTime> spans;
+  Progress progress("reading", Progress::Counts::read, size_of(paths));
   ReadAhead ahead(paths, plugin);
   for (const Input& input : all_) try {
+      progress.say("reading " + fs::path(input.path).filename().string());
       std::unique_ptr<ReadTrace> trace = ahead.next();
-      use(input, trace->model, trace->plugin);
+      progress.say("analysing " + fs::path(input.path).filename().string());
+      const Model& model = trace->model;
+      u64 begin = model.begin_realtime_ns();
+      spans.push_back({input.run, input.worker, input.span, begin, begin + u64(model.end_ns - model.begin_ns)});
+      use(input, model, trace->plugin);
       read++;
     } catch (const Error& e) {
       std::string why = e.what();
       complain(why.starts_with(input.path) ? why : input.path + ": " + why);
       partial_ = true;
     }
+  for (const std::string& line : nested_spans(spans)) complain(line);
   return read == 0 ? kExitUnreadable : partial_ ? kExitPartial : kExitOk;
 }
 

@@ -4,7 +4,9 @@
 #include <string.h>
 #include <time.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 #include "base/error.h"
 
@@ -30,12 +32,24 @@ const OptionRow* row_of_variable(const std::string& variable) {
   return nullptr;
 }
 
+// The words of a METAVAR: "auto|backward:N" is auto and backward:, what follows a colon is the user's to say.
+std::vector<std::string> words_of(const std::string& metavar) {
+  std::vector<std::string> words;
+  if (metavar.find('|') == std::string::npos || metavar[0] == '[') return words;
+  std::istringstream parts(metavar);
+  for (std::string word; std::getline(parts, word, '|');) {
+    size_t colon = word.find(':');
+    words.push_back(word.substr(0, std::min(word.find('['), colon == std::string::npos ? colon : colon + 1)));
+  }
+  return words;
+}
+
 }  // namespace
 
 void declare_run_options(Arguments& arguments, RunArguments& out) {
   for (int i = 0; i < kOptionRowCount; i++) {
     const OptionRow& row = kOptionRows[i];
-    Flag flag{row.flag, "", row.metavar, row.help, Flag::Takes::value, nullptr};
+    Flag flag{row.flag, "", row.metavar, row.help, Flag::Takes::value, nullptr, words_of(row.metavar)};
     if (!strcmp(row.field, "logdir")) flag.alias = "-o";
     if (!strcmp(row.kind, "flag")) flag.takes = Flag::Takes::optional_01;
     flag.set = [&out, i](const std::string& text) { out.options.push_back({i, text}); };

@@ -58,7 +58,7 @@ int show(const OverviewArguments& arguments, Text text, ToJson json) {
           out["workers"].push_back(std::move(one));
           return;
         }
-        if (!first) puts("");
+        if (!first) print(stdout, "\n");
         first = false;
         TextStyle style = text_style(stdout);
         print(stdout, text(overview, source, style), style.color);

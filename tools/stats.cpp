@@ -178,11 +178,13 @@ Action declare_stats(Arguments& arguments) {
     words.push_back(word.word);
   }
   arguments.choice("--by", "WHAT", what + " (default op)", words, options->by);
-  arguments.value(
-      "--sort", "", "KEY",
+  std::vector<std::string> keys;
+  for (const SortWord& word : kSort) keys.push_back(word.word);
+  arguments.choice(
+      "--sort", "KEY",
       "torch.profiler's words (self_cpu_time_total, cuda_time_total, count ...), self-host, self-device, calls, "
       "or a column's key in --json",
-      options->sort);
+      keys, options->sort);
   arguments.value("--limit", "", "N", "rows to show, 0 all (default 20; --csv and --json: all)", options->limit);
   arguments.value("--stack-depth", "", "N",
                   "innermost frames that tell rows of op+stack apart and that peak shows, 0 all (default 0)",

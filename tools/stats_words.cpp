@@ -108,6 +108,8 @@ const std::vector<StatsWord>& stats_words() {
       {"op", "operators, as torch.profiler's key_averages()", kDevice, kHost, true, by_operator<OperatorKey::name>},
       {"op+shape", "operators by the shapes of their inputs", kDevice, kHost, true, by_operator<OperatorKey::shape>},
       {"op+stack", "operators by call stack", kDevice, kHost, true, by_operator<OperatorKey::stack>},
+      {"op+shape+stack", "operators by shapes and call stack, as the plugin's View CallStack", kDevice, kHost, true,
+       by_operator<OperatorKey::shape_stack>},
       {"kernel", "kernels", "total_duration", "", true, by_kernel},
       {"kernel+op", "kernels by operator and launch", "total_duration", "", true, by_kernel_and_op},
       {"module", "nn.Modules, forward and backward", "", "", true, by_module},

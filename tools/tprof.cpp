@@ -5,11 +5,14 @@
 #include <unistd.h>
 
 #include <exception>
+#include <filesystem>
 
 #include "base/error.h"
 #include "base/printable.h"
 #include "command.h"
 #include "docs.h"
+#include "program_file.h"
+#include "trace_file.h"
 
 namespace tprof {
 
@@ -83,27 +86,50 @@ int usage_error(const std::string& line) {
   return kExitUsage;
 }
 
+bool asks_for_help(const std::string& word) { return word == "--help" || word == "-h"; }
+
+int print_version() { return puts("tprof " TPROF_VERSION), kExitOk; }
+int print_help(const Command& command) { return fputs(help_text(command).c_str(), stdout), kExitOk; }
+
+const Command* command_of(const std::string& name) {
+  for (const Command& command : kCommands)
+    if (name == command.name) return &command;
+  return nullptr;
+}
+
+// What was meant by a word that is no command: what it names tells, a program or something to be read.
+std::string meant_by(const std::vector<std::string>& words) {
+  const std::string& word = words[0];
+  std::error_code ignored;
+  if (std::filesystem::is_directory(word, ignored) || is_trace_name(word) || is_recording_name(word))
+    return "to read it: tprof overview " + word;
+  std::string rest;
+  for (const std::string& w : words) rest += " " + w;
+  bool exists = std::filesystem::exists(word, ignored);
+  if (word.ends_with(".py")) return "to profile it: tprof run -- python" + rest;
+  if (exists && word.find('/') != std::string::npos) return "to profile it: tprof run --" + rest;
+  std::vector<std::string> names;
+  for (const Command& command : kCommands)
+    if (!command.hidden) names.push_back(command.name);
+  if (std::string near = nearest(word, names); !near.empty()) return "did you mean tprof " + near + "?";
+  if (find_program(word).status == 0) return "to profile it: tprof run --" + rest;
+  return "see tprof --help";
+}
+
 int dispatch(const std::vector<std::string>& words) {
   if (words.empty()) return fputs(overview_text().c_str(), stderr), kExitUsage;
-  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help")
-    return fputs(overview_text().c_str(), stdout), 0;
-  if (words[0] == "--version" || words[0] == "-V") return puts("tprof " TPROF_VERSION), 0;
-  std::vector<std::string> names;
-  for (const Command& command : kCommands) {
-    if (words[0] != command.name) {
-      if (!command.hidden) names.push_back(command.name);
-      continue;
-    }
-    if (words.size() > 1 && (words[1] == "--help" || words[1] == "-h"))
-      return fputs(help_text(command).c_str(), stdout), 0;
-    Arguments arguments;
-    Action action = command.declare(arguments);
-    arguments.parse({words.begin() + 1, words.end()});
-    return action();
-  }
-  std::string near = nearest(words[0], names);
-  return usage_error("unknown command '" + words[0] + "'" +
-                     (near.empty() ? "; see tprof --help" : "; did you mean tprof " + near + "?"));
+  bool help = words[0] == "help";
+  if (asks_for_help(words[0]) || (help && words.size() == 1)) return fputs(overview_text().c_str(), stdout), kExitOk;
+  if (words[0] == "--version" || words[0] == "-V") return print_version();
+  const std::vector<std::string> asked(words.begin() + help, words.end());
+  const Command* command = command_of(asked[0]);
+  if (!command) return usage_error("unknown command '" + asked[0] + "'; " + meant_by(asked));
+  if (help || (asked.size() > 1 && asks_for_help(asked[1]))) return print_help(*command);
+  if (asked.size() > 1 && asked[1] == "--version") return print_version();
+  Arguments arguments;
+  Action action = command->declare(arguments);
+  arguments.parse({asked.begin() + 1, asked.end()});
+  return action();
 }
 
 }  // namespace

@@ -30,9 +30,8 @@ class Keys {
     text_.append(name_of(model_, node, rules_)).append(1, '\0').append(1, char(node.kind));
     if (node.event == kNone || key_ == OperatorKey::name) return text_;
     const Event& event = model_.events[node.event];
-    if (key_ == OperatorKey::shape)
-      text_.append(dims_of(event));
-    else
+    if (by_shape(key_)) text_.append(dims_of(event)).append(1, '\0');
+    if (by_stack(key_))
       for (u32 frame : frames_of(model_, event.stack, depth_)) {
         u32 line = model_.stacks[frame].text;
         text_.append(reinterpret_cast<const char*>(&line), sizeof line);
@@ -120,8 +119,8 @@ Operators operators(const Model& model, const OpTree& tree, OperatorKey key, u32
       row.name = name_of(model, node, tree.rules);
       row.kind = node.kind;
       row.eligible = node.eligible;
-      if (key == OperatorKey::shape) row.input_shape = event ? dims_text(*event) : "[]";
-      if (key == OperatorKey::stack && event) row.stack = frames_of(model, event->stack, stack_depth);
+      if (by_shape(key)) row.input_shape = event ? dims_text(*event) : "[]";
+      if (by_stack(key) && event) row.stack = frames_of(model, event->stack, stack_depth);
       out.rows.push_back(std::move(row));
     }
     row_of[i] = it->second;

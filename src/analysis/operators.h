@@ -17,7 +17,10 @@ inline const std::string& common_name(const std::string& name) {
   return name.starts_with(kStepPrefix) ? kAllSteps : name;
 }
 
-enum class OperatorKey : u8 { name, shape, stack };
+// What makes a row beside the operator's name: bits.
+enum class OperatorKey : u8 { name = 0, shape = 1, stack = 2, shape_stack = 3 };
+constexpr bool by_shape(OperatorKey key) { return u8(key) & u8(OperatorKey::shape); }
+constexpr bool by_stack(OperatorKey key) { return u8(key) & u8(OperatorKey::stack); }
 
 // A device whose memory is counted. CPU first, then GPUs by number.
 struct MemoryDevice {

@@ -1,5 +1,7 @@
 #include "base/printable.h"
 
+#include <atomic>
+
 #include "base/types.h"
 #include "base/utf8.h"
 
@@ -55,6 +57,8 @@ size_t color_at(std::string_view text, size_t at) {
   return end != text.npos && text[end] == 'm' && end - at < kLongest ? end + 1 - at : 0;
 }
 
+std::atomic<void (*)()> g_before_print = nullptr;
+
 }  // namespace
 
 std::string printable(std::string_view one_line) {
@@ -64,7 +68,10 @@ std::string printable(std::string_view one_line) {
   return out;
 }
 
+void before_print(void (*hook)()) { g_before_print = hook; }
+
 void print(FILE* to, std::string_view text, bool colors) {
+  if (void (*hook)() = g_before_print) hook();
   std::string out;
   out.reserve(text.size());
   for (size_t at = 0; at < text.size();) {

@@ -16,4 +16,7 @@ std::string printable(std::string_view one_line);
 // Writes `text`, printable but for its line ends. `colors`: also but for the colours that the text was given here.
 void print(FILE* to, std::string_view text, bool colors = false);
 
+// Called before each print(), to take a passing line off the terminal; nullptr: nothing is.
+void before_print(void (*hook)());
+
 }  // namespace tprof

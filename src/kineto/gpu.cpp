@@ -44,7 +44,7 @@ void GpuWriter::put_call(const CallEvent& call) {
   first_arg_ = false;
   if (call.seen & kSeenByCupti) put_arg("cbid", i64(call.cbid));
   if (call.correlation) put_arg("correlation", i64(call.correlation));
-  if (call.bytes) put_arg("bytes", static_cast<i64>(call.bytes));
+  if (call.bytes) put_arg(kCallSize, static_cast<i64>(call.bytes));
   if (call.result) put_arg("result", i64(call.result));
   if (call.unfinished)
     out_.put(model_.process_ended_inside ? R"(, "tprof": "unfinished")" : R"(, "tprof": "clipped at window end")");

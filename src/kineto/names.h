@@ -62,6 +62,8 @@ constexpr char kParameters[] = "Parameters";  // ours: elements of an nn.Module'
 constexpr char kParameterBytes[] = "Parameter bytes";
 constexpr char kPythonThread[] = "Python thread";
 constexpr char kCorrelation[] = "correlation";
+constexpr char kCallSize[] = "size";  // of calls, as libkineto has it of HIP's; beside memory's "Bytes" engines that fold
+                                      // case could not tell it from "bytes", which copies have
 constexpr char kStretch[] = "Stretch";        // ours: of Evaluation#N and Inference#N, which are no labels of the program's
 constexpr char kStretchBetween[] = "between steps";  // of kStretch
 constexpr char kStretchInside[] = "inside a step";
@@ -79,8 +81,9 @@ constexpr char kBeforeTraining[] = ".before_training";
 constexpr char kFileSuffix[] = ".pt.trace.json";
 constexpr char kFileSuffixGz[] = ".pt.trace.json.gz";
 
-// libkineto's row of the profiler itself sorts last.
-constexpr int kSpansSortIndex = 536870912;
+// The row of the profiler itself sorts last: libkineto's sort index for it, here also its pid, which no process has.
+constexpr int kSpansRow = 536870912;
+constexpr char kSpans[] = "Spans";
 // GPUs sort behind every process, CUPTI's own cost between.
 constexpr u32 kGpuSortIndex = 5000000;
 constexpr int kOverheadSortIndex = 1048576;

@@ -151,7 +151,7 @@ void add_call(ReadState& state, HostKind kind, const EventFields& f) {
   c.thread = state.rows.thread(state.rows.number(*f.pid), state.rows.number(*f.tid));
   c.correlation = u32_of(f.arg(kCorrelation), 0);
   c.cbid = u32_of(f.arg("cbid"), 0);
-  c.bytes = static_cast<u64>(integer_of(f.arg("bytes")).value_or(0));
+  c.bytes = static_cast<u64>(integer_of(f.arg(f.arg(kCallSize).is_null() ? "bytes" : kCallSize)).value_or(0));
   c.result = static_cast<i32>(u32_of(f.arg("result"), 0));
   c.seen = kSeenByCupti;
   c.family = static_cast<u8>(call_family(f.name));

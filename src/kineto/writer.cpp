@@ -72,8 +72,7 @@ class TraceWriter {
   void put_memory(const MemoryEvent& event, size_t index);
   void put_mark(const NvtxMark& mark, size_t index);
   void put_flow(const Event& event, u32 id, bool start);
-  void put_own_event(const std::string& kind, const char* name, const char* pid, const std::string& tid,
-                     i64 ts);
+  void put_own_event(const std::string& kind, const char* name, const Json& pid, const Json& tid, i64 ts);
   void put_tail();
   const Model& model_;
   std::string path_;
@@ -283,24 +282,28 @@ void TraceWriter::put_flow(const Event& event, u32 id, bool start) {
 }
 
 // The start of an event of the profiler itself, up to its time.
-void TraceWriter::put_own_event(const std::string& kind, const char* name, const char* pid,
-                                const std::string& tid, i64 ts) {
+void TraceWriter::put_own_event(const std::string& kind, const char* name, const Json& pid, const Json& tid, i64 ts) {
   lines_.begin();
-  out_.put("{" + kind + ", \"name\": \"" + name + "\", \"pid\": \"" + pid + "\", \"tid\": \"" + tid +
-           "\", \"ts\": ");
+  out_.put("{" + kind + ", \"name\": \"" + name + "\", \"pid\": " + dump(pid) + ", \"tid\": " + dump(tid) +
+           ", \"ts\": ");
   out_.put_us(ts);
 }
 
 void TraceWriter::put_tail() {
   i64 length = model_.end_ns - model_.begin_ns;
   const std::string instant = R"("ph": "i", "s": "g")";
-  put_own_event(std::string(R"("ph": "X", "cat": ")") + kTraceSpan + "\"", kProfilerSpan, "Spans", kProfiler,
+  // libkineto calls this row "Spans": speedscope refuses a trace in which the pid of a complete event is no number.
+  put_own_event(std::string(R"("ph": "X", "cat": ")") + kTraceSpan + "\"", kProfilerSpan, kSpansRow, 0,
                 model_.begin_ns);
   out_.put(", \"dur\": ");
   out_.put_us(length);
   out_.put(R"(, "args": {"Op count": 0}})");
-  lines_.put_meta("process_sort_index", "\"Spans\"", 0, {{"sort_index", kSpansSortIndex}}, model_.begin_ns);
-  put_own_event(instant, kIterationStart, "Traces", std::string("Trace ") + kProfiler, model_.begin_ns);
+  const std::string row = std::to_string(kSpansRow);
+  lines_.put_meta("process_name", row, 0, {{"name", kSpans}}, model_.begin_ns);
+  lines_.put_meta("process_sort_index", row, 0, {{"sort_index", kSpansRow}}, model_.begin_ns);
+  lines_.put_meta("thread_name", row, 0, {{"name", kProfiler}}, model_.begin_ns);
+  // HTA's overlay of kernel sequences puts its table of names on the event of "Spans" that names the profiler.
+  put_own_event(instant, kIterationStart, kSpans, std::string("Trace ") + kProfiler, model_.begin_ns);
   out_.put("}");
   // Beyond that length the plugin would cut this event and write the whole file anew before reading it.
   if (length / 1000 < kLongestWindowUs) {

@@ -1,5 +1,7 @@
 #include "report/advice.h"
 
+#include "report/fit.h"
+
 namespace tprof {
 namespace {
 
@@ -48,7 +50,7 @@ std::string advice_text(const Facts& facts, const std::vector<Advice>& advice, c
   }
   if (advice.size() > most) out += "  and " + std::to_string(advice.size() - most) + " more (--all shows them)\n";
   for (const std::string& line : facts.unknown()) out += "  not known: " + line + "\n";
-  return out;
+  return wrapped_lines(out, style.width);
 }
 
 Json advice_json(const Facts& facts, const std::vector<Advice>& advice, const Source& source) {

@@ -11,9 +11,10 @@ template <class Row>
 class Columns {
  public:
   using Get = std::function<Value(const Row&)>;
-  void add(const char* key, const char* title, Unit unit, int leaves, Get get) {
-    columns_.push_back({key, title, unit, leaves});
+  // The column, for what few have. Valid until the next one is added.
+  Column& add(const char* key, const char* title, Unit unit, int leaves, Get get) {
     gets_.push_back(std::move(get));
+    return columns_.emplace_back(Column{key, title, unit, leaves});
   }
   Table table(const char* title, const std::vector<Row>& rows) const {
     Table out{title, columns_, {}, {}};

@@ -36,7 +36,7 @@ Table diff_table(const Diff& diff, DiffBy by, size_t most) {
              {"a", "A", Unit::time},
              {"b", "B", Unit::time},
              {"delta", "Change", Unit::time},
-             {"change_percent", "Change %", Unit::percent},
+             {"change_percent", "Change %", Unit::percent, 0, Sense::fault},
              {"low", "95 % from", Unit::time, 2},
              {"high", "to", Unit::time, 2},
              {"a_calls", "Calls A", Unit::number, 3},

@@ -30,7 +30,8 @@ Table exposed_table(const std::vector<DeviceExposed>& devices, const Windows& wi
   time("exposed_communication", "Exposed comm.", 0, &Exposed::exposed_communication_ns);
   time("exposed_copies", "Exposed copies", 0, &Exposed::exposed_copies_ns);
   time("idle", "Idle", 0, &Exposed::idle_ns);
-  c.add("idle_percent", "Idle %", Unit::percent, 2, [](auto& r) { return percent_of(r.e.idle_ns, r.e.span_ns); });
+  c.add("idle_percent", "Idle %", Unit::percent, 2, [](auto& r) { return percent_of(r.e.idle_ns, r.e.span_ns); })
+      .sense = Sense::fault;
   time("communication", "All comm.", 3, &Exposed::communication_ns);
   time("copies", "All copies", 4, &Exposed::copies_ns);
   c.add("overlap", "Comm. hidden", Unit::percent, 1,
@@ -52,7 +53,8 @@ Table idle_table(const std::vector<IdleLane>& lanes) {
   c.add("busy", "Busy", Unit::time, 0, [](auto& r) { return r.busy_ns; });
   c.add("idle", "Idle", Unit::time, 0, [](auto& r) { return r.idle_ns; });
   c.add("idle_percent", "Idle %", Unit::percent, 1,
-        [](auto& r) { return percent_of(r.idle_ns, r.busy_ns + r.idle_ns); });
+        [](auto& r) { return percent_of(r.idle_ns, r.busy_ns + r.idle_ns); })
+      .sense = Sense::fault;
   cause("host_wait", "Host was late", 0, IdleCause::host_wait);
   c.add("launch", "of it, launching", Unit::time, 3, [](auto& r) { return r.launch_ns; });
   cause("kernel_wait", "Between kernels", 2, IdleCause::kernel_wait);

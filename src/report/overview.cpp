@@ -3,7 +3,10 @@
 #include <math.h>
 #include <stdio.h>
 
+#include <algorithm>
 #include <tuple>
+
+#include "report/fit.h"
 
 namespace tprof {
 namespace {
@@ -125,13 +128,17 @@ std::string own_cost_line(const Overview& overview) {
 
 Table steps_table(const Overview& overview) {
   Table table{"Time of each step", {{"step", "Step", Unit::text}, {"total", "Total", Unit::time}}};
-  for (Category c : shown_categories(overview))
-    table.columns.push_back({category_text(c), category_text(c), Unit::time});
+  const std::vector<Category> categories = shown_categories(overview);
+  for (Category c : categories) {
+    auto larger = [&](Category other) { return of(overview.average, other) > of(overview.average, c); };
+    auto rank = std::count_if(categories.begin(), categories.end(), larger);  // the smallest leave first
+    table.columns.push_back({category_text(c), category_text(c), Unit::time, int(rank)});
+  }
   auto add = [&](const StepTimes& times) {
     std::vector<Value> row;
     row.emplace_back(times.name);
     row.emplace_back(whole_ns(times.us));
-    for (Category c : shown_categories(overview)) row.emplace_back(whole_ns(of(times, c)));
+    for (Category c : categories) row.emplace_back(whole_ns(of(times, c)));
     table.rows.push_back(std::move(row));
   };
   for (const StepTimes& step : overview.steps) add(step);
@@ -158,12 +165,16 @@ std::string overview_text(const Overview& overview, const Source& source, const 
         "Average step " + time_text(whole_ns(overview.average.us)) + " (" +
             std::to_string(overview.steps.size()) + (overview.steps.size() == 1 ? " step)" : " steps)"),
         {{"category", "Category", Unit::text}, {"us", "Time", Unit::time}, {"percent", "Share", Unit::percent}}};
-    for (Category c : shown_categories(overview))
+    for (Category c : shown_categories(overview)) {
       table.rows.push_back({category_text(c), whole_ns(of(overview.average, c)), share(overview.average, c)});
+      bool work = c == (overview.uses_gpu ? Category::kernel : Category::cpu);
+      table.senses.push_back(work ? Sense::neutral : Sense::fault);
+    }
     if (overview.rules == Rules::tprof) {
       double ns = own_ns_per_step(overview), percent = own_percent(overview);
       table.rows.push_back({"of it the profiler (est.)", ns < 0 ? Value() : Value(i64(llrint(ns))),
                             percent < 0 ? Value() : Value(percent)});
+      table.senses.push_back(Sense::fault);
       table.footer = stretch_lines(overview);
       table.footer.push_back(own_cost_line(overview));
     }
@@ -177,7 +188,7 @@ std::string overview_text(const Overview& overview, const Source& source, const 
     out += "\n";
   }
   for (const std::string& note : overview.notes) out += "  note: " + note + "\n";
-  return out;
+  return wrapped_lines(out, style.width);
 }
 
 Json overview_json(const Overview& overview, const Source& source, size_t workers) {

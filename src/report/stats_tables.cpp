@@ -42,10 +42,10 @@ void add_memory_columns(Columns<OperatorRow>& c, u8 type, const char* key, const
   });
 }
 
-Table plugin_operators(const Operators& operators, OperatorKey key) {
+Table plugin_operators(const Model& model, const Operators& operators, OperatorKey key) {
   Columns<OperatorRow> c;
   c.add("name", "Name", Unit::text, 0, [](auto& r) { return r.name; });
-  if (key == OperatorKey::shape)
+  if (by_shape(key))
     c.add("input_shape", "Input Shape", Unit::text, 3, [](auto& r) { return r.input_shape; });
   c.add("calls", "Calls", Unit::count, 0, [](auto& r) { return i64(r.calls); });
   if (operators.has_device) {
@@ -64,19 +64,24 @@ Table plugin_operators(const Operators& operators, OperatorKey key) {
   c.add("tc_total_ratio", "Tensor Cores Total (%)", Unit::number, 3,
         [](auto& r) { return rounded(100 * r.tensor_total_ratio(), 2); });
   c.add("has_call_stack", "Call Stack", Unit::yes_no, 4, [](auto& r) { return i64(r.has_stack); });
-  return c.table("Operators, as torch_tb_profiler counts them", operators.rows);
+  constexpr char kTitle[] = "Operators, as torch_tb_profiler counts them";
+  if (!by_stack(key)) return c.table(kTitle, operators.rows);
+  c.add("call_stack", "Call Stack Frames", Unit::lines, 0, [&](auto& r) { return stack_text(model, r.stack); });
+  std::vector<OperatorRow> rows = operators.rows;  // its View CallStack knows none without a stack
+  std::erase_if(rows, [](const OperatorRow& row) { return !row.has_stack; });
+  return c.table(kTitle, rows);
 }
 
 }  // namespace
 
 Table operators_table(const Model& model, const Operators& operators, OperatorKey key, Rules rules) {
-  if (rules == Rules::plugin) return plugin_operators(operators, key);
+  if (rules == Rules::plugin) return plugin_operators(model, operators, key);
   Columns<OperatorRow> c;
   i64 host = operators.host_self_ns, device = operators.device_self_ns;
   auto on_device = [](const OperatorRow& r, Value value) { return r.kind == NodeKind::call ? Value() : value; };
   c.add("name", "Name", Unit::text, 0, [](auto& r) { return r.name; });
   c.add("kind", "Kind", Unit::text, kDataOnly, [](auto& r) { return kind_text(r.kind); });
-  if (key == OperatorKey::shape)
+  if (by_shape(key))
     c.add("input_shape", "Input Shapes", Unit::text, 0, [](auto& r) { return r.input_shape; });
   c.add("host_self_percent", "Self CPU %", Unit::percent, 1, [=](auto& r) { return percent_of(r.host_self_ns, host); });
   c.add("host_self_duration", "Self CPU", Unit::time, 0, [](auto& r) { return r.host_self_ns; });
@@ -110,7 +115,7 @@ Table operators_table(const Model& model, const Operators& operators, OperatorKe
   }
   c.add("calls", "# of Calls", Unit::count, 0, [](auto& r) { return i64(r.calls); });
   c.add("has_call_stack", "Call stack", Unit::yes_no, kDataOnly, [](auto& r) { return i64(r.has_stack); });
-  if (key == OperatorKey::stack)
+  if (by_stack(key))
     c.add("call_stack", "Source Location", Unit::lines, 0, [&](auto& r) { return stack_text(model, r.stack); });
   Table table = c.table("Operators", operators.rows);
   table.footer.push_back("Self CPU time total: " + time_text(host));
@@ -118,9 +123,9 @@ Table operators_table(const Model& model, const Operators& operators, OperatorKe
   if (operators.unattributed_ns)
     table.footer.push_back("GPU time that no operator launched: " + time_text(operators.unattributed_ns));
   if (!operators.has_memory) table.footer.push_back(kNoMemory);
-  if (key == OperatorKey::shape && !operators.has_shapes)
+  if (by_shape(key) && !operators.has_shapes)
     table.footer.push_back("Input shapes: not recorded (run with --record-shapes)");
-  if (key == OperatorKey::stack && !operators.has_stacks)
+  if (by_stack(key) && !operators.has_stacks)
     table.footer.push_back("Call stacks: not recorded (run with --with-stack)");
   return table;
 }
@@ -148,9 +153,9 @@ Table kernels_table(const Kernels& kernels, bool by_op, Rules rules) {
     c.add("grid", "Grid", Unit::text, 6, [=](auto& r) { return sides(r.grid); });
     c.add("block", "Block", Unit::text, 6, [=](auto& r) { return sides(r.block); });
     c.add("registers_per_thread", plugin ? "Register Per Thread" : "Registers", Unit::count, 7,
-          [](auto& r) { return i64(r.registers); });
+          [](auto& r) { return i64(r.registers); }).tells_apart = true;
     c.add("shared_memory", plugin ? "Shared Memory" : "Shared", plugin ? Unit::count : Unit::bytes, 8,
-          [](auto& r) { return i64(r.shared_bytes); });
+          [](auto& r) { return i64(r.shared_bytes); }).tells_apart = true;
   }
   c.add("tc_used", !plugin ? "TC used" : by_op ? "Kernel Uses Tensor Cores" : "Tensor Cores Used", Unit::yes_no, 3,
         [](auto& r) {

@@ -7,6 +7,7 @@
 
 #include "analysis/kernels.h"
 #include "report/advice.h"
+#include "report/fit.h"
 #include "report/overview.h"
 
 namespace tprof {
@@ -90,7 +91,7 @@ Table top_findings(const std::vector<Advice>& advice) {
   Table out{"",
             {{"title", "What to change", Unit::text},
              {"grade", "", Unit::text, 1},
-             {"share", "Of the step", Unit::percent},
+             {"share", "Of the step", Unit::percent, 0, Sense::fault},
              {"saving", "May save", Unit::time}}};
   for (size_t i = 0; i < advice.size() && i < kSummaryFindings; i++) {
     const Match& match = advice[i].match;
@@ -119,7 +120,7 @@ std::string summary_text(const Facts& facts, const std::vector<Advice>& advice, 
   rest.footer.push_back(own_cost_line(facts.overview));
   if (subject.dropped) rest.footer.push_back(std::to_string(subject.dropped) + " events were not recorded: tprof info");
   rest.footer.push_back("More: " + subject.more);
-  return indented(out + "\n" + text_of(rest, style));
+  return indented(wrapped_lines(out + "\n", style.width) + text_of(rest, style));
 }
 
 }  // namespace tprof

@@ -41,13 +41,18 @@ using Value = std::variant<std::monostate, std::string, i64, double>;  // monost
 
 constexpr int kDataOnly = -1;
 
+// What a large share says; colours follow. A fault is yellow, then red, what got better green; else large is bold.
+enum class Sense : u8 { neutral, fault };
+
 struct Column {
   std::string key;    // in JSON and CSV, and for sort_rows()
   std::string title;  // in text
   Unit unit = Unit::count;
   // In text that does not fit, columns go from the highest number on; 0 stays whatever happens, kDataOnly is never
-  // there.
+  // there. A text without which two rows would look alike goes last.
   int leaves = 0;
+  Sense sense = Sense::neutral;  // of shares
+  bool tells_apart = false;      // this number is part of what a row stands for, as texts are
 };
 
 struct Table {
@@ -55,6 +60,7 @@ struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<Value>> rows;  // each as long as columns
   std::vector<std::string> footer;       // lines below the rows: sums, and what could not be known
+  std::vector<Sense> senses = {};        // of shares, by row, where rows differ in it; empty: the column's
 
   int column(const std::string& key) const;  // -1: none
 };
@@ -77,7 +83,8 @@ struct TextStyle {
 // Of a stream: width from its terminal or COLUMNS; colour on terminals, NO_COLOR and CLICOLOR_FORCE obeyed.
 TextStyle text_style(FILE* to);
 
-// Names too long for the width are cut in the middle, then columns are left out; a line says which.
+// What is too wide is told by fewer columns and shorter names: titles and sentences take several lines, stacks their own
+// lines below the row, names are cut so that different ones look different, then columns are left out; a line says which.
 std::string text_of(const Table& table, const TextStyle& style);
 
 double rounded(double value, int digits);  // as Python rounds: to even

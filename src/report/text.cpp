@@ -1,4 +1,4 @@
-// Tables as text: column widths, cutting, colours.
+// Tables as text: cells, rows, colours. How wide columns are is decided in layout.h, texts are made to fit in fit.h.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -6,23 +6,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "base/printable.h"
-#include "report/table.h"
+#include "report/fit.h"
+#include "report/layout.h"
 
 namespace tprof {
 namespace {
 
-// A name is not cut shorter than a share of the line before other columns go, and never shorter than this.
-constexpr size_t kLeastName = 16, kLeastShare = 4;
-constexpr size_t kGap = 2;
-
-bool continues(char c) { return (static_cast<u8>(c) & 0xc0) == 0x80; }
-
-// In code points: what stands to the right of wide or combining characters may be a little off.
-size_t width_of(const std::string& text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !continues(c); }));
-}
+constexpr size_t kMostFolds = 3;  // lines of a sentence in a cell
+constexpr size_t kBelow = 4;      // blanks before a line that stands below its row
 
 // One line: what only parts words is a blank.
 std::string one_line(std::string text) {
@@ -30,22 +25,6 @@ std::string one_line(std::string text) {
     if (c == '\n' || c == '\t') c = ' ';
   return printable(text);
 }
-
-// The first or last `count` code points.
-std::string head(const std::string& text, size_t count) {
-  size_t at = 0;
-  for (; at < text.size() && (continues(text[at]) || count > 0); at++)
-    if (!continues(text[at])) count--;
-  return text.substr(0, at);
-}
-std::string tail(const std::string& text, size_t count) {
-  size_t at = text.size();
-  while (at > 0 && count > 0)
-    if (!continues(text[--at])) count--;
-  return text.substr(at);
-}
-
-bool is_text(Unit unit) { return unit <= Unit::lines; }
 
 // A kernel's parameters say little and are long.
 std::string without_parameters(const std::string& function) {
@@ -59,36 +38,6 @@ std::string without_parameters(const std::string& function) {
     inside += c == ')' ? 1 : c == '(' ? -1 : 0;
   }
   return open > begin ? function.substr(begin, open - begin) : function;
-}
-
-// Words of a line that does not fit go on below it.
-std::string wrapped(const std::string& line, size_t width) {
-  std::string out;
-  size_t used = 0;
-  for (size_t at = 0; at < line.size();) {
-    size_t end = std::min(line.find(' ', at), line.size());
-    std::string word = line.substr(at, end - at);
-    if (width && used && used + 1 + width_of(word) > width) {
-      out += "\n  ";
-      used = 2;
-    } else if (at) {
-      out += ' ';
-      used++;
-    }
-    out += word;
-    used += width_of(word);
-    at = end + 1;
-  }
-  return out;
-}
-
-std::vector<std::string> split_lines(const std::string& text) {
-  std::vector<std::string> lines;
-  size_t at = 0;
-  for (size_t end; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
-    lines.push_back(text.substr(at, end - at));
-  lines.push_back(text.substr(at));
-  return lines;
 }
 
 // What is small is not shown as zero.
@@ -110,60 +59,56 @@ std::string cell_text(const Value& value, Unit unit) {
   return "-";
 }
 
-// What is shown, and how wide: decided on the texts of all cells.
-struct Layout {
-  std::vector<size_t> shown, width;  // columns; widths by column
-  std::vector<std::string> left_out;
-
-  size_t total() const {
-    size_t sum = shown.empty() ? 0 : kGap * (shown.size() - 1);
-    for (size_t c : shown) sum += width[c];
-    return sum;
+// The whole text of each cell. Functions whose parameters alone tell them apart keep these.
+Cells cells_of(const Table& table) {
+  std::map<std::string, std::set<std::string>> functions;  // by what is shown of them
+  for (const auto& row : table.rows)
+    for (size_t c = 0; c < row.size(); c++)
+      if (auto* text = std::get_if<std::string>(&row[c]); text && table.columns[c].unit == Unit::function)
+        functions[without_parameters(*text)].insert(*text);
+  Cells cells;
+  for (const auto& row : table.rows) {
+    cells.emplace_back();
+    for (size_t c = 0; c < row.size(); c++) {
+      Unit unit = table.columns[c].unit;
+      std::string text = cell_text(row[c], unit);
+      if (unit == Unit::function && functions[text].size() > 1) text = std::get<std::string>(row[c]);
+      Lines lines = unit == Unit::lines ? split_lines(text) : Lines{text};
+      for (std::string& line : lines) line = one_line(line);
+      cells.back().push_back(std::move(lines));
+    }
   }
+  return cells;
+}
+
+// The lines of a column's cells, as wide as it is.
+class Fitted {
+ public:
+  Fitted(const Cells& cells, size_t column, size_t width, bool utf8, Unit unit) : width_(width), unit_(unit) {
+    std::set<std::string> wide;
+    for (const auto& row : cells)
+      for (const std::string& line : row[column])
+        if (width_of(line) > width && lines_of(line).empty()) wide.insert(line);
+    cut_ = cut_apart(wide, width, utf8, unit);
+  }
+  Lines operator()(const Lines& cell) const {
+    Lines out;
+    for (const std::string& line : cell) {
+      if (auto found = cut_.find(line); found != cut_.end()) out.push_back(found->second);
+      else if (width_of(line) <= width_) out.push_back(line);
+      else for (const std::string& part : lines_of(line)) out.push_back(part);
+    }
+    return out;
+  }
+
+ private:
+  Lines lines_of(const std::string& sentence) const {
+    return unit_ == Unit::text ? folded(sentence, width_, kMostFolds) : Lines();
+  }
+  size_t width_;
+  Unit unit_;
+  std::map<std::string, std::string> cut_;
 };
-
-Layout lay_out(const Table& table, const std::vector<std::vector<std::string>>& cells, size_t room) {
-  Layout layout;
-  for (size_t c = 0; c < table.columns.size(); c++) {
-    size_t widest = width_of(table.columns[c].title);
-    for (const auto& row : cells) widest = std::max(widest, width_of(row[c]));
-    if (table.columns[c].leaves != kDataOnly) layout.shown.push_back(c);
-    layout.width.push_back(widest);
-  }
-  if (!room) return layout;
-  auto can_shrink = [&](size_t c) { return is_text(table.columns[c].unit); };
-  size_t least = std::max(kLeastName, room / kLeastShare);
-  for (;;) {
-    // The widest text gives way first, so that texts which share a line end up equally wide.
-    while (layout.total() > room) {
-      auto widest = std::max_element(layout.shown.begin(), layout.shown.end(), [&](size_t a, size_t b) {
-        return (can_shrink(a) ? layout.width[a] : 0) < (can_shrink(b) ? layout.width[b] : 0);
-      });
-      if (widest == layout.shown.end() || !can_shrink(*widest) || layout.width[*widest] <= least) break;
-      layout.width[*widest]--;
-    }
-    if (layout.total() <= room) return layout;
-    auto last = std::max_element(layout.shown.begin(), layout.shown.end(), [&](size_t a, size_t b) {
-      return table.columns[a].leaves < table.columns[b].leaves;
-    });
-    if (table.columns[*last].leaves == 0) {
-      if (least == kLeastName) return layout;
-      least = kLeastName;
-      continue;
-    }
-    layout.left_out.push_back(table.columns[*last].title);
-    layout.shown.erase(last);
-  }
-}
-
-// Of a name both ends tell, of a function its begin more than its template arguments, of a file in a stack its end.
-std::string cut(const std::string& text, size_t width, bool utf8, Unit unit) {
-  if (width_of(text) <= width) return text;
-  const std::string dots = utf8 ? "…" : "...";
-  size_t rest = width - std::min(width, width_of(dots));
-  size_t end = unit == Unit::lines ? rest : unit == Unit::function ? rest / 4 : rest / 2;
-  return head(text, rest - end) + dots + tail(text, end);
-}
 
 struct Paint {
   bool on;
@@ -172,11 +117,11 @@ struct Paint {
   }
 };
 
-// The shares that matter stand out.
-const char* heat(const Value& value, Unit unit) {
+const char* heat(const Value& value, Unit unit, Sense sense) {
   auto* share = std::get_if<double>(&value);
   if (unit != Unit::percent || !share) return nullptr;
-  return *share >= 25 ? "1;31" : *share >= 10 ? "33" : nullptr;
+  if (sense == Sense::neutral) return *share >= 25 ? "1" : nullptr;
+  return *share >= 25 ? "1;31" : *share >= 10 ? "33" : *share <= -10 ? "32" : nullptr;
 }
 
 std::string without_end_blanks(std::string line) {
@@ -233,59 +178,63 @@ TextStyle text_style(FILE* to) {
 }
 
 std::string text_of(const Table& table, const TextStyle& style) {
-  // A row has as many lines as its tallest cell; of each line the row is known, for colours.
-  std::vector<std::vector<std::string>> cells;
-  std::vector<size_t> row_of;
-  for (size_t r = 0; r < table.rows.size(); r++) {
-    size_t first = cells.size();
-    for (size_t c = 0; c < table.columns.size(); c++) {
-      const Value& value = table.rows[r][c];
-      auto* text = std::get_if<std::string>(&value);
-      bool several = text && table.columns[c].unit == Unit::lines;
-      std::vector<std::string> lines = several ? split_lines(*text) : std::vector<std::string>{""};
-      if (cells.size() < first + lines.size()) {
-        cells.resize(first + lines.size(), std::vector<std::string>(table.columns.size()));
-        row_of.resize(cells.size(), r);
+  size_t room = style.width > 0 ? static_cast<size_t>(style.width) : 0;
+  Cells cells = cells_of(table);
+  Layout layout(table, cells, room);
+  Paint paint{style.color};
+  std::string out;
+  if (!table.title.empty()) out += paint("1", wrapped(one_line(table.title), room)) + "\n";
+  auto padded = [&](const std::string& text, size_t c) {
+    std::string blanks(layout.width[c] - std::min(layout.width[c], width_of(text)), ' ');
+    return is_text(table.columns[c].unit) ? text + blanks : blanks + text;
+  };
+  // A row has as many lines as its tallest cell; titles stand at the last of theirs.
+  auto put_row = [&](const std::vector<Lines>& row, bool at_end, auto code) {
+    size_t height = 1;
+    for (size_t c : layout.shown) height = std::max(height, row[c].size());
+    for (size_t i = 0; i < height; i++) {
+      std::string line;
+      for (size_t c : layout.shown) {
+        size_t skipped = at_end ? height - row[c].size() : 0;
+        bool has = i >= skipped && i - skipped < row[c].size();
+        std::string text = padded(has ? row[c][i - skipped] : "", c);
+        const char* color = has ? code(c) : nullptr;
+        line += (line.empty() ? "" : std::string(Layout::kGap, ' ')) + (color ? paint(color, text) : text);
       }
-      if (!several) lines[0] = cell_text(value, table.columns[c].unit);
-      for (size_t i = 0; i < lines.size(); i++) cells[first + i][c] = one_line(lines[i]);
+      out += without_end_blanks(line);
+    }
+  };
+  if (!table.rows.empty()) {
+    std::vector<Lines> titles(table.columns.size()), rules(titles);
+    std::vector<Fitted> fitted;
+    for (size_t c = 0; c < table.columns.size(); c++) {
+      titles[c] = split_lines(wrapped(table.columns[c].title, layout.width[c], 0));
+      std::string rule;
+      for (size_t i = 0; i < layout.width[c]; i++) rule += style.utf8 ? "─" : "-";
+      rules[c] = {rule};
+      fitted.emplace_back(cells, c, layout.width[c], style.utf8, table.columns[c].unit);
+    }
+    put_row(titles, true, [](size_t) { return "1"; });
+    for (size_t c : layout.below) out += std::string(kBelow, ' ') + paint("1", table.columns[c].title) + "\n";
+    if (style.rules) put_row(rules, false, [](size_t) { return "2"; });
+    for (size_t r = 0; r < cells.size(); r++) {
+      std::vector<Lines> row(table.columns.size());
+      for (size_t c : layout.shown) row[c] = fitted[c](cells[r][c]);
+      put_row(row, false, [&](size_t c) {
+        const Column& column = table.columns[c];
+        return heat(table.rows[r][c], column.unit, table.senses.empty() ? column.sense : table.senses[r]);
+      });
+      for (size_t c : layout.below)
+        for (const std::string& line : cells[r][c])
+          if (!line.empty() && line != "-")
+            out += std::string(kBelow, ' ') + cut(line, room - kBelow, style.utf8, Unit::lines) + "\n";
     }
   }
-  Layout layout = lay_out(table, cells, style.width > 0 ? static_cast<size_t>(style.width) : 0);
-  Paint paint{style.color};
-  auto padded = [&](const std::string& text, size_t c) {
-    std::string shown = cut(text, layout.width[c], style.utf8, table.columns[c].unit);
-    std::string blanks(layout.width[c] - std::min(layout.width[c], width_of(shown)), ' ');
-    return is_text(table.columns[c].unit) ? shown + blanks : blanks + shown;
-  };
-  auto line = [&](auto cell) {
-    std::string out;
-    for (size_t c : layout.shown) out += (out.empty() ? "" : std::string(kGap, ' ')) + cell(c);
-    return without_end_blanks(out);
-  };
-  std::string out;
-  if (!table.title.empty()) out += paint("1", one_line(table.title)) + "\n";
-  if (!table.rows.empty()) {
-    out += line([&](size_t c) { return paint("1", padded(table.columns[c].title, c)); });
-    auto rule = [&](size_t c) {
-      std::string text;
-      for (size_t i = 0; i < layout.width[c]; i++) text += style.utf8 ? "─" : "-";
-      return paint("2", text);
-    };
-    if (style.rules) out += line(rule);
-    for (size_t r = 0; r < cells.size(); r++)
-      out += line([&](size_t c) {
-        std::string text = padded(cells[r][c], c);
-        const char* code = heat(table.rows[row_of[r]][c], table.columns[c].unit);
-        return code ? paint(code, text) : text;
-      });
-  }
-  size_t room = style.width > 0 ? static_cast<size_t>(style.width) : 0;
   for (const std::string& note : table.footer) out += wrapped(one_line(note), room) + "\n";
   if (!layout.left_out.empty()) {
     std::string names;
     for (const std::string& name : layout.left_out) names += (names.empty() ? "" : ", ") + name;
-    out += paint("2", wrapped("Too narrow for: " + names + " (--csv and --json have all)", room)) + "\n";
+    out += paint("2", wrapped("Too narrow for: " + names + " (--json has all)", room)) + "\n";
   }
   return out;
 }

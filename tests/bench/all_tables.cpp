@@ -27,7 +27,7 @@ void show_all(const Model& model) {
   std::vector<WorkerTable> tables;
   auto add = [&](Table table) { tables.push_back({source, std::move(table)}); };
   add(steps_table(facts.overview));
-  for (OperatorKey key : {OperatorKey::name, OperatorKey::shape, OperatorKey::stack})
+  for (OperatorKey key : {OperatorKey::name, OperatorKey::shape, OperatorKey::stack, OperatorKey::shape_stack})
     add(operators_table(model, operators(model, tree, key), key, Rules::tprof));
   add(kernels_table(kernels_by_name(model, Rules::tprof), false, Rules::tprof));
   add(kernels_table(kernels_by_op(model, tree), true, Rules::tprof));

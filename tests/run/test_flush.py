@@ -1,5 +1,7 @@
 """USR2 with a window open writes what has been recorded so far, and the program goes on."""
+import json
 import os
+import re
 import signal
 import time
 
@@ -38,9 +40,17 @@ def test_no_window_or_flush_is_written_twice(tmp_path, logdir):
         wait_for(lambda: len(trace_files(logdir)) == count, what="the trace of the flush")
         time.sleep(1.1)
     hold.touch()
-    assert finish(process, logdir).returncode == 0
+    result = finish(process, logdir)
+    assert result.returncode == 0
     written = trace_files(logdir)
     assert len(written) == 3
+    nested = [line for line in tprof("overview", logdir).stderr.splitlines() if "lies inside" in line]
+    assert len(nested) == 2 and all(line.endswith("their figures are not to be added up") for line in nested), nested
+    # The half page at the end is about the window, not about what was flushed of it.
+    closing = re.search(r"\(span (\d), the longest; span (\d) lies inside it; span (\d) lies inside it\)", result.stderr)
+    assert closing and sorted(closing.groups()) == ["1", "2", "3"], result.stderr
+    steps = [worker["counted"] for worker in json.loads(tprof("overview", "--json", logdir).stdout)["workers"]]
+    assert int(re.match(r"\d+", steps[int(closing.group(1)) - 1])[0]) == max(int(re.match(r"\d+", s)[0]) for s in steps)
     assert tprof("convert", logdir).returncode == 0 and trace_files(logdir) == written
 
 

@@ -238,6 +238,32 @@ def cpu_only(tmp_path):
     return path
 
 
+@pytest.mark.parametrize("by", ["op+stack", "op+shape+stack"])
+def test_stacks_of_operators_are_those_of_the_plugins_view_callstack(by):
+    known = json.loads((TRACES / "stacks.json").read_text())[by]
+    trace = TRACES / "resnet50_num_workers_0" / "worker0.1623143089861.pt.trace.json.gz"
+    rows = stats("--by", by, "--plugin-compat", trace)["workers"][0]["rows"]
+    assert len(rows) == known["n_rows"]
+    assert {key: sum(row[key] for row in rows) for key in known["sums"]} == known["sums"]
+    for theirs in known["rows"]:
+        assert any(theirs.items() <= row.items() for row in rows), theirs
+
+
+def test_shapes_and_stacks_together_split_the_rows_of_each():
+    trace = TRACES / "resnet50_num_workers_0" / "worker0.1623143089861.pt.trace.json.gz"
+    both, shapes, stacks = (stats("--by", by, trace)["workers"][0]["rows"]
+                            for by in ("op+shape+stack", "op+shape", "op+stack"))
+
+    def calls(rows, key):
+        out = {}
+        for row in rows:
+            out[row["name"], row["kind"], row[key]] = out.get((row["name"], row["kind"], row[key]), 0) + row["calls"]
+        return out
+    assert len(both) > max(len(shapes), len(stacks))
+    assert calls(both, "input_shape") == calls(shapes, "input_shape")
+    assert calls(both, "call_stack") == calls(stacks, "call_stack")
+
+
 def test_what_was_not_recorded_is_said_not_zero(cpu_only):
     text = tprof("stats", cpu_only).stdout
     assert "CUDA" not in text.split("Self CPU time total")[0]

@@ -1,5 +1,6 @@
 // The command line side of tprof: words to environment, LD_PRELOAD, quoting, names, looking at programs,
 // ledgers.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -10,9 +11,12 @@
 
 #include "args.h"
 #include "base/error.h"
+#include "base/printable.h"
 #include "child.h"
+#include "nested.h"
 #include "options_cli.h"
 #include "program_file.h"
+#include "progress.h"
 #include "trace_file.h"
 
 namespace tprof {
@@ -137,6 +141,69 @@ TEST(Nearest, typos_only) {
   EXPECT_EQ(nearest("--warmpu", {"--wait", "--warmup"}), "--warmup");
   EXPECT_EQ(nearest("inof", {"info", "run"}), "info");
   EXPECT_EQ(nearest("--something-else", {"--wait"}), "");
+}
+
+TEST(Nearest, an_option_with_a_part_in_common_that_no_other_has) {
+  Words flags = {"--profile-memory", "--with-stack", "--with-modules", "--record-shapes"};
+  EXPECT_EQ(nearest_flag("--with-memory", flags), "--profile-memory");
+  EXPECT_EQ(nearest_flag("--with-shapes", flags), "--record-shapes");
+  EXPECT_EQ(nearest_flag("--with-stak", flags), "--with-stack");
+  EXPECT_EQ(nearest_flag("--with-nothing-alike", flags), "");
+}
+
+// --- spans
+
+TEST(Nested, spans_of_one_process_of_which_one_holds_the_other) {
+  std::vector<SpanTime> spans = {
+      {"r", "w", "1", 10, 20}, {"r", "w", "2", 10, 30}, {"r", "v", "1", 12, 14}, {"r", "w", "3", 30, 40}};
+  EXPECT_EQ(nested_spans(spans), Words{"r / w: span 1 lies inside span 2; their figures are not to be added up"});
+  spans[1].end_ns = 20;  // the same time
+  EXPECT_EQ(nested_spans(spans), Words{});
+}
+
+// --- progress
+
+TEST(Progress, its_line_leaves_out_what_is_not_known) {
+  EXPECT_EQ(progress_text("reading x", 120'000'000, 350'000'000, 12.4), "tprof: reading x, 120 of 350 MB, 12 s");
+  EXPECT_EQ(progress_text("writing", 5'000'000, 0, 3), "tprof: writing, 5 MB, 3 s");
+  EXPECT_EQ(progress_text("reading", 0, 0, 3), "tprof: reading, 3 s");
+}
+
+// What stderr gets; on a terminal if `terminal`.
+std::string progress_on(bool terminal) {
+  int theirs, ours = posix_openpt(O_RDWR | O_NOCTTY);
+  EXPECT_EQ(grantpt(ours) + unlockpt(ours), 0);
+  int saved = dup(2), ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  theirs = terminal ? open(ptsname(ours), O_RDWR | O_NOCTTY) : ends[1];
+  dup2(theirs, 2);
+  std::string got;
+  {
+    Progress progress("reading \033[2Jx", Progress::Counts::read, 0, 0);
+    progress.say("reading y");
+    char text[256];
+    for (ssize_t n; terminal && got.find("y, ") == got.npos && (n = read(ours, text, sizeof text)) > 0;)
+      got.append(text, size_t(n));
+    print(stderr, "a line\n");
+  }
+  fflush(stderr);
+  dup2(saved, 2);
+  char text[256];
+  fcntl(ours, F_SETFL, O_NONBLOCK);
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  for (ssize_t n; (n = read(terminal ? ours : ends[0], text, sizeof text)) > 0;) got.append(text, size_t(n));
+  for (int fd : {ours, saved, ends[0], ends[1]}) close(fd);
+  if (terminal) close(theirs);
+  return got;
+}
+
+TEST(Progress, is_a_passing_line_on_a_terminal_alone) {
+  EXPECT_EQ(progress_on(false), "a line\n");
+  std::string got = progress_on(true);
+  size_t line = got.find("a line"), clear = got.rfind("\r\033[K", line);
+  EXPECT_NE(got.find("tprof: reading y, "), got.npos) << got;
+  EXPECT_EQ(clear + 4, line) << got;  // taken away before anything else is said
+  EXPECT_EQ(got.find("\033[2J"), got.npos);
 }
 
 // --- options to environment

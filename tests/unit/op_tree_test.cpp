@@ -103,6 +103,10 @@ TEST(OpTree, ShapesAndStacksTellRowsApart) {
   auto stacks = rows_of(model, OperatorKey::stack);
   EXPECT_EQ(stacks["aten::mm|model.py(4): forward|main.py(9): main"].calls, 1u);
   EXPECT_EQ(rows_of(model, OperatorKey::stack, 1)["aten::mm|model.py(4): forward"].calls, 1u);
+  auto both = rows_of(model, OperatorKey::shape_stack);
+  EXPECT_EQ(both.size(), 2u);
+  EXPECT_EQ(both["aten::mm[[2, 3], [3, 4]]"].calls, 2u);
+  EXPECT_EQ(both["aten::mm[[5]]|model.py(4): forward|main.py(9): main"].calls, 1u);
   EXPECT_TRUE(rows_of(model)["aten::mm"].has_stack);
 }
 

@@ -62,6 +62,14 @@ std::string gpu_step(bool legacy) {
          (legacy ? std::string() : R"(, "Total Allocated": 64, "Total Reserved": 128)") + "}}";
 }
 
+TEST_F(ReadTest, the_bytes_of_a_call_are_read_in_both_spellings) {
+  for (const char* key : {"size", "bytes"}) {
+    Model m = read_events(range("cuda_runtime", "cudaMalloc", "10", "5", "{\"" + std::string(key) + "\": 4096}"));
+    ASSERT_EQ(m.calls.size(), 1u);
+    EXPECT_EQ(m.calls[0].bytes, 4096u) << key;
+  }
+}
+
 TEST_F(ReadTest, both_generations_of_words_give_the_same_model) {
   for (bool legacy : {true, false}) {
     SCOPED_TRACE(legacy);

@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <set>
+
+#include "report/fit.h"
+
 namespace tprof {
 namespace {
 
@@ -107,7 +111,107 @@ TEST(Table, ColourOnlyWhereWanted) {
   FILE* file = tmpfile();
   EXPECT_FALSE(text_style(file).color);
   fclose(file);
-  EXPECT_NE(text_of(sample(), style(100, true)).find("\033[1;31m"), std::string::npos);
+  EXPECT_EQ(text_of(sample(), style(100)).find('\033'), std::string::npos);
+}
+
+TEST(Table, ALargeShareIsRedOnlyWhereItIsAFault) {
+  Table t = sample();
+  EXPECT_NE(text_of(t, style(100, true)).find("\033[1m62.50%"), std::string::npos);
+  EXPECT_EQ(text_of(t, style(100, true)).find("\033[1;31m"), std::string::npos);
+  t.columns[1].sense = Sense::fault;
+  EXPECT_NE(text_of(t, style(100, true)).find("\033[1;31m62.50%"), std::string::npos);
+  t.senses = {Sense::neutral, Sense::fault};
+  std::string text = text_of(t, style(100, true));
+  EXPECT_NE(text.find("\033[1m62.50%"), std::string::npos);
+  EXPECT_NE(text.find("\033[1;31m37.50%"), std::string::npos);
+  t.rows[0][1] = -50.0;  // a change for the better
+  t.senses = {};
+  EXPECT_NE(text_of(t, style(100, true)).find("\033[32m-50.00%"), std::string::npos);
+}
+
+TEST(Table, AnEmptyTableSaysNothingOfWidth) {
+  Table t = sample();
+  t.rows.clear();
+  t.footer = {"nothing was recorded"};
+  EXPECT_EQ(text_of(t, style(20)), "Operators\nnothing was recorded\n");
+}
+
+TEST(Table, ColumnsThatTellRowsApartStayWhenOthersGo) {
+  Table t{"", {{"name", "Name", Unit::text}, {"grid", "Grid", Unit::text, 9}, {"block", "Block", Unit::text, 9},
+               {"registers", "Registers", Unit::count, 8}, {"total", "Total", Unit::time},
+               {"mean", "Mean", Unit::time, 1}},
+          {{"gemm", "[1, 1, 1]", "[32, 1, 1]", i64{30}, i64{1000000}, i64{500000}},
+           {"gemm", "[2, 1, 1]", "[32, 1, 1]", i64{30}, i64{1000000}, i64{500000}}}, {}};
+  std::string text = text_of(t, style(26));
+  EXPECT_NE(text.find("[1, 1, 1]"), std::string::npos) << text;
+  EXPECT_NE(text.find("Too narrow for: Block,\n  Registers, Mean"), std::string::npos) << text;
+  t.rows[1][1] = "[1, 1, 1]";
+  t.rows[1][3] = i64{31};
+  t.columns[3].tells_apart = true;
+  text = text_of(t, style(26));
+  EXPECT_EQ(text.find("[1, 1, 1]"), std::string::npos) << text;
+  EXPECT_NE(text.find("  31  "), std::string::npos) << text;
+}
+
+TEST(Table, NamesThatDifferAreShownDifferently) {
+  for (Unit unit : {Unit::text, Unit::function}) {
+    Table t{"", {{"name", "Name", unit}}, {}, {}};
+    const std::string begin = "void at::native::elementwise_kernel<128, ", end = ", at::detail::Array<char*, 2>>(int)";
+    for (const char* what : {"AddFunctor<float>", "AddFunctor<double>", "MulFunctor<float>", "MulFunctor<c10::Half>"})
+      t.rows.push_back({begin + what + end});
+    t.rows.push_back({begin});
+    if (unit == Unit::text)  // else a sentence
+      for (auto& row : t.rows) std::erase(std::get<std::string>(row[0]), ' ');
+    for (int width : {20, 24, 40, 60, 100})
+      for (bool utf8 : {false, true}) {
+        std::set<std::string> shown;
+        std::vector<std::string> lines = lines_of(text_of(t, style(width, false, utf8)));
+        for (size_t i = 2; i < lines.size(); i++) {
+          shown.insert(lines[i]);
+          EXPECT_LE(width_of(lines[i]), static_cast<size_t>(width));
+        }
+        EXPECT_EQ(shown.size(), t.rows.size()) << text_of(t, style(width, false, utf8));
+      }
+  }
+}
+
+TEST(Table, FunctionsThatDifferInParametersAloneKeepThem) {
+  Table t{"", {{"name", "Name", Unit::function}}, {{"void f<2>(int)"}, {"void f<2>(long)"}, {"void g(int)"}}, {}};
+  EXPECT_EQ(text_of(t, style(0)), "Name\n---------------\nvoid f<2>(int)\nvoid f<2>(long)\ng\n");
+}
+
+TEST(Table, SentencesAndTitlesTakeSeveralLines) {
+  Table t{"", {{"name", "Launches", Unit::text}, {"calls", "Time of the calls", Unit::time}},
+          {{"begun more than 100.000us later", i64{1000}}, {"calls", i64{2000}}}, {}};
+  EXPECT_EQ(text_of(t, style(29)),
+            "                      Time of\n"
+            "                          the\n"
+            "Launches                calls\n"
+            "--------------------  -------\n"
+            "begun more than       1.000us\n"
+            " 100.000us later\n"
+            "calls                 2.000us\n");
+}
+
+TEST(Table, StacksStandBelowTheirRowsWhereTheyWouldBeTooNarrow) {
+  Table t{"", {{"name", "Name", Unit::text}, {"total", "Total", Unit::time}, {"stack", "Source", Unit::lines}},
+          {{"aten::convolution_backward", i64{1000},
+            "very/long/path/of/a/file/of/the/model.py(10): forward\nmain.py(3): f"},
+           {"aten::mm", i64{1000}, ""}}, {}};
+  EXPECT_EQ(text_of(t, style(44)),
+            "Name                          Total\n"
+            "    Source\n"
+            "--------------------------  -------\n"
+            "aten::convolution_backward  1.000us\n"
+            "    ...f/a/file/of/the/model.py(10): forward\n"
+            "    main.py(3): f\n"
+            "aten::mm                    1.000us\n");
+}
+
+TEST(Fit, LinesAreWrappedBehindTheirOwnIndentation) {
+  EXPECT_EQ(wrapped_lines("head of it\n  * one two three\n\n", 12), "head of it\n  * one two\n    three\n\n");
+  EXPECT_EQ(wrapped_lines("\033[31mone\033[0m two", 7), "\033[31mone\033[0m two");
+  EXPECT_EQ(wrapped("https://a.very.long/link is", 8, 0), "https://a.very.long/link\nis");
 }
 
 TEST(Table, RowsSortDownTextsUpUnknownLast) {
