@@ -65,7 +65,7 @@ class Finisher {
     auto idle = start_idle();
     while (!ended()) {
       if (deleted()) return kExitOk;
-      machine_->look_now_and_then();
+      machine_->look_now_and_then(u64(header_->phase) << 32 | header_->epoch);
       if (is_urgent()) {
         idle.reset();
         while_running();

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -99,9 +98,13 @@ void Machine::look_at_program(MachineLook& look) const {
   if (khz > 0) look.cpu_mhz = khz / 1000;
 }
 
-void Machine::look_now_and_then() {
+void Machine::look_now_and_then(u64 moment) {
+  constexpr int kCloseLooks = 20;
   u64 now = clock_ns(CLOCK_MONOTONIC);
-  if (now < next_ns_) return;
+  if (moment != moment_) close_looks_ = kCloseLooks;
+  moment_ = moment;
+  if (now < next_ns_ && close_looks_ == 0) return;
+  close_looks_ -= close_looks_ > 0;
   add(look());
   next_ns_ = now + pause_ns_;
 }
@@ -125,10 +128,7 @@ MachineFigures Machine::between(u64 begin, u64 end) const {
   const MachineLook* last = std::lower_bound(first, all_end, end, is_until);
   if (last != all_end) ++last;
   if (last - first < 2 || first->realtime_ns >= end) return figures;
-  auto put = [&](const char* key, double value) {
-    for (u32 i = 0; i < kMachineFigures; i++)
-      if (!strcmp(kMachineRows[i].key, key)) figures[i] = value;
-  };
+  auto put = [&](MachineFigure figure, double value) { figures[static_cast<u32>(figure)] = value; };
   // A program that has ended is in no look any more: up to the last one that knows it.
   auto grown = [&](double MachineLook::* what, double& seconds) {
     const MachineLook *from = first, *to = last;
@@ -147,16 +147,17 @@ MachineFigures Machine::between(u64 begin, u64 end) const {
   };
   double seconds = 1, own_seconds = 1;
   double busy = grown(&MachineLook::busy_s, seconds), own = grown(&MachineLook::own_s, own_seconds);
-  if (own >= 0) put("own_cpus", own / own_seconds);
-  if (busy >= 0 && own >= 0) put("other_cpus", std::max(0.0, busy / seconds - own / own_seconds));
-  if (double stolen = grown(&MachineLook::stolen_s, seconds); stolen >= 0) put("stolen_cpus", stolen / seconds);
+  if (own >= 0) put(MachineFigure::own_cpus, own / own_seconds);
+  if (busy >= 0 && own >= 0) put(MachineFigure::other_cpus, std::max(0.0, busy / seconds - own / own_seconds));
+  if (double stolen = grown(&MachineLook::stolen_s, seconds); stolen >= 0)
+    put(MachineFigure::stolen_cpus, stolen / seconds);
   if (double waited = grown(&MachineLook::waited_s, seconds); waited >= 0)
-    put("waited", std::min(1.0, waited / seconds));
-  put("load", mean(&MachineLook::load));
-  put("cpu_mhz", mean(&MachineLook::cpu_mhz));
-  put("gpu_mhz", mean(&MachineLook::gpu_mhz));
-  put("gpu_memory_mhz", mean(&MachineLook::gpu_memory_mhz));
-  put("gpu_held_down", mean(&MachineLook::gpu_held_down));
+    put(MachineFigure::waited, std::min(1.0, waited / seconds));
+  put(MachineFigure::load, mean(&MachineLook::load));
+  put(MachineFigure::cpu_mhz, mean(&MachineLook::cpu_mhz));
+  put(MachineFigure::gpu_mhz, mean(&MachineLook::gpu_mhz));
+  put(MachineFigure::gpu_memory_mhz, mean(&MachineLook::gpu_memory_mhz));
+  put(MachineFigure::gpu_held_down, mean(&MachineLook::gpu_held_down));
   return figures;
 }
 

@@ -34,7 +34,9 @@ class Machine {
   ~Machine();
 
   MachineLook look();
-  void look_now_and_then();  // at most every kPause_ns
+  // Four times a second. `moment`: anything that changes where a window begins or ends; twenty looks behind that come
+  // as often as they are asked for, since windows may be short.
+  void look_now_and_then(u64 moment);
   // Between the last look before and the first one behind; not known where there was none before `end`.
   MachineFigures between(u64 begin_realtime_ns, u64 end_realtime_ns) const;
   void add(const MachineLook& look);  // in order of time
@@ -51,6 +53,8 @@ class Machine {
   std::unique_ptr<Gpus> gpus_;        // once the program has opened one: loading NVML may wake them
   u64 looks_taken_ = 0, asks_at_ = 1;  // whether it has is asked at the first look, the second, the fourth ...
   u64 next_ns_ = 0, pause_ns_ = kPause_ns;
+  u64 moment_ = ~u64(0);
+  int close_looks_ = 0;  // to come
   mutable std::mutex mutex_;  // of looks_: traces are written by other threads
   std::vector<MachineLook> looks_;
 };

@@ -52,17 +52,30 @@ void choose_changed(std::vector<DiffRow>& rows, size_t begin) {
   for (size_t i = 0; i < chosen; i++) by_chance[i]->changed = true;
 }
 
-void compare_typical(Diff& out, const DiffSide& a, const DiffSide& b) {
-  out.typical = {DiffBy::step, "middle half of the steps"};
-  for (const DiffSide* side : {&a, &b})
-    for (const DiffSide::Run& run : side->runs())
-      if (run.steps.size() < DiffSide::kTypicalSteps) return;
-  out.typical.a_ns = a.typical_mean(), out.typical.b_ns = b.typical_mean();
-  out.typical.a_calls = out.typical.b_calls = 1;
+void compare_second(Diff& out, const DiffSide& a, const DiffSide& b) {
   if (!out.of_runs) return;
-  out.typical.interval =
-      difference_of(a.typical_sample(), b.typical_sample(), out.typical.a_ns, out.typical.b_ns, kSureOfTypical);
-  out.typical.changed = out.typical.interval.excludes_zero();
+  Sample of_a, of_b;
+  if (std::max(a.longest_waiting(), b.longest_waiting()) > kWaitsMuch) {
+    of_a = a.sample_less_waiting(), of_b = b.sample_less_waiting();
+    out.asks = Diff::Second::less_waiting;
+  }
+  if (of_a.values.empty() || of_b.values.empty()) {
+    for (const DiffSide* side : {&a, &b})
+      for (const DiffSide::Run& run : side->runs())
+        if (run.steps.size() < DiffSide::kTypicalSteps) {
+          out.asks = Diff::Second::none;
+          return;
+        }
+    of_a = a.typical_sample(), of_b = b.typical_sample();
+    out.asks = Diff::Second::typical;
+  }
+  out.second = {DiffBy::step, out.asks == Diff::Second::typical
+                                  ? "the middle half of the steps"
+                                  : "the step less what its main thread waited for a CPU"};
+  out.second.a_ns = mean_of(of_a.values), out.second.b_ns = mean_of(of_b.values);
+  out.second.a_calls = out.second.b_calls = 1;
+  out.second.interval = difference_of(of_a, of_b, out.second.a_ns, out.second.b_ns, kSureOfSecond);
+  out.second.changed = out.second.interval.excludes_zero();
 }
 
 void compare_rows(Diff& out, const DiffSide& a, const DiffSide& b) {
@@ -129,14 +142,13 @@ void remark(Diff& out, const DiffSide& a, const DiffSide& b) {
   if (out.step.interval.known && of_all > 0) {
     std::string text = out.of_runs ? "a change of the step by " : "between the steps of these runs a change by ";
     text += percent(smallest / of_all);
-    if (out.typical.interval.known)
-      text +=
-          ", or of the middle half of the steps by " + percent(out.typical.interval.smallest / out.typical.a_ns) + ",";
+    if (out.second.interval.known)
+      text += ", or of " + out.second.name + " by " + percent(out.second.interval.smallest / out.second.a_ns) + ",";
     out.remarks.push_back(text + " would have been found in four of five such comparisons");
   }
-  if (out.typical.interval.known)
-    out.remarks.push_back("the middle half of the steps: " + change_text(out.typical) +
-                          (out.typical.changed ? "" : ", no more than noise"));
+  if (out.second.interval.known)
+    out.remarks.push_back(out.second.name + ": " + change_text(out.second) +
+                          (out.second.changed ? "" : ", no more than noise"));
   for (const Alike& all : out.alike)
     out.remarks.push_back("everything became " + number_text("%.0f %%", std::fabs(all.ratio) * 100) +
                           (all.ratio < 0 ? " faster" : " slower") + " alike (half of the time of rows \"" +
@@ -172,7 +184,7 @@ Diff diff(const DiffSide& a, const DiffSide& b) {
   out.step.changed = out.step.interval.excludes_zero();
   if (!out.step.interval.known)
     out.notes.push_back("fewer than three steps on a side: what is noise and what is not cannot be told");
-  compare_typical(out, a, b);
+  compare_second(out, a, b);
   compare_rows(out, a, b);
   for (DiffBy by : {DiffBy::operator_host, DiffBy::kernel})
     if (Alike found = alike(out.rows, by); found.found) out.alike.push_back(found);
@@ -183,7 +195,7 @@ Diff diff(const DiffSide& a, const DiffSide& b) {
 
 Verdict Diff::verdict() const {
   if (!of_runs) return Verdict::unknown;
-  return step.changed ? Verdict::changed : typical.changed ? Verdict::typical_changed : Verdict::noise;
+  return step.changed ? Verdict::changed : second.changed ? Verdict::second_changed : Verdict::noise;
 }
 
 const DiffRow* Diff::explains() const {
@@ -199,9 +211,9 @@ std::string Diff::story() const {
   std::string out = "step time " + change_text(step);
   std::string interval =
       " (95 % interval of the change " + signed_ms(step.interval.low) + " to " + signed_ms(step.interval.high) + ")";
-  if (verdict() == Verdict::typical_changed)
-    return out + ", of all steps no more than noise" + interval + "; but the middle half of the steps " +
-           change_text(typical);
+  if (verdict() == Verdict::second_changed)
+    return out + ", no more than the noise between runs" + interval + "; but " + second.name + " " +
+           change_text(second);
   if (step.interval.known && !step.changed)
     return out + ": no more than the noise " + (of_runs ? "between runs" : "of these steps") + interval;
   if (!step.interval.known) out += ", noise unknown";
@@ -215,7 +227,7 @@ Regression regression(const Diff& diff, double ratio, bool few_runs) {
   if (!diff.a_steps || !diff.b_steps) return Regression::unknown;
   if (!few_runs && diff.fewest_runs() < kRunsToDecide) return Regression::unknown;
   auto is_slower = [&](const DiffRow& row) { return row.ratio() > ratio && row.changed && row.delta_ns() > 0; };
-  if (is_slower(diff.step) || is_slower(diff.typical)) return Regression::yes;
+  if (is_slower(diff.step) || is_slower(diff.second)) return Regression::yes;
   return diff.step.interval.known || diff.step.ratio() <= ratio ? Regression::no : Regression::unknown;
 }
 

@@ -27,8 +27,10 @@ struct DiffRow {
 
 constexpr double kSameRatio = 0.02;  // a change below it is none worth a line
 constexpr double kSure = 0.95;
-// Of the middle half of the steps, which is asked beside the mean of all of them: two questions, so a stricter answer.
-constexpr double kSureOfTypical = 0.975;
+// Of what is asked beside the mean of all steps: two questions, so a stricter answer.
+constexpr double kSureOfSecond = 0.975;
+// Of its time a run whose main thread waited longer for a CPU ran on a machine that others use.
+constexpr double kWaitsMuch = 0.02;
 // Rows are many, and one of twenty that are equal lies outside of its interval. Those called changed are chosen so that
 // at most this share of them is wrong (the procedure of Benjamini and Hochberg, for each kind of row).
 constexpr double kFalseRows = 0.05;
@@ -38,7 +40,7 @@ enum class Verdict : u8 {
   unknown,  // one run on a side: no word about the program
   noise,
   changed,          // the mean of all steps
-  typical_changed,  // that of their middle half alone
+  second_changed,   // that alone which is asked beside it
 };
 
 // A figure of the machine on both sides, means over the runs that know it.
@@ -52,7 +54,10 @@ struct Diff {
   size_t a_steps = 0, b_steps = 0, a_runs = 0, b_runs = 0;
   bool of_runs = false;     // what the sample is; else blocks of steps
   DiffRow step;
-  DiffRow typical;          // the mean of the middle half of each run's steps; a_ns 0: runs too short
+  // Asked beside it, where runs are the sample: the mean less what the main thread waited for a CPU, where it did and
+  // that is known; else that of the middle half of each run's steps. Neither looks at how far the sides lie apart.
+  DiffRow second;
+  enum class Second : u8 { none, less_waiting, typical } asks = Second::none;
   std::vector<DiffRow> rows;  // by DiffBy, largest change first
   std::vector<Alike> alike;   // those found
   std::vector<MachineDiff> machine;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "analysis/op_tree.h"
 #include "analysis/overview.h"
@@ -21,10 +20,6 @@ size_t blocks_for(size_t steps) {
   return std::clamp(steps / kStepsInBlock, kBlocksOfOne, kMostBlocks);
 }
 
-double mean_of(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / double(values.size());
-}
-
 // Of the mean of these values.
 double variance_of_mean(const std::vector<double>& values) {
   double mean = mean_of(values), sum = 0;
@@ -38,6 +33,8 @@ double middle_half(std::vector<double> values) {
   auto quarter = i64(values.size() / 4);
   return mean_of({values.begin() + quarter, values.end() - quarter});
 }
+
+double waiting_of(const DiffSide::Run& run) { return run.machine[static_cast<u32>(MachineFigure::waited)]; }
 
 }  // namespace
 
@@ -191,8 +188,6 @@ std::vector<double> DiffSide::lengths(const std::vector<u32>& steps) const {
   return out;
 }
 
-double DiffSide::typical_mean() const { return mean_of(typical_sample().values); }
-
 Sample DiffSide::typical_sample() const {
   Sample out;
   size_t with_blocks = 0;
@@ -208,6 +203,24 @@ Sample DiffSide::typical_sample() const {
     out.own_variance += variance_of_mean(middles), with_blocks++;
   }
   if (with_blocks) out.own_variance /= double(with_blocks);
+  return out;
+}
+
+Sample DiffSide::sample_less_waiting() const {
+  Sample out = sample(all_steps().ns, true);
+  out.own_variance = 0;  // that of steps is of their waiting most of all
+  for (u32 r = 0; r < runs_.size(); r++) {
+    double waiting = waiting_of(runs_[r]);
+    if (!(waiting < 1)) return {};  // not known, or nothing is left
+    out.values[r] *= 1 - waiting;
+  }
+  return out;
+}
+
+double DiffSide::longest_waiting() const {
+  double out = 0;
+  for (const Run& run : runs_)
+    if (double waiting = waiting_of(run); waiting > out) out = waiting;
   return out;
 }
 

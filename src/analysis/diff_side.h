@@ -72,10 +72,14 @@ class DiffSide {
   // alike: no value where a run has fewer than three steps behind each other.
   Sample sample(const StepValues& values, bool of_runs) const;
 
-  // The mean of the middle half of a run's steps, by length: what stalls of a few steps leave alone.
-  double typical_mean() const;
+  // The mean of the middle half of each run's steps, by length: what stalls of a few steps leave alone.
   Sample typical_sample() const;  // of runs
   static constexpr size_t kTypicalSteps = 4;  // a run with fewer has no middle half
+
+  // The mean less the share of each run's time in which its main thread waited for a CPU. No values where a run of them
+  // does not know it.
+  Sample sample_less_waiting() const;  // of runs
+  double longest_waiting() const;      // the highest share of a run
 
  private:
   struct Blocks {

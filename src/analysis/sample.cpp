@@ -41,12 +41,6 @@ double found_in_four_of_five(size_t degrees) {
   return 2.802 + 5.6 / double(degrees);  // 1.960 + 0.842 where the error is known
 }
 
-double mean_of(const std::vector<double>& values) {
-  double sum = 0;
-  for (double v : values) sum += v;
-  return sum / double(values.size());
-}
-
 double squares(const std::vector<double>& values) {
   double mean = mean_of(values), sum = 0;
   for (double v : values) sum += (v - mean) * (v - mean);
@@ -66,6 +60,12 @@ Sample logarithms(const Sample& sample) {
 }
 
 }  // namespace
+
+double mean_of(const std::vector<double>& values) {
+  double sum = 0;
+  for (double v : values) sum += v;
+  return sum / double(values.size());
+}
 
 double student_two_sided(double t, double degrees) {
   return incomplete_beta(degrees / (degrees + t * t), degrees / 2, 0.5);

@@ -18,6 +18,8 @@ namespace tprof {
 double student_quantile(double probability, double degrees);
 double student_two_sided(double t, double degrees);  // how often |t| is reached where there is no difference
 
+double mean_of(const std::vector<double>& values);
+
 struct Sample {
   std::vector<double> values;
   double own_variance = 0;  // of each value, as far as known

@@ -21,6 +21,12 @@ constexpr MachineRow kMachineRows[] = {
 constexpr u32 kMachineFigures = sizeof kMachineRows / sizeof *kMachineRows;
 constexpr char kMachinePrefix[] = "machine.";
 
+enum class MachineFigure : u8 {
+#define MACHINE(key, text, least, share) key,
+#include "model/machine.def"
+#undef MACHINE
+};
+
 // By row; NaN: not known.
 using MachineFigures = std::array<double, kMachineFigures>;
 MachineFigures no_machine_figures();

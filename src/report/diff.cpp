@@ -84,7 +84,7 @@ Json row_json(const DiffRow& row) {
 }  // namespace
 
 Json diff_json(const Diff& diff) {
-  static constexpr const char* kVerdicts[] = {"unknown", "noise", "changed", "typical_changed"};
+  static constexpr const char* kVerdicts[] = {"unknown", "noise", "changed", "second_changed"};
   Json out = {{"schema", 1},
               {"story", diff.story()},
               {"verdict", kVerdicts[size_t(diff.verdict())]},
@@ -93,7 +93,7 @@ Json diff_json(const Diff& diff) {
               {"runs", {{"a", diff.a_runs}, {"b", diff.b_runs}}},
               {"steps", {{"a", diff.a_steps}, {"b", diff.b_steps}}},
               {"step", row_json(diff.step)},
-              {"typical_step", diff.typical.a_ns > 0 ? row_json(diff.typical) : Json()},
+              {"second", diff.asks == Diff::Second::none ? Json() : row_json(diff.second)},
               {"alike", Json::array()},
               {"machine", Json::array()},
               {"rows", Json::array()},

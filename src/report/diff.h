@@ -12,8 +12,8 @@ Table diff_table(const Diff& diff, DiffBy by, size_t most);
 // What the finishers read of the machine; without rows where they could not.
 Table diff_machine_table(const Diff& diff);
 
-// {schema, story, verdict: unknown|noise|changed|typical_changed, remarks, sample: runs|steps, runs: {a, b},
-// steps: {a, b}, step: row, typical_step: row, alike, machine, rows: [{by, name, a_us, b_us, delta_us, low_us, high_us,
+// {schema, story, verdict: unknown|noise|changed|second_changed, remarks, sample: runs|steps, runs: {a, b},
+// steps: {a, b}, step: row, second: row, alike, machine, rows: [{by, name, a_us, b_us, delta_us, low_us, high_us,
 // smallest_us, changed, ...}], notes}
 Json diff_json(const Diff& diff);
 

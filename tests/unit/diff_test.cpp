@@ -152,8 +152,8 @@ TEST(Diff, FindsFourOfFiveChangesOfTheStatedSize) {
     int found = 0;
     for (u32 seed = 0; seed < 200; seed++) {
       Diff first = three_and_three(noise, seed, 0);
-      Diff second = three_and_three(noise, 1000 + seed, first.typical.interval.smallest / first.typical.a_ns);
-      found += second.verdict() != Verdict::noise && second.typical.delta_ns() > 0;
+      Diff second = three_and_three(noise, 1000 + seed, first.second.interval.smallest / first.second.a_ns);
+      found += second.verdict() != Verdict::noise && second.second.delta_ns() > 0;
     }
     EXPECT_GE(found, 156) << noise.what;
     EXPECT_LT(found, 200) << noise.what;
@@ -189,10 +189,33 @@ TEST(Diff, AStallOfFewStepsHidesNoChangeOfAllOthers) {
   auto steps = [](i64 us, i64 stall) { return std::vector<i64>{us, us + 2, us - 2, us + 1, us - 1, us, us, stall}; };
   Diff d = diff(runs({steps(1000, 9000), steps(1003, 1000), steps(1001, 4000)}),
                 runs({steps(1050, 1000), steps(1052, 8000), steps(1055, 1100)}));
-  EXPECT_EQ(d.verdict(), Verdict::typical_changed);
+  EXPECT_EQ(d.verdict(), Verdict::second_changed);
   EXPECT_NE(d.story().find("the middle half of the steps"), std::string::npos) << d.story();
   EXPECT_EQ(regression(d, 0.02, false), Regression::yes);
   EXPECT_EQ(regression(d, 0.10, false), Regression::no);
+}
+
+TEST(Diff, WaitingForACpuHidesNoChangeOfWhatRuns) {
+  auto waiting = [](double us, std::vector<double> shares) {
+    DiffSide out;
+    for (double share : shares) {
+      auto length = i64(us / (1 - share));
+      Model model = run({length, length + 1, length - 1, length}, 0);
+      if (share > 0) model.info["machine.waited"] = std::to_string(share);
+      out.add(model, std::to_string(share));
+    }
+    out.finish();
+    return out;
+  };
+  Diff d = diff(waiting(10000, {0.1, 0.502, 0.301}), waiting(11000, {0.203, 0.05, 0.6}));
+  EXPECT_EQ(d.asks, Diff::Second::less_waiting);
+  EXPECT_EQ(d.verdict(), Verdict::second_changed);
+  EXPECT_NEAR(d.second.ratio(), 0.1, 0.001);
+  EXPECT_NE(d.story().find("but the step less what its main thread waited for a CPU"), std::string::npos) << d.story();
+  EXPECT_EQ(regression(d, 0.05, false), Regression::yes);
+  // Not known of one run, or next to nothing: stalls are what remains.
+  EXPECT_EQ(diff(waiting(10000, {0, 0.502, 0.301}), waiting(11000, {0.203, 0.05, 0.6})).asks, Diff::Second::typical);
+  EXPECT_EQ(diff(waiting(10000, {0.01, 0.015}), waiting(11000, {0.011, 0.012})).asks, Diff::Second::typical);
 }
 
 // Ten operators, each `share` of it slower or faster than in the other side.
