@@ -10,6 +10,8 @@
 namespace tprof {
 namespace {
 
+constexpr char kBehind[] = "\n";  // in the place of a word that operands stand behind; cannot be typed by accident
+
 [[noreturn]] void refuse_empty(const std::string& name) {
   throw Error(kExitUsage, name + " is given an empty value; leave it out instead");
 }
@@ -59,6 +61,12 @@ void Arguments::operands(const std::string& metavar, const std::string& help, si
   operands_ = &out;
 }
 
+void Arguments::operands_behind(const std::string& word, const std::string& help, std::vector<std::string>& out) {
+  add({word, "", "", help, Flag::Takes::nothing, [](const std::string&) {}});
+  behind_word_ = word;
+  behind_ = &out;
+}
+
 void Arguments::program(std::vector<std::string>& out) { program_ = &out; }
 
 std::string Arguments::operand_usage() const {
@@ -71,7 +79,9 @@ std::string Arguments::operand_usage() const {
 void Arguments::parse(const std::vector<std::string>& words) {
   // CLI11 sees only what stands before "--": it would take "--" for the value of an option that lacks one.
   auto marker = std::find(words.begin(), words.end(), "--");
-  const std::vector<std::string> front(words.begin(), marker);
+  std::vector<std::string> front(words.begin(), marker);
+  // It says where, which CLI11 tells of operands alone.
+  if (behind_) std::replace(front.begin(), front.end(), behind_word_, std::string(kBehind));
 
   CLI::App app;
   app.set_help_flag();  // tprof.cpp prints help, from this table
@@ -121,6 +131,13 @@ void Arguments::parse(const std::vector<std::string>& words) {
     return;
   }
   if (rest.size() < least_) throw Error(kExitUsage, "what to work on is missing: give " + operand_usage());
+  if (auto at = std::find(rest.begin(), rest.end(), kBehind); behind_ && at != rest.end()) {
+    if (std::find(at + 1, rest.end(), kBehind) != rest.end()) throw Error(kExitUsage, behind_word_ + " is given twice");
+    if (at == rest.begin() || at + 1 == rest.end())
+      throw Error(kExitUsage, behind_word_ + " needs " + operand_metavar_ + "... before it and behind it");
+    behind_->assign(at + 1, rest.end());
+    rest.erase(at, rest.end());
+  }
   size_t most = operands_ ? (most_ ? most_ : rest.size()) : 0;
   if (rest.size() > most) throw Error(kExitUsage, "'" + rest[most] + "' is one argument too many");
   if (operands_) *operands_ = rest;

@@ -35,6 +35,8 @@ class Arguments {
   // What is no flag. `most` = 0: any number.
   void operands(const std::string& metavar, const std::string& help, size_t least, size_t most,
                 std::vector<std::string>& out);
+  // Operands behind this word are `out`'s, at least one.
+  void operands_behind(const std::string& word, const std::string& help, std::vector<std::string>& out);
   // From the first operand (or "--") on, all words are a program and its arguments.
   void program(std::vector<std::string>& out);
 
@@ -51,6 +53,8 @@ class Arguments {
   std::string operand_metavar_, operand_help_;
   size_t least_ = 0, most_ = 0;
   std::vector<std::string>* operands_ = nullptr;
+  std::string behind_word_;
+  std::vector<std::string>* behind_ = nullptr;
   std::vector<std::string>* program_ = nullptr;
 };
 

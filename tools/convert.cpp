@@ -21,6 +21,7 @@
 #include "kineto/amend.h"
 #include "kineto/names.h"
 #include "kineto/writer.h"
+#include "machine.h"
 #include "model/reclaim.h"
 #include "model/settled.h"
 #include "model/spans.h"
@@ -458,6 +459,9 @@ i64 Converter::write_one(size_t index) {
   auto recording = Recording::open(path_, options_.begin);  // a reader of its own per thread
   Model model = build_model(*recording, meta_, job.request);
   if (model.empty() && !job.even_if_empty) return -1;
+  if (state_.machine)
+    put_machine_figures(state_.machine->between(model.begin_realtime_ns(), model.base_time_ns + u64(model.end_ns)),
+                        model.info);
   trace.first_step = model.steps.empty() ? -1 : model.steps.front().number;
   trace.end_step = model.steps.empty() ? -1 : model.steps.back().number + 1;
   i64 step = job.step_number >= 0 ? job.step_number : std::max<i64>(trace.end_step, 0);

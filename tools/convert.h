@@ -27,12 +27,15 @@ struct ConvertOptions {
   bool keep_recording = false;  // for the finisher: nothing is given back to the file system
 };
 
+class Machine;
+
 // What was done so far with one recording; keep it between calls.
 struct ConvertState {
   std::set<u32> windows;        // written, or found to hold nothing
   std::set<u32> flushes;        // by number, from 0
   std::vector<u64> drops_told;  // header().dropped as far as some ledger has them
   bool training_told = false;   // traces of before training say so
+  const Machine* machine = nullptr;  // what whoever converts saw of it meanwhile
 };
 
 struct WrittenTrace {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <set>
 
 #include "base/error.h"
 #include "command.h"
@@ -14,10 +16,14 @@
 namespace tprof {
 namespace {
 
+namespace fs = std::filesystem;
+
+constexpr char kHowTo[] = "tprof diff A B, or with several runs of each tprof diff A1 A2 A3 --vs B1 B2 B3";
+
 struct DiffArguments {
-  std::vector<std::string> paths;
+  std::vector<std::string> paths, behind;  // behind --vs
   std::string fail_on, limit = "10";
-  bool json = false, csv = false;
+  bool few_runs = false, json = false, csv = false;
 };
 
 double percent_of(const std::string& text) {
@@ -36,22 +42,62 @@ size_t rows_of(const std::string& text) {
   return size_t(value);
 }
 
-DiffSide side_of(const std::string& path, int& code) {
+// A and B, by what was typed.
+std::pair<std::vector<std::string>, std::vector<std::string>> sides_of(const DiffArguments& arguments) {
+  const std::vector<std::string>& paths = arguments.paths;
+  if (!arguments.behind.empty()) return {paths, arguments.behind};
+  if (paths.size() == 1)
+    throw Error(kExitUsage, "one run is given and two are needed to compare: " + std::string(kHowTo));
+  if (paths.size() > 2)
+    throw Error(kExitUsage,
+                "of " + std::to_string(paths.size()) + " runs it is not said which are A and which B: " + kHowTo);
+  return {{paths[0]}, {paths[1]}};
+}
+
+// Directories are runs; windows of one process, given as files, are one.
+std::string run_of(const Input& input) {
+  std::error_code why;
+  fs::path whole = fs::weakly_canonical(input.path, why);
+  return (why ? fs::path(input.path) : whole).parent_path().string();
+}
+
+DiffSide side_of(const std::vector<std::string>& paths, int& code) {
   DiffSide side;
-  Inputs inputs({path});
-  int mine = inputs.each(false, [&](const Input&, const Model& model, const PluginTrace&) { side.add(model); });
-  code = std::max(code, mine);
+  std::set<std::string> seen;
+  for (const std::string& path : paths) {
+    bool is_directory = fs::is_directory(path);
+    Inputs inputs({path});
+    for (const Input& input : inputs.all()) {
+      std::error_code why;
+      fs::path whole = fs::canonical(input.path, why);
+      if (!why && !seen.insert(whole.string()).second)
+        throw Error(kExitUsage, input.path + " is given twice on one side, and would count as two runs");
+    }
+    int mine = inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace&) {
+      side.add(model, run_of(input) + (is_directory ? "" : "/" + input.worker));
+    });
+    code = std::max(code, mine);
+  }
+  side.finish();
   return side;
 }
 
+std::string size_text(const char* side, size_t runs, size_t steps) {
+  auto counted = [](size_t n, const std::string& what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); };
+  return std::string(side) + ": " + counted(runs, "run") + ", " + counted(steps, "step");
+}
+
 void print_text(const Diff& diff, size_t most) {
-  print(stdout, diff.story() + "\nA: " + std::to_string(diff.a_steps) + " steps, B: " + std::to_string(diff.b_steps) +
-                    " steps\n");
+  print(stdout, diff.story() + "\n" + size_text("A", diff.a_runs, diff.a_steps) + "; " +
+                    size_text("B", diff.b_runs, diff.b_steps) + "\n");
+  for (const std::string& remark : diff.remarks) print(stdout, "* " + remark + "\n");
   TextStyle style = text_style(stdout);
   for (u32 by = u32(DiffBy::category); by < kDiffBys; by++) {
     Table table = diff_table(diff, static_cast<DiffBy>(by), most);
     if (!table.rows.empty()) print(stdout, "\n" + text_of(table, style), style.color);
   }
+  if (Table machine = diff_machine_table(diff); !machine.rows.empty())
+    print(stdout, "\n" + text_of(machine, style), style.color);
   for (const std::string& note : diff.notes) print(stdout, "not known: " + note + "\n");
 }
 
@@ -69,11 +115,34 @@ void print_csv(const Diff& diff) {
   print(stdout, csv_of({{{}, std::move(all)}}));
 }
 
+int decide(const Diff& result, double ratio, bool few_runs) {
+  switch (regression(result, ratio, few_runs)) {
+    case Regression::yes:
+      return kExitFound;
+    case Regression::unknown:
+      complain(!few_runs && result.fewest_runs() < kRunsToDecide
+                   ? "too few runs to tell a regression from how far runs of the same program differ; give " +
+                         std::to_string(kRunsToDecide) + " of each (A1 A2 A3 --vs B1 B2 B3), or --few-runs"
+                   : "too few steps to tell a regression from noise; record at least three steps on each side");
+      return kExitPartial;
+    default:
+      break;
+  }
+  auto could_find = [&](const DiffRow& row) {
+    return row.interval.known && row.interval.smallest <= ratio * row.a_ns;
+  };
+  if (!could_find(result.step) && !could_find(result.second))
+    complain("no regression was found, but the runs differ so much that one of " +
+             std::string(printed("%.1f %%", 100 * ratio)) + " could have been missed");
+  return kExitOk;
+}
+
 int run(const DiffArguments& arguments) {
   double ratio = arguments.fail_on.empty() ? 0 : percent_of(arguments.fail_on);
   size_t most = rows_of(arguments.limit);
+  auto [of_a, of_b] = sides_of(arguments);
   int code = kExitOk;
-  DiffSide a = side_of(arguments.paths[0], code), b = side_of(arguments.paths[1], code);
+  DiffSide a = side_of(of_a, code), b = side_of(of_b, code);
   Diff result = diff(a, b);
   if (arguments.json)
     print(stdout, dump(diff_json(result)) + "\n");
@@ -82,16 +151,7 @@ int run(const DiffArguments& arguments) {
   else
     print_text(result, most);
   if (code != kExitOk || arguments.fail_on.empty()) return code;
-  switch (regression(result, ratio)) {
-    case Regression::yes:
-      return kExitFound;
-    case Regression::unknown:
-      complain("too few steps to tell a regression from noise; record at least " +
-               std::to_string(Bootstrap::kLeastSteps) + " steps on each side");
-      return kExitPartial;
-    default:
-      return kExitOk;
-  }
+  return decide(result, ratio, arguments.few_runs);
 }
 
 }  // namespace
@@ -100,12 +160,17 @@ Action declare_diff(Arguments& arguments) {
   auto a = std::make_shared<DiffArguments>();
   arguments.value(
       "--fail-on-regression", "", "PERCENT",
-      "exit with 1 if steps of B take longer by more than this, and by more than noise; 4 if that cannot be told",
+      "exit with 1 if steps of B take longer by more than this, and by more than noise; 4 if that cannot be told: "
+      "with fewer than three runs on a side, say",
       a->fail_on);
+  arguments.toggle("--few-runs", "",
+                   "let --fail-on-regression decide with fewer than three runs on a side; with one, by its steps",
+                   a->few_runs);
   arguments.value("--limit", "", "N", "rows of each table, 0 for all; default 10", a->limit);
   arguments.toggle("--csv", "", "print all rows as CSV", a->csv);
   arguments.toggle("--json", "", "print JSON (schema 1: keys are only ever added)", a->json);
-  arguments.operands("PATH", "two runs: traces, recordings or log directories, A and B", 2, 2, a->paths);
+  arguments.operands("PATH", "runs: traces, recordings or log directories; A and B, or A... --vs B...", 1, 0, a->paths);
+  arguments.operands_behind("--vs", "what comes behind it is B, what comes before it A", a->behind);
   return [a] { return run(*a); };
 }
 

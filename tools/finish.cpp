@@ -22,6 +22,7 @@
 #include "command.h"
 #include "convert.h"
 #include "idle_thread.h"
+#include "machine.h"
 #include "record/empty.h"
 #include "record/mapping.h"
 #include "record/reader.h"
@@ -64,6 +65,7 @@ class Finisher {
     auto idle = start_idle();
     while (!ended()) {
       if (deleted()) return kExitOk;
+      machine_->look_now_and_then(u64(header_->phase) << 32 | header_->epoch);
       if (is_urgent()) {
         idle.reset();
         while_running();
@@ -103,6 +105,8 @@ class Finisher {
     map_header();
     header_->finisher_pid = static_cast<u32>(getpid());
     workers_ = std::make_unique<Workers>(*recording_);
+    machine_ = std::make_unique<Machine>(recording_->header().pid);
+    state_.machine = machine_.get();
     return true;
   }
 
@@ -192,6 +196,7 @@ class Finisher {
 
   int at_end() {
     if (deleted()) return kExitOk;
+    machine_->add(machine_->look());
     if (cut_) map_header();  // something may have been put in its place
     u32 waiting = header_->unfinished;
     int code = kExitUnreadable;
@@ -254,6 +259,7 @@ class Finisher {
   u64 waits_since_ns_ = clock_ns(CLOCK_MONOTONIC);  // the last turn, or nothing was waiting then
   bool damaged_ = false, wrote_ = false;
   std::unique_ptr<Workers> workers_;
+  std::unique_ptr<Machine> machine_;
   Meta meta_;           // of the program that has ended
   bool keeps_ = false;  // all recordings
   bool folds_ = false;  // what is left is to fold its helpers' recordings

@@ -1,55 +1,15 @@
-// What changed between two runs, per step: the step, its categories, operators, kernels and modules.
+// What changed between two sides, per step: the step, its categories, operators, kernels and modules.
 //
-// A side is all workers and spans of a run: every step of every one is a sample, over all threads. What exists on one
-// side only is kept. A change is called one only where it lies outside of what the steps' own spread explains.
+// Where both sides have several runs these are the sample: how far they lie apart says what a difference is worth. With
+// one run on a side only its steps can say something, and they know nothing of how far runs of the same program differ.
+// What exists on one side only is kept.
 #pragma once
-#include <map>
 #include <string>
 
-#include "analysis/bootstrap.h"
-#include "analysis/steps.h"
+#include "analysis/alike.h"
+#include "analysis/diff_side.h"
 
 namespace tprof {
-
-// DIFF_BY(name, "what a row is", "what its time is")
-#define TPROF_DIFF_BY(DIFF_BY)                                                            \
-  DIFF_BY(step, "Step", "duration")                                                       \
-  DIFF_BY(category, "Category", "share of the step's time, each moment given to one")     \
-  DIFF_BY(operator_host, "Operator on the host", "self time on its thread")               \
-  DIFF_BY(operator_device, "Operator on the GPU", "time of the work it launched itself")  \
-  DIFF_BY(kernel, "Kernel", "time on the GPU, by begin")                                  \
-  DIFF_BY(module, "Module", "time in its calls, with what lies inside")
-
-enum class DiffBy : u8 {
-#define DIFF_BY(name, text, time) name,
-  TPROF_DIFF_BY(DIFF_BY)
-#undef DIFF_BY
-};
-constexpr u32 kDiffBys = static_cast<u32>(DiffBy::module) + 1;
-const char* diff_by_text(DiffBy by);
-const char* diff_by_word(DiffBy by);  // for JSON: "operator_host"
-
-// One side, filled from its traces one after the other: no Model is kept.
-class DiffSide {
- public:
-  void add(const Model& model);
-
-  struct Entry {
-    StepValues ns;
-    double calls = 0;
-  };
-  size_t steps() const { return step_ns_.size(); }
-  const StepValues& step_ns() const { return step_ns_; }
-  const std::map<std::string, Entry>& of(DiffBy by) const { return entries_[static_cast<u32>(by)]; }
-  const std::vector<std::string>& notes() const { return notes_; }
-
- private:
-  void count(DiffBy by, const std::string& name, u32 step, double ns);
-
-  StepValues step_ns_;
-  std::map<std::string, Entry> entries_[kDiffBys];
-  std::vector<std::string> notes_;
-};
 
 struct DiffRow {
   DiffBy by;
@@ -57,7 +17,8 @@ struct DiffRow {
   double a_ns = 0, b_ns = 0;        // mean per step
   double a_calls = 0, b_calls = 0;  // per step
   bool in_a = true, in_b = true;
-  SureInterval interval;            // of b_ns - a_ns, 95 %
+  SureInterval interval = {};       // of b_ns - a_ns
+  bool changed = false;             // see kFalseRows
 
   double delta_ns() const { return b_ns - a_ns; }
   // Of A; 0 where A has nothing.
@@ -65,22 +26,57 @@ struct DiffRow {
 };
 
 constexpr double kSameRatio = 0.02;  // a change below it is none worth a line
+constexpr double kSure = 0.95;
+// Of what is asked beside the mean of all steps: two questions, so a stricter answer.
+constexpr double kSureOfSecond = 0.975;
+// Of its time a run whose main thread waited longer for a CPU ran on a machine that others use.
+constexpr double kWaitsMuch = 0.02;
+// Rows are many, and one of twenty that are equal lies outside of its interval. Those called changed are chosen so that
+// at most this share of them is wrong (the procedure of Benjamini and Hochberg, for each kind of row).
+constexpr double kFalseRows = 0.05;
+constexpr size_t kRunsToDecide = 3;
+
+enum class Verdict : u8 {
+  unknown,  // one run on a side: no word about the program
+  noise,
+  changed,          // the mean of all steps
+  second_changed,   // that alone which is asked beside it
+};
+
+// A figure of the machine on both sides, means over the runs that know it.
+struct MachineDiff {
+  u32 figure;  // of kMachineRows
+  double a, b;
+  bool apart = false;  // all runs of one side lie above all of the other's, by more than the row's limits
+};
 
 struct Diff {
-  size_t a_steps = 0, b_steps = 0;
+  size_t a_steps = 0, b_steps = 0, a_runs = 0, b_runs = 0;
+  bool of_runs = false;     // what the sample is; else blocks of steps
   DiffRow step;
+  // Asked beside it, where runs are the sample: the mean less what the main thread waited for a CPU, where it did and
+  // that is known; else that of the middle half of each run's steps. Neither looks at how far the sides lie apart.
+  DiffRow second;
+  enum class Second : u8 { none, less_waiting, typical } asks = Second::none;
   std::vector<DiffRow> rows;  // by DiffBy, largest change first
-  std::vector<std::string> notes;
+  std::vector<Alike> alike;   // those found
+  std::vector<MachineDiff> machine;
+  std::vector<std::string> remarks;  // how sure it is, what else may explain it
+  std::vector<std::string> notes;    // what is not known
 
+  size_t fewest_runs() const { return a_runs < b_runs ? a_runs : b_runs; }
+  Verdict verdict() const;
   // The category that changed most in the direction of the step; nullptr: no step changed.
   const DiffRow* explains() const;
-  // One sentence: step time before and after, and what explains it.
+  // One sentence: step time before and after, whether that is more than noise, and what explains it.
   std::string story() const;
 };
+// Both sides finished.
 Diff diff(const DiffSide& a, const DiffSide& b);
 
-// Steps of B take longer than those of A by more than `ratio` of them, and that is not noise.
-enum class Regression : u8 { no, yes, unknown };  // unknown: longer, but too few steps to tell from noise
-Regression regression(const Diff& diff, double ratio);
+// Steps of B take longer than those of A by more than `ratio` of them, and that is not noise. Unknown with fewer than
+// kRunsToDecide runs on a side; `few_runs`: then what there is decides, the steps where there is one run.
+enum class Regression : u8 { no, yes, unknown };
+Regression regression(const Diff& diff, double ratio, bool few_runs);
 
 }  // namespace tprof

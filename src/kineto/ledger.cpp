@@ -1,5 +1,6 @@
 #include "kineto/ledger.h"
 
+#include <cmath>
 #include <map>
 
 namespace tprof::kineto {
@@ -82,6 +83,15 @@ Json gpu_of(const Model& model) {
   return out;
 }
 
+// What the finisher saw of the machine; nothing where none looked.
+Json machine_of(const Model& model) {
+  Json out;
+  MachineFigures figures = machine_figures(model.info);
+  for (u32 i = 0; i < kMachineFigures; i++)
+    if (std::isfinite(figures[i])) out[kMachineRows[i].key] = figures[i];
+  return out;
+}
+
 }  // namespace
 
 Json ledger_of(const Model& model) {
@@ -110,6 +120,7 @@ Json ledger_of(const Model& model) {
   out["fwdbwd"] = {{"pairs", l.pairs}, {"left_out", l.pairs_left_out}};
   if (!l.pairs_why.empty()) out["fwdbwd"]["why"] = l.pairs_why;
   if (l.gpu.any()) out["gpu"] = gpu_of(model);
+  if (Json machine = machine_of(model); !machine.is_null()) out["machine"] = machine;
   if (l.replaced_step_marks) out["replaced_step_marks"] = l.replaced_step_marks;
   if (l.inputs_cut) out["inputs_cut"] = l.inputs_cut;
   if (l.stacks_cut) out["stacks_cut"] = l.stacks_cut;
@@ -128,7 +139,8 @@ Json well_typed(const Json& ledger) {
   static const std::map<std::string, Type> kTypes = {
       {"schema", Type::number_unsigned}, {"seen", Type::number_unsigned}, {"written", Type::number_unsigned},
       {"dropped", Type::object},         {"step", Type::object},          {"capabilities", Type::object},
-      {"span", Type::object},            {"own_cost", Type::object},      {"gpu", Type::object}};
+      {"span", Type::object},            {"own_cost", Type::object},      {"gpu", Type::object},
+      {"machine", Type::object}};
   if (!ledger.is_object()) return {};
   Json out = Json::object();
   auto add = [](Json& to, const std::string& key, const Json& value, Type type) {
@@ -148,6 +160,15 @@ Json well_typed(const Json& ledger) {
       if (value.contains(key)) add(one, key, value[key], type);
   }
   out["capabilities"] = capabilities;
+  return out;
+}
+
+MachineFigures read_machine(const Json& ledger) {
+  MachineFigures out = no_machine_figures();
+  auto machine = ledger.is_object() ? ledger.find("machine") : ledger.end();
+  if (machine == ledger.end() || !machine->is_object()) return out;
+  for (u32 i = 0; i < kMachineFigures; i++)
+    if (auto it = machine->find(kMachineRows[i].key); it != machine->end() && it->is_number()) out[i] = it->get<double>();
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/counted.h"
+#include "model/machine.h"
 
 namespace tprof::kineto {
 
@@ -14,6 +15,8 @@ nlohmann::ordered_json well_typed(const nlohmann::ordered_json& ledger);
 
 // What a ledger says of steps; nothing where it does not.
 Counted read_counted(const nlohmann::ordered_json& ledger);
+
+MachineFigures read_machine(const nlohmann::ordered_json& ledger);
 
 // Of inference, after which the program began to train: now it says so. False: it did already, or has no such steps.
 bool say_before_training(nlohmann::ordered_json& ledger);

@@ -87,7 +87,7 @@ class TraceReader {
   void read_flow(EventFields& f, bool plugin_sees);
   void read_metadata(const EventFields& f);
   void add_plugin_event(const EventFields& f, PluginType type, size_t item);
-  void describe_steps();
+  void take_from_ledger();
   void finish();
   u64& dropped(const char* why) { return model_.ledger.dropped[why]; }
   u64& repaired(const char* why) { return model_.ledger.repaired[why]; }
@@ -295,11 +295,13 @@ void TraceReader::read_metadata(const EventFields& f) {
     state_.rows.name_thread(state_.rows.number(*f.pid), state_.rows.number(*f.tid), text_of(f.arg("name")));
 }
 
-// What the event of a step does not say; the ledger stands behind them all.
-void TraceReader::describe_steps() {
-  auto ledger = model_.info.find("ledger");
-  if (ledger == model_.info.end()) return;
-  Counted counted = read_counted(nlohmann::ordered_json::parse(ledger->second, nullptr, false));
+// What events do not say; the ledger stands behind them all.
+void TraceReader::take_from_ledger() {
+  auto text = model_.info.find("ledger");
+  if (text == model_.info.end()) return;
+  nlohmann::ordered_json ledger = nlohmann::ordered_json::parse(text->second, nullptr, false);
+  put_machine_figures(read_machine(ledger), model_.info);
+  Counted counted = read_counted(ledger);
   model_.before_training = counted.before_training;
   for (Step& step : model_.steps) {
     step.guessed = counted.guessed;
@@ -312,7 +314,7 @@ void TraceReader::describe_steps() {
 void TraceReader::finish() {
   state_.rows.name_all();
   link_all(state_);
-  describe_steps();
+  take_from_ledger();
   if (!span_seen_) {
     i64 begin = INT64_MAX, end = INT64_MIN;
     auto hold = [&](const auto& all) {

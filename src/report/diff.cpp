@@ -8,7 +8,7 @@ namespace {
 // diff() gives no interval to what is too small to matter.
 bool is_change(const Diff& diff, const DiffRow& row) {
   if (row.in_a == row.in_b && std::fabs(row.ratio()) <= kSameRatio) return false;
-  return !diff.step.interval.known || row.interval.excludes_zero();
+  return !diff.step.interval.known || row.changed;
 }
 
 Value ns(double value) { return i64(std::llround(value)); }
@@ -54,6 +54,15 @@ Table diff_table(const Diff& diff, DiffBy by, size_t most) {
   return out;
 }
 
+Table diff_machine_table(const Diff& diff) {
+  Table out{"Machine, means over runs",
+            {{"machine", "Machine", Unit::text}, {"a", "A", Unit::number}, {"b", "B", Unit::number},
+             {"apart", "Apart", Unit::yes_no, 1}}};
+  for (const MachineDiff& d : diff.machine)
+    out.rows.push_back({std::string(kMachineRows[d.figure].text), d.a, d.b, i64(d.apart)});
+  return out;
+}
+
 namespace {
 
 Json row_json(const DiffRow& row) {
@@ -66,6 +75,8 @@ Json row_json(const DiffRow& row) {
           {"change_percent", row.a_ns > 0 ? Json(row.ratio() * 100) : Json()},
           {"low_us", side(row.interval.known, row.interval.low / 1e3)},
           {"high_us", side(row.interval.known, row.interval.high / 1e3)},
+          {"smallest_us", side(row.interval.known, row.interval.smallest / 1e3)},
+          {"changed", row.interval.known ? Json(row.changed) : Json()},
           {"a_calls", side(row.in_a, row.a_calls)},
           {"b_calls", side(row.in_b, row.b_calls)}};
 }
@@ -73,12 +84,27 @@ Json row_json(const DiffRow& row) {
 }  // namespace
 
 Json diff_json(const Diff& diff) {
+  static constexpr const char* kVerdicts[] = {"unknown", "noise", "changed", "second_changed"};
   Json out = {{"schema", 1},
               {"story", diff.story()},
+              {"verdict", kVerdicts[size_t(diff.verdict())]},
+              {"remarks", diff.remarks},
+              {"sample", diff.of_runs ? "runs" : "steps"},
+              {"runs", {{"a", diff.a_runs}, {"b", diff.b_runs}}},
               {"steps", {{"a", diff.a_steps}, {"b", diff.b_steps}}},
               {"step", row_json(diff.step)},
+              {"second", diff.asks == Diff::Second::none ? Json() : row_json(diff.second)},
+              {"alike", Json::array()},
+              {"machine", Json::array()},
               {"rows", Json::array()},
               {"notes", diff.notes}};
+  for (const Alike& all : diff.alike)
+    out["alike"].push_back({{"by", diff_by_word(all.by)},
+                            {"change_percent", all.ratio * 100},
+                            {"low_percent", all.low * 100},
+                            {"high_percent", all.high * 100}});
+  for (const MachineDiff& d : diff.machine)
+    out["machine"].push_back({{"figure", kMachineRows[d.figure].key}, {"a", d.a}, {"b", d.b}, {"apart", d.apart}});
   for (const DiffRow& row : diff.rows) out["rows"].push_back(row_json(row));
   return out;
 }

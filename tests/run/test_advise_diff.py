@@ -82,21 +82,73 @@ def test_advice_fails_on_the_severity_asked_for(tmp_path):
     assert tprof("advise", high, "--fail-on", "low").returncode == 2
 
 
+def runs(path, name, of_each):
+    """Traces of several runs, each of steps of these lengths."""
+    return [trace(path / ("%s%d.pt.trace.json" % (name, i)), steps) for i, steps in enumerate(of_each)]
+
+
+BEFORE = [[1000, 1010, 990, 1000, 1005], [1002, 1011, 989, 1003, 1001], [995, 1007, 992, 1004, 1000]]
+AFTER = [[us + 200 for us in steps] for steps in BEFORE]
+
+
 def test_a_regression_fails_and_noise_does_not(tmp_path):
-    before = trace(tmp_path / "a.pt.trace.json", [1000, 1010, 990, 1000, 1005])
-    after = trace(tmp_path / "b.pt.trace.json", [1200, 1210, 1190, 1200, 1205])
-    noisy = trace(tmp_path / "c.pt.trace.json", [700, 1600, 800, 1500, 1100])
-    assert tprof("diff", before, after).returncode == 0
-    assert tprof("diff", before, after, "--fail-on-regression", "5%").returncode == 1
-    assert tprof("diff", before, after, "--fail-on-regression", "30%").returncode == 0
-    assert tprof("diff", after, before, "--fail-on-regression", "5%").returncode == 0
-    assert tprof("diff", before, noisy, "--fail-on-regression", "5%").returncode == 0
-    assert tprof("diff", before, after, "--fail-on-regression", "much").returncode == 2
+    before, after = runs(tmp_path, "a", BEFORE), runs(tmp_path, "b", AFTER)
+    noisy = runs(tmp_path, "c", [[700, 1600, 800], [1500, 1100, 1000], [900, 1400, 1000]])
+    assert tprof("diff", *before, "--vs", *after).returncode == 0
+    assert tprof("diff", *before, "--vs", *after, "--fail-on-regression", "5%").returncode == 1
+    assert tprof("diff", *before, "--vs", *after, "--fail-on-regression", "30%").returncode == 0
+    assert tprof("diff", "--fail-on-regression", "5%", *after, "--vs", *before).returncode == 0
+    done = tprof("diff", *before, "--vs", *noisy, "--fail-on-regression", "5%")
+    assert done.returncode == 0 and "one of 5.0 % could have been missed" in done.stderr
+    assert tprof("diff", *before, "--vs", *after, "--fail-on-regression", "much").returncode == 2
+
+
+def test_a_regression_wants_three_runs_a_side_or_a_flag(tmp_path):
+    before, after = runs(tmp_path, "a", BEFORE), runs(tmp_path, "b", AFTER)
+    for few in (("diff", before[0], after[0]), ("diff", *before[:2], "--vs", *after)):
+        done = tprof(*few, "--fail-on-regression", "5%")
+        assert done.returncode == 4 and "too few runs" in done.stderr and "--few-runs" in done.stderr
+        assert tprof(*few, "--fail-on-regression", "5%", "--few-runs").returncode == 1
+
+
+def test_of_one_run_a_side_nothing_is_said_of_the_program(tmp_path):
+    before, after = runs(tmp_path, "a", BEFORE), runs(tmp_path, "b", AFTER)
+    diff = answer("diff", before[0], after[0])
+    assert diff["verdict"] == "unknown" and diff["sample"] == "steps" and diff["runs"] == {"a": 1, "b": 1}
+    assert any("how far runs of the same program differ is not known" in remark for remark in diff["remarks"])
+    diff = answer("diff", *before, "--vs", *after)
+    assert diff["verdict"] == "changed" and diff["sample"] == "runs" and diff["runs"] == {"a": 3, "b": 3}
+    assert diff["step"]["delta_us"] == pytest.approx(200, abs=1)
+    text = tprof("diff", *before, "--vs", *after).stdout
+    assert "A: 3 runs, 15 steps; B: 3 runs, 15 steps" in text and "would have been found in four of five" in text
+
+
+def test_directories_are_runs_and_windows_of_one_process_are_not(tmp_path):
+    for side, of_each in (("a", BEFORE), ("b", AFTER)):
+        for i, steps in enumerate(of_each):
+            (tmp_path / side / str(i)).mkdir(parents=True)
+            trace(tmp_path / side / str(i) / "box_1.pt.trace.json", steps)
+    assert answer("diff", tmp_path / "a", tmp_path / "b")["runs"] == {"a": 3, "b": 3}
+    three = [tmp_path / "a" / str(i) for i in range(3)]
+    assert answer("diff", *three, "--vs", tmp_path / "b" / "0")["runs"] == {"a": 3, "b": 1}
+    (tmp_path / "windows").mkdir()
+    windows = [trace(tmp_path / "windows" / ("box_1.%d.pt.trace.json" % i), steps) for i, steps in enumerate(BEFORE)]
+    assert answer("diff", *windows, "--vs", *three)["runs"] == {"a": 1, "b": 3}
+
+
+def test_what_cannot_be_compared_is_said_in_one_line(tmp_path):
+    a, b, c = runs(tmp_path, "a", BEFORE)
+    for words, what in (((a,), "two are needed"), ((a, b, c), "which are A and which B"),
+                        ((a, "--vs"), "before it and behind it"), (("--vs", a), "before it and behind it"),
+                        ((a, "--vs", b, "--vs", c), "given twice"), ((a, a, "--vs", b, c), "given twice")):
+        done = tprof("diff", *words)
+        assert done.returncode == 2 and what in done.stderr and done.stderr.count("\n") == 1, (words, done.stderr)
+        assert not done.stdout
 
 
 def test_too_few_steps_are_no_all_clear(tmp_path):
     before, after = trace(tmp_path / "a.pt.trace.json", [1000]), trace(tmp_path / "b.pt.trace.json", [2000])
-    done = tprof("diff", before, after, "--fail-on-regression", "5%")
+    done = tprof("diff", before, after, "--fail-on-regression", "5%", "--few-runs")
     assert done.returncode == 4 and "too few steps" in done.stderr
     assert "noise unknown" in done.stdout
 
