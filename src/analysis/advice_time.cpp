@@ -115,10 +115,11 @@ std::optional<Match> low_utilization(const Facts& facts) {
   const IdleLane* lane = facts.gpu;
   for (const IdleLane& other : facts.lanes)
     if (other.stream == kNone && other.device == least->device) lane = &other;
-  double idle = 1 - facts.share(double(used(*least)));
+  double idle = 1 - facts.share(double(used(*least))), edges = facts.share(double(lane->edges_ns));
   return Match{idle, idle, -1,
                "GPU " + std::to_string(least->device) + " runs kernels " + percent(1 - idle) + " of the time; " +
-                   percent(facts.share(double(lane->of(IdleCause::host_wait)))) + " it waits for the host.",
+                   percent(facts.share(double(lane->of(IdleCause::host_wait)))) + " it waits for the host" +
+                   (edges < 0.05 ? "." : "; " + percent(edges) + " lie before its first work and behind its last."),
                after_gaps(*lane, [](const Gap&) { return true; })};
 }
 

@@ -106,6 +106,7 @@ class LaneBuilder {
       blame(gap, gap.end_ns, main_);
     }
     lane_.by_cause[static_cast<u32>(gap.cause)] += gap.length();
+    if (gap.edge) lane_.edges_by_cause[static_cast<u32>(gap.cause)] += gap.length();
     lane_.gaps.push_back(gap);
   }
 

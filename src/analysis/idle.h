@@ -60,13 +60,15 @@ struct IdleLane {
   // Of these, in gaps that a wait for the GPU began: it returned when the queue was empty.
   i64 after_sync[kActivities] = {};
   i64 launch_after_sync_ns = 0;
-  // Of these, in gaps at an edge: what sets a window up and ends it, and not what repeats in it.
+  // Of these and of by_cause, in gaps at an edge: what sets a window up and ends it, and not what repeats in it.
+  i64 edges_by_cause[kIdleCauses] = {};
   i64 at_edges[kActivities] = {};
   i64 launch_at_edges_ns = 0;
   std::vector<Gap> gaps;              // in order of time
   std::vector<HostReason> reasons;    // longest first
 
   i64 of(IdleCause cause) const { return by_cause[static_cast<u32>(cause)]; }
+  i64 at_edges_of(IdleCause cause) const { return edges_by_cause[static_cast<u32>(cause)]; }
   i64 of(Activity activity) const { return by_activity[static_cast<u32>(activity)]; }
 };
 

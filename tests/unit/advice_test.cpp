@@ -293,6 +293,18 @@ std::vector<std::string> ids() {
 }
 INSTANTIATE_TEST_SUITE_P(Advice, Rules, testing::ValuesIn(ids()), [](const auto& info) { return info.param; });
 
+TEST(Advice, AnIdleGpuBeforeItsFirstWorkWaitsForTheHost) {
+  ModelBuilder b;
+  b.step(0, kStep);
+  b.op("aten::prepare", 0, 7000);
+  b.launch("gemm", 7000, 7000, kStep);
+  Advised found(std::move(b));
+  ASSERT_NE(found.find("UT1"), nullptr);
+  EXPECT_NE(found.find("UT1")->match.what.find("70.0 % it waits for the host; 70.0 % lie before its first work"),
+            std::string::npos);
+  EXPECT_EQ(found.find("HB1"), nullptr);  // no cost of each step
+}
+
 TEST(Advice, NamesShareSavingAndPlaces) {
   ModelBuilder b;
   b.step(0, kStep);
