@@ -40,8 +40,10 @@ const std::vector<Command> kCommands = {
      "with --fail-on, 3 nothing could be read, 4 some of it could not.",
      false, declare_advise},
     {"diff", "say what changed from one run to another, and whether it is more than noise",
-     "All workers, spans and threads of A against those of B, per step: by category, operator, kernel and module. "
-     "Exit status: 0, 1 a regression with --fail-on-regression, 3 nothing could be read, 4 some of it could not.",
+     "All workers, spans and threads of A against those of B, per step: by category, operator, kernel and module. With "
+     "several runs of each (A1 A2 A3 --vs B1 B2 B3, or directories of run directories) these are the sample; with one, how "
+     "far runs of the same program differ is not known. Exit status: 0, 1 a regression with --fail-on-regression, 3 nothing "
+     "could be read, 4 some of it could not, or too little for --fail-on-regression to decide.",
      false, declare_diff},
     {"info", "say what a recording, a trace or a log directory holds", "", false, declare_info},
     {"check", "say whether traces are valid, and what a viewer would miss", "", false, declare_check},

@@ -211,7 +211,7 @@ Sample DiffSide::sample_less_waiting() const {
   out.own_variance = 0;  // that of steps is of their waiting most of all
   for (u32 r = 0; r < runs_.size(); r++) {
     double waiting = waiting_of(runs_[r]);
-    if (!(waiting < 1)) return {};  // not known, or nothing is left
+    if (!(waiting >= 0 && waiting < 1)) return {};  // not known, or nothing is left
     out.values[r] *= 1 - waiting;
   }
   return out;

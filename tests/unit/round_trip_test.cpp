@@ -6,6 +6,7 @@
 #include "kineto/read.h"
 #include "kineto/writer.h"
 #include "model/build.h"
+#include "model/machine.h"
 #include "recording_builder.h"
 
 namespace tprof {
@@ -51,6 +52,23 @@ class RoundTripTest : public testing::Test {
 TEST_F(RoundTripTest, operators_with_inputs_steps_and_arrows) {
   add_training(b, 6, 1, 4);
   expect_same(3 * kTrainingEvents);
+}
+
+TEST_F(RoundTripTest, what_the_finisher_saw_of_the_machine) {
+  b.window(0, WindowState::sealed, 0, -1, kStart, kStart, kStart + 100'000);
+  b.range(kPid, 1, "aten::all", kStart + 1000, kStart + 2000);
+  b.write(dir.path + "/r.tprof");
+  auto recording = Recording::open(dir.path + "/r.tprof");
+  Meta meta = recording->read_meta();
+  Model made = build_model(*recording, meta, request_of(meta.windows.at(0), meta));
+  EXPECT_FALSE(written(made, "none")["tprof"].contains("machine"));
+  MachineFigures figures = no_machine_figures();
+  figures[static_cast<u32>(MachineFigure::load)] = 3.25;
+  figures[static_cast<u32>(MachineFigure::waited)] = 0;
+  put_machine_figures(figures, made.info);
+  Json first = written(made, "1")["tprof"]["machine"];
+  EXPECT_EQ(first, Json::parse(R"({"load": 3.25, "waited": 0.0})"));
+  EXPECT_EQ(written(kineto::read_trace(path("1")), "2")["tprof"]["machine"], first);
 }
 
 TEST_F(RoundTripTest, evaluations_between_steps_and_inside_of_one) {
