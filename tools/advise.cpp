@@ -6,6 +6,7 @@
 #include "command.h"
 #include "device_peaks.h"
 #include "inputs.h"
+#include "jobs.h"
 #include "report/advice.h"
 #include "report/communication.h"
 
@@ -18,6 +19,38 @@ struct AdviseArguments {
   bool json = false, all = false;
 };
 
+// Who waits for whom is known once all ranks have been read: before anything is said of one of them.
+Jobs jobs_of(Inputs& inputs) {
+  Jobs out;
+  if (may_hold_jobs(inputs.all()))
+    inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace&) {
+      out.add(input, rank_of(model, input.worker));
+    });
+  else
+    for (const Input& input : inputs.all()) out.add(input, {.worker = input.worker});
+  out.finish();
+  return out;
+}
+
+Json json_of(const Job& job) {
+  Json ranks = Json::array();
+  for (const RankWait& wait : job.found.waits) {
+    const Rank& rank = job.ranks[wait.rank];
+    bool known = wait.straggler != Straggler::unknown;
+    ranks.push_back({{"worker", rank.worker},
+                     {"rank", rank.number < 0 ? Json() : Json(rank.number)},
+                     {"waiting_us", double(wait.wait_ns) / 1e3},
+                     {"waits_for", wait.for_rank == kNone ? Json() : Json(job.ranks[wait.for_rank].worker)},
+                     {"slowest_in", wait.slowest_in},
+                     {"straggler", known ? Json(wait.straggler == Straggler::yes) : Json()}});
+  }
+  return {{"run", job.run},
+          {"span", job.span_text()},
+          {"lines", waiting_lines(job.found, job.ranks)},
+          {"compared", job.found.compared},
+          {"ranks", std::move(ranks)}};
+}
+
 int run(const AdviseArguments& arguments) {
   if (!arguments.fail_on.empty() && arguments.fail_on != "high" && arguments.fail_on != "moderate")
     throw Error(kExitUsage, "--fail-on '" + arguments.fail_on + "' is not high or moderate");
@@ -25,14 +58,14 @@ int run(const AdviseArguments& arguments) {
   Grade limit = arguments.fail_on == "high" ? Grade::high : Grade::moderate;
   bool found = false, first = true;
   Json out = {{"schema", 1}, {"workers", Json::array()}};
-  std::map<std::pair<std::string, std::string>, std::vector<Rank>> jobs;  // ranks by run and span
   Inputs inputs(arguments.paths);
+  Jobs jobs = jobs_of(inputs);
   int code = inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace&) {
     Facts facts(model, table);
+    facts.rank = jobs.facts_of(input);
     std::vector<Advice> advice = advise(facts);
     for (const Advice& a : advice) found |= a.grade >= limit;
-    Source source{input.run, input.worker, input.span};
-    jobs[{input.run, input.span}].push_back(rank_of(model, input.worker));
+    Source source = source_of(input, model);
     if (arguments.json) {
       out["workers"].push_back(advice_json(facts, advice, source));
       return;
@@ -42,13 +75,11 @@ int run(const AdviseArguments& arguments) {
     TextStyle style = text_style(stdout);
     print(stdout, advice_text(facts, advice, source, arguments.all ? advice.size() : kMostAdvice, style), style.color);
   });
-  for (const auto& [job, ranks] : jobs) {
-    std::vector<std::string> lines = straggler_lines(distributed(ranks), ranks);
-    if (arguments.json)
-      out["stragglers"].push_back({{"run", job.first}, {"span", job.second}, {"lines", lines}});
-    else
-      for (const std::string& line : lines)
-        print(stdout, "\n" + job.first + "  span " + job.second + ": " + line + "\n");
+  for (const Job& job : jobs.all()) {
+    if (arguments.json) out["stragglers"].push_back(json_of(job));
+    if (arguments.json) continue;
+    for (const std::string& line : waiting_lines(job.found, job.ranks))
+      print(stdout, "\n" + job.run + "  span " + job.span_text() + ": " + line + "\n");
   }
   if (arguments.json && code != kExitUnreadable) print(stdout, dump(out) + "\n");
   return code == kExitOk && found && !arguments.fail_on.empty() ? int(kExitFound) : code;

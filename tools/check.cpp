@@ -75,8 +75,12 @@ class Checker {
 
 // Events are looked at one by one and thrown away: a trace of a million events must not become a tree.
 void Checker::check_file() {
+  kineto::TraceScanner first(path_, 4096);
+  kineto::Piece piece;
+  first.next(piece);
+  if (first.is_list()) return add(k_not_an_object, "the top level is a list");
   kineto::ParsedPieces pieces(path_, kineto::Strictness::strict);
-  for (kineto::ParsedPiece piece; pieces.next(piece);) check_piece(piece);
+  for (kineto::ParsedPiece parsed; pieces.next(parsed);) check_piece(parsed);
   if (!check_end(pieces.scanner())) return;
   check_rows();
   check_python_ids();

@@ -7,8 +7,8 @@
 #include "base/printable.h"
 #include "check.h"
 #include "command.h"
+#include "inputs.h"
 #include "progress.h"
-#include "trace_file.h"
 
 namespace tprof {
 namespace {
@@ -20,8 +20,8 @@ int check(const std::vector<std::string>& paths, bool quiet) {
       files.push_back(path);
       continue;
     }
-    std::vector<std::string> traces = list_files(path, is_trace_name);
-    if (traces.empty()) throw Error(kExitUnreadable, path + ": holds no trace (*.pt.trace.json[.gz])");
+    std::vector<std::string> traces = traces_in(path);
+    if (traces.empty()) throw Error(kExitUnreadable, path + ": holds no trace (*.json[.gz])");
     files.insert(files.end(), traces.begin(), traces.end());
   }
   bool invalid = false, unreadable = false;

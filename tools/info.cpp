@@ -9,6 +9,7 @@
 #include "base/printable.h"
 #include "command.h"
 #include "finish.h"
+#include "inputs.h"
 #include "model/counted.h"
 #include "progress.h"
 #include "record/reader.h"
@@ -186,8 +187,8 @@ int info(const std::vector<std::string>& paths, bool json) {
       continue;
     }
     size_t before = files.size();
-    for (auto accept : {is_trace_name, is_recording_name})
-      for (const std::string& file : list_files(path, accept)) files.push_back(file);
+    for (const auto& list : {traces_in(path), list_files(path, is_recording_name)})
+      files.insert(files.end(), list.begin(), list.end());
     if (files.size() == before) throw Error(kExitUnreadable, path + ": holds no trace and no recording");
   }
   int code = kExitOk;

@@ -29,9 +29,32 @@ std::vector<std::string> recordings_below(const std::string& path) {
   return out;
 }
 
+// Files whose names end as those of traces.
+void say_skipped(const std::string& directory, const std::vector<std::string>& files) {
+  constexpr size_t kNamed = 3;
+  if (files.empty()) return;
+  std::string line = directory + ": not read, since " + (files.size() == 1 ? "it is no trace" : "they are no traces");
+  for (size_t i = 0; i < files.size() && i < kNamed; i++)
+    line += (i ? ", " : ": ") + std::filesystem::path(files[i]).lexically_relative(directory).string();
+  if (files.size() > kNamed) line += " and " + std::to_string(files.size() - kNamed) + " more";
+  complain(line);
+}
+
 }  // namespace
 
-Inputs::Inputs(const std::vector<std::string>& paths) {
+std::vector<std::string> traces_in(const std::string& directory) {
+  std::vector<std::string> out, skipped;
+  for (const std::string& file : list_files(directory, kineto::ends_as_json))
+    (kineto::is_trace(file) ? out : skipped).push_back(file);
+  say_skipped(directory, skipped);
+  return out;
+}
+
+Source source_of(const Input& input, const Model& model, Rules rules) {
+  return {input.run, input.worker, input.span, rules == Rules::plugin ? -1 : model.rank};
+}
+
+Inputs::Inputs(const std::vector<std::string>& paths, Rules rules) : rules_(rules) {
   for (const std::string& path : paths) add(path);
 }
 
@@ -72,7 +95,9 @@ void Inputs::add(const std::string& path) {
       complain(note);
       partial_ = true;
     }
-    all_.insert(all_.end(), list.files.begin(), list.files.end());
+    say_skipped(path, list.skipped);
+    for (const Input& input : list.files)
+      if (!directory || input.plugin_takes || rules_ != Rules::plugin) all_.push_back(input);
   } else {
     for (const kineto::MovedTrace& trace : converted) {
       Input input{fs::path(fs::absolute(trace.directory)).lexically_normal().filename().string(), "", "", trace.path};
@@ -81,8 +106,9 @@ void Inputs::add(const std::string& path) {
       all_.push_back(input);
     }
   }
-  if (all_.size() == before)
-    throw Error(kExitUnreadable, path + ": holds no trace (*.pt.trace.json[.gz]) and no recording (*.tprof)");
+  if (all_.size() != before) return;
+  std::string names = rules_ == Rules::plugin ? "*.pt.trace.json[.gz]" : "*.json[.gz]";
+  throw Error(kExitUnreadable, path + ": holds no trace (" + names + ") and no recording (*.tprof)");
 }
 
 // Into a directory of its own, which is returned.
@@ -121,7 +147,7 @@ void Inputs::convert_into(const std::string& into, const std::string& path, u64 
 }
 
 int Inputs::each(bool plugin, const Use& use) {
-  size_t read = 0;
+  std::vector<Input> readable;
   std::vector<std::string> paths;
   for (const Input& input : all_) paths.push_back(input.path);
   std::vector<SpanTime> spans;
@@ -135,14 +161,15 @@ int Inputs::each(bool plugin, const Use& use) {
       u64 begin = model.begin_realtime_ns();
       spans.push_back({input.run, input.worker, input.span, begin, begin + u64(model.end_ns - model.begin_ns)});
       use(input, model, trace->plugin);
-      read++;
+      readable.push_back(input);
     } catch (const Error& e) {
       std::string why = e.what();
       complain(why.starts_with(input.path) ? why : input.path + ": " + why);
       partial_ = true;
     }
   for (const std::string& line : nested_spans(spans)) complain(line);
-  return read == 0 ? kExitUnreadable : partial_ ? kExitPartial : kExitOk;
+  all_ = std::move(readable);
+  return all_.empty() ? kExitUnreadable : partial_ ? kExitPartial : kExitOk;
 }
 
 }  // namespace tprof

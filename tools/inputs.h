@@ -7,12 +7,20 @@
 #include <string>
 #include <vector>
 
+#include "analysis/rules.h"
 #include "kineto/directory.h"
 #include "kineto/read.h"
+#include "report/table.h"
 
 namespace tprof {
 
 using Input = kineto::TraceFile;
+
+// The plugin does not know ranks.
+Source source_of(const Input& input, const Model& model, Rules rules = Rules::tprof);
+
+// The traces of a directory, not below it; what is skipped is said on stderr.
+std::vector<std::string> traces_in(const std::string& directory);
 
 // A directory for what lives no longer than the command; made when first asked for.
 class Scratch {
@@ -29,13 +37,14 @@ class Scratch {
 class Inputs {
  public:
   // Throws Error(kExitUnreadable) when a path holds nothing to analyse. What is left out is said on stderr.
-  explicit Inputs(const std::vector<std::string>& paths);
+  // By the plugin's rules, directories have only what it would take by its name.
+  explicit Inputs(const std::vector<std::string>& paths, Rules rules = Rules::tprof);
 
   const std::vector<Input>& all() const { return all_; }
 
   // One after the other, in their order; the next ones are read meanwhile (see read_ahead.h). What cannot be read, or
   // that `use` throws an Error for, is said on stderr. The exit code: kExitOk, kExitPartial, or kExitUnreadable when
-  // nothing could be read. `plugin`: also what --plugin-compat needs.
+  // nothing could be read; all() is what could. `plugin`: also what --plugin-compat needs.
   using Use = std::function<void(const Input& input, const Model& model, const PluginTrace& plugin)>;
   int each(bool plugin, const Use& use);
 
@@ -44,6 +53,7 @@ class Inputs {
   std::string convert(const std::string& path, bool named);
   void convert_into(const std::string& into, const std::string& path, u64 begin, bool named);
 
+  Rules rules_;
   std::vector<Input> all_;
   Scratch scratch_;
   size_t converted_ = 0;

@@ -14,6 +14,7 @@
 #include "command.h"
 #include "device_peaks.h"
 #include "inputs.h"
+#include "jobs.h"
 #include "stats_words.h"
 
 namespace tprof {
@@ -77,19 +78,21 @@ class Stats {
   }
 
   int run() {
-    std::map<std::pair<std::string, std::string>, std::vector<Rank>> jobs;  // ranks by run and span
-    Inputs inputs(options_.paths);
+    Jobs jobs;
+    Inputs inputs(options_.paths, rules_);
     int code = inputs.each(options_.plugin, [&](const Input& input, const Model& model, const PluginTrace& trace) {
       if (!usage_.empty()) return;
+      if (options_.plugin && trace.is_list) throw Error(kExitUnreadable, "the plugin drops the file: a list of events");
       StatsSubject subject{model, trace, rules_, depth_, devices_};
-      if (word_.of_ranks)
-        jobs[{input.run, input.span}].push_back(rank_of(model, input.worker));
+      if (word_.of_job)
+        jobs.add(input, rank_of(model, input.worker));
       else
-        add({input.run, input.worker, input.span}, word_.table(subject),
+        add(source_of(input, model, rules_), word_.table(subject),
             options_.json && word_.json ? word_.json(subject) : Json::object());
     });
-    for (const auto& [job, ranks] : jobs)
-      if (usage_.empty()) add({job.first, "all ranks", job.second}, word_.of_ranks(ranks), Json::object());
+    jobs.finish();
+    for (const Job& job : jobs.all())
+      if (usage_.empty()) add({job.run, "all ranks", job.span_text()}, word_.of_job(job), Json::object());
     if (!usage_.empty()) throw Error(kExitUsage, usage_);
     if (code == kExitUnreadable) return code;
     if (options_.json)
@@ -116,7 +119,7 @@ class Stats {
     } else if (options_.csv) {
       tables_.push_back({source, std::move(answer.table)});
     } else {
-      answer.table.title += "  " + source.run + " / " + source.worker + " / span " + source.span;
+      answer.table.title += "  " + source.run + " / " + source.text() + " / span " + source.span;
       show(answer.table);
       for (const auto& [key, table] : answer.more) show(table);
     }

@@ -1,5 +1,6 @@
 #include "stats_words.h"
 
+#include "jobs.h"
 #include "report/communication.h"
 #include "report/flops_table.h"
 #include "report/gpu_tables.h"
@@ -47,9 +48,8 @@ Answer by_peak(const Subject& s) {
   return out;
 }
 
-Answer by_communication(const std::vector<Rank>& ranks) {
-  Distributed found = distributed(ranks);
-  return {communication_table(found), {{"ranks", ranks_table(found, ranks)}}};
+Answer by_communication(const Job& job) {
+  return {communication_table(job.found), {{"ranks", ranks_table(job.found, job.ranks)}}};
 }
 
 Answer by_exposed(const Subject& s) {

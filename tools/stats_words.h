@@ -3,12 +3,13 @@
 #pragma once
 #include <vector>
 
-#include "analysis/distributed.h"
 #include "analysis/flops.h"
 #include "analysis/op_tree.h"
 #include "report/table.h"
 
 namespace tprof {
+
+struct Job;  // jobs.h
 
 // What a word may look at.
 struct StatsSubject {
@@ -32,9 +33,9 @@ struct StatsWord {
   // The first of these columns that the table has is what rows come by, largest first; "" as they come.
   const char *sort, *sort_without;
   bool plugin;  // --plugin-compat has it
-  // Of one worker and span; or, where that is nullptr, of all ranks of a run and span.
+  // Of one worker and span; or, where that is nullptr, of all ranks of a job.
   StatsAnswer (*table)(const StatsSubject&);
-  StatsAnswer (*of_ranks)(const std::vector<Rank>&) = nullptr;
+  StatsAnswer (*of_job)(const Job&) = nullptr;
   Json (*json)(const StatsSubject&) = nullptr;  // what else --json has
 };
 

@@ -10,6 +10,7 @@
 #include "kineto/ledger.h"
 #include "kineto/read.h"
 #include "nested.h"
+#include "report/communication.h"
 #include "report/summary.h"
 
 namespace tprof {
@@ -69,44 +70,87 @@ std::vector<Candidate> candidates(const std::string& directory, const std::vecto
   return out;
 }
 
-std::string name_of(const Candidate& candidate, size_t workers) {
-  const auto& head = candidate.trace->summary.head;
-  if (head.is_object() && head.contains("distributedInfo"))
-    if (const auto& job = head["distributedInfo"];
-        job.is_object() && job.contains("rank") && job.contains("world_size"))
-      return "rank " + job["rank"].dump() + " of " + job["world_size"].dump();
+std::string name_of(const Model& model, const Candidate& candidate, size_t workers) {
+  if (model.rank >= 0 && model.world_size > 0)
+    return "rank " + std::to_string(model.rank) + " of " + std::to_string(model.world_size);
   return candidate.time.worker + ", one of " + std::to_string(workers) + " processes";
 }
 
-std::string compose(const std::string& directory, const std::vector<Candidate>& all, size_t traces) {
-  const Candidate* slowest = nullptr;
-  std::optional<Model> model;
-  double longest = -1;
-  for (const Candidate& candidate : all) try {
-    Model read = kineto::read_trace(candidate.trace->path);
-    if (all.size() > 1) {
-      Windows windows = windows_of(read);
-      double step_ns = windows.has_steps ? windows.per_step(windows.steps_ns()) : 0;
-      if (step_ns <= longest) continue;
-      longest = step_ns;
+// Of ranks of a job, the one for which the others wait longest; nullptr: they do not.
+const Rank* waited_for(const Distributed& found, const std::vector<Rank>& ranks) {
+  const RankWait* most = nullptr;
+  for (const RankWait& wait : found.waits)
+    if (!most || wait.late_ns > most->late_ns) most = &wait;
+  bool matters = most && double(most->late_ns) > kWaitShare * double(ranks[most->rank].span_ns);
+  return matters ? &ranks[most->rank] : nullptr;
+}
+
+// What is read of the traces: of all what ranks need, and the Model of the one that is shown, which is the one for
+// which other ranks wait, else the one with the longest steps.
+class Subject {
+ public:
+  // The last trace that could be read stays.
+  void read(const std::vector<Candidate>& all) {
+    double longest = -1;
+    for (const Candidate& candidate : all) try {
+      Model read = kineto::read_trace(candidate.trace->path);
+      if (all.size() > 1) {
+        ranks_.push_back(rank_of(read, candidate.time.worker));
+        Windows windows = windows_of(read);
+        double step_ns = windows.has_steps ? windows.per_step(windows.steps_ns()) : 0;
+        if (step_ns <= longest) continue;
+        longest = step_ns;
+      }
+      keep(candidate, std::move(read), longest > 0 ? ", the slowest one" : "");
+    } catch (const Error&) {  // one rank's damage is no reason to say nothing of the others
     }
-    slowest = &candidate;
+    sort_ranks(ranks_);
+    found_ = distributed(ranks_);
+    const Rank* late = waited_for(found_, ranks_);
+    for (const Candidate& candidate : all) try {
+      if (!late || late->worker != candidate.time.worker) continue;
+      if (shown != &candidate) keep(candidate, kineto::read_trace(candidate.trace->path), "");
+      why = ", waited for";
+    } catch (const Error&) {  // then it is another one's page
+    }
+  }
+
+  std::vector<std::string> waiting() const { return waiting_lines(found_, ranks_); }
+  RankFacts facts() const { return facts_of(found_, ranks_, shown->time.worker); }
+
+  const Candidate* shown = nullptr;
+  std::optional<Model> model;
+  std::string why;  // of several, this one
+
+ private:
+  void keep(const Candidate& candidate, Model&& read, const char* reason) {
+    shown = &candidate;
     model = std::move(read);
-  } catch (const Error&) {  // one rank's damage is no reason to say nothing of the others
+    why = reason;
   }
-  if (!slowest) return "";
+
+  std::vector<Rank> ranks_;
+  Distributed found_;
+};
+
+std::string compose(const std::string& directory, const std::vector<Candidate>& all, size_t traces) {
+  Subject chosen;
+  chosen.read(all);
+  if (!chosen.shown) return "";
   std::vector<DevicePeak> table = device_table();
-  Facts facts(*model, table);
+  Facts facts(*chosen.model, table);
+  facts.rank = chosen.facts();
   SummarySubject subject;
-  if (all.size() > 1) subject.which = name_of(*slowest, all.size()) + (longest > 0 ? ", the slowest one" : "");
+  subject.waiting = chosen.waiting();
+  if (all.size() > 1) subject.which = name_of(*chosen.model, *chosen.shown, all.size()) + chosen.why;
   if (traces > all.size()) {
-    subject.which += (subject.which.empty() ? "span " : ", span ") + slowest->time.span +
-                     (slowest->alone_longest ? ", the longest" : ", the last");
-    for (const std::string& span : slowest->inside) subject.which += "; span " + span + " lies inside it";
+    subject.which += (subject.which.empty() ? "span " : ", span ") + chosen.shown->time.span +
+                     (chosen.shown->alone_longest ? ", the longest" : ", the last");
+    for (const std::string& span : chosen.shown->inside) subject.which += "; span " + span + " lies inside it";
   }
-  subject.dropped = slowest->trace->summary.dropped;
+  subject.dropped = chosen.shown->trace->summary.dropped;
   subject.more = "tprof overview " + directory + ", or advise, stats, steps";
-  Operators ops = operators(*model, build_op_tree(*model), OperatorKey::name);
+  Operators ops = operators(*chosen.model, build_op_tree(*chosen.model), OperatorKey::name);
   return summary_text(facts, advise(facts), ops, subject, text_style(stderr));
 }
 

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "analysis/advice_rules.h"
+#include "analysis/operators.h"
 
 namespace tprof::rules {
 namespace {
@@ -16,9 +17,8 @@ std::pair<const MemoryPeak*, double> worst(const Facts& facts, Value value) {
 }
 
 std::string device_name(const MemoryPeak& peak) {
-  return peak.device_type == kCudaDeviceType ? "GPU " + std::to_string(peak.device_index)
-         : peak.device_type == 0             ? "the CPU"
-                                             : "device type " + std::to_string(peak.device_type);
+  if (peak.device_type == 0) return "the CPU";
+  return device_type_text(peak.device_type) + " " + std::to_string(peak.device_index);
 }
 
 std::vector<Evidence> owners(const std::vector<Owner>& list) {
@@ -46,7 +46,7 @@ std::vector<Evidence> some_ranges(const Facts& facts, Word word) {
 std::optional<Match> memory_limit(const Facts& facts) {
   auto [peak, share] = worst(facts, [&](const MemoryPeak& p) {
     auto device = facts.model.devices.find(u32(p.device_index));
-    if (p.device_type != kCudaDeviceType || device == facts.model.devices.end() || !device->second.total_memory)
+    if (!is_gpu_memory(p.device_type) || device == facts.model.devices.end() || !device->second.total_memory)
       return 0.0;
     return double(p.peak_bytes) / double(device->second.total_memory);
   });

@@ -54,6 +54,11 @@ std::string quoted(const Facts& facts, const HostReason& reason) {
   return reason.name == kNone ? activity_text(reason.activity) : '"' + facts.model.names[reason.name] + '"';
 }
 
+// What of the time of communication is waiting for other ranks, 0 where that is not known.
+double waiting_ns(const Facts& facts, double communication_ns) {
+  return std::clamp(double(facts.rank.wait_ns), 0.0, communication_ns);
+}
+
 double loading(const Facts& facts) { return facts.sum_ns(Category::data_loading); }
 
 }  // namespace
@@ -82,25 +87,31 @@ std::optional<Match> synchronous_loader(const Facts& facts) {
                longest_ranges(facts, Word::single_process_loader)};
 }
 
-// Hidden or not. Halving it by accumulating over two batches would save half of what is exposed.
+// Halving communication, hidden or not, by accumulating over two batches would save half of what is exposed. It does
+// not shorten waiting for other ranks, which RK1 speaks of.
 std::optional<Match> communication(const Facts& facts) {
   auto is_it = [&](const GpuEvent& work) { return facts.words.work(work) == Work::communication; };
   double ns = facts.gpu_time ? double(facts.gpu_time->communication_ns) : facts.sum_ns(Category::communication);
   double exposed = facts.gpu_time ? double(facts.gpu_time->exposed_communication_ns) : ns;
-  if (ns <= 0) return {};
+  double waiting = waiting_ns(facts, ns);
+  ns -= waiting;
+  if (ns <= 0 || waiting > ns) return {};
   double share = facts.share(ns);
-  return Match{share, share, facts.windows.per_step(exposed) / 2,
-               "Communication runs for " + ms(facts.windows.per_step(ns)) + " per step (" + percent(share) + ").",
+  std::string beside = ", beside " + ms(facts.windows.per_step(waiting)) + " of waiting for other ranks";
+  return Match{share, share, facts.windows.per_step(std::min(exposed, ns)) / 2,
+               "Communication runs for " + ms(facts.windows.per_step(ns)) + " per step (" + percent(share) + ")" +
+                   (waiting > 0 ? beside : "") + ".",
                facts.gpu_time ? longest_works(facts, is_it) : longest_ranges(facts, Word::communication_op)};
 }
 
 std::optional<Match> exposed_communication(const Facts& facts) {
   if (!facts.gpu_time || facts.gpu_time->communication_ns == 0) return {};
-  i64 ns = facts.gpu_time->exposed_communication_ns;
-  double share = facts.share(double(ns));
+  auto all = double(facts.gpu_time->communication_ns), exposed = double(facts.gpu_time->exposed_communication_ns);
+  double ns = std::min(exposed, all - waiting_ns(facts, all));  // computation behind the wait cannot hide it
+  double share = facts.share(ns);
   return Match{
       share, share, facts.windows.per_step(ns),
-      ms(facts.windows.per_step(ns)) + " of communication per step are not hidden by computation; " +
+      ms(facts.windows.per_step(exposed)) + " of communication per step are not hidden by computation; " +
           percent(facts.gpu_time->overlap()) + " of it are.",
       longest_works(facts, [&](const GpuEvent& work) { return facts.words.work(work) == Work::communication; })};
 }

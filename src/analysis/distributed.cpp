@@ -1,13 +1,10 @@
 #include "analysis/distributed.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 #include <tuple>
 
-#include "analysis/tensors.h"
-#include "analysis/variability.h"
-#include "base/dtypes.h"
+#include "analysis/stragglers.h"
 
 namespace tprof {
 namespace {
@@ -33,115 +30,6 @@ bool waits_for_all(const std::string& op) {
   return !has(op, "send") && !has(op, "recv") && !has(op, "alltoallv") && !has(op, "pt2pt");
 }
 
-// As traces call element types.
-u32 bytes_of_type(std::string_view type) {
-  static constexpr std::pair<std::string_view, u32> kTypes[] = {
-      {"Byte", 1}, {"Char", 1},  {"Bool", 1}, {"Float8", 1}, {"Short", 2},        {"Half", 2},          {"BFloat16", 2},
-      {"Int", 4},  {"Float", 4}, {"Long", 8}, {"Double", 8}, {"ComplexFloat", 8}, {"ComplexDouble", 16}};
-  for (const auto& [name, bytes] : kTypes)
-    if (type == name) return bytes;
-  return type.starts_with("Float8") ? 1 : 0;
-}
-
-i64 input_bytes(const Event& op) {
-  i64 sum = 0;
-  for (const OpInput& input : inputs_of(op)) {
-    if (!input.tensor.defined) continue;
-    u32 each = dtype_bytes(input.tensor.dtype);
-    if (!each) return -1;
-    sum += input.tensor.elements() * each;
-  }
-  return sum > 0 ? sum : -1;
-}
-
-// The communication operator at or around an event, -1 none.
-i32 communication_op(const Model& model, const Words& words, i32 event) {
-  while (event >= 0 && !words.is(model.events[event], Word::communication_op)) event = model.events[event].parent;
-  return event;
-}
-
-class Reader {
- public:
-  Reader(const Model& model, const std::string& name) : model_(model), words_(model), windows_(windows_of(model)) {
-    out_.name = name;
-    out_.steps = windows_.steps.size();
-    out_.span_ns = windows_.time.length();
-  }
-
-  Rank run() {
-    for (const auto& [device, sets] : gpu_sets(model_, words_)) {
-      i64 both = length_of(sets.computation & sets.communication);
-      i64 computing = length_of(sets.computation), communicating = length_of(sets.communication);
-      out_.computation_ns += computing - both;
-      out_.overlap_ns += both;
-      out_.communication_ns += communicating - both;
-      out_.other_ns += out_.span_ns - computing - communicating + both;
-    }
-    add_kernels();
-    out_.on_gpu = !out_.calls.empty();
-    if (!out_.on_gpu) add_operators();
-    std::stable_sort(out_.calls.begin(), out_.calls.end(),
-                     [](const CollectiveCall& a, const CollectiveCall& b) { return a.begin_ns < b.begin_ns; });
-    return std::move(out_);
-  }
-
- private:
-  bool inside(i64 ns) const { return windows_.holds(ns); }
-  i64 length_of(const IntervalSet& set) const { return (set & windows_.time).length(); }
-
-  void add_kernels() {
-    size_t next = 0;
-    for (u32 i = 0; i < model_.gpu.size(); i++) {
-      const GpuEvent& work = model_.gpu[i];
-      if (work.kind() != Kind::kernel || words_.work(work) != Work::communication || !inside(work.begin_ns)) continue;
-      i32 op = communication_op(model_, words_, work.op);
-      CollectiveCall call = call_of(op >= 0 ? model_.events[op].name : work.name, work.begin_ns, work.dur_ns);
-      if (op >= 0) call.bytes = input_bytes(model_.events[op]);
-      while (next < model_.collectives.size() && model_.collectives[next].gpu < i) next++;
-      if (next < model_.collectives.size() && model_.collectives[next].gpu == i)
-        describe(call, model_.collectives[next]);
-      out_.calls.push_back(std::move(call));
-    }
-  }
-
-  void describe(CollectiveCall& call, const Collective& said) const {
-    if (said.name) call.op = model_.names[said.name];
-    if (said.group) call.group = model_.names[said.group];
-    call.sequence = said.sequence;
-    call.ranks = said.group_size;
-    u32 each = said.dtype ? bytes_of_type(model_.names[said.dtype]) : 0;
-    i64 elements = std::max(said.in_elements, said.out_elements);
-    if (each && elements >= 0) call.bytes = elements * each;
-  }
-
-  void add_operators() {
-    std::vector<Interval> busy;
-    for (const Event& e : model_.events) {
-      if (!words_.is(e, Word::communication_op) || !inside(e.begin_ns)) continue;
-      if (communication_op(model_, words_, e.parent) >= 0) continue;  // part of another
-      CollectiveCall call = call_of(e.name, e.begin_ns, e.dur_ns);
-      call.bytes = input_bytes(e);
-      out_.calls.push_back(std::move(call));
-      busy.push_back({e.begin_ns, e.end_ns()});
-    }
-    out_.communication_ns = length_of(IntervalSet(std::move(busy)));
-    out_.other_ns = out_.span_ns - out_.communication_ns;
-  }
-
-  CollectiveCall call_of(u32 name, i64 begin_ns, i64 dur_ns) const {
-    CollectiveCall call;
-    call.op = model_.names[name];
-    call.begin_ns = static_cast<i64>(model_.base_time_ns) + begin_ns;
-    call.dur_ns = dur_ns;
-    return call;
-  }
-
-  const Model& model_;
-  Words words_;
-  Windows windows_;
-  Rank out_;
-};
-
 struct Member {
   u32 rank;
   const CollectiveCall* call;
@@ -161,79 +49,149 @@ std::map<Key, std::vector<Member>> align(const std::vector<Rank>& ranks) {
   return out;
 }
 
-void find_stragglers(Distributed& out, const std::vector<Rank>& ranks) {
-  std::vector<i64> late, apart;
-  for (const RankWait& wait : out.waits) late.push_back(wait.late_ns);
-  i64 median = median_of(late);
-  for (i64 x : late) apart.push_back(std::abs(x - median));
-  double mad = std::max(1.0, double(median_of(apart)));
-  for (RankWait& wait : out.waits) {
-    wait.late_z = 0.6745 * double(wait.late_ns - median) / mad;
-    wait.straggler =
-        wait.late_z > kStragglerZ && double(wait.late_ns) > kStragglerShare * double(ranks[wait.rank].span_ns);
+// Of one rank: a call, how long it waited in it, and for whom.
+struct Wait {
+  Interval time;
+  u32 for_rank;
+};
+
+// What a rank waited for each other one. A moment counts for the wait that began first.
+std::map<u32, i64> waited_for(std::vector<Wait> waits) {
+  std::stable_sort(waits.begin(), waits.end(),
+                   [](const Wait& a, const Wait& b) { return a.time.begin < b.time.begin; });
+  std::map<u32, i64> out;
+  i64 at = INT64_MIN;
+  for (const Wait& wait : waits) {
+    i64 begin = std::max(at, wait.time.begin);
+    if (wait.time.end <= begin) continue;
+    out[wait.for_rank] += wait.time.end - begin;
+    at = wait.time.end;
   }
+  return out;
 }
 
-}  // namespace
+class Collectives {
+ public:
+  explicit Collectives(const std::vector<Rank>& ranks) : ranks_(ranks), waits_(ranks.size()), times_(ranks.size()) {
+    for (const Rank& rank : ranks) taking_part_ += !rank.calls.empty();
+  }
 
-Rank rank_of(const Model& model, const std::string& name) { return Reader(model, name).run(); }
+  Distributed run() {
+    for (const auto& [key, members] : align(ranks_)) add(std::get<0>(key), std::get<1>(key), members);
+    add_rows();
+    if (taking_part_ > 1) add_waits();
+    say_what_is_missing();
+    return std::move(out_);
+  }
 
-Distributed distributed(const std::vector<Rank>& ranks) {
-  Distributed out;
-  if (ranks.size() > 1)
-    for (u32 r = 0; r < ranks.size(); r++) out.waits.push_back({r});
-  else
-    out.notes.push_back("traces of one rank only: what of a collective is waiting for others is not known");
-  std::map<std::pair<std::string, std::string>, CommunicationRow> rows;
-  std::map<std::pair<std::string, std::string>, i64> sized_transfer;  // of collectives whose size is known
-  for (const auto& [key, members] : align(ranks)) {
-    const auto& [group, op, number] = key;
-    CommunicationRow& row = rows[{group, op}];
+ private:
+  using RowKey = std::pair<std::string, std::string>;
+
+  void add(const std::string& group, const std::string& op, const std::vector<Member>& members) {
+    CommunicationRow& row = rows_[{group, op}];
     const CollectiveCall& first = *members[0].call;
-    bool matched = members.size() > 1 && members.size() == (first.ranks > 0 ? size_t(first.ranks) : ranks.size());
-    if (ranks.size() > 1 && !matched) out.unmatched += members.size();
+    bool matched = members.size() > 1 && members.size() == (first.ranks > 0 ? size_t(first.ranks) : taking_part_);
+    for (size_t i = 1; i < members.size(); i++) matched &= members[i].rank != members[i - 1].rank;
+    bool waits = matched && waits_for_all(plain(op));
+    if (taking_part_ > 1 && !matched) out_.unmatched += members.size();
     row.op = op;
     row.group = group;
     row.ranks = std::max({row.ranks, i32(members.size()), first.ranks});
-    row.waits &= matched && waits_for_all(plain(op));
+    row.waits &= waits;
     row.collectives++;
-    i64 least = INT64_MAX, most = 0, begin = INT64_MAX, last = INT64_MIN;
+    i64 begin = INT64_MAX, last = INT64_MIN;
+    const Member* latest = &members[0];  // who came last has the shortest call
     for (const Member& m : members) {
-      least = std::min(least, m.call->dur_ns);
-      most = std::max(most, m.call->dur_ns);
+      if (m.call->dur_ns < latest->call->dur_ns) latest = &m;
       begin = std::min(begin, m.call->begin_ns);
       last = std::max(last, m.call->begin_ns);
     }
+    i64 least = latest->call->dur_ns;
     if (first.bytes >= 0) {
       row.bytes += first.bytes;
-      sized_transfer[{group, op}] += least;
+      sized_transfer_[{group, op}] += least;
     } else {
       row.unknown_size++;
     }
-    bool waits = matched && waits_for_all(plain(op));
     if (waits) row.longest_skew_ns = std::max(row.longest_skew_ns, last - begin);
     for (const Member& m : members) {
       row.calls++;
       row.total_ns += m.call->dur_ns;
       row.transfer_ns += waits ? least : m.call->dur_ns;
-      if (!waits) continue;
-      out.waits[m.rank].wait_ns += m.call->dur_ns - least;
-      out.waits[m.rank].late_ns += most - m.call->dur_ns;
+      Interval waited = waits ? Interval{m.call->begin_ns, m.call->time().end - least} : m.call->time();
+      (waits ? waits_[m.rank].known : waits_[m.rank].unknown).push_back({waited, latest->rank});
+      if (waits && members.size() == taking_part_) times_[m.rank].common_ends.push_back(m.call->time().end);
     }
   }
-  for (auto& [key, row] : rows) {
-    if (i64 ns = sized_transfer[key]; ns > 0) {
-      row.alg_gbps = double(row.bytes) / double(ns);
-      row.bus_gbps = row.alg_gbps * bus_factor(plain(row.op), row.ranks);
+
+  void add_rows() {
+    for (auto& [key, row] : rows_) {
+      if (i64 ns = sized_transfer_[key]; ns > 0) {
+        row.alg_gbps = double(row.bytes) / double(ns);
+        row.bus_gbps = row.alg_gbps * bus_factor(plain(row.op), row.ranks);
+      }
+      out_.rows.push_back(row);
     }
-    out.rows.push_back(row);
+    std::stable_sort(out_.rows.begin(), out_.rows.end(), [](const CommunicationRow& a, const CommunicationRow& b) {
+      return a.total_ns > b.total_ns;
+    });
   }
-  std::stable_sort(out.rows.begin(), out.rows.end(),
-                   [](const CommunicationRow& a, const CommunicationRow& b) { return a.total_ns > b.total_ns; });
-  if (out.unmatched)
-    out.notes.push_back(std::to_string(out.unmatched) + " calls of collectives are not in the traces of all ranks");
-  find_stragglers(out, ranks);
-  return out;
+
+  void add_waits() {
+    for (u32 r = 0; r < ranks_.size(); r++) out_.waits.push_back({r});
+    for (u32 r = 0; r < ranks_.size(); r++) {
+      RankWait& wait = out_.waits[r];
+      for (const auto& [other, ns] : waited_for(waits_[r].known)) {
+        wait.wait_ns += ns;
+        out_.waits[other].late_ns = std::max(out_.waits[other].late_ns, ns);
+        if (ns > wait.for_rank_ns) wait.for_rank = other, wait.for_rank_ns = ns;
+      }
+      std::vector<Interval> all;
+      for (const auto* list : {&waits_[r].known, &waits_[r].unknown})
+        for (const Wait& w : *list) all.push_back(w.time);
+      times_[r].waits = IntervalSet(std::move(all));
+      std::sort(times_[r].common_ends.begin(), times_[r].common_ends.end());
+    }
+    find_stragglers(out_, ranks_, times_);
+  }
+
+  void say_what_is_missing() {
+    i32 world = -1;
+    for (const Rank& rank : ranks_)
+      if (!rank.calls.empty()) world = std::max(world, rank.world_size);
+    if (taking_part_ < 2)
+      out_.notes.push_back("traces of one rank only: what of a collective is waiting for others is not known");
+    else if (world > 0 && size_t(world) > taking_part_)
+      out_.notes.push_back("traces of " + std::to_string(taking_part_) + " of " + std::to_string(world) +
+                           " ranks: what they wait for the others is not known");
+    if (out_.unmatched)
+      out_.notes.push_back(std::to_string(out_.unmatched) + " calls of collectives are not in the traces of all ranks");
+  }
+
+  struct Waits {
+    std::vector<Wait> known, unknown;  // unknown: all of the call, whatever it waited for
+  };
+
+  const std::vector<Rank>& ranks_;
+  size_t taking_part_ = 0;
+  std::map<RowKey, CommunicationRow> rows_;
+  std::map<RowKey, i64> sized_transfer_;  // of collectives whose size is known
+  std::vector<Waits> waits_;
+  std::vector<RankTimes> times_;
+  Distributed out_;
+};
+
+}  // namespace
+
+Distributed distributed(const std::vector<Rank>& ranks) { return Collectives(ranks).run(); }
+
+RankFacts facts_of(const Distributed& distributed, const std::vector<Rank>& ranks, const std::string& worker) {
+  for (const RankWait& wait : distributed.waits) {
+    if (ranks[wait.rank].worker != worker || ranks[wait.rank].calls.empty()) continue;
+    bool most = wait.for_rank != kNone && 2 * wait.for_rank_ns > wait.wait_ns;
+    return {wait.wait_ns, most ? ranks[wait.for_rank].text() : ""};
+  }
+  return {};
 }
 
 }  // namespace tprof

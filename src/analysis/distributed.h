@@ -5,36 +5,16 @@
 // the transfer, and what a rank spends beyond it is waiting for the last one: no clocks are compared. Only the skew of
 // begins does, across hosts as good as their clocks. send, recv and all-to-all with uneven parts do not wait for
 // everybody: they are summed as they are.
+//
+// Collectives may be under way at the same time (gloo runs several, and counts from when one is asked for). A moment of
+// a rank is waited once, for whom the first of them waits.
 #pragma once
 #include <map>
 #include <string>
 
-#include "analysis/exposed.h"
+#include "analysis/rank.h"
 
 namespace tprof {
-
-struct CollectiveCall {
-  std::string op;     // "allreduce", "nccl:all_reduce" ... as the trace calls it
-  std::string group;  // empty: not known
-  i64 sequence = -1;  // in its group; -1 not known
-  i64 bytes = -1;     // of the larger of input and output; -1 not known
-  i32 ranks = -1;     // in its group; -1 not known
-  i64 begin_ns = 0;   // CLOCK_REALTIME
-  i64 dur_ns = 0;
-};
-
-// What is kept of a rank's Model.
-struct Rank {
-  std::string name;
-  size_t steps = 0;
-  i64 span_ns = 0;  // of the steps
-  // HTA's and the plugin's overlap, summed over the devices: computation without communication beside it, both, and so
-  // on.
-  i64 computation_ns = 0, overlap_ns = 0, communication_ns = 0, other_ns = 0;
-  bool on_gpu = false;  // false: communication on the CPU (gloo); the ranges of its operators
-  std::vector<CollectiveCall> calls;
-};
-Rank rank_of(const Model& model, const std::string& name);
 
 // Calls of one operator in one group, over all ranks.
 struct CommunicationRow {
@@ -51,23 +31,39 @@ struct CommunicationRow {
   bool waits = true;       // false: transfer_ns is total_ns, nothing is known of waiting
 };
 
+enum class Straggler : u8 { unknown, no, yes };  // unknown: not enough evidence
+
 struct RankWait {
   u32 rank;               // index into the ranks
   i64 wait_ns = 0;        // in collectives, for others
-  // Sum over collectives of what the one that waited longest waited for this rank beyond its own wait.
-  i64 late_ns = 0;
-  double late_z = 0;      // robust z over the ranks: 0.6745 (x - median) / MAD
-  bool straggler = false; // late_z > kStragglerZ and late_ns > kStragglerShare of its steps
+  i64 late_ns = 0;        // of the rank that waited longest for this one
+  u32 for_rank = kNone;   // the one that it waits for longest, kNone: for none
+  i64 for_rank_ns = 0;    // of wait_ns
+  // Own time: of a step, less waiting. Against the median of the other ranks, on average over the stretches that were
+  // compared; and in how many of these it was the longest.
+  i64 excess_ns = 0;
+  u64 slowest_in = 0;
+  Category excess_in = Category::other;  // what grew most, and by how much of a step; 0: not known
+  i64 excess_in_ns = 0;
+  Straggler straggler = Straggler::unknown;
 };
-constexpr double kStragglerZ = 3.5;
-constexpr double kStragglerShare = 0.01;
 
 struct Distributed {
   std::vector<CommunicationRow> rows;  // most time first
   std::vector<RankWait> waits;         // by rank; empty with one rank
   u64 unmatched = 0;                   // calls that not every rank of the group has in its trace
+  u64 compared = 0;                    // stretches of time in which ranks were compared: steps, or parts of the trace
+  bool compared_steps = false;
+  i64 stretch_ns = 0;                  // of one of them, on average
   std::vector<std::string> notes;
 };
 Distributed distributed(const std::vector<Rank>& ranks);
+
+// What the traces of all ranks say of one of them, for analyses that see one Model.
+struct RankFacts {
+  i64 wait_ns = -1;      // in collectives, for others; -1 not known
+  std::string for_rank;  // for whom most of it; empty: for nobody in particular
+};
+RankFacts facts_of(const Distributed& distributed, const std::vector<Rank>& ranks, const std::string& worker);
 
 }  // namespace tprof

@@ -39,7 +39,9 @@ std::vector<std::string> Facts::unknown() const {
     out.push_back("fewer than three steps: how much they differ is not known");
   if (!gpu) out.push_back("no GPU work in this trace: nothing is known of a GPU");
   if (gpu && !device) out.push_back("the GPU's properties are not in this trace: its memory and peak are not known");
-  if (gpu && device && flops.counted && !flops.peak)
+  if (gpu && device && !device->name[0])
+    out.push_back("the GPU's name is not in this trace: its peak is not known");
+  else if (gpu && device && flops.counted && !flops.peak)
     out.push_back(std::string("the peak of ") + device->name +
                   " is not in the device table: MFU and roofs are not known");
   if (gpu && launches.without_call)

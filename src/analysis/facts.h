@@ -1,6 +1,7 @@
 // All that is known of one Model, computed once: what the rules of the advice look at and what a diff compares.
 #pragma once
 #include "analysis/copies.h"
+#include "analysis/distributed.h"
 #include "analysis/exposed.h"
 #include "analysis/flops.h"
 #include "analysis/idle.h"
@@ -28,6 +29,8 @@ struct Facts {
   Flops flops;
   Variability variability;
   std::vector<i64> device_ns;  // by event: GPU work launched in it and below
+
+  RankFacts rank;  // in a job whose other ranks were read too: set by whoever read them
 
   const IdleLane* gpu = nullptr;        // the device that is busy longest; nullptr: none
   const Exposed* gpu_time = nullptr;    // of the same

@@ -96,7 +96,10 @@ std::vector<GpuFigures> gpu_figures(const Model& model, const Windows& windows, 
     if (s.without_blocks)
       notes.push_back(gpu + ": " + std::to_string(s.without_blocks) + " of " + std::to_string(s.kernels) +
                       " kernels do not say how they fill the GPU; SM efficiency and occupancy are of the others");
-    if (g.name.empty()) notes.push_back(gpu + ": its properties are not in the trace");
+    if (!model.devices.count(device))
+      notes.push_back(gpu + ": its properties are not in the trace");
+    else if (g.name.empty())
+      notes.push_back(gpu + ": its name is not in the trace");
     out.push_back(g);
   }
   return out;

@@ -1,6 +1,7 @@
 #include "analysis/operators.h"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_map>
 
 #include "model/inputs.h"
@@ -84,10 +85,15 @@ void add_memory(const Model& model, const OpTree& tree, const std::vector<u32>& 
 
 }  // namespace
 
+std::string device_type_text(u8 type) {
+  static constexpr const char* kNames[] = {"CPU",  "GPU",  "MKLDNN", "OpenGL", "OpenCL", "IDEEP", "GPU",
+                                           "FPGA", "MAIA", "XLA",    "Vulkan", "Metal",  "XPU",   "MPS",
+                                           "meta", "HPU",  "VE",     "lazy",   "IPU",    "MTIA",  "PrivateUse1"};
+  return type < std::size(kNames) ? kNames[type] : "device type " + std::to_string(type) + ":";
+}
+
 std::string device_text(MemoryDevice device) {
-  if (device.type == 0) return "CPU";
-  std::string number = device.index < 0 ? "" : std::to_string(device.index);
-  return device.type == kCudaDeviceType ? "GPU" + number : "device type " + std::to_string(device.type) + ":" + number;
+  return device_type_text(device.type) + (device.type == 0 || device.index < 0 ? "" : std::to_string(device.index));
 }
 
 std::vector<u32> frames_of(const Model& model, u32 stack, u32 depth) {

@@ -28,7 +28,10 @@ struct MemoryDevice {
   i8 index = -1;  // -1 none
   auto operator<=>(const MemoryDevice&) const = default;
 };
-std::string device_text(MemoryDevice device);  // CPU, GPU0; other types by number
+constexpr u8 kHipDeviceType = 6;
+inline bool is_gpu_memory(u8 type) { return type == kCudaDeviceType || type == kHipDeviceType; }
+std::string device_type_text(u8 type);         // as c10 calls it; GPU for CUDA and HIP
+std::string device_text(MemoryDevice device);  // CPU, GPU0, XPU1
 
 // What was allocated and released while an operator was open. Releases count for the operator that is open then.
 struct MemoryUse {

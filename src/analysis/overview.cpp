@@ -1,5 +1,8 @@
 #include "analysis/overview.h"
 
+#include <ctype.h>
+
+#include <algorithm>
 #include <cmath>
 
 #include "analysis/gpu_summary.h"
@@ -42,6 +45,14 @@ void note_steps(const Model& model, const std::vector<StepSpan>& spans, std::vec
   if (!evaluate.empty()) notes.push_back("not counted, since an evaluation lies inside of them: steps " + evaluate);
 }
 
+// Of a device: by name none of those that launch nothing. What other vendors' calls do is not known.
+bool may_launch(const Model& model, const Words& words, const CallEvent& call) {
+  const std::string& name = model.names[call.name];
+  bool driver = name.size() > 2 && name.starts_with("cu") && isupper(static_cast<unsigned char>(name[2]));
+  bool known = driver || name.starts_with("cuda") || name.starts_with("hip");
+  return !known || words.is(call, Word::launches) || words.is(call, Word::copies);
+}
+
 }  // namespace
 
 i64 whole_ns(double us) { return std::llround(us * 1000); }
@@ -68,6 +79,10 @@ Overview overview_of(const Model& model) {
   out.uses_gpu = any(Category::runtime) || any(Category::kernel) || any(Category::copy) || any(Category::set) ||
                  !model.gpu.empty();
   out.communicates = any(Category::communication);
+  auto works = [](const GpuEvent& work) { return work.runs_on_gpu(); };
+  auto launches = [&](const CallEvent& call) { return may_launch(model, words, call); };
+  out.work_known = std::any_of(model.gpu.begin(), model.gpu.end(), works) ||
+                   std::none_of(model.calls.begin(), model.calls.end(), launches);
   out.counted = counted_of(model);
   out.span_ns = model.end_ns - model.begin_ns;
   note_steps(model, spans, out.notes);
@@ -82,7 +97,10 @@ Overview overview_of(const Model& model) {
   Windows windows = windows_of(model);
   out.own = own_cost(model, windows);
   if (out.uses_gpu) out.gpus = gpu_figures(model, windows, out.notes);
-  if (out.uses_gpu && out.gpus.empty()) out.notes.push_back("no kernel ran: of the GPU there is nothing to tell");
+  if (!out.work_known)
+    out.notes.push_back("a device was called, and of its work the trace has nothing that is analysed: it is not known");
+  else if (out.uses_gpu && out.gpus.empty())
+    out.notes.push_back("no kernel ran: of the GPU there is nothing to tell");
 
   for (const StepSpan& span : spans) out.steps.push_back({span.name, double(span.time.length()) / 1000, {}});
   IntervalSet rest(all.begin, all.end);

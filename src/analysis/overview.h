@@ -54,6 +54,8 @@ struct Recommendation {
 struct Overview {
   Rules rules = Rules::tprof;
   bool uses_gpu = false, communicates = false;
+  // False: a device was called, and the trace lacks what it did, or has it in kinds of events that are not analysed.
+  bool work_known = true;
   std::vector<GpuFigures> gpus;
   std::vector<StepTimes> steps;  // that count
   StepTimes average;
@@ -68,6 +70,8 @@ struct Overview {
     if (category == Category::communication) return communicates;
     return uses_gpu || category >= Category::data_loading;
   }
+  // How long the device worked is not known where its work is not; nothing unknown is zero.
+  bool knows(Category category) const { return work_known || category > Category::set; }
 };
 
 Overview overview_of(const Model& model);

@@ -15,7 +15,10 @@ OwnCost own_cost(const Model& model, const Windows& windows) {
       out.events += inside(work.begin_ns);
   }
   for (const Event& event : model.events) out.events += inside(event.begin_ns);
-  for (const CallEvent& call : model.calls) out.events += inside(call.begin_ns);
+  for (const CallEvent& call : model.calls) {
+    out.events += inside(call.begin_ns);
+    out.cuda |= model.names[call.name].starts_with("cu");
+  }
   for (const MemoryEvent& event : model.memory) out.events += inside(event.ns);
   for (const NvtxMark& mark : model.marks) out.events += inside(mark.ns);
   if (!overhead.empty()) out.cupti_ns = (IntervalSet(std::move(overhead)) & windows.time).length();

@@ -9,6 +9,7 @@
 namespace tprof {
 
 struct OwnCost {
+  bool cuda = false;    // there are calls of CUDA, so CUPTI may have worked
   i64 cupti_ns = -1;    // in the steps, what overlaps counted once; -1: the trace does not say
   i64 process_ns = -1;  // tprof's slow paths, from the process's start to the end of the span; -1: likewise
   u64 events = 0;       // recorded in the steps: ranges, calls, GPU work, allocations and marks

@@ -299,6 +299,9 @@ void PluginView::summarise_gpus() {
 
 }  // namespace
 
-Overview plugin_overview(const Model& model, const PluginTrace& trace) { return PluginView(model, trace).run(); }
+Overview plugin_overview(const Model& model, const PluginTrace& trace) {
+  if (trace.is_list) throw Error(kExitUnreadable, "the plugin drops the file: a list of events, no object");
+  return PluginView(model, trace).run();
+}
 
 }  // namespace tprof

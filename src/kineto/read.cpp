@@ -37,6 +37,13 @@ const Category& category_of(std::string_view word) {
   return kUnknown;
 }
 
+// torch.autograd's own profiler, which builds without libkineto write traces with, tells events apart by process; what
+// it timed on the GPU are whole operators, no kernels.
+std::string_view legacy_category(std::string_view process) {
+  if (process == "CPU functions") return kCpuOp;
+  return process == "CUDA functions" ? process : std::string_view();
+}
+
 EventFields fields_of(const Value& event) {
   static const Value kNothing{};
   EventFields f{{}, {}, &kNothing, &kNothing, &kNothing, &kNothing, &kNothing, &kNothing};
@@ -74,6 +81,10 @@ class TraceReader {
     if (scanner.end() != ScanEnd::whole) throw Error(kExitUnreadable, path_ + ": " + scanner.why());
     if (!scanner.saw_events())
       throw Error(kExitUnreadable, path_ + ": holds no traceEvents: not a trace of a profiler");
+    if (scanner.is_list() && !phase_seen_)
+      throw Error(kExitUnreadable, path_ + ": a list of something else than events: not a trace of a profiler");
+    if (scanner.unclosed()) repaired("list_not_closed")++;
+    if (state_.plugin) state_.plugin->is_list = scanner.is_list();
     finish();
   }
 
@@ -95,7 +106,7 @@ class TraceReader {
   const std::string& path_;
   Model& model_;
   ReadState state_;
-  bool span_seen_ = false;
+  bool span_seen_ = false, phase_seen_ = false;
 };
 
 void TraceReader::read_piece(const ParsedPiece& piece) {
@@ -124,6 +135,12 @@ void TraceReader::read_member(const std::string& key, const Value& value, std::s
     }
   } else if (key == kDistributedInfo) {
     model_.info["distributed"] = text;
+    auto count = [&](const char* name) {
+      std::optional<i64> found = integer_of(member(value, name));
+      return found && *found >= 0 && *found <= INT32_MAX ? static_cast<i32>(*found) : -1;
+    };
+    model_.rank = count("rank");
+    model_.world_size = count("world_size");
   } else if (key == kHostName) {
     model_.host = text_of(value);
   } else if (key == kBaseTime) {
@@ -148,7 +165,9 @@ void TraceReader::read_event(const Value& event) {
     return;
   }
   EventFields f = fields_of(event);
+  phase_seen_ |= !f.phase.empty();
   std::string_view word = text_of(member(event, "cat"));
+  if (word.empty()) word = legacy_category(text_of(*f.pid));
   if (f.phase == "X") {
     const Category& category = category_of(word);
     if (category.row == Row::none) model_.ledger.left_out[std::string(word.empty() ? "(no category)" : word)]++;

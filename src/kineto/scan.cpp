@@ -40,8 +40,8 @@ size_t end_of_string(const char* text, size_t at, size_t filled) {
 
 }  // namespace
 
-TraceScanner::TraceScanner(const std::string& path, size_t buffer_bytes)
-    : path_(path), file_(open_gzip(path)), buffer_(new char[buffer_bytes]), room_(buffer_bytes) {}
+TraceScanner::TraceScanner(const std::string& path, size_t buffer_bytes, size_t longest)
+    : path_(path), file_(open_gzip(path)), buffer_(new char[buffer_bytes]), room_(buffer_bytes), longest_(longest) {}
 
 bool TraceScanner::stop(ScanEnd end, const std::string& why) {
   end_ = end;
@@ -67,8 +67,8 @@ bool TraceScanner::fill() {
     at_ = 0;
   }
   if (filled_ == room_) {
-    if (room_ >= kLongestValue)
-      return stop(ScanEnd::bad_json, "a value of more than " + std::to_string(kLongestValue >> 20) + " MiB at byte " +
+    if (room_ >= longest_)
+      return stop(ScanEnd::bad_json, "a value of more than " + std::to_string(longest_ >> 20) + " MiB at byte " +
                                          std::to_string(base_));
     auto larger = std::make_unique_for_overwrite<char[]>(room_ * 2);
     memcpy(larger.get(), buffer_.get(), filled_);
@@ -164,11 +164,25 @@ bool TraceScanner::give(Piece& piece, bool event) {
   return true;
 }
 
+// The end of a list that is not closed, behind a whole element or its comma, as Chrome's format allows.
+bool TraceScanner::ends_unclosed() {
+  if (!is_list_ || !any_event_ || peek() >= 0 || end_ != ScanEnd::more) return false;
+  unclosed_ = true;
+  end_ = ScanEnd::whole;
+  place_ = Place::done;
+  return true;
+}
+
 bool TraceScanner::next(Piece& piece) {
   for (;;) switch (place_) {
       case Place::start:
         if (peek() < 0) return unexpected("an object");
-        if (!take('{')) return stop(ScanEnd::not_object, "the top level is not an object");
+        if (take('[')) {
+          is_list_ = saw_events_ = true;
+          place_ = Place::first_event;
+          break;
+        }
+        if (!take('{')) return stop(ScanEnd::not_object, "the top level is neither an object nor a list");
         place_ = Place::first_member;
         break;
       case Place::first_member:
@@ -193,18 +207,20 @@ bool TraceScanner::next(Piece& piece) {
           return unexpected("a comma or closing brace");
         break;
       case Place::first_event:
-        place_ = take(']') ? Place::after_member : Place::event;
+        place_ = !take(']') ? Place::event : is_list_ ? Place::behind : Place::after_member;
         break;
       case Place::event:
+        if (ends_unclosed()) return false;
         place_ = Place::after_event;
+        any_event_ = true;
         return give(piece, true);
       case Place::after_event:
         if (take(','))
           place_ = Place::event;
         else if (take(']'))
-          place_ = Place::after_member;
+          place_ = is_list_ ? Place::behind : Place::after_member;
         else
-          return unexpected("a comma or closing bracket");
+          return !ends_unclosed() && unexpected("a comma or closing bracket");
         break;
       case Place::behind:
         if (peek() >= 0) return unexpected("nothing more");

@@ -47,6 +47,7 @@ struct PluginTrace {
   std::vector<ArrowEnd> arrows;  // from forward operators to backward nodes, as in the file
   std::vector<PluginDevice> devices;  // by position
   bool lightning = false;
+  bool is_list = false;  // Chrome's form without a top-level object: the plugin drops the file
 };
 
 }  // namespace tprof

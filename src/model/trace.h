@@ -195,6 +195,8 @@ struct Model {
   std::vector<ModuleInfo> modules;
   std::map<u32, DeviceRecord> devices;       // by number: those that the recording knows
 
+  i32 rank = -1, world_size = -1;            // of the process in its job, as torch.distributed counts; -1 not known
+
   // About the process and the recording.
   std::map<std::string, std::string> info;
   std::map<std::string, CapabilityInfo> capabilities;

@@ -27,8 +27,7 @@ const char* grade_word(Grade grade) { return grade == Grade::high ? "high" : "mo
 std::string advice_text(const Facts& facts, const std::vector<Advice>& advice, const Source& source, size_t most,
                         const TextStyle& style) {
   const Model& model = facts.model;
-  std::string out =
-      source.run + "  " + source.worker + "  span " + source.span + "  step " + time_text(whole_ns(facts.overview.average.us)) + "\n";
+  std::string out = source.title() + "  step " + time_text(whole_ns(facts.overview.average.us)) + "\n";
   if (advice.empty()) out += "  nothing found that is worth a change\n";
   i64 zero = first_moment(model);
   for (size_t i = 0; i < advice.size() && i < most; i++) {

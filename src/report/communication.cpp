@@ -1,10 +1,13 @@
 #include "report/communication.h"
 
-#include <stdio.h>
-
 #include "report/columns.h"
 
 namespace tprof {
+namespace {
+
+constexpr size_t kNamedRanks = 3;  // more are counted
+
+}  // namespace
 
 Table communication_table(const Distributed& distributed) {
   Table out{"Communication",
@@ -40,42 +43,116 @@ Table communication_table(const Distributed& distributed) {
 Table ranks_table(const Distributed& distributed, const std::vector<Rank>& ranks) {
   struct Row {
     const Rank* rank;
-    const RankWait* wait;  // nullptr: one rank only
+    const RankWait* wait;  // nullptr: nothing to compare it with
   };
   std::vector<Row> rows;
-  for (size_t i = 0; i < ranks.size(); i++)
-    rows.push_back({&ranks[i], i < distributed.waits.size() ? &distributed.waits[i] : nullptr});
+  bool numbered = false;
+  for (size_t i = 0; i < ranks.size(); i++) {
+    bool compared = i < distributed.waits.size() && !ranks[i].calls.empty();
+    rows.push_back({&ranks[i], compared ? &distributed.waits[i] : nullptr});
+    numbered |= ranks[i].number >= 0;
+  }
   Columns<Row> c;
   auto time = [&](const char* key, const char* title, int leaves, i64 Rank::*field) {
     c.add(key, title, Unit::time, leaves, [=](auto& r) { return r.rank->*field; });
   };
   auto of_wait = [](const Row& r, auto value) { return r.wait ? Value(value(*r.wait)) : Value(); };
-  c.add("worker", "Rank", Unit::text, 0, [](auto& r) { return r.rank->name; });
-  c.add("steps", "Steps", Unit::count, 2, [](auto& r) { return i64(r.rank->steps); });
+  if (numbered)
+    c.add("rank", "Rank", Unit::count, 0,
+          [](auto& r) { return r.rank->number < 0 ? Value() : Value(i64(r.rank->number)); });
+  c.add("worker", numbered ? "Worker" : "Rank", Unit::text, numbered ? 2 : 0, [](auto& r) { return r.rank->worker; });
+  c.add("steps", "Steps", Unit::count, 3, [](auto& r) { return i64(r.rank->steps.size()); });
   time("computation", "Computation", 0, &Rank::computation_ns);
-  time("overlapping", "Overlapping", 0, &Rank::overlap_ns);
+  time("overlapping", "Overlapping", 1, &Rank::overlap_ns);
   time("communication", "Communication", 0, &Rank::communication_ns);
   time("other", "Other", 1, &Rank::other_ns);
   c.add("waiting", "Waiting", Unit::time, 0, [=](auto& r) { return of_wait(r, [](auto& w) { return w.wait_ns; }); });
+  c.add("waits_for", "Most for", Unit::text, 1, [&](auto& r) {
+    return r.wait && r.wait->for_rank != kNone ? Value(ranks[r.wait->for_rank].text()) : Value();
+  });
   c.add("waited_for", "Others wait for it", Unit::time, 0,
         [=](auto& r) { return of_wait(r, [](auto& w) { return w.late_ns; }); });
-  c.add("straggler", "Straggler", Unit::yes_no, 1,
-        [=](auto& r) { return of_wait(r, [](auto& w) { return i64(w.straggler); }); });
+  bool parts = distributed.compared && !distributed.compared_steps;
+  c.add("slowest_in", parts ? "Slowest in parts" : "Slowest in steps", Unit::count, 2,
+        [=](auto& r) { return of_wait(r, [](auto& w) { return i64(w.slowest_in); }); });
+  c.add("straggler", "Straggler", Unit::yes_no, 1, [](auto& r) {
+    bool known = r.wait && r.wait->straggler != Straggler::unknown;
+    return known ? Value(i64(r.wait->straggler == Straggler::yes)) : Value();
+  });
   Table out = c.table("Ranks", rows);
-  for (const std::string& line : straggler_lines(distributed, ranks)) out.footer.push_back(line);
+  out.footer = waiting_lines(distributed, ranks);
   return out;
 }
 
-std::vector<std::string> straggler_lines(const Distributed& distributed, const std::vector<Rank>& ranks) {
-  std::vector<std::string> out;
+namespace {
+
+// Of a step, or of all where there are none.
+std::string per_step(const Rank& rank, i64 ns) {
+  return rank.has_steps ? time_text(ns / i64(rank.steps.size())) + " of each step" : time_text(ns);
+}
+
+std::string listed(const std::vector<std::string>& words) {
+  std::string out;
+  for (size_t i = 0; i < words.size(); i++) out += (i == 0 ? "" : i + 1 < words.size() ? ", " : " and ") + words[i];
+  return out;
+}
+
+// "rank 0 and rank 2 wait up to 31.2ms of each step (40.1 %) in collectives, most of it for rank 1"
+std::string waiting_line(const Distributed& distributed, const std::vector<Rank>& ranks) {
+  std::vector<std::string> names;
+  std::map<u32, i64> for_whom;  // one that waits as long itself is nobody's reason
+  const RankWait* longest = nullptr;
+  i64 all_ns = 0;
   for (const RankWait& wait : distributed.waits) {
-    if (!wait.straggler) continue;
-    const Rank& rank = ranks[wait.rank];
-    char z[32];
-    snprintf(z, sizeof z, "%.1f", wait.late_z);
-    out.push_back(rank.name + " keeps the other ranks waiting in collectives, up to " +
-                  time_text(wait.late_ns / i64(rank.steps)) + " per step (robust z " + z + "): look at its own steps");
+    if (double(wait.wait_ns) <= kWaitShare * double(ranks[wait.rank].span_ns)) continue;
+    names.push_back(ranks[wait.rank].text());
+    all_ns += wait.wait_ns;
+    if (wait.for_rank != kNone && 2 * distributed.waits[wait.for_rank].wait_ns < wait.wait_ns)
+      for_whom[wait.for_rank] += wait.for_rank_ns;
+    if (!longest || wait.wait_ns > longest->wait_ns) longest = &wait;
   }
+  if (!longest) return "";
+  const Rank& rank = ranks[longest->rank];
+  std::string who = names.size() <= kNamedRanks
+                        ? listed(names)
+                        : std::to_string(names.size()) + " of " + std::to_string(ranks.size()) + " ranks";
+  std::string out = who + (names.size() == 1 ? " waits " : " wait up to ") + per_step(rank, longest->wait_ns) +
+                    printed(" (%.1f %%)", 100 * double(longest->wait_ns) / double(rank.span_ns)) + " in collectives";
+  for (const auto& [other, ns] : for_whom)
+    if (2 * ns > all_ns) out += ", most of it for " + ranks[other].text();
+  return out;
+}
+
+std::string straggler_line(const Distributed& distributed, const RankWait& wait, const Rank& rank) {
+  const char* what = distributed.compared_steps ? " steps" : " parts of the trace";
+  std::string out = rank.text() + " keeps the other ranks waiting";
+  if (wait.excess_ns > 0)
+    out += ": its own work took longest in " + std::to_string(wait.slowest_in) + " of " +
+           std::to_string(distributed.compared) + what + ", on average by " + time_text(wait.excess_ns) + " of " +
+           time_text(distributed.stretch_ns);
+  if (wait.excess_in_ns > 0 && 2 * wait.excess_in_ns > wait.excess_ns)
+    out += std::string("; its ") + category_text(wait.excess_in) + " takes " + time_text(wait.excess_in_ns) + " more";
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> waiting_lines(const Distributed& distributed, const std::vector<Rank>& ranks) {
+  std::vector<std::string> out;
+  std::string waiting = waiting_line(distributed, ranks);
+  if (!waiting.empty()) out.push_back(waiting);
+  bool found = false, unknown = false;
+  for (const RankWait& wait : distributed.waits) {
+    unknown |= wait.straggler == Straggler::unknown && !ranks[wait.rank].calls.empty();
+    if (wait.straggler != Straggler::yes) continue;
+    found = true;
+    out.push_back(straggler_line(distributed, wait, ranks[wait.rank]));
+  }
+  if (waiting.empty() || found) return out;
+  std::string compared = std::to_string(distributed.compared) +
+                         (distributed.compared_steps ? distributed.compared == 1 ? " step" : " steps" : " parts");
+  out.push_back(unknown ? "whether one rank is always the slow one: not enough evidence (compared in " + compared + ")"
+                        : "no rank is the slow one more often than by chance (compared in " + compared + ")");
   return out;
 }
 

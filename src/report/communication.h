@@ -11,7 +11,11 @@ Table communication_table(const Distributed& distributed);
 // By rank: computing, communicating, both; waiting for others, and others for it.
 Table ranks_table(const Distributed& distributed, const std::vector<Rank>& ranks);
 
-// One line per straggler: what a step of the others waits for it.
-std::vector<std::string> straggler_lines(const Distributed& distributed, const std::vector<Rank>& ranks);
+// Ranks that wait a larger share of their time than this are spoken of.
+constexpr double kWaitShare = 0.05;
+
+// Who waits in collectives, how long and for whom, and which ranks are stragglers, or why that is not known. Empty:
+// nobody waits for long.
+std::vector<std::string> waiting_lines(const Distributed& distributed, const std::vector<Rank>& ranks);
 
 }  // namespace tprof

@@ -12,7 +12,7 @@ std::string why_no_peak(const Model& model, const Flops& flops) {
   bool kernels = false;
   for (const GpuEvent& work : model.gpu) kernels |= work.kind() == Kind::kernel;
   if (!kernels) return "no kernel in this trace";
-  if (model.devices.empty()) return "the trace does not name its GPU";
+  if (model.devices.empty() || !model.devices.begin()->second.name[0]) return "the trace does not name its GPU";
   return std::string(model.devices.begin()->second.name) + " is not in the device table: --devices FILE";
 }
 
@@ -33,12 +33,12 @@ Table flops_table(const Model& model, const Flops& flops) {
   c.add("name", "Operator", Unit::text, 0, [=, &model](auto& r) { return model.name_of(event(r)); });
   c.add("input_shape", "Input Shapes", Unit::text, 1, [=](auto& r) { return dims_text(event(r)); });
   c.add("calls", "Calls", Unit::count, 0, [](auto& r) { return i64(r.calls); });
-  c.add("gflop", "GFLOP", Unit::number, 0, [](auto& r) { return r.flops / 1e9; });
+  c.add("gflop", "FLOP", Unit::gflop, 0, [](auto& r) { return r.flops / 1e9; });
   c.add("total_size", "Bytes moved", Unit::bytes, 3,
         [](auto& r) { return r.bytes < 0 ? Value() : Value(i64(r.bytes)); });
   c.add("time", "Time", Unit::time, 0, [](auto& r) { return r.time_ns(); });
   c.add("on", "On", Unit::text, 2, [](auto& r) { return r.gpu_ns ? "GPU" : "CPU"; });
-  c.add("tflops", "TFLOP/s", Unit::number, 0, [](auto& r) { return r.time_ns() > 0 ? Value(r.tflops()) : Value(); });
+  c.add("tflops", "FLOP/s", Unit::tflops, 0, [](auto& r) { return r.time_ns() > 0 ? Value(r.tflops()) : Value(); });
   c.add("roof_percent", "of its roof", Unit::percent, 0,
         [&](auto& r) { return flops.of_roof(r) < 0 ? Value() : Value(100 * flops.of_roof(r)); });
   c.add("bound_by", "Bound by", Unit::text, 1, [&](auto& r) {
@@ -49,9 +49,10 @@ Table flops_table(const Model& model, const Flops& flops) {
     out.footer.push_back("FLOPs: not known, no shapes of inputs in this trace (run with --record-shapes)");
     return out;
   }
-  std::string total = flops.counted || !flops.unknown ? printed("%.3f GFLOP", flops.total / 1e9) : "FLOPs not known";
+  std::string total = flops.counted || !flops.unknown ? flop_text(flops.total) : "FLOPs not known";
   out.footer.push_back("All of the steps: " + total +
-                       (flops.tflops >= 0 ? printed(", %.3f TFLOP/s", flops.tflops) : "") + covered(flops.coverage));
+                       (flops.tflops >= 0 ? ", " + flop_text(flops.tflops * 1e12) + "/s" : "") +
+                       covered(flops.coverage));
   std::string why = why_no_peak(model, flops);
   if (flops.mfu >= 0)
     out.footer.push_back("MFU: " + std::string(flops.unknown ? "at least " : "") + printed("%.2f %%", 100 * flops.mfu) +

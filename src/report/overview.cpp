@@ -119,7 +119,7 @@ std::string own_cost_line(const Overview& overview) {
   if (own.cupti_ns >= 0)
     out += "CUPTI " + time_text(i64(llrint(own_ns_per_step(overview)))) + " of a step (" +
            percent_text(own_percent(overview)) + "), ";
-  else if (overview.uses_gpu)
+  else if (own.cuda)
     out += "CUPTI not known, ";
   if (own.process_ns >= 0) out += "tprof " + time_text(own.process_ns) + " in the process so far, ";
   out = out.empty() ? "Profiler's own cost: " : "Profiler's own cost, an estimate: " + out + "and ";
@@ -138,7 +138,8 @@ Table steps_table(const Overview& overview) {
     std::vector<Value> row;
     row.emplace_back(times.name);
     row.emplace_back(whole_ns(times.us));
-    for (Category c : categories) row.emplace_back(whole_ns(of(times, c)));
+    for (Category c : categories)
+      row.push_back(overview.knows(c) ? Value(whole_ns(of(times, c))) : Value());
     table.rows.push_back(std::move(row));
   };
   for (const StepTimes& step : overview.steps) add(step);
@@ -150,7 +151,7 @@ Table steps_table(const Overview& overview) {
 }
 
 std::string overview_text(const Overview& overview, const Source& source, const TextStyle& style) {
-  std::string out = source.run + "  " + source.worker + "  span " + source.span + "\n";
+  std::string out = source.title() + "\n";
   if (overview.rules == Rules::tprof) out += "  " + counted_text(overview.counted) + "\n";
   for (const GpuFigures& g : overview.gpus) {
     std::string line;  // "GPU 0: Tesla V100, Memory 31.74 GB, ..."
@@ -166,7 +167,10 @@ std::string overview_text(const Overview& overview, const Source& source, const 
             std::to_string(overview.steps.size()) + (overview.steps.size() == 1 ? " step)" : " steps)"),
         {{"category", "Category", Unit::text}, {"us", "Time", Unit::time}, {"percent", "Share", Unit::percent}}};
     for (Category c : shown_categories(overview)) {
-      table.rows.push_back({category_text(c), whole_ns(of(overview.average, c)), share(overview.average, c)});
+      if (overview.knows(c))
+        table.rows.push_back({category_text(c), whole_ns(of(overview.average, c)), share(overview.average, c)});
+      else
+        table.rows.push_back({category_text(c), Value(), Value()});
       bool work = c == (overview.uses_gpu ? Category::kernel : Category::cpu);
       table.senses.push_back(work ? Sense::neutral : Sense::fault);
     }
@@ -207,13 +211,15 @@ Json overview_json(const Overview& overview, const Source& source, size_t worker
   for (Category c : shown_categories(overview)) {
     columns.push_back(category_text(c));
     if (overview.steps.empty()) continue;
-    out["execution_summary"].push_back({{"category", category_text(c)},
-                                        {"us", i64(llrint(of(overview.average, c)))},
-                                        {"percent", rounded(share(overview.average, c), 2)}});
+    bool known = overview.knows(c);
+    out["execution_summary"].push_back(
+        {{"category", category_text(c)},
+         {"us", known ? Json(i64(llrint(of(overview.average, c)))) : Json()},
+         {"percent", known ? Json(rounded(share(overview.average, c), 2)) : Json()}});
   }
   for (const StepTimes& step : overview.steps) {
     Json row = {step.name};
-    for (Category c : shown_categories(overview)) row.push_back(of(step, c));
+    for (Category c : shown_categories(overview)) row.push_back(overview.knows(c) ? Json(of(step, c)) : Json());
     rows.push_back(std::move(row));
   }
   out["steps"] = {{"columns", columns}, {"rows", rows}};

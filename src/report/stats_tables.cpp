@@ -25,7 +25,7 @@ const char* kind_text(NodeKind kind) {
 MemoryUse memory_of(const OperatorRow& row, u8 type) {
   MemoryUse sum;
   for (const auto& [device, use] : row.memory)
-    if (device.type == type) {
+    if (device.type == type || (type == kCudaDeviceType && is_gpu_memory(device.type))) {
       sum.increase_bytes += use.increase_bytes;
       sum.self_increase_bytes += use.self_increase_bytes;
     }

@@ -87,7 +87,8 @@ Table top_operators(const Facts& facts, const Operators& operators) {
   return out;
 }
 
-Table top_findings(const std::vector<Advice>& advice) {
+// Where ranks wait for another one, that is the first thing to change.
+Table top_findings(const std::vector<Advice>& advice, bool waiting) {
   Table out{"",
             {{"title", "What to change", Unit::text},
              {"grade", "", Unit::text, 1},
@@ -99,7 +100,7 @@ Table top_findings(const std::vector<Advice>& advice) {
                         match.share >= 0 ? Value(100 * match.share) : Value(),
                         match.saving_ns >= 0 ? Value(i64(match.saving_ns)) : Value()});
   }
-  if (advice.empty()) out.footer.push_back("Nothing was found that is worth a change.");
+  if (advice.empty() && !waiting) out.footer.push_back("Nothing was found that is worth a change.");
   if (advice.size() > kSummaryFindings)
     out.footer.push_back("and " + std::to_string(advice.size() - kSummaryFindings) + " more: tprof advise");
   return out;
@@ -112,9 +113,11 @@ std::string summary_text(const Facts& facts, const std::vector<Advice>& advice, 
   if (facts.model.empty() || facts.overview.steps.empty()) return "";
   if (style.width > kIndent) style.width -= kIndent;
   style.rules = false;
-  std::string out = headline(facts, subject, style) + breakdown(facts.overview, style);
+  Table waiting{"", {}, {}, subject.waiting};
+  std::string out = text_of(waiting, style);
+  out += headline(facts, subject, style) + breakdown(facts.overview, style);
   for (const std::string& line : stretch_lines(facts.overview)) out += line + "\n";
-  for (const Table& table : {top_operators(facts, operators), top_findings(advice)})
+  for (const Table& table : {top_operators(facts, operators), top_findings(advice, !subject.waiting.empty())})
     if (std::string text = text_of(table, style); !text.empty()) out += "\n" + text;
   Table rest;
   rest.footer.push_back(own_cost_line(facts.overview));

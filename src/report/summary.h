@@ -7,6 +7,7 @@
 namespace tprof {
 
 struct SummarySubject {
+  std::vector<std::string> waiting;  // of several ranks, who waits for whom: what the page begins with
   std::string which;  // of several traces, which this is: "rank 3 of 8, the slowest one"; empty: there is one
   u64 dropped = 0;    // events that were not recorded
   std::string more;   // where to read on

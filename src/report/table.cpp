@@ -15,7 +15,9 @@ const char* unit_name(Unit unit) {
     case Unit::count: return "count";
     case Unit::bytes: return "bytes";
     case Unit::percent: return "percent";
-    case Unit::number: return "number";
+    case Unit::number:
+    case Unit::gflop:
+    case Unit::tflops: return "number";
     case Unit::time:
     case Unit::micros: return "us";
   }
@@ -86,9 +88,13 @@ std::string csv_of(const std::vector<WorkerTable>& tables) {
         all.push_back(column);
   std::string out = "run,worker,span";
   for (const Column& column : all) out += "," + csv_field(column.key, Unit::text);
-  out += "\r\n";
+  bool ranks = std::any_of(tables.begin(), tables.end(), [](const WorkerTable& t) { return t.source.rank >= 0; });
+  bool taken = std::any_of(all.begin(), all.end(), [](const Column& column) { return column.key == "rank"; });
+  ranks &= !taken;
+  out += ranks ? ",rank\r\n" : "\r\n";
   for (const auto& [source, table] : tables) {
-    std::string lead;
+    std::string lead, last;
+    if (ranks) last = "," + (source.rank < 0 ? "" : std::to_string(source.rank));
     for (const std::string& word : {source.run, source.worker, source.span})
       lead += (lead.empty() ? "" : ",") + csv_field(word, Unit::text);
     for (const auto& row : table.rows) {
@@ -97,7 +103,7 @@ std::string csv_of(const std::vector<WorkerTable>& tables) {
         int at = table.column(column.key);
         out += "," + (at < 0 ? "" : csv_field(row[static_cast<size_t>(at)], column.unit));
       }
-      out += "\r\n";
+      out += last + "\r\n";
     }
   }
   return out;
@@ -117,7 +123,9 @@ Json json_of(const Table& table) {
 }
 
 Json json_of(const Source& source) {
-  return {{"run", source.run}, {"worker", source.worker}, {"span", source.span}};
+  Json out = {{"run", source.run}, {"worker", source.worker}, {"span", source.span}};
+  if (source.rank >= 0) out["rank"] = source.rank;
+  return out;
 }
 
 std::string dump(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace); }

@@ -33,6 +33,8 @@ enum class Unit : u8 {
   percent,  // double, 0..100   12.34%         12.34
   number,   // double           12.34          12.34
   micros,   // i64 us           1234           1234
+  gflop,    // double 10^9      1.23 MFLOP     0.00123
+  tflops,   // double 10^12/s   1.23 GFLOP/s   0.00123
 };
 
 // Unit::function: of a C++ function text shows no return type and no parameters; "void f<float>(int)" is f<float>.
@@ -91,6 +93,7 @@ double rounded(double value, int digits);  // as Python rounds: to even
 
 std::string printed(const char* format, double value);
 std::string time_text(i64 ns);        // 12.345us, 1.234ms, 1.234s
+std::string flop_text(double flop);   // 12 FLOP, 1.23 MFLOP
 std::string bytes_text(i64 bytes);    // 512 b, 1.50 Kb, -2.00 Mb
 std::string cut_middle(const std::string& text, size_t width, bool utf8);  // width in code points, at least 5
 
@@ -99,6 +102,10 @@ std::string cut_middle(const std::string& text, size_t width, bool utf8);  // wi
 // Where a table comes from: as torch_tb_profiler names it.
 struct Source {
   std::string run, worker, span;
+  i32 rank = -1;  // in its job; -1 not known
+
+  std::string text() const { return rank < 0 ? worker : "rank " + std::to_string(rank) + " (" + worker + ")"; }
+  std::string title() const { return run + "  " + text() + "  span " + span; }
 };
 
 struct WorkerTable {
@@ -106,12 +113,13 @@ struct WorkerTable {
   Table table;
 };
 
-// RFC 4180. Begins with run, worker and span; the columns of all tables, in order of appearance.
+// RFC 4180. Begins with run, worker and span; the columns of all tables, in order of appearance; last the rank, where
+// one is known.
 std::string csv_of(const std::vector<WorkerTable>& tables);
 
 // {"columns": [{key, title, unit}], "n_rows", "rows": [{key: value}], "notes": [line]}; unit is us, bytes, percent ...
 Json json_of(const Table& table);
-Json json_of(const Source& source);  // {run, worker, span}
+Json json_of(const Source& source);  // {run, worker, span}, and rank where it is known
 std::string dump(const Json& json);  // indented; broken UTF-8 is replaced
 
 }  // namespace tprof

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -48,6 +49,10 @@ const char* number_format(double number, Unit unit) {
 
 std::string cell_text(const Value& value, Unit unit) {
   if (auto* text = std::get_if<std::string>(&value)) return unit == Unit::function ? without_parameters(*text) : *text;
+  if (auto* number = std::get_if<double>(&value); number && std::isfinite(*number)) {
+    if (unit == Unit::gflop) return flop_text(*number * 1e9);
+    if (unit == Unit::tflops) return flop_text(*number * 1e12) + "/s";
+  }
   if (auto* number = std::get_if<double>(&value))
     return !std::isfinite(*number) ? "-" : printed(number_format(*number, unit), *number);
   if (auto* whole = std::get_if<i64>(&value)) {
@@ -141,6 +146,14 @@ std::string time_text(i64 ns) {
   double us = static_cast<double>(ns) / 1e3;
   double size = std::abs(us);
   return size >= 1e6 ? printed("%.3fs", us / 1e6) : size >= 1e3 ? printed("%.3fms", us / 1e3) : printed("%.3fus", us);
+}
+
+std::string flop_text(double flop) {
+  static constexpr const char* kFormats[] = {"%.0f FLOP",  "%.2f kFLOP", "%.2f MFLOP", "%.2f GFLOP",
+                                             "%.2f TFLOP", "%.2f PFLOP", "%.2f EFLOP"};
+  size_t at = 0;
+  for (; std::abs(flop) >= 999.995 && at + 1 < std::size(kFormats); at++) flop /= 1000;
+  return printed(kFormats[at], flop);
 }
 
 std::string bytes_text(i64 bytes) {

@@ -288,7 +288,8 @@ TEST_P(Rules, LeavesAloneWhatIsJustUnderIt) {
 
 std::vector<std::string> ids() {
   std::vector<std::string> out;
-  for (const AdviceRule& rule : advice_rules()) out.push_back(rule.id);  // a rule without a case throws in its test
+  for (const AdviceRule& rule : advice_rules())  // a rule without a case throws in its test
+    if (std::string_view(rule.id) != "RK1") out.push_back(rule.id);  // takes several Models: distributed_test.cpp
   return out;
 }
 INSTANTIATE_TEST_SUITE_P(Advice, Rules, testing::ValuesIn(ids()), [](const auto& info) { return info.param; });

@@ -23,7 +23,7 @@ class ScanTest : public testing::Test {
     std::vector<std::pair<std::string, Json>> members;
     ScanEnd end;
     std::string why;
-    bool saw_events;
+    bool saw_events, is_list, unclosed;
   };
 
   Read read(const std::string& text, size_t buffer = 1 << 16) {
@@ -44,6 +44,8 @@ class ScanTest : public testing::Test {
     out.end = scanner.end();
     out.why = scanner.why();
     out.saw_events = scanner.saw_events();
+    out.is_list = scanner.is_list();
+    out.unclosed = scanner.unclosed();
     return out;
   }
   std::string path() const { return dir.path + "/t.json"; }
@@ -77,7 +79,6 @@ TEST_F(ScanTest, EveryCutIsSeen) {
 }
 
 TEST_F(ScanTest, WhatIsNoTraceIsSaid) {
-  EXPECT_EQ(read("[{}]").end, ScanEnd::not_object);
   EXPECT_EQ(read("7").end, ScanEnd::not_object);
   EXPECT_EQ(read("{} {}").end, ScanEnd::bad_json);
   EXPECT_EQ(read(R"({"a" 1})").end, ScanEnd::bad_json);
@@ -89,6 +90,47 @@ TEST_F(ScanTest, WhatIsNoTraceIsSaid) {
   EXPECT_FALSE(read(R"({"traceEvents": {}})").saw_events);
   EXPECT_FALSE(read("{}").saw_events);
   EXPECT_TRUE(read(R"({"traceEvents": []})").saw_events);
+}
+
+// Chrome's form without a top-level object.
+TEST_F(ScanTest, AListOfEventsIsATrace) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 200; round++) {
+    Json events = Json::array();
+    for (unsigned n = random() % 6; n > 0; n--) events.push_back(test::random_json(random, true));
+    Read found = read(events.dump(random() % 2 ? -1 : 2), 1 + random() % 40);
+    ASSERT_EQ(found.end, ScanEnd::whole) << found.why << "\n" << events.dump();
+    ASSERT_TRUE(found.saw_events && found.is_list && !found.unclosed);
+    ASSERT_EQ(Json(found.events), events);
+    ASSERT_TRUE(found.members.empty());
+  }
+  EXPECT_FALSE(read(R"({"traceEvents": []})").is_list);
+}
+
+TEST_F(ScanTest, AListMayLackItsBracketButNotTheEndOfAnEvent) {
+  std::string text = R"([{"name": "q\"}"}, {"a": [1, 2]})";
+  for (const char* end : {"", ",", " ,\n", "\n"}) {
+    Read found = read(text + end, 8);
+    EXPECT_EQ(found.end, ScanEnd::whole) << found.why;
+    EXPECT_TRUE(found.unclosed);
+    EXPECT_EQ(found.events.size(), 2u);
+  }
+  size_t whole = text.find('}', text.find('}') + 1) + 1, comma = text.find("{\"a") ;
+  for (size_t size = 0; size < text.size(); size++) {
+    bool between = size >= whole && size <= comma;
+    EXPECT_EQ(read(text.substr(0, size), 8).end, between ? ScanEnd::whole : ScanEnd::cut) << text.substr(0, size);
+  }
+  EXPECT_EQ(read("[{}, ]").end, ScanEnd::bad_json);
+  EXPECT_EQ(read("[{}] {}").end, ScanEnd::bad_json);
+  EXPECT_EQ(read("[{} {}]").end, ScanEnd::bad_json);
+}
+
+TEST_F(ScanTest, ALongerValueThanWantedIsNotRead) {
+  std::ofstream(path()) << R"({"weights": ")" << std::string(1000, 'x') << R"(", "traceEvents": [{}]})";
+  TraceScanner scanner(path(), 16, 256);
+  Piece piece;
+  EXPECT_FALSE(scanner.next(piece));
+  EXPECT_EQ(scanner.end(), ScanEnd::bad_json);
 }
 
 TEST_F(ScanTest, GzipIsReadAndItsDamageSeen) {

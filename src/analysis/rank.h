@@ -1,0 +1,49 @@
+// What is kept of the Model of one process of a job when the next one is read: its collectives, its steps, and where
+// their time went.
+#pragma once
+#include <string>
+
+#include "analysis/overview.h"
+
+namespace tprof {
+
+struct CollectiveCall {
+  std::string op;     // "allreduce", "nccl:all_reduce" ... as the trace calls it
+  std::string group;  // empty: not known
+  i64 sequence = -1;  // in its group; -1 not known
+  i64 bytes = -1;     // of the larger of input and output; -1 not known
+  i32 ranks = -1;     // in its group; -1 not known
+  i64 begin_ns = 0;   // CLOCK_REALTIME
+  i64 dur_ns = 0;
+
+  Interval time() const { return {begin_ns, begin_ns + dur_ns}; }
+};
+
+// One step of a rank; its time as that of calls.
+struct RankStep {
+  std::string name;
+  Interval time;
+  CategoryTimes by{};  // us
+};
+
+struct Rank {
+  std::string worker;  // as its file is called
+  i32 number = -1, world_size = -1;  // in the job, as torch.distributed counts; -1 not known
+  std::vector<RankStep> steps;       // that count; one of everything where the trace has none
+  bool has_steps = false;
+  i64 span_ns = 0;  // of the steps
+  // HTA's and the plugin's overlap, summed over the devices: computation without communication beside it, both, and so
+  // on. Of a process without GPU work computation is its operators, as in the plugin.
+  i64 computation_ns = 0, overlap_ns = 0, communication_ns = 0, other_ns = 0;
+  bool on_gpu = false;  // false: communication on the CPU (gloo); the ranges of its operators
+  std::vector<CollectiveCall> calls;  // in order of begin
+
+  // "rank 3", or the worker where that is not known.
+  std::string text() const { return number < 0 ? worker : "rank " + std::to_string(number); }
+};
+Rank rank_of(const Model& model, const std::string& worker);
+
+// As people count them: by number, those without one behind, by worker.
+void sort_ranks(std::vector<Rank>& ranks);
+
+}  // namespace tprof

@@ -1,0 +1,43 @@
+#include "jobs.h"
+
+#include <algorithm>
+#include <set>
+
+namespace tprof {
+
+void Jobs::add(const Input& input, Rank rank) {
+  auto is_it = [&](const Rank& other) { return rank.number >= 0 && other.number == rank.number; };
+  size_t into = jobs_.size(), turn = 1;
+  for (size_t i = 0; i < jobs_.size() && into == jobs_.size(); i++) {
+    if (jobs_[i].run != input.run || jobs_[i].span != input.span) continue;
+    if (std::any_of(jobs_[i].ranks.begin(), jobs_[i].ranks.end(), is_it))
+      turn++;
+    else
+      into = i;
+  }
+  if (into == jobs_.size()) jobs_.push_back({input.run, input.span, turn, {}, {}});
+  jobs_[into].ranks.push_back(std::move(rank));
+  job_of_[input.path] = into;
+}
+
+void Jobs::finish() {
+  for (Job& job : jobs_) {
+    sort_ranks(job.ranks);
+    job.found = distributed(job.ranks);
+  }
+}
+
+RankFacts Jobs::facts_of(const Input& input) const {
+  auto at = job_of_.find(input.path);
+  if (at == job_of_.end()) return {};
+  const Job& job = jobs_[at->second];
+  return tprof::facts_of(job.found, job.ranks, input.worker);
+}
+
+bool may_hold_jobs(const std::vector<Input>& inputs) {
+  std::set<std::pair<std::string, std::string>> seen;
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [&](const Input& input) { return !seen.insert({input.run, input.span}).second; });
+}
+
+}  // namespace tprof

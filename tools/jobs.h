@@ -1,0 +1,38 @@
+// The jobs among what a command was given: processes whose traces lie in one directory and are of the same span are
+// ranks of one. What is said of a rank may need all of them.
+#pragma once
+#include "analysis/distributed.h"
+#include "inputs.h"
+
+namespace tprof {
+
+struct Job {
+  std::string run, span;
+  size_t turn = 1;          // of several whose traces have the same run and span
+  std::vector<Rank> ranks;  // sorted, once all were added
+  Distributed found;        // likewise
+
+  std::string span_text() const { return turn == 1 ? span : span + " (" + std::to_string(turn) + ")"; }
+};
+
+class Jobs {
+ public:
+  // A rank that the job has already begins another one: people's own trace handlers write several windows of a process
+  // under names that tell nothing of it.
+  void add(const Input& input, Rank rank);
+  // All were added.
+  void finish();
+
+  const std::vector<Job>& all() const { return jobs_; }
+  // What the other ranks say of the one with this trace.
+  RankFacts facts_of(const Input& input) const;
+
+ private:
+  std::vector<Job> jobs_;
+  std::map<std::string, size_t> job_of_;  // by path
+};
+
+// False: no two traces can be ranks of one job.
+bool may_hold_jobs(const std::vector<Input>& inputs);
+
+}  // namespace tprof
