@@ -122,7 +122,7 @@ Report report_trace(const std::string& path) {
   TraceSummary trace = read_summary(path);
   Report r;
   r.add("trace", path);
-  if (trace.head.is_null() && trace.ledger.is_null())
+  if (trace.head.is_null() && trace.ledger.is_null() && !kineto::holds_events(path))
     throw Error(kExitUnreadable,
                 path + ": not a trace (no traceEvents); give a recording, a trace or a directory");
   for (const auto& [key, value] : trace.head.items())

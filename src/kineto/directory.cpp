@@ -17,20 +17,6 @@ namespace fs = std::filesystem;
 // What stands before the events of a trace is small; other JSON may be anything.
 constexpr size_t kLongestBefore = 16 << 20;
 
-// Whether events are found in a file; only what stands before them is read.
-bool holds_events(const std::string& path) try {
-  TraceScanner scanner(path, 64 << 10, kLongestBefore);
-  Piece piece;
-  while (scanner.next(piece) && !piece.event) {
-  }
-  if (!scanner.is_list() || !piece.event) return scanner.saw_events();
-  Values values;
-  ParseError error;
-  return parse_json(piece.text, Strictness::lenient, values, error) && member(values[0], "ph").is_text();
-} catch (const Error&) {
-  return false;
-}
-
 // The name before .json[.gz], empty: it ends otherwise.
 std::string before_json(const std::string& name) {
   for (std::string_view suffix : {".json.gz", ".json"})
@@ -82,6 +68,19 @@ bool split_trace_name(const std::string& name, std::string& worker, std::string&
     worker.resize(worker.size() - stamp.size());
     return true;
   }
+  return false;
+}
+
+bool holds_events(const std::string& path) try {
+  TraceScanner scanner(path, 64 << 10, kLongestBefore);
+  Piece piece;
+  while (scanner.next(piece) && !piece.event) {
+  }
+  if (!scanner.is_list() || !piece.event) return scanner.saw_events();
+  Values values;
+  ParseError error;
+  return parse_json(piece.text, Strictness::lenient, values, error) && member(values[0], "ph").is_text();
+} catch (const Error&) {
   return false;
 }
 

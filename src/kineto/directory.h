@@ -31,6 +31,7 @@ TraceList list_traces(const std::string& path, const std::vector<MovedTrace>& mo
 
 // Whether a file is a trace: by a name of the plugin's, or by what a file whose name ends in .json[.gz] holds.
 bool is_trace(const std::string& path);
+bool holds_events(const std::string& path);  // only what stands before the first one is read
 bool ends_as_json(const std::string& name);
 
 // The worker and the stamp (with its dot, or empty) of a file name; false: not a name of the plugin's.

@@ -81,6 +81,7 @@ def test_a_list_of_events_is_read_as_an_object_that_holds_it(end, tmp_path):
     (tmp_path / "list.json").write_text(json.dumps(events())[:-1] + end)
     tables = {w["worker"]: w["rows"] for w in json.loads(tprof("stats", "--json", tmp_path).stdout)["workers"]}
     assert tables["list"] == tables["object"] and len(tables["list"]) == 3
+    assert tprof("info", tmp_path).returncode == 0
     noted = tprof("overview", tmp_path / "list.json").stdout
     assert ("list_not_closed" in noted) == (end != "]")
 
