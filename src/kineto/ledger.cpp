@@ -168,7 +168,8 @@ MachineFigures read_machine(const Json& ledger) {
   auto machine = ledger.is_object() ? ledger.find("machine") : ledger.end();
   if (machine == ledger.end() || !machine->is_object()) return out;
   for (u32 i = 0; i < kMachineFigures; i++)
-    if (auto it = machine->find(kMachineRows[i].key); it != machine->end() && it->is_number()) out[i] = it->get<double>();
+    if (auto it = machine->find(kMachineRows[i].key); it != machine->end() && it->is_number())
+      out[i] = it->get<double>();
   return out;
 }
 
