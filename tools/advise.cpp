@@ -30,7 +30,7 @@ int run(const AdviseArguments& arguments) {
   int code = inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace&) {
     Facts facts(model, table);
     std::vector<Advice> advice = advise(facts);
-    for (const Advice& a : advice) found |= a.grade >= limit;
+    for (const Advice& a : advice) found |= a.grade >= limit && !a.minor;
     Source source{input.run, input.worker, input.span};
     jobs[{input.run, input.span}].push_back(rank_of(model, input.worker));
     if (arguments.json) {
@@ -40,7 +40,8 @@ int run(const AdviseArguments& arguments) {
     if (!first) puts("");
     first = false;
     TextStyle style = text_style(stdout);
-    print(stdout, advice_text(facts, advice, source, arguments.all ? advice.size() : kMostAdvice, style), style.color);
+    size_t most = arguments.all ? advice.size() : count_to_show(advice, kMostAdvice);
+    print(stdout, advice_text(facts, advice, source, most, style), style.color);
   });
   for (const auto& [job, ranks] : jobs) {
     std::vector<std::string> lines = straggler_lines(distributed(ranks), ranks);
@@ -61,7 +62,7 @@ Action declare_advise(Arguments& arguments) {
   arguments.value("--fail-on", "", "WORD", "exit with 1 on findings of this severity: high, or moderate (and high)",
                   a->fail_on);
   declare_devices(arguments, a->devices);
-  arguments.toggle("--all", "", "show all findings, not the first seven", a->all);
+  arguments.toggle("--all", "", "show all findings: not the first seven, and those that would save 0 % as well", a->all);
   arguments.toggle("--json", "", "print JSON (schema 1: keys are only ever added)", a->json);
   arguments.operands("PATH", "traces, recordings or log directories", 1, 0, a->paths);
   return [a] { return run(*a); };

@@ -1,8 +1,14 @@
 // Rules of advice about where the time of a step goes.
+#include <utility>
+
 #include "analysis/advice_rules.h"
 
 namespace tprof::rules {
 namespace {
+
+constexpr i64 kForkNs = 1'000'000;  // a process takes longer to be made
+constexpr u64 kStagedBytes = 64 << 10;
+constexpr double kManyCopies = 10;
 
 std::vector<Evidence> longest_ranges(const Facts& facts, Word word) {
   Heaviest heaviest(Evidence::Of::range);
@@ -45,23 +51,60 @@ HostTime host_time(const i64 (&ns)[kActivities], i64 launch_ns) {
 HostTime all_of(const IdleLane& lane) { return host_time(lane.by_activity, lane.launch_ns); }
 HostTime behind_sync(const IdleLane& lane) { return host_time(lane.after_sync, lane.launch_after_sync_ns); }
 
+// The GPU has nothing to do because code on the host has not come to the next launch.
+i64 waits_for_code(const Facts& facts) { return all_of(*facts.gpu).running - behind_sync(*facts.gpu).running; }
+
+// Of work of a kind: its time in which no kernel runs.
+template <class Keep>
+i64 works_alone(const Facts& facts, Keep keep) {
+  Cost cost(facts);
+  for (const GpuEvent& work : facts.model.gpu)
+    if (work.runs_on_gpu() && facts.inside(work.begin_ns) && keep(work)) cost.time(work.begin_ns, work.end_ns());
+  return cost.ns();
+}
+
 std::string quoted(const Facts& facts, const HostReason& reason) {
   return reason.name == kNone ? activity_text(reason.activity) : '"' + facts.model.names[reason.name] + '"';
 }
 
 double loading(const Facts& facts) { return facts.sum_ns(Category::data_loading); }
 
+// How many workers are too many depends on the machine's cores, which a trace does not tell.
+std::string loader_fix(const Facts& facts) {
+  std::string pinned = facts.gpu ? ", pin_memory=True" : "";
+  return facts.words.any(Word::single_process_loader)
+             ? "Load in the background: DataLoader(num_workers=1 or more, as long as cores are free" + pinned + ")."
+             : "Make samples cheaper to load; more workers, as long as cores are free; a larger prefetch_factor" +
+                   pinned + ".";
+}
+
+// Where most of the GPU's work is replayed, capturing it is no advice.
+std::string replay_fix(const Facts& facts, const char* fix) { return facts.replays_graphs ? fix : ""; }
+
+// A Python call, but not that of an nn.Module, which says nothing of lines.
+bool is_function(const Event& e) {
+  return (e.flags & kEventPython) && e.inputs && reinterpret_cast<const PythonDetail*>(e.inputs)->module == kNone;
+}
+
+// How a reader gets from "in Python" to a line of it.
+std::string lines_hint(const Facts& facts) {
+  if (facts.model.stacks.size() > 1) return "";
+  return "; --with-stack shows the lines around it, --with-stack=calls its functions";
+}
+
 }  // namespace
 
-// Time in which nothing goes on but loading; that is what workers would hide.
+// Time in which nothing goes on but loading. One worker hides it behind the rest of the step, which may be the shorter
+// of the two; more would hide more, if there are cores for them.
 std::optional<Match> data_loading(const Facts& facts) {
   if (!facts.words.any(Word::data_loading)) return {};
-  double share = facts.share(loading(facts)), saving = facts.windows.per_step(loading(facts));
+  double ns = facts.windows.per_step(loading(facts)), share = facts.share(loading(facts));
+  double rest = std::max(0.0, facts.step_ns() - ns);
   return Match{
-      share, share, saving,
-      "The DataLoader takes " + ms(saving) + " of a step of " + ms(facts.step_ns()) + " (" + percent(share) + ")" +
+      share, share, facts.words.any(Word::single_process_loader) ? std::min(ns, rest) : ns,
+      "The DataLoader takes " + ms(ns) + " of a step of " + ms(facts.step_ns()) + " (" + percent(share) + ")" +
           (facts.words.any(Word::single_process_loader) ? ", in the training process itself (num_workers=0)." : "."),
-      longest_ranges(facts, Word::data_loading)};
+      longest_ranges(facts, Word::data_loading), loader_fix(facts)};
 }
 
 // Only where DL1 does not say it already.
@@ -74,7 +117,54 @@ std::optional<Match> synchronous_loader(const Facts& facts) {
   double share = facts.share(double(ns));
   return Match{share, share, facts.windows.per_step(loading(facts)),
                "Loading a batch keeps the training process busy for " + ms(facts.windows.per_step(ns)) + " per step.",
-               longest_ranges(facts, Word::single_process_loader)};
+               longest_ranges(facts, Word::single_process_loader), loader_fix(facts)};
+}
+
+// Between the draw that finds a loader exhausted and the next one, no batch is computed on. A new iterator draws a seed
+// for its workers there, beside that of a random order, and forks them; the next draw waits until they have started.
+// One that keeps its workers does not.
+std::optional<Match> restarted_workers(const Facts& facts) {
+  const Model& model = facts.model;
+  struct Draw {
+    u32 event;
+    u64 seeds = 0, orders = 0;  // drawn between the draw before and this one
+    bool computes = false;      // gradients, in between
+  };
+  std::vector<Draw> draws;
+  Draw next;
+  std::vector<i64> lengths;
+  i64 until = INT64_MIN;  // the end of the draw before: operators in it are the loader's
+  for (u32 i = 0; i < model.events.size(); i++) {
+    const Event& e = model.events[i];
+    if (e.begin_ns < until) continue;
+    next.seeds += facts.words.is(e, Word::draws_seed);
+    next.orders += facts.words.is(e, Word::draws_order) && (e.parent < 0 || !is_operator(model.events[e.parent]));
+    next.computes |= static_cast<Scope>(e.scope) == Scope::backward;
+    if (!facts.words.is(e, Word::data_loading) || facts.words.is(e, Word::single_process_loader)) continue;
+    next.event = i;
+    draws.push_back(std::exchange(next, {}));
+    lengths.push_back(e.dur_ns);
+    until = e.end_ns();
+  }
+  i64 usual = median_of(lengths);
+  Cost cost(facts);
+  Heaviest first(Evidence::Of::range);
+  u64 restarts = 0;
+  for (size_t k = 1; k < draws.size(); k++) {
+    const Event& e = model.events[draws[k].event];
+    i64 before = model.events[draws[k - 1].event].end_ns();
+    bool restarts_here = draws[k].seeds > draws[k].orders && !draws[k].computes && e.begin_ns - before > kForkNs;
+    if (!restarts_here || e.dur_ns <= usual || !facts.inside(e.begin_ns)) continue;
+    restarts++;
+    cost.time(before, e.end_ns() - usual);
+    first.add(e.dur_ns, draws[k].event);
+  }
+  if (!restarts) return {};
+  double share = facts.share(double(cost.ns()));
+  return Match{share, share, facts.windows.per_step(cost.ns()),
+               std::to_string(restarts) + " times the loader's processes are started anew before an epoch; with their "
+               "first batch that takes " + ms(double(cost.ns()) / double(restarts)) + " each time.",
+               first.take()};
 }
 
 // Hidden or not. Halving it by accumulating over two batches would save half of what is exposed.
@@ -119,12 +209,13 @@ std::optional<Match> low_utilization(const Facts& facts) {
 
 std::optional<Match> host_bound(const Facts& facts) {
   if (!facts.gpu) return {};
-  i64 ns = all_of(*facts.gpu).running - behind_sync(*facts.gpu).running;
+  i64 ns = waits_for_code(facts);
   double share = facts.share(double(ns));
   std::string most;
   for (const HostReason& reason : facts.gpu->reasons)
     if (reason.activity == Activity::operating || reason.activity == Activity::between) {
-      most = "; most of it in " + quoted(facts, reason) + " (" + ms(facts.windows.per_step(reason.ns)) + ")";
+      most = "; most of it in " + quoted(facts, reason) + " (" + ms(facts.windows.per_step(reason.ns)) + ")" +
+             (reason.activity == Activity::between ? lines_hint(facts) : "");
       break;
     }
   return Match{share, share, facts.windows.per_step(ns),
@@ -132,37 +223,94 @@ std::optional<Match> host_bound(const Facts& facts) {
                "operators on the CPU have not come to the next launch" + most + ".",
                after_gaps(*facts.gpu, [](const Gap& gap) {
                  return gap.sync == kNone && (gap.most == Activity::operating || gap.most == Activity::between);
-               })};
+               }),
+               replay_fix(facts, "Do less in Python between two replays, and prepare the next one while one runs.")};
 }
 
+// Time in which nothing that is recorded goes on but labels and Python. On a GPU HB1 says it, if that is what it waits
+// for.
+std::optional<Match> python_bound(const Facts& facts) {
+  const Model& model = facts.model;
+  std::vector<Interval> busy;
+  auto add = [&](const auto& x) { busy.push_back({x.begin_ns, x.end_ns()}); };
+  for (const Event& e : model.events)
+    if (is_operator(e) || facts.words.is(e, Word::data_loading)) add(e);
+  for (const CallEvent& call : model.calls) add(call);
+  for (const GpuEvent& work : model.gpu)
+    if (work.runs_on_gpu()) add(work);
+  if (std::none_of(model.events.begin(), model.events.end(), is_operator)) return {};  // the host was not recorded
+  IntervalSet none = IntervalSet(facts.windows.steps) - IntervalSet(std::move(busy));
+  double share = facts.share(double(none.length()));
+  if (facts.gpu && double(waits_for_code(facts)) >= 0.5 * double(none.length())) return {};
+  // Python calls, if they were recorded: what a call does itself is its part of it without that of the calls in it.
+  std::vector<i64> self(model.events.size());
+  std::map<u32, i64> by_name;
+  u32 main = main_thread_of(model), most = kNone;
+  for (u32 i = u32(model.events.size()); i-- > 0;) {
+    const Event& e = model.events[i];
+    if (e.thread != main || !is_function(e)) continue;
+    i64 ns = none.length_in(e.begin_ns, e.end_ns());
+    i64& of_name = by_name[e.name] += ns + self[i];
+    if (most == kNone || of_name > by_name[most]) most = e.name;
+    i32 caller = e.parent;
+    while (caller >= 0 && !is_function(model.events[caller])) caller = model.events[caller].parent;
+    if (caller >= 0) self[caller] -= ns;
+  }
+  Heaviest after(Evidence::Of::range);
+  size_t next = 0;
+  for (const Interval& hole : none.intervals()) {
+    while (next < model.events.size() && (model.events[next].thread != main || !is_operator(model.events[next]) ||
+                                          model.events[next].begin_ns < hole.end))
+      next++;
+    if (next < model.events.size()) after.add(hole.length(), u32(next));
+  }
+  return Match{share, share, facts.windows.per_step(double(none.length())),
+               "For " + ms(facts.windows.per_step(double(none.length()))) + " of a step (" + percent(share) +
+                   ") no operator, CUDA call or DataLoader runs: it is Python, or other code, between them" +
+                   (most == kNone ? lines_hint(facts) : "; most of it in \"" + model.names[most] + '"') + ".",
+               after.take()};
+}
+
+// Launches of graphs take long because they launch much, and those beyond kFirstLaunchNs because the kernel was loaded
+// first, or the queue was full.
 std::optional<Match> launch_bound(const Facts& facts) {
   if (!facts.gpu) return {};
+  auto costs = [&](const Gap& gap) {
+    if (gap.cause != IdleCause::host_wait) return false;
+    const CallEvent& call = facts.model.calls[facts.model.gpu[gap.next].call];
+    return !facts.words.is(call, Word::replays) && call.dur_ns <= kFirstLaunchNs;
+  };
   i64 ns = all_of(*facts.gpu).launching - behind_sync(*facts.gpu).launching;
+  for (const Gap& gap : facts.gpu->gaps)
+    if (gap.sync == kNone && gap.cause == IdleCause::host_wait && !costs(gap)) ns -= gap.length() - gap.host_ns;
+  ns = std::max<i64>(0, ns);
   double share = facts.share(double(ns));
   return Match{share, share, facts.windows.per_step(ns),
                "For " + ms(facts.windows.per_step(ns)) + " of a step the GPU waits for a launch that is under way; "
                "a step has " + std::to_string(u64(double(facts.launches.works) / double(facts.windows.steps.size()))) +
                    " launches.",
-               after_gaps(*facts.gpu, [](const Gap& gap) { return gap.cause == IdleCause::host_wait; })};
+               after_gaps(*facts.gpu, costs)};
 }
 
-// Saves at most what their launches cost, and no more than the GPU waits for them.
+// Saves at most the calls that launch them, as far as no kernel runs meanwhile.
 std::optional<Match> tiny_kernels(const Facts& facts) {
   const Launches& l = facts.launches;
-  if (!facts.gpu || l.works == 0) return {};
-  HostTime wait = all_of(*facts.gpu);
-  double saving = facts.windows.per_step(std::min(l.short_host_ns, wait.running + wait.launching));
+  if (!facts.gpu || 2 * l.shorter_than_launch <= l.works) return {};
   Heaviest costly(Evidence::Of::work);
+  Cost cost(facts);
   for (u32 i = 0; i < facts.model.gpu.size(); i++) {
     const GpuEvent& work = facts.model.gpu[i];
     if (!work.runs_on_gpu() || work.call == kNone || !facts.inside(work.begin_ns)) continue;
-    i64 more = facts.model.calls[work.call].dur_ns - work.dur_ns;
-    if (more > 0) costly.add(more, i);
+    const CallEvent& call = facts.model.calls[work.call];
+    if (call.works > 1 || call.dur_ns <= work.dur_ns || call.dur_ns > kFirstLaunchNs) continue;
+    cost.time(call.begin_ns, call.end_ns());
+    costly.add(call.dur_ns - work.dur_ns, i);
   }
-  return Match{double(l.shorter_than_launch) / double(l.works), facts.share(double(l.short_gpu_ns)), saving,
+  double share = facts.share(double(cost.ns()));
+  return Match{share, share, facts.windows.per_step(cost.ns()),
                std::to_string(l.shorter_than_launch) + " of " + std::to_string(l.works) +
                    " kernels and copies are shorter than the call that launched them.",
-               costly.take()};
+               costly.take(), replay_fix(facts, "Fuse them with torch.compile, or bring them into the graph.")};
 }
 
 std::optional<Match> synchronisation(const Facts& facts) {
@@ -189,22 +337,22 @@ std::optional<Match> synchronisation(const Facts& facts) {
 // The first step may allocate; a single one says nothing.
 std::optional<Match> allocation(const Facts& facts) {
   if (!facts.windows.has_steps || facts.windows.steps.size() < 2) return {};
-  i64 from = facts.windows.steps[1].begin, ns = 0;
+  i64 from = facts.windows.steps[1].begin;
   u64 count = 0;
   Heaviest calls(Evidence::Of::call);
+  Cost cost(facts);
   for (u32 i = 0; i < facts.model.calls.size(); i++) {
     const CallEvent& call = facts.model.calls[i];
     if (call.begin_ns < from || !facts.inside(call.begin_ns) || !facts.words.is(call, Word::allocates)) continue;
-    ns += call.dur_ns;
+    cost.time(call.begin_ns, call.end_ns());
     count++;
     calls.add(call.dur_ns, i);
   }
   if (!count) return {};
-  double steps = double(facts.windows.steps.size() - 1);
-  double share = double(ns) / double(facts.windows.time.length_in(from, facts.windows.all.end));
-  return Match{share, share, double(ns) / steps,
-               std::to_string(count) + " calls behind the first step allocate or free memory through the driver, " +
-                   ms(double(ns) / steps) + " per step.",
+  double share = facts.share(double(cost.ns()));
+  return Match{share, share, facts.windows.per_step(cost.ns()),
+               std::to_string(count) + " calls behind the first step allocate or free memory through the driver; for " +
+                   ms(facts.windows.per_step(cost.ns())) + " per step no kernel runs meanwhile.",
                calls.take()};
 }
 
@@ -234,45 +382,69 @@ std::optional<Match> host_copies(const Facts& facts) {
     if (sum > worst) worst = sum, kind = k;
   }
   if (!worst) return {};
-  double share = facts.share(double(worst));
-  return Match{
-      share, share, facts.windows.per_step(std::min(worst, facts.gpu_time->exposed_copies_ns)),
-      std::string("Copies from ") + copy_kind_text(kind) + " take " + ms(facts.windows.per_step(worst)) + " per step.",
-      longest_works(facts, [&](const GpuEvent& w) { return w.kind() == Kind::copy && copy_kind_of(w) == kind; })};
+  auto is_it = [&](const GpuEvent& w) { return w.kind() == Kind::copy && copy_kind_of(w) == kind; };
+  double alone = double(works_alone(facts, is_it)), share = facts.share(alone);
+  return Match{share, share, facts.windows.per_step(alone),
+               std::string("Copies from ") + copy_kind_text(kind) + " take " + ms(facts.windows.per_step(worst)) +
+                   " per step, " + ms(facts.windows.per_step(alone)) + " of it while no kernel runs.",
+               longest_works(facts, is_it)};
 }
 
-// From pinned memory a copy is about twice as fast, and does not hold up its caller: half of the time is saved.
+// From pinned memory a copy is about twice as fast, and does not hold up its caller: half of the time is saved. Small
+// ones are staged by the driver, which holds nobody up (Nsight Systems' expert rule exempts them as well).
 std::optional<Match> pageable_copies(const Facts& facts) {
+  auto is_it = [](const GpuEvent& w) {
+    return w.kind() == Kind::copy && host_memory_of(w) == HostMemory::pageable &&
+           w.as<CopyRecord>().bytes > kStagedBytes;
+  };
   i64 ns = 0;
-  u64 bytes = 0;
-  for (const Copies& row : facts.copies)
-    if (row.memory == HostMemory::pageable) ns += row.ns, bytes += row.bytes;
+  u64 bytes = 0, to_host = 0;
+  for (const GpuEvent& work : facts.model.gpu) {
+    if (!is_it(work) || !facts.inside(work.begin_ns)) continue;
+    ns += work.dur_ns;
+    bytes += work.as<CopyRecord>().bytes;
+    if (copy_kind_of(work) == CopyKind::to_host) to_host += work.as<CopyRecord>().bytes;
+  }
   if (!ns) return {};
-  double share = facts.share(double(ns));
-  return Match{share, share, facts.windows.per_step(ns) / 2,
+  double alone = double(works_alone(facts, is_it)), share = facts.share(alone);
+  return Match{share, share, facts.windows.per_step(alone) / 2,
                mib(facts.windows.per_step(double(bytes))) + " per step go through pageable host memory, at " +
                    std::to_string(double(bytes) / double(ns)).substr(0, 4) + " GB/s.",
-               longest_works(facts, [](const GpuEvent& w) {
-                 return w.kind() == Kind::copy && host_memory_of(w) == HostMemory::pageable;
-               })};
+               longest_works(facts, is_it),
+               2 * to_host <= bytes ? ""
+                                    : "Copy results into pinned memory with non_blocking=True, and wait for them once."};
 }
 
-// Saves what their calls take of the host.
+// Saves what they and their calls take while no kernel runs. A call that waits until its copy is done waits for what the
+// GPU had to do before as well: that is not the copy's. How many are many: TraceLens.
 std::optional<Match> many_copies(const Facts& facts) {
   u64 count = 0;
-  i64 host = 0;
+  Cost cost(facts);
   auto is_it = [](const GpuEvent& w) {
     return w.kind() == Kind::copy && (copy_kind_of(w) == CopyKind::to_device || copy_kind_of(w) == CopyKind::to_host);
   };
+  std::map<u32, i64> done;  // by device: when what it had begun before was finished
   for (const GpuEvent& work : facts.model.gpu) {
-    if (!is_it(work) || !facts.inside(work.begin_ns)) continue;
-    count++;
-    if (work.call != kNone) host += facts.model.calls[work.call].dur_ns;
+    if (!work.runs_on_gpu()) continue;
+    i64& before = done.try_emplace(work.device, INT64_MIN).first->second;
+    if (is_it(work) && facts.inside(work.begin_ns)) {
+      count++;
+      cost.time(work.begin_ns, work.end_ns());
+      if (work.call != kNone) {
+        const CallEvent& call = facts.model.calls[work.call];
+        bool waits = call.end_ns() > work.begin_ns;
+        cost.time(waits ? std::max(call.begin_ns, std::min(before, work.begin_ns)) : call.begin_ns, call.end_ns());
+      }
+    }
+    before = std::max(before, work.end_ns());
   }
-  if (!count) return {};
-  double each = double(count) / double(facts.windows.steps.size());
-  return Match{each, facts.share(double(host)), facts.windows.per_step(host),
-               std::to_string(u64(each)) + " copies per step cross between host and GPU.", longest_works(facts, is_it)};
+  if (facts.windows.per_step(double(count)) <= kManyCopies) return {};
+  double share = facts.share(double(cost.ns()));
+  return Match{share, share, facts.windows.per_step(cost.ns()),
+               std::to_string(u64(facts.windows.per_step(double(count)))) +
+                   " copies per step cross between host and GPU; they and their calls take " +
+                   ms(facts.windows.per_step(cost.ns())) + " while no kernel runs.",
+               longest_works(facts, is_it)};
 }
 
 }  // namespace tprof::rules

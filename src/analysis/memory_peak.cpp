@@ -61,6 +61,7 @@ class Device {
       }
       if (now <= out_.peak_bytes && k) continue;
       out_.peak_bytes = now;
+      out_.unused_at_peak_bytes = e.total_reserved > now ? e.total_reserved - now : 0;
       out_.peak_ns = e.ns;
       peak_event_ = k;
     }

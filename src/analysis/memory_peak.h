@@ -25,6 +25,7 @@ struct MemoryPeak {
   u64 unseen_bytes = 0;         // alive at the peak, allocated before anything was recorded
 
   // Reserved - allocated, at its largest: what an allocator holds that a request may not be able to use.
+  u64 unused_at_peak_bytes = 0;  // at the moment of the peak: what it could not use although it needed most
   u64 unused_bytes = 0;
   i64 unused_ns = 0;
 

@@ -10,7 +10,8 @@ enum class Word : u8 {
   communication_kernel, communication_op, data_loading, single_process_loader, synchronises, allocates, launches,
   copies, data_parallel, distributed_data_parallel, nccl_op, optimizer_step, zero_grad, fills, contiguous_copy,
   fp32_matmul_kernel, multi_tensor_kernel, single_tensor_optimizer, selects, to, convolves,
-  normalises, matrix_product, clears,
+  normalises, matrix_product, clears, replays, foreach_op,
+  draws_seed, draws_order,
 };
 
 // What a GPU does at a moment, for everything that asks whether communication or copies are hidden.
