@@ -42,7 +42,7 @@ void compare_figures(const Overview& ours, const Overview& plugin, std::vector<s
       if (differ(100 * g.utilization, 100 * mine.utilization))
         out.push_back(format("GPU %u utilization %.2f %% there, %.2f %% here", g.device, 100 * g.utilization,
                              100 * mine.utilization));
-      if (differ(100 * g.tensor_cores, 100 * mine.tensor_cores))
+      if (mine.tensor_cores >= 0 && differ(100 * g.tensor_cores, 100 * mine.tensor_cores))
         out.push_back(g.tensor_cores < 0
                           ? format("GPU %u has no share of tensor cores there, %.2f %% here: no operator launched its "
                                    "kernels for the plugin",

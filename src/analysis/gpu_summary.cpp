@@ -31,7 +31,8 @@ struct Sums {
   std::vector<Interval> busy;
   std::vector<Edge> edges;
   double weighted = 0, weight = 0;      // occupancy times ns, ns
-  double tensor_ns = 0, kernel_ns = 0;  // of all kernels, inside the steps
+  // Inside the steps: of all kernels, of those on tensor cores, of those whose names do not tell.
+  double kernel_ns = 0, tensor_ns = 0, untold_ns = 0;
   u64 kernels = 0, without_blocks = 0;
 };
 
@@ -64,7 +65,16 @@ std::vector<GpuFigures> gpu_figures(const Model& model, const Windows& windows, 
     }
     auto inside = double(windows.time.length_in(e.begin_ns, e.end_ns()));
     s.kernel_ns += inside;
-    if (tensor_cores.kernel(e.name)) s.tensor_ns += inside;
+    switch (tensor_cores.answer(e.name)) {
+      case Answer::yes:
+        s.tensor_ns += inside;
+        break;
+      case Answer::unknown:
+        s.untold_ns += inside;
+        break;
+      case Answer::no:
+        break;
+    }
     if (e.occupancy < 0) continue;
     s.weighted += inside * e.occupancy;
     s.weight += inside;
@@ -78,7 +88,10 @@ std::vector<GpuFigures> gpu_figures(const Model& model, const Windows& windows, 
     if (length > 0) g.utilization = double((IntervalSet(std::move(s.busy)) & windows.time).length()) / length;
     if (length > 0 && !s.edges.empty()) g.sm_efficiency = filled(std::move(s.edges), windows.time) / length;
     if (s.weight > 0) g.occupancy = s.weighted / s.weight;
-    if (s.kernel_ns > 0) g.tensor_cores = s.tensor_ns / s.kernel_ns;
+    if (s.kernel_ns > 0) {
+      g.tensor_cores_unknown = s.untold_ns / s.kernel_ns;
+      if (s.untold_ns < s.kernel_ns) g.tensor_cores = s.tensor_ns / s.kernel_ns;
+    }
     std::string gpu = "GPU " + std::to_string(device);
     if (s.without_blocks)
       notes.push_back(gpu + ": " + std::to_string(s.without_blocks) + " of " + std::to_string(s.kernels) +

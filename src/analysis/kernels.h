@@ -6,7 +6,7 @@ namespace tprof {
 
 struct KernelRow {
   std::string name;
-  bool tensor_cores = false;
+  Answer tensor_cores = Answer::no;
   u64 calls = 0;
   i64 total_ns = 0, max_ns = 0, min_ns = 0;
   double blocks_per_sm = -1;  // mean of those launches that state it, weighted by duration; -1 none does
@@ -23,7 +23,7 @@ struct KernelRow {
 
 struct Kernels {
   std::vector<KernelRow> rows;  // in order of first launch
-  i64 total_ns = 0, tensor_ns = 0;
+  i64 total_ns = 0, tensor_ns = 0, tensor_unknown_ns = 0;
 };
 
 Kernels kernels_by_name(const Model& model, Rules rules);

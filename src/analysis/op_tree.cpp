@@ -195,11 +195,15 @@ void fill_device(const Model& model, OpTree& tree) {
     }
     OpNode& node = tree.nodes[static_cast<size_t>(at)];
     node.device_self_ns += work.dur_ns;
-    if (work.kind() == Kind::kernel && names.kernel(work.name)) node.tensor_self_ns += work.dur_ns;
+    if (work.kind() != Kind::kernel) continue;
+    Answer answer = names.answer(work.name);
+    if (answer == Answer::yes) node.tensor_self_ns += work.dur_ns;
+    node.tensor_self_unknown |= answer == Answer::unknown;
   }
   for (OpNode& node : tree.nodes) {
     node.device_total_ns = node.device_self_ns;
     node.tensor_total_ns = node.tensor_self_ns;
+    node.tensor_total_unknown = node.tensor_self_unknown;
     if (node.kind == NodeKind::call || node.kind == NodeKind::root) continue;
     node.eligible = names.op(node.name) || (node.kind == NodeKind::op && node.tensor_self_ns > 0);
   }
@@ -209,6 +213,7 @@ void fill_device(const Model& model, OpTree& tree) {
     OpNode& parent = tree.nodes[static_cast<size_t>(node.parent)];
     parent.device_total_ns += node.device_total_ns;
     parent.tensor_total_ns += node.tensor_total_ns;
+    parent.tensor_total_unknown |= node.tensor_total_unknown;
     if (node.eligible && parent.kind == NodeKind::op) parent.eligible = true;
   }
 }

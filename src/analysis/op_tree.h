@@ -26,7 +26,8 @@ struct OpNode {
   i64 host_self_ns = 0;     // without children; 0 where it may end on another thread
   i64 device_self_ns = 0;   // durations of the GPU work that it launched itself, simply added
   i64 device_total_ns = 0;  // with that of everything inside
-  i64 tensor_self_ns = 0, tensor_total_ns = 0;  // the part of it in kernels that use tensor cores
+  i64 tensor_self_ns = 0, tensor_total_ns = 0;  // the part of it in kernels that use tensor cores for certain
+  bool tensor_self_unknown = false, tensor_total_unknown = false;  // of some of its kernels that is not known
   i32 parent = -1;          // index into OpTree::nodes
   u32 name = 0;             // index into Model::names
   u32 thread = 0;           // index into Model::threads; plugin's rules: a number of the tree

@@ -136,6 +136,8 @@ Operators operators(const Model& model, const OpTree& tree, OperatorKey key, u32
     row.host_self_ns += node.host_self_ns;
     row.device_self_ns += node.device_self_ns;
     row.tensor_self_ns += node.tensor_self_ns;
+    row.tensor_self_unknown |= node.tensor_self_unknown;
+    row.tensor_total_unknown |= node.tensor_total_unknown;
     out.host_self_ns += node.host_self_ns;
     if (event) {
       out.has_shapes |= event->inputs_count > 0 && event->flags & kEventHasInputs;

@@ -43,6 +43,7 @@ struct OperatorRow {
   i64 host_self_ns = 0, host_total_ns = 0;
   i64 device_self_ns = 0, device_total_ns = 0;
   i64 tensor_self_ns = 0, tensor_total_ns = 0;
+  bool tensor_self_unknown = false, tensor_total_unknown = false;  // of some of its kernels
   bool eligible = false;    // for tensor cores
   bool has_stack = false;   // a call of it has a call stack
   std::map<MemoryDevice, MemoryUse> memory;

@@ -40,7 +40,8 @@ struct GpuFigures {
   // Integral of min(blocks per SM of the kernels that run, 1), by the time of all steps; 0 to 1.
   double sm_efficiency = -1;
   double occupancy = -1;     // estimated, mean over kernel time in the steps; percent
-  double tensor_cores = -1;  // kernel time on tensor cores by kernel time; 0 to 1
+  // By kernel time, 0 to 1: what ran on tensor cores for certain; what may have (our rules only).
+  double tensor_cores = -1, tensor_cores_unknown = 0;
 };
 
 // One of the plugin's seven recommendations: its number in the plugin's order, and what it says in numbers.

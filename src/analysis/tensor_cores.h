@@ -1,34 +1,34 @@
-// Which kernels compute on tensor cores, and which operators could: by name, from tensor_cores.def.
+// Which kernels compute on tensor cores (AMD: matrix cores), and which operators could: by name, from
+// tensor_cores.def. Not every name tells.
 #pragma once
 #include <string_view>
 
 #include "analysis/rules.h"
-#include "model/trace.h"
+#include "analysis/vendor.h"
 
 namespace tprof {
 
-bool kernel_uses_tensor_cores(std::string_view kernel, Rules rules);
+enum class Answer : u8 { no, yes, unknown };
+
+// By the plugin's rules never unknown, and the same for every vendor.
+Answer kernel_uses_tensor_cores(std::string_view kernel, Rules rules, Vendor vendor = Vendor::nvidia);
 bool op_is_tensor_core_eligible(std::string_view op, Rules rules);
 
 // The same of the names of a Model, each looked at once. The Model must outlive this.
 class TensorCoreNames {
  public:
-  TensorCoreNames(const Model& model, Rules rules) : model_(model), rules_(rules) {}
+  TensorCoreNames(const Model& model, Rules rules);
 
-  bool kernel(u32 name) { return ask(kernels_, name, kernel_uses_tensor_cores); }
-  bool op(u32 name) { return ask(ops_, name, op_is_tensor_core_eligible); }
+  Answer answer(u32 name);  // of a kernel
+  bool kernel(u32 name) { return answer(name) == Answer::yes; }
+  bool op(u32 name);
 
  private:
-  enum : u8 { kUnasked, kNo, kYes };
-  bool ask(std::vector<u8>& known, u32 name, bool (*question)(std::string_view, Rules)) {
-    if (known.size() <= name) known.resize(model_.names.size(), kUnasked);
-    if (known[name] == kUnasked) known[name] = question(model_.names[name], rules_) ? kYes : kNo;
-    return known[name] == kYes;
-  }
-
   const Model& model_;
   Rules rules_;
-  std::vector<u8> kernels_, ops_;
+  Vendor vendor_;
+  bool none_;  // no device has tensor cores
+  std::vector<u8> kernels_, ops_;  // by name: 0 not asked yet, else 1 + the answer
 };
 
 }  // namespace tprof

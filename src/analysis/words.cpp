@@ -31,12 +31,19 @@ bool matches(const WordRow& row, std::string_view name) {
   return false;
 }
 
+// Those that are asked of kernels alone: there are many of them, and many names of Python functions.
+bool of_kernels(Word word) { return word == Word::communication_kernel || word == Word::local_kernel; }
+
 }  // namespace
 
 Words::Words(const Model& model) : model_(model), bits_(model.names.size()) {
+  std::vector<bool> kernel(model.names.size());
+  for (const GpuEvent& work : model.gpu)
+    if (work.kind() == Kind::kernel) kernel[work.name] = true;
   for (size_t i = 0; i < model.names.size(); i++) {
     for (const WordRow& row : kRows)
-      if (matches(row, model.names[i])) bits_[i] |= 1u << static_cast<u32>(row.word);
+      if ((kernel[i] || !of_kernels(row.word)) && matches(row, model.names[i]))
+        bits_[i] |= 1u << static_cast<u32>(row.word);
     all_ |= bits_[i];
   }
 }
@@ -62,7 +69,9 @@ bool Words::is(const CallEvent& call, Word word) const {
 
 Work Words::work(const GpuEvent& event) const {
   if (event.kind() == Kind::copy || event.kind() == Kind::set) return Work::copy;
-  if (event.kind() == Kind::kernel && is(event.name, Word::communication_kernel)) return Work::communication;
+  if (event.kind() == Kind::kernel && is(event.name, Word::communication_kernel) &&
+      !is(event.name, Word::local_kernel))
+    return Work::communication;
   if (event.op >= 0 && is(model_.events[event.op], Word::communication_op)) return Work::communication;
   return Work::computation;
 }

@@ -1,6 +1,7 @@
 // What names mean: which kernels communicate, which ranges load data, which calls wait, allocate, launch or copy.
 //
-// The table is words.def. A Model's names are looked at once; afterwards a question is one bit test.
+// The tables are words.def and communication.def. A Model's names are looked at once; afterwards a question is one bit
+// test.
 #pragma once
 #include "model/trace.h"
 
@@ -10,8 +11,7 @@ enum class Word : u8 {
   communication_kernel, communication_op, data_loading, single_process_loader, synchronises, allocates, launches,
   copies, data_parallel, distributed_data_parallel, nccl_op, optimizer_step, zero_grad, fills, contiguous_copy,
   fp32_matmul_kernel, multi_tensor_kernel, single_tensor_optimizer, selects, to, convolves,
-  normalises, matrix_product, clears, replays, foreach_op,
-  draws_seed, draws_order,
+  normalises, matrix_product, clears, local_kernel, replays, foreach_op, draws_seed, draws_order,
 };
 
 // What a GPU does at a moment, for everything that asks whether communication or copies are hidden.
@@ -26,8 +26,8 @@ class Words {
   bool is(const CallEvent& call, Word word) const;
   bool any(Word word) const { return all_ >> static_cast<u32>(word) & 1; }
 
-  // Of work that runs on a GPU. A kernel communicates by its name, or because an operator that communicates launched
-  // it.
+  // Of work that runs on a GPU. A kernel communicates by its name (communication.def), or because an operator that
+  // communicates launched it.
   Work work(const GpuEvent& event) const;
 
  private:

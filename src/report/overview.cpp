@@ -44,7 +44,12 @@ std::vector<std::pair<std::string, std::string>> gpu_lines(const GpuFigures& g) 
   if (g.utilization >= 0) out.push_back({"GPU Utilization", percent_text(100 * g.utilization)});
   if (g.sm_efficiency >= 0) out.push_back({"Est. SM Efficiency", percent_text(100 * g.sm_efficiency)});
   if (g.occupancy >= 0) out.push_back({"Est. Achieved Occupancy", percent_text(g.occupancy)});
-  if (g.tensor_cores >= 0) out.push_back({"Kernel Time using Tensor Cores", percent_text(100 * g.tensor_cores)});
+  std::string unknown = g.tensor_cores_unknown <= 0 ? "" : percent_text(100 * g.tensor_cores_unknown) + " not known";
+  if (g.tensor_cores >= 0)
+    out.push_back({"Kernel Time using Tensor Cores",
+                   percent_text(100 * g.tensor_cores) + (unknown.empty() ? "" : " (" + unknown + ")")});
+  else if (!unknown.empty())
+    out.push_back({"Kernel Time using Tensor Cores", "not known"});
   return out;
 }
 
@@ -56,7 +61,8 @@ Json gpu_json(const GpuFigures& g) {
           {"utilization_percent", known(g.utilization, 100)},
           {"sm_efficiency_percent", known(g.sm_efficiency, 100)},
           {"occupancy_percent", known(g.occupancy, 1)},
-          {"tensor_core_percent", known(g.tensor_cores, 100)}};
+          {"tensor_core_percent", known(g.tensor_cores, 100)},
+          {"tensor_core_unknown_percent", 100 * g.tensor_cores_unknown}};
 }
 
 // Of CUPTI: by step, in ns; -1 not known. The rest of what recording costs belongs to no step.

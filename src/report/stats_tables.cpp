@@ -102,10 +102,10 @@ Table operators_table(const Model& model, const Operators& operators, OperatorKe
   if (operators.has_device) {
     c.add("tc_eligible", "TC eligible", Unit::yes_no, 5, [](auto& r) { return i64(r.eligible); });
     c.add("tc_self_ratio", "TC used", Unit::percent, 4, [](auto& r) {
-      return r.device_self_ns > 0 ? Value(100 * r.tensor_self_ratio()) : Value();
+      return r.device_self_ns > 0 && !r.tensor_self_unknown ? Value(100 * r.tensor_self_ratio()) : Value();
     });
     c.add("tc_total_ratio", "TC used in total", Unit::percent, kDataOnly, [](auto& r) {
-      return r.device_total_ns > 0 ? Value(100 * r.tensor_total_ratio()) : Value();
+      return r.device_total_ns > 0 && !r.tensor_total_unknown ? Value(100 * r.tensor_total_ratio()) : Value();
     });
   }
   c.add("calls", "# of Calls", Unit::count, 0, [](auto& r) { return i64(r.calls); });
@@ -153,7 +153,9 @@ Table kernels_table(const Kernels& kernels, bool by_op, Rules rules) {
           [](auto& r) { return i64(r.shared_bytes); });
   }
   c.add("tc_used", !plugin ? "TC used" : by_op ? "Kernel Uses Tensor Cores" : "Tensor Cores Used", Unit::yes_no, 3,
-        [](auto& r) { return i64(r.tensor_cores); });
+        [](auto& r) {
+          return r.tensor_cores == Answer::unknown ? Value() : Value(i64(r.tensor_cores == Answer::yes));
+        });
   if (by_op)
     c.add("op_tc_eligible", plugin ? "Op is Tensor Cores eligible" : "Op TC eligible", Unit::yes_no, 7,
           [](auto& r) { return i64(r.op_eligible); });
@@ -178,10 +180,13 @@ Table kernels_table(const Kernels& kernels, bool by_op, Rules rules) {
   if (kernels.rows.empty()) {
     table.footer.push_back("GPU: no kernel was recorded");
   } else if (!plugin) {
-    table.footer.push_back(
-        "Kernel time total: " + time_text(total) + ", " +
-        std::to_string(static_cast<int>(std::lround(percent(kernels.tensor_ns, std::max<i64>(total, 1))))) +
-        "% of it on tensor cores");
+    auto share = [&](i64 ns) { return std::to_string(std::lround(percent(ns, std::max<i64>(total, 1)))) + "%"; };
+    std::string unknown = share(kernels.tensor_unknown_ns);
+    table.footer.push_back("Kernel time total: " + time_text(total) +
+                           (kernels.tensor_unknown_ns == total && total > 0
+                                ? ", whether on tensor cores is not known"
+                                : ", " + share(kernels.tensor_ns) + " of it on tensor cores" +
+                                      (unknown == "0%" ? "" : ", of " + unknown + " that is not known")));
     if (!any_occupancy) table.footer.push_back("Occupancy: not known (the trace states none)");
   }
   return table;
