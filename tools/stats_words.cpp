@@ -59,7 +59,8 @@ Answer by_exposed(const Subject& s) {
 
 Answer by_idle(const Subject& s) {
   Words words(s.model);
-  HostTimelines timelines(s.model, words);
+  Waits waits(s.model, words);
+  HostTimelines timelines(s.model, words, waits);
   std::vector<IdleLane> lanes = idle(s.model, windows_of(s.model), timelines);
   Answer out{idle_table(lanes), {}};
   if (!lanes.empty()) out.more.push_back({"reasons", idle_reasons_table(s.model, lanes)});
@@ -67,14 +68,17 @@ Answer by_idle(const Subject& s) {
 }
 
 Answer by_launch(const Subject& s) {
-  Launches found = launches(s.model, windows_of(s.model));
+  Waits waits(s.model, Words(s.model));
+  Launches found = launches(s.model, windows_of(s.model), waits);
   Answer out{launches_table(found), {}};
-  if (!found.slowest_calls.empty()) out.more.push_back({"slow_calls", slow_calls_table(s.model, found)});
+  if (!found.slowest_calls.empty()) out.more.push_back({"slow_calls", slow_calls_table(s.model, waits, found)});
   if (!found.most_delayed.empty()) out.more.push_back({"delayed_work", delayed_work_table(s.model, found)});
   return out;
 }
 
-Answer by_queue(const Subject& s) { return {queues_table(launches(s.model, windows_of(s.model))), {}}; }
+Answer by_queue(const Subject& s) {
+  return {queues_table(launches(s.model, windows_of(s.model), Waits(s.model, Words(s.model)))), {}};
+}
 Answer by_copy(const Subject& s) { return {copies_table(copies(s.model, windows_of(s.model))), {}}; }
 
 Answer by_flops(const Subject& s) {
@@ -84,7 +88,8 @@ Answer by_flops(const Subject& s) {
 Answer by_critical_path(const Subject& s) {
   if (s.model.empty()) return {{"Critical path by kind", {}, {}, {"nothing was recorded"}}, {}};
   Words words(s.model);
-  HostTimelines timelines(s.model, words);
+  Waits waits(s.model, words);
+  HostTimelines timelines(s.model, words, waits);
   CriticalPaths paths(s.model, words, timelines);
   std::vector<CriticalPath> steps;
   for (const Interval& step : windows_of(s.model).steps) steps.push_back(paths.of(step));

@@ -15,8 +15,8 @@ const char* activity_text(Activity activity) {
   return kTexts[static_cast<u32>(activity)];
 }
 
-HostTimelines::HostTimelines(const Model& model, const Words& words)
-    : model_(model), words_(words), spans_(model.threads.size()) {
+HostTimelines::HostTimelines(const Model& model, const Words& words, const Waits& waits)
+    : model_(model), words_(words), waits_(waits), spans_(model.threads.size()) {
   size_t c = 0;
   auto add_calls_until = [&](i64 ns) {
     for (; c < model.calls.size() && model.calls[c].begin_ns < ns; c++)
@@ -44,11 +44,10 @@ ActivityPiece HostTimelines::piece_of(const std::vector<Span>& open) const {
       const CallEvent& call = model_.calls[at->index];
       if (out.call != kNone) continue;
       out.call = at->index;
-      out.activity = words_.is(call, Word::synchronises) ? Activity::synchronising
-                     : words_.is(call, Word::allocates)  ? Activity::allocating
-                     : words_.is(call, Word::copies)     ? Activity::copying
-                     : words_.is(call, Word::launches)   ? Activity::launching
-                                                         : Activity::other_call;
+      out.activity = words_.is(call, Word::allocates)  ? Activity::allocating
+                     : words_.is(call, Word::copies)   ? Activity::copying
+                     : words_.is(call, Word::launches) ? Activity::launching
+                                                       : Activity::other_call;
       continue;
     }
     const Event& event = model_.events[at->index];
@@ -67,6 +66,20 @@ ActivityPiece HostTimelines::piece_of(const std::vector<Span>& open) const {
   return out;
 }
 
+// A call that waited is cut where it began and ceased to.
+void HostTimelines::append(std::vector<ActivityPiece>& out, const ActivityPiece& piece) const {
+  bool may_wait = piece.call != kNone && piece.activity != Activity::data_loading;
+  const Wait* wait = may_wait ? waits_.of(piece.call) : nullptr;
+  i64 from = wait ? std::clamp(wait->begin_ns, piece.begin_ns, piece.end_ns) : piece.end_ns;
+  i64 until = wait ? std::clamp(wait->end_ns, from, piece.end_ns) : piece.end_ns;
+  auto add = [&](i64 begin, i64 end, Activity activity) {
+    if (end > begin) out.push_back({begin, end, activity, piece.event, piece.call});
+  };
+  add(piece.begin_ns, from, piece.activity);
+  add(from, until, Activity::synchronising);
+  add(until, piece.end_ns, piece.activity);
+}
+
 // A sweep with a stack. What goes on beyond its parent is cut there: a thread does one thing at a time.
 std::vector<ActivityPiece> HostTimelines::flatten(const std::vector<Span>& spans) const {
   std::vector<ActivityPiece> out;
@@ -77,7 +90,7 @@ std::vector<ActivityPiece> HostTimelines::flatten(const std::vector<Span>& spans
       ActivityPiece piece = piece_of(open);
       piece.begin_ns = at;
       piece.end_ns = ns;
-      out.push_back(piece);
+      append(out, piece);
     }
     at = std::max(at, ns);
   };

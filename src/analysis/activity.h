@@ -2,7 +2,7 @@
 #pragma once
 #include <map>
 
-#include "analysis/words.h"
+#include "analysis/waits.h"
 
 namespace tprof {
 
@@ -35,13 +35,14 @@ struct ActivityPiece {
   u32 call = kNone;  // index into Model::calls
 };
 
-// By thread, each made when first asked for. The Model and the Words must outlive this.
+// By thread, each made when first asked for. The Model, the Words and the Waits must outlive this.
 class HostTimelines {
  public:
-  HostTimelines(const Model& model, const Words& words);
+  HostTimelines(const Model& model, const Words& words, const Waits& waits);
 
   // In order of time; `thread` is an index into Model::threads.
   const std::vector<ActivityPiece>& of(u32 thread);
+  const Waits& waits() const { return waits_; }
 
  private:
   struct Span {
@@ -50,10 +51,12 @@ class HostTimelines {
     bool is_call;
   };
   ActivityPiece piece_of(const std::vector<Span>& open) const;
+  void append(std::vector<ActivityPiece>& out, const ActivityPiece& piece) const;
   std::vector<ActivityPiece> flatten(const std::vector<Span>& spans) const;
 
   const Model& model_;
   const Words& words_;
+  const Waits& waits_;
   std::vector<std::vector<Span>> spans_;  // by thread, in order of begin, parents first
   std::map<u32, std::vector<ActivityPiece>> made_;
 };

@@ -103,6 +103,14 @@ std::vector<Evidence> Heaviest::take() {
 Cost::Cost(const Facts& facts)
     : facts_(facts), works_(facts.model.gpu.size()), ops_(facts.model.events.size()) {}
 
+void Cost::call(u32 index) {
+  const CallEvent& call = facts_.model.calls[index];
+  const Wait* wait = facts_.waits.of(index);
+  i64 waits = wait ? std::clamp(wait->begin_ns, call.begin_ns, call.end_ns()) : call.end_ns();
+  time(call.begin_ns, waits);
+  if (wait) time(std::max(wait->end_ns, waits), call.end_ns());
+}
+
 bool Cost::counts(const GpuEvent& work) const {
   for (i32 op = work.op; op >= 0; op = facts_.model.events[op].parent)
     if (ops_[op]) return true;

@@ -37,6 +37,7 @@ class Cost {
  public:
   explicit Cost(const Facts& facts);  // which must outlive this
   void time(i64 begin, i64 end) { time_.push_back({begin, end}); }
+  void call(u32 index);  // but for what it waits for
   void work(u32 index) { works_[index] = true; }
   void works_of(u32 event) { ops_[event] = true; }  // launched in it and below
   void op(u32 event) {

@@ -186,10 +186,10 @@ std::optional<Match> first_launches(const Facts& facts) {
   for (u32 i = 0; i < facts.model.calls.size(); i++) {
     const CallEvent& call = facts.model.calls[i];
     if (!facts.words.is(call, Word::launches) || facts.words.is(call, Word::replays) ||
-        call.dur_ns <= kFirstLaunchNs || !facts.inside(call.begin_ns))
+        call.dur_ns - facts.waits.ns(i) <= kFirstLaunchNs || !facts.inside(call.begin_ns))
       continue;
     count++;
-    cost.time(call.begin_ns, call.end_ns());
+    cost.call(i);
     calls.add(call.dur_ns, i);
   }
   if (!count) return {};

@@ -34,7 +34,7 @@ template <class Keep>
 std::vector<Evidence> after_gaps(const IdleLane& lane, Keep keep) {
   Heaviest heaviest(Evidence::Of::work);
   for (const Gap& gap : lane.gaps)
-    if (keep(gap)) heaviest.add(gap.length(), gap.next);
+    if (gap.next != kNone && keep(gap)) heaviest.add(gap.length(), gap.next);
   return heaviest.take();
 }
 
@@ -276,7 +276,7 @@ std::optional<Match> python_bound(const Facts& facts) {
 std::optional<Match> launch_bound(const Facts& facts) {
   if (!facts.gpu) return {};
   auto costs = [&](const Gap& gap) {
-    if (gap.cause != IdleCause::host_wait) return false;
+    if (gap.cause != IdleCause::host_wait || gap.next == kNone) return false;
     const CallEvent& call = facts.model.calls[facts.model.gpu[gap.next].call];
     return !facts.words.is(call, Word::replays) && call.dur_ns <= kFirstLaunchNs;
   };
@@ -301,10 +301,10 @@ std::optional<Match> tiny_kernels(const Facts& facts) {
   for (u32 i = 0; i < facts.model.gpu.size(); i++) {
     const GpuEvent& work = facts.model.gpu[i];
     if (!work.runs_on_gpu() || work.call == kNone || !facts.inside(work.begin_ns)) continue;
-    const CallEvent& call = facts.model.calls[work.call];
-    if (call.works > 1 || call.dur_ns <= work.dur_ns || call.dur_ns > kFirstLaunchNs) continue;
-    cost.time(call.begin_ns, call.end_ns());
-    costly.add(call.dur_ns - work.dur_ns, i);
+    i64 launch = facts.model.calls[work.call].dur_ns - facts.waits.ns(work.call);
+    if (facts.model.calls[work.call].works > 1 || launch <= work.dur_ns || launch > kFirstLaunchNs) continue;
+    cost.call(work.call);
+    costly.add(launch - work.dur_ns, i);
   }
   double share = facts.share(double(cost.ns()));
   return Match{share, share, facts.windows.per_step(cost.ns()),
@@ -344,7 +344,7 @@ std::optional<Match> allocation(const Facts& facts) {
   for (u32 i = 0; i < facts.model.calls.size(); i++) {
     const CallEvent& call = facts.model.calls[i];
     if (call.begin_ns < from || !facts.inside(call.begin_ns) || !facts.words.is(call, Word::allocates)) continue;
-    cost.time(call.begin_ns, call.end_ns());
+    cost.call(i);
     count++;
     calls.add(call.dur_ns, i);
   }
@@ -361,7 +361,9 @@ std::optional<Match> stream_gaps(const Facts& facts) {
   if (!facts.gpu) return {};
   double least = std::max(1e6, 0.02 * facts.step_ns());
   auto is_it = [&](const Gap& gap) {
-    return double(gap.length()) >= least && (gap.cause == IdleCause::other || gap.cause == IdleCause::unknown);
+    bool unexplained =
+        gap.cause == IdleCause::other || gap.cause == IdleCause::device || gap.cause == IdleCause::unknown;
+    return unexplained && !gap.edge && double(gap.length()) >= least;
   };
   i64 ns = 0;
   for (const Gap& gap : facts.gpu->gaps)
@@ -411,32 +413,22 @@ std::optional<Match> pageable_copies(const Facts& facts) {
                mib(facts.windows.per_step(double(bytes))) + " per step go through pageable host memory, at " +
                    std::to_string(double(bytes) / double(ns)).substr(0, 4) + " GB/s.",
                longest_works(facts, is_it),
-               2 * to_host <= bytes ? ""
-                                    : "Copy results into pinned memory with non_blocking=True, and wait for them once."};
+               2 * to_host > bytes ? "Copy results into pinned memory with non_blocking=True; wait for them once." : ""};
 }
 
-// Saves what they and their calls take while no kernel runs. A call that waits until its copy is done waits for what the
-// GPU had to do before as well: that is not the copy's. How many are many: TraceLens.
+// Saves what they and their calls take while no kernel runs, but not what a call waits for the work before its copy.
+// How many are many: TraceLens.
 std::optional<Match> many_copies(const Facts& facts) {
   u64 count = 0;
   Cost cost(facts);
   auto is_it = [](const GpuEvent& w) {
     return w.kind() == Kind::copy && (copy_kind_of(w) == CopyKind::to_device || copy_kind_of(w) == CopyKind::to_host);
   };
-  std::map<u32, i64> done;  // by device: when what it had begun before was finished
   for (const GpuEvent& work : facts.model.gpu) {
-    if (!work.runs_on_gpu()) continue;
-    i64& before = done.try_emplace(work.device, INT64_MIN).first->second;
-    if (is_it(work) && facts.inside(work.begin_ns)) {
-      count++;
-      cost.time(work.begin_ns, work.end_ns());
-      if (work.call != kNone) {
-        const CallEvent& call = facts.model.calls[work.call];
-        bool waits = call.end_ns() > work.begin_ns;
-        cost.time(waits ? std::max(call.begin_ns, std::min(before, work.begin_ns)) : call.begin_ns, call.end_ns());
-      }
-    }
-    before = std::max(before, work.end_ns());
+    if (!is_it(work) || !facts.inside(work.begin_ns)) continue;
+    count++;
+    cost.time(work.begin_ns, work.end_ns());
+    if (work.call != kNone) cost.call(work.call);
   }
   if (facts.windows.per_step(double(count)) <= kManyCopies) return {};
   double share = facts.share(double(cost.ns()));

@@ -96,18 +96,38 @@ void CriticalPaths::walk_work(Place& at) {
   u32 index = at.work;
   at.take(work.begin_ns, {0, 0, kKinds[static_cast<u32>(words_.work(work))], Activity::nothing, index});
   u32 before = work_ended_by(work.begin_ns, work.device, position_[index]);
-  const CallEvent* call = work.call == kNone ? nullptr : &model_.calls[work.call];
-  bool launched_late =
-      call && call->begin_ns < work.begin_ns && (before == kNone || call->end_ns() > model_.gpu[before].end_ns());
-  if (launched_late) {
-    at.take(call->begin_ns, {0, 0, PathKind::launch, Activity::launching, index, work.call});
-    at.thread = call->thread;
+  if (launched_late(work, before)) {
+    const CallEvent& call = model_.calls[work.call];
+    at.take(call.begin_ns, {0, 0, PathKind::launch, Activity::launching, index, work.call});
+    at.thread = call.thread;
     at.work = kNone;
   } else {
     i64 from = before == kNone ? at.step.begin : model_.gpu[before].end_ns();
     at.take(from, {0, 0, PathKind::gap, Activity::nothing, index});
     at.work = before;
   }
+}
+
+// Whether the work's launch, and not what the device did before, was last. When a call gave its work to the device is
+// known to lie before it returned; a call that waited, or whose work had begun already, had done so when it was called.
+bool CriticalPaths::launched_late(const GpuEvent& work, u32 before) const {
+  if (work.call == kNone) return false;
+  const CallEvent& call = model_.calls[work.call];
+  if (call.begin_ns >= work.begin_ns) return false;
+  if (before == kNone) return true;
+  const GpuEvent& other = model_.gpu[before];
+  bool given_at_begin = other.call == work.call || timelines_.waits().of(work.call);
+  return (given_at_begin ? call.begin_ns : call.end_ns()) > other.end_ns();
+}
+
+// The work behind whose end in (from, until] the piece went on; kNone none.
+u32 CriticalPaths::waited_for(const PathPiece& piece, i64 from, i64 until) const {
+  const Wait* wait = piece.call == kNone ? nullptr : timelines_.waits().of(piece.call);
+  bool waits = piece.activity == Activity::synchronising;
+  u32 work = !wait ? kNone : waits ? wait->work : wait->own;
+  auto fits = [&](u32 i) { return i != kNone && model_.gpu[i].end_ns() > from && model_.gpu[i].end_ns() <= until; };
+  if (waits && !fits(work)) work = work_ended_by(until, kAnyDevice, kNone);  // the walk came into the middle of it
+  return fits(work) ? work : kNone;
 }
 
 void CriticalPaths::walk_host(Place& at) {
@@ -118,14 +138,12 @@ void CriticalPaths::walk_host(Place& at) {
   ActivityPiece now = inside ? after[-1] : ActivityPiece{before, at.ns, Activity::nothing};
   PathPiece piece{0, 0, PathKind::host, now.activity, kNone, now.call, now.event};
   i64 from = std::max(now.begin_ns, at.step.begin);
-  if (now.activity == Activity::synchronising) {
-    u32 work = work_ended_by(at.ns, kAnyDevice, kNone);
-    if (work != kNone && model_.gpu[work].end_ns() > from) {
-      at.take(model_.gpu[work].end_ns(), piece);
-      at.work = work;
-      return;
-    }
-  } else if (!is_work(now.activity)) {
+  if (u32 work = waited_for(piece, from, at.ns); work != kNone) {
+    at.take(model_.gpu[work].end_ns(), piece);
+    at.work = work;
+    return;
+  }
+  if (!is_work(now.activity)) {
     u32 other;
     if (i64 until = busy_elsewhere(at.thread, from, at.ns, other); until > from) {
       at.take(until, piece);

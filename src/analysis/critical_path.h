@@ -3,8 +3,10 @@
 //
 // A walk backward from the step's end, O(log n) a link, no graph. Work on a GPU began because the host launched it, or
 // because the device had finished what it did before, whichever came later (by time: dependencies between streams are
-// not traced everywhere). A host thread that waits for the GPU waits for the work that ended last; one that is between
-// operators while another thread of the job works waits for that thread (the backward pass runs on one of its own).
+// not traced everywhere). A call that waited for the GPU (waits.h) leads to the work that it waited for; one that
+// returned behind its own copy leads to that copy, and by way of it to what its stream did before. A host thread that is
+// between operators while another thread of the job works waits for that thread (the backward pass runs on one of its
+// own).
 #pragma once
 #include "analysis/activity.h"
 #include "analysis/windows.h"
@@ -54,6 +56,8 @@ class CriticalPaths {
   u32 work_ended_by(i64 ns, u32 device, u32 before) const;
   void walk_work(Place& at);
   void walk_host(Place& at);
+  bool launched_late(const GpuEvent& work, u32 before) const;
+  u32 waited_for(const PathPiece& piece, i64 from, i64 until) const;
   i64 busy_elsewhere(u32 thread, i64 begin, i64 end, u32& other);
 
   const Model& model_;

@@ -12,16 +12,17 @@ bool is_gpu_work(PathKind kind) {
 Facts::Facts(const Model& m, const std::vector<DevicePeak>& table)
     : model(m),
       words(m),
+      waits(m, words),
       windows(windows_of(m)),
       overview(overview_of(m)),
       exposed(tprof::exposed(m, words, windows)),
-      launches(tprof::launches(m, windows)),
+      launches(tprof::launches(m, windows, waits)),
       copies(tprof::copies(m, windows)),
       memory(memory_peaks(m, windows)),
       flops(tprof::flops(m, windows, table)),
       variability(tprof::variability(overview)),
       device_ns(m.events.size()) {
-  HostTimelines timelines(m, words);
+  HostTimelines timelines(m, words, waits);
   lanes = idle(m, windows, timelines);
   for (const IdleLane& lane : lanes)
     if (lane.stream == kNone && (!gpu || lane.busy_ns > gpu->busy_ns)) gpu = &lane;

@@ -18,6 +18,7 @@ struct Facts {
 
   const Model& model;
   Words words;
+  Waits waits;
   Windows windows;
   Overview overview;
   std::vector<DeviceExposed> exposed;

@@ -28,24 +28,28 @@ class LaneBuilder {
     lane_.stream = stream;
   }
 
-  // Work in order of begin.
-  void add(u32 index) {
+  // When the work so far has ended.
+  i64 busy_until() const { return at_; }
+
+  // Work in order of begin. others() says until when the device's other streams were, or are, at work.
+  template <class Others>
+  void add(u32 index, Others others) {
     const GpuEvent& work = model_.gpu[index];
     i64 begin = std::max(work.begin_ns, window_.begin), end = std::min(work.end_ns(), window_.end);
     if (end <= begin) return;
     if (begin > at_) {
-      i64 counts = time_.length_in(at_, begin);
-      if (lane_.busy_ns == 0 || counts < begin - at_)  // an evaluation lies between
-        lane_.edges_ns += counts;
+      if (last_ == kNone || time_.length_in(at_, begin) < begin - at_)  // an evaluation lies between
+        edges(at_, begin, index);
       else
-        gap(at_, begin, index);
+        gap({at_, begin, IdleCause::unknown, index}, others);
     }
     if (end > at_) lane_.busy_ns += time_.length_in(std::max(begin, at_), end);
+    if (end >= at_) last_ = index;
     at_ = std::max(at_, end);
   }
 
   IdleLane finish() {
-    lane_.edges_ns += time_.length_in(at_, window_.end);
+    edges(at_, window_.end, kNone);
     lane_.idle_ns = time_.length() - lane_.busy_ns;
     for (auto& [key, reason] : reasons_) lane_.reasons.push_back(reason);
     std::sort(lane_.reasons.begin(), lane_.reasons.end(), [](const HostReason& a, const HostReason& b) {
@@ -55,17 +59,40 @@ class LaneBuilder {
   }
 
  private:
-  void gap(i64 begin, i64 end, u32 next) {
-    Gap gap{begin, end, IdleCause::unknown, next};
-    if (u32 call = model_.gpu[next].call; call != kNone) {
-      i64 launched = model_.calls[call].begin_ns;
-      gap.cause = launched > begin              ? IdleCause::host_wait
-                  : end - begin < kKernelWaitNs ? IdleCause::kernel_wait
-                                                : IdleCause::other;
-      if (gap.cause == IdleCause::host_wait) blame(gap, std::min(launched, end), model_.calls[call].thread);
+  // What counts of [begin, end): its last part ends with `next`, unless that is kNone.
+  void edges(i64 begin, i64 end, u32 next) {
+    IntervalSet counting = time_ & IntervalSet(begin, end);
+    for (const Interval& part : counting.intervals()) {
+      Gap edge{part.begin, part.end, IdleCause::unknown, part.end == end ? next : kNone, true};
+      lane_.edges_ns += edge.length();
+      gap(edge, [] { return INT64_MIN; });
+    }
+  }
+
+  template <class Others>
+  void gap(Gap gap, Others others) {
+    u32 call = gap.next == kNone ? kNone : model_.gpu[gap.next].call;
+    if (call != kNone) {
+      gap.cause = host_was_late(gap, call)             ? IdleCause::host_wait
+                  : gap.length() < kKernelWaitNs       ? IdleCause::kernel_wait
+                  : others() > gap.end_ns - kKernelWaitNs ? IdleCause::other
+                                                          : IdleCause::device;
+      if (gap.cause == IdleCause::host_wait)
+        blame(gap, std::clamp(model_.calls[call].begin_ns, gap.begin_ns, gap.end_ns), model_.calls[call].thread);
+    } else if (gap.next == kNone && main_ != kNone) {
+      gap.cause = IdleCause::host_wait;
+      blame(gap, gap.end_ns, main_);
     }
     lane_.by_cause[static_cast<u32>(gap.cause)] += gap.length();
     lane_.gaps.push_back(gap);
+  }
+
+  // A call gives its work to the device before it returns. One that waits, or has work that is done already, had done so
+  // when the gap began.
+  bool host_was_late(const Gap& gap, u32 call) const {
+    bool given_at_begin = timelines_.waits().of(call) || (last_ != kNone && model_.gpu[last_].call == call);
+    const CallEvent& launch = model_.calls[call];
+    return (given_at_begin ? launch.begin_ns : launch.end_ns()) > gap.begin_ns;
   }
 
   void blame(Gap& gap, i64 launched, u32 thread) {
@@ -104,11 +131,18 @@ class LaneBuilder {
     }
   }
 
+  // For work that others had given to the GPU.
+  bool waited(u32 call) const {
+    const Wait* wait = timelines_.waits().of(call);
+    return wait && wait->length() > 0;
+  }
+
   void count(Gap& gap, const ActivityPiece& piece, i64* sums) {
     i64 ns = piece.end_ns - piece.begin_ns;
     sums[static_cast<u32>(piece.activity)] += ns;
     lane_.by_activity[static_cast<u32>(piece.activity)] += ns;
-    if (piece.activity == Activity::synchronising) gap.sync = piece.call;
+    bool from_begin = piece.begin_ns == gap.begin_ns && piece.call != kNone && !gap.edge;
+    if (from_begin && model_.calls[piece.call].begin_ns < gap.begin_ns && waited(piece.call)) gap.sync = piece.call;
     bool by_call = piece.call != kNone && piece.activity != Activity::data_loading;
     u32 name = by_call ? model_.calls[piece.call].name : piece.event >= 0 ? model_.events[piece.event].name : kNone;
     HostReason& reason = reasons_.try_emplace({piece.activity, name}, HostReason{piece.activity, name}).first->second;
@@ -126,6 +160,7 @@ class LaneBuilder {
   HostTimelines& timelines_;
   u32 main_;
   i64 at_;
+  u32 last_ = kNone;  // the work that ended at at_
   IdleLane lane_;
   std::unordered_map<ReasonKey, HostReason, ReasonHash> reasons_;
 };
@@ -134,7 +169,8 @@ class LaneBuilder {
 
 const char* idle_cause_text(IdleCause cause) {
   static constexpr const char* kTexts[] = {"the host launched too late", "one kernel follows another",
-                                           "waits for other streams or the device", "launch unknown"};
+                                           "waits for another stream", "the device began it late",
+                                           "launch unknown"};
   return kTexts[static_cast<u32>(cause)];
 }
 
@@ -144,11 +180,16 @@ std::vector<IdleLane> idle(const Model& model, const Windows& windows, HostTimel
   for (u32 i = 0; i < model.gpu.size(); i++) {
     const GpuEvent& work = model.gpu[i];
     if (!work.runs_on_gpu()) continue;
-    auto lane = [&](auto& lanes, auto key, u32 stream) {
-      lanes.try_emplace(key, model, windows, timelines, work.device, stream).first->second.add(i);
+    auto lane = [&](auto& lanes, auto key, u32 stream, auto others) {
+      lanes.try_emplace(key, model, windows, timelines, work.device, stream).first->second.add(i, others);
     };
-    lane(devices, work.device, kNone);
-    lane(streams, std::pair(work.device, work.stream), work.stream);
+    lane(devices, work.device, kNone, [] { return INT64_MIN; });
+    lane(streams, std::pair(work.device, work.stream), work.stream, [&] {
+      i64 until = INT64_MIN;
+      for (auto at = streams.lower_bound({work.device, 0}); at != streams.end() && at->first.first == work.device; ++at)
+        if (at->first.second != work.stream) until = std::max(until, at->second.busy_until());
+      return until;
+    });
   }
   std::vector<IdleLane> out;
   for (auto& [key, lane] : devices) out.push_back(lane.finish());

@@ -18,6 +18,14 @@ std::vector<u32> top(std::vector<std::pair<i64, u32>> values) {
   return out;
 }
 
+// By call: how long all its works take, inside the windows or not.
+std::vector<i64> time_of_works(const Model& model) {
+  std::vector<i64> out(model.calls.size());
+  for (const GpuEvent& work : model.gpu)
+    if (work.runs_on_gpu() && work.call != kNone) out[work.call] += work.dur_ns;
+  return out;
+}
+
 struct QueueEdge {
   i64 ns;
   int change;
@@ -55,8 +63,9 @@ Queue queue_of(u32 device, u32 stream, std::vector<QueueEdge> edges, const Inter
 
 }  // namespace
 
-Launches launches(const Model& model, const Windows& windows) {
+Launches launches(const Model& model, const Windows& windows, const Waits& waits) {
   Launches out;
+  std::vector<i64> works_ns = time_of_works(model);
   std::map<std::pair<u32, u32>, std::vector<QueueEdge>> edges;
   std::vector<std::pair<i64, u32>> slow, delayed;
   std::vector<bool> counted(model.calls.size());  // a graph's launch has many works
@@ -79,16 +88,19 @@ Launches launches(const Model& model, const Windows& windows) {
       out.long_delays++;
       delayed.push_back({delay, i});
     }
-    if (call.works <= 1 && work.dur_ns < call.dur_ns) out.shorter_than_launch++;
+    i64 waited = waits.ns(work.call), own_ns = call.dur_ns - waited;
+    if (works_ns[work.call] < own_ns) out.shorter_than_launch++;
     bool is_short = work.dur_ns < kShortWorkNs;
     out.short_works += is_short;
     if (is_short) out.short_gpu_ns += work.dur_ns;
     if (first) {
       out.host_ns += call.dur_ns;
+      out.wait_ns += waited;
       if (is_short) out.short_host_ns += call.dur_ns;
-      if (call.dur_ns > kSlowLaunchNs) {
+      if (is_short) out.short_wait_ns += waited;
+      if (own_ns > kSlowLaunchNs) {
         out.slow_calls++;
-        slow.push_back({call.dur_ns, work.call});
+        slow.push_back({own_ns, work.call});
       }
     }
     std::vector<QueueEdge>& list = edges[{work.device, work.stream}];

@@ -1,8 +1,10 @@
 // How work gets to the GPU: how long it waits there, whether it is worth its launch, how full the queues are.
 //
 // A work's launch is the call with its correlation. Delay = begin of the work - end of the call, at least 0. Short: the
-// work takes less time than its launch call, or less than kShortWorkNs.
+// work takes less time than its launch call, or less than kShortWorkNs. Time in which a call waited for the GPU
+// (waits.h) is none of its own. A graph's works have one call: they are held against it together.
 #pragma once
+#include "analysis/waits.h"
 #include "analysis/windows.h"
 
 namespace tprof {
@@ -31,14 +33,15 @@ struct Launches {
   u64 works = 0;         // kernels, copies and sets whose launch is known; begun in the window
   u64 without_call = 0;  // whose is not
   i64 host_ns = 0, gpu_ns = 0;        // of the calls, of the works
+  i64 wait_ns = 0;                    // of host_ns, waiting for the GPU
   i64 delay_ns = 0, longest_delay_ns = 0;
   u64 shorter_than_launch = 0, short_works = 0;
-  i64 short_gpu_ns = 0, short_host_ns = 0;  // of works shorter than kShortWorkNs
-  u64 slow_calls = 0, long_delays = 0;
-  std::vector<u32> slowest_calls;     // indices into Model::calls, at most 10, longest first
+  i64 short_gpu_ns = 0, short_host_ns = 0, short_wait_ns = 0;  // of works shorter than kShortWorkNs
+  u64 slow_calls = 0, long_delays = 0;  // by their own time
+  std::vector<u32> slowest_calls;       // indices into Model::calls, at most 10, longest own time first
   std::vector<u32> most_delayed;      // indices into Model::gpu, likewise
   std::vector<Queue> queues;          // by device and stream
 };
-Launches launches(const Model& model, const Windows& windows);
+Launches launches(const Model& model, const Windows& windows, const Waits& waits);
 
 }  // namespace tprof

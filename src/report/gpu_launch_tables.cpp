@@ -15,19 +15,22 @@ Table launches_table(const Launches& l) {
              {"works", "Number", Unit::count},
              {"share", "Share", Unit::percent, 2},
              {"host_duration", "Time of the calls", Unit::time},
+             {"wait", "of it, waiting", Unit::time, 1},
              {"device_duration", "On the GPU", Unit::time},
              {"mean_delay", "Begin after the call", Unit::time, 1},
              {"longest_delay", "Longest", Unit::time, 1}}};
   Value none;
-  auto row = [&](const std::string& name, u64 n, Value host, Value gpu, Value delay, Value longest) {
-    out.rows.push_back({name, i64(n), percent_of(i64(n), i64(l.works)), host, gpu, delay, longest});
+  auto row = [&](const std::string& name, u64 n, Value host, Value wait, Value gpu, Value delay, Value longest) {
+    out.rows.push_back({name, i64(n), percent_of(i64(n), i64(l.works)), host, wait, gpu, delay, longest});
   };
   if (l.works) {
-    row("all whose call is known", l.works, l.host_ns, l.gpu_ns, l.delay_ns / i64(l.works), l.longest_delay_ns);
-    row("of work below " + time_text(kShortWorkNs), l.short_works, l.short_host_ns, l.short_gpu_ns, none, none);
-    row("of work shorter than its call", l.shorter_than_launch, none, none, none, none);
-    row("calls above " + time_text(kSlowLaunchNs), l.slow_calls, none, none, none, none);
-    row("begun more than " + time_text(kLongDelayNs) + " later", l.long_delays, none, none, none, none);
+    row("all whose call is known", l.works, l.host_ns, l.wait_ns, l.gpu_ns, l.delay_ns / i64(l.works),
+        l.longest_delay_ns);
+    row("of work below " + time_text(kShortWorkNs), l.short_works, l.short_host_ns, l.short_wait_ns, l.short_gpu_ns,
+        none, none);
+    row("of work shorter than its call", l.shorter_than_launch, none, none, none, none, none);
+    row("calls above " + time_text(kSlowLaunchNs), l.slow_calls, none, none, none, none, none);
+    row("begun more than " + time_text(kLongDelayNs) + " later", l.long_delays, none, none, none, none, none);
   }
   if (!l.works && !l.without_call) out.footer.push_back(kNoGpuWork);
   if (l.without_call)
@@ -36,7 +39,7 @@ Table launches_table(const Launches& l) {
   return out;
 }
 
-Table slow_calls_table(const Model& model, const Launches& launches) {
+Table slow_calls_table(const Model& model, const Waits& waits, const Launches& launches) {
   i64 zero = first_moment(model);
   Columns<u32> c;
   auto call = [&](u32 i) -> const CallEvent& { return model.calls[i]; };
@@ -44,6 +47,7 @@ Table slow_calls_table(const Model& model, const Launches& launches) {
   c.add("operator", "In", Unit::text, 0, [=, &model](auto& i) { return op_name(model, call(i).op); });
   c.add("at", "At", Unit::time, 0, [=](auto& i) { return call(i).begin_ns - zero; });
   c.add("duration", "Duration", Unit::time, 0, [=](auto& i) { return call(i).dur_ns; });
+  c.add("wait", "of it, waiting", Unit::time, 1, [&](auto& i) { return waits.ns(i); });
   c.add("tid", "Thread", Unit::count, 1, [=, &model](auto& i) { return i64(model.threads[call(i).thread].tid); });
   return c.table("Slowest launch calls", launches.slowest_calls);
 }

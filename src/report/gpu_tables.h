@@ -20,7 +20,7 @@ Table idle_reasons_table(const Model& model, const std::vector<IdleLane>& lanes)
 
 // gpu_launch_tables.cpp. All launches, the short ones, the slow ones ...; delays are means.
 Table launches_table(const Launches& launches);
-Table slow_calls_table(const Model& model, const Launches& launches);
+Table slow_calls_table(const Model& model, const Waits& waits, const Launches& launches);
 Table delayed_work_table(const Model& model, const Launches& launches);
 Table queues_table(const Launches& launches);
 Table copies_table(const std::vector<Copies>& copies);

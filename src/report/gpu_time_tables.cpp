@@ -57,14 +57,21 @@ Table idle_table(const std::vector<IdleLane>& lanes) {
   c.add("launch", "of it, launching", Unit::time, 3, [](auto& r) { return r.launch_ns; });
   cause("kernel_wait", "Between kernels", 2, IdleCause::kernel_wait);
   cause("other", "Other streams", 1, IdleCause::other);
+  cause("device", "GPU was late", 2, IdleCause::device);
   cause("unknown", "Unknown", 4, IdleCause::unknown);
-  c.add("edges", "Begin and end", Unit::time, 5, [](auto& r) { return r.edges_ns; });
-  c.add("gaps", "Gaps", Unit::count, 6, [](auto& r) { return i64(r.gaps.size()); });
+  c.add("edges", "At begin and end", Unit::time, 5, [](auto& r) { return r.edges_ns; });
+  c.add("gaps", "Gaps", Unit::count, 6, [](auto& r) {
+    return i64(std::count_if(r.gaps.begin(), r.gaps.end(), [](const Gap& gap) { return !gap.edge; }));
+  });
   Table out = c.table("Idle time by cause", lanes);
   if (lanes.empty()) out.footer.push_back(kNoGpuWork);
   bool unknown = false;
   for (const IdleLane& lane : lanes) unknown |= lane.of(IdleCause::unknown) > 0;
   if (unknown) out.footer.push_back("Unknown: the trace has no launch of the work that ended the gap");
+  i64 edges = 0, late = 0;
+  for (const IdleLane& lane : lanes) edges += lane.edges_ns, late += lane.of(IdleCause::device);
+  if (edges > 0) out.footer.push_back("At begin and end: before the first work and behind the last; counted by cause too");
+  if (late > 0) out.footer.push_back("GPU was late: launched in time, and waited for nothing that is in the trace");
   return out;
 }
 

@@ -48,6 +48,16 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
        b.kernel("gemm", 0, kStep);
        b.label(kSingleLoader, 100, 100 + (over ? 101 : 99));
      }},
+    {"DL3",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.range("SgdBackward", 90, 91, Scope::backward);
+       b.label(kLoader, 100, 101);
+       b.label(kLoader, 105, 106);  // exhausted
+       b.op("aten::random_", 110, 111);  // the workers' seed
+       b.label(kLoader, 1205, over ? 1305 : 1205);
+       b.label(kLoader, 2000, 2001);
+     }},
     {"CM1",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
@@ -73,16 +83,23 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
        b.launch("gemm", 0, 10, 1000);
        b.launch("gemm", later, later, kStep);
      }},
+    {"PY1",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.label("work of mine", 0, kStep);
+       b.op("aten::mm", 0, over ? 8499 : 8501);
+     }},
     {"LN1",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
-       b.launch("gemm", 0, 10, 1000);
+       b.launch("gemm", 0, 0, 1000);
        b.launch("gemm", 1001, 1001 + (over ? 301 : 299), kStep);
      }},
     {"TK1",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
-       for (i64 i = 0; i < 10; i++) b.launch("k", i * 100, i * 100 + 10, i * 100 + (i < (over ? 6 : 5) ? 13 : 60));
+       // 70 launches of 5 us; what is short takes 3 us, the others 6.
+       for (i64 i = 0; i < 70; i++) b.launch("k", i * 100, i * 100 + 10, i * 100 + (i < (over ? 61 : 35) ? 13 : 16));
      }},
     {"SY1",
      [](ModelBuilder& b, bool over) {
@@ -114,14 +131,15 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
     {"CP2",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
-       b.copy(1, 1, 1000, 100, 100 + (over ? 101 : 99));
-       b.copy(1, 2, 1000, 300, 500);  // pinned
+       b.copy(1, 1, 1 << 20, 100, 100 + (over ? 101 : 99));
+       b.copy(1, 2, 1 << 20, 300, 500);  // pinned
+       b.copy(1, 1, 64, 600, 900);  // staged
      }},
     {"CP3",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
-       for (i64 i = 0; i < (over ? 11 : 10); i++) b.copy(1, 2, 8, i * 10, i * 10 + 1);
-       b.copy(8, 0, 8, 200, 201);  // within the device
+       for (i64 i = 0; i < (over ? 11 : 10); i++) b.copy(1, 2, 8, i * 100, i * 100 + 30);
+       b.copy(8, 0, 8, 2000, 2030);  // within the device
      }},
     {"TC1",
      [](ModelBuilder& b, bool over) {
@@ -158,13 +176,16 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
        b.label("Optimizer.step#SGD.step", 0, 200);
-       for (i64 i = 0; i < (over ? 51 : 50); i++) b.launch("elementwise", i * 3, 10 + i * 3, 12 + i * 3);
+       for (i64 i = 0; i < (over ? 51 : 50); i++) {
+         b.op("aten::add_", i * 3, i * 3 + 3);
+         b.launch("elementwise", i * 3, 1000 + i * 3, 1002 + i * 3);
+       }
      }},
     {"OP2",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
        b.label("Optimizer.zero_grad#SGD.zero_grad", 0, 200);
-       b.op("aten::zero_", 10, 10 + (over ? 11 : 9));
+       b.op("aten::zero_", 10, 10 + (over ? 51 : 49));
        b.op("aten::zero_", 500, 600);  // elsewhere
      }},
     {"PT3",
@@ -180,7 +201,8 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
        for (i64 i = 0; i < (over ? 10 : 9); i++) {
-         b.op("aten::select", i * 20, i * 20 + 8);
+         b.op("aten::select", i * 20, i * 20 + 4);
+         b.op("aten::select", i * 20 + 4, i * 20 + 8);
          b.op("aten::mul", i * 20 + 9, i * 20 + 19);
        }
        b.op("aten::sum", 900, 910);
@@ -227,7 +249,9 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
     {"MEM3",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
-       b.memory(100, 1, 699, over ? 699 : 700, 1000);
+       b.device(0, 8, 0, 1000);
+       b.memory(100, 1, 700, 700, 700 + (over ? 101 : 100));
+       b.memory(200, 1, -600, 100, 801);  // what is cached while less is needed does no harm
      }},
     {"DP1",
      [](ModelBuilder& b, bool over) {
@@ -256,6 +280,11 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
        b.step(0, end);
        b.step(end, end + 1000);
        b.step(end + 1000, end + 2000);
+     }},
+    {"WU2",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, 2 * kStep);
+       b.call("cudaLaunchKernel", 100, 100 + (over ? 1001 : 1000));
      }},
     {"PR1",
      [](ModelBuilder& b, bool over) {

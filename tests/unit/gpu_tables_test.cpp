@@ -60,16 +60,17 @@ TEST(ExposedTable, RowsSumToTheirStep) {
   EXPECT_EQ(text(table, 2, "step"), "all");
 }
 
-TEST(IdleTable, CausesAndEdgesSumToTheIdleTime) {
+TEST(IdleTable, CausesSumToTheIdleTime) {
   Model model = two_steps();
   Words words(model);
-  HostTimelines timelines(model, words);
+  Waits waits(model, words);
+  HostTimelines timelines(model, words, waits);
   std::vector<IdleLane> lanes = idle(model, windows_all(model), timelines);
   Table table = idle_table(lanes);
   ASSERT_EQ(table.rows.size(), 3u);  // the device, two streams
   for (size_t row = 0; row < table.rows.size(); row++)
     EXPECT_EQ(whole(table, row, "host_wait") + whole(table, row, "kernel_wait") + whole(table, row, "other") +
-                  whole(table, row, "unknown") + whole(table, row, "edges"),
+                  whole(table, row, "device") + whole(table, row, "unknown"),
               whole(table, row, "idle"));
   EXPECT_EQ(text(table, 0, "stream"), "all");
   EXPECT_EQ(text(table, 1, "stream"), "7");
@@ -89,14 +90,15 @@ TEST(LaunchTables, CountsDelaysAndNamesTheWorst) {
   b.kernel("short", 500, 505, b.call("cudaLaunchKernel", 420, 495));
   b.kernel("unknown", 600, 700);
   Model model = b.model();
-  Launches found = launches(model, windows_all(model));
+  Waits waits(model, Words{model});
+  Launches found = launches(model, windows_all(model), waits);
   Table table = launches_table(found);
   EXPECT_EQ(whole(table, 0, "works"), 2);
   EXPECT_EQ(whole(table, 0, "mean_delay"), (280'000 + 5'000) / 2);
   EXPECT_EQ(whole(table, 1, "works"), 1);  // below 10 us
   EXPECT_EQ(whole(table, 3, "works"), 1);  // a call above 50 us
   EXPECT_TRUE(says(table, "1 pieces of GPU work have no call"));
-  EXPECT_EQ(whole(slow_calls_table(model, found), 0, "duration"), 75'000);
+  EXPECT_EQ(whole(slow_calls_table(model, waits, found), 0, "duration"), 75'000);
   EXPECT_EQ(text(delayed_work_table(model, found), 0, "name"), "late");
   EXPECT_EQ(whole(delayed_work_table(model, found), 0, "delay"), 280'000);
   Table queues = queues_table(found);
@@ -172,7 +174,8 @@ TEST(PeakTable, NamesWhatLeaks) {
 TEST(CriticalPathTable, KindsSumToTheStep) {
   Model model = two_steps();
   Words words(model);
-  HostTimelines timelines(model, words);
+  Waits waits(model, words);
+  HostTimelines timelines(model, words, waits);
   CriticalPaths paths(model, words, timelines);
   std::vector<CriticalPath> steps;
   i64 all = 0;
@@ -218,8 +221,9 @@ TEST(Tables, OfATraceOfTheCpuSayWhatWouldTellMore) {
   Model model = b.model();
   Windows windows = windows_all(model);
   Words words(model);
-  HostTimelines timelines(model, words);
-  Launches none = launches(model, windows);
+  Waits waits(model, words);
+  HostTimelines timelines(model, words, waits);
+  Launches none = launches(model, windows, waits);
   for (const Table& table : {exposed_table(exposed(model, words, windows), windows),
                              idle_table(idle(model, windows, timelines)), launches_table(none), queues_table(none)}) {
     EXPECT_TRUE(table.rows.empty());

@@ -14,8 +14,13 @@ namespace {
 
 std::vector<IdleLane> idle_of(const Model& model) {
   Words words(model);
-  HostTimelines timelines(model, words);
+  Waits waits(model, words);
+  HostTimelines timelines(model, words, waits);
   return idle(model, windows_of(model), timelines);
+}
+
+Launches launches_of(const Model& model) {
+  return launches(model, windows_of(model), Waits(model, Words(model)));
 }
 
 TEST(Exposed, CountsWhatNothingMoreUsefulHides) {
@@ -100,7 +105,7 @@ TEST(Exposed, RandomTracesSumToTheSpanAndAgreeWithCountingMoments) {
 
 TEST(Idle, SaysWhatTheHostDidBeforeALateLaunch) {
   ModelBuilder b;
-  b.step(0, 1000);
+  b.step(0, 720);
   b.launch("k1", 0, 10, 100);
   b.label("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 150, 450);
   b.op("aten::slow", 460, 600);
@@ -108,36 +113,93 @@ TEST(Idle, SaysWhatTheHostDidBeforeALateLaunch) {
   b.launch("k2", 590, 620, 700);
   Model model = b.model();
   IdleLane device = idle_of(model)[0];
-  ASSERT_EQ(device.gaps.size(), 1u);
-  EXPECT_EQ(device.gaps[0].cause, IdleCause::host_wait);
-  EXPECT_EQ(device.gaps[0].most, Activity::data_loading);
+  ASSERT_EQ(device.gaps.size(), 3u);  // the first and the last are edges
+  EXPECT_EQ(device.gaps[1].cause, IdleCause::host_wait);
+  EXPECT_EQ(device.gaps[1].most, Activity::data_loading);
   EXPECT_EQ(device.of(Activity::data_loading), 300'000);
   EXPECT_EQ(device.of(Activity::operating), 130'000);
-  EXPECT_EQ(device.of(Activity::between), 60'000);  // 100..150 and 450..460: only the step is open
-  EXPECT_EQ(device.launch_ns, 30'000);
-  EXPECT_EQ(device.gaps[0].host_ns + device.launch_ns, device.gaps[0].length());
+  EXPECT_EQ(device.of(Activity::between), 80'000);  // 100..150, 450..460 and 700..720: only the step is open
+  EXPECT_EQ(device.launch_ns, 40'000);              // 0..10 and 590..620
+  EXPECT_EQ(device.gaps[1].host_ns, 490'000);
   EXPECT_EQ(model.names[device.reasons[0].name], "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
-  EXPECT_EQ(device.busy_ns + device.idle_ns, 1'000'000);
-  EXPECT_EQ(device.edges_ns, 310'000);
+  EXPECT_EQ(device.busy_ns + device.idle_ns, 720'000);
+  EXPECT_EQ(device.edges_ns, 30'000);
 }
 
-TEST(Idle, TellsHostFromKernelAndOtherWaits) {
+// A gap of 1.35 us, as between kernels on a real H100, then one of 100 us, of the only stream.
+TEST(Idle, TellsHostFromKernelAndDeviceWaits) {
   ModelBuilder b;
-  b.step(0, 1000);
+  b.step(0, 400);
   b.launch("k1", 0, 10, 100);
   b.launch("k2", 20, 200, 300);  // launched in time, began late
   b.kernel("k3", 310, 400);      // no launch known
   Model model = b.model();
-  model.gpu[1].begin_ns = 100'020;
-  model.gpu[1].dur_ns = 199'980;
+  model.gpu[1].begin_ns = 101'350;
+  model.gpu[1].dur_ns = 198'650;
   IdleLane device = idle_of(model)[0];
-  EXPECT_EQ(device.of(IdleCause::kernel_wait), 20);
+  EXPECT_EQ(device.of(IdleCause::kernel_wait), 1'350);
   EXPECT_EQ(device.of(IdleCause::unknown), 10'000);
   model.gpu[1].begin_ns = 200'000;
   model.gpu[1].dur_ns = 100'000;
-  device = idle_of(model)[0];
-  EXPECT_EQ(device.of(IdleCause::other), 100'000);
-  EXPECT_EQ(device.of(IdleCause::host_wait), 0);
+  for (const IdleLane& lane : idle_of(model)) {
+    EXPECT_EQ(lane.of(IdleCause::device), 100'000);
+    EXPECT_EQ(lane.of(IdleCause::other), 0);
+    EXPECT_EQ(lane.of(IdleCause::host_wait), 10'000);  // before k1
+  }
+}
+
+TEST(Idle, AnotherStreamIsBlamedOnlyIfItWasAtWork) {
+  ModelBuilder b;
+  b.step(0, 1000);
+  b.launch("k1", 0, 10, 100, 1, 7);
+  b.launch("all_reduce", 10, 50, 500, 1, 20);
+  b.launch("k2", 20, 502, 700, 1, 7);   // waited for it
+  b.launch("k3", 30, 900, 1000, 1, 7);  // for nothing that is known
+  std::vector<IdleLane> lanes = idle_of(b.model());
+  ASSERT_EQ(lanes.size(), 3u);
+  EXPECT_EQ(lanes[0].of(IdleCause::other), 0);
+  EXPECT_EQ(lanes[0].of(IdleCause::kernel_wait), 2'000);
+  EXPECT_EQ(lanes[0].of(IdleCause::device), 200'000);
+  EXPECT_EQ(lanes[1].stream, 7u);
+  EXPECT_EQ(lanes[1].of(IdleCause::other), 402'000);
+  EXPECT_EQ(lanes[1].of(IdleCause::device), 200'000);
+}
+
+TEST(Idle, TheTimeBeforeTheFirstAndBehindTheLastWorkIsExplained) {
+  ModelBuilder b;
+  b.step(0, 1000);
+  b.op("aten::prepare", 0, 550);
+  b.launch("k1", 570, 580, 900);
+  b.op("aten::finish", 920, 1000);
+  IdleLane device = idle_of(b.model())[0];
+  EXPECT_EQ(device.edges_ns, 680'000);
+  EXPECT_EQ(device.of(IdleCause::host_wait), 680'000);
+  EXPECT_EQ(device.of(Activity::operating), 630'000);
+  EXPECT_EQ(device.of(Activity::between), 40'000);
+  EXPECT_EQ(device.launch_ns, 10'000);
+}
+
+TEST(Idle, WorkWhoseLaunchIsUnderWayWaitsForTheHost) {
+  ModelBuilder b;
+  b.step(0, 100);
+  b.launch("k1", 0, 0, 50);
+  b.kernel("k2", 53, 100, b.call("cudaLaunchKernel", 48, 54));
+  IdleLane device = idle_of(b.model())[0];
+  EXPECT_EQ(device.of(IdleCause::host_wait), 3'000);
+  EXPECT_EQ(device.launch_ns, 3'000);
+}
+
+// The copy stands behind its kernel in the queue, though its call returns much later.
+TEST(Idle, ACopyThatWaitsWasLaunchedInTime) {
+  ModelBuilder b;
+  b.step(0, 500);
+  b.launch("k1", 0, 0, 300);
+  b.copy(2, 1, 8, 302, 304, b.call("cudaMemcpyAsync", 20, 315));
+  b.launch("k2", 350, 360, 500);
+  IdleLane device = idle_of(b.model())[0];
+  EXPECT_EQ(device.of(IdleCause::kernel_wait), 2'000);
+  EXPECT_EQ(device.of(IdleCause::host_wait), 56'000);
+  EXPECT_EQ(device.of(Activity::copying), 11'000);
 }
 
 TEST(Idle, AThreadWithoutWorkIsExcusedByTheMainThread) {
@@ -149,7 +211,7 @@ TEST(Idle, AThreadWithoutWorkIsExcusedByTheMainThread) {
   b.launch("k2", 420, 450, 500, 2);
   IdleLane device = idle_of(b.model())[0];
   EXPECT_EQ(device.of(Activity::operating), 260'000 + 20'000);
-  EXPECT_EQ(device.of(Activity::between), 40'000);
+  EXPECT_EQ(device.of(Activity::between), 40'000 + 500'000);  // behind k2 too
   EXPECT_EQ(device.of(Activity::nothing), 0);
 }
 
@@ -160,9 +222,31 @@ TEST(Idle, FindsTheCallThatDrainedTheQueue) {
   u32 sync = b.call("cudaStreamSynchronize", 20, 310);
   b.launch("k2", 400, 420, 500);
   IdleLane device = idle_of(b.model())[0];
-  ASSERT_EQ(device.gaps.size(), 1u);
-  EXPECT_EQ(device.gaps[0].sync, sync);
+  ASSERT_EQ(device.gaps.size(), 3u);
+  EXPECT_EQ(device.gaps[1].sync, sync);
   EXPECT_EQ(device.of(Activity::synchronising), 10'000);
+}
+
+TEST(Idle, ACopyToPageableMemoryDrainsTheQueueToo) {
+  ModelBuilder b;
+  b.step(0, 1000);
+  b.launch("k1", 0, 10, 300);
+  u32 item = b.call("hipMemcpyWithStream", 20, 330);
+  b.copy(2, 0, 4, 301, 303, item);
+  b.launch("k2", 400, 420, 500);
+  IdleLane device = idle_of(b.model())[0];
+  ASSERT_EQ(device.gaps.size(), 4u);
+  EXPECT_EQ(device.gaps[2].sync, item);
+  EXPECT_EQ(device.of(IdleCause::kernel_wait), 1'000);
+}
+
+TEST(Idle, AWaitThatBeganWithAnEmptyQueueDidNotDrainIt) {
+  ModelBuilder b;
+  b.step(0, 1000);
+  b.launch("k1", 0, 10, 300);
+  b.call("cudaStreamSynchronize", 350, 353);
+  b.launch("k2", 400, 420, 500);
+  EXPECT_EQ(idle_of(b.model())[0].gaps[1].sync, kNone);
 }
 
 TEST(Idle, RandomTracesSumToTheWindow) {
@@ -179,13 +263,14 @@ TEST(Idle, RandomTracesSumToTheWindow) {
       b.op("aten::op", at, at + i64(random() % 50), {}, 1 + random() % 2);
     }
     for (const IdleLane& lane : idle_of(b.model())) {
-      i64 causes = lane.edges_ns, activities = lane.launch_ns, gaps = 0;
+      i64 causes = 0, activities = lane.launch_ns, gaps = 0, edges = 0;
       for (i64 ns : lane.by_cause) causes += ns;
       for (i64 ns : lane.by_activity) activities += ns;
-      for (const Gap& gap : lane.gaps) gaps += gap.length();
+      for (const Gap& gap : lane.gaps) (gap.edge ? edges : gaps) += gap.length();
       ASSERT_EQ(causes, lane.idle_ns);
       ASSERT_EQ(activities, lane.of(IdleCause::host_wait));
-      ASSERT_EQ(gaps + lane.edges_ns, lane.idle_ns);
+      ASSERT_EQ(edges, lane.edges_ns);
+      ASSERT_EQ(gaps + edges, lane.idle_ns);
     }
   }
 }
@@ -199,7 +284,7 @@ TEST(Launches, MeasureDelaysShortWorkAndQueues) {
   u32 slow = b.call("cudaLaunchKernel", 600, 700);
   b.kernel("after", 705, 900, slow);
   Model model = b.model();
-  Launches l = launches(model, windows_of(model));
+  Launches l = launches_of(model);
   EXPECT_EQ(l.works, 3u);
   EXPECT_EQ(l.without_call, 1u);
   EXPECT_EQ(l.longest_delay_ns, 375'000);
@@ -212,12 +297,30 @@ TEST(Launches, MeasureDelaysShortWorkAndQueues) {
   EXPECT_DOUBLE_EQ(l.queues[0].mean, (10 + 380 + 105) / 1000.0);
 }
 
+// A graph's works are held against its launch together, and what a call waited is not its launch.
+TEST(Launches, WorkIsShorterThanItsCallByAllThatTheCallGave) {
+  ModelBuilder b;
+  b.step(0, 1000);
+  u32 slow = b.call("cudaGraphLaunch", 0, 100), quick = b.call("cudaGraphLaunch", 200, 215);
+  for (i64 i = 0; i < 9; i++) b.kernel("of the slow", 110 + 3 * i, 112 + 3 * i, slow);
+  for (i64 i = 0; i < 2; i++) b.kernel("of the quick", 220 + 10 * i, 229 + 10 * i, quick);
+  b.launch("k", 250, 260, 700);
+  b.copy(2, 1, 8, 701, 702, b.call("cudaMemcpyAsync", 270, 710));
+  Launches l = launches_of(b.model());
+  EXPECT_EQ(l.works, 13u);
+  EXPECT_EQ(l.shorter_than_launch, 10u);  // the nine, and the copy
+  EXPECT_EQ(l.host_ns, 560'000);
+  EXPECT_EQ(l.wait_ns, 430'000);
+  EXPECT_EQ(l.short_wait_ns, 430'000);
+  EXPECT_EQ(l.slow_calls, 1u);  // the graph's, not the one that waited
+}
+
 TEST(Launches, AFullQueueBlocks) {
   ModelBuilder b;
   b.step(0, 20000);
   for (i64 i = 0; i < 1026; i++) b.kernel("k", 9000 + i, 9000 + i, b.call("cudaLaunchKernel", i, i + 1));
   Model model = b.model();
-  Queue q = launches(model, windows_of(model)).queues[0];
+  Queue q = launches_of(model).queues[0];
   EXPECT_EQ(q.longest, 1026u);
   EXPECT_EQ(q.blocked_calls, 2u);
   EXPECT_EQ(q.blocked_ns, 2'000);

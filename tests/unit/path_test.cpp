@@ -15,10 +15,12 @@ namespace {
 struct Path {
   Model model;
   Words words;
+  Waits waits;
   HostTimelines timelines;
   CriticalPath path;
 
-  explicit Path(ModelBuilder&& b) : model(b.model()), words(model), timelines(model, words) {
+  explicit Path(ModelBuilder&& b)
+      : model(b.model()), words(model), waits(model, words), timelines(model, words, waits) {
     path = CriticalPaths(model, words, timelines).of(windows_of(model).steps[0]);
   }
   // "host 0-10, launch 10-20 ..." in us
@@ -69,6 +71,48 @@ TEST(CriticalPath, AWaitForTheGpuLeadsToItsLastWork) {
             "launch 0-5, k1 5-60, ProfilerStep#0 60-65, ProfilerStep#0 65-70, aten::rest 70-95, ProfilerStep#0 95-100");
 }
 
+// .item() and .cpu(): nearly all of the call is the kernels'.
+TEST(CriticalPath, ACopyToPageableMemoryLeadsToTheKernelsBeforeIt) {
+  for (const char* name : {"cudaMemcpyAsync", "hipMemcpyWithStream"}) {
+    ModelBuilder b;
+    b.step(0, 1000);
+    b.launch("k1", 0, 10, 400);
+    b.launch("k2", 20, 402, 900);
+    b.copy(2, 1, 8, 902, 905, b.call(name, 30, 920));
+    Path path(std::move(b));
+    EXPECT_EQ(path.text(),
+              "launch 0-10, k1 10-400, gap 400-402, k2 402-900, gap 900-902,  902-905, ProfilerStep#0 905-920, "
+              "ProfilerStep#0 920-1000");
+    EXPECT_EQ(path.path.by_activity[static_cast<u32>(Activity::copying)], 15'000);
+    EXPECT_EQ(path.path.by_kind[static_cast<u32>(PathKind::computation)], 888'000);
+  }
+}
+
+TEST(CriticalPath, ACopyThatReturnsBeforeItIsDoneLeadsToTheKernelsToo) {
+  ModelBuilder b;
+  b.step(0, 1000);
+  b.launch("k1", 0, 10, 900);
+  b.copy(1, 0, 1 << 20, 905, 918, b.call("hipMemcpyWithStream", 30, 916));
+  EXPECT_EQ(Path(std::move(b)).text(), "launch 0-10, k1 10-900, ProfilerStep#0 900-916, ProfilerStep#0 916-1000");
+}
+
+TEST(CriticalPath, ACallThatOnlyWaitedForItsOwnCopyLeadsToThatCopy) {
+  ModelBuilder b;
+  b.step(0, 100);
+  b.copy(2, 1, 1 << 20, 30, 80, b.call("cudaMemcpyAsync", 20, 90));
+  EXPECT_EQ(Path(std::move(b)).text(),
+            "ProfilerStep#0 0-20, launch 20-30,  30-80, ProfilerStep#0 80-90, ProfilerStep#0 90-100");
+}
+
+TEST(CriticalPath, WorksOfOneLaunchFollowEachOther) {
+  ModelBuilder b;
+  b.step(0, 300);
+  u32 graph = b.call("cudaGraphLaunch", 0, 250);  // its works begin before it returns
+  b.kernel("k1", 20, 100, graph);
+  b.kernel("k2", 101, 300, graph);
+  EXPECT_EQ(Path(std::move(b)).text(), "launch 0-20, k1 20-100, gap 100-101, k2 101-300");
+}
+
 TEST(CriticalPath, WhileTheMainThreadWaitsAutogradWorks) {
   ModelBuilder b;
   b.step(0, 100);
@@ -95,11 +139,17 @@ TEST(CriticalPath, OfRandomTracesSumsToTheStepWithoutHoles) {
     }
     for (u32 n = random() % 4; n > 0; n--) {
       i64 at = i64(random() % 280);
-      b.call("cudaDeviceSynchronize", at, at + i64(random() % 50), 1 + random() % 2);
+      b.call(random() % 2 ? "cudaDeviceSynchronize" : "cudaFree", at, at + i64(random() % 50), 1 + random() % 2);
+    }
+    for (u32 n = random() % 6; n > 0; n--) {
+      i64 at = i64(random() % 250), begin = at + i64(random() % 30);
+      u32 call = b.call("cudaMemcpyAsync", at, at + i64(random() % 50), 1 + random() % 2);
+      b.copy(1 + random() % 2, 1 + random() % 2, 64, begin, begin + i64(random() % 20), call, random() % 3);
     }
     Model model = b.model();
     Words words(model);
-    HostTimelines timelines(model, words);
+    Waits waits(model, words);
+    HostTimelines timelines(model, words, waits);
     Interval step = windows_of(model).steps[0];
     CriticalPath path = CriticalPaths(model, words, timelines).of(step);
     i64 at = step.begin, sum = 0, host = 0;
