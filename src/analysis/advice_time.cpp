@@ -51,8 +51,18 @@ HostTime host_time(const i64 (&ns)[kActivities], i64 launch_ns) {
 HostTime all_of(const IdleLane& lane) { return host_time(lane.by_activity, lane.launch_ns); }
 HostTime behind_sync(const IdleLane& lane) { return host_time(lane.after_sync, lane.launch_after_sync_ns); }
 
+// Gaps may lie between two steps as well: no more of them counts than the GPU is idle in the steps.
+i64 in_steps(const Facts& facts, i64 ns) {
+  std::vector<Interval> busy;
+  for (const GpuEvent& work : facts.model.gpu)
+    if (work.runs_on_gpu() && work.device == facts.gpu->device) busy.push_back({work.begin_ns, work.end_ns()});
+  return std::min(ns, (IntervalSet(facts.windows.steps) - IntervalSet(std::move(busy))).length());
+}
+
 // The GPU has nothing to do because code on the host has not come to the next launch.
-i64 waits_for_code(const Facts& facts) { return all_of(*facts.gpu).running - behind_sync(*facts.gpu).running; }
+i64 waits_for_code(const Facts& facts) {
+  return in_steps(facts, all_of(*facts.gpu).running - behind_sync(*facts.gpu).running);
+}
 
 // Of work of a kind: its time in which no kernel runs.
 template <class Keep>
@@ -115,7 +125,7 @@ std::optional<Match> synchronous_loader(const Facts& facts) {
     if (facts.words.is(e, Word::single_process_loader)) ranges.push_back({e.begin_ns, e.end_ns()});
   i64 ns = (IntervalSet(std::move(ranges)) & facts.windows.time).length();
   double share = facts.share(double(ns));
-  return Match{share, share, facts.windows.per_step(loading(facts)),
+  return Match{share, share, facts.windows.per_step(std::min(double(ns), loading(facts))),
                "Loading a batch keeps the training process busy for " + ms(facts.windows.per_step(ns)) + " per step.",
                longest_ranges(facts, Word::single_process_loader), loader_fix(facts)};
 }
@@ -173,7 +183,7 @@ std::optional<Match> communication(const Facts& facts) {
   double ns = facts.gpu_time ? double(facts.gpu_time->communication_ns) : facts.sum_ns(Category::communication);
   double exposed = facts.gpu_time ? double(facts.gpu_time->exposed_communication_ns) : ns;
   if (ns <= 0) return {};
-  double share = facts.share(ns);
+  double share = std::min(1.0, facts.share(ns));
   return Match{share, share, facts.windows.per_step(exposed) / 2,
                "Communication runs for " + ms(facts.windows.per_step(ns)) + " per step (" + percent(share) + ").",
                facts.gpu_time ? longest_works(facts, is_it) : longest_ranges(facts, Word::communication_op)};
@@ -280,10 +290,10 @@ std::optional<Match> launch_bound(const Facts& facts) {
     const CallEvent& call = facts.model.calls[facts.model.gpu[gap.next].call];
     return !facts.words.is(call, Word::replays) && call.dur_ns <= kFirstLaunchNs;
   };
-  i64 ns = all_of(*facts.gpu).launching - behind_sync(*facts.gpu).launching;
+  Cost cost(facts);
   for (const Gap& gap : facts.gpu->gaps)
-    if (gap.sync == kNone && gap.cause == IdleCause::host_wait && !costs(gap)) ns -= gap.length() - gap.host_ns;
-  ns = std::max<i64>(0, ns);
+    if (costs(gap) && gap.sync == kNone) cost.time(gap.begin_ns + gap.host_ns, gap.end_ns);
+  i64 ns = cost.ns();
   double share = facts.share(double(ns));
   return Match{share, share, facts.windows.per_step(ns),
                "For " + ms(facts.windows.per_step(ns)) + " of a step the GPU waits for a launch that is under way; "
@@ -316,7 +326,8 @@ std::optional<Match> tiny_kernels(const Facts& facts) {
 std::optional<Match> synchronisation(const Facts& facts) {
   if (!facts.gpu) return {};
   HostTime after = behind_sync(*facts.gpu);
-  i64 ns = after.running + after.launching + facts.gpu->after_sync[static_cast<u32>(Activity::synchronising)];
+  i64 ns = in_steps(facts, after.running + after.launching +
+                               facts.gpu->after_sync[static_cast<u32>(Activity::synchronising)]);
   double share = facts.share(double(ns));
   Heaviest calls(Evidence::Of::call);
   std::map<u32, i64> by_op;
@@ -368,6 +379,7 @@ std::optional<Match> stream_gaps(const Facts& facts) {
   i64 ns = 0;
   for (const Gap& gap : facts.gpu->gaps)
     if (is_it(gap)) ns += gap.length();
+  ns = in_steps(facts, ns);
   double share = facts.share(double(ns));
   return Match{share, share, facts.windows.per_step(ns),
                "Long gaps that no late launch explains take " + ms(facts.windows.per_step(ns)) + " per step.",

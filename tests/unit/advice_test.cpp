@@ -87,7 +87,8 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
        b.label("work of mine", 0, kStep);
-       b.op("aten::mm", 0, over ? 8499 : 8501);
+       b.op("aten::mm", 0, over ? 8488 : 8490);
+       b.op("aten::mm", kStep - 10, kStep);
      }},
     {"LN1",
      [](ModelBuilder& b, bool over) {
@@ -115,7 +116,7 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
        b.step(0, kStep);
        b.step(kStep, 2 * kStep);
        b.call("cudaMalloc", 100, 2000);  // the first step may
-       b.call("cudaMalloc", kStep + 100, kStep + 100 + (over ? 101 : 99));
+       b.call("cudaMalloc", kStep + 100, kStep + 100 + (over ? 201 : 199));
      }},
     {"GP1",
      [](ModelBuilder& b, bool over) {
@@ -146,31 +147,39 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
        b.step(0, kStep);
        b.device(0, 7, 0, 1 << 30);
        b.op(over ? "aten::mm" : "aten::relu", 0, 100, {{{64, 64}}, {{64, 64}}});
-       b.launch("volta_sgemm_128x64", 10, 50, 1050);
+       b.launch("volta_sgemm_128x64", 10, 50, kStep);
+       b.op("aten::mm", 200, 300, {{{64, 64}, 5}, {{64, 64}, 5}});  // in half precision already
+       b.launch("void gemm<half>(half*)", 210, kStep, kStep + 500);
      }},
     {"PT1",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
        b.device(0, 8, 0, 1 << 30);
-       b.launch("ampere_sgemm_128x64_tn", 10, 50, 50 + (over ? 501 : 499));
-       b.launch("cutlass_80_tensorop_s1688gemm", 20, 1000, 2000);
+       b.launch("cutlass_80_tensorop_s1688gemm", 10, 20, 5000);
+       b.launch("ampere_sgemm_128x64_tn", 20, 5000, 5000 + (over ? 501 : 499));
+       b.launch("elementwise", 30, 5000 + (over ? 501 : 499), kStep);
      }},
     {"PT2",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
-       b.op("aten::mm", 0, 50, {{{64, 63}, 5}, {{63, 64}, 5}});
-       b.launch("hmma_gemm", 10, 100, 100 + (over ? 201 : 199));
+       b.kernel("gemm", 0, 2000);
+       i64 end = 2000 + (over ? 201 : 199);
+       b.op("aten::mm", 0, 50, {{{63, 64}, 5}, {{64, 63}, 5}});
+       b.launch("hmma_gemm", 10, 2000, end);
        b.op("aten::mm", 60, 90, {{{64, 64}, 5}, {{64, 64}, 5}});
-       b.launch("hmma_gemm", 70, 1000, 2000);
-       b.op("aten::mm", 100, 120, {{{64, 63}}, {{63, 64}}});  // float
-       b.launch("gemm", 105, 3000, 4000);
+       b.launch("hmma_gemm", 70, end, 4000);
+       b.op("aten::mm", 100, 120, {{{63, 64}, 5}, {{64, 64}, 5}});  // an odd batch
+       b.launch("hmma_gemm", 105, 4000, 6000);
+       b.op("aten::mm", 130, 150, {{{63, 64}}, {{64, 63}}});  // float
+       b.launch("gemm", 135, 6000, kStep);
      }},
     {"RF1",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
        b.device(0, 8, 0, 1ull << 36, "NVIDIA A100-SXM4-40GB");
+       b.kernel("gemm", 0, kStep - (over ? 501 : 499));
        b.op("aten::mm", 0, 50, {{{1024, 1024}, 5}, {{1024, 1024}, 5}});
-       b.launch("hmma_gemm", 10, 100, 100 + (over ? 501 : 499));
+       b.launch("hmma_gemm", 10, kStep - (over ? 501 : 499), kStep);
      }},
     {"OP1",
      [](ModelBuilder& b, bool over) {
@@ -225,9 +234,10 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
     {"PT6",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
+       b.kernel("gemm", 0, kStep - (over ? 501 : 499));
        b.op("aten::contiguous", 0, 50);
        b.op("aten::clone", 5, 45);
-       b.launch("copy_kernel", 10, 100, 100 + (over ? 501 : 499));
+       b.launch("copy_kernel", 10, kStep - (over ? 501 : 499), kStep);
      }},
     {"MEM1",
      [](ModelBuilder& b, bool over) {
@@ -327,7 +337,8 @@ TEST(Advice, NamesShareSavingAndPlaces) {
   b.step(kStep, 2 * kStep);
   u32 longest = b.label(kSingleLoader, 100, 4100);
   b.label(kSingleLoader, kStep + 100, kStep + 2100);
-  b.op("aten::relu", 5000, 9000);
+  b.op("aten::relu", 4100, kStep);
+  b.op("aten::relu", kStep + 2100, 2 * kStep);
   Advised a(std::move(b));
   ASSERT_EQ(a.advice.size(), 1u);
   const Match& match = a.advice[0].match;
