@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/launches.h"
+
 namespace tprof {
 namespace {
 
@@ -98,6 +100,8 @@ void CriticalPaths::walk_work(Place& at) {
   u32 before = work_ended_by(work.begin_ns, work.device, position_[index]);
   if (launched_late(work, before)) {
     const CallEvent& call = model_.calls[work.call];
+    if (work.begin_ns - call.end_ns() > kLongDelayNs)
+      at.take(call.end_ns(), {0, 0, PathKind::held_up, Activity::nothing, index});
     at.take(call.begin_ns, {0, 0, PathKind::launch, Activity::launching, index, work.call});
     at.thread = call.thread;
     at.work = kNone;

@@ -4,9 +4,10 @@
 // A walk backward from the step's end, O(log n) a link, no graph. Work on a GPU began because the host launched it, or
 // because the device had finished what it did before, whichever came later (by time: dependencies between streams are
 // not traced everywhere). A call that waited for the GPU (waits.h) leads to the work that it waited for; one that
-// returned behind its own copy leads to that copy, and by way of it to what its stream did before. A host thread that is
-// between operators while another thread of the job works waits for that thread (the backward pass runs on one of its
-// own).
+// returned behind its own copy leads to that copy, and by way of it to what its stream did before. Work that began more
+// than kLongDelayNs behind its launch, with the device idle, waited for something that is not in the trace: it was held
+// up. A host thread that is between operators while another thread of the job works waits for that thread (the backward
+// pass runs on one of its own).
 #pragma once
 #include "analysis/activity.h"
 #include "analysis/windows.h"
@@ -19,6 +20,7 @@ namespace tprof {
   PATH(communication, "communication")                          \
   PATH(copy, "copies")                                          \
   PATH(launch, "from the launch to the begin of the work")      \
+  PATH(held_up, "work that was launched and could not begin")   \
   PATH(gap, "from the end of one work to the begin of another") \
   PATH(host, "the host")
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "analysis/launches.h"
+
 namespace tprof {
 namespace {
 
@@ -71,6 +73,26 @@ class LaneBuilder {
 
   template <class Others>
   void gap(Gap gap, Others others) {
+    if (i64 returned = late_launch_returned(gap); returned) {
+      Gap late = gap;
+      gap.end_ns = late.begin_ns = returned;
+      one_gap(gap, others);
+      one_gap(late, others);
+    } else {
+      one_gap(gap, others);
+    }
+  }
+
+  // 0 unless the host was late, and the work so late after it that something else held it up.
+  i64 late_launch_returned(const Gap& gap) const {
+    u32 call = gap.next == kNone ? kNone : model_.gpu[gap.next].call;
+    if (call == kNone || timelines_.waits().of(call)) return 0;
+    i64 returned = model_.calls[call].end_ns();
+    return returned > gap.begin_ns && gap.end_ns - returned > kLongDelayNs ? returned : 0;
+  }
+
+  template <class Others>
+  void one_gap(Gap gap, Others others) {
     u32 call = gap.next == kNone ? kNone : model_.gpu[gap.next].call;
     if (call != kNone) {
       gap.cause = host_was_late(gap, call)             ? IdleCause::host_wait

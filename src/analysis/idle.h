@@ -3,7 +3,8 @@
 // A gap lies between two works of a lane: a stream, or a whole device (all its streams together). Before the first work
 // and behind the last one is a gap too, at the window's edge. Its cause, after HTA:
 //   host wait    the call that launched the next work returned only after the work before had ended, or there was no
-//                next work: the host was late
+//                next work: the host was late. If the work began more than kLongDelayNs behind that return, what lies
+//                between is a gap of its own, of another cause
 //   kernel wait  it was launched in time, and the gap is shorter than kKernelWaitNs: one kernel follows another
 //   other        it was launched in time and yet began late, as another stream of the device came to its end or while
 //                one was at work: it waited for that. A whole device never does

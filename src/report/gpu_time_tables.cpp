@@ -57,7 +57,7 @@ Table idle_table(const std::vector<IdleLane>& lanes) {
   c.add("launch", "of it, launching", Unit::time, 3, [](auto& r) { return r.launch_ns; });
   cause("kernel_wait", "Between kernels", 2, IdleCause::kernel_wait);
   cause("other", "Other streams", 1, IdleCause::other);
-  cause("device", "GPU was late", 2, IdleCause::device);
+  cause("device_wait", "GPU was late", 2, IdleCause::device);
   cause("unknown", "Unknown", 4, IdleCause::unknown);
   c.add("edges", "At begin and end", Unit::time, 5, [](auto& r) { return r.edges_ns; });
   c.add("gaps", "Gaps", Unit::count, 6, [](auto& r) {

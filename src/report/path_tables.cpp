@@ -31,7 +31,8 @@ std::string link_name(const Model& model, const PathPiece& piece) {
   if (piece.kind == PathKind::copy && model.gpu[piece.work].kind() == Kind::copy)
     return copy_kind_text(copy_kind_of(model.gpu[piece.work]));
   if (of_work || piece.kind == PathKind::copy) return model.names[model.gpu[piece.work].name];
-  if (piece.kind == PathKind::gap && piece.work != kNone) return "before " + model.names[model.gpu[piece.work].name];
+  bool before = piece.kind == PathKind::gap || piece.kind == PathKind::held_up;
+  if (before && piece.work != kNone) return "before " + model.names[model.gpu[piece.work].name];
   if (piece.call != kNone) return model.names[model.calls[piece.call].name];
   return piece.event >= 0 ? common_name(model.name_of(model.events[size_t(piece.event)])) : "";
 }

@@ -70,7 +70,7 @@ TEST(IdleTable, CausesSumToTheIdleTime) {
   ASSERT_EQ(table.rows.size(), 3u);  // the device, two streams
   for (size_t row = 0; row < table.rows.size(); row++)
     EXPECT_EQ(whole(table, row, "host_wait") + whole(table, row, "kernel_wait") + whole(table, row, "other") +
-                  whole(table, row, "device") + whole(table, row, "unknown"),
+                  whole(table, row, "device_wait") + whole(table, row, "unknown"),
               whole(table, row, "idle"));
   EXPECT_EQ(text(table, 0, "stream"), "all");
   EXPECT_EQ(text(table, 1, "stream"), "7");

@@ -189,6 +189,17 @@ TEST(Idle, WorkWhoseLaunchIsUnderWayWaitsForTheHost) {
   EXPECT_EQ(device.launch_ns, 3'000);
 }
 
+TEST(Idle, WhatHeldWorkUpBehindItsLaunchIsNotTheHosts) {
+  ModelBuilder b;
+  b.step(0, 1000);
+  b.launch("k1", 0, 0, 10);
+  b.launch("k2", 20, 900, 1000);  // its call returns at 25
+  IdleLane device = idle_of(b.model())[0];
+  EXPECT_EQ(device.of(IdleCause::host_wait), 15'000);
+  EXPECT_EQ(device.launch_ns, 5'000);
+  EXPECT_EQ(device.of(IdleCause::device), 875'000);
+}
+
 // The copy stands behind its kernel in the queue, though its call returns much later.
 TEST(Idle, ACopyThatWaitsWasLaunchedInTime) {
   ModelBuilder b;

@@ -27,12 +27,13 @@ struct Path {
   std::string text() const {
     std::string out;
     for (const PathPiece& p : path.pieces) {
-      std::string what = p.work != kNone && p.kind != PathKind::gap && p.kind != PathKind::launch
-                             ? model.names[model.gpu[p.work].name]
-                         : p.kind == PathKind::gap    ? "gap"
-                         : p.kind == PathKind::launch ? "launch"
-                         : p.event >= 0               ? model.names[model.events[p.event].name]
-                                                      : "nothing";
+      bool runs = p.work != kNone && static_cast<u32>(p.kind) <= static_cast<u32>(PathKind::copy);
+      std::string what = runs                          ? model.names[model.gpu[p.work].name]
+                         : p.kind == PathKind::gap     ? "gap"
+                         : p.kind == PathKind::launch  ? "launch"
+                         : p.kind == PathKind::held_up ? "held up"
+                         : p.event >= 0                ? model.names[model.events[p.event].name]
+                                                       : "nothing";
       out += (out.empty() ? "" : ", ") + what + " " + std::to_string(p.begin_ns / 1000) + "-" +
              std::to_string(p.end_ns / 1000);
     }
@@ -102,6 +103,14 @@ TEST(CriticalPath, ACallThatOnlyWaitedForItsOwnCopyLeadsToThatCopy) {
   b.copy(2, 1, 1 << 20, 30, 80, b.call("cudaMemcpyAsync", 20, 90));
   EXPECT_EQ(Path(std::move(b)).text(),
             "ProfilerStep#0 0-20, launch 20-30,  30-80, ProfilerStep#0 80-90, ProfilerStep#0 90-100");
+}
+
+TEST(CriticalPath, WorkThatBeginsLongAfterItsLaunchWasHeldUp) {
+  ModelBuilder b;
+  b.step(0, 1000);
+  b.launch("k1", 0, 5, 10);
+  b.launch("k2", 20, 900, 1000);  // its call returns at 25
+  EXPECT_EQ(Path(std::move(b)).text(), "ProfilerStep#0 0-5, ProfilerStep#0 5-20, launch 20-25, held up 25-900, k2 900-1000");
 }
 
 TEST(CriticalPath, WorksOfOneLaunchFollowEachOther) {
