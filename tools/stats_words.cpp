@@ -82,7 +82,11 @@ Answer by_queue(const Subject& s) {
 Answer by_copy(const Subject& s) { return {copies_table(copies(s.model, windows_of(s.model))), {}}; }
 
 Answer by_flops(const Subject& s) {
-  return {flops_table(s.model, flops(s.model, windows_of(s.model), s.devices)), {}};
+  Flops found = flops(s.model, windows_of(s.model), s.devices);
+  Answer out{flops_table(s.model, found), {}};
+  out.more.push_back({"coverage", flops_coverage_table(found)});
+  if (!found.missing.empty()) out.more.push_back({"without_flops", flops_missing_table(s.model, found)});
+  return out;
 }
 
 Answer by_critical_path(const Subject& s) {

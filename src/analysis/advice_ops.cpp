@@ -5,6 +5,7 @@
 
 #include "analysis/advice_rules.h"
 #include "analysis/tensor_cores.h"
+#include "analysis/tensors.h"
 
 namespace tprof::rules {
 namespace {
@@ -99,7 +100,7 @@ std::optional<Match> no_tensor_cores(const Facts& facts) {
   for (u32 i = 0; i < facts.model.gpu.size(); i++) {
     const GpuEvent& work = facts.model.gpu[i];
     if (work.kind() != Kind::kernel || !facts.inside(work.begin_ns)) continue;
-    if (names.answer(work.name) != Answer::no) return {};
+    if (names.answer(work.name) != TensorCoreUse::no) return {};
     i32 op = work.op;
     while (op >= 0 && !names.op(facts.model.events[op].name)) op = facts.model.events[op].parent;
     if (op < 0 || in_half(facts.model.events[op])) continue;

@@ -6,185 +6,66 @@
 #include <set>
 #include <unordered_map>
 
-#include "base/dtypes.h"
+#include "analysis/formulas.h"
+#include "analysis/innermost.h"
 #include "base/error.h"
 
 namespace tprof {
 namespace {
 
-struct Count {
-  double flops;
-  double bytes;  // < 0: not known
-  u8 dtype;
-};
-using Inputs = std::vector<OpInput>;
-using Formula = std::optional<Count> (*)(const Inputs&, size_t first);
-
-const TensorInput* tensor(const Inputs& inputs, size_t i) {
-  return i < inputs.size() && inputs[i].tensor.defined ? &inputs[i].tensor : nullptr;
-}
-
-Count count(double operations, i64 elements, const TensorInput& a, u8 output) {
-  u32 in = dtype_bytes(a.dtype), out = dtype_bytes(output);
-  return {operations, in && out ? double(elements) * in : -1, a.dtype};
-}
-
-std::optional<Count> matrices(const Inputs& inputs, size_t first) {
-  const TensorInput *a = tensor(inputs, first), *b = tensor(inputs, first + 1);
-  if (!a || !b || a->sizes.size() < 2 || b->sizes.size() < 2 || a->size(0) != b->size(1)) return {};
-  i64 batch = a->sizes.size() > 2 ? a->elements() / std::max<i64>(1, a->size(0) * a->size(1)) : 1;
-  double output = double(batch) * double(a->size(1)) * double(b->size(0));
-  return count(2 * output * double(a->size(0)), a->elements() + b->elements() + i64(output), *a, a->dtype);
-}
-
-// input [.., K], weight [N, K]
-std::optional<Count> linear(const Inputs& inputs, size_t first) {
-  const TensorInput *a = tensor(inputs, first), *w = tensor(inputs, first + 1);
-  if (!a || !w || a->sizes.empty() || w->sizes.size() != 2 || a->size(0) != w->size(0) || a->size(0) == 0) return {};
-  i64 output = a->elements() / a->size(0) * w->size(1);
-  return count(2.0 * double(a->elements()) * double(w->size(1)), a->elements() + w->elements() + output, *a, a->dtype);
-}
-
-std::optional<Count> linear_vector(const Inputs& inputs, size_t first) {
-  const TensorInput *a = tensor(inputs, first), *v = tensor(inputs, first + 1);
-  if (!a || !v || a->sizes.size() != 2 || v->sizes.size() != 1) return {};
-  return count(2.0 * double(a->elements()), a->elements() + v->elements() + a->size(1), *a, a->dtype);
-}
-
-i64 kernel_elements(const TensorInput& weight) {
-  i64 product = 1;
-  for (size_t i = 2; i < weight.sizes.size(); i++) product *= weight.sizes[i];
-  return product;
-}
-
-// input [N, Cin, ..], weight [Cout, Cin / groups, ..], bias, stride, padding, dilation
-std::optional<Count> convolution(const Inputs& inputs, size_t first) {
-  const TensorInput *a = tensor(inputs, first), *w = tensor(inputs, first + 1);
-  if (!a || !w || a->sizes.size() < 3 || a->sizes.size() != w->sizes.size() || inputs.size() < first + 6) return {};
-  // aten::convolution and its kin have a flag `transposed` and output padding behind the dilation.
-  if (first + 6 < inputs.size() && !inputs[first + 6].booleans.empty() && inputs[first + 6].booleans[0]) return {};
-  size_t dims = a->sizes.size() - 2;
-  auto option = [&](size_t which, size_t d) -> std::optional<i64> {
-    const std::vector<i64>& list = inputs[first + which].integers;
-    if (list.size() != 1 && list.size() != dims) return {};
-    return list[list.size() == 1 ? 0 : d];
-  };
-  i64 output = a->sizes[0] * w->sizes[0];
-  for (size_t d = 0; d < dims; d++) {
-    std::optional<i64> stride = option(3, d), padding = option(4, d), dilation = option(5, d);
-    if (!stride || !padding || !dilation || *stride <= 0) return {};
-    i64 size = (a->sizes[2 + d] + 2 * *padding - *dilation * (w->sizes[2 + d] - 1) - 1) / *stride + 1;
-    if (size <= 0) return {};
-    output *= size;
-  }
-  double operations = 2.0 * double(output) * double(w->sizes[1]) * double(kernel_elements(*w));
-  return count(operations, a->elements() + w->elements() + output, *a, a->dtype);
-}
-
-// Each element of the input meets each weight of its group: no output shape is needed. weight [Cin, Cout / groups, ..]
-std::optional<Count> transposed_convolution(const Inputs& inputs, size_t first) {
-  const TensorInput *a = tensor(inputs, first), *w = tensor(inputs, first + 1);
-  if (!a || !w || a->sizes.size() < 3 || a->sizes.size() != w->sizes.size()) return {};
-  Count out{2.0 * double(a->elements()) * double(w->sizes[1]) * double(kernel_elements(*w)), -1, a->dtype};
-  return out;
-}
-
-// gradient of the output [N, Cout, ..], input, weight; the last list says which gradients are wanted.
-std::optional<Count> convolution_backward(const Inputs& inputs, size_t first) {
-  const TensorInput *g = tensor(inputs, first), *a = tensor(inputs, first + 1), *w = tensor(inputs, first + 2);
-  if (!g || !a || !w || g->sizes.size() < 3 || w->sizes.size() != g->sizes.size()) return {};
-  for (const OpInput& input : inputs)  // transposed is the one flag among the inputs
-    if (input.booleans.size() == 1 && input.booleans[0]) return {};
-  const std::vector<bool>& wanted = inputs.back().booleans;
-  double gradients = wanted.size() == 3 ? double(wanted[0]) + double(wanted[1]) : 2;
-  double forward = 2.0 * double(g->elements()) * double(w->sizes[1]) * double(kernel_elements(*w));
-  return count(gradients * forward, g->elements() + a->elements() + w->elements(), *g, g->dtype);
-}
-
-// query [B, H, S, D], key [B, H', T, D], value [B, H', T, Dv]
-std::optional<Count> attention(const Inputs& inputs, size_t first) {
-  const TensorInput *q = tensor(inputs, first), *k = tensor(inputs, first + 1), *v = tensor(inputs, first + 2);
-  if (!q || !k || !v || q->sizes.size() < 3 || k->sizes.size() < 3 || v->sizes.size() < 3 || q->size(0) == 0) return {};
-  bool causal = false;  // the first flag behind the tensors
-  for (size_t i = first + 3; i < inputs.size(); i++)
-    if (inputs[i].booleans.size() == 1) {
-      causal = inputs[i].booleans[0];
-      break;
-    }
-  double rows = double(q->elements()) / double(q->size(0));  // B * H * S
-  double operations = 2 * rows * double(k->size(1)) * double(q->size(0) + v->size(0)) * (causal ? 0.5 : 1);
-  i64 output = i64(rows) * v->size(0);
-  return count(operations, q->elements() + k->elements() + v->elements() + output, *q, q->dtype);
-}
-
-std::optional<Count> attention_backward(const Inputs& inputs, size_t first) {
-  std::optional<Count> forward = attention(inputs, first);
-  if (forward) forward->flops *= 2, forward->bytes *= 2;
-  return forward;
-}
-
-struct Rule {
-  Formula formula;
-  size_t first;
-};
-
-const std::unordered_map<std::string_view, Rule>& rules() {
-  static const std::unordered_map<std::string_view, Rule> kRules = {
-#define FORMULA(name, formula, first) {name, {formula, first}},
-#include "analysis/formulas.def"
-#undef FORMULA
-  };
-  return kRules;
-}
-
-
 // Finds what is counted, then sums it up.
 class Counter {
  public:
   Counter(const Model& model, const Windows& windows)
-      : model_(model), windows_(windows), row_(model.events.size(), -1) {}
+      : model_(model), windows_(windows), row_(model.events.size(), kFree) {}
 
   Flops run() {
-    std::vector<const Rule*> rule(model_.names.size());
-    for (size_t i = 0; i < model_.names.size(); i++)
-      if (auto at = rules().find(model_.names[i]); at != rules().end()) rule[i] = &at->second;
+    std::vector<const FormulaRow*> formula(model_.names.size());
+    for (size_t i = 0; i < model_.names.size(); i++) formula[i] = formula_of(model_.names[i]);
     std::vector<bool> missing(model_.events.size());
     for (u32 i = 0; i < model_.events.size(); i++) {
       const Event& e = model_.events[i];
-      if (e.parent >= 0 && row_[e.parent] >= 0) row_[i] = row_[e.parent];
-      if (!rule[e.name] || row_[i] >= 0 || !windows_.holds(e.begin_ns)) continue;
-      if (!add(i, *rule[e.name])) {
-        missing[i] = true;
-        continue;
-      }
+      if (e.parent >= 0) row_[i] = row_[e.parent];
+      if (!formula[e.name] || row_[i] != kFree || !windows_.holds(e.begin_ns)) continue;
+      row_[i] = row_for(i, *formula[e.name]);
+      missing[i] = row_[i] == kFree || row_[i] == kUntold;
+      if (row_[i] < 0) continue;
       for (i32 p = e.parent; p >= 0; p = model_.events[p].parent) missing[p] = false;
     }
     count_missing(missing);
     add_gpu_time();
-    std::stable_sort(out_.rows.begin(), out_.rows.end(),
-                     [](const FlopsRow& a, const FlopsRow& b) { return a.time_ns() > b.time_ns(); });
+    add_host_time();
+    finish();
     return std::move(out_);
   }
 
  private:
-  bool add(u32 i, const Rule& rule) {
+  // What an event is part of, where that is no row.
+  enum : i32 {
+    kFree = -1,     // of nothing: an operator inside may be counted
+    kNothing = -2,  // of an operator that takes no operations
+    kUntold = -3,   // of one whose operations are not known
+  };
+
+  i32 row_for(u32 i, const FormulaRow& formula) {
     const Event& e = model_.events[i];
-    Inputs inputs = inputs_of(e);
+    std::vector<OpInput> inputs = inputs_of(e);
     out_.shapes_known |= !inputs.empty();
-    std::optional<Count> c = rule.formula(inputs, rule.first);
-    if (!c) return false;
+    if (!formula.formula) return kUntold;
+    std::optional<OpCount> c = formula.formula(inputs, formula.first);
+    if (!c) return kFree;
+    if (c->flops == 0 && c->bytes == 0) return kNothing;
     std::string key = std::to_string(e.name) + ' ' + std::string(e.inputs, e.inputs_bytes);
     auto [at, added] = rows_.try_emplace(std::move(key), i32(out_.rows.size()));
     if (added) out_.rows.push_back({i, c->dtype});
     FlopsRow& row = out_.rows[size_t(at->second)];
-    row_[i] = at->second;
     row.calls++;
     row.flops += c->flops;
     row.bytes = c->bytes < 0 ? -1 : row.bytes + c->bytes;
     row.host_ns += e.dur_ns;
     out_.total += c->flops;
     out_.counted++;
-    return true;
+    return at->second;
   }
 
   // One that lies in another that is missing is part of it.
@@ -199,20 +80,68 @@ class Counter {
     }
   }
 
+  static bool known(i32 row) { return row >= 0 || row == kNothing; }
+
+  FlopsMissing& missing_of(u32 name) {
+    auto [at, added] = missing_.try_emplace(name, FlopsMissing{name});
+    return at->second;
+  }
+
   void add_gpu_time() {
     for (const GpuEvent& work : model_.gpu) {
-      if (work.kind() != Kind::kernel || work.op < 0 || row_[work.op] < 0) continue;
-      FlopsRow& row = out_.rows[size_t(row_[work.op])];
-      row.gpu_ns += work.dur_ns;
-      const std::string& name = model_.names[work.name];
-      row.tf32 |= name.find("tf32") != name.npos || name.find("s1688gemm") != name.npos;
+      if (work.kind() != Kind::kernel) continue;
+      i32 row = work.op < 0 ? i32(kFree) : row_[work.op];
+      if (row >= 0) {
+        FlopsRow& r = out_.rows[size_t(row)];
+        r.gpu_ns += work.dur_ns;
+        const std::string& name = model_.names[work.name];
+        r.tf32 |= name.find("tf32") != name.npos || name.find("s1688gemm") != name.npos;
+      }
+      if (!windows_.holds(work.op < 0 ? work.begin_ns : model_.events[work.op].begin_ns)) continue;
+      out_.coverage.gpu_ns += work.dur_ns;
+      if (known(row))
+        out_.coverage.gpu_known_ns += work.dur_ns;
+      else
+        missing_of(work.op < 0 ? kNone : model_.events[work.op].name).gpu_ns += work.dur_ns;
     }
+  }
+
+  void add_host_time() {
+    std::vector<i64> own(model_.events.size());
+    for (u32 i = 0; i < own.size(); i++) {
+      const Event& e = model_.events[i];
+      own[i] += e.dur_ns;
+      if (e.parent >= 0) own[e.parent] -= e.dur_ns;
+    }
+    for (u32 i = 0; i < own.size(); i++) {
+      const Event& e = model_.events[i];
+      if (!is_operator(e) || !windows_.holds(e.begin_ns)) continue;
+      i64 ns = std::max<i64>(own[i], 0);
+      out_.coverage.host_ns += ns;
+      if (known(row_[i])) {
+        out_.coverage.host_known_ns += ns;
+        continue;
+      }
+      FlopsMissing& missing = missing_of(e.name);
+      missing.calls++;
+      missing.host_ns += ns;
+    }
+  }
+
+  void finish() {
+    std::stable_sort(out_.rows.begin(), out_.rows.end(),
+                     [](const FlopsRow& a, const FlopsRow& b) { return a.time_ns() > b.time_ns(); });
+    for (auto& [name, missing] : missing_) out_.missing.push_back(missing);
+    std::stable_sort(out_.missing.begin(), out_.missing.end(), [](const FlopsMissing& a, const FlopsMissing& b) {
+      return std::pair(a.gpu_ns, a.host_ns) > std::pair(b.gpu_ns, b.host_ns);
+    });
   }
 
   const Model& model_;
   const Windows& windows_;
-  std::vector<i32> row_;  // by event: the row that counts it, -1 none
+  std::vector<i32> row_;  // by event: the row that counts it, or why there is none
   std::unordered_map<std::string, i32> rows_;
+  std::map<u32, FlopsMissing> missing_;  // by name
   Flops out_;
 };
 

@@ -5,15 +5,17 @@
 //   convolution: 2 * output elements * Cin / groups * kernel
 //   attention: 2 * B * H * S * T * (D + Dv), half of it if causal; backward twice the forward (2.5 with recomputation,
 //   which is not counted: these are the model's operations)
+//   LSTM, GRU, RNN: 2 * T * B * elements of all weight matrices; backward twice the forward
+// As torch.utils.flop_counter counts, but for attention: that counts masked products and recomputed ones as well.
+// Sums, norms, activations and optimizers are counted by neither; what part of the time lies in operators that were
+// counted is said beside every sum.
 // Bytes are those of the inputs and of the output, each once. A roof is min(peak of the type, bytes per second * FLOP /
 // byte). MFU = sum over types of FLOP / peak, over the time looked at and the devices that had kernels (which are taken
 // to be alike).
 #pragma once
-#include <functional>
-#include <optional>
+#include <map>
 #include <string>
 
-#include "analysis/tensors.h"
 #include "analysis/windows.h"
 
 namespace tprof {
@@ -46,6 +48,26 @@ struct FlopsRow {
   double tflops() const { return time_ns() > 0 ? flops / double(time_ns()) / 1e3 : 0; }
 };
 
+// Time of kernels, and time that threads spent in operators themselves (not in those inside): all, and in operators
+// whose operations are known, be they 0.
+struct FlopsCoverage {
+  i64 gpu_ns = 0, gpu_known_ns = 0;
+  i64 host_ns = 0, host_known_ns = 0;
+
+  // Of the kernel time if there is any, else of the operators'; 0 to 1, -1: no time.
+  double share() const {
+    i64 all = gpu_ns ? gpu_ns : host_ns;
+    return all ? double(gpu_ns ? gpu_known_ns : host_known_ns) / double(all) : -1;
+  }
+};
+
+// An operator that no sum holds.
+struct FlopsMissing {
+  u32 name;  // index into Model::names; kNone: kernels that no operator launched
+  u64 calls = 0;
+  i64 gpu_ns = 0, host_ns = 0;
+};
+
 struct Flops {
   bool shapes_known = false;    // some operator with a formula had inputs
   std::vector<FlopsRow> rows;   // most time first
@@ -56,6 +78,8 @@ struct Flops {
   const DevicePeak* peak = nullptr;  // of the first device; nullptr: not in the table, or no GPU
   double mfu = -1;              // 0 to 1; -1 unknown
   double tflops = -1;           // achieved over the window
+  FlopsCoverage coverage;
+  std::vector<FlopsMissing> missing;  // most time first
 
   // Of the roof, 0 to 1; -1 unknown.
   double of_roof(const FlopsRow& row) const;

@@ -66,13 +66,13 @@ std::vector<GpuFigures> gpu_figures(const Model& model, const Windows& windows, 
     auto inside = double(windows.time.length_in(e.begin_ns, e.end_ns()));
     s.kernel_ns += inside;
     switch (tensor_cores.answer(e.name)) {
-      case Answer::yes:
+      case TensorCoreUse::yes:
         s.tensor_ns += inside;
         break;
-      case Answer::unknown:
+      case TensorCoreUse::unknown:
         s.untold_ns += inside;
         break;
-      case Answer::no:
+      case TensorCoreUse::no:
         break;
     }
     if (e.occupancy < 0) continue;

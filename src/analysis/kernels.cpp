@@ -52,8 +52,8 @@ class KernelSums {
     row.max_ns = std::max(row.max_ns, kernel.dur_ns);
     row.min_ns = std::min(row.min_ns, kernel.dur_ns);
     out_.total_ns += kernel.dur_ns;
-    if (row.tensor_cores == Answer::yes) out_.tensor_ns += kernel.dur_ns;
-    if (row.tensor_cores == Answer::unknown) out_.tensor_unknown_ns += kernel.dur_ns;
+    if (row.tensor_cores == TensorCoreUse::yes) out_.tensor_ns += kernel.dur_ns;
+    if (row.tensor_cores == TensorCoreUse::unknown) out_.tensor_unknown_ns += kernel.dur_ns;
     blocks_[at_].add(kernel.blocks_per_sm > 0 ? kernel.blocks_per_sm : -1, kernel.dur_ns, rules_);
     occupancy_[at_].add(kernel.occupancy, kernel.dur_ns, rules_);
   }

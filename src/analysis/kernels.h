@@ -6,7 +6,7 @@ namespace tprof {
 
 struct KernelRow {
   std::string name;
-  Answer tensor_cores = Answer::no;
+  TensorCoreUse tensor_cores = TensorCoreUse::no;
   u64 calls = 0;
   i64 total_ns = 0, max_ns = 0, min_ns = 0;
   double blocks_per_sm = -1;  // mean of those launches that state it, weighted by duration; -1 none does

@@ -196,9 +196,9 @@ void fill_device(const Model& model, OpTree& tree) {
     OpNode& node = tree.nodes[static_cast<size_t>(at)];
     node.device_self_ns += work.dur_ns;
     if (work.kind() != Kind::kernel) continue;
-    Answer answer = names.answer(work.name);
-    if (answer == Answer::yes) node.tensor_self_ns += work.dur_ns;
-    node.tensor_self_unknown |= answer == Answer::unknown;
+    TensorCoreUse answer = names.answer(work.name);
+    if (answer == TensorCoreUse::yes) node.tensor_self_ns += work.dur_ns;
+    node.tensor_self_unknown |= answer == TensorCoreUse::unknown;
   }
   for (OpNode& node : tree.nodes) {
     node.device_total_ns = node.device_self_ns;

@@ -69,18 +69,18 @@ bool is_bare(std::string_view kernel) {
 
 }  // namespace
 
-Answer kernel_uses_tensor_cores(std::string_view kernel, Rules rules, Vendor vendor) {
-  if (rules == Rules::tprof && vendor == Vendor::other) return Answer::unknown;
+TensorCoreUse kernel_uses_tensor_cores(std::string_view kernel, Rules rules, Vendor vendor) {
+  if (rules == Rules::tprof && vendor == Vendor::other) return TensorCoreUse::unknown;
   u8 who = rules == Rules::plugin ? plugin : vendor == Vendor::amd ? amd : ours;
   auto is = [&](Says says) {
     return std::any_of(std::begin(kKernels), std::end(kKernels), [&](const Row& row) {
       return row.says == says && (row.by & who) && contains(kernel, row.text);
     });
   };
-  if (is(Says::never)) return Answer::no;
-  if (is(Says::uses)) return Answer::yes;
-  if (rules == Rules::plugin || is(Says::plain)) return Answer::no;
-  return is(Says::untold) || is_bare(kernel) ? Answer::unknown : Answer::no;
+  if (is(Says::never)) return TensorCoreUse::no;
+  if (is(Says::uses)) return TensorCoreUse::yes;
+  if (rules == Rules::plugin || is(Says::plain)) return TensorCoreUse::no;
+  return is(Says::untold) || is_bare(kernel) ? TensorCoreUse::unknown : TensorCoreUse::no;
 }
 
 bool op_is_tensor_core_eligible(std::string_view op, Rules rules) {
@@ -97,10 +97,10 @@ TensorCoreNames::TensorCoreNames(const Model& model, Rules rules)
           });
 }
 
-Answer TensorCoreNames::answer(u32 name) {
-  if (none_) return Answer::no;
+TensorCoreUse TensorCoreNames::answer(u32 name) {
+  if (none_) return TensorCoreUse::no;
   if (!kernels_[name]) kernels_[name] = u8(1 + u8(kernel_uses_tensor_cores(model_.names[name], rules_, vendor_)));
-  return static_cast<Answer>(kernels_[name] - 1);
+  return static_cast<TensorCoreUse>(kernels_[name] - 1);
 }
 
 bool TensorCoreNames::op(u32 name) {

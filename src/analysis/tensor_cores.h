@@ -8,10 +8,10 @@
 
 namespace tprof {
 
-enum class Answer : u8 { no, yes, unknown };
+enum class TensorCoreUse : u8 { no, yes, unknown };
 
 // By the plugin's rules never unknown, and the same for every vendor.
-Answer kernel_uses_tensor_cores(std::string_view kernel, Rules rules, Vendor vendor = Vendor::nvidia);
+TensorCoreUse kernel_uses_tensor_cores(std::string_view kernel, Rules rules, Vendor vendor = Vendor::nvidia);
 bool op_is_tensor_core_eligible(std::string_view op, Rules rules);
 
 // The same of the names of a Model, each looked at once. The Model must outlive this.
@@ -19,8 +19,8 @@ class TensorCoreNames {
  public:
   TensorCoreNames(const Model& model, Rules rules);
 
-  Answer answer(u32 name);  // of a kernel
-  bool kernel(u32 name) { return answer(name) == Answer::yes; }
+  TensorCoreUse answer(u32 name);  // of a kernel
+  bool kernel(u32 name) { return answer(name) == TensorCoreUse::yes; }
   bool op(u32 name);
 
  private:

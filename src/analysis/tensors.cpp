@@ -64,13 +64,16 @@ std::vector<OpInput> inputs_of(const Event& event) {
     at += sizeof head;
     out.push_back(input_of(head, at));
     at += input_payload_bytes(head);
-    // Elements of a list are inputs of their own in the stream.
+    // Elements of a list are inputs of their own in the stream; so are those of a list in a list.
     for (u64 open = static_cast<InputTag>(head.tag) == InputTag::tensor_list ? head.count : 0;
          open > 0 && end - at >= i64(sizeof(InputHead)); open--) {
       auto element = read<InputHead>(at);
-      at += sizeof element + input_payload_bytes(element);
+      at += sizeof element;
+      if (TensorInput t = input_of(element, at).tensor; t.defined) out.back().list.push_back(std::move(t));
+      at += input_payload_bytes(element);
       if (static_cast<InputTag>(element.tag) == InputTag::tensor_list) open += element.count;
     }
+    if (head.flags & kInputCut) out.back().list.clear();  // a part of it would be taken for all
   }
   return out;
 }

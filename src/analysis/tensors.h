@@ -18,11 +18,12 @@ struct TensorInput {
 
 struct OpInput {
   TensorInput tensor;
+  std::vector<TensorInput> list;  // of a list of tensors that was recorded whole
   std::vector<i64> integers;     // of a list of integers, or of one integer
   std::vector<bool> booleans;    // likewise
 };
 
-// In order; a tensor list is one input without a tensor. Empty if inputs were not recorded.
+// In order; a list of tensors is one input. Empty if inputs were not recorded.
 std::vector<OpInput> inputs_of(const Event& event);
 
 bool is_half(u8 dtype);  // float16 or bfloat16

@@ -16,6 +16,15 @@ std::string why_no_peak(const Model& model, const Flops& flops) {
   return std::string(model.devices.begin()->second.name) + " is not in the device table: --devices FILE";
 }
 
+double share(i64 part, i64 all) { return 100 * double(part) / double(all); }
+
+// "of operators with 81.2 % of the kernel time": what a sum of FLOPs is of.
+std::string covered(const FlopsCoverage& c) {
+  if (c.share() < 0) return "";
+  return ", of operators with " + printed("%.1f %%", 100 * c.share()) + " of the " +
+         (c.gpu_ns ? "kernel time" : "operators' time");
+}
+
 }  // namespace
 
 Table flops_table(const Model& model, const Flops& flops) {
@@ -41,17 +50,45 @@ Table flops_table(const Model& model, const Flops& flops) {
     return out;
   }
   out.footer.push_back("All of the steps: " + printed("%.3f GFLOP", flops.total / 1e9) +
-                       (flops.tflops >= 0 ? printed(", %.3f TFLOP/s", flops.tflops) : ""));
+                       (flops.tflops >= 0 ? printed(", %.3f TFLOP/s", flops.tflops) : "") + covered(flops.coverage));
   std::string why = why_no_peak(model, flops);
   if (flops.mfu >= 0)
-    out.footer.push_back("MFU: " + printed("%.2f %%", 100 * flops.mfu) + " (peaks of " + flops.peak->name +
-                         " in the device table)");
+    out.footer.push_back("MFU: " + std::string(flops.unknown ? "at least " : "") + printed("%.2f %%", 100 * flops.mfu) +
+                         " (peaks of " + flops.peak->name + " in the device table)");
   else
     out.footer.push_back("MFU and roofs: not known, " +
                          (why.empty() ? "the device table has no peak for a type that is used" : why));
   for (const auto& [name, calls] : flops.unknown_by_name)
     out.footer.push_back(name + ": " + std::to_string(calls) + " calls whose inputs do not tell their FLOPs");
   return out;
+}
+
+Table flops_coverage_table(const Flops& flops) {
+  Table out{"Time in operators whose FLOPs are known",
+            {{"of", "Of", Unit::text},
+             {"time", "Time", Unit::time},
+             {"known", "FLOPs known", Unit::time},
+             {"known_percent", "Known %", Unit::percent}}};
+  const FlopsCoverage& c = flops.coverage;
+  if (c.gpu_ns) out.rows.push_back({"kernels", c.gpu_ns, c.gpu_known_ns, share(c.gpu_known_ns, c.gpu_ns)});
+  if (c.host_ns)
+    out.rows.push_back({"operators themselves", c.host_ns, c.host_known_ns, share(c.host_known_ns, c.host_ns)});
+  return out;
+}
+
+Table flops_missing_table(const Model& model, const Flops& flops) {
+  const FlopsCoverage& time = flops.coverage;
+  Columns<FlopsMissing> c;
+  c.add("name", "Operator", Unit::text, 0,
+        [&](auto& r) { return r.name == kNone ? std::string("(no operator)") : model.names[r.name]; });
+  c.add("calls", "Calls", Unit::count, 0, [](auto& r) { return r.name == kNone ? Value() : Value(i64(r.calls)); });
+  c.add("kernel_time", "Kernel time", Unit::time, 0, [&](auto& r) { return time.gpu_ns ? Value(r.gpu_ns) : Value(); });
+  c.add("host_self_duration", "Self CPU", Unit::time, 0, [](auto& r) { return r.host_ns; });
+  c.add("percent", time.gpu_ns ? "of kernel time" : "of Self CPU", Unit::percent, 0, [&](auto& r) {
+    i64 all = time.gpu_ns ? time.gpu_ns : time.host_ns;
+    return all ? Value(share(time.gpu_ns ? r.gpu_ns : r.host_ns, all)) : Value();
+  });
+  return c.table("Operators whose FLOPs are in no sum", flops.missing);
 }
 
 }  // namespace tprof

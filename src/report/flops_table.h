@@ -1,4 +1,4 @@
-// FLOPs as a table: `tprof stats --by flops`.
+// FLOPs as tables: `tprof stats --by flops`.
 #pragma once
 #include "analysis/flops.h"
 #include "report/table.h"
@@ -7,5 +7,11 @@ namespace tprof {
 
 // Operators with one set of inputs: FLOPs, TFLOP/s, share of the roof, what bounds them; MFU in the footer.
 Table flops_table(const Model& model, const Flops& flops);
+
+// How much of the time lies in operators whose FLOPs are known.
+Table flops_coverage_table(const Flops& flops);
+
+// The others, which no sum holds.
+Table flops_missing_table(const Model& model, const Flops& flops);
 
 }  // namespace tprof

@@ -154,7 +154,7 @@ Table kernels_table(const Kernels& kernels, bool by_op, Rules rules) {
   }
   c.add("tc_used", !plugin ? "TC used" : by_op ? "Kernel Uses Tensor Cores" : "Tensor Cores Used", Unit::yes_no, 3,
         [](auto& r) {
-          return r.tensor_cores == Answer::unknown ? Value() : Value(i64(r.tensor_cores == Answer::yes));
+          return r.tensor_cores == TensorCoreUse::unknown ? Value() : Value(i64(r.tensor_cores == TensorCoreUse::yes));
         });
   if (by_op)
     c.add("op_tc_eligible", plugin ? "Op is Tensor Cores eligible" : "Op TC eligible", Unit::yes_no, 7,

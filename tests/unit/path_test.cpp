@@ -1,10 +1,9 @@
-// Critical paths of small graphs made by hand; memory at its peak; FLOPs from shapes.
+// Critical paths of small graphs made by hand; memory at its peak.
 #include <gtest/gtest.h>
 
 #include <random>
 
 #include "analysis/critical_path.h"
-#include "analysis/flops.h"
 #include "analysis/memory_peak.h"
 #include "base/error.h"
 #include "model_builder.h"
@@ -232,82 +231,6 @@ TEST(MemoryPeak, GrowthIsALeakOnlyIfEveryStepGrows) {
       EXPECT_EQ(p.kept[0].bytes, 400u);  // of steps 1 to 4
     }
   }
-}
-
-double flops_of(const std::string& op, std::vector<ModelBuilder::Shape> shapes) {
-  ModelBuilder b;
-  b.op(op, 0, 10, std::move(shapes));
-  Model model = b.model();
-  static const std::vector<DevicePeak> kTable = device_table();
-  Flops f = flops(model, windows_of(model), kTable);
-  return f.counted ? f.total : -1;
-}
-
-TEST(Flops, FollowFromShapes) {
-  EXPECT_EQ(flops_of("aten::mm", {{{3, 5}}, {{5, 7}}}), 2 * 3 * 5 * 7);
-  EXPECT_EQ(flops_of("aten::addmm", {{{7}}, {{3, 5}}, {{5, 7}}}), 2 * 3 * 5 * 7);
-  EXPECT_EQ(flops_of("aten::bmm", {{{4, 3, 5}}, {{4, 5, 7}}}), 4 * 2 * 3 * 5 * 7);
-  EXPECT_EQ(flops_of("aten::baddbmm", {{{4, 3, 7}}, {{4, 3, 5}}, {{4, 5, 7}}}), 4 * 2 * 3 * 5 * 7);
-  EXPECT_EQ(flops_of("aten::linear", {{{2, 3, 5}}, {{7, 5}}}), 2 * 2 * 3 * 5 * 7);
-  EXPECT_EQ(flops_of("aten::scaled_dot_product_attention", {{{2, 4, 8, 16}}, {{2, 4, 9, 16}}, {{2, 4, 9, 12}}}),
-            2.0 * 2 * 4 * 8 * 9 * (16 + 12));
-  EXPECT_EQ(flops_of("aten::convolution_backward", {{{2, 8, 5, 5}}, {{2, 3, 7, 7}}, {{8, 3, 3, 3}}}),
-            2 * 2.0 * (2 * 8 * 5 * 5) * 3 * 9);
-}
-
-TEST(Flops, WhatDoesNotFitIsUnknownAndNotZero) {
-  EXPECT_EQ(flops_of("aten::mm", {{{3, 5}}, {{6, 7}}}), -1);
-  EXPECT_EQ(flops_of("aten::conv2d", {{{1, 3, 8, 8}}, {{4, 3, 3, 3}}}), -1);  // stride is not known
-  EXPECT_EQ(flops_of("aten::mm", {}), -1);
-}
-
-TEST(Flops, InnerOperatorsArePartOfTheOuterOne) {
-  ModelBuilder b;
-  b.device(0, 8, 0, 1ull << 36, "NVIDIA A100-SXM4-40GB");
-  b.op("aten::linear", 0, 100, {{{64, 64}, 5}, {{64, 64}, 5}});
-  b.op("aten::addmm", 10, 90, {{{64}, 5}, {{64, 64}, 5}, {{64, 64}, 5}});
-  b.launch("hmma", 20, 50, 150);
-  b.op("aten::conv2d", 200, 300, {{{1, 3, 8, 8}}, {{4, 3, 3, 3}}});
-  b.op("aten::convolution", 210, 290, {{{1, 3, 8, 8}}, {{4, 3, 3, 3}}});
-  Model model = b.model();
-  std::vector<DevicePeak> table = device_table();
-  Flops f = flops(model, windows_of(model), table);
-  EXPECT_EQ(f.counted, 1u);
-  EXPECT_EQ(f.unknown, 1u);
-  EXPECT_EQ(f.total, 2.0 * 64 * 64 * 64);
-  ASSERT_NE(f.peak, nullptr);
-  EXPECT_NEAR(f.mfu, f.total / 312e12 / 300e-6, 1e-12);
-  EXPECT_TRUE(f.memory_bound(f.rows[0]));
-  EXPECT_EQ(f.rows[0].gpu_ns, 100'000);
-  EXPECT_GT(f.of_roof(f.rows[0]), 0);
-}
-
-TEST(Flops, TheDeviceTableCanBeExtended) {
-  std::vector<DevicePeak> table = device_table("# mine\nGadget 3000; 100; 1; 2; 0; 4; 0\n");
-  ASSERT_NE(find_peak(table, "Some Gadget Mk 3000"), nullptr);
-  EXPECT_EQ(find_peak(table, "Some Gadget Mk 3000")->half, 4);
-  EXPECT_EQ(find_peak(table, "Gadget 2000"), nullptr);
-  struct Known {
-    const char* device;
-    double bytes_gbps, half;  // 0: not in the table
-  };
-  for (const Known& known : {Known{"NVIDIA H100 PCIe", 2000, 756}, Known{"NVIDIA H100 80GB HBM3", 3350, 989},
-                             Known{"NVIDIA H200", 4800, 989}, Known{"NVIDIA GH200 480GB", 4000, 989},
-                             Known{"NVIDIA GB200", 8000, 2500}, Known{"NVIDIA B200", 8000, 2250},
-                             Known{"NVIDIA A100-SXM4-80GB", 2039, 312}, Known{"NVIDIA A100 80GB PCIe", 1935, 312},
-                             Known{"NVIDIA A100-SXM4-40GB", 1555, 312}, Known{"NVIDIA A10G", 600, 70},
-                             Known{"NVIDIA A10", 600, 125}, Known{"NVIDIA L40S", 864, 362}, Known{"NVIDIA L4", 300, 121},
-                             Known{"Tesla V100-DGXS-32GB", 900, 125}, Known{"Tesla V100-PCIE-16GB", 900, 112},
-                             Known{"Tesla V100S-PCIE-32GB", 1134, 130}, Known{"Tesla T4", 320, 65},
-                             Known{"NVIDIA GeForce RTX 5090", 1792, 209.5}, Known{"NVIDIA RTX 6000 Ada Generation", 960, 364.2},
-                             Known{"NVIDIA RTX A6000", 768, 154.8}, Known{"NVIDIA RTX A4000", 0, 0},
-                             Known{"NVIDIA RTX A1000", 0, 0}, Known{"NVIDIA T400 4GB", 0, 0}, Known{"Quadro P1000", 0, 0}}) {
-    const DevicePeak* peak = find_peak(table, known.device);
-    EXPECT_EQ(peak ? peak->bytes_gbps : 0, known.bytes_gbps) << known.device;
-    EXPECT_EQ(peak ? peak->half : 0, known.half) << known.device;
-  }
-  EXPECT_THROW(device_table("Gadget; 100; 1\n"), Error);
-  EXPECT_THROW(device_table("Gadget; 100; 1; 2; 0; 4; x\n"), Error);
 }
 
 }  // namespace
