@@ -21,8 +21,9 @@ struct Found {
   i64 ns = 0;  // what they cost
   std::vector<Evidence> evidence;
 };
+enum class Of : u8 { operators, their_works };
 template <class Keep>
-Found find(const Facts& facts, Keep keep) {
+Found find(const Facts& facts, Keep keep, Of of = Of::operators) {
   Found out;
   Heaviest heaviest(Evidence::Of::range);
   Cost cost(facts);
@@ -33,7 +34,10 @@ Found find(const Facts& facts, Keep keep) {
     if (inside[i] || !facts.inside(e.begin_ns) || !keep(i)) continue;
     inside[i] = true;
     out.count++;
-    cost.op(i);
+    if (of == Of::operators)
+      cost.op(i);
+    else
+      cost.works_of(i);
     heaviest.add(facts.device_ns[i] ? facts.device_ns[i] : e.dur_ns, i);
   }
   out.ns = cost.ns();
@@ -137,6 +141,7 @@ std::optional<Match> fp32_products(const Facts& facts) {
 // Half of their time: products of odd sizes fall back to kernels that are at best half as fast. One that reaches more
 // than half of its roof has not fallen back.
 std::optional<Match> odd_shapes(const Facts& facts) {
+  if (vendor_of(facts.model) != Vendor::nvidia) return {};
   std::set<std::string> fast;
   for (const FlopsRow& row : facts.flops.rows)
     if (facts.flops.of_roof(row) > 0.5) fast.insert(kind_of(facts.model.events[row.event]));
@@ -148,7 +153,7 @@ std::optional<Match> odd_shapes(const Facts& facts) {
       if (input.tensor.defined && input.tensor.sizes.size() >= 2) matrices.push_back(input.tensor);
     if (matrices.size() < 2 || !is_half(matrices.back().dtype)) return false;
     return is_misaligned(matrices[matrices.size() - 2], matrices.back());
-  });
+  }, Of::their_works);
   if (!found.count) return {};
   double share = facts.share(double(found.ns));
   return Match{share, share, facts.windows.per_step(found.ns) / 2,

@@ -367,7 +367,8 @@ std::optional<Match> allocation(const Facts& facts) {
                calls.take()};
 }
 
-// Gaps that matter: at least 1 ms or 2 % of a step.
+// Gaps that matter: at least 1 ms or 2 % of a step, and more than one. What they wait for is not in the trace, so
+// nobody knows whether it can go.
 std::optional<Match> stream_gaps(const Facts& facts) {
   if (!facts.gpu) return {};
   double least = std::max(1e6, 0.02 * facts.step_ns());
@@ -377,11 +378,13 @@ std::optional<Match> stream_gaps(const Facts& facts) {
     return unexplained && !gap.edge && double(gap.length()) >= least;
   };
   i64 ns = 0;
+  u64 count = 0;
   for (const Gap& gap : facts.gpu->gaps)
-    if (is_it(gap)) ns += gap.length();
+    if (is_it(gap)) ns += gap.length(), count++;
+  if (count < 2) return {};
   ns = in_steps(facts, ns);
   double share = facts.share(double(ns));
-  return Match{share, share, facts.windows.per_step(ns),
+  return Match{share, share, -1,
                "Long gaps that no late launch explains take " + ms(facts.windows.per_step(ns)) + " per step.",
                after_gaps(*facts.gpu, is_it)};
 }

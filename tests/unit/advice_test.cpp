@@ -123,7 +123,8 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
        b.launch("gemm", 0, 10, 1000);
-       b.launch("gemm", 20, 1000 + (over ? 1001 : 999), kStep);
+       b.launch("gemm", 20, 1000 + (over ? 1001 : 999), 5000);
+       b.launch("gemm", 30, 5000 + (over ? 1001 : 999), kStep);
      }},
     {"CP1",
      [](ModelBuilder& b, bool over) {
