@@ -62,7 +62,7 @@ Action declare_advise(Arguments& arguments) {
   arguments.value("--fail-on", "", "WORD", "exit with 1 on findings of this severity: high, or moderate (and high)",
                   a->fail_on);
   declare_devices(arguments, a->devices);
-  arguments.toggle("--all", "", "show all findings: not the first seven, and those that would save 0 % as well", a->all);
+  arguments.toggle("--all", "", "show all findings: more than seven, and those that would save 0 % as well", a->all);
   arguments.toggle("--json", "", "print JSON (schema 1: keys are only ever added)", a->json);
   arguments.operands("PATH", "traces, recordings or log directories", 1, 0, a->paths);
   return [a] { return run(*a); };

@@ -257,7 +257,8 @@ std::optional<Match> gradients_zeroed(const Facts& facts) {
                found.evidence};
 }
 
-// A convolution with a third tensor, and a batch norm right behind it.
+// A convolution with a third tensor, and a batch norm right behind it, or behind an addition in place, by which a norm
+// counts its batches while training.
 std::optional<Match> bias_before_norm(const Facts& facts) {
   Heaviest heaviest(Evidence::Of::range);
   u64 count = 0;
@@ -265,6 +266,7 @@ std::optional<Match> bias_before_norm(const Facts& facts) {
   for (u32 i = 0; i < facts.model.events.size(); i++) {
     const Event& e = facts.model.events[i];
     if (!is_operator(e) || (e.parent >= 0 && is_operator(facts.model.events[e.parent]))) continue;
+    if (facts.words.is(e, Word::adds_in_place)) continue;
     i32& before = last[e.thread];
     if (before >= 0 && facts.inside(e.begin_ns) && facts.words.is(e, Word::normalises) &&
         facts.words.is(facts.model.events[before], Word::convolves)) {

@@ -428,7 +428,7 @@ std::optional<Match> pageable_copies(const Facts& facts) {
                mib(facts.windows.per_step(double(bytes))) + " per step go through pageable host memory, at " +
                    std::to_string(double(bytes) / double(ns)).substr(0, 4) + " GB/s.",
                longest_works(facts, is_it),
-               2 * to_host > bytes ? "Copy results into pinned memory with non_blocking=True; wait for them once." : ""};
+               2 * to_host > bytes ? "Copy results into pinned memory with non_blocking=True, and wait once." : ""};
 }
 
 // Saves what they and their calls take while no kernel runs, but not what a call waits for the work before its copy.

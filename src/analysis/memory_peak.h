@@ -30,6 +30,7 @@ struct MemoryPeak {
   i64 unused_ns = 0;
 
   // Allocated at the end of each step. A leak: it grew in every step after the first, by this much in the middle one.
+  // With many steps, the last one may be an exception: no other batch is drawn in it.
   std::vector<u64> at_step_end;  // by Windows::steps; empty if the Model has none
   bool grows = false;            // known only with at least kLeakSteps steps
   bool growth_known = false;

@@ -106,8 +106,8 @@ class RandomTrace {
     u32 call = b_.call(chance(0.1) ? "cudaGraphLaunch" : "cudaLaunchKernel", at_, calls_end);
     for (i64 n = chance(0.1) ? 3 : 1; n > 0; n--) {
       i64 begin = at_ + between(0, chance(0.1) ? 5000 : 20);
-      b_.kernel(kKernels[between(0, tensor_cores_ ? 3 : 2)], begin, begin + between(0, chance(0.2) ? 2000 : 20), call, u32(between(7, 9)),
-                u32(chance(0.1)));
+      b_.kernel(kKernels[between(0, tensor_cores_ ? 3 : 2)], begin, begin + between(0, chance(0.2) ? 2000 : 20), call,
+                u32(between(7, 9)), u32(chance(0.1)));
     }
   }
   void copy() {
@@ -119,7 +119,7 @@ class RandomTrace {
   }
   void driver() {
     if (!gpu_) return;
-    static constexpr const char* kCalls[] = {"cudaMalloc", "cudaFree", "cudaStreamSynchronize", "cudaDeviceSynchronize"};
+    static constexpr const char* kCalls[] = {"cudaMalloc", "cudaFree", "cudaStreamSynchronize", "cuCtxSynchronize"};
     i64 end = at_ + between(1, 1000);
     b_.call(kCalls[between(0, 3)], at_, end);
     at_ = end;
@@ -153,8 +153,8 @@ Busy busy_of(const Facts& facts) {
 }
 
 TEST(Savings, AreNoMoreThanTheEvidenceShowsIdleOrWasted) {
-  // Rules whose saving is time of the host, or of copies: kernels that run meanwhile hide it. Those of one GPU that waits,
-  // and those of kernels.
+  // Rules whose saving is time of the host, or of copies: kernels that run meanwhile hide it. Those of one GPU that
+  // waits, and those of kernels.
   const std::set<std::string> host = {"DL1", "DL2", "DL3", "PY1", "LN1", "TK1", "AL1",
                                       "CP1", "CP2", "CP3", "OP1", "WU2"};
   const std::set<std::string> one_gpu = {"HB1", "SY1", "GP1"};

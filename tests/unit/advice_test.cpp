@@ -206,6 +206,7 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
        if (over) inputs.push_back({{4}});
        b.op("aten::conv2d", 0, 10, inputs);
        b.op("aten::convolution", 1, 9, inputs);
+       b.op("aten::add_", 12, 14);  // batches that were seen
        b.op("aten::batch_norm", 20, 30);
      }},
     {"PT4",
