@@ -48,7 +48,12 @@ HostTime host_time(const i64 (&ns)[kActivities], i64 launch_ns) {
   return {of(Activity::operating) + of(Activity::between) + of(Activity::other_call) + of(Activity::nothing),
           of(Activity::launching) + launch_ns};
 }
-HostTime all_of(const IdleLane& lane) { return host_time(lane.by_activity, lane.launch_ns); }
+// Between works: what goes before the first and comes behind the last one is no cost of a step.
+HostTime all_of(const IdleLane& lane) {
+  HostTime all = host_time(lane.by_activity, lane.launch_ns);
+  HostTime edges = host_time(lane.at_edges, lane.launch_at_edges_ns);
+  return {all.running - edges.running, all.launching - edges.launching};
+}
 HostTime behind_sync(const IdleLane& lane) { return host_time(lane.after_sync, lane.launch_after_sync_ns); }
 
 // Gaps may lie between two steps as well: no more of them counts than the GPU is idle in the steps.
@@ -210,10 +215,11 @@ std::optional<Match> low_utilization(const Facts& facts) {
   const IdleLane* lane = facts.gpu;
   for (const IdleLane& other : facts.lanes)
     if (other.stream == kNone && other.device == least->device) lane = &other;
-  double idle = 1 - facts.share(double(used(*least)));
+  double idle = 1 - facts.share(double(used(*least))), edges = facts.share(double(lane->edges_ns));
   return Match{idle, idle, -1,
                "GPU " + std::to_string(least->device) + " runs kernels " + percent(1 - idle) + " of the time; " +
-                   percent(facts.share(double(lane->of(IdleCause::host_wait)))) + " it waits for the host.",
+                   percent(facts.share(double(lane->of(IdleCause::host_wait)))) + " it waits for the host" +
+                   (edges < 0.05 ? "." : "; " + percent(edges) + " lie before its first work and behind its last."),
                after_gaps(*lane, [](const Gap&) { return true; })};
 }
 
@@ -221,20 +227,37 @@ std::optional<Match> host_bound(const Facts& facts) {
   if (!facts.gpu) return {};
   i64 ns = waits_for_code(facts);
   double share = facts.share(double(ns));
+  const HostReason* longest = nullptr;
+  auto inner = [](const HostReason& reason) { return reason.ns - reason.edges_ns; };
+  for (const HostReason& reason : facts.gpu->reasons) {
+    bool runs = reason.activity == Activity::operating || reason.activity == Activity::between;
+    if (runs && inner(reason) > (longest ? inner(*longest) : 0)) longest = &reason;
+  }
   std::string most;
+<<<<<<< HEAD
   for (const HostReason& reason : facts.gpu->reasons)
     if (reason.activity == Activity::operating || reason.activity == Activity::between) {
       most = "; most of it in " + quoted(facts, reason) + " (" + ms(facts.windows.per_step(reason.ns)) + ")" +
              (reason.activity == Activity::between ? lines_hint(facts) : "");
       break;
     }
+=======
+  if (longest)
+    most = "; most of it in " + quoted(facts, *longest) + " (" + ms(facts.windows.per_step(inner(*longest))) + ")";
+>>>>>>> i18-waits
   return Match{share, share, facts.windows.per_step(ns),
                "For " + ms(facts.windows.per_step(ns)) + " of a step the GPU has nothing to do because Python and "
                "operators on the CPU have not come to the next launch" + most + ".",
                after_gaps(*facts.gpu, [](const Gap& gap) {
+<<<<<<< HEAD
                  return gap.sync == kNone && (gap.most == Activity::operating || gap.most == Activity::between);
                }),
                replay_fix(facts, "Do less in Python between two replays, and prepare the next one while one runs.")};
+=======
+                 bool runs = gap.most == Activity::operating || gap.most == Activity::between;
+                 return runs && !gap.edge && gap.sync == kNone;
+               })};
+>>>>>>> i18-waits
 }
 
 // Time in which nothing that is recorded goes on but labels and Python. On a GPU HB1 says it, if that is what it waits
@@ -299,7 +322,11 @@ std::optional<Match> launch_bound(const Facts& facts) {
                "For " + ms(facts.windows.per_step(ns)) + " of a step the GPU waits for a launch that is under way; "
                "a step has " + std::to_string(u64(double(facts.launches.works) / double(facts.windows.steps.size()))) +
                    " launches.",
+<<<<<<< HEAD
                after_gaps(*facts.gpu, costs)};
+=======
+               after_gaps(*facts.gpu, [](const Gap& gap) { return !gap.edge && gap.cause == IdleCause::host_wait; })};
+>>>>>>> i18-waits
 }
 
 // Saves at most the calls that launch them, as far as no kernel runs meanwhile.

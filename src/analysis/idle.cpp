@@ -106,11 +106,12 @@ class LaneBuilder {
       blame(gap, gap.end_ns, main_);
     }
     lane_.by_cause[static_cast<u32>(gap.cause)] += gap.length();
+    if (gap.edge) lane_.edges_by_cause[static_cast<u32>(gap.cause)] += gap.length();
     lane_.gaps.push_back(gap);
   }
 
-  // A call gives its work to the device before it returns. One that waits, or has work that is done already, had done so
-  // when the gap began.
+  // A call gives its work to the device before it returns. One that waits, or has work that is done already, did so when
+  // it was called.
   bool host_was_late(const Gap& gap, u32 call) const {
     bool given_at_begin = timelines_.waits().of(call) || (last_ != kNone && model_.gpu[last_].call == call);
     const CallEvent& launch = model_.calls[call];
@@ -127,6 +128,10 @@ class LaneBuilder {
       else
         count(gap, piece, sums);
     });
+    if (gap.edge) {
+      for (u32 a = 0; a < kActivities; a++) lane_.at_edges[a] += sums[a];
+      lane_.launch_at_edges_ns += gap.end_ns - launched;
+    }
     if (gap.sync != kNone) {
       for (u32 a = 0; a < kActivities; a++) lane_.after_sync[a] += sums[a];
       lane_.launch_after_sync_ns += gap.end_ns - launched;
@@ -169,6 +174,7 @@ class LaneBuilder {
     u32 name = by_call ? model_.calls[piece.call].name : piece.event >= 0 ? model_.events[piece.event].name : kNone;
     HostReason& reason = reasons_.try_emplace({piece.activity, name}, HostReason{piece.activity, name}).first->second;
     reason.ns += ns;
+    if (gap.edge) reason.edges_ns += ns;
     reason.gaps++;
     if (ns <= reason.longest_ns) return;
     reason.longest_ns = ns;

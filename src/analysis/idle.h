@@ -20,11 +20,6 @@
 
 namespace tprof {
 
-// Between works of one stream that were launched 20 us ahead, in 29 public traces of V100, A100, H100, H800, B200,
-// MI210 and MI300: half of the gaps are below 0 to 5 us (kernel to kernel on one stream of an H100: 0.9 to 2.2 us), and
-// nine in ten below 10 us in all but two. HTA's critical path expects as much; its idle times' 30 ns find none of them.
-constexpr i64 kKernelWaitNs = 10'000;
-
 enum class IdleCause : u8 { host_wait, kernel_wait, other, device, unknown };
 constexpr u32 kIdleCauses = 5;
 const char* idle_cause_text(IdleCause cause);
@@ -46,7 +41,8 @@ struct HostReason {
   Activity activity;
   u32 name;      // of the range or call, kNone unknown
   i64 ns = 0;
-  u32 gaps = 0;  // in which it took part
+  i64 edges_ns = 0;  // of it, in gaps at an edge
+  u32 gaps = 0;      // in which it took part
   i32 event = -1;     // one example: the longest
   u32 call = kNone;
   i64 longest_ns = 0;
@@ -64,10 +60,15 @@ struct IdleLane {
   // Of these, in gaps that a wait for the GPU began: it returned when the queue was empty.
   i64 after_sync[kActivities] = {};
   i64 launch_after_sync_ns = 0;
+  // Of these and of by_cause, in gaps at an edge: what sets a window up and ends it, and not what repeats in it.
+  i64 edges_by_cause[kIdleCauses] = {};
+  i64 at_edges[kActivities] = {};
+  i64 launch_at_edges_ns = 0;
   std::vector<Gap> gaps;              // in order of time
   std::vector<HostReason> reasons;    // longest first
 
   i64 of(IdleCause cause) const { return by_cause[static_cast<u32>(cause)]; }
+  i64 at_edges_of(IdleCause cause) const { return edges_by_cause[static_cast<u32>(cause)]; }
   i64 of(Activity activity) const { return by_activity[static_cast<u32>(activity)]; }
 };
 

@@ -74,14 +74,26 @@ class Finder {
     if (end_of(own.last) <= call.end_ns()) out.own = own.last;
     const GpuEvent& work = model_.gpu[own.first];
     bool pageable = work.kind() == Kind::copy && host_memory_of(work) == HostMemory::pageable && out.own != kNone;
-    if (own.before != kNone && work.begin_ns < call.end_ns()) {
-      i64 free = end_of(own.before);
-      if (free <= call.end_ns() && free - call.begin_ns >= (pageable ? 1 : kShortestWaitNs)) {
-        out.end_ns = free;
-        out.work = own.before;
-      }
+    u32 before = work.begin_ns < call.end_ns() ? ended_before(call, own) : kNone;
+    i64 free = before == kNone ? 0 : end_of(before);
+    if (free <= call.end_ns() && free - call.begin_ns >= (pageable ? 1 : kShortestWaitNs)) {
+      out.end_ns = free;
+      out.work = before;
     }
     return out.work != kNone || out.own != kNone;
+  }
+
+  // What the call's own work waited for.
+  u32 ended_before(const CallEvent& call, const OwnWork& own) const {
+    if (own.before != kNone && end_of(own.before) > call.begin_ns) return own.before;
+    const GpuEvent& work = model_.gpu[own.first];
+    i64 least = std::max(call.begin_ns, work.begin_ns - kKernelWaitNs);
+    auto at = std::partition_point(by_end_.begin(), by_end_.end(), [&](u32 i) { return end_of(i) <= work.begin_ns; });
+    while (at != by_end_.begin() && end_of(at[-1]) > least) {
+      --at;
+      if (model_.gpu[*at].device == work.device && *at != own.first) return *at;
+    }
+    return kNone;
   }
 
   bool idle_at_last(const CallEvent& call, Wait& out) const {

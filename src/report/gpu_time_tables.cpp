@@ -44,7 +44,7 @@ Table exposed_table(const std::vector<DeviceExposed>& devices, const Windows& wi
 Table idle_table(const std::vector<IdleLane>& lanes) {
   Columns<IdleLane> c;
   auto cause = [&](const char* key, const char* title, int leaves, IdleCause which) {
-    c.add(key, title, Unit::time, leaves, [=](auto& r) { return r.of(which); });
+    c.add(key, title, Unit::time, leaves, [=](auto& r) { return r.of(which) - r.at_edges_of(which); });
   };
   c.add("device", "GPU", Unit::count, 0, [](auto& r) { return i64(r.device); });
   c.add("stream", "Stream", Unit::text, 0,
@@ -54,12 +54,14 @@ Table idle_table(const std::vector<IdleLane>& lanes) {
   c.add("idle_percent", "Idle %", Unit::percent, 1,
         [](auto& r) { return percent_of(r.idle_ns, r.busy_ns + r.idle_ns); });
   cause("host_wait", "Host was late", 0, IdleCause::host_wait);
-  c.add("launch", "of it, launching", Unit::time, 3, [](auto& r) { return r.launch_ns; });
+  c.add("launch", "of it, launching", Unit::time, 3, [](auto& r) { return r.launch_ns - r.launch_at_edges_ns; });
   cause("kernel_wait", "Between kernels", 2, IdleCause::kernel_wait);
   cause("other", "Other streams", 1, IdleCause::other);
   cause("device_wait", "GPU was late", 2, IdleCause::device);
   cause("unknown", "Unknown", 4, IdleCause::unknown);
-  c.add("edges", "At begin and end", Unit::time, 5, [](auto& r) { return r.edges_ns; });
+  c.add("edges", "Begin and end", Unit::time, 1, [](auto& r) { return r.edges_ns; });
+  c.add("edges_host_wait", "of it, host late", Unit::time, 2,
+        [](auto& r) { return r.at_edges_of(IdleCause::host_wait); });
   c.add("gaps", "Gaps", Unit::count, 6, [](auto& r) {
     return i64(std::count_if(r.gaps.begin(), r.gaps.end(), [](const Gap& gap) { return !gap.edge; }));
   });
@@ -70,8 +72,9 @@ Table idle_table(const std::vector<IdleLane>& lanes) {
   if (unknown) out.footer.push_back("Unknown: the trace has no launch of the work that ended the gap");
   i64 edges = 0, late = 0;
   for (const IdleLane& lane : lanes) edges += lane.edges_ns, late += lane.of(IdleCause::device);
-  if (edges > 0) out.footer.push_back("At begin and end: before the first work and behind the last; counted by cause too");
-  if (late > 0) out.footer.push_back("GPU was late: launched in time, and waited for nothing that is in the trace");
+  if (edges > 0) out.footer.push_back("Begin and end: before the first work of the window and behind its last");
+  if (late > 0)
+    out.footer.push_back("GPU was late: launched in time, and waited for nothing that is in the trace");
   return out;
 }
 
@@ -80,7 +83,7 @@ Table idle_reasons_table(const Model& model, const std::vector<IdleLane>& lanes)
     u32 device;
     Activity activity;
     std::string name;
-    i64 ns = 0, longest_ns = 0, all_ns = 0;
+    i64 ns = 0, edges_ns = 0, longest_ns = 0, all_ns = 0;
     u64 gaps = 0;
   };
   std::vector<Row> rows;
@@ -90,14 +93,16 @@ Table idle_reasons_table(const Model& model, const std::vector<IdleLane>& lanes)
     for (const HostReason& reason : lane.reasons) {
       std::string name = reason.name == kNone ? "" : common_name(model.names[reason.name]);
       Row& row = sums.try_emplace({reason.activity, name}, Row{lane.device, reason.activity, name}).first->second;
-      row.ns += reason.ns;
+      row.ns += reason.ns - reason.edges_ns;
+      row.edges_ns += reason.edges_ns;
       row.longest_ns = std::max(row.longest_ns, reason.longest_ns);
-      row.all_ns = lane.of(IdleCause::host_wait);
+      row.all_ns = lane.of(IdleCause::host_wait) - lane.at_edges_of(IdleCause::host_wait);
       row.gaps += reason.gaps;
     }
     size_t first = rows.size();
     for (auto& [key, row] : sums) rows.push_back(std::move(row));
-    std::stable_sort(rows.begin() + i64(first), rows.end(), [](const Row& x, const Row& y) { return x.ns > y.ns; });
+    std::stable_sort(rows.begin() + i64(first), rows.end(),
+                     [](const Row& x, const Row& y) { return x.ns + x.edges_ns > y.ns + y.edges_ns; });
   }
   Columns<Row> c;
   c.add("device", "GPU", Unit::count, 0, [](auto& r) { return i64(r.device); });
@@ -105,6 +110,7 @@ Table idle_reasons_table(const Model& model, const std::vector<IdleLane>& lanes)
   c.add("name", "In", Unit::text, 0, [](auto& r) { return r.name.empty() ? Value() : Value(r.name); });
   c.add("time", "Time", Unit::time, 0, [](auto& r) { return r.ns; });
   c.add("host_wait_percent", "of host waits", Unit::percent, 1, [](auto& r) { return percent_of(r.ns, r.all_ns); });
+  c.add("edges", "Begin and end", Unit::time, 1, [](auto& r) { return r.edges_ns; });
   c.add("gaps", "Gaps", Unit::count, 2, [](auto& r) { return i64(r.gaps); });
   c.add("longest", "Longest", Unit::time, 3, [](auto& r) { return r.longest_ns; });
   return c.table("What the host did while a GPU waited for it", rows);

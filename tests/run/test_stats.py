@@ -293,7 +293,7 @@ def test_the_critical_path_is_as_long_as_the_step(trace):
 def test_idle_time_has_a_cause_and_host_waits_a_reason(trace):
     worker = stats("--by", "idle", trace)["workers"][0]
     for row in worker["rows"]:
-        parts = ("host_wait", "kernel_wait", "other", "unknown", "edges")
+        parts = ("host_wait", "kernel_wait", "other", "device_wait", "unknown", "edges")
         assert sum(row[part] for part in parts) == pytest.approx(row["idle"], abs=0.01)
     device = worker["rows"][0]
     reasons = sum(row["time"] for row in worker["reasons"]["rows"] if row["device"] == device["device"])

@@ -93,7 +93,7 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
     {"LN1",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
-       b.launch("gemm", 0, 0, 1000);
+       b.launch("gemm", 0, 10, 1000);
        i64 until = 1001 + (over ? 301 : 299);
        b.kernel("gemm", until, kStep, b.call("cudaLaunchKernel", 1001, until));
      }},
@@ -334,6 +334,18 @@ std::vector<std::string> ids() {
 }
 INSTANTIATE_TEST_SUITE_P(Advice, Rules, testing::ValuesIn(ids()), [](const auto& info) { return info.param; });
 
+TEST(Advice, AnIdleGpuBeforeItsFirstWorkWaitsForTheHost) {
+  ModelBuilder b;
+  b.step(0, kStep);
+  b.op("aten::prepare", 0, 7000);
+  b.launch("gemm", 7000, 7000, kStep);
+  Advised found(std::move(b));
+  ASSERT_NE(found.find("UT1"), nullptr);
+  EXPECT_NE(found.find("UT1")->match.what.find("70.0 % it waits for the host; 70.0 % lie before its first work"),
+            std::string::npos);
+  EXPECT_EQ(found.find("HB1"), nullptr);  // no cost of each step
+}
+
 TEST(Advice, NamesShareSavingAndPlaces) {
   ModelBuilder b;
   b.step(0, kStep);
@@ -366,6 +378,125 @@ TEST(Advice, LargestSavingComesFirst) {
   EXPECT_STREQ(a.advice[0].rule->id, "DL1");
   for (size_t i = 1; i < a.advice.size(); i++)
     EXPECT_GE(std::max(a.advice[i - 1].match.saving_ns, 0.0), std::max(a.advice[i].match.saving_ns, 0.0));
+}
+
+TEST(Advice, WhatWouldSaveNothingIsMinorAndStandsLast) {
+  ModelBuilder b;
+  b.step(0, kStep);
+  b.kernel("gemm", 0, kStep - 20);
+  b.copy(1, 2, 8, kStep - 20, kStep);
+  b.label(kSingleLoader, 0, 3000);  // hidden behind the kernel
+  Advised a(std::move(b));
+  ASSERT_FALSE(a.advice.empty());
+  const Advice* hidden = a.find("DL2");
+  ASSERT_NE(hidden, nullptr);
+  EXPECT_TRUE(hidden->minor);
+  EXPECT_EQ(hidden, &a.advice.back());
+  EXPECT_EQ(count_to_show(a.advice, kMostAdvice), a.advice.size() - 1);
+}
+
+TEST(Advice, OfALoaderFitsTheMachine) {
+  ModelBuilder cpu, gpu;
+  for (ModelBuilder* b : {&cpu, &gpu}) {
+    b->step(0, kStep);
+    b->label(kSingleLoader, 0, 8000);
+    b->op("aten::relu", 8000, kStep);
+  }
+  gpu.launch("gemm", 8100, 8200, kStep);
+  Advised without(std::move(cpu)), with(std::move(gpu));
+  EXPECT_EQ(without.find("DL1")->fix().find("pin_memory"), std::string::npos);
+  EXPECT_NE(with.find("DL1")->fix().find("pin_memory"), std::string::npos);
+  // One worker hides the loader behind the rest of the step, which is shorter.
+  EXPECT_NEAR(without.find("DL1")->match.saving_ns, 2e6, 1);
+}
+
+TEST(Advice, StepsThatAccumulateGradientsAreComparedWithTheirLike) {
+  for (bool labelled : {true, false}) {
+    ModelBuilder b;
+    for (i64 s = 0, at = 0; s < 12; s++) {
+      bool updates = s % 3 == 2;
+      i64 end = at + (updates ? 3000 : 1000);
+      b.step(at, end);
+      if (updates && labelled) b.label("Optimizer.step#SGD.step", at + 1000, end);
+      at = end;
+    }
+    EXPECT_EQ(Advised(std::move(b)).find("VR1") == nullptr, labelled);
+  }
+}
+
+TEST(Advice, AFirstStepThatWarmsUpIsNotUnevenAsWell) {
+  ModelBuilder b;
+  i64 at = 0;
+  for (i64 us : {5000, 1300, 1000, 1000, 1000, 1000}) b.step(at, at + us), at += us;
+  Advised a(std::move(b));
+  EXPECT_EQ(a.find("VR1"), nullptr);
+  const Advice* warm = a.find("WU1");
+  ASSERT_NE(warm, nullptr);
+  EXPECT_NE(warm->fix().find("--steps 2:6"), std::string::npos) << warm->fix();  // steps that this run had
+}
+
+TEST(Advice, LaunchesOfGraphsAreNoReasonToCaptureOne) {
+  for (const char* launch : {"cudaLaunchKernel", "cudaGraphLaunch"}) {
+    ModelBuilder b;
+    b.step(0, kStep);
+    for (i64 at = 0; at < kStep; at += 1000) {
+      u32 call = b.call(launch, at, at + 500);
+      for (i64 k = 0; k < 3; k++) b.kernel("gemm", at + 510 + 160 * k, at + 670 + 160 * k, call);
+    }
+    Advised a(std::move(b));
+    EXPECT_EQ(a.find("LN1") == nullptr, std::string(launch) == "cudaGraphLaunch");
+    EXPECT_EQ(a.facts.replays_graphs, std::string(launch) == "cudaGraphLaunch");
+  }
+}
+
+TEST(Advice, ACopyIsNotToBlameForTheWorkItWaitsFor) {
+  ModelBuilder b;
+  b.step(0, kStep);
+  for (i64 i = 0; i < 12; i++) {
+    i64 at = i * 800;  // kernels apart, launched ahead, and a copy to pageable memory that waits for them
+    for (i64 k = 0; k < 6; k++) b.launch("gemm", at + k * 2, at + 20 + k * 120, at + 80 + k * 120);
+    b.copy(2, 1, 8, at + 742, at + 744, b.call("cudaMemcpyAsync", at + 20, at + 746));
+  }
+  EXPECT_EQ(Advised(std::move(b)).find("CP3"), nullptr);
+}
+
+TEST(Advice, MixedPrecisionIsForTrainingOnly) {
+  for (bool trains : {true, false}) {
+    ModelBuilder b;
+    b.step(0, kStep);
+    b.device(0, 7, 0, 1 << 30);
+    b.op("aten::mm", 0, 100, {{{64, 64}}, {{64, 64}}});
+    b.launch("volta_sgemm_128x64", 10, 50, kStep);
+    if (trains) b.range("MmBackward0", 200, 300, Scope::backward);
+    Advised a(std::move(b));
+    ASSERT_NE(a.find("TC1"), nullptr);
+    EXPECT_EQ(a.find("TC1")->fix().find("Train") != std::string::npos, trains);
+  }
+}
+
+TEST(Advice, OnACpuAnOptimizerSavesNoMoreThanThePythonBetweenItsOperators) {
+  ModelBuilder b;
+  b.step(0, kStep);
+  b.label("Optimizer.step#Adam.step", 0, 8000);
+  for (i64 i = 0; i < 80; i++) b.op("aten::add_", i * 100, i * 100 + 75);
+  b.op("aten::mm", 8000, kStep);
+  Advised a(std::move(b));
+  const Advice* found = a.find("OP1");
+  ASSERT_NE(found, nullptr);
+  EXPECT_NEAR(found->match.share, 0.2, 1e-9);
+  EXPECT_LE(found->match.saving_ns, 1e6);
+  EXPECT_NE(found->fix().find("fused=True"), std::string::npos);
+}
+
+TEST(Advice, ALeadingDimensionIsOddNotABatch) {
+  for (i32 odd_columns : {0, 1}) {
+    ModelBuilder b;
+    b.step(0, kStep);
+    b.kernel("gemm", 0, 5000);
+    b.op("aten::mm", 0, 50, {{{197, 64}, 5}, {{64, 64 + odd_columns}, 5}});
+    b.launch("hmma_gemm", 10, 5000, kStep);
+    EXPECT_EQ(Advised(std::move(b)).find("PT2") != nullptr, odd_columns == 1);
+  }
 }
 
 TEST(Advice, NothingToAnalyseGivesNoAdviceAndSaysSo) {

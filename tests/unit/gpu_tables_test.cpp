@@ -60,7 +60,7 @@ TEST(ExposedTable, RowsSumToTheirStep) {
   EXPECT_EQ(text(table, 2, "step"), "all");
 }
 
-TEST(IdleTable, CausesSumToTheIdleTime) {
+TEST(IdleTable, CausesAndEdgesSumToTheIdleTime) {
   Model model = two_steps();
   Words words(model);
   Waits waits(model, words);
@@ -70,15 +70,20 @@ TEST(IdleTable, CausesSumToTheIdleTime) {
   ASSERT_EQ(table.rows.size(), 3u);  // the device, two streams
   for (size_t row = 0; row < table.rows.size(); row++)
     EXPECT_EQ(whole(table, row, "host_wait") + whole(table, row, "kernel_wait") + whole(table, row, "other") +
-                  whole(table, row, "device_wait") + whole(table, row, "unknown"),
+                  whole(table, row, "device_wait") + whole(table, row, "unknown") + whole(table, row, "edges"),
               whole(table, row, "idle"));
   EXPECT_EQ(text(table, 0, "stream"), "all");
   EXPECT_EQ(text(table, 1, "stream"), "7");
 
   Table reasons = idle_reasons_table(model, lanes);
-  i64 sum = lanes[0].launch_ns;
-  for (size_t row = 0; row < reasons.rows.size(); row++) sum += whole(reasons, row, "time");
+  i64 sum = whole(table, 0, "launch"), edges = lanes[0].launch_at_edges_ns;
+  for (size_t row = 0; row < reasons.rows.size(); row++) {
+    sum += whole(reasons, row, "time");
+    edges += whole(reasons, row, "edges");
+  }
   EXPECT_EQ(sum, whole(table, 0, "host_wait"));
+  EXPECT_EQ(edges, whole(table, 0, "edges_host_wait"));
+  EXPECT_GT(edges, 0);
   for (size_t row = 0; row < reasons.rows.size(); row++)  // steps are one
     if (known(reasons, row, "name")) { EXPECT_NE(text(reasons, row, "name"), "ProfilerStep#0"); }
 }

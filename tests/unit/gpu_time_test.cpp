@@ -177,6 +177,9 @@ TEST(Idle, TheTimeBeforeTheFirstAndBehindTheLastWorkIsExplained) {
   EXPECT_EQ(device.of(Activity::operating), 630'000);
   EXPECT_EQ(device.of(Activity::between), 40'000);
   EXPECT_EQ(device.launch_ns, 10'000);
+  EXPECT_EQ(device.at_edges[static_cast<u32>(Activity::operating)], 630'000);
+  EXPECT_EQ(device.launch_at_edges_ns, 10'000);
+  EXPECT_EQ(device.reasons[0].edges_ns, device.reasons[0].ns);
 }
 
 TEST(Idle, WorkWhoseLaunchIsUnderWayWaitsForTheHost) {

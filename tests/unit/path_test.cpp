@@ -109,7 +109,8 @@ TEST(CriticalPath, WorkThatBeginsLongAfterItsLaunchWasHeldUp) {
   b.step(0, 1000);
   b.launch("k1", 0, 5, 10);
   b.launch("k2", 20, 900, 1000);  // its call returns at 25
-  EXPECT_EQ(Path(std::move(b)).text(), "ProfilerStep#0 0-5, ProfilerStep#0 5-20, launch 20-25, held up 25-900, k2 900-1000");
+  EXPECT_EQ(Path(std::move(b)).text(),
+            "ProfilerStep#0 0-5, ProfilerStep#0 5-20, launch 20-25, held up 25-900, k2 900-1000");
 }
 
 TEST(CriticalPath, WorksOfOneLaunchFollowEachOther) {

@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
-
+#include "analysis/activity.h"
 #include "model_builder.h"
 
 namespace tprof {
@@ -59,6 +58,17 @@ TEST(Waits, ACopyThatReturnsBeforeItsTurnDidNotWait) {
   EXPECT_EQ(wait_of(b.model(), "cudaMemcpyAsync"), "");
 }
 
+TEST(Waits, ACopyWhoseStreamWaitedForAnotherOneWaitedForThat) {
+  ModelBuilder b;
+  b.launch("all_reduce", 0, 10, 400, 1, 20);
+  b.copy(kToHost, kPageable, 100, 408, 409, b.call("cudaMemcpyAsync", 20, 415));
+  EXPECT_EQ(wait_of(b.model(), "cudaMemcpyAsync"), "20-400 for all_reduce");
+  ModelBuilder late;  // something else held it up
+  late.launch("all_reduce", 0, 10, 300, 1, 20);
+  late.copy(kToHost, kPageable, 100, 408, 409, late.call("cudaMemcpyAsync", 20, 415));
+  EXPECT_EQ(wait_of(late.model(), "cudaMemcpyAsync"), "");
+}
+
 TEST(Waits, OtherStreamsDoNotHoldACopyUp) {
   ModelBuilder b;
   b.launch("other", 0, 10, 900, 1, 20);
@@ -106,6 +116,25 @@ TEST(Waits, AWaitForOneStreamIsForThatOnesWork) {
   sync.stream = 7;
   b.raw().gpu.push_back(sync);
   EXPECT_EQ(wait_of(b.model(), "cudaStreamSynchronize"), "20-505 for mine");
+}
+
+TEST(Waits, CallsOfEveryVendorHaveTheirActivity) {
+  const std::pair<const char*, Activity> calls[] = {
+      {"hipModuleLaunchKernel", Activity::launching}, {"hipGraphLaunch", Activity::launching},
+      {"urEnqueueKernelLaunch", Activity::launching}, {"urUSMDeviceAlloc", Activity::allocating},
+      {"hipHostFree", Activity::allocating},          {"urEnqueueUSMFill", Activity::copying},
+      {"hipMemsetAsync", Activity::copying},          {"hipEventSynchronize", Activity::synchronising},
+      {"urEventWait", Activity::synchronising},       {"cudaMemset", Activity::copying}};
+  for (auto [name, activity] : calls) {
+    ModelBuilder b;
+    b.call(name, 10, 20);
+    Model model = b.model();
+    Words words(model);
+    Waits waits(model, words);
+    HostTimelines timelines(model, words, waits);
+    ASSERT_EQ(timelines.of(0).size(), 1u);
+    EXPECT_EQ(timelines.of(0)[0].activity, activity) << name;
+  }
 }
 
 TEST(Waits, AnyCallThatReturnsAsTheLastWorkGivenBeforeEndsWaitedForIt) {
