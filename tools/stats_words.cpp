@@ -113,7 +113,7 @@ const std::vector<StatsWord>& stats_words() {
       {"module", "nn.Modules, forward and backward", "", "", true, by_module},
       {"memory", "memory by operator", "self_size_increase", "", true, by_memory, nullptr, memory_json},
       {"peak", "what was alive at the memory's peak; leaks, fragmentation", "", "", false, by_peak},
-      {"flops", "FLOPs, TFLOP/s, share of the roof, MFU", "", "", false, by_flops},
+      {"flops", "FLOPs, TFLOP/s, share of the roof, MFU, and what part of the time they are of", "", "", false, by_flops},
       {"exposed", "each step of a GPU: computation, exposed communication and copies, idle", "", "", false, by_exposed},
       {"idle", "why GPUs were idle, and what the host did then", "", "", false, by_idle},
       {"launch", "launch delay, short kernels, slow calls", "", "", false, by_launch},

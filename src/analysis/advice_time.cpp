@@ -234,30 +234,17 @@ std::optional<Match> host_bound(const Facts& facts) {
     if (runs && inner(reason) > (longest ? inner(*longest) : 0)) longest = &reason;
   }
   std::string most;
-<<<<<<< HEAD
-  for (const HostReason& reason : facts.gpu->reasons)
-    if (reason.activity == Activity::operating || reason.activity == Activity::between) {
-      most = "; most of it in " + quoted(facts, reason) + " (" + ms(facts.windows.per_step(reason.ns)) + ")" +
-             (reason.activity == Activity::between ? lines_hint(facts) : "");
-      break;
-    }
-=======
   if (longest)
-    most = "; most of it in " + quoted(facts, *longest) + " (" + ms(facts.windows.per_step(inner(*longest))) + ")";
->>>>>>> i18-waits
+    most = "; most of it in " + quoted(facts, *longest) + " (" + ms(facts.windows.per_step(inner(*longest))) + ")" +
+           (longest->activity == Activity::between ? lines_hint(facts) : "");
   return Match{share, share, facts.windows.per_step(ns),
                "For " + ms(facts.windows.per_step(ns)) + " of a step the GPU has nothing to do because Python and "
                "operators on the CPU have not come to the next launch" + most + ".",
                after_gaps(*facts.gpu, [](const Gap& gap) {
-<<<<<<< HEAD
-                 return gap.sync == kNone && (gap.most == Activity::operating || gap.most == Activity::between);
-               }),
-               replay_fix(facts, "Do less in Python between two replays, and prepare the next one while one runs.")};
-=======
                  bool runs = gap.most == Activity::operating || gap.most == Activity::between;
                  return runs && !gap.edge && gap.sync == kNone;
-               })};
->>>>>>> i18-waits
+               }),
+               replay_fix(facts, "Do less in Python between two replays, and prepare the next one while one runs.")};
 }
 
 // Time in which nothing that is recorded goes on but labels and Python. On a GPU HB1 says it, if that is what it waits
@@ -309,7 +296,7 @@ std::optional<Match> python_bound(const Facts& facts) {
 std::optional<Match> launch_bound(const Facts& facts) {
   if (!facts.gpu) return {};
   auto costs = [&](const Gap& gap) {
-    if (gap.cause != IdleCause::host_wait || gap.next == kNone) return false;
+    if (gap.cause != IdleCause::host_wait || gap.edge || gap.next == kNone) return false;
     const CallEvent& call = facts.model.calls[facts.model.gpu[gap.next].call];
     return !facts.words.is(call, Word::replays) && call.dur_ns <= kFirstLaunchNs;
   };
@@ -322,11 +309,7 @@ std::optional<Match> launch_bound(const Facts& facts) {
                "For " + ms(facts.windows.per_step(ns)) + " of a step the GPU waits for a launch that is under way; "
                "a step has " + std::to_string(u64(double(facts.launches.works) / double(facts.windows.steps.size()))) +
                    " launches.",
-<<<<<<< HEAD
                after_gaps(*facts.gpu, costs)};
-=======
-               after_gaps(*facts.gpu, [](const Gap& gap) { return !gap.edge && gap.cause == IdleCause::host_wait; })};
->>>>>>> i18-waits
 }
 
 // Saves at most the calls that launch them, as far as no kernel runs meanwhile.

@@ -13,6 +13,16 @@
 namespace tprof {
 namespace {
 
+// One of them is sparse or nested: others have strides, and it has none. How much of it there is, is in no shape.
+bool some_not_dense(const std::vector<OpInput>& inputs) {
+  bool strides = false, none = false;
+  for (const OpInput& input : inputs) {
+    if (!input.tensor.defined || input.tensor.sizes.empty()) continue;
+    (input.tensor.has_strides ? strides : none) = true;
+  }
+  return strides && none;
+}
+
 // Finds what is counted, then sums it up.
 class Counter {
  public:
@@ -55,6 +65,7 @@ class Counter {
     std::optional<OpCount> c = formula.formula(inputs, formula.first);
     if (!c) return kFree;
     if (c->flops == 0 && c->bytes == 0) return kNothing;
+    if (some_not_dense(inputs)) return kUntold;
     std::string key = std::to_string(e.name) + ' ' + std::string(e.inputs, e.inputs_bytes);
     auto [at, added] = rows_.try_emplace(std::move(key), i32(out_.rows.size()));
     if (added) out_.rows.push_back({i, c->dtype});

@@ -6,7 +6,8 @@
 //   attention: 2 * B * H * S * T * (D + Dv), half of it if causal; backward twice the forward (2.5 with recomputation,
 //   which is not counted: these are the model's operations)
 //   LSTM, GRU, RNN: 2 * T * B * elements of all weight matrices; backward twice the forward
-// As torch.utils.flop_counter counts, but for attention: that counts masked products and recomputed ones as well.
+// As torch.utils.flop_counter counts, but for attention, of which that counts masked products and recomputed ones as
+// well, and for the weights' gradients of grouped convolutions, which that multiplies by the groups.
 // Sums, norms, activations and optimizers are counted by neither; what part of the time lies in operators that were
 // counted is said beside every sum.
 // Bytes are those of the inputs and of the output, each once. A roof is min(peak of the type, bytes per second * FLOP /

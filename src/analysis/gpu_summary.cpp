@@ -30,7 +30,7 @@ double filled(std::vector<Edge> edges, const IntervalSet& time) {
 struct Sums {
   std::vector<Interval> busy;
   std::vector<Edge> edges;
-  double weighted = 0, weight = 0;      // occupancy times ns, ns
+  double weighted = 0, weight = 0;  // occupancy times ns, ns
   // Inside the steps: of all kernels, of those on tensor cores, of those whose names do not tell.
   double kernel_ns = 0, tensor_ns = 0, untold_ns = 0;
   u64 kernels = 0, without_blocks = 0;

@@ -24,6 +24,7 @@ OpInput input_of(const InputHead& head, const char* payload) {
     case InputTag::tensor:
       out.tensor.defined = true;
       out.tensor.dtype = head.dtype;
+      out.tensor.has_strides = !(head.flags & kInputNoStrides);
       for (u32 i = 0; i < head.count; i++) out.tensor.sizes.push_back(dimension(head, payload, i));
       for (u32 i = 0; i < head.count && !(head.flags & kInputNoStrides); i++)
         out.tensor.strides.push_back(dimension(head, payload, head.count + i));

@@ -7,9 +7,10 @@
 namespace tprof {
 
 struct TensorInput {
-  std::vector<i64> sizes, strides;  // no strides: they are not known
+  std::vector<i64> sizes, strides;  // no strides: they are not known, or it has none
   u8 dtype = 255;  // at::ScalarType, 255 unknown
   bool defined = false;  // false: None, an undefined tensor, or a value that is no tensor
+  bool has_strides = false;  // recorded; a tensor that is sparse or nested has none
 
   i64 elements() const;
   // The last-but-`back` size; 0 if there are not as many.

@@ -49,7 +49,8 @@ Table flops_table(const Model& model, const Flops& flops) {
     out.footer.push_back("FLOPs: not known, no shapes of inputs in this trace (run with --record-shapes)");
     return out;
   }
-  out.footer.push_back("All of the steps: " + printed("%.3f GFLOP", flops.total / 1e9) +
+  std::string total = flops.counted || !flops.unknown ? printed("%.3f GFLOP", flops.total / 1e9) : "FLOPs not known";
+  out.footer.push_back("All of the steps: " + total +
                        (flops.tflops >= 0 ? printed(", %.3f TFLOP/s", flops.tflops) : "") + covered(flops.coverage));
   std::string why = why_no_peak(model, flops);
   if (flops.mfu >= 0)

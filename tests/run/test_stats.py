@@ -301,6 +301,19 @@ def test_idle_time_has_a_cause_and_host_waits_a_reason(trace):
     assert any(row["activity"] == "waiting for the DataLoader" for row in worker["reasons"]["rows"])
 
 
+def test_flops_say_what_part_of_the_time_they_are_of(trace):
+    worker = stats("--by", "flops", "--limit", "0", trace)["workers"][0]
+    coverage = {row["of"]: row for row in worker["coverage"]["rows"]}
+    kernels = coverage["kernels"]
+    rows, missing = worker["rows"], worker["without_flops"]["rows"]
+    assert 0 < sum(row["time"] for row in rows if row["on"] == "GPU") < kernels["known"]  # copies are known to take none
+    assert kernels["known"] + sum(row["kernel_time"] for row in missing) == pytest.approx(kernels["time"], abs=1)
+    own = coverage["operators themselves"]
+    assert own["known"] + sum(row["host_self_duration"] for row in missing) == pytest.approx(own["time"], abs=1)
+    said = next(note for note in worker["notes"] if note.startswith("All of the steps:"))
+    assert f'{kernels["known_percent"]:.1f} % of the kernel time' in said
+
+
 def test_flops_need_a_peak_to_be_compared_with(trace, tmp_path):
     by_default = stats("--by", "flops", trace)["workers"][0]
     assert by_default["rows"][0]["gflop"] > 0

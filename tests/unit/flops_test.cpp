@@ -19,6 +19,11 @@ class Inputs {
            sizes.size() * 4);
     return *this;
   }
+  Inputs& strided(const Sizes& sizes) {
+    Sizes both = sizes;
+    both.resize(2 * sizes.size(), 1);
+    return append({static_cast<u8>(InputTag::tensor), 6, 0, 0, u32(sizes.size())}, both.data(), both.size() * 4);
+  }
   Inputs& none() { return append({static_cast<u8>(InputTag::none), 0, 0, 0, 0}, nullptr, 0); }
   Inputs& flag(bool value) { return append({static_cast<u8>(InputTag::boolean), 0, 0, 0, value}, nullptr, 0); }
   Inputs& number(i64 value) { return append({static_cast<u8>(InputTag::integer), 0, 0, 0, 0}, &value, 8); }
@@ -220,6 +225,9 @@ TEST(Flops, OfSparseProductsAreNotKnownAndNotThoseOfDenseOnes) {
   EXPECT_EQ(f.unknown, 1u);
   EXPECT_EQ(f.coverage.host_known_ns, 0);
   EXPECT_DOUBLE_EQ(f.coverage.share(), 0);
+  // torch.mm of a sparse matrix is aten::mm as well; a sparse tensor has no strides.
+  EXPECT_EQ(flops_with("aten::mm", Inputs().strided({64, 64}).strided({64, 32})), 2.0 * 64 * 64 * 32);
+  EXPECT_EQ(flops_with("aten::mm", Inputs().tensor({64, 64}).strided({64, 32})), -1);
 }
 
 TEST(Flops, TheDeviceTableCanBeExtended) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/gpu_summary.h"
+#include "analysis/kernels.h"
 #include "unit/model_builder.h"
 
 namespace tprof {
@@ -74,7 +76,8 @@ TEST(TensorCores, AmdNamesItsOwnInstructions) {
     EXPECT_EQ(kernel_uses_tensor_cores(name, Rules::tprof, Vendor::amd), TensorCoreUse::yes) << name;
   for (const char* name :
        {"Cijk_Ailk_Bljk_SB_MT64x64x8_SE_K1_TT4_4_WG16_16_1", "Cijk_SB_BiasS_HAS_ScaleAlphaVec_PostGSU8_VW4",
-        "batched_transpose_32x32_half", "triton_poi_fused_cat_0", "__amd_rocclr_fillBufferAligned",
+        "batched_transpose_32x32_half", "triton_poi_fused_cat_0",
+        "void paged_attention_ll4mi_reduce_kernel<__hip_bfloat16, 128>(__hip_bfloat16*)", "__amd_rocclr_fillBufferAligned",
         "_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_27Rmsnorm2dFwdPipelineOnePassE",
         "void at::native::vectorized_elementwise_kernel<4>(int)"})
     EXPECT_EQ(kernel_uses_tensor_cores(name, Rules::tprof, Vendor::amd), TensorCoreUse::no) << name;
@@ -103,6 +106,41 @@ TEST(TensorCores, TheVendorIsSeenInCallsAndDevices) {
   EXPECT_EQ(vendor("", "Some GPU", 64), Vendor::amd);  // ROCm's traces may leave the name empty
   EXPECT_EQ(vendor("", "Intel(R) Data Center GPU Max 1550"), Vendor::other);
   EXPECT_EQ(vendor("", ""), Vendor::nvidia);
+}
+
+std::vector<GpuFigures> figures_of(ModelBuilder&& b) {
+  Model model = b.model();
+  std::vector<std::string> notes;
+  return gpu_figures(model, windows_of(model), notes);
+}
+
+TEST(TensorCores, AShareSaysHowMuchOfTheTimeIsNotKnown) {
+  ModelBuilder cuda;
+  cuda.launch("ampere_bf16_s16816gemm_bf16_128x128", 1, 10, 50);
+  cuda.launch("_fwd_kernel", 51, 60, 80);
+  cuda.launch("ampere_sgemm_128x64_tn", 81, 90, 130);
+  GpuFigures some = figures_of(std::move(cuda))[0];
+  EXPECT_DOUBLE_EQ(some.tensor_cores, 0.4);
+  EXPECT_DOUBLE_EQ(some.tensor_cores_unknown, 0.2);
+
+  ModelBuilder xpu;
+  xpu.kernel("gemm_kernel", 10, 50, xpu.call("urEnqueueKernelLaunch", 1, 2));
+  GpuFigures none = figures_of(std::move(xpu))[0];
+  EXPECT_EQ(none.tensor_cores, -1);
+  EXPECT_DOUBLE_EQ(none.tensor_cores_unknown, 1);
+}
+
+TEST(TensorCores, OperatorsAndKernelsKeepWhatIsNotKnown) {
+  ModelBuilder b;
+  b.op("aten::mm", 0, 10, {{{4, 4}}, {{4, 4}}});
+  b.launch("_fwd_kernel", 2, 10, 20);
+  Model model = b.model();
+  Kernels kernels = kernels_by_name(model, Rules::tprof);
+  EXPECT_EQ(kernels.rows[0].tensor_cores, TensorCoreUse::unknown);
+  EXPECT_EQ(kernels.tensor_unknown_ns, 10'000);
+  EXPECT_EQ(kernels_by_name(model, Rules::plugin).rows[0].tensor_cores, TensorCoreUse::no);
+  OpTree tree = build_op_tree(model);
+  EXPECT_TRUE(tree.nodes[0].tensor_total_unknown);
 }
 
 TEST(TensorCores, BeforeVoltaThereAreNone) {
