@@ -455,7 +455,7 @@ TEST(Advice, ACopyIsNotToBlameForTheWorkItWaitsFor) {
   for (i64 i = 0; i < 12; i++) {
     i64 at = i * 800;  // kernels apart, launched ahead, and a copy to pageable memory that waits for them
     for (i64 k = 0; k < 6; k++) b.launch("gemm", at + k * 2, at + 20 + k * 120, at + 80 + k * 120);
-    b.copy(2, 1, 8, at + 742, at + 744, b.call("cudaMemcpyAsync", at + 20, at + 746));
+    b.copy(2, 1, 8, at + 682, at + 684, b.call("cudaMemcpyAsync", at + 20, at + 686));
   }
   EXPECT_EQ(Advised(std::move(b)).find("CP3"), nullptr);
 }
