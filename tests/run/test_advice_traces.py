@@ -45,7 +45,7 @@ ROWS = {
             ("here: workers kept", "persistent_workers=True")],
     "CM2": [(DLRM_5, "6.2 of 17.8 ms of NCCL, 0.6 % hidden"), (SLOW_LOADER, "one process")],
     "UT1": [(EAGER, "kernels run 12 % of the time"), (SLOW_LOADER, "kernels run 60 % of the time")],
-    "HB1": [(EAGER, "76 % of the time the GPU waits for operators and Python"), (SLOW_LOADER, "it waits for batches")],
+    "HB1": [(EAGER, "73 % of the time the GPU waits for operators and Python"), (SLOW_LOADER, "it waits for batches")],
     "PY1": [("here: slow Python", "the loop makes strings between steps"),
             ("here: large products", "one mm after another")],
     "LN1": [(EAGER, "a tenth of the time behind cudaLaunchKernel"), (DECODE, "one graph is replayed")],
