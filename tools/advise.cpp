@@ -64,7 +64,7 @@ int run(const AdviseArguments& arguments) {
     Facts facts(model, table);
     facts.rank = jobs.facts_of(input);
     std::vector<Advice> advice = advise(facts);
-    for (const Advice& a : advice) found |= a.grade >= limit;
+    for (const Advice& a : advice) found |= a.grade >= limit && !a.minor;
     Source source = source_of(input, model);
     if (arguments.json) {
       out["workers"].push_back(advice_json(facts, advice, source));
@@ -73,7 +73,8 @@ int run(const AdviseArguments& arguments) {
     if (!first) print(stdout, "\n");
     first = false;
     TextStyle style = text_style(stdout);
-    print(stdout, advice_text(facts, advice, source, arguments.all ? advice.size() : kMostAdvice, style), style.color);
+    size_t most = arguments.all ? advice.size() : count_to_show(advice, kMostAdvice);
+    print(stdout, advice_text(facts, advice, source, most, style), style.color);
   });
   for (const Job& job : jobs.all()) {
     if (arguments.json) out["stragglers"].push_back(json_of(job));
@@ -92,7 +93,7 @@ Action declare_advise(Arguments& arguments) {
   arguments.choice("--fail-on", "WORD", "exit with 1 on findings of this severity: high, or moderate (and high)",
                    {"high", "moderate"}, a->fail_on);
   declare_devices(arguments, a->devices);
-  arguments.toggle("--all", "", "show all findings, not the first seven", a->all);
+  arguments.toggle("--all", "", "show all findings: more than seven, and those that would save 0 % as well", a->all);
   arguments.toggle("--json", "", "print JSON (schema 1: keys are only ever added)", a->json);
   arguments.operands("PATH", "traces, recordings or log directories", 1, 0, a->paths);
   return [a] { return run(*a); };

@@ -39,13 +39,22 @@ std::vector<Advice> advise(const Facts& facts) {
     const AdviceRule& rule = advice_rules()[i];
     std::optional<Match> match = kFunctions[i](facts);
     if (!match || match->value <= rule.moderate) continue;
-    out.push_back({&rule, match->value > rule.high ? Grade::high : Grade::moderate, std::move(*match)});
+    Grade grade = match->value > rule.high ? Grade::high : Grade::moderate;
+    bool minor = match->saving_ns >= 0 && match->saving_ns < kMinorShare * facts.step_ns();
+    out.push_back({&rule, grade, std::move(*match), minor});
   }
   std::stable_sort(out.begin(), out.end(), [](const Advice& a, const Advice& b) {
+    if (a.minor != b.minor) return b.minor;
     double x = std::max(a.match.saving_ns, 0.0), y = std::max(b.match.saving_ns, 0.0);
     return x != y ? x > y : a.grade > b.grade;
   });
   return out;
+}
+
+size_t count_to_show(const std::vector<Advice>& advice, size_t most) {
+  size_t n = 0;
+  while (n < advice.size() && n < most && !advice[n].minor) n++;
+  return n;
 }
 
 EvidencePlace place_of(const Model& model, const Evidence& evidence) {
@@ -89,6 +98,31 @@ std::vector<Evidence> Heaviest::take() {
   std::vector<Evidence> out;
   for (size_t i = 0; i < n; i++) out.push_back({of_, all_[i].second});
   return out;
+}
+
+Cost::Cost(const Facts& facts)
+    : facts_(facts), works_(facts.model.gpu.size()), ops_(facts.model.events.size()) {}
+
+void Cost::call(u32 index) {
+  const CallEvent& call = facts_.model.calls[index];
+  const Wait* wait = facts_.waits.of(index);
+  i64 waits = wait ? std::clamp(wait->begin_ns, call.begin_ns, call.end_ns()) : call.end_ns();
+  time(call.begin_ns, waits);
+  if (wait) time(std::max(wait->end_ns, waits), call.end_ns());
+}
+
+bool Cost::counts(const GpuEvent& work) const {
+  for (i32 op = work.op; op >= 0; op = facts_.model.events[op].parent)
+    if (ops_[op]) return true;
+  return works_[size_t(&work - facts_.model.gpu.data())];
+}
+
+i64 Cost::ns() const {
+  IntervalSet alone = (IntervalSet(time_) & IntervalSet(facts_.windows.steps)) - facts_.computing;
+  std::vector<Interval> on_path;
+  for (const PathPiece& piece : facts_.path)
+    if (counts(facts_.model.gpu[piece.work])) on_path.push_back({piece.begin_ns, piece.end_ns});
+  return (alone | IntervalSet(std::move(on_path))).length();
 }
 
 }  // namespace rules

@@ -27,23 +27,30 @@ struct Evidence {
 // What a rule found, before it is graded.
 struct Match {
   double value;           // see the rule
-  double share = -1;      // of the step, 0 to 1; -1 not known
-  double saving_ns = -1;  // per step, estimated; -1 not known
+  double share = -1;      // of the step, 0 to 1: what the evidence concerns; -1 not known
+  double saving_ns = -1;  // per step, at most; never more than the share. -1 not known
   std::string what;       // one sentence with the numbers
   std::vector<Evidence> evidence = {};  // most telling first
+  std::string fix = {};                 // where the rule's own does not fit
 };
 
 struct Advice {
   const AdviceRule* rule;
   Grade grade;
   Match match;
+  bool minor = false;  // what it would save is known, and rounds to 0 % of a step: not worth a reader's time
+
+  std::string fix() const { return match.fix.empty() ? rule->fix : match.fix; }
 };
 
-constexpr size_t kMostAdvice = 7;  // shown; what follows is counted
+constexpr size_t kMostAdvice = 7;  // shown, none of them minor; what follows is counted
+constexpr double kMinorShare = 0.005;
+
+size_t count_to_show(const std::vector<Advice>& advice, size_t most);  // of advise()'s list, from its begin
 
 const std::vector<AdviceRule>& advice_rules();
 
-// Largest saving first; without one, higher grade first.
+// Largest saving first; without one, higher grade first. Minor findings stand at the end.
 std::vector<Advice> advise(const Facts& facts);
 
 // Where a finding can be seen in the timeline.

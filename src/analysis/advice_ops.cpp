@@ -1,6 +1,8 @@
 // Rules of advice about operators, kernels and patterns of them.
 #include <stdio.h>
 
+#include <set>
+
 #include "analysis/advice_rules.h"
 #include "analysis/tensor_cores.h"
 #include "analysis/tensors.h"
@@ -13,21 +15,18 @@ constexpr double kGoodRoof = 0.30;    // of the roof
 constexpr double kLargeOp = 0.02;     // of the step
 constexpr u64 kManyUpdates = 50;      // kernels of one optimizer step that point to one tensor at a time
 
-// What an operator costs: GPU time if it has some, else time of its thread.
-i64 cost(const Facts& facts, u32 event) {
-  return facts.device_ns[event] ? facts.device_ns[event] : facts.model.events[event].dur_ns;
-}
-
-// The operators that a filter keeps, summed; one inside another counts once.
+// The operators that a filter keeps; one inside another counts once.
 struct Found {
   u64 count = 0;
-  i64 ns = 0;
+  i64 ns = 0;  // what they cost
   std::vector<Evidence> evidence;
 };
+enum class Of : u8 { operators, their_works };
 template <class Keep>
-Found find(const Facts& facts, Keep keep) {
+Found find(const Facts& facts, Keep keep, Of of = Of::operators) {
   Found out;
   Heaviest heaviest(Evidence::Of::range);
+  Cost cost(facts);
   std::vector<bool> inside(facts.model.events.size());
   for (u32 i = 0; i < facts.model.events.size(); i++) {
     const Event& e = facts.model.events[i];
@@ -35,9 +34,13 @@ Found find(const Facts& facts, Keep keep) {
     if (inside[i] || !facts.inside(e.begin_ns) || !keep(i)) continue;
     inside[i] = true;
     out.count++;
-    out.ns += cost(facts, i);
-    heaviest.add(cost(facts, i), i);
+    if (of == Of::operators)
+      cost.op(i);
+    else
+      cost.works_of(i);
+    heaviest.add(facts.device_ns[i] ? facts.device_ns[i] : e.dur_ns, i);
   }
+  out.ns = cost.ns();
   out.evidence = heaviest.take();
   return out;
 }
@@ -60,31 +63,60 @@ std::vector<std::vector<u32>> siblings_of(const Model& model) {
   return lists;
 }
 
+// The name and inputs of an operator: what Flops sums up in one row.
+std::string kind_of(const Event& e) {
+  return std::to_string(e.name) + ' ' + std::string(e.inputs ? e.inputs : "", e.inputs ? e.inputs_bytes : 0);
+}
+
+// Any of its inputs is of half precision.
+bool in_half(const Event& e) {
+  for (const OpInput& input : inputs_of(e))
+    if (input.tensor.defined && is_half(input.tensor.dtype)) return true;
+  return false;
+}
+
+// Of [M, K] x [K, N]: the rows (columns, if it is stored so) of a matrix do not all begin on 16 bytes, which tensor
+// cores read at once: its leading dimension is no multiple of 8. An odd batch x sequence alone, which is no matrix's
+// leading dimension, does no harm. Where strides are not known, two of the three sizes must be odd: then a leading one
+// is, however the matrices are stored.
+bool is_misaligned(const TensorInput& a, const TensorInput& b) {
+  auto leading_is_odd = [](const TensorInput& t) {
+    size_t n = t.strides.size();
+    i64 leading = std::max(t.strides[n - 1], t.strides[n - 2]);
+    return leading > 1 && leading % 8;
+  };
+  bool known = a.strides.size() == a.sizes.size() && b.strides.size() == b.sizes.size();
+  bool output_is_odd = b.size(0) % 8;  // written by rows
+  if (known) return leading_is_odd(a) || leading_is_odd(b) || output_is_odd;
+  return (a.size(1) % 8 != 0) + (a.size(0) % 8 != 0) + (b.size(0) % 8 != 0) >= 2;
+}
+
 }  // namespace
 
-// The plugin's rule: compute capability 7.0, no tensor core kernel, and work that could use them. Half of that time is
-// a cautious estimate: data sheets promise a factor of four to eight for half precision.
+// The plugin's rule: compute capability 7.0, no tensor core kernel, and work that could use them; what computes in half
+// precision already needs no other one. Half of that time is a cautious estimate: data sheets promise a factor of four
+// to eight for half precision.
 std::optional<Match> no_tensor_cores(const Facts& facts) {
   if (!facts.device || facts.device->compute_major < 7) return {};
   TensorCoreNames names(facts.model, Rules::tprof);
   Heaviest heaviest(Evidence::Of::work);
-  i64 eligible = 0;
+  Cost cost(facts);
   for (u32 i = 0; i < facts.model.gpu.size(); i++) {
     const GpuEvent& work = facts.model.gpu[i];
     if (work.kind() != Kind::kernel || !facts.inside(work.begin_ns)) continue;
     if (names.answer(work.name) != TensorCoreUse::no) return {};
     i32 op = work.op;
     while (op >= 0 && !names.op(facts.model.events[op].name)) op = facts.model.events[op].parent;
-    if (op < 0) continue;
-    eligible += work.dur_ns;
+    if (op < 0 || in_half(facts.model.events[op])) continue;
+    cost.work(i);
     heaviest.add(work.dur_ns, i);
   }
-  if (!eligible) return {};
-  double share = facts.share(double(eligible));
-  return Match{share, share, facts.windows.per_step(eligible) / 2,
-               "No kernel uses tensor cores; matrix products and convolutions that could take " +
-                   ms(facts.windows.per_step(eligible)) + " per step.",
-               heaviest.take()};
+  double share = facts.share(double(cost.ns()));
+  return Match{share, share, facts.windows.per_step(cost.ns()) / 2,
+               "No kernel uses tensor cores; steps wait for matrix products and convolutions that could for " +
+                   ms(facts.windows.per_step(cost.ns())) + ".",
+               heaviest.take(),
+               facts.trains ? "" : "Compute in half precision: model.half() or .bfloat16(), or torch.autocast."};
 }
 
 // From compute capability 8.0 on TF32 is at least twice as fast.
@@ -92,32 +124,36 @@ std::optional<Match> fp32_products(const Facts& facts) {
   if (!facts.device || facts.device->compute_major < 8) return {};
   TensorCoreNames names(facts.model, Rules::tprof);
   Heaviest heaviest(Evidence::Of::work);
-  i64 ns = 0;
+  Cost cost(facts);
   for (u32 i = 0; i < facts.model.gpu.size(); i++) {
     const GpuEvent& work = facts.model.gpu[i];
     if (work.kind() != Kind::kernel || !facts.inside(work.begin_ns)) continue;
     if (!facts.words.is(work.name, Word::fp32_matmul_kernel) || names.kernel(work.name)) continue;
-    ns += work.dur_ns;
+    cost.work(i);
     heaviest.add(work.dur_ns, i);
   }
-  if (!ns) return {};
-  double share = facts.share(double(ns));
-  return Match{share, share, facts.windows.per_step(ns) / 2,
-               "Products in float32 without TF32 take " + ms(facts.windows.per_step(ns)) + " per step.",
+  double share = facts.share(double(cost.ns()));
+  return Match{share, share, facts.windows.per_step(cost.ns()) / 2,
+               "Steps wait " + ms(facts.windows.per_step(cost.ns())) + " for products in float32 without TF32.",
                heaviest.take()};
 }
 
-// Half of their time: products of odd sizes fall back to kernels that are at best half as fast.
+// Half of their time: products of odd sizes fall back to kernels that are at best half as fast. One that reaches more
+// than half of its roof has not fallen back.
 std::optional<Match> odd_shapes(const Facts& facts) {
+  if (vendor_of(facts.model) != Vendor::nvidia) return {};
+  std::set<std::string> fast;
+  for (const FlopsRow& row : facts.flops.rows)
+    if (facts.flops.of_roof(row) > 0.5) fast.insert(kind_of(facts.model.events[row.event]));
   Found found = find(facts, [&](u32 i) {
     const Event& e = facts.model.events[i];
-    if (!facts.words.is(e, Word::matrix_product)) return false;
-    for (const OpInput& input : inputs_of(e)) {
-      const TensorInput& t = input.tensor;
-      if (t.defined && is_half(t.dtype) && t.sizes.size() >= 2 && (t.size(0) % 8 || t.size(1) % 8)) return true;
-    }
-    return false;
-  });
+    if (!facts.words.is(e, Word::matrix_product) || fast.contains(kind_of(e))) return false;
+    std::vector<TensorInput> matrices;
+    for (const OpInput& input : inputs_of(e))
+      if (input.tensor.defined && input.tensor.sizes.size() >= 2) matrices.push_back(input.tensor);
+    if (matrices.size() < 2 || !is_half(matrices.back().dtype)) return false;
+    return is_misaligned(matrices[matrices.size() - 2], matrices.back());
+  }, Of::their_works);
   if (!found.count) return {};
   double share = facts.share(double(found.ns));
   return Match{share, share, facts.windows.per_step(found.ns) / 2,
@@ -128,27 +164,43 @@ std::optional<Match> odd_shapes(const Facts& facts) {
 std::optional<Match> below_roof(const Facts& facts) {
   double ns = 0, saving = 0;
   Heaviest heaviest(Evidence::Of::range);
+  std::map<std::string, Cost> costs;
   for (const FlopsRow& row : facts.flops.rows) {
     double of_roof = facts.flops.of_roof(row);
-    if (of_roof < 0 || of_roof >= kGoodRoof || facts.share(double(row.gpu_ns)) <= kLargeOp) continue;
-    ns += double(row.gpu_ns);
-    saving += double(row.gpu_ns) * (1 - of_roof / kGoodRoof);
+    if (of_roof >= 0 && of_roof < kGoodRoof && facts.share(double(row.gpu_ns)) > kLargeOp)
+      costs.try_emplace(kind_of(facts.model.events[row.event]), facts);
+  }
+  if (costs.empty()) return {};
+  for (u32 i = 0; i < facts.model.events.size(); i++) {
+    const Event& e = facts.model.events[i];
+    if (!is_operator(e) || !facts.device_ns[i]) continue;
+    if (auto at = costs.find(kind_of(e)); at != costs.end()) at->second.works_of(i);
+  }
+  for (const FlopsRow& row : facts.flops.rows) {
+    auto at = costs.find(kind_of(facts.model.events[row.event]));
+    if (at == costs.end()) continue;
+    double waited = double(at->second.ns());
+    ns += waited;
+    saving += waited * (1 - facts.flops.of_roof(row) / kGoodRoof);
     heaviest.add(row.gpu_ns, row.event);
   }
   if (ns <= 0) return {};
   double share = facts.share(ns);
   return Match{share, share, saving / double(facts.windows.steps.size()),
-               "Operators with more than 2 % of the step each stay below 30 % of their roof; they take " +
-                   ms(ns / double(facts.windows.steps.size())) + " per step.",
+               "Operators with more than 2 % of the step each stay below 30 % of their roof; steps wait " +
+                   ms(ns / double(facts.windows.steps.size())) + " for them.",
                heaviest.take()};
 }
 
-// Many small kernels inside Optimizer.step, or its Python function by name. All but a tenth could go of the time in
-// which the GPU waits there, or of all of it without a GPU.
+// Many small kernels inside Optimizer.step, or its Python function by name. With a GPU, nine tenths of the operators'
+// time in which it waits could go. On a CPU the foreach functions go through the tensors one by one themselves and save
+// nothing; a fused optimizer (torch 2.4) needs no Python between the operators. Half of that is a cautious estimate: of
+// small tensors it saved 38 % (SGD) and 74 % (Adam) of the optimizer step, of large ones with SGD nothing.
 std::optional<Match> single_tensor_optimizer(const Facts& facts) {
   std::vector<Interval> steps;
   u64 count = 0;
   bool named = false;
+  Cost operators(facts), all(facts);
   Heaviest heaviest(Evidence::Of::range);
   for (u32 i = 0; i < facts.model.events.size(); i++) {
     const Event& e = facts.model.events[i];
@@ -156,6 +208,7 @@ std::optional<Match> single_tensor_optimizer(const Facts& facts) {
     named |= facts.words.is(e, Word::single_tensor_optimizer);
     if (!facts.words.is(e, Word::optimizer_step)) continue;
     steps.push_back({e.begin_ns, e.end_ns()});
+    all.time(e.begin_ns, e.end_ns());
     count++;
     heaviest.add(e.dur_ns, i);
   }
@@ -169,19 +222,24 @@ std::optional<Match> single_tensor_optimizer(const Facts& facts) {
     updates++;
     multi += facts.words.is(work.name, Word::multi_tensor_kernel);
   }
-  if (!facts.gpu)  // without a GPU the operators count
-    for (const Event& e : facts.model.events)
-      updates += is_operator(e) && e.parent >= 0 && facts.words.is(facts.model.events[e.parent], Word::optimizer_step);
+  for (const Event& e : facts.model.events) {
+    if (!is_operator(e) || e.parent < 0 || is_operator(facts.model.events[e.parent]) ||
+        !in.length_in(e.begin_ns, e.begin_ns + 1))
+      continue;
+    operators.time(e.begin_ns, e.end_ns());
+    updates += !facts.gpu;  // without a GPU the operators count
+    multi += facts.words.is(e, Word::foreach_op);
+  }
   if (!named && (multi || updates <= kManyUpdates * count)) return {};
-  std::vector<Interval> waits;
-  if (facts.gpu)
-    for (const Gap& gap : facts.gpu->gaps) waits.push_back({gap.begin_ns, gap.end_ns});
-  i64 idle = facts.gpu ? (in & IntervalSet(std::move(waits))).length() : in.length();
-  double share = facts.share(double(in.length()));
-  return Match{share, share, facts.windows.per_step(idle) * 0.9,
+  double ns = facts.gpu ? double(operators.ns()) : double(all.ns() - operators.ns());
+  double share = facts.share(ns);
+  return Match{share, share, facts.windows.per_step(ns) * (facts.gpu ? 0.9 : 0.5),
                "The optimizer step takes " + ms(facts.windows.per_step(in.length())) + " and " +
-                   std::to_string(updates / count) + " small operations.",
-               heaviest.take()};
+                   std::to_string(updates / count) + " small operations; " + ms(facts.windows.per_step(ns)) +
+                   (facts.gpu ? " of it no kernel runs." : " of it are Python between them."),
+               heaviest.take(),
+               facts.gpu ? ""
+                         : "Create it with fused=True (torch 2.4 and later); foreach=True saves nothing on a CPU."};
 }
 
 std::optional<Match> gradients_zeroed(const Facts& facts) {
@@ -199,7 +257,8 @@ std::optional<Match> gradients_zeroed(const Facts& facts) {
                found.evidence};
 }
 
-// A convolution with a third tensor, and a batch norm right behind it.
+// A convolution with a third tensor, and a batch norm right behind it, or behind an addition in place, by which a norm
+// counts its batches while training.
 std::optional<Match> bias_before_norm(const Facts& facts) {
   Heaviest heaviest(Evidence::Of::range);
   u64 count = 0;
@@ -207,6 +266,7 @@ std::optional<Match> bias_before_norm(const Facts& facts) {
   for (u32 i = 0; i < facts.model.events.size(); i++) {
     const Event& e = facts.model.events[i];
     if (!is_operator(e) || (e.parent >= 0 && is_operator(facts.model.events[e.parent]))) continue;
+    if (facts.words.is(e, Word::adds_in_place)) continue;
     i32& before = last[e.thread];
     if (before >= 0 && facts.inside(e.begin_ns) && facts.words.is(e, Word::normalises) &&
         facts.words.is(facts.model.events[before], Word::convolves)) {
@@ -223,17 +283,20 @@ std::optional<Match> bias_before_norm(const Facts& facts) {
                per_step(facts, count, "convolutions") + " add a bias for nothing.", heaviest.take()};
 }
 
-// After each aten::select the same operators follow, ten times and more in a row.
+// After each aten::select, or several in a row (x[i, j]), the same operators follow, ten times and more.
 std::optional<Match> indexing_loop(const Facts& facts) {
   const Model& model = facts.model;
   Heaviest heaviest(Evidence::Of::range);
-  i64 ns = 0;
+  Cost cost(facts);
   u64 rounds = 0;
   for (const std::vector<u32>& list : siblings_of(model)) {
     std::vector<size_t> starts;
-    for (size_t k = 0; k < list.size(); k++)
-      if (facts.words.is(model.events[list[k]], Word::selects) && facts.inside(model.events[list[k]].begin_ns))
+    for (size_t k = 0; k < list.size(); k++) {
+      bool behind = k > 0 && facts.words.is(model.events[list[k - 1]], Word::selects);
+      if (!behind && facts.words.is(model.events[list[k]], Word::selects) &&
+          facts.inside(model.events[list[k]].begin_ns))
         starts.push_back(k);
+    }
     if (starts.size() < kLeastLoop) continue;
     starts.push_back(list.size());
     // Rounds a and b run the same operators; the last one may be followed by others.
@@ -250,8 +313,9 @@ std::optional<Match> indexing_loop(const Facts& facts) {
       while (after + 1 < starts.size() && starts[first + 1] - starts[first] > 1 && same(first, after)) after++;
       if (after - first >= kLeastLoop) {
         size_t length = starts[first + 1] - starts[first];
-        i64 begin = model.events[list[starts[first]]].begin_ns;
-        ns += model.events[list[starts[after - 1] + length - 1]].end_ns() - begin;
+        size_t last = starts[after - 1] + length - 1;
+        cost.time(model.events[list[starts[first]]].begin_ns, model.events[list[last]].end_ns());
+        for (size_t k = starts[first]; k <= last; k++) cost.works_of(list[k]);
         rounds += after - first;
         heaviest.add(i64(after - first), list[starts[first]]);
       }
@@ -259,7 +323,7 @@ std::optional<Match> indexing_loop(const Facts& facts) {
     }
   }
   if (!rounds) return {};
-  double share = facts.share(double(ns));
+  double ns = double(cost.ns()), share = facts.share(ns);
   return Match{share, share, facts.windows.per_step(ns) * 0.9,
                per_step(facts, rounds, "rounds of such loops") + " take " + ms(facts.windows.per_step(ns)) + ".",
                heaviest.take()};
@@ -285,7 +349,7 @@ std::optional<Match> filled_then_moved(const Facts& facts) {
            inputs[0].tensor.dtype == inputs[1].tensor.dtype;
   };
   Heaviest heaviest(Evidence::Of::range);
-  i64 ns = 0;
+  Cost cost(facts);
   u64 count = 0;
   for (const std::vector<u32>& list : lists)
     for (size_t k = 1; k < list.size(); k++) {
@@ -294,11 +358,11 @@ std::optional<Match> filled_then_moved(const Facts& facts) {
           !ends_in_fill(list[k - 1]))
         continue;
       count++;
-      ns += e.dur_ns;  // the host's time: such copies wait
+      cost.op(list[k]);
       heaviest.add(e.dur_ns, list[k]);
     }
   if (!count) return {};
-  double share = facts.share(double(ns));
+  double ns = double(cost.ns()), share = facts.share(ns);
   return Match{share, share, facts.windows.per_step(ns),
                per_step(facts, count, "tensors") + " take this detour, " + ms(facts.windows.per_step(ns)) + ".",
                heaviest.take()};

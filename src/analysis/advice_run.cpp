@@ -1,4 +1,6 @@
 // Rules of advice about memory, the way a job is set up, and the recording itself.
+#include <stdlib.h>
+
 #include <set>
 
 #include "analysis/advice_rules.h"
@@ -14,6 +16,12 @@ std::pair<const MemoryPeak*, double> worst(const Facts& facts, Value value) {
   for (const MemoryPeak& peak : facts.memory)
     if (double x = value(peak); x > out.second) out = {&peak, x};
   return out;
+}
+
+// 0: not known.
+u64 memory_of(const Facts& facts, const MemoryPeak& peak) {
+  auto device = facts.model.devices.find(u32(peak.device_index));
+  return !is_gpu_memory(peak.device_type) || device == facts.model.devices.end() ? 0 : device->second.total_memory;
 }
 
 std::string device_name(const MemoryPeak& peak) {
@@ -34,6 +42,33 @@ std::string largest(const Facts& facts, const std::vector<Owner>& list) {
          '"';
 }
 
+std::vector<Evidence> step_named(const Facts& facts, u32 index) {
+  std::vector<Evidence> out;
+  for (const Step& step : facts.model.steps)
+    if (std::to_string(step.number) == facts.windows.names[index]) out.push_back({Evidence::Of::range, step.event});
+  return out;
+}
+
+constexpr double kWarmUp = 1.5;      // WU1's threshold, by which the first step is longer than a usual one
+constexpr double kStillWarm = 1.2;   // and the steps behind it
+
+i64 usual_step_ns(const Facts& facts) {
+  std::vector<i64> others;
+  for (size_t s = 1; s < facts.windows.steps.size(); s++) others.push_back(facts.windows.steps[s].length());
+  return median_of(others);
+}
+
+// Steps at the begin that are longer than the usual one because something is done for the first time; two steps at
+// least stay.
+u32 warm_up_steps(const Facts& facts) {
+  const std::vector<Interval>& steps = facts.windows.steps;
+  double usual = double(usual_step_ns(facts));
+  if (steps.size() < 3 || double(steps[0].length()) <= kWarmUp * usual) return 0;
+  u32 n = 1;
+  while (n + 2 < steps.size() && double(steps[n].length()) > kStillWarm * usual) n++;
+  return n;
+}
+
 std::vector<Evidence> some_ranges(const Facts& facts, Word word) {
   Heaviest heaviest(Evidence::Of::range);
   for (u32 i = 0; i < facts.model.events.size(); i++)
@@ -45,10 +80,8 @@ std::vector<Evidence> some_ranges(const Facts& facts, Word word) {
 
 std::optional<Match> memory_limit(const Facts& facts) {
   auto [peak, share] = worst(facts, [&](const MemoryPeak& p) {
-    auto device = facts.model.devices.find(u32(p.device_index));
-    if (!is_gpu_memory(p.device_type) || device == facts.model.devices.end() || !device->second.total_memory)
-      return 0.0;
-    return double(p.peak_bytes) / double(device->second.total_memory);
+    u64 all = memory_of(facts, p);
+    return all ? double(p.peak_bytes) / double(all) : 0.0;
   });
   if (!peak) return {};
   return Match{share, -1, -1,
@@ -69,14 +102,18 @@ std::optional<Match> memory_grows(const Facts& facts) {
                owners(peak->kept)};
 }
 
+// What is reserved and unused while less is needed is a cache at work; at the peak it is what another batch lacks. It
+// matters only where memory is scarce.
 std::optional<Match> memory_unused(const Facts& facts) {
-  auto [peak, share] = worst(facts, [](const MemoryPeak& p) {
-    return p.peak_reserved_bytes ? double(p.unused_bytes) / double(p.peak_reserved_bytes) : 0.0;
+  auto [peak, share] = worst(facts, [&](const MemoryPeak& p) {
+    u64 all = memory_of(facts, p);
+    return all && 2 * p.peak_reserved_bytes >= all ? double(p.unused_at_peak_bytes) / double(all) : 0.0;
   });
   if (!peak) return {};
   return Match{share, -1, -1,
-               "The allocator of " + device_name(*peak) + " holds up to " + mib(double(peak->unused_bytes)) +
-                   " that nothing uses, of " + mib(double(peak->peak_reserved_bytes)) + "."};
+               "When " + device_name(*peak) + " needs most, " + mib(double(peak->peak_bytes)) +
+                   ", its allocator holds " + mib(double(peak->unused_at_peak_bytes)) + " more that nothing uses, " +
+                   percent(share) + " of the device's memory."};
 }
 
 std::optional<Match> data_parallel(const Facts& facts) {
@@ -98,31 +135,69 @@ std::optional<Match> ddp_without_nccl(const Facts& facts) {
                some_ranges(facts, Word::distributed_data_parallel)};
 }
 
+// Steps with an update of the optimizer and steps without one (gradients are accumulated) do different things: each is
+// compared with its like. Steps at the begin that still warm up are WU1's.
 std::optional<Match> uneven_steps(const Facts& facts) {
-  const Variability& v = facts.variability;
-  if (!v.known || v.median_ns <= 0) return {};
-  std::vector<Evidence> evidence;
-  for (const Step& step : facts.model.steps)
-    if (std::to_string(step.number) == facts.windows.names[v.slowest])
-      evidence.push_back({Evidence::Of::range, step.event});
-  return Match{double(v.slowest_ns) / double(v.median_ns), -1, double(std::max<i64>(0, v.mean_ns - v.median_ns)),
+  if (!facts.windows.has_steps) return {};
+  std::vector<bool> updates(facts.windows.steps.size());
+  for (const Event& e : facts.model.events)
+    if (facts.words.is(e, Word::optimizer_step))
+      if (int step = facts.windows.step_at(e.begin_ns); step >= 0) updates[size_t(step)] = true;
+  Variability worst;
+  double value = 0, lost_ns = 0;
+  for (bool with_update : {false, true}) {
+    std::vector<u32> alike;
+    for (u32 s = warm_up_steps(facts); s < updates.size(); s++)
+      if (updates[s] == with_update) alike.push_back(s);
+    Variability v = variability(facts.overview, alike);
+    if (!v.known || v.median_ns <= 0) continue;
+    lost_ns += double(std::max<i64>(0, v.mean_ns - v.median_ns)) * double(alike.size());
+    double ratio = double(v.slowest_ns) / double(v.median_ns);
+    if (ratio > value) value = ratio, worst = v;
+  }
+  if (!worst.known) return {};
+  const Variability& v = worst;
+  return Match{value, facts.share(lost_ns), facts.windows.per_step(lost_ns),
                "Step " + facts.windows.names[v.slowest] + " took " + ms(double(v.slowest_ns)) + ", the median is " +
                    ms(double(v.median_ns)) + "; " + category_text(v.grew) + " grew by " + ms(double(v.grew_ns)) + ".",
-               evidence};
+               step_named(facts, v.slowest)};
 }
 
 std::optional<Match> warm_up_recorded(const Facts& facts) {
   if (!facts.windows.has_steps || facts.windows.steps.size() < 3) return {};
-  std::vector<i64> others;
-  for (size_t s = 1; s < facts.windows.steps.size(); s++) others.push_back(facts.windows.steps[s].length());
-  i64 first = facts.windows.steps[0].length(), usual = median_of(others);
+  double first = double(facts.windows.steps[0].length()), usual = double(usual_step_ns(facts));
   if (usual <= 0) return {};
-  return Match{double(first) / double(usual),
-               -1,
-               -1,
-               "The first recorded step took " + ms(double(first)) + ", the others about " + ms(double(usual)) +
+  u32 warm_up = warm_up_steps(facts);
+  std::string from = facts.windows.names[warm_up];
+  std::string end = std::to_string(atoll(facts.windows.names.back().c_str()) + 1);
+  std::string fix = "Judge the steps behind it: tprof run --steps " + from + ":" + end +
+                    ", or with torch.profiler schedule(skip_first=" + from + ", ...).";
+  return Match{first / usual, -1, -1,
+               "The first recorded step took " + ms(first) + ", the others about " + ms(usual) +
                    ": averages are too high.",
-               {{Evidence::Of::range, facts.model.steps[0].event}}};
+               step_named(facts, 0), warm_up ? fix : ""};
+}
+
+// Launches that take a thousand times as long as usual, without a kernel running meanwhile: the driver loads code.
+std::optional<Match> first_launches(const Facts& facts) {
+  Heaviest calls(Evidence::Of::call);
+  Cost cost(facts);
+  u64 count = 0;
+  for (u32 i = 0; i < facts.model.calls.size(); i++) {
+    const CallEvent& call = facts.model.calls[i];
+    if (!facts.words.is(call, Word::launches) || facts.words.is(call, Word::replays) ||
+        call.dur_ns - facts.waits.ns(i) <= kFirstLaunchNs || !facts.inside(call.begin_ns))
+      continue;
+    count++;
+    cost.call(i);
+    calls.add(call.dur_ns, i);
+  }
+  if (!count) return {};
+  double share = facts.share(double(cost.ns()));
+  return Match{share, share, facts.windows.per_step(cost.ns()),
+               std::to_string(count) + " launches took more than 1 ms each, " + ms(facts.windows.per_step(cost.ns())) +
+                   " of a step, as those do that load a kernel first.",
+               calls.take()};
 }
 
 std::optional<Match> own_cost(const Facts& facts) {

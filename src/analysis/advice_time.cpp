@@ -1,8 +1,14 @@
 // Rules of advice about where the time of a step goes.
+#include <utility>
+
 #include "analysis/advice_rules.h"
 
 namespace tprof::rules {
 namespace {
+
+constexpr i64 kForkNs = 1'000'000;  // a process takes longer to be made
+constexpr u64 kStagedBytes = 64 << 10;
+constexpr double kManyCopies = 10;
 
 std::vector<Evidence> longest_ranges(const Facts& facts, Word word) {
   Heaviest heaviest(Evidence::Of::range);
@@ -50,6 +56,28 @@ HostTime all_of(const IdleLane& lane) {
 }
 HostTime behind_sync(const IdleLane& lane) { return host_time(lane.after_sync, lane.launch_after_sync_ns); }
 
+// Gaps may lie between two steps as well: no more of them counts than the GPU is idle in the steps.
+i64 in_steps(const Facts& facts, i64 ns) {
+  std::vector<Interval> busy;
+  for (const GpuEvent& work : facts.model.gpu)
+    if (work.runs_on_gpu() && work.device == facts.gpu->device) busy.push_back({work.begin_ns, work.end_ns()});
+  return std::min(ns, (IntervalSet(facts.windows.steps) - IntervalSet(std::move(busy))).length());
+}
+
+// The GPU has nothing to do because code on the host has not come to the next launch.
+i64 waits_for_code(const Facts& facts) {
+  return in_steps(facts, all_of(*facts.gpu).running - behind_sync(*facts.gpu).running);
+}
+
+// Of work of a kind: its time in which no kernel runs.
+template <class Keep>
+i64 works_alone(const Facts& facts, Keep keep) {
+  Cost cost(facts);
+  for (const GpuEvent& work : facts.model.gpu)
+    if (work.runs_on_gpu() && facts.inside(work.begin_ns) && keep(work)) cost.time(work.begin_ns, work.end_ns());
+  return cost.ns();
+}
+
 std::string quoted(const Facts& facts, const HostReason& reason) {
   return reason.name == kNone ? activity_text(reason.activity) : '"' + facts.model.names[reason.name] + '"';
 }
@@ -61,17 +89,42 @@ double waiting_ns(const Facts& facts, double communication_ns) {
 
 double loading(const Facts& facts) { return facts.sum_ns(Category::data_loading); }
 
+// How many workers are too many depends on the machine's cores, which a trace does not tell.
+std::string loader_fix(const Facts& facts) {
+  std::string pinned = facts.gpu ? ", pin_memory=True" : "";
+  return facts.words.any(Word::single_process_loader)
+             ? "Load in the background: DataLoader(num_workers=1 or more, as long as cores are free" + pinned + ")."
+             : "Make samples cheaper to load; more workers, as long as cores are free; a larger prefetch_factor" +
+                   pinned + ".";
+}
+
+// Where most of the GPU's work is replayed, capturing it is no advice.
+std::string replay_fix(const Facts& facts, const char* fix) { return facts.replays_graphs ? fix : ""; }
+
+// A Python call, but not that of an nn.Module, which says nothing of lines.
+bool is_function(const Event& e) {
+  return (e.flags & kEventPython) && e.inputs && reinterpret_cast<const PythonDetail*>(e.inputs)->module == kNone;
+}
+
+// How a reader gets from "in Python" to a line of it.
+std::string lines_hint(const Facts& facts) {
+  if (facts.model.stacks.size() > 1) return "";
+  return "; --with-stack shows the lines around it, --with-stack=calls its functions";
+}
+
 }  // namespace
 
-// Time in which nothing goes on but loading; that is what workers would hide.
+// Time in which nothing goes on but loading. One worker hides it behind the rest of the step, which may be the shorter
+// of the two; more would hide more, if there are cores for them.
 std::optional<Match> data_loading(const Facts& facts) {
   if (!facts.words.any(Word::data_loading)) return {};
-  double share = facts.share(loading(facts)), saving = facts.windows.per_step(loading(facts));
+  double ns = facts.windows.per_step(loading(facts)), share = facts.share(loading(facts));
+  double rest = std::max(0.0, facts.step_ns() - ns);
   return Match{
-      share, share, saving,
-      "The DataLoader takes " + ms(saving) + " of a step of " + ms(facts.step_ns()) + " (" + percent(share) + ")" +
+      share, share, facts.words.any(Word::single_process_loader) ? std::min(ns, rest) : ns,
+      "The DataLoader takes " + ms(ns) + " of a step of " + ms(facts.step_ns()) + " (" + percent(share) + ")" +
           (facts.words.any(Word::single_process_loader) ? ", in the training process itself (num_workers=0)." : "."),
-      longest_ranges(facts, Word::data_loading)};
+      longest_ranges(facts, Word::data_loading), loader_fix(facts)};
 }
 
 // Only where DL1 does not say it already.
@@ -82,9 +135,56 @@ std::optional<Match> synchronous_loader(const Facts& facts) {
     if (facts.words.is(e, Word::single_process_loader)) ranges.push_back({e.begin_ns, e.end_ns()});
   i64 ns = (IntervalSet(std::move(ranges)) & facts.windows.time).length();
   double share = facts.share(double(ns));
-  return Match{share, share, facts.windows.per_step(loading(facts)),
+  return Match{share, share, facts.windows.per_step(std::min(double(ns), loading(facts))),
                "Loading a batch keeps the training process busy for " + ms(facts.windows.per_step(ns)) + " per step.",
-               longest_ranges(facts, Word::single_process_loader)};
+               longest_ranges(facts, Word::single_process_loader), loader_fix(facts)};
+}
+
+// Between the draw that finds a loader exhausted and the next one, no batch is computed on. A new iterator draws a seed
+// for its workers there, beside that of a random order, and forks them; the next draw waits until they have started.
+// One that keeps its workers does not.
+std::optional<Match> restarted_workers(const Facts& facts) {
+  const Model& model = facts.model;
+  struct Draw {
+    u32 event;
+    u64 seeds = 0, orders = 0;  // drawn between the draw before and this one
+    bool computes = false;      // gradients, in between
+  };
+  std::vector<Draw> draws;
+  Draw next;
+  std::vector<i64> lengths;
+  i64 until = INT64_MIN;  // the end of the draw before: operators in it are the loader's
+  for (u32 i = 0; i < model.events.size(); i++) {
+    const Event& e = model.events[i];
+    if (e.begin_ns < until) continue;
+    next.seeds += facts.words.is(e, Word::draws_seed);
+    next.orders += facts.words.is(e, Word::draws_order) && (e.parent < 0 || !is_operator(model.events[e.parent]));
+    next.computes |= static_cast<Scope>(e.scope) == Scope::backward;
+    if (!facts.words.is(e, Word::data_loading) || facts.words.is(e, Word::single_process_loader)) continue;
+    next.event = i;
+    draws.push_back(std::exchange(next, {}));
+    lengths.push_back(e.dur_ns);
+    until = e.end_ns();
+  }
+  i64 usual = median_of(lengths);
+  Cost cost(facts);
+  Heaviest first(Evidence::Of::range);
+  u64 restarts = 0;
+  for (size_t k = 1; k < draws.size(); k++) {
+    const Event& e = model.events[draws[k].event];
+    i64 before = model.events[draws[k - 1].event].end_ns();
+    bool restarts_here = draws[k].seeds > draws[k].orders && !draws[k].computes && e.begin_ns - before > kForkNs;
+    if (!restarts_here || e.dur_ns <= usual || !facts.inside(e.begin_ns)) continue;
+    restarts++;
+    cost.time(before, e.end_ns() - usual);
+    first.add(e.dur_ns, draws[k].event);
+  }
+  if (!restarts) return {};
+  double share = facts.share(double(cost.ns()));
+  return Match{share, share, facts.windows.per_step(cost.ns()),
+               std::to_string(restarts) + " times the loader's processes are started anew before an epoch; with their "
+               "first batch that takes " + ms(double(cost.ns()) / double(restarts)) + " each time.",
+               first.take()};
 }
 
 // Halving communication, hidden or not, by accumulating over two batches would save half of what is exposed. It does
@@ -96,7 +196,7 @@ std::optional<Match> communication(const Facts& facts) {
   double waiting = waiting_ns(facts, ns);
   ns -= waiting;
   if (ns <= 0 || waiting > ns) return {};
-  double share = facts.share(ns);
+  double share = std::min(1.0, facts.share(ns));
   std::string beside = ", beside " + ms(facts.windows.per_step(waiting)) + " of waiting for other ranks";
   return Match{share, share, facts.windows.per_step(std::min(exposed, ns)) / 2,
                "Communication runs for " + ms(facts.windows.per_step(ns)) + " per step (" + percent(share) + ")" +
@@ -136,7 +236,7 @@ std::optional<Match> low_utilization(const Facts& facts) {
 
 std::optional<Match> host_bound(const Facts& facts) {
   if (!facts.gpu) return {};
-  i64 ns = all_of(*facts.gpu).running - behind_sync(*facts.gpu).running;
+  i64 ns = waits_for_code(facts);
   double share = facts.share(double(ns));
   const HostReason* longest = nullptr;
   auto inner = [](const HostReason& reason) { return reason.ns - reason.edges_ns; };
@@ -146,50 +246,109 @@ std::optional<Match> host_bound(const Facts& facts) {
   }
   std::string most;
   if (longest)
-    most = "; most of it in " + quoted(facts, *longest) + " (" + ms(facts.windows.per_step(inner(*longest))) + ")";
+    most = "; most of it in " + quoted(facts, *longest) + " (" + ms(facts.windows.per_step(inner(*longest))) + ")" +
+           (longest->activity == Activity::between ? lines_hint(facts) : "");
   return Match{share, share, facts.windows.per_step(ns),
                "For " + ms(facts.windows.per_step(ns)) + " of a step the GPU has nothing to do because Python and "
                "operators on the CPU have not come to the next launch" + most + ".",
                after_gaps(*facts.gpu, [](const Gap& gap) {
                  bool runs = gap.most == Activity::operating || gap.most == Activity::between;
                  return runs && !gap.edge && gap.sync == kNone;
-               })};
+               }),
+               replay_fix(facts, "Do less in Python between two replays, and prepare the next one while one runs.")};
 }
 
+// Time in which nothing that is recorded goes on but labels and Python. On a GPU HB1 says it, if that is what it waits
+// for.
+std::optional<Match> python_bound(const Facts& facts) {
+  const Model& model = facts.model;
+  std::vector<Interval> busy;
+  auto add = [&](const auto& x) { busy.push_back({x.begin_ns, x.end_ns()}); };
+  for (const Event& e : model.events)
+    if (is_operator(e) || facts.words.is(e, Word::data_loading)) add(e);
+  for (const CallEvent& call : model.calls) add(call);
+  for (const GpuEvent& work : model.gpu)
+    if (work.runs_on_gpu()) add(work);
+  if (std::none_of(model.events.begin(), model.events.end(), is_operator)) return {};  // the host was not recorded
+  IntervalSet none = IntervalSet(facts.windows.steps) - IntervalSet(std::move(busy));
+  double share = facts.share(double(none.length()));
+  if (facts.gpu && double(waits_for_code(facts)) >= 0.5 * double(none.length())) return {};
+  // Python calls, if they were recorded: what a call does itself is its part of it without that of the calls in it.
+  std::vector<i64> self(model.events.size());
+  std::map<u32, i64> by_name;
+  u32 main = main_thread_of(model), most = kNone;
+  for (u32 i = u32(model.events.size()); i-- > 0;) {
+    const Event& e = model.events[i];
+    if (e.thread != main || !is_function(e)) continue;
+    i64 ns = none.length_in(e.begin_ns, e.end_ns());
+    i64& of_name = by_name[e.name] += ns + self[i];
+    if (most == kNone || of_name > by_name[most]) most = e.name;
+    i32 caller = e.parent;
+    while (caller >= 0 && !is_function(model.events[caller])) caller = model.events[caller].parent;
+    if (caller >= 0) self[caller] -= ns;
+  }
+  Heaviest after(Evidence::Of::range);
+  size_t next = 0;
+  for (const Interval& hole : none.intervals()) {
+    while (next < model.events.size() && (model.events[next].thread != main || !is_operator(model.events[next]) ||
+                                          model.events[next].begin_ns < hole.end))
+      next++;
+    if (next < model.events.size()) after.add(hole.length(), u32(next));
+  }
+  return Match{share, share, facts.windows.per_step(double(none.length())),
+               "For " + ms(facts.windows.per_step(double(none.length()))) + " of a step (" + percent(share) +
+                   ") no operator, CUDA call or DataLoader runs: it is Python, or other code, between them" +
+                   (most == kNone ? lines_hint(facts) : "; most of it in \"" + model.names[most] + '"') + ".",
+               after.take()};
+}
+
+// Launches of graphs take long because they launch much, and those beyond kFirstLaunchNs because the kernel was loaded
+// first, or the queue was full.
 std::optional<Match> launch_bound(const Facts& facts) {
   if (!facts.gpu) return {};
-  i64 ns = all_of(*facts.gpu).launching - behind_sync(*facts.gpu).launching;
+  auto costs = [&](const Gap& gap) {
+    if (gap.cause != IdleCause::host_wait || gap.edge || gap.next == kNone) return false;
+    const CallEvent& call = facts.model.calls[facts.model.gpu[gap.next].call];
+    return !facts.words.is(call, Word::replays) && call.dur_ns <= kFirstLaunchNs;
+  };
+  Cost cost(facts);
+  for (const Gap& gap : facts.gpu->gaps)
+    if (costs(gap) && gap.sync == kNone) cost.time(gap.begin_ns + gap.host_ns, gap.end_ns);
+  i64 ns = cost.ns();
   double share = facts.share(double(ns));
   return Match{share, share, facts.windows.per_step(ns),
                "For " + ms(facts.windows.per_step(ns)) + " of a step the GPU waits for a launch that is under way; "
                "a step has " + std::to_string(u64(double(facts.launches.works) / double(facts.windows.steps.size()))) +
                    " launches.",
-               after_gaps(*facts.gpu, [](const Gap& gap) { return !gap.edge && gap.cause == IdleCause::host_wait; })};
+               after_gaps(*facts.gpu, costs)};
 }
 
-// Saves at most what their launches cost, and no more than the GPU waits for them.
+// Saves at most the calls that launch them, as far as no kernel runs meanwhile.
 std::optional<Match> tiny_kernels(const Facts& facts) {
   const Launches& l = facts.launches;
-  if (!facts.gpu || l.works == 0) return {};
-  HostTime wait = all_of(*facts.gpu);
-  double saving = facts.windows.per_step(std::min(l.short_host_ns - l.short_wait_ns, wait.running + wait.launching));
+  if (!facts.gpu || 2 * l.shorter_than_launch <= l.works) return {};
   Heaviest costly(Evidence::Of::work);
+  Cost cost(facts);
   for (u32 i = 0; i < facts.model.gpu.size(); i++) {
     const GpuEvent& work = facts.model.gpu[i];
     if (!work.runs_on_gpu() || work.call == kNone || !facts.inside(work.begin_ns)) continue;
-    i64 more = facts.model.calls[work.call].dur_ns - facts.waits.ns(work.call) - work.dur_ns;
-    if (more > 0) costly.add(more, i);
+    i64 launch = facts.model.calls[work.call].dur_ns - facts.waits.ns(work.call);
+    if (facts.model.calls[work.call].works > 1 || launch <= work.dur_ns || launch > kFirstLaunchNs) continue;
+    cost.call(work.call);
+    costly.add(launch - work.dur_ns, i);
   }
-  return Match{double(l.shorter_than_launch) / double(l.works), facts.share(double(l.short_gpu_ns)), saving,
+  double share = facts.share(double(cost.ns()));
+  return Match{share, share, facts.windows.per_step(cost.ns()),
                std::to_string(l.shorter_than_launch) + " of " + std::to_string(l.works) +
                    " kernels and copies are shorter than the call that launched them.",
-               costly.take()};
+               costly.take(), replay_fix(facts, "Fuse them with torch.compile, or bring them into the graph.")};
 }
 
 std::optional<Match> synchronisation(const Facts& facts) {
   if (!facts.gpu) return {};
   HostTime after = behind_sync(*facts.gpu);
-  i64 ns = after.running + after.launching + facts.gpu->after_sync[static_cast<u32>(Activity::synchronising)];
+  i64 ns = in_steps(facts, after.running + after.launching +
+                               facts.gpu->after_sync[static_cast<u32>(Activity::synchronising)]);
   double share = facts.share(double(ns));
   Heaviest calls(Evidence::Of::call);
   std::map<u32, i64> by_op;
@@ -210,26 +369,27 @@ std::optional<Match> synchronisation(const Facts& facts) {
 // The first step may allocate; a single one says nothing.
 std::optional<Match> allocation(const Facts& facts) {
   if (!facts.windows.has_steps || facts.windows.steps.size() < 2) return {};
-  i64 from = facts.windows.steps[1].begin, ns = 0;
+  i64 from = facts.windows.steps[1].begin;
   u64 count = 0;
   Heaviest calls(Evidence::Of::call);
+  Cost cost(facts);
   for (u32 i = 0; i < facts.model.calls.size(); i++) {
     const CallEvent& call = facts.model.calls[i];
     if (call.begin_ns < from || !facts.inside(call.begin_ns) || !facts.words.is(call, Word::allocates)) continue;
-    ns += call.dur_ns;
+    cost.call(i);
     count++;
     calls.add(call.dur_ns, i);
   }
   if (!count) return {};
-  double steps = double(facts.windows.steps.size() - 1);
-  double share = double(ns) / double(facts.windows.time.length_in(from, facts.windows.all.end));
-  return Match{share, share, double(ns) / steps,
-               std::to_string(count) + " calls behind the first step allocate or free memory through the driver, " +
-                   ms(double(ns) / steps) + " per step.",
+  double share = facts.share(double(cost.ns()));
+  return Match{share, share, facts.windows.per_step(cost.ns()),
+               std::to_string(count) + " calls behind the first step allocate or free memory through the driver; for " +
+                   ms(facts.windows.per_step(cost.ns())) + " per step no kernel runs meanwhile.",
                calls.take()};
 }
 
-// Gaps that matter: at least 1 ms or 2 % of a step.
+// Gaps that matter: at least 1 ms or 2 % of a step, and more than one. What they wait for is not in the trace, so
+// nobody knows whether it can go.
 std::optional<Match> stream_gaps(const Facts& facts) {
   if (!facts.gpu) return {};
   double least = std::max(1e6, 0.02 * facts.step_ns());
@@ -239,10 +399,13 @@ std::optional<Match> stream_gaps(const Facts& facts) {
     return unexplained && !gap.edge && double(gap.length()) >= least;
   };
   i64 ns = 0;
+  u64 count = 0;
   for (const Gap& gap : facts.gpu->gaps)
-    if (is_it(gap)) ns += gap.length();
+    if (is_it(gap)) ns += gap.length(), count++;
+  if (count < 2) return {};
+  ns = in_steps(facts, ns);
   double share = facts.share(double(ns));
-  return Match{share, share, facts.windows.per_step(ns),
+  return Match{share, share, -1,
                "Long gaps that no late launch explains take " + ms(facts.windows.per_step(ns)) + " per step.",
                after_gaps(*facts.gpu, is_it)};
 }
@@ -257,45 +420,59 @@ std::optional<Match> host_copies(const Facts& facts) {
     if (sum > worst) worst = sum, kind = k;
   }
   if (!worst) return {};
-  double share = facts.share(double(worst));
-  return Match{
-      share, share, facts.windows.per_step(std::min(worst, facts.gpu_time->exposed_copies_ns)),
-      std::string("Copies from ") + copy_kind_text(kind) + " take " + ms(facts.windows.per_step(worst)) + " per step.",
-      longest_works(facts, [&](const GpuEvent& w) { return w.kind() == Kind::copy && copy_kind_of(w) == kind; })};
+  auto is_it = [&](const GpuEvent& w) { return w.kind() == Kind::copy && copy_kind_of(w) == kind; };
+  double alone = double(works_alone(facts, is_it)), share = facts.share(alone);
+  return Match{share, share, facts.windows.per_step(alone),
+               std::string("Copies from ") + copy_kind_text(kind) + " take " + ms(facts.windows.per_step(worst)) +
+                   " per step, " + ms(facts.windows.per_step(alone)) + " of it while no kernel runs.",
+               longest_works(facts, is_it)};
 }
 
-// From pinned memory a copy is about twice as fast, and does not hold up its caller: half of the time is saved.
+// From pinned memory a copy is about twice as fast, and does not hold up its caller: half of the time is saved. Small
+// ones are staged by the driver, which holds nobody up (Nsight Systems' expert rule exempts them as well).
 std::optional<Match> pageable_copies(const Facts& facts) {
+  auto is_it = [](const GpuEvent& w) {
+    return w.kind() == Kind::copy && host_memory_of(w) == HostMemory::pageable &&
+           w.as<CopyRecord>().bytes > kStagedBytes;
+  };
   i64 ns = 0;
-  u64 bytes = 0;
-  for (const Copies& row : facts.copies)
-    if (row.memory == HostMemory::pageable) ns += row.ns, bytes += row.bytes;
+  u64 bytes = 0, to_host = 0;
+  for (const GpuEvent& work : facts.model.gpu) {
+    if (!is_it(work) || !facts.inside(work.begin_ns)) continue;
+    ns += work.dur_ns;
+    bytes += work.as<CopyRecord>().bytes;
+    if (copy_kind_of(work) == CopyKind::to_host) to_host += work.as<CopyRecord>().bytes;
+  }
   if (!ns) return {};
-  double share = facts.share(double(ns));
-  return Match{share, share, facts.windows.per_step(ns) / 2,
+  double alone = double(works_alone(facts, is_it)), share = facts.share(alone);
+  return Match{share, share, facts.windows.per_step(alone) / 2,
                mib(facts.windows.per_step(double(bytes))) + " per step go through pageable host memory, at " +
                    std::to_string(double(bytes) / double(ns)).substr(0, 4) + " GB/s.",
-               longest_works(facts, [](const GpuEvent& w) {
-                 return w.kind() == Kind::copy && host_memory_of(w) == HostMemory::pageable;
-               })};
+               longest_works(facts, is_it),
+               2 * to_host > bytes ? "Copy results into pinned memory with non_blocking=True, and wait once." : ""};
 }
 
-// Saves what their calls take of the host.
+// Saves what they and their calls take while no kernel runs, but not what a call waits for the work before its copy.
+// How many are many: TraceLens.
 std::optional<Match> many_copies(const Facts& facts) {
   u64 count = 0;
-  i64 host = 0;
+  Cost cost(facts);
   auto is_it = [](const GpuEvent& w) {
     return w.kind() == Kind::copy && (copy_kind_of(w) == CopyKind::to_device || copy_kind_of(w) == CopyKind::to_host);
   };
   for (const GpuEvent& work : facts.model.gpu) {
     if (!is_it(work) || !facts.inside(work.begin_ns)) continue;
     count++;
-    if (work.call != kNone) host += facts.model.calls[work.call].dur_ns;
+    cost.time(work.begin_ns, work.end_ns());
+    if (work.call != kNone) cost.call(work.call);
   }
-  if (!count) return {};
-  double each = double(count) / double(facts.windows.steps.size());
-  return Match{each, facts.share(double(host)), facts.windows.per_step(host),
-               std::to_string(u64(each)) + " copies per step cross between host and GPU.", longest_works(facts, is_it)};
+  if (facts.windows.per_step(double(count)) <= kManyCopies) return {};
+  double share = facts.share(double(cost.ns()));
+  return Match{share, share, facts.windows.per_step(cost.ns()),
+               std::to_string(u64(facts.windows.per_step(double(count)))) +
+                   " copies per step cross between host and GPU; they and their calls take " +
+                   ms(facts.windows.per_step(cost.ns())) + " while no kernel runs.",
+               longest_works(facts, is_it)};
 }
 
 }  // namespace tprof::rules

@@ -1,6 +1,13 @@
 #include "analysis/facts.h"
 
 namespace tprof {
+namespace {
+
+bool is_gpu_work(PathKind kind) {
+  return kind == PathKind::computation || kind == PathKind::communication || kind == PathKind::copy;
+}
+
+}  // namespace
 
 Facts::Facts(const Model& m, const std::vector<DevicePeak>& table)
     : model(m),
@@ -28,6 +35,22 @@ Facts::Facts(const Model& m, const std::vector<DevicePeak>& table)
     if (work.runs_on_gpu() && work.op >= 0 && inside(work.begin_ns)) device_ns[work.op] += work.dur_ns;
   for (size_t i = m.events.size(); i-- > 0;)  // parents stand before their children
     if (m.events[i].parent >= 0) device_ns[m.events[i].parent] += device_ns[i];
+
+  for (const auto& [number, sets] : gpu_sets(m, words)) computing = computing | sets.computation | sets.communication;
+  CriticalPaths paths(m, words, timelines);
+  for (const Interval& step : windows.steps)
+    for (const PathPiece& piece : paths.of(step).pieces)
+      if (is_gpu_work(piece.kind)) path.push_back(piece);
+
+  for (const Event& e : m.events)
+    trains |= static_cast<Scope>(e.scope) == Scope::backward || words.is(e, Word::optimizer_step);
+  u64 works = 0, replayed = 0;
+  for (const GpuEvent& work : m.gpu) {
+    if (!work.runs_on_gpu() || work.call == kNone || !inside(work.begin_ns)) continue;
+    works++;
+    replayed += words.is(m.calls[work.call], Word::replays);
+  }
+  replays_graphs = 2 * replayed > works;
 }
 
 std::vector<std::string> Facts::unknown() const {

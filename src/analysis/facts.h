@@ -1,6 +1,7 @@
 // All that is known of one Model, computed once: what the rules of the advice look at and what a diff compares.
 #pragma once
 #include "analysis/copies.h"
+#include "analysis/critical_path.h"
 #include "analysis/distributed.h"
 #include "analysis/exposed.h"
 #include "analysis/flops.h"
@@ -29,6 +30,10 @@ struct Facts {
   Flops flops;
   Variability variability;
   std::vector<i64> device_ns;  // by event: GPU work launched in it and below
+  IntervalSet computing;       // a GPU runs a kernel: what the host does meanwhile holds nothing up
+  std::vector<PathPiece> path; // of all steps, in order of time: what of it is GPU work
+  bool trains = false;         // gradients are computed or applied
+  bool replays_graphs = false; // most of the GPU's work is launched as CUDA graphs
 
   RankFacts rank;  // in a job whose other ranks were read too: set by whoever read them
 

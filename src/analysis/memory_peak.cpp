@@ -61,6 +61,7 @@ class Device {
       }
       if (now <= out_.peak_bytes && k) continue;
       out_.peak_bytes = now;
+      out_.unused_at_peak_bytes = e.total_reserved > now ? e.total_reserved - now : 0;
       out_.peak_ns = e.ns;
       peak_event_ = k;
     }
@@ -117,7 +118,8 @@ class Device {
     out_.growth_known = true;
     std::vector<i64> growth;
     for (size_t s = 2; s < ends.size(); s++) growth.push_back(static_cast<i64>(ends[s] - ends[s - 1]));
-    out_.grows = *std::min_element(growth.begin(), growth.end()) > 0;
+    auto counted = growth.end() - (growth.size() >= kLeakSteps);
+    out_.grows = *std::min_element(growth.begin(), counted) > 0;
     out_.growth_bytes = median_of(growth);
     if (out_.grows && out_.addresses_known)
       out_.kept = owners_of(replay(events_.size()), windows.steps[1].begin, windows.steps[ends.size() - 2].end);

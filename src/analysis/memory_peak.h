@@ -25,10 +25,12 @@ struct MemoryPeak {
   u64 unseen_bytes = 0;         // alive at the peak, allocated before anything was recorded
 
   // Reserved - allocated, at its largest: what an allocator holds that a request may not be able to use.
+  u64 unused_at_peak_bytes = 0;  // at the moment of the peak: what it could not use although it needed most
   u64 unused_bytes = 0;
   i64 unused_ns = 0;
 
   // Allocated at the end of each step. A leak: it grew in every step after the first, by this much in the middle one.
+  // With many steps, the last one may be an exception: no other batch is drawn in it.
   std::vector<u64> at_step_end;  // by Windows::steps; empty if the Model has none
   bool grows = false;            // known only with at least kLeakSteps steps
   bool growth_known = false;

@@ -14,6 +14,10 @@ T read(const char* at) {
   return value;
 }
 
+i64 dimension(const InputHead& head, const char* payload, size_t i) {
+  return head.flags & kInputWide ? read<i64>(payload + i * 8) : i64(read<u32>(payload + i * 4));
+}
+
 OpInput input_of(const InputHead& head, const char* payload) {
   OpInput out;
   switch (static_cast<InputTag>(head.tag)) {
@@ -21,9 +25,9 @@ OpInput input_of(const InputHead& head, const char* payload) {
       out.tensor.defined = true;
       out.tensor.dtype = head.dtype;
       out.tensor.has_strides = !(head.flags & kInputNoStrides);
-      for (u32 i = 0; i < head.count; i++)
-        out.tensor.sizes.push_back(head.flags & kInputWide ? read<i64>(payload + size_t(i) * 8)
-                                                           : i64(read<u32>(payload + size_t(i) * 4)));
+      for (u32 i = 0; i < head.count; i++) out.tensor.sizes.push_back(dimension(head, payload, i));
+      for (u32 i = 0; i < head.count && !(head.flags & kInputNoStrides); i++)
+        out.tensor.strides.push_back(dimension(head, payload, head.count + i));
       break;
     case InputTag::integer:
       out.integers.push_back(read<i64>(payload));

@@ -7,7 +7,7 @@
 namespace tprof {
 
 struct TensorInput {
-  std::vector<i64> sizes;
+  std::vector<i64> sizes, strides;  // no strides: they are not known, or it has none
   u8 dtype = 255;  // at::ScalarType, 255 unknown
   bool defined = false;  // false: None, an undefined tensor, or a value that is no tensor
   bool has_strides = false;  // recorded; a tensor that is sparse or nested has none

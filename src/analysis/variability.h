@@ -12,6 +12,8 @@ struct Variability {
   i64 grew_ns = 0;     // of the slowest step over that category's median
 };
 Variability variability(const Overview& overview);
+// Of some of its steps: indices into Overview::steps.
+Variability variability(const Overview& overview, const std::vector<u32>& which);
 
 i64 median_of(std::vector<i64> values);  // the lower one of two; 0 of none
 

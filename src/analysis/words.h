@@ -11,7 +11,7 @@ enum class Word : u8 {
   communication_kernel, communication_op, data_loading, single_process_loader, synchronises, allocates, launches,
   copies, data_parallel, distributed_data_parallel, nccl_op, optimizer_step, zero_grad, fills, contiguous_copy,
   fp32_matmul_kernel, multi_tensor_kernel, single_tensor_optimizer, selects, to, convolves,
-  normalises, matrix_product, clears, local_kernel,
+  normalises, matrix_product, clears, local_kernel, replays, foreach_op, draws_seed, draws_order, adds_in_place,
 };
 
 // What a GPU does at a moment, for everything that asks whether communication or copies are hidden.

@@ -28,7 +28,7 @@ std::string advice_text(const Facts& facts, const std::vector<Advice>& advice, c
                         const TextStyle& style) {
   const Model& model = facts.model;
   std::string out = source.title() + "  step " + time_text(whole_ns(facts.overview.average.us)) + "\n";
-  if (advice.empty()) out += "  nothing found that is worth a change\n";
+  if (most == 0) out += "  nothing found that is worth a change\n";
   i64 zero = first_moment(model);
   for (size_t i = 0; i < advice.size() && i < most; i++) {
     const Advice& a = advice[i];
@@ -36,9 +36,9 @@ std::string advice_text(const Facts& facts, const std::vector<Advice>& advice, c
     out += std::string("  ") + color + a.rule->id + " " + grade_word(a.grade) + (style.color ? "\033[0m" : "") + "  " +
            a.rule->title;
     if (a.match.saving_ns > 0)
-      out += "  (may save " + time_text(i64(a.match.saving_ns)) + " of a step, " +
+      out += "  (may save up to " + time_text(i64(a.match.saving_ns)) + " of a step, " +
              printed("%.0f %%", 100 * a.match.saving_ns / facts.step_ns()) + ")";
-    out += "\n      " + a.match.what + "\n      -> " + a.rule->fix + "\n         " + a.rule->link + "\n";
+    out += "\n      " + a.match.what + "\n      -> " + a.fix() + "\n         " + a.rule->link + "\n";
     for (size_t k = 0; k < a.match.evidence.size() && k < kShownEvidence; k++) {
       EvidencePlace place = place_of(model, a.match.evidence[k]);
       std::string frame = frame_of(model, a.match.evidence[k]);
@@ -67,7 +67,8 @@ Json advice_json(const Facts& facts, const std::vector<Advice>& advice, const So
                 {"value", a.match.value},
                 {"share_percent", known(a.match.share, 100)},
                 {"saving_us_per_step", known(a.match.saving_ns, 1e-3)},
-                {"fix", a.rule->fix},
+                {"minor", a.minor},
+                {"fix", a.fix()},
                 {"link", a.rule->link},
                 {"evidence", Json::array()}};
     for (const Evidence& evidence : a.match.evidence) {

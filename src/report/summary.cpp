@@ -94,15 +94,16 @@ Table top_findings(const std::vector<Advice>& advice, bool waiting) {
              {"grade", "", Unit::text, 1},
              {"share", "Of the step", Unit::percent, 0, Sense::fault},
              {"saving", "May save", Unit::time}}};
-  for (size_t i = 0; i < advice.size() && i < kSummaryFindings; i++) {
+  size_t shown = count_to_show(advice, kSummaryFindings);
+  for (size_t i = 0; i < shown; i++) {
     const Match& match = advice[i].match;
     out.rows.push_back({std::string(advice[i].rule->title), std::string(grade_word(advice[i].grade)),
                         match.share >= 0 ? Value(100 * match.share) : Value(),
                         match.saving_ns >= 0 ? Value(i64(match.saving_ns)) : Value()});
   }
-  if (advice.empty() && !waiting) out.footer.push_back("Nothing was found that is worth a change.");
-  if (advice.size() > kSummaryFindings)
-    out.footer.push_back("and " + std::to_string(advice.size() - kSummaryFindings) + " more: tprof advise");
+  if (!shown && !waiting) out.footer.push_back("Nothing was found that is worth a change.");
+  if (size_t all = count_to_show(advice, advice.size()); all > shown)
+    out.footer.push_back("and " + std::to_string(all - shown) + " more: tprof advise");
   return out;
 }
 

@@ -82,6 +82,19 @@ def test_advice_fails_on_the_severity_asked_for(tmp_path):
     assert tprof("advise", high, "--fail-on", "low").returncode == 2
 
 
+def test_a_finding_that_saves_nothing_is_shown_on_demand_only(tmp_path):
+    path = tmp_path / "hidden.pt.trace.json"
+    step = {"name": "ProfilerStep#0", "cat": "user_annotation", "ts": 0, "dur": 10000}
+    loader = {"name": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "cat": "user_annotation", "ts": 1,
+              "dur": 3000}
+    kernel = {"name": "gemm", "cat": "kernel", "ts": 0, "dur": 10000, "args": {"device": 0, "stream": 7}}
+    events = [{"ph": "X", "pid": 1, "tid": 1, "args": {}, **event} for event in (step, loader, kernel)]
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    assert "DL2" not in tprof("advise", path).stdout and "DL2" in tprof("advise", path, "--all").stdout
+    found = {r["id"]: r["minor"] for r in answer("advise", path)["workers"][0]["recommendations"]}
+    assert found["DL2"] and tprof("advise", path, "--fail-on", "high").returncode == 0
+
+
 def runs(path, name, of_each):
     """Traces of several runs, each of steps of these lengths."""
     return [trace(path / ("%s%d.pt.trace.json" % (name, i)), steps) for i, steps in enumerate(of_each)]

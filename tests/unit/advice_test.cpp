@@ -48,6 +48,16 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
        b.kernel("gemm", 0, kStep);
        b.label(kSingleLoader, 100, 100 + (over ? 101 : 99));
      }},
+    {"DL3",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.range("SgdBackward", 90, 91, Scope::backward);
+       b.label(kLoader, 100, 101);
+       b.label(kLoader, 105, 106);  // exhausted
+       b.op("aten::random_", 110, 111);  // the workers' seed
+       b.label(kLoader, 1205, over ? 1305 : 1205);
+       b.label(kLoader, 2000, 2001);
+     }},
     {"CM1",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
@@ -73,6 +83,13 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
        b.launch("gemm", 0, 10, 1000);
        b.launch("gemm", later, later, kStep);
      }},
+    {"PY1",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, kStep);
+       b.label("work of mine", 0, kStep);
+       b.op("aten::mm", 0, over ? 8488 : 8490);
+       b.op("aten::mm", kStep - 10, kStep);
+     }},
     {"LN1",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
@@ -83,7 +100,8 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
     {"TK1",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
-       for (i64 i = 0; i < 10; i++) b.launch("k", i * 100, i * 100 + 10, i * 100 + (i < (over ? 6 : 5) ? 13 : 60));
+       // 70 launches of 5 us; what is short takes 3 us, the others 6.
+       for (i64 i = 0; i < 70; i++) b.launch("k", i * 100, i * 100 + 10, i * 100 + (i < (over ? 61 : 35) ? 13 : 16));
      }},
     {"SY1",
      [](ModelBuilder& b, bool over) {
@@ -99,13 +117,14 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
        b.step(0, kStep);
        b.step(kStep, 2 * kStep);
        b.call("cudaMalloc", 100, 2000);  // the first step may
-       b.call("cudaMalloc", kStep + 100, kStep + 100 + (over ? 101 : 99));
+       b.call("cudaMalloc", kStep + 100, kStep + 100 + (over ? 201 : 199));
      }},
     {"GP1",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
        b.launch("gemm", 0, 10, 1000);
-       b.launch("gemm", 20, 1000 + (over ? 1001 : 999), kStep);
+       b.launch("gemm", 20, 1000 + (over ? 1001 : 999), 5000);
+       b.launch("gemm", 30, 5000 + (over ? 1001 : 999), kStep);
      }},
     {"CP1",
      [](ModelBuilder& b, bool over) {
@@ -115,57 +134,69 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
     {"CP2",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
-       b.copy(1, 1, 1000, 100, 100 + (over ? 101 : 99));
-       b.copy(1, 2, 1000, 300, 500);  // pinned
+       b.copy(1, 1, 1 << 20, 100, 100 + (over ? 101 : 99));
+       b.copy(1, 2, 1 << 20, 300, 500);  // pinned
+       b.copy(1, 1, 64, 600, 900);  // staged
      }},
     {"CP3",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
-       for (i64 i = 0; i < (over ? 11 : 10); i++) b.copy(1, 2, 8, i * 10, i * 10 + 1);
-       b.copy(8, 0, 8, 200, 201);  // within the device
+       for (i64 i = 0; i < (over ? 11 : 10); i++) b.copy(1, 2, 8, i * 100, i * 100 + 30);
+       b.copy(8, 0, 8, 2000, 2030);  // within the device
      }},
     {"TC1",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
        b.device(0, 7, 0, 1 << 30);
        b.op(over ? "aten::mm" : "aten::relu", 0, 100, {{{64, 64}}, {{64, 64}}});
-       b.launch("volta_sgemm_128x64", 10, 50, 1050);
+       b.launch("volta_sgemm_128x64", 10, 50, kStep);
+       b.op("aten::mm", 200, 300, {{{64, 64}, 5}, {{64, 64}, 5}});  // in half precision already
+       b.launch("void gemv2N_kernel<half>(half*)", 210, kStep, kStep + 500);
      }},
     {"PT1",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
        b.device(0, 8, 0, 1 << 30);
-       b.launch("ampere_sgemm_128x64_tn", 10, 50, 50 + (over ? 501 : 499));
-       b.launch("cutlass_80_tensorop_s1688gemm", 20, 1000, 2000);
+       b.launch("cutlass_80_tensorop_s1688gemm", 10, 20, 5000);
+       b.launch("ampere_sgemm_128x64_tn", 20, 5000, 5000 + (over ? 501 : 499));
+       b.launch("elementwise", 30, 5000 + (over ? 501 : 499), kStep);
      }},
     {"PT2",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
-       b.op("aten::mm", 0, 50, {{{64, 63}, 5}, {{63, 64}, 5}});
-       b.launch("hmma_gemm", 10, 100, 100 + (over ? 201 : 199));
+       b.kernel("gemm", 0, 2000);
+       i64 end = 2000 + (over ? 201 : 199);
+       b.op("aten::mm", 0, 50, {{{63, 64}, 5}, {{64, 63}, 5}});
+       b.launch("hmma_gemm", 10, 2000, end);
        b.op("aten::mm", 60, 90, {{{64, 64}, 5}, {{64, 64}, 5}});
-       b.launch("hmma_gemm", 70, 1000, 2000);
-       b.op("aten::mm", 100, 120, {{{64, 63}}, {{63, 64}}});  // float
-       b.launch("gemm", 105, 3000, 4000);
+       b.launch("hmma_gemm", 70, end, 4000);
+       b.op("aten::mm", 100, 120, {{{63, 64}, 5}, {{64, 64}, 5}});  // an odd batch
+       b.launch("hmma_gemm", 105, 4000, 6000);
+       b.op("aten::mm", 130, 150, {{{63, 64}}, {{64, 63}}});  // float
+       b.launch("gemm", 135, 6000, kStep);
      }},
     {"RF1",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
        b.device(0, 8, 0, 1ull << 36, "NVIDIA A100-SXM4-40GB");
+       b.kernel("gemm", 0, kStep - (over ? 501 : 499));
        b.op("aten::mm", 0, 50, {{{1024, 1024}, 5}, {{1024, 1024}, 5}});
-       b.launch("hmma_gemm", 10, 100, 100 + (over ? 501 : 499));
+       b.launch("hmma_gemm", 10, kStep - (over ? 501 : 499), kStep);
      }},
     {"OP1",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
        b.label("Optimizer.step#SGD.step", 0, 200);
-       for (i64 i = 0; i < (over ? 51 : 50); i++) b.launch("elementwise", i * 3, 10 + i * 3, 12 + i * 3);
+       for (i64 i = 0; i < (over ? 51 : 50); i++) {
+         b.op("aten::add_", i * 3, i * 3 + 3);
+         b.launch("elementwise", i * 3, 1000 + i * 3, 1002 + i * 3);
+       }
      }},
     {"OP2",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
        b.label("Optimizer.zero_grad#SGD.zero_grad", 0, 200);
-       b.op("aten::zero_", 10, 10 + (over ? 11 : 9));
+       b.op("aten::zero_", 10, 10 + (over ? 51 : 49));
        b.op("aten::zero_", 500, 600);  // elsewhere
      }},
     {"PT3",
@@ -175,13 +206,15 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
        if (over) inputs.push_back({{4}});
        b.op("aten::conv2d", 0, 10, inputs);
        b.op("aten::convolution", 1, 9, inputs);
+       b.op("aten::add_", 12, 14);  // batches that were seen
        b.op("aten::batch_norm", 20, 30);
      }},
     {"PT4",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
        for (i64 i = 0; i < (over ? 10 : 9); i++) {
-         b.op("aten::select", i * 20, i * 20 + 8);
+         b.op("aten::select", i * 20, i * 20 + 4);
+         b.op("aten::select", i * 20 + 4, i * 20 + 8);
          b.op("aten::mul", i * 20 + 9, i * 20 + 19);
        }
        b.op("aten::sum", 900, 910);
@@ -204,9 +237,10 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
     {"PT6",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
+       b.kernel("gemm", 0, kStep - (over ? 501 : 499));
        b.op("aten::contiguous", 0, 50);
        b.op("aten::clone", 5, 45);
-       b.launch("copy_kernel", 10, 100, 100 + (over ? 501 : 499));
+       b.launch("copy_kernel", 10, kStep - (over ? 501 : 499), kStep);
      }},
     {"MEM1",
      [](ModelBuilder& b, bool over) {
@@ -228,7 +262,9 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
     {"MEM3",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
-       b.memory(100, 1, 699, over ? 699 : 700, 1000);
+       b.device(0, 8, 0, 1000);
+       b.memory(100, 1, 700, 700, 700 + (over ? 101 : 100));
+       b.memory(200, 1, -600, 100, 801);  // what is cached while less is needed does no harm
      }},
     {"DP1",
      [](ModelBuilder& b, bool over) {
@@ -257,6 +293,11 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
        b.step(0, end);
        b.step(end, end + 1000);
        b.step(end + 1000, end + 2000);
+     }},
+    {"WU2",
+     [](ModelBuilder& b, bool over) {
+       b.step(0, 2 * kStep);
+       b.call("cudaLaunchKernel", 100, 100 + (over ? 1001 : 1000));
      }},
     {"PR1",
      [](ModelBuilder& b, bool over) {
@@ -312,7 +353,8 @@ TEST(Advice, NamesShareSavingAndPlaces) {
   b.step(kStep, 2 * kStep);
   u32 longest = b.label(kSingleLoader, 100, 4100);
   b.label(kSingleLoader, kStep + 100, kStep + 2100);
-  b.op("aten::relu", 5000, 9000);
+  b.op("aten::relu", 4100, kStep);
+  b.op("aten::relu", kStep + 2100, 2 * kStep);
   Advised a(std::move(b));
   ASSERT_EQ(a.advice.size(), 1u);
   const Match& match = a.advice[0].match;
@@ -337,6 +379,125 @@ TEST(Advice, LargestSavingComesFirst) {
   EXPECT_STREQ(a.advice[0].rule->id, "DL1");
   for (size_t i = 1; i < a.advice.size(); i++)
     EXPECT_GE(std::max(a.advice[i - 1].match.saving_ns, 0.0), std::max(a.advice[i].match.saving_ns, 0.0));
+}
+
+TEST(Advice, WhatWouldSaveNothingIsMinorAndStandsLast) {
+  ModelBuilder b;
+  b.step(0, kStep);
+  b.kernel("gemm", 0, kStep - 20);
+  b.copy(1, 2, 8, kStep - 20, kStep);
+  b.label(kSingleLoader, 0, 3000);  // hidden behind the kernel
+  Advised a(std::move(b));
+  ASSERT_FALSE(a.advice.empty());
+  const Advice* hidden = a.find("DL2");
+  ASSERT_NE(hidden, nullptr);
+  EXPECT_TRUE(hidden->minor);
+  EXPECT_EQ(hidden, &a.advice.back());
+  EXPECT_EQ(count_to_show(a.advice, kMostAdvice), a.advice.size() - 1);
+}
+
+TEST(Advice, OfALoaderFitsTheMachine) {
+  ModelBuilder cpu, gpu;
+  for (ModelBuilder* b : {&cpu, &gpu}) {
+    b->step(0, kStep);
+    b->label(kSingleLoader, 0, 8000);
+    b->op("aten::relu", 8000, kStep);
+  }
+  gpu.launch("gemm", 8100, 8200, kStep);
+  Advised without(std::move(cpu)), with(std::move(gpu));
+  EXPECT_EQ(without.find("DL1")->fix().find("pin_memory"), std::string::npos);
+  EXPECT_NE(with.find("DL1")->fix().find("pin_memory"), std::string::npos);
+  // One worker hides the loader behind the rest of the step, which is shorter.
+  EXPECT_NEAR(without.find("DL1")->match.saving_ns, 2e6, 1);
+}
+
+TEST(Advice, StepsThatAccumulateGradientsAreComparedWithTheirLike) {
+  for (bool labelled : {true, false}) {
+    ModelBuilder b;
+    for (i64 s = 0, at = 0; s < 12; s++) {
+      bool updates = s % 3 == 2;
+      i64 end = at + (updates ? 3000 : 1000);
+      b.step(at, end);
+      if (updates && labelled) b.label("Optimizer.step#SGD.step", at + 1000, end);
+      at = end;
+    }
+    EXPECT_EQ(Advised(std::move(b)).find("VR1") == nullptr, labelled);
+  }
+}
+
+TEST(Advice, AFirstStepThatWarmsUpIsNotUnevenAsWell) {
+  ModelBuilder b;
+  i64 at = 0;
+  for (i64 us : {5000, 1300, 1000, 1000, 1000, 1000}) b.step(at, at + us), at += us;
+  Advised a(std::move(b));
+  EXPECT_EQ(a.find("VR1"), nullptr);
+  const Advice* warm = a.find("WU1");
+  ASSERT_NE(warm, nullptr);
+  EXPECT_NE(warm->fix().find("--steps 2:6"), std::string::npos) << warm->fix();  // steps that this run had
+}
+
+TEST(Advice, LaunchesOfGraphsAreNoReasonToCaptureOne) {
+  for (const char* launch : {"cudaLaunchKernel", "cudaGraphLaunch"}) {
+    ModelBuilder b;
+    b.step(0, kStep);
+    for (i64 at = 0; at < kStep; at += 1000) {
+      u32 call = b.call(launch, at, at + 500);
+      for (i64 k = 0; k < 3; k++) b.kernel("gemm", at + 510 + 160 * k, at + 670 + 160 * k, call);
+    }
+    Advised a(std::move(b));
+    EXPECT_EQ(a.find("LN1") == nullptr, std::string(launch) == "cudaGraphLaunch");
+    EXPECT_EQ(a.facts.replays_graphs, std::string(launch) == "cudaGraphLaunch");
+  }
+}
+
+TEST(Advice, ACopyIsNotToBlameForTheWorkItWaitsFor) {
+  ModelBuilder b;
+  b.step(0, kStep);
+  for (i64 i = 0; i < 12; i++) {
+    i64 at = i * 800;  // kernels apart, launched ahead, and a copy to pageable memory that waits for them
+    for (i64 k = 0; k < 6; k++) b.launch("gemm", at + k * 2, at + 20 + k * 120, at + 80 + k * 120);
+    b.copy(2, 1, 8, at + 682, at + 684, b.call("cudaMemcpyAsync", at + 20, at + 686));
+  }
+  EXPECT_EQ(Advised(std::move(b)).find("CP3"), nullptr);
+}
+
+TEST(Advice, MixedPrecisionIsForTrainingOnly) {
+  for (bool trains : {true, false}) {
+    ModelBuilder b;
+    b.step(0, kStep);
+    b.device(0, 7, 0, 1 << 30);
+    b.op("aten::mm", 0, 100, {{{64, 64}}, {{64, 64}}});
+    b.launch("volta_sgemm_128x64", 10, 50, kStep);
+    if (trains) b.range("MmBackward0", 200, 300, Scope::backward);
+    Advised a(std::move(b));
+    ASSERT_NE(a.find("TC1"), nullptr);
+    EXPECT_EQ(a.find("TC1")->fix().find("Train") != std::string::npos, trains);
+  }
+}
+
+TEST(Advice, OnACpuAnOptimizerSavesNoMoreThanThePythonBetweenItsOperators) {
+  ModelBuilder b;
+  b.step(0, kStep);
+  b.label("Optimizer.step#Adam.step", 0, 8000);
+  for (i64 i = 0; i < 80; i++) b.op("aten::add_", i * 100, i * 100 + 75);
+  b.op("aten::mm", 8000, kStep);
+  Advised a(std::move(b));
+  const Advice* found = a.find("OP1");
+  ASSERT_NE(found, nullptr);
+  EXPECT_NEAR(found->match.share, 0.2, 1e-9);
+  EXPECT_LE(found->match.saving_ns, 1e6);
+  EXPECT_NE(found->fix().find("fused=True"), std::string::npos);
+}
+
+TEST(Advice, ALeadingDimensionIsOddNotABatch) {
+  for (i32 odd_columns : {0, 1}) {
+    ModelBuilder b;
+    b.step(0, kStep);
+    b.kernel("gemm", 0, 5000);
+    b.op("aten::mm", 0, 50, {{{197, 64}, 5}, {{64, 64 + odd_columns}, 5}});
+    b.launch("hmma_gemm", 10, 5000, kStep);
+    EXPECT_EQ(Advised(std::move(b)).find("PT2") != nullptr, odd_columns == 1);
+  }
 }
 
 TEST(Advice, NothingToAnalyseGivesNoAdviceAndSaysSo) {

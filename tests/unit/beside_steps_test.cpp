@@ -134,7 +134,7 @@ TEST(BesideSteps, DiffTakesStepsOnly) {
   train(before);
   before.raw().before_training = true;
   a.add(before.model());
-  EXPECT_EQ(a.steps(), 3u);
+  EXPECT_EQ(a.steps().size(), 3u);
 }
 
 TEST(BesideSteps, OneRowForAllEvaluations) {
