@@ -500,6 +500,30 @@ TEST(Advice, ALeadingDimensionIsOddNotABatch) {
   }
 }
 
+TEST(Advice, PythonBetweenOperatorsIsNamedOrElseTheOptionThatDoes) {
+  for (bool recorded : {false, true}) {
+    ModelBuilder b;
+    b.step(0, kStep);
+    b.op("aten::mm", 0, 100);
+    b.op("aten::mm", kStep - 100, kStep);
+    if (recorded) {
+      PythonDetail detail{1, 0, kNone, 0};
+      u32 outer = b.label("train.py(9): main", 100, kStep - 200), inner = b.label("train.py(5): tokens", 200, 9000);
+      for (u32 event : {outer, inner}) {
+        Event& e = b.raw().events[event];
+        e.flags |= kEventPython;
+        e.inputs = b.raw().arena.copy(reinterpret_cast<const char*>(&detail), sizeof detail);
+      }
+    }
+    Advised a(std::move(b));
+    const Advice* found = a.find("PY1");
+    ASSERT_NE(found, nullptr);
+    EXPECT_NEAR(found->match.share, 0.98, 1e-9);
+    EXPECT_EQ(found->match.what.find("--with-stack") == std::string::npos, recorded) << found->match.what;
+    EXPECT_EQ(found->match.what.find("train.py(5): tokens") != std::string::npos, recorded) << found->match.what;
+  }
+}
+
 TEST(Advice, NothingToAnalyseGivesNoAdviceAndSaysSo) {
   Advised a{ModelBuilder()};
   EXPECT_TRUE(a.advice.empty());
