@@ -1,5 +1,6 @@
 #include "analysis/words.h"
 
+#include <algorithm>
 #include <string_view>
 
 namespace tprof {
@@ -18,6 +19,9 @@ constexpr WordRow kRows[] = {
 #include "analysis/words.def"
 #undef WORD
 };
+
+static_assert(std::ranges::all_of(kRows, [](const WordRow& row) { return static_cast<u32>(row.word) < 32; }),
+              "Words has a bit of 32 for each word");
 
 bool matches(const WordRow& row, std::string_view name) {
   switch (row.how) {
