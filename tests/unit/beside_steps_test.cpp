@@ -127,6 +127,8 @@ TEST(BesideSteps, DiffTakesStepsOnly) {
   DiffSide a, b;
   a.add(with.model());
   b.add(without.model());
+  a.finish();
+  b.finish();
   Diff d = diff(a, b);
   EXPECT_EQ(d.step.delta_ns(), 0);
   for (const DiffRow& row : d.rows) EXPECT_EQ(row.delta_ns(), 0) << row.name;
