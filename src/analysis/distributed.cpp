@@ -50,18 +50,18 @@ std::map<Key, std::vector<Member>> align(const std::vector<Rank>& ranks) {
 }
 
 // Of one rank: a call, how long it waited in it, and for whom.
-struct Wait {
+struct Waited {
   Interval time;
   u32 for_rank;
 };
 
 // What a rank waited for each other one. A moment counts for the wait that began first.
-std::map<u32, i64> waited_for(std::vector<Wait> waits) {
+std::map<u32, i64> waited_for(std::vector<Waited> waits) {
   std::stable_sort(waits.begin(), waits.end(),
-                   [](const Wait& a, const Wait& b) { return a.time.begin < b.time.begin; });
+                   [](const Waited& a, const Waited& b) { return a.time.begin < b.time.begin; });
   std::map<u32, i64> out;
   i64 at = INT64_MIN;
-  for (const Wait& wait : waits) {
+  for (const Waited& wait : waits) {
     i64 begin = std::max(at, wait.time.begin);
     if (wait.time.end <= begin) continue;
     out[wait.for_rank] += wait.time.end - begin;
@@ -148,7 +148,7 @@ class Collectives {
       }
       std::vector<Interval> all;
       for (const auto* list : {&waits_[r].known, &waits_[r].unknown})
-        for (const Wait& w : *list) all.push_back(w.time);
+        for (const Waited& w : *list) all.push_back(w.time);
       times_[r].waits = IntervalSet(std::move(all));
       std::sort(times_[r].common_ends.begin(), times_[r].common_ends.end());
     }
@@ -169,7 +169,7 @@ class Collectives {
   }
 
   struct Waits {
-    std::vector<Wait> known, unknown;  // unknown: all of the call, whatever it waited for
+    std::vector<Waited> known, unknown;  // unknown: all of the call, whatever it waited for
   };
 
   const std::vector<Rank>& ranks_;
