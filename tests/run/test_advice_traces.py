@@ -83,6 +83,7 @@ ROWS = {
     "WU1": [(QUEUE, "the first step took 372 ms, the others about 216"), (SLOW_LOADER, "the first is as the others")],
     "WU2": [(SWITCH + "trace.json", "the first launches took 480 of 593 ms"), (SLOW_LOADER, "behind a warm-up")],
     "PR1": [("JeremyMorlier/GPUModel/trace3.json", "CUPTI's events take 1.8 of 2.4 ms"), (CONTROL, "0.1 %")],
+    "RK1": [None, (SLOW_LOADER, "one process")],  # right: test_ranks.py has a job of two ranks
     "CM1": [(DLRM_1, "NCCL runs for 57 % of the step"), (SLOW_LOADER, "one process")],
 }
 CASES = [pytest.param(rule, i == 0, where[0], id="%s-%s" % (rule, ("silent", "right")[i == 0]))
