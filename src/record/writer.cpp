@@ -250,7 +250,7 @@ bool Writer::in_place() const {
 void Writer::stop_if_gone() {
   struct stat s;
   if (stat(path_, &s) != 0 || !is_ours(s)) stop(Drop::no_chunk, kGone);
-  else if (u64(s.st_size) < end_.load()) cut_.store(true);
+  else if (u64(s.st_size) < end_.load() || !has_header()) cut_.store(true);  // a chunk may have made it long again
   stop_if_cut();
 }
 

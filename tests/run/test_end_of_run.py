@@ -158,7 +158,7 @@ def test_only_what_is_written_while_the_program_runs_has_idle_priority(user, log
     began = time.monotonic()
     process = start(["train.py", 4], "run", logdir=logdir, env={"TRAIN_HOLD": str(hold)},
                     wrapper=ordinary if user == "ordinary" else (),
-                    options={"TPROF_SCHEDULE": "active=1", "TPROF_ON_TRACE_READY": "chrt -p $$ >>%s" % ready})
+                    options={"TPROF_SCHEDULE": "active=100", "TPROF_ON_TRACE_READY": "chrt -p $$ >>%s" % ready})
     assert process.stdout.readline() == "ready\n"
     wait_for(lambda: ready.exists() and ready.read_text(), what="a trace that is written meanwhile")
     waited_s = time.monotonic() - began

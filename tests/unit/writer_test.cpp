@@ -136,6 +136,23 @@ TEST_F(WriterTest, ChunksPreparedAheadAreThereForThreadsWhenNoMoreCanBeHad) {
   writer.remove();
 }
 
+TEST_F(WriterTest, AFileThatWasEmptiedAndGrewAgainIsNotTaken) {
+  static Writer writer;  // see above
+  std::string emptied = dir + "/emptied.tprof";
+  ASSERT_TRUE(writer.create({emptied.c_str(), "host", u32(getpid()), 0, 1, 2, 64ull << 20, Role::program, false}));
+  writer.top_up();
+  struct stat before;
+  ASSERT_EQ(stat(emptied.c_str(), &before), 0);
+  writer.stop_if_gone();
+  EXPECT_FALSE(writer.stopped());
+  ASSERT_EQ(truncate(emptied.c_str(), 0), 0);
+  ASSERT_EQ(truncate(emptied.c_str(), before.st_size), 0);  // as a chunk does that is had right behind it
+  writer.stop_if_gone();
+  EXPECT_TRUE(writer.stopped());
+  writer.forget();
+  unlink(emptied.c_str());
+}
+
 TEST_F(WriterTest, ZBudgetStopsRecordingAndIsCounted) {
   g_epoch.store(15);
   int key;
