@@ -77,8 +77,10 @@ int run(const AdviseArguments& arguments) {
     print(stdout, advice_text(facts, advice, source, most, style), style.color);
   });
   for (const Job& job : jobs.all()) {
-    if (arguments.json) out["stragglers"].push_back(json_of(job));
-    if (arguments.json) continue;
+    if (arguments.json) {
+      out["stragglers"].push_back(json_of(job));
+      continue;
+    }
     for (const std::string& line : waiting_lines(job.found, job.ranks))
       print(stdout, "\n" + job.run + "  span " + job.span_text() + ": " + line + "\n");
   }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <utility>
 
 #include "base/error.h"
 #include "command.h"
@@ -167,7 +168,8 @@ int Inputs::each(bool plugin, const Use& use) {
       complain(why.starts_with(input.path) ? why : input.path + ": " + why);
       partial_ = true;
     }
-  for (const std::string& line : nested_spans(spans)) complain(line);
+  if (!std::exchange(nested_said_, true))
+    for (const std::string& line : nested_spans(spans)) complain(line);
   all_ = std::move(readable);
   return all_.empty() ? kExitUnreadable : partial_ ? kExitPartial : kExitOk;
 }

@@ -57,6 +57,7 @@ class Inputs {
   std::vector<Input> all_;
   Scratch scratch_;
   size_t converted_ = 0;
+  bool nested_said_ = false;  // once, though a command may read all of it twice
   bool partial_ = false;
 };
 

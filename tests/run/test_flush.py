@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import time
 
@@ -52,6 +53,12 @@ def test_no_window_or_flush_is_written_twice(tmp_path, logdir):
     steps = [worker["counted"] for worker in json.loads(tprof("overview", "--json", logdir).stdout)["workers"]]
     assert int(re.match(r"\d+", steps[int(closing.group(1)) - 1])[0]) == max(int(re.match(r"\d+", s)[0]) for s in steps)
     assert tprof("convert", logdir).returncode == 0 and trace_files(logdir) == written
+    # Of a job of two processes advice is given when all has been read twice; what is said of its traces is said once.
+    for path in written:
+        shutil.copy(path, path.with_name("second_1" + path.name[path.name.index("."):]))
+    nested = [line for line in tprof("advise", logdir).stderr.splitlines() if "lies inside" in line]
+    assert len(nested) == len(set(nested)) == 4, nested
+
 
 
 def test_a_signal_after_the_last_window_does_no_harm(how, logdir, tmp_path):
