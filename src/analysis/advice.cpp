@@ -39,9 +39,10 @@ std::vector<Advice> advise(const Facts& facts) {
     const AdviceRule& rule = advice_rules()[i];
     std::optional<Match> match = kFunctions[i](facts);
     if (!match || match->value <= rule.moderate) continue;
-    Grade grade = match->value > rule.high ? Grade::high : Grade::moderate;
-    bool minor = match->saving_ns >= 0 && match->saving_ns < kMinorShare * facts.step_ns();
-    out.push_back({&rule, grade, std::move(*match), minor});
+    bool known = match->saving_ns >= 0 && facts.step_ns() > 0;
+    double saved = known ? match->saving_ns / facts.step_ns() : 0;
+    bool high = match->value > rule.high && (!known || saved >= std::min(kHighSaving, rule.high / 2));
+    out.push_back({&rule, high ? Grade::high : Grade::moderate, std::move(*match), known && saved < kMinorShare});
   }
   std::stable_sort(out.begin(), out.end(), [](const Advice& a, const Advice& b) {
     if (a.minor != b.minor) return b.minor;

@@ -45,6 +45,9 @@ struct Advice {
 
 constexpr size_t kMostAdvice = 7;  // shown, none of them minor; what follows is counted
 constexpr double kMinorShare = 0.005;
+// A finding of the high grade saves at least this share of a step, or half of the rule's high threshold if that is less
+// (rules save half of what they find where the other half is a guess), unless what it saves is not known.
+constexpr double kHighSaving = 0.05;
 
 size_t count_to_show(const std::vector<Advice>& advice, size_t most);  // of advise()'s list, from its begin
 

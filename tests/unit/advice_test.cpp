@@ -396,6 +396,21 @@ TEST(Advice, WhatWouldSaveNothingIsMinorAndStandsLast) {
   EXPECT_EQ(count_to_show(a.advice, kMostAdvice), a.advice.size() - 1);
 }
 
+TEST(Advice, ThatSavesLittleIsNotHigh) {
+  auto communicates = [](i64 exposed_us) {
+    ModelBuilder b;
+    b.step(0, kStep);
+    b.kernel("gemm", 0, kStep - exposed_us);
+    b.kernel("ncclDevKernel_AllReduce", 2000, kStep, kNone, 20);
+    return b;
+  };
+  Advised hidden(communicates(200)), seen(communicates(1200));
+  ASSERT_NE(hidden.find("CM1"), nullptr);
+  EXPECT_EQ(hidden.find("CM1")->grade, Grade::moderate);  // 80 % of the step, and half of 2 % to be saved
+  ASSERT_NE(seen.find("CM1"), nullptr);
+  EXPECT_EQ(seen.find("CM1")->grade, Grade::high);
+}
+
 TEST(Advice, OfALoaderFitsTheMachine) {
   ModelBuilder cpu, gpu;
   for (ModelBuilder* b : {&cpu, &gpu}) {
