@@ -41,7 +41,7 @@ Json Page::add(const Table& table, Keep keep) {
 Json Page::add(const Json& value, Keep keep) { return add_blob(packed(value), keep); }
 
 std::string Page::fit(Json& document, const std::string& viewer, u64 most) {
-  u64 size = viewer.size() + document_script(document).size();
+  u64 size = viewer.size() - (sizeof kDataMark - 1) + document_script(document).size();
   for (size_t i = 0; i < blobs_.size(); i++) size += blob_script(i, blobs_[i].base64).size();
   std::vector<size_t> details;
   for (size_t i = 0; i < blobs_.size(); i++)
