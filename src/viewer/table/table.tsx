@@ -84,7 +84,7 @@ export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hid
       )}
       {table.n === 0 ? <p class="empty">{empty}</p> : (
         <div class="scroller" ref={scroller} tabIndex={nested ? undefined : 0} role="region" aria-label={label}>
-          <table aria-rowcount={rows.length + 1} aria-label={label}>
+          <table aria-rowcount={rows.length + 1} aria-label={label} ref={widthIn(`${columns.reduce((sum, c) => sum + widths[c.key], expand ? 2.4 : 0)}ch`)}>
             <colgroup>
               {expand && <col ref={widthIn("2.4ch")} />}
               {columns.map((c) => <col key={c.key} ref={widthIn(`${widths[c.key]}ch`)} />)}
