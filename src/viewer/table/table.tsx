@@ -43,7 +43,7 @@ export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hid
   const valued = useMemo(() => table.columns.filter((c) => hasValues(table, c)), [table]);
   const columns = useMemo(() => chosenColumns(table, valued, chosen, hidden), [table, valued, chosen, hidden.join()]);
   const rows = useMemo(() => shownRows(table, search, sort, keep), [table, search, sort, keep]);
-  const widths = useMemo(() => widthsOf(table, columns), [table, columns]);
+  const { widths, elastic } = useMemo(() => widthsOf(table, columns), [table, columns]);
   const largest = useMemo(() => largestOf(table, columns), [table, columns]);
   useEffect(() => setOpen(new Set()), [table]);
 
@@ -87,8 +87,8 @@ export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hid
           <table aria-rowcount={rows.length + 1} aria-label={label} ref={widthIn(`${columns.reduce((sum, c) => sum + widths[c.key], expand ? 2.4 : 0)}ch`)}>
             <colgroup>
               {expand && <col ref={widthIn("2.4ch")} />}
-              {columns.map((c) => <col key={c.key} ref={widthIn(`${widths[c.key]}ch`)} />)}
-              <col />
+              {columns.map((c) => <col key={c.key} ref={widthIn(c === elastic ? "auto" : `${widths[c.key]}ch`)} />)}
+              <col ref={widthIn(elastic ? "0" : "auto")} />
             </colgroup>
             <thead>
               <tr aria-rowindex={1}>
@@ -209,17 +209,20 @@ function countText(shown: number, all: number): string {
   return shown === all ? rows(all) : `${shown.toLocaleString("en-US")} of ${rows(all)}`;
 }
 
-// In characters: of the first rows, so that columns do not move while one scrolls.
-function widthsOf(table: Table, columns: Column[]): Record<string, number> {
-  const out: Record<string, number> = {};
+// In characters, of the first rows, so that columns do not move while one scrolls. A first text that is longer than its
+// column takes what room is left; else that room is at the right.
+function widthsOf(table: Table, columns: Column[]): { widths: Record<string, number>; elastic?: Column } {
+  const widths: Record<string, number> = {};
+  let elastic: Column | undefined;
   for (const c of columns) {
-    const most = c.key === "call_stack" ? 90 : c.key === "name" ? 56 : 28;
+    const most = c.key === "call_stack" ? 90 : c.key === "name" ? 48 : 28;
     let width = Math.max(...(c.title || c.key).split(" ").map((word) => word.length), (c.title.length * 2) / 3) + 2.5;
     for (let row = 0; row < Math.min(table.n, 500); row++)
       width = Math.max(width, format(table.value(row, c.key), c.unit).length + (isNumber(c) ? 1.5 : 1));
-    out[c.key] = Math.ceil(Math.min(width, most)) + 1.5;
+    if (width > most && !elastic) elastic = c;
+    widths[c.key] = Math.ceil(Math.min(width, most)) + 1.5;
   }
-  return out;
+  return { widths, elastic };
 }
 
 function largestOf(table: Table, columns: Column[]): Record<string, number> {
