@@ -66,7 +66,7 @@ u64 bytes_of(const std::string& text) {
   u64 bytes = 0;
   OptionError error;
   if (!parse_bytes(text.c_str(), bytes, error))
-    throw Error(kExitUsage, "--max-size '" + text + "' is no size such as 500K, 64M or 1G");
+    throw Error(kExitUsage, "--max-size " + std::string(error.text));
   return bytes;
 }
 

@@ -66,9 +66,11 @@ function Shell() {
           );
         })}
       </nav>
-      <main role="tabpanel" aria-label={chosen.title}>
+      <main>
         {documents.report.left_out.length > 0 && <div class="banner" role="note">{documents.report.left_out.map((line, i) => <p><Said at={`report/left_out/${i}`} text={line} /></p>)}</div>}
-        {absent ? <p class="empty">{chosen.title}: {absent}.</p> : <chosen.component key={`${chosen.name} ${worker}`} worker={worker} />}
+        <div role="tabpanel" class="view" aria-label={chosen.title}>
+          {absent ? <p class="empty">{chosen.title}: {absent}.</p> : <chosen.component key={`${chosen.name} ${worker}`} worker={worker} />}
+        </div>
       </main>
       <footer data-label>Written by tprof {documents.report.tprof}. All of it is in this file; nothing is loaded from anywhere.</footer>
       <Help dialog={help} />
