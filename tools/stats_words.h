@@ -1,6 +1,8 @@
 // What --by of `tprof stats` understands: one table of words. The command, its help, its completion and the README's
 // list follow from it.
 #pragma once
+#include <limits>
+#include <optional>
 #include <vector>
 
 #include "analysis/flops.h"
@@ -11,6 +13,13 @@ namespace tprof {
 
 struct Job;  // jobs.h
 
+// What of the time of a trace is asked for, in microseconds as tables show moments: since the span's begin, or by the
+// plugin's rules since its first event. Without an end it is open.
+struct StatsTimes {
+  double begin_us = -std::numeric_limits<double>::infinity(), end_us = std::numeric_limits<double>::infinity();
+  std::optional<double> at_us;  // --at
+};
+
 // What a word may look at.
 struct StatsSubject {
   const Model& model;
@@ -18,6 +27,7 @@ struct StatsSubject {
   Rules rules;
   u32 stack_depth;                        // --stack-depth
   const std::vector<DevicePeak>& devices; // --devices
+  StatsTimes times = {};                  // --range, --at
 
   OpTree tree() const { return rules == Rules::plugin ? build_plugin_tree(model, plugin) : build_op_tree(model); }
 };
