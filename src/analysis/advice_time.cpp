@@ -149,7 +149,8 @@ std::optional<Match> data_loading(const Facts& facts) {
     usual_us += facts.overview.steps[s].us;
     usual_loading_us += facts.overview.steps[s].by[static_cast<u32>(Category::data_loading)];
   }
-  if (!usual && !facts.words.any(Word::single_process_loader)) return {};  // nothing but starts
+  bool only_starts = !usual && facts.windows.has_steps;
+  if (only_starts && !facts.words.any(Word::single_process_loader)) return {};
   if (usual && usual < starts.size() && usual_us > 0) {
     share = usual_loading_us / usual_us;
     ns = usual_loading_us * 1000 / double(usual);
