@@ -94,12 +94,9 @@ class Report {
     if (viewer_page().empty())
       throw Error(kExitUsage, "this tprof was built without the page (-Dviewer=off); the figures: tprof overview, stats");
     check_target(arguments_);
-    std::vector<std::string> paths = arguments_.paths;
-    paths.insert(paths.end(), arguments_.behind.begin(), arguments_.behind.end());
     begin_documents();
-    int code = add_workers(paths);
+    int code = add_workers();
     if (code == kExitUnreadable) return code;
-    if (!arguments_.behind.empty()) add_diff(code);
     write();
     return code;
   }
@@ -119,11 +116,19 @@ class Report {
     }
   }
 
-  int add_workers(const std::vector<std::string>& paths) {
+  int add_workers() {
+    std::vector<std::string> paths = arguments_.paths;
+    paths.insert(paths.end(), arguments_.behind.begin(), arguments_.behind.end());
     Inputs inputs(paths);
     const std::vector<Input> given = inputs.all();
+    const bool compares = !arguments_.behind.empty();
     const size_t of_a = inputs.given_by(arguments_.paths.size());
-    size_t next = 0;  // in `given`
+    DiffSideReader sides[2];
+    if (compares) {
+      sides[0].expect({given.begin(), given.begin() + i64(of_a)});
+      sides[1].expect({given.begin() + i64(of_a), given.end()});
+    }
+    size_t next = 0, path = 0;  // in `given`, in `paths`
     Jobs waiting = jobs_of(inputs), all_jobs;
     std::map<std::string, size_t> workers = workers_of(inputs.all());
     int code = inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace& trace) {
@@ -133,10 +138,15 @@ class Report {
       StatsSubject stats(model, trace, Rules::tprof, 0, devices_, &facts);
       add_worker({source_of(input, model), facts, workers[input.run], page_}, stats);
       for (; given[next].path != input.path; next++) say_unread(given[next]);
-      if (!arguments_.behind.empty()) about_["sides"].push_back(next < of_a ? "A" : "B");
+      while (inputs.given_by(path + 1) <= next) path++;
+      if (compares) {
+        about_["sides"].push_back(next < of_a ? "A" : "B");
+        sides[next >= of_a].add(paths[path], input, model);
+      }
       next++;
     });
     for (; next < given.size(); next++) say_unread(given[next]);
+    if (compares) documents_["diff"] = diff_json(diff(sides[0].finish(), sides[1].finish()));
     all_jobs.finish();
     for (const Job& job : waiting.all()) documents_["advise"]["stragglers"].push_back(stragglers_json(job));
     for (const Job& job : all_jobs.all())
@@ -165,12 +175,6 @@ class Report {
     Json& workers = documents_["stats"][word.word]["workers"];
     workers.push_back(stats_json(source, answer, sorted, [&](const Table& table) { return page_.add(table, keep); }));
     return workers.back();
-  }
-
-  void add_diff(int& code) {
-    int read = kExitOk;
-    documents_["diff"] = diff_json(diff_of(arguments_.paths, arguments_.behind, read));
-    code = std::max(code, read);
   }
 
   void write() {
