@@ -1,7 +1,7 @@
 // `tprof report`: everything the other commands say of a run, in one HTML file.
 //
-// The documents in it are those of `tprof overview|steps|advise|stats --by WORD|diff --json`, and their figures are taken
-// from the same functions: a section of the page is a row in kSections, or a word of stats_words.h.
+// The documents in it are those of `tprof overview|steps|advise|stats --by WORD|diff --json`, and their figures come from
+// the same functions: a section of the page is a row in kSections, or a word of stats_words.h.
 #include <stdio.h>
 
 #include <filesystem>
@@ -77,19 +77,22 @@ void check_target(const ReportArguments& arguments) {
   std::error_code why;
   fs::file_status status = fs::status(path, why);
   if (!fs::exists(status)) return;
-  if (!fs::is_regular_file(status)) throw Error(kExitUsage, path + ": is there and is no file; give another name with -o");
+  if (!fs::is_regular_file(status))
+    throw Error(kExitUsage, path + ": is there and is no file; give another name with -o");
   if (arguments.force) return;
   std::string begin(512, '\0');
   std::ifstream file(path, std::ios::binary);
   file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
   if (file.gcount() > 0 && begin.find(kReportMark) == std::string::npos)
-    throw Error(kExitUsage, path + ": is there and is no report of tprof; --force overwrites it, -o gives another name");
+    throw Error(kExitUsage,
+                path + ": is there and is no report of tprof; --force overwrites it, -o gives another name");
 }
 
 // What the command was given, in order; Inputs::each() passes over what cannot be read.
 class Given {
  public:
-  Given(const Inputs& inputs, const std::vector<std::string>& paths) : inputs_(inputs), paths_(paths), all_(inputs.all()) {}
+  Given(const Inputs& inputs, const std::vector<std::string>& paths)
+      : inputs_(inputs), paths_(paths), all_(inputs.all()) {}
 
   // The one that was read next.
   void move_to(const Input& input) {
@@ -220,7 +223,8 @@ class Report {
 
   Json answer_json(const StatsWord& word, const Source& source, StatsAnswer answer) {
     std::string sorted = sort_by_default(word, answer.table);
-    return stats_json(source, answer, sorted, table_json(kDetails.contains(word.word) ? Keep::if_it_fits : Keep::always));
+    Keep keep = kDetails.contains(word.word) ? Keep::if_it_fits : Keep::always;
+    return stats_json(source, answer, sorted, table_json(keep));
   }
 
   TableJson table_json(Keep keep) {
@@ -235,8 +239,7 @@ class Report {
       documents_["report"]["left_out"].push_back(too_large);
     }
     std::string html = page_.html(documents_, viewer_page());
-    if (html.size() > most_)
-      complain("the page is larger than --max-size although all details were left out");
+    if (html.size() > most_) complain("the page is larger than --max-size although all details were left out");
     kineto::OutputFile file(arguments_.out, false);
     file.put(html);
     file.finish();
