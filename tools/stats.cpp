@@ -3,8 +3,9 @@
 // JSON, schema 1 (keys are only ever added): {"schema", "by", "rules", "workers": [{"run", "worker", "span", "sort",
 // "columns": [{"key", "title", "unit"}], "n_rows", "rows": [{key: value}], "notes"}]}; with --by memory each worker
 // also has "events" (a table) and "curve"; idle has the table "reasons", launch "slow_calls" and "delayed_work",
-// critical-path "links", peak "leaks", comm (whose worker is "all ranks") "ranks". Times are microseconds, sizes bytes,
-// what is not known is null.
+// critical-path "links", peak "leaks", comm (whose worker is "all ranks") "ranks", "steps" (each rank in each step),
+// "operations" (rank by rank; by the plugin's rules the rows themselves) and "nodes" (their GPUs), utilization by the
+// plugin's rules "sm_efficiency". Times are microseconds, sizes bytes, what is not known is null.
 #include <stdio.h>
 
 #include <algorithm>
@@ -84,7 +85,9 @@ class Stats {
       if (!usage_.empty()) return;
       if (options_.plugin && trace.is_list) throw Error(kExitUnreadable, "the plugin drops the file: a list of events");
       StatsSubject subject{model, trace, rules_, depth_, devices_};
-      if (word_.of_job)
+      if (word_.of_job && options_.plugin)
+        jobs.add(input, plugin_rank_of(model, trace, input.worker));
+      else if (word_.of_job)
         jobs.add(input, rank_of(model, input.worker));
       else
         add(source_of(input, model, rules_), word_.table(subject),

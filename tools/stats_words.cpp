@@ -2,7 +2,9 @@
 
 #include "jobs.h"
 #include "report/communication.h"
+#include "report/distributed_tables.h"
 #include "report/flops_table.h"
+#include "report/gpu_series_tables.h"
 #include "report/gpu_tables.h"
 #include "report/peak_tables.h"
 #include "report/stats_tables.h"
@@ -49,7 +51,22 @@ Answer by_peak(const Subject& s) {
 }
 
 Answer by_communication(const Job& job) {
-  return {communication_table(job.found), {{"ranks", ranks_table(job.found, job.ranks)}}};
+  DistributedView view = job.view();
+  if (view.rules == Rules::plugin)
+    return {rank_operations_table(view), {{"steps", rank_steps_table(view)}, {"nodes", nodes_table(view)}}};
+  Answer out{communication_table(job.found), {}};
+  out.more.push_back({"ranks", ranks_table(job.found, job.ranks)});
+  out.more.push_back({"steps", rank_steps_table(view)});
+  if (!view.operations.empty()) out.more.push_back({"operations", rank_operations_table(view)});
+  out.more.push_back({"nodes", nodes_table(view)});
+  return out;
+}
+
+Answer by_utilization(const Subject& s) {
+  if (s.rules == Rules::tprof) return {gpu_series_table(s.model), {}};
+  std::vector<PluginGpuSeries> series = plugin_gpu_series(s.model, s.plugin, plugin_steps(s.model, s.plugin));
+  return {plugin_utilization_table(s.plugin, series),
+          {{"sm_efficiency", plugin_sm_efficiency_table(s.plugin, series)}}};
 }
 
 Answer by_exposed(const Subject& s) {
@@ -131,8 +148,9 @@ const std::vector<StatsWord>& stats_words() {
       {"queue", "work launched and not begun, by stream", "", "", false, by_queue},
       {"copy", "copies by kind and host memory, bandwidth", "", "", false, by_copy},
       {"critical-path", "what the steps could not have been shorter than", "time", "", false, by_critical_path},
-      {"comm", "collectives over all ranks of a run: transfer, waiting, bandwidth", "total_latency", "", false, nullptr,
+      {"comm", "collectives over all ranks of a run: transfer, waiting, bandwidth", "total_latency", "", true, nullptr,
        by_communication},
+      {"utilization", "how busy each GPU was over time, as the plugin's counters", "", "", true, by_utilization},
   };
   return kWords;
 }
