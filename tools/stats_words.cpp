@@ -1,5 +1,7 @@
 #include "stats_words.h"
 
+#include <cmath>
+
 #include "jobs.h"
 #include "report/communication.h"
 #include "report/distributed_tables.h"
@@ -32,14 +34,36 @@ Answer by_module(const Subject& s) {
   return {modules_table(module_tree(s.model, s.tree()), has_device), {}};
 }
 
-Answer by_memory(const Subject& s) { return {memory_table(s.model, s.tree()), {}}; }
+i64 moment_ns(const Subject& s, double us) { return s.model.begin_ns + whole_ns(us); }
+
+MemoryRange memory_range(const Subject& s) {
+  const StatsTimes& t = s.times;
+  if (s.rules == Rules::plugin) return plugin_range(s.plugin, t.begin_us, t.end_us);
+  return {std::isfinite(t.begin_us) ? moment_ns(s, t.begin_us) : INT64_MIN,
+          std::isfinite(t.end_us) ? moment_ns(s, t.end_us) : INT64_MAX};
+}
+
+Answer by_memory(const Subject& s) {
+  const OpTree& tree = s.tree();
+  MemoryRange range = memory_range(s);
+  i64 zero_ns = s.rules == Rules::plugin ? plugin_zero_ns(s.plugin) : 0;
+  Answer out{range.is_all() ? memory_table(s.model, tree, tree)
+                            : memory_table(s.model, tree, part_of(s.model, tree, zero_ns, range)),
+             {}};
+  if (s.times.at_us)
+    out.more.push_back({"alive", memory_alive_table(s.model, tree, moment_ns(s, *s.times.at_us), s.stack_depth)});
+  return out;
+}
 
 Json memory_json(const Subject& s, const TableJson& tables) {
+  const OpTree& tree = s.tree();
   if (s.rules == Rules::plugin) {
-    PluginMemory memory = plugin_memory(s.model, s.plugin, s.tree());
+    PluginMemory memory = plugin_memory(s.model, s.plugin, tree, memory_range(s));
     return {{"events", tables(plugin_memory_events_table(memory))}, {"curve", plugin_memory_curves_json(memory)}};
   }
-  return {{"events", tables(memory_events_table(s.model, s.tree()))}, {"curve", memory_curves_json(s.model)}};
+  return {{"events", tables(memory_events_table(s.model, tree, memory_range(s)))},
+          {"stacks", tables(memory_stacks_table(s.model, tree, s.stack_depth))},
+          {"curve", memory_curves_json(s.model)}};
 }
 
 Answer by_peak(const Subject& s) {

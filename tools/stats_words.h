@@ -1,7 +1,9 @@
 // What --by of `tprof stats` understands: one table of words. The command, its help, its completion and the README's
 // list follow from it.
 #pragma once
+#include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "analysis/flops.h"
@@ -13,6 +15,13 @@
 namespace tprof {
 
 struct Job;  // jobs.h
+
+// What of the time of a trace is asked for, in microseconds as tables show moments: since the span's begin, or by the
+// plugin's rules since its first event. Without an end it is open.
+struct StatsTimes {
+  double begin_us = -std::numeric_limits<double>::infinity(), end_us = std::numeric_limits<double>::infinity();
+  std::optional<double> at_us;  // --at
+};
 
 // Made when it is first asked for, then kept.
 template <class T>
@@ -40,6 +49,7 @@ class StatsSubject {
   Rules rules;
   u32 stack_depth;                         // --stack-depth
   const std::vector<DevicePeak>& devices;  // --devices
+  StatsTimes times;                        // --range, --at
 
   const OpTree& tree() const;
   const Words& words() const;

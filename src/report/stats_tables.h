@@ -14,8 +14,15 @@ namespace tprof {
 
 Table operators_table(const Model& model, const Operators& operators, OperatorKey key, Rules rules);
 Table kernels_table(const Kernels& kernels, bool by_op, Rules rules);
-Table memory_table(const Model& model, const OpTree& tree);
-Table memory_events_table(const Model& model, const OpTree& tree);
+// `part`: part_of() the tree, whose allocations and releases are summed up; its calls are those that overlap the range.
+Table memory_table(const Model& model, const OpTree& tree, const OpTree& part);
+// Blocks that were allocated or released in the range.
+Table memory_events_table(const Model& model, const OpTree& tree, const MemoryRange& range);
+// The texts of its stacks, by their numbers.
+Table memory_stacks_table(const Model& model, const OpTree& tree, u32 stack_depth);
+// Blocks alive at a moment of the Model, summed by operator and call stack: allocated then or before, released later or
+// never. Those that were allocated before the trace and not released in it are not known.
+Table memory_alive_table(const Model& model, const OpTree& tree, i64 ns, u32 stack_depth);
 Table modules_table(const ModuleTree& modules, bool has_device);
 
 // By device: {"peak_bytes", "peak_at", "points": [[at, allocated, reserved]]}, times in us from the span's begin.
