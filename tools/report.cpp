@@ -66,7 +66,7 @@ u64 bytes_of(const std::string& text) {
   u64 bytes = 0;
   OptionError error;
   if (!parse_bytes(text.c_str(), bytes, error))
-    throw Error(kExitUsage, "--max-size '" + text + "' is no size such as 500K, 64M or 1G");
+    throw Error(kExitUsage, "--max-size " + std::string(error.text));
   return bytes;
 }
 
@@ -164,7 +164,9 @@ class Report {
   }
 
   void write() {
-    Json& about = documents_["report"] = {{"schema", 1}, {"tprof", TPROF_VERSION}, {"left_out", Json::array()}};
+    Json& about = documents_["report"] = {{"schema", 1}, {"tprof", TPROF_VERSION}, {"left_out", Json::array()}, {"of_jobs", Json::array()}};
+    for (const StatsWord& word : stats_words())
+      if (word.of_job) about["of_jobs"].push_back(word.word);
     for (const std::string& path : unread_) about["left_out"].push_back(path + " could not be read");
     std::string too_large = page_.fit(documents_, viewer_page(), most_);
     if (!too_large.empty()) {
