@@ -1,12 +1,14 @@
 // `tprof stats`: the tables of stats_words.h, for people, as CSV or as JSON.
 //
 // JSON, schema 1 (keys are only ever added): {"schema", "by", "rules", "workers": [{"run", "worker", "span", "sort",
-// "columns": [{"key", "title", "unit"}], "n_rows", "rows": [{key: value}], "notes"}]}. Words have more than their table:
-// memory "events" (a table; its "stack" is a number of the table "stacks"), "curve", with --at "alive"; idle "reasons";
-// launch "slow_calls" and "delayed_work"; critical-path "links"; peak "leaks"; comm (whose worker is "all ranks") "ranks",
-// "steps" (each rank in each step), "operations" (rank by rank; by the plugin's rules the rows themselves) and "nodes"
-// (their GPUs); utilization by the plugin's rules "sm_efficiency". Times are microseconds, sizes bytes, what is not
-// known is null.
+// "columns": [{"key", "title", "unit"}], "n_rows", "rows": [{key: value}], "notes"}]}. Times are microseconds, sizes
+// bytes, what is not known is null. Words have more than their table:
+//   memory         "events" ("stack" is a number of the table "stacks"), "nodes" and "changes" (what the sums of any range
+//                  follow from, see memory_tree()), "stacks", "curve"; "alive" with --at
+//   comm           whose worker is "all ranks": "ranks", "steps" (each rank in each step), "operations" (rank by rank; by
+//                  the plugin's rules the rows themselves), "nodes" (and their GPUs)
+//   utilization    by the plugin's rules "sm_efficiency"
+//   idle "reasons"; launch "slow_calls", "delayed_work"; critical-path "links"; peak "leaks"
 #include <stdio.h>
 
 #include <algorithm>

@@ -43,6 +43,13 @@ MemoryRange memory_range(const Subject& s) {
           std::isfinite(t.end_us) ? moment_ns(s, t.end_us) : INT64_MAX};
 }
 
+std::string range_text(const StatsTimes& t) {
+  std::string out = "Of what was allocated and released";
+  if (std::isfinite(t.begin_us)) out += " from " + time_text(whole_ns(t.begin_us));
+  if (std::isfinite(t.end_us)) out += " until " + time_text(whole_ns(t.end_us));
+  return out + " after the begin; calls are those that overlap it";
+}
+
 Answer by_memory(const Subject& s) {
   const OpTree& tree = s.tree();
   MemoryRange range = memory_range(s);
@@ -50,6 +57,7 @@ Answer by_memory(const Subject& s) {
   Answer out{range.is_all() ? memory_table(s.model, tree, tree)
                             : memory_table(s.model, tree, part_of(s.model, tree, zero_ns, range)),
              {}};
+  if (!range.is_all()) out.table.footer.insert(out.table.footer.begin(), range_text(s.times));
   if (s.times.at_us)
     out.more.push_back({"alive", memory_alive_table(s.model, tree, moment_ns(s, *s.times.at_us), s.stack_depth)});
   return out;
@@ -61,7 +69,10 @@ Json memory_json(const Subject& s, const TableJson& tables) {
     PluginMemory memory = plugin_memory(s.model, s.plugin, tree, memory_range(s));
     return {{"events", tables(plugin_memory_events_table(memory))}, {"curve", plugin_memory_curves_json(memory)}};
   }
+  MemoryTree parts = memory_tree(s.model, tree);
   return {{"events", tables(memory_events_table(s.model, tree, memory_range(s)))},
+          {"nodes", tables(parts.nodes)},
+          {"changes", tables(parts.changes)},
           {"stacks", tables(memory_stacks_table(s.model, tree, s.stack_depth))},
           {"curve", memory_curves_json(s.model)}};
 }

@@ -45,7 +45,9 @@ std::vector<MemoryRow> statistics(const Model& model, const OpTree& tree, const 
       bool zero = !use.increase_bytes && !use.self_increase_bytes && !use.allocations;
       if (plugin && zero) continue;
       std::string where = device_text(device);
-      sorted[where][op.name] = {where, op.name, plugin ? calls[op.name] : op.calls, use};
+      MemoryRow& row = sorted[where].try_emplace(op.name, MemoryRow{where, op.name, 0, {}}).first->second;
+      row.calls = plugin ? calls[op.name] : row.calls + op.calls;  // operators and labels may be called the same
+      row.use += use;
     }
   std::vector<MemoryRow> rows;
   for (auto& [device, by_name] : sorted)
@@ -103,7 +105,8 @@ Table memory_events_table(const Model& model, const OpTree& tree, const MemoryRa
                    {"duration", "Duration", Unit::time},   {"stack", "Stack", Unit::count}};
   auto at = [&](i64 ns) { return ns == MemoryBlock::kUnseen ? Value() : Value(ns - model.begin_ns); };
   for (const MemoryBlock& block : memory_blocks(model, tree)) {
-    if (!range.holds(block.allocated_ns) && !range.holds(block.released_ns)) continue;
+    auto lies_in = [&](i64 ns) { return ns != MemoryBlock::kUnseen && range.holds(ns); };
+    if (!lies_in(block.allocated_ns) && !lies_in(block.released_ns)) continue;
     Value op, lasted, stack;
     if (block.node >= 0) op = model.names[tree.nodes[static_cast<size_t>(block.node)].name];
     if (block.allocated_ns != MemoryBlock::kUnseen && block.released_ns != MemoryBlock::kUnseen)
@@ -113,6 +116,36 @@ Table memory_events_table(const Model& model, const OpTree& tree, const MemoryRa
                           at(block.allocated_ns), at(block.released_ns), lasted, stack});
   }
   return table;
+}
+
+MemoryTree memory_tree(const Model& model, const OpTree& tree) {
+  std::set<std::string> names;
+  for (const OperatorRow& row : operators(model, tree, OperatorKey::name).rows)
+    if (!row.memory.empty()) names.insert(row.name);
+  MemoryTree out;
+  out.nodes = {"Operators that see memory", {{"name", "Operator", Unit::text}, {"parent", "Parent", Unit::count},
+                                             {"begin", "Begin", Unit::time}, {"end", "End", Unit::time}}};
+  out.changes = {"Allocations and releases", {{"time", "Time", Unit::time}, {"device", "Device", Unit::text},
+                                              {"size", "Size", Unit::bytes}, {"node", "Node", Unit::count}}};
+  std::vector<i64> row_of(tree.nodes.size(), -1);
+  auto number = [&](i32 node) {
+    while (node >= 0 && row_of[static_cast<size_t>(node)] < 0) node = tree.nodes[static_cast<size_t>(node)].parent;
+    return node < 0 ? Value() : Value(row_of[static_cast<size_t>(node)]);
+  };
+  for (size_t i = 0; i < tree.nodes.size(); i++) {
+    const OpNode& node = tree.nodes[i];
+    const std::string& name = row_name_of(model, node, tree.rules);
+    if (!node.listed || !names.count(name)) continue;
+    out.nodes.rows.push_back(
+        {name, number(node.parent), node.begin_ns - model.begin_ns, node.end_ns - model.begin_ns});
+    row_of[i] = static_cast<i64>(out.nodes.rows.size()) - 1;
+  }
+  for (size_t i = 0; i < model.memory.size(); i++) {
+    const MemoryEvent& e = model.memory[i];
+    out.changes.rows.push_back({e.ns - model.begin_ns, device_text({e.device_type, e.device_index}), e.bytes,
+                                number(tree.of_memory[i])});
+  }
+  return out;
 }
 
 Table memory_stacks_table(const Model& model, const OpTree& tree, u32 stack_depth) {

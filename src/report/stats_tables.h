@@ -18,7 +18,15 @@ Table kernels_table(const Kernels& kernels, bool by_op, Rules rules);
 Table memory_table(const Model& model, const OpTree& tree, const OpTree& part);
 // Blocks that were allocated or released in the range.
 Table memory_events_table(const Model& model, const OpTree& tree, const MemoryRange& range);
-// The texts of its stacks, by their numbers.
+// What the sums of any range follow from: `nodes`, all calls of the operators that memory_table() has rows of, each with
+// the row of the one around it; `changes`, each allocation (size > 0) and release with the row of the node then open. A
+// range has the changes in it; each counts for its node, and in total once for each name around it; the calls of a
+// name are its nodes that overlap the range.
+struct MemoryTree {
+  Table nodes, changes;
+};
+MemoryTree memory_tree(const Model& model, const OpTree& tree);
+// The texts of stacks, by their numbers.
 Table memory_stacks_table(const Model& model, const OpTree& tree, u32 stack_depth);
 // Blocks alive at a moment of the Model, summed by operator and call stack: allocated then or before, released later or
 // never. Those that were allocated before the trace and not released in it are not known.
