@@ -1,6 +1,6 @@
 // Call stacks: a frame a line; one with a file and a line opens in an editor.
 import type { Cell } from "../data/unpack";
-import { Said } from "../figure";
+import { Said, source } from "../figure";
 import { useParams } from "../state";
 
 // By the word in the address (#editor=idea). Nothing else becomes a link: an address may come from anybody.
@@ -12,12 +12,12 @@ export const kEditors: Record<string, { title: string; url: (path: string, line:
   sublime: { title: "Sublime Text", url: (path, line) => `subl://open?url=file:///${path.replace(/^\//, "")}&line=${line}` },
 };
 
-export function Frames({ stack, at }: { stack: Cell; at: string }) {
+export function Frames({ stack, at, options }: { stack: Cell; at: string; options?: string }) {
   const { params } = useParams();
-  if (stack === null) return <Said at={at} text={null} />;
+  if (stack === null) return <Said at={at} text={null} options={options} />;
   const editor = kEditors[params.editor] ?? kEditors.vscode;
   return (
-    <ol class="frames" data-figure={at} data-value={JSON.stringify(stack)}>
+    <ol class="frames" {...source(at, options)} data-value={JSON.stringify(stack)}>
       {String(stack).split(";").map((frame) => {
         const found = /^(\/.+|[A-Za-z]:\\.+)\((\d+)\): (.*)$/.exec(frame);
         const path = found?.[1].split("/").map(encodeURIComponent).join("/");

@@ -28,13 +28,22 @@ interface Props {
   expand?: (row: number) => ComponentChildren;  // what lies below a row
   canExpand?: (row: number) => boolean;
   expandTitle?: string;
+  pick?: Pick;
   nested?: boolean;  // below a row of another table: no tools, no search
+  notes?: boolean;  // false: the view shows them itself
   empty?: string;  // what is said where there are no rows at all
+}
+
+// One row may be chosen, by its button or by a click anywhere in it.
+export interface Pick {
+  title: string;  // what choosing it does
+  row: number | undefined;
+  set: (row: number | undefined) => void;
 }
 
 export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hidden = [], keep, controls, searchIn,
                             searchHint = "Search, or calls>100", expand, canExpand,
-                            expandTitle = "Details", nested = false, empty = "Nothing to show." }: Props) {
+                            expandTitle = "Details", pick, nested = false, notes = true, empty = "Nothing to show." }: Props) {
   const { params } = useParams();
   const param = (name: string) => (id ? `${id}.${name}` : name);
   const [search, setSearch] = useParam(param("q"));
@@ -58,6 +67,7 @@ export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hid
     setOpen(next);
   };
   const { scroller, first, last, above, below, measured } = useVisible(rows, open, everything || nested);
+  const leading = (expand ? 1 : 0) + (pick ? 1 : 0);  // columns of buttons
   const [sortKey, sortWay] = sort.split(":");
   const isUp = (c: Column) => (sortWay === undefined ? c.unit === "text" || c.unit === "yes/no" : sortWay === "up");
 
@@ -73,7 +83,7 @@ export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hid
                  onInput={(e) => setSearch(e.currentTarget.value)} />}
           <span class="count" role="status">
             {rows.length !== table.n && <><Derived rule="rows that are shown" value={rows.length} unit="count" /> of </>}
-            <Figure at={`${table.at}/n_rows`} value={table.n} unit="count" /> row{table.n === 1 ? "" : "s"}
+            <Figure at={`${table.at}/n_rows`} value={table.n} unit="count" options={table.options} /> row{table.n === 1 ? "" : "s"}
           </span>
           {table.n > 0 && <>
             <Menu label="Columns">
@@ -92,14 +102,16 @@ export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hid
       )}
       {table.n === 0 ? <p class="empty">{empty}</p> : (
         <div class="scroller" ref={scroller} tabIndex={nested ? undefined : 0} role="region" aria-label={label}>
-          <table aria-rowcount={rows.length + 1} aria-label={label} ref={widthIn(`${columns.reduce((sum, c) => sum + widths[c.key], expand ? 2.4 : 0)}ch`)}>
+          <table aria-rowcount={rows.length + 1} aria-label={label} ref={widthIn(`${columns.reduce((sum, c) => sum + widths[c.key], 2.4 * leading)}ch`)}>
             <colgroup>
+              {pick && <col ref={widthIn("2.4ch")} />}
               {expand && <col ref={widthIn("2.4ch")} />}
               {columns.map((c) => <col key={c.key} ref={widthIn(c === elastic ? "auto" : `${widths[c.key]}ch`)} />)}
               <col ref={widthIn(elastic ? "0" : "auto")} />
             </colgroup>
             <thead>
               <tr aria-rowindex={1}>
+                {pick && <th class="expander"><span class="hidden">{pick.title}</span></th>}
                 {expand && <th class="expander"><span class="hidden">{expandTitle}</span></th>}
                 {columns.map((c) => (
                   <th key={c.key} class={isNumber(c) ? "number" : undefined} scope="col" title={texts[c.key] ?? c.title}
@@ -117,7 +129,17 @@ export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hid
               {above > 0 && <Gap height={above} />}
               {rows.slice(first, last).map((row, i) => (
                 <Fragment key={row}>
-                  <tr aria-rowindex={first + i + 2} class={open.has(row) ? "open" : undefined}>
+                  <tr aria-rowindex={first + i + 2} class={open.has(row) ? "open" : pick?.row === row ? "picked" : undefined}
+                      onClick={pick && ((e) => !(e.target as Element).closest("button, a") && pick.set(row))}>
+                    {pick && (
+                      <td class="expander">
+                        <button type="button" aria-pressed={pick.row === row} title={pick.title}
+                                aria-label={`${pick.title}: ${table.text(row, columns[0]?.key ?? "")}`}
+                                onClick={() => pick.set(pick.row === row ? undefined : row)}>
+                          {pick.row === row ? "●" : "○"}
+                        </button>
+                      </td>
+                    )}
                     {expand && (
                       <td class="expander">
                         {(!canExpand || canExpand(row)) && (
@@ -133,7 +155,7 @@ export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hid
                   </tr>
                   {expand && open.has(row) && (
                     <tr class="below" ref={(element) => measured(row, element)}>
-                      <td colSpan={columns.length + 2}>{expand(row)}</td>
+                      <td colSpan={columns.length + 1 + leading}>{expand(row)}</td>
                     </tr>
                   )}
                 </Fragment>
@@ -144,8 +166,8 @@ export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hid
           {rows.length === 0 && <p class="empty">No row matches. <button type="button" onClick={() => setSearch("")}>Clear the search</button></p>}
         </div>
       )}
-      {table.notes.length > 0 && !nested && (
-        <ul class="notes">{table.notes.map((note, i) => <li><Said at={`${table.at}/notes/${i}`} text={note} /></li>)}</ul>
+      {table.notes.length > 0 && notes && !nested && (
+        <ul class="notes">{table.notes.map((note, i) => <li><Said at={`${table.at}/notes/${i}`} text={note} options={table.options} /></li>)}</ul>
       )}
     </div>
   );
@@ -153,16 +175,16 @@ export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hid
 
 function Cell({ table, row, column, largest }: { table: Table; row: number; column: Column; largest: number }) {
   const value = table.value(row, column.key);
-  if (column.unit === "text" && column.key === "call_stack") return <td class="stack"><Frames stack={value} at={table.figure(row, column.key)} /></td>;
+  if (column.unit === "text" && column.key === "call_stack") return <td class="stack"><Frames stack={value} at={table.figure(row, column.key)} options={table.options} /></td>;
   if (!isNumber(column)) {
     const text = value === null ? null : String(value);
-    return <td title={text !== null && text.length > 24 ? text.slice(0, 4000) : undefined}><Said at={table.figure(row, column.key)} text={text} /></td>;
+    return <td title={text !== null && text.length > 24 ? text.slice(0, 4000) : undefined}><Said at={table.figure(row, column.key)} text={text} options={table.options} /></td>;
   }
   const share = column.unit === "percent" && typeof value === "number" && largest > 0 ? Math.min(100, Math.max(0, value)) : 0;
   return (
     <td class="number">
       {share > 0 && <span class="bar" style={{ width: `${share}%` }} />}
-      <Figure at={table.figure(row, column.key)} value={value} unit={column.unit} />
+      <Figure at={table.figure(row, column.key)} value={value} unit={column.unit} options={table.options} />
     </td>
   );
 }
