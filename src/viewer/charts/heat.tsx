@@ -26,7 +26,7 @@ export function HeatMap(props: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [over, setOver] = useState<[number, number]>();
   const left = Math.min(180, 16 + 6.6 * Math.max(...rows.map((name) => name.length), 4));
-  const cell = { w: Math.min(64, Math.max(4, (width - left) / columns.length)), h: Math.min(24, Math.max(5, 420 / rows.length)) };
+  const cell = { w: Math.min(120, Math.max(4, (width - left) / columns.length)), h: Math.min(24, Math.max(5, 420 / rows.length)) };
   const size = { w: Math.max(width, left + cell.w * columns.length), h: kTop + cell.h * rows.length };
   const known = rows.flatMap((_, row) => columns.map((_, column) => value(row, column))).filter((v): v is number => v !== null);
   const [least, most] = [Math.min(...known), Math.max(...known)];

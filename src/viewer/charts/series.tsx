@@ -27,6 +27,9 @@ interface Props {
   onClick?: (time: number) => void;
 }
 
+// Ticks of sizes: whole KB, MB, GB.
+const kPowersOfTwo = Array.from({ length: 50 }, (_, i) => 2 ** i);
+
 export function Series(props: Props) {
   const { times, curves, unit, stepped, height = 240, mark, span, range } = props;
   const { params } = useParams();
@@ -45,8 +48,8 @@ export function Series(props: Props) {
       width, height,
       scales: { x: { time: false }, y: { range: (_, min, max) => [Math.min(0, min), max > 0 ? max * 1.06 : 1] } },
       axes: [
-        { ...axis, values: (_, at) => at.map((v) => formatTick(v, at[at.length - 1], "us")) },
-        { ...axis, size: 76, values: (_, at) => at.map((v) => formatTick(v, at[at.length - 1], unit)) },
+        { ...axis, size: 30, space: 84, values: (_, at) => at.map((v) => formatTick(v, at[at.length - 1], "us")) },
+        { ...axis, size: 76, incrs: unit === "bytes" ? kPowersOfTwo : undefined, values: (_, at) => at.map((v) => formatTick(v, at[at.length - 1], unit)) },
       ],
       series: [
         { label: "Time", value: (_, v) => format(v, "us") },

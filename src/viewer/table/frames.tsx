@@ -12,18 +12,42 @@ export const kEditors: Record<string, { title: string; url: (path: string, line:
   sublime: { title: "Sublime Text", url: (path, line) => `subl://open?url=file:///${path.replace(/^\//, "")}&line=${line}` },
 };
 
-export function Frames({ stack, at, options }: { stack: Cell; at: string; options?: string }) {
+// "/home/me/train.py(12): step", as torch names frames.
+const kFrame = /^(\/.+|[A-Za-z]:\\.+)\((\d+)\): (.*)$/;
+
+function useEditor(): (path: string, line: string) => string {
   const { params } = useParams();
-  if (stack === null) return <Said at={at} text={null} options={options} />;
   const editor = kEditors[params.editor] ?? kEditors.vscode;
+  return (path, line) => editor.url(path.split("/").map(encodeURIComponent).join("/"), line);
+}
+
+// The innermost frame that is no library's, in one line; the rest is left to Frames.
+export function BriefFrame({ stack, at, options }: { stack: Cell; at: string; options?: string }) {
+  const link = useEditor();
+  if (stack === null) return <Said at={at} text={null} options={options} />;
+  const frames = String(stack).split(";");
+  const own = frames.find((frame) => kFrame.test(frame) && !/\/(site|dist)-packages\/|\/lib\/python\d|<frozen /.test(frame));
+  const frame = own ?? frames[0];
+  const found = kFrame.exec(frame);
+  const short = found ? `${found[1].split(/[\/\\]/).slice(-2).join("/")}(${found[2]}): ${found[3]}` : frame;
+  const text = `…${short}…`;
+  return (
+    <bdi {...source(at, options)} data-value={JSON.stringify(stack)} title={frames.join("\n").slice(0, 4000)}>
+      {found ? <a href={link(found[1], found[2])}>{text}</a> : text}
+    </bdi>
+  );
+}
+
+export function Frames({ stack, at, options }: { stack: Cell; at: string; options?: string }) {
+  const link = useEditor();
+  if (stack === null) return <Said at={at} text={null} options={options} />;
   return (
     <ol class="frames" {...source(at, options)} data-value={JSON.stringify(stack)}>
       {String(stack).split(";").map((frame) => {
-        const found = /^(\/.+|[A-Za-z]:\\.+)\((\d+)\): (.*)$/.exec(frame);
-        const path = found?.[1].split("/").map(encodeURIComponent).join("/");
+        const found = kFrame.exec(frame);
         return (
           <li>
-            <bdi>{found ? <><a href={editor.url(path!, found[2])}>{found[1]}:{found[2]}</a> {found[3]}</> : frame}</bdi>
+            <bdi>{found ? <><a href={link(found[1], found[2])}>{found[1]}:{found[2]}</a> {found[3]}</> : frame}</bdi>
           </li>
         );
       })}

@@ -10,7 +10,7 @@ import { Derived, Figure, Said } from "../figure";
 import { useParam, useParams } from "../state";
 import { Menu } from "../widgets";
 import { copyText, csvOf } from "./csv";
-import { Frames } from "./frames";
+import { BriefFrame, Frames } from "./frames";
 import { shownRows } from "./rows";
 
 const kMargin = 12;  // rows kept above and below what is in sight
@@ -30,6 +30,7 @@ interface Props {
   expandTitle?: string;
   pick?: Pick;
   nested?: boolean;  // below a row of another table: no tools, no search
+  briefStacks?: boolean;  // call stacks in one line
   notes?: boolean;  // false: the view shows them itself
   empty?: string;  // what is said where there are no rows at all
 }
@@ -43,7 +44,7 @@ export interface Pick {
 
 export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hidden = [], keep, controls, searchIn,
                             searchHint = "Search, or calls>100", expand, canExpand,
-                            expandTitle = "Details", pick, nested = false, notes = true, empty = "Nothing to show." }: Props) {
+                            expandTitle = "Details", pick, briefStacks = false, nested = false, notes = true, empty = "Nothing to show." }: Props) {
   const { params } = useParams();
   const param = (name: string) => (id ? `${id}.${name}` : name);
   const [search, setSearch] = useParam(param("q"));
@@ -57,7 +58,7 @@ export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hid
   const columns = useMemo(() => chosenColumns(table, valued, params.columns === "all" ? "all" : chosen, hidden),
                           [table, valued, params.columns, chosen, hidden.join()]);
   const rows = useMemo(() => shownRows(table, search, sort, keep, searchIn), [table, search, sort, keep]);
-  const { widths, elastic } = useMemo(() => widthsOf(table, columns), [table, columns]);
+  const { widths, elastic } = useMemo(() => widthsOf(table, columns, briefStacks), [table, columns]);
   const largest = useMemo(() => largestOf(table, columns), [table, columns]);
   useEffect(() => setOpen(new Set()), [table]);
 
@@ -150,7 +151,7 @@ export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hid
                         )}
                       </td>
                     )}
-                    {columns.map((c) => <Cell key={c.key} table={table} row={row} column={c} largest={largest[c.key]} />)}
+                    {columns.map((c) => <Cell key={c.key} table={table} row={row} column={c} largest={largest[c.key]} briefStacks={briefStacks} />)}
                     <td></td>
                   </tr>
                   {expand && open.has(row) && (
@@ -173,8 +174,9 @@ export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hid
   );
 }
 
-function Cell({ table, row, column, largest }: { table: Table; row: number; column: Column; largest: number }) {
+function Cell({ table, row, column, largest, briefStacks }: { table: Table; row: number; column: Column; largest: number; briefStacks: boolean }) {
   const value = table.value(row, column.key);
+  if (column.key === "call_stack" && briefStacks) return <td><BriefFrame stack={value} at={table.figure(row, column.key)} options={table.options} /></td>;
   if (column.unit === "text" && column.key === "call_stack") return <td class="stack"><Frames stack={value} at={table.figure(row, column.key)} options={table.options} /></td>;
   if (!isNumber(column)) {
     const text = value === null ? null : String(value);
@@ -207,7 +209,7 @@ function CopyButton({ text }: { text: () => string }) {
 export const isNumber = (c: Column) => c.unit !== "text" && c.unit !== "yes/no";
 
 function hasValues(table: Table, column: Column): boolean {
-  for (let row = 0; row < table.n; row++) if (table.value(row, column.key) !== null) return true;
+  for (let row = 0; row < table.n; row++) if (![null, ""].includes(table.value(row, column.key) as null)) return true;
   return false;
 }
 
@@ -236,15 +238,16 @@ function nextSort(column: Column, key: string, up: boolean, otherwise: string): 
 
 // In characters, of the first rows, so that columns do not move while one scrolls. A first text that is longer than its
 // column takes what room is left; else that room is at the right.
-function widthsOf(table: Table, columns: Column[]): { widths: Record<string, number>; elastic?: Column } {
+function widthsOf(table: Table, columns: Column[], briefStacks: boolean): { widths: Record<string, number>; elastic?: Column } {
   const widths: Record<string, number> = {};
   let elastic: Column | undefined;
   for (const c of columns) {
-    const most = c.key === "call_stack" ? 90 : c.key === "name" ? 48 : 28;
-    let width = Math.max(...(c.title || c.key).split(" ").map((word) => word.length), (c.title.length * 2) / 3) + 2.5;
+    const most = c.key === "call_stack" ? (briefStacks ? 40 : 90) : c.key === "name" ? 48 : 28;
+    const words = (c.title || c.key).split(" ");  // in at most three lines
+    let width = Math.max(...words.map((word) => word.length), (c.title.length * 2) / Math.min(4, words.length + 1)) + 2.5;
     for (let row = 0; row < Math.min(table.n, 500); row++)
       width = Math.max(width, format(table.value(row, c.key), c.unit).length + (isNumber(c) ? 1.5 : 1));
-    if (width > most && !elastic) elastic = c;
+    if (width > most && (!elastic || (briefStacks && c.key === "call_stack"))) elastic = c;
     widths[c.key] = Math.ceil(Math.min(width, most)) + 1.5;
   }
   return { widths, elastic };

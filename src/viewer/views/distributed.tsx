@@ -55,7 +55,7 @@ const kMostRanks = 16;
 
 // For each rank what it waits for others, and others for it: to the left and to the right of one line.
 function Waiting({ table }: { table: Table }) {
-  const sides = [["waiting", "waits for others", "Synchronizing"], ["waited_for", "others wait for it", "Communication"]];
+  const sides = [["waiting", "waits for others", "Synchronizing"], ["waited_for", "others wait for it", "Overlapping"]];
   const of = (row: number, key: string) => table.number(row, key) ?? 0;
   const all = Array.from({ length: table.n }, (_, row) => row);
   const most = Math.max(...all.flatMap((row) => sides.map(([key]) => of(row, key))));
@@ -188,7 +188,7 @@ function Heat({ table, grid, step, choose }: { table: Table; grid: Grid; step: s
   const [of, setOf] = useParam("heat", figures[0]);
   const key = figures.includes(of) ? of : figures[0];
   const steps = grid.steps.filter((one) => one !== kMean);
-  if (grid.ranks.length * steps.length < 2) return null;
+  if (steps.length < 2) return null;  // the bars say all
   return (
     <Panel title="Ranks and steps" aside={<Switch label="Colour by" value={key} onChange={setOf}
              options={figures.map((one) => [one, one === "total" ? "Step time" : titleOf(table, one)])} />}>

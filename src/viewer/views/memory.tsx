@@ -141,14 +141,14 @@ function Alive({ worker, pointer, device, events, curves }: Chosen & { events: T
         <button type="button" disabled={moment === undefined} onClick={() => setMoment(undefined)}>At the peak</button>
       </div>}>
       {!table ? <p class="loading">Opening</p> : (
-        <DataTable table={table} id="alive" label="memory alive" keep={keep} hidden={kOwnerHidden} {...stackBelow(table)}
+        <DataTable table={table} id="alive" label="memory alive" keep={keep} hidden={kOwnerHidden} briefStacks {...stackBelow(table)}
                    empty="The trace states no addresses: who owned what is not known." />
       )}
     </Panel>
   );
 }
 
-const kOwnerHidden = ["device", "stack", "call_stack"];
+const kOwnerHidden = ["device", "stack"];
 
 // The call stack of an owner, in what lies below its row.
 function stackBelow(table: Table) {
@@ -171,8 +171,8 @@ function Leaks({ worker, device }: { worker: number; device: string | undefined 
   const keep = useMemo(() => ofDevice(table, device), [table, device]);
   if (!leaks || !table || (keep && !some(table, keep))) return null;
   return (
-    <Panel title="Likely leaks: allocated in the steps and still alive at the end" name="shorter">
-      <DataTable table={table} id="leaks" label="memory that leaks" keep={keep} hidden={kOwnerHidden} {...stackBelow(table)} />
+    <Panel title="Likely leaks: allocated in the steps and still alive at the end of the last" name="shorter">
+      <DataTable table={table} id="leaks" label="memory that leaks" keep={keep} hidden={kOwnerHidden} briefStacks {...stackBelow(table)} />
     </Panel>
   );
 }
