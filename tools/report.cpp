@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 
 #include "base/error.h"
@@ -37,7 +38,7 @@ struct ReportArguments {
 
 // One worker and span.
 struct Subject {
-  const Source& source;
+  Source source;
   const Facts& facts;
   size_t workers;  // of its run
   Page& page;
@@ -85,6 +86,58 @@ void check_target(const ReportArguments& arguments) {
     throw Error(kExitUsage, path + ": is there and is no report of tprof; --force overwrites it, -o gives another name");
 }
 
+// What the command was given, in order; Inputs::each() passes over what cannot be read.
+class Given {
+ public:
+  Given(const Inputs& inputs, const std::vector<std::string>& paths) : inputs_(inputs), paths_(paths), all_(inputs.all()) {}
+
+  // The one that was read next.
+  void move_to(const Input& input) {
+    while (all_[next_].path != input.path) pass_over();
+    at_ = next_++;
+  }
+  size_t at() const { return at_; }
+  // As it was typed.
+  const std::string& path() const {
+    size_t path = 0;
+    while (inputs_.given_by(path + 1) <= at_) path++;
+    return paths_[path];
+  }
+  // When all was read: what was not.
+  const std::vector<std::string>& unread() {
+    while (next_ < all_.size()) pass_over();
+    return unread_;
+  }
+
+ private:
+  void pass_over() { unread_.push_back(all_[next_++].path); }
+
+  const Inputs& inputs_;
+  const std::vector<std::string>& paths_;
+  const std::vector<Input> all_;
+  std::vector<std::string> unread_;
+  size_t next_ = 0, at_ = 0;
+};
+
+// A and B, of `A --vs B`.
+class Sides {
+ public:
+  Sides(const std::vector<Input>& all, size_t of_a) : of_a_(of_a) {
+    a_.expect({all.begin(), all.begin() + i64(of_a)});
+    b_.expect({all.begin() + i64(of_a), all.end()});
+  }
+  const char* add(const Given& given, const Input& input, const Model& model) {
+    bool in_a = given.at() < of_a_;
+    (in_a ? a_ : b_).add(given.path(), input, model);
+    return in_a ? "A" : "B";
+  }
+  Json document() { return diff_json(diff(a_.finish(), b_.finish())); }
+
+ private:
+  const size_t of_a_;
+  DiffSideReader a_, b_;
+};
+
 class Report {
  public:
   explicit Report(const ReportArguments& arguments)
@@ -94,80 +147,88 @@ class Report {
     if (viewer_page().empty())
       throw Error(kExitUsage, "this tprof was built without the page (-Dviewer=off); the figures: tprof overview, stats");
     check_target(arguments_);
-    std::vector<std::string> paths = arguments_.paths;
-    paths.insert(paths.end(), arguments_.behind.begin(), arguments_.behind.end());
     begin_documents();
-    int code = add_workers(paths);
+    int code = add_workers();
     if (code == kExitUnreadable) return code;
-    if (!arguments_.behind.empty()) add_diff(code);
     write();
     return code;
   }
 
  private:
   void begin_documents() {
+    about_ = {{"schema", 1}, {"tprof", TPROF_VERSION}, {"left_out", Json::array()}, {"of_jobs", Json::array()}};
     for (const Section& section : kSections) {
       Json& head = documents_[section.word] = {{"schema", 1}};
       if (section.rules) head["rules"] = section.rules;
       head["workers"] = Json::array();
     }
-    for (const StatsWord& word : stats_words())
+    for (const StatsWord& word : stats_words()) {
       documents_["stats"][word.word] = {
           {"schema", 1}, {"by", word.word}, {"rules", "tprof"}, {"workers", Json::array()}};
-  }
-
-  int add_workers(const std::vector<std::string>& paths) {
-    Inputs inputs(paths);
-    for (const Input& input : inputs.all()) unread_.insert(input.path);
-    Jobs waiting = jobs_of(inputs), all_jobs;
-    std::map<std::string, size_t> workers = workers_of(inputs.all());
-    int code = inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace& trace) {
-      all_jobs.add(input, rank_of(model, input.worker));
-      Facts facts(model, devices_);
-      facts.rank = waiting.facts_of(input);
-      StatsSubject stats(model, trace, Rules::tprof, 0, devices_);
-      add_worker({source_of(input, model), facts, workers[input.run], page_}, stats);
-      unread_.erase(input.path);
-    });
-    all_jobs.finish();
-    for (const Job& job : waiting.all()) documents_["advise"]["stragglers"].push_back(stragglers_json(job));
-    for (const Job& job : all_jobs.all())
-      for (const StatsWord& word : stats_words())
-        if (word.of_job) add_answer(word, {job.run, "all ranks", job.span_text()}, word.of_job(job));
-    return code;
-  }
-
-  void add_worker(const Subject& subject, const StatsSubject& stats) {
-    for (const Section& section : kSections) documents_[section.word]["workers"].push_back(section.worker(subject));
-    for (const StatsWord& word : stats_words()) {
-      if (word.of_job) continue;
-      Json& said = add_answer(word, subject.source, word.table(stats));
-      if (!word.json) continue;
-      Json more = word.json(stats, [&](const Table& table) { return page_.add(table, Keep::if_it_fits); });
-      for (auto& [key, value] : more.items())
-        said[key] = value.contains("columns") ? std::move(value) : page_.add(value, Keep::if_it_fits);
+      if (word.of_job) about_["of_jobs"].push_back(word.word);
     }
   }
 
-  Json& add_answer(const StatsWord& word, const Source& source, StatsAnswer answer) {
-    std::string sorted = sort_by_default(word, answer.table);
-    Keep keep = kDetails.contains(word.word) ? Keep::if_it_fits : Keep::always;
-    Json& workers = documents_["stats"][word.word]["workers"];
-    workers.push_back(stats_json(source, answer, sorted, [&](const Table& table) { return page_.add(table, keep); }));
-    return workers.back();
+  int add_workers() {
+    std::vector<std::string> paths = arguments_.paths;
+    paths.insert(paths.end(), arguments_.behind.begin(), arguments_.behind.end());
+    Inputs inputs(paths);
+    Given given(inputs, paths);
+    std::optional<Sides> sides;
+    if (!arguments_.behind.empty()) sides.emplace(inputs.all(), inputs.given_by(arguments_.paths.size()));
+    Jobs waiting = jobs_of(inputs), jobs;
+    std::map<std::string, size_t> workers = workers_of(inputs.all());
+    int code = inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace& trace) {
+      Facts facts(model, devices_);
+      facts.rank = waiting.facts_of(input);
+      StatsSubject stats(model, trace, Rules::tprof, 0, devices_, &facts);
+      add_worker({source_of(input, model), facts, workers[input.run], page_}, stats);
+      jobs.add(input, rank_of(model, input.worker));
+      given.move_to(input);
+      if (sides) about_["sides"].push_back(sides->add(given, input, model));
+    });
+    for (const std::string& path : given.unread()) about_["left_out"].push_back(path + " could not be read");
+    if (sides) documents_["diff"] = sides->document();
+    for (const Job& job : waiting.all()) documents_["advise"]["stragglers"].push_back(stragglers_json(job));
+    add_jobs(jobs);
+    return code;
   }
 
-  void add_diff(int& code) {
-    int read = kExitOk;
-    documents_["diff"] = diff_json(diff_of(arguments_.paths, arguments_.behind, read));
-    code = std::max(code, read);
+  // All of what is said of a worker, or nothing: an analysis may throw, and workers have one number in all documents.
+  void add_worker(const Subject& subject, const StatsSubject& stats) {
+    std::vector<std::pair<Json*, Json>> said;
+    for (const Section& section : kSections) said.push_back({&documents_[section.word], section.worker(subject)});
+    for (const StatsWord& word : stats_words()) {
+      if (word.of_job) continue;
+      Json one = answer_json(word, subject.source, word.table(stats));
+      Json more = word.json ? word.json(stats, table_json(Keep::if_it_fits)) : Json::object();
+      for (auto& [key, value] : more.items())
+        one[key] = value.contains("columns") ? std::move(value) : page_.add(value, Keep::if_it_fits);
+      said.push_back({&documents_["stats"][word.word], std::move(one)});
+    }
+    for (auto& [document, one] : said) (*document)["workers"].push_back(std::move(one));
+  }
+
+  void add_jobs(Jobs& jobs) {
+    jobs.finish();
+    for (const Job& job : jobs.all())
+      for (const StatsWord& word : stats_words())
+        if (word.of_job)
+          documents_["stats"][word.word]["workers"].push_back(
+              answer_json(word, {job.run, "all ranks", job.span_text()}, word.of_job(job)));
+  }
+
+  Json answer_json(const StatsWord& word, const Source& source, StatsAnswer answer) {
+    std::string sorted = sort_by_default(word, answer.table);
+    return stats_json(source, answer, sorted, table_json(kDetails.contains(word.word) ? Keep::if_it_fits : Keep::always));
+  }
+
+  TableJson table_json(Keep keep) {
+    return [this, keep](const Table& table) { return page_.add(table, keep); };
   }
 
   void write() {
-    Json& about = documents_["report"] = {{"schema", 1}, {"tprof", TPROF_VERSION}, {"left_out", Json::array()}, {"of_jobs", Json::array()}};
-    for (const StatsWord& word : stats_words())
-      if (word.of_job) about["of_jobs"].push_back(word.word);
-    for (const std::string& path : unread_) about["left_out"].push_back(path + " could not be read");
+    documents_["report"] = about_;
     std::string too_large = page_.fit(documents_, viewer_page(), most_);
     if (!too_large.empty()) {
       complain(too_large);
@@ -188,7 +249,8 @@ class Report {
   const std::vector<DevicePeak> devices_;
   Page page_;
   Json documents_ = Json::object();
-  std::set<std::string> unread_;  // paths of traces
+  // Of the page itself: what was left out, words of stats whose workers are jobs, each worker's side (with --vs).
+  Json about_;
 };
 
 }  // namespace

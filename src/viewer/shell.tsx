@@ -6,7 +6,7 @@ import { StateContext, useAddress, useParams } from "./state";
 import { kEditors } from "./table/frames";
 import { views } from "./views/views";
 import { Select } from "./widgets";
-import { sources, useWorker, workerText } from "./worker";
+import { runText, sources, useWorker, workerText } from "./worker";
 
 export function App() {
   const state = useAddress();
@@ -82,7 +82,7 @@ function Shell() {
 // Run, worker and span; what there is one of only is not asked.
 function Selectors({ worker }: { worker: number }) {
   const { set } = useParams();
-  const all = sources().map((source, i) => ({ ...source, i }));
+  const all = sources().map((source, i) => ({ ...source, run: runText(i), i }));
   const now = all[worker];
   const unique = (list: typeof all, name: (one: (typeof all)[0]) => string): [string, string][] => {
     const seen = new Map<string, string>();

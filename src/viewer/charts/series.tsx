@@ -32,13 +32,13 @@ const kPowersOfTwo = Array.from({ length: 50 }, (_, i) => 2 ** i);
 
 export function Series(props: Props) {
   const { times, curves, unit, stepped, height = 240, mark, span, range } = props;
-  const { params } = useParams();
   const [measure, width] = useWidth(800);
   const root = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
   const latest = useRef(props);
   latest.current = props;
-  const mono = matchMedia("(prefers-color-scheme: dark)").matches;
+  const { theme } = useParams().params;
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
 
   useEffect(() => {
     const style = getComputedStyle(document.documentElement);
@@ -101,14 +101,14 @@ export function Series(props: Props) {
     made.over.addEventListener("click", (e) => Math.abs(e.clientX - pressed) < 3 && latest.current.onClick?.(made.posToVal(e.offsetX, "x")));
     plot.current = made;
     return () => made.destroy();
-  }, [times, curves, unit, stepped, height, mono, params.theme]);
+  }, [times, curves, unit, stepped, height, theme, dark]);
 
   useEffect(() => plot.current?.setSize({ width, height }), [width, height]);
   useEffect(() => {
     if (times.length === 0) return;
     const [min, max] = range ?? [times[0], times[times.length - 1]];
     plot.current?.setScale("x", { min, max });
-  }, [range?.[0], range?.[1], times, params.theme]);
+  }, [range?.[0], range?.[1], times, theme]);
   useEffect(() => plot.current?.redraw(false), [mark, span?.[0], span?.[1]]);
 
   return <div ref={measure} role="img" aria-label={props.label}><div ref={root} /></div>;

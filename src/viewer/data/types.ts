@@ -13,7 +13,7 @@ export type Elsewhere = { packed: number } | { left_out: number };
 export interface TableHead {
   columns: Column[];
   n_rows: number;
-  rows: Elsewhere | Record<string, never>[];
+  rows: Elsewhere | Record<string, string | number | boolean | null>[];
   notes: string[];
 }
 
@@ -70,8 +70,8 @@ export interface StatsDocument {
 }
 
 export interface Documents {
-  // of_jobs: the words of `tprof stats` whose "workers" are jobs.
-  report: { tprof: string; left_out: string[]; of_jobs: string[] };
+  // of_jobs: the words of `tprof stats` whose "workers" are jobs. sides: A or B, by worker, where two were given.
+  report: { tprof: string; left_out: string[]; of_jobs: string[]; sides?: string[] };
   overview: { workers: OverviewWorker[] };
   steps: { workers: (Source & TableHead)[] };
   advise: { workers: AdviseWorker[]; stragglers?: { run: string; span: string; lines: string[] }[] };

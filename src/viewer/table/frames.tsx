@@ -32,7 +32,7 @@ export function BriefFrame({ stack, at, options }: { stack: Cell; at: string; op
   const short = found ? `${found[1].split(/[\/\\]/).slice(-2).join("/")}(${found[2]}): ${found[3]}` : frame;
   const text = `…${short}…`;
   return (
-    <bdi {...source(at, options)} data-value={JSON.stringify(stack)} title={frames.join("\n").slice(0, 4000)}>
+    <bdi class="frames" {...source(at, options)} data-value={JSON.stringify(stack)} title={frames.join("\n").slice(0, 4000)}>
       {found ? <a href={link(found[1], found[2])}>{text}</a> : text}
     </bdi>
   );
@@ -45,9 +45,12 @@ export function Frames({ stack, at, options }: { stack: Cell; at: string; option
     <ol class="frames" {...source(at, options)} data-value={JSON.stringify(stack)}>
       {String(stack).split(";").map((frame) => {
         const found = kFrame.exec(frame);
+        if (!found) return <li><bdi>{frame}</bdi></li>;
+        const [, file, line, what] = found;
+        const own = file.lastIndexOf("/site-packages/") + 1;  // what stands before it is the same in all frames
         return (
           <li>
-            <bdi>{found ? <><a href={link(found[1], found[2])}>{found[1]}:{found[2]}</a> {found[3]}</> : frame}</bdi>
+            <bdi><a href={link(file, line)}><span class="muted">{file.slice(0, own)}</span>{file.slice(own)}({line})</a>: {what}</bdi>
           </li>
         );
       })}
