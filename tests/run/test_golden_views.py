@@ -53,7 +53,8 @@ def test_the_distributed_view_is_the_plugin_s(job):
         return
     rows = by_step(ours["steps"])
     for key, columns in (("overlap", PARTS), ("wait", WAIT)):
-        expected = {(step, worker): figures for step, workers in theirs[key].items() for worker, figures in workers.items()}
+        expected = {(step, worker): figures for step, by_worker in theirs[key].items()
+                    for worker, figures in by_worker.items()}
         assert {place for place in rows if rows[place][columns[0]] is not None} == set(expected)
         for place, figures in expected.items():
             assert [rows[place][column] for column in columns] == [close(x) for x in figures], place
