@@ -3,8 +3,8 @@
 // JSON, schema 1 (keys are only ever added): {"schema", "by", "rules", "workers": [{"run", "worker", "span", "sort",
 // "columns": [{"key", "title", "unit"}], "n_rows", "rows": [{key: value}], "notes"}]}. Times are microseconds, sizes
 // bytes, what is not known is null. Words have more than their table:
-//   memory         "events" ("stack" is a number of the table "stacks"), "nodes" and "changes" (what the sums of any range
-//                  follow from, see memory_tree()), "stacks", "curve"; "alive" with --at
+//   memory         "events" ("stack" is a number of the table "stacks"), "nodes" and "changes" (what the sums of any
+//                  range follow from, see memory_tree()), "stacks", "curve"; "alive" with --at
 //   comm           whose worker is "all ranks": "ranks", "steps" (each rank in each step), "operations" (rank by rank; by
 //                  the plugin's rules the rows themselves), "nodes" (and their GPUs)
 //   utilization    by the plugin's rules "sm_efficiency"
