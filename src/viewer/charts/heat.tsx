@@ -24,12 +24,17 @@ export function HeatMap(props: Props) {
   const { params } = useParams();
   const [measure, width] = useWidth(800);
   const canvas = useRef<HTMLCanvasElement>(null);
+  const field = useRef<HTMLDivElement>(null);
   const [over, setOver] = useState<[number, number]>();
   const left = Math.min(180, 16 + 6.6 * Math.max(...rows.map((name) => name.length), 4));
   const cell = { w: Math.min(120, Math.max(4, (width - left) / columns.length)), h: Math.min(24, Math.max(5, 420 / rows.length)) };
   const size = { w: Math.max(width, left + cell.w * columns.length), h: kTop + cell.h * rows.length };
-  const known = rows.flatMap((_, row) => columns.map((_, column) => value(row, column))).filter((v): v is number => v !== null);
-  const [least, most] = [Math.min(...known), Math.max(...known)];
+  let [least, most] = [Infinity, -Infinity];
+  for (let row = 0; row < rows.length; row++)
+    for (let column = 0; column < columns.length; column++) {
+      const v = value(row, column);
+      if (v !== null) [least, most] = [Math.min(least, v), Math.max(most, v)];
+    }
   const dark = useDark(params.theme);
 
   useEffect(() => {
@@ -82,22 +87,21 @@ export function HeatMap(props: Props) {
     else return;
     e.preventDefault();
   };
-  const tip = over && { x: left + cell.w * (over[1] + 1) + 10, y: kTop + cell.h * (over[0] + 1) };
+  const tip = (element: HTMLElement | null) => {
+    if (!element || !over) return;
+    const x = left + cell.w * (over[1] + 1) + 10 - (field.current?.scrollLeft ?? 0);
+    element.style.left = `${Math.max(0, x + kTip > width ? x - kTip - cell.w - 20 : x)}px`;
+    element.style.top = `${(field.current?.offsetTop ?? 0) + kTop + cell.h * (over[0] + 1)}px`;
+  };
   return (
     <div class="heat" ref={measure}>
       <Scale least={least} most={most} unit={unit} dark={dark} />
-      <div class="heat-field" tabIndex={0} role="group" aria-label={`${label}; arrow keys go from cell to cell, Enter chooses the step`}
+      <div class="heat-field" ref={field} tabIndex={0} role="group" aria-label={`${label}; arrow keys go from cell to cell, Enter chooses the step`}
            onMouseMove={point} onMouseLeave={() => setOver(undefined)} onBlur={() => setOver(undefined)} onKeyDown={key}
            onClick={() => over && onPick?.(over[1])}>
         <canvas ref={canvas} role="img" aria-label={label} />
-        {over && tip && (
-          <div class="tip" role="status" ref={(element) => {
-            if (!element) return;
-            element.style.left = `${Math.max(0, tip.x + kTip > width ? tip.x - kTip - cell.w - 20 : tip.x)}px`;
-            element.style.top = `${tip.y}px`;
-          }}>{details(over[0], over[1])}</div>
-        )}
       </div>
+      {over && <div class="tip" role="status" ref={tip}>{details(over[0], over[1])}</div>}
     </div>
   );
 }

@@ -137,6 +137,7 @@ function Alive({ worker, pointer, device, events, curves }: Chosen & { events: T
   return (
     <Panel title={moment === undefined ? "Alive at the peak" : "Alive at the moment chosen"} name="shorter" aside={
       <div class="tools">
+        {moment !== undefined && <span class="muted"><Derived rule="#at" value={moment} unit="us" /> after the begin</span>}
         <NumberField label="At (ms)" value={(moment ?? peakAt ?? 0) / 1000} onChange={(ms) => setMoment(ms * 1000)} />
         <button type="button" disabled={moment === undefined} onClick={() => setMoment(undefined)}>At the peak</button>
       </div>}>
