@@ -246,8 +246,10 @@ function widthsOf(table: Table, columns: Column[], briefStacks: boolean): { widt
     const most = c.key === "call_stack" ? (briefStacks ? 40 : 90) : c.key === "name" ? 48 : 28;
     const words = (c.title || c.key).split(" ");  // in at most three lines
     let width = Math.max(...words.map((word) => word.length), (c.title.length * 2) / Math.min(4, words.length + 1)) + 1;
-    for (let row = 0; row < Math.min(table.n, 500); row++)
-      width = Math.max(width, format(table.value(row, c.key), c.unit).length * (isNumber(c) ? 1 : 0.88) + 0.5);
+    for (let row = 0; row < Math.min(table.n, 500); row++) {
+      const { length } = format(table.value(row, c.key), c.unit);
+      width = Math.max(width, length * (isNumber(c) || length < 16 ? 1 : 0.88) + 0.5);  // short names may be all digits
+    }
     if (width > most && (!elastic || (briefStacks && c.key === "call_stack"))) elastic = c;
     widths[c.key] = Math.min(width, most) + 2;
   }
