@@ -1,7 +1,9 @@
 // `tprof report`: everything the other commands say of a run, in one HTML file.
 //
-// The documents in it are those of `tprof overview|steps|advise|stats --by WORD|diff --json`, and their figures are taken
-// from the same functions: a section of the page is a row in kSections, or a word of stats_words.h.
+// The documents in it are those of `tprof overview|steps|advise|stats --by WORD|diff --json`, and their figures come from
+// the same functions: a section of the page is a row in kSections, or a word of stats_words.h.
+#include "report.h"
+
 #include <stdio.h>
 
 #include <filesystem>
@@ -77,19 +79,22 @@ void check_target(const ReportArguments& arguments) {
   std::error_code why;
   fs::file_status status = fs::status(path, why);
   if (!fs::exists(status)) return;
-  if (!fs::is_regular_file(status)) throw Error(kExitUsage, path + ": is there and is no file; give another name with -o");
+  if (!fs::is_regular_file(status))
+    throw Error(kExitUsage, path + ": is there and is no file; give another name with -o");
   if (arguments.force) return;
   std::string begin(512, '\0');
   std::ifstream file(path, std::ios::binary);
   file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
   if (file.gcount() > 0 && begin.find(kReportMark) == std::string::npos)
-    throw Error(kExitUsage, path + ": is there and is no report of tprof; --force overwrites it, -o gives another name");
+    throw Error(kExitUsage,
+                path + ": is there and is no report of tprof; --force overwrites it, -o gives another name");
 }
 
 // What the command was given, in order; Inputs::each() passes over what cannot be read.
 class Given {
  public:
-  Given(const Inputs& inputs, const std::vector<std::string>& paths) : inputs_(inputs), paths_(paths), all_(inputs.all()) {}
+  Given(const Inputs& inputs, const std::vector<std::string>& paths)
+      : inputs_(inputs), paths_(paths), all_(inputs.all()) {}
 
   // The one that was read next.
   void move_to(const Input& input) {
@@ -143,6 +148,7 @@ class Report {
   explicit Report(const ReportArguments& arguments)
       : arguments_(arguments), most_(bytes_of(arguments.max_size)), devices_(device_peaks(arguments.devices)) {}
 
+  // The exit code of what could not be read.
   int run() {
     if (viewer_page().empty())
       throw Error(kExitUsage, "this tprof was built without the page (-Dviewer=off); the figures: tprof overview, stats");
@@ -153,6 +159,7 @@ class Report {
     write();
     return code;
   }
+  const std::string& line() const { return line_; }  // where the page lies, once it is written
 
  private:
   void begin_documents() {
@@ -220,7 +227,8 @@ class Report {
 
   Json answer_json(const StatsWord& word, const Source& source, StatsAnswer answer) {
     std::string sorted = sort_by_default(word, answer.table);
-    return stats_json(source, answer, sorted, table_json(kDetails.contains(word.word) ? Keep::if_it_fits : Keep::always));
+    Keep keep = kDetails.contains(word.word) ? Keep::if_it_fits : Keep::always;
+    return stats_json(source, answer, sorted, table_json(keep));
   }
 
   TableJson table_json(Keep keep) {
@@ -235,13 +243,12 @@ class Report {
       documents_["report"]["left_out"].push_back(too_large);
     }
     std::string html = page_.html(documents_, viewer_page());
-    if (html.size() > most_)
-      complain("the page is larger than --max-size although all details were left out");
+    if (html.size() > most_) complain("the page is larger than --max-size although all details were left out");
     kineto::OutputFile file(arguments_.out, false);
     file.put(html);
     file.finish();
-    print(stdout, "wrote " + fs::absolute(arguments_.out).lexically_normal().string() + " (" +
-                      bytes_text(i64(html.size())) + "); open it with a browser\n");
+    line_ = "wrote " + fs::absolute(arguments_.out).lexically_normal().string() + " (" + bytes_text(i64(html.size())) +
+            "); open it with a browser";
   }
 
   const ReportArguments& arguments_;
@@ -251,9 +258,17 @@ class Report {
   Json documents_ = Json::object();
   // Of the page itself: what was left out, words of stats whose workers are jobs, each worker's side (with --vs).
   Json about_;
+  std::string line_;
 };
 
 }  // namespace
+
+std::string write_report(const std::string& directory, const std::string& out) {
+  ReportArguments arguments{.paths = {directory}, .out = out};
+  Report report(arguments);
+  if (report.run() == kExitUnreadable) throw Error(kExitUnreadable, directory + ": there is no page, nothing was read");
+  return report.line();
+}
 
 Action declare_report(Arguments& arguments) {
   auto a = std::make_shared<ReportArguments>();
@@ -264,7 +279,12 @@ Action declare_report(Arguments& arguments) {
   declare_devices(arguments, a->devices);
   arguments.operands("PATH", "traces, recordings or log directories", 1, 0, a->paths);
   arguments.operands_behind("--vs", "compare what comes before it (A) with what comes behind it (B)", a->behind);
-  return [a] { return Report(*a).run(); };
+  return [a] {
+    Report report(*a);
+    int code = report.run();
+    if (!report.line().empty()) print(stdout, report.line() + "\n");
+    return code;
+  };
 }
 
 }  // namespace tprof

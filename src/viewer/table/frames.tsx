@@ -24,7 +24,7 @@ function useEditor(): (path: string, line: string) => string {
 // The innermost frame that is no library's, in one line; the rest is left to Frames.
 export function BriefFrame({ stack, at, options }: { stack: Cell; at: string; options?: string }) {
   const link = useEditor();
-  if (stack === null) return <Said at={at} text={null} options={options} />;
+  if (!stack) return <Said at={at} text={stack === null ? null : ""} options={options} />;  // labels have none
   const frames = String(stack).split(";");
   const own = frames.find((frame) => kFrame.test(frame) && !/\/(site|dist)-packages\/|\/lib\/python\d|<frozen /.test(frame));
   const frame = own ?? frames[0];
@@ -40,7 +40,7 @@ export function BriefFrame({ stack, at, options }: { stack: Cell; at: string; op
 
 export function Frames({ stack, at, options }: { stack: Cell; at: string; options?: string }) {
   const link = useEditor();
-  if (stack === null) return <Said at={at} text={null} options={options} />;
+  if (!stack) return <Said at={at} text={stack === null ? null : ""} options={options} />;  // labels have none
   return (
     <ol class="frames" {...source(at, options)} data-value={JSON.stringify(stack)}>
       {String(stack).split(";").map((frame) => {
