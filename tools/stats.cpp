@@ -3,8 +3,8 @@
 // JSON, schema 1 (keys are only ever added): {"schema", "by", "rules", "workers": [{"run", "worker", "span", "sort",
 // "columns": [{"key", "title", "unit"}], "n_rows", "rows": [{key: value}], "notes"}]}. Times are microseconds, sizes
 // bytes, what is not known is null. Words have more than their table:
-//   memory         "events" ("stack" is a number of the table "stacks"), "nodes" and "changes" (what the sums of any range
-//                  follow from, see memory_tree()), "stacks", "curve"; "alive" with --at
+//   memory         "events" ("stack" is a number of the table "stacks"), "nodes" and "changes" (what the sums of any
+//                  range follow from, see memory_tree()), "stacks", "curve"; "alive" with --at
 //   comm           whose worker is "all ranks": "ranks", "steps" (each rank in each step), "operations" (rank by rank; by
 //                  the plugin's rules the rows themselves), "nodes" (and their GPUs)
 //   utilization    by the plugin's rules "sm_efficiency"
@@ -60,11 +60,13 @@ u32 number_of(const std::string& flag, const std::string& text) {
 // A moment in microseconds: 1500, 1500us, 1.5ms, 0.0015s.
 double us_of(const std::string& flag, const std::string& text) {
   constexpr std::pair<const char*, double> kUnits[] = {{"", 1}, {"us", 1}, {"ms", 1e3}, {"s", 1e6}};
+  constexpr double kFarthest = 1e14;  // three years: beyond any trace, and ns of it can be added to any moment
   size_t end = std::min(text.find_first_not_of("-.0123456789"), text.size());
   double number = 0;
   auto [rest, error] = std::from_chars(text.data(), text.data() + end, number);
   for (const auto& [unit, us] : kUnits)
-    if (error == std::errc() && rest == text.data() + end && text.substr(end) == unit) return number * us;
+    if (error == std::errc() && rest == text.data() + end && text.substr(end) == unit)
+      return std::clamp(number * us, -kFarthest, kFarthest);
   throw Error(kExitUsage, flag + " '" + text + "' is no time (1500, 1.5ms, 2s)");
 }
 

@@ -72,7 +72,8 @@ std::map<u32, i64> waited_for(std::vector<Waited> waits) {
 
 class Collectives {
  public:
-  explicit Collectives(const std::vector<Rank>& ranks) : ranks_(ranks), operations_(ranks.size()), waits_(ranks.size()), times_(ranks.size()) {
+  explicit Collectives(const std::vector<Rank>& ranks)
+      : ranks_(ranks), operations_(ranks.size()), waits_(ranks.size()), times_(ranks.size()) {
     for (const Rank& rank : ranks) taking_part_ += !rank.calls.empty();
   }
 

@@ -10,8 +10,8 @@ namespace tprof {
 
 using KnownNs = std::optional<i64>;  // nothing: the traces do not tell
 
-// One rank in one step, or in the mean of its steps. The first four parts sum to the step (over several GPUs of one
-// process: each part is summed, as in the plugin), the last three to the time in collectives that lies in the step.
+// One rank in one step, or in the mean of its steps. The first four parts sum to the step (by our rules once for each GPU
+// of the process, see Overlap), the last three to the time in collectives that lies in the step.
 struct RankInStep {
   u32 rank = 0;                // index into DistributedView::ranks
   std::optional<std::string> step;  // "5" of ProfilerStep#5

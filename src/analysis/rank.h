@@ -8,8 +8,9 @@
 
 namespace tprof {
 
-// HTA's and the plugin's overlap, summed over the devices: computation without communication beside it, both,
-// communication alone, neither. Of a process without GPU work computation is its operators, as in the plugin.
+// HTA's and the plugin's overlap: computation without communication beside it, both, communication alone, neither.
+// Summed over the devices of the process (the plugin takes them for one). Of a process without GPU work computation is
+// its operators, as in the plugin.
 struct Overlap {
   i64 computation_ns = 0, overlap_ns = 0, communication_ns = 0, other_ns = 0;
 };

@@ -91,25 +91,27 @@ Table rank_operations_table(const DistributedView& view) {
 }
 
 Table nodes_table(const DistributedView& view) {
-  bool plugin = view.rules == Rules::plugin;
+  bool plugin = view.rules == Rules::plugin, any = false;
+  for (const NodeGpu& gpu : view.gpus) any |= gpu.gpu.has_value();
+  auto of_any = [&](int leaves) { return any ? leaves : kDataOnly; };  // nothing to see in text
   Columns<NodeGpu> c;
   auto text = [](const std::string& text) { return text.empty() ? Value() : Value(text); };
   auto of_gpu = [](const NodeGpu& r, auto value) { return r.gpu ? Value(value(*r.gpu)) : Value(); };
   auto percent = [&](const char* key, const char* title, double GpuFigures::*field, double factor) {
-    c.add(key, title, Unit::percent, 2, [=](auto& r) {
+    c.add(key, title, Unit::percent, of_any(2), [=](auto& r) {
       return r.gpu && (*r.gpu).*field >= 0 ? Value((*r.gpu).*field * factor) : Value();
     });
   };
   c.add("node", "Node", Unit::text, 0, [=](auto& r) { return text(r.node); });
   c.add("process", "Process", Unit::text, 0, [=](auto& r) { return text(r.process); });
   add_rank_columns(c, view);
-  c.add("gpu", "GPU", Unit::count, 0, [=](auto& r) { return of_gpu(r, [](auto& g) { return i64(g.device); }); })
+  c.add("gpu", "GPU", Unit::count, of_any(0), [=](auto& r) { return of_gpu(r, [](auto& g) { return i64(g.device); }); })
       .tells_apart = true;
-  c.add("name", "Name", Unit::text, 1, [=](auto& r) { return r.gpu ? text(r.gpu->name) : Value(); });
-  c.add("memory", "Memory", Unit::bytes, 3, [](auto& r) {
+  c.add("name", "Name", Unit::text, of_any(1), [=](auto& r) { return r.gpu ? text(r.gpu->name) : Value(); });
+  c.add("memory", "Memory", Unit::bytes, of_any(3), [](auto& r) {
     return r.gpu && r.gpu->memory_bytes >= 0 ? Value(static_cast<i64>(r.gpu->memory_bytes)) : Value();
   });
-  c.add("compute_capability", "Compute Capability", Unit::text, 4, [](auto& r) {
+  c.add("compute_capability", "Compute Capability", Unit::text, of_any(4), [](auto& r) {
     if (!r.gpu || r.gpu->compute_major < 0) return Value();
     return Value(std::to_string(r.gpu->compute_major) + "." + std::to_string(r.gpu->compute_minor));
   });
@@ -119,8 +121,6 @@ Table nodes_table(const DistributedView& view) {
     percent("occupancy", "Est. Achieved Occupancy", &GpuFigures::occupancy, 1);
   }
   Table out = c.table("Device Information", view.gpus);
-  bool any = false;
-  for (const NodeGpu& gpu : view.gpus) any |= gpu.gpu.has_value();
   if (!any)
     out.footer.push_back(plugin ? "GPU: the traces state no properties of devices" : "GPU: no work of one was recorded");
   return out;

@@ -100,20 +100,22 @@ Table memory_events_table(const Model& model, const OpTree& tree, const MemoryRa
   Table table;
   table.title = "Allocations";
   table.columns = {{"device", "Device", Unit::text},       {"operator", "Operator", Unit::text},
-                   {"address", "Address", Unit::count},    {"size", "Size", Unit::bytes},
-                   {"allocation_time", "Allocated at", Unit::time}, {"release_time", "Released at", Unit::time},
-                   {"duration", "Duration", Unit::time},   {"stack", "Stack", Unit::count}};
+                   {"caller", "Called by", Unit::text},    {"address", "Address", Unit::count},
+                   {"size", "Size", Unit::bytes},          {"allocation_time", "Allocation Time", Unit::time},
+                   {"release_time", "Release Time", Unit::time}, {"duration", "Duration", Unit::time},
+                   {"stack", "Stack", Unit::count}};
+  auto name_of = [&](i32 node) { return node < 0 ? Value() : model.names[tree.nodes[static_cast<size_t>(node)].name]; };
   auto at = [&](i64 ns) { return ns == MemoryBlock::kUnseen ? Value() : Value(ns - model.begin_ns); };
   for (const MemoryBlock& block : memory_blocks(model, tree)) {
     auto lies_in = [&](i64 ns) { return ns != MemoryBlock::kUnseen && range.holds(ns); };
     if (!lies_in(block.allocated_ns) && !lies_in(block.released_ns)) continue;
-    Value op, lasted, stack;
-    if (block.node >= 0) op = model.names[tree.nodes[static_cast<size_t>(block.node)].name];
+    Value caller, lasted, stack;  // the caller tells apart what many operators call: aten::empty in aten::ones
+    if (block.node >= 0) caller = name_of(tree.nodes[static_cast<size_t>(block.node)].parent);
     if (block.allocated_ns != MemoryBlock::kUnseen && block.released_ns != MemoryBlock::kUnseen)
       lasted = block.released_ns - block.allocated_ns;
     if (u32 own = stack_of(model, tree, block)) stack = i64(own);
-    table.rows.push_back({device_text(block.device), op, static_cast<i64>(block.address), block.bytes,
-                          at(block.allocated_ns), at(block.released_ns), lasted, stack});
+    table.rows.push_back({device_text(block.device), name_of(block.node), caller, static_cast<i64>(block.address),
+                          block.bytes, at(block.allocated_ns), at(block.released_ns), lasted, stack});
   }
   return table;
 }

@@ -71,7 +71,8 @@ def gloo_rank(rank):
         add("user_annotation", "ProfilerStep#%d" % step, 1, at, 2900)
         add("cpu_op", "aten::addmm", 1, at + 100, 700 + late)
         add("cpu_op", "aten::sum", 1, at + 1200, 300)
-        add("cpu_op", "gloo:all_reduce", 2, at + 700 + late, 800 - late, **{"Input Dims": [[256]], "Input type": ["float"]})
+        add("cpu_op", "gloo:all_reduce", 2, at + 700 + late, 800 - late,
+            **{"Input Dims": [[256]], "Input type": ["float"]})
         add("user_annotation", "gloo:all_gather", 2, at + 2700, 150 + 200 * step,
             **{"Input Dims": [[3, 3]], "Input type": ["unsigned char"]})
     return {"schemaVersion": 1, "traceEvents": events}
@@ -116,7 +117,7 @@ def distributed(loaded):
 
 
 def series(data):
-    """The counters, by GPU: utilization as [begin, value], SM efficiency as [begin, end, value]; times from the first event."""
+    """The counters by GPU, times from the first event: utilization [begin, value], SM efficiency [begin, end, value]."""
     metrics, first = data.gpu_metrics_parser, data.events[0].ts
     return {gpu: {"utilization": [[at - first, value] for at, value in buckets],
                   "sm_efficiency": [[b - first, e - first, value] for b, e, value in

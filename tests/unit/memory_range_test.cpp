@@ -53,6 +53,14 @@ TEST(MemoryRange, BothEndsLieInIt) {
   EXPECT_EQ(t.events({INT64_MIN, 15'000}).rows.size(), 1u);
 }
 
+TEST(MemoryRange, AnEventNamesItsOperatorAndWhoCalledThat) {
+  Traced t;
+  Table events = t.events({});
+  EXPECT_EQ(cell(events, 1, "operator"), Value("aten::empty"));
+  EXPECT_EQ(cell(events, 1, "caller"), Value("aten::linear"));
+  EXPECT_EQ(cell(events, 0, "caller"), Value());  // its allocation was not seen
+}
+
 TEST(MemoryRange, StatisticsAreOfTheChangesInItAndTheCallsThatOverlapIt) {
   Traced t;
   Table some = t.statistics(us(20, 55));

@@ -10,7 +10,7 @@ import { Derived, Figure, Said } from "../figure";
 import { useParam, useParams } from "../state";
 import { Menu } from "../widgets";
 import { copyText, csvOf } from "./csv";
-import { Frames } from "./frames";
+import { BriefFrame, Frames } from "./frames";
 import { shownRows } from "./rows";
 
 const kMargin = 12;  // rows kept above and below what is in sight
@@ -28,13 +28,23 @@ interface Props {
   expand?: (row: number) => ComponentChildren;  // what lies below a row
   canExpand?: (row: number) => boolean;
   expandTitle?: string;
+  pick?: Pick;
   nested?: boolean;  // below a row of another table: no tools, no search
+  briefStacks?: boolean;  // call stacks in one line
+  notes?: boolean;  // false: the view shows them itself
   empty?: string;  // what is said where there are no rows at all
+}
+
+// One row may be chosen, by its button or by a click anywhere in it.
+export interface Pick {
+  title: string;  // what choosing it does
+  row: number | undefined;
+  set: (row: number | undefined) => void;
 }
 
 export function DataTable({ table, id = "", label, sort: sortGiven, hidden = [], keep, controls, searchIn,
                             searchHint = "Search, or calls>100", expand, canExpand,
-                            expandTitle = "Details", nested = false, empty = "Nothing to show." }: Props) {
+                            expandTitle = "Details", pick, briefStacks = false, nested = false, notes = true, empty = "Nothing to show." }: Props) {
   const { params } = useParams();
   const param = (name: string) => (id ? `${id}.${name}` : name);
   const sortOtherwise = sortGiven ?? String(at(`${table.at}/sort`) ?? "");
@@ -49,7 +59,7 @@ export function DataTable({ table, id = "", label, sort: sortGiven, hidden = [],
   const columns = useMemo(() => chosenColumns(table, valued, params.columns === "all" ? "all" : chosen, hidden),
                           [table, valued, params.columns, chosen, hidden.join()]);
   const rows = useMemo(() => shownRows(table, search, sort, keep, searchIn), [table, search, sort, keep]);
-  const { widths, elastic } = useMemo(() => widthsOf(table, columns), [table, columns]);
+  const { widths, elastic } = useMemo(() => widthsOf(table, columns, briefStacks), [table, columns]);
   const largest = useMemo(() => largestOf(table, columns), [table, columns]);
   useEffect(() => setOpen(new Set()), [table]);
 
@@ -59,6 +69,7 @@ export function DataTable({ table, id = "", label, sort: sortGiven, hidden = [],
     setOpen(next);
   };
   const { scroller, first, last, above, below, measured } = useVisible(rows, open, everything || nested);
+  const leading = (expand ? 1 : 0) + (pick ? 1 : 0);  // columns of buttons
   const [sortKey, sortWay] = sort.split(":");
   const isUp = (c: Column) => (sortWay === undefined ? c.unit === "text" || c.unit === "yes/no" : sortWay === "up");
 
@@ -74,7 +85,7 @@ export function DataTable({ table, id = "", label, sort: sortGiven, hidden = [],
                  onInput={(e) => setSearch(e.currentTarget.value)} />}
           <span class="count" role="status">
             {rows.length !== table.n && <><Derived rule="rows that are shown" value={rows.length} unit="count" /> of </>}
-            <Figure at={`${table.at}/n_rows`} value={table.n} unit="count" /> row{table.n === 1 ? "" : "s"}
+            <Figure at={`${table.at}/n_rows`} value={table.n} unit="count" options={table.options} /> row{table.n === 1 ? "" : "s"}
           </span>
           {table.n > 0 && <>
             <Menu label="Columns">
@@ -93,14 +104,16 @@ export function DataTable({ table, id = "", label, sort: sortGiven, hidden = [],
       )}
       {table.n === 0 ? <p class="empty">{empty}</p> : (
         <div class="scroller" ref={scroller} tabIndex={nested ? undefined : 0} role="region" aria-label={label}>
-          <table aria-rowcount={rows.length + 1} aria-label={label} ref={widthIn(`${columns.reduce((sum, c) => sum + widths[c.key], expand ? 2.4 : 0)}ch`)}>
+          <table aria-rowcount={rows.length + 1} aria-label={label} ref={widthIn(`${columns.reduce((sum, c) => sum + widths[c.key], 2.4 * leading)}ch`)}>
             <colgroup>
+              {pick && <col ref={widthIn("2.4ch")} />}
               {expand && <col ref={widthIn("2.4ch")} />}
               {columns.map((c) => <col key={c.key} ref={widthIn(c === elastic ? "auto" : `${widths[c.key]}ch`)} />)}
               <col ref={widthIn(elastic ? "0" : "auto")} />
             </colgroup>
             <thead>
               <tr aria-rowindex={1}>
+                {pick && <th class="expander"><span class="hidden">{pick.title}</span></th>}
                 {expand && <th class="expander"><span class="hidden">{expandTitle}</span></th>}
                 {columns.map((c) => (
                   <th key={c.key} class={isNumber(c) ? "number" : undefined} scope="col" title={texts[c.key] ?? c.title}
@@ -118,7 +131,17 @@ export function DataTable({ table, id = "", label, sort: sortGiven, hidden = [],
               {above > 0 && <Gap height={above} />}
               {rows.slice(first, last).map((row, i) => (
                 <Fragment key={row}>
-                  <tr aria-rowindex={first + i + 2} class={open.has(row) ? "open" : undefined}>
+                  <tr aria-rowindex={first + i + 2} class={open.has(row) ? "open" : pick?.row === row ? "picked" : undefined}
+                      onClick={pick && ((e) => !(e.target as Element).closest("button, a") && pick.set(row))}>
+                    {pick && (
+                      <td class="expander">
+                        <button type="button" aria-pressed={pick.row === row} title={pick.title}
+                                aria-label={`${pick.title}: ${table.text(row, columns[0]?.key ?? "")}`}
+                                onClick={() => pick.set(pick.row === row ? undefined : row)}>
+                          {pick.row === row ? "●" : "○"}
+                        </button>
+                      </td>
+                    )}
                     {expand && (
                       <td class="expander">
                         {(!canExpand || canExpand(row)) && (
@@ -129,12 +152,12 @@ export function DataTable({ table, id = "", label, sort: sortGiven, hidden = [],
                         )}
                       </td>
                     )}
-                    {columns.map((c) => <Cell key={c.key} table={table} row={row} column={c} largest={largest[c.key]} />)}
+                    {columns.map((c) => <Cell key={c.key} table={table} row={row} column={c} largest={largest[c.key]} briefStacks={briefStacks} />)}
                     <td></td>
                   </tr>
                   {expand && open.has(row) && (
                     <tr class="below" ref={(element) => measured(row, element)}>
-                      <td colSpan={columns.length + 2}>{expand(row)}</td>
+                      <td colSpan={columns.length + 1 + leading}>{expand(row)}</td>
                     </tr>
                   )}
                 </Fragment>
@@ -145,25 +168,26 @@ export function DataTable({ table, id = "", label, sort: sortGiven, hidden = [],
           {rows.length === 0 && <p class="empty">No row matches. <button type="button" onClick={() => setSearch("")}>Clear the search</button></p>}
         </div>
       )}
-      {table.notes.length > 0 && !nested && (
-        <ul class="notes">{table.notes.map((note, i) => <li><Said at={`${table.at}/notes/${i}`} text={note} /></li>)}</ul>
+      {table.notes.length > 0 && notes && !nested && (
+        <ul class="notes">{table.notes.map((note, i) => <li><Said at={`${table.at}/notes/${i}`} text={note} options={table.options} /></li>)}</ul>
       )}
     </div>
   );
 }
 
-function Cell({ table, row, column, largest }: { table: Table; row: number; column: Column; largest: number }) {
+function Cell({ table, row, column, largest, briefStacks }: { table: Table; row: number; column: Column; largest: number; briefStacks: boolean }) {
   const value = table.value(row, column.key);
-  if (column.unit === "text" && column.key === "call_stack") return <td class="stack"><Frames stack={value} at={table.figure(row, column.key)} /></td>;
+  if (column.key === "call_stack" && briefStacks) return <td><BriefFrame stack={value} at={table.figure(row, column.key)} options={table.options} /></td>;
+  if (column.unit === "text" && column.key === "call_stack") return <td class="stack"><Frames stack={value} at={table.figure(row, column.key)} options={table.options} /></td>;
   if (!isNumber(column)) {
     const text = value === null ? null : String(value);
-    return <td title={text !== null && text.length > 24 ? text.slice(0, 4000) : undefined}><Said at={table.figure(row, column.key)} text={text} /></td>;
+    return <td title={text !== null && text.length > 24 ? text.slice(0, 4000) : undefined}><Said at={table.figure(row, column.key)} text={text} options={table.options} /></td>;
   }
   const share = column.unit === "percent" && typeof value === "number" && largest > 0 ? Math.min(100, Math.max(0, value)) : 0;
   return (
     <td class="number">
       {share > 0 && <span class="bar" style={{ width: `${share}%` }} />}
-      <Figure at={table.figure(row, column.key)} value={value} unit={column.unit} />
+      <Figure at={table.figure(row, column.key)} value={value} unit={column.unit} options={table.options} />
     </td>
   );
 }
@@ -186,7 +210,7 @@ function CopyButton({ text }: { text: () => string }) {
 export const isNumber = (c: Column) => c.unit !== "text" && c.unit !== "yes/no";
 
 function hasValues(table: Table, column: Column): boolean {
-  for (let row = 0; row < table.n; row++) if (table.value(row, column.key) !== null) return true;
+  for (let row = 0; row < table.n; row++) if (![null, ""].includes(table.value(row, column.key) as null)) return true;
   return false;
 }
 
@@ -215,15 +239,18 @@ function nextSort(column: Column, key: string, up: boolean, otherwise: string): 
 
 // In characters, of the first rows, so that columns do not move while one scrolls. A first text that is longer than its
 // column takes what room is left; else that room is at the right.
-function widthsOf(table: Table, columns: Column[]): { widths: Record<string, number>; elastic?: Column } {
+function widthsOf(table: Table, columns: Column[], briefStacks: boolean): { widths: Record<string, number>; elastic?: Column } {
   const widths: Record<string, number> = {};
   let elastic: Column | undefined;
   for (const c of columns) {
-    const most = c.key === "call_stack" ? 90 : c.key === "name" ? 48 : 28;
-    let width = Math.max(...(c.title || c.key).split(" ").map((word) => word.length), (c.title.length * 2) / 3) + 1;
-    for (let row = 0; row < Math.min(table.n, 500); row++)
-      width = Math.max(width, format(table.value(row, c.key), c.unit).length * (isNumber(c) ? 1 : 0.88) + 0.5);
-    if (width > most && !elastic) elastic = c;
+    const most = c.key === "call_stack" ? (briefStacks ? 40 : 90) : c.key === "name" ? 48 : 28;
+    const words = (c.title || c.key).split(" ");  // in at most three lines
+    let width = Math.max(...words.map((word) => word.length), (c.title.length * 2) / Math.min(4, words.length + 1)) + 1;
+    for (let row = 0; row < Math.min(table.n, 500); row++) {
+      const { length } = format(table.value(row, c.key), c.unit);
+      width = Math.max(width, length * (isNumber(c) || length < 16 ? 1 : 0.88) + 0.5);  // short names may be all digits
+    }
+    if (width > most && (!elastic || (briefStacks && c.key === "call_stack"))) elastic = c;
     widths[c.key] = Math.min(width, most) + 2;
   }
   return { widths, elastic };
