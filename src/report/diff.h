@@ -13,8 +13,8 @@ Table diff_table(const Diff& diff, DiffBy by, size_t most);
 Table diff_machine_table(const Diff& diff);
 
 // {schema, story, verdict: unknown|noise|changed|second_changed, remarks, sample: runs|steps, runs: {a, b},
-// steps: {a, b}, step: row, second: row, alike, machine, rows: [{by, name, a_us, b_us, delta_us, low_us, high_us,
-// smallest_us, changed, ...}], notes}
+// steps: {a, b}, step: row, second: row, alike, machine, columns, n_rows, rows: [{by, name, a_us, b_us, delta_us, low_us,
+// high_us, smallest_us, changed, ...}], notes}: with its columns it is a table, too. Rows come by kind, largest change first.
 Json diff_json(const Diff& diff);
 
 }  // namespace tprof

@@ -13,6 +13,7 @@ export const kUnknown = "–";
 
 export function format(value: Cell | undefined, unit: string): string {
   if (value === null || value === undefined) return kUnknown;
+  if (typeof value === "boolean") return value ? "Yes" : "No";
   if (typeof value !== "number") return String(value);
   switch (unit) {
     case "us":

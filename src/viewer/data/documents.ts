@@ -57,10 +57,15 @@ export function loadTable(pointer: string): Promise<Table> {
   return kept(tables, pointer, async () => {
     const head = at(pointer) as unknown as TableHead;
     const none: Unpacked = { n: 0, columns: new Map() };
-    if (Array.isArray(head.rows)) return new Table(pointer, head.columns, head.notes, none);
+    if (Array.isArray(head.rows)) return new Table(pointer, head.columns, head.notes, plainRows(head.columns, head.rows));
     if ("left_out" in head.rows) return new Table(pointer, head.columns, head.notes, none, head.rows.left_out);
     return new Table(pointer, head.columns, head.notes, unpackTable(await inflate(`tprof-blob-${head.rows.packed}`)));
   });
+}
+
+// Rows that stand in their document as they are.
+function plainRows(columns: Column[], rows: Record<string, Json>[]): Unpacked {
+  return { n: rows.length, columns: new Map(columns.map(({ key }) => [key, (row) => rows[row][key] as Cell])) };
 }
 
 // A large value that is no table; null where it was left out of the page.

@@ -12,13 +12,16 @@ import { Menu } from "../widgets";
 import { copyText, csvOf } from "./csv";
 import { Frames } from "./frames";
 import { shownRows } from "./rows";
+import { kTreeColumns, Tree } from "./tree";
 
 const kMargin = 12;  // rows kept above and below what is in sight
+const kOpenRows = 60;  // of a tree: as many levels are open at first as have no more rows
 
 interface Props {
   table: Table;
   id?: string;  // in the address: "" for the main table of a view
   label: string;  // its name for screen readers, and of its CSV
+  tree?: boolean;  // rows hang on each other, see tree.ts; #<id>.levels=N: how many levels are open, or "all"
   sort?: string;  // rows come as in the document where nothing is said
   hidden?: string[];  // columns that are shown only when chosen, besides those without a value
   keep?: (row: number) => boolean;  // chosen by controls of the view
@@ -32,7 +35,7 @@ interface Props {
   empty?: string;  // what is said where there are no rows at all
 }
 
-export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hidden = [], keep, controls, searchIn,
+export function DataTable({ table, id = "", label, tree: isTree = false, sort: sortOtherwise = "", hidden = [], keep, controls, searchIn,
                             searchHint = "Search, or calls>100", expand, canExpand,
                             expandTitle = "Details", nested = false, empty = "Nothing to show." }: Props) {
   const { params } = useParams();
@@ -41,21 +44,30 @@ export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hid
   const [sort, setSort] = useParam(param("sort"), sortOtherwise);
   const [chosen, setChosen] = useParam(param("cols"));
   const [open, setOpen] = useState<Set<number>>(new Set());
+  const [levels, setLevels] = useParam(param("levels"));
+  const [turned, setTurned] = useState<Set<number>>(new Set());  // branches that are not as `levels` says
   const printing = usePrinting();
   const everything = params.rows === "all" || printing;
 
+  const tree = useMemo(() => (isTree ? new Tree(table) : undefined), [table, isTree]);
+  const openTo = everything || levels === "all" ? Infinity : levels ? Number(levels) : (tree?.levelsWithin(kOpenRows) ?? 0);
+  const isOpen = (row: number) => (search !== "" || tree!.depth[row] < openTo) !== turned.has(row);
   const valued = useMemo(() => table.columns.filter((c) => hasValues(table, c)), [table]);
-  const columns = useMemo(() => chosenColumns(table, valued, params.columns === "all" ? "all" : chosen, hidden),
+  const columns = useMemo(() => chosenColumns(table, valued, params.columns === "all" ? "all" : chosen, isTree ? [...hidden, ...kTreeColumns] : hidden),
                           [table, valued, params.columns, chosen, hidden.join()]);
-  const rows = useMemo(() => shownRows(table, search, sort, keep, searchIn), [table, search, sort, keep]);
-  const { widths, elastic } = useMemo(() => widthsOf(table, columns), [table, columns]);
+  const rows = useMemo(() => {
+    const found = shownRows(table, search, sort, keep, searchIn);
+    return tree ? tree.shown(shownRows(table, "", sort), found, isOpen) : found;
+  }, [table, search, sort, keep, tree, openTo, turned]);
+  const { widths, elastic } = useMemo(() => widthsOf(table, columns, tree), [table, columns, tree]);
   const largest = useMemo(() => largestOf(table, columns), [table, columns]);
   useEffect(() => setOpen(new Set()), [table]);
+  useEffect(() => setTurned(new Set()), [table, levels, search === ""]);
 
-  const toggle = (row: number) => {
-    const next = new Set(open);
+  const toggled = (rows: Set<number>, row: number) => {
+    const next = new Set(rows);
     if (!next.delete(row)) next.add(row);
-    setOpen(next);
+    return next;
   };
   const { scroller, first, last, above, below, measured } = useVisible(rows, open, everything || nested);
   const [sortKey, sortWay] = sort.split(":");
@@ -75,12 +87,16 @@ export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hid
             {rows.length !== table.n && <><Derived rule="rows that are shown" value={rows.length} unit="count" /> of </>}
             <Figure at={`${table.at}/n_rows`} value={table.n} unit="count" /> row{table.n === 1 ? "" : "s"}
           </span>
+          {tree && tree.depth.some((depth) => depth > 0) && <>
+            <button type="button" aria-pressed={levels === "all"} onClick={() => { setLevels("all"); setTurned(new Set()); }}>Expand all</button>
+            <button type="button" aria-pressed={levels === "0"} onClick={() => { setLevels("0"); setTurned(new Set()); }}>Collapse all</button>
+          </>}
           {table.n > 0 && <>
             <Menu label="Columns">
               {table.columns.map((c) => (
                 <label class="choice" title={texts[c.key]}>
                   <input type="checkbox" checked={columns.includes(c)}
-                         onChange={() => setChosen(toggled(columns, c, table.columns))} />
+                         onChange={() => setChosen(chosenWith(columns, c, table.columns))} />
                   {c.title || c.key}{!valued.includes(c) && <span class="muted"> no values</span>}
                 </label>
               ))}
@@ -92,7 +108,7 @@ export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hid
       )}
       {table.n === 0 ? <p class="empty">{empty}</p> : (
         <div class="scroller" ref={scroller} tabIndex={nested ? undefined : 0} role="region" aria-label={label}>
-          <table aria-rowcount={rows.length + 1} aria-label={label} ref={widthIn(`${columns.reduce((sum, c) => sum + widths[c.key], expand ? 2.4 : 0)}ch`)}>
+          <table role={tree ? "treegrid" : undefined} aria-rowcount={rows.length + 1} aria-label={label} ref={widthIn(`${columns.reduce((sum, c) => sum + widths[c.key], expand ? 2.4 : 0)}ch`)}>
             <colgroup>
               {expand && <col ref={widthIn("2.4ch")} />}
               {columns.map((c) => <col key={c.key} ref={widthIn(c === elastic ? "auto" : `${widths[c.key]}ch`)} />)}
@@ -117,18 +133,21 @@ export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hid
               {above > 0 && <Gap height={above} />}
               {rows.slice(first, last).map((row, i) => (
                 <Fragment key={row}>
-                  <tr aria-rowindex={first + i + 2} class={open.has(row) ? "open" : undefined}>
+                  <tr aria-rowindex={first + i + 2} class={open.has(row) ? "open" : undefined}
+                      aria-level={tree ? tree.depth[row] + 1 : undefined} aria-expanded={tree && !tree.isLeaf[row] ? isOpen(row) : undefined}>
                     {expand && (
                       <td class="expander">
                         {(!canExpand || canExpand(row)) && (
                           <button type="button" aria-expanded={open.has(row)} title={expandTitle}
-                                  aria-label={`${expandTitle}: ${table.text(row, columns[0]?.key ?? "")}`} onClick={() => toggle(row)}>
+                                  aria-label={`${expandTitle}: ${table.text(row, columns[0]?.key ?? "")}`} onClick={() => setOpen(toggled(open, row))}>
                             {open.has(row) ? "▾" : "▸"}
                           </button>
                         )}
                       </td>
                     )}
-                    {columns.map((c) => <Cell key={c.key} table={table} row={row} column={c} largest={largest[c.key]} />)}
+                    {columns.map((c, k) => k === 0 && tree
+                      ? <Branch key={c.key} table={table} tree={tree} row={row} column={c} open={isOpen(row)} onToggle={() => setTurned(toggled(turned, row))} />
+                      : <Cell key={c.key} table={table} row={row} column={c} largest={largest[c.key]} />)}
                     <td></td>
                   </tr>
                   {expand && open.has(row) && (
@@ -154,6 +173,7 @@ export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hid
 function Cell({ table, row, column, largest }: { table: Table; row: number; column: Column; largest: number }) {
   const value = table.value(row, column.key);
   if (column.unit === "text" && column.key === "call_stack") return <td class="stack"><Frames stack={value} at={table.figure(row, column.key)} /></td>;
+  if (typeof value === "boolean") return <td><Figure at={table.figure(row, column.key)} value={value} unit={column.unit} /></td>;
   if (!isNumber(column)) {
     const text = value === null ? null : String(value);
     return <td title={text !== null && text.length > 24 ? text.slice(0, 4000) : undefined}><Said at={table.figure(row, column.key)} text={text} /></td>;
@@ -163,6 +183,29 @@ function Cell({ table, row, column, largest }: { table: Table; row: number; colu
     <td class="number">
       {share > 0 && <span class="bar" style={{ width: `${share}%` }} />}
       <Figure at={table.figure(row, column.key)} value={value} unit={column.unit} />
+    </td>
+  );
+}
+
+// The first column of a tree.
+function Branch({ table, tree, row, column, open, onToggle }: {
+  table: Table; tree: Tree; row: number; column: Column; open: boolean; onToggle: () => void;
+}) {
+  const name = table.text(row, column.key);
+  const leftOut = table.number(row, "left_out");
+  const key = (e: KeyboardEvent) => {
+    if (e.key !== (open ? "ArrowLeft" : "ArrowRight")) return;
+    e.preventDefault();
+    onToggle();
+  };
+  return (
+    <td class="branch" title={name.length > 24 ? name.slice(0, 4000) : undefined}
+        ref={(td) => { if (td) td.style.paddingLeft = `${4 + tree.indent * tree.depth[row]}px`; }}>
+      {tree.isLeaf[row] ? <span class="twig" /> : (
+        <button type="button" class="twig" aria-expanded={open} aria-label={name.trim()} onClick={onToggle} onKeyDown={key}>{open ? "▾" : "▸"}</button>
+      )}
+      <Said at={table.figure(row, column.key)} text={name} />
+      {leftOut ? <span class="muted"> and <Figure at={table.figure(row, "left_out")} value={leftOut} unit="count" /> below</span> : null}
     </td>
   );
 }
@@ -199,7 +242,7 @@ function chosenColumns(table: Table, valued: Column[], chosen: string, hidden: s
   return valued.filter((c) => !hidden.includes(c.key));
 }
 
-function toggled(shown: Column[], column: Column, all: Column[]): string {
+function chosenWith(shown: Column[], column: Column, all: Column[]): string {
   const next = all.filter((c) => (c === column ? !shown.includes(c) : shown.includes(c)));
   return next.map((c) => c.key).join(",");
 }
@@ -214,14 +257,15 @@ function nextSort(column: Column, key: string, up: boolean, otherwise: string): 
 
 // In characters, of the first rows, so that columns do not move while one scrolls. A first text that is longer than its
 // column takes what room is left; else that room is at the right.
-function widthsOf(table: Table, columns: Column[]): { widths: Record<string, number>; elastic?: Column } {
+function widthsOf(table: Table, columns: Column[], tree?: Tree): { widths: Record<string, number>; elastic?: Column } {
   const widths: Record<string, number> = {};
   let elastic: Column | undefined;
   for (const c of columns) {
     const most = c.key === "call_stack" ? 90 : c.key === "name" ? 48 : 28;
+    const deeper = (row: number) => (tree && c === columns[0] ? 3 + (tree.indent * tree.depth[row]) / 7 : 0);
     let width = Math.max(...(c.title || c.key).split(" ").map((word) => word.length), (c.title.length * 2) / 3) + 2.5;
     for (let row = 0; row < Math.min(table.n, 500); row++)
-      width = Math.max(width, format(table.value(row, c.key), c.unit).length + (isNumber(c) ? 1.5 : 1));
+      width = Math.max(width, format(table.value(row, c.key), c.unit).trim().length + (isNumber(c) ? 1.5 : 1) + deeper(row));
     if (width > most && !elastic) elastic = c;
     widths[c.key] = Math.ceil(Math.min(width, most)) + 1.5;
   }

@@ -1,11 +1,114 @@
-// nn.Modules, forward and backward.
-import { rowsOf } from "../worker";
-import { WordTable } from "./words";
+// nn.Modules, forward and backward: the tree, and the same as a flame graph. Beside them who called whom on each thread,
+// what source lines cost, and Lightning's calls, where these are in the page.
+import { useMemo } from "preact/hooks";
+import { colorOf } from "../charts/colors";
+import { Flame } from "../charts/flame";
+import { type Table, useTable } from "../data/documents";
+import { Figure, Said } from "../figure";
+import { useParam } from "../state";
+import { DataTable } from "../table/table";
+import { Tree } from "../table/tree";
+import { Panel, Select, Switch } from "../widgets";
+import { pointerOf, rowsOf } from "../worker";
+
+const kNone = "no nn.Modules were recorded (tprof-run --with-modules)";
+
+// The tables of the view: the word of `tprof stats`, and what is said of one without rows.
+const kParts: { word: string; title: string; tree: boolean; none: string }[] = [
+  { word: "module", title: "Modules", tree: true, none: `${kNone[0].toUpperCase()}${kNone.slice(1)}.` },
+  { word: "tree", title: "Operator tree", tree: true, none: "No operators were recorded." },
+  { word: "line", title: "Source lines", tree: false, none: "No call stacks were recorded (tprof-run --with-stack=1)." },
+  { word: "lightning", title: "Lightning", tree: true, none: "No calls of Lightning were recorded." },
+];
 
 export function modulesAbsent(worker: number): string | undefined {
-  return rowsOf("module", worker) > 0 ? undefined : "no nn.Modules were recorded (tprof-run --with-modules)";
+  return kParts.some(({ word }) => rowsOf(word, worker) > 0) ? undefined : kNone;
 }
 
 export function Modules({ worker }: { worker: number }) {
-  return <WordTable word="module" title="Modules" worker={worker} />;
+  const there = kParts.filter(({ word }) => word === "module" || rowsOf(word, worker) > 0);
+  const [show, setShow] = useParam("show", "module");
+  const part = there.find(({ word }) => word === show) ?? there[0];
+  const table = useTable(pointerOf(part.word, worker));
+  const choice = there.length > 1 && (
+    <Switch label="Show" value={part.word} options={there.map(({ word, title }) => [word, title])} onChange={setShow} />
+  );
+  if (!table) return <p class="loading">Opening</p>;
+  return (
+    <>
+      <Panel title={part.title} aside={choice}>
+        <DataTable key={part.word} table={table} tree={part.tree} label={part.title} hidden={["kind", "thread"]} empty={part.none} />
+      </Panel>
+      {part.tree && table.n > 0 && <Graph key={part.word} table={table} title={part.title} />}
+    </>
+  );
+}
+
+// What bars of the graph are as wide as.
+const kWidths: [string, string][] = [
+  ["host_total_duration", "Host"], ["device_total_duration", "Device"],
+  ["backward_host_duration", "Backward, host"], ["backward_device_duration", "Backward, device"],
+];
+// What is said of a bar, besides its name.
+const kSaid = ["occurrences", "calls", "operators", "host_mean_duration", "host_total_duration", "host_self_duration", "device_mean_duration",
+  "device_total_duration", "device_self_duration", "backward_host_duration", "backward_device_duration", "parameters"];
+
+function Graph({ table, title }: { table: Table; title: string }) {
+  const tree = useMemo(() => new Tree(table), [table]);
+  const tops = useMemo(() => Array.from({ length: table.n }, (_, row) => row).filter((row) => tree.depth[row] === 0), [table, tree]);
+  const widths = useMemo(() => kWidths.filter(([key]) => sumOf(table, key, tops) > 0), [table, tops]);
+  const [chosen, setKey] = useParam("width", widths[0]?.[0]);
+  const [module, setModule] = useParam("module");
+  const [zoomed, setZoomed] = useParam("zoom");
+  const key = widths.find(([one]) => one === chosen)?.[0] ?? widths[0]?.[0];
+  const color = useMemo(() => colorsOf(table), [table]);
+  const value = useMemo(() => (row: number) => table.number(row, key), [table, key]);
+  const roots = useMemo(() => (module !== "" && tops.includes(Number(module)) ? [Number(module)] : tops), [tops, module]);
+  const zoom = zoomed !== "" && Number(zoomed) >= 0 && Number(zoomed) < table.n ? Number(zoomed) : -1;
+  const name = (row: number) => table.text(row, "name").trim();
+  if (widths.length === 0) return null;
+  return (
+    <Panel title={`${title} as a flame graph`} aside={
+      <div class="choices">
+        {tops.length > 1 && <Select label="Module" value={module} options={[["", "all"], ...tops.map((row): [string, string] => [String(row), name(row)])]}
+                onChange={(row) => { setZoomed(""); setModule(row); }} />}
+        {zoom >= 0 && <button type="button" onClick={() => setZoomed("")}>Whole graph</button>}
+        {widths.length > 1 && <Switch label="Width of the bars" value={key} options={widths} onChange={setKey} />}
+      </div>
+    }>
+      <Flame label={`${title}: bars are as wide as their time`} tree={tree} roots={roots} value={value} name={name} color={color}
+             zoomed={zoom} onZoom={(row) => setZoomed(row < 0 ? "" : String(row))}
+             details={(row) => <Details table={table} row={row} />} />
+      <p class="notes">Bars are as wide as all calls of a module together. Those below a pixel are not drawn: click on a bar to see what it holds.</p>
+    </Panel>
+  );
+}
+
+function Details({ table, row }: { table: Table; row: number }) {
+  const known = table.columns.filter((c) => kSaid.includes(c.key) && table.value(row, c.key) !== null);
+  return (
+    <>
+      <b><Said at={table.figure(row, "name")} text={table.text(row, "name")} /></b>
+      <table class="plain"><tbody>
+        {known.map((c) => (
+          <tr key={c.key}>
+            <th scope="row">{c.title}</th>
+            <td class="number"><Figure at={table.figure(row, c.key)} value={table.value(row, c.key)} unit={c.unit} /></td>
+          </tr>
+        ))}
+      </tbody></table>
+    </>
+  );
+}
+
+function sumOf(table: Table, key: string, rows: number[]): number {
+  return rows.reduce((sum, row) => sum + (table.number(row, key) ?? 0), 0);
+}
+
+// Names that differ by a number, as Linear_0 and Linear_1, have one colour.
+function colorsOf(table: Table): (row: number) => string {
+  const colors = new Map<string, string>();
+  const names = Array.from({ length: table.n }, (_, row) => table.text(row, "name").trim().replace(/[_#]\d+$/, ""));
+  for (const name of names) if (!colors.has(name)) colors.set(name, colorOf(colors.size));
+  return (row) => colors.get(names[row])!;
 }
