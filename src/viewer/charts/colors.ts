@@ -15,6 +15,9 @@ export function categoryColor(category: string): string {
   return kCategories[category] ?? kGrey;
 }
 
+// Of a diff: A and B, what is slower and faster in B, and all changes together.
+export const kSides = { a: kBlue, b: kOrange, more: kRed, less: kGreen, sum: kGrey };
+
 // Of the n-th of many names; after seven they come again, lighter.
 export function colorOf(n: number): string {
   const colors = [kBlue, kOrange, kGreen, kPink, kSky, kRed, kYellow];

@@ -1,7 +1,7 @@
 // A flame graph with its root at the top: how wide a bar is says what its row is worth, what hangs on it lies below.
 // A click, or Enter, makes a bar as wide as the graph; those above it lead back, Escape goes up by one.
 import type { ComponentChildren } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import type { Tree } from "../table/tree";
 import { useWidth } from "../widgets";
 
@@ -30,6 +30,7 @@ const kTip = 270;
 export function Flame({ label, tree, roots, value, name, color, details, zoomed, onZoom }: Props) {
   const [measure, width] = useWidth(800);
   const [over, setOver] = useState(-1);
+  const scroller = useRef<HTMLDivElement>(null);
   const children = useMemo(() => tree.children(Array.from({ length: tree.n }, (_, row) => row)), [tree]);
   const bars = useMemo(() => layOut(tree, children, roots, value, zoomed, width), [tree, roots, value, zoomed, width]);
   const height = kRow * (1 + bars.reduce((most, bar) => Math.max(most, bar.level), 0));
@@ -53,26 +54,29 @@ export function Flame({ label, tree, roots, value, name, color, details, zoomed,
   };
   if (bars.length === 0) return <p class="empty">No time is known here.</p>;
   return (
-    <div class="flame" ref={measure}>
-      <div class="bars-plot" tabIndex={0} role="group" aria-label={`${label}; arrow keys go from bar to bar, Enter zooms, Escape goes back`}
-           onKeyDown={key} onMouseLeave={() => setOver(-1)} onBlur={() => setOver(-1)}>
-        <svg width={width} height={height} role="img" aria-label={label}>
-          {bars.map((bar) => (
-            <g key={bar.row} class={over === bar.row ? "over" : undefined} onMouseEnter={() => setOver(bar.row)} onClick={() => onZoom(bar.row === zoomed ? tree.parent[bar.row] : bar.row)}>
-              <rect x={bar.x} y={kRow * bar.level} width={Math.max(kNarrowest, bar.width - 1)} height={kRow - 1}
-                    style={{ fill: `color-mix(in srgb, ${color(bar.row)} 42%, var(--panel))` }} />
-              {bar.width > 3 * kCharacter && <text x={bar.x + 5} y={kRow * bar.level + 14}>{cut(name(bar.row), bar.width - 10)}</text>}
-            </g>
-          ))}
-        </svg>
-        {pointed && (
-          <div class="tip" role="status" ref={(tip) => {
-            if (!tip) return;
-            tip.style.left = `${Math.max(0, Math.min(width - kTip, pointed.x + Math.min(40, pointed.width / 2)))}px`;
-            tip.style.top = `${kRow * (pointed.level + 1) + 6}px`;
-          }}>{details(pointed.row)}</div>
-        )}
+    <div class="flame" onMouseLeave={() => setOver(-1)}>
+      <div class="flame-bars" ref={scroller} tabIndex={0} role="group" onKeyDown={key} onBlur={() => setOver(-1)}
+           aria-label={`${label}; arrow keys go from bar to bar, Enter zooms, Escape goes back`}>
+        <div ref={measure}>
+          <svg width={width} height={height} role="img" aria-label={label}>
+            {bars.map((bar) => (
+              <g key={bar.row} class={over === bar.row ? "over" : undefined} onMouseEnter={() => setOver(bar.row)}
+                 onClick={() => onZoom(bar.row === zoomed ? tree.parent[bar.row] : bar.row)}>
+                <rect x={bar.x} y={kRow * bar.level} width={Math.max(kNarrowest, bar.width - 1)} height={kRow - 1}
+                      style={{ fill: `color-mix(in srgb, ${color(bar.row)} 42%, var(--panel))` }} />
+                {bar.width > 3 * kCharacter && <text x={bar.x + 5} y={kRow * bar.level + 14}>{cut(name(bar.row), bar.width - 10)}</text>}
+              </g>
+            ))}
+          </svg>
+        </div>
       </div>
+      {pointed && (
+        <div class="tip" role="status" ref={(tip) => {
+          if (!tip) return;
+          tip.style.left = `${Math.max(0, Math.min(width - kTip, pointed.x + Math.min(40, pointed.width / 2)))}px`;
+          tip.style.top = `${kRow * (pointed.level + 1) + 6 - (scroller.current?.scrollTop ?? 0)}px`;
+        }}>{details(pointed.row)}</div>
+      )}
     </div>
   );
 }

@@ -22,6 +22,7 @@ interface Props {
   id?: string;  // in the address: "" for the main table of a view
   label: string;  // its name for screen readers, and of its CSV
   tree?: boolean;  // rows hang on each other, see tree.ts; #<id>.levels=N: how many levels are open, or "all"
+  root?: number;  // of a tree: the row at the top, -1: all that have none
   sort?: string;  // rows come as in the document where nothing is said
   hidden?: string[];  // columns that are shown only when chosen, besides those without a value
   keep?: (row: number) => boolean;  // chosen by controls of the view
@@ -35,7 +36,7 @@ interface Props {
   empty?: string;  // what is said where there are no rows at all
 }
 
-export function DataTable({ table, id = "", label, tree: isTree = false, sort: sortOtherwise = "", hidden = [], keep, controls, searchIn,
+export function DataTable({ table, id = "", label, tree: isTree = false, root = -1, sort: sortOtherwise = "", hidden = [], keep, controls, searchIn,
                             searchHint = "Search, or calls>100", expand, canExpand,
                             expandTitle = "Details", nested = false, empty = "Nothing to show." }: Props) {
   const { params } = useParams();
@@ -50,15 +51,17 @@ export function DataTable({ table, id = "", label, tree: isTree = false, sort: s
   const everything = params.rows === "all" || printing;
 
   const tree = useMemo(() => (isTree ? new Tree(table) : undefined), [table, isTree]);
-  const openTo = everything || levels === "all" ? Infinity : levels ? Number(levels) : (tree?.levelsWithin(kOpenRows) ?? 0);
-  const isOpen = (row: number) => (search !== "" || tree!.depth[row] < openTo) !== turned.has(row);
+  const level = (row: number) => tree!.depth[row] - (root < 0 ? 0 : tree!.depth[root]);
+  const atFirst = useMemo(() => tree?.levelsWithin(tree.below(root), kOpenRows) ?? 0, [tree, root]);
+  const openTo = everything || levels === "all" ? Infinity : levels ? Number(levels) : atFirst;
+  const isOpen = (row: number) => (search !== "" || level(row) < openTo) !== turned.has(row);
   const valued = useMemo(() => table.columns.filter((c) => hasValues(table, c)), [table]);
   const columns = useMemo(() => chosenColumns(table, valued, params.columns === "all" ? "all" : chosen, isTree ? [...hidden, ...kTreeColumns] : hidden),
                           [table, valued, params.columns, chosen, hidden.join()]);
   const rows = useMemo(() => {
     const found = shownRows(table, search, sort, keep, searchIn);
-    return tree ? tree.shown(shownRows(table, "", sort), found, isOpen) : found;
-  }, [table, search, sort, keep, tree, openTo, turned]);
+    return tree ? tree.shown(shownRows(table, "", sort), found, isOpen, root) : found;
+  }, [table, search, sort, keep, tree, root, openTo, turned]);
   const { widths, elastic } = useMemo(() => widthsOf(table, columns, tree), [table, columns, tree]);
   const largest = useMemo(() => largestOf(table, columns), [table, columns]);
   useEffect(() => setOpen(new Set()), [table]);
@@ -134,7 +137,7 @@ export function DataTable({ table, id = "", label, tree: isTree = false, sort: s
               {rows.slice(first, last).map((row, i) => (
                 <Fragment key={row}>
                   <tr aria-rowindex={first + i + 2} class={open.has(row) ? "open" : undefined}
-                      aria-level={tree ? tree.depth[row] + 1 : undefined} aria-expanded={tree && !tree.isLeaf[row] ? isOpen(row) : undefined}>
+                      aria-level={tree ? level(row) + 1 : undefined} aria-expanded={tree && !tree.isLeaf[row] ? isOpen(row) : undefined}>
                     {expand && (
                       <td class="expander">
                         {(!canExpand || canExpand(row)) && (
@@ -146,7 +149,7 @@ export function DataTable({ table, id = "", label, tree: isTree = false, sort: s
                       </td>
                     )}
                     {columns.map((c, k) => k === 0 && tree
-                      ? <Branch key={c.key} table={table} tree={tree} row={row} column={c} open={isOpen(row)} onToggle={() => setTurned(toggled(turned, row))} />
+                      ? <Branch key={c.key} table={table} tree={tree} level={level(row)} row={row} column={c} open={isOpen(row)} onToggle={() => setTurned(toggled(turned, row))} />
                       : <Cell key={c.key} table={table} row={row} column={c} largest={largest[c.key]} />)}
                     <td></td>
                   </tr>
@@ -188,8 +191,8 @@ function Cell({ table, row, column, largest }: { table: Table; row: number; colu
 }
 
 // The first column of a tree.
-function Branch({ table, tree, row, column, open, onToggle }: {
-  table: Table; tree: Tree; row: number; column: Column; open: boolean; onToggle: () => void;
+function Branch({ table, tree, level, row, column, open, onToggle }: {
+  table: Table; tree: Tree; level: number; row: number; column: Column; open: boolean; onToggle: () => void;
 }) {
   const name = table.text(row, column.key);
   const leftOut = table.number(row, "left_out");
@@ -200,7 +203,7 @@ function Branch({ table, tree, row, column, open, onToggle }: {
   };
   return (
     <td class="branch" title={name.length > 24 ? name.slice(0, 4000) : undefined}
-        ref={(td) => { if (td) td.style.paddingLeft = `${4 + tree.indent * tree.depth[row]}px`; }}>
+        ref={(td) => { if (td) td.style.paddingLeft = `${4 + tree.indent * level}px`; }}>
       {tree.isLeaf[row] ? <span class="twig" /> : (
         <button type="button" class="twig" aria-expanded={open} aria-label={name.trim()} onClick={onToggle} onKeyDown={key}>{open ? "▾" : "▸"}</button>
       )}

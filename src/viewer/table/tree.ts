@@ -34,23 +34,30 @@ export class Tree {
     return out;
   }
 
-  // The deepest level at which no more than `most` rows are open.
-  levelsWithin(most: number): number {
+  // `root` and what hangs on it, -1: all.
+  below(root: number): number[] {
+    const out: number[] = [];
+    for (let row = Math.max(0, root); row < this.n && (root < 0 || row === root || this.depth[row] > this.depth[root]); row++) out.push(row);
+    return out;
+  }
+
+  // How many levels from the top can be open so that no more than `most` of `rows` are seen.
+  levelsWithin(rows: number[], most: number): number {
     const counts: number[] = [];
-    for (const depth of this.depth) counts[depth] = (counts[depth] ?? 0) + 1;
+    for (const row of rows) counts[this.depth[row] - this.depth[rows[0]]] = (counts[this.depth[row] - this.depth[rows[0]]] ?? 0) + 1;
     let sum = 0;
     let levels = 0;
     while (levels < counts.length && (sum += counts[levels]) <= most) levels++;
     return Math.max(0, levels - 1);
   }
 
-  // `sorted`: all rows, in the order of siblings. `found`: those of a search.
-  shown(sorted: number[], found: number[], isOpen: (row: number) => boolean): number[] {
+  // `sorted`: all rows, in the order of siblings. `found`: those of a search. `root`: the row at the top, -1: all that have none.
+  shown(sorted: number[], found: number[], isOpen: (row: number) => boolean, root: number): number[] {
     const kept = new Set(found);
     for (const row of found) for (let up = this.parent[row]; up >= 0 && !kept.has(up); up = this.parent[up]) kept.add(up);
     const children = this.children(sorted.filter((row) => kept.has(row)));
     const out: number[] = [];
-    const todo = children[this.n].reverse();
+    const todo = root < 0 ? children[this.n].reverse() : kept.has(root) ? [root] : [];
     while (todo.length > 0) {
       const row = todo.pop()!;
       out.push(row);

@@ -36,10 +36,11 @@ export function Modules({ worker }: { worker: number }) {
   if (!table) return <p class="loading">Opening</p>;
   return (
     <>
-      <Panel title={part.title} aside={choice}>
+      {choice}
+      {part.tree && table.n > 0 && <Graph key={part.word} table={table} title={part.title} />}
+      <Panel title={part.title}>
         <DataTable key={part.word} table={table} tree={part.tree} label={part.title} hidden={["kind", "thread"]} empty={part.none} />
       </Panel>
-      {part.tree && table.n > 0 && <Graph key={part.word} table={table} title={part.title} />}
     </>
   );
 }

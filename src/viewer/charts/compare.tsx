@@ -1,0 +1,141 @@
+// Two sides beside each other: for each item a bar of A and one of B, and as lines what they sum up to from the left;
+// below, what B takes more, and that summed up. Lines have a scale of their own, at the right.
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { formatTick } from "../format";
+import { useWidth } from "../widgets";
+import { kSides } from "./colors";
+
+export interface Pair {
+  name: string;
+  a: number;
+  b: number;
+  aSum: number;  // of all up to it
+  bSum: number;
+}
+
+interface Props {
+  label: string;
+  pairs: Pair[];
+  unit: string;
+  details: (i: number) => ComponentChildren;  // in the box beside an item
+  onPick?: (i: number) => void;
+}
+
+const kLeft = 72, kRight = 72, kTop = 10, kUpper = 200, kBetween = 26, kLower = 110, kBottom = 26, kTip = 270;
+
+export function Compare({ label, pairs, unit, details, onPick }: Props) {
+  const [measure, width] = useWidth(800);
+  const [over, setOver] = useState(-1);
+  const inner = Math.max(60, width - kLeft - kRight);
+  const pitch = inner / Math.max(1, pairs.length);
+  const bar = Math.max(0.5, Math.min(26, pitch * 0.36));
+  const middle = (i: number) => kLeft + pitch * (i + 0.5);
+  const upper = scale(kTop, kTop + kUpper, [0, ...pairs.flatMap((p) => [p.a, p.b])]);
+  const sums = scale(kTop, kTop + kUpper, [0, ...pairs.flatMap((p) => [p.aSum, p.bSum])]);
+  const from = kTop + kUpper + kBetween;
+  const lower = scale(from, from + kLower, [0, ...pairs.map((p) => p.b - p.a)]);
+  const change = scale(from, from + kLower, [0, ...pairs.map((p) => p.bSum - p.aSum)]);
+  const height = from + kLower + kBottom;
+  const every = Math.max(1, Math.ceil(64 / pitch));
+  const room = Math.floor((pitch * every - 8) / 6.4);
+
+  const line = (at: (v: number) => number, of: (p: Pair) => number) => "M" + pairs.map((p, i) => `${middle(i).toFixed(1)} ${at(of(p)).toFixed(1)}`).join("L");
+  const column = (i: number, shift: number, v: number, to: Scale) => {
+    const [y0, y1] = [to.at(0), to.at(v)];
+    return `M${(middle(i) + shift).toFixed(1)} ${Math.min(y0, y1).toFixed(1)}h${bar.toFixed(1)}v${Math.abs(y1 - y0).toFixed(1)}h${(-bar).toFixed(1)}Z`;
+  };
+  const bars = (shift: number, of: (p: Pair) => number, to: Scale) => pairs.map((p, i) => column(i, shift, of(p), to)).join("");
+  const point = (e: MouseEvent) => {
+    const i = Math.floor((e.clientX - (e.currentTarget as Element).getBoundingClientRect().left - kLeft) / pitch);
+    setOver(i >= 0 && i < pairs.length ? i : -1);
+  };
+  const key = (e: KeyboardEvent) => {
+    if (e.key === "ArrowLeft" || e.key === "ArrowRight") setOver(Math.min(pairs.length - 1, Math.max(0, over + (e.key === "ArrowRight" ? 1 : -1))));
+    else if (e.key === "Enter" && over >= 0) onPick?.(over);
+    else return;
+    e.preventDefault();
+  };
+  return (
+    <div class="compare">
+      <ul class="legend flat">
+        <li><Mark side="a" />A, baseline</li><li><Mark side="b" />B, experiment</li>
+        <li><Mark side="a" line />Baseline trend</li><li><Mark side="b" line />Exp trend</li>
+        <li><Mark side="more" />Diff, B slower</li><li><Mark side="less" />Diff, B faster</li><li><Mark side="sum" line />Accumulated diff</li>
+      </ul>
+      <div class={onPick ? "bars-plot picks" : "bars-plot"} ref={measure} tabIndex={0} role="group"
+           aria-label={`${label}; arrow keys go from bar to bar${onPick ? ", Enter opens one" : ""}`}
+           onKeyDown={key} onMouseMove={point} onMouseLeave={() => setOver(-1)} onBlur={() => setOver(-1)} onClick={() => over >= 0 && onPick?.(over)}>
+        <svg width={width} height={height} role="img" aria-label={label}>
+          {over >= 0 && <rect class="column" x={kLeft + pitch * over} y={kTop} width={pitch} height={height - kTop - kBottom} />}
+          <Axis scale={upper} other={sums} unit={unit} width={width} />
+          <Axis scale={lower} other={change} unit={unit} width={width} />
+          <path d={bars(-bar - 0.5, (p) => p.a, upper)} fill={kSides.a} />
+          <path d={bars(0.5, (p) => p.b, upper)} fill={kSides.b} />
+          <path d={bars(-bar / 2, (p) => Math.max(0, p.b - p.a), lower)} fill={kSides.more} />
+          <path d={bars(-bar / 2, (p) => Math.min(0, p.b - p.a), lower)} fill={kSides.less} />
+          <path class="trend" d={line(sums.at, (p) => p.aSum)} stroke={kSides.a} />
+          <path class="trend b" d={line(sums.at, (p) => p.bSum)} stroke={kSides.b} />
+          <path class="trend" d={line(change.at, (p) => p.bSum - p.aSum)} stroke={kSides.sum} />
+          {pairs.map((p, i) => i % every === 0 && (
+            <text key={i} class="tick" x={middle(i)} y={height - 8} text-anchor="middle">{p.name.length > room ? p.name.slice(0, Math.max(1, room - 1)) + "…" : p.name}</text>
+          ))}
+        </svg>
+        {over >= 0 && (
+          <div class="tip" role="status" ref={(tip) => {
+            if (!tip) return;
+            const x = middle(over) + pitch / 2 + 8;
+            tip.style.left = `${Math.max(0, x + kTip > width ? middle(over) - pitch / 2 - kTip - 8 : x)}px`;
+          }}>{details(over)}</div>
+        )}
+      </div>
+    </div>
+  );
+}
+
+interface Scale {
+  at: (value: number) => number;
+  ticks: number[];
+  largest: number;
+}
+
+// From `bottom` up to `top`, with room for all values, and round numbers between.
+function scale(top: number, bottom: number, values: number[]): Scale {
+  const [low, high] = values.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [0, 0]);
+  const step = niceStep((high - low) / 4);
+  const [from, to] = [Math.floor(low / step) * step, Math.max(Math.ceil(high / step) * step, Math.floor(low / step) * step + step)];
+  const ticks: number[] = [];
+  for (let i = 0; from + i * step <= to + step / 2; i++) ticks.push(from + i * step);
+  return { at: (v) => bottom - ((bottom - top) * (v - from)) / (to - from), ticks, largest: Math.max(Math.abs(from), Math.abs(to)) };
+}
+
+function niceStep(least: number): number {
+  if (!(least > 0)) return 1;
+  const power = 10 ** Math.floor(Math.log10(least));
+  for (const step of [1, 2, 2.5, 5, 10]) if (step * power >= least) return step * power;
+  return 10 * power;
+}
+
+function Axis({ scale, other, unit, width }: { scale: Scale; other: Scale; unit: string; width: number }) {
+  return (
+    <g>
+      {scale.ticks.map((v) => (
+        <g key={v}>
+          <line class={v === 0 ? "grid zero" : "grid"} x1={kLeft} x2={width - kRight} y1={scale.at(v)} y2={scale.at(v)} />
+          <text class="tick" x={kLeft - 8} y={scale.at(v) + 4} text-anchor="end">{formatTick(v, scale.largest, unit)}</text>
+        </g>
+      ))}
+      {other.ticks.map((v) => (
+        <text key={v} class="tick" x={width - kRight + 8} y={other.at(v) + 4}>{formatTick(v, other.largest, unit)}</text>
+      ))}
+    </g>
+  );
+}
+
+function Mark({ side, line }: { side: keyof typeof kSides; line?: boolean }) {
+  return (
+    <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
+      {line ? <path class={side === "b" ? "trend b" : "trend"} d="M0 5h10" stroke={kSides[side]} /> : <rect width="10" height="10" rx="2" fill={kSides[side]} />}
+    </svg>
+  );
+}
