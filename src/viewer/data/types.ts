@@ -97,9 +97,8 @@ export interface DiffDocument extends TableHead {
 }
 
 export interface Documents {
-  // of_jobs: the words of `tprof stats` whose "workers" are jobs.
-  // sides: paths of a diff.
-  report: { tprof: string; left_out: string[]; of_jobs: string[]; sides?: { a: string[]; b: string[] } };
+  // of_jobs: the words of `tprof stats` whose "workers" are jobs. sides: A or B, by worker, where two were given.
+  report: { tprof: string; left_out: string[]; of_jobs: string[]; sides?: string[] };
   overview: { workers: OverviewWorker[] };
   steps: { workers: (Source & TableHead)[] };
   advise: { workers: AdviseWorker[]; stragglers?: { run: string; span: string; lines: string[] }[] };

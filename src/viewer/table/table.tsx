@@ -3,7 +3,7 @@
 import { Fragment, type ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { texts } from "../texts";
-import type { Table } from "../data/documents";
+import { at, type Table } from "../data/documents";
 import type { Column } from "../data/types";
 import { format } from "../format";
 import { Derived, Figure, Said } from "../figure";
@@ -23,8 +23,9 @@ interface Props {
   label: string;  // its name for screen readers, and of its CSV
   tree?: boolean;  // rows hang on each other, see tree.ts; #<id>.levels=N: how many levels are open, or "all"
   root?: number;  // of a tree: the row at the top, -1: all that have none
-  sort?: string;  // rows come as in the document where nothing is said
+  sort?: string;  // else by what the document is sorted by
   hidden?: string[];  // columns that are shown only when chosen, besides those without a value
+  bars?: string[];  // columns whose cells have bars, by their largest value; shares have them anyway
   keep?: (row: number) => boolean;  // chosen by controls of the view
   controls?: ComponentChildren;  // of the view, before the search
   searchIn?: string[];  // columns in which words are searched, else all texts
@@ -36,11 +37,12 @@ interface Props {
   empty?: string;  // what is said where there are no rows at all
 }
 
-export function DataTable({ table, id = "", label, tree: isTree = false, root = -1, sort: sortOtherwise = "", hidden = [], keep, controls, searchIn,
+export function DataTable({ table, id = "", label, tree: isTree = false, root = -1, sort: sortGiven, hidden = [], bars = [], keep, controls, searchIn,
                             searchHint = "Search, or calls>100", expand, canExpand,
                             expandTitle = "Details", nested = false, empty = "Nothing to show." }: Props) {
   const { params } = useParams();
   const param = (name: string) => (id ? `${id}.${name}` : name);
+  const sortOtherwise = sortGiven ?? String(at(`${table.at}/sort`) ?? "");
   const [search, setSearch] = useParam(param("q"));
   const [sort, setSort] = useParam(param("sort"), sortOtherwise);
   const [chosen, setChosen] = useParam(param("cols"));
@@ -62,8 +64,8 @@ export function DataTable({ table, id = "", label, tree: isTree = false, root = 
     const found = shownRows(table, search, sort, keep, searchIn);
     return tree ? tree.shown(shownRows(table, "", sort), found, isOpen, root) : found;
   }, [table, search, sort, keep, tree, root, openTo, turned]);
-  const { widths, elastic } = useMemo(() => widthsOf(table, columns, tree), [table, columns, tree]);
-  const largest = useMemo(() => largestOf(table, columns), [table, columns]);
+  const { widths, elastic } = useMemo(() => widthsOf(table, columns, keep, tree), [table, columns, keep, tree]);
+  const largest = useMemo(() => largestOf(table, columns, bars), [table, columns]);
   useEffect(() => setOpen(new Set()), [table]);
   useEffect(() => setTurned(new Set()), [table, levels, search === ""]);
 
@@ -181,7 +183,7 @@ function Cell({ table, row, column, largest }: { table: Table; row: number; colu
     const text = value === null ? null : String(value);
     return <td title={text !== null && text.length > 24 ? text.slice(0, 4000) : undefined}><Said at={table.figure(row, column.key)} text={text} /></td>;
   }
-  const share = column.unit === "percent" && typeof value === "number" && largest > 0 ? Math.min(100, Math.max(0, value)) : 0;
+  const share = typeof value !== "number" || !(largest > 0) ? 0 : Math.max(0, column.unit === "percent" ? Math.min(100, value) : (100 * value) / largest);
   return (
     <td class="number">
       {share > 0 && <span class="bar" style={{ width: `${share}%` }} />}
@@ -260,26 +262,29 @@ function nextSort(column: Column, key: string, up: boolean, otherwise: string): 
 
 // In characters, of the first rows, so that columns do not move while one scrolls. A first text that is longer than its
 // column takes what room is left; else that room is at the right.
-function widthsOf(table: Table, columns: Column[], tree?: Tree): { widths: Record<string, number>; elastic?: Column } {
+function widthsOf(table: Table, columns: Column[], keep: (row: number) => boolean = () => true, tree?: Tree): { widths: Record<string, number>; elastic?: Column } {
   const widths: Record<string, number> = {};
   let elastic: Column | undefined;
+  const first: number[] = [];
+  for (let row = 0; row < table.n && first.length < 500; row++) if (keep(row)) first.push(row);
   for (const c of columns) {
     const most = c.key === "call_stack" ? 90 : c.key === "name" ? 48 : 28;
     const deeper = (row: number) => (tree && c === columns[0] ? 3 + (tree.indent * tree.depth[row]) / 7 : 0);
-    let width = Math.max(...(c.title || c.key).split(" ").map((word) => word.length), (c.title.length * 2) / 3) + 2.5;
-    for (let row = 0; row < Math.min(table.n, 500); row++)
-      width = Math.max(width, format(table.value(row, c.key), c.unit).trim().length + (isNumber(c) ? 1.5 : 1) + deeper(row));
+    let width = Math.max(...(c.title || c.key).split(" ").map((word) => word.length), (c.title.length * 2) / 3) + 1;
+    for (const row of first)
+      width = Math.max(width, format(table.value(row, c.key), c.unit).trim().length * (isNumber(c) ? 1 : 0.88) + 0.5 + deeper(row));
     if (width > most && !elastic) elastic = c;
-    widths[c.key] = Math.ceil(Math.min(width, most)) + 1.5;
+    widths[c.key] = Math.min(width, most) + 2;
   }
   return { widths, elastic };
 }
 
-function largestOf(table: Table, columns: Column[]): Record<string, number> {
+// Of columns whose cells have bars. A change in percent is no share.
+function largestOf(table: Table, columns: Column[], bars: string[]): Record<string, number> {
   const out: Record<string, number> = {};
   for (const c of columns) {
     out[c.key] = 0;
-    if (c.unit !== "percent") continue;
+    if (!bars.includes(c.key) && (c.unit !== "percent" || /^change_percent$|^percent_/.test(c.key))) continue;
     for (let row = 0; row < table.n; row++) out[c.key] = Math.max(out[c.key], table.number(row, c.key) ?? 0);
   }
   return out;

@@ -21,6 +21,8 @@ const kParts: { word: string; title: string; tree: boolean; none: string }[] = [
   { word: "lightning", title: "Lightning", tree: true, none: "No calls of Lightning were recorded." },
 ];
 
+const kHidden = ["kind", "thread", "host_mean_duration", "device_mean_duration"];
+
 export function modulesAbsent(worker: number): string | undefined {
   return kParts.some(({ word }) => rowsOf(word, worker) > 0) ? undefined : kNone;
 }
@@ -39,7 +41,7 @@ export function Modules({ worker }: { worker: number }) {
       {choice}
       {part.tree && table.n > 0 && <Graph key={part.word} table={table} title={part.title} />}
       <Panel title={part.title}>
-        <DataTable key={part.word} table={table} tree={part.tree} label={part.title} hidden={["kind", "thread"]} empty={part.none} />
+        <DataTable key={part.word} table={table} tree={part.tree} label={part.title} hidden={kHidden} bars={kWidths.map(([key]) => key)} empty={part.none} />
       </Panel>
     </>
   );
