@@ -11,6 +11,9 @@ const kCategories: Record<string, string> = {
   Other: kGrey,
 };
 
+// In the order of the Overview.
+export const kCategoryNames = Object.keys(kCategories);
+
 export function categoryColor(category: string): string {
   return kCategories[category] ?? kGrey;
 }

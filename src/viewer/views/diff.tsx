@@ -1,9 +1,12 @@
 // What changed from A to B, and whether it is more than noise: the verdict, calls beside each other, and every change.
 import type { ComponentChildren } from "preact";
-import { at, documents } from "../data/documents";
+import { categoryColor, kCategoryNames } from "../charts/colors";
+import { Swatch } from "../charts/donut";
+import { at, documents, useTable } from "../data/documents";
 import type { DiffDocument, DiffRow } from "../data/types";
 import { Figure, Said } from "../figure";
-import { Panel } from "../widgets";
+import { Panel, useWidth } from "../widgets";
+import { sources } from "../worker";
 import { Calls } from "./diff_calls";
 import { Changes } from "./diff_changes";
 
@@ -51,21 +54,51 @@ function Verdict({ found }: { found: DiffDocument }) {
         </div>
       </div>
       <p class="story"><Said at="diff/story" text={found.story} /></p>
+      <Categories />
     </Panel>
+  );
+}
+
+// A step of A and one of B, as long as they are, in the colours of what filled them.
+function Categories() {
+  const [measure, width] = useWidth(600);
+  const table = useTable("diff");
+  if (!table) return null;
+  const place = (row: number) => kCategoryNames.indexOf(table.text(row, "name"));
+  const rows = Array.from({ length: table.n }, (_, row) => row).filter((row) => table.value(row, "by") === "category").sort((a, b) => place(a) - place(b));
+  const sides: ["a_us" | "b_us", string][] = [["a_us", "A"], ["b_us", "B"]];
+  const parts = sides.map(([key]) => {
+    let x = 0;
+    return rows.map((row) => ({ name: table.text(row, "name"), from: x, to: (x += table.number(row, key) ?? 0) }));
+  });
+  const longest = Math.max(...parts.map((bar) => bar[bar.length - 1]?.to ?? 0));
+  if (!(longest > 0)) return null;
+  const x = (us: number) => 20 + ((width - 20) * us) / longest;
+  return (
+    <figure class="categories" ref={measure}>
+      <svg width={width} height={56} role="img" aria-label="What filled a step of A and one of B, by category; the table of changes has the figures">
+        {parts.map((bar, i) => (
+          <g key={sides[i][0]}>
+            <text class="tick" x={0} y={28 * i + 18}>{sides[i][1]}</text>
+            {bar.map((part) => <rect x={x(part.from)} y={28 * i + 3} width={Math.max(0, x(part.to) - x(part.from) - 1)} height={22} fill={categoryColor(part.name)} />)}
+          </g>
+        ))}
+      </svg>
+      <ul class="legend flat">{rows.map((row) => <li><Swatch color={categoryColor(table.text(row, "name"))} />{table.text(row, "name")}</li>)}</ul>
+    </figure>
   );
 }
 
 function Side({ side, name, found, children }: {
   side: "a" | "b"; name: string; found: DiffDocument; children: ComponentChildren;
 }) {
-  const paths = documents.report.sides?.[side] ?? [];
-  const short = paths.map((path) => path.replace(/\/+$/, "").split("/").pop()).join(", ");
+  const runs = new Set(sources().filter((_, i) => documents.report.sides?.[i] === side.toUpperCase()).map(({ run }) => run));
   const plural = (n: number, word: string) => <><Figure at={`diff/${word}s/${side}`} value={n} unit="count" /> {word}{n === 1 ? "" : "s"}</>;
   return (
     <div class="side">
       <span class="muted">{side.toUpperCase()}, {name.toLowerCase()}</span>
       <span class="big">{children}</span>
-      <span class="path" title={paths.join("\n")} data-label><bdi>{short}</bdi></span>
+      {[...runs].map((run) => <span class="name" title={run} data-label><bdi>{run}</bdi></span>)}
       <span class="muted">{plural(found.runs[side], "run")}, {plural(found.steps[side], "step")}</span>
     </div>
   );
@@ -76,10 +109,10 @@ function Certainty({ found }: { found: DiffDocument }) {
   return (
     <Panel title="How sure this is">
       <dl>
-        <dt>Compared by</dt><dd>{found.sample === "runs" ? "runs: how far they lie apart is the noise" : "steps: runs of one side are not known to differ"}</dd>
-        <dt>The change lies, with 95 % certainty, between</dt>
+        <dt>Compared by</dt><dd>{found.sample === "runs" ? "the means of runs" : "steps of one run on a side"}</dd>
+        <dt>The change lies (95 %) between</dt>
         <dd><Figure at="diff/step/low_us" value={low_us} unit="us" /> and <Figure at="diff/step/high_us" value={high_us} unit="us" /></dd>
-        <dt>A change is found in four of five such comparisons from</dt><dd><Figure at="diff/step/smallest_us" value={smallest_us} unit="us" /></dd>
+        <dt>Changes are found (80 %) from</dt><dd><Figure at="diff/step/smallest_us" value={smallest_us} unit="us" /></dd>
       </dl>
       <ul class="remarks">{found.remarks.map((line, i) => <li><Said at={`diff/remarks/${i}`} text={line} /></li>)}</ul>
       <Machine found={found} />
