@@ -1,4 +1,5 @@
-// A flame graph with its root at the top: how wide a bar is says what its row is worth, what hangs on it lies below.
+// A tree as bars, the root at the top: a flame graph, where a bar is as wide as its row is worth, or a timeline, where it
+// lies where its time is. What hangs on a row lies below it.
 // A click, or Enter, makes a bar as wide as the graph; those above it lead back, Escape goes up by one.
 import type { ComponentChildren } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
@@ -8,13 +9,19 @@ import { useWidth } from "../widgets";
 interface Props {
   label: string;
   tree: Tree;
-  roots: number[];  // rows at the top
-  value: (row: number) => number | null;
+  spans: Spans;
   name: (row: number) => string;
   color: (row: number) => string;
   details: (row: number) => ComponentChildren;  // in the box beside a bar
   zoomed: number;  // the row that is as wide as the graph, -1: all
   onZoom: (row: number) => void;
+}
+
+// By row: where its bar begins and ends, in units of the axis. NaN: it has none.
+export interface Spans {
+  from: Float64Array;
+  to: Float64Array;
+  roots: number[];  // rows at the top
 }
 
 interface Bar {
@@ -27,12 +34,12 @@ interface Bar {
 const kRow = 21, kNarrowest = 1, kCharacter = 6.6;  // px
 const kTip = 270;
 
-export function Flame({ label, tree, roots, value, name, color, details, zoomed, onZoom }: Props) {
+export function Flame({ label, tree, spans, name, color, details, zoomed, onZoom }: Props) {
   const [measure, width] = useWidth(800);
   const [over, setOver] = useState(-1);
   const scroller = useRef<HTMLDivElement>(null);
-  const children = useMemo(() => tree.children(Array.from({ length: tree.n }, (_, row) => row)), [tree]);
-  const bars = useMemo(() => layOut(tree, children, roots, value, zoomed, width), [tree, roots, value, zoomed, width]);
+  const children = useMemo(() => tree.children(tree.below(-1)), [tree]);
+  const bars = useMemo(() => layOut(children, spans, zoomed, width), [tree, spans, zoomed, width]);
   const height = kRow * (1 + bars.reduce((most, bar) => Math.max(most, bar.level), 0));
   const pointed = bars.find((bar) => bar.row === over);
 
@@ -81,29 +88,43 @@ export function Flame({ label, tree, roots, value, name, color, details, zoomed,
   );
 }
 
-function layOut(tree: Tree, children: number[][], roots: number[], value: (row: number) => number | null, zoomed: number, width: number): Bar[] {
-  const bars: Bar[] = [];
-  const above: number[] = [];
-  for (let up = zoomed < 0 ? -1 : tree.parent[zoomed]; up >= 0; up = tree.parent[up]) above.unshift(up);
-  above.forEach((row, level) => bars.push({ row, level, x: 0, width }));
-  const todo: { rows: number[]; level: number; x: number; scale: number }[] = [];
-  const within = (rows: number[], level: number, x: number, whole: number, room: number) => {
-    const sum = rows.reduce((all, row) => all + Math.max(0, value(row) ?? 0), 0);
-    if (sum > 0) todo.push({ rows, level, x, scale: room / Math.max(sum, whole) });
-  };
-  within(zoomed < 0 ? roots : [zoomed], above.length, 0, 0, width);
-  for (let i = 0; i < todo.length; i++) {
-    const { rows, level, scale } = todo[i];
-    let { x } = todo[i];
+// Of a flame graph: side by side, in the order of rows, each as wide as its value, and no wider than what it hangs on.
+export function spansOf(tree: Tree, roots: number[], value: (row: number) => number | null): Spans {
+  const out = { from: new Float64Array(tree.n).fill(NaN), to: new Float64Array(tree.n).fill(NaN), roots };
+  const children = tree.children(tree.below(-1));
+  const known = (row: number) => Math.max(0, value(row) ?? 0);
+  const place = (rows: number[], begin: number, room: number) => {
+    const sum = rows.reduce((all, row) => all + known(row), 0);
+    const scale = sum > room ? room / sum : 1;
+    let x = begin;
     for (const row of rows) {
-      const known = Math.max(0, value(row) ?? 0);
-      const wide = known * scale;
-      if (wide >= kNarrowest) {
-        bars.push({ row, level, x, width: wide });
-        within(children[row], level + 1, x, known, wide);
-      }
-      x += wide;
+      out.from[row] = x;
+      x += known(row) * scale;
+      out.to[row] = x;
     }
+  };
+  place(roots, 0, Infinity);
+  // A row stands behind the one that it hangs on.
+  for (const row of tree.below(-1)) if (!Number.isNaN(out.from[row])) place(children[row], out.from[row], out.to[row] - out.from[row]);
+  return out;
+}
+
+function layOut(children: number[][], { from, to, roots }: Spans, zoomed: number, width: number): Bar[] {
+  const bars: Bar[] = [];
+  const begin = zoomed < 0 ? roots.reduce((least, row) => Math.min(least, from[row]), Infinity) : from[zoomed];
+  const end = zoomed < 0 ? roots.reduce((most, row) => Math.max(most, to[row]), -Infinity) : to[zoomed];
+  const x = (at: number) => (width * (Math.min(end, Math.max(begin, at)) - begin)) / (end - begin);
+  let rows = roots;
+  for (let level = 0; rows.length > 0 && end > begin; level++) {
+    const below: number[] = [];
+    for (const row of rows) {
+      const left = x(from[row]);
+      const wide = x(to[row]) - left;
+      if (!(wide >= kNarrowest)) continue;
+      bars.push({ row, level, x: left, width: wide });
+      for (const child of children[row]) below.push(child);
+    }
+    rows = below;
   }
   return bars;
 }

@@ -269,7 +269,7 @@ function widthsOf(table: Table, columns: Column[], keep: (row: number) => boolea
   for (let row = 0; row < table.n && first.length < 500; row++) if (keep(row)) first.push(row);
   for (const c of columns) {
     const most = c.key === "call_stack" ? 90 : c.key === "name" ? 48 : 28;
-    const deeper = (row: number) => (tree && c === columns[0] ? 3 + (tree.indent * tree.depth[row]) / 7 : 0);
+    const deeper = (row: number) => (tree && c === columns[0] ? 4.5 + (tree.indent * tree.depth[row]) / 7 : 0);
     let width = Math.max(...(c.title || c.key).split(" ").map((word) => word.length), (c.title.length * 2) / 3) + 1;
     for (const row of first)
       width = Math.max(width, format(table.value(row, c.key), c.unit).trim().length * (isNumber(c) ? 1 : 0.88) + 0.5 + deeper(row));

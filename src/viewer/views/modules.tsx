@@ -2,7 +2,7 @@
 // what source lines cost, and Lightning's calls, where these are in the page.
 import { useMemo } from "preact/hooks";
 import { colorOf } from "../charts/colors";
-import { Flame } from "../charts/flame";
+import { Flame, spansOf, type Spans } from "../charts/flame";
 import { type Table, useTable } from "../data/documents";
 import { Figure, Said } from "../figure";
 import { useParam } from "../state";
@@ -18,10 +18,12 @@ const kParts: { word: string; title: string; tree: boolean; none: string }[] = [
   { word: "module", title: "Modules", tree: true, none: `${kNone[0].toUpperCase()}${kNone.slice(1)}.` },
   { word: "tree", title: "Operator tree", tree: true, none: "No operators were recorded." },
   { word: "line", title: "Source lines", tree: false, none: "No call stacks were recorded (tprof-run --with-stack=1)." },
+  { word: "timeline", title: "Timeline", tree: true, none: "No operators were recorded." },
   { word: "lightning", title: "Lightning", tree: true, none: "No calls of Lightning were recorded." },
 ];
 
-const kHidden = ["kind", "thread", "host_mean_duration", "device_mean_duration"];
+const kHidden = ["kind", "thread", "end", "mean_duration", "host_mean_duration", "device_mean_duration"];
+const kBars = ["host_self_duration", "device_self_duration"];  // totals of a tree are those of its root above all
 
 export function modulesAbsent(worker: number): string | undefined {
   return kParts.some(({ word }) => rowsOf(word, worker) > 0) ? undefined : kNone;
@@ -41,7 +43,7 @@ export function Modules({ worker }: { worker: number }) {
       {choice}
       {part.tree && table.n > 0 && <Graph key={part.word} table={table} title={part.title} />}
       <Panel title={part.title}>
-        <DataTable key={part.word} table={table} tree={part.tree} label={part.title} hidden={kHidden} bars={kWidths.map(([key]) => key)} empty={part.none} />
+        <DataTable key={part.word} table={table} tree={part.tree} label={part.title} hidden={kHidden} bars={kBars} empty={part.none} />
       </Panel>
     </>
   );
@@ -53,38 +55,46 @@ const kWidths: [string, string][] = [
   ["backward_host_duration", "Backward, host"], ["backward_device_duration", "Backward, device"],
 ];
 // What is said of a bar, besides its name.
-const kSaid = ["occurrences", "calls", "operators", "host_mean_duration", "host_total_duration", "host_self_duration", "device_mean_duration",
+const kSaid = ["begin", "duration", "occurrences", "calls", "operators", "mean_duration", "host_total_duration", "host_self_duration",
   "device_total_duration", "device_self_duration", "backward_host_duration", "backward_device_duration", "parameters"];
 
 function Graph({ table, title }: { table: Table; title: string }) {
   const tree = useMemo(() => new Tree(table), [table]);
-  const tops = useMemo(() => Array.from({ length: table.n }, (_, row) => row).filter((row) => tree.depth[row] === 0), [table, tree]);
+  const tops = useMemo(() => tree.below(-1).filter((row) => tree.depth[row] === 0), [tree]);
   const widths = useMemo(() => kWidths.filter(([key]) => sumOf(table, key, tops) > 0), [table, tops]);
-  const [chosen, setKey] = useParam("width", widths[0]?.[0]);
-  const [module, setModule] = useParam("module");
+  const [chosen, setKey] = useParam("width");
+  const [top, setTop] = useParam("top");
   const [zoomed, setZoomed] = useParam("zoom");
-  const key = widths.find(([one]) => one === chosen)?.[0] ?? widths[0]?.[0];
+  const key = (widths.find(([one]) => one === chosen) ?? widths[0])?.[0] ?? "";
   const color = useMemo(() => colorsOf(table), [table]);
-  const value = useMemo(() => (row: number) => table.number(row, key), [table, key]);
-  const roots = useMemo(() => (module !== "" && tops.includes(Number(module)) ? [Number(module)] : tops), [tops, module]);
+  const roots = useMemo(() => (top !== "" && tops.includes(Number(top)) ? [Number(top)] : tops), [tops, top]);
+  const spans = useMemo(() => (table.has("begin") ? timesOf(table, roots) : spansOf(tree, roots, (row) => table.number(row, key))), [table, tree, roots, key]);
   const zoom = zoomed !== "" && Number(zoomed) >= 0 && Number(zoomed) < table.n ? Number(zoomed) : -1;
   const name = (row: number) => table.text(row, "name").trim();
-  if (widths.length === 0) return null;
+  const options = tops.map((row): [string, string] => [String(row), name(row)]);
   return (
-    <Panel title={`${title} as a flame graph`} aside={
+    <Panel title={`${title}, as ${table.has("begin") ? "it went" : "a flame graph"}`} aside={
       <div class="choices">
-        {tops.length > 1 && <Select label="Module" value={module} options={[["", "all"], ...tops.map((row): [string, string] => [String(row), name(row)])]}
-                onChange={(row) => { setZoomed(""); setModule(row); }} />}
+        {tops.length > 1 && !table.has("begin") && <Select label={title === "Modules" ? "Module" : "Of"} value={top} options={[["", "all"], ...options]}
+                                       onChange={(row) => { setZoomed(""); setTop(row); }} />}
         {zoom >= 0 && <button type="button" onClick={() => setZoomed("")}>Whole graph</button>}
         {widths.length > 1 && <Switch label="Width of the bars" value={key} options={widths} onChange={setKey} />}
       </div>
     }>
-      <Flame label={`${title}: bars are as wide as their time`} tree={tree} roots={roots} value={value} name={name} color={color}
+      <Flame label={`${title}: bars are as wide as their time`} tree={tree} spans={spans} name={name} color={color}
              zoomed={zoom} onZoom={(row) => setZoomed(row < 0 ? "" : String(row))}
              details={(row) => <Details table={table} row={row} />} />
-      <p class="notes">Bars are as wide as all calls of a module together. Those below a pixel are not drawn: click on a bar to see what it holds.</p>
+      <p class="notes">
+        {table.has("begin") ? "Bars lie where their time is. " : "Bars are as wide as the time of all calls together. "}
+        Those below a pixel are not drawn: click on a bar to see what it holds.
+      </p>
     </Panel>
   );
+}
+
+function timesOf(table: Table, roots: number[]): Spans {
+  const from = Float64Array.from({ length: table.n }, (_, row) => table.number(row, "begin") ?? NaN);
+  return { from, to: from.map((begin, row) => begin + (table.number(row, "duration") ?? NaN)), roots };
 }
 
 function Details({ table, row }: { table: Table; row: number }) {
