@@ -35,6 +35,11 @@ export function formatTick(value: number, top: number, unit: string): string {
 }
 const kScales: Record<string, number> = { "µs": 1, ms: 1e3, s: 1e6, B: 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3, TB: 1024 ** 4 };
 
+// A name where there is little room: without what many names begin with.
+export function shortName(name: string): string {
+  return name.trim().replace(/^(nn\.Module: |enumerate\(DataLoader\)#|enumerate\(DataPipe\)#)/, "");
+}
+
 // As precise as it is known, for hovering and for CSV.
 export function exact(value: Cell, unit: string): string {
   if (typeof value !== "number") return format(value, unit);

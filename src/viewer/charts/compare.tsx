@@ -2,7 +2,7 @@
 // below, what B takes more, and that summed up. Lines have a scale of their own, at the right.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { formatTick } from "../format";
+import { formatTick, shortName } from "../format";
 import { useWidth } from "../widgets";
 import { kSides } from "./colors";
 import { type Scale, scale } from "./scale";
@@ -23,7 +23,7 @@ interface Props {
   onPick?: (i: number) => void;
 }
 
-const kLeft = 72, kRight = 72, kTop = 10, kUpper = 200, kBetween = 26, kLower = 110, kBottom = 26, kTip = 270;
+const kLeft = 72, kRight = 72, kTop = 10, kUpper = 200, kBetween = 26, kLower = 110, kTip = 270, kCharacter = 6.2;
 
 export function Compare({ label, pairs, unit, details, onPick }: Props) {
   const [measure, width] = useWidth(800);
@@ -37,9 +37,11 @@ export function Compare({ label, pairs, unit, details, onPick }: Props) {
   const from = kTop + kUpper + kBetween;
   const lower = scale(from, from + kLower, [0, ...pairs.map((p) => p.b - p.a)]);
   const change = scale(from, from + kLower, [0, ...pairs.map((p) => p.bSum - p.aSum)]);
-  const height = from + kLower + kBottom;
-  const every = Math.max(1, Math.ceil(64 / pitch));
-  const room = Math.floor((pitch * every - 8) / 6.4);
+  const names = pairs.map((p) => shortName(p.name));
+  const flat = names.every((name) => name.length * kCharacter < pitch - 8);
+  const below = flat ? 26 : 84;
+  const height = from + kLower + below;
+  const every = flat ? 1 : Math.max(1, Math.ceil(15 / pitch));
 
   const line = (at: (v: number) => number, of: (p: Pair) => number) => "M" + pairs.map((p, i) => `${middle(i).toFixed(1)} ${at(of(p)).toFixed(1)}`).join("L");
   const column = (i: number, shift: number, v: number, to: Scale) => {
@@ -68,7 +70,7 @@ export function Compare({ label, pairs, unit, details, onPick }: Props) {
            aria-label={`${label}; arrow keys go from bar to bar${onPick ? ", Enter opens one" : ""}`}
            onKeyDown={key} onMouseMove={point} onMouseLeave={() => setOver(-1)} onBlur={() => setOver(-1)} onClick={() => over >= 0 && onPick?.(over)}>
         <svg width={width} height={height} role="img" aria-label={label}>
-          {over >= 0 && <rect class="column" x={kLeft + pitch * over} y={kTop} width={pitch} height={height - kTop - kBottom} />}
+          {over >= 0 && <rect class="column" x={kLeft + pitch * over} y={kTop} width={pitch} height={height - kTop - below} />}
           <Axis scale={upper} other={sums} unit={unit} width={width} />
           <Axis scale={lower} other={change} unit={unit} width={width} />
           <path d={bars(-bar - 0.5, (p) => p.a, upper)} fill={kSides.a} />
@@ -79,7 +81,8 @@ export function Compare({ label, pairs, unit, details, onPick }: Props) {
           <path class="trend b" d={line(sums.at, (p) => p.bSum)} stroke={kSides.b} />
           <path class="trend" d={line(change.at, (p) => p.bSum - p.aSum)} stroke={kSides.sum} />
           {pairs.map((p, i) => i % every === 0 && (
-            <text key={i} class="tick" x={middle(i)} y={height - 8} text-anchor="middle">{p.name.length > room ? p.name.slice(0, Math.max(1, room - 1)) + "…" : p.name}</text>
+            <text key={i} class="tick" transform={`translate(${middle(i).toFixed(1)} ${from + kLower + 16})${flat ? "" : "rotate(-40)"}`}
+                  text-anchor={flat ? "middle" : "end"}><title>{p.name}</title>{flat || names[i].length < 18 ? names[i] : names[i].slice(0, 16) + "…"}</text>
           ))}
         </svg>
         {over >= 0 && (

@@ -2,7 +2,7 @@
 // (all of them with #rows=all, and in print). Its state stands in the address, behind `id` where a view has several.
 import { Fragment, type ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { texts } from "../texts";
+import { texts, titles } from "../texts";
 import { at, type Table } from "../data/documents";
 import type { Column } from "../data/types";
 import { format } from "../format";
@@ -102,7 +102,7 @@ export function DataTable({ table, id = "", label, tree: isTree = false, root = 
                 <label class="choice" title={texts[c.key]}>
                   <input type="checkbox" checked={columns.includes(c)}
                          onChange={() => setChosen(chosenWith(columns, c, table.columns))} />
-                  {c.title || c.key}{!valued.includes(c) && <span class="muted"> no values</span>}
+                  {titleOf(c)}{!valued.includes(c) && <span class="muted"> no values</span>}
                 </label>
               ))}
               {chosen && <button type="button" onClick={() => setChosen("")}>As at first</button>}
@@ -126,7 +126,7 @@ export function DataTable({ table, id = "", label, tree: isTree = false, root = 
                   <th key={c.key} class={isNumber(c) ? "number" : undefined} scope="col" title={texts[c.key] ?? c.title}
                       aria-sort={sortKey === c.key ? (isUp(c) ? "ascending" : "descending") : "none"}>
                     <button type="button" onClick={() => setSort(nextSort(c, sortKey, isUp(c), sortOtherwise))}>
-                      {c.title || c.key}
+                      {titleOf(c)}
                       <span class="arrow" aria-hidden="true">{sortKey === c.key ? (isUp(c) ? "▲" : "▼") : ""}</span>
                     </button>
                   </th>
@@ -230,6 +230,7 @@ function CopyButton({ text }: { text: () => string }) {
   );
 }
 
+const titleOf = (c: Column) => c.title || titles[c.key] || c.key;
 export const isNumber = (c: Column) => c.unit !== "text" && c.unit !== "yes/no";
 
 function hasValues(table: Table, column: Column): boolean {
@@ -270,7 +271,7 @@ function widthsOf(table: Table, columns: Column[], keep: (row: number) => boolea
   for (const c of columns) {
     const most = c.key === "call_stack" ? 90 : c.key === "name" ? 48 : 28;
     const deeper = (row: number) => (tree && c === columns[0] ? 4.5 + (tree.indent * tree.depth[row]) / 7 : 0);
-    let width = Math.max(...(c.title || c.key).split(" ").map((word) => word.length), (c.title.length * 2) / 3) + 1;
+    let width = Math.max(...(titleOf(c)).split(" ").map((word) => word.length), (c.title.length * 2) / 3) + 1;
     for (const row of first)
       width = Math.max(width, format(table.value(row, c.key), c.unit).trim().length * (isNumber(c) ? 1 : 0.88) + 0.5 + deeper(row));
     if (width > most && !elastic) elastic = c;

@@ -22,8 +22,8 @@ export function DiffView() {
         <Verdict found={found} />
         <Certainty found={found} />
       </div>
-      {at("diff/tree") !== undefined && <Calls />}
       <Changes />
+      {at("diff/tree") !== undefined && <Calls />}
     </>
   );
 }
@@ -65,7 +65,7 @@ function Categories() {
   const table = useTable("diff");
   if (!table) return null;
   const place = (row: number) => kCategoryNames.indexOf(table.text(row, "name"));
-  const rows = Array.from({ length: table.n }, (_, row) => row).filter((row) => table.value(row, "by") === "category").sort((a, b) => place(a) - place(b));
+  const rows = table.rows().filter((row) => table.value(row, "by") === "category").sort((a, b) => place(a) - place(b));
   const sides: ["a_us" | "b_us", string][] = [["a_us", "A"], ["b_us", "B"]];
   const parts = sides.map(([key]) => {
     let x = 0;

@@ -6,7 +6,7 @@ import { Figure, Said } from "../figure";
 import { useParam } from "../state";
 import { DataTable } from "../table/table";
 import { Tree } from "../table/tree";
-import { Panel } from "../widgets";
+import { Panel, Switch } from "../widgets";
 
 // What the tables may show, each for A, B, the change and its share of A.
 const kFigures: [string, string][] = [
@@ -22,14 +22,16 @@ export function Calls() {
   const totals = useTable("diff/totals");
   const tree = useMemo(() => table && new Tree(table), [table]);
   const [node, setNode] = useParam("node", "0");
+  const [inside, setInside] = useParam("inside", "operators");
   const [figures, setFigures] = useParam("figures", "calls,host_total_duration");
   const hidden = useMemo(() => hiddenColumns(figures), [figures]);
   const focus = table && Number(node) < table.n ? Number(node) : 0;
   const inFocus = useMemo(() => totals && table && ((row: number) => totals.value(row, "node") === table.value(focus, "node")), [totals, table, focus]);
   if (!table || !tree || !totals || !inFocus) return <p class="loading">Opening</p>;
   if (table.n === 0) return null;
-  const hasTotals = Array.from({ length: totals.n }, (_, row) => row).some(inFocus);
+  const hasTotals = totals.rows().some(inFocus);
   const go = (row: number) => setNode(String(row));
+  const asCalls = inside === "calls" || !hasTotals;
   return (
     <>
       <Panel title="Execution comparison" aside={
@@ -40,11 +42,15 @@ export function Calls() {
       }>
         <Bars table={table} tree={tree} focus={focus} go={go} />
       </Panel>
-      {hasTotals && <Panel title={`Operators in ${nameOf(table, focus)}`} aside={<Figures value={figures} onChange={setFigures} />}>
-        <DataTable table={totals} id="operator" label="operators" hidden={hidden} keep={inFocus} />
-      </Panel>}
-      <Panel title={`Calls in ${nameOf(table, focus)}`} aside={hasTotals ? undefined : <Figures value={figures} onChange={setFigures} />}>
-        <DataTable table={table} tree root={focus} id="call" label="calls" hidden={hidden} />
+      <Panel title={`What lies in ${nameOf(table, focus)}`} aside={
+        <div class="choices">
+          <Figures value={figures} onChange={setFigures} />
+          {hasTotals && <Switch label="What lies in it" value={asCalls ? "calls" : "operators"} onChange={setInside}
+                                options={[["operators", "Operators"], ["calls", "Calls"]]} />}
+        </div>
+      }>
+        {asCalls ? <DataTable key="calls" table={table} tree root={focus} id="call" label="calls" hidden={hidden} />
+          : <DataTable key="operators" table={totals} id="operator" label="operators" hidden={hidden} keep={inFocus} sort="a_host_total_duration" />}
       </Panel>
     </>
   );
@@ -88,7 +94,7 @@ function Path({ table, tree, focus, go }: { table: Table; tree: Tree; focus: num
 }
 
 function Bars({ table, tree, focus, go }: { table: Table; tree: Tree; focus: number; go: (row: number) => void }) {
-  const inside = useMemo(() => tree.children(Array.from({ length: tree.n }, (_, row) => row))[focus].filter((row) => table.value(row, "bar") !== null),
+  const inside = useMemo(() => tree.children(table.rows())[focus].filter((row) => table.value(row, "bar") !== null),
                          [table, tree, focus]);
   const rows = inside.length > 0 ? inside : [focus];
   const known = (row: number, key: string) => table.number(row, key) ?? 0;

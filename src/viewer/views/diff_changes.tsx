@@ -46,5 +46,5 @@ export function Changes() {
 }
 
 function rowsOf(table: Table, kind: string): number[] {
-  return Array.from({ length: table.n }, (_, row) => row).filter((row) => table.value(row, "by") === kind);
+  return table.rows().filter((row) => table.value(row, "by") === kind);
 }

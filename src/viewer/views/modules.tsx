@@ -2,9 +2,11 @@
 // what source lines cost, and Lightning's calls, where these are in the page.
 import { useMemo } from "preact/hooks";
 import { colorOf } from "../charts/colors";
+import { Swatch } from "../charts/donut";
 import { Flame, spansOf, type Spans } from "../charts/flame";
-import { type Table, useTable } from "../data/documents";
+import { at, type Table, useTable } from "../data/documents";
 import { Figure, Said } from "../figure";
+import { shortName } from "../format";
 import { useParam } from "../state";
 import { DataTable } from "../table/table";
 import { Tree } from "../table/tree";
@@ -31,7 +33,7 @@ export function modulesAbsent(worker: number): string | undefined {
 
 export function Modules({ worker }: { worker: number }) {
   const there = kParts.filter(({ word }) => word === "module" || rowsOf(word, worker) > 0);
-  const [show, setShow] = useParam("show", "module");
+  const [show, setShow] = useParam("show", there.find(({ word }) => rowsOf(word, worker) > 0)!.word);
   const part = there.find(({ word }) => word === show) ?? there[0];
   const table = useTable(pointerOf(part.word, worker));
   const choice = there.length > 1 && (
@@ -45,8 +47,15 @@ export function Modules({ worker }: { worker: number }) {
       <Panel title={part.title}>
         <DataTable key={part.word} table={table} tree={part.tree} label={part.title} hidden={kHidden} bars={kBars} empty={part.none} />
       </Panel>
+      {part.word === "module" && table.n > 0 && <Classes at={`${table.at}/classes`} />}
     </>
   );
+}
+
+// Modules of one class together.
+function Classes({ at: pointer }: { at: string }) {
+  const table = useTable(at(pointer) === undefined ? undefined : pointer);
+  return table ? <Panel title="Classes of modules"><DataTable table={table} id="class" label="classes of modules" hidden={kHidden} bars={kBars} /></Panel> : null;
 }
 
 // What bars of the graph are as wide as.
@@ -58,6 +67,12 @@ const kWidths: [string, string][] = [
 const kSaid = ["begin", "duration", "occurrences", "calls", "operators", "mean_duration", "host_total_duration", "host_self_duration",
   "device_total_duration", "device_self_duration", "backward_host_duration", "backward_device_duration", "parameters"];
 
+// Kinds of rows, as --json names them.
+const kKinds: Record<string, string> = {
+  op: "Operator", label: "User annotation", step: "Step", call: "CUDA call", module: "nn.Module", python: "Python function",
+  data_loader: "DataLoader", optimizer: "Optimizer", lightning: "Lightning", backward: "Backward", thread: "Thread",
+};
+
 function Graph({ table, title }: { table: Table; title: string }) {
   const tree = useMemo(() => new Tree(table), [table]);
   const tops = useMemo(() => tree.below(-1).filter((row) => tree.depth[row] === 0), [tree]);
@@ -66,22 +81,23 @@ function Graph({ table, title }: { table: Table; title: string }) {
   const [top, setTop] = useParam("top");
   const [zoomed, setZoomed] = useParam("zoom");
   const key = (widths.find(([one]) => one === chosen) ?? widths[0])?.[0] ?? "";
-  const color = useMemo(() => colorsOf(table), [table]);
+  const colors = useMemo(() => colorsOf(table), [table]);
   const roots = useMemo(() => (top !== "" && tops.includes(Number(top)) ? [Number(top)] : tops), [tops, top]);
   const spans = useMemo(() => (table.has("begin") ? timesOf(table, roots) : spansOf(tree, roots, (row) => table.number(row, key))), [table, tree, roots, key]);
   const zoom = zoomed !== "" && Number(zoomed) >= 0 && Number(zoomed) < table.n ? Number(zoomed) : -1;
-  const name = (row: number) => table.text(row, "name").trim();
+  const name = (row: number) => shortName(table.text(row, "name"));
   const options = tops.map((row): [string, string] => [String(row), name(row)]);
   return (
     <Panel title={`${title}, as ${table.has("begin") ? "it went" : "a flame graph"}`} aside={
       <div class="choices">
-        {tops.length > 1 && !table.has("begin") && <Select label={title === "Modules" ? "Module" : "Of"} value={top} options={[["", "all"], ...options]}
+        {tops.length > 1 && !table.has("begin") && <Select label={table.has("thread") ? "Thread" : "Module"} value={top} options={[["", "all"], ...options]}
                                        onChange={(row) => { setZoomed(""); setTop(row); }} />}
         {zoom >= 0 && <button type="button" onClick={() => setZoomed("")}>Whole graph</button>}
         {widths.length > 1 && <Switch label="Width of the bars" value={key} options={widths} onChange={setKey} />}
       </div>
     }>
-      <Flame label={`${title}: bars are as wide as their time`} tree={tree} spans={spans} name={name} color={color}
+      {table.has("kind") && <ul class="legend flat">{[...colors.names].map(([kind, color]) => <li><Swatch color={color} />{kKinds[kind] ?? kind}</li>)}</ul>}
+      <Flame label={`${title}: bars are as wide as their time`} tree={tree} spans={spans} name={name} color={colors.of}
              zoomed={zoom} onZoom={(row) => setZoomed(row < 0 ? "" : String(row))}
              details={(row) => <Details table={table} row={row} />} />
       <p class="notes">
@@ -118,10 +134,10 @@ function sumOf(table: Table, key: string, rows: number[]): number {
   return rows.reduce((sum, row) => sum + (table.number(row, key) ?? 0), 0);
 }
 
-// Names that differ by a number, as Linear_0 and Linear_1, have one colour.
-function colorsOf(table: Table): (row: number) => string {
-  const colors = new Map<string, string>();
-  const names = Array.from({ length: table.n }, (_, row) => table.text(row, "name").trim().replace(/[_#]\d+$/, ""));
-  for (const name of names) if (!colors.has(name)) colors.set(name, colorOf(colors.size));
-  return (row) => colors.get(names[row])!;
+// By what a row is. Of modules by their class: Linear_0 and Linear_1 have one colour.
+function colorsOf(table: Table): { of: (row: number) => string; names: Map<string, string> } {
+  const names = new Map<string, string>();
+  const kinds = table.rows().map((row) => table.has("kind") ? table.text(row, "kind") : table.text(row, "name").trim().replace(/[_#]\d+$/, ""));
+  for (const kind of kinds) if (!names.has(kind)) names.set(kind, colorOf(names.size));
+  return { of: (row) => names.get(kinds[row])!, names };
 }
