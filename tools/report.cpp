@@ -130,7 +130,7 @@ class Report {
       all_jobs.add(input, rank_of(model, input.worker));
       Facts facts(model, devices_);
       facts.rank = waiting.facts_of(input);
-      StatsSubject stats(model, trace, Rules::tprof, 0, devices_);
+      StatsSubject stats(model, trace, Rules::tprof, 0, devices_, &facts);
       add_worker({source_of(input, model), facts, workers[input.run], page_}, stats);
       for (; given[next].path != input.path; next++) say_unread(given[next]);
       if (!arguments_.behind.empty()) about_["sides"].push_back(next < of_a ? "A" : "B");

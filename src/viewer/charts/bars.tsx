@@ -19,6 +19,7 @@ interface Props {
   details: (bar: number) => ComponentChildren;  // in the box beside a bar
 }
 
+const kTip = 260;  // as in style.css
 const kLeft = 72, kBottom = 22, kTop = 8, kHeight = 220;
 
 export function StackedBars({ label, names, parts, value, unit, details }: Props) {
@@ -72,12 +73,18 @@ export function StackedBars({ label, names, parts, value, unit, details }: Props
         </svg>
         {over >= 0 && (
           <div class="tip" role="status" ref={(tip) => {
-            if (tip) tip.style.left = `${Math.min(Math.max(0, width - 250), Math.max(0, x(over) + bar + 10 > width - 250 ? x(over) - 260 : x(over) + bar + 10))}px`;
+            if (tip) tip.style.left = `${tipLeft(x(over), bar, width)}px`;
           }}>{details(over)}</div>
         )}
       </div>
     </div>
   );
+}
+
+// Right of the bar, or left of it where there is no room.
+function tipLeft(bar: number, barWidth: number, width: number): number {
+  const right = bar + barWidth + 10;
+  return right + kTip <= width ? right : Math.max(0, bar - 10 - kTip);
 }
 
 // The next round number above: the axis ends there.

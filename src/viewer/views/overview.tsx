@@ -78,9 +78,9 @@ function StretchLine({ what, at, found }: { what: string; at: string; found?: St
   if (!found) return null;
   return (
     <p class="counted">
-      {what}: <Figure at={`${at}/count`} value={found.count} unit="count" /> with{" "}
-      <Figure at={`${at}/batches`} value={found.batches} unit="count" /> batches and{" "}
-      <Figure at={`${at}/calls`} value={found.calls} unit="count" /> calls, <Figure at={`${at}/us`} value={found.us} unit="us" />{" "}
+      {what}: <Figure at={`${at}/count`} value={found.count} unit="count" />
+      {found.batches > 0 && <> of <Figure at={`${at}/batches`} value={found.batches} unit="count" /> batches</>}
+      {found.calls > 0 && <> of <Figure at={`${at}/calls`} value={found.calls} unit="count" /> calls</>}, <Figure at={`${at}/us`} value={found.us} unit="us" />{" "}
       (<Figure at={`${at}/percent`} value={found.percent} unit="percent" /> of the trace); no step counts them
     </p>
   );
