@@ -1,6 +1,7 @@
 // What --by of `tprof stats` understands: one table of words. The command, its help, its completion and the README's
 // list follow from it.
 #pragma once
+#include <algorithm>
 #include <vector>
 
 #include "analysis/flops.h"
@@ -19,6 +20,9 @@ struct StatsSubject {
   u32 stack_depth;                        // --stack-depth
   const std::vector<DevicePeak>& devices; // --devices
 
+  bool has_device() const {
+    return std::any_of(model.gpu.begin(), model.gpu.end(), [](const GpuEvent& work) { return work.runs_on_gpu(); });
+  }
   OpTree tree() const { return rules == Rules::plugin ? build_plugin_tree(model, plugin) : build_op_tree(model); }
 };
 
