@@ -11,14 +11,6 @@ namespace {
 
 constexpr u32 kNoRow = kNone;
 
-// By our rules all steps are one, all evaluations, all inference beside steps.
-const std::string& name_of(const Model& model, const OpNode& node, Rules rules) {
-  const std::string& name = model.names[node.name];
-  if (node.kind != NodeKind::step || rules != Rules::tprof) return name;
-  if (node.event == kNone || !(model.events[node.event].flags & kEventStretch)) return kAllSteps;
-  return name.starts_with(kEvaluationPrefix) ? kAllEvaluations : kAllInference;
-}
-
 // Tells the rows apart. Shapes are compared as the bytes that the Model has, texts are made once per row.
 class Keys {
  public:
@@ -84,6 +76,13 @@ void add_memory(const Model& model, const OpTree& tree, const std::vector<u32>& 
 }
 
 }  // namespace
+
+const std::string& name_of(const Model& model, const OpNode& node, Rules rules) {
+  const std::string& name = model.names[node.name];
+  if (node.kind != NodeKind::step || rules != Rules::tprof) return name;
+  if (node.event == kNone || !(model.events[node.event].flags & kEventStretch)) return kAllSteps;
+  return name.starts_with(kEvaluationPrefix) ? kAllEvaluations : kAllInference;
+}
 
 std::string device_type_text(u8 type) {
   static constexpr const char* kNames[] = {"CPU",  "GPU",  "MKLDNN", "OpenGL", "OpenCL", "IDEEP", "GPU",

@@ -16,6 +16,8 @@ inline const std::string kAllSteps = "ProfilerStep*", kAllEvaluations = "Evaluat
 inline const std::string& common_name(const std::string& name) {
   return name.starts_with(kStepPrefix) ? kAllSteps : name;
 }
+// What a node is called in tables: by our rules all steps are one, all evaluations, all inference beside steps.
+const std::string& name_of(const Model& model, const OpNode& node, Rules rules);
 
 // What makes a row beside the operator's name: bits.
 enum class OperatorKey : u8 { name = 0, shape = 1, stack = 2, shape_stack = 3 };
