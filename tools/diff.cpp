@@ -22,6 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+const TableJson kWhole = [](const Table& table) { return json_of(table); };
 constexpr char kHowTo[] = "tprof diff A B, or with several runs of each tprof diff A1 A2 A3 --vs B1 B2 B3";
 
 struct DiffArguments {
@@ -166,7 +167,7 @@ int run_plugin(const DiffArguments& arguments) {
   DiffTree tree = plugin_diff_tree(a.calls, b.calls);
   if (arguments.json) {
     Json out = {{"schema", 1}, {"rules", "torch_tb_profiler"}, {"a", json_of(a.source)}, {"b", json_of(b.source)}};
-    out.update(diff_tree_json(tree));
+    out.update(diff_tree_json(tree, kWhole));
     print(stdout, dump(out) + "\n");
     return kExitOk;
   }
@@ -192,7 +193,7 @@ int run(const DiffArguments& arguments) {
   int code = kExitOk;
   Diff result = diff_of(of_a, of_b, code);
   if (arguments.json)
-    print(stdout, dump(diff_json(result)) + "\n");
+    print(stdout, dump(diff_json(result, kWhole)) + "\n");
   else if (arguments.csv)
     print_csv(result);
   else

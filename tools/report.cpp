@@ -169,7 +169,8 @@ class Report {
 
   void add_diff(int& code) {
     int read = kExitOk;
-    documents_["diff"] = diff_json(diff_of(arguments_.paths, arguments_.behind, read));
+    documents_["diff"] = diff_json(diff_of(arguments_.paths, arguments_.behind, read),
+                                   [&](const Table& table) { return page_.add(table, Keep::always); });
     code = std::max(code, read);
   }
 

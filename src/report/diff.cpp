@@ -176,7 +176,7 @@ Json row_columns() {
 
 }  // namespace
 
-Json diff_tree_json(const DiffTree& tree) {
+Json diff_tree_json(const DiffTree& tree, const TableJson& tables) {
   Table nodes = diff_tree_table(tree), totals = diff_totals_table(tree);
   std::vector<double> weights;
   for (const DiffNode& node : tree.nodes) weights.push_back(std::max(node.a_total_ns, node.b_total_ns));
@@ -189,10 +189,10 @@ Json diff_tree_json(const DiffTree& tree) {
   if (totals.rows.size() > kDiffTotalRows) totals.rows.resize(kDiffTotalRows);
   if (totals.rows.size() < all)
     totals.footer.push_back(std::to_string(totals.rows.size()) + " of " + std::to_string(all) + " rows");
-  return {{"tree", json_of(nodes)}, {"totals", json_of(totals)}};
+  return {{"tree", tables(nodes)}, {"totals", tables(totals)}};
 }
 
-Json diff_json(const Diff& diff) {
+Json diff_json(const Diff& diff, const TableJson& tables) {
   static constexpr const char* kVerdicts[] = {"unknown", "noise", "changed", "second_changed"};
   Json out = {{"schema", 1},
               {"rules", "tprof"},
@@ -222,7 +222,7 @@ Json diff_json(const Diff& diff) {
                               {"b", d.b},
                               {"apart", d.apart}});
   for (const DiffRow& row : diff.rows) out["rows"].push_back(row_json(row));
-  out.update(diff_tree_json(diff.tree));
+  out.update(diff_tree_json(diff.tree, tables));
   return out;
 }
 
