@@ -1,6 +1,6 @@
 """Builds the page of `tprof report`, for meson.build.
 
-  build.py fetch JSON LOCK OUT      the packages that they name into node_modules beside OUT, by npm; OUT: "yes", or why not
+  build.py fetch JSON LOCK OUT      packages that they name into node_modules beside OUT, by npm; OUT: "yes", or why not
   build.py bundle DIR HTML S DEPS   TypeScript and CSS of this folder -> one HTML file, and what puts it into a binary
   build.py embed FROM HTML S        the same of a page that was built before ("": no page)
   build.py dist HTML                the page into a release tarball

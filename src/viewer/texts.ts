@@ -145,8 +145,6 @@ export const texts: Record<string, string> = {
   slowest_in: "What takes it longer than the others",
   straggler: "Whether it keeps the others waiting in most steps",
   // modules, trees
-  backward_host_duration: "CPU time of the backward passes of its operators",
-  backward_device_duration: "GPU time of the backward passes of its operators",
   backward_host_self_duration: "CPU time of the backward passes of operators that the line called itself",
   backward_device_self_duration: "GPU time of the backward passes of operators that the line called itself",
   parameters: "Parameters of the module and those in it, shared ones once",

@@ -41,9 +41,12 @@ def said(*words):
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("paths", [[KINETO], [GOLDEN / "gpu-ops.1.pt.trace.json.gz"], [GOLDEN / "modules.1.pt.trace.json.gz"],
-                                   [GOLDEN / "torch-2.14.1.pt.trace.json.gz", GOLDEN / "torch-1.13.1.pt.trace.json.gz"]],
-                         ids=["kineto", "gpu-ops", "modules", "torch"])
+INPUTS = {"kineto": [KINETO], "gpu-ops": [GOLDEN / "gpu-ops.1.pt.trace.json.gz"],
+          "modules": [GOLDEN / "modules.1.pt.trace.json.gz"],
+          "torch": [GOLDEN / "torch-2.14.1.pt.trace.json.gz", GOLDEN / "torch-1.13.1.pt.trace.json.gz"]}
+
+
+@pytest.mark.parametrize("paths", INPUTS.values(), ids=INPUTS)
 def test_the_page_holds_exactly_what_the_commands_say(paths, tmp_path):
     out, _ = report(tmp_path, *paths)
     found = page.documents(out)

@@ -39,7 +39,7 @@ export function Compare({ label, pairs, unit, details, onPick }: Props) {
   const change = scale(from, from + kLower, [0, ...pairs.map((p) => p.bSum - p.aSum)]);
   const names = pairs.map((p) => shortName(p.name));
   const flat = names.every((name) => name.length * kCharacter < pitch - 8);
-  const below = flat ? 26 : 84;
+  const below = flat ? 26 : 96;
   const height = from + kLower + below;
   const every = flat ? 1 : Math.max(1, Math.ceil(15 / pitch));
 

@@ -21,7 +21,8 @@ export function Intervals({ label, items, unit }: { label: string; items: Change
   const [measure, width] = useWidth(500);
   if (items.length === 0) return null;
   // Bars set the scale; an interval that is wider is cut, which an open end shows.
-  const ends = items.flatMap(({ value, low, high }) => [value, Math.max(low ?? value, -2 * Math.abs(value)), Math.min(high ?? value, 2 * Math.abs(value))]);
+  const widest = 1.5 * items.reduce((most, { value }) => Math.max(most, Math.abs(value)), 0);
+  const ends = items.flatMap(({ value, low, high }) => [value, Math.max(low ?? value, -widest), Math.min(high ?? value, widest)]);
   const axis = scale(width - kEdge, kEdge, ends);
   const [least, most] = [axis.ticks[0], axis.ticks[axis.ticks.length - 1]];
   const x = (v: number) => axis.at(Math.max(least, Math.min(most, v)));
