@@ -14,7 +14,6 @@ import { Frames } from "./frames";
 import { shownRows } from "./rows";
 import { kTreeColumns, Tree } from "./tree";
 
-const kStacks = ["call_stack", "source_line"];
 const kMargin = 12;  // rows kept above and below what is in sight
 const kOpenRows = 60;  // of a tree: as many levels are open at first as have no more rows
 
@@ -178,7 +177,7 @@ export function DataTable({ table, id = "", label, tree: isTree = false, root = 
 
 function Cell({ table, row, column, largest }: { table: Table; row: number; column: Column; largest: number }) {
   const value = table.value(row, column.key);
-  if (column.unit === "text" && kStacks.includes(column.key)) return <td class={column.key === "call_stack" ? "stack" : undefined}><Frames stack={value} at={table.figure(row, column.key)} /></td>;
+  if (column.key === "call_stack" || column.title === "Source Location") return <td class={column.key === "call_stack" ? "stack" : undefined}><Frames stack={value} at={table.figure(row, column.key)} /></td>;
   if (typeof value === "boolean") return <td><Figure at={table.figure(row, column.key)} value={value} unit={column.unit} /></td>;
   if (!isNumber(column)) {
     const text = value === null ? null : String(value);
