@@ -22,7 +22,7 @@ class BrowserError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """An element with data-figure, see README.md."""
+    """An element with data-figure, see src/viewer/README.md."""
     pointer: str
     value: object  # what data-value says; None for null
     text: str
