@@ -43,28 +43,27 @@ function watch() {
   });
 }
 
-// Until something is shown and nothing has changed for `calm` ms.
+// Until nothing is being opened and nothing has changed for `calm` ms; or for 30 s, what is then to be seen counts.
 function settled(calm) {
   return new Promise((resolve) => {
-    const root = document.documentElement;
     const done = () => { observer.disconnect(); resolve(); };
+    const end = performance.now() + 30000;
     let timer = 0;
     const again = () => {
       clearTimeout(timer);
-      const busy = document.readyState !== 'complete' || document.querySelector('[aria-busy=true]');
-      timer = setTimeout(busy ? again : done, calm);
+      const busy = document.readyState !== 'complete' || document.querySelector('.loading, [aria-busy=true]');
+      timer = setTimeout(busy && performance.now() < end ? again : done, calm);
     };
     const observer = new MutationObserver(again);
-    observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
+    observer.observe(document.documentElement, { subtree: true, childList: true, attributes: true, characterData: true });
     again();
   });
 }
 
-// Every figure: [pointer, exact value as JSON, text, is it seen]. JSON, since browsers send long lists slowly otherwise.
-function figuresOfPage() {
-  return JSON.stringify(Array.from(document.querySelectorAll('[data-figure]'), (element) => [
-    element.getAttribute('data-figure'), element.getAttribute('data-value'), element.textContent,
-    element.getClientRects().length > 0,
+// Every figure: [pointer or rule, exact value as JSON, text]. JSON, since browsers send long lists slowly otherwise.
+function figuresOfPage(kind) {
+  return JSON.stringify(Array.from(document.querySelectorAll(`[${kind}]`), (element) => [
+    element.getAttribute(kind), element.getAttribute('data-value'), element.textContent,
   ]));
 }
 
@@ -146,7 +145,7 @@ const commands = {
     await page.mouse.up({ button });
     await page.evaluate(settled, calm);
   },
-  async figures() { return JSON.parse(await page.evaluate(figuresOfPage)); },
+  async figures({ kind = 'data-figure' }) { return JSON.parse(await page.evaluate(figuresOfPage, kind)); },
   // The value of an expression, or of a function's body with `return`; promises are waited for.
   async evaluate({ js, argument = null }) {
     const body = /\breturn\b/.test(js) ? js : `return (${js})`;

@@ -22,11 +22,10 @@ class BrowserError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """An element with data-figure, see src/viewer/README.md."""
-    pointer: str
+    """An element with data-figure or data-derived, see src/viewer/README.md."""
+    pointer: str   # or the rule
     value: object  # what data-value says; None for null
     text: str
-    shown: bool
 
 
 class Browser:
@@ -126,9 +125,9 @@ class Page:
         """What a person reads there."""
         return self.evaluate("(document.querySelector(argument) || {}).innerText", at)
 
-    def figures(self):
-        return [Figure(pointer, json.loads(value) if value is not None else None, text, shown)
-                for pointer, value, text, shown in self.browser.tell("figures")]
+    def figures(self, kind="data-figure"):
+        return [Figure(pointer, json.loads(value) if value is not None else None, text)
+                for pointer, value, text in self.browser.tell("figures", kind=kind)]
 
     def report(self):
         return self.browser.tell("report")

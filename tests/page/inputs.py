@@ -1,14 +1,9 @@
 """What the page is tested on: inputs, the reports made of them, and what the commands say of them.
 
-    log = INPUTS["gpu"](directory)          paths to report on, made by harness.py's means
-    Answers(paths).at("stats/op/workers/0/rows/3/calls")  ->  (12, "count")
+    paths = INPUTS["gpu"](directory)       made by harness.py's means
+    report(directory / "out.html", *paths)
 """
-import functools
-import json
 import pathlib
-import subprocess
-
-import pytest
 
 import harness
 

@@ -7,7 +7,7 @@ from values import wrong
 
 # In the page: texts with a digit that are in no figure and in nothing that names or explains, and where they stand.
 STRAY = r"""
-  const labels = '[data-figure], [data-label], script, style, template, select, option, [role=dialog], [role=tooltip], .u-axis, .u-legend';
+  const labels = '[data-figure], [data-derived], [data-label], script, style, template, select, option, dialog, kbd, code, .tick, .u-axis, .u-legend';
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), found = [];
   while (texts.nextNode()) {
     const element = texts.currentNode.parentElement;
@@ -36,6 +36,33 @@ def differences(page, answers):
         if why:
             found.append("%s: %r for %s (%s): %s" % (figure.pointer, figure.text[:120], json.dumps(value)[:120], unit, why))
     return found, seen
+
+
+# How the page computes what depends on a choice of its reader, as data-derived says it.
+RULE = re.compile(r"sum of (?P<table>.+)/rows/\*/(?P<key>[^/ ]+)(?: behind the largest (?P<most>\d+)"
+                  r"| where (?P<column>\w+) is (?P<wanted>.+))?")
+
+
+def derived(page, answers):
+    """What is wrong with figures that are computed in the page: the rule that they name, applied to what commands say."""
+    found = []
+    for figure in page.figures("data-derived"):
+        rule = RULE.fullmatch(figure.pointer)
+        if not rule:
+            found.append("a rule that the tests do not know: %s" % figure.pointer)
+            continue
+        table, _ = answers.at(rule["table"])
+        rows = table["rows"]
+        if rule["column"]:
+            rows = [row for row in rows if (row[rule["column"]] or "null") == rule["wanted"]]
+        values = sorted((row[rule["key"]] for row in rows if row[rule["key"]] is not None), reverse=True)
+        value = sum(values[int(rule["most"] or 0):])
+        unit = next(column["unit"] for column in table["columns"] if column["key"] == rule["key"])
+        if abs(figure.value - value) > 1e-9 * max(1, abs(value)):
+            found.append("%s: the page holds %r, the rule gives %r" % (figure.pointer, figure.value, value))
+        elif wrong(figure.text, figure.value, unit):
+            found.append("%s: %r for %r: %s" % (figure.pointer, figure.text, figure.value, wrong(figure.text, figure.value, unit)))
+    return found
 
 
 def same(one, other):

@@ -1,0 +1,58 @@
+"""Every number of every view is what the commands say of the same input, and every row and column is there."""
+import pytest
+
+import views
+from answers import Answers
+from walk import derived, differences, gaps, strays
+
+full = pytest.mark.full
+INPUTS = ["kineto"] + [pytest.param(name, marks=full) for name in
+                       ("gpu", "gloo", "cpu-host", "cpu-trixie", "cpu-sid", "torch.profiler")]
+
+
+def states_of(page):
+    """The address of each state of each view, for each worker."""
+    for worker in range(views.workers(page)):
+        page.go("worker=%d" % worker)
+        for view in views.of(page):
+            for state in view.states():
+                yield view.hash(worker=worker, rows="all", columns="all", **state)
+
+
+def walk(page, answers):
+    """What is wrong with the page, by state; and how many figures were looked at."""
+    tables, problems, looked = answers.tables(), {}, 0
+    for state in states_of(page):
+        page.go(state)
+        found, seen = differences(page, answers)
+        found += derived(page, answers) + gaps(seen, tables)
+        found += ["a number that is no figure: %r in %s" % tuple(one) for one in strays(page)]
+        looked += len(seen)
+        if found:
+            problems[state] = found
+    return problems, looked
+
+
+def told(problems):
+    return "\n".join("#%s: %d\n  %s" % (state, len(found), "\n  ".join(found[:8])) for state, found in problems.items())
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_every_figure_is_what_the_commands_say(name, browser, made):
+    paths, report = made(name)
+    page = browser.open(report)
+    problems, looked = walk(page, Answers(paths))
+    assert not problems, told(problems)
+    assert looked > 100
+    page.assert_clean()
+
+
+@full
+@pytest.mark.parametrize("name", ["kineto", "masks"])
+def test_every_figure_of_a_diff(name, browser, made):
+    (before, after), report = made(name, diff=True)
+    page = browser.open(report)
+    problems, looked = walk(page, Answers([before], [after]))
+    assert not problems, told(problems)
+    assert any(view.name == "diff" for view in views.of(page)) and looked > 100
+    page.assert_clean()
