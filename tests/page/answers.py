@@ -13,9 +13,9 @@ from harness import tprof
 
 Table = collections.namedtuple("Table", "rows keys")
 
-# The unit of what stands in no column, by the end of its name.
-ENDS = {"_us": "us", "_bytes": "bytes", "_percent": "percent", "_at": "us", "_time": "us", "_duration": "us"}
-NAMES = {"us": "us", "percent": "percent", "bytes": "bytes", "duration": "us", "size": "bytes"}
+# What stands in no column is told by a word of its name: saving_us_per_step, memory_bytes.
+WORDS = {"us": "us", "at": "us", "time": "us", "duration": "us", "bytes": "bytes", "size": "bytes", "percent": "percent"}
+NUMBERS_OF = {"thread", "pid", "tid", "device", "rank", "stream", "address", "id", "line"}  # names, not amounts
 
 
 class Missing(Exception):
@@ -83,13 +83,14 @@ class Answers:
 def unit_of(keys, columns):
     for column in columns or []:
         if isinstance(column, dict) and column["key"] == keys[-1] and "rows" in keys:
-            return column["unit"]
+            return "name" if keys[-1] in NUMBERS_OF else column["unit"]
     if columns and not isinstance(columns[0], dict):  # the overview's steps: all but the first are times
         return "us" if keys[-1] != "0" else ""
     if "points" in keys:  # of a memory curve: time, allocated, reserved
         return "us" if keys[-1] == "0" else "bytes"
-    name = keys[-1]
-    return NAMES.get(name) or next((unit for end, unit in ENDS.items() if name.endswith(end)), "")
+    if keys[-1] in NUMBERS_OF:
+        return "name"
+    return next((WORDS[word] for word in keys[-1].split("_") if word in WORDS), "")
 
 
 def collect(value, pointer, found):

@@ -60,10 +60,11 @@ function settled(calm) {
   });
 }
 
-// Every figure: [pointer or rule, exact value as JSON, text]. JSON, since browsers send long lists slowly otherwise.
+// Every figure: [pointer or rule, exact value as JSON, text, is it in a table]. JSON, since browsers send long lists slowly otherwise.
 function figuresOfPage(kind) {
   return JSON.stringify(Array.from(document.querySelectorAll(`[${kind}]`), (element) => [
     element.getAttribute(kind), element.getAttribute('data-value'), element.textContent,
+    element.closest('td') !== null,
   ]));
 }
 

@@ -26,6 +26,7 @@ class Figure:
     pointer: str   # or the rule
     value: object  # what data-value says; None for null
     text: str
+    in_table: bool
 
 
 class Browser:
@@ -126,8 +127,8 @@ class Page:
         return self.evaluate("(document.querySelector(argument) || {}).innerText", at)
 
     def figures(self, kind="data-figure"):
-        return [Figure(pointer, json.loads(value) if value is not None else None, text)
-                for pointer, value, text in self.browser.tell("figures", kind=kind)]
+        return [Figure(pointer, json.loads(value) if value is not None else None, text, in_table)
+                for pointer, value, text, in_table in self.browser.tell("figures", kind=kind)]
 
     def report(self):
         return self.browser.tell("report")

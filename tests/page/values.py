@@ -1,7 +1,7 @@
 """Does a text say a value? Written against what people read, and not against the page's own formatter.
 
-A number says a value if it is right to its last digit, has three digits or is exact, groups its thousands, and carries a
-unit that its column may have. What is not known is a dash, and only that is.
+A number says a value if it is right to its last digit, has three digits or is exact (of plain numbers and shares some
+decimals will do), groups its thousands, and carries a unit that its column may have. What is not known is a dash, and only that is.
 """
 import math
 import re
@@ -23,6 +23,7 @@ UNITS = {
 INVISIBLE = re.compile("[\u200b\u200e\u200f\u2060-\u2069\u202a-\u202e\ufeff]")
 NUMBER = re.compile(r"([+\-−]?)(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?\s*(\D*)")
 SHORTEST = 3  # digits
+ENOUGH = {"percent": 1, "number": 3}  # decimals
 
 
 def plain(text):
@@ -69,7 +70,7 @@ def wrong_number(shown, value, unit):
     if not match:
         return "no number as people read it"
     sign, whole, fraction, suffix = match.group(1), match.group(2), match.group(3) or "", match.group(4).strip()
-    if len(whole) > 3 and "," not in whole:
+    if len(whole) > 3 and "," not in whole and unit != "name":
         return "thousands are not grouped"
     scales = UNITS.get(unit, {"": 1, "x": 1, "×": 1})
     if suffix.lower() not in scales:
@@ -83,8 +84,8 @@ def wrong_number(shown, value, unit):
         return "says %s, is %s" % (said.normalize(), exact)
     if said == exact:
         return ""
-    if exact and not said and unit not in ("percent", ""):
+    if exact and not said and unit not in ENOUGH:
         return "something is shown as zero"
-    if sum(1 for _ in digits.replace(".", "").lstrip("0")) < SHORTEST and not (unit in ("percent", "") and fraction):
+    if len(digits.replace(".", "").lstrip("0")) < SHORTEST and len(fraction) - 1 < ENOUGH.get(unit, SHORTEST):
         return "fewer than %d digits of %s" % (SHORTEST, exact)
     return ""

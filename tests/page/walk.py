@@ -7,7 +7,7 @@ from values import wrong
 
 # In the page: texts with a digit that are in no figure and in nothing that names or explains, and where they stand.
 STRAY = r"""
-  const labels = '[data-figure], [data-derived], [data-label], script, style, template, select, option, dialog, kbd, code, .tick, .u-axis, .u-legend';
+  const labels = '[data-figure], [data-derived], [data-label], script, style, template, select, option, dialog, footer, a, .name, [role=status], .tick, .u-axis, .u-legend';
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), found = [];
   while (texts.nextNode()) {
     const element = texts.currentNode.parentElement;
@@ -19,10 +19,11 @@ STRAY = r"""
 
 
 def differences(page, answers):
-    """(what is wrong with the page's figures, the pointers seen)"""
+    """(what is wrong with the page's figures, the pointers seen in tables)"""
     found, seen = [], set()
     for figure in page.figures():
-        seen.add(figure.pointer)
+        if figure.in_table:
+            seen.add(figure.pointer)
         try:
             value, unit = answers.at(figure.pointer)
         except Missing as why:
