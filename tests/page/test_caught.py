@@ -58,7 +58,8 @@ PLANTED = {
     "a text": ("f.textContent = f.textContent.replace(/\\d(?=\\D*$)/, (d) => (+d + 1) % 10)", "says"),
     "an exact value": ("f.dataset.value = +f.dataset.value + 1", "the command says"),
     "a pointer": ("f.dataset.figure = f.dataset.figure.replace(/rows.\\d+/, 'rows/7777')", "no '7777'"),
-    "an unknown that looks known": ("f.textContent = '0 µs'", "something is shown as zero"),
+    "a zero": ("f.textContent = '0 µs'", "says 0"),
+    "something where nothing is known": ("f.dataset.value = 'null'", "the page holds null"),
 }
 
 
@@ -79,7 +80,7 @@ def test_a_row_and_a_column_that_are_not_there(chromium, report, answers):
     without_row = {one for one in seen if "/rows/11/" not in one}
     without_column = {one for one in seen if not one.endswith("/calls")}
     assert any("1 of 88 rows" in one for one in gaps(without_row, tables))
-    assert any("lacks ['calls']" in one for one in gaps(without_column, tables))
+    assert any("'calls'" in one for one in gaps(without_column, tables))
 
 
 def test_a_number_that_is_no_figure(chromium, report):
