@@ -4,6 +4,7 @@
 // convert`, into a directory that goes when the command ends).
 #pragma once
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ Source source_of(const Input& input, const Model& model, Rules rules = Rules::tp
 
 // The traces of a directory, not below it; what is skipped is said on stderr.
 std::vector<std::string> traces_in(const std::string& directory);
+
+// By run: what the plugin calls its number of workers.
+std::map<std::string, size_t> workers_of(const std::vector<Input>& inputs);
 
 // A directory for what lives no longer than the command; made when first asked for.
 class Scratch {

@@ -1,9 +1,12 @@
 // What --by of `tprof stats` understands: one table of words. The command, its help, its completion and the README's
 // list follow from it.
 #pragma once
+#include <memory>
 #include <vector>
 
 #include "analysis/flops.h"
+#include "analysis/idle.h"
+#include "analysis/launches.h"
 #include "analysis/op_tree.h"
 #include "report/table.h"
 
@@ -11,15 +14,47 @@ namespace tprof {
 
 struct Job;  // jobs.h
 
-// What a word may look at.
-struct StatsSubject {
+// Made when it is first asked for, then kept.
+template <class T>
+class Once {
+ public:
+  template <class Make>
+  T& get(Make make) const {
+    if (!value_) value_.reset(new T(make()));
+    return *value_;
+  }
+
+ private:
+  mutable std::unique_ptr<T> value_;
+};
+
+// What a word may look at. What several of them need is computed once.
+class StatsSubject {
+ public:
+  StatsSubject(const Model& m, const PluginTrace& p, Rules r, u32 depth, const std::vector<DevicePeak>& d)
+      : model(m), plugin(p), rules(r), stack_depth(depth), devices(d) {}
+  StatsSubject(const StatsSubject&) = delete;
+
   const Model& model;
   const PluginTrace& plugin;
   Rules rules;
-  u32 stack_depth;                        // --stack-depth
-  const std::vector<DevicePeak>& devices; // --devices
+  u32 stack_depth;                         // --stack-depth
+  const std::vector<DevicePeak>& devices;  // --devices
 
-  OpTree tree() const { return rules == Rules::plugin ? build_plugin_tree(model, plugin) : build_op_tree(model); }
+  const OpTree& tree() const;
+  const Words& words() const;
+  const Waits& waits() const;
+  const Windows& windows() const;
+  const Launches& launches() const;
+  HostTimelines& timelines() const;
+
+ private:
+  Once<OpTree> tree_;
+  Once<Words> words_;
+  Once<Waits> waits_;
+  Once<Windows> windows_;
+  Once<Launches> launches_;
+  Once<HostTimelines> timelines_;
 };
 
 struct StatsAnswer {
@@ -36,9 +71,15 @@ struct StatsWord {
   // Of one worker and span; or, where that is nullptr, of all ranks of a job.
   StatsAnswer (*table)(const StatsSubject&);
   StatsAnswer (*of_job)(const Job&) = nullptr;
-  Json (*json)(const StatsSubject&) = nullptr;  // what else --json has
+  Json (*json)(const StatsSubject&, const TableJson&) = nullptr;  // what else --json has
 };
 
 const std::vector<StatsWord>& stats_words();
+
+// By the word's own column; its key, empty where rows stand as they come.
+std::string sort_by_default(const StatsWord& word, Table& table);
+
+// What --json says of one worker and span, or of a job.
+Json stats_json(const Source& source, const StatsAnswer& answer, const std::string& sorted_by, const TableJson& tables);
 
 }  // namespace tprof

@@ -150,6 +150,12 @@ Table steps_table(const Overview& overview) {
   return table;
 }
 
+Json steps_json(const Overview& overview, const Source& source, const TableJson& tables) {
+  Json out = json_of(source);
+  out.update(tables(steps_table(overview)));
+  return out;
+}
+
 std::string overview_text(const Overview& overview, const Source& source, const TextStyle& style) {
   std::string out = source.title() + "\n";
   if (overview.rules == Rules::tprof) out += "  " + counted_text(overview.counted) + "\n";

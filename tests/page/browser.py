@@ -126,6 +126,10 @@ class Page:
         """What a person reads there."""
         return self.evaluate("(document.querySelector(argument) || {}).innerText", at)
 
+    def dialog(self):
+        """What the dialog says that is open; nothing where none is."""
+        return self.text("dialog[open]") or ""
+
     def figures(self, kind="data-figure"):
         return [Figure(pointer, json.loads(value) if value is not None else None, text, in_table)
                 for pointer, value, text, in_table in self.browser.tell("figures", kind=kind)]

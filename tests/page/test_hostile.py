@@ -43,9 +43,9 @@ def test_every_view_opens_and_nothing_runs(name, browser, reports):
 def test_it_stays_usable(name, browser, reports):
     page = browser.open(reports(name))
     page.keys("?")
-    assert page.evaluate("!!document.querySelector('[role=dialog]')")
+    assert page.dialog()
     page.keys("Escape")
-    assert not page.evaluate("!!document.querySelector('[role=dialog]')")
+    assert not page.dialog()
     assert page.ms < 5000
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
@@ -57,7 +57,7 @@ def test_names_of_a_trace_are_texts_and_links_go_nowhere_else(browser, reports):
         hrefs = page.evaluate("[...document.querySelectorAll('[href]')].map((e) => e.getAttribute('href'))")
         bad = [h for h in hrefs if not h.startswith(("#", "https://", "vscode://file/"))]
         assert not bad, bad
-        assert not any("example.org" in h for h in hrefs)
+        assert not any("example.org" in h for h in hrefs if not h.startswith("#"))
     page.assert_clean()
 
 
@@ -73,10 +73,13 @@ def test_marks_of_writing_direction_end_with_their_name(browser, reports):
     """What stands behind a name with a right-to-left override is not turned round with it."""
     page = browser.open(reports("markup"), hash="view=operators&rows=all")
     turned = page.evaluate("""
-      return [...document.querySelectorAll('[data-figure]')].filter((e) => /[\\u202e\\u2067\\u200f]/.test(e.textContent))
-        .map((e) => [e.closest('bdi') || e.querySelector('bdi') ? 'isolate' : getComputedStyle(e).unicodeBidi, e.tagName])""")
+      const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT), found = [];
+      while (texts.nextNode())
+        if (/[\\u202e\\u2067\\u200f]/.test(texts.currentNode.data))
+          found.push(getComputedStyle(texts.currentNode.parentElement).unicodeBidi);
+      return found""")
     assert turned
-    assert {style for style, _ in turned} <= {"isolate", "plaintext", "isolate-override", "bidi-override"}, turned
+    assert {style.split()[0] for style in turned} <= {"isolate", "plaintext", "isolate-override"}, turned
 
 
 @pytest.mark.parametrize("name", SAYS)

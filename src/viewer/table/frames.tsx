@@ -1,0 +1,29 @@
+// Call stacks: a frame a line; one with a file and a line opens in an editor.
+import { useParams } from "../state";
+
+// By the word in the address (#editor=idea). Nothing else becomes a link: an address may come from anybody.
+export const kEditors: Record<string, { title: string; url: (path: string, line: string) => string }> = {
+  vscode: { title: "Visual Studio Code", url: (path, line) => `vscode://file/${path.replace(/^\//, "")}:${line}` },
+  vscodium: { title: "VSCodium", url: (path, line) => `vscodium://file/${path.replace(/^\//, "")}:${line}` },
+  cursor: { title: "Cursor", url: (path, line) => `cursor://file/${path.replace(/^\//, "")}:${line}` },
+  idea: { title: "IntelliJ, PyCharm", url: (path, line) => `idea://open?file=/${path.replace(/^\//, "")}&line=${line}` },
+  sublime: { title: "Sublime Text", url: (path, line) => `subl://open?url=file:///${path.replace(/^\//, "")}&line=${line}` },
+};
+
+export function Frames({ stack }: { stack: string }) {
+  const { params } = useParams();
+  const editor = kEditors[params.editor] ?? kEditors.vscode;
+  return (
+    <ol class="frames">
+      {stack.split(";").map((frame) => {
+        const found = /^(\/.+|[A-Za-z]:\\.+)\((\d+)\): (.*)$/.exec(frame);
+        const path = found?.[1].split("/").map(encodeURIComponent).join("/");
+        return (
+          <li>
+            <bdi>{found ? <><a href={editor.url(path!, found[2])}>{found[1]}:{found[2]}</a> {found[3]}</> : frame}</bdi>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
