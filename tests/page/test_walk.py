@@ -1,4 +1,7 @@
 """Every number of every view is what the commands say of the same input, and every row and column is there."""
+import collections
+import re
+
 import pytest
 
 import views
@@ -34,7 +37,12 @@ def walk(page, answers):
 
 
 def told(problems):
-    return "\n".join("#%s: %d\n  %s" % (state, len(found), "\n  ".join(found[:8])) for state, found in problems.items())
+    """Each kind of problem once: how often, where first."""
+    kinds = collections.defaultdict(list)
+    for state, found in problems.items():
+        for one in found:
+            kinds[re.sub(r"\d+|'[^']*'", "#", one[:90])].append("%s  at #%s" % (one, state))
+    return "\n".join("%d x %s" % (len(found), found[0]) for found in kinds.values())
 
 
 @pytest.mark.parametrize("name", INPUTS)
