@@ -164,7 +164,9 @@ class Report {
   }
 
   void write() {
-    Json& about = documents_["report"] = {{"schema", 1}, {"tprof", TPROF_VERSION}, {"left_out", Json::array()}};
+    Json& about = documents_["report"] = {{"schema", 1}, {"tprof", TPROF_VERSION}, {"left_out", Json::array()}, {"of_jobs", Json::array()}};
+    for (const StatsWord& word : stats_words())
+      if (word.of_job) about["of_jobs"].push_back(word.word);
     for (const std::string& path : unread_) about["left_out"].push_back(path + " could not be read");
     std::string too_large = page_.fit(documents_, viewer_page(), most_);
     if (!too_large.empty()) {

@@ -1,6 +1,6 @@
 // A number on the page. Each says where it comes from: data-figure is its path in the commands' --json, data-value its
 // value there. What depends on a selection made in the page has data-derived instead: the rule it is computed by.
-import { exact, format } from "./format";
+import { exact, format, kUnknown } from "./format";
 import type { Cell } from "./data/unpack";
 
 interface Props {
@@ -26,4 +26,9 @@ export function Derived({ rule, value, unit }: { rule: string; value: number; un
       {format(value, unit)}
     </span>
   );
+}
+
+// A text of a document, which may hold anything: it is isolated, so that it cannot turn the direction of what is beside it.
+export function Said({ at, text }: { at: string; text: string | null }) {
+  return <bdi data-figure={at} data-value={JSON.stringify(text)} class={text === null ? "unknown" : undefined}>{text ?? kUnknown}</bdi>;
 }

@@ -26,6 +26,14 @@ export function format(value: Cell | undefined, unit: string): string {
   }
 }
 
+// Of an axis that ends at `top`: all in one unit.
+export function formatTick(value: number, top: number, unit: string): string {
+  if (unit !== "us" && unit !== "bytes") return format(value, unit);
+  const word = format(top, unit).split(" ")[1];
+  return `${grouped(String(+(value / kScales[word]).toPrecision(4)))} ${word}`;
+}
+const kScales: Record<string, number> = { "µs": 1, ms: 1e3, s: 1e6, B: 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3, TB: 1024 ** 4 };
+
 // As precise as it is known, for hovering and for CSV.
 export function exact(value: Cell, unit: string): string {
   if (typeof value !== "number") return format(value, unit);

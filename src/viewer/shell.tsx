@@ -1,6 +1,7 @@
 // Around the views: which run, worker and span, the tabs, colours, help.
 import { useEffect, useRef } from "preact/hooks";
 import { documents } from "./data/documents";
+import { Said } from "./figure";
 import { StateContext, useAddress, useParams } from "./state";
 import { kEditors } from "./table/frames";
 import { views } from "./views/views";
@@ -54,22 +55,22 @@ function Shell() {
         <Select label="Colours" value={params.theme ?? ""} options={kThemes} onChange={(theme) => set({ theme })} />
         <button type="button" class="round" aria-label="Help" title="Help (?)" onClick={() => help.current?.showModal()}>?</button>
       </header>
-      <nav class="tabs" aria-label="Views">
+      <nav class="tabs" role="tablist" aria-label="Views">
         {views.map((view, i) => {
           const why = view.absent?.(worker);
           return why ? (
-            <span key={view.name} class="tab" aria-disabled="true" title={`${view.title}: ${why}`}>{view.title}</span>
+            <a key={view.name} class="tab" role="tab" aria-disabled="true" aria-selected={false} title={`${view.title}: ${why}`}>{view.title}</a>
           ) : (
-            <a key={view.name} class="tab" href={href({ view: view.name }, false)} aria-current={view === chosen ? "page" : undefined}
+            <a key={view.name} class="tab" href={href({ view: view.name }, false)} role="tab" aria-selected={view === chosen}
                title={`${view.title} (${i + 1})`}>{view.title}</a>
           );
         })}
       </nav>
-      <main>
-        {documents.report.left_out.length > 0 && <div class="banner" role="note">{documents.report.left_out.map((line) => <p><bdi>{line}</bdi></p>)}</div>}
+      <main role="tabpanel" aria-label={chosen.title}>
+        {documents.report.left_out.length > 0 && <div class="banner" role="note">{documents.report.left_out.map((line, i) => <p><Said at={`report/left_out/${i}`} text={line} /></p>)}</div>}
         {absent ? <p class="empty">{chosen.title}: {absent}.</p> : <chosen.component key={`${chosen.name} ${worker}`} worker={worker} />}
       </main>
-      <footer>Written by tprof {documents.report.tprof}. All of it is in this file; nothing is loaded from anywhere.</footer>
+      <footer data-label>Written by tprof {documents.report.tprof}. All of it is in this file; nothing is loaded from anywhere.</footer>
       <Help dialog={help} />
     </>
   );

@@ -4,7 +4,7 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useState } from "preact/hooks";
 
-const kGlobal = ["view", "worker", "theme", "editor", "rows"];
+const kGlobal = ["view", "worker", "theme", "editor", "rows", "columns"];
 
 export type Params = Record<string, string>;
 

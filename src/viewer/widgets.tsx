@@ -76,3 +76,7 @@ export function useWidth(otherwise: number): [(element: HTMLElement | null) => v
   }, [element]);
   return [setElement, width];
 }
+
+export function Loading() {
+  return <p class="loading" aria-busy="true">Opening</p>;
+}

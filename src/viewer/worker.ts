@@ -16,7 +16,7 @@ export function useWorker(): number {
 // The table of a word of `tprof stats` for the worker chosen, or for its job; undefined where the page has none.
 export function pointerOf(word: string, worker: number): string | undefined {
   const workers = documents.stats[word]?.workers ?? [];
-  if (workers.length > 0 && workers[0].worker === "all ranks") {
+  if (documents.report.of_jobs.includes(word)) {
     const { run, span } = sources()[worker];
     const job = workers.findIndex((one) => one.run === run && one.span === span);
     return job < 0 ? undefined : `stats/${word}/workers/${job}`;

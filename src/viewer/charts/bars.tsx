@@ -1,7 +1,7 @@
 // Stacked bars, one for each step: what it is made of. Pointing at a bar, or the arrow keys, says its parts.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { format } from "../format";
+import { formatTick } from "../format";
 import { useWidth } from "../widgets";
 import { Swatch } from "./donut";
 
@@ -57,11 +57,11 @@ export function StackedBars({ label, names, parts, value, unit, details }: Props
       <ul class="legend flat">{parts.map((part) => <li key={part.name}><Swatch color={part.color} />{part.name}</li>)}</ul>
       <div class="bars-plot" tabIndex={0} role="group" aria-label={`${label}; arrow keys go from step to step`} onKeyDown={key}
            onMouseMove={point} onMouseLeave={() => setOver(-1)} onBlur={() => setOver(-1)}>
-        <svg width={width} height={kHeight} role="img" aria-label={label}>
+        <svg width={width} height={kHeight} role="img" aria-label={label} data-label>
           {[0, 0.25, 0.5, 0.75, 1].map((share) => (
             <g key={share}>
               <line class="grid" x1={kLeft} x2={width - 8} y1={y(share * top)} y2={y(share * top)} />
-              <text class="tick" x={kLeft - 8} y={y(share * top) + 4} text-anchor="end">{format(share * top, unit)}</text>
+              <text class="tick" x={kLeft - 8} y={y(share * top) + 4} text-anchor="end">{formatTick(share * top, top, unit)}</text>
             </g>
           ))}
           {over >= 0 && <rect class="column" x={kLeft + pitch * over} y={kTop} width={pitch} height={kHeight - kTop - kBottom} />}

@@ -15,13 +15,12 @@ interface Props {
   title: string;
   unit: string;
   slices: Slice[];
-  middle?: ComponentChildren;
-  onPick?: (name: string) => void;
+  legend?: boolean;  // false: a table beside it says the values
 }
 
 const kRadius = 50, kHole = 31;
 
-export function Donut({ title, slices, unit, middle, onPick }: Props) {
+export function Donut({ title, slices, unit, legend = true }: Props) {
   const [over, setOver] = useState("");
   const shown = slices.filter((slice) => slice.value > 0);
   const sum = shown.reduce((all, slice) => all + slice.value, 0);
@@ -38,25 +37,22 @@ export function Donut({ title, slices, unit, middle, onPick }: Props) {
       <figcaption>{title}</figcaption>
       {sum > 0 ? (
         <div class="donut-body">
-          <svg viewBox="-52 -52 104 104" role="img" aria-label={`${title}: ${summary}`}>
+          <svg viewBox="-52 -52 104 104" role="img" aria-label={`${title}: ${summary}`} data-label>
             {arcs.map((a) => (
               <path key={a.name} d={arc(a.begin, a.end)} fill={a.color} class={over && over !== a.name ? "dim" : undefined}
-                    onMouseEnter={() => setOver(a.name)} onMouseLeave={() => setOver("")} onClick={() => onPick?.(a.name)}>
+                    onMouseEnter={() => setOver(a.name)} onMouseLeave={() => setOver("")}>
                 <title>{`${a.name}: ${format(a.value, unit)}, ${percent(a.value)}`}</title>
               </path>
             ))}
-            {middle && <foreignObject x={-kHole} y={-kHole} width={2 * kHole} height={2 * kHole}>
-              <div class="donut-middle">{middle}</div>
-            </foreignObject>}
           </svg>
-          <ul class="legend">
+          {legend && <ul class="legend">
             {arcs.map((a) => (
               <li key={a.name} class={over && over !== a.name ? "dim" : undefined} onMouseEnter={() => setOver(a.name)}
                   onMouseLeave={() => setOver("")} title={a.name.slice(0, 2000)}>
                 <Swatch color={a.color} /><bdi class="name">{a.name}</bdi>{a.figure}
               </li>
             ))}
-          </ul>
+          </ul>}
         </div>
       ) : <p class="empty">No time is known here.</p>}
     </figure>

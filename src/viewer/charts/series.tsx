@@ -1,7 +1,7 @@
 // Curves over time, by uPlot: pointing says values, dragging chooses a range, the right button takes it back.
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { format } from "../format";
+import { format, formatTick } from "../format";
 import { useWidth } from "../widgets";
 
 export interface Curve {
@@ -41,8 +41,8 @@ export function Series(props: Props) {
       width, height,
       scales: { x: { time: false } },
       axes: [
-        { ...axis, values: (_, at) => at.map((v) => format(v, "us")) },
-        { ...axis, size: 76, values: (_, at) => at.map((v) => format(v, unit)) },
+        { ...axis, values: (_, at) => at.map((v) => formatTick(v, at[at.length - 1], "us")) },
+        { ...axis, size: 76, values: (_, at) => at.map((v) => formatTick(v, at[at.length - 1], unit)) },
       ],
       series: [
         { label: "Time", value: (_, v) => format(v, "us") },

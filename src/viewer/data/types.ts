@@ -70,7 +70,8 @@ export interface StatsDocument {
 }
 
 export interface Documents {
-  report: { tprof: string; left_out: string[] };
+  // of_jobs: the words of `tprof stats` whose "workers" are jobs.
+  report: { tprof: string; left_out: string[]; of_jobs: string[] };
   overview: { workers: OverviewWorker[] };
   steps: { workers: (Source & TableHead)[] };
   advise: { workers: AdviseWorker[]; stragglers?: { run: string; span: string; lines: string[] }[] };

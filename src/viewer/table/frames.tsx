@@ -1,4 +1,6 @@
 // Call stacks: a frame a line; one with a file and a line opens in an editor.
+import type { Cell } from "../data/unpack";
+import { Said } from "../figure";
 import { useParams } from "../state";
 
 // By the word in the address (#editor=idea). Nothing else becomes a link: an address may come from anybody.
@@ -10,12 +12,13 @@ export const kEditors: Record<string, { title: string; url: (path: string, line:
   sublime: { title: "Sublime Text", url: (path, line) => `subl://open?url=file:///${path.replace(/^\//, "")}&line=${line}` },
 };
 
-export function Frames({ stack }: { stack: string }) {
+export function Frames({ stack, at }: { stack: Cell; at: string }) {
   const { params } = useParams();
+  if (stack === null) return <Said at={at} text={null} />;
   const editor = kEditors[params.editor] ?? kEditors.vscode;
   return (
-    <ol class="frames">
-      {stack.split(";").map((frame) => {
+    <ol class="frames" data-figure={at} data-value={JSON.stringify(stack)}>
+      {String(stack).split(";").map((frame) => {
         const found = /^(\/.+|[A-Za-z]:\\.+)\((\d+)\): (.*)$/.exec(frame);
         const path = found?.[1].split("/").map(encodeURIComponent).join("/");
         return (

@@ -15,8 +15,8 @@ export function columnNamed(columns: Column[], word: string): Column | undefined
   return columns.find((c) => c.key.toLowerCase() === word.toLowerCase()) ?? columns.find((c) => plain(c.title) === plain(word));
 }
 
-export function tests(table: Table, search: string): Test[] {
-  const texts = table.columns.filter((c) => c.unit === "text");
+export function tests(table: Table, search: string, searchIn?: string[]): Test[] {
+  const texts = table.columns.filter((c) => c.unit === "text" && (!searchIn || searchIn.includes(c.key)));
   const words = search.match(/"[^"]*"?|\S+/g) ?? [];
   return words.map((word) => {
     const found = /^(.+?)(>=|<=|>|<|=)(-?[\d.]+)(\D*)$/.exec(word);
@@ -49,8 +49,8 @@ function compares(value: number, how: string, limit: number): boolean {
 }
 
 // key, or key:up. Numbers come largest first, texts from A on, unknown values last.
-export function shownRows(table: Table, search: string, sort: string, keep: Test = () => true): number[] {
-  const all = tests(table, search);
+export function shownRows(table: Table, search: string, sort: string, keep: Test = () => true, searchIn?: string[]): number[] {
+  const all = tests(table, search, searchIn);
   const rows: number[] = [];
   for (let row = 0; row < table.n; row++) if (keep(row) && all.every((test) => test(row))) rows.push(row);
   const [key, way] = sort.split(":");

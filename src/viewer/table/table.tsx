@@ -6,7 +6,7 @@ import { texts } from "../texts";
 import type { Table } from "../data/documents";
 import type { Column } from "../data/types";
 import { format } from "../format";
-import { Figure } from "../figure";
+import { Derived, Figure, Said } from "../figure";
 import { useParam, useParams } from "../state";
 import { Menu } from "../widgets";
 import { copyText, csvOf } from "./csv";
@@ -23,6 +23,8 @@ interface Props {
   hidden?: string[];  // columns that are shown only when chosen, besides those without a value
   keep?: (row: number) => boolean;  // chosen by controls of the view
   controls?: ComponentChildren;  // of the view, before the search
+  searchIn?: string[];  // columns in which words are searched, else all texts
+  searchHint?: string;
   expand?: (row: number) => ComponentChildren;  // what lies below a row
   canExpand?: (row: number) => boolean;
   expandTitle?: string;
@@ -30,7 +32,8 @@ interface Props {
   empty?: string;  // what is said where there are no rows at all
 }
 
-export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hidden = [], keep, controls, expand, canExpand,
+export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hidden = [], keep, controls, searchIn,
+                            searchHint = "Search, or calls>100", expand, canExpand,
                             expandTitle = "Details", nested = false, empty = "Nothing to show." }: Props) {
   const { params } = useParams();
   const param = (name: string) => (id ? `${id}.${name}` : name);
@@ -38,12 +41,14 @@ export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hid
   const [sort, setSort] = useParam(param("sort"), sortOtherwise);
   const [chosen, setChosen] = useParam(param("cols"));
   const [open, setOpen] = useState<Set<number>>(new Set());
-  const everything = params.rows === "all" || usePrinting();
+  const printing = usePrinting();
+  const everything = params.rows === "all" || printing;
 
   const valued = useMemo(() => table.columns.filter((c) => hasValues(table, c)), [table]);
-  const columns = useMemo(() => chosenColumns(table, valued, chosen, hidden), [table, valued, chosen, hidden.join()]);
-  const rows = useMemo(() => shownRows(table, search, sort, keep), [table, search, sort, keep]);
-  const widths = useMemo(() => widthsOf(table, columns), [table, columns]);
+  const columns = useMemo(() => chosenColumns(table, valued, params.columns === "all" ? "all" : chosen, hidden),
+                          [table, valued, params.columns, chosen, hidden.join()]);
+  const rows = useMemo(() => shownRows(table, search, sort, keep, searchIn), [table, search, sort, keep]);
+  const { widths, elastic } = useMemo(() => widthsOf(table, columns), [table, columns]);
   const largest = useMemo(() => largestOf(table, columns), [table, columns]);
   useEffect(() => setOpen(new Set()), [table]);
 
@@ -64,9 +69,12 @@ export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hid
         <div class="tools">
           {controls}
           {table.n > 0 && <input type="search" class="search" aria-label={`Search in ${label}`} value={search}
-                 placeholder="Search, or calls>100" title={'Words that a row must hold, and comparisons: calls>100 "two words"'}
+                 placeholder={searchHint} title={'Words that a row must hold, and comparisons: calls>100 "two words"'}
                  onInput={(e) => setSearch(e.currentTarget.value)} />}
-          <span class="count" role="status">{countText(rows.length, table.n)}</span>
+          <span class="count" role="status">
+            {rows.length !== table.n && <><Derived rule="rows that are shown" value={rows.length} unit="count" /> of </>}
+            <Figure at={`${table.at}/n_rows`} value={table.n} unit="count" /> row{table.n === 1 ? "" : "s"}
+          </span>
           {table.n > 0 && <>
             <Menu label="Columns">
               {table.columns.map((c) => (
@@ -87,8 +95,8 @@ export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hid
           <table aria-rowcount={rows.length + 1} aria-label={label} ref={widthIn(`${columns.reduce((sum, c) => sum + widths[c.key], expand ? 2.4 : 0)}ch`)}>
             <colgroup>
               {expand && <col ref={widthIn("2.4ch")} />}
-              {columns.map((c) => <col key={c.key} ref={widthIn(`${widths[c.key]}ch`)} />)}
-              <col />
+              {columns.map((c) => <col key={c.key} ref={widthIn(c === elastic ? "auto" : `${widths[c.key]}ch`)} />)}
+              <col ref={widthIn(elastic ? "0" : "auto")} />
             </colgroup>
             <thead>
               <tr aria-rowindex={1}>
@@ -137,7 +145,7 @@ export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hid
         </div>
       )}
       {table.notes.length > 0 && !nested && (
-        <ul class="notes">{table.notes.map((note) => <li><bdi>{note}</bdi></li>)}</ul>
+        <ul class="notes">{table.notes.map((note, i) => <li><Said at={`${table.at}/notes/${i}`} text={note} /></li>)}</ul>
       )}
     </div>
   );
@@ -145,10 +153,10 @@ export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hid
 
 function Cell({ table, row, column, largest }: { table: Table; row: number; column: Column; largest: number }) {
   const value = table.value(row, column.key);
-  if (column.unit === "text" && column.key === "call_stack") return <td class="stack">{value === null ? format(null, "text") : <Frames stack={String(value)} />}</td>;
+  if (column.unit === "text" && column.key === "call_stack") return <td class="stack"><Frames stack={value} at={table.figure(row, column.key)} /></td>;
   if (!isNumber(column)) {
-    const text = format(value, column.unit);
-    return <td class={value === null ? "unknown" : undefined} title={text.length > 24 ? text.slice(0, 4000) : undefined}><bdi>{text}</bdi></td>;
+    const text = value === null ? null : String(value);
+    return <td title={text !== null && text.length > 24 ? text.slice(0, 4000) : undefined}><Said at={table.figure(row, column.key)} text={text} /></td>;
   }
   const share = column.unit === "percent" && typeof value === "number" && largest > 0 ? Math.min(100, Math.max(0, value)) : 0;
   return (
@@ -204,22 +212,20 @@ function nextSort(column: Column, key: string, up: boolean, otherwise: string): 
   return otherwise;
 }
 
-function countText(shown: number, all: number): string {
-  const rows = (n: number) => `${n.toLocaleString("en-US")} row${n === 1 ? "" : "s"}`;
-  return shown === all ? rows(all) : `${shown.toLocaleString("en-US")} of ${rows(all)}`;
-}
-
-// In characters: of the first rows, so that columns do not move while one scrolls.
-function widthsOf(table: Table, columns: Column[]): Record<string, number> {
-  const out: Record<string, number> = {};
+// In characters, of the first rows, so that columns do not move while one scrolls. A first text that is longer than its
+// column takes what room is left; else that room is at the right.
+function widthsOf(table: Table, columns: Column[]): { widths: Record<string, number>; elastic?: Column } {
+  const widths: Record<string, number> = {};
+  let elastic: Column | undefined;
   for (const c of columns) {
-    const most = c.key === "call_stack" ? 90 : c.key === "name" ? 56 : 28;
+    const most = c.key === "call_stack" ? 90 : c.key === "name" ? 48 : 28;
     let width = Math.max(...(c.title || c.key).split(" ").map((word) => word.length), (c.title.length * 2) / 3) + 2.5;
     for (let row = 0; row < Math.min(table.n, 500); row++)
       width = Math.max(width, format(table.value(row, c.key), c.unit).length + (isNumber(c) ? 1.5 : 1));
-    out[c.key] = Math.ceil(Math.min(width, most)) + 1.5;
+    if (width > most && !elastic) elastic = c;
+    widths[c.key] = Math.ceil(Math.min(width, most)) + 1.5;
   }
-  return out;
+  return { widths, elastic };
 }
 
 function largestOf(table: Table, columns: Column[]): Record<string, number> {

@@ -1,5 +1,6 @@
 // What changed from one run to another, and whether it is more than noise.
 import { documents } from "../data/documents";
+import { Said } from "../figure";
 import { Panel } from "../widgets";
 
 export function diffAbsent(): string | undefined {
@@ -7,5 +8,5 @@ export function diffAbsent(): string | undefined {
 }
 
 export function DiffView() {
-  return <Panel title="Difference"><p class="story">{String(documents.diff?.story)}</p></Panel>;
+  return <Panel title="Difference"><p class="story"><Said at="diff/story" text={String(documents.diff?.story)} /></p></Panel>;
 }

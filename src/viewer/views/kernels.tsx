@@ -6,9 +6,11 @@ import { type Table, useTable } from "../data/documents";
 import { Derived, Figure } from "../figure";
 import { useParam } from "../state";
 import { DataTable } from "../table/table";
-import { Panel, Switch } from "../widgets";
+import { Loading, Panel, Switch } from "../widgets";
 import { pointerOf, rowsOf } from "../worker";
 import { TopN } from "./topn";
+
+const kNames = ["name"];
 
 export function kernelsAbsent(worker: number): string | undefined {
   return rowsOf("kernel", worker) > 0 ? undefined : "no kernels in this trace (CPU only, or recorded without the GPU)";
@@ -17,29 +19,25 @@ export function kernelsAbsent(worker: number): string | undefined {
 export function Kernels({ worker }: { worker: number }) {
   const [group, setGroup] = useParam("group", "kernel");
   const [top, setTop] = useParam("top", "10");
-  const [kernel, setKernel] = useParam("kernel");
   const [operator, setOperator] = useParam("operator");
   const word = group === "kernel+op" ? "kernel+op" : "kernel";
   const byName = useTable(pointerOf("kernel", worker));
   const table = useTable(pointerOf(word, worker));
   const keep = useMemo(() => {
-    if (!table) return undefined;
-    const holds = (row: number, key: string, wanted: string) => table.text(row, key).toLowerCase().includes(wanted.toLowerCase());
-    return (row: number) => holds(row, "name", kernel) && (!operator || !table.has("operator") || holds(row, "operator", operator));
-  }, [table, kernel, operator]);
-  if (!byName || !table) return <p class="loading">Opening</p>;
+    const wanted = operator.toLowerCase();
+    return table && ((row: number) => !table.has("operator") || table.text(row, "operator").toLowerCase().includes(wanted));
+  }, [table, operator]);
+  if (!byName || !table) return <Loading />;
   return (
     <>
       <Panel title="Where the GPU's time went" aside={<TopN value={top} onChange={setTop} what="kernels" />}>
         <Rings table={byName} top={Number(top) || byName.n} />
       </Panel>
       <Panel title="Kernels">
-        <DataTable table={table} label="kernels" keep={keep} controls={
+        <DataTable table={table} label="kernels" keep={keep} searchIn={kNames} searchHint="Kernel name, or calls>100" controls={
           <>
             <Switch label="Group by" value={word} onChange={setGroup}
                     options={[["kernel", "Kernel name"], ["kernel+op", "Kernel properties + operator"]]} />
-            <input type="search" class="search" aria-label="Search by kernel name" placeholder="Kernel name" value={kernel}
-                   onInput={(e) => setKernel(e.currentTarget.value)} />
             {word === "kernel+op" && <input type="search" class="search" aria-label="Search by operator" placeholder="Operator"
                    value={operator} onInput={(e) => setOperator(e.currentTarget.value)} />}
           </>

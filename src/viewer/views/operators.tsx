@@ -6,7 +6,7 @@ import { type Table, useTable } from "../data/documents";
 import { Derived, Figure } from "../figure";
 import { useParam } from "../state";
 import { DataTable } from "../table/table";
-import { Panel, Switch } from "../widgets";
+import { Loading, Panel, Switch } from "../widgets";
 import { pointerOf, rowsOf } from "../worker";
 import { TopN } from "./topn";
 
@@ -28,7 +28,7 @@ export function Operators({ worker }: { worker: number }) {
   const word = group === "op+shape" ? "op+shape" : "op";
   const byName = useTable(pointerOf("op", worker));
   const table = useTable(pointerOf(word, worker));
-  if (!byName || !table) return <p class="loading">Opening</p>;
+  if (!byName || !table) return <Loading />;
   return (
     <>
       <Panel title="Where the time went" aside={<TopN value={top} onChange={setTop} what="operators" />}>
@@ -82,7 +82,7 @@ function Stacks({ worker, table, row, withShape }: { worker: number; table: Tabl
   const shape = table.text(row, "input_shape");
   const keep = useMemo(() => stacks && ((r: number) => stacks.text(r, "name") === name && (!withShape || stacks.text(r, "input_shape") === shape)),
                        [stacks, name, shape]);
-  if (!stacks || !keep) return <p class="loading">Opening</p>;
+  if (!stacks || !keep) return <Loading />;
   return <DataTable nested table={stacks} id={`stack${row}`} label={`call stacks of ${name}`} keep={keep}
                     hidden={[...kHidden, "name", "input_shape", "tc_eligible", "tc_self_ratio", "tc_total_ratio"]} />;
 }

@@ -5,7 +5,7 @@ import { categoryColor } from "../charts/colors";
 import { Donut, Swatch } from "../charts/donut";
 import { documents, useTable, type Table } from "../data/documents";
 import type { Json, OverviewWorker, Recommendation, Stretches } from "../data/types";
-import { Figure } from "../figure";
+import { Derived, Figure, Said } from "../figure";
 import { useParams } from "../state";
 import { DataTable } from "../table/table";
 import { Panel, Switch } from "../widgets";
@@ -28,11 +28,13 @@ export function Overview({ worker }: { worker: number }) {
 // What was lost, repaired or left out; and who waits for whom.
 function Losses({ worker }: { worker: number }) {
   const { run, span, notes } = documents.overview.workers[worker];
-  const waiting = (documents.advise.stragglers ?? []).filter((job) => job.run === run && job.span === span).flatMap((job) => job.lines);
+  const jobs = documents.advise.stragglers ?? [];
+  const job = jobs.findIndex((one) => one.run === run && one.span === span);
+  const waiting = job < 0 ? [] : jobs[job].lines;
   return (
     <>
-      {notes.length > 0 && <div class="banner" role="note">{notes.map((note) => <p><bdi>{note}</bdi></p>)}</div>}
-      {waiting.length > 0 && <div class="banner" role="note">{waiting.map((line) => <p><bdi>{line}</bdi></p>)}</div>}
+      {notes.length > 0 && <div class="banner" role="note">{notes.map((note, i) => <p><Said at={`overview/workers/${worker}/notes/${i}`} text={note} /></p>)}</div>}
+      {waiting.length > 0 && <div class="banner" role="note">{waiting.map((line, i) => <p><Said at={`advise/stragglers/${job}/lines/${i}`} text={line} /></p>)}</div>}
     </>
   );
 }
@@ -51,13 +53,13 @@ function Summary({ found, at }: { found: OverviewWorker; at: string }) {
         <span class="big"><Figure at={`${at}/average_step_time_us`} value={found.average_step_time_us} unit="us" /></span>
         <span class="muted">a step, on average</span>
       </div>
-      <p class="counted"><bdi>{found.counted}</bdi></p>
+      <p class="counted"><Said at={`${at}/counted`} text={found.counted} /></p>
       <StretchLine what="Evaluations" at={`${at}/evaluations`} found={found.evaluations} />
       <StretchLine what="Inference" at={`${at}/inferences`} found={found.inferences} />
       <h3>Configuration</h3>
       <dl>
         {Object.entries(found.configuration).map(([title, value]) => (
-          <><dt>{title}</dt><dd>{/^\d+$/.test(value) ? <span class="figure" data-figure={`${at}/configuration/${title}`} data-value={JSON.stringify(value)}>{value}</span> : <bdi>{value}</bdi>}</dd></>
+          <><dt>{title}</dt><dd><Said at={`${at}/configuration/${title}`} text={value} /></dd></>
         ))}
       </dl>
       {found.gpus.map((gpu, i) => <Gpu gpu={gpu} at={`${at}/gpus/${i}`} />)}
@@ -87,7 +89,7 @@ function StretchLine({ what, at, found }: { what: string; at: string; found?: St
 function Gpu({ gpu, at }: { gpu: Record<string, Json>; at: string }) {
   return (
     <>
-      <h3>GPU <Figure at={`${at}/device`} value={gpu.device as number} unit="text" />{gpu.name ? <>: <bdi>{String(gpu.name)}</bdi></> : null}</h3>
+      <h3>GPU <Figure at={`${at}/device`} value={gpu.device as number} unit="text" />{gpu.name ? <>: <Said at={`${at}/name`} text={String(gpu.name)} /></> : null}</h3>
       <dl>
         {kGpu.filter(([key]) => key in gpu).map(([key, title, unit]) => (
           <><dt>{title}</dt><dd><Figure at={`${at}/${key}`} value={gpu[key] as number | null} unit={unit} /></dd></>
@@ -106,19 +108,21 @@ function Execution({ found, at }: { found: OverviewWorker; at: string }) {
   if (parts.length === 0) return <Panel title="Execution summary"><p class="empty">No steps: the time of a step is not known.</p></Panel>;
   return (
     <Panel title="Execution summary">
-      <Donut title="An average step" unit="us" slices={slices} />
-      <table class="plain">
-        <thead><tr><th scope="col">Category</th><th scope="col" class="number">Time</th><th scope="col" class="number">Share</th></tr></thead>
-        <tbody>
-          {parts.map((part, i) => (
-            <tr>
-              <th scope="row"><Swatch color={categoryColor(part.category)} />{part.category}</th>
-              <td class="number"><Figure at={`${at}/execution_summary/${i}/us`} value={part.us} unit="us" /></td>
-              <td class="number"><Figure at={`${at}/execution_summary/${i}/percent`} value={part.percent} unit="percent" /></td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <div class="execution">
+        <Donut title="An average step" unit="us" slices={slices} legend={false} />
+        <table class="plain">
+          <thead><tr><th scope="col">Category</th><th scope="col" class="number">Time</th><th scope="col" class="number">Share</th></tr></thead>
+          <tbody>
+            {parts.map((part, i) => (
+              <tr>
+                <th scope="row"><Swatch color={categoryColor(part.category)} />{part.category}</th>
+                <td class="number"><Figure at={`${at}/execution_summary/${i}/us`} value={part.us} unit="us" /></td>
+                <td class="number"><Figure at={`${at}/execution_summary/${i}/percent`} value={part.percent} unit="percent" /></td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </Panel>
   );
 }
@@ -132,41 +136,38 @@ function Steps({ worker }: { worker: number }) {
     <Panel title="Steps" aside={
       <Switch label="Show steps as" value={asTable ? "table" : "bars"} options={[["bars", "Bars"], ["table", "Table"]]}
               onChange={(value) => set({ steps: value === "table" ? "table" : "" })} />}>
-      {asTable ? <DataTable table={table} id="step" label="steps" /> : <StepBars table={table} found={documents.overview.workers[worker]} />}
+      {asTable ? <DataTable table={table} id="step" label="steps" /> : <StepBars table={table} />}
     </Panel>
   );
 }
 
-function StepBars({ table, found }: { table: Table; found: OverviewWorker }) {
+function StepBars({ table }: { table: Table }) {
   // The last row of several is their average.
   const n = table.n > 1 ? table.n - 1 : table.n;
   if (n === 0) return <p class="empty">No steps in this trace.</p>;
   const parts = table.columns.slice(2).map((c) => ({ name: c.key, color: categoryColor(c.key) }));
   return (
-    <>
-      <StackedBars label="Time of each step by category" unit="us" parts={parts}
-        names={Array.from({ length: n }, (_, row) => table.text(row, "step"))}
-        value={(bar, part) => table.number(bar, parts[part].name)}
-        details={(bar) => (
-          <>
-            <b>Step {table.text(bar, "step")}: <Figure at={table.figure(bar, "total")} value={table.number(bar, "total")} unit="us" /></b>
-            <table class="plain"><tbody>
-              {parts.map((part) => {
-                const value = table.number(bar, part.name);
-                const total = table.number(bar, "total");
-                return (
-                  <tr>
-                    <th scope="row"><Swatch color={part.color} />{part.name}</th>
-                    <td class="number"><Figure at={table.figure(bar, part.name)} value={value} unit="us" /></td>
-                    <td class="number muted">{value !== null && total ? `${((100 * value) / total).toFixed(1)} %` : ""}</td>
-                  </tr>
-                );
-              })}
-            </tbody></table>
-          </>
-        )} />
-      <p class="notes">{found.counted}</p>
-    </>
+    <StackedBars label="Time of each step by category" unit="us" parts={parts}
+      names={Array.from({ length: n }, (_, row) => table.text(row, "step"))}
+      value={(bar, part) => table.number(bar, parts[part].name)}
+      details={(bar) => (
+        <>
+          <b>Step <Said at={table.figure(bar, "step")} text={table.text(bar, "step")} />: <Figure at={table.figure(bar, "total")} value={table.number(bar, "total")} unit="us" /></b>
+          <table class="plain"><tbody>
+            {parts.map((part) => {
+              const value = table.number(bar, part.name);
+              const total = table.number(bar, "total");
+              return (
+                <tr>
+                  <th scope="row"><Swatch color={part.color} />{part.name}</th>
+                  <td class="number"><Figure at={table.figure(bar, part.name)} value={value} unit="us" /></td>
+                  <td class="number muted">{value !== null && total ? <Derived rule={`percent of ${table.figure(bar, "total")}`} value={(100 * value) / total} unit="percent" /> : ""}</td>
+                </tr>
+              );
+            })}
+          </tbody></table>
+        </>
+      )} />
   );
 }
 
@@ -181,9 +182,9 @@ function AdviceList({ worker }: { worker: number }) {
     <Panel title="What to change" name="advice">
       {shown.length === 0 && <p class="empty">Nothing found that is worth a change.</p>}
       <ol>{shown.map(([one, i]) => <Card key={one.id} found={one} at={`advise/workers/${worker}/recommendations/${i}`} />)}</ol>
-      {more > 0 && <button type="button" onClick={() => setAll(true)}>{more} more that would save next to nothing</button>}
+      {more > 0 && <button type="button" onClick={() => setAll(true)}><Derived rule="recommendations that are minor" value={more} unit="count" /> more that would save next to nothing</button>}
       {found.not_known.length > 0 && (
-        <details><summary>What is not known</summary><ul class="notes">{found.not_known.map((line) => <li><bdi>{line}</bdi></li>)}</ul></details>
+        <details><summary>What is not known</summary><ul class="notes">{found.not_known.map((line, i) => <li><Said at={`advise/workers/${worker}/not_known/${i}`} text={line} /></li>)}</ul></details>
       )}
     </Panel>
   );
@@ -195,13 +196,13 @@ function Card({ found, at }: { found: Recommendation; at: string }) {
     <li class={`card ${found.severity}`}>
       <header>
         <span class="tag">{found.severity}</span>
-        <h3>{found.title}</h3>
+        <h3><Said at={`${at}/title`} text={found.title} /></h3>
         {found.saving_us_per_step !== null && found.saving_us_per_step > 0 && (
           <span class="saving">may save <Figure at={`${at}/saving_us_per_step`} value={found.saving_us_per_step} unit="us" /> a step</span>
         )}
       </header>
-      <p><bdi>{found.text}</bdi></p>
-      <p class="fix"><bdi>{found.fix}</bdi> <a href={found.link} target="_blank" rel="noreferrer noopener">How</a></p>
+      <p><Said at={`${at}/text`} text={found.text} /></p>
+      <p class="fix"><Said at={`${at}/fix`} text={found.fix} /> <a href={found.link} target="_blank" rel="noreferrer noopener">How</a></p>
       {found.evidence.length > 0 && (
         <details open={params.rows === "all"}>
           <summary>Evidence</summary>
@@ -210,7 +211,7 @@ function Card({ found, at }: { found: Recommendation; at: string }) {
             <tbody>
               {found.evidence.map((one, k) => (
                 <tr>
-                  <td class="event"><a href={href({ view: one.thread === null ? "kernels" : "operators", q: `"${one.name}"` }, false)} title={one.name.slice(0, 2000)}><bdi>{one.name}</bdi></a></td>
+                  <td class="event"><a href={href({ view: one.thread === null ? "kernels" : "operators", q: `"${one.name}"` }, false)} title={one.name.slice(0, 2000)}><Said at={`${at}/evidence/${k}/name`} text={one.name} /></a></td>
                   <td class="number"><Figure at={`${at}/evidence/${k}/at_us`} value={one.at_us} unit="us" /></td>
                   <td class="number"><Figure at={`${at}/evidence/${k}/duration_us`} value={one.duration_us} unit="us" /></td>
                   <td class="number">{one.thread === null ? "GPU" : <span class="figure" data-figure={`${at}/evidence/${k}/thread`} data-value={one.thread}>{one.thread}</span>}</td>

@@ -1,7 +1,7 @@
 // Tables of words of `tprof stats`, one below the other, as they come: for views that need no more.
 import { useTable } from "../data/documents";
 import { DataTable } from "../table/table";
-import { Panel } from "../widgets";
+import { Loading, Panel } from "../widgets";
 import { pointerOf } from "../worker";
 
 export function WordTable({ word, part, title, worker, empty }: {
@@ -12,7 +12,7 @@ export function WordTable({ word, part, title, worker, empty }: {
   const id = part ? `${word}.${part}` : word;
   return (
     <Panel title={title}>
-      {!pointer ? <p class="empty">{empty}</p> : !table ? <p class="loading">Opening</p> : <DataTable table={table} id={id} label={title} empty={empty} />}
+      {!pointer ? <p class="empty">{empty}</p> : !table ? <Loading /> : <DataTable table={table} id={id} label={title} empty={empty} />}
     </Panel>
   );
 }
