@@ -317,8 +317,8 @@ def test_controls_do_not_lie_on_each_other(browser, made):
               const boxes = all.map((e) => e.getBoundingClientRect()), found = [];
               for (let i = 0; i < all.length; i++) for (let k = i + 1; k < all.length; k++)
                 if (!all[i].contains(all[k]) && !all[k].contains(all[i]) &&
-                    Math.min(boxes[i].right, boxes[k].right) - Math.max(boxes[i].left, boxes[k].left) > 1 &&
-                    Math.min(boxes[i].bottom, boxes[k].bottom) - Math.max(boxes[i].top, boxes[k].top) > 1)
+                    Math.min(boxes[i].right, boxes[k].right) - Math.max(boxes[i].left, boxes[k].left) > 2 &&
+                    Math.min(boxes[i].bottom, boxes[k].bottom) - Math.max(boxes[i].top, boxes[k].top) > 2)
                   found.push(all[i].outerHTML.slice(0, 100) + ' ON ' + all[k].outerHTML.slice(0, 100));
               return found.slice(0, 3)""")
             assert not over, (zoom, view.name, over)

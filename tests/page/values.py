@@ -46,9 +46,9 @@ def wrong(text, value, unit):
 
 
 def wrong_name(shown, value):
-    """Names stand as they are; ';' of call stacks may be lines, and a mark says where something was cut out."""
-    want = plain(value.replace(";", " ; ") if ";" in value else value)
-    if shown == plain(value) or shown.replace(" ", "") in (want.replace(" ", ""), want.replace(" ", "").replace(";", "")):
+    """Names stand as they are; frames of a call stack, by ';', may be lines, and say file:line; a mark says what was cut out."""
+    frames = re.sub(r"\((\d+)\): ", r":\1 ", value).replace(";", "")
+    if shown == plain(value) or squeezed(shown) in (squeezed(value.replace(";", "")), squeezed(frames)):
         return ""
     if value == "" and shown in DASHES:
         return ""
@@ -61,6 +61,10 @@ def wrong_name(shown, value):
             rest = rest[found + len(piece.strip()):]
         return "" if len(shown) > 4 else "nothing of the name is left"
     return "not the name"
+
+
+def squeezed(text):
+    return plain(text).replace(" ", "")
 
 
 def wrong_number(shown, value, unit):
