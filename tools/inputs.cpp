@@ -65,7 +65,10 @@ std::map<std::string, size_t> workers_of(const std::vector<Input>& inputs) {
 }
 
 Inputs::Inputs(const std::vector<std::string>& paths, Rules rules) : rules_(rules) {
-  for (const std::string& path : paths) add(path);
+  for (const std::string& path : paths) {
+    add(path);
+    ends_.push_back(all_.size());
+  }
 }
 
 Scratch::~Scratch() {

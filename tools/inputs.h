@@ -45,6 +45,8 @@ class Inputs {
   explicit Inputs(const std::vector<std::string>& paths, Rules rules = Rules::tprof);
 
   const std::vector<Input>& all() const { return all_; }
+  // How many of all() the first so many paths gave, before each().
+  size_t given_by(size_t paths) const { return paths ? ends_[paths - 1] : 0; }
 
   // One after the other, in their order; the next ones are read meanwhile (see read_ahead.h). What cannot be read, or
   // that `use` throws an Error for, is said on stderr. The exit code: kExitOk, kExitPartial, or kExitUnreadable when
@@ -59,6 +61,7 @@ class Inputs {
 
   Rules rules_;
   std::vector<Input> all_;
+  std::vector<size_t> ends_;  // in all_, by path
   Scratch scratch_;
   size_t converted_ = 0;
   bool nested_said_ = false;  // once, though a command may read all of it twice

@@ -66,7 +66,7 @@ u64 bytes_of(const std::string& text) {
   u64 bytes = 0;
   OptionError error;
   if (!parse_bytes(text.c_str(), bytes, error))
-    throw Error(kExitUsage, "--max-size '" + text + "' is no size such as 500K, 64M or 1G");
+    throw Error(kExitUsage, "--max-size " + std::string(error.text));
   return bytes;
 }
 
@@ -106,19 +106,24 @@ class Report {
 
  private:
   void begin_documents() {
+    about_ = {{"schema", 1}, {"tprof", TPROF_VERSION}, {"left_out", Json::array()}, {"of_jobs", Json::array()}};
     for (const Section& section : kSections) {
       Json& head = documents_[section.word] = {{"schema", 1}};
       if (section.rules) head["rules"] = section.rules;
       head["workers"] = Json::array();
     }
-    for (const StatsWord& word : stats_words())
+    for (const StatsWord& word : stats_words()) {
       documents_["stats"][word.word] = {
           {"schema", 1}, {"by", word.word}, {"rules", "tprof"}, {"workers", Json::array()}};
+      if (word.of_job) about_["of_jobs"].push_back(word.word);
+    }
   }
 
   int add_workers(const std::vector<std::string>& paths) {
     Inputs inputs(paths);
-    for (const Input& input : inputs.all()) unread_.insert(input.path);
+    const std::vector<Input> given = inputs.all();
+    const size_t of_a = inputs.given_by(arguments_.paths.size());
+    size_t next = 0;  // in `given`
     Jobs waiting = jobs_of(inputs), all_jobs;
     std::map<std::string, size_t> workers = workers_of(inputs.all());
     int code = inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace& trace) {
@@ -127,8 +132,11 @@ class Report {
       facts.rank = waiting.facts_of(input);
       StatsSubject stats(model, trace, Rules::tprof, 0, devices_);
       add_worker({source_of(input, model), facts, workers[input.run], page_}, stats);
-      unread_.erase(input.path);
+      for (; given[next].path != input.path; next++) say_unread(given[next]);
+      if (!arguments_.behind.empty()) about_["sides"].push_back(next < of_a ? "A" : "B");
+      next++;
     });
+    for (; next < given.size(); next++) say_unread(given[next]);
     all_jobs.finish();
     for (const Job& job : waiting.all()) documents_["advise"]["stragglers"].push_back(stragglers_json(job));
     for (const Job& job : all_jobs.all())
@@ -136,6 +144,8 @@ class Report {
         if (word.of_job) add_answer(word, {job.run, "all ranks", job.span_text()}, word.of_job(job));
     return code;
   }
+
+  void say_unread(const Input& input) { about_["left_out"].push_back(input.path + " could not be read"); }
 
   void add_worker(const Subject& subject, const StatsSubject& stats) {
     for (const Section& section : kSections) documents_[section.word]["workers"].push_back(section.worker(subject));
@@ -164,10 +174,7 @@ class Report {
   }
 
   void write() {
-    Json& about = documents_["report"] = {{"schema", 1}, {"tprof", TPROF_VERSION}, {"left_out", Json::array()}, {"of_jobs", Json::array()}};
-    for (const StatsWord& word : stats_words())
-      if (word.of_job) about["of_jobs"].push_back(word.word);
-    for (const std::string& path : unread_) about["left_out"].push_back(path + " could not be read");
+    documents_["report"] = about_;
     std::string too_large = page_.fit(documents_, viewer_page(), most_);
     if (!too_large.empty()) {
       complain(too_large);
@@ -188,7 +195,8 @@ class Report {
   const std::vector<DevicePeak> devices_;
   Page page_;
   Json documents_ = Json::object();
-  std::set<std::string> unread_;  // paths of traces
+  // Of the page itself: what was left out, words of stats whose workers are jobs, each worker's side (with --vs).
+  Json about_;
 };
 
 }  // namespace

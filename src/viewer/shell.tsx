@@ -6,7 +6,7 @@ import { StateContext, useAddress, useParams } from "./state";
 import { kEditors } from "./table/frames";
 import { views } from "./views/views";
 import { Select } from "./widgets";
-import { sources, useWorker, workerText } from "./worker";
+import { runText, sources, useWorker, workerText } from "./worker";
 
 export function App() {
   const state = useAddress();
@@ -66,9 +66,11 @@ function Shell() {
           );
         })}
       </nav>
-      <main role="tabpanel" aria-label={chosen.title}>
+      <main>
         {documents.report.left_out.length > 0 && <div class="banner" role="note">{documents.report.left_out.map((line, i) => <p><Said at={`report/left_out/${i}`} text={line} /></p>)}</div>}
-        {absent ? <p class="empty">{chosen.title}: {absent}.</p> : <chosen.component key={`${chosen.name} ${worker}`} worker={worker} />}
+        <div role="tabpanel" class="view" aria-label={chosen.title}>
+          {absent ? <p class="empty">{chosen.title}: {absent}.</p> : <chosen.component key={`${chosen.name} ${worker}`} worker={worker} />}
+        </div>
       </main>
       <footer data-label>Written by tprof {documents.report.tprof}. All of it is in this file; nothing is loaded from anywhere.</footer>
       <Help dialog={help} />
@@ -79,7 +81,7 @@ function Shell() {
 // Run, worker and span; what there is one of only is not asked.
 function Selectors({ worker }: { worker: number }) {
   const { set } = useParams();
-  const all = sources().map((source, i) => ({ ...source, i }));
+  const all = sources().map((source, i) => ({ ...source, run: runText(i), i }));
   const now = all[worker];
   const unique = (list: typeof all, name: (one: (typeof all)[0]) => string): [string, string][] => {
     const seen = new Map<string, string>();

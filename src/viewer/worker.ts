@@ -31,6 +31,12 @@ export function rowsOf(word: string, worker: number): number {
   return documents.stats[word].workers[Number(pointer.split("/").pop())].n_rows;
 }
 
+// With its side, where two sides are compared: their runs may have one name.
+export function runText(worker: number): string {
+  const side = documents.report.sides?.[worker];
+  return (side ? `${side}: ` : "") + sources()[worker].run;
+}
+
 export function workerText(source: Source): string {
   return source.rank === undefined ? source.worker : `rank ${source.rank} (${source.worker})`;
 }

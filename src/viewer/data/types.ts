@@ -70,8 +70,8 @@ export interface StatsDocument {
 }
 
 export interface Documents {
-  // of_jobs: the words of `tprof stats` whose "workers" are jobs.
-  report: { tprof: string; left_out: string[]; of_jobs: string[] };
+  // of_jobs: the words of `tprof stats` whose "workers" are jobs. sides: A or B, by worker, where two were given.
+  report: { tprof: string; left_out: string[]; of_jobs: string[]; sides?: string[] };
   overview: { workers: OverviewWorker[] };
   steps: { workers: (Source & TableHead)[] };
   advise: { workers: AdviseWorker[]; stragglers?: { run: string; span: string; lines: string[] }[] };

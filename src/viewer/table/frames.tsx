@@ -20,10 +20,13 @@ export function Frames({ stack, at }: { stack: Cell; at: string }) {
     <ol class="frames" data-figure={at} data-value={JSON.stringify(stack)}>
       {String(stack).split(";").map((frame) => {
         const found = /^(\/.+|[A-Za-z]:\\.+)\((\d+)\): (.*)$/.exec(frame);
-        const path = found?.[1].split("/").map(encodeURIComponent).join("/");
+        if (!found) return <li><bdi>{frame}</bdi></li>;
+        const [, file, line, what] = found;
+        const own = file.lastIndexOf("/site-packages/") + 1;  // what stands before it is the same in all frames
+        const path = file.split("/").map(encodeURIComponent).join("/");
         return (
           <li>
-            <bdi>{found ? <><a href={editor.url(path!, found[2])}>{found[1]}:{found[2]}</a> {found[3]}</> : frame}</bdi>
+            <bdi><a href={editor.url(path, line)}><span class="muted">{file.slice(0, own)}</span>{file.slice(own)}({line})</a>: {what}</bdi>
           </li>
         );
       })}

@@ -3,7 +3,7 @@
 import { Fragment, type ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { texts } from "../texts";
-import type { Table } from "../data/documents";
+import { at, type Table } from "../data/documents";
 import type { Column } from "../data/types";
 import { format } from "../format";
 import { Derived, Figure, Said } from "../figure";
@@ -19,7 +19,7 @@ interface Props {
   table: Table;
   id?: string;  // in the address: "" for the main table of a view
   label: string;  // its name for screen readers, and of its CSV
-  sort?: string;  // rows come as in the document where nothing is said
+  sort?: string;  // else by what the document is sorted by
   hidden?: string[];  // columns that are shown only when chosen, besides those without a value
   keep?: (row: number) => boolean;  // chosen by controls of the view
   controls?: ComponentChildren;  // of the view, before the search
@@ -32,11 +32,12 @@ interface Props {
   empty?: string;  // what is said where there are no rows at all
 }
 
-export function DataTable({ table, id = "", label, sort: sortOtherwise = "", hidden = [], keep, controls, searchIn,
+export function DataTable({ table, id = "", label, sort: sortGiven, hidden = [], keep, controls, searchIn,
                             searchHint = "Search, or calls>100", expand, canExpand,
                             expandTitle = "Details", nested = false, empty = "Nothing to show." }: Props) {
   const { params } = useParams();
   const param = (name: string) => (id ? `${id}.${name}` : name);
+  const sortOtherwise = sortGiven ?? String(at(`${table.at}/sort`) ?? "");
   const [search, setSearch] = useParam(param("q"));
   const [sort, setSort] = useParam(param("sort"), sortOtherwise);
   const [chosen, setChosen] = useParam(param("cols"));
@@ -219,11 +220,11 @@ function widthsOf(table: Table, columns: Column[]): { widths: Record<string, num
   let elastic: Column | undefined;
   for (const c of columns) {
     const most = c.key === "call_stack" ? 90 : c.key === "name" ? 48 : 28;
-    let width = Math.max(...(c.title || c.key).split(" ").map((word) => word.length), (c.title.length * 2) / 3) + 2.5;
+    let width = Math.max(...(c.title || c.key).split(" ").map((word) => word.length), (c.title.length * 2) / 3) + 1;
     for (let row = 0; row < Math.min(table.n, 500); row++)
-      width = Math.max(width, format(table.value(row, c.key), c.unit).length + (isNumber(c) ? 1.5 : 1));
+      width = Math.max(width, format(table.value(row, c.key), c.unit).length * (isNumber(c) ? 1 : 0.88) + 0.5);
     if (width > most && !elastic) elastic = c;
-    widths[c.key] = Math.ceil(Math.min(width, most)) + 1.5;
+    widths[c.key] = Math.min(width, most) + 2;
   }
   return { widths, elastic };
 }
