@@ -120,6 +120,8 @@ TRACES = {
     "huge_times": lambda d: save(d, [operator(0, 100), operator(8e15, 500.0, "aten::late"), operator(9e14, 3e14, "aten::long")]),
     "the_future": lambda d: save(d, ranges(["aten::mm"], at=4.1e15), device(schemaVersion=99, baseTimeNanoseconds=4 * 10 ** 18,
                                                                             newThing={"unknown": [1]})),
+    "long_file_names": lambda d: save(pathlib.Path(d) / ("run_" + "R" * 200), ranges(["aten::mm"]), device("D" * 300),
+                                      "w" * 200 + ".1.pt.trace.json"),
     "cpu_only": lambda d: save(d, only(("cpu_op", "user_annotation", "python_function", "cpu_instant_event"))),
     "gpu_only": lambda d: save(d, only(("kernel",)), device()),
     "many_ranks": ranks,

@@ -25,6 +25,7 @@ def answers():
     return Answers([TRACE])
 
 
+@pytest.mark.full
 def test_a_wrong_number_in_the_data(tmp_path, chromium, answers):
     """One kernel of the trace that the page was made of was a microsecond longer."""
     trace = json.loads(gzip.open(TRACE).read())
@@ -73,6 +74,7 @@ def test_a_wrong_figure_in_the_page(what, chromium, report, answers):
     assert len(found) == len(before) + 1 and any(complaint in one for one in found), found
 
 
+@pytest.mark.full
 def test_a_row_and_a_column_that_are_not_there(chromium, report, answers):
     page = chromium.open(report, hash="view=operators&rows=all&columns=all")
     _, seen = differences(page, answers)

@@ -10,6 +10,7 @@ import harness
 import views
 from answers import Answers
 
+full = pytest.mark.full
 TABLE = "stats/op/workers/0"
 OPERATORS = "view=operators&rows=all"
 
@@ -42,7 +43,8 @@ def header(title):
     return "main th button ::-p-text(%s)" % title
 
 
-@pytest.mark.parametrize("key,title", [("calls", "# of Calls"), ("host_total_duration", "CPU total"), ("name", "Name")])
+@pytest.mark.parametrize("key,title", [
+    ("calls", "# of Calls"), pytest.param("host_total_duration", "CPU total", marks=full), pytest.param("name", "Name", marks=full)])
 def test_a_click_on_a_title_sorts_and_another_turns(key, title, browser, kineto, operators):
     page = browser.open(kineto, hash=OPERATORS)
     as_at_first = rows(page)
@@ -56,6 +58,7 @@ def test_a_click_on_a_title_sorts_and_another_turns(key, title, browser, kineto,
     assert rows(page) == as_at_first
 
 
+@full
 def test_the_order_is_the_command_s(browser, made):
     """--sort of `tprof stats` and #sort= of the page."""
     paths, report = made("kineto")
@@ -66,9 +69,8 @@ def test_the_order_is_the_command_s(browser, made):
 
 
 @pytest.mark.parametrize("search,rule", [
-    ("conv", lambda row: "conv" in row["name"].lower()),
-    ("CONV backward", lambda row: "conv" in row["name"].lower() and "backward" in row["name"].lower()),
-    ("calls>100", lambda row: row["calls"] > 100),
+    pytest.param("CONV backward", lambda row: "conv" in row["name"].lower() and "backward" in row["name"].lower(), marks=full),
+    pytest.param("calls>100", lambda row: row["calls"] > 100, marks=full),
     ("conv host_total_duration>=20ms", lambda row: "conv" in row["name"].lower() and row["host_total_duration"] >= 20000),
 ])
 def test_a_search_keeps_the_rows_that_it_says(search, rule, browser, kineto, operators):
@@ -81,6 +83,7 @@ def test_a_search_keeps_the_rows_that_it_says(search, rule, browser, kineto, ope
     assert set(rows(page)) == wanted
 
 
+@full
 def test_a_search_that_finds_nothing_says_so_and_can_be_cleared(browser, kineto, operators):
     page = browser.open(kineto, hash=OPERATORS + "&q=nosuchoperator")
     assert rows(page) == [] and "No row matches" in page.text("main")
@@ -88,6 +91,7 @@ def test_a_search_that_finds_nothing_says_so_and_can_be_cleared(browser, kineto,
     assert len(rows(page)) == len(operators)
 
 
+@full
 def test_group_by_shape_shows_the_other_table(browser, kineto, made):
     page = browser.open(kineto, hash=OPERATORS)
     page.click("main button ::-p-text(input shape)")
@@ -96,6 +100,7 @@ def test_group_by_shape_shows_the_other_table(browser, kineto, made):
     assert set(rows(page, "stats/op+shape/workers/0")) == set(range(len(shapes)))
 
 
+@full
 def test_columns_are_chosen(browser, kineto):
     page = browser.open(kineto, hash=OPERATORS)
 
@@ -129,7 +134,7 @@ def test_a_copy_is_what_the_command_says(browser, kineto, operators):
         assert float(row["host_self_duration"]) == operators[i]["host_self_duration"]
 
 
-@pytest.mark.full
+@full
 def test_a_copy_without_a_clipboard(browser, kineto):
     """As from a file in some browsers: by way of a selection, which the page takes away again."""
     page = browser.open(kineto, hash=OPERATORS)
@@ -157,7 +162,7 @@ def test_call_stacks_of_an_operator(browser, kineto, made, operators):
             assert frame.rsplit("): ", 1)[-1] in text
 
 
-@pytest.mark.full
+@full
 def test_a_source_line_opens_the_editor(browser, made):
     _, report = made("cpu-host")
     page = browser.open(report, hash=OPERATORS)
@@ -177,7 +182,7 @@ STATES = ["view=operators&group=op%2Bshape&sort=calls&q=conv", "view=kernels&gro
           "view=operators&top=3&theme=dark", "view=memory&worker=3"]
 
 
-@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("state", STATES[:1] + [pytest.param(state, marks=full) for state in STATES[1:]])
 def test_a_link_restores_a_state(state, browser, kineto):
     """Opened at once, gone to from elsewhere, and come back to: the same page."""
     page = browser.open(kineto, hash=state)
@@ -193,6 +198,7 @@ def test_a_link_restores_a_state(state, browser, kineto):
     page.assert_clean()
 
 
+@full
 def test_an_address_that_means_nothing_opens_the_overview(browser, kineto):
     at_first = browser.open(kineto).text("main")
     for state in ("view=nosuch", "worker=99", "worker=-1&view=overview", "%%%", "view=__proto__", "=&=&&"):
@@ -223,7 +229,7 @@ def test_keys(browser, kineto):
     assert not page.dialog()
 
 
-@pytest.mark.full
+@full
 def test_all_can_be_reached_by_keyboard(browser, kineto):
     """Tab goes through all that can be clicked, each with a focus that is seen."""
     page = browser.open(kineto, hash="view=operators&q=conv2d")
@@ -253,6 +259,7 @@ def brightness(colour):
     return sum(float(n) for n in re.findall(r"[\d.]+", colour)[:3]) / 3
 
 
+@full
 def test_dark_and_light(browser, kineto):
     page = browser.open(kineto, hash="theme=dark")
     assert brightness(background(page)) < 80
@@ -260,6 +267,7 @@ def test_dark_and_light(browser, kineto):
     assert brightness(background(page)) > 200
 
 
+@full
 def test_dark_as_the_system(chromium, kineto):
     assert brightness(background(chromium.open(kineto, scheme="dark"))) < 80
     assert brightness(background(chromium.open(kineto, scheme="light"))) > 200
@@ -278,7 +286,7 @@ def test_print_holds_all_rows_and_no_controls(chromium, kineto, operators):
     page.assert_clean()
 
 
-@pytest.mark.full
+@full
 def test_a_print_has_pages(browser, kineto, tmp_path):
     page = browser.open(kineto, hash="view=operators")
     page.pdf(tmp_path / "operators.pdf")
@@ -286,7 +294,7 @@ def test_a_print_has_pages(browser, kineto, tmp_path):
     assert data.startswith(b"%PDF") and len(data) > 10000
 
 
-@pytest.mark.full
+@full
 @pytest.mark.parametrize("zoom", [0.8, 1, 1.25, 2])
 @pytest.mark.parametrize("width", [1280, 1920])
 def test_no_view_is_wider_than_its_window(zoom, width, browser, made):
@@ -303,7 +311,7 @@ def test_no_view_is_wider_than_its_window(zoom, width, browser, made):
                 assert over[0] <= 0 and not over[1], (name, view.name, state, over)
 
 
-@pytest.mark.full
+@full
 def test_controls_do_not_lie_on_each_other(browser, made):
     """At 200 % and at 80 %: no two texts or controls that stand beside each other overlap."""
     page = browser.open(made("kineto")[1], zoom=2)
@@ -328,7 +336,7 @@ def serious(page):
     return ["%s %s (%s): %s" % tuple(one[:3] + [one[3][:2]]) for one in page.axe() if one[0] in ("serious", "critical")]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=full)])
 def test_axe_finds_nothing_serious(theme, browser, kineto):
     page = browser.open(kineto, width=1280)
     for view in views.of(page):
@@ -336,7 +344,7 @@ def test_axe_finds_nothing_serious(theme, browser, kineto):
         assert not serious(page), (view.name, serious(page))
 
 
-@pytest.mark.full
+@full
 @pytest.mark.parametrize("name", ["gpu", "gloo", "cpu-host"])
 def test_axe_on_other_inputs(name, browser, made):
     page = browser.open(made(name)[1])
