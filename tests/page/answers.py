@@ -36,7 +36,8 @@ class Answers:
         self.paths, self.behind = [str(p) for p in paths], [str(p) for p in behind]
 
     @functools.lru_cache(maxsize=None)
-    def document(self, name):
+    def document(self, name, options=""):
+        """What the command says of that name, with options such as "--range 10:20"."""
         words = {"stats": ["stats", "--by", name.partition("/")[2]]}.get(name.split("/")[0], [name])
         if name == "diff":
             words += [*self.paths, "--vs", *self.behind]
@@ -44,7 +45,7 @@ class Answers:
             words += self.paths + self.behind
         if name == "advise":
             words.append("--all")
-        done = tprof(*words, "--json")
+        done = tprof(*words, *options.split(), "--json")
         if done.returncode not in (0, 4):
             raise Missing("tprof %s: %s" % (" ".join(words), done.stderr))
         return json.loads(done.stdout)
@@ -55,9 +56,10 @@ class Answers:
         return ("/".join(keys[:2]), keys[2:]) if keys[0] == "stats" else (keys[0], keys[1:])
 
     def at(self, pointer):
-        """(value, unit)"""
+        """(value, unit). What the command says only with options has them behind the pointer: "stats/... --range 10:20"."""
+        pointer, _, options = pointer.partition(" --")
         name, keys = self.split(pointer)
-        value, unit, columns = self.document(name), "", None
+        value, columns = self.document(name, options and "--" + options), None
         for key in keys:
             if isinstance(value, dict) and "columns" in value and "rows" in value:
                 columns = value["columns"]

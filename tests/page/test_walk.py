@@ -13,27 +13,23 @@ INPUTS = ["kineto"] + [pytest.param(name, marks=full) for name in
                        ("gpu", "gloo", "cpu-host", "cpu-trixie", "cpu-sid", "torch.profiler")]
 
 
-def states_of(page):
-    """The address of each state of each view, for each worker."""
+def walk(page, answers):
+    """What is wrong with the page's figures, by state; and how many were looked at. Each worker, view and state of a view."""
+    tables, problems, looked = answers.tables(), {}, 0
     for worker in range(views.workers(page)):
         page.go("worker=%d" % worker)
         for view in views.of(page):
+            of_view = set()
             for state in view.states():
-                yield view.hash(worker=worker, rows="all", columns="all", **state)
-
-
-def walk(page, answers):
-    """What is wrong with the page, by state; and how many figures were looked at."""
-    tables, problems, looked = answers.tables(), {}, 0
-    for state in states_of(page):
-        page.go(state)
-        found, seen = differences(page, answers)
-        found += derived(page, answers) + gaps(seen, tables)
-        found += ["a number that is no figure: %r in %s" % tuple(one) for one in strays(page)]
-        looked += len(seen)
-        if found:
-            problems[state] = found
-    return problems, looked
+                address = view.hash(worker=worker, rows="all", columns="all", **state)
+                page.go(address)
+                found, seen = differences(page, answers)
+                of_view |= seen
+                looked += len(seen)
+                problems[address] = found + derived(page, answers) + [
+                    "a number that is no figure: %r in %s" % tuple(one) for one in strays(page)]
+            problems[view.hash(worker=worker)] = gaps(of_view, tables)
+    return {state: found for state, found in problems.items() if found}, looked
 
 
 def told(problems):

@@ -2,7 +2,12 @@
 import collections
 
 # Choices of a view that show other tables than it begins with.
-STATES = {"operators": [{}, {"group": "op+shape"}], "kernels": [{}, {"group": "kernel+op"}]}
+STATES = {
+    "operators": [{}, {"group": "op+shape"}],
+    "kernels": [{}, {"group": "kernel+op"}],
+    "modules": [{"show": word} for word in ("module", "tree", "line", "timeline", "lightning")],
+    "diff": [{"by": kind} for kind in ("category", "operator_host", "operator_device", "kernel", "module")] + [{"inside": "calls"}],
+}
 
 
 class View(collections.namedtuple("View", "name title enabled")):

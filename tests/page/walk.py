@@ -1,6 +1,7 @@
 """Walks all figures of a view and compares them with what the commands say of the same input."""
 import json
 import re
+import urllib.parse
 
 from answers import Missing, escape
 from values import wrong
@@ -39,31 +40,65 @@ def differences(page, answers):
     return found, seen
 
 
-# How the page computes what depends on a choice of its reader, as data-derived says it.
-RULE = re.compile(r"sum of (?P<table>.+)/rows/\*/(?P<key>[^/ ]+)(?: behind the largest (?P<most>\d+)"
-                  r"| where (?P<column>\w+) is (?P<wanted>.+))?")
+def total(answers, rule, _):
+    """The sum of a column; of what is behind its largest values; of the rows that say something else."""
+    table, _ = answers.at(rule["table"])
+    rows = table["rows"]
+    if rule["column"]:
+        rows = [row for row in rows if (row[rule["column"]] or "null") == rule["wanted"]]
+    values = sorted((row[rule["key"]] for row in rows if row[rule["key"]] is not None), reverse=True)
+    return sum(values[int(rule["most"] or 0):]), next(c["unit"] for c in table["columns"] if c["key"] == rule["key"])
+
+
+def minor(answers, _, address):
+    recommendations, _ = answers.at("advise/workers/%s/recommendations" % address.get("worker", ["0"])[0])
+    return sum(one["minor"] for one in recommendations), "count"
+
+
+def share(answers, rule, _):
+    """What a part is of a whole; which part, is not said, so any part of the same row will do."""
+    whole, _ = answers.at(rule["whole"])
+    row, _ = answers.at(rule["whole"].rpartition("/")[0])
+    return [100 * value / whole for value in row.values() if isinstance(value, (int, float))], "percent"
+
+
+# What depends on a choice of the reader is said by data-derived: how, and how the tests find the same.
+RULES = [
+    (r"(?P<pointer>\S.* --.*)", lambda answers, rule, _: answers.at(rule["pointer"])),
+    (r"sum of (?P<table>.+)/rows/\*/(?P<key>[^/ ]+)(?: behind the largest (?P<most>\d+)| where (?P<column>\w+) is (?P<wanted>.+))?", total),
+    (r"percent of (?P<whole>.+)", share),
+    (r"recommendations that are minor", minor),
+    (r"#(?P<key>\w+)", lambda _, rule, address: ([float(end) for end in address[rule["key"]][0].split(":")], "us")),
+    (r"rows that are shown", lambda *_: (None, "count")),  # counted by the tests of searching
+]
 
 
 def derived(page, answers):
-    """What is wrong with figures that are computed in the page: the rule that they name, applied to what commands say."""
-    found = []
+    """What is wrong with figures that are computed in the page: their rule, applied to what the commands say."""
+    found, address = [], urllib.parse.parse_qs(page.address())
     for figure in page.figures("data-derived"):
-        rule = RULE.fullmatch(figure.pointer)
+        rule, find = next(((match, find) for pattern, find in RULES if (match := re.fullmatch(pattern, figure.pointer))), (None, None))
         if not rule:
             found.append("a rule that the tests do not know: %s" % figure.pointer)
             continue
-        table, _ = answers.at(rule["table"])
-        rows = table["rows"]
-        if rule["column"]:
-            rows = [row for row in rows if (row[rule["column"]] or "null") == rule["wanted"]]
-        values = sorted((row[rule["key"]] for row in rows if row[rule["key"]] is not None), reverse=True)
-        value = sum(values[int(rule["most"] or 0):])
-        unit = next(column["unit"] for column in table["columns"] if column["key"] == rule["key"])
-        if abs(figure.value - value) > 1e-9 * max(1, abs(value)):
+        try:
+            value, unit = find(answers, rule, address)
+        except Missing as why:
+            found.append(str(why))
+            continue
+        values = value if isinstance(value, list) else [figure.value if find is RULES[-1][1] else value]
+        if not any(close(figure.value, one) for one in values):
             found.append("%s: the page holds %r, the rule gives %r" % (figure.pointer, figure.value, value))
         elif wrong(figure.text, figure.value, unit):
             found.append("%s: %r for %r: %s" % (figure.pointer, figure.text, figure.value, wrong(figure.text, figure.value, unit)))
     return found
+
+
+def close(one, other):
+    """Sums may differ in their last digit."""
+    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
+        return abs(one - other) <= 1e-9 * max(1, abs(other))
+    return same(one, other)
 
 
 def same(one, other):
@@ -77,10 +112,16 @@ def strays(page):
             if re.search(r"(?<![\w#.:/-])[\d][\d,.]*(?![\w:/-]*[a-zA-Z_]{3})", text)]
 
 
+# Tables of which a view shows a part that its reader chooses among many.
+PARTLY = {"diff/totals"}
+
+
 def gaps(seen, tables):
     """Rows and columns that a view leaves out of the tables that it shows."""
     found = []
     for pointer, table in tables.items():
+        if pointer in PARTLY:
+            continue
         rows = {}
         for one in seen:
             if one.startswith(pointer + "/rows/"):
@@ -98,7 +139,3 @@ def gaps(seen, tables):
             found.append("%s: %d rows lack columns; row %s lacks %s" % (pointer, len(short), row, sorted(keys)))
     return found
 
-
-def shown(seen, tables):
-    """The tables of which the view shows rows."""
-    return {pointer for pointer in tables if any(one.startswith(pointer + "/rows/") for one in seen)}
