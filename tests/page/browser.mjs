@@ -114,7 +114,6 @@ const commands = {
     await (await page.waitForSelector(at, { timeout: 5000 })).click({ button });
     await page.evaluate(settled, calm);
   },
-  async hover({ at }) { await (await page.waitForSelector(at, { timeout: 5000 })).hover(); },
   // Replaces what stands in a field.
   async type({ at, text, calm = 60 }) {
     const field = await page.waitForSelector(at, { timeout: 5000 });
@@ -146,6 +145,12 @@ const commands = {
     await page.mouse.down({ button });
     await page.mouse.move(...place(to), { steps: 8 });
     await page.mouse.up({ button });
+    await page.evaluate(settled, calm);
+  },
+  // The pointer over that share of an element's box.
+  async point({ at, to, calm = 60 }) {
+    const box = await (await page.waitForSelector(at, { timeout: 5000 })).boundingBox();
+    await page.mouse.move(box.x + to[0] * box.width, box.y + to[1] * box.height, { steps: 2 });
     await page.evaluate(settled, calm);
   },
   async figures({ kind = 'data-figure' }) { return JSON.parse(await page.evaluate(figuresOfPage, kind)); },

@@ -80,8 +80,9 @@ class Page:
     def click(self, at, **words):
         self.browser.tell("click", at=at, **words)
 
-    def hover(self, at):
-        self.browser.tell("hover", at=at)
+    def point(self, at, to):
+        """The pointer over that share of an element: (0.5, 0.5) is its middle."""
+        self.browser.tell("point", at=at, to=to)
 
     def type(self, at, text):
         self.browser.tell("type", at=at, text=text)

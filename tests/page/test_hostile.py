@@ -1,9 +1,8 @@
 """Traces that would break or misuse a page: it opens, says something, is usable, and nothing of a trace runs."""
-import json
+import re
 
 import pytest
 
-import harness
 import hostile
 import inputs
 import views
@@ -88,3 +87,22 @@ def test_what_there_is_is_said(name, browser, reports):
     page = browser.open(reports(name))
     text = " ".join(page.text("body").lower() for view in views.of(page) if page.go(view.hash()) is None)
     assert SAYS[name].lower() in text
+
+
+def test_what_did_not_fit_is_said(browser, tmp_path):
+    """With --max-size details are left out, the page says so where one reads it and where they would be, and is whole else."""
+    out = inputs.report(tmp_path / "small.html", "--max-size", "1M", *hostile.write("ten_thousand_names", tmp_path / "log"))
+    assert out.stat().st_size <= 2 ** 20
+    page = browser.open(out)
+    assert "not in this page" in page.text("main .banner")
+    said = []
+    for view in views.of(page):
+        for state in view.states():
+            page.go(view.hash(**state))
+            if page.evaluate("!!document.querySelector('main td.expander button[aria-expanded]')"):
+                page.click("main td.expander button[aria-expanded]")
+            text = page.text("main")
+            assert len(text.split()) > 30, view
+            said += re.findall("which would have grown too large", text)
+    assert said, "where a table was left out it is not said"
+    page.assert_clean()
