@@ -1,6 +1,7 @@
 // What --by of `tprof stats` understands: one table of words. The command, its help, its completion and the README's
 // list follow from it.
 #pragma once
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -60,6 +61,9 @@ class StatsSubject {
   const Flops& flops() const;
   const std::vector<MemoryPeak>& peaks() const;
   HostTimelines& timelines() const;
+  bool has_device() const {
+    return std::any_of(model.gpu.begin(), model.gpu.end(), [](const GpuEvent& work) { return work.runs_on_gpu(); });
+  }
 
  private:
   const Facts* facts_;

@@ -8,6 +8,7 @@
 
 #include "analysis/alike.h"
 #include "analysis/diff_side.h"
+#include "analysis/diff_tree.h"
 
 namespace tprof {
 
@@ -57,6 +58,7 @@ struct Diff {
   DiffRow second;
   enum class Second : u8 { none, less_waiting, typical } asks = Second::none;
   std::vector<DiffRow> rows;  // by DiffBy, largest change first
+  DiffTree tree;              // of operators, labels and modules, per step
   std::vector<Alike> alike;   // those found
   std::vector<MachineDiff> machine;
   std::vector<std::string> remarks;  // how sure it is, what else may explain it
