@@ -19,38 +19,6 @@ struct AdviseArguments {
   bool json = false, all = false;
 };
 
-// Who waits for whom is known once all ranks have been read: before anything is said of one of them.
-Jobs jobs_of(Inputs& inputs) {
-  Jobs out;
-  if (may_hold_jobs(inputs.all()))
-    inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace&) {
-      out.add(input, rank_of(model, input.worker));
-    });
-  else
-    for (const Input& input : inputs.all()) out.add(input, {.worker = input.worker});
-  out.finish();
-  return out;
-}
-
-Json json_of(const Job& job) {
-  Json ranks = Json::array();
-  for (const RankWait& wait : job.found.waits) {
-    const Rank& rank = job.ranks[wait.rank];
-    bool known = wait.straggler != Straggler::unknown;
-    ranks.push_back({{"worker", rank.worker},
-                     {"rank", rank.number < 0 ? Json() : Json(rank.number)},
-                     {"waiting_us", double(wait.wait_ns) / 1e3},
-                     {"waits_for", wait.for_rank == kNone ? Json() : Json(job.ranks[wait.for_rank].worker)},
-                     {"slowest_in", wait.slowest_in},
-                     {"straggler", known ? Json(wait.straggler == Straggler::yes) : Json()}});
-  }
-  return {{"run", job.run},
-          {"span", job.span_text()},
-          {"lines", waiting_lines(job.found, job.ranks)},
-          {"compared", job.found.compared},
-          {"ranks", std::move(ranks)}};
-}
-
 int run(const AdviseArguments& arguments) {
   if (!arguments.fail_on.empty() && arguments.fail_on != "high" && arguments.fail_on != "moderate")
     throw Error(kExitUsage, "--fail-on '" + arguments.fail_on + "' is not high or moderate");
@@ -78,7 +46,7 @@ int run(const AdviseArguments& arguments) {
   });
   for (const Job& job : jobs.all()) {
     if (arguments.json) {
-      out["stragglers"].push_back(json_of(job));
+      out["stragglers"].push_back(stragglers_json(job));
       continue;
     }
     for (const std::string& line : waiting_lines(job.found, job.ranks))

@@ -35,6 +35,7 @@ Action declare_overview(Arguments&);
 Action declare_advise(Arguments&);
 Action declare_diff(Arguments&);
 Action declare_steps(Arguments&);
+Action declare_report(Arguments&);
 Action declare_doctor(Arguments&);
 Action declare_stats(Arguments&);
 Action declare_finish(Arguments&);

@@ -1,4 +1,6 @@
 // `tprof diff`: what changed from one run to another, and whether that is more than noise.
+#include "diff.h"
+
 #include "report/diff.h"
 
 #include <stdio.h>
@@ -188,8 +190,7 @@ int run(const DiffArguments& arguments) {
   size_t most = rows_of(arguments.limit);
   auto [of_a, of_b] = sides_of(arguments);
   int code = kExitOk;
-  DiffSide a = side_of(of_a, code), b = side_of(of_b, code);
-  Diff result = diff(a, b);
+  Diff result = diff_of(of_a, of_b, code);
   if (arguments.json)
     print(stdout, dump(diff_json(result)) + "\n");
   else if (arguments.csv)
@@ -201,6 +202,11 @@ int run(const DiffArguments& arguments) {
 }
 
 }  // namespace
+
+Diff diff_of(const std::vector<std::string>& of_a, const std::vector<std::string>& of_b, int& code) {
+  DiffSide a = side_of(of_a, code), b = side_of(of_b, code);
+  return diff(a, b);
+}
 
 Action declare_diff(Arguments& arguments) {
   auto a = std::make_shared<DiffArguments>();

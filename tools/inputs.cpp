@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -55,8 +56,19 @@ Source source_of(const Input& input, const Model& model, Rules rules) {
   return {input.run, input.worker, input.span, rules == Rules::plugin ? -1 : model.rank};
 }
 
+std::map<std::string, size_t> workers_of(const std::vector<Input>& inputs) {
+  std::map<std::string, std::set<std::string>> names;
+  for (const Input& input : inputs) names[input.run].insert(input.worker);
+  std::map<std::string, size_t> out;
+  for (const auto& [run, workers] : names) out[run] = workers.size();
+  return out;
+}
+
 Inputs::Inputs(const std::vector<std::string>& paths, Rules rules) : rules_(rules) {
-  for (const std::string& path : paths) add(path);
+  for (const std::string& path : paths) {
+    add(path);
+    ends_.push_back(all_.size());
+  }
 }
 
 Scratch::~Scratch() {

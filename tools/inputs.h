@@ -4,6 +4,7 @@
 // convert`, into a directory that goes when the command ends).
 #pragma once
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ Source source_of(const Input& input, const Model& model, Rules rules = Rules::tp
 
 // The traces of a directory, not below it; what is skipped is said on stderr.
 std::vector<std::string> traces_in(const std::string& directory);
+
+// By run: what the plugin calls its number of workers.
+std::map<std::string, size_t> workers_of(const std::vector<Input>& inputs);
 
 // A directory for what lives no longer than the command; made when first asked for.
 class Scratch {
@@ -41,6 +45,8 @@ class Inputs {
   explicit Inputs(const std::vector<std::string>& paths, Rules rules = Rules::tprof);
 
   const std::vector<Input>& all() const { return all_; }
+  // How many of all() the first so many paths gave, before each().
+  size_t given_by(size_t paths) const { return paths ? ends_[paths - 1] : 0; }
 
   // One after the other, in their order; the next ones are read meanwhile (see read_ahead.h). What cannot be read, or
   // that `use` throws an Error for, is said on stderr. The exit code: kExitOk, kExitPartial, or kExitUnreadable when
@@ -55,6 +61,7 @@ class Inputs {
 
   Rules rules_;
   std::vector<Input> all_;
+  std::vector<size_t> ends_;  // in all_, by path
   Scratch scratch_;
   size_t converted_ = 0;
   bool nested_said_ = false;  // once, though a command may read all of it twice

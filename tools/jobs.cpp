@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "report/communication.h"
+
 namespace tprof {
 
 void Jobs::add(const Input& input, Rank rank) {
@@ -32,6 +34,37 @@ RankFacts Jobs::facts_of(const Input& input) const {
   if (at == job_of_.end()) return {};
   const Job& job = jobs_[at->second];
   return tprof::facts_of(job.found, job.ranks, input.worker);
+}
+
+Jobs jobs_of(Inputs& inputs) {
+  Jobs out;
+  if (may_hold_jobs(inputs.all()))
+    inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace&) {
+      out.add(input, rank_of(model, input.worker));
+    });
+  else
+    for (const Input& input : inputs.all()) out.add(input, {.worker = input.worker});
+  out.finish();
+  return out;
+}
+
+Json stragglers_json(const Job& job) {
+  Json ranks = Json::array();
+  for (const RankWait& wait : job.found.waits) {
+    const Rank& rank = job.ranks[wait.rank];
+    bool known = wait.straggler != Straggler::unknown;
+    ranks.push_back({{"worker", rank.worker},
+                     {"rank", rank.number < 0 ? Json() : Json(rank.number)},
+                     {"waiting_us", double(wait.wait_ns) / 1e3},
+                     {"waits_for", wait.for_rank == kNone ? Json() : Json(job.ranks[wait.for_rank].worker)},
+                     {"slowest_in", wait.slowest_in},
+                     {"straggler", known ? Json(wait.straggler == Straggler::yes) : Json()}});
+  }
+  return {{"run", job.run},
+          {"span", job.span_text()},
+          {"lines", waiting_lines(job.found, job.ranks)},
+          {"compared", job.found.compared},
+          {"ranks", std::move(ranks)}};
 }
 
 bool may_hold_jobs(const std::vector<Input>& inputs) {

@@ -32,6 +32,12 @@ class Jobs {
   std::map<std::string, size_t> job_of_;  // by path
 };
 
+// Who waits for whom is known once all ranks have been read: before anything is said of one of them.
+Jobs jobs_of(Inputs& inputs);
+
+// What --json of `tprof advise` says of a job.
+Json stragglers_json(const Job& job);
+
 // False: no two traces can be ranks of one job.
 bool may_hold_jobs(const std::vector<Input>& inputs);
 

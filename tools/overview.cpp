@@ -18,15 +18,6 @@ struct OverviewArguments {
   bool json = false, plugin = false, explain = false;
 };
 
-// Workers by run: what the plugin calls the run's number of workers.
-std::map<std::string, size_t> workers_of(const std::vector<Input>& inputs) {
-  std::map<std::string, std::set<std::string>> names;
-  for (const Input& input : inputs) names[input.run].insert(input.worker);
-  std::map<std::string, size_t> out;
-  for (const auto& [run, workers] : names) out[run] = workers.size();
-  return out;
-}
-
 Json document(const OverviewArguments& arguments) {
   return {{"schema", 1}, {"rules", arguments.plugin ? "torch_tb_profiler" : "tprof"}, {"workers", Json::array()}};
 }
@@ -81,10 +72,7 @@ int steps(const OverviewArguments& arguments) {
         return text_of(table, style);
       },
       [](const Overview& o, const Source& source, size_t) {
-        Json out = json_of(source);
-        Json table = json_of(steps_table(o));
-        for (auto& [key, value] : table.items()) out[key] = value;
-        return out;
+        return steps_json(o, source, [](const Table& table) { return json_of(table); });
       });
 }
 

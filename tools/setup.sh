@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Sourced by tools/quickstart and tests/all: installs what is missing with apt, and builds. Never reads stdin.
-# Defines: repo, build, need PACKAGE..., debian_mirror, build_tprof.
+# Defines: repo, build, need PACKAGE..., want PACKAGE..., debian_mirror, build_tprof.
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${TPROF_BUILD:-$repo/build}
@@ -41,6 +41,13 @@ need() {
     fi
   fi
   rm -f "$apt_log"
+}
+
+# want WHAT PACKAGE...: the same for what the build can do without; one line where they cannot be had.
+want() {
+  local what=$1
+  shift
+  (need "$@") >/dev/null 2>&1 || printf 'Without %s: apt could not install %s\n' "$what" "$*"
 }
 
 # The Debian mirror that this machine itself uses: the first main archive of its own apt sources; empty if none.

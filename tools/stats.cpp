@@ -91,7 +91,7 @@ class Stats {
         jobs.add(input, rank_of(model, input.worker));
       else
         add(source_of(input, model, rules_), word_.table(subject),
-            options_.json && word_.json ? word_.json(subject) : Json::object());
+            options_.json && word_.json ? word_.json(subject, whole_) : Json::object());
     });
     jobs.finish();
     for (const Job& job : jobs.all())
@@ -113,10 +113,7 @@ class Stats {
     limit(answer.table, answer.table.column(sorted));
     for (auto& [key, table] : answer.more) limit(table, -1);
     if (options_.json) {
-      Json worker = json_of(source);
-      worker["sort"] = sorted.empty() ? Json() : Json(sorted);
-      worker.update(json_of(answer.table));
-      for (const auto& [key, table] : answer.more) worker[key] = json_of(table);
+      Json worker = stats_json(source, answer, sorted, whole_);
       worker.update(more);
       workers_.push_back(std::move(worker));
     } else if (options_.csv) {
@@ -144,9 +141,7 @@ class Stats {
   std::string sort(Table& table) {
     if (options_.sort.empty()) {
       if (options_.plugin && options_.by == "memory") return "name";  // as it comes: by device, then by name
-      for (const char* key : {word_.sort, word_.sort_without})
-        if (int column = table.column(key); column >= 0) return sort_rows(table, static_cast<size_t>(column)), key;
-      return "";
+      return sort_by_default(word_, table);
     }
     std::string key = options_.sort;
     if (table.column(key) < 0)
@@ -174,6 +169,7 @@ class Stats {
   Rules rules_;
   u32 limit_, levels_, depth_;
   std::vector<DevicePeak> devices_;
+  const TableJson whole_ = [](const Table& table) { return json_of(table); };
   u32 shown_ = 0;
   std::string usage_;  // what is wrong with the command line, seen once there was a table
   Json workers_ = Json::array();

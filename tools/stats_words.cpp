@@ -1,5 +1,8 @@
 #include "stats_words.h"
 
+#include <algorithm>
+
+#include "analysis/windows.h"
 #include "jobs.h"
 #include "report/call_tables.h"
 #include "report/communication.h"
@@ -7,7 +10,6 @@
 #include "report/gpu_tables.h"
 #include "report/peak_tables.h"
 #include "report/stats_tables.h"
-#include "analysis/windows.h"
 
 namespace tprof {
 namespace {
@@ -21,11 +23,11 @@ Answer by_operator(const Subject& s) {
 }
 
 Answer by_tree(const Subject& s) {
-  return {call_tree_table(s.model, call_tree(s.model, build_op_tree(s.model, PythonNodes::all))), {}};
+  return {call_tree_table(s.model, call_tree(s.model, s.tree_with_python())), {}};
 }
 
 Answer by_line(const Subject& s) {
-  return {lines_table(s.model, line_costs(s.model, build_op_tree(s.model, PythonNodes::all))), {}};
+  return {lines_table(s.model, line_costs(s.model, s.tree_with_python())), {}};
 }
 
 Answer by_kernel(const Subject& s) { return {kernels_table(kernels_by_name(s.model, s.rules), false, s.rules), {}}; }
@@ -48,25 +50,24 @@ Answer by_lightning(const Subject& s) {
 }
 
 Answer by_timeline(const Subject& s) {
-  bool plugin = s.rules == Rules::plugin;
-  OpTree tree = !plugin              ? build_op_tree(s.model, PythonNodes::modules)
-                : s.plugin.lightning ? build_lightning_tree(s.model, s.plugin)
-                                     : s.tree();
-  return {timeline_table(timeline(s.model, tree), plugin ? 0 : first_moment(s.model)), {}};
+  if (s.rules == Rules::tprof)
+    return {timeline_table(timeline(s.model, s.tree_with_python()), first_moment(s.model)), {}};
+  bool of_lightning = s.plugin.lightning;
+  return {timeline_table(timeline(s.model, of_lightning ? build_lightning_tree(s.model, s.plugin) : s.tree()), 0), {}};
 }
 
 Answer by_memory(const Subject& s) { return {memory_table(s.model, s.tree()), {}}; }
 
-Json memory_json(const Subject& s) {
+Json memory_json(const Subject& s, const TableJson& tables) {
   if (s.rules == Rules::plugin) {
     PluginMemory memory = plugin_memory(s.model, s.plugin, s.tree());
-    return {{"events", json_of(plugin_memory_events_table(memory))}, {"curve", plugin_memory_curves_json(memory)}};
+    return {{"events", tables(plugin_memory_events_table(memory))}, {"curve", plugin_memory_curves_json(memory)}};
   }
-  return {{"events", json_of(memory_events_table(s.model, s.tree()))}, {"curve", memory_curves_json(s.model)}};
+  return {{"events", tables(memory_events_table(s.model, s.tree()))}, {"curve", memory_curves_json(s.model)}};
 }
 
 Answer by_peak(const Subject& s) {
-  std::vector<MemoryPeak> peaks = memory_peaks(s.model, windows_of(s.model));
+  const std::vector<MemoryPeak>& peaks = s.peaks();
   Answer out{peak_table(s.model, peaks, s.stack_depth), {}};
   if (Table leaks = leaks_table(s.model, peaks, s.stack_depth); !leaks.rows.empty())
     out.more.push_back({"leaks", std::move(leaks)});
@@ -78,36 +79,29 @@ Answer by_communication(const Job& job) {
 }
 
 Answer by_exposed(const Subject& s) {
-  Windows windows = windows_of(s.model);
-  return {exposed_table(exposed(s.model, Words(s.model), windows), windows), {}};
+  return {exposed_table(exposed(s.model, s.words(), s.windows()), s.windows()), {}};
 }
 
 Answer by_idle(const Subject& s) {
-  Words words(s.model);
-  Waits waits(s.model, words);
-  HostTimelines timelines(s.model, words, waits);
-  std::vector<IdleLane> lanes = idle(s.model, windows_of(s.model), timelines);
+  const std::vector<IdleLane>& lanes = s.lanes();
   Answer out{idle_table(lanes), {}};
   if (!lanes.empty()) out.more.push_back({"reasons", idle_reasons_table(s.model, lanes)});
   return out;
 }
 
 Answer by_launch(const Subject& s) {
-  Waits waits(s.model, Words(s.model));
-  Launches found = launches(s.model, windows_of(s.model), waits);
+  const Launches& found = s.launches();
   Answer out{launches_table(found), {}};
-  if (!found.slowest_calls.empty()) out.more.push_back({"slow_calls", slow_calls_table(s.model, waits, found)});
+  if (!found.slowest_calls.empty()) out.more.push_back({"slow_calls", slow_calls_table(s.model, s.waits(), found)});
   if (!found.most_delayed.empty()) out.more.push_back({"delayed_work", delayed_work_table(s.model, found)});
   return out;
 }
 
-Answer by_queue(const Subject& s) {
-  return {queues_table(launches(s.model, windows_of(s.model), Waits(s.model, Words(s.model)))), {}};
-}
-Answer by_copy(const Subject& s) { return {copies_table(copies(s.model, windows_of(s.model))), {}}; }
+Answer by_queue(const Subject& s) { return {queues_table(s.launches()), {}}; }
+Answer by_copy(const Subject& s) { return {copies_table(copies(s.model, s.windows())), {}}; }
 
 Answer by_flops(const Subject& s) {
-  Flops found = flops(s.model, windows_of(s.model), s.devices);
+  const Flops& found = s.flops();
   Answer out{flops_table(s.model, found), {}};
   out.more.push_back({"coverage", flops_coverage_table(found)});
   if (!found.missing.empty()) out.more.push_back({"without_flops", flops_missing_table(s.model, found)});
@@ -116,16 +110,47 @@ Answer by_flops(const Subject& s) {
 
 Answer by_critical_path(const Subject& s) {
   if (s.model.empty()) return {{"Critical path by kind", {}, {}, {"nothing was recorded"}}, {}};
-  Words words(s.model);
-  Waits waits(s.model, words);
-  HostTimelines timelines(s.model, words, waits);
-  CriticalPaths paths(s.model, words, timelines);
+  CriticalPaths paths(s.model, s.words(), s.timelines());
   std::vector<CriticalPath> steps;
-  for (const Interval& step : windows_of(s.model).steps) steps.push_back(paths.of(step));
+  for (const Interval& step : s.windows().steps) steps.push_back(paths.of(step));
   return {critical_path_table(steps), {{"links", path_links_table(s.model, steps)}}};
 }
 
 }  // namespace
+
+const OpTree& StatsSubject::tree() const {
+  return tree_.get([&] { return rules == Rules::plugin ? build_plugin_tree(model, plugin) : build_op_tree(model); });
+}
+const OpTree& StatsSubject::tree_with_python() const {
+  return tree_with_python_.get([&] { return build_op_tree(model, PythonNodes::all); });
+}
+bool StatsSubject::has_device() const {
+  return std::any_of(model.gpu.begin(), model.gpu.end(), [](const GpuEvent& work) { return work.runs_on_gpu(); });
+}
+const Words& StatsSubject::words() const {
+  return facts_ ? facts_->words : words_.get([&] { return Words(model); });
+}
+const Waits& StatsSubject::waits() const {
+  return facts_ ? facts_->waits : waits_.get([&] { return Waits(model, words()); });
+}
+const Windows& StatsSubject::windows() const {
+  return facts_ ? facts_->windows : windows_.get([&] { return windows_of(model); });
+}
+const Launches& StatsSubject::launches() const {
+  return facts_ ? facts_->launches : launches_.get([&] { return tprof::launches(model, windows(), waits()); });
+}
+const std::vector<IdleLane>& StatsSubject::lanes() const {
+  return facts_ ? facts_->lanes : lanes_.get([&] { return idle(model, windows(), timelines()); });
+}
+const Flops& StatsSubject::flops() const {
+  return facts_ ? facts_->flops : flops_.get([&] { return tprof::flops(model, windows(), devices); });
+}
+const std::vector<MemoryPeak>& StatsSubject::peaks() const {
+  return facts_ ? facts_->memory : peaks_.get([&] { return memory_peaks(model, windows()); });
+}
+HostTimelines& StatsSubject::timelines() const {
+  return timelines_.get([&] { return HostTimelines(model, words(), waits()); });
+}
 
 const std::vector<StatsWord>& stats_words() {
   static const char *const kDevice = "device_self_duration", *const kHost = "host_self_duration";
@@ -157,6 +182,21 @@ const std::vector<StatsWord>& stats_words() {
        by_communication},
   };
   return kWords;
+}
+
+std::string sort_by_default(const StatsWord& word, Table& table) {
+  for (const char* key : {word.sort, word.sort_without})
+    if (int column = table.column(key); column >= 0) return sort_rows(table, static_cast<size_t>(column)), key;
+  return "";
+}
+
+Json stats_json(const Source& source, const StatsAnswer& answer, const std::string& sorted_by,
+                const TableJson& tables) {
+  Json out = json_of(source);
+  out["sort"] = sorted_by.empty() ? Json() : Json(sorted_by);
+  out.update(tables(answer.table));
+  for (const auto& [key, table] : answer.more) out[key] = tables(table);
+  return out;
 }
 
 }  // namespace tprof

@@ -53,6 +53,10 @@ const std::vector<Command> kCommands = {
      "files "
      "could not.",
      false, declare_stats},
+    {"report", "write one HTML page with all of it: overview, operators, kernels, memory, modules, ranks, diff",
+     "The page is one file that opens from disk, without a network. With A... --vs B... it holds both and what changed. An "
+     "existing file that is no report is left alone. Exit status: 0, 3 nothing could be read, 4 some of it could not.",
+     false, declare_report},
     {"doctor", "say what works on this machine and what does not, and why", "", false, declare_doctor},
     {"finish", "write the traces of one recording while its program runs (started by libtprof.so)", "", true,
      declare_finish},

@@ -17,5 +17,6 @@ std::vector<std::string> stretch_lines(const Overview& overview);
 
 // The time of each step by category.
 Table steps_table(const Overview& overview);
+Json steps_json(const Overview& overview, const Source& source, const TableJson& tables);
 
 }  // namespace tprof

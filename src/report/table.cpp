@@ -26,7 +26,20 @@ const char* unit_name(Unit unit) {
   return "";
 }
 
-Json json_value(const Value& value, Unit unit) {
+std::string csv_field(const Value& value, Unit unit) {
+  Json json = json_of(value, unit);
+  if (json.is_null()) return "";
+  if (!json.is_string()) return json.dump();
+  std::string text = json.get<std::string>();
+  if (text.find_first_of("\",\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+}  // namespace
+
+Json json_of(const Value& value, Unit unit) {
   if (auto* text = std::get_if<std::string>(&value)) {
     std::string out = *text;
     if (unit == Unit::lines) std::replace(out.begin(), out.end(), '\n', ';');
@@ -40,19 +53,6 @@ Json json_value(const Value& value, Unit unit) {
   }
   return nullptr;
 }
-
-std::string csv_field(const Value& value, Unit unit) {
-  Json json = json_value(value, unit);
-  if (json.is_null()) return "";
-  if (!json.is_string()) return json.dump();
-  std::string text = json.get<std::string>();
-  if (text.find_first_of("\",\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
-}  // namespace
 
 int Table::column(const std::string& key) const {
   for (size_t i = 0; i < columns.size(); i++)
@@ -114,17 +114,21 @@ std::string csv_of(const std::vector<WorkerTable>& tables) {
   return out;
 }
 
-Json json_of(const Table& table) {
-  Json out = {
-      {"columns", Json::array()}, {"n_rows", table.rows.size()}, {"rows", Json::array()}, {"notes", table.footer}};
+Json json_of(const Table& table, Json rows) {
+  Json out = {{"columns", Json::array()}, {"n_rows", table.rows.size()}, {"rows", std::move(rows)}, {"notes", table.footer}};
   for (const Column& c : table.columns)
     out["columns"].push_back({{"key", c.key}, {"title", c.title}, {"unit", unit_name(c.unit)}});
+  return out;
+}
+
+Json json_of(const Table& table) {
+  Json rows = Json::array();
   for (const auto& row : table.rows) {
     Json object = Json::object();
-    for (size_t i = 0; i < row.size(); i++) object[table.columns[i].key] = json_value(row[i], table.columns[i].unit);
-    out["rows"].push_back(std::move(object));
+    for (size_t i = 0; i < row.size(); i++) object[table.columns[i].key] = json_of(row[i], table.columns[i].unit);
+    rows.push_back(std::move(object));
   }
-  return out;
+  return json_of(table, std::move(rows));
 }
 
 Json json_of(const Source& source) {

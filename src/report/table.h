@@ -9,6 +9,7 @@
 #pragma once
 #include <stdio.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
@@ -121,6 +122,10 @@ std::string csv_of(const std::vector<WorkerTable>& tables);
 
 // {"columns": [{key, title, unit}], "n_rows", "rows": [{key: value}], "notes": [line]}; unit is us, bytes, percent ...
 Json json_of(const Table& table);
+Json json_of(const Table& table, Json rows);  // with these for "rows"
+Json json_of(const Value& value, Unit unit);
+// How a document says its tables: as they are, or with their rows kept elsewhere (report/pack.h).
+using TableJson = std::function<Json(const Table&)>;
 Json json_of(const Source& source);  // {run, worker, span}, and rank where it is known
 std::string dump(const Json& json);  // indented; broken UTF-8 is replaced
 

@@ -1,0 +1,108 @@
+"""Builds the page of `tprof report`, for meson.build.
+
+  build.py fetch DIR                packages of DIR/package-lock.json into DIR/node_modules, by npm; only what is missing
+  build.py bundle DIR HTML S DEPS   TypeScript and CSS of this folder -> one HTML file, and what puts it into a binary
+  build.py embed FROM HTML S        the same of a page that was built before ("": no page)
+  build.py dist HTML                the page into a release tarball
+"""
+import base64
+import hashlib
+import html
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+PREBUILT = "prebuilt.html"
+
+
+def esbuild(packages):
+    """Debian's or npm's own, whichever is there."""
+    return shutil.which("esbuild") or str(packages / "node_modules/.bin/esbuild")
+
+
+def fetch(packages):
+    packages = pathlib.Path(packages)
+    wanted = (packages / "package-lock.json").read_text() + esbuild(packages)
+    stamp = packages / "fetched"
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    words = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"]
+    if shutil.which("esbuild"):
+        words.append("--omit=dev")
+    done = subprocess.run(words, cwd=packages, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        sys.exit(done.stdout)
+    stamp.write_text(wanted)
+
+
+def licences(packages):
+    names = json.loads((packages / "package.json").read_text())["dependencies"]
+    texts = []
+    for name in sorted(names):
+        folder = packages / "node_modules" / name
+        version = json.loads((folder / "package.json").read_text())["version"]
+        texts.append(f"{name} {version}\n\n{(folder / 'LICENSE').read_text().strip()}\n")
+    return "\n\n".join(texts)
+
+
+def hash_of(text):
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def bundle(packages, out, assembly, dependencies):
+    packages, out = pathlib.Path(packages), pathlib.Path(out)
+    meta, folder = packages / "meta.json", packages / "bundle"
+    subprocess.run([esbuild(packages), str(HERE / "main.tsx"), "--bundle", "--minify", "--format=iife", "--target=es2020",
+                    "--jsx=automatic", "--jsx-import-source=preact", "--legal-comments=none", "--charset=utf8",
+                    "--log-level=warning", f"--outdir={folder}", f"--metafile={meta}"],
+                   check=True, env={**os.environ, "NODE_PATH": str(packages / "node_modules")}, cwd=HERE)
+    script, style = (folder / "main.js").read_text(), (folder / "main.css").read_text()
+    # What would end the element, or begin a comment in it.
+    for text, bad in ((script, "</script"), (script, "<!--"), (style, "</style")):
+        if bad in text.lower():
+            sys.exit(f"the bundle holds {bad}")
+    page = (HERE / "index.html").read_text()
+    for mark, text in (("@SCRIPT_HASH@", hash_of(script)), ("@STYLE_HASH@", hash_of(style)),
+                       ("@LICENCES@", html.escape(licences(packages))), ("@STYLE@", style), ("@SCRIPT@", script)):
+        before, after = page.split(mark)
+        page = before + text + after
+    out.write_text(page)
+    inputs = [HERE / "index.html", *((HERE / path).resolve() for path in json.loads(meta.read_text())["inputs"])]
+    escaped = " ".join(str(path).replace(" ", "\\ ") for path in inputs)
+    pathlib.Path(dependencies).write_text(f"{out.name}: {escaped}\n")
+    write_assembly(out, assembly)
+
+
+def embed(page, out, assembly):
+    if page:
+        shutil.copyfile(page, out)
+    else:
+        pathlib.Path(out).write_text("")
+    write_assembly(out, assembly)
+
+
+def write_assembly(page, assembly):
+    path = str(pathlib.Path(page).resolve()).replace("\\", "\\\\").replace('"', '\\"')
+    pathlib.Path(assembly).write_text(f"""    .section .rodata
+    .global tprof_viewer_begin
+    .global tprof_viewer_end
+tprof_viewer_begin:
+    .incbin "{path}"
+tprof_viewer_end:
+    .byte 0
+    .section .note.GNU-stack, "", %progbits
+""")
+
+
+def dist(page):
+    if not os.path.exists(page) or not os.path.getsize(page):
+        sys.exit("a release holds the built page: build it first (ninja)")
+    shutil.copyfile(page, pathlib.Path(os.environ["MESON_DIST_ROOT"]) / "src/viewer" / PREBUILT)
+
+
+if __name__ == "__main__":
+    {"fetch": fetch, "bundle": bundle, "embed": embed, "dist": dist}[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,132 @@
+// Around the views: which run, worker and span, the tabs, colours, help.
+import { useEffect, useRef } from "preact/hooks";
+import { documents } from "./data/documents";
+import { Said } from "./figure";
+import { StateContext, useAddress, useParams } from "./state";
+import { kEditors } from "./table/frames";
+import { views } from "./views/views";
+import { Select } from "./widgets";
+import { runText, sources, useWorker, workerText } from "./worker";
+
+export function App() {
+  const state = useAddress();
+  return (
+    <StateContext.Provider value={state}>
+      <Shell />
+    </StateContext.Provider>
+  );
+}
+
+const kThemes: [string, string][] = [["", "as the system"], ["light", "light"], ["dark", "dark"]];
+
+function Shell() {
+  const { params, set, href } = useParams();
+  const worker = useWorker();
+  const help = useRef<HTMLDialogElement>(null);
+  const chosen = views.find((view) => view.name === params.view) ?? views[0];
+  const absent = chosen.absent?.(worker);
+
+  useEffect(() => {
+    document.documentElement.dataset.theme = params.theme ?? "";
+  }, [params.theme]);
+  useEffect(() => {
+    document.title = `${chosen.title}, ${sources()[worker].run}: tprof`;
+  }, [chosen, worker]);
+  useEffect(() => {
+    const key = (e: KeyboardEvent) => {
+      if (e.ctrlKey || e.metaKey || e.altKey || (e.target as Element).matches("input, select, textarea")) return;
+      const tab = views[Number(e.key) - 1];
+      if (tab && !tab.absent?.(worker)) set({ view: tab.name }, false);
+      else if (e.key === "?") help.current?.showModal();
+      else if (e.key === "/") document.querySelector<HTMLElement>("main .search")?.focus();
+      else return;
+      e.preventDefault();
+    };
+    addEventListener("keydown", key);
+    return () => removeEventListener("keydown", key);
+  }, [worker]);
+
+  return (
+    <>
+      <header class="shell">
+        <a class="mark" href={href({ view: "overview" }, false)}>tprof</a>
+        <Selectors worker={worker} />
+        <span class="gap" />
+        <Select label="Colours" value={params.theme ?? ""} options={kThemes} onChange={(theme) => set({ theme })} />
+        <button type="button" class="round" aria-label="Help" title="Help (?)" onClick={() => help.current?.showModal()}>?</button>
+      </header>
+      <nav class="tabs" role="tablist" aria-label="Views">
+        {views.map((view, i) => {
+          const why = view.absent?.(worker);
+          return why ? (
+            <a key={view.name} class="tab" role="tab" aria-disabled="true" aria-selected={false} title={`${view.title}: ${why}`}>{view.title}</a>
+          ) : (
+            <a key={view.name} class="tab" href={href({ view: view.name }, false)} role="tab" aria-selected={view === chosen}
+               title={`${view.title} (${i + 1})`}>{view.title}</a>
+          );
+        })}
+      </nav>
+      <main>
+        {documents.report.left_out.length > 0 && <div class="banner" role="note">{documents.report.left_out.map((line, i) => <p><Said at={`report/left_out/${i}`} text={line} /></p>)}</div>}
+        <div role="tabpanel" class="view" aria-label={chosen.title}>
+          {absent ? <p class="empty">{chosen.title}: {absent}.</p> : <chosen.component key={`${chosen.name} ${worker}`} worker={worker} />}
+        </div>
+      </main>
+      <footer data-label>Written by tprof {documents.report.tprof}. All of it is in this file; nothing is loaded from anywhere.</footer>
+      <Help dialog={help} />
+    </>
+  );
+}
+
+// Run, worker and span; what there is one of only is not asked.
+function Selectors({ worker }: { worker: number }) {
+  const { set } = useParams();
+  const all = sources().map((source, i) => ({ ...source, run: runText(i), i }));
+  const now = all[worker];
+  const unique = (list: typeof all, name: (one: (typeof all)[0]) => string): [string, string][] => {
+    const seen = new Map<string, string>();
+    for (const one of list) if (!seen.has(name(one))) seen.set(name(one), String(one.i));
+    return [...seen].map(([text, i]) => [i, text]);
+  };
+  const inRun = all.filter((one) => one.run === now.run);
+  const ofWorker = inRun.filter((one) => one.worker === now.worker);
+  const levels: [string, [string, string][], string][] = [
+    ["Run", unique(all, (one) => one.run), now.run],
+    ["Worker", unique(inRun, workerText), workerText(now)],
+    ["Span", unique(ofWorker, (one) => one.span), now.span],
+  ];
+  return (
+    <>
+      {levels.filter(([, options]) => options.length > 1).map(([label, options, text]) => (
+        <Select key={label} label={label} options={options} value={options.find((option) => option[1] === text)?.[0] ?? ""}
+                onChange={(i) => set({ worker: i === "0" ? "" : i })} />
+      ))}
+      {levels[0][1].length === 1 && <span class="run" title="Run"><bdi>{now.run}</bdi></span>}
+    </>
+  );
+}
+
+const kKeys: [string, string][] = [
+  ["1 to 9", "go to a tab"], ["/", "search in the table"], ["?", "this help"], ["Tab, Enter", "go through the page and choose"],
+  ["arrows", "in a chart: from step to step; in a table: scroll"],
+];
+
+function Help({ dialog }: { dialog: { current: HTMLDialogElement | null } }) {
+  const { params, set } = useParams();
+  const licences = (document.getElementById("licences") as HTMLTemplateElement | null)?.content.textContent ?? "";
+  return (
+    <dialog ref={dialog} class="help" aria-label="Help">
+      <header><h2>Help</h2><button type="button" class="round" aria-label="Close" onClick={() => dialog.current?.close()}>×</button></header>
+      <h3>Keys</h3>
+      <dl>{kKeys.map(([key, what]) => <><dt><kbd>{key}</kbd></dt><dd>{what}</dd></>)}</dl>
+      <h3>Reading the page</h3>
+      <p>Point at the title of a column for what it means, at a number for its exact value. A dash is a figure that is not known.
+        The address holds all that you chose: copy it to show someone what you see. Print shows all rows.</p>
+      <p>In a search all words must be found; <code>calls&gt;100</code>, <code>host_self_duration&gt;5ms</code> compare a column.</p>
+      <Select label="Source lines open in" value={params.editor ?? "vscode"}
+              options={Object.entries(kEditors).map(([key, one]) => [key, one.title])}
+              onChange={(editor) => set({ editor: editor === "vscode" ? "" : editor })} />
+      <details><summary>Licences of what is in this page</summary><pre>{licences}</pre></details>
+    </dialog>
+  );
+}

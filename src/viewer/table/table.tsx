@@ -1,0 +1,305 @@
+// The table of every view: sorted, searched and with the columns that one wants; only the rows in sight are in the DOM
+// (all of them with #rows=all, and in print). Its state stands in the address, behind `id` where a view has several.
+import { Fragment, type ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { texts } from "../texts";
+import { at, type Table } from "../data/documents";
+import type { Column } from "../data/types";
+import { format } from "../format";
+import { Derived, Figure, Said } from "../figure";
+import { useParam, useParams } from "../state";
+import { Menu } from "../widgets";
+import { copyText, csvOf } from "./csv";
+import { Frames } from "./frames";
+import { shownRows } from "./rows";
+
+const kMargin = 12;  // rows kept above and below what is in sight
+
+interface Props {
+  table: Table;
+  id?: string;  // in the address: "" for the main table of a view
+  label: string;  // its name for screen readers, and of its CSV
+  sort?: string;  // else by what the document is sorted by
+  hidden?: string[];  // columns that are shown only when chosen, besides those without a value
+  keep?: (row: number) => boolean;  // chosen by controls of the view
+  controls?: ComponentChildren;  // of the view, before the search
+  searchIn?: string[];  // columns in which words are searched, else all texts
+  searchHint?: string;
+  expand?: (row: number) => ComponentChildren;  // what lies below a row
+  canExpand?: (row: number) => boolean;
+  expandTitle?: string;
+  nested?: boolean;  // below a row of another table: no tools, no search
+  empty?: string;  // what is said where there are no rows at all
+}
+
+export function DataTable({ table, id = "", label, sort: sortGiven, hidden = [], keep, controls, searchIn,
+                            searchHint = "Search, or calls>100", expand, canExpand,
+                            expandTitle = "Details", nested = false, empty = "Nothing to show." }: Props) {
+  const { params } = useParams();
+  const param = (name: string) => (id ? `${id}.${name}` : name);
+  const sortOtherwise = sortGiven ?? String(at(`${table.at}/sort`) ?? "");
+  const [search, setSearch] = useParam(param("q"));
+  const [sort, setSort] = useParam(param("sort"), sortOtherwise);
+  const [chosen, setChosen] = useParam(param("cols"));
+  const [open, setOpen] = useState<Set<number>>(new Set());
+  const printing = usePrinting();
+  const everything = params.rows === "all" || printing;
+
+  const valued = useMemo(() => table.columns.filter((c) => hasValues(table, c)), [table]);
+  const columns = useMemo(() => chosenColumns(table, valued, params.columns === "all" ? "all" : chosen, hidden),
+                          [table, valued, params.columns, chosen, hidden.join()]);
+  const rows = useMemo(() => shownRows(table, search, sort, keep, searchIn), [table, search, sort, keep]);
+  const { widths, elastic } = useMemo(() => widthsOf(table, columns), [table, columns]);
+  const largest = useMemo(() => largestOf(table, columns), [table, columns]);
+  useEffect(() => setOpen(new Set()), [table]);
+
+  const toggle = (row: number) => {
+    const next = new Set(open);
+    if (!next.delete(row)) next.add(row);
+    setOpen(next);
+  };
+  const { scroller, first, last, above, below, measured } = useVisible(rows, open, everything || nested);
+  const [sortKey, sortWay] = sort.split(":");
+  const isUp = (c: Column) => (sortWay === undefined ? c.unit === "text" || c.unit === "yes/no" : sortWay === "up");
+
+  if (table.leftOutBytes > 0)
+    return <p class="empty">These {table.n || ""} rows are not in this page, which would have grown too large (--max-size).</p>;
+  return (
+    <div class={nested ? "table nested" : "table"}>
+      {!nested && (
+        <div class="tools">
+          {controls}
+          {table.n > 0 && <input type="search" class="search" aria-label={`Search in ${label}`} value={search}
+                 placeholder={searchHint} title={'Words that a row must hold, and comparisons: calls>100 "two words"'}
+                 onInput={(e) => setSearch(e.currentTarget.value)} />}
+          <span class="count" role="status">
+            {rows.length !== table.n && <><Derived rule="rows that are shown" value={rows.length} unit="count" /> of </>}
+            <Figure at={`${table.at}/n_rows`} value={table.n} unit="count" /> row{table.n === 1 ? "" : "s"}
+          </span>
+          {table.n > 0 && <>
+            <Menu label="Columns">
+              {table.columns.map((c) => (
+                <label class="choice" title={texts[c.key]}>
+                  <input type="checkbox" checked={columns.includes(c)}
+                         onChange={() => setChosen(toggled(columns, c, table.columns))} />
+                  {c.title || c.key}{!valued.includes(c) && <span class="muted"> no values</span>}
+                </label>
+              ))}
+              {chosen && <button type="button" onClick={() => setChosen("")}>As at first</button>}
+            </Menu>
+            <CopyButton text={() => csvOf(table, columns, rows)} />
+          </>}
+        </div>
+      )}
+      {table.n === 0 ? <p class="empty">{empty}</p> : (
+        <div class="scroller" ref={scroller} tabIndex={nested ? undefined : 0} role="region" aria-label={label}>
+          <table aria-rowcount={rows.length + 1} aria-label={label} ref={widthIn(`${columns.reduce((sum, c) => sum + widths[c.key], expand ? 2.4 : 0)}ch`)}>
+            <colgroup>
+              {expand && <col ref={widthIn("2.4ch")} />}
+              {columns.map((c) => <col key={c.key} ref={widthIn(c === elastic ? "auto" : `${widths[c.key]}ch`)} />)}
+              <col ref={widthIn(elastic ? "0" : "auto")} />
+            </colgroup>
+            <thead>
+              <tr aria-rowindex={1}>
+                {expand && <th class="expander"><span class="hidden">{expandTitle}</span></th>}
+                {columns.map((c) => (
+                  <th key={c.key} class={isNumber(c) ? "number" : undefined} scope="col" title={texts[c.key] ?? c.title}
+                      aria-sort={sortKey === c.key ? (isUp(c) ? "ascending" : "descending") : "none"}>
+                    <button type="button" onClick={() => setSort(nextSort(c, sortKey, isUp(c), sortOtherwise))}>
+                      {c.title || c.key}
+                      <span class="arrow" aria-hidden="true">{sortKey === c.key ? (isUp(c) ? "▲" : "▼") : ""}</span>
+                    </button>
+                  </th>
+                ))}
+                <th aria-hidden="true"></th>
+              </tr>
+            </thead>
+            <tbody>
+              {above > 0 && <Gap height={above} />}
+              {rows.slice(first, last).map((row, i) => (
+                <Fragment key={row}>
+                  <tr aria-rowindex={first + i + 2} class={open.has(row) ? "open" : undefined}>
+                    {expand && (
+                      <td class="expander">
+                        {(!canExpand || canExpand(row)) && (
+                          <button type="button" aria-expanded={open.has(row)} title={expandTitle}
+                                  aria-label={`${expandTitle}: ${table.text(row, columns[0]?.key ?? "")}`} onClick={() => toggle(row)}>
+                            {open.has(row) ? "▾" : "▸"}
+                          </button>
+                        )}
+                      </td>
+                    )}
+                    {columns.map((c) => <Cell key={c.key} table={table} row={row} column={c} largest={largest[c.key]} />)}
+                    <td></td>
+                  </tr>
+                  {expand && open.has(row) && (
+                    <tr class="below" ref={(element) => measured(row, element)}>
+                      <td colSpan={columns.length + 2}>{expand(row)}</td>
+                    </tr>
+                  )}
+                </Fragment>
+              ))}
+              {below > 0 && <Gap height={below} />}
+            </tbody>
+          </table>
+          {rows.length === 0 && <p class="empty">No row matches. <button type="button" onClick={() => setSearch("")}>Clear the search</button></p>}
+        </div>
+      )}
+      {table.notes.length > 0 && !nested && (
+        <ul class="notes">{table.notes.map((note, i) => <li><Said at={`${table.at}/notes/${i}`} text={note} /></li>)}</ul>
+      )}
+    </div>
+  );
+}
+
+function Cell({ table, row, column, largest }: { table: Table; row: number; column: Column; largest: number }) {
+  const value = table.value(row, column.key);
+  if (column.unit === "text" && column.key === "call_stack") return <td class="stack"><Frames stack={value} at={table.figure(row, column.key)} /></td>;
+  if (!isNumber(column)) {
+    const text = value === null ? null : String(value);
+    return <td title={text !== null && text.length > 24 ? text.slice(0, 4000) : undefined}><Said at={table.figure(row, column.key)} text={text} /></td>;
+  }
+  const share = column.unit === "percent" && typeof value === "number" && largest > 0 ? Math.min(100, Math.max(0, value)) : 0;
+  return (
+    <td class="number">
+      {share > 0 && <span class="bar" style={{ width: `${share}%` }} />}
+      <Figure at={table.figure(row, column.key)} value={value} unit={column.unit} />
+    </td>
+  );
+}
+
+function Gap({ height }: { height: number }) {
+  return <tr aria-hidden="true" class="gap"><td ref={(td) => { if (td) td.style.height = `${height}px`; }}></td></tr>;
+}
+
+function CopyButton({ text }: { text: () => string }) {
+  const [done, setDone] = useState(false);
+  return (
+    <button type="button" title="Copy the rows and columns shown, with exact values" onClick={async () => {
+      await copyText(text());
+      setDone(true);
+      setTimeout(() => setDone(false), 1500);
+    }}>{done ? "Copied" : "Copy as CSV"}</button>
+  );
+}
+
+export const isNumber = (c: Column) => c.unit !== "text" && c.unit !== "yes/no";
+
+function hasValues(table: Table, column: Column): boolean {
+  for (let row = 0; row < table.n; row++) if (table.value(row, column.key) !== null) return true;
+  return false;
+}
+
+function chosenColumns(table: Table, valued: Column[], chosen: string, hidden: string[]): Column[] {
+  if (chosen === "all") return table.columns;
+  if (chosen) {
+    const keys = chosen.split(",");
+    const found = table.columns.filter((c) => keys.includes(c.key));
+    if (found.length > 0) return found;
+  }
+  return valued.filter((c) => !hidden.includes(c.key));
+}
+
+function toggled(shown: Column[], column: Column, all: Column[]): string {
+  const next = all.filter((c) => (c === column ? !shown.includes(c) : shown.includes(c)));
+  return next.map((c) => c.key).join(",");
+}
+
+// Numbers begin largest first, texts with A; a second click turns the order, a third one takes it back.
+function nextSort(column: Column, key: string, up: boolean, otherwise: string): string {
+  const first = !isNumber(column);
+  if (key !== column.key) return column.key;
+  if (up === first) return `${column.key}:${first ? "down" : "up"}`;
+  return otherwise;
+}
+
+// In characters, of the first rows, so that columns do not move while one scrolls. A first text that is longer than its
+// column takes what room is left; else that room is at the right.
+function widthsOf(table: Table, columns: Column[]): { widths: Record<string, number>; elastic?: Column } {
+  const widths: Record<string, number> = {};
+  let elastic: Column | undefined;
+  for (const c of columns) {
+    const most = c.key === "call_stack" ? 90 : c.key === "name" ? 48 : 28;
+    let width = Math.max(...(c.title || c.key).split(" ").map((word) => word.length), (c.title.length * 2) / 3) + 1;
+    for (let row = 0; row < Math.min(table.n, 500); row++)
+      width = Math.max(width, format(table.value(row, c.key), c.unit).length * (isNumber(c) ? 1 : 0.88) + 0.5);
+    if (width > most && !elastic) elastic = c;
+    widths[c.key] = Math.min(width, most) + 2;
+  }
+  return { widths, elastic };
+}
+
+function largestOf(table: Table, columns: Column[]): Record<string, number> {
+  const out: Record<string, number> = {};
+  for (const c of columns) {
+    out[c.key] = 0;
+    if (c.unit !== "percent") continue;
+    for (let row = 0; row < table.n; row++) out[c.key] = Math.max(out[c.key], table.number(row, c.key) ?? 0);
+  }
+  return out;
+}
+
+// The page forbids style attributes; this is the way through the DOM.
+const widthIn = (width: string) => (element: HTMLElement | null) => {
+  if (element) element.style.width = width;
+};
+
+function usePrinting(): boolean {
+  const [printing, set] = useState(false);
+  useEffect(() => {
+    const media = matchMedia("print");
+    const changed = () => set(media.matches);
+    media.addEventListener("change", changed);
+    return () => media.removeEventListener("change", changed);
+  }, []);
+  return printing;
+}
+
+// Which rows are in sight. Rows have one height, what lies below open ones is measured.
+function useVisible(rows: number[], open: Set<number>, everything: boolean) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const heights = useRef(new Map<number, number>());
+  const [view, setView] = useState({ top: 0, height: 600, row: 26 });
+  const [, remeasured] = useState(0);
+
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (!element) return;
+    const look = () => {
+      const row = element.querySelector("thead tr")?.nextElementSibling ?? element.querySelector("tbody tr:not(.gap):not(.below)");
+      setView({ top: element.scrollTop, height: element.clientHeight,
+                row: row ? row.getBoundingClientRect().height : 26 });
+    };
+    look();
+    element.addEventListener("scroll", look, { passive: true });
+    const resized = new ResizeObserver(look);
+    resized.observe(element);
+    return () => {
+      element.removeEventListener("scroll", look);
+      resized.disconnect();
+    };
+  }, [rows.length > 0, everything]);
+
+  const measured = (row: number, element: HTMLElement | null) => {
+    if (!element || everything) return;
+    const height = element.getBoundingClientRect().height;
+    if (height === heights.current.get(row)) return;
+    heights.current.set(row, height);
+    remeasured((n) => n + 1);
+  };
+  if (everything) return { scroller, first: 0, last: rows.length, above: 0, below: 0, measured };
+
+  const { top, height, row: rowHeight } = view;
+  const extra = (row: number) => (open.has(row) ? (heights.current.get(row) ?? 200) : 0);
+  const from = top - kMargin * rowHeight;
+  const to = top + height + kMargin * rowHeight;
+  let y = 0;
+  let first = 0;
+  while (first < rows.length && y + rowHeight + extra(rows[first]) < from) y += rowHeight + extra(rows[first++]);
+  const above = y;
+  let last = first;
+  while (last < rows.length && y < to) y += rowHeight + extra(rows[last++]);
+  let below = 0;
+  for (let i = last; i < rows.length; i++) below += rowHeight + extra(rows[i]);
+  return { scroller, first, last, above, below, measured };
+}
