@@ -96,6 +96,16 @@ std::vector<Attention> attentions(const Facts& facts) {
   return out;
 }
 
+// By event: it is part of one.
+std::vector<bool> in_attention(const Facts& facts) {
+  std::vector<bool> out(facts.model.events.size());
+  for (const Attention& one : attentions(facts))
+    for (u32 op : one.ops) out[op] = true;
+  for (size_t i = 0; i < out.size(); i++)  // parents stand before their children
+    if (i32 parent = facts.model.events[i].parent; parent >= 0 && out[size_t(parent)]) out[i] = true;
+  return out;
+}
+
 // The name and inputs of an operator: what Flops sums up in one row.
 std::string kind_of(const Event& e) {
   return std::to_string(e.name) + ' ' + std::string(e.inputs ? e.inputs : "", e.inputs ? e.inputs_bytes : 0);
@@ -182,16 +192,10 @@ std::optional<Match> odd_shapes(const Facts& facts) {
   std::set<std::string> fast;
   for (const FlopsRow& row : facts.flops.rows)
     if (facts.flops.of_roof(row) > 0.5) fast.insert(kind_of(facts.model.events[row.event]));
-  std::set<u32> attention;
-  for (const Attention& one : attentions(facts)) attention.insert(one.ops.begin(), one.ops.end());
-  auto in_attention = [&](u32 i) {
-    for (i32 e = i32(i); e >= 0; e = facts.model.events[e].parent)
-      if (attention.contains(u32(e))) return true;
-    return false;
-  };
+  std::vector<bool> attention = in_attention(facts);
   Found found = find(facts, [&](u32 i) {
     const Event& e = facts.model.events[i];
-    if (!facts.words.is(e, Word::matrix_product) || in_attention(i) || fast.contains(kind_of(e))) return false;
+    if (!facts.words.is(e, Word::matrix_product) || attention[i] || fast.contains(kind_of(e))) return false;
     std::vector<TensorInput> matrices;
     for (const OpInput& input : inputs_of(e))
       if (input.tensor.defined && input.tensor.sizes.size() >= 2) matrices.push_back(input.tensor);
@@ -205,7 +209,9 @@ std::optional<Match> odd_shapes(const Facts& facts) {
                found.evidence};
 }
 
+// Attention that is written out is AT1's.
 std::optional<Match> below_roof(const Facts& facts) {
+  std::vector<bool> attention = in_attention(facts);
   double ns = 0, saving = 0;
   Heaviest heaviest(Evidence::Of::range);
   std::map<std::string, Cost> costs;
@@ -217,7 +223,7 @@ std::optional<Match> below_roof(const Facts& facts) {
   if (costs.empty()) return {};
   for (u32 i = 0; i < facts.model.events.size(); i++) {
     const Event& e = facts.model.events[i];
-    if (!is_operator(e) || !facts.device_ns[i]) continue;
+    if (!is_operator(e) || !facts.device_ns[i] || attention[i]) continue;
     if (auto at = costs.find(kind_of(e)); at != costs.end()) at->second.works_of(i);
   }
   for (const FlopsRow& row : facts.flops.rows) {
@@ -272,15 +278,15 @@ std::optional<Match> slow_blas(const Facts& facts) {
   double flops = 0, ns = 0;
   for (const FlopsRow& row : facts.flops.rows) {
     const Event& e = facts.model.events[row.event];
-    if (!facts.words.is(e, Word::matrix_product) || row.host_ns <= 0) continue;
+    if (!facts.words.is(e, Word::blas) || row.host_ns <= 0) continue;
     std::vector<TensorInput> matrices;
     for (const OpInput& input : inputs_of(e))
       if (input.tensor.defined && input.tensor.sizes.size() >= 2) matrices.push_back(input.tensor);
     if (matrices.size() < 2) continue;
-    const TensorInput &a = matrices[matrices.size() - 2], &b = matrices.back();
+    const TensorInput &a = matrices[matrices.size() - 2], &b = matrices.back();  // a bias has one dimension, or is first
     double host_ns = double(row.host_ns) * (1 - std::clamp(facts.waited, 0.0, 0.99));
     double rate = row.flops / host_ns;
-    if (std::min({a.size(1), a.size(0), b.size(0)}) < kLeastSide || rate > kSlowGflops) continue;
+    if (std::min({a.size(1), a.size(0), b.size(1), b.size(0)}) < kLeastSide || rate > kSlowGflops) continue;
     slow.insert(kind_of(e));
     flops += row.flops, ns += host_ns;
   }

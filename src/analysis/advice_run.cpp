@@ -78,16 +78,18 @@ std::vector<Evidence> some_ranges(const Facts& facts, Word word) {
 
 }  // namespace
 
+// Servers of models take most of the memory on purpose, before anything is recorded.
 std::optional<Match> memory_limit(const Facts& facts) {
   auto [peak, share] = worst(facts, [&](const MemoryPeak& p) {
     u64 all = memory_of(facts, p);
+    if (!facts.trains && double(p.unseen_bytes) > 0.9 * double(p.peak_bytes)) return 0.0;
     return all ? double(p.peak_bytes) / double(all) : 0.0;
   });
   if (!peak) return {};
   return Match{share, -1, -1,
                device_name(*peak) + " holds " + mib(double(peak->peak_bytes)) + " at the peak, " + percent(share) +
                    " of its memory" + largest(facts, peak->owners) + ".",
-               owners(peak->owners)};
+               owners(peak->owners), facts.trains ? "" : "A smaller batch, half precision, or the model on several GPUs."};
 }
 
 // Where the allocator does not state its totals, blocks from before the recording make them drift: no leak can be told.
@@ -177,7 +179,7 @@ std::optional<Match> warm_up_recorded(const Facts& facts) {
                     ", or with torch.profiler schedule(skip_first=" + from + ", ...).";
   // Its own range is no longer than that of others: what else its time holds was launched before.
   auto range = [&](u32 s) { return step_named(facts, s).empty() ? 0 : facts.model.events[step_named(facts, s)[0].index].dur_ns; };
-  bool backlog = range(0) > 0 && double(range(0)) < kWarmUp * double(range(1));
+  bool backlog = facts.gpu && range(0) > 0 && double(range(0)) < kWarmUp * double(range(1));
   return Match{first / usual, -1, -1,
                "The first recorded step took " + ms(first) + ", the others about " + ms(usual) +
                    (backlog ? ", as the GPU still does what was launched before" : "") + ": averages are too high.",

@@ -136,7 +136,7 @@ std::string lines_hint(const Facts& facts) {
 
 // Time in which nothing goes on but loading. One worker hides it behind the rest of the step, which may be the shorter
 // of the two; more would hide more, if there are cores for them. What starting workers takes is no step's usual time
-// (DL3): steps with a start count only where there are no others.
+// (DL3): steps with a start do not count.
 std::optional<Match> data_loading(const Facts& facts) {
   if (!facts.words.any(Word::data_loading)) return {};
   double ns = facts.windows.per_step(loading(facts)), share = facts.share(loading(facts));
@@ -149,6 +149,8 @@ std::optional<Match> data_loading(const Facts& facts) {
     usual_us += facts.overview.steps[s].us;
     usual_loading_us += facts.overview.steps[s].by[static_cast<u32>(Category::data_loading)];
   }
+  bool only_starts = !usual && facts.windows.has_steps;
+  if (only_starts && !facts.words.any(Word::single_process_loader)) return {};
   if (usual && usual < starts.size() && usual_us > 0) {
     share = usual_loading_us / usual_us;
     ns = usual_loading_us * 1000 / double(usual);
@@ -306,7 +308,7 @@ std::optional<Match> low_utilization(const Facts& facts) {
 }
 
 std::optional<Match> host_bound(const Facts& facts) {
-  if (!facts.gpu) return {};
+  if (!facts.gpu || facts.captures) return {};
   i64 ns = waits_for_code(facts);
   double share = facts.share(double(ns));
   const HostReason* longest = nullptr;
@@ -332,7 +334,7 @@ std::optional<Match> host_bound(const Facts& facts) {
 // Time in which nothing that is recorded goes on but labels and Python. On a GPU HB1 says it, if that is what it waits
 // for. Before the first and behind the last thing that the host did nothing tells what it does.
 std::optional<Match> python_bound(const Facts& facts) {
-  if (facts.lacks_backward) return {};
+  if (facts.lacks_backward || facts.captures) return {};
   const Model& model = facts.model;
   std::vector<Interval> busy;
   auto add = [&](const auto& x) { busy.push_back({x.begin_ns, x.end_ns()}); };
@@ -342,8 +344,11 @@ std::optional<Match> python_bound(const Facts& facts) {
     last = std::max(last, x.end_ns());
   };
   for (const Event& e : model.events) {
-    if (is_operator(e) || is_function(e)) host(e);
     if (is_operator(e) || facts.words.is(e, Word::data_loading)) add(e), host(e);
+    if (facts.words.is(e, Word::profiler_frame)) add(e);
+    if (!is_function(e)) continue;
+    first = std::min(first, e.begin_ns);  // its end may be that of the recording
+    last = std::max(last, e.begin_ns);
   }
   for (const CallEvent& call : model.calls) host(call);
   for (const CallEvent& call : model.calls) add(call);
@@ -387,7 +392,7 @@ std::optional<Match> python_bound(const Facts& facts) {
 // Launches of graphs take long because they launch much, and those beyond kFirstLaunchNs because the kernel was loaded
 // first, or the queue was full.
 std::optional<Match> launch_bound(const Facts& facts) {
-  if (!facts.gpu) return {};
+  if (!facts.gpu || facts.captures) return {};
   auto costs = [&](const Gap& gap) {
     if (gap.cause != IdleCause::host_wait || gap.edge || gap.next == kNone) return false;
     const CallEvent& call = facts.model.calls[facts.model.gpu[gap.next].call];
@@ -408,7 +413,7 @@ std::optional<Match> launch_bound(const Facts& facts) {
 // Saves at most the calls that launch them, as far as no kernel runs meanwhile.
 std::optional<Match> tiny_kernels(const Facts& facts) {
   const Launches& l = facts.launches;
-  if (!facts.gpu || 2 * l.shorter_than_launch <= l.works) return {};
+  if (!facts.gpu || facts.captures || 2 * l.shorter_than_launch <= l.works) return {};
   Heaviest costly(Evidence::Of::work);
   Cost cost(facts);
   for (u32 i = 0; i < facts.model.gpu.size(); i++) {
@@ -471,13 +476,22 @@ std::optional<Match> allocation(const Facts& facts) {
 }
 
 // Gaps that matter: at least 1 ms or 2 % of a step, and more than one. What they wait for is not in the trace, so
-// nobody knows whether it can go. Not before what a graph launched: CUPTI does not record all kernels of all graphs.
+// nobody knows whether it can go. Not beside what a graph launched: CUPTI does not record all kernels of all graphs.
 std::optional<Match> stream_gaps(const Facts& facts) {
   if (!facts.gpu) return {};
   double least = std::max(1e6, 0.02 * facts.step_ns());
+  auto of_graph = [&](const GpuEvent& work) {
+    return work.call != kNone && facts.words.is(facts.model.calls[work.call], Word::replays);
+  };
   auto launched_by_graph = [&](const Gap& gap) {
-    u32 call = gap.next == kNone ? kNone : facts.model.gpu[gap.next].call;
-    return call != kNone && facts.words.is(facts.model.calls[call], Word::replays);
+    if (gap.next == kNone || of_graph(facts.model.gpu[gap.next])) return true;
+    for (u32 i = gap.next; i-- > 0;) {
+      const GpuEvent& before = facts.model.gpu[i];
+      if (before.runs_on_gpu() && before.device == facts.gpu->device && before.end_ns() == gap.begin_ns)
+        return of_graph(before);
+      if (before.begin_ns < gap.begin_ns - i64(least) && before.end_ns() < gap.begin_ns) break;
+    }
+    return false;
   };
   auto is_it = [&](const Gap& gap) {
     bool unexplained =

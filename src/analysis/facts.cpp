@@ -86,6 +86,7 @@ Facts::Facts(const Model& m, const std::vector<DevicePeak>& table)
     updates |= words.is(e, Word::optimizer_step);
   }
   trains = backward || updates;
+  for (const CallEvent& call : m.calls) captures |= words.is(call, Word::captures) && inside(call.begin_ns);
   lacks_backward = updates && !backward;
   is_excerpt = is_excerpt_of(m);
   double share = machine_figures(m.info)[static_cast<u32>(MachineFigure::waited)];
@@ -118,6 +119,8 @@ std::vector<std::string> Facts::unknown() const {
   if (is_excerpt)
     out.push_back("most calls are missing from this trace, and the GPU work with them: what takes how long, and where the "
                   "GPU idles, is not known");
+  if (captures)
+    out.push_back("a CUDA graph is captured in this trace, which is done once: what a replay of it waits for is not known");
   if (lacks_backward)
     out.push_back("an optimizer steps, but no backward pass is in this trace: what runs between operators is not known");
   if (gpu && !device) out.push_back("the GPU's properties are not in this trace: its memory and peak are not known");

@@ -36,6 +36,8 @@ struct Facts {
   bool trains = false;         // gradients are computed or applied
   // An optimizer steps, and no backward pass is in the trace: threads are missing from it.
   bool lacks_backward = false;
+  // A CUDA graph is captured in the steps, which is done once: what it takes is not what its replay takes.
+  bool captures = false;
   // Part of a trace: calls, and so most of the GPU's work, were left out. Where it idled is not known.
   bool is_excerpt = false;
   bool replays_graphs = false; // most of the GPU's work is launched as CUDA graphs

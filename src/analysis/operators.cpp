@@ -20,7 +20,7 @@ class Keys {
   // What the row of a node is called; equal keys are one row.
   const std::string& of(const OpNode& node) {
     text_.clear();
-    text_.append(name_of(model_, node, rules_)).append(1, '\0').append(1, char(node.kind));
+    text_.append(row_name_of(model_, node, rules_)).append(1, '\0').append(1, char(node.kind));
     if (node.event == kNone || key_ == OperatorKey::name) return text_;
     const Event& event = model_.events[node.event];
     if (by_shape(key_)) text_.append(dims_of(event)).append(1, '\0');
@@ -77,7 +77,7 @@ void add_memory(const Model& model, const OpTree& tree, const std::vector<u32>& 
 
 }  // namespace
 
-const std::string& name_of(const Model& model, const OpNode& node, Rules rules) {
+const std::string& row_name_of(const Model& model, const OpNode& node, Rules rules) {
   const std::string& name = model.names[node.name];
   if (node.kind != NodeKind::step || rules != Rules::tprof) return name;
   if (node.event == kNone || !(model.events[node.event].flags & kEventStretch)) return kAllSteps;
@@ -121,7 +121,7 @@ Operators operators(const Model& model, const OpTree& tree, OperatorKey key, u32
     const Event* event = node.event == kNone ? nullptr : &model.events[node.event];
     if (added) {
       OperatorRow row;
-      row.name = name_of(model, node, tree.rules);
+      row.name = row_name_of(model, node, tree.rules);
       row.kind = node.kind;
       row.eligible = node.eligible;
       if (by_shape(key)) row.input_shape = event ? dims_text(*event) : "[]";

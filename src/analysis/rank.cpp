@@ -22,6 +22,8 @@ class Reader {
     out_.number = model.rank;
     out_.world_size = model.world_size;
     out_.span_ns = windows_.time.length();
+    out_.host = model.host;
+    out_.pid = model.pid;
     add_steps();
   }
 
@@ -43,6 +45,7 @@ class Reader {
 
   void add_steps() {
     Overview overview = overview_of(model_);
+    out_.gpus = overview.gpus;
     out_.has_steps = windows_.has_steps;
     for (size_t i = 0; i < windows_.steps.size(); i++) {
       const Interval& step = windows_.steps[i];
@@ -51,13 +54,21 @@ class Reader {
     }
   }
 
+  // Of one device.
   void add_time(const IntervalSet& computation, const IntervalSet& communication) {
-    i64 both = length_of(computation & communication);
-    i64 computing = length_of(computation), communicating = length_of(communication);
-    out_.computation_ns += computing - both;
-    out_.overlap_ns += both;
-    out_.communication_ns += communicating - both;
-    out_.other_ns += out_.span_ns - computing - communicating + both;
+    IntervalSet common = computation & communication;
+    auto add = [](Overlap& to, i64 span, i64 both, i64 computing, i64 communicating) {
+      to.computation_ns += computing - both;
+      to.overlap_ns += both;
+      to.communication_ns += communicating - both;
+      to.other_ns += span - computing - communicating + both;
+    };
+    add(out_, out_.span_ns, length_of(common), length_of(computation), length_of(communication));
+    for (size_t i = 0; i < windows_.steps.size(); i++) {
+      auto [begin, end] = windows_.steps[i];
+      add(out_.steps[i].overlap, end - begin, common.length_in(begin, end), computation.length_in(begin, end),
+          communication.length_in(begin, end));
+    }
   }
 
   // Where some thread is in an operator.

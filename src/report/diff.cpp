@@ -162,9 +162,21 @@ Json row_json(const DiffRow& row) {
           {"b_calls", side(row.in_b, row.b_calls)}};
 }
 
+// Of the rows in JSON, as tables have them.
+Json row_columns() {
+  static constexpr const char* kColumns[][3] = {
+      {"by", "Kind", "text"}, {"name", "Name", "text"}, {"a_us", "A", "us"}, {"b_us", "B", "us"},
+      {"delta_us", "Change", "us"}, {"change_percent", "Change %", "percent"}, {"low_us", "95 % from", "us"},
+      {"high_us", "to", "us"}, {"smallest_us", "Can be found from", "us"}, {"changed", "More than noise", "yes/no"},
+      {"a_calls", "Calls A", "number"}, {"b_calls", "Calls B", "number"}};
+  Json out = Json::array();
+  for (auto& [key, title, unit] : kColumns) out.push_back({{"key", key}, {"title", title}, {"unit", unit}});
+  return out;
+}
+
 }  // namespace
 
-Json diff_tree_json(const DiffTree& tree) {
+Json diff_tree_json(const DiffTree& tree, const TableJson& tables) {
   Table nodes = diff_tree_table(tree), totals = diff_totals_table(tree);
   std::vector<double> weights;
   for (const DiffNode& node : tree.nodes) weights.push_back(std::max(node.a_total_ns, node.b_total_ns));
@@ -177,10 +189,10 @@ Json diff_tree_json(const DiffTree& tree) {
   if (totals.rows.size() > kDiffTotalRows) totals.rows.resize(kDiffTotalRows);
   if (totals.rows.size() < all)
     totals.footer.push_back(std::to_string(totals.rows.size()) + " of " + std::to_string(all) + " rows");
-  return {{"tree", json_of(nodes)}, {"totals", json_of(totals)}};
+  return {{"tree", tables(nodes)}, {"totals", tables(totals)}};
 }
 
-Json diff_json(const Diff& diff) {
+Json diff_json(const Diff& diff, const TableJson& tables) {
   static constexpr const char* kVerdicts[] = {"unknown", "noise", "changed", "second_changed"};
   Json out = {{"schema", 1},
               {"rules", "tprof"},
@@ -194,6 +206,8 @@ Json diff_json(const Diff& diff) {
               {"second", diff.asks == Diff::Second::none ? Json() : row_json(diff.second)},
               {"alike", Json::array()},
               {"machine", Json::array()},
+              {"columns", row_columns()},
+              {"n_rows", diff.rows.size()},
               {"rows", Json::array()},
               {"notes", diff.notes}};
   for (const Alike& all : diff.alike)
@@ -202,9 +216,13 @@ Json diff_json(const Diff& diff) {
                             {"low_percent", all.low * 100},
                             {"high_percent", all.high * 100}});
   for (const MachineDiff& d : diff.machine)
-    out["machine"].push_back({{"figure", kMachineRows[d.figure].key}, {"a", d.a}, {"b", d.b}, {"apart", d.apart}});
+    out["machine"].push_back({{"figure", kMachineRows[d.figure].key},
+                              {"title", kMachineRows[d.figure].text},
+                              {"a", d.a},
+                              {"b", d.b},
+                              {"apart", d.apart}});
   for (const DiffRow& row : diff.rows) out["rows"].push_back(row_json(row));
-  out.update(diff_tree_json(diff.tree));
+  out.update(diff_tree_json(diff.tree, tables));
   return out;
 }
 

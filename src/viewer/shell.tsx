@@ -1,5 +1,5 @@
 // Around the views: which run, worker and span, the tabs, colours, help.
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { documents } from "./data/documents";
 import { Said } from "./figure";
 import { StateContext, useAddress, useParams } from "./state";
@@ -26,7 +26,8 @@ function Shell() {
   const chosen = views.find((view) => view.name === params.view) ?? views[0];
   const absent = chosen.absent?.(worker);
 
-  useEffect(() => {
+  // Before the effects of charts, which read the colours.
+  useLayoutEffect(() => {
     document.documentElement.dataset.theme = params.theme ?? "";
   }, [params.theme]);
   useEffect(() => {
@@ -52,8 +53,10 @@ function Shell() {
         <a class="mark" href={href({ view: "overview" }, false)}>tprof</a>
         <Selectors worker={worker} />
         <span class="gap" />
-        <Select label="Colours" value={params.theme ?? ""} options={kThemes} onChange={(theme) => set({ theme })} />
-        <button type="button" class="round" aria-label="Help" title="Help (?)" onClick={() => help.current?.showModal()}>?</button>
+        <div class="page-controls">
+          <Select label="Colours" value={params.theme ?? ""} options={kThemes} onChange={(theme) => set({ theme })} />
+          <button type="button" class="round" aria-label="Help" title="Help (?)" onClick={() => help.current?.showModal()}>?</button>
+        </div>
       </header>
       <nav class="tabs" role="tablist" aria-label="Views">
         {views.map((view, i) => {

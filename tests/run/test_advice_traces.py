@@ -75,8 +75,8 @@ ROWS = {
     "PT4": [("here: elements read", "x[i, j].item() over 1024 elements"), ("here: whole tensors", "one sum")],
     "PT5": [None, (SLOW_LOADER, "no tensor is filled before it is moved")],
     "PT6": [(CHAT, "96 calls of contiguous in 50 ms"), (SLOW_LOADER, "none")],
-    "MEM1": [(TRACELENS + "inference/vllm_decode_full/capture_traces/graph_capture_rank_0.1773709742341309550.pt.trace"
-              ".json.gz", "178 of 192 GB"), (VIDEO, "4 of 80 GB")],
+    "MEM1": [None, (TRACELENS + "inference/vllm_decode_full/capture_traces/graph_capture_rank_0.1773709742341309550.pt"
+                    ".trace.json.gz", "178 of 192 GB, taken by a server before")],
     "MEM2": [("here: batches kept", "each batch stays in a list"),
              ("here: numbers kept", "the same loop keeps floats")],
     "MEM3": [None, (VIDEO, "4 GB reserved of 80")],

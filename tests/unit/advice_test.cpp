@@ -524,6 +524,42 @@ TEST(Advice, WithoutTheBackwardPassNobodyKnowsWhatRunsBetweenOperators) {
   }
 }
 
+TEST(Advice, CapturingAGraphIsNoUsualStep) {
+  for (bool captures : {false, true})
+    for (const char* rule : {"HB1", "PY1", "LN1", "TK1"}) {
+      ModelBuilder b;
+      kCases.at(rule)(b, true);
+      if (captures) b.call("hipStreamBeginCapture", 1, 2);
+      EXPECT_EQ(Advised(std::move(b)).find(rule) == nullptr, captures) << rule;
+    }
+}
+
+TEST(Advice, WhatTheProfilerItselfDoesIsNoPythonOfTheProgram) {
+  for (const char* file : {"train.py(5): tokens", "torch/profiler/profiler.py(900): __enter__"}) {
+    ModelBuilder b;
+    b.step(0, kStep);
+    b.op("aten::mm", 0, 100);
+    b.op("aten::mm", kStep - 100, kStep);
+    PythonDetail detail{1, 0, kNone, 0};
+    Event& e = b.raw().events[b.label(file, 100, kStep - 100)];
+    e.flags |= kEventPython;
+    e.inputs = b.raw().arena.copy(reinterpret_cast<const char*>(&detail), sizeof detail);
+    EXPECT_EQ(Advised(std::move(b)).find("PY1") == nullptr, std::string(file).starts_with("torch/"));
+  }
+}
+
+TEST(Advice, MemoryThatAServerTookBeforeIsNoProblem) {
+  for (bool trains : {false, true}) {
+    ModelBuilder b;
+    b.step(0, kStep);
+    b.kernel("gemm", 0, kStep);
+    b.device(0, 8, 0, 1000);
+    b.memory(1, 1, 10, 970);  // 960 were allocated before
+    if (trains) b.range("MmBackward0", 200, 300, Scope::backward);
+    EXPECT_EQ(Advised(std::move(b)).find("MEM1") != nullptr, trains);
+  }
+}
+
 TEST(Advice, OfALoaderFitsTheMachine) {
   ModelBuilder cpu, gpu;
   for (ModelBuilder* b : {&cpu, &gpu}) {

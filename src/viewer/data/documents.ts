@@ -7,9 +7,10 @@ export class Table {
   readonly n: number;
   private readonly cells: Map<string, Cells>;
 
-  // `at`: where it stands in the documents, as figures name it.
+  // `at`: where it stands in the documents, as figures name it; `options`: of the command that says it, where it follows
+  // from a choice made in the page ("--range 10:20").
   constructor(readonly at: string, readonly columns: Column[], readonly notes: string[], rows: Unpacked,
-              readonly leftOutBytes = 0) {
+              readonly leftOutBytes = 0, readonly options = "") {
     this.n = rows.n;
     this.cells = rows.columns;
   }
@@ -28,6 +29,9 @@ export class Table {
   number(row: number, key: string): number | null {
     const value = this.value(row, key);
     return typeof value === "number" ? value : null;
+  }
+  rows(): number[] {
+    return Array.from({ length: this.n }, (_, row) => row);
   }
   figure(row: number, key: string): string {
     return `${this.at}/rows/${row}/${key}`;
@@ -56,9 +60,9 @@ const values = new Map<string, Promise<Json>>();
 export function loadTable(pointer: string): Promise<Table> {
   return kept(tables, pointer, async () => {
     const head = at(pointer) as unknown as TableHead;
-    const none: Unpacked = { n: 0, columns: new Map() };
-    if (Array.isArray(head.rows)) return new Table(pointer, head.columns, head.notes, none);
-    if ("left_out" in head.rows) return new Table(pointer, head.columns, head.notes, none, head.rows.left_out);
+    if (Array.isArray(head.rows)) return new Table(pointer, head.columns, head.notes, unpackRows(head.rows, head.columns));
+    if ("left_out" in head.rows)
+      return new Table(pointer, head.columns, head.notes, unpackRows([], head.columns), head.rows.left_out);
     return new Table(pointer, head.columns, head.notes, unpackTable(await inflate(`tprof-blob-${head.rows.packed}`)));
   });
 }
@@ -69,6 +73,12 @@ export function loadValue(pointer: string): Promise<Json> {
     const found = at(pointer) as unknown as Elsewhere;
     return "left_out" in found ? null : unpackValue(await inflate(`tprof-blob-${found.packed}`));
   });
+}
+
+// Of a table that stands in a document as it is.
+function unpackRows(rows: Record<string, Cell>[], columns: Column[]): Unpacked {
+  const cells = new Map(columns.map(({ key }): [string, Cells] => [key, (row) => rows[row][key] ?? null]));
+  return { n: rows.length, columns: cells };
 }
 
 function kept<T>(cache: Map<string, Promise<T>>, key: string, make: () => Promise<T>): Promise<T> {
