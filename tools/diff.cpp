@@ -64,24 +64,16 @@ std::string run_of(const Input& input) {
 }
 
 DiffSide side_of(const std::vector<std::string>& paths, int& code) {
-  DiffSide side;
-  std::set<std::string> seen;
+  DiffSideReader side;
   for (const std::string& path : paths) {
-    bool is_directory = fs::is_directory(path);
     Inputs inputs({path});
-    for (const Input& input : inputs.all()) {
-      std::error_code why;
-      fs::path whole = fs::canonical(input.path, why);
-      if (!why && !seen.insert(whole.string()).second)
-        throw Error(kExitUsage, input.path + " is given twice on one side, and would count as two runs");
-    }
+    side.expect(inputs.all());
     int mine = inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace&) {
-      side.add(model, run_of(input) + (is_directory ? "" : "/" + input.worker));
+      side.add(path, input, model);
     });
     code = std::max(code, mine);
   }
-  side.finish();
-  return side;
+  return side.finish();
 }
 
 std::string size_text(const char* side, size_t runs, size_t steps) {
@@ -144,7 +136,8 @@ int run(const DiffArguments& arguments) {
   size_t most = rows_of(arguments.limit);
   auto [of_a, of_b] = sides_of(arguments);
   int code = kExitOk;
-  Diff result = diff_of(of_a, of_b, code);
+  DiffSide a = side_of(of_a, code), b = side_of(of_b, code);
+  Diff result = diff(a, b);
   if (arguments.json)
     print(stdout, dump(diff_json(result)) + "\n");
   else if (arguments.csv)
@@ -157,9 +150,22 @@ int run(const DiffArguments& arguments) {
 
 }  // namespace
 
-Diff diff_of(const std::vector<std::string>& of_a, const std::vector<std::string>& of_b, int& code) {
-  DiffSide a = side_of(of_a, code), b = side_of(of_b, code);
-  return diff(a, b);
+void DiffSideReader::expect(const std::vector<Input>& inputs) {
+  for (const Input& input : inputs) {
+    std::error_code why;
+    fs::path whole = fs::canonical(input.path, why);
+    if (!why && !seen_.insert(whole.string()).second)
+      throw Error(kExitUsage, input.path + " is given twice on one side, and would count as two runs");
+  }
+}
+
+void DiffSideReader::add(const std::string& path, const Input& input, const Model& model) {
+  side_.add(model, run_of(input) + (fs::is_directory(path) ? "" : "/" + input.worker));
+}
+
+DiffSide DiffSideReader::finish() {
+  side_.finish();
+  return std::move(side_);
 }
 
 Action declare_diff(Arguments& arguments) {

@@ -1,14 +1,23 @@
-// What the runs of two sides say of each other: `tprof diff`, and in the page of `tprof report A --vs B`.
+// One side of a comparison, filled while its traces are read: by `tprof diff`, and by `tprof report A --vs B`.
 #pragma once
-#include <string>
-#include <vector>
+#include <set>
 
 #include "analysis/diff.h"
+#include "inputs.h"
 
 namespace tprof {
 
-// Reads all of them. `code`: of what could not be read (Inputs::each). Throws Error(kExitUsage) for a trace that is given
-// twice on a side.
-Diff diff_of(const std::vector<std::string>& of_a, const std::vector<std::string>& of_b, int& code);
+class DiffSideReader {
+ public:
+  // What add() will be given, as far as it can be read. Throws Error(kExitUsage) for a trace that is there twice.
+  void expect(const std::vector<Input>& inputs);
+  // `path`: as it was given, a file or a directory.
+  void add(const std::string& path, const Input& input, const Model& model);
+  DiffSide finish();
+
+ private:
+  DiffSide side_;
+  std::set<std::string> seen_;
+};
 
 }  // namespace tprof

@@ -1,11 +1,14 @@
 // `tprof report`: everything the other commands say of a run, in one HTML file.
 //
-// The documents in it are those of `tprof overview|steps|advise|stats --by WORD|diff --json`, and their figures are taken
-// from the same functions: a section of the page is a row in kSections, or a word of stats_words.h.
+// The documents in it are those of `tprof overview|steps|advise|stats --by WORD|diff --json`, and their figures come from
+// the same functions: a section of the page is a row in kSections, or a word of stats_words.h.
+#include "report.h"
+
 #include <stdio.h>
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 
 #include "base/error.h"
@@ -37,7 +40,7 @@ struct ReportArguments {
 
 // One worker and span.
 struct Subject {
-  const Source& source;
+  Source source;
   const Facts& facts;
   size_t workers;  // of its run
   Page& page;
@@ -76,33 +79,87 @@ void check_target(const ReportArguments& arguments) {
   std::error_code why;
   fs::file_status status = fs::status(path, why);
   if (!fs::exists(status)) return;
-  if (!fs::is_regular_file(status)) throw Error(kExitUsage, path + ": is there and is no file; give another name with -o");
+  if (!fs::is_regular_file(status))
+    throw Error(kExitUsage, path + ": is there and is no file; give another name with -o");
   if (arguments.force) return;
   std::string begin(512, '\0');
   std::ifstream file(path, std::ios::binary);
   file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
   if (file.gcount() > 0 && begin.find(kReportMark) == std::string::npos)
-    throw Error(kExitUsage, path + ": is there and is no report of tprof; --force overwrites it, -o gives another name");
+    throw Error(kExitUsage,
+                path + ": is there and is no report of tprof; --force overwrites it, -o gives another name");
 }
+
+// What the command was given, in order; Inputs::each() passes over what cannot be read.
+class Given {
+ public:
+  Given(const Inputs& inputs, const std::vector<std::string>& paths)
+      : inputs_(inputs), paths_(paths), all_(inputs.all()) {}
+
+  // The one that was read next.
+  void move_to(const Input& input) {
+    while (all_[next_].path != input.path) pass_over();
+    at_ = next_++;
+  }
+  size_t at() const { return at_; }
+  // As it was typed.
+  const std::string& path() const {
+    size_t path = 0;
+    while (inputs_.given_by(path + 1) <= at_) path++;
+    return paths_[path];
+  }
+  // When all was read: what was not.
+  const std::vector<std::string>& unread() {
+    while (next_ < all_.size()) pass_over();
+    return unread_;
+  }
+
+ private:
+  void pass_over() { unread_.push_back(all_[next_++].path); }
+
+  const Inputs& inputs_;
+  const std::vector<std::string>& paths_;
+  const std::vector<Input> all_;
+  std::vector<std::string> unread_;
+  size_t next_ = 0, at_ = 0;
+};
+
+// A and B, of `A --vs B`.
+class Sides {
+ public:
+  Sides(const std::vector<Input>& all, size_t of_a) : of_a_(of_a) {
+    a_.expect({all.begin(), all.begin() + i64(of_a)});
+    b_.expect({all.begin() + i64(of_a), all.end()});
+  }
+  const char* add(const Given& given, const Input& input, const Model& model) {
+    bool in_a = given.at() < of_a_;
+    (in_a ? a_ : b_).add(given.path(), input, model);
+    return in_a ? "A" : "B";
+  }
+  Json document() { return diff_json(diff(a_.finish(), b_.finish())); }
+
+ private:
+  const size_t of_a_;
+  DiffSideReader a_, b_;
+};
 
 class Report {
  public:
   explicit Report(const ReportArguments& arguments)
       : arguments_(arguments), most_(bytes_of(arguments.max_size)), devices_(device_peaks(arguments.devices)) {}
 
+  // The exit code of what could not be read.
   int run() {
     if (viewer_page().empty())
       throw Error(kExitUsage, "this tprof was built without the page (-Dviewer=off); the figures: tprof overview, stats");
     check_target(arguments_);
-    std::vector<std::string> paths = arguments_.paths;
-    paths.insert(paths.end(), arguments_.behind.begin(), arguments_.behind.end());
     begin_documents();
-    int code = add_workers(paths);
+    int code = add_workers();
     if (code == kExitUnreadable) return code;
-    if (!arguments_.behind.empty()) add_diff(code);
     write();
     return code;
   }
+  const std::string& line() const { return line_; }  // where the page lies, once it is written
 
  private:
   void begin_documents() {
@@ -119,58 +176,63 @@ class Report {
     }
   }
 
-  int add_workers(const std::vector<std::string>& paths) {
+  int add_workers() {
+    std::vector<std::string> paths = arguments_.paths;
+    paths.insert(paths.end(), arguments_.behind.begin(), arguments_.behind.end());
     Inputs inputs(paths);
-    const std::vector<Input> given = inputs.all();
-    const size_t of_a = inputs.given_by(arguments_.paths.size());
-    size_t next = 0;  // in `given`
-    Jobs waiting = jobs_of(inputs), all_jobs;
+    Given given(inputs, paths);
+    std::optional<Sides> sides;
+    if (!arguments_.behind.empty()) sides.emplace(inputs.all(), inputs.given_by(arguments_.paths.size()));
+    Jobs waiting = jobs_of(inputs), jobs;
     std::map<std::string, size_t> workers = workers_of(inputs.all());
     int code = inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace& trace) {
-      all_jobs.add(input, rank_of(model, input.worker));
       Facts facts(model, devices_);
       facts.rank = waiting.facts_of(input);
-      StatsSubject stats(model, trace, Rules::tprof, 0, devices_);
+      StatsSubject stats(model, trace, Rules::tprof, 0, devices_, &facts);
       add_worker({source_of(input, model), facts, workers[input.run], page_}, stats);
-      for (; given[next].path != input.path; next++) say_unread(given[next]);
-      if (!arguments_.behind.empty()) about_["sides"].push_back(next < of_a ? "A" : "B");
-      next++;
+      jobs.add(input, rank_of(model, input.worker));
+      given.move_to(input);
+      if (sides) about_["sides"].push_back(sides->add(given, input, model));
     });
-    for (; next < given.size(); next++) say_unread(given[next]);
-    all_jobs.finish();
+    for (const std::string& path : given.unread()) about_["left_out"].push_back(path + " could not be read");
+    if (sides) documents_["diff"] = sides->document();
     for (const Job& job : waiting.all()) documents_["advise"]["stragglers"].push_back(stragglers_json(job));
-    for (const Job& job : all_jobs.all())
-      for (const StatsWord& word : stats_words())
-        if (word.of_job) add_answer(word, {job.run, "all ranks", job.span_text()}, word.of_job(job));
+    add_jobs(jobs);
     return code;
   }
 
-  void say_unread(const Input& input) { about_["left_out"].push_back(input.path + " could not be read"); }
-
+  // All of what is said of a worker, or nothing: an analysis may throw, and workers have one number in all documents.
   void add_worker(const Subject& subject, const StatsSubject& stats) {
-    for (const Section& section : kSections) documents_[section.word]["workers"].push_back(section.worker(subject));
+    std::vector<std::pair<Json*, Json>> said;
+    for (const Section& section : kSections) said.push_back({&documents_[section.word], section.worker(subject)});
     for (const StatsWord& word : stats_words()) {
       if (word.of_job) continue;
-      Json& said = add_answer(word, subject.source, word.table(stats));
-      if (!word.json) continue;
-      Json more = word.json(stats, [&](const Table& table) { return page_.add(table, Keep::if_it_fits); });
+      Json one = answer_json(word, subject.source, word.table(stats));
+      Json more = word.json ? word.json(stats, table_json(Keep::if_it_fits)) : Json::object();
       for (auto& [key, value] : more.items())
-        said[key] = value.contains("columns") ? std::move(value) : page_.add(value, Keep::if_it_fits);
+        one[key] = value.contains("columns") ? std::move(value) : page_.add(value, Keep::if_it_fits);
+      said.push_back({&documents_["stats"][word.word], std::move(one)});
     }
+    for (auto& [document, one] : said) (*document)["workers"].push_back(std::move(one));
   }
 
-  Json& add_answer(const StatsWord& word, const Source& source, StatsAnswer answer) {
+  void add_jobs(Jobs& jobs) {
+    jobs.finish();
+    for (const Job& job : jobs.all())
+      for (const StatsWord& word : stats_words())
+        if (word.of_job)
+          documents_["stats"][word.word]["workers"].push_back(
+              answer_json(word, {job.run, "all ranks", job.span_text()}, word.of_job(job)));
+  }
+
+  Json answer_json(const StatsWord& word, const Source& source, StatsAnswer answer) {
     std::string sorted = sort_by_default(word, answer.table);
     Keep keep = kDetails.contains(word.word) ? Keep::if_it_fits : Keep::always;
-    Json& workers = documents_["stats"][word.word]["workers"];
-    workers.push_back(stats_json(source, answer, sorted, [&](const Table& table) { return page_.add(table, keep); }));
-    return workers.back();
+    return stats_json(source, answer, sorted, table_json(keep));
   }
 
-  void add_diff(int& code) {
-    int read = kExitOk;
-    documents_["diff"] = diff_json(diff_of(arguments_.paths, arguments_.behind, read));
-    code = std::max(code, read);
+  TableJson table_json(Keep keep) {
+    return [this, keep](const Table& table) { return page_.add(table, keep); };
   }
 
   void write() {
@@ -181,13 +243,12 @@ class Report {
       documents_["report"]["left_out"].push_back(too_large);
     }
     std::string html = page_.html(documents_, viewer_page());
-    if (html.size() > most_)
-      complain("the page is larger than --max-size although all details were left out");
+    if (html.size() > most_) complain("the page is larger than --max-size although all details were left out");
     kineto::OutputFile file(arguments_.out, false);
     file.put(html);
     file.finish();
-    print(stdout, "wrote " + fs::absolute(arguments_.out).lexically_normal().string() + " (" +
-                      bytes_text(i64(html.size())) + "); open it with a browser\n");
+    line_ = "wrote " + fs::absolute(arguments_.out).lexically_normal().string() + " (" + bytes_text(i64(html.size())) +
+            "); open it with a browser";
   }
 
   const ReportArguments& arguments_;
@@ -197,9 +258,17 @@ class Report {
   Json documents_ = Json::object();
   // Of the page itself: what was left out, words of stats whose workers are jobs, each worker's side (with --vs).
   Json about_;
+  std::string line_;
 };
 
 }  // namespace
+
+std::string write_report(const std::string& directory, const std::string& out) {
+  ReportArguments arguments{.paths = {directory}, .out = out};
+  Report report(arguments);
+  if (report.run() == kExitUnreadable) throw Error(kExitUnreadable, directory + ": there is no page, nothing was read");
+  return report.line();
+}
 
 Action declare_report(Arguments& arguments) {
   auto a = std::make_shared<ReportArguments>();
@@ -210,7 +279,12 @@ Action declare_report(Arguments& arguments) {
   declare_devices(arguments, a->devices);
   arguments.operands("PATH", "traces, recordings or log directories", 1, 0, a->paths);
   arguments.operands_behind("--vs", "compare what comes before it (A) with what comes behind it (B)", a->behind);
-  return [a] { return Report(*a).run(); };
+  return [a] {
+    Report report(*a);
+    int code = report.run();
+    if (!report.line().empty()) print(stdout, report.line() + "\n");
+    return code;
+  };
 }
 
 }  // namespace tprof

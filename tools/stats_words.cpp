@@ -41,7 +41,7 @@ Json memory_json(const Subject& s, const TableJson& tables) {
 }
 
 Answer by_peak(const Subject& s) {
-  std::vector<MemoryPeak> peaks = memory_peaks(s.model, s.windows());
+  const std::vector<MemoryPeak>& peaks = s.peaks();
   Answer out{peak_table(s.model, peaks, s.stack_depth), {}};
   if (Table leaks = leaks_table(s.model, peaks, s.stack_depth); !leaks.rows.empty())
     out.more.push_back({"leaks", std::move(leaks)});
@@ -57,7 +57,7 @@ Answer by_exposed(const Subject& s) {
 }
 
 Answer by_idle(const Subject& s) {
-  std::vector<IdleLane> lanes = idle(s.model, s.windows(), s.timelines());
+  const std::vector<IdleLane>& lanes = s.lanes();
   Answer out{idle_table(lanes), {}};
   if (!lanes.empty()) out.more.push_back({"reasons", idle_reasons_table(s.model, lanes)});
   return out;
@@ -75,7 +75,7 @@ Answer by_queue(const Subject& s) { return {queues_table(s.launches()), {}}; }
 Answer by_copy(const Subject& s) { return {copies_table(copies(s.model, s.windows())), {}}; }
 
 Answer by_flops(const Subject& s) {
-  Flops found = flops(s.model, s.windows(), s.devices);
+  const Flops& found = s.flops();
   Answer out{flops_table(s.model, found), {}};
   out.more.push_back({"coverage", flops_coverage_table(found)});
   if (!found.missing.empty()) out.more.push_back({"without_flops", flops_missing_table(s.model, found)});
@@ -96,16 +96,25 @@ const OpTree& StatsSubject::tree() const {
   return tree_.get([&] { return rules == Rules::plugin ? build_plugin_tree(model, plugin) : build_op_tree(model); });
 }
 const Words& StatsSubject::words() const {
-  return words_.get([&] { return Words(model); });
+  return facts_ ? facts_->words : words_.get([&] { return Words(model); });
 }
 const Waits& StatsSubject::waits() const {
-  return waits_.get([&] { return Waits(model, words()); });
+  return facts_ ? facts_->waits : waits_.get([&] { return Waits(model, words()); });
 }
 const Windows& StatsSubject::windows() const {
-  return windows_.get([&] { return windows_of(model); });
+  return facts_ ? facts_->windows : windows_.get([&] { return windows_of(model); });
 }
 const Launches& StatsSubject::launches() const {
-  return launches_.get([&] { return tprof::launches(model, windows(), waits()); });
+  return facts_ ? facts_->launches : launches_.get([&] { return tprof::launches(model, windows(), waits()); });
+}
+const std::vector<IdleLane>& StatsSubject::lanes() const {
+  return facts_ ? facts_->lanes : lanes_.get([&] { return idle(model, windows(), timelines()); });
+}
+const Flops& StatsSubject::flops() const {
+  return facts_ ? facts_->flops : flops_.get([&] { return tprof::flops(model, windows(), devices); });
+}
+const std::vector<MemoryPeak>& StatsSubject::peaks() const {
+  return facts_ ? facts_->memory : peaks_.get([&] { return memory_peaks(model, windows()); });
 }
 HostTimelines& StatsSubject::timelines() const {
   return timelines_.get([&] { return HostTimelines(model, words(), waits()); });

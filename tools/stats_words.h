@@ -4,9 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "analysis/flops.h"
-#include "analysis/idle.h"
-#include "analysis/launches.h"
+#include "analysis/facts.h"
 #include "analysis/op_tree.h"
 #include "report/table.h"
 
@@ -31,8 +29,10 @@ class Once {
 // What a word may look at. What several of them need is computed once.
 class StatsSubject {
  public:
-  StatsSubject(const Model& m, const PluginTrace& p, Rules r, u32 depth, const std::vector<DevicePeak>& d)
-      : model(m), plugin(p), rules(r), stack_depth(depth), devices(d) {}
+  // `facts`: of the same Model, if they are computed anyway.
+  StatsSubject(const Model& m, const PluginTrace& p, Rules r, u32 depth, const std::vector<DevicePeak>& d,
+               const Facts* facts = nullptr)
+      : model(m), plugin(p), rules(r), stack_depth(depth), devices(d), facts_(facts) {}
   StatsSubject(const StatsSubject&) = delete;
 
   const Model& model;
@@ -46,14 +46,21 @@ class StatsSubject {
   const Waits& waits() const;
   const Windows& windows() const;
   const Launches& launches() const;
+  const std::vector<IdleLane>& lanes() const;
+  const Flops& flops() const;
+  const std::vector<MemoryPeak>& peaks() const;
   HostTimelines& timelines() const;
 
  private:
+  const Facts* facts_;
   Once<OpTree> tree_;
   Once<Words> words_;
   Once<Waits> waits_;
   Once<Windows> windows_;
   Once<Launches> launches_;
+  Once<std::vector<IdleLane>> lanes_;
+  Once<Flops> flops_;
+  Once<std::vector<MemoryPeak>> peaks_;
   Once<HostTimelines> timelines_;
 };
 

@@ -37,13 +37,17 @@ std::vector<Category> shown_categories(const Overview& overview) {
 double of(const StepTimes& times, Category c) { return times.by[static_cast<u32>(c)]; }
 double share(const StepTimes& times, Category c) { return times.us > 0 ? 100 * of(times, c) / times.us : 0; }
 
+std::string compute_text(const GpuFigures& g) {
+  return std::to_string(g.compute_major) + "." + std::to_string(g.compute_minor);
+}
+
 // Title and value, as the plugin's panel has them.
 std::vector<std::pair<std::string, std::string>> gpu_lines(const GpuFigures& g) {
   std::vector<std::pair<std::string, std::string>> out{{"GPU " + std::to_string(g.device) + ":", ""}};
   if (!g.name.empty()) out.push_back({"Name", g.name});
   if (g.memory_bytes >= 0) out.push_back({"Memory", number_text(g.memory_bytes / (1 << 30)) + " GB"});
   if (g.compute_major >= 0)
-    out.push_back({"Compute Capability", std::to_string(g.compute_major) + "." + std::to_string(g.compute_minor)});
+    out.push_back({"Compute Capability", compute_text(g)});
   if (g.utilization >= 0) out.push_back({"GPU Utilization", percent_text(100 * g.utilization)});
   if (g.sm_efficiency >= 0) out.push_back({"Est. SM Efficiency", percent_text(100 * g.sm_efficiency)});
   if (g.occupancy >= 0) out.push_back({"Est. Achieved Occupancy", percent_text(g.occupancy)});
@@ -61,6 +65,7 @@ Json gpu_json(const GpuFigures& g) {
   return {{"device", g.device},
           {"name", g.name.empty() ? Json() : Json(g.name)},
           {"memory_bytes", g.memory_bytes < 0 ? Json() : Json(i64(g.memory_bytes))},
+          {"compute_capability", g.compute_major < 0 ? Json() : Json(compute_text(g))},
           {"utilization_percent", known(g.utilization, 100)},
           {"sm_efficiency_percent", known(g.sm_efficiency, 100)},
           {"occupancy_percent", known(g.occupancy, 1)},

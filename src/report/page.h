@@ -1,9 +1,9 @@
 // The page: one HTML file with the viewer (src/viewer) and what the commands say with --json.
 //
 // The viewer is built as a file with kDataMark in it. In its place come script elements of a type that no browser runs:
-// "tprof-document", JSON with all documents but the rows of their tables and what else is large, and "tprof-blob-N", those,
-// packed (report/pack.h). In the document {"packed": N} stands in their place, or {"left_out": bytes} where they were
-// too large for the file. All of it is base64 of deflated bytes: nothing of a trace can be taken for HTML.
+// "tprof-document", JSON with all documents but the rows of their tables and what else is large, and "tprof-blob-N",
+// those, packed (report/pack.h). In the document {"packed": N} stands in their place, or {"left_out": bytes} where they
+// were too large for the file. All of it is base64 of deflated bytes: nothing of a trace can be taken for HTML.
 #pragma once
 #include "report/pack.h"
 

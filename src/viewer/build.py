@@ -1,6 +1,6 @@
 """Builds the page of `tprof report`, for meson.build.
 
-  build.py fetch DIR                packages of DIR/package-lock.json into DIR/node_modules, by npm; only what is missing
+  build.py fetch JSON LOCK OUT      packages that they name into node_modules beside OUT, by npm; OUT: "yes", or why not
   build.py bundle DIR HTML S DEPS   TypeScript and CSS of this folder -> one HTML file, and what puts it into a binary
   build.py embed FROM HTML S        the same of a page that was built before ("": no page)
   build.py dist HTML                the page into a release tarball
@@ -24,19 +24,22 @@ def esbuild(packages):
     return shutil.which("esbuild") or str(packages / "node_modules/.bin/esbuild")
 
 
-def fetch(packages):
-    packages = pathlib.Path(packages)
-    wanted = (packages / "package-lock.json").read_text() + esbuild(packages)
-    stamp = packages / "fetched"
-    if stamp.exists() and stamp.read_text() == wanted:
-        return
-    words = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"]
-    if shutil.which("esbuild"):
-        words.append("--omit=dev")
-    done = subprocess.run(words, cwd=packages, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode != 0:
-        sys.exit(done.stdout)
-    stamp.write_text(wanted)
+def fetch(package, lock, out):
+    out, packages = pathlib.Path(out), pathlib.Path(out).parent
+    for path in (package, lock):
+        shutil.copy(path, packages)
+    wanted, stamp = pathlib.Path(lock).read_text() + esbuild(packages), packages / "fetched.lock"
+    if not stamp.exists() or stamp.read_text() != wanted:
+        words = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"]
+        if shutil.which("esbuild"):
+            words.append("--omit=dev")
+        done = subprocess.run(words, cwd=packages, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode != 0:
+            first = (done.stdout.strip().splitlines() or ["it does not say why"])[0]
+            out.write_text(f"npm could not fetch its packages: {first}")
+            return
+        stamp.write_text(wanted)
+    out.write_text("yes")
 
 
 def licences(packages):

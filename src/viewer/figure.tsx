@@ -30,5 +30,5 @@ export function Derived({ rule, value, unit }: { rule: string; value: number; un
 
 // A text of a document, which may hold anything: it is isolated, so that it cannot turn the direction of what is beside it.
 export function Said({ at, text }: { at: string; text: string | null }) {
-  return <bdi data-figure={at} data-value={JSON.stringify(text)} class={text === null ? "unknown" : undefined}>{text ?? kUnknown}</bdi>;
+  return <bdi data-figure={at} data-value={JSON.stringify(text)} class={text ? undefined : "unknown"}>{text || kUnknown}</bdi>;
 }

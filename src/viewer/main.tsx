@@ -12,8 +12,9 @@ openDocuments().then(
     document.documentElement.dataset.ready = "yes";
   },
   (why) => {
-    root.textContent = typeof DecompressionStream === "undefined"
-      ? "This browser is too old to open the report: it needs Chrome or Edge 103, Firefox 113, Safari 16.4, or newer."
-      : `The report could not be opened: ${why}`;
+    root.textContent =
+      typeof DecompressionStream === "undefined"
+        ? "This browser is too old to open the report: it needs Chrome or Edge 103, Firefox 113, Safari 16.4, or newer."
+        : `The report could not be opened: ${why}`;
   },
 );

@@ -52,8 +52,10 @@ function Shell() {
         <a class="mark" href={href({ view: "overview" }, false)}>tprof</a>
         <Selectors worker={worker} />
         <span class="gap" />
-        <Select label="Colours" value={params.theme ?? ""} options={kThemes} onChange={(theme) => set({ theme })} />
-        <button type="button" class="round" aria-label="Help" title="Help (?)" onClick={() => help.current?.showModal()}>?</button>
+        <div class="page-controls">
+          <Select label="Colours" value={params.theme ?? ""} options={kThemes} onChange={(theme) => set({ theme })} />
+          <button type="button" class="round" aria-label="Help" title="Help (?)" onClick={() => help.current?.showModal()}>?</button>
+        </div>
       </header>
       <nav class="tabs" role="tablist" aria-label="Views">
         {views.map((view, i) => {

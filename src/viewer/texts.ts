@@ -44,6 +44,8 @@ export const texts: Record<string, string> = {
   depth: "How many modules it lies in",
   occurrences: "How often it was called",
   operators: "Operators called in it",
+  backward_host_duration: "CPU time of the backward pass of what was called in it",
+  backward_device_duration: "GPU time of the backward pass of what was called in it",
   // memory
   device: "Where: CPU, or the number of the GPU",
   size_increase: "Bytes allocated minus released, with what it called",

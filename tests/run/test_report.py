@@ -12,7 +12,7 @@ import shutil
 import pytest
 
 import page
-from harness import tprof
+from harness import run, tprof
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
 KINETO = GOLDEN / "kineto-traces"
@@ -41,9 +41,12 @@ def said(*words):
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("paths", [[KINETO], [GOLDEN / "gpu-ops.1.pt.trace.json.gz"], [GOLDEN / "modules.1.pt.trace.json.gz"],
-                                   [GOLDEN / "torch-2.14.1.pt.trace.json.gz", GOLDEN / "torch-1.13.1.pt.trace.json.gz"]],
-                         ids=["kineto", "gpu-ops", "modules", "torch"])
+INPUTS = {"kineto": [KINETO], "gpu-ops": [GOLDEN / "gpu-ops.1.pt.trace.json.gz"],
+          "modules": [GOLDEN / "modules.1.pt.trace.json.gz"],
+          "torch": [GOLDEN / "torch-2.14.1.pt.trace.json.gz", GOLDEN / "torch-1.13.1.pt.trace.json.gz"]}
+
+
+@pytest.mark.parametrize("paths", INPUTS.values(), ids=INPUTS)
 def test_the_page_holds_exactly_what_the_commands_say(paths, tmp_path):
     out, _ = report(tmp_path, *paths)
     found = page.documents(out)
@@ -200,3 +203,18 @@ def test_sums_are_never_left_out(large, tmp_path):
         theirs = said("stats", "--by", word, log)["workers"]
         assert [worker["rows"] for worker in found["stats"][word]["workers"]] == [worker["rows"] for worker in theirs]
     assert any("left_out" in worker["rows"] for worker in found["stats"]["op+shape+stack"]["workers"])
+
+
+# --- tprof run --report
+
+def test_run_writes_the_page_at_the_end(logdir):
+    result = run(["train.py", 6], "run", logdir=logdir, run_options=("--report",))
+    assert (result.returncode, result.stdout) == (0, "done 6\n")
+    out = logdir / "report.html"
+    assert f"tprof: wrote {out} (" in result.stderr
+    assert page.documents(out)["overview"] == said("overview", logdir)
+
+
+def test_a_page_of_nothing_recorded_is_not_written(logdir):
+    result = run(["train.py", 6], "run", logdir=logdir, run_options=("--report", "--steps", "90:91"))
+    assert result.returncode == 0 and not (logdir / "report.html").exists() and "report.html" not in result.stderr

@@ -12,14 +12,18 @@ export interface Part {
 
 interface Props {
   label: string;
-  names: string[];  // of the bars
+  names: string[]; // of the bars
   parts: Part[];
   value: (bar: number, part: number) => number | null;
   unit: string;
-  details: (bar: number) => ComponentChildren;  // in the box beside a bar
+  details: (bar: number) => ComponentChildren; // in the box beside a bar
 }
 
-const kLeft = 72, kBottom = 22, kTop = 8, kHeight = 220;
+const kTip = 260; // as in style.css
+const kLeft = 72,
+  kBottom = 22,
+  kTop = 8,
+  kHeight = 220;
 
 export function StackedBars({ label, names, parts, value, unit, details }: Props) {
   const [measure, width] = useWidth(800);
@@ -38,7 +42,8 @@ export function StackedBars({ label, names, parts, value, unit, details }: Props
       let below = 0;
       for (let k = 0; k < part; k++) below += Math.max(0, value(i, k) ?? 0);
       const v = Math.max(0, value(i, part) ?? 0);
-      if (v > 0) d += `M${x(i).toFixed(2)} ${y(below).toFixed(2)}h${bar.toFixed(2)}V${y(below + v).toFixed(2)}h${(-bar).toFixed(2)}Z`;
+      if (v > 0)
+        d += `M${x(i).toFixed(2)} ${y(below).toFixed(2)}h${bar.toFixed(2)}V${y(below + v).toFixed(2)}h${(-bar).toFixed(2)}Z`;
     }
     return d;
   });
@@ -54,30 +59,68 @@ export function StackedBars({ label, names, parts, value, unit, details }: Props
   };
   return (
     <div class="bars" ref={measure}>
-      <ul class="legend flat">{parts.map((part) => <li key={part.name}><Swatch color={part.color} />{part.name}</li>)}</ul>
-      <div class="bars-plot" tabIndex={0} role="group" aria-label={`${label}; arrow keys go from step to step`} onKeyDown={key}
-           onMouseMove={point} onMouseLeave={() => setOver(-1)} onBlur={() => setOver(-1)}>
+      <ul class="legend flat">
+        {parts.map((part) => (
+          <li key={part.name}>
+            <Swatch color={part.color} />
+            {part.name}
+          </li>
+        ))}
+      </ul>
+      <div
+        class="bars-plot"
+        tabIndex={0}
+        role="group"
+        aria-label={`${label}; arrow keys go from step to step`}
+        onKeyDown={key}
+        onMouseMove={point}
+        onMouseLeave={() => setOver(-1)}
+        onBlur={() => setOver(-1)}
+      >
         <svg width={width} height={kHeight} role="img" aria-label={label} data-label>
           {[0, 0.25, 0.5, 0.75, 1].map((share) => (
             <g key={share}>
               <line class="grid" x1={kLeft} x2={width - 8} y1={y(share * top)} y2={y(share * top)} />
-              <text class="tick" x={kLeft - 8} y={y(share * top) + 4} text-anchor="end">{formatTick(share * top, top, unit)}</text>
+              <text class="tick" x={kLeft - 8} y={y(share * top) + 4} text-anchor="end">
+                {formatTick(share * top, top, unit)}
+              </text>
             </g>
           ))}
-          {over >= 0 && <rect class="column" x={kLeft + pitch * over} y={kTop} width={pitch} height={kHeight - kTop - kBottom} />}
-          {parts.map((part, i) => <path key={part.name} d={paths[i]} fill={part.color} />)}
-          {names.map((name, i) => i % every === 0 && (
-            <text key={i} class="tick" x={x(i) + bar / 2} y={kHeight - 6} text-anchor="middle">{name}</text>
+          {over >= 0 && (
+            <rect class="column" x={kLeft + pitch * over} y={kTop} width={pitch} height={kHeight - kTop - kBottom} />
+          )}
+          {parts.map((part, i) => (
+            <path key={part.name} d={paths[i]} fill={part.color} />
           ))}
+          {names.map(
+            (name, i) =>
+              i % every === 0 && (
+                <text key={i} class="tick" x={x(i) + bar / 2} y={kHeight - 6} text-anchor="middle">
+                  {name}
+                </text>
+              ),
+          )}
         </svg>
         {over >= 0 && (
-          <div class="tip" role="status" ref={(tip) => {
-            if (tip) tip.style.left = `${Math.min(Math.max(0, width - 250), Math.max(0, x(over) + bar + 10 > width - 250 ? x(over) - 260 : x(over) + bar + 10))}px`;
-          }}>{details(over)}</div>
+          <div
+            class="tip"
+            role="status"
+            ref={(tip) => {
+              if (tip) tip.style.left = `${tipLeft(x(over), bar, width)}px`;
+            }}
+          >
+            {details(over)}
+          </div>
         )}
       </div>
     </div>
   );
+}
+
+// Right of the bar, or left of it where there is no room.
+function tipLeft(bar: number, barWidth: number, width: number): number {
+  const right = bar + barWidth + 10;
+  return right + kTip <= width ? right : Math.max(0, bar - 10 - kTip);
 }
 
 // The next round number above: the axis ends there.

@@ -2,6 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { format, formatTick } from "../format";
+import { useParams } from "../state";
 import { useWidth } from "../widgets";
 
 export interface Curve {
@@ -31,7 +32,8 @@ export function Series(props: Props) {
   const plot = useRef<uPlot>(undefined);
   const latest = useRef(props);
   latest.current = props;
-  const mono = matchMedia("(prefers-color-scheme: dark)").matches;
+  const { theme } = useParams().params;
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
 
   useEffect(() => {
     const style = getComputedStyle(document.documentElement);
@@ -82,7 +84,7 @@ export function Series(props: Props) {
     made.over.addEventListener("click", (e) => latest.current.onClick?.(made.posToVal(e.offsetX, "x")));
     plot.current = made;
     return () => made.destroy();
-  }, [times, curves, unit, stepped, height, mono]);
+  }, [times, curves, unit, stepped, height, theme, dark]);
 
   useEffect(() => plot.current?.setSize({ width, height }), [width, height]);
   useEffect(() => {

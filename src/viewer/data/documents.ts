@@ -56,9 +56,9 @@ const values = new Map<string, Promise<Json>>();
 export function loadTable(pointer: string): Promise<Table> {
   return kept(tables, pointer, async () => {
     const head = at(pointer) as unknown as TableHead;
-    const none: Unpacked = { n: 0, columns: new Map() };
-    if (Array.isArray(head.rows)) return new Table(pointer, head.columns, head.notes, none);
-    if ("left_out" in head.rows) return new Table(pointer, head.columns, head.notes, none, head.rows.left_out);
+    if (Array.isArray(head.rows)) return new Table(pointer, head.columns, head.notes, unpackRows(head.rows, head.columns));
+    if ("left_out" in head.rows)
+      return new Table(pointer, head.columns, head.notes, unpackRows([], head.columns), head.rows.left_out);
     return new Table(pointer, head.columns, head.notes, unpackTable(await inflate(`tprof-blob-${head.rows.packed}`)));
   });
 }
@@ -69,6 +69,12 @@ export function loadValue(pointer: string): Promise<Json> {
     const found = at(pointer) as unknown as Elsewhere;
     return "left_out" in found ? null : unpackValue(await inflate(`tprof-blob-${found.packed}`));
   });
+}
+
+// Of a table that stands in a document as it is.
+function unpackRows(rows: Record<string, Cell>[], columns: Column[]): Unpacked {
+  const cells = new Map(columns.map(({ key }): [string, Cells] => [key, (row) => rows[row][key] ?? null]));
+  return { n: rows.length, columns: cells };
 }
 
 function kept<T>(cache: Map<string, Promise<T>>, key: string, make: () => Promise<T>): Promise<T> {

@@ -13,7 +13,7 @@ export type Elsewhere = { packed: number } | { left_out: number };
 export interface TableHead {
   columns: Column[];
   n_rows: number;
-  rows: Elsewhere | Record<string, never>[];
+  rows: Elsewhere | Record<string, string | number | boolean | null>[];
   notes: string[];
 }
 

@@ -24,7 +24,9 @@ const texts = new TextDecoder();
 export async function inflate(id: string): Promise<Uint8Array> {
   const element = document.getElementById(id);
   if (!element) throw new Error(`this page has no data ${id}`);
-  const stream = new Blob([bytesOf(element.textContent ?? "")]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  const stream = new Blob([bytesOf(element.textContent ?? "")])
+    .stream()
+    .pipeThrough(new DecompressionStream("deflate-raw"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 

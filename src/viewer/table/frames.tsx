@@ -14,7 +14,7 @@ export const kEditors: Record<string, { title: string; url: (path: string, line:
 
 export function Frames({ stack, at }: { stack: Cell; at: string }) {
   const { params } = useParams();
-  if (stack === null) return <Said at={at} text={null} />;
+  if (!stack) return <Said at={at} text={stack === null ? null : ""} />;  // labels have none
   const editor = kEditors[params.editor] ?? kEditors.vscode;
   return (
     <ol class="frames" data-figure={at} data-value={JSON.stringify(stack)}>

@@ -6,13 +6,26 @@ import type { Column } from "../data/types";
 import type { Table } from "../data/documents";
 import type { Cell } from "../data/unpack";
 
-const kScales: Record<string, number> = { us: 1, "µs": 1, ms: 1e3, s: 1e6, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3, "%": 1 };
+const kScales: Record<string, number> = {
+  us: 1,
+  µs: 1,
+  ms: 1e3,
+  s: 1e6,
+  b: 1,
+  kb: 1024,
+  mb: 1024 ** 2,
+  gb: 1024 ** 3,
+  "%": 1,
+};
 
 type Test = (row: number) => boolean;
 
 export function columnNamed(columns: Column[], word: string): Column | undefined {
   const plain = (text: string) => text.toLowerCase().replace(/\s/g, "");
-  return columns.find((c) => c.key.toLowerCase() === word.toLowerCase()) ?? columns.find((c) => plain(c.title) === plain(word));
+  return (
+    columns.find((c) => c.key.toLowerCase() === word.toLowerCase()) ??
+    columns.find((c) => plain(c.title) === plain(word))
+  );
 }
 
 export function tests(table: Table, search: string, searchIn?: string[]): Test[] {
@@ -49,7 +62,13 @@ function compares(value: number, how: string, limit: number): boolean {
 }
 
 // key, or key:up. Numbers come largest first, texts from A on, unknown values last.
-export function shownRows(table: Table, search: string, sort: string, keep: Test = () => true, searchIn?: string[]): number[] {
+export function shownRows(
+  table: Table,
+  search: string,
+  sort: string,
+  keep: Test = () => true,
+  searchIn?: string[],
+): number[] {
   const all = tests(table, search, searchIn);
   const rows: number[] = [];
   for (let row = 0; row < table.n; row++) if (keep(row) && all.every((test) => test(row))) rows.push(row);

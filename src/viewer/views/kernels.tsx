@@ -25,7 +25,9 @@ export function Kernels({ worker }: { worker: number }) {
   const table = useTable(pointerOf(word, worker));
   const keep = useMemo(() => {
     const wanted = operator.toLowerCase();
-    return table && ((row: number) => !table.has("operator") || table.text(row, "operator").toLowerCase().includes(wanted));
+    return (
+      table && ((row: number) => !table.has("operator") || table.text(row, "operator").toLowerCase().includes(wanted))
+    );
   }, [table, operator]);
   if (!byName || !table) return <Loading />;
   return (
@@ -34,14 +36,36 @@ export function Kernels({ worker }: { worker: number }) {
         <Rings table={byName} top={Number(top) || byName.n} />
       </Panel>
       <Panel title="Kernels">
-        <DataTable table={table} label="kernels" keep={keep} searchIn={kNames} searchHint="Kernel name, or calls>100" controls={
-          <>
-            <Switch label="Group by" value={word} onChange={setGroup}
-                    options={[["kernel", "Kernel name"], ["kernel+op", "Kernel properties + operator"]]} />
-            {word === "kernel+op" && <input type="search" class="search" aria-label="Search by operator" placeholder="Operator"
-                   value={operator} onInput={(e) => setOperator(e.currentTarget.value)} />}
-          </>
-        } />
+        <DataTable
+          table={table}
+          label="kernels"
+          keep={keep}
+          searchIn={kNames}
+          searchHint="Kernel name, or calls>100"
+          controls={
+            <>
+              <Switch
+                label="Group by"
+                value={word}
+                onChange={setGroup}
+                options={[
+                  ["kernel", "Kernel name"],
+                  ["kernel+op", "Kernel properties + operator"],
+                ]}
+              />
+              {word === "kernel+op" && (
+                <input
+                  type="search"
+                  class="search"
+                  aria-label="Search by operator"
+                  placeholder="Operator"
+                  value={operator}
+                  onInput={(e) => setOperator(e.currentTarget.value)}
+                />
+              )}
+            </>
+          }
+        />
       </Panel>
     </>
   );
@@ -61,21 +85,38 @@ function slicesByName(table: Table, top: number): Slice[] {
   const slices: Slice[] = [];
   for (let row = 0; row < table.n; row++) {
     const value = table.number(row, "total_duration");
-    if (value !== null) slices.push({ name: table.text(row, "name"), value, color: "",
-      figure: <Figure at={table.figure(row, "total_duration")} value={value} unit="us" /> });
+    if (value !== null)
+      slices.push({
+        name: table.text(row, "name"),
+        value,
+        color: "",
+        figure: <Figure at={table.figure(row, "total_duration")} value={value} unit="us" />,
+      });
   }
-  const shown = withOthers(slices, top, (rest) => <Derived rule={`sum of ${table.at}/rows/*/total_duration behind the largest ${top}`} value={rest} unit="us" />);
+  const shown = withOthers(slices, top, (rest) => (
+    <Derived rule={`sum of ${table.at}/rows/*/total_duration behind the largest ${top}`} value={rest} unit="us" />
+  ));
   return shown.map((slice, i) => ({ ...slice, color: slice.color || colorOf(i) }));
 }
 
 // Of kernels that use tensor cores and those that do not: sums over rows.
 function slicesByUse(table: Table): Slice[] {
-  const uses: [string, string, string][] = [["Yes", "Using tensor cores", colorOf(0)], ["No", "Not using tensor cores", colorOf(1)],
-                                            ["", "Not known", kGrey]];
+  const uses: [string, string, string][] = [
+    ["Yes", "Using tensor cores", colorOf(0)],
+    ["No", "Not using tensor cores", colorOf(1)],
+    ["", "Not known", kGrey],
+  ];
   return uses.map(([use, name, color]) => {
     let value = 0;
-    for (let row = 0; row < table.n; row++) if (table.text(row, "tc_used") === use) value += table.number(row, "total_duration") ?? 0;
-    const figure = <Derived rule={`sum of ${table.at}/rows/*/total_duration where tc_used is ${use || "null"}`} value={value} unit="us" />;
+    for (let row = 0; row < table.n; row++)
+      if (table.text(row, "tc_used") === use) value += table.number(row, "total_duration") ?? 0;
+    const figure = (
+      <Derived
+        rule={`sum of ${table.at}/rows/*/total_duration where tc_used is ${use || "null"}`}
+        value={value}
+        unit="us"
+      />
+    );
     return { name, value, color, figure };
   });
 }

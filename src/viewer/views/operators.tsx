@@ -15,12 +15,25 @@ export function operatorsAbsent(worker: number): string | undefined {
 }
 
 const kRings: [string, string][] = [
-  ["device_self_duration", "Device self time"], ["device_total_duration", "Device total time"],
-  ["host_self_duration", "Host self time"], ["host_total_duration", "Host total time"],
+  ["device_self_duration", "Device self time"],
+  ["device_total_duration", "Device total time"],
+  ["host_self_duration", "Host self time"],
+  ["host_total_duration", "Host total time"],
 ];
 // Shown when chosen: what the plugin's table has not.
-const kHidden = ["kind", "host_self_percent", "host_total_percent", "host_mean_duration", "device_self_percent", "device_mean_duration",
-  "cpu_memory_usage", "self_cpu_memory_usage", "cuda_memory_usage", "self_cuda_memory_usage", "has_call_stack"];
+const kHidden = [
+  "kind",
+  "host_self_percent",
+  "host_total_percent",
+  "host_mean_duration",
+  "device_self_percent",
+  "device_mean_duration",
+  "cpu_memory_usage",
+  "self_cpu_memory_usage",
+  "cuda_memory_usage",
+  "self_cuda_memory_usage",
+  "has_call_stack",
+];
 
 export function Operators({ worker }: { worker: number }) {
   const [group, setGroup] = useParam("group", "op");
@@ -35,11 +48,29 @@ export function Operators({ worker }: { worker: number }) {
         <Rings table={byName} top={Number(top) || byName.n} />
       </Panel>
       <Panel title="Operators">
-        <DataTable table={table} label="operators" hidden={kHidden}
-          controls={<Switch label="Group by" value={word} onChange={setGroup}
-                            options={[["op", "Operator"], ["op+shape", "Operator + input shape"]]} />}
-          canExpand={(row) => table.value(row, "has_call_stack") === "Yes"} expandTitle="View call stacks"
-          expand={anyStack(table) ? (row) => <Stacks worker={worker} table={table} row={row} withShape={word === "op+shape"} /> : undefined} />
+        <DataTable
+          table={table}
+          label="operators"
+          hidden={kHidden}
+          controls={
+            <Switch
+              label="Group by"
+              value={word}
+              onChange={setGroup}
+              options={[
+                ["op", "Operator"],
+                ["op+shape", "Operator + input shape"],
+              ]}
+            />
+          }
+          canExpand={(row) => table.value(row, "has_call_stack") === "Yes"}
+          expandTitle="View call stacks"
+          expand={
+            anyStack(table)
+              ? (row) => <Stacks worker={worker} table={table} row={row} withShape={word === "op+shape"} />
+              : undefined
+          }
+        />
       </Panel>
     </>
   );
@@ -53,26 +84,43 @@ function anyStack(table: Table): boolean {
 function Rings({ table, top }: { table: Table; top: number }) {
   const rings = useMemo(() => ringsOf(table, top), [table, top]);
   if (rings.length === 0) return <p class="empty">No durations are known.</p>;
-  return <div class="rings">{rings.map(({ title, slices }) => <Donut key={title} title={title} unit="us" slices={slices} />)}</div>;
+  return (
+    <div class="rings">
+      {rings.map(({ title, slices }) => (
+        <Donut key={title} title={title} unit="us" slices={slices} />
+      ))}
+    </div>
+  );
 }
 
 // An operator has one colour in all rings.
 function ringsOf(table: Table, top: number) {
   const colors = new Map<string, string>();
-  return kRings.filter(([key]) => table.has(key)).map(([key, title]) => {
-    const slices: Slice[] = [];
-    for (let row = 0; row < table.n; row++) {
-      const value = table.number(row, key);
-      if (value !== null) slices.push({ name: table.text(row, "name"), value, color: "", figure: <Figure at={table.figure(row, key)} value={value} unit="us" /> });
-    }
-    const shown = withOthers(slices, top, (rest) => <Derived rule={`sum of ${table.at}/rows/*/${key} behind the largest ${top}`} value={rest} unit="us" />);
-    for (const slice of shown) {
-      if (slice.color) continue;
-      if (!colors.has(slice.name)) colors.set(slice.name, colorOf(colors.size));
-      slice.color = colors.get(slice.name)!;
-    }
-    return { title, slices: shown };
-  }).filter(({ slices }) => slices.length > 0);
+  return kRings
+    .filter(([key]) => table.has(key))
+    .map(([key, title]) => {
+      const slices: Slice[] = [];
+      for (let row = 0; row < table.n; row++) {
+        const value = table.number(row, key);
+        if (value !== null)
+          slices.push({
+            name: table.text(row, "name"),
+            value,
+            color: "",
+            figure: <Figure at={table.figure(row, key)} value={value} unit="us" />,
+          });
+      }
+      const shown = withOthers(slices, top, (rest) => (
+        <Derived rule={`sum of ${table.at}/rows/*/${key} behind the largest ${top}`} value={rest} unit="us" />
+      ));
+      for (const slice of shown) {
+        if (slice.color) continue;
+        if (!colors.has(slice.name)) colors.set(slice.name, colorOf(colors.size));
+        slice.color = colors.get(slice.name)!;
+      }
+      return { title, slices: shown };
+    })
+    .filter(({ slices }) => slices.length > 0);
 }
 
 // The call stacks of one row: rows of the table by stack with the same operator (and input shape).
@@ -80,9 +128,21 @@ function Stacks({ worker, table, row, withShape }: { worker: number; table: Tabl
   const stacks = useTable(pointerOf(withShape ? "op+shape+stack" : "op+stack", worker));
   const name = table.text(row, "name");
   const shape = table.text(row, "input_shape");
-  const keep = useMemo(() => stacks && ((r: number) => stacks.text(r, "name") === name && (!withShape || stacks.text(r, "input_shape") === shape)),
-                       [stacks, name, shape]);
+  const keep = useMemo(
+    () =>
+      stacks &&
+      ((r: number) => stacks.text(r, "name") === name && (!withShape || stacks.text(r, "input_shape") === shape)),
+    [stacks, name, shape],
+  );
   if (!stacks || !keep) return <Loading />;
-  return <DataTable nested table={stacks} id={`stack${row}`} label={`call stacks of ${name}`} keep={keep}
-                    hidden={[...kHidden, "name", "input_shape", "tc_eligible", "tc_self_ratio", "tc_total_ratio"]} />;
+  return (
+    <DataTable
+      nested
+      table={stacks}
+      id={`stack${row}`}
+      label={`call stacks of ${name}`}
+      keep={keep}
+      hidden={[...kHidden, "name", "input_shape", "tc_eligible", "tc_self_ratio", "tc_total_ratio"]}
+    />
+  );
 }

@@ -5,10 +5,26 @@ export function TopN({ value, onChange, what }: { value: string; onChange: (valu
   const all = value === "all";
   return (
     <div class="topn">
-      <Switch label={`Which ${what} the rings show`} value={all ? "all" : "top"}
-              options={[["all", `All ${what}`], ["top", `Top ${what}`]]} onChange={(v) => onChange(v === "all" ? "all" : "10")} />
-      {!all && <input type="number" min="1" aria-label={`How many ${what} the rings show`} value={value}
-                      onInput={(e) => Number(e.currentTarget.value) >= 1 && onChange(String(Math.floor(Number(e.currentTarget.value))))} />}
+      <Switch
+        label={`Which ${what} the rings show`}
+        value={all ? "all" : "top"}
+        options={[
+          ["all", `All ${what}`],
+          ["top", `Top ${what}`],
+        ]}
+        onChange={(v) => onChange(v === "all" ? "all" : "10")}
+      />
+      {!all && (
+        <input
+          type="number"
+          min="1"
+          aria-label={`How many ${what} the rings show`}
+          value={value}
+          onInput={(e) =>
+            Number(e.currentTarget.value) >= 1 && onChange(String(Math.floor(Number(e.currentTarget.value))))
+          }
+        />
+      )}
     </div>
   );
 }
