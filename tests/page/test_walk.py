@@ -9,8 +9,8 @@ from answers import Answers
 from walk import derived, differences, gaps, strays
 
 full = pytest.mark.full
-INPUTS = ["kineto"] + [pytest.param(name, marks=full) for name in
-                       ("gpu", "gloo", "cpu-host", "cpu-trixie", "cpu-sid", "torch.profiler")]
+INPUTS = ["golden"] + [pytest.param(name, marks=full) for name in
+                       ("kineto", "gpu", "gloo", "cpu-host", "cpu-trixie", "cpu-sid", "torch.profiler")]
 
 
 def walk(page, answers):

@@ -8,7 +8,7 @@ from values import wrong
 
 # In the page: texts with a digit that are in no figure and in nothing that names or explains, and where they stand.
 STRAY = r"""
-  const labels = '[data-figure], [data-derived], [data-label], script, style, template, select, option, dialog, footer, a, .name, [role=status], .tick, .u-axis, .u-legend';
+  const labels = '[data-figure], [data-derived], [data-label], script, style, template, select, option, dialog, footer, a, th, dt, .name, .flame, [role=status], .tick, .u-axis, .u-legend';
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), found = [];
   while (texts.nextNode()) {
     const element = texts.currentNode.parentElement;
