@@ -218,7 +218,8 @@ def test_keys(browser, kineto):
         if view.enabled:
             page.keys(str(number))
             assert "view=%s" % view.name in page.address()
-    page.keys(str(1 + [view.name for view in tabs].index("operators")), "/")
+    page.keys(str(1 + [view.name for view in tabs].index("operators")))
+    page.keys("/")
     assert page.evaluate("document.activeElement.type") == "search"
     page.keys("c", "o", "n", "v", "2")
     assert "q=conv2" in page.address(), "keys of the page must not be taken from a field"
