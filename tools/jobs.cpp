@@ -17,9 +17,16 @@ void Jobs::add(const Input& input, Rank rank) {
     else
       into = i;
   }
-  if (into == jobs_.size()) jobs_.push_back({input.run, input.span, turn, {}, {}});
+  if (into == jobs_.size()) jobs_.push_back({input.run, input.span, turn});
   jobs_[into].ranks.push_back(std::move(rank));
   job_of_[input.path] = into;
+}
+
+void Jobs::add(const Input& input, std::shared_ptr<const PluginRank> rank) {
+  auto is_it = [&](const Job& job) { return job.run == input.run && job.span == input.span; };
+  auto job = std::find_if(jobs_.begin(), jobs_.end(), is_it);
+  if (job == jobs_.end()) job = jobs_.insert(job, {input.run, input.span});
+  job->plugin_ranks.push_back(std::move(rank));
 }
 
 void Jobs::finish() {

@@ -11,7 +11,11 @@ struct Job {
   size_t turn = 1;          // of several whose traces have the same run and span
   std::vector<Rank> ranks;  // sorted, once all were added
   Distributed found;        // likewise
+  std::vector<std::shared_ptr<const PluginRank>> plugin_ranks;  // by the plugin's rules instead
 
+  DistributedView view() const {
+    return plugin_ranks.empty() ? distributed_view(ranks, found) : plugin_distributed_view(plugin_ranks);
+  }
   std::string span_text() const { return turn == 1 ? span : span + " (" + std::to_string(turn) + ")"; }
 };
 
@@ -20,6 +24,8 @@ class Jobs {
   // A rank that the job has already begins another one: people's own trace handlers write several windows of a process
   // under names that tell nothing of it.
   void add(const Input& input, Rank rank);
+  // The plugin knows run and span alone.
+  void add(const Input& input, std::shared_ptr<const PluginRank> rank);
   // All were added.
   void finish();
 

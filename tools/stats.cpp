@@ -1,13 +1,20 @@
 // `tprof stats`: the tables of stats_words.h, for people, as CSV or as JSON.
 //
 // JSON, schema 1 (keys are only ever added): {"schema", "by", "rules", "workers": [{"run", "worker", "span", "sort",
-// "columns": [{"key", "title", "unit"}], "n_rows", "rows": [{key: value}], "notes"}]}; with --by memory each worker
-// also has "events" (a table) and "curve"; idle has the table "reasons", launch "slow_calls" and "delayed_work",
-// critical-path "links", peak "leaks", comm (whose worker is "all ranks") "ranks". Times are microseconds, sizes bytes,
-// what is not known is null.
+// "columns": [{"key", "title", "unit"}], "n_rows", "rows": [{key: value}], "notes"}]}. Times are microseconds, sizes
+// bytes, what is not known is null. Words have more than their table:
+//   memory         "events" ("stack" is a number of the table "stacks"), "nodes" and "changes" (what the sums of any
+//                  range follow from, see memory_tree()), "stacks", "curve"; "alive" with --at
+//   comm           whose worker is "all ranks": "ranks", "steps" (each rank in each step), "operations" (rank by rank; by
+//                  the plugin's rules the rows themselves), "nodes" (and their GPUs)
+//   utilization    by the plugin's rules "sm_efficiency"
+//   idle "reasons"; launch "slow_calls", "delayed_work"; critical-path "links"; peak "leaks"
+//   tree           rows have "parent" (a number of a row, null at the top), "depth" and "left_out" (rows below it that
+//                  are not shown)
 #include <stdio.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/error.h"
 #include "base/printable.h"
@@ -15,6 +22,7 @@
 #include "device_peaks.h"
 #include "inputs.h"
 #include "jobs.h"
+#include "report/tree_table.h"
 #include "stats_words.h"
 
 namespace tprof {
@@ -42,7 +50,7 @@ constexpr SortWord kSort[] = {
 
 struct Options {
   std::vector<std::string> paths;
-  std::string by = "op", sort, limit, stack_depth = "0", devices;
+  std::string by = "op", sort, limit, depth = "0", stack_depth = "0", devices, range, at;
   bool csv = false, json = false, plugin = false;
 };
 
@@ -50,6 +58,32 @@ u32 number_of(const std::string& flag, const std::string& text) {
   if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos || text.size() > 9)
     throw Error(kExitUsage, flag + " '" + text + "' is not a number");
   return static_cast<u32>(std::stoul(text));
+}
+
+// A moment in microseconds: 1500, 1500us, 1.5ms, 0.0015s.
+double us_of(const std::string& flag, const std::string& text) {
+  constexpr std::pair<const char*, double> kUnits[] = {{"", 1}, {"us", 1}, {"ms", 1e3}, {"s", 1e6}};
+  constexpr double kFarthest = 1e14;  // three years: beyond any trace, and ns of it can be added to any moment
+  size_t end = std::min(text.find_first_not_of("-.0123456789"), text.size());
+  double number = 0;
+  auto [rest, error] = std::from_chars(text.data(), text.data() + end, number);
+  for (const auto& [unit, us] : kUnits)
+    if (error == std::errc() && rest == text.data() + end && text.substr(end) == unit)
+      return std::clamp(number * us, -kFarthest, kFarthest);
+  throw Error(kExitUsage, flag + " '" + text + "' is no time (1500, 1.5ms, 2s)");
+}
+
+StatsTimes times_of(const std::string& range, const std::string& at) {
+  StatsTimes out;
+  if (size_t colon = range.find(':'); !range.empty()) {
+    if (colon == range.npos || range.find(':', colon + 1) != range.npos)
+      throw Error(kExitUsage, "--range '" + range + "' is not BEGIN:END");
+    if (colon > 0) out.begin_us = us_of("--range", range.substr(0, colon));
+    if (colon + 1 < range.size()) out.end_us = us_of("--range", range.substr(colon + 1));
+    if (out.begin_us > out.end_us) throw Error(kExitUsage, "--range '" + range + "' ends before it begins");
+  }
+  if (!at.empty()) out.at_us = us_of("--at", at);
+  return out;
 }
 
 // "op, op+shape, kernel ..."
@@ -72,8 +106,13 @@ class Stats {
         word_(word_of(options.by)),
         rules_(options.plugin ? Rules::plugin : Rules::tprof),
         limit_(!options.limit.empty() ? number_of("--limit", options.limit) : options.csv || options.json ? 0 : 20),
+        levels_(number_of("--depth", options.depth)),
         depth_(number_of("--stack-depth", options.stack_depth)),
-        devices_(device_peaks(options.devices)) {
+        devices_(device_peaks(options.devices)),
+        times_(times_of(options.range, options.at)) {
+    if (options.by != "memory" && !(options.range + options.at).empty())
+      throw Error(kExitUsage, "--range and --at are for --by memory");
+    if (options.plugin && times_.at_us) throw Error(kExitUsage, "--plugin-compat has no --at");
     if (options.plugin && !word_.plugin) throw Error(kExitUsage, "--plugin-compat has no --by " + options.by);
   }
 
@@ -83,8 +122,10 @@ class Stats {
     int code = inputs.each(options_.plugin, [&](const Input& input, const Model& model, const PluginTrace& trace) {
       if (!usage_.empty()) return;
       if (options_.plugin && trace.is_list) throw Error(kExitUnreadable, "the plugin drops the file: a list of events");
-      StatsSubject subject{model, trace, rules_, depth_, devices_};
-      if (word_.of_job)
+      StatsSubject subject(model, trace, rules_, depth_, devices_, times_);
+      if (word_.of_job && options_.plugin)
+        jobs.add(input, plugin_rank_of(model, trace, input.worker));
+      else if (word_.of_job)
         jobs.add(input, rank_of(model, input.worker));
       else
         add(source_of(input, model, rules_), word_.table(subject),
@@ -107,8 +148,8 @@ class Stats {
   void add(const Source& source, StatsAnswer answer, const Json& more) {
     std::string sorted = sort(answer.table);
     if (!usage_.empty()) return;
-    limit_rows(answer.table, limit_);
-    for (auto& [key, table] : answer.more) limit_rows(table, limit_);
+    limit(answer.table, answer.table.column(sorted));
+    for (auto& [key, table] : answer.more) limit(table, -1);
     if (options_.json) {
       Json worker = stats_json(source, answer, sorted, whole_);
       worker.update(more);
@@ -120,6 +161,13 @@ class Stats {
       show(answer.table);
       for (const auto& [key, table] : answer.more) show(table);
     }
+  }
+
+  void limit(Table& table, int sorted_by) const {
+    if (table.tree)
+      limit_tree(table, levels_, limit_, weights_of(table, sorted_by));
+    else
+      limit_rows(table, limit_);
   }
 
   void show(const Table& table) {
@@ -157,9 +205,10 @@ class Stats {
   const Options& options_;
   const StatsWord& word_;
   Rules rules_;
-  u32 limit_, depth_;
+  u32 limit_, levels_, depth_;
   std::vector<DevicePeak> devices_;
   const TableJson whole_ = [](const Table& table) { return json_of(table); };
+  StatsTimes times_;
   u32 shown_ = 0;
   std::string usage_;  // what is wrong with the command line, seen once there was a table
   Json workers_ = Json::array();
@@ -185,9 +234,16 @@ Action declare_stats(Arguments& arguments) {
       "or a column's key in --json",
       keys, options->sort);
   arguments.value("--limit", "", "N", "rows to show, 0 all (default 20; --csv and --json: all)", options->limit);
+  arguments.value("--depth", "", "N", "levels of a tree to show, 0 all (default 0)", options->depth);
   arguments.value("--stack-depth", "", "N",
                   "innermost frames that tell rows of op+stack apart and that peak shows, 0 all (default 0)",
                   options->stack_depth);
+  arguments.value("--range", "", "BEGIN:END",
+                  "with --by memory: what was allocated and released then, times as its events have them (1500 us, "
+                  "1.5ms, 2s) since the begin; without an end it is open",
+                  options->range);
+  arguments.value("--at", "", "TIME", "with --by memory: what was alive at that time, by operator and call stack",
+                  options->at);
   declare_devices(arguments, options->devices);
   arguments.toggle("--csv", "", "comma-separated values with a header", options->csv);
   arguments.toggle("--json", "", "one JSON object; times in us, sizes in bytes, null where nothing is known",

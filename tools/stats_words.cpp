@@ -1,11 +1,17 @@
 #include "stats_words.h"
 
+#include <cmath>
+
 #include "jobs.h"
+#include "report/call_tables.h"
 #include "report/communication.h"
+#include "report/distributed_tables.h"
 #include "report/flops_table.h"
+#include "report/gpu_series_tables.h"
 #include "report/gpu_tables.h"
 #include "report/peak_tables.h"
 #include "report/stats_tables.h"
+#include "analysis/windows.h"
 
 namespace tprof {
 namespace {
@@ -18,6 +24,14 @@ Answer by_operator(const Subject& s) {
   return {operators_table(s.model, operators(s.model, s.tree(), key, s.stack_depth), key, s.rules), {}};
 }
 
+Answer by_tree(const Subject& s) {
+  return {call_tree_table(s.model, call_tree(s.model, build_op_tree(s.model, PythonNodes::all))), {}};
+}
+
+Answer by_line(const Subject& s) {
+  return {lines_table(s.model, line_costs(s.model, build_op_tree(s.model, PythonNodes::all))), {}};
+}
+
 Answer by_kernel(const Subject& s) { return {kernels_table(kernels_by_name(s.model, s.rules), false, s.rules), {}}; }
 Answer by_kernel_and_op(const Subject& s) {
   return {kernels_table(kernels_by_op(s.model, s.tree()), true, s.rules), {}};
@@ -25,19 +39,67 @@ Answer by_kernel_and_op(const Subject& s) {
 
 Answer by_module(const Subject& s) {
   if (s.rules == Rules::plugin) return {plugin_modules_table(plugin_modules(s.model, s.plugin, s.tree())), {}};
-  bool has_device = false;
-  for (const GpuEvent& work : s.model.gpu) has_device |= work.runs_on_gpu();
-  return {modules_table(module_tree(s.model, s.tree()), has_device), {}};
+  ModuleTree modules = module_tree(s.model, s.tree());
+  Answer out{modules_table(modules, s.has_device()), {}};
+  if (!modules.places.empty())
+    out.more.push_back({"classes", module_classes_table(s.model, modules, s.has_device())});
+  return out;
 }
 
-Answer by_memory(const Subject& s) { return {memory_table(s.model, s.tree()), {}}; }
+Answer by_lightning(const Subject& s) {
+  std::vector<PluginModule> modules = lightning_modules(s.model, s.tree());
+  return {s.rules == Rules::plugin ? plugin_modules_table(modules) : lightning_table(modules, s.has_device()), {}};
+}
+
+Answer by_timeline(const Subject& s) {
+  bool plugin = s.rules == Rules::plugin;
+  OpTree tree = !plugin              ? build_op_tree(s.model, PythonNodes::modules)
+                : s.plugin.lightning ? build_lightning_tree(s.model, s.plugin)
+                                     : s.tree();
+  return {timeline_table(timeline(s.model, tree), plugin ? 0 : first_moment(s.model)), {}};
+}
+
+i64 moment_ns(const Subject& s, double us) { return s.model.begin_ns + whole_ns(us); }
+
+MemoryRange memory_range(const Subject& s) {
+  const StatsTimes& t = s.times;
+  if (s.rules == Rules::plugin) return plugin_range(s.plugin, t.begin_us, t.end_us);
+  return {std::isfinite(t.begin_us) ? moment_ns(s, t.begin_us) : INT64_MIN,
+          std::isfinite(t.end_us) ? moment_ns(s, t.end_us) : INT64_MAX};
+}
+
+std::string range_text(const StatsTimes& t) {
+  std::string out = "Of what was allocated and released";
+  if (std::isfinite(t.begin_us)) out += " from " + time_text(whole_ns(t.begin_us));
+  if (std::isfinite(t.end_us)) out += " until " + time_text(whole_ns(t.end_us));
+  return out + " after the begin; calls are those that overlap it";
+}
+
+Answer by_memory(const Subject& s) {
+  const OpTree& tree = s.tree();
+  MemoryRange range = memory_range(s);
+  i64 zero_ns = s.rules == Rules::plugin ? plugin_zero_ns(s.plugin) : 0;
+  Answer out{range.is_all() ? memory_table(s.model, tree, tree)
+                            : memory_table(s.model, tree, part_of(s.model, tree, zero_ns, range)),
+             {}};
+  if (!range.is_all()) out.table.footer.insert(out.table.footer.begin(), range_text(s.times));
+  if (s.times.at_us)
+    out.more.push_back({"alive", memory_alive_table(s.model, tree, moment_ns(s, *s.times.at_us), s.stack_depth)});
+  return out;
+}
 
 Json memory_json(const Subject& s, const TableJson& tables) {
+  const OpTree& tree = s.tree();
   if (s.rules == Rules::plugin) {
-    PluginMemory memory = plugin_memory(s.model, s.plugin, s.tree());
+    PluginMemory memory = plugin_memory(s.model, s.plugin, tree, memory_range(s));
     return {{"events", tables(plugin_memory_events_table(memory))}, {"curve", plugin_memory_curves_json(memory)}};
   }
-  return {{"events", tables(memory_events_table(s.model, s.tree()))}, {"curve", memory_curves_json(s.model)}};
+  MemoryTree parts = memory_tree(s.model, tree);
+  return {{"events", tables(memory_events_table(s.model, tree, memory_range(s)))},
+          {"nodes", tables(parts.nodes)},
+          {"changes", tables(parts.changes)},
+          {"stacks", tables(memory_stacks_table(s.model, tree, s.stack_depth))},
+          {"curve", memory_curves_json(s.model)}};
 }
 
 Answer by_peak(const Subject& s) {
@@ -49,7 +111,22 @@ Answer by_peak(const Subject& s) {
 }
 
 Answer by_communication(const Job& job) {
-  return {communication_table(job.found), {{"ranks", ranks_table(job.found, job.ranks)}}};
+  DistributedView view = job.view();
+  if (view.rules == Rules::plugin)
+    return {rank_operations_table(view), {{"steps", rank_steps_table(view)}, {"nodes", nodes_table(view)}}};
+  Answer out{communication_table(job.found), {}};
+  out.more.push_back({"ranks", ranks_table(job.found, job.ranks)});
+  out.more.push_back({"steps", rank_steps_table(view)});
+  if (!view.operations.empty()) out.more.push_back({"operations", rank_operations_table(view)});
+  out.more.push_back({"nodes", nodes_table(view)});
+  return out;
+}
+
+Answer by_utilization(const Subject& s) {
+  if (s.rules == Rules::tprof) return {gpu_series_table(s.model), {}};
+  std::vector<PluginGpuSeries> series = plugin_gpu_series(s.model, s.plugin, plugin_steps(s.model, s.plugin));
+  return {plugin_utilization_table(s.plugin, series),
+          {{"sm_efficiency", plugin_sm_efficiency_table(s.plugin, series)}}};
 }
 
 Answer by_exposed(const Subject& s) {
@@ -128,9 +205,15 @@ const std::vector<StatsWord>& stats_words() {
       {"op+stack", "operators by call stack", kDevice, kHost, true, by_operator<OperatorKey::stack>},
       {"op+shape+stack", "operators by shapes and call stack, as the plugin's View CallStack", kDevice, kHost, true,
        by_operator<OperatorKey::shape_stack>},
+      {"tree", "who called whom, by thread, with the backward of each call", "device_total_duration",
+       "host_total_duration", false, by_tree},
+      {"line", "source lines, with the backward of what they called", "device_total_duration", "host_total_duration",
+       false, by_line},
       {"kernel", "kernels", "total_duration", "", true, by_kernel},
       {"kernel+op", "kernels by operator and launch", "total_duration", "", true, by_kernel_and_op},
       {"module", "nn.Modules, forward and backward", "", "", true, by_module},
+      {"lightning", "modules of PyTorch Lightning's profiler", "", "", true, by_lightning},
+      {"timeline", "the main thread's ranges in order of time", "", "", true, by_timeline},
       {"memory", "memory by operator", "self_size_increase", "", true, by_memory, nullptr, memory_json},
       {"peak", "what was alive at the memory's peak; leaks, fragmentation", "", "", false, by_peak},
       {"flops", "FLOPs, TFLOP/s, share of the roof, MFU, and what part of the time they are of", "", "", false, by_flops},
@@ -140,8 +223,9 @@ const std::vector<StatsWord>& stats_words() {
       {"queue", "work launched and not begun, by stream", "", "", false, by_queue},
       {"copy", "copies by kind and host memory, bandwidth", "", "", false, by_copy},
       {"critical-path", "what the steps could not have been shorter than", "time", "", false, by_critical_path},
-      {"comm", "collectives over all ranks of a run: transfer, waiting, bandwidth", "total_latency", "", false, nullptr,
+      {"comm", "collectives over all ranks of a run: transfer, waiting, bandwidth", "total_latency", "", true, nullptr,
        by_communication},
+      {"utilization", "how busy each GPU was over time, as the plugin's counters", "", "", true, by_utilization},
   };
   return kWords;
 }

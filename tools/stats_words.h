@@ -1,7 +1,10 @@
 // What --by of `tprof stats` understands: one table of words. The command, its help, its completion and the README's
 // list follow from it.
 #pragma once
+#include <algorithm>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "analysis/facts.h"
@@ -11,6 +14,13 @@
 namespace tprof {
 
 struct Job;  // jobs.h
+
+// What of the time of a trace is asked for, in microseconds as tables show moments: since the span's begin, or by the
+// plugin's rules since its first event. Without an end it is open.
+struct StatsTimes {
+  double begin_us = -std::numeric_limits<double>::infinity(), end_us = std::numeric_limits<double>::infinity();
+  std::optional<double> at_us;  // --at
+};
 
 // Made when it is first asked for, then kept.
 template <class T>
@@ -31,8 +41,8 @@ class StatsSubject {
  public:
   // `facts`: of the same Model, if they are computed anyway.
   StatsSubject(const Model& m, const PluginTrace& p, Rules r, u32 depth, const std::vector<DevicePeak>& d,
-               const Facts* facts = nullptr)
-      : model(m), plugin(p), rules(r), stack_depth(depth), devices(d), facts_(facts) {}
+               const StatsTimes& t = {}, const Facts* facts = nullptr)
+      : model(m), plugin(p), rules(r), stack_depth(depth), devices(d), times(t), facts_(facts) {}
   StatsSubject(const StatsSubject&) = delete;
 
   const Model& model;
@@ -40,6 +50,7 @@ class StatsSubject {
   Rules rules;
   u32 stack_depth;                         // --stack-depth
   const std::vector<DevicePeak>& devices;  // --devices
+  StatsTimes times;                        // --range, --at
 
   const OpTree& tree() const;
   const Words& words() const;
@@ -50,6 +61,9 @@ class StatsSubject {
   const Flops& flops() const;
   const std::vector<MemoryPeak>& peaks() const;
   HostTimelines& timelines() const;
+  bool has_device() const {
+    return std::any_of(model.gpu.begin(), model.gpu.end(), [](const GpuEvent& work) { return work.runs_on_gpu(); });
+  }
 
  private:
   const Facts* facts_;

@@ -72,13 +72,15 @@ std::map<u32, i64> waited_for(std::vector<Waited> waits) {
 
 class Collectives {
  public:
-  explicit Collectives(const std::vector<Rank>& ranks) : ranks_(ranks), waits_(ranks.size()), times_(ranks.size()) {
+  explicit Collectives(const std::vector<Rank>& ranks)
+      : ranks_(ranks), operations_(ranks.size()), waits_(ranks.size()), times_(ranks.size()) {
     for (const Rank& rank : ranks) taking_part_ += !rank.calls.empty();
   }
 
   Distributed run() {
     for (const auto& [key, members] : align(ranks_)) add(std::get<0>(key), std::get<1>(key), members);
     add_rows();
+    add_operations();
     if (taking_part_ > 1) add_waits();
     say_what_is_missing();
     return std::move(out_);
@@ -118,6 +120,11 @@ class Collectives {
       row.calls++;
       row.total_ns += m.call->dur_ns;
       row.transfer_ns += waits ? least : m.call->dur_ns;
+      RankOperation& own = operations_[m.rank].try_emplace({group, op}, RankOperation{m.rank, op, group}).first->second;
+      own.calls++;
+      own.total_ns += m.call->dur_ns;
+      own.transfer_ns = own.transfer_ns.value_or(0) + (waits ? least : m.call->dur_ns);
+      if (m.call->bytes >= 0) own.bytes = own.bytes.value_or(0) + m.call->bytes;
       Interval waited = waits ? Interval{m.call->begin_ns, m.call->time().end - least} : m.call->time();
       (waits ? waits_[m.rank].known : waits_[m.rank].unknown).push_back({waited, latest->rank});
       if (waits && members.size() == taking_part_) times_[m.rank].common_ends.push_back(m.call->time().end);
@@ -137,6 +144,26 @@ class Collectives {
     });
   }
 
+  // What nobody knows of a row is not known of its parts.
+  void add_operations() {
+    for (auto& by_key : operations_)
+      for (const CommunicationRow& row : out_.rows) {
+        auto own = by_key.find({row.group, row.op});
+        if (own == by_key.end()) continue;
+        if (!row.waits) own->second.transfer_ns.reset();
+        out_.operations.push_back(own->second);
+      }
+    for (u32 r = 0; r < ranks_.size(); r++) {
+      std::vector<Interval> calls, waiting, undivided;
+      for (const CollectiveCall& call : ranks_[r].calls) calls.push_back(call.time());
+      for (const Waited& w : waits_[r].known) waiting.push_back(w.time);
+      for (const Waited& w : waits_[r].unknown) undivided.push_back(w.time);
+      IntervalSet waits(std::move(waiting));
+      IntervalSet rest = IntervalSet(std::move(undivided)) - waits;
+      out_.times.push_back({IntervalSet(std::move(calls)), std::move(waits), std::move(rest)});
+    }
+  }
+
   void add_waits() {
     for (u32 r = 0; r < ranks_.size(); r++) out_.waits.push_back({r});
     for (u32 r = 0; r < ranks_.size(); r++) {
@@ -146,10 +173,7 @@ class Collectives {
         out_.waits[other].late_ns = std::max(out_.waits[other].late_ns, ns);
         if (ns > wait.for_rank_ns) wait.for_rank = other, wait.for_rank_ns = ns;
       }
-      std::vector<Interval> all;
-      for (const auto* list : {&waits_[r].known, &waits_[r].unknown})
-        for (const Waited& w : *list) all.push_back(w.time);
-      times_[r].waits = IntervalSet(std::move(all));
+      times_[r].waits = out_.times[r].waiting | out_.times[r].undivided;
       std::sort(times_[r].common_ends.begin(), times_[r].common_ends.end());
     }
     find_stragglers(out_, ranks_, times_);
@@ -176,6 +200,7 @@ class Collectives {
   size_t taking_part_ = 0;
   std::map<RowKey, CommunicationRow> rows_;
   std::map<RowKey, i64> sized_transfer_;  // of collectives whose size is known
+  std::vector<std::map<RowKey, RankOperation>> operations_;  // by rank
   std::vector<Waits> waits_;
   std::vector<RankTimes> times_;
   Distributed out_;

@@ -12,7 +12,7 @@
 #include <map>
 #include <string>
 
-#include "analysis/rank.h"
+#include "analysis/distributed_view.h"
 
 namespace tprof {
 
@@ -48,8 +48,17 @@ struct RankWait {
   Straggler straggler = Straggler::unknown;
 };
 
+// When a rank was in collectives; moments as those of its calls.
+struct CollectiveTimes {
+  IntervalSet calls;
+  IntervalSet waiting;    // for others
+  IntervalSet undivided;  // in calls that not every rank's trace has, or that do not wait for all
+};
+
 struct Distributed {
   std::vector<CommunicationRow> rows;  // most time first
+  std::vector<RankOperation> operations;  // the same, rank by rank
+  std::vector<CollectiveTimes> times;     // by rank
   std::vector<RankWait> waits;         // by rank; empty with one rank
   u64 unmatched = 0;                   // calls that not every rank of the group has in its trace
   u64 compared = 0;                    // stretches of time in which ranks were compared: steps, or parts of the trace

@@ -56,6 +56,22 @@ std::vector<MemoryBlock> memory_blocks(const Model& model, const OpTree& tree) {
   return before;
 }
 
+OpTree part_of(const Model& model, OpTree tree, i64 zero_ns, const MemoryRange& range) {
+  if (range.is_all()) return tree;
+  for (OpNode& node : tree.nodes)
+    node.listed &= zero_ns + node.end_ns >= range.begin_ns && zero_ns + node.begin_ns <= range.end_ns;
+  for (size_t i = 0; i < model.memory.size(); i++)
+    if (!range.holds(model.memory[i].ns)) tree.of_memory[i] = -1;
+  return tree;
+}
+
+u32 stack_of(const Model& model, const OpTree& tree, const MemoryBlock& block) {
+  if (block.allocated_ns == MemoryBlock::kUnseen) return 0;
+  if (u32 own = model.memory[block.event].stack) return own;
+  u32 event = block.node < 0 ? kNone : tree.nodes[static_cast<size_t>(block.node)].event;
+  return event == kNone ? 0 : model.events[event].stack;
+}
+
 std::map<MemoryDevice, MemoryCurve> memory_curves(const Model& model, size_t most) {
   std::map<MemoryDevice, MemoryCurve> curves;
   for (const MemoryEvent& event : model.memory) {

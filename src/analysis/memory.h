@@ -14,11 +14,29 @@ struct MemoryBlock {
   u32 event = 0;  // index into Model::memory: its allocation, else its release
 
   static constexpr i64 kUnseen = INT64_MIN;
+
+  // Those whose allocation or release was not seen are taken to have been there before, or to stay.
+  bool alive_at(i64 ns) const { return allocated_ns <= ns && (released_ns == kUnseen || ns < released_ns); }
 };
+
+// A range of time, as a user drags it on the curve; both ends lie in it. Moments are those of the Model.
+struct MemoryRange {
+  i64 begin_ns = INT64_MIN, end_ns = INT64_MAX;
+
+  bool is_all() const { return begin_ns == INT64_MIN && end_ns == INT64_MAX; }
+  bool holds(i64 ns) const { return begin_ns <= ns && ns <= end_ns; }
+};
+
+// Of a tree what a range shows: nodes that lie outside of it are not listed, allocations and releases outside of it
+// belong to no node (torch_tb_profiler's rule). `zero_ns`: what the tree's moments count from.
+OpTree part_of(const Model& model, OpTree tree, i64 zero_ns, const MemoryRange& range);
 
 // In order of allocation; those allocated before the span stand in front, in order of release.
 // Events that state no address (torch before 1.10) make no blocks.
 std::vector<MemoryBlock> memory_blocks(const Model& model, const OpTree& tree);
+
+// The call stack of a block's allocation: its own, else that of its node; 0 none, or not seen.
+u32 stack_of(const Model& model, const OpTree& tree, const MemoryBlock& block);
 
 struct MemoryPoint {
   i64 ns;

@@ -122,7 +122,7 @@ class Device {
     out_.grows = *std::min_element(growth.begin(), counted) > 0;
     out_.growth_bytes = median_of(growth);
     if (out_.grows && out_.addresses_known)
-      out_.kept = owners_of(replay(events_.size()), windows.steps[1].begin, windows.steps[ends.size() - 2].end);
+      out_.kept = owners_of(replay(k - 1), windows.steps[1].begin, windows.steps[ends.size() - 2].end);  // k: behind the steps
   }
 
   const Model& model_;

@@ -35,7 +35,9 @@ struct MemoryPeak {
   bool grows = false;            // known only with at least kLeakSteps steps
   bool growth_known = false;
   i64 growth_bytes = 0;     // per step, the median
-  std::vector<Owner> kept;  // with `grows`: allocated in the steps after the first but the last, still alive at the end
+  // With `grows`: allocated in the steps after the first but the last, still alive at the end of the last: what comes later
+  // may be the end of the program, which frees all.
+  std::vector<Owner> kept;
 
   u64 releases_unknown = 0;  // blocks released that were not seen to be allocated
 };

@@ -11,14 +11,6 @@ namespace {
 
 constexpr u32 kNoRow = kNone;
 
-// By our rules all steps are one, all evaluations, all inference beside steps.
-const std::string& name_of(const Model& model, const OpNode& node, Rules rules) {
-  const std::string& name = model.names[node.name];
-  if (node.kind != NodeKind::step || rules != Rules::tprof) return name;
-  if (node.event == kNone || !(model.events[node.event].flags & kEventStretch)) return kAllSteps;
-  return name.starts_with(kEvaluationPrefix) ? kAllEvaluations : kAllInference;
-}
-
 // Tells the rows apart. Shapes are compared as the bytes that the Model has, texts are made once per row.
 class Keys {
  public:
@@ -28,7 +20,7 @@ class Keys {
   // What the row of a node is called; equal keys are one row.
   const std::string& of(const OpNode& node) {
     text_.clear();
-    text_.append(name_of(model_, node, rules_)).append(1, '\0').append(1, char(node.kind));
+    text_.append(row_name_of(model_, node, rules_)).append(1, '\0').append(1, char(node.kind));
     if (node.event == kNone || key_ == OperatorKey::name) return text_;
     const Event& event = model_.events[node.event];
     if (by_shape(key_)) text_.append(dims_of(event)).append(1, '\0');
@@ -85,6 +77,13 @@ void add_memory(const Model& model, const OpTree& tree, const std::vector<u32>& 
 
 }  // namespace
 
+const std::string& row_name_of(const Model& model, const OpNode& node, Rules rules) {
+  const std::string& name = model.names[node.name];
+  if (node.kind != NodeKind::step || rules != Rules::tprof) return name;
+  if (node.event == kNone || !(model.events[node.event].flags & kEventStretch)) return kAllSteps;
+  return name.starts_with(kEvaluationPrefix) ? kAllEvaluations : kAllInference;
+}
+
 std::string device_type_text(u8 type) {
   static constexpr const char* kNames[] = {"CPU",  "GPU",  "MKLDNN", "OpenGL", "OpenCL", "IDEEP", "GPU",
                                            "FPGA", "MAIA", "XLA",    "Vulkan", "Metal",  "XPU",   "MPS",
@@ -122,7 +121,7 @@ Operators operators(const Model& model, const OpTree& tree, OperatorKey key, u32
     const Event* event = node.event == kNone ? nullptr : &model.events[node.event];
     if (added) {
       OperatorRow row;
-      row.name = name_of(model, node, tree.rules);
+      row.name = row_name_of(model, node, tree.rules);
       row.kind = node.kind;
       row.eligible = node.eligible;
       if (by_shape(key)) row.input_shape = event ? dims_text(*event) : "[]";

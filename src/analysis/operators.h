@@ -38,6 +38,16 @@ struct MemoryUse {
   i64 increase_bytes = 0, self_increase_bytes = 0;    // allocated less released
   i64 allocated_bytes = 0, self_allocated_bytes = 0;
   u64 allocations = 0, self_allocations = 0;
+
+  MemoryUse& operator+=(const MemoryUse& more) {
+    increase_bytes += more.increase_bytes;
+    self_increase_bytes += more.self_increase_bytes;
+    allocated_bytes += more.allocated_bytes;
+    self_allocated_bytes += more.self_allocated_bytes;
+    allocations += more.allocations;
+    self_allocations += more.self_allocations;
+    return *this;
+  }
 };
 
 struct OperatorRow {
@@ -71,6 +81,9 @@ struct Operators {
 
 // `stack_depth`: frames that make a key, 0 all.
 Operators operators(const Model& model, const OpTree& tree, OperatorKey key, u32 stack_depth = 0);
+
+// What the row of a node is called: by our rules all steps are one, all evaluations, all inference beside steps.
+const std::string& row_name_of(const Model& model, const OpNode& node, Rules rules);
 
 // Frames of a stack from the innermost on, at most `depth`, 0 all: indices into Model::stacks.
 std::vector<u32> frames_of(const Model& model, u32 stack, u32 depth);

@@ -1,12 +1,15 @@
 #include "analysis/plugin_memory.h"
 
+#include <cmath>
+#include <unordered_map>
+
 #include "analysis/operators.h"
 #include "model/plugin_trace.h"
 
 namespace tprof {
 namespace {
 
-constexpr char kUnnamed[] = "<unknown>", kRootName[] = "CallTreeRoot", kMalloc[] = "aten::empty";
+constexpr char kUnnamed[] = "<unknown>", kMalloc[] = "aten::empty";
 
 // Events by address in the order in which an address came first, as Python's dictionaries have it.
 class ByAddress {
@@ -33,8 +36,8 @@ class ByAddress {
 
 class PluginMemoryReader {
  public:
-  PluginMemoryReader(const Model& model, const PluginTrace& trace, const OpTree& tree)
-      : model_(model), trace_(trace), tree_(tree) {}
+  PluginMemoryReader(const Model& model, const PluginTrace& trace, const OpTree& tree, const MemoryRange& range)
+      : model_(model), trace_(trace), tree_(tree), range_(range) {}
 
   PluginMemory run() {
     for (const PluginEvent& event : trace_.events) {
@@ -44,6 +47,8 @@ class PluginMemoryReader {
       if (!(m.flags & kMemoryNoTotals))
         out_.curves[device(&event)].push_back(
             {since_begin(&event), i64(m.total_allocated), i64(m.total_reserved)});
+      note_release(event);
+      if (!range_.holds(m.ns)) continue;
       if (m.bytes > 0)
         allocations_.put(m.address, &event);
       else if (const PluginEvent* begun = allocations_.take(m.address))
@@ -53,8 +58,10 @@ class PluginMemoryReader {
     }
     for (const auto& [place, event] : allocations_.in_order())
       add(event, name_of(event), of(event).bytes, since_begin(event), {});
-    for (const auto& [place, event] : releases_.in_order())
-      add(event, kUnnamed, -of(event).bytes, {}, since_begin(event));
+    for (const auto& [place, event] : releases_.in_order()) {
+      auto begun = begun_.find(event);
+      add(event, begun == begun_.end() ? kUnnamed : name_of(begun->second), -of(event).bytes, {}, since_begin(event));
+    }
     return std::move(out_);
   }
 
@@ -69,6 +76,18 @@ class PluginMemoryReader {
     out_.rows[device(where)].push_back({std::move(op), bytes, begin, end});
   }
 
+  // Releases of what was allocated before the range: what the operators of its releases follow from.
+  void note_release(const PluginEvent& event) {
+    if (range_.is_all()) return;
+    const MemoryEvent& m = of(&event);
+    if (m.bytes > 0) {
+      open_[m.address] = &event;
+    } else if (auto begun = open_.find(m.address); begun != open_.end()) {
+      begun_[&event] = begun->second;
+      open_.erase(begun);
+    }
+  }
+
   std::string name_of(const PluginEvent* allocation) const {
     i32 node = tree_.of_memory[allocation->item];
     if (node < 0) return kUnnamed;
@@ -76,20 +95,34 @@ class PluginMemoryReader {
     i32 parent = tree_.nodes[size_t(node)].parent;
     if (!name.starts_with(kMalloc) || parent < 0) return name;
     const OpNode& outer = tree_.nodes[size_t(parent)];
-    return (outer.kind == NodeKind::root ? kRootName : model_.names[outer.name]) + " (" + name + ")";
+    return node_name(model_, outer) + " (" + name + ")";
   }
 
   const Model& model_;
   const PluginTrace& trace_;
   const OpTree& tree_;
+  const MemoryRange& range_;
   ByAddress allocations_, releases_;
+  std::unordered_map<u64, const PluginEvent*> open_;  // by address
+  std::unordered_map<const PluginEvent*, const PluginEvent*> begun_;  // by release: the allocation
   PluginMemory out_;
 };
 
 }  // namespace
 
-PluginMemory plugin_memory(const Model& model, const PluginTrace& trace, const OpTree& tree) {
-  return PluginMemoryReader(model, trace, tree).run();
+PluginMemory plugin_memory(const Model& model, const PluginTrace& trace, const OpTree& tree,
+                           const MemoryRange& range) {
+  return PluginMemoryReader(model, trace, tree, range).run();
+}
+
+i64 plugin_zero_ns(const PluginTrace& trace) {
+  return trace.events.empty() ? 0 : std::llround(trace.events.front().ts_us * 1000);
+}
+
+MemoryRange plugin_range(const PluginTrace& trace, double begin_us, double end_us) {
+  double zero = trace.events.empty() ? 0 : trace.events.front().ts_us;
+  auto whole = [&](double us) { return 1000 * static_cast<i64>(std::floor(zero + us + 0.5)); };
+  return {std::isfinite(begin_us) ? whole(begin_us) : INT64_MIN, std::isfinite(end_us) ? whole(end_us) : INT64_MAX};
 }
 
 }  // namespace tprof

@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "analysis/op_tree.h"
+#include "analysis/memory.h"
 
 namespace tprof {
 
@@ -24,11 +24,18 @@ struct PluginMemoryPoint {
 // By device: "CPU", "GPU0".
 struct PluginMemory {
   std::map<std::string, std::vector<PluginMemoryPoint>> curves;  // one point for each event that states totals
-  // Pairs by release; then the allocations and releases alone.
+  // Pairs by release; then the allocations and releases alone. Of a range: of what lies in it, as if there were nothing
+  // else, but for the operators of releases.
   std::map<std::string, std::vector<PluginMemoryRow>> rows;
 };
 
 // `tree`: build_plugin_tree() of the same.
-PluginMemory plugin_memory(const Model& model, const PluginTrace& trace, const OpTree& tree);
+PluginMemory plugin_memory(const Model& model, const PluginTrace& trace, const OpTree& tree,
+                           const MemoryRange& range = {});
+
+// What the plugin's times count from: its first event.
+i64 plugin_zero_ns(const PluginTrace& trace);
+// A range in microseconds since then, as the plugin's page asks for it: in whole microseconds of the file's times.
+MemoryRange plugin_range(const PluginTrace& trace, double begin_us, double end_us);
 
 }  // namespace tprof

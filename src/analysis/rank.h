@@ -3,20 +3,16 @@
 #pragma once
 #include <string>
 
+#include "analysis/collective_calls.h"
 #include "analysis/overview.h"
 
 namespace tprof {
 
-struct CollectiveCall {
-  std::string op;     // "allreduce", "nccl:all_reduce" ... as the trace calls it
-  std::string group;  // empty: not known
-  i64 sequence = -1;  // in its group; -1 not known
-  i64 bytes = -1;     // of the larger of input and output; -1 not known
-  i32 ranks = -1;     // in its group; -1 not known
-  i64 begin_ns = 0;   // CLOCK_REALTIME
-  i64 dur_ns = 0;
-
-  Interval time() const { return {begin_ns, begin_ns + dur_ns}; }
+// HTA's and the plugin's overlap: computation without communication beside it, both, communication alone, neither.
+// Summed over the devices of the process (the plugin takes them for one). Of a process without GPU work computation is
+// its operators, as in the plugin.
+struct Overlap {
+  i64 computation_ns = 0, overlap_ns = 0, communication_ns = 0, other_ns = 0;
 };
 
 // One step of a rank; its time as that of calls.
@@ -24,19 +20,20 @@ struct RankStep {
   std::string name;
   Interval time;
   CategoryTimes by{};  // us
+  Overlap overlap;
 };
 
-struct Rank {
+struct Rank : Overlap {  // of its steps
   std::string worker;  // as its file is called
   i32 number = -1, world_size = -1;  // in the job, as torch.distributed counts; -1 not known
   std::vector<RankStep> steps;       // that count; one of everything where the trace has none
   bool has_steps = false;
   i64 span_ns = 0;  // of the steps
-  // HTA's and the plugin's overlap, summed over the devices: computation without communication beside it, both, and so
-  // on. Of a process without GPU work computation is its operators, as in the plugin.
-  i64 computation_ns = 0, overlap_ns = 0, communication_ns = 0, other_ns = 0;
   bool on_gpu = false;  // false: communication on the CPU (gloo); the ranges of its operators
   std::vector<CollectiveCall> calls;  // in order of begin
+  std::string host;  // empty: not known
+  u32 pid = 0;
+  std::vector<GpuFigures> gpus;
 
   // "rank 3", or the worker where that is not known.
   std::string text() const { return number < 0 ? worker : "rank " + std::to_string(number); }

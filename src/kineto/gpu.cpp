@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kineto/names.h"
+#include "model/gpu_series.h"
 #include "model/gpu_words.h"
 
 namespace tprof::kineto {
@@ -24,6 +25,35 @@ void GpuWriter::put_events() {
     put_event(event);
     put_flow(event);
   }
+}
+
+void GpuWriter::put_counters() {
+  for (const GpuSeries& series : gpu_series(model_)) {
+    auto put = [&](const char* what, const char* key, double GpuSeries::Stretch::*value) {
+      for (const GpuSeries::Stretch& s : series.stretches) put_counter(series.device, what, key, s.begin_ns, s.*value);
+      put_counter(series.device, what, key, series.stretches.back().end_ns, 0);
+    };
+    put("Utilization", "GPU Utilization", &GpuSeries::Stretch::utilization);
+    if (series.stretches.front().sm_efficiency >= 0)
+      put("Est. SM Efficiency", "Est. SM Efficiency", &GpuSeries::Stretch::sm_efficiency);
+  }
+}
+
+void GpuWriter::put_counter(u32 device, const char* what, const char* key, i64 ns, double value) {
+  lines_.begin();
+  out_.put(R"({"ph": "C", "name": "GPU )");
+  out_.put_number(device);
+  out_.put(" ");
+  out_.put(what);
+  out_.put(R"(", "pid": )");
+  out_.put_number(device);
+  out_.put(R"(, "tid": 0, "ts": )");
+  out_.put_us(ns);
+  out_.put(R"(, "args": {")");
+  out_.put(key);
+  out_.put("\": ");
+  out_.put_number(value);
+  out_.put("}}");
 }
 
 void GpuWriter::put_call(const CallEvent& call) {

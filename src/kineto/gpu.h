@@ -19,8 +19,12 @@ class GpuWriter {
 
   void put_metadata();
   void put_events();
+  // "GPU 0 Utilization" and "GPU 0 Est. SM Efficiency", 0 to 1, as torch_tb_profiler calls them (model/gpu_series.h):
+  // at most 101 events each.
+  void put_counters();
 
  private:
+  void put_counter(u32 device, const char* what, const char* key, i64 ns, double value);
   void put_call(const CallEvent& call);
   void put_event(const GpuEvent& event);
   void put_kernel(const GpuEvent& event);

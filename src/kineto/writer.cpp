@@ -44,6 +44,7 @@ class TraceWriter {
     put_metadata();
     put_events();
     gpu_.put_events();
+    gpu_.put_counters();
     put_tail();
     out_.finish();
     return out_.bytes();

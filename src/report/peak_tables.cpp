@@ -72,7 +72,7 @@ Table leaks_table(const Model& model, const std::vector<MemoryPeak>& peaks, u32 
     for (const Owner& owner : peak.kept) all += owner.bytes;
     for (const Owner& owner : peak.kept) rows.push_back({device_of(peak), &owner, all});
   }
-  return owners_table(model, "Allocated in the steps and still alive at the end", rows, stack_depth);
+  return owners_table(model, "Allocated in the steps and still alive at the end of the last", rows, stack_depth);
 }
 
 }  // namespace tprof

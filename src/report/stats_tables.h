@@ -14,9 +14,27 @@ namespace tprof {
 
 Table operators_table(const Model& model, const Operators& operators, OperatorKey key, Rules rules);
 Table kernels_table(const Kernels& kernels, bool by_op, Rules rules);
-Table memory_table(const Model& model, const OpTree& tree);
-Table memory_events_table(const Model& model, const OpTree& tree);
+// `part`: part_of() the tree, whose allocations and releases are summed up; its calls are those that overlap the range.
+Table memory_table(const Model& model, const OpTree& tree, const OpTree& part);
+// Blocks that were allocated or released in the range.
+Table memory_events_table(const Model& model, const OpTree& tree, const MemoryRange& range);
+// What the sums of any range follow from: `nodes`, all calls of the operators that memory_table() has rows of, each with
+// the row of the one around it; `changes`, each allocation (size > 0) and release with the row of the node then open. A
+// range has the changes in it; each counts for its node, and in total once for each name around it; the calls of a
+// name are its nodes that overlap the range.
+struct MemoryTree {
+  Table nodes, changes;
+};
+MemoryTree memory_tree(const Model& model, const OpTree& tree);
+// The texts of stacks, by their numbers.
+Table memory_stacks_table(const Model& model, const OpTree& tree, u32 stack_depth);
+// Blocks alive at a moment of the Model, summed by operator and call stack: allocated then or before, released later or
+// never. Those that were allocated before the trace and not released in it are not known.
+Table memory_alive_table(const Model& model, const OpTree& tree, i64 ns, u32 stack_depth);
+// A tree. "mean_duration": of a call, on the GPU if it did anything there, else on the host: what a flame graph shows.
 Table modules_table(const ModuleTree& modules, bool has_device);
+// The same by class of module: each moment of modules inside modules of their class counts once.
+Table module_classes_table(const Model& model, const ModuleTree& modules, bool has_device);
 
 // By device: {"peak_bytes", "peak_at", "points": [[at, allocated, reserved]]}, times in us from the span's begin.
 Json memory_curves_json(const Model& model);
@@ -26,5 +44,7 @@ Json memory_curves_json(const Model& model);
 Table plugin_memory_events_table(const PluginMemory& memory);
 Json plugin_memory_curves_json(const PluginMemory& memory);
 Table plugin_modules_table(const std::vector<PluginModule>& modules);
+
+Table lightning_table(const std::vector<PluginModule>& modules, bool has_device);  // ours
 
 }  // namespace tprof

@@ -7,16 +7,22 @@ interface Props {
   at: string;
   value: Cell | undefined;
   unit: string;
+  options?: string;  // as Table has them
 }
 
-export function Figure({ at, value, unit }: Props) {
+export function Figure({ at, value, unit, options }: Props) {
   const known = value === undefined ? null : value;
   return (
-    <span class={known === null ? "figure unknown" : "figure"} data-figure={at} data-value={JSON.stringify(known)}
+    <span class={known === null ? "figure unknown" : "figure"} {...source(at, options)} data-value={JSON.stringify(known)}
           title={known === null ? "not known" : exact(known, unit)}>
       {format(known, unit)}
     </span>
   );
+}
+
+// What the command says only with options that follow from a choice made in the page: "POINTER --range 10:20".
+export function source(at: string, options = "") {
+  return options ? { "data-derived": `${at} ${options}` } : { "data-figure": at };
 }
 
 // `rule`: "sum of stats/op/workers/0/rows/*/calls but the first 10", say.
@@ -29,6 +35,6 @@ export function Derived({ rule, value, unit }: { rule: string; value: number; un
 }
 
 // A text of a document, which may hold anything: it is isolated, so that it cannot turn the direction of what is beside it.
-export function Said({ at, text }: { at: string; text: string | null }) {
-  return <bdi data-figure={at} data-value={JSON.stringify(text)} class={text ? undefined : "unknown"}>{text || kUnknown}</bdi>;
+export function Said({ at, text, options }: { at: string; text: string | null; options?: string }) {
+  return <bdi {...source(at, options)} data-value={JSON.stringify(text)} class={text ? undefined : "unknown"}>{text || kUnknown}</bdi>;
 }

@@ -1,5 +1,5 @@
 // Around the views: which run, worker and span, the tabs, colours, help.
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { documents } from "./data/documents";
 import { Said } from "./figure";
 import { StateContext, useAddress, useParams } from "./state";
@@ -26,7 +26,8 @@ function Shell() {
   const chosen = views.find((view) => view.name === params.view) ?? views[0];
   const absent = chosen.absent?.(worker);
 
-  useEffect(() => {
+  // Before the effects of charts, which read the colours.
+  useLayoutEffect(() => {
     document.documentElement.dataset.theme = params.theme ?? "";
   }, [params.theme]);
   useEffect(() => {

@@ -80,3 +80,13 @@ export function useWidth(otherwise: number): [(element: HTMLElement | null) => v
 export function Loading() {
   return <p class="loading" aria-busy="true">Opening</p>;
 }
+
+// A number that is taken over when one has finished writing it; shown to three decimals.
+export function NumberField({ label, value, onChange }: { label: string; value: number; onChange: (value: number) => void }) {
+  return (
+    <label class="select">
+      <span>{label}</span>
+      <input type="number" step="any" value={Math.round(value * 1e3) / 1e3} onChange={(e) => e.currentTarget.value !== "" && onChange(e.currentTarget.valueAsNumber)} />
+    </label>
+  );
+}

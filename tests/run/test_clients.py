@@ -51,3 +51,32 @@ def test_engines_that_fold_case_can_tell_the_args_of_an_event_apart(events):
         assert len(keys) == len(set(keys)), e
     calls = [e for e in events if e.get("cat", "").startswith("cuda_") and e["pid"] >= 1000]
     assert all("bytes" not in e["args"] for e in calls), "[memory] has Bytes, which stands beside calls without copies too"
+
+
+def union(spans):
+    length, end = 0.0, float("-inf")
+    for begin, finish in sorted(spans):
+        length += max(0.0, finish - max(begin, end))
+        end = max(end, finish)
+    return length
+
+
+def test_counters_of_gpus_are_the_time_in_which_their_kernels_ran(events):
+    """Viewers hold a value until the next one; torch_tb_profiler's names, without its first value of 1."""
+    kernels = [e for e in events if e.get("cat") == "kernel"]
+    counters = [e for e in events if e["ph"] == "C"]
+    assert {e["pid"] for e in counters} == {e["args"]["device"] for e in kernels}
+    span, = [e for e in events if e["name"] == "PyTorch Profiler (0)"]
+    begin, end = span["ts"], span["ts"] + span["dur"]
+    for gpu in {e["pid"] for e in counters}:
+        own = [e for e in counters if e["name"] == "GPU %d Utilization" % gpu]
+        times, values = [e["ts"] for e in own], [e["args"]["GPU Utilization"] for e in own]
+        assert times == sorted(times) and 11 <= len(own) <= 101 and (times[0], values[-1]) == (begin, 0)
+        assert times[-1] == pytest.approx(end) and all(0 <= value <= 1 for value in values)
+        busy = union((max(begin, e["ts"]), min(end, e["ts"] + e["dur"])) for e in kernels
+                     if e["args"]["device"] == gpu and e["ts"] < end and e["ts"] + e["dur"] > begin)
+        assert sum((b - a) * v for a, b, v in zip(times, times[1:], values)) == pytest.approx(busy, abs=0.01)
+        filled = [e["args"]["Est. SM Efficiency"] for e in counters if e["name"] == "GPU %d Est. SM Efficiency" % gpu]
+        states = any("blocks per SM" in e["args"] for e in kernels if e["args"]["device"] == gpu)
+        assert len(filled) == (len(own) if states else 0) and all(0 <= value <= 1 for value in filled)
+        assert all(f <= v + 1e-9 for f, v in zip(filled, values))

@@ -222,6 +222,7 @@ TEST(MemoryPeak, GrowthIsALeakOnlyIfEveryStepGrows) {
       if (s == 4 && !leaks) continue;
       b.memory(s * 100 + 10, u64(s) + 1, 100, total += 100);
     }
+    b.memory(700, 2, -100, total -= 100);  // the program ends
     Model model = b.model();
     MemoryPeak p = memory_peaks(model, windows_of(model))[0];
     EXPECT_TRUE(p.growth_known);

@@ -8,12 +8,23 @@ export const kGrey = "#9aa1ab";
 // Where the time of a step went: GPU work in blues and green, waiting for data in red.
 const kCategories: Record<string, string> = {
   Kernel: kBlue, Memcpy: kSky, Memset: kPink, Communication: kGreen, Runtime: kYellow, DataLoader: kRed, "CPU Exec": kOrange,
-  Other: kGrey,
+  Other: kGrey, Computation: kBlue, Overlapping: kSky, "Data transfer": kGreen, Synchronizing: kRed, Either: kPink,
 };
+
+// In the order of the Overview.
+export const kCategoryNames = Object.keys(kCategories);
 
 export function categoryColor(category: string): string {
   return kCategories[category] ?? kGrey;
 }
+
+// Of the curves of memory.
+export function memoryColor(curve: string): string {
+  return curve === "Allocated" ? kBlue : kOrange;
+}
+
+// Of a diff: A and B, what is slower and faster in B, and all changes together.
+export const kSides = { a: kBlue, b: kOrange, more: kRed, less: kGreen, sum: kGrey };
 
 // Of the n-th of many names; after seven they come again, lighter.
 export function colorOf(n: number): string {

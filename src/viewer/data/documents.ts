@@ -7,9 +7,10 @@ export class Table {
   readonly n: number;
   private readonly cells: Map<string, Cells>;
 
-  // `at`: where it stands in the documents, as figures name it.
+  // `at`: where it stands in the documents, as figures name it; `options`: of the command that says it, where it follows
+  // from a choice made in the page ("--range 10:20").
   constructor(readonly at: string, readonly columns: Column[], readonly notes: string[], rows: Unpacked,
-              readonly leftOutBytes = 0) {
+              readonly leftOutBytes = 0, readonly options = "") {
     this.n = rows.n;
     this.cells = rows.columns;
   }
@@ -28,6 +29,9 @@ export class Table {
   number(row: number, key: string): number | null {
     const value = this.value(row, key);
     return typeof value === "number" ? value : null;
+  }
+  rows(): number[] {
+    return Array.from({ length: this.n }, (_, row) => row);
   }
   figure(row: number, key: string): string {
     return `${this.at}/rows/${row}/${key}`;

@@ -1,6 +1,6 @@
 // Call stacks: a frame a line; one with a file and a line opens in an editor.
 import type { Cell } from "../data/unpack";
-import { Said } from "../figure";
+import { Said, source } from "../figure";
 import { useParams } from "../state";
 
 // By the word in the address (#editor=idea). Nothing else becomes a link: an address may come from anybody.
@@ -12,21 +12,45 @@ export const kEditors: Record<string, { title: string; url: (path: string, line:
   sublime: { title: "Sublime Text", url: (path, line) => `subl://open?url=file:///${path.replace(/^\//, "")}&line=${line}` },
 };
 
-export function Frames({ stack, at }: { stack: Cell; at: string }) {
+// "/home/me/train.py(12): step", as torch names frames.
+const kFrame = /^(\/.+|[A-Za-z]:\\.+)\((\d+)\): (.*)$/;
+
+function useEditor(): (path: string, line: string) => string {
   const { params } = useParams();
-  if (!stack) return <Said at={at} text={stack === null ? null : ""} />;  // labels have none
   const editor = kEditors[params.editor] ?? kEditors.vscode;
+  return (path, line) => editor.url(path.split("/").map(encodeURIComponent).join("/"), line);
+}
+
+// The innermost frame that is no library's, in one line; the rest is left to Frames.
+export function BriefFrame({ stack, at, options }: { stack: Cell; at: string; options?: string }) {
+  const link = useEditor();
+  if (!stack) return <Said at={at} text={stack === null ? null : ""} options={options} />;  // labels have none
+  const frames = String(stack).split(";");
+  const own = frames.find((frame) => kFrame.test(frame) && !/\/(site|dist)-packages\/|\/lib\/python\d|<frozen /.test(frame));
+  const frame = own ?? frames[0];
+  const found = kFrame.exec(frame);
+  const short = found ? `${found[1].split(/[\/\\]/).slice(-2).join("/")}(${found[2]}): ${found[3]}` : frame;
+  const text = `…${short}…`;
   return (
-    <ol class="frames" data-figure={at} data-value={JSON.stringify(stack)}>
+    <bdi class="frames" {...source(at, options)} data-value={JSON.stringify(stack)} title={frames.join("\n").slice(0, 4000)}>
+      {found ? <a href={link(found[1], found[2])}>{text}</a> : text}
+    </bdi>
+  );
+}
+
+export function Frames({ stack, at, options }: { stack: Cell; at: string; options?: string }) {
+  const link = useEditor();
+  if (!stack) return <Said at={at} text={stack === null ? null : ""} options={options} />;  // labels have none
+  return (
+    <ol class="frames" {...source(at, options)} data-value={JSON.stringify(stack)}>
       {String(stack).split(";").map((frame) => {
-        const found = /^(\/.+|[A-Za-z]:\\.+)\((\d+)\): (.*)$/.exec(frame);
+        const found = kFrame.exec(frame);
         if (!found) return <li><bdi>{frame}</bdi></li>;
         const [, file, line, what] = found;
         const own = file.lastIndexOf("/site-packages/") + 1;  // what stands before it is the same in all frames
-        const path = file.split("/").map(encodeURIComponent).join("/");
         return (
           <li>
-            <bdi><a href={editor.url(path, line)}><span class="muted">{file.slice(0, own)}</span>{file.slice(own)}({line})</a>: {what}</bdi>
+            <bdi><a href={link(file, line)}><span class="muted">{file.slice(0, own)}</span>{file.slice(own)}({line})</a>: {what}</bdi>
           </li>
         );
       })}
