@@ -14,7 +14,7 @@ INPUTS = ["golden"] + [pytest.param(name, marks=full) for name in
 
 
 def walk(page, answers):
-    """What is wrong with the page's figures, by state; and how many were looked at. Each worker, view and state of a view."""
+    """What is wrong with the figures of each state of each view for each worker; and how many were looked at."""
     tables, problems, looked = answers.tables(), {}, 0
     for worker in range(views.workers(page)):
         page.go("worker=%d" % worker)
