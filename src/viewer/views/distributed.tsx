@@ -46,7 +46,7 @@ function WhoWaits({ pointer }: { pointer: string }) {
     <Panel title="Who waits for whom" name="shorter">
       {table.notes.map((note, i) => <p class={i === 0 ? "story" : "muted"}><Said at={`${table.at}/notes/${i}`} text={note} /></p>)}
       <Waiting table={table} />
-      <DataTable table={table} id="ranks" label="ranks" notes={false} />
+      <DataTable table={table} id="ranks" label="ranks" notes={() => false} />
     </Panel>
   );
 }
@@ -72,7 +72,7 @@ function Waiting({ table }: { table: Table }) {
           <bdi class="name" title={table.text(row, "worker")}>{rankText(table, row)}</bdi>
           {sides.map(([key, , part]) => (
             <span key={key} class={key}>
-              <span class="length" style={{ width: `${(78 * of(row, key)) / most}%`, background: categoryColor(part) }} />
+              <span class="length" style={{ width: `calc((100% - 9ch) * ${(of(row, key) / most).toFixed(4)})`, background: categoryColor(part) }} />
               <Figure at={table.figure(row, key)} value={table.value(row, key)} unit="us" />
             </span>
           ))}

@@ -41,7 +41,7 @@ export function Memory({ worker }: { worker: number }) {
                 onChange={(one) => set({ device: one, range: "", at: "", row: "" })} />)}>
         <Curve pointer={pointer} device={device} curves={curves} events={events} range={range} />
       </Panel>
-      <Alive {...common} events={events} curves={curves} />
+      <Alive {...common} devices={devices} events={events} curves={curves} />
       <Leaks worker={worker} device={common.device} />
       <Statistics {...common} all={statistics} />
       <Events {...common} events={events} />
@@ -125,7 +125,7 @@ const ofDevice = (table: Table | undefined, device: string | undefined) =>
   table && device !== undefined ? (row: number) => table.value(row, "device") === device : undefined;
 
 // Who owned what: at the peak, as `tprof stats --by peak` has it, or at a moment that was clicked.
-function Alive({ worker, pointer, device, events, curves }: Chosen & { events: Table; curves: Curves | null }) {
+function Alive({ worker, pointer, device, devices, events, curves }: Chosen & { devices: string[]; events: Table; curves: Curves | null }) {
   const [moment, setMoment] = useMoment();
   const peakPointer = pointerOf("peak", worker);
   const peak = useTable(moment === undefined ? peakPointer : undefined);
@@ -133,16 +133,19 @@ function Alive({ worker, pointer, device, events, curves }: Chosen & { events: T
   const then = useMemo(() => (moment !== undefined && stacks ? aliveAt(pointer, events, stacks, moment) : undefined), [pointer, events, stacks, moment]);
   const table = moment === undefined ? peak : then;
   const keep = useMemo(() => ofDevice(table, device), [table, device]);
+  // Notes begin with the device that they are about.
+  const ofOthers = device === undefined ? [] : devices.filter((one) => one !== device);
+  const aboutIt = (note: string) => !ofOthers.some((one) => note.startsWith(`${one}: `));
   const peakAt = device === undefined ? undefined : curves?.[device]?.peak_at;
   return (
-    <Panel title={moment === undefined ? "Alive at the peak" : "Alive at the moment chosen"} name="shorter" aside={
+    <Panel title={moment === undefined ? "Alive at the peak" : "Alive at the moment chosen"} name="shorter" aside={events.n > 0 &&
       <div class="tools">
         {moment !== undefined && <span class="muted"><Derived rule="#at" value={moment} unit="us" /> after the begin</span>}
         <NumberField label="At (ms)" value={(moment ?? peakAt ?? 0) / 1000} onChange={(ms) => setMoment(ms * 1000)} />
         <button type="button" disabled={moment === undefined} onClick={() => setMoment(undefined)}>At the peak</button>
       </div>}>
       {!table ? <p class="loading">Opening</p> : (
-        <DataTable table={table} id="alive" label="memory alive" keep={keep} hidden={kOwnerHidden} briefStacks {...stackBelow(table)}
+        <DataTable table={table} id="alive" label="memory alive" keep={keep} notes={aboutIt} hidden={kOwnerHidden} briefStacks {...stackBelow(table)}
                    empty="The trace states no addresses: who owned what is not known." />
       )}
     </Panel>
