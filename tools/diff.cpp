@@ -2,6 +2,7 @@
 #include "diff.h"
 
 #include "base/printable.h"
+#include "analysis/plugin_diff.h"
 #include "report/diff.h"
 
 #include <stdio.h>
@@ -14,18 +15,20 @@
 #include "base/error.h"
 #include "command.h"
 #include "inputs.h"
+#include "report/tree_table.h"
 
 namespace tprof {
 namespace {
 
 namespace fs = std::filesystem;
 
+const TableJson kWhole = [](const Table& table) { return json_of(table); };
 constexpr char kHowTo[] = "tprof diff A B, or with several runs of each tprof diff A1 A2 A3 --vs B1 B2 B3";
 
 struct DiffArguments {
   std::vector<std::string> paths, behind;  // behind --vs
   std::string fail_on, limit = "10";
-  bool few_runs = false, json = false, csv = false;
+  bool few_runs = false, json = false, csv = false, plugin = false;
 };
 
 double percent_of(const std::string& text) {
@@ -131,7 +134,51 @@ int decide(const Diff& result, double ratio, bool few_runs) {
   return kExitOk;
 }
 
+// One trace, as the plugin sees it.
+struct PluginSide {
+  Source source;
+  PluginDiffSide calls;
+};
+
+PluginSide plugin_side_of(const std::vector<std::string>& paths) {
+  PluginSide side;
+  Inputs inputs(paths, Rules::plugin);
+  if (inputs.all().size() != 1)
+    throw Error(kExitUsage, "the plugin compares one worker and span with another, and there are " +
+                                std::to_string(inputs.all().size()) + " traces in " + paths[0] + ": give one of them");
+  inputs.each(true, [&](const Input& input, const Model& model, const PluginTrace& trace) {
+    if (trace.is_list) throw Error(kExitUnreadable, "the plugin drops the file: a list of events");
+    side = {source_of(input, model, Rules::plugin), plugin_diff_side(model, build_plugin_tree(model, trace))};
+  });
+  return side;
+}
+
+int run_plugin(const DiffArguments& arguments) {
+  auto [of_a, of_b] = sides_of(arguments);
+  PluginSide a = plugin_side_of(of_a), b = plugin_side_of(of_b);
+  DiffTree tree = plugin_diff_tree(a.calls, b.calls);
+  if (arguments.json) {
+    Json out = {{"schema", 1}, {"rules", "torch_tb_profiler"}, {"a", json_of(a.source)}, {"b", json_of(b.source)}};
+    out.update(diff_tree_json(tree, kWhole));
+    print(stdout, dump(out) + "\n");
+    return kExitOk;
+  }
+  Table nodes = diff_tree_table(tree), totals = diff_totals_table(tree);
+  if (arguments.csv) {
+    print(stdout, csv_of({{{}, std::move(nodes)}}));
+    return kExitOk;
+  }
+  std::erase_if(totals.rows, [](const auto& row) { return row[0] != Value(i64{0}); });
+  limit_tree(nodes, 0, rows_of(arguments.limit));
+  sort_rows(totals, size_t(totals.column("a_host_total_duration")));
+  limit_rows(totals, rows_of(arguments.limit));
+  TextStyle style = text_style(stdout);
+  for (const Table* table : {&nodes, &totals}) print(stdout, text_of(*table, style) + "\n", style.color);
+  return kExitOk;
+}
+
 int run(const DiffArguments& arguments) {
+  if (arguments.plugin) return run_plugin(arguments);
   double ratio = arguments.fail_on.empty() ? 0 : percent_of(arguments.fail_on);
   size_t most = rows_of(arguments.limit);
   auto [of_a, of_b] = sides_of(arguments);
@@ -139,7 +186,7 @@ int run(const DiffArguments& arguments) {
   DiffSide a = side_of(of_a, code), b = side_of(of_b, code);
   Diff result = diff(a, b);
   if (arguments.json)
-    print(stdout, dump(diff_json(result)) + "\n");
+    print(stdout, dump(diff_json(result, kWhole)) + "\n");
   else if (arguments.csv)
     print_csv(result);
   else
@@ -181,6 +228,7 @@ Action declare_diff(Arguments& arguments) {
   arguments.value("--limit", "", "N", "rows of each table, 0 for all; default 10", a->limit);
   arguments.toggle("--csv", "", "print all rows as CSV", a->csv);
   arguments.toggle("--json", "", "print JSON (schema 1: keys are only ever added)", a->json);
+  arguments.toggle("--plugin-compat", "", "the Diff view of torch_tb_profiler 0.4.3, its mistakes included", a->plugin);
   arguments.operands("PATH", "runs: traces, recordings or log directories; A and B, or A... --vs B...", 1, 0, a->paths);
   arguments.operands_behind("--vs", "what comes behind it is B, what comes before it A", a->behind);
   return [a] { return run(*a); };

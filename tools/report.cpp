@@ -136,7 +136,7 @@ class Sides {
     (in_a ? a_ : b_).add(given.path(), input, model);
     return in_a ? "A" : "B";
   }
-  Json document() { return diff_json(diff(a_.finish(), b_.finish())); }
+  Json document(const TableJson& tables) { return diff_json(diff(a_.finish(), b_.finish()), tables); }
 
  private:
   const size_t of_a_;
@@ -189,14 +189,14 @@ class Report {
     int code = inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace& trace) {
       Facts facts(model, devices_);
       facts.rank = waiting.facts_of(input);
-      StatsSubject stats(model, trace, Rules::tprof, 0, devices_, &facts);
+      StatsSubject stats(model, trace, Rules::tprof, 0, devices_, {}, &facts);
       add_worker({source_of(input, model), facts, workers[input.run], page_}, stats);
       jobs.add(input, rank_of(model, input.worker));
       given.move_to(input);
       if (sides) about_["sides"].push_back(sides->add(given, input, model));
     });
     for (const std::string& path : given.unread()) about_["left_out"].push_back(path + " could not be read");
-    if (sides) documents_["diff"] = sides->document();
+    if (sides) documents_["diff"] = sides->document(table_json(Keep::always));
     for (const Job& job : waiting.all()) documents_["advise"]["stragglers"].push_back(stragglers_json(job));
     add_jobs(jobs);
     return code;

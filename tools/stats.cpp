@@ -9,6 +9,8 @@
 //                  the plugin's rules the rows themselves), "nodes" (and their GPUs)
 //   utilization    by the plugin's rules "sm_efficiency"
 //   idle "reasons"; launch "slow_calls", "delayed_work"; critical-path "links"; peak "leaks"
+//   tree           rows have "parent" (a number of a row, null at the top), "depth" and "left_out" (rows below it that
+//                  are not shown)
 #include <stdio.h>
 
 #include <algorithm>
@@ -20,6 +22,7 @@
 #include "device_peaks.h"
 #include "inputs.h"
 #include "jobs.h"
+#include "report/tree_table.h"
 #include "stats_words.h"
 
 namespace tprof {
@@ -47,7 +50,7 @@ constexpr SortWord kSort[] = {
 
 struct Options {
   std::vector<std::string> paths;
-  std::string by = "op", sort, limit, stack_depth = "0", devices, range, at;
+  std::string by = "op", sort, limit, depth = "0", stack_depth = "0", devices, range, at;
   bool csv = false, json = false, plugin = false;
 };
 
@@ -103,6 +106,7 @@ class Stats {
         word_(word_of(options.by)),
         rules_(options.plugin ? Rules::plugin : Rules::tprof),
         limit_(!options.limit.empty() ? number_of("--limit", options.limit) : options.csv || options.json ? 0 : 20),
+        levels_(number_of("--depth", options.depth)),
         depth_(number_of("--stack-depth", options.stack_depth)),
         devices_(device_peaks(options.devices)),
         times_(times_of(options.range, options.at)) {
@@ -118,8 +122,7 @@ class Stats {
     int code = inputs.each(options_.plugin, [&](const Input& input, const Model& model, const PluginTrace& trace) {
       if (!usage_.empty()) return;
       if (options_.plugin && trace.is_list) throw Error(kExitUnreadable, "the plugin drops the file: a list of events");
-      StatsSubject subject{model, trace, rules_, depth_, devices_};
-      subject.times = times_;
+      StatsSubject subject(model, trace, rules_, depth_, devices_, times_);
       if (word_.of_job && options_.plugin)
         jobs.add(input, plugin_rank_of(model, trace, input.worker));
       else if (word_.of_job)
@@ -145,8 +148,8 @@ class Stats {
   void add(const Source& source, StatsAnswer answer, const Json& more) {
     std::string sorted = sort(answer.table);
     if (!usage_.empty()) return;
-    limit_rows(answer.table, limit_);
-    for (auto& [key, table] : answer.more) limit_rows(table, limit_);
+    limit(answer.table, answer.table.column(sorted));
+    for (auto& [key, table] : answer.more) limit(table, -1);
     if (options_.json) {
       Json worker = stats_json(source, answer, sorted, whole_);
       worker.update(more);
@@ -158,6 +161,13 @@ class Stats {
       show(answer.table);
       for (const auto& [key, table] : answer.more) show(table);
     }
+  }
+
+  void limit(Table& table, int sorted_by) const {
+    if (table.tree)
+      limit_tree(table, levels_, limit_, weights_of(table, sorted_by));
+    else
+      limit_rows(table, limit_);
   }
 
   void show(const Table& table) {
@@ -195,7 +205,7 @@ class Stats {
   const Options& options_;
   const StatsWord& word_;
   Rules rules_;
-  u32 limit_, depth_;
+  u32 limit_, levels_, depth_;
   std::vector<DevicePeak> devices_;
   const TableJson whole_ = [](const Table& table) { return json_of(table); };
   StatsTimes times_;
@@ -224,6 +234,7 @@ Action declare_stats(Arguments& arguments) {
       "or a column's key in --json",
       keys, options->sort);
   arguments.value("--limit", "", "N", "rows to show, 0 all (default 20; --csv and --json: all)", options->limit);
+  arguments.value("--depth", "", "N", "levels of a tree to show, 0 all (default 0)", options->depth);
   arguments.value("--stack-depth", "", "N",
                   "innermost frames that tell rows of op+stack apart and that peak shows, 0 all (default 0)",
                   options->stack_depth);

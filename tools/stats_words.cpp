@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "jobs.h"
+#include "report/call_tables.h"
 #include "report/communication.h"
 #include "report/distributed_tables.h"
 #include "report/flops_table.h"
@@ -10,6 +11,7 @@
 #include "report/gpu_tables.h"
 #include "report/peak_tables.h"
 #include "report/stats_tables.h"
+#include "analysis/windows.h"
 
 namespace tprof {
 namespace {
@@ -22,6 +24,14 @@ Answer by_operator(const Subject& s) {
   return {operators_table(s.model, operators(s.model, s.tree(), key, s.stack_depth), key, s.rules), {}};
 }
 
+Answer by_tree(const Subject& s) {
+  return {call_tree_table(s.model, call_tree(s.model, build_op_tree(s.model, PythonNodes::all))), {}};
+}
+
+Answer by_line(const Subject& s) {
+  return {lines_table(s.model, line_costs(s.model, build_op_tree(s.model, PythonNodes::all))), {}};
+}
+
 Answer by_kernel(const Subject& s) { return {kernels_table(kernels_by_name(s.model, s.rules), false, s.rules), {}}; }
 Answer by_kernel_and_op(const Subject& s) {
   return {kernels_table(kernels_by_op(s.model, s.tree()), true, s.rules), {}};
@@ -29,9 +39,24 @@ Answer by_kernel_and_op(const Subject& s) {
 
 Answer by_module(const Subject& s) {
   if (s.rules == Rules::plugin) return {plugin_modules_table(plugin_modules(s.model, s.plugin, s.tree())), {}};
-  bool has_device = false;
-  for (const GpuEvent& work : s.model.gpu) has_device |= work.runs_on_gpu();
-  return {modules_table(module_tree(s.model, s.tree()), has_device), {}};
+  ModuleTree modules = module_tree(s.model, s.tree());
+  Answer out{modules_table(modules, s.has_device()), {}};
+  if (!modules.places.empty())
+    out.more.push_back({"classes", module_classes_table(s.model, modules, s.has_device())});
+  return out;
+}
+
+Answer by_lightning(const Subject& s) {
+  std::vector<PluginModule> modules = lightning_modules(s.model, s.tree());
+  return {s.rules == Rules::plugin ? plugin_modules_table(modules) : lightning_table(modules, s.has_device()), {}};
+}
+
+Answer by_timeline(const Subject& s) {
+  bool plugin = s.rules == Rules::plugin;
+  OpTree tree = !plugin              ? build_op_tree(s.model, PythonNodes::modules)
+                : s.plugin.lightning ? build_lightning_tree(s.model, s.plugin)
+                                     : s.tree();
+  return {timeline_table(timeline(s.model, tree), plugin ? 0 : first_moment(s.model)), {}};
 }
 
 i64 moment_ns(const Subject& s, double us) { return s.model.begin_ns + whole_ns(us); }
@@ -180,9 +205,15 @@ const std::vector<StatsWord>& stats_words() {
       {"op+stack", "operators by call stack", kDevice, kHost, true, by_operator<OperatorKey::stack>},
       {"op+shape+stack", "operators by shapes and call stack, as the plugin's View CallStack", kDevice, kHost, true,
        by_operator<OperatorKey::shape_stack>},
+      {"tree", "who called whom, by thread, with the backward of each call", "device_total_duration",
+       "host_total_duration", false, by_tree},
+      {"line", "source lines, with the backward of what they called", "device_total_duration", "host_total_duration",
+       false, by_line},
       {"kernel", "kernels", "total_duration", "", true, by_kernel},
       {"kernel+op", "kernels by operator and launch", "total_duration", "", true, by_kernel_and_op},
       {"module", "nn.Modules, forward and backward", "", "", true, by_module},
+      {"lightning", "modules of PyTorch Lightning's profiler", "", "", true, by_lightning},
+      {"timeline", "the main thread's ranges in order of time", "", "", true, by_timeline},
       {"memory", "memory by operator", "self_size_increase", "", true, by_memory, nullptr, memory_json},
       {"peak", "what was alive at the memory's peak; leaks, fragmentation", "", "", false, by_peak},
       {"flops", "FLOPs, TFLOP/s, share of the roof, MFU, and what part of the time they are of", "", "", false, by_flops},

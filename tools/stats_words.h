@@ -1,6 +1,7 @@
 // What --by of `tprof stats` understands: one table of words. The command, its help, its completion and the README's
 // list follow from it.
 #pragma once
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -40,8 +41,8 @@ class StatsSubject {
  public:
   // `facts`: of the same Model, if they are computed anyway.
   StatsSubject(const Model& m, const PluginTrace& p, Rules r, u32 depth, const std::vector<DevicePeak>& d,
-               const Facts* facts = nullptr)
-      : model(m), plugin(p), rules(r), stack_depth(depth), devices(d), facts_(facts) {}
+               const StatsTimes& t = {}, const Facts* facts = nullptr)
+      : model(m), plugin(p), rules(r), stack_depth(depth), devices(d), times(t), facts_(facts) {}
   StatsSubject(const StatsSubject&) = delete;
 
   const Model& model;
@@ -60,6 +61,9 @@ class StatsSubject {
   const Flops& flops() const;
   const std::vector<MemoryPeak>& peaks() const;
   HostTimelines& timelines() const;
+  bool has_device() const {
+    return std::any_of(model.gpu.begin(), model.gpu.end(), [](const GpuEvent& work) { return work.runs_on_gpu(); });
+  }
 
  private:
   const Facts* facts_;

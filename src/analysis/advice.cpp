@@ -37,6 +37,7 @@ std::vector<Advice> advise(const Facts& facts) {
   std::vector<Advice> out;
   for (size_t i = 0; i < advice_rules().size(); i++) {
     const AdviceRule& rule = advice_rules()[i];
+    if (facts.is_excerpt) break;  // shares of time are not known
     std::optional<Match> match = kFunctions[i](facts);
     if (!match || match->value <= rule.moderate) continue;
     bool known = match->saving_ns >= 0 && facts.step_ns() > 0;

@@ -38,13 +38,13 @@ struct Advice {
   const AdviceRule* rule;
   Grade grade;
   Match match;
-  bool minor = false;  // what it would save is known, and rounds to 0 % of a step: not worth a reader's time
+  bool minor = false;  // what it would save is known, and is less than kMinorShare of a step: not worth a reader's time
 
   std::string fix() const { return match.fix.empty() ? rule->fix : match.fix; }
 };
 
 constexpr size_t kMostAdvice = 7;  // shown, none of them minor; what follows is counted
-constexpr double kMinorShare = 0.005;
+constexpr double kMinorShare = 0.01;
 // A finding of the high grade saves at least this share of a step, or half of the rule's high threshold if that is less
 // (rules save half of what they find where the other half is a guess), unless what it saves is not known.
 constexpr double kHighSaving = 0.05;

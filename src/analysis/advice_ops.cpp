@@ -53,14 +53,57 @@ std::string per_step(const Facts& facts, u64 count, const char* what) {
   return text + std::string(what) + " per step";
 }
 
-// By event: those below it, in order; the last list holds those without a parent, by thread.
+// By event: those below it, in order; the last lists hold those without a parent, by thread. Python calls are left out:
+// what is called in them stands among what their callers call.
 std::vector<std::vector<u32>> siblings_of(const Model& model) {
   std::vector<std::vector<u32>> lists(model.events.size() + model.threads.size());
   for (u32 i = 0; i < model.events.size(); i++) {
-    const Event& e = model.events[i];
-    lists[e.parent >= 0 ? size_t(e.parent) : model.events.size() + e.thread].push_back(i);
+    if (model.events[i].flags & kEventPython) continue;
+    i32 parent = model.events[i].parent;
+    while (parent >= 0 && model.events[parent].flags & kEventPython) parent = model.events[parent].parent;
+    lists[parent >= 0 ? size_t(parent) : model.events.size() + model.events[i].thread].push_back(i);
   }
   return lists;
+}
+
+bool is_below_operator(const Model& model, u32 event) {
+  for (i32 e = model.events[event].parent; e >= 0; e = model.events[e].parent)
+    if (is_operator(model.events[e])) return true;
+  return false;
+}
+
+// Attention that is written out: a product, a softmax over what it gives, and a product with that, with no more than a
+// few operators (scale, mask, dropout, casts) between them.
+struct Attention {
+  u32 softmax;
+  std::vector<u32> ops;  // from one product to the other
+};
+std::vector<Attention> attentions(const Facts& facts) {
+  constexpr size_t kBetween = 8;
+  std::vector<Attention> out;
+  auto is = [&](u32 event, Word word) { return facts.words.is(facts.model.events[event], word); };
+  for (const std::vector<u32>& list : siblings_of(facts.model)) {
+    if (list.empty() || is_below_operator(facts.model, list[0])) continue;
+    for (size_t k = 0; k < list.size(); k++) {
+      if (!is(list[k], Word::softmax) || !facts.inside(facts.model.events[list[k]].begin_ns)) continue;
+      size_t first = k, last = k;
+      while (first > 0 && k - first < kBetween && !is(list[first], Word::multiplies)) first--;
+      while (last + 1 < list.size() && last - k < kBetween && !is(list[last], Word::multiplies)) last++;
+      if (!is(list[first], Word::multiplies) || !is(list[last], Word::multiplies)) continue;
+      out.push_back({list[k], {list.begin() + i64(first), list.begin() + i64(last) + 1}});
+    }
+  }
+  return out;
+}
+
+// By event: it is part of one.
+std::vector<bool> in_attention(const Facts& facts) {
+  std::vector<bool> out(facts.model.events.size());
+  for (const Attention& one : attentions(facts))
+    for (u32 op : one.ops) out[op] = true;
+  for (size_t i = 0; i < out.size(); i++)  // parents stand before their children
+    if (i32 parent = facts.model.events[i].parent; parent >= 0 && out[size_t(parent)]) out[i] = true;
+  return out;
 }
 
 // The name and inputs of an operator: what Flops sums up in one row.
@@ -107,7 +150,8 @@ std::optional<Match> no_tensor_cores(const Facts& facts) {
     if (names.answer(work.name) != TensorCoreUse::no) return {};
     i32 op = work.op;
     while (op >= 0 && !names.op(facts.model.events[op].name)) op = facts.model.events[op].parent;
-    if (op < 0 || in_half(facts.model.events[op])) continue;
+    bool by_name = facts.words.is(work.name, Word::fp32_matmul_kernel);  // in a graph it has no operator of its own
+    if (op < 0 ? !by_name : in_half(facts.model.events[op])) continue;
     cost.work(i);
     heaviest.add(work.dur_ns, i);
   }
@@ -116,7 +160,10 @@ std::optional<Match> no_tensor_cores(const Facts& facts) {
                "No kernel uses tensor cores; steps wait for matrix products and convolutions that could for " +
                    ms(facts.windows.per_step(cost.ns())) + ".",
                heaviest.take(),
-               facts.trains ? "" : "Compute in half precision: model.half() or .bfloat16(), or torch.autocast."};
+               (facts.trains ? "Train in mixed precision: " : "Compute in half precision: ") +
+                   std::string(facts.device->compute_major < 8 ? "torch.autocast with float16 (bfloat16 has no tensor "
+                                                                 "cores before compute capability 8.0)."
+                                                               : "torch.autocast with bfloat16 or float16.")};
 }
 
 // From compute capability 8.0 on TF32 is at least twice as fast.
@@ -139,15 +186,16 @@ std::optional<Match> fp32_products(const Facts& facts) {
 }
 
 // Half of their time: products of odd sizes fall back to kernels that are at best half as fast. One that reaches more
-// than half of its roof has not fallen back.
+// than half of its roof has not fallen back. Those of attention that is written out are AT1's: who fuses it has none left.
 std::optional<Match> odd_shapes(const Facts& facts) {
   if (vendor_of(facts.model) != Vendor::nvidia) return {};
   std::set<std::string> fast;
   for (const FlopsRow& row : facts.flops.rows)
     if (facts.flops.of_roof(row) > 0.5) fast.insert(kind_of(facts.model.events[row.event]));
+  std::vector<bool> attention = in_attention(facts);
   Found found = find(facts, [&](u32 i) {
     const Event& e = facts.model.events[i];
-    if (!facts.words.is(e, Word::matrix_product) || fast.contains(kind_of(e))) return false;
+    if (!facts.words.is(e, Word::matrix_product) || attention[i] || fast.contains(kind_of(e))) return false;
     std::vector<TensorInput> matrices;
     for (const OpInput& input : inputs_of(e))
       if (input.tensor.defined && input.tensor.sizes.size() >= 2) matrices.push_back(input.tensor);
@@ -161,7 +209,9 @@ std::optional<Match> odd_shapes(const Facts& facts) {
                found.evidence};
 }
 
+// Attention that is written out is AT1's.
 std::optional<Match> below_roof(const Facts& facts) {
+  std::vector<bool> attention = in_attention(facts);
   double ns = 0, saving = 0;
   Heaviest heaviest(Evidence::Of::range);
   std::map<std::string, Cost> costs;
@@ -173,7 +223,7 @@ std::optional<Match> below_roof(const Facts& facts) {
   if (costs.empty()) return {};
   for (u32 i = 0; i < facts.model.events.size(); i++) {
     const Event& e = facts.model.events[i];
-    if (!is_operator(e) || !facts.device_ns[i]) continue;
+    if (!is_operator(e) || !facts.device_ns[i] || attention[i]) continue;
     if (auto at = costs.find(kind_of(e)); at != costs.end()) at->second.works_of(i);
   }
   for (const FlopsRow& row : facts.flops.rows) {
@@ -192,11 +242,71 @@ std::optional<Match> below_roof(const Facts& facts) {
                heaviest.take()};
 }
 
+// One fused kernel needs neither the passes over the scores nor, as it keeps them on chip, the time that products of few
+// columns wait for memory: half of theirs is a cautious estimate. Only on GPUs: what it saves on CPUs depends on torch's
+// version.
+std::optional<Match> written_out_attention(const Facts& facts) {
+  if (!facts.gpu) return {};
+  Cost passes(facts), products(facts);
+  Heaviest heaviest(Evidence::Of::range);
+  std::vector<Attention> all = attentions(facts);
+  for (const Attention& one : all) {
+    i64 ns = 0;
+    for (u32 op : one.ops) {
+      (facts.words.is(facts.model.events[op], Word::multiplies) ? products : passes).works_of(op);
+      ns += facts.device_ns[op];
+    }
+    heaviest.add(ns, one.softmax);
+  }
+  if (all.empty()) return {};
+  double ns = double(passes.ns() + products.ns()), share = facts.share(ns);
+  return Match{share, share, facts.windows.per_step(double(passes.ns()) + double(products.ns()) / 2),
+               per_step(facts, all.size(), "attentions") + " are written out; steps wait " +
+                   ms(facts.windows.per_step(ns)) + " for them, " + ms(facts.windows.per_step(double(passes.ns()))) +
+                   " of it for softmax, masks and scaling.",
+               heaviest.take()};
+}
+
+// Products that compute much and wait for no memory, each side at least kLeastSide, at a rate that one core of any
+// processor of the last ten years exceeds several times over with a tuned library. What they would save is counted up
+// to kTunedGflops, which one such core reaches. Time that the thread waited for a CPU is not its own.
+std::optional<Match> slow_blas(const Facts& facts) {
+  if (facts.gpu) return {};
+  constexpr double kSlowGflops = 8, kTunedGflops = 20;
+  constexpr i64 kLeastSide = 16;
+  std::set<std::string> slow;  // kinds
+  double flops = 0, ns = 0;
+  for (const FlopsRow& row : facts.flops.rows) {
+    const Event& e = facts.model.events[row.event];
+    if (!facts.words.is(e, Word::blas) || row.host_ns <= 0) continue;
+    std::vector<TensorInput> matrices;
+    for (const OpInput& input : inputs_of(e))
+      if (input.tensor.defined && input.tensor.sizes.size() >= 2) matrices.push_back(input.tensor);
+    if (matrices.size() < 2) continue;
+    const TensorInput &a = matrices[matrices.size() - 2], &b = matrices.back();  // a bias has one dimension, or is first
+    double host_ns = double(row.host_ns) * (1 - std::clamp(facts.waited, 0.0, 0.99));
+    double rate = row.flops / host_ns;
+    if (std::min({a.size(1), a.size(0), b.size(1), b.size(0)}) < kLeastSide || rate > kSlowGflops) continue;
+    slow.insert(kind_of(e));
+    flops += row.flops, ns += host_ns;
+  }
+  if (slow.empty()) return {};
+  Found found = find(facts, [&](u32 i) { return slow.contains(kind_of(facts.model.events[i])); });
+  double share = facts.share(double(found.ns)), left = flops / ns / kTunedGflops;
+  char rate[32];
+  snprintf(rate, sizeof rate, "%.1f GFLOP/s", flops / ns);
+  return Match{share, share, facts.windows.per_step(found.ns) * (1 - left),
+               per_step(facts, found.count, "products") + " take " + ms(facts.windows.per_step(found.ns)) + ", at " +
+                   rate + "; one core does 20 and more with a tuned library.",
+               found.evidence};
+}
+
 // Many small kernels inside Optimizer.step, or its Python function by name. With a GPU, nine tenths of the operators'
 // time in which it waits could go. On a CPU the foreach functions go through the tensors one by one themselves and save
 // nothing; a fused optimizer (torch 2.4) needs no Python between the operators. Half of that is a cautious estimate: of
 // small tensors it saved 38 % (SGD) and 74 % (Adam) of the optimizer step, of large ones with SGD nothing.
 std::optional<Match> single_tensor_optimizer(const Facts& facts) {
+  if (facts.lacks_backward) return {};  // then GPU work may be missing as well
   std::vector<Interval> steps;
   u64 count = 0;
   bool named = false;
@@ -283,13 +393,15 @@ std::optional<Match> bias_before_norm(const Facts& facts) {
                per_step(facts, count, "convolutions") + " add a bias for nothing.", heaviest.take()};
 }
 
-// After each aten::select, or several in a row (x[i, j]), the same operators follow, ten times and more.
+// After each aten::select, or several in a row (x[i, j]), the same operators follow, ten times and more. Not inside of an
+// operator: that loop is torch's own (a batched product without MKL).
 std::optional<Match> indexing_loop(const Facts& facts) {
   const Model& model = facts.model;
   Heaviest heaviest(Evidence::Of::range);
   Cost cost(facts);
   u64 rounds = 0;
   for (const std::vector<u32>& list : siblings_of(model)) {
+    if (list.empty() || is_below_operator(model, list[0])) continue;
     std::vector<size_t> starts;
     for (size_t k = 0; k < list.size(); k++) {
       bool behind = k > 0 && facts.words.is(model.events[list[k - 1]], Word::selects);

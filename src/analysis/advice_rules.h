@@ -15,6 +15,18 @@ std::string ms(double ns);      // "1.23 ms"
 std::string percent(double share);  // "12.3 %"
 std::string mib(double bytes);  // "1.5 GiB", "12.0 MiB"
 
+// A DataLoader with processes starts them, or starts them anew for an epoch: from the end of its draw before to the end of
+// the first one that they serve.
+struct LoaderStart {
+  i64 begin_ns, end_ns;
+  u32 draw;      // index into Model::events
+  i64 usual_ns;  // that draws take else
+  bool first;    // of the trace: when the one before ended is not known
+};
+std::vector<LoaderStart> loader_starts(const Facts& facts);
+// By step: whether one lies in it.
+std::vector<bool> steps_with_loader_start(const Facts& facts);
+
 constexpr size_t kMostEvidence = 5;
 constexpr i64 kFirstLaunchNs = 1'000'000;  // a launch takes some us; longer ones load code, or wait for room
 

@@ -78,16 +78,18 @@ std::vector<Evidence> some_ranges(const Facts& facts, Word word) {
 
 }  // namespace
 
+// Servers of models take most of the memory on purpose, before anything is recorded.
 std::optional<Match> memory_limit(const Facts& facts) {
   auto [peak, share] = worst(facts, [&](const MemoryPeak& p) {
     u64 all = memory_of(facts, p);
+    if (!facts.trains && double(p.unseen_bytes) > 0.9 * double(p.peak_bytes)) return 0.0;
     return all ? double(p.peak_bytes) / double(all) : 0.0;
   });
   if (!peak) return {};
   return Match{share, -1, -1,
                device_name(*peak) + " holds " + mib(double(peak->peak_bytes)) + " at the peak, " + percent(share) +
                    " of its memory" + largest(facts, peak->owners) + ".",
-               owners(peak->owners)};
+               owners(peak->owners), facts.trains ? "" : "A smaller batch, half precision, or the model on several GPUs."};
 }
 
 // Where the allocator does not state its totals, blocks from before the recording make them drift: no leak can be told.
@@ -136,9 +138,12 @@ std::optional<Match> ddp_without_nccl(const Facts& facts) {
 }
 
 // Steps with an update of the optimizer and steps without one (gradients are accumulated) do different things: each is
-// compared with its like. Steps at the begin that still warm up are WU1's.
+// compared with its like. Left out are steps at the begin that still warm up (WU1's), those in which a loader starts its
+// processes (DL3's), and the first and last recorded ones, in which a profiler starts and stops, and GPU work of a step
+// before may run. A step that grew everywhere a little, or on a machine that others use, points to nothing in the program.
 std::optional<Match> uneven_steps(const Facts& facts) {
-  if (!facts.windows.has_steps) return {};
+  if (!facts.windows.has_steps || facts.on_busy_machine()) return {};
+  std::vector<bool> starts = steps_with_loader_start(facts);
   std::vector<bool> updates(facts.windows.steps.size());
   for (const Event& e : facts.model.events)
     if (facts.words.is(e, Word::optimizer_step))
@@ -147,10 +152,10 @@ std::optional<Match> uneven_steps(const Facts& facts) {
   double value = 0, lost_ns = 0;
   for (bool with_update : {false, true}) {
     std::vector<u32> alike;
-    for (u32 s = warm_up_steps(facts); s < updates.size(); s++)
-      if (updates[s] == with_update) alike.push_back(s);
+    for (u32 s = std::max(1u, warm_up_steps(facts)); s + 1 < updates.size(); s++)
+      if (updates[s] == with_update && !starts[s]) alike.push_back(s);
     Variability v = variability(facts.overview, alike);
-    if (!v.known || v.median_ns <= 0) continue;
+    if (!v.known || v.median_ns <= 0 || 2 * v.grew_ns < v.slowest_ns - v.median_ns) continue;
     lost_ns += double(std::max<i64>(0, v.mean_ns - v.median_ns)) * double(alike.size());
     double ratio = double(v.slowest_ns) / double(v.median_ns);
     if (ratio > value) value = ratio, worst = v;
@@ -172,14 +177,18 @@ std::optional<Match> warm_up_recorded(const Facts& facts) {
   std::string end = std::to_string(atoll(facts.windows.names.back().c_str()) + 1);
   std::string fix = "Judge the steps behind it: tprof run --steps " + from + ":" + end +
                     ", or with torch.profiler schedule(skip_first=" + from + ", ...).";
+  // Its own range is no longer than that of others: what else its time holds was launched before.
+  auto range = [&](u32 s) { return step_named(facts, s).empty() ? 0 : facts.model.events[step_named(facts, s)[0].index].dur_ns; };
+  bool backlog = facts.gpu && range(0) > 0 && double(range(0)) < kWarmUp * double(range(1));
   return Match{first / usual, -1, -1,
                "The first recorded step took " + ms(first) + ", the others about " + ms(usual) +
-                   ": averages are too high.",
+                   (backlog ? ", as the GPU still does what was launched before" : "") + ": averages are too high.",
                step_named(facts, 0), warm_up ? fix : ""};
 }
 
 // Launches that take a thousand times as long as usual, without a kernel running meanwhile: the driver loads code.
 std::optional<Match> first_launches(const Facts& facts) {
+  if (!facts.gpu) return {};  // counters were collected instead (CUPTI's range profiler), launch by launch
   Heaviest calls(Evidence::Of::call);
   Cost cost(facts);
   u64 count = 0;

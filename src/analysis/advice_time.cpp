@@ -8,6 +8,7 @@ namespace {
 
 constexpr i64 kForkNs = 1'000'000;  // a process takes longer to be made
 constexpr u64 kStagedBytes = 64 << 10;
+constexpr u64 kBatchBytes = 1 << 20;  // what copies as much has to be copied
 constexpr double kManyCopies = 10;
 
 std::vector<Evidence> longest_ranges(const Facts& facts, Word word) {
@@ -82,9 +83,28 @@ std::string quoted(const Facts& facts, const HostReason& reason) {
   return reason.name == kNone ? activity_text(reason.activity) : '"' + facts.model.names[reason.name] + '"';
 }
 
-// What of the time of communication is waiting for other ranks, 0 where that is not known.
+// What of the time of communication is waiting for other ranks, 0 where nothing tells.
 double waiting_ns(const Facts& facts, double communication_ns) {
-  return std::clamp(double(facts.rank.wait_ns), 0.0, communication_ns);
+  i64 ns = facts.rank.wait_ns >= 0 ? facts.rank.wait_ns : facts.slow_collectives_ns;
+  return std::clamp(double(ns), 0.0, communication_ns);
+}
+
+// Of works that `keep` takes: the time in the windows in which their GPU, the busiest one, computes nothing.
+template <class Keep>
+i64 exposed_works(const Facts& facts, Keep keep) {
+  std::vector<Interval> kept, computing;
+  for (const GpuEvent& work : facts.model.gpu) {
+    if (!work.runs_on_gpu() || work.device != facts.gpu->device) continue;
+    if (keep(work))
+      kept.push_back({work.begin_ns, work.end_ns()});
+    else if (work.kind() == Kind::kernel && facts.words.work(work) == Work::computation)
+      computing.push_back({work.begin_ns, work.end_ns()});
+  }
+  return ((IntervalSet(std::move(kept)) & facts.windows.time) - IntervalSet(std::move(computing))).length();
+}
+
+bool exchanges_gradients(const Facts& facts, const GpuEvent& work) {
+  return facts.exchanges[size_t(&work - facts.model.gpu.data())];
 }
 
 double loading(const Facts& facts) { return facts.sum_ns(Category::data_loading); }
@@ -115,15 +135,33 @@ std::string lines_hint(const Facts& facts) {
 }  // namespace
 
 // Time in which nothing goes on but loading. One worker hides it behind the rest of the step, which may be the shorter
-// of the two; more would hide more, if there are cores for them.
+// of the two; more would hide more, if there are cores for them. What starting workers takes is no step's usual time
+// (DL3): steps with a start do not count.
 std::optional<Match> data_loading(const Facts& facts) {
   if (!facts.words.any(Word::data_loading)) return {};
   double ns = facts.windows.per_step(loading(facts)), share = facts.share(loading(facts));
+  std::vector<bool> starts = steps_with_loader_start(facts);
+  double usual_us = 0, usual_loading_us = 0;
+  size_t usual = 0;
+  for (size_t s = 0; s < starts.size() && starts.size() == facts.overview.steps.size(); s++) {
+    if (starts[s]) continue;
+    usual++;
+    usual_us += facts.overview.steps[s].us;
+    usual_loading_us += facts.overview.steps[s].by[static_cast<u32>(Category::data_loading)];
+  }
+  bool only_starts = !usual && facts.windows.has_steps;
+  if (only_starts && !facts.words.any(Word::single_process_loader)) return {};
+  if (usual && usual < starts.size() && usual_us > 0) {
+    share = usual_loading_us / usual_us;
+    ns = usual_loading_us * 1000 / double(usual);
+  }
   double rest = std::max(0.0, facts.step_ns() - ns);
   return Match{
       share, share, facts.words.any(Word::single_process_loader) ? std::min(ns, rest) : ns,
       "The DataLoader takes " + ms(ns) + " of a step of " + ms(facts.step_ns()) + " (" + percent(share) + ")" +
-          (facts.words.any(Word::single_process_loader) ? ", in the training process itself (num_workers=0)." : "."),
+          (facts.words.any(Word::single_process_loader)
+               ? ", in the training process itself (num_workers=0); a worker hides no more than the rest of the step."
+               : "."),
       longest_ranges(facts, Word::data_loading), loader_fix(facts)};
 }
 
@@ -140,10 +178,7 @@ std::optional<Match> synchronous_loader(const Facts& facts) {
                longest_ranges(facts, Word::single_process_loader), loader_fix(facts)};
 }
 
-// Between the draw that finds a loader exhausted and the next one, no batch is computed on. A new iterator draws a seed
-// for its workers there, beside that of a random order, and forks them; the next draw waits until they have started.
-// One that keeps its workers does not.
-std::optional<Match> restarted_workers(const Facts& facts) {
+std::vector<LoaderStart> loader_starts(const Facts& facts) {
   const Model& model = facts.model;
   struct Draw {
     u32 event;
@@ -167,17 +202,36 @@ std::optional<Match> restarted_workers(const Facts& facts) {
     until = e.end_ns();
   }
   i64 usual = median_of(lengths);
+  std::vector<LoaderStart> out;
+  for (size_t k = 0; k < draws.size(); k++) {
+    const Event& e = model.events[draws[k].event];
+    i64 before = k ? model.events[draws[k - 1].event].end_ns() : e.begin_ns;
+    bool starts = draws[k].seeds > draws[k].orders && !draws[k].computes && e.begin_ns - before > kForkNs;
+    if (e.dur_ns > usual && (starts || !k)) out.push_back({before, e.end_ns(), draws[k].event, usual, k == 0});
+  }
+  return out;
+}
+
+std::vector<bool> steps_with_loader_start(const Facts& facts) {
+  std::vector<bool> out(facts.windows.steps.size());
+  for (const LoaderStart& start : loader_starts(facts))
+    for (size_t s = 0; s < out.size(); s++)
+      if (facts.windows.steps[s].begin < start.end_ns && start.begin_ns <= facts.windows.steps[s].end) out[s] = true;
+  return out;
+}
+
+// Between the draw that finds a loader exhausted and the next one, no batch is computed on. A new iterator draws a seed
+// for its workers there, beside that of a random order, and forks them; the next draw waits until they have started.
+// One that keeps its workers does not.
+std::optional<Match> restarted_workers(const Facts& facts) {
   Cost cost(facts);
   Heaviest first(Evidence::Of::range);
   u64 restarts = 0;
-  for (size_t k = 1; k < draws.size(); k++) {
-    const Event& e = model.events[draws[k].event];
-    i64 before = model.events[draws[k - 1].event].end_ns();
-    bool restarts_here = draws[k].seeds > draws[k].orders && !draws[k].computes && e.begin_ns - before > kForkNs;
-    if (!restarts_here || e.dur_ns <= usual || !facts.inside(e.begin_ns)) continue;
+  for (const LoaderStart& start : loader_starts(facts)) {
+    if (start.first || !facts.inside(facts.model.events[start.draw].begin_ns)) continue;
     restarts++;
-    cost.time(before, e.end_ns() - usual);
-    first.add(e.dur_ns, draws[k].event);
+    cost.time(start.begin_ns, start.end_ns - start.usual_ns);
+    first.add(facts.model.events[start.draw].dur_ns, start.draw);
   }
   if (!restarts) return {};
   double share = facts.share(double(cost.ns()));
@@ -187,12 +241,16 @@ std::optional<Match> restarted_workers(const Facts& facts) {
                first.take()};
 }
 
-// Halving communication, hidden or not, by accumulating over two batches would save half of what is exposed. It does
-// not shorten waiting for other ranks, which RK1 speaks of.
+// Halving the exchange of gradients, hidden or not, by accumulating over two batches would save half of what is exposed.
+// It does not shorten waiting for other ranks, which RK1 speaks of, nor what is sent for another reason.
 std::optional<Match> communication(const Facts& facts) {
-  auto is_it = [&](const GpuEvent& work) { return facts.words.work(work) == Work::communication; };
-  double ns = facts.gpu_time ? double(facts.gpu_time->communication_ns) : facts.sum_ns(Category::communication);
-  double exposed = facts.gpu_time ? double(facts.gpu_time->exposed_communication_ns) : ns;
+  auto is_it = [&](const GpuEvent& work) { return exchanges_gradients(facts, work); };
+  double ns = 0;
+  for (const GpuEvent& work : facts.model.gpu)
+    if (facts.gpu && work.device == facts.gpu->device && is_it(work) && facts.inside(work.begin_ns))
+      ns += double(work.dur_ns);
+  if (!facts.gpu) ns = facts.sum_ns(Category::communication);
+  double exposed = facts.gpu ? double(exposed_works(facts, is_it)) : ns;
   double waiting = waiting_ns(facts, ns);
   ns -= waiting;
   if (ns <= 0 || waiting > ns) return {};
@@ -201,22 +259,34 @@ std::optional<Match> communication(const Facts& facts) {
   return Match{share, share, facts.windows.per_step(std::min(exposed, ns)) / 2,
                "Communication runs for " + ms(facts.windows.per_step(ns)) + " per step (" + percent(share) + ")" +
                    (waiting > 0 ? beside : "") + ".",
-               facts.gpu_time ? longest_works(facts, is_it) : longest_ranges(facts, Word::communication_op)};
+               facts.gpu ? longest_works(facts, is_it) : longest_ranges(facts, Word::communication_op),
+               facts.trains ? "" : "Spread the model over fewer GPUs, or send less (half precision, quantised)."};
 }
 
+// What computation there is can hide no more than its own time.
 std::optional<Match> exposed_communication(const Facts& facts) {
   if (!facts.gpu_time || facts.gpu_time->communication_ns == 0) return {};
   auto all = double(facts.gpu_time->communication_ns), exposed = double(facts.gpu_time->exposed_communication_ns);
+  double alone = double(facts.gpu_time->computation_ns) - (all - exposed);  // computation without communication
   double ns = std::min(exposed, all - waiting_ns(facts, all));  // computation behind the wait cannot hide it
+  ns = std::clamp(alone, 0.0, ns);
   double share = facts.share(ns);
+  i64 of_gradients = exposed_works(facts, [&](const GpuEvent& work) { return exchanges_gradients(facts, work); });
+  const char* fix = "Compute meanwhile what does not depend on it (the dense part of the model, the other half of the "
+                    "batch), and send less: half precision, even shares.";
   return Match{
       share, share, facts.windows.per_step(ns),
       ms(facts.windows.per_step(exposed)) + " of communication per step are not hidden by computation; " +
-          percent(facts.gpu_time->overlap()) + " of it are.",
-      longest_works(facts, [&](const GpuEvent& work) { return facts.words.work(work) == Work::communication; })};
+          percent(facts.gpu_time->overlap()) + " of it are" +
+          (ns < exposed / 2 ? ", and there is not more to hide it behind than " + ms(facts.windows.per_step(ns)) : "") +
+          ".",
+      longest_works(facts, [&](const GpuEvent& work) { return facts.words.work(work) == Work::communication; }),
+      facts.trains && double(of_gradients) > exposed / 2 ? "" : fix};
 }
 
-// As the plugin defines it (kernels only), of the least used GPU. What a larger batch saves per sample is not known.
+// As the plugin defines it (kernels only), of the least used GPU. What a larger batch saves per sample is not known. It
+// helps where the host is late for what each step does again: not at a window's edges. Where batches, Python and
+// operators, or launches are the reason, DL1, HB1, LN1 and WU2 say so.
 std::optional<Match> low_utilization(const Facts& facts) {
   const DeviceExposed* least = nullptr;
   auto used = [](const DeviceExposed& row) { return row.all.computation_ns + row.all.exposed_communication_ns; };
@@ -227,6 +297,9 @@ std::optional<Match> low_utilization(const Facts& facts) {
   for (const IdleLane& other : facts.lanes)
     if (other.stream == kNone && other.device == least->device) lane = &other;
   double idle = 1 - facts.share(double(used(*least))), edges = facts.share(double(lane->edges_ns));
+  i64 late = lane->of(IdleCause::host_wait) - lane->at_edges_of(IdleCause::host_wait);
+  i64 loads = lane->of(Activity::data_loading) - lane->at_edges[static_cast<u32>(Activity::data_loading)];
+  if (facts.share(double(late - loads - waits_for_code(facts) - all_of(*lane).launching)) < 0.5 * idle) return {};
   return Match{idle, idle, -1,
                "GPU " + std::to_string(least->device) + " runs kernels " + percent(1 - idle) + " of the time; " +
                    percent(facts.share(double(lane->of(IdleCause::host_wait)))) + " it waits for the host" +
@@ -235,7 +308,7 @@ std::optional<Match> low_utilization(const Facts& facts) {
 }
 
 std::optional<Match> host_bound(const Facts& facts) {
-  if (!facts.gpu) return {};
+  if (!facts.gpu || facts.captures) return {};
   i64 ns = waits_for_code(facts);
   double share = facts.share(double(ns));
   const HostReason* longest = nullptr;
@@ -259,19 +332,39 @@ std::optional<Match> host_bound(const Facts& facts) {
 }
 
 // Time in which nothing that is recorded goes on but labels and Python. On a GPU HB1 says it, if that is what it waits
-// for.
+// for. Before the first and behind the last thing that the host did nothing tells what it does.
 std::optional<Match> python_bound(const Facts& facts) {
+  if (facts.lacks_backward || facts.captures) return {};
   const Model& model = facts.model;
   std::vector<Interval> busy;
   auto add = [&](const auto& x) { busy.push_back({x.begin_ns, x.end_ns()}); };
-  for (const Event& e : model.events)
-    if (is_operator(e) || facts.words.is(e, Word::data_loading)) add(e);
+  i64 first = INT64_MAX, last = INT64_MIN;
+  auto host = [&](const auto& x) {
+    first = std::min(first, x.begin_ns);
+    last = std::max(last, x.end_ns());
+  };
+  std::vector<bool> profiles(model.events.size());  // a profiler that starts or stops, or something in it
+  for (size_t i = 0; i < model.events.size(); i++) {
+    const Event& e = model.events[i];
+    profiles[i] = facts.words.is(e, Word::profiler_frame) || (e.parent >= 0 && profiles[size_t(e.parent)]);
+    if (profiles[i]) {
+      add(e);
+      continue;
+    }
+    if (is_operator(e) || facts.words.is(e, Word::data_loading)) add(e), host(e);
+    if (!is_function(e)) continue;
+    first = std::min(first, e.begin_ns);  // its end may be that of the recording
+    last = std::max(last, e.begin_ns);
+  }
+  for (const CallEvent& call : model.calls) host(call);
   for (const CallEvent& call : model.calls) add(call);
   for (const GpuEvent& work : model.gpu)
     if (work.runs_on_gpu()) add(work);
   if (std::none_of(model.events.begin(), model.events.end(), is_operator)) return {};  // the host was not recorded
-  IntervalSet none = IntervalSet(facts.windows.steps) - IntervalSet(std::move(busy));
-  double share = facts.share(double(none.length()));
+  IntervalSet none = (IntervalSet(facts.windows.steps) & IntervalSet(first, last)) - IntervalSet(std::move(busy));
+  // Where other programs took the CPU, they did so here as much as elsewhere.
+  double ns = double(none.length()) * (1 - std::clamp(facts.waited, 0.0, 1.0));
+  double share = facts.share(ns);
   if (facts.gpu && double(waits_for_code(facts)) >= 0.5 * double(none.length())) return {};
   // Python calls, if they were recorded: what a call does itself is its part of it without that of the calls in it.
   std::vector<i64> self(model.events.size());
@@ -295,8 +388,8 @@ std::optional<Match> python_bound(const Facts& facts) {
       next++;
     if (next < model.events.size()) after.add(hole.length(), u32(next));
   }
-  return Match{share, share, facts.windows.per_step(double(none.length())),
-               "For " + ms(facts.windows.per_step(double(none.length()))) + " of a step (" + percent(share) +
+  return Match{share, share, facts.windows.per_step(ns),
+               "For " + ms(facts.windows.per_step(ns)) + " of a step (" + percent(share) +
                    ") no operator, CUDA call or DataLoader runs: it is Python, or other code, between them" +
                    (most == kNone ? lines_hint(facts) : "; most of it in \"" + model.names[most] + '"') + ".",
                after.take()};
@@ -305,7 +398,7 @@ std::optional<Match> python_bound(const Facts& facts) {
 // Launches of graphs take long because they launch much, and those beyond kFirstLaunchNs because the kernel was loaded
 // first, or the queue was full.
 std::optional<Match> launch_bound(const Facts& facts) {
-  if (!facts.gpu) return {};
+  if (!facts.gpu || facts.captures) return {};
   auto costs = [&](const Gap& gap) {
     if (gap.cause != IdleCause::host_wait || gap.edge || gap.next == kNone) return false;
     const CallEvent& call = facts.model.calls[facts.model.gpu[gap.next].call];
@@ -326,7 +419,7 @@ std::optional<Match> launch_bound(const Facts& facts) {
 // Saves at most the calls that launch them, as far as no kernel runs meanwhile.
 std::optional<Match> tiny_kernels(const Facts& facts) {
   const Launches& l = facts.launches;
-  if (!facts.gpu || 2 * l.shorter_than_launch <= l.works) return {};
+  if (!facts.gpu || facts.captures || 2 * l.shorter_than_launch <= l.works) return {};
   Heaviest costly(Evidence::Of::work);
   Cost cost(facts);
   for (u32 i = 0; i < facts.model.gpu.size(); i++) {
@@ -389,14 +482,27 @@ std::optional<Match> allocation(const Facts& facts) {
 }
 
 // Gaps that matter: at least 1 ms or 2 % of a step, and more than one. What they wait for is not in the trace, so
-// nobody knows whether it can go.
+// nobody knows whether it can go. Not beside what a graph launched: CUPTI does not record all kernels of all graphs.
 std::optional<Match> stream_gaps(const Facts& facts) {
   if (!facts.gpu) return {};
   double least = std::max(1e6, 0.02 * facts.step_ns());
+  auto of_graph = [&](const GpuEvent& work) {
+    return work.call != kNone && facts.words.is(facts.model.calls[work.call], Word::replays);
+  };
+  auto launched_by_graph = [&](const Gap& gap) {
+    if (gap.next == kNone || of_graph(facts.model.gpu[gap.next])) return true;
+    for (u32 i = gap.next; i-- > 0;) {
+      const GpuEvent& before = facts.model.gpu[i];
+      if (before.runs_on_gpu() && before.device == facts.gpu->device && before.end_ns() == gap.begin_ns)
+        return of_graph(before);
+      if (before.begin_ns < gap.begin_ns - i64(least) && before.end_ns() < gap.begin_ns) break;
+    }
+    return false;
+  };
   auto is_it = [&](const Gap& gap) {
     bool unexplained =
         gap.cause == IdleCause::other || gap.cause == IdleCause::device || gap.cause == IdleCause::unknown;
-    return unexplained && !gap.edge && double(gap.length()) >= least;
+    return unexplained && !gap.edge && double(gap.length()) >= least && !launched_by_graph(gap);
   };
   i64 ns = 0;
   u64 count = 0;
@@ -453,12 +559,14 @@ std::optional<Match> pageable_copies(const Facts& facts) {
 }
 
 // Saves what they and their calls take while no kernel runs, but not what a call waits for the work before its copy.
-// How many are many: TraceLens.
+// How many are many: TraceLens. Without steps nobody knows how many a step has.
 std::optional<Match> many_copies(const Facts& facts) {
+  if (!facts.windows.has_steps) return {};
   u64 count = 0;
   Cost cost(facts);
   auto is_it = [](const GpuEvent& w) {
-    return w.kind() == Kind::copy && (copy_kind_of(w) == CopyKind::to_device || copy_kind_of(w) == CopyKind::to_host);
+    return w.kind() == Kind::copy && (copy_kind_of(w) == CopyKind::to_device || copy_kind_of(w) == CopyKind::to_host) &&
+           w.as<CopyRecord>().bytes < kBatchBytes;
   };
   for (const GpuEvent& work : facts.model.gpu) {
     if (!is_it(work) || !facts.inside(work.begin_ns)) continue;
@@ -470,7 +578,7 @@ std::optional<Match> many_copies(const Facts& facts) {
   double share = facts.share(double(cost.ns()));
   return Match{share, share, facts.windows.per_step(cost.ns()),
                std::to_string(u64(facts.windows.per_step(double(count)))) +
-                   " copies per step cross between host and GPU; they and their calls take " +
+                   " small copies per step cross between host and GPU; they and their calls take " +
                    ms(facts.windows.per_step(cost.ns())) + " while no kernel runs.",
                longest_works(facts, is_it)};
 }

@@ -186,6 +186,7 @@ Diff diff(const DiffSide& a, const DiffSide& b) {
     out.notes.push_back("fewer than three steps on a side: what is noise and what is not cannot be told");
   compare_second(out, a, b);
   compare_rows(out, a, b);
+  out.tree = diff_tree(a.calls(), b.calls());
   for (DiffBy by : {DiffBy::operator_host, DiffBy::kernel})
     if (Alike found = alike(out.rows, by); found.found) out.alike.push_back(found);
   compare_machines(out, a, b);

@@ -8,6 +8,7 @@
 
 #include "analysis/alike.h"
 #include "analysis/diff_side.h"
+#include "analysis/diff_tree.h"
 
 namespace tprof {
 
@@ -29,8 +30,6 @@ constexpr double kSameRatio = 0.02;  // a change below it is none worth a line
 constexpr double kSure = 0.95;
 // Of what is asked beside the mean of all steps: two questions, so a stricter answer.
 constexpr double kSureOfSecond = 0.975;
-// Of its time a run whose main thread waited longer for a CPU ran on a machine that others use.
-constexpr double kWaitsMuch = 0.02;
 // Rows are many, and one of twenty that are equal lies outside of its interval. Those called changed are chosen so that
 // at most this share of them is wrong (the procedure of Benjamini and Hochberg, for each kind of row).
 constexpr double kFalseRows = 0.05;
@@ -59,6 +58,7 @@ struct Diff {
   DiffRow second;
   enum class Second : u8 { none, less_waiting, typical } asks = Second::none;
   std::vector<DiffRow> rows;  // by DiffBy, largest change first
+  DiffTree tree;              // of operators, labels and modules, per step
   std::vector<Alike> alike;   // those found
   std::vector<MachineDiff> machine;
   std::vector<std::string> remarks;  // how sure it is, what else may explain it

@@ -77,6 +77,7 @@ void DiffSide::add(const Model& model, const std::string& run_name) {
   if (is_new) {
     runs_.emplace_back().machine = no_machine_figures();
     machine_counts_.emplace_back();
+    trees_.emplace_back();
   }
   u32 number = known->second;
   Run& run = runs_[number];
@@ -94,12 +95,15 @@ void DiffSide::add(const Model& model, const std::string& run_name) {
   auto add_at = [&](DiffBy by, const std::string& name, i64 begin_ns, i64 ns) {
     if (int s = windows.step_at(begin_ns); s >= 0) count(by, name, first + u32(s), double(ns));
   };
-  for (const OpNode& node : build_op_tree(model).nodes) {
+  OpTree ops = build_op_tree(model);
+  for (const OpNode& node : ops.nodes) {
     if (node.kind != NodeKind::op && node.kind != NodeKind::label) continue;
     const std::string& name = model.names[node.name];
     add_at(DiffBy::operator_host, name, node.begin_ns, node.host_self_ns);
     if (node.device_self_ns) add_at(DiffBy::operator_device, name, node.begin_ns, node.device_self_ns);
   }
+  if (!model.modules.empty()) ops = build_op_tree(model, PythonNodes::modules);
+  merge(trees_[number], step_call_tree(model, ops, windows), {1, 1});
   for (const GpuEvent& work : model.gpu)
     if (work.kind() == Kind::kernel) add_at(DiffBy::kernel, model.names[work.name], work.begin_ns, work.dur_ns);
   for (const Event& e : model.events)
@@ -153,6 +157,13 @@ DiffSide::Blocks DiffSide::blocks_of(const Run& run) const {
 DiffSide::Entry DiffSide::all_steps() const {
   Entry out{{}, double(steps_.size())};
   for (u32 s = 0; s < steps_.size(); s++) out.ns.push_back({s, steps_[s].ns});
+  return out;
+}
+
+CallTree DiffSide::calls() const {
+  CallTree out;
+  for (size_t r = 0; r < runs_.size(); r++)
+    merge(out, trees_[r], {1 / double(runs_[r].steps.size()) / double(runs_.size()), 1 / double(steps_.size())});
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/call_tree.h"
 #include "analysis/sample.h"
 #include "analysis/steps.h"
 #include "model/machine.h"
@@ -63,6 +64,9 @@ class DiffSide {
   const std::map<std::string, Entry>& of(DiffBy by) const { return entries_[static_cast<u32>(by)]; }
   const std::vector<std::string>& notes() const { return notes_; }
 
+  // Of operators, labels and modules: calls per step, times as mean() has them.
+  CallTree calls() const;
+
   // Sorts the runs' steps; call it behind the last add().
   void finish();
 
@@ -93,7 +97,8 @@ class DiffSide {
 
   std::vector<Step> steps_;
   std::vector<Run> runs_;
-  std::vector<Blocks> blocks_;  // by run
+  std::vector<CallTree> trees_;  // by run: sums over its steps
+  std::vector<Blocks> blocks_;   // by run
   std::map<std::string, u32> run_numbers_;
   std::vector<std::array<u32, kMachineFigures>> machine_counts_;  // by run: traces that know the figure
   std::map<std::string, Entry> entries_[kDiffBys];

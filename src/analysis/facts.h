@@ -9,6 +9,7 @@
 #include "analysis/launches.h"
 #include "analysis/memory_peak.h"
 #include "analysis/variability.h"
+#include "model/machine.h"
 
 namespace tprof {
 
@@ -33,9 +34,22 @@ struct Facts {
   IntervalSet computing;       // a GPU runs a kernel: what the host does meanwhile holds nothing up
   std::vector<PathPiece> path; // of all steps, in order of time: what of it is GPU work
   bool trains = false;         // gradients are computed or applied
+  // An optimizer steps, and no backward pass is in the trace: threads are missing from it.
+  bool lacks_backward = false;
+  // A CUDA graph is captured in the steps, which is done once: what it takes is not what its replay takes.
+  bool captures = false;
+  // Part of a trace: calls, and so most of the GPU's work, were left out. Where it idled is not known.
+  bool is_excerpt = false;
   bool replays_graphs = false; // most of the GPU's work is launched as CUDA graphs
 
   RankFacts rank;  // in a job whose other ranks were read too: set by whoever read them
+  std::vector<bool> exchanges;  // by Model::gpu: CollectiveCall::exchanges_gradients()
+  // What collectives took beyond another one of the same kind that moved as much (the excess of those that took more
+  // than kSlowCollective times as long): most likely waiting for other ranks. 0: nothing tells.
+  i64 slow_collectives_ns = 0;
+  double waited = -1;  // share of the time that the main thread waited for a CPU, as the finisher read it; -1 not known
+
+  bool on_busy_machine() const { return waited > kWaitsMuch; }
 
   const IdleLane* gpu = nullptr;        // the device that is busy longest; nullptr: none
   const Exposed* gpu_time = nullptr;    // of the same

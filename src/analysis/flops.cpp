@@ -27,7 +27,13 @@ bool some_not_dense(const std::vector<OpInput>& inputs) {
 class Counter {
  public:
   Counter(const Model& model, const Windows& windows)
-      : model_(model), windows_(windows), row_(model.events.size(), kFree) {}
+      : model_(model), windows_(windows), row_(model.events.size(), kFree), launches_(model.events.size()) {
+    Words words(model);
+    for (const CallEvent& call : model.calls)
+      if (call.op >= 0 && words.is(call, Word::launches)) launches_[size_t(call.op)] = true;
+    for (size_t i = launches_.size(); i-- > 0;)  // parents stand before their children
+      if (i32 parent = model.events[i].parent; launches_[i] && parent >= 0) launches_[size_t(parent)] = true;
+  }
 
   Flops run() {
     std::vector<const FormulaRow*> formula(model_.names.size());
@@ -73,7 +79,7 @@ class Counter {
     row.calls++;
     row.flops += c->flops;
     row.bytes = c->bytes < 0 ? -1 : row.bytes + c->bytes;
-    row.host_ns += e.dur_ns;
+    if (!launches_[i]) row.host_ns += e.dur_ns;
     out_.total += c->flops;
     out_.counted++;
     return at->second;
@@ -151,6 +157,9 @@ class Counter {
   const Model& model_;
   const Windows& windows_;
   std::vector<i32> row_;  // by event: the row that counts it, or why there is none
+  // By event: it gives a GPU work to do. Where that is not in the trace (a graph was captured), what the host took says
+  // nothing of its speed.
+  std::vector<bool> launches_;
   std::unordered_map<std::string, i32> rows_;
   std::map<u32, FlopsMissing> missing_;  // by name
   Flops out_;

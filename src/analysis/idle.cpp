@@ -158,10 +158,10 @@ class LaneBuilder {
     }
   }
 
-  // For work that others had given to the GPU.
+  // For work that others had given to the GPU, and long enough that it was the queue's end it waited for.
   bool waited(u32 call) const {
     const Wait* wait = timelines_.waits().of(call);
-    return wait && wait->length() > 0;
+    return wait && wait->length() > kShortestWaitNs;
   }
 
   void count(Gap& gap, const ActivityPiece& piece, i64* sums) {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+
+#include "analysis/backward.h"
 
 namespace tprof {
 namespace {
@@ -101,17 +104,11 @@ struct ModuleTreeBuilder {
 
   // The forward operator of a pair lies in a module; the wrapper around the backward one is its cost.
   void add_backward() {
-    std::vector<bool> counted(model.events.size());
-    for (const ForwardBackward& pair : model.pairs) {
+    for (const ForwardBackward& pair : backward_passes(model, [&](u32 forward) { return place_of[forward] >= 0; })) {
       i32 call = place_of[pair.forward];
-      i32 root = static_cast<i32>(pair.backward);
-      for (i32 up = root; up >= 0; up = model.events[static_cast<size_t>(up)].parent)
-        if (model.name_of(model.events[static_cast<size_t>(up)]).starts_with(kEvaluatePrefix)) root = up;
-      if (call < 0 || counted[static_cast<size_t>(root)]) continue;
-      counted[static_cast<size_t>(root)] = true;
-      i32 node = node_of[static_cast<size_t>(root)];
+      i32 node = node_of[pair.backward];
       ModulePlace& place = out.places[static_cast<size_t>(calls[static_cast<size_t>(call)].place)];
-      place.backward_host_ns += model.events[static_cast<size_t>(root)].dur_ns;
+      place.backward_host_ns += model.events[pair.backward].dur_ns;
       if (node >= 0) place.backward_device_ns += ops.nodes[static_cast<size_t>(node)].device_total_ns;
     }
     out.has_backward = !model.pairs.empty();
@@ -162,6 +159,32 @@ ModuleTree module_tree(const Model& model, const OpTree& tree) {
   builder.add_up();
   order_depth_first(builder.out.places);
   return std::move(builder.out);
+}
+
+std::vector<ModuleClass> module_classes(const Model& model, const ModuleTree& tree) {
+  std::vector<ModuleClass> out;
+  std::map<u32, size_t> known;  // by the class's name
+  std::set<u32> seen;           // modules
+  auto class_of = [&](i32 place) { return model.modules[tree.places[static_cast<size_t>(place)].module].class_name; };
+  for (size_t i = 0; i < tree.places.size(); i++) {
+    const ModulePlace& place = tree.places[i];
+    u32 name = class_of(static_cast<i32>(i));
+    auto [it, added] = known.try_emplace(name, out.size());
+    if (added) out.push_back({model.names[name]});
+    ModuleClass& sum = out[it->second];
+    sum.modules += seen.insert(place.module).second;
+    sum.occurrences += place.occurrences;
+    sum.operators += place.operators;
+    sum.host_self_ns += place.host_self_ns;
+    sum.device_self_ns += place.device_self_ns;
+    bool inside = false;
+    for (i32 up = place.parent; up >= 0 && !inside; up = tree.places[static_cast<size_t>(up)].parent)
+      inside = class_of(up) == name;
+    if (inside) continue;
+    sum.host_total_ns += place.host_total_ns;
+    sum.device_total_ns += place.device_total_ns;
+  }
+  return out;
 }
 
 }  // namespace tprof

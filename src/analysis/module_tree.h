@@ -32,4 +32,13 @@ struct ModuleTree {
 
 ModuleTree module_tree(const Model& model, const OpTree& tree);
 
+// All modules of a class. Totals are without those of modules inside another one of the class, which hold them.
+struct ModuleClass {
+  std::string name;    // "Linear"
+  u64 modules = 0;     // objects
+  u64 occurrences = 0, operators = 0;
+  i64 host_self_ns = 0, host_total_ns = 0, device_self_ns = 0, device_total_ns = 0;
+};
+std::vector<ModuleClass> module_classes(const Model& model, const ModuleTree& tree);  // in order of first call
+
 }  // namespace tprof

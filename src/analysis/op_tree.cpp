@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/python.h"
+
 namespace tprof {
 namespace {
 
@@ -11,14 +13,17 @@ constexpr std::string_view kPlumbing[] = {"profiler::_record_function_enter", "p
                                           "aten::output_nr",                  "aten::_version"};
 
 struct OpTreeBuilder {
-  explicit OpTreeBuilder(const Model& from) : model(from) {}
+  OpTreeBuilder(const Model& from, PythonNodes which) : model(from), python(which) {}
 
   const Model& model;
+  const PythonNodes python;
   OpTree tree;
   std::vector<i32> of_event;      // by Model::events: its node, or the one around it
   std::vector<u32> children;      // by node
   std::vector<u8> plumbing;       // by name
   std::vector<std::vector<i32>> open_calls;  // by thread
+  std::vector<i32> of_call;       // by Model::calls: its node
+  std::vector<i32> latest;        // by thread: the event begun last, as a node
 
   bool is_plumbing(u32 name) {
     if (plumbing.empty()) {
@@ -33,7 +38,10 @@ struct OpTreeBuilder {
     const Event& event = model.events[index];
     i32 parent = event.parent < 0 ? -1 : of_event[static_cast<size_t>(event.parent)];
     of_event[index] = parent;
-    if (event.flags & (kEventPython | kEventNvtx) || is_plumbing(event.name)) return;
+    NodeKind kind = kind_of(event);
+    bool is_python = kind == NodeKind::python || kind == NodeKind::module;
+    if (event.flags & kEventNvtx || is_plumbing(event.name)) return;
+    if (is_python && !(kind == NodeKind::module ? python >= PythonNodes::modules : python == PythonNodes::all)) return;
     OpNode node;
     node.begin_ns = event.begin_ns;
     node.end_ns = event.end_ns();
@@ -41,11 +49,25 @@ struct OpTreeBuilder {
     node.name = event.name;
     node.thread = event.thread;
     node.event = index;
-    node.kind = event.flags & kEventStep ? NodeKind::step
-                : event.scope != static_cast<u8>(Scope::user) ? NodeKind::op
-                : model.names[event.name].starts_with(kStepPrefix) ? NodeKind::step
-                                                                    : NodeKind::label;
-    of_event[index] = add(node);
+    node.kind = kind;
+    of_event[index] = latest[event.thread] = add(node);
+  }
+
+  NodeKind kind_of(const Event& event) const {
+    if (is_python(event)) return is_module(event) ? NodeKind::module : NodeKind::python;
+    return event.flags & kEventStep                                   ? NodeKind::step
+           : event.scope != static_cast<u8>(Scope::user)              ? NodeKind::op
+           : model.names[event.name].starts_with(kStepPrefix)         ? NodeKind::step
+                                                                      : NodeKind::label;
+  }
+
+  // The Python call that is the innermost node around a moment, -1: another node is, or none.
+  i32 python_at(u32 thread, i64 ns) const {
+    i32 at = latest[thread];
+    while (at >= 0 && tree.nodes[static_cast<size_t>(at)].end_ns <= ns) at = tree.nodes[static_cast<size_t>(at)].parent;
+    if (at < 0) return -1;
+    NodeKind kind = tree.nodes[static_cast<size_t>(at)].kind;
+    return kind == NodeKind::python || kind == NodeKind::module ? at : -1;
   }
 
   void add_call(u32 index) {
@@ -58,6 +80,7 @@ struct OpTreeBuilder {
     node.thread = call.thread;
     node.call = index;
     node.kind = NodeKind::call;
+    if (i32 inner = python_at(call.thread, call.begin_ns); inner >= 0) node.parent = inner;
     // A call inside another one, of the same operator.
     std::vector<i32>& open = open_calls[call.thread];
     while (!open.empty() && tree.nodes[static_cast<size_t>(open.back())].end_ns <= node.begin_ns) open.pop_back();
@@ -66,6 +89,7 @@ struct OpTreeBuilder {
       if (outer.end_ns >= node.end_ns && outer_op(open.back()) == node.parent) node.parent = open.back();
     }
     open.push_back(add(node));
+    of_call[index] = open.back();
   }
 
   i32 outer_op(i32 at) const {
@@ -84,6 +108,8 @@ struct OpTreeBuilder {
   void add_all() {
     of_event.assign(model.events.size(), -1);
     open_calls.resize(model.threads.size());
+    of_call.assign(model.calls.size(), -1);
+    latest.assign(model.threads.size(), -1);
     tree.nodes.reserve(model.events.size() + model.calls.size());
     children.reserve(tree.nodes.capacity());
     u32 call = 0;
@@ -116,8 +142,9 @@ struct OpTreeBuilder {
       tree.nodes[kept++] = node;
     }
     tree.nodes.resize(kept);
-    for (i32& node : of_event)
-      if (node >= 0) node = to[static_cast<size_t>(node)];
+    for (std::vector<i32>* nodes : {&of_event, &of_call})
+      for (i32& node : *nodes)
+        if (node >= 0) node = to[static_cast<size_t>(node)];
   }
   // The parent's children are those of the node that is merged into it; both keep the count, since later nodes name
   // the merged one as their parent.
@@ -128,7 +155,10 @@ struct OpTreeBuilder {
   void attribute_gpu() {
     tree.of_gpu.assign(model.gpu.size(), -1);
     for (size_t i = 0; i < model.gpu.size(); i++)
-      if (model.gpu[i].op >= 0) tree.of_gpu[i] = of_event[static_cast<size_t>(model.gpu[i].op)];
+      if (model.gpu[i].op >= 0)
+        tree.of_gpu[i] = of_event[static_cast<size_t>(model.gpu[i].op)];
+      else if (python != PythonNodes::none && model.gpu[i].call != kNone)  // launched by a Python call itself
+        tree.of_gpu[i] = outer_op(of_call[model.gpu[i].call]);
   }
 
   // Nodes of a thread are met in order of time; what is open then is the last one begun, or around it.
@@ -153,8 +183,8 @@ struct OpTreeBuilder {
 
 }  // namespace
 
-OpTree build_op_tree(const Model& model) {
-  OpTreeBuilder builder(model);
+OpTree build_op_tree(const Model& model, PythonNodes python) {
+  OpTreeBuilder builder(model, python);
   builder.add_all();
   builder.merge_doubles();
   builder.attribute_gpu();

@@ -2,8 +2,9 @@
 // on the host and the GPU work that it launched. Tables of operators, kernels, memory and modules are sums over it.
 //
 // A node's time is taken from its parent exactly once, whatever overlaps, so the self times of a thread sum to the time
-// in which anything ran on it. Python calls, NVTX ranges and torch's own plumbing are no nodes: what lies in them lies
-// in the node around them. An operator whose only child is called the same is one node with it (as in torch).
+// in which anything ran on it. NVTX ranges and torch's own plumbing are no nodes, Python calls only where they are asked
+// for: what lies in them lies in the node around them. An operator whose only child is called the same is one node with
+// it (as in torch).
 #pragma once
 #include "analysis/rules.h"
 #include "analysis/tensor_cores.h"
@@ -18,7 +19,9 @@ enum class NodeKind : u8 {
   label,      // a range of the program's own (record_function)
   step,
   call,       // a CUDA call; our rules only
-  module, data_loader, optimizer, python, root,  // the plugin's rules only
+  module,     // a call of an nn.Module
+  python,     // a call of another Python function; by the plugin's rules an event of the category "python"
+  data_loader, optimizer, lightning, backward, root,  // the plugin's rules only
 };
 
 struct OpNode {
@@ -48,10 +51,18 @@ struct OpTree {
   Rules rules = Rules::tprof;
 };
 
-OpTree build_op_tree(const Model& model);
+// The Python calls that are nodes.
+enum class PythonNodes : u8 { none, modules, all };
+
+OpTree build_op_tree(const Model& model, PythonNodes python = PythonNodes::none);
 
 // By the plugin's own rules, mistakes included (see plugin_tree.cpp).
 OpTree build_plugin_tree(const Model& model, const PluginTrace& trace);
+// Of the actions that PyTorch Lightning's profiler noted.
+OpTree build_lightning_tree(const Model& model, const PluginTrace& trace);
+
+// What the plugin calls a node.
+std::string node_name(const Model& model, const OpNode& node);
 
 // --- for the two builders
 

@@ -9,7 +9,7 @@
 namespace tprof {
 namespace {
 
-constexpr char kUnnamed[] = "<unknown>", kRootName[] = "CallTreeRoot", kMalloc[] = "aten::empty";
+constexpr char kUnnamed[] = "<unknown>", kMalloc[] = "aten::empty";
 
 // Events by address in the order in which an address came first, as Python's dictionaries have it.
 class ByAddress {
@@ -95,7 +95,7 @@ class PluginMemoryReader {
     i32 parent = tree_.nodes[size_t(node)].parent;
     if (!name.starts_with(kMalloc) || parent < 0) return name;
     const OpNode& outer = tree_.nodes[size_t(parent)];
-    return (outer.kind == NodeKind::root ? kRootName : model_.names[outer.name]) + " (" + name + ")";
+    return node_name(model_, outer) + " (" + name + ")";
   }
 
   const Model& model_;

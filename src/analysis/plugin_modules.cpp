@@ -18,34 +18,43 @@ struct ModuleShape {
   bool operator==(const ModuleShape&) const = default;
 };
 
+using Figures = std::map<std::string, PluginModule>;  // by the name of the module, with its number
+
+// Sums over all nodes that are calls of modules.
+template <class Name>
+Figures figures_of(const OpTree& tree, NodeKind kind, Name name) {
+  Figures out;
+  auto is_module = [&](const OpNode& node) { return node.kind == kind && !name(node).empty(); };
+  for (const OpNode& node : tree.nodes) {
+    const OpNode* outer = node.parent < 0 ? nullptr : &tree.nodes[size_t(node.parent)];
+    if (node.listed && node.kind == NodeKind::op && outer && is_module(*outer)) {
+      PluginModule& module = out[name(*outer)];
+      module.operators++;
+      module.device_self_ns += node.device_total_ns;
+    }
+    if (!is_module(node)) continue;
+    PluginModule& figures = out[name(node)];
+    figures.occurrences++;
+    figures.host_total_ns += node.host_total_ns();
+    figures.host_self_ns += node.host_self_ns;
+    figures.device_total_ns += node.device_total_ns;
+    figures.device_self_ns += node.device_self_ns;
+  }
+  return out;
+}
+
 class PluginModuleReader {
  public:
   PluginModuleReader(const Model& model, const PluginTrace& trace, const OpTree& tree)
       : model_(model), trace_(trace), tree_(tree) {}
 
   std::vector<PluginModule> run() {
-    sum_calls();
-    for (const ModuleShape& root : hierarchy()) show(root, 0);
+    figures_ = figures_of(tree_, NodeKind::module, [&](const OpNode& node) { return node_name(model_, node); });
+    for (const ModuleShape& root : hierarchy()) show(root, -1);
     return std::move(out_);
   }
 
  private:
-  void sum_calls() {
-    for (size_t i = 0; i < tree_.nodes.size(); i++) {
-      const OpNode& node = tree_.nodes[i];
-      if (node.listed && node.parent >= 0)
-        if (const OpNode& outer = tree_.nodes[size_t(node.parent)]; outer.kind == NodeKind::module)
-          figures_[outer.name].operators++;
-      if (node.kind != NodeKind::module) continue;
-      PluginModule& figures = figures_[node.name];
-      figures.occurrences++;
-      figures.host_total_ns += node.host_total_ns();
-      figures.host_self_ns += node.host_self_ns;
-      figures.device_total_ns += node.device_total_ns;
-      figures.device_self_ns += node.device_self_ns;
-    }
-  }
-
   // Each module call hangs on the nearest one around it, over Python calls of other kinds.
   std::vector<ModuleShape> hierarchy() const {
     struct Call {
@@ -87,19 +96,20 @@ class PluginModuleReader {
     return unique;
   }
 
-  void show(const ModuleShape& shape, u32 depth) {
-    PluginModule row = figures_[shape.name];
+  void show(const ModuleShape& shape, i32 parent) {
+    PluginModule row = figures_[model_.names[shape.name]];
     row.name = model_.names[shape.name];
     if (row.name.starts_with(kModuleCallPrefix)) row.name.erase(0, kModuleCallPrefix.size());
-    row.depth = depth;
+    row.parent = parent;
+    auto at = i32(out_.size());
     out_.push_back(row);
-    for (const ModuleShape& child : shape.children) show(child, depth + 1);
+    for (const ModuleShape& child : shape.children) show(child, at);
   }
 
   const Model& model_;
   const PluginTrace& trace_;
   const OpTree& tree_;
-  std::map<u32, PluginModule> figures_;  // by name, which has the module's number
+  Figures figures_;
   std::vector<PluginModule> out_;
 };
 
@@ -107,6 +117,48 @@ class PluginModuleReader {
 
 std::vector<PluginModule> plugin_modules(const Model& model, const PluginTrace& trace, const OpTree& tree) {
   return PluginModuleReader(model, trace, tree).run();
+}
+
+std::vector<PluginModule> lightning_modules(const Model& model, const OpTree& tree) {
+  auto name = [&](const OpNode& node) -> std::string {
+    if (!model.names[node.name].starts_with(kLightningModule)) return "";
+    OpNode named = node;
+    named.kind = NodeKind::lightning;
+    return node_name(model, named);
+  };
+  std::vector<std::string> names;  // in order of first call
+  Figures figures;
+  auto add = [&](NodeKind kind) {
+    for (auto& [text, sums] : figures_of(tree, kind, name)) figures[text] = sums;
+  };
+  if (tree.rules == Rules::plugin) {
+    add(NodeKind::lightning);
+  } else {
+    add(NodeKind::op);
+    add(NodeKind::label);
+  }
+  for (const OpNode& node : tree.nodes)
+    if (node.kind != NodeKind::root)
+      if (std::string text = name(node); figures.count(text) && std::find(names.begin(), names.end(), text) == names.end())
+        names.push_back(text);
+  std::map<std::string, std::vector<std::string>> inside;
+  std::vector<std::string> roots;
+  for (const std::string& each : names) {
+    size_t dot = each.rfind('.');
+    std::string outer = dot == each.npos ? "" : each.substr(0, dot);
+    (dot != each.npos && figures.count(outer) ? inside[outer] : roots).push_back(each);
+  }
+  std::sort(roots.begin(), roots.end());
+  std::vector<PluginModule> out;
+  auto show = [&](auto& self, const std::string& each, i32 parent) -> void {
+    PluginModule row = figures[each];
+    row.name = each, row.parent = parent;
+    auto at = i32(out.size());
+    out.push_back(row);
+    for (const std::string& child : inside[each]) self(self, child, at);
+  };
+  for (const std::string& root : roots) show(show, root, -1);
+  return out;
 }
 
 }  // namespace tprof

@@ -1,7 +1,8 @@
-// nn.Modules as torch_tb_profiler's Module view shows them.
+// nn.Modules as torch_tb_profiler's Module view shows them, and its view of PyTorch Lightning's modules.
 //
-// Its hierarchy is that of the Python calls, by their ids alone; each different one is shown once. Its figures are
-// those of all calls of a module, wherever it stands.
+// The hierarchy of modules is that of the Python calls, by their ids alone; each different one is shown once. That of
+// Lightning's is in their names: "encoder.linear" is part of "encoder". Figures are those of all calls of a module,
+// wherever it stands.
 #pragma once
 #include "analysis/op_tree.h"
 
@@ -9,7 +10,7 @@ namespace tprof {
 
 struct PluginModule {
   std::string name;  // "Linear_0"
-  u32 depth = 0;
+  i32 parent = -1;   // index into the list
   u64 occurrences = 0, operators = 0;  // operators: directly in it
   i64 host_total_ns = 0, host_self_ns = 0, device_total_ns = 0, device_self_ns = 0;
 
@@ -21,5 +22,9 @@ struct PluginModule {
 
 // A parent before its children. `tree`: build_plugin_tree() of the same.
 std::vector<PluginModule> plugin_modules(const Model& model, const PluginTrace& trace, const OpTree& tree);
+
+// Lightning's, by the rules of the tree. The plugin has them in traces whose "Framework" is pytorch-lightning, where
+// their ranges are operators; we in all that have such ranges.
+std::vector<PluginModule> lightning_modules(const Model& model, const OpTree& tree);
 
 }  // namespace tprof

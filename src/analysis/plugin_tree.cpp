@@ -4,14 +4,14 @@
 //
 // A CUDA call belongs to the operator with its External id, the first one that has it; to the root of its thread's
 // tree if the id is 0. GPU work belongs to the call with its correlation. Calls of the driver do not exist. Work whose
-// call is not there hangs on the root of trees with steps. What the plugin does to backward nodes when a trace has both
-// modules and arrows to them (it loses those that no arrow reaches) is not reproduced.
+// call is not there hangs on the root of trees with steps. Backward nodes of modules: see plugin_backward.h.
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <unordered_map>
 
 #include "analysis/op_tree.h"
+#include "analysis/plugin_backward.h"
 #include "model/plugin_trace.h"
 
 namespace tprof {
@@ -39,6 +39,7 @@ struct Runtime {
 struct PluginTreeBuilder {
   const Model& model;
   const PluginTrace& trace;
+  const bool of_lightning;  // the tree of its actions, else that of operators
   OpTree tree;
   std::vector<Runtime> runtimes;
   std::vector<u32> stale;                       // GPU work without a call
@@ -53,9 +54,12 @@ struct PluginTreeBuilder {
   bool node_kind(const PluginEvent& event, NodeKind& kind, bool& is_operator) const {
     const std::string& name = model.names[event.name];
     is_operator = event.type == PluginType::op;
+    kind = NodeKind::lightning;
+    if (of_lightning) return event.type == PluginType::lightning_profile;
     switch (event.type) {
       case PluginType::step: kind = NodeKind::step; return true;
       case PluginType::module: kind = NodeKind::module; return true;
+      case PluginType::lightning_module: return true;
       case PluginType::op:
       case PluginType::python:
       case PluginType::label: break;
@@ -100,7 +104,7 @@ struct PluginTreeBuilder {
   };
 
   void build() {
-    join_calls_and_work();
+    if (!of_lightning) join_calls_and_work();
     std::unordered_map<i64, std::vector<u32>> by_external_id;
     for (u32 i = 0; i < runtimes.size(); i++) by_external_id[runtimes[i].external_id].push_back(i);
     std::map<i64, std::vector<Found>> lists;
@@ -218,6 +222,19 @@ struct PluginTreeBuilder {
       }
   }
 
+  // From forward operators to backward ones, as Python's dictionaries have them: by id, in the file's order.
+  PluginArrows arrows() const {
+    std::vector<i64> ids;
+    std::unordered_map<i64, double> starts, ends;
+    for (const PluginTrace::ArrowEnd& end : trace.arrows)
+      if (auto [it, added] = (end.start ? starts : ends).insert_or_assign(end.id, end.ts_us); added && end.start)
+        ids.push_back(end.id);
+    PluginArrows out;
+    for (i64 id : ids)
+      if (auto end = ends.find(id); end != ends.end()) out.push_back({moment_ns(starts[id]), moment_ns(end->second)});
+    return out;
+  }
+
   // Releases and allocations count where an operator is the innermost node; not for a loader, a step or a module.
   void attribute_memory() {
     tree.of_memory.assign(model.memory.size(), -1);
@@ -242,16 +259,39 @@ struct PluginTreeBuilder {
 
 }  // namespace
 
-OpTree build_plugin_tree(const Model& model, const PluginTrace& trace) {
-  PluginTreeBuilder builder{model, trace, {}, {}, {}, {}, {}, {}};
+namespace {
+
+OpTree built(PluginTreeBuilder builder) {
   builder.tree.rules = Rules::plugin;
   builder.build();
   OpTree& tree = builder.tree;
   fill_host_self(tree);
   builder.attribute_gpu();
-  builder.attribute_memory();
-  fill_device(model, tree);
+  if (!builder.of_lightning) builder.attribute_memory();
+  fill_device(builder.model, tree);
+  if (!builder.of_lightning) move_backward(tree, builder.model, builder.arrows());
   return std::move(tree);
+}
+
+}  // namespace
+
+OpTree build_plugin_tree(const Model& model, const PluginTrace& trace) {
+  return built({model, trace, false, {}, {}, {}, {}, {}, {}});
+}
+
+OpTree build_lightning_tree(const Model& model, const PluginTrace& trace) {
+  return built({model, trace, true, {}, {}, {}, {}, {}, {}});
+}
+
+std::string node_name(const Model& model, const OpNode& node) {
+  if (node.kind == NodeKind::root) return "CallTreeRoot";
+  std::string name = model.names[node.name];
+  if (node.kind == NodeKind::backward) return name + ".backward";
+  if (node.kind != NodeKind::lightning) return name;
+  if (name.starts_with(kLightningProfile)) return name.substr(std::string_view(kLightningProfile).size());
+  name.erase(0, std::string_view(kLightningModule).size());
+  size_t end = name.find(": ");
+  return end == name.npos ? name.substr(1) : name.substr(end + 2);  // without a colon it takes off one letter
 }
 
 }  // namespace tprof

@@ -3,21 +3,10 @@
 #pragma once
 #include <string>
 
+#include "analysis/collective_calls.h"
 #include "analysis/overview.h"
 
 namespace tprof {
-
-struct CollectiveCall {
-  std::string op;     // "allreduce", "nccl:all_reduce" ... as the trace calls it
-  std::string group;  // empty: not known
-  i64 sequence = -1;  // in its group; -1 not known
-  i64 bytes = -1;     // of the larger of input and output; -1 not known
-  i32 ranks = -1;     // in its group; -1 not known
-  i64 begin_ns = 0;   // CLOCK_REALTIME
-  i64 dur_ns = 0;
-
-  Interval time() const { return {begin_ns, begin_ns + dur_ns}; }
-};
 
 // HTA's and the plugin's overlap: computation without communication beside it, both, communication alone, neither.
 // Summed over the devices of the process (the plugin takes them for one). Of a process without GPU work computation is

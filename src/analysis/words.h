@@ -12,6 +12,7 @@ enum class Word : u8 {
   copies, data_parallel, distributed_data_parallel, nccl_op, optimizer_step, zero_grad, fills, contiguous_copy,
   fp32_matmul_kernel, multi_tensor_kernel, single_tensor_optimizer, selects, to, convolves,
   normalises, matrix_product, clears, local_kernel, replays, foreach_op, draws_seed, draws_order, adds_in_place,
+  multiplies, softmax, captures, profiler_frame, blas,
 };
 
 // What a GPU does at a moment, for everything that asks whether communication or copies are hidden.
@@ -32,8 +33,8 @@ class Words {
 
  private:
   const Model& model_;
-  std::vector<u32> bits_;  // by name
-  u32 all_ = 0;
+  std::vector<u64> bits_;  // by name
+  u64 all_ = 0;
 };
 
 }  // namespace tprof

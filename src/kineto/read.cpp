@@ -85,6 +85,7 @@ class TraceReader {
       throw Error(kExitUnreadable, path_ + ": a list of something else than events: not a trace of a profiler");
     if (scanner.unclosed()) repaired("list_not_closed")++;
     if (state_.plugin) state_.plugin->is_list = scanner.is_list();
+    if (state_.plugin && state_.plugin->lightning) see_lightning(*state_.plugin);
     finish();
   }
 
@@ -98,6 +99,7 @@ class TraceReader {
   void read_flow(EventFields& f, bool plugin_sees);
   void read_metadata(const EventFields& f);
   void add_plugin_event(const EventFields& f, PluginType type, size_t item);
+  void see_lightning(PluginTrace& plugin) const;
   void take_from_ledger();
   void finish();
   u64& dropped(const char* why) { return model_.ledger.dropped[why]; }
@@ -264,9 +266,6 @@ void TraceReader::read_range(EventFields& f, const Category& category) {
 
 void TraceReader::add_plugin_event(const EventFields& f, PluginType type, size_t item) {
   if (!state_.plugin || type == PluginType::ignored) return;
-  bool of_lightning = f.name.starts_with("[pl][profile]") || f.name.starts_with("[pl][module]");
-  if (state_.plugin->lightning && (type == PluginType::python_function || (type == PluginType::op && of_lightning)))
-    return;
   PluginEvent e;
   e.ts_us = number_of(*f.ts).value_or(0);
   e.dur_us = f.dur->is_null() ? 0 : number_of(*f.dur).value_or(0);
@@ -283,6 +282,18 @@ void TraceReader::add_plugin_event(const EventFields& f, PluginType type, size_t
   if (type == PluginType::kernel) e.device = u32_of(f.arg("device"), kNone);
   if (type == PluginType::python_function && !f.arg(kPythonModuleId).is_null()) e.type = PluginType::module;
   state_.plugin->events.push_back(e);
+}
+
+// In traces of PyTorch Lightning the plugin looks at what Lightning noted itself, and at no Python calls.
+void TraceReader::see_lightning(PluginTrace& plugin) const {
+  std::erase_if(plugin.events, [](const PluginEvent& e) {
+    return e.type == PluginType::python_function || e.type == PluginType::module;
+  });
+  for (PluginEvent& e : plugin.events) {
+    if (e.type != PluginType::op) continue;
+    if (model_.names[e.name].starts_with(kLightningProfile)) e.type = PluginType::lightning_profile;
+    if (model_.names[e.name].starts_with(kLightningModule)) e.type = PluginType::lightning_module;
+  }
 }
 
 void TraceReader::read_instant(EventFields& f) {

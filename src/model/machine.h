@@ -8,6 +8,9 @@
 
 namespace tprof {
 
+// Of its time a program whose main thread waited longer for a CPU ran on a machine that others use.
+constexpr double kWaitsMuch = 0.02;
+
 struct MachineRow {
   const char* key;
   const char* text;

@@ -12,7 +12,8 @@
 namespace tprof {
 
 enum class PluginType : u8 {
-  ignored, op, python, label, step, python_function, module, runtime, kernel, copy, set, span, memory
+  ignored, op, python, label, step, python_function, module, runtime, kernel, copy, set, span, memory,
+  lightning_profile, lightning_module  // ranges of PyTorch Lightning's own profiler, in traces that name it
 };
 
 struct PluginEvent {

@@ -236,5 +236,7 @@ inline const char* prefix_of(StretchKind kind) {
 constexpr char kEvaluatePrefix[] = "autograd::engine::evaluate_function: ";
 constexpr char kAccumulateGrad[] = "torch::autograd::AccumulateGrad";
 constexpr char kOptimizerPrefix[] = "Optimizer.";
+// Ranges of PyTorch Lightning's profiler: "[pl][profile]<action>", "[pl][module]<class>: <name>".
+constexpr char kLightningProfile[] = "[pl][profile]", kLightningModule[] = "[pl][module]";
 
 }  // namespace tprof

@@ -12,7 +12,7 @@ class Columns {
  public:
   using Get = std::function<Value(const Row&)>;
   // The column, for what few have. Valid until the next one is added.
-  Column& add(const char* key, const char* title, Unit unit, int leaves, Get get) {
+  Column& add(const std::string& key, const std::string& title, Unit unit, int leaves, Get get) {
     gets_.push_back(std::move(get));
     return columns_.emplace_back(Column{key, title, unit, leaves});
   }

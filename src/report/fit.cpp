@@ -1,5 +1,7 @@
 #include "report/fit.h"
 
+#include <ctype.h>
+
 #include <algorithm>
 
 namespace tprof {
@@ -76,11 +78,19 @@ std::vector<std::string> split_lines(const std::string& text) {
   return lines;
 }
 
+// A number and its unit stay together.
+size_t end_of_word(const std::string& line, size_t from) {
+  size_t end = std::min(line.find(' ', from), line.size());
+  if (end == line.size() || end == 0 || !isdigit(static_cast<unsigned char>(line[end - 1]))) return end;
+  size_t next = std::min(line.find(' ', end + 1), line.size());
+  return next - end <= 4 ? next : end;
+}
+
 std::string wrapped(const std::string& line, size_t width, size_t hang) {
   std::string out;
   size_t used = 0, begin = std::min(line.find_first_not_of(' '), line.size());
   for (size_t at = 0; at < line.size();) {
-    size_t end = std::min(line.find(' ', std::max(at, begin)), line.size());
+    size_t end = end_of_word(line, std::max(at, begin));
     std::string word = line.substr(at, end - at);
     if (width && at && used + 1 + width_of(word) > width) {
       out.erase(out.find_last_not_of(' ') + 1);

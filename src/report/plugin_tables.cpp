@@ -2,10 +2,12 @@
 #include <stdio.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "report/columns.h"
 #include "report/plugin_rounding.h"
 #include "report/stats_tables.h"
+#include "report/tree_table.h"
 
 namespace tprof {
 namespace {
@@ -57,11 +59,38 @@ Json plugin_memory_curves_json(const PluginMemory& memory) {
   return out;
 }
 
+namespace {
+
+// Both tables are trees.
+Table module_rows(const Columns<PluginModule>& columns, const char* title, const std::vector<PluginModule>& modules) {
+  std::vector<i32> parents;
+  for (const PluginModule& module : modules) parents.push_back(module.parent);
+  return tree_table(columns.table(title, modules), parents);
+}
+
+}  // namespace
+
+Table lightning_table(const std::vector<PluginModule>& modules, bool has_device) {
+  Columns<PluginModule> c;
+  c.add("name", "Module", Unit::text, 0, [](auto& r) { return r.name; });
+  c.add("occurrences", "Calls", Unit::count, 0, [](auto& r) { return i64(r.occurrences); });
+  c.add("operators", "Operators", Unit::count, 2, [](auto& r) { return i64(r.operators); });
+  c.add("host_total_duration", "CPU total", Unit::time, 0, [](auto& r) { return r.host_total_ns; });
+  c.add("host_self_duration", "Self CPU", Unit::time, 3, [](auto& r) { return r.host_self_ns; });
+  if (has_device) {
+    c.add("device_total_duration", "CUDA total", Unit::time, 0, [](auto& r) { return r.device_total_ns; });
+    c.add("device_self_duration", "Self CUDA", Unit::time, 3, [](auto& r) { return r.device_self_ns; });
+  }
+  c.add("mean_duration", "Mean", Unit::time, 3, [](auto& r) { return i64(std::llround(r.mean_ns())); });
+  Table out = module_rows(c, "PyTorch Lightning's modules", modules);
+  if (modules.empty()) out.footer.push_back("Lightning: the trace has no ranges of its profiler (\"[pl][module]...\")");
+  return out;
+}
+
 Table plugin_modules_table(const std::vector<PluginModule>& modules) {
   auto us = [](i64 ns) { return double(ns) / 1000; };
   Columns<PluginModule> c;
-  c.add("name", "Module Name", Unit::text, 0, [](auto& r) { return std::string(2 * r.depth, ' ') + r.name; });
-  c.add("depth", "Depth", Unit::count, kDataOnly, [](auto& r) { return i64(r.depth); });
+  c.add("name", "Module Name", Unit::text, 0, [](auto& r) { return r.name; });
   c.add("occurences", "Occurences", Unit::count, 0, [](auto& r) { return i64(r.occurrences); });
   c.add("operators", "Operators", Unit::count, 2, [](auto& r) { return i64(r.operators); });
   c.add("host_duration", "Host Total Time", Unit::number, 0, [=](auto& r) { return us(r.host_total_ns); });
@@ -69,7 +98,7 @@ Table plugin_modules_table(const std::vector<PluginModule>& modules) {
   c.add("device_duration", "Device Total Time", Unit::number, 0, [=](auto& r) { return us(r.device_total_ns); });
   c.add("self_device_duration", "Device Self Time", Unit::number, 1, [=](auto& r) { return us(r.device_self_ns); });
   c.add("avg_duration", "Mean", Unit::number, 3, [](auto& r) { return r.mean_ns() / 1000; });
-  Table out = c.table("Modules, as torch_tb_profiler counts them", modules);
+  Table out = module_rows(c, "Modules, as torch_tb_profiler counts them", modules);
   if (modules.empty()) out.footer.push_back("Modules: not recorded (run with --with-modules)");
   return out;
 }

@@ -2,8 +2,10 @@
 
 #include <cmath>
 
+#include "report/call_tables.h"
 #include "report/columns.h"
 #include "report/stack_text.h"
+#include "report/tree_table.h"
 
 namespace tprof {
 namespace {
@@ -16,10 +18,6 @@ i64 micros(double ns) { return static_cast<i64>(std::nearbyint(ns / 1000)); }
 double percent(i64 part, i64 whole) { return 100.0 * double(part) / double(whole); }
 Value mean(i64 sum, u64 count) {
   return count ? Value(static_cast<i64>(std::llround(double(sum) / double(count)))) : Value();
-}
-
-const char* kind_text(NodeKind kind) {
-  return kind == NodeKind::op ? "op" : kind == NodeKind::label ? "label" : kind == NodeKind::step ? "step" : "call";
 }
 
 MemoryUse memory_of(const OperatorRow& row, u8 type) {
@@ -199,8 +197,7 @@ Table kernels_table(const Kernels& kernels, bool by_op, Rules rules) {
 
 Table modules_table(const ModuleTree& modules, bool has_device) {
   Columns<ModulePlace> c;
-  c.add("name", "Module", Unit::text, 0, [](auto& r) { return std::string(2 * r.depth, ' ') + r.name; });
-  c.add("depth", "Depth", Unit::count, kDataOnly, [](auto& r) { return i64(r.depth); });
+  c.add("name", "Module", Unit::text, 0, [](auto& r) { return r.name; });
   c.add("occurrences", "Calls", Unit::count, 0, [](auto& r) { return i64(r.occurrences); });
   c.add("operators", "Operators", Unit::count, 2, [](auto& r) { return i64(r.operators); });
   c.add("host_total_duration", "CPU total", Unit::time, 0, [](auto& r) { return r.host_total_ns; });
@@ -221,11 +218,38 @@ Table modules_table(const ModuleTree& modules, bool has_device) {
     c.add("parameters", "Parameters", Unit::count, 2, [=](auto& r) { return known(r, r.parameters); });
     c.add("parameter_bytes", "Parameter Mem", Unit::bytes, 2, [=](auto& r) { return known(r, r.parameter_bytes); });
   }
-  Table table = c.table("Modules", modules.places);
+  c.add("mean_duration", "Mean", Unit::time, 4,
+        [](auto& r) { return mean(r.device_total_ns > 0 ? r.device_total_ns : r.host_total_ns, r.occurrences); });
+  c.add("host_mean_duration", "CPU time avg", Unit::time, kDataOnly,
+        [](auto& r) { return mean(r.host_total_ns, r.occurrences); });
+  if (has_device)
+    c.add("device_mean_duration", "CUDA time avg", Unit::time, kDataOnly,
+          [](auto& r) { return mean(r.device_total_ns, r.occurrences); });
+  std::vector<i32> parents;
+  for (const ModulePlace& place : modules.places) parents.push_back(place.parent);
+  Table table = tree_table(c.table("Modules", modules.places), parents);
   if (modules.places.empty()) table.footer.push_back("Modules: not recorded (run with --with-modules)");
   if (!modules.places.empty() && !modules.has_backward)
     table.footer.push_back("Backward passes: the trace ties no backward operator to a forward one");
   return table;
+}
+
+Table module_classes_table(const Model& model, const ModuleTree& modules, bool has_device) {
+  std::vector<ModuleClass> classes = module_classes(model, modules);
+  Columns<ModuleClass> c;
+  c.add("name", "Class", Unit::text, 0, [](auto& r) { return r.name; });
+  c.add("modules", "Modules", Unit::count, 1, [](auto& r) { return i64(r.modules); });
+  c.add("occurrences", "Calls", Unit::count, 0, [](auto& r) { return i64(r.occurrences); });
+  c.add("operators", "Operators", Unit::count, 2, [](auto& r) { return i64(r.operators); });
+  c.add("host_total_duration", "CPU total", Unit::time, 0, [](auto& r) { return r.host_total_ns; });
+  c.add("host_self_duration", "Self CPU", Unit::time, 3, [](auto& r) { return r.host_self_ns; });
+  if (has_device) {
+    c.add("device_total_duration", "CUDA total", Unit::time, 0, [](auto& r) { return r.device_total_ns; });
+    c.add("device_self_duration", "Self CUDA", Unit::time, 3, [](auto& r) { return r.device_self_ns; });
+  }
+  c.add("mean_duration", "Mean", Unit::time, 4,
+        [](auto& r) { return mean(r.device_total_ns > 0 ? r.device_total_ns : r.host_total_ns, r.occurrences); });
+  return c.table("Classes of modules", classes);
 }
 
 }  // namespace tprof

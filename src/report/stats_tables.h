@@ -31,7 +31,10 @@ Table memory_stacks_table(const Model& model, const OpTree& tree, u32 stack_dept
 // Blocks alive at a moment of the Model, summed by operator and call stack: allocated then or before, released later or
 // never. Those that were allocated before the trace and not released in it are not known.
 Table memory_alive_table(const Model& model, const OpTree& tree, i64 ns, u32 stack_depth);
+// A tree. "mean_duration": of a call, on the GPU if it did anything there, else on the host: what a flame graph shows.
 Table modules_table(const ModuleTree& modules, bool has_device);
+// The same by class of module: each moment of modules inside modules of their class counts once.
+Table module_classes_table(const Model& model, const ModuleTree& modules, bool has_device);
 
 // By device: {"peak_bytes", "peak_at", "points": [[at, allocated, reserved]]}, times in us from the span's begin.
 Json memory_curves_json(const Model& model);
@@ -41,5 +44,7 @@ Json memory_curves_json(const Model& model);
 Table plugin_memory_events_table(const PluginMemory& memory);
 Json plugin_memory_curves_json(const PluginMemory& memory);
 Table plugin_modules_table(const std::vector<PluginModule>& modules);
+
+Table lightning_table(const std::vector<PluginModule>& modules, bool has_device);  // ours
 
 }  // namespace tprof

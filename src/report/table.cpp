@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/tree_table.h"
+
 namespace tprof {
 namespace {
 
@@ -63,13 +65,16 @@ double rounded(double value, int digits) {
   return std::nearbyint(value * scale) / scale;
 }
 
+bool comes_before(const Value& a, const Value& b, Unit unit) {
+  bool known_a = a.index() != 0, known_b = b.index() != 0;
+  if (!known_a || !known_b) return known_a && !known_b;
+  return unit <= Unit::lines ? a < b : b < a;
+}
+
 void sort_rows(Table& table, size_t column) {
-  bool up = table.columns[column].unit <= Unit::lines;
+  if (table.tree) return sort_tree(table, column);
   std::stable_sort(table.rows.begin(), table.rows.end(), [&](const auto& a, const auto& b) {
-    const Value &x = a[column], &y = b[column];
-    bool known_x = x.index() != 0, known_y = y.index() != 0;
-    if (!known_x || !known_y) return known_x && !known_y;
-    return up ? x < y : y < x;
+    return comes_before(a[column], b[column], table.columns[column].unit);
   });
 }
 

@@ -64,12 +64,14 @@ struct Table {
   std::vector<std::vector<Value>> rows;  // each as long as columns
   std::vector<std::string> footer;       // lines below the rows: sums, and what could not be known
   std::vector<Sense> senses = {};        // of shares, by row, where rows differ in it; empty: the column's
+  bool tree = false;                     // rows hang on each other: see report/tree_table.h
 
   int column(const std::string& key) const;  // -1: none
 };
 
-// Largest first (texts: smallest first), unknown values last, equal ones as they were.
+// Largest first (texts: smallest first), unknown values last, equal ones as they were. Of a tree: siblings.
 void sort_rows(Table& table, size_t column);
+bool comes_before(const Value& a, const Value& b, Unit unit);  // in that order
 // Keeps the first `most` rows, says how many there are; 0: all.
 void limit_rows(Table& table, size_t most);
 

@@ -13,6 +13,7 @@
 #include "base/printable.h"
 #include "report/fit.h"
 #include "report/layout.h"
+#include "report/tree_table.h"
 
 namespace tprof {
 namespace {
@@ -72,6 +73,7 @@ Cells cells_of(const Table& table) {
       if (auto* text = std::get_if<std::string>(&row[c]); text && table.columns[c].unit == Unit::function)
         functions[without_parameters(*text)].insert(*text);
   Cells cells;
+  TreeIndent indent(table);
   for (const auto& row : table.rows) {
     cells.emplace_back();
     for (size_t c = 0; c < row.size(); c++) {
@@ -80,6 +82,7 @@ Cells cells_of(const Table& table) {
       if (unit == Unit::function && functions[text].size() > 1) text = std::get<std::string>(row[c]);
       Lines lines = unit == Unit::lines ? split_lines(text) : Lines{text};
       for (std::string& line : lines) line = one_line(line);
+      if (c == 0) lines[0].insert(0, indent.of(row), ' ');
       cells.back().push_back(std::move(lines));
     }
   }
@@ -89,7 +92,8 @@ Cells cells_of(const Table& table) {
 // The lines of a column's cells, as wide as it is.
 class Fitted {
  public:
-  Fitted(const Cells& cells, size_t column, size_t width, bool utf8, Unit unit) : width_(width), unit_(unit) {
+  Fitted(const Cells& cells, size_t column, size_t width, bool utf8, Unit unit, bool folds)
+      : width_(width), folds_(folds) {
     std::set<std::string> wide;
     for (const auto& row : cells)
       for (const std::string& line : row[column])
@@ -108,10 +112,10 @@ class Fitted {
 
  private:
   Lines lines_of(const std::string& sentence) const {
-    return unit_ == Unit::text ? folded(sentence, width_, kMostFolds) : Lines();
+    return folds_ ? folded(sentence, width_, kMostFolds) : Lines();
   }
   size_t width_;
-  Unit unit_;
+  bool folds_;
   std::map<std::string, std::string> cut_;
 };
 
@@ -225,7 +229,9 @@ std::string text_of(const Table& table, const TextStyle& style) {
       std::string rule;
       for (size_t i = 0; i < layout.width[c]; i++) rule += style.utf8 ? "─" : "-";
       rules[c] = {rule};
-      fitted.emplace_back(cells, c, layout.width[c], style.utf8, table.columns[c].unit);
+      Unit unit = table.columns[c].unit;
+      bool folds = unit == Unit::text && !(table.tree && c == 0);  // a name that is indented stays on its line
+      fitted.emplace_back(cells, c, layout.width[c], style.utf8, unit, folds);
     }
     put_row(titles, true, [](size_t) { return "1"; });
     for (size_t c : layout.below) out += std::string(kBelow, ' ') + paint("1", table.columns[c].title) + "\n";

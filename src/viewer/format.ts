@@ -13,6 +13,7 @@ export const kUnknown = "–";
 
 export function format(value: Cell | undefined, unit: string): string {
   if (value === null || value === undefined) return kUnknown;
+  if (typeof value === "boolean") return value ? "Yes" : "No";
   if (typeof value !== "number") return String(value);
   switch (unit) {
     case "us":
@@ -33,6 +34,11 @@ export function formatTick(value: number, top: number, unit: string): string {
   return `${grouped(String(+(value / kScales[word]).toPrecision(4)))} ${word}`;
 }
 const kScales: Record<string, number> = { "µs": 1, ms: 1e3, s: 1e6, B: 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3, TB: 1024 ** 4 };
+
+// A name where there is little room: without what many names begin with.
+export function shortName(name: string): string {
+  return name.trim().replace(/^(nn\.Module: |enumerate\(DataLoader\)#|enumerate\(DataPipe\)#)/, "");
+}
 
 // As precise as it is known, for hovering and for CSV.
 export function exact(value: Cell, unit: string): string {

@@ -164,4 +164,29 @@ export const texts: Record<string, string> = {
   waited_for: "Time that others waited for it",
   slowest_in: "What takes it longer than the others",
   straggler: "Whether it keeps the others waiting in most steps",
+  // modules, trees
+  backward_host_self_duration: "CPU time of the backward passes of operators that the line called itself",
+  backward_device_self_duration: "GPU time of the backward passes of operators that the line called itself",
+  parameters: "Parameters of the module and those in it, shared ones once",
+  parameter_bytes: "Bytes of these parameters",
+  source_line: "Line of source that called it, where it is one",
+  self_calls: "Operators that the line called itself",
+  modules: "Modules of this class",
+  left_out: "Rows below it that are not in the table",
+  // diff
+  by: "What the row is: a category of the step, an operator, a kernel, a module",
+  where: "Whether only one side has it",
+  a_us: "Time per step in A, the baseline",
+  b_us: "Time per step in B, the experiment",
+  delta_us: "B minus A",
+  change_percent: "B minus A, as a share of A",
+  low_us: "The change lies between here and the next column, with 95 % certainty",
+  high_us: "The change lies between the column before and here, with 95 % certainty",
+  smallest_us: "A change as large as this would have been found in four of five such comparisons",
+  changed: "Whether the change is more than noise; a dash: not known, or too small to matter",
+  a_calls: "Calls per step in A",
+  b_calls: "Calls per step in B",
 };
+
+// Of columns that have none in --json.
+export const titles: Record<string, string> = { where: "Only in" };

@@ -1,4 +1,4 @@
-"""Two ranks that train a small model with DistributedDataParallel on gloo: gloo_ranks.py STEPS LATE_MS, where the
+"""Ranks that train a small model with DistributedDataParallel on gloo: gloo_ranks.py STEPS LATE_MS [RANKS=2], where the
 second one loads each batch so much later. Started as launchers do: a torch-free parent, RANK and WORLD_SIZE set."""
 import os
 import socket
@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-WORLD = 2
+WORLD = int(sys.argv[3]) if len(sys.argv) > 3 else 2
 
 
 def train(rank, steps, late):

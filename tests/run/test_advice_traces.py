@@ -43,8 +43,9 @@ ROWS = {
     "DL2": [(DLRM_1, "1.1 of 19.9 ms in _SingleProcessDataLoaderIter"), (FAST_LOADER, "worker processes")],
     "DL3": [("here: workers started anew", "a fork and a late first batch in each epoch"),
             ("here: workers kept", "persistent_workers=True")],
-    "CM2": [(DLRM_5, "6.2 of 17.8 ms of NCCL, 0.6 % hidden"), (SLOW_LOADER, "one process")],
-    "UT1": [(EAGER, "kernels run 12 % of the time"), (SLOW_LOADER, "kernels run 60 % of the time")],
+    "CM2": [(COMPARED, "12.2 ms a step of all-reduce, at its end"),
+            (DLRM_5, "24 KB in 4.7 ms, where another one takes 0.13: other ranks are late")],
+    "UT1": [None, (EAGER, "kernels run 12 % of the time, and operators are the reason")],
     "HB1": [(EAGER, "73 % of the time the GPU waits for operators and Python"), (SLOW_LOADER, "it waits for batches")],
     "PY1": [("here: slow Python", "the loop makes strings between steps"),
             ("here: large products", "one mm after another")],
@@ -58,12 +59,14 @@ ROWS = {
             (COMPARED, "8.9 % of the step, behind kernels")],
     "CP2": [("gpu-mode/profiling-cuda-in-torch/trace.json", "381 MiB from pageable memory"),
             (SWITCH + "trace.json", "copies of a few bytes")],
-    "CP3": [(RESNET, "61 copies a step; 4 % of it no kernel runs"), (COMPARED, "35 copies, which wait for kernels")],
+    "CP3": [None, (RESNET, "61 copies in all of 30 iterations, each a batch or its labels")],
     "TC1": [(SLOW_LOADER, "volta_sgemm and cuDNN in float32 on a V100"), (ON_AMD, "MFMA kernels")],
     "PT1": [(SWITCH + "trace_100Kpar_4exp_8batch_128seq_1024.json", "half of the time in sgemm on an A100"),
             (VIDEO, "bfloat16")],
-    "PT2": [(DETECTOR, "a leading dimension of 5185: kernels named align1"),
-            (CLASSIFIER, "197 tokens, as rows only: kernels named align8")],
+    "PT2": [None, (CLASSIFIER, "197 tokens, as rows only: kernels named align8")],
+    "AT1": [(DETECTOR, "bmm, softmax and bmm over 5185 tokens take 491 ms, 41 % of a step"),
+            (CHAT, "scaled_dot_product_attention")],
+    "BL1": [None, (SLOW_LOADER, "its products are the GPU's")],
     "RF1": [(DETECTOR, "the same products, at 6 % of the roof"), (SLOW_LOADER, "none is below 30 %")],
     "OP1": [(DLRM_5, "64 small kernels, and no kernel runs for 0.9 of 17.8 ms"),
             (SLOW_LOADER, "483 kernels, all hidden behind the backward pass")],
@@ -72,7 +75,8 @@ ROWS = {
     "PT4": [("here: elements read", "x[i, j].item() over 1024 elements"), ("here: whole tensors", "one sum")],
     "PT5": [None, (SLOW_LOADER, "no tensor is filled before it is moved")],
     "PT6": [(CHAT, "96 calls of contiguous in 50 ms"), (SLOW_LOADER, "none")],
-    "MEM1": [None, (VIDEO, "4 of 80 GB")],
+    "MEM1": [None, (TRACELENS + "inference/vllm_decode_full/capture_traces/graph_capture_rank_0.1773709742341309550.pt"
+                    ".trace.json.gz", "178 of 192 GB, taken by a server before")],
     "MEM2": [("here: batches kept", "each batch stays in a list"),
              ("here: numbers kept", "the same loop keeps floats")],
     "MEM3": [None, (VIDEO, "4 GB reserved of 80")],
@@ -84,7 +88,8 @@ ROWS = {
     "WU2": [(SWITCH + "trace.json", "the first launches took 480 of 593 ms"), (SLOW_LOADER, "behind a warm-up")],
     "PR1": [("JeremyMorlier/GPUModel/trace3.json", "CUPTI's events take 1.8 of 2.4 ms"), (CONTROL, "0.1 %")],
     "RK1": [None, (SLOW_LOADER, "one process")],  # right: test_ranks.py has a job of two ranks
-    "CM1": [(DLRM_1, "NCCL runs for 57 % of the step"), (SLOW_LOADER, "one process")],
+    "CM1": [(HTA + "df_index_resolver/df_index_resolver.json.gz", "404 all-reduces take 60 to 119 ms of a step"),
+            (DLRM_1, "all-to-all of lookups; gradients take 1.8 ms")],
 }
 CASES = [pytest.param(rule, i == 0, where[0], id="%s-%s" % (rule, ("silent", "right")[i == 0]))
          for rule, pair in ROWS.items() for i, where in enumerate(pair) if where]
@@ -121,7 +126,11 @@ def place(where, recorded):
 def test_a_rule_speaks_where_it_is_right_and_else_is_silent(rule, found, where, recorded):
     done = tprof("advise", place(where, recorded), "--json")
     assert done.returncode == 0, done.stderr
-    shown = [r for w in json.loads(done.stdout)["workers"] for r in w["recommendations"] if not r["minor"]]
+    workers = json.loads(done.stdout)["workers"]
+    waited = re.search(r"for (\d+) % of the time the main thread waited", " ".join(workers[0]["not_known"]))
+    if rule == "PY1" and waited and int(waited[1]) > 50:
+        pytest.skip("other programs took the CPU: what Python itself took is not known")
+    shown = [r for w in workers for r in w["recommendations"] if not r["minor"]]
     assert (rule in [r["id"] for r in shown]) == found, [(r["id"], r["text"]) for r in shown]
 
 

@@ -212,6 +212,7 @@ TEST(Fit, LinesAreWrappedBehindTheirOwnIndentation) {
   EXPECT_EQ(wrapped_lines("head of it\n  * one two three\n\n", 12), "head of it\n  * one two\n    three\n\n");
   EXPECT_EQ(wrapped_lines("\033[31mone\033[0m two", 7), "\033[31mone\033[0m two");
   EXPECT_EQ(wrapped("https://a.very.long/link is", 8, 0), "https://a.very.long/link\nis");
+  EXPECT_EQ(wrapped("cores took 12.5 % of it", 15, 0), "cores took\n12.5 % of it");  // a number keeps its unit
 }
 
 TEST(Table, RowsSortDownTextsUpUnknownLast) {

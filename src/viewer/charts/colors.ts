@@ -11,6 +11,9 @@ const kCategories: Record<string, string> = {
   Other: kGrey, Computation: kBlue, Overlapping: kSky, "Data transfer": kGreen, Synchronizing: kRed, Either: kPink,
 };
 
+// In the order of the Overview.
+export const kCategoryNames = Object.keys(kCategories);
+
 export function categoryColor(category: string): string {
   return kCategories[category] ?? kGrey;
 }
@@ -19,6 +22,9 @@ export function categoryColor(category: string): string {
 export function memoryColor(curve: string): string {
   return curve === "Allocated" ? kBlue : kOrange;
 }
+
+// Of a diff: A and B, what is slower and faster in B, and all changes together.
+export const kSides = { a: kBlue, b: kOrange, more: kRed, less: kGreen, sum: kGrey };
 
 // Of the n-th of many names; after seven they come again, lighter.
 export function colorOf(n: number): string {

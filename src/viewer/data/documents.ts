@@ -30,6 +30,9 @@ export class Table {
     const value = this.value(row, key);
     return typeof value === "number" ? value : null;
   }
+  rows(): number[] {
+    return Array.from({ length: this.n }, (_, row) => row);
+  }
   figure(row: number, key: string): string {
     return `${this.at}/rows/${row}/${key}`;
   }

@@ -69,6 +69,33 @@ export interface StatsDocument {
   workers: (Source & TableHead & { sort: string | null })[];
 }
 
+// What one thing costs on both sides of a diff: means per step. Unknown (null): on one side only, or no interval.
+export interface DiffRow {
+  by: string;
+  name: string;
+  a_us: number | null;
+  b_us: number | null;
+  delta_us: number;
+  change_percent: number | null;
+  low_us: number | null;
+  high_us: number | null;
+  smallest_us: number | null;
+  changed: boolean | null;
+}
+
+export interface DiffDocument extends TableHead {
+  story: string;
+  verdict: "unknown" | "noise" | "changed" | "second_changed";
+  remarks: string[];
+  sample: "runs" | "steps";
+  runs: { a: number; b: number };
+  steps: { a: number; b: number };
+  step: DiffRow;
+  second: DiffRow | null;
+  alike: { by: string; change_percent: number; low_percent: number; high_percent: number }[];
+  machine: { figure: string; title: string; a: number; b: number; apart: boolean }[];
+}
+
 export interface Documents {
   // of_jobs: the words of `tprof stats` whose "workers" are jobs. sides: A or B, by worker, where two were given.
   report: { tprof: string; left_out: string[]; of_jobs: string[]; sides?: string[] };
@@ -76,5 +103,5 @@ export interface Documents {
   steps: { workers: (Source & TableHead)[] };
   advise: { workers: AdviseWorker[]; stragglers?: { run: string; span: string; lines: string[] }[] };
   stats: Record<string, StatsDocument>;
-  diff?: Record<string, Json>;
+  diff?: DiffDocument;
 }

@@ -2,7 +2,7 @@
 // (all of them with #rows=all, and in print). Its state stands in the address, behind `id` where a view has several.
 import { Fragment, type ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { texts } from "../texts";
+import { texts, titles } from "../texts";
 import { at, type Table } from "../data/documents";
 import type { Column } from "../data/types";
 import { format } from "../format";
@@ -12,15 +12,20 @@ import { Menu } from "../widgets";
 import { copyText, csvOf } from "./csv";
 import { BriefFrame, Frames } from "./frames";
 import { shownRows } from "./rows";
+import { kTreeColumns, Tree } from "./tree";
 
 const kMargin = 12;  // rows kept above and below what is in sight
+const kOpenRows = 60;  // of a tree: as many levels are open at first as have no more rows
 
 interface Props {
   table: Table;
   id?: string;  // in the address: "" for the main table of a view
   label: string;  // its name for screen readers, and of its CSV
+  tree?: boolean;  // rows hang on each other, see tree.ts; #<id>.levels=N: how many levels are open, or "all"
+  root?: number;  // of a tree: the row at the top, -1: all that have none
   sort?: string;  // else by what the document is sorted by
   hidden?: string[];  // columns that are shown only when chosen, besides those without a value
+  bars?: string[];  // columns whose cells have bars, by their largest value; shares have them anyway
   keep?: (row: number) => boolean;  // chosen by controls of the view
   controls?: ComponentChildren;  // of the view, before the search
   searchIn?: string[];  // columns in which words are searched, else all texts
@@ -42,7 +47,7 @@ export interface Pick {
   set: (row: number | undefined) => void;
 }
 
-export function DataTable({ table, id = "", label, sort: sortGiven, hidden = [], keep, controls, searchIn,
+export function DataTable({ table, id = "", label, tree: isTree = false, root = -1, sort: sortGiven, hidden = [], bars = [], keep, controls, searchIn,
                             searchHint = "Search, or calls>100", expand, canExpand,
                             expandTitle = "Details", pick, briefStacks = false, nested = false, notes, empty = "Nothing to show." }: Props) {
   const { params } = useParams();
@@ -52,21 +57,32 @@ export function DataTable({ table, id = "", label, sort: sortGiven, hidden = [],
   const [sort, setSort] = useParam(param("sort"), sortOtherwise);
   const [chosen, setChosen] = useParam(param("cols"));
   const [open, setOpen] = useState<Set<number>>(new Set());
+  const [levels, setLevels] = useParam(param("levels"));
+  const [turned, setTurned] = useState<Set<number>>(new Set());  // branches that are not as `levels` says
   const printing = usePrinting();
   const everything = params.rows === "all" || printing;
 
+  const tree = useMemo(() => (isTree ? new Tree(table) : undefined), [table, isTree]);
+  const level = (row: number) => tree!.depth[row] - (root < 0 ? 0 : tree!.depth[root]);
+  const atFirst = useMemo(() => tree?.levelsWithin(tree.below(root), kOpenRows) ?? 0, [tree, root]);
+  const openTo = everything || levels === "all" ? Infinity : levels ? Number(levels) : atFirst;
+  const isOpen = (row: number) => (search !== "" || level(row) < openTo) !== turned.has(row);
   const valued = useMemo(() => table.columns.filter((c) => hasValues(table, c)), [table]);
-  const columns = useMemo(() => chosenColumns(table, valued, params.columns === "all" ? "all" : chosen, hidden),
+  const columns = useMemo(() => chosenColumns(table, valued, params.columns === "all" ? "all" : chosen, isTree ? [...hidden, ...kTreeColumns] : hidden),
                           [table, valued, params.columns, chosen, hidden.join()]);
-  const rows = useMemo(() => shownRows(table, search, sort, keep, searchIn), [table, search, sort, keep]);
-  const { widths, elastic } = useMemo(() => widthsOf(table, columns, briefStacks), [table, columns]);
-  const largest = useMemo(() => largestOf(table, columns), [table, columns]);
+  const rows = useMemo(() => {
+    const found = shownRows(table, search, sort, keep, searchIn);
+    return tree ? tree.shown(shownRows(table, "", sort), found, isOpen, root) : found;
+  }, [table, search, sort, keep, tree, root, openTo, turned]);
+  const { widths, elastic } = useMemo(() => widthsOf(table, columns, briefStacks, keep, tree), [table, columns, briefStacks, keep, tree]);
+  const largest = useMemo(() => largestOf(table, columns, bars), [table, columns]);
   useEffect(() => setOpen(new Set()), [table]);
+  useEffect(() => setTurned(new Set()), [table, levels, search === ""]);
 
-  const toggle = (row: number) => {
-    const next = new Set(open);
+  const toggled = (rows: Set<number>, row: number) => {
+    const next = new Set(rows);
     if (!next.delete(row)) next.add(row);
-    setOpen(next);
+    return next;
   };
   const { scroller, first, last, above, below, measured } = useVisible(rows, open, everything || nested);
   const leading = (expand ? 1 : 0) + (pick ? 1 : 0);  // columns of buttons
@@ -87,13 +103,17 @@ export function DataTable({ table, id = "", label, sort: sortGiven, hidden = [],
             {rows.length !== table.n && <><Derived rule="rows that are shown" value={rows.length} unit="count" /> of </>}
             <Figure at={`${table.at}/n_rows`} value={table.n} unit="count" options={table.options} /> row{table.n === 1 ? "" : "s"}
           </span>
+          {tree && tree.depth.some((depth) => depth > 0) && <>
+            <button type="button" aria-pressed={levels === "all"} onClick={() => { setLevels("all"); setTurned(new Set()); }}>Expand all</button>
+            <button type="button" aria-pressed={levels === "0"} onClick={() => { setLevels("0"); setTurned(new Set()); }}>Collapse all</button>
+          </>}
           {table.n > 0 && <>
             <Menu label="Columns">
               {table.columns.map((c) => (
                 <label class="choice" title={texts[c.key]}>
                   <input type="checkbox" checked={columns.includes(c)}
-                         onChange={() => setChosen(toggled(columns, c, table.columns))} />
-                  {c.title || c.key}{!valued.includes(c) && <span class="muted"> no values</span>}
+                         onChange={() => setChosen(chosenWith(columns, c, table.columns))} />
+                  {titleOf(c)}{!valued.includes(c) && <span class="muted"> no values</span>}
                 </label>
               ))}
               {chosen && <button type="button" onClick={() => setChosen("")}>As at first</button>}
@@ -104,7 +124,7 @@ export function DataTable({ table, id = "", label, sort: sortGiven, hidden = [],
       )}
       {table.n === 0 ? <p class="empty">{empty}</p> : (
         <div class="scroller" ref={scroller} tabIndex={nested ? undefined : 0} role="region" aria-label={label}>
-          <table aria-rowcount={rows.length + 1} aria-label={label} ref={widthIn(`${columns.reduce((sum, c) => sum + widths[c.key], 2.4 * leading)}ch`)}>
+          <table role={tree ? "treegrid" : undefined} aria-rowcount={rows.length + 1} aria-label={label} ref={widthIn(`${columns.reduce((sum, c) => sum + widths[c.key], 2.4 * leading)}ch`)}>
             <colgroup>
               {pick && <col ref={widthIn("2.4ch")} />}
               {expand && <col ref={widthIn("2.4ch")} />}
@@ -119,7 +139,7 @@ export function DataTable({ table, id = "", label, sort: sortGiven, hidden = [],
                   <th key={c.key} class={isNumber(c) ? "number" : undefined} scope="col" title={texts[c.key] ?? c.title}
                       aria-sort={sortKey === c.key ? (isUp(c) ? "ascending" : "descending") : "none"}>
                     <button type="button" onClick={() => setSort(nextSort(c, sortKey, isUp(c), sortOtherwise))}>
-                      {c.title || c.key}
+                      {titleOf(c)}
                       <span class="arrow" aria-hidden="true">{sortKey === c.key ? (isUp(c) ? "▲" : "▼") : ""}</span>
                     </button>
                   </th>
@@ -131,7 +151,9 @@ export function DataTable({ table, id = "", label, sort: sortGiven, hidden = [],
               {above > 0 && <Gap height={above} />}
               {rows.slice(first, last).map((row, i) => (
                 <Fragment key={row}>
-                  <tr aria-rowindex={first + i + 2} class={open.has(row) ? "open" : pick?.row === row ? "picked" : undefined}
+                  <tr aria-rowindex={first + i + 2}
+                      aria-level={tree ? level(row) + 1 : undefined} aria-expanded={tree && !tree.isLeaf[row] ? isOpen(row) : undefined}
+                      class={open.has(row) ? "open" : pick?.row === row ? "picked" : undefined}
                       onClick={pick && ((e) => !(e.target as Element).closest("button, a") && pick.set(row))}>
                     {pick && (
                       <td class="expander">
@@ -146,13 +168,15 @@ export function DataTable({ table, id = "", label, sort: sortGiven, hidden = [],
                       <td class="expander">
                         {(!canExpand || canExpand(row)) && (
                           <button type="button" aria-expanded={open.has(row)} title={expandTitle}
-                                  aria-label={`${expandTitle}: ${table.text(row, columns[0]?.key ?? "")}`} onClick={() => toggle(row)}>
+                                  aria-label={`${expandTitle}: ${table.text(row, columns[0]?.key ?? "")}`} onClick={() => setOpen(toggled(open, row))}>
                             {open.has(row) ? "▾" : "▸"}
                           </button>
                         )}
                       </td>
                     )}
-                    {columns.map((c) => <Cell key={c.key} table={table} row={row} column={c} largest={largest[c.key]} briefStacks={briefStacks} />)}
+                    {columns.map((c, k) => k === 0 && tree
+                      ? <Branch key={c.key} table={table} tree={tree} level={level(row)} row={row} column={c} open={isOpen(row)} onToggle={() => setTurned(toggled(turned, row))} />
+                      : <Cell key={c.key} table={table} row={row} column={c} largest={largest[c.key]} briefStacks={briefStacks} />)}
                     <td></td>
                   </tr>
                   {expand && open.has(row) && (
@@ -179,16 +203,40 @@ export function DataTable({ table, id = "", label, sort: sortGiven, hidden = [],
 function Cell({ table, row, column, largest, briefStacks }: { table: Table; row: number; column: Column; largest: number; briefStacks: boolean }) {
   const value = table.value(row, column.key);
   if (column.key === "call_stack" && briefStacks) return <td><BriefFrame stack={value} at={table.figure(row, column.key)} options={table.options} /></td>;
-  if (column.unit === "text" && column.key === "call_stack") return <td class="stack"><Frames stack={value} at={table.figure(row, column.key)} options={table.options} /></td>;
+  if (column.key === "call_stack" || column.title === "Source Location") return <td class={column.key === "call_stack" ? "stack" : undefined}><Frames stack={value} at={table.figure(row, column.key)} options={table.options} /></td>;
+  if (typeof value === "boolean") return <td><Figure at={table.figure(row, column.key)} value={value} unit={column.unit} /></td>;
   if (!isNumber(column)) {
     const text = value === null ? null : String(value);
     return <td title={text !== null && text.length > 24 ? text.slice(0, 4000) : undefined}><Said at={table.figure(row, column.key)} text={text} options={table.options} /></td>;
   }
-  const share = column.unit === "percent" && typeof value === "number" && largest > 0 ? Math.min(100, Math.max(0, value)) : 0;
+  const share = typeof value !== "number" || !(largest > 0) ? 0 : Math.max(0, column.unit === "percent" ? Math.min(100, value) : (100 * value) / largest);
   return (
     <td class="number">
       {share > 0 && <span class="bar" style={{ width: `${share}%` }} />}
       <Figure at={table.figure(row, column.key)} value={value} unit={column.unit} options={table.options} />
+    </td>
+  );
+}
+
+// The first column of a tree.
+function Branch({ table, tree, level, row, column, open, onToggle }: {
+  table: Table; tree: Tree; level: number; row: number; column: Column; open: boolean; onToggle: () => void;
+}) {
+  const name = table.text(row, column.key);
+  const leftOut = table.number(row, "left_out");
+  const key = (e: KeyboardEvent) => {
+    if (e.key !== (open ? "ArrowLeft" : "ArrowRight")) return;
+    e.preventDefault();
+    onToggle();
+  };
+  return (
+    <td class="branch" title={name.length > 24 ? name.slice(0, 4000) : undefined}
+        ref={(td) => { if (td) td.style.paddingLeft = `${4 + tree.indent * level}px`; }}>
+      {tree.isLeaf[row] ? <span class="twig" /> : (
+        <button type="button" class="twig" aria-expanded={open} aria-label={name.trim()} onClick={onToggle} onKeyDown={key}>{open ? "▾" : "▸"}</button>
+      )}
+      <Said at={table.figure(row, column.key)} text={name} />
+      {leftOut ? <span class="muted"> and <Figure at={table.figure(row, "left_out")} value={leftOut} unit="count" /> below</span> : null}
     </td>
   );
 }
@@ -208,6 +256,7 @@ function CopyButton({ text }: { text: () => string }) {
   );
 }
 
+const titleOf = (c: Column) => c.title || titles[c.key] || c.key;
 export const isNumber = (c: Column) => c.unit !== "text" && c.unit !== "yes/no";
 
 function hasValues(table: Table, column: Column): boolean {
@@ -225,7 +274,7 @@ function chosenColumns(table: Table, valued: Column[], chosen: string, hidden: s
   return valued.filter((c) => !hidden.includes(c.key));
 }
 
-function toggled(shown: Column[], column: Column, all: Column[]): string {
+function chosenWith(shown: Column[], column: Column, all: Column[]): string {
   const next = all.filter((c) => (c === column ? !shown.includes(c) : shown.includes(c)));
   return next.map((c) => c.key).join(",");
 }
@@ -240,16 +289,19 @@ function nextSort(column: Column, key: string, up: boolean, otherwise: string): 
 
 // In characters, of the first rows, so that columns do not move while one scrolls. A first text that is longer than its
 // column takes what room is left; else that room is at the right.
-function widthsOf(table: Table, columns: Column[], briefStacks: boolean): { widths: Record<string, number>; elastic?: Column } {
+function widthsOf(table: Table, columns: Column[], briefStacks: boolean, keep: (row: number) => boolean = () => true, tree?: Tree): { widths: Record<string, number>; elastic?: Column } {
   const widths: Record<string, number> = {};
   let elastic: Column | undefined;
+  const first: number[] = [];
+  for (let row = 0; row < table.n && first.length < 500; row++) if (keep(row)) first.push(row);
   for (const c of columns) {
     const most = c.key === "call_stack" ? (briefStacks ? 40 : 90) : c.key === "name" ? 48 : 28;
-    const words = (c.title || c.key).split(" ");  // in at most three lines
+    const deeper = (row: number) => (tree && c === columns[0] ? 4.5 + (tree.indent * tree.depth[row]) / 7 : 0);
+    const words = titleOf(c).split(" ");  // in at most three lines
     let width = Math.max(...words.map((word) => word.length), (c.title.length * 2) / Math.min(4, words.length + 1)) + 1;
-    for (let row = 0; row < Math.min(table.n, 500); row++) {
-      const { length } = format(table.value(row, c.key), c.unit);
-      width = Math.max(width, length * (isNumber(c) || length < 16 ? 1 : 0.88) + 0.5);  // short names may be all digits
+    for (const row of first) {
+      const { length } = format(table.value(row, c.key), c.unit).trim();
+      width = Math.max(width, length * (isNumber(c) || length < 16 ? 1 : 0.88) + 0.5 + deeper(row));  // short names may be all digits
     }
     if (width > most && (!elastic || (briefStacks && c.key === "call_stack"))) elastic = c;
     widths[c.key] = Math.min(width, most) + 2;
@@ -257,11 +309,12 @@ function widthsOf(table: Table, columns: Column[], briefStacks: boolean): { widt
   return { widths, elastic };
 }
 
-function largestOf(table: Table, columns: Column[]): Record<string, number> {
+// Of columns whose cells have bars. A change in percent is no share.
+function largestOf(table: Table, columns: Column[], bars: string[]): Record<string, number> {
   const out: Record<string, number> = {};
   for (const c of columns) {
     out[c.key] = 0;
-    if (c.unit !== "percent") continue;
+    if (!bars.includes(c.key) && (c.unit !== "percent" || /^change_percent$|^percent_/.test(c.key))) continue;
     for (let row = 0; row < table.n; row++) out[c.key] = Math.max(out[c.key], table.number(row, c.key) ?? 0);
   }
   return out;

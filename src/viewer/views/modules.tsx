@@ -1,11 +1,143 @@
-// nn.Modules, forward and backward.
-import { rowsOf } from "../worker";
-import { WordTable } from "./words";
+// nn.Modules, forward and backward: the tree, and the same as a flame graph. Beside them who called whom on each thread,
+// what source lines cost, and Lightning's calls, where these are in the page.
+import { useMemo } from "preact/hooks";
+import { colorOf } from "../charts/colors";
+import { Swatch } from "../charts/donut";
+import { Flame, spansOf, type Spans } from "../charts/flame";
+import { at, type Table, useTable } from "../data/documents";
+import { Figure, Said } from "../figure";
+import { shortName } from "../format";
+import { useParam } from "../state";
+import { DataTable } from "../table/table";
+import { Tree } from "../table/tree";
+import { Panel, Select, Switch } from "../widgets";
+import { pointerOf, rowsOf } from "../worker";
+
+const kNone = "no nn.Modules were recorded (tprof-run --with-modules)";
+
+// The tables of the view: the word of `tprof stats`, and what is said of one without rows.
+const kParts: { word: string; title: string; tree: boolean; none: string }[] = [
+  { word: "module", title: "Modules", tree: true, none: `${kNone[0].toUpperCase()}${kNone.slice(1)}.` },
+  { word: "tree", title: "Operator tree", tree: true, none: "No operators were recorded." },
+  { word: "line", title: "Source lines", tree: false, none: "No call stacks were recorded (tprof-run --with-stack=1)." },
+  { word: "timeline", title: "Timeline", tree: true, none: "No operators were recorded." },
+  { word: "lightning", title: "Lightning", tree: true, none: "No calls of Lightning were recorded." },
+];
+
+const kHidden = ["kind", "thread", "end", "mean_duration", "host_mean_duration", "device_mean_duration"];
+const kBars = ["host_self_duration", "device_self_duration"];  // totals of a tree are those of its root above all
 
 export function modulesAbsent(worker: number): string | undefined {
-  return rowsOf("module", worker) > 0 ? undefined : "no nn.Modules were recorded (tprof-run --with-modules)";
+  return kParts.some(({ word }) => rowsOf(word, worker) > 0) ? undefined : kNone;
 }
 
 export function Modules({ worker }: { worker: number }) {
-  return <WordTable word="module" title="Modules" worker={worker} />;
+  const there = kParts.filter(({ word }) => word === "module" || rowsOf(word, worker) > 0);
+  const [show, setShow] = useParam("show", there.find(({ word }) => rowsOf(word, worker) > 0)!.word);
+  const part = there.find(({ word }) => word === show) ?? there[0];
+  const table = useTable(pointerOf(part.word, worker));
+  const choice = there.length > 1 && (
+    <Switch label="Show" value={part.word} options={there.map(({ word, title }) => [word, title])} onChange={setShow} />
+  );
+  if (!table) return <p class="loading">Opening</p>;
+  return (
+    <>
+      {choice}
+      {part.tree && table.n > 0 && <Graph key={part.word} table={table} title={part.title} />}
+      <Panel title={part.title}>
+        <DataTable key={part.word} table={table} tree={part.tree} label={part.title} hidden={kHidden} bars={kBars} empty={part.none} />
+      </Panel>
+      {part.word === "module" && table.n > 0 && <Classes at={`${table.at}/classes`} />}
+    </>
+  );
+}
+
+// Modules of one class together.
+function Classes({ at: pointer }: { at: string }) {
+  const table = useTable(at(pointer) === undefined ? undefined : pointer);
+  return table ? <Panel title="Classes of modules"><DataTable table={table} id="class" label="classes of modules" hidden={kHidden} bars={kBars} /></Panel> : null;
+}
+
+// What bars of the graph are as wide as.
+const kWidths: [string, string][] = [
+  ["host_total_duration", "Host"], ["device_total_duration", "Device"],
+  ["backward_host_duration", "Backward, host"], ["backward_device_duration", "Backward, device"],
+];
+// What is said of a bar, besides its name.
+const kSaid = ["begin", "duration", "occurrences", "calls", "operators", "mean_duration", "host_total_duration", "host_self_duration",
+  "device_total_duration", "device_self_duration", "backward_host_duration", "backward_device_duration", "parameters"];
+
+// Kinds of rows, as --json names them.
+const kKinds: Record<string, string> = {
+  op: "Operator", label: "User annotation", step: "Step", call: "CUDA call", module: "nn.Module", python: "Python function",
+  data_loader: "DataLoader", optimizer: "Optimizer", lightning: "Lightning", backward: "Backward", thread: "Thread",
+};
+
+function Graph({ table, title }: { table: Table; title: string }) {
+  const tree = useMemo(() => new Tree(table), [table]);
+  const tops = useMemo(() => tree.below(-1).filter((row) => tree.depth[row] === 0), [tree]);
+  const widths = useMemo(() => kWidths.filter(([key]) => sumOf(table, key, tops) > 0), [table, tops]);
+  const [chosen, setKey] = useParam("width");
+  const [top, setTop] = useParam("top");
+  const [zoomed, setZoomed] = useParam("zoom");
+  const key = (widths.find(([one]) => one === chosen) ?? widths[0])?.[0] ?? "";
+  const colors = useMemo(() => colorsOf(table), [table]);
+  const roots = useMemo(() => (top !== "" && tops.includes(Number(top)) ? [Number(top)] : tops), [tops, top]);
+  const spans = useMemo(() => (table.has("begin") ? timesOf(table, roots) : spansOf(tree, roots, (row) => table.number(row, key))), [table, tree, roots, key]);
+  const zoom = zoomed !== "" && Number(zoomed) >= 0 && Number(zoomed) < table.n ? Number(zoomed) : -1;
+  const name = (row: number) => shortName(table.text(row, "name"));
+  const options = tops.map((row): [string, string] => [String(row), name(row)]);
+  return (
+    <Panel title={`${title}, as ${table.has("begin") ? "it went" : "a flame graph"}`} aside={
+      <div class="choices">
+        {tops.length > 1 && !table.has("begin") && <Select label={table.has("thread") ? "Thread" : "Module"} value={top} options={[["", "all"], ...options]}
+                                       onChange={(row) => { setZoomed(""); setTop(row); }} />}
+        {zoom >= 0 && <button type="button" onClick={() => setZoomed("")}>Whole graph</button>}
+        {widths.length > 1 && <Switch label="Width of the bars" value={key} options={widths} onChange={setKey} />}
+      </div>
+    }>
+      {table.has("kind") && <ul class="legend flat">{[...colors.names].map(([kind, color]) => <li><Swatch color={color} />{kKinds[kind] ?? kind}</li>)}</ul>}
+      <Flame label={`${title}: bars are as wide as their time`} tree={tree} spans={spans} name={name} color={colors.of}
+             zoomed={zoom} onZoom={(row) => setZoomed(row < 0 ? "" : String(row))}
+             details={(row) => <Details table={table} row={row} />} />
+      <p class="notes">
+        {table.has("begin") ? "Bars lie where their time is. " : "Bars are as wide as the time of all calls together. "}
+        Those below a pixel are not drawn: click on a bar to see what it holds.
+      </p>
+    </Panel>
+  );
+}
+
+function timesOf(table: Table, roots: number[]): Spans {
+  const from = Float64Array.from({ length: table.n }, (_, row) => table.number(row, "begin") ?? NaN);
+  return { from, to: from.map((begin, row) => begin + (table.number(row, "duration") ?? NaN)), roots };
+}
+
+function Details({ table, row }: { table: Table; row: number }) {
+  const known = table.columns.filter((c) => kSaid.includes(c.key) && table.value(row, c.key) !== null);
+  return (
+    <>
+      <b><Said at={table.figure(row, "name")} text={table.text(row, "name")} /></b>
+      <table class="plain"><tbody>
+        {known.map((c) => (
+          <tr key={c.key}>
+            <th scope="row">{c.title}</th>
+            <td class="number"><Figure at={table.figure(row, c.key)} value={table.value(row, c.key)} unit={c.unit} /></td>
+          </tr>
+        ))}
+      </tbody></table>
+    </>
+  );
+}
+
+function sumOf(table: Table, key: string, rows: number[]): number {
+  return rows.reduce((sum, row) => sum + (table.number(row, key) ?? 0), 0);
+}
+
+// By what a row is. Of modules by their class: Linear_0 and Linear_1 have one colour.
+function colorsOf(table: Table): { of: (row: number) => string; names: Map<string, string> } {
+  const names = new Map<string, string>();
+  const kinds = table.rows().map((row) => table.has("kind") ? table.text(row, "kind") : table.text(row, "name").trim().replace(/[_#]\d+$/, ""));
+  for (const kind of kinds) if (!names.has(kind)) names.set(kind, colorOf(names.size));
+  return { of: (row) => names.get(kinds[row])!, names };
 }

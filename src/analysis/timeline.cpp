@@ -1,0 +1,23 @@
+#include "analysis/timeline.h"
+
+#include "analysis/windows.h"
+
+namespace tprof {
+
+std::vector<TimelineRange> timeline(const Model& model, const OpTree& tree) {
+  std::vector<TimelineRange> out;
+  std::vector<i32> place(tree.nodes.size(), -1);
+  bool plugin = tree.rules == Rules::plugin;
+  u32 main = plugin || tree.nodes.empty() ? 0 : main_thread_of(model);
+  for (size_t i = 0; i < tree.nodes.size(); i++) {
+    const OpNode& node = tree.nodes[i];
+    if (plugin && i && node.parent < 0) break;  // the first thread's tree ends here
+    if (node.kind == NodeKind::call || (!plugin && node.thread != main)) continue;
+    place[i] = i32(out.size());
+    std::string name = plugin ? node_name(model, node) : model.names[node.name];
+    out.push_back({name, node.kind, node.parent < 0 ? -1 : place[size_t(node.parent)], node.begin_ns, node.end_ns});
+  }
+  return out;
+}
+
+}  // namespace tprof

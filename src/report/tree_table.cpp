@@ -1,0 +1,131 @@
+#include "report/tree_table.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tprof {
+namespace {
+
+constexpr i64 kDeep = 8;  // levels from which on one blank is enough
+
+struct TreeColumns {
+  explicit TreeColumns(const Table& table)
+      : parent(size_t(table.column("parent"))), depth(parent + 1), left_out(parent + 2) {}
+  const size_t parent, depth, left_out;
+};
+
+i64 number(const Value& value, i64 unknown) {
+  const i64* whole = std::get_if<i64>(&value);
+  return whole ? *whole : unknown;
+}
+
+// By row, the last list: of the top. Each in the order of rows.
+std::vector<std::vector<size_t>> children_of(const Table& table) {
+  TreeColumns c(table);
+  std::vector<std::vector<size_t>> out(table.rows.size() + 1);
+  for (size_t r = 0; r < table.rows.size(); r++)
+    out[size_t(number(table.rows[r][c.parent], i64(table.rows.size())))].push_back(r);
+  return out;
+}
+
+// Rows as these lists say; those that no list leads to go, counted at the nearest row that stays.
+void lay_out(Table& table, const std::vector<std::vector<size_t>>& children) {
+  TreeColumns c(table);
+  std::vector<std::vector<Value>> out;
+  std::vector<i64> place(table.rows.size(), -1);
+  std::vector<size_t> todo(children.back().rbegin(), children.back().rend());
+  while (!todo.empty()) {
+    size_t row = todo.back();
+    todo.pop_back();
+    place[row] = i64(out.size());
+    out.push_back(table.rows[row]);
+    if (i64 parent = number(out.back()[c.parent], -1); parent >= 0) out.back()[c.parent] = place[size_t(parent)];
+    todo.insert(todo.end(), children[row].rbegin(), children[row].rend());
+  }
+  for (size_t r = 0; r < table.rows.size(); r++) {
+    i64 up = i64(r);
+    while (up >= 0 && place[size_t(up)] < 0) up = number(table.rows[size_t(up)][c.parent], -1);
+    if (up < 0 || up == i64(r)) continue;
+    Value& count = out[size_t(place[size_t(up)])][c.left_out];
+    count = number(count, 0) + 1 + number(table.rows[r][c.left_out], 0);
+  }
+  table.rows = std::move(out);
+}
+
+}  // namespace
+
+Table tree_table(Table table, const std::vector<i32>& parents) {
+  table.tree = true;
+  for (const char* key : {"parent", "depth", "left_out"}) table.columns.push_back({key, key, Unit::count, kDataOnly});
+  TreeColumns c(table);
+  for (size_t r = 0; r < parents.size(); r++) {
+    bool top = parents[r] < 0;
+    table.rows[r].push_back(top ? Value() : Value(i64(parents[r])));
+    table.rows[r].push_back(top ? i64{0} : number(table.rows[size_t(parents[r])][c.depth], 0) + 1);
+    table.rows[r].push_back(i64{0});
+  }
+  lay_out(table, children_of(table));
+  return table;
+}
+
+void sort_tree(Table& table, size_t column) {
+  std::vector<std::vector<size_t>> children = children_of(table);
+  for (std::vector<size_t>& list : children)
+    std::stable_sort(list.begin(), list.end(), [&](size_t a, size_t b) {
+      return comes_before(table.rows[a][column], table.rows[b][column], table.columns[column].unit);
+    });
+  lay_out(table, children);
+}
+
+std::vector<double> weights_of(const Table& table, int column) {
+  std::vector<double> out;
+  if (column < 0 || table.columns[size_t(column)].unit <= Unit::lines) return out;
+  for (const auto& row : table.rows) {
+    const Value& value = row[size_t(column)];
+    const double* real = std::get_if<double>(&value);
+    out.push_back(real ? *real : double(number(value, 0)));
+  }
+  return out;
+}
+
+void limit_tree(Table& table, size_t depth, size_t most, const std::vector<double>& weights) {
+  TreeColumns c(table);
+  size_t all = table.rows.size();
+  auto depth_of = [&](size_t row) { return size_t(number(table.rows[row][c.depth], 0)); };
+  std::vector<size_t> order(all);
+  std::iota(order.begin(), order.end(), size_t{0});
+  if (depth) std::erase_if(order, [&](size_t row) { return depth_of(row) >= depth; });
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return weights.empty() ? depth_of(a) < depth_of(b) : weights[a] > weights[b];
+  });
+  std::vector<bool> stays(all);
+  size_t kept = 0;
+  for (size_t row : order) {
+    std::vector<size_t> path;  // up to what is there already
+    for (i64 up = i64(row); up >= 0 && !stays[size_t(up)]; up = number(table.rows[size_t(up)][c.parent], -1))
+      path.push_back(size_t(up));
+    if (most && kept + path.size() > most) continue;
+    for (size_t each : path) stays[each] = true;
+    kept += path.size();
+  }
+  if (kept == all) return;
+  std::vector<std::vector<size_t>> children = children_of(table);
+  for (std::vector<size_t>& list : children) std::erase_if(list, [&](size_t row) { return !stays[row]; });
+  lay_out(table, children);
+  table.footer.insert(table.footer.begin(), std::to_string(kept) + " of " + std::to_string(all) +
+                                                " rows (--limit 0 --depth 0 shows all)");
+}
+
+TreeIndent::TreeIndent(const Table& table) {
+  if (!table.tree) return;
+  depth_ = TreeColumns(table).depth;
+  i64 deepest = 0;
+  for (const auto& row : table.rows) deepest = std::max(deepest, number(row[depth_], 0));
+  each_ = deepest > kDeep ? 1 : 2;
+}
+
+size_t TreeIndent::of(const std::vector<Value>& row) const {
+  return each_ ? each_ * size_t(number(row[depth_], 0)) : 0;
+}
+
+}  // namespace tprof

@@ -1,0 +1,191 @@
+// Holds one browser and does what it is told: a JSON object a line on stdin, its answer a line on stdout.
+//
+//   node browser.mjs chromium|firefox
+//   {"do": "open", "path": "/tmp/report.html", "hash": "view=operators"}   ->  {"value": {...}}  or  {"error": "..."}
+//
+// What can be told is a function of `commands`; browser.py is the other side. Nothing is loaded from a network: the
+// browser's proxy is a port where nobody listens, and whatever a page asks for is in `report`.
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import readline from 'node:readline';
+import url from 'node:url';
+import puppeteer from 'puppeteer-core';
+
+const NOBODY = '127.0.0.1:9';
+const BROWSERS = {
+  chromium: {
+    browser: 'chrome', executablePath: '/usr/bin/chromium', protocolTimeout: 120000,
+    // Without its sandbox it runs as root too; a report that is opened here is one of our tests' own.
+    args: ['--no-sandbox', `--proxy-server=${NOBODY}`, '--proxy-bypass-list=<-loopback>', '--hide-scrollbars'],
+  },
+  firefox: {
+    browser: 'firefox', executablePath: '/usr/bin/firefox-esr', protocolTimeout: 120000,
+    extraPrefsFirefox: {
+      'network.proxy.type': 1, 'network.proxy.http': '127.0.0.1', 'network.proxy.http_port': 9,
+      'network.proxy.ssl': '127.0.0.1', 'network.proxy.ssl_port': 9, 'network.captive-portal-service.enabled': false,
+    },
+  },
+};
+const AXE = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+const name = process.argv[2];
+const browser = await puppeteer.launch({ headless: true, ...BROWSERS[name] });
+let page = null;
+let seen = null; // what went wrong on the page since it was opened
+
+// --- in the page
+
+// Runs before the page's own script. `__tprof_hacked` is what the data of hostile traces would set.
+function watch() {
+  window.__violations = [];
+  document.addEventListener('securitypolicyviolation', (event) => {
+    window.__violations.push(`${event.effectiveDirective} ${event.blockedURI} ${event.sample}`);
+  });
+}
+
+// Until nothing is being opened and nothing has changed for `calm` ms; or for 30 s, what is then to be seen counts.
+function settled(calm) {
+  return new Promise((resolve) => {
+    const done = () => { observer.disconnect(); resolve(); };
+    const end = performance.now() + 30000;
+    let timer = 0;
+    const again = () => {
+      clearTimeout(timer);
+      const busy = document.readyState !== 'complete' || document.querySelector('.loading, [aria-busy=true]');
+      timer = setTimeout(busy && performance.now() < end ? again : done, calm);
+    };
+    const observer = new MutationObserver(again);
+    observer.observe(document.documentElement, { subtree: true, childList: true, attributes: true, characterData: true });
+    again();
+  });
+}
+
+// Every figure: [pointer or rule, exact value as JSON, text, is it in a table]. JSON, since browsers send long lists slowly otherwise.
+function figuresOfPage(kind) {
+  return JSON.stringify(Array.from(document.querySelectorAll(`[${kind}]`), (element) => [
+    element.getAttribute(kind), element.getAttribute('data-value'), element.textContent,
+    element.closest('td') !== null,
+  ]));
+}
+
+// --- what can be told
+
+const commands = {
+  // A fresh page in a fresh profile, at `width` x `height` as a window of that size with this zoom would have it.
+  async open({ path, hash = '', width = 1280, height = 800, zoom = 1, scheme = 'light', calm = 60 }) {
+    if (page) await page.browserContext().close();
+    page = await (await browser.createBrowserContext()).newPage();
+    const address = url.pathToFileURL(path).href + (hash ? `#${hash}` : '');
+    seen = { console: [], errors: [], requests: [], dialogs: [] };
+    page.on('console', (message) => {
+      if (['error', 'warn', 'warning', 'assert'].includes(message.type())) seen.console.push(message.text());
+    });
+    page.on('pageerror', (error) => seen.errors.push(String(error.stack || error)));
+    page.on('error', (error) => seen.errors.push(`crash: ${error}`));
+    page.on('dialog', (dialog) => { seen.dialogs.push(dialog.message()); dialog.dismiss(); });
+    page.on('popup', (popup) => { seen.requests.push(`popup ${popup.url()}`); popup.close(); });
+    page.on('request', (request) => {
+      // Firefox draws bullets with a font of its own, a data: address; one of the page's own would violate its policy.
+      const own = request.url().split('#')[0] === address.split('#')[0] || request.url().startsWith('data:');
+      if (!own) seen.requests.push(request.url());
+    });
+    await page.evaluateOnNewDocument(watch);
+    await commands.size({ width, height, zoom });
+    if (name === 'chromium') await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+    const begin = performance.now();
+    await page.goto(address, { waitUntil: 'load', timeout: 120000 });
+    await page.evaluate(settled, calm);
+    return { ms: performance.now() - begin - calm };
+  },
+  async size({ width, height, zoom = 1 }) {
+    await page.setViewport({ width: Math.round(width / zoom), height: Math.round(height / zoom), deviceScaleFactor: zoom });
+  },
+  // The page's address changes as by a click on a link, or as typed.
+  async hash({ hash, calm = 60 }) {
+    await page.evaluate((value) => { location.hash = value; }, hash);
+    await page.evaluate(settled, calm);
+  },
+  async reload({ calm = 60 }) {
+    await page.reload({ waitUntil: 'load' });
+    await page.evaluate(settled, calm);
+  },
+  async settle({ calm = 60 }) { await page.evaluate(settled, calm); },
+  async click({ at, button = 'left', calm = 60 }) {
+    await (await page.waitForSelector(at, { timeout: 5000 })).click({ button });
+    await page.evaluate(settled, calm);
+  },
+  // Replaces what stands in a field.
+  async type({ at, text, calm = 60 }) {
+    const field = await page.waitForSelector(at, { timeout: 5000 });
+    await field.click({ count: 3 });
+    await page.keyboard.press('Backspace');
+    await field.type(text);
+    await page.evaluate(settled, calm);
+  },
+  async choose({ at, value, calm = 60 }) {
+    await page.waitForSelector(at, { timeout: 5000 });
+    await page.select(at, value);
+    await page.evaluate(settled, calm);
+  },
+  // Keys as puppeteer names them, one after the other; "Control+a" holds the first.
+  async keys({ keys, calm = 60 }) {
+    for (const one of keys) {
+      const chord = one.length > 1 ? one.split('+') : [one];
+      for (const held of chord.slice(0, -1)) await page.keyboard.down(held);
+      await page.keyboard.press(chord.at(-1));
+      for (const held of chord.slice(0, -1).reverse()) await page.keyboard.up(held);
+    }
+    await page.evaluate(settled, calm);
+  },
+  // From one share of an element's box to another: [0.2, 0.5] is a fifth from the left, half way down.
+  async drag({ at, from, to, button = 'left', calm = 60 }) {
+    const box = await (await page.waitForSelector(at, { timeout: 5000 })).boundingBox();
+    const place = ([x, y]) => [box.x + x * box.width, box.y + y * box.height];
+    await page.mouse.move(...place(from));
+    await page.mouse.down({ button });
+    await page.mouse.move(...place(to), { steps: 8 });
+    await page.mouse.up({ button });
+    await page.evaluate(settled, calm);
+  },
+  // The pointer over that share of an element's box.
+  async point({ at, to, calm = 60 }) {
+    const box = await (await page.waitForSelector(at, { timeout: 5000 })).boundingBox();
+    await page.mouse.move(box.x + to[0] * box.width, box.y + to[1] * box.height, { steps: 2 });
+    await page.evaluate(settled, calm);
+  },
+  async figures({ kind = 'data-figure' }) { return JSON.parse(await page.evaluate(figuresOfPage, kind)); },
+  // The value of an expression, or of a function's body with `return`; promises are waited for.
+  async evaluate({ js, argument = null }) {
+    const body = /\breturn\b/.test(js) ? js : `return (${js})`;
+    const value = await page.evaluate(`(async (argument) => { ${body} })(${JSON.stringify(argument)}).then(JSON.stringify)`);
+    return value === undefined ? null : JSON.parse(value);
+  },
+  async media({ type }) { await page.emulateMediaType(type); },
+  async screenshot({ path, full = false }) { await page.screenshot({ path, fullPage: full }); },
+  async pdf({ path }) { await page.pdf({ path, printBackground: true }); },
+  // What axe-core finds, without what is said only as a matter of taste.
+  async axe() {
+    await page.evaluate(AXE);
+    const found = await page.evaluate(`axe.run(document, {resultTypes: ['violations']}).then((found) => JSON.stringify(
+      found.violations.map((v) => [v.impact, v.id, v.help, v.nodes.slice(0, 5).map((n) => n.target.join(' ') + ': ' + n.failureSummary)])))`);
+    return JSON.parse(found);
+  },
+  async report() {
+    const violations = await page.evaluate(() => window.__violations ?? ['no list of violations']);
+    const heap = name === 'chromium' ? (await page.metrics()).JSHeapUsedSize : null;
+    return { ...seen, violations, heap };
+  },
+  async version() { return browser.version(); },
+};
+
+for await (const line of readline.createInterface({ input: process.stdin })) {
+  const told = JSON.parse(line);
+  let answer;
+  try {
+    answer = { value: (await commands[told.do](told)) ?? null };
+  } catch (error) {
+    answer = { error: String(error.message || error) };
+  }
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+}
+await browser.close();
