@@ -5,6 +5,7 @@ import { documents } from "../data/documents";
 import type { OverviewWorker } from "../data/types";
 import { Figure, Said } from "../figure";
 import { Panel } from "../widgets";
+import { RanksAndSteps } from "./distributed_steps";
 import { AdviceList } from "./overview_advice";
 import { Summary } from "./overview_run";
 import { Steps } from "./overview_steps";
@@ -20,6 +21,7 @@ export function Overview({ worker }: { worker: number }) {
         <Steps worker={worker} />
         <AdviceList worker={worker} />
       </div>
+      <RanksAndSteps worker={worker} />
     </>
   );
 }
