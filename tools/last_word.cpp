@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "command.h"
+#include "report.h"
 #include "summary.h"
 
 namespace tprof {
@@ -17,8 +18,7 @@ void too_large(const std::string& directory) {
 }
 
 // Writes a byte to `said` when the closing line stands.
-void compose(const Run& run, Completion completion, int said) {
-  std::vector<NewTrace> written = new_traces(run.directory, run.before, completion);
+void say(const Run& run, const Completion& completion, const std::vector<NewTrace>& written, int said) {
   std::string line = closing_line(run.directory, written, completion, run.options) + workers_clause(run.directory, run.before);
   bool silent = line.starts_with("nothing was recorded") && run.unloadable;
   if (line.empty() || silent) return;
@@ -27,6 +27,14 @@ void compose(const Run& run, Completion completion, int said) {
   std::string rest = rest_line(run.directory, run.before);
   if (!rest.empty()) complain(rest);
   if (!show_summary(run.directory, written)) too_large(run.directory);
+}
+
+void compose(const Run& run, Completion completion, int said) {
+  std::vector<NewTrace> written = new_traces(run.directory, run.before, completion);
+  if (!run.quiet) say(run, completion, written, said);
+  if (!run.report || written.empty()) return;
+  std::string line = write_report(run.directory, run.directory + "/report.html");
+  if (!run.quiet) complain(line);
 }
 
 }  // namespace
@@ -49,8 +57,9 @@ void say_last_word(const Run& run, const Completion& completion, Patience& patie
     waitpid(child, nullptr, 0);
     char byte;
     bool said = read(ends[0], &byte, 1) == 1;
-    if (!said) complain(short_line(run.directory, run.before, completion));
-    else if (!patience.interrupted()) too_large(run.directory);
+    if (!said && !run.quiet) complain(short_line(run.directory, run.before, completion));
+    if (run.report) complain("no time was left for the page: tprof report " + run.directory + " writes it");
+    else if (said && !patience.interrupted()) too_large(run.directory);
   }
   close(ends[0]);
   close(ends[1]);

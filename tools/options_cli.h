@@ -15,6 +15,7 @@ struct RunArguments {
   // --skip-first, --wait, --warmup, --active, --repeat, --skip-first-wait as typed, in schedule's spelling
   std::vector<std::pair<std::string, std::string>> schedule_words;
   bool quiet = false;
+  bool report = false;
   bool print_env = false;
   std::vector<std::string> program;
 };

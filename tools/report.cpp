@@ -2,6 +2,8 @@
 //
 // The documents in it are those of `tprof overview|steps|advise|stats --by WORD|diff --json`, and their figures come from
 // the same functions: a section of the page is a row in kSections, or a word of stats_words.h.
+#include "report.h"
+
 #include <stdio.h>
 
 #include <filesystem>
@@ -146,6 +148,7 @@ class Report {
   explicit Report(const ReportArguments& arguments)
       : arguments_(arguments), most_(bytes_of(arguments.max_size)), devices_(device_peaks(arguments.devices)) {}
 
+  // The exit code of what could not be read.
   int run() {
     if (viewer_page().empty())
       throw Error(kExitUsage, "this tprof was built without the page (-Dviewer=off); the figures: tprof overview, stats");
@@ -156,6 +159,7 @@ class Report {
     write();
     return code;
   }
+  const std::string& line() const { return line_; }  // where the page lies, once it is written
 
  private:
   void begin_documents() {
@@ -243,8 +247,8 @@ class Report {
     kineto::OutputFile file(arguments_.out, false);
     file.put(html);
     file.finish();
-    print(stdout, "wrote " + fs::absolute(arguments_.out).lexically_normal().string() + " (" +
-                      bytes_text(i64(html.size())) + "); open it with a browser\n");
+    line_ = "wrote " + fs::absolute(arguments_.out).lexically_normal().string() + " (" + bytes_text(i64(html.size())) +
+            "); open it with a browser";
   }
 
   const ReportArguments& arguments_;
@@ -254,9 +258,17 @@ class Report {
   Json documents_ = Json::object();
   // Of the page itself: what was left out, words of stats whose workers are jobs, each worker's side (with --vs).
   Json about_;
+  std::string line_;
 };
 
 }  // namespace
+
+std::string write_report(const std::string& directory, const std::string& out) {
+  ReportArguments arguments{.paths = {directory}, .out = out};
+  Report report(arguments);
+  if (report.run() == kExitUnreadable) throw Error(kExitUnreadable, directory + ": there is no page, nothing was read");
+  return report.line();
+}
 
 Action declare_report(Arguments& arguments) {
   auto a = std::make_shared<ReportArguments>();
@@ -267,7 +279,12 @@ Action declare_report(Arguments& arguments) {
   declare_devices(arguments, a->devices);
   arguments.operands("PATH", "traces, recordings or log directories", 1, 0, a->paths);
   arguments.operands_behind("--vs", "compare what comes before it (A) with what comes behind it (B)", a->behind);
-  return [a] { return Report(*a).run(); };
+  return [a] {
+    Report report(*a);
+    int code = report.run();
+    if (!report.line().empty()) print(stdout, report.line() + "\n");
+    return code;
+  };
 }
 
 }  // namespace tprof

@@ -135,7 +135,7 @@ int run(const RunArguments& arguments) {
   setenv(kNvtxInjection, library.c_str(), 0);
   setenv("TPROF_UNDER_RUN", "1", 1);  // the library leaves the last word to us
 
-  Run whole{logdir, {}, options, !unloadable.empty()};
+  Run whole{logdir, {}, options, !unloadable.empty(), arguments.quiet, arguments.report};
   for (auto accept : {is_trace_name, is_recording_name})
     for (const std::string& path : list_files(logdir, accept)) whole.before.insert(path);
   RecordingWatch watch(logdir);
@@ -150,7 +150,7 @@ int run(const RunArguments& arguments) {
   Completion completion = complete_recordings(logdir, patience);
   completion.status = status;
   completion.lost = lost;
-  if (!arguments.quiet) say_last_word(whole, completion, patience);
+  if (!arguments.quiet || arguments.report) say_last_word(whole, completion, patience);
   directory.remove_if_empty();
   supervisor.end_like(status);
 }

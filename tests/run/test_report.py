@@ -12,7 +12,7 @@ import shutil
 import pytest
 
 import page
-from harness import tprof
+from harness import run, tprof
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
 KINETO = GOLDEN / "kineto-traces"
@@ -203,3 +203,18 @@ def test_sums_are_never_left_out(large, tmp_path):
         theirs = said("stats", "--by", word, log)["workers"]
         assert [worker["rows"] for worker in found["stats"][word]["workers"]] == [worker["rows"] for worker in theirs]
     assert any("left_out" in worker["rows"] for worker in found["stats"]["op+shape+stack"]["workers"])
+
+
+# --- tprof run --report
+
+def test_run_writes_the_page_at_the_end(logdir):
+    result = run(["train.py", 6], "run", logdir=logdir, run_options=("--report",))
+    assert (result.returncode, result.stdout) == (0, "done 6\n")
+    out = logdir / "report.html"
+    assert f"tprof: wrote {out} (" in result.stderr
+    assert page.documents(out)["overview"] == said("overview", logdir)
+
+
+def test_a_page_of_nothing_recorded_is_not_written(logdir):
+    result = run(["train.py", 6], "run", logdir=logdir, run_options=("--report", "--steps", "90:91"))
+    assert result.returncode == 0 and not (logdir / "report.html").exists() and "report.html" not in result.stderr
