@@ -68,6 +68,13 @@ function figuresOfPage(kind) {
   ]));
 }
 
+// The box of an element, which is scrolled to where the pointer can reach it.
+async function inSight(at) {
+  const element = await page.waitForSelector(at, { timeout: 5000 });
+  await element.evaluate((one) => one.scrollIntoView({ block: 'center' }));
+  return element.boundingBox();
+}
+
 // --- what can be told
 
 const commands = {
@@ -139,7 +146,7 @@ const commands = {
   },
   // From one share of an element's box to another: [0.2, 0.5] is a fifth from the left, half way down.
   async drag({ at, from, to, button = 'left', calm = 60 }) {
-    const box = await (await page.waitForSelector(at, { timeout: 5000 })).boundingBox();
+    const box = await inSight(at);
     const place = ([x, y]) => [box.x + x * box.width, box.y + y * box.height];
     await page.mouse.move(...place(from));
     await page.mouse.down({ button });
@@ -149,7 +156,7 @@ const commands = {
   },
   // The pointer over that share of an element's box.
   async point({ at, to, calm = 60 }) {
-    const box = await (await page.waitForSelector(at, { timeout: 5000 })).boundingBox();
+    const box = await inSight(at);
     await page.mouse.move(box.x + to[0] * box.width, box.y + to[1] * box.height, { steps: 2 });
     await page.evaluate(settled, calm);
   },

@@ -78,7 +78,7 @@ def test_a_range_dragged_on_the_curve_drives_the_tables(browser, memory):
     report, answers = memory
     page = browser.open(report, hash="view=memory&rows=all")
     before = len(page.figures())
-    page.drag(CURVE, (0.3, 0.5), (0.55, 0.5))
+    page.drag(CURVE, (0.1, 0.5), (0.7, 0.5))
     options = "--range %s:%s" % chosen_range(page)
     assert_right(page, answers)
     said = answers.document("stats/memory", options)["workers"][0]
@@ -111,6 +111,7 @@ def test_a_click_on_the_curve_says_what_was_alive(browser, memory):
     assert_right(page, answers)
     said = answers.document("stats/memory", options)["workers"][0]["alive"]["rows"]
     assert said and derived_rows(page, "stats/memory/workers/0/alive", options) == set(range(len(said)))
+    page.click("main td.expander button[aria-expanded=false]")
     assert "models.py" in page.text("main .frames")
 
 

@@ -109,7 +109,7 @@ def same(one, other):
 def strays(page):
     """Numbers that are no figures: digits outside of words such as worker0 and names such as ProfilerStep#5."""
     return [[text, where] for text, where in page.evaluate(STRAY)
-            if re.search(r"(?<![\w#.:/-])[\d][\d,.]*(?![\w:/-]*[a-zA-Z_]{3})", text)]
+            if re.search(r"(?<![\w#.:/-])[\d][\d,.]*(?![\w:/-]*[a-zA-Z_]{3})", re.sub(r"torch before [\d.]+", "", text))]
 
 
 # Tables of which a view shows a part that its reader chooses among many.
