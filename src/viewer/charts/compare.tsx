@@ -69,7 +69,7 @@ export function Compare({ label, pairs, unit, details, onPick }: Props) {
       <div class={onPick ? "bars-plot picks" : "bars-plot"} ref={measure} tabIndex={0} role="group"
            aria-label={`${label}; arrow keys go from bar to bar${onPick ? ", Enter opens one" : ""}`}
            onKeyDown={key} onMouseMove={point} onMouseLeave={() => setOver(-1)} onBlur={() => setOver(-1)} onClick={() => over >= 0 && onPick?.(over)}>
-        <svg width={width} height={height} role="img" aria-label={label}>
+        <svg width={width} height={height} role="img" aria-label={label} data-label>
           {over >= 0 && <rect class="column" x={kLeft + pitch * over} y={kTop} width={pitch} height={height - kTop - below} />}
           <Axis scale={upper} other={sums} unit={unit} width={width} />
           <Axis scale={lower} other={change} unit={unit} width={width} />

@@ -65,7 +65,7 @@ export function Flame({ label, tree, spans, name, color, details, zoomed, onZoom
       <div class="flame-bars" ref={scroller} tabIndex={0} role="group" onKeyDown={key} onBlur={() => setOver(-1)}
            aria-label={`${label}; arrow keys go from bar to bar, Enter zooms, Escape goes back`}>
         <div ref={measure}>
-          <svg width={width} height={height} role="img" aria-label={label}>
+          <svg width={width} height={height} role="img" aria-label={label} data-label>
             {bars.map((bar) => (
               <g key={bar.row} class={over === bar.row ? "over" : undefined} onMouseEnter={() => setOver(bar.row)}
                  onClick={() => onZoom(bar.row === zoomed ? tree.parent[bar.row] : bar.row)}>

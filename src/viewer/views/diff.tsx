@@ -5,6 +5,7 @@ import { Swatch } from "../charts/donut";
 import { at, documents, useTable } from "../data/documents";
 import type { DiffDocument, DiffRow } from "../data/types";
 import { Figure, Said } from "../figure";
+import { texts } from "../texts";
 import { Panel, useWidth } from "../widgets";
 import { sources } from "../worker";
 import { Calls } from "./diff_calls";
@@ -110,9 +111,9 @@ function Certainty({ found }: { found: DiffDocument }) {
     <Panel title="How sure this is">
       <dl>
         <dt>Compared by</dt><dd>{found.sample === "runs" ? "the means of runs" : "steps of one run on a side"}</dd>
-        <dt>The change lies (95 %) between</dt>
+        <dt data-label title={texts.low_us}>The change lies (95 %) between</dt>
         <dd><Figure at="diff/step/low_us" value={low_us} unit="us" /> and <Figure at="diff/step/high_us" value={high_us} unit="us" /></dd>
-        <dt>Changes are found (80 %) from</dt><dd><Figure at="diff/step/smallest_us" value={smallest_us} unit="us" /></dd>
+        <dt data-label title={texts.smallest_us}>Changes are found (80 %) from</dt><dd><Figure at="diff/step/smallest_us" value={smallest_us} unit="us" /></dd>
       </dl>
       <ul class="remarks">{found.remarks.map((line, i) => <li><Said at={`diff/remarks/${i}`} text={line} /></li>)}</ul>
       <Machine found={found} />
