@@ -59,7 +59,7 @@ export function Flame({ label, tree, spans, name, color, details, zoomed, onZoom
     else return;
     e.preventDefault();
   };
-  if (bars.length === 0) return <p class="empty">No time is known here.</p>;
+  if (!spans.roots.some((row) => spans.to[row] > spans.from[row])) return <p class="empty">No time is known here.</p>;
   return (
     <div class="flame" onMouseLeave={() => setOver(-1)}>
       <div class="flame-bars" ref={scroller} tabIndex={0} role="group" onKeyDown={key} onBlur={() => setOver(-1)}

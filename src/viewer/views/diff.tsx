@@ -127,14 +127,14 @@ function Machine({ found }: { found: DiffDocument }) {
     return <p class="muted">What the machine did meanwhile was not recorded: traces of tprof run say it, others do not.</p>;
   return (
     <table class="plain">
-      <thead><tr><th scope="col">The machine, means over runs</th><th scope="col" class="number">A</th><th scope="col" class="number">B</th><th scope="col">Apart</th></tr></thead>
+      <thead><tr><th scope="col">The machine, means over runs</th><th scope="col" class="number">A</th><th scope="col" class="number">B</th><th scope="col" class="number" title="Whether all runs of one side lie above all of the other's, by more than chance">Apart</th></tr></thead>
       <tbody>
         {found.machine.map((one, i) => (
           <tr class={one.apart ? "apart" : undefined}>
             <th scope="row"><Said at={`diff/machine/${i}/title`} text={one.title} /></th>
             <td class="number"><Figure at={`diff/machine/${i}/a`} value={one.a} unit="number" /></td>
             <td class="number"><Figure at={`diff/machine/${i}/b`} value={one.b} unit="number" /></td>
-            <td><Figure at={`diff/machine/${i}/apart`} value={one.apart} unit="yes/no" /></td>
+            <td class="number"><Figure at={`diff/machine/${i}/apart`} value={one.apart} unit="yes/no" /></td>
           </tr>
         ))}
       </tbody>
