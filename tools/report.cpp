@@ -151,7 +151,8 @@ class Report {
   // The exit code of what could not be read.
   int run() {
     if (viewer_page().empty())
-      throw Error(kExitUsage, "this tprof was built without the page (-Dviewer=off); the figures: tprof overview, stats");
+      throw Error(kExitUsage, "this tprof was built without the page (-Dviewer=off, or no npm): install npm and configure "
+                              "anew (meson setup --reconfigure); in the terminal: tprof overview, tprof stats");
     check_target(arguments_);
     begin_documents();
     int code = add_workers();

@@ -17,9 +17,9 @@ export function Overview({ worker }: { worker: number }) {
       <div class="overview">
         <Summary found={found} at={`overview/workers/${worker}`} />
         <Execution found={found} at={`overview/workers/${worker}`} />
+        <Steps worker={worker} />
         <AdviceList worker={worker} />
       </div>
-      <Steps worker={worker} />
     </>
   );
 }
