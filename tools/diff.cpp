@@ -1,8 +1,6 @@
 // `tprof diff`: what changed from one run to another, and whether that is more than noise.
 #include "diff.h"
 
-#include "report/diff.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,6 +13,7 @@
 #include "base/printable.h"
 #include "command.h"
 #include "inputs.h"
+#include "report/diff.h"
 #include "report/tree_table.h"
 
 namespace tprof {
