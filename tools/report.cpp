@@ -62,8 +62,9 @@ constexpr Section kSections[] = {
     {"advise", nullptr, [](const Subject& s) { return advice_json(s.facts, advise(s.facts), s.source); }},
 };
 
-// Words of `tprof stats` with a row for single stacks: the first to be left out of a page that gets too large.
-const std::set<std::string> kDetails = {"op+stack", "op+shape+stack"};
+// Words of `tprof stats` with a row for single stacks, paths or ranges: the first to be left out of a page that gets too
+// large.
+const std::set<std::string> kDetails = {"op+stack", "op+shape+stack", "tree", "timeline"};
 
 u64 bytes_of(const std::string& text) {
   u64 bytes = 0;

@@ -14,7 +14,8 @@ from harness import tprof
 Table = collections.namedtuple("Table", "rows keys")
 
 # What stands in no column is told by a word of its name: saving_us_per_step, memory_bytes.
-WORDS = {"us": "us", "at": "us", "time": "us", "duration": "us", "bytes": "bytes", "size": "bytes", "percent": "percent"}
+WORDS = {"us": "us", "at": "us", "time": "us", "duration": "us", "bytes": "bytes", "size": "bytes",
+         "percent": "percent"}
 NUMBERS_OF = {"thread", "pid", "tid", "device", "rank", "stream", "address", "id", "line"}  # names, not amounts
 
 
@@ -56,7 +57,7 @@ class Answers:
         return ("/".join(keys[:2]), keys[2:]) if keys[0] == "stats" else (keys[0], keys[1:])
 
     def at(self, pointer):
-        """(value, unit). What the command says only with options has them behind the pointer: "stats/... --range 10:20"."""
+        """(value, unit). What is said only with options has them behind the pointer: "stats/... --range 10:20"."""
         pointer, _, options = pointer.partition(" --")
         name, keys = self.split(pointer)
         value, columns = self.document(name, options and "--" + options), None
@@ -73,7 +74,8 @@ class Answers:
 
     def names(self):
         """Every document that there is of this input."""
-        return ["overview", "steps", "advise", *("stats/" + word for word in stats_words()), *(["diff"] if self.behind else [])]
+        words = ["stats/" + word for word in stats_words()]
+        return ["overview", "steps", "advise", *words, *(["diff"] if self.behind else [])]
 
     def tables(self):
         found = {}

@@ -60,12 +60,19 @@ function settled(calm) {
   });
 }
 
-// Every figure: [pointer or rule, exact value as JSON, text, is it in a table]. JSON, since browsers send long lists slowly otherwise.
+// Every figure: [pointer or rule, exact value as JSON, text, is it in a table]. As JSON: browsers send long lists slowly.
 function figuresOfPage(kind) {
   return JSON.stringify(Array.from(document.querySelectorAll(`[${kind}]`), (element) => [
     element.getAttribute(kind), element.getAttribute('data-value'), element.textContent,
     element.closest('td') !== null,
   ]));
+}
+
+// The box of an element, which is scrolled to where the pointer can reach it.
+async function inSight(at) {
+  const element = await page.waitForSelector(at, { timeout: 5000 });
+  await element.evaluate((one) => one.scrollIntoView({ block: 'center' }));
+  return element.boundingBox();
 }
 
 // --- what can be told
@@ -98,7 +105,8 @@ const commands = {
     return { ms: performance.now() - begin - calm };
   },
   async size({ width, height, zoom = 1 }) {
-    await page.setViewport({ width: Math.round(width / zoom), height: Math.round(height / zoom), deviceScaleFactor: zoom });
+    const shown = (pixels) => Math.round(pixels / zoom);
+    await page.setViewport({ width: shown(width), height: shown(height), deviceScaleFactor: zoom });
   },
   // The page's address changes as by a click on a link, or as typed.
   async hash({ hash, calm = 60 }) {
@@ -139,7 +147,7 @@ const commands = {
   },
   // From one share of an element's box to another: [0.2, 0.5] is a fifth from the left, half way down.
   async drag({ at, from, to, button = 'left', calm = 60 }) {
-    const box = await (await page.waitForSelector(at, { timeout: 5000 })).boundingBox();
+    const box = await inSight(at);
     const place = ([x, y]) => [box.x + x * box.width, box.y + y * box.height];
     await page.mouse.move(...place(from));
     await page.mouse.down({ button });
@@ -149,7 +157,7 @@ const commands = {
   },
   // The pointer over that share of an element's box.
   async point({ at, to, calm = 60 }) {
-    const box = await (await page.waitForSelector(at, { timeout: 5000 })).boundingBox();
+    const box = await inSight(at);
     await page.mouse.move(box.x + to[0] * box.width, box.y + to[1] * box.height, { steps: 2 });
     await page.evaluate(settled, calm);
   },
@@ -157,7 +165,8 @@ const commands = {
   // The value of an expression, or of a function's body with `return`; promises are waited for.
   async evaluate({ js, argument = null }) {
     const body = /\breturn\b/.test(js) ? js : `return (${js})`;
-    const value = await page.evaluate(`(async (argument) => { ${body} })(${JSON.stringify(argument)}).then(JSON.stringify)`);
+    const call = `(async (argument) => { ${body} })(${JSON.stringify(argument)})`;
+    const value = await page.evaluate(`${call}.then(JSON.stringify)`);
     return value === undefined ? null : JSON.parse(value);
   },
   async media({ type }) { await page.emulateMediaType(type); },
@@ -166,9 +175,9 @@ const commands = {
   // What axe-core finds, without what is said only as a matter of taste.
   async axe() {
     await page.evaluate(AXE);
-    const found = await page.evaluate(`axe.run(document, {resultTypes: ['violations']}).then((found) => JSON.stringify(
-      found.violations.map((v) => [v.impact, v.id, v.help, v.nodes.slice(0, 5).map((n) => n.target.join(' ') + ': ' + n.failureSummary)])))`);
-    return JSON.parse(found);
+    const found = JSON.parse(await page.evaluate("axe.run(document, {resultTypes: ['violations']}).then(JSON.stringify)"));
+    const places = (nodes) => nodes.slice(0, 5).map((node) => `${node.target.join(' ')}: ${node.failureSummary}`);
+    return found.violations.map((one) => [one.impact, one.id, one.help, places(one.nodes)]);
   },
   async report() {
     const violations = await page.evaluate(() => window.__violations ?? ['no list of violations']);

@@ -110,6 +110,13 @@ class Page:
     def evaluate(self, js, argument=None):
         return self.browser.tell("evaluate", js=js, argument=argument)
 
+    def all(self, at, js="e.textContent"):
+        """What an expression of `e` says of each element."""
+        return self.evaluate("[...document.querySelectorAll(argument)].map((e) => %s)" % js, at)
+
+    def has(self, at):
+        return self.evaluate("document.querySelector(argument) !== null", at)
+
     def screenshot(self, path, full=False):
         self.browser.tell("screenshot", path=str(path), full=full)
 

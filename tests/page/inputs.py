@@ -55,6 +55,7 @@ def masks(directory):
 
 # What a report is made of. Of two paths of a diff the second is what is compared with.
 INPUTS = {
+    "golden": lambda _: [GOLDEN / "gpu-ops.1.pt.trace.json.gz", GOLDEN / "modules.1.pt.trace.json.gz"],
     "kineto": lambda _: [KINETO / "resnet50_num_workers_0", KINETO / "resnet50_num_workers_4"],
     "gpu": gpu, "gloo": gloo, "cpu-host": cpu("host"), "cpu-trixie": cpu("trixie"), "cpu-sid": cpu("sid"),
     "torch.profiler": torch_profiler,

@@ -34,8 +34,8 @@ def test_every_view_opens_and_nothing_runs(name, browser, reports):
         assert len(page.text("main").split()) > 3, "%s says nothing" % view
     page.assert_clean()
     assert page.evaluate("window.%s === undefined" % HACKED)
-    assert page.evaluate("[...document.querySelectorAll('img, iframe, object, embed, script[src], link[href]')].length") == 0
-    assert page.evaluate("[...document.querySelectorAll('*')].flatMap((e) => e.getAttributeNames()).filter((n) => /^on/.test(n))") == []
+    assert not page.has("img, iframe, object, embed, script[src], link[href]")
+    assert not any(name.startswith("on") for names in page.all("*", "e.getAttributeNames()") for name in names)
 
 
 @pytest.mark.parametrize("name", TRACES)
@@ -53,7 +53,7 @@ def test_names_of_a_trace_are_texts_and_links_go_nowhere_else(browser, reports):
     page = browser.open(reports("markup"), hash="rows=all")
     for view in views.of(page):
         page.go(view.hash(rows="all"))
-        hrefs = page.evaluate("[...document.querySelectorAll('[href]')].map((e) => e.getAttribute('href'))")
+        hrefs = page.all("[href]", "e.getAttribute('href')")
         bad = [h for h in hrefs if not h.startswith(("#", "https://", "vscode://file/"))]
         assert not bad, bad
         assert not any("example.org" in h for h in hrefs if not h.startswith("#"))
@@ -65,8 +65,8 @@ def test_long_names_do_not_widen_the_page(name, zoom, browser, reports):
     page = browser.open(reports(name), zoom=zoom)
     for view in views.of(page):
         page.go(view.hash())
-        wide, high = page.evaluate("[document.documentElement.scrollWidth - innerWidth, document.documentElement.scrollHeight]")
-        assert wide <= 0 and high < 8000, (view, wide, high)
+        wide, = page.all(":root", "[e.scrollWidth - innerWidth, e.scrollHeight]")
+        assert wide[0] <= 0 and wide[1] < 8000, (view, wide)
 
 
 def test_marks_of_writing_direction_end_with_their_name(browser, reports):
@@ -90,8 +90,9 @@ def test_what_there_is_is_said(name, browser, reports):
 
 
 def test_what_did_not_fit_is_said(browser, tmp_path):
-    """With --max-size details are left out, the page says so where one reads it and where they would be, and is whole else."""
-    out = inputs.report(tmp_path / "small.html", "--max-size", "1M", *hostile.write("ten_thousand_names", tmp_path / "log"))
+    """With --max-size details are left out; the page says so where one reads it and where they would be."""
+    paths = hostile.write("ten_thousand_names", tmp_path / "log")
+    out = inputs.report(tmp_path / "small.html", "--max-size", "1M", *paths)
     assert out.stat().st_size <= 2 ** 20
     page = browser.open(out)
     assert "not in this page" in page.text("main .banner")
@@ -99,7 +100,7 @@ def test_what_did_not_fit_is_said(browser, tmp_path):
     for view in views.of(page):
         for state in view.states():
             page.go(view.hash(**state))
-            if page.evaluate("!!document.querySelector('main td.expander button[aria-expanded]')"):
+            if page.has("main td.expander button[aria-expanded]"):
                 page.click("main td.expander button[aria-expanded]")
             text = page.text("main")
             assert len(text.split()) > 30, view

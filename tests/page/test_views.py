@@ -1,4 +1,4 @@
-"""What single views do: charts that say their figures, ranges and moments of memory, trees, a diff that one goes down."""
+"""What single views do: charts say their figures; ranges and moments of memory; trees; a diff that one goes down."""
 import re
 
 import pytest
@@ -9,6 +9,7 @@ from walk import derived, differences
 
 pytestmark = pytest.mark.full
 CURVE = ".u-over"
+TREE = "main table[role=treegrid] tbody tr[aria-level]"
 CHARTS = {".bars-plot": 0.5, ".flame-bars": 0.1, ".heat-field": 0.5, CURVE: 0.5}
 
 
@@ -36,15 +37,15 @@ def test_charts_say_their_figures_where_one_points(name, diff, browser, made):
         for state in view.states():
             page.go(view.hash(**state))
             for chart, height in CHARTS.items():
-                if not page.evaluate("!!document.querySelector(argument)", chart):
+                if not page.has(chart):
                     continue
                 for share in (0.12, 0.35, 0.6, 0.85):
                     page.point(chart, (share, height))
-                    if page.evaluate("!!document.querySelector('.tip')"):
+                    if page.has(".tip"):
                         said.add(chart)
                         assert_right(page, answers)
                 page.point("header.shell", (0.5, 0.5))
-                assert not page.evaluate("!!document.querySelector('.tip')"), chart
+                assert not page.has(".tip"), chart
     assert ".bars-plot" in said
     page.assert_clean()
 
@@ -78,11 +79,11 @@ def test_a_range_dragged_on_the_curve_drives_the_tables(browser, memory):
     report, answers = memory
     page = browser.open(report, hash="view=memory&rows=all")
     before = len(page.figures())
-    page.drag(CURVE, (0.3, 0.5), (0.55, 0.5))
+    page.drag(CURVE, (0.1, 0.5), (0.7, 0.5))
     options = "--range %s:%s" % chosen_range(page)
     assert_right(page, answers)
     said = answers.document("stats/memory", options)["workers"][0]
-    assert 0 < len(said["rows"]) and derived_rows(page, "stats/memory/workers/0", options) == set(range(len(said["rows"])))
+    assert said["rows"] and derived_rows(page, "stats/memory/workers/0", options) == set(range(len(said["rows"])))
     whole = answers.document("stats/memory")["workers"][0]
     assert len(said["rows"]) < len(whole["rows"]) or said["rows"] != whole["rows"]
     page.reload()
@@ -92,7 +93,7 @@ def test_a_range_dragged_on_the_curve_drives_the_tables(browser, memory):
     page.assert_clean()
 
 
-@pytest.mark.parametrize("begin,end", [("0", "0"), ("1", "1.5"), ("0", "100000000"), ("5", "5.001"), ("900000", "900001")])
+@pytest.mark.parametrize("begin,end", [("0", "0"), ("1", "1.5"), ("0", "100000000"), ("5", "5.001")])
 def test_any_range(begin, end, browser, memory):
     report, answers = memory
     page = browser.open(report, hash="view=memory&rows=all&range=%s:%s" % (begin, end))
@@ -111,6 +112,7 @@ def test_a_click_on_the_curve_says_what_was_alive(browser, memory):
     assert_right(page, answers)
     said = answers.document("stats/memory", options)["workers"][0]["alive"]["rows"]
     assert said and derived_rows(page, "stats/memory/workers/0/alive", options) == set(range(len(said)))
+    page.click("main td.expander button[aria-expanded=false]")
     assert "models.py" in page.text("main .frames")
 
 
@@ -124,7 +126,7 @@ def test_each_device_has_its_curve(browser, made):
     paths, report = made("gpu")
     page = browser.open(report, hash="view=memory")
     peaks = set()
-    for device in page.evaluate("[...document.querySelectorAll('main select option')].map((o) => o.value)"):
+    for device in page.all("main select option", "e.value"):
         page.go("view=memory&device=%s" % device)
         assert_right(page, Answers(paths))
         peaks.add(page.text("main .big"))
@@ -137,14 +139,11 @@ def test_each_device_has_its_curve(browser, made):
 def test_a_tree_opens_and_closes(show, browser, memory):
     report, answers = memory
     page = browser.open(report, hash="view=modules&show=" + show)
-    if show not in str(page.evaluate("[...document.querySelectorAll('main .switch button, main h2')].map((e) => e.textContent)")).lower():
-        pytest.skip("no such table")
-    count = "document.querySelectorAll('main table[role=treegrid] tbody tr[aria-level]').length"
     page.click("main button ::-p-text(Collapse all)")
-    roots = page.evaluate(count)
+    roots = page.all(TREE, "+e.ariaLevel")
     page.click("main button ::-p-text(Expand all)")
-    assert 0 < roots < page.evaluate(count)
-    levels = page.evaluate("[...document.querySelectorAll('main table[role=treegrid] tbody tr[aria-level]')].map((r) => +r.ariaLevel)")
+    levels = page.all(TREE, "+e.ariaLevel")
+    assert 0 < len(roots) < len(levels) and set(roots) == {1}
     assert levels[0] == 1 and all(b <= a + 1 for a, b in zip(levels, levels[1:])), levels
     page.go("view=modules&rows=all&show=" + show)
     assert_right(page, answers)
@@ -153,13 +152,12 @@ def test_a_tree_opens_and_closes(show, browser, memory):
 def test_a_bar_of_the_flame_graph_is_zoomed_into(browser, memory):
     report, answers = memory
     page = browser.open(report, hash="view=modules")
-    count = "document.querySelectorAll('.flame-bars g').length"
-    bars = page.evaluate(count)
+    bars = len(page.all(".flame-bars g"))
     page.click(".flame-bars g:nth-of-type(2)")
-    assert "zoom=" in page.address() and page.evaluate(count) <= bars
+    assert "zoom=" in page.address() and len(page.all(".flame-bars g")) <= bars
     assert_right(page, answers)
     page.click("main button ::-p-text(Whole graph)")
-    assert "zoom=" not in page.address() and page.evaluate(count) == bars
+    assert "zoom=" not in page.address() and len(page.all(".flame-bars g")) == bars
 
 
 # --- diff
@@ -168,16 +166,20 @@ def test_a_diff_is_gone_down_and_back(browser, made):
     paths, report = made("kineto", diff=True)
     answers = Answers(paths[:1], paths[1:])
     page = browser.open(report, hash="view=diff")
-    path = [page.text("nav.path")]
-    for _ in range(3):
+    at_first = page.text("nav.path")
+    for name in ("aten::conv2d", "aten::convolution", "aten::_convolution"):
         page.evaluate("document.querySelector('.compare .bars-plot').focus()")
-        page.keys("ArrowRight", "Enter")
+        for _ in range(60):
+            page.keys("ArrowRight")
+            if page.text(".compare .tip").startswith(name + "\n"):
+                break
         assert_right(page, answers)
-        path.append(page.text("nav.path"))
-    assert len(set(path)) >= 3, path
-    while not page.evaluate("[...document.querySelectorAll('button')].find((b) => /Go Back/.test(b.textContent)).disabled"):
+        page.keys("Enter")
+        assert page.text("nav.path").endswith(name)
+        assert_right(page, answers)
+    while False in page.all("main button", "/Go Back/.test(e.textContent) ? e.disabled : null"):
         page.click("main button ::-p-text(Go Back)")
-    assert page.text("nav.path") == path[0]
+    assert page.text("nav.path") == at_first
 
 
 def test_a_diff_shows_what_is_more_than_noise(browser, made):
@@ -185,7 +187,8 @@ def test_a_diff_shows_what_is_more_than_noise(browser, made):
     rows = Answers(paths[:1], paths[1:]).document("diff")["rows"]
     for by in ("category", "operator_host"):
         page = browser.open(report, hash="view=diff&rows=all&only=changed&by=" + by)
-        shown = {int(m.group(1)) for f in page.figures() if f.in_table and (m := re.fullmatch(r"diff/rows/(\d+)/delta_us", f.pointer))}
+        shown = {int(m.group(1)) for f in page.figures()
+                 if f.in_table and (m := re.fullmatch(r"diff/rows/(\d+)/delta_us", f.pointer))}
         assert shown == {i for i, row in enumerate(rows) if row["by"] == by and row["changed"]}
 
 
@@ -194,7 +197,7 @@ def test_a_diff_shows_what_is_more_than_noise(browser, made):
 def test_a_step_of_all_ranks(browser, made):
     paths, report = made("gloo")
     page = browser.open(report, hash="view=distributed")
-    options = page.evaluate("[...document.querySelectorAll('main select option')].map((o) => o.value)")
+    options = page.all("main select option", "e.value")
     for step in [one for one in options if one][:4]:
         page.go("view=distributed&step=" + step)
         page.point(".bars-plot", (0.3, 0.5))

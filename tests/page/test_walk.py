@@ -9,12 +9,12 @@ from answers import Answers
 from walk import derived, differences, gaps, strays
 
 full = pytest.mark.full
-INPUTS = ["kineto"] + [pytest.param(name, marks=full) for name in
-                       ("gpu", "gloo", "cpu-host", "cpu-trixie", "cpu-sid", "torch.profiler")]
+INPUTS = ["golden"] + [pytest.param(name, marks=full) for name in
+                       ("kineto", "gpu", "gloo", "cpu-host", "cpu-trixie", "cpu-sid", "torch.profiler")]
 
 
 def walk(page, answers):
-    """What is wrong with the page's figures, by state; and how many were looked at. Each worker, view and state of a view."""
+    """What is wrong with the figures of each state of each view for each worker; and how many were looked at."""
     tables, problems, looked = answers.tables(), {}, 0
     for worker in range(views.workers(page)):
         page.go("worker=%d" % worker)

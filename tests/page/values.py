@@ -1,7 +1,8 @@
 """Does a text say a value? Written against what people read, and not against the page's own formatter.
 
 A number says a value if it is right to its last digit, has three digits or is exact (of plain numbers and shares some
-decimals will do), groups its thousands, and carries a unit that its column may have. What is not known is a dash, and only that is.
+decimals will do), groups its thousands, and carries a unit that its column may have. What is not known is a dash, and
+only that is.
 """
 import math
 import re
@@ -10,12 +11,11 @@ from decimal import Decimal
 DASHES = {"–", "—", "-", "−"}
 # Of what a unit of --json is a multiple; the first word is what a number without a unit means.
 UNITS = {
-    "us": {"": 1, "ns": Decimal("0.001"), "us": 1, "µs": 1, "μs": 1, "ms": 1000, "s": 10 ** 6, "min": 60 * 10 ** 6, "h": 3600 * 10 ** 6},
-    "bytes": {"": 1, "b": 1, "bytes": 1, "kb": 2 ** 10, "kib": 2 ** 10, "mb": 2 ** 20, "mib": 2 ** 20, "gb": 2 ** 30, "gib": 2 ** 30,
-              "tb": 2 ** 40, "tib": 2 ** 40},
+    "us": {"": 1, "us": 1, "µs": 1, "ms": 1000, "s": 10 ** 6},
+    "bytes": {"": 1, "b": 1, "bytes": 1, "kb": 2 ** 10, "mb": 2 ** 20, "gb": 2 ** 30, "tb": 2 ** 40},
     "percent": {"": 1, "%": 1},
-    "gflop": {"": 1, "flop": Decimal(10) ** -9, "kflop": Decimal(10) ** -6, "mflop": Decimal(10) ** -3, "gflop": 1, "tflop": 1000,
-              "pflop": 10 ** 6},
+    "gflop": {"": 1, "flop": Decimal(10) ** -9, "kflop": Decimal(10) ** -6, "mflop": Decimal(10) ** -3, "gflop": 1,
+              "tflop": 1000, "pflop": 10 ** 6},
     "tflops": {"": 1, "flop/s": Decimal(10) ** -12, "kflop/s": Decimal(10) ** -9, "mflop/s": Decimal(10) ** -6,
                "gflop/s": Decimal(10) ** -3, "tflop/s": 1, "pflop/s": 1000},
 }
@@ -46,7 +46,7 @@ def wrong(text, value, unit):
 
 
 def wrong_name(shown, value):
-    """Names stand as they are; frames of a call stack, by ';', may be lines, and say file:line; a mark says what was cut out."""
+    """Names stand as they are, or with a mark where something was cut out; frames of a stack may be file:line."""
     frames = re.sub(r"\((\d+)\): ", r":\1 ", value).replace(";", "")
     if shown == plain(value) or squeezed(shown) in (squeezed(value.replace(";", "")), squeezed(frames)):
         return ""

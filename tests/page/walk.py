@@ -8,7 +8,8 @@ from values import wrong
 
 # In the page: texts with a digit that are in no figure and in nothing that names or explains, and where they stand.
 STRAY = r"""
-  const labels = '[data-figure], [data-derived], [data-label], script, style, template, select, option, dialog, footer, a, .name, [role=status], .tick, .u-axis, .u-legend';
+  const labels = '[data-figure], [data-derived], [data-label], script, style, template, select, option, dialog, footer, ' +
+    'a, th, dt, .name, .flame, [role=status], .tick, .u-axis, .u-legend';
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), found = [];
   while (texts.nextNode()) {
     const element = texts.currentNode.parentElement;
@@ -36,7 +37,8 @@ def differences(page, answers):
             continue
         why = wrong(figure.text, value, unit)
         if why:
-            found.append("%s: %r for %s (%s): %s" % (figure.pointer, figure.text[:120], json.dumps(value)[:120], unit, why))
+            found.append("%s: %r for %s (%s): %s"
+                         % (figure.pointer, figure.text[:120], json.dumps(value)[:120], unit, why))
     return found, seen
 
 
@@ -65,7 +67,8 @@ def share(answers, rule, _):
 # What depends on a choice of the reader is said by data-derived: how, and how the tests find the same.
 RULES = [
     (r"(?P<pointer>\S.* --.*)", lambda answers, rule, _: answers.at(rule["pointer"])),
-    (r"sum of (?P<table>.+)/rows/\*/(?P<key>[^/ ]+)(?: behind the largest (?P<most>\d+)| where (?P<column>\w+) is (?P<wanted>.+))?", total),
+    (r"sum of (?P<table>.+)/rows/\*/(?P<key>[^/ ]+)"
+     r"(?: behind the largest (?P<most>\d+)| where (?P<column>\w+) is (?P<wanted>.+))?", total),
     (r"percent of (?P<whole>.+)", share),
     (r"recommendations that are minor", minor),
     (r"#(?P<key>\w+)", lambda _, rule, address: ([float(end) for end in address[rule["key"]][0].split(":")], "us")),
@@ -77,7 +80,8 @@ def derived(page, answers):
     """What is wrong with figures that are computed in the page: their rule, applied to what the commands say."""
     found, address = [], urllib.parse.parse_qs(page.address())
     for figure in page.figures("data-derived"):
-        rule, find = next(((match, find) for pattern, find in RULES if (match := re.fullmatch(pattern, figure.pointer))), (None, None))
+        matches = ((re.fullmatch(pattern, figure.pointer), find) for pattern, find in RULES)
+        rule, find = next((one for one in matches if one[0]), (None, None))
         if not rule:
             found.append("a rule that the tests do not know: %s" % figure.pointer)
             continue
@@ -89,8 +93,10 @@ def derived(page, answers):
         values = value if isinstance(value, list) else [figure.value if find is RULES[-1][1] else value]
         if not any(close(figure.value, one) for one in values):
             found.append("%s: the page holds %r, the rule gives %r" % (figure.pointer, figure.value, value))
-        elif wrong(figure.text, figure.value, unit):
-            found.append("%s: %r for %r: %s" % (figure.pointer, figure.text, figure.value, wrong(figure.text, figure.value, unit)))
+            continue
+        why = wrong(figure.text, figure.value, unit)
+        if why:
+            found.append("%s: %r for %r: %s" % (figure.pointer, figure.text, figure.value, why))
     return found
 
 
@@ -109,7 +115,7 @@ def same(one, other):
 def strays(page):
     """Numbers that are no figures: digits outside of words such as worker0 and names such as ProfilerStep#5."""
     return [[text, where] for text, where in page.evaluate(STRAY)
-            if re.search(r"(?<![\w#.:/-])[\d][\d,.]*(?![\w:/-]*[a-zA-Z_]{3})", text)]
+            if re.search(r"(?<![\w#.:/-])[\d][\d,.]*(?![\w:/-]*[a-zA-Z_]{3})", re.sub(r"torch before [\d.]+", "", text))]
 
 
 # Tables of which a view shows a part that its reader chooses among many.
