@@ -122,6 +122,7 @@ export const texts: Record<string, string> = {
   longest_delay: "The longest such delay",
   at: "When, from the first event of the trace",
   tid: "Thread",
+  thread: "Number of the thread that called it",
   delay: "From the end of the launch to the begin of the work",
   mean_length: "Pieces of work launched and not begun, on average over time",
   full: "Time in which the queue was full and launches blocked",

@@ -53,7 +53,7 @@ export function Steps({ table }: { table: Table }) {
               onChange={(value) => set({ steps: value === "table" ? "table" : "" })} />
     </div>
   );
-  if (asTable) return <Panel title="Steps of each rank" aside={control} name="shorter"><DataTable table={table} id="steps" label="steps of each rank" keep={keep} /></Panel>;
+  if (asTable) return <Panel title="Steps of each rank" aside={control} name="shorter"><DataTable table={table} id="steps" label="each rank in each step" keep={keep} /></Panel>;
   return (
     <>
       <div class="pair">

@@ -26,7 +26,7 @@ export function Events({ pointer, device, range, events }: Chosen & { events: Ta
   }, [events, device, range?.begin, range?.end, least, most]);
   return (
     <Panel title="Memory events" name="shorter" aside={range && <RangeText range={range} />}>
-      <DataTable table={events} id="events" label="memory events" keep={keep} hidden={kEventHidden} searchIn={["operator", "caller"]} searchHint="Search by operator"
+      <DataTable table={events} id="events" label="blocks of memory" keep={keep} hidden={kEventHidden} searchIn={["operator", "caller"]} searchHint="Search by operator"
         empty="The trace states no addresses (torch before 1.10): which release belongs to which allocation is not known."
         pick={{ title: "Show on the curve", row: pickedRow(params.row, events), set: (row) => set({ row: row === undefined ? "" : String(row) }) }}
         controls={<>
