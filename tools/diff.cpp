@@ -1,10 +1,6 @@
 // `tprof diff`: what changed from one run to another, and whether that is more than noise.
 #include "diff.h"
 
-#include "base/printable.h"
-#include "analysis/plugin_diff.h"
-#include "report/diff.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,9 +8,12 @@
 #include <filesystem>
 #include <set>
 
+#include "analysis/plugin_diff.h"
 #include "base/error.h"
+#include "base/printable.h"
 #include "command.h"
 #include "inputs.h"
+#include "report/diff.h"
 #include "report/tree_table.h"
 
 namespace tprof {
@@ -169,7 +168,7 @@ int run_plugin(const DiffArguments& arguments) {
     return kExitOk;
   }
   std::erase_if(totals.rows, [](const auto& row) { return row[0] != Value(i64{0}); });
-  limit_tree(nodes, 0, rows_of(arguments.limit));
+  limit_tree(nodes, 0, rows_of(arguments.limit), {}, " (--limit 0 shows all)");
   sort_rows(totals, size_t(totals.column("a_host_total_duration")));
   limit_rows(totals, rows_of(arguments.limit));
   TextStyle style = text_style(stdout);

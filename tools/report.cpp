@@ -62,8 +62,9 @@ constexpr Section kSections[] = {
     {"advise", nullptr, [](const Subject& s) { return advice_json(s.facts, advise(s.facts), s.source); }},
 };
 
-// Words of `tprof stats` with a row for single stacks: the first to be left out of a page that gets too large.
-const std::set<std::string> kDetails = {"op+stack", "op+shape+stack"};
+// Words of `tprof stats` with a row for single stacks, paths or ranges: the first to be left out of a page that gets too
+// large.
+const std::set<std::string> kDetails = {"op+stack", "op+shape+stack", "tree", "timeline"};
 
 u64 bytes_of(const std::string& text) {
   u64 bytes = 0;
@@ -151,7 +152,8 @@ class Report {
   // The exit code of what could not be read.
   int run() {
     if (viewer_page().empty())
-      throw Error(kExitUsage, "this tprof was built without the page (-Dviewer=off); the figures: tprof overview, stats");
+      throw Error(kExitUsage, "this tprof was built without the page (-Dviewer=off, or no npm): install npm and configure "
+                              "anew (meson setup --reconfigure); in the terminal: tprof overview, tprof stats");
     check_target(arguments_);
     begin_documents();
     int code = add_workers();

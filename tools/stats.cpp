@@ -165,7 +165,7 @@ class Stats {
 
   void limit(Table& table, int sorted_by) const {
     if (table.tree)
-      limit_tree(table, levels_, limit_, weights_of(table, sorted_by));
+      limit_tree(table, levels_, limit_, weights_of(table, sorted_by), " (--limit 0 --depth 0 shows all)");
     else
       limit_rows(table, limit_);
   }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "analysis/windows.h"
 #include "jobs.h"
 #include "report/call_tables.h"
 #include "report/communication.h"
@@ -11,7 +12,6 @@
 #include "report/gpu_tables.h"
 #include "report/peak_tables.h"
 #include "report/stats_tables.h"
-#include "analysis/windows.h"
 
 namespace tprof {
 namespace {
@@ -25,11 +25,11 @@ Answer by_operator(const Subject& s) {
 }
 
 Answer by_tree(const Subject& s) {
-  return {call_tree_table(s.model, call_tree(s.model, build_op_tree(s.model, PythonNodes::all))), {}};
+  return {call_tree_table(s.model, call_tree(s.model, s.tree_with_python())), {}};
 }
 
 Answer by_line(const Subject& s) {
-  return {lines_table(s.model, line_costs(s.model, build_op_tree(s.model, PythonNodes::all))), {}};
+  return {lines_table(s.model, line_costs(s.model, s.tree_with_python())), {}};
 }
 
 Answer by_kernel(const Subject& s) { return {kernels_table(kernels_by_name(s.model, s.rules), false, s.rules), {}}; }
@@ -52,11 +52,10 @@ Answer by_lightning(const Subject& s) {
 }
 
 Answer by_timeline(const Subject& s) {
-  bool plugin = s.rules == Rules::plugin;
-  OpTree tree = !plugin              ? build_op_tree(s.model, PythonNodes::modules)
-                : s.plugin.lightning ? build_lightning_tree(s.model, s.plugin)
-                                     : s.tree();
-  return {timeline_table(timeline(s.model, tree), plugin ? 0 : first_moment(s.model)), {}};
+  if (s.rules == Rules::tprof)
+    return {timeline_table(timeline(s.model, s.tree_with_python()), first_moment(s.model)), {}};
+  bool of_lightning = s.plugin.lightning;
+  return {timeline_table(timeline(s.model, of_lightning ? build_lightning_tree(s.model, s.plugin) : s.tree()), 0), {}};
 }
 
 i64 moment_ns(const Subject& s, double us) { return s.model.begin_ns + whole_ns(us); }
@@ -171,6 +170,9 @@ Answer by_critical_path(const Subject& s) {
 
 const OpTree& StatsSubject::tree() const {
   return tree_.get([&] { return rules == Rules::plugin ? build_plugin_tree(model, plugin) : build_op_tree(model); });
+}
+const OpTree& StatsSubject::tree_with_python() const {
+  return tree_with_python_.get([&] { return build_op_tree(model, PythonNodes::all); });
 }
 const Words& StatsSubject::words() const {
   return facts_ ? facts_->words : words_.get([&] { return Words(model); });

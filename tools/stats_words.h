@@ -53,6 +53,7 @@ class StatsSubject {
   StatsTimes times;                        // --range, --at
 
   const OpTree& tree() const;
+  const OpTree& tree_with_python() const;  // ours, with all Python calls
   const Words& words() const;
   const Waits& waits() const;
   const Windows& windows() const;
@@ -67,7 +68,7 @@ class StatsSubject {
 
  private:
   const Facts* facts_;
-  Once<OpTree> tree_;
+  Once<OpTree> tree_, tree_with_python_;
   Once<Words> words_;
   Once<Waits> waits_;
   Once<Windows> windows_;

@@ -343,9 +343,15 @@ std::optional<Match> python_bound(const Facts& facts) {
     first = std::min(first, x.begin_ns);
     last = std::max(last, x.end_ns());
   };
-  for (const Event& e : model.events) {
+  std::vector<bool> profiles(model.events.size());  // a profiler that starts or stops, or something in it
+  for (size_t i = 0; i < model.events.size(); i++) {
+    const Event& e = model.events[i];
+    profiles[i] = facts.words.is(e, Word::profiler_frame) || (e.parent >= 0 && profiles[size_t(e.parent)]);
+    if (profiles[i]) {
+      add(e);
+      continue;
+    }
     if (is_operator(e) || facts.words.is(e, Word::data_loading)) add(e), host(e);
-    if (facts.words.is(e, Word::profiler_frame)) add(e);
     if (!is_function(e)) continue;
     first = std::min(first, e.begin_ns);  // its end may be that of the recording
     last = std::max(last, e.begin_ns);

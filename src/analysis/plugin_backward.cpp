@@ -20,7 +20,6 @@ class BackwardMover {
   }
 
   void run(const PluginArrows& arrows) {
-    for (u32 root : roots_) span_of_children(root);
     u32 main = main_root();
     find_modules();
     if (modules_.empty() || engine_.empty()) return;

@@ -20,20 +20,20 @@ struct ModuleShape {
 
 using Figures = std::map<std::string, PluginModule>;  // by the name of the module, with its number
 
-// Sums over all nodes that are calls of modules.
+// Sums over all nodes that are calls of modules: those for which `name` is not empty.
 template <class Name>
-Figures figures_of(const OpTree& tree, NodeKind kind, Name name) {
+Figures figures_of(const OpTree& tree, Name name) {
   Figures out;
-  auto is_module = [&](const OpNode& node) { return node.kind == kind && !name(node).empty(); };
   for (const OpNode& node : tree.nodes) {
-    const OpNode* outer = node.parent < 0 ? nullptr : &tree.nodes[size_t(node.parent)];
-    if (node.listed && node.kind == NodeKind::op && outer && is_module(*outer)) {
-      PluginModule& module = out[name(*outer)];
+    std::string own = name(node);
+    std::string outer = node.parent < 0 ? "" : name(tree.nodes[size_t(node.parent)]);
+    if (node.listed && node.kind == NodeKind::op && own.empty() && !outer.empty()) {
+      PluginModule& module = out[outer];
       module.operators++;
       module.device_self_ns += node.device_total_ns;
     }
-    if (!is_module(node)) continue;
-    PluginModule& figures = out[name(node)];
+    if (own.empty()) continue;
+    PluginModule& figures = out[own];
     figures.occurrences++;
     figures.host_total_ns += node.host_total_ns();
     figures.host_self_ns += node.host_self_ns;
@@ -49,7 +49,9 @@ class PluginModuleReader {
       : model_(model), trace_(trace), tree_(tree) {}
 
   std::vector<PluginModule> run() {
-    figures_ = figures_of(tree_, NodeKind::module, [&](const OpNode& node) { return node_name(model_, node); });
+    figures_ = figures_of(tree_, [&](const OpNode& node) {
+      return node.kind == NodeKind::module ? node_name(model_, node) : "";
+    });
     for (const ModuleShape& root : hierarchy()) show(root, -1);
     return std::move(out_);
   }
@@ -121,26 +123,17 @@ std::vector<PluginModule> plugin_modules(const Model& model, const PluginTrace& 
 
 std::vector<PluginModule> lightning_modules(const Model& model, const OpTree& tree) {
   auto name = [&](const OpNode& node) -> std::string {
-    if (!model.names[node.name].starts_with(kLightningModule)) return "";
+    if (node.kind == NodeKind::root || !model.names[node.name].starts_with(kLightningModule)) return "";
+    if (tree.rules == Rules::plugin && node.kind != NodeKind::lightning) return "";
     OpNode named = node;
     named.kind = NodeKind::lightning;
     return node_name(model, named);
   };
   std::vector<std::string> names;  // in order of first call
-  Figures figures;
-  auto add = [&](NodeKind kind) {
-    for (auto& [text, sums] : figures_of(tree, kind, name)) figures[text] = sums;
-  };
-  if (tree.rules == Rules::plugin) {
-    add(NodeKind::lightning);
-  } else {
-    add(NodeKind::op);
-    add(NodeKind::label);
-  }
+  Figures figures = figures_of(tree, name);
   for (const OpNode& node : tree.nodes)
-    if (node.kind != NodeKind::root)
-      if (std::string text = name(node); figures.count(text) && std::find(names.begin(), names.end(), text) == names.end())
-        names.push_back(text);
+    if (std::string text = name(node); !text.empty() && std::find(names.begin(), names.end(), text) == names.end())
+      names.push_back(text);
   std::map<std::string, std::vector<std::string>> inside;
   std::vector<std::string> roots;
   for (const std::string& each : names) {

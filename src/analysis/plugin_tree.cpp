@@ -222,6 +222,18 @@ struct PluginTreeBuilder {
       }
   }
 
+  // A root lasts from its first child's begin to its last one's end.
+  void span_roots() {
+    std::vector<bool> seen(tree.nodes.size());
+    for (const OpNode& node : tree.nodes) {
+      if (node.parent < 0 || tree.nodes[size_t(node.parent)].kind != NodeKind::root) continue;
+      OpNode& root = tree.nodes[size_t(node.parent)];
+      if (!seen[size_t(node.parent)]) root.begin_ns = node.begin_ns;
+      seen[size_t(node.parent)] = true;
+      root.end_ns = node.end_ns;
+    }
+  }
+
   // From forward operators to backward ones, as Python's dictionaries have them: by id, in the file's order.
   PluginArrows arrows() const {
     std::vector<i64> ids;
@@ -267,6 +279,7 @@ OpTree built(PluginTreeBuilder builder) {
   OpTree& tree = builder.tree;
   fill_host_self(tree);
   builder.attribute_gpu();
+  builder.span_roots();
   if (!builder.of_lightning) builder.attribute_memory();
   fill_device(builder.model, tree);
   if (!builder.of_lightning) move_backward(tree, builder.model, builder.arrows());

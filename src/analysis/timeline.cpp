@@ -12,10 +12,13 @@ std::vector<TimelineRange> timeline(const Model& model, const OpTree& tree) {
   for (size_t i = 0; i < tree.nodes.size(); i++) {
     const OpNode& node = tree.nodes[i];
     if (plugin && i && node.parent < 0) break;  // the first thread's tree ends here
-    if (node.kind == NodeKind::call || (!plugin && node.thread != main)) continue;
+    i32 parent = node.parent < 0 ? -1 : place[size_t(node.parent)];
+    place[i] = parent;
+    bool is_drawn = plugin || (node.thread == main && node.kind != NodeKind::call && node.kind != NodeKind::python);
+    if (!is_drawn) continue;
     place[i] = i32(out.size());
     std::string name = plugin ? node_name(model, node) : model.names[node.name];
-    out.push_back({name, node.kind, node.parent < 0 ? -1 : place[size_t(node.parent)], node.begin_ns, node.end_ns});
+    out.push_back({name, node.kind, parent, node.begin_ns, node.end_ns});
   }
   return out;
 }

@@ -14,8 +14,8 @@ struct TimelineRange {
   i64 begin_ns, end_ns;  // since the Model's base; by the plugin's rules since the trace's first event
 };
 
-// Of the main thread; by the plugin's rules (`tree` built by them) of the first one, below its root. In order of begin, parents
-// before their children; CUDA calls are left out.
+// Of the main thread; by the plugin's rules (`tree` built by them) of the first one. In order of begin, parents before
+// their children. CUDA calls, and Python calls that are not of modules, are left out.
 std::vector<TimelineRange> timeline(const Model& model, const OpTree& tree);
 
 }  // namespace tprof

@@ -166,7 +166,7 @@ Json row_json(const DiffRow& row) {
 Json row_columns() {
   static constexpr const char* kColumns[][3] = {
       {"by", "Kind", "text"}, {"name", "Name", "text"}, {"a_us", "A", "us"}, {"b_us", "B", "us"},
-      {"delta_us", "Change", "us"}, {"change_percent", "Change %", "percent"}, {"low_us", "95 % from", "us"},
+      {"delta_us", "Change", "us"}, {"change_percent", "Change %", "percent"}, {"low_us", "Lies from", "us"},
       {"high_us", "to", "us"}, {"smallest_us", "Can be found from", "us"}, {"changed", "More than noise", "yes/no"},
       {"a_calls", "Calls A", "number"}, {"b_calls", "Calls B", "number"}};
   Json out = Json::array();

@@ -88,7 +88,8 @@ std::vector<double> weights_of(const Table& table, int column) {
   return out;
 }
 
-void limit_tree(Table& table, size_t depth, size_t most, const std::vector<double>& weights) {
+void limit_tree(Table& table, size_t depth, size_t most, const std::vector<double>& weights,
+                const std::string& hint) {
   TreeColumns c(table);
   size_t all = table.rows.size();
   auto depth_of = [&](size_t row) { return size_t(number(table.rows[row][c.depth], 0)); };
@@ -112,8 +113,7 @@ void limit_tree(Table& table, size_t depth, size_t most, const std::vector<doubl
   std::vector<std::vector<size_t>> children = children_of(table);
   for (std::vector<size_t>& list : children) std::erase_if(list, [&](size_t row) { return !stays[row]; });
   lay_out(table, children);
-  table.footer.insert(table.footer.begin(), std::to_string(kept) + " of " + std::to_string(all) +
-                                                " rows (--limit 0 --depth 0 shows all)");
+  table.footer.insert(table.footer.begin(), std::to_string(kept) + " of " + std::to_string(all) + " rows" + hint);
 }
 
 TreeIndent::TreeIndent(const Table& table) {

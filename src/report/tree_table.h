@@ -13,8 +13,9 @@ Table tree_table(Table rows, const std::vector<i32>& parents);
 void sort_tree(Table& table, size_t column);
 
 // Leaves out rows that lie deeper than `depth` levels, then all but the `most` heaviest, with what they hang on; those
-// that lie less deep where there are no weights. 0: no limit. Says in the footer how many there were.
-void limit_tree(Table& table, size_t depth, size_t most, const std::vector<double>& weights = {});
+// that lie less deep where there are no weights. 0: no limit. Says in the footer how many there were, and `hint`.
+void limit_tree(Table& table, size_t depth, size_t most, const std::vector<double>& weights,
+                const std::string& hint = "");
 std::vector<double> weights_of(const Table& table, int column);  // none of texts, and of column -1
 
 // Blanks before the first text of a row: two for each level, one where the tree is deep.

@@ -39,7 +39,7 @@ function Shell() {
       const tab = views[Number(e.key) - 1];
       if (tab && !tab.absent?.(worker)) set({ view: tab.name }, false);
       else if (e.key === "?") help.current?.showModal();
-      else if (e.key === "/") document.querySelector<HTMLElement>("main .search")?.focus();
+      else if (e.key === "/") focusSearch();
       else return;
       e.preventDefault();
     };
@@ -79,6 +79,13 @@ function Shell() {
       <Help dialog={help} />
     </>
   );
+}
+
+// The view may just be opening: its table is waited for.
+function focusSearch(tries = 40) {
+  const search = document.querySelector<HTMLElement>("main .search");
+  if (search) search.focus();
+  else if (tries > 0 && document.querySelector("main [aria-busy]")) setTimeout(() => focusSearch(tries - 1), 50);
 }
 
 // Run, worker and span; what there is one of only is not asked.

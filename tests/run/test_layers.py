@@ -5,7 +5,8 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parents[2] / 'src'
 MAY = {'base': {'base'}, 'record': {'base', 'record'}, 'collect': {'base', 'record', 'collect'},
        'model': {'base', 'record', 'model'}, 'kineto': {'base', 'record', 'model', 'kineto'},
-       'analysis': {'base', 'model', 'analysis'}, 'report': {'base', 'model', 'analysis', 'report'}}
+       'analysis': {'base', 'model', 'analysis'}, 'report': {'base', 'model', 'analysis', 'report'},
+       'viewer': {'viewer'}}
 
 
 def test_layers_include_only_what_lies_below():

@@ -27,7 +27,13 @@ const kLeft = 72, kRight = 72, kTop = 10, kUpper = 200, kBetween = 26, kLower = 
 
 export function Compare({ label, pairs, unit, details, onPick }: Props) {
   const [measure, width] = useWidth(800);
-  const [over, setOver] = useState(-1);
+  const [pointed, setOver] = useState(-1);
+  const over = pointed < pairs.length ? pointed : -1;
+  const pick = () => {
+    if (over < 0) return;
+    setOver(-1);
+    onPick?.(over);
+  };
   const inner = Math.max(60, width - kLeft - kRight);
   const pitch = inner / Math.max(1, pairs.length);
   const bar = Math.max(0.5, Math.min(26, pitch * 0.36));
@@ -55,7 +61,7 @@ export function Compare({ label, pairs, unit, details, onPick }: Props) {
   };
   const key = (e: KeyboardEvent) => {
     if (e.key === "ArrowLeft" || e.key === "ArrowRight") setOver(Math.min(pairs.length - 1, Math.max(0, over + (e.key === "ArrowRight" ? 1 : -1))));
-    else if (e.key === "Enter" && over >= 0) onPick?.(over);
+    else if (e.key === "Enter") pick();
     else return;
     e.preventDefault();
   };
@@ -68,8 +74,8 @@ export function Compare({ label, pairs, unit, details, onPick }: Props) {
       </ul>
       <div class={onPick ? "bars-plot picks" : "bars-plot"} ref={measure} tabIndex={0} role="group"
            aria-label={`${label}; arrow keys go from bar to bar${onPick ? ", Enter opens one" : ""}`}
-           onKeyDown={key} onMouseMove={point} onMouseLeave={() => setOver(-1)} onBlur={() => setOver(-1)} onClick={() => over >= 0 && onPick?.(over)}>
-        <svg width={width} height={height} role="img" aria-label={label}>
+           onKeyDown={key} onMouseMove={point} onMouseLeave={() => setOver(-1)} onBlur={() => setOver(-1)} onClick={pick}>
+        <svg width={width} height={height} role="img" aria-label={label} data-label>
           {over >= 0 && <rect class="column" x={kLeft + pitch * over} y={kTop} width={pitch} height={height - kTop - below} />}
           <Axis scale={upper} other={sums} unit={unit} width={width} />
           <Axis scale={lower} other={change} unit={unit} width={width} />

@@ -59,13 +59,13 @@ export function Flame({ label, tree, spans, name, color, details, zoomed, onZoom
     else return;
     e.preventDefault();
   };
-  if (bars.length === 0) return <p class="empty">No time is known here.</p>;
+  if (!spans.roots.some((row) => spans.to[row] > spans.from[row])) return <p class="empty">No time is known here.</p>;
   return (
     <div class="flame" onMouseLeave={() => setOver(-1)}>
       <div class="flame-bars" ref={scroller} tabIndex={0} role="group" onKeyDown={key} onBlur={() => setOver(-1)}
            aria-label={`${label}; arrow keys go from bar to bar, Enter zooms, Escape goes back`}>
         <div ref={measure}>
-          <svg width={width} height={height} role="img" aria-label={label}>
+          <svg width={width} height={height} role="img" aria-label={label} data-label>
             {bars.map((bar) => (
               <g key={bar.row} class={over === bar.row ? "over" : undefined} onMouseEnter={() => setOver(bar.row)}
                  onClick={() => onZoom(bar.row === zoomed ? tree.parent[bar.row] : bar.row)}>

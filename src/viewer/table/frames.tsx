@@ -30,7 +30,7 @@ export function BriefFrame({ stack, at, options }: { stack: Cell; at: string; op
   const frame = own ?? frames[0];
   const found = kFrame.exec(frame);
   const short = found ? `${found[1].split(/[\/\\]/).slice(-2).join("/")}(${found[2]}): ${found[3]}` : frame;
-  const text = `…${short}…`;
+  const text = `…${short}`;
   return (
     <bdi class="frames" {...source(at, options)} data-value={JSON.stringify(stack)} title={frames.join("\n").slice(0, 4000)}>
       {found ? <a href={link(found[1], found[2])}>{text}</a> : text}

@@ -36,7 +36,7 @@ interface Props {
   pick?: Pick;
   nested?: boolean;  // below a row of another table: no tools, no search
   briefStacks?: boolean;  // call stacks in one line
-  notes?: boolean;  // false: the view shows them itself
+  notes?: (note: string) => boolean;  // which are shown below; all unless said
   empty?: string;  // what is said where there are no rows at all
 }
 
@@ -49,7 +49,7 @@ export interface Pick {
 
 export function DataTable({ table, id = "", label, tree: isTree = false, root = -1, sort: sortGiven, hidden = [], bars = [], keep, controls, searchIn,
                             searchHint = "Search, or calls>100", expand, canExpand,
-                            expandTitle = "Details", pick, briefStacks = false, nested = false, notes = true, empty = "Nothing to show." }: Props) {
+                            expandTitle = "Details", pick, briefStacks = false, nested = false, notes, empty = "Nothing to show." }: Props) {
   const { params } = useParams();
   const param = (name: string) => (id ? `${id}.${name}` : name);
   const sortOtherwise = sortGiven ?? String(at(`${table.at}/sort`) ?? "");
@@ -192,8 +192,9 @@ export function DataTable({ table, id = "", label, tree: isTree = false, root = 
           {rows.length === 0 && <p class="empty">No row matches. <button type="button" onClick={() => setSearch("")}>Clear the search</button></p>}
         </div>
       )}
-      {table.notes.length > 0 && notes && !nested && (
-        <ul class="notes">{table.notes.map((note, i) => <li><Said at={`${table.at}/notes/${i}`} text={note} options={table.options} /></li>)}</ul>
+      {!nested && table.notes.some((note) => !notes || notes(note)) && (
+        <ul class="notes">{table.notes.map((note, i) => (!notes || notes(note)) &&
+          <li><Said at={`${table.at}/notes/${i}`} text={note} options={table.options} /></li>)}</ul>
       )}
     </div>
   );

@@ -5,6 +5,7 @@ import { Swatch } from "../charts/donut";
 import { at, documents, useTable } from "../data/documents";
 import type { DiffDocument, DiffRow } from "../data/types";
 import { Figure, Said } from "../figure";
+import { texts } from "../texts";
 import { Panel, useWidth } from "../widgets";
 import { sources } from "../worker";
 import { Calls } from "./diff_calls";
@@ -110,9 +111,9 @@ function Certainty({ found }: { found: DiffDocument }) {
     <Panel title="How sure this is">
       <dl>
         <dt>Compared by</dt><dd>{found.sample === "runs" ? "the means of runs" : "steps of one run on a side"}</dd>
-        <dt>The change lies (95 %) between</dt>
+        <dt data-label title={texts.low_us}>The change lies (95 %) between</dt>
         <dd><Figure at="diff/step/low_us" value={low_us} unit="us" /> and <Figure at="diff/step/high_us" value={high_us} unit="us" /></dd>
-        <dt>Changes are found (80 %) from</dt><dd><Figure at="diff/step/smallest_us" value={smallest_us} unit="us" /></dd>
+        <dt data-label title={texts.smallest_us}>Changes are found (80 %) from</dt><dd><Figure at="diff/step/smallest_us" value={smallest_us} unit="us" /></dd>
       </dl>
       <ul class="remarks">{found.remarks.map((line, i) => <li><Said at={`diff/remarks/${i}`} text={line} /></li>)}</ul>
       <Machine found={found} />
@@ -126,14 +127,14 @@ function Machine({ found }: { found: DiffDocument }) {
     return <p class="muted">What the machine did meanwhile was not recorded: traces of tprof run say it, others do not.</p>;
   return (
     <table class="plain">
-      <thead><tr><th scope="col">The machine, means over runs</th><th scope="col" class="number">A</th><th scope="col" class="number">B</th><th scope="col">Apart</th></tr></thead>
+      <thead><tr><th scope="col">The machine, means over runs</th><th scope="col" class="number">A</th><th scope="col" class="number">B</th><th scope="col" class="number" title="Whether all runs of one side lie above all of the other's, by more than chance">Apart</th></tr></thead>
       <tbody>
         {found.machine.map((one, i) => (
           <tr class={one.apart ? "apart" : undefined}>
             <th scope="row"><Said at={`diff/machine/${i}/title`} text={one.title} /></th>
             <td class="number"><Figure at={`diff/machine/${i}/a`} value={one.a} unit="number" /></td>
             <td class="number"><Figure at={`diff/machine/${i}/b`} value={one.b} unit="number" /></td>
-            <td><Figure at={`diff/machine/${i}/apart`} value={one.apart} unit="yes/no" /></td>
+            <td class="number"><Figure at={`diff/machine/${i}/apart`} value={one.apart} unit="yes/no" /></td>
           </tr>
         ))}
       </tbody>

@@ -44,7 +44,7 @@ export function Calls() {
       </Panel>
       <Panel title={`What lies in ${nameOf(table, focus)}`} aside={
         <div class="choices">
-          <Figures value={figures} onChange={setFigures} />
+          <Figures there={kFigures.filter(([key]) => table.has(`a_${key}`))} value={figures} onChange={setFigures} />
           {hasTotals && <Switch label="What lies in it" value={asCalls ? "calls" : "operators"} onChange={setInside}
                                 options={[["operators", "Operators"], ["calls", "Calls"]]} />}
         </div>
@@ -66,11 +66,11 @@ function hiddenColumns(figures: string): string[] {
 }
 
 // Which of the figures the tables show: "Select the data you need" of the plugin.
-function Figures({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+function Figures({ there, value, onChange }: { there: [string, string][]; value: string; onChange: (value: string) => void }) {
   const shown = value.split(",");
   return (
     <div class="choices" role="group" aria-label="Columns">
-      {kFigures.map(([key, title]) => (
+      {there.map(([key, title]) => (
         <label key={key} class="choice">
           <input type="checkbox" checked={shown.includes(key)}
                  onChange={() => onChange(kFigures.map(([one]) => one).filter((one) => (one === key) !== shown.includes(one)).join(",") || "none")} />

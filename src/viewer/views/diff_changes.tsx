@@ -32,15 +32,19 @@ export function Changes() {
         <Switch label="Kind of rows" value={by} options={kinds} onChange={setBy} />
       </div>
     }>
-      <Intervals unit="us" label="Largest changes, with the interval in which each lies with 95 % certainty"
-        items={drawn.map((row) => ({
-          name: <Said at={table.figure(row, "name")} text={table.text(row, "name")} />,
-          figure: <Figure at={table.figure(row, "delta_us")} value={table.value(row, "delta_us")} unit="us" />,
-          value: table.number(row, "delta_us") ?? 0, low: table.number(row, "low_us"), high: table.number(row, "high_us"),
-          sure: table.value(row, "changed") === true,
-        }))} />
-      <DataTable table={table} id="change" label="changes" keep={keep} hidden={["by", "smallest_us"]}
-                 empty="Neither side has anything that could be compared." />
+      {drawn.length === 0 ? <p class="empty">No change of these is more than noise.</p> : (
+        <>
+          <Intervals unit="us" label="Largest changes, with the interval in which each lies with 95 % certainty"
+            items={drawn.map((row) => ({
+              name: <Said at={table.figure(row, "name")} text={table.text(row, "name")} />,
+              figure: <Figure at={table.figure(row, "delta_us")} value={table.value(row, "delta_us")} unit="us" />,
+              value: table.number(row, "delta_us") ?? 0, low: table.number(row, "low_us"), high: table.number(row, "high_us"),
+              sure: table.value(row, "changed") === true,
+            }))} />
+          <p class="notes" data-label>Lines: where the change lies, with 95 % certainty. Pale bars: no more than noise, or not known.</p>
+          <DataTable table={table} id="change" label="changes" keep={keep} hidden={["by", "smallest_us"]} />
+        </>
+      )}
     </Panel>
   );
 }

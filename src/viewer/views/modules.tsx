@@ -45,7 +45,7 @@ export function Modules({ worker }: { worker: number }) {
       {choice}
       {part.tree && table.n > 0 && <Graph key={part.word} table={table} title={part.title} />}
       <Panel title={part.title}>
-        <DataTable key={part.word} table={table} tree={part.tree} label={part.title} hidden={kHidden} bars={kBars} empty={part.none} />
+        <DataTable key={part.word} table={table} tree={part.tree} label={`table of ${part.title.toLowerCase()}`} hidden={kHidden} bars={kBars} empty={part.none} />
       </Panel>
       {part.word === "module" && table.n > 0 && <Classes at={`${table.at}/classes`} />}
     </>
@@ -55,7 +55,7 @@ export function Modules({ worker }: { worker: number }) {
 // Modules of one class together.
 function Classes({ at: pointer }: { at: string }) {
   const table = useTable(at(pointer) === undefined ? undefined : pointer);
-  return table ? <Panel title="Classes of modules"><DataTable table={table} id="class" label="classes of modules" hidden={kHidden} bars={kBars} /></Panel> : null;
+  return table ? <Panel title="Classes of modules"><DataTable table={table} id="class" label="table of classes of modules" hidden={kHidden} bars={kBars} /></Panel> : null;
 }
 
 // What bars of the graph are as wide as.

@@ -5,6 +5,7 @@ import { documents } from "../data/documents";
 import type { OverviewWorker } from "../data/types";
 import { Figure, Said } from "../figure";
 import { Panel } from "../widgets";
+import { RanksAndSteps } from "./distributed_steps";
 import { AdviceList } from "./overview_advice";
 import { Summary } from "./overview_run";
 import { Steps } from "./overview_steps";
@@ -17,9 +18,10 @@ export function Overview({ worker }: { worker: number }) {
       <div class="overview">
         <Summary found={found} at={`overview/workers/${worker}`} />
         <Execution found={found} at={`overview/workers/${worker}`} />
+        <Steps worker={worker} />
         <AdviceList worker={worker} />
       </div>
-      <Steps worker={worker} />
+      <RanksAndSteps worker={worker} />
     </>
   );
 }

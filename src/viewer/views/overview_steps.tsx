@@ -16,6 +16,7 @@ export function Steps({ worker }: { worker: number }) {
   return (
     <Panel
       title="Steps"
+      name="steps"
       aside={
         <Switch
           label="Show steps as"
