@@ -4,6 +4,7 @@
 
 Each is a row of TRACES. What a name of theirs would set if a page ran it is window.HACKED.
 """
+import hashlib
 import json
 import pathlib
 
@@ -104,6 +105,16 @@ def ranks(directory, count=512):
     return paths
 
 
+def stacks(directory, count=30000):
+    """One operator, called from very many places."""
+    events = [{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 1, "tid": 1, "ts": 0, "dur": 10.0 * count}]
+    for number in range(count):
+        caller = hashlib.sha1(str(number).encode()).hexdigest()
+        stack = "/tmp/model.py(7): forward\n/tmp/%s.py(1): <module>" % caller
+        events.append({**operator(10.0 * number, 5), "args": {"Call stack": stack}})
+    return save(directory, events)
+
+
 TEMPLATE = "void at::native::kernel<" + ", ".join("std::tuple<float, %d>" % i for i in range(3000)) + ">(int)"
 assert len(TEMPLATE) > 65536
 
@@ -125,7 +136,7 @@ TRACES = {
                                       "w" * 200 + ".1.pt.trace.json"),
     "cpu_only": lambda d: save(d, only(("cpu_op", "user_annotation", "python_function", "cpu_instant_event"))),
     "gpu_only": lambda d: save(d, only(("kernel",)), device()),
-    "many_ranks": ranks,
+    "many_ranks": ranks, "many_stacks": stacks,
 }
 
 
