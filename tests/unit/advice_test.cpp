@@ -654,7 +654,7 @@ TEST(Advice, OnACpuAnOptimizerSavesNoMoreThanThePythonBetweenItsOperators) {
 }
 
 TEST(Advice, ALeadingDimensionIsOddNotABatch) {
-  for (i32 odd_columns : {0, 1}) {
+  for (u32 odd_columns : {0, 1}) {
     ModelBuilder b;
     b.step(0, kStep);
     b.kernel("gemm", 0, 5000);
