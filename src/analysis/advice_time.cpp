@@ -139,7 +139,7 @@ std::string lines_hint(const Facts& facts) {
 // (DL3): steps with a start do not count.
 std::optional<Match> data_loading(const Facts& facts) {
   if (!facts.words.any(Word::data_loading)) return {};
-  double ns = facts.windows.per_step(loading(facts)), share = facts.share(loading(facts));
+  double ns = facts.windows.per_step(loading(facts)), share = facts.share(loading(facts)), saved = ns;
   std::vector<bool> starts = steps_with_loader_start(facts);
   double usual_us = 0, usual_loading_us = 0;
   size_t usual = 0;
@@ -154,10 +154,11 @@ std::optional<Match> data_loading(const Facts& facts) {
   if (usual && usual < starts.size() && usual_us > 0) {
     share = usual_loading_us / usual_us;
     ns = usual_loading_us * 1000 / double(usual);
+    saved = facts.windows.per_step(usual_loading_us * 1000);  // those with a start save nothing
   }
   double rest = std::max(0.0, facts.step_ns() - ns);
   return Match{
-      share, share, facts.words.any(Word::single_process_loader) ? std::min(ns, rest) : ns,
+      share, share, facts.words.any(Word::single_process_loader) ? std::min(saved, rest) : saved,
       "The DataLoader takes " + ms(ns) + " of a step of " + ms(facts.step_ns()) + " (" + percent(share) + ")" +
           (facts.words.any(Word::single_process_loader)
                ? ", in the training process itself (num_workers=0); a worker hides no more than the rest of the step."

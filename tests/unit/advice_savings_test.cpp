@@ -40,6 +40,8 @@ class RandomTrace {
       case 0:
         return loader();
       case 1:
+        b_.range("AddBackward0", at_, at_ + 1, Scope::backward);
+        at_++;
         return region("Optimizer.step#SGD.step", "aten::add_", between(1, 80));
       case 2:
         return region("Optimizer.zero_grad#SGD.zero_grad", "aten::zero_", between(1, 30));
@@ -56,7 +58,7 @@ class RandomTrace {
         return moved();
       default:
         u8 dtype = chance(0.5) ? 5 : 6;
-        i32 odd = chance(0.5) ? 63 : 64;
+        u32 odd = chance(0.5) ? 63 : 64;
         return op("aten::mm", {{{odd, 512}, dtype}, {{512, odd}, dtype}});
     }
   }

@@ -67,8 +67,10 @@ TEST(OpTree, AnOnlyChildOfTheSameNameIsOneCall) {
 TEST(OpTree, PythonNvtxAndPlumbingAreNoRows) {
   ModelBuilder b;
   b.op("aten::outer", 0, 100);
-  u32 python = b.label("file.py(3): f", 10, 90);
-  b.raw().events[python].flags |= kEventPython;
+  Event& python = b.raw().events[b.label("file.py(3): f", 10, 90)];
+  PythonDetail detail{1, 0, kNone, 0};
+  python.flags |= kEventPython;
+  python.inputs = b.raw().arena.copy(reinterpret_cast<const char*>(&detail), sizeof detail);
   b.op("aten::is_leaf", 20, 30);
   b.op("aten::inner", 40, 60);
   u32 nvtx = b.label("range", 70, 80);
