@@ -113,7 +113,7 @@ double loading(const Facts& facts) { return facts.sum_ns(Category::data_loading)
 std::string loader_fix(const Facts& facts) {
   std::string pinned = facts.gpu ? ", pin_memory=True" : "";
   return facts.words.any(Word::single_process_loader)
-             ? "Load in the background: DataLoader(num_workers=1 or more, as long as cores are free" + pinned + ")."
+             ? "Load in the background: DataLoader(num_workers=2 or more, as long as cores are free" + pinned + ")."
              : "Make samples cheaper to load; more workers, as long as cores are free; a larger prefetch_factor" +
                    pinned + ".";
 }
@@ -134,9 +134,9 @@ std::string lines_hint(const Facts& facts) {
 
 }  // namespace
 
-// Time in which nothing goes on but loading. One worker hides it behind the rest of the step, which may be the shorter
-// of the two; more would hide more, if there are cores for them. What starting workers takes is no step's usual time
-// (DL3): steps with a start do not count.
+// Time in which nothing goes on but loading. Workers load while the rest of the step runs, so a step takes the longer
+// of the two; two workers, which any machine of today has cores for, halve the loading. What starting workers takes is
+// no step's usual time (DL3): steps with a start do not count.
 std::optional<Match> data_loading(const Facts& facts) {
   if (!facts.words.any(Word::data_loading)) return {};
   double ns = facts.windows.per_step(loading(facts)), share = facts.share(loading(facts)), saved = ns;
@@ -158,10 +158,10 @@ std::optional<Match> data_loading(const Facts& facts) {
   }
   double rest = std::max(0.0, facts.step_ns() - ns);
   return Match{
-      share, share, facts.words.any(Word::single_process_loader) ? std::min(saved, rest) : saved,
+      share, share, facts.words.any(Word::single_process_loader) ? std::min(saved, std::max(rest, saved / 2)) : saved,
       "The DataLoader takes " + ms(ns) + " of a step of " + ms(facts.step_ns()) + " (" + percent(share) + ")" +
           (facts.words.any(Word::single_process_loader)
-               ? ", in the training process itself (num_workers=0); a worker hides no more than the rest of the step."
+               ? ", in the training process itself (num_workers=0); workers load while the rest of the step runs."
                : "."),
       longest_ranges(facts, Word::data_loading), loader_fix(facts)};
 }

@@ -1,5 +1,5 @@
 """Jobs of several ranks, GPU series and ranges of memory: by the plugin's rules what torch_tb_profiler's own code
-answered (golden/views.plugin.json, made by golden/views.py), by ours what has to hold of any job."""
+answered (golden/plugin_views.json, made by golden/plugin_views.py), by ours what has to hold of any job."""
 import json
 import pathlib
 import sys
@@ -10,9 +10,9 @@ from harness import tprof
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
 sys.path.insert(0, str(GOLDEN))
-import views  # noqa: E402
+import plugin_views  # noqa: E402
 
-ANSWERS = json.loads((GOLDEN / "views.plugin.json").read_text())
+ANSWERS = json.loads((GOLDEN / "plugin_views.json").read_text())
 
 
 def stats(*words):
@@ -21,10 +21,10 @@ def stats(*words):
     return json.loads(done.stdout)["workers"]
 
 
-@pytest.fixture(scope="module", params=sorted(views.JOBS))
+@pytest.fixture(scope="module", params=sorted(plugin_views.JOBS))
 def job(request, tmp_path_factory):
     directory = tmp_path_factory.mktemp(request.param)
-    views.make_job(directory, request.param)
+    plugin_views.make_job(directory, request.param)
     return request.param, directory
 
 
@@ -110,7 +110,7 @@ def test_what_ranks_do_adds_up_to_the_table_of_collectives(job):
 
 
 def test_waiting_in_steps_is_the_waiting_of_the_rank(tmp_path):
-    views.make_job(tmp_path, "nccl")
+    plugin_views.make_job(tmp_path, "nccl")
     ours, = stats("--by", "comm", tmp_path)
     for rank in ours["ranks"]["rows"]:
         own = [row for row in ours["steps"]["rows"] if row["worker"] == rank["worker"] and row["step"] != "all"]
@@ -127,7 +127,7 @@ def test_a_job_is_told_in_a_narrow_terminal(job):
 # --- GPU series
 
 def test_series_are_the_plugin_s(tmp_path):
-    views.make_job(tmp_path, "nccl")
+    plugin_views.make_job(tmp_path, "nccl")
     for worker in stats("--by", "utilization", "--plugin-compat", tmp_path):
         (gpu, theirs), = ANSWERS["series"][worker["worker"]].items()
         *begins, (end, zero) = theirs["utilization"]
@@ -140,7 +140,7 @@ def test_series_are_the_plugin_s(tmp_path):
 
 
 def test_our_series_have_the_plugin_s_stretches_and_its_mean(tmp_path):
-    views.make_job(tmp_path, "nccl")
+    plugin_views.make_job(tmp_path, "nccl")
     for worker in stats("--by", "utilization", tmp_path):
         theirs, = ANSWERS["series"][worker["worker"]].values()
         assert [row["utilization"] for row in worker["rows"]] == [
@@ -160,7 +160,7 @@ def words_of(answer):
     return ["--range", begin + ":" + end] if begin or end else []
 
 
-@pytest.mark.parametrize("name, number", [(n, i) for n, all_ in views.RANGES.items() for i in range(len(all_))])
+@pytest.mark.parametrize("name, number", [(n, i) for n, all_ in plugin_views.RANGES.items() for i in range(len(all_))])
 def test_memory_of_a_range_is_the_plugin_s(name, number):
     theirs = ANSWERS["memory"][name][number]
     ours, = stats("--by", "memory", "--plugin-compat", *words_of(theirs), trace_of(name))

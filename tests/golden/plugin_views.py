@@ -1,7 +1,7 @@
 """Jobs of several ranks, and what torch_tb_profiler's own code answers for them and for ranges of memory: makes
-views.plugin.json anew, after a change in the traces below:
+plugin_views.json anew, after a change in the traces below:
 
-    TB_PLUGIN=<tb_plugin of pytorch/kineto> /usr/bin/python3 tests/golden/views.py
+    TB_PLUGIN=<tb_plugin of pytorch/kineto> /usr/bin/python3 tests/golden/plugin_views.py
 
 It needs pandas, numpy and absl (Debian: python3-pandas, python3-absl) and no TensorBoard.
 """
@@ -152,4 +152,4 @@ def answers():
 
 if __name__ == "__main__":
     sys.path.insert(0, os.environ["TB_PLUGIN"])
-    (HERE / "views.plugin.json").write_text(json.dumps(answers(), indent=1) + "\n")
+    (HERE / "plugin_views.json").write_text(json.dumps(answers(), indent=1) + "\n")
