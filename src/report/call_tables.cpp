@@ -88,12 +88,17 @@ Table timeline_table(const std::vector<TimelineRange>& ranges, i64 zero_ns) {
   c.add("duration", "Duration", Unit::time, 0, [](auto& r) { return r.end_ns - r.begin_ns; });
   c.add("end", "End", Unit::time, 1, [=](auto& r) { return r.end_ns - zero_ns; });
   std::vector<i32> parents;
-  for (const TimelineRange& range : ranges) parents.push_back(range.parent);
-  Table table = tree_table(c.table("Ranges of the main thread", ranges), parents);
-  if (ranges.empty()) table.footer.push_back("Ranges: none were recorded");
   std::vector<double> lengths;
-  for (const auto& row : table.rows) lengths.push_back(double(std::get<i64>(row[3])));
-  limit_tree(table, 0, kTimelineRows, lengths);
+  for (const TimelineRange& range : ranges) {
+    parents.push_back(range.parent);
+    lengths.push_back(double(range.end_ns - range.begin_ns));
+  }
+  HeaviestRows heaviest(parents, lengths, kTimelineRows);
+  std::vector<TimelineRange> shown;
+  for (size_t row : heaviest.rows) shown.push_back(ranges[row]);
+  Table table = tree_table(c.table("Ranges of the main thread", shown), heaviest.parents, heaviest.left_out);
+  if (shown.size() < ranges.size()) table.footer.push_back(rows_left_out(shown.size(), ranges.size()));
+  if (ranges.empty()) table.footer.push_back("Ranges: none were recorded");
   return table;
 }
 

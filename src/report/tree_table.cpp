@@ -1,6 +1,7 @@
 #include "report/tree_table.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace tprof {
@@ -38,7 +39,7 @@ void lay_out(Table& table, const std::vector<std::vector<size_t>>& children) {
     size_t row = todo.back();
     todo.pop_back();
     place[row] = i64(out.size());
-    out.push_back(table.rows[row]);
+    out.push_back(std::move(table.rows[row]));
     if (i64 parent = number(out.back()[c.parent], -1); parent >= 0) out.back()[c.parent] = place[size_t(parent)];
     todo.insert(todo.end(), children[row].rbegin(), children[row].rend());
   }
@@ -52,9 +53,48 @@ void lay_out(Table& table, const std::vector<std::vector<size_t>>& children) {
   table.rows = std::move(out);
 }
 
+// Which rows stay, when they are taken in this order, each with those above it, until `most` are there; 0: all of them.
+std::vector<bool> taken(const std::vector<size_t>& order, size_t all, size_t most,
+                        const std::function<i64(size_t)>& parent_of) {
+  std::vector<bool> stays(all);
+  size_t kept = 0;
+  for (size_t row : order) {
+    std::vector<size_t> path;  // up to what is there already
+    for (i64 up = i64(row); up >= 0 && !stays[size_t(up)]; up = parent_of(size_t(up))) path.push_back(size_t(up));
+    if (most && kept + path.size() > most) continue;
+    for (size_t each : path) stays[each] = true;
+    kept += path.size();
+  }
+  return stays;
+}
+
 }  // namespace
 
-Table tree_table(Table table, const std::vector<i32>& parents) {
+HeaviestRows::HeaviestRows(const std::vector<i32>& parent_of, const std::vector<double>& weights, size_t most) {
+  std::vector<size_t> order(weights.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return weights[a] > weights[b]; });
+  std::vector<bool> stays = taken(order, order.size(), most, [&](size_t row) { return parent_of[row]; });
+  std::vector<i32> place(weights.size(), -1);  // among those that stay, of a row or of what stays above it
+  for (size_t row = 0; row < stays.size(); row++) {
+    i32 above = parent_of[row] < 0 ? -1 : place[size_t(parent_of[row])];
+    if (!stays[row]) {
+      place[row] = above;
+      if (above >= 0) left_out[size_t(above)]++;
+      continue;
+    }
+    place[row] = i32(rows.size());
+    rows.push_back(row);
+    parents.push_back(above);
+    left_out.push_back(0);
+  }
+}
+
+std::string rows_left_out(size_t kept, size_t all, const std::string& hint) {
+  return std::to_string(kept) + " of " + std::to_string(all) + " rows" + hint;
+}
+
+Table tree_table(Table table, const std::vector<i32>& parents, const std::vector<i64>& left_out) {
   table.tree = true;
   for (const char* key : {"parent", "depth", "left_out"}) table.columns.push_back({key, key, Unit::count, kDataOnly});
   TreeColumns c(table);
@@ -62,7 +102,7 @@ Table tree_table(Table table, const std::vector<i32>& parents) {
     bool top = parents[r] < 0;
     table.rows[r].push_back(top ? Value() : Value(i64(parents[r])));
     table.rows[r].push_back(top ? i64{0} : number(table.rows[size_t(parents[r])][c.depth], 0) + 1);
-    table.rows[r].push_back(i64{0});
+    table.rows[r].push_back(left_out.empty() ? i64{0} : left_out[r]);
   }
   lay_out(table, children_of(table));
   return table;
@@ -99,21 +139,14 @@ void limit_tree(Table& table, size_t depth, size_t most, const std::vector<doubl
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return weights.empty() ? depth_of(a) < depth_of(b) : weights[a] > weights[b];
   });
-  std::vector<bool> stays(all);
-  size_t kept = 0;
-  for (size_t row : order) {
-    std::vector<size_t> path;  // up to what is there already
-    for (i64 up = i64(row); up >= 0 && !stays[size_t(up)]; up = number(table.rows[size_t(up)][c.parent], -1))
-      path.push_back(size_t(up));
-    if (most && kept + path.size() > most) continue;
-    for (size_t each : path) stays[each] = true;
-    kept += path.size();
-  }
+  std::vector<bool> stays =
+      taken(order, all, most, [&](size_t row) { return number(table.rows[row][c.parent], -1); });
+  size_t kept = size_t(std::count(stays.begin(), stays.end(), true));
   if (kept == all) return;
   std::vector<std::vector<size_t>> children = children_of(table);
   for (std::vector<size_t>& list : children) std::erase_if(list, [&](size_t row) { return !stays[row]; });
   lay_out(table, children);
-  table.footer.insert(table.footer.begin(), std::to_string(kept) + " of " + std::to_string(all) + " rows" + hint);
+  table.footer.insert(table.footer.begin(), rows_left_out(kept, all, hint));
 }
 
 TreeIndent::TreeIndent(const Table& table) {

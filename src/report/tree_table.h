@@ -7,8 +7,17 @@
 
 namespace tprof {
 
-// `rows` as a tree. `parents`: by row, -1 none; parents come before their children.
-Table tree_table(Table rows, const std::vector<i32>& parents);
+// `rows` as a tree. `parents`: by row, -1 none; parents come before their children. `left_out`: by row, none unless said.
+Table tree_table(Table rows, const std::vector<i32>& parents, const std::vector<i64>& left_out = {});
+
+// For a table whose rows would be too many to make first: the `most` heaviest of a tree, with what they hang on.
+struct HeaviestRows {
+  HeaviestRows(const std::vector<i32>& parents, const std::vector<double>& weights, size_t most);
+  std::vector<size_t> rows;  // in the order that they had
+  std::vector<i32> parents;  // of these, as tree_table() takes them
+  std::vector<i64> left_out;
+};
+std::string rows_left_out(size_t kept, size_t all, const std::string& hint = "");  // a line for the footer
 
 void sort_tree(Table& table, size_t column);
 
