@@ -116,6 +116,8 @@ GROUPS = {
         _("check_s", "s", "tprof check"),
         _("tables_s", "s", "read once, to overview, advice and all tables", "<=", 2),
         _("tables_rss_mib", "MiB", "... its peak memory", "<=", 600),
+        _("report_s", "s", "tprof report, the page", "<=", 3),
+        _("report_rss_mib", "MiB", "... its peak memory", "<=", 600),
         _("files", "", "such traces (.json.gz) in one directory"),
         _("file_s", "s", "tprof overview of all of them, per trace (64 in 90 s)", "<=", 1.4),
         _("files_rss_mib", "MiB", "... its peak memory", "<=", 2000),

@@ -405,6 +405,9 @@ def reader(torch, sizes):
         python_seconds, python_rss = best("/usr/bin/python3", "-c", "import json, sys; json.load(open(sys.argv[1]))", trace)
         compat_seconds, _ = best(workers.TPROF, "overview", "--plugin-compat", trace)
         check_seconds, _ = best(workers.TPROF, "check", trace)
+        page = trace.parent / "report.html"
+        report_seconds, report_rss = best(workers.TPROF, "report", trace, "-o", page)
+        page.unlink()
         size = trace.stat().st_size
         subprocess.run(["gzip", "-1", str(trace)], check=True)
         packed = str(trace) + ".gz"
@@ -416,7 +419,7 @@ def reader(torch, sizes):
         files_seconds, files_rss = timed(workers.TPROF, "overview", run)
     return {"reader_events": sizes.events, "reader_mb": size / 1e6, "reader_s": seconds, "reader_gz_s": gz_seconds,
             "reader_compat_s": compat_seconds, "check_s": check_seconds, "tables_s": tables_seconds,
-            "tables_rss_mib": tables_rss, "files": sizes.files, "file_s": files_seconds / sizes.files,
+            "tables_rss_mib": tables_rss, "report_s": report_seconds, "report_rss_mib": report_rss, "files": sizes.files, "file_s": files_seconds / sizes.files,
             "files_rss_mib": files_rss, "python_json_s": python_seconds, "python_json_mib": python_rss}
 
 
