@@ -245,7 +245,12 @@ class Report {
       documents_["report"]["left_out"].push_back(too_large);
     }
     std::string html = page_.html(documents_, viewer_page());
-    if (html.size() > most_) complain("the page is larger than --max-size although all details were left out");
+    if (html.size() > most_) {
+      const char* larger = "the page is larger than --max-size although all that can be left out was: sums are kept whole";
+      complain(larger);
+      documents_["report"]["left_out"].push_back(larger);
+      html = page_.html(documents_, viewer_page());
+    }
     kineto::OutputFile file(arguments_.out, false);
     file.put(html);
     file.finish();

@@ -332,7 +332,7 @@ std::optional<Match> host_bound(const Facts& facts) {
                replay_fix(facts, "Do less in Python between two replays, and prepare the next one while one runs.")};
 }
 
-// Time in which nothing that is recorded goes on but labels and Python. On a GPU HB1 says it, if that is what it waits
+// Time in which nothing that is recorded goes on, in any thread, but labels and Python. On a GPU HB1 says it, if that is what it waits
 // for. Before the first and behind the last thing that the host did nothing tells what it does.
 std::optional<Match> python_bound(const Facts& facts) {
   if (facts.lacks_backward || facts.captures) return {};
@@ -353,6 +353,7 @@ std::optional<Match> python_bound(const Facts& facts) {
       continue;
     }
     if (is_operator(e) || facts.words.is(e, Word::data_loading)) add(e), host(e);
+    if (facts.words.is(e, Word::communication_op)) add(e);  // in a thread of its own, others wait for it
     if (!is_function(e)) continue;
     first = std::min(first, e.begin_ns);  // its end may be that of the recording
     last = std::max(last, e.begin_ns);

@@ -1,6 +1,6 @@
 // A number on the page. Each says where it comes from: data-figure is its path in the commands' --json, data-value its
 // value there. What depends on a selection made in the page has data-derived instead: the rule it is computed by.
-import { exact, format, kUnknown } from "./format";
+import { exact, format, formatChange, isChange, kUnknown } from "./format";
 import type { Cell } from "./data/unpack";
 
 interface Props {
@@ -15,7 +15,7 @@ export function Figure({ at, value, unit, options }: Props) {
   return (
     <span class={known === null ? "figure unknown" : "figure"} {...source(at, options)} data-value={JSON.stringify(known)}
           title={known === null ? "not known" : exact(known, unit)}>
-      {format(known, unit)}
+      {isChange(at.slice(at.lastIndexOf("/") + 1)) ? formatChange(known, unit) : format(known, unit)}
     </span>
   );
 }

@@ -6,6 +6,7 @@
 //   number   a whole one as it is, others as `digits` says
 //   count    the same
 //   digits   decimals: 1 from 100 on, 2 from 10 on, else 3 (in µs, ms, s, KB ...); commas between thousands
+//   a change says its sign: +1.250 ms, −12.00 %
 //   null     a dash
 import type { Cell } from "./data/unpack";
 
@@ -27,11 +28,18 @@ export function format(value: Cell | undefined, unit: string): string {
   }
 }
 
+// Columns of what B takes more than A.
+export const isChange = (key: string) => /^(delta|percent)_|^(delta|low|high)_us$|^change_percent$/.test(key);
+
+export function formatChange(value: Cell | undefined, unit: string): string {
+  return (typeof value === "number" && value > 0 ? "+" : "") + format(value, unit);
+}
+
 // Of an axis that ends at `top`: all in one unit.
 export function formatTick(value: number, top: number, unit: string): string {
   if (unit !== "us" && unit !== "bytes") return format(value, unit);
   const word = format(top, unit).split(" ")[1];
-  return `${grouped(String(+(value / kScales[word]).toPrecision(4)))} ${word}`;
+  return `${minus(grouped(String(+(value / kScales[word]).toPrecision(4))))} ${word}`;
 }
 const kScales: Record<string, number> = { "µs": 1, ms: 1e3, s: 1e6, B: 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3, TB: 1024 ** 4 };
 
@@ -72,7 +80,12 @@ function digits(value: number): string {
 
 function fixed(value: number, decimals: number): string {
   const text = Math.abs(value) < 1e21 ? value.toFixed(decimals) : String(value);
-  return grouped(/^-[0.]*$/.test(text) ? text.slice(1) : text);  // no minus zero
+  return minus(grouped(/^-[0.]*$/.test(text) ? text.slice(1) : text));  // no minus zero
+}
+
+// As long as a plus, which a hyphen is not.
+function minus(text: string): string {
+  return text.replace(/^-/, "−");
 }
 
 // Commas between thousands of what stands before the point.

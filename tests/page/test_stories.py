@@ -50,7 +50,7 @@ def test_where_indices_of_a_mask_take_time_and_memory(chromium, made, shot):
     page = chromium.open(made("masks", diff=True)[1], hash="view=diff&by=operator_host")
     assert "SEARCH" in page.text("main") and "aten::clone" in page.text("main")
     shot(page)
-    page.go("view=operators&worker=0&q=aten::clone&columns=all")
+    page.go("view=operators&worker=0&q=aten::clone")
     page.click("main td.expander button")
     lines = page.text("main tr.below")
     assert re.search(r"masks\.py[:(]28\b", lines) and "forward" in lines

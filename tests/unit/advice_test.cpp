@@ -534,6 +534,15 @@ TEST(Advice, CapturingAGraphIsNoUsualStep) {
     }
 }
 
+TEST(Advice, WhoWaitsForACollectiveOfAnotherThreadRunsNoPython) {
+  for (const char* name : {"gloo:all_reduce", "work of mine"}) {
+    ModelBuilder b;
+    kCases.at("PY1")(b, true);
+    b.label(name, 8488, kStep - 10, 2);
+    EXPECT_EQ(Advised(std::move(b)).find("PY1") == nullptr, std::string(name).starts_with("gloo:"));
+  }
+}
+
 TEST(Advice, WhatTheProfilerItselfDoesIsNoPythonOfTheProgram) {
   for (const char* file : {"train.py(5): tokens", "torch/profiler/profiler.py(900): __enter__"}) {
     ModelBuilder b;

@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { texts, titles } from "../texts";
 import { at, type Table } from "../data/documents";
 import type { Column } from "../data/types";
-import { format } from "../format";
+import { formatChange, isChange } from "../format";
 import { Derived, Figure, Said } from "../figure";
 import { useParam, useParams } from "../state";
 import { Menu } from "../widgets";
@@ -113,7 +113,7 @@ export function DataTable({ table, id = "", label, tree: isTree = false, root = 
                 <label class="choice" title={texts[c.key]}>
                   <input type="checkbox" checked={columns.includes(c)}
                          onChange={() => setChosen(chosenWith(columns, c, table.columns))} />
-                  {titleOf(c)}{!valued.includes(c) && <span class="muted"> no values</span>}
+                  {fullTitle(table, c)}{!valued.includes(c) && <span class="muted"> no values</span>}
                 </label>
               ))}
               {chosen && <button type="button" onClick={() => setChosen("")}>As at first</button>}
@@ -257,6 +257,12 @@ function CopyButton({ text }: { text: () => string }) {
 }
 
 const titleOf = (c: Column) => c.title || titles[c.key] || c.key;
+// Of a change also what changes, where that stands in a title beside it: "CPU total A".
+function fullTitle(table: Table, c: Column): string {
+  const of = table.columns.find((one) => one.key === `a_${c.key.replace(/^(delta|percent)_/, "")}`)?.title.replace(/ ?A$/, "");
+  return of && isChange(c.key) ? `${of}: ${titleOf(c)}` : titleOf(c);
+}
+
 export const isNumber = (c: Column) => c.unit !== "text" && c.unit !== "yes/no";
 
 function hasValues(table: Table, column: Column): boolean {
@@ -300,7 +306,7 @@ function widthsOf(table: Table, columns: Column[], briefStacks: boolean, keep: (
     const words = titleOf(c).split(" ");  // in at most three lines
     let width = Math.max(...words.map((word) => word.length), (c.title.length * 2) / Math.min(4, words.length + 1)) + 1;
     for (const row of first) {
-      const { length } = format(table.value(row, c.key), c.unit).trim();
+      const { length } = formatChange(table.value(row, c.key), c.unit).trim();
       width = Math.max(width, length * (isNumber(c) || length < 16 ? 1 : 0.88) + 0.5 + deeper(row));  // short names may be all digits
     }
     if (width > most && (!elastic || (briefStacks && c.key === "call_stack"))) elastic = c;
@@ -314,7 +320,7 @@ function largestOf(table: Table, columns: Column[], bars: string[]): Record<stri
   const out: Record<string, number> = {};
   for (const c of columns) {
     out[c.key] = 0;
-    if (!bars.includes(c.key) && (c.unit !== "percent" || /^change_percent$|^percent_/.test(c.key))) continue;
+    if (!bars.includes(c.key) && (c.unit !== "percent" || isChange(c.key))) continue;
     for (let row = 0; row < table.n; row++) out[c.key] = Math.max(out[c.key], table.number(row, c.key) ?? 0);
   }
   return out;
