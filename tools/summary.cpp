@@ -12,6 +12,7 @@
 #include "nested.h"
 #include "report/communication.h"
 #include "report/summary.h"
+#include "viewer/viewer.h"
 
 namespace tprof {
 namespace {
@@ -150,6 +151,8 @@ std::string compose(const std::string& directory, const std::vector<Candidate>& 
   }
   subject.dropped = chosen.shown->trace->summary.dropped;
   subject.more = "tprof overview " + directory + ", or advise, stats, steps";
+  if (!viewer_page().empty())
+    subject.more = "tprof report " + directory + " (a page with all of it), or overview, advise, stats, steps";
   Operators ops = operators(*chosen.model, build_op_tree(*chosen.model), OperatorKey::name);
   return summary_text(facts, advise(facts), ops, subject, text_style(stderr));
 }

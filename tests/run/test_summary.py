@@ -48,7 +48,7 @@ def test_half_a_page_of_the_run(logdir):
     shown = [re.split(r"\s{2,}", line.strip())[0] for line in lines[begin:begin + 5]]  # names may hold blanks
     assert len(shown) == 5 and all(is_cut_of(text, name) for text, name in zip(shown, operators)), (shown, operators)
     words = " ".join(text.split())
-    assert "What to change" in words and "Profiler's own cost" in words and "tprof overview %s" % logdir in words
+    assert "What to change" in words and "Profiler's own cost" in words and "tprof report %s" % logdir in words
 
 
 def test_quiet_says_nothing(logdir):
