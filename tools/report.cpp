@@ -152,8 +152,9 @@ class Report {
   // The exit code of what could not be read.
   int run() {
     if (viewer_page().empty())
-      throw Error(kExitUsage, "this tprof was built without the page (-Dviewer=off, or no npm): install npm and configure "
-                              "anew (meson setup --reconfigure); in the terminal: tprof overview, tprof stats");
+      throw Error(kExitUsage, "this tprof was built without the page: -Dviewer=off, or npm was not there or could not "
+                              "fetch; mend that and configure anew (meson setup --reconfigure); in the terminal: tprof "
+                              "overview, tprof stats");
     check_target(arguments_);
     begin_documents();
     int code = add_workers();
