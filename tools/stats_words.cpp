@@ -71,7 +71,7 @@ std::string range_text(const StatsTimes& t) {
   std::string out = "Of what was allocated and released";
   if (std::isfinite(t.begin_us)) out += " from " + time_text(whole_ns(t.begin_us));
   if (std::isfinite(t.end_us)) out += " until " + time_text(whole_ns(t.end_us));
-  return out + " after the begin; calls are those that overlap it";
+  return out + " after the start; calls are those that overlap it";
 }
 
 Answer by_memory(const Subject& s) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr char kNoBackward[] = "Backward passes: the trace ties no backward operator to a forward one";
 constexpr size_t kTimelineRows = 20000;  // the longest ranges
-constexpr char kNoDevice[] = "GPU: no work of one was recorded";
+constexpr char kNoDevice[] = "No GPU work was recorded";
 
 Value whole(double ns) { return i64(std::llround(ns)); }
 

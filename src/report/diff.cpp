@@ -166,8 +166,8 @@ Json row_json(const DiffRow& row) {
 Json row_columns() {
   static constexpr const char* kColumns[][3] = {
       {"by", "Kind", "text"}, {"name", "Name", "text"}, {"a_us", "A", "us"}, {"b_us", "B", "us"},
-      {"delta_us", "Change", "us"}, {"change_percent", "Change %", "percent"}, {"low_us", "Lies from", "us"},
-      {"high_us", "to", "us"}, {"smallest_us", "Can be found from", "us"}, {"changed", "More than noise", "yes/no"},
+      {"delta_us", "Change", "us"}, {"change_percent", "Change %", "percent"}, {"low_us", "95 % from", "us"},
+      {"high_us", "95 % to", "us"}, {"smallest_us", "Can be found from", "us"}, {"changed", "More than noise", "yes/no"},
       {"a_calls", "Calls A", "number"}, {"b_calls", "Calls B", "number"}};
   Json out = Json::array();
   for (auto& [key, title, unit] : kColumns) out.push_back({{"key", key}, {"title", title}, {"unit", unit}});

@@ -122,7 +122,7 @@ Table nodes_table(const DistributedView& view) {
   }
   Table out = c.table("Device Information", view.gpus);
   if (!any)
-    out.footer.push_back(plugin ? "GPU: the traces state no properties of devices" : "GPU: no work of one was recorded");
+    out.footer.push_back(plugin ? "GPU: the traces state no properties of devices" : "No GPU work was recorded");
   return out;
 }
 

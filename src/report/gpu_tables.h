@@ -30,6 +30,6 @@ Table critical_path_table(const std::vector<CriticalPath>& steps);
 Table path_links_table(const Model& model, const std::vector<CriticalPath>& steps);
 
 constexpr char kNoGpuWork[] =
-    "GPU: no work of one in this trace (CPU only, or recorded without --activities cuda); host times: --by op";
+    "No GPU work in this trace (CPU only, or recorded without --activities cuda); host times: --by op";
 
 }  // namespace tprof

@@ -85,7 +85,7 @@ Table memory_table(const Model& model, const OpTree& tree, const OpTree& part) {
   for (const auto& [device, curve] : curves)
     table.footer.push_back("Peak of " + device_text(device) + ": " + bytes_text(curve.peak.allocated_bytes) +
                            " allocated, " + bytes_text(curve.peak.reserved_bytes) + " reserved, " +
-                           time_text(curve.peak.ns - model.begin_ns) + " after the begin");
+                           time_text(curve.peak.ns - model.begin_ns) + " after the start");
   if (!model.memory.empty() && curves.empty())
     table.footer.push_back("Peak: not known (the trace states no totals)");
   u64 outside = 0;
@@ -175,7 +175,7 @@ Table memory_alive_table(const Model& model, const OpTree& tree, i64 ns, u32 sta
     sum.blocks++;
     all[block.device] += block.bytes;
   }
-  Table table{"Memory alive " + time_text(ns - model.begin_ns) + " after the begin",
+  Table table{"Memory alive " + time_text(ns - model.begin_ns) + " after the start",
               {{"device", "Device", Unit::text}, {"operator", "Operator", Unit::text}, {"size", "Size", Unit::bytes},
                {"share", "Share", Unit::percent, 1}, {"blocks", "Blocks", Unit::count, 2},
                {"stack", "Stack", Unit::count, kDataOnly}, {"call_stack", "Source Location", Unit::lines}}};

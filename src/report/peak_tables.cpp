@@ -50,7 +50,7 @@ Table peak_table(const Model& model, const std::vector<MemoryPeak>& peaks, u32 s
   for (const MemoryPeak& peak : peaks) {
     std::string at = device_of(peak) + ": ";
     out.footer.push_back(at + "peak " + bytes_text(i64(peak.peak_bytes)) + ", " +
-                         time_text(peak.peak_ns - model.begin_ns) + " after the begin" +
+                         time_text(peak.peak_ns - model.begin_ns) + " after the start" +
                          (peak.totals_known ? "" : ", of what was allocated since"));
     if (!peak.addresses_known) out.footer.push_back(at + "owners not known (the trace states no addresses)");
     if (peak.unseen_bytes && peak.addresses_known)
@@ -59,7 +59,7 @@ Table peak_table(const Model& model, const std::vector<MemoryPeak>& peaks, u32 s
     if (peak.peak_reserved_bytes)
       out.footer.push_back(at + bytes_text(i64(peak.peak_reserved_bytes)) + " reserved at most; up to " +
                            bytes_text(i64(peak.unused_bytes)) + " of it unused, " +
-                           time_text(peak.unused_ns - model.begin_ns) + " after the begin");
+                           time_text(peak.unused_ns - model.begin_ns) + " after the start");
     out.footer.push_back(at + "leak: " + growth_text(peak));
   }
   return out;

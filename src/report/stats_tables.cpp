@@ -11,7 +11,7 @@ namespace tprof {
 namespace {
 
 constexpr char kNoMemory[] = "Memory: not recorded (run with --profile-memory)";
-constexpr char kNoDevice[] = "GPU: no work of one was recorded";
+constexpr char kNoDevice[] = "No GPU work was recorded";
 
 // As Python rounds: to even.
 i64 micros(double ns) { return static_cast<i64>(std::nearbyint(ns / 1000)); }

@@ -30,7 +30,7 @@ enum class Unit : u8 {
   yes_no,   // i64 0, 1         Yes, No        "Yes", "No"
   count,    // i64              1234           1234
   time,     // i64 ns           1.234ms        1234.0 (us)
-  bytes,    // i64              1.21 Kb        1234
+  bytes,    // i64              1.21 KB        1234
   percent,  // double, 0..100   12.34%         12.34
   number,   // double           12.34          12.34
   micros,   // i64 us           1234           1234
@@ -97,7 +97,7 @@ double rounded(double value, int digits);  // as Python rounds: to even
 std::string printed(const char* format, double value);
 std::string time_text(i64 ns);        // 12.345us, 1.234ms, 1.234s
 std::string flop_text(double flop);   // 12 FLOP, 1.23 MFLOP
-std::string bytes_text(i64 bytes);    // 512 b, 1.50 Kb, -2.00 Mb
+std::string bytes_text(i64 bytes);    // 512 B, 1.50 KB, -2.00 MB
 std::string cut_middle(const std::string& text, size_t width, bool utf8);  // width in code points, at least 5
 
 // --- CSV and JSON

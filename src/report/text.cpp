@@ -162,10 +162,10 @@ std::string flop_text(double flop) {
 
 std::string bytes_text(i64 bytes) {
   double value = static_cast<double>(bytes), size = std::abs(value);
-  if (size >= 1ull << 30) return printed("%.2f Gb", value / (1ull << 30));
-  if (size >= 1 << 20) return printed("%.2f Mb", value / (1 << 20));
-  if (size >= 1 << 10) return printed("%.2f Kb", value / (1 << 10));
-  return std::to_string(bytes) + " b";
+  if (size >= 1ull << 30) return printed("%.2f GB", value / (1ull << 30));
+  if (size >= 1 << 20) return printed("%.2f MB", value / (1 << 20));
+  if (size >= 1 << 10) return printed("%.2f KB", value / (1 << 10));
+  return std::to_string(bytes) + " B";
 }
 
 std::string cut_middle(const std::string& text, size_t width, bool utf8) { return cut(text, width, utf8, Unit::text); }

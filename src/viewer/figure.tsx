@@ -36,5 +36,6 @@ export function Derived({ rule, value, unit }: { rule: string; value: number; un
 
 // A text of a document, which may hold anything: it is isolated, so that it cannot turn the direction of what is beside it.
 export function Said({ at, text, options }: { at: string; text: string | null; options?: string }) {
-  return <bdi {...source(at, options)} data-value={JSON.stringify(text)} class={text ? undefined : "unknown"}>{text || kUnknown}</bdi>;
+  const known = text !== null;
+  return <bdi {...source(at, options)} data-value={JSON.stringify(text)} class={known ? undefined : "unknown"}>{known ? text : kUnknown}</bdi>;
 }

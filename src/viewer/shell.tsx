@@ -51,7 +51,7 @@ function Shell() {
     <>
       <header class="shell">
         <a class="mark" href={href({ view: "overview" }, false)}>tprof</a>
-        <Selectors worker={worker} />
+        {chosen.name === "diff" ? <Sides /> : <Selectors worker={worker} />}
         <span class="gap" />
         <div class="page-controls">
           <Select label="Colours" value={params.theme ?? ""} options={kThemes} onChange={(theme) => set({ theme })} />
@@ -88,6 +88,12 @@ function focusSearch(tries = 40) {
   else if (tries > 0 && document.querySelector("main [aria-busy]")) setTimeout(() => focusSearch(tries - 1), 50);
 }
 
+// The diff is of all runs, workers and spans.
+function Sides() {
+  const of = (side: string) => [...new Set(sources().filter((_, i) => documents.report.sides?.[i] === side).map(({ run }) => run))].join(", ");
+  return <span class="run" data-label><bdi>{of("A")}</bdi> → <bdi>{of("B")}</bdi></span>;
+}
+
 // Run, worker and span; what there is one of only is not asked.
 function Selectors({ worker }: { worker: number }) {
   const { set } = useParams();
@@ -116,8 +122,8 @@ function Selectors({ worker }: { worker: number }) {
   );
 }
 
-const kKeys: [string, string][] = [
-  ["1 to 9", "go to a tab"], ["/", "search in the table"], ["?", "this help"], ["Tab, Enter", "go through the page and choose"],
+const kKeys = (): [string, string][] => [
+  [`1 to ${views.length}`, "go to a tab"], ["/", "search in the table"], ["?", "this help"], ["Tab, Enter", "go through the page and choose"],
   ["arrows", "in a chart: from step to step; in a table: scroll"],
 ];
 
@@ -128,11 +134,14 @@ function Help({ dialog }: { dialog: { current: HTMLDialogElement | null } }) {
     <dialog ref={dialog} class="help" aria-label="Help">
       <header><h2>Help</h2><button type="button" class="round" aria-label="Close" onClick={() => dialog.current?.close()}>×</button></header>
       <h3>Keys</h3>
-      <dl>{kKeys.map(([key, what]) => <><dt><kbd>{key}</kbd></dt><dd>{what}</dd></>)}</dl>
+      <dl>{kKeys().map(([key, what]) => <><dt><kbd>{key}</kbd></dt><dd>{what}</dd></>)}</dl>
       <h3>Reading the page</h3>
       <p>Point at the title of a column for what it means, at a number for its exact value. A dash is a figure that is not known.
-        The address holds all that you chose: copy it to show someone what you see. Print shows all rows.</p>
-      <p>In a search all words must be found; <code>calls&gt;100</code>, <code>host_self_duration&gt;5ms</code> compare a column.</p>
+        The address holds
+        what you chose (not which rows are open): copy it to show someone what you see. Host and CPU mean the same here, and so do
+        device, GPU and CUDA: the words are those of torch.profiler. Print shows up to 1,000 rows of each table.</p>
+      <p>In a search all words must be found; <code>calls&gt;100</code>, <code>selfcpu&gt;5ms</code> compare a column, named by its
+        title without blanks.</p>
       <Select label="Source lines open in" value={params.editor ?? "vscode"}
               options={Object.entries(kEditors).map(([key, one]) => [key, one.title])}
               onChange={(editor) => set({ editor: editor === "vscode" ? "" : editor })} />

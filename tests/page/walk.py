@@ -64,6 +64,15 @@ def share(answers, rule, _):
     return [100 * value / whole for value in row.values() if isinstance(value, (int, float))], "percent"
 
 
+def peak(answers, rule, address):
+    """Where a curve is highest in a range: [time, bytes]. What it holds at the range's begin counts too."""
+    curve, _ = answers.at(rule["curve"])
+    begin, end = (round(1000 * float(one)) for one in address["range"][0].split(":"))
+    before = [bytes for at, bytes, _ in curve["points"] if round(1000 * at) < begin]
+    inside = [(at, bytes) for at, bytes, _ in curve["points"] if begin <= round(1000 * at) <= end]
+    return max([(begin / 1000, bytes) for bytes in before[-1:]] + inside, key=lambda one: one[1])
+
+
 # What depends on a choice of the reader is said by data-derived: how, and how the tests find the same.
 RULES = [
     (r"(?P<pointer>\S.* --.*)", lambda answers, rule, _: answers.at(rule["pointer"])),
@@ -72,6 +81,8 @@ RULES = [
     (r"percent of (?P<whole>.+)", share),
     (r"recommendations that are minor", minor),
     (r"#(?P<key>\w+)", lambda _, rule, address: ([float(end) for end in address[rule["key"]][0].split(":")], "us")),
+    (r"peak of (?P<curve>.+) in #range", lambda *which: (peak(*which)[1], "bytes")),
+    (r"time of the peak of (?P<curve>.+) in #range", lambda *which: (peak(*which)[0], "us")),
     (r"rows that are shown", lambda *_: (None, "count")),  # counted by the tests of searching
 ]
 

@@ -72,7 +72,7 @@ def test_the_same_traces_give_the_same_page(tmp_path):
 
 def test_the_last_line_says_where_the_page_is_and_how_large(tmp_path):
     out, done = report(tmp_path, RUN)
-    assert done.stdout.startswith(f"wrote {out} (") and "Kb)" in done.stdout
+    assert done.stdout.startswith(f"wrote {out} (") and "KB)" in done.stdout
 
 
 # --- nothing of a trace gets out of its place

@@ -157,7 +157,7 @@ TEST(PeakTable, OwnersByOperatorAndStack) {
   EXPECT_EQ(text(table, 1, "name"), "(no operator)");
   EXPECT_TRUE(says(table, "GPU0: peak 1000 b"));
   EXPECT_TRUE(says(table, "leak: not known"));
-  EXPECT_TRUE(says(table, "up to 3.61 Kb of it unused"));
+  EXPECT_TRUE(says(table, "up to 3.61 KB of it unused"));
 }
 
 TEST(PeakTable, NamesWhatLeaks) {

@@ -35,7 +35,7 @@ TEST(Table, NumbersAlignRightNamesLeft) {
             "Operators\n"
             "Name                   Self %  Self CPU     Size   TC  Calls\n"
             "---------------------  ------  --------  -------  ---  -----\n"
-            "aten::mm               62.50%   1.235ms  1.50 Kb  Yes      3\n"
+            "aten::mm               62.50%   1.235ms  1.50 KB  Yes      3\n"
             "a name, with \"quotes\"  37.50%   0.999us        -   No     12\n");
 }
 
@@ -46,8 +46,8 @@ TEST(Table, TimesAndSizesTakeTorchsUnits) {
   EXPECT_EQ(time_text(2'500'000'000), "2.500s");
   EXPECT_EQ(time_text(-1'500'000), "-1.500ms");
   EXPECT_EQ(bytes_text(1023), "1023 b");
-  EXPECT_EQ(bytes_text(-(2 << 20)), "-2.00 Mb");
-  EXPECT_EQ(bytes_text(3ll << 30), "3.00 Gb");
+  EXPECT_EQ(bytes_text(-(2 << 20)), "-2.00 MB");
+  EXPECT_EQ(bytes_text(3ll << 30), "3.00 GB");
 }
 
 TEST(Table, NoLineIsWiderThanTheTerminal) {

@@ -23,8 +23,8 @@ export function memoryColor(curve: string): string {
   return curve === "Allocated" ? kBlue : kOrange;
 }
 
-// Of a diff: A and B, what is slower and faster in B, and all changes together.
-export const kSides = { a: kBlue, b: kOrange, more: kRed, less: kGreen, sum: kGrey };
+// Of a diff: A and B, which are no category's, what is slower and faster in B, and all changes together.
+export const kSides = { a: "#6b7c93", b: "#8e6bbf", more: kRed, less: kGreen, sum: kGrey };
 
 // Of the n-th of many names; after seven they come again, lighter.
 export function colorOf(n: number): string {

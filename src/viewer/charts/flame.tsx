@@ -4,7 +4,9 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { Tree } from "../table/tree";
+import { formatTick } from "../format";
 import { useWidth } from "../widgets";
+import { ticksBetween } from "./scale";
 
 interface Props {
   label: string;
@@ -13,6 +15,7 @@ interface Props {
   name: (row: number) => string;
   color: (row: number) => string;
   details: (row: number) => ComponentChildren;  // in the box beside a bar
+  timed: boolean;  // the axis is time, in us: it has ticks
   zoomed: number;  // the row that is as wide as the graph, -1: all
   onZoom: (row: number) => void;
 }
@@ -34,13 +37,14 @@ interface Bar {
 const kRow = 21, kNarrowest = 1, kCharacter = 6.6;  // px
 const kTip = 270;
 
-export function Flame({ label, tree, spans, name, color, details, zoomed, onZoom }: Props) {
+export function Flame({ label, tree, spans, name, color, details, timed, zoomed, onZoom }: Props) {
   const [measure, width] = useWidth(800);
   const [over, setOver] = useState(-1);
   const scroller = useRef<HTMLDivElement>(null);
   const children = useMemo(() => tree.children(tree.below(-1)), [tree]);
   const bars = useMemo(() => layOut(children, spans, zoomed, width), [tree, spans, zoomed, width]);
   const height = kRow * (1 + bars.reduce((most, bar) => Math.max(most, bar.level), 0));
+  const [begin, end] = axisOf(spans, zoomed);
   const pointed = bars.find((bar) => bar.row === over);
 
   const key = (e: KeyboardEvent) => {
@@ -62,6 +66,19 @@ export function Flame({ label, tree, spans, name, color, details, zoomed, onZoom
   if (!spans.roots.some((row) => spans.to[row] > spans.from[row])) return <p class="empty">No time is known here.</p>;
   return (
     <div class="flame" onMouseLeave={() => setOver(-1)}>
+      {timed && end > begin && (
+        <svg class="flame-axis" width={width} height={18} aria-hidden="true" data-label>
+          {ticksBetween(begin, end, Math.max(2, width / 140)).map((v) => {
+            const x = (width * (v - begin)) / (end - begin);
+            return (
+              <g key={v}>
+                <line class="grid" x1={x} x2={x} y1={13} y2={18} />
+                <text class="tick" x={x} y={11} text-anchor={x < 30 ? "start" : x > width - 30 ? "end" : "middle"}>{formatTick(v, end, "us")}</text>
+              </g>
+            );
+          })}
+        </svg>
+      )}
       <div class="flame-bars" ref={scroller} tabIndex={0} role="group" onKeyDown={key} onBlur={() => setOver(-1)}
            aria-label={`${label}; arrow keys go from bar to bar, Enter zooms, Escape goes back`}>
         <div ref={measure}>
@@ -109,10 +126,16 @@ export function spansOf(tree: Tree, roots: number[], value: (row: number) => num
   return out;
 }
 
-function layOut(children: number[][], { from, to, roots }: Spans, zoomed: number, width: number): Bar[] {
+// Where the graph begins and ends.
+function axisOf({ from, to, roots }: Spans, zoomed: number): [number, number] {
+  if (zoomed >= 0) return [from[zoomed], to[zoomed]];
+  return [roots.reduce((least, row) => Math.min(least, from[row]), Infinity), roots.reduce((most, row) => Math.max(most, to[row]), -Infinity)];
+}
+
+function layOut(children: number[][], spans: Spans, zoomed: number, width: number): Bar[] {
   const bars: Bar[] = [];
-  const begin = zoomed < 0 ? roots.reduce((least, row) => Math.min(least, from[row]), Infinity) : from[zoomed];
-  const end = zoomed < 0 ? roots.reduce((most, row) => Math.max(most, to[row]), -Infinity) : to[zoomed];
+  const { from, to, roots } = spans;
+  const [begin, end] = axisOf(spans, zoomed);
   const x = (at: number) => (width * (Math.min(end, Math.max(begin, at)) - begin)) / (end - begin);
   let rows = roots;
   for (let level = 0; rows.length > 0 && end > begin; level++) {

@@ -15,6 +15,14 @@ export function scale(top: number, bottom: number, values: number[]): Scale {
   return { at: (v) => bottom - ((bottom - top) * (v - from)) / (to - from), ticks, largest: Math.max(Math.abs(from), Math.abs(to)) };
 }
 
+// Round numbers between two, about so many.
+export function ticksBetween(begin: number, end: number, count: number): number[] {
+  const step = niceStep((end - begin) / count);
+  const ticks: number[] = [];
+  for (let v = Math.ceil(begin / step) * step; v <= end; v += step) ticks.push(v);
+  return ticks;
+}
+
 // A round number from `least` on.
 function niceStep(least: number): number {
   if (!(least > 0)) return 1;

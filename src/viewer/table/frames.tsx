@@ -47,7 +47,7 @@ export function Frames({ stack, at, options }: { stack: Cell; at: string; option
         const found = kFrame.exec(frame);
         if (!found) return <li><bdi>{frame}</bdi></li>;
         const [, file, line, what] = found;
-        const own = file.lastIndexOf("/site-packages/") + 1;  // what stands before it is the same in all frames
+        const own = /^.*\/(site-packages|dist-packages|lib\/python\d[\d.]*)(?=\/)/.exec(file)?.[0].length ?? 0;  // the same in all frames
         return (
           <li>
             <bdi><a href={link(file, line)}><span class="muted">{file.slice(0, own)}</span>{file.slice(own)}({line})</a>: {what}</bdi>

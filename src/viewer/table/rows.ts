@@ -5,7 +5,9 @@
 import type { Column } from "../data/types";
 import type { Table } from "../data/documents";
 import type { Cell } from "../data/unpack";
+import { isChange } from "../format";
 
+const kComparison = /^(.+?)(>=|<=|>|<|=)(-?[\d.]+)(\D*)$/;
 const kScales: Record<string, number> = {
   us: 1,
   µs: 1,
@@ -28,11 +30,25 @@ export function columnNamed(columns: Column[], word: string): Column | undefined
   );
 }
 
+// How a comparison with that column is written.
+export function exampleOf(column: Column): string {
+  const limits: Record<string, string> = { us: "1ms", bytes: "1MB", percent: "10%" };
+  const name = column.key.includes("_") && column.title ? column.title.toLowerCase().replace(/\s/g, "") : column.key;
+  return `${name}>${limits[column.unit] ?? "100"}`;
+}
+
+// Words of a search that look like comparisons, with columns that are none: they were searched as words.
+export function unknownColumns(table: Table, search: string): string[] {
+  const words = search.match(/"[^"]*"?|\S+/g) ?? [];
+  const names = words.filter((word) => !word.startsWith('"')).map((word) => kComparison.exec(word)?.[1]);
+  return names.filter((name) => name !== undefined && !columnNamed(table.columns, name)) as string[];
+}
+
 export function tests(table: Table, search: string, searchIn?: string[]): Test[] {
   const texts = table.columns.filter((c) => c.unit === "text" && (!searchIn || searchIn.includes(c.key)));
   const words = search.match(/"[^"]*"?|\S+/g) ?? [];
   return words.map((word) => {
-    const found = /^(.+?)(>=|<=|>|<|=)(-?[\d.]+)(\D*)$/.exec(word);
+    const found = kComparison.exec(word);
     const column = found && columnNamed(table.columns, found[1]);
     if (found && column && column.unit !== "text") {
       const limit = Number(found[3]) * (kScales[found[4].toLowerCase()] ?? 1);
@@ -78,8 +94,13 @@ export function shownRows(
   const isText = column.unit === "text" || column.unit === "yes/no";
   const up = way === undefined ? isText : way === "up";
   const values: Cell[] = [];
-  for (const row of rows) values[row] = table.value(row, key);
+  // Of changes the largest are those furthest from nothing, whichever way.
+  for (const row of rows) values[row] = isChange(key) ? size(table.value(row, key)) : table.value(row, key);
   return rows.sort((a, b) => order(values[a], values[b], up) || a - b);
+}
+
+function size(value: Cell): Cell {
+  return typeof value === "number" ? Math.abs(value) : value;
 }
 
 function order(a: Cell, b: Cell, up: boolean): number {

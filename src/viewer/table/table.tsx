@@ -11,10 +11,11 @@ import { useParam, useParams } from "../state";
 import { Menu } from "../widgets";
 import { copyText, csvOf } from "./csv";
 import { BriefFrame, Frames } from "./frames";
-import { shownRows } from "./rows";
+import { exampleOf, shownRows, unknownColumns } from "./rows";
 import { kTreeColumns, Tree } from "./tree";
 
 const kMargin = 12;  // rows kept above and below what is in sight
+const kPrinted = 1000;  // rows: more make hundreds of pages
 const kOpenRows = 60;  // of a tree: as many levels are open at first as have no more rows
 
 interface Props {
@@ -48,7 +49,7 @@ export interface Pick {
 }
 
 export function DataTable({ table, id = "", label, tree: isTree = false, root = -1, sort: sortGiven, hidden = [], bars = [], keep, controls, searchIn,
-                            searchHint = "Search, or calls>100", expand, canExpand,
+                            searchHint, expand, canExpand,
                             expandTitle = "Details", pick, briefStacks = false, nested = false, notes, empty = "Nothing to show." }: Props) {
   const { params } = useParams();
   const param = (name: string) => (id ? `${id}.${name}` : name);
@@ -85,6 +86,7 @@ export function DataTable({ table, id = "", label, tree: isTree = false, root = 
     return next;
   };
   const { scroller, first, last, above, below, measured } = useVisible(rows, open, everything || nested);
+  const opens = (row: number) => expand !== undefined && (!canExpand || canExpand(row));
   const leading = (expand ? 1 : 0) + (pick ? 1 : 0);  // columns of buttons
   const [sortKey, sortWay] = sort.split(":");
   const isUp = (c: Column) => (sortWay === undefined ? c.unit === "text" || c.unit === "yes/no" : sortWay === "up");
@@ -97,7 +99,7 @@ export function DataTable({ table, id = "", label, tree: isTree = false, root = 
         <div class="tools">
           {controls}
           {table.n > 0 && <input type="search" class="search" aria-label={`Search in ${label}`} value={search}
-                 placeholder={searchHint} title={'Words that a row must hold, and comparisons: calls>100 "two words"'}
+                 placeholder={hintOf(searchHint ?? "Search", columns)} title={'Words that a row must hold, "two words" together, and comparisons of columns by their titles without blanks: selfcpu>5ms'}
                  onInput={(e) => setSearch(e.currentTarget.value)} />}
           <span class="count" role="status">
             {rows.length !== table.n && <><Derived rule="rows that are shown" value={rows.length} unit="count" /> of </>}
@@ -116,7 +118,7 @@ export function DataTable({ table, id = "", label, tree: isTree = false, root = 
                   {fullTitle(table, c)}{!valued.includes(c) && <span class="muted"> no values</span>}
                 </label>
               ))}
-              {chosen && <button type="button" onClick={() => setChosen("")}>As at first</button>}
+              {chosen && <button type="button" onClick={() => setChosen("")}>Reset</button>}
             </Menu>
             <CopyButton text={() => csvOf(table, columns, rows)} />
           </>}
@@ -136,7 +138,7 @@ export function DataTable({ table, id = "", label, tree: isTree = false, root = 
                 {pick && <th class="expander"><span class="hidden">{pick.title}</span></th>}
                 {expand && <th class="expander"><span class="hidden">{expandTitle}</span></th>}
                 {columns.map((c) => (
-                  <th key={c.key} class={isNumber(c) ? "number" : undefined} scope="col" title={texts[c.key] ?? c.title}
+                  <th key={c.key} class={isNumber(c) ? "number" : c === columns[0] ? "first" : undefined} scope="col" title={texts[c.key] ?? fullTitle(table, c)}
                       aria-sort={sortKey === c.key ? (isUp(c) ? "ascending" : "descending") : "none"}>
                     <button type="button" onClick={() => setSort(nextSort(c, sortKey, isUp(c), sortOtherwise))}>
                       {titleOf(c)}
@@ -149,12 +151,12 @@ export function DataTable({ table, id = "", label, tree: isTree = false, root = 
             </thead>
             <tbody>
               {above > 0 && <Gap height={above} />}
-              {rows.slice(first, last).map((row, i) => (
+              {(printing ? rows.slice(0, kPrinted) : rows.slice(first, last)).map((row, i) => (
                 <Fragment key={row}>
                   <tr aria-rowindex={first + i + 2}
                       aria-level={tree ? level(row) + 1 : undefined} aria-expanded={tree && !tree.isLeaf[row] ? isOpen(row) : undefined}
-                      class={open.has(row) ? "open" : pick?.row === row ? "picked" : undefined}
-                      onClick={pick && ((e) => !(e.target as Element).closest("button, a") && pick.set(row))}>
+                      class={open.has(row) ? "open opens" : pick?.row === row ? "picked" : opens(row) ? "opens" : undefined}
+                      onClick={!pick && !opens(row) ? undefined : (e) => clicked(e.target as Element) && (pick ? pick.set(row) : setOpen(toggled(open, row)))}>
                     {pick && (
                       <td class="expander">
                         <button type="button" aria-pressed={pick.row === row} title={pick.title}
@@ -166,7 +168,7 @@ export function DataTable({ table, id = "", label, tree: isTree = false, root = 
                     )}
                     {expand && (
                       <td class="expander">
-                        {(!canExpand || canExpand(row)) && (
+                        {opens(row) && (
                           <button type="button" aria-expanded={open.has(row)} title={expandTitle}
                                   aria-label={`${expandTitle}: ${table.text(row, columns[0]?.key ?? "")}`} onClick={() => setOpen(toggled(open, row))}>
                             {open.has(row) ? "▾" : "▸"}
@@ -176,7 +178,7 @@ export function DataTable({ table, id = "", label, tree: isTree = false, root = 
                     )}
                     {columns.map((c, k) => k === 0 && tree
                       ? <Branch key={c.key} table={table} tree={tree} level={level(row)} row={row} column={c} open={isOpen(row)} onToggle={() => setTurned(toggled(turned, row))} />
-                      : <Cell key={c.key} table={table} row={row} column={c} largest={largest[c.key]} briefStacks={briefStacks} />)}
+                      : <Cell key={c.key} table={table} row={row} column={c} first={k === 0} largest={largest[c.key]} briefStacks={briefStacks} />)}
                     <td></td>
                   </tr>
                   {expand && open.has(row) && (
@@ -189,8 +191,11 @@ export function DataTable({ table, id = "", label, tree: isTree = false, root = 
               {below > 0 && <Gap height={below} />}
             </tbody>
           </table>
-          {rows.length === 0 && <p class="empty">No row matches. <button type="button" onClick={() => setSearch("")}>Clear the search</button></p>}
+          {rows.length === 0 && <p class="empty">No row matches. {unknownColumns(table, search).map((name) => <>There is no column “<bdi>{name}</bdi>”. </>)}<button type="button" onClick={() => setSearch("")}>Clear the search</button></p>}
         </div>
+      )}
+      {printing && rows.length > kPrinted && (
+        <p class="notes">The first <Derived rule="rows that are printed" value={kPrinted} unit="count" /> rows; “Copy as CSV” has all.</p>
       )}
       {!nested && table.notes.some((note) => !notes || notes(note)) && (
         <ul class="notes">{table.notes.map((note, i) => (!notes || notes(note)) &&
@@ -200,14 +205,16 @@ export function DataTable({ table, id = "", label, tree: isTree = false, root = 
   );
 }
 
-function Cell({ table, row, column, largest, briefStacks }: { table: Table; row: number; column: Column; largest: number; briefStacks: boolean }) {
+function Cell({ table, row, column, first, largest, briefStacks }: {
+  table: Table; row: number; column: Column; first: boolean; largest: number; briefStacks: boolean;
+}) {
   const value = table.value(row, column.key);
   if (column.key === "call_stack" && briefStacks) return <td><BriefFrame stack={value} at={table.figure(row, column.key)} options={table.options} /></td>;
-  if (column.key === "call_stack" || column.title === "Source Location") return <td class={column.key === "call_stack" ? "stack" : undefined}><Frames stack={value} at={table.figure(row, column.key)} options={table.options} /></td>;
+  if (column.key === "call_stack" || column.title === "Source Location") return column.key !== "call_stack" ? <td><BriefFrame stack={value} at={table.figure(row, column.key)} options={table.options} /></td> : <td class="stack"><Frames stack={value} at={table.figure(row, column.key)} options={table.options} /></td>;
   if (typeof value === "boolean") return <td><Figure at={table.figure(row, column.key)} value={value} unit={column.unit} /></td>;
   if (!isNumber(column)) {
     const text = value === null ? null : String(value);
-    return <td title={text !== null && text.length > 24 ? text.slice(0, 4000) : undefined}><Said at={table.figure(row, column.key)} text={text} options={table.options} /></td>;
+    return <td class={first ? "first" : undefined} title={text !== null && text.length > 24 ? text.slice(0, 4000) : undefined}><Said at={table.figure(row, column.key)} text={text} options={table.options} /></td>;
   }
   const share = typeof value !== "number" || !(largest > 0) ? 0 : Math.max(0, column.unit === "percent" ? Math.min(100, value) : (100 * value) / largest);
   return (
@@ -230,7 +237,7 @@ function Branch({ table, tree, level, row, column, open, onToggle }: {
     onToggle();
   };
   return (
-    <td class="branch" title={name.length > 24 ? name.slice(0, 4000) : undefined}
+    <td class="branch first" title={name.length > 24 ? name.slice(0, 4000) : undefined}
         ref={(td) => { if (td) td.style.paddingLeft = `${4 + tree.indent * level}px`; }}>
       {tree.isLeaf[row] ? <span class="twig" /> : (
         <button type="button" class="twig" aria-expanded={open} aria-label={name.trim()} onClick={onToggle} onKeyDown={key}>{open ? "▾" : "▸"}</button>
@@ -254,6 +261,15 @@ function CopyButton({ text }: { text: () => string }) {
       setTimeout(() => setDone(false), 1500);
     }}>{done ? "Copied" : "Copy as CSV"}</button>
   );
+}
+
+// Not where a button or a link was meant, or a text is being selected.
+const clicked = (target: Element) => !target.closest("button, a") && !getSelection()?.toString();
+
+// What the table can be searched for: its first number serves as the example.
+function hintOf(words: string, columns: Column[]): string {
+  const number = columns.find((c) => c.key === "calls") ?? columns.find(isNumber);
+  return number ? `${words}, or ${exampleOf(number)}` : words;
 }
 
 const titleOf = (c: Column) => c.title || titles[c.key] || c.key;
@@ -307,7 +323,7 @@ function widthsOf(table: Table, columns: Column[], briefStacks: boolean, keep: (
     let width = Math.max(...words.map((word) => word.length), (c.title.length * 2) / Math.min(4, words.length + 1)) + 1;
     for (const row of first) {
       const { length } = formatChange(table.value(row, c.key), c.unit).trim();
-      width = Math.max(width, length * (isNumber(c) || length < 16 ? 1 : 0.88) + 0.5 + deeper(row));  // short names may be all digits
+      width = Math.max(width, length * (isNumber(c) || length < 16 ? 1 : 0.95) + 0.5 + deeper(row));  // short names may be all digits
     }
     if (width > most && (!elastic || (briefStacks && c.key === "call_stack"))) elastic = c;
     widths[c.key] = Math.min(width, most) + 2;

@@ -29,10 +29,16 @@ export function DiffView() {
   );
 }
 
+// One run on a side: its steps are the sample, and how far runs of one program differ is not known.
+export const isOfSteps = (found: DiffDocument) => found.sample !== "runs";
+const beyond = ({ low_us, high_us }: DiffRow) => low_us !== null && high_us !== null && (low_us > 0 || high_us < 0);
+
 // The word above the story, and how it is coloured.
-function verdictOf({ verdict, step, second }: DiffDocument): [string, string] {
+function verdictOf(found: DiffDocument): [string, string] {
+  const { verdict, step, second } = found;
   const way = (row: DiffRow): [string, string] => (row.delta_us > 0 ? ["Slower", "slower"] : ["Faster", "faster"]);
   if (verdict === "changed") return way(step);
+  if (isOfSteps(found) && beyond(step)) return [`${way(step)[0]} in these steps; another run may differ`, way(step)[1]];
   if (verdict === "second_changed" && second) return [`${way(second)[0]}, but not on average`, way(second)[1]];
   if (verdict === "noise") return ["No more than noise", "even"];
   return ["Not known whether it is more than noise", "even"];
@@ -113,7 +119,7 @@ function Certainty({ found }: { found: DiffDocument }) {
         <dt>Compared by</dt><dd>{found.sample === "runs" ? "the means of runs" : "steps of one run on a side"}</dd>
         <dt data-label title={texts.low_us}>The change lies (95 %) between</dt>
         <dd><Figure at="diff/step/low_us" value={low_us} unit="us" /> and <Figure at="diff/step/high_us" value={high_us} unit="us" /></dd>
-        <dt data-label title={texts.smallest_us}>Changes are found (80 %) from</dt><dd><Figure at="diff/step/smallest_us" value={smallest_us} unit="us" /></dd>
+        <dt data-label title={texts.smallest_us}>Smallest change that would be found (80 %)</dt><dd><Figure at="diff/step/smallest_us" value={smallest_us} unit="us" /></dd>
       </dl>
       <ul class="remarks">{found.remarks.map((line, i) => <li><Said at={`diff/remarks/${i}`} text={line} /></li>)}</ul>
       <Machine found={found} />
@@ -124,7 +130,7 @@ function Certainty({ found }: { found: DiffDocument }) {
 // What the machine did while either side was recorded.
 function Machine({ found }: { found: DiffDocument }) {
   if (found.machine.length === 0)
-    return <p class="muted">What the machine did meanwhile was not recorded: traces of tprof run say it, others do not.</p>;
+    return <p class="muted">What the machine did meanwhile was not recorded: only traces of tprof run hold it.</p>;
   return (
     <table class="plain">
       <thead><tr><th scope="col">The machine, means over runs</th><th scope="col" class="number">A</th><th scope="col" class="number">B</th><th scope="col" class="number" title="Whether all runs of one side lie above all of the other's, by more than chance">Apart</th></tr></thead>

@@ -42,7 +42,7 @@ export function Calls() {
       }>
         <Bars table={table} tree={tree} focus={focus} go={go} />
       </Panel>
-      <Panel title={`What lies in ${nameOf(table, focus)}`} aside={
+      <Panel title={`Inside ${nameOf(table, focus)}`} aside={
         <div class="choices">
           <Figures there={kFigures.filter(([key]) => table.has(`a_${key}`))} value={figures} onChange={setFigures} />
           {hasTotals && <Switch label="What lies in it" value={asCalls ? "calls" : "operators"} onChange={setInside}
@@ -50,7 +50,7 @@ export function Calls() {
         </div>
       }>
         {asCalls ? <DataTable key="calls" table={table} tree root={focus} id="call" label="calls" hidden={hidden} />
-          : <DataTable key="operators" table={totals} id="operator" label="operators" hidden={hidden} keep={inFocus} sort="a_host_total_duration" />}
+          : <DataTable key="operators" table={totals} id="operator" label="operators" hidden={hidden} keep={inFocus} sort="delta_host_total_duration" />}
       </Panel>
     </>
   );

@@ -1,11 +1,12 @@
 // What changed by category, operator, kernel and module, per step: what is more than noise, and how sure that is.
 import { useMemo } from "preact/hooks";
 import { Intervals } from "../charts/intervals";
-import { type Table, useTable } from "../data/documents";
+import { documents, type Table, useTable } from "../data/documents";
 import { Figure, Said } from "../figure";
 import { useParam } from "../state";
 import { DataTable } from "../table/table";
 import { Panel, Switch } from "../widgets";
+import { isOfSteps } from "./diff";
 
 // Kinds of rows, as `tprof diff --json` names them.
 const kKinds: [string, string][] = [
@@ -28,7 +29,7 @@ export function Changes() {
   return (
     <Panel title="What changed, per step" aside={
       <div class="choices">
-        <Switch label="Rows" value={only} options={[["", "All"], ["changed", "More than noise"]]} onChange={setOnly} />
+        <Switch label="Rows" value={only} options={[["", "All"], ["changed", isOfSteps(documents.diff!) ? "More than noise of steps" : "More than noise"]]} onChange={setOnly} />
         <Switch label="Kind of rows" value={by} options={kinds} onChange={setBy} />
       </div>
     }>

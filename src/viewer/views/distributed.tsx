@@ -40,7 +40,7 @@ function Operations({ pointer }: { pointer: string }) {
   if (!partOf(pointer, "operations")) return null;
   return (
     <Panel title="Communication Operations Stats" name="shorter" aside={workers.length > 1 &&
-      <Select label="Worker" value={of} options={[["", "every one"], ...workers]} onChange={setOf} />}>
+      <Select label="Worker" value={of} options={[["", "all workers"], ...workers]} onChange={setOf} />}>
       {table ? <DataTable table={table} id="operations" label="communication operations" keep={keep} /> : <p class="loading">Opening</p>}
     </Panel>
   );

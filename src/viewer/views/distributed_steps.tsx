@@ -48,7 +48,7 @@ export function Steps({ table }: { table: Table }) {
   const control = (
     <div class="tools">
       <Select label="Step" value={asTable && !params.step ? "" : step} onChange={choose}
-              options={[...(asTable ? [["", "every one"] as [string, string]] : []), ...grid.steps.map((one): [string, string] => [one, one === kMean ? "all (mean)" : one])]} />
+              options={[...(asTable ? [["", "all steps"] as [string, string]] : []), ...grid.steps.map((one): [string, string] => [one, one === kMean ? "all (mean)" : one])]} />
       <Switch label="Show steps as" value={asTable ? "table" : "bars"} options={[["bars", "Bars"], ["table", "Table"]]}
               onChange={(value) => set({ steps: value === "table" ? "table" : "" })} />
     </div>

@@ -23,7 +23,7 @@ const kMostRanks = 16;
 
 // For each rank what it waits for others, and others for it: to the left and to the right of one line.
 function Waiting({ table }: { table: Table }) {
-  const sides = [["waiting", "waits for others, in all steps", "Synchronizing"], ["waited_for", "others wait for it", "Overlapping"]];
+  const sides = [["waiting", "waits for others, in all steps", "Synchronizing"], ["waited_for", "others wait for it, in all steps", "Overlapping"]];
   const of = (row: number, key: string) => table.number(row, key) ?? 0;
   const all = Array.from({ length: table.n }, (_, row) => row);
   const most = Math.max(...all.flatMap((row) => sides.map(([key]) => of(row, key))));

@@ -41,7 +41,7 @@ export function Kernels({ worker }: { worker: number }) {
           label="kernels"
           keep={keep}
           searchIn={kNames}
-          searchHint="Kernel name, or calls>100"
+          searchHint="Kernel name"
           controls={
             <>
               <Switch

@@ -72,7 +72,7 @@ function Statistics({ pointer, device, range, all }: Chosen & { all: Table }) {
     <Panel title="Memory statistics" name="shorter" aside={range && <RangeText range={range} />}>
       {gone ? <p class="empty">What the sums of a range follow from is not in this page, which would have grown too large (--max-size).</p>
         : !table ? <p class="loading">Opening</p>
-        : <DataTable table={table} label="memory by operator" keep={keep} hidden={["device"]} searchHint="Search by operator"
+        : <DataTable table={table} label="memory by operator" keep={keep} hidden={["device"]} searchHint="Operator"
                      empty={range ? "Nothing was allocated or released in this range." : undefined} />}
     </Panel>
   );

@@ -6,13 +6,15 @@ import { Frames } from "../table/frames";
 import { DataTable } from "../table/table";
 import { NumberField, Panel } from "../widgets";
 import { pointerOf } from "../worker";
-import { aliveAt } from "./memory_choice";
+import { aliveAt, peakIn } from "./memory_choice";
 import { ofDevice, useMoment, type Chosen } from "./memory_chosen";
 import type { Curves } from "./memory_curve";
 
 // Who owned what: at the peak, as `tprof stats --by peak` has it, or at a moment that was clicked.
-export function Alive({ worker, pointer, device, devices, events, curves }: Chosen & { devices: string[]; events: Table; curves: Curves | null }) {
-  const [moment, setMoment] = useMoment();
+export function Alive({ worker, pointer, device, devices, range, events, curves }: Chosen & { devices: string[]; events: Table; curves: Curves | null }) {
+  const [clicked, setMoment] = useMoment();
+  const curve = device === undefined ? undefined : curves?.[device];
+  const moment = clicked ?? (range && curve && peakIn(range, curve.points)?.[0]);
   const peakPointer = pointerOf("peak", worker);
   const peak = useTable(moment === undefined ? peakPointer : undefined);
   const stacks = useTable(moment === undefined ? undefined : `${pointer}/stacks`);
@@ -22,13 +24,13 @@ export function Alive({ worker, pointer, device, devices, events, curves }: Chos
   // Notes begin with the device that they are about.
   const ofOthers = device === undefined ? [] : devices.filter((one) => one !== device);
   const aboutIt = (note: string) => !ofOthers.some((one) => note.startsWith(`${one}: `));
-  const peakAt = device === undefined ? undefined : curves?.[device]?.peak_at;
+  const title = clicked !== undefined ? "Alive at the moment chosen" : range ? "Alive at the peak of the range" : "Alive at the peak";
   return (
-    <Panel title={moment === undefined ? "Alive at the peak" : "Alive at the moment chosen"} name="shorter" aside={events.n > 0 &&
+    <Panel title={title} name="shorter" aside={events.n > 0 &&
       <div class="tools">
-        {moment !== undefined && <span class="muted"><Derived rule="#at" value={moment} unit="us" /> after the begin</span>}
-        <NumberField label="At (ms)" value={(moment ?? peakAt ?? 0) / 1000} onChange={(ms) => setMoment(ms * 1000)} />
-        <button type="button" disabled={moment === undefined} onClick={() => setMoment(undefined)}>At the peak</button>
+        {clicked !== undefined && <span class="muted"><Derived rule="#at" value={clicked} unit="us" /> after the start</span>}
+        <NumberField label="At (ms)" value={(moment ?? curve?.peak_at ?? 0) / 1000} onChange={(ms) => setMoment(ms * 1000)} />
+        <button type="button" disabled={clicked === undefined} onClick={() => setMoment(undefined)}>At the peak</button>
       </div>}>
       {!table ? <p class="loading">Opening</p> : (
         <DataTable table={table} id="alive" label="memory alive" keep={keep} notes={aboutIt} hidden={kOwnerHidden} briefStacks {...stackBelow(table)}

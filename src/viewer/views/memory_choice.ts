@@ -17,6 +17,17 @@ export function holds({ begin, end }: Range, us: number | null): boolean {
   return us !== null && ns(begin) <= ns(us) && ns(us) <= ns(end);
 }
 
+// Where a curve is highest in the range: what it holds at its begin counts too. [us, bytes]
+export function peakIn(range: Range, points: [number, number, number][]): [number, number] | undefined {
+  let peak: [number, number] | undefined;
+  for (const [at, allocated] of points) {
+    if (ns(at) > ns(range.end)) break;
+    if (ns(at) < ns(range.begin)) peak = [range.begin, allocated];
+    else if (!peak || allocated > peak[1]) peak = [at, allocated];
+  }
+  return peak;
+}
+
 // Blocks that were allocated or released in the range.
 export function liesIn(range: Range, events: Table, row: number): boolean {
   return holds(range, events.number(row, "allocation_time")) || holds(range, events.number(row, "release_time"));

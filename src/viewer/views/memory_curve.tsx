@@ -3,10 +3,10 @@ import { useMemo } from "preact/hooks";
 import { memoryColor } from "../charts/colors";
 import { Series } from "../charts/series";
 import type { Table } from "../data/documents";
-import { Figure } from "../figure";
+import { Derived, Figure } from "../figure";
 import { useParams } from "../state";
 import { NumberField } from "../widgets";
-import type { Range } from "./memory_choice";
+import { peakIn, type Range } from "./memory_choice";
 import { pickedRow, rounded, useMoment } from "./memory_chosen";
 
 // By device: times in us from the begin of the trace.
@@ -29,22 +29,28 @@ export function Curve({ pointer, device, curves, events, range }: {
 
   const choose = (begin: number, end: number) => set({ range: `${rounded(begin)}:${rounded(end)}` });
   const row = pickedRow(params.row, events);
+  const peak = range && peakIn(range, found.points);
   const at = `${pointer}/curve/${device}`;
   const [first, last] = [times[0], times[times.length - 1]];
   return (
     <>
-      <div class="headline">
+      {range ? <div class="headline">
+        {peak && <>
+          <span class="big"><Derived rule={`peak of ${at} in #range`} value={peak[1]} unit="bytes" /></span>
+          <span class="muted">Peak of the range, <Derived rule={`time of the peak of ${at} in #range`} value={peak[0]} unit="us" /> after the start</span>
+        </>}
+      </div> : <div class="headline">
         <span class="big"><Figure at={`${at}/peak_bytes`} value={found.peak_bytes} unit="bytes" /></span>
-        <span class="muted">Peak Memory Usage, <Figure at={`${at}/peak_at`} value={found.peak_at} unit="us" /> after the begin</span>
-      </div>
+        <span class="muted">Peak Memory Usage, <Figure at={`${at}/peak_at`} value={found.peak_at} unit="us" /> after the start</span>
+      </div>}
       <Series label={`Memory of ${device} over time`} times={times} curves={lines} unit="bytes" stepped
-              mark={moment ?? found.peak_at} span={row === undefined ? undefined : [events.number(row, "allocation_time"), events.number(row, "release_time")]}
+              mark={moment ?? (range ? peak?.[0] : found.peak_at)} span={row === undefined ? undefined : [events.number(row, "allocation_time"), events.number(row, "release_time")]}
               range={range && [range.begin, range.end]} onRange={choose} onReset={() => set({ range: "" })} onClick={setMoment} />
       <div class="tools below-chart">
         <NumberField label="From (ms)" value={range ? range.begin / 1000 : first / 1000} onChange={(ms) => choose(ms * 1000, Math.max(ms * 1000, range?.end ?? last))} />
         <NumberField label="To (ms)" value={range ? range.end / 1000 : last / 1000} onChange={(ms) => choose(Math.min(ms * 1000, range?.begin ?? first), ms * 1000)} />
-        <button type="button" disabled={!range} onClick={() => set({ range: "" })}>All of it</button>
-        <span class="muted">Drag to choose a range, which the tables below follow; right-click for all of it. Click for what was alive then.</span>
+        <button type="button" disabled={!range} onClick={() => set({ range: "" })}>Whole run</button>
+        <span class="muted">Drag to choose a range, which the tables below follow; right-click for the whole run. Click for what was alive then.</span>
       </div>
     </>
   );

@@ -36,6 +36,7 @@ export function Modules({ worker }: { worker: number }) {
   const [show, setShow] = useParam("show", there.find(({ word }) => rowsOf(word, worker) > 0)!.word);
   const part = there.find(({ word }) => word === show) ?? there[0];
   const table = useTable(pointerOf(part.word, worker));
+  const [zoomed] = useParam("zoom");
   const choice = there.length > 1 && (
     <Switch label="Show" value={part.word} options={there.map(({ word, title }) => [word, title])} onChange={setShow} />
   );
@@ -45,11 +46,16 @@ export function Modules({ worker }: { worker: number }) {
       {choice}
       {part.tree && table.n > 0 && <Graph key={part.word} table={table} title={part.title} />}
       <Panel title={part.title}>
-        <DataTable key={part.word} table={table} tree={part.tree} label={`table of ${part.title.toLowerCase()}`} hidden={kHidden} bars={kBars} empty={part.none} />
+        <DataTable key={part.word} table={table} tree={part.tree} root={part.tree ? rowOf(zoomed, table) : -1} label={`table of ${part.title.toLowerCase()}`} hidden={kHidden} bars={kBars} empty={part.none} />
       </Panel>
       {part.word === "module" && table.n > 0 && <Classes at={`${table.at}/classes`} />}
     </>
   );
+}
+
+// The row that a graph is zoomed to, and a table begins at; -1: none.
+function rowOf(text: string, table: Table): number {
+  return text !== "" && Number(text) >= 0 && Number(text) < table.n ? Number(text) : -1;
 }
 
 // Modules of one class together.
@@ -84,11 +90,11 @@ function Graph({ table, title }: { table: Table; title: string }) {
   const colors = useMemo(() => colorsOf(table), [table]);
   const roots = useMemo(() => (top !== "" && tops.includes(Number(top)) ? [Number(top)] : tops), [tops, top]);
   const spans = useMemo(() => (table.has("begin") ? timesOf(table, roots) : spansOf(tree, roots, (row) => table.number(row, key))), [table, tree, roots, key]);
-  const zoom = zoomed !== "" && Number(zoomed) >= 0 && Number(zoomed) < table.n ? Number(zoomed) : -1;
+  const zoom = rowOf(zoomed, table);
   const name = (row: number) => shortName(table.text(row, "name"));
   const options = tops.map((row): [string, string] => [String(row), name(row)]);
   return (
-    <Panel title={`${title}, as ${table.has("begin") ? "it went" : "a flame graph"}`} aside={
+    <Panel title={table.has("begin") ? title : `${title}, as a flame graph`} aside={
       <div class="choices">
         {tops.length > 1 && !table.has("begin") && <Select label={table.has("thread") ? "Thread" : "Module"} value={top} options={[["", "all"], ...options]}
                                        onChange={(row) => { setZoomed(""); setTop(row); }} />}
@@ -98,7 +104,7 @@ function Graph({ table, title }: { table: Table; title: string }) {
     }>
       {table.has("kind") && <ul class="legend flat">{[...colors.names].map(([kind, color]) => <li><Swatch color={color} />{kKinds[kind] ?? kind}</li>)}</ul>}
       <Flame label={`${title}: bars are as wide as their time`} tree={tree} spans={spans} name={name} color={colors.of}
-             zoomed={zoom} onZoom={(row) => setZoomed(row < 0 ? "" : String(row))}
+             timed={table.has("begin")} zoomed={zoom} onZoom={(row) => setZoomed(row < 0 ? "" : String(row))}
              details={(row) => <Details table={table} row={row} />} />
       <p class="notes">
         {table.has("begin") ? "Bars lie where their time is. " : "Bars are as wide as the time of all calls together. "}

@@ -1,10 +1,10 @@
-// Operators: four rings (device and host, self and total), and the table with its call stacks.
+// Operators: rings of device and host time, self or total, and the table with its call stacks.
 import { useMemo } from "preact/hooks";
 import { colorOf } from "../charts/colors";
 import { Donut, withOthers, type Slice } from "../charts/donut";
 import { type Table, useTable } from "../data/documents";
 import { Derived, Figure } from "../figure";
-import { useParam } from "../state";
+import { useParam, useParams } from "../state";
 import { DataTable } from "../table/table";
 import { Loading, Panel, Switch } from "../widgets";
 import { pointerOf, rowsOf } from "../worker";
@@ -14,11 +14,11 @@ export function operatorsAbsent(worker: number): string | undefined {
   return rowsOf("op", worker) > 0 ? undefined : "no operators in this trace";
 }
 
-const kRings: [string, string][] = [
-  ["device_self_duration", "Device self time"],
-  ["device_total_duration", "Device total time"],
-  ["host_self_duration", "Host self time"],
-  ["host_total_duration", "Host total time"],
+const kRings: { of: string; key: string; title: string }[] = [
+  { of: "self", key: "device_self_duration", title: "Device self time" },
+  { of: "self", key: "host_self_duration", title: "Host self time" },
+  { of: "total", key: "device_total_duration", title: "Device total time" },
+  { of: "total", key: "host_total_duration", title: "Host total time" },
 ];
 // Shown when chosen: what the plugin's table has not.
 const kHidden = [
@@ -38,14 +38,35 @@ const kHidden = [
 export function Operators({ worker }: { worker: number }) {
   const [group, setGroup] = useParam("group", "op");
   const [top, setTop] = useParam("top", "10");
+  const [of, setOf] = useParam("time", "self");
+  const { params } = useParams();
   const word = group === "op+shape" ? "op+shape" : "op";
   const byName = useTable(pointerOf("op", worker));
   const table = useTable(pointerOf(word, worker));
   if (!byName || !table) return <Loading />;
   return (
     <>
-      <Panel title="Where the time went" aside={<TopN value={top} onChange={setTop} what="operators" />}>
-        <Rings table={byName} top={Number(top) || byName.n} />
+      <Panel
+        title="Where the time went"
+        aside={
+          <div class="choices">
+            <Switch
+              label="Time of an operator"
+              value={of}
+              onChange={setOf}
+              options={[
+                ["self", "Self"],
+                ["total", "Total"],
+              ]}
+            />
+            <TopN value={top} onChange={setTop} what="operators" />
+          </div>
+        }
+      >
+        <Rings table={byName} top={Number(top) || byName.n} of={params.rows === "all" ? undefined : of} />
+        {of === "total" && (
+          <p class="notes">Total times hold those of the operators called within: parts add up to more than the whole.</p>
+        )}
       </Panel>
       <Panel title="Operators">
         <DataTable
@@ -81,8 +102,8 @@ function anyStack(table: Table): boolean {
   return false;
 }
 
-function Rings({ table, top }: { table: Table; top: number }) {
-  const rings = useMemo(() => ringsOf(table, top), [table, top]);
+function Rings({ table, top, of }: { table: Table; top: number; of?: string }) {
+  const rings = useMemo(() => ringsOf(table, top, of), [table, top, of]);
   if (rings.length === 0) return <p class="empty">No durations are known.</p>;
   return (
     <div class="rings">
@@ -94,11 +115,11 @@ function Rings({ table, top }: { table: Table; top: number }) {
 }
 
 // An operator has one colour in all rings.
-function ringsOf(table: Table, top: number) {
+function ringsOf(table: Table, top: number, of?: string) {
   const colors = new Map<string, string>();
   return kRings
-    .filter(([key]) => table.has(key))
-    .map(([key, title]) => {
+    .filter(({ key, of: one }) => table.has(key) && (!of || one === of))
+    .map(({ key, title }) => {
       const slices: Slice[] = [];
       for (let row = 0; row < table.n; row++) {
         const value = table.number(row, key);

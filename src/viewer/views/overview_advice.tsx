@@ -6,6 +6,8 @@ import { Derived, Figure, Said } from "../figure";
 import { useParams } from "../state";
 import { Panel } from "../widgets";
 
+const kFew = 3;  // lines of what is not known that need not be opened
+
 export function AdviceList({ worker }: { worker: number }) {
   const [all, setAll] = useState(false);
   const { params } = useParams();
@@ -28,7 +30,7 @@ export function AdviceList({ worker }: { worker: number }) {
         </button>
       )}
       {found.not_known.length > 0 && (
-        <details>
+        <details open={found.not_known.length <= kFew || everything}>
           <summary>What is not known</summary>
           <ul class="notes">
             {found.not_known.map((line, i) => (
@@ -64,7 +66,7 @@ function Card({ found, at }: { found: Recommendation; at: string }) {
       <p class="fix">
         <Said at={`${at}/fix`} text={found.fix} />{" "}
         <a href={found.link} target="_blank" rel="noreferrer noopener">
-          How
+          Documentation
         </a>
       </p>
       {found.evidence.length > 0 && (

@@ -33,10 +33,14 @@ export function Summary({ found, at }: { found: OverviewWorker; at: string }) {
       ))}
       <h3>Cost of recording</h3>
       <dl>
-        <dt>Of a step (CUPTI, est.)</dt>
-        <dd>
-          <Figure at={`${at}/own_cost/cupti_us_per_step`} value={found.own_cost.cupti_us_per_step} unit="us" />
-        </dd>
+        {(found.gpus.length > 0 || found.own_cost.cupti_us_per_step !== null) && (
+          <>
+            <dt>Of a step (CUPTI, est.)</dt>
+            <dd>
+              <Figure at={`${at}/own_cost/cupti_us_per_step`} value={found.own_cost.cupti_us_per_step} unit="us" />
+            </dd>
+          </>
+        )}
         <dt>Events</dt>
         <dd>
           <Figure at={`${at}/own_cost/events`} value={found.own_cost.events} unit="count" />
