@@ -95,6 +95,37 @@ def test_a_search_that_finds_nothing_says_so_and_can_be_cleared(browser, kineto,
 
 
 @full
+def test_a_comparison_with_no_column_says_so(browser, kineto):
+    page = browser.open(kineto, hash=OPERATORS + "&q=nosuch>3")
+    assert rows(page) == [] and "no column “nosuch”" in page.text("main")
+
+
+@full
+def test_a_click_on_a_row_opens_it_and_another_closes_it(browser, kineto):
+    page = browser.open(kineto, hash=OPERATORS + "&q=aten::empty")
+    page.click("main tr.opens td.number")
+    assert page.has("main tr.below")
+    page.click("main tr.opens td.number")
+    assert not page.has("main tr.below")
+
+
+@full
+def test_changes_are_sorted_by_how_large_they_are(browser, made):
+    page = browser.open(made("kineto", diff=True)[1], hash="view=diff&by=operator_host&change.sort=delta_us&rows=all")
+    shown = [f.value for f in page.figures() if f.in_table and re.fullmatch(r"diff/rows/\d+/delta_us", f.pointer)]
+    assert shown and min(shown) < 0 < max(shown)
+    assert [abs(value) for value in shown] == sorted((abs(value) for value in shown), reverse=True)
+
+
+@full
+def test_print_shows_a_thousand_rows_and_says_how_many_there_are(chromium, made):
+    page = chromium.open(made("kineto")[1], hash="view=modules&show=timeline&levels=all")
+    page.media("print")
+    assert 900 < page.evaluate("document.querySelectorAll('main tbody tr').length") <= 1010
+    assert "The first 1,000 rows" in page.text("main")
+
+
+@full
 def test_group_by_shape_shows_the_other_table(browser, kineto, made):
     page = browser.open(kineto, hash=OPERATORS)
     page.click("main button ::-p-text(input shape)")

@@ -84,6 +84,7 @@ def test_a_range_dragged_on_the_curve_drives_the_tables(browser, memory):
     assert_right(page, answers)
     said = answers.document("stats/memory", options)["workers"][0]
     assert said["rows"] and derived_rows(page, "stats/memory/workers/0", options) == set(range(len(said["rows"])))
+    assert "Peak of the range" in page.text("main") and "Alive at the peak of the range" in page.text("main")
     whole = answers.document("stats/memory")["workers"][0]
     assert len(said["rows"]) < len(whole["rows"]) or said["rows"] != whole["rows"]
     page.reload()
