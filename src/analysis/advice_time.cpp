@@ -258,7 +258,7 @@ std::optional<Match> communication(const Facts& facts) {
   double share = std::min(1.0, facts.share(ns));
   std::string beside = ", beside " + ms(facts.windows.per_step(waiting)) + " of waiting for other ranks";
   return Match{share, share, facts.windows.per_step(std::min(exposed, ns)) / 2,
-               "Communication runs for " + ms(facts.windows.per_step(ns)) + " per step (" + percent(share) + ")" +
+               (facts.gpu ? "Exchanges of gradients run for " : "Communication runs for ") + ms(facts.windows.per_step(ns)) + " per step (" + percent(share) + ")" +
                    (waiting > 0 ? beside : "") + ".",
                facts.gpu ? longest_works(facts, is_it) : longest_ranges(facts, Word::communication_op),
                facts.trains ? "" : "Spread the model over fewer GPUs, or send less (half precision, quantised)."};

@@ -93,7 +93,9 @@ std::vector<GpuFigures> gpu_figures(const Model& model, const Windows& windows, 
       if (s.untold_ns < s.kernel_ns) g.tensor_cores = s.tensor_ns / s.kernel_ns;
     }
     std::string gpu = "GPU " + std::to_string(device);
-    if (s.without_blocks)
+    if (s.without_blocks && s.without_blocks == s.kernels)
+      notes.push_back(gpu + ": no kernel says how it fills the GPU; SM efficiency and occupancy are not known");
+    else if (s.without_blocks)
       notes.push_back(gpu + ": " + std::to_string(s.without_blocks) + " of " + std::to_string(s.kernels) +
                       " kernels do not say how they fill the GPU; SM efficiency and occupancy are of the others");
     if (!model.devices.count(device))

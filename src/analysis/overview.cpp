@@ -25,7 +25,7 @@ void note_losses(const Ledger& ledger, std::vector<std::string>& notes) {
   say(ledger.dropped, "events lost: ");
   say(ledger.repaired, "events repaired: ");
   say(ledger.left_out, "events of kinds that are not analysed: ");
-  if (ledger.lanes) notes.push_back(std::to_string(ledger.lanes) + " ranges cross others of their thread");
+  if (ledger.lanes) notes.push_back(std::to_string(ledger.lanes) + " of the ranges cross others of their thread");
   if (ledger.gpu.without_call)
     notes.push_back(std::to_string(ledger.gpu.without_call) + " pieces of GPU work have no call that launched them");
 }

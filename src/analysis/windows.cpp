@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/innermost.h"
+
 namespace tprof {
 namespace {
 
@@ -53,6 +55,15 @@ i64 first_moment(const Model& model) {
 u32 main_thread_of(const Model& model) {
   if (!model.steps.empty() && model.steps[0].event < model.events.size())
     return model.events[model.steps[0].event].thread;
+  std::vector<u32> operators(model.threads.size());
+  std::vector<bool> backward(model.events.size());  // or something in it
+  for (size_t i = 0; i < model.events.size(); i++) {  // parents come before their children
+    const Event& e = model.events[i];
+    backward[i] = e.scope == static_cast<u8>(Scope::backward) || (e.parent >= 0 && backward[size_t(e.parent)]);
+    if (!backward[i] && is_operator(e) && e.thread < operators.size()) operators[e.thread]++;
+  }
+  auto most = std::max_element(operators.begin(), operators.end());
+  if (most != operators.end() && *most > 0) return u32(most - operators.begin());
   return model.events.empty() ? kNone : model.events[0].thread;
 }
 

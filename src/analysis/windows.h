@@ -19,7 +19,8 @@ struct Windows {
 };
 Windows windows_of(const Model& model);
 
-// The thread of the steps, else that of the first event; kNone without events.
+// The thread of the steps; without them the one with most operators that are not of a backward pass, else that of the
+// first event; kNone without events.
 u32 main_thread_of(const Model& model);
 
 // Of ranges, calls and GPU work: what viewers count from.

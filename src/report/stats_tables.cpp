@@ -148,12 +148,14 @@ Table kernels_table(const Kernels& kernels, bool by_op, Rules rules) {
   c.add("name", "Name", Unit::function, 0, [](auto& r) { return r.name; });
   if (by_op) {
     c.add("operator", "Operator", Unit::text, 0, [](auto& r) { return r.op.empty() ? Value() : Value(r.op); });
-    c.add("grid", "Grid", Unit::text, 6, [=](auto& r) { return sides(r.grid); });
-    c.add("block", "Block", Unit::text, 6, [=](auto& r) { return sides(r.block); });
+    // ROCm's kernels state neither registers nor shared memory, those of graphs no sizes either.
+    auto known = [plugin](bool stated, Value value) { return stated || plugin ? value : Value(); };
+    c.add("grid", "Grid", Unit::text, 6, [=](auto& r) { return known(r.grid[0] > 0, sides(r.grid)); });
+    c.add("block", "Block", Unit::text, 6, [=](auto& r) { return known(r.block[0] > 0, sides(r.block)); });
     c.add("registers_per_thread", plugin ? "Register Per Thread" : "Registers", Unit::count, 7,
-          [](auto& r) { return i64(r.registers); }).tells_apart = true;
+          [=](auto& r) { return known(r.registers > 0, i64(r.registers)); }).tells_apart = true;
     c.add("shared_memory", plugin ? "Shared Memory" : "Shared", plugin ? Unit::count : Unit::bytes, 8,
-          [](auto& r) { return i64(r.shared_bytes); }).tells_apart = true;
+          [=](auto& r) { return known(r.registers > 0 || r.shared_bytes > 0, i64(r.shared_bytes)); }).tells_apart = true;
   }
   c.add("tc_used", !plugin ? "TC used" : by_op ? "Kernel Uses Tensor Cores" : "Tensor Cores Used", Unit::yes_no, 3,
         [](auto& r) {

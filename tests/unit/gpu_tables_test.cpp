@@ -8,6 +8,7 @@
 #include "report/flops_table.h"
 #include "report/overview.h"
 #include "report/peak_tables.h"
+#include "report/stats_tables.h"
 
 namespace tprof {
 namespace {
@@ -139,6 +140,28 @@ TEST(FlopsTable, SharesOfTheRoofAndMfu) {
   EXPECT_TRUE(says(unknown, "NVIDIA H100 80GB HBM3 is not in the device table: --devices FILE"));
 }
 
+// As ROCm's are, and those of replayed graphs.
+TEST(KernelsTable, WhatAKernelDoesNotStateIsNotZero) {
+  ModelBuilder b;
+  b.step(0, 1000);
+  b.kernel("gemm", 100, 200);
+  Model model = b.model();
+  Table table = kernels_table(kernels_by_op(model, build_op_tree(model)), true, Rules::tprof);
+  for (const char* key : {"grid", "block", "registers_per_thread", "shared_memory"})
+    EXPECT_FALSE(known(table, 0, key)) << key;
+}
+
+TEST(MainThread, WithoutStepsIsTheOneOfMostOperators) {
+  ModelBuilder b;
+  b.label("a daemon that sleeps", 0, 1000, 3);
+  b.op("aten::mm", 10, 20, {}, 5);
+  b.op("aten::mm", 30, 40, {}, 5);
+  b.range("MmBackward0", 100, 200, Scope::backward, 4);
+  for (i64 at : {110, 130, 150}) b.op("aten::mm", at, at + 10, {}, 4);
+  Model model = b.model();
+  EXPECT_EQ(model.threads[main_thread_of(model)].tid, 5u);
+}
+
 TEST(PeakTable, OwnersByOperatorAndStack) {
   ModelBuilder b;
   b.step(0, 100);
@@ -155,7 +178,7 @@ TEST(PeakTable, OwnersByOperatorAndStack) {
   EXPECT_DOUBLE_EQ(real(table, 0, "share"), 70);
   EXPECT_EQ(text(table, 0, "call_stack"), "train.py(7): forward");
   EXPECT_EQ(text(table, 1, "name"), "(no operator)");
-  EXPECT_TRUE(says(table, "GPU0: peak 1000 b"));
+  EXPECT_TRUE(says(table, "GPU0: peak 1000 B"));
   EXPECT_TRUE(says(table, "leak: not known"));
   EXPECT_TRUE(says(table, "up to 3.61 KB of it unused"));
 }
@@ -169,7 +192,7 @@ TEST(PeakTable, NamesWhatLeaks) {
   }
   Model model = b.model();
   std::vector<MemoryPeak> peaks = memory_peaks(model, windows_all(model));
-  EXPECT_TRUE(says(peak_table(model, peaks, 0), "leak: likely, 512 b more with every step"));
+  EXPECT_TRUE(says(peak_table(model, peaks, 0), "leak: likely, 512 B more with every step"));
   Table leaks = leaks_table(model, peaks, 0);
   ASSERT_EQ(leaks.rows.size(), 1u);
   EXPECT_EQ(text(leaks, 0, "name"), "aten::clone");

@@ -45,7 +45,7 @@ TEST(Table, TimesAndSizesTakeTorchsUnits) {
   EXPECT_EQ(time_text(1'000'000), "1.000ms");
   EXPECT_EQ(time_text(2'500'000'000), "2.500s");
   EXPECT_EQ(time_text(-1'500'000), "-1.500ms");
-  EXPECT_EQ(bytes_text(1023), "1023 b");
+  EXPECT_EQ(bytes_text(1023), "1023 B");
   EXPECT_EQ(bytes_text(-(2 << 20)), "-2.00 MB");
   EXPECT_EQ(bytes_text(3ll << 30), "3.00 GB");
 }

@@ -16,11 +16,11 @@ import { pointerOf, rowsOf } from "../worker";
 const kNone = "no nn.Modules were recorded (tprof-run --with-modules)";
 
 // The tables of the view: the word of `tprof stats`, and what is said of one without rows.
-const kParts: { word: string; title: string; tree: boolean; none: string }[] = [
+const kParts: { word: string; title: string; tab?: string; tree: boolean; none: string }[] = [
   { word: "module", title: "Modules", tree: true, none: `${kNone[0].toUpperCase()}${kNone.slice(1)}.` },
   { word: "tree", title: "Operator tree", tree: true, none: "No operators were recorded." },
   { word: "line", title: "Source lines", tree: false, none: "No call stacks were recorded (tprof-run --with-stack=1)." },
-  { word: "timeline", title: "Timeline", tree: true, none: "No operators were recorded." },
+  { word: "timeline", title: "Timeline of the main thread", tab: "Timeline", tree: true, none: "No operators were recorded." },
   { word: "lightning", title: "Lightning", tree: true, none: "No calls of Lightning were recorded." },
 ];
 
@@ -38,7 +38,7 @@ export function Modules({ worker }: { worker: number }) {
   const table = useTable(pointerOf(part.word, worker));
   const [zoomed] = useParam("zoom");
   const choice = there.length > 1 && (
-    <Switch label="Show" value={part.word} options={there.map(({ word, title }) => [word, title])} onChange={setShow} />
+    <Switch label="Show" value={part.word} options={there.map(({ word, title, tab }) => [word, tab ?? title])} onChange={setShow} />
   );
   if (!table) return <p class="loading">Opening</p>;
   return (
@@ -144,6 +144,7 @@ function sumOf(table: Table, key: string, rows: number[]): number {
 function colorsOf(table: Table): { of: (row: number) => string; names: Map<string, string> } {
   const names = new Map<string, string>();
   const kinds = table.rows().map((row) => table.has("kind") ? table.text(row, "kind") : table.text(row, "name").trim().replace(/[_#]\d+$/, ""));
-  for (const kind of kinds) if (!names.has(kind)) names.set(kind, colorOf(names.size));
+  const order = Object.keys(kKinds);  // a kind has one colour in all graphs
+  for (const kind of kinds) if (!names.has(kind)) names.set(kind, colorOf(order.includes(kind) ? order.indexOf(kind) : names.size));
   return { of: (row) => names.get(kinds[row])!, names };
 }

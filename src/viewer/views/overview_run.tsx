@@ -6,12 +6,14 @@ import { Panel } from "../widgets";
 export function Summary({ found, at }: { found: OverviewWorker; at: string }) {
   return (
     <Panel title="Run">
-      <div class="headline">
-        <span class="big">
-          <Figure at={`${at}/average_step_time_us`} value={found.average_step_time_us} unit="us" />
-        </span>
-        <span class="muted">a step, on average</span>
-      </div>
+      {found.average_step_time_us !== null && (
+        <div class="headline">
+          <span class="big">
+            <Figure at={`${at}/average_step_time_us`} value={found.average_step_time_us} unit="us" />
+          </span>
+          <span class="muted">a step, on average</span>
+        </div>
+      )}
       <p class="counted">
         <Said at={`${at}/counted`} text={found.counted} />
       </p>
