@@ -352,8 +352,15 @@ function usePrinting(): boolean {
   useEffect(() => {
     const media = matchMedia("print");
     const changed = () => set(media.matches);
+    const [before, after] = [() => set(true), () => set(false)];  // a PDF is made before the change of media is heard
     media.addEventListener("change", changed);
-    return () => media.removeEventListener("change", changed);
+    addEventListener("beforeprint", before);
+    addEventListener("afterprint", after);
+    return () => {
+      media.removeEventListener("change", changed);
+      removeEventListener("beforeprint", before);
+      removeEventListener("afterprint", after);
+    };
   }, []);
   return printing;
 }
