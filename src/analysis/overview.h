@@ -33,6 +33,7 @@ i64 whole_ns(double us);  // the nearest: how every page and line rounds what is
 struct GpuFigures {
   u32 device = 0;
   std::string name;  // empty: not known, as -1 below
+  bool name_is_empty = false;  // the trace states an empty one, which the plugin shows
   double memory_bytes = -1;
   i64 compute_major = -1, compute_minor = -1;
   // Time in which a kernel ran, by the time of all steps; 0 to 1.

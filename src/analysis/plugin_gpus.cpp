@@ -79,7 +79,8 @@ double mean_occupancy(const Model& model, const PluginKernels& kernels, PluginRa
 }  // namespace
 
 void describe_gpu(GpuFigures& gpu, const PluginDevice& device) {
-  gpu.name = device.name;
+  gpu.name = device.name.value_or("");
+  gpu.name_is_empty = device.name == "";
   gpu.memory_bytes = double(device.memory_bytes.value_or(-1));
   gpu.compute_major = device.major.value_or(-1);
   gpu.compute_minor = device.minor.value_or(-1);

@@ -132,7 +132,7 @@ void TraceReader::read_member(const std::string& key, const Value& value, std::s
       seen.memory_bytes = integer_of(member(device, "totalGlobalMem"));
       seen.major = integer_of(member(device, "computeMajor"));
       seen.minor = integer_of(member(device, "computeMinor"));
-      seen.name = text_of(member(device, "name"));
+      if (const Value& name = member(device, "name"); name.is_text()) seen.name = text_of(name);
       state_.plugin->devices.push_back(seen);
     }
   } else if (key == kDistributedInfo) {

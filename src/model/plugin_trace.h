@@ -35,7 +35,7 @@ struct PluginEvent {
 // What of deviceProperties[i] it uses.
 struct PluginDevice {
   std::optional<i64> memory_bytes, major, minor;
-  std::string name;
+  std::optional<std::string> name;
 };
 
 struct PluginTrace {

@@ -107,7 +107,9 @@ Table nodes_table(const DistributedView& view) {
   add_rank_columns(c, view);
   c.add("gpu", "GPU", Unit::count, of_any(0), [=](auto& r) { return of_gpu(r, [](auto& g) { return i64(g.device); }); })
       .tells_apart = true;
-  c.add("name", "Name", Unit::text, of_any(1), [=](auto& r) { return r.gpu ? text(r.gpu->name) : Value(); });
+  c.add("name", "Name", Unit::text, of_any(1), [=](auto& r) {
+    return of_gpu(r, [=](auto& g) { return g.name_is_empty ? Value("") : text(g.name); });
+  });
   c.add("memory", "Memory", Unit::bytes, of_any(3), [](auto& r) {
     return r.gpu && r.gpu->memory_bytes >= 0 ? Value(static_cast<i64>(r.gpu->memory_bytes)) : Value();
   });

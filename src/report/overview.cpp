@@ -44,7 +44,7 @@ std::string compute_text(const GpuFigures& g) {
 // Title and value, as the plugin's panel has them.
 std::vector<std::pair<std::string, std::string>> gpu_lines(const GpuFigures& g) {
   std::vector<std::pair<std::string, std::string>> out{{"GPU " + std::to_string(g.device) + ":", ""}};
-  if (!g.name.empty()) out.push_back({"Name", g.name});
+  if (!g.name.empty() || g.name_is_empty) out.push_back({"Name", g.name});
   if (g.memory_bytes >= 0) out.push_back({"Memory", number_text(g.memory_bytes / (1 << 30)) + " GB"});
   if (g.compute_major >= 0)
     out.push_back({"Compute Capability", compute_text(g)});
