@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "analysis/module_tree.h"
 #include "model/plugin_trace.h"
@@ -20,11 +23,16 @@ struct ModuleShape {
 
 using Figures = std::map<std::string, PluginModule>;  // by the name of the module, with its number
 
-// Sums over all nodes that are calls of modules: those for which `name` is not empty.
+// Sums over all nodes that are calls of modules: those for which `name` is not empty. It does not look for them in
+// backward nodes, where calls that are made anew (checkpoints) stand.
 template <class Name>
 Figures figures_of(const OpTree& tree, Name name) {
   Figures out;
-  for (const OpNode& node : tree.nodes) {
+  std::vector<bool> backward(tree.nodes.size());
+  for (size_t i = 0; i < tree.nodes.size(); i++) {
+    const OpNode& node = tree.nodes[i];
+    backward[i] = node.kind == NodeKind::backward || (node.parent >= 0 && backward[size_t(node.parent)]);
+    if (backward[i]) continue;
     std::string own = name(node);
     std::string outer = node.parent < 0 ? "" : name(tree.nodes[size_t(node.parent)]);
     if (node.listed && node.kind == NodeKind::op && own.empty() && !outer.empty()) {
@@ -57,39 +65,65 @@ class PluginModuleReader {
   }
 
  private:
-  // Each module call hangs on the nearest one around it, over Python calls of other kinds.
+  struct Call {
+    u32 parent, name;
+    bool module;
+  };
+  struct Place {
+    u32 id;
+    std::optional<u32> outer;  // the module around it
+  };
+
+  // Modules in the order in which walks from the innermost Python calls to the outermost meet them.
+  std::vector<Place> places(const std::unordered_map<u32, Call>& calls, const std::vector<u32>& innermost) const {
+    std::vector<Place> places;
+    std::unordered_map<u32, size_t> place_of;
+    std::set<std::pair<u32, std::optional<u32>>> seen;
+    for (u32 start : innermost) {
+      std::optional<u32> inner;
+      u32 id = start;
+      for (auto call = calls.find(id); call != calls.end(); id = call->second.parent, call = calls.find(id)) {
+        if (call->second.module) {
+          if (inner) places[place_of[*inner]].outer = id;
+          inner = id;
+          if (place_of.try_emplace(id, places.size()).second) places.push_back({id, {}});
+        }
+        if (!seen.insert({id, inner}).second) break;
+      }
+    }
+    return places;
+  }
+
+  // Each module call hangs on the nearest one around it, over Python calls of other kinds. Of calls with one id the
+  // last one counts.
   std::vector<ModuleShape> hierarchy() const {
-    struct Call {
-      u32 id, parent, name;
-      bool module;
+    std::unordered_map<u32, Call> calls;
+    std::vector<u32> ids;  // those that are named first as a parent, too
+    std::unordered_set<u32> known, outer;
+    auto meet = [&](u32 id) {
+      if (known.insert(id).second) ids.push_back(id);
     };
-    std::vector<Call> calls;
-    std::unordered_map<u32, size_t> by_id;
     for (const PluginEvent& event : trace_.events) {
       if (event.type != PluginType::module && event.type != PluginType::python_function) continue;
       if (event.item >= model_.events.size() || !(model_.events[event.item].flags & kEventPython)) continue;
       const PythonDetail& detail = python_detail(model_.events[event.item]);
-      by_id[detail.id] = calls.size();
-      calls.push_back({detail.id, detail.parent, event.name, event.type == PluginType::module});
+      calls[detail.id] = {detail.parent, event.name, event.type == PluginType::module};
+      meet(detail.id);
+      meet(detail.parent);
+      outer.insert(detail.parent);
     }
-    std::vector<size_t> roots;
-    std::map<size_t, std::vector<size_t>> inside;
-    for (size_t i = 0; i < calls.size(); i++) {
-      if (!calls[i].module) continue;
-      auto up = by_id.find(calls[i].parent);
-      for (size_t steps = 0; up != by_id.end() && !calls[up->second].module && steps < calls.size(); steps++)
-        up = by_id.find(calls[up->second].parent);
-      bool is_root = up == by_id.end() || !calls[up->second].module || up->second >= i;  // begun later: no parent
-      (is_root ? roots : inside[up->second]).push_back(i);
-    }
-    auto shape_of = [&](auto& self, size_t i) -> ModuleShape {
-      ModuleShape shape{calls[i].name, {}};
-      if (auto found = inside.find(i); found != inside.end())
-        for (size_t child : found->second) shape.children.push_back(self(self, child));
+    std::erase_if(ids, [&](u32 id) { return outer.count(id); });
+    std::vector<u32> roots;
+    std::unordered_map<u32, std::vector<u32>> inside;
+    for (const Place& place : places(calls, ids)) (place.outer ? inside[*place.outer] : roots).push_back(place.id);
+    auto shape_of = [&](auto& self, u32 id) -> ModuleShape {
+      ModuleShape shape{calls[id].name, {}};
+      if (auto found = inside.find(id); found != inside.end())
+        for (u32 child : found->second) shape.children.push_back(self(self, child));
       return shape;
     };
     std::vector<ModuleShape> unique;
-    for (size_t root : roots) {
+    for (u32 root : roots) {
       ModuleShape shape = shape_of(shape_of, root);
       if (std::find(unique.begin(), unique.end(), shape) == unique.end()) unique.push_back(std::move(shape));
     }

@@ -78,4 +78,24 @@ def test_a_gpu_with_an_empty_name_has_it(ask):
 
 # --- modules and backward passes
 
+def test_modules_that_begin_together_may_stand_in_any_order(ask):
+    events = [step(1, 0, 100), module("Linear_0", 10, 20, 2, 1), module("Sequential_0", 10, 60, 1),
+              op("aten::mm", 12, 3, 5)]
+    rows = [(row["depth"], row["name"], row["operators"]) for row in ask(events, "module")["rows"]]
+    assert rows == [(0, "Sequential_0", 0), (1, "Linear_0", 1)]
+
+
+ENGINE = "autograd::engine::evaluate_function: MmBackward0"
+BACKWARD = [step(1, 0, 1000), module("Linear_0", 10, 100, 1), op("aten::linear", 20, 60, 2),
+            op("aten::mm", 20, 50, 3), op(ENGINE, 300, 100, 4, 2), op("MmBackward0", 310, 60, 5, 2),
+            call(315, 4, 1, 5, 2), kernel("gemm", 400, 30, 1, 5), memory(305, 512, 64, 512, 2),
+            memory(318, 1024, 128, 1536, 2), memory(50, 2048, 192, 2048), *arrow(1, 20, 310, 2)]
+
+
+def test_modules_called_anew_in_the_backward_pass_do_not_count(ask):
+    events = [*BACKWARD[:8], module("Linear_0", 372, 20, 7, None, 2), op("aten::mm", 374, 10, 6, 2), *BACKWARD[-2:]]
+    row, = ask(events, "module")["rows"]
+    assert (row["name"], row["occurences"], row["operators"], row["host_duration"]) == ("Linear_0", 1, 1, 100)
+
+
 # --- memory
