@@ -77,9 +77,9 @@ std::string range_text(const StatsTimes& t) {
 Answer by_memory(const Subject& s) {
   const OpTree& tree = s.tree();
   MemoryRange range = memory_range(s);
-  i64 zero_ns = s.rules == Rules::plugin ? plugin_zero_ns(s.plugin) : 0;
-  Answer out{range.is_all() ? memory_table(s.model, tree, tree)
-                            : memory_table(s.model, tree, part_of(s.model, tree, zero_ns, range)),
+  Answer out{memory_table(s.model, tree,
+                          s.rules == Rules::plugin ? plugin_memory_sums(s.model, s.plugin, tree, range)
+                                                   : memory_sums(s.model, part_of(s.model, tree, range))),
              {}};
   if (!range.is_all()) out.table.footer.insert(out.table.footer.begin(), range_text(s.times));
   if (s.times.at_us)

@@ -14,7 +14,7 @@ struct KernelRow {
   // By operator:
   std::string op;             // empty: launched by none
   bool op_eligible = false;   // for tensor cores
-  i32 grid[3] = {}, block[3] = {};
+  i32 grid[3] = {}, block[3] = {};  // 0: not stated
   u32 registers = 0;          // per thread
   u32 shared_bytes = 0;       // static and dynamic
 
@@ -24,11 +24,13 @@ struct KernelRow {
 struct Kernels {
   std::vector<KernelRow> rows;  // in order of first launch
   i64 total_ns = 0, tensor_ns = 0, tensor_unknown_ns = 0;
+  bool state_blocks = false, state_occupancy = false;  // some kernel of the trace does
 };
 
 Kernels kernels_by_name(const Model& model, Rules rules);
 
-// By the plugin's rules those that no operator tree reaches are left out.
+// By the plugin's rules those that no operator tree reaches are left out, and those that stand in several places count
+// in each.
 Kernels kernels_by_op(const Model& model, const OpTree& tree);
 
 }  // namespace tprof

@@ -56,13 +56,27 @@ std::vector<MemoryBlock> memory_blocks(const Model& model, const OpTree& tree) {
   return before;
 }
 
-OpTree part_of(const Model& model, OpTree tree, i64 zero_ns, const MemoryRange& range) {
+OpTree part_of(const Model& model, OpTree tree, const MemoryRange& range) {
   if (range.is_all()) return tree;
   for (OpNode& node : tree.nodes)
-    node.listed &= zero_ns + node.end_ns >= range.begin_ns && zero_ns + node.begin_ns <= range.end_ns;
+    node.listed &= node.end_ns >= range.begin_ns && node.begin_ns <= range.end_ns;
   for (size_t i = 0; i < model.memory.size(); i++)
     if (!range.holds(model.memory[i].ns)) tree.of_memory[i] = -1;
   return tree;
+}
+
+std::vector<MemorySum> memory_sums(const Model& model, const OpTree& tree) {
+  std::map<std::pair<std::string, std::string>, MemorySum> sorted;
+  for (const OperatorRow& op : operators(model, tree, OperatorKey::name).rows)
+    for (const auto& [device, use] : op.memory) {
+      std::string where = device_text(device);
+      MemorySum& sum = sorted.try_emplace({where, op.name}, MemorySum{where, op.name, 0, {}}).first->second;
+      sum.calls += op.calls;
+      sum.use += use;
+    }
+  std::vector<MemorySum> sums;
+  for (auto& [key, sum] : sorted) sums.push_back(std::move(sum));
+  return sums;
 }
 
 u32 stack_of(const Model& model, const OpTree& tree, const MemoryBlock& block) {

@@ -28,12 +28,22 @@ struct MemoryRange {
 };
 
 // Of a tree what a range shows: nodes that lie outside of it are not listed, allocations and releases outside of it
-// belong to no node (torch_tb_profiler's rule). `zero_ns`: what the tree's moments count from.
-OpTree part_of(const Model& model, OpTree tree, i64 zero_ns, const MemoryRange& range);
+// belong to no node (torch_tb_profiler's rule).
+OpTree part_of(const Model& model, OpTree tree, const MemoryRange& range);
 
 // In order of allocation; those allocated before the span stand in front, in order of release.
 // Events that state no address (torch before 1.10) make no blocks.
 std::vector<MemoryBlock> memory_blocks(const Model& model, const OpTree& tree);
+
+// What an operator allocated and released on a device.
+struct MemorySum {
+  std::string device, name;
+  u64 calls = 0;
+  MemoryUse use;
+};
+
+// By device, then by name; operators and labels that are called the same are one.
+std::vector<MemorySum> memory_sums(const Model& model, const OpTree& tree);
 
 // The call stack of a block's allocation: its own, else that of its node; 0 none, or not seen.
 u32 stack_of(const Model& model, const OpTree& tree, const MemoryBlock& block);

@@ -47,6 +47,15 @@ struct OpTree {
   std::vector<OpNode> nodes;   // in order of begin, parents before their children
   std::vector<i32> of_gpu;     // by Model::gpu: the node that launched it, -1 none
   std::vector<i32> of_memory;  // by Model::memory: the innermost node open on its thread then, -1 none
+  // The plugin's rules only. A range and a kernel may stand in several places.
+  struct Launch {
+    u32 gpu;   // index into Model::gpu: a kernel
+    i32 node;  // where it is counted; it is named by of_gpu
+    i64 ns;
+  };
+  std::vector<Launch> launches;
+  std::vector<i32> twin;       // by node: the first node that stands for the same range, itself if there is none
+  std::vector<bool> visited;   // by node: an allocation or release was looked for in it; those of twins are the first's
   i64 unattributed_ns = 0;     // GPU work that no node launched
   Rules rules = Rules::tprof;
 };

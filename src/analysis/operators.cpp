@@ -48,8 +48,26 @@ class Keys {
   std::unordered_map<std::string_view, std::string> dims_;
 };
 
+// In which nodes are added up: by the plugin's rules each behind those in it, and the first one says what a row is.
+std::vector<size_t> order_of(const OpTree& tree) {
+  std::vector<size_t> order, open;
+  for (size_t i = 0; i < tree.nodes.size(); i++) {
+    if (tree.rules == Rules::tprof) {
+      order.push_back(i);
+      continue;
+    }
+    while (!open.empty() && i32(open.back()) != tree.nodes[i].parent) {
+      order.push_back(open.back());
+      open.pop_back();
+    }
+    open.push_back(i);
+  }
+  order.insert(order.end(), open.rbegin(), open.rend());
+  return order;
+}
+
 // Each allocation and release: to the row of the operator that was open, and in total to the rows of all around it,
-// once each (by the plugin's rules: to an operator inside itself as often as it is open).
+// once each.
 void add_memory(const Model& model, const OpTree& tree, const std::vector<u32>& row_of,
                 std::vector<OperatorRow>& rows) {
   std::vector<u32> counted;
@@ -66,7 +84,7 @@ void add_memory(const Model& model, const OpTree& tree, const std::vector<u32>& 
         use.self_allocated_bytes += allocated;
         use.self_allocations += allocated > 0;
       }
-      if (tree.rules == Rules::tprof && std::find(counted.begin(), counted.end(), row) != counted.end()) continue;
+      if (std::find(counted.begin(), counted.end(), row) != counted.end()) continue;
       counted.push_back(row);
       use.increase_bytes += event.bytes;
       use.allocated_bytes += allocated;
@@ -114,7 +132,7 @@ Operators operators(const Model& model, const OpTree& tree, OperatorKey key, u32
   Keys keys(model, tree.rules, key, stack_depth);
   std::unordered_map<std::string, u32> rows;
   std::vector<u32> row_of(tree.nodes.size(), kNoRow);
-  for (size_t i = 0; i < tree.nodes.size(); i++) {
+  for (size_t i : order_of(tree)) {
     const OpNode& node = tree.nodes[i];
     if (!node.listed) continue;
     auto [it, added] = rows.try_emplace(keys.of(node), static_cast<u32>(out.rows.size()));
@@ -154,7 +172,7 @@ Operators operators(const Model& model, const OpTree& tree, OperatorKey key, u32
       row.tensor_total_ns += node.tensor_total_ns;
     }
   }
-  add_memory(model, tree, row_of, out.rows);
+  if (tree.rules == Rules::tprof) add_memory(model, tree, row_of, out.rows);
   return out;
 }
 

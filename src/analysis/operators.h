@@ -3,7 +3,7 @@
 //
 // Host self time is without operators, labels and CUDA calls inside. Device time is that of the GPU work launched in a
 // call, whenever it ran; work on parallel streams is added up. An operator inside itself counts its time once in totals
-// (by the plugin's rules: twice).
+// (by the plugin's rules: twice; and they have no memory here, see plugin_memory.h).
 #pragma once
 #include <map>
 

@@ -206,20 +206,26 @@ class BackwardMover {
   // Thread by thread, each node before those in it. What stands in two places is two nodes, as it is counted twice.
   void number_anew() {
     std::vector<OpNode> nodes;
+    std::vector<OpTree::Launch> launches;
     std::vector<i32> place(tree_.nodes.size(), -1);
+    std::unordered_map<i32, std::vector<OpTree::Launch>> launches_of;  // by node
+    for (const OpTree::Launch& launch : tree_.launches) launches_of[launch.node].push_back(launch);
     auto put = [&](auto& self, u32 at, i32 parent) -> void {
       auto number = i32(nodes.size());
-      place[at] = number;
+      if (place[at] < 0) place[at] = number;
+      tree_.twin.push_back(place[at]);
       nodes.push_back(tree_.nodes[at]);
       nodes.back().parent = parent;
+      if (auto own = launches_of.find(i32(at)); own != launches_of.end())
+        for (const OpTree::Launch& launch : own->second) launches.push_back({launch.gpu, number, launch.ns});
       for (u32 child : inside_[at]) self(self, child, number);
     };
     for (u32 root : roots_)
       if (!inside_[root].empty()) put(put, root, -1);
     tree_.nodes = std::move(nodes);
-    for (std::vector<i32>* items : {&tree_.of_gpu, &tree_.of_memory})
-      for (i32& at : *items)
-        if (at >= 0) at = place[size_t(at)];
+    tree_.launches = std::move(launches);
+    for (i32& at : tree_.of_gpu)
+      if (at >= 0) at = place[size_t(at)];
   }
 
   OpTree& tree_;

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "analysis/operators.h"
+#include "analysis/plugin_memory_nodes.h"
 #include "model/plugin_trace.h"
 
 namespace tprof {
@@ -108,7 +108,91 @@ class PluginMemoryReader {
   PluginMemory out_;
 };
 
+class PluginMemorySummer {
+ public:
+  PluginMemorySummer(const Model& model, const OpTree& tree, i64 zero_ns, const MemoryRange& range)
+      : model_(model), tree_(tree), zero_ns_(zero_ns), range_(range), inside_(children_of(tree)) {
+    for (size_t i = 0; i < model.memory.size(); i++)
+      if (tree.of_memory[i] >= 0) changes_[tree.of_memory[i]].push_back(u32(i));
+  }
+
+  std::vector<MemorySum> run() {
+    for (size_t i = 0; i < tree_.nodes.size(); i++)
+      if (tree_.nodes[i].parent < 0)
+        for (u32 child : inside_[i]) visit(child);
+    std::map<std::pair<std::string, std::string>, MemorySum> sorted;
+    for (const auto& [node, by_device] : uses_)
+      for (const auto& [device, use] : by_device) {
+        if (!tree_.nodes[size_t(node)].listed) continue;
+        std::string where = device_text(device), name = name_of(node);
+        sorted.try_emplace({where, name}, MemorySum{where, name, calls_[name], {}}).first->second.use += use;
+      }
+    std::vector<MemorySum> out;
+    for (auto& [key, sum] : sorted)
+      if (sum.use.increase_bytes || sum.use.self_increase_bytes || sum.use.allocations) out.push_back(std::move(sum));
+    return out;
+  }
+
+ private:
+  using Uses = std::map<MemoryDevice, MemoryUse>;
+
+  const std::string& name_of(i32 node) const { return model_.names[tree_.nodes[size_t(node)].name]; }
+
+  void visit(u32 at) {
+    const OpNode& node = tree_.nodes[at];
+    if (zero_ns_ + node.end_ns < range_.begin_ns || zero_ns_ + node.begin_ns > range_.end_ns) return;
+    i32 self = tree_.twin[at];
+    if (node.listed) calls_[name_of(self)]++;
+    if (!tree_.visited[size_t(self)]) return;
+    if (node.listed) add_own(self);
+    for (u32 child : inside_[at]) {
+      visit(child);
+      for (const auto& [device, use] : uses_[tree_.twin[child]]) add_total(uses_[self][device], use);
+    }
+  }
+
+  static void add_total(MemoryUse& to, const MemoryUse& more) {
+    to.increase_bytes += more.increase_bytes;
+    to.allocated_bytes += more.allocated_bytes;
+    to.allocations += more.allocations;
+  }
+
+  void add_own(i32 node) {
+    Uses own;
+    for (u32 i : changes_[node]) {
+      const MemoryEvent& m = model_.memory[i];
+      if (!range_.holds(m.ns) || m.device_type > kCudaDeviceType) continue;
+      MemoryUse& use = own[{m.device_type, m.device_index}];
+      i64 allocated = std::max<i64>(m.bytes, 0);
+      use.increase_bytes += m.bytes;
+      use.allocated_bytes += allocated;
+      use.allocations += allocated > 0;
+    }
+    for (const auto& [device, use] : own) {
+      MemoryUse& to = uses_[node][device];
+      add_total(to, use);
+      to.self_increase_bytes = use.increase_bytes;
+      to.self_allocated_bytes = use.allocated_bytes;
+      to.self_allocations = use.allocations;
+    }
+  }
+
+  const Model& model_;
+  const OpTree& tree_;
+  const i64 zero_ns_;
+  const MemoryRange& range_;
+  const std::vector<std::vector<u32>> inside_;
+  std::map<i32, std::vector<u32>> changes_;  // by node
+  std::map<i32, Uses> uses_;                 // by node, of twins the first
+  std::map<std::string, u64> calls_;
+};
+
 }  // namespace
+
+std::vector<MemorySum> plugin_memory_sums(const Model& model, const PluginTrace& trace, const OpTree& tree,
+                                          const MemoryRange& range) {
+  return PluginMemorySummer(model, tree, plugin_zero_ns(trace), range).run();
+}
 
 PluginMemory plugin_memory(const Model& model, const PluginTrace& trace, const OpTree& tree,
                            const MemoryRange& range) {

@@ -33,6 +33,11 @@ struct PluginMemory {
 PluginMemory plugin_memory(const Model& model, const PluginTrace& trace, const OpTree& tree,
                            const MemoryRange& range = {});
 
+// By device, then by name: what changed in a range, without rows of nothing but zeros. Calls are those that overlap it
+// and whose parent was visited. What stands in two places is summed into all around both, and twice into what is in it.
+std::vector<MemorySum> plugin_memory_sums(const Model& model, const PluginTrace& trace, const OpTree& tree,
+                                          const MemoryRange& range = {});
+
 // What the plugin's times count from: its first event.
 i64 plugin_zero_ns(const PluginTrace& trace);
 // A range in microseconds since then, as the plugin's page asks for it: in whole microseconds of the file's times.

@@ -1,5 +1,7 @@
 #include "analysis/plugin_tensor_cores.h"
 
+#include <unordered_map>
+
 #include "analysis/op_tree.h"
 #include "analysis/tensor_cores.h"
 
@@ -25,19 +27,21 @@ PluginTensorCores plugin_tensor_cores(const Model& model, const PluginTrace& tra
   std::vector<bool> innermost = innermost_eligible(tree);
   std::map<u32, std::pair<double, double>> devices;  // on tensor cores, all
   double all = 0, on_tensor_cores = 0, by_operators = 0, eligible = 0;
+  std::unordered_map<u32, u32> device_of;  // by kernel, as its arguments say
   for (const PluginEvent& e : trace.events) {
     if (e.type != PluginType::kernel) continue;
-    bool uses = names.kernel(e.name);
     all += e.dur_us;
-    if (uses) on_tensor_cores += e.dur_us;
-    i32 node = tree.of_gpu[e.item];
-    if (node < 0) continue;
-    if (innermost[size_t(node)]) eligible += e.dur_us;
-    if (!tree.nodes[size_t(node)].listed) continue;
-    by_operators += e.dur_us;
-    auto& [used, total] = devices[e.device];
-    total += e.dur_us;
-    if (uses) used += e.dur_us;
+    if (names.kernel(e.name)) on_tensor_cores += e.dur_us;
+    device_of[e.item] = e.device;
+  }
+  for (const OpTree::Launch& launch : tree.launches) {
+    double us = double(launch.ns) / 1e3;
+    if (innermost[size_t(launch.node)]) eligible += us;
+    if (!tree.nodes[size_t(launch.node)].listed) continue;
+    by_operators += us;
+    auto& [used, total] = devices[device_of[launch.gpu]];
+    total += us;
+    if (names.kernel(model.gpu[launch.gpu].name)) used += us;
   }
   for (const auto& [device, times] : devices) out.of_device[device] = times.second > 0 ? times.first / times.second : 0;
   if (all > 0) out.of_kernels = on_tensor_cores / all;

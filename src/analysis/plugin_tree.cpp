@@ -3,8 +3,11 @@
 // dictionaries), the accident is kept.
 //
 // A CUDA call belongs to the operator with its External id, the first one that has it; to the root of its thread's
-// tree if the id is 0. GPU work belongs to the call with its correlation. Calls of the driver do not exist. Work whose
-// call is not there hangs on the root of trees with steps. Backward nodes of modules: see plugin_backward.h.
+// tree if the id is 0 (to both where an operator has that id). GPU work belongs to the call with its correlation. Calls
+// of the driver do not exist. Kernels whose call is not there hang on the root of each tree with steps. Backward nodes
+// of modules: see plugin_backward.h; memory is attributed behind them: see plugin_memory_nodes.h.
+//
+// Durations are differences of the doubles in which it has times, which in microseconds since 1970 are 0.25 apart.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -12,6 +15,7 @@
 
 #include "analysis/op_tree.h"
 #include "analysis/plugin_backward.h"
+#include "analysis/plugin_memory_nodes.h"
 #include "model/plugin_trace.h"
 
 namespace tprof {
@@ -27,13 +31,19 @@ bool is_collective(std::string_view name) {
 }
 
 i64 ns_of(double us) { return static_cast<i64>(std::llround(us * 1000)); }  // of durations: a moment would lose digits
+i64 dur_ns_of(const PluginEvent& event) { return ns_of(event.end_us() - event.ts_us); }
 
 // A CUDA call and what it launched.
 struct Runtime {
+  struct Work {
+    u32 gpu;  // index into Model::gpu
+    i64 ns;
+  };
   i64 external_id, tid;
   i64 dur_ns;
   bool tid_is_text;
-  std::vector<u32> works;  // indices into Model::gpu
+  std::vector<Work> works;
+  i64 device_ns = 0, tensor_ns = 0;  // grow with each node that it is given to
 };
 
 struct PluginTreeBuilder {
@@ -42,7 +52,7 @@ struct PluginTreeBuilder {
   const bool of_lightning;  // the tree of its actions, else that of operators
   OpTree tree;
   std::vector<Runtime> runtimes;
-  std::vector<u32> stale;                       // GPU work without a call
+  std::vector<Runtime::Work> stale;             // kernels without a call
   std::vector<std::vector<u32>> runtimes_of{};  // by node
   std::vector<u32> children;                    // by node
   std::vector<i64> tids;                        // threads with operators, in order of the first
@@ -76,15 +86,16 @@ struct PluginTreeBuilder {
   }
 
   void join_calls_and_work() {
-    std::unordered_map<i64, size_t> last;                 // by correlation
-    std::unordered_map<i64, std::vector<u32>> waiting;    // work whose call has not come yet
+    std::unordered_map<i64, size_t> last;                         // by correlation
+    std::unordered_map<i64, std::vector<Runtime::Work>> waiting;  // work whose call has not come yet
     for (const PluginEvent& event : trace.events) {
       bool work = event.type == PluginType::kernel || event.type == PluginType::copy || event.type == PluginType::set;
       if (work) {
         auto call = last.find(event.correlation);
-        (call != last.end() ? runtimes[call->second].works : waiting[event.correlation]).push_back(event.item);
+        (call != last.end() ? runtimes[call->second].works : waiting[event.correlation])
+            .push_back({event.item, dur_ns_of(event)});
       } else if (event.type == PluginType::runtime) {
-        Runtime runtime{event.external_id, event.tid, ns_of(event.dur_us), event.tid_is_text, {}};
+        Runtime runtime{event.external_id, event.tid, dur_ns_of(event), event.tid_is_text, {}};
         if (auto early = waiting.find(event.correlation); early != waiting.end()) {
           runtime.works = std::move(early->second);
           waiting.erase(early);
@@ -93,8 +104,11 @@ struct PluginTreeBuilder {
         runtimes.push_back(std::move(runtime));
       }
     }
-    for (const auto& [correlation, works] : waiting) stale.insert(stale.end(), works.begin(), works.end());
+    for (const auto& [correlation, works] : waiting)
+      std::copy_if(works.begin(), works.end(), std::back_inserter(stale), [&](auto& work) { return is_kernel(work); });
   }
+
+  bool is_kernel(const Runtime::Work& work) const { return model.gpu[work.gpu].kind() == Kind::kernel; }
 
   struct Found {
     const PluginEvent* event;
@@ -142,7 +156,7 @@ struct PluginTreeBuilder {
       if (event.end_us() > open.back().end_us) continue;  // crosses its parent: lost, with all that it launched
       OpNode node;
       node.begin_ns = moment_ns(event.ts_us);
-      node.end_ns = node.begin_ns + ns_of(event.dur_us);
+      node.end_ns = node.begin_ns + dur_ns_of(event);
       node.parent = open.back().node;
       node.name = event.name;
       node.thread = number;
@@ -170,7 +184,7 @@ struct PluginTreeBuilder {
     });
     if (has_step && !stale.empty()) {
       calls.push_back(static_cast<u32>(runtimes.size()));
-      runtimes.push_back({0, 0, 0, false, stale});
+      runtimes.push_back({kNoId, 0, 0, false, stale});
     }
     return add(root, std::move(calls));
   }
@@ -212,14 +226,42 @@ struct PluginTreeBuilder {
     return node.kind == NodeKind::op || node.kind == NodeKind::data_loader || node.kind == NodeKind::optimizer;
   }
 
-  void attribute_gpu() {
+  // Children before their parents, thread by thread: a call that two nodes have counts once more for the later one.
+  void fill() {
+    TensorCoreNames names(model, Rules::plugin);
     tree.of_gpu.assign(model.gpu.size(), -1);
-    for (size_t i = 0; i < tree.nodes.size(); i++)
-      for (u32 call : runtimes_of[i]) {
-        for (u32 work : runtimes[call].works)
-          if (work < tree.of_gpu.size()) tree.of_gpu[work] = static_cast<i32>(i);
-        tree.nodes[i].host_self_ns -= runtimes[call].dur_ns;
+    for (OpNode& node : tree.nodes) {
+      node.host_self_ns = node.host_total_ns();
+      node.eligible = node.kind != NodeKind::root && names.op(node.name);
+    }
+    for (size_t begin = 0, end; begin < tree.nodes.size(); begin = end) {
+      for (end = begin + 1; end < tree.nodes.size() && tree.nodes[end].parent >= 0;) end++;
+      for (size_t i = end; i-- > begin;) {
+        OpNode& node = tree.nodes[i];
+        for (u32 call : runtimes_of[i]) give(static_cast<i32>(i), runtimes[call], names);
+        if (node.kind == NodeKind::op && node.tensor_self_ns > 0) node.eligible = true;
+        if (node.parent < 0) continue;
+        OpNode& outer = tree.nodes[static_cast<size_t>(node.parent)];
+        outer.host_self_ns -= node.host_total_ns();
+        outer.device_total_ns += node.device_total_ns;
+        outer.tensor_total_ns += node.tensor_total_ns;
+        outer.eligible |= node.eligible && outer.kind == NodeKind::op;
       }
+    }
+  }
+
+  void give(i32 at, Runtime& call, TensorCoreNames& names) {
+    OpNode& node = tree.nodes[static_cast<size_t>(at)];
+    for (const Runtime::Work& work : call.works) {
+      tree.of_gpu[work.gpu] = at;
+      call.device_ns += work.ns;
+      if (!is_kernel(work)) continue;
+      tree.launches.push_back({work.gpu, at, work.ns});
+      if (names.kernel(model.gpu[work.gpu].name)) call.tensor_ns += work.ns;
+    }
+    node.host_self_ns -= call.dur_ns;
+    node.device_self_ns += call.device_ns, node.device_total_ns += call.device_ns;
+    node.tensor_self_ns += call.tensor_ns, node.tensor_total_ns += call.tensor_ns;
   }
 
   // A root lasts from its first child's begin to its last one's end.
@@ -246,27 +288,6 @@ struct PluginTreeBuilder {
       if (auto end = ends.find(id); end != ends.end()) out.push_back({moment_ns(starts[id]), moment_ns(end->second)});
     return out;
   }
-
-  // Releases and allocations count where an operator is the innermost node; not for a loader, a step or a module.
-  void attribute_memory() {
-    tree.of_memory.assign(model.memory.size(), -1);
-    std::unordered_map<i64, std::vector<i32>> nodes;  // by thread
-    for (size_t i = 0; i < tree.nodes.size(); i++)
-      if (tree.nodes[i].kind != NodeKind::root) nodes[tids[tree.nodes[i].thread]].push_back(static_cast<i32>(i));
-    std::unordered_map<i64, size_t> begun;
-    for (const PluginEvent& event : trace.events) {
-      if (event.type != PluginType::memory || event.item >= tree.of_memory.size()) continue;
-      const std::vector<i32>& own = nodes[event.tid];
-      size_t& next = begun[event.tid];
-      i64 ns = moment_ns(event.ts_us);
-      while (next < own.size() && tree.nodes[static_cast<size_t>(own[next])].begin_ns <= ns) next++;
-      i32 at = next ? own[next - 1] : -1;
-      while (at >= 0 && tree.nodes[static_cast<size_t>(at)].kind != NodeKind::root &&
-             tree.nodes[static_cast<size_t>(at)].end_ns <= ns)
-        at = tree.nodes[static_cast<size_t>(at)].parent;
-      if (at >= 0 && tree.nodes[static_cast<size_t>(at)].listed) tree.of_memory[event.item] = at;
-    }
-  }
 };
 
 }  // namespace
@@ -277,12 +298,11 @@ OpTree built(PluginTreeBuilder builder) {
   builder.tree.rules = Rules::plugin;
   builder.build();
   OpTree& tree = builder.tree;
-  fill_host_self(tree);
-  builder.attribute_gpu();
+  builder.fill();
   builder.span_roots();
-  if (!builder.of_lightning) builder.attribute_memory();
-  fill_device(builder.model, tree);
-  if (!builder.of_lightning) move_backward(tree, builder.model, builder.arrows());
+  if (builder.of_lightning) return std::move(tree);
+  move_backward(tree, builder.model, builder.arrows());
+  find_memory_nodes(tree, builder.model, builder.trace, builder.tids);
   return std::move(tree);
 }
 

@@ -13,53 +13,11 @@ namespace {
 
 constexpr size_t kCurvePoints = 2000;
 
-struct MemoryRow {
-  std::string device, name;
-  u64 calls;
-  MemoryUse use;
-};
-
-// The plugin counts the calls whose parent saw an allocation or release itself or inside; rows of nothing but zeros go.
-std::map<std::string, u64> plugin_calls(const Model& model, const OpTree& tree, const OpTree& part) {
-  std::vector<bool> seen(tree.nodes.size());
-  for (i32 node : tree.of_memory)
-    for (; node >= 0 && !seen[static_cast<size_t>(node)]; node = tree.nodes[static_cast<size_t>(node)].parent)
-      seen[static_cast<size_t>(node)] = true;
-  std::map<std::string, u64> calls;
-  for (const OpNode& node : part.nodes)
-    if (node.listed && (node.parent < 0 || seen[static_cast<size_t>(node.parent)] ||
-                        tree.nodes[static_cast<size_t>(node.parent)].kind == NodeKind::root))
-      calls[model.names[node.name]]++;
-  return calls;
-}
-
-// `part`: of the tree, what a range shows.
-std::vector<MemoryRow> statistics(const Model& model, const OpTree& tree, const OpTree& part) {
-  bool plugin = tree.rules == Rules::plugin;
-  std::map<std::string, u64> calls;
-  if (plugin) calls = plugin_calls(model, tree, part);
-  std::map<std::string, std::map<std::string, MemoryRow>> sorted;  // by device, by name
-  for (const OperatorRow& op : operators(model, part, OperatorKey::name).rows)
-    for (const auto& [device, use] : op.memory) {
-      if (plugin && device.type > kCudaDeviceType) continue;
-      bool zero = !use.increase_bytes && !use.self_increase_bytes && !use.allocations;
-      if (plugin && zero) continue;
-      std::string where = device_text(device);
-      MemoryRow& row = sorted[where].try_emplace(op.name, MemoryRow{where, op.name, 0, {}}).first->second;
-      row.calls = plugin ? calls[op.name] : row.calls + op.calls;  // operators and labels may be called the same
-      row.use += use;
-    }
-  std::vector<MemoryRow> rows;
-  for (auto& [device, by_name] : sorted)
-    for (auto& [name, row] : by_name) rows.push_back(std::move(row));
-  return rows;
-}
-
 double us_from_begin(const Model& model, i64 ns) { return double(ns - model.begin_ns) / 1e3; }
 
 }  // namespace
 
-Table memory_table(const Model& model, const OpTree& tree, const OpTree& part) {
+Table memory_table(const Model& model, const OpTree& tree, const std::vector<MemorySum>& sums) {
   bool plugin = tree.rules == Rules::plugin;
   Table table;
   table.title = plugin ? "Memory by operator, as torch_tb_profiler counts it" : "Memory by operator";
@@ -76,7 +34,7 @@ Table memory_table(const Model& model, const OpTree& tree, const OpTree& part) {
   size("allocation_size", "Allocation Size", 4);
   size("self_allocation_size", "Self Allocation Size", 3);
   auto bytes = [&](i64 value) { return plugin ? Value(plugin_rounded(double(value) / 1024)) : Value(value); };
-  for (const MemoryRow& row : statistics(model, tree, part))
+  for (const MemorySum& row : sums)
     table.rows.push_back({row.device, row.name, i64(row.calls), bytes(row.use.increase_bytes),
                           bytes(row.use.self_increase_bytes), i64(row.use.allocations), i64(row.use.self_allocations),
                           bytes(row.use.allocated_bytes), bytes(row.use.self_allocated_bytes)});

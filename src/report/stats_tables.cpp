@@ -129,14 +129,11 @@ Table operators_table(const Model& model, const Operators& operators, OperatorKe
 }
 
 Table kernels_table(const Kernels& kernels, bool by_op, Rules rules) {
-  bool plugin = rules == Rules::plugin, any_blocks = false, any_occupancy = false;
-  for (const KernelRow& row : kernels.rows) {
-    any_blocks |= row.blocks_per_sm > 0;
-    any_occupancy |= row.occupancy >= 0;
-  }
+  bool plugin = rules == Rules::plugin;
   Columns<KernelRow> c;
-  auto sides = [](const i32* of) {
-    return "[" + std::to_string(of[0]) + ", " + std::to_string(of[1]) + ", " + std::to_string(of[2]) + "]";
+  auto sides = [=](const i32* of) {
+    if (!of[0]) return plugin ? Value("None") : Value();
+    return Value("[" + std::to_string(of[0]) + ", " + std::to_string(of[1]) + ", " + std::to_string(of[2]) + "]");
   };
   auto time = [&](const char* key, const char* title, int leaves, auto get) {
     if (plugin)
@@ -175,10 +172,10 @@ Table kernels_table(const Kernels& kernels, bool by_op, Rules rules) {
   auto known = [plugin](double value) {
     return value < 0 ? plugin ? Value(0.0) : Value() : Value(plugin ? rounded(value, 2) : value);
   };
-  if (any_blocks)
+  if (kernels.state_blocks)
     c.add("mean_blocks_per_sm", plugin ? "Mean Blocks Per SM" : "Blocks/SM", Unit::number, 5,
           [=](auto& r) { return known(r.blocks_per_sm); });
-  if (any_occupancy)
+  if (kernels.state_occupancy)
     c.add("mean_occupancy", plugin ? "Mean Est. Achieved Occupancy (%)" : "Est. occupancy",
           plugin ? Unit::number : Unit::percent, 4, [=](auto& r) { return known(r.occupancy); });
   Table table = c.table(by_op ? "Kernels by operator and launch" : "Kernels", kernels.rows);
@@ -192,7 +189,7 @@ Table kernels_table(const Kernels& kernels, bool by_op, Rules rules) {
                                 ? ", whether on tensor cores is not known"
                                 : ", " + share(kernels.tensor_ns) + " of it on tensor cores" +
                                       (unknown == "0%" ? "" : ", of " + unknown + " that is not known")));
-    if (!any_occupancy) table.footer.push_back("Occupancy: not known (the trace states none)");
+    if (!kernels.state_occupancy) table.footer.push_back("Occupancy: not known (the trace states none)");
   }
   return table;
 }

@@ -14,8 +14,7 @@ namespace tprof {
 
 Table operators_table(const Model& model, const Operators& operators, OperatorKey key, Rules rules);
 Table kernels_table(const Kernels& kernels, bool by_op, Rules rules);
-// `part`: part_of() the tree, whose allocations and releases are summed up; its calls are those that overlap the range.
-Table memory_table(const Model& model, const OpTree& tree, const OpTree& part);
+Table memory_table(const Model& model, const OpTree& tree, const std::vector<MemorySum>& sums);
 // Blocks that were allocated or released in the range.
 Table memory_events_table(const Model& model, const OpTree& tree, const MemoryRange& range);
 // What the sums of any range follow from: `nodes`, all calls of the operators that memory_table() has rows of, each with

@@ -32,7 +32,7 @@ void show_all(const Model& model) {
   add(kernels_table(kernels_by_name(model, Rules::tprof), false, Rules::tprof));
   add(kernels_table(kernels_by_op(model, tree), true, Rules::tprof));
   add(modules_table(module_tree(model, tree), true));
-  add(memory_table(model, tree, tree));
+  add(memory_table(model, tree, memory_sums(model, tree)));
   add(memory_events_table(model, tree, MemoryRange{}));
   for (const WorkerTable& table : tables) show(text_of(table.table, style));
   show(dump(memory_curves_json(model)));

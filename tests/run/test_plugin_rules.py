@@ -67,6 +67,57 @@ def kernels(worker):
 ALONE = [step(1, 0, 100), op("aten::mm", 10, 20, 5), kernel("gemm", 30, 8, 77, 44)]
 
 
+def test_a_kernel_without_its_call_hangs_on_each_thread_with_steps(ask):
+    assert kernels(ask(ALONE, "kernel+op")) == [("gemm", "CallTreeRoot", 1, 8)]
+    of_gpu = step(1, 5, 90, 7, "gpu_user_annotation")
+    assert kernels(ask([*ALONE, of_gpu], "kernel+op")) == [("gemm", "CallTreeRoot", 2, 16)]
+
+
+def test_a_thread_of_number_0_has_it_once(ask):
+    of_gpu = step(1, 5, 90, 0, "gpu_user_annotation")
+    assert kernels(ask([*ALONE, of_gpu], "kernel+op")) == [("gemm", "CallTreeRoot", 2, 16)]
+
+
+def test_copies_without_their_call_are_no_kernels(ask):
+    copy = x("gpu_memcpy", "Memcpy HtoD", 40, 4, 7, 0, correlation=78, device=0, stream=7)
+    assert kernels(ask([*ALONE, copy], "kernel+op")) == [("gemm", "CallTreeRoot", 1, 8)]
+
+
+ZERO = [step(1, 0, 100), op("aten::mm", 10, 20, 0), call(12, 3, 1, 0), kernel("gemm", 30, 8, 1, 0)]
+
+
+def test_a_call_of_id_0_belongs_to_the_operator_of_that_id_and_to_its_thread(ask):
+    assert kernels(ask(ZERO, "kernel+op")) == [("gemm", "CallTreeRoot", 2, 16)]
+    product, = ask(ZERO, "op")["rows"]
+    assert (product["device_self_duration"], product["host_self_duration"]) == (8, 17)
+
+
+def test_it_counts_double_for_an_operator_of_a_later_thread(ask):
+    other = [step(1, 0, 100), op("aten::add", 5, 4, 3), call(12, 3, 1, 0), op("aten::mm", 10, 20, 0, 2),
+             kernel("gemm", 30, 8, 1, 0)]
+    rows = {row["name"]: row for row in ask(other, "op")["rows"]}
+    assert rows["aten::mm"]["device_self_duration"] == 16 and rows["aten::add"]["device_self_duration"] == 0
+    assert kernels(ask(other, "kernel+op")) == [("gemm", "aten::mm", 2, 16)]
+
+
+def test_a_launch_that_states_no_grid_has_none(ask):
+    row, = ask(ALONE, "kernel+op")["rows"]
+    assert (row["grid"], row["block"], row["registers_per_thread"]) == ("None", "None", 0)
+
+
+def test_columns_are_those_of_what_any_kernel_states(ask):
+    worker = ask([op("aten::mm", 10, 20, 5), kernel("gemm", 30, 8, 77, 44, blocks_per_SM=0.5)], "kernel+op")
+    assert worker["rows"] == []  # no thread has steps
+    assert [column["key"] for column in worker["columns"]][-2:] == ["min_duration", "mean_blocks_per_sm"]
+
+
+def test_modules_of_lightning_are_called_as_its_profiler_calls_them(ask):
+    events = [step(1, 0, 100), op("[pl][module]torch.nn.Linear: net.0", 10, 40, 4), call(12, 3, 1, 4),
+              kernel("gemm", 30, 8, 1, 4), op("[pl][module]torch.nn.ReLU: net.0", 60, 20, 5), call(62, 3, 2, 5),
+              kernel("gemm", 70, 8, 2, 5)]
+    assert kernels(ask(events, "kernel+op", Framework="pytorch-lightning")) == [("gemm", "net.0", 2, 16)]
+
+
 def test_a_gpu_with_an_empty_name_has_it(ask):
     gpu = {"id": 0, "name": "", "totalGlobalMem": 1 << 34, "computeMajor": 9, "computeMinor": 4}
     assert ask(ALONE, "overview", deviceProperties=[gpu])["gpu_summary"][1] == ["Name", ""]
@@ -75,6 +126,23 @@ def test_a_gpu_with_an_empty_name_has_it(ask):
 
 
 # --- operators
+
+def test_durations_are_differences_of_doubles(ask):
+    events = [step(1, MODERN, 100)]
+    for i in range(100):
+        events.append(op("short", MODERN + i, 0.1, 2 * i))
+        events.append(op("longer", MODERN + i + 0.25, 0.4, 2 * i + 1))
+    rows = {row["name"]: row for row in ask(events, "op")["rows"]}
+    assert (rows["short"]["calls"], rows["short"]["host_total_duration"]) == (100, 0)
+    assert (rows["longer"]["calls"], rows["longer"]["host_total_duration"]) == (100, 50)
+
+
+def test_the_innermost_call_says_whether_tensor_cores_could_serve(ask):
+    events = [op("aten::add", 10, 50, 1), op("aten::mul", 20, 10, 2), op("aten::add", 22, 4, 3),
+              op("aten::mm", 40, 5, 4)]
+    rows = {row["name"]: row for row in ask(events, "op")["rows"]}
+    assert rows["aten::add"]["calls"] == 2 and rows["aten::add"]["tc_eligible"] == "No"
+
 
 # --- modules and backward passes
 
@@ -90,6 +158,29 @@ BACKWARD = [step(1, 0, 1000), module("Linear_0", 10, 100, 1), op("aten::linear",
             op("aten::mm", 20, 50, 3), op(ENGINE, 300, 100, 4, 2), op("MmBackward0", 310, 60, 5, 2),
             call(315, 4, 1, 5, 2), kernel("gemm", 400, 30, 1, 5), memory(305, 512, 64, 512, 2),
             memory(318, 1024, 128, 1536, 2), memory(50, 2048, 192, 2048), *arrow(1, 20, 310, 2)]
+
+
+def test_what_stands_in_two_places_counts_twice(ask):
+    """Two operators begin at the moment to which the arrow points: the backward pass is of both."""
+    assert kernels(ask(BACKWARD, "kernel+op")) == [("gemm", "MmBackward0", 2, 60)]
+    rows = {row["name"]: row for row in ask(BACKWARD, "op")["rows"]}
+    assert rows["MmBackward0"]["calls"] == 2 and rows["MmBackward0"]["device_self_duration"] == 60
+
+
+def test_memory_of_a_thread_that_lost_its_nodes_is_lost(ask):
+    worker = ask(BACKWARD, "memory")
+    assert [(row["name"], row["calls"], row["size_increase"], row["self_size_increase"])
+            for row in worker["rows"]] == [("aten::linear", 1, 2.0, 0.0), ("aten::mm", 1, 2.0, 2.0)]
+    assert [row["operator"] for row in worker["events"]["rows"]] == ["aten::mm", "<unknown>", "<unknown>"]
+
+
+def test_memory_in_two_places_is_twice_in_what_is_around_it(ask):
+    events = [dict(e, tid=1) if e.get("tid") == 2 else e for e in BACKWARD]  # on the main thread: the root stays
+    rows = {row["name"]: row for row in ask(events, "memory")["rows"]}
+    values = {name: (row["calls"], row["size_increase"], row["self_size_increase"], row["allocation_count"])
+              for name, row in rows.items()}
+    assert values == {"aten::linear": (1, 2.0, 0.0, 1), "aten::mm": (1, 2.0, 2.0, 1),
+                      ENGINE: (2, 4.0, 0.5, 5), "MmBackward0": (2, 2.0, 1.0, 2)}
 
 
 def test_modules_called_anew_in_the_backward_pass_do_not_count(ask):

@@ -26,7 +26,9 @@ struct Traced {
     model = b.model();
     tree = build_op_tree(model);
   }
-  Table statistics(MemoryRange range) const { return memory_table(model, tree, part_of(model, tree, 0, range)); }
+  Table statistics(MemoryRange range) const {
+    return memory_table(model, tree, memory_sums(model, part_of(model, tree, range)));
+  }
   Table events(MemoryRange range) const { return memory_events_table(model, tree, range); }
   Table alive(i64 us) const { return memory_alive_table(model, tree, us * 1000, 0); }
   Model model;
