@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/plugin_curve.h"
 #include "report/columns.h"
 #include "report/plugin_rounding.h"
 #include "report/stats_tables.h"
@@ -12,7 +13,7 @@
 namespace tprof {
 namespace {
 
-constexpr double kMillisecond = 0.001, kMegabyte = 1.0 / (1 << 20);
+constexpr double kMillisecond = 0.001;
 
 Value rounded_ms(std::optional<double> us) { return us ? Value(plugin_rounded(*us * kMillisecond)) : Value(); }
 
@@ -40,20 +41,12 @@ Json plugin_memory_curves_json(const PluginMemory& memory) {
   Json out = Json::object();
   for (const auto& [device, curve] : memory.curves) {
     i64 peak = 0;
+    for (const PluginMemoryPoint& p : curve) peak = std::max(peak, p.allocated_bytes);
     Json points = Json::array();
-    for (size_t i = 0; i < curve.size(); i++) {
-      const PluginMemoryPoint& p = curve[i];
-      const PluginMemoryPoint& before = curve[i ? i - 1 : 0];
-      peak = std::max(peak, p.allocated_bytes);
-      auto point = [&](const PluginMemoryPoint& level) {
-        points.push_back({p.us * kMillisecond, double(level.allocated_bytes) * kMegabyte,
-                          double(level.reserved_bytes) * kMegabyte});
-      };
-      if (i) point(before);
-      point(p);
-    }
+    for (const auto& [ms, allocated, reserved] : thinned(plugin_curve(curve)))
+      points.push_back({ms, allocated, reserved});
     char text[64];
-    snprintf(text, sizeof text, "Peak Memory Usage: %.1fMB", double(peak) * kMegabyte);
+    snprintf(text, sizeof text, "Peak Memory Usage: %.1fMB", double(peak) / (1 << 20));
     out[device] = {{"peak", text}, {"points", std::move(points)}};
   }
   return out;

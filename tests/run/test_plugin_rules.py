@@ -190,3 +190,12 @@ def test_modules_called_anew_in_the_backward_pass_do_not_count(ask):
 
 
 # --- memory
+
+def test_a_curve_of_many_points_is_thinned(ask):
+    events, total = [op("aten::mm", 0, 20000, 1)], 0
+    for i in range(6000):
+        total += (i * 7919 % 1000 + 1) * 1024
+        events.append(memory(3 * i + i % 2, 1024, i + 1, total % (1 << 24)))
+    points = ask(events, "memory")["curve"]["CPU"]["points"]
+    assert len(points) == 10240 and points[5000] == pytest.approx([10.14, 4.412109375, 0])
+    assert [sum(point[i] for point in points) for i in (0, 1)] == pytest.approx([103343.36, 81705.2265625])
