@@ -222,10 +222,10 @@ class BackwardMover {
     };
     for (u32 root : roots_)
       if (!inside_[root].empty()) put(put, root, -1);
-    tree_.nodes = std::move(nodes);
     tree_.launches = std::move(launches);
-    for (i32& at : tree_.of_gpu)
-      if (at >= 0) at = place[size_t(at)];
+    for (i32& at : tree_.of_gpu)  // threads that are gone have given their name, which all roots have
+      if (at >= 0) at = place[size_t(at)] < 0 && node(u32(at)).kind == NodeKind::root ? 0 : place[size_t(at)];
+    tree_.nodes = std::move(nodes);
   }
 
   OpTree& tree_;

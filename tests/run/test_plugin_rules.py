@@ -167,6 +167,13 @@ def test_what_stands_in_two_places_counts_twice(ask):
     assert rows["MmBackward0"]["calls"] == 2 and rows["MmBackward0"]["device_self_duration"] == 60
 
 
+def test_a_thread_that_lost_its_nodes_has_named_its_kernels(ask):
+    events = [*BACKWARD, op("aten::add", 500, 10, 0), call(306, 2, 2, 0, 2), kernel("add", 520, 5, 2, 0)]
+    assert kernels(ask(events, "kernel+op"))[0] == ("add", "CallTreeRoot", 1, 5)
+    rows = {row["name"]: row for row in ask(events, "op")["rows"]}
+    assert rows["aten::add"]["device_self_duration"] == 5
+
+
 def test_memory_of_a_thread_that_lost_its_nodes_is_lost(ask):
     worker = ask(BACKWARD, "memory")
     assert [(row["name"], row["calls"], row["size_increase"], row["self_size_increase"])
