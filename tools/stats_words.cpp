@@ -163,7 +163,7 @@ Answer by_critical_path(const Subject& s) {
   CriticalPaths paths(s.model, s.words(), s.timelines());
   std::vector<CriticalPath> steps;
   for (const Interval& step : s.windows().steps) steps.push_back(paths.of(step));
-  return {critical_path_table(steps), {{"links", path_links_table(s.model, steps)}}};
+  return {critical_path_table(s.model, steps), {{"links", path_links_table(s.model, steps)}}};
 }
 
 }  // namespace

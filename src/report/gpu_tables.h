@@ -26,7 +26,7 @@ Table queues_table(const Launches& launches);
 Table copies_table(const std::vector<Copies>& copies);
 
 // path_tables.cpp. By kind of link and what the host did; then by name.
-Table critical_path_table(const std::vector<CriticalPath>& steps);
+Table critical_path_table(const Model& model, const std::vector<CriticalPath>& steps);
 Table path_links_table(const Model& model, const std::vector<CriticalPath>& steps);
 
 constexpr char kNoGpuWork[] =

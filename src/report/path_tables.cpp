@@ -1,5 +1,6 @@
 // The tables of gpu_tables.h on the critical path: what the steps could not have been shorter than.
 #include <map>
+#include <unordered_map>
 
 #include "analysis/operators.h"
 #include "report/columns.h"
@@ -26,15 +27,38 @@ std::string link_kind(const PathPiece& piece) {
                                       : path_kind_text(piece.kind);
 }
 
-std::string link_name(const Model& model, const PathPiece& piece) {
+// What a link is called, before it is spelled: a path has many links, and few names.
+struct LinkName {
+  enum class Of : u8 { nothing, copy, name, before, range } of = Of::nothing;
+  u32 number = 0;  // of Model::names; of a copy its kind
+};
+
+LinkName link_name(const Model& model, const PathPiece& piece) {
   bool of_work = piece.kind == PathKind::computation || piece.kind == PathKind::communication;
   if (piece.kind == PathKind::copy && model.gpu[piece.work].kind() == Kind::copy)
-    return copy_kind_text(copy_kind_of(model.gpu[piece.work]));
-  if (of_work || piece.kind == PathKind::copy) return model.names[model.gpu[piece.work].name];
+    return {LinkName::Of::copy, static_cast<u32>(copy_kind_of(model.gpu[piece.work]))};
+  if (of_work || piece.kind == PathKind::copy) return {LinkName::Of::name, model.gpu[piece.work].name};
   bool before = piece.kind == PathKind::gap || piece.kind == PathKind::held_up;
-  if (before && piece.work != kNone) return "before " + model.names[model.gpu[piece.work].name];
-  if (piece.call != kNone) return model.names[model.calls[piece.call].name];
-  return piece.event >= 0 ? common_name(model.name_of(model.events[size_t(piece.event)])) : "";
+  if (before && piece.work != kNone) return {LinkName::Of::before, model.gpu[piece.work].name};
+  if (piece.call != kNone) return {LinkName::Of::name, model.calls[piece.call].name};
+  if (piece.event >= 0) return {LinkName::Of::range, model.events[size_t(piece.event)].name};
+  return {};
+}
+
+std::string spelled(const Model& model, const LinkName& name) {
+  switch (name.of) {
+    case LinkName::Of::nothing:
+      return "";
+    case LinkName::Of::copy:
+      return copy_kind_text(static_cast<CopyKind>(name.number));
+    case LinkName::Of::name:
+      return model.names[name.number];
+    case LinkName::Of::before:
+      return "before " + model.names[name.number];
+    case LinkName::Of::range:
+      return common_name(model.names[name.number]);
+  }
+  return "";
 }
 
 Table path_table(const char* title, bool by_name, const std::vector<CriticalPath>& steps,
@@ -51,25 +75,40 @@ Table path_table(const char* title, bool by_name, const std::vector<CriticalPath
   return c.table(title, sums);
 }
 
-template <class NameOf>
-std::vector<LinkSum> link_sums(const std::vector<CriticalPath>& steps, NameOf name_of) {
-  std::map<std::pair<std::string, std::string>, LinkSum> sums;
+// By kind, or by kind and name.
+std::vector<LinkSum> link_sums(const Model& model, const std::vector<CriticalPath>& steps, bool by_name) {
+  struct Sum {
+    const PathPiece* one;
+    LinkName name;
+    i64 ns = 0;
+    u64 links = 0;
+  };
+  std::unordered_map<u64, Sum> sums;
   for (const CriticalPath& path : steps)
     for (const PathPiece& piece : path.pieces) {
-      std::string what = link_kind(piece), name = name_of(piece);
-      LinkSum& sum = sums.try_emplace({what, name}, LinkSum{what, name}).first->second;
+      LinkName name = by_name ? link_name(model, piece) : LinkName{};
+      u64 key = u64{name.number} | static_cast<u64>(name.of) << 32 | static_cast<u64>(piece.kind) << 40 |
+                static_cast<u64>(piece.activity) << 48;
+      Sum& sum = sums.try_emplace(key, Sum{&piece, name}).first->second;
       sum.ns += piece.end_ns - piece.begin_ns;
       sum.links++;
     }
+  std::map<std::pair<std::string, std::string>, LinkSum> spelled_sums;
+  for (const auto& [key, sum] : sums) {
+    std::string what = link_kind(*sum.one), name = spelled(model, sum.name);
+    LinkSum& all = spelled_sums.try_emplace({what, name}, LinkSum{what, name}).first->second;
+    all.ns += sum.ns;
+    all.links += sum.links;
+  }
   std::vector<LinkSum> out;
-  for (auto& [key, sum] : sums) out.push_back(std::move(sum));
+  for (auto& [key, sum] : spelled_sums) out.push_back(std::move(sum));
   return out;
 }
 
 }  // namespace
 
-Table critical_path_table(const std::vector<CriticalPath>& steps) {
-  Table out = path_table("Critical path by kind", false, steps, link_sums(steps, [](auto&) { return std::string(); }));
+Table critical_path_table(const Model& model, const std::vector<CriticalPath>& steps) {
+  Table out = path_table("Critical path by kind", false, steps, link_sums(model, steps, false));
   auto n = i64(std::max<size_t>(steps.size(), 1));
   out.footer.push_back("Path of a step: " + time_text(path_length(steps) / n) + " (mean of " +
                        std::to_string(steps.size()) + (steps.size() == 1 ? " step)" : " steps)"));
@@ -77,8 +116,7 @@ Table critical_path_table(const std::vector<CriticalPath>& steps) {
 }
 
 Table path_links_table(const Model& model, const std::vector<CriticalPath>& steps) {
-  Table out = path_table("Critical path by name", true, steps,
-                       link_sums(steps, [&](const PathPiece& piece) { return link_name(model, piece); }));
+  Table out = path_table("Critical path by name", true, steps, link_sums(model, steps, true));
   sort_rows(out, size_t(out.column("time")));
   return out;
 }

@@ -211,7 +211,7 @@ TEST(CriticalPathTable, KindsSumToTheStep) {
     steps.push_back(paths.of(step));
     all += step.length();
   }
-  for (const Table& table : {critical_path_table(steps), path_links_table(model, steps)}) {
+  for (const Table& table : {critical_path_table(model, steps), path_links_table(model, steps)}) {
     i64 sum = 0;
     double share = 0;
     for (size_t row = 0; row < table.rows.size(); row++) {
