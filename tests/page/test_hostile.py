@@ -95,9 +95,11 @@ def test_what_did_not_fit_is_said(browser, tmp_path):
     out = tmp_path / "small.html"
     made = harness.tprof("report", "--max-size", "1M", "-o", out, *hostile.write("many_stacks", tmp_path / "log"))
     assert made.returncode == 0
-    assert out.stat().st_size <= 2 ** 20 or "although all details were left out" in made.stderr
+    too_large = out.stat().st_size > 2 ** 20
     page = browser.open(out)
     assert "not in this page" in page.text("main .banner")
+    for said in (made.stderr, page.text("main .banner")):
+        assert ("the page is larger than --max-size" in said) == too_large
     said = []
     for view in views.of(page):
         for state in view.states():
