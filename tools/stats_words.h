@@ -1,5 +1,5 @@
-// What --by of `tprof stats` understands: one table of words. The command, its help, its completion and the README's
-// list follow from it.
+// What --by of `tprof stats` understands: one table of words. The command, its help, its completion and the manual's
+// table follow from it.
 #pragma once
 #include <algorithm>
 #include <limits>

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Every option of the table is in --help, in the man pages, in the completions and in the README, whose table is
-the generated one. Runs the built binary: TPROF names it, README the manual (both have defaults in the tree)."""
+"""Every option of the table is in --help, in the man pages, in the completions and in the manual, whose tables are
+the generated ones. Runs the built binary: TPROF names it (by default that of the tree's build)."""
 import os
 import re
 import subprocess
@@ -8,7 +8,8 @@ import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TPROF = os.environ.get("TPROF", os.path.join(ROOT, "build", "tools", "tprof"))
-README = os.environ.get("README", os.path.join(ROOT, "README.md"))
+README = os.path.join(ROOT, "README.md")
+MANUAL = os.path.join(ROOT, "tools", "manual")
 SHELLS = {"bash": ["bash", "-n"], "zsh": ["zsh", "-n"]}
 
 
@@ -17,6 +18,11 @@ def table():
     with open(os.path.join(ROOT, "src", "base", "options.def")) as f:
         rows = re.findall(r'^OPTION\((\w+), (\w+), "(\w+)", "(--[\w-]+)"', f.read(), re.M)
     return [(flag, "TPROF_" + env) for _, _, env, flag in rows]
+
+
+def page(path):
+    with open(path) as f:
+        return f.read()
 
 
 def printed(*words):
@@ -51,14 +57,14 @@ class Docs(unittest.TestCase):
             except FileNotFoundError:
                 pass  # that shell is not installed here
 
-    def test_readme(self):
-        with open(README) as f:
-            text = f.read()
+    def test_tables_of_the_manual(self):
         for name, table_format in (("options", "markdown"), ("stats", "stats")):
+            text = page(os.path.join(MANUAL, name + ".md"))
             block = re.search(r"<!-- %s:begin -->\n(.*?)<!-- %s:end -->" % (name, name), text, re.S)
-            self.assertIsNotNone(block, "README.md has no block of " + name)
+            self.assertIsNotNone(block, "tools/manual/%s.md has no block of %s" % (name, name))
             self.assertEqual(block.group(1), printed("options", "--format", table_format),
-                             "README.md's table is old; put there what `tprof options --format %s` prints" % table_format)
+                             "the table of tools/manual/%s.md is old; put there what `tprof options --format %s` prints"
+                             % (name, table_format))
 
     def test_words_of_stats_are_in_help_completions_and_the_answer_to_a_wrong_one(self):
         with open(os.path.join(ROOT, "tools", "stats_words.cpp")) as f:
@@ -79,8 +85,7 @@ class Docs(unittest.TestCase):
         self.assertEqual(done.stdout, "critical-path\n")
 
     def test_every_command_has_help_and_a_place_in_the_readme(self):
-        with open(README) as f:
-            readme = f.read()
+        readme = page(README)
         commands = re.findall(r"^  (\w+) {2,}", printed("--help"), re.M)
         self.assertIn("convert", commands)
         for command in commands:

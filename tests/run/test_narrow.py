@@ -10,8 +10,9 @@ from harness import tprof
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
 RESNET = GOLDEN / "kineto-traces" / "resnet50_num_workers_0" / "worker0.1623143089861.pt.trace.json.gz"
 TRACES = [RESNET, GOLDEN / "gpu-ops.1.pt.trace.json.gz", GOLDEN / "modules.1.pt.trace.json.gz"]
-WORDS = re.findall(r"^\| `(\w[\w+-]*)` \|", (GOLDEN.parents[1] / "README.md").read_text().split("<!-- stats:begin -->")[1]
-                   .split("<!-- stats:end -->")[0], re.M)
+MANUAL = (GOLDEN.parents[1] / "tools" / "manual" / "stats.md").read_text()
+TABLE = MANUAL.split("<!-- stats:begin -->")[1].split("<!-- stats:end -->")[0]
+WORDS = re.findall(r"^\| `(\w[\w+-]*)` \|", TABLE, re.M)
 
 
 def at_80(*words, utf8=True, env=()):

@@ -17,8 +17,8 @@ from harness import run, tprof
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
 KINETO = GOLDEN / "kineto-traces"
 RUN = KINETO / "resnet50_num_workers_0"
-README = (pathlib.Path(__file__).resolve().parents[2] / "README.md").read_text()
-WORDS = re.findall(r"^\| `(\S+)` \|", README.split("stats:begin")[1].split("|---|")[1].split("stats:end")[0], re.M)
+MANUAL = (pathlib.Path(__file__).resolve().parents[2] / "tools" / "manual" / "stats.md").read_text()
+WORDS = re.findall(r"^\| `(\S+)` \|", MANUAL.split("stats:begin")[1].split("|---|")[1].split("stats:end")[0], re.M)
 
 
 @pytest.fixture(scope="module", autouse=True)

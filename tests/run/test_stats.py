@@ -18,8 +18,8 @@ TRACES = GOLDEN / "kineto-traces"
 EXPECTED = json.loads((TRACES / "expected.json").read_text())["runs"]
 WINDOWS = [(run, worker, span) for run, known in EXPECTED.items() for worker, spans in known["workers"].items()
            for span in spans]
-README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
-TABLE = README.read_text().split("stats:begin")[1].split("|---|")[1].split("stats:end")[0]
+MANUAL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "manual" / "stats.md"
+TABLE = MANUAL.read_text().split("stats:begin")[1].split("|---|")[1].split("stats:end")[0]
 WORDS = re.findall(r"^\| `(\S+)` \|", TABLE, re.M)
 BEYOND = ["exposed", "idle", "launch", "queue", "copy", "flops", "peak", "critical-path", "comm"]
 OWN = {"gpu": "gpu.1", "gpu-ops": "gpu-ops.1", "torch-1.13": "torch-1.13.1", "torch-2.14": "torch-2.14.1"}
