@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Every option of the table is in --help, in the man pages, in the completions and in the manual, whose tables are
-the generated ones. Runs the built binary: TPROF names it (by default that of the tree's build)."""
+the generated ones; every link between the pages leads somewhere. Runs the built binary: TPROF names it (by default that
+of the tree's build)."""
 import os
 import re
 import subprocess
@@ -23,6 +24,18 @@ def table():
 def page(path):
     with open(path) as f:
         return f.read()
+
+
+def pages():
+    """README.md, CONTRIBUTING.md and the pages of the manual."""
+    return [README, os.path.join(ROOT, "CONTRIBUTING.md"),
+            *(os.path.join(MANUAL, name) for name in sorted(os.listdir(MANUAL)))]
+
+
+def anchors(text):
+    """What GitHub makes of the titles of a page."""
+    titles = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.S | re.M), re.M)
+    return [re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles]
 
 
 def printed(*words):
@@ -65,6 +78,31 @@ class Docs(unittest.TestCase):
             self.assertEqual(block.group(1), printed("options", "--format", table_format),
                              "the table of tools/manual/%s.md is old; put there what `tprof options --format %s` prints"
                              % (name, table_format))
+
+    def test_every_page_is_in_the_index_and_every_link_leads_somewhere(self):
+        index = page(os.path.join(MANUAL, "README.md"))
+        for name in os.listdir(MANUAL):
+            if name != "README.md":
+                self.assertIn("(%s)" % name, index)
+        for path in pages():
+            links = re.findall(r"\]\(([^)\s]+)\)", page(path))
+            self.assertTrue(links, path)
+            for link in links:
+                if "://" in link:
+                    continue
+                name, _, anchor = link.partition("#")
+                target = os.path.normpath(os.path.join(os.path.dirname(path), name)) if name else path
+                self.assertTrue(os.path.exists(target), "%s: %s" % (path, link))
+                if anchor:
+                    self.assertIn(anchor, anchors(page(target)), "%s: %s" % (path, link))
+
+    def test_readme_is_short_and_names_options_that_there_are(self):
+        self.assertLessEqual(len(page(README).split()), 2500)
+        known = {flag for flag, _ in table()} | set(re.findall(r"--[\w-]+", printed("run", "--help")))
+        rows = re.findall(r"^\| (`-.*?) \|", page(README), re.M)
+        self.assertGreater(len(rows), 5)
+        for flag in re.findall(r"--[\w-]+", " ".join(rows)):
+            self.assertIn(flag, known)
 
     def test_words_of_stats_are_in_help_completions_and_the_answer_to_a_wrong_one(self):
         with open(os.path.join(ROOT, "tools", "stats_words.cpp")) as f:
