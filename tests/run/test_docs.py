@@ -29,7 +29,7 @@ def page(path):
 def pages():
     """README.md, CONTRIBUTING.md and the pages of the manual."""
     return [README, os.path.join(ROOT, "CONTRIBUTING.md"),
-            *(os.path.join(MANUAL, name) for name in sorted(os.listdir(MANUAL)))]
+            *(os.path.join(MANUAL, name) for name in sorted(os.listdir(MANUAL)) if name.endswith(".md"))]
 
 
 def anchors(text):
@@ -81,10 +81,10 @@ class Docs(unittest.TestCase):
 
     def test_every_page_is_in_the_index_and_every_link_leads_somewhere(self):
         index = page(os.path.join(MANUAL, "README.md"))
-        for name in os.listdir(MANUAL):
-            if name.endswith(".md") and name != "README.md":
-                self.assertIn("(%s)" % name, index)
         for path in pages():
+            name = os.path.relpath(path, MANUAL)
+            if os.path.dirname(name) == "" and name != "README.md":
+                self.assertIn("(%s)" % name, index)
             links = re.findall(r"\]\(([^)\s]+)\)", page(path))
             self.assertTrue(links, path)
             for link in links:
