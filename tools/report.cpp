@@ -247,7 +247,8 @@ class Report {
     }
     std::string html = page_.html(documents_, viewer_page());
     if (html.size() > most_) {
-      const char* larger = "the page is larger than --max-size although all that can be left out was: sums are kept whole";
+      const char* larger =
+          "the page is larger than --max-size although all that can be left out was: sums are kept whole";
       complain(larger);
       documents_["report"]["left_out"].push_back(larger);
       html = page_.html(documents_, viewer_page());

@@ -204,7 +204,9 @@ std::optional<Match> first_launches(const Facts& facts) {
   if (!count) return {};
   double share = facts.share(double(cost.ns()));
   return Match{share, share, facts.windows.per_step(cost.ns()),
-               std::to_string(count) + (count == 1 ? " launch took more than 1 ms, " : " launches took more than 1 ms each, ") + ms(facts.windows.per_step(cost.ns())) +
+               std::to_string(count) +
+                   (count == 1 ? " launch took more than 1 ms, " : " launches took more than 1 ms each, ") +
+                   ms(facts.windows.per_step(cost.ns())) +
                    " of a step, as a launch does that loads its kernel first.",
                calls.take()};
 }

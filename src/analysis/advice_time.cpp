@@ -135,8 +135,8 @@ std::string lines_hint(const Facts& facts) {
 }  // namespace
 
 // Time in which nothing goes on but loading. Workers load while the rest of the step runs, so a step takes the longer
-// of the two; two workers, which any machine of today has cores for, halve the loading. What starting workers takes is
-// no step's usual time (DL3): steps with a start do not count.
+// of the two; two workers, where there are cores for them, halve the loading. What starting workers takes is no step's
+// usual time (DL3): steps with a start do not count.
 std::optional<Match> data_loading(const Facts& facts) {
   if (!facts.words.any(Word::data_loading)) return {};
   double ns = facts.windows.per_step(loading(facts)), share = facts.share(loading(facts)), saved = ns;
@@ -258,7 +258,8 @@ std::optional<Match> communication(const Facts& facts) {
   double share = std::min(1.0, facts.share(ns));
   std::string beside = ", beside " + ms(facts.windows.per_step(waiting)) + " of waiting for other ranks";
   return Match{share, share, facts.windows.per_step(std::min(exposed, ns)) / 2,
-               (facts.gpu ? "Exchanges of gradients run for " : "Communication runs for ") + ms(facts.windows.per_step(ns)) + " per step (" + percent(share) + ")" +
+               (facts.gpu ? "Exchanges of gradients run for " : "Communication runs for ") +
+                   ms(facts.windows.per_step(ns)) + " per step (" + percent(share) + ")" +
                    (waiting > 0 ? beside : "") + ".",
                facts.gpu ? longest_works(facts, is_it) : longest_ranges(facts, Word::communication_op),
                facts.trains ? "" : "Spread the model over fewer GPUs, or send less (half precision, quantised)."};
@@ -332,8 +333,8 @@ std::optional<Match> host_bound(const Facts& facts) {
                replay_fix(facts, "Do less in Python between two replays, and prepare the next one while one runs.")};
 }
 
-// Time in which nothing that is recorded goes on, in any thread, but labels and Python. On a GPU HB1 says it, if that is what it waits
-// for. Before the first and behind the last thing that the host did nothing tells what it does.
+// Time in which nothing that is recorded goes on, in any thread, but labels and Python. On a GPU HB1 says it, if that is
+// what it waits for. Before the first and after the last thing that the host did nothing tells what it does.
 std::optional<Match> python_bound(const Facts& facts) {
   if (facts.lacks_backward || facts.captures) return {};
   const Model& model = facts.model;

@@ -50,8 +50,7 @@ class NodeSearch {
 
   OpTree& tree_;
   const std::vector<std::vector<u32>>& inside_;
-  std::vector<std::pair<u32, size_t>>
-      open_;  // nodes around the current one, and which of their children that is in
+  std::vector<std::pair<u32, size_t>> open_;  // nodes around the current one, and which child of theirs that is in
   u32 at_;
   size_t next_ = 0;
 };
@@ -65,8 +64,7 @@ std::vector<std::vector<u32>> children_of(const OpTree& tree) {
   return inside;
 }
 
-void find_memory_nodes(OpTree& tree, const Model& model, const PluginTrace& trace,
-                       const std::vector<i64>& tids) {
+void find_memory_nodes(OpTree& tree, const Model& model, const PluginTrace& trace, const std::vector<i64>& tids) {
   tree.of_memory.assign(model.memory.size(), -1);
   tree.visited.assign(tree.nodes.size(), false);
   for (size_t i = tree.twin.size(); i < tree.nodes.size(); i++) tree.twin.push_back(i32(i));
@@ -75,8 +73,7 @@ void find_memory_nodes(OpTree& tree, const Model& model, const PluginTrace& trac
   for (size_t i = 0; i < tree.nodes.size(); i++)
     if (tree.nodes[i].parent < 0) threads.try_emplace(tids[tree.nodes[i].thread], tree, inside, u32(i));
   for (const PluginEvent& event : trace.events) {
-    if (event.type != PluginType::memory || event.item >= tree.of_memory.size() || event.tid_is_text)
-      continue;
+    if (event.type != PluginType::memory || event.item >= tree.of_memory.size() || event.tid_is_text) continue;
     auto thread = threads.find(event.tid);
     if (thread == threads.end()) continue;
     u32 node = thread->second.find(std::llround((event.ts_us - trace.events.front().ts_us) * 1000));

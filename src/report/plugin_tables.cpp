@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "analysis/plugin_curve.h"
-#include "report/columns.h"
+#include "report/module_columns.h"
 #include "report/plugin_rounding.h"
 #include "report/stats_tables.h"
 #include "report/tree_table.h"
@@ -66,14 +66,7 @@ Table module_rows(const Columns<PluginModule>& columns, const char* title, const
 Table lightning_table(const std::vector<PluginModule>& modules, bool has_device) {
   Columns<PluginModule> c;
   c.add("name", "Module", Unit::text, 0, [](auto& r) { return r.name; });
-  c.add("occurrences", "Calls", Unit::count, 0, [](auto& r) { return i64(r.occurrences); });
-  c.add("operators", "Operators", Unit::count, 2, [](auto& r) { return i64(r.operators); });
-  c.add("host_total_duration", "CPU total", Unit::time, 0, [](auto& r) { return r.host_total_ns; });
-  c.add("host_self_duration", "Self CPU", Unit::time, 3, [](auto& r) { return r.host_self_ns; });
-  if (has_device) {
-    c.add("device_total_duration", "CUDA total", Unit::time, 0, [](auto& r) { return r.device_total_ns; });
-    c.add("device_self_duration", "Self CUDA", Unit::time, 3, [](auto& r) { return r.device_self_ns; });
-  }
+  add_module_costs(c, has_device);
   c.add("mean_duration", "Mean", Unit::time, 3, [](auto& r) { return i64(std::llround(r.mean_ns())); });
   Table out = module_rows(c, "PyTorch Lightning's modules", modules);
   if (modules.empty()) out.footer.push_back("Lightning: the trace has no ranges of its profiler (\"[pl][module]...\")");

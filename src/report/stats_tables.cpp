@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "report/call_tables.h"
-#include "report/columns.h"
+#include "report/module_columns.h"
 #include "report/stack_text.h"
 #include "report/tree_table.h"
 
@@ -197,14 +197,7 @@ Table kernels_table(const Kernels& kernels, bool by_op, Rules rules) {
 Table modules_table(const ModuleTree& modules, bool has_device) {
   Columns<ModulePlace> c;
   c.add("name", "Module", Unit::text, 0, [](auto& r) { return r.name; });
-  c.add("occurrences", "Calls", Unit::count, 0, [](auto& r) { return i64(r.occurrences); });
-  c.add("operators", "Operators", Unit::count, 2, [](auto& r) { return i64(r.operators); });
-  c.add("host_total_duration", "CPU total", Unit::time, 0, [](auto& r) { return r.host_total_ns; });
-  c.add("host_self_duration", "Self CPU", Unit::time, 3, [](auto& r) { return r.host_self_ns; });
-  if (has_device) {
-    c.add("device_total_duration", "CUDA total", Unit::time, 0, [](auto& r) { return r.device_total_ns; });
-    c.add("device_self_duration", "Self CUDA", Unit::time, 3, [](auto& r) { return r.device_self_ns; });
-  }
+  add_module_costs(c, has_device);
   if (modules.has_backward) {
     c.add("backward_host_duration", "Backward CPU", Unit::time, 1, [](auto& r) { return r.backward_host_ns; });
     if (has_device)
@@ -238,14 +231,7 @@ Table module_classes_table(const Model& model, const ModuleTree& modules, bool h
   Columns<ModuleClass> c;
   c.add("name", "Class", Unit::text, 0, [](auto& r) { return r.name; });
   c.add("modules", "Modules", Unit::count, 1, [](auto& r) { return i64(r.modules); });
-  c.add("occurrences", "Calls", Unit::count, 0, [](auto& r) { return i64(r.occurrences); });
-  c.add("operators", "Operators", Unit::count, 2, [](auto& r) { return i64(r.operators); });
-  c.add("host_total_duration", "CPU total", Unit::time, 0, [](auto& r) { return r.host_total_ns; });
-  c.add("host_self_duration", "Self CPU", Unit::time, 3, [](auto& r) { return r.host_self_ns; });
-  if (has_device) {
-    c.add("device_total_duration", "CUDA total", Unit::time, 0, [](auto& r) { return r.device_total_ns; });
-    c.add("device_self_duration", "Self CUDA", Unit::time, 3, [](auto& r) { return r.device_self_ns; });
-  }
+  add_module_costs(c, has_device);
   c.add("mean_duration", "Mean", Unit::time, 4,
         [](auto& r) { return mean(r.device_total_ns > 0 ? r.device_total_ns : r.host_total_ns, r.occurrences); });
   return c.table("Classes of modules", classes);

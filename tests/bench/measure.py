@@ -419,8 +419,8 @@ def reader(torch, sizes):
         files_seconds, files_rss = timed(workers.TPROF, "overview", run)
     return {"reader_events": sizes.events, "reader_mb": size / 1e6, "reader_s": seconds, "reader_gz_s": gz_seconds,
             "reader_compat_s": compat_seconds, "check_s": check_seconds, "tables_s": tables_seconds,
-            "tables_rss_mib": tables_rss, "report_s": report_seconds, "report_rss_mib": report_rss, "files": sizes.files, "file_s": files_seconds / sizes.files,
-            "files_rss_mib": files_rss, "python_json_s": python_seconds, "python_json_mib": python_rss}
+            "tables_rss_mib": tables_rss, "report_s": report_seconds, "report_rss_mib": report_rss, "files": sizes.files,
+            "file_s": files_seconds / sizes.files, "files_rss_mib": files_rss, "python_json_s": python_seconds, "python_json_mib": python_rss}
 
 
 def plugin(torch, sizes):

@@ -34,7 +34,8 @@ const drawn = () => new Promise((resolve) => requestAnimationFrame(() => request
 async function openReport(page) {
   const begin = performance.now();
   await page.goto(url.pathToFileURL(report).href, { waitUntil: 'load' });
-  await page.waitForFunction(() => document.querySelector('[data-figure]') && !document.querySelector('.loading, [aria-busy=true]'));
+  await page.waitForFunction(
+    () => document.querySelector('[data-figure]') && !document.querySelector('.loading, [aria-busy=true]'));
   await page.evaluate(drawn);
   return { ms: performance.now() - begin, shows: await page.$$eval('[data-figure]', (all) => `${all.length} figures`) };
 }

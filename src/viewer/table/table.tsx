@@ -1,20 +1,20 @@
 // The table of every view: sorted, searched and with the columns that one wants; only the rows in sight are in the DOM
 // (all of them with #rows=all, and in print). Its state stands in the address, behind `id` where a view has several.
 import { Fragment, type ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { texts, titles } from "../texts";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { texts } from "../texts";
 import { at, type Table } from "../data/documents";
 import type { Column } from "../data/types";
-import { formatChange, isChange } from "../format";
 import { Derived, Figure, Said } from "../figure";
 import { useParam, useParams } from "../state";
 import { Menu } from "../widgets";
+import { chosenColumns, chosenWith, fullTitle, hasValues, hintOf, isNumber, largestOf, nextSort, titleOf, widthsOf } from "./columns";
 import { copyText, csvOf } from "./csv";
 import { BriefFrame, Frames } from "./frames";
-import { exampleOf, shownRows, unknownColumns } from "./rows";
+import { shownRows, unknownColumns } from "./rows";
 import { kTreeColumns, Tree } from "./tree";
+import { usePrinting, useVisible } from "./visible";
 
-const kMargin = 12;  // rows kept above and below what is in sight
 const kPrinted = 1000;  // rows: more make hundreds of pages
 const kOpenRows = 60;  // of a tree: as many levels are open at first as have no more rows
 
@@ -266,150 +266,7 @@ function CopyButton({ text }: { text: () => string }) {
 // Not where a button or a link was meant, or a text is being selected.
 const clicked = (target: Element) => !target.closest("button, a") && !getSelection()?.toString();
 
-// What the table can be searched for: its first number serves as the example.
-function hintOf(words: string, columns: Column[]): string {
-  const number = columns.find((c) => c.key === "calls") ?? columns.find(isNumber);
-  return number ? `${words}, or ${exampleOf(number)}` : words;
-}
-
-const titleOf = (c: Column) => c.title || titles[c.key] || c.key;
-// Of a change also what changes, where that stands in a title beside it: "CPU total A".
-function fullTitle(table: Table, c: Column): string {
-  const of = table.columns.find((one) => one.key === `a_${c.key.replace(/^(delta|percent)_/, "")}`)?.title.replace(/ ?A$/, "");
-  return of && isChange(c.key) ? `${of}: ${titleOf(c)}` : titleOf(c);
-}
-
-export const isNumber = (c: Column) => c.unit !== "text" && c.unit !== "yes/no";
-
-function hasValues(table: Table, column: Column): boolean {
-  for (let row = 0; row < table.n; row++) if (![null, ""].includes(table.value(row, column.key) as null)) return true;
-  return false;
-}
-
-function chosenColumns(table: Table, valued: Column[], chosen: string, hidden: string[]): Column[] {
-  if (chosen === "all") return table.columns;
-  if (chosen) {
-    const keys = chosen.split(",");
-    const found = table.columns.filter((c) => keys.includes(c.key));
-    if (found.length > 0) return found;
-  }
-  return valued.filter((c) => !hidden.includes(c.key));
-}
-
-function chosenWith(shown: Column[], column: Column, all: Column[]): string {
-  const next = all.filter((c) => (c === column ? !shown.includes(c) : shown.includes(c)));
-  return next.map((c) => c.key).join(",");
-}
-
-// Numbers begin largest first, texts with A; a second click turns the order, a third one takes it back.
-function nextSort(column: Column, key: string, up: boolean, otherwise: string): string {
-  const first = !isNumber(column);
-  if (key !== column.key) return column.key;
-  if (up === first) return `${column.key}:${first ? "down" : "up"}`;
-  return otherwise;
-}
-
-// In characters, of the first rows, so that columns do not move while one scrolls. A first text that is longer than its
-// column takes what room is left; else that room is at the right.
-function widthsOf(table: Table, columns: Column[], briefStacks: boolean, keep: (row: number) => boolean = () => true, tree?: Tree): { widths: Record<string, number>; elastic?: Column } {
-  const widths: Record<string, number> = {};
-  let elastic: Column | undefined;
-  const first: number[] = [];
-  for (let row = 0; row < table.n && first.length < 500; row++) if (keep(row)) first.push(row);
-  for (const c of columns) {
-    const most = c.key === "call_stack" ? (briefStacks ? 40 : 90) : c.key === "name" ? 48 : 28;
-    const deeper = (row: number) => (tree && c === columns[0] ? 4.5 + (tree.indent * tree.depth[row]) / 7 : 0);
-    const words = titleOf(c).split(" ");  // in at most three lines
-    let width = Math.max(...words.map((word) => word.length), (c.title.length * 2) / Math.min(4, words.length + 1)) + 1;
-    for (const row of first) {
-      const { length } = formatChange(table.value(row, c.key), c.unit).trim();
-      width = Math.max(width, length * (isNumber(c) || length < 16 ? 1 : 0.95) + 0.5 + deeper(row));  // short names may be all digits
-    }
-    if (width > most && (!elastic || (briefStacks && c.key === "call_stack"))) elastic = c;
-    widths[c.key] = Math.min(width, most) + 2;
-  }
-  return { widths, elastic };
-}
-
-// Of columns whose cells have bars. A change in percent is no share.
-function largestOf(table: Table, columns: Column[], bars: string[]): Record<string, number> {
-  const out: Record<string, number> = {};
-  for (const c of columns) {
-    out[c.key] = 0;
-    if (!bars.includes(c.key) && (c.unit !== "percent" || isChange(c.key))) continue;
-    for (let row = 0; row < table.n; row++) out[c.key] = Math.max(out[c.key], table.number(row, c.key) ?? 0);
-  }
-  return out;
-}
-
 // The page forbids style attributes; this is the way through the DOM.
 const widthIn = (width: string) => (element: HTMLElement | null) => {
   if (element) element.style.width = width;
 };
-
-function usePrinting(): boolean {
-  const [printing, set] = useState(false);
-  useEffect(() => {
-    const media = matchMedia("print");
-    const changed = () => set(media.matches);
-    const [before, after] = [() => set(true), () => set(false)];  // a PDF is made before the change of media is heard
-    media.addEventListener("change", changed);
-    addEventListener("beforeprint", before);
-    addEventListener("afterprint", after);
-    return () => {
-      media.removeEventListener("change", changed);
-      removeEventListener("beforeprint", before);
-      removeEventListener("afterprint", after);
-    };
-  }, []);
-  return printing;
-}
-
-// Which rows are in sight. Rows have one height, what lies below open ones is measured.
-function useVisible(rows: number[], open: Set<number>, everything: boolean) {
-  const scroller = useRef<HTMLDivElement>(null);
-  const heights = useRef(new Map<number, number>());
-  const [view, setView] = useState({ top: 0, height: 600, row: 26 });
-  const [, remeasured] = useState(0);
-
-  useLayoutEffect(() => {
-    const element = scroller.current;
-    if (!element) return;
-    const look = () => {
-      const row = element.querySelector("thead tr")?.nextElementSibling ?? element.querySelector("tbody tr:not(.gap):not(.below)");
-      setView({ top: element.scrollTop, height: element.clientHeight,
-                row: row ? row.getBoundingClientRect().height : 26 });
-    };
-    look();
-    element.addEventListener("scroll", look, { passive: true });
-    const resized = new ResizeObserver(look);
-    resized.observe(element);
-    return () => {
-      element.removeEventListener("scroll", look);
-      resized.disconnect();
-    };
-  }, [rows.length > 0, everything]);
-
-  const measured = (row: number, element: HTMLElement | null) => {
-    if (!element || everything) return;
-    const height = element.getBoundingClientRect().height;
-    if (height === heights.current.get(row)) return;
-    heights.current.set(row, height);
-    remeasured((n) => n + 1);
-  };
-  if (everything) return { scroller, first: 0, last: rows.length, above: 0, below: 0, measured };
-
-  const { top, height, row: rowHeight } = view;
-  const extra = (row: number) => (open.has(row) ? (heights.current.get(row) ?? 200) : 0);
-  const from = top - kMargin * rowHeight;
-  const to = top + height + kMargin * rowHeight;
-  let y = 0;
-  let first = 0;
-  while (first < rows.length && y + rowHeight + extra(rows[first]) < from) y += rowHeight + extra(rows[first++]);
-  const above = y;
-  let last = first;
-  while (last < rows.length && y < to) y += rowHeight + extra(rows[last++]);
-  let below = 0;
-  for (let i = last; i < rows.length; i++) below += rowHeight + extra(rows[i]);
-  return { scroller, first, last, above, below, measured };
-}

@@ -9,7 +9,7 @@ import { texts } from "../texts";
 import { Panel, useWidth } from "../widgets";
 import { sources } from "../worker";
 import { Calls } from "./diff_calls";
-import { Changes } from "./diff_changes";
+import { Changes, isOfSteps } from "./diff_changes";
 
 export function diffAbsent(): string | undefined {
   return documents.diff ? undefined : "nothing to compare with (tprof report A --vs B)";
@@ -29,8 +29,6 @@ export function DiffView() {
   );
 }
 
-// One run on a side: its steps are the sample, and how far runs of one program differ is not known.
-export const isOfSteps = (found: DiffDocument) => found.sample !== "runs";
 const beyond = ({ low_us, high_us }: DiffRow) => low_us !== null && high_us !== null && (low_us > 0 || high_us < 0);
 
 // The word above the story, and how it is coloured.

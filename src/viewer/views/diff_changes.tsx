@@ -2,11 +2,11 @@
 import { useMemo } from "preact/hooks";
 import { Intervals } from "../charts/intervals";
 import { documents, type Table, useTable } from "../data/documents";
+import type { DiffDocument } from "../data/types";
 import { Figure, Said } from "../figure";
 import { useParam } from "../state";
 import { DataTable } from "../table/table";
 import { Panel, Switch } from "../widgets";
-import { isOfSteps } from "./diff";
 
 // Kinds of rows, as `tprof diff --json` names them.
 const kKinds: [string, string][] = [
@@ -14,6 +14,9 @@ const kKinds: [string, string][] = [
   ["module", "Module"],
 ];
 const kDrawn = 10;
+
+// One run on a side: its steps are the sample, and how far runs of one program differ is not known.
+export const isOfSteps = (found: DiffDocument) => found.sample !== "runs";
 
 export function Changes() {
   const table = useTable("diff");
