@@ -1,6 +1,6 @@
 // The exported side of include/tprof/tprof.h.
-#include "collect/recorder.h"
-#include "collect/session.h"
+#include "collect/recorder/recorder.h"
+#include "collect/session/session.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 

@@ -3,7 +3,7 @@
 #include "collect/cuda/mux.h"
 
 #include "base/elf.h"
-#include "collect/entry.h"
+#include "collect/start/entry.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 

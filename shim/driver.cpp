@@ -2,7 +2,7 @@
 // wrapper. There is one driver in a process, so one real function each.
 #include <string.h>
 
-#include "collect/call.h"
+#include "collect/cuda/call.h"
 #include "payload.h"
 #include "resolve.h"
 

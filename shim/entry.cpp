@@ -1,6 +1,6 @@
 // What happens when the library is loaded: next to nothing. Torch processes are joined later, from the bootstrap
 // (Python) or before main (C++), others at their first call into CUDA; all others pay for a few environment look-ups.
-#include "collect/entry.h"
+#include "collect/start/entry.h"
 #include "collect/nvtx/inject.h"
 #include "injection.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "collect/python/bootstrap.h"
-#include "collect/session.h"
+#include "collect/session/session.h"
 #include "collect/torch/attach.h"
 #include "injection.h"
 

@@ -1,8 +1,8 @@
 // The wrappers that hooks.def describes. In a process that records nothing: one look for the caller's real function, one
 // load, one jump.
 #include "abi.h"
-#include "collect/call.h"
-#include "collect/profiler_range.h"
+#include "collect/cuda/call.h"
+#include "collect/start/profiler_range.h"
 #include "payload.h"
 #include "resolve.h"
 

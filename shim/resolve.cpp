@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/elf.h"
-#include "collect/attach.h"
+#include "collect/start/attach.h"
 #include "record/writer.h"
 
 namespace tprof {

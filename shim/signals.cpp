@@ -1,10 +1,10 @@
-// What the program says and asks of SIGBUS while a recording is written. See collect/bus_guard.h.
+// What the program says and asks of SIGBUS while a recording is written. See collect/session/bus_guard.h.
 #include <dlfcn.h>
 #include <errno.h>
 
 #include <atomic>
 
-#include "collect/bus_guard.h"
+#include "collect/session/bus_guard.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 

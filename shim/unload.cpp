@@ -1,8 +1,8 @@
-// Libraries that are unloaded: their addresses may mean something else from then on. See collect/images.h.
+// Libraries that are unloaded: their addresses may mean something else from then on. See collect/native/images.h.
 #include <dlfcn.h>
 
-#include "collect/images.h"
-#include "collect/native.h"
+#include "collect/native/images.h"
+#include "collect/native/native.h"
 
 extern "C" __attribute__((visibility("default"))) int dlclose(void* handle) {
   static constinit std::atomic<int (*)(void*)> known{nullptr};

@@ -1,24 +1,21 @@
-// The exception of the tool side (never used inside a profiled program).
+// The exception of the tool side; nothing that runs in a profiled program throws.
 #pragma once
 #include <stdexcept>
 #include <string>
 
 namespace tprof {
 
-// Exit codes of every tprof command.
-enum ExitCode : int {
-  kExitOk = 0,
-  kExitInvalid = 1,     // `tprof check`: the trace is not valid
-  kExitFound = 1,       // `tprof advise`, `tprof diff`: what the caller asked to fail on
-  kExitUsage = 2,
-  kExitUnreadable = 3,
-  kExitPartial = 4,     // something was written, something was lost or damaged
+// What is at fault. What a command's exit code makes of it stands in tools/tprof/exit_codes.h.
+enum class Fault {
+  usage,       // an argument, or what the command was asked for
+  unreadable,  // a file, or what it holds
+  partial,     // something was written, something was lost or damaged
 };
 
 // One clear line: what, where, what to do.
 struct Error : std::runtime_error {
-  Error(ExitCode exit_code, const std::string& line) : std::runtime_error(line), code(exit_code) {}
-  ExitCode code;
+  Error(Fault is_at_fault, const std::string& line) : std::runtime_error(line), fault(is_at_fault) {}
+  Fault fault;
 };
 
 }  // namespace tprof

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "base/process.h"
-#include "model/gpu_load.h"
+#include "model/gpu/load.h"
 #include "model/passes.h"
 #include "model/python.h"
 #include "model/settled.h"

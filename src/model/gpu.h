@@ -39,6 +39,11 @@ struct CallEvent {
   bool is_driver() const { return call_flags & kCallDriver; }
 };
 
+// What is known of kernels, copies and devices is what was recorded of them; these are its names above the model.
+using KernelFacts = KernelRecord;
+using CopyFacts = CopyRecord;
+using DeviceFacts = DeviceRecord;
+
 struct GpuEvent {
   i64 begin_ns = 0;
   i64 dur_ns = 0;

@@ -1,6 +1,6 @@
 #include "model/stacks.h"
 
-#include "model/line_table.h"
+#include "symbols/line_table.h"
 
 namespace tprof {
 namespace {

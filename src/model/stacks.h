@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "model/interleave.h"
-#include "model/symbols.h"
+#include "symbols/interleave.h"
+#include "symbols/symbols.h"
 #include "model/trace.h"
 
 namespace tprof {

@@ -58,14 +58,16 @@ struct PythonDetail {
   u32 reserved;
 };
 
+constexpr u64 kUncounted = ModuleRecord::kUnknown;  // of parameters
+
 // An nn.Module object.
 struct ModuleInfo {
   u32 class_name = 0;  // index into Model::names
   u32 number = 0;      // of its class
-  u64 parameters = ModuleRecord::kUnknown, parameter_bytes = 0;
+  u64 parameters = kUncounted, parameter_bytes = 0;
 };
 
-// A frame of a call stack and its caller. Python: "file(line): function"; native: as kineto/stacks shows it.
+// A frame of a call stack and its caller. Python: "file(line): function"; native: as kineto/write/stacks shows it.
 struct StackFrame {
   u32 parent = 0;  // index into Model::stacks, 0: the outermost
   u32 text = 0;    // index into Model::names
@@ -193,7 +195,7 @@ struct Model {
   std::vector<Collective> collectives;       // in order of `gpu`
   std::vector<StackFrame> stacks;            // [0] stands for none; a frame stands behind its caller
   std::vector<ModuleInfo> modules;
-  std::map<u32, DeviceRecord> devices;       // by number: those that the recording knows
+  std::map<u32, DeviceFacts> devices;       // by number: those that the recording knows
 
   i32 rank = -1, world_size = -1;            // of the process in its job, as torch.distributed counts; -1 not known
 

@@ -10,7 +10,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/give_up.h"
+#include "record/give_up.h"
 #include "base/process.h"
 #include "record/regular_file.h"
 
@@ -107,16 +107,16 @@ std::unique_ptr<Recording> Recording::open(const std::string& path, u64 begin) {
 void Recording::check_header() const {
   const FileHeader& h = *header_;
   if (h.magic[0] == 0)
-    throw Error(kExitUnreadable, path_ + ": its header is empty; it was truncated or overwritten, or never written");
+    throw Error(Fault::unreadable, path_ + ": its header is empty; it was truncated or overwritten, or never written");
   if (memcmp(h.magic, kRecordingMagic, sizeof h.magic) != 0)
-    throw Error(kExitUnreadable, path_ + ": not a tprof recording (bad magic); give a .tprof file or a log directory");
+    throw Error(Fault::unreadable, path_ + ": not a tprof recording (bad magic); give a .tprof file or a log directory");
   if (h.version_major != kVersionMajor)
-    throw Error(kExitUnreadable, path_ + ": format version " + std::to_string(h.version_major) +
+    throw Error(Fault::unreadable, path_ + ": format version " + std::to_string(h.version_major) +
                                      " is unknown to this tprof (it reads " + std::to_string(kVersionMajor) +
                                      "); use the tprof that wrote it");
   bool known = h.header_bytes == kHeaderBytes || h.header_bytes == kFoldedHeaderBytes;
   if (!known || h.chunk_bytes != kChunkBytes)
-    throw Error(kExitUnreadable, path_ + ": damaged header (impossible sizes); the recording cannot be read");
+    throw Error(Fault::unreadable, path_ + ": damaged header (impossible sizes); the recording cannot be read");
 }
 
 Recording::~Recording() {
@@ -126,7 +126,7 @@ Recording::~Recording() {
 void Recording::refresh() {
   memset(static_cast<void*>(header_.get()), 0, sizeof *header_);
   if (pread(fd_, static_cast<void*>(header_.get()), sizeof *header_, off_t(begin_)) != ssize_t(sizeof *header_))
-    throw Error(kExitUnreadable, path_ + ": too short for a tprof recording; it was cut off or never written");
+    throw Error(Fault::unreadable, path_ + ": too short for a tprof recording; it was cut off or never written");
   header_->host[sizeof header_->host - 1] = 0;
   header_->boot_id[sizeof header_->boot_id - 1] = 0;
   check_header();

@@ -131,7 +131,7 @@ u64 event_ticks(const RecordView& view);
 
 class Recording {
  public:
-  // Throws Error(kExitUnreadable) with one line when the file cannot be opened, is not a recording, or has an
+  // Throws Error(Fault::unreadable) with one line when the file cannot be opened, is not a recording, or has an
   // unknown major version. `begin`: where it stands in a folded file, see recordings_in().
   static std::unique_ptr<Recording> open(const std::string& path, u64 begin = 0);
   ~Recording();

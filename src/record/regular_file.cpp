@@ -24,13 +24,13 @@ int open_regular(const std::string& path, int flags) {
   bool writes = (flags & O_ACCMODE) != O_RDONLY;
   int fd = open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (writes ? O_NOFOLLOW : 0));
   if (fd < 0 && errno == ELOOP && writes)
-    throw Error(kExitUnreadable, path + ": is a symbolic link, which is not written through; name the file itself");
+    throw Error(Fault::unreadable, path + ": is a symbolic link, which is not written through; name the file itself");
   struct stat s;
   if (fd < 0 || fstat(fd, &s) != 0)
-    throw Error(kExitUnreadable, path + ": cannot be opened: " + strerror(errno));
+    throw Error(Fault::unreadable, path + ": cannot be opened: " + strerror(errno));
   if (S_ISREG(s.st_mode)) return fd;
   close(fd);
-  throw Error(kExitUnreadable, path + ": is " + kind_of(s.st_mode) + ", not a regular file; left alone");
+  throw Error(Fault::unreadable, path + ": is " + kind_of(s.st_mode) + ", not a regular file; left alone");
 }
 
 }  // namespace tprof

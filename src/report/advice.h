@@ -1,6 +1,6 @@
 // Advice as text and as JSON.
 #pragma once
-#include "analysis/advice.h"
+#include "analysis/advice/advice.h"
 #include "report/table.h"
 
 namespace tprof {

@@ -1,6 +1,6 @@
 // Collectives as a table: `tprof stats --by comm`, and who keeps others waiting.
 #pragma once
-#include "analysis/distributed.h"
+#include "analysis/ranks/distributed.h"
 #include "report/table.h"
 
 namespace tprof {

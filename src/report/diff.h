@@ -1,6 +1,6 @@
 // A diff as tables, and as JSON.
 #pragma once
-#include "analysis/diff.h"
+#include "analysis/diff/diff.h"
 #include "report/table.h"
 
 namespace tprof {

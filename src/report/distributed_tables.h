@@ -2,7 +2,7 @@
 //
 // Times are ns here, us in CSV and JSON; what the traces do not tell is no value.
 #pragma once
-#include "analysis/distributed_view.h"
+#include "analysis/ranks/distributed_view.h"
 #include "report/table.h"
 
 namespace tprof {

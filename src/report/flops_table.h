@@ -1,6 +1,6 @@
 // FLOPs as tables: `tprof stats --by flops`.
 #pragma once
-#include "analysis/flops.h"
+#include "analysis/time/flops.h"
 #include "report/table.h"
 
 namespace tprof {

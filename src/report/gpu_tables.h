@@ -2,11 +2,11 @@
 //
 // Where a trace cannot tell, the footer says why and what would.
 #pragma once
-#include "analysis/copies.h"
-#include "analysis/critical_path.h"
-#include "analysis/exposed.h"
-#include "analysis/idle.h"
-#include "analysis/launches.h"
+#include "analysis/basis/copies.h"
+#include "analysis/time/critical_path.h"
+#include "analysis/time/exposed.h"
+#include "analysis/time/idle.h"
+#include "analysis/basis/launches.h"
 #include "report/table.h"
 
 namespace tprof {

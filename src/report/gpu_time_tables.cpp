@@ -1,7 +1,7 @@
 // The tables of gpu_tables.h on where the time of GPUs went.
 #include <algorithm>
 
-#include "analysis/operators.h"
+#include "analysis/tables/operators.h"
 #include "report/columns.h"
 #include "report/gpu_tables.h"
 

@@ -1,6 +1,6 @@
 // The Overview as text and as JSON; the keys are those under which torch_tb_profiler's answers are commonly stored.
 #pragma once
-#include "analysis/overview.h"
+#include "analysis/time/overview.h"
 #include "report/table.h"
 
 namespace tprof {

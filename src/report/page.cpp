@@ -65,7 +65,7 @@ std::string Page::fit(Json& document, const std::string& viewer, u64 most) {
 
 std::string Page::html(const Json& document, const std::string& viewer) const {
   size_t mark = viewer.find(kDataMark);
-  if (mark == std::string::npos) throw Error(kExitUnreadable, "the viewer of this build has no place for data");
+  if (mark == std::string::npos) throw Error(Fault::unreadable, "the viewer of this build has no place for data");
   std::string out = viewer.substr(0, mark) + document_script(document);
   for (size_t i = 0; i < blobs_.size(); i++)
     if (!blobs_[i].left_out) out += blob_script(i, blobs_[i].base64);

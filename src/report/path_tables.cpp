@@ -2,7 +2,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "analysis/operators.h"
+#include "analysis/tables/operators.h"
 #include "report/columns.h"
 #include "report/gpu_tables.h"
 

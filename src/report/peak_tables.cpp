@@ -1,6 +1,6 @@
 #include "report/peak_tables.h"
 
-#include "analysis/operators.h"
+#include "analysis/tables/operators.h"
 #include "report/columns.h"
 #include "report/stack_text.h"
 

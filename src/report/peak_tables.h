@@ -1,6 +1,6 @@
 // Memory at its peak as tables: `tprof stats --by peak`.
 #pragma once
-#include "analysis/memory_peak.h"
+#include "analysis/tables/memory_peak.h"
 #include "report/table.h"
 
 namespace tprof {

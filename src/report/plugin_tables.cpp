@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/plugin_curve.h"
+#include "plugin_compat/curve.h"
 #include "report/module_columns.h"
 #include "report/plugin_rounding.h"
 #include "report/stats_tables.h"

@@ -205,7 +205,7 @@ Table modules_table(const ModuleTree& modules, bool has_device) {
   }
   if (modules.has_parameters) {
     auto known = [](const ModulePlace& r, u64 value) {
-      return r.parameters == ModuleRecord::kUnknown ? Value() : Value(i64(value));
+      return r.parameters == kUncounted ? Value() : Value(i64(value));
     };
     c.add("parameters", "Parameters", Unit::count, 2, [=](auto& r) { return known(r, r.parameters); });
     c.add("parameter_bytes", "Parameter Mem", Unit::bytes, 2, [=](auto& r) { return known(r, r.parameter_bytes); });

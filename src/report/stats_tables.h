@@ -3,11 +3,11 @@
 //
 // Keys are those of the figures that torch_tb_profiler names (device_self_duration, tc_eligible ...).
 #pragma once
-#include "analysis/kernels.h"
-#include "analysis/memory.h"
-#include "analysis/module_tree.h"
-#include "analysis/plugin_memory.h"
-#include "analysis/plugin_modules.h"
+#include "analysis/tables/kernels.h"
+#include "analysis/tables/memory.h"
+#include "analysis/tables/module_tree.h"
+#include "plugin_compat/memory.h"
+#include "plugin_compat/modules.h"
 #include "report/table.h"
 
 namespace tprof {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "analysis/kernels.h"
+#include "analysis/tables/kernels.h"
 #include "report/advice.h"
 #include "report/fit.h"
 #include "report/overview.h"

@@ -1,7 +1,7 @@
 // The half page that `tprof run` ends with: step, breakdown, top operators, top findings, what recording cost.
 #pragma once
-#include "analysis/advice.h"
-#include "analysis/operators.h"
+#include "analysis/advice/advice.h"
+#include "analysis/tables/operators.h"
 #include "report/table.h"
 
 namespace tprof {

@@ -3,8 +3,8 @@
 //     all_tables TRACE
 #include <stdio.h>
 
-#include "base/error.h"
-#include "kineto/read.h"
+#include "tools/tprof/exit_codes.h"
+#include "kineto/read/read.h"
 #include "report/advice.h"
 #include "report/overview.h"
 #include "report/stats_tables.h"

@@ -105,7 +105,7 @@ class Docs(unittest.TestCase):
             self.assertIn(flag, known)
 
     def test_words_of_stats_are_in_help_completions_and_the_answer_to_a_wrong_one(self):
-        with open(os.path.join(ROOT, "tools", "stats_words.cpp")) as f:
+        with open(os.path.join(ROOT, "tools", "tprof", "stats_words.cpp")) as f:
             words = re.findall(r'^      \{"([\w+-]+)", "', f.read(), re.M)
         self.assertGreater(len(words), 15)
         refused = subprocess.run([TPROF, "stats", "--by", "nothing", ROOT], stderr=subprocess.PIPE, text=True)

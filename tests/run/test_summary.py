@@ -125,7 +125,7 @@ def test_with_a_gpu_operators_come_by_their_time_there(logdir):
     assert any(line.split()[:1] == ["Kernel"] for line in lines)
 
 
-# many_ops.py: some 55 events each time; the limit is 500,000 (tools/summary.cpp).
+# many_ops.py: some 55 events each time; the limit is 500,000 (tools/tprof/run/summary.cpp).
 
 def test_too_much_to_read_is_named_instead(logdir):
     result = run(["many_ops.py", 12_000], "run", logdir=logdir)

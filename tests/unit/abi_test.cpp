@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "collect/call.h"
+#include "collect/cuda/call.h"
 #include "shim/abi.h"
 
 // A row whose function this toolkit does not declare finds this one instead: what is declared in the global namespace

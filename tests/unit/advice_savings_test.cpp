@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-#include "analysis/advice.h"
+#include "analysis/advice/advice.h"
 #include "model_builder.h"
 
 namespace tprof {

@@ -1,5 +1,5 @@
 // One Model per rule of the advice that the rule finds, and one just under its threshold that it does not.
-#include "analysis/advice.h"
+#include "analysis/advice/advice.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // Evaluations beside the steps in analyses and reports: in no average, in a line of their own.
 #include <gtest/gtest.h>
 
-#include "analysis/advice.h"
-#include "analysis/diff.h"
-#include "analysis/facts.h"
-#include "analysis/operators.h"
+#include "analysis/advice/advice.h"
+#include "analysis/diff/diff.h"
+#include "analysis/advice/facts.h"
+#include "analysis/tables/operators.h"
 #include "model_builder.h"
 #include "report/overview.h"
 

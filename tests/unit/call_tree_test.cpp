@@ -1,13 +1,13 @@
 // Call trees, source lines, two trees beside each other, and tables whose rows form a tree.
-#include "analysis/call_tree.h"
+#include "analysis/tables/call_tree.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "analysis/diff_tree.h"
-#include "analysis/line_costs.h"
-#include "analysis/module_tree.h"
+#include "analysis/diff/tree.h"
+#include "analysis/tables/line_costs.h"
+#include "analysis/tables/module_tree.h"
 #include "report/call_tables.h"
 #include "report/tree_table.h"
 #include "unit/model_builder.h"

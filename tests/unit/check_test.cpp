@@ -1,5 +1,5 @@
 // `tprof check`: each rule finds what it is about, and nothing is found in a good trace.
-#include "tools/check.h"
+#include "check/check.h"
 
 #include <gtest/gtest.h>
 

@@ -9,15 +9,15 @@
 #include <filesystem>
 #include <fstream>
 
-#include "args.h"
+#include "cli/args.h"
 #include "base/error.h"
 #include "base/printable.h"
-#include "child.h"
-#include "nested.h"
-#include "options_cli.h"
-#include "program_file.h"
-#include "progress.h"
-#include "trace_file.h"
+#include "run/child.h"
+#include "run/nested.h"
+#include "cli/options_cli.h"
+#include "run/program_file.h"
+#include "cli/progress.h"
+#include "input/trace_file.h"
 
 namespace tprof {
 namespace {
@@ -38,7 +38,7 @@ Parsed parse(const Words& words) {
   try {
     arguments.parse(words);
   } catch (const Error& e) {
-    EXPECT_EQ(e.code, kExitUsage);
+    EXPECT_EQ(e.fault, Fault::usage);
     out.error = e.what();
   }
   return out;

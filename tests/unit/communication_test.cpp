@@ -1,7 +1,7 @@
 // Which kernels communicate, by their names. The names are those of public traces and of the libraries' sources.
 #include <gtest/gtest.h>
 
-#include "analysis/words.h"
+#include "analysis/basis/words.h"
 #include "unit/model_builder.h"
 
 namespace tprof {

@@ -1,5 +1,5 @@
 // A diff of two runs, and how sure it is.
-#include "analysis/diff.h"
+#include "analysis/diff/diff.h"
 
 #include <gtest/gtest.h>
 

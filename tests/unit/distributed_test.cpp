@@ -1,12 +1,12 @@
 // Collectives over the ranks of a job.
-#include "analysis/distributed.h"
+#include "analysis/ranks/distributed.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "analysis/advice.h"
-#include "analysis/stragglers.h"
+#include "analysis/advice/advice.h"
+#include "analysis/ranks/stragglers.h"
 #include "model_builder.h"
 #include "report/communication.h"
 

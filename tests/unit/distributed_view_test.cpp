@@ -1,9 +1,9 @@
 // Each rank in each step, its collectives, and the GPUs of the nodes.
-#include "analysis/distributed_view.h"
+#include "analysis/ranks/distributed_view.h"
 
 #include <gtest/gtest.h>
 
-#include "analysis/distributed.h"
+#include "analysis/ranks/distributed.h"
 #include "model_builder.h"
 #include "report/distributed_tables.h"
 

@@ -1,5 +1,5 @@
 // FLOPs from the inputs of operators: by the definitions of torch.utils.flop_counter where it has one.
-#include "analysis/flops.h"
+#include "analysis/time/flops.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "recording_builder.h"
-#include "tools/convert.h"
+#include "convert/convert.h"
 
 namespace tprof {
 namespace {

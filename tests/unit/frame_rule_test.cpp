@@ -1,6 +1,6 @@
 // Rules of call frame information: those of this test's own functions, found by walking its stack, and those of damaged
 // tables.
-#include "collect/frame_rule.h"
+#include "collect/native/frame_rule.h"
 
 #include <execinfo.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // How busy GPUs were over time.
-#include "model/gpu_series.h"
+#include "model/gpu/series.h"
 
 #include <gtest/gtest.h>
 

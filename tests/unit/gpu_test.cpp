@@ -8,9 +8,9 @@
 #include "model/build.h"
 #include "model/calls.h"
 #include "recording_builder.h"
-#include "tools/check.h"
-#include "tools/convert.h"
-#include "tools/trace_file.h"
+#include "check/check.h"
+#include "convert/convert.h"
+#include "input/trace_file.h"
 
 namespace tprof {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <random>
 
-#include "analysis/copies.h"
-#include "analysis/exposed.h"
-#include "analysis/idle.h"
-#include "analysis/launches.h"
+#include "analysis/basis/copies.h"
+#include "analysis/time/exposed.h"
+#include "analysis/time/idle.h"
+#include "analysis/basis/launches.h"
 #include "model_builder.h"
 
 namespace tprof {

@@ -1,11 +1,11 @@
 // A thread that gets no time does not hold up who waits for it.
-#include "tools/idle_thread.h"
+#include "finish/idle_thread.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <unistd.h>
 
-#include "base/give_up.h"
+#include "record/give_up.h"
 
 namespace tprof {
 namespace {

@@ -1,4 +1,4 @@
-#include "analysis/intervals.h"
+#include "analysis/basis/intervals.h"
 
 #include <gtest/gtest.h>
 

@@ -9,11 +9,11 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/give_up.h"
+#include "record/give_up.h"
 #include "model/trace.h"
 #include "recording_builder.h"
-#include "tools/check.h"
-#include "tools/convert.h"
+#include "check/check.h"
+#include "convert/convert.h"
 
 namespace tprof {
 namespace {

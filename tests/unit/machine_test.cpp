@@ -1,5 +1,5 @@
 // What the finisher sees of the machine, read from files made here.
-#include "machine.h"
+#include "convert/machine.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

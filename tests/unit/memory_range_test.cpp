@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "analysis/memory.h"
+#include "analysis/tables/memory.h"
 #include "model_builder.h"
 #include "report/stats_tables.h"
 

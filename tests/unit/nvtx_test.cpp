@@ -7,8 +7,8 @@
 
 #include "model/build.h"
 #include "recording_builder.h"
-#include "tools/check.h"
-#include "tools/convert.h"
+#include "check/check.h"
+#include "convert/convert.h"
 
 namespace tprof {
 namespace {

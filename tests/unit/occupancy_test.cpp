@@ -1,5 +1,5 @@
 // Occupancy: figures known from real traces, and NVIDIA's own calculator where the toolkit is at hand.
-#include "model/occupancy.h"
+#include "model/gpu/occupancy.h"
 
 #include <gtest/gtest.h>
 #include <limits.h>

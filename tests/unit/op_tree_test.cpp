@@ -1,13 +1,13 @@
 // Operator trees and the tables over them: rules, and random trees against a reference that looks at every microsecond.
-#include "analysis/op_tree.h"
+#include "analysis/basis/op_tree.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "analysis/kernels.h"
-#include "analysis/memory.h"
-#include "analysis/module_tree.h"
+#include "analysis/tables/kernels.h"
+#include "analysis/tables/memory.h"
+#include "analysis/tables/module_tree.h"
 #include "unit/model_builder.h"
 
 namespace tprof {

@@ -1,12 +1,13 @@
 // The overview: against figures reckoned by hand, and against a slow, obvious reference on random traces.
-#include "analysis/overview.h"
+#include "analysis/time/overview.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "kineto/read.h"
+#include "kineto/read/read.h"
 #include "recording_builder.h"
+#include "plugin_compat/overview.h"
 
 namespace tprof {
 namespace {

@@ -1,5 +1,5 @@
 // Parsing: the values are those that nlohmann/json finds, and what it refuses is refused.
-#include "kineto/parse.h"
+#include "kineto/read/parse.h"
 
 #include <gtest/gtest.h>
 

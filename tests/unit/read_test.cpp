@@ -1,14 +1,15 @@
 // Reading Kineto traces: both generations of words, what profilers get wrong, and what is damaged.
-#include "kineto/read.h"
+#include "kineto/read/read.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "analysis/overview.h"
+#include "analysis/time/overview.h"
 #include "base/error.h"
 #include "kineto/inputs.h"
 #include "recording_builder.h"
+#include "plugin_compat/overview.h"
 
 namespace tprof {
 namespace {
@@ -185,7 +186,7 @@ TEST_F(ReadTest, what_is_no_whole_trace_is_an_error_of_one_line) {
       read(text);
       ADD_FAILURE() << text;
     } catch (const Error& e) {
-      EXPECT_EQ(e.code, kExitUnreadable);
+      EXPECT_EQ(e.fault, Fault::unreadable);
       EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos);
     }
   }

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "recording_builder.h"
-#include "tools/convert.h"
+#include "convert/convert.h"
 
 namespace tprof {
 namespace {
@@ -108,7 +108,7 @@ TEST(Reader, RefusesWhatIsNoRecording) {
     try {
       Recording::open(path);
     } catch (const Error& e) {
-      return e.code == kExitUnreadable && std::string(e.what()).find('\n') == std::string::npos;
+      return e.fault == Fault::unreadable && std::string(e.what()).find('\n') == std::string::npos;
     }
     return false;
   };

@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "kineto/read.h"
-#include "kineto/writer.h"
+#include "kineto/read/read.h"
+#include "kineto/write/writer.h"
 #include "model/build.h"
 #include "model/machine.h"
 #include "recording_builder.h"

@@ -1,6 +1,6 @@
 // Reading a trace piece by piece: whatever the size of the buffer, the pieces are those of the document, and what is
 // no trace is said to be none.
-#include "kineto/scan.h"
+#include "kineto/read/scan.h"
 
 #include <gtest/gtest.h>
 #include <zlib.h>

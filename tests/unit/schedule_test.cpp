@@ -1,5 +1,5 @@
 // plan_of against torch.profiler.schedule's documented meaning.
-#include "collect/schedule.h"
+#include "collect/steps/schedule.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The tree of stacks: ids are shared by threads, written once, and end where the tree is full.
-#include "collect/stack_tree.h"
+#include "collect/recorder/stack_tree.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "model/build.h"
-#include "model/line_table.h"
+#include "symbols/line_table.h"
 #include "model/stacks.h"
 #include "recording_builder.h"
 

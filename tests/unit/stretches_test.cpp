@@ -5,16 +5,16 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "check.h"
-#include "convert.h"
-#include "kineto/amend.h"
-#include "kineto/read.h"
+#include "check/check.h"
+#include "convert/convert.h"
+#include "kineto/write/amend.h"
+#include "kineto/read/read.h"
 #include "model/build.h"
 #include "model/counted.h"
 #include "model/settled.h"
 #include "model/spans.h"
 #include "recording_builder.h"
-#include "trace_file.h"
+#include "input/trace_file.h"
 
 namespace tprof {
 namespace {

@@ -1,6 +1,6 @@
 // What addresses of ELF files mean: functions, separate debug files, lines; whatever is wrong with the file. And how native
 // and Python frames are put together.
-#include "model/symbols.h"
+#include "symbols/symbols.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "model/interleave.h"
-#include "model/source_lines.h"
+#include "symbols/interleave.h"
+#include "symbols/source_lines.h"
 
 namespace tprof {
 namespace {

@@ -1,10 +1,10 @@
 // Which kernels and operators the table counts as tensor cores'. Kernel names are real ones.
-#include "analysis/tensor_cores.h"
+#include "analysis/basis/tensor_cores.h"
 
 #include <gtest/gtest.h>
 
-#include "analysis/gpu_summary.h"
-#include "analysis/kernels.h"
+#include "analysis/time/gpu_summary.h"
+#include "analysis/tables/kernels.h"
 #include "unit/model_builder.h"
 
 namespace tprof {

@@ -1,9 +1,9 @@
 // Which calls waited for the GPU: told by what ended inside of them, under any vendor's names.
-#include "analysis/waits.h"
+#include "analysis/basis/waits.h"
 
 #include <gtest/gtest.h>
 
-#include "analysis/activity.h"
+#include "analysis/time/activity.h"
 #include "model_builder.h"
 
 namespace tprof {

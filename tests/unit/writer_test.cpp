@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "collect/recorder.h"
+#include "collect/recorder/recorder.h"
 #include "record/reader.h"
 
 using namespace tprof;

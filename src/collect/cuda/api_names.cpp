@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "collect/recorder.h"
+#include "collect/recorder/recorder.h"
 
 namespace tprof {
 

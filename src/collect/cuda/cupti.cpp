@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "collect/bus_guard.h"
+#include "collect/session/bus_guard.h"
 #include "collect/cuda/api_names.h"
 #include "collect/cuda/devices.h"
 #include "collect/cuda/gpu_log.h"
 #include "collect/cuda/mux.h"
-#include "collect/session.h"
-#include "collect/thread.h"
+#include "collect/session/session.h"
+#include "collect/recorder/thread.h"
 
 namespace tprof {
 namespace {
@@ -44,7 +44,7 @@ void pause_ns(long ns) {
 }
 
 // Threads that CUPTI makes inherit this: signals are the program's. But for SIGBUS, which their writing may raise (see
-// collect/bus_guard.h).
+// collect/session/bus_guard.h).
 class NoSignals {
  public:
   NoSignals() {

@@ -5,7 +5,7 @@
 #include "collect/cuda/api_names.h"
 #include "collect/cuda/devices.h"
 #include "collect/cuda/launches.h"
-#include "collect/recorder.h"
+#include "collect/recorder/recorder.h"
 
 namespace tprof {
 namespace {

@@ -1,9 +1,9 @@
 // How an NVTX call becomes a record: what push.cpp and ranges.cpp share.
 #pragma once
 #include "collect/nvtx/ranges.h"
-#include "collect/recorder.h"
-#include "collect/session.h"
-#include "collect/step_pattern.h"
+#include "collect/recorder/recorder.h"
+#include "collect/session/session.h"
+#include "collect/steps/step_pattern.h"
 #include "collect/torch/ops.h"
 
 namespace tprof::nvtx {

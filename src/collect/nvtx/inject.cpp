@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
-#include "collect/attach.h"
-#include "collect/entry.h"
+#include "collect/start/attach.h"
+#include "collect/start/entry.h"
 #include "collect/nvtx/ranges.h"
-#include "collect/session.h"
+#include "collect/session/session.h"
 
 namespace tprof {
 namespace {

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "collect/recorder.h"
+#include "collect/recorder/recorder.h"
 
 namespace tprof::nvtx {
 namespace {

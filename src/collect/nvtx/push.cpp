@@ -1,6 +1,6 @@
 // NVTX's push and pop. Ranges that push opened are found again by domain and level, so those of one domain may cross those
 // of another, and operators.
-#include "collect/labels.h"
+#include "collect/steps/labels.h"
 #include "collect/nvtx/append.h"
 
 namespace tprof::nvtx {

@@ -5,17 +5,17 @@
 
 #include <atomic>
 
-#include "collect/python/api.h"
+#include "collect/interpreter/api.h"
 #include "collect/python/builtins.h"
 #include "collect/python/calls.h"
-#include "collect/python/frame_layout.h"
-#include "collect/python/frames.h"
-#include "collect/python/inittab.h"
+#include "collect/interpreter/frame_layout.h"
+#include "collect/interpreter/frames.h"
+#include "collect/interpreter/inittab.h"
 #include "collect/python/parameters.h"
 #include "collect/python/profile.h"
 #include "collect/python/script.h"
 #include "collect/python/watch.h"
-#include "collect/session.h"
+#include "collect/session/session.h"
 #include "collect/torch/attach.h"
 #include "collect/torch/calibrate.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "collect/recorder.h"
+#include "collect/recorder/recorder.h"
 
 namespace tprof {
 namespace {

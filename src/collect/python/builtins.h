@@ -1,7 +1,7 @@
 // Functions written in C, as Python code calls them: what they are called. Needs the GIL, and the calling thread between
 // enter() and leave().
 #pragma once
-#include "collect/python/api.h"
+#include "collect/interpreter/api.h"
 
 namespace tprof {
 

@@ -1,9 +1,9 @@
 #include "collect/python/calls.h"
 
 #include "collect/python/builtins.h"
-#include "collect/python/codes.h"
+#include "collect/interpreter/codes.h"
 #include "collect/python/modules.h"
-#include "collect/recorder.h"
+#include "collect/recorder/recorder.h"
 #include "collect/torch/ops.h"
 
 namespace tprof {

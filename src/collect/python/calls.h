@@ -5,7 +5,7 @@
 // thread, so each has a stack of its open calls, apart from the operators': those may end late. An end whose call began
 // before we listened finds nothing; calls that were left without one end with the call around them.
 #pragma once
-#include "collect/python/api.h"
+#include "collect/interpreter/api.h"
 
 namespace tprof {
 

@@ -6,7 +6,7 @@
 // the pointer is written where its type says that it stands; there only calls that come out of C are seen (of a method
 // that stands behind an operator or a protocol: __call__, __next__), since 3.11 runs others without a look at it.
 #pragma once
-#include "collect/python/api.h"
+#include "collect/interpreter/api.h"
 
 namespace tprof {
 

@@ -1,7 +1,7 @@
 // What steps need to know of an nn.Module, read from its __dict__ in C: no attribute of it is asked for, so none of the
 // program's code runs.
 #pragma once
-#include "collect/python/api.h"
+#include "collect/interpreter/api.h"
 
 namespace tprof {
 

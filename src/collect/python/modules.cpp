@@ -4,7 +4,7 @@
 
 #include "collect/python/parameters.h"
 #include "collect/python/table.h"
-#include "collect/recorder.h"
+#include "collect/recorder/recorder.h"
 
 namespace tprof {
 namespace {

@@ -4,7 +4,7 @@
 // another module. A strong reference would keep the parameters of models alive that the program has thrown away.
 // Needs the GIL, and the calling thread between enter() and leave().
 #pragma once
-#include "collect/python/api.h"
+#include "collect/interpreter/api.h"
 
 namespace tprof {
 

@@ -1,6 +1,6 @@
 // Whether the program has made an optimizer, so that its backward passes are awaited by one.
 #pragma once
-#include "collect/python/api.h"
+#include "collect/interpreter/api.h"
 
 namespace tprof {
 

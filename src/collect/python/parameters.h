@@ -1,7 +1,7 @@
 // How many parameters a module has, and their bytes, read from the C++ objects of its tensors. No method of a tensor or
 // a module is called: torch.jit.trace, a mode or a subclass would be told of it, and may be changed by it.
 #pragma once
-#include "collect/python/api.h"
+#include "collect/interpreter/api.h"
 #include "record/record.h"
 
 namespace tprof {

@@ -4,7 +4,7 @@
 // A thread has one such function. A profiler of the program's own (sys.setprofile, cProfile) keeps its place; ours is
 // seen by sys.getprofile() while it is on.
 #pragma once
-#include "collect/python/api.h"
+#include "collect/interpreter/api.h"
 
 namespace tprof {
 

@@ -3,13 +3,13 @@
 #include <string.h>
 
 #include "base/elf.h"
-#include "collect/labels.h"
+#include "collect/steps/labels.h"
 #include "collect/python/calls.h"
 #include "collect/python/function_hook.h"
 #include "collect/python/module_facts.h"
 #include "collect/python/optimizers.h"
-#include "collect/recorder.h"
-#include "collect/session.h"
+#include "collect/recorder/recorder.h"
+#include "collect/session/session.h"
 #include "collect/torch/attach.h"
 #include "collect/torch/backward.h"
 

@@ -3,7 +3,7 @@
 // wrapped by the bootstrap script, which calls the functions below. While modules are recorded, their calls are handed on to
 // calls.h.
 #pragma once
-#include "collect/python/api.h"
+#include "collect/interpreter/api.h"
 
 namespace tprof {
 

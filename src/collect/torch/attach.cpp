@@ -7,8 +7,8 @@
 #include "base/elf.h"
 #include "base/log.h"
 #include "collect/python/bootstrap.h"
-#include "collect/python/frames.h"
-#include "collect/recorder.h"
+#include "collect/interpreter/frames.h"
+#include "collect/recorder/recorder.h"
 #include "collect/torch/memory.h"
 #include "collect/torch/ops.h"
 

@@ -1,6 +1,6 @@
 // Joins tprof to the torch that is mapped in this process: layouts, callbacks, capabilities.
 #pragma once
-#include "collect/session.h"
+#include "collect/session/session.h"
 #include "collect/torch/layout.h"
 
 namespace tprof {

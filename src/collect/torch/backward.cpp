@@ -1,8 +1,8 @@
 #include "collect/torch/backward.h"
 
-#include "collect/labels.h"
-#include "collect/session.h"
-#include "collect/thread.h"
+#include "collect/steps/labels.h"
+#include "collect/session/session.h"
+#include "collect/recorder/thread.h"
 #include "collect/torch/attach.h"
 
 namespace tprof {

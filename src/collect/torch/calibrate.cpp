@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collect/torch/guard.h"
+#include "base/guard.h"
 #include "collect/torch/inputs.h"
 #include "record/record.h"
 

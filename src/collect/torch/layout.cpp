@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "collect/torch/callback_state.h"
-#include "collect/torch/guard.h"
+#include "base/guard.h"
 
 namespace tprof {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "collect/labels.h"
-#include "collect/session.h"
-#include "collect/step_pattern.h"
+#include "collect/steps/labels.h"
+#include "collect/session/session.h"
+#include "collect/steps/step_pattern.h"
 #include "collect/torch/backward.h"
 
 namespace tprof {

@@ -1,6 +1,6 @@
 // User ranges (record_function and its kin) as step tokens.
 #pragma once
-#include "collect/thread.h"
+#include "collect/recorder/thread.h"
 
 namespace tprof {
 

@@ -2,10 +2,10 @@
 
 #include "base/elf.h"
 #include "base/options.h"
-#include "collect/native.h"
-#include "collect/python/frames.h"
-#include "collect/recorder.h"
-#include "collect/session.h"
+#include "collect/native/native.h"
+#include "collect/interpreter/frames.h"
+#include "collect/recorder/recorder.h"
+#include "collect/session/session.h"
 #include "collect/torch/ops.h"
 
 namespace tprof {

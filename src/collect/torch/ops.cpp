@@ -4,9 +4,9 @@
 
 #include <initializer_list>
 
-#include "collect/python/frames.h"
-#include "collect/recorder.h"
-#include "collect/session.h"
+#include "collect/interpreter/frames.h"
+#include "collect/recorder/recorder.h"
+#include "collect/session/session.h"
 #include "collect/torch/attach.h"
 #include "collect/torch/backward.h"
 #include "collect/torch/inputs.h"

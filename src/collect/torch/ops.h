@@ -1,6 +1,6 @@
 // The callbacks that torch calls at the begin and end of every range (at::RecordFunction).
 #pragma once
-#include "collect/thread.h"
+#include "collect/recorder/thread.h"
 #include "collect/torch/layout.h"
 
 namespace tprof {

@@ -1,0 +1,221 @@
+// Rules of advice about memory, the way a job is set up, and the recording itself.
+#include <stdlib.h>
+
+#include <set>
+
+#include "analysis/advice/rule.h"
+#include "analysis/tables/operators.h"
+
+namespace tprof::rules {
+namespace {
+
+// Of GPUs; the CPU's memory has no limit that is known.
+template <class Value>
+std::pair<const MemoryPeak*, double> worst(const Facts& facts, Value value) {
+  std::pair<const MemoryPeak*, double> out{nullptr, 0};
+  for (const MemoryPeak& peak : facts.memory)
+    if (double x = value(peak); x > out.second) out = {&peak, x};
+  return out;
+}
+
+// 0: not known.
+u64 memory_of(const Facts& facts, const MemoryPeak& peak) {
+  auto device = facts.model.devices.find(u32(peak.device_index));
+  return !is_gpu_memory(peak.device_type) || device == facts.model.devices.end() ? 0 : device->second.total_memory;
+}
+
+std::string device_name(const MemoryPeak& peak) {
+  if (peak.device_type == 0) return "the CPU";
+  return device_type_text(peak.device_type) + " " + std::to_string(peak.device_index);
+}
+
+std::vector<Evidence> owners(const std::vector<Owner>& list) {
+  std::vector<Evidence> out;
+  for (const Owner& owner : list)
+    if (owner.op >= 0 && out.size() < kMostEvidence) out.push_back({Evidence::Of::range, u32(owner.op)});
+  return out;
+}
+
+std::string largest(const Facts& facts, const std::vector<Owner>& list) {
+  if (list.empty() || list[0].name == kNone) return "";
+  return "; most of it, " + mib(double(list[0].bytes)) + ", was allocated in \"" + facts.model.names[list[0].name] +
+         '"';
+}
+
+std::vector<Evidence> step_named(const Facts& facts, u32 index) {
+  std::vector<Evidence> out;
+  for (const Step& step : facts.model.steps)
+    if (std::to_string(step.number) == facts.windows.names[index]) out.push_back({Evidence::Of::range, step.event});
+  return out;
+}
+
+constexpr double kWarmUp = 1.5;      // WU1's threshold, by which the first step is longer than a usual one
+constexpr double kStillWarm = 1.2;   // and the steps behind it
+
+i64 usual_step_ns(const Facts& facts) {
+  std::vector<i64> others;
+  for (size_t s = 1; s < facts.windows.steps.size(); s++) others.push_back(facts.windows.steps[s].length());
+  return median_of(others);
+}
+
+// Steps at the begin that are longer than the usual one because something is done for the first time; two steps at
+// least stay.
+u32 warm_up_steps(const Facts& facts) {
+  const std::vector<Interval>& steps = facts.windows.steps;
+  double usual = double(usual_step_ns(facts));
+  if (steps.size() < 3 || double(steps[0].length()) <= kWarmUp * usual) return 0;
+  u32 n = 1;
+  while (n + 2 < steps.size() && double(steps[n].length()) > kStillWarm * usual) n++;
+  return n;
+}
+
+std::vector<Evidence> some_ranges(const Facts& facts, Word word) {
+  Heaviest heaviest(Evidence::Of::range);
+  for (u32 i = 0; i < facts.model.events.size(); i++)
+    if (facts.words.is(facts.model.events[i], word)) heaviest.add(facts.model.events[i].dur_ns, i);
+  return heaviest.take();
+}
+
+}  // namespace
+
+// Servers of models take most of the memory on purpose, before anything is recorded.
+std::optional<Match> memory_limit(const Facts& facts) {
+  auto [peak, share] = worst(facts, [&](const MemoryPeak& p) {
+    u64 all = memory_of(facts, p);
+    if (!facts.trains && double(p.unseen_bytes) > 0.9 * double(p.peak_bytes)) return 0.0;
+    return all ? double(p.peak_bytes) / double(all) : 0.0;
+  });
+  if (!peak) return {};
+  return Match{share, -1, -1,
+               device_name(*peak) + " holds " + mib(double(peak->peak_bytes)) + " at the peak, " + percent(share) +
+                   " of its memory" + largest(facts, peak->owners) + ".",
+               owners(peak->owners), facts.trains ? "" : "A smaller batch, half precision, or the model on several GPUs."};
+}
+
+// Where the allocator does not state its totals, blocks from before the recording make them drift: no leak can be told.
+std::optional<Match> memory_grows(const Facts& facts) {
+  auto [peak, share] = worst(facts, [](const MemoryPeak& p) {
+    return p.grows && p.totals_known && p.peak_bytes ? double(p.growth_bytes) / double(p.peak_bytes) : 0.0;
+  });
+  if (!peak) return {};
+  return Match{share, -1, -1,
+               "At each step's end " + mib(double(peak->growth_bytes)) + " more are allocated on " +
+                   device_name(*peak) + largest(facts, peak->kept) + ".",
+               owners(peak->kept)};
+}
+
+// What is reserved and unused while less is needed is a cache at work; at the peak it is what another batch lacks. It
+// matters only where memory is scarce.
+std::optional<Match> memory_unused(const Facts& facts) {
+  auto [peak, share] = worst(facts, [&](const MemoryPeak& p) {
+    u64 all = memory_of(facts, p);
+    return all && 2 * p.peak_reserved_bytes >= all ? double(p.unused_at_peak_bytes) / double(all) : 0.0;
+  });
+  if (!peak) return {};
+  return Match{share, -1, -1,
+               "When " + device_name(*peak) + " needs most, " + mib(double(peak->peak_bytes)) +
+                   ", its allocator holds " + mib(double(peak->unused_at_peak_bytes)) + " more that nothing uses, " +
+                   percent(share) + " of the device's memory."};
+}
+
+std::optional<Match> data_parallel(const Facts& facts) {
+  std::set<u32> devices;
+  for (const GpuEvent& work : facts.model.gpu)
+    if (work.runs_on_gpu()) devices.insert(work.device);
+  if (!facts.words.any(Word::data_parallel) || devices.size() < 2) return {};
+  return Match{1, -1, -1, "One process drives " + std::to_string(devices.size()) + " GPUs through DataParallel.",
+               some_ranges(facts, Word::data_parallel)};
+}
+
+// NCCL needs compute capability 3.5.
+std::optional<Match> ddp_without_nccl(const Facts& facts) {
+  if (!facts.words.any(Word::distributed_data_parallel) || facts.words.any(Word::nccl_op)) return {};
+  bool able = false;
+  for (const auto& [number, d] : facts.model.devices) able |= d.compute_major * 10 + d.compute_minor >= 35;
+  if (!able) return {};
+  return Match{1, -1, -1, "Gradients are exchanged, but no NCCL operation was seen.",
+               some_ranges(facts, Word::distributed_data_parallel)};
+}
+
+// Steps with an update of the optimizer and steps without one (gradients are accumulated) do different things: each is
+// compared with its like. Left out are steps at the begin that still warm up (WU1's), those in which a loader starts its
+// processes (DL3's), and the first and last recorded ones, in which a profiler starts and stops, and GPU work of a step
+// before may run. A step that grew everywhere a little, or on a machine that others use, points to nothing in the program.
+std::optional<Match> uneven_steps(const Facts& facts) {
+  if (!facts.windows.has_steps || facts.on_busy_machine()) return {};
+  std::vector<bool> starts = steps_with_loader_start(facts);
+  std::vector<bool> updates(facts.windows.steps.size());
+  for (const Event& e : facts.model.events)
+    if (facts.words.is(e, Word::optimizer_step))
+      if (int step = facts.windows.step_at(e.begin_ns); step >= 0) updates[size_t(step)] = true;
+  Variability worst;
+  double value = 0, lost_ns = 0;
+  for (bool with_update : {false, true}) {
+    std::vector<u32> alike;
+    for (u32 s = std::max(1u, warm_up_steps(facts)); s + 1 < updates.size(); s++)
+      if (updates[s] == with_update && !starts[s]) alike.push_back(s);
+    Variability v = variability(facts.overview, alike);
+    if (!v.known || v.median_ns <= 0 || 2 * v.grew_ns < v.slowest_ns - v.median_ns) continue;
+    lost_ns += double(std::max<i64>(0, v.mean_ns - v.median_ns)) * double(alike.size());
+    double ratio = double(v.slowest_ns) / double(v.median_ns);
+    if (ratio > value) value = ratio, worst = v;
+  }
+  if (!worst.known) return {};
+  const Variability& v = worst;
+  return Match{value, facts.share(lost_ns), facts.windows.per_step(lost_ns),
+               "Step " + facts.windows.names[v.slowest] + " took " + ms(double(v.slowest_ns)) + ", the median is " +
+                   ms(double(v.median_ns)) + "; " + category_text(v.grew) + " grew by " + ms(double(v.grew_ns)) + ".",
+               step_named(facts, v.slowest)};
+}
+
+std::optional<Match> warm_up_recorded(const Facts& facts) {
+  if (!facts.windows.has_steps || facts.windows.steps.size() < 3) return {};
+  double first = double(facts.windows.steps[0].length()), usual = double(usual_step_ns(facts));
+  if (usual <= 0) return {};
+  u32 warm_up = warm_up_steps(facts);
+  std::string from = facts.windows.names[warm_up];
+  std::string end = std::to_string(atoll(facts.windows.names.back().c_str()) + 1);
+  std::string fix = "Judge the steps behind it: tprof run --steps " + from + ":" + end +
+                    ", or with torch.profiler schedule(skip_first=" + from + ", ...).";
+  // Its own range is no longer than that of others: what else its time holds was launched before.
+  auto range = [&](u32 s) { return step_named(facts, s).empty() ? 0 : facts.model.events[step_named(facts, s)[0].index].dur_ns; };
+  bool backlog = facts.gpu && range(0) > 0 && double(range(0)) < kWarmUp * double(range(1));
+  return Match{first / usual, -1, -1,
+               "The first recorded step took " + ms(first) + ", the others about " + ms(usual) +
+                   (backlog ? ", as the GPU still does what was launched before" : "") + ": averages are too high.",
+               step_named(facts, 0), warm_up ? fix : ""};
+}
+
+// Launches that take a thousand times as long as usual, without a kernel running meanwhile: the driver loads code.
+std::optional<Match> first_launches(const Facts& facts) {
+  if (!facts.gpu) return {};  // counters were collected instead (CUPTI's range profiler), launch by launch
+  Heaviest calls(Evidence::Of::call);
+  Cost cost(facts);
+  u64 count = 0;
+  for (u32 i = 0; i < facts.model.calls.size(); i++) {
+    const CallEvent& call = facts.model.calls[i];
+    if (!facts.words.is(call, Word::launches) || facts.words.is(call, Word::replays) ||
+        call.dur_ns - facts.waits.ns(i) <= kFirstLaunchNs || !facts.inside(call.begin_ns))
+      continue;
+    count++;
+    cost.call(i);
+    calls.add(call.dur_ns, i);
+  }
+  if (!count) return {};
+  double share = facts.share(double(cost.ns()));
+  return Match{share, share, facts.windows.per_step(cost.ns()),
+               std::to_string(count) +
+                   (count == 1 ? " launch took more than 1 ms, " : " launches took more than 1 ms each, ") +
+                   ms(facts.windows.per_step(cost.ns())) +
+                   " of a step, as a launch does that loads its kernel first.",
+               calls.take()};
+}
+
+std::optional<Match> own_cost(const Facts& facts) {
+  double ns = double(facts.overview.own.cupti_ns);
+  if (ns < 0) return {};
+  return Match{facts.share(ns), facts.share(ns), -1,
+               "CUPTI's own work took " + ms(facts.windows.per_step(ns)) + " per step."};
+}
+
+}  // namespace tprof::rules

@@ -1,0 +1,134 @@
+#include "analysis/basis/steps.h"
+
+#include <algorithm>
+
+namespace tprof {
+namespace {
+
+StepSpan everything(const Model& model) {
+  Interval all{INT64_MAX, INT64_MIN};
+  auto widen = [&](i64 begin, i64 end) { all = {std::min(all.begin, begin), std::max(all.end, end)}; };
+  for (const Event& e : model.events) widen(e.begin_ns, e.end_ns());
+  for (const CallEvent& c : model.calls) widen(c.begin_ns, c.end_ns());
+  StepSpan step{"0", all};
+  for (const GpuEvent& e : model.gpu) {
+    if (!e.runs_on_gpu()) continue;
+    step.works++;
+    widen(e.begin_ns, e.end_ns());
+  }
+  step.time = all.begin <= all.end ? all : Interval{0, 0};
+  return step;
+}
+
+// Of work launched in a step or stretch on the host: how much there is, and when the last of it ends.
+struct Launched {
+  u64 works = 0;
+  i64 end_ns = INT64_MIN;
+
+  void add(i64 end) {
+    works++;
+    end_ns = std::max(end_ns, end);
+  }
+};
+
+// The index of the step, or stretch, in which a moment lies; their number if it lies in none.
+template <class Steps>
+size_t index_at(const Steps& steps, i64 ns) {
+  auto at = std::partition_point(steps.begin(), steps.end(), [&](const auto& s) { return s.begin_ns <= ns; });
+  while (at != steps.begin()) {
+    --at;
+    if (ns < at->end_ns) return size_t(at - steps.begin());
+    if (at != steps.begin() && at[-1].end_ns <= ns) break;
+  }
+  return steps.size();
+}
+
+void mark_incomplete(std::vector<StepSpan>& steps) {
+  size_t last = steps.size();
+  while (last > 0 && steps[last - 1].works == 0) last--;
+  if (last == 0) return;
+  for (size_t i = last; i < steps.size(); i++) steps[i].whole = false;
+  size_t before = last - 1;  // an evaluation inside launches work of its own
+  while (before > 0 && steps[before - 1].evaluates) before--;
+  if (before > 0 && double(steps[before - 1].works) * 0.8 > double(steps[last - 1].works))
+    steps[last - 1].whole = false;
+}
+
+void choose_those_that_count(std::vector<StepSpan>& steps) {
+  bool plain = std::any_of(steps.begin(), steps.end(), [](const StepSpan& s) { return s.whole && !s.evaluates; });
+  for (StepSpan& s : steps) s.counts = s.whole && !(plain && s.evaluates);
+}
+
+}  // namespace
+
+const char* category_text(Category category) {
+  static constexpr const char* kTexts[] = {
+#define CATEGORY(name, text) text,
+      TPROF_CATEGORIES(CATEGORY)
+#undef CATEGORY
+  };
+  return kTexts[static_cast<u32>(category)];
+}
+
+std::vector<StepSpan> step_spans(const Model& model) {
+  if (model.steps.empty()) return {everything(model)};
+  std::vector<Launched> launched(model.steps.size()), evaluated(model.stretches.size());
+  i64 before = model.steps[0].begin_ns;  // where work ends that was launched before the first step
+  for (const GpuEvent& e : model.gpu) {
+    if (!e.runs_on_gpu() || e.call == kNone) continue;
+    i64 at = model.calls[e.call].begin_ns;
+    size_t i = index_at(model.steps, at), k = index_at(model.stretches, at);
+    if (i < launched.size())
+      launched[i].add(e.end_ns());
+    else if (k < evaluated.size())
+      evaluated[k].add(e.end_ns());
+    else if (at < model.steps[0].begin_ns)
+      before = std::max(before, e.end_ns());
+  }
+  std::vector<StepSpan> out;
+  i64 end_before = before;
+  size_t k = 0;
+  for (size_t i = 0; i < model.steps.size(); i++) {
+    const Step& step = model.steps[i];
+    for (; k < evaluated.size() && model.stretches[k].begin_ns < step.begin_ns; k++)
+      end_before = std::max(end_before, evaluated[k].end_ns);
+    i64 begin = std::max(end_before, step.begin_ns);
+    i64 end = std::max({begin, step.end_ns, launched[i].end_ns});
+    out.push_back({std::to_string(step.number), {begin, end}, launched[i].works, true, step.evaluates});
+    end_before = end;
+  }
+  if (out.size() > 1) mark_incomplete(out);
+  choose_those_that_count(out);
+  return out;
+}
+
+std::array<IntervalSet, kCategories - 1> category_times(const Model& model, const Words& words) {
+  std::vector<Interval> any[kCategories - 1];
+  auto add = [&](Category c, const auto& x) { any[static_cast<u32>(c)].push_back({x.begin_ns, x.end_ns()}); };
+  bool communicates = false;
+  for (const GpuEvent& work : model.gpu) {
+    if (!work.runs_on_gpu()) continue;
+    bool communication = words.work(work) == Work::communication;
+    communicates |= communication;
+    add(communication               ? Category::communication
+        : work.kind() == Kind::copy ? Category::copy
+        : work.kind() == Kind::set  ? Category::set
+                                    : Category::kernel,
+        work);
+  }
+  for (const CallEvent& call : model.calls) add(Category::runtime, call);
+  for (const Event& event : model.events) {
+    if (event.flags & (kEventStep | kEventPython)) continue;
+    // Where kernels communicate, ranges of the host only enqueue them.
+    bool communication = !communicates && words.is(event, Word::communication_op);
+    add(words.is(event, Word::data_loading) ? Category::data_loading
+        : communication                     ? Category::communication
+                                            : Category::cpu,
+        event);
+  }
+  std::array<IntervalSet, kCategories - 1> out;
+  for (u32 c = 0; c < out.size(); c++) out[c] = IntervalSet(std::move(any[c]));
+  return out;
+}
+
+}  // namespace tprof

@@ -1,0 +1,84 @@
+#include "analysis/basis/tensors.h"
+
+#include <cstring>
+
+#include "model/inputs.h"
+
+namespace tprof {
+namespace {
+
+template <class T>
+T read(const char* at) {
+  T value;
+  memcpy(&value, at, sizeof value);
+  return value;
+}
+
+i64 dimension(const InputHead& head, const char* payload, size_t i) {
+  return head.flags & kInputWide ? read<i64>(payload + i * 8) : i64(read<u32>(payload + i * 4));
+}
+
+OpInput input_of(const InputHead& head, const char* payload) {
+  OpInput out;
+  switch (static_cast<InputTag>(head.tag)) {
+    case InputTag::tensor:
+      out.tensor.defined = true;
+      out.tensor.dtype = head.dtype;
+      out.tensor.has_strides = !(head.flags & kInputNoStrides);
+      for (u32 i = 0; i < head.count; i++) out.tensor.sizes.push_back(dimension(head, payload, i));
+      for (u32 i = 0; i < head.count && !(head.flags & kInputNoStrides); i++)
+        out.tensor.strides.push_back(dimension(head, payload, head.count + i));
+      break;
+    case InputTag::integer:
+      out.integers.push_back(read<i64>(payload));
+      break;
+    case InputTag::integer_list:
+      for (u32 i = 0; i < head.count; i++) out.integers.push_back(read<i64>(payload + size_t(i) * 8));
+      break;
+    case InputTag::boolean:
+      out.booleans.push_back(head.count != 0);
+      break;
+    case InputTag::boolean_list:
+      for (u32 i = 0; i < head.count; i++) out.booleans.push_back(payload[i] != 0);
+      break;
+    default:
+      break;
+  }
+  return out;
+}
+
+}  // namespace
+
+i64 TensorInput::elements() const {
+  i64 product = 1;
+  for (i64 x : sizes) product *= x;
+  return product;
+}
+
+std::vector<OpInput> inputs_of(const Event& event) {
+  std::vector<OpInput> out;
+  if (!(event.flags & kEventHasInputs) || !event.inputs) return out;
+  const char* at = event.inputs;
+  const char* end = at + event.inputs_bytes;
+  for (u32 i = 0; i < event.inputs_count && end - at >= i64(sizeof(InputHead)); i++) {
+    auto head = read<InputHead>(at);
+    at += sizeof head;
+    out.push_back(input_of(head, at));
+    at += input_payload_bytes(head);
+    // Elements of a list are inputs of their own in the stream; so are those of a list in a list.
+    for (u64 open = static_cast<InputTag>(head.tag) == InputTag::tensor_list ? head.count : 0;
+         open > 0 && end - at >= i64(sizeof(InputHead)); open--) {
+      auto element = read<InputHead>(at);
+      at += sizeof element;
+      if (TensorInput t = input_of(element, at).tensor; t.defined) out.back().list.push_back(std::move(t));
+      at += input_payload_bytes(element);
+      if (static_cast<InputTag>(element.tag) == InputTag::tensor_list) open += element.count;
+    }
+    if (head.flags & kInputCut) out.back().list.clear();  // a part of it would be taken for all
+  }
+  return out;
+}
+
+bool is_half(u8 dtype) { return dtype == 5 || dtype == 15; }
+
+}  // namespace tprof

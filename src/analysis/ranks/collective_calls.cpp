@@ -1,0 +1,124 @@
+#include "analysis/ranks/collective_calls.h"
+
+#include <ctype.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "analysis/basis/tensors.h"
+#include "base/dtypes.h"
+
+namespace tprof {
+namespace {
+
+// As traces call element types.
+u32 bytes_of_type(std::string_view type) {
+  static constexpr std::pair<std::string_view, u32> kTypes[] = {
+      {"Byte", 1}, {"Char", 1},  {"Bool", 1}, {"Float8", 1}, {"Short", 2},        {"Half", 2},          {"BFloat16", 2},
+      {"Int", 4},  {"Float", 4}, {"Long", 8}, {"Double", 8}, {"ComplexFloat", 8}, {"ComplexDouble", 16}};
+  for (const auto& [name, bytes] : kTypes)
+    if (type == name) return bytes;
+  return type.starts_with("Float8") ? 1 : 0;
+}
+
+i64 input_bytes(const Event& op) {
+  i64 sum = 0;
+  for (const OpInput& input : inputs_of(op)) {
+    if (!input.tensor.defined) continue;
+    u32 each = dtype_bytes(input.tensor.dtype);
+    if (!each) return -1;
+    sum += input.tensor.elements() * each;
+  }
+  return sum > 0 ? sum : -1;
+}
+
+// The communication operator at or around an event, -1 none.
+i32 communication_op(const Model& model, const Words& words, i32 event) {
+  while (event >= 0 && !words.is(model.events[event], Word::communication_op)) event = model.events[event].parent;
+  return event;
+}
+
+class CallReader {
+ public:
+  CallReader(const Model& model, const Words& words, const Windows& windows)
+      : model_(model), words_(words), windows_(windows) {}
+
+  CollectiveCalls run() {
+    add_kernels();
+    out_.on_gpu = !out_.calls.empty();
+    if (!out_.on_gpu) add_operators();
+    std::stable_sort(out_.calls.begin(), out_.calls.end(),
+                     [](const CollectiveCall& a, const CollectiveCall& b) { return a.begin_ns < b.begin_ns; });
+    return std::move(out_);
+  }
+
+ private:
+  bool inside(i64 ns) const { return windows_.holds(ns); }
+
+  void add_kernels() {
+    size_t next = 0;
+    for (u32 i = 0; i < model_.gpu.size(); i++) {
+      const GpuEvent& work = model_.gpu[i];
+      if (work.kind() != Kind::kernel || words_.work(work) != Work::communication || !inside(work.begin_ns)) continue;
+      i32 op = communication_op(model_, words_, work.op);
+      CollectiveCall call = call_of(op >= 0 ? model_.events[op].name : work.name, work.begin_ns, work.dur_ns);
+      call.work = i;
+      if (op >= 0) call.bytes = input_bytes(model_.events[op]);
+      while (next < model_.collectives.size() && model_.collectives[next].gpu < i) next++;
+      if (next < model_.collectives.size() && model_.collectives[next].gpu == i)
+        describe(call, model_.collectives[next]);
+      out_.calls.push_back(std::move(call));
+    }
+  }
+
+  void describe(CollectiveCall& call, const Collective& said) const {
+    if (said.name) call.op = model_.names[said.name];
+    if (said.group) call.group = model_.names[said.group];
+    call.sequence = said.sequence;
+    call.ranks = said.group_size;
+    u32 each = said.dtype ? bytes_of_type(model_.names[said.dtype]) : 0;
+    i64 elements = std::max(said.in_elements, said.out_elements);
+    if (each && elements >= 0) call.bytes = elements * each;
+  }
+
+  // Ranges of NCCL on the host only enqueue its kernels, which this trace lacks.
+  void add_operators() {
+    for (const Event& e : model_.events) {
+      if (!words_.is(e, Word::communication_op) || words_.is(e, Word::nccl_op) || !inside(e.begin_ns)) continue;
+      if (communication_op(model_, words_, e.parent) >= 0) continue;  // part of another
+      CollectiveCall call = call_of(e.name, e.begin_ns, e.dur_ns);
+      call.bytes = input_bytes(e);
+      out_.calls.push_back(std::move(call));
+    }
+  }
+
+  CollectiveCall call_of(u32 name, i64 begin_ns, i64 dur_ns) const {
+    CollectiveCall call;
+    call.op = model_.names[name];
+    call.begin_ns = static_cast<i64>(model_.base_time_ns) + begin_ns;
+    call.dur_ns = dur_ns;
+    return call;
+  }
+
+  const Model& model_;
+  const Words& words_;
+  const Windows& windows_;
+  CollectiveCalls out_;
+};
+
+}  // namespace
+
+bool CollectiveCall::exchanges_gradients() const {
+  std::string name;
+  for (char c : op)
+    if (c != '_' && c != '-') name += char(tolower(c));
+  for (const char* kind : {"allreduce", "reducescatter", "allgather"})
+    if (name.find(kind) != name.npos) return true;
+  return false;
+}
+
+CollectiveCalls collective_calls(const Model& model, const Words& words, const Windows& windows) {
+  return CallReader(model, words, windows).run();
+}
+
+}  // namespace tprof

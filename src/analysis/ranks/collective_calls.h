@@ -1,0 +1,34 @@
+// The collectives of one process, as its trace tells them.
+#pragma once
+#include <string>
+
+#include "analysis/basis/windows.h"
+#include "analysis/basis/words.h"
+
+namespace tprof {
+
+struct CollectiveCall {
+  std::string op;     // "allreduce", "nccl:all_reduce" ... as the trace calls it
+  std::string group;  // empty: not known
+  i64 sequence = -1;  // in its group; -1 not known
+  i64 bytes = -1;     // of the larger of input and output; -1 not known
+  i32 ranks = -1;     // in its group; -1 not known
+  i64 begin_ns = 0;   // CLOCK_REALTIME
+  i64 dur_ns = 0;
+  u32 work = kNone;   // its kernel: index into Model::gpu
+
+  // What data-parallel training exchanges: gradients, and parameters that are sharded (all-reduce, reduce-scatter,
+  // all-gather). Not tokens or lookups, which go from each rank to each other one, nor what goes between pairs.
+  bool exchanges_gradients() const;
+
+  Interval time() const { return {begin_ns, begin_ns + dur_ns}; }
+};
+
+struct CollectiveCalls {
+  std::vector<CollectiveCall> calls;  // in order of begin
+  bool on_gpu = false;  // kernels of GPUs; else the ranges of operators on the CPU (gloo)
+};
+// Those in the windows.
+CollectiveCalls collective_calls(const Model& model, const Words& words, const Windows& windows);
+
+}  // namespace tprof

@@ -1,0 +1,109 @@
+#include "analysis/ranks/rank.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "analysis/time/activity.h"
+#include "analysis/time/exposed.h"
+
+namespace tprof {
+namespace {
+
+// What a collective is waited for with, or what starts it: no work of the host's own.
+bool serves_collectives(std::string_view name) {
+  return name.starts_with("c10d::") || name.starts_with("_c10d_functional::") ||
+         name.starts_with("c10d_functional::") || name == "record_param_comms";
+}
+
+class RankReader {
+ public:
+  RankReader(const Model& model, const std::string& worker) : model_(model), words_(model), windows_(windows_of(model)) {
+    out_.worker = worker;
+    out_.number = model.rank;
+    out_.world_size = model.world_size;
+    out_.span_ns = windows_.time.length();
+    out_.host = model.host;
+    out_.pid = model.pid;
+    add_steps();
+  }
+
+  Rank run() {
+    CollectiveCalls found = collective_calls(model_, words_, windows_);
+    out_.calls = std::move(found.calls);
+    out_.on_gpu = found.on_gpu;
+    std::map<u32, GpuSets> devices = gpu_sets(model_, words_);
+    IntervalSet on_host = out_.on_gpu ? IntervalSet() : times_of_calls();
+    for (const auto& [device, sets] : devices)
+      add_time(sets.computation, out_.on_gpu ? sets.communication : on_host);
+    if (devices.empty()) add_time(operators(), on_host);
+    return std::move(out_);
+  }
+
+ private:
+  i64 length_of(const IntervalSet& set) const { return (set & windows_.time).length(); }
+  i64 base() const { return static_cast<i64>(model_.base_time_ns); }
+
+  void add_steps() {
+    Overview overview = overview_of(model_);
+    out_.gpus = overview.gpus;
+    out_.has_steps = windows_.has_steps;
+    for (size_t i = 0; i < windows_.steps.size(); i++) {
+      const Interval& step = windows_.steps[i];
+      out_.steps.push_back({windows_.names[i], {base() + step.begin, base() + step.end}, {}});
+      if (i < overview.steps.size()) out_.steps.back().by = overview.steps[i].by;
+    }
+  }
+
+  // Of one device.
+  void add_time(const IntervalSet& computation, const IntervalSet& communication) {
+    IntervalSet common = computation & communication;
+    auto add = [](Overlap& to, i64 span, i64 both, i64 computing, i64 communicating) {
+      to.computation_ns += computing - both;
+      to.overlap_ns += both;
+      to.communication_ns += communicating - both;
+      to.other_ns += span - computing - communicating + both;
+    };
+    add(out_, out_.span_ns, length_of(common), length_of(computation), length_of(communication));
+    for (size_t i = 0; i < windows_.steps.size(); i++) {
+      auto [begin, end] = windows_.steps[i];
+      add(out_.steps[i].overlap, end - begin, common.length_in(begin, end), computation.length_in(begin, end),
+          communication.length_in(begin, end));
+    }
+  }
+
+  // Where some thread is in an operator.
+  IntervalSet operators() const {
+    Waits waits(model_, words_);
+    HostTimelines timelines(model_, words_, waits);
+    std::vector<Interval> any;
+    for (u32 thread = 0; thread < model_.threads.size(); thread++)
+      for (const ActivityPiece& piece : timelines.of(thread))
+        if (piece.activity == Activity::operating && !serves_collectives(model_.name_of(model_.events[piece.event])))
+          any.push_back({piece.begin_ns, piece.end_ns});
+    return IntervalSet(std::move(any));
+  }
+
+  IntervalSet times_of_calls() const {
+    std::vector<Interval> any;
+    for (const CollectiveCall& call : out_.calls) any.push_back({call.begin_ns - base(), call.time().end - base()});
+    return IntervalSet(std::move(any));
+  }
+
+  const Model& model_;
+  Words words_;
+  Windows windows_;
+  Rank out_;
+};
+
+}  // namespace
+
+Rank rank_of(const Model& model, const std::string& worker) { return RankReader(model, worker).run(); }
+
+void sort_ranks(std::vector<Rank>& ranks) {
+  std::stable_sort(ranks.begin(), ranks.end(), [](const Rank& a, const Rank& b) {
+    if (a.number < 0 || b.number < 0) return a.number > b.number;
+    return a.number != b.number ? a.number < b.number : a.worker < b.worker;
+  });
+}
+
+}  // namespace tprof

@@ -1,0 +1,40 @@
+// Where the time of a GPU went, without counting anything twice: computing, communicating while nothing computes,
+// copying while nothing computes or communicates, idle. The four sum to the time looked at, whatever overlaps.
+//
+// The rule is TraceLens's: exposed communication = communication - computation, exposed copies = copies - computation
+// - communication. Memory sets count as copies.
+#pragma once
+#include "analysis/basis/windows.h"
+#include "analysis/basis/words.h"
+
+namespace tprof {
+
+// Where one GPU was at work.
+struct GpuSets {
+  IntervalSet computation, communication, copies;
+};
+// By device. Devices without work are not in it.
+std::map<u32, GpuSets> gpu_sets(const Model& model, const Words& words);
+
+struct Exposed {
+  i64 span_ns = 0;
+  i64 computation_ns = 0;
+  i64 exposed_communication_ns = 0;
+  i64 exposed_copies_ns = 0;
+  i64 idle_ns = 0;
+  i64 communication_ns = 0, copies_ns = 0;  // hidden or not
+
+  // Hidden communication of all communication, 0 to 1; -1 without any (HTA's comm-comp overlap).
+  double overlap() const;
+  Exposed& operator+=(const Exposed& more);  // of another time
+};
+Exposed exposed_in(const GpuSets& sets, const Interval& window);
+
+struct DeviceExposed {
+  u32 device;
+  Exposed all;
+  std::vector<Exposed> steps;  // by Windows::steps
+};
+std::vector<DeviceExposed> exposed(const Model& model, const Words& words, const Windows& windows);
+
+}  // namespace tprof

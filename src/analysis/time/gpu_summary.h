@@ -1,0 +1,11 @@
+// How busy each GPU was over the steps: the plugin's GPU summary.
+#pragma once
+#include "analysis/time/overview.h"
+#include "analysis/basis/windows.h"
+
+namespace tprof {
+
+// Of every device that ran a kernel; `notes` gets what the trace does not say.
+std::vector<GpuFigures> gpu_figures(const Model& model, const Windows& windows, std::vector<std::string>& notes);
+
+}  // namespace tprof

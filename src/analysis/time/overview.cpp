@@ -1,0 +1,117 @@
+#include "analysis/time/overview.h"
+
+#include <ctype.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/time/gpu_summary.h"
+
+namespace tprof {
+namespace {
+
+std::string counted(const std::map<std::string, u64>& counts) {
+  std::string out;
+  for (const auto& [what, count] : counts)
+    if (count) out += (out.empty() ? "" : ", ") + what + " " + std::to_string(count);
+  return out;
+}
+
+void note_losses(const Ledger& ledger, std::vector<std::string>& notes) {
+  auto say = [&](const std::map<std::string, u64>& counts, const char* what) {
+    std::string text = counted(counts);
+    if (!text.empty()) notes.push_back(what + text);
+  };
+  say(ledger.dropped, "events lost: ");
+  say(ledger.repaired, "events repaired: ");
+  say(ledger.left_out, "events of kinds that are not analysed: ");
+  if (ledger.lanes) notes.push_back(std::to_string(ledger.lanes) + " of the ranges cross others of their thread");
+  if (ledger.gpu.without_call)
+    notes.push_back(std::to_string(ledger.gpu.without_call) + " pieces of GPU work have no call that launched them");
+}
+
+void note_steps(const Model& model, const std::vector<StepSpan>& spans, std::vector<std::string>& notes) {
+  if (model.steps.empty())
+    notes.push_back(model.stretches.empty() ? "no steps are marked: all of the trace counts as one"
+                                            : "no steps lie in this trace, but evaluations alone");
+  if (model.steps.size() == 1) notes.push_back("there is one step only, which says little about the others");
+  std::string missing;
+  for (const StepSpan& span : spans)
+    if (!span.whole) missing += (missing.empty() ? "" : ", ") + span.name;
+  if (!missing.empty()) notes.push_back("not counted, since GPU work of theirs seems to be missing: steps " + missing);
+  std::string evaluate;
+  for (const StepSpan& span : spans)
+    if (span.whole && !span.counts) evaluate += (evaluate.empty() ? "" : ", ") + span.name;
+  if (!evaluate.empty()) notes.push_back("not counted, since an evaluation lies inside of them: steps " + evaluate);
+}
+
+// Of a device: by name none of those that launch nothing. What other vendors' calls do is not known.
+bool may_launch(const Model& model, const Words& words, const CallEvent& call) {
+  const std::string& name = model.names[call.name];
+  bool driver = name.size() > 2 && name.starts_with("cu") && isupper(static_cast<unsigned char>(name[2]));
+  bool known = driver || name.starts_with("cuda") || name.starts_with("hip");
+  return !known || words.is(call, Word::launches) || words.is(call, Word::copies);
+}
+
+}  // namespace
+
+i64 whole_ns(double us) { return std::llround(us * 1000); }
+
+StepTimes average_of(const std::vector<StepTimes>& steps) {
+  StepTimes out{"average", 0, {}};
+  if (steps.empty()) return out;
+  auto count = double(steps.size());
+  for (const StepTimes& step : steps) {
+    out.us += step.us;
+    for (u32 c = 0; c < kCategories; c++) out.by[c] += step.by[c];
+  }
+  out.us /= count;
+  for (double& us : out.by) us /= count;
+  return out;
+}
+
+Overview overview_of(const Model& model) {
+  Overview out;
+  Words words(model);
+  std::vector<StepSpan> spans = step_spans(model);
+  auto busy = category_times(model, words);
+  auto any = [&](Category c) { return !busy[static_cast<u32>(c)].empty(); };
+  out.uses_gpu = any(Category::runtime) || any(Category::kernel) || any(Category::copy) || any(Category::set) ||
+                 !model.gpu.empty();
+  out.communicates = any(Category::communication);
+  auto works = [](const GpuEvent& work) { return work.runs_on_gpu(); };
+  auto launches = [&](const CallEvent& call) { return may_launch(model, words, call); };
+  out.work_known = std::any_of(model.gpu.begin(), model.gpu.end(), works) ||
+                   std::none_of(model.calls.begin(), model.calls.end(), launches);
+  out.counted = counted_of(model);
+  out.span_ns = model.end_ns - model.begin_ns;
+  note_steps(model, spans, out.notes);
+  note_losses(model.ledger, out.notes);
+  std::erase_if(spans, [](const StepSpan& span) { return !span.counts; });
+  if (model.empty()) {
+    out.notes.insert(out.notes.begin(), "the trace holds no events of operators, steps, calls or GPUs");
+    return out;
+  }
+  if (model.steps.empty() && !model.stretches.empty()) return out;
+  Interval all{spans.front().time.begin, spans.back().time.end};
+  Windows windows = windows_of(model);
+  out.own = own_cost(model, windows);
+  if (out.uses_gpu) out.gpus = gpu_figures(model, windows, out.notes);
+  if (!out.work_known)
+    out.notes.push_back("a device was called, and of its work the trace has nothing that is analysed: it is not known");
+  else if (out.uses_gpu && out.gpus.empty())
+    out.notes.push_back("no kernel ran: of the GPU there is nothing to tell");
+
+  for (const StepSpan& span : spans) out.steps.push_back({span.name, double(span.time.length()) / 1000, {}});
+  IntervalSet rest(all.begin, all.end);
+  for (u32 c = 0; c < kCategories; c++) {
+    IntervalSet mine = c < busy.size() ? rest & busy[c] : rest;
+    rest = rest - mine;
+    for (size_t i = 0; i < spans.size(); i++)
+      out.steps[i].by[c] = double(mine.length_in(spans[i].time.begin, spans[i].time.end)) / 1000;
+  }
+  out.average = average_of(out.steps);
+  return out;
+}
+
+}  // namespace tprof

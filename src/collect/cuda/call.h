@@ -1,0 +1,156 @@
+// Records one call into CUDA or NCCL: what every wrapper of shim/hooks.def does around the real function.
+//
+// The record is written before the call and completed behind it, so a call that never comes back is seen. Between the
+// two nothing of ours is held: the call may block, be the last one of its window, or call us again.
+#pragma once
+#include <atomic>
+
+#include "base/clock.h"
+#include "base/options.h"
+#include "collect/recorder/recorder.h"
+
+namespace tprof {
+
+// A call is not recorded inside another one of its own API (bits of ThreadSelf::calls).
+enum CallApi : u8 { kApiCuda = 1, kApiNccl = 2, kApiCudaDriver = 4 };
+
+// One exported function: what it is, and its name.
+struct CallKind {
+  CallApi api;
+  CallFamily family;
+  u8 flags;  // CallFlag
+};
+struct CallName {
+  const char* text;
+  std::atomic<u64> interned{0};  // generation of the recording << 32 | name id
+};
+
+// What a row of the table tells of the arguments; see CallRecord.
+struct CallPayload {
+  u64 address = 0, bytes = 0, stream = 0;
+  i32 device = -1;
+  u32 detail = 0;
+};
+
+struct OpenCall {
+  RecordRef ref;  // 0: not recorded
+  u32 epoch;
+};
+
+// One load; helpers of a program have to ask their leader.
+inline bool calls_wanted() { return __builtin_expect(!gate_closed(), 0); }
+// The families (as bits) of which a call carries stacks: what TPROF_WITH_STACK and TPROF_STACK_ON ask for. And kCallsOff,
+// set for good where nothing is to be recorded of the GPU side (TPROF_ACTIVITIES).
+extern std::atomic<u32> g_call_switches;
+constexpr u32 kCallsOff = 1u << 31;
+void calls_take_stacks(const Options& options);
+void calls_switch_off();
+
+// The rare parts. They keep errno: it is the program's.
+namespace call {
+void follow();
+void refused();
+char* room(ThreadBlock* block, u32 epoch);
+u32 intern(ThreadBlock* block, CallName& name, u32 generation);
+StackRef stack(ThreadBlock* block);
+void ends_elsewhere(ThreadBlock* block, u32 epoch, RecordRef ref, u64 ticks);
+}  // namespace call
+
+inline void fill_call(CallRecord& r, const CallPayload& payload) {
+  r.address = payload.address;
+  r.bytes = payload.bytes;
+  r.stream = payload.stream;
+  r.device = i8(payload.device);
+  r.detail = u8(payload.detail);
+}
+
+__attribute__((always_inline)) inline OpenCall call_begins(CallKind kind, CallName& name,
+                                                           const CallPayload& payload) {
+  u32 switches = g_call_switches.load(std::memory_order_relaxed);
+  if (__builtin_expect(switches & kCallsOff, 0)) return {};
+  ThreadBlock* block = enter();
+  if (__builtin_expect(!block, 0)) return call::refused(), OpenCall{};
+  // The epoch is read inside: only then does nobody take the chunk for quiet while it is written to.
+  if (__builtin_expect(follows_leader(), 0)) call::follow();
+  u32 epoch = recording_epoch();
+  if (__builtin_expect(epoch == kNoEpoch, 0)) return leave(block), OpenCall{};
+  OpenCall open{};
+  u32 used = block->used;
+  char* at = reinterpret_cast<char*>(block->chunk);
+  if (__builtin_expect(block->epoch != epoch, 0) || __builtin_expect(!at, 0) ||
+      __builtin_expect(used + sizeof(CallRecord) > kChunkBytes, 0)) {
+    at = call::room(block, epoch);
+    used = block->used;
+  } else {
+    at += used;
+  }
+  if (__builtin_expect(at != nullptr, 1)) {
+    u64 interned = name.interned.load(std::memory_order_relaxed);
+    u32 generation = g_generation.load(std::memory_order_relaxed);
+    u32 id = __builtin_expect(interned >> 32 == generation, 1) ? u32(interned) : call::intern(block, name, generation);
+    auto& r = *reinterpret_cast<CallRecord*>(at);
+    bool with_stack = switches >> u32(kind.family) & 1;
+    r.stack = __builtin_expect(with_stack, 0) ? call::stack(block) : StackRef{};
+    r.end_ticks = 0;
+    fill_call(r, payload);
+    r.result = 0;
+    r.family = u8(kind.family);
+    r.flags = kind.flags;
+    open = {RecordRef(block->chunk_index) << 32 | used, epoch};
+    r.begin_ticks = now_ticks();  // last: our own work stays outside of the call
+    publish(block, at, Kind::call, id, sizeof r);
+    will_write(at + kWrittenAhead);
+  }
+  leave(block);
+  return open;
+}
+
+// `late`: what only a call that came back can tell, or nullptr.
+__attribute__((always_inline)) inline void call_ends(const OpenCall& open, u64 ticks, i32 result,
+                                                     const CallPayload* late) {
+  ThreadBlock* block = enter();
+  if (__builtin_expect(!block, 0)) return call::refused();
+  // A call whose window is over by now stays unfinished in it, as ranges do.
+  u32 epoch = recording_epoch();
+  if (__builtin_expect(block->chunk && block->epoch == epoch && block->chunk_index == open.ref >> 32, 1)) {
+    auto& r = *reinterpret_cast<CallRecord*>(reinterpret_cast<char*>(block->chunk) + u32(open.ref));
+    if (late) fill_call(r, *late);
+    r.result = result;
+    r.end_ticks = ticks;
+  } else if (epoch == open.epoch) {
+    call::ends_elsewhere(block, epoch, open.ref, ticks);
+  }
+  leave(block);
+}
+
+// Calls that give something back by pointers, which may be read after success only.
+constexpr bool gives_back(CallFamily family) { return family == CallFamily::alloc || family == CallFamily::stream; }
+// Stands for `ok` in the rows of all other families, where it has no meaning.
+struct NoMatter {};
+
+// `real()` makes the call; `payload(ok)` says what it is about, `ok` being true behind a call that succeeded.
+template <CallKind kind, class Real, class Payload>
+__attribute__((always_inline)) inline i32 record_call(CallName& name, Real real, Payload payload) {
+  u8 around = t_self.calls;
+  if (around & kind.api) return real();
+  OpenCall open;
+  if constexpr (gives_back(kind.family))
+    open = call_begins(kind, name, payload(false));
+  else
+    open = call_begins(kind, name, payload(NoMatter{}));
+  t_self.calls = around | kind.api;
+  i32 result = real();
+  if (__builtin_expect(open.ref != 0, 1)) {
+    u64 ticks = now_ticks();
+    if constexpr (gives_back(kind.family)) {
+      CallPayload late = payload(result == 0);
+      call_ends(open, ticks, result, &late);
+    } else {
+      call_ends(open, ticks, result, nullptr);
+    }
+  }
+  t_self.calls = around;
+  return result;
+}
+
+}  // namespace tprof

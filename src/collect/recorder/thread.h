@@ -1,0 +1,180 @@
+// What tprof keeps per thread, and the way into and out of every hook.
+//
+// A hook does: ThreadBlock* b = enter(); if (!b) return; ... leave(b);. enter() refuses when this thread is already
+// inside tprof (our own work, a signal handler) or is past its end. While inside, `busy` is set, which is what
+// lets the helper thread know when a retired epoch's chunks are quiet (see quiesce in recorder.h).
+#pragma once
+#include <stddef.h>
+
+#include <atomic>
+
+#include "record/record.h"
+
+namespace tprof {
+
+constexpr u32 kNoEpoch = 0xffffffff;
+
+constexpr u32 kMaxOpen = 1024;        // open ranges followed per thread
+constexpr u32 kMaxPushed = 256;       // open ranges of NVTX's push, likewise
+constexpr u32 kMaxCalls = 1024;       // open Python calls, likewise
+constexpr u32 kNameCacheBits = 9;     // 512 names
+constexpr u32 kKnownTextBits = 8;
+constexpr u32 kKnownSchemaBits = 9;
+constexpr u32 kMostFrames = 256;      // of a Python stack, the innermost; further ones are cut
+constexpr u32 kKnownFrameBits = 8;
+constexpr u32 kMaxLabels = 16;        // open labels whose begin is remembered
+
+struct OpenRange {
+  const void* key;  // the at::RecordFunction, or what else tells this range from others
+  u64* end_ticks;   // of its record; valid while the block's chunk is the one in `ref`
+  RecordRef ref;
+  u32 epoch;            // kNoEpoch: seen but not recorded
+};
+
+// One cache line. Longer names are looked up each time.
+struct alignas(64) CachedName {
+  const char* text;  // where the name was seen
+  u32 id;            // in the recording
+  u32 bytes;         // of copy that are used, with the final NUL
+  char copy[48];
+};
+
+// Two cache lines: a name found by what it says, since a text made for one call stands anywhere. Not for longer ones. Two
+// of each kind that fall on the same place are both kept, the newer first.
+struct alignas(64) KnownText {
+  u32 id;     // in the recording
+  u32 bytes;  // 0: empty
+  char text[120];
+};
+// A name found by the schema of its operator: of one that is torch's own, and so stays where it is.
+struct KnownSchema {
+  const void* schema;
+  u32 id;
+};
+
+struct NativeThread;  // see native.cpp
+
+// The Python stack that a thread had when it was last asked, outermost frame first. See collect/interpreter/frames.cpp.
+struct WalkedFrame {
+  const void* code;  // as it stands in memory, with the instruction
+  u64 at;
+  u32 node;          // in the tree of stacks
+};
+// A frame met below a caller before.
+struct KnownFrame {
+  const void* code;
+  u64 at;
+  u32 caller, node;  // in the tree of stacks
+  u32 version;       // good while it is that of the stack
+};
+// The Python stack at the beginning of an operator whose at::RecordFunction stands on the C stack: no frame of it goes on
+// before the operator ends, so what is called from the same frame until then has the same stack.
+struct StandingStack {
+  RecordRef range;
+  const void* frame;  // the innermost; nullptr: unknown whether the operator stands there
+  u32 node;
+};
+struct WalkedStack {
+  u32 count;
+  u32 generation;    // of the recording
+  u64 codes_ended;   // code objects that had ended by then
+  u32 version;       // grows when one of these changes: what is known is forgotten
+  bool cut;          // there were more frames
+  WalkedFrame frames[kMostFrames];
+  KnownFrame known[1 << kKnownFrameBits];
+  StandingStack standing[kMaxOpen];  // by place among the open ranges
+};
+
+// What the quick way for ranges needs of torch's layout, see torch/ops.cpp: offsets in an at::RecordFunction.
+struct QuickLayout {
+  u16 scope, sequence, forward_thread, async, named, name_at, name_bytes;
+};
+
+struct alignas(64) ThreadBlock {
+  // All that an operator needs, in one cache line.
+  std::atomic<u32> busy;
+  u32 used;               // bytes of chunk filled
+  ChunkHeader* chunk;
+  u32 chunk_index;        // of chunk
+  u32 epoch;              // of chunk; kNoEpoch: it is one that a thread that has ended left
+  u32 open_count;
+  u32 quick_until;        // while `used` is below it a range may be recorded the quick way
+  QuickLayout quick;      // set where quick_until is not 0
+
+  std::atomic<u32> in_use;
+  u32 tid;
+  u32 announced;          // 1: this thread's ThreadRecord is written
+  u64 torch_thread;       // torch's logical id of this thread, 0 until asked
+  u32 pushed_count;
+  u32 call_count;         // of calls
+  u32 calls_beyond;       // open Python calls that there was no room for
+  u32 calls_round;        // the time of watching that `calls` belongs to, see python/calls.h
+  u32 generation;         // of the recording that the caches belong to
+  u32 label_count;        // labels open now, see labels.h
+  u64 label_begins[kMaxLabels];
+  std::atomic<u32> in_module;  // 1: inside an outermost call of an nn.Module
+  u32 native_known;       // 1: `native` knows this thread's stack
+  NativeThread* native;   // nullptr until it is wanted; stays with the block
+  ThreadBlock* next;
+  alignas(64) OpenRange open[kMaxOpen];  // each within a cache line
+  OpenRange pushed[kMaxPushed];  // NVTX's, which need not nest with the others
+  OpenRange calls[kMaxCalls];    // of Python functions, from the outermost
+  CachedName names[1 << kNameCacheBits];
+  KnownText texts[1 << kKnownTextBits];
+  KnownSchema schemas[1 << kKnownSchemaBits];
+  WalkedStack walked;
+};
+
+static_assert(offsetof(ThreadBlock, in_use) <= 64);
+
+struct ThreadSelf {
+  ThreadBlock* block;
+  u8 inside;  // a thread of ours, or one whose block is being made; nothing that it does is an event
+  u8 own;     // a thread of ours
+  u8 dead;
+  u8 end_rounds;
+  u8 calls;   // APIs (CallApi bits) of which a call is being recorded on this thread
+};
+extern __thread ThreadSelf t_self __attribute__((tls_model("initial-exec")));
+
+// All blocks ever made, newest first; blocks are reused, never freed.
+extern std::atomic<ThreadBlock*> g_thread_blocks;
+
+// Once, before the first enter(). False if no thread key is left.
+bool init_threads();
+// In a forked child: this thread is the only one, and owns nothing yet.
+void reset_threads_in_child();
+
+// The calling thread's block, made at its first event; nullptr if it is to have none.
+ThreadBlock* first_block();
+u32 current_tid();
+
+// The name that the program gave a thread, any of its threads. nullptr: none.
+void give_thread_name(u32 tid, const char* name);
+const char* given_thread_name(u32 tid);
+
+// The calling thread's block, not busy.
+inline void enter_known(ThreadBlock* block) {
+  block->busy.store(1, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+__attribute__((always_inline)) inline ThreadBlock* enter() {
+  ThreadBlock* block = t_self.block;
+  if (__builtin_expect(!block, 0) && !(block = first_block())) return nullptr;
+  if (block->busy.load(std::memory_order_relaxed)) return nullptr;
+  enter_known(block);
+  return block;
+}
+
+inline void leave(ThreadBlock* block) {
+  block->busy.store(0, std::memory_order_release);
+}
+
+// Whether this thread is in our code right now: true in a signal handler that interrupted it.
+inline bool inside_tprof() {
+  const ThreadSelf& self = t_self;
+  return self.inside || (self.block && self.block->busy.load(std::memory_order_relaxed));
+}
+
+}  // namespace tprof

@@ -1,0 +1,168 @@
+#include "collect/session/finisher.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "record/writer.h"
+
+extern char** environ;
+
+namespace tprof {
+namespace {
+
+char g_tool[PATH_MAX];
+char** g_environment;  // in a mapping of our own: the program may change its own at any time
+std::atomic<u32> g_started{0};
+
+struct Launch {
+  const char* argv[4];
+  char* inner_stack;
+  void (*exists)();
+  int failed;
+};
+
+// Both functions below run on a borrowed address space (CLONE_VM | CLONE_VFORK): raw calls, nothing else.
+
+int become_finisher(void* arg) {
+  auto& launch = *static_cast<Launch*>(arg);
+  if (launch.exists) launch.exists();  // our memory is the program's until execve
+  setsid();
+  for (int signal = 1; signal < NSIG; signal++) {
+    struct sigaction ours {};
+    ours.sa_handler = SIG_DFL;
+    sigaction(signal, &ours, nullptr);  // CLONE_VM shares memory, not handlers
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (syscall(SYS_close_range, 0, ~0u, 0) != 0)
+    for (int fd = 0; fd < 4096; fd++) close(fd);
+  open("/dev/null", O_RDWR);
+  (void)!dup(0);
+  (void)!dup(0);
+  execve(launch.argv[0], const_cast<char**>(launch.argv), g_environment);
+  launch.failed = errno;
+  syscall(SYS_exit_group, 127);
+  return 127;
+}
+
+// The process in between. Its own exit signal is 0 and it never calls exec, so the program's waitpid(-1) does not
+// see it (after an exec the exit signal would be SIGCHLD again); the finisher becomes an orphan when it ends.
+int stand_between(void* arg) {
+  auto& launch = *static_cast<Launch*>(arg);
+  if (clone(become_finisher, launch.inner_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, arg) < 0) launch.failed = errno;
+  syscall(SYS_exit, 0);
+  return 0;
+}
+
+bool launch(void (*exists)()) {
+  constexpr size_t kStack = 64 << 10;
+  char* stacks = static_cast<char*>(
+      mmap(nullptr, 2 * kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0));
+  if (stacks == MAP_FAILED) return false;
+  Launch l{{g_tool, "finish", g_writer.path(), nullptr}, stacks + kStack, exists, 0};
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int middle = clone(stand_between, stacks + 2 * kStack, CLONE_VM | CLONE_VFORK, &l);
+  if (middle > 0)
+    while (syscall(SYS_wait4, middle, nullptr, __WALL, nullptr) < 0 && errno == EINTR) {
+    }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  munmap(stacks, 2 * kStack);
+  return middle > 0 && !l.failed;
+}
+
+bool orphans_come_to_us() {
+  int subreaper = 0;
+  prctl(PR_GET_CHILD_SUBREAPER, &subreaper);
+  return getpid() == 1 || subreaper;
+}
+
+bool start_once(void (*exists)()) {
+  u32 no = 0;
+  if (!g_started.compare_exchange_strong(no, 1)) return g_started.load() == 1;
+  if (!g_tool[0] || !g_environment || !launch(exists)) g_started.store(2);  // 2: cannot
+  return g_started.load() == 1;
+}
+
+void find_tool() {
+  Dl_info self;
+  if (!dladdr(reinterpret_cast<void*>(&finisher_prepare), &self) || !self.dli_fname) return;
+  char real[PATH_MAX];
+  if (!realpath(self.dli_fname, real)) return;
+  char* slash = strrchr(real, '/');
+  if (!slash) return;
+  *slash = 0;
+  // Build tree (build/shim), <prefix>/lib/tprof, <prefix>/lib/<triplet>/tprof.
+  static const char* const places[] = {"/../tools/tprof", "/../../bin/tprof", "/../../../bin/tprof"};
+  for (const char* place : places) {
+    char path[PATH_MAX + 32];
+    strcpy(path, real);
+    strcat(path, place);
+    if (access(path, X_OK) == 0 && strlen(path) < sizeof g_tool) {
+      strcpy(g_tool, path);
+      return;
+    }
+  }
+}
+
+bool not_for_finisher(const char* entry) {
+  return !strncmp(entry, "LD_PRELOAD=", 11) || !strncmp(entry, "LD_AUDIT=", 9);
+}
+
+}  // namespace
+
+void finisher_prepare() {
+  find_tool();
+  size_t count = 0, bytes = 0;
+  for (char** e = environ; e && *e; e++) count++, bytes += strlen(*e) + 1;
+  size_t size = (count + 1) * sizeof(char*) + bytes;
+  void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return;
+  auto** list = static_cast<char**>(at);
+  char* text = reinterpret_cast<char*>(list + count + 1);
+  size_t used = 0;
+  for (char** e = environ; e && *e; e++) {
+    if (not_for_finisher(*e)) continue;
+    list[used++] = text;
+    text = stpcpy(text, *e) + 1;
+  }
+  g_environment = list;
+}
+
+void finisher_start_early(void (*exists)()) {
+  if (g_started.load(std::memory_order_relaxed) || !g_writer.is_open() || orphans_come_to_us()) return;
+  start_once(exists);
+}
+
+bool finisher_wait(double seconds) {
+  if (!start_once(nullptr)) return false;
+  FileHeader* h = g_writer.header();
+  double deadline = double(clock_ns(CLOCK_MONOTONIC)) + seconds * 1e9;  // seconds may be inf
+  while (h->unfinished.load(std::memory_order_acquire) != 0) {
+    u32 pid = h->finisher_pid.load(std::memory_order_relaxed);
+    bool gone = pid != 0 && kill(pid_t(pid), 0) != 0 && errno == ESRCH;
+    if (gone || double(clock_ns(CLOCK_MONOTONIC)) > deadline) return false;
+    timespec pause{0, 2'000'000};
+    nanosleep(&pause, nullptr);
+  }
+  return true;
+}
+
+void finisher_forget() { g_started.store(0); }
+
+}  // namespace tprof

@@ -1,0 +1,114 @@
+#include "collect/steps/inference_steps.h"
+
+namespace tprof {
+
+void InferenceSteps::reset(StepLine* line) {
+  *this = InferenceSteps{};
+  line_ = line;
+}
+
+void InferenceSteps::forget() {
+  if (waiting_) line_->withdraw();
+  reset(line_);
+}
+
+void InferenceSteps::begin(u64 t, StepBy by) {
+  line_->begin(t, by);
+  forwards_.count = others_.count = 0;
+  waiting_ = false;
+}
+
+// True: enough of them have come, and all are steps now.
+bool InferenceSteps::keep(Kept& kept, u64 t, StepBy by, u32 limit) {
+  kept.at[kept.count++] = t;
+  u32 count = kept.count;
+  if (count < limit) return false;
+  for (u32 i = 0; i < count; i++) {
+    begin(kept.at[i], by);
+    line_->confirm(kept.at[i]);
+  }
+  return true;
+}
+
+void InferenceSteps::draw_begins(u64 t, const void* iterator) {
+  u64 at = opened_ ? opened_ : t;
+  opened_ = 0;
+  drawing_ = iterator;
+  if (waiting_) {
+    if (spent_) line_->move(at);  // a whole loader was read, for statistics maybe
+    spent_ = false;
+    return;
+  }
+  if (loader_ && iterator != loader_ && !dry_) {
+    if (!keep(others_, at, StepBy::inference_batch, kPatience)) return;
+    loader_ = iterator;
+    line_->guess();
+    return;
+  }
+  if (!loader_ && line_->number() == 0) {
+    line_->move(at);  // what came before the first batch was setup
+    forwards_.count = others_.count = 0;
+  } else {
+    begin(at, StepBy::inference_batch);
+    empty_ = true;
+  }
+  waiting_ = true;
+}
+
+void InferenceSteps::draw_ends(bool got_batch) {
+  bool leads = drawing_ == loader_;
+  if (got_batch) {
+    empty_ = false;
+    if (!leads && (!loader_ || dry_)) loader_ = drawing_, dry_ = false, ahead_ = 0, leads = true;
+    if (leads) ahead_++;
+    return;
+  }
+  if (leads) dry_ = true;
+  spent_ = waiting_;
+  if (!empty_) return;
+  empty_ = waiting_ = false;
+  line_->withdraw();
+}
+
+void InferenceSteps::module_called(u64 t, const ModuleCall& call) {
+  opened_ = 0;
+  if (waiting_) {
+    waiting_ = spent_ = false;
+    ahead_--;
+    line_->confirm(t);
+  } else if (!loader_ || dry_) {
+    call_without_batch(t, call);
+  }
+  line_->work(t);
+}
+
+void InferenceSteps::call_without_batch(u64 t, const ModuleCall& call) {
+  if (dry_ && ahead_ > 0) {  // the last of a loader whose draws run ahead
+    ahead_--;
+    begin(t, StepBy::inference_batch);
+    return line_->confirm(t);
+  }
+  bool takes_over = !module_ || (call.has_parameters && !module_has_parameters_);
+  if (takes_over) {
+    bool from_another = module_ != nullptr;
+    module_ = call.module;
+    module_has_parameters_ = call.has_parameters;
+    if (from_another) return;  // the step under way is its own
+  }
+  if (call.module != module_ || loader_) {  // another one, or behind the loader's end
+    if (others_.count > 0 && call.module != other_) return;
+    other_ = call.module;
+    if (!keep(others_, t, StepBy::forward, kPatience)) return;
+    module_ = call.module;
+    loader_ = nullptr;
+    return line_->guess();
+  }
+  if (line_->number() >= 0 && call.gradients && call.training) {
+    if (keep(forwards_, t, StepBy::forward, forwards_wait_for_)) forwards_wait_for_ = 1;
+    return;
+  }
+  begin(t, StepBy::forward);
+  line_->confirm(t);
+}
+
+}  // namespace tprof

@@ -1,0 +1,74 @@
+#include "collect/steps/step_line.h"
+
+namespace tprof {
+
+void StepLine::reset(StepSink* sink) {
+  *this = StepLine{};
+  sink_ = sink;
+}
+
+void StepLine::begin(u64 t, StepBy by) {
+  if (tentative_) confirm(last_work_);
+  number_++;
+  previous_edge_ = edge_;
+  previous_by_ = by_;
+  edge_ = t;
+  by_ = by;
+  tentative_ = true;
+  sink_->step_begins(number_, t, by);
+}
+
+void StepLine::move(u64 t) {
+  edge_ = t;
+  sink_->step_moves(t);
+}
+
+void StepLine::withdraw() {
+  if (!tentative_) return;
+  tentative_ = false;
+  number_--;
+  edge_ = previous_edge_;
+  by_ = previous_by_;
+  sink_->step_withdrawn(number_);
+}
+
+void StepLine::confirm(u64 t) {
+  last_work_ = t;
+  if (!tentative_) return;
+  tentative_ = false;
+  sink_->step_confirmed();
+}
+
+void StepLine::restart(RestartWhy why, i64 number, u64 t, StepBy by) {
+  if (why == RestartWhy::training) guessed_ = false;
+  sink_->count_restarts(why, number, t, number_ > number);
+  tentative_ = false;
+  number_ = number - 1;
+  edge_ = t;
+  begin(t, by);
+}
+
+void StepLine::begin_stretch(StretchKind kind, u64 t, bool inside) {
+  stretch_ = kind;
+  stretch_begin_ = t;
+  batches_ = calls_ = 0;
+  i64& count = kind == StretchKind::evaluation ? evaluations_ : inferences_;
+  sink_->stretch_begins(kind, count++, t, inside);
+}
+
+void StepLine::go_on(u64 t, u32 batches, u32 calls) {
+  batches_ += batches;
+  calls_ += calls;
+  sink_->stretch_goes_on(t, batches_, calls_);
+}
+
+void StepLine::end_stretch(u64 t) {
+  if (!in_stretch()) return;
+  StretchKind kind = stretch_;
+  stretch_ = {};
+  if (t > stretch_begin_) return sink_->stretch_ends(t);
+  (kind == StretchKind::evaluation ? evaluations_ : inferences_)--;
+  sink_->stretch_withdrawn();
+}
+
+}  // namespace tprof

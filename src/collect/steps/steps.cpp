@@ -1,0 +1,207 @@
+#include "collect/steps/steps.h"
+
+namespace tprof {
+
+void StepDetector::reset(const StepSource& source, StepSink* sink, u64 start) {
+  *this = StepDetector{};
+  source_ = source;
+  start_ = start;
+  line_.reset(sink);
+  training_.reset(&line_);
+  inference_.reset(&line_);
+  if (source.mode == StepMode::optimizer) training_.ignore_draws();
+}
+
+void StepDetector::forget() {
+  training_.stand_aside();
+  if (!settled()) inference_.forget();
+  in_optimizer_ = 0;
+  in_backward_ = false;
+}
+
+void StepDetector::optimizers_exist(bool exist) {
+  optimizers_exist_ = exist;
+  if (exist) inference_.expect_training();
+}
+
+// Something of a step was done: enough where its edges are stated.
+void StepDetector::work(u64 t) {
+  if (declared())
+    line_.confirm(t);
+  else
+    line_.work(t);
+}
+
+// ---------------------------------------------------------------- batches and forwards
+
+void StepDetector::loader_opened(u64 t) {
+  if (in_optimizer_ || in_backward_) return;
+  training_.loader_opened(t);
+  inference_.loader_opened(t);
+}
+
+void StepDetector::draw_begins(u64 t, const void* iterator) {
+  if (in_optimizer_ || in_backward_) return;
+  if (source_.mode == StepMode::dataloader && !declared()) {
+    draw_made_step_ = !line_.tentative();
+    if (draw_made_step_) line_.begin(t, StepBy::option);
+  }
+  sign_by_passes(t);
+  if (!finds_updates()) return;
+  training_.draw_begins(t, iterator);
+  if (!training_.live() && automatic()) inference_.draw_begins(t, iterator);
+}
+
+void StepDetector::draw_ends(u64 t, bool got_batch) {
+  if (in_optimizer_ || in_backward_) return;
+  if (got_batch) work(t);
+  if (source_.mode == StepMode::dataloader && !declared()) {
+    if (got_batch)
+      line_.confirm(t);
+    else if (draw_made_step_)
+      line_.withdraw();
+  }
+  if (!finds_updates()) return;
+  training_.draw_ends(got_batch);
+  if (!training_.live() && automatic()) inference_.draw_ends(got_batch);
+}
+
+void StepDetector::module_called(u64 t, const ModuleCall& call) {
+  if (in_backward_) return;
+  if (in_optimizer_) return sign_of_closure();
+  work(t);
+  sign_by_passes(t);
+  if (!finds_updates()) return;
+  training_.module_called(t, call);
+  if (!training_.live() && automatic()) inference_.module_called(t, call);
+}
+
+// ---------------------------------------------------------------- backward passes
+
+void StepDetector::backward_node(u64 t, i64 sequence) {
+  // AccumulateGrad carries the largest number there is and tells nothing.
+  bool new_pass = sequence > newest_sequence_ && sequence < INT64_MAX / 2;
+  if (new_pass) newest_sequence_ = sequence;
+  if (new_pass || wants_backward()) backward(t, new_pass);
+}
+
+void StepDetector::backward_begins(u64 t) {
+  backward(t, true);
+  in_backward_ = true;
+  updated_in_backward_ = 0;
+}
+
+void StepDetector::backward_ends() {
+  in_backward_ = false;
+  if (updated_in_backward_) update(updated_in_backward_, line_.last_work());
+  updated_in_backward_ = 0;
+}
+
+void StepDetector::backward(u64 t, bool new_pass) {
+  if (in_backward_) return;
+  if (in_optimizer_) return sign_of_closure();
+  if (!new_pass) return;
+  work(t);
+  if (counts_passes()) {
+    sign_by_passes(t);
+    if (line_.number() < 0) line_.begin(t, StepBy::option);
+    line_.confirm(t);
+    passes_++;
+  }
+  if (!finds_updates()) return;
+  training_.backward(t);
+  if (!training_.live() && automatic()) training_.start(optimizers_exist_);
+}
+
+// TPROF_STEP=backward:N: behind the last pass of a step the next one begins.
+void StepDetector::sign_by_passes(u64 t) {
+  if (!counts_passes() || passes_ < source_.every) return;
+  passes_ = 0;
+  line_.begin(t, StepBy::option);
+}
+
+// ---------------------------------------------------------------- updates
+
+void StepDetector::optimizer_begins(u64 t) {
+  if (in_optimizer_++) return;
+  optimizer_begin_ = t;
+  closure_ = false;
+  if (in_backward_ && !updated_in_backward_) updated_in_backward_ = t;
+}
+
+// A forward or a backward pass inside an optimizer: it is no part of the update before.
+void StepDetector::sign_of_closure() {
+  if (closure_) return;
+  closure_ = true;
+  if (finds_updates()) training_.closure_began(optimizer_begin_);
+}
+
+void StepDetector::optimizer_ends(u64 t) {
+  if (in_optimizer_ == 0 || --in_optimizer_) return;
+  if (in_backward_)
+    line_.work(t);
+  else
+    update(optimizer_begin_, t);
+}
+
+void StepDetector::scaler_updated(u64 t) {
+  if (!in_optimizer_) update(t, t);
+}
+
+void StepDetector::update(u64 begin, u64 end) {
+  work(end);
+  if (declared()) training_.known();  // should the program stop saying where its steps are
+  if (!finds_updates()) return;
+  training_.update(begin, end);
+  training_.start(true);
+}
+
+void StepDetector::gradients_cleared(u64 t) {
+  if (!in_optimizer_ && !in_backward_ && finds_updates()) training_.cleared(t);
+}
+
+// ---------------------------------------------------------------- stated edges
+
+void StepDetector::profiler_step_begins(u64 t) {
+  in_profiler_step_ = true;
+  if (source_.mode == StepMode::automatic && !api_) declared_edge(t, StepBy::profiler_step);
+}
+
+void StepDetector::profiler_step_ends(u64 t) {
+  in_profiler_step_ = false;
+  line_.work(t);
+}
+
+void StepDetector::api_step(u64 t) {
+  if (source_.given) return;
+  api_ = true;
+  source_.mode = StepMode::automatic;
+  if (line_.number() < 0) line_.begin(start_, StepBy::api);
+  declared_edge(t, StepBy::api);
+}
+
+void StepDetector::range_matched(u64 t) {
+  if (!by_pattern()) return;
+  line_.begin(t, StepBy::option);
+  line_.confirm(t);
+}
+
+// An edge that the program states. If the detector has just placed one of its own there, that one is meant. The
+// step that ends at a stated edge is one, whatever was in it; what follows the last needs a sign of work.
+void StepDetector::declared_edge(u64 t, StepBy by) {
+  training_.stand_aside();
+  if (line_.by() == by)
+    line_.confirm(t);
+  else
+    line_.withdraw();  // if it is tentative
+  line_.begin(t, by);
+}
+
+u64 StepDetector::before_labels(u64 t, const u64* begins, u32 count) const {
+  if (line_.number() < 0) return count ? begins[count - 1] : t;  // an outer label may be the whole loop
+  for (u32 i = 0; i < count; i++)
+    if (begins[i] > line_.edge() && begins[i] > line_.last_work()) return begins[i];
+  return t;
+}
+
+}  // namespace tprof

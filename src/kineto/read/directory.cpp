@@ -1,0 +1,132 @@
+#include "kineto/read/directory.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <tuple>
+
+#include "base/error.h"
+#include "kineto/names.h"
+#include "kineto/read/parse.h"
+
+namespace tprof::kineto {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What stands before the events of a trace is small; other JSON may be anything.
+constexpr size_t kLongestBefore = 16 << 20;
+
+// The name before .json[.gz], empty: it ends otherwise.
+std::string before_json(const std::string& name) {
+  for (std::string_view suffix : {".json.gz", ".json"})
+    if (name.size() > suffix.size() && name.ends_with(suffix)) return name.substr(0, name.size() - suffix.size());
+  return "";
+}
+
+std::string absolute_name(const fs::path& path) {
+  std::error_code why;
+  fs::path whole = fs::weakly_canonical(path, why);
+  return (why ? path : whole).filename().string();
+}
+
+struct Found {
+  std::string stamp, path;
+  bool plugin_takes = true;
+};
+
+// The traces of one directory.
+void list_run(const std::string& run, const std::map<std::string, std::vector<Found>>& workers, TraceList& out) {
+  for (const auto& [worker, all] : workers) {
+    std::vector<Found> found = all;
+    std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
+      return std::tie(a.stamp, b.plugin_takes, a.path) < std::tie(b.stamp, a.plugin_takes, b.path);
+    });
+    size_t number = 0;
+    for (size_t i = 0; i < found.size(); i++) {
+      if (i && found[i].stamp == found[i - 1].stamp) {
+        out.notes.push_back(found[i].path + ": has the name of " + found[i - 1].path + "; not read");
+        found[i].path = found[i - 1].path;
+        continue;
+      }
+      number += !found[i].stamp.empty();
+      out.files.push_back({run, worker, found[i].stamp.empty() ? "default" : std::to_string(number), found[i].path,
+                           found[i].plugin_takes});
+    }
+  }
+}
+
+}  // namespace
+
+bool split_trace_name(const std::string& name, std::string& worker, std::string& stamp) {
+  for (const char* suffix : {kFileSuffixGz, kFileSuffix}) {
+    if (!name.ends_with(suffix)) continue;
+    worker = name.substr(0, name.size() - std::string_view(suffix).size());
+    size_t digits = worker.find_last_not_of("0123456789");
+    bool stamped = digits != std::string::npos && worker[digits] == '.' && digits + 1 < worker.size();
+    stamp = stamped ? worker.substr(digits) : "";
+    worker.resize(worker.size() - stamp.size());
+    return true;
+  }
+  return false;
+}
+
+bool holds_events(const std::string& path) try {
+  TraceScanner scanner(path, 64 << 10, kLongestBefore);
+  Piece piece;
+  while (scanner.next(piece) && !piece.event) {
+  }
+  if (!scanner.is_list() || !piece.event) return scanner.saw_events();
+  Values values;
+  ParseError error;
+  return parse_json(piece.text, Strictness::lenient, values, error) && member(values[0], "ph").is_text();
+} catch (const Error&) {
+  return false;
+}
+
+bool ends_as_json(const std::string& name) { return !before_json(name).empty(); }
+
+bool is_trace(const std::string& path) {
+  std::string name = fs::path(path).filename().string(), worker, stamp;
+  return split_trace_name(name, worker, stamp) || (ends_as_json(name) && holds_events(path));
+}
+
+TraceList list_traces(const std::string& path, const std::vector<MovedTrace>& more) {
+  TraceList out;
+  std::string worker, stamp;
+  if (!fs::is_directory(path)) {
+    std::string name = fs::path(path).filename().string();
+    bool plugin_takes = split_trace_name(name, worker, stamp);
+    if (!plugin_takes) worker = before_json(name).empty() ? name : before_json(name);
+    fs::path directory = fs::path(path).parent_path();
+    std::string run = absolute_name(directory.empty() ? "." : directory);
+    out.files.push_back({run, worker, stamp.empty() ? "default" : "1", path, plugin_takes});
+    return out;
+  }
+  std::map<std::string, std::map<std::string, std::vector<Found>>> runs;  // by directory
+  std::error_code why;
+  fs::recursive_directory_iterator at(path, fs::directory_options::skip_permission_denied, why), end;
+  for (; !why && at != end; at.increment(why)) {
+    std::string name = at->path().filename().string(), file = at->path().string();
+    bool plugin_takes = split_trace_name(name, worker, stamp);
+    if (!plugin_takes) worker = before_json(name), stamp.clear();
+    std::error_code ignored;
+    if ((!plugin_takes && worker.empty()) || at->is_directory(ignored)) continue;
+    if (plugin_takes || holds_events(file))
+      runs[at->path().parent_path().string()][worker].push_back({stamp, file, plugin_takes});
+    else
+      out.skipped.push_back(file);
+  }
+  for (const MovedTrace& trace : more)
+    if (split_trace_name(fs::path(trace.path).filename().string(), worker, stamp))
+      runs[trace.directory][worker].push_back({stamp, trace.path});
+  std::sort(out.skipped.begin(), out.skipped.end());
+  if (why) out.notes.push_back(path + ": could not be read to its end: " + why.message());
+  for (const auto& [directory, workers] : runs) {
+    std::string run = fs::path(directory).lexically_relative(path).string();
+    list_run(run.empty() || run == "." ? absolute_name(path) : run, workers, out);
+  }
+  return out;
+}
+
+}  // namespace tprof::kineto

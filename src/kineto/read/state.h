@@ -1,0 +1,55 @@
+// What the parts of the reader share: the Model being filled, and what is only known by ids until all events are there.
+#pragma once
+#include "kineto/read/inputs.h"
+#include "kineto/read/tables.h"
+#include "model/plugin_trace.h"
+
+namespace tprof::kineto {
+
+constexpr i64 kNoId = PluginEvent::kAbsent;
+
+// One element of traceEvents, taken apart. Missing members are null values.
+struct EventFields {
+  std::string_view name, phase;
+  const Value *ts, *dur, *pid, *tid, *id, *args;
+  i64 begin_ns = 0, dur_ns = 0;
+  i64 external_id = kNoId, correlation = kNoId;
+
+  const Value& arg(std::string_view key) const { return member(*args, key); }
+};
+
+// An end of an arrow from a forward operator to its backward node.
+struct FlowEnd {
+  i64 id, ns;
+  u32 thread;
+  bool start;
+};
+
+struct ReadState {
+  explicit ReadState(Model& m) : model(m) {}
+
+  Model& model;
+  NameIndex names{model};
+  RowIndex rows{model, names};
+  StackIndex stacks{model, names};
+  InputReader inputs{model};
+  std::vector<i64> event_ids, call_ids, gpu_ids;  // External ids, beside Model::events, calls and gpu
+  std::vector<i64> call_correlations, gpu_correlations;
+  std::vector<FlowEnd> flows;
+  std::map<std::pair<u32, i64>, u32> modules;  // name, Python module id (of its class) -> Model::modules
+  PluginTrace* plugin = nullptr;
+};
+
+// read_gpu.cpp: work of a GPU as a record, and its GpuEvent.
+void add_gpu_event(ReadState& state, Kind kind, const EventFields& fields);
+DeviceRecord device_of(const Value& properties);
+
+// read_host.cpp: what happened on the threads of the process.
+enum class HostKind { op, label, python, runtime, driver };
+void add_host_event(ReadState& state, HostKind kind, const EventFields& fields);
+void add_instant(ReadState& state, const EventFields& fields);
+
+// read_links.cpp: sorts, nests and ties together what was read.
+void link_all(ReadState& state);
+
+}  // namespace tprof::kineto

@@ -1,0 +1,85 @@
+// While a trace is read: from its texts, rows and call stacks to indices of the Model.
+#pragma once
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "kineto/read/values.h"
+#include "model/trace.h"
+
+namespace tprof::kineto {
+
+class NameIndex {
+ public:
+  explicit NameIndex(Model& model);
+  u32 operator()(std::string_view text);
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    const std::vector<std::string>* names;
+    size_t operator()(u32 i) const { return std::hash<std::string_view>()((*names)[i]); }
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  struct Equal {
+    using is_transparent = void;
+    const std::vector<std::string>* names;
+    std::string_view text(u32 i) const { return (*names)[i]; }
+    std::string_view text(std::string_view t) const { return t; }
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      return text(a) == text(b);
+    }
+  };
+
+  Model& model_;
+  std::unordered_set<u32, Hash, Equal> known_;
+};
+
+// Numbers of processes and threads. A trace writes them as numbers, as digits in quotes, or as words.
+class RowIndex {
+ public:
+  RowIndex(Model& model, NameIndex& names) : model_(model), names_(names) {}
+
+  // The number that the value stands for; words get negative ones.
+  i64 number(const Value& value);
+  // Like number(), and takes "stream 7" for 7.
+  i64 stream_number(const Value& value);
+
+  // The Model's row of a thread of the process.
+  u32 thread(i64 pid, i64 tid);
+  // From a metadata event: what the row is called ("thread 17 (python)").
+  void name_thread(i64 pid, i64 tid, std::string_view name) { titles_[{pid, tid}] = name; }
+  void name_process(i64 pid, std::string_view name) { processes_[pid] = name; }
+  void name_all();
+
+ private:
+  using Key = std::pair<i64, i64>;
+
+  Model& model_;
+  NameIndex& names_;
+  std::map<Key, u32> rows_;
+  std::map<Key, std::string> titles_;
+  std::map<i64, std::string> processes_;
+  std::unordered_set<u32> taken_;  // Model::threads' tids
+  std::map<i64, u32> words_;       // numbers that were made for words -> the word's name
+  Key last_{INT64_MIN, INT64_MIN};
+  u32 last_row_ = 0, words_as_tids_ = 0;
+};
+
+// "innermost;...;outermost" -> Model::stacks.
+class StackIndex {
+ public:
+  StackIndex(Model& model, NameIndex& names);
+  u32 operator()(std::string_view text);
+
+ private:
+  Model& model_;
+  NameIndex& names_;
+  std::unordered_map<std::string, u32> known_;
+  std::unordered_map<u64, u32> frames_;  // parent << 32 | text
+  std::string last_;
+  u32 last_stack_ = 0;
+};
+
+}  // namespace tprof::kineto

@@ -1,0 +1,54 @@
+#include "kineto/write/stacks.h"
+
+#include "kineto/write/lines.h"
+#include "kineto/names.h"
+
+namespace tprof::kineto {
+
+void StackText::put_frame(u32 stack) {
+  if (!stack) return;
+  out_.put("\"sf\": ");
+  out_.put_number(stack);
+  out_.put(", ");
+}
+
+void StackText::put_call_stack(u32 stack) {
+  if (!stack) return;
+  out_.put("\"");
+  out_.put(kCallStack);
+  out_.put("\": \"");
+  for (u32 frame = stack; frame; frame = model_.stacks[frame].parent) {
+    if (frame != stack) out_.put(";");
+    out_.put(text(model_.stacks[frame].text));
+  }
+  out_.put("\", ");
+}
+
+void StackText::put_table() {
+  if (model_.stacks.size() < 2) return;
+  out_.put("  \"stackFrames\": {");
+  for (u32 frame = 1; frame < model_.stacks.size(); frame++) {
+    out_.put(frame == 1 ? "\n\"" : ",\n\"");
+    out_.put_number(frame);
+    out_.put("\": {\"category\": \"python\", \"name\": \"");
+    out_.put(text(model_.stacks[frame].text));
+    out_.put("\"");
+    if (u32 parent = model_.stacks[frame].parent) {
+      out_.put(", \"parent\": ");
+      out_.put_number(parent);
+    }
+    out_.put("}");
+  }
+  out_.put("\n  },\n");
+}
+
+const std::string& StackText::text(u32 name) {
+  std::string& text = texts_[name];
+  if (text.empty()) {
+    std::string quoted = dump(model_.names[name]);
+    text = quoted.substr(1, quoted.size() - 2);
+  }
+  return text;
+}
+
+}  // namespace tprof::kineto

@@ -1,0 +1,131 @@
+#include "model/gpu/memory.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace tprof {
+namespace {
+
+constexpr i64 kClocksNs = 1000;  // by so much CUPTI's times of a call and ours may differ
+constexpr i32 kOutOfMemoryResult = 2;  // of the runtime and of the driver
+constexpr u32 kAllocation = 1, kRelease = 2;             // CUpti_ActivityMemoryOperationType
+constexpr u32 kPageable = 1, kPinned = 2, kUnknown = 0;  // CUpti_ActivityMemoryKind
+constexpr i32 kDeviceNumbers = 64;
+
+}  // namespace
+
+void DeviceMemory::add_call(const CallRecord& r, const CallEvent& call) {
+  bool release = r.family == static_cast<u8>(CallFamily::free);
+  if (!release && r.family != static_cast<u8>(CallFamily::alloc)) return;
+  if (r.flags & kCallHostMemory) return;
+  bool failed = r.result != 0;
+  if (failed && (release || r.result != kOutOfMemoryResult)) return;
+  if (!failed && (!r.address || (!release && !r.bytes))) return;
+  i64 begin_ns = call.begin_ns, end_ns = call.end_ns();
+  changes_.push_back({release ? begin_ns : end_ns, begin_ns, end_ns, r.address, release ? 0 : r.bytes, call.thread,
+                      r.device, release, (r.flags & kCallVirtual) != 0, failed, true, call.stack});
+}
+
+void DeviceMemory::add_record(const GpuMemoryRecord& r, i64 ns, u32 thread) {
+  u32 operation = r.head.id & 0xff, kind = r.head.id >> 8 & 0xff;
+  if (operation != kAllocation && operation != kRelease) return;
+  if (kind == kPageable || kind == kPinned || kind == kUnknown || !r.address || !r.bytes) return;
+  i32 device = r.place.device < u32(kDeviceNumbers) ? i32(r.place.device) : -1;
+  changes_.push_back({ns, ns, ns, r.address, r.bytes, thread, device, operation == kRelease, false, false, false});
+}
+
+// What both saw of one call becomes ours, with what only CUPTI knows of it.
+void DeviceMemory::merge() {
+  auto key = [](const Change& c) { return std::tuple(c.physical, c.address, c.release, c.begin_ns); };
+  std::sort(changes_.begin(), changes_.end(), [&](const Change& a, const Change& b) { return key(a) < key(b); });
+  auto same = [](const Change& a, const Change& b) {
+    return a.address == b.address && a.release == b.release && a.physical == b.physical;
+  };
+  for (size_t i = 0; i < changes_.size(); i++) {
+    Change& theirs = changes_[i];
+    if (theirs.ours) continue;
+    // The call around it begins before it, or just behind it by the other clock.
+    auto try_with = [&](Change& call) {
+      if (!call.ours || call.failed || !same(call, theirs)) return false;
+      if (theirs.ns < call.begin_ns - kClocksNs || theirs.ns > call.end_ns + kClocksNs) return false;
+      if (call.release && !call.bytes) call.bytes = theirs.bytes;
+      if (call.device < 0) call.device = theirs.device;
+      theirs.failed = true;  // marks it for removal
+      return true;
+    };
+    for (size_t k = i; k-- > 0 && same(changes_[k], theirs);)
+      if (changes_[k].ours) {
+        try_with(changes_[k]);
+        break;
+      }
+    for (size_t k = i + 1; !theirs.failed && k < changes_.size() && same(changes_[k], theirs); k++)
+      if (changes_[k].ours) {
+        try_with(changes_[k]);
+        break;
+      }
+  }
+  std::erase_if(changes_, [](const Change& c) { return c.failed && !c.ours; });
+}
+
+void DeviceMemory::finish(Model& model) {
+  if (changes_.empty()) return;
+  merge();
+  // At one moment releases come first: the address is free for the allocation.
+  std::sort(changes_.begin(), changes_.end(), [](const Change& a, const Change& b) {
+    return std::tuple(a.ns, !a.release, a.address) < std::tuple(b.ns, !b.release, b.address);
+  });
+  settle(model);
+  changes_.clear();
+}
+
+void DeviceMemory::settle(Model& model) {
+  GpuLedger& ledger = model.ledger.gpu;
+  i32 only_device = model.devices.size() == 1 ? i32(model.devices.begin()->first) : -1;
+  // Allocated before the first record: what is released without having been seen to be allocated.
+  std::map<i32, u64> totals;
+  std::map<Key, Block> live;
+  for (int pass = 0; pass < 2; pass++) {
+    live.clear();
+    for (Change& c : changes_) {
+      bool shown = pass == 1 && c.ns >= model.begin_ns && c.ns < model.end_ns;
+      if (c.device < 0) c.device = only_device;
+      u8 flags = 0;
+      i64 bytes = static_cast<i64>(std::min<u64>(c.bytes, INT64_MAX));
+      if (c.failed) {
+        flags = kMemoryOutOfMemory;
+      } else if (c.release) {
+        auto block = live.find({c.physical, c.address});
+        if (block != live.end()) {
+          c.device = block->second.device;
+          bytes = -static_cast<i64>(block->second.bytes);
+          live.erase(block);
+        } else if (c.bytes) {
+          if (pass == 0) totals[c.device] += c.bytes;
+          bytes = -bytes;
+        } else {
+          ledger.unknown_releases += shown;
+          continue;
+        }
+      } else {
+        auto [block, added] = live.try_emplace({c.physical, c.address}, Block{u64(bytes), c.device});
+        if (!added) {  // its release was not seen
+          if (pass == 1) totals[block->second.device] -= block->second.bytes;
+          ledger.missed_releases += shown;
+          block->second = {u64(bytes), c.device};
+        }
+      }
+      if (pass == 0) continue;
+      u64& total = totals[c.device];
+      if (!c.failed) total += static_cast<u64>(bytes);
+      if (!shown) continue;
+      if (c.device < 0 || c.device >= kDeviceNumbers) {
+        model.ledger.dropped["gpu_bad_device"]++;
+        continue;
+      }
+      model.memory.push_back(
+          {c.ns, c.address, bytes, total, total, c.thread, kCudaDeviceType, static_cast<i8>(c.device), flags, c.stack});
+    }
+  }
+}
+
+}  // namespace tprof

@@ -1,0 +1,32 @@
+// nn.Modules as torch_tb_profiler's Module view shows them, and its view of PyTorch Lightning's modules.
+//
+// The hierarchy of modules is that of the Python calls, by their ids alone; each different one is shown once. That of
+// Lightning's is in their names: "encoder.linear" is part of "encoder". Figures are those of all calls of a module,
+// wherever it stands.
+#pragma once
+#include "analysis/basis/op_tree.h"
+
+namespace tprof {
+
+struct PluginTrace;  // model/plugin_trace.h
+
+struct PluginModule {
+  std::string name;  // "Linear_0"
+  i32 parent = -1;   // index into the list
+  u64 occurrences = 0, operators = 0;  // operators: directly in it
+  i64 host_total_ns = 0, host_self_ns = 0, device_total_ns = 0, device_self_ns = 0;
+
+  // The plugin's avg_duration: on the device, if it did anything there.
+  double mean_ns() const {
+    return occurrences ? double(device_total_ns > 0 ? device_total_ns : host_total_ns) / double(occurrences) : 0;
+  }
+};
+
+// A parent before its children. `tree`: build_plugin_tree() of the same.
+std::vector<PluginModule> plugin_modules(const Model& model, const PluginTrace& trace, const OpTree& tree);
+
+// Lightning's, by the rules of the tree. The plugin has them in traces whose "Framework" is pytorch-lightning, where
+// their ranges are operators; we in all that have such ranges.
+std::vector<PluginModule> lightning_modules(const Model& model, const OpTree& tree);
+
+}  // namespace tprof

@@ -1,0 +1,73 @@
+// `tprof advise`: what to change, by worker and span; over several ranks, who keeps the others waiting.
+#include <stdio.h>
+
+#include "base/error.h"
+#include "exit_codes.h"
+#include "base/printable.h"
+#include "command.h"
+#include "cli/device_peaks.h"
+#include "input/inputs.h"
+#include "input/jobs.h"
+#include "report/advice.h"
+#include "report/communication.h"
+
+namespace tprof {
+namespace {
+
+struct AdviseArguments {
+  std::vector<std::string> paths;
+  std::string fail_on, devices;
+  bool json = false, all = false;
+};
+
+int run(const AdviseArguments& arguments) {
+  if (!arguments.fail_on.empty() && arguments.fail_on != "high" && arguments.fail_on != "moderate")
+    throw Error(Fault::usage, "--fail-on '" + arguments.fail_on + "' is not high or moderate");
+  std::vector<DevicePeak> table = device_peaks(arguments.devices);
+  Grade limit = arguments.fail_on == "high" ? Grade::high : Grade::moderate;
+  bool found = false, first = true;
+  Json out = {{"schema", 1}, {"workers", Json::array()}};
+  Inputs inputs(arguments.paths);
+  Jobs jobs = jobs_of(inputs);
+  int code = inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace&) {
+    Facts facts(model, table);
+    facts.rank = jobs.facts_of(input);
+    std::vector<Advice> advice = advise(facts);
+    for (const Advice& a : advice) found |= a.grade >= limit && !a.minor;
+    Source source = source_of(input, model);
+    if (arguments.json) {
+      out["workers"].push_back(advice_json(facts, advice, source));
+      return;
+    }
+    if (!first) print(stdout, "\n");
+    first = false;
+    TextStyle style = text_style(stdout);
+    size_t most = arguments.all ? advice.size() : count_to_show(advice, kMostAdvice);
+    print(stdout, advice_text(facts, advice, source, most, style), style.color);
+  });
+  for (const Job& job : jobs.all()) {
+    if (arguments.json) {
+      out["stragglers"].push_back(stragglers_json(job));
+      continue;
+    }
+    for (const std::string& line : waiting_lines(job.found, job.ranks))
+      print(stdout, "\n" + job.run + "  span " + job.span_text() + ": " + line + "\n");
+  }
+  if (arguments.json && code != kExitUnreadable) print(stdout, dump(out) + "\n");
+  return code == kExitOk && found && !arguments.fail_on.empty() ? int(kExitFound) : code;
+}
+
+}  // namespace
+
+Action declare_advise(Arguments& arguments) {
+  auto a = std::make_shared<AdviseArguments>();
+  arguments.choice("--fail-on", "WORD", "exit with 1 on findings of this severity: high, or moderate (and high)",
+                   {"high", "moderate"}, a->fail_on);
+  declare_devices(arguments, a->devices);
+  arguments.toggle("--all", "", "show all findings: more than seven, and those that would save 0 % as well", a->all);
+  arguments.toggle("--json", "", "print JSON (schema 1: keys are only ever added)", a->json);
+  arguments.operands("PATH", "traces, recordings or log directories", 1, 0, a->paths);
+  return [a] { return run(*a); };
+}
+
+}  // namespace tprof

@@ -1,0 +1,180 @@
+#include "cli/args.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include "base/error.h"
+
+namespace tprof {
+namespace {
+
+constexpr char kBehind[] = "\n";  // in the place of a word that operands stand behind; cannot be typed by accident
+
+[[noreturn]] void refuse_empty(const std::string& name) {
+  throw Error(Fault::usage, name + " is given an empty value; leave it out instead");
+}
+
+[[noreturn]] void refuse_unknown(const std::string& word, const std::vector<Flag>& flags) {
+  std::string name = word[1] == '-' ? word.substr(0, word.find('=')) : word.substr(0, 2);
+  std::vector<std::string> names;
+  for (const Flag& flag : flags) names.push_back(flag.name);
+  std::string near = nearest_flag(name, names);
+  throw Error(Fault::usage,
+              "unknown option " + name + (near.empty() ? "; see --help" : "; did you mean " + near + "?"));
+}
+
+// "--with-memory": with, memory.
+std::set<std::string> parts_of(const std::string& flag) {
+  std::set<std::string> parts;
+  std::istringstream words(flag);
+  for (std::string part; std::getline(words, part, '-');)
+    if (!part.empty()) parts.insert(part);
+  return parts;
+}
+
+}  // namespace
+
+void Arguments::toggle(const std::string& name, const std::string& alias, const std::string& help,
+                       bool& out) {
+  add({name, alias, "", help, Flag::Takes::nothing, [&out](const std::string&) { out = true; }});
+}
+
+void Arguments::value(const std::string& name, const std::string& alias, const std::string& metavar,
+                      const std::string& help, std::string& out) {
+  add({name, alias, metavar, help, Flag::Takes::value, [&out](const std::string& text) { out = text; }});
+}
+
+void Arguments::choice(const std::string& name, const std::string& metavar, const std::string& help,
+                       std::vector<std::string> choices, std::string& out) {
+  value(name, "", metavar, help, out);
+  flags_.back().choices = std::move(choices);
+}
+
+void Arguments::operands(const std::string& metavar, const std::string& help, size_t least, size_t most,
+                         std::vector<std::string>& out) {
+  operand_metavar_ = metavar;
+  operand_help_ = help;
+  least_ = least;
+  most_ = most;
+  operands_ = &out;
+}
+
+void Arguments::operands_behind(const std::string& word, const std::string& help, std::vector<std::string>& out) {
+  add({word, "", "", help, Flag::Takes::nothing, [](const std::string&) {}});
+  behind_word_ = word;
+  behind_ = &out;
+}
+
+void Arguments::program(std::vector<std::string>& out) { program_ = &out; }
+
+std::string Arguments::operand_usage() const {
+  if (program_) return "[--] PROGRAM [ARGUMENT...]";
+  if (operand_metavar_.empty()) return "";
+  std::string text = operand_metavar_ + (most_ == 1 ? "" : "...");
+  return least_ ? text : "[" + text + "]";
+}
+
+void Arguments::parse(const std::vector<std::string>& words) {
+  // CLI11 sees only what stands before "--": it would take "--" for the value of an option that lacks one.
+  auto marker = std::find(words.begin(), words.end(), "--");
+  std::vector<std::string> front(words.begin(), marker);
+  // It says where, which CLI11 tells of operands alone.
+  if (behind_) std::replace(front.begin(), front.end(), behind_word_, std::string(kBehind));
+
+  CLI::App app;
+  app.set_help_flag();  // tprof.cpp prints help, from this table
+  // Operands are left over and counted here: given to CLI11, one like "[a,b]" would be split.
+  app.allow_extras(!program_);
+  app.prefix_command(program_);
+  for (const Flag& flag : flags_) {
+    std::string names = flag.alias.empty() ? flag.name : flag.alias + "," + flag.name;
+    if (flag.takes == Flag::Takes::optional_01) names += ",!--no-" + flag.name.substr(2);
+    if (flag.takes == Flag::Takes::value)
+      app.add_option(names)->take_last();
+    else
+      app.add_flag(names);
+  }
+  try {
+    app.parse(std::vector<std::string>(front.rbegin(), front.rend()));
+  } catch (const CLI::ArgumentMismatch&) {  // it ran out of words
+    throw Error(Fault::usage, front.back() + " needs a value; see --help");
+  } catch (const std::exception& e) {  // not only CLI's: --no-with-flops=99999999999999999999
+    throw Error(Fault::usage, std::string("an option is given a value that it cannot take: ") + e.what());
+  }
+
+  std::vector<std::string> rest = app.remaining();
+  auto program = program_ ? front.end() - static_cast<std::ptrdiff_t>(rest.size()) : front.end();
+  for (const Flag& flag : flags_)  // --logdir=$UNSET python x.py: CLI11 takes the next word for the value
+    if (std::find(front.begin(), program, flag.name + "=") != program) refuse_empty(flag.name);
+  for (const std::string& word : rest) {
+    if (word.size() > 1 && word[0] == '-') refuse_unknown(word, flags_);
+    if (program_) break;
+  }
+  for (const Flag& flag : flags_) {
+    const CLI::results_t& typed = app.get_option(flag.name)->results();
+    if (typed.empty()) continue;
+    std::string text = typed.back();
+    if (text.empty()) refuse_empty(flag.name);
+    if (flag.takes == Flag::Takes::nothing && text != "true")
+      throw Error(Fault::usage, flag.name + " takes no value");
+    if (flag.takes != Flag::Takes::value) text = text == "true" ? "1" : text == "false" ? "0" : text;
+    flag.set(text);
+  }
+
+  // A "--" inside the program's words is the program's.
+  if (marker != words.end())
+    rest.insert(rest.end(), marker + (program_ && !rest.empty() ? 0 : 1), words.end());
+  if (program_) {
+    *program_ = rest;
+    return;
+  }
+  if (rest.size() < least_) throw Error(Fault::usage, "what to work on is missing: give " + operand_usage());
+  if (auto at = std::find(rest.begin(), rest.end(), kBehind); behind_ && at != rest.end()) {
+    if (std::find(at + 1, rest.end(), kBehind) != rest.end()) throw Error(Fault::usage, behind_word_ + " is given twice");
+    if (at == rest.begin() || at + 1 == rest.end())
+      throw Error(Fault::usage, behind_word_ + " needs " + operand_metavar_ + "... before it and behind it");
+    behind_->assign(at + 1, rest.end());
+    rest.erase(at, rest.end());
+  }
+  size_t most = operands_ ? (most_ ? most_ : rest.size()) : 0;
+  if (rest.size() > most) throw Error(Fault::usage, "'" + rest[most] + "' is one argument too many");
+  if (operands_) *operands_ = rest;
+}
+
+std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
+  std::string best;
+  size_t best_distance = std::max<size_t>(2, word.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    // Levenshtein, one row at a time.
+    std::vector<size_t> row(candidate.size() + 1);
+    for (size_t j = 0; j < row.size(); j++) row[j] = j;
+    for (size_t i = 1; i <= word.size(); i++) {
+      size_t diagonal = row[0];
+      row[0] = i;
+      for (size_t j = 1; j < row.size(); j++) {
+        size_t above = row[j];
+        row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (word[i - 1] != candidate[j - 1])});
+        diagonal = above;
+      }
+    }
+    if (row.back() < best_distance) {
+      best_distance = row.back();
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string nearest_flag(const std::string& flag, const std::vector<std::string>& flags) {
+  for (const std::string& part : parts_of(flag)) {
+    std::vector<std::string> with;
+    for (const std::string& candidate : flags)
+      if (parts_of(candidate).contains(part)) with.push_back(candidate);
+    if (with.size() == 1) return with[0];
+  }
+  return nearest(flag, flags);
+}
+
+}  // namespace tprof

@@ -1,0 +1,185 @@
+// `tprof convert`: what a recording still holds, written as traces by hand. Says what it leaves out and why.
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+#include "base/error.h"
+#include "exit_codes.h"
+#include "base/options.h"
+#include "base/printable.h"
+#include "base/process.h"
+#include "command.h"
+#include "convert/convert.h"
+#include "finish.h"
+#include "cli/options_cli.h"
+#include "cli/progress.h"
+#include "record/reader.h"
+#include "input/trace_file.h"
+
+namespace tprof {
+namespace {
+
+struct ConvertArguments {
+  std::vector<std::string> paths;
+  std::string steps, out, on_trace_ready;
+  bool workers = false, force = false;
+};
+
+struct Totals {
+  u64 traces = 0, events = 0, dropped = 0, existed = 0, converted = 0;
+  bool partial = false;
+  bool command_left = false;  // a program asked for one to be run on its traces
+};
+
+std::string parent_of(const std::string& path) {
+  return std::filesystem::path(absolute_path(path)).parent_path().string();
+}
+
+// Who may still write into it.
+enum class Writer { ended, running, elsewhere };
+
+Writer writer_of(const Recording& recording) {
+  const FileHeader& h = recording.header();
+  if (h.closed) return Writer::ended;
+  if (recording.writer_alive()) return Writer::running;
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  bool other =
+      strcmp(process_identity(getpid()).boot_id, h.boot_id) && strncmp(host, h.host, sizeof h.host - 1);
+  return other ? Writer::elsewhere : Writer::ended;
+}
+
+// The recording at `begin` of a file. `named`: the user gave this very file, and not its directory.
+void convert_one(const std::string& path, u64 begin, bool named, const ConvertArguments& arguments, Totals& totals) {
+  std::unique_ptr<Recording> recording = Recording::open(path, begin);
+  bool helper = recording->header().role == static_cast<u32>(Role::helper);
+  if (helper && !named && !arguments.workers) return;
+  Writer writer = writer_of(*recording);
+  if (has_finisher(path) && arguments.out.empty()) {
+    if (writer == Writer::running) {
+      complain(path + ": its program is running and its finished windows are being written; left alone");
+      totals.partial = true;
+      return;
+    }
+    wait_for_finisher(path);
+    if (access(path.c_str(), F_OK) != 0) return;  // all written, and gone
+    recording->refresh();
+  }
+  Meta meta = recording->read_meta();
+  ConvertOptions options = options_of(meta);
+  options.begin = begin;
+  options.on_trace_ready = arguments.on_trace_ready;
+  options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  options.force = arguments.force;
+  options.out_dir = !arguments.out.empty() ? arguments.out : helper ? parent_of(path) + "_workers" : "";
+  if (!arguments.steps.empty()) {
+    Schedule s;
+    OptionError error;
+    if (!parse_steps(arguments.steps.c_str(), s, error))
+      throw Error(Fault::usage, std::string("--steps: ") + error.text);
+    options.first_step = s.skip_first + s.warmup;
+    options.end_step = options.first_step + s.active;
+  }
+  if (writer == Writer::running || (writer == Writer::elsewhere && !named)) {
+    options.only_sealed = true;
+    totals.partial = true;
+    complain(path +
+             (writer == Writer::running
+                  ? ": its program is running; only finished windows are written"
+                  : ": comes from " + std::string(recording->header().host) +
+                        " and may still be written there; only finished windows are written (name the file "
+                        "itself if its program has ended)"));
+  }
+  if (!options.out_dir.empty()) {
+    std::error_code why;
+    std::filesystem::create_directories(options.out_dir, why);
+    if (why)
+      throw Error(Fault::usage,
+                  options.out_dir + ": cannot be made: " + why.message() + "; give another --output");
+  }
+  ConvertResult result;
+  {
+    Progress progress("writing the traces of " + std::filesystem::path(path).filename().string(),
+                      Progress::Counts::written);
+    result = convert_recording(path, options);
+  }
+  totals.converted++;
+  u64 before = totals.traces;
+  for (const WrittenTrace& trace : result.traces) {
+    totals.existed += trace.existed;
+    if (trace.existed) continue;
+    totals.traces++;
+    totals.events += trace.events;
+    totals.dropped += trace.dropped;
+    print(stdout, trace.path + "\n");
+  }
+  auto command = meta.info.find("option.on_trace_ready");
+  totals.command_left |= totals.traces > before && options.on_trace_ready.empty() && command != meta.info.end() &&
+                         !command->second.empty();
+  totals.partial |= result.damaged;
+  if (!result.note.empty())
+    complain(path + ": " + result.note);
+  else if (result.damaged)
+    complain(path + ": is damaged; what could be read is written, the ledger says what is lost");
+}
+
+int convert(const ConvertArguments& arguments) {
+  Totals totals;
+  int failed = kExitOk;
+  size_t failures = 0;
+  auto attempt = [&](const std::string& path, bool named) {
+    try {
+      for (u64 begin : recordings_in(path)) convert_one(path, begin, named, arguments, totals);
+    } catch (const Error& e) {
+      if (e.fault == Fault::usage) throw;
+      if (!named && access(path.c_str(), F_OK) != 0) return;  // written or folded meanwhile, and gone
+      complain(e.what());
+      failed = exit_code(e.fault);
+      failures++;
+    }
+  };
+  for (const std::string& path : arguments.paths) {
+    if (!std::filesystem::is_directory(path)) {
+      attempt(path, true);
+      continue;
+    }
+    std::vector<std::string> recordings = list_files(path, is_recording_name);
+    if (recordings.empty()) {
+      size_t traces = list_files(path, is_trace_name).size();
+      if (traces == 0) throw Error(Fault::unreadable, path + ": holds no recording and no trace");
+      complain(path + ": holds no recording; its " + std::to_string(traces) + " traces are all there is");
+    }
+    for (const std::string& recording : recordings) attempt(recording, false);
+  }
+  if (totals.converted)
+    complain("wrote " + std::to_string(totals.traces) + (totals.traces == 1 ? " trace (" : " traces (") +
+             std::to_string(totals.events) + " events, " + std::to_string(totals.dropped) + " dropped)" +
+             (totals.existed ? ", " + std::to_string(totals.existed) + " existed already" : ""));
+  if (totals.command_left)
+    complain("what the program was given as --on-trace-ready is not run: commands are not taken from files; give it to "
+             "tprof convert to run it");
+  if (failures && totals.converted == 0) return failed;
+  return failures || totals.partial ? kExitPartial : kExitOk;
+}
+
+}  // namespace
+
+Action declare_convert(Arguments& arguments) {
+  auto a = std::make_shared<ConvertArguments>();
+  arguments.value("--steps", "", "A:B", "only steps A to B-1", a->steps);
+  arguments.value("--output", "-o", "DIR", "where traces go; default beside the recording", a->out);
+  arguments.toggle("--workers", "",
+                   "also the recordings of data-loader and other helper processes, to DIR_workers/",
+                   a->workers);
+  arguments.toggle("--force", "", "write traces anew that exist already", a->force);
+  arguments.value("--on-trace-ready", "", "COMMAND",
+                  "shell command run on each trace written; {} is the file, {step} the step number", a->on_trace_ready);
+  arguments.operands("PATH", "recordings or log directories", 1, 0, a->paths);
+  return [a] { return convert(*a); };
+}
+
+}  // namespace tprof

@@ -1,0 +1,25 @@
+// The exit codes of every tprof command.
+#pragma once
+#include "base/error.h"
+
+namespace tprof {
+
+enum ExitCode : int {
+  kExitOk = 0,
+  kExitInvalid = 1,  // `tprof check`: the trace is not valid
+  kExitFound = 1,    // `tprof advise`, `tprof diff`: what the caller asked to fail on
+  kExitUsage = 2,
+  kExitUnreadable = 3,
+  kExitPartial = 4,  // something was written, something was lost or damaged
+};
+
+constexpr ExitCode exit_code(Fault fault) {
+  switch (fault) {
+    case Fault::usage: return kExitUsage;
+    case Fault::unreadable: return kExitUnreadable;
+    case Fault::partial: return kExitPartial;
+  }
+  return kExitUnreadable;
+}
+
+}  // namespace tprof

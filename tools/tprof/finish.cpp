@@ -1,0 +1,337 @@
+#include "finish.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "exit_codes.h"
+#include "command.h"
+#include "convert/convert.h"
+#include "finish/idle_thread.h"
+#include "convert/machine.h"
+#include "record/empty.h"
+#include "record/mapping.h"
+#include "record/reader.h"
+#include "record/regular_file.h"
+#include "finish/workers.h"
+
+namespace tprof {
+namespace {
+
+constexpr int kPollMs = 50;
+constexpr size_t kMappedBytes = 4096;  // FileHeader
+constexpr u64 kLongestWait_ns = 10'000'000'000;         // writing is urgent then ...
+constexpr u64 kLeastRoom = 16 << 20, kShareOfRoom = 4;  // ... and beyond this, and this share of TPROF_MAX_SIZE
+constexpr size_t kWindowsAtOnce = 50;                   // then their room is given back
+constexpr int kHelpersEnd_s = 10;      // those of a program that was killed look for it every five seconds
+
+// The program or anybody else may shorten the recording while its header is mapped here.
+void survive_cuts() {
+  struct sigaction ours = {};
+  ours.sa_sigaction = [](int, siginfo_t* info, void*) {
+    if (info->si_code <= 0 || !replace_mapping(info->si_addr)) signal(SIGBUS, SIG_DFL);  // and it comes again
+  };
+  ours.sa_flags = SA_SIGINFO;
+  sigaction(SIGBUS, &ours, nullptr);
+}
+
+class Finisher {
+ public:
+  explicit Finisher(const std::string& path) : path_(path) {}
+  ~Finisher() {
+    if (header_) unmap_shared(header_, kMappedBytes);
+    if (pidfd_ >= 0) close(pidfd_);
+    if (fd_ >= 0) close(fd_);
+  }
+
+  int run() {
+    if (!take()) return kExitOk;
+    watch();
+    auto start_idle = [this] { return std::make_unique<IdleThread>([this] { while_running(), fold_workers(); }, kPollMs); };
+    auto idle = start_idle();
+    while (!ended()) {
+      if (deleted()) return kExitOk;
+      machine_->look_now_and_then(u64(header_->phase) << 32 | header_->epoch);
+      if (is_urgent()) {
+        idle.reset();
+        while_running();
+        idle = start_idle();
+      }
+      pollfd p{pidfd_, POLLIN, 0};
+      poll(&p, pidfd_ >= 0 ? 1 : 0, kPollMs);
+    }
+    idle.reset();
+    return header_->closed == kClosedEmpty ? kExitOk : at_end();
+  }
+
+  // Of helper processes that outlive their program, until they end.
+  void fold_the_last() {
+    flock(fd_, LOCK_UN);
+    for (int turn = 0; folds_ && workers_->some_live() && turn < kHelpersEnd_s * 1000 / kPollMs; turn++) {
+      usleep(kPollMs * 1000);
+      workers_->look();
+      workers_->fold(meta_, true, keeps_);
+    }
+  }
+
+ private:
+  // Opens, locks, maps. False when somebody else is at work on it.
+  bool take() {
+    survive_cuts();
+    fd_ = open_regular(path_, O_RDWR);
+    // A few tries: has_finisher() holds the lock for an instant.
+    int tries = 5;
+    while (flock(fd_, LOCK_EX | LOCK_NB) != 0)
+      if (--tries == 0)
+        return false;
+      else
+        usleep(10'000);
+    if (deleted()) return false;
+    recording_ = Recording::open(path_);
+    map_header();
+    header_->finisher_pid = static_cast<u32>(getpid());
+    workers_ = std::make_unique<Workers>(*recording_);
+    machine_ = std::make_unique<Machine>(recording_->header().pid);
+    state_.machine = machine_.get();
+    return true;
+  }
+
+  void map_header() {
+    if (header_) unmap_shared(header_, kMappedBytes);
+    header_ = nullptr;
+    cut_ = false;
+    void* page = map_shared(fd_, 0, kMappedBytes, PROT_READ | PROT_WRITE, &cut_);
+    if (page == MAP_FAILED) throw Error(Fault::unreadable, path_ + ": cannot be mapped: " + strerror(errno));
+    header_ = static_cast<FileHeader*>(page);
+  }
+
+  void watch() {
+#ifdef SYS_pidfd_open
+    pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, static_cast<int>(recording_->header().pid), 0));
+#endif
+    // Without it (an old kernel) writer_alive() is asked at each turn. A reused pid would watch a stranger.
+    if (pidfd_ >= 0 && !recording_->writer_alive()) close(pidfd_), pidfd_ = -1;
+  }
+
+  bool ended() {
+    if (header_->closed) return true;
+    if (pidfd_ < 0) return !recording_->writer_alive();
+    pollfd p{pidfd_, POLLIN, 0};
+    return poll(&p, 1, 0) > 0;
+  }
+
+  // Or moved: what has its name now is another's.
+  bool deleted() {
+    struct stat s, named;
+    if (fstat(fd_, &s) != 0 || s.st_nlink == 0) return true;
+    return stat(path_.c_str(), &named) == 0 ? named.st_dev != s.st_dev || named.st_ino != s.st_ino : errno == ENOENT;
+  }
+
+  // Others leave the machine no time: what waits for long, or would reach TPROF_MAX_SIZE, is not left to idle priority.
+  bool is_urgent() {
+    u64 now = clock_ns(CLOCK_MONOTONIC);
+    u32 turns = turns_;
+    if (header_->unfinished == 0 || turns != seen_turns_) waits_since_ns_ = now;
+    seen_turns_ = turns;
+    return now - waits_since_ns_ > kLongestWait_ns || room_is_short();
+  }
+
+  bool room_is_short() {
+    u64 bytes = u64(header_->live_chunks) * kChunkBytes;
+    if (header_->unfinished == 0 || bytes < kLeastRoom) return false;
+    if (!max_size_) max_size_ = max_size_now();
+    return bytes > max_size_ / kShareOfRoom;
+  }
+
+  u64 max_size_now() const {
+    try {
+      return max_size_of(Recording::open(path_)->read_meta());
+    } catch (const Error&) {  // cut by somebody
+      return ~u64(0);
+    }
+  }
+
+  // Windows that were sealed and flushes that were asked for since the last turn.
+  void while_running() {
+    u32 waiting = header_->unfinished;
+    if (waiting == 0) return;
+    try {
+      ConvertOptions options = asked_options(recording_->read_meta());
+      options.only_sealed = true;
+      options.max_windows = kWindowsAtOnce;
+      for (bool more = true; more;) {
+        ConvertResult result = convert_recording(path_, options, state_);
+        damaged_ |= result.damaged;
+        wrote_ |= !result.traces.empty();
+        if (!options.keep_recording) punch_written(path_, state_);
+        more = result.more;
+      }
+    } catch (const Error&) {
+      // A full disk, say. The recording holds it all still; it is tried again at the end.
+    }
+    // The program publishes a window before it counts it: all that `waiting` counts has been looked at.
+    header_->unfinished -= waiting;
+    turns_++;
+  }
+
+  void fold_workers() {
+    if (!workers_->look_now_and_then()) return;
+    Meta meta = recording_->read_meta();
+    workers_->fold(meta, false, options_of(meta).keep_recording);
+  }
+
+  int at_end() {
+    if (deleted()) return kExitOk;
+    machine_->add(machine_->look());
+    if (cut_) map_header();  // something may have been put in its place
+    u32 waiting = header_->unfinished;
+    int code = kExitUnreadable;
+    try {
+      recording_->refresh();
+      meta_ = recording_->read_meta();
+      ConvertOptions options = asked_options(meta_);
+      options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+      ConvertResult result = convert_recording(path_, options, state_);
+      recording_->refresh();
+      damaged_ |= result.damaged || recording_->is_cut();
+      tell_rest(result.rest);
+      wrote_ |= !result.traces.empty();
+      header_->unfinished -= std::exchange(waiting, 0);  // the program need not wait for the rest
+      keeps_ = options.keep_recording;
+      workers_->look();
+      workers_->fold(meta_, true, keeps_);
+      bool all = result.complete && !damaged_;
+      bool remove = all && !keeps_;
+      // How far a program came that reached no window: tprof run says it, and removes it then.
+      bool tells = remove && !wrote_ && !meta_.steps.empty() && getenv("TPROF_UNDER_RUN");
+      if (!remove || tells)
+        header_->closed = tells ? kClosedEmpty : kClosedFinished;
+      else if (wrote_)
+        unlink(path_.c_str());
+      else
+        remove_empty(path_.c_str());
+      folds_ = true;
+      code = damaged_ ? kExitPartial : kExitOk;
+    } catch (const Error&) {
+      // The program must not wait for what will not come; the recording stays for `tprof convert`.
+    }
+    header_->finisher_pid = 0;
+    header_->unfinished -= waiting;
+    return code;
+  }
+
+  void tell_rest(const Rest& rest) {
+    header_->rest_events = rest.events;
+    header_->rest_first_step = rest.first_step;
+    header_->rest_end_step = rest.end_step;
+  }
+
+  // The command is that of our own environment, which is the program's or tprof-run's.
+  static ConvertOptions asked_options(const Meta& meta) {
+    ConvertOptions options = options_of(meta);
+    if (const char* command = getenv("TPROF_ON_TRACE_READY")) options.on_trace_ready = command;
+    return options;
+  }
+
+  std::string path_;
+  int fd_ = -1, pidfd_ = -1;
+  FileHeader* header_ = nullptr;
+  std::atomic<bool> cut_{false};  // header_ is not the file's any more
+  std::unique_ptr<Recording> recording_;
+  ConvertState state_;
+  u64 max_size_ = 0;             // TPROF_MAX_SIZE, 0: not asked yet
+  std::atomic<u32> turns_{0};    // of while_running() with something to do
+  u32 seen_turns_ = 0;           // of these, when is_urgent() looked last
+  u64 waits_since_ns_ = clock_ns(CLOCK_MONOTONIC);  // the last turn, or nothing was waiting then
+  bool damaged_ = false, wrote_ = false;
+  std::unique_ptr<Workers> workers_;
+  std::unique_ptr<Machine> machine_;
+  Meta meta_;           // of the program that has ended
+  bool keeps_ = false;  // all recordings
+  bool folds_ = false;  // what is left is to fold its helpers' recordings
+};
+
+}  // namespace
+
+void outlive_signals() {
+  struct sigaction nothing = {};
+  nothing.sa_handler = [](int) {};
+  nothing.sa_flags = SA_RESTART;
+  for (int s : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE}) sigaction(s, &nothing, nullptr);
+}
+
+int finish_recording(const std::string& path) { return Finisher(path).run(); }
+
+bool has_finisher(const std::string& recording) {
+  int fd = open(recording.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return false;
+  bool held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  close(fd);
+  return held;
+}
+
+void wait_for_finisher(const std::string& recording) {
+  complain(recording + ": its last trace is being written; waiting for it (Ctrl-C: not to)");
+  while (has_finisher(recording)) usleep(50'000);
+}
+
+u32 how_closed(const std::string& recording) {
+  try {
+    return Recording::open(recording)->header().closed;
+  } catch (const Error&) {
+    return access(recording.c_str(), F_OK) != 0 ? kClosedFinished : 0;
+  }
+}
+
+namespace {
+
+// In a process of its own: damage that crashes it leaves the others to be finished.
+void finish_after(const std::string& path) {
+  while (has_finisher(path)) usleep(20'000);
+  if (how_closed(path) >= kClosedFinished) return;
+  int child = fork();
+  if (child == 0) try {
+      _exit(finish_recording(path));
+    } catch (const std::exception&) {
+      _exit(kExitUnreadable);  // `tprof convert` says why
+    }
+  int status = 0;
+  if (child > 0) waitpid(child, &status, 0);
+}
+
+}  // namespace
+
+Action declare_finish(Arguments& arguments) {
+  auto paths = std::make_shared<std::vector<std::string>>();
+  auto after = std::make_shared<bool>();
+  arguments.operands("RECORDING", "the recording to watch", 1, 0, *paths);
+  arguments.toggle("--after", "", "one after the other, when whoever is at work on it has ended", *after);
+  return [paths, after]() -> int {
+    outlive_signals();
+    if (*after) {
+      for (const std::string& path : *paths) finish_after(path);
+      return kExitOk;
+    }
+    Finisher finisher((*paths)[0]);
+    int code = finisher.run();
+    finisher.fold_the_last();
+    return code;
+  };
+}
+
+}  // namespace tprof

@@ -1,0 +1,190 @@
+#include "input/inputs.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "exit_codes.h"
+#include "command.h"
+#include "convert/convert.h"
+#include "finish.h"
+#include "run/nested.h"
+#include "cli/progress.h"
+#include "input/read_ahead.h"
+#include "input/trace_file.h"
+
+namespace tprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> recordings_below(const std::string& path) {
+  std::vector<std::string> out;
+  std::error_code why;
+  fs::recursive_directory_iterator at(path, fs::directory_options::skip_permission_denied, why), end;
+  for (; !why && at != end; at.increment(why))
+    if (is_recording_name(at->path().filename().string())) out.push_back(at->path().string());
+  return out;
+}
+
+// Files whose names end as those of traces.
+void say_skipped(const std::string& directory, const std::vector<std::string>& files) {
+  constexpr size_t kNamed = 3;
+  if (files.empty()) return;
+  std::string line = directory + ": not read, since " + (files.size() == 1 ? "it is no trace" : "they are no traces");
+  for (size_t i = 0; i < files.size() && i < kNamed; i++)
+    line += (i ? ", " : ": ") + std::filesystem::path(files[i]).lexically_relative(directory).string();
+  if (files.size() > kNamed) line += " and " + std::to_string(files.size() - kNamed) + " more";
+  complain(line);
+}
+
+}  // namespace
+
+std::vector<std::string> traces_in(const std::string& directory) {
+  std::vector<std::string> out, skipped;
+  for (const std::string& file : list_files(directory, kineto::ends_as_json))
+    (kineto::is_trace(file) ? out : skipped).push_back(file);
+  say_skipped(directory, skipped);
+  return out;
+}
+
+Source source_of(const Input& input, const Model& model, Rules rules) {
+  return {input.run, input.worker, input.span, rules == Rules::plugin ? -1 : model.rank};
+}
+
+std::map<std::string, size_t> workers_of(const std::vector<Input>& inputs) {
+  std::map<std::string, std::set<std::string>> names;
+  for (const Input& input : inputs) names[input.run].insert(input.worker);
+  std::map<std::string, size_t> out;
+  for (const auto& [run, workers] : names) out[run] = workers.size();
+  return out;
+}
+
+Inputs::Inputs(const std::vector<std::string>& paths, Rules rules) : rules_(rules) {
+  for (const std::string& path : paths) {
+    add(path);
+    ends_.push_back(all_.size());
+  }
+}
+
+Scratch::~Scratch() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+const std::string& Scratch::path() {
+  if (!path_.empty()) return path_;
+  std::error_code why;
+  std::string name = (fs::temp_directory_path(why) / "tprof-XXXXXX").string();
+  if (why || !mkdtemp(name.data()))
+    throw Error(Fault::unreadable, name + ": cannot be made, and recordings are converted there: " + strerror(errno));
+  return path_ = name;
+}
+
+void Inputs::add(const std::string& path) {
+  std::error_code why;
+  if (!fs::exists(path, why)) throw Error(Fault::unreadable, path + ": there is no such file or directory");
+  std::vector<kineto::MovedTrace> converted;
+  bool directory = fs::is_directory(path, why);
+  std::vector<std::string> recordings = directory ? recordings_below(path) : std::vector<std::string>();
+  if (!directory && is_recording_name(path)) recordings.push_back(path);
+  for (const std::string& recording : recordings) try {
+      std::string into = convert(recording, !directory);
+      std::string home = fs::path(recording).parent_path().string();
+      for (const std::string& trace : list_files(into, is_trace_name)) converted.push_back({home, trace});
+    } catch (const Error& e) {
+      if (!directory) throw;
+      complain(e.what());
+      partial_ = true;
+    }
+  size_t before = all_.size();
+  if (directory || recordings.empty()) {
+    kineto::TraceList list = kineto::list_traces(path, converted);
+    for (const std::string& note : list.notes) {
+      complain(note);
+      partial_ = true;
+    }
+    say_skipped(path, list.skipped);
+    for (const Input& input : list.files)
+      if (!directory || input.plugin_takes || rules_ != Rules::plugin) all_.push_back(input);
+  } else {
+    for (const kineto::MovedTrace& trace : converted) {
+      Input input{fs::path(fs::absolute(trace.directory)).lexically_normal().filename().string(), "", "", trace.path};
+      kineto::split_trace_name(fs::path(trace.path).filename().string(), input.worker, input.span);
+      input.span = std::to_string(all_.size() - before + 1);
+      all_.push_back(input);
+    }
+  }
+  if (all_.size() != before) return;
+  std::string names = rules_ == Rules::plugin ? "*.pt.trace.json[.gz]" : "*.json[.gz]";
+  throw Error(Fault::unreadable, path + ": holds no trace (" + names + ") and no recording (*.tprof)");
+}
+
+// Into a directory of its own, which is returned.
+std::string Inputs::convert(const std::string& path, bool named) {
+  Progress progress("reading " + fs::path(path).filename().string(), Progress::Counts::written);
+  std::string into = scratch_.path() + "/" + std::to_string(converted_++);
+  fs::create_directory(into);
+  for (u64 begin : recordings_in(path)) convert_into(into, path, begin, named);
+  return into;
+}
+
+void Inputs::convert_into(const std::string& into, const std::string& path, u64 begin, bool named) {
+  std::unique_ptr<Recording> recording = Recording::open(path, begin);
+  const FileHeader& header = recording->header();
+  if (header.role == static_cast<u32>(Role::helper) && !named) return;
+  if (!named && has_finisher(path)) {
+    if (!header.closed && recording->writer_alive()) {
+      complain(path + ": its windows are just being written; what has no trace yet is left out");
+      partial_ = true;
+      return;
+    }
+    wait_for_finisher(path);
+    if (access(path.c_str(), F_OK) != 0) return;  // all written, and gone
+    recording->refresh();
+  }
+  ConvertOptions options = options_of(recording->read_meta());
+  options.begin = begin;
+  options.use_gzip = false;
+  options.out_dir = into;
+  options.known_in = named ? "" : fs::path(path).parent_path().string();
+  options.only_sealed = !header.closed && recording->writer_alive();
+  ConvertResult result = convert_recording(path, options);
+  if (options.only_sealed) complain(path + ": its program is running; only finished windows are read");
+  if (result.damaged) complain(path + ": is damaged; what could be read is analysed");
+  partial_ |= result.damaged || options.only_sealed;
+}
+
+int Inputs::each(bool plugin, const Use& use) {
+  std::vector<Input> readable;
+  std::vector<std::string> paths;
+  for (const Input& input : all_) paths.push_back(input.path);
+  std::vector<SpanTime> spans;
+  Progress progress("reading", Progress::Counts::read, size_of(paths));
+  ReadAhead ahead(paths, plugin);
+  for (const Input& input : all_) try {
+      progress.say("reading " + fs::path(input.path).filename().string());
+      std::unique_ptr<ReadTrace> trace = ahead.next();
+      progress.say("analysing " + fs::path(input.path).filename().string());
+      const Model& model = trace->model;
+      u64 begin = model.begin_realtime_ns();
+      spans.push_back({input.run, input.worker, input.span, begin, begin + u64(model.end_ns - model.begin_ns)});
+      use(input, model, trace->plugin);
+      readable.push_back(input);
+    } catch (const Error& e) {
+      std::string why = e.what();
+      complain(why.starts_with(input.path) ? why : input.path + ": " + why);
+      partial_ = true;
+    }
+  if (!std::exchange(nested_said_, true))
+    for (const std::string& line : nested_spans(spans)) complain(line);
+  all_ = std::move(readable);
+  return all_.empty() ? kExitUnreadable : partial_ ? kExitPartial : kExitOk;
+}
+
+}  // namespace tprof

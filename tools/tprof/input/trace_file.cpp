@@ -1,0 +1,61 @@
+#include "input/trace_file.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "kineto/gzip.h"
+#include "kineto/ledger.h"
+
+namespace tprof {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kHeadBytes = 256 << 10;
+constexpr size_t kTailBytes = 1 << 20;  // far more than any ledger
+
+u64 count_of(const Json& value) { return value.is_number_unsigned() ? value.get<u64>() : 0; }
+
+}  // namespace
+
+TraceSummary read_summary(const std::string& trace) {
+  kineto::GzipFile file = kineto::open_gzip(trace);
+  std::string head, tail, block(512 << 10, 0);
+  for (int n; (n = gzread(file.get(), block.data(), static_cast<unsigned>(block.size()))) != 0;) {
+    if (n < 0) throw Error(Fault::unreadable, trace + ": damaged or cut off: " + kineto::gzip_error(file.get()));
+    if (head.size() < kHeadBytes) head.append(block, 0, size_t(n));
+    tail.append(block, 0, size_t(n));
+    if (tail.size() > 2 * kTailBytes) tail.erase(0, tail.size() - kTailBytes);
+  }
+  TraceSummary out;
+  if (size_t events = head.find("\"traceEvents\""); events != std::string::npos)
+    out.head = bounded_json(head.substr(0, events) + "\"traceEvents\": []}");
+  size_t at = kineto::find_ledger(tail);
+  Json end = at == std::string::npos ? Json() : bounded_json("{" + tail.substr(at));
+  out.ledger = end.is_object() ? kineto::well_typed(end["tprof"]) : Json();
+  if (!out.ledger.is_object()) return out;
+  out.written = count_of(out.ledger.value("written", Json()));
+  for (const Json& reason : out.ledger.value("dropped", Json::object())) out.dropped += count_of(reason);
+  return out;
+}
+
+bool is_trace_name(const std::string& name) {
+  return name.ends_with(".pt.trace.json") || name.ends_with(".pt.trace.json.gz");
+}
+
+bool is_recording_name(const std::string& name) { return name.size() > 6 && name.ends_with(".tprof"); }
+
+std::vector<std::string> list_files(const std::string& directory, bool (*accept)(const std::string&)) {
+  std::vector<std::string> out;
+  std::error_code why;
+  for (std::filesystem::directory_iterator at(directory, why), end; !why && at != end; at.increment(why))
+    if (accept(at->path().filename().string())) out.push_back(at->path().string());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace tprof

@@ -1,0 +1,300 @@
+// `tprof report`: everything the other commands say of a run, in one HTML file.
+//
+// The documents in it are those of `tprof overview|steps|advise|stats --by WORD|diff --json`, and their figures come from
+// the same functions: a section of the page is a row in kSections, or a word of stats_words.h.
+#include "report.h"
+
+#include <stdio.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <set>
+
+#include "base/error.h"
+#include "exit_codes.h"
+#include "base/options.h"
+#include "base/printable.h"
+#include "command.h"
+#include "cli/device_peaks.h"
+#include "diff.h"
+#include "input/jobs.h"
+#include "kineto/write/output.h"
+#include "report/advice.h"
+#include "report/diff.h"
+#include "report/overview.h"
+#include "report/page.h"
+#include "stats_words.h"
+#include "viewer/viewer.h"
+
+namespace tprof {
+namespace {
+
+namespace fs = std::filesystem;
+using Keep = Page::Keep;
+
+struct ReportArguments {
+  std::vector<std::string> paths, behind;  // behind --vs
+  std::string out = "report.html", max_size = "64M", devices;
+  bool force = false;
+};
+
+// One worker and span.
+struct Subject {
+  Source source;
+  const Facts& facts;
+  size_t workers;  // of its run
+  Page& page;
+};
+
+struct Section {
+  const char* word;  // the command whose --json it is
+  const char* rules; // that it names
+  Json (*worker)(const Subject&);
+};
+
+constexpr Section kSections[] = {
+    {"overview", "tprof",
+     [](const Subject& s) { return overview_json(s.facts.overview, s.source, s.workers); }},
+    {"steps", "tprof",
+     [](const Subject& s) {
+       return steps_json(s.facts.overview, s.source, [&](const Table& table) { return s.page.add(table); });
+     }},
+    {"advise", nullptr, [](const Subject& s) { return advice_json(s.facts, advise(s.facts), s.source); }},
+};
+
+// Words of `tprof stats` with a row for single stacks, paths or ranges: the first to be left out of a page that gets too
+// large.
+const std::set<std::string> kDetails = {"op+stack", "op+shape+stack", "tree", "timeline"};
+
+u64 bytes_of(const std::string& text) {
+  u64 bytes = 0;
+  OptionError error;
+  if (!parse_bytes(text.c_str(), bytes, error))
+    throw Error(Fault::usage, "--max-size " + std::string(error.text));
+  return bytes;
+}
+
+// Only what was written by this command before is written anew.
+void check_target(const ReportArguments& arguments) {
+  const std::string& path = arguments.out;
+  std::error_code why;
+  fs::file_status status = fs::status(path, why);
+  if (!fs::exists(status)) return;
+  if (!fs::is_regular_file(status))
+    throw Error(Fault::usage, path + ": is there and is no file; give another name with -o");
+  if (arguments.force) return;
+  std::string begin(512, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  if (file.gcount() > 0 && begin.find(kReportMark) == std::string::npos)
+    throw Error(Fault::usage,
+                path + ": is there and is no report of tprof; --force overwrites it, -o gives another name");
+}
+
+// What the command was given, in order; Inputs::each() passes over what cannot be read.
+class Given {
+ public:
+  Given(const Inputs& inputs, const std::vector<std::string>& paths)
+      : inputs_(inputs), paths_(paths), all_(inputs.all()) {}
+
+  // The one that was read next.
+  void move_to(const Input& input) {
+    while (all_[next_].path != input.path) pass_over();
+    at_ = next_++;
+  }
+  size_t at() const { return at_; }
+  // As it was typed.
+  const std::string& path() const {
+    size_t path = 0;
+    while (inputs_.given_by(path + 1) <= at_) path++;
+    return paths_[path];
+  }
+  // When all was read: what was not.
+  const std::vector<std::string>& unread() {
+    while (next_ < all_.size()) pass_over();
+    return unread_;
+  }
+
+ private:
+  void pass_over() { unread_.push_back(all_[next_++].path); }
+
+  const Inputs& inputs_;
+  const std::vector<std::string>& paths_;
+  const std::vector<Input> all_;
+  std::vector<std::string> unread_;
+  size_t next_ = 0, at_ = 0;
+};
+
+// A and B, of `A --vs B`.
+class Sides {
+ public:
+  Sides(const std::vector<Input>& all, size_t of_a) : of_a_(of_a) {
+    a_.expect({all.begin(), all.begin() + i64(of_a)});
+    b_.expect({all.begin() + i64(of_a), all.end()});
+  }
+  const char* add(const Given& given, const Input& input, const Model& model) {
+    bool in_a = given.at() < of_a_;
+    (in_a ? a_ : b_).add(given.path(), input, model);
+    return in_a ? "A" : "B";
+  }
+  Json document(const TableJson& tables) { return diff_json(diff(a_.finish(), b_.finish()), tables); }
+
+ private:
+  const size_t of_a_;
+  DiffSideReader a_, b_;
+};
+
+class Report {
+ public:
+  explicit Report(const ReportArguments& arguments)
+      : arguments_(arguments), most_(bytes_of(arguments.max_size)), devices_(device_peaks(arguments.devices)) {}
+
+  // The exit code of what could not be read.
+  int run() {
+    if (viewer_page().empty())
+      throw Error(Fault::usage, "this tprof was built without the page: -Dviewer=off, or npm was not there or could not "
+                              "fetch; mend that and configure anew (meson setup --reconfigure); in the terminal: tprof "
+                              "overview, tprof stats");
+    check_target(arguments_);
+    begin_documents();
+    int code = add_workers();
+    if (code == kExitUnreadable) return code;
+    write();
+    return code;
+  }
+  const std::string& line() const { return line_; }  // where the page lies, once it is written
+
+ private:
+  void begin_documents() {
+    about_ = {{"schema", 1}, {"tprof", TPROF_VERSION}, {"left_out", Json::array()}, {"of_jobs", Json::array()}};
+    for (const Section& section : kSections) {
+      Json& head = documents_[section.word] = {{"schema", 1}};
+      if (section.rules) head["rules"] = section.rules;
+      head["workers"] = Json::array();
+    }
+    for (const StatsWord& word : stats_words()) {
+      documents_["stats"][word.word] = {
+          {"schema", 1}, {"by", word.word}, {"rules", "tprof"}, {"workers", Json::array()}};
+      if (word.of_job) about_["of_jobs"].push_back(word.word);
+    }
+  }
+
+  int add_workers() {
+    std::vector<std::string> paths = arguments_.paths;
+    paths.insert(paths.end(), arguments_.behind.begin(), arguments_.behind.end());
+    Inputs inputs(paths);
+    Given given(inputs, paths);
+    std::optional<Sides> sides;
+    if (!arguments_.behind.empty()) sides.emplace(inputs.all(), inputs.given_by(arguments_.paths.size()));
+    Jobs waiting = jobs_of(inputs), jobs;
+    std::map<std::string, size_t> workers = workers_of(inputs.all());
+    int code = inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace& trace) {
+      Facts facts(model, devices_);
+      facts.rank = waiting.facts_of(input);
+      StatsSubject stats(model, trace, Rules::tprof, 0, devices_, {}, &facts);
+      add_worker({source_of(input, model), facts, workers[input.run], page_}, stats);
+      jobs.add(input, rank_of(model, input.worker));
+      given.move_to(input);
+      if (sides) about_["sides"].push_back(sides->add(given, input, model));
+    });
+    for (const std::string& path : given.unread()) about_["left_out"].push_back(path + " could not be read");
+    if (sides) documents_["diff"] = sides->document(table_json(Keep::always));
+    for (const Job& job : waiting.all()) documents_["advise"]["stragglers"].push_back(stragglers_json(job));
+    add_jobs(jobs);
+    return code;
+  }
+
+  // All of what is said of a worker, or nothing: an analysis may throw, and workers have one number in all documents.
+  void add_worker(const Subject& subject, const StatsSubject& stats) {
+    std::vector<std::pair<Json*, Json>> said;
+    for (const Section& section : kSections) said.push_back({&documents_[section.word], section.worker(subject)});
+    for (const StatsWord& word : stats_words()) {
+      if (word.of_job) continue;
+      Json one = answer_json(word, subject.source, word.table(stats));
+      Json more = word.json ? word.json(stats, table_json(Keep::if_it_fits)) : Json::object();
+      for (auto& [key, value] : more.items())
+        one[key] = value.contains("columns") ? std::move(value) : page_.add(value, Keep::if_it_fits);
+      said.push_back({&documents_["stats"][word.word], std::move(one)});
+    }
+    for (auto& [document, one] : said) (*document)["workers"].push_back(std::move(one));
+  }
+
+  void add_jobs(Jobs& jobs) {
+    jobs.finish();
+    for (const Job& job : jobs.all())
+      for (const StatsWord& word : stats_words())
+        if (word.of_job)
+          documents_["stats"][word.word]["workers"].push_back(
+              answer_json(word, {job.run, "all ranks", job.span_text()}, word.of_job(job)));
+  }
+
+  Json answer_json(const StatsWord& word, const Source& source, StatsAnswer answer) {
+    std::string sorted = sort_by_default(word, answer.table);
+    Keep keep = kDetails.contains(word.word) ? Keep::if_it_fits : Keep::always;
+    return stats_json(source, answer, sorted, table_json(keep));
+  }
+
+  TableJson table_json(Keep keep) {
+    return [this, keep](const Table& table) { return page_.add(table, keep); };
+  }
+
+  void write() {
+    documents_["report"] = about_;
+    std::string too_large = page_.fit(documents_, viewer_page(), most_);
+    if (!too_large.empty()) {
+      complain(too_large);
+      documents_["report"]["left_out"].push_back(too_large);
+    }
+    std::string html = page_.html(documents_, viewer_page());
+    if (html.size() > most_) {
+      const char* larger =
+          "the page is larger than --max-size although all that can be left out was: sums are kept whole";
+      complain(larger);
+      documents_["report"]["left_out"].push_back(larger);
+      html = page_.html(documents_, viewer_page());
+    }
+    kineto::OutputFile file(arguments_.out, false);
+    file.put(html);
+    file.finish();
+    line_ = "wrote " + fs::absolute(arguments_.out).lexically_normal().string() + " (" + bytes_text(i64(html.size())) +
+            "); open it with a browser";
+  }
+
+  const ReportArguments& arguments_;
+  const u64 most_;
+  const std::vector<DevicePeak> devices_;
+  Page page_;
+  Json documents_ = Json::object();
+  // Of the page itself: what was left out, words of stats whose workers are jobs, each worker's side (with --vs).
+  Json about_;
+  std::string line_;
+};
+
+}  // namespace
+
+std::string write_report(const std::string& directory, const std::string& out) {
+  ReportArguments arguments{.paths = {directory}, .out = out};
+  Report report(arguments);
+  if (report.run() == kExitUnreadable) throw Error(Fault::unreadable, directory + ": there is no page, nothing was read");
+  return report.line();
+}
+
+Action declare_report(Arguments& arguments) {
+  auto a = std::make_shared<ReportArguments>();
+  arguments.value("--output", "-o", "FILE", "the page; default report.html", a->out);
+  arguments.value("--max-size", "", "BYTES",
+                  "leave out details, the largest first, where the page would be larger: 64M unless said", a->max_size);
+  arguments.toggle("--force", "", "overwrite a file that is no report of tprof", a->force);
+  declare_devices(arguments, a->devices);
+  arguments.operands("PATH", "traces, recordings or log directories", 1, 0, a->paths);
+  arguments.operands_behind("--vs", "compare what comes before it (A) with what comes behind it (B)", a->behind);
+  return [a] {
+    Report report(*a);
+    int code = report.run();
+    if (!report.line().empty()) print(stdout, report.line() + "\n");
+    return code;
+  };
+}
+
+}  // namespace tprof

@@ -1,0 +1,167 @@
+// `tprof run`: checks everything first, then starts the program with libtprof.so preloaded and stands aside
+// until it has ended.
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "exit_codes.h"
+#include "command.h"
+#include "run/last_word.h"
+#include "cli/options_cli.h"
+#include "run/program_file.h"
+#include "run/supervise.h"
+#include "input/trace_file.h"
+#include "run/watch.h"
+
+extern char** environ;
+
+namespace tprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The directory itself, or the nearest one above that exists.
+std::string nearest_existing(const std::string& path) {
+  fs::path at = path;
+  std::error_code ignored;
+  while (!fs::exists(at, ignored) && at.has_parent_path() && at != at.parent_path()) at = at.parent_path();
+  return at.string();
+}
+
+void refuse_unwritable(const std::string& directory, const std::string& why) {
+  throw Error(Fault::usage, "log directory " + directory + ": " + why + "; give a writable one with --logdir");
+}
+
+void check_writable(const std::string& directory) {
+  std::string base = nearest_existing(directory);
+  std::error_code ignored;
+  if (!fs::is_directory(base, ignored)) refuse_unwritable(directory, base + " is not a directory");
+  if (access(base.c_str(), W_OK | X_OK) != 0) refuse_unwritable(directory, base + ": " + strerror(errno));
+}
+
+// The log directory: an explicit one as it is, else a new one of this run's own. Creates nothing.
+std::string choose_logdir(const Options& options, const std::vector<std::string>& program) {
+  if (options.logdir) return absolute_path(options.logdir.value);
+  std::string base = absolute_path("tprof_log/" + run_name(program_label(program), time(nullptr)));
+  std::string path = base;
+  for (int n = 2; access(path.c_str(), F_OK) == 0; n++) path = base + "-" + std::to_string(n);
+  return path;
+}
+
+// Makes the directory; what it made is taken away again at the end if nothing came into it.
+class RunDirectory {
+ public:
+  explicit RunDirectory(const std::string& path) : path_(path) {
+    for (fs::path at = path; !fs::exists(at) && at != at.parent_path(); at = at.parent_path())
+      made_.push_back(at.string());
+    std::error_code why;
+    fs::create_directories(path, why);
+    if (why) refuse_unwritable(path, why.message());
+    check_writable(path);
+    // access() says yes to root on a read-only or full file system's behalf; only writing tells.
+    std::string probe = path + "/.tprof-" + std::to_string(getpid());
+    FILE* f = fopen(probe.c_str(), "wxe");
+    if (!f) refuse_unwritable(path, strerror(errno));
+    fclose(f);
+    unlink(probe.c_str());
+  }
+  void remove_if_empty() const {
+    for (const std::string& made : made_)
+      if (rmdir(made.c_str()) != 0) break;
+  }
+
+ private:
+  std::string path_;
+  std::vector<std::string> made_;  // innermost first
+};
+
+// NVTX opens what it names; a value that is already there is another tool's. In the environment before anything of the
+// program runs: what its libraries do before the preloaded one is ready counts too.
+constexpr char kNvtxInjection[] = "NVTX_INJECTION64_PATH";
+
+int print_env(const RunArguments& arguments, const std::string& library, const std::string& preload,
+              const std::string& logdir) {
+  check_writable(logdir);
+  setenv("LD_PRELOAD", preload.c_str(), 1);
+  setenv("TPROF_LOGDIR", logdir.c_str(), 1);
+  if (!library.empty()) setenv(kNvtxInjection, library.c_str(), 0);
+  // Only what was typed or made up here: what the environment held before, the launcher has anyway.
+  std::vector<std::string> names = {"LD_PRELOAD", "TPROF_LOGDIR"};
+  if (!library.empty()) names.push_back(kNvtxInjection);
+  for (const auto& [row, value] : arguments.options)
+    if (std::string name = kOptionRows[row].env; name != "TPROF_LOGDIR") names.push_back(name);
+  if (!arguments.schedule_words.empty()) names.push_back("TPROF_SCHEDULE");
+  for (const std::string& name : names)
+    printf("export %s=%s\n", name.c_str(), shell_quote(getenv(name.c_str())).c_str());
+  return kExitOk;
+}
+
+[[noreturn]] void become(const std::vector<std::string>& program) {
+  std::vector<char*> argv;
+  for (const std::string& word : program) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  execvp(argv[0], argv.data());
+  complain(program[0] + ": " + strerror(errno));
+  _exit(errno == ENOENT ? 127 : 126);
+}
+
+int run(const RunArguments& arguments) {
+  const std::vector<std::string>& program = arguments.program;
+  if (program.empty() && !arguments.print_env)
+    throw Error(Fault::usage, "no program to run: tprof run [OPTION...] -- python train.py");
+  Options options = apply_options(arguments);
+  std::string library = options.disable ? "" : find_library();
+  std::string preload = compose_preload(library, getenv("LD_PRELOAD"));
+  if (arguments.print_env) return print_env(arguments, library, preload, choose_logdir(options, program));
+
+  ProgramFile file = find_program(program[0]);
+  if (file.status) {
+    complain(file.why);
+    return file.status;
+  }
+  if (options.disable) become(program);
+
+  std::string logdir = choose_logdir(options, program);
+  RunDirectory directory(logdir);
+  std::string unloadable = why_not_preloadable(file.path);
+  if (!unloadable.empty())
+    complain(file.path + " " + unloadable +
+             ": it runs, but cannot be profiled (programs that it starts can)");
+  setenv("TPROF_LOGDIR", logdir.c_str(), 1);
+  setenv("LD_PRELOAD", preload.c_str(), 1);
+  setenv(kNvtxInjection, library.c_str(), 0);
+  setenv("TPROF_UNDER_RUN", "1", 1);  // the library leaves the last word to us
+
+  Run whole{logdir, {}, options, !unloadable.empty(), arguments.quiet, arguments.report};
+  for (auto accept : {is_trace_name, is_recording_name})
+    for (const std::string& path : list_files(logdir, accept)) whole.before.insert(path);
+  RecordingWatch watch(logdir);
+  Supervisor supervisor;
+  int status = supervisor.run(program, options.signal, [&](int pid) {
+    if (flush_recordings(logdir, options.signal, pid) == 0 && !arguments.quiet)
+      complain("flush: no window is open, nothing to write");
+  });
+  unsetenv("LD_PRELOAD");  // not for the commands of ours that follow
+  bool lost = watch.any_gone();  // before we finish, and remove, what is left
+  Patience patience(options.exit_wait, supervisor, logdir, arguments.quiet);
+  Completion completion = complete_recordings(logdir, patience);
+  completion.status = status;
+  completion.lost = lost;
+  if (!arguments.quiet || arguments.report) say_last_word(whole, completion, patience);
+  directory.remove_if_empty();
+  supervisor.end_like(status);
+}
+
+}  // namespace
+
+Action declare_run(Arguments& arguments) {
+  auto out = std::make_shared<RunArguments>();
+  declare_run_options(arguments, *out);
+  return [out] { return run(*out); };
+}
+
+}  // namespace tprof

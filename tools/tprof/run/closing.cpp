@@ -1,0 +1,135 @@
+#include "run/closing.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/error.h"
+#include "convert/convert.h"
+#include "run/counts.h"
+#include "finish.h"
+#include "record/reader.h"
+#include "input/trace_file.h"
+#include "finish/workers.h"
+
+namespace tprof {
+
+i64 first_recorded_step(const Schedule& schedule) {
+  if (!schedule.given) return -1;
+  return schedule.skip_first + (schedule.skip_first_wait ? 0 : schedule.wait) + schedule.warmup;
+}
+
+std::vector<NewTrace> new_traces(const std::string& directory, const std::set<std::string>& before,
+                                 Completion& completion) {
+  std::vector<NewTrace> out;
+  for (const std::string& path : list_files(directory, is_trace_name)) try {
+      if (before.count(path)) continue;
+      out.push_back({path, {}});
+      out.back().summary = read_summary(path);
+    } catch (const Error& e) {
+      if (completion.note.empty()) completion.note = e.what();
+    }
+  return out;
+}
+
+namespace {
+
+std::string unfinished_text(const std::string& directory) {
+  return "a trace is still being written, in the background: tprof's commands wait for it when they read " + directory;
+}
+
+}  // namespace
+
+std::string short_line(const std::string& directory, const std::set<std::string>& before, const Completion& completion) {
+  size_t traces = 0;
+  for (const std::string& path : list_files(directory, is_trace_name)) traces += !before.count(path);
+  std::string line = "wrote " + std::to_string(traces) + (traces == 1 ? " trace to " : " traces to ") + directory;
+  if (completion.unfinished) return (traces ? line + "; " : "") + unfinished_text(directory);
+  return line + "; tprof overview " + directory + " says where the time went";
+}
+
+std::string closing_line(const std::string& directory, const std::vector<NewTrace>& written,
+                         const Completion& completion, const Options& options) {
+  u64 events = 0, dropped = 0;
+  std::string line, note = completion.note;
+  for (const NewTrace& trace : written) {
+    events += trace.summary.written;
+    dropped += trace.summary.dropped;
+  }
+  std::string counts = " (" + std::to_string(events) + " events, " + std::to_string(dropped) + " dropped)";
+  if (std::string steps = counted_in(written); !steps.empty()) counts += ": " + steps;
+  if (written.size() == 1) {
+    line = "wrote " + written[0].path + counts +
+           "; next: open it in https://ui.perfetto.dev, or tensorboard --logdir " + directory;
+  } else if (!written.empty()) {
+    line = "wrote " + std::to_string(written.size()) + " traces to " + directory + counts +
+           "; next: tensorboard --logdir " + directory;
+  } else if (!completion.running && !completion.unfinished && !note.empty()) {
+    line = "no trace was written: " + note;
+    note.clear();
+  } else if (!completion.running && !completion.unfinished) {
+    i64 first = first_recorded_step(options.schedule);
+    line = "nothing was recorded: ";
+    std::string missed = first > 0 ? "step " + std::to_string(first) + ", the first to be recorded" : "it used torch or CUDA";
+    if (completion.unrecorded.steps && first >= 0)
+      line += "the program made " + counted_text(completion.unrecorded) + ", from step 0 on, and the first one to be "
+              "recorded is step " + std::to_string(first) + "; lower skip_first, wait or warmup";
+    else if (!completion.any && completion.lost)
+      line += "the recording of the program is not there any more; it was deleted or moved while the program ran";
+    else if (options.window.profiler_api)
+      line += "--window is cudaProfilerApi and cudaProfilerStart() was not called";
+    else if (!options.autostart)
+      line += "--autostart is 0 and tprof_start() was not called";
+    else if (completion.status && WIFSIGNALED(completion.status))
+      line += "the program was ended by signal " + std::to_string(WTERMSIG(completion.status)) + " before " + missed;
+    else if (completion.status)
+      line += "the program ended with status " + std::to_string(WEXITSTATUS(completion.status)) + " before " + missed;
+    else
+      line += std::string("the program used neither torch nor CUDA") +
+              (first > 0 ? ", or ended before step " + std::to_string(first) + ", the first to be recorded"
+                         : "") +
+              "; tprof doctor says what works here";
+  }
+  if (completion.unfinished && note.empty()) note = unfinished_text(directory);
+  if (!note.empty()) line += (line.empty() ? "" : "; ") + note;
+  if (completion.running)
+    line += (line.empty() ? "" : "; ") + std::to_string(completion.running) +
+            (completion.running == 1 ? " process still records in " : " processes still record in ") +
+            directory;
+  return line;
+}
+
+std::string workers_clause(const std::string& directory, const std::set<std::string>& before) {
+  size_t count = count_workers(directory, before);
+  if (count == 0) return "";
+  return "; " + std::to_string(count) + (count == 1 ? " recording" : " recordings") +
+         " of data-loader workers and other helpers " + (count == 1 ? "is" : "are") +
+         " kept: tprof convert --workers " + directory;
+}
+
+std::string rest_line(const std::string& directory, const std::set<std::string>& before) {
+  for (const std::string& path : list_files(directory, is_recording_name)) try {
+      if (before.count(path)) continue;
+      std::unique_ptr<Recording> recording = Recording::open(path);
+      const FileHeader& header = recording->header();
+      if (header.closed != kClosedFinished || header.role == static_cast<u32>(Role::helper)) continue;
+      std::string text = rest_text({header.rest_events, header.rest_first_step, header.rest_end_step}, path);
+      if (!text.empty()) return text;
+    } catch (const Error&) {  // said already, or by `tprof convert`
+    }
+  return "";
+}
+
+int flush_recordings(const std::string& directory, int signal, int program) {
+  std::set<int> targets = {program};
+  for (const std::string& path : list_files(directory, is_recording_name)) try {
+      std::unique_ptr<Recording> recording = Recording::open(path);
+      if (recording->writer_alive()) targets.insert(static_cast<int>(recording->header().pid));
+    } catch (const Error&) {  // not ours to report now
+    }
+  int sent = 0;
+  for (int pid : targets)
+    if (catches_signal(pid, signal) && kill(pid, signal) == 0) sent++;
+  return sent;
+}
+
+}  // namespace tprof

@@ -1,0 +1,61 @@
+#include "run/counts.h"
+
+#include <map>
+
+#include "kineto/ledger.h"
+
+namespace tprof {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What the traces of one process hold; those of a flush lie in others.
+class ProcessCount {
+ public:
+  void add(const Json& ledger) {
+    Json span = ledger.value("span", Json::object());
+    if (span.value("kind", "") == "flush") return;
+    Counted counted = kineto::read_counted(ledger);
+    if (counted.before_training) {
+      before_ += counted;
+      return;
+    }
+    // A step that is too large for one part goes on in the next.
+    Json numbers = ledger.value("step", Json::object()).value("steps", Json::array());
+    if (numbers.size() == 2 && counted.steps && numbers[0] == last_) counted.steps--;
+    if (numbers.size() == 2) last_ = numbers[1];
+    all_ += counted;
+    known_ = true;
+  }
+  // "" when there is nothing to say.
+  std::string text() const {
+    std::string out = known_ ? counted_text(all_) : "";
+    if (before_.steps) out += (out.empty() ? "" : "; ") + counted_text(before_);
+    return out;
+  }
+
+ private:
+  Counted all_, before_;
+  Json last_;
+  bool known_ = false;
+};
+
+}  // namespace
+
+// Where processes differ, which did what is left to `tprof info`.
+std::string counted_in(const std::vector<NewTrace>& written) {
+  std::map<std::string, ProcessCount> processes;
+  for (const NewTrace& trace : written) {
+    const TraceSummary& s = trace.summary;
+    if (!s.ledger.is_object() || !s.ledger.contains("step") || !s.ledger["step"].contains("counted")) continue;
+    std::string host = s.head.is_object() ? s.head.value("host_name", "") : "";
+    processes[host + " " + s.ledger["span"].value("pid", Json()).dump()].add(s.ledger);
+  }
+  std::set<std::string> texts;
+  for (const auto& [process, count] : processes) texts.insert(count.text());
+  if (texts.size() != 1) return texts.empty() ? "" : "processes differ in their steps: tprof info";
+  if (processes.size() == 1 || texts.begin()->empty()) return *texts.begin();
+  return "in each of " + std::to_string(processes.size()) + " processes " + *texts.begin();
+}
+
+}  // namespace tprof

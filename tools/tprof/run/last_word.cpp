@@ -1,0 +1,69 @@
+#include "run/last_word.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "exit_codes.h"
+#include "command.h"
+#include "report.h"
+#include "run/summary.h"
+
+namespace tprof {
+namespace {
+
+void too_large(const std::string& directory) {
+  complain("the traces are too large for a summary here: tprof overview " + directory + " says where the time went");
+}
+
+// Writes a byte to `said` when the closing line stands.
+void say(const Run& run, const Completion& completion, const std::vector<NewTrace>& written, int said) {
+  std::string line = closing_line(run.directory, written, completion, run.options) + workers_clause(run.directory, run.before);
+  bool silent = line.starts_with("nothing was recorded") && run.unloadable;
+  if (line.empty() || silent) return;
+  complain(line);
+  (void)!write(said, "", 1);
+  std::string rest = rest_line(run.directory, run.before);
+  if (!rest.empty()) complain(rest);
+  if (!show_summary(run.directory, written)) too_large(run.directory);
+}
+
+void compose(const Run& run, Completion completion, int said) {
+  std::vector<NewTrace> written = new_traces(run.directory, run.before, completion);
+  if (!run.quiet) say(run, completion, written, said);
+  if (!run.report || written.empty()) return;
+  std::string line = write_report(run.directory, run.directory + "/report.html");
+  if (!run.quiet) complain(line);
+}
+
+}  // namespace
+
+void say_last_word(const Run& run, const Completion& completion, Patience& patience) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return;
+  int child = fork();
+  if (child == 0) {
+    patience.supervisor().restore();
+    try {
+      compose(run, completion, ends[1]);
+    } catch (const std::exception& e) {
+      complain(e.what());
+    }
+    _exit(kExitOk);
+  }
+  if (child > 0 && !patience.for_last_word([&] { return waitpid(child, nullptr, WNOHANG) != 0; })) {
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    char byte;
+    bool said = read(ends[0], &byte, 1) == 1;
+    if (!said && !run.quiet) complain(short_line(run.directory, run.before, completion));
+    if (run.report) complain("no time was left for the page: tprof report " + run.directory + " writes it");
+    else if (said && !patience.interrupted()) too_large(run.directory);
+  }
+  close(ends[0]);
+  close(ends[1]);
+}
+
+}  // namespace tprof

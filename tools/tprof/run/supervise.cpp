@@ -1,0 +1,157 @@
+#include "run/supervise.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/printable.h"
+#include "base/process.h"
+
+namespace tprof {
+namespace {
+
+constexpr int kLastSignal = 64;
+
+bool is_fault(int signal) {
+  return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
+}
+
+// Sent by somebody with kill() and the like, to us. The terminal's signals come from the kernel.
+bool sent_to_us(const siginfo_t& info) {
+  bool by_process = info.si_code == SI_USER || info.si_code == SI_TKILL || info.si_code == SI_QUEUE;
+  return by_process && info.si_pid != getpid();
+}
+
+// One bit of a "Sig...:\t<hex>" line of /proc/<pid>/status.
+bool status_bit(int pid, const char* field, int signal) {
+  char path[64], text[8192];
+  snprintf(path, sizeof path, "/proc/%d/status", pid);
+  if (read_small_file(path, text, sizeof text) <= 0) return false;
+  const char* line = strstr(text, field);
+  return line && (strtoull(line + strlen(field), nullptr, 16) >> (signal - 1) & 1);
+}
+
+}  // namespace
+
+bool catches_signal(int pid, int signal) { return status_bit(pid, "\nSigCgt:", signal); }
+
+Supervisor::Supervisor() {
+  sigset_t all;
+  sigfillset(&all);
+  for (int s = 1; s <= kLastSignal; s++) {
+    sigaction(s, nullptr, &old_actions_[s]);
+    if (is_fault(s)) sigdelset(&all, s);
+  }
+  sigprocmask(SIG_BLOCK, &all, &old_mask_);
+  // With SIGCHLD ignored (a parent may have left it so) the kernel would reap the program before we can ask.
+  struct sigaction by_default = {};
+  by_default.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &by_default, nullptr);
+}
+
+void Supervisor::restore() const {
+  sigaction(SIGCHLD, &old_actions_[SIGCHLD], nullptr);
+  sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
+}
+
+int Supervisor::run(const std::vector<std::string>& program, int flush_signal,
+                    const std::function<void(int)>& flush) {
+  std::vector<char*> argv;
+  for (const std::string& word : program) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  int child = fork();
+  if (child < 0) throw Error(Fault::usage, std::string("cannot start a process: ") + strerror(errno));
+  if (child == 0) {
+    restore();
+    execvp(argv[0], argv.data());
+    int why = errno;
+    print(stderr, "tprof: " + printable(program[0]) + ": " + strerror(why) + "\n");
+    _exit(why == ENOENT ? 127 : 126);
+  }
+  sigset_t all;
+  sigfillset(&all);
+  for (;;) {
+    int status = 0;
+    // PID 1 inherits every orphan of the container and must reap them; elsewhere only the program is ours.
+    for (int pid; (pid = waitpid(getpid() == 1 ? -1 : child, &status, WNOHANG | WUNTRACED)) > 0;) {
+      if (pid != child) continue;
+      if (!WIFSTOPPED(status)) return status;
+      // Ctrl-Z: our shell must see us stop, too, and its SIGCONT wakes both. A plain SIGSTOP to the program
+      // alone is none of our business: nobody would wake us again.
+      if (WSTOPSIG(status) != SIGSTOP) kill(getpid(), SIGSTOP);
+    }
+    siginfo_t info;
+    if (sigwaitinfo(&all, &info) > 0) pass_on(child, info, flush_signal, flush);
+  }
+}
+
+void Supervisor::pass_on(int child, const siginfo_t& info, int flush_signal,
+                         const std::function<void(int)>& flush) {
+  int signal = info.si_signo;
+  switch (signal) {
+    case SIGCHLD:
+      return;
+    case SIGTSTP:
+    case SIGTTIN:
+    case SIGTTOU:
+      break;
+    // alarm() outlives exec but not fork: it was set for the program by whoever started us.
+    case SIGALRM:
+      kill(child, SIGALRM);
+      return;
+    case SIGCONT:
+      kill(child, SIGCONT);
+      return;
+  }
+  if (!sent_to_us(info)) return;
+  if (flush_signal && signal == flush_signal) {
+    flush(child);
+    // A program without our handler would die of it, unless it ignores it or waits for it by sigwait().
+    bool wanted = !catches_signal(child, signal) &&
+                  (status_bit(child, "\nSigIgn:", signal) || status_bit(child, "\nSigBlk:", signal));
+    if (!wanted) return;
+  }
+  if (info.si_code == SI_QUEUE)
+    sigqueue(child, signal, info.si_value);
+  else
+    kill(child, signal);
+}
+
+bool Supervisor::interrupted() {
+  sigset_t asked;
+  sigemptyset(&asked);
+  for (int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
+    if (old_actions_[s].sa_handler != SIG_IGN) sigaddset(&asked, s);
+  timespec at_once = {};
+  while (sigtimedwait(&asked, nullptr, &at_once) > 0) interrupted_ = true;
+  return interrupted_;
+}
+
+void Supervisor::end_like(int wait_status) const {
+  fflush(nullptr);
+  if (!WIFSIGNALED(wait_status)) _exit(WEXITSTATUS(wait_status));
+  int signal = WTERMSIG(wait_status);
+  if (getpid() != 1) {
+    // The program's core file, if any, is the one of interest.
+    rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    prctl(PR_SET_DUMPABLE, 0);
+    struct sigaction by_default = {};
+    by_default.sa_handler = SIG_DFL;
+    sigaction(signal, &by_default, nullptr);
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, signal);
+    kill(getpid(), signal);
+    sigprocmask(SIG_UNBLOCK, &only, nullptr);
+  }
+  _exit(128 + signal);
+}
+
+}  // namespace tprof
