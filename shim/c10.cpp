@@ -42,25 +42,26 @@ EXPORTED bool memoryProfilingEnabled() {
 
 #define CALLED_FROM __builtin_return_address(0), __builtin_frame_address(0)
 // Totals were int64_t up to torch 1.13 and are size_t since 2.0: two symbols of the same meaning.
-#define REPORTS(Total, mangled_total)                                                                               \
-  EXPORTED void reportMemoryUsageToProfiler(void* address, int64_t bytes, Total allocated, Total reserved,          \
-                                            Device device) {                                                        \
-    using Function = void (*)(void*, int64_t, Total, Total, Device);                                                \
-    static constinit tprof::TorchReal<Function> real(                                                               \
-        kLibrary, "_ZN3c1027reportMemoryUsageToProfilerEPvl" mangled_total "NS_6DeviceE");                          \
-    if (tprof::memory_wanted())                                                                                     \
-      tprof::memory_reported({address, bytes, tprof::u64(allocated), tprof::u64(reserved), device.type,             \
-                              device.index, CALLED_FROM});                                                          \
-    if (auto forward = real.get()) forward(address, bytes, allocated, reserved, device);                            \
-  }                                                                                                                 \
-  EXPORTED void reportOutOfMemoryToProfiler(int64_t bytes, Total allocated, Total reserved, Device device) {        \
-    using Function = void (*)(int64_t, Total, Total, Device);                                                       \
-    static constinit tprof::TorchReal<Function> real(                                                               \
-        kLibrary, "_ZN3c1027reportOutOfMemoryToProfilerEl" mangled_total "NS_6DeviceE");                            \
-    if (tprof::memory_wanted())                                                                                     \
-      tprof::memory_reported({nullptr, bytes, tprof::u64(allocated), tprof::u64(reserved), device.type,             \
-                              device.index, CALLED_FROM});                                                          \
-    if (auto forward = real.get()) forward(bytes, allocated, reserved, device);                                     \
+#define REPORTS(Total, mangled_total)                                                                                 \
+  EXPORTED void reportMemoryUsageToProfiler(void* address, int64_t bytes, Total allocated, Total reserved,            \
+                                            Device device) {                                                          \
+    using Function = void (*)(void*, int64_t, Total, Total, Device);                                                  \
+    static constinit tprof::TorchReal<Function> real(kLibrary,                                                        \
+                                                     "_ZN3c1027reportMemoryUsageToProfilerEPvl" mangled_total         \
+                                                     "NS_6DeviceE");                                                  \
+    if (tprof::memory_wanted())                                                                                       \
+      tprof::memory_reported(                                                                                         \
+          {address, bytes, tprof::u64(allocated), tprof::u64(reserved), device.type, device.index, CALLED_FROM});     \
+    if (auto forward = real.get()) forward(address, bytes, allocated, reserved, device);                              \
+  }                                                                                                                   \
+  EXPORTED void reportOutOfMemoryToProfiler(int64_t bytes, Total allocated, Total reserved, Device device) {          \
+    using Function = void (*)(int64_t, Total, Total, Device);                                                         \
+    static constinit tprof::TorchReal<Function> real(kLibrary, "_ZN3c1027reportOutOfMemoryToProfilerEl" mangled_total \
+                                                               "NS_6DeviceE");                                        \
+    if (tprof::memory_wanted())                                                                                       \
+      tprof::memory_reported(                                                                                         \
+          {nullptr, bytes, tprof::u64(allocated), tprof::u64(reserved), device.type, device.index, CALLED_FROM});     \
+    if (auto forward = real.get()) forward(bytes, allocated, reserved, device);                                       \
   }
 REPORTS(int64_t, "ll")
 REPORTS(size_t, "mm")

@@ -23,10 +23,10 @@ F real(const char* name) {
 using namespace tprof;
 
 // In a process that is none of our business the client has CUPTI to itself.
-#define OWN(name, parameters, arguments)                                        \
-  if (!enter_process()) {                                                       \
-    auto own = real<int(*) parameters>(#name);                                  \
-    return own ? own arguments : kNoLibrary;                                    \
+#define OWN(name, parameters, arguments)       \
+  if (!enter_process()) {                      \
+    auto own = real<int(*) parameters>(#name); \
+    return own ? own arguments : kNoLibrary;   \
   }
 
 EXPORT int cuptiActivityRegisterCallbacks(cupti::RequestBuffer request, cupti::CompleteBuffer complete) {

@@ -17,15 +17,15 @@ struct Real {
   std::atomic<Function> function{nullptr};
 };
 
-#define DRIVER(name, family, flags, parameters, arguments, ...)                                        \
-  constinit Real<int(*) parameters> g_##name;                                                          \
-  int our_##name parameters {                                                                          \
-    static constinit CallName call_name{#name};                                                        \
-    auto real = g_##name.function.load(std::memory_order_relaxed);                                     \
-    if (__builtin_expect(!calls_wanted(), 1)) return real arguments;                                   \
-    return record_call<CallKind{kApiCudaDriver, CallFamily::family, (flags) | kCallDriver}>(           \
-        call_name, [&] { return real arguments; },                                                          \
-        [&]([[maybe_unused]] auto ok) { return CallPayload{__VA_ARGS__}; });                           \
+#define DRIVER(name, family, flags, parameters, arguments, ...)                              \
+  constinit Real<int(*) parameters> g_##name;                                                \
+  int our_##name parameters {                                                                \
+    static constinit CallName call_name{#name};                                              \
+    auto real = g_##name.function.load(std::memory_order_relaxed);                           \
+    if (__builtin_expect(!calls_wanted(), 1)) return real arguments;                         \
+    return record_call<CallKind{kApiCudaDriver, CallFamily::family, (flags) | kCallDriver}>( \
+        call_name, [&] { return real arguments; },                                           \
+        [&]([[maybe_unused]] auto ok) { return CallPayload{__VA_ARGS__}; });                 \
   }
 #include "hooks.def"
 
@@ -44,12 +44,12 @@ void* ours_or(const char* name, void* given) {
 
 }  // namespace
 
-#define ENTRY_POINT(name, parameters, arguments)                                                             \
-  EXPORT int name parameters {                                                                               \
-    auto real = reinterpret_cast<int(*) parameters>(function_of(Hook::name, __builtin_return_address(0)));   \
-    if (!real) return kInsufficientDriver;                                                                   \
-    int result = real arguments;                                                                             \
-    if (result == 0 && symbol && function && *function) *function = ours_or(symbol, *function);              \
-    return result;                                                                                           \
+#define ENTRY_POINT(name, parameters, arguments)                                                           \
+  EXPORT int name parameters {                                                                             \
+    auto real = reinterpret_cast<int(*) parameters>(function_of(Hook::name, __builtin_return_address(0))); \
+    if (!real) return kInsufficientDriver;                                                                 \
+    int result = real arguments;                                                                           \
+    if (result == 0 && symbol && function && *function) *function = ours_or(symbol, *function);            \
+    return result;                                                                                         \
   }
 #include "hooks.def"

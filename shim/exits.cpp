@@ -46,19 +46,19 @@ int our_main(int argc, char** argv, char** envp) {
 }  // namespace
 }  // namespace tprof
 
-EXPORT int __libc_start_main(tprof::Main main, int argc, char** argv, tprof::Main init, void (*fini)(), void (*rtld_fini)(),
-                             void* stack_end) {
+EXPORT int __libc_start_main(tprof::Main main, int argc, char** argv, tprof::Main init, void (*fini)(),
+                             void (*rtld_fini)(), void* stack_end) {
   using Start = int (*)(tprof::Main, int, char**, tprof::Main, void (*)(), void (*)(), void*);
   auto real = reinterpret_cast<Start>(dlsym(RTLD_NEXT, "__libc_start_main"));
   tprof::g_main = main;
   return real(tprof::our_main, argc, argv, init, fini, rtld_fini, stack_end);
 }
 
-#define EXIT(name)                                                              \
-  EXPORT [[noreturn]] void name(int status) {                                   \
-    tprof::close_down();                                                        \
+#define EXIT(name)                                                                          \
+  EXPORT [[noreturn]] void name(int status) {                                               \
+    tprof::close_down();                                                                    \
     if (auto real = reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, #name))) real(status); \
-    tprof::end_process(status);                                                 \
+    tprof::end_process(status);                                                             \
   }
 #include "hooks.def"
 #undef EXIT

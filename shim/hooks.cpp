@@ -26,23 +26,22 @@ i32 device_of(const void* caller) {
 }  // namespace
 
 // In two parts, so that the first needs no stack frame.
-#define WRAPPER(symbol, api, absent, family, flags, parameters, arguments, ...)                           \
-  static __attribute__((noinline)) int symbol##_in_full parameters {                                      \
-    static constinit CallName name{#symbol};                                                              \
-    const void* caller = t_caller;                                                                        \
-    auto real = reinterpret_cast<int(*) parameters>(function_of(Hook::symbol, caller));                   \
-    if (!real) return absent;                                                                             \
-    return record_call<CallKind{api, CallFamily::family, flags}>(                                         \
-        name, [&] { return real arguments; },                                                             \
-        [&]([[maybe_unused]] auto ok) { return CallPayload{__VA_ARGS__}; });                              \
-  }                                                                                                       \
-  EXPORT int symbol parameters {                                                                          \
-    const void* caller = __builtin_return_address(0);                                                     \
-    if (!calls_wanted())                                                                                  \
-      if (void* real = known_function(Hook::symbol, caller); __builtin_expect(real != nullptr, 1))        \
-        return reinterpret_cast<int(*) parameters>(real) arguments;                                       \
-    t_caller = caller;                                                                                    \
-    return symbol##_in_full arguments;                                                                    \
+#define WRAPPER(symbol, api, absent, family, flags, parameters, arguments, ...)                                    \
+  static __attribute__((noinline)) int symbol##_in_full parameters {                                               \
+    static constinit CallName name{#symbol};                                                                       \
+    const void* caller = t_caller;                                                                                 \
+    auto real = reinterpret_cast<int(*) parameters>(function_of(Hook::symbol, caller));                            \
+    if (!real) return absent;                                                                                      \
+    return record_call<CallKind{api, CallFamily::family, flags}>(                                                  \
+        name, [&] { return real arguments; }, [&]([[maybe_unused]] auto ok) { return CallPayload{__VA_ARGS__}; }); \
+  }                                                                                                                \
+  EXPORT int symbol parameters {                                                                                   \
+    const void* caller = __builtin_return_address(0);                                                              \
+    if (!calls_wanted())                                                                                           \
+      if (void* real = known_function(Hook::symbol, caller); __builtin_expect(real != nullptr, 1))                 \
+        return reinterpret_cast<int(*) parameters>(real) arguments;                                                \
+    t_caller = caller;                                                                                             \
+    return symbol##_in_full arguments;                                                                             \
   }
 
 #define CUDA(name, twin, ...) CUDA_##twin(name, __VA_ARGS__)
@@ -50,11 +49,11 @@ i32 device_of(const void* caller) {
 #define CUDA_ptsz(name, ...) CUDA_one(name, __VA_ARGS__) CUDA_one(name##_ptsz, __VA_ARGS__)
 #define CUDA_ptds(name, ...) CUDA_one(name, __VA_ARGS__) CUDA_one(name##_ptds, __VA_ARGS__)
 #define NCCL(name, ...) WRAPPER(name, kApiNccl, kNcclSystemError, __VA_ARGS__)
-#define PROFILER(name, starts)                                                                    \
-  EXPORT int name() {                                                                             \
+#define PROFILER(name, starts)                                                                     \
+  EXPORT int name() {                                                                              \
     auto real = reinterpret_cast<int (*)()>(function_of(Hook::name, __builtin_return_address(0))); \
-    if (!real) return kInsufficientDriver;                                                        \
-    cuda_profiler_range(starts);                                                                  \
-    return real();                                                                                \
+    if (!real) return kInsufficientDriver;                                                         \
+    cuda_profiler_range(starts);                                                                   \
+    return real();                                                                                 \
   }
 #include "hooks.def"

@@ -5,10 +5,10 @@
 
 #include "base/elf.h"
 #include "base/log.h"
-#include "collect/start/attach.h"
 #include "collect/cuda/cupti.h"
-#include "collect/start/entry.h"
 #include "collect/session/session.h"
+#include "collect/start/attach.h"
+#include "collect/start/entry.h"
 
 namespace tprof {
 namespace {

@@ -85,9 +85,8 @@ Place place_of(const void* address) {
 // Another preloaded library that wraps the function too, and stands behind us: it is called, and goes on from there.
 void* next_wrapper(const ElfObject& caller, const char* name) {
   auto low = caller.low();
-  ElfObject other = ElfObject::first([&](const ElfObject& o) {
-    return !is_ours(o) && !is_library(o) && o.low() != low && o.symbol(name);
-  });
+  ElfObject other = ElfObject::first(
+      [&](const ElfObject& o) { return !is_ours(o) && !is_library(o) && o.low() != low && o.symbol(name); });
   void* next = other.found() ? dlsym(RTLD_NEXT, name) : nullptr;
   return next && other.holds(next) ? next : nullptr;
 }
@@ -105,9 +104,8 @@ void* search(const char* name, const void* address) {
     if (void* own = place.caller.symbol(name)) return own;
   ElfObject object = in_tree(place.caller, name);
   if (!object.found())
-    object = ElfObject::first([&](const ElfObject& o) {
-      return !is_ours(o) && o.low() != place.caller.low() && o.symbol(name);
-    });
+    object = ElfObject::first(
+        [&](const ElfObject& o) { return !is_ours(o) && o.low() != place.caller.low() && o.symbol(name); });
   return object.found() ? object.symbol(name) : nullptr;
 }
 

@@ -22,7 +22,7 @@ enum class Hook : u32 {
 #undef CUDA_one
 #undef CUDA_ptsz
 #undef CUDA_ptds
-      count
+  count
 };
 
 // A library (or program) that called, and what it means by each name. Never freed, so that it can be read without a lock.

@@ -29,7 +29,8 @@ SetAction real_action() {
 // As signal() and its kin do it.
 Handler set_handler(Handler handler, int flags, bool masks_itself) {
   if (handler == SIG_ERR) return errno = EINVAL, SIG_ERR;
-  struct sigaction set {}, was;
+  struct sigaction set {
+  }, was;
   set.sa_handler = handler;
   set.sa_flags = flags;
   if (masks_itself) sigaddset(&set.sa_mask, SIGBUS);
@@ -44,11 +45,11 @@ EXPORT int sigaction(int signal, const struct sigaction* set, struct sigaction* 
   return signal == SIGBUS ? tprof::bus_guard_action(real, set, was) : real(signal, set, was);
 }
 
-#define SET_HANDLER(name, flags, masks_itself)                                             \
-  EXPORT tprof::Handler name(int signal, tprof::Handler handler) noexcept {                \
-    static constinit std::atomic<tprof::SetHandler> known{nullptr};                        \
-    if (signal == SIGBUS) return tprof::set_handler(handler, flags, masks_itself);         \
-    return tprof::real(known, #name)(signal, handler);                                     \
+#define SET_HANDLER(name, flags, masks_itself)                                     \
+  EXPORT tprof::Handler name(int signal, tprof::Handler handler) noexcept {        \
+    static constinit std::atomic<tprof::SetHandler> known{nullptr};                \
+    if (signal == SIGBUS) return tprof::set_handler(handler, flags, masks_itself); \
+    return tprof::real(known, #name)(signal, handler);                             \
   }
 SET_HANDLER(signal, SA_RESTART, true)
 SET_HANDLER(bsd_signal, SA_RESTART, true)

@@ -7,7 +7,8 @@
 extern "C" __attribute__((visibility("default"))) int dlclose(void* handle) {
   static constinit std::atomic<int (*)(void*)> known{nullptr};
   auto real = known.load(std::memory_order_relaxed);
-  if (!real) known.store(real = reinterpret_cast<int (*)(void*)>(dlsym(RTLD_NEXT, "dlclose")), std::memory_order_relaxed);
+  if (!real)
+    known.store(real = reinterpret_cast<int (*)(void*)>(dlsym(RTLD_NEXT, "dlclose")), std::memory_order_relaxed);
   int status = real(handle);
   if (tprof::native_on()) tprof::images_closed();
   return status;

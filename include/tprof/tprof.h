@@ -18,15 +18,15 @@ extern "C" {
 #endif
 
 /* TPROF_API(name, parameters, arguments, types): one inline function that finds the real one once. */
-#define TPROF_API(name, parameters, arguments, types)                   \
-  static inline int name parameters {                                   \
-    static int(*real) types = NULL;                                     \
-    static int looked = 0;                                              \
-    if (!looked) {                                                      \
-      *(void**)(&real) = dlsym(RTLD_DEFAULT, #name);                    \
-      looked = 1;                                                       \
-    }                                                                   \
-    return real ? real arguments : -1;                                  \
+#define TPROF_API(name, parameters, arguments, types) \
+  static inline int name parameters {                 \
+    static int(*real) types = NULL;                   \
+    static int looked = 0;                            \
+    if (!looked) {                                    \
+      *(void**)(&real) = dlsym(RTLD_DEFAULT, #name);  \
+      looked = 1;                                     \
+    }                                                 \
+    return real ? real arguments : -1;                \
   }
 
 /* Starts the schedule at step 0 now; an open window is closed first. */

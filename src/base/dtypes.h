@@ -6,8 +6,7 @@ namespace tprof {
 
 // Bytes of an element; 0: not known, or less than one.
 inline u32 dtype_bytes(u16 dtype) {
-  constexpr u8 kBytes[] = {1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 1, 1, 4,
-                           2, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1,  1, 2, 4, 8};
+  constexpr u8 kBytes[] = {1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 1, 1, 4, 2, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 4, 8};
   return dtype < sizeof kBytes ? kBytes[dtype] : 0;
 }
 

@@ -18,7 +18,8 @@ class ElfObject {
   // The first mapped object, in load order, for which wanted(object) is true.
   template <class Wanted>
   static ElfObject first(Wanted wanted) {
-    return search([](const ElfObject& object, void* arg) { return bool((*static_cast<Wanted*>(arg))(object)); }, &wanted);
+    return search([](const ElfObject& object, void* arg) { return bool((*static_cast<Wanted*>(arg))(object)); },
+                  &wanted);
   }
 
   bool found() const { return dyn_ != nullptr; }

@@ -58,8 +58,7 @@ bool parse(const char*, const char* text, bool& out, OptionError& error) {
 }
 
 bool parse(const char* field, const char* text, OptionText& out, OptionError& error) {
-  if (!copy(text, out.value, sizeof out.value))
-    return fail(error, "longer than %zu characters", sizeof out.value - 1);
+  if (!copy(text, out.value, sizeof out.value)) return fail(error, "longer than %zu characters", sizeof out.value - 1);
   if (!strcmp(field, "preset") && strcmp(text, "light") && strcmp(text, "default") && strcmp(text, "full"))
     return fail(error, "'%s' is not light, default or full", text);
   if (!strcmp(field, "activities") && strcmp(text, "cpu") && strcmp(text, "cuda") && strcmp(text, "cpu,cuda") &&
@@ -156,22 +155,20 @@ bool parse_options(Options& options, OptionError& error) {
   // The preset first: single options override it.
   if (const char* preset = getenv("TPROF_PRESET"); preset && parse("preset", preset, options.preset, why))
     apply_preset(options);
-#define OPTION(field, kind, env, flag, metavar, fallback, help)                                  \
-  if (const char* text = getenv("TPROF_" env); ok && text && *text) {                            \
-    why = {};                                                                                    \
-    if (!parse(#field, text, options.field, why))                                                \
-      ok = fail(error, "TPROF_%s: %s", env, why.text);                                           \
+#define OPTION(field, kind, env, flag, metavar, fallback, help)                                    \
+  if (const char* text = getenv("TPROF_" env); ok && text && *text) {                              \
+    why = {};                                                                                      \
+    if (!parse(#field, text, options.field, why)) ok = fail(error, "TPROF_%s: %s", env, why.text); \
   }
 #include "base/options.def"
 #undef OPTION
   if (ok && options.steps) {
-    if (options.schedule.given)
-      return fail(error, "TPROF_STEPS and TPROF_SCHEDULE are both given; give one");
-    if (!parse_steps(options.steps.value, options.schedule, why))
-      return fail(error, "TPROF_STEPS: %s", why.text);
+    if (options.schedule.given) return fail(error, "TPROF_STEPS and TPROF_SCHEDULE are both given; give one");
+    if (!parse_steps(options.steps.value, options.schedule, why)) return fail(error, "TPROF_STEPS: %s", why.text);
   }
   if (ok && options.window.profiler_api && options.schedule.given)
-    return fail(error, "TPROF_WINDOW=cudaProfilerApi and %s are both given; give one", options.steps ? "TPROF_STEPS" : "TPROF_SCHEDULE");
+    return fail(error, "TPROF_WINDOW=cudaProfilerApi and %s are both given; give one",
+                options.steps ? "TPROF_STEPS" : "TPROF_SCHEDULE");
   return ok;
 }
 
@@ -197,8 +194,8 @@ bool parse_schedule(const char* text, Schedule& out, OptionError& error) {
     for (Word& w : words)
       if (!strcmp(w.name, item)) word = &w;
     if (!word)
-      return fail(error, "'%s': unknown word '%s'; use skip_first, wait, warmup, active, repeat, skip_first_wait",
-                  text, item);
+      return fail(error, "'%s': unknown word '%s'; use skip_first, wait, warmup, active, repeat, skip_first_wait", text,
+                  item);
     if (word->seen) return fail(error, "'%s': '%s' is given twice", text, item);
     word->seen = true;
     if (!whole(value, *word->value))
@@ -240,7 +237,8 @@ static bool parse_pattern(const char* text, const char* pattern, StepSource& out
   if (int rc = regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB)) {
     char why[128];
     regerror(rc, &compiled, why, sizeof why);
-    return fail(error, "'%s': bad regular expression: %s; it is a POSIX extended one, \\ before a character takes it as it is",
+    return fail(error,
+                "'%s': bad regular expression: %s; it is a POSIX extended one, \\ before a character takes it as it is",
                 text, why);
   }
   regfree(&compiled);
@@ -316,8 +314,8 @@ bool parse_signal(const char* text, int& out, OptionError& error) {
   static const struct {
     const char* name;
     int number;
-  } names[] = {{"none", 0},          {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"HUP", SIGHUP},
-               {"WINCH", SIGWINCH},  {"URG", SIGURG},   {"IO", SIGIO},     {"PWR", SIGPWR}};
+  } names[] = {{"none", 0},         {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"HUP", SIGHUP},
+               {"WINCH", SIGWINCH}, {"URG", SIGURG},   {"IO", SIGIO},     {"PWR", SIGPWR}};
   const char* bare = strncmp(text, "SIG", 3) ? text : text + 3;
   for (const auto& n : names)
     if (!strcmp(n.name, bare)) return out = n.number, true;
@@ -337,10 +335,14 @@ bool parse_bytes(const char* text, u64& out, OptionError& error) {
     memcpy(digits, text, n);
     ok = whole(digits, value);
     const char* unit = text + n;
-    if (!strcmp(unit, "K")) shift = 10;
-    else if (!strcmp(unit, "M")) shift = 20;
-    else if (!strcmp(unit, "G")) shift = 30;
-    else if (*unit) ok = false;
+    if (!strcmp(unit, "K"))
+      shift = 10;
+    else if (!strcmp(unit, "M"))
+      shift = 20;
+    else if (!strcmp(unit, "G"))
+      shift = 30;
+    else if (*unit)
+      ok = false;
     ok = ok && value <= (i64(1) << 50 >> shift) && (u64(value) << shift) >= (u64(1) << 20);
   }
   if (!ok) return fail(error, "'%s' is not a size of at least 1M, such as 64M or 4G", text);

@@ -13,7 +13,7 @@ struct Schedule {
   i64 wait = 0;
   i64 warmup = 0;
   i64 active = 0;
-  i64 repeat = 0;           // 0: for ever
+  i64 repeat = 0;                // 0: for ever
   bool skip_first_wait = false;  // true: no wait before the first window (torch: skip_first_wait=1)
 };
 
@@ -21,9 +21,9 @@ enum class StepMode : u8 { automatic, optimizer, dataloader, backward, range, nv
 
 struct StepSource {
   StepMode mode = StepMode::automatic;
-  bool given = false;        // not by default
-  i64 every = 1;             // backward:N
-  char pattern[256] = {};    // range:REGEX and nvtx:REGEX, POSIX extended
+  bool given = false;      // not by default
+  i64 every = 1;           // backward:N
+  char pattern[256] = {};  // range:REGEX and nvtx:REGEX, POSIX extended
 };
 
 // What opens and closes windows.
@@ -75,7 +75,7 @@ struct Options {
 struct OptionRow {
   const char* field;
   const char* kind;
-  const char* env;   // with the TPROF_ prefix
+  const char* env;  // with the TPROF_ prefix
   const char* flag;
   const char* metavar;
   const char* fallback;

@@ -12,11 +12,13 @@ struct Range {
   u32 first, last;
 };
 constexpr Range kUnprintable[] = {
-    {0x00, 0x1f},      {0x7f, 0x9f},                         // C0, DEL, C1
-    {0x061c, 0x061c},  {0x200e, 0x200f}, {0x202a, 0x202e},   // Arabic letter mark, left-to-right and right-to-left marks,
-    {0x2066, 0x2069},                                        // embeddings, overrides and isolates
-    {0x2028, 0x2029},  {0xfeff, 0xfeff}, {0xfff9, 0xfffb},   // separators, byte order mark, annotations
-    {0xe0000, 0xe007f},                                      // tags
+    {0x00, 0x1f},       {0x7f, 0x9f},  // C0, DEL, C1
+    {0x061c, 0x061c},   {0x200e, 0x200f},
+    {0x202a, 0x202e},  // Arabic letter mark, left-to-right and right-to-left marks,
+    {0x2066, 0x2069},  // embeddings, overrides and isolates
+    {0x2028, 0x2029},   {0xfeff, 0xfeff},
+    {0xfff9, 0xfffb},    // separators, byte order mark, annotations
+    {0xe0000, 0xe007f},  // tags
 };
 
 bool is_unprintable(u32 code) {

@@ -9,10 +9,10 @@
 #include <unordered_map>
 
 #include "base/json.h"
+#include "check/gpu.h"
 #include "kineto/ledger.h"
 #include "kineto/names.h"
 #include "kineto/read/pieces.h"
-#include "check/gpu.h"
 
 namespace tprof {
 namespace {
@@ -137,8 +137,7 @@ void Checker::check_event(const Value& event) {
   if (ts.as_double() < 0 || dur.as_double() < 0) add(k_negative_time, where);
   i64 begin = llround(std::clamp(ts.as_double(), -9e15, 9e15) * 1000),
       length = llround(std::clamp(dur.as_double(), 0.0, 9e15) * 1000);
-  std::transform(category.begin(), category.end(), category.begin(),
-                 [](unsigned char c) { return char(tolower(c)); });
+  std::transform(category.begin(), category.end(), category.begin(), [](unsigned char c) { return char(tolower(c)); });
   if (args.is_object()) check_args(category, args, where);
   gpu_.look_at_range(category, begin, where);
   if (category == kineto::kKernel && member(args, "device").is_null()) add(k_kernel_device, where);
@@ -158,7 +157,7 @@ u32 Checker::row_of(const Value& event) {
   for (const char* key : {"pid", "tid"}) {
     const Value& field = member(event, key);
     row += field.is_integer() ? std::to_string(field.is_i64() ? u64(field.as_i64()) : field.as_u64())
-                             : "\"" + std::string(text_of(field));
+                              : "\"" + std::string(text_of(field));
     row += '/';
   }
   return rows_.emplace(row, static_cast<u32>(rows_.size())).first->second;
@@ -174,8 +173,7 @@ void Checker::check_args(std::string_view category, const Value& args, const Whe
   }
   if (category == kineto::kPythonFunction) check_python(args, where);
   bool owns_id = category == kineto::kCpuOp || category == "operator" || category == kineto::kUserAnnotation;
-  if (const Value& id = member(args, kineto::kExternalId); owns_id && id.is_i64())
-    external_ids_.push_back(id.as_i64());
+  if (const Value& id = member(args, kineto::kExternalId); owns_id && id.is_i64()) external_ids_.push_back(id.as_i64());
 }
 
 void Checker::check_python(const Value& args, const Where& where) {
@@ -224,8 +222,7 @@ void Checker::check_rows() {
     if (!stack.empty() && stack.back()->row != r.row) stack.clear();
     while (!stack.empty() && stack.back()->end <= r.begin) stack.pop_back();
     if (!stack.empty() && r.end > stack.back()->end) {
-      add(k_crossing,
-          "event " + std::to_string(r.event) + " and event " + std::to_string(stack.back()->event));
+      add(k_crossing, "event " + std::to_string(r.event) + " and event " + std::to_string(stack.back()->event));
       continue;
     }
     stack.push_back(&r);
@@ -273,8 +270,8 @@ void Checker::check_ledger(const Json& ledger) {
     }
   i64 sum = 0;
   if (__builtin_add_overflow(number("written"), dropped, &sum) || number("seen") != sum)
-    add(k_ledger_sum, std::to_string(number("seen")) + " seen, " + std::to_string(number("written")) +
-                          " written, " + std::to_string(dropped) + " dropped");
+    add(k_ledger_sum, std::to_string(number("seen")) + " seen, " + std::to_string(number("written")) + " written, " +
+                          std::to_string(dropped) + " dropped");
   if (dropped) add(k_events_dropped, reasons);
   if (Counted counted = kineto::read_counted(ledger); counted.guessed) add(k_steps_guessed, counted_text(counted));
   if (ledger.contains("damage")) add(k_recording_damaged, ledger["damage"].dump());

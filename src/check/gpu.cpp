@@ -23,8 +23,8 @@ void GpuChecker::look_at_range(std::string_view category, i64 begin, const Where
   const Value& args = member(where.event, "args");
   const Value& external_id = member(args, kineto::kExternalId);
   bool kernel = category == kineto::kKernel;
-  bool work = kernel || category == kineto::kGpuMemcpy || category == kineto::kGpuMemset ||
-              category == "memcpy" || category == "memset";
+  bool work = kernel || category == kineto::kGpuMemcpy || category == kineto::kGpuMemset || category == "memcpy" ||
+              category == "memset";
   bool call = category == kineto::kCudaRuntime || category == "runtime";
   bool range = category == kineto::kCpuOp || category == "operator" || category == kineto::kUserAnnotation;
   if (range && external_id.is_i64()) range_ids_.push_back(external_id.as_i64());
@@ -40,8 +40,7 @@ void GpuChecker::look_at_range(std::string_view category, i64 begin, const Where
   if (!kernel) return;
   const Value &device = member(args, "device"), &pid = member(where.event, "pid"),
               &blocks = member(args, "blocks per SM");
-  if (device.is_i64() && (!pid.is_i64() || pid.as_i64() != device.as_i64()))
-    findings_.add(k_kernel_pid, where);
+  if (device.is_i64() && (!pid.is_i64() || pid.as_i64() != device.as_i64())) findings_.add(k_kernel_pid, where);
   if (blocks.is_number() && blocks.as_double() <= 0) findings_.add(k_no_blocks, where);
 }
 

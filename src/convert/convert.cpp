@@ -18,10 +18,10 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "base/printable.h"
-#include "kineto/write/amend.h"
-#include "kineto/names.h"
-#include "kineto/write/writer.h"
 #include "convert/machine.h"
+#include "kineto/names.h"
+#include "kineto/write/amend.h"
+#include "kineto/write/writer.h"
 #include "model/reclaim.h"
 #include "model/settled.h"
 #include "model/spans.h"
@@ -37,7 +37,7 @@ struct Job {
   u64 name_ns = 0;       // in the file name
   i64 step_number = -1;  // for {step}; -1: one past the last step of the span
   bool last_of_window = false;
-  i64 flush = -1;  // its number, -1: not a flush
+  i64 flush = -1;             // its number, -1: not a flush
   bool early = false;         // over before the program began to train: a trace of it may not know
   bool only_to_mark = false;  // its trace is written and the events may be gone
   bool even_if_empty = false;
@@ -195,8 +195,9 @@ void Converter::plan() {
       continue;
     }
     if (2 * u64(w.number) + 1 < recording_->header().given_back.load()) {  // half of it would look whole
-      result_.note = "windows that were written while the program ran are not in the recording any more; their "
-                     "traces stand";
+      result_.note =
+          "windows that were written while the program ran are not in the recording any more; their "
+          "traces stand";
       plan_marks(w);
       continue;
     }
@@ -239,8 +240,7 @@ void Converter::plan_flushes() {
     bool written = state_.flushes.count(i);
     if (written && (state_.training_told || ticks > meta_.training_ticks)) continue;
     for (const WindowInfo& w : meta_.windows) {
-      if (!w.is_recorded() || ticks <= w.begin_ticks || (w.end_ticks && ticks > w.end_ticks))
-        continue;
+      if (!w.is_recorded() || ticks <= w.begin_ticks || (w.end_ticks && ticks > w.end_ticks)) continue;
       SpanRequest request = request_of(w, meta_);
       request.end_ticks = ticks;
       request.kind = "flush";
@@ -369,8 +369,7 @@ void Converter::plan_steps() {
                    " are not in the recording (see tprof info)";
 }
 
-void Converter::add_job(SpanRequest request, u64 name_ticks, i64 name_offset_ns, i64 step_number,
-                        bool last_of_window) {
+void Converter::add_job(SpanRequest request, u64 name_ticks, i64 name_offset_ns, i64 step_number, bool last_of_window) {
   request.meta_damage = meta_damage_;
   Job job;
   job.early = request.before_training || (request.end_ticks && request.end_ticks <= meta_.training_ticks);
@@ -499,7 +498,8 @@ void Converter::hand_over(size_t index, i64 step) {
 
 bool Converter::drops_are_told() const {
   for (size_t i = 0; i < std::size(kDropWords); i++)
-    if (recording_->header().dropped[i].load() > (i < state_.drops_told.size() ? state_.drops_told[i] : 0)) return false;
+    if (recording_->header().dropped[i].load() > (i < state_.drops_told.size() ? state_.drops_told[i] : 0))
+      return false;
   return true;
 }
 
@@ -522,8 +522,7 @@ std::vector<u64> Converter::tell_drops(Model& model) const {
 std::string rest_text(const Rest& rest, const std::string& recording) {
   if (!rest.events) return "";
   std::string text = std::to_string(rest.events) + " more events", first = std::to_string(rest.first_step);
-  if (rest.first_step == -2)
-    return text + ", all of evaluations, were not written as traces; they are in " + recording;
+  if (rest.first_step == -2) return text + ", all of evaluations, were not written as traces; they are in " + recording;
   if (rest.first_step >= 0) text += " (steps " + first + " to " + std::to_string(rest.end_step - 1) + ")";
   std::string range = rest.first_step < 0 ? "0:1" : first + ":" + std::to_string(rest.end_step);
   return text + " are in the recording: tprof convert --steps " + range + " " + shell_quoted(recording);
@@ -543,8 +542,7 @@ ConvertOptions options_of(const Meta& meta) {
   return options;
 }
 
-ConvertResult convert_recording(const std::string& recording_path, const ConvertOptions& options,
-                                ConvertState& state) {
+ConvertResult convert_recording(const std::string& recording_path, const ConvertOptions& options, ConvertState& state) {
   return Converter(recording_path, options, state).run();
 }
 

@@ -23,7 +23,7 @@ struct ConvertOptions {
   i64 first_step = -1;         // exactly the steps [first_step, end_step); end_step -1: to the last
   i64 end_step = -1;
   size_t max_events_per_span = 1'000'000;
-  int max_spans = 4;  // of a recording without schedule
+  int max_spans = 4;            // of a recording without schedule
   bool keep_recording = false;  // for the finisher: nothing is given back to the file system
 };
 
@@ -31,10 +31,10 @@ class Machine;
 
 // What was done so far with one recording; keep it between calls.
 struct ConvertState {
-  std::set<u32> windows;        // written, or found to hold nothing
-  std::set<u32> flushes;        // by number, from 0
-  std::vector<u64> drops_told;  // header().dropped as far as some ledger has them
-  bool training_told = false;   // traces of before training say so
+  std::set<u32> windows;             // written, or found to hold nothing
+  std::set<u32> flushes;             // by number, from 0
+  std::vector<u64> drops_told;       // header().dropped as far as some ledger has them
+  bool training_told = false;        // traces of before training say so
   const Machine* machine = nullptr;  // what whoever converts saw of it meanwhile
 };
 
@@ -55,7 +55,7 @@ struct ConvertResult {
   std::vector<WrittenTrace> traces;
   Rest rest;
   bool complete = false;  // nothing is left to be written and the writer has ended: the file may go
-  bool more = false;  // there were more than max_windows
+  bool more = false;      // there were more than max_windows
   bool damaged = false;
   bool nothing_recorded = false;  // the writer has ended and no span has any event
   std::string note;               // one line for the user, may be empty
@@ -70,8 +70,7 @@ ConvertOptions options_of(const Meta& meta);
 u64 max_size_of(const Meta& meta);
 
 // Throws Error when the recording cannot be read or a trace cannot be written.
-ConvertResult convert_recording(const std::string& recording_path, const ConvertOptions& options,
-                                ConvertState& state);
+ConvertResult convert_recording(const std::string& recording_path, const ConvertOptions& options, ConvertState& state);
 inline ConvertResult convert_recording(const std::string& recording_path, const ConvertOptions& options) {
   ConvertState state;
   return convert_recording(recording_path, options, state);

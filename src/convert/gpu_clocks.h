@@ -8,9 +8,9 @@
 namespace tprof {
 
 struct GpuClocks {
-  u32 working = 0;        // GPUs that were in use; of these the means:
+  u32 working = 0;  // GPUs that were in use; of these the means:
   double mhz = 0, memory_mhz = 0;
-  double held_down = 0;   // share of them whose clock is held down by heat or power
+  double held_down = 0;  // share of them whose clock is held down by heat or power
 };
 
 class Gpus {

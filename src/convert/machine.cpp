@@ -130,7 +130,7 @@ MachineFigures Machine::between(u64 begin, u64 end) const {
   if (last - first < 2 || first->realtime_ns >= end) return figures;
   auto put = [&](MachineFigure figure, double value) { figures[static_cast<u32>(figure)] = value; };
   // A program that has ended is in no look any more: up to the last one that knows it.
-  auto grown = [&](double MachineLook::* what, double& seconds) {
+  auto grown = [&](double MachineLook::*what, double& seconds) {
     const MachineLook *from = first, *to = last;
     while (from != last && from->*what < 0) ++from;
     while (to != from && (to - 1)->*what < 0) --to;
@@ -139,7 +139,7 @@ MachineFigures Machine::between(u64 begin, u64 end) const {
     seconds = double(to->realtime_ns - from->realtime_ns) / 1e9;
     return seconds > 0 ? to->*what - from->*what : -1.0;
   };
-  auto mean = [&](double MachineLook::* what) {
+  auto mean = [&](double MachineLook::*what) {
     double sum = 0, n = 0;
     for (const MachineLook* look = first; look != last; ++look)
       if (look->*what >= 0) sum += look->*what, n++;

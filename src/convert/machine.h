@@ -14,9 +14,9 @@ namespace tprof {
 // One look. Counters have grown since the machine or the process began; negative: not known.
 struct MachineLook {
   u64 realtime_ns = 0;
-  double busy_s = -1, stolen_s = -1;     // of all CPUs: spent on any process; taken by the host
-  double own_s = -1;                     // of the program
-  double waited_s = -1;                  // its main thread, ready to run
+  double busy_s = -1, stolen_s = -1;  // of all CPUs: spent on any process; taken by the host
+  double own_s = -1;                  // of the program
+  double waited_s = -1;               // its main thread, ready to run
   double load = -1, cpu_mhz = -1;
   double gpu_mhz = -1, gpu_memory_mhz = -1, gpu_held_down = -1;  // of GPUs that work
 };
@@ -50,11 +50,11 @@ class Machine {
 
   const u32 pid_;
   const MachinePlaces places_;
-  std::unique_ptr<Gpus> gpus_;        // once the program has opened one: loading NVML may wake them
+  std::unique_ptr<Gpus> gpus_;         // once the program has opened one: loading NVML may wake them
   u64 looks_taken_ = 0, asks_at_ = 1;  // whether it has is asked at the first look, the second, the fourth ...
   u64 next_ns_ = 0, pause_ns_ = kPause_ns;
   u64 moment_ = ~u64(0);
-  int close_looks_ = 0;  // to come
+  int close_looks_ = 0;       // to come
   mutable std::mutex mutex_;  // of looks_: traces are written by other threads
   std::vector<MachineLook> looks_;
 };

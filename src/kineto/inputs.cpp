@@ -128,9 +128,7 @@ void append_tensor(const char* at, const InputHead& head, std::string& dims, std
 
 }  // namespace
 
-std::string_view dtype_name(u8 dtype) {
-  return dtype < std::size(kDtypes) ? kDtypes[dtype] : std::string_view();
-}
+std::string_view dtype_name(u8 dtype) { return dtype < std::size(kDtypes) ? kDtypes[dtype] : std::string_view(); }
 
 void InputText::Lists::clear() {
   dims.clear();
@@ -192,9 +190,7 @@ const char* InputText::append_one(const char* at) {
       append_double(value, read<double>(at));
       lists_.add("Scalar", "[]", "[]", value);
       break;
-    case InputTag::boolean:
-      lists_.add("Scalar", "[]", "[]", head.count ? "True" : "False");
-      break;
+    case InputTag::boolean: lists_.add("Scalar", "[]", "[]", head.count ? "True" : "False"); break;
     case InputTag::complex:
       append_complex(value, read<double>(at), read<double>(at + 8));
       lists_.add("Scalar", "[]", "[]", value);
@@ -209,8 +205,7 @@ const char* InputText::append_one(const char* at) {
       append_scalars(value, tag, at, head.count);
       lists_.add("ScalarList", "[]", "[]", value);
       break;
-    default:
-      lists_.add("", "[]", "[]", "");  // strings included: torch never prints them
+    default: lists_.add("", "[]", "[]", "");  // strings included: torch never prints them
   }
   return at + input_payload_bytes(head);
 }

@@ -25,8 +25,7 @@ class InputText {
   struct Lists {
     std::string dims, strides, types, values;
     void clear();
-    void add(std::string_view type, std::string_view dims_text, std::string_view strides_text,
-             std::string_view value);
+    void add(std::string_view type, std::string_view dims_text, std::string_view strides_text, std::string_view value);
     size_t count = 0;
   };
 

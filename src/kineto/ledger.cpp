@@ -23,10 +23,10 @@ Json steps_of(const Model& model) {
   bool none = model.steps.empty();
   Json out;
   out["source"] = none ? "none" : words.source;
-  out["confidence"] = none                                       ? "none"
-                      : counted.guessed                          ? "guessed"
+  out["confidence"] = none                                        ? "none"
+                      : counted.guessed                           ? "guessed"
                       : kind == "training" || kind == "inference" ? "detected"
-                                                                 : kind;
+                                                                  : kind;
   if (!none) {
     out["kind"] = kind;
     out["steps"] = {model.steps.front().number, model.steps.back().number};
@@ -115,8 +115,7 @@ Json ledger_of(const Model& model) {
                  {"pid", model.pid},
                  {"begin_ns", model.begin_realtime_ns()},
                  {"duration_ns", model.end_ns - model.begin_ns}};
-  out["ranges"] = {
-      {"clipped", l.clipped}, {"unfinished", l.unfinished}, {"clamped", l.clamped}, {"lanes", l.lanes}};
+  out["ranges"] = {{"clipped", l.clipped}, {"unfinished", l.unfinished}, {"clamped", l.clamped}, {"lanes", l.lanes}};
   out["fwdbwd"] = {{"pairs", l.pairs}, {"left_out", l.pairs_left_out}};
   if (!l.pairs_why.empty()) out["fwdbwd"]["why"] = l.pairs_why;
   if (l.gpu.any()) out["gpu"] = gpu_of(model);
@@ -136,11 +135,16 @@ Json ledger_of(const Model& model) {
 
 Json well_typed(const Json& ledger) {
   using Type = Json::value_t;
-  static const std::map<std::string, Type> kTypes = {
-      {"schema", Type::number_unsigned}, {"seen", Type::number_unsigned}, {"written", Type::number_unsigned},
-      {"dropped", Type::object},         {"step", Type::object},          {"capabilities", Type::object},
-      {"span", Type::object},            {"own_cost", Type::object},      {"gpu", Type::object},
-      {"machine", Type::object}};
+  static const std::map<std::string, Type> kTypes = {{"schema", Type::number_unsigned},
+                                                     {"seen", Type::number_unsigned},
+                                                     {"written", Type::number_unsigned},
+                                                     {"dropped", Type::object},
+                                                     {"step", Type::object},
+                                                     {"capabilities", Type::object},
+                                                     {"span", Type::object},
+                                                     {"own_cost", Type::object},
+                                                     {"gpu", Type::object},
+                                                     {"machine", Type::object}};
   if (!ledger.is_object()) return {};
   Json out = Json::object();
   auto add = [](Json& to, const std::string& key, const Json& value, Type type) {

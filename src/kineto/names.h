@@ -62,15 +62,16 @@ constexpr char kParameters[] = "Parameters";  // ours: elements of an nn.Module'
 constexpr char kParameterBytes[] = "Parameter bytes";
 constexpr char kPythonThread[] = "Python thread";
 constexpr char kCorrelation[] = "correlation";
-constexpr char kCallSize[] = "size";  // of calls, as libkineto has it of HIP's; beside memory's "Bytes" engines that fold
-                                      // case could not tell it from "bytes", which copies have
-constexpr char kStretch[] = "Stretch";        // ours: of Evaluation#N and Inference#N, which are no labels of the program's
+constexpr char kCallSize[] =
+    "size";  // of calls, as libkineto has it of HIP's; beside memory's "Bytes" engines that fold
+             // case could not tell it from "bytes", which copies have
+constexpr char kStretch[] = "Stretch";  // ours: of Evaluation#N and Inference#N, which are no labels of the program's
 constexpr char kStretchBetween[] = "between steps";  // of kStretch
 constexpr char kStretchInside[] = "inside a step";
 constexpr char kBatches[] = "Batches";
 constexpr char kCalls[] = "Calls";
-constexpr char kLeftOut[] = "Left out";       // of the batches, or calls: not recorded
-constexpr char kContinued[] = "Continued";    // 1: it began before the span
+constexpr char kLeftOut[] = "Left out";                   // of the batches, or calls: not recorded
+constexpr char kContinued[] = "Continued";                // 1: it began before the span
 constexpr char kClippedMark[] = "clipped at window end";  // of kOurMark
 constexpr char kUnfinishedMark[] = "unfinished";
 constexpr char kOurMark[] = "tprof";  // on events that are not whole

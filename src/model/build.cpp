@@ -17,8 +17,7 @@ namespace {
 
 class Loader {
  public:
-  Loader(Recording& recording, const Meta& meta, const SpanRequest& request, const ClockMap& clock,
-         Model& model)
+  Loader(Recording& recording, const Meta& meta, const SpanRequest& request, const ClockMap& clock, Model& model)
       : recording_(recording),
         meta_(meta),
         request_(request),
@@ -32,9 +31,7 @@ class Loader {
 
   void load();
   const Damage& damage() const { return damage_; }
-  i64 to_ns(u64 ticks) const {
-    return clock_.monotonic_ns(ticks) + offset_ns_ - static_cast<i64>(model_.base_time_ns);
-  }
+  i64 to_ns(u64 ticks) const { return clock_.monotonic_ns(ticks) + offset_ns_ - static_cast<i64>(model_.base_time_ns); }
 
  private:
   void add_range(const RecordView& view);
@@ -125,9 +122,9 @@ void Loader::add_memory(const RecordView& view) {
   u32 what = r.head.id;
   if (static_cast<u8>(what) == kCudaDeviceType) torch_reports_memory_ = true;
   if (!in_span(r.ticks)) return;
-  model_.memory.push_back({to_ns(r.ticks), r.address, r.bytes, r.total_allocated, r.total_reserved,
-                           threads_(view.tid), static_cast<u8>(what), static_cast<i8>(what >> 8),
-                           static_cast<u8>(what >> 16), stacks_(stack_of(r))});
+  model_.memory.push_back({to_ns(r.ticks), r.address, r.bytes, r.total_allocated, r.total_reserved, threads_(view.tid),
+                           static_cast<u8>(what), static_cast<i8>(what >> 8), static_cast<u8>(what >> 16),
+                           stacks_(stack_of(r))});
 }
 
 void Loader::add_range(const RecordView& view) {
@@ -238,9 +235,8 @@ void describe(Model& model, const Recording& recording, const Meta& meta, const 
     if (u64 count = h.dropped[reason].load()) model.process_dropped[word] = count;
     if (++reason == stopped) model.stopped = word;
   }
-  model.identity = std::string(h.boot_id) + "/" + std::to_string(h.pid) + "/" +
-                   std::to_string(h.process_start) + "/" + std::to_string(request.begin_ticks) + "/" +
-                   std::to_string(request.end_ticks) + "/" + request.kind;
+  model.identity = std::string(h.boot_id) + "/" + std::to_string(h.pid) + "/" + std::to_string(h.process_start) + "/" +
+                   std::to_string(request.begin_ticks) + "/" + std::to_string(request.end_ticks) + "/" + request.kind;
 }
 
 void count_gpu(Model& model) {

@@ -51,8 +51,8 @@ void CallMerger::drop_duplicates() {
   auto key = [](const FromCupti& c) {
     return std::tie(c.call.begin_ns, c.call.thread, c.call.correlation, c.call.cbid, c.call.dur_ns);
   };
-  model_.ledger.gpu.duplicates += drop_met_again(
-      cupti_, [&](const FromCupti& a, const FromCupti& b) { return key(a) < key(b); });
+  model_.ledger.gpu.duplicates +=
+      drop_met_again(cupti_, [&](const FromCupti& a, const FromCupti& b) { return key(a) < key(b); });
 }
 
 // Of a runtime call and the driver calls with its correlation the runtime call stays.

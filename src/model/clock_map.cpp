@@ -65,8 +65,7 @@ void ClockMap::find_eras() {
 i64 ClockMap::monotonic_ns(u64 ticks) const {
   auto after = std::upper_bound(triples_.begin(), triples_.end(), ticks,
                                 [](u64 value, const ClockTriple& t) { return value < t.ticks; });
-  if (after == triples_.begin())
-    return i64(after->monotonic_ns) - scaled(double(after->ticks - ticks), rate_);
+  if (after == triples_.begin()) return i64(after->monotonic_ns) - scaled(double(after->ticks - ticks), rate_);
   const ClockTriple& before = after[-1];
   double gone = double(ticks - before.ticks);
   if (after == triples_.end()) return i64(before.monotonic_ns) + scaled(gone, rate_);

@@ -42,8 +42,8 @@ class ClockMap {
  private:
   // Triples between which nobody set the wall clock.
   struct Era {
-    i64 offset_ns;                // wall time minus monotonic time
-    i64 first_ns, last_ns;        // monotonic times of its first and last triple
+    i64 offset_ns;          // wall time minus monotonic time
+    i64 first_ns, last_ns;  // monotonic times of its first and last triple
   };
   void find_eras();
 

@@ -21,7 +21,8 @@ constexpr StepWords kStepWords[] = {
 constexpr size_t kSources = std::size(kStepWords);
 constexpr StepWords kUnknownSource{StepBy::none, "unknown", "unknown", "of a kind that this tprof does not know"};
 
-constexpr char kGuessed[] = "; guessed, since the signs disagree: --step optimizer, dataloader or range:REGEX settles it";
+constexpr char kGuessed[] =
+    "; guessed, since the signs disagree: --step optimizer, dataloader or range:REGEX settles it";
 
 std::string many(u64 count, const char* one, const char* more) {
   return std::to_string(count) + " " + (count == 1 ? one : more);
@@ -125,8 +126,8 @@ std::string stretches_text(StretchKind kind, const StretchSum& sum) {
 
 std::string counted_text(const Counted& counted) {
   std::string out = steps_text(counted);
-  for (const auto& [kind, sum] : {std::pair(StretchKind::evaluation, counted.evaluations),
-                                  std::pair(StretchKind::inference, counted.inferences)})
+  for (const auto& [kind, sum] :
+       {std::pair(StretchKind::evaluation, counted.evaluations), std::pair(StretchKind::inference, counted.inferences)})
     if (sum.count) out += ", " + stretches_text(kind, sum);
   if (counted.before_training) out += ", counted before the program began to train";
   return out + (counted.guessed ? kGuessed : "");

@@ -2,8 +2,8 @@
 // kernels, bandwidth of copies and sets.
 #include <unordered_map>
 
-#include "model/gpu/words.h"
 #include "model/gpu/occupancy.h"
+#include "model/gpu/words.h"
 #include "model/passes.h"
 
 namespace tprof {

@@ -27,10 +27,9 @@ class Linker {
   explicit Linker(Model& model) : model_(model), events_(model.events) {
     for (const std::string& name : model.names) {
       bool wrapper = name.starts_with(kEvaluatePrefix);
-      kinds_.push_back(!wrapper ? plain
-                       : name.compare(sizeof kEvaluatePrefix - 1, std::string::npos, kAccumulateGrad) == 0
-                           ? accumulate
-                           : evaluate);
+      kinds_.push_back(!wrapper                                                                            ? plain
+                       : name.compare(sizeof kEvaluatePrefix - 1, std::string::npos, kAccumulateGrad) == 0 ? accumulate
+                                                                                                           : evaluate);
     }
   }
 
@@ -44,8 +43,7 @@ class Linker {
       if (first) continue;
       Event& before = events_[it->second];
       it->second = i;
-      if (has_scope(e, Scope::backward) && has_scope(before, Scope::function) &&
-          kinds_[before.name] != plain) {
+      if (has_scope(e, Scope::backward) && has_scope(before, Scope::function) && kinds_[before.name] != plain) {
         before.sequence = e.sequence;
         before.forward_thread = e.forward_thread;
       }

@@ -128,9 +128,7 @@ class Nester {
             moved_.push_back(stack.back());
             stack.pop_back();
             break;
-          case Gives::moved:
-            moved_.push_back(i);
-            here = false;
+          case Gives::moved: moved_.push_back(i); here = false;
         }
       }
       if (here) stack.push_back(i);

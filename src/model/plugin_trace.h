@@ -12,8 +12,21 @@
 namespace tprof {
 
 enum class PluginType : u8 {
-  ignored, op, python, label, step, python_function, module, runtime, kernel, copy, set, span, memory,
-  lightning_profile, lightning_module  // ranges of PyTorch Lightning's own profiler, in traces that name it
+  ignored,
+  op,
+  python,
+  label,
+  step,
+  python_function,
+  module,
+  runtime,
+  kernel,
+  copy,
+  set,
+  span,
+  memory,
+  lightning_profile,
+  lightning_module  // ranges of PyTorch Lightning's own profiler, in traces that name it
 };
 
 struct PluginEvent {
@@ -22,12 +35,12 @@ struct PluginEvent {
   double ts_us = 0, dur_us = 0;  // as written
   i64 external_id = kAbsent;
   i64 correlation = kAbsent;
-  i64 pid = 0, tid = 0;          // words (such as "stream 7") have negative numbers of their own
-  u32 name = 0;                  // index into Model::names
-  u32 item = 0xffffffff;         // its place in Model::events, calls, gpu or memory, by type; kNone: it has none there
-  u32 device = 0xffffffff;       // kernels: as its arguments say, kNone: they do not
+  i64 pid = 0, tid = 0;     // words (such as "stream 7") have negative numbers of their own
+  u32 name = 0;             // index into Model::names
+  u32 item = 0xffffffff;    // its place in Model::events, calls, gpu or memory, by type; kNone: it has none there
+  u32 device = 0xffffffff;  // kernels: as its arguments say, kNone: they do not
   PluginType type = PluginType::ignored;
-  bool tid_is_text = false;      // "25738": the plugin does not find such calls again when their External id is 0
+  bool tid_is_text = false;  // "25738": the plugin does not find such calls again when their External id is 0
 
   double end_us() const { return ts_us + dur_us; }
 };
@@ -39,13 +52,13 @@ struct PluginDevice {
 };
 
 struct PluginTrace {
-  std::vector<PluginEvent> events;    // in order of time, of equal times as in the file
+  std::vector<PluginEvent> events;  // in order of time, of equal times as in the file
   struct ArrowEnd {
     i64 id;
     double ts_us;
     bool start;
   };
-  std::vector<ArrowEnd> arrows;  // from forward operators to backward nodes, as in the file
+  std::vector<ArrowEnd> arrows;       // from forward operators to backward nodes, as in the file
   std::vector<PluginDevice> devices;  // by position
   bool lightning = false;
   bool is_list = false;  // Chrome's form without a top-level object: the plugin drops the file

@@ -26,8 +26,8 @@ u32 PythonLoader::code_name(u32 id) {
   auto code = meta_.codes.find(id);
   if (!added || code == meta_.codes.end()) return it->second;
   const std::string &file = model_.names[names_(code->second.file)], &name = model_.names[names_(code->second.name)];
-  return it->second = add_name(file + "(" + std::to_string(code->second.first_line) + "): " +
-                               name.substr(name.rfind('.') + 1));
+  return it->second =
+             add_name(file + "(" + std::to_string(code->second.first_line) + "): " + name.substr(name.rfind('.') + 1));
 }
 
 u32 PythonLoader::module_name(u32 index) {
@@ -42,7 +42,7 @@ Event PythonLoader::event_of(const PythonCallRecord& r) {
   PythonDetail detail{0, 0, kNone, 0};
   if (auto module = modules_.find(r.module); module != modules_.end()) detail.module = module->second;
   Event e;
-  e.name = detail.module != kNone      ? module_name(detail.module)
+  e.name = detail.module != kNone     ? module_name(detail.module)
            : r.flags & kPythonBuiltin ? names_(r.head.id)
                                       : code_name(r.head.id);
   e.scope = static_cast<u8>(Scope::user);

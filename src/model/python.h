@@ -22,9 +22,9 @@ class PythonLoader {
   const Meta& meta_;
   Model& model_;
   const NameTable& names_;
-  std::unordered_map<u32, u32> code_names_;    // code id -> index into Model::names
-  std::unordered_map<u32, u32> modules_;       // module id -> index into Model::modules
-  std::vector<u32> module_names_;              // by index into Model::modules; kLostName: not made yet
+  std::unordered_map<u32, u32> code_names_;  // code id -> index into Model::names
+  std::unordered_map<u32, u32> modules_;     // module id -> index into Model::modules
+  std::vector<u32> module_names_;            // by index into Model::modules; kLostName: not made yet
 };
 
 inline bool is_python(const Event& e) { return e.flags & kEventPython; }

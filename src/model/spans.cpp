@@ -30,8 +30,7 @@ std::vector<u64> edges_of(const Meta& meta, const std::vector<StepInfo>& steps, 
 
 }  // namespace
 
-std::vector<SpanCut> cut_spans(Recording& recording, const Meta& meta, const SpanRequest& whole,
-                               u64 max_events) {
+std::vector<SpanCut> cut_spans(Recording& recording, const Meta& meta, const SpanRequest& whole, u64 max_events) {
   std::vector<u64> begins;
   ClockMap clock = clock_of(recording, meta);
   recording.for_each_data(whole.first_epoch, whole.last_epoch, [&](const RecordView& view) {

@@ -12,7 +12,6 @@ struct SpanCut {
 };
 
 // Cuts [begin, end). Every cut but the last of a step has at most `max_events` events.
-std::vector<SpanCut> cut_spans(Recording& recording, const Meta& meta, const SpanRequest& whole,
-                               u64 max_events);
+std::vector<SpanCut> cut_spans(Recording& recording, const Meta& meta, const SpanRequest& whole, u64 max_events);
 
 }  // namespace tprof

@@ -8,7 +8,7 @@ namespace {
 constexpr char kCutText[] = "(frames further out are not recorded)";
 constexpr char kLostText[] = "(frame lost)";
 constexpr char kEvaluates[] = "_PyEval_EvalFrameDefault";  // the interpreter, in all its parts (.cold)
-constexpr u16 kSharesNativeFrames = 3 << 8 | 11;  // from this Python on, see kStackEntered
+constexpr u16 kSharesNativeFrames = 3 << 8 | 11;           // from this Python on, see kStackEntered
 
 }  // namespace
 

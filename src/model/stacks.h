@@ -10,9 +10,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "model/trace.h"
 #include "symbols/interleave.h"
 #include "symbols/symbols.h"
-#include "model/trace.h"
 
 namespace tprof {
 
@@ -45,7 +45,7 @@ class StackTable {
   Symbols symbols_;
   std::unordered_map<u32, u32> known_;  // by id of the recording
   std::map<std::pair<u32, u32>, u32> combined_;
-  std::unordered_map<u32, Piece> pieces_;  // by id of the recording
+  std::unordered_map<u32, Piece> pieces_;       // by id of the recording
   std::unordered_map<u64, ChainFrame> native_;  // by StackRecord::at: all there are, once one was asked for
   std::unordered_map<std::string, u32> texts_;
   std::map<std::pair<u32, u32>, u32> frames_;  // by caller and text

@@ -130,8 +130,7 @@ std::vector<Content> contents_of(const Model& model, const std::vector<Edge>& ed
 
 class Adder {
  public:
-  Adder(Model& model, const Meta& meta, const std::vector<StretchInfo>& stretches,
-        const std::function<i64(u64)>& to_ns)
+  Adder(Model& model, const Meta& meta, const std::vector<StretchInfo>& stretches, const std::function<i64(u64)>& to_ns)
       : model_(model), meta_(meta), to_ns_(to_ns) {
     std::copy_if(stretches.begin(), stretches.end(), std::back_inserter(inside_),
                  [](const StretchInfo& s) { return s.flags & kStretchInside; });
@@ -229,8 +228,9 @@ void add_steps(Model& model, const Meta& meta, const SpanRequest& request, const
     edge.step ? adder.add_step(*edge.step, edge.begin_ns, end) : adder.add_stretch(*edge.stretch, edge.begin_ns, end);
   }
   if (adder.finish())
-    model.ledger.replaced_step_marks =
-        std::erase_if(model.events, [&](const Event& e) { return !(e.flags & kEventStep) && traits[e.name].step_mark; });
+    model.ledger.replaced_step_marks = std::erase_if(model.events, [&](const Event& e) {
+      return !(e.flags & kEventStep) && traits[e.name].step_mark;
+    });
 }
 
 }  // namespace tprof

@@ -40,7 +40,7 @@ struct Event {
   i32 parent = -1;               // index of the enclosing event on the same thread
   u32 inputs_bytes = 0;
   u16 inputs_count = 0;
-  u8 scope = 0;   // Scope
+  u8 scope = 0;  // Scope
   u8 reserved = 0;
   u16 flags = 0;  // EventFlag
   u16 depth = 0;  // enclosing events
@@ -52,9 +52,9 @@ static_assert(sizeof(Event) == 64);
 // What more is known of a Python call. Its event's name is what torch writes: "file(line): function",
 // "<built-in ...>" or "nn.Module: Class_N".
 struct PythonDetail {
-  u32 id;       // "Python id": unique in the trace, from 1
-  u32 parent;   // id of the Python call around it on its thread, 0 none
-  u32 module;   // index into Model::modules, kNone: no nn.Module
+  u32 id;      // "Python id": unique in the trace, from 1
+  u32 parent;  // id of the Python call around it on its thread, 0 none
+  u32 module;  // index into Model::modules, kNone: no nn.Module
   u32 reserved;
 };
 
@@ -73,20 +73,20 @@ struct StackFrame {
   u32 text = 0;    // index into Model::names
 };
 
-constexpr u8 kCudaDeviceType = 1;  // c10::DeviceType
+constexpr u8 kCudaDeviceType = 1;    // c10::DeviceType
 constexpr u8 kMemoryNoTotals = 128;  // of traces only, beside the flags of MemoryFlag: no totals are stated
 
 // What an allocator reported.
 struct MemoryEvent {
   i64 ns = 0;
   u64 address = 0;
-  i64 bytes = 0;  // < 0: released
+  i64 bytes = 0;                                // < 0: released
   u64 total_allocated = 0, total_reserved = 0;  // of the device, behind this event
-  u32 thread = 0;        // index into Model::threads
-  u8 device_type = 0;    // c10::DeviceType: 0 CPU, 1 CUDA
-  i8 device_index = -1;  // -1: none, as on CPU
-  u8 flags = 0;          // MemoryFlag, kMemoryNoTotals
-  u32 stack = 0;         // index into Model::stacks, 0 none
+  u32 thread = 0;                               // index into Model::threads
+  u8 device_type = 0;                           // c10::DeviceType: 0 CPU, 1 CUDA
+  i8 device_index = -1;                         // -1: none, as on CPU
+  u8 flags = 0;                                 // MemoryFlag, kMemoryNoTotals
+  u32 stack = 0;                                // index into Model::stacks, 0 none
 };
 
 // A row of the trace: an OS thread, or a lane beside it for ranges that do not nest with the thread's others.
@@ -105,7 +105,7 @@ struct Step {
   i64 number;
   StepBy by;
   i64 begin_ns, end_ns;
-  u32 event;  // its event
+  u32 event;               // its event
   bool guessed = false;    // the signs of it disagreed
   bool evaluates = false;  // a stretch lies inside of it: its time is not that of a step
 };
@@ -115,9 +115,9 @@ struct Stretch {
   StretchKind kind;
   i64 number;  // of its kind
   i64 begin_ns, end_ns;
-  u32 batches = 0;   // drawn for it in the span; 0: it has no loader
-  u32 calls = 0;     // forwards in it; 0: not known, since it goes on beyond the span
-  u32 left_out = 0;  // of the batches (of the calls where there are none), those that were not recorded
+  u32 batches = 0;         // drawn for it in the span; 0: it has no loader
+  u32 calls = 0;           // forwards in it; 0: not known, since it goes on beyond the span
+  u32 left_out = 0;        // of the batches (of the calls where there are none), those that were not recorded
   bool inside = false;     // of a step; else between two
   bool continued = false;  // it began before the span
   u32 event = 0;           // its event
@@ -129,8 +129,8 @@ struct ForwardBackward {
 
 // What a communication kernel says of its collective.
 struct Collective {
-  u32 gpu = 0;      // index into Model::gpu
-  u32 name = 0;     // "allreduce" ...: index into Model::names, as the others; 0 not known
+  u32 gpu = 0;   // index into Model::gpu
+  u32 name = 0;  // "allreduce" ...: index into Model::names, as the others; 0 not known
   u32 dtype = 0, group = 0, group_description = 0;
   i64 in_elements = -1, out_elements = -1;  // -1 not known, as the others
   i32 group_size = -1;
@@ -144,11 +144,11 @@ struct Ledger {
   u64 discarded_warmup = 0;
   u64 replaced_step_marks = 0;  // the script's own ProfilerStep ranges, which our steps stand for
   u64 clipped = 0, unfinished = 0, clamped = 0;
-  u64 lanes = 0;       // ranges moved to a lane
-  u64 inputs_cut = 0;  // events with more inputs than were recorded
+  u64 lanes = 0;        // ranges moved to a lane
+  u64 inputs_cut = 0;   // events with more inputs than were recorded
   u64 stacks_cut = 0;   // events with a stack that goes on further out than is recorded
   u64 stacks_lost = 0;  // events whose stack is not in the recording
-  u64 names_lost = 0;  // events whose name is not in the recording
+  u64 names_lost = 0;   // events whose name is not in the recording
   u64 pairs = 0, pairs_left_out = 0;
   std::string pairs_why;  // why pairs were left out
   std::string clock;      // a doubt about times, empty if none
@@ -188,16 +188,16 @@ struct Model {
   std::vector<MemoryEvent> memory;  // in order of time
   std::vector<NvtxMark> marks;      // in order of time
   std::vector<Step> steps;
-  std::vector<Stretch> stretches;   // in order of begin
+  std::vector<Stretch> stretches;  // in order of begin
   std::vector<ForwardBackward> pairs;
-  std::vector<CallEvent> calls;              // in order of begin
-  std::vector<GpuEvent> gpu;                 // in order of begin
-  std::vector<Collective> collectives;       // in order of `gpu`
-  std::vector<StackFrame> stacks;            // [0] stands for none; a frame stands behind its caller
+  std::vector<CallEvent> calls;         // in order of begin
+  std::vector<GpuEvent> gpu;            // in order of begin
+  std::vector<Collective> collectives;  // in order of `gpu`
+  std::vector<StackFrame> stacks;       // [0] stands for none; a frame stands behind its caller
   std::vector<ModuleInfo> modules;
-  std::map<u32, DeviceFacts> devices;       // by number: those that the recording knows
+  std::map<u32, DeviceFacts> devices;  // by number: those that the recording knows
 
-  i32 rank = -1, world_size = -1;            // of the process in its job, as torch.distributed counts; -1 not known
+  i32 rank = -1, world_size = -1;  // of the process in its job, as torch.distributed counts; -1 not known
 
   // About the process and the recording.
   std::map<std::string, std::string> info;
@@ -207,8 +207,8 @@ struct Model {
   bool process_ended_inside = false;           // the process died inside this span
   bool before_training = false;                // its steps were counted before the program turned out to train
   i64 window = -1;                             // the window's number
-  std::string kind;  // "window", "flush", "part" (of a recording without schedule) or "steps"
-  u64 own_ns = 0;    // what our own slow paths cost the process so far, 0 not known
+  std::string kind;                            // "window", "flush", "part" (of a recording without schedule) or "steps"
+  u64 own_ns = 0;                              // what our own slow paths cost the process so far, 0 not known
   Damage damage;
   Ledger ledger;
 

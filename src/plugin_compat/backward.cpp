@@ -65,7 +65,8 @@ class BackwardMover {
     if (found != kNone) return found;
     u32 engine = kNone;
     for (u32 root : roots_)
-      if (engine == kNone && std::any_of(inside_[root].begin(), inside_[root].end(), [&](u32 c) { return is_engine(c); }))
+      if (engine == kNone &&
+          std::any_of(inside_[root].begin(), inside_[root].end(), [&](u32 c) { return is_engine(c); }))
         engine = root;
     for (u32 root : roots_)
       if ((root != engine || roots_.size() == 1) &&
@@ -232,8 +233,8 @@ class BackwardMover {
   const Model& model_;
   std::vector<std::vector<u32>> inside_;  // by node
   std::vector<u32> roots_, modules_, backward_;
-  std::vector<std::pair<u32, std::vector<u32>>> engine_;     // by the node that holds them
-  std::unordered_map<i64, std::vector<u32>> of_forward_;     // by the begin of the forward operator
+  std::vector<std::pair<u32, std::vector<u32>>> engine_;  // by the node that holds them
+  std::unordered_map<i64, std::vector<u32>> of_forward_;  // by the begin of the forward operator
 };
 
 }  // namespace

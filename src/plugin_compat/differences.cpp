@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "plugin_compat/overview.h"
 #include "model/plugin_trace.h"
+#include "plugin_compat/overview.h"
 
 namespace tprof {
 namespace {

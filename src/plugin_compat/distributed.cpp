@@ -7,19 +7,19 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/basis/tensors.h"
+#include "model/plugin_trace.h"
 #include "plugin_compat/distributed.h"
 #include "plugin_compat/gpus.h"
 #include "plugin_compat/recommendations.h"
 #include "plugin_compat/steps.h"
-#include "analysis/basis/tensors.h"
-#include "model/plugin_trace.h"
 
 namespace tprof {
 
 struct PluginCollective {
   std::string name;
-  double begin = 0, end = 0;         // of the operator
-  PluginRanges ranges;               // of the operator and its kernels
+  double begin = 0, end = 0;  // of the operator
+  PluginRanges ranges;        // of the operator and its kernels
   std::optional<std::string> step;
   i64 bytes = 0;
 };
@@ -46,10 +46,12 @@ namespace {
 // Of the input types that the plugin knows; others count as 0 bytes.
 i64 plugin_bytes(u8 dtype) {
   switch (dtype) {
-    case 0: return 1;            // unsigned char
-    case 3: case 6: return 4;    // int, float
-    case 4: return 8;            // long int
-    case 5: case 15: return 2;   // c10::Half, c10::BFloat16
+    case 0: return 1;  // unsigned char
+    case 3:
+    case 6: return 4;  // int, float
+    case 4: return 8;  // long int
+    case 5:
+    case 15: return 2;  // c10::Half, c10::BFloat16
     default: return 0;
   }
 }

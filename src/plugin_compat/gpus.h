@@ -1,9 +1,9 @@
 // GPUs as the plugin sums them up: the figures of its panel, and the two series that it draws above a trace.
 #pragma once
 #include "analysis/time/overview.h"
+#include "model/plugin_trace.h"
 #include "plugin_compat/steps.h"
 #include "plugin_compat/tensor_cores.h"
-#include "model/plugin_trace.h"
 
 namespace tprof {
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "plugin_compat/memory_nodes.h"
 #include "model/plugin_trace.h"
+#include "plugin_compat/memory_nodes.h"
 
 namespace tprof {
 namespace {
@@ -45,8 +45,7 @@ class PluginMemoryReader {
       const MemoryEvent& m = of(&event);
       if (!m.address || m.device_type > kCudaDeviceType) continue;
       if (!(m.flags & kMemoryNoTotals))
-        out_.curves[device(&event)].push_back(
-            {since_begin(&event), i64(m.total_allocated), i64(m.total_reserved)});
+        out_.curves[device(&event)].push_back({since_begin(&event), i64(m.total_allocated), i64(m.total_reserved)});
       note_release(event);
       if (!range_.holds(m.ns)) continue;
       if (m.bytes > 0)
@@ -103,7 +102,7 @@ class PluginMemoryReader {
   const OpTree& tree_;
   const MemoryRange& range_;
   ByAddress allocations_, releases_;
-  std::unordered_map<u64, const PluginEvent*> open_;  // by address
+  std::unordered_map<u64, const PluginEvent*> open_;                  // by address
   std::unordered_map<const PluginEvent*, const PluginEvent*> begun_;  // by release: the allocation
   PluginMemory out_;
 };
@@ -194,8 +193,7 @@ std::vector<MemorySum> plugin_memory_sums(const Model& model, const PluginTrace&
   return PluginMemorySummer(model, tree, plugin_zero_ns(trace), range).run();
 }
 
-PluginMemory plugin_memory(const Model& model, const PluginTrace& trace, const OpTree& tree,
-                           const MemoryRange& range) {
+PluginMemory plugin_memory(const Model& model, const PluginTrace& trace, const OpTree& tree, const MemoryRange& range) {
   return PluginMemoryReader(model, trace, tree, range).run();
 }
 

@@ -127,8 +127,9 @@ class PluginModuleReader {
       ModuleShape shape = shape_of(shape_of, root);
       if (std::find(unique.begin(), unique.end(), shape) == unique.end()) unique.push_back(std::move(shape));
     }
-    std::stable_sort(unique.begin(), unique.end(),
-                     [&](const ModuleShape& a, const ModuleShape& b) { return model_.names[a.name] < model_.names[b.name]; });
+    std::stable_sort(unique.begin(), unique.end(), [&](const ModuleShape& a, const ModuleShape& b) {
+      return model_.names[a.name] < model_.names[b.name];
+    });
     return unique;
   }
 

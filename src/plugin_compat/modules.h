@@ -11,8 +11,8 @@ namespace tprof {
 struct PluginTrace;  // model/plugin_trace.h
 
 struct PluginModule {
-  std::string name;  // "Linear_0"
-  i32 parent = -1;   // index into the list
+  std::string name;                    // "Linear_0"
+  i32 parent = -1;                     // index into the list
   u64 occurrences = 0, operators = 0;  // operators: directly in it
   i64 host_total_ns = 0, host_self_ns = 0, device_total_ns = 0, device_self_ns = 0;
 

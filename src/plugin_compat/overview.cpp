@@ -4,10 +4,10 @@
 // not see (calls through the driver), and in adding up: where the categories so far fill the steps completely, it
 // begins anew with whole steps for the next one, so that sums exceed the step.
 #include "plugin_compat/overview.h"
-#include "plugin_compat/gpus.h"
-#include "plugin_compat/recommendations.h"
 #include "base/error.h"
 #include "model/plugin_trace.h"
+#include "plugin_compat/gpus.h"
+#include "plugin_compat/recommendations.h"
 
 namespace tprof {
 namespace {

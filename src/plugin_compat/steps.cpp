@@ -4,9 +4,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "plugin_compat/recommendations.h"
 #include "base/error.h"
 #include "model/plugin_trace.h"
+#include "plugin_compat/recommendations.h"
 
 namespace tprof {
 namespace {
@@ -54,18 +54,10 @@ class PluginStepFinder {
         case PluginType::kernel:
           ranges(communication_ids_.count(e.external_id) ? Category::communication : Category::kernel).push_back(range);
           break;
-        case PluginType::copy:
-          ranges(Category::copy).push_back(range);
-          break;
-        case PluginType::set:
-          ranges(Category::set).push_back(range);
-          break;
-        case PluginType::runtime:
-          ranges(Category::runtime).push_back(range);
-          break;
-        case PluginType::step:
-          steps_.push_back({range.begin, range.end, step_name(name(e))});
-          break;
+        case PluginType::copy: ranges(Category::copy).push_back(range); break;
+        case PluginType::set: ranges(Category::set).push_back(range); break;
+        case PluginType::runtime: ranges(Category::runtime).push_back(range); break;
+        case PluginType::step: steps_.push_back({range.begin, range.end, step_name(name(e))}); break;
         case PluginType::op:
         case PluginType::label:
         case PluginType::python:
@@ -74,8 +66,7 @@ class PluginStepFinder {
                                                                      : Category::cpu)
               .push_back(range);
           break;
-        default:
-          break;
+        default: break;
       }
       if (e.type == PluginType::op || e.type == PluginType::python || e.type == PluginType::step) {
         first = std::min(first, range.begin);

@@ -4,8 +4,8 @@
 #include <limits>
 #include <string>
 
-#include "plugin_compat/ranges.h"
 #include "analysis/basis/steps.h"
+#include "plugin_compat/ranges.h"
 
 namespace tprof {
 
@@ -15,7 +15,7 @@ constexpr double kPluginNever = std::numeric_limits<double>::infinity();
 
 struct PluginStep {
   double begin, end;
-  std::string name;  // "5" of ProfilerStep#5
+  std::string name;                                                // "5" of ProfilerStep#5
   double device_begin = kPluginNever, device_end = -kPluginNever;  // of the work that calls inside it launched
   u64 works = 0;
 };

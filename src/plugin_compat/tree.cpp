@@ -13,10 +13,10 @@
 #include <map>
 #include <unordered_map>
 
-#include "plugin_compat/tree.h"
+#include "model/plugin_trace.h"
 #include "plugin_compat/backward.h"
 #include "plugin_compat/memory_nodes.h"
-#include "model/plugin_trace.h"
+#include "plugin_compat/tree.h"
 
 namespace tprof {
 namespace {
@@ -77,11 +77,11 @@ struct PluginTreeBuilder {
     }
     bool loads = (name.starts_with("enumerate(DataLoader)#") && name.ends_with(".__next__")) ||
                  name.starts_with("enumerate(DataPipe)#");
-    kind = loads                                   ? NodeKind::data_loader
-           : name.starts_with("Optimizer.step")    ? NodeKind::optimizer
-           : event.type == PluginType::python      ? NodeKind::python
-           : event.type == PluginType::label       ? NodeKind::label
-                                                   : NodeKind::op;
+    kind = loads                                ? NodeKind::data_loader
+           : name.starts_with("Optimizer.step") ? NodeKind::optimizer
+           : event.type == PluginType::python   ? NodeKind::python
+           : event.type == PluginType::label    ? NodeKind::label
+                                                : NodeKind::op;
     return kind != NodeKind::label || is_collective(name);
   }
 

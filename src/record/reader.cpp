@@ -10,8 +10,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "record/give_up.h"
 #include "base/process.h"
+#include "record/give_up.h"
 #include "record/regular_file.h"
 
 namespace tprof {
@@ -35,7 +35,8 @@ bool two_strings(const RecordView& view, std::string& first, std::string& second
 size_t smallest(u16 kind) {
   switch (static_cast<Kind>(kind)) {
 #define KIND(number, name, type, stream, what) \
-  case Kind::name: return sizeof(type);
+  case Kind::name:                             \
+    return sizeof(type);
 #include "record/kinds.def"
 #undef KIND
   }
@@ -109,11 +110,12 @@ void Recording::check_header() const {
   if (h.magic[0] == 0)
     throw Error(Fault::unreadable, path_ + ": its header is empty; it was truncated or overwritten, or never written");
   if (memcmp(h.magic, kRecordingMagic, sizeof h.magic) != 0)
-    throw Error(Fault::unreadable, path_ + ": not a tprof recording (bad magic); give a .tprof file or a log directory");
+    throw Error(Fault::unreadable,
+                path_ + ": not a tprof recording (bad magic); give a .tprof file or a log directory");
   if (h.version_major != kVersionMajor)
     throw Error(Fault::unreadable, path_ + ": format version " + std::to_string(h.version_major) +
-                                     " is unknown to this tprof (it reads " + std::to_string(kVersionMajor) +
-                                     "); use the tprof that wrote it");
+                                       " is unknown to this tprof (it reads " + std::to_string(kVersionMajor) +
+                                       "); use the tprof that wrote it");
   bool known = h.header_bytes == kHeaderBytes || h.header_bytes == kFoldedHeaderBytes;
   if (!known || h.chunk_bytes != kChunkBytes)
     throw Error(Fault::unreadable, path_ + ": damaged header (impossible sizes); the recording cannot be read");
@@ -340,15 +342,17 @@ Meta Recording::read_meta() {
           bool training = static_cast<RestartWhy>(r.head.id) == RestartWhy::training;
           if (training) meta.training_ticks = r.ticks;
           for (StepInfo& step : meta.steps) {
-            if (step.number >= r.number) step.flags |= training ? kStepBefore : kStepWithdrawn;
-            else if (step.number == r.number - 1) step.end_ticks = r.ticks;
+            if (step.number >= r.number)
+              step.flags |= training ? kStepBefore : kStepWithdrawn;
+            else if (step.number == r.number - 1)
+              step.end_ticks = r.ticks;
           }
           break;
         }
         case Kind::window: {
           const auto& r = view.as<WindowRecord>();
-          meta.windows.push_back({r.head.id, static_cast<WindowState>(r.state.load()), r.tid, r.first_step,
-                                  r.end_step, r.warmup_ticks, r.begin_ticks, r.end_ticks});
+          meta.windows.push_back({r.head.id, static_cast<WindowState>(r.state.load()), r.tid, r.first_step, r.end_step,
+                                  r.warmup_ticks, r.begin_ticks, r.end_ticks});
           break;
         }
         case Kind::capability:
@@ -397,8 +401,7 @@ Meta Recording::read_meta() {
   std::sort(meta.clocks.begin(), meta.clocks.end(), [](auto& x, auto& y) { return x.ticks < y.ticks; });
   std::vector<ClockTriple> good;
   for (const ClockTriple& c : meta.clocks)
-    if (good.empty() || (c.ticks > good.back().ticks && c.monotonic_ns > good.back().monotonic_ns))
-      good.push_back(c);
+    if (good.empty() || (c.ticks > good.back().ticks && c.monotonic_ns > good.back().monotonic_ns)) good.push_back(c);
   meta.clocks = std::move(good);
   std::stable_sort(meta.images.begin(), meta.images.end(), [](auto& x, auto& y) { return x.ticks < y.ticks; });
   std::stable_sort(meta.steps.begin(), meta.steps.end(), [](auto& x, auto& y) { return x.number < y.number; });

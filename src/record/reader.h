@@ -16,10 +16,10 @@ namespace tprof {
 
 // What was found wrong while reading.
 struct Damage {
-  u64 bad_chunks = 0;     // header or index does not fit its place
-  u64 bad_records = 0;    // a length or field is impossible; the rest of that chunk is lost
-  u64 unknown_kinds = 0;  // records of kinds this version does not know, skipped
-  u64 missing_chunks = 0; // beyond the end of the file
+  u64 bad_chunks = 0;      // header or index does not fit its place
+  u64 bad_records = 0;     // a length or field is impossible; the rest of that chunk is lost
+  u64 unknown_kinds = 0;   // records of kinds this version does not know, skipped
+  u64 missing_chunks = 0;  // beyond the end of the file
   bool any() const { return bad_chunks || bad_records || missing_chunks; }
 };
 
@@ -77,22 +77,22 @@ struct CodeInfo {
 // The whole meta stream, validated and copied.
 struct Meta {
   std::map<u32, std::string> names;
-  std::map<u32, ThreadInfo> threads;           // by tid
-  std::vector<ClockTriple> clocks;             // sorted by ticks, strictly increasing in ticks and monotonic_ns
-  std::vector<StepInfo> steps;                 // in order of number; those that a recount voided are withdrawn
-  std::vector<StretchInfo> stretches;          // in order of begin
-  std::vector<u64> stretch_parts;              // ticks, ascending
-  u64 training_ticks = 0;                      // where counting began anew because training began; 0: it did not
-  std::vector<WindowInfo> windows;             // in order of number
+  std::map<u32, ThreadInfo> threads;   // by tid
+  std::vector<ClockTriple> clocks;     // sorted by ticks, strictly increasing in ticks and monotonic_ns
+  std::vector<StepInfo> steps;         // in order of number; those that a recount voided are withdrawn
+  std::vector<StretchInfo> stretches;  // in order of begin
+  std::vector<u64> stretch_parts;      // ticks, ascending
+  u64 training_ticks = 0;              // where counting began anew because training began; 0: it did not
+  std::vector<WindowInfo> windows;     // in order of number
   std::map<std::string, CapabilityInfo> capabilities;  // the last word on each
-  std::map<std::string, std::string> info;     // the last value of each key
-  std::vector<u64> flushes;                    // ticks
-  std::map<u32, DeviceRecord> devices;         // by number; names are terminated
-  std::map<u32, ContextRecord> contexts;       // by id
-  std::map<u32, CodeInfo> codes;               // by id
-  std::map<u32, StackRecord> stacks;           // by id
-  std::map<u32, ModuleRecord> modules;         // by id
-  std::vector<ImageRecord> images;             // in order of `ticks`
+  std::map<std::string, std::string> info;             // the last value of each key
+  std::vector<u64> flushes;                            // ticks
+  std::map<u32, DeviceRecord> devices;                 // by number; names are terminated
+  std::map<u32, ContextRecord> contexts;               // by id
+  std::map<u32, CodeInfo> codes;                       // by id
+  std::map<u32, StackRecord> stacks;                   // by id
+  std::map<u32, ModuleRecord> modules;                 // by id
+  std::vector<ImageRecord> images;                     // in order of `ticks`
 };
 
 // One record of a chunk. `record` points into the chunk's buffer, is 8-byte aligned, and `words * 8` bytes long.

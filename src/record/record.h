@@ -41,14 +41,14 @@ constexpr u32 kChunkBytes = 512 << 10;
 constexpr u32 kChunkMagic = 0x4b4e4843;  // "CHNK"
 
 // Reasons for which an event that reached us was not recorded; indices of FileHeader::dropped. DROP(name, text)
-#define TPROF_DROP_REASONS(DROP)                                                    \
-  DROP(disk_full, "the log directory's disk is full")                               \
-  DROP(over_budget, "TPROF_MAX_SIZE of unconverted data was reached")               \
-  DROP(no_chunk, "no memory or file could be had for a thread's records")           \
+#define TPROF_DROP_REASONS(DROP)                                                     \
+  DROP(disk_full, "the log directory's disk is full")                                \
+  DROP(over_budget, "TPROF_MAX_SIZE of unconverted data was reached")                \
+  DROP(no_chunk, "no memory or file could be had for a thread's records")            \
   DROP(reentered, "the event came from inside tprof's own code or a signal handler") \
-  DROP(too_deep, "more ranges were open on one thread than can be followed")        \
-  DROP(internal, "an internal surprise; see the message in the ledger")             \
-  DROP(gpu_dropped, "CUPTI had no room for a record")                               \
+  DROP(too_deep, "more ranges were open on one thread than can be followed")         \
+  DROP(internal, "an internal surprise; see the message in the ledger")              \
+  DROP(gpu_dropped, "CUPTI had no room for a record")                                \
   DROP(gpu_late, "work of the GPU was not finished within the wait at the window's end")
 
 enum class Drop : u32 {
@@ -66,9 +66,10 @@ enum class Phase : u32 { wait = 0, warmup = 1, active = 2, ended = 3, resting = 
 enum class Role : u32 { program = 0, helper = 1 };
 
 // FileHeader::closed.
-constexpr u32 kClosed = 1;          // the program ended normally
-constexpr u32 kClosedFinished = 2;  // all traces are written, and the recording is kept: nobody needs to finish it again
-constexpr u32 kClosedEmpty = 3;     // nothing was recorded
+constexpr u32 kClosed = 1;  // the program ended normally
+constexpr u32 kClosedFinished =
+    2;                           // all traces are written, and the recording is kept: nobody needs to finish it again
+constexpr u32 kClosedEmpty = 3;  // nothing was recorded
 
 // At offset 0. Fixed after creation except for the atomics.
 struct FileHeader {
@@ -78,46 +79,48 @@ struct FileHeader {
   u32 header_bytes;
   u32 chunk_bytes;
   u32 pid;
-  u64 process_start;     // field 22 of /proc/<pid>/stat: with pid and boot id it names the writer
+  u64 process_start;  // field 22 of /proc/<pid>/stat: with pid and boot id it names the writer
   char boot_id[40];
   char host[64];
-  u64 created_ns;        // CLOCK_REALTIME; also in the file name
-  u64 base_time_ns;      // baseTimeNanoseconds of every trace of this job
-  u32 clock_kind;        // ClockKind
-  u32 parent_pid;        // the process that was the torch ancestor, 0 if none
+  u64 created_ns;    // CLOCK_REALTIME; also in the file name
+  u64 base_time_ns;  // baseTimeNanoseconds of every trace of this job
+  u32 clock_kind;    // ClockKind
+  u32 parent_pid;    // the process that was the torch ancestor, 0 if none
 
-  std::atomic<u32> chunks;        // chunks ever given out; indices run from 0
-  std::atomic<u32> live_chunks;   // of these, not punched out (both sides change it)
-  std::atomic<u32> phase;         // Phase, as the program sees it now
-  std::atomic<u32> epoch;         // current epoch; meaningful in warmup and active
-  std::atomic<u32> role;          // Role
-  std::atomic<u32> meta_sequence; // grows with each change to the meta stream
-  std::atomic<u32> closed;        // not 0: nothing will be added, see kClosed below
-  std::atomic<u32> stopped;       // 1 + Drop reason when recording had to stop for good, else 0
-  std::atomic<u32> finisher_pid;  // the finisher that watches this recording, 0 if none
-  std::atomic<u32> unfinished;    // sealed windows and flushes not yet written (program adds, finisher takes)
-  std::atomic<u64> dropped[8];    // by Drop
-  std::atomic<u64> given_back;    // chunks of epochs below this may be punched out: their windows are written
-  std::atomic<u64> own_ticks;     // ticks spent in our own slow paths (chunk changes, phase changes)
-  std::atomic<u64> rest_events;   // of windows that are written: events that stand in no trace (more than max_spans parts)
+  std::atomic<u32> chunks;         // chunks ever given out; indices run from 0
+  std::atomic<u32> live_chunks;    // of these, not punched out (both sides change it)
+  std::atomic<u32> phase;          // Phase, as the program sees it now
+  std::atomic<u32> epoch;          // current epoch; meaningful in warmup and active
+  std::atomic<u32> role;           // Role
+  std::atomic<u32> meta_sequence;  // grows with each change to the meta stream
+  std::atomic<u32> closed;         // not 0: nothing will be added, see kClosed below
+  std::atomic<u32> stopped;        // 1 + Drop reason when recording had to stop for good, else 0
+  std::atomic<u32> finisher_pid;   // the finisher that watches this recording, 0 if none
+  std::atomic<u32> unfinished;     // sealed windows and flushes not yet written (program adds, finisher takes)
+  std::atomic<u64> dropped[8];     // by Drop
+  std::atomic<u64> given_back;     // chunks of epochs below this may be punched out: their windows are written
+  std::atomic<u64> own_ticks;      // ticks spent in our own slow paths (chunk changes, phase changes)
+  std::atomic<u64>
+      rest_events;  // of windows that are written: events that stand in no trace (more than max_spans parts)
   std::atomic<i64> rest_first_step, rest_end_step;  // their steps; first -1: none was found, -2: all beside the steps
-  u64 folded_bytes;               // in a folded file: of this recording, header and all; else 0
+  u64 folded_bytes;                                 // in a folded file: of this recording, header and all; else 0
 };
 static_assert(sizeof(FileHeader) <= kFoldedHeaderBytes);
-static_assert(u32(Drop::count) * sizeof(u64) <= sizeof(FileHeader::dropped), "no room for another reason: a new version");
+static_assert(u32(Drop::count) * sizeof(u64) <= sizeof(FileHeader::dropped),
+              "no room for another reason: a new version");
 static_assert(std::atomic<u64>::is_always_lock_free);
 
 enum class Stream : u32 { data = 1, meta = 2 };
 
 struct ChunkHeader {
-  u32 magic;    // kChunkMagic; 0: punched out or never used
+  u32 magic;  // kChunkMagic; 0: punched out or never used
   u32 index;
-  u32 stream;   // Stream
-  u32 epoch;    // data only
-  u32 tid;      // OS thread id of the (first) owner, data only
+  u32 stream;  // Stream
+  u32 epoch;   // data only
+  u32 tid;     // OS thread id of the (first) owner, data only
   u32 reserved[3];
-  u64 first_ticks;  // when the chunk was taken
-  u64 folded_bytes; // in a folded file: of this chunk, header and all; else 0
+  u64 first_ticks;   // when the chunk was taken
+  u64 folded_bytes;  // in a folded file: of this chunk, header and all; else 0
   u64 padding[2];
 };
 static_assert(sizeof(ChunkHeader) == 64);
@@ -157,11 +160,11 @@ enum class Scope : u8 {
 };
 
 enum RangeFlag : u8 {
-  kRangeAsync = 1,       // may end on another thread, need not nest
-  kRangeHasInputs = 2,   // inputs were read (possibly zero of them)
-  kRangeInputsCut = 4,   // the call had more inputs than follow
-  kRangeLinked = 8,      // a RangeLink follows
-  kRangeStack = 16,      // a StackRef follows
+  kRangeAsync = 1,      // may end on another thread, need not nest
+  kRangeHasInputs = 2,  // inputs were read (possibly zero of them)
+  kRangeInputsCut = 4,  // the call had more inputs than follow
+  kRangeLinked = 8,     // a RangeLink follows
+  kRangeStack = 16,     // a StackRef follows
 };
 
 // head.id = name id. Followed by a RangeLink (kRangeLinked), a StackRef (kRangeStack), then `inputs` encoded inputs (see
@@ -169,11 +172,11 @@ enum RangeFlag : u8 {
 struct RangeRecord {
   RecordHead head;
   u64 begin_ticks;
-  u64 end_ticks;   // patched at the end; 0: unfinished (or a range_end record has it)
-  u8 scope;        // Scope
-  u8 flags;        // RangeFlag
-  u16 inputs;      // encoded inputs that follow
-  i32 sequence;    // autograd sequence number, -1 none; the link's if there is one
+  u64 end_ticks;  // patched at the end; 0: unfinished (or a range_end record has it)
+  u8 scope;       // Scope
+  u8 flags;       // RangeFlag
+  u16 inputs;     // encoded inputs that follow
+  i32 sequence;   // autograd sequence number, -1 none; the link's if there is one
 };
 static_assert(sizeof(RangeRecord) == 32);
 
@@ -220,9 +223,9 @@ struct MemoryRecord {
   RecordHead head;
   u64 ticks;
   u64 address;
-  i64 bytes;             // < 0: released
-  u64 total_allocated;   // of the device, behind this report
-  u64 total_reserved;    // 0 on CPU
+  i64 bytes;            // < 0: released
+  u64 total_allocated;  // of the device, behind this report
+  u64 total_reserved;   // 0 on CPU
 };
 static_assert(sizeof(MemoryRecord) == 48);
 
@@ -245,15 +248,15 @@ enum class InputTag : u8 {
   string = 8,        // payload `count` bytes
   integer_list = 9,  // payload `count` i64
   floating_list = 10,
-  boolean_list = 11, // payload `count` bytes
-  other_list = 12,   // a list whose elements are not printed; `count` elements
-  other = 13,        // some other value; no payload
+  boolean_list = 11,  // payload `count` bytes
+  other_list = 12,    // a list whose elements are not printed; `count` elements
+  other = 13,         // some other value; no payload
 };
 
 enum InputFlag : u8 {
-  kInputWide = 1,        // sizes and strides are 8 bytes each
-  kInputCut = 2,         // the list or string was longer than what is stored; `total` is not kept
-  kInputNoStrides = 4,   // a tensor without strides (sparse, nested): sizes only
+  kInputWide = 1,       // sizes and strides are 8 bytes each
+  kInputCut = 2,        // the list or string was longer than what is stored; `total` is not kept
+  kInputNoStrides = 4,  // a tensor without strides (sparse, nested): sizes only
 };
 
 struct InputHead {
@@ -270,31 +273,41 @@ static_assert(sizeof(InputHead) == 8);
 
 // What an interposed call did. See shim/hooks.def.
 enum class CallFamily : u8 {
-  launch = 0, copy = 1, set = 2, alloc = 3, free = 4, stream = 5, event = 6, sync = 7, graph = 8, nccl = 9, other = 10
+  launch = 0,
+  copy = 1,
+  set = 2,
+  alloc = 3,
+  free = 4,
+  stream = 5,
+  event = 6,
+  sync = 7,
+  graph = 8,
+  nccl = 9,
+  other = 10
 };
 
 enum CallFlag : u8 {
-  kCallDriver = 1,       // a call of the driver API
-  kCallAsync = 2,        // ordered by its stream
-  kCallHostMemory = 4,   // alloc, free: memory of the host (pinned)
-  kCallManaged = 8,      // alloc: managed memory
-  kCallVirtual = 16,     // alloc, free: physical memory of the virtual-memory API, `address` is its handle
-  kCallCapturing = 32,   // reserved: the stream was being captured
+  kCallDriver = 1,      // a call of the driver API
+  kCallAsync = 2,       // ordered by its stream
+  kCallHostMemory = 4,  // alloc, free: memory of the host (pinned)
+  kCallManaged = 8,     // alloc: managed memory
+  kCallVirtual = 16,    // alloc, free: physical memory of the virtual-memory API, `address` is its handle
+  kCallCapturing = 32,  // reserved: the stream was being captured
 };
 
 // One call into CUDA or NCCL as its caller saw it; head.id = name id of the function.
 struct CallRecord {
   RecordHead head;
   u64 begin_ticks;
-  u64 end_ticks; // patched, with what follows; 0: unfinished (or a range_end record has it)
-  u64 address;   // alloc, free: the memory; copy, set: the destination; launch: the host function; else 0
-  u64 bytes;     // alloc, copy, set: how much; nccl: count; free: 0
-  u64 stream;    // the handle, 0 none or the default stream
-  i32 result;    // cudaError_t, CUresult or ncclResult_t
-  u8 family;     // CallFamily
-  u8 flags;      // CallFlag
-  i8 device;     // current device, -1 unknown; alloc: of the memory
-  u8 detail;     // copy: cudaMemcpyKind; nccl: ncclDataType_t; else 0
+  u64 end_ticks;  // patched, with what follows; 0: unfinished (or a range_end record has it)
+  u64 address;    // alloc, free: the memory; copy, set: the destination; launch: the host function; else 0
+  u64 bytes;      // alloc, copy, set: how much; nccl: count; free: 0
+  u64 stream;     // the handle, 0 none or the default stream
+  i32 result;     // cudaError_t, CUresult or ncclResult_t
+  u8 family;      // CallFamily
+  u8 flags;       // CallFlag
+  i8 device;      // current device, -1 unknown; alloc: of the memory
+  u8 detail;      // copy: cudaMemcpyKind; nccl: ncclDataType_t; else 0
   StackRef stack;
 };
 static_assert(sizeof(CallRecord) == 64);
@@ -306,7 +319,7 @@ struct ApiRecord {
   u32 tid;
   u32 correlation;
   i32 result;
-  u32 cbid;      // CUPTI's number of the function | kApiDriver
+  u32 cbid;  // CUPTI's number of the function | kApiDriver
 };
 static_assert(sizeof(ApiRecord) == 40);
 constexpr u32 kApiDriver = 0x80000000;
@@ -319,19 +332,19 @@ struct GpuPlace {
 // head.id = name id of the kernel, as CUPTI gives it (mangled).
 struct KernelRecord {
   RecordHead head;
-  u64 begin_ns, end_ns;   // 0: CUPTI lost the stamps
+  u64 begin_ns, end_ns;  // 0: CUPTI lost the stamps
   GpuPlace place;
   i32 grid[3], block[3];
   i32 static_shared, dynamic_shared;  // bytes
-  u32 shared_executed;    // bytes that the device set aside, 0 unknown
-  u16 registers;          // per thread
-  u16 flags;              // reserved
-  u32 local_per_thread;   // bytes
-  u32 graph;              // graph id, 0 none
-  u64 graph_node;         // 0 none
-  u64 queued_ns, submitted_ns;  // 0: not collected
-  u32 cluster[3];         // 0 none
-  i32 priority;           // of its stream; INT32_MIN unknown
+  u32 shared_executed;                // bytes that the device set aside, 0 unknown
+  u16 registers;                      // per thread
+  u16 flags;                          // reserved
+  u32 local_per_thread;               // bytes
+  u32 graph;                          // graph id, 0 none
+  u64 graph_node;                     // 0 none
+  u64 queued_ns, submitted_ns;        // 0: not collected
+  u32 cluster[3];                     // 0 none
+  i32 priority;                       // of its stream; INT32_MIN unknown
 };
 static_assert(sizeof(KernelRecord) == 128);
 
@@ -364,9 +377,9 @@ static_assert(sizeof(SetRecord) == 64);
 struct SyncRecord {
   RecordHead head;
   u64 begin_ns, end_ns;
-  GpuPlace place;   // stream 0xffffffff: none; device 0xffffffff: unknown
-  u32 event;        // id of the event waited for, 0 none
-  u32 event_sync;   // CUPTI's number of the record that is waited for, 0 unknown
+  GpuPlace place;  // stream 0xffffffff: none; device 0xffffffff: unknown
+  u32 event;       // id of the event waited for, 0 none
+  u32 event_sync;  // CUPTI's number of the record that is waited for, 0 unknown
 };
 static_assert(sizeof(SyncRecord) == 48);
 
@@ -374,7 +387,7 @@ static_assert(sizeof(SyncRecord) == 48);
 struct GpuEventRecord {
   RecordHead head;
   GpuPlace place;
-  u64 device_ns;     // when the device reached it, 0 unknown
+  u64 device_ns;  // when the device reached it, 0 unknown
   u32 event_sync;
   u32 reserved;
 };
@@ -406,7 +419,7 @@ struct GpuMemoryRecord {
   u64 address;
   u64 bytes;
   GpuPlace place;
-  u64 pool;         // address of the memory pool, 0 none
+  u64 pool;  // address of the memory pool, 0 none
 };
 static_assert(sizeof(GpuMemoryRecord) == 56);
 
@@ -436,13 +449,13 @@ enum class NvtxPayload : u8 { none = 0, unsigned_integer = 1, integer = 2, float
 struct NvtxRecord {
   RecordHead head;
   u64 begin_ticks;
-  u64 end_ticks;     // patched
-  u64 payload;       // bits, by payload_type
-  u32 domain;        // name id, 0 the default domain
-  u32 category;      // name id of the category, or the number itself | kNvtxNumber; 0 none
-  u32 color;         // ARGB, 0 none
-  u8 what;           // NvtxWhat
-  u8 payload_type;   // NvtxPayload
+  u64 end_ticks;    // patched
+  u64 payload;      // bits, by payload_type
+  u32 domain;       // name id, 0 the default domain
+  u32 category;     // name id of the category, or the number itself | kNvtxNumber; 0 none
+  u32 color;        // ARGB, 0 none
+  u8 what;          // NvtxWhat
+  u8 payload_type;  // NvtxPayload
   u16 reserved;
 };
 static_assert(sizeof(NvtxRecord) == 48);
@@ -481,11 +494,11 @@ static_assert(sizeof(ContextRecord) == 16);
 // Python (co_lnotab before 3.10, co_linetable since), padded.
 struct CodeRecord {
   RecordHead head;
-  u32 name;         // name id of co_name, which is what torch shows
-  u32 file;         // name id of co_filename
+  u32 name;  // name id of co_name, which is what torch shows
+  u32 file;  // name id of co_filename
   i32 first_line;
   u32 table_bytes;
-  u16 python;       // major << 8 | minor: says how to read the table
+  u16 python;  // major << 8 | minor: says how to read the table
   u16 reserved[3];
 };
 static_assert(sizeof(CodeRecord) == 32);
@@ -494,9 +507,9 @@ static_assert(sizeof(CodeRecord) == 32);
 struct StackRecord {
   RecordHead head;
   u32 parent;  // id of the caller's frame, 0: the outermost
-  u32 code;    // id of a CodeRecord; 0: a native frame; kStackCut: more frames than are recorded were outside of the next
-  u64 at;      // Python: byte offset of the current instruction in the code, kStackEntered; native: return address | maps <<
-               // kMapShift
+  u32 code;  // id of a CodeRecord; 0: a native frame; kStackCut: more frames than are recorded were outside of the next
+  u64 at;  // Python: byte offset of the current instruction in the code, kStackEntered; native: return address | maps <<
+           // kMapShift
 };
 static_assert(sizeof(StackRecord) == 24);
 constexpr u32 kStackCut = 0xffffffff;
@@ -522,10 +535,10 @@ static_assert(sizeof(ModuleRecord) == 32);
 // than its own.
 struct ImageRecord {
   RecordHead head;
-  u64 begin, end;  // addresses
-  u64 bias;        // address - bias = address in the file's symbol table
-  u64 ticks;       // seen from then on
-  u32 path;        // name id
+  u64 begin, end;      // addresses
+  u64 bias;            // address - bias = address in the file's symbol table
+  u64 ticks;           // seen from then on
+  u32 path;            // name id
   u32 build_id_bytes;  // 0 none
   u8 build_id[24];
 };
@@ -554,13 +567,13 @@ struct ClockRecord {
 // Where a step edge came from; also how sure the detector is.
 enum class StepBy : u32 {
   none = 0,
-  api = 1,            // tprof_step()
-  profiler_step = 2,  // the script's own ProfilerStep#
-  option = 3,         // TPROF_STEP
-  dataloader = 4,     // training: an update, on a batch drawn
-  optimizer = 5,      // training: an update, nothing drawn
-  forward = 6,        // inference: calls of the nn.Module that leads
-  backward = 7,       // training without an optimizer: backward passes and cleared gradients
+  api = 1,              // tprof_step()
+  profiler_step = 2,    // the script's own ProfilerStep#
+  option = 3,           // TPROF_STEP
+  dataloader = 4,       // training: an update, on a batch drawn
+  optimizer = 5,        // training: an update, nothing drawn
+  forward = 6,          // inference: calls of the nn.Module that leads
+  backward = 7,         // training without an optimizer: backward passes and cleared gradients
   inference_batch = 8,  // inference: batches of the loader that leads
 };
 
@@ -588,13 +601,13 @@ enum class StretchKind : u32 {
 };
 struct StretchRecord {
   RecordHead head;
-  i64 number;       // of its kind, from 0
+  i64 number;  // of its kind, from 0
   u64 begin_ticks;
-  u64 end_ticks;    // patched; 0: open
-  u32 batches;      // patched: drawn for it; 0: it has no loader
-  u32 calls;        // patched: forwards seen
-  u32 left_out;     // patched: of the batches (of the calls where there are none), those that were not recorded
-  u32 flags;        // patched; StretchFlag
+  u64 end_ticks;  // patched; 0: open
+  u32 batches;    // patched: drawn for it; 0: it has no loader
+  u32 calls;      // patched: forwards seen
+  u32 left_out;   // patched: of the batches (of the calls where there are none), those that were not recorded
+  u32 flags;      // patched; StretchFlag
   u32 tid;
   u32 reserved;
 };

@@ -12,10 +12,7 @@ namespace tprof {
 namespace {
 
 const char* kind_of(mode_t mode) {
-  return S_ISDIR(mode)    ? "a directory"
-         : S_ISFIFO(mode) ? "a pipe"
-         : S_ISSOCK(mode) ? "a socket"
-                          : "a device";
+  return S_ISDIR(mode) ? "a directory" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
 }  // namespace
@@ -26,8 +23,7 @@ int open_regular(const std::string& path, int flags) {
   if (fd < 0 && errno == ELOOP && writes)
     throw Error(Fault::unreadable, path + ": is a symbolic link, which is not written through; name the file itself");
   struct stat s;
-  if (fd < 0 || fstat(fd, &s) != 0)
-    throw Error(Fault::unreadable, path + ": cannot be opened: " + strerror(errno));
+  if (fd < 0 || fstat(fd, &s) != 0) throw Error(Fault::unreadable, path + ": cannot be opened: " + strerror(errno));
   if (S_ISREG(s.st_mode)) return fd;
   close(fd);
   throw Error(Fault::unreadable, path + ": is " + kind_of(s.st_mode) + ", not a regular file; left alone");

@@ -44,8 +44,9 @@ int allocate(int fd, u64 offset, u64 bytes) {
 }
 
 constexpr char kGone[] = "the recording was moved, deleted or made unreadable; recording stops here";
-constexpr char kCut[] = "the recording was truncated or overwritten by somebody; recording stops here, and what was not "
-                        "yet written as a trace may be lost";
+constexpr char kCut[] =
+    "the recording was truncated or overwritten by somebody; recording stops here, and what was not "
+    "yet written as a trace may be lost";
 
 // Touches each page ahead of the threads that will fill it: first touch of a file page inside a hook is dear.
 void populate(char* at, size_t bytes) {
@@ -168,8 +169,9 @@ void Writer::top_up() {
 ChunkHeader* Writer::prepare(bool ahead) {
   if (u64(header_->live_chunks.load(std::memory_order_relaxed)) * kChunkBytes >= max_bytes_) {
     if (!ahead)
-      stop(Drop::over_budget, "TPROF_MAX_SIZE of unconverted data is reached; recording stops here, what was recorded "
-                              "is kept (raise TPROF_MAX_SIZE, or record fewer steps with TPROF_SCHEDULE)");
+      stop(Drop::over_budget,
+           "TPROF_MAX_SIZE of unconverted data is reached; recording stops here, what was recorded "
+           "is kept (raise TPROF_MAX_SIZE, or record fewer steps with TPROF_SCHEDULE)");
     return nullptr;
   }
   u32 index = header_->chunks.fetch_add(1, std::memory_order_relaxed);
@@ -201,19 +203,20 @@ ChunkHeader* Writer::map_chunk(u32 index, bool ahead) {
   }
   bool full = fstatvfs(fd, &fs) == 0 && u64(fs.f_bavail) * fs.f_frsize < kChunkBytes + disk_reserve(fs);
   int error = full ? ENOSPC : allocate(fd, offset, kChunkBytes);
-  void* at = error ? MAP_FAILED
-                   : map_shared(fd, off_t(offset), kChunkBytes, PROT_READ | PROT_WRITE, &cut_);
+  void* at = error ? MAP_FAILED : map_shared(fd, off_t(offset), kChunkBytes, PROT_READ | PROT_WRITE, &cut_);
   ::close(fd);
   bool no_room = error == EFBIG || error == ENOSPC || error == EDQUOT;
   if (no_room && ahead) return nullptr;
   if (error == EFBIG) {
-    stop(Drop::disk_full, "the limit on the size of files (ulimit -f) is reached; recording stops here, what was "
-                          "recorded is kept (raise it, or record fewer steps with TPROF_SCHEDULE)");
+    stop(Drop::disk_full,
+         "the limit on the size of files (ulimit -f) is reached; recording stops here, what was "
+         "recorded is kept (raise it, or record fewer steps with TPROF_SCHEDULE)");
     return nullptr;
   }
   if (no_room) {
-    stop(Drop::disk_full, "the log directory's disk is (nearly) full; recording stops here, what was recorded is kept "
-                          "(set TPROF_LOGDIR to a larger disk)");
+    stop(Drop::disk_full,
+         "the log directory's disk is (nearly) full; recording stops here, what was recorded is kept "
+         "(set TPROF_LOGDIR to a larger disk)");
     return nullptr;
   }
   if (at == MAP_FAILED) {
@@ -249,8 +252,10 @@ bool Writer::in_place() const {
 // What no thread has come across so far.
 void Writer::stop_if_gone() {
   struct stat s;
-  if (stat(path_, &s) != 0 || !is_ours(s)) stop(Drop::no_chunk, kGone);
-  else if (u64(s.st_size) < end_.load() || !has_header()) cut_.store(true);  // a chunk may have made it long again
+  if (stat(path_, &s) != 0 || !is_ours(s))
+    stop(Drop::no_chunk, kGone);
+  else if (u64(s.st_size) < end_.load() || !has_header())
+    cut_.store(true);  // a chunk may have made it long again
   stop_if_cut();
 }
 
@@ -460,6 +465,5 @@ void Writer::forget() {
 void Writer::remove() {
   if (header_) remove_empty(path_);
 }
-
 
 }  // namespace tprof

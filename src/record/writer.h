@@ -98,7 +98,7 @@ class Writer {
   void add_module(u32 id, const ModuleRecord& module);     // likewise
   // A code object with its line table; nullptr also for one that no chunk can hold.
   const CodeRecord* add_code(u32 id, const CodeRecord& code, const char* table);
-  void add_image(u32 maps, const ImageRecord& image);      // its head need not be filled
+  void add_image(u32 maps, const ImageRecord& image);  // its head need not be filled
   bool add_stack(u32 id, u32 parent, u32 code, u64 at);
   // After patching a meta record: tells whoever watches.
   void touch_meta() { header_->meta_sequence.fetch_add(1, std::memory_order_release); }

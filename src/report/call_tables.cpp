@@ -39,15 +39,13 @@ const char* kind_text(NodeKind kind) {
 
 Table call_tree_table(const Model& model, const CallTree& tree) {
   Columns<CallNode> c;
-  c.add("name", "Name", Unit::text, 0, [&](auto& r) {
-    return r.kind == NodeKind::root ? thread_text(model.threads[r.thread]) : r.name;
-  });
+  c.add("name", "Name", Unit::text, 0,
+        [&](auto& r) { return r.kind == NodeKind::root ? thread_text(model.threads[r.thread]) : r.name; });
   c.add("kind", "Kind", Unit::text, kDataOnly, [](auto& r) { return kind_text(r.kind); });
   c.add("thread", "Thread", Unit::count, kDataOnly, [&](auto& r) { return i64(model.threads[r.thread].tid); });
   c.add("host_total_duration", "CPU total", Unit::time, 0, [](auto& r) { return whole(r.costs.host_total_ns); });
-  c.add("host_self_duration", "Self CPU", Unit::time, 2, [](auto& r) {
-    return r.kind == NodeKind::root ? Value() : whole(r.costs.host_self_ns);
-  });
+  c.add("host_self_duration", "Self CPU", Unit::time, 2,
+        [](auto& r) { return r.kind == NodeKind::root ? Value() : whole(r.costs.host_self_ns); });
   if (tree.has_device) {
     auto on_device = [](const CallNode& r, double ns) { return r.kind == NodeKind::call ? Value() : whole(ns); };
     c.add("device_total_duration", "CUDA total", Unit::time, 0,
@@ -75,8 +73,10 @@ Table call_tree_table(const Model& model, const CallTree& tree) {
   if (!tree.has_backward)
     table.footer.push_back(kNoBackward);
   else if (tree.uncharged_ns > 0)
-    table.footer.push_back("Backward passes that no forward operator is known for (gradients that are accumulated are "
-                           "such): " + time_text(i64(tree.uncharged_ns)));
+    table.footer.push_back(
+        "Backward passes that no forward operator is known for (gradients that are accumulated are "
+        "such): " +
+        time_text(i64(tree.uncharged_ns)));
   return table;
 }
 
@@ -130,7 +130,8 @@ Table lines_table(const Model& model, const CostsByLine& lines) {
     return table;
   }
   if (lines.of_calls)
-    table.footer.push_back("The trace has no call stacks: lines are those where the Python functions begin that it has");
+    table.footer.push_back(
+        "The trace has no call stacks: lines are those where the Python functions begin that it has");
   table.footer.push_back("Self CPU time of operators: " + time_text(lines.host_ns) + ", " +
                          time_text(lines.without_line_ns) + " of it without a line");
   if (!lines.has_device) table.footer.push_back(kNoDevice);

@@ -1,8 +1,8 @@
 // Who called whom, and what lines of source cost, as tables.
 #pragma once
+#include "analysis/basis/timeline.h"
 #include "analysis/tables/call_tree.h"
 #include "analysis/tables/line_costs.h"
-#include "analysis/basis/timeline.h"
 #include "report/table.h"
 
 namespace tprof {

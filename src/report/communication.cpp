@@ -67,9 +67,8 @@ Table ranks_table(const Distributed& distributed, const std::vector<Rank>& ranks
   time("communication", "Communication", 0, &Rank::communication_ns);
   time("other", "Other", 1, &Rank::other_ns);
   c.add("waiting", "Waiting", Unit::time, 0, [=](auto& r) { return of_wait(r, [](auto& w) { return w.wait_ns; }); });
-  c.add("waits_for", "Most for", Unit::text, 1, [&](auto& r) {
-    return r.wait && r.wait->for_rank != kNone ? Value(ranks[r.wait->for_rank].text()) : Value();
-  });
+  c.add("waits_for", "Most for", Unit::text, 1,
+        [&](auto& r) { return r.wait && r.wait->for_rank != kNone ? Value(ranks[r.wait->for_rank].text()) : Value(); });
   c.add("waited_for", "Others wait for it", Unit::time, 0,
         [=](auto& r) { return of_wait(r, [](auto& w) { return w.late_ns; }); });
   bool parts = distributed.compared && !distributed.compared_steps;

@@ -63,7 +63,9 @@ Table diff_table(const Diff& diff, DiffBy by, size_t most) {
 
 Table diff_machine_table(const Diff& diff) {
   Table out{"Machine, means over runs",
-            {{"machine", "Machine", Unit::text}, {"a", "A", Unit::number}, {"b", "B", Unit::number},
+            {{"machine", "Machine", Unit::text},
+             {"a", "A", Unit::number},
+             {"b", "B", Unit::number},
              {"apart", "Apart", Unit::yes_no, 1}}};
   for (const MachineDiff& d : diff.machine)
     out.rows.push_back({std::string(kMachineRows[d.figure].text), d.a, d.b, i64(d.apart)});
@@ -77,19 +79,16 @@ template <class Row>
 void add_sides(Columns<Row>& c, const std::string& key, const std::string& title, Unit unit, int leaves, bool a_known,
                bool b_known, double CallCosts::*figure) {
   auto shown = [unit](double value) { return unit == Unit::time ? ns(value) : Value(value); };
-  auto of = [=](bool known, bool in, const CallCosts& costs) {
-    return known && in ? shown(costs.*figure) : Value();
-  };
+  auto of = [=](bool known, bool in, const CallCosts& costs) { return known && in ? shown(costs.*figure) : Value(); };
   int first = leaves == 0 ? 0 : kDataOnly;
   c.add(("a_" + key), (title + " A"), unit, leaves, [=](auto& r) { return of(a_known, r.in_a, r.a); });
   c.add(("b_" + key), (title + " B"), unit, leaves, [=](auto& r) { return of(b_known, r.in_b, r.b); });
-  c.add(("delta_" + key), "Change", unit, first, [=](auto& r) {
-    return a_known && b_known ? shown(r.b.*figure - r.a.*figure) : Value();
-  });
+  c.add(("delta_" + key), "Change", unit, first,
+        [=](auto& r) { return a_known && b_known ? shown(r.b.*figure - r.a.*figure) : Value(); });
   c.add(("percent_" + key), "Change %", Unit::percent, first, [=](auto& r) {
-    double whole = r.a.*figure;
-    return a_known && b_known && whole > 0 ? Value(100 * (r.b.*figure - whole) / whole) : Value();
-  }).sense = Sense::fault;
+     double whole = r.a.*figure;
+     return a_known && b_known && whole > 0 ? Value(100 * (r.b.*figure - whole) / whole) : Value();
+   }).sense = Sense::fault;
 }
 
 // Calls, and durations on the host and the GPU, self and total.
@@ -120,8 +119,8 @@ Table diff_tree_table(const DiffTree& tree) {
   c.add("b_total_duration", "B", Unit::time, 0, [](auto& r) { return r.in_b ? ns(r.b_total_ns) : Value(); });
   c.add("delta_total_duration", "Change", Unit::time, 0, [](auto& r) { return ns(r.b_total_ns - r.a_total_ns); });
   c.add("percent_total_duration", "Change %", Unit::percent, 2, [](auto& r) {
-    return r.a_total_ns > 0 ? Value(100 * (r.b_total_ns - r.a_total_ns) / r.a_total_ns) : Value();
-  }).sense = Sense::fault;
+     return r.a_total_ns > 0 ? Value(100 * (r.b_total_ns - r.a_total_ns) / r.a_total_ns) : Value();
+   }).sense = Sense::fault;
   add_costs(c, tree, false);
   c.add("bar", "Bar", Unit::text, kDataOnly, [](auto& r) { return r.bar.empty() ? Value() : Value(r.bar); });
   auto summed = [&](const char* key, auto get) {
@@ -164,11 +163,18 @@ Json row_json(const DiffRow& row) {
 
 // Of the rows in JSON, as tables have them.
 Json row_columns() {
-  static constexpr const char* kColumns[][3] = {
-      {"by", "Kind", "text"}, {"name", "Name", "text"}, {"a_us", "A", "us"}, {"b_us", "B", "us"},
-      {"delta_us", "Change", "us"}, {"change_percent", "Change %", "percent"}, {"low_us", "95 % from", "us"},
-      {"high_us", "95 % to", "us"}, {"smallest_us", "Can be found from", "us"}, {"changed", "More than noise", "yes/no"},
-      {"a_calls", "Calls A", "number"}, {"b_calls", "Calls B", "number"}};
+  static constexpr const char* kColumns[][3] = {{"by", "Kind", "text"},
+                                                {"name", "Name", "text"},
+                                                {"a_us", "A", "us"},
+                                                {"b_us", "B", "us"},
+                                                {"delta_us", "Change", "us"},
+                                                {"change_percent", "Change %", "percent"},
+                                                {"low_us", "95 % from", "us"},
+                                                {"high_us", "95 % to", "us"},
+                                                {"smallest_us", "Can be found from", "us"},
+                                                {"changed", "More than noise", "yes/no"},
+                                                {"a_calls", "Calls A", "number"},
+                                                {"b_calls", "Calls B", "number"}};
   Json out = Json::array();
   for (auto& [key, title, unit] : kColumns) out.push_back({{"key", key}, {"title", title}, {"unit", unit}});
   return out;

@@ -18,9 +18,9 @@ void add_rank_columns(Columns<Row>& c, const DistributedView& view) {
   for (const auto& rank : view.ranks) numbered |= rank.number >= 0;
   if (numbered)
     c.add("rank", "Rank", Unit::count, 0, [&](auto& r) {
-      i32 number = view.ranks[r.rank].number;
-      return number < 0 ? Value() : Value(i64(number));
-    }).tells_apart = true;
+       i32 number = view.ranks[r.rank].number;
+       return number < 0 ? Value() : Value(i64(number));
+     }).tells_apart = true;
   c.add("worker", "Worker", Unit::text, numbered ? 9 : 0, [&](auto& r) { return view.ranks[r.rank].worker; });
 }
 
@@ -39,8 +39,9 @@ Table rank_steps_table(const DistributedView& view) {
   auto time = [&](const char* key, const char* title, int leaves, KnownNs RankInStep::*field) {
     c.add(key, title, Unit::time, leaves, [=](auto& r) { return known(r.*field); });
   };
-  c.add("step", "Step", Unit::text, 0,
-        [](auto& r) { return r.mean ? Value(kMeanOfSteps) : r.step ? Value(*r.step) : Value(); });
+  c.add("step", "Step", Unit::text, 0, [](auto& r) {
+    return r.mean ? Value(kMeanOfSteps) : r.step ? Value(*r.step) : Value();
+  });
   add_rank_columns(c, view);
   if (!plugin) time("total", "Total", 2, &RankInStep::total_ns);
   time("computation", "Computation", 0, &RankInStep::computation_ns);
@@ -50,8 +51,8 @@ Table rank_steps_table(const DistributedView& view) {
   time("data_transfer", "Data transfer", 0, &RankInStep::transfer_ns);
   time("synchronizing", "Synchronizing", 0, &RankInStep::synchronizing_ns);
   if (!plugin) time("undivided", "Either", undivided ? 1 : kDataOnly, &RankInStep::undivided_ns);
-  Table out = c.table(plugin ? "Steps of each worker, as torch_tb_profiler counts them" : "Steps of each rank",
-                      view.steps);
+  Table out =
+      c.table(plugin ? "Steps of each worker, as torch_tb_profiler counts them" : "Steps of each rank", view.steps);
   if (undivided)
     out.footer.push_back("Either: in collectives of which the traces do not tell what is transfer and what waiting");
   out.footer.insert(out.footer.end(), view.notes.begin(), view.notes.end());
@@ -66,7 +67,8 @@ Table rank_operations_table(const DistributedView& view) {
   if (!plugin) c.add("group", "Group", Unit::text, 5, [](auto& r) { return r.group; });
   c.add("calls", "Calls", Unit::count, 0, [](auto& r) { return i64(r.calls); });
   auto size = [&](const char* key, const char* title, int leaves, auto get) {
-    c.add(key, (title + std::string(plugin ? " (bytes)" : "")).c_str(), plugin ? Unit::count : Unit::bytes, leaves, get);
+    c.add(key, (title + std::string(plugin ? " (bytes)" : "")).c_str(), plugin ? Unit::count : Unit::bytes, leaves,
+          get);
   };
   // The plugin shows microseconds, and rounds means to whole ones.
   i64 unit = plugin ? 1000 : 1;
@@ -98,18 +100,17 @@ Table nodes_table(const DistributedView& view) {
   auto text = [](const std::string& text) { return text.empty() ? Value() : Value(text); };
   auto of_gpu = [](const NodeGpu& r, auto value) { return r.gpu ? Value(value(*r.gpu)) : Value(); };
   auto percent = [&](const char* key, const char* title, double GpuFigures::*field, double factor) {
-    c.add(key, title, Unit::percent, of_any(2), [=](auto& r) {
-      return r.gpu && (*r.gpu).*field >= 0 ? Value((*r.gpu).*field * factor) : Value();
-    });
+    c.add(key, title, Unit::percent, of_any(2),
+          [=](auto& r) { return r.gpu && (*r.gpu).*field >= 0 ? Value((*r.gpu).*field * factor) : Value(); });
   };
   c.add("node", "Node", Unit::text, 0, [=](auto& r) { return text(r.node); });
   c.add("process", "Process", Unit::text, 0, [=](auto& r) { return text(r.process); });
   add_rank_columns(c, view);
-  c.add("gpu", "GPU", Unit::count, of_any(0), [=](auto& r) { return of_gpu(r, [](auto& g) { return i64(g.device); }); })
-      .tells_apart = true;
-  c.add("name", "Name", Unit::text, of_any(1), [=](auto& r) {
-    return of_gpu(r, [=](auto& g) { return g.name_is_empty ? Value("") : text(g.name); });
-  });
+  c.add("gpu", "GPU", Unit::count, of_any(0), [=](auto& r) {
+     return of_gpu(r, [](auto& g) { return i64(g.device); });
+   }).tells_apart = true;
+  c.add("name", "Name", Unit::text, of_any(1),
+        [=](auto& r) { return of_gpu(r, [=](auto& g) { return g.name_is_empty ? Value("") : text(g.name); }); });
   c.add("memory", "Memory", Unit::bytes, of_any(3), [](auto& r) {
     return r.gpu && r.gpu->memory_bytes >= 0 ? Value(static_cast<i64>(r.gpu->memory_bytes)) : Value();
   });

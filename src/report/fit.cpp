@@ -63,8 +63,10 @@ std::string cut_around(const std::string& text, size_t from, size_t width, bool 
 size_t width_of(const std::string& text) {
   size_t width = 0;
   for (size_t at = 0; at < text.size(); at++) {
-    if (text[at] == '\033') at = std::min(text.find('m', at), text.size() - 1);
-    else width += !continues(text[at]);
+    if (text[at] == '\033')
+      at = std::min(text.find('m', at), text.size() - 1);
+    else
+      width += !continues(text[at]);
   }
   return width;
 }

@@ -12,8 +12,8 @@ Table series_table(const char* title, std::vector<Column> values) {
   return out;
 }
 
-Table plugin_table(const PluginTrace& trace, const std::vector<PluginGpuSeries>& series, const char* title, Column value,
-                   std::vector<PluginGpuSeries::Stretch> PluginGpuSeries::*field) {
+Table plugin_table(const PluginTrace& trace, const std::vector<PluginGpuSeries>& series, const char* title,
+                   Column value, std::vector<PluginGpuSeries::Stretch> PluginGpuSeries::*field) {
   Table out = series_table(title, {std::move(value)});
   double first = trace.events.empty() ? 0 : trace.events.front().ts_us;
   for (const PluginGpuSeries& one : series)

@@ -3,10 +3,10 @@
 // Where a trace cannot tell, the footer says why and what would.
 #pragma once
 #include "analysis/basis/copies.h"
+#include "analysis/basis/launches.h"
 #include "analysis/time/critical_path.h"
 #include "analysis/time/exposed.h"
 #include "analysis/time/idle.h"
-#include "analysis/basis/launches.h"
 #include "report/table.h"
 
 namespace tprof {

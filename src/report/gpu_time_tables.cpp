@@ -30,8 +30,9 @@ Table exposed_table(const std::vector<DeviceExposed>& devices, const Windows& wi
   time("exposed_communication", "Exposed comm.", 0, &Exposed::exposed_communication_ns);
   time("exposed_copies", "Exposed copies", 0, &Exposed::exposed_copies_ns);
   time("idle", "Idle", 0, &Exposed::idle_ns);
-  c.add("idle_percent", "Idle %", Unit::percent, 2, [](auto& r) { return percent_of(r.e.idle_ns, r.e.span_ns); })
-      .sense = Sense::fault;
+  c.add("idle_percent", "Idle %", Unit::percent, 2, [](auto& r) {
+     return percent_of(r.e.idle_ns, r.e.span_ns);
+   }).sense = Sense::fault;
   time("communication", "All comm.", 3, &Exposed::communication_ns);
   time("copies", "All copies", 4, &Exposed::copies_ns);
   c.add("overlap", "Comm. hidden", Unit::percent, 1,
@@ -52,9 +53,9 @@ Table idle_table(const std::vector<IdleLane>& lanes) {
         [](auto& r) { return r.stream == kNone ? "all" : std::to_string(r.stream); });
   c.add("busy", "Busy", Unit::time, 0, [](auto& r) { return r.busy_ns; });
   c.add("idle", "Idle", Unit::time, 0, [](auto& r) { return r.idle_ns; });
-  c.add("idle_percent", "Idle %", Unit::percent, 1,
-        [](auto& r) { return percent_of(r.idle_ns, r.busy_ns + r.idle_ns); })
-      .sense = Sense::fault;
+  c.add("idle_percent", "Idle %", Unit::percent, 1, [](auto& r) {
+     return percent_of(r.idle_ns, r.busy_ns + r.idle_ns);
+   }).sense = Sense::fault;
   cause("host_wait", "Host was late", 0, IdleCause::host_wait);
   c.add("launch", "of it, launching", Unit::time, 3, [](auto& r) { return r.launch_ns - r.launch_at_edges_ns; });
   cause("kernel_wait", "Between kernels", 2, IdleCause::kernel_wait);
@@ -75,8 +76,7 @@ Table idle_table(const std::vector<IdleLane>& lanes) {
   i64 edges = 0, late = 0;
   for (const IdleLane& lane : lanes) edges += lane.edges_ns, late += lane.of(IdleCause::device);
   if (edges > 0) out.footer.push_back("Begin and end: before the first work of the window and behind its last");
-  if (late > 0)
-    out.footer.push_back("GPU was late: launched in time, and waited for nothing that is in the trace");
+  if (late > 0) out.footer.push_back("GPU was late: launched in time, and waited for nothing that is in the trace");
   return out;
 }
 

@@ -44,8 +44,7 @@ Table memory_table(const Model& model, const OpTree& tree, const std::vector<Mem
     table.footer.push_back("Peak of " + device_text(device) + ": " + bytes_text(curve.peak.allocated_bytes) +
                            " allocated, " + bytes_text(curve.peak.reserved_bytes) + " reserved, " +
                            time_text(curve.peak.ns - model.begin_ns) + " after the start");
-  if (!model.memory.empty() && curves.empty())
-    table.footer.push_back("Peak: not known (the trace states no totals)");
+  if (!model.memory.empty() && curves.empty()) table.footer.push_back("Peak: not known (the trace states no totals)");
   u64 outside = 0;
   for (i32 node : tree.of_memory) outside += node < 0;
   if (outside)
@@ -57,10 +56,14 @@ Table memory_table(const Model& model, const OpTree& tree, const std::vector<Mem
 Table memory_events_table(const Model& model, const OpTree& tree, const MemoryRange& range) {
   Table table;
   table.title = "Allocations";
-  table.columns = {{"device", "Device", Unit::text},       {"operator", "Operator", Unit::text},
-                   {"caller", "Called by", Unit::text},    {"address", "Address", Unit::count},
-                   {"size", "Size", Unit::bytes},          {"allocation_time", "Allocation Time", Unit::time},
-                   {"release_time", "Release Time", Unit::time}, {"duration", "Duration", Unit::time},
+  table.columns = {{"device", "Device", Unit::text},
+                   {"operator", "Operator", Unit::text},
+                   {"caller", "Called by", Unit::text},
+                   {"address", "Address", Unit::count},
+                   {"size", "Size", Unit::bytes},
+                   {"allocation_time", "Allocation Time", Unit::time},
+                   {"release_time", "Release Time", Unit::time},
+                   {"duration", "Duration", Unit::time},
                    {"stack", "Stack", Unit::count}};
   auto name_of = [&](i32 node) { return node < 0 ? Value() : model.names[tree.nodes[static_cast<size_t>(node)].name]; };
   auto at = [&](i64 ns) { return ns == MemoryBlock::kUnseen ? Value() : Value(ns - model.begin_ns); };
@@ -83,10 +86,16 @@ MemoryTree memory_tree(const Model& model, const OpTree& tree) {
   for (const OperatorRow& row : operators(model, tree, OperatorKey::name).rows)
     if (!row.memory.empty()) names.insert(row.name);
   MemoryTree out;
-  out.nodes = {"Operators that see memory", {{"name", "Operator", Unit::text}, {"parent", "Parent", Unit::count},
-                                             {"begin", "Begin", Unit::time}, {"end", "End", Unit::time}}};
-  out.changes = {"Allocations and releases", {{"time", "Time", Unit::time}, {"device", "Device", Unit::text},
-                                              {"size", "Size", Unit::bytes}, {"node", "Node", Unit::count}}};
+  out.nodes = {"Operators that see memory",
+               {{"name", "Operator", Unit::text},
+                {"parent", "Parent", Unit::count},
+                {"begin", "Begin", Unit::time},
+                {"end", "End", Unit::time}}};
+  out.changes = {"Allocations and releases",
+                 {{"time", "Time", Unit::time},
+                  {"device", "Device", Unit::text},
+                  {"size", "Size", Unit::bytes},
+                  {"node", "Node", Unit::count}}};
   std::vector<i64> row_of(tree.nodes.size(), -1);
   auto number = [&](i32 node) {
     while (node >= 0 && row_of[static_cast<size_t>(node)] < 0) node = tree.nodes[static_cast<size_t>(node)].parent;
@@ -96,14 +105,13 @@ MemoryTree memory_tree(const Model& model, const OpTree& tree) {
     const OpNode& node = tree.nodes[i];
     const std::string& name = row_name_of(model, node, tree.rules);
     if (!node.listed || !names.count(name)) continue;
-    out.nodes.rows.push_back(
-        {name, number(node.parent), node.begin_ns - model.begin_ns, node.end_ns - model.begin_ns});
+    out.nodes.rows.push_back({name, number(node.parent), node.begin_ns - model.begin_ns, node.end_ns - model.begin_ns});
     row_of[i] = static_cast<i64>(out.nodes.rows.size()) - 1;
   }
   for (size_t i = 0; i < model.memory.size(); i++) {
     const MemoryEvent& e = model.memory[i];
-    out.changes.rows.push_back({e.ns - model.begin_ns, device_text({e.device_type, e.device_index}), e.bytes,
-                                number(tree.of_memory[i])});
+    out.changes.rows.push_back(
+        {e.ns - model.begin_ns, device_text({e.device_type, e.device_index}), e.bytes, number(tree.of_memory[i])});
   }
   return out;
 }
@@ -134,9 +142,13 @@ Table memory_alive_table(const Model& model, const OpTree& tree, i64 ns, u32 sta
     all[block.device] += block.bytes;
   }
   Table table{"Memory alive " + time_text(ns - model.begin_ns) + " after the start",
-              {{"device", "Device", Unit::text}, {"operator", "Operator", Unit::text}, {"size", "Size", Unit::bytes},
-               {"share", "Share", Unit::percent, 1}, {"blocks", "Blocks", Unit::count, 2},
-               {"stack", "Stack", Unit::count, kDataOnly}, {"call_stack", "Source Location", Unit::lines}}};
+              {{"device", "Device", Unit::text},
+               {"operator", "Operator", Unit::text},
+               {"size", "Size", Unit::bytes},
+               {"share", "Share", Unit::percent, 1},
+               {"blocks", "Blocks", Unit::count, 2},
+               {"stack", "Stack", Unit::count, kDataOnly},
+               {"call_stack", "Source Location", Unit::lines}}};
   for (const auto& [key, sum] : sums) {
     const auto& [device, op, stack] = key;
     Value where, number;

@@ -46,8 +46,7 @@ std::vector<std::pair<std::string, std::string>> gpu_lines(const GpuFigures& g) 
   std::vector<std::pair<std::string, std::string>> out{{"GPU " + std::to_string(g.device) + ":", ""}};
   if (!g.name.empty() || g.name_is_empty) out.push_back({"Name", g.name});
   if (g.memory_bytes >= 0) out.push_back({"Memory", number_text(g.memory_bytes / (1 << 30)) + " GB"});
-  if (g.compute_major >= 0)
-    out.push_back({"Compute Capability", compute_text(g)});
+  if (g.compute_major >= 0) out.push_back({"Compute Capability", compute_text(g)});
   if (g.utilization >= 0) out.push_back({"GPU Utilization", percent_text(100 * g.utilization)});
   if (g.sm_efficiency >= 0) out.push_back({"Est. SM Efficiency", percent_text(100 * g.sm_efficiency)});
   if (g.occupancy >= 0) out.push_back({"Est. Achieved Occupancy", percent_text(g.occupancy)});
@@ -143,8 +142,7 @@ Table steps_table(const Overview& overview) {
     std::vector<Value> row;
     row.emplace_back(times.name);
     row.emplace_back(whole_ns(times.us));
-    for (Category c : categories)
-      row.push_back(overview.knows(c) ? Value(whole_ns(of(times, c))) : Value());
+    for (Category c : categories) row.push_back(overview.knows(c) ? Value(whole_ns(of(times, c))) : Value());
     table.rows.push_back(std::move(row));
   };
   for (const StepTimes& step : overview.steps) add(step);
@@ -173,10 +171,11 @@ std::string overview_text(const Overview& overview, const Source& source, const 
     out += "  " + line + "\n";
   }
   if (!overview.steps.empty()) {
-    Table table{
-        "Average step " + time_text(whole_ns(overview.average.us)) + " (" +
-            std::to_string(overview.steps.size()) + (overview.steps.size() == 1 ? " step)" : " steps)"),
-        {{"category", "Category", Unit::text}, {"us", "Time", Unit::time}, {"percent", "Share", Unit::percent}}};
+    Table table{"Average step " + time_text(whole_ns(overview.average.us)) + " (" +
+                    std::to_string(overview.steps.size()) + (overview.steps.size() == 1 ? " step)" : " steps)"),
+                {{"category", "Category", Unit::text},
+                 {"us", "Time", Unit::time},
+                 {"percent", "Share", Unit::percent}}};
     for (Category c : shown_categories(overview)) {
       if (overview.knows(c))
         table.rows.push_back({category_text(c), whole_ns(of(overview.average, c)), share(overview.average, c)});
@@ -223,10 +222,9 @@ Json overview_json(const Overview& overview, const Source& source, size_t worker
     columns.push_back(category_text(c));
     if (overview.steps.empty()) continue;
     bool known = overview.knows(c);
-    out["execution_summary"].push_back(
-        {{"category", category_text(c)},
-         {"us", known ? Json(i64(llrint(of(overview.average, c)))) : Json()},
-         {"percent", known ? Json(rounded(share(overview.average, c), 2)) : Json()}});
+    out["execution_summary"].push_back({{"category", category_text(c)},
+                                        {"us", known ? Json(i64(llrint(of(overview.average, c)))) : Json()},
+                                        {"percent", known ? Json(rounded(share(overview.average, c), 2)) : Json()}});
   }
   for (const StepTimes& step : overview.steps) {
     Json row = {step.name};
@@ -237,8 +235,8 @@ Json overview_json(const Overview& overview, const Source& source, size_t worker
   if (overview.rules == Rules::tprof) {
     out["counted"] = counted_text(overview.counted);
     for (const auto& [word, kind, sum] : stretches_of(overview))
-      out[word] = {{"count", sum.count},     {"batches", sum.batches},
-                   {"calls", sum.calls},     {"left_out", sum.left_out},
+      out[word] = {{"count", sum.count},          {"batches", sum.batches},
+                   {"calls", sum.calls},          {"left_out", sum.left_out},
                    {"us", double(sum.ns) / 1000}, {"percent", span_percent(overview, sum.ns)}};
     out["own_cost"] = own_cost_json(overview);
   }

@@ -47,16 +47,11 @@ LinkName link_name(const Model& model, const PathPiece& piece) {
 
 std::string spelled(const Model& model, const LinkName& name) {
   switch (name.of) {
-    case LinkName::Of::nothing:
-      return "";
-    case LinkName::Of::copy:
-      return copy_kind_text(static_cast<CopyKind>(name.number));
-    case LinkName::Of::name:
-      return model.names[name.number];
-    case LinkName::Of::before:
-      return "before " + model.names[name.number];
-    case LinkName::Of::range:
-      return common_name(model.names[name.number]);
+    case LinkName::Of::nothing: return "";
+    case LinkName::Of::copy: return copy_kind_text(static_cast<CopyKind>(name.number));
+    case LinkName::Of::name: return model.names[name.number];
+    case LinkName::Of::before: return "before " + model.names[name.number];
+    case LinkName::Of::range: return common_name(model.names[name.number]);
   }
   return "";
 }

@@ -43,8 +43,7 @@ void add_memory_columns(Columns<OperatorRow>& c, u8 type, const char* key, const
 Table plugin_operators(const Model& model, const Operators& operators, OperatorKey key) {
   Columns<OperatorRow> c;
   c.add("name", "Name", Unit::text, 0, [](auto& r) { return r.name; });
-  if (by_shape(key))
-    c.add("input_shape", "Input Shape", Unit::text, 3, [](auto& r) { return r.input_shape; });
+  if (by_shape(key)) c.add("input_shape", "Input Shape", Unit::text, 3, [](auto& r) { return r.input_shape; });
   c.add("calls", "Calls", Unit::count, 0, [](auto& r) { return i64(r.calls); });
   if (operators.has_device) {
     c.add("device_self_duration", "Device Self Duration (us)", Unit::micros, 0,
@@ -79,8 +78,7 @@ Table operators_table(const Model& model, const Operators& operators, OperatorKe
   auto on_device = [](const OperatorRow& r, Value value) { return r.kind == NodeKind::call ? Value() : value; };
   c.add("name", "Name", Unit::text, 0, [](auto& r) { return r.name; });
   c.add("kind", "Kind", Unit::text, kDataOnly, [](auto& r) { return kind_text(r.kind); });
-  if (by_shape(key))
-    c.add("input_shape", "Input Shapes", Unit::text, 0, [](auto& r) { return r.input_shape; });
+  if (by_shape(key)) c.add("input_shape", "Input Shapes", Unit::text, 0, [](auto& r) { return r.input_shape; });
   c.add("host_self_percent", "Self CPU %", Unit::percent, 1, [=](auto& r) { return percent_of(r.host_self_ns, host); });
   c.add("host_self_duration", "Self CPU", Unit::time, 0, [](auto& r) { return r.host_self_ns; });
   c.add("host_total_percent", "CPU total %", Unit::percent, 9,
@@ -149,13 +147,18 @@ Table kernels_table(const Kernels& kernels, bool by_op, Rules rules) {
     auto known = [plugin](bool stated, Value value) { return stated || plugin ? value : Value(); };
     c.add("grid", "Grid", Unit::text, 6, [=](auto& r) { return known(r.grid[0] > 0, sides(r.grid)); });
     c.add("block", "Block", Unit::text, 6, [=](auto& r) { return known(r.block[0] > 0, sides(r.block)); });
-    c.add("registers_per_thread", plugin ? "Register Per Thread" : "Registers", Unit::count, 7,
-          [=](auto& r) { return known(r.registers > 0, i64(r.registers)); }).tells_apart = true;
-    c.add("shared_memory", plugin ? "Shared Memory" : "Shared", plugin ? Unit::count : Unit::bytes, 8,
-          [=](auto& r) { return known(r.registers > 0 || r.shared_bytes > 0, i64(r.shared_bytes)); }).tells_apart = true;
+    c.add("registers_per_thread", plugin ? "Register Per Thread" : "Registers", Unit::count, 7, [=](auto& r) {
+       return known(r.registers > 0, i64(r.registers));
+     }).tells_apart = true;
+    c.add("shared_memory", plugin ? "Shared Memory" : "Shared", plugin ? Unit::count : Unit::bytes, 8, [=](auto& r) {
+       return known(r.registers > 0 || r.shared_bytes > 0, i64(r.shared_bytes));
+     }).tells_apart = true;
   }
-  c.add("tc_used", !plugin ? "TC used" : by_op ? "Kernel Uses Tensor Cores" : "Tensor Cores Used", Unit::yes_no, 3,
-        [](auto& r) {
+  c.add("tc_used",
+        !plugin ? "TC used"
+        : by_op ? "Kernel Uses Tensor Cores"
+                : "Tensor Cores Used",
+        Unit::yes_no, 3, [](auto& r) {
           return r.tensor_cores == TensorCoreUse::unknown ? Value() : Value(i64(r.tensor_cores == TensorCoreUse::yes));
         });
   if (by_op)

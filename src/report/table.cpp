@@ -115,7 +115,10 @@ std::string csv_of(const std::vector<WorkerTable>& tables) {
 }
 
 Json json_of(const Table& table, Json rows) {
-  Json out = {{"columns", Json::array()}, {"n_rows", table.rows.size()}, {"rows", std::move(rows)}, {"notes", table.footer}};
+  Json out = {{"columns", Json::array()},
+              {"n_rows", table.rows.size()},
+              {"rows", std::move(rows)},
+              {"notes", table.footer}};
   for (const Column& c : table.columns)
     out["columns"].push_back({{"key", c.key}, {"title", c.title}, {"unit", unit_name(c.unit)}});
   return out;

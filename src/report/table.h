@@ -24,18 +24,18 @@ using Json = nlohmann::ordered_json;
 // How a column's values are shown.
 //            value            text           CSV, JSON
 enum class Unit : u8 {
-  text,     // string           as it is       as it is
-  function, // string           see below     as it is
-  lines,    // string, by \n    line by line   ; for \n
-  yes_no,   // i64 0, 1         Yes, No        "Yes", "No"
-  count,    // i64              1234           1234
-  time,     // i64 ns           1.234ms        1234.0 (us)
-  bytes,    // i64              1.21 KB        1234
-  percent,  // double, 0..100   12.34%         12.34
-  number,   // double           12.34          12.34
-  micros,   // i64 us           1234           1234
-  gflop,    // double 10^9      1.23 MFLOP     0.00123
-  tflops,   // double 10^12/s   1.23 GFLOP/s   0.00123
+  text,      // string           as it is       as it is
+  function,  // string           see below     as it is
+  lines,     // string, by \n    line by line   ; for \n
+  yes_no,    // i64 0, 1         Yes, No        "Yes", "No"
+  count,     // i64              1234           1234
+  time,      // i64 ns           1.234ms        1234.0 (us)
+  bytes,     // i64              1.21 KB        1234
+  percent,   // double, 0..100   12.34%         12.34
+  number,    // double           12.34          12.34
+  micros,    // i64 us           1234           1234
+  gflop,     // double 10^9      1.23 MFLOP     0.00123
+  tflops,    // double 10^12/s   1.23 GFLOP/s   0.00123
 };
 
 // Unit::function: of a C++ function text shows no return type and no parameters; "void f<float>(int)" is f<float>.
@@ -78,11 +78,11 @@ void limit_rows(Table& table, size_t most);
 // --- text
 
 struct TextStyle {
-  int width = 160;     // columns of the terminal, 0: as wide as it gets
+  int width = 160;  // columns of the terminal, 0: as wide as it gets
   bool color = false;
-  bool utf8 = false;   // may draw lines and ellipses that ASCII lacks
+  bool utf8 = false;  // may draw lines and ellipses that ASCII lacks
   bool terminal = false;
-  bool rules = true;   // a line below the titles of columns
+  bool rules = true;  // a line below the titles of columns
 };
 
 // Of a stream: width from its terminal or COLUMNS; colour on terminals, NO_COLOR and CLICOLOR_FORCE obeyed.
@@ -95,9 +95,9 @@ std::string text_of(const Table& table, const TextStyle& style);
 double rounded(double value, int digits);  // as Python rounds: to even
 
 std::string printed(const char* format, double value);
-std::string time_text(i64 ns);        // 12.345us, 1.234ms, 1.234s
-std::string flop_text(double flop);   // 12 FLOP, 1.23 MFLOP
-std::string bytes_text(i64 bytes);    // 512 B, 1.50 KB, -2.00 MB
+std::string time_text(i64 ns);                                             // 12.345us, 1.234ms, 1.234s
+std::string flop_text(double flop);                                        // 12 FLOP, 1.23 MFLOP
+std::string bytes_text(i64 bytes);                                         // 512 B, 1.50 KB, -2.00 MB
 std::string cut_middle(const std::string& text, size_t width, bool utf8);  // width in code points, at least 5
 
 // --- CSV and JSON

@@ -103,17 +103,18 @@ class Fitted {
   Lines operator()(const Lines& cell) const {
     Lines out;
     for (const std::string& line : cell) {
-      if (auto found = cut_.find(line); found != cut_.end()) out.push_back(found->second);
-      else if (width_of(line) <= width_) out.push_back(line);
-      else for (const std::string& part : lines_of(line)) out.push_back(part);
+      if (auto found = cut_.find(line); found != cut_.end())
+        out.push_back(found->second);
+      else if (width_of(line) <= width_)
+        out.push_back(line);
+      else
+        for (const std::string& part : lines_of(line)) out.push_back(part);
     }
     return out;
   }
 
  private:
-  Lines lines_of(const std::string& sentence) const {
-    return folds_ ? folded(sentence, width_, kMostFolds) : Lines();
-  }
+  Lines lines_of(const std::string& sentence) const { return folds_ ? folded(sentence, width_, kMostFolds) : Lines(); }
   size_t width_;
   bool folds_;
   std::map<std::string, std::string> cut_;

@@ -128,8 +128,7 @@ std::vector<double> weights_of(const Table& table, int column) {
   return out;
 }
 
-void limit_tree(Table& table, size_t depth, size_t most, const std::vector<double>& weights,
-                const std::string& hint) {
+void limit_tree(Table& table, size_t depth, size_t most, const std::vector<double>& weights, const std::string& hint) {
   TreeColumns c(table);
   size_t all = table.rows.size();
   auto depth_of = [&](size_t row) { return size_t(number(table.rows[row][c.depth], 0)); };
@@ -139,8 +138,7 @@ void limit_tree(Table& table, size_t depth, size_t most, const std::vector<doubl
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return weights.empty() ? depth_of(a) < depth_of(b) : weights[a] > weights[b];
   });
-  std::vector<bool> stays =
-      taken(order, all, most, [&](size_t row) { return number(table.rows[row][c.parent], -1); });
+  std::vector<bool> stays = taken(order, all, most, [&](size_t row) { return number(table.rows[row][c.parent], -1); });
   size_t kept = size_t(std::count(stays.begin(), stays.end(), true));
   if (kept == all) return;
   std::vector<std::vector<size_t>> children = children_of(table);

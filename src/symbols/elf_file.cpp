@@ -108,7 +108,8 @@ bool ElfFile::read() {
 
 void ElfFile::read_notes(const Section& section) {
   std::string bytes;
-  if (section.header.sh_size > (1 << 20) || !read_bytes(section.header.sh_offset, section.header.sh_size, bytes)) return;
+  if (section.header.sh_size > (1 << 20) || !read_bytes(section.header.sh_offset, section.header.sh_size, bytes))
+    return;
   for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= bytes.size();) {
     Elf64_Nhdr note;
     memcpy(&note, bytes.data() + at, sizeof note);
@@ -123,7 +124,8 @@ void ElfFile::read_notes(const Section& section) {
 
 void ElfFile::read_symbols(const Section& table, const Section& names) {
   std::string bytes, text;
-  if (table.header.sh_entsize != sizeof(Elf64_Sym) || !read_bytes(table.header.sh_offset, table.header.sh_size, bytes) ||
+  if (table.header.sh_entsize != sizeof(Elf64_Sym) ||
+      !read_bytes(table.header.sh_offset, table.header.sh_size, bytes) ||
       !read_bytes(names.header.sh_offset, names.header.sh_size, text) || names_.size() + text.size() >= kMostBytes)
     return;
   u32 base = static_cast<u32>(names_.size());
@@ -133,8 +135,8 @@ void ElfFile::read_symbols(const Section& table, const Section& names) {
     if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF || symbol.st_name >= text.size() ||
         !text[symbol.st_name] || symbol.st_value + symbol.st_size < symbol.st_value)
       continue;
-    functions_.push_back({symbol.st_value, symbol.st_value + symbol.st_size, base + symbol.st_name,
-                          rank_of(symbol.st_info)});
+    functions_.push_back(
+        {symbol.st_value, symbol.st_value + symbol.st_size, base + symbol.st_name, rank_of(symbol.st_info)});
   }
   names_ += text;
   names_.push_back(0);

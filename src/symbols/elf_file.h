@@ -18,10 +18,12 @@ class ElfFile {
   ElfFile(const ElfFile&) = delete;
 
   const std::string& path() const { return path_; }
-  const std::string& build_id() const { return build_id_; }      // bytes, empty if there is none
-  const std::string& debug_link() const { return debug_link_; }  // .gnu_debuglink: name of the file with debug information
-  bool has_lines() const { return has_lines_; }                  // line tables of debug information
-  bool has_symtab() const { return has_symtab_; }                // not stripped
+  const std::string& build_id() const { return build_id_; }  // bytes, empty if there is none
+  const std::string& debug_link() const {
+    return debug_link_;
+  }                                                // .gnu_debuglink: name of the file with debug information
+  bool has_lines() const { return has_lines_; }    // line tables of debug information
+  bool has_symtab() const { return has_symtab_; }  // not stripped
 
   // The function that holds an address of the file, as it is named there; empty if none does.
   std::string_view function_at(u64 address) const;

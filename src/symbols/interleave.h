@@ -8,9 +8,10 @@
 namespace tprof {
 
 struct ChainFrame {
-  u32 text;   // whatever names the frame
-  bool mark;  // native: evaluates Python; Python: its evaluation began with it (since 3.11 calls from Python to Python go on
-              // in the same native frame)
+  u32 text;  // whatever names the frame
+  bool
+      mark;  // native: evaluates Python; Python: its evaluation began with it (since 3.11 calls from Python to Python go on
+             // in the same native frame)
   bool interpreter = false;  // native: code of the interpreter
 };
 

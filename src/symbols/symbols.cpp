@@ -44,7 +44,7 @@ std::unique_ptr<ElfFile> debug_file(const ElfFile& file) {
   std::string here = directory_of(file.path()), root = Symbols::debug_directory;
   std::vector<std::string> paths{root + "/.build-id/" + hex.substr(0, 2) + "/" + hex.substr(2) + ".debug"};
   if (!file.debug_link().empty() && file.debug_link().find('/') == std::string::npos)
-    for (const std::string& directory : {here, here + "/.debug", root + here}) 
+    for (const std::string& directory : {here, here + "/.debug", root + here})
       paths.push_back(directory + "/" + file.debug_link());
   for (const std::string& path : paths) {
     auto found = path == file.path() ? nullptr : ElfFile::open(path);

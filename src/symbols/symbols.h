@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "symbols/elf_file.h"
 #include "record/reader.h"
+#include "symbols/elf_file.h"
 
 namespace tprof {
 

@@ -10,10 +10,10 @@
 static int caught, others, on_stack;
 static void *fault_at, *expected;
 static char signal_stack[1 << 16];
-static char *page;
+static char* page;
 static sigjmp_buf back;
 
-static void see(const char *what) {
+static void see(const char* what) {
   struct sigaction now;
   sigaction(SIGBUS, NULL, &now);
   printf("%s: handler %d flags %x mask", what, now.sa_handler != SIG_DFL, now.sa_flags & ~0x4000000 /* libc's own */);
@@ -22,7 +22,7 @@ static void see(const char *what) {
   printf("\n");
 }
 
-static void mapped(int s, siginfo_t *info, void *context) {
+static void mapped(int s, siginfo_t* info, void* context) {
   char here;
   sigset_t mask;
   sigprocmask(SIG_BLOCK, NULL, &mask);
@@ -41,8 +41,8 @@ static void jumps(int s) {
 
 static void counts(int s) { caught += s; }
 
-static char *cut_page(void) {
-  FILE *file = tmpfile();
+static char* cut_page(void) {
+  FILE* file = tmpfile();
   ftruncate(fileno(file), 4096);
   page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
   ftruncate(fileno(file), 0);

@@ -2,9 +2,9 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   (void)argc;
-  void *plugin = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+  void* plugin = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
   if (!plugin) {
     puts(dlerror());
     return 2;

@@ -111,7 +111,8 @@ static void* work(void* argument) {
   nvtxNameOsThreadA((uint32_t)syscall(SYS_gettid), name);
   for (int i = 0; i < 2000; i++) {
     snprintf(name, sizeof name, "thread %ld range %d", me, i % 100);
-    if (nvtxRangePushA(name) != 0 || nvtxRangePushA("inner") != 1 || nvtxRangePop() != 1 || nvtxRangePop() != 0) abort();
+    if (nvtxRangePushA(name) != 0 || nvtxRangePushA("inner") != 1 || nvtxRangePop() != 1 || nvtxRangePop() != 0)
+      abort();
   }
   snprintf(name, sizeof name, "handed over %ld", me);
   started[me] = nvtxRangeStartA(name);
@@ -204,7 +205,8 @@ void client(const char* what, int count) {
   if (!strcmp(what, "chunks")) chunks();
   if (!strcmp(what, "open")) stay_open();
   if (!strcmp(what, "sleep"))
-    for (nvtxRangePushA("until killed"), nvtxMarkA("tick"), puts("ready"), fflush(stdout);; usleep(1000)) nvtxMarkA("tick");
+    for (nvtxRangePushA("until killed"), nvtxMarkA("tick"), puts("ready"), fflush(stdout);; usleep(1000))
+      nvtxMarkA("tick");
   fflush(stdout);
 }
 

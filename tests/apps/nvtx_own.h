@@ -16,8 +16,12 @@
 #define NVTX_NO_PUSH_POP_TRACKING (-2)
 enum { NVTX_MESSAGE_TYPE_ASCII = 1, NVTX_MESSAGE_TYPE_UNICODE = 2, NVTX_MESSAGE_TYPE_REGISTERED = 3 };
 enum {
-  NVTX_PAYLOAD_TYPE_UNSIGNED_INT64 = 1, NVTX_PAYLOAD_TYPE_INT64 = 2, NVTX_PAYLOAD_TYPE_DOUBLE = 3,
-  NVTX_PAYLOAD_TYPE_UNSIGNED_INT32 = 4, NVTX_PAYLOAD_TYPE_INT32 = 5, NVTX_PAYLOAD_TYPE_FLOAT = 6
+  NVTX_PAYLOAD_TYPE_UNSIGNED_INT64 = 1,
+  NVTX_PAYLOAD_TYPE_INT64 = 2,
+  NVTX_PAYLOAD_TYPE_DOUBLE = 3,
+  NVTX_PAYLOAD_TYPE_UNSIGNED_INT32 = 4,
+  NVTX_PAYLOAD_TYPE_INT32 = 5,
+  NVTX_PAYLOAD_TYPE_FLOAT = 6
 };
 typedef uint64_t nvtxRangeId_t;
 typedef struct nvtxDomain* nvtxDomainHandle_t;
@@ -83,11 +87,11 @@ static void own_load(void) {
   while (__atomic_load_n(&own_state, __ATOMIC_ACQUIRE) != 2) sched_yield();
 }
 
-#define OWN_NVTX(result, nothing, name, table, slot, parameters, ...)           \
-  static inline __attribute__((unused)) result nvtx##name parameters {          \
+#define OWN_NVTX(result, nothing, name, table, slot, parameters, ...)                        \
+  static inline __attribute__((unused)) result nvtx##name parameters {                       \
     if (__builtin_expect(__atomic_load_n(&own_state, __ATOMIC_ACQUIRE) != 2, 0)) own_load(); \
-    if (!table[slot]) return nothing;                                           \
-    return ((result(*) parameters)table[slot])(__VA_ARGS__);                    \
+    if (!table[slot]) return nothing;                                                        \
+    return ((result(*) parameters)table[slot])(__VA_ARGS__);                                 \
   }
 OWN_NVTX(void, , MarkEx, own_core, 1, (const nvtxEventAttributes_t* a), a)
 OWN_NVTX(void, , MarkA, own_core, 2, (const char* m), m)
@@ -105,7 +109,8 @@ OWN_NVTX(void, , NameCategoryW, own_core, 13, (uint32_t c, const wchar_t* n), c,
 OWN_NVTX(void, , NameOsThreadA, own_core, 14, (uint32_t t, const char* n), t, n)
 OWN_NVTX(void, , NameOsThreadW, own_core, 15, (uint32_t t, const wchar_t* n), t, n)
 OWN_NVTX(void, , DomainMarkEx, own_core2, 1, (nvtxDomainHandle_t d, const nvtxEventAttributes_t* a), d, a)
-OWN_NVTX(nvtxRangeId_t, 0, DomainRangeStartEx, own_core2, 2, (nvtxDomainHandle_t d, const nvtxEventAttributes_t* a), d, a)
+OWN_NVTX(nvtxRangeId_t, 0, DomainRangeStartEx, own_core2, 2, (nvtxDomainHandle_t d, const nvtxEventAttributes_t* a), d,
+         a)
 OWN_NVTX(void, , DomainRangeEnd, own_core2, 3, (nvtxDomainHandle_t d, nvtxRangeId_t id), d, id)
 OWN_NVTX(int, -2, DomainRangePushEx, own_core2, 4, (nvtxDomainHandle_t d, const nvtxEventAttributes_t* a), d, a)
 OWN_NVTX(int, -2, DomainRangePop, own_core2, 5, (nvtxDomainHandle_t d), d)

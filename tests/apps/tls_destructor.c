@@ -6,7 +6,7 @@ static pthread_key_t key;
 static void (*callback)(int);
 static int passes_left = 4;
 
-static void at_thread_end(void *value) {
+static void at_thread_end(void* value) {
   int pass = 4 - passes_left--;
   callback(pass);
   if (passes_left > 0) pthread_setspecific(key, value);
@@ -17,7 +17,7 @@ void arm(void (*function)(int)) {
   pthread_key_create(&key, at_thread_end);
 }
 
-static void *body(void *unused) {
+static void* body(void* unused) {
   (void)unused;
   callback(-1);  // the thread has recorded something before it ends
   pthread_setspecific(key, &key);

@@ -13,7 +13,7 @@ static int status_of(pid_t pid) {
 int vfork_and_exec(void) {
   pid_t pid = vfork();
   if (pid == 0) {
-    execl("/bin/sh", "sh", "-c", "exit 4", (char *)0);
+    execl("/bin/sh", "sh", "-c", "exit 4", (char*)0);
     _exit(127);
   }
   int status = status_of(pid);

@@ -3,11 +3,11 @@
 //     all_tables TRACE
 #include <stdio.h>
 
-#include "tools/tprof/exit_codes.h"
 #include "kineto/read/read.h"
 #include "report/advice.h"
 #include "report/overview.h"
 #include "report/stats_tables.h"
+#include "tools/tprof/exit_codes.h"
 
 using namespace tprof;
 

@@ -36,13 +36,13 @@ static char from[64], to[64];
 static const struct dim3 grid = {64, 1, 1}, block = {256, 1, 1};
 
 /* ns per call of one burst */
-#define BURST(name, call)                          \
-  static double name(void) {                       \
-    double begin = now_ns();                       \
-    for (int i = 0; i < kBurst; i++) call;         \
-    double ns = (now_ns() - begin) / kBurst;       \
-    pause_us(kPause_us);                                 \
-    return ns;                                     \
+#define BURST(name, call)                    \
+  static double name(void) {                 \
+    double begin = now_ns();                 \
+    for (int i = 0; i < kBurst; i++) call;   \
+    double ns = (now_ns() - begin) / kBurst; \
+    pause_us(kPause_us);                     \
+    return ns;                               \
   }
 BURST(copy, cudaMemcpyAsync(to, from, sizeof to, 1, NULL))
 BURST(bare_copy, bare_cudaMemcpyAsync(to, from, sizeof to, 1, NULL))

@@ -15,7 +15,8 @@ static double run_ms(char** environment) {
   pid_t pid;
   int status;
   clock_gettime(CLOCK_MONOTONIC, &a);
-  if (posix_spawn(&pid, argv[0], NULL, NULL, argv, environment) != 0 || waitpid(pid, &status, 0) != pid || status != 0) {
+  if (posix_spawn(&pid, argv[0], NULL, NULL, argv, environment) != 0 || waitpid(pid, &status, 0) != pid ||
+      status != 0) {
     fprintf(stderr, "exec_cost: /bin/true cannot be run\n");
     exit(1);
   }

@@ -14,19 +14,19 @@ static double now_ns(void) {
   return t.tv_sec * 1e9 + t.tv_nsec;
 }
 
-#define MEASURE(what, push, pop)                                        \
-  do {                                                                  \
-    double best = 1e18;                                                 \
-    for (int slice = 0; slice < 50; slice++) {                          \
-      double begin = now_ns();                                          \
-      for (long i = 0; i < pairs; i++) {                                \
-        push;                                                           \
-        pop;                                                            \
-      }                                                                 \
-      double each = (now_ns() - begin) / pairs;                         \
-      if (each < best) best = each;                                     \
-    }                                                                   \
-    printf("%s %.2f ns\n", what, best);                                 \
+#define MEASURE(what, push, pop)                \
+  do {                                          \
+    double best = 1e18;                         \
+    for (int slice = 0; slice < 50; slice++) {  \
+      double begin = now_ns();                  \
+      for (long i = 0; i < pairs; i++) {        \
+        push;                                   \
+        pop;                                    \
+      }                                         \
+      double each = (now_ns() - begin) / pairs; \
+      if (each < best) best = each;             \
+    }                                           \
+    printf("%s %.2f ns\n", what, best);         \
   } while (0)
 
 int main(int argc, char** argv) {

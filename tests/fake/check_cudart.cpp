@@ -57,8 +57,10 @@ template <typename Ours, typename Theirs>
 constexpr bool alike = false;
 template <typename R, typename... A, typename S, typename... B>
 constexpr bool alike<R(A...), S(B...)> = [] {
-  if constexpr (sizeof...(A) == sizeof...(B)) return ((sizeof(A) == sizeof(B)) && ... && (sizeof(R) == sizeof(S)));
-  else return false;
+  if constexpr (sizeof...(A) == sizeof...(B))
+    return ((sizeof(A) == sizeof(B)) && ... && (sizeof(R) == sizeof(S)));
+  else
+    return false;
 }();
 
 // nvcc's own, declared in no public header.

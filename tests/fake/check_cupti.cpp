@@ -12,7 +12,7 @@ namespace sim::cupti {
 
 #define SAME(ours, theirs) static_assert(int(ours) == int(theirs))
 #define SIZE(ours, theirs) static_assert(sizeof(ours) == sizeof(CUpti_Activity##theirs))
-#define FIELD(ours, field, theirs, name) \
+#define FIELD(ours, field, theirs, name)                                           \
   static_assert(offsetof(ours, field) == offsetof(CUpti_Activity##theirs, name) && \
                 sizeof(ours::field) == sizeof(CUpti_Activity##theirs::name))
 

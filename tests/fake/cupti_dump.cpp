@@ -28,7 +28,9 @@ pid_t process;
 std::mutex printing;
 
 template <typename F>
-F function(const char* name) { return reinterpret_cast<F>(dlsym(library, name)); }
+F function(const char* name) {
+  return reinterpret_cast<F>(dlsym(library, name));
+}
 
 void requested(u8** buffer, size_t* bytes, size_t* max_records) {
   const char* slow = getenv("CUPTI_SLOW_MS");
@@ -60,10 +62,12 @@ void print(const u8* at) {
     case kKernel:
     case kConcurrentKernel: {
       auto* k = AS(KernelRecord);
-      fprintf(out, "kernel %s %lu %lu dev %u ctx %u stream %u corr %u grid %d %d %d block %d %d %d shared %d %d regs %u"
-              " graph %u node %lu\n", k->name, k->start, k->end, k->device, k->context, k->stream, k->correlation,
-              k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], k->static_shared,
-              k->dynamic_shared, k->registers, k->graph_node != 0 ? k->graph : 0, k->graph_node);
+      fprintf(out,
+              "kernel %s %lu %lu dev %u ctx %u stream %u corr %u grid %d %d %d block %d %d %d shared %d %d regs %u"
+              " graph %u node %lu\n",
+              k->name, k->start, k->end, k->device, k->context, k->stream, k->correlation, k->grid[0], k->grid[1],
+              k->grid[2], k->block[0], k->block[1], k->block[2], k->static_shared, k->dynamic_shared, k->registers,
+              k->graph_node != 0 ? k->graph : 0, k->graph_node);
       break;
     }
     case kMemcpy: {
@@ -144,8 +148,7 @@ void print(const u8* at) {
       fprintf(out, "external %u %lu corr %u\n", e->external_kind, e->external, e->correlation);
       break;
     }
-    default:
-      fprintf(out, "kind %u\n", kind);
+    default: fprintf(out, "kind %u\n", kind);
   }
 }
 
@@ -161,14 +164,12 @@ void completed(void*, u32, u8* buffer, size_t, size_t valid) {
 
 std::atomic<size_t> callbacks, resources;
 
-void called_back(void*, u32 domain, u32, const void*) {
-  (domain == 2 ? callbacks : resources)++;
-}
+void called_back(void*, u32 domain, u32, const void*) { (domain == 2 ? callbacks : resources)++; }
 
 void subscribe() {
   void* handle = nullptr;
-  int result = function<int (*)(void**, void*, void*)>("cuptiSubscribe")(&handle, reinterpret_cast<void*>(called_back),
-                                                                         nullptr);
+  int result =
+      function<int (*)(void**, void*, void*)>("cuptiSubscribe")(&handle, reinterpret_cast<void*>(called_back), nullptr);
   if (result != 0) {
     fprintf(out, "subscribe: %d\n", result);
     char holder[64] = "";
@@ -189,8 +190,10 @@ void subscribe() {
 void finish() {
   if (getpid() != process) return;  // a forked child has nothing to say
   size_t dropped = 0;
-  if (getenv("CUPTI_FORCE") == nullptr) function<int (*)(u32)>("cuptiActivityFlushAll")(0);
-  else function<int (*)(u32)>("cuptiActivityFlushAll")(1);
+  if (getenv("CUPTI_FORCE") == nullptr)
+    function<int (*)(u32)>("cuptiActivityFlushAll")(0);
+  else
+    function<int (*)(u32)>("cuptiActivityFlushAll")(1);
   function<int (*)(void*, u32, size_t*)>("cuptiActivityGetNumDroppedRecords")(nullptr, 0, &dropped);
   std::lock_guard guard(printing);
   if (dropped != 0) fprintf(out, "dropped %zu\n", dropped);

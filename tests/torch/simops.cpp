@@ -33,14 +33,14 @@ __attribute__((weak)) void reportMemoryUsageToProfiler(void* address, int64_t by
 }  // namespace c10
 
 // KERNEL(name, registers per thread, static shared memory in bytes, duration in ns)
-#define KERNELS(KERNEL)                            \
-  KERNEL(simops_gemm_h884, 64, 16384, 400000)      \
-  KERNEL(simops_gemm_backward, 96, 32768, 300000)  \
-  KERNEL(simops_elementwise, 16, 0, 100000)        \
+#define KERNELS(KERNEL)                           \
+  KERNEL(simops_gemm_h884, 64, 16384, 400000)     \
+  KERNEL(simops_gemm_backward, 96, 32768, 300000) \
+  KERNEL(simops_elementwise, 16, 0, 100000)       \
   KERNEL(simops_reduce, 32, 1024, 50000)
 
-#define KERNEL(name, registers, shared, ns)  \
-  extern "C" void name() {}                  \
+#define KERNEL(name, registers, shared, ns) \
+  extern "C" void name() {}                 \
   SIM_KERNEL_ATTRIBUTES(name, registers, shared, 0, 0, ns, {});
 KERNELS(KERNEL)
 #undef KERNEL

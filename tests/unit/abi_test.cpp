@@ -85,7 +85,7 @@ constexpr bool agree() {
 #define ASKED(name) AGREES(name, (int*))
 #include "shim/hooks.def"
 
-#define SAME(ours, member, theirs, their_member)                     \
+#define SAME(ours, member, theirs, their_member)                           \
   static_assert(offsetof(ours, member) == offsetof(theirs, their_member)); \
   static_assert(sizeof(ours::member) == sizeof(theirs::their_member));
 static_assert(sizeof(Extent) == sizeof(cudaExtent));

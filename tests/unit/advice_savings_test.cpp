@@ -37,25 +37,19 @@ class RandomTrace {
   void piece() {
     at_ += between(0, chance(0.1) ? 1000 : 10);
     switch (between(0, 8)) {
-      case 0:
-        return loader();
+      case 0: return loader();
       case 1:
         b_.range("AddBackward0", at_, at_ + 1, Scope::backward);
         at_++;
         return region("Optimizer.step#SGD.step", "aten::add_", between(1, 80));
-      case 2:
-        return region("Optimizer.zero_grad#SGD.zero_grad", "aten::zero_", between(1, 30));
+      case 2: return region("Optimizer.zero_grad#SGD.zero_grad", "aten::zero_", between(1, 30));
       case 3:
         for (i64 n = chance(0.1) ? 20 : 1; n > 0; n--) copy();
         return;
-      case 4:
-        return driver();
-      case 5:
-        return loop();
-      case 6:
-        return op("aten::contiguous", {});
-      case 7:
-        return moved();
+      case 4: return driver();
+      case 5: return loop();
+      case 6: return op("aten::contiguous", {});
+      case 7: return moved();
       default:
         u8 dtype = chance(0.5) ? 5 : 6;
         u32 odd = chance(0.5) ? 63 : 64;
@@ -134,8 +128,8 @@ class RandomTrace {
 };
 
 struct Busy {
-  double steps = 0;                 // us
-  double kernels = 0, here = 0;     // of it, with a kernel on any GPU, on the one that is busy longest
+  double steps = 0;              // us
+  double kernels = 0, here = 0;  // of it, with a kernel on any GPU, on the one that is busy longest
 };
 Busy busy_of(const Facts& facts) {
   Busy out;
@@ -157,8 +151,8 @@ Busy busy_of(const Facts& facts) {
 TEST(Savings, AreNoMoreThanTheEvidenceShowsIdleOrWasted) {
   // Rules whose saving is time of the host, or of copies: kernels that run meanwhile hide it. Those of one GPU that
   // waits, and those of kernels.
-  const std::set<std::string> host = {"DL1", "DL2", "DL3", "PY1", "LN1", "TK1", "AL1",
-                                      "CP1", "CP2", "CP3", "OP1", "WU2"};
+  const std::set<std::string> host = {"DL1", "DL2", "DL3", "PY1", "LN1", "TK1",
+                                      "AL1", "CP1", "CP2", "CP3", "OP1", "WU2"};
   const std::set<std::string> one_gpu = {"HB1", "SY1", "GP1"};
   const std::set<std::string> kernels = {"CM1", "CM2", "TC1", "PT1", "RF1"};
   std::vector<DevicePeak> table = device_table();

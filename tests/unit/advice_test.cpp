@@ -53,7 +53,7 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
        b.step(0, kStep);
        b.range("SgdBackward", 90, 91, Scope::backward);
        b.label(kLoader, 100, 101);
-       b.label(kLoader, 105, 106);  // exhausted
+       b.label(kLoader, 105, 106);       // exhausted
        b.op("aten::random_", 110, 111);  // the workers' seed
        b.label(kLoader, 1205, over ? 1305 : 1205);
        b.label(kLoader, 2000, 2001);
@@ -139,7 +139,7 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
        b.step(0, kStep);
        b.copy(1, 1, 1 << 20, 100, 100 + (over ? 101 : 99));
        b.copy(1, 2, 1 << 20, 300, 500);  // pinned
-       b.copy(1, 1, 64, 600, 900);  // staged
+       b.copy(1, 1, 64, 600, 900);       // staged
      }},
     {"CP3",
      [](ModelBuilder& b, bool over) {
@@ -204,7 +204,7 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
        b.op("aten::mm", 0, over ? 4200 : 4190, {{{256, 256}}, {{256, 256}}});  // 8 GFLOP/s: 4194 us
-       b.op("aten::mm", 5000, 7000, {{{8, 256}}, {{256, 256}}});  // of few rows: it waits for memory
+       b.op("aten::mm", 5000, 7000, {{{8, 256}}, {{256, 256}}});               // of few rows: it waits for memory
      }},
     {"OP1",
      [](ModelBuilder& b, bool over) {
@@ -356,7 +356,7 @@ TEST_P(Rules, LeavesAloneWhatIsJustUnderIt) {
 
 std::vector<std::string> ids() {
   std::vector<std::string> out;
-  for (const AdviceRule& rule : advice_rules())  // a rule without a case throws in its test
+  for (const AdviceRule& rule : advice_rules())                      // a rule without a case throws in its test
     if (std::string_view(rule.id) != "RK1") out.push_back(rule.id);  // takes several Models: distributed_test.cpp
   return out;
 }

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "analysis/advice/advice.h"
-#include "analysis/diff/diff.h"
 #include "analysis/advice/facts.h"
+#include "analysis/diff/diff.h"
 #include "analysis/tables/operators.h"
 #include "model_builder.h"
 #include "report/overview.h"

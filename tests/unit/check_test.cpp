@@ -21,8 +21,7 @@ class CheckTest : public testing::Test {
  protected:
   // Ids of what is found in a trace of the usual events and `event`.
   std::string check(const std::string& event, const std::string& top = "") {
-    std::string all =
-        std::string(kMeta) + ", " + kStepEvent + ", " + kOp + (event.empty() ? "" : ", " + event);
+    std::string all = std::string(kMeta) + ", " + kStepEvent + ", " + kOp + (event.empty() ? "" : ", " + event);
     return check_whole("{" + top + "\"traceEvents\": [" + all + "]}");
   }
   std::string check_whole(const std::string& text, const std::string& name = "h_1.5.pt.trace.json") {
@@ -57,11 +56,9 @@ TEST_F(CheckTest, EachRule) {
        "step_number"},
       {R"({"ph": "X", "name": "ProfilerStep#3", "cat": "gpu_user_annotation", "pid": 0, "tid": 7, "ts": 100, "dur": 1})",
        "gpu_step"},
-      {R"({"ph": "X", "name": "x", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 100, "dur": -1})",
-       "negative_time"},
+      {R"({"ph": "X", "name": "x", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 100, "dur": -1})", "negative_time"},
       {R"({"ph": "X", "name": "x", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 14, "dur": 3})", "crossing"},
-      {R"({"ph": "X", "name": "x", "cat": "cpu_op", "pid": 1, "tid": "a", "ts": 14, "dur": 3})",
-       "tid_not_integer"},
+      {R"({"ph": "X", "name": "x", "cat": "cpu_op", "pid": 1, "tid": "a", "ts": 14, "dur": 3})", "tid_not_integer"},
       {R"({"ph": "X", "name": "x", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 100, "dur": 1, "args": {"External id": 1}})",
        "same_external_id"},
       {R"({"ph": "X", "name": "nccl:broadcast", "cat": "user_annotation", "pid": 1, "tid": 1, "ts": 100, "dur": 1, "args": {"Input Dims": [[[1]]], "Input type": ["TensorList"]}})",
@@ -74,7 +71,8 @@ TEST_F(CheckTest, EachRule) {
 std::string kernel(const std::string& fields, const std::string& args,
                    const std::string& call_args = R"("External id": 1, )") {
   return R"({"ph": "X", "name": "cudaLaunchKernel", "cat": "cuda_runtime", "pid": 1, "tid": 1, "ts": 11, "dur": 1, "args": {)" +
-         call_args + R"("correlation": 9}}, {"ph": "X", "name": "k", "dur": 1, )" + fields + R"(, "args": {)" + args + "}}";
+         call_args + R"("correlation": 9}}, {"ph": "X", "name": "k", "dur": 1, )" + fields + R"(, "args": {)" + args +
+         "}}";
 }
 
 TEST_F(CheckTest, EachRuleOfTheGpu) {
@@ -101,7 +99,8 @@ TEST_F(CheckTest, EachRuleOfTheGpu) {
   EXPECT_EQ(check(arrow), "");
   EXPECT_EQ(check(std::string(arrow) + ", " + arrow), "flow_reused");
   auto memory = [](const char* type, const char* device) {
-    return std::string(R"({"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": 11, "args": {"Device Type": )") +
+    return std::string(
+               R"({"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": 11, "args": {"Device Type": )") +
            type + R"(, "Device Id": )" + device + "}}";
   };
   const char one_device[] = R"("deviceProperties": [{"id": 0}], )";
@@ -135,8 +134,7 @@ TEST_F(CheckTest, ZeroSteps) {
 TEST_F(CheckTest, TooDeep) {
   std::string events;
   for (int i = 0; i < 200; i++)
-    events += (i ? ", " : "") +
-              std::string(R"({"ph": "X", "name": "x", "cat": "cpu_op", "pid": 1, "tid": 2, "ts": )") +
+    events += (i ? ", " : "") + std::string(R"({"ph": "X", "name": "x", "cat": "cpu_op", "pid": 1, "tid": 2, "ts": )") +
               std::to_string(1000 + i) + R"(, "dur": )" + std::to_string(1000 - 2 * i) + "}";
   EXPECT_EQ(check(events), "too_deep");
 }
@@ -151,8 +149,7 @@ TEST_F(CheckTest, RankMustBeReadable) {
 TEST_F(CheckTest, LedgerMustAddUp) {
   EXPECT_EQ(check("", R"("tprof": {"seen": 5, "written": 5, "dropped": {}}, )"), "");
   EXPECT_EQ(check("", R"("tprof": {"seen": 5, "written": 4, "dropped": {}}, )"), "ledger_sum");
-  EXPECT_EQ(check("", R"("tprof": {"seen": 5, "written": 4, "dropped": {"disk_full": 1}}, )"),
-            "events_dropped");
+  EXPECT_EQ(check("", R"("tprof": {"seen": 5, "written": 4, "dropped": {"disk_full": 1}}, )"), "events_dropped");
   EXPECT_EQ(check("", R"("tprof": {"seen": 5, "written": 5, "dropped": {}, "rank": 1}, )"), "ledger_rank");
 }
 

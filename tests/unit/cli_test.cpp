@@ -9,15 +9,15 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cli/args.h"
 #include "base/error.h"
 #include "base/printable.h"
-#include "run/child.h"
-#include "run/nested.h"
+#include "cli/args.h"
 #include "cli/options_cli.h"
-#include "run/program_file.h"
 #include "cli/progress.h"
 #include "input/trace_file.h"
+#include "run/child.h"
+#include "run/nested.h"
+#include "run/program_file.h"
 
 namespace tprof {
 namespace {
@@ -154,8 +154,10 @@ TEST(Nearest, an_option_with_a_part_in_common_that_no_other_has) {
 // --- spans
 
 TEST(Nested, spans_of_one_process_of_which_one_holds_the_other) {
-  std::vector<SpanTime> spans = {
-      {"r", "w", "1", 10, 20}, {"r", "w", "2", 10, 30}, {"r", "v", "1", 12, 14}, {"r", "w", "3", 30, 40}};
+  std::vector<SpanTime> spans = {{"r", "w", "1", 10, 20},
+                                 {"r", "w", "2", 10, 30},
+                                 {"r", "v", "1", 12, 14},
+                                 {"r", "w", "3", 30, 40}};
   EXPECT_EQ(nested_spans(spans), Words{"r / w: span 1 lies inside span 2; their figures are not to be added up"});
   spans[1].end_ns = 20;  // the same time
   EXPECT_EQ(nested_spans(spans), Words{});
@@ -225,8 +227,8 @@ struct Environment : testing::Test {
 };
 
 TEST_F(Environment, schedule_words_compose) {
-  Options o = apply_options(parse({"--skip-first", "10", "--wait", "5", "--warmup=1", "--active", "3",
-                                   "--repeat", "2", "--skip-first-wait", "1"})
+  Options o = apply_options(parse({"--skip-first", "10", "--wait", "5", "--warmup=1", "--active", "3", "--repeat", "2",
+                                   "--skip-first-wait", "1"})
                                 .run);
   EXPECT_STREQ(getenv("TPROF_SCHEDULE"), "skip_first=10,wait=5,warmup=1,active=3,repeat=2,skip_first_wait=1");
   EXPECT_EQ(o.schedule.wait, 5);
@@ -350,11 +352,10 @@ TEST_F(Files, what_cannot_be_preloaded) {
 // --- traces
 
 TEST_F(Files, ledger_behind_the_events) {
-  std::string path =
-      write("a.pt.trace.json",
-            R"({"schemaVersion": 1, "traceEvents": [{"name": "\"tprof\":"}],)"
-            R"( "tprof": {"schema": 1, "written": 12, "dropped": {"disk_full": 3, "too_deep": 1}}})",
-            0644);
+  std::string path = write("a.pt.trace.json",
+                           R"({"schemaVersion": 1, "traceEvents": [{"name": "\"tprof\":"}],)"
+                           R"( "tprof": {"schema": 1, "written": 12, "dropped": {"disk_full": 3, "too_deep": 1}}})",
+                           0644);
   TraceSummary trace = read_summary(path);
   EXPECT_EQ(trace.ledger["schema"], 1);
   EXPECT_EQ(trace.written, 12u);
@@ -364,8 +365,7 @@ TEST_F(Files, ledger_behind_the_events) {
 
 TEST_F(Files, traces_of_others_and_cut_ones_have_no_ledger) {
   EXPECT_TRUE(read_summary(write("b.pt.trace.json", "{\"traceEvents\": []}", 0644)).ledger.is_null());
-  EXPECT_TRUE(
-      read_summary(write("c.pt.trace.json", "{\"traceEvents\": [], \"tprof\": {", 0644)).ledger.is_null());
+  EXPECT_TRUE(read_summary(write("c.pt.trace.json", "{\"traceEvents\": [], \"tprof\": {", 0644)).ledger.is_null());
   EXPECT_TRUE(read_summary(write("d.pt.trace.json", "", 0644)).head.is_null());
   EXPECT_THROW(read_summary(directory + "/none"), Error);
 }

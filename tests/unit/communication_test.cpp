@@ -23,11 +23,13 @@ TEST(Communication, IsKnownByTheNamesOfItsLibraries) {
         "void dpsk::ep::internode::cached_notify<false>(int, int, int, int, int*, int, int, int const*)",
         "void deep_ep::internode_ll::dispatch<true, false, 7168>(void*, void*, int*, long*, int*, int*)",
         "void deep_ep::intranode::notify_dispatch<8>(int const*, int*, int const*, int*, int, int, int)",
-        "void deep_ep::elastic::hybrid_dispatch_impl<4, 8>(void*)", "_ZN7deep_ep9intranode8dispatchILi8ELi768EEEvPv",
+        "void deep_ep::elastic::hybrid_dispatch_impl<4, 8>(void*)",
+        "_ZN7deep_ep9intranode8dispatchILi8ELi768EEEvPv",
         "void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>(c10::BFloat16*, unsigned long)",
         "void (anonymous namespace)::one_shot_all_reduce_kernel<float, 16, 8>(float**, float*, float*, unsigned long)",
         "void c10d::symmetric_memory::twoShotAllReduceKernel<8u>(c10::BFloat16*)",
-        "barrier_kernel(unsigned int**, int, int, int, unsigned long)", "allToAllV(void*, void*, long*, unsigned long)",
+        "barrier_kernel(unsigned int**, int, int, int, unsigned long)",
+        "allToAllV(void*, void*, long*, unsigned long)",
         "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 4>(vllm::RankData*, vllm::RankSignals, vllm::Signal*)",
         "void sglang::cross_device_reduce_2stage<__half, 8>(sglang::RankData*, sglang::RankSignals)",
         "void quickreduce::allreduce_prototype_twoshot<quickreduce::AllReduceTwoshot<__half, 8>>(__half const*)",
@@ -38,7 +40,9 @@ TEST(Communication, IsKnownByTheNamesOfItsLibraries) {
         "void flashinfer::trtllm_mnnvl_allreduce::oneshotAllreduceFusionKernel<8, __nv_bfloat16>(Params)",
         "void aiter::allreduce_fusion_kernel_1stage<__hip_bfloat16, 8>(aiter::RankData*)",
         "void userbuffers_fp16_sum_inplace_gpu_rr_rs_oop<8>(int, int, int, int)",
-        "executor_kernel(ucc_ec_cuda_executor*, int)", "AllreduceMediumKernel_GlobalSync", "EpCombineInterNodeV1Kernel",
+        "executor_kernel(ucc_ec_cuda_executor*, int)",
+        "AllreduceMediumKernel_GlobalSync",
+        "EpCombineInterNodeV1Kernel",
         "void flashinfer::trtllm_alltoall::moeAllToAllKernel(MoeCommFieldInfo)"})
     EXPECT_EQ(work_of(name), Work::communication) << name;
 }

@@ -19,7 +19,8 @@ using namespace tprof;
 namespace {
 
 struct Generation {
-  u32 api, cuda, kernel, memcpy_, memcpy2, memset_, sync, event, overhead, graph, memory2, pool, context, device, marker;
+  u32 api, cuda, kernel, memcpy_, memcpy2, memset_, sync, event, overhead, graph, memory2, pool, context, device,
+      marker;
 };
 constexpr Generation kGenerations[] = {
 #define GENERATION(...) {__VA_ARGS__},
@@ -62,7 +63,9 @@ Crafted a_kernel() {
   c.set(cupti::kernel_begin, u64(1000)).set(cupti::kernel_end, u64(3000)).set(cupti::kernel_device, 1u);
   c.set(cupti::kernel_context, 2u).set(cupti::kernel_stream, 7u).set(cupti::kernel_correlation, 42u);
   c.set(cupti::kernel_grid_x, 3).set(cupti::kernel_block_z, 5).set(cupti::kernel_registers, u16(24));
-  c.set(cupti::kernel_name, static_cast<const char*>("k")).set(cupti::kernel_graph, 9u).set(cupti::kernel_graph_node, u64(11));
+  c.set(cupti::kernel_name, static_cast<const char*>("k"))
+      .set(cupti::kernel_graph, 9u)
+      .set(cupti::kernel_graph_node, u64(11));
   c.set(cupti::kernel_cluster_x, 2u).set(cupti::kernel_dynamic_shared, 60000).set(cupti::kernel_static_shared, 16);
   return c;
 }
@@ -93,7 +96,8 @@ TEST(RecordSizes, AreWhatEachGenerationStepsBy) {
 // Where the toolkit is: its library, without a driver. Sizes of CUDA 13 and later only grow.
 TEST(RecordSizes, OfTheRealLibraryCoverEveryFieldOfTheTable) {
   const char* home = getenv("CUDA_HOME");  // by its path: the simulated one has the same name
-  void* real = dlopen((std::string(home ? home : "/usr/local/cuda") + "/lib64/libcupti.so.13").c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* real =
+      dlopen((std::string(home ? home : "/usr/local/cuda") + "/lib64/libcupti.so.13").c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!real) GTEST_SKIP() << "no real libcupti of CUDA 13 here";
   RecordSizes sizes = probe(real);
   const Generation& newest = kGenerations[std::size(kGenerations) - 1];
@@ -155,7 +159,9 @@ TEST(Records, LostStampsAreZeroAndUnfinishedWorkIsToldApart) {
 
 TEST(Records, CopiesBetweenDevicesKnowBoth) {
   Crafted c(cupti::k_memcpy_peer);
-  c.set(cupti::memcpy_peer_kind, u8(10)).set(cupti::memcpy_peer_from_kind, u8(3)).set(cupti::memcpy_peer_to_kind, u8(3));
+  c.set(cupti::memcpy_peer_kind, u8(10))
+      .set(cupti::memcpy_peer_from_kind, u8(3))
+      .set(cupti::memcpy_peer_to_kind, u8(3));
   c.set(cupti::memcpy_peer_flags, u8(1)).set(cupti::memcpy_peer_bytes, u64(4096)).set(cupti::memcpy_peer_begin, u64(1));
   c.set(cupti::memcpy_peer_end, u64(2)).set(cupti::memcpy_peer_from_device, 4u).set(cupti::memcpy_peer_to_device, 5u);
   c.set(cupti::memcpy_peer_correlation, 77u);

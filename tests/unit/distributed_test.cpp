@@ -243,7 +243,7 @@ TEST(Distributed, WithoutAGpuOperatorsAreComputation) {
   ModelBuilder b;
   b.step(0, 1000);
   b.op("aten::mm", 100, 300);
-  b.op("aten::relu", 200, 400, {}, 2);      // another thread
+  b.op("aten::relu", 200, 400, {}, 2);  // another thread
   b.op("gloo:all_reduce", 350, 600, {}, 3);
   b.op("c10d::barrier", 600, 700);
   b.label("mine", 700, 900);
@@ -276,8 +276,7 @@ TEST(Distributed, AProcessWithoutCollectivesIsNoRank) {
 
 // What advice of one rank gets to know of the others.
 struct OfRank {
-  explicit OfRank(ModelBuilder b, i64 wait_us = -1)
-      : model(b.model()), table(device_table()), facts(model, table) {
+  explicit OfRank(ModelBuilder b, i64 wait_us = -1) : model(b.model()), table(device_table()), facts(model, table) {
     if (wait_us >= 0) facts.rank = {wait_us * 1000, "rank 1"};
     advice = advise(facts);
   }

@@ -103,13 +103,31 @@ TEST(Flops, FollowFromShapes) {
 
 TEST(Flops, OfATransposedConvolutionAreThoseOfItsInput) {
   auto inputs = [](bool transposed) {
-    return Inputs().tensor({2, 3, 7, 7}).tensor({3, 8, 3, 3}).none().numbers({2, 2}).numbers({0, 0}).numbers({1, 1})
-        .flag(transposed).numbers({0, 0}).number(1);
+    return Inputs()
+        .tensor({2, 3, 7, 7})
+        .tensor({3, 8, 3, 3})
+        .none()
+        .numbers({2, 2})
+        .numbers({0, 0})
+        .numbers({1, 1})
+        .flag(transposed)
+        .numbers({0, 0})
+        .number(1);
   };
   EXPECT_EQ(flops_with("aten::convolution", inputs(true)), 2.0 * (2 * 3 * 7 * 7) * 8 * 9);
   auto backward = [](bool transposed) {
-    return Inputs().tensor({2, 8, 15, 15}).tensor({2, 3, 7, 7}).tensor({3, 8, 3, 3}).none().numbers({2, 2})
-        .numbers({0, 0}).numbers({1, 1}).flag(transposed).numbers({0, 0}).number(1).flags(std::string("\1\0\0", 3));
+    return Inputs()
+        .tensor({2, 8, 15, 15})
+        .tensor({2, 3, 7, 7})
+        .tensor({3, 8, 3, 3})
+        .none()
+        .numbers({2, 2})
+        .numbers({0, 0})
+        .numbers({1, 1})
+        .flag(transposed)
+        .numbers({0, 0})
+        .number(1)
+        .flags(std::string("\1\0\0", 3));
   };
   // Of the input's gradient only, as the last list says.
   EXPECT_EQ(flops_with("aten::convolution_backward", backward(true)), 2.0 * (2 * 3 * 7 * 7) * 8 * 9);
@@ -128,7 +146,7 @@ TEST(Flops, OfRecurrentLayersAreThoseOfTheirWeights) {
   Inputs gru = Inputs().tensor({11, 3, 5}).tensor({1, 3, 7}).tensors({{21, 5}, {21, 7}, {21}, {21}});
   EXPECT_EQ(flops_with("aten::gru", gru), 2.0 * 11 * 3 * (21 * 5 + 21 * 7));
   EXPECT_EQ(flops_with("aten::mkldnn_rnn_layer",
-                     Inputs().tensor({11, 3, 5}).tensor({28, 5}).tensor({28, 7}).tensor({28}).tensor({28})),
+                       Inputs().tensor({11, 3, 5}).tensor({28, 5}).tensor({28, 7}).tensor({28}).tensor({28})),
             2.0 * 11 * 3 * (28 * 5 + 28 * 7));
   EXPECT_EQ(flops_with("aten::lstm", Inputs().tensor({11, 3, 5}).tensors(state).tensors(weights, true)), -1);
 }
@@ -146,7 +164,7 @@ TEST(Flops, OfAttentionAreHalvedByTheFlagForCausalAlone) {
     EXPECT_EQ(flops_with("aten::_scaled_dot_product_flash_attention_for_cpu", inputs().real(0).flag(causal)), expected);
     auto by_sequence = [] { return Inputs().tensor({2, 8, 4, 16}).tensor({2, 9, 4, 16}).tensor({2, 9, 4, 12}); };
     EXPECT_EQ(flops_with("aten::_flash_attention_forward",
-                       by_sequence().none().none().number(8).number(9).real(0).flag(causal).flag(false)),
+                         by_sequence().none().none().number(8).number(9).real(0).flag(causal).flag(false)),
               expected);
   }
   auto packed = Inputs().tensor({16, 4, 16}).tensor({18, 4, 16}).tensor({18, 4, 12}).tensor({3}, 3).tensor({3}, 3);
@@ -156,12 +174,36 @@ TEST(Flops, OfAttentionAreHalvedByTheFlagForCausalAlone) {
 TEST(Flops, OfTheFastPathOfTransformersHoldAllItsProducts) {
   double rows = 2 * 9, e = 16, f = 64;
   double attention = rows * (2 * 3 * e * e + 2 * e * e) + 2.0 * 2 * 9 * 9 * (e + e);
-  Inputs mha = Inputs().tensor({2, 9, 16}).tensor({2, 9, 16}).tensor({2, 9, 16}).number(16).number(4).tensor({48, 16})
-                   .tensor({48}).tensor({16, 16}).tensor({16});
+  Inputs mha = Inputs()
+                   .tensor({2, 9, 16})
+                   .tensor({2, 9, 16})
+                   .tensor({2, 9, 16})
+                   .number(16)
+                   .number(4)
+                   .tensor({48, 16})
+                   .tensor({48})
+                   .tensor({16, 16})
+                   .tensor({16});
   EXPECT_EQ(flops_with("aten::_native_multi_head_attention", mha), attention);
-  Inputs layer = Inputs().tensor({2, 9, 16}).number(16).number(4).tensor({48, 16}).tensor({48}).tensor({16, 16})
-                     .tensor({16}).flag(true).flag(false).real(1e-5).tensor({16}).tensor({16}).tensor({16}).tensor({16})
-                     .tensor({64, 16}).tensor({64}).tensor({16, 64}).tensor({16});
+  Inputs layer = Inputs()
+                     .tensor({2, 9, 16})
+                     .number(16)
+                     .number(4)
+                     .tensor({48, 16})
+                     .tensor({48})
+                     .tensor({16, 16})
+                     .tensor({16})
+                     .flag(true)
+                     .flag(false)
+                     .real(1e-5)
+                     .tensor({16})
+                     .tensor({16})
+                     .tensor({16})
+                     .tensor({16})
+                     .tensor({64, 16})
+                     .tensor({64})
+                     .tensor({16, 64})
+                     .tensor({16});
   EXPECT_EQ(flops_with("aten::_transformer_encoder_layer_fwd", layer), attention + rows * 4 * e * f);
 }
 
@@ -239,17 +281,30 @@ TEST(Flops, TheDeviceTableCanBeExtended) {
     const char* device;
     double bytes_gbps, half;  // 0: not in the table
   };
-  for (const Known& known : {Known{"NVIDIA H100 PCIe", 2000, 756}, Known{"NVIDIA H100 80GB HBM3", 3350, 989},
-                             Known{"NVIDIA H200", 4800, 989}, Known{"NVIDIA GH200 480GB", 4000, 989},
-                             Known{"NVIDIA GB200", 8000, 2500}, Known{"NVIDIA B200", 8000, 2250},
-                             Known{"NVIDIA A100-SXM4-80GB", 2039, 312}, Known{"NVIDIA A100 80GB PCIe", 1935, 312},
-                             Known{"NVIDIA A100-SXM4-40GB", 1555, 312}, Known{"NVIDIA A10G", 600, 70},
-                             Known{"NVIDIA A10", 600, 125}, Known{"NVIDIA L40S", 864, 362}, Known{"NVIDIA L4", 300, 121},
-                             Known{"Tesla V100-DGXS-32GB", 900, 125}, Known{"Tesla V100-PCIE-16GB", 900, 112},
-                             Known{"Tesla V100S-PCIE-32GB", 1134, 130}, Known{"Tesla T4", 320, 65},
-                             Known{"NVIDIA GeForce RTX 5090", 1792, 209.5}, Known{"NVIDIA RTX 6000 Ada Generation", 960, 364.2},
-                             Known{"NVIDIA RTX A6000", 768, 154.8}, Known{"NVIDIA RTX A4000", 0, 0},
-                             Known{"NVIDIA RTX A1000", 0, 0}, Known{"NVIDIA T400 4GB", 0, 0}, Known{"Quadro P1000", 0, 0}}) {
+  for (const Known& known : {Known{"NVIDIA H100 PCIe", 2000, 756},
+                             Known{"NVIDIA H100 80GB HBM3", 3350, 989},
+                             Known{"NVIDIA H200", 4800, 989},
+                             Known{"NVIDIA GH200 480GB", 4000, 989},
+                             Known{"NVIDIA GB200", 8000, 2500},
+                             Known{"NVIDIA B200", 8000, 2250},
+                             Known{"NVIDIA A100-SXM4-80GB", 2039, 312},
+                             Known{"NVIDIA A100 80GB PCIe", 1935, 312},
+                             Known{"NVIDIA A100-SXM4-40GB", 1555, 312},
+                             Known{"NVIDIA A10G", 600, 70},
+                             Known{"NVIDIA A10", 600, 125},
+                             Known{"NVIDIA L40S", 864, 362},
+                             Known{"NVIDIA L4", 300, 121},
+                             Known{"Tesla V100-DGXS-32GB", 900, 125},
+                             Known{"Tesla V100-PCIE-16GB", 900, 112},
+                             Known{"Tesla V100S-PCIE-32GB", 1134, 130},
+                             Known{"Tesla T4", 320, 65},
+                             Known{"NVIDIA GeForce RTX 5090", 1792, 209.5},
+                             Known{"NVIDIA RTX 6000 Ada Generation", 960, 364.2},
+                             Known{"NVIDIA RTX A6000", 768, 154.8},
+                             Known{"NVIDIA RTX A4000", 0, 0},
+                             Known{"NVIDIA RTX A1000", 0, 0},
+                             Known{"NVIDIA T400 4GB", 0, 0},
+                             Known{"Quadro P1000", 0, 0}}) {
     const DevicePeak* peak = find_peak(table, known.device);
     EXPECT_EQ(peak ? peak->bytes_gbps : 0, known.bytes_gbps) << known.device;
     EXPECT_EQ(peak ? peak->half : 0, known.half) << known.device;

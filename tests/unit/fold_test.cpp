@@ -8,8 +8,8 @@
 #include <random>
 
 #include "base/error.h"
-#include "recording_builder.h"
 #include "convert/convert.h"
+#include "recording_builder.h"
 
 namespace tprof {
 namespace {

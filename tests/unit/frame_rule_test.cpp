@@ -58,7 +58,9 @@ __attribute__((noinline)) std::vector<void*> walk() {
       case CfaBy::at_rbp: memcpy(&cfa, reinterpret_cast<void*>(bp + i64(rule.cfa_offset)), 8); break;
       default: return out;
     }
-    u64 saved = rule.rbp == RbpBy::cfa ? cfa + i64(rule.rbp_offset) : rule.rbp == RbpBy::rbp ? bp + i64(rule.rbp_offset) : 0;
+    u64 saved = rule.rbp == RbpBy::cfa   ? cfa + i64(rule.rbp_offset)
+                : rule.rbp == RbpBy::rbp ? bp + i64(rule.rbp_offset)
+                                         : 0;
     if (saved) memcpy(&bp, reinterpret_cast<void*>(saved), 8);
     memcpy(&pc, reinterpret_cast<void*>(cfa - 8), 8);
     sp = cfa;

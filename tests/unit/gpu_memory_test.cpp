@@ -68,8 +68,7 @@ TEST_F(GpuMemoryTest, PairsAndTotalsPerDevice) {
     i8 device;
     u64 total;
     i64 ns;
-  } expected[] = {
-      {100, 0, 100, 1100}, {50, 1, 50, 2100}, {30, 0, 130, 3100}, {-100, 0, 30, 4000}, {-50, 1, 0, 5000}};
+  } expected[] = {{100, 0, 100, 1100}, {50, 1, 50, 2100}, {30, 0, 130, 3100}, {-100, 0, 30, 4000}, {-50, 1, 0, 5000}};
   ASSERT_EQ(m.memory.size(), std::size(expected));
   for (size_t i = 0; i < std::size(expected); i++) {
     const MemoryEvent& e = m.memory[i];

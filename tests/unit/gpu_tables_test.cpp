@@ -86,7 +86,9 @@ TEST(IdleTable, CausesAndEdgesSumToTheIdleTime) {
   EXPECT_EQ(edges, whole(table, 0, "edges_host_wait"));
   EXPECT_GT(edges, 0);
   for (size_t row = 0; row < reasons.rows.size(); row++)  // steps are one
-    if (known(reasons, row, "name")) { EXPECT_NE(text(reasons, row, "name"), "ProfilerStep#0"); }
+    if (known(reasons, row, "name")) {
+      EXPECT_NE(text(reasons, row, "name"), "ProfilerStep#0");
+    }
 }
 
 TEST(LaunchTables, CountsDelaysAndNamesTheWorst) {

@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "model/build.h"
-#include "model/calls.h"
-#include "recording_builder.h"
 #include "check/check.h"
 #include "convert/convert.h"
 #include "input/trace_file.h"
+#include "model/build.h"
+#include "model/calls.h"
+#include "recording_builder.h"
 
 namespace tprof {
 namespace {
@@ -19,9 +19,7 @@ using namespace test;
 using Json = nlohmann::json;
 
 constexpr u64 kT = kStart;
-constexpr GpuPlace at(u32 correlation, u32 stream = 7, u32 device = 0) {
-  return {device, 1, stream, correlation};
-}
+constexpr GpuPlace at(u32 correlation, u32 stream = 7, u32 device = 0) { return {device, 1, stream, correlation}; }
 
 class GpuTest : public testing::Test {
  protected:
@@ -46,8 +44,7 @@ class GpuTest : public testing::Test {
     std::ifstream in(r.traces[0].path);
     return Json::parse(in);
   }
-  static std::vector<Json> of(const Json& trace, const std::string& category,
-                              const std::string& phase = "X") {
+  static std::vector<Json> of(const Json& trace, const std::string& category, const std::string& phase = "X") {
     std::vector<Json> out;
     for (const Json& e : trace["traceEvents"])
       if (e.value("cat", "") == category && e["ph"] == phase) out.push_back(e);
@@ -195,8 +192,7 @@ TEST_F(GpuTest, AClockThatIsSetInsideASpanDoesNotMoveWork) {
   constexpr u64 kMinute = 60'000'000'000;
   for (u64 s = 6; s < 10; s++)
     b.clock(kT + s * 1'000'000'000, kWall + s * 1'000'000'000 - kMinute, kT + s * 1'000'000'000);
-  for (u64 s = 1; s < 5; s++)
-    b.clock(kT + s * 1'000'000'000, kWall + s * 1'000'000'000, kT + s * 1'000'000'000);
+  for (u64 s = 1; s < 5; s++) b.clock(kT + s * 1'000'000'000, kWall + s * 1'000'000'000, kT + s * 1'000'000'000);
   active(kT, kT + 9'000'000'000);
   b.kernel(1, "before", kT + 2'000'000'000, kT + 2'000'001'000, at(0));
   KernelRecord after{};
@@ -213,8 +209,7 @@ TEST_F(GpuTest, AClockThatIsSetInsideASpanDoesNotMoveWork) {
 
 TEST_F(GpuTest, BadTimesAreRepairedOrCounted) {
   active(kT, kT + 10'000'000);
-  for (u32 i = 1; i <= 6; i++)
-    b.api(1, kPid, "cudaLaunchKernel", kT + i * 1'000'000, kT + i * 1'000'000 + 5000, i);
+  for (u32 i = 1; i <= 6; i++) b.api(1, kPid, "cudaLaunchKernel", kT + i * 1'000'000, kT + i * 1'000'000 + 5000, i);
   b.kernel(1, "lost", 0, 0, at(1));
   b.kernel(1, "lost too", kT + 2'100'000, 0, at(2));
   b.kernel(1, "backwards", kT + 3'100'000, kT + 3'000'100, at(3));
@@ -405,10 +400,10 @@ TEST_F(GpuTest, TheInnermostOperatorOfTheThreadCounts) {
     u32 tid;
     u64 begin;
     const char* op;
-  } cases[] = {{kPid, 5000, "aten::outer"},        // under a label: the operator around it
-               {kPid, 45'000, "nccl:all_reduce"},  // readers find communication by this id
-               {kPid, 210'000, "alone"},           // no operator around: the label
-               {kPid, 400'000, "ProfilerStep#0"},  // nothing but the step
+  } cases[] = {{kPid, 5000, "aten::outer"},                               // under a label: the operator around it
+               {kPid, 45'000, "nccl:all_reduce"},                         // readers find communication by this id
+               {kPid, 210'000, "alone"},                                  // no operator around: the label
+               {kPid, 400'000, "ProfilerStep#0"},                         // nothing but the step
                {kAutograd, 5000, "MulBackward0"}, {kPid + 2, 5000, ""}};  // a thread without ranges
   u32 correlation = 0;
   for (const Case& c : cases) {
@@ -457,8 +452,7 @@ TEST_F(GpuTest, ExternalIdsAreNoCorrelations) {
 TEST_F(GpuTest, EveryNodeOfAGraphHasAnArrowOfItsOwn) {
   active(kT, kT + 1'000'000);
   b.range(kPid, 1, "aten::mm", kT + 1000, kT + 2000, {.sequence = 1});
-  b.range(kPid, 1, "MmBackward0", kT + 3000, kT + 4000,
-          {.scope = Scope::backward, .sequence = 1, .forward_thread = 1});
+  b.range(kPid, 1, "MmBackward0", kT + 3000, kT + 4000, {.scope = Scope::backward, .sequence = 1, .forward_thread = 1});
   b.range(kPid, 1, "graph replay", kT + 10'000, kT + 20'000);
   b.api(1, kPid, "cudaGraphLaunch_v10000", kT + 11'000, kT + 12'000, 5);
   KernelRecord node{};
@@ -495,8 +489,7 @@ TEST_F(GpuTest, WaitsSayWhatTheyWaitFor) {
   active(kT, kT + 1'000'000);
   b.context(4, 0, 7);
   auto mark = [&](u32 event, u32 correlation, u32 stream, u32 number, u64 device_ns) {
-    b.gpu(1, Kind::gpu_event, event,
-          GpuEventRecord{{}, {kNone, 4, stream, correlation}, device_ns, number, 0});
+    b.gpu(1, Kind::gpu_event, event, GpuEventRecord{{}, {kNone, 4, stream, correlation}, device_ns, number, 0});
   };
   auto wait = [&](u32 kind, u32 correlation, u32 stream, u32 event, u32 number) {
     SyncRecord r{{},

@@ -4,9 +4,9 @@
 #include <random>
 
 #include "analysis/basis/copies.h"
+#include "analysis/basis/launches.h"
 #include "analysis/time/exposed.h"
 #include "analysis/time/idle.h"
-#include "analysis/basis/launches.h"
 #include "model_builder.h"
 
 namespace tprof {
@@ -19,9 +19,7 @@ std::vector<IdleLane> idle_of(const Model& model) {
   return idle(model, windows_of(model), timelines);
 }
 
-Launches launches_of(const Model& model) {
-  return launches(model, windows_of(model), Waits(model, Words(model)));
-}
+Launches launches_of(const Model& model) { return launches(model, windows_of(model), Waits(model, Words(model))); }
 
 TEST(Exposed, CountsWhatNothingMoreUsefulHides) {
   ModelBuilder b;
@@ -65,14 +63,9 @@ TEST(Exposed, RandomTracesSumToTheSpanAndAgreeWithCountingMoments) {
       i64 begin = i64(random() % 220), end = begin + i64(random() % 30);
       u32 stream = random() % 4, device = random() % 2;
       switch (random() % 3) {
-        case 0:
-          b.kernel("gemm", begin, end, kNone, stream, device);
-          break;
-        case 1:
-          b.kernel("ncclKernel", begin, end, kNone, stream, device);
-          break;
-        default:
-          b.copy(1, 1, 10, begin, end, kNone, stream, device);
+        case 0: b.kernel("gemm", begin, end, kNone, stream, device); break;
+        case 1: b.kernel("ncclKernel", begin, end, kNone, stream, device); break;
+        default: b.copy(1, 1, 10, begin, end, kNone, stream, device);
       }
     }
     Model model = b.model();

@@ -9,11 +9,11 @@
 #include <thread>
 
 #include "base/error.h"
-#include "record/give_up.h"
-#include "model/trace.h"
-#include "recording_builder.h"
 #include "check/check.h"
 #include "convert/convert.h"
+#include "model/trace.h"
+#include "record/give_up.h"
+#include "recording_builder.h"
 
 namespace tprof {
 namespace {
@@ -114,15 +114,12 @@ TEST_F(KinetoTest, InputsAsTorchWritesThem) {
       .integers({});
   b.range(kPid, 1, "op", kT + 10, kT + 20, {.inputs = &in});
   Json args = named(trace_of(convert()), "op")[0]["args"];
-  EXPECT_EQ(args["Input type"],
-            Json::parse(R"(["float","","Scalar","Scalar","Scalar","Scalar","Scalar","ScalarList",
+  EXPECT_EQ(args["Input type"], Json::parse(R"(["float","","Scalar","Scalar","Scalar","Scalar","Scalar","ScalarList",
     "ScalarList","ScalarList","","","float","TensorList","","long int","Scalar","Scalar","","ScalarList"])"));
-  EXPECT_EQ(args["Concrete Inputs"],
-            Json::parse(R"(["","","-100","0.10000000000000001","3.","True","0.+0.5j","[1, 1]",
+  EXPECT_EQ(args["Concrete Inputs"], Json::parse(R"(["","","-100","0.10000000000000001","3.","True","0.+0.5j","[1, 1]",
     "[2., 1.5]","[True, False]","","","","","","","inf","1e+20","","[]"])"));
-  EXPECT_EQ(
-      args["Input Dims"],
-      Json::parse("[[4,5],[],[],[],[],[],[],[],[],[],[],[],[2,3],[[3],[4]],[],[1099511627776],[],[],[],[]]"));
+  EXPECT_EQ(args["Input Dims"],
+            Json::parse("[[4,5],[],[],[],[],[],[],[],[],[],[],[],[2,3],[[3],[4]],[],[1099511627776],[],[],[],[]]"));
   EXPECT_EQ(args["Input Strides"],
             Json::parse("[[5,1],[],[],[],[],[],[],[],[],[],[],[],[],[[1],[1]],[],[-1],[],[],[],[]]"));
 }
@@ -372,8 +369,8 @@ TEST_F(KinetoTest, MemoryEventsStandAmongTheOperatorsInOrderOfTime) {
   b.memory(kPid, 1, kT + 2000, 64, 1064);
   b.range(kPid, 1, "aten::add", kT + 4000, kT + 6000);
   b.memory(kPid, 1, kT + 5000, -64, 1000);
-  b.memory(kPid, 1, kT - 10, 8, 8);          // before the window
-  b.memory(kPid, 1, kT + 100000, 8, 1008);   // behind it
+  b.memory(kPid, 1, kT - 10, 8, 8);         // before the window
+  b.memory(kPid, 1, kT + 100000, 8, 1008);  // behind it
   Json trace = trace_of(convert());
   auto events = named(trace, "[memory]", "i");
   ASSERT_EQ(events.size(), 2u);
@@ -381,8 +378,9 @@ TEST_F(KinetoTest, MemoryEventsStandAmongTheOperatorsInOrderOfTime) {
   EXPECT_EQ(first["cat"], "cpu_instant_event");
   EXPECT_EQ(first["s"], "t");
   EXPECT_EQ(first["tid"], kPid);
-  Json args = {{"Bytes", 64}, {"Addr", 0x1000}, {"Total Allocated", 1064}, {"Total Reserved", 0},
-               {"Device Type", 0}, {"Device Id", -1}, {"Ev Idx", 2}};
+  Json args = {{"Bytes", 64},         {"Addr", 0x1000},   {"Total Allocated", 1064},
+               {"Total Reserved", 0}, {"Device Type", 0}, {"Device Id", -1},
+               {"Ev Idx", 2}};
   EXPECT_EQ(first["args"], args);
   EXPECT_EQ(events[1]["args"]["Bytes"], -64);
   std::vector<std::string> order;

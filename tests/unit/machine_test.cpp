@@ -33,8 +33,9 @@ class MachineTest : public testing::Test {
     places_ = {root_ + "/proc", root_ + "/dev/nvidia", root_ + "/cpu", TPROF_SAMPLES "/libnvml_stub.so"};
     write("proc/stat", "cpu  1000 200 300 5000 70 10 20 400 9 9\ncpu0 1 1 1 1 1 1 1 1 1 1\n");
     write("proc/loadavg", "3.25 2.00 1.00 5/100 9\n");
-    write("proc/4711/stat", "4711 (a (b) c) S 1 1 1 0 -1 4194304 5 0 0 0 700 50 0 0 20 0 4 0 9 1 2 3 4 5 6 7 8 9 10 "
-                            "11 12 13 14 15 17 6 0 0 0 0 0\n");
+    write("proc/4711/stat",
+          "4711 (a (b) c) S 1 1 1 0 -1 4194304 5 0 0 0 700 50 0 0 20 0 4 0 9 1 2 3 4 5 6 7 8 9 10 "
+          "11 12 13 14 15 17 6 0 0 0 0 0\n");
     write("proc/4711/schedstat", "8000000000 1500000000 77\n");
     write("cpu/cpu6/cpufreq/scaling_cur_freq", "2400000\n");
   }

@@ -327,7 +327,9 @@ TEST(ClockMap, WallTimeComesBackByTheOffsetOfItsTime) {
 }
 
 TEST(ClockMap, TicksAreTheInverse) {
-  ClockMap map({{1000, 500, 100}, {2'000'001'000, 1'000'000'500, 1'000'000'100}, {4'200'001'000, 2'000'000'500, 2'000'000'100}},
+  ClockMap map({{1000, 500, 100},
+                {2'000'001'000, 1'000'000'500, 1'000'000'100},
+                {4'200'001'000, 2'000'000'500, 2'000'000'100}},
                ClockKind::tsc, 0, false);
   for (u64 ticks = 0; ticks < 6'000'000'000; ticks += 99'999'989)
     EXPECT_NEAR(double(map.ticks_at(map.monotonic_ns(ticks))), double(ticks), 3);

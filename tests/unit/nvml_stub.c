@@ -12,5 +12,5 @@ int nvmlDeviceGetUtilizationRates(void* device, unsigned percent[2]) {
   return percent[1] = 0, 0;
 }
 int nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* reasons) {
-  return *reasons = (unsigned long)device == 1 ? 0x4 : 0x1, 0;  /* SwPowerCap, GpuIdle */
+  return *reasons = (unsigned long)device == 1 ? 0x4 : 0x1, 0; /* SwPowerCap, GpuIdle */
 }

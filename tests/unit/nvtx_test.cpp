@@ -5,10 +5,10 @@
 #include <bit>
 #include <nlohmann/json.hpp>
 
-#include "model/build.h"
-#include "recording_builder.h"
 #include "check/check.h"
 #include "convert/convert.h"
+#include "model/build.h"
+#include "recording_builder.h"
 
 namespace tprof {
 namespace {

@@ -134,13 +134,12 @@ TEST(Occupancy, EqualsNvidiasCalculator) {
       ASSERT_EQ(cudaOccMaxActiveBlocksPerMultiprocessor(&result, &properties, &attributes, &state, threads,
                                                         size_t(dynamic_shared)),
                 CUDA_OCC_SUCCESS);
-      int ours = occupancy_of(kernel(1'000'000, threads, registers, static_shared, dynamic_shared), &d)
-                     .active_blocks;
+      int ours = occupancy_of(kernel(1'000'000, threads, registers, static_shared, dynamic_shared), &d).active_blocks;
       if (ours == result.activeBlocksPerMultiprocessor) continue;
       if (wrong++ < 3)
-        ADD_FAILURE() << gpu.major << "." << gpu.minor << ": " << threads << " threads, " << registers
-                      << " registers, " << static_shared << " + " << dynamic_shared << " bytes: " << ours
-                      << ", NVIDIA's " << result.activeBlocksPerMultiprocessor;
+        ADD_FAILURE() << gpu.major << "." << gpu.minor << ": " << threads << " threads, " << registers << " registers, "
+                      << static_shared << " + " << dynamic_shared << " bytes: " << ours << ", NVIDIA's "
+                      << result.activeBlocksPerMultiprocessor;
     }
     EXPECT_EQ(wrong, 0) << gpu.major << "." << gpu.minor;
   }

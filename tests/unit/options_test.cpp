@@ -105,8 +105,7 @@ TEST(Steps, from_zero_there_is_nothing_before) {
 }
 
 TEST(Steps, refusals) {
-  for (const char* bad : {"", "5", "5:", ":5", "a:b", "-1:3", "1:2:3"})
-    EXPECT_NE(steps_refusal(bad), "") << bad;
+  for (const char* bad : {"", "5", "5:", ":5", "a:b", "-1:3", "1:2:3"}) EXPECT_NE(steps_refusal(bad), "") << bad;
   EXPECT_TRUE(has(steps_refusal("5:5"), "A < B"));
   EXPECT_TRUE(has(steps_refusal("7:3"), "'7:3'"));
 }
@@ -149,8 +148,8 @@ TEST(Window, each_kind) {
 
 TEST(StepSource, refusals) {
   StepSource s;
-  for (const char* bad : {"", "epoch", "backward:0", "backward:x", "range:", "range:(", "range:[a", "nvtx", "nvtx:",
-                          "nvtx:("}) {
+  for (const char* bad :
+       {"", "epoch", "backward:0", "backward:x", "range:", "range:(", "range:[a", "nvtx", "nvtx:", "nvtx:("}) {
     OptionError error;
     EXPECT_FALSE(parse_step_source(bad, s, error)) << bad;
     EXPECT_TRUE(error) << bad;

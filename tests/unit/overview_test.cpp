@@ -6,8 +6,8 @@
 #include <random>
 
 #include "kineto/read/read.h"
-#include "recording_builder.h"
 #include "plugin_compat/overview.h"
+#include "recording_builder.h"
 
 namespace tprof {
 namespace {

@@ -93,8 +93,9 @@ void expect_same(const Table& table) {
 
 Table sample() {
   Table t;
-  t.columns = {{"name", "", Unit::text},   {"frames", "", Unit::lines}, {"tc", "", Unit::yes_no},  {"calls", "", Unit::count},
-               {"time", "", Unit::time},   {"share", "", Unit::percent}, {"mixed", "", Unit::count}, {"nothing", "", Unit::time}};
+  t.columns = {{"name", "", Unit::text},   {"frames", "", Unit::lines}, {"tc", "", Unit::yes_no},
+               {"calls", "", Unit::count}, {"time", "", Unit::time},    {"share", "", Unit::percent},
+               {"mixed", "", Unit::count}, {"nothing", "", Unit::time}};
   t.rows = {{"aten::mm", "a.py(1): f\nb.py(2): g", i64{1}, i64{3}, i64{1234567}, 62.5, i64{1}, {}},
             {"aten::add", {}, i64{0}, i64{-3}, i64{-1}, 1.0 / 3, 0.5, {}},
             {{}, "a.py(1): f\nb.py(2): g", {}, {}, {}, {}, "text", {}},
@@ -127,7 +128,8 @@ TEST(Pack, NumbersThatJsonDoesNotHaveAreNull) {
 
 TEST(Pack, TextsOfAnyBytesAreThoseOfTheJson) {
   Table t{"", {{"name", "", Unit::text}}, {}, {}};
-  for (const char* text : {"</script><script>alert(1)</script>", "\xff\xfe broken", "\xe2\x80\xae right to left", "\"quoted\"", ""})
+  for (const char* text :
+       {"</script><script>alert(1)</script>", "\xff\xfe broken", "\xe2\x80\xae right to left", "\"quoted\"", ""})
     t.rows.push_back({text});
   t.rows.push_back({std::string(64 << 10, 'x')});
   EXPECT_EQ(dump(Decoder(packed(t)).rows()), dump(Json::parse(dump(json_of(t)["rows"]))));

@@ -66,7 +66,9 @@ TEST(ParseTest, a_damaged_document_is_refused_or_read_as_by_others) {
     Parsed parsed(text);
     Json other = Json::parse(text, nullptr, false);
     ASSERT_EQ(parsed.good, !other.is_discarded()) << text << "\n" << parsed.error.why;
-    if (parsed.good) { ASSERT_EQ(json_of(parsed.value()), other) << text; }
+    if (parsed.good) {
+      ASSERT_EQ(json_of(parsed.value()), other) << text;
+    }
     refused += !parsed.good;
     EXPECT_LE(parsed.error.where, text.size());
   }
@@ -74,16 +76,18 @@ TEST(ParseTest, a_damaged_document_is_refused_or_read_as_by_others) {
 }
 
 TEST(ParseTest, numbers_are_exact) {
-  for (const char* text : {"0", "-0", "9223372036854775807", "-9223372036854775808", "18446744073709551615",
-                           "999999999999999999", "1234567890123456.125", "9007199254740993.5", "0.1", "1e22", "1e23", "2.5E-3",
-                           "123456789012345678901234567890", "4.9e-324", "1.7976931348623157e308", "0.000001",
-                           "1760000000123456.789", "-0.5", "1e-400"}) {
+  for (const char* text :
+       {"0", "-0", "9223372036854775807", "-9223372036854775808", "18446744073709551615", "999999999999999999",
+        "1234567890123456.125", "9007199254740993.5", "0.1", "1e22", "1e23", "2.5E-3", "123456789012345678901234567890",
+        "4.9e-324", "1.7976931348623157e308", "0.000001", "1760000000123456.789", "-0.5", "1e-400"}) {
     Parsed parsed(text);
     ASSERT_TRUE(parsed.good) << text;
     EXPECT_EQ(parsed.value().as_double(), strtod(text, nullptr)) << text;
     Json other = Json::parse(text);
     EXPECT_EQ(parsed.value().is_integer(), other.is_number_integer()) << text;
-    if (other.is_number_unsigned()) { EXPECT_EQ(parsed.value().as_u64(), other.get<u64>()) << text; }
+    if (other.is_number_unsigned()) {
+      EXPECT_EQ(parsed.value().as_u64(), other.get<u64>()) << text;
+    }
   }
   for (const char* text : {"1e999", "-1e999", "01", "1.", ".5", "+1", "-", "1e", "1e+", "NaN", "-Infinity", "0x1"})
     EXPECT_FALSE(Parsed(text).good) << text;

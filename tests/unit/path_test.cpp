@@ -3,8 +3,8 @@
 
 #include <random>
 
-#include "analysis/time/critical_path.h"
 #include "analysis/tables/memory_peak.h"
+#include "analysis/time/critical_path.h"
 #include "base/error.h"
 #include "model_builder.h"
 

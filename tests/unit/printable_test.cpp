@@ -39,29 +39,30 @@ TEST(Printable, EveryControlCharacterIsAnEscape) {
 }
 
 TEST(Printable, SoIsWhatReordersOrHidesText) {
-  for (u32 code : {0x061c, 0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069, 0x2028,
-                   0x2029, 0xfeff, 0xfff9, 0xfffa, 0xfffb})
+  for (u32 code : {0x061c, 0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069,
+                   0x2028, 0x2029, 0xfeff, 0xfff9, 0xfffa, 0xfffb})
     EXPECT_EQ(printable(utf8(code)), escape(code));
   EXPECT_EQ(printable(utf8(0xe0041)), "\\udb40\\udc41");  // as JSON has it
 }
 
 TEST(Printable, WhatIsNoUtf8IsShownByteByByte) {
   EXPECT_EQ(printable("\xff"), "\\xff");
-  EXPECT_EQ(printable("\x9b" "31m"), "\\x9b31m");             // C1 as a terminal of one byte has it
-  EXPECT_EQ(printable("\xc0\x9b"), "\\xc0\\x9b");             // overlong
-  EXPECT_EQ(printable("\xe2\x80"), "\\xe2\\x80");             // cut off
-  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");    // half of a pair
+  EXPECT_EQ(printable("\x9b"
+                      "31m"),
+            "\\x9b31m");                                    // C1 as a terminal of one byte has it
+  EXPECT_EQ(printable("\xc0\x9b"), "\\xc0\\x9b");           // overlong
+  EXPECT_EQ(printable("\xe2\x80"), "\\xe2\\x80");           // cut off
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // half of a pair
   EXPECT_EQ(printable("\xf5\x80\x80\x80"), "\\xf5\\x80\\x80\\x80");
 }
 
 TEST(Printable, AllOtherTextStays) {
-  for (u32 code : {0x20, 0x7e, 0xa0, 0xe9, 0x4e2d, 0x2026, 0x1f600, 0x200d}) EXPECT_EQ(printable(utf8(code)), utf8(code));
+  for (u32 code : {0x20, 0x7e, 0xa0, 0xe9, 0x4e2d, 0x2026, 0x1f600, 0x200d})
+    EXPECT_EQ(printable(utf8(code)), utf8(code));
   EXPECT_EQ(printable("void f<float>(int) \\ 'x' \"y\""), "void f<float>(int) \\ 'x' \"y\"");
 }
 
-TEST(Printable, LinesStayLines) {
-  EXPECT_EQ(shown("a\nb\r\nc\rd\te", false), "a\nb\r\nc\\u000dd\\u0009e");
-}
+TEST(Printable, LinesStayLines) { EXPECT_EQ(shown("a\nb\r\nc\rd\te", false), "a\nb\r\nc\\u000dd\\u0009e"); }
 
 TEST(Printable, ColorsPassOnlyWhereTheyAreWanted) {
   EXPECT_EQ(shown("\033[1;31mhot\033[0m", true), "\033[1;31mhot\033[0m");

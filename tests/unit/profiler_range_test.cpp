@@ -12,9 +12,9 @@
 
 #include "base/clock.h"
 #include "collect/nvtx/ranges.h"
-#include "collect/start/profiler_range.h"
-#include "collect/session/session.h"
 #include "collect/recorder/thread.h"
+#include "collect/session/session.h"
+#include "collect/start/profiler_range.h"
 
 using namespace tprof;
 

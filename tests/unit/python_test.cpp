@@ -143,7 +143,8 @@ TEST_F(PythonTest, WorkOfAGpuBelongsToTheOperatorAroundTheCall) {
 TEST_F(PythonTest, ACallInsideABackwardNodeIsNotTheNode) {
   b.range(kPid, 1, "autograd::engine::evaluate_function: AddBackward0", kT + 1'000, kT + 9'000);
   python(2, 1'100, 1'200);  // a hook
-  b.range(kPid, 1, "AddBackward0", kT + 2'000, kT + 8'000, {.scope = Scope::backward, .sequence = 4, .forward_thread = 1});
+  b.range(kPid, 1, "AddBackward0", kT + 2'000, kT + 8'000,
+          {.scope = Scope::backward, .sequence = 4, .forward_thread = 1});
   Model m = build();
   const Event* node = find(m, "autograd::engine::evaluate_function: AddBackward0");
   ASSERT_TRUE(node);

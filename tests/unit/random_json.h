@@ -12,7 +12,17 @@ namespace tprof::test {
 // With null in place of true and false if not `booleans`: the parser of traces tells nobody which of them it was.
 inline nlohmann::json random_json(std::mt19937& random, bool booleans, int depth = 0) {
   using Json = nlohmann::json;
-  static const char* texts[] = {"", "a", "\"", "\\", "\\\\\"", "\n\t\x01", "{[", "]}", ",", "seven b", "eight by",
+  static const char* texts[] = {"",
+                                "a",
+                                "\"",
+                                "\\",
+                                "\\\\\"",
+                                "\n\t\x01",
+                                "{[",
+                                "]}",
+                                ",",
+                                "seven b",
+                                "eight by",
                                 "\xc3\xa9\xf0\x9f\x98\x80",
                                 "a longer text\\, with: all { of } it, and \"more\" than sixteen bytes"};
   switch (random() % (depth > 3 ? 5 : 7)) {

@@ -8,8 +8,8 @@
 #include "analysis/time/overview.h"
 #include "base/error.h"
 #include "kineto/inputs.h"
-#include "recording_builder.h"
 #include "plugin_compat/overview.h"
+#include "recording_builder.h"
 
 namespace tprof {
 namespace {
@@ -272,8 +272,9 @@ TEST_F(ReadTest, arrows_tie_the_innermost_forward_operator_to_the_backward_node)
 
 TEST_F(ReadTest, python_calls_and_modules) {
   Model m = read_events(
-      range("python_function", "nn.Module: Linear_3", "0", "10",
-            R"({"Python id": 2, "Python parent id": 1, "Python module id": 11, "Parameters": 6, "Parameter bytes": 24})") +
+      range(
+          "python_function", "nn.Module: Linear_3", "0", "10",
+          R"({"Python id": 2, "Python parent id": 1, "Python module id": 11, "Parameters": 6, "Parameter bytes": 24})") +
       "," + range("python_function", "x.py(3): f", "20", "10", R"({"Python id": 4, "Python parent id": null})"));
   ASSERT_EQ(m.events.size(), 2u);
   ASSERT_EQ(m.modules.size(), 1u);

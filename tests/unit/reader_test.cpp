@@ -5,8 +5,8 @@
 #include <random>
 
 #include "base/error.h"
-#include "recording_builder.h"
 #include "convert/convert.h"
+#include "recording_builder.h"
 
 namespace tprof {
 namespace {
@@ -171,8 +171,7 @@ TEST(ReaderFuzz, BitFlips) {
     // One to four flips, put back afterwards.
     std::vector<size_t> places;
     for (u32 n = 1 + random() % 4; n > 0; n--) places.push_back(used[random() % used.size()]);
-    for (size_t at : places)
-      file.seekp(std::streamoff(at)).put(static_cast<char>(all[at] ^ (1 << random() % 8)));
+    for (size_t at : places) file.seekp(std::streamoff(at)).put(static_cast<char>(all[at] ^ (1 << random() % 8)));
     file.flush();
     convert_somehow(path, dir.path);
     for (size_t at : places) file.seekp(std::streamoff(at)).put(all[at]);

@@ -140,8 +140,7 @@ class RecordingBuilder {
   }
   void step(i64 number, u64 begin, u64 end = 0, u32 flags = kStepHasWork, StepBy by = StepBy::optimizer,
             u32 tid = kPid) {
-    put(meta(),
-        StepRecord{{static_cast<u16>(Kind::step), 0, static_cast<u32>(by)}, number, begin, end, flags, tid});
+    put(meta(), StepRecord{{static_cast<u16>(Kind::step), 0, static_cast<u32>(by)}, number, begin, end, flags, tid});
   }
   // `rest`: batches, calls, what was left out, flags and thread.
   void stretch(StretchKind kind, i64 number, u64 begin, u64 end, StretchRecord rest = {}) {
@@ -152,9 +151,7 @@ class RecordingBuilder {
     if (!rest.tid) rest.tid = kPid;
     put(meta(), rest);
   }
-  void stretch_part(u64 ticks) {
-    put(meta(), StretchPartRecord{{static_cast<u16>(Kind::stretch_part), 0, 0}, ticks});
-  }
+  void stretch_part(u64 ticks) { put(meta(), StretchPartRecord{{static_cast<u16>(Kind::stretch_part), 0, 0}, ticks}); }
   void restart(RestartWhy why, i64 number, u64 ticks) {
     put(meta(), RestartRecord{{static_cast<u16>(Kind::restart), 0, static_cast<u32>(why)}, number, ticks});
   }
@@ -176,12 +173,9 @@ class RecordingBuilder {
   void info(const std::string& key, const std::string& value) {
     put(meta(), InfoRecord{{static_cast<u16>(Kind::info), 0, 0}}, key + '\0' + value + '\0');
   }
-  void flush(u32 number, u64 ticks) {
-    put(meta(), FlushRecord{{static_cast<u16>(Kind::flush), 0, number}, ticks});
-  }
+  void flush(u32 number, u64 ticks) { put(meta(), FlushRecord{{static_cast<u16>(Kind::flush), 0, number}, ticks}); }
 
-  RecordRef range(u32 tid, u32 epoch, const std::string& text, u64 begin, u64 end,
-                  const RangeOptions& options = {}) {
+  RecordRef range(u32 tid, u32 epoch, const std::string& text, u64 begin, u64 end, const RangeOptions& options = {}) {
     RangeRecord r{};
     r.head = {static_cast<u16>(Kind::range), 0, name(text)};
     r.begin_ticks = begin;
@@ -272,7 +266,8 @@ class RecordingBuilder {
     return put(data(tid, epoch), rest);
   }
   void code(u32 id, const std::string& qualified_name, const std::string& file, i32 line) {
-    put(meta(), CodeRecord{{static_cast<u16>(Kind::code), 0, id}, name(qualified_name), name(file), line, 0, 0x30d, {}});
+    put(meta(),
+        CodeRecord{{static_cast<u16>(Kind::code), 0, id}, name(qualified_name), name(file), line, 0, 0x30d, {}});
   }
   void module(u32 id, const std::string& class_name, u32 number) {
     put(meta(), ModuleRecord{{static_cast<u16>(Kind::module), 0, id}, name(class_name), number, 20, 80});
@@ -381,8 +376,7 @@ class TempDir {
 
 // A small training: `steps` steps of forward, backward and optimizer from kStart + 1000, 100 us each, in
 // window 0. Steps [first, end) are active.
-inline void add_training(RecordingBuilder& b, i64 steps, i64 first, i64 end,
-                         WindowState state = WindowState::sealed) {
+inline void add_training(RecordingBuilder& b, i64 steps, i64 first, i64 end, WindowState state = WindowState::sealed) {
   constexpr u64 kStepNs = 100'000;
   auto at = [](i64 step, u64 ns) { return kStart + 1000 + u64(step) * kStepNs + ns; };
   for (i64 s = 0; s < steps; s++) {
@@ -396,10 +390,9 @@ inline void add_training(RecordingBuilder& b, i64 steps, i64 first, i64 end,
     b.range(kPid, epoch, "AddmmBackward0", at(s, 31'000), at(s, 49'000),
             {.scope = Scope::backward, .sequence = s * 2, .forward_thread = 1});
     b.range(kPid, epoch, "aten::mm", at(s, 32'000), at(s, 48'000));
-    b.range(kPid, epoch, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad",
-            at(s, 51'000), at(s, 53'000));
-    b.range(kPid, epoch, "torch::autograd::AccumulateGrad", at(s, 51'500), at(s, 52'500),
-            {.scope = Scope::backward});
+    b.range(kPid, epoch, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", at(s, 51'000),
+            at(s, 53'000));
+    b.range(kPid, epoch, "torch::autograd::AccumulateGrad", at(s, 51'500), at(s, 52'500), {.scope = Scope::backward});
     b.range(kPid, epoch, "Optimizer.step#SGD.step", at(s, 60'000), at(s, 80'000), {.scope = Scope::user});
     b.range(kPid, epoch, "aten::add_", at(s, 61'000), at(s, 79'000));
   }

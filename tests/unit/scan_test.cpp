@@ -115,7 +115,7 @@ TEST_F(ScanTest, AListMayLackItsBracketButNotTheEndOfAnEvent) {
     EXPECT_TRUE(found.unclosed);
     EXPECT_EQ(found.events.size(), 2u);
   }
-  size_t whole = text.find('}', text.find('}') + 1) + 1, comma = text.find("{\"a") ;
+  size_t whole = text.find('}', text.find('}') + 1) + 1, comma = text.find("{\"a");
   for (size_t size = 0; size < text.size(); size++) {
     bool between = size >= whole && size <= comma;
     EXPECT_EQ(read(text.substr(0, size), 8).end, between ? ScanEnd::whole : ScanEnd::cut) << text.substr(0, size);

@@ -55,8 +55,13 @@ TEST_F(StackTreeTest, ThreadsAgreeOnIdsThatAreWrittenOnce) {
 
 TEST_F(StackTreeTest, CodeCallerAndPlaceAreToldApart) {
   u32 root = stack_node(0, 100, 0), other = stack_node(0, 101, 0);
-  std::vector<u32> nodes{root, other, stack_node(root, 100, 0), stack_node(other, 100, 0), stack_node(root, 100, 2),
-                         stack_node(root, 0, 0x7f0000001000), stack_node(root, 0, 0x7e0000001000)};
+  std::vector<u32> nodes{root,
+                         other,
+                         stack_node(root, 100, 0),
+                         stack_node(other, 100, 0),
+                         stack_node(root, 100, 2),
+                         stack_node(root, 0, 0x7f0000001000),
+                         stack_node(root, 0, 0x7e0000001000)};
   for (size_t i = 0; i < nodes.size(); i++)
     for (size_t j = 0; j < i; j++) EXPECT_NE(nodes[i], nodes[j]);
   EXPECT_EQ(stack_node(root, 100, 2), nodes[4]);

@@ -223,9 +223,7 @@ TEST(Training, ABatchOfEachOfTwoLoaders) {
   EXPECT_EQ(cut("DEFBODEFBOd"), "0DEFBO 1DEFBOd");
   EXPECT_EQ(cut("DFEFBODFEFBO"), "0DFEFBO 1DFEFBO") << "the second is drawn later";
 }
-TEST(Training, ACycledLoaderGoesOnWithoutDraws) {
-  EXPECT_EQ(cut("DFBODFBOdFBOFBOFBO"), "0DFBO 1DFBOd 2FBO 3FBO 4FBO");
-}
+TEST(Training, ACycledLoaderGoesOnWithoutDraws) { EXPECT_EQ(cut("DFBODFBOdFBOFBOFBO"), "0DFBO 1DFBOd 2FBO 3FBO 4FBO"); }
 TEST(Training, DrawsThatRunAhead) {
   EXPECT_EQ(cut("DDFBODFBOdFBODDFBOdFBO"), "0DDFBO 1DFBOd 2FBO 3DDFBOd 4FBO");
   EXPECT_EQ(cut("DDFBFBODDFBFBO"), "0DDFBFBO 1DDFBFBO") << "all micro-batches first";
@@ -294,9 +292,7 @@ TEST(Evaluation, BeforeTheTraining) {
 }
 TEST(Evaluation, BehindTheTraining) { EXPECT_EQ(cut("DFBOdEvEve"), "0DFBOd e0:EvEve"); }
 TEST(Evaluation, OfAModelThatNeverTrains) { EXPECT_EQ(cut("DFBOdEwEweDFBO"), "0DFBOd e0:EwEwe 1DFBO"); }
-TEST(Evaluation, WhoseDrawsRunAhead) {
-  EXPECT_EQ(cut("DDFBOdFBOEEvEvevDDFBO"), "0DDFBOd 1FBO e0:EEvEvev 2DDFBO");
-}
+TEST(Evaluation, WhoseDrawsRunAhead) { EXPECT_EQ(cut("DDFBOdFBOEEvEvevDDFBO"), "0DDFBOd 1FBO e0:EEvEvev 2DDFBO"); }
 TEST(Evaluation, InsideAStep) {
   EXPECT_EQ(cut("DFBODFBEvEveDFBODFBO"), "0DFBO 1DFB[e0:EvEve]DFBO 2DFBO");
   EXPECT_EQ(cut("FBOFBvvFBO"), "0FBO 1FB[e0:vv]FBO");
@@ -372,7 +368,8 @@ TEST(Inference, WarmUpBeforeTheLoader) { EXPECT_EQ(cut("vDvDvd"), "v 0Dv 1Dvd");
 TEST(Stated, ProfilerStepOfTheScriptWins) {
   EXPECT_EQ(cut("UDFBOuUDFBOuUDFBOuUu"), "0UDFBOu 1UDFBOu 2UDFBOu Uu") << "what follows the last prof.step() is none";
   EXPECT_EQ(cut("UuUuUuUu"), "0Uu 1Uu 2Uu Uu") << "in plain tensor loops";
-  EXPECT_EQ(cut("UDFBOuUDFBOuDFBODFBO"), "0UDFBOu 1UDFBOu 2DFBO 3DFBO") << "automatic again behind the script's profiler";
+  EXPECT_EQ(cut("UDFBOuUDFBOuDFBODFBO"), "0UDFBOu 1UDFBOu 2DFBO 3DFBO")
+      << "automatic again behind the script's profiler";
 }
 TEST(Stated, ApiStepEndsAStep) {
   EXPECT_EQ(cut("DFBOSDFBOSDFBOS"), "0DFBO 1SDFBO 2SDFBO S");

@@ -7,14 +7,14 @@
 
 #include "check/check.h"
 #include "convert/convert.h"
-#include "kineto/write/amend.h"
+#include "input/trace_file.h"
 #include "kineto/read/read.h"
+#include "kineto/write/amend.h"
 #include "model/build.h"
 #include "model/counted.h"
 #include "model/settled.h"
 #include "model/spans.h"
 #include "recording_builder.h"
-#include "input/trace_file.h"
 
 namespace tprof {
 namespace {
@@ -122,7 +122,7 @@ TEST_F(StretchesTest, TheLastStepEndsBeforeTheEvaluation) {
   b.stretch(StretchKind::evaluation, 0, kT + 200, 0, {.batches = 1});
   op(kT + 210, kT + 390);
   Model m = build();
-  EXPECT_EQ(m.steps.at(0).end_ns, ns(kT + 180));        // its last work
+  EXPECT_EQ(m.steps.at(0).end_ns, ns(kT + 180));  // its last work
   EXPECT_EQ(m.stretches.at(0).end_ns, ns(kT + 390));
 }
 
@@ -254,8 +254,9 @@ TEST_F(StretchesTest, CountsInWords) {
   c.inferences.left_out = 1;
   c.evaluations.count = 2;
   c.evaluations.batches = 20;
-  EXPECT_EQ(counted_text(c), "12 training steps (an update each), 2 evaluations of 20 batches in all, "
-                             "3 stretches of inference (1 call not recorded)");
+  EXPECT_EQ(counted_text(c),
+            "12 training steps (an update each), 2 evaluations of 20 batches in all, "
+            "3 stretches of inference (1 call not recorded)");
 }
 
 // A window of inference, steps 1 and 2 of four, and then a training.

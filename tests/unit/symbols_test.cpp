@@ -171,8 +171,9 @@ TEST_F(SymbolsTest, DamagedFilesAreSurvived) {
   for (int round = 0; round < 600; round++) {
     std::string bytes = whole;
     for (int i = 0; i < 8; i++) {
-      size_t at = round % 3 == 0 ? size_t(rand()) % 64 : round % 3 == 1 ? table + size_t(rand()) % (64 * 40)
-                                                                       : size_t(rand()) % whole.size();
+      size_t at = round % 3 == 0   ? size_t(rand()) % 64
+                  : round % 3 == 1 ? table + size_t(rand()) % (64 * 40)
+                                   : size_t(rand()) % whole.size();
       bytes[at] = static_cast<char>(rand() % 4 ? rand() : 0xff);
     }
     look(bytes);
@@ -217,7 +218,8 @@ TEST(Interleave, NothingIsLostWhereTheTwoDisagree) {
 }
 
 TEST(Interleave, WithoutKnownEvaluationsPythonStandsInsideOfTheInterpreter) {
-  EXPECT_EQ(interleaved({{1, false}, {2, false, true}, {3, false, true}, {4, false}}, {{11, false}, {12, true}, {13, true}}),
+  EXPECT_EQ(interleaved({{1, false}, {2, false, true}, {3, false, true}, {4, false}},
+                        {{11, false}, {12, true}, {13, true}}),
             (std::vector<u32>{1, 11, 12, 13, 2, 3, 4}));
 }
 

@@ -14,8 +14,12 @@ namespace {
 Table sample() {
   Table t;
   t.title = "Operators";
-  t.columns = {{"name", "Name", Unit::text}, {"share", "Self %", Unit::percent, 1}, {"host_self_duration", "Self CPU", Unit::time},
-               {"size", "Size", Unit::bytes, 2}, {"tc", "TC", Unit::yes_no, 3}, {"calls", "Calls", Unit::count}};
+  t.columns = {{"name", "Name", Unit::text},
+               {"share", "Self %", Unit::percent, 1},
+               {"host_self_duration", "Self CPU", Unit::time},
+               {"size", "Size", Unit::bytes, 2},
+               {"tc", "TC", Unit::yes_no, 3},
+               {"calls", "Calls", Unit::count}};
   t.rows = {{"aten::mm", 62.5, i64{1234567}, i64{1536}, i64{1}, i64{3}},
             {"a name, with \"quotes\"", 37.5, i64{999}, Value(), i64{0}, i64{12}}};
   return t;
@@ -80,7 +84,10 @@ TEST(Table, FunctionsAreShownWithoutReturnTypeAndParameters) {
 }
 
 TEST(Table, CellsOfSeveralLinesKeepTheirRowTogether) {
-  Table t{"", {{"name", "Name", Unit::text}, {"at", "At", Unit::lines}}, {{"a", "f.py(1): f\ng.py(2): g"}, {"b", "x"}}, {}};
+  Table t{"",
+          {{"name", "Name", Unit::text}, {"at", "At", Unit::lines}},
+          {{"a", "f.py(1): f\ng.py(2): g"}, {"b", "x"}},
+          {}};
   EXPECT_EQ(text_of(t, style(0)), "Name  At\n----  ----------\na     f.py(1): f\n      g.py(2): g\nb     x\n");
   EXPECT_EQ(json_of(t)["rows"][0]["at"], "f.py(1): f;g.py(2): g");
 }
@@ -137,11 +144,16 @@ TEST(Table, AnEmptyTableSaysNothingOfWidth) {
 }
 
 TEST(Table, ColumnsThatTellRowsApartStayWhenOthersGo) {
-  Table t{"", {{"name", "Name", Unit::text}, {"grid", "Grid", Unit::text, 9}, {"block", "Block", Unit::text, 9},
-               {"registers", "Registers", Unit::count, 8}, {"total", "Total", Unit::time},
-               {"mean", "Mean", Unit::time, 1}},
+  Table t{"",
+          {{"name", "Name", Unit::text},
+           {"grid", "Grid", Unit::text, 9},
+           {"block", "Block", Unit::text, 9},
+           {"registers", "Registers", Unit::count, 8},
+           {"total", "Total", Unit::time},
+           {"mean", "Mean", Unit::time, 1}},
           {{"gemm", "[1, 1, 1]", "[32, 1, 1]", i64{30}, i64{1000000}, i64{500000}},
-           {"gemm", "[2, 1, 1]", "[32, 1, 1]", i64{30}, i64{1000000}, i64{500000}}}, {}};
+           {"gemm", "[2, 1, 1]", "[32, 1, 1]", i64{30}, i64{1000000}, i64{500000}}},
+          {}};
   std::string text = text_of(t, style(26));
   EXPECT_NE(text.find("[1, 1, 1]"), std::string::npos) << text;
   EXPECT_NE(text.find("Too narrow for: Block,\n  Registers, Mean"), std::string::npos) << text;
@@ -181,8 +193,10 @@ TEST(Table, FunctionsThatDifferInParametersAloneKeepThem) {
 }
 
 TEST(Table, SentencesAndTitlesTakeSeveralLines) {
-  Table t{"", {{"name", "Launches", Unit::text}, {"calls", "Time of the calls", Unit::time}},
-          {{"begun more than 100.000us later", i64{1000}}, {"calls", i64{2000}}}, {}};
+  Table t{"",
+          {{"name", "Launches", Unit::text}, {"calls", "Time of the calls", Unit::time}},
+          {{"begun more than 100.000us later", i64{1000}}, {"calls", i64{2000}}},
+          {}};
   EXPECT_EQ(text_of(t, style(29)),
             "                      Time of\n"
             "                          the\n"
@@ -194,10 +208,12 @@ TEST(Table, SentencesAndTitlesTakeSeveralLines) {
 }
 
 TEST(Table, StacksStandBelowTheirRowsWhereTheyWouldBeTooNarrow) {
-  Table t{"", {{"name", "Name", Unit::text}, {"total", "Total", Unit::time}, {"stack", "Source", Unit::lines}},
+  Table t{"",
+          {{"name", "Name", Unit::text}, {"total", "Total", Unit::time}, {"stack", "Source", Unit::lines}},
           {{"aten::convolution_backward", i64{1000},
             "very/long/path/of/a/file/of/the/model.py(10): forward\nmain.py(3): f"},
-           {"aten::mm", i64{1000}, ""}}, {}};
+           {"aten::mm", i64{1000}, ""}},
+          {}};
   EXPECT_EQ(text_of(t, style(44)),
             "Name                          Total\n"
             "    Source\n"

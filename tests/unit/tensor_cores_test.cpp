@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/time/gpu_summary.h"
 #include "analysis/tables/kernels.h"
+#include "analysis/time/gpu_summary.h"
 #include "unit/model_builder.h"
 
 namespace tprof {
@@ -77,8 +77,8 @@ TEST(TensorCores, AmdNamesItsOwnInstructions) {
   for (const char* name :
        {"Cijk_Ailk_Bljk_SB_MT64x64x8_SE_K1_TT4_4_WG16_16_1", "Cijk_SB_BiasS_HAS_ScaleAlphaVec_PostGSU8_VW4",
         "batched_transpose_32x32_half", "triton_poi_fused_cat_0",
-        "void paged_attention_ll4mi_reduce_kernel<__hip_bfloat16, 128>(__hip_bfloat16*)", "__amd_rocclr_fillBufferAligned",
-        "_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_27Rmsnorm2dFwdPipelineOnePassE",
+        "void paged_attention_ll4mi_reduce_kernel<__hip_bfloat16, 128>(__hip_bfloat16*)",
+        "__amd_rocclr_fillBufferAligned", "_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_27Rmsnorm2dFwdPipelineOnePassE",
         "void at::native::vectorized_elementwise_kernel<4>(int)"})
     EXPECT_EQ(kernel_uses_tensor_cores(name, Rules::tprof, Vendor::amd), TensorCoreUse::no) << name;
   for (const char* name : {"sage_fwd", "_fwd_kernel", "kernel_unified_attention_3d"})

@@ -2,10 +2,10 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "exit_codes.h"
 #include "base/printable.h"
-#include "command.h"
 #include "cli/device_peaks.h"
+#include "command.h"
+#include "exit_codes.h"
 #include "input/inputs.h"
 #include "input/jobs.h"
 #include "report/advice.h"

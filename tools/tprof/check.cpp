@@ -4,12 +4,12 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "exit_codes.h"
 #include "base/printable.h"
 #include "check/check.h"
-#include "command.h"
-#include "input/inputs.h"
 #include "cli/progress.h"
+#include "command.h"
+#include "exit_codes.h"
+#include "input/inputs.h"
 
 namespace tprof {
 namespace {

@@ -14,11 +14,10 @@ using Action = std::function<int()>;
 
 struct Command {
   const char* name;
-  const char* help;  // one line
-  const char* more;  // what the long help adds, plain text, may be ""
-  bool hidden;       // not for users; left out of help, man page and completions
-  Action (*declare)(
-      Arguments&);  // adds flags and operands; the action runs after parsing, returns the exit code
+  const char* help;               // one line
+  const char* more;               // what the long help adds, plain text, may be ""
+  bool hidden;                    // not for users; left out of help, man page and completions
+  Action (*declare)(Arguments&);  // adds flags and operands; the action runs after parsing, returns the exit code
 };
 
 // tprof.cpp

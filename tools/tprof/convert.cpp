@@ -8,17 +8,17 @@
 #include <thread>
 
 #include "base/error.h"
-#include "exit_codes.h"
 #include "base/options.h"
 #include "base/printable.h"
 #include "base/process.h"
-#include "command.h"
-#include "convert/convert.h"
-#include "finish.h"
 #include "cli/options_cli.h"
 #include "cli/progress.h"
-#include "record/reader.h"
+#include "command.h"
+#include "convert/convert.h"
+#include "exit_codes.h"
+#include "finish.h"
 #include "input/trace_file.h"
+#include "record/reader.h"
 
 namespace tprof {
 namespace {
@@ -48,8 +48,7 @@ Writer writer_of(const Recording& recording) {
   if (recording.writer_alive()) return Writer::running;
   char host[256] = {};
   gethostname(host, sizeof host - 1);
-  bool other =
-      strcmp(process_identity(getpid()).boot_id, h.boot_id) && strncmp(host, h.host, sizeof h.host - 1);
+  bool other = strcmp(process_identity(getpid()).boot_id, h.boot_id) && strncmp(host, h.host, sizeof h.host - 1);
   return other ? Writer::elsewhere : Writer::ended;
 }
 
@@ -87,19 +86,17 @@ void convert_one(const std::string& path, u64 begin, bool named, const ConvertAr
   if (writer == Writer::running || (writer == Writer::elsewhere && !named)) {
     options.only_sealed = true;
     totals.partial = true;
-    complain(path +
-             (writer == Writer::running
-                  ? ": its program is running; only finished windows are written"
-                  : ": comes from " + std::string(recording->header().host) +
-                        " and may still be written there; only finished windows are written (name the file "
-                        "itself if its program has ended)"));
+    complain(path + (writer == Writer::running
+                         ? ": its program is running; only finished windows are written"
+                         : ": comes from " + std::string(recording->header().host) +
+                               " and may still be written there; only finished windows are written (name the file "
+                               "itself if its program has ended)"));
   }
   if (!options.out_dir.empty()) {
     std::error_code why;
     std::filesystem::create_directories(options.out_dir, why);
     if (why)
-      throw Error(Fault::usage,
-                  options.out_dir + ": cannot be made: " + why.message() + "; give another --output");
+      throw Error(Fault::usage, options.out_dir + ": cannot be made: " + why.message() + "; give another --output");
   }
   ConvertResult result;
   {
@@ -160,8 +157,9 @@ int convert(const ConvertArguments& arguments) {
              std::to_string(totals.events) + " events, " + std::to_string(totals.dropped) + " dropped)" +
              (totals.existed ? ", " + std::to_string(totals.existed) + " existed already" : ""));
   if (totals.command_left)
-    complain("what the program was given as --on-trace-ready is not run: commands are not taken from files; give it to "
-             "tprof convert to run it");
+    complain(
+        "what the program was given as --on-trace-ready is not run: commands are not taken from files; give it to "
+        "tprof convert to run it");
   if (failures && totals.converted == 0) return failed;
   return failures || totals.partial ? kExitPartial : kExitOk;
 }
@@ -172,8 +170,7 @@ Action declare_convert(Arguments& arguments) {
   auto a = std::make_shared<ConvertArguments>();
   arguments.value("--steps", "", "A:B", "only steps A to B-1", a->steps);
   arguments.value("--output", "-o", "DIR", "where traces go; default beside the recording", a->out);
-  arguments.toggle("--workers", "",
-                   "also the recordings of data-loader and other helper processes, to DIR_workers/",
+  arguments.toggle("--workers", "", "also the recordings of data-loader and other helper processes, to DIR_workers/",
                    a->workers);
   arguments.toggle("--force", "", "write traces anew that exist already", a->force);
   arguments.value("--on-trace-ready", "", "COMMAND",

@@ -8,15 +8,15 @@
 #include <filesystem>
 #include <set>
 
-#include "plugin_compat/diff.h"
 #include "base/error.h"
-#include "exit_codes.h"
 #include "base/printable.h"
 #include "command.h"
+#include "exit_codes.h"
 #include "input/inputs.h"
+#include "plugin_compat/diff.h"
+#include "plugin_compat/tree.h"
 #include "report/diff.h"
 #include "report/tree_table.h"
-#include "plugin_compat/tree.h"
 
 namespace tprof {
 namespace {
@@ -115,20 +115,16 @@ void print_csv(const Diff& diff) {
 
 int decide(const Diff& result, double ratio, bool few_runs) {
   switch (regression(result, ratio, few_runs)) {
-    case Regression::yes:
-      return kExitFound;
+    case Regression::yes: return kExitFound;
     case Regression::unknown:
       complain(!few_runs && result.fewest_runs() < kRunsToDecide
                    ? "too few runs to tell a regression from how far runs of the same program differ; give " +
                          std::to_string(kRunsToDecide) + " of each (A1 A2 A3 --vs B1 B2 B3), or --few-runs"
                    : "too few steps to tell a regression from noise; record at least three steps on each side");
       return kExitPartial;
-    default:
-      break;
+    default: break;
   }
-  auto could_find = [&](const DiffRow& row) {
-    return row.interval.known && row.interval.smallest <= ratio * row.a_ns;
-  };
+  auto could_find = [&](const DiffRow& row) { return row.interval.known && row.interval.smallest <= ratio * row.a_ns; };
   if (!could_find(result.step) && !could_find(result.second))
     complain("no regression was found, but the runs differ so much that one of " +
              std::string(printed("%.1f %%", 100 * ratio)) + " could have been missed");
@@ -146,7 +142,8 @@ PluginSide plugin_side_of(const std::vector<std::string>& paths) {
   Inputs inputs(paths, Rules::plugin);
   if (inputs.all().size() != 1)
     throw Error(Fault::usage, "the plugin compares one worker and span with another, and there are " +
-                                std::to_string(inputs.all().size()) + " traces in " + paths[0] + ": give one of them");
+                                  std::to_string(inputs.all().size()) + " traces in " + paths[0] +
+                                  ": give one of them");
   inputs.each(true, [&](const Input& input, const Model& model, const PluginTrace& trace) {
     if (trace.is_list) throw Error(Fault::unreadable, "the plugin drops the file: a list of events");
     side = {source_of(input, model, Rules::plugin), plugin_diff_side(model, build_plugin_tree(model, trace))};

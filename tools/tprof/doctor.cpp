@@ -12,15 +12,15 @@
 #include <functional>
 
 #include "base/error.h"
-#include "exit_codes.h"
 #include "base/printable.h"
-#include "run/child.h"
-#include "command.h"
-#include "symbols/source_lines.h"
 #include "cli/options_cli.h"
-#include "run/program_file.h"
-#include "report/fit.h"
+#include "command.h"
+#include "exit_codes.h"
 #include "input/trace_file.h"
+#include "report/fit.h"
+#include "run/child.h"
+#include "run/program_file.h"
+#include "symbols/source_lines.h"
 
 namespace tprof {
 namespace {
@@ -57,8 +57,7 @@ std::string last_line(const std::string& text) {
   size_t end = text.find_last_not_of("\n ");
   if (end == std::string::npos) return "";
   size_t from = text.rfind('\n', end);
-  return text.substr(from == std::string::npos ? 0 : from + 1,
-                     end - (from == std::string::npos ? 0 : from + 1) + 1);
+  return text.substr(from == std::string::npos ? 0 : from + 1, end - (from == std::string::npos ? 0 : from + 1) + 1);
 }
 
 void check_library(Patient& patient, std::vector<Finding>& out) {
@@ -106,8 +105,7 @@ void check_disk(Patient&, std::vector<Finding>& out) {
   char text[64];
   snprintf(text, sizeof text, "%.1f GiB free", gib);
   if (gib < 1)
-    out.push_back(
-        {Verdict::bad, std::string(text) + "; a window of a big model needs more, or lower --max-size"});
+    out.push_back({Verdict::bad, std::string(text) + "; a window of a big model needs more, or lower --max-size"});
   else
     out.push_back({Verdict::ok, text});
 }
@@ -137,8 +135,7 @@ void check_pythons(Patient& patient, std::vector<Finding>& out) {
 // Four steps of a tiny training under the library, and what its trace says about itself.
 void check_profiling(Patient& patient, std::vector<Finding>& out) {
   if (patient.torch_python.empty())
-    return out.push_back(
-        {Verdict::off, "no Python with torch found; name yours: tprof doctor /path/to/python"});
+    return out.push_back({Verdict::off, "no Python with torch found; name yours: tprof doctor /path/to/python"});
   if (patient.library.empty()) return out.push_back({Verdict::bad, "no library"});
   std::string directory = (std::filesystem::temp_directory_path() / "tprof-doctor-XXXXXX").string();
   if (!mkdtemp(directory.data())) return out.push_back({Verdict::bad, "no temporary directory can be made"});
@@ -149,20 +146,20 @@ void check_profiling(Patient& patient, std::vector<Finding>& out) {
                 environment, 300);
   std::vector<std::string> traces = list_files(directory, is_trace_name);
   if (child.status != 0) {
-    out.push_back({Verdict::bad, "a tiny training failed with status " + std::to_string(child.status) + ": " +
-                                     last_line(child.out)});
+    out.push_back({Verdict::bad,
+                   "a tiny training failed with status " + std::to_string(child.status) + ": " + last_line(child.out)});
   } else if (traces.empty()) {
     out.push_back({Verdict::bad, "a tiny training left no trace" +
                                      (child.out.empty() ? std::string() : ": " + last_line(child.out))});
   } else {
     TraceSummary trace = read_summary(traces[0]);
-    out.push_back({Verdict::ok, "a tiny training gave a trace of " + std::to_string(trace.written) +
-                                    " events, " + std::to_string(trace.dropped) + " dropped"});
+    out.push_back({Verdict::ok, "a tiny training gave a trace of " + std::to_string(trace.written) + " events, " +
+                                    std::to_string(trace.dropped) + " dropped"});
     if (trace.ledger.contains("capabilities"))
       for (const auto& [name, capability] : trace.ledger["capabilities"].items()) {
         std::string why = capability.value("why", "");
-        out.push_back({capability.value("on", false) ? Verdict::ok : Verdict::off,
-                       name + (why.empty() ? "" : ": " + why)});
+        out.push_back(
+            {capability.value("on", false) ? Verdict::ok : Verdict::off, name + (why.empty() ? "" : ": " + why)});
       }
   }
   std::error_code ignored;
@@ -193,9 +190,10 @@ void check_cuda(Patient&, std::vector<Finding>& out) {
                                      "; it is kept, and CUPTI is "
                                      "shared with nobody: if a run says that it is in use, end that tool (nsys, ncu, "
                                      "cuda-gdb, DCGM profiling)"});
-  out.push_back({Verdict::ok, "a run that finds no libcupti says so: pip install nvidia-cuda-cupti (CUDA 13) or "
-                              "nvidia-cuda-cupti-cu12, or name one in TPROF_CUPTI; one newer than the driver needs an "
-                              "older one named there, or a newer driver"});
+  out.push_back({Verdict::ok,
+                 "a run that finds no libcupti says so: pip install nvidia-cuda-cupti (CUDA 13) or "
+                 "nvidia-cuda-cupti-cu12, or name one in TPROF_CUPTI; one newer than the driver needs an "
+                 "older one named there, or a newer driver"});
 }
 
 void check_stacks(Patient&, std::vector<Finding>& out) {
@@ -222,9 +220,9 @@ const struct {
   const char* name;
   void (*run)(Patient&, std::vector<Finding>&);
 } kChecks[] = {
-    {"library", check_library}, {"preload", check_preload},    {"log directory", check_directory},
-    {"disk", check_disk},       {"python", check_pythons},     {"profiling", check_profiling},
-    {"cuda", check_cuda},       {"stacks", check_stacks},     {"permissions", check_limits},
+    {"library", check_library}, {"preload", check_preload}, {"log directory", check_directory},
+    {"disk", check_disk},       {"python", check_pythons},  {"profiling", check_profiling},
+    {"cuda", check_cuda},       {"stacks", check_stacks},   {"permissions", check_limits},
 };
 
 int doctor(const std::vector<std::string>& pythons) {
@@ -257,8 +255,7 @@ int doctor(const std::vector<std::string>& pythons) {
 
 Action declare_doctor(Arguments& arguments) {
   auto pythons = std::make_shared<std::vector<std::string>>();
-  arguments.operands("PYTHON", "interpreters to look at; default python3 and /usr/bin/python3", 0, 0,
-                     *pythons);
+  arguments.operands("PYTHON", "interpreters to look at; default python3 and /usr/bin/python3", 0, 0, *pythons);
   return [pythons] { return doctor(*pythons); };
 }
 

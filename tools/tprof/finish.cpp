@@ -19,26 +19,26 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "exit_codes.h"
 #include "command.h"
 #include "convert/convert.h"
-#include "finish/idle_thread.h"
 #include "convert/machine.h"
+#include "exit_codes.h"
+#include "finish/idle_thread.h"
+#include "finish/workers.h"
 #include "record/empty.h"
 #include "record/mapping.h"
 #include "record/reader.h"
 #include "record/regular_file.h"
-#include "finish/workers.h"
 
 namespace tprof {
 namespace {
 
 constexpr int kPollMs = 50;
-constexpr size_t kMappedBytes = 4096;  // FileHeader
+constexpr size_t kMappedBytes = 4096;                   // FileHeader
 constexpr u64 kLongestWait_ns = 10'000'000'000;         // writing is urgent then ...
 constexpr u64 kLeastRoom = 16 << 20, kShareOfRoom = 4;  // ... and beyond this, and this share of TPROF_MAX_SIZE
 constexpr size_t kWindowsAtOnce = 50;                   // then their room is given back
-constexpr int kHelpersEnd_s = 10;      // those of a program that was killed look for it every five seconds
+constexpr int kHelpersEnd_s = 10;  // those of a program that was killed look for it every five seconds
 
 // The program or anybody else may shorten the recording while its header is mapped here.
 void survive_cuts() {
@@ -62,7 +62,9 @@ class Finisher {
   int run() {
     if (!take()) return kExitOk;
     watch();
-    auto start_idle = [this] { return std::make_unique<IdleThread>([this] { while_running(), fold_workers(); }, kPollMs); };
+    auto start_idle = [this] {
+      return std::make_unique<IdleThread>([this] { while_running(), fold_workers(); }, kPollMs);
+    };
     auto idle = start_idle();
     while (!ended()) {
       if (deleted()) return kExitOk;
@@ -254,9 +256,9 @@ class Finisher {
   std::atomic<bool> cut_{false};  // header_ is not the file's any more
   std::unique_ptr<Recording> recording_;
   ConvertState state_;
-  u64 max_size_ = 0;             // TPROF_MAX_SIZE, 0: not asked yet
-  std::atomic<u32> turns_{0};    // of while_running() with something to do
-  u32 seen_turns_ = 0;           // of these, when is_urgent() looked last
+  u64 max_size_ = 0;                                // TPROF_MAX_SIZE, 0: not asked yet
+  std::atomic<u32> turns_{0};                       // of while_running() with something to do
+  u32 seen_turns_ = 0;                              // of these, when is_urgent() looked last
   u64 waits_since_ns_ = clock_ns(CLOCK_MONOTONIC);  // the last turn, or nothing was waiting then
   bool damaged_ = false, wrote_ = false;
   std::unique_ptr<Workers> workers_;

@@ -6,15 +6,15 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "exit_codes.h"
 #include "base/printable.h"
+#include "cli/progress.h"
 #include "command.h"
+#include "exit_codes.h"
 #include "finish.h"
 #include "input/inputs.h"
-#include "model/counted.h"
-#include "cli/progress.h"
-#include "record/reader.h"
 #include "input/trace_file.h"
+#include "model/counted.h"
+#include "record/reader.h"
 
 namespace tprof {
 namespace {
@@ -40,9 +40,8 @@ const char* state_name(WindowState state) {
 
 std::string window_text(const WindowInfo& w) {
   if (w.first_step < 0) return std::string("from start to exit, ") + state_name(w.state);
-  std::string steps = w.end_step > w.first_step
-                          ? std::to_string(w.first_step) + ".." + std::to_string(w.end_step - 1)
-                          : "from " + std::to_string(w.first_step);
+  std::string steps = w.end_step > w.first_step ? std::to_string(w.first_step) + ".." + std::to_string(w.end_step - 1)
+                                                : "from " + std::to_string(w.first_step);
   return "steps " + steps + ", " + state_name(w.state);
 }
 
@@ -112,8 +111,8 @@ Report report_recording(const std::string& path) {
   if (u32 why = h.stopped; why && why <= static_cast<u32>(Drop::count)) r.add("stopped", reasons[why - 1]);
   const Damage& d = recording->damage();
   if (d.any())
-    r.add("damage", std::to_string(d.bad_chunks + d.missing_chunks) + " chunks and " +
-                        std::to_string(d.bad_records) + " records cannot be read");
+    r.add("damage", std::to_string(d.bad_chunks + d.missing_chunks) + " chunks and " + std::to_string(d.bad_records) +
+                        " records cannot be read");
   if (d.unknown_kinds) r.add("records of a newer tprof", d.unknown_kinds);
   for (const auto& [name, c] : meta.capabilities) r.capabilities[name] = {{"on", c.on}, {"why", c.why}};
   return r;
@@ -124,12 +123,10 @@ Report report_trace(const std::string& path) {
   Report r;
   r.add("trace", path);
   if (trace.head.is_null() && trace.ledger.is_null() && !kineto::holds_events(path))
-    throw Error(Fault::unreadable,
-                path + ": not a trace (no traceEvents); give a recording, a trace or a directory");
+    throw Error(Fault::unreadable, path + ": not a trace (no traceEvents); give a recording, a trace or a directory");
   for (const auto& [key, value] : trace.head.items())
     if (key != "traceEvents") r.values[key] = value;
-  if (trace.ledger.is_null())
-    r.add("ledger", "none: not written by tprof, or cut off (tprof check says more)");
+  if (trace.ledger.is_null()) r.add("ledger", "none: not written by tprof, or cut off (tprof check says more)");
   for (const auto& [key, value] : trace.ledger.items()) {
     if (key == "capabilities")
       r.capabilities = value;

@@ -1,14 +1,14 @@
 // `tprof overview` and `tprof steps`: where the time of each worker and span went, on average and step by step.
-#include "base/printable.h"
 #include "report/overview.h"
+#include "base/printable.h"
 
 #include <stdio.h>
 
 #include <set>
 
 #include "base/error.h"
-#include "exit_codes.h"
 #include "command.h"
+#include "exit_codes.h"
 #include "input/inputs.h"
 #include "plugin_compat/overview.h"
 
@@ -39,31 +39,30 @@ int show(const OverviewArguments& arguments, Text text, ToJson json) {
   std::map<std::string, size_t> workers = workers_of(inputs.all());
   Json out = document(arguments);
   bool first = true;
-  int code = inputs.each(
-      arguments.plugin || arguments.explain, [&](const Input& input, const Model& model, const PluginTrace& trace) {
-        Source source = source_of(input, model, arguments.plugin ? Rules::plugin : Rules::tprof);
-        Overview overview = arguments.plugin ? plugin_overview(model, trace) : overview_of(model);
-        std::vector<std::string> why;
-        if (arguments.explain) why = explained(model, trace);
-        if (arguments.json) {
-          Json one = json(overview, source, workers[input.run]);
-          if (arguments.explain) one["differences"] = why;
-          out["workers"].push_back(std::move(one));
-          return;
-        }
-        if (!first) print(stdout, "\n");
-        first = false;
-        TextStyle style = text_style(stdout);
-        print(stdout, text(overview, source, style), style.color);
-        for (const std::string& line : why) print(stdout, "  torch_tb_profiler differs: " + line + "\n");
-      });
+  int code = inputs.each(arguments.plugin || arguments.explain,
+                         [&](const Input& input, const Model& model, const PluginTrace& trace) {
+                           Source source = source_of(input, model, arguments.plugin ? Rules::plugin : Rules::tprof);
+                           Overview overview = arguments.plugin ? plugin_overview(model, trace) : overview_of(model);
+                           std::vector<std::string> why;
+                           if (arguments.explain) why = explained(model, trace);
+                           if (arguments.json) {
+                             Json one = json(overview, source, workers[input.run]);
+                             if (arguments.explain) one["differences"] = why;
+                             out["workers"].push_back(std::move(one));
+                             return;
+                           }
+                           if (!first) print(stdout, "\n");
+                           first = false;
+                           TextStyle style = text_style(stdout);
+                           print(stdout, text(overview, source, style), style.color);
+                           for (const std::string& line : why)
+                             print(stdout, "  torch_tb_profiler differs: " + line + "\n");
+                         });
   if (arguments.json && code != kExitUnreadable) print(stdout, dump(out) + "\n");
   return code;
 }
 
-int overview(const OverviewArguments& arguments) {
-  return show(arguments, overview_text, overview_json);
-}
+int overview(const OverviewArguments& arguments) { return show(arguments, overview_text, overview_json); }
 
 int steps(const OverviewArguments& arguments) {
   return show(

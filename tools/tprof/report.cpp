@@ -12,12 +12,12 @@
 #include <set>
 
 #include "base/error.h"
-#include "exit_codes.h"
 #include "base/options.h"
 #include "base/printable.h"
-#include "command.h"
 #include "cli/device_peaks.h"
+#include "command.h"
 #include "diff.h"
+#include "exit_codes.h"
 #include "input/jobs.h"
 #include "kineto/write/output.h"
 #include "report/advice.h"
@@ -48,14 +48,13 @@ struct Subject {
 };
 
 struct Section {
-  const char* word;  // the command whose --json it is
-  const char* rules; // that it names
+  const char* word;   // the command whose --json it is
+  const char* rules;  // that it names
   Json (*worker)(const Subject&);
 };
 
 constexpr Section kSections[] = {
-    {"overview", "tprof",
-     [](const Subject& s) { return overview_json(s.facts.overview, s.source, s.workers); }},
+    {"overview", "tprof", [](const Subject& s) { return overview_json(s.facts.overview, s.source, s.workers); }},
     {"steps", "tprof",
      [](const Subject& s) {
        return steps_json(s.facts.overview, s.source, [&](const Table& table) { return s.page.add(table); });
@@ -70,8 +69,7 @@ const std::set<std::string> kDetails = {"op+stack", "op+shape+stack", "tree", "t
 u64 bytes_of(const std::string& text) {
   u64 bytes = 0;
   OptionError error;
-  if (!parse_bytes(text.c_str(), bytes, error))
-    throw Error(Fault::usage, "--max-size " + std::string(error.text));
+  if (!parse_bytes(text.c_str(), bytes, error)) throw Error(Fault::usage, "--max-size " + std::string(error.text));
   return bytes;
 }
 
@@ -153,9 +151,10 @@ class Report {
   // The exit code of what could not be read.
   int run() {
     if (viewer_page().empty())
-      throw Error(Fault::usage, "this tprof was built without the page: -Dviewer=off, or npm was not there or could not "
-                              "fetch; mend that and configure anew (meson setup --reconfigure); in the terminal: tprof "
-                              "overview, tprof stats");
+      throw Error(Fault::usage,
+                  "this tprof was built without the page: -Dviewer=off, or npm was not there or could not "
+                  "fetch; mend that and configure anew (meson setup --reconfigure); in the terminal: tprof "
+                  "overview, tprof stats");
     check_target(arguments_);
     begin_documents();
     int code = add_workers();
@@ -174,8 +173,10 @@ class Report {
       head["workers"] = Json::array();
     }
     for (const StatsWord& word : stats_words()) {
-      documents_["stats"][word.word] = {
-          {"schema", 1}, {"by", word.word}, {"rules", "tprof"}, {"workers", Json::array()}};
+      documents_["stats"][word.word] = {{"schema", 1},
+                                        {"by", word.word},
+                                        {"rules", "tprof"},
+                                        {"workers", Json::array()}};
       if (word.of_job) about_["of_jobs"].push_back(word.word);
     }
   }
@@ -276,7 +277,8 @@ class Report {
 std::string write_report(const std::string& directory, const std::string& out) {
   ReportArguments arguments{.paths = {directory}, .out = out};
   Report report(arguments);
-  if (report.run() == kExitUnreadable) throw Error(Fault::unreadable, directory + ": there is no page, nothing was read");
+  if (report.run() == kExitUnreadable)
+    throw Error(Fault::unreadable, directory + ": there is no page, nothing was read");
   return report.line();
 }
 

@@ -8,13 +8,13 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "exit_codes.h"
-#include "command.h"
-#include "run/last_word.h"
 #include "cli/options_cli.h"
+#include "command.h"
+#include "exit_codes.h"
+#include "input/trace_file.h"
+#include "run/last_word.h"
 #include "run/program_file.h"
 #include "run/supervise.h"
-#include "input/trace_file.h"
 #include "run/watch.h"
 
 extern char** environ;
@@ -129,8 +129,7 @@ int run(const RunArguments& arguments) {
   RunDirectory directory(logdir);
   std::string unloadable = why_not_preloadable(file.path);
   if (!unloadable.empty())
-    complain(file.path + " " + unloadable +
-             ": it runs, but cannot be profiled (programs that it starts can)");
+    complain(file.path + " " + unloadable + ": it runs, but cannot be profiled (programs that it starts can)");
   setenv("TPROF_LOGDIR", logdir.c_str(), 1);
   setenv("LD_PRELOAD", preload.c_str(), 1);
   setenv(kNvtxInjection, library.c_str(), 0);
@@ -145,7 +144,7 @@ int run(const RunArguments& arguments) {
     if (flush_recordings(logdir, options.signal, pid) == 0 && !arguments.quiet)
       complain("flush: no window is open, nothing to write");
   });
-  unsetenv("LD_PRELOAD");  // not for the commands of ours that follow
+  unsetenv("LD_PRELOAD");        // not for the commands of ours that follow
   bool lost = watch.any_gone();  // before we finish, and remove, what is left
   Patience patience(options.exit_wait, supervisor, logdir, arguments.quiet);
   Completion completion = complete_recordings(logdir, patience);

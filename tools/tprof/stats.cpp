@@ -17,10 +17,10 @@
 #include <charconv>
 
 #include "base/error.h"
-#include "exit_codes.h"
 #include "base/printable.h"
-#include "command.h"
 #include "cli/device_peaks.h"
+#include "command.h"
+#include "exit_codes.h"
 #include "input/inputs.h"
 #include "input/jobs.h"
 #include "report/tree_table.h"
@@ -34,19 +34,32 @@ struct SortWord {
   const char *word, *key;
 };
 constexpr SortWord kSort[] = {
-    {"self_cpu_time_total", "host_self_duration"},     {"cpu_time_total", "host_total_duration"},
-    {"cpu_time", "host_mean_duration"},                {"self_cuda_time_total", "device_self_duration"},
-    {"cuda_time_total", "device_total_duration"},      {"cuda_time", "device_mean_duration"},
-    {"self_device_time_total", "device_self_duration"},{"device_time_total", "device_total_duration"},
-    {"device_time", "device_mean_duration"},           {"self_device_memory_usage", "self_cuda_memory_usage"},
-    {"device_memory_usage", "cuda_memory_usage"},      {"count", "calls"},
-    {"self-host", "host_self_duration"},               {"host", "host_total_duration"},
-    {"self-cpu", "host_self_duration"},                {"cpu", "host_total_duration"},
-    {"self-device", "device_self_duration"},           {"device", "device_total_duration"},
-    {"self-cuda", "device_self_duration"},             {"cuda", "device_total_duration"},
-    {"total", "total_duration"},                       {"mean", "mean_duration"},
-    {"max", "max_duration"},                           {"min", "min_duration"},
-    {"self-memory", "self_size_increase"},             {"memory", "size_increase"},
+    {"self_cpu_time_total", "host_self_duration"},
+    {"cpu_time_total", "host_total_duration"},
+    {"cpu_time", "host_mean_duration"},
+    {"self_cuda_time_total", "device_self_duration"},
+    {"cuda_time_total", "device_total_duration"},
+    {"cuda_time", "device_mean_duration"},
+    {"self_device_time_total", "device_self_duration"},
+    {"device_time_total", "device_total_duration"},
+    {"device_time", "device_mean_duration"},
+    {"self_device_memory_usage", "self_cuda_memory_usage"},
+    {"device_memory_usage", "cuda_memory_usage"},
+    {"count", "calls"},
+    {"self-host", "host_self_duration"},
+    {"host", "host_total_duration"},
+    {"self-cpu", "host_self_duration"},
+    {"cpu", "host_total_duration"},
+    {"self-device", "device_self_duration"},
+    {"device", "device_total_duration"},
+    {"self-cuda", "device_self_duration"},
+    {"cuda", "device_total_duration"},
+    {"total", "total_duration"},
+    {"mean", "mean_duration"},
+    {"max", "max_duration"},
+    {"min", "min_duration"},
+    {"self-memory", "self_size_increase"},
+    {"memory", "size_increase"},
 };
 
 struct Options {
@@ -106,7 +119,9 @@ class Stats {
       : options_(options),
         word_(word_of(options.by)),
         rules_(options.plugin ? Rules::plugin : Rules::tprof),
-        limit_(!options.limit.empty() ? number_of("--limit", options.limit) : options.csv || options.json ? 0 : 20),
+        limit_(!options.limit.empty()        ? number_of("--limit", options.limit)
+               : options.csv || options.json ? 0
+                                             : 20),
         levels_(number_of("--depth", options.depth)),
         depth_(number_of("--stack-depth", options.stack_depth)),
         devices_(device_peaks(options.devices)),
@@ -122,7 +137,8 @@ class Stats {
     Inputs inputs(options_.paths, rules_);
     int code = inputs.each(options_.plugin, [&](const Input& input, const Model& model, const PluginTrace& trace) {
       if (!usage_.empty()) return;
-      if (options_.plugin && trace.is_list) throw Error(Fault::unreadable, "the plugin drops the file: a list of events");
+      if (options_.plugin && trace.is_list)
+        throw Error(Fault::unreadable, "the plugin drops the file: a list of events");
       StatsSubject subject(model, trace, rules_, depth_, devices_, times_);
       if (word_.of_job && options_.plugin)
         jobs.add(input, plugin_rank_of(model, trace, input.worker));
@@ -138,8 +154,11 @@ class Stats {
     if (!usage_.empty()) throw Error(Fault::usage, usage_);
     if (code == kExitUnreadable) return code;
     if (options_.json)
-      print(stdout, dump({{"schema", 1}, {"by", word_.word}, {"rules", options_.plugin ? "torch_tb_profiler" : "tprof"},
-                          {"workers", workers_}}) + "\n");
+      print(stdout, dump({{"schema", 1},
+                          {"by", word_.word},
+                          {"rules", options_.plugin ? "torch_tb_profiler" : "tprof"},
+                          {"workers", workers_}}) +
+                        "\n");
     else if (options_.csv)
       print(stdout, csv_of(tables_));
     return code;

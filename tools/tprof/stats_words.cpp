@@ -4,6 +4,7 @@
 
 #include "analysis/basis/windows.h"
 #include "input/jobs.h"
+#include "plugin_compat/tree.h"
 #include "report/call_tables.h"
 #include "report/communication.h"
 #include "report/distributed_tables.h"
@@ -12,7 +13,6 @@
 #include "report/gpu_tables.h"
 #include "report/peak_tables.h"
 #include "report/stats_tables.h"
-#include "plugin_compat/tree.h"
 
 namespace tprof {
 namespace {
@@ -25,13 +25,9 @@ Answer by_operator(const Subject& s) {
   return {operators_table(s.model, operators(s.model, s.tree(), key, s.stack_depth), key, s.rules), {}};
 }
 
-Answer by_tree(const Subject& s) {
-  return {call_tree_table(s.model, call_tree(s.model, s.tree_with_python())), {}};
-}
+Answer by_tree(const Subject& s) { return {call_tree_table(s.model, call_tree(s.model, s.tree_with_python())), {}}; }
 
-Answer by_line(const Subject& s) {
-  return {lines_table(s.model, line_costs(s.model, s.tree_with_python())), {}};
-}
+Answer by_line(const Subject& s) { return {lines_table(s.model, line_costs(s.model, s.tree_with_python())), {}}; }
 
 Answer by_kernel(const Subject& s) { return {kernels_table(kernels_by_name(s.model, s.rules), false, s.rules), {}}; }
 Answer by_kernel_and_op(const Subject& s) {
@@ -42,8 +38,7 @@ Answer by_module(const Subject& s) {
   if (s.rules == Rules::plugin) return {plugin_modules_table(plugin_modules(s.model, s.plugin, s.tree())), {}};
   ModuleTree modules = module_tree(s.model, s.tree());
   Answer out{modules_table(modules, s.has_device()), {}};
-  if (!modules.places.empty())
-    out.more.push_back({"classes", module_classes_table(s.model, modules, s.has_device())});
+  if (!modules.places.empty()) out.more.push_back({"classes", module_classes_table(s.model, modules, s.has_device())});
   return out;
 }
 
@@ -219,7 +214,8 @@ const std::vector<StatsWord>& stats_words() {
       {"timeline", "the main thread's ranges in order of time", "", "", true, by_timeline},
       {"memory", "memory by operator", "self_size_increase", "", true, by_memory, nullptr, memory_json},
       {"peak", "what was alive at the memory's peak; leaks, fragmentation", "", "", false, by_peak},
-      {"flops", "FLOPs, TFLOP/s, share of the roof, MFU, and what part of the time they are of", "", "", false, by_flops},
+      {"flops", "FLOPs, TFLOP/s, share of the roof, MFU, and what part of the time they are of", "", "", false,
+       by_flops},
       {"exposed", "each step of a GPU: computation, exposed communication and copies, idle", "", "", false, by_exposed},
       {"idle", "why GPUs were idle, and what the host did then", "", "", false, by_idle},
       {"launch", "launch delay, short kernels, slow calls", "", "", false, by_launch},

@@ -8,12 +8,12 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "exit_codes.h"
 #include "base/printable.h"
-#include "command.h"
 #include "cli/docs.h"
-#include "run/program_file.h"
+#include "command.h"
+#include "exit_codes.h"
 #include "input/trace_file.h"
+#include "run/program_file.h"
 
 namespace tprof {
 
@@ -42,8 +42,10 @@ const std::vector<Command> kCommands = {
      false, declare_advise},
     {"diff", "say what changed from one run to another, and whether it is more than noise",
      "All workers, spans and threads of A against those of B, per step: by category, operator, kernel and module. With "
-     "several runs of each (A1 A2 A3 --vs B1 B2 B3, or directories of run directories) these are the sample; with one, how "
-     "far runs of the same program differ is not known. Exit status: 0, 1 a regression with --fail-on-regression, 3 nothing "
+     "several runs of each (A1 A2 A3 --vs B1 B2 B3, or directories of run directories) these are the sample; with one, "
+     "how "
+     "far runs of the same program differ is not known. Exit status: 0, 1 a regression with --fail-on-regression, 3 "
+     "nothing "
      "could be read, 4 some of it could not, or too little for --fail-on-regression to decide.",
      false, declare_diff},
     {"info", "say what a recording, a trace or a log directory holds", "", false, declare_info},
@@ -55,7 +57,8 @@ const std::vector<Command> kCommands = {
      "could not.",
      false, declare_stats},
     {"report", "write one HTML page with all of it: overview, operators, kernels, memory, modules, ranks, diff",
-     "The page is one file that opens from disk, without a network. With A... --vs B... it holds both and what changed. An "
+     "The page is one file that opens from disk, without a network. With A... --vs B... it holds both and what "
+     "changed. An "
      "existing file that is no report is left alone. Exit status: 0, 3 nothing could be read, 4 some of it could not.",
      false, declare_report},
     {"doctor", "say what works on this machine and what does not, and why", "", false, declare_doctor},

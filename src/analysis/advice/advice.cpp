@@ -102,8 +102,7 @@ std::vector<Evidence> Heaviest::take() {
   return out;
 }
 
-Cost::Cost(const Facts& facts)
-    : facts_(facts), works_(facts.model.gpu.size()), ops_(facts.model.events.size()) {}
+Cost::Cost(const Facts& facts) : facts_(facts), works_(facts.model.gpu.size()), ops_(facts.model.events.size()) {}
 
 void Cost::call(u32 index) {
   const CallEvent& call = facts_.model.calls[index];

@@ -26,10 +26,10 @@ struct Evidence {
 
 // What a rule found, before it is graded.
 struct Match {
-  double value;           // see the rule
-  double share = -1;      // of the step, 0 to 1: what the evidence concerns; -1 not known
-  double saving_ns = -1;  // per step, at most; never more than the share. -1 not known
-  std::string what;       // one sentence with the numbers
+  double value;                         // see the rule
+  double share = -1;                    // of the step, 0 to 1: what the evidence concerns; -1 not known
+  double saving_ns = -1;                // per step, at most; never more than the share. -1 not known
+  std::string what;                     // one sentence with the numbers
   std::vector<Evidence> evidence = {};  // most telling first
   std::string fix = {};                 // where the rule's own does not fit
 };

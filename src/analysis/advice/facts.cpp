@@ -28,9 +28,8 @@ i64 slow_collectives(const CollectiveCalls& found) {
     if (call.bytes >= 0) kinds[{call.op, call.group}].push_back(&call);
   i64 ns = 0;
   for (auto& [kind, calls] : kinds) {
-    std::sort(calls.begin(), calls.end(), [](auto* a, auto* b) {
-      return a->bytes != b->bytes ? a->bytes > b->bytes : a->dur_ns < b->dur_ns;
-    });
+    std::sort(calls.begin(), calls.end(),
+              [](auto* a, auto* b) { return a->bytes != b->bytes ? a->bytes > b->bytes : a->dur_ns < b->dur_ns; });
     i64 able = INT64_MAX;  // the shortest of those that moved as much
     for (const CollectiveCall* call : calls) {
       able = std::min(able, call->dur_ns);
@@ -112,17 +111,21 @@ std::vector<std::string> Facts::unknown() const {
   else if (windows.steps.size() < 3)
     out.push_back("fewer than three steps: how much they differ is not known");
   if (on_busy_machine())
-    out.push_back("the machine was busy with other work: for " + std::to_string(int(std::lround(waited * 100))) +
-                  " % of the time the main thread waited for a CPU; record again on a quiet one, what takes how long and "
-                  "how steps differ is not known well");
+    out.push_back(
+        "the machine was busy with other work: for " + std::to_string(int(std::lround(waited * 100))) +
+        " % of the time the main thread waited for a CPU; record again on a quiet one, what takes how long and "
+        "how steps differ is not known well");
   if (!gpu) out.push_back("no GPU work in this trace: nothing is known of a GPU");
   if (is_excerpt)
-    out.push_back("most calls are missing from this trace, and the GPU work with them: what takes how long, and where the "
-                  "GPU idles, is not known");
+    out.push_back(
+        "most calls are missing from this trace, and the GPU work with them: what takes how long, and where the "
+        "GPU idles, is not known");
   if (captures)
-    out.push_back("a CUDA graph is captured in this trace, which is done once: what a replay of it waits for is not known");
+    out.push_back(
+        "a CUDA graph is captured in this trace, which is done once: what a replay of it waits for is not known");
   if (lacks_backward)
-    out.push_back("an optimizer steps, but no backward pass is in this trace: what runs between operators is not known");
+    out.push_back(
+        "an optimizer steps, but no backward pass is in this trace: what runs between operators is not known");
   if (gpu && !device) out.push_back("the GPU's properties are not in this trace: its memory and peak are not known");
   if (gpu && device && !device->name[0])
     out.push_back("the GPU's name is not in this trace: its peak is not known");

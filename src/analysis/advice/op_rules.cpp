@@ -10,10 +10,10 @@
 namespace tprof::rules {
 namespace {
 
-constexpr u64 kLeastLoop = 10;        // torch's pattern matcher: iterations that make a loop
-constexpr double kGoodRoof = 0.30;    // of the roof
-constexpr double kLargeOp = 0.02;     // of the step
-constexpr u64 kManyUpdates = 50;      // kernels of one optimizer step that point to one tensor at a time
+constexpr u64 kLeastLoop = 10;      // torch's pattern matcher: iterations that make a loop
+constexpr double kGoodRoof = 0.30;  // of the roof
+constexpr double kLargeOp = 0.02;   // of the step
+constexpr u64 kManyUpdates = 50;    // kernels of one optimizer step that point to one tensor at a time
 
 // The operators that a filter keeps; one inside another counts once.
 struct Found {
@@ -156,7 +156,9 @@ std::optional<Match> no_tensor_cores(const Facts& facts) {
     heaviest.add(work.dur_ns, i);
   }
   double share = facts.share(double(cost.ns()));
-  return Match{share, share, facts.windows.per_step(cost.ns()) / 2,
+  return Match{share,
+               share,
+               facts.windows.per_step(cost.ns()) / 2,
                "No kernel uses tensor cores; steps wait for matrix products and convolutions that could for " +
                    ms(facts.windows.per_step(cost.ns())) + ".",
                heaviest.take(),
@@ -193,15 +195,18 @@ std::optional<Match> odd_shapes(const Facts& facts) {
   for (const FlopsRow& row : facts.flops.rows)
     if (facts.flops.of_roof(row) > 0.5) fast.insert(kind_of(facts.model.events[row.event]));
   std::vector<bool> attention = in_attention(facts);
-  Found found = find(facts, [&](u32 i) {
-    const Event& e = facts.model.events[i];
-    if (!facts.words.is(e, Word::matrix_product) || attention[i] || fast.contains(kind_of(e))) return false;
-    std::vector<TensorInput> matrices;
-    for (const OpInput& input : inputs_of(e))
-      if (input.tensor.defined && input.tensor.sizes.size() >= 2) matrices.push_back(input.tensor);
-    if (matrices.size() < 2 || !is_half(matrices.back().dtype)) return false;
-    return is_misaligned(matrices[matrices.size() - 2], matrices.back());
-  }, Of::their_works);
+  Found found = find(
+      facts,
+      [&](u32 i) {
+        const Event& e = facts.model.events[i];
+        if (!facts.words.is(e, Word::matrix_product) || attention[i] || fast.contains(kind_of(e))) return false;
+        std::vector<TensorInput> matrices;
+        for (const OpInput& input : inputs_of(e))
+          if (input.tensor.defined && input.tensor.sizes.size() >= 2) matrices.push_back(input.tensor);
+        if (matrices.size() < 2 || !is_half(matrices.back().dtype)) return false;
+        return is_misaligned(matrices[matrices.size() - 2], matrices.back());
+      },
+      Of::their_works);
   if (!found.count) return {};
   double share = facts.share(double(found.ns));
   return Match{share, share, facts.windows.per_step(found.ns) / 2,
@@ -283,7 +288,8 @@ std::optional<Match> slow_blas(const Facts& facts) {
     for (const OpInput& input : inputs_of(e))
       if (input.tensor.defined && input.tensor.sizes.size() >= 2) matrices.push_back(input.tensor);
     if (matrices.size() < 2) continue;
-    const TensorInput &a = matrices[matrices.size() - 2], &b = matrices.back();  // a bias has one dimension, or is first
+    const TensorInput &a = matrices[matrices.size() - 2],
+                      &b = matrices.back();  // a bias has one dimension, or is first
     double host_ns = double(row.host_ns) * (1 - std::clamp(facts.waited, 0.0, 0.99));
     double rate = row.flops / host_ns;
     if (std::min({a.size(1), a.size(0), b.size(1), b.size(0)}) < kLeastSide || rate > kSlowGflops) continue;
@@ -343,7 +349,9 @@ std::optional<Match> single_tensor_optimizer(const Facts& facts) {
   if (!named && (multi || updates <= kManyUpdates * count)) return {};
   double ns = facts.gpu ? double(operators.ns()) : double(all.ns() - operators.ns());
   double share = facts.share(ns);
-  return Match{share, share, facts.windows.per_step(ns) * (facts.gpu ? 0.9 : 0.5),
+  return Match{share,
+               share,
+               facts.windows.per_step(ns) * (facts.gpu ? 0.9 : 0.5),
                "The optimizer step takes " + ms(facts.windows.per_step(in.length())) + " and " +
                    std::to_string(updates / count) + " small operations; " + ms(facts.windows.per_step(ns)) +
                    (facts.gpu ? " of it no kernel runs." : " of it are Python between them."),
@@ -484,10 +492,10 @@ std::optional<Match> layout_copies(const Facts& facts) {
   Found found = find(facts, [&](u32 i) { return facts.words.is(facts.model.events[i], Word::contiguous_copy); });
   if (!found.count) return {};
   double share = facts.share(double(found.ns));
-  return Match{
-      share, share, facts.windows.per_step(found.ns),
-      per_step(facts, found.count, "copies for contiguity") + " take " + ms(facts.windows.per_step(found.ns)) + ".",
-      found.evidence};
+  return Match{share, share, facts.windows.per_step(found.ns),
+               per_step(facts, found.count, "copies for contiguity") + " take " + ms(facts.windows.per_step(found.ns)) +
+                   ".",
+               found.evidence};
 }
 
 }  // namespace tprof::rules

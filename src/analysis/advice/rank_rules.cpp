@@ -28,12 +28,15 @@ std::optional<Match> waiting_for_ranks(const Facts& facts) {
     const Event& e = facts.model.events[i];
     if (facts.inside(e.begin_ns) && facts.words.is(e, Word::communication_op)) calls.add(e.dur_ns, i);
   }
-  return Match{sure ? share : std::min(share, kNotHigh), share, facts.windows.per_step(saving),
-               alone ? "Collectives take " + ms(facts.windows.per_step(ns)) + " per step (" + percent(share) +
-                           ") longer than others of their kind that move as much: most likely they wait for other ranks."
-                     : "In collectives this rank waits " + ms(facts.windows.per_step(ns)) + " per step (" +
-                           percent(share) + ") for other ranks" +
-                           (facts.rank.for_rank.empty() ? "." : ", most of it for " + facts.rank.for_rank + "."),
+  return Match{sure ? share : std::min(share, kNotHigh),
+               share,
+               facts.windows.per_step(saving),
+               alone
+                   ? "Collectives take " + ms(facts.windows.per_step(ns)) + " per step (" + percent(share) +
+                         ") longer than others of their kind that move as much: most likely they wait for other ranks."
+                   : "In collectives this rank waits " + ms(facts.windows.per_step(ns)) + " per step (" +
+                         percent(share) + ") for other ranks" +
+                         (facts.rank.for_rank.empty() ? "." : ", most of it for " + facts.rank.for_rank + "."),
                calls.take(),
                alone ? "Record all ranks and read them together (tprof advise DIRECTORY): they tell for whom." : ""};
 }

@@ -11,9 +11,9 @@ namespace tprof::rules {
 #include "analysis/advice/advice.def"
 #undef RULE
 
-std::string ms(double ns);      // "1.23 ms"
+std::string ms(double ns);          // "1.23 ms"
 std::string percent(double share);  // "12.3 %"
-std::string mib(double bytes);  // "1.5 GiB", "12.0 MiB"
+std::string mib(double bytes);      // "1.5 GiB", "12.0 MiB"
 
 // A DataLoader with processes starts them, or starts them anew for an epoch: from the end of its draw before to the end of
 // the first one that they serve.

@@ -49,8 +49,8 @@ std::vector<Evidence> step_named(const Facts& facts, u32 index) {
   return out;
 }
 
-constexpr double kWarmUp = 1.5;      // WU1's threshold, by which the first step is longer than a usual one
-constexpr double kStillWarm = 1.2;   // and the steps behind it
+constexpr double kWarmUp = 1.5;     // WU1's threshold, by which the first step is longer than a usual one
+constexpr double kStillWarm = 1.2;  // and the steps behind it
 
 i64 usual_step_ns(const Facts& facts) {
   std::vector<i64> others;
@@ -86,10 +86,13 @@ std::optional<Match> memory_limit(const Facts& facts) {
     return all ? double(p.peak_bytes) / double(all) : 0.0;
   });
   if (!peak) return {};
-  return Match{share, -1, -1,
+  return Match{share,
+               -1,
+               -1,
                device_name(*peak) + " holds " + mib(double(peak->peak_bytes)) + " at the peak, " + percent(share) +
                    " of its memory" + largest(facts, peak->owners) + ".",
-               owners(peak->owners), facts.trains ? "" : "A smaller batch, half precision, or the model on several GPUs."};
+               owners(peak->owners),
+               facts.trains ? "" : "A smaller batch, half precision, or the model on several GPUs."};
 }
 
 // Where the allocator does not state its totals, blocks from before the recording make them drift: no leak can be told.
@@ -178,12 +181,17 @@ std::optional<Match> warm_up_recorded(const Facts& facts) {
   std::string fix = "Judge the steps behind it: tprof run --steps " + from + ":" + end +
                     ", or with torch.profiler schedule(skip_first=" + from + ", ...).";
   // Its own range is no longer than that of others: what else its time holds was launched before.
-  auto range = [&](u32 s) { return step_named(facts, s).empty() ? 0 : facts.model.events[step_named(facts, s)[0].index].dur_ns; };
+  auto range = [&](u32 s) {
+    return step_named(facts, s).empty() ? 0 : facts.model.events[step_named(facts, s)[0].index].dur_ns;
+  };
   bool backlog = facts.gpu && range(0) > 0 && double(range(0)) < kWarmUp * double(range(1));
-  return Match{first / usual, -1, -1,
+  return Match{first / usual,
+               -1,
+               -1,
                "The first recorded step took " + ms(first) + ", the others about " + ms(usual) +
                    (backlog ? ", as the GPU still does what was launched before" : "") + ": averages are too high.",
-               step_named(facts, 0), warm_up ? fix : ""};
+               step_named(facts, 0),
+               warm_up ? fix : ""};
 }
 
 // Launches that take a thousand times as long as usual, without a kernel running meanwhile: the driver loads code.
@@ -206,8 +214,7 @@ std::optional<Match> first_launches(const Facts& facts) {
   return Match{share, share, facts.windows.per_step(cost.ns()),
                std::to_string(count) +
                    (count == 1 ? " launch took more than 1 ms, " : " launches took more than 1 ms each, ") +
-                   ms(facts.windows.per_step(cost.ns())) +
-                   " of a step, as a launch does that loads its kernel first.",
+                   ms(facts.windows.per_step(cost.ns())) + " of a step, as a launch does that loads its kernel first.",
                calls.take()};
 }
 

@@ -158,12 +158,15 @@ std::optional<Match> data_loading(const Facts& facts) {
   }
   double rest = std::max(0.0, facts.step_ns() - ns);
   return Match{
-      share, share, facts.words.any(Word::single_process_loader) ? std::min(saved, std::max(rest, saved / 2)) : saved,
+      share,
+      share,
+      facts.words.any(Word::single_process_loader) ? std::min(saved, std::max(rest, saved / 2)) : saved,
       "The DataLoader takes " + ms(ns) + " of a step of " + ms(facts.step_ns()) + " (" + percent(share) + ")" +
           (facts.words.any(Word::single_process_loader)
                ? ", in the training process itself (num_workers=0); workers load while the rest of the step runs."
                : "."),
-      longest_ranges(facts, Word::data_loading), loader_fix(facts)};
+      longest_ranges(facts, Word::data_loading),
+      loader_fix(facts)};
 }
 
 // Only where DL1 does not say it already.
@@ -174,9 +177,12 @@ std::optional<Match> synchronous_loader(const Facts& facts) {
     if (facts.words.is(e, Word::single_process_loader)) ranges.push_back({e.begin_ns, e.end_ns()});
   i64 ns = (IntervalSet(std::move(ranges)) & facts.windows.time).length();
   double share = facts.share(double(ns));
-  return Match{share, share, facts.windows.per_step(std::min(double(ns), loading(facts))),
+  return Match{share,
+               share,
+               facts.windows.per_step(std::min(double(ns), loading(facts))),
                "Loading a batch keeps the training process busy for " + ms(facts.windows.per_step(ns)) + " per step.",
-               longest_ranges(facts, Word::single_process_loader), loader_fix(facts)};
+               longest_ranges(facts, Word::single_process_loader),
+               loader_fix(facts)};
 }
 
 std::vector<LoaderStart> loader_starts(const Facts& facts) {
@@ -237,8 +243,10 @@ std::optional<Match> restarted_workers(const Facts& facts) {
   if (!restarts) return {};
   double share = facts.share(double(cost.ns()));
   return Match{share, share, facts.windows.per_step(cost.ns()),
-               std::to_string(restarts) + " times the loader's processes are started anew before an epoch; with their "
-               "first batch that takes " + ms(double(cost.ns()) / double(restarts)) + " each time.",
+               std::to_string(restarts) +
+                   " times the loader's processes are started anew before an epoch; with their "
+                   "first batch that takes " +
+                   ms(double(cost.ns()) / double(restarts)) + " each time.",
                first.take()};
 }
 
@@ -257,10 +265,12 @@ std::optional<Match> communication(const Facts& facts) {
   if (ns <= 0 || waiting > ns) return {};
   double share = std::min(1.0, facts.share(ns));
   std::string beside = ", beside " + ms(facts.windows.per_step(waiting)) + " of waiting for other ranks";
-  return Match{share, share, facts.windows.per_step(std::min(exposed, ns)) / 2,
+  return Match{share,
+               share,
+               facts.windows.per_step(std::min(exposed, ns)) / 2,
                (facts.gpu ? "Exchanges of gradients run for " : "Communication runs for ") +
-                   ms(facts.windows.per_step(ns)) + " per step (" + percent(share) + ")" +
-                   (waiting > 0 ? beside : "") + ".",
+                   ms(facts.windows.per_step(ns)) + " per step (" + percent(share) + ")" + (waiting > 0 ? beside : "") +
+                   ".",
                facts.gpu ? longest_works(facts, is_it) : longest_ranges(facts, Word::communication_op),
                facts.trains ? "" : "Spread the model over fewer GPUs, or send less (half precision, quantised)."};
 }
@@ -274,10 +284,13 @@ std::optional<Match> exposed_communication(const Facts& facts) {
   ns = std::clamp(alone, 0.0, ns);
   double share = facts.share(ns);
   i64 of_gradients = exposed_works(facts, [&](const GpuEvent& work) { return exchanges_gradients(facts, work); });
-  const char* fix = "Compute meanwhile what does not depend on it (the dense part of the model, the other half of the "
-                    "batch), and send less: half precision, even shares.";
+  const char* fix =
+      "Compute meanwhile what does not depend on it (the dense part of the model, the other half of the "
+      "batch), and send less: half precision, even shares.";
   return Match{
-      share, share, facts.windows.per_step(ns),
+      share,
+      share,
+      facts.windows.per_step(ns),
       ms(facts.windows.per_step(exposed)) + " of communication per step are not hidden by computation; " +
           percent(facts.gpu_time->overlap()) + " of it are" +
           (ns < exposed / 2 ? ", and there is not more to hide it behind than " + ms(facts.windows.per_step(ns)) : "") +
@@ -323,13 +336,18 @@ std::optional<Match> host_bound(const Facts& facts) {
   if (longest)
     most = "; most of it in " + quoted(facts, *longest) + " (" + ms(facts.windows.per_step(inner(*longest))) + ")" +
            (longest->activity == Activity::between ? lines_hint(facts) : "");
-  return Match{share, share, facts.windows.per_step(ns),
-               "For " + ms(facts.windows.per_step(ns)) + " of a step the GPU has nothing to do because Python and "
-               "operators on the CPU have not come to the next launch" + most + ".",
-               after_gaps(*facts.gpu, [](const Gap& gap) {
-                 bool runs = gap.most == Activity::operating || gap.most == Activity::between;
-                 return runs && !gap.edge && gap.sync == kNone;
-               }),
+  return Match{share,
+               share,
+               facts.windows.per_step(ns),
+               "For " + ms(facts.windows.per_step(ns)) +
+                   " of a step the GPU has nothing to do because Python and "
+                   "operators on the CPU have not come to the next launch" +
+                   most + ".",
+               after_gaps(*facts.gpu,
+                          [](const Gap& gap) {
+                            bool runs = gap.most == Activity::operating || gap.most == Activity::between;
+                            return runs && !gap.edge && gap.sync == kNone;
+                          }),
                replay_fix(facts, "Do less in Python between two replays, and prepare the next one while one runs.")};
 }
 
@@ -413,8 +431,10 @@ std::optional<Match> launch_bound(const Facts& facts) {
   i64 ns = cost.ns();
   double share = facts.share(double(ns));
   return Match{share, share, facts.windows.per_step(ns),
-               "For " + ms(facts.windows.per_step(ns)) + " of a step the GPU waits for a launch that is under way; "
-               "a step has " + std::to_string(u64(double(facts.launches.works) / double(facts.windows.steps.size()))) +
+               "For " + ms(facts.windows.per_step(ns)) +
+                   " of a step the GPU waits for a launch that is under way; "
+                   "a step has " +
+                   std::to_string(u64(double(facts.launches.works) / double(facts.windows.steps.size()))) +
                    " launches.",
                after_gaps(*facts.gpu, costs)};
 }
@@ -434,17 +454,20 @@ std::optional<Match> tiny_kernels(const Facts& facts) {
     costly.add(launch - work.dur_ns, i);
   }
   double share = facts.share(double(cost.ns()));
-  return Match{share, share, facts.windows.per_step(cost.ns()),
+  return Match{share,
+               share,
+               facts.windows.per_step(cost.ns()),
                std::to_string(l.shorter_than_launch) + " of " + std::to_string(l.works) +
                    " kernels and copies are shorter than the call that launched them.",
-               costly.take(), replay_fix(facts, "Fuse them with torch.compile, or bring them into the graph.")};
+               costly.take(),
+               replay_fix(facts, "Fuse them with torch.compile, or bring them into the graph.")};
 }
 
 std::optional<Match> synchronisation(const Facts& facts) {
   if (!facts.gpu) return {};
   HostTime after = behind_sync(*facts.gpu);
-  i64 ns = in_steps(facts, after.running + after.launching +
-                               facts.gpu->after_sync[static_cast<u32>(Activity::synchronising)]);
+  i64 ns = in_steps(facts,
+                    after.running + after.launching + facts.gpu->after_sync[static_cast<u32>(Activity::synchronising)]);
   double share = facts.share(double(ns));
   Heaviest calls(Evidence::Of::call);
   std::map<u32, i64> by_op;
@@ -554,7 +577,9 @@ std::optional<Match> pageable_copies(const Facts& facts) {
   }
   if (!ns) return {};
   double alone = double(works_alone(facts, is_it)), share = facts.share(alone);
-  return Match{share, share, facts.windows.per_step(alone) / 2,
+  return Match{share,
+               share,
+               facts.windows.per_step(alone) / 2,
                mib(facts.windows.per_step(double(bytes))) + " per step go through pageable host memory, at " +
                    std::to_string(double(bytes) / double(ns)).substr(0, 4) + " GB/s.",
                longest_works(facts, is_it),

@@ -9,10 +9,12 @@ namespace tprof {
 CopyKind copy_kind_of(const GpuEvent& copy) {
   u32 kind = copy.record->id & 0xff;
   switch (kind) {
-    case 1: case 2: case 8: case 9: case 10:
-      return static_cast<CopyKind>(kind);
-    default:
-      return CopyKind::unknown;
+    case 1:
+    case 2:
+    case 8:
+    case 9:
+    case 10: return static_cast<CopyKind>(kind);
+    default: return CopyKind::unknown;
   }
 }
 
@@ -25,18 +27,12 @@ HostMemory host_memory_of(const GpuEvent& copy) {
 
 const char* copy_kind_text(CopyKind kind) {
   switch (kind) {
-    case CopyKind::to_device:
-      return "host to device";
-    case CopyKind::to_host:
-      return "device to host";
-    case CopyKind::within_device:
-      return "within the device";
-    case CopyKind::within_host:
-      return "host to host";
-    case CopyKind::between_devices:
-      return "between devices";
-    default:
-      return "other";
+    case CopyKind::to_device: return "host to device";
+    case CopyKind::to_host: return "device to host";
+    case CopyKind::within_device: return "within the device";
+    case CopyKind::within_host: return "host to host";
+    case CopyKind::between_devices: return "between devices";
+    default: return "other";
   }
 }
 

@@ -6,8 +6,7 @@ bool is_operator(const Event& event) {
   return static_cast<Scope>(event.scope) != Scope::user && !(event.flags & (kEventStep | kEventNvtx | kEventPython));
 }
 
-Innermost::Innermost(const Model& model)
-    : model_(model), events_(model.threads.size()), next_(model.threads.size()) {
+Innermost::Innermost(const Model& model) : model_(model), events_(model.threads.size()), next_(model.threads.size()) {
   for (u32 i = 0; i < model.events.size(); i++) events_[model.events[i].thread].push_back(i);
 }
 

@@ -9,10 +9,10 @@
 
 namespace tprof {
 
-constexpr i64 kShortWorkNs = 10'000;          // TraceLens
-constexpr i64 kSlowLaunchNs = 50'000;         // HTA: a call that takes longer is an outlier
-constexpr i64 kLongDelayNs = 100'000;         // HTA: work that begins later than this is an outlier
-constexpr u32 kQueueLimit = 1024;             // works a stream takes before its launches block
+constexpr i64 kShortWorkNs = 10'000;   // TraceLens
+constexpr i64 kSlowLaunchNs = 50'000;  // HTA: a call that takes longer is an outlier
+constexpr i64 kLongDelayNs = 100'000;  // HTA: work that begins later than this is an outlier
+constexpr u32 kQueueLimit = 1024;      // works a stream takes before its launches block
 
 struct QueuePoint {
   i64 ns;
@@ -30,17 +30,17 @@ struct Queue {
 };
 
 struct Launches {
-  u64 works = 0;         // kernels, copies and sets whose launch is known; begun in the window
-  u64 without_call = 0;  // whose is not
-  i64 host_ns = 0, gpu_ns = 0;        // of the calls, of the works
-  i64 wait_ns = 0;                    // of host_ns, waiting for the GPU
+  u64 works = 0;                // kernels, copies and sets whose launch is known; begun in the window
+  u64 without_call = 0;         // whose is not
+  i64 host_ns = 0, gpu_ns = 0;  // of the calls, of the works
+  i64 wait_ns = 0;              // of host_ns, waiting for the GPU
   i64 delay_ns = 0, longest_delay_ns = 0;
   u64 shorter_than_launch = 0, short_works = 0;
   i64 short_gpu_ns = 0, short_host_ns = 0, short_wait_ns = 0;  // of works shorter than kShortWorkNs
-  u64 slow_calls = 0, long_delays = 0;  // by their own time
-  std::vector<u32> slowest_calls;       // indices into Model::calls, at most 10, longest own time first
-  std::vector<u32> most_delayed;      // indices into Model::gpu, likewise
-  std::vector<Queue> queues;          // by device and stream
+  u64 slow_calls = 0, long_delays = 0;                         // by their own time
+  std::vector<u32> slowest_calls;  // indices into Model::calls, at most 10, longest own time first
+  std::vector<u32> most_delayed;   // indices into Model::gpu, likewise
+  std::vector<Queue> queues;       // by device and stream
 };
 Launches launches(const Model& model, const Windows& windows, const Waits& waits);
 

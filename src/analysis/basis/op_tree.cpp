@@ -8,9 +8,12 @@ namespace tprof {
 namespace {
 
 // torch's key_averages leaves them out; their time is that of the operator around them.
-constexpr std::string_view kPlumbing[] = {"profiler::_record_function_enter", "profiler::_record_function_enter_new",
-                                          "profiler::_record_function_exit",  "aten::is_leaf",
-                                          "aten::output_nr",                  "aten::_version"};
+constexpr std::string_view kPlumbing[] = {"profiler::_record_function_enter",
+                                          "profiler::_record_function_enter_new",
+                                          "profiler::_record_function_exit",
+                                          "aten::is_leaf",
+                                          "aten::output_nr",
+                                          "aten::_version"};
 
 struct OpTreeBuilder {
   OpTreeBuilder(const Model& from, PythonNodes which) : model(from), python(which) {}
@@ -18,12 +21,12 @@ struct OpTreeBuilder {
   const Model& model;
   const PythonNodes python;
   OpTree tree;
-  std::vector<i32> of_event;      // by Model::events: its node, or the one around it
-  std::vector<u32> children;      // by node
-  std::vector<u8> plumbing;       // by name
+  std::vector<i32> of_event;                 // by Model::events: its node, or the one around it
+  std::vector<u32> children;                 // by node
+  std::vector<u8> plumbing;                  // by name
   std::vector<std::vector<i32>> open_calls;  // by thread
-  std::vector<i32> of_call;       // by Model::calls: its node
-  std::vector<i32> latest;        // by thread: the event begun last, as a node
+  std::vector<i32> of_call;                  // by Model::calls: its node
+  std::vector<i32> latest;                   // by thread: the event begun last, as a node
 
   bool is_plumbing(u32 name) {
     if (plumbing.empty()) {
@@ -55,10 +58,10 @@ struct OpTreeBuilder {
 
   NodeKind kind_of(const Event& event) const {
     if (is_python(event)) return is_module(event) ? NodeKind::module : NodeKind::python;
-    return event.flags & kEventStep                                   ? NodeKind::step
-           : event.scope != static_cast<u8>(Scope::user)              ? NodeKind::op
-           : model.names[event.name].starts_with(kStepPrefix)         ? NodeKind::step
-                                                                      : NodeKind::label;
+    return event.flags & kEventStep                           ? NodeKind::step
+           : event.scope != static_cast<u8>(Scope::user)      ? NodeKind::op
+           : model.names[event.name].starts_with(kStepPrefix) ? NodeKind::step
+                                                              : NodeKind::label;
   }
 
   // The Python call that is the innermost node around a moment, -1: another node is, or none.
@@ -148,9 +151,7 @@ struct OpTreeBuilder {
   }
   // The parent's children are those of the node that is merged into it; both keep the count, since later nodes name
   // the merged one as their parent.
-  void children_of_merged(size_t merged, i32 parent) {
-    children[static_cast<size_t>(parent)] = children[merged];
-  }
+  void children_of_merged(size_t merged, i32 parent) { children[static_cast<size_t>(parent)] = children[merged]; }
 
   void attribute_gpu() {
     tree.of_gpu.assign(model.gpu.size(), -1);

@@ -14,29 +14,33 @@ namespace tprof {
 
 enum class NodeKind : u8 {
   op,
-  label,      // a range of the program's own (record_function)
+  label,  // a range of the program's own (record_function)
   step,
-  call,       // a CUDA call; our rules only
-  module,     // a call of an nn.Module
-  python,     // a call of another Python function; by the plugin's rules an event of the category "python"
-  data_loader, optimizer, lightning, backward, root,  // the plugin's rules only
+  call,    // a CUDA call; our rules only
+  module,  // a call of an nn.Module
+  python,  // a call of another Python function; by the plugin's rules an event of the category "python"
+  data_loader,
+  optimizer,
+  lightning,
+  backward,
+  root,  // the plugin's rules only
 };
 
 struct OpNode {
   i64 begin_ns = 0, end_ns = 0;
-  i64 host_self_ns = 0;     // without children; 0 where it may end on another thread
-  i64 device_self_ns = 0;   // durations of the GPU work that it launched itself, simply added
-  i64 device_total_ns = 0;  // with that of everything inside
+  i64 host_self_ns = 0;                         // without children; 0 where it may end on another thread
+  i64 device_self_ns = 0;                       // durations of the GPU work that it launched itself, simply added
+  i64 device_total_ns = 0;                      // with that of everything inside
   i64 tensor_self_ns = 0, tensor_total_ns = 0;  // the part of it in kernels that use tensor cores for certain
   bool tensor_self_unknown = false, tensor_total_unknown = false;  // of some of its kernels that is not known
-  i32 parent = -1;          // index into OpTree::nodes
-  u32 name = 0;             // index into Model::names
-  u32 thread = 0;           // index into Model::threads; plugin's rules: a number of the tree
-  u32 event = kNone;        // index into Model::events, kNone: it has none
-  u32 call = kNone;         // index into Model::calls
+  i32 parent = -1;                                                 // index into OpTree::nodes
+  u32 name = 0;                                                    // index into Model::names
+  u32 thread = 0;     // index into Model::threads; plugin's rules: a number of the tree
+  u32 event = kNone;  // index into Model::events, kNone: it has none
+  u32 call = kNone;   // index into Model::calls
   NodeKind kind = NodeKind::op;
-  bool eligible = false;    // tensor cores could serve it, or something inside it
-  bool listed = true;       // tables of operators have a row for it
+  bool eligible = false;  // tensor cores could serve it, or something inside it
+  bool listed = true;     // tables of operators have a row for it
 
   i64 host_total_ns() const { return end_ns - begin_ns; }
 };
@@ -52,9 +56,9 @@ struct OpTree {
     i64 ns;
   };
   std::vector<Launch> launches;
-  std::vector<i32> twin;       // by node: the first node that stands for the same range, itself if there is none
-  std::vector<bool> visited;   // by node: an allocation or release was looked for in it; those of twins are the first's
-  i64 unattributed_ns = 0;     // GPU work that no node launched
+  std::vector<i32> twin;      // by node: the first node that stands for the same range, itself if there is none
+  std::vector<bool> visited;  // by node: an allocation or release was looked for in it; those of twins are the first's
+  i64 unattributed_ns = 0;    // GPU work that no node launched
   Rules rules = Rules::tprof;
 };
 

@@ -31,8 +31,8 @@ const char* category_text(Category category);
 struct StepSpan {
   std::string name;
   Interval time{0, 0};
-  u64 works = 0;      // GPU work launched in it
-  bool whole = true;  // false: the trace lacks work of it (see step_spans)
+  u64 works = 0;           // GPU work launched in it
+  bool whole = true;       // false: the trace lacks work of it (see step_spans)
   bool evaluates = false;  // an evaluation lies inside of it
   bool counts = true;      // averages are of these: whole ones in which no evaluation lies, if there are any
 };

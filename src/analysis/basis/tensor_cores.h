@@ -27,7 +27,7 @@ class TensorCoreNames {
   const Model& model_;
   Rules rules_;
   Vendor vendor_;
-  bool none_;  // no device has tensor cores
+  bool none_;                      // no device has tensor cores
   std::vector<u8> kernels_, ops_;  // by name: 0 not asked yet, else 1 + the answer
 };
 

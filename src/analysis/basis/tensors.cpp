@@ -29,20 +29,15 @@ OpInput input_of(const InputHead& head, const char* payload) {
       for (u32 i = 0; i < head.count && !(head.flags & kInputNoStrides); i++)
         out.tensor.strides.push_back(dimension(head, payload, head.count + i));
       break;
-    case InputTag::integer:
-      out.integers.push_back(read<i64>(payload));
-      break;
+    case InputTag::integer: out.integers.push_back(read<i64>(payload)); break;
     case InputTag::integer_list:
       for (u32 i = 0; i < head.count; i++) out.integers.push_back(read<i64>(payload + size_t(i) * 8));
       break;
-    case InputTag::boolean:
-      out.booleans.push_back(head.count != 0);
-      break;
+    case InputTag::boolean: out.booleans.push_back(head.count != 0); break;
     case InputTag::boolean_list:
       for (u32 i = 0; i < head.count; i++) out.booleans.push_back(payload[i] != 0);
       break;
-    default:
-      break;
+    default: break;
   }
   return out;
 }

@@ -8,9 +8,9 @@ namespace tprof {
 
 struct TensorInput {
   std::vector<i64> sizes, strides;  // no strides: they are not known, or it has none
-  u8 dtype = 255;  // at::ScalarType, 255 unknown
-  bool defined = false;  // false: None, an undefined tensor, or a value that is no tensor
-  bool has_strides = false;  // recorded; a tensor that is sparse or nested has none
+  u8 dtype = 255;                   // at::ScalarType, 255 unknown
+  bool defined = false;             // false: None, an undefined tensor, or a value that is no tensor
+  bool has_strides = false;         // recorded; a tensor that is sparse or nested has none
 
   i64 elements() const;
   // The last-but-`back` size; 0 if there are not as many.
@@ -20,8 +20,8 @@ struct TensorInput {
 struct OpInput {
   TensorInput tensor;
   std::vector<TensorInput> list;  // of a list of tensors that was recorded whole
-  std::vector<i64> integers;     // of a list of integers, or of one integer
-  std::vector<bool> booleans;    // likewise
+  std::vector<i64> integers;      // of a list of integers, or of one integer
+  std::vector<bool> booleans;     // likewise
 };
 
 // In order; a list of tensors is one input. Empty if inputs were not recorded.

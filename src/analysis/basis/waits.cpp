@@ -122,9 +122,9 @@ class Finder {
 
   const Model& model_;
   const Words& words_;
-  std::vector<OwnWork> own_;                  // by call
-  std::vector<u32> by_end_;                   // work, in order of end
-  std::vector<Given> given_;                  // in order of time
+  std::vector<OwnWork> own_;               // by call
+  std::vector<u32> by_end_;                // work, in order of end
+  std::vector<Given> given_;               // in order of time
   std::unordered_map<u32, u32> waits_on_;  // by call: a stream, kNone all
 };
 

@@ -56,7 +56,7 @@ u32 main_thread_of(const Model& model) {
   if (!model.steps.empty() && model.steps[0].event < model.events.size())
     return model.events[model.steps[0].event].thread;
   std::vector<u32> operators(model.threads.size());
-  std::vector<bool> backward(model.events.size());  // or something in it
+  std::vector<bool> backward(model.events.size());    // or something in it
   for (size_t i = 0; i < model.events.size(); i++) {  // parents come before their children
     const Event& e = model.events[i];
     backward[i] = e.scope == static_cast<u8>(Scope::backward) || (e.parent >= 0 && backward[size_t(e.parent)]);

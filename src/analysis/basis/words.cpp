@@ -25,12 +25,9 @@ static_assert(std::ranges::all_of(kRows, [](const WordRow& row) { return static_
 
 bool matches(const WordRow& row, std::string_view name) {
   switch (row.how) {
-    case How::exact:
-      return name == row.text;
-    case How::prefix:
-      return name.starts_with(row.text);
-    case How::part:
-      return name.find(row.text) != name.npos;
+    case How::exact: return name == row.text;
+    case How::prefix: return name.starts_with(row.text);
+    case How::part: return name.find(row.text) != name.npos;
   }
   return false;
 }
@@ -56,25 +53,19 @@ Words::Words(const Model& model) : model_(model), bits_(model.names.size()) {
 bool Words::is(const CallEvent& call, Word word) const {
   if (is(call.name, word)) return true;
   switch (static_cast<CallFamily>(call.family)) {
-    case CallFamily::launch:
-      return word == Word::launches;
+    case CallFamily::launch: return word == Word::launches;
     case CallFamily::copy:
-    case CallFamily::set:
-      return word == Word::copies;
+    case CallFamily::set: return word == Word::copies;
     case CallFamily::alloc:
-    case CallFamily::free:
-      return word == Word::allocates;
-    case CallFamily::sync:
-      return word == Word::synchronises;
-    default:
-      return false;
+    case CallFamily::free: return word == Word::allocates;
+    case CallFamily::sync: return word == Word::synchronises;
+    default: return false;
   }
 }
 
 Work Words::work(const GpuEvent& event) const {
   if (event.kind() == Kind::copy || event.kind() == Kind::set) return Work::copy;
-  if (event.kind() == Kind::kernel && is(event.name, Word::communication_kernel) &&
-      !is(event.name, Word::local_kernel))
+  if (event.kind() == Kind::kernel && is(event.name, Word::communication_kernel) && !is(event.name, Word::local_kernel))
     return Work::communication;
   if (event.op >= 0 && is(model_.events[event.op], Word::communication_op)) return Work::communication;
   return Work::computation;

@@ -136,8 +136,9 @@ bool one_after_the_other(const DiffSide& a, const DiffSide& b) {
 
 void remark(Diff& out, const DiffSide& a, const DiffSide& b) {
   if (!out.of_runs)
-    out.remarks.push_back("one run on a side: how far runs of the same program differ is not known; three of each say "
-                          "it: tprof diff A1 A2 A3 --vs B1 B2 B3");
+    out.remarks.push_back(
+        "one run on a side: how far runs of the same program differ is not known; three of each say "
+        "it: tprof diff A1 A2 A3 --vs B1 B2 B3");
   double smallest = out.step.interval.smallest, of_all = out.step.a_ns;
   if (out.step.interval.known && of_all > 0) {
     std::string text = out.of_runs ? "a change of the step by " : "between the steps of these runs a change by ";
@@ -156,8 +157,9 @@ void remark(Diff& out, const DiffSide& a, const DiffSide& b) {
                           signed_percent(all.high) +
                           "): so looks a machine that changed its speed, rather than a program");
   if (out.of_runs && one_after_the_other(a, b))
-    out.remarks.push_back("all runs of one side came before those of the other: what the machine changed meanwhile "
-                          "counts as a change of the program; take them in turn");
+    out.remarks.push_back(
+        "all runs of one side came before those of the other: what the machine changed meanwhile "
+        "counts as a change of the program; take them in turn");
   for (const MachineDiff& d : out.machine)
     if (d.apart)
       out.remarks.push_back("the machine was not the same: " + std::string(kMachineRows[d.figure].text) + ": " +

@@ -18,8 +18,8 @@ struct DiffRow {
   double a_ns = 0, b_ns = 0;        // mean per step
   double a_calls = 0, b_calls = 0;  // per step
   bool in_a = true, in_b = true;
-  SureInterval interval = {};       // of b_ns - a_ns
-  bool changed = false;             // see kFalseRows
+  SureInterval interval = {};  // of b_ns - a_ns
+  bool changed = false;        // see kFalseRows
 
   double delta_ns() const { return b_ns - a_ns; }
   // Of A; 0 where A has nothing.
@@ -38,8 +38,8 @@ constexpr size_t kRunsToDecide = 3;
 enum class Verdict : u8 {
   unknown,  // one run on a side: no word about the program
   noise,
-  changed,          // the mean of all steps
-  second_changed,   // that alone which is asked beside it
+  changed,         // the mean of all steps
+  second_changed,  // that alone which is asked beside it
 };
 
 // A figure of the machine on both sides, means over the runs that know it.
@@ -51,7 +51,7 @@ struct MachineDiff {
 
 struct Diff {
   size_t a_steps = 0, b_steps = 0, a_runs = 0, b_runs = 0;
-  bool of_runs = false;     // what the sample is; else blocks of steps
+  bool of_runs = false;  // what the sample is; else blocks of steps
   DiffRow step;
   // Asked beside it, where runs are the sample: the mean less what the main thread waited for a CPU, where it did and
   // that is known; else that of the middle half of each run's steps. Neither looks at how far the sides lie apart.

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "analysis/basis/op_tree.h"
-#include "analysis/time/overview.h"
 #include "analysis/basis/windows.h"
+#include "analysis/time/overview.h"
 
 namespace tprof {
 namespace {

@@ -6,20 +6,20 @@
 #include <string>
 #include <vector>
 
-#include "analysis/tables/call_tree.h"
-#include "analysis/diff/sample.h"
 #include "analysis/basis/steps.h"
+#include "analysis/diff/sample.h"
+#include "analysis/tables/call_tree.h"
 #include "model/machine.h"
 
 namespace tprof {
 
 // DIFF_BY(name, "what a row is", "what its time is")
-#define TPROF_DIFF_BY(DIFF_BY)                                                            \
-  DIFF_BY(step, "Step", "duration")                                                       \
-  DIFF_BY(category, "Category", "share of the step's time, each moment given to one")     \
-  DIFF_BY(operator_host, "Operator on the host", "self time on its thread")               \
-  DIFF_BY(operator_device, "Operator on the GPU", "time of the work it launched itself")  \
-  DIFF_BY(kernel, "Kernel", "time on the GPU, by begin")                                  \
+#define TPROF_DIFF_BY(DIFF_BY)                                                           \
+  DIFF_BY(step, "Step", "duration")                                                      \
+  DIFF_BY(category, "Category", "share of the step's time, each moment given to one")    \
+  DIFF_BY(operator_host, "Operator on the host", "self time on its thread")              \
+  DIFF_BY(operator_device, "Operator on the GPU", "time of the work it launched itself") \
+  DIFF_BY(kernel, "Kernel", "time on the GPU, by begin")                                 \
   DIFF_BY(module, "Module", "time in its calls, with what lies inside")
 
 enum class DiffBy : u8 {
@@ -53,7 +53,7 @@ class DiffSide {
     double ns;
   };
   struct Run {
-    std::vector<u32> steps;  // in order of begin
+    std::vector<u32> steps;        // in order of begin
     i64 begin_ns = 0, end_ns = 0;  // of its first and last step: since the epoch, if the trace tells
     std::string host;
     MachineFigures machine;  // means over its traces
@@ -77,7 +77,7 @@ class DiffSide {
   Sample sample(const StepValues& values, bool of_runs) const;
 
   // The mean of the middle half of each run's steps, by length: what stalls of a few steps leave alone.
-  Sample typical_sample() const;  // of runs
+  Sample typical_sample() const;              // of runs
   static constexpr size_t kTypicalSteps = 4;  // a run with fewer has no middle half
 
   // The mean less the share of each run's time in which its main thread waited for a CPU. No values where a run of them

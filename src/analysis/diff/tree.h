@@ -10,7 +10,7 @@ namespace tprof {
 struct DiffNode {
   std::string name, b_name;  // b_name: on the other side, where that is something else
   NodeKind kind = NodeKind::op;
-  i32 parent = -1;           // index into DiffTree::nodes
+  i32 parent = -1;  // index into DiffTree::nodes
   bool in_a = true, in_b = true;
   CallCosts a = {}, b = {};
   double a_total_ns = 0, b_total_ns = 0;  // CallCosts::total_ns(), of several calls the sum of that of each
@@ -29,8 +29,8 @@ struct DiffTotal {
 };
 
 struct DiffTree {
-  std::vector<DiffNode> nodes;    // [0]: all; a parent before its children, siblings in order
-  std::vector<DiffTotal> totals;  // by node; by our rules of node 0 alone
+  std::vector<DiffNode> nodes;                      // [0]: all; a parent before its children, siblings in order
+  std::vector<DiffTotal> totals;                    // by node; by our rules of node 0 alone
   bool a_has_device = false, b_has_device = false;  // GPU work was recorded
 };
 

@@ -15,7 +15,7 @@ struct CollectiveCall {
   i32 ranks = -1;     // in its group; -1 not known
   i64 begin_ns = 0;   // CLOCK_REALTIME
   i64 dur_ns = 0;
-  u32 work = kNone;   // its kernel: index into Model::gpu
+  u32 work = kNone;  // its kernel: index into Model::gpu
 
   // What data-parallel training exchanges: gradients, and parameters that are sharded (all-reduce, reduce-scatter,
   // all-gather). Not tokens or lookups, which go from each rank to each other one, nor what goes between pairs.
@@ -26,7 +26,7 @@ struct CollectiveCall {
 
 struct CollectiveCalls {
   std::vector<CollectiveCall> calls;  // in order of begin
-  bool on_gpu = false;  // kernels of GPUs; else the ranges of operators on the CPU (gloo)
+  bool on_gpu = false;                // kernels of GPUs; else the ranges of operators on the CPU (gloo)
 };
 // Those in the windows.
 CollectiveCalls collective_calls(const Model& model, const Words& words, const Windows& windows);

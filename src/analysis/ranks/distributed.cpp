@@ -139,9 +139,8 @@ class Collectives {
       }
       out_.rows.push_back(row);
     }
-    std::stable_sort(out_.rows.begin(), out_.rows.end(), [](const CommunicationRow& a, const CommunicationRow& b) {
-      return a.total_ns > b.total_ns;
-    });
+    std::stable_sort(out_.rows.begin(), out_.rows.end(),
+                     [](const CommunicationRow& a, const CommunicationRow& b) { return a.total_ns > b.total_ns; });
   }
 
   // What nobody knows of a row is not known of its parts.
@@ -199,7 +198,7 @@ class Collectives {
   const std::vector<Rank>& ranks_;
   size_t taking_part_ = 0;
   std::map<RowKey, CommunicationRow> rows_;
-  std::map<RowKey, i64> sized_transfer_;  // of collectives whose size is known
+  std::map<RowKey, i64> sized_transfer_;                     // of collectives whose size is known
   std::vector<std::map<RowKey, RankOperation>> operations_;  // by rank
   std::vector<Waits> waits_;
   std::vector<RankTimes> times_;

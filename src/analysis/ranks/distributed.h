@@ -19,26 +19,26 @@ namespace tprof {
 // Calls of one operator in one group, over all ranks.
 struct CommunicationRow {
   std::string op, group;
-  u64 calls = 0;           // of all ranks
-  u64 collectives = 0;     // calls that belong together count once
+  u64 calls = 0;        // of all ranks
+  u64 collectives = 0;  // calls that belong together count once
   i32 ranks = 1;
   i64 total_ns = 0, transfer_ns = 0;  // of all calls; the rest of total_ns is waiting
-  i64 bytes = 0;           // of all collectives whose size is known
+  i64 bytes = 0;                      // of all collectives whose size is known
   u64 unknown_size = 0;
   i64 longest_skew_ns = 0;
-  double alg_gbps = -1;    // bytes / transfer time, 10^9 per second; -1 not known
-  double bus_gbps = -1;    // alg_gbps * what the algorithm must move per byte: all-reduce 2 (n-1)/n, others (n-1)/n
-  bool waits = true;       // false: transfer_ns is total_ns, nothing is known of waiting
+  double alg_gbps = -1;  // bytes / transfer time, 10^9 per second; -1 not known
+  double bus_gbps = -1;  // alg_gbps * what the algorithm must move per byte: all-reduce 2 (n-1)/n, others (n-1)/n
+  bool waits = true;     // false: transfer_ns is total_ns, nothing is known of waiting
 };
 
 enum class Straggler : u8 { unknown, no, yes };  // unknown: not enough evidence
 
 struct RankWait {
-  u32 rank;               // index into the ranks
-  i64 wait_ns = 0;        // in collectives, for others
-  i64 late_ns = 0;        // of the rank that waited longest for this one
-  u32 for_rank = kNone;   // the one that it waits for longest, kNone: for none
-  i64 for_rank_ns = 0;    // of wait_ns
+  u32 rank;              // index into the ranks
+  i64 wait_ns = 0;       // in collectives, for others
+  i64 late_ns = 0;       // of the rank that waited longest for this one
+  u32 for_rank = kNone;  // the one that it waits for longest, kNone: for none
+  i64 for_rank_ns = 0;   // of wait_ns
   // Own time: of a step, less waiting. Against the median of the other ranks, on average over the stretches that were
   // compared; and in how many of these it was the longest.
   i64 excess_ns = 0;
@@ -56,14 +56,14 @@ struct CollectiveTimes {
 };
 
 struct Distributed {
-  std::vector<CommunicationRow> rows;  // most time first
+  std::vector<CommunicationRow> rows;     // most time first
   std::vector<RankOperation> operations;  // the same, rank by rank
   std::vector<CollectiveTimes> times;     // by rank
-  std::vector<RankWait> waits;         // by rank; empty with one rank
-  u64 unmatched = 0;                   // calls that not every rank of the group has in its trace
-  u64 compared = 0;                    // stretches of time in which ranks were compared: steps, or parts of the trace
+  std::vector<RankWait> waits;            // by rank; empty with one rank
+  u64 unmatched = 0;                      // calls that not every rank of the group has in its trace
+  u64 compared = 0;  // stretches of time in which ranks were compared: steps, or parts of the trace
   bool compared_steps = false;
-  i64 stretch_ns = 0;                  // of one of them, on average
+  i64 stretch_ns = 0;  // of one of them, on average
   std::vector<std::string> notes;
 };
 Distributed distributed(const std::vector<Rank>& ranks);

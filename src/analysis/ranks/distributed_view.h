@@ -13,10 +13,10 @@ using KnownNs = std::optional<i64>;  // nothing: the traces do not tell
 // One rank in one step, or in the mean of its steps. The first four parts sum to the step (by our rules once for each GPU
 // of the process, see Overlap), the last three to the time in collectives that lies in the step.
 struct RankInStep {
-  u32 rank = 0;                // index into DistributedView::ranks
+  u32 rank = 0;                     // index into DistributedView::ranks
   std::optional<std::string> step;  // "5" of ProfilerStep#5
-  bool mean = false;           // of all steps
-  KnownNs total_ns;            // of the step
+  bool mean = false;                // of all steps
+  KnownNs total_ns;                 // of the step
   KnownNs computation_ns, overlap_ns, communication_ns, other_ns;
   KnownNs transfer_ns, synchronizing_ns;  // data moves; the rank waits for others
   KnownNs undivided_ns;                   // of it the traces do not tell which
@@ -34,8 +34,8 @@ struct RankOperation {
 
 struct NodeGpu {
   u32 rank = 0;
-  std::string node, process;        // host; pid, or what the plugin reads off the worker's name
-  std::optional<GpuFigures> gpu;    // nothing: the rank used none
+  std::string node, process;      // host; pid, or what the plugin reads off the worker's name
+  std::optional<GpuFigures> gpu;  // nothing: the rank used none
 };
 
 struct DistributedView {

@@ -17,7 +17,8 @@ bool serves_collectives(std::string_view name) {
 
 class RankReader {
  public:
-  RankReader(const Model& model, const std::string& worker) : model_(model), words_(model), windows_(windows_of(model)) {
+  RankReader(const Model& model, const std::string& worker)
+      : model_(model), words_(model), windows_(windows_of(model)) {
     out_.worker = worker;
     out_.number = model.rank;
     out_.world_size = model.world_size;
@@ -33,8 +34,7 @@ class RankReader {
     out_.on_gpu = found.on_gpu;
     std::map<u32, GpuSets> devices = gpu_sets(model_, words_);
     IntervalSet on_host = out_.on_gpu ? IntervalSet() : times_of_calls();
-    for (const auto& [device, sets] : devices)
-      add_time(sets.computation, out_.on_gpu ? sets.communication : on_host);
+    for (const auto& [device, sets] : devices) add_time(sets.computation, out_.on_gpu ? sets.communication : on_host);
     if (devices.empty()) add_time(operators(), on_host);
     return std::move(out_);
   }

@@ -23,15 +23,15 @@ struct RankStep {
   Overlap overlap;
 };
 
-struct Rank : Overlap {  // of its steps
-  std::string worker;  // as its file is called
+struct Rank : Overlap {              // of its steps
+  std::string worker;                // as its file is called
   i32 number = -1, world_size = -1;  // in the job, as torch.distributed counts; -1 not known
   std::vector<RankStep> steps;       // that count; one of everything where the trace has none
   bool has_steps = false;
-  i64 span_ns = 0;  // of the steps
-  bool on_gpu = false;  // false: communication on the CPU (gloo); the ranges of its operators
+  i64 span_ns = 0;                    // of the steps
+  bool on_gpu = false;                // false: communication on the CPU (gloo); the ranges of its operators
   std::vector<CollectiveCall> calls;  // in order of begin
-  std::string host;  // empty: not known
+  std::string host;                   // empty: not known
   u32 pid = 0;
   std::vector<GpuFigures> gpus;
 

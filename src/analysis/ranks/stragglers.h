@@ -23,8 +23,8 @@ constexpr size_t kMostParts = 20;  // of traces without steps
 
 // What is known of a rank's time in collectives; moments as those of its calls.
 struct RankTimes {
-  IntervalSet waits;              // for others, or where nobody knows for what
-  std::vector<i64> common_ends;   // of the collectives in which all ranks take part, in the same order on all
+  IntervalSet waits;             // for others, or where nobody knows for what
+  std::vector<i64> common_ends;  // of the collectives in which all ranks take part, in the same order on all
 };
 
 // Fills what Distributed says of stragglers; `times` by rank.

@@ -29,11 +29,11 @@ struct CallCosts {
 };
 
 struct CallNode {
-  std::string name;      // steps are one, as in tables of operators; a thread's root has none
+  std::string name;  // steps are one, as in tables of operators; a thread's root has none
   NodeKind kind = NodeKind::root;
-  i32 parent = -1;       // index into CallTree::nodes
-  u32 thread = kNone;    // index into Model::threads, lanes are with their owner; kNone: of all threads
-  u32 stack = 0;         // of its calls: index into Model::stacks; 0 where they differ, or none has one
+  i32 parent = -1;     // index into CallTree::nodes
+  u32 thread = kNone;  // index into Model::threads, lanes are with their owner; kNone: of all threads
+  u32 stack = 0;       // of its calls: index into Model::stacks; 0 where they differ, or none has one
   CallCosts costs;
 };
 

@@ -107,9 +107,11 @@ Kernels kernels_by_op(const Model& model, const OpTree& tree) {
     const OpNode* op = node < 0 ? nullptr : &tree.nodes[static_cast<size_t>(node)];
     const auto& k = work.as<KernelFacts>();
     u32 shared = static_cast<u32>(k.static_shared) + static_cast<u32>(k.dynamic_shared);
-    auto [row, fresh] = sums.row(index, Key{work.name, op ? number_of(*op) : -1,
+    auto [row, fresh] = sums.row(index, Key{work.name,
+                                            op ? number_of(*op) : -1,
                                             {k.grid[0], k.grid[1], k.grid[2], k.block[0], k.block[1], k.block[2]},
-                                            k.registers, shared});
+                                            k.registers,
+                                            shared});
     if (fresh) {
       if (op) row->op = tree.rules == Rules::plugin ? node_name(model, *op) : model.names[op->name];
       // The plugin asks before it has looked at what lies inside the operator.

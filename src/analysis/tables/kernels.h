@@ -12,11 +12,11 @@ struct KernelRow {
   double blocks_per_sm = -1;  // mean of those launches that state it, weighted by duration; -1 none does
   double occupancy = -1;      // in percent, likewise
   // By operator:
-  std::string op;             // empty: launched by none
-  bool op_eligible = false;   // for tensor cores
+  std::string op;                   // empty: launched by none
+  bool op_eligible = false;         // for tensor cores
   i32 grid[3] = {}, block[3] = {};  // 0: not stated
-  u32 registers = 0;          // per thread
-  u32 shared_bytes = 0;       // static and dynamic
+  u32 registers = 0;                // per thread
+  u32 shared_bytes = 0;             // static and dynamic
 
   double mean_ns() const { return calls ? double(total_ns) / double(calls) : 0; }
 };

@@ -13,7 +13,7 @@
 namespace tprof {
 
 struct LineCosts {
-  u32 name = 0;               // "file(line): function", index into Model::names
+  u32 name = 0;                   // "file(line): function", index into Model::names
   u64 self_calls = 0, calls = 0;  // of outermost operators
   i64 host_self_ns = 0, host_total_ns = 0;
   i64 device_self_ns = 0, device_total_ns = 0;

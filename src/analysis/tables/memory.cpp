@@ -58,8 +58,7 @@ std::vector<MemoryBlock> memory_blocks(const Model& model, const OpTree& tree) {
 
 OpTree part_of(const Model& model, OpTree tree, const MemoryRange& range) {
   if (range.is_all()) return tree;
-  for (OpNode& node : tree.nodes)
-    node.listed &= node.end_ns >= range.begin_ns && node.begin_ns <= range.end_ns;
+  for (OpNode& node : tree.nodes) node.listed &= node.end_ns >= range.begin_ns && node.begin_ns <= range.end_ns;
   for (size_t i = 0; i < model.memory.size(); i++)
     if (!range.holds(model.memory[i].ns)) tree.of_memory[i] = -1;
   return tree;

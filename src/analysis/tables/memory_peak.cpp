@@ -122,13 +122,14 @@ class Device {
     out_.grows = *std::min_element(growth.begin(), counted) > 0;
     out_.growth_bytes = median_of(growth);
     if (out_.grows && out_.addresses_known)
-      out_.kept = owners_of(replay(k - 1), windows.steps[1].begin, windows.steps[ends.size() - 2].end);  // k: behind the steps
+      out_.kept =
+          owners_of(replay(k - 1), windows.steps[1].begin, windows.steps[ends.size() - 2].end);  // k: behind the steps
   }
 
   const Model& model_;
   const std::vector<i32>& ops_;
-  std::vector<u32> events_;   // of this device: indices into Model::memory
-  std::vector<u64> totals_;   // allocated behind each
+  std::vector<u32> events_;  // of this device: indices into Model::memory
+  std::vector<u64> totals_;  // allocated behind each
   size_t peak_event_ = 0;
   u64 unknown_ = 0;
   MemoryPeak out_;

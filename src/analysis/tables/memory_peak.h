@@ -34,7 +34,7 @@ struct MemoryPeak {
   std::vector<u64> at_step_end;  // by Windows::steps; empty if the Model has none
   bool grows = false;            // known only with at least kLeakSteps steps
   bool growth_known = false;
-  i64 growth_bytes = 0;     // per step, the median
+  i64 growth_bytes = 0;  // per step, the median
   // With `grows`: allocated in the steps after the first but the last, still alive at the end of the last: what comes later
   // may be the end of the program, which frees all.
   std::vector<Owner> kept;

@@ -13,15 +13,15 @@ struct ModuleTreeBuilder {
   const Model& model;
   const OpTree& ops;
   ModuleTree out;
-  std::vector<i32> place_of;      // by Model::events: the module call in which it lies, or is: index into calls
-  std::vector<i32> node_of;       // by Model::events: its own node, -1 none
+  std::vector<i32> place_of;  // by Model::events: the module call in which it lies, or is: index into calls
+  std::vector<i32> node_of;   // by Model::events: its own node, -1 none
   struct Call {
     i32 place, parent;  // parent: index into calls
     i64 covered;        // up to here its time was given to what lies inside
   };
   std::vector<Call> calls;
   std::map<std::pair<i32, u32>, i32> known;  // parent place, module -> place
-  std::vector<i32> call_of_op;    // by node: the module call that it lies in
+  std::vector<i32> call_of_op;               // by node: the module call that it lies in
 
   const PythonDetail* module_call(const Event& event) const {
     if (!(event.flags & kEventPython) || !event.inputs) return nullptr;
@@ -84,8 +84,9 @@ struct ModuleTreeBuilder {
   // Of a module's call, and of no operator inside it.
   bool is_direct(i32 node, i32 call) const {
     const OpNode& n = ops.nodes[static_cast<size_t>(node)];
-    return call >= 0 && n.kind == NodeKind::op && (n.parent < 0 || call_of_op[static_cast<size_t>(n.parent)] != call ||
-                                                   ops.nodes[static_cast<size_t>(n.parent)].kind != NodeKind::op);
+    return call >= 0 && n.kind == NodeKind::op &&
+           (n.parent < 0 || call_of_op[static_cast<size_t>(n.parent)] != call ||
+            ops.nodes[static_cast<size_t>(n.parent)].kind != NodeKind::op);
   }
 
   void add_operator(const OpNode& node, i32 call) {

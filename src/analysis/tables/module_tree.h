@@ -10,12 +10,12 @@ namespace tprof {
 constexpr std::string_view kModuleCallPrefix = "nn.Module: ";  // of the names of its calls
 
 struct ModulePlace {
-  std::string name;           // "Linear_0"
-  u32 module = kNone;         // index into Model::modules
-  i32 parent = -1;            // index into ModuleTree::places
+  std::string name;    // "Linear_0"
+  u32 module = kNone;  // index into Model::modules
+  i32 parent = -1;     // index into ModuleTree::places
   u32 depth = 0;
   u64 occurrences = 0;
-  u64 operators = 0;          // called by it directly, not by a module or operator inside
+  u64 operators = 0;                            // called by it directly, not by a module or operator inside
   i64 host_self_ns = 0, host_total_ns = 0;      // self: without modules and operators inside
   i64 device_self_ns = 0, device_total_ns = 0;  // self: of what was launched in it, but not in a module inside
   // Of the backward passes of its operators (total: with those of modules inside); 0 where no pairs are known.
@@ -34,8 +34,8 @@ ModuleTree module_tree(const Model& model, const OpTree& tree);
 
 // All modules of a class. Totals are without those of modules inside another one of the class, which hold them.
 struct ModuleClass {
-  std::string name;    // "Linear"
-  u64 modules = 0;     // objects
+  std::string name;  // "Linear"
+  u64 modules = 0;   // objects
   u64 occurrences = 0, operators = 0;
   i64 host_self_ns = 0, host_total_ns = 0, device_self_ns = 0, device_total_ns = 0;
 };

@@ -35,7 +35,7 @@ std::string device_text(MemoryDevice device);  // CPU, GPU0, XPU1
 
 // What was allocated and released while an operator was open. Releases count for the operator that is open then.
 struct MemoryUse {
-  i64 increase_bytes = 0, self_increase_bytes = 0;    // allocated less released
+  i64 increase_bytes = 0, self_increase_bytes = 0;  // allocated less released
   i64 allocated_bytes = 0, self_allocated_bytes = 0;
   u64 allocations = 0, self_allocations = 0;
 
@@ -60,8 +60,8 @@ struct OperatorRow {
   i64 device_self_ns = 0, device_total_ns = 0;
   i64 tensor_self_ns = 0, tensor_total_ns = 0;
   bool tensor_self_unknown = false, tensor_total_unknown = false;  // of some of its kernels
-  bool eligible = false;    // for tensor cores
-  bool has_stack = false;   // a call of it has a call stack
+  bool eligible = false;                                           // for tensor cores
+  bool has_stack = false;                                          // a call of it has a call stack
   std::map<MemoryDevice, MemoryUse> memory;
 
   double tensor_self_ratio() const { return device_self_ns > 0 ? double(tensor_self_ns) / double(device_self_ns) : 0; }

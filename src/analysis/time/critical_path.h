@@ -9,8 +9,8 @@
 // up. A host thread that is between operators while another thread of the job works waits for that thread (the backward
 // pass runs on one of its own).
 #pragma once
-#include "analysis/time/activity.h"
 #include "analysis/basis/windows.h"
+#include "analysis/time/activity.h"
 
 namespace tprof {
 
@@ -36,9 +36,9 @@ struct PathPiece {
   i64 begin_ns, end_ns;
   PathKind kind;
   Activity activity = Activity::nothing;  // of the host
-  u32 work = kNone;  // index into Model::gpu
-  u32 call = kNone;  // index into Model::calls
-  i32 event = -1;    // index into Model::events
+  u32 work = kNone;                       // index into Model::gpu
+  u32 call = kNone;                       // index into Model::calls
+  i32 event = -1;                         // index into Model::events
 };
 
 struct CriticalPath {
@@ -65,9 +65,9 @@ class CriticalPaths {
   const Model& model_;
   const Words& words_;
   HostTimelines& timelines_;
-  std::vector<u32> by_end_;     // work: indices into Model::gpu, in order of end
-  std::vector<u32> position_;   // by Model::gpu: where it stands there
-  std::vector<u32> threads_;    // that do the job's work: the main one, those that launch, those of autograd
+  std::vector<u32> by_end_;    // work: indices into Model::gpu, in order of end
+  std::vector<u32> position_;  // by Model::gpu: where it stands there
+  std::vector<u32> threads_;   // that do the job's work: the main one, those that launch, those of autograd
   u32 main_;
 };
 

@@ -219,7 +219,7 @@ std::vector<DevicePeak> device_table(const std::string& own) {
     }
     if (!good)
       throw Error(Fault::usage, "line " + std::to_string(number) +
-                                  " of the device table is not \"words; GB/s; fp64; fp32; tf32; half; fp8\"");
+                                    " of the device table is not \"words; GB/s; fp64; fp32; tf32; half; fp8\"");
     out.push_back(row);
   }
 #define PEAK(name, gbps, fp64, fp32, tf32, half, fp8) out.push_back({name, gbps, fp64, fp32, tf32, half, fp8});

@@ -22,8 +22,8 @@
 namespace tprof {
 
 struct DevicePeak {
-  std::string name;        // words that must all be words of a device's name
-  double bytes_gbps = 0;   // 10^9 bytes per second, as the figures below 0: not known or not there
+  std::string name;       // words that must all be words of a device's name
+  double bytes_gbps = 0;  // 10^9 bytes per second, as the figures below 0: not known or not there
   double fp64 = 0, fp32 = 0, tf32 = 0, half = 0, fp8 = 0;  // 10^12 operations per second
 
   bool matches(std::string_view device) const;
@@ -37,12 +37,12 @@ const DevicePeak* find_peak(const std::vector<DevicePeak>& table, std::string_vi
 
 // Calls of one operator with one set of inputs.
 struct FlopsRow {
-  u32 event;      // the first call: index into Model::events
+  u32 event;  // the first call: index into Model::events
   u8 dtype = 255;
   bool tf32 = false;  // its kernels say so by name
   u64 calls = 0;
   double flops = 0, bytes = 0;  // of all calls; bytes < 0: not known
-  i64 gpu_ns = 0;  // of the kernels launched in it; 0: none
+  i64 gpu_ns = 0;               // of the kernels launched in it; 0: none
   i64 host_ns = 0;
 
   i64 time_ns() const { return gpu_ns ? gpu_ns : host_ns; }
@@ -70,15 +70,15 @@ struct FlopsMissing {
 };
 
 struct Flops {
-  bool shapes_known = false;    // some operator with a formula had inputs
-  std::vector<FlopsRow> rows;   // most time first
-  double total = 0;             // operations in the window
-  u64 counted = 0;              // calls
-  u64 unknown = 0;              // calls of operators with a formula that could not be computed
+  bool shapes_known = false;   // some operator with a formula had inputs
+  std::vector<FlopsRow> rows;  // most time first
+  double total = 0;            // operations in the window
+  u64 counted = 0;             // calls
+  u64 unknown = 0;             // calls of operators with a formula that could not be computed
   std::map<std::string, u64> unknown_by_name;
   const DevicePeak* peak = nullptr;  // of the first device; nullptr: not in the table, or no GPU
-  double mfu = -1;              // 0 to 1; -1 unknown
-  double tflops = -1;           // achieved over the window
+  double mfu = -1;                   // 0 to 1; -1 unknown
+  double tflops = -1;                // achieved over the window
   FlopsCoverage coverage;
   std::vector<FlopsMissing> missing;  // most time first
 

@@ -66,14 +66,9 @@ std::vector<GpuFigures> gpu_figures(const Model& model, const Windows& windows, 
     auto inside = double(windows.time.length_in(e.begin_ns, e.end_ns()));
     s.kernel_ns += inside;
     switch (tensor_cores.answer(e.name)) {
-      case TensorCoreUse::yes:
-        s.tensor_ns += inside;
-        break;
-      case TensorCoreUse::unknown:
-        s.untold_ns += inside;
-        break;
-      case TensorCoreUse::no:
-        break;
+      case TensorCoreUse::yes: s.tensor_ns += inside; break;
+      case TensorCoreUse::unknown: s.untold_ns += inside; break;
+      case TensorCoreUse::no: break;
     }
     if (e.occupancy < 0) continue;
     s.weighted += inside * e.occupancy;

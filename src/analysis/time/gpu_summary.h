@@ -1,7 +1,7 @@
 // How busy each GPU was over the steps: the plugin's GPU summary.
 #pragma once
-#include "analysis/time/overview.h"
 #include "analysis/basis/windows.h"
+#include "analysis/time/overview.h"
 
 namespace tprof {
 

@@ -54,9 +54,8 @@ class LaneBuilder {
     edges(at_, window_.end, kNone);
     lane_.idle_ns = time_.length() - lane_.busy_ns;
     for (auto& [key, reason] : reasons_) lane_.reasons.push_back(reason);
-    std::sort(lane_.reasons.begin(), lane_.reasons.end(), [](const HostReason& a, const HostReason& b) {
-      return a.ns != b.ns ? a.ns > b.ns : a.name < b.name;
-    });
+    std::sort(lane_.reasons.begin(), lane_.reasons.end(),
+              [](const HostReason& a, const HostReason& b) { return a.ns != b.ns ? a.ns > b.ns : a.name < b.name; });
     return std::move(lane_);
   }
 
@@ -95,8 +94,8 @@ class LaneBuilder {
   void one_gap(Gap gap, Others others) {
     u32 call = gap.next == kNone ? kNone : model_.gpu[gap.next].call;
     if (call != kNone) {
-      gap.cause = host_was_late(gap, call)             ? IdleCause::host_wait
-                  : gap.length() < kKernelWaitNs       ? IdleCause::kernel_wait
+      gap.cause = host_was_late(gap, call)                ? IdleCause::host_wait
+                  : gap.length() < kKernelWaitNs          ? IdleCause::kernel_wait
                   : others() > gap.end_ns - kKernelWaitNs ? IdleCause::other
                                                           : IdleCause::device;
       if (gap.cause == IdleCause::host_wait)
@@ -197,8 +196,7 @@ class LaneBuilder {
 
 const char* idle_cause_text(IdleCause cause) {
   static constexpr const char* kTexts[] = {"the host launched too late", "one kernel follows another",
-                                           "waits for another stream", "the device began it late",
-                                           "launch unknown"};
+                                           "waits for another stream", "the device began it late", "launch unknown"};
   return kTexts[static_cast<u32>(cause)];
 }
 

@@ -15,8 +15,8 @@
 #pragma once
 #include <optional>
 
-#include "analysis/time/activity.h"
 #include "analysis/basis/windows.h"
+#include "analysis/time/activity.h"
 
 namespace tprof {
 
@@ -27,10 +27,10 @@ const char* idle_cause_text(IdleCause cause);
 struct Gap {
   i64 begin_ns, end_ns;
   IdleCause cause;
-  u32 next;             // the work that ends it: index into Model::gpu; kNone at an edge without one
-  bool edge = false;    // before the first or behind the last work, also of an evaluation
-  u32 sync = kNone;     // host wait: the call that waited for the GPU as it began (it drained the queue)
-  i64 host_ns = 0;      // of it, until the launch began: what the host could have saved
+  u32 next;                           // the work that ends it: index into Model::gpu; kNone at an edge without one
+  bool edge = false;                  // before the first or behind the last work, also of an evaluation
+  u32 sync = kNone;                   // host wait: the call that waited for the GPU as it began (it drained the queue)
+  i64 host_ns = 0;                    // of it, until the launch began: what the host could have saved
   Activity most = Activity::nothing;  // what took most of a host wait
 
   i64 length() const { return end_ns - begin_ns; }
@@ -39,21 +39,21 @@ struct Gap {
 // What the host did in host waits: summed by activity and name.
 struct HostReason {
   Activity activity;
-  u32 name;      // of the range or call, kNone unknown
+  u32 name;  // of the range or call, kNone unknown
   i64 ns = 0;
   i64 edges_ns = 0;  // of it, in gaps at an edge
   u32 gaps = 0;      // in which it took part
-  i32 event = -1;     // one example: the longest
+  i32 event = -1;    // one example: the longest
   u32 call = kNone;
   i64 longest_ns = 0;
 };
 
 struct IdleLane {
   u32 device = 0;
-  u32 stream = kNone;  // kNone: the whole device
-  i64 busy_ns = 0;     // in the window
-  i64 idle_ns = 0;     // in the window, before the first and behind the last work too
-  i64 edges_ns = 0;    // of it, in gaps at an edge
+  u32 stream = kNone;                 // kNone: the whole device
+  i64 busy_ns = 0;                    // in the window
+  i64 idle_ns = 0;                    // in the window, before the first and behind the last work too
+  i64 edges_ns = 0;                   // of it, in gaps at an edge
   i64 by_cause[kIdleCauses] = {};     // of all gaps: they sum to idle_ns
   i64 by_activity[kActivities] = {};  // of the host waits, up to the launch; the launch's own delay is launch_ns
   i64 launch_ns = 0;                  // of the host waits: from the begin of the launch to the begin of the work
@@ -64,8 +64,8 @@ struct IdleLane {
   i64 edges_by_cause[kIdleCauses] = {};
   i64 at_edges[kActivities] = {};
   i64 launch_at_edges_ns = 0;
-  std::vector<Gap> gaps;              // in order of time
-  std::vector<HostReason> reasons;    // longest first
+  std::vector<Gap> gaps;            // in order of time
+  std::vector<HostReason> reasons;  // longest first
 
   i64 of(IdleCause cause) const { return by_cause[static_cast<u32>(cause)]; }
   i64 at_edges_of(IdleCause cause) const { return edges_by_cause[static_cast<u32>(cause)]; }

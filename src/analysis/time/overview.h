@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/time/own_cost.h"
 #include "analysis/basis/rules.h"
 #include "analysis/basis/steps.h"
+#include "analysis/time/own_cost.h"
 #include "model/counted.h"
 
 namespace tprof {
@@ -30,7 +30,7 @@ i64 whole_ns(double us);  // the nearest: how every page and line rounds what is
 
 struct GpuFigures {
   u32 device = 0;
-  std::string name;  // empty: not known, as -1 below
+  std::string name;            // empty: not known, as -1 below
   bool name_is_empty = false;  // the trace states an empty one, which the plugin shows
   double memory_bytes = -1;
   i64 compute_major = -1, compute_minor = -1;
@@ -38,7 +38,7 @@ struct GpuFigures {
   double utilization = -1;
   // Integral of min(blocks per SM of the kernels that run, 1), by the time of all steps; 0 to 1.
   double sm_efficiency = -1;
-  double occupancy = -1;     // estimated, mean over kernel time in the steps; percent
+  double occupancy = -1;  // estimated, mean over kernel time in the steps; percent
   // By kernel time, 0 to 1: what ran on tensor cores for certain; what may have (our rules only).
   double tensor_cores = -1, tensor_cores_unknown = 0;
 };
@@ -60,7 +60,7 @@ struct Overview {
   StepTimes average;
   Counted counted;  // our rules only: what the trace holds, evaluations beside the steps as well
   i64 span_ns = 0;  // of the trace
-  OwnCost own;  // our rules only
+  OwnCost own;      // our rules only
   std::vector<Recommendation> recommendations;  // the plugin's rules only; ours are `tprof advise`
   std::vector<std::string> notes;               // what could not be known, and why
 

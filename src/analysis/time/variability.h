@@ -7,9 +7,9 @@ namespace tprof {
 struct Variability {
   bool known = false;  // needs three steps
   i64 median_ns = 0, slowest_ns = 0, mean_ns = 0;
-  u32 slowest = 0;     // index into Overview::steps
+  u32 slowest = 0;  // index into Overview::steps
   Category grew = Category::other;
-  i64 grew_ns = 0;     // of the slowest step over that category's median
+  i64 grew_ns = 0;  // of the slowest step over that category's median
 };
 Variability variability(const Overview& overview);
 // Of some of its steps: indices into Overview::steps.

@@ -39,13 +39,13 @@ using context_t = CUpti_ActivityContext;
 
 // A field that an older header does not have yet compares as right.
 #define RECORD(name, number, kind) static_assert(number == CUPTI_ACTIVITY_KIND_##kind && number < kRecordKinds);
-#define FIELD(record, name, at, type, member)                                              \
-  template <class T>                                                                       \
-  constexpr bool right_##record##_##name() {                                               \
-    if constexpr (requires(T t) { t.member; })                                             \
+#define FIELD(record, name, at, type, member)                                                               \
+  template <class T>                                                                                        \
+  constexpr bool right_##record##_##name() {                                                                \
+    if constexpr (requires(T t) { t.member; })                                                              \
       return offsetof(T, member) == at && (sizeof(T{}.member) == sizeof(type) || sizeof(T{}.member) == 12); \
-    return CUPTI_API_VERSION < 130000;                                                     \
-  }                                                                                        \
+    return CUPTI_API_VERSION < 130000;                                                                      \
+  }                                                                                                         \
   static_assert(right_##record##_##name<record##_t>(), #record "." #name " is not where the table says");
 #include "collect/cuda/cupti_records.def"
 #undef FIELD
@@ -63,8 +63,9 @@ constexpr bool passed_alike = sizeof(A) == sizeof(B) && std::is_pointer_v<A> == 
 template <class A, class B>
 struct Alike : std::false_type {};
 template <class R, class... A, class S, class... B>
-  requires(sizeof...(A) == sizeof...(B))
-struct Alike<R (*)(A...), S (*)(B...)> : std::bool_constant<sizeof(R) == sizeof(S) && (passed_alike<A, B> && ...)> {};
+requires(sizeof...(A) == sizeof...(B)) struct Alike<R (*)(A...), S (*)(B...)>
+    : std::bool_constant<sizeof(R) == sizeof(S) && (passed_alike<A, B> && ...)> {
+};
 
 #define CUPTI_required(name, arguments) static_assert(Alike<int(*) arguments, decltype(&::name)>::value, #name);
 #if CUPTI_API_VERSION >= 130000
@@ -76,12 +77,14 @@ struct Alike<R (*)(A...), S (*)(B...)> : std::bool_constant<sizeof(R) == sizeof(
 #include "collect/cuda/cupti_api.def"
 #undef CUPTI
 
-static_assert(kMaxLimitReached == int(CUPTI_ERROR_MAX_LIMIT_REACHED) && kNotInitialized == int(CUPTI_ERROR_NOT_INITIALIZED) && kInvalidKind == int(CUPTI_ERROR_INVALID_KIND) &&
+static_assert(kMaxLimitReached == int(CUPTI_ERROR_MAX_LIMIT_REACHED) &&
+              kNotInitialized == int(CUPTI_ERROR_NOT_INITIALIZED) && kInvalidKind == int(CUPTI_ERROR_INVALID_KIND) &&
               kInsufficientPrivileges == int(CUPTI_ERROR_INSUFFICIENT_PRIVILEGES) &&
               kMultipleSubscribers == int(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) &&
               kUnknown == int(CUPTI_ERROR_UNKNOWN));
 static_assert(kDriverDomain == CUPTI_CB_DOMAIN_DRIVER_API && kRuntimeDomain == CUPTI_CB_DOMAIN_RUNTIME_API);
-static_assert(kSystemThreadIds == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM && kFlushForced == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+static_assert(kSystemThreadIds == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM &&
+              kFlushForced == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 static_assert(kObjectThread == CUPTI_ACTIVITY_OBJECT_THREAD && kObjectContext == CUPTI_ACTIVITY_OBJECT_CONTEXT &&
               kObjectStream == CUPTI_ACTIVITY_OBJECT_STREAM);
 #if CUPTI_API_VERSION >= 130000

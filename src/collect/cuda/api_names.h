@@ -6,10 +6,10 @@
 namespace tprof {
 
 struct ApiName {
-  u32 id = 0;            // of the name, in the recording
+  u32 id = 0;  // of the name, in the recording
   bool known = false;
-  bool skipped = false;  // not recorded: see cupti_calls.def
-  bool launches = false; // kernels or a graph: a record of the GPU is to follow
+  bool skipped = false;   // not recorded: see cupti_calls.def
+  bool launches = false;  // kernels or a graph: a record of the GPU is to follow
   bool begins_capture = false, ends_capture = false;
 };
 

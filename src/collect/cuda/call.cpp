@@ -2,8 +2,8 @@
 
 #include <errno.h>
 
-#include "collect/native/native.h"
 #include "collect/interpreter/frames.h"
+#include "collect/native/native.h"
 #include "collect/session/session.h"
 #include "collect/torch/ops.h"
 

@@ -64,8 +64,7 @@ inline void fill_call(CallRecord& r, const CallPayload& payload) {
   r.detail = u8(payload.detail);
 }
 
-__attribute__((always_inline)) inline OpenCall call_begins(CallKind kind, CallName& name,
-                                                           const CallPayload& payload) {
+__attribute__((always_inline)) inline OpenCall call_begins(CallKind kind, CallName& name, const CallPayload& payload) {
   u32 switches = g_call_switches.load(std::memory_order_relaxed);
   if (__builtin_expect(switches & kCallsOff, 0)) return {};
   ThreadBlock* block = enter();

@@ -10,22 +10,22 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "collect/session/bus_guard.h"
 #include "collect/cuda/api_names.h"
 #include "collect/cuda/devices.h"
 #include "collect/cuda/gpu_log.h"
 #include "collect/cuda/mux.h"
-#include "collect/session/session.h"
 #include "collect/recorder/thread.h"
+#include "collect/session/bus_guard.h"
+#include "collect/session/session.h"
 
 namespace tprof {
 namespace {
 
 enum class State : u32 { off, switching, on, unavailable };
 std::atomic<State> g_state{State::off};
-std::atomic<bool> g_forked{false};  // from a process that had CUPTI: never again
-std::atomic<bool> g_seen{false};    // this process uses CUDA
-std::atomic<bool> g_wanted{false};  // warming up or active
+std::atomic<bool> g_forked{false};    // from a process that had CUPTI: never again
+std::atomic<bool> g_seen{false};      // this process uses CUDA
+std::atomic<bool> g_wanted{false};    // warming up or active
 std::atomic<bool> g_kinds_on{false};  // our kinds of records are enabled; written under MuxSwitching
 CuptiLibrary g_library;
 BufferPool g_buffers;
@@ -35,7 +35,7 @@ SpinLock g_thread_lock;
 std::atomic<u32> g_running{0};
 std::atomic<u32> g_wakes{0};
 std::atomic<bool> g_exiting{false};
-std::atomic<u32> g_flushes{0};       // that are done
+std::atomic<u32> g_flushes{0};  // that are done
 std::atomic<bool> g_flush_asked{false};
 
 void pause_ns(long ns) {
@@ -99,15 +99,17 @@ void explain(int rc, char* why, size_t size) {
   u32 driver = mapped_driver_major();
   switch (rc) {
     case cupti::kInsufficientPrivileges:
-      snprintf(why, size, "this user may not profile GPUs here (the driver's option NVreg_RestrictProfilingToAdminUsers=0 "
-                          "allows it)");
+      snprintf(why, size,
+               "this user may not profile GPUs here (the driver's option NVreg_RestrictProfilingToAdminUsers=0 "
+               "allows it)");
       return;
     case cupti::kMultipleSubscribers: {
       char holder[128] = "another tool";
       cupti::SubscriberParams who{sizeof who, "tprof", holder, sizeof holder};
       void* subscriber = nullptr;
       if (g_library.api.cuptiSubscribe_v2 && g_library.api.cuptiUnsubscribe &&
-          g_library.api.cuptiSubscribe_v2(&subscriber, [](void*, u32, u32, const void*) {}, nullptr, &who) == 0)
+          g_library.api.cuptiSubscribe_v2(
+              &subscriber, [](void*, u32, u32, const void*) {}, nullptr, &who) == 0)
         g_library.api.cuptiUnsubscribe(subscriber);
       snprintf(why, size, "CUPTI is in use by %s, and only one can have it", holder[0] ? holder : "another tool");
       return;
@@ -119,8 +121,10 @@ void explain(int rc, char* why, size_t size) {
         return;
       }
       if (g_library.major() > driver) {
-        snprintf(why, size, "libcupti of CUDA %u is newer than the driver (CUDA %u), and no older one was found; "
-                            "TPROF_CUPTI can name one", g_library.major(), driver);
+        snprintf(why, size,
+                 "libcupti of CUDA %u is newer than the driver (CUDA %u), and no older one was found; "
+                 "TPROF_CUPTI can name one",
+                 g_library.major(), driver);
         return;
       }
   }

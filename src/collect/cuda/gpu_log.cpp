@@ -13,7 +13,7 @@ namespace {
 constexpr u64 kSlack_ns = 20'000'000;
 constexpr u64 kLongestWait_ns = 5'000'000'000;
 constexpr u32 kLeastFlushes = 50;  // within the wait: a machine or a process that is paused meanwhile shortens nothing
-constexpr u32 kWindows = 80;  // more than Session closes at once
+constexpr u32 kWindows = 80;       // more than Session closes at once
 constexpr u32 kPast = 16;
 
 struct Window {
@@ -34,11 +34,11 @@ struct Span {
 
 SpinLock g_lock;
 Window g_windows[kWindows];
-ClockTriple g_early;         // an early pair of ticks and real time, to convert with
+ClockTriple g_early;  // an early pair of ticks and real time, to convert with
 Launches g_launches;
-Span g_past[kPast];          // windows that are sealed
+Span g_past[kPast];  // windows that are sealed
 u32 g_past_count;
-u64 g_dropped_now;           // records that CUPTI dropped while windows wait: their launches are not waited for
+u64 g_dropped_now;  // records that CUPTI dropped while windows wait: their launches are not waited for
 std::atomic<bool> g_context_dead{false};
 struct {
   u64 zero_time, early, unreadable;
@@ -103,7 +103,8 @@ void append(Window& w, const GpuRecord& r) {
     return;
   }
   char* at = reinterpret_cast<char*>(w.chunk) + w.used;
-  memcpy(at + sizeof(RecordHead), reinterpret_cast<const char*>(&r.head) + sizeof(RecordHead), r.bytes - sizeof(RecordHead));
+  memcpy(at + sizeof(RecordHead), reinterpret_cast<const char*>(&r.head) + sizeof(RecordHead),
+         r.bytes - sizeof(RecordHead));
   RecordHead head{u16(r.kind), u16(r.bytes / 8), r.id};
   u64 word;
   memcpy(&word, &head, sizeof word);
@@ -112,7 +113,9 @@ void append(Window& w, const GpuRecord& r) {
 }
 
 // Errors that stay with a context until its end, as the runtime and the driver number them alike.
-bool kills_context(i32 result) { return result == 700 || result == 710 || (result >= 714 && result <= 719) || result == 721; }
+bool kills_context(i32 result) {
+  return result == 700 || result == 710 || (result >= 714 && result <= 719) || result == 721;
+}
 
 // False: not to be recorded.
 bool note_call(const CuptiLibrary& library, GpuRecord& r) {
@@ -148,7 +151,8 @@ void log(const CuptiLibrary& library, GpuRecord& r) {
     if (may_belong(w, r, launch_ns)) append(w, r);
   }
   bool counts = r.is_work() || r.kind == Kind::api;  // CUPTI's own cost may be told at any time
-  if (counts && !g_launches.given_up(r.correlation) && in_past(launch_ns ? launch_ns : r.begin_ns)) g_writer.drop(Drop::gpu_late);
+  if (counts && !g_launches.given_up(r.correlation) && in_past(launch_ns ? launch_ns : r.begin_ns))
+    g_writer.drop(Drop::gpu_late);
 }
 
 }  // namespace
@@ -274,7 +278,8 @@ void gpu_log_note_oddities() {
     SpinGuard guard(g_lock);
     if (!g_writer.is_open() || !memcmp(&g_odd, &g_odd_noted, sizeof g_odd)) return;
     g_odd_noted = g_odd;
-    snprintf(text, sizeof text, "without times %llu, before their launch %llu, buffers that could not be read to their end %llu",
+    snprintf(text, sizeof text,
+             "without times %llu, before their launch %llu, buffers that could not be read to their end %llu",
              static_cast<unsigned long long>(g_odd.zero_time), static_cast<unsigned long long>(g_odd.early),
              static_cast<unsigned long long>(g_odd.unreadable));
   }

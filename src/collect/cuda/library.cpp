@@ -16,8 +16,8 @@ constexpr u32 kNewest = 13, kOldest = 11;
 template <class Find>
 bool resolve(CuptiApi& api, Find find) {
   constexpr bool required = true, optional = false;
-#define CUPTI(need, name, arguments)                                \
-  api.name = reinterpret_cast<decltype(api.name)>(find(#name));     \
+#define CUPTI(need, name, arguments)                            \
+  api.name = reinterpret_cast<decltype(api.name)>(find(#name)); \
   if (need && !api.name) return false;
 #include "collect/cuda/cupti_api.def"
 #undef CUPTI
@@ -132,7 +132,8 @@ bool find_cupti(CuptiLibrary& out, const char* chosen, u32 below) {
   for (u32 i = 0; i < 4; i++) {
     u32 m = order[i];
     if ((i && m == first) || m < kOldest || (below && m >= below)) continue;
-    if (open_in_library_path(out, m) || (runtime.found() && open_beside_runtime(out, runtime, m)) || open_anywhere(out, m))
+    if (open_in_library_path(out, m) || (runtime.found() && open_beside_runtime(out, runtime, m)) ||
+        open_anywhere(out, m))
       return true;
   }
   snprintf(out.why, sizeof out.why, "no libcupti of CUDA %u was found", major);

@@ -14,12 +14,12 @@ struct CuptiApi {
 
 struct CuptiLibrary {
   CuptiApi api;
-  u32 version = 0;      // what cuptiGetVersion says
+  u32 version = 0;  // what cuptiGetVersion says
   RecordSizes sizes;
   char path[512] = {};
-  char why[256] = {};   // nothing was found: what was looked for
+  char why[256] = {};  // nothing was found: what was looked for
 
-  u32 major() const;    // of the CUDA that it belongs to
+  u32 major() const;  // of the CUDA that it belongs to
 };
 
 // `chosen`: TPROF_CUPTI or "". `below`: only majors below that one are looked for, because that one turned out to be

@@ -46,7 +46,8 @@ void read_kernel(const View& v, GpuRecord& out) {
   r.graph_node = v.get(kernel_graph_node);
   r.queued_ns = v.get(kernel_queued);
   r.submitted_ns = v.get(kernel_submitted);
-  r.cluster[0] = v.get(kernel_cluster_x), r.cluster[1] = v.get(kernel_cluster_y), r.cluster[2] = v.get(kernel_cluster_z);
+  r.cluster[0] = v.get(kernel_cluster_x), r.cluster[1] = v.get(kernel_cluster_y),
+  r.cluster[2] = v.get(kernel_cluster_z);
   r.priority = INT_MIN;
   out.name = v.get(kernel_name);
 }
@@ -57,7 +58,8 @@ void read_memcpy(const View& v, GpuRecord& out) {
   r.place = PLACE(memcpy);
   shape(out, Kind::copy, r, r.place.correlation);
   stamp(out, r, v.get(memcpy_begin), v.get(memcpy_end));
-  out.id = v.get(memcpy_kind) | v.get(memcpy_from_kind) << 8 | v.get(memcpy_to_kind) << 16 | u32(v.get(memcpy_flags)) << 24;
+  out.id =
+      v.get(memcpy_kind) | v.get(memcpy_from_kind) << 8 | v.get(memcpy_to_kind) << 16 | u32(v.get(memcpy_flags)) << 24;
   r.bytes = v.get(memcpy_bytes);
   r.graph_node = v.get(memcpy_graph_node);
   r.graph = v.get(memcpy_graph);
@@ -136,7 +138,9 @@ void read_overhead(const View& v, GpuRecord& out) {
   r.end_ns = v.get(overhead_end);
   r.object_kind = v.get(overhead_object_kind);
   // The object is a union of numbers: (process, thread) or (device, context, stream).
-  u32 part = r.object_kind == kObjectThread || r.object_kind == kObjectContext ? 1 : r.object_kind == kObjectStream ? 2 : 0;
+  u32 part = r.object_kind == kObjectThread || r.object_kind == kObjectContext ? 1
+             : r.object_kind == kObjectStream                                  ? 2
+                                                                               : 0;
   r.object = v.get(Field<u32>{u16(overhead_object.at + 4 * part)});
   r.correlation = v.get(overhead_correlation);
   out.id = v.get(overhead_kind);
@@ -221,7 +225,9 @@ void RecordSizes::probe(NextRecord next) {
 bool read_activity(const ActivityView& activity, GpuRecord& out) {
   switch (activity.kind()) {
 #define RECORD(name, number, kind) \
-  case number: read_##name(activity, out); return true;
+  case number:                     \
+    read_##name(activity, out);    \
+    return true;
 #define FIELD(record, name, at, type, member)
 #include "collect/cuda/cupti_records.def"
 #undef FIELD

@@ -42,12 +42,12 @@ struct ActivityView {
 
 // What became of one.
 struct GpuRecord {
-  Kind kind{};        // which member below
-  u32 bytes = 0;      // of that member
-  u32 id = 0;         // of its head; kernels and API calls get theirs where names are interned
+  Kind kind{};    // which member below
+  u32 bytes = 0;  // of that member
+  u32 id = 0;     // of its head; kernels and API calls get theirs where names are interned
   u32 correlation = 0;
-  u64 begin_ns = 0;   // when it happened; 0: unknown (lost stamps, events)
-  bool unfinished = false;  // work that was still running when a forced flush handed it over
+  u64 begin_ns = 0;            // when it happened; 0: unknown (lost stamps, events)
+  bool unfinished = false;     // work that was still running when a forced flush handed it over
   const char* name = nullptr;  // of kernels
   union {
     RecordHead head;

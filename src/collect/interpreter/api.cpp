@@ -3,7 +3,8 @@
 #include <dlfcn.h>
 
 // Found by the loader while it binds us; a dlsym() that finds nothing is dear.
-extern "C" __attribute__((weak, visibility("default"))) int PySys_AddAuditHook(int (*)(const char*, void*, void*), void*);
+extern "C" __attribute__((weak, visibility("default"))) int PySys_AddAuditHook(int (*)(const char*, void*, void*),
+                                                                               void*);
 
 namespace tprof {
 
@@ -12,8 +13,7 @@ constinit PythonApi g_py;
 bool PythonApi::load() {
   if (!::PySys_AddAuditHook) return false;  // a Python of 3.8 or later has it, and nothing else
   bool all = true;
-#define PY_OPTIONAL(result, name, parameters) \
-  name = reinterpret_cast<result(*) parameters>(dlsym(RTLD_DEFAULT, #name));
+#define PY_OPTIONAL(result, name, parameters) name = reinterpret_cast<result(*) parameters>(dlsym(RTLD_DEFAULT, #name));
 #define PY_FUNCTION(result, name, parameters) \
   PY_OPTIONAL(result, name, parameters)       \
   all = all && name;

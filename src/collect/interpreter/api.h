@@ -11,54 +11,54 @@ using PySize = intptr_t;
 using PyProfiler = int(PyObject*, PyObject*, int, PyObject*);
 
 // PY_FUNCTION(result, name, (parameters)) that must be there, PY_OPTIONAL that may be missing.
-#define TPROF_PYTHON_API(PY_FUNCTION, PY_OPTIONAL)                                                  \
-  PY_FUNCTION(int, Py_IsInitialized, ())                                                            \
-  PY_FUNCTION(int, PySys_AddAuditHook, (int (*)(const char*, PyObject*, void*), void*))             \
-  PY_FUNCTION(PyObject*, PyTuple_GetItem, (PyObject*, PySize))                                      \
-  PY_FUNCTION(const char*, PyUnicode_AsUTF8, (PyObject*))                                           \
-  PY_FUNCTION(PyObject*, PyUnicode_FromString, (const char*))                                       \
-  PY_FUNCTION(PyObject*, PyDict_New, ())                                                            \
-  PY_FUNCTION(int, PyDict_SetItemString, (PyObject*, const char*, PyObject*))                       \
-  PY_FUNCTION(PyObject*, PyEval_GetBuiltins, ())                                                    \
-  PY_FUNCTION(PyObject*, Py_CompileString, (const char*, const char* file, int))                    \
-  PY_FUNCTION(PyObject*, PyEval_EvalCode, (PyObject*, PyObject*, PyObject*))                        \
-  PY_FUNCTION(PyObject*, PyObject_CallFunction, (PyObject*, const char*, ...))                      \
-  PY_FUNCTION(PyObject*, PyObject_GetAttr, (PyObject*, PyObject*))                                  \
-  PY_FUNCTION(void, Py_IncRef, (PyObject*))                                                         \
-  PY_FUNCTION(void, Py_DecRef, (PyObject*))                                                         \
-  PY_FUNCTION(void, PyErr_Fetch, (PyObject**, PyObject**, PyObject**))                              \
-  PY_FUNCTION(void, PyErr_Restore, (PyObject*, PyObject*, PyObject*))                               \
-  PY_FUNCTION(void, PyErr_Clear, ())                                                                \
-  PY_FUNCTION(int, Py_AddPendingCall, (int (*)(void*), void*)) /* without the GIL */                \
-  PY_FUNCTION(int, PyObject_IsTrue, (PyObject*))                                                    \
-  PY_FUNCTION(PyObject*, PyObject_Type, (PyObject*))                                                \
-  PY_FUNCTION(PyObject*, PyObject_Repr, (PyObject*))                                                \
-  PY_FUNCTION(PyObject*, PyObject_GenericGetAttr, (PyObject*, PyObject*))                           \
-  PY_FUNCTION(PyObject*, PyObject_CallMethod, (PyObject*, const char*, const char*, ...))           \
-  PY_FUNCTION(int, PyDict_Next, (PyObject*, PySize*, PyObject**, PyObject**))                       \
-  PY_FUNCTION(PyObject*, PyDict_GetItem, (PyObject*, PyObject*)) /* borrowed; nullptr of others */  \
-  PY_FUNCTION(PyObject*, PyMapping_GetItemString, (PyObject*, const char*))                         \
-  PY_FUNCTION(PySize, PyList_Size, (PyObject*))                                                     \
-  PY_FUNCTION(PyObject*, PyList_GetItem, (PyObject*, PySize)) /* borrowed */                        \
-  PY_FUNCTION(PyObject*, PyDict_GetItemString, (PyObject*, const char*)) /* borrowed */             \
-  PY_FUNCTION(long, PyLong_AsLong, (PyObject*))                                                     \
-  PY_FUNCTION(const char*, Py_GetVersion, ())                                                       \
-  PY_FUNCTION(PyObject*, PyWeakref_NewRef, (PyObject*, PyObject*))                                  \
-  PY_OPTIONAL(PyObject*, PyCFunction_NewEx, (void*, PyObject*, PyObject*))                          \
-  PY_OPTIONAL(PyObject*, PyCMethod_New, (void*, PyObject*, PyObject*, PyObject*))                   \
-  PY_OPTIONAL(void, PyFunction_SetVectorcall, (PyObject*, void*)) /* 3.12 */                        \
-  PY_OPTIONAL(void*, PyVectorcall_Function, (PyObject*)) /* 3.9 */                                  \
-  PY_OPTIONAL(int, PyWeakref_GetRef, (PyObject*, PyObject**)) /* 3.13 */                            \
-  PY_OPTIONAL(PyObject*, PyWeakref_GetObject, (PyObject*)) /* borrowed; before 3.15 */              \
-  PY_OPTIONAL(PyObject*, PyFrame_GetCode, (PyObject*)) /* 3.9 */                                    \
-  PY_OPTIONAL(void, PyEval_SetProfile, (PyProfiler*, PyObject*))                                    \
-  PY_OPTIONAL(int, _PyEval_SetProfile, (void* thread, PyProfiler*, PyObject*)) /* 3.9 to 3.11 */    \
-  PY_OPTIONAL(void*, PyInterpreterState_Main, ())                                                   \
-  PY_OPTIONAL(void*, PyInterpreterState_ThreadHead, (void*))                                        \
-  PY_OPTIONAL(void*, PyThreadState_Next, (void*))                                              \
-  PY_OPTIONAL(PySize, PyTuple_Size, (PyObject*))                                                    \
-  PY_OPTIONAL(const char*, PyBytes_AsString, (PyObject*))                                           \
-  PY_OPTIONAL(PySize, PyBytes_Size, (PyObject*))                                                    \
+#define TPROF_PYTHON_API(PY_FUNCTION, PY_OPTIONAL)                                                 \
+  PY_FUNCTION(int, Py_IsInitialized, ())                                                           \
+  PY_FUNCTION(int, PySys_AddAuditHook, (int (*)(const char*, PyObject*, void*), void*))            \
+  PY_FUNCTION(PyObject*, PyTuple_GetItem, (PyObject*, PySize))                                     \
+  PY_FUNCTION(const char*, PyUnicode_AsUTF8, (PyObject*))                                          \
+  PY_FUNCTION(PyObject*, PyUnicode_FromString, (const char*))                                      \
+  PY_FUNCTION(PyObject*, PyDict_New, ())                                                           \
+  PY_FUNCTION(int, PyDict_SetItemString, (PyObject*, const char*, PyObject*))                      \
+  PY_FUNCTION(PyObject*, PyEval_GetBuiltins, ())                                                   \
+  PY_FUNCTION(PyObject*, Py_CompileString, (const char*, const char* file, int))                   \
+  PY_FUNCTION(PyObject*, PyEval_EvalCode, (PyObject*, PyObject*, PyObject*))                       \
+  PY_FUNCTION(PyObject*, PyObject_CallFunction, (PyObject*, const char*, ...))                     \
+  PY_FUNCTION(PyObject*, PyObject_GetAttr, (PyObject*, PyObject*))                                 \
+  PY_FUNCTION(void, Py_IncRef, (PyObject*))                                                        \
+  PY_FUNCTION(void, Py_DecRef, (PyObject*))                                                        \
+  PY_FUNCTION(void, PyErr_Fetch, (PyObject**, PyObject**, PyObject**))                             \
+  PY_FUNCTION(void, PyErr_Restore, (PyObject*, PyObject*, PyObject*))                              \
+  PY_FUNCTION(void, PyErr_Clear, ())                                                               \
+  PY_FUNCTION(int, Py_AddPendingCall, (int (*)(void*), void*)) /* without the GIL */               \
+  PY_FUNCTION(int, PyObject_IsTrue, (PyObject*))                                                   \
+  PY_FUNCTION(PyObject*, PyObject_Type, (PyObject*))                                               \
+  PY_FUNCTION(PyObject*, PyObject_Repr, (PyObject*))                                               \
+  PY_FUNCTION(PyObject*, PyObject_GenericGetAttr, (PyObject*, PyObject*))                          \
+  PY_FUNCTION(PyObject*, PyObject_CallMethod, (PyObject*, const char*, const char*, ...))          \
+  PY_FUNCTION(int, PyDict_Next, (PyObject*, PySize*, PyObject**, PyObject**))                      \
+  PY_FUNCTION(PyObject*, PyDict_GetItem, (PyObject*, PyObject*)) /* borrowed; nullptr of others */ \
+  PY_FUNCTION(PyObject*, PyMapping_GetItemString, (PyObject*, const char*))                        \
+  PY_FUNCTION(PySize, PyList_Size, (PyObject*))                                                    \
+  PY_FUNCTION(PyObject*, PyList_GetItem, (PyObject*, PySize))            /* borrowed */            \
+  PY_FUNCTION(PyObject*, PyDict_GetItemString, (PyObject*, const char*)) /* borrowed */            \
+  PY_FUNCTION(long, PyLong_AsLong, (PyObject*))                                                    \
+  PY_FUNCTION(const char*, Py_GetVersion, ())                                                      \
+  PY_FUNCTION(PyObject*, PyWeakref_NewRef, (PyObject*, PyObject*))                                 \
+  PY_OPTIONAL(PyObject*, PyCFunction_NewEx, (void*, PyObject*, PyObject*))                         \
+  PY_OPTIONAL(PyObject*, PyCMethod_New, (void*, PyObject*, PyObject*, PyObject*))                  \
+  PY_OPTIONAL(void, PyFunction_SetVectorcall, (PyObject*, void*)) /* 3.12 */                       \
+  PY_OPTIONAL(void*, PyVectorcall_Function, (PyObject*))          /* 3.9 */                        \
+  PY_OPTIONAL(int, PyWeakref_GetRef, (PyObject*, PyObject**))     /* 3.13 */                       \
+  PY_OPTIONAL(PyObject*, PyWeakref_GetObject, (PyObject*))        /* borrowed; before 3.15 */      \
+  PY_OPTIONAL(PyObject*, PyFrame_GetCode, (PyObject*))            /* 3.9 */                        \
+  PY_OPTIONAL(void, PyEval_SetProfile, (PyProfiler*, PyObject*))                                   \
+  PY_OPTIONAL(int, _PyEval_SetProfile, (void* thread, PyProfiler*, PyObject*)) /* 3.9 to 3.11 */   \
+  PY_OPTIONAL(void*, PyInterpreterState_Main, ())                                                  \
+  PY_OPTIONAL(void*, PyInterpreterState_ThreadHead, (void*))                                       \
+  PY_OPTIONAL(void*, PyThreadState_Next, (void*))                                                  \
+  PY_OPTIONAL(PySize, PyTuple_Size, (PyObject*))                                                   \
+  PY_OPTIONAL(const char*, PyBytes_AsString, (PyObject*))                                          \
+  PY_OPTIONAL(PySize, PyBytes_Size, (PyObject*))                                                   \
   PY_OPTIONAL(void*, PyGILState_GetThisThreadState, ()) /* without the GIL */
 
 struct PythonApi {

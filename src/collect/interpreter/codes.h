@@ -16,9 +16,10 @@ namespace tprof {
 struct CodeLayout {
   const void* type = nullptr;  // PyCode_Type
   i32 name = -1, file = -1, table = -1, first_line = -1;
-  i32 instructions = -1;     // -1: not in the object (before 3.11)
-  i32 first_traceable = -1;  // instruction (of 2 bytes) before which a frame is not shown; -1: there is none (before 3.11)
-  u16 python = 0;            // major << 8 | minor
+  i32 instructions = -1;  // -1: not in the object (before 3.11)
+  i32 first_traceable =
+      -1;          // instruction (of 2 bytes) before which a frame is not shown; -1: there is none (before 3.11)
+  u16 python = 0;  // major << 8 | minor
 };
 extern CodeLayout g_code_layout;
 

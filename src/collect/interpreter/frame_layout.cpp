@@ -7,9 +7,9 @@
 
 #include <initializer_list>
 
+#include "base/guard.h"
 #include "collect/interpreter/frame_walk.h"
 #include "collect/interpreter/raw_text.h"
-#include "base/guard.h"
 
 namespace tprof {
 
@@ -22,8 +22,8 @@ constexpr u16 kFramesApart = 3 << 8 | 11;                   // from here on fram
 constexpr u16 kListsOffsets = 3 << 8 | 13;                  // from here on the interpreter tells some of this itself
 
 // The same in every CPython so far.
-constexpr i32 kTypeBasicSize = 32;                    // PyTypeObject::tp_basicsize
-constexpr i32 kBytesLength = 16, kBytesData = 32;     // PyBytesObject
+constexpr i32 kTypeBasicSize = 32;                 // PyTypeObject::tp_basicsize
+constexpr i32 kBytesLength = 16, kBytesData = 32;  // PyBytesObject
 
 constexpr u32 kMostChain = 64;  // of a longer chain the innermost are compared
 
@@ -90,7 +90,8 @@ bool take_samples(PyObject* tuple, Samples& s) {
     PyObject* line = attribute(code, "co_firstlineno");
     if (!s.name[i] || !s.file[i] || !s.table[i] || !line) return false;
     s.first_line[i] = i32(g_py.PyLong_AsLong(line));
-    for (PyObject* taken : {s.name[i], s.file[i], s.table[i], line}) g_py.Py_DecRef(taken);  // the code object has its own
+    for (PyObject* taken : {s.name[i], s.file[i], s.table[i], line})
+      g_py.Py_DecRef(taken);  // the code object has its own
   }
   return s.count >= 4;
 }

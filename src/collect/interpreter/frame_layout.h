@@ -10,14 +10,14 @@
 namespace tprof {
 
 struct FrameLayout {
-  i32 first = -1;    // in the thread state: the innermost frame, or (second >= 0) what holds it
-  i32 second = -1;   // in what the thread state points to: the innermost frame
-  i32 code = -1;     // in a frame: what it runs; the low bits are the interpreter's
-  i32 previous = -1; // in a frame: its caller's
-  i32 at = -1;       // in a frame: the current instruction, its address or (before 3.11) its number
-  u64 at_mask = 0;   // of the 8 bytes there
-  i32 entered = -1;  // in a frame: whether the interpreter was entered with it, a byte (3.11 only)
-  i32 at_bytes = 0;  // of an instruction where it is a number, 0: it is an address
+  i32 first = -1;     // in the thread state: the innermost frame, or (second >= 0) what holds it
+  i32 second = -1;    // in what the thread state points to: the innermost frame
+  i32 code = -1;      // in a frame: what it runs; the low bits are the interpreter's
+  i32 previous = -1;  // in a frame: its caller's
+  i32 at = -1;        // in a frame: the current instruction, its address or (before 3.11) its number
+  u64 at_mask = 0;    // of the 8 bytes there
+  i32 entered = -1;   // in a frame: whether the interpreter was entered with it, a byte (3.11 only)
+  i32 at_bytes = 0;   // of an instruction where it is a number, 0: it is an address
 };
 extern FrameLayout g_frame_layout;
 

@@ -1,10 +1,10 @@
 #include "collect/interpreter/frames.h"
 
-#include "collect/python/bootstrap.h"
 #include "collect/interpreter/frame_walk.h"
+#include "collect/python/bootstrap.h"
 #include "collect/recorder/recorder.h"
-#include "collect/session/session.h"
 #include "collect/recorder/stack_tree.h"
+#include "collect/session/session.h"
 
 namespace tprof {
 
@@ -40,7 +40,8 @@ inline u32 node_of(WalkedStack& last, u32 caller, const RawFrame& frame) {
   u64 spread = (reinterpret_cast<uintptr_t>(frame.code) ^ frame.at << 20 ^ caller) * 0x9e3779b97f4a7c15ull;
   KnownFrame& known = last.known[spread >> (64 - kKnownFrameBits)];
   if (__builtin_expect(known.code == frame.code && known.at == frame.at && known.caller == caller &&
-                       known.version == last.version, 1))
+                           known.version == last.version,
+                       1))
     return known.node;
   known = {frame.code, frame.at, caller, look_up(caller, frame), last.version};
   return known.node;
@@ -104,7 +105,10 @@ bool python_stacks_wanted() {
 void python_stacks_note() {
   if (!python_stacks_wanted()) return;
   bool on = g_python_stacks.load();
-  g_session.capability("with_stack", on, on ? "" : python_process() ? frame_layout_why() : "this program runs no Python");
+  g_session.capability("with_stack", on,
+                       on                 ? ""
+                       : python_process() ? frame_layout_why()
+                                          : "this program runs no Python");
 }
 
 void python_stacks_start() {

@@ -65,7 +65,9 @@ PySize raw_text(const void* string, char* room, PySize room_bytes, const char*& 
   text = room;
   PySize used = 0;
   for (PySize i = 0; i < length && used + 4 <= room_bytes; i++) {
-    u32 c = s.kind == 1 ? load<u8>(data, i32(i)) : s.kind == 2 ? load<u16>(data, i32(2 * i)) : load<u32>(data, i32(4 * i));
+    u32 c = s.kind == 1   ? load<u8>(data, i32(i))
+            : s.kind == 2 ? load<u16>(data, i32(2 * i))
+                          : load<u32>(data, i32(4 * i));
     used += put_utf8(c, room + used);
   }
   return used;

@@ -24,9 +24,9 @@ enum class CfaBy : u8 {
 };
 
 enum class RbpBy : u8 {
-  kept,    // the caller's is the same
-  cfa,     // saved at CFA + rbp_offset
-  rbp,     // saved at rbp + rbp_offset
+  kept,  // the caller's is the same
+  cfa,   // saved at CFA + rbp_offset
+  rbp,   // saved at rbp + rbp_offset
   lost,
 };
 

@@ -18,7 +18,7 @@ namespace {
 constexpr u32 kMostImages = 4096;
 
 struct Image {
-  u64 key;   // what it is and where: see key_of
+  u64 key;    // what it is and where: see key_of
   bool seen;  // in this scan
 };
 

@@ -9,8 +9,8 @@
 
 #include "collect/native/images.h"
 #include "collect/recorder/recorder.h"
-#include "collect/session/session.h"
 #include "collect/recorder/stack_tree.h"
+#include "collect/session/session.h"
 
 extern "C" {
 extern void* __libc_stack_end;  // the loader's: where the main thread's stack began
@@ -126,7 +126,8 @@ __attribute__((no_sanitize("address"))) Walk walk(NativeThread& t, u64 frame, u6
       case CfaBy::absent:  // code made at run time: perhaps it keeps frame pointers
         if (!bp) return {count, false};
         cfa = bp + 16;
-        if (!readable(bp) || !readable(bp + 8) || rule_at(t, load(bp + 8) - 1).cfa == CfaBy::absent) return {count, true};
+        if (!readable(bp) || !readable(bp + 8) || rule_at(t, load(bp + 8) - 1).cfa == CfaBy::absent)
+          return {count, true};
         saved_at = bp;
         break;
       case CfaBy::unknown: return {count, true};
@@ -164,7 +165,8 @@ u32 intern_frames(NativeThread& t, Walk walked) {
 
 void give_up() {
   g_native_on.store(false);
-  g_session.capability("native_stacks", false, "libraries were unmapped too often for their addresses to be told apart");
+  g_session.capability("native_stacks", false,
+                       "libraries were unmapped too often for their addresses to be told apart");
 }
 
 }  // namespace
@@ -191,7 +193,8 @@ u32 native_stack(ThreadBlock* block, const void* frame) {
   for (;;) {
     u32 generation = g_generation.load(std::memory_order_relaxed), maps = g_maps.load(std::memory_order_acquire);
     if (__builtin_expect(maps > kMostMaps, 0)) return give_up(), kStackLost;
-    if (__builtin_expect(!block->native_known || t->generation != generation || t->maps != maps, 0)) renew(block, *t, generation, maps);
+    if (__builtin_expect(!block->native_known || t->generation != generation || t->maps != maps, 0))
+      renew(block, *t, generation, maps);
     const StackRange& range = g_main_stack.holds(at) ? g_main_stack : t->stack;
     if (!range.holds(at)) return 0;
     Walk walked = walk(*t, at, range.high);

@@ -26,7 +26,7 @@ struct Attributes {
   u16 version;
   u16 bytes;
   u32 category;
-  i32 color_type;    // 1: ARGB
+  i32 color_type;  // 1: ARGB
   u32 color;
   i32 payload_type;  // PayloadType
   i32 reserved;

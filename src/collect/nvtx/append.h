@@ -38,7 +38,6 @@ inline Message message_of(const Attributes& a) {
 // Attributes of another size than any NVTX has had are not read.
 inline const Attributes& checked(const Attributes* a) { return a && a->bytes >= sizeof *a ? *a : kNoAttributes; }
 
-
 // Whether a range is more than a record: it may be a step, or the moment at which a helper sees what its leader does.
 inline bool tells() { return step_pattern_is(StepMode::nvtx) || g_session.is_helper(); }
 
@@ -85,8 +84,8 @@ void refused();
 
 // Writes the record at `at`; its begin is stamped last, so that our own work stays outside.
 template <u64 (*kStamp)() = now_ticks, class Said>
-__attribute__((always_inline)) inline NvtxRecord* fill(ThreadBlock* block, char* at, NvtxWhat what, u32 domain, u32 name,
-                                                       const Said& said) {
+__attribute__((always_inline)) inline NvtxRecord* fill(ThreadBlock* block, char* at, NvtxWhat what, u32 domain,
+                                                       u32 name, const Said& said) {
   auto* r = reinterpret_cast<NvtxRecord*>(at);
   r->end_ticks = 0;
   describe(*r, domain, said);

@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
-#include "collect/start/attach.h"
-#include "collect/start/entry.h"
 #include "collect/nvtx/ranges.h"
 #include "collect/session/session.h"
+#include "collect/start/attach.h"
+#include "collect/start/entry.h"
 
 namespace tprof {
 namespace {
@@ -32,8 +32,10 @@ void nvtx_offer() {
 void nvtx_note(bool speaks) {
   const char* named = getenv(kVariable);
   bool ours = named && same_file(named, library_file());
-  g_session.capability("nvtx", ours, ours ? "" : named ? "NVTX_INJECTION64_PATH names another tool"
-                                                       : "NVTX_INJECTION64_PATH was taken away");
+  g_session.capability("nvtx", ours,
+                       ours    ? ""
+                       : named ? "NVTX_INJECTION64_PATH names another tool"
+                               : "NVTX_INJECTION64_PATH was taken away");
   if (!ours && named && *named && speaks)
     say("NVTX_INJECTION64_PATH is already %s and stays that; unset it to have NVTX ranges in the trace", named);
 }

@@ -1,7 +1,7 @@
 // NVTX's push and pop. Ranges that push opened are found again by domain and level, so those of one domain may cross those
 // of another, and operators.
-#include "collect/steps/labels.h"
 #include "collect/nvtx/append.h"
+#include "collect/steps/labels.h"
 
 namespace tprof::nvtx {
 namespace {
@@ -64,8 +64,7 @@ inline int push_text(const char* text) {
   if (idle()) return int(level);
   ThreadBlock* block = t_self.block;
   bool plain = block && !block->busy.load(std::memory_order_relaxed) && text && !tells() && ticks_are_counted();
-  if (__builtin_expect(!plain, 0))
-    return record_push<const char*>(0, level, text);
+  if (__builtin_expect(!plain, 0)) return record_push<const char*>(0, level, text);
   enter_known(block);
   bool done = push_known(block, text, level);
   leave(block);

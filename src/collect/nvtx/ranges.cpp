@@ -43,8 +43,7 @@ u64 start_in(u32 domain, const Said& said) {
       Message message = message_of(said);
       if (tells()) tell(message.text);
       u32 epoch = recording_epoch();
-      NvtxRecord* r = epoch == kNoEpoch ? nullptr
-                                        : append(block, epoch, NvtxWhat::start_end, domain, message, said);
+      NvtxRecord* r = epoch == kNoEpoch ? nullptr : append(block, epoch, NvtxWhat::start_end, domain, message, said);
       if (r) id = range_id(epoch, ref_of(block, r));
       leave(block);
     } else {

@@ -6,11 +6,11 @@
 #include <atomic>
 
 #include "collect/interpreter/api.h"
-#include "collect/python/builtins.h"
-#include "collect/python/calls.h"
 #include "collect/interpreter/frame_layout.h"
 #include "collect/interpreter/frames.h"
 #include "collect/interpreter/inittab.h"
+#include "collect/python/builtins.h"
+#include "collect/python/calls.h"
 #include "collect/python/parameters.h"
 #include "collect/python/profile.h"
 #include "collect/python/script.h"

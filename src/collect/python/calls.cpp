@@ -1,7 +1,7 @@
 #include "collect/python/calls.h"
 
-#include "collect/python/builtins.h"
 #include "collect/interpreter/codes.h"
+#include "collect/python/builtins.h"
 #include "collect/python/modules.h"
 #include "collect/recorder/recorder.h"
 #include "collect/torch/ops.h"
@@ -77,8 +77,7 @@ __attribute__((always_inline)) inline void record(Begin begin) {
 
 inline void record_end(const void* key) {
   ThreadBlock* block = t_self.block;
-  if (!block || block->busy.load(std::memory_order_relaxed) || block->calls_round != g_round ||
-      block->call_count == 0)
+  if (!block || block->busy.load(std::memory_order_relaxed) || block->calls_round != g_round || block->call_count == 0)
     return;
   u64 t = now_ticks();
   enter_known(block);

@@ -26,7 +26,8 @@ bool size_of_tensor(const char* tensor, Size& size) {
   bool symbolic = v.flags >= 0 && (load<u8>(tensor, v.flags) & kSymbolicFlag);
   u64 dimensions = load<u64>(tensor, v.sizes);
   u32 each = dtype_bytes(load<u16>(tensor, v.dtype));
-  if ((load<u64>(tensor, v.keys) & v.nested_keys) || symbolic || dimensions > u64(kMaxDimensions) || !each) return false;
+  if ((load<u64>(tensor, v.keys) & v.nested_keys) || symbolic || dimensions > u64(kMaxDimensions) || !each)
+    return false;
   const char* sizes = dimensions <= kInlineDimensions ? tensor + v.sizes + 8 : load<const char*>(tensor, v.sizes + 8);
   size.elements = 1;
   for (u64 i = 0; i < dimensions; i++) size.elements *= load<u64>(sizes, long(8 * i));
@@ -43,7 +44,8 @@ struct Parameters {
   bool add(PyObject* parameter);
   bool add_module(PyObject* module, u32 depth);
   bool is_new(const void* parameter) {
-    u32 mask = (1u << bits) - 1, at = u32(reinterpret_cast<uintptr_t>(parameter) * 0x9e3779b97f4a7c15ull >> (64 - bits));
+    u32 mask = (1u << bits) - 1,
+        at = u32(reinterpret_cast<uintptr_t>(parameter) * 0x9e3779b97f4a7c15ull >> (64 - bits));
     while (seen[at] && seen[at] != parameter) at = (at + 1) & mask;
     bool added = !seen[at];
     seen[at] = parameter;
@@ -97,7 +99,8 @@ PyObject* learn_parameter(PyObject*, PyObject* const* args, PySize count) {
     if (load<u64>(args[0], at) == address) found = at;
   Size size;
   bool right = found > 0 && (g_tensor_at < 0 || g_tensor_at == found) &&
-               size_of_tensor(reinterpret_cast<const char*>(address), size) && size.elements == elements && size.bytes == bytes;
+               size_of_tensor(reinterpret_cast<const char*>(address), size) && size.elements == elements &&
+               size.bytes == bytes;
   g_tensor_at = right ? found : kWrong;
   return g_py.new_none();
 }

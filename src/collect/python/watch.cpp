@@ -3,13 +3,13 @@
 #include <string.h>
 
 #include "base/elf.h"
-#include "collect/steps/labels.h"
 #include "collect/python/calls.h"
 #include "collect/python/function_hook.h"
 #include "collect/python/module_facts.h"
 #include "collect/python/optimizers.h"
 #include "collect/recorder/recorder.h"
 #include "collect/session/session.h"
+#include "collect/steps/labels.h"
 #include "collect/torch/attach.h"
 #include "collect/torch/backward.h"
 
@@ -20,10 +20,10 @@ PyWord g_enabled{"_enabled"}, g_code{"__code__"}, g_context{"tracing_context"}, 
 
 bool g_modules_wanted;  // calls of modules will be recorded
 
-PyObject* g_module_call;     // if it is hooked
-PyObject* g_optimizer;       // torch.optim.Optimizer
-PyObject* g_imported;        // sys.modules
-PyObject* g_compiling;       // a threading.local of torch's, whose tracing_context is set while it compiles
+PyObject* g_module_call;                // if it is hooked
+PyObject* g_optimizer;                  // torch.optim.Optimizer
+PyObject* g_imported;                   // sys.modules
+PyObject* g_compiling;                  // a threading.local of torch's, whose tracing_context is set while it compiles
 const void* const* (*g_jit_tracing)();  // its first word is not 0 while torch.jit traces
 
 // Module calls inside module calls, and what a loader's fetch calls.

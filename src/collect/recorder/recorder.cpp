@@ -67,7 +67,8 @@ void announce(ThreadBlock* block) {
 // A thread writes on in the chunk of one whose block it has: threads that live for a moment would fill TPROF_MAX_SIZE with
 // chunks that are nearly empty.
 bool inherit_chunk(ThreadBlock* block, u32 epoch) {
-  bool heir = block->chunk && block->epoch == kNoEpoch && block->generation == g_generation.load(std::memory_order_acquire);
+  bool heir =
+      block->chunk && block->epoch == kNoEpoch && block->generation == g_generation.load(std::memory_order_acquire);
   if (!heir || block->chunk->epoch != epoch || block->used > kChunkBytes / 2 || g_writer.stopped()) return false;
   block->epoch = epoch;
   publish(block, reinterpret_cast<char*>(block->chunk) + block->used, Kind::heir, block->tid, sizeof(HeirRecord));

@@ -25,7 +25,9 @@ inline constexpr std::atomic<u32>& g_epoch = g_gate.epoch;
 extern std::atomic<u32> g_generation;
 
 inline u32 recording_epoch() { return g_epoch.load(std::memory_order_relaxed); }
-inline bool gate_closed() { return __atomic_load_n(reinterpret_cast<const u64*>(&g_gate), __ATOMIC_RELAXED) == ~u64(0); }
+inline bool gate_closed() {
+  return __atomic_load_n(reinterpret_cast<const u64*>(&g_gate), __ATOMIC_RELAXED) == ~u64(0);
+}
 inline bool follows_leader() { return g_gate.leader.load(std::memory_order_relaxed) != kNoEpoch; }
 
 // Room for inputs behind a RangeRecord: at most this much is used, so a chunk with less is given up.
@@ -230,7 +232,8 @@ inline KnownText* text_pair(ThreadBlock* block, const char* text, size_t bytes) 
 inline u32 known_text(const KnownText* pair, const char* text, size_t bytes) {
   for (const KnownText* known = pair; known < pair + 2; known++) {
     if (known->bytes != bytes) continue;
-    if (bytes >= 8 ? same_words(known->text, text, u32(bytes)) : short_word(known->text, bytes) == short_word(text, bytes))
+    if (bytes >= 8 ? same_words(known->text, text, u32(bytes))
+                   : short_word(known->text, bytes) == short_word(text, bytes))
       return known->id;
   }
   return 0;

@@ -41,8 +41,8 @@ Node* find(Node* nodes, u32 parent, u32 code, u64 at) {
 }
 
 Node* make_table() {
-  void* at = mmap(nullptr, kSlots * sizeof(Node), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                  -1, 0);
+  void* at =
+      mmap(nullptr, kSlots * sizeof(Node), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at == MAP_FAILED) return nullptr;
   g_nodes.store(static_cast<Node*>(at), std::memory_order_release);
   return static_cast<Node*>(at);

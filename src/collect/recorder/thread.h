@@ -14,21 +14,21 @@ namespace tprof {
 
 constexpr u32 kNoEpoch = 0xffffffff;
 
-constexpr u32 kMaxOpen = 1024;        // open ranges followed per thread
-constexpr u32 kMaxPushed = 256;       // open ranges of NVTX's push, likewise
-constexpr u32 kMaxCalls = 1024;       // open Python calls, likewise
-constexpr u32 kNameCacheBits = 9;     // 512 names
+constexpr u32 kMaxOpen = 1024;     // open ranges followed per thread
+constexpr u32 kMaxPushed = 256;    // open ranges of NVTX's push, likewise
+constexpr u32 kMaxCalls = 1024;    // open Python calls, likewise
+constexpr u32 kNameCacheBits = 9;  // 512 names
 constexpr u32 kKnownTextBits = 8;
 constexpr u32 kKnownSchemaBits = 9;
-constexpr u32 kMostFrames = 256;      // of a Python stack, the innermost; further ones are cut
+constexpr u32 kMostFrames = 256;  // of a Python stack, the innermost; further ones are cut
 constexpr u32 kKnownFrameBits = 8;
-constexpr u32 kMaxLabels = 16;        // open labels whose begin is remembered
+constexpr u32 kMaxLabels = 16;  // open labels whose begin is remembered
 
 struct OpenRange {
   const void* key;  // the at::RecordFunction, or what else tells this range from others
   u64* end_ticks;   // of its record; valid while the block's chunk is the one in `ref`
   RecordRef ref;
-  u32 epoch;            // kNoEpoch: seen but not recorded
+  u32 epoch;  // kNoEpoch: seen but not recorded
 };
 
 // One cache line. Longer names are looked up each time.
@@ -58,7 +58,7 @@ struct NativeThread;  // see native.cpp
 struct WalkedFrame {
   const void* code;  // as it stands in memory, with the instruction
   u64 at;
-  u32 node;          // in the tree of stacks
+  u32 node;  // in the tree of stacks
 };
 // A frame met below a caller before.
 struct KnownFrame {
@@ -76,10 +76,10 @@ struct StandingStack {
 };
 struct WalkedStack {
   u32 count;
-  u32 generation;    // of the recording
-  u64 codes_ended;   // code objects that had ended by then
-  u32 version;       // grows when one of these changes: what is known is forgotten
-  bool cut;          // there were more frames
+  u32 generation;   // of the recording
+  u64 codes_ended;  // code objects that had ended by then
+  u32 version;      // grows when one of these changes: what is known is forgotten
+  bool cut;         // there were more frames
   WalkedFrame frames[kMostFrames];
   KnownFrame known[1 << kKnownFrameBits];
   StandingStack standing[kMaxOpen];  // by place among the open ranges
@@ -93,32 +93,32 @@ struct QuickLayout {
 struct alignas(64) ThreadBlock {
   // All that an operator needs, in one cache line.
   std::atomic<u32> busy;
-  u32 used;               // bytes of chunk filled
+  u32 used;  // bytes of chunk filled
   ChunkHeader* chunk;
-  u32 chunk_index;        // of chunk
-  u32 epoch;              // of chunk; kNoEpoch: it is one that a thread that has ended left
+  u32 chunk_index;  // of chunk
+  u32 epoch;        // of chunk; kNoEpoch: it is one that a thread that has ended left
   u32 open_count;
-  u32 quick_until;        // while `used` is below it a range may be recorded the quick way
-  QuickLayout quick;      // set where quick_until is not 0
+  u32 quick_until;    // while `used` is below it a range may be recorded the quick way
+  QuickLayout quick;  // set where quick_until is not 0
 
   std::atomic<u32> in_use;
   u32 tid;
-  u32 announced;          // 1: this thread's ThreadRecord is written
-  u64 torch_thread;       // torch's logical id of this thread, 0 until asked
+  u32 announced;     // 1: this thread's ThreadRecord is written
+  u64 torch_thread;  // torch's logical id of this thread, 0 until asked
   u32 pushed_count;
-  u32 call_count;         // of calls
-  u32 calls_beyond;       // open Python calls that there was no room for
-  u32 calls_round;        // the time of watching that `calls` belongs to, see python/calls.h
-  u32 generation;         // of the recording that the caches belong to
-  u32 label_count;        // labels open now, see labels.h
+  u32 call_count;    // of calls
+  u32 calls_beyond;  // open Python calls that there was no room for
+  u32 calls_round;   // the time of watching that `calls` belongs to, see python/calls.h
+  u32 generation;    // of the recording that the caches belong to
+  u32 label_count;   // labels open now, see labels.h
   u64 label_begins[kMaxLabels];
   std::atomic<u32> in_module;  // 1: inside an outermost call of an nn.Module
-  u32 native_known;       // 1: `native` knows this thread's stack
-  NativeThread* native;   // nullptr until it is wanted; stays with the block
+  u32 native_known;            // 1: `native` knows this thread's stack
+  NativeThread* native;        // nullptr until it is wanted; stays with the block
   ThreadBlock* next;
   alignas(64) OpenRange open[kMaxOpen];  // each within a cache line
-  OpenRange pushed[kMaxPushed];  // NVTX's, which need not nest with the others
-  OpenRange calls[kMaxCalls];    // of Python functions, from the outermost
+  OpenRange pushed[kMaxPushed];          // NVTX's, which need not nest with the others
+  OpenRange calls[kMaxCalls];            // of Python functions, from the outermost
   CachedName names[1 << kNameCacheBits];
   KnownText texts[1 << kKnownTextBits];
   KnownSchema schemas[1 << kKnownSchemaBits];
@@ -133,7 +133,7 @@ struct ThreadSelf {
   u8 own;     // a thread of ours
   u8 dead;
   u8 end_rounds;
-  u8 calls;   // APIs (CallApi bits) of which a call is being recorded on this thread
+  u8 calls;  // APIs (CallApi bits) of which a call is being recorded on this thread
 };
 extern __thread ThreadSelf t_self __attribute__((tls_model("initial-exec")));
 
@@ -167,9 +167,7 @@ __attribute__((always_inline)) inline ThreadBlock* enter() {
   return block;
 }
 
-inline void leave(ThreadBlock* block) {
-  block->busy.store(0, std::memory_order_release);
-}
+inline void leave(ThreadBlock* block) { block->busy.store(0, std::memory_order_release); }
 
 // Whether this thread is in our code right now: true in a signal handler that interrupted it.
 inline bool inside_tprof() {

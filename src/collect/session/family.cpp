@@ -11,16 +11,16 @@
 #include <unistd.h>
 
 #include "base/process.h"
-#include "collect/session/bus_guard.h"
 #include "collect/cuda/cupti.h"
 #include "collect/cuda/gpu_log.h"
-#include "collect/session/finisher.h"
-#include "collect/session/helper.h"
 #include "collect/native/images.h"
 #include "collect/recorder/recorder.h"
+#include "collect/recorder/stack_tree.h"
+#include "collect/session/bus_guard.h"
+#include "collect/session/finisher.h"
+#include "collect/session/helper.h"
 #include "collect/session/session.h"
 #include "collect/session/signals.h"
-#include "collect/recorder/stack_tree.h"
 #include "record/mapping.h"
 
 namespace tprof {
@@ -151,16 +151,16 @@ bool Session::find_logdir(OptionError& error) {
   }
   while (n > 1 && dir[n - 1] == '/') dir[--n] = 0;
   if (!can_write_below(dir)) {
-    snprintf(error.text, sizeof error.text, "TPROF_LOGDIR=%.400s: cannot be written: %s; name a directory that can", dir,
-             strerror(errno));
+    snprintf(error.text, sizeof error.text, "TPROF_LOGDIR=%.400s: cannot be written: %s; name a directory that can",
+             dir, strerror(errno));
     return false;
   }
   snprintf(recording_path_, sizeof recording_path_, "%s/%s_%u.%llu.tprof", dir, host_, pid_,
            static_cast<unsigned long long>(created_ns_));
   note("logdir", dir);
   const char* leader = role_ == Role::helper ? leader_path_ : recording_path_;
-  snprintf(exports_, sizeof exports_, "TPROF_LOGDIR=%s\n%s=%s;%s\n%s=%llu\n", dir, kParent, leader, rank_text(), kBaseTime,
-           static_cast<unsigned long long>(base_time_ns_));
+  snprintf(exports_, sizeof exports_, "TPROF_LOGDIR=%s\n%s=%s;%s\n%s=%llu\n", dir, kParent, leader, rank_text(),
+           kBaseTime, static_cast<unsigned long long>(base_time_ns_));
   return true;
 }
 
@@ -171,8 +171,7 @@ const FileHeader* Session::leader() {
   if (fd < 0) return nullptr;
   struct stat s;
   void* at = MAP_FAILED;
-  if (fstat(fd, &s) == 0 && s.st_size >= off_t(kHeaderBytes))
-    at = map_shared(fd, 0, kHeaderBytes, PROT_READ, nullptr);
+  if (fstat(fd, &s) == 0 && s.st_size >= off_t(kHeaderBytes)) at = map_shared(fd, 0, kHeaderBytes, PROT_READ, nullptr);
   close(fd);
   if (at == MAP_FAILED) return nullptr;
   bus_guard_install();

@@ -12,10 +12,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "collect/recorder/thread.h"
 #include "collect/session/bus_guard.h"
 #include "collect/session/finisher.h"
 #include "collect/session/session.h"
-#include "collect/recorder/thread.h"
 
 namespace tprof {
 namespace {

@@ -8,15 +8,15 @@
 
 #include "base/log.h"
 #include "base/process.h"
-#include "collect/session/bus_guard.h"
 #include "collect/cuda/call.h"
 #include "collect/cuda/cupti.h"
 #include "collect/cuda/gpu_log.h"
-#include "collect/session/finisher.h"
-#include "collect/session/helper.h"
-#include "collect/recorder/recorder.h"
 #include "collect/native/native.h"
 #include "collect/nvtx/inject.h"
+#include "collect/recorder/recorder.h"
+#include "collect/session/bus_guard.h"
+#include "collect/session/finisher.h"
+#include "collect/session/helper.h"
 #include "collect/session/signals.h"
 #include "collect/steps/step_pattern.h"
 
@@ -125,11 +125,12 @@ bool Session::open_recording() {
   if (g_writer.is_open()) return true;
   u64 begin = now_ticks();
   bus_guard_install();
-  RecordingSpec spec{recording_path_, host_, pid_, parent_pid_, created_ns_, base_time_ns_, options_.max_size, role_,
-                     speaks_};
+  RecordingSpec spec{recording_path_,   host_, pid_,   parent_pid_, created_ns_, base_time_ns_,
+                     options_.max_size, role_, speaks_};
   if (!g_writer.create(spec)) {
     char line[PATH_MAX + 200];
-    snprintf(line, sizeof line, "%s: cannot be written: %s; set TPROF_LOGDIR to a directory with room that may be written",
+    snprintf(line, sizeof line,
+             "%s: cannot be written: %s; set TPROF_LOGDIR to a directory with room that may be written",
              recording_path_, strerror(errno));
     give_up(line);
     return false;
@@ -188,7 +189,8 @@ bool Session::of_step_thread(const ThreadBlock* block, Evidence evidence) {
   }
   if (!block || evidence == Evidence::backward) return true;
   bool updates = evidence == Evidence::update;
-  bool ended = step_tid_ != 0 && (!step_block_->in_use.load(std::memory_order_relaxed) || step_block_->tid != step_tid_);
+  bool ended =
+      step_tid_ != 0 && (!step_block_->in_use.load(std::memory_order_relaxed) || step_block_->tid != step_tid_);
   if (ended) {
     detector_.forget();
     forward_block_ = nullptr;
@@ -295,8 +297,10 @@ void Session::finish() {
   // If it stopped, a trace says what was dropped, also if that is all.
   bool empty = g_writer.data_chunks() == 0 && !g_writer.stopped();
   g_writer.close(empty ? kClosedEmpty : kClosed);
-  if (empty) g_writer.remove();
-  else if (role_ == Role::program) finish_program();
+  if (empty)
+    g_writer.remove();
+  else if (role_ == Role::program)
+    finish_program();
 }
 
 void Session::finish_program() {
@@ -313,7 +317,8 @@ void Session::finish_program() {
 // from a recording that holds nothing else.
 void Session::explain_nothing() {
   if (options_.window.profiler_api && speaks_ && !under_run_)
-    say("nothing was recorded: the program did not call cudaProfilerStart, for which TPROF_WINDOW=cudaProfilerApi waits");
+    say("nothing was recorded: the program did not call cudaProfilerStart, for which TPROF_WINDOW=cudaProfilerApi "
+        "waits");
   i64 last = detector_.number() - detector_.tentative();
   if (role_ != Role::program || !options_.schedule.given || last < 0) return;
   if (under_run_) {

@@ -8,9 +8,9 @@
 // leader's recording, and leaves a recording only; it becomes a program when it trains on its own.
 #pragma once
 #include "base/options.h"
+#include "collect/recorder/thread.h"
 #include "collect/steps/schedule.h"
 #include "collect/steps/steps.h"
-#include "collect/recorder/thread.h"
 #include "record/writer.h"
 
 namespace tprof {
@@ -145,7 +145,7 @@ class Session final : private StepSink {
   bool attached_ = false, started_ = false, finished_ = false, armed_ = false;
   bool step_tid_sure_ = false;  // it trains
   u32 step_tid_ = 0;
-  const ThreadBlock* step_block_ = nullptr;  // of that thread
+  const ThreadBlock* step_block_ = nullptr;     // of that thread
   const ThreadBlock* forward_block_ = nullptr;  // of the first thread with Evidence::forward
   std::atomic<Level> level_{Level::none};
   std::atomic<u32> announced_{0};
@@ -156,10 +156,10 @@ class Session final : private StepSink {
   i64 window_number_ = -1;  // of window_
   i64 next_window_ = 0;     // behind the last one that was opened
   WindowRecord* window_ = nullptr;
-  bool paused_ = false;     // plan_ is not carried out until the next step
-  bool resting_ = false;    // over, unless a training follows
-  bool began_ = false;      // the tentative step began the active part of window_
-  bool deferred_ = false;   // deferred_plan_ waits for the tentative step to be confirmed
+  bool paused_ = false;    // plan_ is not carried out until the next step
+  bool resting_ = false;   // over, unless a training follows
+  bool began_ = false;     // the tentative step began the active part of window_
+  bool deferred_ = false;  // deferred_plan_ waits for the tentative step to be confirmed
   Plan deferred_plan_{};
   // The current step, and the one before, should that one go on. `ended`: by a stretch, at `end`.
   StepRecord* step_ = nullptr;
@@ -177,8 +177,8 @@ class Session final : private StepSink {
   Frontend joining_{};  // takes over with start()
   Options options_;
   u32 pid_ = 0;
-  bool speaks_ = false;     // the first process of its job: says things, once
-  bool under_run_ = false;  // tprof run started the job and has the last word
+  bool speaks_ = false;       // the first process of its job: says things, once
+  bool under_run_ = false;    // tprof run started the job and has the last word
   i64 profiler_windows_ = 0;  // those that cudaProfilerStart opened and that are over
   std::atomic<WindowRecord*> closing_[64] = {};
   u32 flushes_ = 0;

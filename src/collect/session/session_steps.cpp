@@ -7,8 +7,8 @@
 #include "collect/cuda/call.h"
 #include "collect/cuda/cupti.h"
 #include "collect/cuda/gpu_log.h"
-#include "collect/session/helper.h"
 #include "collect/recorder/recorder.h"
+#include "collect/session/helper.h"
 #include "collect/session/session.h"
 #include "collect/session/signals.h"
 
@@ -213,7 +213,8 @@ void Session::step_begins(i64 number, u64 ticks, StepBy by) {
   step_by_ = by;
   step_ended_ = began_ = false;
   if (role_ == Role::helper || !started_) return;
-  if (window_ && window_->first_step == number) window_->begin_ticks = ticks;  // began with the process: setup is no step's
+  if (window_ && window_->first_step == number)
+    window_->begin_ticks = ticks;  // began with the process: setup is no step's
   take_plan(plan_for(number), number, ticks);
   record_step(number, ticks, by);
   if (window_ || (cupti_on() && gpu_log_waits())) helper_start();
@@ -263,7 +264,8 @@ void Session::step_withdrawn(i64 number) {
 
 void Session::step_confirmed() {
   began_ = false;
-  if (step_) step_->flags = (step_->flags & ~u32(kStepTentative)) | kStepHasWork | (detector_.guessed() ? u32(kStepGuessed) : 0);
+  if (step_)
+    step_->flags = (step_->flags & ~u32(kStepTentative)) | kStepHasWork | (detector_.guessed() ? u32(kStepGuessed) : 0);
   last_by_ = step_by_;
   if (!deferred_) return;
   deferred_ = false;

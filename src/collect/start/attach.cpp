@@ -7,10 +7,10 @@
 
 #include "collect/cuda/call.h"
 #include "collect/cuda/cupti.h"
-#include "collect/start/entry.h"
 #include "collect/interpreter/frames.h"
-#include "collect/session/session.h"
 #include "collect/recorder/thread.h"
+#include "collect/session/session.h"
+#include "collect/start/entry.h"
 #include "collect/torch/attach.h"
 
 namespace tprof {

@@ -10,13 +10,13 @@
 #include <atomic>
 
 #include "base/log.h"
-#include "collect/start/attach.h"
 #include "collect/cuda/mux.h"
+#include "collect/interpreter/codes.h"
 #include "collect/nvtx/names.h"
 #include "collect/python/bootstrap.h"
-#include "collect/interpreter/codes.h"
-#include "collect/session/session.h"
 #include "collect/recorder/stack_tree.h"
+#include "collect/session/session.h"
+#include "collect/start/attach.h"
 #include "collect/torch/backward.h"
 
 namespace tprof {

@@ -1,8 +1,8 @@
 #include "collect/start/profiler_range.h"
 
-#include "collect/start/attach.h"
-#include "collect/session/session.h"
 #include "collect/recorder/thread.h"
+#include "collect/session/session.h"
+#include "collect/start/attach.h"
 
 namespace tprof {
 

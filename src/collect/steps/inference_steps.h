@@ -40,20 +40,20 @@ class InferenceSteps {
   void call_without_batch(u64 t, const ModuleCall& call);
 
   StepLine* line_ = nullptr;
-  u64 opened_ = 0;                    // iter() of a loader, if nothing else was heard since
-  const void* loader_ = nullptr;      // the iterator that leads
-  const void* drawing_ = nullptr;     // the one drawn from last
-  bool dry_ = false;                  // loader_ is exhausted
-  bool empty_ = false;                // the tentative step has no batch yet
-  bool waiting_ = false;              // the current step has a batch, or may get one, and no call yet
-  bool spent_ = false;                // ... and its loader is exhausted
-  i64 ahead_ = 0;                     // batches of loader_ that no call followed yet
-  const void* module_ = nullptr;      // that leads
+  u64 opened_ = 0;                 // iter() of a loader, if nothing else was heard since
+  const void* loader_ = nullptr;   // the iterator that leads
+  const void* drawing_ = nullptr;  // the one drawn from last
+  bool dry_ = false;               // loader_ is exhausted
+  bool empty_ = false;             // the tentative step has no batch yet
+  bool waiting_ = false;           // the current step has a batch, or may get one, and no call yet
+  bool spent_ = false;             // ... and its loader is exhausted
+  i64 ahead_ = 0;                  // batches of loader_ that no call followed yet
+  const void* module_ = nullptr;   // that leads
   bool module_has_parameters_ = false;
-  const void* other_ = nullptr;       // that may come to lead
-  u32 forwards_wait_for_ = 4;         // 1: forwards with gradients are all that there is
-  Kept forwards_ = {};                // of the leader, with gradients in training mode
-  Kept others_ = {};                  // without the leader
+  const void* other_ = nullptr;  // that may come to lead
+  u32 forwards_wait_for_ = 4;    // 1: forwards with gradients are all that there is
+  Kept forwards_ = {};           // of the leader, with gradients in training mode
+  Kept others_ = {};             // without the leader
 };
 
 }  // namespace tprof

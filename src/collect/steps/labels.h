@@ -1,8 +1,8 @@
 // Labels: ranges of the program's own (record_function, NVTX's push), innermost last, as a step edge sees them: what
 // begins a step or an evaluation does so where the label around it began. See StepDetector.
 #pragma once
-#include "collect/session/session.h"
 #include "collect/recorder/thread.h"
+#include "collect/session/session.h"
 
 namespace tprof {
 

@@ -49,7 +49,7 @@ class StepLine {
 
   i64 number() const { return number_; }  // of the current step, -1 before the first
   StepBy by() const { return by_; }
-  u64 edge() const { return edge_; }      // where it begins
+  u64 edge() const { return edge_; }  // where it begins
   bool tentative() const { return tentative_; }
   bool in_stretch() const { return stretch_ != StretchKind{}; }
   u64 last_work() const { return last_work_; }
@@ -65,7 +65,7 @@ class StepLine {
   bool tentative_ = false, guessed_ = false;
   StretchKind stretch_{};
   u64 stretch_begin_ = 0;
-  u32 batches_ = 0, calls_ = 0;      // of the stretch
+  u32 batches_ = 0, calls_ = 0;  // of the stretch
   i64 evaluations_ = 0, inferences_ = 0;
 };
 

@@ -32,21 +32,21 @@ class StepDetector {
   void reset(const StepSource& source, StepSink* sink, u64 start);
 
   // Tokens, in time order.
-  void loader_opened(u64 t);                        // iter() of a DataLoader was called
-  void draw_begins(u64 t, const void* iterator);    // DataLoader iterator's __next__
+  void loader_opened(u64 t);                      // iter() of a DataLoader was called
+  void draw_begins(u64 t, const void* iterator);  // DataLoader iterator's __next__
   void draw_ends(u64 t, bool got_batch);
   void module_called(u64 t, const ModuleCall& call);  // outermost calls only
-  void backward_node(u64 t, i64 sequence);          // begin of an autograd node that no announced pass runs
-  void backward_begins(u64 t);                      // torch.autograd.backward or grad
+  void backward_node(u64 t, i64 sequence);            // begin of an autograd node that no announced pass runs
+  void backward_begins(u64 t);                        // torch.autograd.backward or grad
   void backward_ends();
   void optimizer_begins(u64 t);
   void optimizer_ends(u64 t);
-  void gradients_cleared(u64 t);                    // Optimizer.zero_grad or Module.zero_grad begins
-  void scaler_updated(u64 t);                       // end of an enabled GradScaler.update
+  void gradients_cleared(u64 t);  // Optimizer.zero_grad or Module.zero_grad begins
+  void scaler_updated(u64 t);     // end of an enabled GradScaler.update
   void profiler_step_begins(u64 t);
   void profiler_step_ends(u64 t);
   void api_step(u64 t);
-  void range_matched(u64 t);                        // begin of a range that matches TPROF_STEP=range:REGEX or nvtx:REGEX
+  void range_matched(u64 t);  // begin of a range that matches TPROF_STEP=range:REGEX or nvtx:REGEX
   // Whether the program has made an optimizer of torch.optim's kind; true until said otherwise.
   void optimizers_exist(bool exist);
 
@@ -89,7 +89,7 @@ class StepDetector {
   int in_optimizer_ = 0;
   bool in_backward_ = false;
   u64 optimizer_begin_ = 0;
-  bool closure_ = false;       // of the optimizer that runs: a forward or backward pass was seen in it
+  bool closure_ = false;         // of the optimizer that runs: a forward or backward pass was seen in it
   u64 updated_in_backward_ = 0;  // begin of the first optimizer that ran inside the backward pass
   bool optimizers_exist_ = true;
   bool draw_made_step_ = false;  // TPROF_STEP=dataloader: the draw under way

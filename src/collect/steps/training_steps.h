@@ -28,10 +28,10 @@ namespace tprof {
 // An outermost call of an nn.Module.
 struct ModuleCall {
   const void* module;
-  bool gradients;       // autograd is on
-  bool training;        // its mode
+  bool gradients;  // autograd is on
+  bool training;   // its mode
   bool has_parameters;
-  bool trains;          // one of its parameters is of a module that was called with gradients in training mode
+  bool trains;  // one of its parameters is of a module that was called with gradients in training mode
 };
 
 class TrainingSteps {
@@ -74,8 +74,8 @@ class TrainingSteps {
     bool draws = false;      // it has a batch of its own
     bool after_dry = false;  // the first one begun since a loader was exhausted
     u32 updates = 0;
-    u64 next_edge = 0;       // the first sign behind the last update that did not begin a step
-    u32 kept = 0;            // such signs that an update followed: kept_
+    u64 next_edge = 0;                             // the first sign behind the last update that did not begin a step
+    u32 kept = 0;                                  // such signs that an update followed: kept_
     const void *first = nullptr, *last = nullptr;  // modules called with gradients before a backward pass
   };
 
@@ -111,41 +111,41 @@ class TrainingSteps {
   StepLine* line_ = nullptr;
   State state_ = State::gap;
   bool live_ = false;
-  bool optimizers_ = true;    // there are some
+  bool optimizers_ = true;  // there are some
   bool draws_count_ = true;
   bool updates_seen_ = false;
-  bool first_step_ = true;    // none has ended
-  bool clears_first_ = false; // gradients are cleared before their update, not behind it
-  u64 begin_ = 0;             // of the newest step
-  Step step_, previous_;      // the newest and the one before
-  Step before_;               // ... and the one before that
+  bool first_step_ = true;     // none has ended
+  bool clears_first_ = false;  // gradients are cleared before their update, not behind it
+  u64 begin_ = 0;              // of the newest step
+  Step step_, previous_;       // the newest and the one before
+  Step before_;                // ... and the one before that
 
   // The batch group.
-  u64 group_ = 0;             // its begin, 0: none
-  u64 opened_ = 0;            // iter() of a loader, if nothing else was heard since
+  u64 group_ = 0;   // its begin, 0: none
+  u64 opened_ = 0;  // iter() of a loader, if nothing else was heard since
   const void* iterators_[kMostIterators] = {};
   u32 iterator_count_ = 0, batches_ = 0, calls_ = 0;
-  bool eval_calls_ = false;   // in eval mode without gradients, of modules that train
-  bool shown_ = false;        // it began a step
-  bool spent_ = false;        // its loader is exhausted
+  bool eval_calls_ = false;           // in eval mode without gradients, of modules that train
+  bool shown_ = false;                // it began a step
+  bool spent_ = false;                // its loader is exhausted
   const void* evaluating_ = nullptr;  // the iterator of the stretch that is open
 
   // Calls without batches that may turn out to be a stretch.
-  u64 quiet_ = 0;             // the first
+  u64 quiet_ = 0;  // the first
   u32 quiet_count_ = 0;
-  u64 last_call_ = 0;         // of the stretch, if it had gradients
+  u64 last_call_ = 0;  // of the stretch, if it had gradients
 
   // Loops that draw.
-  bool dry_ = false;          // a loader was exhausted, nothing was drawn since
-  u32 dry_steps_ = 0;         // begun since then
+  bool dry_ = false;   // a loader was exhausted, nothing was drawn since
+  u32 dry_steps_ = 0;  // begun since then
   u32 updates_per_batch_ = 1, most_updates_ = 1;
   u64 kept_[kMostKept] = {};
-  i64 split_from_ = -1;       // number of the step that was split into steps of one update each
+  i64 split_from_ = -1;  // number of the step that was split into steps of one update each
 
   // Training without optimizers.
-  bool clears_ = false;       // gradients were ever cleared
-  bool cleared_ = false;      // since the last backward pass
-  bool passed_ = false;       // a backward pass since the last sign
+  bool clears_ = false;            // gradients were ever cleared
+  bool cleared_ = false;           // since the last backward pass
+  bool passed_ = false;            // a backward pass since the last sign
   bool passed_uncleared_ = false;  // ... since the last clearing
   u32 clearings_alone_ = 0, passes_alone_ = 0;
 };

@@ -6,8 +6,8 @@
 
 #include "base/elf.h"
 #include "base/log.h"
-#include "collect/python/bootstrap.h"
 #include "collect/interpreter/frames.h"
+#include "collect/python/bootstrap.h"
 #include "collect/recorder/recorder.h"
 #include "collect/torch/memory.h"
 #include "collect/torch/ops.h"
@@ -82,12 +82,16 @@ void torch_note_capabilities() {
   g_session.capability("forward_threads", g_torch.forward_thread_ok, g_torch.forward_thread_ok ? "" : g_torch.why);
   bool shapes = o.record_shapes && g_torch.inputs_ok;
   g_session.capability("record_shapes", shapes,
-                       shapes ? "" : !o.record_shapes ? "switched off by TPROF_RECORD_SHAPES" : g_torch.inputs_why);
-  if (o.with_flops) g_session.capability("with_flops", shapes, shapes ? "" : "inputs are not recorded, see record_shapes");
+                       shapes             ? ""
+                       : !o.record_shapes ? "switched off by TPROF_RECORD_SHAPES"
+                                          : g_torch.inputs_why);
+  if (o.with_flops)
+    g_session.capability("with_flops", shapes, shapes ? "" : "inputs are not recorded, see record_shapes");
   // In Python the bootstrap has allocated; before main of a C++ program nothing has yet.
   bool heard = memory_heard() || !python_process();
   if (o.profile_memory)
-    g_session.capability("profile_memory", heard, heard ? "" : "this torch does not report through c10's exported functions");
+    g_session.capability("profile_memory", heard,
+                         heard ? "" : "this torch does not report through c10's exported functions");
   note_what_needs_python();
 }
 
@@ -97,7 +101,8 @@ void torch_attach_native() {
   g_session.note_command();
   if (g_torch.version[0]) g_session.note("torch", g_torch.version);
   g_session.capability(
-      "steps", true, "in a C++ program every backward pass is taken for a step, unless TPROF_STEP or tprof_step() says better");
+      "steps", true,
+      "in a C++ program every backward pass is taken for a step, unless TPROF_STEP or tprof_step() says better");
   torch_note_capabilities();
   python_stacks_note();
   g_session.export_environment();

@@ -1,8 +1,8 @@
 #include "collect/torch/backward.h"
 
-#include "collect/steps/labels.h"
-#include "collect/session/session.h"
 #include "collect/recorder/thread.h"
+#include "collect/session/session.h"
+#include "collect/steps/labels.h"
 #include "collect/torch/attach.h"
 
 namespace tprof {
@@ -24,7 +24,8 @@ void backward_begins() {
   if (outermost) {
     g_depth = 1;
     g_session.backward_announced();
-    g_session.token(block, Evidence::backward, [=](StepDetector& d) { d.backward_begins(before_labels(d, block, now_ticks())); });
+    g_session.token(block, Evidence::backward,
+                    [=](StepDetector& d) { d.backward_begins(before_labels(d, block, now_ticks())); });
     g_session.promote();
   }
   leave(block);

@@ -80,18 +80,13 @@ u64 payload_bytes(const InputHead& head) {
     case InputTag::tensor:
       return u64(head.count) * (head.flags & kInputNoStrides ? 1 : 2) * (head.flags & kInputWide ? 8 : 4);
     case InputTag::integer:
-    case InputTag::floating:
-      return 8;
-    case InputTag::complex:
-      return 16;
+    case InputTag::floating: return 8;
+    case InputTag::complex: return 16;
     case InputTag::integer_list:
-    case InputTag::floating_list:
-      return 8 * u64(head.count);
+    case InputTag::floating_list: return 8 * u64(head.count);
     case InputTag::string:
-    case InputTag::boolean_list:
-      return head.count;
-    default:
-      return 0;
+    case InputTag::boolean_list: return head.count;
+    default: return 0;
   }
 }
 
@@ -112,35 +107,19 @@ bool Renderer::value() {
   if (bytes > u64(end_ - payload)) return false;
   at_ = payload + bytes;
   switch (InputTag(head.tag)) {
-    case InputTag::none:
-      text_.add("-");
-      break;
+    case InputTag::none: text_.add("-"); break;
     case InputTag::tensor:
       text_.add("t%u(", head.dtype);
       numbers(head, payload);
       text_.add(")");
       break;
-    case InputTag::undefined:
-      text_.add("undefined");
-      break;
-    case InputTag::integer:
-      text_.add("%lld", static_cast<long long>(load<i64>(payload, 0)));
-      break;
-    case InputTag::floating:
-      text_.add("%g", load<double>(payload, 0));
-      break;
-    case InputTag::boolean:
-      text_.add(head.count ? "true" : "false");
-      break;
-    case InputTag::complex:
-      text_.add("%g%+gi", load<double>(payload, 0), load<double>(payload, 8));
-      break;
-    case InputTag::string:
-      text_.add("'%.*s'", int(head.count), payload);
-      break;
-    case InputTag::other_list:
-      text_.add("list%u", head.count);
-      break;
+    case InputTag::undefined: text_.add("undefined"); break;
+    case InputTag::integer: text_.add("%lld", static_cast<long long>(load<i64>(payload, 0))); break;
+    case InputTag::floating: text_.add("%g", load<double>(payload, 0)); break;
+    case InputTag::boolean: text_.add(head.count ? "true" : "false"); break;
+    case InputTag::complex: text_.add("%g%+gi", load<double>(payload, 0), load<double>(payload, 8)); break;
+    case InputTag::string: text_.add("'%.*s'", int(head.count), payload); break;
+    case InputTag::other_list: text_.add("list%u", head.count); break;
     case InputTag::tensor_list:
       text_.add("{");
       for (u32 i = 0; i < head.count; i++)
@@ -152,9 +131,7 @@ bool Renderer::value() {
       numbers(head, payload);
       text_.add("]");
       break;
-    default:
-      text_.add("?");
-      break;
+    default: text_.add("?"); break;
   }
   return true;
 }
@@ -289,8 +266,7 @@ bool calibration_end(TorchLayout& layout) {
   for (int i = 0; i < kCandidates; i++)
     if (c.possible[i]) left++, which = i;
   if (left == 1 && c.step == kSteps) {
-    if (!layout.inputs_ok)
-      layout.inputs_why[0] = 0;  // the search had failed; what it found missing is not needed
+    if (!layout.inputs_ok) layout.inputs_why[0] = 0;  // the search had failed; what it found missing is not needed
     layout.values = c.candidate[which].values;
     for (u8& kind : layout.values.kind)
       if (!(c.proven[which] >> kind & 1)) kind = u8(ValueKind::other);

@@ -48,8 +48,8 @@ inline ValueKind kind_of(const ValueLayout& v, const Value& value) {
 }
 
 // Of any size and number of dimensions.
-__attribute__((noinline)) bool put_large_tensor(const i64* sizes, const i64* strides, u64 dimensions, u8 dtype, u8 flags,
-                                                Out& out) {
+__attribute__((noinline)) bool put_large_tensor(const i64* sizes, const i64* strides, u64 dimensions, u8 dtype,
+                                                u8 flags, Out& out) {
   if (!sizes) return out.put(InputTag::other, 0);
   u64 bytes = 8 * dimensions;
   bool has_strides = !(flags & kInputNoStrides);
@@ -123,8 +123,7 @@ bool put_list(const ValueLayout& v, const char* object, Out& out) {
     for (u64 i = 0; payload && i < kept; i++) payload[i] = char(values[i].boolean != 0);
     return payload;
   }
-  if (kind != ValueKind::integer && kind != ValueKind::floating)
-    return out.put(InputTag::other_list, 0, count);
+  if (kind != ValueKind::integer && kind != ValueKind::floating) return out.put(InputTag::other_list, 0, count);
   InputTag tag = kind == ValueKind::integer ? InputTag::integer_list : InputTag::floating_list;
   char* payload = out.put(tag, 8 * kept, kept, 0, flags);
   for (u64 i = 0; payload && i < kept; i++) memcpy(payload + 8 * i, &values[i].bits, 8);
@@ -140,23 +139,15 @@ bool put_complex(const ValueLayout& v, const char* object, Out& out) {
 // All but tensors.
 __attribute__((noinline)) bool put_other(const ValueLayout& v, const Value& value, ValueKind kind, Out& out) {
   switch (kind) {
-    case ValueKind::none:
-      return out.put(InputTag::none, 0);
-    case ValueKind::integer:
-      return out.put_word(InputTag::integer, value.bits);
-    case ValueKind::floating:
-      return out.put_word(InputTag::floating, value.bits);
-    case ValueKind::boolean:
-      return out.put(InputTag::boolean, 0, value.boolean != 0);
-    case ValueKind::complex:
-      return put_complex(v, value.object, out);
-    case ValueKind::string:
-      return put_string(v, value.object, out);
-    case ValueKind::list:
-      return put_list(v, value.object, out);
+    case ValueKind::none: return out.put(InputTag::none, 0);
+    case ValueKind::integer: return out.put_word(InputTag::integer, value.bits);
+    case ValueKind::floating: return out.put_word(InputTag::floating, value.bits);
+    case ValueKind::boolean: return out.put(InputTag::boolean, 0, value.boolean != 0);
+    case ValueKind::complex: return put_complex(v, value.object, out);
+    case ValueKind::string: return put_string(v, value.object, out);
+    case ValueKind::list: return put_list(v, value.object, out);
     case ValueKind::tensor:
-    case ValueKind::other:
-      break;
+    case ValueKind::other: break;
   }
   return out.put(InputTag::other, 0);
 }
@@ -168,8 +159,7 @@ inline bool put_value(const ValueLayout& v, const Value& value, Out& out) {
 
 }  // namespace
 
-EncodedInputs encode_inputs(const TorchLayout& layout, const void* record_function, void* buffer,
-                            u32 capacity) {
+EncodedInputs encode_inputs(const TorchLayout& layout, const void* record_function, void* buffer, u32 capacity) {
   EncodedInputs encoded;
   if (__builtin_expect(!layout.inputs_ok, 0)) return encoded;
   const Value* values = load<const Value*>(record_function, layout.inputs);

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collect/torch/callback_state.h"
 #include "base/guard.h"
+#include "collect/torch/callback_state.h"
 
 namespace tprof {
 namespace {
@@ -162,8 +162,7 @@ void find_forward_thread(Probe& p) {
         if (snapshot[i] != p.record[i]) at = i, changed++;
       bool is = l.is_async(p.record);
       if (changed) memcpy(p.record, snapshot, sizeof snapshot);
-      if (changed != 1 || was || !is || at % 8 || at < l.sequence + 32 || load<u64>(p.record, at - 16) != 0)
-        return;
+      if (changed != 1 || was || !is || at % 8 || at < l.sequence + 32 || load<u64>(p.record, at - 16) != 0) return;
       l.is_async_at = at;
       handle = load<u64>(p.record, at - 8);
     });
@@ -271,8 +270,8 @@ bool discover_layout(TorchLayout& layout) {
   }
   snprintf(layout.path, sizeof layout.path, "%s", p.torch.path());
   resolve(p);
-  if (!layout.add_global_callback || !layout.add_thread_local_callback || !layout.remove_callback ||
-      !layout.name || !layout.current_thread_id || !p.construct || !p.destroy) {
+  if (!layout.add_global_callback || !layout.add_thread_local_callback || !layout.remove_callback || !layout.name ||
+      !layout.current_thread_id || !p.construct || !p.destroy) {
     set_why(layout.why, "libtorch_cpu.so lacks the functions to observe operators");
     return false;
   }

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "collect/steps/labels.h"
 #include "collect/session/session.h"
+#include "collect/steps/labels.h"
 #include "collect/steps/step_pattern.h"
 #include "collect/torch/backward.h"
 

@@ -2,8 +2,8 @@
 
 #include "base/elf.h"
 #include "base/options.h"
-#include "collect/native/native.h"
 #include "collect/interpreter/frames.h"
+#include "collect/native/native.h"
 #include "collect/recorder/recorder.h"
 #include "collect/session/session.h"
 #include "collect/torch/ops.h"

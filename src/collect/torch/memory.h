@@ -11,14 +11,14 @@
 namespace tprof {
 
 struct MemoryReport {
-  const void* address;   // nullptr: out of memory
-  i64 bytes;             // < 0: released
-  u64 total_allocated;   // of the device, behind this report
+  const void* address;  // nullptr: out of memory
+  i64 bytes;            // < 0: released
+  u64 total_allocated;  // of the device, behind this report
   u64 total_reserved;
-  i8 device_type;        // c10::DeviceType: 0 CPU, 1 CUDA
-  i8 device_index;       // -1: none
-  const void* caller;    // code that reports
-  const void* frame;     // of the function that it calls, see native_stack()
+  i8 device_type;      // c10::DeviceType: 0 CPU, 1 CUDA
+  i8 device_index;     // -1: none
+  const void* caller;  // code that reports
+  const void* frame;   // of the function that it calls, see native_stack()
 };
 
 enum class MemoryState : u32 { undecided, off, on };

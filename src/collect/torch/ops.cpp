@@ -52,7 +52,8 @@ u32 intern_schema(ThreadBlock* block, const void* rf, const void* schema) {
 
 u32 name_of(ThreadBlock* block, const void* rf) {
   if (g_known.named < 0) return intern(block, g_known.name(rf));
-  if (load<u8>(rf, g_known.named) == kNamedBySchema) return intern_schema(block, rf, load<const void*>(rf, g_known.name_at));
+  if (load<u8>(rf, g_known.named) == kNamedBySchema)
+    return intern_schema(block, rf, load<const void*>(rf, g_known.name_at));
   auto* text = load<const char*>(rf, g_known.name_at);
   return intern_text(block, text, g_known.name_bytes >= 0 ? load<u64>(rf, g_known.name_bytes) : strlen(text));
 }
@@ -103,8 +104,8 @@ __attribute__((always_inline)) inline void add_more(ThreadBlock* block, Tail& ta
 
 // Stamps its begin last: our own work stays outside of the range.
 template <u64 (*kStamp)() = now_ticks>
-__attribute__((always_inline)) inline void finish_begin(ThreadBlock* block, const RangeSlot& slot, u32 name, Scope scope,
-                                                        i64 sequence, const Tail& tail) {
+__attribute__((always_inline)) inline void finish_begin(ThreadBlock* block, const RangeSlot& slot, u32 name,
+                                                        Scope scope, i64 sequence, const Tail& tail) {
   RangeRecord& r = *slot.record;
   r.end_ticks = 0;
   // As they lie, in one store.
@@ -189,8 +190,7 @@ __attribute__((always_inline)) inline bool starts_quickly(ThreadBlock* block, co
 
 __attribute__((always_inline)) inline bool ends_quickly(ThreadBlock* block, const void* rf, u64 t) {
   u32 epoch = recording_epoch(), count = block->open_count;
-  if (count == 0 || block->epoch != epoch || load<Scope>(rf, block->quick.scope) == Scope::user)
-    return false;
+  if (count == 0 || block->epoch != epoch || load<Scope>(rf, block->quick.scope) == Scope::user) return false;
   const OpenRange& range = block->open[count - 1];
   if (range.key != rf || range.epoch != epoch || range.ref >> 32 != block->chunk_index) return false;
   block->open_count = count - 1;

@@ -1,7 +1,7 @@
 #include "collect/torch/values.h"
 
-#include <stdio.h>
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <initializer_list>
@@ -204,8 +204,7 @@ bool discover_string(const Symbols& symbols, ValueLayout& v, char* why) {
     if (reinterpret_cast<u64>(seen) < 4096 || strncmp(seen, text, length) != 0) continue;
     v.string = at;
     v.counted_string = load<u64>(made.pointer, at + 8) != length;
-    if (v.counted_string && load<u64>(seen, -24) != length)
-      return fail(why, "std::string of an unknown kind");
+    if (v.counted_string && load<u64>(seen, -24) != length) return fail(why, "std::string of an unknown kind");
     v.list = at;
     v.complex = (at + 15) & ~15;
     return true;

@@ -28,17 +28,16 @@ struct ValueLayout {
   const void* tensor_class = nullptr;  // first word of a c10::TensorType: what lists of tensors are made of
 
   // Behind the payload of an IValue.
-  u8 kind[kValueTags] = {};  // ValueKind by tag; `other` unless proven
-  int list = -1;             // {const IValue* begin, end}
-  int list_type = -1;        // c10::Type*
-  int string = -1;           // {const char*, u64 length}
-  bool counted_string =
-      false;         // pre-cxx11 std::string: {const char*}, the length lies 24 bytes before the text
-  int complex = -1;  // {double, double}
+  u8 kind[kValueTags] = {};     // ValueKind by tag; `other` unless proven
+  int list = -1;                // {const IValue* begin, end}
+  int list_type = -1;           // c10::Type*
+  int string = -1;              // {const char*, u64 length}
+  bool counted_string = false;  // pre-cxx11 std::string: {const char*}, the length lies 24 bytes before the text
+  int complex = -1;             // {double, double}
 };
 
-constexpr u8 kSymbolicFlag = 0x10;  // in the byte at `flags`
-constexpr int kMaxDimensions = 64;  // torch's own limit for most operators
+constexpr u8 kSymbolicFlag = 0x10;    // in the byte at `flags`
+constexpr int kMaxDimensions = 64;    // torch's own limit for most operators
 constexpr u64 kInlineDimensions = 5;  // that TensorImpl keeps inside
 
 // All of it by asking torch. False and a reason in `why` (at least 80 bytes) when something essential is

@@ -16,7 +16,7 @@ struct TraceFile {
 };
 
 struct TraceList {
-  std::vector<TraceFile> files;    // by run, worker and span
+  std::vector<TraceFile> files;      // by run, worker and span
   std::vector<std::string> notes;    // one line each: files that are the same window twice, directories not readable
   std::vector<std::string> skipped;  // files that end in .json[.gz] and are no traces
 };

@@ -62,23 +62,17 @@ const RecordHead* record_of(ReadState& state, Kind kind, const EventFields& f, c
   Model& model = state.model;
   u32 id = work_id(kind, f.name);
   switch (kind) {
-    case Kind::kernel:
-      return keep(model, kernel_record(f), kind, 0);
-    case Kind::copy:
-      return keep(model, copy_record(f, e.device), kind, id);
-    case Kind::set:
-      return keep(model, set_record(f), kind, id);
-    case Kind::graph:
-      return keep(model, GraphRecord{}, kind, id);
-    case Kind::gpu_event:
-      return keep(model, GpuEventRecord{}, kind, u32_of(f.arg("event_id"), 0));
+    case Kind::kernel: return keep(model, kernel_record(f), kind, 0);
+    case Kind::copy: return keep(model, copy_record(f, e.device), kind, id);
+    case Kind::set: return keep(model, set_record(f), kind, id);
+    case Kind::graph: return keep(model, GraphRecord{}, kind, id);
+    case Kind::gpu_event: return keep(model, GpuEventRecord{}, kind, u32_of(f.arg("event_id"), 0));
     case Kind::sync: {
       SyncRecord r{};
       r.event = u32_of(f.arg("wait_on_cuda_event_id"), 0);
       return keep(model, r, kind, id);
     }
-    default:
-      return keep(model, OverheadRecord{}, kind, id);
+    default: return keep(model, OverheadRecord{}, kind, id);
   }
 }
 

@@ -91,7 +91,12 @@ bool add_stretch(Model& model, const EventFields& f, const Event& e) {
   for (StretchKind kind : {StretchKind::evaluation, StretchKind::inference}) {
     i64 number = number_behind(prefix_of(kind), f.name);
     if (number < 0) continue;
-    Stretch s{kind, number, e.begin_ns, e.end_ns(), u32_of(f.arg(kBatches), 0), u32_of(f.arg(kCalls), 0),
+    Stretch s{kind,
+              number,
+              e.begin_ns,
+              e.end_ns(),
+              u32_of(f.arg(kBatches), 0),
+              u32_of(f.arg(kCalls), 0),
               u32_of(f.arg(kLeftOut), 0)};
     s.inside = where == kStretchInside;
     s.continued = !f.arg(kContinued).is_null();
@@ -194,8 +199,10 @@ void add_host_event(ReadState& state, HostKind kind, const EventFields& f) {
 
 void add_instant(ReadState& state, const EventFields& f) {
   if (f.name == kMemory || f.name == kOutOfMemory) return add_memory(state, f, f.name == kOutOfMemory);
-  NvtxMark mark{
-      f.begin_ns, state.names(f.name), state.rows.thread(state.rows.number(*f.pid), state.rows.number(*f.tid)), {}};
+  NvtxMark mark{f.begin_ns,
+                state.names(f.name),
+                state.rows.thread(state.rows.number(*f.pid), state.rows.number(*f.tid)),
+                {}};
   read_nvtx(state, f, mark.detail);
   state.model.marks.push_back(mark);
 }

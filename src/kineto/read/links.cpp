@@ -94,19 +94,12 @@ class Linker {
     for (PluginEvent& e : state_.plugin->events) {
       if (e.item == kNone) continue;
       switch (e.type) {
-        case PluginType::runtime:
-          e.item = calls[e.item];
-          break;
+        case PluginType::runtime: e.item = calls[e.item]; break;
         case PluginType::kernel:
         case PluginType::copy:
-        case PluginType::set:
-          e.item = gpu[e.item];
-          break;
-        case PluginType::memory:
-          e.item = memory[e.item];
-          break;
-        default:
-          e.item = events[e.item];
+        case PluginType::set: e.item = gpu[e.item]; break;
+        case PluginType::memory: e.item = memory[e.item]; break;
+        default: e.item = events[e.item];
       }
     }
     std::stable_sort(state_.plugin->events.begin(), state_.plugin->events.end(),

@@ -50,7 +50,10 @@ void append_utf8(std::string& out, u32 code) {
 class Parser {
  public:
   Parser(std::string_view text, Strictness strictness, Values& values)
-      : begin_(text.data()), at_(begin_), end_(begin_ + text.size()), lenient_(strictness == Strictness::lenient),
+      : begin_(text.data()),
+        at_(begin_),
+        end_(begin_ + text.size()),
+        lenient_(strictness == Strictness::lenient),
         values_(values) {}
 
   bool all(ParseError& error) {
@@ -202,8 +205,8 @@ class Parser {
       if (!behind) return fail("a digit is missing behind the point");
       bool power = at < end_ && (*at == 'e' || *at == 'E');
       // Both are exact, so their quotient is rounded once, as it must be.
-      static constexpr double kTens[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14,
-                                         1e15, 1e16, 1e17, 1e18};
+      static constexpr double kTens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
+                                         1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
       if (!power && at - digits <= 19 && mantissa < u64(1) << 53) {
         double real = static_cast<double>(mantissa) / kTens[behind];
         at_ = at;

@@ -14,12 +14,12 @@
 namespace tprof::kineto {
 
 struct ParsedPiece {
-  bool event = false;             // an element of traceEvents, else a member of the top level
-  const Value* value = nullptr;   // nullptr: not JSON, not even when repaired; see error
-  bool repaired = false;          // it was not JSON before
-  u64 offset = 0;                 // as in Piece
-  std::string_view key;           // of members: the name
-  std::string_view text;          // the value as it is written
+  bool event = false;            // an element of traceEvents, else a member of the top level
+  const Value* value = nullptr;  // nullptr: not JSON, not even when repaired; see error
+  bool repaired = false;         // it was not JSON before
+  u64 offset = 0;                // as in Piece
+  std::string_view key;          // of members: the name
+  std::string_view text;         // the value as it is written
   ParseError error;
 };
 

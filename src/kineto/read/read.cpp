@@ -114,7 +114,7 @@ class TraceReader {
 void TraceReader::read_piece(const ParsedPiece& piece) {
   if (!piece.value && !piece.event)
     throw Error(Fault::unreadable, path_ + ": \"" + std::string(piece.key) + "\" at byte " +
-                                     std::to_string(piece.offset) + " is not JSON: " + piece.error.why);
+                                       std::to_string(piece.offset) + " is not JSON: " + piece.error.why);
   if (!piece.value) dropped("bad_json")++;
   if (piece.repaired) repaired("bad_json")++;
   if (piece.value && piece.event) read_event(*piece.value);
@@ -154,7 +154,7 @@ void TraceReader::read_member(const std::string& key, const Value& value, std::s
     model_.info["ledger"] = text;
     model_.own_ns = u64(integer_of(member(member(value, "own_cost"), "process_ns")).value_or(0));
   } else if (value.is_i32() && (key == "with_stack" || key == "profile_memory" || key == "record_shapes" ||
-                               key == "with_modules" || key == "with_flops")) {
+                                key == "with_modules" || key == "with_flops")) {
     model_.info["option." + key] = std::to_string(value.as_i64());
   } else if (value.is_text() || value.is_number()) {
     model_.info["trace." + key] = value.is_text() ? std::string(text_of(value)) : std::string(text);
@@ -218,39 +218,17 @@ void TraceReader::read_range(EventFields& f, const Category& category) {
     add_gpu_event(state_, kind, f);
   };
   switch (category.row) {
-    case Row::op:
-      host(HostKind::op);
-      break;
-    case Row::label:
-      host(HostKind::label);
-      break;
-    case Row::python:
-      host(HostKind::python);
-      break;
-    case Row::runtime:
-      host(HostKind::runtime);
-      break;
-    case Row::driver:
-      host(HostKind::driver);
-      break;
-    case Row::kernel:
-      gpu(Kind::kernel);
-      break;
-    case Row::copy:
-      gpu(Kind::copy);
-      break;
-    case Row::set:
-      gpu(Kind::set);
-      break;
-    case Row::sync:
-      gpu(Kind::sync);
-      break;
-    case Row::gpu_event:
-      gpu(Kind::gpu_event);
-      break;
-    case Row::overhead:
-      gpu(Kind::overhead);
-      break;
+    case Row::op: host(HostKind::op); break;
+    case Row::label: host(HostKind::label); break;
+    case Row::python: host(HostKind::python); break;
+    case Row::runtime: host(HostKind::runtime); break;
+    case Row::driver: host(HostKind::driver); break;
+    case Row::kernel: gpu(Kind::kernel); break;
+    case Row::copy: gpu(Kind::copy); break;
+    case Row::set: gpu(Kind::set); break;
+    case Row::sync: gpu(Kind::sync); break;
+    case Row::gpu_event: gpu(Kind::gpu_event); break;
+    case Row::overhead: gpu(Kind::overhead); break;
     case Row::span:
       if (f.name.starts_with(kProfiler) && !span_seen_) {
         span_seen_ = true;
@@ -258,8 +236,7 @@ void TraceReader::read_range(EventFields& f, const Category& category) {
         model_.end_ns = f.begin_ns + f.dur_ns;
       }
       break;
-    case Row::none:
-      break;
+    case Row::none: break;
   }
   add_plugin_event(f, category.type, item);
 }

@@ -52,8 +52,8 @@ bool TraceScanner::stop(ScanEnd end, const std::string& why) {
 
 bool TraceScanner::unexpected(const char* wanted) {
   if (end_ != ScanEnd::more) return false;  // reading itself failed, and has said so
-  if (at_ >= filled_) return stop(ScanEnd::cut, "ends after " + std::to_string(bytes()) + " bytes, where " + wanted +
-                                                    " should follow");
+  if (at_ >= filled_)
+    return stop(ScanEnd::cut, "ends after " + std::to_string(bytes()) + " bytes, where " + wanted + " should follow");
   return stop(ScanEnd::bad_json, std::string(wanted) + " expected at byte " + std::to_string(base_ + at_));
 }
 
@@ -68,8 +68,8 @@ bool TraceScanner::fill() {
   }
   if (filled_ == room_) {
     if (room_ >= longest_)
-      return stop(ScanEnd::bad_json, "a value of more than " + std::to_string(longest_ >> 20) + " MiB at byte " +
-                                         std::to_string(base_));
+      return stop(ScanEnd::bad_json,
+                  "a value of more than " + std::to_string(longest_ >> 20) + " MiB at byte " + std::to_string(base_));
     auto larger = std::make_unique_for_overwrite<char[]>(room_ * 2);
     memcpy(larger.get(), buffer_.get(), filled_);
     buffer_ = std::move(larger);
@@ -84,7 +84,8 @@ bool TraceScanner::fill() {
     return true;
   }
   if (n < 0 || code != Z_OK)
-    return stop(ScanEnd::damaged, "gzip damaged or cut off after " + std::to_string(bytes()) + " bytes (" + gzip_error(file_.get()) + ")");
+    return stop(ScanEnd::damaged, "gzip damaged or cut off after " + std::to_string(bytes()) + " bytes (" +
+                                      gzip_error(file_.get()) + ")");
   at_end_ = true;
   return false;
 }
@@ -185,9 +186,7 @@ bool TraceScanner::next(Piece& piece) {
         if (!take('{')) return stop(ScanEnd::not_object, "the top level is neither an object nor a list");
         place_ = Place::first_member;
         break;
-      case Place::first_member:
-        place_ = take('}') ? Place::behind : Place::member;
-        break;
+      case Place::first_member: place_ = take('}') ? Place::behind : Place::member; break;
       case Place::member:
         if (!read_key()) return false;
         if (key_ == kTraceEvents && peek() == '[') {
@@ -228,8 +227,7 @@ bool TraceScanner::next(Piece& piece) {
         end_ = ScanEnd::whole;
         place_ = Place::done;
         return false;
-      case Place::done:
-        return false;
+      case Place::done: return false;
     }
 }
 

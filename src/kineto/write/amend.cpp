@@ -4,11 +4,11 @@
 #include <zlib.h>
 
 #include "base/json.h"
-#include "kineto/read/directory.h"
 #include "kineto/gzip.h"
 #include "kineto/ledger.h"
-#include "kineto/write/lines.h"
 #include "kineto/names.h"
+#include "kineto/read/directory.h"
+#include "kineto/write/lines.h"
 #include "kineto/write/output.h"
 
 namespace tprof::kineto {

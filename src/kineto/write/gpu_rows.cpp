@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <set>
 
-#include "kineto/write/gpu.h"
 #include "kineto/names.h"
+#include "kineto/write/gpu.h"
 
 namespace tprof::kineto {
 
@@ -66,8 +66,7 @@ void GpuWriter::put_metadata() {
     std::string pid = std::to_string(device);
     bool sync = row >= kSyncRows - 1;
     i64 stream = sync ? row - kSyncRows : row;
-    std::string name =
-        stream < 0 ? "context (sync)" : "stream " + std::to_string(stream) + (sync ? " (sync)" : " ");
+    std::string name = stream < 0 ? "context (sync)" : "stream " + std::to_string(stream) + (sync ? " (sync)" : " ");
     lines_.put_meta("thread_name", pid, row, {{"name", name}}, ts);
     lines_.put_meta("thread_sort_index", pid, row, {{"sort_index", stream}}, ts);
   }

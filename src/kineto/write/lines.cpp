@@ -12,8 +12,7 @@ bool is_false_step(const std::string& name) {
   size_t prefix = sizeof kStepPrefix - 1;
   if (!name.starts_with(kStep)) return false;
   return !name.starts_with(kStepPrefix) || name.size() == prefix || name.size() > prefix + 18 ||
-         !std::all_of(name.begin() + prefix, name.end(),
-                      [](unsigned char c) { return c >= '0' && c <= '9'; });
+         !std::all_of(name.begin() + prefix, name.end(), [](unsigned char c) { return c >= '0' && c <= '9'; });
 }
 
 u64 first_external_id(const Model& model) {

@@ -7,7 +7,8 @@
 
 namespace tprof::kineto {
 
-PythonWriter::PythonWriter(const Model& model, Lines& lines, OutputFile& out) : model_(model), lines_(lines), out_(out) {
+PythonWriter::PythonWriter(const Model& model, Lines& lines, OutputFile& out)
+    : model_(model), lines_(lines), out_(out) {
   std::unordered_map<u32, u32> numbers;
   for (const TraceThread& thread : model.threads)
     thread_numbers_.push_back(numbers.try_emplace(thread.owner, static_cast<u32>(numbers.size())).first->second);

@@ -1,7 +1,7 @@
 #include "kineto/write/stacks.h"
 
-#include "kineto/write/lines.h"
 #include "kineto/names.h"
+#include "kineto/write/lines.h"
 
 namespace tprof::kineto {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "kineto/write/gpu.h"
 #include "kineto/inputs.h"
 #include "kineto/ledger.h"
-#include "kineto/write/lines.h"
 #include "kineto/names.h"
+#include "kineto/write/gpu.h"
+#include "kineto/write/lines.h"
 #include "kineto/write/nvtx.h"
 #include "kineto/write/python.h"
 #include "kineto/write/stacks.h"
@@ -36,8 +36,13 @@ bool is_number(const std::string& text) {
 class TraceWriter {
  public:
   TraceWriter(const Model& model, const std::string& path, bool gzip)
-      : model_(model), path_(path), out_(path, gzip), lines_(model, out_), stacks_(model, out_),
-        gpu_(model, lines_, stacks_, out_), python_(model, lines_, out_) {}
+      : model_(model),
+        path_(path),
+        out_(path, gzip),
+        lines_(model, out_),
+        stacks_(model, out_),
+        gpu_(model, lines_, stacks_, out_),
+        python_(model, lines_, out_) {}
 
   u64 write() {
     put_header();
@@ -241,8 +246,8 @@ void TraceWriter::put_event(const Event& event, u32 index) {
   if (event.flags & kEventNvtx) put_nvtx(out_, model_, *reinterpret_cast<const NvtxDetail*>(event.inputs));
   std::string_view inputs = inputs_.of(event);
   // The plugin multiplies the dims of collectives and loses the whole run over a list of tensors.
-  bool unsafe = user && is_collective(model_.names[event.name]) &&
-                inputs.find("\"TensorList\"") != std::string_view::npos;
+  bool unsafe =
+      user && is_collective(model_.names[event.name]) && inputs.find("\"TensorList\"") != std::string_view::npos;
   if (!inputs.empty() && !unsafe) {
     out_.put(inputs);
     out_.put(", ");
@@ -278,8 +283,7 @@ void TraceWriter::put_flow(const Event& event, u32 id, bool start) {
   out_.put(lines_.place(event.thread));
   out_.put("\"ts\": ");
   out_.put_us(event.begin_ns);
-  out_.put(start ? R"(, "cat": "fwdbwd", "name": "fwdbwd"})"
-                 : R"(, "cat": "fwdbwd", "name": "fwdbwd", "bp": "e"})");
+  out_.put(start ? R"(, "cat": "fwdbwd", "name": "fwdbwd"})" : R"(, "cat": "fwdbwd", "name": "fwdbwd", "bp": "e"})");
 }
 
 // The start of an event of the profiler itself, up to its time.

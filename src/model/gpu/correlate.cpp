@@ -29,9 +29,7 @@ i32 operator_around(const Model& model, i32 innermost) {
 }
 
 // Our own stamp is of the ranges' clock; of CUPTI's the middle is surely inside.
-i64 moment_of(const CallEvent& call) {
-  return call.seen & kSeenByUs ? call.at_ns : call.begin_ns + call.dur_ns / 2;
-}
+i64 moment_of(const CallEvent& call) { return call.seen & kSeenByUs ? call.at_ns : call.begin_ns + call.dur_ns / 2; }
 
 // A call must not seem to cross the range it lies in.
 void fit(CallEvent& call, const Event& range) {

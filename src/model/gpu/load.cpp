@@ -8,8 +8,8 @@
 namespace tprof {
 namespace {
 
-constexpr u32 kDevices = 64;      // readers take no device beyond
-constexpr i64 kSkewNs = 1'000'000;  // by so much CUPTI's GPU times may be early
+constexpr u32 kDevices = 64;               // readers take no device beyond
+constexpr i64 kSkewNs = 1'000'000;         // by so much CUPTI's GPU times may be early
 constexpr i64 kNeighboursNs = 10'000'000;  // calls so near to the span are merged with CUPTI's as those inside are
 constexpr i64 kLostTime = INT64_MIN, kBadTime = INT64_MIN + 1;  // in place of a begin
 
@@ -31,15 +31,15 @@ bool GpuLoader::add(const RecordView& view) {
         open_calls_[view.ref] = {view.as<CallRecord>(), view.tid};
       return true;
     case Kind::api: add_api(view); return true;
-#define WORK(kind, type)                                                          \
-  case Kind::kind:                                                                \
+#define WORK(kind, type)                                                                           \
+  case Kind::kind:                                                                                 \
     add_work<type>(view, view.as<type>().begin_ns, view.as<type>().end_ns, view.as<type>().place); \
     return true;
-    WORK(kernel, KernelRecord)
-    WORK(copy, CopyRecord)
-    WORK(set, SetRecord)
-    WORK(sync, SyncRecord)
-    WORK(graph, GraphRecord)
+      WORK(kernel, KernelRecord)
+      WORK(copy, CopyRecord)
+      WORK(set, SetRecord)
+      WORK(sync, SyncRecord)
+      WORK(graph, GraphRecord)
 #undef WORK
     case Kind::gpu_event: {
       const auto& r = view.as<GpuEventRecord>();
@@ -51,9 +51,7 @@ bool GpuLoader::add(const RecordView& view) {
       add_work<OverheadRecord>(view, r.begin_ns, r.end_ns, {kNone, 0, kNone, r.correlation});
       return true;
     }
-    case Kind::gpu_memory:
-      memory_works_.push_back({view.as<GpuMemoryRecord>(), view.epoch});
-      return true;
+    case Kind::gpu_memory: memory_works_.push_back({view.as<GpuMemoryRecord>(), view.epoch}); return true;
     default: return false;
   }
 }

@@ -18,8 +18,15 @@ class GpuLoader {
   // warm-up.
   GpuLoader(Model& model, const Meta& meta, const ClockMap& clock, NameTable& names, ThreadTable& threads,
             StackTable& stacks, i64 offset_ns, i64 warmup_ns)
-      : model_(model), meta_(meta), clock_(clock), names_(names), threads_(threads), stacks_(stacks), offset_ns_(offset_ns),
-        warmup_ns_(warmup_ns), calls_(model) {}
+      : model_(model),
+        meta_(meta),
+        clock_(clock),
+        names_(names),
+        threads_(threads),
+        stacks_(stacks),
+        offset_ns_(offset_ns),
+        warmup_ns_(warmup_ns),
+        calls_(model) {}
 
   // Takes a record; false when it is none of this side. Calls into NCCL are ranges and not taken.
   bool add(const RecordView& view);
@@ -73,7 +80,7 @@ class GpuLoader {
   i64 offset_ns_, warmup_ns_;
   CallMerger calls_;
   std::vector<Work> works_;
-  std::vector<GpuEvent> marks_;             // event records, of any window
+  std::vector<GpuEvent> marks_;  // event records, of any window
   DeviceMemory memory_;
   std::vector<MemoryWork> memory_works_;
   bool derive_memory_ = true;

@@ -6,8 +6,8 @@
 namespace tprof {
 namespace {
 
-constexpr i64 kClocksNs = 1000;  // by so much CUPTI's times of a call and ours may differ
-constexpr i32 kOutOfMemoryResult = 2;  // of the runtime and of the driver
+constexpr i64 kClocksNs = 1000;                          // by so much CUPTI's times of a call and ours may differ
+constexpr i32 kOutOfMemoryResult = 2;                    // of the runtime and of the driver
 constexpr u32 kAllocation = 1, kRelease = 2;             // CUpti_ActivityMemoryOperationType
 constexpr u32 kPageable = 1, kPinned = 2, kUnknown = 0;  // CUpti_ActivityMemoryKind
 constexpr i32 kDeviceNumbers = 64;

@@ -20,14 +20,14 @@ class DeviceMemory {
 
  private:
   struct Change {
-    i64 ns;                 // when the address changed hands
-    i64 begin_ns, end_ns;   // of the call
+    i64 ns;                // when the address changed hands
+    i64 begin_ns, end_ns;  // of the call
     u64 address;
-    u64 bytes;              // 0: unknown (a release)
+    u64 bytes;  // 0: unknown (a release)
     u32 thread;
-    i32 device;             // -1 unknown
+    i32 device;  // -1 unknown
     bool release, physical, failed, ours;
-    u32 stack = 0;          // index into Model::stacks
+    u32 stack = 0;  // index into Model::stacks
   };
   struct Block {
     u64 bytes;

@@ -21,8 +21,8 @@ i64 blocks_by_registers(i64 registers, i64 warps, const DeviceRecord& d) {
 }
 
 i64 blocks_by_shared_memory(i64 shared, const DeviceRecord& d) {
-  i64 limit = shared > i64(d.shared_per_block) ? std::max(d.shared_per_block, d.shared_per_block_optin)
-                                               : d.shared_per_block;
+  i64 limit =
+      shared > i64(d.shared_per_block) ? std::max(d.shared_per_block, d.shared_per_block_optin) : d.shared_per_block;
   i64 set_aside = round_up(shared + d.shared_reserved_per_block, d.compute_major >= 8 ? 128 : 256);
   if (set_aside > limit + d.shared_reserved_per_block) return 0;
   return set_aside ? i64(d.shared_per_multiprocessor) / set_aside : kNoLimit;
@@ -34,7 +34,7 @@ Occupancy occupancy_of(const KernelRecord& k, const DeviceRecord* device) {
   Occupancy out;
   if (!device || device->multiprocessors == 0 || device->warp_size == 0) return out;
   const DeviceRecord& d = *device;
-  auto volume = [](const i32 (&size)[3]) { return double(size[0]) * size[1] * size[2]; };
+  auto volume = [](const i32(&size)[3]) { return double(size[0]) * size[1] * size[2]; };
   double blocks = volume(k.grid), threads = volume(k.block);
   if (blocks <= 0 || threads < 1 || threads > 65536) return out;  // no kernel has them: a damaged record
   out.blocks_per_sm = blocks / d.multiprocessors;

@@ -10,8 +10,9 @@ namespace tprof {
 struct GpuSeries {
   struct Stretch {
     i64 begin_ns, end_ns;
-    double utilization = 0;     // part of it in which a kernel ran, 0 to 1
-    double sm_efficiency = -1;  // mean of min(blocks per SM of the kernels that run, 1); -1: no kernel states its blocks
+    double utilization = 0;  // part of it in which a kernel ran, 0 to 1
+    double sm_efficiency =
+        -1;  // mean of min(blocks per SM of the kernels that run, 1); -1: no kernel states its blocks
   };
   u32 device = 0;
   std::vector<Stretch> stretches;

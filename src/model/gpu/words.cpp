@@ -60,25 +60,18 @@ std::string work_name(const RecordHead& record) {
       return "Memcpy " + word(kCopyKinds, id & 0xff, "<unknown>") + " (" +
              word(kMemoryKinds, id >> 8 & 0xff, "Unrecognized") + " -> " +
              word(kMemoryKinds, id >> 16 & 0xff, "Unrecognized") + ")";
-    case Kind::set:
-      return "Memset (" + word(kMemoryKinds, id & 0xff, "Unrecognized") + ")";
-    case Kind::graph:
-      return kGraph + std::to_string(id);
-    case Kind::sync:
-      return word(kSyncKinds, id, kSyncKinds[0]);
-    case Kind::gpu_event:
-      return "cudaEvent";
-    case Kind::overhead:
-      return overhead_name(id);
-    default:
-      return "";
+    case Kind::set: return "Memset (" + word(kMemoryKinds, id & 0xff, "Unrecognized") + ")";
+    case Kind::graph: return kGraph + std::to_string(id);
+    case Kind::sync: return word(kSyncKinds, id, kSyncKinds[0]);
+    case Kind::gpu_event: return "cudaEvent";
+    case Kind::overhead: return overhead_name(id);
+    default: return "";
   }
 }
 
 u32 work_id(Kind kind, std::string_view name) {
   switch (kind) {
-    case Kind::copy:
-      return copy_id(name);
+    case Kind::copy: return copy_id(name);
     case Kind::set: {
       size_t open = name.find('('), close = name.rfind(')');
       return open == name.npos || close == name.npos || close < open
@@ -90,12 +83,9 @@ u32 work_id(Kind kind, std::string_view name) {
       if (name.starts_with(kGraph)) std::from_chars(name.data() + sizeof kGraph - 1, name.data() + name.size(), id);
       return id;
     }
-    case Kind::sync:
-      return number(kSyncKinds, name);
-    case Kind::overhead:
-      return name == "Driver Compiler" ? 1 : number(kOverheadKinds, name) << 16;
-    default:
-      return 0;
+    case Kind::sync: return number(kSyncKinds, name);
+    case Kind::overhead: return name == "Driver Compiler" ? 1 : number(kOverheadKinds, name) << 16;
+    default: return 0;
   }
 }
 

@@ -76,7 +76,8 @@ int main(int argc, char** argv) {
     plugins(argc - 2, argv + 2);
   } else if (!strcmp(what, "threads")) {
     std::vector<std::thread> threads;
-    for (int i = 0; i < count; i++) threads.emplace_back([] {
+    for (int i = 0; i < count; i++)
+      threads.emplace_back([] {
         for (int n = 0; n < 20; n++) outer();
       });
     for (std::thread& thread : threads) thread.join();

@@ -80,19 +80,21 @@ struct KernelRegistration {
   }
 };
 
-#define KERNEL(name, ...)                                                                     \
-  SIM_KERNEL_ATTRIBUTES(name, __VA_ARGS__);                                                   \
-  SIM_KERNEL_BODY(name, arguments, grid, block, shared);                                      \
+#define KERNEL(name, ...)                                                                             \
+  SIM_KERNEL_ATTRIBUTES(name, __VA_ARGS__);                                                           \
+  SIM_KERNEL_BODY(name, arguments, grid, block, shared);                                              \
   static const KernelRegistration register_##name(reinterpret_cast<const void*>(simk_##name), #name); \
   SIM_KERNEL_BODY(name, arguments, grid, block, shared)
 
 // The value of the Nth argument.
 template <typename T>
-T argument(void** arguments, int n) { return *static_cast<T*>(arguments[n]); }
+T argument(void** arguments, int n) {
+  return *static_cast<T*>(arguments[n]);
+}
 
-#define CHECK(call)                                                                         \
-  do {                                                                                      \
-    int status_ = (call);                                                                   \
+#define CHECK(call)                                                                                \
+  do {                                                                                             \
+    int status_ = (call);                                                                          \
     if (status_ != 0) printf("%s: %d %s\n", #call, status_, cudaGetErrorString(status_)), exit(1); \
   } while (0)
 

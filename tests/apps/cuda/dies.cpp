@@ -6,9 +6,7 @@
 
 #include "cuda.h"
 
-KERNEL(long_kernel, 16, 0, 0, 0, 200000000, {}) {
-  (void)arguments, (void)grid, (void)block, (void)shared;
-}
+KERNEL(long_kernel, 16, 0, 0, 0, 200000000, {}) { (void)arguments, (void)grid, (void)block, (void)shared; }
 
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "return";
@@ -16,8 +14,7 @@ int main(int argc, char** argv) {
   void* nothing = nullptr;
   CHECK(cudaLaunchKernel(kernel, {1, 1, 1}, {32, 1, 1}, &nothing, 0, nullptr));
   CHECK(cudaDeviceSynchronize());
-  for (int i = 0; i < 3; i++)
-    CHECK(cudaLaunchKernel(kernel, {1, 1, 1}, {32, 1, 1}, &nothing, 0, nullptr));
+  for (int i = 0; i < 3; i++) CHECK(cudaLaunchKernel(kernel, {1, 1, 1}, {32, 1, 1}, &nothing, 0, nullptr));
   printf("dies: %s\n", how);
   fflush(stdout);
   if (strcmp(how, "exit") == 0) exit(3);

@@ -23,8 +23,8 @@ using Function = int (*)(...);
 void* libcuda;
 
 Function find(const char* name) {
-  static auto lookup = reinterpret_cast<int (*)(const char*, void**, int, uint64_t, int*)>(
-      dlsym(libcuda, "cuGetProcAddress_v2"));
+  static auto lookup =
+      reinterpret_cast<int (*)(const char*, void**, int, uint64_t, int*)>(dlsym(libcuda, "cuGetProcAddress_v2"));
   void* function = nullptr;
   int status = 0;
   if (lookup(name, &function, 12000, 0, &status) != 0) {
@@ -36,10 +36,10 @@ Function find(const char* name) {
 
 }  // namespace
 
-#define CALL(name, ...)                                                          \
-  do {                                                                           \
-    int status_ = find(#name)(__VA_ARGS__);                                      \
-    if (status_ != 0) printf("%s: %d\n", #name, status_), exit(1);               \
+#define CALL(name, ...)                                            \
+  do {                                                             \
+    int status_ = find(#name)(__VA_ARGS__);                        \
+    if (status_ != 0) printf("%s: %d\n", #name, status_), exit(1); \
   } while (0)
 
 int main() {

@@ -14,7 +14,8 @@
 #include "tprof/tprof.h"
 
 extern "C" {
-int cuptiActivityRegisterCallbacks(void (*)(uint8_t**, size_t*, size_t*), void (*)(void*, uint32_t, uint8_t*, size_t, size_t));
+int cuptiActivityRegisterCallbacks(void (*)(uint8_t**, size_t*, size_t*),
+                                   void (*)(void*, uint32_t, uint8_t*, size_t, size_t));
 int cuptiActivityRegisterTimestampCallback(uint64_t (*)());
 int cuptiActivityEnable(uint32_t);
 int cuptiActivityDisable(uint32_t);
@@ -84,9 +85,10 @@ void launch(int count) {
 
 int main(int argc, char**) {
   void* subscriber;
-  CHECK(cuptiSubscribe(&subscriber, [](void*, uint32_t, uint32_t, const void*) { callbacks++; }, nullptr));
+  CHECK(cuptiSubscribe(
+      &subscriber, [](void*, uint32_t, uint32_t, const void*) { callbacks++; }, nullptr));
   CHECK(cuptiEnableCallback(1, subscriber, 2, 211));  // cudaLaunchKernel
-  launch(50);  // not asked for yet
+  launch(50);                                         // not asked for yet
   for (int round = 0; round < 2; round++) {
     CHECK(cuptiActivityRegisterCallbacks(request, complete));
     CHECK(cuptiActivityRegisterTimestampCallback([] { return real_ns() + kOffset; }));

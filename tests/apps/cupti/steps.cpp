@@ -7,9 +7,7 @@
 #include "cuda.h"
 #include "tprof/tprof.h"
 
-KERNEL(work, 24, 0, 0, 4, 20000, {8}) {
-  (void)arguments, (void)grid, (void)block, (void)shared;
-}
+KERNEL(work, 24, 0, 0, 4, 20000, {8}) { (void)arguments, (void)grid, (void)block, (void)shared; }
 
 int main(int argc, char** argv) {
   int steps = argc > 1 ? atoi(argv[1]) : 10, launches = argc > 2 ? atoi(argv[2]) : 4;

@@ -202,9 +202,12 @@ int cudaMemPoolSetAttribute(Handle pool, int attribute, void* value) {
 
 int cudaMemPoolGetAttribute(Handle pool, int attribute, void* value) {
   const Pool& at = *static_cast<Pool*>(pool);
-  if (attribute < 4) *static_cast<int*>(value) = 1;
-  else if (attribute == 4) *static_cast<u64*>(value) = at.release_threshold;
-  else *static_cast<u64*>(value) = attribute <= 6 ? at.reserved_bytes : at.used_bytes;
+  if (attribute < 4)
+    *static_cast<int*>(value) = 1;
+  else if (attribute == 4)
+    *static_cast<u64*>(value) = at.release_threshold;
+  else
+    *static_cast<u64*>(value) = attribute <= 6 ? at.reserved_bytes : at.used_bytes;
   return kSuccess;
 }
 

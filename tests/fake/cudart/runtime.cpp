@@ -70,19 +70,19 @@ int current_device() {
   return context != nullptr ? context->device->index : 0;
 }
 
-#define RT(name, cbid, version, parameters, arguments)                                          \
-  EXPORT int name parameters {                                                                  \
-    auto packed = Parameters arguments;                                                                \
+#define RT(name, cbid, version, parameters, arguments)                                             \
+  EXPORT int name parameters {                                                                     \
+    auto packed = Parameters arguments;                                                            \
     return traced(cbid, #name, !driverless(#name), &packed, [&] { return body::name arguments; }); \
   }
-#define RT_TWIN(name, cbid, version, suffix, twin, parameters, arguments)                      \
-  RT(name, cbid, version, parameters, arguments)                                                \
-  EXPORT int name##_##suffix parameters {                                                       \
+#define RT_TWIN(name, cbid, version, suffix, twin, parameters, arguments)                              \
+  RT(name, cbid, version, parameters, arguments)                                                       \
+  EXPORT int name##_##suffix parameters {                                                              \
     auto packed = Parameters arguments;                                                                \
-    per_thread_default = true;                                                                  \
+    per_thread_default = true;                                                                         \
     int result = traced(twin, #name "_" #suffix, true, &packed, [&] { return body::name arguments; }); \
-    per_thread_default = false;                                                                 \
-    return result;                                                                              \
+    per_thread_default = false;                                                                        \
+    return result;                                                                                     \
   }
 #include "runtime_api.def"
 #undef RT

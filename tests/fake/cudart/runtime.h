@@ -5,10 +5,10 @@
 
 namespace sim {
 
-Driver* driver();             // null: no driver, or one too old
-Stream* stream_of(Handle);    // as the calling twin understands the default stream
+Driver* driver();           // null: no driver, or one too old
+Stream* stream_of(Handle);  // as the calling twin understands the default stream
 int current_device();
-Context* current_context();   // makes the primary one
+Context* current_context();  // makes the primary one
 extern thread_local bool per_thread_default;
 extern thread_local int last_error;
 

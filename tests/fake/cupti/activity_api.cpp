@@ -7,8 +7,8 @@
 #include "switches.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
-#define NEED_DRIVER()                                        \
-  if (int failure = collector().attach()) return failure;    \
+#define NEED_DRIVER()                                     \
+  if (int failure = collector().attach()) return failure; \
   if (is(Switch::SIMCUPTI_BUSY, "all")) return kMultipleSubscribers
 
 namespace sim::cupti {

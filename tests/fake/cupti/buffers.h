@@ -21,7 +21,7 @@ class Buffers {
   void put(const void* record, u32 kind, bool of_thread);
   void count_dropped() { dropped_++; }
   size_t take_dropped();
-  bool flush();  // false: there was nothing
+  bool flush();                // false: there was nothing
   void every(void (*work)());  // what CUPTI's thread does besides, every few milliseconds; starts it
 
  private:

@@ -96,8 +96,10 @@ EXPORT int cuptiEnableCallback(u32 on, Subscriber* handle, u32 domain, u32 cbid)
 EXPORT int cuptiEnableDomain(u32 on, Subscriber* handle, u32 domain) {
   std::lock_guard guard(collector().subscribing());
   if (handle == nullptr || handle != collector().subscriber || domain >= kDomains) return kInvalidParameter;
-  if (on != 0) handle->wanted[domain].set();
-  else handle->wanted[domain].reset();
+  if (on != 0)
+    handle->wanted[domain].set();
+  else
+    handle->wanted[domain].reset();
   return kSuccess;
 }
 

@@ -68,9 +68,8 @@ int Collector::enable(u32 kind, bool on) {
   if (on && kind == kDevice)
     for (int i = 0; i < driver_->device_count(); i++) tell_device(*driver_->device(i));
   // A real clock runs on by itself: CUPTI's thread looks what has ended. A virtual one moves in calls only.
-  if (on) buffers_.every(driver_->virtual_time() ? nullptr : +[] {
-    collector().collect(collector().driver_->now(), false);
-  });
+  if (on)
+    buffers_.every(driver_->virtual_time() ? nullptr : +[] { collector().collect(collector().driver_->now(), false); });
   return kSuccess;
 }
 
@@ -92,18 +91,15 @@ void Collector::leave(Call& call) {
       ExternalRecord record = {kExternal, i, external[i].back(), call.correlation, 0};
       buffers_.put(&record, kExternal, true);
     }
-    ApiRecord record = {kind,          call.cbid,        call.begin,
-                        call.end,      u32(getpid()),    thread_id(),
-                        call.correlation, u32(call.result)};
+    ApiRecord record = {kind,          call.cbid,   call.begin,       call.end,
+                        u32(getpid()), thread_id(), call.correlation, u32(call.result)};
     buffers_.put(&record, kind, true);
   }
   call_back(call, 1);
   if (call.outer == nullptr && driver_->virtual_time()) collect(call.end, false);
 }
 
-u32 Collector::thread_id() const {
-  return system_threads_ ? u32(syscall(SYS_gettid)) : u32(u64(pthread_self()));
-}
+u32 Collector::thread_id() const { return system_threads_ ? u32(syscall(SYS_gettid)) : u32(u64(pthread_self())); }
 
 // What a subscriber's callback does itself is not told to it.
 void Collector::call_back(u32 domain, u32 cbid, const void* data) {
@@ -122,8 +118,14 @@ void Collector::call_back(u32 domain, u32 cbid, const void* data) {
 
 void Collector::call_back(Call& call, u32 site) {
   Context* context = driver_->current();
-  CallbackData data = {site,   call.name, call.parameters, site == 1 ? &call.result : nullptr,
-                       call.symbol, context, context != nullptr ? context->id : 0, &call.scratch,
+  CallbackData data = {site,
+                       call.name,
+                       call.parameters,
+                       site == 1 ? &call.result : nullptr,
+                       call.symbol,
+                       context,
+                       context != nullptr ? context->id : 0,
+                       &call.scratch,
                        call.correlation};
   call_back(u32(call.domain), call.cbid, &data);
 }

@@ -120,9 +120,8 @@ void Collector::tell(const Op& op) {
 
 void Collector::sync(const Sync& sync) {
   if (!on(kSync)) return;
-  SyncRecord record = {kSync,        u32(sync.kind), sync.begin,  sync.end, sync.correlation,
-                       sync.context, sync.stream,    sync.event, 0,        0,
-                       0};
+  SyncRecord record = {
+      kSync, u32(sync.kind), sync.begin, sync.end, sync.correlation, sync.context, sync.stream, sync.event, 0, 0, 0};
   buffers_.put(&record, kSync, true);
 }
 

@@ -34,19 +34,19 @@ Stream* api_stream(void* handle) { return simcuda_driver()->stream(handle, per_t
 
 #define DRV_PLAIN(name, parameters, arguments) \
   EXPORT int name parameters { return driver_body::name arguments; }
-#define DRV(name, cbid, parameters, arguments)                                            \
-  EXPORT int name parameters {                                                            \
-    auto packed = Parameters arguments;                                                   \
-    return traced(cbid, #name, &packed, [&] { return driver_body::name arguments; });     \
+#define DRV(name, cbid, parameters, arguments)                                        \
+  EXPORT int name parameters {                                                        \
+    auto packed = Parameters arguments;                                               \
+    return traced(cbid, #name, &packed, [&] { return driver_body::name arguments; }); \
   }
-#define DRV_TWIN(name, cbid, twin, parameters, arguments)                                             \
-  DRV(name, cbid, parameters, arguments)                                                              \
-  EXPORT int name##_ptsz parameters {                                                                 \
-    auto packed = Parameters arguments;                                                               \
-    per_thread_default = true;                                                                        \
-    int result = traced(twin, #name "_ptsz", &packed, [&] { return driver_body::name arguments; });   \
-    per_thread_default = false;                                                                       \
-    return result;                                                                                    \
+#define DRV_TWIN(name, cbid, twin, parameters, arguments)                                           \
+  DRV(name, cbid, parameters, arguments)                                                            \
+  EXPORT int name##_ptsz parameters {                                                               \
+    auto packed = Parameters arguments;                                                             \
+    per_thread_default = true;                                                                      \
+    int result = traced(twin, #name "_ptsz", &packed, [&] { return driver_body::name arguments; }); \
+    per_thread_default = false;                                                                     \
+    return result;                                                                                  \
   }
 #include "driver_api.def"
 #undef DRV_PLAIN

@@ -32,7 +32,7 @@ struct DriverLaunchConfig {
       u32 cluster[3];
       char bytes[64];
     };
-  }* attributes;
+  } * attributes;
   u32 attribute_count;
 };
 

@@ -168,12 +168,12 @@ int cuFuncGetAttribute(int* value, int attribute, Kernel* kernel) {
   if (kernel == nullptr) return kErrorInvalidResourceHandle;
   driver().load(kernel);
   switch (attribute) {
-    case 0: *value = 1024; break;                       // threads per block
+    case 0: *value = 1024; break;  // threads per block
     case 1: *value = int(kernel->shared_bytes); break;
     case 3: *value = int(kernel->local_bytes); break;
     case 4: *value = int(kernel->registers); break;
     case 5:
-    case 6: *value = 90; break;                         // PTX and binary version
+    case 6: *value = 90; break;  // PTX and binary version
     default: *value = 0;
   }
   return kSuccess;

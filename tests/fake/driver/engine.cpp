@@ -102,9 +102,7 @@ void Engine::leave(Call& call) {
 
 // Devices and contexts ------------------------------------------------------------------------------------------
 
-Device* Engine::device(int index) {
-  return index >= 0 && index < device_count() ? devices_[index] : nullptr;
-}
+Device* Engine::device(int index) { return index >= 0 && index < device_count() ? devices_[index] : nullptr; }
 
 Context* Engine::add_context(int device, bool primary) {
   Context* context = new Context;

@@ -132,8 +132,7 @@ void Engine::update(GraphExec* exec, Graph* graph) {
   exec->nodes = graph->nodes;
   size_t lanes = 1;
   for (Node* node : exec->nodes) lanes = std::max<size_t>(lanes, node->lane + 1);
-  while (exec->lanes.size() < lanes)
-    exec->lanes.push_back(exec->lanes.empty() ? nullptr : create_stream(1, 0));
+  while (exec->lanes.size() < lanes) exec->lanes.push_back(exec->lanes.empty() ? nullptr : create_stream(1, 0));
 }
 
 int Engine::launch(GraphExec* exec, Stream* stream) {
@@ -153,9 +152,12 @@ int Engine::launch(GraphExec* exec, Stream* stream) {
       u64 earliest = begin.begin;
       for (Node* before : node->after) earliest = std::max(earliest, ends[before]);
       Op op;
-      if (node->kind == Node::kernel) describe(node->launch, &op);
-      else if (node->kind == Node::copy) describe(node->copying, &op);
-      else if (node->kind == Node::fill) describe(node->filling, &op);
+      if (node->kind == Node::kernel)
+        describe(node->launch, &op);
+      else if (node->kind == Node::copy)
+        describe(node->copying, &op);
+      else if (node->kind == Node::fill)
+        describe(node->filling, &op);
       else {
         ends[node] = earliest;
         continue;
@@ -186,10 +188,14 @@ int Engine::launch(GraphExec* exec, Stream* stream) {
   for (Node* node : exec->nodes) {
     std::vector<void*> arguments;
     for (auto& value : node->arguments) arguments.push_back(value.data());
-    if (node->kind == Node::kernel) run(node->launch, arguments.empty() ? nullptr : arguments.data());
-    else if (node->kind == Node::copy) run(node->copying);
-    else if (node->kind == Node::fill) run(node->filling);
-    else if (node->kind == Node::host) node->function(node->function_data);
+    if (node->kind == Node::kernel)
+      run(node->launch, arguments.empty() ? nullptr : arguments.data());
+    else if (node->kind == Node::copy)
+      run(node->copying);
+    else if (node->kind == Node::fill)
+      run(node->filling);
+    else if (node->kind == Node::host)
+      node->function(node->function_data);
   }
   if (Listener* listener = listener_) {
     for (const Op& op : ops) listener->op(op);

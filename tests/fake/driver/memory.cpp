@@ -50,8 +50,7 @@ void Arena::release(void* pointer, u64 bytes) {
   free_[address] = bytes;
 }
 
-Memory::Memory(int devices, u64 bytes_per_device)
-    : total_(bytes_per_device), device_arenas_(devices), used_(devices) {
+Memory::Memory(int devices, u64 bytes_per_device) : total_(bytes_per_device), device_arenas_(devices), used_(devices) {
   for (int i = 0; i < devices; i++) device_arenas_[i].reserve(kDeviceBase + i * kDeviceStep, bytes_per_device);
   host_arena_.reserve(kHostBase, kHostBytes);
   managed_arena_.reserve(kManagedBase, kHostBytes);

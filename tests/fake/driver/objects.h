@@ -57,7 +57,7 @@ struct Copy {
   const void* from = nullptr;
   size_t width = 0, height = 1, depth = 1;
   size_t to_pitch = 0, from_pitch = 0, to_slice = 0, from_slice = 0;
-  int direction = 4;  // cudaMemcpyKind; 4: told from the addresses
+  int direction = 4;                     // cudaMemcpyKind; 4: told from the addresses
   int to_device = -1, from_device = -1;  // set for copies between peers
   Stream* stream = nullptr;
   bool async = false;

@@ -25,9 +25,7 @@ void* program_symbol(const std::string& name, const void* host) {
   return found;
 }
 
-u64 threads_of(const Op& op) {
-  return u64(op.grid.x) * op.grid.y * op.grid.z * op.block.x * op.block.y * op.block.z;
-}
+u64 threads_of(const Op& op) { return u64(op.grid.x) * op.grid.y * op.grid.z * op.block.x * op.block.y * op.block.z; }
 
 // Bytes per nanosecond.
 u64 speed(const Op& op) {
@@ -143,7 +141,8 @@ void Engine::run(const Fill& fill) {
   for (size_t z = 0; z < fill.depth; z++) {
     for (size_t y = 0; y < fill.height; y++) {
       char* line = static_cast<char*>(fill.to) + z * fill.slice + y * fill.pitch;
-      if (fill.element == 1) memset(line, int(fill.value), fill.width);
+      if (fill.element == 1)
+        memset(line, int(fill.value), fill.width);
       else
         for (size_t x = 0; x < fill.width; x++) memcpy(line + x * fill.element, &fill.value, fill.element);
     }

@@ -19,26 +19,25 @@ int copy(const void* from, void* to, size_t bytes, void* stream) {
 
 }  // namespace
 
-#define NCCL(name, parameters, ...)                                                                        \
-  EXPORT int p##name parameters __VA_ARGS__                                                                \
-  EXPORT __attribute__((weak, alias("p" #name))) int name parameters;
+#define NCCL(name, parameters, ...) \
+  EXPORT int p##name parameters __VA_ARGS__ EXPORT __attribute__((weak, alias("p" #name))) int name parameters;
 
 NCCL(ncclGetVersion, (int* version), { return *version = 22703, kSuccess; })
-NCCL(ncclGetUniqueId, (UniqueId* id), { return memset(id, 7, sizeof *id), kSuccess; })
-NCCL(ncclCommInitRank, (Comm* *comm, int ranks, UniqueId, int rank), {
+NCCL(ncclGetUniqueId, (UniqueId * id), { return memset(id, 7, sizeof *id), kSuccess; })
+NCCL(ncclCommInitRank, (Comm * *comm, int ranks, UniqueId, int rank), {
   if (ranks != 1 || rank != 0) return kInvalidArgument;
   *comm = new Comm;
   return kSuccess;
 })
-NCCL(ncclCommInitAll, (Comm* *comms, int count, const int*), {
+NCCL(ncclCommInitAll, (Comm * *comms, int count, const int*), {
   for (int i = 0; i < count; i++) comms[i] = new Comm;
   return kSuccess;
 })
-NCCL(ncclCommDestroy, (Comm* comm), {
+NCCL(ncclCommDestroy, (Comm * comm), {
   delete comm;
   return kSuccess;
 })
-NCCL(ncclCommAbort, (Comm* comm), {
+NCCL(ncclCommAbort, (Comm * comm), {
   delete comm;
   return kSuccess;
 })

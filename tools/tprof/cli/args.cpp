@@ -36,8 +36,7 @@ std::set<std::string> parts_of(const std::string& flag) {
 
 }  // namespace
 
-void Arguments::toggle(const std::string& name, const std::string& alias, const std::string& help,
-                       bool& out) {
+void Arguments::toggle(const std::string& name, const std::string& alias, const std::string& help, bool& out) {
   add({name, alias, "", help, Flag::Takes::nothing, [&out](const std::string&) { out = true; }});
 }
 
@@ -117,22 +116,21 @@ void Arguments::parse(const std::vector<std::string>& words) {
     if (typed.empty()) continue;
     std::string text = typed.back();
     if (text.empty()) refuse_empty(flag.name);
-    if (flag.takes == Flag::Takes::nothing && text != "true")
-      throw Error(Fault::usage, flag.name + " takes no value");
+    if (flag.takes == Flag::Takes::nothing && text != "true") throw Error(Fault::usage, flag.name + " takes no value");
     if (flag.takes != Flag::Takes::value) text = text == "true" ? "1" : text == "false" ? "0" : text;
     flag.set(text);
   }
 
   // A "--" inside the program's words is the program's.
-  if (marker != words.end())
-    rest.insert(rest.end(), marker + (program_ && !rest.empty() ? 0 : 1), words.end());
+  if (marker != words.end()) rest.insert(rest.end(), marker + (program_ && !rest.empty() ? 0 : 1), words.end());
   if (program_) {
     *program_ = rest;
     return;
   }
   if (rest.size() < least_) throw Error(Fault::usage, "what to work on is missing: give " + operand_usage());
   if (auto at = std::find(rest.begin(), rest.end(), kBehind); behind_ && at != rest.end()) {
-    if (std::find(at + 1, rest.end(), kBehind) != rest.end()) throw Error(Fault::usage, behind_word_ + " is given twice");
+    if (std::find(at + 1, rest.end(), kBehind) != rest.end())
+      throw Error(Fault::usage, behind_word_ + " is given twice");
     if (at == rest.begin() || at + 1 == rest.end())
       throw Error(Fault::usage, behind_word_ + " needs " + operand_metavar_ + "... before it and behind it");
     behind_->assign(at + 1, rest.end());

@@ -25,8 +25,8 @@ struct Flag {
 class Arguments {
  public:
   void toggle(const std::string& name, const std::string& alias, const std::string& help, bool& out);
-  void value(const std::string& name, const std::string& alias, const std::string& metavar,
-             const std::string& help, std::string& out);
+  void value(const std::string& name, const std::string& alias, const std::string& metavar, const std::string& help,
+             std::string& out);
   // One of `choices`; that it is one the command checks.
   void choice(const std::string& name, const std::string& metavar, const std::string& help,
               std::vector<std::string> choices, std::string& out);

@@ -4,8 +4,8 @@
 
 #include <sstream>
 
-#include "exit_codes.h"
 #include "base/options.h"
+#include "exit_codes.h"
 #include "stats_words.h"
 
 namespace tprof {
@@ -19,7 +19,9 @@ const struct {
   const char* what;
 } kExitCodes[] = {
     {kExitOk, "all is well"},
-    {kExitInvalid, "tprof check: the trace is not valid; tprof advise, tprof diff: what --fail-on or --fail-on-regression names was found"},
+    {kExitInvalid,
+     "tprof check: the trace is not valid; tprof advise, tprof diff: what --fail-on or --fail-on-regression names was "
+     "found"},
     {kExitUsage, "wrong options or values; nothing was started or written"},
     {kExitUnreadable, "the input cannot be read"},
     {kExitPartial, "something was written, something was lost or damaged"},
@@ -153,8 +155,7 @@ std::string help_text(const Command& command) {
   out << "usage: " << usage(command, arguments) << "\n\n" << wrapped(std::string(command.help) + ".");
   if (*command.more) out << "\n" << wrapped(command.more);
   out << "\n";
-  if (!arguments.operand_help().empty())
-    out << row(arguments.operand_usage(), arguments.operand_help()) << "\n";
+  if (!arguments.operand_help().empty()) out << row(arguments.operand_usage(), arguments.operand_help()) << "\n";
   for (const Flag& flag : arguments.flags()) out << row(left_of(flag), full_help(command, flag));
   out << row("-h, --help", "print this");
   if (!strcmp(command.name, "run")) {
@@ -172,8 +173,7 @@ std::string man_page(const std::string& name) {
   bool run_only = name == "tprof-run";
   std::ostringstream out;
   out << ".\\\" Generated from the option table by: tprof options --format man\n"
-      << ".TH " << (run_only ? "TPROF\\-RUN" : "TPROF") << " 1 \"\" \"tprof " << TPROF_VERSION
-      << "\"\n.SH NAME\n"
+      << ".TH " << (run_only ? "TPROF\\-RUN" : "TPROF") << " 1 \"\" \"tprof " << TPROF_VERSION << "\"\n.SH NAME\n"
       << roff(name)
       << (run_only ? " \\- run a program under the PyTorch profiler tprof\n"
                    : " \\- PyTorch profiler that needs no change to the program\n")
@@ -207,9 +207,7 @@ std::string man_page(const std::string& name) {
              "LD_PRELOAD=.../libtprof.so alone understands the same words.")
       << "\n.SH EXIT STATUS\n";
   for (const auto& e : kExitCodes) out << ".TP\n.B " << e.code << "\n" << roff(e.what) << "\n";
-  out << ".PP\n"
-      << roff(kRunExit) << "\n.SH SEE ALSO\n"
-      << (run_only ? ".BR tprof (1)\n" : ".BR tprof\\-run (1)\n");
+  out << ".PP\n" << roff(kRunExit) << "\n.SH SEE ALSO\n" << (run_only ? ".BR tprof (1)\n" : ".BR tprof\\-run (1)\n");
   return out.str();
 }
 
@@ -217,8 +215,7 @@ std::string markdown_options() {
   std::ostringstream out;
   out << "| option | variable | default | meaning |\n|---|---|---|---|\n";
   auto cell = [](std::string text) {
-    for (size_t at = 0; (at = text.find_first_of("|<", at)) != std::string::npos; at += 2)
-      text.insert(at, "\\");
+    for (size_t at = 0; (at = text.find_first_of("|<", at)) != std::string::npos; at += 2) text.insert(at, "\\");
     return text;
   };
   for (int i = 0; i < kOptionRowCount; i++) {

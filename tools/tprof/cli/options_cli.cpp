@@ -56,10 +56,9 @@ void declare_run_options(Arguments& arguments, RunArguments& out) {
     arguments.add(std::move(flag));
     if (strcmp(row.field, "schedule")) continue;
     for (const auto& word : kScheduleWords)
-      arguments.add(
-          {word.flag, "", "N", word.help, Flag::Takes::value, [&out, w = word.word](const std::string& text) {
-             out.schedule_words.push_back({w, text});
-           }});
+      arguments.add({word.flag, "", "N", word.help, Flag::Takes::value, [&out, w = word.word](const std::string& text) {
+                       out.schedule_words.push_back({w, text});
+                     }});
   }
   arguments.toggle("--report", "", "write report.html, the page of `tprof report`, into the log directory at the end",
                    out.report);
@@ -73,8 +72,7 @@ void declare_run_options(Arguments& arguments, RunArguments& out) {
 
 std::string compose_schedule(const RunArguments& arguments) {
   std::string text;
-  for (const auto& [word, value] : arguments.schedule_words)
-    text += (text.empty() ? "" : ",") + word + "=" + value;
+  for (const auto& [word, value] : arguments.schedule_words) text += (text.empty() ? "" : ",") + word + "=" + value;
   return text;
 }
 
@@ -93,7 +91,7 @@ Options apply_options(const RunArguments& arguments) {
   if (!arguments.schedule_words.empty()) {
     if (is_typed("TPROF_SCHEDULE"))
       throw Error(Fault::usage, "--schedule and --" + std::string(arguments.schedule_words[0].first) +
-                                  " are both given; say it all in --schedule");
+                                    " are both given; say it all in --schedule");
     put("TPROF_SCHEDULE", compose_schedule(arguments));
   }
   // What is typed replaces what the environment says, also across the two spellings of a schedule.

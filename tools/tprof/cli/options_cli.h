@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "cli/args.h"
 #include "base/options.h"
+#include "cli/args.h"
 
 namespace tprof {
 

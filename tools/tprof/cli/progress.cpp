@@ -35,8 +35,10 @@ u64 bytes_so_far(Progress::Counts counts) {
 std::string progress_text(const std::string& what, u64 done, u64 all, double seconds) {
   constexpr double kMega = 1e6;
   char amount[64] = "", time[32];
-  if (all) snprintf(amount, sizeof amount, ", %.0f of %.0f MB", double(std::min(done, all)) / kMega, double(all) / kMega);
-  else if (done) snprintf(amount, sizeof amount, ", %.0f MB", double(done) / kMega);
+  if (all)
+    snprintf(amount, sizeof amount, ", %.0f of %.0f MB", double(std::min(done, all)) / kMega, double(all) / kMega);
+  else if (done)
+    snprintf(amount, sizeof amount, ", %.0f MB", double(done) / kMega);
   snprintf(time, sizeof time, ", %.0f s", seconds);
   return "tprof: " + what + amount + time;
 }
@@ -81,8 +83,8 @@ void Progress::say(const std::string& what) {
 
 void Progress::work(double after_s) {
   std::unique_lock lock(mutex_);
-  for (double wait_s = after_s; !changed_.wait_for(lock, std::chrono::duration<double>(wait_s), [this] { return over_; });
-       wait_s = kEveryS)
+  for (double wait_s = after_s;
+       !changed_.wait_for(lock, std::chrono::duration<double>(wait_s), [this] { return over_; }); wait_s = kEveryS)
     show();
   hide();
 }

@@ -11,10 +11,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "convert/convert.h"
+#include "input/trace_file.h"
 #include "model/build.h"
 #include "record/fold.h"
 #include "record/regular_file.h"
-#include "input/trace_file.h"
 
 namespace tprof {
 namespace {

@@ -36,9 +36,9 @@ class Workers {
 
  private:
   struct Slot {
-    int fd;         // -1: the name is somebody else's
-    u64 begin, end; // of the last recording in it
-    u64 last_ticks; // when its last helper ended
+    int fd;          // -1: the name is somebody else's
+    u64 begin, end;  // of the last recording in it
+    u64 last_ticks;  // when its last helper ended
   };
   // What names a process's recording: its pid, and when it was created.
   using Id = std::pair<u32, u64>;

@@ -9,14 +9,14 @@
 #include <utility>
 
 #include "base/error.h"
-#include "exit_codes.h"
+#include "cli/progress.h"
 #include "command.h"
 #include "convert/convert.h"
+#include "exit_codes.h"
 #include "finish.h"
-#include "run/nested.h"
-#include "cli/progress.h"
 #include "input/read_ahead.h"
 #include "input/trace_file.h"
+#include "run/nested.h"
 
 namespace tprof {
 namespace {

@@ -76,8 +76,9 @@ Json stragglers_json(const Job& job) {
 
 bool may_hold_jobs(const std::vector<Input>& inputs) {
   std::set<std::pair<std::string, std::string>> seen;
-  return std::any_of(inputs.begin(), inputs.end(),
-                     [&](const Input& input) { return !seen.insert({input.run, input.span}).second; });
+  return std::any_of(inputs.begin(), inputs.end(), [&](const Input& input) {
+    return !seen.insert({input.run, input.span}).second;
+  });
 }
 
 }  // namespace tprof

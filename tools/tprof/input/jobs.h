@@ -9,9 +9,9 @@ namespace tprof {
 
 struct Job {
   std::string run, span;
-  size_t turn = 1;          // of several whose traces have the same run and span
-  std::vector<Rank> ranks;  // sorted, once all were added
-  Distributed found;        // likewise
+  size_t turn = 1;                                              // of several whose traces have the same run and span
+  std::vector<Rank> ranks;                                      // sorted, once all were added
+  Distributed found;                                            // likewise
   std::vector<std::shared_ptr<const PluginRank>> plugin_ranks;  // by the plugin's rules instead
 
   DistributedView view() const {

@@ -41,11 +41,11 @@ class ReadAhead {
 
   const std::vector<std::string> paths_;
   const bool plugin_;
-  size_t most_;                     // traces begun and not given away
+  size_t most_;       // traces begun and not given away
   std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
-  std::vector<Slot> slots_;         // by path
-  size_t begun_ = 0, given_ = 0;    // paths
+  std::vector<Slot> slots_;       // by path
+  size_t begun_ = 0, given_ = 0;  // paths
   bool unwanted_ = false;
   std::vector<std::thread> readers_;
 };

@@ -5,11 +5,11 @@
 
 #include "base/error.h"
 #include "convert/convert.h"
-#include "run/counts.h"
 #include "finish.h"
-#include "record/reader.h"
-#include "input/trace_file.h"
 #include "finish/workers.h"
+#include "input/trace_file.h"
+#include "record/reader.h"
+#include "run/counts.h"
 
 namespace tprof {
 
@@ -39,7 +39,8 @@ std::string unfinished_text(const std::string& directory) {
 
 }  // namespace
 
-std::string short_line(const std::string& directory, const std::set<std::string>& before, const Completion& completion) {
+std::string short_line(const std::string& directory, const std::set<std::string>& before,
+                       const Completion& completion) {
   size_t traces = 0;
   for (const std::string& path : list_files(directory, is_trace_name)) traces += !before.count(path);
   std::string line = "wrote " + std::to_string(traces) + (traces == 1 ? " trace to " : " traces to ") + directory;
@@ -69,10 +70,13 @@ std::string closing_line(const std::string& directory, const std::vector<NewTrac
   } else if (!completion.running && !completion.unfinished) {
     i64 first = first_recorded_step(options.schedule);
     line = "nothing was recorded: ";
-    std::string missed = first > 0 ? "step " + std::to_string(first) + ", the first to be recorded" : "it used torch or CUDA";
+    std::string missed =
+        first > 0 ? "step " + std::to_string(first) + ", the first to be recorded" : "it used torch or CUDA";
     if (completion.unrecorded.steps && first >= 0)
-      line += "the program made " + counted_text(completion.unrecorded) + ", from step 0 on, and the first one to be "
-              "recorded is step " + std::to_string(first) + "; lower skip_first, wait or warmup";
+      line += "the program made " + counted_text(completion.unrecorded) +
+              ", from step 0 on, and the first one to be "
+              "recorded is step " +
+              std::to_string(first) + "; lower skip_first, wait or warmup";
     else if (!completion.any && completion.lost)
       line += "the recording of the program is not there any more; it was deleted or moved while the program ran";
     else if (options.window.profiler_api)
@@ -85,16 +89,14 @@ std::string closing_line(const std::string& directory, const std::vector<NewTrac
       line += "the program ended with status " + std::to_string(WEXITSTATUS(completion.status)) + " before " + missed;
     else
       line += std::string("the program used neither torch nor CUDA") +
-              (first > 0 ? ", or ended before step " + std::to_string(first) + ", the first to be recorded"
-                         : "") +
+              (first > 0 ? ", or ended before step " + std::to_string(first) + ", the first to be recorded" : "") +
               "; tprof doctor says what works here";
   }
   if (completion.unfinished && note.empty()) note = unfinished_text(directory);
   if (!note.empty()) line += (line.empty() ? "" : "; ") + note;
   if (completion.running)
     line += (line.empty() ? "" : "; ") + std::to_string(completion.running) +
-            (completion.running == 1 ? " process still records in " : " processes still record in ") +
-            directory;
+            (completion.running == 1 ? " process still records in " : " processes still record in ") + directory;
   return line;
 }
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/options.h"
-#include "run/complete.h"
 #include "input/trace_file.h"
+#include "run/complete.h"
 
 namespace tprof {
 

@@ -8,20 +8,18 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "exit_codes.h"
 #include "base/process.h"
+#include "exit_codes.h"
 #include "finish.h"
-#include "run/program_file.h"
+#include "input/trace_file.h"
 #include "record/empty.h"
 #include "record/reader.h"
-#include "input/trace_file.h"
+#include "run/program_file.h"
 
 namespace tprof {
 namespace {
 
-bool same_machine(const FileHeader& header) {
-  return !strcmp(process_identity(getpid()).boot_id, header.boot_id);
-}
+bool same_machine(const FileHeader& header) { return !strcmp(process_identity(getpid()).boot_id, header.boot_id); }
 
 // Of a program that reached no window: the last of its steps is all that its recording holds.
 void count_unrecorded(const StepInfo& last, Counted& out) {
@@ -49,7 +47,8 @@ std::vector<std::string> left_to_finish(const std::string& directory, Completion
       }
       left.push_back(path);
       Meta meta = recording->read_meta();
-      bool reached = std::any_of(meta.windows.begin(), meta.windows.end(), [](const WindowInfo& w) { return w.is_recorded(); });
+      bool reached =
+          std::any_of(meta.windows.begin(), meta.windows.end(), [](const WindowInfo& w) { return w.is_recorded(); });
       if (!reached && !meta.steps.empty()) count_unrecorded(meta.steps.back(), out.unrecorded);
     } catch (const Error& e) {
       if (access(path.c_str(), F_OK) == 0 && out.note.empty()) out.note = e.what();

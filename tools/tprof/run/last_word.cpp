@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "exit_codes.h"
 #include "command.h"
+#include "exit_codes.h"
 #include "report.h"
 #include "run/summary.h"
 
@@ -20,7 +20,8 @@ void too_large(const std::string& directory) {
 
 // Writes a byte to `said` when the closing line stands.
 void say(const Run& run, const Completion& completion, const std::vector<NewTrace>& written, int said) {
-  std::string line = closing_line(run.directory, written, completion, run.options) + workers_clause(run.directory, run.before);
+  std::string line =
+      closing_line(run.directory, written, completion, run.options) + workers_clause(run.directory, run.before);
   bool silent = line.starts_with("nothing was recorded") && run.unloadable;
   if (line.empty() || silent) return;
   complain(line);
@@ -59,8 +60,10 @@ void say_last_word(const Run& run, const Completion& completion, Patience& patie
     char byte;
     bool said = read(ends[0], &byte, 1) == 1;
     if (!said && !run.quiet) complain(short_line(run.directory, run.before, completion));
-    if (run.report) complain("no time was left for the page: tprof report " + run.directory + " writes it");
-    else if (said && !patience.interrupted()) too_large(run.directory);
+    if (run.report)
+      complain("no time was left for the page: tprof report " + run.directory + " writes it");
+    else if (said && !patience.interrupted())
+      too_large(run.directory);
   }
   close(ends[0]);
   close(ends[1]);

@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "command.h"
-#include "kineto/write/output.h"
 #include "input/trace_file.h"
+#include "kineto/write/output.h"
 
 namespace tprof {
 namespace {

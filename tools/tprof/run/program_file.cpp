@@ -69,8 +69,7 @@ ProgramFile find_program(const std::string& name) {
     if (stat(path.c_str(), &s) != 0) return {"", errno == EACCES ? 126 : 127, name + ": " + strerror(errno)};
     if (S_ISDIR(s.st_mode)) return {"", 126, name + ": is a directory, not a program"};
     if (access(path.c_str(), X_OK) != 0)
-      return {"", 126,
-              name + ": is not executable (" + strerror(errno) + "); try chmod +x, or name its interpreter"};
+      return {"", 126, name + ": is not executable (" + strerror(errno) + "); try chmod +x, or name its interpreter"};
     return {path, 0, ""};
   };
   if (name.empty()) return {"", 127, "the program's name is empty"};
@@ -116,7 +115,7 @@ namespace {
 std::string link_to(const std::string& library) {
   auto refuse = [&](const std::string& why) {
     throw Error(Fault::usage, library + ": LD_PRELOAD cannot name a path with a blank or a colon, and " + why +
-                                "; install tprof elsewhere");
+                                  "; install tprof elsewhere");
   };
   std::string home = "/tmp/tprof-" + std::to_string(geteuid());
   char hash[32];
@@ -156,7 +155,7 @@ std::string find_library() {
     return strpbrk(real, ": ") ? link_to(real) : real;
   }
   throw Error(Fault::usage, "libtprof.so is not where it belongs (" + dir + "/" + TPROF_LIBRARY_FROM_BIN +
-                              "); build or install tprof again");
+                                "); build or install tprof again");
 }
 
 }  // namespace tprof

@@ -6,12 +6,12 @@
 
 #include "base/error.h"
 #include "base/printable.h"
-#include "kineto/read/directory.h"
 #include "kineto/ledger.h"
+#include "kineto/read/directory.h"
 #include "kineto/read/read.h"
-#include "run/nested.h"
 #include "report/communication.h"
 #include "report/summary.h"
+#include "run/nested.h"
 #include "viewer/viewer.h"
 
 namespace tprof {
@@ -24,8 +24,8 @@ struct Candidate {
   const NewTrace* trace;
   SpanTime time;
   u64 steps;
-  bool alone_longest = true;         // no other of its worker is as long
-  std::vector<std::string> inside;   // spans of its worker that it holds: flushes
+  bool alone_longest = true;        // no other of its worker is as long
+  std::vector<std::string> inside;  // spans of its worker that it holds: flushes
 };
 
 Candidate candidate_of(const NewTrace& trace, const kineto::TraceFile& file) {
@@ -94,26 +94,26 @@ class Subject {
   void read(const std::vector<Candidate>& all) {
     double longest = -1;
     for (const Candidate& candidate : all) try {
-      Model read = kineto::read_trace(candidate.trace->path);
-      if (all.size() > 1) {
-        ranks_.push_back(rank_of(read, candidate.time.worker));
-        Windows windows = windows_of(read);
-        double step_ns = windows.has_steps ? windows.per_step(windows.steps_ns()) : 0;
-        if (step_ns <= longest) continue;
-        longest = step_ns;
+        Model read = kineto::read_trace(candidate.trace->path);
+        if (all.size() > 1) {
+          ranks_.push_back(rank_of(read, candidate.time.worker));
+          Windows windows = windows_of(read);
+          double step_ns = windows.has_steps ? windows.per_step(windows.steps_ns()) : 0;
+          if (step_ns <= longest) continue;
+          longest = step_ns;
+        }
+        keep(candidate, std::move(read), longest > 0 ? ", the slowest one" : "");
+      } catch (const Error&) {  // one rank's damage is no reason to say nothing of the others
       }
-      keep(candidate, std::move(read), longest > 0 ? ", the slowest one" : "");
-    } catch (const Error&) {  // one rank's damage is no reason to say nothing of the others
-    }
     sort_ranks(ranks_);
     found_ = distributed(ranks_);
     const Rank* late = waited_for(found_, ranks_);
     for (const Candidate& candidate : all) try {
-      if (!late || late->worker != candidate.time.worker) continue;
-      if (shown != &candidate) keep(candidate, kineto::read_trace(candidate.trace->path), "");
-      why = ", waited for";
-    } catch (const Error&) {  // then it is another one's page
-    }
+        if (!late || late->worker != candidate.time.worker) continue;
+        if (shown != &candidate) keep(candidate, kineto::read_trace(candidate.trace->path), "");
+        why = ", waited for";
+      } catch (const Error&) {  // then it is another one's page
+      }
   }
 
   std::vector<std::string> waiting() const { return waiting_lines(found_, ranks_); }

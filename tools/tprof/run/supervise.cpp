@@ -18,9 +18,7 @@ namespace {
 
 constexpr int kLastSignal = 64;
 
-bool is_fault(int signal) {
-  return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
-}
+bool is_fault(int signal) { return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL; }
 
 // Sent by somebody with kill() and the like, to us. The terminal's signals come from the kernel.
 bool sent_to_us(const siginfo_t& info) {
@@ -60,8 +58,7 @@ void Supervisor::restore() const {
   sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
 }
 
-int Supervisor::run(const std::vector<std::string>& program, int flush_signal,
-                    const std::function<void(int)>& flush) {
+int Supervisor::run(const std::vector<std::string>& program, int flush_signal, const std::function<void(int)>& flush) {
   std::vector<char*> argv;
   for (const std::string& word : program) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -91,23 +88,16 @@ int Supervisor::run(const std::vector<std::string>& program, int flush_signal,
   }
 }
 
-void Supervisor::pass_on(int child, const siginfo_t& info, int flush_signal,
-                         const std::function<void(int)>& flush) {
+void Supervisor::pass_on(int child, const siginfo_t& info, int flush_signal, const std::function<void(int)>& flush) {
   int signal = info.si_signo;
   switch (signal) {
-    case SIGCHLD:
-      return;
+    case SIGCHLD: return;
     case SIGTSTP:
     case SIGTTIN:
-    case SIGTTOU:
-      break;
+    case SIGTTOU: break;
     // alarm() outlives exec but not fork: it was set for the program by whoever started us.
-    case SIGALRM:
-      kill(child, SIGALRM);
-      return;
-    case SIGCONT:
-      kill(child, SIGCONT);
-      return;
+    case SIGALRM: kill(child, SIGALRM); return;
+    case SIGCONT: kill(child, SIGCONT); return;
   }
   if (!sent_to_us(info)) return;
   if (flush_signal && signal == flush_signal) {

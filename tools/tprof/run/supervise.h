@@ -21,8 +21,7 @@ class Supervisor {
   // Starts the program (found like execvp does) and returns its wait status when it has ended. `flush_signal`
   // (0: none) is not passed on blindly, as its default action would kill the program: `flush` is called with
   // the program's pid and sends it to whoever handles it.
-  int run(const std::vector<std::string>& program, int flush_signal,
-          const std::function<void(int pid)>& flush);
+  int run(const std::vector<std::string>& program, int flush_signal, const std::function<void(int pid)>& flush);
 
   // True once the user has asked (INT, TERM, HUP, QUIT) to stop waiting for what comes after the program's
   // end.

@@ -6,8 +6,8 @@
 
 #include <set>
 
-#include "record/empty.h"
 #include "input/trace_file.h"
+#include "record/empty.h"
 
 namespace tprof {
 
