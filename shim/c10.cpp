@@ -5,7 +5,7 @@
 // without Python loaded by dlopen after main began.
 #include <atomic>
 
-#include "collect/python/bootstrap.h"
+#include "collect/interpreter/inittab.h"
 #include "collect/torch/attach.h"
 #include "collect/torch/memory.h"
 #include "torch_real.h"

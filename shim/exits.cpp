@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "collect/python/bootstrap.h"
+#include "collect/interpreter/inittab.h"
 #include "collect/session/session.h"
 #include "collect/torch/attach.h"
 #include "injection.h"

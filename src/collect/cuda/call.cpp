@@ -4,8 +4,8 @@
 
 #include "collect/interpreter/frames.h"
 #include "collect/native/native.h"
+#include "collect/session/collector.h"
 #include "collect/session/session.h"
-#include "collect/torch/ops.h"
 
 namespace tprof {
 
@@ -20,9 +20,7 @@ struct KeepErrno {
 
 constexpr u32 bit(CallFamily family) { return 1u << u32(family); }
 
-}  // namespace
-
-void calls_take_stacks(const Options& options) {
+void take_stacks(const Options& options, bool) {
   u32 families = 0;
   if (options.stack_on.has(kStackOnLaunch))
     families |= bit(CallFamily::launch) | bit(CallFamily::copy) | bit(CallFamily::set) | bit(CallFamily::graph);
@@ -31,6 +29,10 @@ void calls_take_stacks(const Options& options) {
   bool wanted = options.with_stack.has(kStackOperators) || options.with_stack.has(kStackNative);
   g_call_switches.fetch_or(wanted ? families : 0);
 }
+
+}  // namespace
+
+const Collector kCallCollector{.session_starts = take_stacks};
 
 void calls_switch_off() { g_call_switches.fetch_or(kCallsOff); }
 

@@ -43,8 +43,10 @@ inline bool calls_wanted() { return __builtin_expect(!gate_closed(), 0); }
 // set for good where nothing is to be recorded of the GPU side (TPROF_ACTIVITIES).
 extern std::atomic<u32> g_call_switches;
 constexpr u32 kCallsOff = 1u << 31;
-void calls_take_stacks(const Options& options);
 void calls_switch_off();
+// What it does for the session.
+struct Collector;
+extern const Collector kCallCollector;
 
 // The rare parts. They keep errno: it is the program's.
 namespace call {

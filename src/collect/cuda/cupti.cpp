@@ -16,6 +16,7 @@
 #include "collect/cuda/mux.h"
 #include "collect/recorder/thread.h"
 #include "collect/session/bus_guard.h"
+#include "collect/session/collector.h"
 #include "collect/session/session.h"
 
 namespace tprof {
@@ -312,7 +313,70 @@ void want(bool at_once) {
   if (g_state.load() != State::unavailable) start_thread();
 }
 
+bool is_on() { return g_state.load(std::memory_order_acquire) == State::on; }
+
+void wake() {
+  if (!g_running.load()) return;
+  g_wakes.fetch_add(1, std::memory_order_release);
+  syscall(SYS_futex, reinterpret_cast<u32*>(&g_wakes), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+// --- for the session, see Collector
+
+// Records are on in active phases when this returns; earlier phases give CUPTI's thread time.
+void follow(Phase phase) {
+  g_wanted.store(records(phase));
+  want(phase == Phase::active);
+  if (!g_wanted.load()) wake();
+}
+
+bool has_delivered(const WindowRecord* window) { return !is_on() || gpu_log_delivered(window); }
+bool awaits_delivery() { return is_on() && gpu_log_waits(); }
+
+void flush_and_wait() {
+  if (!is_on() || !g_running.load()) return;
+  u32 done = g_flushes.load();
+  g_flush_asked.store(true);
+  wake();
+  for (int i = 0; i < 500 && g_flushes.load(std::memory_order_acquire) == done; i++) pause_ns(1'000'000);
+}
+
+void exiting() {
+  g_exiting.store(true);
+  wake();
+  for (int i = 0; i < 7000 && awaits_delivery() && g_running.load(); i++) pause_ns(1'000'000);
+}
+
+// Waits (at most 1 s) until no thread of ours is in CUPTI.
+void finish() {
+  wake();
+  for (int i = 0; i < 1000 && g_running.load(std::memory_order_acquire); i++) pause_ns(1'000'000);
+}
+
+// In a forked child CUPTI is never called again.
+void forget() {
+  if (g_state.load() != State::off || g_library.path[0]) {
+    g_forked.store(true);
+    g_state.store(State::unavailable);
+  }
+  g_running.store(0);
+  g_wanted.store(false);
+  g_thread_lock.reset();
+  gpu_log_forget();
+}
+
 }  // namespace
+
+const Collector kCuptiCollector{.phase_changed = follow,
+                                .window_opened = gpu_log_open,
+                                .window_ended = wake,
+                                .window_closed = gpu_log_close,
+                                .has_delivered = has_delivered,
+                                .awaits_delivery = awaits_delivery,
+                                .flush = flush_and_wait,
+                                .exiting = exiting,
+                                .finish = finish,
+                                .forget = forget};
 
 void cupti_wanted() {
   if (g_seen.exchange(true)) return;
@@ -320,39 +384,6 @@ void cupti_wanted() {
 }
 
 bool cupti_seen() { return g_seen.load(); }
-
-void cupti_follow(Phase phase) {
-  g_wanted.store(phase == Phase::warmup || phase == Phase::active);
-  want(phase == Phase::active);
-  if (!g_wanted.load()) cupti_wake();
-}
-
-bool cupti_on() { return g_state.load(std::memory_order_acquire) == State::on; }
-
-void cupti_wake() {
-  if (!g_running.load()) return;
-  g_wakes.fetch_add(1, std::memory_order_release);
-  syscall(SYS_futex, reinterpret_cast<u32*>(&g_wakes), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-}
-
-void cupti_flush() {
-  if (!cupti_on() || !g_running.load()) return;
-  u32 done = g_flushes.load();
-  g_flush_asked.store(true);
-  cupti_wake();
-  for (int i = 0; i < 500 && g_flushes.load(std::memory_order_acquire) == done; i++) pause_ns(1'000'000);
-}
-
-void cupti_exiting() {
-  g_exiting.store(true);
-  cupti_wake();
-  for (int i = 0; i < 7000 && cupti_on() && g_running.load() && gpu_log_waits(); i++) pause_ns(1'000'000);
-}
-
-void cupti_finish() {
-  cupti_wake();
-  for (int i = 0; i < 1000 && g_running.load(std::memory_order_acquire); i++) pause_ns(1'000'000);
-}
 
 int cupti_register(const CuptiLibrary& library) {
   return library.api.cuptiActivityRegisterCallbacks(request_buffer, complete_buffer);
@@ -379,16 +410,5 @@ void cupti_choose_calls(const CuptiLibrary& library) {
 
 bool cupti_used() { return g_library.path[0] != 0; }
 bool cupti_collects() { return g_kinds_on.load(); }
-
-void cupti_forget() {
-  if (g_state.load() != State::off || g_library.path[0]) {
-    g_forked.store(true);
-    g_state.store(State::unavailable);
-  }
-  g_running.store(0);
-  g_wanted.store(false);
-  g_thread_lock.reset();
-  gpu_log_forget();
-}
 
 }  // namespace tprof

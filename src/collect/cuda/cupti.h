@@ -10,25 +10,16 @@
 
 namespace tprof {
 
+struct Collector;
 struct CuptiLibrary;
 
 // This process uses CUDA. Any thread, also inside cuInit. If a window is open, records are on when this returns.
 void cupti_wanted();
 bool cupti_seen();  // whether that was ever called
 
-// --- for the session
-// The phase changed. Records must be on in active phases when this returns; earlier phases give CUPTI's thread time.
-void cupti_follow(Phase phase);
-// Whether anything may still come for windows that have ended.
-bool cupti_on();
-// A window has ended: waits begin.
-void cupti_wake();
-// Flushes, and waits for that a moment (for a flush that the user asked for).
-void cupti_flush();
-// The process ends, and the last window has ended: waits for the delivery of its work.
-void cupti_exiting();
-// That window is sealed: waits (at most 1 s) until no thread of ours is in CUPTI.
-void cupti_finish();
+// What it does for the session.
+extern const Collector kCuptiCollector;
+
 // --- for who shares CUPTI with us (mux.h)
 // Registers the one pair of buffer callbacks.
 int cupti_register(const CuptiLibrary& library);
@@ -38,8 +29,5 @@ bool cupti_used();
 bool cupti_collects();  // some kind is on for tprof
 // Leaves out, where they arise, the calls that are not worth recording, unless the client has all.
 void cupti_choose_calls(const CuptiLibrary& library);
-
-// In a forked child: CUPTI is never called again there.
-void cupti_forget();
 
 }  // namespace tprof

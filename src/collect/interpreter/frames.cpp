@@ -1,7 +1,7 @@
 #include "collect/interpreter/frames.h"
 
 #include "collect/interpreter/frame_walk.h"
-#include "collect/python/bootstrap.h"
+#include "collect/interpreter/inittab.h"
 #include "collect/recorder/recorder.h"
 #include "collect/recorder/stack_tree.h"
 #include "collect/session/session.h"

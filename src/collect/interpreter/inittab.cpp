@@ -21,6 +21,7 @@ constexpr const char* kEarly = "_weakref";
 void* (*g_init)();
 void (*g_then)();
 std::atomic<bool> g_told{false};
+bool g_is_python;
 
 void* init() {
   if (!g_told.exchange(true)) g_then();
@@ -46,7 +47,10 @@ bool python_when_set_up(void (*then)()) {
   g_init = (*table)[early].init;
   static_cast<Builtin*>(copy)[early].init = init;
   *table = static_cast<Builtin*>(copy);
+  g_is_python = true;
   return true;
 }
+
+bool python_process() { return g_is_python; }
 
 }  // namespace tprof

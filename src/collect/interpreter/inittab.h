@@ -8,5 +8,7 @@ namespace tprof {
 // `then` is called once, with the GIL, while the first interpreter is set up. To be called before that, in the library's
 // constructor. False: this Python has no such moment.
 bool python_when_set_up(void (*then)());
+// Whether that returned true: this process is a Python.
+bool python_process();
 
 }  // namespace tprof

@@ -10,6 +10,7 @@
 #include "collect/native/images.h"
 #include "collect/recorder/recorder.h"
 #include "collect/recorder/stack_tree.h"
+#include "collect/session/collector.h"
 #include "collect/session/session.h"
 
 extern "C" {
@@ -169,9 +170,8 @@ void give_up() {
                        "libraries were unmapped too often for their addresses to be told apart");
 }
 
-}  // namespace
-
-void native_prepare(const Options& options) {
+// Switches native stacks on if they are wanted and can be had, and notes which.
+void prepare(const Options& options, bool) {
   if (!options.with_stack.has(kStackNative)) return;
 #ifdef __x86_64__
   constexpr u64 kGap = 128 << 20;  // the kernel maps nothing else so near below the main thread's stack
@@ -185,6 +185,10 @@ void native_prepare(const Options& options) {
   g_session.capability("native_stacks", false, "stacks are walked on x86-64 only");
 #endif
 }
+
+}  // namespace
+
+const Collector kNativeCollector{.session_starts = prepare, .forget = reset_images_in_child};
 
 u32 native_stack(ThreadBlock* block, const void* frame) {
   NativeThread* t = block->native ? block->native : make_thread(block);

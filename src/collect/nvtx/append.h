@@ -4,7 +4,6 @@
 #include "collect/recorder/recorder.h"
 #include "collect/session/session.h"
 #include "collect/steps/step_pattern.h"
-#include "collect/torch/ops.h"
 
 namespace tprof::nvtx {
 

@@ -7,37 +7,42 @@
 
 #include "base/log.h"
 #include "collect/nvtx/ranges.h"
+#include "collect/session/collector.h"
 #include "collect/session/session.h"
-#include "collect/start/attach.h"
-#include "collect/start/entry.h"
 
 namespace tprof {
 namespace {
 
 constexpr char kVariable[] = "NVTX_INJECTION64_PATH";
-bool g_offered;  // this process is our business
+const char* g_library;  // our file, nullptr: NVTX was not offered it
+void (*g_attach)();
 
 bool same_file(const char* a, const char* b) {
   struct stat x, y;
   return !strcmp(a, b) || (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
 }
 
-}  // namespace
-
-void nvtx_offer() {
-  g_offered = true;
-  if (*library_file()) setenv(kVariable, library_file(), 0);
-}
-
-void nvtx_note(bool speaks) {
+// Whether NVTX will reach us goes into the recording; where another tool has the variable, a line says so if this process
+// may print lines.
+void note(const Options&, bool speaks) {
   const char* named = getenv(kVariable);
-  bool ours = named && same_file(named, library_file());
+  bool ours = named && g_library && same_file(named, g_library);
   g_session.capability("nvtx", ours,
                        ours    ? ""
                        : named ? "NVTX_INJECTION64_PATH names another tool"
                                : "NVTX_INJECTION64_PATH was taken away");
   if (!ours && named && *named && speaks)
     say("NVTX_INJECTION64_PATH is already %s and stays that; unset it to have NVTX ranges in the trace", named);
+}
+
+}  // namespace
+
+const Collector kNvtxCollector{.session_starts = note};
+
+void nvtx_offer(const char* library, void (*attach)()) {
+  g_library = library;
+  g_attach = attach;
+  if (*library) setenv(kVariable, library, 0);
 }
 
 namespace nvtx {
@@ -57,11 +62,11 @@ void fill(const Extension& extension, u32 slot, Function function) {
 }  // namespace
 
 int attach_module(GetExportTable get_export_table) {
-  if (!g_offered || !get_export_table) return 0;
+  if (!g_library || !get_export_table) return 0;
   auto* table = static_cast<const CallbackTable*>(get_export_table(kCallbackTable));
   if (!table || table->bytes < sizeof *table) return 0;
   int saved = errno;
-  nvtx_attach();  // before any slot is filled: from then on other threads' calls come straight to us
+  g_attach();  // before any slot is filled: from then on other threads' calls come straight to us
 #define NVTX(group, slot, Name, function) fill(*table, group, slot, reinterpret_cast<Function>(function));
 #define PAYLOAD(slot, Name, function)
 #include "collect/nvtx/functions.def"
@@ -73,7 +78,7 @@ int attach_module(GetExportTable get_export_table) {
 
 // An extension that is not served is accepted all the same: a refusal would make nvtxDomainIsEnabled answer no.
 int attach_extension(Extension* extension) {
-  if (!g_offered || !extension) return 0;
+  if (!g_library || !extension) return 0;
   if (extension->module != kPayloadExtension || extension->segment_count == 0) return 1;
 #define NVTX(group, slot, Name, function)
 #define PAYLOAD(slot, Name, function) fill(*extension, slot, reinterpret_cast<Function>(function));

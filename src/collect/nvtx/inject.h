@@ -4,12 +4,14 @@
 
 namespace tprof {
 
-// From the library's constructor: NVTX_INJECTION64_PATH names us from now on, unless it names something already.
-void nvtx_offer();
+struct Collector;
 
-// A session begins: whether NVTX will reach us goes into its recording; where another tool has the variable, a line says
-// so if this process may speak.
-void nvtx_note(bool speaks);
+// From the library's constructor: NVTX_INJECTION64_PATH names `library`, the file of ours, from now on, unless it names
+// something already. `attach` starts the session; it is called when NVTX finds us, before the first range.
+void nvtx_offer(const char* library, void (*attach)());
+
+// What it does for the session.
+extern const Collector kNvtxCollector;
 
 namespace nvtx {
 

@@ -22,7 +22,6 @@
 namespace tprof {
 namespace {
 
-bool g_is_python;
 bool g_joined;  // to torch
 std::atomic<bool> g_ran{false};
 PyObject* g_on_phase;  // the script's function, called with the Phase
@@ -33,9 +32,26 @@ using Args = PyObject* const*;
 
 PyObject* yes_or_none(bool yes) { return yes ? g_py.PyUnicode_FromString("yes") : g_py.new_none(); }
 
+// On the main thread, with the GIL, between two bytecodes.
+int phase_call(void*) {
+  g_call_pending.store(false);
+  Phase phase = static_cast<Phase>(g_phase.load());
+  PyObject* result = g_py.PyObject_CallFunction(g_on_phase, "i", int(phase));
+  if (!result) return -1;  // a signal handler of the program's raised it: what is ours stays in the script
+  g_py.Py_DecRef(result);
+  return 0;
+}
+
+// Tells the Python side the phase, soon and on the main thread. Any thread, GIL or not.
+void phase_changed(Phase phase) {
+  g_phase.store(u32(phase));
+  if (!g_on_phase || g_call_pending.exchange(true)) return;
+  if (g_py.Py_AddPendingCall(phase_call, nullptr) != 0) g_call_pending.store(false);
+}
+
 // attach(key, value, key, value, ...) -> "K=V" lines for os.environ. attached() tells whether to go on.
 PyObject* attach(PyObject*, Args args, PySize count) {
-  if (!torch_join(StepMode::automatic)) return g_py.PyUnicode_FromString(g_session.exports());
+  if (!torch_join(StepMode::automatic, phase_changed)) return g_py.PyUnicode_FromString(g_session.exports());
   for (PySize i = 0; i + 1 < count; i += 2) {
     const char* key = g_py.PyUnicode_AsUTF8(args[i]);
     const char* value = key ? g_py.PyUnicode_AsUTF8(args[i + 1]) : nullptr;
@@ -239,28 +255,10 @@ int audit(const char* event, PyObject* args, void*) {
   return 0;
 }
 
-// On the main thread, with the GIL, between two bytecodes.
-int phase_call(void*) {
-  g_call_pending.store(false);
-  Phase phase = static_cast<Phase>(g_phase.load());
-  PyObject* result = g_py.PyObject_CallFunction(g_on_phase, "i", int(phase));
-  if (!result) return -1;  // a signal handler of the program's raised it: what is ours stays in the script
-  g_py.Py_DecRef(result);
-  return 0;
-}
-
 }  // namespace
 
 bool python_install() {
-  return g_is_python = g_py.load() && python_when_set_up([] { g_py.PySys_AddAuditHook(audit, nullptr); });
-}
-
-bool python_process() { return g_is_python; }
-
-void python_phase_changed(Phase phase) {
-  g_phase.store(u32(phase));
-  if (!g_on_phase || g_call_pending.exchange(true)) return;
-  if (g_py.Py_AddPendingCall(phase_call, nullptr) != 0) g_call_pending.store(false);
+  return g_py.load() && python_when_set_up([] { g_py.PySys_AddAuditHook(audit, nullptr); });
 }
 
 }  // namespace tprof

@@ -11,6 +11,8 @@
 namespace tprof {
 
 __thread ThreadSelf t_self __attribute__((tls_model("initial-exec"))) = {};
+u64 (*g_framework_thread_id)() = nullptr;
+
 std::atomic<ThreadBlock*> g_thread_blocks{nullptr};
 
 u32 current_tid() { return u32(syscall(SYS_gettid)); }

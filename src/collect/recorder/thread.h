@@ -149,6 +149,13 @@ void reset_threads_in_child();
 ThreadBlock* first_block();
 u32 current_tid();
 
+// The framework's id of the calling thread, which the thread's first record announces. nullptr: there is no framework, or
+// it has no such ids. Set before anything is recorded.
+extern u64 (*g_framework_thread_id)();
+inline void learn_thread(ThreadBlock* block) {
+  if (g_framework_thread_id) block->torch_thread = g_framework_thread_id();
+}
+
 // The name that the program gave a thread, any of its threads. nullptr: none.
 void give_thread_name(u32 tid, const char* name);
 const char* given_thread_name(u32 tid);

@@ -65,7 +65,7 @@ void* run(void*) {
   while (!g_stop.load(std::memory_order_acquire)) {
     u32 seen = g_wakes.load(std::memory_order_acquire);
     g_writer.top_up();
-    bool waits = g_session.seal_closing();
+    bool waits = g_session.seal_windows();
     if (g_flush_wanted.exchange(0)) g_session.write_flush();
     u64 now = clock_ns(CLOCK_MONOTONIC);
     if (now - last_clock >= kClockEvery_ns) {

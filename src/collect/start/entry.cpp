@@ -14,7 +14,6 @@
 #include "collect/interpreter/codes.h"
 #include "collect/nvtx/names.h"
 #include "collect/python/bootstrap.h"
-#include "collect/recorder/stack_tree.h"
 #include "collect/session/session.h"
 #include "collect/start/attach.h"
 #include "collect/torch/backward.h"
@@ -34,7 +33,6 @@ void in_child() {
   backward_forget();
   nvtx::reset_names_in_child();
   reset_codes_in_child();
-  reset_stacks_in_child();
 }
 
 const char* g_file = "";

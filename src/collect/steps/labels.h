@@ -2,7 +2,7 @@
 // begins a step or an evaluation does so where the label around it began. See StepDetector.
 #pragma once
 #include "collect/recorder/thread.h"
-#include "collect/session/session.h"
+#include "collect/steps/steps.h"
 
 namespace tprof {
 

@@ -16,4 +16,7 @@ struct Plan {
 // windows are done. Without a schedule everything is window 0.
 Plan plan_of(const Schedule& schedule, i64 step);
 
+// Whether a recording is written in this phase.
+inline bool records(Phase phase) { return phase == Phase::warmup || phase == Phase::active; }
+
 }  // namespace tprof

@@ -7,7 +7,7 @@
 #include "base/elf.h"
 #include "base/log.h"
 #include "collect/interpreter/frames.h"
-#include "collect/python/bootstrap.h"
+#include "collect/interpreter/inittab.h"
 #include "collect/recorder/recorder.h"
 #include "collect/torch/memory.h"
 #include "collect/torch/ops.h"
@@ -39,8 +39,6 @@ void set_level(Level level) {
   g_handle = g_torch.add_global_callback(callback);
 }
 
-void phase_changed(Phase phase) { python_phase_changed(phase); }
-
 void note_what_needs_python() {
   const Options& o = g_session.options();
   const char* python = "the program is not written in Python";
@@ -48,17 +46,14 @@ void note_what_needs_python() {
   if (o.with_stack.has(kStackCalls) && !python_process()) g_session.capability("python_calls", false, python);
 }
 
-// What the session calls back.
-Frontend frontend() { return {set_level, python_process() ? phase_changed : nullptr}; }
-
 }  // namespace
 
 bool torch_mapped() { return ElfObject::mapped("libtorch_cpu.so").found(); }
 
 bool torch_grad_enabled() { return !g_grad_enabled || g_grad_enabled(); }
 
-bool torch_join(StepMode fallback) {
-  bool joined = g_session.attach(frontend(), fallback);
+bool torch_join(StepMode fallback, void (*phase_changed)(Phase)) {
+  bool joined = g_session.attach({set_level, phase_changed}, fallback);
   if (!joined) memory_switch(false);
   return joined;
 }
@@ -71,6 +66,7 @@ bool torch_attach() {
     memory_switch(false);
     return false;
   }
+  g_framework_thread_id = g_torch.current_thread_id;
   ElfObject::mapped("libc10.so").symbol(g_grad_enabled, "_ZN3c108GradMode10is_enabledEv");
   return true;
 }
@@ -96,7 +92,7 @@ void torch_note_capabilities() {
 }
 
 void torch_attach_native() {
-  if (!torch_mapped() || !torch_join(StepMode::backward)) return;
+  if (!torch_mapped() || !torch_join(StepMode::backward, nullptr)) return;
   if (!torch_attach()) return;
   g_session.note_command();
   if (g_torch.version[0]) g_session.note("torch", g_torch.version);

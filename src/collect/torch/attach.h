@@ -7,8 +7,9 @@ namespace tprof {
 
 extern TorchLayout g_torch;
 
-// Session::attach() with torch as its frontend. False: this process is not to be profiled.
-bool torch_join(StepMode fallback);
+// Session::attach() with torch as its frontend. `phase_changed`: who else follows the phase, nullptr: nobody. False: this
+// process is not to be profiled.
+bool torch_join(StepMode fallback, void (*phase_changed)(Phase));
 // After torch_join(), torch complete, no dlopen in progress. False (said in one line): nothing can be had.
 bool torch_attach();
 // After calibration: what works here, into the recording.

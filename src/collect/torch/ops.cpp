@@ -216,10 +216,6 @@ ObserverContext range_starts(const void* rf) {
 
 }  // namespace
 
-void learn_thread(ThreadBlock* block) {
-  if (g_torch.current_thread_id) block->torch_thread = g_torch.current_thread_id();
-}
-
 RangeStarts* ops_prepare(bool reads_inputs) {
   Known& k = g_known;
   k = {g_torch.name,

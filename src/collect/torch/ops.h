@@ -8,9 +8,6 @@ namespace tprof {
 using RangeStarts = ObserverContext(const void* record_function);
 void range_ends(const void* record_function, void* context);
 
-// Asks torch for its id of the calling thread, which the thread's first record announces.
-void learn_thread(ThreadBlock* block);
-
 // Before the callbacks are registered, layouts known: the one for begins. `reads_inputs`: it is registered with
 // needs_inputs, and they are to be recorded.
 RangeStarts* ops_prepare(bool reads_inputs);
