@@ -21,7 +21,7 @@ using namespace tprof;
 namespace {
 
 // The names of the ranges in the trace of each window, by the window's number.
-using Windows = std::map<int, std::vector<std::string>>;
+using Found = std::map<int, std::vector<std::string>>;
 
 class ProfilerRange : public testing::Test {
  protected:
@@ -33,7 +33,7 @@ class ProfilerRange : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
   // Runs `program` in a child with the option, and reads its traces.
-  Windows record(const char* window, const std::function<void()>& program) {
+  Found record(const char* window, const std::function<void()>& program) {
     pid_t child = fork();
     if (child == 0) {
       setenv("TPROF_WINDOW", window, 1);
@@ -50,7 +50,7 @@ class ProfilerRange : public testing::Test {
     waitpid(child, &status, 0);
     EXPECT_EQ(status, 0);
     for (int i = 0; i < 3000 && !files(".tprof").empty(); i++) usleep(10'000);  // the finisher takes it away
-    Windows windows;
+    Found windows;
     for (const std::string& path : files(".gz")) {
       nlohmann::json trace = nlohmann::json::parse(unpacked(path));
       std::vector<std::string>& names = windows[trace["tprof"]["span"]["window"]];
@@ -98,7 +98,7 @@ TEST_F(ProfilerRange, each_pair_is_a_window_and_nothing_else_is_recorded) {
                        range("between");
                      }
                    }),
-            (Windows{{0, {"one"}}, {1, {"two"}}, {2, {"three"}}}));
+            (Found{{0, {"one"}}, {1, {"two"}}, {2, {"three"}}}));
 }
 
 TEST_F(ProfilerRange, a_limit_ends_it) {
@@ -110,7 +110,7 @@ TEST_F(ProfilerRange, a_limit_ends_it) {
                        cuda_profiler_range(false);
                      }
                    }),
-            (Windows{{0, {"one"}}, {1, {"two"}}}));
+            (Found{{0, {"one"}}, {1, {"two"}}}));
 }
 
 TEST_F(ProfilerRange, a_second_start_and_a_second_stop_change_nothing) {
@@ -125,7 +125,7 @@ TEST_F(ProfilerRange, a_second_start_and_a_second_stop_change_nothing) {
                      cuda_profiler_range(false);
                      range("after");
                    }),
-            (Windows{{0, {"one", "two"}}}));
+            (Found{{0, {"one", "two"}}}));
 }
 
 TEST_F(ProfilerRange, a_window_that_is_open_at_the_end_is_written) {
@@ -134,11 +134,11 @@ TEST_F(ProfilerRange, a_window_that_is_open_at_the_end_is_written) {
                      cuda_profiler_range(true);
                      range("one");
                    }),
-            (Windows{{0, {"one"}}}));
+            (Found{{0, {"one"}}}));
 }
 
 TEST_F(ProfilerRange, without_a_start_nothing_is_recorded) {
-  EXPECT_EQ(record("cudaProfilerApi", [] { range("never"); }), Windows{});
+  EXPECT_EQ(record("cudaProfilerApi", [] { range("never"); }), Found{});
 }
 
 TEST_F(ProfilerRange, the_schedule_does_not_hear_of_it) {
@@ -150,5 +150,5 @@ TEST_F(ProfilerRange, the_schedule_does_not_hear_of_it) {
                      cuda_profiler_range(false);
                      range("three");
                    }),
-            (Windows{{0, {"one", "two", "three"}}}));
+            (Found{{0, {"one", "two", "three"}}}));
 }

@@ -18,16 +18,16 @@ namespace {
 constexpr u32 kMostImages = 4096;
 
 struct Image {
-  u64 key;    // what it is and where: see key_of
+  u64 key;    // identifies the object and its address: see key_of
   bool seen;  // in this scan
 };
 
-// Guarded by g_scanning, which nobody waits for: who finds it taken leaves word, and the other scans once more. (Scans
-// hold the loader's lock, under which the program may call us.)
+// Guarded by g_scanning, which nobody waits for, since a scan holds the loader's lock, under which the program may call
+// us: a thread that finds it taken leaves a mark, and the scanning thread scans once more.
 std::atomic<bool> g_scanning{false}, g_wanted{false};
 Image g_images[kMostImages];
 u32 g_image_count;
-std::atomic<u64> g_adds{0}, g_subs{0};  // the loader's counts at the last scan
+std::atomic<u64> g_adds{0}, g_subs{0};  // the loader's counts of loaded and unloaded objects at the last scan
 
 struct Extent {
   u64 low = ~u64(0), high = 0;
@@ -68,7 +68,7 @@ void read_build_id(const dl_phdr_info* info, ImageRecord& out) {
   }
 }
 
-// The file's absolute path, as far as it can be told.
+// The absolute path of the file, as far as it is known.
 void read_path(const dl_phdr_info* info, char (&path)[PATH_MAX]) {
   const char* name = info->dlpi_name ? info->dlpi_name : "";
   path[0] = 0;
@@ -103,7 +103,7 @@ u64 key_of(const dl_phdr_info* info, const Extent& extent) {
 
 struct Scan {
   bool first = true;
-  u32 next = 0;  // where the next object is expected: they come in the same order each time
+  u32 next = 0;  // index where the next object is expected: the loader lists them in the same order each time
 };
 
 int see(dl_phdr_info* info, size_t, void* arg) {

@@ -14,8 +14,8 @@
 #include "collect/session/session.h"
 
 extern "C" {
-extern void* __libc_stack_end;  // the loader's: where the main thread's stack began
-// The linker's: from where to where this library is mapped.
+extern void* __libc_stack_end;  // set by the loader: the start of the main thread's stack
+// Set by the linker: from where to where this library is mapped.
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 }
@@ -26,10 +26,11 @@ constinit std::atomic<bool> g_native_on{false};
 
 namespace {
 
-constexpr u32 kRules = 2048;       // places in code known per thread
-constexpr u32 kMostNative = 8192;  // of a stack
-constexpr u32 kKeptOfMore = 128;   // innermost frames of a deeper one: the same at every depth of a recursion
-constexpr u64 kMapMask = kMostMaps << kMapShift;
+constexpr u32 kRules = 2048;      // known places in code, per thread
+constexpr u32 kMaxNative = 8192;  // frames of a stack
+constexpr u32 kKeptOfDeeper =
+    128;  // innermost frames kept of a deeper stack, so that it looks the same at every depth of a recursion
+constexpr u64 kMapMask = kMaxMaps << kMapShift;
 
 struct StackRange {
   u64 low = 0, high = 0;
@@ -41,15 +42,15 @@ StackRange g_main_stack;
 }  // namespace
 
 struct NativeThread {
-  u32 generation;    // of the recording that `ids` belong to
-  u32 maps;          // g_maps for which all of this holds
-  StackRange stack;  // of this thread, unless it is the main one's
+  u32 generation;    // the generation of the recording that `ids` belong to
+  u32 maps;          // the value of g_maps for which all of this holds
+  StackRange stack;  // the stack of this thread, unless it is the main thread
   // The last stack, outermost frame first.
   bool cut;
   u32 depth;
-  u64 at[kMostNative];
-  u32 ids[kMostNative];
-  u64 fresh[kMostNative];  // of this one, innermost first
+  u64 at[kMaxNative];
+  u32 ids[kMaxNative];
+  u64 fresh[kMaxNative];  // the stack that is being walked, innermost frame first
   FrameRule rules[kRules];
 };
 
@@ -62,13 +63,13 @@ NativeThread* make_thread(ThreadBlock* block) {
   return at == MAP_FAILED ? nullptr : block->native = static_cast<NativeThread*>(at);
 }
 
-// A thread that uses the block for the first time, a new recording, or addresses that mean something else now.
+// For a thread that uses the block for the first time, a new recording, or addresses that mean something else now.
 void renew(ThreadBlock* block, NativeThread& t, u32 generation, u32 maps) {
   int saved = errno;
   if (!block->native_known) {
     pthread_attr_t attributes;
     t.stack = {};
-    // Of the main thread it would have to read /proc/self/maps.
+    // For the main thread it would have to read /proc/self/maps.
     if (block->tid != u32(getpid()) && pthread_getattr_np(pthread_self(), &attributes) == 0) {
       void* low;
       size_t bytes;
@@ -97,7 +98,7 @@ inline const FrameRule& rule_at(NativeThread& t, u64 pc) {
   return __builtin_expect(slot.pc == pc, 1) ? slot : learn(slot, pc);
 }
 
-// Our wrappers, and the one around main.
+// Whether `pc` is in this library: a wrapper, or the one around main.
 inline bool is_ours(u64 pc) { return pc - reinterpret_cast<u64>(__ehdr_start) < u64(_end - __ehdr_start); }
 
 inline u64 load(u64 at) { return *reinterpret_cast<const u64*>(at); }
@@ -107,13 +108,13 @@ struct Walk {
   bool cut;  // there are more frames outside
 };
 
-// Fills t.fresh. Every word read lies between the given frame and the stack's end.
+// Fills t.fresh. Every word that is read lies between the given frame and the end of the stack.
 __attribute__((no_sanitize("address"))) Walk walk(NativeThread& t, u64 frame, u64 end) {
   u64 bp = load(frame), pc = load(frame + 8), sp = frame + 16, low = sp;
   auto readable = [&](u64 at) { return at >= low && at <= end - 8 && at % 8 == 0; };
   u32 count = 0;
   while (pc) {
-    if (count == kMostNative || pc & kMapMask) return {count, true};
+    if (count == kMaxNative || pc & kMapMask) return {count, true};
     if (!is_ours(pc)) t.fresh[count++] = pc;
     const FrameRule& rule = rule_at(t, pc - 1);
     u64 cfa = 0, saved_at = 0;
@@ -124,7 +125,7 @@ __attribute__((no_sanitize("address"))) Walk walk(NativeThread& t, u64 frame, u6
       case CfaBy::at_rbp:
         if (u64 at = bp + i64(rule.cfa_offset); readable(at)) cfa = load(at);
         break;
-      case CfaBy::absent:  // code made at run time: perhaps it keeps frame pointers
+      case CfaBy::absent:  // code generated at run time: it may keep frame pointers
         if (!bp) return {count, false};
         cfa = bp + 16;
         if (!readable(bp) || !readable(bp + 8) || rule_at(t, load(bp + 8) - 1).cfa == CfaBy::absent)
@@ -144,7 +145,7 @@ __attribute__((no_sanitize("address"))) Walk walk(NativeThread& t, u64 frame, u6
   return {count, false};
 }
 
-// From the outermost frame on.
+// Frame by frame, from the outermost one.
 u32 intern_frames(NativeThread& t, Walk walked) {
   bool same = walked.cut == t.cut;
   u32 id = walked.cut ? stack_node(0, kStackCut, 0) : 0;
@@ -196,14 +197,15 @@ u32 native_stack(ThreadBlock* block, const void* frame) {
   u64 at = reinterpret_cast<u64>(frame);
   for (;;) {
     u32 generation = g_generation.load(std::memory_order_relaxed), maps = g_maps.load(std::memory_order_acquire);
-    if (__builtin_expect(maps > kMostMaps, 0)) return give_up(), kStackLost;
+    if (__builtin_expect(maps > kMaxMaps, 0)) return give_up(), kStackLost;
     if (__builtin_expect(!block->native_known || t->generation != generation || t->maps != maps, 0))
       renew(block, *t, generation, maps);
     const StackRange& range = g_main_stack.holds(at) ? g_main_stack : t->stack;
     if (!range.holds(at)) return 0;
     Walk walked = walk(*t, at, range.high);
-    if (__builtin_expect(g_maps.load(std::memory_order_relaxed) != maps, 0)) continue;  // what was walked means less
-    if (__builtin_expect(walked.count == kMostNative, 0)) walked.count = kKeptOfMore;
+    if (__builtin_expect(g_maps.load(std::memory_order_relaxed) != maps, 0))
+      continue;  // the addresses may mean something else by now
+    if (__builtin_expect(walked.count == kMaxNative, 0)) walked.count = kKeptOfDeeper;
     return intern_frames(*t, walked);
   }
 }

@@ -12,7 +12,7 @@
 #include "record/mapping.h"
 #include "record/writer.h"
 
-// The kernel's action, past all interposers. Async-signal-safe.
+// Asks the kernel for the action, past all interposers. Async-signal-safe.
 extern "C" int __sigaction(int signal, const struct sigaction* set, struct sigaction* was);
 
 namespace tprof {
@@ -20,27 +20,27 @@ namespace {
 
 using Action = struct sigaction;
 
-SpinLock g_lock;  // of setting; held with all signals blocked, so that no handler waits for its own thread
-// The process in which ours is installed: a vfork child has our memory, but actions of its own.
+SpinLock g_lock;  // held while an action is set, with all signals blocked, so that no handler waits for its own thread
+// The process in which the handler is installed: a vfork child shares this memory, but has actions of its own.
 std::atomic<pid_t> g_owner{0};
-// The program's action. The handler reads it without a lock: those before it stay for a while.
+// The program's action. The handler reads it without a lock, so earlier ones stay valid for a while.
 constexpr u32 kKept = 16;
 Action g_actions[kKept];
 u32 g_next;
 std::atomic<const Action*> g_program{nullptr};
-Action g_spent;  // one that was good for one signal, after it
+Action g_spent;  // what SA_RESETHAND leaves after one signal
 
-// Of the program's flags those that ours may have otherwise.
+// The flags of the program's action that our own action takes over.
 constexpr int kOurFlags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER | int(SA_RESETHAND);
 
 void handle(int signal, siginfo_t* info, void* context);
 
-// By the value alone, as the kernel does.
+// Compares the value alone, as the kernel does.
 bool is_ours(const Action& action) { return action.sa_sigaction == handle; }
 bool is_default(const Action& action) { return action.sa_handler == SIG_DFL; }
 bool is_ignored(const Action& action) { return action.sa_handler == SIG_IGN; }
 
-// Ours in the place of the program's: its handler finds the mask and the stack that it asked for.
+// Our action in place of the program's, whose handler then runs with the mask and on the stack that it asked for.
 Action ours_for(const Action& program) {
   Action ours = program;
   ours.sa_sigaction = handle;
@@ -55,13 +55,13 @@ void publish(const Action& program) {
   g_program.store(&place, std::memory_order_release);
 }
 
-// Sets the program's action with ours in its place.
+// Notes the program's action and sets ours in its place.
 int take_place(SetAction real, const Action& program) {
   publish(program);
   Action ours = ours_for(program), kept;
   if (real(SIGBUS, &ours, nullptr) != 0) return -1;
   if (real(SIGBUS, nullptr, &kept) != 0) return 0;
-  // As the kernel keeps it: with a flag of its own, without those that it does not know.
+  // As the kernel keeps it: with a flag that it adds, without those that it does not know.
   Action seen = program;
   seen.sa_flags = (kept.sa_flags & ~kOurFlags) | (program.sa_flags & kOurFlags);
   seen.sa_mask = kept.sa_mask;
@@ -86,14 +86,15 @@ class AllBlocked {
   sigset_t before_;
 };
 
-// What the signal does where the program has set nothing: it comes again, by itself or sent once more, and kills.
+// The default action: the signal comes again, because the fault repeats or because it is sent again, and kills.
 void by_default(siginfo_t* info) {
   Action standard{};
   __sigaction(SIGBUS, &standard, nullptr);
   if (info->si_code <= 0) syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), SIGBUS, info);
 }
 
-// Sent to the process by somebody, and all of the program's threads block it: none of ours may have it.
+// Somebody sent the signal to the process while all of the program's threads block it: threads of ours must not take
+// it.
 void hand_back(siginfo_t* info, void* context) {
   sigaddset(&static_cast<ucontext_t*>(context)->uc_sigmask, SIGBUS);
   syscall(SYS_rt_sigqueueinfo, getpid(), SIGBUS, info);
@@ -101,7 +102,7 @@ void hand_back(siginfo_t* info, void* context) {
 
 using Handler = void (*)(int, siginfo_t*, void*);
 
-// What is left to be called: the program's handler, or nothing.
+// The program's handler, which remains to be called; nullptr: none.
 __attribute__((noinline)) Handler take(siginfo_t* info, void* context) {
   bool fault = info->si_code > 0;
   if (fault && replace_mapping(info->si_addr)) return nullptr;
@@ -120,7 +121,7 @@ __attribute__((noinline)) Handler take(siginfo_t* info, void* context) {
   return handler;
 }
 
-// The program's is called last, with nothing of ours on the stack: it may unwind, or never come back.
+// The program's handler is called last, with nothing of ours on the stack: it may unwind, or never return.
 void handle(int signal, siginfo_t* info, void* context) {
   int saved = errno;
   Handler next = take(info, context);
@@ -133,14 +134,14 @@ void handle(int signal, siginfo_t* info, void* context) {
 void bus_guard_install() {
   Action was;
   if (g_owner.load() == getpid()) return;
-  sigaction(SIGBUS, nullptr, &was);  // finds the function behind the shim's, which a vfork child could not
+  sigaction(SIGBUS, nullptr, &was);  // resolves libc's function for the shim, which a vfork child could not do
   AllBlocked blocked;
   if (g_owner.load() == getpid() || __sigaction(SIGBUS, nullptr, &was) != 0) return;
   g_owner.store(getpid());
   if (is_ignored(was)) return;
   publish(was);
   Action ours = ours_for(was);
-  if (__sigaction(SIGBUS, &ours, &was) == 0) publish(was);  // what another thread may have set just now
+  if (__sigaction(SIGBUS, &ours, &was) == 0) publish(was);  // another thread may just have set one
 }
 
 void bus_guard_forget() {

@@ -24,7 +24,7 @@ namespace tprof {
 namespace {
 
 char g_tool[PATH_MAX];
-char** g_environment;  // in a mapping of our own: the program may change its own at any time
+char** g_environment;  // a copy in a mapping of its own: the program may change its environment at any time
 std::atomic<u32> g_started{0};
 
 struct Launch {
@@ -34,11 +34,12 @@ struct Launch {
   int failed;
 };
 
-// Both functions below run on a borrowed address space (CLONE_VM | CLONE_VFORK): raw calls, nothing else.
+// Both functions below run in the address space of the program (CLONE_VM | CLONE_VFORK): raw system calls, nothing
+// else.
 
 int become_finisher(void* arg) {
   auto& launch = *static_cast<Launch*>(arg);
-  if (launch.exists) launch.exists();  // our memory is the program's until execve
+  if (launch.exists) launch.exists();  // this memory is the program's until execve
   setsid();
   for (int signal = 1; signal < NSIG; signal++) {
     struct sigaction ours {};
@@ -59,8 +60,8 @@ int become_finisher(void* arg) {
   return 127;
 }
 
-// The process in between. Its own exit signal is 0 and it never calls exec, so the program's waitpid(-1) does not
-// see it (after an exec the exit signal would be SIGCHLD again); the finisher becomes an orphan when it ends.
+// The process in between. Its exit signal is 0 and it never calls exec, so the program's waitpid(-1) does not see it
+// (after an exec the exit signal would be SIGCHLD again). The finisher becomes an orphan when this process ends.
 int stand_between(void* arg) {
   auto& launch = *static_cast<Launch*>(arg);
   if (clone(become_finisher, launch.inner_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, arg) < 0) launch.failed = errno;
@@ -95,7 +96,7 @@ bool orphans_come_to_us() {
 bool start_once(void (*exists)()) {
   u32 no = 0;
   if (!g_started.compare_exchange_strong(no, 1)) return g_started.load() == 1;
-  if (!g_tool[0] || !g_environment || !launch(exists)) g_started.store(2);  // 2: cannot
+  if (!g_tool[0] || !g_environment || !launch(exists)) g_started.store(2);  // 2: it cannot be started
   return g_started.load() == 1;
 }
 

@@ -1,9 +1,9 @@
 // The life of profiling in one process: options, role, schedule, windows, and the recording they go to.
 //
-// Everything rare happens here under one lock: step tokens, phase changes, opening and closing windows. The hot path only
-// reads g_epoch (recorder.h) and, in helpers, follows the leader. The session is made of: who this process is (Family),
-// what is known of it (Notes), its windows (Windows), which thread makes the steps (StepThread), what a step is
-// (StepDetector). It decides what they do when, and tells the collectors (collector.h).
+// Everything rare happens here under one lock: step tokens, phase changes, opening and closing windows. The hot path
+// only reads g_epoch (recorder.h) and, in helpers, follows the leader. The session is made of: who this process is
+// (Family), what is known of it (Notes), its windows (Windows), which thread makes the steps (StepThread), what a step
+// is (StepDetector). It decides what they do when, and tells the collectors (collector.h).
 #pragma once
 #include "base/options.h"
 #include "collect/recorder/thread.h"
@@ -75,8 +75,8 @@ class Session final : private StepSink {
   int api_stop();
   int api_flush();
   int api_step();
-  // The program called cudaProfilerStart (or Stop). A start inside a window and a stop outside of one change nothing, as
-  // in CUDA itself.
+  // The program called cudaProfilerStart (or Stop). A start inside a window and a stop outside of one change nothing,
+  // as in CUDA itself.
   void profiler_range(bool start);
 
   // --- for the helper thread and the exit path

@@ -1,8 +1,9 @@
 // Session, continued: how plans of the schedule become phases and windows.
 //
-// A tentative step starts recording at once where the schedule wants it, so that nothing of it is missed. It ends nothing:
-// what would end a window waits until the step is confirmed (deferred_plan_). If the step is withdrawn, recording goes
-// back to what it was: a window that it opened stays open, but paused, for the next step that may be the first.
+// A tentative step starts recording at once where the schedule wants it, so that nothing of it is missed. It ends
+// nothing: what would end a window waits until the step is confirmed (deferred_plan_). If the step is withdrawn,
+// recording goes back to what it was: a window that it opened stays open, but paused, for the next step that may be the
+// first.
 #include "collect/recorder/recorder.h"
 #include "collect/session/collector.h"
 #include "collect/session/helper.h"

@@ -1,7 +1,7 @@
 // Session, continued: how the line of steps (step_line.h) becomes records and drives the schedule.
 //
-// During an evaluation or inference, only a window that is in the middle of its active part goes on, for at most as many
-// batches as that window has steps.
+// During an evaluation or inference, only a window that is in the middle of its active part goes on, for at most as
+// many batches as that window has steps.
 #include "collect/recorder/recorder.h"
 #include "collect/session/collector.h"
 #include "collect/session/helper.h"

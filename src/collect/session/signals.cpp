@@ -26,7 +26,8 @@ void handle(int) {
 void signals_install(int signal) {
   struct sigaction now {};
   if (signal == 0 || g_signal || sigaction(signal, nullptr, &now) != 0) return;
-  if ((now.sa_flags & SA_SIGINFO) || now.sa_handler != SIG_DFL) return;  // the program's own, or ignored on purpose
+  if ((now.sa_flags & SA_SIGINFO) || now.sa_handler != SIG_DFL)
+    return;  // the program has a handler, or ignores it on purpose
   struct sigaction ours {};
   ours.sa_handler = handle;
   ours.sa_flags = SA_RESTART;

@@ -3,10 +3,10 @@
 
 namespace tprof {
 
-// Takes the signal if its disposition is the default; 0 takes none. The handler only wakes the helper thread. It stays until
-// the process ends: what is sent too late must not kill the program.
+// Installs a handler if the signal's disposition is the default; 0: no signal. The handler only wakes the helper
+// thread. It stays until the process ends: a signal that is sent too late must not kill the program.
 void signals_install(int signal);
-// In a forked child: the signal is the child's again, if it is still ours.
+// In a forked child: restores the default disposition, if the handler is still ours.
 void signals_forget();
 
 }  // namespace tprof

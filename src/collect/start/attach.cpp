@@ -16,22 +16,22 @@
 namespace tprof {
 namespace {
 
-// What the first call of a kind sets up, once in the process.
+// Set-up that the first call of a kind does, once in the process.
 struct FirstCall {
   enum State : u32 { none, running, done };
   std::atomic<u32> state{none};
-  std::atomic<u32> tid{0};  // of the thread that is at it
+  std::atomic<u32> tid{0};  // the thread that does the set-up
 };
 FirstCall g_cuda, g_nvtx;
 SpinLock g_session_lock;
 
-// The environment may be written while no other thread can read it.
+// The environment may only be written while no other thread can read it.
 bool only_thread() {
   struct stat tasks;
   return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3;
 }
 
-// No step source is known without a framework: whoever wants steps says so by TPROF_STEP or tprof_step().
+// Without a framework, steps come from TPROF_STEP or tprof_step() only.
 bool begin_session() {
   SpinGuard guard(g_session_lock);
   if (g_session.attached()) return true;
@@ -44,7 +44,7 @@ bool begin_session() {
   return true;
 }
 
-// With torch the session begins, or has begun, in torch's own way.
+// With torch the session starts, or has started, in collect/torch/attach.
 bool join() {
   if (!enter_process()) return false;
   return torch_mapped() || begin_session();
@@ -64,7 +64,8 @@ void first_cuda_call() {
 
 void first_nvtx_call() { join(); }
 
-// Another thread is at it: a moment, so that this one's first call is seen; not for ever, who knows what it holds.
+// Another thread does the set-up: waits a moment, so that this thread's first call is recorded, but not for ever, since
+// that thread may wait for a lock that this one holds.
 void wait_for_other(const FirstCall& first) {
   for (int i = 0; i < 1000 && first.state.load(std::memory_order_acquire) == FirstCall::running; i++) {
     timespec pause{0, 100'000};
@@ -78,7 +79,7 @@ __attribute__((noinline)) void make_first(FirstCall& first, void (*set_up)()) {
   if (first.state.compare_exchange_strong(none, FirstCall::running)) {
     first.tid.store(current_tid());
     u8 inside = t_self.inside;
-    t_self.inside = 1;  // what we do here is no event
+    t_self.inside = 1;  // nothing that happens here is recorded
     set_up();
     first.state.store(FirstCall::done, std::memory_order_release);
     t_self.inside = inside;

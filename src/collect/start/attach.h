@@ -1,15 +1,16 @@
-// Programs that use CUDA. With torch, torch's own way in (collect/torch/attach) begins the session. Any other one
-// (C++, JAX, CuPy) is joined at its first call into a CUDA runtime, or when the driver loads us (InitializeInjection).
+// Starts the session in programs that use CUDA or NVTX. With torch, collect/torch/attach does that. Any other program
+// (C++, JAX, CuPy) is attached at its first call into a CUDA runtime, or when the driver loads us
+// (InitializeInjection).
 #pragma once
 
 namespace tprof {
 
-// At the first call: begins the session where that is CUDA's part, and starts what watches the GPU. Any thread, also
-// inside cuInit; cheap afterwards. The caller makes sure that there is a CUDA runtime, or driver, to be called.
+// At the first call: starts the session unless torch does, and the collection of GPU activities. From any thread, also
+// inside cuInit; cheap afterwards. The caller makes sure that a CUDA runtime or driver is loaded.
 void cuda_attach();
-// At the first call into NVTX: the session alone.
+// At the first call into NVTX: starts the session only.
 void nvtx_attach();
-// In a forked child: another thread may have been at it.
+// In a forked child: another thread may have been in the middle of the set-up.
 void cuda_attach_forget();
 
 }  // namespace tprof

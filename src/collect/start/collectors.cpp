@@ -1,4 +1,4 @@
-// THE table of what records beside the framework.
+// THE table of the collectors that record beside the framework.
 #include "collect/cuda/call.h"
 #include "collect/cuda/cupti.h"
 #include "collect/native/native.h"

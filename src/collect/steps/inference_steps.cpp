@@ -18,7 +18,7 @@ void InferenceSteps::begin(u64 t, StepBy by) {
   waiting_ = false;
 }
 
-// True: enough of them have come, and all are steps now.
+// True: enough of them have come; all of them are steps now.
 bool InferenceSteps::keep(Kept& kept, u64 t, StepBy by, u32 limit) {
   kept.at[kept.count++] = t;
   u32 count = kept.count;
@@ -35,7 +35,7 @@ void InferenceSteps::draw_begins(u64 t, const void* iterator) {
   opened_ = 0;
   drawing_ = iterator;
   if (waiting_) {
-    if (spent_) line_->move(at);  // a whole loader was read, for statistics maybe
+    if (spent_) line_->move(at);  // a whole loader was read, perhaps for statistics
     spent_ = false;
     return;
   }
@@ -46,7 +46,7 @@ void InferenceSteps::draw_begins(u64 t, const void* iterator) {
     return;
   }
   if (!loader_ && line_->number() == 0) {
-    line_->move(at);  // what came before the first batch was setup
+    line_->move(at);  // what came before the first batch was set-up
     forwards_.count = others_.count = 0;
   } else {
     begin(at, StepBy::inference_batch);
@@ -83,7 +83,7 @@ void InferenceSteps::module_called(u64 t, const ModuleCall& call) {
 }
 
 void InferenceSteps::call_without_batch(u64 t, const ModuleCall& call) {
-  if (dry_ && ahead_ > 0) {  // the last of a loader whose draws run ahead
+  if (dry_ && ahead_ > 0) {  // the last batches of a loader that is drawn from in advance
     ahead_--;
     begin(t, StepBy::inference_batch);
     return line_->confirm(t);
@@ -93,9 +93,9 @@ void InferenceSteps::call_without_batch(u64 t, const ModuleCall& call) {
     bool from_another = module_ != nullptr;
     module_ = call.module;
     module_has_parameters_ = call.has_parameters;
-    if (from_another) return;  // the step under way is its own
+    if (from_another) return;  // the step that is under way belongs to that one
   }
-  if (call.module != module_ || loader_) {  // another one, or behind the loader's end
+  if (call.module != module_ || loader_) {  // another module, or the loader is exhausted
     if (others_.count > 0 && call.module != other_) return;
     other_ = call.module;
     if (!keep(others_, t, StepBy::forward, kPatience)) return;

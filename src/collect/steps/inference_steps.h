@@ -1,10 +1,10 @@
-// Steps of a process that only infers, or is not known to train yet: each batch of the loader that leads, else each call
-// of the module that leads.
+// The steps of a process that only infers, or is not known to train yet: one per batch of the leading loader or,
+// without a loader, one per call of the leading module.
 //
-// The loader that leads is the first to give a batch that a call follows; once it is exhausted, the next. The module that
-// leads is the first outermost one with parameters or, if there is none, the first. If another one goes on without it
-// (kPatience times), that one leads, and the count is guessed. Calls with gradients in training mode look like the first
-// half of a training, so steps are made of them after the fact only.
+// The leading loader is the first one to yield a batch that is followed by a call; when it is exhausted, the next one
+// leads. The leading module is the first outermost one with parameters or, if none has any, the first one. If another
+// module is called kPatience times without it, that one leads from then on, and the count is marked as guessed. Calls
+// with gradients in training mode look like the first half of a training, so they become steps only afterwards.
 #pragma once
 #include "collect/steps/step_line.h"
 #include "collect/steps/training_steps.h"
@@ -19,19 +19,19 @@ class InferenceSteps {
   void draw_begins(u64 t, const void* iterator);
   void draw_ends(bool got_batch);
   void module_called(u64 t, const ModuleCall& call);
-  // Another loader or module may lead from now on; a step that is tentative is none.
+  // Another loader or module may lead from now on; a tentative step is withdrawn.
   void forget();
   // An optimizer exists, so that training is likely to follow.
   void expect_training() {
-    if (forwards_wait_for_ > 1) forwards_wait_for_ = kMostKept;
+    if (forwards_wait_for_ > 1) forwards_wait_for_ = kMaxKept;
   }
 
  private:
   static constexpr u32 kPatience = 8;
-  static constexpr u32 kMostKept = 64;
-  // Edges that are none unless enough of them come.
+  static constexpr u32 kMaxKept = 64;
+  // Edges that count only if enough of them come.
   struct Kept {
-    u64 at[kMostKept];
+    u64 at[kMaxKept];
     u32 count;
   };
 
@@ -40,20 +40,20 @@ class InferenceSteps {
   void call_without_batch(u64 t, const ModuleCall& call);
 
   StepLine* line_ = nullptr;
-  u64 opened_ = 0;                 // iter() of a loader, if nothing else was heard since
-  const void* loader_ = nullptr;   // the iterator that leads
-  const void* drawing_ = nullptr;  // the one drawn from last
+  u64 opened_ = 0;                 // when iter() of a loader was called, if no other token came since
+  const void* loader_ = nullptr;   // the leading iterator
+  const void* drawing_ = nullptr;  // the iterator that was last drawn from
   bool dry_ = false;               // loader_ is exhausted
   bool empty_ = false;             // the tentative step has no batch yet
-  bool waiting_ = false;           // the current step has a batch, or may get one, and no call yet
+  bool waiting_ = false;           // the current step has a batch, or may get one, and has no call yet
   bool spent_ = false;             // ... and its loader is exhausted
-  i64 ahead_ = 0;                  // batches of loader_ that no call followed yet
-  const void* module_ = nullptr;   // that leads
+  i64 ahead_ = 0;                  // batches of loader_ that were not followed by a call yet
+  const void* module_ = nullptr;   // the leading module
   bool module_has_parameters_ = false;
-  const void* other_ = nullptr;  // that may come to lead
-  u32 forwards_wait_for_ = 4;    // 1: forwards with gradients are all that there is
-  Kept forwards_ = {};           // of the leader, with gradients in training mode
-  Kept others_ = {};             // without the leader
+  const void* other_ = nullptr;  // the module that may lead next
+  u32 forwards_wait_for_ = 4;    // so many forward passes with gradients; 1: there is nothing else
+  Kept forwards_ = {};           // calls of the leading module with gradients in training mode
+  Kept others_ = {};             // calls without the leading module
 };
 
 }  // namespace tprof

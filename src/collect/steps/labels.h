@@ -1,5 +1,5 @@
-// Labels: ranges of the program's own (record_function, NVTX's push), innermost last, as a step edge sees them: what
-// begins a step or an evaluation does so where the label around it began. See StepDetector.
+// Labels are the program's own ranges (record_function, NVTX's push). A step or an evaluation that starts inside labels
+// starts where they do; see StepDetector. Kept per thread, innermost last.
 #pragma once
 #include "collect/recorder/thread.h"
 #include "collect/steps/steps.h"
@@ -13,7 +13,7 @@ inline void label_begins(ThreadBlock* block, u64 ticks) {
 
 inline void label_ends(ThreadBlock* block) { block->label_count -= block->label_count != 0; }
 
-// Where a step that something at `ticks` begins has its edge.
+// The edge of a step that starts with something at `ticks`.
 inline u64 before_labels(const StepDetector& detector, const ThreadBlock* block, u64 ticks) {
   return detector.before_labels(ticks, block->label_begins,
                                 block->label_count < kMaxLabels ? block->label_count : kMaxLabels);

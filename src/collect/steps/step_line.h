@@ -1,6 +1,7 @@
-// The line of steps made so far: what the machines of steps.h write and the session reads. A step is tentative from its
-// begin until something that makes it one was seen; until then it can move, or be withdrawn, and the step before it goes
-// on as if nothing had been. Between steps, or inside one, lie stretches: evaluations, and inference amid a training.
+// The line of steps found so far: the machines of steps.h write it, the session follows it. A step is tentative from
+// its start until something proves that it is a step. Until then it can be moved or withdrawn; after a withdrawal the
+// step before it goes on as if nothing had happened. Between steps, or inside one, there are stretches: evaluations,
+// and inference during a training.
 #pragma once
 #include "record/record.h"
 
@@ -8,18 +9,18 @@ namespace tprof {
 
 class StepSink {
  public:
-  // Step `number` begins at `ticks`, tentatively. The one before ends there, unless a stretch ended it before.
+  // Step `number` starts at `ticks`, tentatively. The one before ends there, unless a stretch has ended it already.
   virtual void step_begins(i64 number, u64 ticks, StepBy by) = 0;
-  // Of the current step: its begin moved; it is none, `number` (-1: none) goes on; it is one.
+  // The current step: its start moved; it is withdrawn, and step `number` (-1: none) goes on; it is confirmed.
   virtual void step_moves(u64 ticks) = 0;
   virtual void step_withdrawn(i64 number) = 0;
   virtual void step_confirmed() = 0;
-  // Counting begins anew: the step that begins next, at `ticks`, which lies back, has `number`. What was counted from that
-  // number on is void. `anew`: more was than the step that is to begin.
+  // Counting starts again: the next step has `number` and starts at `ticks`, which lies in the past. What was counted
+  // from that number on is void. `anew`: that was more than the step that is about to start.
   virtual void count_restarts(RestartWhy why, i64 number, u64 ticks, bool anew) = 0;
-  // Stretches. `inside`: of the current step, which goes on; else that step ended at `ticks`.
+  // Stretches. `inside`: inside the current step, which goes on; otherwise that step ended at `ticks`.
   virtual void stretch_begins(StretchKind kind, i64 number, u64 ticks, bool inside) = 0;
-  // One more batch, or call where there are none, begins (or began) at `ticks`.
+  // One more batch, or call where there are no batches, starts (or started) at `ticks`.
   virtual void stretch_goes_on(u64 ticks, u32 batches, u32 calls) = 0;
   virtual void stretch_ends(u64 ticks) = 0;
   virtual void stretch_withdrawn() = 0;
@@ -32,28 +33,28 @@ class StepLine {
  public:
   void reset(StepSink* sink);
 
-  // A step at `t`. A tentative one before it is confirmed by that.
+  // A step starts at `t`, which confirms a tentative one before it.
   void begin(u64 t, StepBy by);
   void move(u64 t);
   void withdraw();
-  // At `t` the current step has shown that it is one.
+  // At `t` the current step has proven to be one.
   void confirm(u64 t);
   void restart(RestartWhy why, i64 number, u64 t, StepBy by);
 
   void begin_stretch(StretchKind kind, u64 t, bool inside);
-  void go_on(u64 t, u32 batches, u32 calls);  // the stretch
-  void end_stretch(u64 t);                    // at its begin: it was none
+  void go_on(u64 t, u32 batches, u32 calls);  // with the stretch
+  void end_stretch(u64 t);                    // `t` is its start: it is withdrawn
 
-  // Something of a step or a stretch ended at `t`.
+  // Something that belongs to a step or a stretch ended at `t`.
   void work(u64 t) { last_work_ = t; }
 
   i64 number() const { return number_; }  // of the current step, -1 before the first
   StepBy by() const { return by_; }
-  u64 edge() const { return edge_; }  // where it begins
+  u64 edge() const { return edge_; }  // its start
   bool tentative() const { return tentative_; }
   bool in_stretch() const { return stretch_ != StretchKind{}; }
   u64 last_work() const { return last_work_; }
-  // The signs disagreed about what a step is: said of all steps from now on.
+  // The signs disagreed about what a step is: all steps from now on are marked so.
   bool guessed() const { return guessed_; }
   void guess() { guessed_ = true; }
 

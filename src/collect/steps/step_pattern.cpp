@@ -15,8 +15,8 @@ namespace {
 
 regex_t g_pattern;
 
-// Verdicts: the text's hash with the verdict in its lowest bit; 0: free. 63 bits of hash: texts that share one do not
-// happen.
+// Verdicts: the hash of a text, with the verdict in its lowest bit; 0: free. With 63 bits of hash, two texts that share
+// one are not to be expected.
 constexpr u32 kVerdicts = 8192;
 std::atomic<u64> g_verdicts[kVerdicts];
 

@@ -2,10 +2,10 @@
 
 namespace tprof {
 
-// A thread that has ended hands over to the next one that sends a token. Before training is known, tokens of other threads
-// count as well, such as those of threads that each serve one request. They stop counting as soon as one thread calls
-// modules as a training does. Nor do they count while the first thread is inside a module's call: then nobody can tell
-// what a step is. Backward passes may run on a thread of their own.
+// A thread that has ended hands over to the next one that sends a token. Before training is known, tokens of other
+// threads count as well, such as those of threads that each serve one request. They stop counting as soon as one thread
+// calls modules as a training does. Nor do they count while the first thread is inside a module's call: then nobody can
+// tell what a step is. Backward passes may run on a thread of their own.
 bool StepThread::counts(const ThreadBlock* block, Evidence evidence, StepDetector& detector) {
   if (evidence == Evidence::forward && !forward_block_) {
     forward_block_ = block;

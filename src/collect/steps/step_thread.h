@@ -5,8 +5,8 @@
 
 namespace tprof {
 
-// What a token tells about the thread that makes the steps: it is the one that updates parameters or, until that is known,
-// the first one that calls a module in training mode with gradients.
+// What a token tells about the thread that makes the steps: it is the one that updates parameters or, until that is
+// known, the first one that calls a module in training mode with gradients.
 enum class Evidence { none, forward, backward, update };
 
 class StepThread {

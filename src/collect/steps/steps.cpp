@@ -24,7 +24,7 @@ void StepDetector::optimizers_exist(bool exist) {
   if (exist) inference_.expect_training();
 }
 
-// Something of a step was done: enough where its edges are stated.
+// Something that belongs to a step was done: where edges are stated, that proves the step.
 void StepDetector::work(u64 t) {
   if (declared())
     line_.confirm(t);
@@ -79,7 +79,7 @@ void StepDetector::module_called(u64 t, const ModuleCall& call) {
 // ---------------------------------------------------------------- backward passes
 
 void StepDetector::backward_node(u64 t, i64 sequence) {
-  // AccumulateGrad carries the largest number there is and tells nothing.
+  // AccumulateGrad has the largest possible number, which says nothing.
   bool new_pass = sequence > newest_sequence_ && sequence < INT64_MAX / 2;
   if (new_pass) newest_sequence_ = sequence;
   if (new_pass || wants_backward()) backward(t, new_pass);
@@ -113,7 +113,7 @@ void StepDetector::backward(u64 t, bool new_pass) {
   if (!training_.live() && automatic()) training_.start(optimizers_exist_);
 }
 
-// TPROF_STEP=backward:N: behind the last pass of a step the next one begins.
+// TPROF_STEP=backward:N: after the last pass of a step the next one starts.
 void StepDetector::sign_by_passes(u64 t) {
   if (!counts_passes() || passes_ < source_.every) return;
   passes_ = 0;
@@ -129,7 +129,7 @@ void StepDetector::optimizer_begins(u64 t) {
   if (in_backward_ && !updated_in_backward_) updated_in_backward_ = t;
 }
 
-// A forward or a backward pass inside an optimizer: it is no part of the update before.
+// A forward or backward pass inside an optimizer does not belong to the update before.
 void StepDetector::sign_of_closure() {
   if (closure_) return;
   closure_ = true;
@@ -150,7 +150,7 @@ void StepDetector::scaler_updated(u64 t) {
 
 void StepDetector::update(u64 begin, u64 end) {
   work(end);
-  if (declared()) training_.known();  // should the program stop saying where its steps are
+  if (declared()) training_.known();  // the program may stop stating where its steps are
   if (!finds_updates()) return;
   training_.update(begin, end);
   training_.start(true);
@@ -186,8 +186,8 @@ void StepDetector::range_matched(u64 t) {
   line_.confirm(t);
 }
 
-// An edge that the program states. If the detector has just placed one of its own there, that one is meant. The
-// step that ends at a stated edge is one, whatever was in it; what follows the last needs a sign of work.
+// An edge that the program states. If the detector has just placed an edge of its own there, it is the same one. What
+// ends at a stated edge is a step, whatever it holds; what follows the last edge needs a sign of work to be one.
 void StepDetector::declared_edge(u64 t, StepBy by) {
   training_.stand_aside();
   if (line_.by() == by)

@@ -25,7 +25,7 @@ bool TrainingSteps::drawn(const void* iterator) const {
   return std::find(iterators_, iterators_ + iterator_count_, iterator) != iterators_ + iterator_count_;
 }
 
-// A new iterator may stand where the one that was evaluated did.
+// A new iterator may have the address of the one that was evaluated.
 void TrainingSteps::loader_opened(u64 t) {
   opened_ = t;
   evaluating_ = nullptr;
@@ -41,11 +41,11 @@ void TrainingSteps::draw_begins(u64 t, const void* iterator) {
   if (group_ && calls_ > 0 && (!another || eval_calls_)) {
     evaluated();
     if (is_new) evaluating_ = nullptr;
-  } else if (another && calls_ == 0 && spent_) {  // a whole loader was read, for statistics maybe
+  } else if (another && calls_ == 0 && spent_) {  // a whole loader was read, perhaps for statistics
     group_ = 0;
     if (shown_) withdraw();
   } else if (group_) {
-    if (another && iterator_count_ < kMostIterators) iterators_[iterator_count_++] = iterator;
+    if (another && iterator_count_ < kMaxIterators) iterators_[iterator_count_++] = iterator;
     return;
   }
   open_group(begin, iterator);
@@ -72,19 +72,19 @@ void TrainingSteps::open_group(u64 t, const void* iterator) {
   iterator_count_ = 1;
   batches_ = calls_ = 0;
   eval_calls_ = shown_ = spent_ = false;
-  // The next batch of what is being evaluated most likely is evaluated too, so a window need not begin for it.
+  // The next batch of a loader that is being evaluated is most likely evaluated too, so no window should open for it.
   bool more_of_the_same = line_->in_stretch() && iterator == evaluating_;
   if (state_ == State::gap && !more_of_the_same) {
     begin(t, Sign::draw);
     shown_ = true;
-  } else if (state_ == State::tentative && !live_) {  // what came before the first batch was setup
+  } else if (state_ == State::tentative && !live_) {  // what came before the first batch was set-up
     begin_ = t;
     step_.began_with = Sign::draw;
     clears_first_ = false;
   }
 }
 
-// Its batches are trained on.
+// The batches of the group are trained on.
 void TrainingSteps::close_group() {
   u64 t = group_;
   group_ = 0;
@@ -137,9 +137,10 @@ void TrainingSteps::quiet_call(u64 t, const ModuleCall& call) {
     last_call_ = call.gradients ? t : 0;
     return;
   }
-  if (!evaluation && state_ != State::gap) return;  // within a step they are its own
+  if (!evaluation && state_ != State::gap) return;  // inside a step, they belong to it
   if (quiet_count_++ == 0) quiet_ = t;
-  if (state_ == State::tentative) return;  // the step's own, unless another forward with gradients follows
+  if (state_ == State::tentative)
+    return;  // they belong to the step, unless another forward pass with gradients follows
   if (!evaluation && quiet_count_ < 2) return;
   line_->begin_stretch(evaluation ? StretchKind::evaluation : StretchKind::inference, quiet_, state_ == State::working);
   line_->go_on(quiet_, 0, quiet_count_);
@@ -148,7 +149,7 @@ void TrainingSteps::quiet_call(u64 t, const ModuleCall& call) {
   quiet_count_ = 0;
 }
 
-// The forward or clearing before them was thrown away: the step begins behind them.
+// The forward pass or clearing before them was thrown away: the step starts after them.
 void TrainingSteps::quiet_calls_were_an_evaluation() {
   withdraw();
   line_->begin_stretch(StretchKind::evaluation, quiet_, false);
@@ -163,9 +164,9 @@ void TrainingSteps::end_stretch(u64 t) {
 
 // ---------------------------------------------------------------- steps
 
-// Whether only a draw begins the next step.
+// Whether only a draw starts the next step.
 bool TrainingSteps::drawing() const {
-  // The last batch of a loader whose draws run ahead has as many updates as the others.
+  // The last batch of a loader that is drawn from in advance has as many updates as the others.
   return dry_ ? step_.after_dry && step_.updates < updates_per_batch_ : step_.draws;
 }
 
@@ -224,7 +225,7 @@ void TrainingSteps::cleared(u64 t) {
   if (clears_first_) sign(t, Sign::clearing);
 }
 
-// Without optimizers: a second loss of a loop that clears its gradients once in each step.
+// Without optimizers: this is a second loss, in a loop that clears its gradients once per step.
 bool TrainingSteps::trailing_pass() const {
   return live_ && !optimizers_ && state_ == State::tentative && step_.began_with != Sign::draw && clears_ && !cleared_;
 }
@@ -233,7 +234,7 @@ void TrainingSteps::backward(u64 t) {
   opened_ = 0;
   if (group_) {
     close_group();
-  } else if (line_->in_stretch() && last_call_) {  // that call was no evaluation
+  } else if (line_->in_stretch() && last_call_) {  // that call did not belong to an evaluation
     u64 call = last_call_;
     last_call_ = 0;
     sign(call, Sign::forward);
@@ -277,7 +278,7 @@ void TrainingSteps::closure_began(u64 t) {
     sign(t, Sign::forward);
 }
 
-// Two models are trained in turn, and nothing is drawn: a step may be an update of each.
+// Two models are trained in turn without batches: a step may consist of an update of each.
 bool TrainingSteps::in_turn() const {
   auto turns = [](const void* a, const void* b, const void* c) { return a && b && a == c && a != b; };
   if (step_.draws || previous_.draws) return false;
@@ -289,7 +290,7 @@ void TrainingSteps::updated(u64 t) {
   first_step_ = false;
   if (state_ == State::gap) {  // one more on the same batch
     step_.updates++;
-    if (step_.kept < kMostKept) kept_[step_.kept++] = step_.next_edge;
+    if (step_.kept < kMaxKept) kept_[step_.kept++] = step_.next_edge;
     step_.next_edge = 0;
     return;
   }
@@ -307,9 +308,9 @@ void TrainingSteps::start(bool with_optimizers) {
   if (!optimizers_ && state_ == State::working) updated(line_->last_work());
 }
 
-// ---------------------------------------------------------------- after the fact
+// ---------------------------------------------------------------- steps that are made afterwards
 
-// Each update so far was a step of its own, and so is what begins now.
+// Each update so far was a step of its own, and so is the one that starts now.
 void TrainingSteps::split(u64 t, Sign what) {
   split_from_ = line_->number();
   make_kept_steps();
@@ -326,15 +327,15 @@ void TrainingSteps::make_kept_steps() {
 
 // The loop draws again after all: what was split is one step.
 void TrainingSteps::recount() {
-  if (line_->number() - 1 - split_from_ <= kMostRecounted) {
+  if (line_->number() - 1 - split_from_ <= kMaxRecounted) {
     most_updates_ = std::max(most_updates_, u32(line_->number() - split_from_));
     line_->restart(RestartWhy::recount, split_from_ + 1, begin_, StepBy::dataloader);
   }
   split_from_ = -1;
 }
 
-// There are optimizers and backward passes, but no update was ever seen: after a while they are given up on (their steps
-// were compiled into something that cannot be seen), and what would have begun steps did.
+// There are optimizers and backward passes, but an update was never seen, perhaps because the optimizer's step was
+// compiled. After a while updates are no longer expected, and what would have started a step after one does so.
 void TrainingSteps::sign_without_update(u64 t, Sign what) {
   if (!live_ || !optimizers_ || updates_seen_ || state_ != State::working) return;
   if (what == Sign::clearing && passed_uncleared_) {
@@ -344,7 +345,7 @@ void TrainingSteps::sign_without_update(u64 t, Sign what) {
   if (passed_) {
     passed_ = false;
     passes_alone_++;
-    if (step_.kept < kMostKept) kept_[step_.kept++] = t;
+    if (step_.kept < kMaxKept) kept_[step_.kept++] = t;
   }
   bool by_clearings = clearings_alone_ >= kClearingsAlone;
   if (!by_clearings && passes_alone_ < kPassesAlone) return;
