@@ -23,14 +23,14 @@ class BufferPool {
 
  private:
   static constexpr size_t kBufferBytes = 1 << 20;
-  static constexpr u32 kFirst = 4, kMost = 256;
+  static constexpr u32 kFirst = 4, kMaxBuffers = 256;
   struct Buffer {
     std::atomic<u8*> at;
     std::atomic<u64> taken_ns;  // 0: here
   };
   bool add();
 
-  Buffer buffers_[kMost] = {};
+  Buffer buffers_[kMaxBuffers] = {};
   std::atomic<u32> count_{0};
 };
 

@@ -24,8 +24,8 @@ struct KnownCode {
 
 constexpr u32 kSlotBits = 16;
 constexpr u32 kSlots = 1 << kSlotBits;
-constexpr u32 kMostCodes = kSlots / 4 * 3;
-constexpr u32 kMostProbes = 64;
+constexpr u32 kMaxCodes = kSlots / 4 * 3;
+constexpr u32 kMaxProbes = 64;
 constexpr u32 kLongestTable = 128 << 10;  // what is behind has no line; a chunk holds 512 KiB
 
 struct Tables {
@@ -43,7 +43,7 @@ u32 slot_of(const void* code) {
 // Where the address is known; nullptr: nowhere. `free`: where it could be added, if anywhere.
 KnownCode* find(Tables* tables, const void* code, KnownCode*& free) {
   free = nullptr;
-  for (u32 i = 0; i < kMostProbes; i++) {
+  for (u32 i = 0; i < kMaxProbes; i++) {
     KnownCode& known = tables->by_address[(slot_of(code) + i) % kSlots];
     const void* key = known.code.load(std::memory_order_acquire);
     if (key == code) return &known;
@@ -76,11 +76,11 @@ bool same(const CodeRecord& a, const CodeRecord& b, const char* table) {
 u32 id_of_content(Tables* tables, const CodeRecord& code, const char* table) {
   u32 hash = hash_of(table, code.table_bytes) ^ code.name * 0x9e3779b9u ^ code.file * 0x85ebca6bu;
   hash ^= u32(code.first_line);
-  for (u32 i = 0; i < kMostProbes; i++) {
+  for (u32 i = 0; i < kMaxProbes; i++) {
     const CodeRecord*& known = tables->by_content[(hash + i) % kSlots];
     if (known && same(*known, code, table)) return known->head.id;
     if (known) continue;
-    const CodeRecord* added = g_count < kMostCodes ? g_writer.add_code(g_count + 1, code, table) : nullptr;
+    const CodeRecord* added = g_count < kMaxCodes ? g_writer.add_code(g_count + 1, code, table) : nullptr;
     if (!added) return 0;
     known = added;
     return ++g_count;

@@ -25,20 +25,20 @@ constexpr u16 kListsOffsets = 3 << 8 | 13;                  // from here on the 
 constexpr i32 kTypeBasicSize = 32;                 // PyTypeObject::tp_basicsize
 constexpr i32 kBytesLength = 16, kBytesData = 32;  // PyBytesObject
 
-constexpr u32 kMostChain = 64;  // of a longer chain the innermost are compared
+constexpr u32 kMaxChain = 64;  // of a longer chain the innermost are compared
 
 struct Chain {
-  const void* code[kMostChain];
-  i64 at[kMostChain];  // f_lasti, in bytes
+  const void* code[kMaxChain];
+  i64 at[kMaxChain];  // f_lasti, in bytes
   u32 count = 0;
 };
 
 // A sample of code objects, and what Python says of them.
 struct Samples {
-  static constexpr u32 kMost = 16;
-  PyObject* code[kMost];
-  PyObject *name[kMost], *file[kMost], *table[kMost];
-  i32 first_line[kMost], first_traceable[kMost];
+  static constexpr u32 kMaxSamples = 16;
+  PyObject* code[kMaxSamples];
+  PyObject *name[kMaxSamples], *file[kMaxSamples], *table[kMaxSamples];
+  i32 first_line[kMaxSamples], first_traceable[kMaxSamples];
   u32 count = 0;
 };
 
@@ -64,7 +64,7 @@ u16 version() {
 Chain chain_of(PyObject* tuple) {
   Chain chain;
   PySize count = g_py.PyTuple_Size(tuple) / 2;
-  for (PySize i = 0; i < count && chain.count < kMostChain; i++, chain.count++) {
+  for (PySize i = 0; i < count && chain.count < kMaxChain; i++, chain.count++) {
     chain.code[i] = g_py.PyTuple_GetItem(tuple, 2 * i);
     chain.at[i] = g_py.PyLong_AsLong(g_py.PyTuple_GetItem(tuple, 2 * i + 1));
   }
@@ -81,7 +81,7 @@ PyObject* attribute(PyObject* object, const char* name) {
 
 bool take_samples(PyObject* tuple, Samples& s) {
   PySize count = g_py.PyTuple_Size(tuple) / 2;
-  for (PySize i = 0; i < count && s.count < s.kMost; i++, s.count++) {
+  for (PySize i = 0; i < count && s.count < s.kMaxSamples; i++, s.count++) {
     PyObject* code = s.code[i] = g_py.PyTuple_GetItem(tuple, 2 * i);
     s.first_traceable[i] = i32(g_py.PyLong_AsLong(g_py.PyTuple_GetItem(tuple, 2 * i + 1)));
     s.name[i] = attribute(code, "co_name");
@@ -137,12 +137,12 @@ bool learn_code(const Samples& s) {
 
 // Follows the chain from `frame`; the interpreter's own frames may lie between. Fills `frames` with those of the chain.
 bool follows(const char* frame, const Chain& chain, const FrameLayout& layout, const char** frames) {
-  constexpr u32 kMostBetween = 2;
+  constexpr u32 kMaxBetween = 2;
   u32 matched = 0, between = 0;
   for (; frame && matched < chain.count; frame = load_at<const char*>(frame, layout.previous)) {
     if (reinterpret_cast<uintptr_t>(frame) & 7) return false;
     if (code_of(frame, layout) != chain.code[matched]) {
-      if (matched == 0 || ++between > kMostBetween) return false;
+      if (matched == 0 || ++between > kMaxBetween) return false;
       continue;
     }
     frames[matched++] = frame;
@@ -203,7 +203,7 @@ void finds_innermost(void* argument) {
 
 void finds_all(void* argument) {
   auto& g = *static_cast<Guess*>(argument);
-  const char* frames[kMostChain];
+  const char* frames[kMaxChain];
   const char* frame = innermost_frame(g.state, g.layout);
   g.holds = follows(frame, g.chain, g.layout, frames) && learn_instruction(g.chain, frames, g.layout);
 }
@@ -296,7 +296,7 @@ struct Proof {
 
 void prove(void* argument) {
   auto& p = *static_cast<Proof*>(argument);
-  RawFrame frames[kMostFrames];
+  RawFrame frames[kMaxFrames];
   bool cut;
   const char* innermost = innermost_frame(g_py.PyGILState_GetThisThreadState(), g_frame_layout);
   u32 count = walk_frames(innermost, frames, cut), matched = 0;
@@ -307,7 +307,7 @@ void prove(void* argument) {
     if (!same || !names_agree(frames[i].code)) return;
     matched++;
   }
-  p.holds = matched == p.chain.count && (matched == kMostChain || !cut);
+  p.holds = matched == p.chain.count && (matched == kMaxChain || !cut);
 }
 
 }  // namespace

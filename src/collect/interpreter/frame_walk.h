@@ -39,7 +39,7 @@ inline u64 entered_flag(const char* frame, const FrameLayout& layout) {
 inline u32 walk_frames(const char* frame, RawFrame* out, bool& cut) {
   const FrameLayout layout = g_frame_layout;
   u32 n = 0;
-  for (; frame && n < kMostFrames; frame = load_at<const char*>(frame, layout.previous))
+  for (; frame && n < kMaxFrames; frame = load_at<const char*>(frame, layout.previous))
     out[n++] = {code_of(frame, layout),
                 (load_at<u64>(frame, layout.at) & layout.at_mask) | entered_flag(frame, layout)};
   cut = frame != nullptr;

@@ -54,7 +54,7 @@ inline bool on_stack(const void* range) {
 }
 
 __attribute__((noinline)) u32 walk(ThreadBlock* block, const char* innermost) {
-  RawFrame raw[kMostFrames];
+  RawFrame raw[kMaxFrames];
   bool cut;
   u32 count = walk_frames(innermost, raw, cut);
   WalkedStack& last = last_walk(block, cut);

@@ -35,7 +35,7 @@ PyObject* yes_or_none(bool yes) { return yes ? g_py.PyUnicode_FromString("yes") 
 // On the main thread, with the GIL, between two bytecodes.
 int phase_call(void*) {
   g_call_pending.store(false);
-  Phase phase = static_cast<Phase>(g_phase.load());
+  Phase phase = Phase(g_phase.load());
   PyObject* result = g_py.PyObject_CallFunction(g_on_phase, "i", int(phase));
   if (!result) return -1;  // a signal handler of the program's raised it: what is ours stays in the script
   g_py.Py_DecRef(result);

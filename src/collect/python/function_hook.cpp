@@ -9,14 +9,14 @@ PyHook* g_call_function;
 
 namespace {
 
-constexpr u32 kMostHooks = 8;
+constexpr u32 kMaxHooks = 8;
 struct Hooked {
   PyObject* function;  // a reference of ours
   PyHook* hook;
   PyHook** slot;  // where there is no setter
   bool paused, stays;
 };
-Hooked g_hooked[kMostHooks];
+Hooked g_hooked[kMaxHooks];
 u32 g_hooked_count;
 Hooks g_on = Hooks::on;
 
@@ -67,7 +67,7 @@ bool is_python_function(PyObject* object) {
 }
 
 bool hook_function(PyObject* function, PyObject* untouched, PyHook* hook, bool stays) {
-  if (!is_python_function(function) || !is_python_function(untouched) || g_hooked_count == kMostHooks) return false;
+  if (!is_python_function(function) || !is_python_function(untouched) || g_hooked_count == kMaxHooks) return false;
   PyHook* call = call_of(untouched);
   if (!call || call_of(function) != call) return false;
   g_call_function = call;

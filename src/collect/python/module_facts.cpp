@@ -8,8 +8,8 @@ namespace {
 PyWord g_dict{"__dict__"}, g_training{"training"}, g_parameters{"_parameters"}, g_modules{"_modules"};
 
 constexpr u32 kDeepest = 64;
-constexpr u32 kMostParameters = 256 << 10;
-constexpr u32 kMostModules = 64 << 10;  // then what is known is forgotten, and found out again
+constexpr u32 kMaxParameters = 256 << 10;
+constexpr u32 kMaxModules = 64 << 10;  // then what is known is forgotten, and found out again
 
 // The parameters that train, by address.
 struct Trained {
@@ -58,7 +58,7 @@ void add(PyObject* module, Known& known) {
   known.added = true;
   for_each_parameter(module, 0, [&](u64 parameter) {
     known.has_parameters = known.trains = true;
-    if (g_trained.used >= kMostParameters || !g_trained.make_room(keep_all<Trained>)) return false;
+    if (g_trained.used >= kMaxParameters || !g_trained.make_room(keep_all<Trained>)) return false;
     Trained& entry = g_trained.place(parameter);
     g_trained.used += !entry.key;
     entry.key = parameter;
@@ -74,7 +74,7 @@ ModuleFacts module_facts(PyObject* module, bool gradients) {
   if (!attributes) return g_py.PyErr_Clear(), facts;
   PyObject* training = g_py.PyDict_GetItem(attributes.get(), g_training.get());
   facts.training = training != g_py.no;
-  if (g_known.used >= kMostModules) g_known.clear();
+  if (g_known.used >= kMaxModules) g_known.clear();
   if (!g_known.make_room(keep_all<Known>)) return facts;
   auto key = reinterpret_cast<uintptr_t>(module);
   Known& known = g_known.place(key);

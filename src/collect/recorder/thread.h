@@ -20,7 +20,7 @@ constexpr u32 kMaxCalls = 1024;    // open Python calls, likewise
 constexpr u32 kNameCacheBits = 9;  // 512 names
 constexpr u32 kKnownTextBits = 8;
 constexpr u32 kKnownSchemaBits = 9;
-constexpr u32 kMostFrames = 256;  // of a Python stack, the innermost; further ones are cut
+constexpr u32 kMaxFrames = 256;  // of a Python stack, the innermost; further ones are cut
 constexpr u32 kKnownFrameBits = 8;
 constexpr u32 kMaxLabels = 16;  // open labels whose begin is remembered
 
@@ -80,7 +80,7 @@ struct WalkedStack {
   u64 codes_ended;  // code objects that had ended by then
   u32 version;      // grows when one of these changes: what is known is forgotten
   bool cut;         // there were more frames
-  WalkedFrame frames[kMostFrames];
+  WalkedFrame frames[kMaxFrames];
   KnownFrame known[1 << kKnownFrameBits];
   StandingStack standing[kMaxOpen];  // by place among the open ranges
 };
