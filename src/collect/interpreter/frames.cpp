@@ -88,12 +88,12 @@ u32 walk_python_stack(ThreadBlock* block, const void* range) {
   WalkedStack& walked = block->walked;
   u32 around = block->open_count - (range ? 1 : 0);
   u32 node;
-  const StandingStack* outer = around ? &walked.standing[around - 1] : nullptr;
+  const OperatorStack* outer = around ? &walked.operators[around - 1] : nullptr;
   if (outer && outer->frame == innermost && outer->range == block->open[around - 1].ref)
     node = outer->node;
   else
     node = walk(block, innermost);
-  if (range) walked.standing[around] = {block->open[around].ref, on_stack(range) ? innermost : nullptr, node};
+  if (range) walked.operators[around] = {block->open[around].ref, on_stack(range) ? innermost : nullptr, node};
   return node;
 }
 
