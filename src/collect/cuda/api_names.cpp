@@ -25,9 +25,9 @@ const u32 kDriverCallCount = sizeof kDriverCalls / sizeof *kDriverCalls;
 
 namespace {
 
-constexpr u32 kMaxFunctions = 2048;  // CUDA 13 has about 520 and 800
+constexpr u32 kMaxFunctions = 2048;  // CUDA 13 has about 520 of the runtime and 800 of the driver
 ApiName g_names[2][kMaxFunctions];
-ApiName g_other;  // beyond
+ApiName g_other;  // any function with a higher number
 
 bool listed(const u32* calls, u32 count, u32 cbid) {
   for (u32 i = 0; i < count; i++)

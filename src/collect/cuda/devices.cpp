@@ -16,7 +16,7 @@ constinit struct {
 } g_devices[kMaxDevices] = {};
 u64 g_contexts[kMaxContexts / 64];
 
-// cudaDeviceAttr and CUdevice_attribute agree in these.
+// cudaDeviceAttr and CUdevice_attribute have the same numbers for these.
 constexpr struct {
   u32 DeviceRecord::*field;
   int attribute;
@@ -25,10 +25,10 @@ constexpr struct {
     {&DeviceRecord::shared_reserved_per_block, 111},
     {&DeviceRecord::memory_clock_khz, 36},
     {&DeviceRecord::memory_bus_bits, 37},
-    {&DeviceRecord::max_threads_per_multiprocessor, 39},  // CUPTI tells warps
+    {&DeviceRecord::max_threads_per_multiprocessor, 39},  // CUPTI counts it in warps
 };
 
-void ask(u32 id, DeviceRecord& device) {
+void read_attributes(u32 id, DeviceRecord& device) {
   int (*attribute)(int* value, int which, int device) = nullptr;
   if (!ElfObject::mapped("libcuda.so").symbol(attribute, "cuDeviceGetAttribute") &&
       !ElfObject::mapped("libcudart.so").symbol(attribute, "cudaDeviceGetAttribute"))
@@ -56,7 +56,7 @@ void context_seen(u32 id, const ContextRecord& context) {
 void devices_complete() {
   for (u32 id = 0; id < kMaxDevices; id++) {
     if (g_devices[id].seen.load(std::memory_order_acquire) != Seen::filled) continue;
-    ask(id, g_devices[id].record);
+    read_attributes(id, g_devices[id].record);
     g_writer.add_device(id, g_devices[id].record);
     g_devices[id].seen.store(Seen::written, std::memory_order_relaxed);
   }
