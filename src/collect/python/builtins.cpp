@@ -16,12 +16,12 @@ struct Function {
   PySize references;
   PyObject* type;
   const char* const* definition;  // PyMethodDef; its first member is the name
-  PyObject* self;                 // nullptr, a module, or of whom it is a method
+  PyObject* self;                 // nullptr, a module, or the object that it is a method of
 };
 const Function* as_function(PyObject* callable) { return reinterpret_cast<const Function*>(callable); }
 
-// One per function and type of its object. The type is kept alive, and with it its methods; `name` tells a function
-// that was made in the place of another.
+// One per function and type of its object. We hold a reference to the type, which also keeps its methods alive. `name`
+// detects that another function was made at the same address.
 struct Known {
   const void* function;  // definition, or the descriptor of a method that is not bound
   PyObject* type;
@@ -32,7 +32,7 @@ struct Known {
 constexpr u32 kBits = 14, kPlaces = 1 << kBits;
 Known* g_known;
 
-// The name that Python has for it, less the address: "... at 0x7f...>".
+// The name that Python prints for it, without the address: "... at 0x7f...>".
 u32 intern_repr(PyObject* callable) {
   PyOwned repr(g_py.PyObject_Repr(callable));
   if (!repr) g_py.PyErr_Clear();

@@ -22,7 +22,7 @@ Hooks g_on = Hooks::on;
 
 bool has_setter() { return g_py.PyFunction_SetVectorcall && g_py.PyVectorcall_Function; }
 
-// Without a setter: where a function holds its pointer. nullptr: it does not hold what a function is run by.
+// For Pythons without a setter: the pointer in a function. nullptr: it does not hold the usual C function.
 PyHook** slot_of(PyObject* function) {
   constexpr i32 kTypeVectorcallOffset = 56;  // PyTypeObject::tp_vectorcall_offset
   constexpr PySize kSmallest = 16, kLargest = 256;
@@ -34,7 +34,7 @@ PyHook** slot_of(PyObject* function) {
   return *slot == reinterpret_cast<PyHook*>(call) ? slot : nullptr;
 }
 
-// What runs a function now; nullptr: not known.
+// The C function that runs a function now; nullptr: unknown.
 PyHook* call_of(PyObject* function) {
   if (has_setter()) return reinterpret_cast<PyHook*>(g_py.PyVectorcall_Function(function));
   PyHook** slot = slot_of(function);

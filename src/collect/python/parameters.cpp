@@ -19,7 +19,7 @@ struct Size {
   u64 elements, bytes;
 };
 
-// False where the sizes are not numbers that stand in the object: nested, symbolic, more dimensions than torch allows.
+// False if the object does not hold its sizes as numbers: nested, symbolic, or more dimensions than torch allows.
 bool size_of_tensor(const char* tensor, Size& size) {
   const ValueLayout& v = g_torch.values;
   if (!tensor || tensor == v.undefined) return false;
@@ -36,7 +36,7 @@ bool size_of_tensor(const char* tensor, Size& size) {
 }
 
 struct Parameters {
-  const void** seen;  // those met so far: shared ones count once
+  const void** seen;  // parameters met so far: shared ones count once
   u32 bits;
   u32 met = 0;
   Size sum{};
@@ -90,7 +90,7 @@ void parameters_prepare(PyObject* parameter_type) {
 }
 
 PyObject* learn_parameter(PyObject*, PyObject* const* args, PySize count) {
-  constexpr int kFirst = 16, kLast = 32;  // behind the count and the type, before what a class may add
+  constexpr int kFirst = 16, kLast = 32;  // after the reference count and the type, before the fields of subclasses
   if (count != 4 || g_tensor_at == kWrong || !g_torch.inputs_ok) return g_py.new_none();
   auto address = u64(g_py.PyLong_AsLong(args[1]));
   auto elements = u64(g_py.PyLong_AsLong(args[2])), bytes = u64(g_py.PyLong_AsLong(args[3]));
