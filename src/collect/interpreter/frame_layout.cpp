@@ -18,14 +18,14 @@ constinit FrameLayout g_frame_layout;
 namespace {
 
 constexpr u16 kOldest = 3 << 8 | 8, kNewest = 3 << 8 | 14;  // whose line tables are known
-constexpr u16 kFramesApart = 3 << 8 | 11;                   // from here on frames are no objects
-constexpr u16 kListsOffsets = 3 << 8 | 13;                  // from here on the interpreter tells some of this itself
+constexpr u16 kFramesApart = 3 << 8 | 11;                   // since then frames are not objects
+constexpr u16 kListsOffsets = 3 << 8 | 13;                  // since then the interpreter publishes some of this itself
 
 // The same in every CPython so far.
 constexpr i32 kTypeBasicSize = 32;                 // PyTypeObject::tp_basicsize
 constexpr i32 kBytesLength = 16, kBytesData = 32;  // PyBytesObject
 
-constexpr u32 kMaxChain = 64;  // of a longer chain the innermost are compared
+constexpr u32 kMaxChain = 64;  // of a longer chain only the innermost frames are compared
 
 struct Chain {
   const void* code[kMaxChain];
@@ -33,7 +33,7 @@ struct Chain {
   u32 count = 0;
 };
 
-// A sample of code objects, and what Python says of them.
+// A sample of code objects, and their attributes as Python returns them.
 struct Samples {
   static constexpr u32 kMaxSamples = 16;
   PyObject* code[kMaxSamples];
@@ -42,7 +42,7 @@ struct Samples {
   u32 count = 0;
 };
 
-char g_why[160] = "it is found out when torch is imported, which it was not";
+char g_why[160] = "call stacks are set up when torch is imported, which has not happened";
 
 PyObject* truth(bool value) {
   g_py.PyErr_Clear();
@@ -91,7 +91,7 @@ bool take_samples(PyObject* tuple, Samples& s) {
     if (!s.name[i] || !s.file[i] || !s.table[i] || !line) return false;
     s.first_line[i] = i32(g_py.PyLong_AsLong(line));
     for (PyObject* taken : {s.name[i], s.file[i], s.table[i], line})
-      g_py.Py_DecRef(taken);  // the code object has its own
+      g_py.Py_DecRef(taken);  // the code object has a reference of its own
   }
   return s.count >= 4;
 }
@@ -151,7 +151,7 @@ bool follows(const char* frame, const Chain& chain, const FrameLayout& layout, c
   return matched == chain.count;
 }
 
-// Where the frames tell which instruction they are at. The innermost is left out: it went on since its chain was taken.
+// Finds where frames hold their current instruction. The innermost is left out, since it has continued since then.
 bool learn_instruction(const Chain& chain, const char* const* frames, FrameLayout& layout) {
   bool apart = g_code_layout.python >= kFramesApart;
   for (layout.at = 16; layout.at < 256; layout.at += apart ? 8 : 4)
@@ -167,12 +167,12 @@ bool learn_instruction(const Chain& chain, const char* const* frames, FrameLayou
           all = chain.at[i] == i64(load_at<i32>(frames[i], layout.at)) * bytes;
         }
       }
-      // The instructions are the variable part of a code object.
+      // The instructions are the variable part at the end of a code object.
       if (!all || (apart && start != load_at<PySize>(g_code_layout.type, kTypeBasicSize))) continue;
       g_code_layout.instructions = apart ? i32(start) : -1;
       layout.at_bytes = apart ? 0 : bytes;
       layout.at_mask = apart ? ~u64(0) : 0xffffffff;
-      // 3.11 alone has it: behind the instruction's address and the height of the value stack.
+      // Only 3.11 has it: after the instruction's address and the height of the value stack.
       constexpr u16 kHasEntered = 3 << 8 | 11;
       layout.entered = g_code_layout.python == kHasEntered ? layout.at + 12 : -1;
       return true;
@@ -180,7 +180,7 @@ bool learn_instruction(const Chain& chain, const char* const* frames, FrameLayou
   return false;
 }
 
-// A guess, and what came of it. Wrong ones may fault.
+// A guessed layout, and whether it holds. Testing a wrong one may fault.
 struct Guess {
   const Chain& chain;
   const char* state;
@@ -225,8 +225,8 @@ bool learn_chain(const Chain& chain) {
   return false;
 }
 
-// From 3.13 on the interpreter says where things are: a list of offsets at the begin of _PyRuntime, for debuggers. It
-// grows from version to version, but these runs of it are the same in all.
+// Since 3.13 the interpreter publishes a list of offsets for debuggers at the start of _PyRuntime. The list grows from
+// version to version, but these runs of it are the same in all.
 bool agrees_with_interpreter() {
   const char* runtime = static_cast<const char*>(dlsym(RTLD_DEFAULT, "_PyRuntime"));
   if (g_code_layout.python < kListsOffsets || !runtime || memcmp(runtime, "xdebugpy", 8) != 0) return true;
@@ -247,19 +247,19 @@ bool agrees_with_interpreter() {
     while (i + run.size() <= kWords && differs()) i++;
     return i + run.size() <= kWords;
   };
-  // Of a thread state the innermost frame, of a frame its size, the caller's, the code, the instruction.
+  // Thread state: the innermost frame. Frame: its size, ..., the caller's frame, the code object, the instruction.
   bool frames = find({f.first, kAny, kAny, kAny, kAny, kAny, f.previous, f.code, f.at});
-  // Of a code object the file, the name, the qualified name, the line table, the first line, ..., the instructions.
+  // Code object: the file, the name, the qualified name, the line table, the first line, ..., the instructions.
   bool codes = find({c.file, c.name, kAny, c.table, c.first_line, kAny, kAny, kAny, c.instructions});
   return !list[kFreeThreaded] && f.second < 0 && frames && codes;
 }
 
 bool learn(PyObject* const* args) {
-  fails("its calibration did not come to an end");
+  fails("the calibration of call stacks did not finish");
   CodeLayout& c = g_code_layout;
   c.python = version();
   c.type = dlsym(RTLD_DEFAULT, "PyCode_Type");
-  if (c.python < kOldest || c.python > kNewest) return fails("of this version of Python the line tables are not known");
+  if (c.python < kOldest || c.python > kNewest) return fails("the line tables of this Python version are not known");
   const char* flags = g_py.PyUnicode_AsUTF8(args[4]);
   if (!flags || strchr(flags, 't')) return fails("this Python is free-threaded");
   Samples samples;
@@ -271,15 +271,16 @@ bool learn(PyObject* const* args) {
   if (!learn_raw_text(strings, g_py.PyLong_AsLong(g_py.PyTuple_GetItem(args[3], 0)),
                       g_py.PyLong_AsLong(g_py.PyTuple_GetItem(args[3], 1))))
     return fails("the strings of this Python are laid out in an unknown way");
-  if (!agrees_with_interpreter()) return fails("this Python says itself that its frames are laid out in another way");
-  return fails("its proof did not come to an end"), true;
+  if (!agrees_with_interpreter())
+    return fails("the offsets that this Python publishes contradict the layout of frames that was found");
+  return fails("the proof of the layout of frames did not finish"), true;
 }
 
 bool names_agree(const void* code) {
   for (i32 offset : {g_code_layout.name, g_code_layout.file}) {
     PyObject* string = load_at<PyObject*>(code, offset);
     const char* theirs = g_py.PyUnicode_AsUTF8(string);
-    if (!theirs) return g_py.PyErr_Clear(), true;  // surrogates: not for comparing
+    if (!theirs) return g_py.PyErr_Clear(), true;  // it has surrogates and cannot be compared
     char room[4096];
     const char* ours;
     PySize bytes = raw_text(string, room, sizeof room, ours);
@@ -313,7 +314,7 @@ void prove(void* argument) {
 }  // namespace
 
 const char* frame_layout_script() {
-  fails("this Python lacks a function that tells of its frames");
+  fails("this Python lacks a function that is needed to read its frames");
   return g_py.Py_GetVersion && g_py.PyLong_AsLong && g_py.PyTuple_Size && g_py.PyBytes_AsString && g_py.PyBytes_Size &&
                  g_py.PyGILState_GetThisThreadState
              ? kFrameLayoutScript

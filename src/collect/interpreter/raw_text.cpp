@@ -28,7 +28,7 @@ State state_of(const void* string, i32 shift) {
   return {bits & 7, (bits & 8) != 0, (bits & 16) != 0};
 }
 
-// Bytes written; a character needs at most 4.
+// Returns the number of bytes written, at most 4.
 int put_utf8(u32 c, char* at) {
   if (c < 0x80) return at[0] = char(c), 1;
   if (c < 0x800) return at[0] = char(0xc0 | c >> 6), at[1] = char(0x80 | (c & 63)), 2;
