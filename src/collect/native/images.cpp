@@ -15,7 +15,7 @@ constinit std::atomic<u32> g_maps{0};
 
 namespace {
 
-constexpr u32 kMostImages = 4096;
+constexpr u32 kMaxImages = 4096;
 
 struct Image {
   u64 key;    // what it is and where: see key_of
@@ -25,7 +25,7 @@ struct Image {
 // Guarded by g_scanning, which nobody waits for: who finds it taken leaves word, and the other scans once more. (Scans
 // hold the loader's lock, under which the program may call us.)
 std::atomic<bool> g_scanning{false}, g_wanted{false};
-Image g_images[kMostImages];
+Image g_images[kMaxImages];
 u32 g_image_count;
 std::atomic<u64> g_adds{0}, g_subs{0};  // the loader's counts at the last scan
 
@@ -121,7 +121,7 @@ int see(dl_phdr_info* info, size_t, void* arg) {
   if (at >= g_image_count || g_images[at].key != key)
     for (at = 0; at < g_image_count && g_images[at].key != key; at++) {
     }
-  if (at == kMostImages) return 0;
+  if (at == kMaxImages) return 0;
   if (at == g_image_count) {
     g_images[g_image_count++].key = key;
     record_image(info, extent);

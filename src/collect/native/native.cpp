@@ -26,10 +26,10 @@ constinit std::atomic<bool> g_native_on{false};
 
 namespace {
 
-constexpr u32 kRules = 2048;       // places in code known per thread
-constexpr u32 kMostNative = 8192;  // of a stack
-constexpr u32 kKeptOfMore = 128;   // innermost frames of a deeper one: the same at every depth of a recursion
-constexpr u64 kMapMask = kMostMaps << kMapShift;
+constexpr u32 kRules = 2048;      // places in code known per thread
+constexpr u32 kMaxNative = 8192;  // of a stack
+constexpr u32 kKeptOfMore = 128;  // innermost frames of a deeper one: the same at every depth of a recursion
+constexpr u64 kMapMask = kMaxMaps << kMapShift;
 
 struct StackRange {
   u64 low = 0, high = 0;
@@ -47,9 +47,9 @@ struct NativeThread {
   // The last stack, outermost frame first.
   bool cut;
   u32 depth;
-  u64 at[kMostNative];
-  u32 ids[kMostNative];
-  u64 fresh[kMostNative];  // of this one, innermost first
+  u64 at[kMaxNative];
+  u32 ids[kMaxNative];
+  u64 fresh[kMaxNative];  // of this one, innermost first
   FrameRule rules[kRules];
 };
 
@@ -113,7 +113,7 @@ __attribute__((no_sanitize("address"))) Walk walk(NativeThread& t, u64 frame, u6
   auto readable = [&](u64 at) { return at >= low && at <= end - 8 && at % 8 == 0; };
   u32 count = 0;
   while (pc) {
-    if (count == kMostNative || pc & kMapMask) return {count, true};
+    if (count == kMaxNative || pc & kMapMask) return {count, true};
     if (!is_ours(pc)) t.fresh[count++] = pc;
     const FrameRule& rule = rule_at(t, pc - 1);
     u64 cfa = 0, saved_at = 0;
@@ -196,14 +196,14 @@ u32 native_stack(ThreadBlock* block, const void* frame) {
   u64 at = reinterpret_cast<u64>(frame);
   for (;;) {
     u32 generation = g_generation.load(std::memory_order_relaxed), maps = g_maps.load(std::memory_order_acquire);
-    if (__builtin_expect(maps > kMostMaps, 0)) return give_up(), kStackLost;
+    if (__builtin_expect(maps > kMaxMaps, 0)) return give_up(), kStackLost;
     if (__builtin_expect(!block->native_known || t->generation != generation || t->maps != maps, 0))
       renew(block, *t, generation, maps);
     const StackRange& range = g_main_stack.holds(at) ? g_main_stack : t->stack;
     if (!range.holds(at)) return 0;
     Walk walked = walk(*t, at, range.high);
     if (__builtin_expect(g_maps.load(std::memory_order_relaxed) != maps, 0)) continue;  // what was walked means less
-    if (__builtin_expect(walked.count == kMostNative, 0)) walked.count = kKeptOfMore;
+    if (__builtin_expect(walked.count == kMaxNative, 0)) walked.count = kKeptOfMore;
     return intern_frames(*t, walked);
   }
 }

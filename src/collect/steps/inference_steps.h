@@ -23,15 +23,15 @@ class InferenceSteps {
   void forget();
   // An optimizer exists, so that training is likely to follow.
   void expect_training() {
-    if (forwards_wait_for_ > 1) forwards_wait_for_ = kMostKept;
+    if (forwards_wait_for_ > 1) forwards_wait_for_ = kMaxKept;
   }
 
  private:
   static constexpr u32 kPatience = 8;
-  static constexpr u32 kMostKept = 64;
+  static constexpr u32 kMaxKept = 64;
   // Edges that are none unless enough of them come.
   struct Kept {
-    u64 at[kMostKept];
+    u64 at[kMaxKept];
     u32 count;
   };
 

@@ -45,7 +45,7 @@ void TrainingSteps::draw_begins(u64 t, const void* iterator) {
     group_ = 0;
     if (shown_) withdraw();
   } else if (group_) {
-    if (another && iterator_count_ < kMostIterators) iterators_[iterator_count_++] = iterator;
+    if (another && iterator_count_ < kMaxIterators) iterators_[iterator_count_++] = iterator;
     return;
   }
   open_group(begin, iterator);
@@ -289,7 +289,7 @@ void TrainingSteps::updated(u64 t) {
   first_step_ = false;
   if (state_ == State::gap) {  // one more on the same batch
     step_.updates++;
-    if (step_.kept < kMostKept) kept_[step_.kept++] = step_.next_edge;
+    if (step_.kept < kMaxKept) kept_[step_.kept++] = step_.next_edge;
     step_.next_edge = 0;
     return;
   }
@@ -326,7 +326,7 @@ void TrainingSteps::make_kept_steps() {
 
 // The loop draws again after all: what was split is one step.
 void TrainingSteps::recount() {
-  if (line_->number() - 1 - split_from_ <= kMostRecounted) {
+  if (line_->number() - 1 - split_from_ <= kMaxRecounted) {
     most_updates_ = std::max(most_updates_, u32(line_->number() - split_from_));
     line_->restart(RestartWhy::recount, split_from_ + 1, begin_, StepBy::dataloader);
   }
@@ -344,7 +344,7 @@ void TrainingSteps::sign_without_update(u64 t, Sign what) {
   if (passed_) {
     passed_ = false;
     passes_alone_++;
-    if (step_.kept < kMostKept) kept_[step_.kept++] = t;
+    if (step_.kept < kMaxKept) kept_[step_.kept++] = t;
   }
   bool by_clearings = clearings_alone_ >= kClearingsAlone;
   if (!by_clearings && passes_alone_ < kPassesAlone) return;

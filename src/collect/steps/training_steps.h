@@ -104,9 +104,9 @@ class TrainingSteps {
   static constexpr u32 kPatience = 3;        // updates on one batch before a loop is taken for one that draws no more
   static constexpr u32 kClearingsAlone = 3;  // clearings behind backward passes before optimizers are given up on
   static constexpr u32 kPassesAlone = 64;    // backward passes, likewise
-  static constexpr u32 kMostKept = 64;
-  static constexpr i64 kMostRecounted = 16;  // steps
-  static constexpr u32 kMostIterators = 4;   // of one group
+  static constexpr u32 kMaxKept = 64;
+  static constexpr i64 kMaxRecounted = 16;  // steps
+  static constexpr u32 kMaxIterators = 4;   // of one group
 
   StepLine* line_ = nullptr;
   State state_ = State::gap;
@@ -123,7 +123,7 @@ class TrainingSteps {
   // The batch group.
   u64 group_ = 0;   // its begin, 0: none
   u64 opened_ = 0;  // iter() of a loader, if nothing else was heard since
-  const void* iterators_[kMostIterators] = {};
+  const void* iterators_[kMaxIterators] = {};
   u32 iterator_count_ = 0, batches_ = 0, calls_ = 0;
   bool eval_calls_ = false;           // in eval mode without gradients, of modules that train
   bool shown_ = false;                // it began a step
@@ -139,7 +139,7 @@ class TrainingSteps {
   bool dry_ = false;   // a loader was exhausted, nothing was drawn since
   u32 dry_steps_ = 0;  // begun since then
   u32 updates_per_batch_ = 1, most_updates_ = 1;
-  u64 kept_[kMostKept] = {};
+  u64 kept_[kMaxKept] = {};
   i64 split_from_ = -1;  // number of the step that was split into steps of one update each
 
   // Training without optimizers.
