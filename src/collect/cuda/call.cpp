@@ -53,7 +53,7 @@ void refused() {
   if (!t_self.inside) g_writer.drop(Drop::reentered);
 }
 
-char* room(ThreadBlock* block, u32 epoch) {
+char* make_room(ThreadBlock* block, u32 epoch) {
   KeepErrno keep;
   if (!block->torch_thread) learn_thread(block);
   return reserve_slowly(block, epoch);

@@ -52,7 +52,7 @@ extern const Collector kCallCollector;
 namespace call {
 void follow();
 void refused();
-char* room(ThreadBlock* block, u32 epoch);
+char* make_room(ThreadBlock* block, u32 epoch);
 u32 intern(ThreadBlock* block, CallName& name, u32 generation);
 StackRef stack(ThreadBlock* block);
 void ends_elsewhere(ThreadBlock* block, u32 epoch, RecordRef ref, u64 ticks);
@@ -80,7 +80,7 @@ __attribute__((always_inline)) inline OpenCall call_begins(CallKind kind, CallNa
   char* at = reinterpret_cast<char*>(block->chunk);
   if (__builtin_expect(block->epoch != epoch, 0) || __builtin_expect(!at, 0) ||
       __builtin_expect(used + sizeof(CallRecord) > kChunkBytes, 0)) {
-    at = call::room(block, epoch);
+    at = call::make_room(block, epoch);
     used = block->used;
   } else {
     at += used;

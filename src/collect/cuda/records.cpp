@@ -203,8 +203,8 @@ void read_context(const View& v, GpuRecord& out) {
 }  // namespace
 
 void RecordSizes::probe(NextRecord next) {
-  constexpr size_t kRoom = 4096;  // several times the largest known record
-  alignas(8) u8 buffer[kRoom];
+  constexpr size_t kBufferBytes = 4096;  // several times the largest known record
+  alignas(8) u8 buffer[kBufferBytes];
   constexpr u32 kinds[] = {
 #define RECORD(name, number, kind) number,
 #define FIELD(record, name, at, type, member)
@@ -214,10 +214,11 @@ void RecordSizes::probe(NextRecord next) {
   };
   for (u32 kind : kinds) {
     memset(buffer, 0, sizeof buffer);
-    for (size_t at = 0; at < kRoom; at += 8) memcpy(buffer + at, &kind, sizeof kind);
+    for (size_t at = 0; at < kBufferBytes; at += 8) memcpy(buffer + at, &kind, sizeof kind);
     u8* record = nullptr;
-    if (next(buffer, kRoom, &record) != kSuccess || record != buffer) continue;
-    if (next(buffer, kRoom, &record) != kSuccess || record <= buffer || record >= buffer + kRoom) continue;
+    if (next(buffer, kBufferBytes, &record) != kSuccess || record != buffer) continue;
+    if (next(buffer, kBufferBytes, &record) != kSuccess || record <= buffer || record >= buffer + kBufferBytes)
+      continue;
     sizes_[kind] = u16(record - buffer);
   }
 }

@@ -61,9 +61,9 @@ T load(const void* object, i32 offset) {
 }
 
 u32 intern_text(const void* string) {
-  char room[4096];
+  char buffer[4096];
   const char* text;
-  PySize bytes = raw_text(string, room, sizeof room, text);
+  PySize bytes = raw_text(string, buffer, sizeof buffer, text);
   return bytes < 0 ? 0 : intern_bytes(text, size_t(bytes));
 }
 

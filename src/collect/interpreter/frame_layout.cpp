@@ -151,7 +151,8 @@ bool follows(const char* frame, const Chain& chain, const FrameLayout& layout, c
   return matched == chain.count;
 }
 
-// Finds where frames hold their current instruction. The innermost is left out, since it has continued since then.
+// Finds where frames hold their current instruction. The innermost one is left out: it has moved on since the chain was
+// taken.
 bool learn_instruction(const Chain& chain, const char* const* frames, FrameLayout& layout) {
   bool apart = g_code_layout.python >= kFramesApart;
   for (layout.at = 16; layout.at < 256; layout.at += apart ? 8 : 4)
@@ -281,11 +282,11 @@ bool names_agree(const void* code) {
     PyObject* string = load_at<PyObject*>(code, offset);
     const char* theirs = g_py.PyUnicode_AsUTF8(string);
     if (!theirs) return g_py.PyErr_Clear(), true;  // it has surrogates and cannot be compared
-    char room[4096];
+    char buffer[4096];
     const char* ours;
-    PySize bytes = raw_text(string, room, sizeof room, ours);
+    PySize bytes = raw_text(string, buffer, sizeof buffer, ours);
     if (bytes < 0 || strncmp(ours, theirs, size_t(bytes)) != 0) return false;
-    if (size_t(bytes) + 4 < sizeof room && theirs[bytes]) return false;
+    if (size_t(bytes) + 4 < sizeof buffer && theirs[bytes]) return false;
   }
   return true;
 }

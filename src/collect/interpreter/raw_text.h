@@ -22,6 +22,6 @@ bool learn_raw_text(PyObject* const samples[4], PySize ascii_header, PySize wide
 
 // The string as UTF-8, cut to what fits. Returns its length in bytes, -1 if it cannot be read. ASCII strings are not
 // copied: `text` then points into the string itself.
-PySize raw_text(const void* string, char* room, PySize room_bytes, const char*& text);
+PySize raw_text(const void* string, char* buffer, PySize buffer_bytes, const char*& text);
 
 }  // namespace tprof

@@ -91,13 +91,13 @@ def watch(torch):
     watch_begin(torch.optim.Optimizer, sys.modules, getattr(sys.modules.get('torch._guards'), '_TLS', None))
     return 'steps are found without calls of ' + ', '.join(lost) if lost else ''
 
-def wrap_after(owner, name, told):
+def wrap_after(owner, name, then):
     import functools
     original = vars(owner)[name]
     @functools.wraps(original)
     def call(self, *args, **kwargs):
         result = original(self, *args, **kwargs)
-        told(self)
+        then(self)
         return result
     setattr(owner, name, call)
 
@@ -161,10 +161,10 @@ def calls_by_profile(switches):
     import threading
     mark = 'tprof'
     def switch(on):
-        theirs = on and sys.getprofile() not in (None, mark)
-        if theirs:
+        taken = on and sys.getprofile() not in (None, mark)
+        if taken:
             capability('python_calls', 'the program has a profile function of its own')
-        on = on and not theirs
+        on = on and not taken
         profile_all(on)
         hook = getattr(threading, '_profile_hook', None)
         if hook is (None if on else profile_here):
@@ -175,7 +175,7 @@ def calls_by_profile(switches):
 def follow(torch):
     import json
     ours = []
-    told = []
+    noted = []
     def distributed():
         d = getattr(torch, 'distributed', None)
         if d is None or not d.is_available() or not d.is_initialized():
@@ -188,9 +188,9 @@ def follow(torch):
             info['pg_config'] = config
         except Exception:
             pass
-        if info not in told:
-            del told[:]
-            told.append(info)
+        if info not in noted:
+            del noted[:]
+            noted.append(info)
             note('distributed', json.dumps(info, default=str))
     watching, recording = [0], [False]
     def on_phase(phase):

@@ -1,8 +1,8 @@
 // What tprof keeps per thread, and how every hook is entered and left.
 //
 // A hook does: ThreadBlock* b = enter(); if (!b) return; ... leave(b);. enter() refuses when this thread is already
-// inside tprof (our own work, a signal handler) or is past its end. `busy` is set while inside, so the
-// helper thread can see when nobody writes to the chunks of a past epoch any more (see quiesce in recorder.h).
+// inside tprof (our own work, a signal handler) or is past its end. `busy` is set while inside, so the helper thread
+// can see when nobody writes to the chunks of a past epoch any more (see quiesce in recorder.h).
 #pragma once
 #include <stddef.h>
 

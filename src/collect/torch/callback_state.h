@@ -12,8 +12,8 @@
 namespace tprof {
 
 struct CallbackState {
-  const void *begin, *end, *room;  // std::vector of the thread's own callbacks
-  u8 enabled;                      // whether the thread observes at all
+  const void *begin, *end, *capacity_end;  // std::vector of the thread's own callbacks
+  u8 enabled;                              // whether the thread observes at all
 };
 
 // Returns the calling thread's state. nullptr until discover_layout() has proved that the state is exactly as above.

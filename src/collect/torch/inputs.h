@@ -1,9 +1,9 @@
 // Encodes the inputs of an operator, from the IValues that torch passes to a callback, in the format of record.h.
 //
 // What is read and what is left out follows torch.profiler's Input Dims, Input type, Input Strides and Concrete Inputs:
-// nested and symbolic tensors count as undefined, sparse and mkldnn ones have no strides, lists are kept up to the
-// limit of 30 up to which torch prints them (longer ones get kInputCut; torch prints nothing of them). Unlike torch,
-// strings are kept. Runs up to about a million times a second.
+// nested and symbolic tensors count as undefined, sparse and mkldnn ones have no strides, lists are kept up to torch's
+// print limit of 30 (longer ones get kInputCut; torch prints nothing of them). Unlike torch, strings are kept. Runs up
+// to about a million times a second.
 #pragma once
 #include "collect/torch/layout.h"
 

@@ -11,8 +11,8 @@ namespace {
 
 constexpr i64 kSentinel = 0x1122334455667788;
 constexpr char kProbeName[] = "tprof probe: a name too long for a short string";
-constexpr int kRoom = 4096;   // for an at::RecordFunction, which takes less than 400 bytes
-constexpr int kLooked = 512;  // how much of it is searched
+constexpr int kRangeBytes = 4096;    // for an at::RecordFunction, which takes less than 400 bytes
+constexpr int kSearchedBytes = 512;  // how much of it is searched
 constexpr u8 kUserScope = 7;
 
 // The argument of RecordFunction::before since torch 2.7: std::variant<std::string_view, reference_wrapper<...>>.
@@ -31,7 +31,7 @@ struct Probe {
   void (*before_text)(void*, const char*, i64) = nullptr;
   void (*before_variant)(void*, NameOrSchema, i64) = nullptr;
   u64 handle = 0;  // of the callback that is registered right now
-  alignas(64) char record[kRoom];
+  alignas(64) char record[kRangeBytes];
 
   bool can_begin() const { return before_text || before_variant; }
   void begin() {
@@ -70,11 +70,11 @@ void with_range(Probe& p, bool inputs, bool outputs, bool ids, F look) {
 // {u64 thread id, u8 scope, needs_inputs, needs_outputs, needs_ids}: the needs of our callback must appear
 // there (those of a profiler that is running already may, too), which also proves that we and torch agree on
 // RecordFunctionCallback.
-void mark_needs(Probe& p, bool inputs, bool outputs, bool ids, bool (&possible)[kLooked]) {
+void mark_needs(Probe& p, bool inputs, bool outputs, bool ids, bool (&possible)[kSearchedBytes]) {
   with_range(p, inputs, outputs, ids, [&] {
     const u8 wanted[3] = {inputs, outputs, ids};
     u64 thread = p.layout.current_thread_id();
-    for (int at = 16; at < kLooked; at += 8) {
+    for (int at = 16; at < kSearchedBytes; at += 8) {
       bool fits = p.record[at] == kUserScope && load<u64>(p.record, at - 8) == thread;
       for (int i = 0; i < 3; i++) {
         u8 need = u8(p.record[at + 1 + i]);
@@ -86,13 +86,13 @@ void mark_needs(Probe& p, bool inputs, bool outputs, bool ids, bool (&possible)[
 }
 
 bool find_scope(Probe& p) {
-  bool possible[kLooked] = {};
-  for (int at = 16; at < kLooked; at += 8) possible[at] = true;
+  bool possible[kSearchedBytes] = {};
+  for (int at = 16; at < kSearchedBytes; at += 8) possible[at] = true;
   mark_needs(p, true, false, true, possible);
   mark_needs(p, false, true, false, possible);
   mark_needs(p, true, false, false, possible);
   int found = 0;
-  for (int at = 16; at < kLooked; at += 8)
+  for (int at = 16; at < kSearchedBytes; at += 8)
     if (possible[at]) p.layout.scope = at, found++;
   if (found != 1) return false;
   p.layout.thread = p.layout.scope - 8;
@@ -106,7 +106,7 @@ void find_sequence(Probe& p) {
     g_starts = 0;
     p.begin();
     int found = 0;
-    for (int at = 8; at < kLooked; at += 8)
+    for (int at = 8; at < kSearchedBytes; at += 8)
       if (load<i64>(p.record, at) == kSentinel) l.sequence = at, found++;
     const char* name = l.name(p.record);
     if (found != 1 || g_starts != 1 || !name || strcmp(name, kProbeName) != 0)
@@ -131,7 +131,7 @@ void find_name(Probe& p) {
     p.begin();
     const char* name = l.name(p.record);
     int found = 0, at = 0;
-    for (int i = 0; i < kLooked - 40; i += 8)
+    for (int i = 0; i < kSearchedBytes - 40; i += 8)
       if (load<const char*>(p.record, i) == name) at = i, found++;
     if (found != 1) return;
     bool has_length = load<u64>(p.record, at + 8) == sizeof kProbeName - 1;
@@ -153,12 +153,12 @@ void find_forward_thread(Probe& p) {
   for (u64& handle : handles) {
     with_range(p, true, false, true, [&] {
       p.begin();
-      char snapshot[kLooked];
+      char snapshot[kSearchedBytes];
       memcpy(snapshot, p.record, sizeof snapshot);
       bool was = l.is_async(p.record);
       p.set_async(p.record);
       int changed = 0, at = -1;
-      for (int i = 0; i < kLooked; i++)
+      for (int i = 0; i < kSearchedBytes; i++)
         if (snapshot[i] != p.record[i]) at = i, changed++;
       bool is = l.is_async(p.record);
       if (changed) memcpy(p.record, snapshot, sizeof snapshot);

@@ -55,13 +55,13 @@ struct Symbols {
 };
 
 // The result of an exported XType::get(): by value in a register, or (in older versions) through a hidden pointer, for
-// which `room` is passed.
+// which `result` is passed.
 const void* type_object(const Symbols& symbols, const char* name) {
   const void* (*get)(void*);
-  alignas(16) const void* room[8] = {};
+  alignas(16) const void* result[8] = {};
   if (!symbols.get(get, name)) return nullptr;
-  const void* type = get(room);
-  return type == room ? room[0] : type;
+  const void* type = get(result);
+  return type == result ? result[0] : type;
 }
 
 // TensorType::get() returns a reference to a pointer.
