@@ -1,5 +1,5 @@
-// What tprof knows of CUPTI's binary interface, in its own words: numbers, offsets and signatures, for CUDA 11.2 and
-// later. No header of NVIDIA's is needed to build; where one is found, abi_check.cpp compares.
+// What tprof knows of CUPTI's binary interface, in declarations of its own: numbers, offsets and signatures, for CUDA
+// 11.2 and later. The build needs no header of NVIDIA's; where one is found, abi_check.cpp compares.
 #pragma once
 #include "base/types.h"
 
@@ -27,11 +27,11 @@ using Callback = void (*)(void* user, u32 domain, u32 cbid, const void* data);
 struct SubscriberParams {
   size_t bytes;
   const char* name;
-  char* old_name;  // filled with the name of who holds CUPTI
+  char* old_name;  // filled with the name of the tool that holds CUPTI
   size_t old_name_bytes;
 };
 
-// CUpti_ActivityKind, the ones that are read.
+// The values of CUpti_ActivityKind that tprof reads.
 enum RecordKind : u32 {
 #define RECORD(name, number, kind) k_##name = number,
 #define FIELD(record, name, at, type, member)

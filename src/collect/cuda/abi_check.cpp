@@ -1,4 +1,4 @@
-// Compares abi.h and its tables with NVIDIA's headers. Built only where they are found; nothing of it is linked.
+// Compares abi.h and its tables with NVIDIA's headers. Compiled only where they are found, and linked nowhere.
 #include <cupti.h>
 #include <stddef.h>
 
@@ -9,8 +9,8 @@
 namespace tprof::cupti {
 namespace {
 
-// The newest struct of each kind that the header has. CUDA 13 names them like this; older headers are compared with
-// what all since 11.8 have.
+// The newest struct of each kind that the header has. The first list has the names of CUDA 13; older headers are
+// compared with the structs that all versions since 11.8 have.
 #if CUPTI_API_VERSION >= 130000
 using kernel_t = CUpti_ActivityKernel10;
 using memcpy_t = CUpti_ActivityMemcpy6;
@@ -37,7 +37,7 @@ using runtime_t = CUpti_ActivityAPI;
 using driver_t = CUpti_ActivityAPI;
 using context_t = CUpti_ActivityContext;
 
-// A field that an older header does not have yet compares as right.
+// A field that an older header does not have yet counts as right.
 #define RECORD(name, number, kind) static_assert(number == CUPTI_ACTIVITY_KIND_##kind && number < kRecordKinds);
 #define FIELD(record, name, at, type, member)                                                               \
   template <class T>                                                                                        \
@@ -46,7 +46,7 @@ using context_t = CUpti_ActivityContext;
       return offsetof(T, member) == at && (sizeof(T{}.member) == sizeof(type) || sizeof(T{}.member) == 12); \
     return CUPTI_API_VERSION < 130000;                                                                      \
   }                                                                                                         \
-  static_assert(right_##record##_##name<record##_t>(), #record "." #name " is not where the table says");
+  static_assert(right_##record##_##name<record##_t>(), #record "." #name " is not where the table has it");
 #include "collect/cuda/cupti_records.def"
 #undef FIELD
 #undef RECORD
@@ -57,7 +57,7 @@ using context_t = CUpti_ActivityContext;
 #undef DRIVER
 #undef NOISE
 
-// Enums and pointers are declared as integers and as other pointers: what counts is how they are passed.
+// abi.h declares enums as integers, and other pointer types. What must agree is how arguments are passed.
 template <class A, class B>
 constexpr bool passed_alike = sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::is_pointer_v<B>;
 template <class A, class B>

@@ -25,9 +25,9 @@ const u32 kDriverCallCount = sizeof kDriverCalls / sizeof *kDriverCalls;
 
 namespace {
 
-constexpr u32 kMostCalls = 2048;  // CUDA 13 has about 520 and 800
-ApiName g_names[2][kMostCalls];
-ApiName g_other;  // beyond
+constexpr u32 kMaxFunctions = 2048;  // CUDA 13 has about 520 of the runtime and 800 of the driver
+ApiName g_names[2][kMaxFunctions];
+ApiName g_other;  // any function with a higher number
 
 bool listed(const u32* calls, u32 count, u32 cbid) {
   for (u32 i = 0; i < count; i++)
@@ -59,7 +59,7 @@ void fill(ApiName& out, const CuptiLibrary& library, bool driver, u32 cbid) {
 const ApiName& api_name(const CuptiLibrary& library, u32 cbid) {
   bool driver = cbid & kApiDriver;
   u32 number = cbid & ~kApiDriver;
-  ApiName& name = number < kMostCalls ? g_names[driver][number] : g_other;
+  ApiName& name = number < kMaxFunctions ? g_names[driver][number] : g_other;
   if (!name.known || &name == &g_other) fill(name, library, driver, number);
   return name;
 }

@@ -13,8 +13,8 @@ alignas(64) u8 g_scrap[kScrapBytes];
 
 bool BufferPool::add() {
   u32 index = count_.fetch_add(1);
-  if (index >= kMost) {
-    count_.store(kMost);
+  if (index >= kMaxBuffers) {
+    count_.store(kMaxBuffers);
     return false;
   }
   void* at = mmap(nullptr, kBufferBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -30,7 +30,7 @@ void BufferPool::prepare() {
 
 u8* BufferPool::take(size_t* bytes, u64 now_ns) {
   do {
-    for (u32 i = 0; i < kMost && i < count_.load(std::memory_order_acquire); i++) {
+    for (u32 i = 0; i < kMaxBuffers && i < count_.load(std::memory_order_acquire); i++) {
       u64 here = 0;
       u8* at = buffers_[i].at.load(std::memory_order_acquire);
       if (!at || !buffers_[i].taken_ns.compare_exchange_strong(here, now_ns, std::memory_order_acq_rel)) continue;
@@ -43,7 +43,7 @@ u8* BufferPool::take(size_t* bytes, u64 now_ns) {
 }
 
 void BufferPool::give_back(u8* buffer) {
-  for (u32 i = 0; i < kMost && i < count_.load(std::memory_order_acquire); i++)
+  for (u32 i = 0; i < kMaxBuffers && i < count_.load(std::memory_order_acquire); i++)
     if (buffers_[i].at.load(std::memory_order_relaxed) == buffer) {
       memset(buffer, 0, 8);
       buffers_[i].taken_ns.store(0, std::memory_order_release);
@@ -54,7 +54,7 @@ void BufferPool::give_back(u8* buffer) {
 bool BufferPool::is_scrap(const u8* buffer) const { return buffer == g_scrap; }
 
 bool BufferPool::holds_content_from_before(u64 ns) const {
-  for (u32 i = 0; i < kMost && i < count_.load(std::memory_order_acquire); i++) {
+  for (u32 i = 0; i < kMaxBuffers && i < count_.load(std::memory_order_acquire); i++) {
     u64 taken = buffers_[i].taken_ns.load(std::memory_order_acquire);
     if (!taken || taken > ns) continue;
     const u8* at = buffers_[i].at.load(std::memory_order_relaxed);

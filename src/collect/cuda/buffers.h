@@ -1,7 +1,7 @@
-// The buffers that CUPTI fills: pooled, allocated ahead, used again. CUPTI asks for them on the program's threads.
+// The buffers that CUPTI fills: pooled, allocated ahead, reused. CUPTI requests them on the program's threads.
 //
-// A buffer that CUPTI keeps may hold records of unfinished work. Whether it holds any can be seen: its first word is
-// the kind of the first record, and 0 as long as there is none.
+// A buffer that CUPTI keeps may hold records of unfinished GPU work. The first word of a buffer shows whether it holds
+// any record: it is the kind of the first record, and 0 as long as there is none.
 #pragma once
 #include <atomic>
 
@@ -11,10 +11,10 @@ namespace tprof {
 
 class BufferPool {
  public:
-  // Makes the first few, so that a launch seldom has to.
+  // Allocates the first few, so that a launch seldom has to.
   void prepare();
-  // A buffer for CUPTI. When none can be had any more, one whose content is thrown away (see is_scrap): older CUPTI
-  // crashes on a null pointer.
+  // A buffer for CUPTI. When no more can be allocated, one whose content is discarded (see is_scrap): older versions of
+  // CUPTI crash on a null pointer.
   u8* take(size_t* bytes, u64 now_ns);
   void give_back(u8* buffer);
   bool is_scrap(const u8* buffer) const;
@@ -23,14 +23,14 @@ class BufferPool {
 
  private:
   static constexpr size_t kBufferBytes = 1 << 20;
-  static constexpr u32 kFirst = 4, kMost = 256;
+  static constexpr u32 kFirst = 4, kMaxBuffers = 256;
   struct Buffer {
     std::atomic<u8*> at;
-    std::atomic<u64> taken_ns;  // 0: here
+    std::atomic<u64> taken_ns;  // 0: CUPTI does not have it
   };
   bool add();
 
-  Buffer buffers_[kMost] = {};
+  Buffer buffers_[kMaxBuffers] = {};
   std::atomic<u32> count_{0};
 };
 

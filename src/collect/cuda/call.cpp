@@ -38,7 +38,7 @@ void calls_switch_off() { g_call_switches.fetch_or(kCallsOff); }
 
 namespace call {
 
-// Not inlined: the native walk begins at this frame, whose caller has call frame information.
+// Not inlined: the native walk starts at this frame, whose caller has call frame information.
 __attribute__((noinline)) StackRef stack(ThreadBlock* block) {
   KeepErrno keep;
   return {python_stack(block), native_on() ? native_stack(block, __builtin_frame_address(0)) : 0};
@@ -53,7 +53,7 @@ void refused() {
   if (!t_self.inside) g_writer.drop(Drop::reentered);
 }
 
-char* room(ThreadBlock* block, u32 epoch) {
+char* make_room(ThreadBlock* block, u32 epoch) {
   KeepErrno keep;
   if (!block->torch_thread) learn_thread(block);
   return reserve_slowly(block, epoch);

@@ -1,7 +1,7 @@
 // Records one call into CUDA or NCCL: what every wrapper of shim/hooks.def does around the real function.
 //
-// The record is written before the call and completed behind it, so a call that never comes back is seen. Between the
-// two nothing of ours is held: the call may block, be the last one of its window, or call us again.
+// The record is written before the call and completed after it, so that a call that never returns is recorded. In
+// between tprof holds no lock or state: the call may block, outlive its window, or enter tprof again.
 #pragma once
 #include <atomic>
 
@@ -11,7 +11,7 @@
 
 namespace tprof {
 
-// A call is not recorded inside another one of its own API (bits of ThreadSelf::calls).
+// A call inside another call of the same API is not recorded. These are the bits of ThreadSelf::calls.
 enum CallApi : u8 { kApiCuda = 1, kApiNccl = 2, kApiCudaDriver = 4 };
 
 // One exported function: what it is, and its name.
@@ -25,7 +25,7 @@ struct CallName {
   std::atomic<u64> interned{0};  // generation of the recording << 32 | name id
 };
 
-// What a row of the table tells of the arguments; see CallRecord.
+// What a row of the table takes from the arguments, see CallRecord.
 struct CallPayload {
   u64 address = 0, bytes = 0, stream = 0;
   i32 device = -1;
@@ -37,22 +37,22 @@ struct OpenCall {
   u32 epoch;
 };
 
-// One load; helpers of a program have to ask their leader.
+// One load. In a helper process it is always true, since the leader has to be looked at.
 inline bool calls_wanted() { return __builtin_expect(!gate_closed(), 0); }
-// The families (as bits) of which a call carries stacks: what TPROF_WITH_STACK and TPROF_STACK_ON ask for. And kCallsOff,
-// set for good where nothing is to be recorded of the GPU side (TPROF_ACTIVITIES).
+// A bit for each CallFamily whose calls carry stacks, as TPROF_WITH_STACK and TPROF_STACK_ON request. And kCallsOff,
+// which is set for good where TPROF_ACTIVITIES excludes the GPU side.
 extern std::atomic<u32> g_call_switches;
 constexpr u32 kCallsOff = 1u << 31;
 void calls_switch_off();
-// What it does for the session.
+// Its functions for the session.
 struct Collector;
 extern const Collector kCallCollector;
 
-// The rare parts. They keep errno: it is the program's.
+// The rare parts. They preserve errno, which belongs to the program.
 namespace call {
 void follow();
 void refused();
-char* room(ThreadBlock* block, u32 epoch);
+char* make_room(ThreadBlock* block, u32 epoch);
 u32 intern(ThreadBlock* block, CallName& name, u32 generation);
 StackRef stack(ThreadBlock* block);
 void ends_elsewhere(ThreadBlock* block, u32 epoch, RecordRef ref, u64 ticks);
@@ -71,7 +71,7 @@ __attribute__((always_inline)) inline OpenCall call_begins(CallKind kind, CallNa
   if (__builtin_expect(switches & kCallsOff, 0)) return {};
   ThreadBlock* block = enter();
   if (__builtin_expect(!block, 0)) return call::refused(), OpenCall{};
-  // The epoch is read inside: only then does nobody take the chunk for quiet while it is written to.
+  // The epoch is read between enter() and leave(): otherwise quiesce() might not wait for this thread's write.
   if (__builtin_expect(follows_leader(), 0)) call::follow();
   u32 epoch = recording_epoch();
   if (__builtin_expect(epoch == kNoEpoch, 0)) return leave(block), OpenCall{};
@@ -80,7 +80,7 @@ __attribute__((always_inline)) inline OpenCall call_begins(CallKind kind, CallNa
   char* at = reinterpret_cast<char*>(block->chunk);
   if (__builtin_expect(block->epoch != epoch, 0) || __builtin_expect(!at, 0) ||
       __builtin_expect(used + sizeof(CallRecord) > kChunkBytes, 0)) {
-    at = call::room(block, epoch);
+    at = call::make_room(block, epoch);
     used = block->used;
   } else {
     at += used;
@@ -98,7 +98,7 @@ __attribute__((always_inline)) inline OpenCall call_begins(CallKind kind, CallNa
     r.family = u8(kind.family);
     r.flags = kind.flags;
     open = {RecordRef(block->chunk_index) << 32 | used, epoch};
-    r.begin_ticks = now_ticks();  // last: our own work stays outside of the call
+    r.begin_ticks = now_ticks();  // last, so that tprof's own work stays outside of the call
     publish(block, at, Kind::call, id, sizeof r);
     will_write(at + kWrittenAhead);
   }
@@ -106,12 +106,12 @@ __attribute__((always_inline)) inline OpenCall call_begins(CallKind kind, CallNa
   return open;
 }
 
-// `late`: what only a call that came back can tell, or nullptr.
+// `late`: the payload if it is known only after the call, else nullptr.
 __attribute__((always_inline)) inline void call_ends(const OpenCall& open, u64 ticks, i32 result,
                                                      const CallPayload* late) {
   ThreadBlock* block = enter();
   if (__builtin_expect(!block, 0)) return call::refused();
-  // A call whose window is over by now stays unfinished in it, as ranges do.
+  // A call that outlives its window stays unfinished in it, as ranges do.
   u32 epoch = recording_epoch();
   if (__builtin_expect(block->chunk && block->epoch == epoch && block->chunk_index == open.ref >> 32, 1)) {
     auto& r = *reinterpret_cast<CallRecord*>(reinterpret_cast<char*>(block->chunk) + u32(open.ref));
@@ -124,12 +124,12 @@ __attribute__((always_inline)) inline void call_ends(const OpenCall& open, u64 t
   leave(block);
 }
 
-// Calls that give something back by pointers, which may be read after success only.
+// Calls that return something through pointers, which may be read only after success.
 constexpr bool gives_back(CallFamily family) { return family == CallFamily::alloc || family == CallFamily::stream; }
-// Stands for `ok` in the rows of all other families, where it has no meaning.
+// Takes the place of `ok` in the rows of all other families, where it has no meaning.
 struct NoMatter {};
 
-// `real()` makes the call; `payload(ok)` says what it is about, `ok` being true behind a call that succeeded.
+// `real()` makes the call. `payload(ok)` describes its arguments; `ok` is true after a call that succeeded.
 template <CallKind kind, class Real, class Payload>
 __attribute__((always_inline)) inline i32 record_call(CallName& name, Real real, Payload payload) {
   u8 around = t_self.calls;

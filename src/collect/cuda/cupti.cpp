@@ -24,7 +24,7 @@ namespace {
 
 enum class State : u32 { off, switching, on, unavailable };
 std::atomic<State> g_state{State::off};
-std::atomic<bool> g_forked{false};    // from a process that had CUPTI: never again
+std::atomic<bool> g_forked{false};    // forked from a process that used CUPTI, which is then never called again
 std::atomic<bool> g_seen{false};      // this process uses CUDA
 std::atomic<bool> g_wanted{false};    // warming up or active
 std::atomic<bool> g_kinds_on{false};  // our kinds of records are enabled; written under MuxSwitching
@@ -36,7 +36,7 @@ SpinLock g_thread_lock;
 std::atomic<u32> g_running{0};
 std::atomic<u32> g_wakes{0};
 std::atomic<bool> g_exiting{false};
-std::atomic<u32> g_flushes{0};  // that are done
+std::atomic<u32> g_flushes{0};  // completed
 std::atomic<bool> g_flush_asked{false};
 
 void pause_ns(long ns) {
@@ -44,8 +44,8 @@ void pause_ns(long ns) {
   nanosleep(&t, nullptr);
 }
 
-// Threads that CUPTI makes inherit this: signals are the program's. But for SIGBUS, which their writing may raise (see
-// collect/session/bus_guard.h).
+// Blocks all signals, also for the threads that CUPTI creates, which inherit the mask: signals belong to the program.
+// Except SIGBUS, which writing to a recording may raise (see collect/session/bus_guard.h).
 class NoSignals {
  public:
   NoSignals() {
@@ -54,7 +54,7 @@ class NoSignals {
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_BLOCK, &all, &before_);
     inside_ = t_self.inside;
-    t_self.inside = 1;  // and nothing in here is an event
+    t_self.inside = 1;  // nothing that happens in here is an event
   }
   ~NoSignals() {
     t_self.inside = inside_;
@@ -95,7 +95,7 @@ void for_each_kind(int (*use)(u32 kind)) {
 #undef RECORD
 }
 
-// Why records cannot be had, for the user. Each with a cure, which `tprof doctor` repeats.
+// Tells the user why there are no records, with a remedy where there is one. `tprof doctor` repeats it.
 void explain(int rc, char* why, size_t size) {
   u32 driver = mapped_driver_major();
   switch (rc) {
@@ -112,7 +112,8 @@ void explain(int rc, char* why, size_t size) {
           g_library.api.cuptiSubscribe_v2(
               &subscriber, [](void*, u32, u32, const void*) {}, nullptr, &who) == 0)
         g_library.api.cuptiUnsubscribe(subscriber);
-      snprintf(why, size, "CUPTI is in use by %s, and only one can have it", holder[0] ? holder : "another tool");
+      snprintf(why, size, "CUPTI is in use by %s, and only one tool can use it at a time",
+               holder[0] ? holder : "another tool");
       return;
     }
     case cupti::kNotInitialized:
@@ -129,10 +130,10 @@ void explain(int rc, char* why, size_t size) {
         return;
       }
   }
-  snprintf(why, size, "CUPTI refused with error %d", rc);
+  snprintf(why, size, "CUPTI failed with error %d", rc);
 }
 
-// CUPTI's answer for concurrent kernels, the kind that decides. All others are enabled if it can.
+// Enables all kinds. Returns CUPTI's result for concurrent kernels, which decides; other kinds may fail.
 int enable_kinds() {
   const CuptiApi& api = g_library.api;
   MuxSwitching switching;
@@ -160,7 +161,7 @@ void disable_kinds() {
     for (u32 i = 0; i < kDriverCallCount; i++) g_library.api.cuptiActivityEnableDriverApi(kDriverCalls[i], 0);
 }
 
-// Finds a libcupti and tries it, older ones if it is too new for the driver. Fills `why` if nothing comes of it.
+// Finds a libcupti and tries it, then older ones if it is too new for the driver. On failure fills `why`.
 bool load_and_enable(char* why, size_t size) {
   if (!strstr(g_session.options().activities.value, "cuda")) {
     snprintf(why, size, "switched off by TPROF_ACTIVITIES");
@@ -188,7 +189,7 @@ bool load_and_enable(char* why, size_t size) {
   return rc == 0;
 }
 
-// The first time decides for good.
+// The first attempt of the process. If it fails, there is no other.
 bool first_switch_on() {
   char why[400] = "";
   bool ok = load_and_enable(why, sizeof why);
@@ -199,7 +200,7 @@ bool first_switch_on() {
     g_writer.add_info("cupti", text);
   }
   if (!ok && g_session.speaks() && strstr(g_session.options().activities.value, "cuda"))
-    say("the trace will not hold what the GPU does: %s", why);
+    say("the trace will contain no GPU activity: %s", why);
   return ok;
 }
 
@@ -210,11 +211,11 @@ bool switch_on_again() {
   char why[512];
   explain(rc, why, sizeof why);
   g_session.capability("cuda", false, why);
-  if (g_session.speaks()) say("from here on traces will not hold what the GPU does: %s", why);
+  if (g_session.speaks()) say("from now on traces will contain no GPU activity: %s", why);
   return false;
 }
 
-// Returns when records are on or cannot be had; if another thread is at it, waits for that a while.
+// Returns when records are on or unavailable. If another thread is switching, waits for it, one second at most.
 void switch_on() {
   static bool tried;
   State was = State::off;
@@ -233,7 +234,7 @@ void switch_on() {
 void switch_off() {
   State was = State::on;
   if (!g_state.compare_exchange_strong(was, State::switching)) return;
-  if (g_wanted.load()) {  // since just now; who wants it may have seen it on
+  if (g_wanted.load()) {  // again, and by now somebody may rely on it being on
     g_state.store(State::on);
     return;
   }
@@ -246,7 +247,7 @@ void switch_off() {
 
 void flush() {
   u64 began = clock_ns(CLOCK_MONOTONIC);
-  // Forced, a flush hands over unfinished work for good: only when nothing more will be waited for.
+  // A forced flush delivers unfinished work, whose ends are then lost: only when nothing more is waited for.
   bool last = g_exiting.load() && gpu_log_overdue() && !gpu_log_context_dead();
   mux_flush_all(g_library, last ? cupti::kFlushForced : 0);
   size_t dropped = 0;
@@ -321,9 +322,9 @@ void wake() {
   syscall(SYS_futex, reinterpret_cast<u32*>(&g_wakes), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
-// --- for the session, see Collector
+// --- For the session, see Collector
 
-// Records are on in active phases when this returns; earlier phases give CUPTI's thread time.
+// In active phases, records are on when this returns. For earlier phases the thread switches them on.
 void follow(Phase phase) {
   g_wanted.store(records(phase));
   want(phase == Phase::active);
@@ -347,7 +348,7 @@ void exiting() {
   for (int i = 0; i < 7000 && awaits_delivery() && g_running.load(); i++) pause_ns(1'000'000);
 }
 
-// Waits (at most 1 s) until no thread of ours is in CUPTI.
+// Waits (at most 1 s) until the thread has ended.
 void finish() {
   wake();
   for (int i = 0; i < 1000 && g_running.load(std::memory_order_acquire); i++) pause_ns(1'000'000);

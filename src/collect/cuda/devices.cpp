@@ -8,15 +8,15 @@
 namespace tprof {
 namespace {
 
-constexpr u32 kMostDevices = 64, kMostContexts = 1024;
+constexpr u32 kMaxDevices = 64, kMaxContexts = 1024;
 enum class Seen : u32 { no, filled, written };
 constinit struct {
   DeviceRecord record;
   std::atomic<Seen> seen;
-} g_devices[kMostDevices] = {};
-u64 g_contexts[kMostContexts / 64];
+} g_devices[kMaxDevices] = {};
+u64 g_contexts[kMaxContexts / 64];
 
-// cudaDeviceAttr and CUdevice_attribute agree in these.
+// cudaDeviceAttr and CUdevice_attribute have the same numbers for these.
 constexpr struct {
   u32 DeviceRecord::*field;
   int attribute;
@@ -25,10 +25,10 @@ constexpr struct {
     {&DeviceRecord::shared_reserved_per_block, 111},
     {&DeviceRecord::memory_clock_khz, 36},
     {&DeviceRecord::memory_bus_bits, 37},
-    {&DeviceRecord::max_threads_per_multiprocessor, 39},  // CUPTI tells warps
+    {&DeviceRecord::max_threads_per_multiprocessor, 39},  // CUPTI counts it in warps
 };
 
-void ask(u32 id, DeviceRecord& device) {
+void read_attributes(u32 id, DeviceRecord& device) {
   int (*attribute)(int* value, int which, int device) = nullptr;
   if (!ElfObject::mapped("libcuda.so").symbol(attribute, "cuDeviceGetAttribute") &&
       !ElfObject::mapped("libcudart.so").symbol(attribute, "cudaDeviceGetAttribute"))
@@ -42,21 +42,21 @@ void ask(u32 id, DeviceRecord& device) {
 }  // namespace
 
 void device_seen(u32 id, const DeviceRecord& device) {
-  if (id >= kMostDevices || g_devices[id].seen.load(std::memory_order_relaxed) != Seen::no) return;
+  if (id >= kMaxDevices || g_devices[id].seen.load(std::memory_order_relaxed) != Seen::no) return;
   g_devices[id].record = device;
   g_devices[id].seen.store(Seen::filled, std::memory_order_release);
 }
 
 void context_seen(u32 id, const ContextRecord& context) {
-  if (id >= kMostContexts || g_contexts[id / 64] >> id % 64 & 1) return;
+  if (id >= kMaxContexts || g_contexts[id / 64] >> id % 64 & 1) return;
   g_contexts[id / 64] |= u64(1) << id % 64;
   g_writer.add_context(id, context);
 }
 
 void devices_complete() {
-  for (u32 id = 0; id < kMostDevices; id++) {
+  for (u32 id = 0; id < kMaxDevices; id++) {
     if (g_devices[id].seen.load(std::memory_order_acquire) != Seen::filled) continue;
-    ask(id, g_devices[id].record);
+    read_attributes(id, g_devices[id].record);
     g_writer.add_device(id, g_devices[id].record);
     g_devices[id].seen.store(Seen::written, std::memory_order_relaxed);
   }

@@ -1,5 +1,5 @@
-"""Prints the directories in which NVIDIA's headers lie, one per line; nothing if they are not all there. Looked through: CUDA_HOME,
-the toolkit's usual place, and pip's packages (nvidia/cu13; before that nvidia/cuda_cupti, nvidia/cuda_runtime, ...)."""
+"""Prints the directories of NVIDIA's headers, one per line; nothing if some are missing. It looks in CUDA_HOME, in the
+toolkit's usual directory, and in pip's packages (nvidia/cu13; before that nvidia/cuda_cupti, nvidia/cuda_runtime, ...)."""
 import glob
 import os
 import sys

@@ -12,8 +12,9 @@ namespace {
 
 constexpr u64 kSlack_ns = 20'000'000;
 constexpr u64 kLongestWait_ns = 5'000'000'000;
-constexpr u32 kLeastFlushes = 50;  // within the wait: a machine or a process that is paused meanwhile shortens nothing
-constexpr u32 kWindows = 80;       // more than Session closes at once
+constexpr u32 kLeastFlushes =
+    50;                       // during the wait, so that a pause of the machine or of the process does not shorten it
+constexpr u32 kWindows = 80;  // more than the session has closing at once
 constexpr u32 kPast = 16;
 
 struct Window {
@@ -23,8 +24,8 @@ struct Window {
   u64 begin_ticks, begin_ns;  // as last seen, and on CUPTI's clock
   u64 end_ticks, end_ns;      // 0: open
   u64 closing_ns;             // monotonic; 0: not closing
-  u32 flushes;                // since then
-  u32 asked;                  // by who waits to seal it
+  u32 flushes;                // since closing_ns
+  u32 polled;                 // by gpu_log_delivered()
   bool delivered;
 };
 
@@ -34,7 +35,7 @@ struct Span {
 
 SpinLock g_lock;
 Window g_windows[kWindows];
-ClockTriple g_early;  // an early pair of ticks and real time, to convert with
+ClockTriple g_early;  // an early pair of ticks and real time, from which ticks are converted
 Launches g_launches;
 Span g_past[kPast];  // windows that are sealed
 u32 g_past_count;
@@ -44,7 +45,7 @@ struct {
   u64 zero_time, early, unreadable;
 } g_odd, g_odd_noted;
 
-// Ticks of the recording as CUPTI's clock has them.
+// The recording's ticks on CUPTI's clock.
 u64 on_cupti_clock(u64 ticks) {
   ClockTriple now = read_clocks();
   double span = double(i64(now.ticks - g_early.ticks));
@@ -52,7 +53,7 @@ u64 on_cupti_clock(u64 ticks) {
   return now.realtime_ns - u64(i64(double(i64(now.ticks - ticks)) * rate));
 }
 
-// Edges move until they are confirmed.
+// Reads the edges of the window again: they may move until they are confirmed.
 void refresh(Window& w) {
   u64 begin = w.record->begin_ticks, end = w.record->end_ticks;
   if (begin != w.begin_ticks) w.begin_ns = begin ? on_cupti_clock(begin) : 0;
@@ -69,7 +70,7 @@ bool any_window() {
   return false;
 }
 
-// `launch_ns`: when the call was made, 0 unknown.
+// `launch_ns`: when the launching call was made, 0: unknown.
 bool may_belong(const Window& w, const GpuRecord& r, u64 launch_ns) {
   if (!w.begin_ns) return false;  // warming up
   u64 when = launch_ns ? launch_ns : r.begin_ns;
@@ -80,7 +81,7 @@ bool may_belong(const Window& w, const GpuRecord& r, u64 launch_ns) {
   return !ended || !host_time || when < w.end_ns + kSlack_ns;
 }
 
-// Whether what has not come yet will not be waited for any longer.
+// Whether the wait for records that have not arrived has timed out.
 bool wait_is_over(const Window& w, u64 now) {
   return w.closing_ns && now > w.closing_ns + kLongestWait_ns && w.flushes >= kLeastFlushes;
 }
@@ -112,7 +113,7 @@ void append(Window& w, const GpuRecord& r) {
   w.used += r.bytes;
 }
 
-// Errors that stay with a context until its end, as the runtime and the driver number them alike.
+// Errors after which a context stays unusable. The runtime and the driver have the same numbers for them.
 bool kills_context(i32 result) {
   return result == 700 || result == 710 || (result >= 714 && result <= 719) || result == 721;
 }
@@ -124,7 +125,7 @@ bool note_call(const CuptiLibrary& library, GpuRecord& r) {
   r.id = name.id;
   bool good = r.api.result == 0;
   if (kills_context(r.api.result)) g_context_dead.store(true);
-  // A capture that was invalidated ends with an error, and ends.
+  // The call that ends an invalidated capture returns an error, but does end it.
   if (name.ends_capture || (good && name.begins_capture)) g_launches.capture(r.api.tid, name.begins_capture && good);
   g_launches.call(r.correlation, r.api.tid, r.begin_ns, good && name.launches);
   return true;
@@ -150,7 +151,7 @@ void log(const CuptiLibrary& library, GpuRecord& r) {
     refresh(w);
     if (may_belong(w, r, launch_ns)) append(w, r);
   }
-  bool counts = r.is_work() || r.kind == Kind::api;  // CUPTI's own cost may be told at any time
+  bool counts = r.is_work() || r.kind == Kind::api;  // CUPTI's own overhead may be reported at any time
   if (counts && !g_launches.given_up(r.correlation) && in_past(launch_ns ? launch_ns : r.begin_ns))
     g_writer.drop(Drop::gpu_late);
 }
@@ -190,7 +191,7 @@ void gpu_log_buffer(const CuptiLibrary& library, u8* buffer, size_t valid, bool 
   u64 lost = 0;
   int rc = cupti::kSuccess;
   while (valid && (rc = library.api.cuptiActivityGetNextRecord(buffer, valid, &record)) == cupti::kSuccess) {
-    // A library that does not advance, or leaves the buffer, would keep us here for ever.
+    // A library that does not advance, or leaves the buffer, would loop here for ever.
     bool advances = record >= buffer && record > previous && record + sizeof(u32) <= buffer + valid;
     if (!advances) rc = cupti::kInvalidKind;
     if (!advances) break;
@@ -224,15 +225,15 @@ bool gpu_log_waits() {
 }
 
 bool gpu_log_delivered(const WindowRecord* window) {
-  if (g_writer.is_cut()) return true;  // the window says nothing any more
-  // A little more than who settles takes: CUPTI may hang, and the window is to be sealed all the same.
+  if (g_writer.is_cut()) return true;  // the window record can no longer be read
+  // A little longer than gpu_log_settle() waits: if CUPTI hangs, the window must still be sealed.
   u64 now = clock_ns(CLOCK_MONOTONIC), longest = kLongestWait_ns + 1'000'000'000;
   SpinGuard guard(g_lock);
   for (Window& w : g_windows) {
     if (w.record != window) continue;
     refresh(w);
-    w.asked++;
-    return w.delivered || (w.closing_ns && now > w.closing_ns + longest && w.asked >= kLeastFlushes);
+    w.polled++;
+    return w.delivered || (w.closing_ns && now > w.closing_ns + longest && w.polled >= kLeastFlushes);
   }
   return true;
 }

@@ -1,11 +1,12 @@
-// Puts what CUPTI delivers into the recording: into chunks of tid 0, for each window that may be meant.
+// Writes what CUPTI delivers to the recording: into chunks of tid 0, for each window that a record may belong to.
 //
-// Work of a GPU belongs to the window in which its launch began, and its record comes late. So a window stays open here
-// until what was launched in it is delivered, while the next one may run already; a record that may belong to two is
-// written to both. Which of them it belongs to the reader sees from the launch's time. Records from before the active
-// part are thrown away here, with some slack: clocks of host and device differ a little, and edges of steps may move.
+// GPU work belongs to the window in which its launch began, and its record arrives late. So a window stays open here
+// until everything that was launched in it is delivered, while the next window may already run. A record that may
+// belong to two windows is written to both; the reader decides by the time of the launch. Records from before the
+// active part are discarded here, with some slack: the clocks of host and device differ a little, and the edges of
+// steps may move.
 //
-// Written from CUPTI's threads, never from the program's hot path: under a lock of its own.
+// Runs on CUPTI's threads, never on the program's hot path, under a lock of its own.
 #pragma once
 #include "collect/cuda/buffers.h"
 #include "collect/cuda/library.h"
@@ -15,28 +16,28 @@ namespace tprof {
 
 // A window was opened; its record (state, begin, end) is read as it changes.
 void gpu_log_open(WindowRecord* window);
-// Nothing more is written into its chunks.
+// From now on nothing is written to its chunks.
 void gpu_log_close(WindowRecord* window);
 bool gpu_log_has_windows();
 
-// All records of a buffer that CUPTI completed. `scrap`: they are only counted, as lost.
+// Takes all records of a buffer that CUPTI completed. `scrap`: they are only counted as lost.
 void gpu_log_buffer(const CuptiLibrary& library, u8* buffer, size_t valid, bool scrap);
 
 // --- the wait for delivery
-// Whether a window has ended whose work is not known to be delivered.
+// Whether some window has ended and its GPU work is not known to be delivered.
 bool gpu_log_waits();
-// To be asked until true, then the window may be sealed.
+// To be polled until it is true; then the window may be sealed.
 bool gpu_log_delivered(const WindowRecord* window);
-// After a flush that began at `flush_began_ns` (CLOCK_MONOTONIC): which windows are complete now.
+// Decides after a flush that began at `flush_began_ns` (CLOCK_MONOTONIC) which windows are complete.
 void gpu_log_settle(const BufferPool& buffers, u64 flush_began_ns);
-// Whether the wait of some window is over, but for settling.
+// Whether the wait for some window has timed out, which the next gpu_log_settle() will act on.
 bool gpu_log_overdue();
 // Records that CUPTI itself had to drop: counted as such, and not waited for.
 void gpu_log_dropped(u64 count);
 
-// Calls returned errors after which a context is dead: nothing will come from it.
+// Whether a call returned an error that kills its context, from which no record will arrive.
 bool gpu_log_context_dead();
-// Odd things seen, into the recording, if there are new ones.
+// Writes the counts of odd records to the recording if they have changed.
 void gpu_log_note_oddities();
 
 // In a forked child.

@@ -5,7 +5,7 @@ namespace tprof {
 Launches::Launch& Launches::slot(u32 correlation) {
   Launch& l = launches_[correlation % kSlots];
   if (l.correlation != correlation) {
-    if (l.expects && !l.worked) open_--;  // an older one that never came
+    if (l.expects && !l.has_record) open_--;  // an older launch whose record never arrived
     l = {0, correlation, false, false, false};
   }
   return l;
@@ -16,17 +16,17 @@ void Launches::call(u32 correlation, u32 tid, u64 begin_ns, bool expects) {
   for (u32 captures : capturing_)
     if (captures == tid) expects = false;
   Launch& l = slot(correlation);
-  // A runtime call and the driver call inside it share the id: the earlier begin is the program's.
+  // A runtime call and the driver call inside it share the id: the one that starts earlier is the program's.
   if (!l.begin_ns || begin_ns < l.begin_ns) l.begin_ns = begin_ns;
-  if (expects && !l.expects && !l.worked) open_++;
+  if (expects && !l.expects && !l.has_record) open_++;
   l.expects |= expects;
 }
 
 u64 Launches::work(u32 correlation) {
   if (!correlation) return 0;
   Launch& l = slot(correlation);
-  if (l.expects && !l.worked) open_--;
-  l.worked = true;
+  if (l.expects && !l.has_record) open_--;
+  l.has_record = true;
   return l.begin_ns;
 }
 
@@ -45,7 +45,7 @@ u32 Launches::pending(u64 begin_ns, u64 end_ns) const {
   u32 n = 0;
   if (open_ == 0) return 0;
   for (const Launch& l : launches_)
-    n += l.expects && !l.worked && !l.given_up && l.begin_ns >= begin_ns && l.begin_ns < end_ns;
+    n += l.expects && !l.has_record && !l.given_up && l.begin_ns >= begin_ns && l.begin_ns < end_ns;
   return n;
 }
 
@@ -53,7 +53,7 @@ u32 Launches::give_up(u64 begin_ns, u64 end_ns) {
   u32 n = 0;
   if (open_ == 0) return 0;
   for (Launch& l : launches_) {
-    if (!l.expects || l.worked || l.given_up || l.begin_ns < begin_ns || l.begin_ns >= end_ns) continue;
+    if (!l.expects || l.has_record || l.given_up || l.begin_ns < begin_ns || l.begin_ns >= end_ns) continue;
     l.given_up = true;
     n++;
   }

@@ -40,7 +40,7 @@ bool open_file(CuptiLibrary& out, const char* path) {
   return false;
 }
 
-// CUDA 11 put the minor version into the name.
+// In CUDA 11 the file name also has the minor version.
 template <class Use>
 bool each_soname(u32 major, Use use) {
   char name[32];
@@ -76,7 +76,8 @@ bool open_in_library_path(CuptiLibrary& out, u32 major) {
 bool open_beside_runtime(CuptiLibrary& out, const ElfObject& runtime, u32 major) {
   const char* slash = strrchr(runtime.path(), '/');
   if (!slash) return false;
-  // The toolkit and pip since CUDA 13; pip before; the toolkit's own folder, seen from lib64 and from targets/*/lib.
+  // The toolkit, and pip since CUDA 13; pip before; CUPTI's own folder in the toolkit, from lib64 and from
+  // targets/*/lib.
   for (const char* below : {"", "../../cuda_cupti/lib/", "../extras/CUPTI/lib64/", "../../../extras/CUPTI/lib64/"})
     if (open_in(out, runtime.path(), int(slash - runtime.path()), below, major)) return true;
   return false;
@@ -89,7 +90,7 @@ bool open_anywhere(CuptiLibrary& out, u32 major) {
   return false;
 }
 
-u32 asked_major(const ElfObject& object, const char* function) {
+u32 major_of(const ElfObject& object, const char* function) {
   int (*version)(int*);
   int value = 0;
   if (!object.found() || !object.symbol(version, function) || version(&value) != 0) return 0;
@@ -105,8 +106,8 @@ u32 CuptiLibrary::major() const {
   return named ? named : version >= 130000 ? version / 10000 : kNewest - 1;
 }
 
-u32 mapped_runtime_major() { return asked_major(ElfObject::mapped("libcudart.so"), "cudaRuntimeGetVersion"); }
-u32 mapped_driver_major() { return asked_major(ElfObject::mapped("libcuda.so"), "cuDriverGetVersion"); }
+u32 mapped_runtime_major() { return major_of(ElfObject::mapped("libcudart.so"), "cudaRuntimeGetVersion"); }
+u32 mapped_driver_major() { return major_of(ElfObject::mapped("libcuda.so"), "cuDriverGetVersion"); }
 
 bool find_mapped_cupti(CuptiLibrary& out) {
   ElfObject mapped = ElfObject::mapped("libcupti.so");
@@ -127,7 +128,7 @@ bool find_cupti(CuptiLibrary& out, const char* chosen, u32 below) {
   if (!major) major = mapped_driver_major();
   if (!major || major > kNewest) major = kNewest;
   u32 first = below && below <= major ? below - 1 : major;
-  // The program's own major, then any other that might do.
+  // The program's own major version, then any other that might work.
   u32 order[] = {first, kNewest, kNewest - 1, kOldest};
   for (u32 i = 0; i < 4; i++) {
     u32 m = order[i];

@@ -1,6 +1,6 @@
-// Finds and loads a libcupti at run time; nothing of it is ever linked. Which one: TPROF_CUPTI; the one that the process
-// has mapped already; else one of the CUDA major that the program uses, from LD_LIBRARY_PATH, from beside the mapped
-// libcudart (toolkit and pip layouts), or wherever the loader looks.
+// Finds and loads a libcupti at run time; tprof is never linked with one. It takes the one that TPROF_CUPTI names; else
+// the one that the process has already mapped; else one of the CUDA major version that the program uses, from
+// LD_LIBRARY_PATH, from beside the mapped libcudart (toolkit and pip layouts), or from where the loader looks.
 #pragma once
 #include "collect/cuda/records.h"
 
@@ -14,23 +14,23 @@ struct CuptiApi {
 
 struct CuptiLibrary {
   CuptiApi api;
-  u32 version = 0;  // what cuptiGetVersion says
+  u32 version = 0;  // as cuptiGetVersion reports it
   RecordSizes sizes;
   char path[512] = {};
-  char why[256] = {};  // nothing was found: what was looked for
+  char why[256] = {};  // if none was found: what was looked for
 
-  u32 major() const;  // of the CUDA that it belongs to
+  u32 major() const;  // of the CUDA version that it belongs to
 };
 
-// `chosen`: TPROF_CUPTI or "". `below`: only majors below that one are looked for, because that one turned out to be
-// too new for the driver; 0 at first. Takes about 1 ms. Opens files and runs libcupti's constructors, which need libc
-// alone: so even where this runs inside another dlopen it enters nothing half-initialised.
+// `chosen`: TPROF_CUPTI or "". `below`: only major versions below it are considered, since that one turned out to be
+// too new for the driver; 0 at first. Takes about 1 ms. Opens files and runs libcupti's constructors. These need only
+// libc, so nothing half-initialised is entered even if this runs inside another dlopen.
 bool find_cupti(CuptiLibrary& out, const char* chosen, u32 below);
 
-// The one that the process has mapped. Opens nothing.
+// Finds only the one that the process has mapped. Opens no file.
 bool find_mapped_cupti(CuptiLibrary& out);
 
-// CUDA major of the mapped libcudart, 0 if there is none; the same for the mapped driver (0 also if it is a stub).
+// The CUDA major version of the mapped libcudart, 0 if none is mapped; the same for the driver (0 also for a stub).
 u32 mapped_runtime_major();
 u32 mapped_driver_major();
 

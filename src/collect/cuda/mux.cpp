@@ -17,7 +17,7 @@ constexpr u32 kClientKinds = 256;
 
 struct ClientKind {
   std::atomic<bool> on;
-  std::atomic<u64> from_ns, to_ns;  // what began between them is the client's; `to` 0: until further notice
+  std::atomic<u64> from_ns, to_ns;  // records that began in between are the client's; `to` 0: still on
 };
 
 constinit struct Client {
@@ -25,7 +25,7 @@ constinit struct Client {
   std::atomic<cupti::CompleteBuffer> complete;
   ClientKind kinds[kClientKinds];
   std::atomic<u64> dropped;
-  // Its clock, with one early pair of its time and ours to convert with.
+  // Its clock, and one early pair of its time and ours, from which times are converted.
   std::atomic<ClientClock> clock;
   u64 clock_early, clock_early_ns;
 } g_client = {};
@@ -38,7 +38,7 @@ SpinLock g_library_lock;
 CuptiLibrary g_mapped;
 std::atomic<bool> g_mapped_found{false};
 
-// Where records hold times, and of these the first tells when it began. Other kinds have none, or tprof knows none.
+// The offsets of times in records; the first of a kind is its start. Kinds that are not listed have no known times.
 constexpr struct {
   u16 kind, at;
 } kTimes[] = {
@@ -85,7 +85,7 @@ u64 begin_of(const u8* record, u32 kind) {
   return 0;
 }
 
-bool clients(const u8* record, u32 kind) {
+bool is_for_client(const u8* record, u32 kind) {
   if (kind >= kClientKinds) return false;
   const ClientKind& k = g_client.kinds[kind];
   u64 from = k.from_ns.load(), to = k.to_ns.load(), begin = begin_of(record, kind);
@@ -94,7 +94,8 @@ bool clients(const u8* record, u32 kind) {
   return begin >= from && (to == 0 || begin < to);
 }
 
-// In the client's clock. Its own pairs are far enough apart once there is something to be converted.
+// Converts the times of a record to the client's clock. The early pair and now are far enough apart by the time that
+// there are records.
 void convert_times(u8* record, u32 kind, u32 bytes) {
   ClientClock clock = g_client.clock.load(std::memory_order_acquire);
   if (!clock) return;
@@ -111,9 +112,9 @@ void convert_times(u8* record, u32 kind, u32 bytes) {
   }
 }
 
-// The client's buffer that copies go into. One is lent to us for as long as the client has kinds on, as CUPTI has one:
-// libkineto takes having lent none for there being nothing to fetch. Its callbacks are called with no lock held but a
-// flush's, which its thread may take again.
+// The client's buffer that copies are written to. As CUPTI would, we hold one while the client has kinds enabled:
+// libkineto concludes from an absent buffer that there is nothing to fetch. The client's callbacks are called with no
+// lock held but that of a flush, which the same thread may take again.
 struct Lent {
   u8* at = nullptr;
   size_t bytes = 0, used = 0, most = 0, records = 0;
@@ -229,7 +230,7 @@ int mux_disable(u32 kind) {
   const CuptiLibrary& library = *mux_library();
   if (mux_client_has(kind)) {
     g_client.kinds[kind].to_ns.store(clock_ns(CLOCK_REALTIME));
-    mux_flush_all(library, 0);  // records without times are the client's as long as it is on
+    mux_flush_all(library, 0);  // records without times go to the client only while the kind is on
   }
   MuxSwitching switching;
   if (kind < kClientKinds) g_client.kinds[kind].on.store(false);
@@ -239,7 +240,7 @@ int mux_disable(u32 kind) {
   return rc;
 }
 
-// What was copied so far is the client's, as if CUPTI had given it.
+// Delivers what was copied so far, as CUPTI would.
 int mux_flush(u32 flag) {
   int rc = mux_flush_all(*mux_library(), flag);
   hand_over(exchange_lent({}));
@@ -256,7 +257,7 @@ int mux_count_dropped(void* context, u32 stream, size_t* dropped) {
   return rc;
 }
 
-// Would take CUPTI from under tprof, too.
+// The real function would end CUPTI for tprof, too.
 int mux_finalize(int (*real)()) {
   if (!cupti_used()) return real();
   for (u32 kind = 0; kind < kClientKinds; kind++)
@@ -281,7 +282,7 @@ void mux_tee(const CuptiLibrary& library, u8* buffer, size_t valid) {
     bool more = next(buffer, valid, &after) == cupti::kSuccess && after > record && after < buffer + valid;
     u8* end = more ? after : buffer + valid;
     u32 kind = ActivityView{record, u32(end - record)}.kind();
-    if (clients(record, kind)) give_client(record, kind, u32(end - record));
+    if (is_for_client(record, kind)) give_client(record, kind, u32(end - record));
     record = more ? after : nullptr;
   }
 }

@@ -8,11 +8,11 @@ namespace {
 using namespace cupti;
 using View = ActivityView;
 
-// Fills what every piece of work of a GPU has; the fields have the same names in all tables.
+// What every GPU activity has; the fields have the same names in all tables.
 #define PLACE(record) \
   { v.get(record##_device), v.get(record##_context), v.get(record##_stream), v.get(record##_correlation) }
 
-// CUPTI gives 0 for stamps that it lost, sometimes for one of the two only.
+// CUPTI reports 0 for timestamps that it lost, sometimes for only one of the two.
 template <class Record>
 void stamp(GpuRecord& out, Record& record, u64 begin, u64 end) {
   bool lost = begin == 0 || end == 0 || end < begin;
@@ -23,7 +23,7 @@ void stamp(GpuRecord& out, Record& record, u64 begin, u64 end) {
 }
 
 template <class Record>
-void shape(GpuRecord& out, Kind kind, Record& record, u32 correlation) {
+void set_head(GpuRecord& out, Kind kind, Record& record, u32 correlation) {
   out.kind = kind;
   out.bytes = sizeof record;
   out.correlation = correlation;
@@ -33,7 +33,7 @@ void read_kernel(const View& v, GpuRecord& out) {
   KernelRecord& r = out.kernel;
   r = {};
   r.place = PLACE(kernel);
-  shape(out, Kind::kernel, r, r.place.correlation);
+  set_head(out, Kind::kernel, r, r.place.correlation);
   stamp(out, r, v.get(kernel_begin), v.get(kernel_end));
   r.grid[0] = v.get(kernel_grid_x), r.grid[1] = v.get(kernel_grid_y), r.grid[2] = v.get(kernel_grid_z);
   r.block[0] = v.get(kernel_block_x), r.block[1] = v.get(kernel_block_y), r.block[2] = v.get(kernel_block_z);
@@ -56,7 +56,7 @@ void read_memcpy(const View& v, GpuRecord& out) {
   CopyRecord& r = out.copy;
   r = {};
   r.place = PLACE(memcpy);
-  shape(out, Kind::copy, r, r.place.correlation);
+  set_head(out, Kind::copy, r, r.place.correlation);
   stamp(out, r, v.get(memcpy_begin), v.get(memcpy_end));
   out.id =
       v.get(memcpy_kind) | v.get(memcpy_from_kind) << 8 | v.get(memcpy_to_kind) << 16 | u32(v.get(memcpy_flags)) << 24;
@@ -70,7 +70,7 @@ void read_memcpy_peer(const View& v, GpuRecord& out) {
   CopyRecord& r = out.copy;
   r = {};
   r.place = PLACE(memcpy_peer);
-  shape(out, Kind::copy, r, r.place.correlation);
+  set_head(out, Kind::copy, r, r.place.correlation);
   stamp(out, r, v.get(memcpy_peer_begin), v.get(memcpy_peer_end));
   out.id = v.get(memcpy_peer_kind) | v.get(memcpy_peer_from_kind) << 8 | v.get(memcpy_peer_to_kind) << 16 |
            u32(v.get(memcpy_peer_flags)) << 24;
@@ -85,7 +85,7 @@ void read_memset(const View& v, GpuRecord& out) {
   SetRecord& r = out.set;
   r = {};
   r.place = PLACE(memset);
-  shape(out, Kind::set, r, r.place.correlation);
+  set_head(out, Kind::set, r, r.place.correlation);
   stamp(out, r, v.get(memset_begin), v.get(memset_end));
   out.id = v.get(memset_memory_kind) | u32(v.get(memset_flags)) << 8;
   r.bytes = v.get(memset_bytes);
@@ -103,7 +103,7 @@ void read_api(const View& v, GpuRecord& out, u32 domain_bit) {
   r.correlation = v.get(runtime_correlation);
   r.result = i32(v.get(runtime_result));
   r.cbid = v.get(runtime_cbid) | domain_bit;
-  shape(out, Kind::api, r, r.correlation);
+  set_head(out, Kind::api, r, r.correlation);
 }
 
 void read_runtime(const View& v, GpuRecord& out) { read_api(v, out, 0); }
@@ -118,7 +118,7 @@ void read_sync(const View& v, GpuRecord& out) {
   r.event = v.get(sync_event);
   r.event_sync = u32(v.get(sync_event_sync));
   out.id = v.get(sync_type);
-  shape(out, Kind::sync, r, r.place.correlation);
+  set_head(out, Kind::sync, r, r.place.correlation);
 }
 
 void read_event(const View& v, GpuRecord& out) {
@@ -128,7 +128,7 @@ void read_event(const View& v, GpuRecord& out) {
   r.device_ns = v.get(event_device_time);
   r.event_sync = u32(v.get(event_event_sync));
   out.id = v.get(event_event);
-  shape(out, Kind::gpu_event, r, r.place.correlation);
+  set_head(out, Kind::gpu_event, r, r.place.correlation);
 }
 
 void read_overhead(const View& v, GpuRecord& out) {
@@ -144,7 +144,7 @@ void read_overhead(const View& v, GpuRecord& out) {
   r.object = v.get(Field<u32>{u16(overhead_object.at + 4 * part)});
   r.correlation = v.get(overhead_correlation);
   out.id = v.get(overhead_kind);
-  shape(out, Kind::overhead, r, r.correlation);
+  set_head(out, Kind::overhead, r, r.correlation);
 }
 
 void read_memory(const View& v, GpuRecord& out) {
@@ -156,7 +156,7 @@ void read_memory(const View& v, GpuRecord& out) {
   r.place = PLACE(memory);
   r.pool = v.get(memory_pool);
   out.id = v.get(memory_operation) | v.get(memory_kind) << 8;
-  shape(out, Kind::gpu_memory, r, r.place.correlation);
+  set_head(out, Kind::gpu_memory, r, r.place.correlation);
 }
 
 void read_graph(const View& v, GpuRecord& out) {
@@ -165,7 +165,7 @@ void read_graph(const View& v, GpuRecord& out) {
   r.place = PLACE(graph);
   stamp(out, r, v.get(graph_begin), v.get(graph_end));
   out.id = v.get(graph_graph);
-  shape(out, Kind::graph, r, r.place.correlation);
+  set_head(out, Kind::graph, r, r.place.correlation);
 }
 
 void read_device(const View& v, GpuRecord& out) {
@@ -188,7 +188,7 @@ void read_device(const View& v, GpuRecord& out) {
   r.l2_bytes = v.get(device_l2_bytes);
   if (const char* name = v.get(device_name)) strncpy(r.name, name, sizeof r.name - 1);
   out.id = v.get(device_id);
-  shape(out, Kind::device, r, 0);
+  set_head(out, Kind::device, r, 0);
 }
 
 void read_context(const View& v, GpuRecord& out) {
@@ -197,14 +197,14 @@ void read_context(const View& v, GpuRecord& out) {
   r.device = v.get(context_device);
   r.null_stream = v.get(context_null_stream);
   out.id = v.get(context_id);
-  shape(out, Kind::context, r, 0);
+  set_head(out, Kind::context, r, 0);
 }
 
 }  // namespace
 
 void RecordSizes::probe(NextRecord next) {
-  constexpr size_t kRoom = 4096;  // several of the largest known
-  alignas(8) u8 buffer[kRoom];
+  constexpr size_t kBufferBytes = 4096;  // several times the largest known record
+  alignas(8) u8 buffer[kBufferBytes];
   constexpr u32 kinds[] = {
 #define RECORD(name, number, kind) number,
 #define FIELD(record, name, at, type, member)
@@ -214,10 +214,11 @@ void RecordSizes::probe(NextRecord next) {
   };
   for (u32 kind : kinds) {
     memset(buffer, 0, sizeof buffer);
-    for (size_t at = 0; at < kRoom; at += 8) memcpy(buffer + at, &kind, sizeof kind);
+    for (size_t at = 0; at < kBufferBytes; at += 8) memcpy(buffer + at, &kind, sizeof kind);
     u8* record = nullptr;
-    if (next(buffer, kRoom, &record) != kSuccess || record != buffer) continue;
-    if (next(buffer, kRoom, &record) != kSuccess || record <= buffer || record >= buffer + kRoom) continue;
+    if (next(buffer, kBufferBytes, &record) != kSuccess || record != buffer) continue;
+    if (next(buffer, kBufferBytes, &record) != kSuccess || record <= buffer || record >= buffer + kBufferBytes)
+      continue;
     sizes_[kind] = u16(record - buffer);
   }
 }

@@ -1,4 +1,4 @@
-// Turns one activity record of CUPTI, of whatever generation, into one record of ours. Pure: bytes in, record out.
+// Turns one activity record of any version of CUPTI into one record of ours. Pure: bytes in, record out.
 #pragma once
 #include <string.h>
 
@@ -7,11 +7,11 @@
 
 namespace tprof {
 
-// How many bytes a record of each kind takes with the libcupti that is loaded; 0: it does not know the kind.
+// The size of a record of each kind in the loaded libcupti; 0: it does not know the kind.
 class RecordSizes {
  public:
-  // cuptiActivityGetNextRecord works without a driver: it is shown two records of each kind, and how far it steps is
-  // the size. Headers and version numbers are not to be trusted for that.
+  // cuptiActivityGetNextRecord works without a driver: it gets a buffer with two records of each kind, and the distance
+  // that it advances is the size. Headers and version numbers are not reliable for this.
   using NextRecord = int (*)(u8* buffer, size_t valid, u8** record);
   void probe(NextRecord next);
 
@@ -21,7 +21,7 @@ class RecordSizes {
   u16 sizes_[cupti::kRecordKinds] = {};
 };
 
-// A record in CUPTI's buffer. A field that this generation does not have reads as `absent`.
+// A record in CUPTI's buffer. A field that this version of CUPTI does not have reads as `absent`.
 struct ActivityView {
   const u8* at;
   u32 bytes;
@@ -40,13 +40,13 @@ struct ActivityView {
   }
 };
 
-// What became of one.
+// The record of ours that one of CUPTI's becomes.
 struct GpuRecord {
   Kind kind{};    // which member below
   u32 bytes = 0;  // of that member
-  u32 id = 0;     // of its head; kernels and API calls get theirs where names are interned
+  u32 id = 0;     // of its head; set later for kernels and API calls, when their names are interned
   u32 correlation = 0;
-  u64 begin_ns = 0;            // when it happened; 0: unknown (lost stamps, events)
+  u64 begin_ns = 0;            // when it happened; 0: unknown (lost timestamps, events)
   bool unfinished = false;     // work that was still running when a forced flush handed it over
   const char* name = nullptr;  // of kernels
   union {

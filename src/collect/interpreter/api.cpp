@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-// Found by the loader while it binds us; a dlsym() that finds nothing is dear.
+// Resolved by the loader when it loads us, since a dlsym() that finds nothing is expensive.
 extern "C" __attribute__((weak, visibility("default"))) int PySys_AddAuditHook(int (*)(const char*, void*, void*),
                                                                                void*);
 
@@ -11,7 +11,7 @@ namespace tprof {
 constinit PythonApi g_py;
 
 bool PythonApi::load() {
-  if (!::PySys_AddAuditHook) return false;  // a Python of 3.8 or later has it, and nothing else
+  if (!::PySys_AddAuditHook) return false;  // only Python 3.8 and later has it
   bool all = true;
 #define PY_OPTIONAL(result, name, parameters) name = reinterpret_cast<result(*) parameters>(dlsym(RTLD_DEFAULT, #name));
 #define PY_FUNCTION(result, name, parameters) \

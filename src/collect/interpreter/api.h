@@ -1,5 +1,5 @@
-// The few functions of CPython's C API that tprof uses, found in the running interpreter by name: no Python headers,
-// one binary for all versions from 3.8 on. All of them need the GIL unless said otherwise.
+// The few functions of CPython's C API that tprof uses, found by name in the running interpreter: no Python headers,
+// one binary for all versions from 3.8 on. They need the GIL unless a comment says otherwise.
 #pragma once
 #include "base/types.h"
 
@@ -7,10 +7,10 @@ namespace tprof {
 
 struct PyObject;  // opaque
 using PySize = intptr_t;
-// Py_tracefunc: (what was given with it, frame, what happens, argument).
+// Py_tracefunc: (the object that it was set with, frame, event, argument).
 using PyProfiler = int(PyObject*, PyObject*, int, PyObject*);
 
-// PY_FUNCTION(result, name, (parameters)) that must be there, PY_OPTIONAL that may be missing.
+// PY_FUNCTION(result, name, (parameters)): must exist. PY_OPTIONAL: may be missing.
 #define TPROF_PYTHON_API(PY_FUNCTION, PY_OPTIONAL)                                                 \
   PY_FUNCTION(int, Py_IsInitialized, ())                                                           \
   PY_FUNCTION(int, PySys_AddAuditHook, (int (*)(const char*, PyObject*, void*), void*))            \
@@ -68,21 +68,21 @@ struct PythonApi {
   PyObject* none = nullptr;
   PyObject* no = nullptr;  // Py_False
 
-  // False in a process that is not (such) a Python.
+  // False if this process is not Python 3.8 or later.
   bool load();
   PyObject* new_none() const { return Py_IncRef(none), none; }
 };
 
 extern PythonApi g_py;
 
-// A name for the interpreter, made at its first use and kept.
+// A Python string for a name, made at its first use and kept.
 struct PyWord {
   const char* text;
   PyObject* object = nullptr;
   PyObject* get() { return object ? object : object = g_py.PyUnicode_FromString(text); }
 };
 
-// A reference of ours, given up at the end.
+// Owns a reference, which the destructor releases.
 class PyOwned {
  public:
   explicit PyOwned(PyObject* object) : object_(object) {}
@@ -97,21 +97,21 @@ class PyOwned {
   PyObject* object_;
 };
 
-// The attribute, or nothing: an AttributeError (or whatever) is forgotten.
+// The attribute, or nullptr: an AttributeError (or any other exception) is cleared.
 inline PyObject* py_attribute(PyObject* object, PyWord& name) {
   PyObject* value = object ? g_py.PyObject_GetAttr(object, name.get()) : nullptr;
   if (!value) g_py.PyErr_Clear();
   return value;
 }
 
-// "" if it is no string.
+// The text of a string, "" for any other object.
 inline const char* py_text(PyObject* object) {
   const char* text = object ? g_py.PyUnicode_AsUTF8(object) : nullptr;
   if (!text) g_py.PyErr_Clear();
   return text ? text : "";
 }
 
-// The type of an object, borrowed. Where the interpreter has a GIL, every object begins with a count and its type.
+// The type of an object, borrowed. With a GIL, every object starts with a reference count and its type.
 inline PyObject* py_type(PyObject* object) { return reinterpret_cast<PyObject* const*>(object)[1]; }
 
 // A pending exception of the program's, set aside while our code runs.

@@ -13,37 +13,37 @@ std::atomic<u64> g_codes_ended{0};
 
 namespace {
 
-// --- by address
+// --- Known by address
 
 struct KnownCode {
   std::atomic<const void*> code;  // nullptr: never used
-  std::atomic<u32> id;            // 0: that object ended
+  std::atomic<u32> id;            // 0: that object was freed
 };
 
-// --- by content, so that equal ones share an id. Records stay mapped while the recording is open.
+// --- Known by content, so that equal ones share an id. Records stay mapped while the recording is open.
 
 constexpr u32 kSlotBits = 16;
 constexpr u32 kSlots = 1 << kSlotBits;
-constexpr u32 kMostCodes = kSlots / 4 * 3;
-constexpr u32 kMostProbes = 64;
-constexpr u32 kLongestTable = 128 << 10;  // what is behind has no line; a chunk holds 512 KiB
+constexpr u32 kMaxCodes = kSlots / 4 * 3;
+constexpr u32 kMaxProbes = 64;
+constexpr u32 kLongestTable = 128 << 10;  // code beyond it has no line; a chunk holds 512 KiB
 
 struct Tables {
   KnownCode by_address[kSlots];
   const CodeRecord* by_content[kSlots];
 };
 std::atomic<Tables*> g_tables{nullptr};
-SpinLock g_lock;  // of whoever adds
+SpinLock g_lock;  // held while a code object is added
 u32 g_count;
 
 u32 slot_of(const void* code) {
   return u32(reinterpret_cast<uintptr_t>(code) * 0x9e3779b97f4a7c15ull >> (64 - kSlotBits));
 }
 
-// Where the address is known; nullptr: nowhere. `free`: where it could be added, if anywhere.
+// The entry of the address; nullptr if it is not known. `free`: where it can be added, nullptr if nowhere.
 KnownCode* find(Tables* tables, const void* code, KnownCode*& free) {
   free = nullptr;
-  for (u32 i = 0; i < kMostProbes; i++) {
+  for (u32 i = 0; i < kMaxProbes; i++) {
     KnownCode& known = tables->by_address[(slot_of(code) + i) % kSlots];
     const void* key = known.code.load(std::memory_order_acquire);
     if (key == code) return &known;
@@ -61,9 +61,9 @@ T load(const void* object, i32 offset) {
 }
 
 u32 intern_text(const void* string) {
-  char room[4096];
+  char buffer[4096];
   const char* text;
-  PySize bytes = raw_text(string, room, sizeof room, text);
+  PySize bytes = raw_text(string, buffer, sizeof buffer, text);
   return bytes < 0 ? 0 : intern_bytes(text, size_t(bytes));
 }
 
@@ -76,11 +76,11 @@ bool same(const CodeRecord& a, const CodeRecord& b, const char* table) {
 u32 id_of_content(Tables* tables, const CodeRecord& code, const char* table) {
   u32 hash = hash_of(table, code.table_bytes) ^ code.name * 0x9e3779b9u ^ code.file * 0x85ebca6bu;
   hash ^= u32(code.first_line);
-  for (u32 i = 0; i < kMostProbes; i++) {
+  for (u32 i = 0; i < kMaxProbes; i++) {
     const CodeRecord*& known = tables->by_content[(hash + i) % kSlots];
     if (known && same(*known, code, table)) return known->head.id;
     if (known) continue;
-    const CodeRecord* added = g_count < kMostCodes ? g_writer.add_code(g_count + 1, code, table) : nullptr;
+    const CodeRecord* added = g_count < kMaxCodes ? g_writer.add_code(g_count + 1, code, table) : nullptr;
     if (!added) return 0;
     known = added;
     return ++g_count;
@@ -96,7 +96,7 @@ Tables* make_tables() {
 }
 
 __attribute__((noinline)) u32 add(const void* code) {
-  constexpr i32 kBytesLength = 16, kBytesData = 32;  // of a bytes object, proven by frame_layout.cpp
+  constexpr i32 kBytesLength = 16, kBytesData = 32;  // in a bytes object, proven by frame_layout.cpp
   const CodeLayout& layout = g_code_layout;
   CodeRecord record{};
   record.name = intern_text(load<const void*>(code, layout.name));
@@ -112,10 +112,10 @@ __attribute__((noinline)) u32 add(const void* code) {
   KnownCode* free;
   KnownCode* known = find(tables, code, free);
   if (known)
-    if (u32 id = known->id.load(std::memory_order_relaxed)) return id;  // another thread was faster
+    if (u32 id = known->id.load(std::memory_order_relaxed)) return id;  // another thread added it first
   if (!known && !(known = free)) return kNoCode;
   u32 id = id_of_content(tables, record, table + kBytesData);
-  if (!id) id = kNoCode;  // remembered: it is not tried again
+  if (!id) id = kNoCode;  // stored, so that it is not tried again
   known->code.store(code, std::memory_order_release);
   known->id.store(id, std::memory_order_release);
   return id;

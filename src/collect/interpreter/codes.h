@@ -1,9 +1,9 @@
 // Python's code objects: each gets an id in the recording when it is first seen, with its name, file and line table
 // (CodeRecord), copied while the frame that runs it keeps it alive. No GIL, no lock on the common path.
 //
-// A code object that ends takes its id with it: the deallocator of Python's code type is ours, so an address that is used
-// again is never taken for the object that was there before. Equal code objects share an id (code that is compiled
-// again and again must not fill the recording).
+// When a code object is freed, its id is forgotten: we replace the deallocator of Python's code type, so a new object
+// at the same address is never confused with the old one. Equal code objects share an id (code that is compiled again
+// and again must not fill the recording).
 #pragma once
 #include <atomic>
 
@@ -12,7 +12,7 @@
 
 namespace tprof {
 
-// Where things stand in a code object; offsets, learnt by frame_layout.cpp.
+// The offsets of fields in a code object, learnt by frame_layout.cpp.
 struct CodeLayout {
   const void* type = nullptr;  // PyCode_Type
   i32 name = -1, file = -1, table = -1, first_line = -1;
@@ -23,25 +23,25 @@ struct CodeLayout {
 };
 extern CodeLayout g_code_layout;
 
-// Grows whenever a code object ended that had an id.
+// Grows whenever a code object with an id is freed.
 extern std::atomic<u64> g_codes_ended;
 
-// Whether the object that a frame runs is a code object (other frames are the interpreter's own).
+// Whether the object that a frame runs is a code object. Other frames are the interpreter's own.
 inline bool is_code(const void* object) {
   return object && *reinterpret_cast<const void* const*>(static_cast<const char*>(object) + 8) == g_code_layout.type;
 }
 
-// The id of a code object that cannot end during the call, kNoCode if there was no room for it. Between enter() and
-// leave(), while a recording is open.
+// The id of a code object that cannot be freed during the call, kNoCode if there was no room for it. Between enter()
+// and leave(), while a recording is open.
 constexpr u32 kNoCode = 0xffffffff;
 u32 code_id(const void* code);
 
-// Takes over the deallocator. GIL held.
+// Replaces the deallocator. GIL held.
 bool watch_code_ends();
-// How many code objects ended since.
+// How many code objects were freed since then.
 u64 code_ends_seen();
 
-// In a forked child: its recording knows none of them.
+// In a forked child, whose recording holds none of them.
 void reset_codes_in_child();
 
 }  // namespace tprof

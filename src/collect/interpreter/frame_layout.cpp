@@ -18,31 +18,31 @@ constinit FrameLayout g_frame_layout;
 namespace {
 
 constexpr u16 kOldest = 3 << 8 | 8, kNewest = 3 << 8 | 14;  // whose line tables are known
-constexpr u16 kFramesApart = 3 << 8 | 11;                   // from here on frames are no objects
-constexpr u16 kListsOffsets = 3 << 8 | 13;                  // from here on the interpreter tells some of this itself
+constexpr u16 kFramesApart = 3 << 8 | 11;                   // since then frames are not objects
+constexpr u16 kListsOffsets = 3 << 8 | 13;                  // since then the interpreter publishes some of this itself
 
 // The same in every CPython so far.
 constexpr i32 kTypeBasicSize = 32;                 // PyTypeObject::tp_basicsize
 constexpr i32 kBytesLength = 16, kBytesData = 32;  // PyBytesObject
 
-constexpr u32 kMostChain = 64;  // of a longer chain the innermost are compared
+constexpr u32 kMaxChain = 64;  // of a longer chain only the innermost frames are compared
 
 struct Chain {
-  const void* code[kMostChain];
-  i64 at[kMostChain];  // f_lasti, in bytes
+  const void* code[kMaxChain];
+  i64 at[kMaxChain];  // f_lasti, in bytes
   u32 count = 0;
 };
 
-// A sample of code objects, and what Python says of them.
+// A sample of code objects, and their attributes as Python returns them.
 struct Samples {
-  static constexpr u32 kMost = 16;
-  PyObject* code[kMost];
-  PyObject *name[kMost], *file[kMost], *table[kMost];
-  i32 first_line[kMost], first_traceable[kMost];
+  static constexpr u32 kMaxSamples = 16;
+  PyObject* code[kMaxSamples];
+  PyObject *name[kMaxSamples], *file[kMaxSamples], *table[kMaxSamples];
+  i32 first_line[kMaxSamples], first_traceable[kMaxSamples];
   u32 count = 0;
 };
 
-char g_why[160] = "it is found out when torch is imported, which it was not";
+char g_why[160] = "call stacks are set up when torch is imported, which has not happened";
 
 PyObject* truth(bool value) {
   g_py.PyErr_Clear();
@@ -64,7 +64,7 @@ u16 version() {
 Chain chain_of(PyObject* tuple) {
   Chain chain;
   PySize count = g_py.PyTuple_Size(tuple) / 2;
-  for (PySize i = 0; i < count && chain.count < kMostChain; i++, chain.count++) {
+  for (PySize i = 0; i < count && chain.count < kMaxChain; i++, chain.count++) {
     chain.code[i] = g_py.PyTuple_GetItem(tuple, 2 * i);
     chain.at[i] = g_py.PyLong_AsLong(g_py.PyTuple_GetItem(tuple, 2 * i + 1));
   }
@@ -81,7 +81,7 @@ PyObject* attribute(PyObject* object, const char* name) {
 
 bool take_samples(PyObject* tuple, Samples& s) {
   PySize count = g_py.PyTuple_Size(tuple) / 2;
-  for (PySize i = 0; i < count && s.count < s.kMost; i++, s.count++) {
+  for (PySize i = 0; i < count && s.count < s.kMaxSamples; i++, s.count++) {
     PyObject* code = s.code[i] = g_py.PyTuple_GetItem(tuple, 2 * i);
     s.first_traceable[i] = i32(g_py.PyLong_AsLong(g_py.PyTuple_GetItem(tuple, 2 * i + 1)));
     s.name[i] = attribute(code, "co_name");
@@ -91,7 +91,7 @@ bool take_samples(PyObject* tuple, Samples& s) {
     if (!s.name[i] || !s.file[i] || !s.table[i] || !line) return false;
     s.first_line[i] = i32(g_py.PyLong_AsLong(line));
     for (PyObject* taken : {s.name[i], s.file[i], s.table[i], line})
-      g_py.Py_DecRef(taken);  // the code object has its own
+      g_py.Py_DecRef(taken);  // the code object has a reference of its own
   }
   return s.count >= 4;
 }
@@ -137,12 +137,12 @@ bool learn_code(const Samples& s) {
 
 // Follows the chain from `frame`; the interpreter's own frames may lie between. Fills `frames` with those of the chain.
 bool follows(const char* frame, const Chain& chain, const FrameLayout& layout, const char** frames) {
-  constexpr u32 kMostBetween = 2;
+  constexpr u32 kMaxBetween = 2;
   u32 matched = 0, between = 0;
   for (; frame && matched < chain.count; frame = load_at<const char*>(frame, layout.previous)) {
     if (reinterpret_cast<uintptr_t>(frame) & 7) return false;
     if (code_of(frame, layout) != chain.code[matched]) {
-      if (matched == 0 || ++between > kMostBetween) return false;
+      if (matched == 0 || ++between > kMaxBetween) return false;
       continue;
     }
     frames[matched++] = frame;
@@ -151,7 +151,8 @@ bool follows(const char* frame, const Chain& chain, const FrameLayout& layout, c
   return matched == chain.count;
 }
 
-// Where the frames tell which instruction they are at. The innermost is left out: it went on since its chain was taken.
+// Finds where frames hold their current instruction. The innermost one is left out: it has moved on since the chain was
+// taken.
 bool learn_instruction(const Chain& chain, const char* const* frames, FrameLayout& layout) {
   bool apart = g_code_layout.python >= kFramesApart;
   for (layout.at = 16; layout.at < 256; layout.at += apart ? 8 : 4)
@@ -167,12 +168,12 @@ bool learn_instruction(const Chain& chain, const char* const* frames, FrameLayou
           all = chain.at[i] == i64(load_at<i32>(frames[i], layout.at)) * bytes;
         }
       }
-      // The instructions are the variable part of a code object.
+      // The instructions are the variable part at the end of a code object.
       if (!all || (apart && start != load_at<PySize>(g_code_layout.type, kTypeBasicSize))) continue;
       g_code_layout.instructions = apart ? i32(start) : -1;
       layout.at_bytes = apart ? 0 : bytes;
       layout.at_mask = apart ? ~u64(0) : 0xffffffff;
-      // 3.11 alone has it: behind the instruction's address and the height of the value stack.
+      // Only 3.11 has it: after the instruction's address and the height of the value stack.
       constexpr u16 kHasEntered = 3 << 8 | 11;
       layout.entered = g_code_layout.python == kHasEntered ? layout.at + 12 : -1;
       return true;
@@ -180,7 +181,7 @@ bool learn_instruction(const Chain& chain, const char* const* frames, FrameLayou
   return false;
 }
 
-// A guess, and what came of it. Wrong ones may fault.
+// A guessed layout, and whether it holds. Testing a wrong one may fault.
 struct Guess {
   const Chain& chain;
   const char* state;
@@ -203,7 +204,7 @@ void finds_innermost(void* argument) {
 
 void finds_all(void* argument) {
   auto& g = *static_cast<Guess*>(argument);
-  const char* frames[kMostChain];
+  const char* frames[kMaxChain];
   const char* frame = innermost_frame(g.state, g.layout);
   g.holds = follows(frame, g.chain, g.layout, frames) && learn_instruction(g.chain, frames, g.layout);
 }
@@ -225,8 +226,8 @@ bool learn_chain(const Chain& chain) {
   return false;
 }
 
-// From 3.13 on the interpreter says where things are: a list of offsets at the begin of _PyRuntime, for debuggers. It
-// grows from version to version, but these runs of it are the same in all.
+// Since 3.13 the interpreter publishes a list of offsets for debuggers at the start of _PyRuntime. The list grows from
+// version to version, but these runs of it are the same in all.
 bool agrees_with_interpreter() {
   const char* runtime = static_cast<const char*>(dlsym(RTLD_DEFAULT, "_PyRuntime"));
   if (g_code_layout.python < kListsOffsets || !runtime || memcmp(runtime, "xdebugpy", 8) != 0) return true;
@@ -247,19 +248,19 @@ bool agrees_with_interpreter() {
     while (i + run.size() <= kWords && differs()) i++;
     return i + run.size() <= kWords;
   };
-  // Of a thread state the innermost frame, of a frame its size, the caller's, the code, the instruction.
+  // Thread state: the innermost frame. Frame: its size, ..., the caller's frame, the code object, the instruction.
   bool frames = find({f.first, kAny, kAny, kAny, kAny, kAny, f.previous, f.code, f.at});
-  // Of a code object the file, the name, the qualified name, the line table, the first line, ..., the instructions.
+  // Code object: the file, the name, the qualified name, the line table, the first line, ..., the instructions.
   bool codes = find({c.file, c.name, kAny, c.table, c.first_line, kAny, kAny, kAny, c.instructions});
   return !list[kFreeThreaded] && f.second < 0 && frames && codes;
 }
 
 bool learn(PyObject* const* args) {
-  fails("its calibration did not come to an end");
+  fails("the calibration of call stacks did not finish");
   CodeLayout& c = g_code_layout;
   c.python = version();
   c.type = dlsym(RTLD_DEFAULT, "PyCode_Type");
-  if (c.python < kOldest || c.python > kNewest) return fails("of this version of Python the line tables are not known");
+  if (c.python < kOldest || c.python > kNewest) return fails("the line tables of this Python version are not known");
   const char* flags = g_py.PyUnicode_AsUTF8(args[4]);
   if (!flags || strchr(flags, 't')) return fails("this Python is free-threaded");
   Samples samples;
@@ -271,20 +272,21 @@ bool learn(PyObject* const* args) {
   if (!learn_raw_text(strings, g_py.PyLong_AsLong(g_py.PyTuple_GetItem(args[3], 0)),
                       g_py.PyLong_AsLong(g_py.PyTuple_GetItem(args[3], 1))))
     return fails("the strings of this Python are laid out in an unknown way");
-  if (!agrees_with_interpreter()) return fails("this Python says itself that its frames are laid out in another way");
-  return fails("its proof did not come to an end"), true;
+  if (!agrees_with_interpreter())
+    return fails("the offsets that this Python publishes contradict the layout of frames that was found");
+  return fails("the proof of the layout of frames did not finish"), true;
 }
 
 bool names_agree(const void* code) {
   for (i32 offset : {g_code_layout.name, g_code_layout.file}) {
     PyObject* string = load_at<PyObject*>(code, offset);
     const char* theirs = g_py.PyUnicode_AsUTF8(string);
-    if (!theirs) return g_py.PyErr_Clear(), true;  // surrogates: not for comparing
-    char room[4096];
+    if (!theirs) return g_py.PyErr_Clear(), true;  // it has surrogates and cannot be compared
+    char buffer[4096];
     const char* ours;
-    PySize bytes = raw_text(string, room, sizeof room, ours);
+    PySize bytes = raw_text(string, buffer, sizeof buffer, ours);
     if (bytes < 0 || strncmp(ours, theirs, size_t(bytes)) != 0) return false;
-    if (size_t(bytes) + 4 < sizeof room && theirs[bytes]) return false;
+    if (size_t(bytes) + 4 < sizeof buffer && theirs[bytes]) return false;
   }
   return true;
 }
@@ -296,7 +298,7 @@ struct Proof {
 
 void prove(void* argument) {
   auto& p = *static_cast<Proof*>(argument);
-  RawFrame frames[kMostFrames];
+  RawFrame frames[kMaxFrames];
   bool cut;
   const char* innermost = innermost_frame(g_py.PyGILState_GetThisThreadState(), g_frame_layout);
   u32 count = walk_frames(innermost, frames, cut), matched = 0;
@@ -307,13 +309,13 @@ void prove(void* argument) {
     if (!same || !names_agree(frames[i].code)) return;
     matched++;
   }
-  p.holds = matched == p.chain.count && (matched == kMostChain || !cut);
+  p.holds = matched == p.chain.count && (matched == kMaxChain || !cut);
 }
 
 }  // namespace
 
 const char* frame_layout_script() {
-  fails("this Python lacks a function that tells of its frames");
+  fails("this Python lacks a function that is needed to read its frames");
   return g_py.Py_GetVersion && g_py.PyLong_AsLong && g_py.PyTuple_Size && g_py.PyBytes_AsString && g_py.PyBytes_Size &&
                  g_py.PyGILState_GetThisThreadState
              ? kFrameLayoutScript

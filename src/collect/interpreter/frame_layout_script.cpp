@@ -2,8 +2,8 @@
 
 namespace tprof {
 
-// Functions of many shapes, each checked from within. It works on every Python from 3.8 on, leaves nothing behind and
-// may raise: then nothing was proven.
+// Runs functions of many shapes, each of which checks the stack from within. It works on every Python from 3.8 on and
+// leaves nothing behind. If it raises, nothing is proven.
 const char kFrameLayoutScript[] = R"PY(
 import opcode, sys
 
@@ -92,7 +92,7 @@ def run():
     recurses(20)
     exec(compile('def f(check):\n  return (\n    check())\nf(check)', '<\u0113xec>', 'exec'), {'check': check})
     if len(checks) < 50 or not all(checks):
-        return 'the frames of this Python are not where they were found before'
+        return 'the layout of frames that was found does not hold for all frames of this Python'
     if watch_ends() is None:
         return 'the end of code objects cannot be seen in this Python'
     for i in range(3):

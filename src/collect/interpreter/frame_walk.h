@@ -1,4 +1,4 @@
-// A walk along the calling thread's own Python frames, without the GIL: they cannot change while the thread is in here.
+// Walks the calling thread's own Python frames, without the GIL: they cannot change while the thread is in here.
 #pragma once
 #include <string.h>
 
@@ -8,9 +8,9 @@
 
 namespace tprof {
 
-// As it stands in memory: the same in two walks if and only if nothing changed, as long as no code object ended.
+// A frame as it is in memory: equal in two walks if and only if it did not change, as long as no code object was freed.
 struct RawFrame {
-  const void* code;  // or another object: a frame of the interpreter's own
+  const void* code;  // or another object, in a frame of the interpreter's own
   u64 at;
 };
 
@@ -30,23 +30,24 @@ inline const void* code_of(const char* frame, const FrameLayout& layout) {
   return reinterpret_cast<const void*>(load_at<uintptr_t>(frame, layout.code) & ~uintptr_t(7));
 }
 
-// In place of the highest bit of an instruction's address.
+// Takes the place of the highest bit of an instruction's address.
 inline u64 entered_flag(const char* frame, const FrameLayout& layout) {
   return layout.entered >= 0 && load_at<u8>(frame, layout.entered) == 1 ? kStackEntered : 0;
 }
 
-// From `frame` outwards. Returns how many; `cut`: there are more.
+// Reads the frames from `frame` outwards and returns how many. `cut`: there are more.
 inline u32 walk_frames(const char* frame, RawFrame* out, bool& cut) {
   const FrameLayout layout = g_frame_layout;
   u32 n = 0;
-  for (; frame && n < kMostFrames; frame = load_at<const char*>(frame, layout.previous))
+  for (; frame && n < kMaxFrames; frame = load_at<const char*>(frame, layout.previous))
     out[n++] = {code_of(frame, layout),
                 (load_at<u64>(frame, layout.at) & layout.at_mask) | entered_flag(frame, layout)};
   cut = frame != nullptr;
   return n;
 }
 
-// Where in its code a frame is, in bytes; -1: it is not shown (the interpreter's own, or not begun yet).
+// The offset of a frame's instruction in its code, in bytes; -1: the frame is not shown (the interpreter's own, or not
+// started yet).
 inline i64 offset_in_code(const RawFrame& frame) {
   if (!is_code(frame.code)) return -1;
   if (g_frame_layout.at_bytes) {

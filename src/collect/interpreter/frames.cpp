@@ -12,7 +12,7 @@ std::atomic<bool> g_python_stacks{false};
 
 namespace {
 
-// The ids of what this thread saw last are good for this walk, or forgotten.
+// The last walk of this thread, emptied if its ids are not valid any more.
 WalkedStack& last_walk(ThreadBlock* block, bool cut) {
   WalkedStack& last = block->walked;
   u64 codes_ended = g_codes_ended.load(std::memory_order_acquire);
@@ -27,7 +27,8 @@ WalkedStack& last_walk(ThreadBlock* block, bool cut) {
   return last;
 }
 
-// A frame's node below its caller's. The interpreter's own frames have none: what they call stands below their caller.
+// A frame's node below its caller's. The interpreter's own frames have none: what they call is placed below their
+// caller.
 __attribute__((noinline)) u32 look_up(u32 caller, const RawFrame& frame) {
   i64 offset = offset_in_code(frame);
   if (offset < 0) return caller;
@@ -47,14 +48,14 @@ inline u32 node_of(WalkedStack& last, u32 caller, const RawFrame& frame) {
   return known.node;
 }
 
-// Whether an at::RecordFunction stands in a frame close below this one, and so ends when that returns. Python holds some
-// that end when it likes.
+// Whether an at::RecordFunction is on the C stack, in a frame close to this one, and so ends when that frame returns.
+// Others are held by Python objects and may end at any time.
 inline bool on_stack(const void* range) {
   return reinterpret_cast<uintptr_t>(range) - reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) < 4096;
 }
 
 __attribute__((noinline)) u32 walk(ThreadBlock* block, const char* innermost) {
-  RawFrame raw[kMostFrames];
+  RawFrame raw[kMaxFrames];
   bool cut;
   u32 count = walk_frames(innermost, raw, cut);
   WalkedStack& last = last_walk(block, cut);
@@ -64,9 +65,9 @@ __attribute__((noinline)) u32 walk(ThreadBlock* block, const char* innermost) {
     const RawFrame& now = raw[count - 1 - i];
     if (last.frames[i].code != now.code || last.frames[i].at != now.at) break;
   }
-  if (i == count) return count ? last.frames[count - 1].node : 0;  // what was further in keeps its ids too
+  if (i == count) return count ? last.frames[count - 1].node : 0;  // the frames further in keep their ids, too
   u32 node = i ? last.frames[i - 1].node : cut ? stack_node(0, kStackCut, 0) : 0;
-  // Since 3.12 a frame of the interpreter's own, which is not shown, stands around each one that it was entered with.
+  // Since 3.12, a frame of the interpreter's own, which is not shown, precedes each frame with which it was entered.
   bool entered = i == 0 || offset_in_code(raw[count - i]) < 0;
   for (; i < count; i++) {
     const RawFrame& now = raw[count - 1 - i];
@@ -88,12 +89,12 @@ u32 walk_python_stack(ThreadBlock* block, const void* range) {
   WalkedStack& walked = block->walked;
   u32 around = block->open_count - (range ? 1 : 0);
   u32 node;
-  const StandingStack* outer = around ? &walked.standing[around - 1] : nullptr;
+  const OperatorStack* outer = around ? &walked.operators[around - 1] : nullptr;
   if (outer && outer->frame == innermost && outer->range == block->open[around - 1].ref)
     node = outer->node;
   else
     node = walk(block, innermost);
-  if (range) walked.standing[around] = {block->open[around].ref, on_stack(range) ? innermost : nullptr, node};
+  if (range) walked.operators[around] = {block->open[around].ref, on_stack(range) ? innermost : nullptr, node};
   return node;
 }
 

@@ -15,23 +15,23 @@ struct Builtin {  // _inittab of CPython's import.h
   void* (*init)();
 };
 
-// A module that every interpreter sets up for its import system, right after its memory and types.
+// A module that every interpreter initialises for its import system, right after its memory and types.
 constexpr const char* kEarly = "_weakref";
 
 void* (*g_init)();
 void (*g_then)();
-std::atomic<bool> g_told{false};
+std::atomic<bool> g_called{false};
 bool g_is_python;
 
 void* init() {
-  if (!g_told.exchange(true)) g_then();
+  if (!g_called.exchange(true)) g_then();
   return g_init();
 }
 
 }  // namespace
 
-// The table of built-in modules is one that an embedding program may replace (PyImport_Inittab, PyImport_ExtendInittab);
-// ours is a copy with one entry of our own.
+// Embedding programs may replace the table of built-in modules (PyImport_Inittab, PyImport_ExtendInittab). Ours is a
+// copy with one changed entry.
 bool python_when_set_up(void (*then)()) {
   auto table = static_cast<Builtin**>(dlsym(RTLD_DEFAULT, "PyImport_Inittab"));
   if (!table || !*table) return false;

@@ -1,14 +1,14 @@
-// A moment at which the interpreter has its allocators and none of the program's code has run yet. What is taken from an
-// interpreter earlier, and given back by it at the end, is freed by another allocator if the debug allocators were asked
-// for in between (python -X dev, PYTHONMALLOC=debug).
+// Calls a function when the interpreter has its allocators and none of the program's code has run yet. Memory that an
+// interpreter allocates earlier and frees at its end would be freed by another allocator if the debug allocators are
+// chosen in between (python -X dev, PYTHONMALLOC=debug).
 #pragma once
 
 namespace tprof {
 
-// `then` is called once, with the GIL, while the first interpreter is set up. To be called before that, in the library's
-// constructor. False: this Python has no such moment.
+// `then` is called once, with the GIL, while the first interpreter is set up. Call this before, in the library's
+// constructor. False: that is not possible in this Python.
 bool python_when_set_up(void (*then)());
-// Whether that returned true: this process is a Python.
+// Whether that returned true, so that this process is Python.
 bool python_process();
 
 }  // namespace tprof

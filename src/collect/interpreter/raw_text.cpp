@@ -28,7 +28,7 @@ State state_of(const void* string, i32 shift) {
   return {bits & 7, (bits & 8) != 0, (bits & 16) != 0};
 }
 
-// Bytes written; a character needs at most 4.
+// Returns the number of bytes written, at most 4.
 int put_utf8(u32 c, char* at) {
   if (c < 0x80) return at[0] = char(c), 1;
   if (c < 0x800) return at[0] = char(0xc0 | c >> 6), at[1] = char(0x80 | (c & 63)), 2;
@@ -55,20 +55,20 @@ bool learn_raw_text(PyObject* const samples[4], PySize ascii_header, PySize wide
   return false;
 }
 
-PySize raw_text(const void* string, char* room, PySize room_bytes, const char*& text) {
+PySize raw_text(const void* string, char* buffer, PySize buffer_bytes, const char*& text) {
   State s = state_of(string, g_raw_text.kind_shift);
   PySize length = load<PySize>(string, kLength);
   if (!s.compact || length < 0) return -1;
   const char* data = static_cast<const char*>(string) + (s.ascii ? g_raw_text.ascii_data : g_raw_text.wide_data);
   text = data;
-  if (s.ascii) return length < room_bytes ? length : room_bytes;
-  text = room;
+  if (s.ascii) return length < buffer_bytes ? length : buffer_bytes;
+  text = buffer;
   PySize used = 0;
-  for (PySize i = 0; i < length && used + 4 <= room_bytes; i++) {
+  for (PySize i = 0; i < length && used + 4 <= buffer_bytes; i++) {
     u32 c = s.kind == 1   ? load<u8>(data, i32(i))
             : s.kind == 2 ? load<u16>(data, i32(2 * i))
                           : load<u32>(data, i32(4 * i));
-    used += put_utf8(c, room + used);
+    used += put_utf8(c, buffer + used);
   }
   return used;
 }

@@ -15,7 +15,7 @@ constinit std::atomic<u32> g_maps{0};
 
 namespace {
 
-constexpr u32 kMostImages = 4096;
+constexpr u32 kMaxImages = 4096;
 
 struct Image {
   u64 key;    // identifies the object and its address: see key_of
@@ -25,7 +25,7 @@ struct Image {
 // Guarded by g_scanning, which nobody waits for, since a scan holds the loader's lock, under which the program may call
 // us: a thread that finds it taken leaves a mark, and the scanning thread scans once more.
 std::atomic<bool> g_scanning{false}, g_wanted{false};
-Image g_images[kMostImages];
+Image g_images[kMaxImages];
 u32 g_image_count;
 std::atomic<u64> g_adds{0}, g_subs{0};  // the loader's counts of loaded and unloaded objects at the last scan
 
@@ -121,7 +121,7 @@ int see(dl_phdr_info* info, size_t, void* arg) {
   if (at >= g_image_count || g_images[at].key != key)
     for (at = 0; at < g_image_count && g_images[at].key != key; at++) {
     }
-  if (at == kMostImages) return 0;
+  if (at == kMaxImages) return 0;
   if (at == g_image_count) {
     g_images[g_image_count++].key = key;
     record_image(info, extent);

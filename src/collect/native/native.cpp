@@ -28,8 +28,8 @@ namespace {
 
 constexpr u32 kRules = 2048;      // known places in code, per thread
 constexpr u32 kMaxNative = 8192;  // frames of a stack
-constexpr u32 kKeptOfDeeper =
-    128;  // innermost frames kept of a deeper stack, so that it looks the same at every depth of a recursion
+// Innermost frames that are kept of a deeper stack: it looks the same at every depth of a recursion.
+constexpr u32 kKeptOfDeeper = 128;
 constexpr u64 kMapMask = kMaxMaps << kMapShift;
 
 struct StackRange {
@@ -203,8 +203,8 @@ u32 native_stack(ThreadBlock* block, const void* frame) {
     const StackRange& range = g_main_stack.holds(at) ? g_main_stack : t->stack;
     if (!range.holds(at)) return 0;
     Walk walked = walk(*t, at, range.high);
-    if (__builtin_expect(g_maps.load(std::memory_order_relaxed) != maps, 0))
-      continue;  // the addresses may mean something else by now
+    // Did the addresses come to mean something else meanwhile?
+    if (__builtin_expect(g_maps.load(std::memory_order_relaxed) != maps, 0)) continue;
     if (__builtin_expect(walked.count == kMaxNative, 0)) walked.count = kKeptOfDeeper;
     return intern_frames(*t, walked);
   }

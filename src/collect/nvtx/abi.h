@@ -1,9 +1,10 @@
-// What NVTX (the headers of NVTX 3, and libnvToolsExt before them) and a tool agree upon: our own declarations of it, held
-// against NVIDIA's headers by tests/unit/nvtx_abi.cpp where those are found.
+// Our own declarations of the interface between NVTX (the headers of NVTX 3, and libnvToolsExt before them) and a tool.
+// tests/unit/nvtx_abi.cpp compares them with NVIDIA's headers where those are found.
 //
 // Each module of a program that uses NVTX has a copy of its loader. At the module's first call the loader opens the
-// library that NVTX_INJECTION64_PATH names and calls InitializeInjectionNvtx2(get_export_table). The tool asks for the table of
-// callbacks and, by it, for each group's slots: slot `id` points to the function pointer that the module will call.
+// library that NVTX_INJECTION64_PATH names and calls InitializeInjectionNvtx2(get_export_table). The tool gets the
+// table of callbacks and through it the slots of each group: slot `id` points to the function pointer that the module
+// will call.
 #pragma once
 #include "base/types.h"
 
@@ -53,7 +54,7 @@ enum PayloadType : i32 {
   kPayloadFloat32 = 6
 };
 
-// Extensions of NVTX bring their functions to InitializeInjectionNvtxExtension; 0 in a slot: not asked for yet.
+// Extensions of NVTX pass their slots to InitializeInjectionNvtxExtension; 0 in a slot: not resolved yet.
 struct ExtensionSegment {
   size_t id;
   size_t slot_count;

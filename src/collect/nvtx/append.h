@@ -10,7 +10,7 @@ namespace tprof::nvtx {
 inline constexpr char kNoMessage[] = "(no message)";
 inline constexpr Attributes kNoAttributes{};
 
-// What an event says: text in the program's memory, or a kept one.
+// The message of an event: a text in the program's memory, or a kept one.
 struct Message {
   const char* text = kNoMessage;
   const Text* kept = nullptr;
@@ -34,14 +34,15 @@ inline Message message_of(const Attributes& a) {
   }
 }
 
-// Attributes of another size than any NVTX has had are not read.
+// Attributes that are smaller than those of any NVTX version are not read.
 inline const Attributes& checked(const Attributes* a) { return a && a->bytes >= sizeof *a ? *a : kNoAttributes; }
 
-// Whether a range is more than a record: it may be a step, or the moment at which a helper sees what its leader does.
-inline bool tells() { return step_pattern_is(StepMode::nvtx) || g_session.is_helper(); }
+// Whether the session needs events even if they are not recorded: one may be a step, and a helper process looks at its
+// leader when one occurs.
+inline bool session_listens() { return step_pattern_is(StepMode::nvtx) || g_session.is_helper(); }
 
-// One of the two common cases, and to be left quickly.
-inline bool idle() { return recording_epoch() == kNoEpoch && !tells(); }
+// Nothing to do: one of the two common cases, which must be quick.
+inline bool idle() { return recording_epoch() == kNoEpoch && !session_listens(); }
 
 inline NvtxPayload payload_of(const Attributes& a, u64& bits) {
   auto as = [&](auto value, NvtxPayload type) {
@@ -60,7 +61,8 @@ inline NvtxPayload payload_of(const Attributes& a, u64& bits) {
   }
 }
 
-// The three forms of a call are a text, a wide one, and attributes. Taken apart only when something is to be recorded.
+// Fills what a call says besides its message. Calls pass a text, a wide text or attributes, which are decoded only when
+// something is recorded.
 inline void describe(NvtxRecord& r, u32, const void*) {
   r.payload = 0;
   r.domain = r.category = r.color = 0;
@@ -76,18 +78,18 @@ inline void describe(NvtxRecord& r, u32 domain, const Attributes& a) {
   r.color = a.color_type == 1 ? a.color : 0;
 }
 
-// Finds the step, before the epoch is looked at, and follows the leader. No text: a mark.
-void tell(const char* text);
-// An event of which nothing can be recorded, since this thread is inside tprof already.
+// Reports a possible step and looks at the leader. Called before the epoch is read. nullptr: a mark, never a step.
+void report_to_session(const char* text);
+// Counts an event that cannot be recorded because this thread is already inside tprof.
 void refused();
 
-// Writes the record at `at`; its begin is stamped last, so that our own work stays outside.
-template <u64 (*kStamp)() = now_ticks, class Said>
+// Writes the record at `at`. Its start time is taken last, so that tprof's own work stays outside of the range.
+template <u64 (*kStamp)() = now_ticks, class Call>
 __attribute__((always_inline)) inline NvtxRecord* fill(ThreadBlock* block, char* at, NvtxWhat what, u32 domain,
-                                                       u32 name, const Said& said) {
+                                                       u32 name, const Call& call) {
   auto* r = reinterpret_cast<NvtxRecord*>(at);
   r->end_ticks = 0;
-  describe(*r, domain, said);
+  describe(*r, domain, call);
   r->what = u8(what);
   r->reserved = 0;
   r->begin_ticks = kStamp();
@@ -96,14 +98,14 @@ __attribute__((always_inline)) inline NvtxRecord* fill(ThreadBlock* block, char*
 }
 
 // nullptr: there was no room.
-template <class Said>
+template <class Call>
 __attribute__((always_inline)) inline NvtxRecord* append(ThreadBlock* block, u32 epoch, NvtxWhat what, u32 domain,
-                                                         const Message& message, const Said& said) {
+                                                         const Message& message, const Call& call) {
   if (__builtin_expect(!block->announced, 0)) learn_thread(block);
   char* at = reserve(block, epoch, sizeof(NvtxRecord));
   if (__builtin_expect(!at, 0)) return nullptr;
   u32 name = message.kept ? id_of(message.kept) : intern(block, message.text);
-  return fill(block, at, what, domain, name, said);
+  return fill(block, at, what, domain, name, call);
 }
 
 }  // namespace tprof::nvtx

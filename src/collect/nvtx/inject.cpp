@@ -14,7 +14,7 @@ namespace tprof {
 namespace {
 
 constexpr char kVariable[] = "NVTX_INJECTION64_PATH";
-const char* g_library;  // our file, nullptr: NVTX was not offered it
+const char* g_library;  // our file; nullptr: nvtx_offer() was not called
 void (*g_attach)();
 
 bool same_file(const char* a, const char* b) {
@@ -22,17 +22,18 @@ bool same_file(const char* a, const char* b) {
   return !strcmp(a, b) || (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
 }
 
-// Whether NVTX will reach us goes into the recording; where another tool has the variable, a line says so if this process
-// may print lines.
+// Notes in the recording whether NVTX will find us. If the variable names another tool, prints a line where this
+// process may print lines.
 void note(const Options&, bool speaks) {
   const char* named = getenv(kVariable);
   bool ours = named && g_library && same_file(named, g_library);
   g_session.capability("nvtx", ours,
                        ours    ? ""
                        : named ? "NVTX_INJECTION64_PATH names another tool"
-                               : "NVTX_INJECTION64_PATH was taken away");
+                               : "NVTX_INJECTION64_PATH was removed from the environment");
   if (!ours && named && *named && speaks)
-    say("NVTX_INJECTION64_PATH is already %s and stays that; unset it to have NVTX ranges in the trace", named);
+    say("NVTX_INJECTION64_PATH is already set to %s and is left as it is; unset it to get NVTX ranges in the trace",
+        named);
 }
 
 }  // namespace
@@ -76,7 +77,7 @@ int attach_module(GetExportTable get_export_table) {
   return 1;
 }
 
-// An extension that is not served is accepted all the same: a refusal would make nvtxDomainIsEnabled answer no.
+// Extensions that are not served are accepted, too: a refusal would make nvtxDomainIsEnabled return false.
 int attach_extension(Extension* extension) {
   if (!g_library || !extension) return 0;
   if (extension->module != kPayloadExtension || extension->segment_count == 0) return 1;

@@ -6,16 +6,16 @@ namespace tprof {
 
 struct Collector;
 
-// From the library's constructor: NVTX_INJECTION64_PATH names `library`, the file of ours, from now on, unless it names
-// something already. `attach` starts the session; it is called when NVTX finds us, before the first range.
+// Called by the library's constructor. Sets NVTX_INJECTION64_PATH to `library`, our own file, unless it is already set.
+// `attach` starts the session; it is called when NVTX finds us, before the first range.
 void nvtx_offer(const char* library, void (*attach)());
 
-// What it does for the session.
+// Its functions for the session.
 extern const Collector kNvtxCollector;
 
 namespace nvtx {
 
-// What the exported InitializeInjectionNvtx... do. 1: we are its tool; 0: nobody is.
+// What the exported InitializeInjectionNvtx... functions do. 1: tprof is the tool of the module; 0: there is none.
 int attach_module(GetExportTable get_export_table);
 int attach_extension(Extension* extension);
 

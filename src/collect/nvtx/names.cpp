@@ -8,9 +8,9 @@
 namespace tprof::nvtx {
 namespace {
 
-SpinLock g_lock;  // guards all that grows; readers take none
+SpinLock g_lock;  // held while something is added; readers take no lock
 
-// --- memory that is never given back
+// --- memory that is never freed
 constexpr size_t kBlockBytes = 64 << 10;
 char* g_free;
 size_t g_free_bytes;

@@ -1,5 +1,6 @@
-// The texts that NVTX programs hand over once and refer to later: registered strings, domains, categories. Kept for the
-// process's life, so that a handle stays good whatever the program destroys, and a recording that begins later has them.
+// The texts that NVTX programs hand over once and refer to later: registered strings, domains, categories. They are
+// kept until the process ends, so that a handle stays valid whatever the program destroys, and later recordings have
+// them.
 #pragma once
 #include <wchar.h>
 
@@ -9,7 +10,7 @@
 
 namespace tprof::nvtx {
 
-// One text; equal texts are one.
+// A kept text. Equal texts share one.
 struct Text {
   Text* next;
   mutable std::atomic<u64> known;  // generation of the recording << 32 | name id there
@@ -26,23 +27,23 @@ const Text* keep_wide(const wchar_t* text);
 // Name id in the current recording.
 u32 id_of(const Text* text);
 
-// Domains are told apart by their names, so all modules that create one mean the same. 0 is the default domain. Those
-// beyond kMaxDomains share the last one.
+// Domains are identified by name: modules that create a domain of the same name share it. 0 is the default domain.
+// Domains beyond kMaxDomains share the last one.
 constexpr u32 kMaxDomains = 128;
 struct Domain {
   const Text* name;
 };
 Domain* create_domain(const Text* name);
-// Of a handle; 0 also for a handle that is none.
+// The index of a domain; 0 also for an invalid handle.
 u32 index_of(const Domain* domain);
-// Name id of a domain, 0 for the default one.
+// The name id of a domain, 0 for the default one.
 u32 domain_id(u32 index);
 
 void set_category(u32 domain, u32 category, const Text* name);
-// As NvtxRecord::category has it.
+// As in NvtxRecord::category.
 u32 category_id(u32 domain, u32 category);
 
-// In a forked child: nobody holds our lock.
+// In a forked child, where nobody holds the lock.
 void reset_names_in_child();
 
 }  // namespace tprof::nvtx

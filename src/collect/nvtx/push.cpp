@@ -1,13 +1,13 @@
-// NVTX's push and pop. Ranges that push opened are found again by domain and level, so those of one domain may cross those
-// of another, and operators.
+// NVTX's push and pop. The ranges that push opened are found by domain and level, so those of one domain may cross
+// those of another, and operators.
 #include "collect/nvtx/append.h"
 #include "collect/steps/labels.h"
 
 namespace tprof::nvtx {
 namespace {
 
-// Levels of the ranges that push has opened on this thread. Of the thread and not of its block: they hold across a fork,
-// and where nothing can be recorded.
+// Levels of the ranges that push has opened on this thread. They are thread-local and not in the thread's block, so
+// that they stay right after a fork and where nothing can be recorded.
 __thread u32 t_levels[kMaxDomains] __attribute__((tls_model("initial-exec")));
 
 const void* key_of(u32 domain, u32 level) { return reinterpret_cast<const void*>(u64(domain) << 32 | level); }
@@ -17,21 +17,21 @@ inline void keep_open(ThreadBlock* block, u32 domain, u32 level, NvtxRecord* r, 
   label_begins(block, r->begin_ticks);
 }
 
-template <class Said>
-__attribute__((always_inline)) inline void open_pushed(ThreadBlock* block, u32 domain, u32 level, const Said& said) {
-  Message message = message_of(said);
-  if (__builtin_expect(tells(), 0)) tell(message.text);
+template <class Call>
+__attribute__((always_inline)) inline void open_pushed(ThreadBlock* block, u32 domain, u32 level, const Call& call) {
+  Message message = message_of(call);
+  if (__builtin_expect(session_listens(), 0)) report_to_session(message.text);
   u32 epoch = recording_epoch();
   if (__builtin_expect(epoch == kNoEpoch, 0)) return;
   if (__builtin_expect(block->pushed_count == kMaxPushed, 0)) return g_writer.drop(Drop::too_deep);
-  NvtxRecord* r = append(block, epoch, NvtxWhat::push_pop, domain, message, said);
+  NvtxRecord* r = append(block, epoch, NvtxWhat::push_pop, domain, message, call);
   if (r) keep_open(block, domain, level, r, epoch);
 }
 
-template <class Said>
-__attribute__((noinline)) int record_push(u32 domain, u32 level, Said said) {
+template <class Call>
+__attribute__((noinline)) int record_push(u32 domain, u32 level, Call call) {
   if (ThreadBlock* block = enter()) {
-    open_pushed(block, domain, level, said);
+    open_pushed(block, domain, level, call);
     leave(block);
   } else {
     refused();
@@ -39,14 +39,14 @@ __attribute__((noinline)) int record_push(u32 domain, u32 level, Said said) {
   return int(level);
 }
 
-template <class Said>
-inline int push_in(u32 domain, const Said& said) {
+template <class Call>
+inline int push_in(u32 domain, const Call& call) {
   u32 level = t_levels[domain]++;
-  return idle() ? int(level) : record_push<const Said&>(domain, level, said);
+  return idle() ? int(level) : record_push<const Call&>(domain, level, call);
 }
 
-// The commonest push, kept apart because it is faster without any call: a text that this thread has used before, with
-// nothing else to be done. False: record_push does it.
+// The most common push: a text that this thread has used before, and nothing else to do. It is separate because it is
+// faster without any call. False: record_push must do it.
 inline bool push_known(ThreadBlock* block, const char* text, u32 level) {
   u32 epoch = recording_epoch();
   CachedName& name = cache_slot(block, text);
@@ -63,7 +63,8 @@ inline int push_text(const char* text) {
   u32 level = t_levels[0]++;
   if (idle()) return int(level);
   ThreadBlock* block = t_self.block;
-  bool plain = block && !block->busy.load(std::memory_order_relaxed) && text && !tells() && ticks_are_counted();
+  bool plain =
+      block && !block->busy.load(std::memory_order_relaxed) && text && !session_listens() && ticks_are_counted();
   if (__builtin_expect(!plain, 0)) return record_push<const char*>(0, level, text);
   enter_known(block);
   bool done = push_known(block, text, level);
@@ -71,7 +72,7 @@ inline int push_text(const char* text) {
   return done ? int(level) : record_push<const char*>(0, level, text);
 }
 
-// Takes a range that is not the innermost out of the stack.
+// Removes a range that is not the innermost from the stack.
 __attribute__((noinline)) bool take_from_below(ThreadBlock* block, const void* key, OpenRange& out) {
   u32 at = block->pushed_count;
   while (at > 0 && block->pushed[at - 1].key != key) at--;
@@ -110,7 +111,7 @@ inline int pop_in(u32 domain) {
   if (!block || block->pushed_count == 0) return int(level);
   if (__builtin_expect(!ticks_are_counted(), 0)) return record_pop(domain, level, now_ticks());
   u64 t = counter_ticks();
-  // The innermost range, in the chunk that is being written: again without a call.
+  // The innermost range, with its record in the current chunk: again without a call.
   if (__builtin_expect(block->busy.load(std::memory_order_relaxed), 0)) return record_pop(domain, level, t);
   enter_known(block);
   const OpenRange& last = block->pushed[block->pushed_count - 1];

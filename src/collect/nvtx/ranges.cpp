@@ -6,16 +6,16 @@
 
 namespace tprof::nvtx {
 
-static void tell_steps(const char* text) {
+static void report_step(const char* text) {
   if (!step_pattern_matches(text)) return;
   u64 t = now_ticks();
   g_session.token(nullptr, Evidence::none, [=](StepDetector& d) { d.range_matched(t); });
   g_session.promote();
 }
 
-__attribute__((noinline)) void tell(const char* text) {
+__attribute__((noinline)) void report_to_session(const char* text) {
   if (g_session.is_helper()) g_session.follow(now_ticks());
-  if (text && step_pattern_is(StepMode::nvtx)) tell_steps(text);
+  if (text && step_pattern_is(StepMode::nvtx)) report_step(text);
 }
 
 __attribute__((noinline)) void refused() {
@@ -24,8 +24,8 @@ __attribute__((noinline)) void refused() {
 
 namespace {
 
-// --- start and end. The id of a recorded range: 1, 16 bits that name recording and epoch, 31 bits chunk, 16 bits offset
-// in it in words. Of any other range: a number.
+// --- start and end. The id of a recorded range has the highest bit set, then 16 bits for recording and epoch, 31 bits
+// for the chunk, and 16 bits for the offset in it in words. The id of any other range is a number.
 constexpr u64 kRecorded = u64(1) << 63;
 std::atomic<u64> g_numbers{0};
 
@@ -35,15 +35,15 @@ u64 range_id(u32 epoch, RecordRef ref) {
   return kRecorded | tag_of(epoch) << 47 | (ref >> 32 & 0x7fffffff) << 16 | (ref & 0xffffffff) / 8;
 }
 
-template <class Said>
-u64 start_in(u32 domain, const Said& said) {
+template <class Call>
+u64 start_in(u32 domain, const Call& call) {
   u64 id = 0;
   if (!idle()) {
     if (ThreadBlock* block = enter()) {
-      Message message = message_of(said);
-      if (tells()) tell(message.text);
+      Message message = message_of(call);
+      if (session_listens()) report_to_session(message.text);
       u32 epoch = recording_epoch();
-      NvtxRecord* r = epoch == kNoEpoch ? nullptr : append(block, epoch, NvtxWhat::start_end, domain, message, said);
+      NvtxRecord* r = epoch == kNoEpoch ? nullptr : append(block, epoch, NvtxWhat::start_end, domain, message, call);
       if (r) id = range_id(epoch, ref_of(block, r));
       leave(block);
     } else {
@@ -53,7 +53,7 @@ u64 start_in(u32 domain, const Said& said) {
   return id ? id : g_numbers.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-// Where the end of a range in this thread's chunk stands; nullptr if the id is none of ours after all.
+// The end of a range whose record is in this thread's chunk; nullptr if it is elsewhere or the id is not ours.
 u64* end_in_chunk(ThreadBlock* block, RecordRef ref) {
   u32 offset = u32(ref);
   if (!block->chunk || block->chunk_index != ref >> 32 || offset + sizeof(NvtxRecord) > block->used) return nullptr;
@@ -63,14 +63,14 @@ u64* end_in_chunk(ThreadBlock* block, RecordRef ref) {
 
 // --- marks
 
-template <class Said>
-void mark_in(u32 domain, const Said& said) {
+template <class Call>
+void mark_in(u32 domain, const Call& call) {
   if (idle()) return;
   ThreadBlock* block = enter();
   if (!block) return refused();
-  if (tells()) tell(nullptr);
+  if (session_listens()) report_to_session(nullptr);
   if (u32 epoch = recording_epoch(); epoch != kNoEpoch)
-    append(block, epoch, NvtxWhat::mark, domain, message_of(said), said);
+    append(block, epoch, NvtxWhat::mark, domain, message_of(call), call);
   leave(block);
 }
 
@@ -78,7 +78,7 @@ void name_as(u32 tid, const Text* name) {
   if (name) name_thread(tid, name->text());
 }
 
-// What may take memory from the system keeps the program's errno.
+// Preserves the program's errno around what may allocate memory.
 class KeepErrno {
  public:
   ~KeepErrno() { errno = saved_; }
@@ -100,7 +100,7 @@ void end(u64 id) {
   if (!(id & kRecorded)) return;
   u64 t = now_ticks();
   u32 epoch = recording_epoch();
-  if (epoch == kNoEpoch || (id >> 47 & 0xffff) != tag_of(epoch)) return;  // its window is over
+  if (epoch == kNoEpoch || (id >> 47 & 0xffff) != tag_of(epoch)) return;  // the window of the range is over
   ThreadBlock* block = enter();
   if (!block) return;
   RecordRef ref = (id >> 16 & 0x7fffffff) << 32 | (id & 0xffff) * 8;
@@ -149,7 +149,7 @@ Domain* domain_create_wide(const wchar_t* name) {
   KeepErrno keep_errno;
   return create_domain(keep_wide(name));
 }
-void domain_destroy(Domain*) {}  // others may use its name
+void domain_destroy(Domain*) {}  // other modules may use the domain
 void initialize(const void*) {}
 
 void mark_payload(Domain* domain, const void*, size_t) { mark_in(index_of(domain), kNoAttributes); }

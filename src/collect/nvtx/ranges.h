@@ -1,8 +1,8 @@
-// The functions behind functions.def: what an NVTX call becomes. Called by the program's threads with C linkage's rules:
-// nothing is thrown, nothing blocks, errno is left alone.
+// The functions of functions.def, which replace those of NVTX. The program's threads call them through C pointers: they
+// do not throw or block, and preserve errno.
 //
-// Levels are counted per thread and domain whether anything is recorded or not, since push and pop (push.cpp) return them.
-// The id that start returns says where the range's record lies, so that end needs no table.
+// Levels are counted per thread and domain even while nothing is recorded, since push and pop (push.cpp) return them.
+// The id that start returns encodes where the range's record is, so that end needs no table.
 #pragma once
 #include "collect/nvtx/abi.h"
 #include "collect/nvtx/names.h"

@@ -35,21 +35,21 @@ PyObject* yes_or_none(bool yes) { return yes ? g_py.PyUnicode_FromString("yes") 
 // On the main thread, with the GIL, between two bytecodes.
 int phase_call(void*) {
   g_call_pending.store(false);
-  Phase phase = static_cast<Phase>(g_phase.load());
+  Phase phase = Phase(g_phase.load());
   PyObject* result = g_py.PyObject_CallFunction(g_on_phase, "i", int(phase));
-  if (!result) return -1;  // a signal handler of the program's raised it: what is ours stays in the script
+  if (!result) return -1;  // one of the program's signal handlers raised: the script catches our own exceptions
   g_py.Py_DecRef(result);
   return 0;
 }
 
-// Tells the Python side the phase, soon and on the main thread. Any thread, GIL or not.
+// Passes the phase to the Python side, soon and on the main thread. From any thread, with or without the GIL.
 void phase_changed(Phase phase) {
   g_phase.store(u32(phase));
   if (!g_on_phase || g_call_pending.exchange(true)) return;
   if (g_py.Py_AddPendingCall(phase_call, nullptr) != 0) g_call_pending.store(false);
 }
 
-// attach(key, value, key, value, ...) -> "K=V" lines for os.environ. attached() tells whether to go on.
+// attach(key, value, key, value, ...) -> "K=V" lines for os.environ. attached() returns whether to continue.
 PyObject* attach(PyObject*, Args args, PySize count) {
   if (!torch_join(StepMode::automatic, phase_changed)) return g_py.PyUnicode_FromString(g_session.exports());
   for (PySize i = 0; i + 1 < count; i += 2) {
@@ -70,7 +70,7 @@ const char* wanted_calls() {
   return o.with_stack.has(kStackCalls) ? "calls" : o.with_modules ? "modules" : "";
 }
 
-// stack_calibration() -> the script that learns where frames stand, or None.
+// stack_calibration() -> the script that learns the layout of frames, or None.
 PyObject* stack_calibration(PyObject*, Args, PySize) {
   const char* script = python_stacks_wanted() || *wanted_calls() ? frame_layout_script() : nullptr;
   return script ? g_py.PyUnicode_FromString(script) : g_py.new_none();
@@ -97,7 +97,7 @@ PyObject* calibrated(PyObject*, Args, PySize) {
   return g_py.new_none();
 }
 
-// start(on_phase, watching): everything is set up. `watching` is "" or why steps are found less well.
+// start(on_phase, watching): everything is set up. `watching` is "" or the reason why steps are found less well.
 PyObject* start(PyObject*, Args args, PySize count) {
   if (count == 2) {
     g_py.Py_IncRef(args[0]);
@@ -125,7 +125,7 @@ PyObject* note(PyObject*, Args args, PySize count) {
   return g_py.new_none();
 }
 
-// capability(name, why): off, unless `why` is empty.
+// capability(name, why): the capability is off, unless `why` is empty.
 PyObject* capability(PyObject*, Args args, PySize count) {
   const char* name = count == 2 ? g_py.PyUnicode_AsUTF8(args[0]) : nullptr;
   const char* why = name ? g_py.PyUnicode_AsUTF8(args[1]) : nullptr;
@@ -147,7 +147,7 @@ constexpr int kFastCall = 0x0080;
 
 PyObject* calls_wanted(PyObject*, Args, PySize) { return g_py.PyUnicode_FromString(wanted_calls()); }
 
-// calls_prepare(this function, torch.nn.Parameter) -> why calls cannot be recorded.
+// calls_prepare(this function, torch.nn.Parameter) -> the reason why calls cannot be recorded, or "".
 extern Method g_calls_prepare;
 PyObject* calls_prepare(PyObject*, Args args, PySize count) {
   if (const char* why = frame_layout_why(); *why) return g_py.PyUnicode_FromString(why);
@@ -166,7 +166,7 @@ PyObject* calls_switch(PyObject*, Args args, PySize count) {
   return g_py.new_none();
 }
 
-// profile_begin(mark) -> why not.
+// profile_begin(mark) -> the reason why calls cannot be profiled, or "".
 PyObject* profile_begin(PyObject*, Args args, PySize count) {
   return g_py.PyUnicode_FromString(count == 1 ? profile_prepare(args[0]) : "internal");
 }

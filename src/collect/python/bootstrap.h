@@ -1,10 +1,10 @@
-// How tprof comes to run inside an unmodified `python train.py`: an audit hook (PEP 578), set while the interpreter is
-// set up (inittab.h), sees `import torch` and runs a small script that waits for torch to be complete.
+// How tprof gets to run inside an unmodified `python train.py`: an audit hook (PEP 578), added while the interpreter is
+// set up (inittab.h), sees `import torch` and runs a small script that waits until torch is completely imported.
 #pragma once
 
 namespace tprof {
 
-// In the library's constructor. False in a process that is no Python >= 3.8.
+// Called by the library's constructor. False if this process is not Python 3.8 or later.
 bool python_install();
 
 }  // namespace tprof

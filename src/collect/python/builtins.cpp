@@ -16,12 +16,12 @@ struct Function {
   PySize references;
   PyObject* type;
   const char* const* definition;  // PyMethodDef; its first member is the name
-  PyObject* self;                 // nullptr, a module, or of whom it is a method
+  PyObject* self;                 // nullptr, a module, or the object that it is a method of
 };
 const Function* as_function(PyObject* callable) { return reinterpret_cast<const Function*>(callable); }
 
-// One per function and type of its object. The type is kept alive, and with it its methods; `name` tells a function
-// that was made in the place of another.
+// One per function and type of its object. We hold a reference to the type, which also keeps its methods alive. `name`
+// detects that another function was made at the same address.
 struct Known {
   const void* function;  // definition, or the descriptor of a method that is not bound
   PyObject* type;
@@ -29,10 +29,10 @@ struct Known {
   u32 id;
   u32 generation;
 };
-constexpr u32 kBits = 14, kPlaces = 1 << kBits;
+constexpr u32 kBits = 14, kKnownSlots = 1 << kBits;
 Known* g_known;
 
-// The name that Python has for it, less the address: "... at 0x7f...>".
+// The name that Python prints for it, without the address: "... at 0x7f...>".
 u32 intern_repr(PyObject* callable) {
   PyOwned repr(g_py.PyObject_Repr(callable));
   if (!repr) g_py.PyErr_Clear();
@@ -76,7 +76,7 @@ bool is_builtin(PyObject* callable) {
 
 u32 builtin_id(PyObject* callable, PyObject* first) {
   if (!g_known) {
-    void* at = mmap(nullptr, kPlaces * sizeof(Known), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* at = mmap(nullptr, kKnownSlots * sizeof(Known), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) return 0;
     g_known = static_cast<Known*>(at);
   }
@@ -95,7 +95,7 @@ u32 builtin_id(PyObject* callable, PyObject* first) {
   u32 generation = g_generation.load(std::memory_order_relaxed);
   constexpr u32 kTries = 64;
   for (u32 i = 0; i < kTries; i++) {
-    Known& known = g_known[((spread >> (64 - kBits)) + i) % kPlaces];
+    Known& known = g_known[((spread >> (64 - kBits)) + i) % kKnownSlots];
     if (known.function && (known.function != function || known.type != type)) continue;
     if (known.function && known.name == name && known.generation == generation) return known.id;
     if (!known.function) {

@@ -15,7 +15,7 @@ namespace {
 
 u32 g_round;
 
-// What was opened in another round ended without us.
+// Calls that were opened in an earlier round ended while nothing was recorded.
 inline void begin_round(ThreadBlock* block) {
   if (__builtin_expect(block->calls_round == g_round, 1)) return;
   block->calls_round = g_round;
@@ -38,11 +38,11 @@ inline void begin_call(ThreadBlock* block, u32 epoch, const void* key, u32 id, u
   r->end_ticks = 0;
   r->module = module;
   r->flags = flags;
-  r->begin_ticks = now_ticks();  // last: our own work stays outside of the call
+  r->begin_ticks = now_ticks();  // last, so that tprof's own work stays outside of the call
   publish(block, reinterpret_cast<char*>(r), Kind::python_call, id, sizeof *r);
 }
 
-// The innermost open call with this key, and with it those that were left open inside.
+// Ends the innermost open call with this key, and those that were left open inside it.
 __attribute__((noinline)) void end_call_slowly(ThreadBlock* block, const void* key, u64 ticks) {
   u32 at = block->call_count;
   while (at > 0 && block->calls[at - 1].key != key) at--;

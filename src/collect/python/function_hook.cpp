@@ -9,20 +9,20 @@ PyHook* g_call_function;
 
 namespace {
 
-constexpr u32 kMostHooks = 8;
+constexpr u32 kMaxHooks = 8;
 struct Hooked {
   PyObject* function;  // a reference of ours
   PyHook* hook;
   PyHook** slot;  // where there is no setter
   bool paused, stays;
 };
-Hooked g_hooked[kMostHooks];
+Hooked g_hooked[kMaxHooks];
 u32 g_hooked_count;
 Hooks g_on = Hooks::on;
 
 bool has_setter() { return g_py.PyFunction_SetVectorcall && g_py.PyVectorcall_Function; }
 
-// Without a setter: where a function holds its pointer. nullptr: it does not hold what a function is run by.
+// For Pythons without a setter: the pointer in a function. nullptr: it does not hold the usual C function.
 PyHook** slot_of(PyObject* function) {
   constexpr i32 kTypeVectorcallOffset = 56;  // PyTypeObject::tp_vectorcall_offset
   constexpr PySize kSmallest = 16, kLargest = 256;
@@ -34,7 +34,7 @@ PyHook** slot_of(PyObject* function) {
   return *slot == reinterpret_cast<PyHook*>(call) ? slot : nullptr;
 }
 
-// What runs a function now; nullptr: not known.
+// The C function that runs a function now; nullptr: unknown.
 PyHook* call_of(PyObject* function) {
   if (has_setter()) return reinterpret_cast<PyHook*>(g_py.PyVectorcall_Function(function));
   PyHook** slot = slot_of(function);
@@ -67,7 +67,7 @@ bool is_python_function(PyObject* object) {
 }
 
 bool hook_function(PyObject* function, PyObject* untouched, PyHook* hook, bool stays) {
-  if (!is_python_function(function) || !is_python_function(untouched) || g_hooked_count == kMostHooks) return false;
+  if (!is_python_function(function) || !is_python_function(untouched) || g_hooked_count == kMaxHooks) return false;
   PyHook* call = call_of(untouched);
   if (!call || call_of(function) != call) return false;
   g_call_function = call;

@@ -8,8 +8,8 @@ namespace {
 PyWord g_dict{"__dict__"}, g_training{"training"}, g_parameters{"_parameters"}, g_modules{"_modules"};
 
 constexpr u32 kDeepest = 64;
-constexpr u32 kMostParameters = 256 << 10;
-constexpr u32 kMostModules = 64 << 10;  // then what is known is forgotten, and found out again
+constexpr u32 kMaxParameters = 256 << 10;
+constexpr u32 kMaxModules = 64 << 10;  // when there are more, all are forgotten and found again
 
 // The parameters that train, by address.
 struct Trained {
@@ -17,7 +17,7 @@ struct Trained {
 };
 Table<Trained> g_trained;
 
-// What was found out about a module. By address alone: one that another follows there is most likely of its kind.
+// What is known of a module, by address alone: another module at the same address is most likely of the same kind.
 struct Known {
   u64 key;
   u32 trained;  // parameters that trained by then
@@ -25,7 +25,7 @@ struct Known {
 };
 Table<Known> g_known;
 
-template <class Visit>  // false: enough
+template <class Visit>  // `visit` returns false to stop
 bool for_each_parameter(PyObject* module, u32 depth, Visit visit) {
   if (depth > kDeepest) return true;
   PyOwned attributes(g_py.PyObject_GenericGetAttr(module, g_dict.get()));
@@ -49,7 +49,7 @@ void look(PyObject* module, Known& known) {
   known.trained = g_trained.used;
   for_each_parameter(module, 0, [&](u64 parameter) {
     known.has_parameters = true;
-    known.trains = g_trained.entries && g_trained.place(parameter).key;
+    known.trains = g_trained.entries && g_trained.slot(parameter).key;
     return !known.trains;
   });
 }
@@ -58,8 +58,8 @@ void add(PyObject* module, Known& known) {
   known.added = true;
   for_each_parameter(module, 0, [&](u64 parameter) {
     known.has_parameters = known.trains = true;
-    if (g_trained.used >= kMostParameters || !g_trained.make_room(keep_all<Trained>)) return false;
-    Trained& entry = g_trained.place(parameter);
+    if (g_trained.used >= kMaxParameters || !g_trained.make_room(keep_all<Trained>)) return false;
+    Trained& entry = g_trained.slot(parameter);
     g_trained.used += !entry.key;
     entry.key = parameter;
     return true;
@@ -74,10 +74,10 @@ ModuleFacts module_facts(PyObject* module, bool gradients) {
   if (!attributes) return g_py.PyErr_Clear(), facts;
   PyObject* training = g_py.PyDict_GetItem(attributes.get(), g_training.get());
   facts.training = training != g_py.no;
-  if (g_known.used >= kMostModules) g_known.clear();
+  if (g_known.used >= kMaxModules) g_known.clear();
   if (!g_known.make_room(keep_all<Known>)) return facts;
   auto key = reinterpret_cast<uintptr_t>(module);
-  Known& known = g_known.place(key);
+  Known& known = g_known.slot(key);
   bool is_new = !known.key;
   g_known.used += is_new;
   known.key = key;

@@ -1,17 +1,18 @@
-// What steps need to know of an nn.Module, read from its __dict__ in C: no attribute of it is asked for, so none of the
-// program's code runs.
+// What the step detector needs to know of an nn.Module. It is read from the module's __dict__ in C and not by attribute
+// access, so that none of the program's code runs.
 #pragma once
 #include "collect/interpreter/api.h"
 
 namespace tprof {
 
 struct ModuleFacts {
-  bool training;        // its mode; true where it does not say
-  bool has_parameters;  // of its own or of its children
-  bool trains;          // one of them is of a module that was called with gradients in training mode
+  bool training;        // its training mode; true if it has none
+  bool has_parameters;  // itself or in its children
+  bool trains;          // one of them belongs to a module that was called in training mode with gradients on
 };
 
-// GIL held. `gradients`: autograd is on. Such a call in training mode makes all parameters of the module ones that train.
+// GIL held. `gradients`: autograd is on. A call with gradients in training mode marks all parameters of the module as
+// trained.
 ModuleFacts module_facts(PyObject* module, bool gradients);
 
 }  // namespace tprof

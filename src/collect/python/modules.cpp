@@ -11,11 +11,11 @@ namespace {
 
 struct KnownModule {
   u64 key;         // its address
-  PyObject* weak;  // nullptr: it cannot have one
+  PyObject* weak;  // nullptr: the module does not support one
   u32 id;
 };
 struct KnownClass {
-  u64 key;    // of its name: classes of one name are numbered together, names of modules stay unique
+  u64 key;    // hash of its name: classes of the same name share the numbers, so names of modules are unique
   u32 count;  // modules of it so far
 };
 Table<KnownModule> g_modules;
@@ -30,7 +30,7 @@ bool alive(const KnownModule& module) {
   if (!g_py.PyWeakref_GetRef) return g_py.PyWeakref_GetObject && g_py.PyWeakref_GetObject(module.weak) != g_py.none;
   PyObject* object = nullptr;
   if (g_py.PyWeakref_GetRef(module.weak, &object) < 0) g_py.PyErr_Clear();
-  if (object) g_py.Py_DecRef(object);  // the caller of the module holds another
+  if (object) g_py.Py_DecRef(object);  // the module's caller holds another one
   return object != nullptr;
 }
 
@@ -59,7 +59,7 @@ void forget_all() {
 u32 write(PyObject* module) {
   PyOwned name(py_attribute(py_type(module), g_name));
   const char* text = py_text(name.get());
-  KnownClass& known = g_classes.place(key_of(text));
+  KnownClass& known = g_classes.slot(key_of(text));
   if (!known.key) {
     known = {key_of(text), 0};
     g_classes.used++;
@@ -82,11 +82,11 @@ u32 module_id(PyObject* module) {
   }
   auto key = reinterpret_cast<uintptr_t>(module);
   if (g_modules.entries) {
-    KnownModule& known = g_modules.place(key);
+    KnownModule& known = g_modules.slot(key);
     if (known.key && alive(known)) return known.id;
   }
   if (!g_modules.make_room(keep) || !g_classes.make_room([](KnownClass&) { return true; })) return 0;
-  KnownModule& known = g_modules.place(key);
+  KnownModule& known = g_modules.slot(key);
   if (known.key)
     g_py.Py_DecRef(known.weak);
   else

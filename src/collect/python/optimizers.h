@@ -1,11 +1,12 @@
-// Whether the program has made an optimizer, so that its backward passes are awaited by one.
+// Whether the program has created an optimizer, so that an update should follow its backward passes.
 #pragma once
 #include "collect/interpreter/api.h"
 
 namespace tprof {
 
-// `base`: torch.optim.Optimizer. Torch marks the step function of a class at its first instance, which is looked for in
-// all classes derived from it. GIL held; no Python code runs. True where it cannot be told.
+// `base`: torch.optim.Optimizer. Torch marks the step function of a class when its first instance is created; all
+// classes derived from `base` are searched for this mark. GIL held; no Python code runs. True if it cannot be
+// determined.
 bool optimizers_made(PyObject* base);
 
 }  // namespace tprof

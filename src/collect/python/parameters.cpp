@@ -9,7 +9,7 @@
 namespace tprof {
 namespace {
 
-constexpr u32 kMostParameters = 16 << 10;
+constexpr u32 kMaxParameters = 16 << 10;
 
 PyObject* g_type;
 int g_tensor_at = -1;  // the tensor's C++ object in its Python object; kWrong after a contradiction
@@ -19,7 +19,7 @@ struct Size {
   u64 elements, bytes;
 };
 
-// False where the sizes are not numbers that stand in the object: nested, symbolic, more dimensions than torch allows.
+// False if the object does not hold its sizes as numbers: nested, symbolic, or more dimensions than torch allows.
 bool size_of_tensor(const char* tensor, Size& size) {
   const ValueLayout& v = g_torch.values;
   if (!tensor || tensor == v.undefined) return false;
@@ -36,7 +36,7 @@ bool size_of_tensor(const char* tensor, Size& size) {
 }
 
 struct Parameters {
-  const void** seen;  // those met so far: shared ones count once
+  const void** seen;  // parameters met so far: shared ones count once
   u32 bits;
   u32 met = 0;
   Size sum{};
@@ -54,7 +54,7 @@ struct Parameters {
 };
 
 bool Parameters::add(PyObject* parameter) {
-  if (py_type(parameter) != g_type || ++met > kMostParameters) return false;
+  if (py_type(parameter) != g_type || ++met > kMaxParameters) return false;
   if (!is_new(parameter)) return true;
   Size size;
   if (!size_of_tensor(load<const char*>(parameter, g_tensor_at), size)) return false;
@@ -90,10 +90,10 @@ void parameters_prepare(PyObject* parameter_type) {
 }
 
 PyObject* learn_parameter(PyObject*, PyObject* const* args, PySize count) {
-  constexpr int kFirst = 16, kLast = 32;  // behind the count and the type, before what a class may add
+  constexpr int kFirst = 16, kLast = 32;  // after the reference count and the type, before the fields of subclasses
   if (count != 4 || g_tensor_at == kWrong || !g_torch.inputs_ok) return g_py.new_none();
-  auto address = static_cast<u64>(g_py.PyLong_AsLong(args[1]));
-  auto elements = static_cast<u64>(g_py.PyLong_AsLong(args[2])), bytes = static_cast<u64>(g_py.PyLong_AsLong(args[3]));
+  auto address = u64(g_py.PyLong_AsLong(args[1]));
+  auto elements = u64(g_py.PyLong_AsLong(args[2])), bytes = u64(g_py.PyLong_AsLong(args[3]));
   int found = kWrong;
   for (int at = kLast; at >= kFirst; at -= 8)
     if (load<u64>(args[0], at) == address) found = at;
@@ -109,7 +109,7 @@ void count_parameters(PyObject* module, ModuleRecord& record) {
   record.parameters = ModuleRecord::kUnknown;
   if (g_tensor_at < 0) return;
   constexpr u32 kBits = 15;
-  static_assert(kMostParameters * 2 <= 1u << kBits);
+  static_assert(kMaxParameters * 2 <= 1u << kBits);
   void* seen = mmap(nullptr, sizeof(void*) << kBits, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (seen == MAP_FAILED) return;
   Parameters parameters{static_cast<const void**>(seen), kBits};

@@ -1,5 +1,5 @@
 // How many parameters a module has, and their bytes, read from the C++ objects of its tensors. No method of a tensor or
-// a module is called: torch.jit.trace, a mode or a subclass would be told of it, and may be changed by it.
+// a module is called: torch.jit.trace, a mode or a subclass would see the call and might change its behaviour.
 #pragma once
 #include "collect/interpreter/api.h"
 #include "record/record.h"
@@ -9,11 +9,12 @@ namespace tprof {
 // torch.nn.Parameter; others (uninitialised, distributed, fake) are not counted.
 void parameters_prepare(PyObject* parameter_type);
 
-// learn_parameter(parameter, address of its C++ object, elements, bytes): where the object stands in a Python tensor. To be
-// called several times before the program's code runs; a contradiction means that parameters are not counted.
+// learn_parameter(parameter, address of its C++ object, elements, bytes): learns where a Python tensor holds the
+// address of its C++ object. Called several times before the program's code runs; after a contradiction parameters are
+// not counted.
 PyObject* learn_parameter(PyObject*, PyObject* const* args, PySize count);
 
-// Of the module and those below it, shared ones once. kUnknown where one of them cannot be counted.
+// Counts the parameters of the module and those below it, shared ones once. kUnknown if one of them cannot be counted.
 void count_parameters(PyObject* module, ModuleRecord& record);
 
 }  // namespace tprof

@@ -5,7 +5,7 @@
 namespace tprof {
 namespace {
 
-PyObject* g_mark;  // what sys.getprofile() says while ours is on
+PyObject* g_mark;  // what sys.getprofile() returns while ours is on
 bool g_on;
 
 PyWord g_code{"f_code"};
@@ -14,10 +14,10 @@ PyObject* code_of(PyObject* frame) {
   return g_py.PyFrame_GetCode ? g_py.PyFrame_GetCode(frame) : py_attribute(frame, g_code);
 }
 
-// What happens, as Python numbers it.
+// Events, as Python numbers them.
 enum What { kCall = 0, kReturn = 3, kBuiltinCall = 4, kBuiltinRaise = 5, kBuiltinReturn = 6 };
 
-// A return is also told of a function that an exception left.
+// A return is also reported for a function that an exception left.
 int profile(PyObject*, PyObject* frame, int what, PyObject* argument) {
   if (!g_on) return g_py.PyEval_SetProfile(nullptr, nullptr), 0;
   if (what == kCall || what == kReturn) {
@@ -42,7 +42,7 @@ const char* profile_prepare(PyObject* mark) {
 
 void profile_switch(bool on) {
   g_on = on;
-  if (!on) return;  // each thread lets go by itself: it may have another function by now
+  if (!on) return;  // each thread removes it by itself, since it may have another function by now
   bool all = g_py._PyEval_SetProfile && g_py.PyInterpreterState_Main && g_py.PyInterpreterState_ThreadHead &&
              g_py.PyThreadState_Next;
   if (!all) return profile_this_thread();

@@ -3,8 +3,8 @@
 namespace tprof {
 
 // Runs on every Python from 3.8 on and must never raise. Names that are not defined here are the C functions of
-// bootstrap.cpp and watch.cpp. Four parts: find the moment at which torch is complete, watch the few functions
-// that tell steps apart, record calls where that is asked for, and follow the phase.
+// bootstrap.cpp and watch.cpp. It has four parts: find the moment at which torch is completely imported, watch the few
+// functions that show steps, record calls if that is wanted, and follow the phase.
 const char kBootstrapScript[] = R"PY(
 import sys
 
@@ -57,8 +57,9 @@ def facts(torch):
         if os.environ.get(key):
             yield 'env.' + key, os.environ[key]
 
-# The functions watched, as (owner, name): their calls are the only way to tell a batch drawn from an exhausted
-# loader, an update that a gradient scaler skipped, and one forward from the next; and a cheap one to see backward passes.
+# The watched functions, as (kind, owner, name). Only their calls distinguish a batch from an exhausted loader, an
+# update from one that a gradient scaler skipped, and one forward pass from the next. They also show backward passes
+# cheaply.
 def watched(torch):
     from torch.utils.data.dataloader import DataLoader, _BaseDataLoaderIter
     yield 'module', torch.nn.Module, '__call__'
@@ -73,7 +74,7 @@ def watched(torch):
             yield 'scaler', scaler, 'update'
             break
 
-# Before 3.12 functions that Python code calls cannot be hooked: backward passes, scalers and zero_grad are wrapped.
+# Before 3.12, functions that Python code calls cannot be hooked: backward passes, scalers and zero_grad are wrapped.
 def watch(torch):
     every = sys.version_info >= (3, 12)
     lost = []
@@ -90,13 +91,13 @@ def watch(torch):
     watch_begin(torch.optim.Optimizer, sys.modules, getattr(sys.modules.get('torch._guards'), '_TLS', None))
     return 'steps are found without calls of ' + ', '.join(lost) if lost else ''
 
-def wrap_after(owner, name, told):
+def wrap_after(owner, name, then):
     import functools
     original = vars(owner)[name]
     @functools.wraps(original)
     def call(self, *args, **kwargs):
         result = original(self, *args, **kwargs)
-        told(self)
+        then(self)
         return result
     setattr(owner, name, call)
 
@@ -112,10 +113,10 @@ def wrap_around(owner, name, begins, ends):
             ends()
     setattr(owner, name, call)
 
-# How recording calls is switched on and off, if it is wanted.
+# Functions that switch the recording of calls on and off, if it is wanted.
 recorders = []
 
-# What becomes of --with-modules and --with-stack=calls: capabilities, and a recorder.
+# Sets up --with-modules and --with-stack=calls: notes the capabilities and adds a recorder.
 def record_calls(torch):
     wanted = calls_wanted()
     if not wanted:
@@ -144,7 +145,7 @@ def calls_by_monitoring(switches):
         if m.get_tool(tool) is None:
             break
     else:
-        return 'all sys.monitoring tools are taken by others'
+        return 'all sys.monitoring tool ids are taken by others'
     m.use_tool_id(tool, 'tprof')
     callbacks = {e.PY_START: call_starts, e.PY_RESUME: call_starts, e.PY_THROW: call_starts, e.PY_RETURN: call_ends,
                  e.PY_YIELD: call_ends, e.PY_UNWIND: call_ends, e.CALL: builtin_starts}
@@ -155,15 +156,15 @@ def calls_by_monitoring(switches):
     switches.append(lambda on: m.set_events(tool, on * every))
     return ''
 
-# Before 3.12. A program that profiles itself keeps its own function.
+# Before 3.12. If the program has a profile function of its own, that one stays.
 def calls_by_profile(switches):
     import threading
     mark = 'tprof'
     def switch(on):
-        theirs = on and sys.getprofile() not in (None, mark)
-        if theirs:
+        taken = on and sys.getprofile() not in (None, mark)
+        if taken:
             capability('python_calls', 'the program has a profile function of its own')
-        on = on and not theirs
+        on = on and not taken
         profile_all(on)
         hook = getattr(threading, '_profile_hook', None)
         if hook is (None if on else profile_here):
@@ -174,7 +175,7 @@ def calls_by_profile(switches):
 def follow(torch):
     import json
     ours = []
-    told = []
+    noted = []
     def distributed():
         d = getattr(torch, 'distributed', None)
         if d is None or not d.is_available() or not d.is_initialized():
@@ -187,9 +188,9 @@ def follow(torch):
             info['pg_config'] = config
         except Exception:
             pass
-        if info not in told:
-            del told[:]
-            told.append(info)
+        if info not in noted:
+            del noted[:]
+            noted.append(info)
             note('distributed', json.dumps(info, default=str))
     watching, recording = [0], [False]
     def on_phase(phase):
@@ -226,7 +227,7 @@ def follow(torch):
                 raise
     return guarded
 
-# Python runs the program's signal handlers wherever it is, and so in here: what they raise is the program's.
+# Python may run the program's signal handlers in here, too. What they raise belongs to the program.
 def from_handler(trace):
     import signal
     handlers = [signal.getsignal(number) for number in signal.valid_signals()]
@@ -267,7 +268,7 @@ def complete(torch):
         finally:
             calibrated()
     try:
-        torch.empty(1)  # an allocation: shows whether this torch's reports reach us
+        torch.empty(1)  # an allocation, which shows whether this torch's memory reports reach us
     except Exception:
         pass
     try:

@@ -1,4 +1,4 @@
-// The Python side of the bootstrap, run once in a private namespace.
+// The Python side of the bootstrap, which runs once in a private namespace.
 #pragma once
 
 namespace tprof {

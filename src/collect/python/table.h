@@ -1,4 +1,4 @@
-// A table that grows: open addressing, memory from mmap, never more than half full. Under the GIL.
+// A growing hash table: open addressing, memory from mmap, at most half full. Used under the GIL.
 #pragma once
 #include <sys/mman.h>
 
@@ -6,18 +6,18 @@
 
 namespace tprof {
 
-// Entry::key is what it is found by, 0: empty.
+// Entry::key identifies an entry; 0: the slot is empty.
 template <class Entry>
 struct Table {
   Entry* entries = nullptr;
   u32 bits = 0, used = 0;
 
-  Entry& place(u64 key) {
+  Entry& slot(u64 key) {
     u32 mask = (1u << bits) - 1, at = u32(key * 0x9e3779b97f4a7c15ull >> (64 - bits));
     while (entries[at].key && entries[at].key != key) at = (at + 1) & mask;
     return entries[at];
   }
-  // Room for one more. `keep(entry)`: false for what may be forgotten.
+  // Makes room for one more entry. `keep(entry)`: false for an entry that may be forgotten.
   template <class Keep>
   bool make_room(Keep keep) {
     if (entries && used * 2 < 1u << bits) return true;
@@ -28,7 +28,7 @@ struct Table {
     larger.entries = static_cast<Entry*>(at);
     for (u32 i = 0; entries && i < 1u << bits; i++) {
       if (!entries[i].key || !keep(entries[i])) continue;
-      larger.place(entries[i].key) = entries[i];
+      larger.slot(entries[i].key) = entries[i];
       larger.used++;
     }
     if (entries) munmap(entries, sizeof(Entry) << bits);

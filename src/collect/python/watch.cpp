@@ -20,17 +20,17 @@ PyWord g_enabled{"_enabled"}, g_code{"__code__"}, g_context{"tracing_context"}, 
 
 bool g_modules_wanted;  // calls of modules will be recorded
 
-PyObject* g_module_call;                // if it is hooked
+PyObject* g_module_call;                // nn.Module.__call__, if it is hooked
 PyObject* g_optimizer;                  // torch.optim.Optimizer
 PyObject* g_imported;                   // sys.modules
 PyObject* g_compiling;                  // a threading.local of torch's, whose tracing_context is set while it compiles
 const void* const* (*g_jit_tracing)();  // its first word is not 0 while torch.jit traces
 
-// Module calls inside module calls, and what a loader's fetch calls.
+// How deep this thread is in module calls, and in fetches of a loader.
 __thread u32 t_modules __attribute__((tls_model("initial-exec")));
 __thread u32 t_fetching __attribute__((tls_model("initial-exec")));
 
-// A call while a graph is made is none of the program's loop.
+// Whether torch traces or compiles: such module calls are not part of the program's loop.
 bool makes_graph() {
   if (g_jit_tracing && *g_jit_tracing()) return true;
   if (!g_compiling || !g_py.PyDict_GetItem(g_imported, g_dynamo.get())) return false;
@@ -38,7 +38,7 @@ bool makes_graph() {
   return context && context.get() != g_py.none;
 }
 
-// True if no other thread's calls matter.
+// Returns true if only this thread's calls matter.
 __attribute__((noinline)) bool module_called(PyObject* module) {
   if (makes_graph()) return false;
   bool gradients = torch_grad_enabled();
@@ -46,14 +46,14 @@ __attribute__((noinline)) bool module_called(PyObject* module) {
   static u32 forwards;
   bool unsettled = gradients && facts.training && !g_session.steps_are_settled();
   if (unsettled) forwards++;
-  bool ask = unsettled && (forwards & (forwards - 1)) == 0;  // now and then: it takes a while
-  bool made = !ask || optimizers_made(g_optimizer);
+  bool look = unsettled && (forwards & (forwards - 1)) == 0;  // ever more rarely, since it takes long
+  bool made = !look || optimizers_made(g_optimizer);
   ThreadBlock* block = enter();
   if (!block) return false;
   bool alone = false;
   block->in_module.store(1, std::memory_order_relaxed);
   g_session.token(block, gradients && facts.training ? Evidence::forward : Evidence::none, [&](StepDetector& d) {
-    if (ask) d.optimizers_exist(made);
+    if (look) d.optimizers_exist(made);
     d.module_called(before_labels(d, block, now_ticks()),
                     {module, gradients, facts.training, facts.has_parameters, facts.trains});
     alone = g_session.step_thread_is_sure();
@@ -95,24 +95,24 @@ void scaler_updated(PyObject* scaler) {
 
 void backward_announced() {
   if (!g_session.steps_are_settled()) {
-    bool made = optimizers_made(g_optimizer);  // the first pass settles what this program does
+    bool made = optimizers_made(g_optimizer);  // the first pass shows what kind of program this is
     step_token(Evidence::none, [=](StepDetector& d, u64) { d.optimizers_exist(made); });
   }
   backward_begins();
 }
 
-// --- hooks. No exception is pending when a function is called; one is when it has no result.
+// --- hooks. No exception is pending when a function is called; if it returns nullptr, one is.
 
-// Calls inside a call matter only where they are recorded; else the hook makes way for the time of the outermost.
+// Calls inside a call matter only if they are recorded. Otherwise the hook is paused during the outermost call.
 PyObject* module_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
   bool recorded = calls_are_recorded() && hooked_count(count) > 0;
   u32 around = t_modules++;
   bool alone = around == 0 && t_fetching == 0 && hooked_count(count) > 0 && module_called(args[0]);
-  bool makes_way = alone && !g_modules_wanted;
+  bool pauses = alone && !g_modules_wanted;
   if (recorded) call_starts(g_module_code, args[0]);
-  if (makes_way) pause_hook(function);
+  if (pauses) pause_hook(function);
   PyObject* result = g_call_function(function, args, count, names);
-  if (makes_way) resume_hook(function);
+  if (pauses) resume_hook(function);
   t_modules = around;
   if (around == 0 && t_self.block) t_self.block->in_module.store(0, std::memory_order_relaxed);
   if (recorded) call_ends(g_module_code);

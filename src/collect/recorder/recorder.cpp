@@ -13,13 +13,13 @@ std::atomic<u32> g_generation{0};
 
 namespace {
 
-// --- names: one table of all strings in the recording, by content. Only misses of the per-thread cache come here.
-// Read without the lock; the memory of a record stays mapped.
+// --- Names: one table of all strings in the recording, found by content. Only misses of the per-thread cache get here.
+// The table is read without the lock; the memory of a record stays mapped.
 constexpr u32 kNameSlots = 1 << 15;
 std::atomic<const NameRecord*> g_names[kNameSlots];
 SpinLock g_names_lock;
 
-// --- ranges that are open across threads: few at a time.
+// --- Ranges that may end on another thread. Few are open at a time.
 constexpr u32 kAsyncSlots = 512;
 struct AsyncRange {
   const void* key;
@@ -31,9 +31,9 @@ SpinLock g_async_lock;
 
 const char* text_of(const NameRecord* record) { return reinterpret_cast<const char*>(record + 1); }
 
-// Where the string stands, or the first free place after where it should, or -1: a crowded neighbourhood is not
-// searched for long. Its strings are then stored once more, which is only waste.
-int place_of(const char* text, size_t bytes, u32 hash) {
+// The slot that holds the string, else the first free one of those that it may be in, else -1. A string that finds no
+// slot is written again at each miss, which only wastes space.
+int name_slot(const char* text, size_t bytes, u32 hash) {
   for (u32 i = 0; i < 64; i++) {
     u32 at = (hash + i) % kNameSlots;
     const NameRecord* r = g_names[at].load(std::memory_order_acquire);
@@ -44,11 +44,11 @@ int place_of(const char* text, size_t bytes, u32 hash) {
 
 const NameRecord* find_or_add_name(const char* text, size_t bytes) {
   u32 hash = hash_of(text, bytes);
-  int at = place_of(text, bytes, hash);
+  int at = name_slot(text, bytes, hash);
   const NameRecord* known = at >= 0 ? g_names[at].load(std::memory_order_acquire) : nullptr;
   if (known) return known;
   SpinGuard guard(g_names_lock);
-  at = place_of(text, bytes, hash);
+  at = name_slot(text, bytes, hash);
   known = at >= 0 ? g_names[at].load(std::memory_order_acquire) : nullptr;
   if (known) return known;
   const NameRecord* added = g_writer.add_name(text, bytes);
@@ -64,8 +64,8 @@ void announce(ThreadBlock* block) {
   block->announced = 1;
 }
 
-// A thread writes on in the chunk of one whose block it has: threads that live for a moment would fill TPROF_MAX_SIZE with
-// chunks that are nearly empty.
+// A thread that reuses the block of a thread that has ended continues its chunk: otherwise threads that live for a
+// moment would fill TPROF_MAX_SIZE with nearly empty chunks.
 bool inherit_chunk(ThreadBlock* block, u32 epoch) {
   bool heir =
       block->chunk && block->epoch == kNoEpoch && block->generation == g_generation.load(std::memory_order_acquire);
@@ -76,7 +76,7 @@ bool inherit_chunk(ThreadBlock* block, u32 epoch) {
   return true;
 }
 
-// A chunk of `epoch` with room for any record.
+// Gives the thread a chunk of `epoch` with room for any record. False: there is none.
 bool change_chunk(ThreadBlock* block, u32 epoch) {
   if (inherit_chunk(block, epoch)) return true;
   u64 begin = now_ticks();
@@ -138,7 +138,7 @@ bool end_range_slowly(ThreadBlock* block, const void* key, u64 ticks) {
   while (at > 0 && block->open[at - 1].key != key) at--;
   if (at == 0) return false;
   u32 epoch = recording_epoch();
-  // Whatever was opened inside and not ended (an exception took it) ends here too.
+  // Ranges that were opened inside and never ended (an exception skipped their ends) end here, too.
   for (u32 i = block->open_count; i-- > at - 1;) end_open(block, block->open[i], epoch, ticks);
   block->open_count = at - 1;
   return true;
@@ -245,7 +245,7 @@ bool leave_hooks(u64 timeout_ns) {
 }
 
 bool quiesce(u32 epoch, u64 timeout_ns) {
-  // After this every thread that goes busy sees the new epoch, so only those busy now can still write old chunks.
+  // A thread that becomes busy after the barrier sees the new epoch: only those busy now can still write to old chunks.
   if (!barrier_everywhere()) {
     timespec pause{0, 20'000'000};
     nanosleep(&pause, nullptr);

@@ -13,8 +13,8 @@
 
 namespace tprof {
 
-// What decides whether a hook has anything to do, in 8 bytes: the epoch that is being recorded, kNoEpoch when none is,
-// and kNoEpoch again unless this process follows a leader and has to ask it.
+// Decides by one load of 8 bytes whether a hook has anything to do. `epoch`: the one that is being recorded, kNoEpoch
+// if none is. `leader`: kNoEpoch unless this process follows a leader, whose state hooks then have to look at.
 struct alignas(8) Gate {
   std::atomic<u32> epoch{kNoEpoch};
   std::atomic<u32> leader{kNoEpoch};
@@ -30,21 +30,21 @@ inline bool gate_closed() {
 }
 inline bool follows_leader() { return g_gate.leader.load(std::memory_order_relaxed) != kNoEpoch; }
 
-// Room for inputs behind a RangeRecord: at most this much is used, so a chunk with less is given up.
+// Space for the inputs that follow a RangeRecord. At most this much is used; a chunk with less space left is retired.
 constexpr u32 kMaxInputBytes = 8 << 10;
 
-// The helper thread has touched fresh chunks, so their lines lie in another core's cache, and a store to one of them would
-// hold up those behind it: they are called for some records ahead. A hint, never a fault.
+// The helper thread has touched fresh chunks, so their lines are in another core's cache, and a store to one of them
+// would hold up the stores after it. Lines are therefore prefetched some records ahead. A prefetch never faults.
 constexpr u32 kWrittenAhead = 512;  // bytes
 inline void will_write(const char* at) {
 #if defined(__x86_64__)
-  asm volatile("prefetchw %0" : : "m"(*at));  // GCC's builtin asks for shared lines unless told of newer processors
+  asm volatile("prefetchw %0" : : "m"(*at));  // GCC's builtin requests shared lines unless -m allows newer instructions
 #else
   __builtin_prefetch(at, 1);
 #endif
 }
 
-// A begun range whose link and inputs may still be appended.
+// A range that was opened; its link and inputs may still be appended.
 struct RangeSlot {
   RangeRecord* record = nullptr;  // nullptr: not recorded
   char* tail = nullptr;           // room for a RangeLink, a StackRef and kMaxInputBytes
@@ -52,29 +52,29 @@ struct RangeSlot {
 
 // Opens a range; the record becomes visible with commit_range. `key` finds it again at its end.
 RangeSlot begin_range(ThreadBlock* block, u32 epoch, const void* key);
-// `tail_bytes`: what was written at slot.tail.
+// `tail_bytes`: how much was written at slot.tail.
 void commit_range(ThreadBlock* block, const RangeSlot& slot, u32 name, u32 tail_bytes);
 
-// A whole record of its own: `what` is its head's id, its head need not be filled.
-// A StackRef behind it if `stack` is not empty.
+// Appends a record. `what` becomes the id in its head, which need not be filled. If `stack` is not empty, a StackRef
+// follows the record.
 void add_memory(ThreadBlock* block, u32 epoch, u32 what, const MemoryRecord& record, StackRef stack = {});
 
 // Ends the innermost open range with this key at `ticks`. Ranges that were opened inside it and never ended are
 // closed with it. False if it is not open on this thread.
 bool end_range(ThreadBlock* block, const void* key, u64 ticks);
 
-// Id of a string in the recording, 0 if there was no room. By pointer, then content. What is longer than kLongestName is
-// cut.
+// The id of a string in the recording, 0 if there was no room. Cached by address, then found by content. Strings longer
+// than kLongestName are cut.
 constexpr size_t kLongestName = 16 << 10;
 u32 intern(ThreadBlock* block, const char* text);
 u32 intern_bytes(const char* text, size_t bytes);
-// By content alone: for texts that stand at another place each time.
+// Cached by content alone: for texts whose address changes from call to call.
 u32 intern_text(ThreadBlock* block, const char* text, size_t bytes);
 // Bytes of a text, at most `most`, with no UTF-8 character cut in two.
 size_t length_of(const char* text, size_t most);
 u32 hash_of(const char* text, size_t bytes);
 
-// The program named a thread: as it is to be called in this recording and in later ones.
+// The program named a thread: its name in this recording and in later ones.
 void name_thread(u32 tid, const char* name);
 
 // Ranges that may end on another thread than they began on (torch's asynchronous ones).
@@ -90,9 +90,9 @@ bool leave_hooks(u64 timeout_ns);
 // In a forked child.
 void reset_recorder_in_child();
 
-// --- implementation of what is inline
+// --- implementation of the inline functions
 
-// The rare halves. refuse_range: nothing is recorded of it, but its end must pair up.
+// Their rare halves. refuse_range: the range is not recorded, but its end must find its begin.
 char* reserve_slowly(ThreadBlock* block, u32 epoch);
 RangeSlot refuse_range(ThreadBlock* block, const void* key);
 bool end_range_slowly(ThreadBlock* block, const void* key, u64 ticks);
@@ -122,10 +122,10 @@ inline RecordRef ref_of(const ThreadBlock* block, const void* record) {
          RecordRef(reinterpret_cast<const char*>(record) - reinterpret_cast<const char*>(block->chunk));
 }
 
-// Of a range with all that may follow it.
+// The bytes of a range with everything that may follow it.
 constexpr u32 kLargestRange = sizeof(RangeRecord) + sizeof(RangeLink) + sizeof(StackRef) + kMaxInputBytes;
 
-// There is room for one: kLargestRange bytes, and open_count < kMaxOpen.
+// Needs kLargestRange free bytes at `at`, and open_count < kMaxOpen.
 inline RangeSlot open_range(ThreadBlock* block, char* at, u32 epoch, const void* key) {
   auto* record = reinterpret_cast<RangeRecord*>(at);
   block->open[block->open_count++] = {key, &record->end_ticks, ref_of(block, record), epoch};
@@ -171,7 +171,7 @@ inline bool end_range(ThreadBlock* block, const void* key, u64 ticks) {
   return true;
 }
 
-// Not where a page or the name is too short for it.
+// Whether words of 8 bytes may be compared: the name has at least one, and none reaches beyond the page of `text`.
 inline bool compares_by_words(const CachedName& slot, const char* text) {
 #ifdef __SANITIZE_ADDRESS__
   return false;
@@ -185,7 +185,7 @@ inline u64 word_at(const char* text) {
   return word;
 }
 
-// At least 8 bytes.
+// `bytes` is at least 8.
 inline bool same_words(const char* a, const char* b, u32 bytes) {
   for (u32 at = 0; at + 8 < bytes; at += 8)
     if (word_at(a + at) != word_at(b + at)) return false;
@@ -198,7 +198,7 @@ inline bool same_name(const CachedName& slot, const char* text) {
   return compares_by_words(slot, text) ? same_words(slot.copy, text, slot.bytes) : !strcmp(text, slot.copy);
 }
 
-// Where a name is cached if it is.
+// The slot in which a name is cached, if it is.
 inline CachedName& cache_slot(ThreadBlock* block, const char* text) {
   u64 spread = reinterpret_cast<uintptr_t>(text) * 0x9e3779b97f4a7c15ull;
   return block->names[spread >> (64 - kNameCacheBits)];
@@ -210,7 +210,7 @@ inline u32 intern(ThreadBlock* block, const char* text) {
   return intern_slowly(slot, text);
 }
 
-// Of a text of less than 8 bytes: all of it.
+// The whole of a text of less than 8 bytes.
 inline u64 short_word(const char* text, size_t bytes) {
   if (bytes == 0) return 0;
   u32 first, last;
@@ -220,7 +220,7 @@ inline u64 short_word(const char* text, size_t bytes) {
   return first | u64(last) << 32;
 }
 
-// Where a text is cached if it is. Names that differ mostly do so in their last 16 bytes, or in their length.
+// The pair of slots in which a text is cached, if it is. Names mostly differ in their last 16 bytes or in their length.
 inline KnownText* text_pair(ThreadBlock* block, const char* text, size_t bytes) {
   u64 last = bytes >= 8 ? word_at(text + bytes - 8) : short_word(text, bytes);
   u64 before = bytes >= 16 ? word_at(text + bytes - 16) : bytes >= 8 ? word_at(text) : 0;

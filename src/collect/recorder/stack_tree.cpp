@@ -16,11 +16,11 @@ struct alignas(32) Node {
 
 constexpr u32 kSlotBits = 19;
 constexpr u32 kSlots = 1 << kSlotBits;
-constexpr u32 kMostNodes = kSlots / 4 * 3;
-constexpr u32 kMostProbes = 64;
+constexpr u32 kMaxNodes = kSlots / 4 * 3;
+constexpr u32 kMaxProbes = 64;
 
 std::atomic<Node*> g_nodes{nullptr};  // kSlots of them, mapped at first use
-SpinLock g_lock;                      // of whoever adds
+SpinLock g_lock;                      // held while a node is added
 u32 g_count;
 
 u32 slot_of(u32 parent, u32 code, u64 at) {
@@ -29,10 +29,10 @@ u32 slot_of(u32 parent, u32 code, u64 at) {
   return u32(h >> (64 - kSlotBits));
 }
 
-// The node's slot, or the free one where it belongs; nullptr when the neighbourhood is full.
+// The slot of the node, or the free one for it; nullptr when all slots that it may be in are taken.
 Node* find(Node* nodes, u32 parent, u32 code, u64 at) {
   u32 slot = slot_of(parent, code, at);
-  for (u32 i = 0; i < kMostProbes; i++) {
+  for (u32 i = 0; i < kMaxProbes; i++) {
     Node& node = nodes[(slot + i) % kSlots];
     if (!node.id.load(std::memory_order_acquire)) return &node;
     if (node.parent == parent && node.code == code && node.at == at) return &node;
@@ -54,8 +54,8 @@ __attribute__((noinline)) u32 add(u32 parent, u32 code, u64 at) {
   if (!nodes && !(nodes = make_table())) return kStackLost;
   Node* node = find(nodes, parent, code, at);
   if (!node) return kStackLost;
-  if (u32 id = node->id.load(std::memory_order_relaxed)) return id;  // another thread was faster
-  if (g_count >= kMostNodes || !g_writer.add_stack(g_count + 1, parent, code, at)) return kStackLost;
+  if (u32 id = node->id.load(std::memory_order_relaxed)) return id;  // another thread added it first
+  if (g_count >= kMaxNodes || !g_writer.add_stack(g_count + 1, parent, code, at)) return kStackLost;
   node->parent = parent;
   node->code = code;
   node->at = at;

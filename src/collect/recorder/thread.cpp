@@ -22,7 +22,7 @@ namespace {
 pthread_key_t g_end_key;
 bool g_has_key;
 
-// Other libraries' thread-end destructors may still run operators: step behind them a few times, then let go.
+// Thread-exit destructors of other libraries may still run operators: run after them by coming back a few times.
 void thread_ends(void* value) {
 #ifdef __SANITIZE_THREAD__
   constexpr int kRounds = 0;  // the sanitizer's own end of the thread must come after ours
@@ -34,13 +34,13 @@ void thread_ends(void* value) {
   ThreadBlock* block = t_self.block;
   t_self.block = nullptr;
   if (!block || block != value) return;
-  block->epoch = kNoEpoch;  // its chunk has an heir, see recorder.cpp
+  block->epoch = kNoEpoch;  // the next owner of the block continues the chunk, see recorder.cpp
   block->quick_until = 0;
   block->open_count = block->pushed_count = 0;
   block->in_use.store(0, std::memory_order_release);
 }
 
-// Names that the program gave, newest last. Entries are written once, and again only under the same tid.
+// Names that the program gave, newest last. An entry is written again only for the same tid.
 constexpr u32 kMaxGivenNames = 1024;
 constinit struct GivenName {
   std::atomic<u32> tid;

@@ -1,8 +1,8 @@
-// What tprof keeps per thread, and the way into and out of every hook.
+// What tprof keeps per thread, and how every hook is entered and left.
 //
 // A hook does: ThreadBlock* b = enter(); if (!b) return; ... leave(b);. enter() refuses when this thread is already
-// inside tprof (our own work, a signal handler) or is past its end. While inside, `busy` is set, which is what
-// lets the helper thread know when a retired epoch's chunks are quiet (see quiesce in recorder.h).
+// inside tprof (our own work, a signal handler) or is past its end. `busy` is set while inside, so the helper thread
+// can see when nobody writes to the chunks of a past epoch any more (see quiesce in recorder.h).
 #pragma once
 #include <stddef.h>
 
@@ -15,17 +15,17 @@ namespace tprof {
 constexpr u32 kNoEpoch = 0xffffffff;
 
 constexpr u32 kMaxOpen = 1024;     // open ranges followed per thread
-constexpr u32 kMaxPushed = 256;    // open ranges of NVTX's push, likewise
-constexpr u32 kMaxCalls = 1024;    // open Python calls, likewise
+constexpr u32 kMaxPushed = 256;    // open ranges of NVTX's push, per thread
+constexpr u32 kMaxCalls = 1024;    // open Python calls, per thread
 constexpr u32 kNameCacheBits = 9;  // 512 names
 constexpr u32 kKnownTextBits = 8;
 constexpr u32 kKnownSchemaBits = 9;
-constexpr u32 kMostFrames = 256;  // of a Python stack, the innermost; further ones are cut
+constexpr u32 kMaxFrames = 256;  // of a Python stack, the innermost; further ones are cut
 constexpr u32 kKnownFrameBits = 8;
 constexpr u32 kMaxLabels = 16;  // open labels whose begin is remembered
 
 struct OpenRange {
-  const void* key;  // the at::RecordFunction, or what else tells this range from others
+  const void* key;  // the at::RecordFunction, or what else identifies the range
   u64* end_ticks;   // of its record; valid while the block's chunk is the one in `ref`
   RecordRef ref;
   u32 epoch;  // kNoEpoch: seen but not recorded
@@ -39,14 +39,15 @@ struct alignas(64) CachedName {
   char copy[48];
 };
 
-// Two cache lines: a name found by what it says, since a text made for one call stands anywhere. Not for longer ones. Two
-// of each kind that fall on the same place are both kept, the newer first.
+// Two cache lines: a name that is found by its content, since a text composed for one call may be anywhere. Longer
+// texts are not cached. The slots of this and the next cache form pairs: of the names that hash to a pair, the last two
+// are kept, the newer first.
 struct alignas(64) KnownText {
   u32 id;     // in the recording
   u32 bytes;  // 0: empty
   char text[120];
 };
-// A name found by the schema of its operator: of one that is torch's own, and so stays where it is.
+// A name that is found by the address of its operator's schema. Only for torch's own operators, whose schemas never go.
 struct KnownSchema {
   const void* schema;
   u32 id;
@@ -54,38 +55,38 @@ struct KnownSchema {
 
 struct NativeThread;  // see native.cpp
 
-// The Python stack that a thread had when it was last asked, outermost frame first. See collect/interpreter/frames.cpp.
+// The Python stack of a thread at its last walk, outermost frame first. See collect/interpreter/frames.cpp.
 struct WalkedFrame {
-  const void* code;  // as it stands in memory, with the instruction
+  const void* code;  // these two as they are in memory, see RawFrame
   u64 at;
   u32 node;  // in the tree of stacks
 };
-// A frame met below a caller before.
+// The node of a frame that was met below this caller before.
 struct KnownFrame {
   const void* code;
   u64 at;
   u32 caller, node;  // in the tree of stacks
-  u32 version;       // good while it is that of the stack
+  u32 version;       // valid while equal to WalkedStack::version
 };
-// The Python stack at the beginning of an operator whose at::RecordFunction stands on the C stack: no frame of it goes on
-// before the operator ends, so what is called from the same frame until then has the same stack.
-struct StandingStack {
+// The Python stack at the start of an operator. If its at::RecordFunction is on the C stack, no frame of it continues
+// before the operator ends, so everything that the same frame calls until then has the same stack.
+struct OperatorStack {
   RecordRef range;
-  const void* frame;  // the innermost; nullptr: unknown whether the operator stands there
+  const void* frame;  // the innermost; nullptr: the at::RecordFunction may be elsewhere
   u32 node;
 };
 struct WalkedStack {
   u32 count;
   u32 generation;   // of the recording
   u64 codes_ended;  // code objects that had ended by then
-  u32 version;      // grows when one of these changes: what is known is forgotten
+  u32 version;      // grows when one of the fields above changes, which makes `known` void
   bool cut;         // there were more frames
-  WalkedFrame frames[kMostFrames];
+  WalkedFrame frames[kMaxFrames];
   KnownFrame known[1 << kKnownFrameBits];
-  StandingStack standing[kMaxOpen];  // by place among the open ranges
+  OperatorStack operators[kMaxOpen];  // by index of the open range
 };
 
-// What the quick way for ranges needs of torch's layout, see torch/ops.cpp: offsets in an at::RecordFunction.
+// The offsets in an at::RecordFunction that the quick path for ranges needs, see torch/ops.cpp.
 struct QuickLayout {
   u16 scope, sequence, forward_thread, async, named, name_at, name_bytes;
 };
@@ -96,19 +97,19 @@ struct alignas(64) ThreadBlock {
   u32 used;  // bytes of chunk filled
   ChunkHeader* chunk;
   u32 chunk_index;  // of chunk
-  u32 epoch;        // of chunk; kNoEpoch: it is one that a thread that has ended left
+  u32 epoch;        // of chunk; kNoEpoch: a thread that has ended left it
   u32 open_count;
-  u32 quick_until;    // while `used` is below it a range may be recorded the quick way
+  u32 quick_until;    // while `used` is below it, a range may take the quick path
   QuickLayout quick;  // set where quick_until is not 0
 
   std::atomic<u32> in_use;
   u32 tid;
   u32 announced;     // 1: this thread's ThreadRecord is written
-  u64 torch_thread;  // torch's logical id of this thread, 0 until asked
+  u64 torch_thread;  // torch's logical id of this thread, 0 until queried
   u32 pushed_count;
-  u32 call_count;    // of calls
+  u32 call_count;    // entries of `calls` in use
   u32 calls_beyond;  // open Python calls that there was no room for
-  u32 calls_round;   // the time of watching that `calls` belongs to, see python/calls.h
+  u32 calls_round;   // which round of watching `calls` belongs to, see python/calls.h
   u32 generation;    // of the recording that the caches belong to
   u32 label_count;   // labels open now, see labels.h
   u64 label_begins[kMaxLabels];
@@ -145,22 +146,22 @@ bool init_threads();
 // In a forked child: this thread is the only one, and owns nothing yet.
 void reset_threads_in_child();
 
-// The calling thread's block, made at its first event; nullptr if it is to have none.
+// The calling thread's block, made at its first event; nullptr if it must not have one.
 ThreadBlock* first_block();
 u32 current_tid();
 
-// The framework's id of the calling thread, which the thread's first record announces. nullptr: there is no framework, or
-// it has no such ids. Set before anything is recorded.
+// The framework's id of the calling thread, which the thread's first record announces. nullptr: there is no framework,
+// or it has no such ids. Set before anything is recorded.
 extern u64 (*g_framework_thread_id)();
 inline void learn_thread(ThreadBlock* block) {
   if (g_framework_thread_id) block->torch_thread = g_framework_thread_id();
 }
 
-// The name that the program gave a thread, any of its threads. nullptr: none.
+// The name that the program gave to one of its threads; nullptr: none.
 void give_thread_name(u32 tid, const char* name);
 const char* given_thread_name(u32 tid);
 
-// The calling thread's block, not busy.
+// Enters with the calling thread's block, which is not busy.
 inline void enter_known(ThreadBlock* block) {
   block->busy.store(1, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);

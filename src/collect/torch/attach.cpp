@@ -18,7 +18,7 @@ constinit TorchLayout g_torch;
 
 namespace {
 
-u64 g_handle;  // of the callback that is registered, 0 none
+u64 g_handle;  // of the registered callback, 0: none
 bool (*g_grad_enabled)();
 
 void set_level(Level level) {
@@ -28,8 +28,8 @@ void set_level(Level level) {
   if (level == Level::none) return;
   RecordFunctionCallback callback;
   callback.end = range_ends;
-  // No more scopes than needed: torch goes through those of each callback whenever it sets a thread's state, which is
-  // twice for each autograd node (where callback_state.h does not spare it that).
+  // No more scopes than needed: torch goes through the scopes of each callback whenever it sets a thread's state, which
+  // is twice for each autograd node (except where callback_state.h avoids it).
   bool all = level == Level::all;
   callback.scopes[u8(Scope::user)] = 1;
   callback.scopes[u8(Scope::backward)] = level >= Level::steps;
@@ -61,7 +61,7 @@ bool torch_join(StepMode fallback, void (*phase_changed)(Phase)) {
 bool torch_attach() {
   if (!discover_layout(g_torch) || !g_torch.ops || !init_threads()) {
     if (!g_session.is_helper())
-      say("this torch cannot be profiled (%s); the program runs on unprofiled. tprof doctor tells more",
+      say("this torch cannot be profiled (%s); the program continues without profiling. tprof doctor has details",
           g_torch.why[0] ? g_torch.why : "its functions were not found");
     memory_switch(false);
     return false;
@@ -83,11 +83,11 @@ void torch_note_capabilities() {
                                           : g_torch.inputs_why);
   if (o.with_flops)
     g_session.capability("with_flops", shapes, shapes ? "" : "inputs are not recorded, see record_shapes");
-  // In Python the bootstrap has allocated; before main of a C++ program nothing has yet.
-  bool heard = memory_heard() || !python_process();
+  // In Python the bootstrap script has allocated a tensor; before main of a C++ program there was no allocation yet.
+  bool works = memory_was_reported() || !python_process();
   if (o.profile_memory)
-    g_session.capability("profile_memory", heard,
-                         heard ? "" : "this torch does not report through c10's exported functions");
+    g_session.capability("profile_memory", works,
+                         works ? "" : "this torch does not report through c10's exported functions");
   note_what_needs_python();
 }
 
@@ -98,7 +98,7 @@ void torch_attach_native() {
   if (g_torch.version[0]) g_session.note("torch", g_torch.version);
   g_session.capability(
       "steps", true,
-      "in a C++ program every backward pass is taken for a step, unless TPROF_STEP or tprof_step() says better");
+      "in a C++ program every backward pass counts as a step, unless TPROF_STEP or tprof_step() defines steps");
   torch_note_capabilities();
   python_stacks_note();
   g_session.export_environment();

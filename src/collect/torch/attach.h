@@ -7,14 +7,15 @@ namespace tprof {
 
 extern TorchLayout g_torch;
 
-// Session::attach() with torch as its frontend. `phase_changed`: who else follows the phase, nullptr: nobody. False: this
-// process is not to be profiled.
+// Session::attach() with torch as its frontend. `phase_changed` is called at each change of the phase, unless it is
+// nullptr. False: this process must not be profiled.
 bool torch_join(StepMode fallback, void (*phase_changed)(Phase));
-// After torch_join(), torch complete, no dlopen in progress. False (said in one line): nothing can be had.
+// Call after torch_join(), when torch is completely imported and no dlopen is in progress. False: this torch cannot be
+// profiled, which one line on stderr says.
 bool torch_attach();
-// After calibration: what works here, into the recording.
+// Notes in the recording what works here. Call after calibration.
 void torch_note_capabilities();
-// A C++ program linked with libtorch: attaches and starts, if torch is mapped. Before main.
+// For C++ programs that are linked with libtorch: attaches and starts if torch is mapped. Call before main.
 void torch_attach_native();
 
 bool torch_mapped();

@@ -11,7 +11,7 @@ std::atomic<u32> g_backward_thread{0};
 
 namespace {
 
-u32 g_depth;  // calls inside calls, only for that thread
+u32 g_depth;  // nested calls on the thread that announced the pass
 
 }  // namespace
 

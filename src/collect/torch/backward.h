@@ -1,5 +1,5 @@
 // Backward passes as Python announces them (torch.autograd.backward and grad): one call instead of a callback at every
-// autograd node. Nodes that run outside of any announced pass count for themselves, as in C++ programs.
+// autograd node. Nodes that run outside of an announced pass are reported one by one, as in C++ programs.
 #pragma once
 #include <atomic>
 
@@ -7,18 +7,18 @@
 
 namespace tprof {
 
-// The thread that announced the pass that is running, 0: none is. One pass at a time, since nodes may run on threads of
-// torch's; a call from inside it (checkpointing, a double backward) is part of it.
+// The thread that announced the running pass, 0: none runs. There is one pass at a time, since its nodes may run on
+// threads of torch. A call from inside a pass (checkpointing, a double backward) is part of it.
 extern std::atomic<u32> g_backward_thread;
 inline bool backward_is_announced() { return g_backward_thread.load(std::memory_order_relaxed) != 0; }
 
-// The function begins on this thread. Ends with the same thread's backward_returns(), exception or not.
+// The function starts on this thread. The same thread calls backward_returns() at its end, also after an exception.
 void backward_begins();
 void backward_returns();
-// In a forked child: what its parent was in the middle of is not its own.
+// In a forked child, in which the parent's pass does not run.
 void backward_forget();
 
-// An autograd node begins.
+// An autograd node starts.
 void backward_node(const void* record_function);
 
 }  // namespace tprof

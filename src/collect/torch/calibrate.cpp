@@ -10,8 +10,8 @@
 
 namespace tprof {
 
-// One statement per row of kExpected, in its order. Data types and the device are spelled out: the program's
-// defaults must not matter. no_grad and inference-free, so nothing is kept for a backward pass.
+// One statement per row of kExpected, in its order. Data types and the device are explicit, since the program's
+// defaults must not matter. Under no_grad, so nothing is kept for a backward pass.
 const char kCalibrationScript[] =
     "import torch\n"
     "with torch.no_grad():\n"
@@ -30,8 +30,8 @@ const char kCalibrationScript[] =
 
 namespace {
 
-// What the inputs must read as, from the first on; later versions may append more. `?` in what was decoded
-// matches anything: an unproven kind of value is left out, not wrong.
+// What the first inputs must decode to; later versions may append more. A `?` in the decoded text matches any value: a
+// kind of value that is not proven is left out, which is not an error.
 struct Expected {
   const char* op;
   const char* inputs;
@@ -62,7 +62,7 @@ struct Text {
   }
 };
 
-// The stream of encode_inputs() as text, one input after the other.
+// Writes the output of encode_inputs() as text, one input after the other.
 class Renderer {
  public:
   Renderer(const char* data, u32 bytes, Text& text) : at_(data), end_(data + bytes), text_(text) {}
@@ -136,7 +136,7 @@ bool Renderer::value() {
   return true;
 }
 
-// `text` begins with `expected`; a ? in it stands for a whole value, which ends at a space.
+// Whether `text` starts with `expected`. A ? in `text` stands for a whole value, which ends at a space.
 bool agrees(const char* text, const char* expected) {
   while (*expected) {
     if (*text == '?') {
@@ -152,13 +152,13 @@ bool agrees(const char* text, const char* expected) {
 struct Calibration {
   TorchLayout candidate[kCandidates];
   bool possible[kCandidates] = {};
-  u32 proven[kCandidates] = {};  // ValueKinds that were met and decoded well, as bits
+  u32 proven[kCandidates] = {};  // ValueKinds that occurred and decoded correctly, as bits
   int step = 0;
   int by_schema = 0;  // steps whose operator was named by its schema
   u64 handle = 0;
   char seen[100] = {};  // the first thing that decoded wrongly
 };
-Calibration g_calibration;  // one at a time; too large for a thread's stack
+Calibration g_calibration;  // one calibration at a time; too large for a thread's stack
 
 struct Trial {
   const TorchLayout& layout;
@@ -168,7 +168,7 @@ struct Trial {
   bool whole = false;
 };
 
-// An ordinary CPU tensor is dense, has default sizes and strides, and none that are symbolic.
+// Whether this is an ordinary CPU tensor: dense, with default sizes and strides that are not symbolic.
 bool is_plain(const ValueLayout& v, const char* impl) {
   constexpr u8 policy_bits = 0x0c;
   return (load<u64>(impl, v.keys) & (v.plain_keys | v.nested_keys | v.strideless_keys)) == v.plain_keys &&
@@ -201,7 +201,7 @@ struct SchemaTrial {
   bool found = false;
 };
 
-// A schema begins with its std::string of a name, and that with its address.
+// A schema starts with a std::string, its name, which starts with the address of its text.
 void try_schema(void* argument) {
   SchemaTrial& trial = *static_cast<SchemaTrial*>(argument);
   const TorchLayout& l = g_calibration.candidate[0];
@@ -210,7 +210,7 @@ void try_schema(void* argument) {
   trial.found = load<const char*>(schema, 0) == l.name(trial.record_function);
 }
 
-ObserverContext look_on(const void* record_function) {
+ObserverContext observe(const void* record_function) {
   Calibration& c = g_calibration;
   if (c.step >= kSteps) return {};
   const Expected& expected = kExpected[c.step];
@@ -247,7 +247,7 @@ bool calibration_begin(TorchLayout& layout) {
     c.proven[i] = 0;
   }
   RecordFunctionCallback callback;
-  callback.start = look_on;
+  callback.start = observe;
   callback.scopes[u8(Scope::function)] = 1;
   callback.needs_inputs = 1;
   c.handle = layout.add_thread_local_callback(callback);
@@ -266,7 +266,7 @@ bool calibration_end(TorchLayout& layout) {
   for (int i = 0; i < kCandidates; i++)
     if (c.possible[i]) left++, which = i;
   if (left == 1 && c.step == kSteps) {
-    if (!layout.inputs_ok) layout.inputs_why[0] = 0;  // the search had failed; what it found missing is not needed
+    if (!layout.inputs_ok) layout.inputs_why[0] = 0;  // the search had failed, but what it did not find is not needed
     layout.values = c.candidate[which].values;
     for (u8& kind : layout.values.kind)
       if (!(c.proven[which] >> kind & 1)) kind = u8(ValueKind::other);

@@ -1,9 +1,9 @@
-// What each thread of torch's has of its own for callbacks (at::RecordFunctionTLS), and when setting it changes nothing.
+// torch's state of a thread for callbacks (at::RecordFunctionTLS), and when setting it changes nothing.
 //
-// torch sets a thread's state twice for each autograd node and twice for each task of its pools, and each time makes the
-// thread's ten lists of callbacks anew, under a lock, whether anybody observes or not. Nearly always
-// the state is the one that the thread has; then we do not pass the call on (shim/torch.cpp), and what that saves pays
-// for much of what else we do.
+// torch sets a thread's state twice for each autograd node and twice for each task of its thread pools. Each time it
+// makes the thread's ten lists of callbacks again, under a lock, even without any observer. Nearly always the thread
+// already has that state; then shim/torch.cpp does not pass the call on. This saving makes up for much of tprof's own
+// cost.
 #pragma once
 #include <atomic>
 
@@ -12,15 +12,15 @@
 namespace tprof {
 
 struct CallbackState {
-  const void *begin, *end, *room;  // std::vector of the thread's own callbacks
-  u8 enabled;                      // whether the thread observes at all
+  const void *begin, *end, *capacity_end;  // std::vector of the thread's own callbacks
+  u8 enabled;                              // whether the thread observes at all
 };
 
-// The calling thread's; nullptr until discover_layout() proved that it is as above, and nothing more.
+// Returns the calling thread's state. nullptr until discover_layout() has proved that the state is exactly as above.
 extern std::atomic<const CallbackState* (*)()> g_callback_state;
 
-// Whether the calling thread may go on with the lists that it has: no callbacks of its own, neither now nor then.
-// Those for all threads do not matter: each thread compares their version before it uses its lists.
+// Whether the calling thread may keep its lists: it has no callbacks of its own, neither now nor in the next state.
+// Callbacks for all threads do not matter: each thread compares their version before it uses its lists.
 inline bool callback_state_stays(const CallbackState& next) {
   auto present = g_callback_state.load(std::memory_order_relaxed);
   if (!present || next.begin != next.end) return false;

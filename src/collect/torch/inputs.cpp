@@ -21,7 +21,7 @@ static_assert(sizeof(Value) == 16);
 
 constexpr u64 kMaxInputs = 65535;  // what EncodedInputs::count can hold
 
-// Bounded output. A put that does not fit leaves everything as it was and answers nullptr / false.
+// Bounded output. A put that does not fit changes nothing and returns nullptr or false.
 struct Out {
   char* at;
   char* end;
@@ -47,7 +47,7 @@ inline ValueKind kind_of(const ValueLayout& v, const Value& value) {
   return value.tag < kValueTags ? ValueKind(v.kind[value.tag]) : ValueKind::other;
 }
 
-// Of any size and number of dimensions.
+// For any sizes and number of dimensions.
 __attribute__((noinline)) bool put_large_tensor(const i64* sizes, const i64* strides, u64 dimensions, u8 dtype,
                                                 u8 flags, Out& out) {
   if (!sizes) return out.put(InputTag::other, 0);
@@ -136,7 +136,7 @@ bool put_complex(const ValueLayout& v, const char* object, Out& out) {
   return payload;
 }
 
-// All but tensors.
+// All kinds except tensors.
 __attribute__((noinline)) bool put_other(const ValueLayout& v, const Value& value, ValueKind kind, Out& out) {
   switch (kind) {
     case ValueKind::none: return out.put(InputTag::none, 0);
@@ -171,7 +171,7 @@ EncodedInputs encode_inputs(const TorchLayout& layout, const void* record_functi
   for (u64 i = 0; i < total; i++) {
     char* whole = out.at;
     if (!put_value(layout.values, values[i], out)) {
-      memset(whole, 0, u64(out.at - whole));  // part of a list; what follows a record must stay zero
+      memset(whole, 0, u64(out.at - whole));  // part of a list was written; what follows a record must stay zero
       out.at = whole;
       break;
     }

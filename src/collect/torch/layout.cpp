@@ -11,12 +11,11 @@ namespace {
 
 constexpr i64 kSentinel = 0x1122334455667788;
 constexpr char kProbeName[] = "tprof probe: a name too long for a short string";
-constexpr int kRoom = 4096;   // for an at::RecordFunction, which has less than 400 bytes
-constexpr int kLooked = 512;  // how much of it is searched
+constexpr int kRangeBytes = 4096;    // for an at::RecordFunction, which takes less than 400 bytes
+constexpr int kSearchedBytes = 512;  // how much of it is searched
 constexpr u8 kUserScope = 7;
 
-// What RecordFunction::before takes from torch 2.7 on: std::variant<std::string_view,
-// reference_wrapper<...>>.
+// The argument of RecordFunction::before since torch 2.7: std::variant<std::string_view, reference_wrapper<...>>.
 struct NameOrSchema {
   u64 length;
   const char* text;
@@ -32,7 +31,7 @@ struct Probe {
   void (*before_text)(void*, const char*, i64) = nullptr;
   void (*before_variant)(void*, NameOrSchema, i64) = nullptr;
   u64 handle = 0;  // of the callback that is registered right now
-  alignas(64) char record[kRoom];
+  alignas(64) char record[kRangeBytes];
 
   bool can_begin() const { return before_text || before_variant; }
   void begin() {
@@ -43,14 +42,14 @@ struct Probe {
   }
 };
 
-int g_starts;  // of the callback below: thread-local to torch, so one thread only
+int g_starts;  // calls of the callback below, which torch calls on one thread only
 
 ObserverContext count_start(const void*) {
   g_starts++;
   return {};
 }
 
-// Constructs a range under a callback of ours with the given needs, runs `look`, and takes all down again.
+// Registers a callback of ours with the given needs, constructs a range, runs `look`, and removes both again.
 template <class F>
 void with_range(Probe& p, bool inputs, bool outputs, bool ids, F look) {
   RecordFunctionCallback callback;
@@ -71,11 +70,11 @@ void with_range(Probe& p, bool inputs, bool outputs, bool ids, F look) {
 // {u64 thread id, u8 scope, needs_inputs, needs_outputs, needs_ids}: the needs of our callback must appear
 // there (those of a profiler that is running already may, too), which also proves that we and torch agree on
 // RecordFunctionCallback.
-void mark_needs(Probe& p, bool inputs, bool outputs, bool ids, bool (&possible)[kLooked]) {
+void mark_needs(Probe& p, bool inputs, bool outputs, bool ids, bool (&possible)[kSearchedBytes]) {
   with_range(p, inputs, outputs, ids, [&] {
     const u8 wanted[3] = {inputs, outputs, ids};
     u64 thread = p.layout.current_thread_id();
-    for (int at = 16; at < kLooked; at += 8) {
+    for (int at = 16; at < kSearchedBytes; at += 8) {
       bool fits = p.record[at] == kUserScope && load<u64>(p.record, at - 8) == thread;
       for (int i = 0; i < 3; i++) {
         u8 need = u8(p.record[at + 1 + i]);
@@ -87,13 +86,13 @@ void mark_needs(Probe& p, bool inputs, bool outputs, bool ids, bool (&possible)[
 }
 
 bool find_scope(Probe& p) {
-  bool possible[kLooked] = {};
-  for (int at = 16; at < kLooked; at += 8) possible[at] = true;
+  bool possible[kSearchedBytes] = {};
+  for (int at = 16; at < kSearchedBytes; at += 8) possible[at] = true;
   mark_needs(p, true, false, true, possible);
   mark_needs(p, false, true, false, possible);
   mark_needs(p, true, false, false, possible);
   int found = 0;
-  for (int at = 16; at < kLooked; at += 8)
+  for (int at = 16; at < kSearchedBytes; at += 8)
     if (possible[at]) p.layout.scope = at, found++;
   if (found != 1) return false;
   p.layout.thread = p.layout.scope - 8;
@@ -107,13 +106,13 @@ void find_sequence(Probe& p) {
     g_starts = 0;
     p.begin();
     int found = 0;
-    for (int at = 8; at < kLooked; at += 8)
+    for (int at = 8; at < kSearchedBytes; at += 8)
       if (load<i64>(p.record, at) == kSentinel) l.sequence = at, found++;
     const char* name = l.name(p.record);
     if (found != 1 || g_starts != 1 || !name || strcmp(name, kProbeName) != 0)
       return set_why(l.why, "RecordFunction: the sequence number is not where it should be");
     l.sequence_ok = true;
-    // A range with a text for a name counts its inputs by looking at them.
+    // A range that is named by a text reads the number of its inputs from here.
     int count = l.sequence + 16;
     u64 before = load<u64>(p.record, count - 8) | load<u64>(p.record, count);
     const u64 seven = 7;
@@ -124,15 +123,15 @@ void find_sequence(Probe& p) {
   });
 }
 
-// {std::string or a schema's address, u8 which}. A string of the C++11 ABI has its length in its second word, of four; one
-// of the ABI before is one word.
+// {std::string or a schema's address, u8 which}. A string of the C++11 ABI has its length in its second word, of four;
+// one of the ABI before is one word.
 void find_name(Probe& p) {
   TorchLayout& l = p.layout;
   with_range(p, false, false, false, [&] {
     p.begin();
     const char* name = l.name(p.record);
     int found = 0, at = 0;
-    for (int i = 0; i < kLooked - 40; i += 8)
+    for (int i = 0; i < kSearchedBytes - 40; i += 8)
       if (load<const char*>(p.record, i) == name) at = i, found++;
     if (found != 1) return;
     bool has_length = load<u64>(p.record, at + 8) == sizeof kProbeName - 1;
@@ -144,8 +143,9 @@ void find_name(Probe& p) {
   });
 }
 
-// forward thread, handle and the async mark are neighbours in every version, though vendors insert fields
-// before them: the exported setter shows the mark, and handles that grow by one confirm what lies before it.
+// The forward thread, the handle and the async flag are neighbours in every version, though vendors insert fields
+// before them. The exported setter shows where the flag is; handles that grow from range to range confirm the field
+// before it.
 void find_forward_thread(Probe& p) {
   TorchLayout& l = p.layout;
   if (!p.set_async || !l.is_async) return set_why(l.why, "RecordFunction::_setAsync is not exported");
@@ -153,12 +153,12 @@ void find_forward_thread(Probe& p) {
   for (u64& handle : handles) {
     with_range(p, true, false, true, [&] {
       p.begin();
-      char snapshot[kLooked];
+      char snapshot[kSearchedBytes];
       memcpy(snapshot, p.record, sizeof snapshot);
       bool was = l.is_async(p.record);
       p.set_async(p.record);
       int changed = 0, at = -1;
-      for (int i = 0; i < kLooked; i++)
+      for (int i = 0; i < kSearchedBytes; i++)
         if (snapshot[i] != p.record[i]) at = i, changed++;
       bool is = l.is_async(p.record);
       if (changed) memcpy(p.record, snapshot, sizeof snapshot);
@@ -175,8 +175,9 @@ void find_forward_thread(Probe& p) {
   }
 }
 
-// A thread's state is the head of what manages its callbacks: a callback of its own and its switch must appear there,
-// and behind them, so that nothing else belongs to the state, the version of the callbacks for all threads.
+// A thread's state is the start of the object that manages its callbacks. A callback of the thread's own and its switch
+// must appear in it. The version of the callbacks for all threads must follow, which proves that nothing else is in the
+// state.
 void find_callback_state(void* argument) {
   Probe& p = *static_cast<Probe*>(argument);
   const TorchLayout& l = p.layout;
@@ -189,7 +190,7 @@ void find_callback_state(void* argument) {
     return;
   const CallbackState* mine = state();
   auto empty = [&] { return mine->begin == mine->end; };
-  auto version = [&] {  // the thread reads it anew when one of its own callbacks comes
+  auto version = [&] {  // the thread updates it when it gets a callback of its own
     u64 seen = 0;
     with_range(p, false, false, false, [&] { seen = empty() ? 0 : load<u64>(mine, sizeof *mine); });
     return seen;

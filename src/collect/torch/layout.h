@@ -1,23 +1,22 @@
-// What tprof has to know of torch's C++ objects, found out at run time: no torch header, no version number.
+// The layout of torch's C++ objects, found at run time without a torch header or a version number.
 //
-// discover_layout() resolves the exported functions and asks torch itself where the rest is: it constructs an
-// at::RecordFunction with a sentinel as sequence number and looks where that went (layout.cpp), and lets
-// exported accessors read objects of our making (values.cpp). Each capability is proven alone; what is not
-// proven stays off, with a reason. What the layouts were in some versions stands in values.cpp.
+// discover_layout() resolves the exported functions and lets torch itself show where the rest is: it constructs an
+// at::RecordFunction with a sentinel as sequence number and searches it for the sentinel (layout.cpp), and lets
+// exported accessors read objects that it made (values.cpp). Each capability is proven on its own; what is not proven
+// stays off, with a reason. values.cpp lists the layouts of some versions.
 #pragma once
 #include "collect/torch/values.h"
 
 namespace tprof {
 
-// torch's std::unique_ptr<ObserverContext>. The destructor that does nothing makes it travel like one
-// (through a hidden pointer); the default value means "no context".
+// torch's std::unique_ptr<ObserverContext>. The empty destructor makes the ABI return it like one, through a hidden
+// pointer. The default value means "no context".
 struct ObserverContext {
   void* context = nullptr;
   ~ObserverContext() {}
 };
 
-// at::RecordFunctionCallback, passed by value: torch reads the prefix that it knows, the rest is room to
-// grow.
+// at::RecordFunctionCallback, passed by value. torch reads the prefix that it knows; the rest allows for new fields.
 struct RecordFunctionCallback {
   using Start = ObserverContext (*)(const void* record_function);
   using End = void (*)(const void* record_function, void* context);
@@ -67,17 +66,17 @@ struct TorchLayout {
   bool name_ok = false;         // known operators were named by a schema (calibration_end)
   bool inputs_ok = false;       // encode_inputs() may be used
   bool inputs_checked = false;  // ... and known operators decoded as expected (calibration_end)
-  char why[160] = {};           // the first thing that is off about ranges, "" when all is well
+  char why[160] = {};           // the first reason why something about ranges is off, "" if nothing is
   char inputs_why[160] = {};    // the same for inputs
   char version[24] = {};        // "2.14.1" where libtorch_cpu says so itself (torch >= 2.7), else empty
   char path[512] = {};          // of libtorch_cpu
 };
 
-// Fills `layout`. False: no torch is mapped, or not even names can be had. Call it once, on a thread that may
-// run torch code, with no dlopen in progress. Takes SIGSEGV and SIGBUS for its duration.
+// Fills `layout`. False: no torch is mapped, or not even names can be read. Call it once, on a thread that may run
+// torch code, while no dlopen is in progress. Handles SIGSEGV and SIGBUS while it runs.
 bool discover_layout(TorchLayout& layout);
 
-// For the code of this folder: the first reason stands.
+// For the files of this folder. Keeps the first reason.
 void set_why(char (&why)[160], const char* reason);
 
 template <class T>

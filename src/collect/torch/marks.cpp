@@ -22,8 +22,8 @@ constexpr struct {
               {"Optimizer.zero_grad#", Mark::zero_grad},
               {"enumerate(DataLoader)#", Mark::dataloader}};
 
-// An optimizer that runs inside a backward pass may do so on a thread of torch's: it is the pass's own. Steps that the
-// program states count from any thread.
+// The thread that the token counts for; nullptr: any. An optimizer that runs inside a backward pass belongs to the pass
+// and may run on a thread of torch. Steps that the program states itself count on every thread.
 const ThreadBlock* thread_of(const ThreadBlock* block, Mark mark) {
   return mark == Mark::profiler_step || mark == Mark::matched || backward_is_announced() ? nullptr : block;
 }
@@ -37,7 +37,7 @@ Mark mark_of(const char* name) {
 }
 
 void mark_begins(ThreadBlock* block, Mark mark) {
-  if (mark == Mark::dataloader) return;  // draws are heard from Python, with their loader
+  if (mark == Mark::dataloader) return;  // Python reports draws, with their loader
   u64 t = now_ticks();
   g_session.token(thread_of(block, mark), evidence_of(mark), [=](StepDetector& d) {
     u64 edge = before_labels(d, block, t);

@@ -16,9 +16,9 @@ namespace {
 
 constexpr i8 kCpu = 0;
 
-std::atomic<bool> g_heard{false};
+std::atomic<bool> g_reported{false};
 std::atomic<bool> g_takes_stack{false};
-std::atomic<u64> g_cpu_total{0};  // what c10 last said, for reports that do not know it
+std::atomic<u64> g_cpu_total{0};  // c10's last total, for reports that lack it
 
 // Extent of libc10.so, found once.
 std::atomic<uintptr_t> g_c10_low{0}, g_c10_high{0};
@@ -34,8 +34,8 @@ bool in_c10(const void* code) {
   return at >= g_c10_low.load(std::memory_order_relaxed) && at < g_c10_high.load(std::memory_order_relaxed);
 }
 
-// torch's MapAllocator (shared memory, mapped files) reports a total of 0. c10's own allocator does so too, when the
-// last block is released: only where the call comes from tells them apart.
+// torch's MapAllocator (shared memory, mapped files) reports a total of 0. c10's own allocator does so, too, when the
+// last block is released: only the caller distinguishes them.
 bool is_shared(const MemoryReport& r) {
   if (r.device_type != kCpu || r.total_allocated != 0 || !r.address) return false;
   return r.bytes > 0 || !in_c10(r.caller);
@@ -65,7 +65,7 @@ void memory_reported(const MemoryReport& r) {
   } else if (r.device_type == kCpu && r.address) {
     g_cpu_total.store(r.total_allocated, std::memory_order_relaxed);
   }
-  if (!g_heard.load(std::memory_order_relaxed)) g_heard.store(true, std::memory_order_relaxed);
+  if (!g_reported.load(std::memory_order_relaxed)) g_reported.store(true, std::memory_order_relaxed);
   u32 epoch = recording_epoch();
   if (epoch == kNoEpoch) return;
   ThreadBlock* block = enter();
@@ -89,6 +89,6 @@ void memory_switch(bool on) {
   g_memory.store(on ? MemoryState::on : MemoryState::off);
 }
 
-bool memory_heard() { return g_heard.load(); }
+bool memory_was_reported() { return g_reported.load(); }
 
 }  // namespace tprof

@@ -1,8 +1,8 @@
-// Reports of torch's allocators: what shim/c10.cpp catches on its way to torch's own profiler.
+// Reports of torch's allocators, which shim/c10.cpp intercepts on their way to torch's own profiler.
 //
-// c10 keeps the size of every block on the CPU, and so can report its release, only while somebody wants memory
-// events: tprof wants them from the first allocation of the process until the last window is over, if
-// TPROF_PROFILE_MEMORY asks for them. CUDA's caching allocator always reports.
+// Only while memory events are enabled does c10 keep the size of every CPU block, which it needs to report the release.
+// So if TPROF_PROFILE_MEMORY is on, tprof enables them from the first allocation of the process until the last window
+// is over. CUDA's caching allocator always reports.
 #pragma once
 #include <atomic>
 
@@ -13,11 +13,11 @@ namespace tprof {
 struct MemoryReport {
   const void* address;  // nullptr: out of memory
   i64 bytes;            // < 0: released
-  u64 total_allocated;  // of the device, behind this report
+  u64 total_allocated;  // of the device, after this report
   u64 total_reserved;
   i8 device_type;      // c10::DeviceType: 0 CPU, 1 CUDA
   i8 device_index;     // -1: none
-  const void* caller;  // code that reports
+  const void* caller;  // the code that reports
   const void* frame;   // of the function that it calls, see native_stack()
 };
 
@@ -36,10 +36,10 @@ inline bool memory_wanted() {
 // A report that arrived while memory_wanted().
 void memory_reported(const MemoryReport& report);
 
-// The last window is over, or nothing will be recorded: false. Windows come again: true.
+// false: the last window is over, or nothing will be recorded. true: more windows follow.
 void memory_switch(bool on);
 
-// True once an allocator reported: the interposition works in this process.
-bool memory_heard();
+// Whether an allocator has reported: then the interposition works in this process.
+bool memory_was_reported();
 
 }  // namespace tprof

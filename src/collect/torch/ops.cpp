@@ -15,13 +15,13 @@
 namespace tprof {
 namespace {
 
-// A copy of what g_torch knows, with -1 for what is not proven.
+// A copy of the layout in g_torch, with -1 for what is not proven.
 struct Known {
   const char* (*name)(const void* record_function);
   i32 scope, sequence, forward_thread, async;
   i32 named, name_at, name_bytes;
   bool reads_inputs, takes_stack;
-  bool all;           // all these offsets, and ticks are counted
+  bool all;           // all offsets are proven, and ticks are counted
   QuickLayout quick;  // if all
 } g_known;
 
@@ -37,7 +37,7 @@ u32 known_schema(const KnownSchema* pair, const void* schema) {
   return pair->schema == schema ? pair->id : pair[1].schema == schema ? pair[1].id : 0;
 }
 
-// Operators of torch itself are registered once and for all; others may go, and their schema's place be taken.
+// Operators of torch itself stay registered. Others may be unloaded, and another schema may get their schema's address.
 u32 intern_schema(ThreadBlock* block, const void* rf, const void* schema) {
   KnownSchema* pair = schema_pair(block, schema);
   if (u32 id = known_schema(pair, schema)) return id;
@@ -63,7 +63,7 @@ __attribute__((noinline)) u32 known_by_text(ThreadBlock* block, const void* rf, 
   return known_text(text_pair(block, text, bytes), text, bytes);
 }
 
-// 0: in no cache.
+// 0: not in a cache.
 inline u32 known_name(ThreadBlock* block, const void* rf) {
   auto* at = load<const char*>(rf, block->quick.name_at);
   bool by_schema = load<u8>(rf, block->quick.named) == kNamedBySchema;
@@ -75,7 +75,7 @@ void open_async(ThreadBlock* block, u32 epoch, const void* rf, const RangeRecord
   begin_async(rf, ref_of(block, record), epoch);
 }
 
-// What follows a RangeRecord and what that says of it.
+// What follows a RangeRecord, and the fields of the record that describe it.
 struct Tail {
   char* at;
   u8 flags = 0;
@@ -88,8 +88,8 @@ inline void add_link(Tail& tail, i64 sequence, u64 forward_thread) {
   tail.flags |= kRangeLinked;
 }
 
-// What was asked for besides the range itself.
-__attribute__((always_inline)) inline void add_more(ThreadBlock* block, Tail& tail, const void* rf) {
+// Adds the stack and the inputs, if they are wanted.
+__attribute__((always_inline)) inline void add_stack_and_inputs(ThreadBlock* block, Tail& tail, const void* rf) {
   if (u32 stack = g_known.takes_stack ? python_stack(block, rf) : 0) {
     *reinterpret_cast<StackRef*>(tail.at) = {stack, 0};
     tail.at += sizeof(StackRef);
@@ -102,13 +102,13 @@ __attribute__((always_inline)) inline void add_more(ThreadBlock* block, Tail& ta
   tail.flags |= kRangeHasInputs | (encoded.total > encoded.count ? kRangeInputsCut : 0);
 }
 
-// Stamps its begin last: our own work stays outside of the range.
+// Takes the start time last, so that tprof's own work stays outside of the range.
 template <u64 (*kStamp)() = now_ticks>
 __attribute__((always_inline)) inline void finish_begin(ThreadBlock* block, const RangeSlot& slot, u32 name,
                                                         Scope scope, i64 sequence, const Tail& tail) {
   RangeRecord& r = *slot.record;
   r.end_ticks = 0;
-  // As they lie, in one store.
+  // These fields are neighbours: one store writes them all.
   static_assert(offsetof(RangeRecord, scope) == 24 && offsetof(RangeRecord, flags) == 25 &&
                 offsetof(RangeRecord, inputs) == 26 && offsetof(RangeRecord, sequence) == 28);
   u64 rest = u64(scope) | u64(tail.flags) << 8 | u64(tail.inputs) << 16 | u64(sequence) << 32;
@@ -127,22 +127,22 @@ void record_begin(ThreadBlock* block, u32 epoch, const void* rf, Scope scope) {
   i64 sequence = g_known.sequence >= 0 ? load<i64>(rf, g_known.sequence) : -1;
   u64 forward_thread = g_known.forward_thread >= 0 ? load<u64>(rf, g_known.forward_thread) : 0;
   if (forward_thread || sequence != i32(sequence)) add_link(tail, sequence, forward_thread);
-  add_more(block, tail, rf);
+  add_stack_and_inputs(block, tail, rf);
   bool async = g_known.async >= 0 ? load<bool>(rf, g_known.async) : g_torch.is_async && g_torch.is_async(rf);
   if (async) tail.flags |= kRangeAsync;
   finish_begin(block, slot, name_of(block, rf), scope, sequence, tail);
   if (async) open_async(block, epoch, rf, slot.record);
 }
 
-// What a user range or a backward node says about steps, before it is recorded.
-void tell_steps(ThreadBlock* block, const void* rf, Scope scope) {
+// Reports a user range or a backward node as a possible sign of a step, before it is recorded.
+void report_to_steps(ThreadBlock* block, const void* rf, Scope scope) {
   if (scope == Scope::user)
     user_range_begins(block, g_known.name(rf));
   else
     backward_node(rf);
 }
 
-__attribute__((noinline)) void range_starts_somehow(const void* rf) {
+__attribute__((noinline)) void range_starts_slowly(const void* rf) {
   ThreadBlock* block = enter();
   if (!block) {
     if (recording_epoch() != kNoEpoch) g_writer.drop(Drop::reentered);
@@ -150,13 +150,13 @@ __attribute__((noinline)) void range_starts_somehow(const void* rf) {
   }
   Scope scope = scope_of(rf);
   if (follows_leader()) g_session.follow(now_ticks());
-  if (scope == Scope::user || scope == Scope::backward) tell_steps(block, rf, scope);
+  if (scope == Scope::user || scope == Scope::backward) report_to_steps(block, rf, scope);
   u32 epoch = recording_epoch();
   if (epoch != kNoEpoch) record_begin(block, epoch, rf, scope);
   leave(block);
 }
 
-__attribute__((noinline)) void range_ends_somehow(const void* rf, u64 t) {
+__attribute__((noinline)) void range_ends_slowly(const void* rf, u64 t) {
   ThreadBlock* block = enter();
   if (!block) return;
   if (!end_range(block, rf, t)) end_async(block, rf, t);
@@ -164,10 +164,10 @@ __attribute__((noinline)) void range_ends_somehow(const void* rf, u64 t) {
   leave(block);
 }
 
-// The quick way, for nearly all ranges: an operator, or a node of a backward pass that was announced, with nothing about it
-// that has to be looked up or told to anybody. Short and straight because the caches hold torch's code and not ours when it
-// begins. False: range_starts_somehow does it.
-template <bool kWithMore>
+// The quick path, for nearly all ranges: an operator, or a node of an announced backward pass, for which nothing has to
+// be looked up or reported. It is short and straight because the caches hold torch's code and not ours when it starts.
+// False: range_starts_slowly must do it.
+template <bool kWithExtras>
 __attribute__((always_inline)) inline bool starts_quickly(ThreadBlock* block, const void* rf) {
   u32 epoch = recording_epoch();
   Scope scope = load<Scope>(rf, block->quick.scope);
@@ -183,7 +183,7 @@ __attribute__((always_inline)) inline bool starts_quickly(ThreadBlock* block, co
   RangeSlot slot = open_range(block, at, epoch, rf);
   Tail tail{slot.tail};
   if (u64 forward_thread = load<u64>(rf, block->quick.forward_thread)) add_link(tail, sequence, forward_thread);
-  if (kWithMore) add_more(block, tail, rf);
+  if (kWithExtras) add_stack_and_inputs(block, tail, rf);
   finish_begin<counter_ticks>(block, slot, name, scope, sequence, tail);
   return true;
 }
@@ -205,12 +205,12 @@ ThreadBlock* enter_if_idle() {
   return block;
 }
 
-template <bool kWithMore>
+template <bool kWithExtras>
 ObserverContext range_starts(const void* rf) {
   ThreadBlock* block = enter_if_idle();
-  bool done = block && starts_quickly<kWithMore>(block, rf);
+  bool done = block && starts_quickly<kWithExtras>(block, rf);
   if (block) leave(block);
-  if (__builtin_expect(!done, 0)) range_starts_somehow(rf);
+  if (__builtin_expect(!done, 0)) range_starts_slowly(rf);
   return {};
 }
 
@@ -238,7 +238,7 @@ RangeStarts* ops_prepare(bool reads_inputs) {
 
 void range_ends(const void* rf, void*) {
   ThreadBlock* block = t_self.block;
-  if (__builtin_expect(!block || !block->quick_until, 0)) return range_ends_somehow(rf, now_ticks());
+  if (__builtin_expect(!block || !block->quick_until, 0)) return range_ends_slowly(rf, now_ticks());
   u64 t = counter_ticks();
   if (__builtin_expect(!block->busy.load(std::memory_order_relaxed), 1)) {
     enter_known(block);
@@ -246,7 +246,7 @@ void range_ends(const void* rf, void*) {
     leave(block);
     if (__builtin_expect(done, 1)) return;
   }
-  range_ends_somehow(rf, t);
+  range_ends_slowly(rf, t);
 }
 
 }  // namespace tprof

@@ -23,8 +23,8 @@ struct Value {  // c10::IValue
   u32 tag;
   u32 padding;
 };
-struct Returned {  // an intrusive_ptr or TypePtr that a function returns: a hidden pointer, like any
-                   // non-trivial type
+struct Returned {  // an intrusive_ptr or TypePtr that a function returns: through a hidden
+                   // pointer, like any non-trivial type
   const void* pointer = nullptr;
   const void* more = nullptr;
   ~Returned() {}
@@ -46,22 +46,22 @@ struct Symbols {
     return torch.symbol(out, name);
   }
 
-  // A data object. One that a C++ program uses itself was moved into the program (a copy relocation), and torch
-  // uses that one; the library's own was never constructed.
+  // A data object. If a C++ program uses it itself, a copy relocation moved it into the program, and torch uses that
+  // one; the library's own was never constructed.
   bool get_object(const void*& out, const char* name) const {
     if (void* moved = dlsym(RTLD_DEFAULT, name)) return out = moved, true;
     return get(out, name);
   }
 };
 
-// XType::get() as exported: by value in a register, or (older) through a hidden pointer, for which `room`
-// stands.
+// The result of an exported XType::get(): by value in a register, or (in older versions) through a hidden pointer, for
+// which `result` is passed.
 const void* type_object(const Symbols& symbols, const char* name) {
   const void* (*get)(void*);
-  alignas(16) const void* room[8] = {};
+  alignas(16) const void* result[8] = {};
   if (!symbols.get(get, name)) return nullptr;
-  const void* type = get(room);
-  return type == room ? room[0] : type;
+  const void* type = get(result);
+  return type == result ? result[0] : type;
 }
 
 // TensorType::get() returns a reference to a pointer.
@@ -72,7 +72,7 @@ const void* tensor_type(const Symbols& symbols) {
   return slot ? *slot : nullptr;
 }
 
-// Sizes, strides and numel: write on a copy of the undefined tensor and see what the accessors make of it.
+// Sizes, strides and numel: writes to a copy of the undefined tensor and compares what the accessors return.
 bool discover_sizes(const Symbols& symbols, ValueLayout& v, char* why) {
   ArrayRef (*sizes)(const void*), (*strides)(const void*);
   i64 (*numel)(const void*);
@@ -178,8 +178,8 @@ void discover_scalar_tags(const Symbols& symbols, ValueLayout& v) {
   for (const Fixed& f : fixed)
     if (stands_for(f.tag, type_object(symbols, f.type))) v.kind[f.tag] = u8(f.kind);
   if (v.kind[5] != u8(ValueKind::integer)) return;
-  // The later ones shift from version to version: symbolic numbers, Bool, Tuple, String. A Tuple's type
-  // cannot be asked without a tuple, so the search must not run past Bool.
+  // The later tags shift from version to version: symbolic numbers, Bool, Tuple, String. Asking for the type of a Tuple
+  // needs a real tuple, so the search must stop at Bool.
   const void* boolean = type_object(symbols, "_ZN3c108BoolType3getEv");
   for (u32 tag = 6; tag <= 12; tag++) {
     if (!stands_for(tag, boolean)) continue;
@@ -190,8 +190,8 @@ void discover_scalar_tags(const Symbols& symbols, ValueLayout& v) {
   }
 }
 
-// A string of ours shows where a ConstantString keeps its text, and with it how large the base of all these
-// objects is (intrusive_ptr_target: 24 bytes up to torch 2.2, then 16). The object is never freed.
+// A string that we create shows where a ConstantString keeps its text, and thus how large the base of all these objects
+// is (intrusive_ptr_target: 24 bytes up to torch 2.2, then 16). The object is never freed.
 bool discover_string(const Symbols& symbols, ValueLayout& v, char* why) {
   static const char text[] = "tprof looks for this text";
   constexpr u64 length = sizeof text - 1;
@@ -212,7 +212,7 @@ bool discover_string(const Symbols& symbols, ValueLayout& v, char* why) {
   return fail(why, "ConstantString: the text is not where it should be");
 }
 
-// isTensorList() is true for one tag only, and then depends on one word of the list.
+// isTensorList() can be true for one tag only, and then depends on one word of the list.
 bool discover_lists(const Symbols& symbols, ValueLayout& v, char* why) {
   bool (*is_tensor_list)(const Value*);
   const void* tensor = tensor_type(symbols);

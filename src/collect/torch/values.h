@@ -1,9 +1,9 @@
-// Where the parts of c10::IValue, c10::TensorImpl and the containers behind an IValue lie in this torch.
+// The layout of c10::IValue, c10::TensorImpl and the containers that an IValue points to, in this torch.
 //
-// Nothing is looked up by version: TensorImpl's own exported accessors read a copy of the undefined tensor
-// that we have written on, IValue's exported predicates judge IValues of our making, and c10's exported names
-// of dispatch keys tell which bits mean sparse and nested. The three layouts seen so far serve as candidates
-// when an accessor is missing; calibration_end() then has to confirm one of them.
+// Nothing is looked up by version. TensorImpl's exported accessors read a modified copy of the undefined tensor,
+// IValue's exported predicates are applied to IValues that we made, and c10's exported names of dispatch keys show
+// which bits mean sparse and nested. If an accessor is missing, the three layouts seen so far are candidates, of which
+// calibration_end() must confirm one.
 #pragma once
 #include "base/elf.h"
 #include "base/types.h"
@@ -13,7 +13,7 @@ namespace tprof {
 // What an IValue tag means to the encoder; indices of ValueLayout::kind.
 enum class ValueKind : u8 { other, none, tensor, integer, floating, complex, boolean, string, list };
 
-constexpr int kValueTags = 64;  // torch has 27 and says that 32 is the most
+constexpr int kValueTags = 64;  // torch has 27, and 32 at most by its own limit
 
 struct ValueLayout {
   // In c10::TensorImpl. Sizes: {u64 ndim; ndim <= 5 ? i64 sizes[5], strides[5] : i64* to sizes and strides}.
@@ -25,9 +25,9 @@ struct ValueLayout {
   u64 nested_keys = 0;
   u64 strideless_keys = 0;             // sparse, sparse compressed, mkldnn
   const void* undefined = nullptr;     // the impl of an undefined tensor
-  const void* tensor_class = nullptr;  // first word of a c10::TensorType: what lists of tensors are made of
+  const void* tensor_class = nullptr;  // first word of a c10::TensorType, the element type of tensor lists
 
-  // Behind the payload of an IValue.
+  // In the object that the payload of an IValue points to.
   u8 kind[kValueTags] = {};     // ValueKind by tag; `other` unless proven
   int list = -1;                // {const IValue* begin, end}
   int list_type = -1;           // c10::Type*
@@ -38,13 +38,13 @@ struct ValueLayout {
 
 constexpr u8 kSymbolicFlag = 0x10;    // in the byte at `flags`
 constexpr int kMaxDimensions = 64;    // torch's own limit for most operators
-constexpr u64 kInlineDimensions = 5;  // that TensorImpl keeps inside
+constexpr u64 kInlineDimensions = 5;  // dimensions that TensorImpl keeps inline
 
-// All of it by asking torch. False and a reason in `why` (at least 80 bytes) when something essential is
-// missing or contradicts itself. Faults are possible: run it guarded.
+// Fills all of it with the help of torch. False, with a reason in `why` (at least 80 bytes), if something essential is
+// missing or contradicts itself. It may fault: run it guarded.
 bool discover_values(const ElfObject& torch, ValueLayout& values, char* why);
 
-// Known layouts, to be confirmed by calibration: candidate 0, 1, ... until false.
+// Known layouts, one of which calibration must confirm: candidates 0, 1, ... until it returns false.
 bool candidate_values(int index, const ElfObject& torch, ValueLayout& values);
 
 }  // namespace tprof
