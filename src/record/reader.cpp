@@ -45,12 +45,10 @@ size_t smallest(u16 kind) {
 
 // True when a range's inputs from the first to the last lie inside the record.
 bool valid_range(const RecordView& view) {
-  if (view.kind() == Kind::range) {
-    u8 flags = view.as<RangeRecord>().flags;
-    size_t least = sizeof(RangeRecord) + (flags & kRangeLinked ? sizeof(RangeLink) : 0) +
-                   (flags & kRangeStack ? sizeof(StackRef) : 0);
-    if (view.bytes() < least) return false;
-  }
+  u8 flags = view.as<RangeRecord>().flags;
+  size_t least = sizeof(RangeRecord) + (flags & kRangeLinked ? sizeof(RangeLink) : 0) +
+                 (flags & kRangeStack ? sizeof(StackRef) : 0);
+  if (view.bytes() < least) return false;
   RangeView range = range_of(view);
   const char* at = range.inputs_at;
   const char* end = at + range.inputs_bytes;
@@ -250,8 +248,7 @@ void Recording::for_each_data(u32 first_epoch, u32 last_epoch, const std::functi
 
 u64 event_ticks(const RecordView& view) {
   switch (view.kind()) {
-    case Kind::range:
-    case Kind::old_range: return range_of(view).begin_ticks;
+    case Kind::range: return view.as<RangeRecord>().begin_ticks;
     case Kind::memory: return view.as<MemoryRecord>().ticks;
     case Kind::call: return view.as<CallRecord>().begin_ticks;
     case Kind::nvtx: return view.as<NvtxRecord>().begin_ticks;
@@ -261,31 +258,21 @@ u64 event_ticks(const RecordView& view) {
 }
 
 RangeView range_of(const RecordView& view) {
-  RangeView v{};
-  const char* begin = reinterpret_cast<const char*>(view.record);
-  const char* at;
-  if (view.kind() == Kind::old_range) {
-    const auto& r = view.as<OldRangeRecord>();
-    v = {r.begin_ticks, r.end_ticks, r.sequence, r.forward_thread, r.scope, r.flags, r.inputs, nullptr, 0, {}};
-    if (r.inputs_total > r.inputs) v.flags |= kRangeInputsCut;
-    at = reinterpret_cast<const char*>(&r + 1);
-  } else {
-    const auto& r = view.as<RangeRecord>();
-    v = {r.begin_ticks, r.end_ticks, r.sequence, 0, r.scope, r.flags, r.inputs, nullptr, 0, {}};
-    at = reinterpret_cast<const char*>(&r + 1);
-    if (r.flags & kRangeLinked) {
-      const auto& link = *reinterpret_cast<const RangeLink*>(at);
-      v.sequence = link.sequence;
-      v.forward_thread = link.forward_thread;
-      at += sizeof link;
-    }
-    if (r.flags & kRangeStack) {
-      v.stack = *reinterpret_cast<const StackRef*>(at);
-      at += sizeof(StackRef);
-    }
+  const auto& r = view.as<RangeRecord>();
+  RangeView v{r.begin_ticks, r.end_ticks, r.sequence, 0, r.scope, r.flags, r.inputs, nullptr, 0, {}};
+  const char* at = reinterpret_cast<const char*>(&r + 1);
+  if (r.flags & kRangeLinked) {
+    const auto& link = *reinterpret_cast<const RangeLink*>(at);
+    v.sequence = link.sequence;
+    v.forward_thread = link.forward_thread;
+    at += sizeof link;
+  }
+  if (r.flags & kRangeStack) {
+    v.stack = *reinterpret_cast<const StackRef*>(at);
+    at += sizeof(StackRef);
   }
   v.inputs_at = at;
-  v.inputs_bytes = static_cast<u32>(begin + view.bytes() - at);
+  v.inputs_bytes = u32(reinterpret_cast<const char*>(view.record) + view.bytes() - at);
   return v;
 }
 

@@ -109,7 +109,7 @@ struct RecordView {
   Kind kind() const { return static_cast<Kind>(record->kind); }
 };
 
-// A range record of any version, taken apart.
+// A range record and the parts that follow it.
 struct RangeView {
   u64 begin_ticks, end_ticks;
   i64 sequence;
@@ -121,7 +121,7 @@ struct RangeView {
   StackRef stack;
 };
 
-inline bool is_range(const RecordView& view) { return view.kind() == Kind::range || view.kind() == Kind::old_range; }
+inline bool is_range(const RecordView& view) { return view.kind() == Kind::range; }
 // Only for what for_each_data() visits: lengths were checked there.
 RangeView range_of(const RecordView& view);
 StackRef stack_of(const MemoryRecord& record);

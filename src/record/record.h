@@ -196,18 +196,6 @@ constexpr u32 kStackLost = 0xffffffff;
 // called through one.
 constexpr char kOwnFile[] = "<tprof>";
 
-// Ranges as version 1.0 wrote them; followed by `inputs` encoded inputs.
-struct OldRangeRecord {
-  RecordHead head;
-  u64 begin_ticks, end_ticks;
-  i64 sequence;
-  u64 forward_thread;
-  u8 scope, flags;
-  u16 inputs;
-  u32 inputs_total;  // inputs the call had
-};
-static_assert(sizeof(OldRangeRecord) == 48);
-
 // A reference to a record: chunk index << 32 | byte offset in the chunk.
 using RecordRef = u64;
 
@@ -292,7 +280,6 @@ enum CallFlag : u8 {
   kCallHostMemory = 4,  // alloc, free: memory of the host (pinned)
   kCallManaged = 8,     // alloc: managed memory
   kCallVirtual = 16,    // alloc, free: physical memory of the virtual-memory API, `address` is its handle
-  kCallCapturing = 32,  // reserved: the stream was being captured
 };
 
 // One call into CUDA or NCCL as its caller saw it; head.id = name id of the function.
