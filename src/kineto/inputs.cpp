@@ -149,7 +149,7 @@ void InputText::Lists::add(std::string_view type, std::string_view dims_text, st
 
 std::string_view InputText::of(const Event& event) {
   if (event.inputs_count == 0) return {};
-  auto [it, added] = known_.try_emplace(std::string_view(event.inputs, event.inputs_bytes));
+  auto [it, added] = known_.try_emplace(event.encoded_inputs());
   std::string& text = it->second;
   if (!added) return text;
   lists_.clear();

@@ -172,7 +172,7 @@ void Loader::add_nvtx(const RecordView& view) {
   e.name = name;
   e.scope = static_cast<u8>(Scope::user);
   e.flags = kEventNvtx | (r.what == static_cast<u8>(NvtxWhat::start_end) ? kEventAsync : 0);
-  e.inputs = model_.arena.copy(&detail, sizeof detail);
+  e.nvtx = model_.arena.copy(detail);
   add_event(e, view, r.begin_ticks, r.end_ticks);
 }
 

@@ -41,8 +41,8 @@ class Nester {
     for (u32 i = 0; i < events_.size(); i++) {
       Event& e = events_[i];
       if (!(e.flags & kEventStep)) continue;
-      (e.flags & kEventStretch ? model_.stretches[e.inputs_bytes].event : model_.steps[e.inputs_bytes].event) = i;
-      e.inputs_bytes = 0;
+      (e.flags & kEventStretch ? model_.stretches[e.step_index].event : model_.steps[e.step_index].event) = i;
+      e.step_index = 0;
     }
   }
 

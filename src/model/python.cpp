@@ -47,13 +47,13 @@ Event PythonLoader::event_of(const PythonCallRecord& r) {
                                       : code_name(r.head.id);
   e.scope = static_cast<u8>(Scope::user);
   e.flags = kEventPython;
-  e.inputs = model_.arena.copy(&detail, sizeof detail);
+  e.python = model_.arena.copy(detail);
   return e;
 }
 
 namespace {
 // Each event has a detail of its own, in the Model's arena.
-PythonDetail& detail_of(Event& e) { return *reinterpret_cast<PythonDetail*>(const_cast<char*>(e.inputs)); }
+PythonDetail& detail_of(Event& e) { return const_cast<PythonDetail&>(*e.python); }
 }  // namespace
 
 std::vector<u32> number_python_calls(Model& model) {

@@ -173,7 +173,7 @@ class Adder {
     e.scope = static_cast<u8>(Scope::user);
     e.thread = thread_with(model_, tid);
     e.name = static_cast<u32>(model_.names.size());
-    e.inputs_bytes = static_cast<u32>(index);  // which step or stretch; nest_events() turns it round
+    e.step_index = u32(index);
     model_.names.push_back(prefix + std::to_string(number));
     return added_.emplace_back(e);
   }

@@ -8,6 +8,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "model/gpu.h"
@@ -23,22 +25,31 @@ enum EventFlag : u16 {
   kEventHasInputs = 8,   // inputs were read, possibly zero of them
   kEventStep = 16,       // a step or stretch of ours, not a recorded range
   kEventClamped = 32,    // its end was pulled back by a few ns to its parent's
-  kEventNvtx = 64,       // `inputs` is its NvtxDetail
-  kEventPython = 128,    // a Python call: `inputs` is its PythonDetail
+  kEventNvtx = 64,       // an NVTX range: `nvtx` is set, not `inputs`
+  kEventPython = 128,    // a Python call: `python` is set, not `inputs`
   kEventStretch = 256,   // beside kEventStep: a stretch, no step
 };
+
+struct PythonDetail;
 
 struct Event {
   i64 begin_ns = 0;
   i64 dur_ns = 0;
-  i64 sequence = -1;             // autograd sequence number, -1 none
-  const char* inputs = nullptr;  // `inputs_count` encoded inputs, in the Model's arena
-  u32 forward_thread = 0;        // torch's logical id of the forward thread, 0 none
-  u32 stack = 0;                 // innermost frame: index into Model::stacks, 0 none
-  u32 name = 0;                  // index into Model::names
-  u32 thread = 0;                // index into Model::threads
-  i32 parent = -1;               // index of the enclosing event on the same thread
-  u32 inputs_bytes = 0;
+  i64 sequence = -1;               // autograd sequence number, -1 none
+  union {                          // in the Model's arena; the flags say which one is set
+    const char* inputs = nullptr;  // `inputs_count` encoded inputs, or none
+    const NvtxDetail* nvtx;        // kEventNvtx
+    const PythonDetail* python;    // kEventPython
+  };
+  u32 forward_thread = 0;  // torch's logical id of the forward thread, 0 none
+  u32 stack = 0;           // innermost frame: index into Model::stacks, 0 none
+  u32 name = 0;            // index into Model::names
+  u32 thread = 0;          // index into Model::threads
+  i32 parent = -1;         // index of the enclosing event on the same thread
+  union {
+    u32 inputs_bytes = 0;
+    u32 step_index;  // kEventStep, until nest_events(): index into Model::steps, or with kEventStretch Model::stretches
+  };
   u16 inputs_count = 0;
   u8 scope = 0;  // Scope
   u8 reserved = 0;
@@ -46,6 +57,11 @@ struct Event {
   u16 depth = 0;  // enclosing events
 
   i64 end_ns() const { return begin_ns + dur_ns; }
+  // Empty if no inputs were recorded.
+  std::string_view encoded_inputs() const {
+    bool other = flags & (kEventStep | kEventNvtx | kEventPython);
+    return other || !inputs ? std::string_view() : std::string_view(inputs, inputs_bytes);
+  }
 };
 static_assert(sizeof(Event) == 64);
 
@@ -168,6 +184,11 @@ struct Ledger {
 class Arena {
  public:
   const char* copy(const void* bytes, size_t size);
+  template <class T>
+  const T* copy(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 8);
+    return reinterpret_cast<const T*>(copy(&value, sizeof value));
+  }
 
  private:
   std::vector<std::unique_ptr<char[]>> blocks_;

@@ -122,9 +122,7 @@ std::string loader_fix(const Facts& facts) {
 std::string replay_fix(const Facts& facts, const char* fix) { return facts.replays_graphs ? fix : ""; }
 
 // A Python call, but not that of an nn.Module, which says nothing of lines.
-bool is_function(const Event& e) {
-  return (e.flags & kEventPython) && e.inputs && reinterpret_cast<const PythonDetail*>(e.inputs)->module == kNone;
-}
+bool is_function(const Event& e) { return (e.flags & kEventPython) && e.python && e.python->module == kNone; }
 
 // How a reader gets from "in Python" to a line of it.
 std::string lines_hint(const Facts& facts) {

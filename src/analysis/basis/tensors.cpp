@@ -52,9 +52,10 @@ i64 TensorInput::elements() const {
 
 std::vector<OpInput> inputs_of(const Event& event) {
   std::vector<OpInput> out;
-  if (!(event.flags & kEventHasInputs) || !event.inputs) return out;
-  const char* at = event.inputs;
-  const char* end = at + event.inputs_bytes;
+  std::string_view encoded = event.encoded_inputs();
+  if (!(event.flags & kEventHasInputs) || encoded.empty()) return out;
+  const char* at = encoded.data();
+  const char* end = at + encoded.size();
   for (u32 i = 0; i < event.inputs_count && end - at >= i64(sizeof(InputHead)); i++) {
     auto head = read<InputHead>(at);
     at += sizeof head;

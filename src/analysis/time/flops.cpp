@@ -72,7 +72,7 @@ class Counter {
     if (!c) return kFree;
     if (c->flops == 0 && c->bytes == 0) return kNothing;
     if (some_not_dense(inputs)) return kUntold;
-    std::string key = std::to_string(e.name) + ' ' + std::string(e.inputs, e.inputs_bytes);
+    std::string key = std::to_string(e.name) + ' ' + std::string(e.encoded_inputs());
     auto [at, added] = rows_.try_emplace(std::move(key), i32(out_.rows.size()));
     if (added) out_.rows.push_back({i, c->dtype});
     FlopsRow& row = out_.rows[size_t(at->second)];

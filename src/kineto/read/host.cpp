@@ -80,7 +80,7 @@ void add_python_detail(ReadState& state, const EventFields& f, Event& e) {
   detail.parent = u32_of(f.arg(kPythonParentId), 0);
   std::optional<i64> module = integer_of(f.arg(kPythonModuleId));
   detail.module = module ? module_of(state, e.name, f, *module) : kNone;
-  e.inputs = state.model.arena.copy(&detail, sizeof detail);
+  e.python = state.model.arena.copy(detail);
   e.flags |= kEventPython;
 }
 
@@ -117,11 +117,11 @@ void add_range(ReadState& state, HostKind kind, const EventFields& f) {
   if (kind == HostKind::label && add_stretch(model, f, e)) {
     e.flags = kEventStep | kEventStretch;
     e.scope = static_cast<u8>(Scope::user);
-    e.inputs_bytes = static_cast<u32>(model.stretches.size()) - 1;
+    e.step_index = u32(model.stretches.size()) - 1;
   } else if (step >= 0) {
     e.flags = kEventStep;
     e.scope = static_cast<u8>(Scope::user);
-    e.inputs_bytes = static_cast<u32>(model.steps.size());  // which step; nest_events() turns it round
+    e.step_index = u32(model.steps.size());
     model.steps.push_back({step, StepBy::profiler_step, e.begin_ns, e.end_ns(), 0});
   } else if (kind == HostKind::python) {
     add_python_detail(state, f, e);
@@ -133,7 +133,7 @@ void add_range(ReadState& state, HostKind kind, const EventFields& f) {
     NvtxDetail nvtx;
     if (kind == HostKind::label && read_nvtx(state, f, nvtx)) {
       e.flags |= kEventNvtx;
-      e.inputs = model.arena.copy(&nvtx, sizeof nvtx);
+      e.nvtx = model.arena.copy(nvtx);
     } else {
       const Value& dims = f.arg(kInputDims);
       state.inputs.read(e, dims.is_null() ? f.arg(kLegacyInputDims) : dims, f.arg(kInputType), f.arg(kInputStrides),

@@ -62,7 +62,7 @@ class Linker {
     reorder(model_.stretches, stretches);
     auto step_at = inverse(steps), stretch_at = inverse(stretches);
     for (Event& e : model_.events)
-      if (e.flags & kEventStep) e.inputs_bytes = (e.flags & kEventStretch ? stretch_at : step_at)[e.inputs_bytes];
+      if (e.flags & kEventStep) e.step_index = (e.flags & kEventStretch ? stretch_at : step_at)[e.step_index];
 
     auto events = order_of(model_.events, [](const Event& a, const Event& b) {
       if (a.begin_ns != b.begin_ns) return a.begin_ns < b.begin_ns;

@@ -243,7 +243,7 @@ void TraceWriter::put_event(const Event& event, u32 index) {
   }
   out_.put(", \"Record function id\": 0, ");
   if (event.flags & kEventStretch) put_stretch(index);
-  if (event.flags & kEventNvtx) put_nvtx(out_, model_, *reinterpret_cast<const NvtxDetail*>(event.inputs));
+  if (event.flags & kEventNvtx) put_nvtx(out_, model_, *event.nvtx);
   std::string_view inputs = inputs_.of(event);
   // The plugin multiplies the dims of collectives and loses the whole run over a list of tensors.
   bool unsafe =
