@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/dtypes.h"
 #include "kineto/names.h"
 #include "model/inputs.h"
 
@@ -13,54 +14,6 @@ namespace {
 
 constexpr u32 kLongestList = 30;          // SCALAR_LIST_LENGTH_LIMIT, TENSOR_LIST_DISPLAY_LENGTH_LIMIT
 constexpr size_t kKeepBytes = 64u << 20;  // texts kept at most
-
-constexpr std::string_view kDtypes[] = {"unsigned char",
-                                        "signed char",
-                                        "short int",
-                                        "int",
-                                        "long int",
-                                        "c10::Half",
-                                        "float",
-                                        "double",
-                                        "c10::complex<c10::Half>",
-                                        "c10::complex<float>",
-                                        "c10::complex<double>",
-                                        "bool",
-                                        "c10::qint8",
-                                        "c10::quint8",
-                                        "c10::qint32",
-                                        "c10::BFloat16",
-                                        "c10::quint4x2",
-                                        "c10::quint2x4",
-                                        "c10::bits1x8",
-                                        "c10::bits2x4",
-                                        "c10::bits4x2",
-                                        "c10::bits8",
-                                        "c10::bits16",
-                                        "c10::Float8_e5m2",
-                                        "c10::Float8_e4m3fn",
-                                        "c10::Float8_e5m2fnuz",
-                                        "c10::Float8_e4m3fnuz",
-                                        "short unsigned int",
-                                        "unsigned int",
-                                        "long unsigned int",
-                                        "c10::dummy_uint1_7_t<1>",
-                                        "c10::dummy_uint1_7_t<2>",
-                                        "c10::dummy_uint1_7_t<3>",
-                                        "c10::dummy_uint1_7_t<4>",
-                                        "c10::dummy_uint1_7_t<5>",
-                                        "c10::dummy_uint1_7_t<6>",
-                                        "c10::dummy_uint1_7_t<7>",
-                                        "c10::dummy_int1_7_t<1>",
-                                        "c10::dummy_int1_7_t<2>",
-                                        "c10::dummy_int1_7_t<3>",
-                                        "c10::dummy_int1_7_t<4>",
-                                        "c10::dummy_int1_7_t<5>",
-                                        "c10::dummy_int1_7_t<6>",
-                                        "c10::dummy_int1_7_t<7>",
-                                        "c10::Float8_e8m0fnu",
-                                        "c10::Float4_e2m1fn_x2",
-                                        "c10::complex<c10::BFloat16>"};
 
 template <class T>
 T read(const char* at) {
@@ -127,8 +80,6 @@ void append_tensor(const char* at, const InputHead& head, std::string& dims, std
 }
 
 }  // namespace
-
-std::string_view dtype_name(u8 dtype) { return dtype < std::size(kDtypes) ? kDtypes[dtype] : std::string_view(); }
 
 void InputText::Lists::clear() {
   dims.clear();

@@ -12,9 +12,6 @@
 
 namespace tprof::kineto {
 
-// The C++ name of an at::ScalarType, empty when unknown.
-std::string_view dtype_name(u8 dtype);
-
 class InputText {
  public:
   // `"Concrete Inputs": [...], "Input type": [...], ...`, empty when there are no inputs. Valid until the

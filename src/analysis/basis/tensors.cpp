@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/dtypes.h"
 #include "model/inputs.h"
 
 namespace tprof {
@@ -75,6 +76,6 @@ std::vector<OpInput> inputs_of(const Event& event) {
   return out;
 }
 
-bool is_half(u8 dtype) { return dtype == 5 || dtype == 15; }
+bool is_half(u8 dtype) { return dtype == kDtypeHalf || dtype == kDtypeBFloat16; }
 
 }  // namespace tprof

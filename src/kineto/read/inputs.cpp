@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <charconv>
 
-#include "kineto/inputs.h"
+#include "base/dtypes.h"
 
 namespace tprof::kineto {
 namespace {
-
-constexpr u8 kUnknownDtype = 255;
 
 u8 dtype_of(std::string_view name) {
   static const std::unordered_map<std::string_view, u8> known = [] {
@@ -17,7 +15,7 @@ u8 dtype_of(std::string_view name) {
     return all;
   }();
   auto it = known.find(name);
-  return it == known.end() ? kUnknownDtype : it->second;
+  return it == known.end() ? kDtypeUnknown : it->second;
 }
 
 // One element after the other; null values behind the last one, and where there is no list.
@@ -88,11 +86,11 @@ void InputReader::add_one(const Value& dims, std::string_view type, const Value&
     u32 count = dims.is_list() ? dims.size() : 0;
     add_head(InputTag::tensor_list, count);
     Elements each_strides(strides);
-    for (const Value& one : dims.elements()) add_tensor(one, kUnknownDtype, each_strides.next());
+    for (const Value& one : dims.elements()) add_tensor(one, kDtypeUnknown, each_strides.next());
     return;
   }
   u8 dtype = dtype_of(type);
-  if (dtype != kUnknownDtype || (dims.is_list() && dims.size()))
+  if (dtype != kDtypeUnknown || (dims.is_list() && dims.size()))
     add_tensor(dims, dtype, strides);
   else if (type == "Scalar")
     add_scalar(value);

@@ -4,6 +4,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/dtypes.h"
 #include "kineto/read/parse.h"
 #include "model/trace.h"
 
@@ -21,7 +22,7 @@ class InputReader {
   void add_tensor(const Value& dims, u8 dtype, const Value& strides);
   void add_scalar(std::string_view text);
   bool add_scalar_list(std::string_view text);
-  void add_head(InputTag tag, u32 count, u8 dtype = 255, u8 flags = 0);
+  void add_head(InputTag tag, u32 count, u8 dtype = kDtypeUnknown, u8 flags = 0);
   template <class T>
   void add(T number) {
     bytes_.append(reinterpret_cast<const char*>(&number), sizeof number);
