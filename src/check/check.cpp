@@ -13,6 +13,7 @@
 #include "kineto/ledger.h"
 #include "kineto/names.h"
 #include "kineto/read/pieces.h"
+#include "model/communication.h"
 
 namespace tprof {
 namespace {
@@ -201,7 +202,7 @@ void Checker::check_step(std::string_view name, std::string_view category, i64 d
 }
 
 void Checker::check_communication(std::string_view name, const Where& where) {
-  if (!name.starts_with("nccl:") && !name.starts_with("gloo:")) return;
+  if (!is_collective_label(name)) return;
   const Value &args = member(where.event, "args"), &dims = member(args, kineto::kInputDims);
   if (!dims.is_list()) return;
   bool nested = false;

@@ -3,6 +3,7 @@
 
 #include "kineto/names.h"
 #include "kineto/read/state.h"
+#include "model/communication.h"
 #include "model/gpu/words.h"
 
 namespace tprof::kineto {
@@ -12,10 +13,10 @@ constexpr char kModulePrefix[] = "nn.Module: ";
 
 // Labels that had the category of operators before 2022, and what users cannot name so by chance.
 bool is_label_by_name(std::string_view name) {
-  for (const char* prefix : {"enumerate(DataLoader)#", "enumerate(DataPipe)#", kOptimizerPrefix, "nccl:", "gloo:",
-                             "mpi:", "ucc:", "DataParallel.forward", "DistributedDataParallel.forward"})
+  for (const char* prefix : {"enumerate(DataLoader)#", "enumerate(DataPipe)#", kOptimizerPrefix, "DataParallel.forward",
+                             "DistributedDataParallel.forward"})
     if (name.starts_with(prefix)) return true;
-  return false;
+  return is_old_backend_label(name);
 }
 
 // The number behind a prefix, -1: the name has another form. Of steps HTA takes blanks around the '#' as well.

@@ -11,11 +11,10 @@
 #include "kineto/write/nvtx.h"
 #include "kineto/write/python.h"
 #include "kineto/write/stacks.h"
+#include "model/communication.h"
 
 namespace tprof::kineto {
 namespace {
-
-bool is_collective(const std::string& name) { return name.starts_with("nccl:") || name.starts_with("gloo:"); }
 
 // 32 hex digits that name the span, the same in every conversion (FNV-1a, two seeds).
 std::string trace_id(const std::string& identity) {
@@ -247,7 +246,7 @@ void TraceWriter::put_event(const Event& event, u32 index) {
   std::string_view inputs = inputs_.of(event);
   // The plugin multiplies the dims of collectives and loses the whole run over a list of tensors.
   bool unsafe =
-      user && is_collective(model_.names[event.name]) && inputs.find("\"TensorList\"") != std::string_view::npos;
+      user && is_collective_label(model_.names[event.name]) && inputs.find("\"TensorList\"") != std::string_view::npos;
   if (!inputs.empty() && !unsafe) {
     out_.put(inputs);
     out_.put(", ");

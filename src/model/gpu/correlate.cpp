@@ -5,6 +5,7 @@
 // work of communication by their id.
 #include <algorithm>
 
+#include "model/communication.h"
 #include "model/passes.h"
 #include "model/python.h"
 #include "model/sort.h"
@@ -17,8 +18,7 @@ constexpr i64 kClockSlackNs = 1000;  // so much CUPTI's times of a call may diff
 bool is_operator(const Model& model, const Event& e) {
   if (is_python(e)) return false;
   if (e.scope != static_cast<u8>(Scope::user)) return true;
-  const std::string& name = model.name_of(e);
-  return name.starts_with("nccl:") || name.starts_with("gloo:");
+  return is_collective_label(model.name_of(e));
 }
 
 i32 operator_around(const Model& model, i32 innermost) {
