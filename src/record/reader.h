@@ -93,6 +93,12 @@ struct Meta {
   std::map<u32, StackRecord> stacks;                   // by id
   std::map<u32, ModuleRecord> modules;                 // by id
   std::vector<ImageRecord> images;                     // in order of `ticks`
+
+  // The value of `info` for an option of the program; empty if it was not recorded.
+  std::string option(const std::string& name) const {
+    auto it = info.find("option." + name);
+    return it == info.end() ? "" : it->second;
+  }
 };
 
 // One record of a chunk. `record` points into the chunk's buffer, is 8-byte aligned, and `words * 8` bytes long.
