@@ -33,9 +33,9 @@ class Machine;
 struct ConvertState {
   std::set<u32> windows;             // written, or found to hold nothing
   std::set<u32> flushes;             // by number, from 0
-  std::vector<u64> drops_told;       // header().dropped as far as some ledger has them
-  bool training_told = false;        // traces of before training say so
-  const Machine* machine = nullptr;  // what whoever converts saw of it meanwhile
+  std::vector<u64> drops_reported;   // header().dropped as far as some ledger has them
+  bool training_marked = false;      // the traces from before the training are marked
+  const Machine* machine = nullptr;  // what was observed of it since; none: nothing was
 };
 
 struct WrittenTrace {
