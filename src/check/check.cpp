@@ -161,7 +161,7 @@ u32 Checker::row_of(const Value& event) {
                               : "\"" + std::string(text_of(field));
     row += '/';
   }
-  return rows_.emplace(row, static_cast<u32>(rows_.size())).first->second;
+  return rows_.emplace(row, u32(rows_.size())).first->second;
 }
 
 void Checker::check_args(std::string_view category, const Value& args, const Where& where) {

@@ -12,7 +12,7 @@ class GpuChecker {
   void look_at_range(std::string_view category, i64 begin, const Where& where);
   // Any other event.
   void look_at_mark(std::string_view phase, std::string_view name, std::string_view category, const Where& where);
-  void devices(u64 count) { devices_ = static_cast<i64>(count); }
+  void devices(u64 count) { devices_ = i64(count); }
   void finish();
 
  private:

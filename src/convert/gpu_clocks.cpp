@@ -11,7 +11,7 @@ constexpr int kSuccess = 0;
 constexpr unsigned kClockSm = 1, kClockMemory = 2;  // nvmlClockType_t
 // nvmlClocksThrottleReason*: SwPowerCap, HwSlowdown, SwThermalSlowdown, HwThermalSlowdown, HwPowerBrakeSlowdown
 constexpr unsigned long long kHeldDown = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
-constexpr unsigned kMostGpus = 64;
+constexpr unsigned kMaxGpus = 64;
 
 }  // namespace
 
@@ -55,7 +55,7 @@ GpuClocks Gpus::look() const {
   GpuClocks out;
   unsigned gpus = 0;
   if (!nvml_ || nvml_->count(&gpus) != kSuccess) return out;
-  for (unsigned i = 0; i < gpus && i < kMostGpus; i++) {
+  for (unsigned i = 0; i < gpus && i < kMaxGpus; i++) {
     Device device;
     unsigned busy[2] = {}, mhz = 0, memory_mhz = 0;
     if (nvml_->device(i, &device) != kSuccess || nvml_->utilization(device, busy) != kSuccess) continue;

@@ -112,7 +112,7 @@ void Machine::look_now_and_then(u64 moment) {
 void Machine::add(const MachineLook& look) {
   std::lock_guard lock(mutex_);
   looks_.push_back(look);
-  if (looks_.size() < kMostLooks) return;
+  if (looks_.size() < kMaxLooks) return;
   for (size_t i = 0; i < looks_.size() / 2; i++) looks_[i] = looks_[2 * i];
   looks_.resize(looks_.size() / 2);
   pause_ns_ *= 2;
@@ -128,7 +128,7 @@ MachineFigures Machine::between(u64 begin, u64 end) const {
   const MachineLook* last = std::lower_bound(first, all_end, end, is_until);
   if (last != all_end) ++last;
   if (last - first < 2 || first->realtime_ns >= end) return figures;
-  auto put = [&](MachineFigure figure, double value) { figures[static_cast<u32>(figure)] = value; };
+  auto put = [&](MachineFigure figure, double value) { figures[u32(figure)] = value; };
   // A program that has ended is in no look any more: up to the last one that knows it.
   auto grown = [&](double MachineLook::*what, double& seconds) {
     const MachineLook *from = first, *to = last;

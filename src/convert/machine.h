@@ -42,7 +42,7 @@ class Machine {
   void add(const MachineLook& look);  // in order of time
 
   static constexpr u64 kPause_ns = 250'000'000;
-  static constexpr size_t kMostLooks = 4096;  // then every second one goes, and the pause doubles
+  static constexpr size_t kMaxLooks = 4096;  // then every second one goes, and the pause doubles
 
  private:
   void look_at_program(MachineLook& look) const;

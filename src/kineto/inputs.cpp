@@ -31,8 +31,8 @@ void append_double(std::string& out, double value) {
   int kind = std::fpclassify(value);
   constexpr double kTooLarge = 9223372036854775808.0;  // 2^63
   if ((kind == FP_NORMAL || kind == FP_ZERO) && value >= -kTooLarge && value < kTooLarge &&
-      static_cast<double>(static_cast<i64>(value)) == value) {
-    append_integer(out, static_cast<i64>(value));
+      static_cast<double>(i64(value)) == value) {
+    append_integer(out, i64(value));
     out += '.';
     return;
   }

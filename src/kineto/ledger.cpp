@@ -48,7 +48,7 @@ StretchSum stretch_sum(const Json& step, const char* key) {
   auto it = step.find(key);
   if (it == step.end() || !it->is_object()) return {};
   return {number_of(*it, "count"), number_of(*it, "continued"), number_of(*it, "batches"),
-          number_of(*it, "calls"), number_of(*it, "left_out"),  static_cast<i64>(number_of(*it, "ns"))};
+          number_of(*it, "calls"), number_of(*it, "left_out"),  i64(number_of(*it, "ns"))};
 }
 
 std::string text_at(const Json& object, const char* key) {

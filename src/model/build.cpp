@@ -31,7 +31,7 @@ class Loader {
 
   void load();
   const Damage& damage() const { return damage_; }
-  i64 to_ns(u64 ticks) const { return clock_.monotonic_ns(ticks) + offset_ns_ - static_cast<i64>(model_.base_time_ns); }
+  i64 to_ns(u64 ticks) const { return clock_.monotonic_ns(ticks) + offset_ns_ - i64(model_.base_time_ns); }
 
  private:
   void add_range(const RecordView& view);
@@ -72,11 +72,11 @@ void Loader::load() {
   i64 begin_real = clock_.realtime_ns(request_.begin_ticks);
   // A base that lies after the span (a damaged header, a clock set back) would make times negative, which
   // viewers cannot show.
-  model_.base_time_ns = h.base_time_ns <= static_cast<u64>(begin_real) ? h.base_time_ns : 0;
+  model_.base_time_ns = h.base_time_ns <= u64(begin_real) ? h.base_time_ns : 0;
   model_.begin_ns = to_ns(request_.begin_ticks);
   model_.end_ns = std::max(to_ns(end_ticks_), model_.begin_ns);
 
-  i64 from_monotonic_ns = offset_ns_ - static_cast<i64>(model_.base_time_ns);
+  i64 from_monotonic_ns = offset_ns_ - i64(model_.base_time_ns);
   GpuLoader gpu(model_, meta_, clock_, names_, threads_, stacks_, from_monotonic_ns,
                 request_.warmup_ticks ? to_ns(request_.warmup_ticks) : model_.begin_ns);
   Damage before = recording_.damage();
@@ -120,11 +120,10 @@ bool Loader::in_span(u64 ticks) {
 void Loader::add_memory(const RecordView& view) {
   const auto& r = view.as<MemoryRecord>();
   u32 what = r.head.id;
-  if (static_cast<u8>(what) == kCudaDeviceType) torch_reports_memory_ = true;
+  if (u8(what) == kCudaDeviceType) torch_reports_memory_ = true;
   if (!in_span(r.ticks)) return;
   model_.memory.push_back({to_ns(r.ticks), r.address, r.bytes, r.total_allocated, r.total_reserved, threads_(view.tid),
-                           static_cast<u8>(what), static_cast<i8>(what >> 8), static_cast<u8>(what >> 16),
-                           stacks_(stack_of(r))});
+                           u8(what), i8(what >> 8), u8(what >> 16), stacks_(stack_of(r))});
 }
 
 void Loader::add_range(const RecordView& view) {
@@ -133,7 +132,7 @@ void Loader::add_range(const RecordView& view) {
   Event e;
   e.name = names_(view.record->id);
   e.sequence = r.sequence;
-  e.forward_thread = static_cast<u32>(r.forward_thread);
+  e.forward_thread = u32(r.forward_thread);
   e.scope = r.scope;
   e.stack = stacks_(r.stack);
   if (r.flags & kRangeAsync) e.flags |= kEventAsync;
@@ -154,7 +153,7 @@ void Loader::add_library_call(const RecordView& view) {
   Event e;
   e.name = names_(r.head.id);
   e.stack = stacks_(r.stack);
-  e.scope = static_cast<u8>(Scope::user);
+  e.scope = u8(Scope::user);
   add_event(e, view, r.begin_ticks, r.end_ticks);
 }
 
@@ -163,15 +162,15 @@ void Loader::add_nvtx(const RecordView& view) {
   if (!in_span(r.begin_ticks)) return;
   u32 name = names_(r.head.id);
   NvtxDetail detail = detail_of(r, names_);
-  if (r.what == static_cast<u8>(NvtxWhat::mark)) {
+  if (r.what == u8(NvtxWhat::mark)) {
     if (name == kLostName) model_.ledger.names_lost++;
     model_.marks.push_back({to_ns(r.begin_ticks), name, threads_(view.tid), detail});
     return;
   }
   Event e;
   e.name = name;
-  e.scope = static_cast<u8>(Scope::user);
-  e.flags = kEventNvtx | (r.what == static_cast<u8>(NvtxWhat::start_end) ? kEventAsync : 0);
+  e.scope = u8(Scope::user);
+  e.flags = kEventNvtx | (r.what == u8(NvtxWhat::start_end) ? kEventAsync : 0);
   e.nvtx = model_.arena.copy(detail);
   add_event(e, view, r.begin_ticks, r.end_ticks);
 }
@@ -191,7 +190,7 @@ void Loader::add_event(Event& e, const RecordView& view, u64 begin_ticks, u64 en
   if (end_ticks)
     finish(e, end_ticks);
   else
-    open_[view.ref] = static_cast<u32>(model_.events.size());
+    open_[view.ref] = u32(model_.events.size());
   model_.events.push_back(e);
 }
 
@@ -324,7 +323,7 @@ Model build_model(Recording& recording, const Meta& meta, const SpanRequest& req
   Loader loader(recording, meta, request, clock, model);
   loader.load();
   model.damage = request.meta_damage + loader.damage();
-  model.own_ns = static_cast<u64>(double(recording.header().own_ticks.load()) * clock.rate());
+  model.own_ns = u64(double(recording.header().own_ticks.load()) * clock.rate());
   std::stable_sort(model.memory.begin(), model.memory.end(),
                    [](const MemoryEvent& a, const MemoryEvent& b) { return a.ns < b.ns; });
   std::stable_sort(model.marks.begin(), model.marks.end(),

@@ -41,7 +41,7 @@ std::string plain_function(const std::string& name) {
 u32 CallMerger::plain_name(u32 name) {
   if (plain_.size() <= name) plain_.resize(model_.names.size());
   if (!plain_[name]) {
-    auto [it, added] = plain_names_.emplace(plain_function(model_.names[name]), static_cast<u32>(plain_names_.size()));
+    auto [it, added] = plain_names_.emplace(plain_function(model_.names[name]), u32(plain_names_.size()));
     plain_[name] = 1 + it->second;
   }
   return plain_[name];

@@ -10,7 +10,7 @@ namespace tprof {
 
 void describe_gpu_work(Model& model) {
   for (CallEvent& call : model.calls)  // CUPTI tells a call's name only
-    if (call.seen == kSeenByCupti) call.family = static_cast<u8>(call_family(model.names[call.name]));
+    if (call.seen == kSeenByCupti) call.family = u8(call_family(model.names[call.name]));
   std::unordered_map<u64, u32> known;  // kind << 32 | id -> name
   for (GpuEvent& e : model.gpu) {
     if (e.kind() == Kind::kernel) {
@@ -24,7 +24,7 @@ void describe_gpu_work(Model& model) {
       continue;
     }
     u32 id = e.kind() == Kind::gpu_event ? 0 : e.record->id;  // events of CUDA share one name
-    auto [it, added] = known.emplace(u64(e.record->kind) << 32 | id, static_cast<u32>(model.names.size()));
+    auto [it, added] = known.emplace(u64(e.record->kind) << 32 | id, u32(model.names.size()));
     if (added) model.names.push_back(work_name(*e.record));
     e.name = it->second;
     u64 bytes = bytes_of(e);

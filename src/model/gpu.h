@@ -28,7 +28,7 @@ struct CallEvent {
   i32 result = 0;
   u32 stack = 0;  // index into Model::stacks, 0 none
   u32 works = 0;  // GpuEvents that it launched
-  u8 family = static_cast<u8>(CallFamily::other);
+  u8 family = u8(CallFamily::other);
   u8 call_flags = 0;  // CallFlag; kCallDriver also when CUPTI says so
   i8 device = -1;
   u8 detail = 0;

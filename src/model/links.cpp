@@ -11,7 +11,7 @@
 namespace tprof {
 namespace {
 
-bool has_scope(const Event& e, Scope scope) { return e.scope == static_cast<u8>(scope); }
+bool has_scope(const Event& e, Scope scope) { return e.scope == u8(scope); }
 
 struct Key {
   u64 thread;
@@ -86,7 +86,7 @@ class Linker {
       std::unordered_set<i32> used;
       std::erase_if(model_.pairs, [&](const ForwardBackward& pair) {
         bool safe = true;
-        i32 i = static_cast<i32>(pair.backward);
+        i32 i = i32(pair.backward);
         for (; i >= 0 && kinds_[events_[i].name] == plain; i = events_[i].parent)
           if (roots_[i] >= 0 && ambiguous_.count(events_[i].begin_ns)) safe = false;
         if (i < 0) return !safe;  // no wrapper around it: the plugin ignores it
@@ -134,7 +134,7 @@ class Linker {
     for (u32 i = 0; i < events_.size(); i++) {
       const Event& e = events_[i];
       if (e.parent >= 0) roots_[i] = roots_[e.parent];
-      if (roots_[i] < 0 && kinds_[e.name] != plain) roots_[i] = static_cast<i32>(i);
+      if (roots_[i] < 0 && kinds_[e.name] != plain) roots_[i] = i32(i);
       if (roots_[i] < 0) continue;
       auto [it, added] = root_at.emplace(e.begin_ns, roots_[i]);
       if (!added && it->second != roots_[i]) ambiguous_.insert(e.begin_ns);

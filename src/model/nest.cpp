@@ -149,7 +149,7 @@ class Nester {
     TraceThread thread = model_.threads[e.thread];
     thread.tid = kFirstLaneTid + lane_count_++;
     thread.name += (thread.name.empty() ? "lane " : " lane ") + std::to_string(lanes.size() + 1);
-    e.thread = static_cast<u32>(model_.threads.size());
+    e.thread = u32(model_.threads.size());
     model_.threads.push_back(thread);
     lanes.push_back({e.thread, {e.end_ns()}});
   }
@@ -160,8 +160,8 @@ class Nester {
       Event& e = events_[i];
       std::vector<u32>& stack = stacks[e.thread];
       while (!stack.empty() && events_[stack.back()].end_ns() <= e.begin_ns) stack.pop_back();
-      e.parent = stack.empty() ? -1 : static_cast<i32>(stack.back());
-      e.depth = static_cast<u16>(stack.size());
+      e.parent = stack.empty() ? -1 : i32(stack.back());
+      e.depth = u16(stack.size());
       if (exact_ || !is_deep(e)) stack.push_back(i);
     }
   }

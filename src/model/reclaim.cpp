@@ -73,8 +73,8 @@ u32 punch_written(const std::string& recording_path, const std::set<u32>& writte
   // took it.
   std::map<u32, ChunkUse> chunks;
   ClockMap clock = clock_of(*recording, meta);
-  recording->for_each_data(0, static_cast<u32>(done), [&](const RecordView& view) {
-    ChunkUse& use = chunks[static_cast<u32>(view.ref >> 32)];
+  recording->for_each_data(0, u32(done), [&](const RecordView& view) {
+    ChunkUse& use = chunks[u32(view.ref >> 32)];
     use.epoch = view.epoch;
     u64 ticks = view.kind() == Kind::range_end ? view.as<RangeEndRecord>().end_ticks : stamp_of(view, clock);
     // Ranges that are open are patched in place in chunks of the current epoch only; those are kept below.

@@ -39,7 +39,7 @@ std::vector<SpanCut> cut_spans(Recording& recording, const Meta& meta, const Spa
   });
   std::sort(begins.begin(), begins.end());
   auto index_at = [&](u64 ticks) {
-    return static_cast<u64>(std::lower_bound(begins.begin(), begins.end(), ticks) - begins.begin());
+    return u64(std::lower_bound(begins.begin(), begins.end(), ticks) - begins.begin());
   };
 
   std::vector<StepInfo> steps = settled_steps(meta, whole.before_training);
@@ -68,8 +68,7 @@ std::vector<SpanCut> cut_spans(Recording& recording, const Meta& meta, const Spa
       // One step alone is too large. Events of one stamp stay together, unless that is all there is.
       u64 ticks = begins[begin_index + max_events];
       u64 index = index_at(ticks);
-      if (index == begin_index)
-        index = static_cast<u64>(std::upper_bound(begins.begin(), begins.end(), ticks) - begins.begin());
+      if (index == begin_index) index = u64(std::upper_bound(begins.begin(), begins.end(), ticks) - begins.begin());
       ticks = index < begins.size() ? begins[index] : edge;
       cut_at(std::min(ticks, edge), std::min(index, index_at(edge)));
       fits = begin;

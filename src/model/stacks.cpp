@@ -114,13 +114,13 @@ void StackTable::find_native() {
 }
 
 u32 StackTable::text(std::string text) {
-  auto [name, added] = texts_.emplace(std::move(text), static_cast<u32>(model_.names.size()));
+  auto [name, added] = texts_.emplace(std::move(text), u32(model_.names.size()));
   if (added) model_.names.push_back(name->first);
   return name->second;
 }
 
 u32 StackTable::frame(u32 parent, u32 text, bool cut) {
-  auto [known, added] = frames_.emplace(std::pair(parent, text), static_cast<u32>(model_.stacks.size()));
+  auto [known, added] = frames_.emplace(std::pair(parent, text), u32(model_.stacks.size()));
   if (added) {
     model_.stacks.push_back({parent, text});
     cut_.push_back(cut || cut_[parent]);

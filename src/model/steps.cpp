@@ -66,7 +66,7 @@ u32 edge_at(const std::vector<Edge>& edges, i64 ns) {
   auto after = std::upper_bound(edges.begin(), edges.end(), ns,
                                 [](i64 value, const Edge& edge) { return value < edge.begin_ns; });
   if (after == edges.begin() || ns >= after[-1].end_ns) return kNoEdge;
-  return static_cast<u32>(after - edges.begin()) - 1;
+  return u32(after - edges.begin()) - 1;
 }
 
 u32 thread_with(Model& model, u32 tid) {
@@ -76,14 +76,14 @@ u32 thread_with(Model& model, u32 tid) {
   TraceThread thread;
   thread.tid = thread.owner = tid;
   model.threads.push_back(thread);
-  return static_cast<u32>(model.threads.size()) - 1;
+  return u32(model.threads.size()) - 1;
 }
 
 // A span of GPU work in which neither a step nor an operator was found is one step: readers show nonsense without any.
 bool is_one_step(const Model& model, const std::vector<Edge>& edges) {
   if (!edges.empty() || (model.calls.empty() && model.gpu.empty())) return false;
   return std::all_of(model.events.begin(), model.events.end(),
-                     [](const Event& e) { return e.scope == static_cast<u8>(Scope::user); });
+                     [](const Event& e) { return e.scope == u8(Scope::user); });
 }
 
 Edge whole_span(const Model& model) {
@@ -119,7 +119,7 @@ std::vector<Content> contents_of(const Model& model, const std::vector<Edge>& ed
     if (traits[e.name].step_mark || (is_python(e) && !is_module(e))) continue;
     u32 i = edge_at(edges, e.begin_ns);
     if (i == kNoEdge) continue;
-    bool work = e.scope != static_cast<u8>(Scope::user) || traits[e.name].optimizer || is_module(e);
+    bool work = e.scope != u8(Scope::user) || traits[e.name].optimizer || is_module(e);
     contents[i].add(e.end_ns(), !traits[e.name].record_function,
                     work && !(e.flags & (kEventClipped | kEventUnfinished)));
   }
@@ -170,9 +170,9 @@ class Adder {
     if (end_ns > model_.end_ns || begin_ns < model_.begin_ns) e.flags |= kEventClipped;
     e.begin_ns = std::max(begin_ns, model_.begin_ns);
     e.dur_ns = std::max<i64>(std::min(end_ns, model_.end_ns) - e.begin_ns, 0);
-    e.scope = static_cast<u8>(Scope::user);
+    e.scope = u8(Scope::user);
     e.thread = thread_with(model_, tid);
-    e.name = static_cast<u32>(model_.names.size());
+    e.name = u32(model_.names.size());
     e.step_index = u32(index);
     model_.names.push_back(prefix + std::to_string(number));
     return added_.emplace_back(e);

@@ -16,7 +16,7 @@ class NameTable {
     model.names.push_back("(name lost)");
     ids_.reserve(meta.names.size());
     for (const auto& [id, text] : meta.names) {
-      ids_.emplace(id, static_cast<u32>(model.names.size()));
+      ids_.emplace(id, u32(model.names.size()));
       model.names.push_back(text);
     }
   }
@@ -54,7 +54,7 @@ class ThreadTable {
 
   // A row for the thread; rows are added as threads are met.
   u32 operator()(u32 tid) {
-    auto [it, added] = rows_.emplace(tid, static_cast<u32>(model_.threads.size()));
+    auto [it, added] = rows_.emplace(tid, u32(model_.threads.size()));
     if (added) {
       TraceThread thread;
       thread.tid = thread.owner = tid;

@@ -237,7 +237,7 @@ struct Model {
 
   bool empty() const { return events.empty() && marks.empty() && calls.empty() && gpu.empty(); }
   const std::string& name_of(const Event& event) const { return names[event.name]; }
-  u64 begin_realtime_ns() const { return base_time_ns + static_cast<u64>(begin_ns); }
+  u64 begin_realtime_ns() const { return base_time_ns + u64(begin_ns); }
 };
 
 // The words of the ledger for FileHeader::dropped, by Drop.

@@ -263,7 +263,7 @@ RangeView range_of(const RecordView& view) {
 }
 
 StackRef stack_of(const MemoryRecord& r) {
-  bool follows = static_cast<u8>(r.head.id >> 16) & kMemoryStack;
+  bool follows = u8(r.head.id >> 16) & kMemoryStack;
   bool fits = size_t(r.head.words) * 8 >= sizeof r + sizeof(StackRef);
   return follows && fits ? *reinterpret_cast<const StackRef*>(&r + 1) : StackRef{};
 }

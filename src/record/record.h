@@ -505,7 +505,7 @@ constexpr u32 kStackCut = 0xffffffff;
 constexpr u64 kStackEntered = u64(1) << 63;
 // How often something mapped had gone by then: addresses that are equal but for this may lie in different files.
 constexpr u32 kMapShift = 48;
-constexpr u64 kMostMaps = 0xffff;
+constexpr u64 kMaxMaps = 0xffff;
 
 // An nn.Module object: head.id = its id, from 1.
 struct ModuleRecord {

@@ -29,8 +29,8 @@ namespace {
 // Stop well before a disk is full: the program needs the rest more than we do.
 u64 disk_reserve(const struct statvfs& s) {
   u64 total = u64(s.f_blocks) * s.f_frsize, twentieth = total / 20;
-  constexpr u64 kMost = 256ull << 20;
-  return twentieth < kMost ? twentieth : kMost;
+  constexpr u64 kMaxReserve = 256ull << 20;
+  return twentieth < kMaxReserve ? twentieth : kMaxReserve;
 }
 
 // Real blocks, so that a full disk is an error here and not a SIGBUS at the first touch. Some file systems know

@@ -58,7 +58,7 @@ bool ElfFile::read_bytes(u64 offset, u64 bytes, std::string& out) const {
   for (u64 done = 0; done < bytes;) {
     ssize_t n = pread(fd_, out.data() + done, bytes - done, static_cast<off_t>(offset + done));
     if (n <= 0) return false;
-    done += static_cast<u64>(n);
+    done += u64(n);
   }
   return true;
 }
@@ -136,7 +136,7 @@ void ElfFile::read_symbols(const Section& table, const Section& names) {
       !read_bytes(table.header.sh_offset, table.header.sh_size, bytes) ||
       !read_bytes(names.header.sh_offset, names.header.sh_size, text) || names_.size() + text.size() >= kMaxBytes)
     return;
-  u32 base = static_cast<u32>(names_.size());
+  u32 base = u32(names_.size());
   for (size_t i = 0; i < bytes.size() / sizeof(Elf64_Sym); i++) {
     auto symbol = item<Elf64_Sym>(bytes, i);
     u8 type = ELF64_ST_TYPE(symbol.st_info);

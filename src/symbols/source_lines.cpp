@@ -108,7 +108,7 @@ SourceLine parse(const std::string& text) {
   if (end == std::string::npos) end = text.size();
   size_t colon = text.rfind(':', end);
   if (colon == std::string::npos || text.starts_with("??")) return {};
-  u32 line = static_cast<u32>(strtoul(text.c_str() + colon + 1, nullptr, 10));
+  u32 line = u32(strtoul(text.c_str() + colon + 1, nullptr, 10));
   return line ? SourceLine{text.substr(0, colon), line} : SourceLine{};
 }
 

@@ -28,7 +28,7 @@ namespace {
 constexpr u32 kRules = 2048;       // places in code known per thread
 constexpr u32 kMostNative = 8192;  // of a stack
 constexpr u32 kKeptOfMore = 128;   // innermost frames of a deeper one: the same at every depth of a recursion
-constexpr u64 kMapMask = kMostMaps << kMapShift;
+constexpr u64 kMapMask = kMaxMaps << kMapShift;
 
 struct StackRange {
   u64 low = 0, high = 0;
@@ -192,7 +192,7 @@ u32 native_stack(ThreadBlock* block, const void* frame) {
   u64 at = reinterpret_cast<u64>(frame);
   for (;;) {
     u32 generation = g_generation.load(std::memory_order_relaxed), maps = g_maps.load(std::memory_order_acquire);
-    if (__builtin_expect(maps > kMostMaps, 0)) return give_up(), kStackLost;
+    if (__builtin_expect(maps > kMaxMaps, 0)) return give_up(), kStackLost;
     if (__builtin_expect(!block->native_known || t->generation != generation || t->maps != maps, 0))
       renew(block, *t, generation, maps);
     const StackRange& range = g_main_stack.holds(at) ? g_main_stack : t->stack;

@@ -30,9 +30,9 @@ i64 number_behind(std::string_view prefix, std::string_view name) {
 }
 
 u8 scope_of(HostKind kind, const EventFields& f, const Event& e) {
-  if (kind == HostKind::label || is_label_by_name(f.name)) return static_cast<u8>(Scope::user);
+  if (kind == HostKind::label || is_label_by_name(f.name)) return u8(Scope::user);
   bool node = e.forward_thread && !f.name.starts_with(kEvaluatePrefix);
-  return static_cast<u8>(node ? Scope::backward : Scope::function);
+  return u8(node ? Scope::backward : Scope::function);
 }
 
 // What NVTX says of a range, as put_nvtx() writes it; false: nothing.
@@ -42,14 +42,14 @@ bool read_nvtx(ReadState& state, const EventFields& f, NvtxDetail& d) {
   if (domain.is_text()) d.domain = state.names(text_of(domain));
   d.category_is_number = category.is_u32();
   if (category.is_text()) d.category = state.names(text_of(category));
-  if (category.is_u32()) d.category = static_cast<u32>(category.as_u64());
+  if (category.is_u32()) d.category = u32(category.as_u64());
   if (color.starts_with('#')) std::from_chars(color.data() + 1, color.data() + color.size(), d.color, 16);
   if (payload.is_u64()) {
     d.payload_type = NvtxPayload::unsigned_integer;
     d.payload = payload.as_u64();
   } else if (payload.is_i64()) {
     d.payload_type = NvtxPayload::integer;
-    d.payload = static_cast<u64>(payload.as_i64());
+    d.payload = u64(payload.as_i64());
   } else if (std::optional<double> number = number_of(payload)) {
     d.payload_type = NvtxPayload::floating;
     d.payload = std::bit_cast<u64>(*number);
@@ -59,7 +59,7 @@ bool read_nvtx(ReadState& state, const EventFields& f, NvtxDetail& d) {
 
 // "nn.Module: Linear_3"
 u32 module_of(ReadState& state, u32 event_name, const EventFields& f, i64 id) {
-  auto [it, added] = state.modules.emplace(std::pair(event_name, id), static_cast<u32>(state.model.modules.size()));
+  auto [it, added] = state.modules.emplace(std::pair(event_name, id), u32(state.model.modules.size()));
   if (!added) return it->second;
   std::string_view name = f.name;
   if (name.starts_with(kModulePrefix)) name.remove_prefix(sizeof kModulePrefix - 1);
@@ -117,11 +117,11 @@ void add_range(ReadState& state, HostKind kind, const EventFields& f) {
   i64 step = kind == HostKind::python ? -1 : number_behind(kStepPrefix, f.name);
   if (kind == HostKind::label && add_stretch(model, f, e)) {
     e.flags = kEventStep | kEventStretch;
-    e.scope = static_cast<u8>(Scope::user);
+    e.scope = u8(Scope::user);
     e.step_index = u32(model.stretches.size()) - 1;
   } else if (step >= 0) {
     e.flags = kEventStep;
-    e.scope = static_cast<u8>(Scope::user);
+    e.scope = u8(Scope::user);
     e.step_index = u32(model.steps.size());
     model.steps.push_back({step, StepBy::profiler_step, e.begin_ns, e.end_ns(), 0});
   } else if (kind == HostKind::python) {
@@ -157,10 +157,10 @@ void add_call(ReadState& state, HostKind kind, const EventFields& f) {
   c.thread = state.rows.thread(state.rows.number(*f.pid), state.rows.number(*f.tid));
   c.correlation = u32_of(f.arg(kCorrelation), 0);
   c.cbid = u32_of(f.arg("cbid"), 0);
-  c.bytes = static_cast<u64>(integer_of(f.arg(f.arg(kCallSize).is_null() ? "bytes" : kCallSize)).value_or(0));
-  c.result = static_cast<i32>(u32_of(f.arg("result"), 0));
+  c.bytes = u64(integer_of(f.arg(f.arg(kCallSize).is_null() ? "bytes" : kCallSize)).value_or(0));
+  c.result = i32(u32_of(f.arg("result"), 0));
   c.seen = kSeenByCupti;
-  c.family = static_cast<u8>(call_family(f.name));
+  c.family = u8(call_family(f.name));
   c.stack = state.stacks(text_of(f.arg(kCallStack)));
   // Launches through the driver may have the runtime's category, for readers that know no other.
   bool driver_name = f.name.size() > 2 && f.name.starts_with("cu") && f.name[2] >= 'A' && f.name[2] <= 'Z';
@@ -176,12 +176,12 @@ void add_memory(ReadState& state, const EventFields& f, bool failed) {
   m.ns = f.begin_ns;
   m.thread = state.rows.thread(state.rows.number(*f.pid), state.rows.number(*f.tid));
   m.bytes = integer_of(f.arg("Bytes")).value_or(0);
-  m.address = static_cast<u64>(integer_of(f.arg("Addr")).value_or(0));
+  m.address = u64(integer_of(f.arg("Addr")).value_or(0));
   std::optional<i64> allocated = integer_of(f.arg("Total Allocated")), reserved = integer_of(f.arg("Total Reserved"));
-  m.total_allocated = static_cast<u64>(allocated.value_or(0));
-  m.total_reserved = static_cast<u64>(reserved.value_or(0));
-  m.device_type = static_cast<u8>(u32_of(f.arg("Device Type"), 0));
-  m.device_index = static_cast<i8>(integer_of(f.arg("Device Id")).value_or(-1));
+  m.total_allocated = u64(allocated.value_or(0));
+  m.total_reserved = u64(reserved.value_or(0));
+  m.device_type = u8(u32_of(f.arg("Device Type"), 0));
+  m.device_index = i8(integer_of(f.arg("Device Id")).value_or(-1));
   if (failed) m.flags |= kMemoryOutOfMemory;
   if (!allocated) m.flags |= kMemoryNoTotals;
   if (f.arg(kOurMark).is_text()) m.flags |= kMemoryShared;

@@ -73,12 +73,12 @@ void InputReader::read(Event& event, const Value& dims, const Value& types, cons
     it = known_.emplace(std::string_view(kept, bytes_.size()), kept).first;
   }
   event.inputs = it->second;
-  event.inputs_bytes = static_cast<u32>(bytes_.size());
-  event.inputs_count = static_cast<u16>(count);
+  event.inputs_bytes = u32(bytes_.size());
+  event.inputs_count = u16(count);
 }
 
 void InputReader::add_head(InputTag tag, u32 count, u8 dtype, u8 flags) {
-  add(InputHead{static_cast<u8>(tag), dtype, flags, 0, count});
+  add(InputHead{u8(tag), dtype, flags, 0, count});
 }
 
 void InputReader::add_one(const Value& dims, std::string_view type, const Value& strides, std::string_view value) {
@@ -104,10 +104,9 @@ void InputReader::add_tensor(const Value& dims, u8 dtype, const Value& strides) 
   if (!dims.is_list()) return add_head(InputTag::undefined, 0);
   bool with_strides = strides.is_list() && strides.size() == dims.size();
   bool wide = !is_narrow(dims) || (with_strides && !is_narrow(strides));
-  add_head(InputTag::tensor, dims.size(), dtype,
-           static_cast<u8>((wide ? kInputWide : 0) | (with_strides ? 0 : kInputNoStrides)));
+  add_head(InputTag::tensor, dims.size(), dtype, u8((wide ? kInputWide : 0) | (with_strides ? 0 : kInputNoStrides)));
   auto add_all = [&](const Value& list) {
-    for (const Value& size : list.elements()) wide ? add(size_of(size)) : add(static_cast<u32>(size_of(size)));
+    for (const Value& size : list.elements()) wide ? add(size_of(size)) : add(u32(size_of(size)));
   };
   add_all(dims);
   if (with_strides) add_all(strides);
@@ -140,7 +139,7 @@ bool InputReader::add_scalar_list(std::string_view text) {
     text = cut == text.npos ? std::string_view() : text.substr(cut + 2);
   }
   auto all = [&](auto fits) { return std::all_of(items.begin(), items.end(), fits); };
-  auto count = static_cast<u32>(items.size());
+  auto count = u32(items.size());
   i64 integer;
   double number;
   if (all([&](auto item) { return whole_number(item, integer); })) {

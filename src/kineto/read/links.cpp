@@ -115,7 +115,7 @@ class Linker {
     const Event& range = model_.events[it->second];
     bool same_thread = model_.threads[range.thread].owner == model_.threads[call.thread].owner;
     bool holds = range.begin_ns <= call.begin_ns && call.begin_ns <= range.end_ns();
-    return same_thread && holds ? static_cast<i32>(it->second) : -1;
+    return same_thread && holds ? i32(it->second) : -1;
   }
 
   void link_work() {
@@ -132,7 +132,7 @@ class Linker {
         continue;
       }
       auto op = by_id_.find(state_.gpu_ids[i]);
-      if (op != by_id_.end()) e.op = static_cast<i32>(op->second);
+      if (op != by_id_.end()) e.op = i32(op->second);
       model_.ledger.gpu.without_call += e.runs_on_gpu();
     }
   }
@@ -162,7 +162,7 @@ class Linker {
       if (start == starts.end()) continue;
       i64 forward = range_at(*start->second), backward = range_at(end);
       if (forward >= 0 && backward >= 0)
-        model_.pairs.push_back({static_cast<u32>(forward), static_cast<u32>(backward)});
+        model_.pairs.push_back({u32(forward), u32(backward)});
       else
         model_.ledger.pairs_left_out++;
     }

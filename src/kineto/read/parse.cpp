@@ -186,7 +186,7 @@ class Parser {
     u64 mantissa = 0;
     const char* digits = at;
     auto take_digits = [&] {
-      while (at < end_ && is_digit(*at)) mantissa = mantissa * 10 + static_cast<u64>(*at++ - '0');
+      while (at < end_ && is_digit(*at)) mantissa = mantissa * 10 + u64(*at++ - '0');
     };
     if (*at == '0')
       at++;
@@ -196,7 +196,7 @@ class Parser {
     if (next != '.' && next != 'e' && next != 'E') {
       if (at - digits > 18) return long_integer(at, minus);
       at_ = at;
-      return integer(minus ? -static_cast<i64>(mantissa) : static_cast<i64>(mantissa));
+      return integer(minus ? -i64(mantissa) : i64(mantissa));
     }
     if (next == '.') {
       const char* point = at++;
@@ -231,7 +231,7 @@ class Parser {
     }
     if (minus || std::from_chars(at_, end, large).ec != std::errc()) return real(end, false);
     at_ = end;
-    add(Value::Kind::large).integer_ = static_cast<i64>(large);
+    add(Value::Kind::large).integer_ = i64(large);
     return true;
   }
 
@@ -268,7 +268,7 @@ class Parser {
     const char* begin = ++at_;
     at_ += plain_bytes(at_, end_);
     if (at_ == end_ || *at_ != '"') return text_with_escapes(begin);
-    add(Value::Kind::text, static_cast<u32>(at_++ - begin)).text_ = begin;
+    add(Value::Kind::text, u32(at_++ - begin)).text_ = begin;
     return true;
   }
 
@@ -283,7 +283,7 @@ class Parser {
     }
     if (at_ == end_) return fail("a quote is missing");
     at_++;
-    add(Value::Kind::text, static_cast<u32>(out.size())).text_ = out.data();
+    add(Value::Kind::text, u32(out.size())).text_ = out.data();
     return true;
   }
 

@@ -26,12 +26,12 @@ class Value {
   bool is_number() const { return is_integer() || kind_ == Kind::real; }
   bool is_i64() const { return kind_ == Kind::integer; }
   bool is_u64() const { return kind_ == Kind::large || (is_i64() && integer_ >= 0); }
-  bool is_i32() const { return is_i64() && integer_ == static_cast<i32>(integer_); }
-  bool is_u32() const { return is_i64() && integer_ == static_cast<u32>(integer_); }
+  bool is_i32() const { return is_i64() && integer_ == i32(integer_); }
+  bool is_u32() const { return is_i64() && integer_ == u32(integer_); }
 
   // Of values that are it.
   i64 as_i64() const { return integer_; }
-  u64 as_u64() const { return static_cast<u64>(integer_); }
+  u64 as_u64() const { return u64(integer_); }
   double as_double() const {
     if (kind_ == Kind::real) return real_;
     return kind_ == Kind::large ? static_cast<double>(as_u64()) : static_cast<double>(integer_);

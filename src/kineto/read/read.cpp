@@ -125,7 +125,7 @@ void TraceReader::read_member(const std::string& key, const Value& value, std::s
   if (key == kDeviceProperties && value.is_list()) {
     for (const Value& device : value.elements()) {
       DeviceRecord record = device_of(device);
-      if (!member(device, "id").is_i32()) record.head.id = static_cast<u32>(model_.devices.size());
+      if (!member(device, "id").is_i32()) record.head.id = u32(model_.devices.size());
       model_.devices[record.head.id] = record;
       if (!state_.plugin) continue;
       PluginDevice seen;
@@ -139,14 +139,14 @@ void TraceReader::read_member(const std::string& key, const Value& value, std::s
     model_.info["distributed"] = text;
     auto count = [&](const char* name) {
       std::optional<i64> found = integer_of(member(value, name));
-      return found && *found >= 0 && *found <= INT32_MAX ? static_cast<i32>(*found) : -1;
+      return found && *found >= 0 && *found <= INT32_MAX ? i32(*found) : -1;
     };
     model_.rank = count("rank");
     model_.world_size = count("world_size");
   } else if (key == kHostName) {
     model_.host = text_of(value);
   } else if (key == kBaseTime) {
-    if (std::optional<i64> base = integer_of(value); base && *base > 0) model_.base_time_ns = static_cast<u64>(*base);
+    if (std::optional<i64> base = integer_of(value); base && *base > 0) model_.base_time_ns = u64(*base);
   } else if (key == "Framework") {
     model_.info["framework"] = text_of(value);
     if (state_.plugin) state_.plugin->lightning = text_of(value) == "pytorch-lightning";
@@ -252,7 +252,7 @@ void TraceReader::add_plugin_event(const EventFields& f, PluginType type, size_t
   e.tid = state_.rows.number(*f.tid);
   e.tid_is_text = f.tid->is_text();
   e.name = state_.names(f.name);
-  e.item = static_cast<u32>(item);
+  e.item = u32(item);
   e.type = type;
   bool may_be_step = type == PluginType::op || type == PluginType::label;
   if (may_be_step && f.name.starts_with(kStepPrefix)) e.type = PluginType::step;

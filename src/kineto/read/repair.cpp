@@ -19,9 +19,7 @@ bool is_hex4(std::string_view text, size_t at) {
   return true;
 }
 
-u32 hex4(std::string_view text, size_t at) {
-  return static_cast<u32>(std::stoul(std::string(text.substr(at, 4)), nullptr, 16));
-}
+u32 hex4(std::string_view text, size_t at) { return u32(std::stoul(std::string(text.substr(at, 4)), nullptr, 16)); }
 
 // The escape at `at` (a backslash), appended as JSON allows it; returns what follows it.
 size_t append_escape(std::string& out, std::string_view text, size_t at) {

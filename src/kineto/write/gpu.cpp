@@ -74,7 +74,7 @@ void GpuWriter::put_call(const CallEvent& call) {
   first_arg_ = false;
   if (call.seen & kSeenByCupti) put_arg("cbid", i64(call.cbid));
   if (call.correlation) put_arg("correlation", i64(call.correlation));
-  if (call.bytes) put_arg(kCallSize, static_cast<i64>(call.bytes));
+  if (call.bytes) put_arg(kCallSize, i64(call.bytes));
   if (call.result) put_arg("result", i64(call.result));
   if (call.unfinished)
     out_.put(model_.process_ended_inside ? R"(, "tprof": "unfinished")" : R"(, "tprof": "clipped at window end")");
@@ -109,7 +109,7 @@ void GpuWriter::open(const char* category, std::string_view name, i64 pid, i64 t
   out_.put_us(event.dur_ns);
   out_.put(", \"args\": {");
   first_arg_ = true;
-  if (event.op >= 0) put_arg(kExternalId, static_cast<i64>(lines_.external_id(event.op)));
+  if (event.op >= 0) put_arg(kExternalId, i64(lines_.external_id(event.op)));
 }
 
 void GpuWriter::put_arg(const char* key, i64 value) {
@@ -137,20 +137,20 @@ void GpuWriter::put_place(const GpuEvent& event) {
 }
 
 void GpuWriter::put_size(u64 bytes, const GpuEvent& event) {
-  put_arg("bytes", static_cast<i64>(bytes));
+  put_arg("bytes", i64(bytes));
   if (event.bandwidth >= 0) put_arg("memory bandwidth (GB/s)", event.bandwidth);
 }
 
 void GpuWriter::put_node(u32 graph, u64 node) {
   if (!graph && !node) return;
   put_arg("graph id", i64(graph));
-  put_arg("graph node id", static_cast<i64>(node));
+  put_arg("graph node id", i64(node));
 }
 
 void GpuWriter::put_kernel(const GpuEvent& event) {
   const auto& r = event.as<KernelRecord>();
   open(kKernel, lines_.name(event.name), event.device, event.stream, event);
-  put_arg("queued", static_cast<i64>(r.queued_ns));
+  put_arg("queued", i64(r.queued_ns));
   put_place(event);
   put_arg("registers per thread", i64(r.registers));
   put_arg("shared memory", i64(r.static_shared) + r.dynamic_shared);

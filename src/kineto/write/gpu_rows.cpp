@@ -15,7 +15,7 @@ Json device_properties(const Model& model) {
   for (const GpuEvent& e : model.gpu)
     if (e.device != kNone) end = std::max(end, e.device + 1);
   for (const MemoryEvent& e : model.memory)
-    if (e.device_type == kCudaDeviceType) end = std::max(end, static_cast<u32>(e.device_index + 1));
+    if (e.device_type == kCudaDeviceType) end = std::max(end, u32(e.device_index + 1));
   Json out = Json::array();
   for (u32 id = 0; id < end; id++) {
     auto it = model.devices.find(id);

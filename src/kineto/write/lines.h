@@ -36,7 +36,7 @@ class Lines {
 
   // `"External id"` of a range, by its index. Readers mix up ids of ranges and correlations that are equal: ours begin
   // behind the span's correlations, unless they are all beyond the ranges anyway.
-  u64 external_id(i64 event) const { return first_external_id_ + static_cast<u64>(event); }
+  u64 external_id(i64 event) const { return first_external_id_ + u64(event); }
 
  private:
   const Model& model_;

@@ -11,7 +11,7 @@ PythonWriter::PythonWriter(const Model& model, Lines& lines, OutputFile& out)
     : model_(model), lines_(lines), out_(out) {
   std::unordered_map<u32, u32> numbers;
   for (const TraceThread& thread : model.threads)
-    thread_numbers_.push_back(numbers.try_emplace(thread.owner, static_cast<u32>(numbers.size())).first->second);
+    thread_numbers_.push_back(numbers.try_emplace(thread.owner, u32(numbers.size())).first->second);
 }
 
 void PythonWriter::put_key(const char* key) {

@@ -223,7 +223,7 @@ void TraceWriter::put_memory(const MemoryEvent& event, size_t index) {
 void TraceWriter::put_event(const Event& event, u32 index) {
   if (event.flags & kEventPython) return python_.put(event, index);
   lines_.begin();
-  bool user = event.scope == static_cast<u8>(Scope::user);
+  bool user = event.scope == u8(Scope::user);
   out_.put(user ? R"({"ph": "X", "cat": "user_annotation", )" : R"({"ph": "X", "cat": "cpu_op", )");
   out_.put(lines_.name(event.name));
   out_.put(lines_.place(event.thread));

@@ -17,7 +17,7 @@ constexpr i64 kClockSlackNs = 1000;  // so much CUPTI's times of a call may diff
 
 bool is_operator(const Model& model, const Event& e) {
   if (is_python(e)) return false;
-  if (e.scope != static_cast<u8>(Scope::user)) return true;
+  if (e.scope != u8(Scope::user)) return true;
   return is_collective_label(model.name_of(e));
 }
 
@@ -52,7 +52,7 @@ void attribute_gpu_work(Model& model, bool exact) {
     CallEvent& call = model.calls[i];
     i64 at = moment_of(call);
     for (; next < model.events.size() && model.events[next].begin_ns <= at; next++)
-      latest[model.events[next].thread] = static_cast<i32>(next);
+      latest[model.events[next].thread] = i32(next);
     i32 inside = call.op >= 0 ? call.op : latest[call.thread];
     while (call.op < 0 && inside >= 0 && model.events[inside].end_ns() <= at) inside = model.events[inside].parent;
     if (inside < 0) continue;

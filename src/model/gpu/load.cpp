@@ -24,7 +24,7 @@ bool GpuLoader::in_span(i64 ns) {
 bool GpuLoader::add(const RecordView& view) {
   switch (view.kind()) {
     case Kind::call:
-      if (view.as<CallRecord>().family == static_cast<u8>(CallFamily::nccl)) return false;
+      if (view.as<CallRecord>().family == u8(CallFamily::nccl)) return false;
       if (view.as<CallRecord>().end_ticks)
         add_call(view.as<CallRecord>(), view.tid, false);
       else
@@ -160,7 +160,7 @@ void GpuLoader::finish() {
     CallEvent& c = all[i];
     if (c.correlation) launches.push_back({c.correlation, i});
     if (!in_span(c.at_ns)) continue;
-    index[i] = static_cast<u32>(model_.calls.size());
+    index[i] = u32(model_.calls.size());
     c.name = shown(c.name);
     model_.calls.push_back(c);
     if (!c.correlation) continue;
@@ -303,7 +303,7 @@ u32 GpuLoader::renamed(u32 name, std::unordered_map<u32, u32>& known, std::strin
   if (!added) return it->second;
   std::string text = change(model_.names[name]);
   if (text != model_.names[name]) {
-    it->second = static_cast<u32>(model_.names.size());
+    it->second = u32(model_.names.size());
     model_.names.push_back(std::move(text));
   }
   return it->second;

@@ -15,8 +15,8 @@ constexpr i32 kDeviceNumbers = 64;
 }  // namespace
 
 void DeviceMemory::add_call(const CallRecord& r, const CallEvent& call) {
-  bool release = r.family == static_cast<u8>(CallFamily::free);
-  if (!release && r.family != static_cast<u8>(CallFamily::alloc)) return;
+  bool release = r.family == u8(CallFamily::free);
+  if (!release && r.family != u8(CallFamily::alloc)) return;
   if (r.flags & kCallHostMemory) return;
   bool failed = r.result != 0;
   if (failed && (release || r.result != kOutOfMemoryResult)) return;
@@ -90,14 +90,14 @@ void DeviceMemory::settle(Model& model) {
       bool shown = pass == 1 && c.ns >= model.begin_ns && c.ns < model.end_ns;
       if (c.device < 0) c.device = only_device;
       u8 flags = 0;
-      i64 bytes = static_cast<i64>(std::min<u64>(c.bytes, INT64_MAX));
+      i64 bytes = i64(std::min<u64>(c.bytes, INT64_MAX));
       if (c.failed) {
         flags = kMemoryOutOfMemory;
       } else if (c.release) {
         auto block = live.find({c.physical, c.address});
         if (block != live.end()) {
           c.device = block->second.device;
-          bytes = -static_cast<i64>(block->second.bytes);
+          bytes = -i64(block->second.bytes);
           live.erase(block);
         } else if (c.bytes) {
           if (pass == 0) totals[c.device] += c.bytes;
@@ -116,14 +116,14 @@ void DeviceMemory::settle(Model& model) {
       }
       if (pass == 0) continue;
       u64& total = totals[c.device];
-      if (!c.failed) total += static_cast<u64>(bytes);
+      if (!c.failed) total += u64(bytes);
       if (!shown) continue;
       if (c.device < 0 || c.device >= kDeviceNumbers) {
         model.ledger.dropped["gpu_bad_device"]++;
         continue;
       }
       model.memory.push_back(
-          {c.ns, c.address, bytes, total, total, c.thread, kCudaDeviceType, static_cast<i8>(c.device), flags, c.stack});
+          {c.ns, c.address, bytes, total, total, c.thread, kCudaDeviceType, i8(c.device), flags, c.stack});
     }
   }
 }

@@ -6,7 +6,7 @@
 namespace tprof {
 namespace {
 
-constexpr i64 kMostStretches = 100;
+constexpr i64 kMaxStretches = 100;
 
 class DeviceSeries {
  public:
@@ -87,7 +87,7 @@ class DeviceSeries {
 
 std::vector<i64> series_edges(i64 begin_ns, i64 end_ns) {
   i64 each = 1000;
-  while (double(end_ns - begin_ns) / double(each) > kMostStretches) each *= 10;
+  while (double(end_ns - begin_ns) / double(each) > kMaxStretches) each *= 10;
   std::vector<i64> out;
   for (i64 i = 0; i < (end_ns - begin_ns) / each; i++) out.push_back(begin_ns + i * each);
   if (!out.empty()) out.push_back(end_ns);
