@@ -26,7 +26,7 @@ inline u32 dtype_bytes(u16 dtype) {
   return dtype < std::size(kBytes) ? kBytes[dtype] : 0;
 }
 
-// The same by the name that a collective states: "Float", "BFloat16".
+// The same for the name by which a collective states its type: "Float", "BFloat16".
 inline u32 dtype_bytes(std::string_view name) {
   constexpr std::string_view kNames[] = {
 #define DTYPE(name, bytes, cpp_name) #name,

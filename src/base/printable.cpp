@@ -51,7 +51,7 @@ void append_one(std::string& out, std::string_view text, size_t& at) {
   at += bytes ? bytes : 1;
 }
 
-// "\033[1;31m" and its like, which text_of() and others put around words.
+// The length of a colour sequence such as "\033[1;31m"; 0: there is none.
 size_t color_at(std::string_view text, size_t at) {
   constexpr size_t kLongest = 8;
   if (!text.substr(at).starts_with("\033[")) return 0;

@@ -35,7 +35,7 @@ void restart_steps(const RestartRecord& r, Meta& meta) {
 }
 
 void sort_meta(Meta& meta) {
-  // Damaged or unordered triples would bend time: keep a strictly increasing sequence.
+  // Damaged or unordered triples would distort times, so only a strictly increasing sequence is kept.
   std::sort(meta.clocks.begin(), meta.clocks.end(), [](auto& x, auto& y) { return x.ticks < y.ticks; });
   std::vector<ClockTriple> good;
   for (const ClockTriple& c : meta.clocks)
@@ -132,7 +132,7 @@ bool add_meta(const RecordView& view, Meta& meta) {
 
 Meta Recording::read_meta() {
   Meta meta;
-  u32 count = places();
+  u32 count = chunk_count();
   for (u32 i = 0; i < count; i++) {
     ChunkHeader chunk;
     if (!read_chunk_header(i, chunk) || chunk.stream != u32(Stream::meta)) continue;

@@ -17,8 +17,8 @@
 namespace tprof {
 namespace {
 
-// Smallest size a record of each kind can have; 0 for unknown kinds.
-size_t smallest(u16 kind) {
+// The smallest size of a record of this kind; 0 for unknown kinds.
+size_t smallest_size(u16 kind) {
   switch (static_cast<Kind>(kind)) {
 #define KIND(number, name, type, stream, what) \
   case Kind::name:                             \
@@ -29,7 +29,7 @@ size_t smallest(u16 kind) {
   return 0;
 }
 
-// True when a range's inputs from the first to the last lie inside the record.
+// True if the record holds everything that it announces, down to the last input.
 bool valid_range(const RecordView& view) {
   u8 flags = view.as<RangeRecord>().flags;
   size_t least = sizeof(RangeRecord) + (flags & kRangeLinked ? sizeof(RangeLink) : 0) +
@@ -38,7 +38,7 @@ bool valid_range(const RecordView& view) {
   RangeView range = range_of(view);
   const char* at = range.inputs_at;
   const char* end = at + range.inputs_bytes;
-  // Elements of a tensor list are inputs of their own in the stream but count as part of the list.
+  // In the stream the elements of a tensor list are inputs of their own, which range.inputs does not count.
   u64 open = range.inputs;
   while (open > 0) {
     if (end - at < ssize_t(sizeof(InputHead))) return false;
@@ -85,7 +85,7 @@ std::unique_ptr<Recording> Recording::open(const std::string& path, u64 begin) {
   r->refresh();
   r->buffer_.resize(kChunkBytes);
   r->is_folded_ = r->header_->header_bytes == kFoldedHeaderBytes;
-  if (r->is_folded_) r->find_places();
+  if (r->is_folded_) r->find_folded_chunks();
   return r;
 }
 
@@ -129,7 +129,7 @@ bool Recording::is_cut() const {
   return fstat(fd_, &s) != 0 || u64(s.st_size) < whole;
 }
 
-void Recording::find_places() {
+void Recording::find_folded_chunks() {
   u64 at = kFoldedHeaderBytes, end = header_->folded_bytes;
   while (at + sizeof(ChunkHeader) <= end) {
     ChunkHeader chunk;
@@ -147,11 +147,11 @@ void Recording::find_places() {
   }
 }
 
-Recording::Place Recording::place_of(u32 place) const {
-  return is_folded_ ? folded_[place] : Place{kHeaderBytes + u64(place) * kChunkBytes, kChunkBytes};
+Recording::Extent Recording::extent_of(u32 index) const {
+  return is_folded_ ? folded_[index] : Extent{kHeaderBytes + u64(index) * kChunkBytes, kChunkBytes};
 }
 
-u32 Recording::places() {
+u32 Recording::chunk_count() {
   if (is_folded_) return u32(folded_.size());
   struct stat s;
   if (fstat(fd_, &s) != 0 || s.st_size < kHeaderBytes) return 0;
@@ -159,14 +159,14 @@ u32 Recording::places() {
   return u32(std::min<u64>(header_->chunks.load(), room));
 }
 
-bool Recording::read_chunk_header(u32 place, ChunkHeader& out) {
-  ssize_t n = pread(fd_, &out, sizeof out, off_t(place_of(place).offset));
+bool Recording::read_chunk_header(u32 index, ChunkHeader& out) {
+  ssize_t n = pread(fd_, &out, sizeof out, off_t(extent_of(index).offset));
   if (n != ssize_t(sizeof out)) {
     damage_.missing_chunks++;
     return false;
   }
-  if (out.magic == 0) return false;  // punched out, or taken and not yet begun
-  bool here = is_folded_ || out.index == place;
+  if (out.magic == 0) return false;  // punched out, or taken and not yet used
+  bool here = is_folded_ || out.index == index;
   if (out.magic != kChunkMagic || !here || (out.stream != 1 && out.stream != 2)) {
     damage_.bad_chunks++;
     return false;
@@ -174,10 +174,10 @@ bool Recording::read_chunk_header(u32 place, ChunkHeader& out) {
   return true;
 }
 
-size_t Recording::for_each_record(u32 place, const std::function<void(const RecordView&)>& visit) {
+size_t Recording::for_each_record(u32 index, const std::function<void(const RecordView&)>& visit) {
   may_give_up();
-  Place chunk_at = place_of(place);
-  ssize_t n = pread(fd_, buffer_.data(), chunk_at.bytes, off_t(chunk_at.offset));
+  Extent extent = extent_of(index);
+  ssize_t n = pread(fd_, buffer_.data(), extent.bytes, off_t(extent.offset));
   if (n < ssize_t(sizeof(ChunkHeader))) return 0;
   const auto& chunk = *reinterpret_cast<const ChunkHeader*>(buffer_.data());
   u32 tid = chunk.tid;
@@ -185,7 +185,7 @@ size_t Recording::for_each_record(u32 place, const std::function<void(const Reco
   while (at + sizeof(RecordHead) <= end) {
     const auto* head = reinterpret_cast<const RecordHead*>(buffer_.data() + at);
     if (head->kind == 0) break;
-    size_t bytes = size_t(head->words) * 8, least = smallest(head->kind);
+    size_t bytes = size_t(head->words) * 8, least = smallest_size(head->kind);
     if (bytes < sizeof(RecordHead) || bytes < least || at + bytes > end) {
       damage_.bad_records++;
       return end;
@@ -201,16 +201,16 @@ size_t Recording::for_each_record(u32 place, const std::function<void(const Reco
   return at;
 }
 
-std::string_view Recording::used_part(u32 place) {
+std::string_view Recording::used_part(u32 index) {
   ChunkHeader chunk;
-  if (!read_chunk_header(place, chunk)) return {};
-  size_t bytes = for_each_record(place, [](const RecordView&) {});
+  if (!read_chunk_header(index, chunk)) return {};
+  size_t bytes = for_each_record(index, [](const RecordView&) {});
   return {buffer_.data(), bytes};
 }
 
 std::vector<u32> Recording::data_chunks(u32 first_epoch, u32 last_epoch) {
   std::vector<u32> out;
-  u32 count = places();
+  u32 count = chunk_count();
   if (!is_folded_) damage_.missing_chunks += header_->chunks.load() - count;
   for (u32 i = 0; i < count; i++) {
     ChunkHeader chunk;

@@ -5,11 +5,12 @@
 
 namespace tprof {
 
-// Room for one meta record, meta_lock_ held. Zeroed, since chunks start as zeros and are filled once.
+// Returns space for one meta record; the caller holds meta_lock_. It is zeroed, since chunks start as zeros and are
+// filled once.
 char* Writer::meta_space(size_t bytes) {
   if (!header_ || bytes > kChunkBytes - sizeof(ChunkHeader)) return nullptr;
   if (!meta_ || meta_used_ + bytes > kChunkBytes) {
-    ChunkHeader* chunk = take_chunk(Stream::meta, 0, 0);  // the old one stays mapped: its records get patched
+    ChunkHeader* chunk = take_chunk(Stream::meta, 0, 0);  // the old one stays mapped, since its records are patched
     if (!chunk) return nullptr;
     meta_ = reinterpret_cast<char*>(chunk);
     meta_used_ = sizeof(ChunkHeader);

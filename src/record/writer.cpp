@@ -26,15 +26,16 @@ constinit Writer g_writer;
 
 namespace {
 
-// Stop well before a disk is full: the program needs the rest more than we do.
+// Recording stops well before a disk is full, because the program needs the rest more than tprof does.
 u64 disk_reserve(const struct statvfs& s) {
   u64 total = u64(s.f_blocks) * s.f_frsize, twentieth = total / 20;
   constexpr u64 kMaxReserve = 256ull << 20;
   return twentieth < kMaxReserve ? twentieth : kMaxReserve;
 }
 
-// Real blocks, so that a full disk is an error here and not a SIGBUS at the first touch. Some file systems know
-// only the slow way. Beyond the limit on the size of files (ulimit -f) the kernel would send SIGXFSZ to the program.
+// Allocates blocks, so that a full disk is an error here and not a SIGBUS at the first access. Some file systems
+// support only the slow way. Beyond the limit on the size of files (ulimit -f) the kernel would send SIGXFSZ to the
+// program.
 int allocate(int fd, u64 offset, u64 bytes) {
   rlimit limit;
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && offset + bytes > limit.rlim_cur) return EFBIG;
@@ -45,12 +46,13 @@ int allocate(int fd, u64 offset, u64 bytes) {
 
 constexpr char kGone[] = "the recording was moved, deleted or made unreadable; recording stops here";
 constexpr char kCut[] =
-    "the recording was truncated or overwritten by somebody; recording stops here, and what was not "
+    "the recording was truncated or overwritten; recording stops here, and what was not "
     "yet written as a trace may be lost";
 
-// Touches each page ahead of the threads that will fill it: first touch of a file page inside a hook is dear.
+// Touches each page ahead of the threads that will fill it, since the first access to a file page is too expensive for
+// a hook.
 void populate(char* at, size_t bytes) {
-  constexpr size_t kStep = 128 << 10;  // small steps: the page-table lock is not held for long
+  constexpr size_t kStep = 128 << 10;  // small, so that the page-table lock is not held for long
   for (size_t done = 0; done < bytes; done += kStep) {
     if (madvise(at + done, kStep, MADV_POPULATE_WRITE) == 0) continue;
     for (size_t page = 0; page < kStep; page += 4096) const_cast<volatile char*>(at)[done + page] = 0;
@@ -97,7 +99,7 @@ bool Writer::create(const RecordingSpec& spec) {
   inode_ = s.st_ino;
   end_.store(kHeaderBytes);
   max_bytes_ = spec.max_bytes;
-  speaks_ = spec.speaks;
+  reports_ = spec.reports;
   auto* h = static_cast<FileHeader*>(at);
   ProcessIdentity me = process_identity(int(spec.pid));
   h->version_major = kVersionMajor;
@@ -165,7 +167,7 @@ void Writer::top_up() {
   }
 }
 
-// Ahead: with its pages, and where there is no room, nothing stops before a thread needs it.
+// `ahead`: its pages are populated, and if there is no room, recording does not stop until a thread needs a chunk.
 ChunkHeader* Writer::prepare(bool ahead) {
   if (u64(header_->live_chunks.load(std::memory_order_relaxed)) * kChunkBytes >= max_bytes_) {
     if (!ahead)
@@ -179,8 +181,8 @@ ChunkHeader* Writer::prepare(bool ahead) {
   ChunkHeader* chunk = map_chunk(index, ahead);
   if (chunk) return chunk;
   header_->live_chunks.fetch_sub(1, std::memory_order_relaxed);
-  u32 behind = index + 1;  // a chunk that is counted and lies behind the file's end looks like damage
-  header_->chunks.compare_exchange_strong(behind, index, std::memory_order_relaxed);
+  u32 next = index + 1;  // takes the count back: a counted chunk beyond the end of the file would look like damage
+  header_->chunks.compare_exchange_strong(next, index, std::memory_order_relaxed);
   return nullptr;
 }
 
@@ -195,7 +197,7 @@ ChunkHeader* Writer::map_chunk(u32 index, bool ahead) {
     stop(Drop::no_chunk, kGone);
     return nullptr;
   }
-  if (u64(s.st_size) < end || !has_header()) cut_.store(true);  // seen before a page was touched
+  if (u64(s.st_size) < end || !has_header()) cut_.store(true);  // noticed before a page was accessed
   if (is_cut()) {
     ::close(fd);
     stop_if_cut();
@@ -220,7 +222,7 @@ ChunkHeader* Writer::map_chunk(u32 index, bool ahead) {
     return nullptr;
   }
   if (at == MAP_FAILED) {
-    stop(Drop::no_chunk, "no memory mapping could be had for records; recording stops here");
+    stop(Drop::no_chunk, "records could not be mapped into memory; recording stops here");
     return nullptr;
   }
   while (end < offset + kChunkBytes && !end_.compare_exchange_weak(end, offset + kChunkBytes)) {
@@ -234,10 +236,10 @@ ChunkHeader* Writer::map_chunk(u32 index, bool ahead) {
 void Writer::stop(Drop reason, const char* line) {
   u32 running = 0;
   header_->stopped.compare_exchange_strong(running, 1 + u32(reason));
-  if (!stopped_.exchange(true) && speaks_) say("%s", line);
+  if (!stopped_.exchange(true) && reports_) say("%s", line);
 }
 
-// Said here and not where it is noticed, which is a signal handler.
+// Reported here and not where it is noticed, which may be a signal handler.
 void Writer::stop_if_cut() {
   if (is_cut()) stop(Drop::no_chunk, kCut);
 }
@@ -249,13 +251,12 @@ bool Writer::in_place() const {
   return stat(path_, &s) == 0 && is_ours(s);
 }
 
-// What no thread has come across so far.
 void Writer::stop_if_gone() {
   struct stat s;
   if (stat(path_, &s) != 0 || !is_ours(s))
     stop(Drop::no_chunk, kGone);
   else if (u64(s.st_size) < end_.load() || !has_header())
-    cut_.store(true);  // a chunk may have made it long again
+    cut_.store(true);  // even if a new chunk made the file long again
   stop_if_cut();
 }
 
