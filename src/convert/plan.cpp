@@ -230,7 +230,7 @@ void Planner::plan_last_ledger() {
 
 bool Planner::drops_are_reported() const {
   const std::vector<u64>& reported = state_.drops_reported;
-  for (size_t i = 0; i < std::size(kDropWords); i++)
+  for (size_t i = 0; i < std::size(kDropNames); i++)
     if (recording_.header().dropped[i].load() > (i < reported.size() ? reported[i] : 0)) return false;
   return true;
 }

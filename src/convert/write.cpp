@@ -183,11 +183,11 @@ void JobWriter::finish(size_t index, i64 step) {
 // in the conversion that sees it. Returns the counts that are reported then.
 std::vector<u64> JobWriter::report_drops(Model& model) const {
   std::vector<u64> reported = state_.drops_reported;
-  reported.resize(std::size(kDropWords));
+  reported.resize(std::size(kDropNames));
   for (size_t i = 0; i < reported.size(); i++) {
     u64 now = header_.dropped[i].load();
     if (now <= reported[i]) continue;
-    model.ledger.dropped[kDropWords[i]] += now - reported[i];
+    model.ledger.dropped[kDropNames[i]] += now - reported[i];
     reported[i] = now;
   }
   return reported;

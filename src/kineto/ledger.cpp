@@ -18,7 +18,7 @@ Json stretches_of(const StretchSum& sum) {
 // `steps`: numbers of the first and the last. What is not known of stretches is not there.
 Json steps_of(const Model& model) {
   Counted counted = counted_of(model);
-  const StepWords& words = words_of(counted.by);
+  const StepSourceNames& words = names_of(counted.by);
   std::string kind = words.kind;
   bool none = model.steps.empty();
   Json out;
@@ -192,7 +192,7 @@ Counted read_counted(const Json& ledger) {
 
 bool say_before_training(Json& ledger) {
   Counted counted = read_counted(ledger);
-  if (counted.before_training || std::string_view(words_of(counted.by).kind) != "inference") return false;
+  if (counted.before_training || std::string_view(names_of(counted.by).kind) != "inference") return false;
   counted.before_training = true;
   ledger["step"]["counted"] = counted_text(counted);
   ledger["step"]["before_training"] = true;

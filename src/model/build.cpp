@@ -58,8 +58,9 @@ class Loader {
   u64 end_ticks_ = 0;
   bool torch_reports_memory_ = false;
   Damage damage_;
-  std::unordered_map<RecordRef, u32> open_;        // events without an end yet
-  std::unordered_map<RecordRef, u64> early_ends_;  // ends read before their begin (another thread's chunk)
+  std::unordered_map<RecordRef, u32> open_;  // events without an end yet
+  std::unordered_map<RecordRef, u64>
+      early_ends_;  // ends that were read before the event itself (in the chunk of another thread)
 };
 
 void Loader::load() {
@@ -70,8 +71,8 @@ void Loader::load() {
     model_.process_ended_inside = true;
   }
   i64 begin_real = clock_.realtime_ns(request_.begin_ticks);
-  // A base that lies after the span (a damaged header, a clock set back) would make times negative, which
-  // viewers cannot show.
+  // A base after the span (a damaged header, a clock that was set back) would cause negative times, which viewers
+  // cannot show.
   model_.base_time_ns = h.base_time_ns <= u64(begin_real) ? h.base_time_ns : 0;
   model_.begin_ns = to_ns(request_.begin_ticks);
   model_.end_ns = std::max(to_ns(end_ticks_), model_.begin_ns);
@@ -103,12 +104,12 @@ void Loader::load() {
   }
 }
 
-// torch is there and was not asked to report: what its allocators get from CUDA is not what the program allocates.
+// True if torch runs but does not report memory: its allocators keep what they get from CUDA, so that is not what the
+// program allocates.
 bool Loader::torch_keeps_memory() const {
   auto ops = meta_.capabilities.find("ops");
-  auto asked = meta_.info.find("option.profile_memory");
-  return ops != meta_.capabilities.end() && ops->second.on &&
-         (asked == meta_.info.end() || asked->second.empty() || asked->second == "0");
+  std::string memory = meta_.option("profile_memory");
+  return ops != meta_.capabilities.end() && ops->second.on && (memory.empty() || memory == "0");
 }
 
 bool Loader::in_span(u64 ticks) {
@@ -146,7 +147,7 @@ void Loader::add_range(const RecordView& view) {
   add_event(e, view, r.begin_ticks, r.end_ticks);
 }
 
-// A call into NCCL is a range of its thread: it makes CUDA calls itself.
+// A call into NCCL becomes a range of its thread, since it makes CUDA calls itself.
 void Loader::add_library_call(const RecordView& view) {
   const auto& r = view.as<CallRecord>();
   if (!in_span(r.begin_ticks)) return;
@@ -182,7 +183,7 @@ void Loader::add_python_call(const RecordView& view) {
   add_event(e, view, r.begin_ticks, r.end_ticks);
 }
 
-// end_ticks 0: a range_end record may have it.
+// end_ticks 0: a range_end record may hold the end.
 void Loader::add_event(Event& e, const RecordView& view, u64 begin_ticks, u64 end_ticks) {
   e.begin_ns = to_ns(begin_ticks);
   e.thread = threads_(view.tid);
@@ -205,7 +206,7 @@ void Loader::add_end(const RangeEndRecord& record, GpuLoader& gpu) {
   open_.erase(it);
 }
 
-// end_ticks 0: nobody saw the end.
+// end_ticks 0: the end was not recorded.
 void Loader::finish(Event& e, u64 end_ticks) {
   if (end_ticks == 0 || end_ticks > end_ticks_) {
     e.flags |= end_ticks == 0 && model_.process_ended_inside ? kEventUnfinished : kEventClipped;
@@ -230,7 +231,7 @@ void describe(Model& model, const Recording& recording, const Meta& meta, const 
   if (model.process_name.empty()) model.process_name = "python";
   u32 stopped = h.stopped.load();
   u32 reason = 0;
-  for (const char* word : kDropWords) {
+  for (const char* word : kDropNames) {
     if (u64 count = h.dropped[reason].load()) model.process_dropped[word] = count;
     if (++reason == stopped) model.stopped = word;
   }
@@ -274,7 +275,7 @@ SpanRequest request_of(const WindowInfo& window, const Meta& meta) {
   r.end_ticks = window.end_ticks;
   r.first_step = window.first_step;
   r.end_step = window.first_step >= 0 ? window.end_step : -1;
-  for (const WindowInfo& w : meta.windows)  // the one before may hold its begin: discarded ones may lie between
+  for (const WindowInfo& w : meta.windows)  // the window before may hold its start; discarded ones may lie between
     if (w.number < window.number && w.state != WindowState::discarded) r.first_epoch = 2 * w.number + 1;
   r.last_epoch = 2 * window.number + 3;
   r.warmup_ticks = window.warmup_ticks;

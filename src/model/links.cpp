@@ -1,6 +1,6 @@
-// Autograd: which backward node belongs to which forward operator, by torch.profiler's own rules
+// Autograd: links backward nodes to forward operators by the rules of torch.profiler
 // (ThreadLocalSubqueue::materialize and generateForwardBackwardLinks in torch/csrc/profiler/collection.cpp),
-// less the pairs that make the TensorBoard plugin drop the whole file (pytorch/kineto#913).
+// without the pairs that make the TensorBoard plugin drop the whole file (pytorch/kineto#913).
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -33,7 +33,7 @@ class Linker {
     }
   }
 
-  // evaluate_function wrappers carry no sequence number of their own; torch copies the next begun event's.
+  // evaluate_function wrappers have no sequence number; torch copies that of the event that begins next.
   void copy_sequences() {
     std::unordered_map<u32, u32> last;  // by OS thread
     for (u32 i = 0; i < events_.size(); i++) {
@@ -54,7 +54,7 @@ class Linker {
     std::vector<u32> order;
     for (u32 i = 0; i < events_.size(); i++)
       if (events_[i].sequence >= 0 && !(events_[i].flags & kEventStep)) order.push_back(i);
-    // By end; of equal ends the inner one first, as a node must be found before its wrapper.
+    // In order of end; of equal ends the inner one first, since a node must be found before its wrapper.
     std::sort(order.begin(), order.end(), [this](u32 a, u32 b) {
       i64 x = events_[a].end_ns(), y = events_[b].end_ns();
       return x != y ? x < y : a > b;
@@ -69,13 +69,13 @@ class Linker {
         forward.erase(it);
       } else if (u64 thread = model_.threads[e.thread].torch_thread) {
         auto [it, added] = forward.emplace(Key{thread, e.sequence}, i);
-        // The one begun last is the one that made the backward node.
+        // The operator that began last is the one that created the backward node.
         if (!added && e.begin_ns >= events_[it->second].begin_ns) it->second = i;
       }
     }
   }
 
-  // The plugin looks backward nodes up by their begin alone and takes each evaluate_function node out once.
+  // The plugin finds backward nodes by their start alone and uses each evaluate_function node once.
   void leave_out_unsafe() {
     size_t found = model_.pairs.size();
     if (found && starts_with_accumulate()) {
@@ -102,7 +102,7 @@ class Linker {
  private:
   enum NameKind : u8 { plain, evaluate, accumulate };
 
-  // True when the first wrapper that the plugin meets is an AccumulateGrad (it expects another one before).
+  // True if the first wrapper that the plugin meets is an AccumulateGrad (it expects another one before).
   // It walks thread by thread, in order of their first event, and looks only at the top level and inside
   // steps.
   bool starts_with_accumulate() const {
@@ -126,7 +126,7 @@ class Linker {
     return false;
   }
 
-  // For each event the outermost wrapper around it (or itself), -1 none; and the begins that occur in two of
+  // For each event the outermost wrapper around it (or the event itself), -1: none; and the starts that occur in two of
   // them.
   void find_roots() {
     roots_.assign(events_.size(), -1);

@@ -20,7 +20,7 @@ u32 PythonLoader::add_name(std::string name) {
   return u32(model_.names.size()) - 1;
 }
 
-// torch writes a function's own name, without those of its class and of the functions around it.
+// As torch does, shows only the name of the function itself, without its class and the functions around it.
 u32 PythonLoader::code_name(u32 id) {
   auto [it, added] = code_names_.emplace(id, kLostName);
   auto code = meta_.codes.find(id);
@@ -52,7 +52,7 @@ Event PythonLoader::event_of(const PythonCallRecord& r) {
 }
 
 namespace {
-// Each event has a detail of its own, in the Model's arena.
+// The arena is const to its users, but each event has a detail of its own, which the passes here complete.
 PythonDetail& detail_of(Event& e) { return const_cast<PythonDetail&>(*e.python); }
 }  // namespace
 

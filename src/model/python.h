@@ -11,7 +11,7 @@ class PythonLoader {
   // Fills Model::modules.
   PythonLoader(const Meta& meta, Model& model, const NameTable& names);
 
-  // The event of a call, less its times, thread and ids.
+  // The event of a call, without its times, thread and ids.
   Event event_of(const PythonCallRecord& record);
 
  private:

@@ -3,7 +3,7 @@
 
 #include "kineto/names.h"
 #include "kineto/read/state.h"
-#include "model/gpu/words.h"
+#include "model/gpu/names.h"
 
 namespace tprof::kineto {
 namespace {
@@ -60,7 +60,7 @@ const RecordHead* keep(Model& model, T record, Kind kind, u32 id) {
 
 const RecordHead* record_of(ReadState& state, Kind kind, const EventFields& f, const GpuEvent& e) {
   Model& model = state.model;
-  u32 id = work_id(kind, f.name);
+  u32 id = activity_id(kind, f.name);
   switch (kind) {
     case Kind::kernel: return keep(model, kernel_record(f), kind, 0);
     case Kind::copy: return keep(model, copy_record(f, e.device), kind, id);

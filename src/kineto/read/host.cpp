@@ -4,7 +4,7 @@
 #include "kineto/names.h"
 #include "kineto/read/state.h"
 #include "model/communication.h"
-#include "model/gpu/words.h"
+#include "model/gpu/names.h"
 
 namespace tprof::kineto {
 namespace {

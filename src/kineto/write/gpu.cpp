@@ -4,7 +4,7 @@
 
 #include "kineto/names.h"
 #include "model/gpu/series.h"
-#include "model/gpu/words.h"
+#include "model/gpu/names.h"
 
 namespace tprof::kineto {
 namespace {
