@@ -65,7 +65,7 @@ class Checker {
   std::vector<Range> ranges_;
   std::unordered_map<std::string, u32> rows_;
   std::vector<i64> external_ids_;
-  std::unordered_map<i64, u32> python_ids_;  // how often each occurs
+  std::unordered_map<i64, u32> python_ids_;  // number of occurrences by id
   std::vector<i64> python_parents_;
   Json job_, ledger_;
   bool rank_seen_ = false;
@@ -74,7 +74,7 @@ class Checker {
   i64 steps_ns_ = 0;
 };
 
-// Events are looked at one by one and thrown away: a trace of a million events must not become a tree.
+// Events are checked one by one and not kept, so that a trace of a million events does not become a tree.
 void Checker::check_file() {
   kineto::TraceScanner first(path_, 4096);
   kineto::Piece piece;
@@ -101,7 +101,7 @@ void Checker::check_piece(const kineto::ParsedPiece& piece) {
     check_event(*piece.value);
 }
 
-// False: there is no use in looking further.
+// Returns false if further checks make no sense.
 bool Checker::check_end(const kineto::TraceScanner& scanner) {
   switch (scanner.end()) {
     case kineto::ScanEnd::damaged: add(k_damaged_gzip, scanner.why()); return false;
@@ -127,7 +127,7 @@ void Checker::check_event(const Value& event) {
   if (index == 0 && phase != "M") add(k_first_event, where);
   if (category == kineto::kForwardBackward && (!has_member(event, "id") || !ts.is_number())) add(k_flow_id, where);
   if (has_member(event, "args") && !args.is_object()) add(k_event_args, where);
-  if (phase != "X") gpu_.look_at_mark(phase, name, category, where);
+  if (phase != "X") gpu_.check_other(phase, name, category, where);
   if (phase != "X") return;
 
   if (!member(event, "cat").is_text()) add(k_event_category, where);
@@ -140,7 +140,7 @@ void Checker::check_event(const Value& event) {
       length = llround(std::clamp(dur.as_double(), 0.0, 9e15) * 1000);
   std::transform(category.begin(), category.end(), category.begin(), [](unsigned char c) { return char(tolower(c)); });
   if (args.is_object()) check_args(category, args, where);
-  gpu_.look_at_range(category, begin, where);
+  gpu_.check_range(category, begin, where);
   if (category == kineto::kKernel && member(args, "device").is_null()) add(k_kernel_device, where);
   check_step(name, category, length, where);
   check_communication(name, where);

@@ -5,7 +5,7 @@
 namespace tprof {
 namespace {
 
-// Of nvml.h, which has kept them since its first version.
+// From nvml.h, unchanged since its first version.
 using Device = void*;
 constexpr int kSuccess = 0;
 constexpr unsigned kClockSm = 1, kClockMemory = 2;  // nvmlClockType_t
@@ -32,7 +32,7 @@ struct Gpus::Nvml {
       function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
       return function != nullptr;
     };
-    find(reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");  // goes one day; what it says is then not known
+    find(reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");  // deprecated; without it the reasons are unknown
     return find(init, "nvmlInit_v2") && find(shutdown, "nvmlShutdown") && find(count, "nvmlDeviceGetCount_v2") &&
            find(device, "nvmlDeviceGetHandleByIndex_v2") && find(clock, "nvmlDeviceGetClockInfo") &&
            find(utilization, "nvmlDeviceGetUtilizationRates");

@@ -116,8 +116,8 @@ void Planner::plan_all() {
   plan_last_ledger();
 }
 
-// True for a window that a program recorded while it was still a helper and followed the windows of its leader. A program
-// with a schedule has windows of its own.
+// True for a window that a program recorded while it was still a helper and followed the windows of its leader. A
+// program with a schedule has windows of its own.
 bool Planner::is_leaders(const WindowInfo& window) const {
   bool program = recording_.header().role == u32(Role::program);
   bool scheduled = !meta_.option("schedule").empty() || !meta_.option("steps").empty();
@@ -215,8 +215,8 @@ void Planner::note_rest(const std::vector<SpanCut>& cuts, const std::vector<bool
   plan_.note = rest_text(rest, recording_.path());
 }
 
-// If recording had to stop, some trace must report what was dropped. Where no other trace does, that is the trace of the
-// last window, which is written even if it is empty.
+// If recording had to stop, some trace must report what was dropped. Where no other trace does, that is the trace of
+// the last window, which is written even if it is empty.
 void Planner::plan_last_ledger() {
   const FileHeader& h = recording_.header();
   if (alive_ || h.stopped.load() == 0 || h.role.load() != u32(Role::program) || drops_are_reported()) return;
@@ -302,8 +302,8 @@ void Planner::add_job(SpanRequest request, u64 name_ticks, i64 name_offset_ns, i
   TraceJob job;
   job.ended_before_training =
       request.before_training || (request.end_ticks && request.end_ticks <= meta_.training_ticks);
-  // The name of a trace must not depend on how many clock stamps follow. Before the first one (the window of a child began
-  // in its parent) only the rate is known, which depends on all of them.
+  // The name of a trace must not depend on how many clock stamps follow. Before the first one (the window of a child
+  // began in its parent) only the rate is known, which depends on all of them.
   if (!meta_.clocks.empty()) name_ticks = std::max(name_ticks, meta_.clocks.front().ticks);
   job.name_ns = u64(std::max<i64>(clock_.realtime_ns(name_ticks) + name_offset_ns, 0));
   job.request = std::move(request);

@@ -179,8 +179,8 @@ void JobWriter::finish(size_t index, i64 step) {
       run_on_trace_ready(options_.on_trace_ready, traces_[finished_].path, *done_[finished_]);
 }
 
-// The program counts what it drops for the whole process. Each count stands in one ledger: that of the last span written
-// in the conversion that sees it. Returns the counts that are reported then.
+// The program counts what it drops for the whole process. Each count stands in one ledger: that of the last span
+// written in the conversion that sees it. Returns the counts that are reported then.
 std::vector<u64> JobWriter::report_drops(Model& model) const {
   std::vector<u64> reported = state_.drops_reported;
   reported.resize(std::size(kDropNames));

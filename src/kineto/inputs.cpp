@@ -13,7 +13,7 @@ namespace tprof::kineto {
 namespace {
 
 constexpr u32 kLongestList = 30;          // SCALAR_LIST_LENGTH_LIMIT, TENSOR_LIST_DISPLAY_LENGTH_LIMIT
-constexpr size_t kKeepBytes = 64u << 20;  // texts kept at most
+constexpr size_t kKeepBytes = 64u << 20;  // maximum size of the cached texts
 
 template <class T>
 T read(const char* at) {
@@ -118,7 +118,7 @@ std::string_view InputText::of(const Event& event) {
   return overflow_;
 }
 
-// Appends the input at `at`; returns what follows it.
+// Appends the input at `at`; returns the address after it.
 const char* InputText::append_one(const char* at) {
   const auto head = read<InputHead>(at);
   const auto tag = static_cast<InputTag>(head.tag);
@@ -156,12 +156,12 @@ const char* InputText::append_one(const char* at) {
       append_scalars(value, tag, at, head.count);
       lists_.add("ScalarList", "[]", "[]", value);
       break;
-    default: lists_.add("", "[]", "[]", "");  // strings included: torch never prints them
+    default: lists_.add("", "[]", "[]", "");  // also strings, which torch never prints
   }
   return at + input_payload_bytes(head);
 }
 
-// Elements that are no tensors only occur in damaged recordings; they are stepped over as the reader did.
+// Elements that are no tensors occur only in damaged recordings; they are skipped as by the reader.
 const char* InputText::append_list(const char* at) {
   const auto list = read<InputHead>(at);
   at += sizeof list;

@@ -11,11 +11,11 @@ using Json = nlohmann::ordered_json;
 Json stretches_of(const StretchSum& sum) {
   Json out = {{"count", sum.count}, {"batches", sum.batches}, {"calls", sum.calls}, {"ns", sum.ns}};
   if (sum.left_out) out["left_out"] = sum.left_out;
-  if (sum.continued) out["continued"] = sum.continued;  // counted where they began
+  if (sum.continued) out["continued"] = sum.continued;  // the span in which they began counts them
   return out;
 }
 
-// `steps`: numbers of the first and the last. What is not known of stretches is not there.
+// `steps`: numbers of the first and the last. Unknown figures of stretches are left out.
 Json steps_of(const Model& model) {
   Counted counted = counted_of(model);
   const StepSourceNames& words = names_of(counted.by);
@@ -63,7 +63,7 @@ Json damage_of(const Damage& d) {
           {"missing_chunks", d.missing_chunks}};
 }
 
-// What the GPU part holds and where it comes from; what is known of CUDA and CUPTI stands in the recording's info.
+// The contents of the GPU part and their source; the versions of CUDA and CUPTI are in the info of the recording.
 Json gpu_of(const Model& model) {
   const GpuLedger& l = model.ledger.gpu;
   Json out;
@@ -83,7 +83,7 @@ Json gpu_of(const Model& model) {
   return out;
 }
 
-// What the finisher saw of the machine; nothing where none looked.
+// The state of the machine, if the finisher observed it.
 Json machine_of(const Model& model) {
   Json out;
   MachineFigures figures = machine_figures(model.info);
@@ -190,7 +190,7 @@ Counted read_counted(const Json& ledger) {
   return out;
 }
 
-bool say_before_training(Json& ledger) {
+bool mark_ledger_before_training(Json& ledger) {
   Counted counted = read_counted(ledger);
   if (counted.before_training || std::string_view(names_of(counted.by).kind) != "inference") return false;
   counted.before_training = true;

@@ -1,4 +1,4 @@
-// GPU work of a trace as the records that CUPTI would have given.
+// GPU activities of a trace, as the records that CUPTI would have delivered.
 #include <string.h>
 
 #include "kineto/names.h"
@@ -76,7 +76,7 @@ const RecordHead* record_of(ReadState& state, Kind kind, const EventFields& f, c
   }
 }
 
-// libkineto copies what the operator record_param_comms knows to the kernels of the collective.
+// libkineto copies the arguments of the operator record_param_comms to the kernels of the collective.
 void add_collective(ReadState& state, const EventFields& f) {
   const Value& name = f.arg("Collective name");
   if (!name.is_text()) return;
@@ -112,7 +112,7 @@ void add_gpu_event(ReadState& state, Kind kind, const EventFields& f) {
   } else {
     i64 pid = state.rows.number(*f.pid), tid = state.rows.stream_number(*f.tid);
     e.device = u32_of(f.arg("device"), pid >= 0 && pid < kMaxDevices ? u32(pid) : kNone);
-    bool none = f.arg("stream").is_i64() && f.arg("stream").as_i64() < 0;  // waits for no stream
+    bool none = f.arg("stream").is_i64() && f.arg("stream").as_i64() < 0;  // a wait without a stream
     e.stream = none ? kNone : u32_of(f.arg("stream"), tid >= 0 && tid < i64(kNone) ? u32(tid) : kNone);
     e.context = u32_of(f.arg("context"), 0);
     if (e.device == kNone && kind != Kind::sync && kind != Kind::gpu_event) state.model.ledger.repaired["no_device"]++;

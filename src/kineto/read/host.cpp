@@ -1,4 +1,4 @@
-// Operators, labels, Python calls, calls into CUDA and allocations: what happened on the threads of the process.
+// Events of the threads of the process: operators, labels, Python calls, calls into CUDA and allocations.
 #include <bit>
 
 #include "kineto/names.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kModulePrefix[] = "nn.Module: ";
 
-// Labels that had the category of operators before 2022, and what users cannot name so by chance.
+// Labels that had the category of operators before 2022, with names that no user picks by chance.
 bool is_label_by_name(std::string_view name) {
   for (const char* prefix : {"enumerate(DataLoader)#", "enumerate(DataPipe)#", kOptimizerPrefix, "DataParallel.forward",
                              "DistributedDataParallel.forward"})
@@ -19,8 +19,8 @@ bool is_label_by_name(std::string_view name) {
   return is_old_backend_label(name);
 }
 
-// The number behind a prefix, -1: the name has another form. Of steps HTA takes blanks around the '#' as well.
-i64 number_behind(std::string_view prefix, std::string_view name) {
+// The number after a prefix; -1 if the name has another form.
+i64 number_after(std::string_view prefix, std::string_view name) {
   if (!name.starts_with(prefix)) return -1;
   i64 number;
   std::string_view digits = name.substr(prefix.size());
@@ -35,7 +35,7 @@ u8 scope_of(HostKind kind, const EventFields& f, const Event& e) {
   return u8(node ? Scope::backward : Scope::function);
 }
 
-// What NVTX says of a range, as put_nvtx() writes it; false: nothing.
+// Reads the details of an NVTX range as put_nvtx() writes them; false if there are none.
 bool read_nvtx(ReadState& state, const EventFields& f, NvtxDetail& d) {
   const Value &domain = f.arg("domain"), &category = f.arg("category"), &payload = f.arg("payload");
   std::string_view color = text_of(f.arg("color"));
@@ -57,7 +57,7 @@ bool read_nvtx(ReadState& state, const EventFields& f, NvtxDetail& d) {
   return domain.is_text() || !category.is_null() || !color.empty() || !payload.is_null();
 }
 
-// "nn.Module: Linear_3"
+// The module of a call, "nn.Module: Linear_3".
 u32 module_of(ReadState& state, u32 event_name, const EventFields& f, i64 id) {
   auto [it, added] = state.modules.emplace(std::pair(event_name, id), u32(state.model.modules.size()));
   if (!added) return it->second;
@@ -85,12 +85,12 @@ void add_python_detail(ReadState& state, const EventFields& f, Event& e) {
   e.flags |= kEventPython;
 }
 
-// One of tprof's own; a label of the program's may be called the same.
+// True if the label is a stretch that tprof wrote; a label of the program may have the same name.
 bool add_stretch(Model& model, const EventFields& f, const Event& e) {
   std::string_view where = text_of(f.arg(kStretch));
   if (where != kStretchBetween && where != kStretchInside) return false;
   for (StretchKind kind : {StretchKind::evaluation, StretchKind::inference}) {
-    i64 number = number_behind(prefix_of(kind), f.name);
+    i64 number = number_after(prefix_of(kind), f.name);
     if (number < 0) continue;
     Stretch s{kind,
               number,
@@ -114,7 +114,7 @@ void add_range(ReadState& state, HostKind kind, const EventFields& f) {
   e.dur_ns = f.dur_ns;
   e.name = state.names(f.name);
   e.thread = state.rows.thread(state.rows.number(*f.pid), state.rows.number(*f.tid));
-  i64 step = kind == HostKind::python ? -1 : number_behind(kStepPrefix, f.name);
+  i64 step = kind == HostKind::python ? -1 : number_after(kStepPrefix, f.name);
   if (kind == HostKind::label && add_stretch(model, f, e)) {
     e.flags = kEventStep | kEventStretch;
     e.scope = u8(Scope::user);
@@ -162,7 +162,7 @@ void add_call(ReadState& state, HostKind kind, const EventFields& f) {
   c.seen = kSeenByCupti;
   c.family = u8(call_family(f.name));
   c.stack = state.stacks(text_of(f.arg(kCallStack)));
-  // Launches through the driver may have the runtime's category, for readers that know no other.
+  // Launches through the driver may have the category of the runtime, for readers that know no other.
   bool driver_name = f.name.size() > 2 && f.name.starts_with("cu") && f.name[2] >= 'A' && f.name[2] <= 'Z';
   if (kind == HostKind::driver || driver_name) c.call_flags |= kCallDriver;
   c.unfinished = !f.arg(kOurMark).is_null();

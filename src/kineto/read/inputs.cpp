@@ -18,7 +18,7 @@ u8 dtype_of(std::string_view name) {
   return it == known.end() ? kDtypeUnknown : it->second;
 }
 
-// One element after the other; null values behind the last one, and where there is no list.
+// Iterates over a list. After the last element, and if there is no list, it returns null values.
 class Elements {
  public:
   explicit Elements(const Value& list) : left_(list.elements()) {}
@@ -128,7 +128,7 @@ void InputReader::add_scalar(std::string_view text) {
   }
 }
 
-// "[1, 2]"; false: it is something else.
+// "[1, 2]"; false for anything else.
 bool InputReader::add_scalar_list(std::string_view text) {
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') return false;
   text = text.substr(1, text.size() - 2);

@@ -1,5 +1,5 @@
 // "Input Dims", "Input type", "Input Strides" and "Concrete Inputs" of an operator -> the encoded form of the Model
-// (see InputHead in record/record.h): what InputText writes, backwards.
+// (see InputHead in record/record.h). The inverse of InputText.
 #pragma once
 #include <string>
 #include <unordered_map>
@@ -14,7 +14,7 @@ class InputReader {
  public:
   explicit InputReader(Model& model) : model_(model) {}
 
-  // Gives the event its inputs; any of the lists may be missing (null).
+  // Sets the inputs of the event; any of the lists may be missing (null).
   void read(Event& event, const Value& dims, const Value& types, const Value& strides, const Value& values);
 
  private:

@@ -12,7 +12,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// How many bytes from `at` on can stand in a text as they are: no quote, backslash or control character.
+// The number of bytes from `at` on that need no escape in a text: no quote, backslash or control character.
 inline size_t plain_bytes(const char* at, const char* end) {
   constexpr u64 kOnes = ~u64(0) / 255, kHigh = kOnes << 7;
   const char* begin = at;
@@ -20,7 +20,9 @@ inline size_t plain_bytes(const char* at, const char* end) {
     for (; end - at >= 8; at += 8) {
       u64 word;
       memcpy(&word, at, sizeof word);
-      auto zero = [](u64 bytes) { return (bytes - kOnes) & ~bytes; };  // high bits: the first one is right
+      auto zero = [](u64 bytes) {
+        return (bytes - kOnes) & ~bytes;
+      };  // sets the high bit of zero bytes; the lowest one set is right
       u64 control = (word - kOnes * 0x20) & ~word;
       u64 found = (zero(word ^ kOnes * '"') | zero(word ^ kOnes * '\\') | control) & kHigh;
       if (found) return static_cast<size_t>(at - begin) + static_cast<size_t>(std::countr_zero(found)) / 8;
@@ -78,7 +80,7 @@ class Parser {
     why_ = why;
     return false;
   }
-  // The next character that is no white space, 0 at the end. (A NUL byte is nowhere JSON.)
+  // The next character that is no white space, 0 at the end. (JSON has no NUL byte outside of strings.)
   char peek() {
     for (; at_ < end_; at_++) {
       char c = *at_;
@@ -88,7 +90,8 @@ class Parser {
   }
   bool take(char c) { return peek() == c ? at_++, true : false; }
 
-  [[gnu::always_inline]] Value& add(Value::Kind kind, u32 size = 0) {  // gcc does not in a large unit
+  [[gnu::always_inline]] Value& add(Value::Kind kind,
+                                    u32 size = 0) {  // in a large unit gcc does not inline it by itself
     if (values_.count_ == values_.room_) grow();
     Value& value = values_.all_[values_.count_++];
     value.kind_ = kind;
@@ -114,7 +117,7 @@ class Parser {
     return fail("not UTF-8");
   }
 
-  // A value and what it holds. Each round takes one value, and closes what ends behind it.
+  // Parses a value with all elements. Each round parses one value and closes the lists and objects that end after it.
   bool tree() {
     for (;;) {
       if (!value()) return false;
@@ -204,7 +207,7 @@ class Parser {
       auto behind = static_cast<size_t>(at - point - 1);
       if (!behind) return fail("a digit is missing behind the point");
       bool power = at < end_ && (*at == 'e' || *at == 'E');
-      // Both are exact, so their quotient is rounded once, as it must be.
+      // Both are exact, so the quotient is rounded only once, as it must be.
       static constexpr double kTens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
                                          1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
       if (!power && at - digits <= 19 && mantissa < u64(1) << 53) {
@@ -235,7 +238,7 @@ class Parser {
     return true;
   }
 
-  // `at`: behind the digits, perhaps at an exponent. `below_one`: without it.
+  // `at`: after the digits, possibly at an exponent. `below_one`: without it.
   bool real(const char* at, bool below_one) {
     if (at < end_ && (*at == 'e' || *at == 'E')) {
       at++;

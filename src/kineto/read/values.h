@@ -1,4 +1,5 @@
-// Values of trace events as they are found in the wild: numbers in quotes, microseconds of any size, ids of any type.
+// Converts values of trace events as profilers write them: numbers in quotes, microseconds of any size, ids of any
+// type.
 #pragma once
 #include <charconv>
 #include <cmath>
@@ -8,7 +9,7 @@
 
 namespace tprof::kineto {
 
-// The number that the value is, or that its text spells.
+// The number that the value or its text is.
 inline std::optional<double> number_of(const Value& value) {
   if (value.is_number()) return value.as_double();
   double number;
@@ -20,7 +21,7 @@ inline std::optional<double> number_of(const Value& value) {
 
 inline std::optional<i64> integer_of(const Value& value) {
   if (value.is_i64()) return value.as_i64();
-  if (value.is_u64()) return i64(value.as_u64());  // addresses: the bits count
+  if (value.is_u64()) return i64(value.as_u64());  // for addresses, the bits matter
   std::string_view text = text_of(value);
   i64 integer;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), integer);
@@ -30,7 +31,7 @@ inline std::optional<i64> integer_of(const Value& value) {
   return std::nullopt;
 }
 
-// Microseconds as nanoseconds; nothing when they are no number or more than 290 years.
+// Microseconds as nanoseconds; nothing if the value is no number or exceeds 290 years.
 inline std::optional<i64> ns_of(const Value& value) {
   constexpr i64 kMaxUs = INT64_MAX / 1000;
   if (value.is_i64()) {
@@ -42,13 +43,13 @@ inline std::optional<i64> ns_of(const Value& value) {
   return std::llrint(static_cast<long double>(*us) * 1000);
 }
 
-// A figure of work, -1 when it is none: kernels of other makers' GPUs state "inf" or nothing.
+// A figure of a GPU activity, -1 if it is none: kernels of other vendors' GPUs state "inf" or nothing.
 inline float figure_of(const Value& value) {
   std::optional<double> number = number_of(value);
   return number && std::isfinite(*number) && *number >= 0 ? static_cast<float>(*number) : -1;
 }
 
-// Fits into 32 bits, else `otherwise`.
+// The value if it fits into 32 bits, else `otherwise`.
 inline u32 u32_of(const Value& value, u32 otherwise) {
   std::optional<i64> integer = integer_of(value);
   return integer && *integer >= 0 && *integer < 0xffffffff ? u32(*integer) : otherwise;

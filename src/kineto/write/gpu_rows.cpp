@@ -7,7 +7,7 @@
 
 namespace tprof::kineto {
 
-// Waits have rows of their own: their times are the host's and cross the work of the stream.
+// Waits have rows of their own: their times are those of the host and cross the activities of the stream.
 i64 sync_row(u32 stream) { return stream == kNone ? kSyncRows - 1 : kSyncRows + i64(stream); }
 
 Json device_properties(const Model& model) {

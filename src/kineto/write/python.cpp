@@ -25,7 +25,7 @@ void PythonWriter::put(const Event& event, u32 index) {
   lines_.begin();
   out_.put(R"({"ph": "X", "cat": "python_function", )");
   out_.put(lines_.name(event.name));
-  out_.put(lines_.place(event.thread));
+  out_.put(lines_.row(event.thread));
   out_.put("\"ts\": ");
   out_.put_us(event.begin_ns);
   out_.put(", \"dur\": ");
@@ -43,7 +43,7 @@ void PythonWriter::put(const Event& event, u32 index) {
     out_.put("null");
   if (detail.module != kNone) {
     const ModuleInfo& module = model_.modules[detail.module];
-    put_key(kPythonModuleId);  // of its class: readers take it together with the name
+    put_key(kPythonModuleId);  // an id within its class: readers combine it with the name
     out_.put_number(module.number);
     if (module.parameters != ModuleRecord::kUnknown) {
       put_key(kParameters);
