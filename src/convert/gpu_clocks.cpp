@@ -63,11 +63,11 @@ GpuClocks Gpus::look() const {
     if (nvml_->clock(device, kClockSm, &mhz) != kSuccess || nvml_->clock(device, kClockMemory, &memory_mhz) != kSuccess)
       continue;
     unsigned long long reasons = 0;
-    bool asked = nvml_->reasons && nvml_->reasons(device, &reasons) == kSuccess;
+    bool has_reasons = nvml_->reasons && nvml_->reasons(device, &reasons) == kSuccess;
     out.working++;
     out.mhz += mhz;
     out.memory_mhz += memory_mhz;
-    out.held_down += asked && (reasons & kHeldDown) ? 1 : 0;
+    out.held_down += has_reasons && (reasons & kHeldDown) ? 1 : 0;
   }
   if (!out.working) return out;
   for (double* sum : {&out.mhz, &out.memory_mhz, &out.held_down}) *sum /= out.working;

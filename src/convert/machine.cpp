@@ -49,10 +49,10 @@ void read_stat(const std::string& text, MachineLook& look) {
 Machine::Machine(u32 pid, MachinePlaces places) : pid_(pid), places_(std::move(places)) {}
 Machine::~Machine() = default;
 
-// By its open files. There may be thousands of them, so the pauses between the checks double.
+// Decided by its open files. There may be thousands of them, so the pauses between the checks double.
 bool Machine::program_uses_gpu() {
-  if (++looks_taken_ < asks_at_) return false;
-  asks_at_ *= 2;
+  if (++samples_taken_ < next_check_) return false;
+  next_check_ *= 2;
   if (access((places_.gpu + "ctl").c_str(), F_OK) != 0) return false;
   std::error_code why;
   fs::directory_iterator at(places_.proc + "/" + std::to_string(pid_) + "/fd", why), end;

@@ -50,8 +50,8 @@ class Machine {
 
   const u32 pid_;
   const MachinePlaces places_;
-  std::unique_ptr<Gpus> gpus_;         // set once the program has opened a GPU, because loading NVML may wake them
-  u64 looks_taken_ = 0, asks_at_ = 1;  // that is checked at sample 1, 2, 4, 8 ...
+  std::unique_ptr<Gpus> gpus_;              // set once the program has opened a GPU, because loading NVML may wake them
+  u64 samples_taken_ = 0, next_check_ = 1;  // that is checked at sample 1, 2, 4, 8 ...
   u64 next_ns_ = 0, pause_ns_ = kPause_ns;
   u64 moment_ = ~u64(0);
   int close_looks_ = 0;       // calls that take a sample at once

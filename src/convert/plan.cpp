@@ -98,8 +98,8 @@ void Planner::plan_all() {
     }
     if (2 * u64(w.number) + 1 < recording_.header().given_back.load()) {  // a part of it would pass for the whole
       plan_.note =
-          "windows that were written while the program ran are not in the recording any more; their "
-          "traces stand";
+          "windows that were written while the program ran are no longer in the recording; their "
+          "traces remain";
       plan_marks(w);
       continue;
     }

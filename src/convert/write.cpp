@@ -163,7 +163,7 @@ i64 JobWriter::write_one(size_t index) {
   return step;
 }
 
-// Of two forms of one trace the plugin shows one, or counts both.
+// Removes other forms of the trace: the plugin would show one of them, or count both.
 void JobWriter::remove_other_forms(const std::string& plain, const std::string& written) const {
   for (const char* suffix : {kineto::kFileSuffix, kineto::kFileSuffixGz})
     for (const std::string& other : {plain + suffix, kineto::before_training_name(plain + suffix)})

@@ -202,9 +202,9 @@ void add_steps(Model& model, const Meta& meta, const SpanRequest& request, const
   std::vector<StretchInfo> stretches = settled_stretches(meta, request.before_training);
   std::vector<Edge> edges = edges_of(steps, stretches, to_ns, model.end_ns);
   std::erase_if(edges, [&](const Edge& edge) {
-    bool asked = !edge.step || ((request.first_step < 0 || edge.step->number >= request.first_step) &&
-                                (request.end_step < 0 || edge.step->number < request.end_step));
-    return !asked || edge.end_ns <= model.begin_ns || edge.begin_ns >= model.end_ns || edge.end_ns <= edge.begin_ns;
+    bool requested = !edge.step || ((request.first_step < 0 || edge.step->number >= request.first_step) &&
+                                    (request.end_step < 0 || edge.step->number < request.end_step));
+    return !requested || edge.end_ns <= model.begin_ns || edge.begin_ns >= model.end_ns || edge.end_ns <= edge.begin_ns;
   });
   StepInfo whole{0, StepBy::none, 0, 0, 0, 0};
   if (is_one_step(model, edges)) {

@@ -168,7 +168,7 @@ struct Ledger {
   u64 pairs = 0, pairs_left_out = 0;
   std::string pairs_why;  // why pairs were left out
   std::string clock;      // why times are doubtful; empty if they are not
-  // Of a trace that was read: repairs by kind, and events by category that the Model cannot hold.
+  // For a trace that was read: repairs by kind, and events by category that the Model cannot hold.
   std::map<std::string, u64> repaired, left_out;
   GpuLedger gpu;
 
@@ -192,7 +192,7 @@ class Arena {
 
  private:
   std::vector<std::unique_ptr<char[]>> blocks_;
-  size_t used_ = 0, room_ = 0;
+  size_t used_ = 0, capacity_ = 0;
 };
 
 struct Model {

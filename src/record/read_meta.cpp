@@ -60,8 +60,9 @@ bool add_meta(const RecordView& view, Meta& meta) {
     }
     case Kind::thread: {
       const auto& r = view.as<ThreadRecord>();
-      size_t room = view.bytes() - offsetof(ThreadRecord, name);
-      meta.threads[r.head.id] = {r.head.id, r.torch_thread, r.begin_ticks, std::string(r.name, strnlen(r.name, room))};
+      size_t max_bytes = view.bytes() - offsetof(ThreadRecord, name);
+      meta.threads[r.head.id] = {r.head.id, r.torch_thread, r.begin_ticks,
+                                 std::string(r.name, strnlen(r.name, max_bytes))};
       break;
     }
     case Kind::clock: {

@@ -155,8 +155,8 @@ u32 Recording::chunk_count() {
   if (is_folded_) return u32(folded_.size());
   struct stat s;
   if (fstat(fd_, &s) != 0 || s.st_size < kHeaderBytes) return 0;
-  u64 room = (u64(s.st_size) - kHeaderBytes + kChunkBytes - 1) / kChunkBytes;
-  return u32(std::min<u64>(header_->chunks.load(), room));
+  u64 fitting = (u64(s.st_size) - kHeaderBytes + kChunkBytes - 1) / kChunkBytes;
+  return u32(std::min<u64>(header_->chunks.load(), fitting));
 }
 
 bool Recording::read_chunk_header(u32 index, ChunkHeader& out) {

@@ -50,7 +50,7 @@ constexpr u32 kChunkMagic = 0x4b4e4843;  // "CHNK"
   DROP(reentered, "the event came from inside tprof's own code or a signal handler") \
   DROP(too_deep, "more ranges were open on one thread than can be followed")         \
   DROP(internal, "an unexpected internal state; see the message in the ledger")      \
-  DROP(gpu_dropped, "CUPTI had no room for a record")                                \
+  DROP(gpu_dropped, "CUPTI had no buffer space for a record")                        \
   DROP(gpu_late, "a GPU activity was not finished within the wait at the window's end")
 
 enum class Drop : u32 {

@@ -60,7 +60,7 @@ class Parser {
 
   bool all(ParseError& error) {
     u32 before = values_.count_;
-    if (tree() && ((peek() == 0 && at_ == end_) || fail("more follows the value")) && is_allowed()) return true;
+    if (tree() && ((peek() == 0 && at_ == end_) || fail("text follows the value")) && is_allowed()) return true;
     values_.count_ = before;
     error = {why_, where()};
     return false;
@@ -92,7 +92,7 @@ class Parser {
 
   [[gnu::always_inline]] Value& add(Value::Kind kind,
                                     u32 size = 0) {  // in a large unit gcc does not inline it by itself
-    if (values_.count_ == values_.room_) grow();
+    if (values_.count_ == values_.capacity_) grow();
     Value& value = values_.all_[values_.count_++];
     value.kind_ = kind;
     value.size_ = size;
@@ -100,11 +100,11 @@ class Parser {
     return value;
   }
   void grow() {
-    u32 room = std::max(2 * values_.room_, u32(1024));
-    auto all = std::make_unique_for_overwrite<Value[]>(room);
+    u32 capacity = std::max(2 * values_.capacity_, u32(1024));
+    auto all = std::make_unique_for_overwrite<Value[]>(capacity);
     if (values_.count_) memcpy(all.get(), values_.all_.get(), values_.count_ * sizeof(Value));
     values_.all_ = std::move(all);
-    values_.room_ = room;
+    values_.capacity_ = capacity;
   }
 
   size_t where() const { return static_cast<size_t>(at_ - begin_); }
@@ -204,14 +204,14 @@ class Parser {
     if (next == '.') {
       const char* point = at++;
       take_digits();
-      auto behind = static_cast<size_t>(at - point - 1);
-      if (!behind) return fail("a digit is missing behind the point");
+      auto decimals = static_cast<size_t>(at - point - 1);
+      if (!decimals) return fail("a digit is missing after the decimal point");
       bool power = at < end_ && (*at == 'e' || *at == 'E');
       // Both are exact, so the quotient is rounded only once, as it must be.
       static constexpr double kTens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
                                          1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
       if (!power && at - digits <= 19 && mantissa < u64(1) << 53) {
-        double real = static_cast<double>(mantissa) / kTens[behind];
+        double real = static_cast<double>(mantissa) / kTens[decimals];
         at_ = at;
         add(Value::Kind::real).real_ = minus ? -real : real;
         return true;
@@ -297,7 +297,7 @@ class Parser {
       u32 code, low;
       if (!hex4(code) || (code >= 0xDC00 && code < 0xE000)) return fail("not an escape of a character");
       if (code >= 0xD800 && code < 0xDC00) {
-        if (!hex4(low) || low < 0xDC00 || low >= 0xE000) return fail("half a pair of surrogates");
+        if (!hex4(low) || low < 0xDC00 || low >= 0xE000) return fail("half a surrogate pair");
         code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
       }
       append_utf8(out, code);

@@ -98,7 +98,7 @@ class Values {
  private:
   friend class Parser;
   std::unique_ptr<Value[]> all_;
-  u32 count_ = 0, room_ = 0;
+  u32 count_ = 0, capacity_ = 0;
   std::deque<std::string> unescaped_;  // texts that were written with escapes
 };
 

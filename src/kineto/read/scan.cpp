@@ -41,7 +41,11 @@ size_t end_of_string(const char* text, size_t at, size_t filled) {
 }  // namespace
 
 TraceScanner::TraceScanner(const std::string& path, size_t buffer_bytes, size_t longest)
-    : path_(path), file_(open_gzip(path)), buffer_(new char[buffer_bytes]), room_(buffer_bytes), longest_(longest) {}
+    : path_(path),
+      file_(open_gzip(path)),
+      buffer_(new char[buffer_bytes]),
+      capacity_(buffer_bytes),
+      longest_(longest) {}
 
 bool TraceScanner::stop(ScanEnd end, const std::string& why) {
   end_ = end;
@@ -66,16 +70,16 @@ bool TraceScanner::fill() {
     filled_ -= at_;
     at_ = 0;
   }
-  if (filled_ == room_) {
-    if (room_ >= longest_)
+  if (filled_ == capacity_) {
+    if (capacity_ >= longest_)
       return stop(ScanEnd::bad_json,
                   "a value of more than " + std::to_string(longest_ >> 20) + " MiB at byte " + std::to_string(base_));
-    auto larger = std::make_unique_for_overwrite<char[]>(room_ * 2);
+    auto larger = std::make_unique_for_overwrite<char[]>(capacity_ * 2);
     memcpy(larger.get(), buffer_.get(), filled_);
     buffer_ = std::move(larger);
-    room_ *= 2;
+    capacity_ *= 2;
   }
-  int n = gzread(file_.get(), buffer_.get() + filled_, static_cast<unsigned>(room_ - filled_));
+  int n = gzread(file_.get(), buffer_.get() + filled_, static_cast<unsigned>(capacity_ - filled_));
   int code = Z_OK;
   gzerror(file_.get(), &code);
   if (code == Z_ERRNO) throw Error(Fault::unreadable, path_ + ": cannot be read: " + strerror(errno));

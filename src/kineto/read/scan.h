@@ -73,7 +73,7 @@ class TraceScanner {
   GzipFile file_;
   Measure measure_;
   std::unique_ptr<char[]> buffer_;
-  size_t room_, filled_ = 0, at_ = 0;  // of buffer_
+  size_t capacity_, filled_ = 0, at_ = 0;  // of buffer_
   const size_t longest_;
   u64 base_ = 0;  // offset of buffer_[0]
   bool at_end_ = false;

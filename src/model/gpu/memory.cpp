@@ -70,7 +70,7 @@ void DeviceMemory::merge() {
 void DeviceMemory::finish(Model& model) {
   if (changes_.empty()) return;
   merge();
-  // Of the same time, releases come first, so that the address is free for the allocation.
+  // Releases come before allocations of the same time, so that the address is free for the allocation.
   std::sort(changes_.begin(), changes_.end(), [](const Change& a, const Change& b) {
     return std::tuple(a.ns, !a.release, a.address) < std::tuple(b.ns, !b.release, b.address);
   });

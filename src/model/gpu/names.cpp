@@ -6,7 +6,7 @@
 namespace tprof {
 namespace {
 
-// By value.
+// Indexed by the values of CUPTI's enumerations.
 constexpr const char* kCopyKinds[] = {nullptr, "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
                                       "AtoD",  "DtoA", "DtoD", "HtoH", "PtoP"};
 constexpr const char* kMemoryKinds[] = {"Unknown", "Pageable", "Pinned",        "Device",
