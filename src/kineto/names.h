@@ -58,16 +58,16 @@ constexpr char kForwardThread[] = "Fwd thread id";
 constexpr char kPythonId[] = "Python id";
 constexpr char kPythonParentId[] = "Python parent id";
 constexpr char kPythonModuleId[] = "Python module id";
-constexpr char kParameters[] =
-    "Parameters";  // tprof's: elements of the parameters of an nn.Module, including its children
+// tprof's own: elements and bytes of the parameters of an nn.Module, including those of its children.
+constexpr char kParameters[] = "Parameters";
 constexpr char kParameterBytes[] = "Parameter bytes";
 constexpr char kPythonThread[] = "Python thread";
 constexpr char kCorrelation[] = "correlation";
 // The size of a call, as libkineto writes it for HIP. "bytes", the key of copies, would not differ from the "Bytes" of
 // memory events for engines that ignore case.
 constexpr char kCallSize[] = "size";
-constexpr char kStretch[] =
-    "Stretch";  // tprof's: marks Evaluation#N and Inference#N, which are no labels of the program
+// tprof's own: marks Evaluation#N and Inference#N, which are no labels of the program.
+constexpr char kStretch[] = "Stretch";
 constexpr char kStretchBetween[] = "between steps";  // a value of kStretch
 constexpr char kStretchInside[] = "inside a step";
 constexpr char kBatches[] = "Batches";
