@@ -15,7 +15,7 @@ u8 dtype_of(std::string_view name) {
     return all;
   }();
   auto it = known.find(name);
-  return it == known.end() ? kDtypeUnknown : it->second;
+  return it == known.end() ? u8(kDtypeUnknown) : it->second;
 }
 
 // Iterates over a list. After the last element, and if there is no list, it returns null values.
