@@ -56,7 +56,7 @@ std::vector<Edge> edges_of(const std::vector<StepInfo>& steps, const std::vector
     Edge& edge = edges[i];
     const Edge* next = i + 1 < edges.size() ? &edge + 1 : nullptr;
     edge.end_ns = next ? std::min(edge.end_ns, next->begin_ns) : edge.open ? last_ns : edge.end_ns;
-    // A step ends where the next step begins. Before an evaluation, it may have ended earlier.
+    // If a step follows, its start is the end. If an evaluation follows, the end may be earlier.
     if (next && next->step) edge.open = false;
   }
   return edges;
