@@ -1,7 +1,7 @@
 /* tprof's public C API: header only, and a no-op when the program does not run under tprof.
  *
  * The same functions are reachable from Python: ctypes.CDLL(None).tprof_step() (absent when not preloaded).
- * start() and stop() mean what they mean on torch.profiler.profile: start() begins the schedule at its step 0,
+ * start() and stop() are those of torch.profiler.profile: start() begins the schedule at its step 0,
  * stop() ends the open window and writes it. Without TPROF_AUTOSTART=0 the profiler is started already.
  *
  * Every function returns 0, or -1 when it did nothing (not preloaded, not attached to torch, nothing open).
@@ -33,9 +33,9 @@ extern "C" {
 TPROF_API(tprof_start, (void), (), (void))
 /* Ends the open window; nothing is recorded until the next tprof_start(). */
 TPROF_API(tprof_stop, (void), (), (void))
-/* Ends the current step and begins the next. From the first call on no other source of steps counts. */
+/* Ends the current step and begins the next. After the first call, no other source of steps counts. */
 TPROF_API(tprof_step, (void), (), (void))
-/* Has what was recorded so far in the open window written as a trace; recording goes on. */
+/* Writes what the open window has recorded so far as a trace; recording goes on. */
 TPROF_API(tprof_flush, (void), (), (void))
 /* 1 while a window records (active phase), 0 otherwise. */
 TPROF_API(tprof_active, (void), (), (void))

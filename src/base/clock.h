@@ -21,7 +21,7 @@ struct ClockTriple {
   u64 monotonic_ns;  // CLOCK_MONOTONIC
 };
 
-// Which clock now_ticks() reads; decided by init_clock(), when a session is attached: asking the processor takes
+// Which clock now_ticks() reads. init_clock() decides it when a session is attached, not earlier: CPUID takes
 // microseconds in a virtual machine.
 extern ClockKind g_clock_kind;
 void init_clock();
@@ -32,7 +32,7 @@ inline u64 clock_ns(clockid_t id) {
   return u64(t.tv_sec) * 1'000'000'000u + u64(t.tv_nsec);
 }
 
-// Whether ticks are the processor's counter: then counter_ticks() are they, and call nothing.
+// True if ticks are the counter of the processor: then counter_ticks() returns them without a call.
 inline bool ticks_are_counted() { return __builtin_expect(g_clock_kind != ClockKind::monotonic_ns, 1); }
 
 inline u64 counter_ticks() {

@@ -2,7 +2,8 @@
 //
 // dlsym cannot see what Python loads RTLD_LOCAL (all of torch), and dlopen(RTLD_NOLOAD) from inside a nested
 // dlopen re-enters half-initialised library constructors and crashes. This takes no loader lock beyond
-// dl_iterate_phdr's own and never runs foreign code.
+// dl_iterate_phdr's own, never runs foreign code and allocates nothing, so it may run inside the profiled program.
+// Files on disk are read by symbols/elf_file.h.
 #pragma once
 #include <link.h>
 
@@ -26,7 +27,7 @@ class ElfObject {
   const char* path() const { return path_; }
   const char* file() const;  // the last part of the path
 
-  // What is mapped of it: [low, high).
+  // Its segments are mapped in [low, high).
   ElfW(Addr) low() const { return low_; }
   ElfW(Addr) high() const { return high_; }
   bool holds(const void* address) const {
@@ -34,9 +35,9 @@ class ElfObject {
     return at >= low_ && at < high_;
   }
 
-  // Whether a DT_NEEDED of this name means it: its DT_SONAME, or its file name.
+  // Whether a DT_NEEDED of this name refers to the object: by its DT_SONAME, or by its file name.
   bool is_called(const char* name) const;
-  // Calls each(name) for its DT_NEEDED in their order, until one returns true.
+  // Calls each(name) for its DT_NEEDED entries in order, until a call returns true.
   template <class Each>
   bool any_needed(Each each) const {
     for (const auto* d = dyn_; strings_ && d && d->d_tag != DT_NULL; d++)
@@ -58,7 +59,7 @@ class ElfObject {
   void* by_gnu_hash(const char* name) const;
   void* by_sysv_hash(const char* name) const;
 
-  const char* path_ = "";  // the loader's: valid as long as the object is mapped
+  const char* path_ = "";  // owned by the loader: valid while the object is mapped
   const ElfW(Dyn) * dyn_ = nullptr;
   ElfW(Addr) base_ = 0, low_ = ~ElfW(Addr)(0), high_ = 0;
   const ElfW(Sym) * symbols_ = nullptr;

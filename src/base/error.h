@@ -5,10 +5,10 @@
 
 namespace tprof {
 
-// What is at fault. What a command's exit code makes of it stands in tools/tprof/exit_codes.h.
+// What is at fault. tools/tprof/exit_codes.h maps it to the exit code of a command.
 enum class Fault {
-  usage,       // an argument, or what the command was asked for
-  unreadable,  // a file, or what it holds
+  usage,       // an argument, or what was requested
+  unreadable,  // a file, or its contents
   partial,     // something was written, something was lost or damaged
 };
 

@@ -36,16 +36,16 @@ bool run_guarded(void (*code)(void*), void* argument) {
   sigemptyset(&mine.sa_mask);
   sigaction(SIGSEGV, &mine, &g_before[0]);
   sigaction(SIGBUS, &mine, &g_before[1]);
-  volatile bool whole = false;
+  volatile bool completed = false;
   if (sigsetjmp(g_jump, 1) == 0) {
     g_thread = syscall(SYS_gettid);
     code(argument);
-    whole = true;
+    completed = true;
   }
   g_thread = 0;
   sigaction(SIGSEGV, &g_before[0], nullptr);
   sigaction(SIGBUS, &g_before[1], nullptr);
-  return whole;
+  return completed;
 }
 
 }  // namespace tprof

@@ -14,7 +14,7 @@ ino_t g_inode;
 bool g_open;
 __thread bool t_apart __attribute__((tls_model("initial-exec")));
 
-// A descriptor of this thread for what the process has under 2; negative if the kernel (before 5.6) cannot.
+// A descriptor of this thread for descriptor 2 of the process; negative if the kernel is too old for that (before 5.6).
 int borrow() {
   int process = int(syscall(SYS_pidfd_open, getpid(), 0));
   if (process < 0) return -1;

@@ -1,4 +1,5 @@
-// The one way tprof talks from inside a program: single lines on descriptor 2, "tprof: ..." in front.
+// The one way in which tprof writes messages from inside a program: single lines on descriptor 2 that start with
+// "tprof: ".
 //
 // Descriptor 2 is only used while it is still the file it was when the process started: a program that closed
 // it may have opened its own data file under that number.
@@ -9,7 +10,8 @@ namespace tprof {
 // Remembers what descriptor 2 is. Call once, early.
 void init_log();
 
-// The calling thread has a descriptor table of its own from now on, without a 2 in it: its lines borrow the process's.
+// Call it in a thread that has a descriptor table of its own, without descriptor 2: its lines borrow that of the
+// process.
 void log_from_apart();
 
 // Formats and writes one line. No malloc; at most 1 KiB. Safe in hooks (not in signal handlers).

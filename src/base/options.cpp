@@ -32,8 +32,8 @@ bool fail(OptionError& error, const char* format, ...) {
   return false;
 }
 
-// A whole non-negative decimal number filling the text; false otherwise or when above kMaxSteps.
-bool whole(const char* text, i64& out) {
+// Parses a text that is nothing but a non-negative decimal number of at most kMaxSteps.
+bool parse_whole(const char* text, i64& out) {
   if (!*text || strlen(text) > 18) return false;
   i64 value = 0;
   for (const char* c = text; *c; c++) {
@@ -50,7 +50,7 @@ bool copy(const char* text, char* out, size_t size) {
   return true;
 }
 
-// One overload per kind of options.def: fills the field or says why not.
+// One overload per kind of options.def. Each fills the field, or returns false and the reason.
 bool parse(const char*, const char* text, bool& out, OptionError& error) {
   if (!strcmp(text, "0")) return out = false, true;
   if (!strcmp(text, "1")) return out = true, true;
@@ -101,7 +101,7 @@ bool parse(const char*, const char* text, double& out, OptionError& error) {
   return true;
 }
 
-// What a preset changes against the table's defaults.
+// Sets what the preset changes in the defaults of the table.
 void apply_preset(Options& options) {
   bool full = !strcmp(options.preset.value, "full");
   if (!strcmp(options.preset.value, "light")) options.record_shapes = false;
@@ -119,26 +119,26 @@ const char* show(const T&, const OptionRow& row, char (&)[256]) {
 
 const char* show(const bool& on, const OptionRow&, char (&)[256]) { return on ? "1" : "0"; }
 
-const char* show(const WordSet& set, const OptionRow& row, char (&room)[256]) {
+const char* show(const WordSet& set, const OptionRow& row, char (&buffer)[256]) {
   size_t used = 0;
   u32 bit = 1;
-  room[0] = 0;
+  buffer[0] = 0;
   for (const char* word = row.metavar; *word; bit <<= 1) {
     int bytes = int(strcspn(word, "|"));
-    if (set.has(bit) && used < sizeof room)
-      used += size_t(snprintf(room + used, sizeof room - used, "%s%.*s", used ? "," : "", bytes, word));
+    if (set.has(bit) && used < sizeof buffer)
+      used += size_t(snprintf(buffer + used, sizeof buffer - used, "%s%.*s", used ? "," : "", bytes, word));
     word += bytes;
     if (*word) word++;
   }
-  return used ? room : "0";
+  return used ? buffer : "0";
 }
 
 }  // namespace
 
-const char* option_value(const Options& options, int row, char (&room)[256]) {
+const char* option_value(const Options& options, int row, char (&buffer)[256]) {
   int i = 0;
 #define OPTION(field, kind, env, flag, metavar, fallback, help) \
-  if (i++ == row) return show(options.field, kOptionRows[row], room);
+  if (i++ == row) return show(options.field, kOptionRows[row], buffer);
 #include "base/options.def"
 #undef OPTION
   return "";
@@ -198,7 +198,7 @@ bool parse_schedule(const char* text, Schedule& out, OptionError& error) {
                   item);
     if (word->seen) return fail(error, "'%s': '%s' is given twice", text, item);
     word->seen = true;
-    if (!whole(value, *word->value))
+    if (!parse_whole(value, *word->value))
       return fail(error, "'%s': %s=%s is not a whole number from 0 to %lld", text, item, value,
                   static_cast<long long>(kMaxSteps));
   }
@@ -218,7 +218,7 @@ bool parse_steps(const char* text, Schedule& out, OptionError& error) {
     return fail(error, "'%s' is not of the form A:B", text);
   memcpy(from, text, colon - text);
   strcpy(to, colon + 1);
-  if (!whole(from, a) || !whole(to, b) || b <= a)
+  if (!parse_whole(from, a) || !parse_whole(to, b) || b <= a)
     return fail(error, "'%s': A and B must be whole numbers with A < B (steps A to B-1 are recorded)", text);
   out = Schedule{};
   out.given = true;
@@ -255,7 +255,7 @@ bool parse_step_source(const char* text, StepSource& out, OptionError& error) {
     s.mode = StepMode::dataloader;
   } else if (!strncmp(text, "backward", 8) && (!text[8] || text[8] == ':')) {
     s.mode = StepMode::backward;
-    if (text[8] && (!whole(text + 9, s.every) || s.every < 1))
+    if (text[8] && (!parse_whole(text + 9, s.every) || s.every < 1))
       return fail(error, "'%s': N in backward:N must be a whole number of at least 1", text);
   } else if (!strncmp(text, "range:", 6)) {
     s.mode = StepMode::range;
@@ -277,7 +277,7 @@ bool parse_window(const char* text, WindowSource& out, OptionError& error) {
   WindowSource w;
   if (!strncmp(text, kApi, kApiLength) && (!text[kApiLength] || text[kApiLength] == ':')) {
     w.profiler_api = true;
-    if (text[kApiLength] && (!whole(text + kApiLength + 1, w.limit) || w.limit < 1))
+    if (text[kApiLength] && (!parse_whole(text + kApiLength + 1, w.limit) || w.limit < 1))
       return fail(error, "'%s': N in cudaProfilerApi:N must be a whole number of at least 1", text);
   } else if (strcmp(text, "schedule")) {
     return fail(error, "'%s' is not schedule, cudaProfilerApi or cudaProfilerApi:N", text);
@@ -320,7 +320,7 @@ bool parse_signal(const char* text, int& out, OptionError& error) {
   for (const auto& n : names)
     if (!strcmp(n.name, bare)) return out = n.number, true;
   i64 number = 0;
-  if (!strncmp(bare, "RTMIN+", 6) && whole(bare + 6, number) && SIGRTMIN + number <= SIGRTMAX)
+  if (!strncmp(bare, "RTMIN+", 6) && parse_whole(bare + 6, number) && SIGRTMIN + number <= SIGRTMAX)
     return out = static_cast<int>(SIGRTMIN + number), true;
   return fail(error, "'%s' is not none, USR1, USR2, HUP, WINCH, URG, IO, PWR or RTMIN+N", text);
 }
@@ -333,7 +333,7 @@ bool parse_bytes(const char* text, u64& out, OptionError& error) {
   bool ok = n > 0 && n < sizeof digits;
   if (ok) {
     memcpy(digits, text, n);
-    ok = whole(digits, value);
+    ok = parse_whole(digits, value);
     const char* unit = text + n;
     if (!strcmp(unit, "K"))
       shift = 10;

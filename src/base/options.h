@@ -1,4 +1,4 @@
-// What the user asked for, as plain data. Parsed from the environment by the library (no malloc, no throw) and
+// The options of the user, as plain data. Parsed from the environment by the library (no malloc, no throw) and
 // by the tool, from the one table in options.def.
 #pragma once
 #include "base/types.h"
@@ -21,15 +21,15 @@ enum class StepMode : u8 { automatic, optimizer, dataloader, backward, range, nv
 
 struct StepSource {
   StepMode mode = StepMode::automatic;
-  bool given = false;      // not by default
+  bool given = false;      // false: the default
   i64 every = 1;           // backward:N
   char pattern[256] = {};  // range:REGEX and nvtx:REGEX, POSIX extended
 };
 
-// What opens and closes windows.
+// Opens and closes windows.
 struct WindowSource {
   bool profiler_api = false;  // cudaProfilerStart and Stop, else the schedule
-  i64 limit = 0;              // windows at most, 0: any number
+  i64 limit = 0;              // maximum number of windows, 0: no limit
 };
 
 struct OptionText {
@@ -47,7 +47,7 @@ enum StackWord : u32 { kStackOperators = 2, kStackCalls = 4, kStackNative = 8 };
 // stack_on: launch|alloc|sync
 enum StackOnWord : u32 { kStackOnLaunch = 1, kStackOnAlloc = 2, kStackOnSync = 4 };
 
-// Says what is wrong in one line: the variable, its value, and the cure.
+// What is wrong, in one line: the variable, its value, and the remedy.
 struct OptionError {
   char text[640] = {};
   explicit operator bool() const { return text[0] != 0; }
@@ -84,15 +84,15 @@ struct OptionRow {
 extern const OptionRow kOptionRows[];
 extern const int kOptionRowCount;
 
-// Fills `options` from the environment. Returns false and one line in `error` at the first bad value; options
-// then holds the defaults for what follows.
+// Fills `options` from the environment. Returns false and one line in `error` at the first bad value; the options of
+// the rows after it then have their defaults.
 bool parse_options(Options& options, OptionError& error);
 
-// The value of a row that holds, as the environment would say it: presets change what it does not name. `room` is used
-// where needed.
-const char* option_value(const Options& options, int row, char (&room)[256]);
+// The effective value of a row, in the form of its environment variable; it differs from that variable where a preset
+// sets it. `buffer` may hold the text that is returned.
+const char* option_value(const Options& options, int row, char (&buffer)[256]);
 
-// The pieces, for tests and for the tool.
+// The parsers of single options, for tests and for the tool.
 bool parse_schedule(const char* text, Schedule& out, OptionError& error);
 bool parse_steps(const char* text, Schedule& out, OptionError& error);
 bool parse_step_source(const char* text, StepSource& out, OptionError& error);

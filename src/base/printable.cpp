@@ -29,14 +29,14 @@ bool is_unprintable(u32 code) {
 
 u32 code_at(std::string_view text, size_t at, size_t bytes) {
   constexpr u8 kFirst[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-  u32 code = static_cast<u8>(text[at]) & kFirst[bytes];
-  for (size_t i = 1; i < bytes; i++) code = code << 6 | (static_cast<u8>(text[at + i]) & 0x3f);
+  u32 code = u8(text[at]) & kFirst[bytes];
+  for (size_t i = 1; i < bytes; i++) code = code << 6 | (u8(text[at + i]) & 0x3f);
   return code;
 }
 
 void append_one(std::string& out, std::string_view text, size_t& at) {
   size_t bytes = utf8_length(text, at);
-  u32 code = bytes ? code_at(text, at, bytes) : static_cast<u8>(text[at]);
+  u32 code = bytes ? code_at(text, at, bytes) : u8(text[at]);
   char escape[16] = "";
   if (!bytes)
     snprintf(escape, sizeof escape, "\\x%02x", code);
@@ -51,7 +51,7 @@ void append_one(std::string& out, std::string_view text, size_t& at) {
   at += bytes ? bytes : 1;
 }
 
-// "\033[1;31m" and its like, which text_of() and others put around words.
+// The length of a colour sequence such as "\033[1;31m"; 0: there is none.
 size_t color_at(std::string_view text, size_t at) {
   constexpr size_t kLongest = 8;
   if (!text.substr(at).starts_with("\033[")) return 0;

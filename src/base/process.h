@@ -1,4 +1,4 @@
-// Who a process is, in a way that survives pid reuse: pid, start time and boot.
+// The identity of a process, which survives the reuse of its pid: pid, start time and boot.
 #pragma once
 #include "base/types.h"
 

@@ -5,7 +5,7 @@
 
 namespace tprof {
 
-// How many bytes at `at` are one character in UTF-8; 0: none is.
+// The length in bytes of the UTF-8 character at `at`; 0: the bytes there are not UTF-8.
 inline size_t utf8_length(std::string_view text, size_t at) {
   auto byte = [&](size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u; };
   auto tail = [&](size_t i) { return (byte(i) & 0xC0) == 0x80; };

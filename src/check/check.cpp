@@ -13,6 +13,7 @@
 #include "kineto/ledger.h"
 #include "kineto/names.h"
 #include "kineto/read/pieces.h"
+#include "model/communication.h"
 
 namespace tprof {
 namespace {
@@ -64,7 +65,7 @@ class Checker {
   std::vector<Range> ranges_;
   std::unordered_map<std::string, u32> rows_;
   std::vector<i64> external_ids_;
-  std::unordered_map<i64, u32> python_ids_;  // how often each occurs
+  std::unordered_map<i64, u32> python_ids_;  // number of occurrences by id
   std::vector<i64> python_parents_;
   Json job_, ledger_;
   bool rank_seen_ = false;
@@ -73,7 +74,7 @@ class Checker {
   i64 steps_ns_ = 0;
 };
 
-// Events are looked at one by one and thrown away: a trace of a million events must not become a tree.
+// Events are checked one by one and not kept, so that a trace of a million events does not become a tree.
 void Checker::check_file() {
   kineto::TraceScanner first(path_, 4096);
   kineto::Piece piece;
@@ -100,7 +101,7 @@ void Checker::check_piece(const kineto::ParsedPiece& piece) {
     check_event(*piece.value);
 }
 
-// False: there is no use in looking further.
+// Returns false if further checks make no sense.
 bool Checker::check_end(const kineto::TraceScanner& scanner) {
   switch (scanner.end()) {
     case kineto::ScanEnd::damaged: add(k_damaged_gzip, scanner.why()); return false;
@@ -126,7 +127,7 @@ void Checker::check_event(const Value& event) {
   if (index == 0 && phase != "M") add(k_first_event, where);
   if (category == kineto::kForwardBackward && (!has_member(event, "id") || !ts.is_number())) add(k_flow_id, where);
   if (has_member(event, "args") && !args.is_object()) add(k_event_args, where);
-  if (phase != "X") gpu_.look_at_mark(phase, name, category, where);
+  if (phase != "X") gpu_.check_other(phase, name, category, where);
   if (phase != "X") return;
 
   if (!member(event, "cat").is_text()) add(k_event_category, where);
@@ -139,7 +140,7 @@ void Checker::check_event(const Value& event) {
       length = llround(std::clamp(dur.as_double(), 0.0, 9e15) * 1000);
   std::transform(category.begin(), category.end(), category.begin(), [](unsigned char c) { return char(tolower(c)); });
   if (args.is_object()) check_args(category, args, where);
-  gpu_.look_at_range(category, begin, where);
+  gpu_.check_range(category, begin, where);
   if (category == kineto::kKernel && member(args, "device").is_null()) add(k_kernel_device, where);
   check_step(name, category, length, where);
   check_communication(name, where);
@@ -160,7 +161,7 @@ u32 Checker::row_of(const Value& event) {
                               : "\"" + std::string(text_of(field));
     row += '/';
   }
-  return rows_.emplace(row, static_cast<u32>(rows_.size())).first->second;
+  return rows_.emplace(row, u32(rows_.size())).first->second;
 }
 
 void Checker::check_args(std::string_view category, const Value& args, const Where& where) {
@@ -201,7 +202,7 @@ void Checker::check_step(std::string_view name, std::string_view category, i64 d
 }
 
 void Checker::check_communication(std::string_view name, const Where& where) {
-  if (!name.starts_with("nccl:") && !name.starts_with("gloo:")) return;
+  if (!is_collective_label(name)) return;
   const Value &args = member(where.event, "args"), &dims = member(args, kineto::kInputDims);
   if (!dims.is_list()) return;
   bool nested = false;

@@ -1,6 +1,5 @@
-// `tprof check`: would this trace open, and what would a viewer miss? The rules are what the TensorBoard
-// profiler plugin, HTA, Perfetto and chrome://tracing were seen to do (reference: trace_format.md), not a
-// schema.
+// `tprof check`: would this trace open, and what would a viewer miss? The rules are no schema: they are the observed
+// behaviour of the TensorBoard profiler plugin, HTA, Perfetto and chrome://tracing (reference: trace_format.md).
 #pragma once
 #include <string>
 #include <vector>
@@ -14,7 +13,7 @@ enum class Severity : u8 { error, warning, note };  // an error makes the trace 
 struct CheckRule {
   const char* id;
   Severity severity;
-  const char* text;  // what the viewer does with it
+  const char* text;  // what is wrong, and what viewers do then
 };
 const std::vector<CheckRule>& check_rules();
 
@@ -27,8 +26,7 @@ struct Finding {
   std::string line() const;
 };
 
-// Findings in order of the rules table; empty: nothing to say. A file that cannot be read at all throws
-// Error.
+// Findings in the order of the table of rules; empty if there are none. Throws Error if the file cannot be read at all.
 std::vector<Finding> check_trace(const std::string& path);
 
 bool is_valid(const std::vector<Finding>& findings);

@@ -19,7 +19,7 @@ void find_repeated(std::vector<i64>& ids, Findings& findings) {
 
 }  // namespace
 
-void GpuChecker::look_at_range(std::string_view category, i64 begin, const Where& where) {
+void GpuChecker::check_range(std::string_view category, i64 begin, const Where& where) {
   const Value& args = member(where.event, "args");
   const Value& external_id = member(args, kineto::kExternalId);
   bool kernel = category == kineto::kKernel;
@@ -30,7 +30,7 @@ void GpuChecker::look_at_range(std::string_view category, i64 begin, const Where
   if (range && external_id.is_i64()) range_ids_.push_back(external_id.as_i64());
   if ((range || call) && args.is_object() && has_member(args, "stream")) findings_.add(k_host_stream, where);
   if (!work && !call) return;
-  // Old traces write it in lower case.
+  // Old traces have the key in lower case.
   const Value& old_id = member(args, "external id");
   const Value& id = external_id.is_null() ? old_id : external_id;
   i64 correlation = integer(member(args, "correlation"), 0);
@@ -44,8 +44,8 @@ void GpuChecker::look_at_range(std::string_view category, i64 begin, const Where
   if (blocks.is_number() && blocks.as_double() <= 0) findings_.add(k_no_blocks, where);
 }
 
-void GpuChecker::look_at_mark(std::string_view phase, std::string_view name, std::string_view category,
-                              const Where& where) {
+void GpuChecker::check_other(std::string_view phase, std::string_view name, std::string_view category,
+                             const Where& where) {
   if (category == kineto::kLaunchFlow) {
     const Value& id = member(where.event, "id");
     if (id.is_i64()) (phase == "s" ? flow_starts_ : flow_ends_).push_back(id.as_i64());
@@ -58,7 +58,7 @@ void GpuChecker::look_at_mark(std::string_view phase, std::string_view name, std
 }
 
 void GpuChecker::finish() {
-  // Without any properties the plugin does not look.
+  // Without any properties the plugin does not check it.
   if (devices_ && last_memory_device_ >= devices_)
     findings_.add(k_memory_device, "GPU " + std::to_string(last_memory_device_));
   std::sort(range_ids_.begin(), range_ids_.end());

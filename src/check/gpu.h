@@ -1,4 +1,4 @@
-// The rules of `tprof check` for the GPU side of a trace: how calls, work and operators must point at each other.
+// The rules of `tprof check` for the GPU side of a trace: the links between calls, GPU activities and operators.
 #pragma once
 #include "check/rules.h"
 
@@ -9,10 +9,10 @@ class GpuChecker {
   explicit GpuChecker(Findings& findings) : findings_(findings) {}
 
   // An X event; `category` in lower case, `begin` in ns.
-  void look_at_range(std::string_view category, i64 begin, const Where& where);
+  void check_range(std::string_view category, i64 begin, const Where& where);
   // Any other event.
-  void look_at_mark(std::string_view phase, std::string_view name, std::string_view category, const Where& where);
-  void devices(u64 count) { devices_ = static_cast<i64>(count); }
+  void check_other(std::string_view phase, std::string_view name, std::string_view category, const Where& where);
+  void devices(u64 count) { devices_ = i64(count); }
   void finish();
 
  private:

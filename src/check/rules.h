@@ -13,7 +13,7 @@ using kineto::member;
 using kineto::text_of;
 using kineto::Value;
 
-// RULE(name, severity, "what happens")
+// RULE(name, severity, "what is wrong: what viewers do then")
 #define TPROF_CHECK_RULES(RULE)                                                                                     \
   RULE(bad_json, error, "not strict JSON: the plugin drops the file or the browser's trace view cannot read it")    \
   RULE(damaged_gzip, error, "the gzip file is cut off or damaged: no viewer reads it")                              \
@@ -32,7 +32,7 @@ using kineto::Value;
   RULE(zero_steps, error, "all steps together take no time: the plugin drops the file")                             \
   RULE(too_deep, error, "190 or more levels on one row: the plugin never finishes loading the run")                 \
   RULE(communication_dims, error, "an nccl:/gloo: op has a tensor list or no Input type: the plugin drops the run") \
-  RULE(memory_device, error, "a [memory] event is of a GPU beyond deviceProperties: the plugin drops the file")     \
+  RULE(memory_device, error, "a [memory] event names a GPU beyond deviceProperties: the plugin drops the file")     \
   RULE(ledger_sum, error, "the ledger does not add up: seen is not written plus dropped")                           \
   RULE(negative_time, warning, "a ts or dur is negative: HTA adds it to its sums as it is")                         \
   RULE(crossing, warning, "ranges on one row cross: the plugin and older Perfetto drop the inner one")              \
@@ -42,18 +42,18 @@ using kineto::Value;
   RULE(memory_device_type, warning,                                                                                 \
        "a [memory] event is neither of a CPU nor of a CUDA device: the plugin's memory curve fails")                \
   RULE(call_external_id, warning,                                                                                   \
-       "a call that launched work has no External id: the plugin books it on some nn.Module")                       \
-  RULE(unknown_external_id, warning, "a call's External id is of no range: the plugin loses what it launched")      \
+       "a call that launched GPU work has no External id: the plugin attributes it to some nn.Module")              \
+  RULE(unknown_external_id, warning, "no range has the External id of a call: the plugin loses what it launched")   \
   RULE(work_without_call, warning,                                                                                  \
        "GPU work has no cuda_runtime call with its correlation: the plugin shows it under no operator")             \
   RULE(before_launch, warning, "GPU work begins before the call that launched it: launch delays are wrong")         \
-  RULE(kernel_pid, warning, "a kernel's pid is not its device: the plugin's GPU counters stand elsewhere")          \
+  RULE(kernel_pid, warning, "a kernel's pid is not its device: the plugin shows its GPU counters elsewhere")        \
   RULE(gpu_stream, warning, "GPU work has no integer args.stream: HTA takes it for the CPU's")                      \
   RULE(host_stream, warning, "an event of the host has args.stream: HTA takes it for GPU work")                     \
   RULE(no_blocks, warning, "blocks per SM is not above 0: the plugin leaves the kernel out of its figures")         \
   RULE(python_id, warning, "the call of an nn.Module has no Python id of its own: the plugin has no Module view")   \
-  RULE(python_parent, warning, "a Python parent id is of no event: the plugin takes the call for a root")           \
-  RULE(flow_reused, warning, "an ac2g id has more than one head or tail: viewers draw one arrow of them")           \
+  RULE(python_parent, warning, "no event has the Python parent id of a call: the plugin takes it for a root")       \
+  RULE(flow_reused, warning, "an ac2g id has more than one head or tail: viewers draw one arrow for them")          \
   RULE(first_event, warning, "the first event is no metadata event: HTA cannot link event 0")                       \
   RULE(nothing_shown, warning, "neither operators nor steps: the plugin shows nonsense for the average step")       \
   RULE(no_steps, warning, "no ProfilerStep: the plugin shows one step 0 and HTA has no iterations")                 \
@@ -62,7 +62,7 @@ using kineto::Value;
   RULE(ledger_rank, warning, "the ledger has a key rank: HTA may take it for the trace's")                          \
   RULE(events_dropped, warning, "not every event that was seen is in this trace")                                   \
   RULE(recording_damaged, warning, "the recording that this trace was made from was damaged")                       \
-  RULE(steps_guessed, note, "the signs of steps disagree: averages may be of other steps than you mean")
+  RULE(steps_guessed, note, "the signs of steps disagree: averages may cover other steps than you expect")
 
 enum CheckId {
 #define RULE(name, severity, text) k_##name,
@@ -70,7 +70,7 @@ enum CheckId {
 #undef RULE
 };
 
-// An event's place, put into words only when it is wanted.
+// Which event a finding is about; its text is made only when it is needed.
 struct Where {
   u32 index;
   const Value& event;

@@ -5,13 +5,13 @@
 namespace tprof {
 namespace {
 
-// Of nvml.h, which has kept them since its first version.
+// From nvml.h, unchanged since its first version.
 using Device = void*;
 constexpr int kSuccess = 0;
 constexpr unsigned kClockSm = 1, kClockMemory = 2;  // nvmlClockType_t
 // nvmlClocksThrottleReason*: SwPowerCap, HwSlowdown, SwThermalSlowdown, HwThermalSlowdown, HwPowerBrakeSlowdown
 constexpr unsigned long long kHeldDown = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
-constexpr unsigned kMostGpus = 64;
+constexpr unsigned kMaxGpus = 64;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ struct Gpus::Nvml {
       function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
       return function != nullptr;
     };
-    find(reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");  // goes one day; what it says is then not known
+    find(reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");  // deprecated; without it the reasons are unknown
     return find(init, "nvmlInit_v2") && find(shutdown, "nvmlShutdown") && find(count, "nvmlDeviceGetCount_v2") &&
            find(device, "nvmlDeviceGetHandleByIndex_v2") && find(clock, "nvmlDeviceGetClockInfo") &&
            find(utilization, "nvmlDeviceGetUtilizationRates");
@@ -55,7 +55,7 @@ GpuClocks Gpus::look() const {
   GpuClocks out;
   unsigned gpus = 0;
   if (!nvml_ || nvml_->count(&gpus) != kSuccess) return out;
-  for (unsigned i = 0; i < gpus && i < kMostGpus; i++) {
+  for (unsigned i = 0; i < gpus && i < kMaxGpus; i++) {
     Device device;
     unsigned busy[2] = {}, mhz = 0, memory_mhz = 0;
     if (nvml_->device(i, &device) != kSuccess || nvml_->utilization(device, busy) != kSuccess) continue;
@@ -63,11 +63,11 @@ GpuClocks Gpus::look() const {
     if (nvml_->clock(device, kClockSm, &mhz) != kSuccess || nvml_->clock(device, kClockMemory, &memory_mhz) != kSuccess)
       continue;
     unsigned long long reasons = 0;
-    bool asked = nvml_->reasons && nvml_->reasons(device, &reasons) == kSuccess;
+    bool has_reasons = nvml_->reasons && nvml_->reasons(device, &reasons) == kSuccess;
     out.working++;
     out.mhz += mhz;
     out.memory_mhz += memory_mhz;
-    out.held_down += asked && (reasons & kHeldDown) ? 1 : 0;
+    out.held_down += has_reasons && (reasons & kHeldDown) ? 1 : 0;
   }
   if (!out.working) return out;
   for (double* sum : {&out.mhz, &out.memory_mhz, &out.held_down}) *sum /= out.working;

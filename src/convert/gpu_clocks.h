@@ -1,4 +1,4 @@
-// Clocks of the machine's GPUs by NVML, the driver's library, where it is at hand.
+// Clocks of the GPUs of the machine, from NVML, the library of the driver, if it is available.
 #pragma once
 #include <memory>
 #include <string>
@@ -8,9 +8,9 @@
 namespace tprof {
 
 struct GpuClocks {
-  u32 working = 0;  // GPUs that were in use; of these the means:
-  double mhz = 0, memory_mhz = 0;
-  double held_down = 0;  // share of them whose clock is held down by heat or power
+  u32 working = 0;                 // GPUs in use
+  double mhz = 0, memory_mhz = 0;  // means over them
+  double held_down = 0;            // share of them whose clock is reduced because of heat or power
 };
 
 class Gpus {

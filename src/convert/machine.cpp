@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file of /proc or /sys, its first bytes; empty: there is none.
+// The first bytes of a file of /proc or /sys; empty if there is none.
 std::string head_of(const std::string& path) {
   std::string out(8192, 0);
   FILE* file = fopen(path.c_str(), "re");
@@ -32,8 +32,8 @@ double number_of(const std::string& text) {
   return rest == text.c_str() ? -1 : value;
 }
 
-// The line `cpu` of /proc/stat, in the kernel's ticks: user nice system idle iowait irq softirq steal. What guests of
-// this machine use is part of user and nice.
+// The line `cpu` of /proc/stat, in ticks of the kernel: user nice system idle iowait irq softirq steal. The time of
+// guests of this machine is part of user and nice.
 void read_stat(const std::string& text, MachineLook& look) {
   unsigned long long user, nice, system, idle, waiting, irq, softirq, steal;
   if (sscanf(text.c_str(), "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &waiting, &irq,
@@ -49,10 +49,10 @@ void read_stat(const std::string& text, MachineLook& look) {
 Machine::Machine(u32 pid, MachinePlaces places) : pid_(pid), places_(std::move(places)) {}
 Machine::~Machine() = default;
 
-// By its open files. Doubling the pauses: there may be thousands of them.
+// Decided by its open files. There may be thousands of them, so the pauses between the checks double.
 bool Machine::program_uses_gpu() {
-  if (++looks_taken_ < asks_at_) return false;
-  asks_at_ *= 2;
+  if (++samples_taken_ < next_check_) return false;
+  next_check_ *= 2;
   if (access((places_.gpu + "ctl").c_str(), F_OK) != 0) return false;
   std::error_code why;
   fs::directory_iterator at(places_.proc + "/" + std::to_string(pid_) + "/fd", why), end;
@@ -76,14 +76,14 @@ MachineLook Machine::look() {
   return out;
 }
 
-// Its CPU time, what its main thread waited, and the clock of the CPU where that ran last.
+// Its CPU time, the waiting time of its main thread, and the clock of the CPU where that ran last.
 void Machine::look_at_program(MachineLook& look) const {
   std::string home = places_.proc + "/" + std::to_string(pid_);
   std::string stat = head_of(home + "/stat");
   size_t name_end = stat.rfind(')');
   unsigned long long user, system;
   int cpu = -1;
-  // Fields 14, 15 and 39 of proc(5); what stands behind the name begins with field 3.
+  // Fields 14, 15 and 39 of proc(5); after the name comes field 3.
   if (name_end == std::string::npos ||
       sscanf(stat.c_str() + name_end + 1,
              " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %*u %*u %*d %*u %*u "
@@ -112,7 +112,7 @@ void Machine::look_now_and_then(u64 moment) {
 void Machine::add(const MachineLook& look) {
   std::lock_guard lock(mutex_);
   looks_.push_back(look);
-  if (looks_.size() < kMostLooks) return;
+  if (looks_.size() < kMaxLooks) return;
   for (size_t i = 0; i < looks_.size() / 2; i++) looks_[i] = looks_[2 * i];
   looks_.resize(looks_.size() / 2);
   pause_ns_ *= 2;
@@ -128,8 +128,8 @@ MachineFigures Machine::between(u64 begin, u64 end) const {
   const MachineLook* last = std::lower_bound(first, all_end, end, is_until);
   if (last != all_end) ++last;
   if (last - first < 2 || first->realtime_ns >= end) return figures;
-  auto put = [&](MachineFigure figure, double value) { figures[static_cast<u32>(figure)] = value; };
-  // A program that has ended is in no look any more: up to the last one that knows it.
+  auto put = [&](MachineFigure figure, double value) { figures[u32(figure)] = value; };
+  // After the program has ended, samples do not have its figures, so the last sample that has them counts.
   auto grown = [&](double MachineLook::*what, double& seconds) {
     const MachineLook *from = first, *to = last;
     while (from != last && from->*what < 0) ++from;

@@ -16,7 +16,7 @@ GzipFile open_gzip(const std::string& path) {
   GzipFile file(gzdopen(fd, "rb"));
   if (!file) {
     close(fd);
-    throw Error(Fault::unreadable, path + ": cannot be read: no memory");
+    throw Error(Fault::unreadable, path + ": cannot be read: out of memory");
   }
   gzbuffer(file.get(), 256 << 10);
   return file;

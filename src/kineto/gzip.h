@@ -1,4 +1,4 @@
-// Traces are read through zlib, which also reads what is not compressed.
+// Opens traces for reading through zlib, which also reads uncompressed files.
 #pragma once
 #include <memory>
 #include <string>
@@ -15,7 +15,7 @@ using GzipFile = std::unique_ptr<gzFile_s, GzipClose>;
 // Throws Error if it cannot be opened or is no regular file.
 GzipFile open_gzip(const std::string& path);
 
-// What zlib says of the last call that failed: "unexpected end of file", "incorrect data check".
+// The error of the last call that failed, in the words of zlib: "unexpected end of file", "incorrect data check".
 std::string gzip_error(gzFile_s* file);
 
 }  // namespace tprof::kineto

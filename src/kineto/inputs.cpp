@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/dtypes.h"
 #include "kineto/names.h"
 #include "model/inputs.h"
 
@@ -12,55 +13,7 @@ namespace tprof::kineto {
 namespace {
 
 constexpr u32 kLongestList = 30;          // SCALAR_LIST_LENGTH_LIMIT, TENSOR_LIST_DISPLAY_LENGTH_LIMIT
-constexpr size_t kKeepBytes = 64u << 20;  // texts kept at most
-
-constexpr std::string_view kDtypes[] = {"unsigned char",
-                                        "signed char",
-                                        "short int",
-                                        "int",
-                                        "long int",
-                                        "c10::Half",
-                                        "float",
-                                        "double",
-                                        "c10::complex<c10::Half>",
-                                        "c10::complex<float>",
-                                        "c10::complex<double>",
-                                        "bool",
-                                        "c10::qint8",
-                                        "c10::quint8",
-                                        "c10::qint32",
-                                        "c10::BFloat16",
-                                        "c10::quint4x2",
-                                        "c10::quint2x4",
-                                        "c10::bits1x8",
-                                        "c10::bits2x4",
-                                        "c10::bits4x2",
-                                        "c10::bits8",
-                                        "c10::bits16",
-                                        "c10::Float8_e5m2",
-                                        "c10::Float8_e4m3fn",
-                                        "c10::Float8_e5m2fnuz",
-                                        "c10::Float8_e4m3fnuz",
-                                        "short unsigned int",
-                                        "unsigned int",
-                                        "long unsigned int",
-                                        "c10::dummy_uint1_7_t<1>",
-                                        "c10::dummy_uint1_7_t<2>",
-                                        "c10::dummy_uint1_7_t<3>",
-                                        "c10::dummy_uint1_7_t<4>",
-                                        "c10::dummy_uint1_7_t<5>",
-                                        "c10::dummy_uint1_7_t<6>",
-                                        "c10::dummy_uint1_7_t<7>",
-                                        "c10::dummy_int1_7_t<1>",
-                                        "c10::dummy_int1_7_t<2>",
-                                        "c10::dummy_int1_7_t<3>",
-                                        "c10::dummy_int1_7_t<4>",
-                                        "c10::dummy_int1_7_t<5>",
-                                        "c10::dummy_int1_7_t<6>",
-                                        "c10::dummy_int1_7_t<7>",
-                                        "c10::Float8_e8m0fnu",
-                                        "c10::Float4_e2m1fn_x2",
-                                        "c10::complex<c10::BFloat16>"};
+constexpr size_t kKeepBytes = 64u << 20;  // maximum size of the cached texts
 
 template <class T>
 T read(const char* at) {
@@ -78,8 +31,8 @@ void append_double(std::string& out, double value) {
   int kind = std::fpclassify(value);
   constexpr double kTooLarge = 9223372036854775808.0;  // 2^63
   if ((kind == FP_NORMAL || kind == FP_ZERO) && value >= -kTooLarge && value < kTooLarge &&
-      static_cast<double>(static_cast<i64>(value)) == value) {
-    append_integer(out, static_cast<i64>(value));
+      static_cast<double>(i64(value)) == value) {
+    append_integer(out, i64(value));
     out += '.';
     return;
   }
@@ -128,8 +81,6 @@ void append_tensor(const char* at, const InputHead& head, std::string& dims, std
 
 }  // namespace
 
-std::string_view dtype_name(u8 dtype) { return dtype < std::size(kDtypes) ? kDtypes[dtype] : std::string_view(); }
-
 void InputText::Lists::clear() {
   dims.clear();
   strides.clear();
@@ -149,7 +100,7 @@ void InputText::Lists::add(std::string_view type, std::string_view dims_text, st
 
 std::string_view InputText::of(const Event& event) {
   if (event.inputs_count == 0) return {};
-  auto [it, added] = known_.try_emplace(std::string_view(event.inputs, event.inputs_bytes));
+  auto [it, added] = known_.try_emplace(event.encoded_inputs());
   std::string& text = it->second;
   if (!added) return text;
   lists_.clear();
@@ -167,7 +118,7 @@ std::string_view InputText::of(const Event& event) {
   return overflow_;
 }
 
-// Appends the input at `at`; returns what follows it.
+// Appends the input at `at`; returns the address after it.
 const char* InputText::append_one(const char* at) {
   const auto head = read<InputHead>(at);
   const auto tag = static_cast<InputTag>(head.tag);
@@ -205,12 +156,12 @@ const char* InputText::append_one(const char* at) {
       append_scalars(value, tag, at, head.count);
       lists_.add("ScalarList", "[]", "[]", value);
       break;
-    default: lists_.add("", "[]", "[]", "");  // strings included: torch never prints them
+    default: lists_.add("", "[]", "[]", "");  // also strings, which torch never prints
   }
   return at + input_payload_bytes(head);
 }
 
-// Elements that are no tensors only occur in damaged recordings; they are stepped over as the reader did.
+// Elements that are no tensors occur only in damaged recordings; they are skipped as by the reader.
 const char* InputText::append_list(const char* at) {
   const auto list = read<InputHead>(at);
   at += sizeof list;

@@ -1,8 +1,8 @@
 // The inputs of an operator as torch.profiler writes them: four parallel JSON lists.
 //
 // Rules and number formats are those of torch/csrc/profiler (InputOutputEncoder, variantShapesToStr,
-// operator<< of IValue), identical in 1.13, 2.6 and 2.14. The same call repeats its inputs in every step, so
-// texts are kept.
+// operator<< of IValue), identical in 1.13, 2.6 and 2.14. The same call repeats its inputs in every step, so the
+// texts are cached.
 #pragma once
 #include <string>
 #include <string_view>
@@ -12,13 +12,10 @@
 
 namespace tprof::kineto {
 
-// The C++ name of an at::ScalarType, empty when unknown.
-std::string_view dtype_name(u8 dtype);
-
 class InputText {
  public:
-  // `"Concrete Inputs": [...], "Input type": [...], ...`, empty when there are no inputs. Valid until the
-  // next call. The event's Model must outlive this.
+  // `"Concrete Inputs": [...], "Input type": [...], ...`; empty if there are no inputs. Valid until the next call. The
+  // Model of the event must outlive this object.
   std::string_view of(const Event& event);
 
  private:

@@ -11,14 +11,14 @@ using Json = nlohmann::ordered_json;
 Json stretches_of(const StretchSum& sum) {
   Json out = {{"count", sum.count}, {"batches", sum.batches}, {"calls", sum.calls}, {"ns", sum.ns}};
   if (sum.left_out) out["left_out"] = sum.left_out;
-  if (sum.continued) out["continued"] = sum.continued;  // counted where they began
+  if (sum.continued) out["continued"] = sum.continued;  // the span in which they began counts them
   return out;
 }
 
-// `steps`: numbers of the first and the last. What is not known of stretches is not there.
+// `steps`: numbers of the first and the last. Unknown figures of stretches are left out.
 Json steps_of(const Model& model) {
   Counted counted = counted_of(model);
-  const StepWords& words = words_of(counted.by);
+  const StepSourceNames& words = names_of(counted.by);
   std::string kind = words.kind;
   bool none = model.steps.empty();
   Json out;
@@ -48,7 +48,7 @@ StretchSum stretch_sum(const Json& step, const char* key) {
   auto it = step.find(key);
   if (it == step.end() || !it->is_object()) return {};
   return {number_of(*it, "count"), number_of(*it, "continued"), number_of(*it, "batches"),
-          number_of(*it, "calls"), number_of(*it, "left_out"),  static_cast<i64>(number_of(*it, "ns"))};
+          number_of(*it, "calls"), number_of(*it, "left_out"),  i64(number_of(*it, "ns"))};
 }
 
 std::string text_at(const Json& object, const char* key) {
@@ -63,7 +63,7 @@ Json damage_of(const Damage& d) {
           {"missing_chunks", d.missing_chunks}};
 }
 
-// What the GPU part holds and where it comes from; what is known of CUDA and CUPTI stands in the recording's info.
+// The contents of the GPU part and their source; the versions of CUDA and CUPTI are in the info of the recording.
 Json gpu_of(const Model& model) {
   const GpuLedger& l = model.ledger.gpu;
   Json out;
@@ -83,7 +83,7 @@ Json gpu_of(const Model& model) {
   return out;
 }
 
-// What the finisher saw of the machine; nothing where none looked.
+// The state of the machine, if the finisher observed it.
 Json machine_of(const Model& model) {
   Json out;
   MachineFigures figures = machine_figures(model.info);
@@ -190,9 +190,9 @@ Counted read_counted(const Json& ledger) {
   return out;
 }
 
-bool say_before_training(Json& ledger) {
+bool mark_ledger_before_training(Json& ledger) {
   Counted counted = read_counted(ledger);
-  if (counted.before_training || std::string_view(words_of(counted.by).kind) != "inference") return false;
+  if (counted.before_training || std::string_view(names_of(counted.by).kind) != "inference") return false;
   counted.before_training = true;
   ledger["step"]["counted"] = counted_text(counted);
   ledger["step"]["before_training"] = true;

@@ -1,5 +1,6 @@
-// The ledger of a trace: the top-level object `tprof` behind traceEvents. What was seen, written and dropped,
-// which parts of the profiler worked, how steps were found, what our own work cost. Nothing is lost silently.
+// The ledger of a trace: the top-level object `tprof` after traceEvents. It states how many events were seen, written
+// and dropped, which parts of the profiler worked, how steps were found and what profiling cost, so that nothing is
+// lost silently.
 #pragma once
 #include <nlohmann/json.hpp>
 
@@ -10,19 +11,20 @@ namespace tprof::kineto {
 
 nlohmann::ordered_json ledger_of(const Model& model);
 
-// A ledger that was read, less what has another type than ledger_of() gives it; null if it is no object.
+// A ledger that was read, without members of another type than ledger_of() writes; null if it is no object.
 nlohmann::ordered_json well_typed(const nlohmann::ordered_json& ledger);
 
-// What a ledger says of steps; nothing where it does not.
+// The steps that a ledger states; none if it states none.
 Counted read_counted(const nlohmann::ordered_json& ledger);
 
 MachineFigures read_machine(const nlohmann::ordered_json& ledger);
 
-// Of inference, after which the program began to train: now it says so. False: it did already, or has no such steps.
-bool say_before_training(nlohmann::ordered_json& ledger);
+// Marks the ledger of a trace of inference, after which the program began to train. Returns false if it was marked
+// already, or has no such steps.
+bool mark_ledger_before_training(nlohmann::ordered_json& ledger);
 
-// Where the ledger's key begins in the end of a trace, npos: there is none. A quote inside a string is escaped, so it
-// cannot be found inside a name.
+// The position of the ledger's key in the end of a trace; npos: there is none. It cannot be found inside of a name,
+// since a quote in a string is escaped.
 inline size_t find_ledger(std::string_view tail) { return tail.rfind("\"tprof\":"); }
 
 }  // namespace tprof::kineto

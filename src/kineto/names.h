@@ -1,5 +1,5 @@
-// THE table of Chrome/Kineto words: keys, categories and names that the trace format fixes, in one place for
-// the writer and for `tprof check`.
+// THE table of Chrome/Kineto names: keys, categories and names that the trace format fixes, in one place for the
+// reader, the writer and `tprof check`.
 #pragma once
 #include "base/types.h"
 
@@ -51,44 +51,48 @@ constexpr char kInputDims[] = "Input Dims";
 constexpr char kInputType[] = "Input type";
 constexpr char kInputStrides[] = "Input Strides";
 constexpr char kConcreteInputs[] = "Concrete Inputs";
-constexpr char kLegacyExternalId[] = "external id";  // of 2021; where both stand, readers take this one
+constexpr char kLegacyExternalId[] = "external id";  // of 2021; readers prefer it to the other one
 constexpr char kLegacyInputDims[] = "Input dims";
 constexpr char kSequenceNumber[] = "Sequence number";
 constexpr char kForwardThread[] = "Fwd thread id";
 constexpr char kPythonId[] = "Python id";
 constexpr char kPythonParentId[] = "Python parent id";
 constexpr char kPythonModuleId[] = "Python module id";
-constexpr char kParameters[] = "Parameters";  // ours: elements of an nn.Module's parameters, its children's with them
+// tprof's own: elements and bytes of the parameters of an nn.Module, including those of its children.
+constexpr char kParameters[] = "Parameters";
 constexpr char kParameterBytes[] = "Parameter bytes";
 constexpr char kPythonThread[] = "Python thread";
 constexpr char kCorrelation[] = "correlation";
-constexpr char kCallSize[] =
-    "size";  // of calls, as libkineto has it of HIP's; beside memory's "Bytes" engines that fold
-             // case could not tell it from "bytes", which copies have
-constexpr char kStretch[] = "Stretch";  // ours: of Evaluation#N and Inference#N, which are no labels of the program's
-constexpr char kStretchBetween[] = "between steps";  // of kStretch
+// The size of a call, as libkineto writes it for HIP. "bytes", the key of copies, would not differ from the "Bytes" of
+// memory events for engines that ignore case.
+constexpr char kCallSize[] = "size";
+// tprof's own: marks Evaluation#N and Inference#N, which are no labels of the program.
+constexpr char kStretch[] = "Stretch";
+constexpr char kStretchBetween[] = "between steps";  // a value of kStretch
 constexpr char kStretchInside[] = "inside a step";
 constexpr char kBatches[] = "Batches";
 constexpr char kCalls[] = "Calls";
-constexpr char kLeftOut[] = "Left out";                   // of the batches, or calls: not recorded
+constexpr char kLeftOut[] = "Left out";                   // how many of the batches or calls were not recorded
 constexpr char kContinued[] = "Continued";                // 1: it began before the span
-constexpr char kClippedMark[] = "clipped at window end";  // of kOurMark
+constexpr char kClippedMark[] = "clipped at window end";  // a value of kOurMark
 constexpr char kUnfinishedMark[] = "unfinished";
-constexpr char kOurMark[] = "tprof";  // on events that are not whole
+constexpr char kOurMark[] = "tprof";  // on events that are incomplete
 
-// File names: <worker>.<time_ns>.pt.trace.json[.gz]; of steps that were counted before the program began to train,
+// File names: <worker>.<time_ns>.pt.trace.json[.gz]; for steps that were counted before the program began to train,
 // <worker>.before_training.<time_ns>...
 constexpr char kBeforeTraining[] = ".before_training";
 constexpr char kFileSuffix[] = ".pt.trace.json";
 constexpr char kFileSuffixGz[] = ".pt.trace.json.gz";
 
-// The row of the profiler itself sorts last: libkineto's sort index for it, here also its pid, which no process has.
+// The row of the profiler itself is the last one: libkineto's sort index for it, here also its pid, which no process
+// has.
 constexpr int kSpansRow = 536870912;
 constexpr char kSpans[] = "Spans";
-// GPUs sort behind every process, CUPTI's own cost between.
+// GPUs come after every process, with CUPTI's own cost between them.
 constexpr u32 kGpuSortIndex = 5000000;
 constexpr int kOverheadSortIndex = 1048576;
-// Rows of waits for a stream: its number plus this, as in libkineto; the one before the first is for waits for none.
+// The row of waits for a stream is its number plus this, as in libkineto; the row before stream 0 is for waits without
+// a stream.
 constexpr i64 kSyncRows = 1000000;
 
 // The plugin re-encodes a file whose recorded window is longer than this (86400000 us).

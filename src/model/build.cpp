@@ -31,7 +31,7 @@ class Loader {
 
   void load();
   const Damage& damage() const { return damage_; }
-  i64 to_ns(u64 ticks) const { return clock_.monotonic_ns(ticks) + offset_ns_ - static_cast<i64>(model_.base_time_ns); }
+  i64 to_ns(u64 ticks) const { return clock_.monotonic_ns(ticks) + offset_ns_ - i64(model_.base_time_ns); }
 
  private:
   void add_range(const RecordView& view);
@@ -58,8 +58,9 @@ class Loader {
   u64 end_ticks_ = 0;
   bool torch_reports_memory_ = false;
   Damage damage_;
-  std::unordered_map<RecordRef, u32> open_;        // events without an end yet
-  std::unordered_map<RecordRef, u64> early_ends_;  // ends read before their begin (another thread's chunk)
+  std::unordered_map<RecordRef, u32> open_;  // events without an end yet
+  std::unordered_map<RecordRef, u64>
+      early_ends_;  // ends that were read before the event itself (in the chunk of another thread)
 };
 
 void Loader::load() {
@@ -70,13 +71,13 @@ void Loader::load() {
     model_.process_ended_inside = true;
   }
   i64 begin_real = clock_.realtime_ns(request_.begin_ticks);
-  // A base that lies after the span (a damaged header, a clock set back) would make times negative, which
-  // viewers cannot show.
-  model_.base_time_ns = h.base_time_ns <= static_cast<u64>(begin_real) ? h.base_time_ns : 0;
+  // A base after the span (a damaged header, a clock that was set back) would cause negative times, which viewers
+  // cannot show.
+  model_.base_time_ns = h.base_time_ns <= u64(begin_real) ? h.base_time_ns : 0;
   model_.begin_ns = to_ns(request_.begin_ticks);
   model_.end_ns = std::max(to_ns(end_ticks_), model_.begin_ns);
 
-  i64 from_monotonic_ns = offset_ns_ - static_cast<i64>(model_.base_time_ns);
+  i64 from_monotonic_ns = offset_ns_ - i64(model_.base_time_ns);
   GpuLoader gpu(model_, meta_, clock_, names_, threads_, stacks_, from_monotonic_ns,
                 request_.warmup_ticks ? to_ns(request_.warmup_ticks) : model_.begin_ns);
   Damage before = recording_.damage();
@@ -103,12 +104,12 @@ void Loader::load() {
   }
 }
 
-// torch is there and was not asked to report: what its allocators get from CUDA is not what the program allocates.
+// True if torch runs but does not report memory: its allocators keep what they get from CUDA, so that is not what the
+// program allocates.
 bool Loader::torch_keeps_memory() const {
   auto ops = meta_.capabilities.find("ops");
-  auto asked = meta_.info.find("option.profile_memory");
-  return ops != meta_.capabilities.end() && ops->second.on &&
-         (asked == meta_.info.end() || asked->second.empty() || asked->second == "0");
+  std::string memory = meta_.option("profile_memory");
+  return ops != meta_.capabilities.end() && ops->second.on && (memory.empty() || memory == "0");
 }
 
 bool Loader::in_span(u64 ticks) {
@@ -120,11 +121,10 @@ bool Loader::in_span(u64 ticks) {
 void Loader::add_memory(const RecordView& view) {
   const auto& r = view.as<MemoryRecord>();
   u32 what = r.head.id;
-  if (static_cast<u8>(what) == kCudaDeviceType) torch_reports_memory_ = true;
+  if (u8(what) == kCudaDeviceType) torch_reports_memory_ = true;
   if (!in_span(r.ticks)) return;
   model_.memory.push_back({to_ns(r.ticks), r.address, r.bytes, r.total_allocated, r.total_reserved, threads_(view.tid),
-                           static_cast<u8>(what), static_cast<i8>(what >> 8), static_cast<u8>(what >> 16),
-                           stacks_(stack_of(r))});
+                           u8(what), i8(what >> 8), u8(what >> 16), stacks_(stack_of(r))});
 }
 
 void Loader::add_range(const RecordView& view) {
@@ -133,7 +133,7 @@ void Loader::add_range(const RecordView& view) {
   Event e;
   e.name = names_(view.record->id);
   e.sequence = r.sequence;
-  e.forward_thread = static_cast<u32>(r.forward_thread);
+  e.forward_thread = u32(r.forward_thread);
   e.scope = r.scope;
   e.stack = stacks_(r.stack);
   if (r.flags & kRangeAsync) e.flags |= kEventAsync;
@@ -147,14 +147,14 @@ void Loader::add_range(const RecordView& view) {
   add_event(e, view, r.begin_ticks, r.end_ticks);
 }
 
-// A call into NCCL is a range of its thread: it makes CUDA calls itself.
+// A call into NCCL becomes a range of its thread, since it makes CUDA calls itself.
 void Loader::add_library_call(const RecordView& view) {
   const auto& r = view.as<CallRecord>();
   if (!in_span(r.begin_ticks)) return;
   Event e;
   e.name = names_(r.head.id);
   e.stack = stacks_(r.stack);
-  e.scope = static_cast<u8>(Scope::user);
+  e.scope = u8(Scope::user);
   add_event(e, view, r.begin_ticks, r.end_ticks);
 }
 
@@ -163,16 +163,16 @@ void Loader::add_nvtx(const RecordView& view) {
   if (!in_span(r.begin_ticks)) return;
   u32 name = names_(r.head.id);
   NvtxDetail detail = detail_of(r, names_);
-  if (r.what == static_cast<u8>(NvtxWhat::mark)) {
+  if (r.what == u8(NvtxWhat::mark)) {
     if (name == kLostName) model_.ledger.names_lost++;
     model_.marks.push_back({to_ns(r.begin_ticks), name, threads_(view.tid), detail});
     return;
   }
   Event e;
   e.name = name;
-  e.scope = static_cast<u8>(Scope::user);
-  e.flags = kEventNvtx | (r.what == static_cast<u8>(NvtxWhat::start_end) ? kEventAsync : 0);
-  e.inputs = model_.arena.copy(&detail, sizeof detail);
+  e.scope = u8(Scope::user);
+  e.flags = kEventNvtx | (r.what == u8(NvtxWhat::start_end) ? kEventAsync : 0);
+  e.nvtx = model_.arena.copy(detail);
   add_event(e, view, r.begin_ticks, r.end_ticks);
 }
 
@@ -183,7 +183,7 @@ void Loader::add_python_call(const RecordView& view) {
   add_event(e, view, r.begin_ticks, r.end_ticks);
 }
 
-// end_ticks 0: a range_end record may have it.
+// end_ticks 0: a range_end record may hold the end.
 void Loader::add_event(Event& e, const RecordView& view, u64 begin_ticks, u64 end_ticks) {
   e.begin_ns = to_ns(begin_ticks);
   e.thread = threads_(view.tid);
@@ -191,7 +191,7 @@ void Loader::add_event(Event& e, const RecordView& view, u64 begin_ticks, u64 en
   if (end_ticks)
     finish(e, end_ticks);
   else
-    open_[view.ref] = static_cast<u32>(model_.events.size());
+    open_[view.ref] = u32(model_.events.size());
   model_.events.push_back(e);
 }
 
@@ -206,7 +206,7 @@ void Loader::add_end(const RangeEndRecord& record, GpuLoader& gpu) {
   open_.erase(it);
 }
 
-// end_ticks 0: nobody saw the end.
+// end_ticks 0: the end was not recorded.
 void Loader::finish(Event& e, u64 end_ticks) {
   if (end_ticks == 0 || end_ticks > end_ticks_) {
     e.flags |= end_ticks == 0 && model_.process_ended_inside ? kEventUnfinished : kEventClipped;
@@ -231,7 +231,7 @@ void describe(Model& model, const Recording& recording, const Meta& meta, const 
   if (model.process_name.empty()) model.process_name = "python";
   u32 stopped = h.stopped.load();
   u32 reason = 0;
-  for (const char* word : kDropWords) {
+  for (const char* word : kDropNames) {
     if (u64 count = h.dropped[reason].load()) model.process_dropped[word] = count;
     if (++reason == stopped) model.stopped = word;
   }
@@ -258,9 +258,9 @@ void count_gpu(Model& model) {
 
 const char* Arena::copy(const void* bytes, size_t size) {
   constexpr size_t kBlock = 1 << 20;
-  if (used_ + size > room_) {
-    room_ = std::max(kBlock, size);
-    blocks_.push_back(std::make_unique_for_overwrite<char[]>(room_));
+  if (used_ + size > capacity_) {
+    capacity_ = std::max(kBlock, size);
+    blocks_.push_back(std::make_unique_for_overwrite<char[]>(capacity_));
     used_ = 0;
   }
   char* at = blocks_.back().get() + used_;
@@ -275,7 +275,7 @@ SpanRequest request_of(const WindowInfo& window, const Meta& meta) {
   r.end_ticks = window.end_ticks;
   r.first_step = window.first_step;
   r.end_step = window.first_step >= 0 ? window.end_step : -1;
-  for (const WindowInfo& w : meta.windows)  // the one before may hold its begin: discarded ones may lie between
+  for (const WindowInfo& w : meta.windows)  // the window before may hold its start; discarded ones may lie between
     if (w.number < window.number && w.state != WindowState::discarded) r.first_epoch = 2 * w.number + 1;
   r.last_epoch = 2 * window.number + 3;
   r.warmup_ticks = window.warmup_ticks;
@@ -324,7 +324,7 @@ Model build_model(Recording& recording, const Meta& meta, const SpanRequest& req
   Loader loader(recording, meta, request, clock, model);
   loader.load();
   model.damage = request.meta_damage + loader.damage();
-  model.own_ns = static_cast<u64>(double(recording.header().own_ticks.load()) * clock.rate());
+  model.own_ns = u64(double(recording.header().own_ticks.load()) * clock.rate());
   std::stable_sort(model.memory.begin(), model.memory.end(),
                    [](const MemoryEvent& a, const MemoryEvent& b) { return a.ns < b.ns; });
   std::stable_sort(model.marks.begin(), model.marks.end(),

@@ -1,8 +1,8 @@
 // Recording + a range of stamps -> Model.
 //
-// An event belongs to a span when it begins in [begin, end); whatever epoch its chunk has. What goes on
-// beyond the end is clipped there and marked; what the process never finished ends at the last moment known
-// of it.
+// An event belongs to a span if it begins in [begin, end), whatever the epoch of its chunk. An event that continues
+// beyond the end is clipped there and marked; one that the process never finished ends at the last stamp of the
+// process.
 #pragma once
 #include "model/clock_map.h"
 #include "model/trace.h"
@@ -12,27 +12,27 @@ namespace tprof {
 // What to read.
 struct SpanRequest {
   u64 begin_ticks = 0;
-  u64 end_ticks = 0;    // 0: to the last stamp of the process, which died inside
+  u64 end_ticks = 0;    // 0: to the last stamp of the process, which died in the span
   i64 first_step = -1;  // only steps in [first_step, end_step) are written; -1: every step
   i64 end_step = -1;
   u32 first_epoch = 0;  // chunks to read
   u32 last_epoch = 0xffffffff;
   u64 warmup_ticks = 0;  // events from here to begin_ticks count as discarded warm-up; 0: none
-  Damage meta_damage;    // what read_meta() found; the chunks' is added
+  Damage meta_damage;    // found by read_meta(); that of the data chunks is added
   std::string kind = "window";
   i64 window = -1;
   bool before_training = false;  // see is_before_training()
 };
 
-// Everything about one window. Its own epochs are 2w and 2w+1; a step edge is confirmed a little late, so the
-// chunks before and after may hold events of it too.
+// The request for one window. Its own epochs are 2w and 2w+1, but the start of a step is confirmed a little late, so
+// the chunks before and after may hold events of it, too.
 SpanRequest request_of(const WindowInfo& window, const Meta& meta);
 
-// The reader counts damage over all its passes; these count that of one.
+// The reader counts the damage of all its passes; the difference is that of one pass.
 Damage operator+(const Damage& a, const Damage& b);
 Damage operator-(const Damage& a, const Damage& b);
 
-// The recording's own mapping of stamps to time.
+// The mapping of the recording's stamps to time.
 ClockMap clock_of(const Recording& recording, const Meta& meta);
 
 // The last stamp found anywhere in the recording.

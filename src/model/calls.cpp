@@ -9,7 +9,7 @@
 namespace tprof {
 namespace {
 
-constexpr i64 kClocksNs = 1000;  // by so much CUPTI's times of a call and ours may differ
+constexpr i64 kClocksNs = 1000;  // maximum difference between CUPTI's times of a call and those of tprof
 
 // Removes "_v" and at least `digits` digits at the end.
 void strip_version(std::string& name, size_t digits) {
@@ -41,7 +41,7 @@ std::string plain_function(const std::string& name) {
 u32 CallMerger::plain_name(u32 name) {
   if (plain_.size() <= name) plain_.resize(model_.names.size());
   if (!plain_[name]) {
-    auto [it, added] = plain_names_.emplace(plain_function(model_.names[name]), static_cast<u32>(plain_names_.size()));
+    auto [it, added] = plain_names_.emplace(plain_function(model_.names[name]), u32(plain_names_.size()));
     plain_[name] = 1 + it->second;
   }
   return plain_[name];
@@ -52,10 +52,10 @@ void CallMerger::drop_duplicates() {
     return std::tie(c.call.begin_ns, c.call.thread, c.call.correlation, c.call.cbid, c.call.dur_ns);
   };
   model_.ledger.gpu.duplicates +=
-      drop_met_again(cupti_, [&](const FromCupti& a, const FromCupti& b) { return key(a) < key(b); });
+      drop_duplicates_of_epochs(cupti_, [&](const FromCupti& a, const FromCupti& b) { return key(a) < key(b); });
 }
 
-// Of a runtime call and the driver calls with its correlation the runtime call stays.
+// Removes the driver calls that have the correlation of a runtime call.
 void CallMerger::drop_inner() {
   struct Key {
     u32 correlation;
@@ -71,7 +71,7 @@ void CallMerger::drop_inner() {
   size_t before = cupti_.size();
   std::erase_if(cupti_, [&](const FromCupti& c) {
     if (!c.call.is_driver() || !c.call.correlation) return false;
-    // Correlations come again after 2^32 calls: the call that stands for this one began just before it.
+    // Correlations repeat after 2^32 calls, so the runtime call of this one must have begun shortly before it.
     auto it = std::lower_bound(all.begin(), all.end(), key_of(c.call));
     constexpr i64 kLongestCallNs = 3'600'000'000'000;
     return it != all.begin() && it[-1].correlation == c.call.correlation &&
@@ -80,7 +80,7 @@ void CallMerger::drop_inner() {
   model_.ledger.gpu.inner_calls += before - cupti_.size();
 }
 
-// Both in order of time, of one thread and one function.
+// Merges the calls of one thread and one function, both in order of time.
 void CallMerger::merge_thread(std::vector<CallEvent*>& ours, std::vector<FromCupti*>& cupti,
                               std::vector<CallEvent>& out) {
   size_t next = 0;
@@ -89,7 +89,7 @@ void CallMerger::merge_thread(std::vector<CallEvent*>& ours, std::vector<FromCup
     auto middle = [&] { return cupti[next]->call.begin_ns + cupti[next]->call.dur_ns / 2; };
     while (next < cupti.size() && middle() < call.begin_ns - kClocksNs) out.push_back(cupti[next++]->call);
     bool mine = next < cupti.size() && middle() <= call.end_ns() + kClocksNs;
-    // Between two of our calls: it belongs to the one that is nearer.
+    // Between two interposed calls: it belongs to the nearer one.
     if (mine && middle() > call.end_ns() && i + 1 < ours.size())
       mine = middle() - call.end_ns() < ours[i + 1]->begin_ns - middle();
     if (mine) {

@@ -1,9 +1,9 @@
-// Calls into CUDA: what an interposed function saw and what CUPTI saw of it become one.
+// Merges the calls into CUDA that interposed functions have seen with those that CUPTI has seen.
 //
-// CUPTI knows the correlation to the GPU's work and sees calls that do not come through the dynamic linker; our
-// functions know bytes, streams, stacks and the exact place among the thread's ranges. One CUPTI record lies inside our
-// call of the same name on the same thread, up to the clocks' difference. A driver call that the runtime made on its
-// way has the runtime call's correlation and is left out.
+// CUPTI knows the correlation with GPU activities and sees calls that do not come through the dynamic linker;
+// interposed functions know bytes, streams, stacks and the exact position among the ranges of the thread. Apart from
+// the difference of the clocks, a CUPTI record lies inside the interposed call of the same name on the same thread. A
+// driver call that the runtime makes inside of its own call has the correlation of that call and is left out.
 #pragma once
 #include "model/trace.h"
 
@@ -16,7 +16,7 @@ class CallMerger {
   void add_ours(const CallEvent& call) { ours_.push_back(call); }
   void add_cupti(const CallEvent& call, u32 epoch) { cupti_.push_back({call, epoch}); }
 
-  // All calls, in order of time. Counts what it leaves out in the Model's ledger.
+  // All calls, in order of time. Calls that are left out are counted in the Model's ledger.
   std::vector<CallEvent> merge();
 
  private:
@@ -36,10 +36,11 @@ class CallMerger {
   std::map<std::string, u32> plain_names_;
 };
 
-// A function's name without what CUPTI and the headers add: cudaMalloc_v3020, cudaMemcpyAsync_ptsz, cuMemAlloc_v2.
+// The name of a function without the suffixes that CUPTI and the headers add: cudaMalloc_v3020, cudaMemcpyAsync_ptsz,
+// cuMemAlloc_v2.
 std::string plain_function(const std::string& name);
 
-// The name by which torch.profiler shows a function: without CUPTI's version number.
+// The name that torch.profiler shows for a function: without CUPTI's version number.
 std::string shown_function(const std::string& name);
 
 }  // namespace tprof

@@ -6,12 +6,12 @@
 namespace tprof {
 namespace {
 
-// A stamp further than this from every triple is damage; keeps all sums far from overflow.
+// A stamp further than this from every triple is damaged. The limit also keeps all sums far from overflow.
 constexpr double kFarNs = 4e17;  // about 12 years
 constexpr i64 kDayNs = 86'400'000'000'000;
 
-// The two clocks of a triple are read one after the other; a larger change of their distance is a clock that was set.
-// (Slewing moves both alike.)
+// The two clocks of a triple are read one after the other; a larger change of their difference means that a clock was
+// set. (Slewing moves both by the same amount.)
 constexpr i64 kSetNs = 20'000;
 
 i64 scaled(double ticks, double rate) { return std::llround(std::clamp(ticks * rate, -kFarNs, kFarNs)); }
@@ -25,7 +25,7 @@ ClockMap::ClockMap(std::vector<ClockTriple> triples, ClockKind kind, u64 created
     doubt_ = "the recording holds no clock stamp: times are relative to its creation";
   }
   if (triples_.size() == 1 && kind != ClockKind::monotonic_ns) {
-    // The counter and CLOCK_MONOTONIC run on since boot, so on the same boot now is as good an anchor as any.
+    // The counter and CLOCK_MONOTONIC both run since boot, so on the same boot the present pair is as good as any.
     init_clock();
     ClockTriple now = read_clocks();
     if (same_boot && g_clock_kind == kind && now.ticks > triples_[0].ticks &&
@@ -70,7 +70,7 @@ i64 ClockMap::monotonic_ns(u64 ticks) const {
   double gone = double(ticks - before.ticks);
   if (after == triples_.end()) return i64(before.monotonic_ns) + scaled(gone, rate_);
   double rate = double(after->monotonic_ns - before.monotonic_ns) / double(after->ticks - before.ticks);
-  // Rounding must not overtake the next triple: order of stamps is order of times.
+  // Rounding must not pass the next triple, so that times keep the order of stamps.
   return std::min(i64(before.monotonic_ns) + scaled(gone, rate), i64(after->monotonic_ns));
 }
 
@@ -87,7 +87,7 @@ i64 ClockMap::monotonic_of_wall(u64 realtime_ns) const {
   for (size_t i = 0; i < eras_.size(); i++) {
     const Era& era = eras_[i];
     i64 at = i64(realtime_ns - u64(era.offset_ns));
-    // Beyond its neighbours' triples its offset did not hold.
+    // Its offset did not apply beyond the triples of its neighbours.
     if (i > 0 && at < eras_[i - 1].last_ns) continue;
     if (i + 1 < eras_.size() && at > eras_[i + 1].first_ns) continue;
     u64 distance = at < era.first_ns ? u64(era.first_ns) - u64(at) : at > era.last_ns ? u64(at) - u64(era.last_ns) : 0;
@@ -108,7 +108,7 @@ u64 ClockMap::ticks_at(i64 monotonic_ns) const {
     rate = double(after->monotonic_ns - anchor.monotonic_ns) / double(after->ticks - anchor.ticks);
   double gone = (double(monotonic_ns) - double(anchor.monotonic_ns)) / rate;
   double ticks = std::clamp(double(anchor.ticks) + gone, 0.0, 1.8e19);
-  // Through the difference where it is small: a double holds 53 bits only.
+  // Computed from the difference, which is small: a double holds only 53 bits.
   return std::fabs(gone) < 9e15 && ticks > 0 && ticks < 1.8e19 ? anchor.ticks + u64(std::llround(gone)) : u64(ticks);
 }
 

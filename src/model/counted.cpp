@@ -7,7 +7,7 @@
 namespace tprof {
 namespace {
 
-constexpr StepWords kStepWords[] = {
+constexpr StepSourceNames kStepSources[] = {
     {StepBy::none, "none found: the whole span", "none", ""},
     {StepBy::api, "tprof_step()", "given", "tprof_step()"},
     {StepBy::profiler_step, "the script's own ProfilerStep", "given", "the script's own ProfilerStep"},
@@ -18,8 +18,8 @@ constexpr StepWords kStepWords[] = {
     {StepBy::backward, "backward", "training", "a backward pass each, no optimizer"},
     {StepBy::inference_batch, "DataLoader", "inference", "a batch each"},
 };
-constexpr size_t kSources = std::size(kStepWords);
-constexpr StepWords kUnknownSource{StepBy::none, "unknown", "unknown", "of a kind that this tprof does not know"};
+constexpr size_t kSources = std::size(kStepSources);
+constexpr StepSourceNames kUnknownSource{StepBy::none, "unknown", "unknown", "of a kind that this tprof does not know"};
 
 constexpr char kGuessed[] =
     "; guessed, since the signs disagree: --step optimizer, dataloader or range:REGEX settles it";
@@ -28,7 +28,7 @@ std::string many(u64 count, const char* one, const char* more) {
   return std::to_string(count) + " " + (count == 1 ? one : more);
 }
 
-// The source of most steps, of the later of two that have as many.
+// The source of most steps; if two have equally many, the later one.
 template <class Steps>
 StepBy usual_source(const Steps& steps) {
   u64 of[kSources + 1] = {};
@@ -55,9 +55,9 @@ void add(Counted& counted, const Stretch& s, bool continued, i64 ns) {
 }
 
 std::string steps_text(const Counted& counted) {
-  const StepWords& words = words_of(counted.by);
+  const StepSourceNames& words = names_of(counted.by);
   if (counted.steps == 0) return "no steps";
-  if (&words == &kStepWords[0]) return "no steps found, all of it counts as one";
+  if (&words == &kStepSources[0]) return "no steps found, all of it counts as one";
   std::string kind = words.kind, each = words.each;
   if (size_t at = each.find(" each"); counted.steps == 1 && at != each.npos) each.erase(at, 5);
   std::string which = kind == "training" || kind == "inference" ? kind + " " : "";
@@ -66,14 +66,14 @@ std::string steps_text(const Counted& counted) {
 
 }  // namespace
 
-const StepWords& words_of(StepBy by) {
-  for (const StepWords& words : kStepWords)
+const StepSourceNames& names_of(StepBy by) {
+  for (const StepSourceNames& words : kStepSources)
     if (words.by == by) return words;
   return kUnknownSource;
 }
 
 StepBy step_by(std::string_view source, std::string_view kind) {
-  for (const StepWords& words : kStepWords)
+  for (const StepSourceNames& words : kStepSources)
     if (words.source == source && words.kind == kind) return words.by;
   return StepBy::none;
 }

@@ -1,30 +1,30 @@
-// What was counted as steps, and the stretches beside them, in numbers and in the one sentence that every command says it
-// with: a person must see at once whether it is what they meant.
+// What was counted as steps, and the stretches beside them, as numbers and as the one sentence that every command
+// prints: a user must see at once whether it is what they meant.
 #pragma once
 #include "model/trace.h"
 
 namespace tprof {
 
-// What a source of steps is called.
-struct StepWords {
+// The names of a source of steps.
+struct StepSourceNames {
   StepBy by;
-  const char* source;  // where the edges come from
+  const char* source;  // what the steps are counted by
   const char* kind;    // "training", "inference", "given", "none"
-  const char* each;    // what makes one of them
+  const char* each;    // what makes one step
 };
-const StepWords& words_of(StepBy by);
-// The one with this source and kind, StepBy::none if there is none.
+const StepSourceNames& names_of(StepBy by);
+// The inverse; StepBy::none if nothing has this source and kind.
 StepBy step_by(std::string_view source, std::string_view kind);
 
 struct StretchSum {
   u64 count = 0;
-  u64 continued = 0;  // of these: began before the span, in which others count them
+  u64 continued = 0;  // how many of them began before the span; another span counts those
   u64 batches = 0, calls = 0, left_out = 0;
   i64 ns = 0;
 };
 
 struct Counted {
-  StepBy by = StepBy::none;  // of most steps
+  StepBy by = StepBy::none;  // the source of most steps
   u64 steps = 0;
   bool guessed = false;
   bool before_training = false;

@@ -5,7 +5,7 @@
 namespace tprof {
 namespace {
 
-constexpr u32 kLongestList = 30;  // of tensors: longer ones torch shows as []
+constexpr u32 kLongestList = 30;  // torch shows longer lists of tensors as []
 
 size_t padded(size_t bytes) { return (bytes + 7) & ~size_t(7); }
 
@@ -29,8 +29,8 @@ void append_sizes(std::string& out, const InputHead& head, const char* at) {
   out += ']';
 }
 
-// Appends one input, or a list with all its elements; returns what follows. A list with an element that is no tensor
-// has no sizes, as in torch.
+// Appends one input, or a list with all its elements; returns the address after it. As in torch, a list with an element
+// that is no tensor has no sizes.
 const char* append_input(std::string& out, const char* at) {
   InputHead head = head_at(at);
   at += sizeof head;

@@ -6,11 +6,11 @@
 
 namespace tprof {
 
-// What follows an input's head; the elements of a tensor list are inputs of their own, its payload is none.
-// Must agree with valid_range() of record/reader.cpp, which has checked that all of it lies inside the record.
+// The size of what follows the head of an input; 0 for a tensor list, whose elements are inputs of their own.
+// Must agree with valid_range() of record/reader.cpp, which has checked that the record holds all of it.
 size_t input_payload_bytes(const InputHead& head);
 
-// "[[32, 3, 224, 224], [], [[2, 3], [4]]]": what traces call Input Dims; "[]" without inputs.
+// "[[32, 3, 224, 224], [], [[2, 3], [4]]]", as Input Dims of a trace; "[]" without inputs.
 std::string dims_text(const Event& event);
 
 }  // namespace tprof

@@ -1,6 +1,6 @@
-// Autograd: which backward node belongs to which forward operator, by torch.profiler's own rules
+// Autograd: links backward nodes to forward operators by the rules of torch.profiler
 // (ThreadLocalSubqueue::materialize and generateForwardBackwardLinks in torch/csrc/profiler/collection.cpp),
-// less the pairs that make the TensorBoard plugin drop the whole file (pytorch/kineto#913).
+// without the pairs that make the TensorBoard plugin drop the whole file (pytorch/kineto#913).
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -11,7 +11,7 @@
 namespace tprof {
 namespace {
 
-bool has_scope(const Event& e, Scope scope) { return e.scope == static_cast<u8>(scope); }
+bool has_scope(const Event& e, Scope scope) { return e.scope == u8(scope); }
 
 struct Key {
   u64 thread;
@@ -33,7 +33,7 @@ class Linker {
     }
   }
 
-  // evaluate_function wrappers carry no sequence number of their own; torch copies the next begun event's.
+  // evaluate_function wrappers have no sequence number; torch copies that of the event that begins next.
   void copy_sequences() {
     std::unordered_map<u32, u32> last;  // by OS thread
     for (u32 i = 0; i < events_.size(); i++) {
@@ -54,7 +54,7 @@ class Linker {
     std::vector<u32> order;
     for (u32 i = 0; i < events_.size(); i++)
       if (events_[i].sequence >= 0 && !(events_[i].flags & kEventStep)) order.push_back(i);
-    // By end; of equal ends the inner one first, as a node must be found before its wrapper.
+    // In order of end; of equal ends the inner one first, since a node must be found before its wrapper.
     std::sort(order.begin(), order.end(), [this](u32 a, u32 b) {
       i64 x = events_[a].end_ns(), y = events_[b].end_ns();
       return x != y ? x < y : a > b;
@@ -69,13 +69,13 @@ class Linker {
         forward.erase(it);
       } else if (u64 thread = model_.threads[e.thread].torch_thread) {
         auto [it, added] = forward.emplace(Key{thread, e.sequence}, i);
-        // The one begun last is the one that made the backward node.
+        // The operator that began last is the one that created the backward node.
         if (!added && e.begin_ns >= events_[it->second].begin_ns) it->second = i;
       }
     }
   }
 
-  // The plugin looks backward nodes up by their begin alone and takes each evaluate_function node out once.
+  // The plugin finds backward nodes by their start alone and uses each evaluate_function node once.
   void leave_out_unsafe() {
     size_t found = model_.pairs.size();
     if (found && starts_with_accumulate()) {
@@ -86,7 +86,7 @@ class Linker {
       std::unordered_set<i32> used;
       std::erase_if(model_.pairs, [&](const ForwardBackward& pair) {
         bool safe = true;
-        i32 i = static_cast<i32>(pair.backward);
+        i32 i = i32(pair.backward);
         for (; i >= 0 && kinds_[events_[i].name] == plain; i = events_[i].parent)
           if (roots_[i] >= 0 && ambiguous_.count(events_[i].begin_ns)) safe = false;
         if (i < 0) return !safe;  // no wrapper around it: the plugin ignores it
@@ -102,7 +102,7 @@ class Linker {
  private:
   enum NameKind : u8 { plain, evaluate, accumulate };
 
-  // True when the first wrapper that the plugin meets is an AccumulateGrad (it expects another one before).
+  // True if the first wrapper that the plugin meets is an AccumulateGrad (it expects another one before).
   // It walks thread by thread, in order of their first event, and looks only at the top level and inside
   // steps.
   bool starts_with_accumulate() const {
@@ -126,7 +126,7 @@ class Linker {
     return false;
   }
 
-  // For each event the outermost wrapper around it (or itself), -1 none; and the begins that occur in two of
+  // For each event the outermost wrapper around it (or the event itself), -1: none; and the starts that occur in two of
   // them.
   void find_roots() {
     roots_.assign(events_.size(), -1);
@@ -134,7 +134,7 @@ class Linker {
     for (u32 i = 0; i < events_.size(); i++) {
       const Event& e = events_[i];
       if (e.parent >= 0) roots_[i] = roots_[e.parent];
-      if (roots_[i] < 0 && kinds_[e.name] != plain) roots_[i] = static_cast<i32>(i);
+      if (roots_[i] < 0 && kinds_[e.name] != plain) roots_[i] = i32(i);
       if (roots_[i] < 0) continue;
       auto [it, added] = root_at.emplace(e.begin_ns, roots_[i]);
       if (!added && it->second != roots_[i]) ambiguous_.insert(e.begin_ns);

@@ -8,13 +8,13 @@
 
 namespace tprof {
 
-// Of its time a program whose main thread waited longer for a CPU ran on a machine that others use.
+// If the main thread waited for a CPU for more than this share of the time, others use the machine, too.
 constexpr double kWaitsMuch = 0.02;
 
 struct MachineRow {
   const char* key;
   const char* text;
-  double least, least_share;  // two sides that differ by more than both are apart
+  double least, least_share;  // two sides differ if their difference exceeds both
 };
 constexpr MachineRow kMachineRows[] = {
 #define MACHINE(key, text, least, share) {#key, text, least, share},

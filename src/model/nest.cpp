@@ -2,8 +2,8 @@
 // TensorBoard plugin hangs on about 200 levels.
 //
 // Ranges of one thread nest by nature, except async ones (they end elsewhere), labels that a script closes
-// out of order, labels that cross a step, and Python calls in which a label or step begins or ends. Those go to lanes:
-// rows of their own beside the thread's; Python calls that cross only a little are cut.
+// out of order, labels that cross a step, and Python calls in which a label or step begins or ends. Those are moved to
+// lanes, which are rows of their own beside that of the thread; Python calls that cross only a little are cut.
 #include <algorithm>
 #include <unordered_map>
 
@@ -15,11 +15,12 @@ namespace tprof {
 namespace {
 
 constexpr i64 kClampNs = 1000;  // a crossing this small is rounding, not structure
-// So far a Python call is cut where it crosses what is no Python call: a label begins inside the call of its __enter__,
-// a step ends a little before the function around the optimizer does. Further, and the call goes to a lane.
+// A Python call that crosses something else by no more than this is cut, else it is moved to a lane: a label begins
+// inside the call of its __enter__, a step ends a little before the function around the optimizer does.
 constexpr i64 kCutPythonNs = 100'000;
 
-// Levels on one row. Operators must stay where Python is deep, modules where its other functions are.
+// The number of levels in one row. Operators must remain even if Python calls are deep, and modules even if other
+// functions are.
 constexpr u16 kDeepest = 150, kDeepestModule = 125, kDeepestPython = 100;
 u16 deepest(const Event& e) { return !is_python(e) ? kDeepest : is_module(e) ? kDeepestModule : kDeepestPython; }
 
@@ -36,13 +37,13 @@ class Nester {
     std::sort(moved_.begin(), moved_.end());
     for (u32 i : moved_) move_to_lane(i);
     set_parents();
-    if (!exact_) part_ends();
+    if (!exact_) separate_ends();
     fold();
     for (u32 i = 0; i < events_.size(); i++) {
       Event& e = events_[i];
       if (!(e.flags & kEventStep)) continue;
-      (e.flags & kEventStretch ? model_.stretches[e.inputs_bytes].event : model_.steps[e.inputs_bytes].event) = i;
-      e.inputs_bytes = 0;
+      (e.flags & kEventStretch ? model_.stretches[e.step_index].event : model_.steps[e.step_index].event) = i;
+      e.step_index = 0;
     }
   }
 
@@ -52,7 +53,7 @@ class Nester {
     std::vector<i64> ends;
   };
 
-  // Calls that begin a little before a step or stretch, or end a little behind it, are cut at its edge.
+  // Calls that begin a little before a step or stretch, or end a little after it, are cut there.
   void fit_python_into_steps() {
     std::vector<i64> edges;
     u32 thread = 0;
@@ -93,20 +94,20 @@ class Nester {
     });
   }
 
-  enum class Gives { top_cut, cut, top_moved, moved };
+  enum class Resolution { cut_top, cut, move_top, move };
 
-  // What becomes of two ranges that cross, of which `top` began first: the step stays, then what is no Python call, then
-  // what is not async, then the one that began first.
-  Gives way_of(const Event& top, const Event& e) const {
+  // Decides between two ranges that cross, of which `top` began first. A step stays; else the one that is no Python
+  // call; else the one that is not async; else the one that began first.
+  Resolution resolution_of(const Event& top, const Event& e) const {
     bool step = e.flags & kEventStep, async = (e.flags | top.flags) & kEventAsync;
     bool python = is_python(top) != is_python(e) && !async;
     i64 beyond = e.end_ns() - top.end_ns();
     i64 cut_ns = python && !exact_ ? kCutPythonNs : 0;
-    if (is_python(top) && top.end_ns() - e.begin_ns <= cut_ns) return Gives::top_cut;
-    if (is_python(e) && beyond <= cut_ns) return Gives::cut;
-    if (!step && !async && beyond <= kClampNs) return Gives::cut;
+    if (is_python(top) && top.end_ns() - e.begin_ns <= cut_ns) return Resolution::cut_top;
+    if (is_python(e) && beyond <= cut_ns) return Resolution::cut;
+    if (!step && !async && beyond <= kClampNs) return Resolution::cut;
     bool top_goes = step || (python && is_python(top)) || (!(e.flags & kEventAsync) && (top.flags & kEventAsync));
-    return top_goes && !(top.flags & kEventStep) ? Gives::top_moved : Gives::moved;
+    return top_goes && !(top.flags & kEventStep) ? Resolution::move_top : Resolution::move;
   }
 
   void find_crossing(const std::vector<u32>& row) {
@@ -121,14 +122,14 @@ class Nester {
           continue;
         }
         if (e.end_ns() <= top.end_ns()) break;
-        switch (way_of(top, e)) {
-          case Gives::cut: cut(e, top.end_ns()); break;
-          case Gives::top_cut: cut(top, e.begin_ns - kRoundingNs); break;
-          case Gives::top_moved:
+        switch (resolution_of(top, e)) {
+          case Resolution::cut: cut(e, top.end_ns()); break;
+          case Resolution::cut_top: cut(top, e.begin_ns - kRoundingNs); break;
+          case Resolution::move_top:
             moved_.push_back(stack.back());
             stack.pop_back();
             break;
-          case Gives::moved: moved_.push_back(i); here = false;
+          case Resolution::move: moved_.push_back(i); here = false;
         }
       }
       if (here) stack.push_back(i);
@@ -149,7 +150,7 @@ class Nester {
     TraceThread thread = model_.threads[e.thread];
     thread.tid = kFirstLaneTid + lane_count_++;
     thread.name += (thread.name.empty() ? "lane " : " lane ") + std::to_string(lanes.size() + 1);
-    e.thread = static_cast<u32>(model_.threads.size());
+    e.thread = u32(model_.threads.size());
     model_.threads.push_back(thread);
     lanes.push_back({e.thread, {e.end_ns()}});
   }
@@ -160,15 +161,15 @@ class Nester {
       Event& e = events_[i];
       std::vector<u32>& stack = stacks[e.thread];
       while (!stack.empty() && events_[stack.back()].end_ns() <= e.begin_ns) stack.pop_back();
-      e.parent = stack.empty() ? -1 : static_cast<i32>(stack.back());
-      e.depth = static_cast<u16>(stack.size());
+      e.parent = stack.empty() ? -1 : i32(stack.back());
+      e.depth = u16(stack.size());
       if (exact_ || !is_deep(e)) stack.push_back(i);
     }
   }
 
-  // Readers add ts and dur as doubles of microseconds, which round to about a nanosecond: a range that ends
-  // exactly where the one around it does (both clipped, say) might seem to cross it.
-  void part_ends() {
+  // Readers add ts and dur as doubles of microseconds, which round to about a nanosecond, so a range that ends exactly
+  // with the one around it (when both are clipped, for example) might appear to cross it.
+  void separate_ends() {
     for (Event& e : events_) {
       if (e.parent < 0) continue;
       i64 last = events_[e.parent].end_ns() - kRoundingNs;
@@ -176,7 +177,7 @@ class Nester {
     }
   }
 
-  // Leaves out the levels beyond the deepest; they have no children that stay.
+  // Leaves out the levels beyond the deepest; all children of such a range are left out, too.
   void fold() {
     if (exact_) return;
     u64 deep = std::count_if(events_.begin(), events_.end(), is_deep);
@@ -194,7 +195,7 @@ class Nester {
 
   Model& model_;
   std::vector<Event>& events_;
-  bool exact_;  // times and depths stay
+  bool exact_;  // keep times and depths
   std::vector<u32> moved_;
   std::unordered_map<u32, std::vector<Lane>> lanes_;  // by owner
   u32 lane_count_ = 0;

@@ -1,4 +1,4 @@
-// What NVTX says of a range or mark besides its name.
+// The details of an NVTX range or mark besides its name.
 #pragma once
 #include "record/record.h"
 
@@ -8,7 +8,7 @@ struct NvtxDetail {
   static constexpr u32 kNone = 0xffffffff;
   u64 payload = 0;
   u32 domain = kNone;    // index into Model::names
-  u32 category = kNone;  // likewise, or a number
+  u32 category = kNone;  // index into Model::names, or a number
   u32 color = 0;         // ARGB, 0 none
   bool category_is_number = false;
   NvtxPayload payload_type = NvtxPayload::none;
@@ -22,7 +22,7 @@ struct NvtxMark {
   NvtxDetail detail;
 };
 
-// `names` gives the index of a name id.
+// `names` maps a name id to an index into Model::names.
 template <class Names>
 NvtxDetail detail_of(const NvtxRecord& r, const Names& names) {
   NvtxDetail d;

@@ -1,7 +1,7 @@
 // A Kineto trace as the TensorBoard plugin (torch_tb_profiler 0.4.3) sees it: what --plugin-compat computes with.
 //
-// The Model repairs and sorts; the plugin's answers depend on the very order, times and ids of the file, on categories
-// that it does not know and on those that it takes for others. Filled beside the Model when asked for.
+// The Model repairs and sorts, but the results of the plugin depend on the exact order, times and ids of the file, also
+// of categories that it does not know or takes for others. Filled beside the Model on request.
 #pragma once
 #include <optional>
 #include <string>
@@ -35,24 +35,24 @@ struct PluginEvent {
   double ts_us = 0, dur_us = 0;  // as written
   i64 external_id = kAbsent;
   i64 correlation = kAbsent;
-  i64 pid = 0, tid = 0;     // words (such as "stream 7") have negative numbers of their own
+  i64 pid = 0, tid = 0;     // texts such as "stream 7" get negative numbers
   u32 name = 0;             // index into Model::names
-  u32 item = 0xffffffff;    // its place in Model::events, calls, gpu or memory, by type; kNone: it has none there
-  u32 device = 0xffffffff;  // kernels: as its arguments say, kNone: they do not
+  u32 item = 0xffffffff;    // index into Model::events, calls, gpu or memory, by type; kNone: it is in none of them
+  u32 device = 0xffffffff;  // kernels: the device in its arguments; kNone: there is none
   PluginType type = PluginType::ignored;
-  bool tid_is_text = false;  // "25738": the plugin does not find such calls again when their External id is 0
+  bool tid_is_text = false;  // "25738" as a text: the plugin does not find such a call if its External id is 0
 
   double end_us() const { return ts_us + dur_us; }
 };
 
-// What of deviceProperties[i] it uses.
+// The fields of deviceProperties[i] that the plugin uses.
 struct PluginDevice {
   std::optional<i64> memory_bytes, major, minor;
   std::optional<std::string> name;
 };
 
 struct PluginTrace {
-  std::vector<PluginEvent> events;  // in order of time, of equal times as in the file
+  std::vector<PluginEvent> events;  // in order of time, those of equal time as in the file
   struct ArrowEnd {
     i64 id;
     double ts_us;

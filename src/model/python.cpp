@@ -9,7 +9,7 @@ namespace tprof {
 PythonLoader::PythonLoader(const Meta& meta, Model& model, const NameTable& names)
     : meta_(meta), model_(model), names_(names) {
   for (const auto& [id, record] : meta.modules) {
-    modules_[id] = static_cast<u32>(model.modules.size());
+    modules_[id] = u32(model.modules.size());
     model.modules.push_back({names(record.class_name), record.number, record.parameters, record.parameter_bytes});
   }
   module_names_.assign(model.modules.size(), kLostName);
@@ -17,10 +17,10 @@ PythonLoader::PythonLoader(const Meta& meta, Model& model, const NameTable& name
 
 u32 PythonLoader::add_name(std::string name) {
   model_.names.push_back(std::move(name));
-  return static_cast<u32>(model_.names.size()) - 1;
+  return u32(model_.names.size()) - 1;
 }
 
-// torch writes a function's own name, without those of its class and of the functions around it.
+// As torch does, shows only the name of the function itself, without its class and the functions around it.
 u32 PythonLoader::code_name(u32 id) {
   auto [it, added] = code_names_.emplace(id, kLostName);
   auto code = meta_.codes.find(id);
@@ -45,15 +45,15 @@ Event PythonLoader::event_of(const PythonCallRecord& r) {
   e.name = detail.module != kNone     ? module_name(detail.module)
            : r.flags & kPythonBuiltin ? names_(r.head.id)
                                       : code_name(r.head.id);
-  e.scope = static_cast<u8>(Scope::user);
+  e.scope = u8(Scope::user);
   e.flags = kEventPython;
-  e.inputs = model_.arena.copy(&detail, sizeof detail);
+  e.python = model_.arena.copy(detail);
   return e;
 }
 
 namespace {
-// Each event has a detail of its own, in the Model's arena.
-PythonDetail& detail_of(Event& e) { return *reinterpret_cast<PythonDetail*>(const_cast<char*>(e.inputs)); }
+// The arena is const to its users, but each event has a detail of its own, which the passes here complete.
+PythonDetail& detail_of(Event& e) { return const_cast<PythonDetail&>(*e.python); }
 }  // namespace
 
 std::vector<u32> number_python_calls(Model& model) {
@@ -69,7 +69,7 @@ std::vector<u32> number_python_calls(Model& model) {
     std::vector<const Event*>& stack = open[e->thread];
     while (!stack.empty() && stack.back()->end_ns() <= e->begin_ns) stack.pop_back();
     PythonDetail& detail = detail_of(*e);
-    detail.id = static_cast<u32>(parents.size());
+    detail.id = u32(parents.size());
     for (auto around = stack.rbegin(); around != stack.rend() && !detail.parent; ++around)
       if ((*around)->end_ns() >= e->end_ns()) detail.parent = python_detail(**around).id;
     parents.push_back(detail.parent);

@@ -11,7 +11,7 @@ class PythonLoader {
   // Fills Model::modules.
   PythonLoader(const Meta& meta, Model& model, const NameTable& names);
 
-  // The event of a call, less its times, thread and ids.
+  // The event of a call, without its times, thread and ids.
   Event event_of(const PythonCallRecord& record);
 
  private:
@@ -30,7 +30,7 @@ class PythonLoader {
 inline bool is_python(const Event& e) { return e.flags & kEventPython; }
 
 // Only of events with kEventPython.
-inline const PythonDetail& python_detail(const Event& e) { return *reinterpret_cast<const PythonDetail*>(e.inputs); }
+inline const PythonDetail& python_detail(const Event& e) { return *e.python; }
 inline bool is_module(const Event& e) { return is_python(e) && python_detail(e).module != kNone; }
 
 }  // namespace tprof

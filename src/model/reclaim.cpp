@@ -12,13 +12,13 @@
 namespace tprof {
 namespace {
 
-// What one chunk holds, as far as it matters for letting it go.
+// What decides whether a chunk may be punched out.
 struct ChunkUse {
   u32 epoch = 0;
   bool needed = false;
 };
 
-// True when an event at `ticks` may still be wanted.
+// True if an event at `ticks` may still be needed.
 bool is_wanted(u64 ticks, const Meta& meta, const std::set<u32>& written) {
   for (const WindowInfo& w : meta.windows) {
     if (w.state == WindowState::discarded) continue;
@@ -34,7 +34,7 @@ bool is_done(const WindowInfo& w, const std::set<u32>& written) {
   return w.state == WindowState::discarded || written.count(w.number);
 }
 
-// The highest epoch that is over: everything up to the last window that is written or discarded.
+// The highest epoch that has ended: that of the last window that is written or discarded.
 i64 last_done_epoch(const Meta& meta, const std::set<u32>& written) {
   i64 last = -1;
   for (const WindowInfo& w : meta.windows) {
@@ -69,12 +69,11 @@ u32 punch_written(const std::string& recording_path, const std::set<u32>& writte
   const FileHeader& h = recording->header();
   bool alive = recording->writer_alive() && !h.closed.load();
 
-  // In order of chunks; a chunk without any record is in nobody's way and may belong to a thread that just
-  // took it.
+  // In order of chunks. A chunk without any record is kept, since a thread may just have taken it.
   std::map<u32, ChunkUse> chunks;
   ClockMap clock = clock_of(*recording, meta);
-  recording->for_each_data(0, static_cast<u32>(done), [&](const RecordView& view) {
-    ChunkUse& use = chunks[static_cast<u32>(view.ref >> 32)];
+  recording->for_each_data(0, u32(done), [&](const RecordView& view) {
+    ChunkUse& use = chunks[u32(view.ref >> 32)];
     use.epoch = view.epoch;
     u64 ticks = view.kind() == Kind::range_end ? view.as<RangeEndRecord>().end_ticks : stamp_of(view, clock);
     // Ranges that are open are patched in place in chunks of the current epoch only; those are kept below.

@@ -1,5 +1,5 @@
-// Gives the room of converted and discarded windows back to the file system: their chunks are punched out of
-// the recording, which may still be written to.
+// Returns the space of converted and discarded windows to the file system: their chunks are punched out of the
+// recording, which may still be written to.
 #pragma once
 #include <set>
 

@@ -9,7 +9,7 @@ bool is_before_training(const WindowInfo& window, const Meta& meta) {
   auto holds = [&](bool before) {
     for (const StepInfo& s : settled_steps(meta, before)) {
       bool inside = s.begin_ticks >= window.begin_ticks && (!window.end_ticks || s.begin_ticks < window.end_ticks);
-      // A number beyond the window's is of a step that ended it.
+      // A number beyond those of the window belongs to the step that ended it.
       bool of_it = window.first_step < 0 ||
                    (s.number >= window.first_step && (window.end_step < 0 || s.number < window.end_step));
       if (inside && of_it) return true;

@@ -1,19 +1,19 @@
-// Steps and stretches of a recording as they hold in the end: the detector writes them as soon as they may be some, and
-// takes back what was none.
+// The final steps and stretches of a recording: the detector writes them as soon as they are likely, and withdraws
+// those that turn out to be none.
 #pragma once
 #include "record/reader.h"
 
 namespace tprof {
 
-// A window whose steps were counted as inference, by a program that trained later: they stay its steps. A window that
-// holds both (everything from start to exit does) is of the training.
+// True for a window whose steps were counted as inference before the program began to train: they stay its steps. A
+// window that holds both, as one from start to exit does, belongs to the training.
 bool is_before_training(const WindowInfo& window, const Meta& meta);
 
-// In order of time: steps that showed work and were not withdrawn. `before_training`: of such a window, else what was
-// counted before the training is none.
+// The steps that showed work and were not withdrawn, in order of time. `before_training`: for a window as above; for
+// others, steps that were counted before the training are left out.
 std::vector<StepInfo> settled_steps(const Meta& meta, bool before_training = false);
 
-// Likewise the stretches; those inside of steps among them.
+// The same for stretches, including those inside of steps.
 std::vector<StretchInfo> settled_stretches(const Meta& meta, bool before_training = false);
 
 }  // namespace tprof

@@ -1,4 +1,4 @@
-// Sorting of what is in order already most of the time: profilers write, and the Model holds, nearly everything by time.
+// Sorts sequences that usually are in order already: profilers write nearly everything in order of time.
 #pragma once
 #include <algorithm>
 
@@ -9,7 +9,7 @@ void sort_if_needed(Container& all, Less less) {
   if (!std::is_sorted(all.begin(), all.end(), less)) std::sort(all.begin(), all.end(), less);
 }
 
-// Equal ones stay as they are.
+// Equal elements keep their order.
 template <class Container, class Less>
 void stable_sort_if_needed(Container& all, Less less) {
   if (!std::is_sorted(all.begin(), all.end(), less)) std::stable_sort(all.begin(), all.end(), less);

@@ -7,8 +7,8 @@
 namespace tprof {
 namespace {
 
-// Where a span may end: where a step begins, or an evaluation, or a batch of one, and at the end. What precedes the first
-// of them goes with it.
+// Where a span may end: where a step, an evaluation or a batch of one begins, and at the end. What precedes the first
+// one belongs to it.
 std::vector<u64> edges_of(const Meta& meta, const std::vector<StepInfo>& steps, const SpanRequest& whole) {
   std::vector<u64> all;
   for (const StepInfo& s : steps) all.push_back(s.begin_ticks);
@@ -39,7 +39,7 @@ std::vector<SpanCut> cut_spans(Recording& recording, const Meta& meta, const Spa
   });
   std::sort(begins.begin(), begins.end());
   auto index_at = [&](u64 ticks) {
-    return static_cast<u64>(std::lower_bound(begins.begin(), begins.end(), ticks) - begins.begin());
+    return u64(std::lower_bound(begins.begin(), begins.end(), ticks) - begins.begin());
   };
 
   std::vector<StepInfo> steps = settled_steps(meta, whole.before_training);
@@ -58,18 +58,17 @@ std::vector<SpanCut> cut_spans(Recording& recording, const Meta& meta, const Spa
     begin = ticks;
     begin_index = index;
   };
-  u64 fits = begin;  // the last edge up to which the open span is small enough
+  u64 fits = begin;  // the last possible end at which the current span is small enough
   for (u64 edge : edges) {
     while (index_at(edge) - begin_index > max_events) {
       if (fits > begin) {
         cut_at(fits, index_at(fits));
         continue;
       }
-      // One step alone is too large. Events of one stamp stay together, unless that is all there is.
+      // A single step is too large. Events with the same stamp stay together unless the step has no others.
       u64 ticks = begins[begin_index + max_events];
       u64 index = index_at(ticks);
-      if (index == begin_index)
-        index = static_cast<u64>(std::upper_bound(begins.begin(), begins.end(), ticks) - begins.begin());
+      if (index == begin_index) index = u64(std::upper_bound(begins.begin(), begins.end(), ticks) - begins.begin());
       ticks = index < begins.size() ? begins[index] : edge;
       cut_at(std::min(ticks, edge), std::min(index, index_at(edge)));
       fits = begin;

@@ -28,9 +28,9 @@ u32 StackTable::operator()(StackRef ref) {
   return index;
 }
 
-// The whole chain is one of the recording's.
+// For an id whose whole chain is in the recording: Python or native frames only.
 u32 StackTable::index_of(u32 id) {
-  // Outwards to what is known; a caller was always recorded first, so ids fall.
+  // From the innermost frame outwards to one that is known. A caller was recorded before, so it has a lower id.
   std::vector<u32> fresh;
   u32 index = 0;
   for (u32 at = id; at != 0;) {
@@ -48,8 +48,8 @@ u32 StackTable::index_of(u32 id) {
   for (size_t i = fresh.size(); i-- > 0;) {
     const StackRecord& record = meta_.stacks.at(fresh[i]);
     if (!is_our_own(record)) {
-      const Piece& piece = piece_of(fresh[i], record);
-      index = frame(index, piece.frame.text, piece.cut);
+      const ShownFrame& shown = shown_frame(fresh[i], record);
+      index = frame(index, shown.frame.text, shown.cut);
     }
     known_[fresh[i]] = index;
   }
@@ -72,55 +72,55 @@ bool StackTable::is_our_own(const StackRecord& record) const {
   return file != meta_.names.end() && file->second == kOwnFile;
 }
 
-// Innermost first.
+// Starts with the innermost frame.
 std::vector<ChainFrame> StackTable::chain_of(u32 id) {
   std::vector<ChainFrame> chain;
   while (id != 0) {
     auto record = meta_.stacks.find(id);
     if (record == meta_.stacks.end()) break;
-    if (!is_our_own(record->second)) chain.push_back(piece_of(id, record->second).frame);
+    if (!is_our_own(record->second)) chain.push_back(shown_frame(id, record->second).frame);
     u32 parent = record->second.parent;
     id = parent < id ? parent : 0;
   }
   return chain;
 }
 
-const StackTable::Piece& StackTable::piece_of(u32 id, const StackRecord& record) {
-  auto known = pieces_.find(id);
-  if (known != pieces_.end()) return known->second;
-  Piece piece{};
+const StackTable::ShownFrame& StackTable::shown_frame(u32 id, const StackRecord& record) {
+  auto known = shown_frames_.find(id);
+  if (known != shown_frames_.end()) return known->second;
+  ShownFrame shown{};
   if (record.code == kStackCut) {
-    piece = {{text(kCutText), false}, true};
+    shown = {{text(kCutText), false}, true};
   } else if (record.code == 0) {
     if (native_.empty()) find_native();
-    piece.frame = native_[record.at];
+    shown.frame = native_[record.at];
   } else {
     auto code = meta_.codes.find(record.code);
     bool shares = code != meta_.codes.end() && code->second.python >= kSharesNativeFrames;
-    piece.frame = {text(python_text(record)), !shares || (record.at & kStackEntered)};
+    shown.frame = {text(python_text(record)), !shares || (record.at & kStackEntered)};
   }
-  return pieces_[id] = piece;
+  return shown_frames_[id] = shown;
 }
 
-// All at once: source lines are asked of another program.
+// All native frames at once, since their source lines come from another program.
 void StackTable::find_native() {
   std::vector<u64> frames;
   for (const auto& [id, record] : meta_.stacks)
     if (record.code == 0 && native_.try_emplace(record.at).second) frames.push_back(record.at);
-  std::vector<CodePlace> places = symbols_.places_of(frames);
+  std::vector<CodeLocation> places = symbols_.locations_of(frames);
   for (size_t i = 0; i < frames.size(); i++)
     native_[frames[i]] = {text(places[i].text()), places[i].function.starts_with(kEvaluates),
                           places[i].image.starts_with("python") || places[i].image.starts_with("libpython")};
 }
 
 u32 StackTable::text(std::string text) {
-  auto [name, added] = texts_.emplace(std::move(text), static_cast<u32>(model_.names.size()));
+  auto [name, added] = texts_.emplace(std::move(text), u32(model_.names.size()));
   if (added) model_.names.push_back(name->first);
   return name->second;
 }
 
 u32 StackTable::frame(u32 parent, u32 text, bool cut) {
-  auto [known, added] = frames_.emplace(std::pair(parent, text), static_cast<u32>(model_.stacks.size()));
+  auto [known, added] = frames_.emplace(std::pair(parent, text), u32(model_.stacks.size()));
   if (added) {
     model_.stacks.push_back({parent, text});
     cut_.push_back(cut || cut_[parent]);

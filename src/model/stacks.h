@@ -1,10 +1,8 @@
-// From the stack ids of a recording to Model::stacks, while a Model is loaded: each id is turned into frames once, with the
-// text that torch writes, `file(line): function`.
+// Maps the stack ids of a recording to Model::stacks while a Model is loaded. Each id becomes frames once, with the
+// text that torch writes: `file(line): function`. A native and a Python stack of the same moment become one chain.
 //
-// A native stack and a Python one of the same moment become one chain.
-//
-// Frames with the same text below the same caller become one, so events have equal stacks exactly if they have equal
-// indices.
+// Frames with the same text and the same caller are one frame, so two events have equal stacks if and only if they have
+// equal indices.
 #pragma once
 #include <map>
 #include <unordered_map>
@@ -18,22 +16,22 @@ namespace tprof {
 
 class StackTable {
  public:
-  // Behind the NameTable, which begins Model::names.
+  // To be constructed after the NameTable, which fills the first part of Model::names.
   StackTable(const Meta& meta, Model& model);
 
-  // Index into Model::stacks, 0 none. What could not be recorded or read is counted in the ledger.
+  // Index into Model::stacks, 0: none. Stacks that could not be recorded or read are counted in the ledger.
   u32 operator()(StackRef ref);
 
  private:
-  // What is shown of a StackRecord.
-  struct Piece {
+  // How a StackRecord is shown.
+  struct ShownFrame {
     ChainFrame frame;
     bool cut;
   };
   u32 index_of(u32 id);
   u32 combined(StackRef ref);
   std::vector<ChainFrame> chain_of(u32 id);
-  const Piece& piece_of(u32 id, const StackRecord& record);
+  const ShownFrame& shown_frame(u32 id, const StackRecord& record);
   bool is_our_own(const StackRecord& record) const;
   void find_native();
   u32 text(std::string text);
@@ -45,11 +43,11 @@ class StackTable {
   Symbols symbols_;
   std::unordered_map<u32, u32> known_;  // by id of the recording
   std::map<std::pair<u32, u32>, u32> combined_;
-  std::unordered_map<u32, Piece> pieces_;       // by id of the recording
-  std::unordered_map<u64, ChainFrame> native_;  // by StackRecord::at: all there are, once one was asked for
+  std::unordered_map<u32, ShownFrame> shown_frames_;  // by id of the recording
+  std::unordered_map<u64, ChainFrame> native_;        // by StackRecord::at; filled on first use
   std::unordered_map<std::string, u32> texts_;
   std::map<std::pair<u32, u32>, u32> frames_;  // by caller and text
-  std::vector<bool> cut_;                      // by frame: it stands below a mark of cut frames
+  std::vector<bool> cut_;                      // by frame: some of its callers are not recorded
 };
 
 }  // namespace tprof

@@ -1,4 +1,4 @@
-// The steps and stretches of a span: from edges in the recording to events named ProfilerStep#N and the like.
+// The steps and stretches of a span: turns those of the recording into events named ProfilerStep#N and the like.
 #include <algorithm>
 
 #include "model/passes.h"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr u32 kNoEdge = 0xffffffff;
 
-// What an event's name means for steps.
+// What the name of an event means for steps.
 struct NameTraits {
   bool step_mark;
   bool record_function;
@@ -34,7 +34,7 @@ std::vector<NameTraits> traits_of(const std::vector<std::string>& names) {
 // A step, or a stretch between two, in the Model's time.
 struct Edge {
   i64 begin_ns, end_ns;
-  bool open;  // nobody saw its end: it ends with its last work
+  bool open;  // its end was not seen: it ends with its last activity
   u32 tid;
   const StepInfo* step;        // nullptr: a stretch, or the whole span
   const StretchInfo* stretch;  // nullptr: a step, or the whole span
@@ -56,7 +56,7 @@ std::vector<Edge> edges_of(const std::vector<StepInfo>& steps, const std::vector
     Edge& edge = edges[i];
     const Edge* next = i + 1 < edges.size() ? &edge + 1 : nullptr;
     edge.end_ns = next ? std::min(edge.end_ns, next->begin_ns) : edge.open ? last_ns : edge.end_ns;
-    // What the next step follows ends where that begins; what an evaluation follows may have ended before.
+    // If a step follows, its start is the end. If an evaluation follows, the end may be earlier.
     if (next && next->step) edge.open = false;
   }
   return edges;
@@ -66,7 +66,7 @@ u32 edge_at(const std::vector<Edge>& edges, i64 ns) {
   auto after = std::upper_bound(edges.begin(), edges.end(), ns,
                                 [](i64 value, const Edge& edge) { return value < edge.begin_ns; });
   if (after == edges.begin() || ns >= after[-1].end_ns) return kNoEdge;
-  return static_cast<u32>(after - edges.begin()) - 1;
+  return u32(after - edges.begin()) - 1;
 }
 
 u32 thread_with(Model& model, u32 tid) {
@@ -76,14 +76,14 @@ u32 thread_with(Model& model, u32 tid) {
   TraceThread thread;
   thread.tid = thread.owner = tid;
   model.threads.push_back(thread);
-  return static_cast<u32>(model.threads.size()) - 1;
+  return u32(model.threads.size()) - 1;
 }
 
-// A span of GPU work in which neither a step nor an operator was found is one step: readers show nonsense without any.
+// A span of GPU activities without a step or an operator is one step, because readers show nonsense without any step.
 bool is_one_step(const Model& model, const std::vector<Edge>& edges) {
   if (!edges.empty() || (model.calls.empty() && model.gpu.empty())) return false;
   return std::all_of(model.events.begin(), model.events.end(),
-                     [](const Event& e) { return e.scope == static_cast<u8>(Scope::user); });
+                     [](const Event& e) { return e.scope == u8(Scope::user); });
 }
 
 Edge whole_span(const Model& model) {
@@ -99,7 +99,7 @@ Edge whole_span(const Model& model) {
   return edge;
 }
 
-// What happened in a step or stretch.
+// The activity in a step or stretch.
 struct Content {
   u64 events = 0;
   i64 last_end = -1, last_work_end = -1;
@@ -111,7 +111,7 @@ struct Content {
   }
 };
 
-// Labels of the script's own do not count as work: one may be open until the process exits.
+// Labels of the script do not count as activity, since one may be open until the process exits.
 std::vector<Content> contents_of(const Model& model, const std::vector<Edge>& edges,
                                  const std::vector<NameTraits>& traits) {
   std::vector<Content> contents(edges.size());
@@ -119,7 +119,7 @@ std::vector<Content> contents_of(const Model& model, const std::vector<Edge>& ed
     if (traits[e.name].step_mark || (is_python(e) && !is_module(e))) continue;
     u32 i = edge_at(edges, e.begin_ns);
     if (i == kNoEdge) continue;
-    bool work = e.scope != static_cast<u8>(Scope::user) || traits[e.name].optimizer || is_module(e);
+    bool work = e.scope != u8(Scope::user) || traits[e.name].optimizer || is_module(e);
     contents[i].add(e.end_ns(), !traits[e.name].record_function,
                     work && !(e.flags & (kEventClipped | kEventUnfinished)));
   }
@@ -136,7 +136,7 @@ class Adder {
                  [](const StretchInfo& s) { return s.flags & kStretchInside; });
   }
 
-  // With the stretches that lie in it.
+  // Adds a step with the stretches inside of it.
   void add_step(const StepInfo& info, i64 begin_ns, i64 end_ns) {
     Event& e = add_event(begin_ns, end_ns, info.tid, kEventStep, kStepPrefix, info.number, model_.steps.size());
     Step step{info.number, info.by, e.begin_ns, e.end_ns(), 0, (info.flags & kStepGuessed) != 0};
@@ -157,7 +157,7 @@ class Adder {
     if (s.continued || end_ns > model_.end_ns) count_parts(s);
     model_.stretches.push_back(s);
   }
-  // False: there is no step.
+  // Returns false if there is no step.
   bool finish() {
     model_.events.insert(model_.events.end(), added_.begin(), added_.end());
     return !model_.steps.empty();
@@ -170,15 +170,15 @@ class Adder {
     if (end_ns > model_.end_ns || begin_ns < model_.begin_ns) e.flags |= kEventClipped;
     e.begin_ns = std::max(begin_ns, model_.begin_ns);
     e.dur_ns = std::max<i64>(std::min(end_ns, model_.end_ns) - e.begin_ns, 0);
-    e.scope = static_cast<u8>(Scope::user);
+    e.scope = u8(Scope::user);
     e.thread = thread_with(model_, tid);
-    e.name = static_cast<u32>(model_.names.size());
-    e.inputs_bytes = static_cast<u32>(index);  // which step or stretch; nest_events() turns it round
+    e.name = u32(model_.names.size());
+    e.step_index = u32(index);
     model_.names.push_back(prefix + std::to_string(number));
     return added_.emplace_back(e);
   }
 
-  // Of a stretch that the span cuts, the parts that begin in it.
+  // For a stretch that the span cuts: counts the parts that begin in the span.
   void count_parts(Stretch& s) const {
     u32 parts = 0;
     for (u64 ticks : meta_.stretch_parts)
@@ -202,9 +202,9 @@ void add_steps(Model& model, const Meta& meta, const SpanRequest& request, const
   std::vector<StretchInfo> stretches = settled_stretches(meta, request.before_training);
   std::vector<Edge> edges = edges_of(steps, stretches, to_ns, model.end_ns);
   std::erase_if(edges, [&](const Edge& edge) {
-    bool asked = !edge.step || ((request.first_step < 0 || edge.step->number >= request.first_step) &&
-                                (request.end_step < 0 || edge.step->number < request.end_step));
-    return !asked || edge.end_ns <= model.begin_ns || edge.begin_ns >= model.end_ns || edge.end_ns <= edge.begin_ns;
+    bool requested = !edge.step || ((request.first_step < 0 || edge.step->number >= request.first_step) &&
+                                    (request.end_step < 0 || edge.step->number < request.end_step));
+    return !requested || edge.end_ns <= model.begin_ns || edge.begin_ns >= model.end_ns || edge.end_ns <= edge.begin_ns;
   });
   StepInfo whole{0, StepBy::none, 0, 0, 0, 0};
   if (is_one_step(model, edges)) {
@@ -217,7 +217,7 @@ void add_steps(Model& model, const Meta& meta, const SpanRequest& request, const
   for (size_t i = 0; i < edges.size(); i++) {
     const Edge& edge = edges[i];
     const Content& content = contents[i];
-    // What has no events is not written, unless it says that they were left out.
+    // Without events it is not written, unless its record states that some were left out.
     bool tells = edge.stretch ? edge.stretch->left_out != 0 : edge.step == &whole;
     if (content.events == 0 && !tells) continue;
     i64 end = edge.end_ns;

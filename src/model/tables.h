@@ -1,4 +1,4 @@
-// While a Model is loaded: from the recording's name ids and thread ids to indices of the Model.
+// Maps name ids and thread ids of the recording to indices of the Model while it is loaded.
 #pragma once
 #include <algorithm>
 #include <unordered_map>
@@ -16,7 +16,7 @@ class NameTable {
     model.names.push_back("(name lost)");
     ids_.reserve(meta.names.size());
     for (const auto& [id, text] : meta.names) {
-      ids_.emplace(id, static_cast<u32>(model.names.size()));
+      ids_.emplace(id, u32(model.names.size()));
       model.names.push_back(text);
     }
   }
@@ -29,10 +29,10 @@ class NameTable {
   std::unordered_map<u32, u32> ids_;
 };
 
-// Sorts the elements (each with an `epoch`) and removes those met again in the chunks of another window. Equal ones of
-// one epoch are different events. Returns how many went.
+// Sorts the elements (each with an `epoch`) and removes those that the chunks of another window hold, too. Equal
+// elements of one epoch are different events. Returns the number of removed elements.
 template <class T, class Less>
-u64 drop_met_again(std::vector<T>& all, Less less) {
+u64 drop_duplicates_of_epochs(std::vector<T>& all, Less less) {
   std::stable_sort(all.begin(), all.end(), [&](const T& a, const T& b) {
     if (less(a, b)) return true;
     return !less(b, a) && a.epoch < b.epoch;
@@ -43,18 +43,18 @@ u64 drop_met_again(std::vector<T>& all, Less less) {
     if (same && all[i].epoch != all[kept - 1].epoch) continue;
     all[kept++] = all[i];
   }
-  u64 gone = all.size() - kept;
+  u64 removed = all.size() - kept;
   all.resize(kept);
-  return gone;
+  return removed;
 }
 
 class ThreadTable {
  public:
   ThreadTable(const Meta& meta, Model& model) : meta_(meta), model_(model) {}
 
-  // A row for the thread; rows are added as threads are met.
+  // The row of the thread, which is added on its first use.
   u32 operator()(u32 tid) {
-    auto [it, added] = rows_.emplace(tid, static_cast<u32>(model_.threads.size()));
+    auto [it, added] = rows_.emplace(tid, u32(model_.threads.size()));
     if (added) {
       TraceThread thread;
       thread.tid = thread.owner = tid;

@@ -1,13 +1,15 @@
 // The Model: one span of one process as plain data, ready to be written or analysed.
 //
-// Times are integer nanoseconds relative to `base_time_ns`. Events are sorted by begin, longer first, so that
-// a parent always stands before its children. An event is 64 bytes; the inputs of operators stay in the
+// Times are integer nanoseconds relative to `base_time_ns`. Events are sorted by start, longer ones first, so that
+// a parent always precedes its children. An event is 64 bytes; the inputs of operators stay in the
 // encoded form of the recording (see InputHead in record/record.h) and are decoded where they are shown: a
 // million events with shapes need about 200 MB.
 #pragma once
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "model/gpu.h"
@@ -21,24 +23,33 @@ enum EventFlag : u16 {
   kEventUnfinished = 2,  // the process ended inside it
   kEventAsync = 4,       // may end on another thread
   kEventHasInputs = 8,   // inputs were read, possibly zero of them
-  kEventStep = 16,       // a step or stretch of ours, not a recorded range
-  kEventClamped = 32,    // its end was pulled back by a few ns to its parent's
-  kEventNvtx = 64,       // `inputs` is its NvtxDetail
-  kEventPython = 128,    // a Python call: `inputs` is its PythonDetail
-  kEventStretch = 256,   // beside kEventStep: a stretch, no step
+  kEventStep = 16,       // a step or stretch that tprof found, not a recorded range
+  kEventClamped = 32,    // its end was moved back to that of its parent
+  kEventNvtx = 64,       // an NVTX range: `nvtx` is set, not `inputs`
+  kEventPython = 128,    // a Python call: `python` is set, not `inputs`
+  kEventStretch = 256,   // with kEventStep: a stretch, no step
 };
+
+struct PythonDetail;
 
 struct Event {
   i64 begin_ns = 0;
   i64 dur_ns = 0;
-  i64 sequence = -1;             // autograd sequence number, -1 none
-  const char* inputs = nullptr;  // `inputs_count` encoded inputs, in the Model's arena
-  u32 forward_thread = 0;        // torch's logical id of the forward thread, 0 none
-  u32 stack = 0;                 // innermost frame: index into Model::stacks, 0 none
-  u32 name = 0;                  // index into Model::names
-  u32 thread = 0;                // index into Model::threads
-  i32 parent = -1;               // index of the enclosing event on the same thread
-  u32 inputs_bytes = 0;
+  i64 sequence = -1;               // autograd sequence number, -1 none
+  union {                          // in the Model's arena; the flags say which one is set
+    const char* inputs = nullptr;  // `inputs_count` encoded inputs, or none
+    const NvtxDetail* nvtx;        // kEventNvtx
+    const PythonDetail* python;    // kEventPython
+  };
+  u32 forward_thread = 0;  // torch's logical id of the forward thread, 0 none
+  u32 stack = 0;           // innermost frame: index into Model::stacks, 0 none
+  u32 name = 0;            // index into Model::names
+  u32 thread = 0;          // index into Model::threads
+  i32 parent = -1;         // index of the enclosing event on the same thread
+  union {
+    u32 inputs_bytes = 0;
+    u32 step_index;  // kEventStep, until nest_events(): index into Model::steps, or with kEventStretch Model::stretches
+  };
   u16 inputs_count = 0;
   u8 scope = 0;  // Scope
   u8 reserved = 0;
@@ -46,10 +57,15 @@ struct Event {
   u16 depth = 0;  // enclosing events
 
   i64 end_ns() const { return begin_ns + dur_ns; }
+  // Empty if no inputs were recorded.
+  std::string_view encoded_inputs() const {
+    bool other = flags & (kEventStep | kEventNvtx | kEventPython);
+    return other || !inputs ? std::string_view() : std::string_view(inputs, inputs_bytes);
+  }
 };
 static_assert(sizeof(Event) == 64);
 
-// What more is known of a Python call. Its event's name is what torch writes: "file(line): function",
+// The details of a Python call. The name of its event is the one that torch writes: "file(line): function",
 // "<built-in ...>" or "nn.Module: Class_N".
 struct PythonDetail {
   u32 id;      // "Python id": unique in the trace, from 1
@@ -74,14 +90,14 @@ struct StackFrame {
 };
 
 constexpr u8 kCudaDeviceType = 1;    // c10::DeviceType
-constexpr u8 kMemoryNoTotals = 128;  // of traces only, beside the flags of MemoryFlag: no totals are stated
+constexpr u8 kMemoryNoTotals = 128;  // beside MemoryFlag, only for traces that were read: they state no totals
 
 // What an allocator reported.
 struct MemoryEvent {
   i64 ns = 0;
   u64 address = 0;
   i64 bytes = 0;                                // < 0: released
-  u64 total_allocated = 0, total_reserved = 0;  // of the device, behind this event
+  u64 total_allocated = 0, total_reserved = 0;  // of the device, after this event
   u32 thread = 0;                               // index into Model::threads
   u8 device_type = 0;                           // c10::DeviceType: 0 CPU, 1 CUDA
   i8 device_index = -1;                         // -1: none, as on CPU
@@ -89,7 +105,7 @@ struct MemoryEvent {
   u32 stack = 0;                                // index into Model::stacks, 0 none
 };
 
-// A row of the trace: an OS thread, or a lane beside it for ranges that do not nest with the thread's others.
+// A row of the trace: an OS thread, or a lane beside it for ranges of that thread that cross others.
 struct TraceThread {
   u32 tid = 0;           // unique in the Model; lanes get numbers from kFirstLaneTid
   u32 owner = 0;         // OS thread id
@@ -97,7 +113,7 @@ struct TraceThread {
   std::string name;
   bool is_lane() const { return tid != owner; }
 };
-// Room that neighbours and parents leave at a range's end against rounding in readers (see nest.cpp).
+// The gap that is left at the end of a range so that rounding in readers makes no crossing of it (see nest.cpp).
 constexpr i64 kRoundingNs = 2;
 constexpr u32 kFirstLaneTid = 10'000'000;  // beyond any Linux thread id (at most 4194304)
 
@@ -106,19 +122,19 @@ struct Step {
   StepBy by;
   i64 begin_ns, end_ns;
   u32 event;               // its event
-  bool guessed = false;    // the signs of it disagreed
-  bool evaluates = false;  // a stretch lies inside of it: its time is not that of a step
+  bool guessed = false;    // the signs of the step disagreed
+  bool evaluates = false;  // a stretch lies inside of it, so its time is not that of a step
 };
 
-// An evaluation or a rollout of a program that trains, as far as it lies in the span. See StretchRecord.
+// The part of an evaluation or rollout of a training program that lies in the span. See StretchRecord.
 struct Stretch {
   StretchKind kind;
   i64 number;  // of its kind
   i64 begin_ns, end_ns;
   u32 batches = 0;         // drawn for it in the span; 0: it has no loader
-  u32 calls = 0;           // forwards in it; 0: not known, since it goes on beyond the span
-  u32 left_out = 0;        // of the batches (of the calls where there are none), those that were not recorded
-  bool inside = false;     // of a step; else between two
+  u32 calls = 0;           // forwards in it; 0: not known, since it continues beyond the span
+  u32 left_out = 0;        // how many of the batches (without a loader: of the calls) were not recorded
+  bool inside = false;     // inside of a step; else between two
   bool continued = false;  // it began before the span
   u32 event = 0;           // its event
 };
@@ -127,12 +143,12 @@ struct ForwardBackward {
   u32 forward, backward;  // events
 };
 
-// What a communication kernel says of its collective.
+// The collective of a communication kernel, as the trace states it.
 struct Collective {
   u32 gpu = 0;   // index into Model::gpu
-  u32 name = 0;  // "allreduce" ...: index into Model::names, as the others; 0 not known
+  u32 name = 0;  // "allreduce" ...; this and the next three are indices into Model::names; 0: not known
   u32 dtype = 0, group = 0, group_description = 0;
-  i64 in_elements = -1, out_elements = -1;  // -1 not known, as the others
+  i64 in_elements = -1, out_elements = -1;  // -1: not known, also below
   i32 group_size = -1;
   i64 sequence = -1;
 };
@@ -142,17 +158,17 @@ struct Ledger {
   u64 written = 0;
   std::map<std::string, u64> dropped;  // by reason
   u64 discarded_warmup = 0;
-  u64 replaced_step_marks = 0;  // the script's own ProfilerStep ranges, which our steps stand for
+  u64 replaced_step_marks = 0;  // ProfilerStep ranges of the script, which the steps of tprof replace
   u64 clipped = 0, unfinished = 0, clamped = 0;
   u64 lanes = 0;        // ranges moved to a lane
   u64 inputs_cut = 0;   // events with more inputs than were recorded
-  u64 stacks_cut = 0;   // events with a stack that goes on further out than is recorded
+  u64 stacks_cut = 0;   // events with a stack whose outer frames are not recorded
   u64 stacks_lost = 0;  // events whose stack is not in the recording
   u64 names_lost = 0;   // events whose name is not in the recording
   u64 pairs = 0, pairs_left_out = 0;
   std::string pairs_why;  // why pairs were left out
-  std::string clock;      // a doubt about times, empty if none
-  // Of a trace that was read: what was repaired, by what was wrong, and what the Model has no place for, by category.
+  std::string clock;      // why times are doubtful; empty if they are not
+  // For a trace that was read: repairs by kind, and events by category that the Model cannot hold.
   std::map<std::string, u64> repaired, left_out;
   GpuLedger gpu;
 
@@ -168,10 +184,15 @@ struct Ledger {
 class Arena {
  public:
   const char* copy(const void* bytes, size_t size);
+  template <class T>
+  const T* copy(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 8);
+    return reinterpret_cast<const T*>(copy(&value, sizeof value));
+  }
 
  private:
   std::vector<std::unique_ptr<char[]>> blocks_;
-  size_t used_ = 0, room_ = 0;
+  size_t used_ = 0, capacity_ = 0;
 };
 
 struct Model {
@@ -180,7 +201,7 @@ struct Model {
   std::string process_name;
   u64 base_time_ns = 0;
   i64 begin_ns = 0, end_ns = 0;  // the span
-  std::string identity;          // names process and span for ever; equal conversions give equal identities
+  std::string identity;          // of process and span; equal conversions have equal identities
 
   std::vector<std::string> names;
   std::vector<TraceThread> threads;
@@ -188,14 +209,14 @@ struct Model {
   std::vector<MemoryEvent> memory;  // in order of time
   std::vector<NvtxMark> marks;      // in order of time
   std::vector<Step> steps;
-  std::vector<Stretch> stretches;  // in order of begin
+  std::vector<Stretch> stretches;  // in order of begin_ns
   std::vector<ForwardBackward> pairs;
-  std::vector<CallEvent> calls;         // in order of begin
-  std::vector<GpuEvent> gpu;            // in order of begin
+  std::vector<CallEvent> calls;         // in order of begin_ns
+  std::vector<GpuEvent> gpu;            // in order of begin_ns
   std::vector<Collective> collectives;  // in order of `gpu`
-  std::vector<StackFrame> stacks;       // [0] stands for none; a frame stands behind its caller
+  std::vector<StackFrame> stacks;       // [0] stands for none; a frame follows its caller
   std::vector<ModuleInfo> modules;
-  std::map<u32, DeviceFacts> devices;  // by number: those that the recording knows
+  std::map<u32, DeviceInfo> devices;  // by number: those of which the recording has properties
 
   i32 rank = -1, world_size = -1;  // of the process in its job, as torch.distributed counts; -1 not known
 
@@ -203,12 +224,12 @@ struct Model {
   std::map<std::string, std::string> info;
   std::map<std::string, CapabilityInfo> capabilities;
   std::map<std::string, u64> process_dropped;  // by reason, for the whole process so far
-  std::string stopped;                         // why recording had to stop for good, empty if it did not
+  std::string stopped;                         // why recording stopped for good; empty if it did not
   bool process_ended_inside = false;           // the process died inside this span
   bool before_training = false;                // its steps were counted before the program turned out to train
   i64 window = -1;                             // the window's number
   std::string kind;                            // "window", "flush", "part" (of a recording without schedule) or "steps"
-  u64 own_ns = 0;                              // what our own slow paths cost the process so far, 0 not known
+  u64 own_ns = 0;                              // time of tprof's slow paths in the process so far, 0: not known
   Damage damage;
   Ledger ledger;
 
@@ -216,18 +237,18 @@ struct Model {
 
   bool empty() const { return events.empty() && marks.empty() && calls.empty() && gpu.empty(); }
   const std::string& name_of(const Event& event) const { return names[event.name]; }
-  u64 begin_realtime_ns() const { return base_time_ns + static_cast<u64>(begin_ns); }
+  u64 begin_realtime_ns() const { return base_time_ns + u64(begin_ns); }
 };
 
-// The words of the ledger for FileHeader::dropped, by Drop.
-constexpr const char* kDropWords[] = {
+// The names in the ledger for FileHeader::dropped, by Drop.
+constexpr const char* kDropNames[] = {
 #define DROP(name, text) #name,
     TPROF_DROP_REASONS(DROP)
 #undef DROP
 };
 
-// Words of torch that mean something to several layers.
-// The operators behind torch's record_function; they come with a step mark and are no work.
+// Names of torch that several layers know.
+// The operators of torch's record_function; they come with a step mark and do no work.
 constexpr char kRecordFunctionPrefix[] = "profiler::_record_function";
 constexpr char kStepPrefix[] = "ProfilerStep#";
 constexpr char kEvaluationPrefix[] = "Evaluation#";

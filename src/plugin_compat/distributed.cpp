@@ -8,6 +8,7 @@
 #include <map>
 
 #include "analysis/basis/tensors.h"
+#include "base/dtypes.h"
 #include "model/plugin_trace.h"
 #include "plugin_compat/distributed.h"
 #include "plugin_compat/gpus.h"
@@ -46,12 +47,12 @@ namespace {
 // Of the input types that the plugin knows; others count as 0 bytes.
 i64 plugin_bytes(u8 dtype) {
   switch (dtype) {
-    case 0: return 1;  // unsigned char
-    case 3:
-    case 6: return 4;  // int, float
-    case 4: return 8;  // long int
-    case 5:
-    case 15: return 2;  // c10::Half, c10::BFloat16
+    case kDtypeByte: return 1;
+    case kDtypeInt:
+    case kDtypeFloat: return 4;
+    case kDtypeLong: return 8;
+    case kDtypeHalf:
+    case kDtypeBFloat16: return 2;
     default: return 0;
   }
 }

@@ -1,5 +1,5 @@
-// A recording in which nothing is goes away under another name, so that `tprof run`, which watches the directory, can tell
-// it from one that somebody else deleted.
+// Removes a recording that holds nothing. It is renamed first, so that `tprof run`, which watches the directory, can
+// tell it from a recording that somebody else deleted.
 #pragma once
 #include <limits.h>
 #include <stdio.h>

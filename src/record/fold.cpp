@@ -20,11 +20,11 @@ bool write_at(int fd, const void* data, size_t bytes, u64 at) {
   return true;
 }
 
-// All but the header. Returns the end; 0 as append_recording().
+// Writes everything but the header. Returns the end; 0 as append_recording().
 u64 write_chunks(Recording& recording, int fd, u64 at, u64 limit) {
   std::string chunk;
-  for (u32 place = 0, count = recording.places(); place < count; place++) {
-    chunk = recording.used_part(place);
+  for (u32 i = 0, count = recording.chunk_count(); i < count; i++) {
+    chunk = recording.used_part(i);
     if (chunk.size() <= sizeof(ChunkHeader)) continue;
     u64 bytes = chunk.size();
     memcpy(chunk.data() + offsetof(ChunkHeader, folded_bytes), &bytes, sizeof bytes);
@@ -35,7 +35,7 @@ u64 write_chunks(Recording& recording, int fd, u64 at, u64 limit) {
   return at;
 }
 
-// The magic comes last, in eight bytes that lie in one page: a write that a signal does not cut in two.
+// The magic comes last: eight bytes in one page, a write that no signal splits.
 bool write_header(const FileHeader& from, int fd, u64 begin, u64 end) {
   static_assert(offsetof(FileHeader, magic) == 0 && sizeof FileHeader::magic == 8);
   FileHeader header;
@@ -52,7 +52,7 @@ bool write_header(const FileHeader& from, int fd, u64 begin, u64 end) {
 }  // namespace
 
 u64 append_recording(Recording& recording, int fd, u64 end, u64 limit) {
-  // What an interrupted call left there goes.
+  // Removes what an interrupted call left there.
   if (ftruncate(fd, off_t(end)) != 0) return 0;
   u64 new_end = write_chunks(recording, fd, end + kFoldedHeaderBytes, limit);
   if (new_end && write_header(recording.header(), fd, end, new_end)) return new_end;

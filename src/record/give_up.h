@@ -1,14 +1,14 @@
-// Work that may be given up in its middle: reading recordings and writing traces ask here now and then. Nothing stays
-// behind of a trace that was given up, and it can be written anew.
+// Cancels long work: reading recordings and writing traces check for it now and then. A cancelled trace leaves no file
+// and can be written again.
 #pragma once
 #include <atomic>
 
 namespace tprof {
 
-// Thrown through the work. No Error: nothing is wrong.
+// Thrown to end the work. It is no Error, since nothing is wrong.
 struct GivenUp {};
 
-// Of the work of one thread; nullptr: it is never given up.
+// Set when the work of this thread is to be cancelled; nullptr: it never is.
 inline thread_local const std::atomic<bool>* t_give_up = nullptr;
 
 inline void may_give_up() {

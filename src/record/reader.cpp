@@ -17,22 +17,8 @@
 namespace tprof {
 namespace {
 
-// The two NUL-terminated strings behind a record of type T.
-template <class T>
-bool two_strings(const RecordView& view, std::string& first, std::string& second) {
-  const char* text = reinterpret_cast<const char*>(&view.as<T>() + 1);
-  const char* end = reinterpret_cast<const char*>(view.record) + view.bytes();
-  const char* a = static_cast<const char*>(memchr(text, 0, end - text));
-  if (!a) return false;
-  const char* b = static_cast<const char*>(memchr(a + 1, 0, end - a - 1));
-  if (!b) return false;
-  first.assign(text, a);
-  second.assign(a + 1, b);
-  return true;
-}
-
-// Smallest size a record of each kind can have; 0 for unknown kinds.
-size_t smallest(u16 kind) {
+// The smallest size of a record of this kind; 0 for unknown kinds.
+size_t smallest_size(u16 kind) {
   switch (static_cast<Kind>(kind)) {
 #define KIND(number, name, type, stream, what) \
   case Kind::name:                             \
@@ -43,18 +29,16 @@ size_t smallest(u16 kind) {
   return 0;
 }
 
-// True when a range's inputs from the first to the last lie inside the record.
+// True if the record holds everything that it announces, down to the last input.
 bool valid_range(const RecordView& view) {
-  if (view.kind() == Kind::range) {
-    u8 flags = view.as<RangeRecord>().flags;
-    size_t least = sizeof(RangeRecord) + (flags & kRangeLinked ? sizeof(RangeLink) : 0) +
-                   (flags & kRangeStack ? sizeof(StackRef) : 0);
-    if (view.bytes() < least) return false;
-  }
+  u8 flags = view.as<RangeRecord>().flags;
+  size_t least = sizeof(RangeRecord) + (flags & kRangeLinked ? sizeof(RangeLink) : 0) +
+                 (flags & kRangeStack ? sizeof(StackRef) : 0);
+  if (view.bytes() < least) return false;
   RangeView range = range_of(view);
   const char* at = range.inputs_at;
   const char* end = at + range.inputs_bytes;
-  // Elements of a tensor list are inputs of their own in the stream but count as part of the list.
+  // In the stream the elements of a tensor list are inputs of their own, which range.inputs does not count.
   u64 open = range.inputs;
   while (open > 0) {
     if (end - at < ssize_t(sizeof(InputHead))) return false;
@@ -101,7 +85,7 @@ std::unique_ptr<Recording> Recording::open(const std::string& path, u64 begin) {
   r->refresh();
   r->buffer_.resize(kChunkBytes);
   r->is_folded_ = r->header_->header_bytes == kFoldedHeaderBytes;
-  if (r->is_folded_) r->find_places();
+  if (r->is_folded_) r->find_folded_chunks();
   return r;
 }
 
@@ -145,7 +129,7 @@ bool Recording::is_cut() const {
   return fstat(fd_, &s) != 0 || u64(s.st_size) < whole;
 }
 
-void Recording::find_places() {
+void Recording::find_folded_chunks() {
   u64 at = kFoldedHeaderBytes, end = header_->folded_bytes;
   while (at + sizeof(ChunkHeader) <= end) {
     ChunkHeader chunk;
@@ -163,26 +147,26 @@ void Recording::find_places() {
   }
 }
 
-Recording::Place Recording::place_of(u32 place) const {
-  return is_folded_ ? folded_[place] : Place{kHeaderBytes + u64(place) * kChunkBytes, kChunkBytes};
+Recording::Extent Recording::extent_of(u32 index) const {
+  return is_folded_ ? folded_[index] : Extent{kHeaderBytes + u64(index) * kChunkBytes, kChunkBytes};
 }
 
-u32 Recording::places() {
+u32 Recording::chunk_count() {
   if (is_folded_) return u32(folded_.size());
   struct stat s;
   if (fstat(fd_, &s) != 0 || s.st_size < kHeaderBytes) return 0;
-  u64 room = (u64(s.st_size) - kHeaderBytes + kChunkBytes - 1) / kChunkBytes;
-  return u32(std::min<u64>(header_->chunks.load(), room));
+  u64 fitting = (u64(s.st_size) - kHeaderBytes + kChunkBytes - 1) / kChunkBytes;
+  return u32(std::min<u64>(header_->chunks.load(), fitting));
 }
 
-bool Recording::read_chunk_header(u32 place, ChunkHeader& out) {
-  ssize_t n = pread(fd_, &out, sizeof out, off_t(place_of(place).offset));
+bool Recording::read_chunk_header(u32 index, ChunkHeader& out) {
+  ssize_t n = pread(fd_, &out, sizeof out, off_t(extent_of(index).offset));
   if (n != ssize_t(sizeof out)) {
     damage_.missing_chunks++;
     return false;
   }
-  if (out.magic == 0) return false;  // punched out, or taken and not yet begun
-  bool here = is_folded_ || out.index == place;
+  if (out.magic == 0) return false;  // punched out, or taken and not yet used
+  bool here = is_folded_ || out.index == index;
   if (out.magic != kChunkMagic || !here || (out.stream != 1 && out.stream != 2)) {
     damage_.bad_chunks++;
     return false;
@@ -190,10 +174,10 @@ bool Recording::read_chunk_header(u32 place, ChunkHeader& out) {
   return true;
 }
 
-size_t Recording::for_each_record(u32 place, const std::function<void(const RecordView&)>& visit) {
+size_t Recording::for_each_record(u32 index, const std::function<void(const RecordView&)>& visit) {
   may_give_up();
-  Place chunk_at = place_of(place);
-  ssize_t n = pread(fd_, buffer_.data(), chunk_at.bytes, off_t(chunk_at.offset));
+  Extent extent = extent_of(index);
+  ssize_t n = pread(fd_, buffer_.data(), extent.bytes, off_t(extent.offset));
   if (n < ssize_t(sizeof(ChunkHeader))) return 0;
   const auto& chunk = *reinterpret_cast<const ChunkHeader*>(buffer_.data());
   u32 tid = chunk.tid;
@@ -201,7 +185,7 @@ size_t Recording::for_each_record(u32 place, const std::function<void(const Reco
   while (at + sizeof(RecordHead) <= end) {
     const auto* head = reinterpret_cast<const RecordHead*>(buffer_.data() + at);
     if (head->kind == 0) break;
-    size_t bytes = size_t(head->words) * 8, least = smallest(head->kind);
+    size_t bytes = size_t(head->words) * 8, least = smallest_size(head->kind);
     if (bytes < sizeof(RecordHead) || bytes < least || at + bytes > end) {
       damage_.bad_records++;
       return end;
@@ -217,16 +201,16 @@ size_t Recording::for_each_record(u32 place, const std::function<void(const Reco
   return at;
 }
 
-std::string_view Recording::used_part(u32 place) {
+std::string_view Recording::used_part(u32 index) {
   ChunkHeader chunk;
-  if (!read_chunk_header(place, chunk)) return {};
-  size_t bytes = for_each_record(place, [](const RecordView&) {});
+  if (!read_chunk_header(index, chunk)) return {};
+  size_t bytes = for_each_record(index, [](const RecordView&) {});
   return {buffer_.data(), bytes};
 }
 
 std::vector<u32> Recording::data_chunks(u32 first_epoch, u32 last_epoch) {
   std::vector<u32> out;
-  u32 count = places();
+  u32 count = chunk_count();
   if (!is_folded_) damage_.missing_chunks += header_->chunks.load() - count;
   for (u32 i = 0; i < count; i++) {
     ChunkHeader chunk;
@@ -250,8 +234,7 @@ void Recording::for_each_data(u32 first_epoch, u32 last_epoch, const std::functi
 
 u64 event_ticks(const RecordView& view) {
   switch (view.kind()) {
-    case Kind::range:
-    case Kind::old_range: return range_of(view).begin_ticks;
+    case Kind::range: return view.as<RangeRecord>().begin_ticks;
     case Kind::memory: return view.as<MemoryRecord>().ticks;
     case Kind::call: return view.as<CallRecord>().begin_ticks;
     case Kind::nvtx: return view.as<NvtxRecord>().begin_ticks;
@@ -261,155 +244,28 @@ u64 event_ticks(const RecordView& view) {
 }
 
 RangeView range_of(const RecordView& view) {
-  RangeView v{};
-  const char* begin = reinterpret_cast<const char*>(view.record);
-  const char* at;
-  if (view.kind() == Kind::old_range) {
-    const auto& r = view.as<OldRangeRecord>();
-    v = {r.begin_ticks, r.end_ticks, r.sequence, r.forward_thread, r.scope, r.flags, r.inputs, nullptr, 0, {}};
-    if (r.inputs_total > r.inputs) v.flags |= kRangeInputsCut;
-    at = reinterpret_cast<const char*>(&r + 1);
-  } else {
-    const auto& r = view.as<RangeRecord>();
-    v = {r.begin_ticks, r.end_ticks, r.sequence, 0, r.scope, r.flags, r.inputs, nullptr, 0, {}};
-    at = reinterpret_cast<const char*>(&r + 1);
-    if (r.flags & kRangeLinked) {
-      const auto& link = *reinterpret_cast<const RangeLink*>(at);
-      v.sequence = link.sequence;
-      v.forward_thread = link.forward_thread;
-      at += sizeof link;
-    }
-    if (r.flags & kRangeStack) {
-      v.stack = *reinterpret_cast<const StackRef*>(at);
-      at += sizeof(StackRef);
-    }
+  const auto& r = view.as<RangeRecord>();
+  RangeView v{r.begin_ticks, r.end_ticks, r.sequence, 0, r.scope, r.flags, r.inputs, nullptr, 0, {}};
+  const char* at = reinterpret_cast<const char*>(&r + 1);
+  if (r.flags & kRangeLinked) {
+    const auto& link = *reinterpret_cast<const RangeLink*>(at);
+    v.sequence = link.sequence;
+    v.forward_thread = link.forward_thread;
+    at += sizeof link;
+  }
+  if (r.flags & kRangeStack) {
+    v.stack = *reinterpret_cast<const StackRef*>(at);
+    at += sizeof(StackRef);
   }
   v.inputs_at = at;
-  v.inputs_bytes = static_cast<u32>(begin + view.bytes() - at);
+  v.inputs_bytes = u32(reinterpret_cast<const char*>(view.record) + view.bytes() - at);
   return v;
 }
 
 StackRef stack_of(const MemoryRecord& r) {
-  bool follows = static_cast<u8>(r.head.id >> 16) & kMemoryStack;
+  bool follows = u8(r.head.id >> 16) & kMemoryStack;
   bool fits = size_t(r.head.words) * 8 >= sizeof r + sizeof(StackRef);
   return follows && fits ? *reinterpret_cast<const StackRef*>(&r + 1) : StackRef{};
-}
-
-Meta Recording::read_meta() {
-  Meta meta;
-  u32 count = places();
-  std::string a, b;
-  for (u32 i = 0; i < count; i++) {
-    ChunkHeader chunk;
-    if (!read_chunk_header(i, chunk) || chunk.stream != u32(Stream::meta)) continue;
-    for_each_record(i, [&](const RecordView& view) {
-      switch (view.kind()) {
-        case Kind::name: {
-          const auto& r = view.as<NameRecord>();
-          if (sizeof r + r.bytes > view.bytes()) {
-            damage_.bad_records++;
-            break;
-          }
-          meta.names[r.head.id].assign(reinterpret_cast<const char*>(&r + 1), r.bytes);
-          break;
-        }
-        case Kind::thread: {
-          const auto& r = view.as<ThreadRecord>();
-          size_t room = view.bytes() - offsetof(ThreadRecord, name);
-          meta.threads[r.head.id] = {r.head.id, r.torch_thread, r.begin_ticks,
-                                     std::string(r.name, strnlen(r.name, room))};
-          break;
-        }
-        case Kind::clock: {
-          const auto& r = view.as<ClockRecord>();
-          meta.clocks.push_back({r.ticks, r.realtime_ns, r.monotonic_ns});
-          break;
-        }
-        case Kind::step: {
-          const auto& r = view.as<StepRecord>();
-          meta.steps.push_back({r.number, static_cast<StepBy>(r.head.id), r.begin_ticks, r.end_ticks, r.flags, r.tid});
-          break;
-        }
-        case Kind::stretch: {
-          const auto& r = view.as<StretchRecord>();
-          meta.stretches.push_back({static_cast<StretchKind>(r.head.id), r.number, r.begin_ticks, r.end_ticks,
-                                    r.batches, r.calls, r.left_out, r.flags, r.tid});
-          break;
-        }
-        case Kind::stretch_part: meta.stretch_parts.push_back(view.as<StretchPartRecord>().ticks); break;
-        case Kind::restart: {
-          const auto& r = view.as<RestartRecord>();
-          bool training = static_cast<RestartWhy>(r.head.id) == RestartWhy::training;
-          if (training) meta.training_ticks = r.ticks;
-          for (StepInfo& step : meta.steps) {
-            if (step.number >= r.number)
-              step.flags |= training ? kStepBefore : kStepWithdrawn;
-            else if (step.number == r.number - 1)
-              step.end_ticks = r.ticks;
-          }
-          break;
-        }
-        case Kind::window: {
-          const auto& r = view.as<WindowRecord>();
-          meta.windows.push_back({r.head.id, static_cast<WindowState>(r.state.load()), r.tid, r.first_step, r.end_step,
-                                  r.warmup_ticks, r.begin_ticks, r.end_ticks});
-          break;
-        }
-        case Kind::capability:
-          if (two_strings<CapabilityRecord>(view, a, b))
-            meta.capabilities[a] = {a, view.record->id == 1, b};
-          else
-            damage_.bad_records++;
-          break;
-        case Kind::info:
-          if (two_strings<InfoRecord>(view, a, b))
-            meta.info[a] = b;
-          else
-            damage_.bad_records++;
-          break;
-        case Kind::flush: meta.flushes.push_back(view.as<FlushRecord>().ticks); break;
-        case Kind::device: {
-          DeviceRecord r = view.as<DeviceRecord>();
-          r.name[sizeof r.name - 1] = 0;
-          meta.devices[r.head.id] = r;
-          break;
-        }
-        case Kind::context: meta.contexts[view.record->id] = view.as<ContextRecord>(); break;
-        case Kind::code: {
-          const auto& r = view.as<CodeRecord>();
-          if (sizeof r + r.table_bytes > view.bytes()) {
-            damage_.bad_records++;
-            break;
-          }
-          const char* table = reinterpret_cast<const char*>(&r + 1);
-          meta.codes[r.head.id] = {r.name, r.file, r.first_line, r.python, std::string(table, r.table_bytes)};
-          break;
-        }
-        case Kind::stack: meta.stacks[view.record->id] = view.as<StackRecord>(); break;
-        case Kind::module: meta.modules[view.record->id] = view.as<ModuleRecord>(); break;
-        case Kind::image: {
-          ImageRecord r = view.as<ImageRecord>();
-          if (r.build_id_bytes > sizeof r.build_id) r.build_id_bytes = 0;
-          meta.images.push_back(r);
-          break;
-        }
-        default: damage_.bad_records++;  // a data record in a meta chunk
-      }
-    });
-  }
-  // Damaged or unordered triples would bend time: keep a strictly increasing sequence.
-  std::sort(meta.clocks.begin(), meta.clocks.end(), [](auto& x, auto& y) { return x.ticks < y.ticks; });
-  std::vector<ClockTriple> good;
-  for (const ClockTriple& c : meta.clocks)
-    if (good.empty() || (c.ticks > good.back().ticks && c.monotonic_ns > good.back().monotonic_ns)) good.push_back(c);
-  meta.clocks = std::move(good);
-  std::stable_sort(meta.images.begin(), meta.images.end(), [](auto& x, auto& y) { return x.ticks < y.ticks; });
-  std::stable_sort(meta.steps.begin(), meta.steps.end(), [](auto& x, auto& y) { return x.number < y.number; });
-  std::stable_sort(meta.stretches.begin(), meta.stretches.end(),
-                   [](auto& x, auto& y) { return x.begin_ticks < y.begin_ticks; });
-  std::sort(meta.stretch_parts.begin(), meta.stretch_parts.end());
-  std::stable_sort(meta.windows.begin(), meta.windows.end(), [](auto& x, auto& y) { return x.number < y.number; });
-  return meta;
 }
 
 std::vector<u64> recordings_in(const std::string& path) {

@@ -1,6 +1,6 @@
-// Reads a recording: live, finished, truncated or damaged. Every length is checked against the chunk it lies in;
-// what cannot be used is skipped and counted in Damage, never trusted. Uses pread only, so a file that shrinks
-// under us is a short read and not a SIGBUS.
+// Reads a recording: live, finished, truncated or damaged. Every length is checked against its chunk; what cannot be
+// used is skipped and counted in Damage. Uses pread only, so that a file which shrinks meanwhile causes a short read
+// and not a SIGBUS.
 #pragma once
 #include <functional>
 #include <map>
@@ -16,9 +16,9 @@ namespace tprof {
 
 // What was found wrong while reading.
 struct Damage {
-  u64 bad_chunks = 0;      // header or index does not fit its place
-  u64 bad_records = 0;     // a length or field is impossible; the rest of that chunk is lost
-  u64 unknown_kinds = 0;   // records of kinds this version does not know, skipped
+  u64 bad_chunks = 0;      // the header or the index is wrong
+  u64 bad_records = 0;     // a length or field is impossible; a wrong length loses the rest of the chunk
+  u64 unknown_kinds = 0;   // skipped records of kinds that this version does not know
   u64 missing_chunks = 0;  // beyond the end of the file
   bool any() const { return bad_chunks || bad_records || missing_chunks; }
 };
@@ -79,12 +79,12 @@ struct Meta {
   std::map<u32, std::string> names;
   std::map<u32, ThreadInfo> threads;   // by tid
   std::vector<ClockTriple> clocks;     // sorted by ticks, strictly increasing in ticks and monotonic_ns
-  std::vector<StepInfo> steps;         // in order of number; those that a recount voided are withdrawn
-  std::vector<StretchInfo> stretches;  // in order of begin
+  std::vector<StepInfo> steps;         // in order of number; a recount marks those before it as withdrawn
+  std::vector<StretchInfo> stretches;  // in order of begin_ticks
   std::vector<u64> stretch_parts;      // ticks, ascending
-  u64 training_ticks = 0;              // where counting began anew because training began; 0: it did not
+  u64 training_ticks = 0;              // when counting started again because training began; 0: it did not
   std::vector<WindowInfo> windows;     // in order of number
-  std::map<std::string, CapabilityInfo> capabilities;  // the last word on each
+  std::map<std::string, CapabilityInfo> capabilities;  // the last record of each
   std::map<std::string, std::string> info;             // the last value of each key
   std::vector<u64> flushes;                            // ticks
   std::map<u32, DeviceRecord> devices;                 // by number; names are terminated
@@ -93,6 +93,12 @@ struct Meta {
   std::map<u32, StackRecord> stacks;                   // by id
   std::map<u32, ModuleRecord> modules;                 // by id
   std::vector<ImageRecord> images;                     // in order of `ticks`
+
+  // The value of `info` for an option of the program; empty if it was not recorded.
+  std::string option(const std::string& name) const {
+    auto it = info.find("option." + name);
+    return it == info.end() ? "" : it->second;
+  }
 };
 
 // One record of a chunk. `record` points into the chunk's buffer, is 8-byte aligned, and `words * 8` bytes long.
@@ -109,7 +115,7 @@ struct RecordView {
   Kind kind() const { return static_cast<Kind>(record->kind); }
 };
 
-// A range record of any version, taken apart.
+// A range record and the parts that follow it.
 struct RangeView {
   u64 begin_ticks, end_ticks;
   i64 sequence;
@@ -121,18 +127,18 @@ struct RangeView {
   StackRef stack;
 };
 
-inline bool is_range(const RecordView& view) { return view.kind() == Kind::range || view.kind() == Kind::old_range; }
+inline bool is_range(const RecordView& view) { return view.kind() == Kind::range; }
 // Only for what for_each_data() visits: lengths were checked there.
 RangeView range_of(const RecordView& view);
 StackRef stack_of(const MemoryRecord& record);
 // The moment that decides to which window an event belongs; 0 for a record that is no event of its own, or that has
-// no ticks (see stamp_of() in model/clock_map.h for those of CUPTI).
+// no ticks: for those of CUPTI see stamp_of() in model/clock_map.h.
 u64 event_ticks(const RecordView& view);
 
 class Recording {
  public:
   // Throws Error(Fault::unreadable) with one line when the file cannot be opened, is not a recording, or has an
-  // unknown major version. `begin`: where it stands in a folded file, see recordings_in().
+  // unknown major version. `begin`: its offset in a folded file, see recordings_in().
   static std::unique_ptr<Recording> open(const std::string& path, u64 begin = 0);
   ~Recording();
   Recording(const Recording&) = delete;
@@ -153,15 +159,14 @@ class Recording {
   // order (so in time order per thread). The record is only valid during the call.
   void for_each_data(u32 first_epoch, u32 last_epoch, const std::function<void(const RecordView&)>& visit);
 
-  // Places of data chunks with an epoch in [first, last] that are still in the file.
+  // Indices of the data chunks with an epoch in [first, last] that are still in the file.
   std::vector<u32> data_chunks(u32 first_epoch, u32 last_epoch);
 
-  // The chunks of both streams have the places 0 .. places()-1: no more than the file has room for, whatever its header
-  // says.
-  u32 places();
-  // What a chunk holds, header and records, without the empty rest; empty for one that was punched out. Valid until the
-  // next call of anything here.
-  std::string_view used_part(u32 place);
+  // The number of chunks of both streams; never more than fit the file, whatever its header states.
+  u32 chunk_count();
+  // The header and records of a chunk, without the unused rest; empty for one that was punched out. Valid until the
+  // next call of any function of this class.
+  std::string_view used_part(u32 index);
 
   Meta read_meta();
 
@@ -169,27 +174,27 @@ class Recording {
 
  private:
   Recording() = default;
-  struct Place {
+  struct Extent {
     u64 offset, bytes;
   };
   void check_header() const;
-  Place place_of(u32 place) const;
-  void find_places();
-  bool read_chunk_header(u32 place, ChunkHeader& out);
+  Extent extent_of(u32 index) const;
+  void find_folded_chunks();
+  bool read_chunk_header(u32 index, ChunkHeader& out);
   // Returns how many bytes of the chunk are in use: all of them if one record is damaged.
-  size_t for_each_record(u32 place, const std::function<void(const RecordView&)>& visit);
+  size_t for_each_record(u32 index, const std::function<void(const RecordView&)>& visit);
 
   std::string path_;
   u64 begin_ = 0;
   int fd_ = -1;
   bool is_folded_ = false;
-  std::vector<Place> folded_;  // its chunks
+  std::vector<Extent> folded_;  // the chunks of a folded recording
   std::unique_ptr<FileHeader> header_;
   std::vector<char> buffer_;
   Damage damage_;
 };
 
-// Where each recording of a file begins: at 0 alone, unless it is a folded one. Throws as open() if there is no file.
+// The offset of each recording in a file; 0 alone if it is no folded file. Throws as open() if there is no file.
 std::vector<u64> recordings_in(const std::string& path);
 
 }  // namespace tprof

@@ -1,30 +1,32 @@
 // THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.6. Little-endian, everything 8-byte aligned.
+// The file is long because it is the whole format: every struct of it stands here and nowhere else.
 //
 //   offset 0              FileHeader, padded to kHeaderBytes
 //   kHeaderBytes + i * kChunkBytes   chunk i: ChunkHeader, then records back to back, then zeros
 //
-// A chunk belongs to one thread and one epoch (data) or to everybody (meta). A record starts with a RecordHead
-// that holds its kind and its length; the head is stored last, in one 8-byte store, so a record is either whole
+// A chunk belongs to one thread and one epoch (data) or to the whole process (meta). A record starts with a RecordHead
+// that holds its kind and its length. The head is stored last, in one 8-byte store, so a record is either complete
 // or absent (a zero head ends the chunk): the file is readable at any moment, also after SIGKILL. The only
-// fields changed later are marked "patched".
+// fields that change later are marked "patched".
 //
 // Epochs: window w has epoch 2w while warming up and 2w+1 while active. A chunk holds records of one epoch only.
-// Which events belong to a window is decided by time alone: those that begin in [window.begin, window.end). Chunks
-// of the epochs beside 2w+1 may hold some of them (a step edge can be confirmed, or found, a little late).
+// Time alone decides which events belong to a window: those that begin in [window.begin, window.end). Chunks of the
+// neighbouring epochs may hold some of them, since the start of a step can be confirmed, or found, a little late.
 //
-// Work of a GPU belongs to the window in which the call that launched it began. Its records come late and from CUPTI's
-// threads: they lie in chunks of tid 0 of each window that was waiting for some, so one may stand in the chunks of two
-// windows; the ApiRecord with its correlation id says whose it is (without one: the time at which it began).
+// A GPU activity belongs to the window in which the call that launched it began. Its record comes late and from a
+// thread of CUPTI: it is written to a chunk of tid 0 of each window that still waits for GPU records, so the chunks of
+// two windows may hold it. The ApiRecord with its correlation id decides to which one it belongs; without such a
+// record, its own start.
 //
 // Chunks that have been converted or discarded are punched out of the file (zero magic): readers skip them.
-// Readers skip unknown kinds and count them, refuse only an unknown major version, and bound every length.
+// Readers skip and count unknown kinds, refuse only an unknown major version, and check every length.
 //
-// A folded file (record/fold.h) holds the recordings of several processes that have ended, one behind the other:
+// A folded file (record/fold.h) holds the recordings of several processes that have ended, one after the other:
 //
-//   FileHeader, padded to kFoldedHeaderBytes; folded_bytes says where the next one begins
-//   the chunks back to back, each cut to what it holds (ChunkHeader::folded_bytes); empty ones are left out
+//   FileHeader, padded to kFoldedHeaderBytes; the next one follows folded_bytes after its start
+//   the chunks back to back, each without its unused rest (ChunkHeader::folded_bytes); empty ones are left out
 //
-// The magic of a header is written when all that follows is there: what stands behind the last one is half a recording.
+// The magic of a header is written last: whatever follows the last header with a magic is an incomplete recording.
 #pragma once
 #include <atomic>
 
@@ -40,16 +42,16 @@ constexpr u32 kFoldedHeaderBytes = 4096;
 constexpr u32 kChunkBytes = 512 << 10;
 constexpr u32 kChunkMagic = 0x4b4e4843;  // "CHNK"
 
-// Reasons for which an event that reached us was not recorded; indices of FileHeader::dropped. DROP(name, text)
+// Reasons for which an event that reached tprof was not recorded; indices of FileHeader::dropped. DROP(name, text)
 #define TPROF_DROP_REASONS(DROP)                                                     \
   DROP(disk_full, "the log directory's disk is full")                                \
   DROP(over_budget, "TPROF_MAX_SIZE of unconverted data was reached")                \
-  DROP(no_chunk, "no memory or file could be had for a thread's records")            \
+  DROP(no_chunk, "there was no memory or file for a thread's records")               \
   DROP(reentered, "the event came from inside tprof's own code or a signal handler") \
   DROP(too_deep, "more ranges were open on one thread than can be followed")         \
-  DROP(internal, "an internal surprise; see the message in the ledger")              \
-  DROP(gpu_dropped, "CUPTI had no room for a record")                                \
-  DROP(gpu_late, "work of the GPU was not finished within the wait at the window's end")
+  DROP(internal, "an unexpected internal state; see the message in the ledger")      \
+  DROP(gpu_dropped, "CUPTI had no buffer space for a record")                        \
+  DROP(gpu_late, "a GPU activity was not finished within the wait at the window's end")
 
 enum class Drop : u32 {
 #define DROP(name, text) name,
@@ -58,18 +60,17 @@ enum class Drop : u32 {
       count
 };
 
-// resting: ended, unless a training follows; within the process only, files say wait.
+// resting: ended, unless a training follows. It exists in the process only; the file has `wait` instead.
 enum class Phase : u32 { wait = 0, warmup = 1, active = 2, ended = 3, resting = 4 };
 
-// What a process is to its job. A helper (data-loader worker, compile worker, ...) becomes a program when it
+// The role of a process in its job. A helper (data-loader worker, compile worker, ...) becomes a program when it
 // makes a step of its own.
 enum class Role : u32 { program = 0, helper = 1 };
 
 // FileHeader::closed.
-constexpr u32 kClosed = 1;  // the program ended normally
-constexpr u32 kClosedFinished =
-    2;                           // all traces are written, and the recording is kept: nobody needs to finish it again
-constexpr u32 kClosedEmpty = 3;  // nothing was recorded
+constexpr u32 kClosed = 1;          // the program ended normally
+constexpr u32 kClosedFinished = 2;  // all traces are written and the recording is kept; nothing is left to convert
+constexpr u32 kClosedEmpty = 3;     // nothing was recorded
 
 // At offset 0. Fixed after creation except for the atomics.
 struct FileHeader {
@@ -79,7 +80,7 @@ struct FileHeader {
   u32 header_bytes;
   u32 chunk_bytes;
   u32 pid;
-  u64 process_start;  // field 22 of /proc/<pid>/stat: with pid and boot id it names the writer
+  u64 process_start;  // field 22 of /proc/<pid>/stat: with pid and boot id it identifies the writer
   char boot_id[40];
   char host[64];
   u64 created_ns;    // CLOCK_REALTIME; also in the file name
@@ -88,26 +89,27 @@ struct FileHeader {
   u32 parent_pid;    // the process that was the torch ancestor, 0 if none
 
   std::atomic<u32> chunks;         // chunks ever given out; indices run from 0
-  std::atomic<u32> live_chunks;    // of these, not punched out (both sides change it)
+  std::atomic<u32> live_chunks;    // those that are not punched out (both sides change it)
   std::atomic<u32> phase;          // Phase, as the program sees it now
   std::atomic<u32> epoch;          // current epoch; meaningful in warmup and active
   std::atomic<u32> role;           // Role
   std::atomic<u32> meta_sequence;  // grows with each change to the meta stream
-  std::atomic<u32> closed;         // not 0: nothing will be added, see kClosed below
+  std::atomic<u32> closed;         // not 0: nothing will be added, see kClosed above
   std::atomic<u32> stopped;        // 1 + Drop reason when recording had to stop for good, else 0
   std::atomic<u32> finisher_pid;   // the finisher that watches this recording, 0 if none
-  std::atomic<u32> unfinished;     // sealed windows and flushes not yet written (program adds, finisher takes)
-  std::atomic<u64> dropped[8];     // by Drop
-  std::atomic<u64> given_back;     // chunks of epochs below this may be punched out: their windows are written
-  std::atomic<u64> own_ticks;      // ticks spent in our own slow paths (chunk changes, phase changes)
-  std::atomic<u64>
-      rest_events;  // of windows that are written: events that stand in no trace (more than max_spans parts)
-  std::atomic<i64> rest_first_step, rest_end_step;  // their steps; first -1: none was found, -2: all beside the steps
-  u64 folded_bytes;                                 // in a folded file: of this recording, header and all; else 0
+  std::atomic<u32> unfinished;  // sealed windows and flushes not yet written (the program adds, the finisher subtracts)
+  std::atomic<u64> dropped[8];  // by Drop
+  std::atomic<u64> given_back;  // chunks of epochs below this may be punched out: their windows are written
+  std::atomic<u64> own_ticks;   // ticks spent in our own slow paths (chunk changes, phase changes)
+  // Events of written windows that are in no trace, since there were more than max_spans parts.
+  std::atomic<u64> rest_events;
+  // The steps of these events; first -1: there are no steps at all, -2: the events lie outside of steps.
+  std::atomic<i64> rest_first_step, rest_end_step;
+  u64 folded_bytes;  // in a folded file: size of this recording with its header; else 0
 };
 static_assert(sizeof(FileHeader) <= kFoldedHeaderBytes);
 static_assert(u32(Drop::count) * sizeof(u64) <= sizeof(FileHeader::dropped),
-              "no room for another reason: a new version");
+              "no room for another reason: that takes a new version");
 static_assert(std::atomic<u64>::is_always_lock_free);
 
 enum class Stream : u32 { data = 1, meta = 2 };
@@ -120,7 +122,7 @@ struct ChunkHeader {
   u32 tid;     // OS thread id of the (first) owner, data only
   u32 reserved[3];
   u64 first_ticks;   // when the chunk was taken
-  u64 folded_bytes;  // in a folded file: of this chunk, header and all; else 0
+  u64 folded_bytes;  // in a folded file: size of this chunk with its header; else 0
   u64 padding[2];
 };
 static_assert(sizeof(ChunkHeader) == 64);
@@ -140,7 +142,7 @@ static_assert(sizeof(RecordHead) == 8);
 
 // --- data stream
 
-// head.id = OS thread id of whoever owns the chunk from here on.
+// head.id = OS thread id of the thread that owns the chunk from here on.
 struct HeirRecord {
   RecordHead head;
 };
@@ -167,46 +169,34 @@ enum RangeFlag : u8 {
   kRangeStack = 16,     // a StackRef follows
 };
 
-// head.id = name id. Followed by a RangeLink (kRangeLinked), a StackRef (kRangeStack), then `inputs` encoded inputs (see
-// InputHead).
+// head.id = name id. Followed by a RangeLink (kRangeLinked), a StackRef (kRangeStack), then `inputs` encoded inputs
+// (see InputHead).
 struct RangeRecord {
   RecordHead head;
   u64 begin_ticks;
-  u64 end_ticks;  // patched at the end; 0: unfinished (or a range_end record has it)
+  u64 end_ticks;  // patched; 0: unfinished, or a range_end record holds the end
   u8 scope;       // Scope
   u8 flags;       // RangeFlag
   u16 inputs;     // encoded inputs that follow
-  i32 sequence;   // autograd sequence number, -1 none; the link's if there is one
+  i32 sequence;   // autograd sequence number, -1 none; the RangeLink has it if there is one
 };
 static_assert(sizeof(RangeRecord) == 32);
 
-// What few ranges have: a forward thread (backward nodes), or a sequence number beyond 31 bits.
+// For the few ranges that have a forward thread (backward nodes) or a sequence number of more than 31 bits.
 struct RangeLink {
   i64 sequence;
   u64 forward_thread;  // torch's logical id of the forward thread, 0 none
 };
 
-// Call stacks at the moment of an event: ids of the innermost frame's StackRecord, 0 none, kStackLost no room for it.
+// The call stacks of an event: ids of the StackRecord of the innermost frame; 0: none; kStackLost: there was no room.
 struct StackRef {
   u32 python;
   u32 native;
 };
 constexpr u32 kStackLost = 0xffffffff;
-// The file that code objects of tprof's own name. Shown in no call stack: on Python before 3.12 some functions of torch are
-// called through one.
+// The file name of tprof's own code objects. On Python before 3.12 some functions of torch are called through one,
+// which call stacks leave out.
 constexpr char kOwnFile[] = "<tprof>";
-
-// Ranges as version 1.0 wrote them; followed by `inputs` encoded inputs.
-struct OldRangeRecord {
-  RecordHead head;
-  u64 begin_ticks, end_ticks;
-  i64 sequence;
-  u64 forward_thread;
-  u8 scope, flags;
-  u16 inputs;
-  u32 inputs_total;  // inputs the call had
-};
-static_assert(sizeof(OldRangeRecord) == 48);
 
 // A reference to a record: chunk index << 32 | byte offset in the chunk.
 using RecordRef = u64;
@@ -218,26 +208,26 @@ struct RangeEndRecord {
 };
 
 // What an allocator reported: head.id = device type (c10::DeviceType) | u8(device index) << 8 | MemoryFlag << 16.
-// Stamped when the report came: behind an allocation, before a release. Followed by a StackRef (kMemoryStack).
+// The stamp is that of the report: after an allocation, before a release. Followed by a StackRef (kMemoryStack).
 struct MemoryRecord {
   RecordHead head;
   u64 ticks;
   u64 address;
   i64 bytes;            // < 0: released
-  u64 total_allocated;  // of the device, behind this report
+  u64 total_allocated;  // of the device, after this report
   u64 total_reserved;   // 0 on CPU
 };
 static_assert(sizeof(MemoryRecord) == 48);
 
 enum MemoryFlag : u8 {
-  kMemoryOutOfMemory = 1,  // `bytes` could not be had; no address
+  kMemoryOutOfMemory = 1,  // `bytes` could not be allocated; no address
   kMemoryStack = 4,        // a StackRef follows
   kMemoryShared = 2,       // shared memory or a mapped file: not part of the totals, which stay as they were
 };
 
 // One operator input. `count` and the payload depend on the tag; payloads are padded to 8 bytes.
 enum class InputTag : u8 {
-  none = 0,          // None, or a kind that is not printed; no payload
+  none = 0,          // None, or a kind that traces do not show; no payload
   tensor = 1,        // dtype, ndim = count; payload: ndim sizes, ndim strides (u32 each, i64 if kInputWide)
   undefined = 2,     // an undefined tensor; no payload
   tensor_list = 3,   // count inputs of tag tensor/undefined follow
@@ -249,13 +239,13 @@ enum class InputTag : u8 {
   integer_list = 9,  // payload `count` i64
   floating_list = 10,
   boolean_list = 11,  // payload `count` bytes
-  other_list = 12,    // a list whose elements are not printed; `count` elements
+  other_list = 12,    // a list whose elements are not recorded; `count` elements
   other = 13,         // some other value; no payload
 };
 
 enum InputFlag : u8 {
   kInputWide = 1,       // sizes and strides are 8 bytes each
-  kInputCut = 2,        // the list or string was longer than what is stored; `total` is not kept
+  kInputCut = 2,        // the list or string was longer than what is stored; its length is not kept
   kInputNoStrides = 4,  // a tensor without strides (sparse, nested): sizes only
 };
 
@@ -268,10 +258,11 @@ struct InputHead {
 };
 static_assert(sizeof(InputHead) == 8);
 
-// --- data stream: the GPU side. Stamps in ns are CUPTI's: CLOCK_REALTIME of the host. Correlation ids are CUPTI's, they
-// tie a call to what it launched (0: none). Device and context ids and stream ids are CUPTI's numbers, not handles.
+// --- data stream: the GPU side. Stamps in ns come from CUPTI and are CLOCK_REALTIME of the host. Correlation ids, from
+// CUPTI too, tie a call to what it launched (0: none). Ids of devices, contexts and streams are CUPTI's numbers, not
+// handles.
 
-// What an interposed call did. See shim/hooks.def.
+// The purpose of an interposed call. See shim/hooks.def.
 enum class CallFamily : u8 {
   launch = 0,
   copy = 1,
@@ -288,31 +279,30 @@ enum class CallFamily : u8 {
 
 enum CallFlag : u8 {
   kCallDriver = 1,      // a call of the driver API
-  kCallAsync = 2,       // ordered by its stream
+  kCallAsync = 2,       // asynchronous: ordered by its stream
   kCallHostMemory = 4,  // alloc, free: memory of the host (pinned)
   kCallManaged = 8,     // alloc: managed memory
   kCallVirtual = 16,    // alloc, free: physical memory of the virtual-memory API, `address` is its handle
-  kCallCapturing = 32,  // reserved: the stream was being captured
 };
 
-// One call into CUDA or NCCL as its caller saw it; head.id = name id of the function.
+// One call into CUDA or NCCL, seen by an interposed function; head.id = name id of the function.
 struct CallRecord {
   RecordHead head;
   u64 begin_ticks;
-  u64 end_ticks;  // patched, with what follows; 0: unfinished (or a range_end record has it)
+  u64 end_ticks;  // patched with the fields after it; 0: unfinished, or a range_end record holds the end
   u64 address;    // alloc, free: the memory; copy, set: the destination; launch: the host function; else 0
-  u64 bytes;      // alloc, copy, set: how much; nccl: count; free: 0
+  u64 bytes;      // alloc, copy, set: size; nccl: count; free: 0
   u64 stream;     // the handle, 0 none or the default stream
   i32 result;     // cudaError_t, CUresult or ncclResult_t
   u8 family;      // CallFamily
   u8 flags;       // CallFlag
-  i8 device;      // current device, -1 unknown; alloc: of the memory
+  i8 device;      // the current device, for alloc that of the memory; -1 unknown
   u8 detail;      // copy: cudaMemcpyKind; nccl: ncclDataType_t; else 0
   StackRef stack;
 };
 static_assert(sizeof(CallRecord) == 64);
 
-// One call of the CUDA runtime or driver as CUPTI saw it; head.id = name id of the function.
+// One call of the CUDA runtime or driver, reported by CUPTI; head.id = name id of the function.
 struct ApiRecord {
   RecordHead head;
   u64 begin_ns, end_ns;
@@ -324,7 +314,7 @@ struct ApiRecord {
 static_assert(sizeof(ApiRecord) == 40);
 constexpr u32 kApiDriver = 0x80000000;
 
-// Where work ran; part of the records below.
+// Where an activity ran, and the call that launched it; part of the records below.
 struct GpuPlace {
   u32 device, context, stream, correlation;
 };
@@ -344,7 +334,7 @@ struct KernelRecord {
   u64 graph_node;                     // 0 none
   u64 queued_ns, submitted_ns;        // 0: not collected
   u32 cluster[3];                     // 0 none
-  i32 priority;                       // of its stream; INT32_MIN unknown
+  i32 priority;                       // of the stream; INT32_MIN unknown
 };
 static_assert(sizeof(KernelRecord) == 128);
 
@@ -356,7 +346,7 @@ struct CopyRecord {
   u64 bytes;
   u64 graph_node;
   u32 graph;
-  u32 from_device, to_device;  // between devices only, else both = place.device
+  u32 from_device, to_device;  // both are place.device unless the copy is between devices
   u32 reserved;
 };
 static_assert(sizeof(CopyRecord) == 72);
@@ -379,7 +369,7 @@ struct SyncRecord {
   u64 begin_ns, end_ns;
   GpuPlace place;  // stream 0xffffffff: none; device 0xffffffff: unknown
   u32 event;       // id of the event waited for, 0 none
-  u32 event_sync;  // CUPTI's number of the record that is waited for, 0 unknown
+  u32 event_sync;  // CUPTI's number of the cudaEventRecord that is waited for, 0 unknown
 };
 static_assert(sizeof(SyncRecord) == 48);
 
@@ -387,7 +377,7 @@ static_assert(sizeof(SyncRecord) == 48);
 struct GpuEventRecord {
   RecordHead head;
   GpuPlace place;
-  u64 device_ns;  // when the device reached it, 0 unknown
+  u64 device_ns;  // when the device reached the event, 0 unknown
   u32 event_sync;
   u32 reserved;
 };
@@ -401,7 +391,7 @@ struct GraphRecord {
 };
 static_assert(sizeof(GraphRecord) == 40);
 
-// CUPTI's own cost: head.id = CUpti_ActivityOverheadKind.
+// Time that CUPTI itself took: head.id = CUpti_ActivityOverheadKind.
 struct OverheadRecord {
   RecordHead head;
   u64 begin_ns, end_ns;
@@ -412,7 +402,8 @@ struct OverheadRecord {
 };
 static_assert(sizeof(OverheadRecord) == 40);
 
-// Memory that the CUDA driver gave or took, as CUPTI saw it: head.id = CUpti_ActivityMemoryOperationType | memory kind << 8.
+// Memory that the CUDA driver allocated or freed, reported by CUPTI: head.id = CUpti_ActivityMemoryOperationType |
+// memory kind << 8.
 struct GpuMemoryRecord {
   RecordHead head;
   u64 ns;
@@ -434,7 +425,7 @@ struct PythonCallRecord {
   RecordHead head;
   u64 begin_ticks;
   u64 end_ticks;  // patched
-  u32 module;     // id of a ModuleRecord: this is the call of an nn.Module; 0 none
+  u32 module;     // id of a ModuleRecord if this is the call of an nn.Module; else 0
   u32 flags;      // PythonCallFlag
 };
 static_assert(sizeof(PythonCallRecord) == 32);
@@ -444,15 +435,14 @@ static_assert(sizeof(PythonCallRecord) == 32);
 enum class NvtxWhat : u8 { push_pop = 0, start_end = 1, mark = 2 };
 enum class NvtxPayload : u8 { none = 0, unsigned_integer = 1, integer = 2, floating = 3 };
 
-// A range or mark of the user's: head.id = name id of the message. end_ticks as in RangeRecord (a range_end record may
-// have it), 0 for marks.
+// A range or mark of the user: head.id = name id of the message. end_ticks as in RangeRecord; 0 for marks.
 struct NvtxRecord {
   RecordHead head;
   u64 begin_ticks;
   u64 end_ticks;    // patched
   u64 payload;      // bits, by payload_type
-  u32 domain;       // name id, 0 the default domain
-  u32 category;     // name id of the category, or the number itself | kNvtxNumber; 0 none
+  u32 domain;       // name id, 0: the default domain
+  u32 category;     // name id of the category, or its number | kNvtxNumber; 0 none
   u32 color;        // ARGB, 0 none
   u8 what;          // NvtxWhat
   u8 payload_type;  // NvtxPayload
@@ -490,33 +480,35 @@ struct ContextRecord {
 };
 static_assert(sizeof(ContextRecord) == 16);
 
-// A Python code object: head.id = its id, from 1. Followed by `table_bytes` of its line table in the format of that
-// Python (co_lnotab before 3.10, co_linetable since), padded.
+// A Python code object: head.id = its id, from 1. Followed by its line table, `table_bytes` long and padded, in the
+// format of that Python (co_lnotab before 3.10, co_linetable since).
 struct CodeRecord {
   RecordHead head;
   u32 name;  // name id of co_name, which is what torch shows
   u32 file;  // name id of co_filename
   i32 first_line;
   u32 table_bytes;
-  u16 python;  // major << 8 | minor: says how to read the table
+  u16 python;  // major << 8 | minor: decides the format of the table
   u16 reserved[3];
 };
 static_assert(sizeof(CodeRecord) == 32);
 
-// One frame of a call stack: head.id = its id, from 1. Frames that were seen below the same caller share it.
+// One frame of a call stack: head.id = its id, from 1. Equal frames with the same caller are one record.
 struct StackRecord {
   RecordHead head;
   u32 parent;  // id of the caller's frame, 0: the outermost
-  u32 code;  // id of a CodeRecord; 0: a native frame; kStackCut: more frames than are recorded were outside of the next
-  u64 at;  // Python: byte offset of the current instruction in the code, kStackEntered; native: return address | maps <<
-           // kMapShift
+  u32 code;    // id of a CodeRecord; 0: a native frame; kStackCut: the frames outside of the next one are not recorded
+  // Python: byte offset of the current instruction in the code | kStackEntered. Native: return address | maps <<
+  // kMapShift.
+  u64 at;
 };
 static_assert(sizeof(StackRecord) == 24);
 constexpr u32 kStackCut = 0xffffffff;
-// The interpreter was entered with this frame (from 3.11 on; before, with every frame): it and the frames inside of it, up
-// to the next such one, are evaluated in one native frame.
+// The interpreter was entered with this frame: one native frame evaluates it and the frames inside of it, up to the
+// next frame with this flag. Set from Python 3.11 on; before, every frame enters the interpreter.
 constexpr u64 kStackEntered = u64(1) << 63;
-// How often something mapped had gone by then: addresses that are equal but for this may lie in different files.
+// `maps` counts how often a mapped file had been unmapped before: equal addresses with different counts may lie in
+// different files.
 constexpr u32 kMapShift = 48;
 constexpr u64 kMaxMaps = 0xffff;
 
@@ -524,20 +516,20 @@ constexpr u64 kMaxMaps = 0xffff;
 struct ModuleRecord {
   RecordHead head;
   u32 class_name;  // name id
-  u32 number;      // how many of the class were seen before it
-  u64 parameters;  // elements of its own and its children's parameters; kUnknown: not counted
+  u32 number;      // how many modules of its class were seen before it
+  u64 parameters;  // elements of its parameters and those of its children; kUnknown: not counted
   u64 parameter_bytes;
   static constexpr u64 kUnknown = ~u64(0);
 };
 static_assert(sizeof(ModuleRecord) == 32);
 
-// A mapped file: head.id = maps, see kMapShift. An address in [begin, end) belongs to the last one whose maps are not more
-// than its own.
+// A mapped file: head.id = maps, see kMapShift. An address in [begin, end) belongs to the last such record whose maps
+// do not exceed its own.
 struct ImageRecord {
   RecordHead head;
   u64 begin, end;      // addresses
   u64 bias;            // address - bias = address in the file's symbol table
-  u64 ticks;           // seen from then on
+  u64 ticks;           // when it was first seen
   u32 path;            // name id
   u32 build_id_bytes;  // 0 none
   u8 build_id[24];
@@ -551,7 +543,7 @@ struct NameRecord {
   u32 reserved;
 };
 
-// head.id = OS thread id. A longer name goes on behind the record, padded with zeros.
+// head.id = OS thread id. A longer name continues after the record, padded with zeros.
 struct ThreadRecord {
   RecordHead head;
   u64 torch_thread;  // torch's logical id, 0 unknown
@@ -564,37 +556,38 @@ struct ClockRecord {
   u64 ticks, realtime_ns, monotonic_ns;
 };
 
-// Where a step edge came from; also how sure the detector is.
+// The source of a step; also how sure the detector is of it.
 enum class StepBy : u32 {
   none = 0,
   api = 1,              // tprof_step()
   profiler_step = 2,    // the script's own ProfilerStep#
   option = 3,           // TPROF_STEP
   dataloader = 4,       // training: an update, on a batch drawn
-  optimizer = 5,        // training: an update, nothing drawn
-  forward = 6,          // inference: calls of the nn.Module that leads
+  optimizer = 5,        // training: an update, no batch drawn
+  forward = 6,          // inference: calls of the leading nn.Module
   backward = 7,         // training without an optimizer: backward passes and cleared gradients
-  inference_batch = 8,  // inference: batches of the loader that leads
+  inference_batch = 8,  // inference: batches of the leading loader
 };
 
 // head.id = StepBy. Steps are consecutive; number counts from 0 and only grows.
 struct StepRecord {
   RecordHead head;
   i64 number;
-  u64 begin_ticks;  // patched while the edge is tentative
+  u64 begin_ticks;  // patched while the step is tentative
   u64 end_ticks;    // patched; 0: open
   u32 flags;        // patched; StepFlag
   u32 tid;
 };
 enum StepFlag : u32 {
-  kStepTentative = 1,  // what makes it a step has not been seen yet
-  kStepHasWork = 2,    // it has been: training, a backward pass or an update; else a forward
-  kStepWithdrawn = 4,  // it was none after all: the batch drawn for it was an evaluation's, or the loader was exhausted
-  kStepGuessed = 8,    // the signs disagreed
-  kStepBefore = 16,    // never written, set by readers: counted before a RestartRecord says that training began
+  kStepTentative = 1,  // nothing has been seen yet that makes it a step
+  kStepHasWork = 2,    // that has been seen: in training a backward pass or an update, else a forward
+  kStepWithdrawn = 4,  // it was no step: the batch drawn for it belonged to an evaluation, or the loader was exhausted
+  kStepGuessed = 8,    // the signs of a step disagreed
+  kStepBefore = 16,    // set by readers only: counted before the RestartRecord by which training began
 };
 
-// A stretch in which a program that trains does not: head.id = StretchKind. It lies between two steps, or inside one.
+// A stretch in which a training program does something else: head.id = StretchKind. It lies between two steps, or
+// inside one.
 enum class StretchKind : u32 {
   evaluation = 1,  // batches with forwards but no backward pass, or calls of the module that trains in eval mode
   inference = 2,   // calls without gradients in training mode, without a loader: a rollout, sampling
@@ -604,44 +597,45 @@ struct StretchRecord {
   i64 number;  // of its kind, from 0
   u64 begin_ticks;
   u64 end_ticks;  // patched; 0: open
-  u32 batches;    // patched: drawn for it; 0: it has no loader
+  u32 batches;    // patched: batches drawn for it; 0: it has no loader
   u32 calls;      // patched: forwards seen
-  u32 left_out;   // patched: of the batches (of the calls where there are none), those that were not recorded
+  u32 left_out;   // patched: how many of the batches (without a loader: of the calls) were not recorded
   u32 flags;      // patched; StretchFlag
   u32 tid;
   u32 reserved;
 };
 enum StretchFlag : u32 {
-  kStretchWithdrawn = 1,  // it was none after all
+  kStretchWithdrawn = 1,  // it turned out to be none
   kStretchInside = 2,     // inside a step, between its first backward pass and its update
-  kStretchBefore = 4,     // seen before anything was known of training: holds if a RestartRecord follows
+  kStretchBefore = 4,     // seen before any sign of training: it counts if a RestartRecord follows
 };
 
-// A batch of a stretch was drawn, or a call of it began, where there are no batches: a place to cut.
+// A batch of a stretch was drawn, or without a loader a call of it began: the stretch may be cut here.
 struct StretchPartRecord {
   RecordHead head;
   u64 ticks;
 };
 
-// Counting began anew: steps written before that have this number or a higher one were none. head.id = RestartWhy.
+// Counting started again: steps with this number or a higher one that were written before are void. head.id =
+// RestartWhy.
 enum class RestartWhy : u32 {
-  training = 1,  // what came before was counted as inference, and then the program began to train
-  recount = 2,   // what were taken for steps were parts of one
+  training = 1,  // the steps so far were counted as inference, and then the program began to train
+  recount = 2,   // what was counted as steps were parts of one step
 };
 struct RestartRecord {
   RecordHead head;
-  i64 number;  // that the step at `ticks` gets
+  i64 number;  // of the step that begins at `ticks`
   u64 ticks;
 };
 
 enum class WindowState : u32 { warmup = 0, active = 1, closing = 2, sealed = 3, discarded = 4 };
 
-// head.id = the window's number w. Patched as it goes on.
+// head.id = the window's number w. Patched while the window is recorded.
 struct WindowRecord {
   RecordHead head;
-  std::atomic<u32> state;  // WindowState; data chunks may be read for good once sealed
+  std::atomic<u32> state;  // WindowState; once sealed, its data chunks do not change
   u32 tid;
-  i64 first_step;    // first active step, -1: not by steps (no schedule: everything)
+  i64 first_step;    // first active step, -1: no schedule, everything is recorded
   i64 end_step;      // one past the last, -1 while open
   u64 warmup_ticks;  // when warm-up began
   u64 begin_ticks;   // active from here ...

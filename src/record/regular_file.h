@@ -5,7 +5,7 @@
 namespace tprof {
 
 // `flags` as for open(2). Throws Error if there is no such file, or one that is a pipe, a socket, a device or a
-// directory: those may hold up whoever reads them, for ever. To write, the last part of `path` must be no symbolic link.
+// directory: reading those may block for ever. For writing, the last part of `path` must not be a symbolic link.
 int open_regular(const std::string& path, int flags);
 
 }  // namespace tprof

@@ -26,15 +26,16 @@ constinit Writer g_writer;
 
 namespace {
 
-// Stop well before a disk is full: the program needs the rest more than we do.
+// Recording stops well before a disk is full, because the program needs the rest more than tprof does.
 u64 disk_reserve(const struct statvfs& s) {
   u64 total = u64(s.f_blocks) * s.f_frsize, twentieth = total / 20;
-  constexpr u64 kMost = 256ull << 20;
-  return twentieth < kMost ? twentieth : kMost;
+  constexpr u64 kMaxReserve = 256ull << 20;
+  return twentieth < kMaxReserve ? twentieth : kMaxReserve;
 }
 
-// Real blocks, so that a full disk is an error here and not a SIGBUS at the first touch. Some file systems know
-// only the slow way. Beyond the limit on the size of files (ulimit -f) the kernel would send SIGXFSZ to the program.
+// Allocates blocks, so that a full disk is an error here and not a SIGBUS at the first access. Some file systems
+// support only the slow way. Beyond the limit on the size of files (ulimit -f) the kernel would send SIGXFSZ to the
+// program.
 int allocate(int fd, u64 offset, u64 bytes) {
   rlimit limit;
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && offset + bytes > limit.rlim_cur) return EFBIG;
@@ -45,12 +46,13 @@ int allocate(int fd, u64 offset, u64 bytes) {
 
 constexpr char kGone[] = "the recording was moved, deleted or made unreadable; recording stops here";
 constexpr char kCut[] =
-    "the recording was truncated or overwritten by somebody; recording stops here, and what was not "
+    "the recording was truncated or overwritten; recording stops here, and what was not "
     "yet written as a trace may be lost";
 
-// Touches each page ahead of the threads that will fill it: first touch of a file page inside a hook is dear.
+// Touches each page ahead of the threads that will fill it, since the first access to a file page is too expensive for
+// a hook.
 void populate(char* at, size_t bytes) {
-  constexpr size_t kStep = 128 << 10;  // small steps: the page-table lock is not held for long
+  constexpr size_t kStep = 128 << 10;  // small, so that the page-table lock is not held for long
   for (size_t done = 0; done < bytes; done += kStep) {
     if (madvise(at + done, kStep, MADV_POPULATE_WRITE) == 0) continue;
     for (size_t page = 0; page < kStep; page += 4096) const_cast<volatile char*>(at)[done + page] = 0;
@@ -97,7 +99,7 @@ bool Writer::create(const RecordingSpec& spec) {
   inode_ = s.st_ino;
   end_.store(kHeaderBytes);
   max_bytes_ = spec.max_bytes;
-  speaks_ = spec.speaks;
+  reports_ = spec.reports;
   auto* h = static_cast<FileHeader*>(at);
   ProcessIdentity me = process_identity(int(spec.pid));
   h->version_major = kVersionMajor;
@@ -165,7 +167,7 @@ void Writer::top_up() {
   }
 }
 
-// Ahead: with its pages, and where there is no room, nothing stops before a thread needs it.
+// `ahead`: its pages are populated, and if there is no room, recording does not stop until a thread needs a chunk.
 ChunkHeader* Writer::prepare(bool ahead) {
   if (u64(header_->live_chunks.load(std::memory_order_relaxed)) * kChunkBytes >= max_bytes_) {
     if (!ahead)
@@ -179,8 +181,8 @@ ChunkHeader* Writer::prepare(bool ahead) {
   ChunkHeader* chunk = map_chunk(index, ahead);
   if (chunk) return chunk;
   header_->live_chunks.fetch_sub(1, std::memory_order_relaxed);
-  u32 behind = index + 1;  // a chunk that is counted and lies behind the file's end looks like damage
-  header_->chunks.compare_exchange_strong(behind, index, std::memory_order_relaxed);
+  u32 next = index + 1;  // takes the count back: a counted chunk beyond the end of the file would look like damage
+  header_->chunks.compare_exchange_strong(next, index, std::memory_order_relaxed);
   return nullptr;
 }
 
@@ -195,7 +197,7 @@ ChunkHeader* Writer::map_chunk(u32 index, bool ahead) {
     stop(Drop::no_chunk, kGone);
     return nullptr;
   }
-  if (u64(s.st_size) < end || !has_header()) cut_.store(true);  // seen before a page was touched
+  if (u64(s.st_size) < end || !has_header()) cut_.store(true);  // noticed before a page was accessed
   if (is_cut()) {
     ::close(fd);
     stop_if_cut();
@@ -220,7 +222,7 @@ ChunkHeader* Writer::map_chunk(u32 index, bool ahead) {
     return nullptr;
   }
   if (at == MAP_FAILED) {
-    stop(Drop::no_chunk, "no memory mapping could be had for records; recording stops here");
+    stop(Drop::no_chunk, "records could not be mapped into memory; recording stops here");
     return nullptr;
   }
   while (end < offset + kChunkBytes && !end_.compare_exchange_weak(end, offset + kChunkBytes)) {
@@ -234,10 +236,10 @@ ChunkHeader* Writer::map_chunk(u32 index, bool ahead) {
 void Writer::stop(Drop reason, const char* line) {
   u32 running = 0;
   header_->stopped.compare_exchange_strong(running, 1 + u32(reason));
-  if (!stopped_.exchange(true) && speaks_) say("%s", line);
+  if (!stopped_.exchange(true) && reports_) say("%s", line);
 }
 
-// Said here and not where it is noticed, which is a signal handler.
+// Reported here and not where it is noticed, which may be a signal handler.
 void Writer::stop_if_cut() {
   if (is_cut()) stop(Drop::no_chunk, kCut);
 }
@@ -249,13 +251,12 @@ bool Writer::in_place() const {
   return stat(path_, &s) == 0 && is_ours(s);
 }
 
-// What no thread has come across so far.
 void Writer::stop_if_gone() {
   struct stat s;
   if (stat(path_, &s) != 0 || !is_ours(s))
     stop(Drop::no_chunk, kGone);
   else if (u64(s.st_size) < end_.load() || !has_header())
-    cut_.store(true);  // a chunk may have made it long again
+    cut_.store(true);  // even if a new chunk made the file long again
   stop_if_cut();
 }
 
@@ -263,179 +264,6 @@ bool Writer::has_header() const { return memcmp(header_->magic, kRecordingMagic,
 
 void Writer::drop(Drop reason, u64 count) {
   if (header_) header_->dropped[u32(reason)].fetch_add(count, std::memory_order_relaxed);
-}
-
-// Room for one meta record, meta_lock_ held. Zeroed, since chunks start as zeros and are filled once.
-char* Writer::meta_space(size_t bytes) {
-  if (!header_ || bytes > kChunkBytes - sizeof(ChunkHeader)) return nullptr;
-  if (!meta_ || meta_used_ + bytes > kChunkBytes) {
-    ChunkHeader* chunk = take_chunk(Stream::meta, 0, 0);  // the old one stays mapped: its records get patched
-    if (!chunk) return nullptr;
-    meta_ = reinterpret_cast<char*>(chunk);
-    meta_used_ = sizeof(ChunkHeader);
-  }
-  char* at = meta_ + meta_used_;
-  meta_used_ += bytes;
-  return at;
-}
-
-void Writer::publish(char* at, Kind kind, u32 id, size_t bytes) {
-  RecordHead head{u16(kind), u16(bytes / 8), id};
-  u64 word;
-  memcpy(&word, &head, sizeof word);
-  std::atomic_ref<u64>(*reinterpret_cast<u64*>(at)).store(word, std::memory_order_release);
-  touch_meta();
-}
-
-const NameRecord* Writer::add_name(const char* text, size_t bytes) {
-  constexpr size_t kLongest = 64 << 10;
-  if (bytes > kLongest) bytes = kLongest;
-  SpinGuard guard(meta_lock_);
-  size_t size = (sizeof(NameRecord) + bytes + 1 + 7) & ~size_t(7);
-  char* at = meta_space(size);
-  if (!at) return nullptr;
-  auto* r = reinterpret_cast<NameRecord*>(at);
-  r->bytes = u32(bytes);
-  memcpy(r + 1, text, bytes);
-  publish(at, Kind::name, next_name_++, size);
-  return r;
-}
-
-void Writer::add_thread(u32 tid, u64 torch_thread, const char* name) {
-  SpinGuard guard(meta_lock_);
-  size_t bytes = strnlen(name, 255);
-  size_t size = bytes <= sizeof ThreadRecord::name ? sizeof(ThreadRecord)
-                                                   : (offsetof(ThreadRecord, name) + bytes + 7) & ~size_t(7);
-  char* at = meta_space(size);
-  if (!at) return;
-  auto* r = reinterpret_cast<ThreadRecord*>(at);
-  r->torch_thread = torch_thread;
-  r->begin_ticks = now_ticks();
-  memcpy(at + offsetof(ThreadRecord, name), name, bytes);
-  publish(at, Kind::thread, tid, size);
-}
-
-void Writer::add_clock(const ClockTriple& clock) {
-  SpinGuard guard(meta_lock_);
-  char* at = meta_space(sizeof(ClockRecord));
-  if (!at) return;
-  auto* r = reinterpret_cast<ClockRecord*>(at);
-  r->ticks = clock.ticks;
-  r->realtime_ns = clock.realtime_ns;
-  r->monotonic_ns = clock.monotonic_ns;
-  publish(at, Kind::clock, 0, sizeof *r);
-}
-
-StepRecord* Writer::add_step(StepBy by, i64 number, u64 begin, u32 tid) {
-  SpinGuard guard(meta_lock_);
-  char* at = meta_space(sizeof(StepRecord));
-  if (!at) return nullptr;
-  auto* r = reinterpret_cast<StepRecord*>(at);
-  r->number = number;
-  r->begin_ticks = begin;
-  r->tid = tid;
-  publish(at, Kind::step, u32(by), sizeof *r);
-  return r;
-}
-
-StretchRecord* Writer::add_stretch(StretchKind kind, i64 number, u64 begin, u32 tid) {
-  SpinGuard guard(meta_lock_);
-  char* at = meta_space(sizeof(StretchRecord));
-  if (!at) return nullptr;
-  auto* r = reinterpret_cast<StretchRecord*>(at);
-  r->number = number;
-  r->begin_ticks = begin;
-  r->tid = tid;
-  publish(at, Kind::stretch, u32(kind), sizeof *r);
-  return r;
-}
-
-void Writer::add_stretch_part(u64 ticks) {
-  StretchPartRecord record{{}, ticks};
-  add_copy(Kind::stretch_part, 0, record);
-}
-
-void Writer::add_restart(RestartWhy why, i64 number, u64 ticks) {
-  RestartRecord record{{}, number, ticks};
-  add_copy(Kind::restart, u32(why), record);
-}
-
-WindowRecord* Writer::add_window(u32 number, WindowState state, u64 warmup, u32 tid) {
-  SpinGuard guard(meta_lock_);
-  char* at = meta_space(sizeof(WindowRecord));
-  if (!at) return nullptr;
-  auto* r = reinterpret_cast<WindowRecord*>(at);
-  r->state.store(u32(state), std::memory_order_relaxed);
-  r->tid = tid;
-  r->first_step = r->end_step = -1;
-  r->warmup_ticks = warmup;
-  publish(at, Kind::window, number, sizeof *r);
-  return r;
-}
-
-void Writer::add_capability(const char* name, bool on, const char* why) {
-  add_pair(Kind::capability, on ? 1 : 0, name, why);
-}
-
-void Writer::add_info(const char* key, const char* value) { add_pair(Kind::info, 0, key, value); }
-
-void Writer::add_pair(Kind kind, u32 id, const char* first, const char* second) {
-  static_assert(sizeof(CapabilityRecord) == sizeof(RecordHead) && sizeof(InfoRecord) == sizeof(RecordHead));
-  size_t a = strlen(first) + 1, b = strlen(second) + 1;
-  size_t size = (sizeof(RecordHead) + a + b + 7) & ~size_t(7);
-  SpinGuard guard(meta_lock_);
-  char* at = meta_space(size);
-  if (!at) return;
-  memcpy(at + sizeof(RecordHead), first, a);
-  memcpy(at + sizeof(RecordHead) + a, second, b);
-  publish(at, kind, id, size);
-}
-
-void Writer::add_flush(u32 number, u64 ticks) {
-  SpinGuard guard(meta_lock_);
-  char* at = meta_space(sizeof(FlushRecord));
-  if (!at) return;
-  reinterpret_cast<FlushRecord*>(at)->ticks = ticks;
-  publish(at, Kind::flush, number, sizeof(FlushRecord));
-}
-
-template <class Record>
-void Writer::add_copy(Kind kind, u32 id, const Record& record) {
-  constexpr size_t kHead = sizeof(RecordHead);
-  SpinGuard guard(meta_lock_);
-  char* at = meta_space(sizeof record);
-  if (!at) return;
-  memcpy(at + kHead, reinterpret_cast<const char*>(&record) + kHead, sizeof record - kHead);
-  publish(at, kind, id, sizeof record);
-}
-
-void Writer::add_device(u32 id, const DeviceRecord& device) { add_copy(Kind::device, id, device); }
-void Writer::add_context(u32 id, const ContextRecord& context) { add_copy(Kind::context, id, context); }
-
-void Writer::add_image(u32 maps, const ImageRecord& image) { add_copy(Kind::image, maps, image); }
-void Writer::add_module(u32 id, const ModuleRecord& module) { add_copy(Kind::module, id, module); }
-
-const CodeRecord* Writer::add_code(u32 id, const CodeRecord& code, const char* table) {
-  constexpr size_t kHead = sizeof(RecordHead);
-  size_t size = (sizeof code + code.table_bytes + 7) & ~size_t(7);
-  SpinGuard guard(meta_lock_);
-  char* at = meta_space(size);
-  if (!at) return nullptr;
-  memcpy(at + kHead, reinterpret_cast<const char*>(&code) + kHead, sizeof code - kHead);
-  memcpy(at + sizeof code, table, code.table_bytes);
-  publish(at, Kind::code, id, size);
-  return reinterpret_cast<const CodeRecord*>(at);
-}
-
-bool Writer::add_stack(u32 id, u32 parent, u32 code, u64 at) {
-  SpinGuard guard(meta_lock_);
-  auto* r = reinterpret_cast<StackRecord*>(meta_space(sizeof(StackRecord)));
-  if (!r) return false;
-  r->parent = parent;
-  r->code = code;
-  r->at = at;
-  publish(reinterpret_cast<char*>(r), Kind::stack, id, sizeof *r);
-  return true;
 }
 
 void Writer::close(u32 closed) {

@@ -15,7 +15,7 @@
 
 namespace tprof {
 
-// A lock for rare paths. Never held while calling out. Reset in forked children.
+// A lock for rare paths. Never held while foreign code is called. Reset in forked children.
 class SpinLock {
  public:
   void lock();
@@ -37,7 +37,7 @@ class SpinGuard {
 };
 
 struct RecordingSpec {
-  const char* path;  // absolute; the directory is made if missing
+  const char* path;  // absolute; the directory is created if it is missing
   const char* host;
   u32 pid;
   u32 parent_pid;
@@ -45,12 +45,12 @@ struct RecordingSpec {
   u64 base_time_ns;
   u64 max_bytes;
   Role role;
-  bool speaks;  // may say in a line why recording stopped
+  bool reports;  // may print a line with the reason why recording stopped
 };
 
 class Writer {
  public:
-  // Creates the file. False (with errno) if that is impossible; nothing is left behind then.
+  // Creates the file. Returns false, with errno, if that is impossible; then no file is left.
   bool create(const RecordingSpec& spec);
   bool is_open() const { return header_ != nullptr; }
   FileHeader* header() const { return header_; }
@@ -64,24 +64,24 @@ class Writer {
   void retire_chunk(ChunkHeader* chunk);
   // For the helper thread: prepares chunks ahead, with their pages, and unmaps retired ones.
   void top_up();
-  // Grows when a thread found no chunk ready.
+  // Grows whenever a thread found no chunk ready.
   u32 misses() const { return misses_.load(std::memory_order_relaxed); }
 
   // --- the file may be shortened under the mapping: see mapping.h
-  // What follows goes to memory that nobody reads.
+  // True if it was: further records go to memory that nobody reads.
   bool is_cut() const { return cut_.load(std::memory_order_relaxed); }
-  // Whether the header is still the one that create() made: counts in it can be waited for.
+  // Whether the header is still the one that create() made, so that its counts may be waited for.
   bool has_header() const;
-  // Whether the file still stands under its name.
+  // Whether the file still has its name.
   bool in_place() const;
-  // Stops if the file was taken from us and no thread has come across it so far.
+  // Stops recording if the file was moved, deleted or cut and no thread has noticed it so far.
   void stop_if_gone();
 
   // --- events lost before they became records
   void drop(Drop reason, u64 count = 1);
   bool stopped() const { return is_cut() || stopped_.load(std::memory_order_relaxed); }
 
-  // --- meta stream. Each returns nullptr (or 0) when there is no room; callers cope.
+  // --- meta stream. Each returns nullptr or false if there is no room, which callers must expect.
   const NameRecord* add_name(const char* text, size_t bytes);  // not deduplicated, see recorder.h
   void add_thread(u32 tid, u64 torch_thread, const char* name);
   void add_clock(const ClockTriple& clock);
@@ -93,17 +93,17 @@ class Writer {
   void add_capability(const char* name, bool on, const char* why);
   void add_info(const char* key, const char* value);
   void add_flush(u32 number, u64 ticks);
-  void add_device(u32 id, const DeviceRecord& device);     // its head need not be filled
-  void add_context(u32 id, const ContextRecord& context);  // likewise
-  void add_module(u32 id, const ModuleRecord& module);     // likewise
-  // A code object with its line table; nullptr also for one that no chunk can hold.
+  void add_device(u32 id, const DeviceRecord& device);  // the head need not be filled, nor below
+  void add_context(u32 id, const ContextRecord& context);
+  void add_module(u32 id, const ModuleRecord& module);
+  // A code object with its line table; returns nullptr also for one that is too large for a chunk.
   const CodeRecord* add_code(u32 id, const CodeRecord& code, const char* table);
-  void add_image(u32 maps, const ImageRecord& image);  // its head need not be filled
+  void add_image(u32 maps, const ImageRecord& image);
   bool add_stack(u32 id, u32 parent, u32 code, u64 at);
-  // After patching a meta record: tells whoever watches.
+  // To be called after patching a meta record: notifies whoever watches the recording.
   void touch_meta() { header_->meta_sequence.fetch_add(1, std::memory_order_release); }
 
-  // Normal end: nothing follows. `closed`: FileHeader::closed. Does not unmap.
+  // Ends the recording normally. `closed`: FileHeader::closed. Does not unmap.
   void close(u32 closed = kClosed);
   // Forgets the file without touching it (in a forked child), or removes it (nothing was recorded).
   void forget();
@@ -127,10 +127,10 @@ class Writer {
 
   FileHeader* header_ = nullptr;
   std::atomic<bool> cut_{false};  // pages of the file are lost
-  std::atomic<u64> end_{0};       // it was at least as long as this
+  std::atomic<u64> end_{0};       // the file was at least this long
   u64 device_ = 0, inode_ = 0;
   u64 max_bytes_ = 0;
-  bool speaks_ = false;
+  bool reports_ = false;
   std::atomic<bool> stopped_{false};
   SpinLock meta_lock_;
   char* meta_ = nullptr;  // current meta chunk

@@ -1,10 +1,10 @@
-// Names of functions and kernels as their authors wrote them.
+// Readable names of C++ functions and kernels.
 #pragma once
 #include <string>
 
 namespace tprof {
 
-// A mangled C++ name in full; any other name as it is.
+// The full name for a mangled C++ name; any other name is returned unchanged.
 std::string demangled(const std::string& name);
 
 }  // namespace tprof

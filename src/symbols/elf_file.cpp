@@ -11,8 +11,8 @@
 namespace tprof {
 namespace {
 
-constexpr u64 kMostBytes = 1ull << 30;  // of one table: more is damage
-constexpr u32 kMostSections = 1 << 16;
+constexpr u64 kMaxBytes = 1ull << 30;  // of one table; a larger one is damage
+constexpr u32 kMaxSections = 1 << 16;
 
 template <class T>
 T item(const std::string& bytes, size_t i) {
@@ -21,7 +21,7 @@ T item(const std::string& bytes, size_t i) {
   return value;
 }
 
-// Global names are those that people know; weak ones are often aliases.
+// Global names are those that people know; weak ones are often aliases. The lowest rank is shown.
 u8 rank_of(u8 info) {
   switch (ELF64_ST_BIND(info)) {
     case STB_GLOBAL: return 0;
@@ -53,12 +53,12 @@ ElfFile::~ElfFile() {
 
 bool ElfFile::read_bytes(u64 offset, u64 bytes, std::string& out) const {
   out.clear();
-  if (bytes > kMostBytes || offset > bytes_ || bytes_ - offset < bytes) return false;
+  if (bytes > kMaxBytes || offset > bytes_ || bytes_ - offset < bytes) return false;
   out.resize(bytes);
   for (u64 done = 0; done < bytes;) {
     ssize_t n = pread(fd_, out.data() + done, bytes - done, static_cast<off_t>(offset + done));
     if (n <= 0) return false;
-    done += static_cast<u64>(n);
+    done += u64(n);
   }
   return true;
 }
@@ -66,28 +66,10 @@ bool ElfFile::read_bytes(u64 offset, u64 bytes, std::string& out) const {
 bool ElfFile::read() {
   struct stat s;
   if (fstat(fd_, &s) != 0 || !S_ISREG(s.st_mode)) return false;
-  bytes_ = static_cast<u64>(s.st_size);
+  bytes_ = u64(s.st_size);
+  std::vector<Section> sections;
+  if (!read_sections(sections)) return false;
   std::string bytes;
-  if (!read_bytes(0, sizeof(Elf64_Ehdr), bytes)) return false;
-  auto h = item<Elf64_Ehdr>(bytes, 0);
-  if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 ||
-      h.e_ident[EI_DATA] != ELFDATA2LSB || h.e_shentsize != sizeof(Elf64_Shdr))
-    return false;
-  u32 count = h.e_shnum, names_at = h.e_shstrndx;
-  if ((count == 0 || names_at == SHN_XINDEX) && read_bytes(h.e_shoff, sizeof(Elf64_Shdr), bytes)) {
-    auto first = item<Elf64_Shdr>(bytes, 0);  // what does not fit the header
-    if (count == 0) count = static_cast<u32>(std::min<u64>(first.sh_size, kMostSections));
-    if (names_at == SHN_XINDEX) names_at = first.sh_link;
-  }
-  if (count > kMostSections || !read_bytes(h.e_shoff, u64(count) * sizeof(Elf64_Shdr), bytes)) return false;
-  std::vector<Section> sections(count);
-  for (u32 i = 0; i < count; i++) sections[i].header = item<Elf64_Shdr>(bytes, i);
-  std::string names;
-  if (names_at < count) read_bytes(sections[names_at].header.sh_offset, sections[names_at].header.sh_size, names);
-  names.push_back(0);
-  for (Section& section : sections)
-    if (section.header.sh_name < names.size()) section.name = names.c_str() + section.header.sh_name;
-
   for (const Section& section : sections) {
     u32 type = section.header.sh_type;
     if (type == SHT_NOTE) read_notes(section);
@@ -100,9 +82,35 @@ bool ElfFile::read() {
   // .symtab holds all that .dynsym has.
   u32 wanted = has_symtab_ ? SHT_SYMTAB : SHT_DYNSYM;
   for (const Section& section : sections)
-    if (section.header.sh_type == wanted && section.header.sh_link < count)
+    if (section.header.sh_type == wanted && section.header.sh_link < sections.size())
       read_symbols(section, sections[section.header.sh_link]);
-  finish();
+  sort_functions();
+  return true;
+}
+
+// The section headers and their names.
+bool ElfFile::read_sections(std::vector<Section>& sections) const {
+  std::string bytes;
+  if (!read_bytes(0, sizeof(Elf64_Ehdr), bytes)) return false;
+  auto h = item<Elf64_Ehdr>(bytes, 0);
+  if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 ||
+      h.e_ident[EI_DATA] != ELFDATA2LSB || h.e_shentsize != sizeof(Elf64_Shdr))
+    return false;
+  u32 count = h.e_shnum, names_at = h.e_shstrndx;
+  // Numbers that do not fit the header of the file are in the first section header.
+  if ((count == 0 || names_at == SHN_XINDEX) && read_bytes(h.e_shoff, sizeof(Elf64_Shdr), bytes)) {
+    auto first = item<Elf64_Shdr>(bytes, 0);
+    if (count == 0) count = u32(std::min<u64>(first.sh_size, kMaxSections));
+    if (names_at == SHN_XINDEX) names_at = first.sh_link;
+  }
+  if (count > kMaxSections || !read_bytes(h.e_shoff, u64(count) * sizeof(Elf64_Shdr), bytes)) return false;
+  sections.resize(count);
+  for (u32 i = 0; i < count; i++) sections[i].header = item<Elf64_Shdr>(bytes, i);
+  std::string names;
+  if (names_at < count) read_bytes(sections[names_at].header.sh_offset, sections[names_at].header.sh_size, names);
+  names.push_back(0);
+  for (Section& section : sections)
+    if (section.header.sh_name < names.size()) section.name = names.c_str() + section.header.sh_name;
   return true;
 }
 
@@ -126,9 +134,9 @@ void ElfFile::read_symbols(const Section& table, const Section& names) {
   std::string bytes, text;
   if (table.header.sh_entsize != sizeof(Elf64_Sym) ||
       !read_bytes(table.header.sh_offset, table.header.sh_size, bytes) ||
-      !read_bytes(names.header.sh_offset, names.header.sh_size, text) || names_.size() + text.size() >= kMostBytes)
+      !read_bytes(names.header.sh_offset, names.header.sh_size, text) || names_.size() + text.size() >= kMaxBytes)
     return;
-  u32 base = static_cast<u32>(names_.size());
+  u32 base = u32(names_.size());
   for (size_t i = 0; i < bytes.size() / sizeof(Elf64_Sym); i++) {
     auto symbol = item<Elf64_Sym>(bytes, i);
     u8 type = ELF64_ST_TYPE(symbol.st_info);
@@ -142,13 +150,14 @@ void ElfFile::read_symbols(const Section& table, const Section& names) {
   names_.push_back(0);
 }
 
-void ElfFile::finish() {
+// One function per address, in order; those without a size reach to the next one.
+void ElfFile::sort_functions() {
   std::sort(functions_.begin(), functions_.end(), [](const Function& a, const Function& b) {
     if (a.begin != b.begin) return a.begin < b.begin;
     if (a.rank != b.rank) return a.rank < b.rank;
     return a.name < b.name;
   });
-  u64 longest = 0;  // of those at one address
+  u64 longest = 0;  // the latest end of those at one address
   size_t kept = 0;
   for (const Function& f : functions_) {
     if (kept && functions_[kept - 1].begin == f.begin) {
@@ -166,7 +175,7 @@ void ElfFile::finish() {
 std::string_view ElfFile::function_at(u64 address) const {
   auto next = std::upper_bound(functions_.begin(), functions_.end(), address,
                                [](u64 a, const Function& f) { return a < f.begin; });
-  // A function may lie inside another one's extent (a part that was split off): a few before are asked too.
+  // A function may lie inside another one's extent (a part that was split off), so the few before it may hold it too.
   for (int i = 0; i < 4 && next != functions_.begin(); i++) {
     --next;
     if (address < next->end) return names_.c_str() + next->name;

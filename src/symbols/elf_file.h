@@ -1,5 +1,6 @@
-// The functions of an ELF file on disk: its own small reader of .symtab and .dynsym, for any 64-bit file, whole or
-// damaged. Reads by pread (a file that is cut off meanwhile is a short read) and checks every bound.
+// The functions of an ELF file on disk, from .symtab or .dynsym: any 64-bit file, whole or damaged. For the tool, where
+// the recorded addresses get their names: base/elf.h reads only what is mapped in its own process, which holds no
+// .symtab. Reads by pread (a file that is cut off meanwhile is a short read) and checks every bound.
 #pragma once
 #include <memory>
 #include <string>
@@ -12,35 +13,35 @@ namespace tprof {
 
 class ElfFile {
  public:
-  // nullptr: not such a file.
+  // nullptr if it is no such file.
   static std::unique_ptr<ElfFile> open(const std::string& path);
   ~ElfFile();
   ElfFile(const ElfFile&) = delete;
 
   const std::string& path() const { return path_; }
   const std::string& build_id() const { return build_id_; }  // bytes, empty if there is none
-  const std::string& debug_link() const {
-    return debug_link_;
-  }                                                // .gnu_debuglink: name of the file with debug information
-  bool has_lines() const { return has_lines_; }    // line tables of debug information
+  // From .gnu_debuglink: the name of the file with debug information.
+  const std::string& debug_link() const { return debug_link_; }
+  bool has_lines() const { return has_lines_; }    // debug information with line tables
   bool has_symtab() const { return has_symtab_; }  // not stripped
 
-  // The function that holds an address of the file, as it is named there; empty if none does.
+  // The mangled name of the function that holds an address of the file; empty if none does.
   std::string_view function_at(u64 address) const;
 
  private:
   struct Section;
   struct Function {
-    u64 begin, end;  // end: of the symbol; that of one without a size is the next one's begin
+    u64 begin, end;  // a function without a size ends where the next one starts
     u32 name;        // offset in names_
-    u8 rank;         // of several names for one address the lowest is shown
+    u8 rank;         // of several names for one address, that of the lowest rank is shown
   };
   ElfFile() = default;
   bool read();
+  bool read_sections(std::vector<Section>& sections) const;
   bool read_bytes(u64 offset, u64 bytes, std::string& out) const;
   void read_notes(const Section& section);
   void read_symbols(const Section& table, const Section& names);
-  void finish();
+  void sort_functions();
 
   std::string path_, build_id_, debug_link_;
   int fd_ = -1;

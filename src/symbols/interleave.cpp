@@ -9,9 +9,9 @@ std::vector<u32> interleaved(const std::vector<ChainFrame>& native, const std::v
   out.reserve(native.size() + python.size());
   size_t next = 0;
   auto is_marked = [](const ChainFrame& frame) { return frame.mark; };
-  bool told = std::any_of(native.begin(), native.end(), is_marked);
+  bool any_marked = std::any_of(native.begin(), native.end(), is_marked);
   for (const ChainFrame& frame : native) {
-    if (!told && frame.interpreter)
+    if (!any_marked && frame.interpreter)
       for (; next < python.size(); next++) out.push_back(python[next].text);
     if (!frame.mark || next == python.size()) {
       out.push_back(frame.text);

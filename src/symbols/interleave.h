@@ -1,5 +1,5 @@
-// One chain of frames from the native and the Python stack of one moment: each frame in which the interpreter evaluates
-// is replaced by the Python frames that it evaluates.
+// Merges the native and the Python stack of one moment into one chain: each native frame in which the interpreter
+// evaluates Python is replaced by the Python frames that it evaluates.
 #pragma once
 #include <vector>
 
@@ -8,18 +8,17 @@
 namespace tprof {
 
 struct ChainFrame {
-  u32 text;  // whatever names the frame
-  bool
-      mark;  // native: evaluates Python; Python: its evaluation began with it (since 3.11 calls from Python to Python go on
-             // in the same native frame)
+  u32 text;  // an index of the caller's, for the result
+  // Native: it evaluates Python. Python: it is the first frame of its native frame (since 3.11 calls from Python to
+  // Python stay in the same native frame).
+  bool mark;
   bool interpreter = false;  // native: code of the interpreter
 };
 
-// Where no evaluation is told (a stripped interpreter whose evaluation is made of many local functions, as 3.14's can be), all
-// Python frames stand inside of the interpreter's innermost frame.
-//
-// Both innermost first, as is the result. Python frames without an evaluation frame of theirs (the native stack was cut)
-// come last; an evaluation frame without a Python frame of its own stays.
+// All chains start with the innermost frame. Python frames whose evaluating frame is missing (the native stack was cut)
+// come last; an evaluating frame without a Python frame stays. If no native frame is marked (in a stripped interpreter
+// whose evaluation consists of many local functions, as it may in 3.14), all Python frames are put inside of the
+// interpreter's innermost frame.
 std::vector<u32> interleaved(const std::vector<ChainFrame>& native, const std::vector<ChainFrame>& python);
 
 }  // namespace tprof

@@ -7,36 +7,36 @@ namespace {
 
 constexpr u16 kRanges = 3 << 8 | 10, kLocations = 3 << 8 | 11;  // versions of Python that changed the format
 
-u8 byte_at(const std::string& table, size_t i) { return static_cast<u8>(table[i]); }
+u8 byte_at(const std::string& table, size_t i) { return u8(table[i]); }
 
-// 3.8, 3.9 (co_lnotab): pairs (bytes of code, lines, signed) from the first line on; a line holds until the next pair's
-// bytes are passed.
+// 3.8, 3.9 (co_lnotab): pairs (bytes of code, signed number of lines), starting from the first line; a line applies
+// until the bytes of the next pair are passed.
 i32 line_by_pairs(const CodeInfo& code, u64 offset) {
   i64 line = code.first_line;
   u64 at = 0;
   for (size_t i = 0; i + 1 < code.table.size(); i += 2) {
     at += byte_at(code.table, i);
     if (at > offset) break;
-    line += static_cast<i8>(code.table[i + 1]);
+    line += i8(code.table[i + 1]);
   }
-  return static_cast<i32>(line);
+  return i32(line);
 }
 
-// 3.10 (co_linetable): ranges (bytes of code, lines against the range before, signed); -128: no line.
+// 3.10 (co_linetable): ranges (bytes of code, signed difference to the line of the range before); -128: no line.
 i32 line_by_ranges(const CodeInfo& code, u64 offset) {
   i64 line = code.first_line;
   u64 end = 0;
   for (size_t i = 0; i + 1 < code.table.size(); i += 2) {
-    i8 lines = static_cast<i8>(code.table[i + 1]);
+    i8 lines = i8(code.table[i + 1]);
     if (lines != -128) line += lines;
     end += byte_at(code.table, i);
-    if (offset < end) return lines == -128 ? kNoLine : static_cast<i32>(line);
+    if (offset < end) return lines == -128 ? kNoLine : i32(line);
   }
   return kNoLine;
 }
 
-// From 3.11 on (co_linetable): entries of a head byte (bit 7 set: an entry begins here), which holds a form (bits 3 to 6)
-// and the instructions covered, less one (bits 0 to 2), and of what the form says. Only the lines matter here.
+// From 3.11 on (co_linetable): each entry has a head byte, with bit 7 set, a form in bits 3 to 6 and the number of
+// instructions minus one in bits 0 to 2. What follows it depends on the form. Only the lines matter here.
 class Locations {
  public:
   explicit Locations(const std::string& table) : table_(table) {}
@@ -61,18 +61,18 @@ class Locations {
   }
   u32 bytes() const { return bytes_; }
   bool has_line() const { return has_line_; }
-  i64 lines() const { return lines_; }  // against the entry before
+  i64 lines() const { return lines_; }  // difference to the entry before
 
  private:
   static constexpr u8 kOneLine = 10, kNoColumns = 13, kLong = 14, kNone = 15;
 
-  // Six bits a byte, lowest first; bit 6: more follow. The number's lowest bit is its sign.
+  // Six bits per byte, lowest first; bit 6: another byte follows. The lowest bit of the number is its sign.
   std::optional<i64> signed_number() {
     u64 value = 0;
     for (int shift = 0; shift < 36 && at_ < table_.size(); shift += 6) {
       u8 byte = byte_at(table_, at_++);
       value |= u64(byte & 63) << shift;
-      if (!(byte & 64)) return value & 1 ? -static_cast<i64>(value >> 1) : static_cast<i64>(value >> 1);
+      if (!(byte & 64)) return value & 1 ? -i64(value >> 1) : i64(value >> 1);
     }
     return std::nullopt;
   }
@@ -91,7 +91,7 @@ i32 line_by_locations(const CodeInfo& code, u64 offset) {
   while (entries.next()) {
     line += entries.lines();
     end += entries.bytes();
-    if (offset < end) return entries.has_line() ? static_cast<i32>(line) : kNoLine;
+    if (offset < end) return entries.has_line() ? i32(line) : kNoLine;
   }
   return kNoLine;
 }

@@ -1,5 +1,5 @@
-// Which source line an instruction of a Python code object belongs to, from the code object's own line table, in the format
-// of each Python that tprof records stacks of (3.8 to 3.14).
+// The source line of an instruction of a Python code object, from the line table of that object, in the formats of
+// Python 3.8 to 3.14, whose stacks tprof records.
 #pragma once
 #include "record/reader.h"
 
@@ -7,7 +7,7 @@ namespace tprof {
 
 constexpr i32 kNoLine = -1;
 
-// Line of the instruction at this byte offset. kNoLine: it has none, or the table is damaged or cut before it.
+// The line of the instruction at this byte offset. kNoLine: it has none, or the table is damaged or ends before it.
 i32 line_of(const CodeInfo& code, u64 offset);
 
 }  // namespace tprof

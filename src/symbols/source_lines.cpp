@@ -32,12 +32,12 @@ std::string on_path(const char* name) {
   return {};
 }
 
-// A child that reads questions and writes answers.
+// A child process that reads requests from its stdin and writes responses to its stdout.
 class Child {
  public:
   explicit Child(std::vector<std::string> words) {
     int in[2] = {-1, -1}, out[2] = {-1, -1};
-    // A socket: one whose reader is gone can be written to without a signal.
+    // A socket and no pipe: a write raises no SIGPIPE if the reader has gone.
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) != 0) return;
     if (pipe2(out, O_CLOEXEC) != 0) {
       close(in[0]), close(in[1]);
@@ -51,7 +51,7 @@ class Child {
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
-    // Not profiled, and nothing is fetched from debug servers.
+    // The tool is not profiled, and fetches nothing from debug servers.
     std::vector<char*> environment;
     for (char** e = environ; *e; e++)
       if (strncmp(*e, "LD_PRELOAD=", 11) != 0 && strncmp(*e, "DEBUGINFOD_URLS=", 16) != 0) environment.push_back(*e);
@@ -74,17 +74,17 @@ class Child {
   Child(const Child&) = delete;
   bool runs() const { return pid_ != 0; }
 
-  // All that it answers to all questions until `deadline`.
-  std::string talk(const std::string& questions, Clock::time_point deadline) {
-    std::string answers;
-    for (size_t asked = 0;;) {
+  // Sends all requests; returns the responses that came until `deadline`.
+  std::string exchange(const std::string& requests, Clock::time_point deadline) {
+    std::string responses;
+    for (size_t sent = 0;;) {
       auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
       pollfd waits[2] = {{from_, POLLIN, 0}, {to_, POLLOUT, 0}};
-      if (left <= 0 || poll(waits, to_ >= 0 ? 2 : 1, static_cast<int>(left)) <= 0) return answers;
+      if (left <= 0 || poll(waits, to_ >= 0 ? 2 : 1, static_cast<int>(left)) <= 0) return responses;
       if (to_ >= 0 && waits[1].revents) {
-        ssize_t n = send(to_, questions.data() + asked, questions.size() - asked, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n > 0) asked += static_cast<size_t>(n);
-        if (asked == questions.size() || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+        ssize_t n = send(to_, requests.data() + sent, requests.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n > 0) sent += static_cast<size_t>(n);
+        if (sent == requests.size() || (n < 0 && errno != EAGAIN && errno != EINTR)) {
           close(to_);
           to_ = -1;
         }
@@ -92,8 +92,8 @@ class Child {
       if (!waits[0].revents) continue;
       char buffer[1 << 16];
       ssize_t n = read(from_, buffer, sizeof buffer);
-      if (n == 0 || (n < 0 && errno != EINTR)) return answers;
-      if (n > 0) answers.append(buffer, static_cast<size_t>(n));
+      if (n == 0 || (n < 0 && errno != EINTR)) return responses;
+      if (n > 0) responses.append(buffer, static_cast<size_t>(n));
     }
   }
 
@@ -108,7 +108,7 @@ SourceLine parse(const std::string& text) {
   if (end == std::string::npos) end = text.size();
   size_t colon = text.rfind(':', end);
   if (colon == std::string::npos || text.starts_with("??")) return {};
-  u32 line = static_cast<u32>(strtoul(text.c_str() + colon + 1, nullptr, 10));
+  u32 line = u32(strtoul(text.c_str() + colon + 1, nullptr, 10));
   return line ? SourceLine{text.substr(0, colon), line} : SourceLine{};
 }
 
@@ -121,12 +121,12 @@ std::string line_tool() {
 
 std::vector<SourceLine> source_lines(const std::string& elf, const std::vector<u64>& addresses, int timeout_ms) {
   std::vector<SourceLine> lines(addresses.size());
-  std::string tool = line_tool(), questions;
+  std::string tool = line_tool(), requests;
   if (tool.empty() || addresses.empty()) return lines;
   char text[32];
   for (u64 address : addresses) {
     snprintf(text, sizeof text, "0x%llx\n", static_cast<unsigned long long>(address));
-    questions += text;
+    requests += text;
   }
   std::vector<std::string> words{tool};
   if (tool.ends_with("llvm-symbolizer"))
@@ -134,12 +134,12 @@ std::vector<SourceLine> source_lines(const std::string& elf, const std::vector<u
   words.insert(words.end(), {"-e", elf});
   Child child(words);
   if (!child.runs()) return lines;
-  std::string answers = child.talk(questions, Clock::now() + std::chrono::milliseconds(timeout_ms));
+  std::string responses = child.exchange(requests, Clock::now() + std::chrono::milliseconds(timeout_ms));
   size_t at = 0;
   for (SourceLine& line : lines) {
-    size_t end = answers.find('\n', at);
-    if (end == std::string::npos) break;  // an answer that was cut off is none
-    line = parse(answers.substr(at, end - at));
+    size_t end = responses.find('\n', at);
+    if (end == std::string::npos) break;  // an incomplete response is none
+    line = parse(responses.substr(at, end - at));
     at = end + 1;
   }
   return lines;

@@ -1,4 +1,4 @@
-// Source lines of addresses, from a tool that knows DWARF: llvm-symbolizer or addr2line, whichever is found on PATH.
+// Source lines of addresses, from a tool that reads DWARF: llvm-symbolizer or addr2line, whichever is found on PATH.
 #pragma once
 #include <map>
 #include <string>
@@ -16,8 +16,8 @@ struct SourceLine {
 // The tool's path, empty if there is none.
 std::string line_tool();
 
-// Of addresses in one ELF file, in the same order. Asks for at most `timeout_ms`: what was not answered by then is
-// unknown.
+// The lines of addresses in one ELF file, in the same order. Lines that the tool has not returned within `timeout_ms`
+// are unknown.
 std::vector<SourceLine> source_lines(const std::string& elf, const std::vector<u64>& addresses, int timeout_ms);
 
 }  // namespace tprof

@@ -21,10 +21,10 @@ std::string directory_of(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash);
 }
 
-// A mapped file and the one with its debug information.
+// A mapped file and its debug file.
 struct Image {
   std::unique_ptr<ElfFile> file, debug;
-  std::unordered_map<u64, SourceLine> lines;  // asked for so far
+  std::unordered_map<u64, SourceLine> lines;  // looked up so far
 
   std::string_view function_at(u64 address) const {
     if (debug && debug->has_symtab()) return debug->function_at(address);
@@ -38,7 +38,7 @@ struct Image {
 
 std::unique_ptr<ElfFile> debug_file(const ElfFile& file) {
   const std::string& id = file.build_id();
-  if (id.size() < 2) return nullptr;  // nothing would tell the right file from another version's
+  if (id.size() < 2) return nullptr;  // nothing would distinguish the right file from that of another version
   std::string hex;
   for (unsigned char byte : id) hex += "0123456789abcdef"[byte >> 4], hex += "0123456789abcdef"[byte & 15];
   std::string here = directory_of(file.path()), root = Symbols::debug_directory;
@@ -56,7 +56,7 @@ std::unique_ptr<ElfFile> debug_file(const ElfFile& file) {
 Image load_image(const std::string& path, const std::string& build_id) {
   Image image;
   image.file = ElfFile::open(path);
-  if (image.file && image.file->build_id() != build_id) image.file = nullptr;  // another version lies there now
+  if (image.file && image.file->build_id() != build_id) image.file = nullptr;  // the path has another version now
   if (image.file && !(image.file->has_symtab() && image.file->has_lines())) image.debug = debug_file(*image.file);
   return image;
 }
@@ -70,7 +70,7 @@ Image& image_at(const std::string& path, const std::string& build_id) {
 
 }  // namespace
 
-std::string CodePlace::text() const {
+std::string CodeLocation::text() const {
   char number[32];
   snprintf(number, sizeof number, "0x%llx", static_cast<unsigned long long>(offset));
   if (image.empty()) return number;
@@ -86,12 +86,12 @@ const ImageRecord* Symbols::image_of(u64 at) const {
   return found;
 }
 
-std::vector<CodePlace> Symbols::places_of(const std::vector<u64>& frames) {
-  std::vector<CodePlace> places(frames.size());
-  std::map<Image*, std::vector<size_t>> unasked;
+std::vector<CodeLocation> Symbols::locations_of(const std::vector<u64>& frames) {
+  std::vector<CodeLocation> places(frames.size());
+  std::map<Image*, std::vector<size_t>> unknown_lines;
   std::vector<u64> calls(frames.size());  // addresses of the call instructions, in their files
   for (size_t i = 0; i < frames.size(); i++) {
-    CodePlace& place = places[i];
+    CodeLocation& place = places[i];
     const ImageRecord* record = image_of(frames[i]);
     place.offset = (frames[i] & kAddressMask) - (record ? record->bias : 0);
     auto name = record ? meta_.names.find(record->path) : meta_.names.end();
@@ -99,17 +99,17 @@ std::vector<CodePlace> Symbols::places_of(const std::vector<u64>& frames) {
     const std::string& path = name->second;
     place.image = path.substr(path.rfind('/') + 1);
     Image& image = image_at(path, {reinterpret_cast<const char*>(record->build_id), record->build_id_bytes});
-    calls[i] = place.offset - 1;  // the return address may be the next function's first
+    calls[i] = place.offset - 1;  // the return address may be the first one of the next function
     place.function = demangled(std::string(image.function_at(calls[i])));
     if (place.function.empty() || !image.with_lines()) continue;
     auto line = image.lines.find(calls[i]);
     if (line == image.lines.end())
-      unasked[&image].push_back(i);
+      unknown_lines[&image].push_back(i);
     else
       place.file = line->second.file, place.line = line->second.line;
   }
-  int each_ms = unasked.empty() ? 0 : kLinesTimeout_ms / static_cast<int>(unasked.size());
-  for (auto& [image, indices] : unasked) {
+  int each_ms = unknown_lines.empty() ? 0 : kLinesTimeout_ms / static_cast<int>(unknown_lines.size());
+  for (auto& [image, indices] : unknown_lines) {
     std::vector<u64> addresses;
     for (size_t i : indices) addresses.push_back(calls[i]);
     std::vector<SourceLine> lines = source_lines(image->with_lines()->path(), addresses, each_ms);

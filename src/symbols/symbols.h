@@ -1,9 +1,9 @@
-// What the program counters of native stacks mean: file, function, and source line where there is debug information.
+// Turns the program counters of native stacks into file and function, and source line where there is debug information.
 //
-// A file is believed if it still is the one that was mapped (its build id says so); where it is stripped, a separate
-// debug file (by build id, or named in .gnu_debuglink) takes its place. Lines are asked of llvm-symbolizer or addr2line,
-// once for all addresses, and only for files that have line tables. Files and answers are kept for the process: the
-// finisher converts window after window.
+// A file is used only if its build id shows that it is still the one that was mapped; if it is stripped, a separate
+// debug file (found by build id, or by the name in .gnu_debuglink) is used instead. Lines come from llvm-symbolizer or
+// addr2line, in one request for all addresses, and only for files that have line tables. Files and lines are kept as
+// long as the process lives, because the finisher converts window after window.
 #pragma once
 #include <map>
 #include <memory>
@@ -15,8 +15,8 @@
 
 namespace tprof {
 
-// A place in code.
-struct CodePlace {
+// Where an instruction lies in the code.
+struct CodeLocation {
   std::string image;     // file name without directory; empty: nothing was mapped there
   std::string function;  // demangled; empty: unknown
   std::string file;      // of the source; empty: unknown
@@ -31,10 +31,10 @@ class Symbols {
  public:
   explicit Symbols(const Meta& meta) : meta_(meta) {}
 
-  // Places of native frames (StackRecord::at), in the same order.
-  std::vector<CodePlace> places_of(const std::vector<u64>& frames);
+  // The locations of native frames (StackRecord::at), in the same order.
+  std::vector<CodeLocation> locations_of(const std::vector<u64>& frames);
 
-  // Where the files of debug information lie; tests have their own.
+  // The directory of the debug files; tests set their own.
   static std::string debug_directory;
 
  private:

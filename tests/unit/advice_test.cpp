@@ -552,7 +552,7 @@ TEST(Advice, WhatTheProfilerItselfDoesIsNoPythonOfTheProgram) {
     PythonDetail detail{1, 0, kNone, 0};
     Event& e = b.raw().events[b.label(file, 100, kStep - 100)];
     e.flags |= kEventPython;
-    e.inputs = b.raw().arena.copy(reinterpret_cast<const char*>(&detail), sizeof detail);
+    e.python = b.raw().arena.copy(detail);
     EXPECT_EQ(Advised(std::move(b)).find("PY1") == nullptr, std::string(file).starts_with("torch/"));
   }
 }
@@ -696,7 +696,7 @@ TEST(Advice, PythonBetweenOperatorsIsNamedOrElseTheOptionThatDoes) {
       for (u32 event : {outer, inner}) {
         Event& e = b.raw().events[event];
         e.flags |= kEventPython;
-        e.inputs = b.raw().arena.copy(reinterpret_cast<const char*>(&detail), sizeof detail);
+        e.python = b.raw().arena.copy(detail);
       }
     }
     Advised a(std::move(b));

@@ -34,7 +34,7 @@ u32 python(ModelBuilder& b, const std::string& name, i64 begin_us, i64 end_us, u
   u32 event = b.label(name, begin_us, end_us);
   PythonDetail detail{event + 1, 0, module, 0};
   b.raw().events[event].flags |= kEventPython;
-  b.raw().events[event].inputs = b.raw().arena.copy(&detail, sizeof detail);
+  b.raw().events[event].python = b.raw().arena.copy(detail);
   return event;
 }
 

@@ -138,7 +138,7 @@ TEST_F(MachineTest, TheLastLookMayComeBehindTheEndOfTheProgram) {
 TEST_F(MachineTest, DaysOfLooksStayBounded) {
   Machine machine(kPid, places_);
   MachineLook look;
-  for (u64 i = 0; i < 3 * Machine::kMostLooks; i++) {
+  for (u64 i = 0; i < 3 * Machine::kMaxLooks; i++) {
     look.realtime_ns = i * kSecond;
     look.busy_s = look.own_s = 0.5 * double(i);
     machine.add(look);

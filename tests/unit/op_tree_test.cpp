@@ -70,7 +70,7 @@ TEST(OpTree, PythonNvtxAndPlumbingAreNoRows) {
   Event& python = b.raw().events[b.label("file.py(3): f", 10, 90)];
   PythonDetail detail{1, 0, kNone, 0};
   python.flags |= kEventPython;
-  python.inputs = b.raw().arena.copy(reinterpret_cast<const char*>(&detail), sizeof detail);
+  python.python = b.raw().arena.copy(detail);
   b.op("aten::is_leaf", 20, 30);
   b.op("aten::inner", 40, 60);
   u32 nvtx = b.label("range", 70, 80);
@@ -213,7 +213,7 @@ TEST(Modules, TimesOfForwardAndBackwardByPlace) {
     u32 event = b.label(name, begin, end);
     Event& e = b.raw().events[event];
     e.flags |= kEventPython;
-    e.inputs = b.raw().arena.copy(&detail, sizeof detail);
+    e.python = b.raw().arena.copy(detail);
   };
   b.raw().modules.resize(2);
   module("nn.Module: Net_0", net, 0, 100);

@@ -282,12 +282,12 @@ TEST_F(ReadTest, python_calls_and_modules) {
   EXPECT_EQ(m.modules[0].number, 3u);
   EXPECT_EQ(m.modules[0].parameters, 6u);
   EXPECT_EQ(m.modules[0].parameter_bytes, 24u);
-  const auto& call = *reinterpret_cast<const PythonDetail*>(m.events[0].inputs);
+  const auto& call = *m.events[0].python;
   EXPECT_TRUE(m.events[0].flags & kEventPython);
   EXPECT_EQ(call.id, 2u);
   EXPECT_EQ(call.parent, 1u);
   EXPECT_EQ(call.module, 0u);
-  EXPECT_EQ(reinterpret_cast<const PythonDetail*>(m.events[1].inputs)->module, kNone);
+  EXPECT_EQ(m.events[1].python->module, kNone);
 }
 
 TEST_F(ReadTest, inputs_of_every_form) {

@@ -78,7 +78,7 @@ class SymbolsTest : public testing::Test {
     ASSERT_TRUE(file);
     map(path, file->build_id());
   }
-  CodePlace place(u64 address) { return Symbols(meta_).places_of({kBias + address})[0]; }
+  CodeLocation place(u64 address) { return Symbols(meta_).locations_of({kBias + address})[0]; }
 
   std::string directory_, name_;
   Meta meta_;
@@ -95,7 +95,7 @@ TEST_F(SymbolsTest, LinesComeFromDebugInformation) {
   if (line_tool().empty()) GTEST_SKIP() << "neither llvm-symbolizer nor addr2line";
   std::string file = copy("libsample_debug.so", name_);
   map(file);
-  CodePlace found = place(address_of(file, "sample_plain") + 1);
+  CodeLocation found = place(address_of(file, "sample_plain") + 1);
   EXPECT_EQ(found.function, "sample_plain");
   EXPECT_TRUE(found.file.ends_with("symbols_sample.cpp")) << found.file;
   EXPECT_EQ(found.line, 7u);
@@ -150,7 +150,7 @@ TEST_F(SymbolsTest, AddressesThatWereUsedTwiceBelongToTheFileOfTheirTime) {
   map("/nowhere/other.so", "", 2);
   Symbols symbols(meta_);
   u64 at = kBegin + 0x10;
-  std::vector<CodePlace> found = symbols.places_of({at, at | u64(1) << kMapShift, at | u64(2) << kMapShift, 0x5000});
+  std::vector<CodeLocation> found = symbols.locations_of({at, at | u64(1) << kMapShift, at | u64(2) << kMapShift, 0x5000});
   EXPECT_EQ(found[0].image, "first.so");
   EXPECT_EQ(found[1].image, "first.so");
   EXPECT_EQ(found[2].image, "other.so");

@@ -51,9 +51,9 @@ struct Facts {
 
   bool on_busy_machine() const { return waited > kWaitsMuch; }
 
-  const IdleLane* gpu = nullptr;        // the device that is busy longest; nullptr: none
-  const Exposed* gpu_time = nullptr;    // of the same
-  const DeviceFacts* device = nullptr;  // nullptr: its properties are not known
+  const IdleLane* gpu = nullptr;       // the device that is busy longest; nullptr: none
+  const Exposed* gpu_time = nullptr;   // of the same
+  const DeviceInfo* device = nullptr;  // nullptr: its properties are not known
 
   double step_ns() const { return overview.average.us * 1000; }
   // Of the time of all steps; of what overlaps it may be more than 1.

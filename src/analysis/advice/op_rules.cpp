@@ -107,9 +107,7 @@ std::vector<bool> in_attention(const Facts& facts) {
 }
 
 // The name and inputs of an operator: what Flops sums up in one row.
-std::string kind_of(const Event& e) {
-  return std::to_string(e.name) + ' ' + std::string(e.inputs ? e.inputs : "", e.inputs ? e.inputs_bytes : 0);
-}
+std::string kind_of(const Event& e) { return std::to_string(e.name) + ' ' + std::string(e.encoded_inputs()); }
 
 // Any of its inputs is of half precision.
 bool in_half(const Event& e) {

@@ -122,9 +122,7 @@ std::string loader_fix(const Facts& facts) {
 std::string replay_fix(const Facts& facts, const char* fix) { return facts.replays_graphs ? fix : ""; }
 
 // A Python call, but not that of an nn.Module, which says nothing of lines.
-bool is_function(const Event& e) {
-  return (e.flags & kEventPython) && e.inputs && reinterpret_cast<const PythonDetail*>(e.inputs)->module == kNone;
-}
+bool is_function(const Event& e) { return (e.flags & kEventPython) && e.python && e.python->module == kNone; }
 
 // How a reader gets from "in Python" to a line of it.
 std::string lines_hint(const Facts& facts) {
@@ -565,15 +563,15 @@ std::optional<Match> host_copies(const Facts& facts) {
 std::optional<Match> pageable_copies(const Facts& facts) {
   auto is_it = [](const GpuEvent& w) {
     return w.kind() == Kind::copy && host_memory_of(w) == HostMemory::pageable &&
-           w.as<CopyFacts>().bytes > kStagedBytes;
+           w.as<CopyInfo>().bytes > kStagedBytes;
   };
   i64 ns = 0;
   u64 bytes = 0, to_host = 0;
   for (const GpuEvent& work : facts.model.gpu) {
     if (!is_it(work) || !facts.inside(work.begin_ns)) continue;
     ns += work.dur_ns;
-    bytes += work.as<CopyFacts>().bytes;
-    if (copy_kind_of(work) == CopyKind::to_host) to_host += work.as<CopyFacts>().bytes;
+    bytes += work.as<CopyInfo>().bytes;
+    if (copy_kind_of(work) == CopyKind::to_host) to_host += work.as<CopyInfo>().bytes;
   }
   if (!ns) return {};
   double alone = double(works_alone(facts, is_it)), share = facts.share(alone);
@@ -594,7 +592,7 @@ std::optional<Match> many_copies(const Facts& facts) {
   Cost cost(facts);
   auto is_it = [](const GpuEvent& w) {
     return w.kind() == Kind::copy && (copy_kind_of(w) == CopyKind::to_device || copy_kind_of(w) == CopyKind::to_host) &&
-           w.as<CopyFacts>().bytes < kBatchBytes;
+           w.as<CopyInfo>().bytes < kBatchBytes;
   };
   for (const GpuEvent& work : facts.model.gpu) {
     if (!is_it(work) || !facts.inside(work.begin_ns)) continue;

@@ -44,7 +44,7 @@ std::vector<Copies> copies(const Model& model, const Windows& windows) {
     CopyKind kind = copy_kind_of(event);
     HostMemory memory = host_memory_of(event);
     Copies& row = rows.try_emplace({event.device, kind, memory}, Copies{event.device, kind, memory}).first->second;
-    u64 bytes = event.as<CopyFacts>().bytes;
+    u64 bytes = event.as<CopyInfo>().bytes;
     i64 ns = event.dur_ns > 0 ? event.dur_ns : kShortestCopyNs;
     double gbps = double(bytes) / double(ns);
     row.slowest_gbps = row.count ? std::min(row.slowest_gbps, gbps) : gbps;

@@ -125,11 +125,10 @@ std::optional<Count> attention_second_flag(const Inputs& inputs, size_t first) {
 // query [B, S, H, D], key [B, T, H', D], value [B, T, H', Dv]. Of sequences that are packed behind each other, of which
 // a tensor holds the offsets, shapes do not tell the lengths.
 std::optional<Count> attention_by_sequence(const Inputs& inputs, size_t first) {
-  constexpr u8 kInt = 3;
   const TensorInput *q = tensor(inputs, first), *k = tensor(inputs, first + 1), *v = tensor(inputs, first + 2);
   if (!q || !k || !v || q->sizes.size() != 4 || k->sizes.size() != 4 || v->sizes.size() != 4 || !q->size(0)) return {};
   for (size_t i = first + 3; i < inputs.size(); i++)
-    if (const TensorInput* t = tensor(inputs, i); t && t->sizes.size() == 1 && t->dtype == kInt) return {};
+    if (const TensorInput* t = tensor(inputs, i); t && t->sizes.size() == 1 && t->dtype == kDtypeInt) return {};
   return attention_count(*q, *k, *v, k->sizes[1], is_causal(inputs, first, 0));
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/dtypes.h"
 #include "model/inputs.h"
 
 namespace tprof {
@@ -52,9 +53,10 @@ i64 TensorInput::elements() const {
 
 std::vector<OpInput> inputs_of(const Event& event) {
   std::vector<OpInput> out;
-  if (!(event.flags & kEventHasInputs) || !event.inputs) return out;
-  const char* at = event.inputs;
-  const char* end = at + event.inputs_bytes;
+  std::string_view encoded = event.encoded_inputs();
+  if (!(event.flags & kEventHasInputs) || encoded.empty()) return out;
+  const char* at = encoded.data();
+  const char* end = at + encoded.size();
   for (u32 i = 0; i < event.inputs_count && end - at >= i64(sizeof(InputHead)); i++) {
     auto head = read<InputHead>(at);
     at += sizeof head;
@@ -74,6 +76,6 @@ std::vector<OpInput> inputs_of(const Event& event) {
   return out;
 }
 
-bool is_half(u8 dtype) { return dtype == 5 || dtype == 15; }
+bool is_half(u8 dtype) { return dtype == kDtypeHalf || dtype == kDtypeBFloat16; }
 
 }  // namespace tprof

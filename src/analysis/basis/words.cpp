@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "model/communication.h"
+
 namespace tprof {
 namespace {
 

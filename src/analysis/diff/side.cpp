@@ -107,7 +107,7 @@ void DiffSide::add(const Model& model, const std::string& run_name) {
   for (const GpuEvent& work : model.gpu)
     if (work.kind() == Kind::kernel) add_at(DiffBy::kernel, model.names[work.name], work.begin_ns, work.dur_ns);
   for (const Event& e : model.events)
-    if ((e.flags & kEventPython) && e.inputs && reinterpret_cast<const PythonDetail*>(e.inputs)->module != kNone)
+    if ((e.flags & kEventPython) && e.python && e.python->module != kNone)
       add_at(DiffBy::module, model.names[e.name], e.begin_ns, e.dur_ns);
 }
 

@@ -11,16 +11,6 @@
 namespace tprof {
 namespace {
 
-// As traces call element types.
-u32 bytes_of_type(std::string_view type) {
-  static constexpr std::pair<std::string_view, u32> kTypes[] = {
-      {"Byte", 1}, {"Char", 1},  {"Bool", 1}, {"Float8", 1}, {"Short", 2},        {"Half", 2},          {"BFloat16", 2},
-      {"Int", 4},  {"Float", 4}, {"Long", 8}, {"Double", 8}, {"ComplexFloat", 8}, {"ComplexDouble", 16}};
-  for (const auto& [name, bytes] : kTypes)
-    if (type == name) return bytes;
-  return type.starts_with("Float8") ? 1 : 0;
-}
-
 i64 input_bytes(const Event& op) {
   i64 sum = 0;
   for (const OpInput& input : inputs_of(op)) {
@@ -76,7 +66,7 @@ class CallReader {
     if (said.group) call.group = model_.names[said.group];
     call.sequence = said.sequence;
     call.ranks = said.group_size;
-    u32 each = said.dtype ? bytes_of_type(model_.names[said.dtype]) : 0;
+    u32 each = said.dtype ? dtype_bytes(std::string_view(model_.names[said.dtype])) : 0;
     i64 elements = std::max(said.in_elements, said.out_elements);
     if (each && elements >= 0) call.bytes = elements * each;
   }

@@ -5,15 +5,10 @@
 
 #include "analysis/time/activity.h"
 #include "analysis/time/exposed.h"
+#include "model/communication.h"
 
 namespace tprof {
 namespace {
-
-// What a collective is waited for with, or what starts it: no work of the host's own.
-bool serves_collectives(std::string_view name) {
-  return name.starts_with("c10d::") || name.starts_with("_c10d_functional::") ||
-         name.starts_with("c10d_functional::") || name == "record_param_comms";
-}
 
 class RankReader {
  public:
@@ -78,7 +73,7 @@ class RankReader {
     std::vector<Interval> any;
     for (u32 thread = 0; thread < model_.threads.size(); thread++)
       for (const ActivityPiece& piece : timelines.of(thread))
-        if (piece.activity == Activity::operating && !serves_collectives(model_.name_of(model_.events[piece.event])))
+        if (piece.activity == Activity::operating && !is_collective_op(model_.name_of(model_.events[piece.event])))
           any.push_back({piece.begin_ns, piece.end_ns});
     return IntervalSet(std::move(any));
   }

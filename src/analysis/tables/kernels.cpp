@@ -105,7 +105,7 @@ Kernels kernels_by_op(const Model& model, const OpTree& tree) {
   };
   auto add = [&](const GpuEvent& work, i32 node, i64 ns) {
     const OpNode* op = node < 0 ? nullptr : &tree.nodes[static_cast<size_t>(node)];
-    const auto& k = work.as<KernelFacts>();
+    const auto& k = work.as<KernelInfo>();
     u32 shared = static_cast<u32>(k.static_shared) + static_cast<u32>(k.dynamic_shared);
     auto [row, fresh] = sums.row(index, Key{work.name,
                                             op ? number_of(*op) : -1,

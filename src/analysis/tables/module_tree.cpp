@@ -24,9 +24,8 @@ struct ModuleTreeBuilder {
   std::vector<i32> call_of_op;               // by node: the module call that it lies in
 
   const PythonDetail* module_call(const Event& event) const {
-    if (!(event.flags & kEventPython) || !event.inputs) return nullptr;
-    auto* detail = reinterpret_cast<const PythonDetail*>(event.inputs);
-    return detail->module == kNone ? nullptr : detail;
+    if (!(event.flags & kEventPython) || !event.python) return nullptr;
+    return event.python->module == kNone ? nullptr : event.python;
   }
 
   i32 place(i32 parent, const Event& event, u32 module) {

@@ -35,7 +35,7 @@ class Keys {
  private:
   const std::string& dims_of(const Event& event) {
     if (!(event.flags & kEventHasInputs)) return dims_[std::string_view()] = "[]";
-    auto [it, added] = dims_.try_emplace(std::string_view(event.inputs, event.inputs_bytes));
+    auto [it, added] = dims_.try_emplace(event.encoded_inputs());
     if (added) it->second = dims_text(event);
     return it->second;
   }

@@ -8,6 +8,7 @@
 
 #include "analysis/basis/formulas.h"
 #include "analysis/basis/innermost.h"
+#include "base/dtypes.h"
 #include "base/error.h"
 
 namespace tprof {
@@ -72,7 +73,7 @@ class Counter {
     if (!c) return kFree;
     if (c->flops == 0 && c->bytes == 0) return kNothing;
     if (some_not_dense(inputs)) return kUntold;
-    std::string key = std::to_string(e.name) + ' ' + std::string(e.inputs, e.inputs_bytes);
+    std::string key = std::to_string(e.name) + ' ' + std::string(e.encoded_inputs());
     auto [at, added] = rows_.try_emplace(std::move(key), i32(out_.rows.size()));
     if (added) out_.rows.push_back({i, c->dtype});
     FlopsRow& row = out_.rows[size_t(at->second)];
@@ -165,8 +166,6 @@ class Counter {
   Flops out_;
 };
 
-constexpr u8 kFloat = 6, kDouble = 7;
-
 // Between anything but letters and digits.
 bool has_word(std::string_view text, std::string_view word) {
   auto bounds = [&](size_t at) { return at >= text.size() || !isalnum(static_cast<unsigned char>(text[at])); };
@@ -188,9 +187,9 @@ bool DevicePeak::matches(std::string_view device) const {
 
 double DevicePeak::peak(u8 dtype, bool tf32_used) const {
   if (is_half(dtype)) return half;
-  if (dtype == kFloat) return tf32_used && tf32 > 0 ? tf32 : fp32;
-  if (dtype == kDouble) return fp64;
-  return dtype >= 23 && dtype <= 26 ? fp8 : 0;
+  if (dtype == kDtypeFloat) return tf32_used && tf32 > 0 ? tf32 : fp32;
+  if (dtype == kDtypeDouble) return fp64;
+  return dtype >= kDtypeFloat8_e5m2 && dtype <= kDtypeFloat8_e4m3fnuz ? fp8 : 0;
 }
 
 std::vector<DevicePeak> device_table(const std::string& own) {

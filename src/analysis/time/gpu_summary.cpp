@@ -39,7 +39,7 @@ struct Sums {
 void describe(const Model& model, GpuFigures& g) {
   auto it = model.devices.find(g.device);
   if (it == model.devices.end()) return;
-  const DeviceFacts& d = it->second;
+  const DeviceInfo& d = it->second;
   g.name = d.name;
   if (d.total_memory) g.memory_bytes = double(d.total_memory);
   if (!d.compute_major) return;

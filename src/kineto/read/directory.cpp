@@ -14,10 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What stands before the events of a trace is small; other JSON may be anything.
+// In a trace little precedes the events; other JSON files may hold anything.
 constexpr size_t kLongestBefore = 16 << 20;
 
-// The name before .json[.gz], empty: it ends otherwise.
+// The name before .json[.gz]; empty if the name ends otherwise.
 std::string before_json(const std::string& name) {
   for (std::string_view suffix : {".json.gz", ".json"})
     if (name.size() > suffix.size() && name.ends_with(suffix)) return name.substr(0, name.size() - suffix.size());

@@ -1,14 +1,14 @@
-// GPU work of a trace as the records that CUPTI would have given.
+// GPU activities of a trace, as the records that CUPTI would have delivered.
 #include <string.h>
 
 #include "kineto/names.h"
 #include "kineto/read/state.h"
-#include "model/gpu/words.h"
+#include "model/gpu/names.h"
 
 namespace tprof::kineto {
 namespace {
 
-constexpr u32 kMostDevices = 1024;
+constexpr u32 kMaxDevices = 1024;
 
 template <size_t N, class T>
 void read_sizes(const Value& list, T (&out)[N]) {
@@ -17,20 +17,20 @@ void read_sizes(const Value& list, T (&out)[N]) {
     if (i < N) out[i++] = static_cast<T>(u32_of(size, 0));
 }
 
-u64 u64_of(const Value& value) { return static_cast<u64>(integer_of(value).value_or(0)); }
+u64 u64_of(const Value& value) { return u64(integer_of(value).value_or(0)); }
 
 KernelRecord kernel_record(const EventFields& f) {
   KernelRecord r{};
   read_sizes(f.arg("grid"), r.grid);
   read_sizes(f.arg("block"), r.block);
   read_sizes(f.arg("cluster"), r.cluster);
-  r.registers = static_cast<u16>(u32_of(f.arg("registers per thread"), 0));
-  r.static_shared = static_cast<i32>(u32_of(f.arg("shared memory"), 0));  // static and dynamic together
+  r.registers = u16(u32_of(f.arg("registers per thread"), 0));
+  r.static_shared = i32(u32_of(f.arg("shared memory"), 0));  // static and dynamic together
   r.graph = u32_of(f.arg("graph id"), 0);
   r.graph_node = u64_of(f.arg("graph node id"));
   r.queued_ns = u64_of(f.arg("queued"));
   std::optional<i64> priority = integer_of(f.arg("priority"));
-  r.priority = priority ? static_cast<i32>(*priority) : INT32_MIN;
+  r.priority = priority ? i32(*priority) : INT32_MIN;
   return r;
 }
 
@@ -54,13 +54,13 @@ SetRecord set_record(const EventFields& f) {
 
 template <class T>
 const RecordHead* keep(Model& model, T record, Kind kind, u32 id) {
-  record.head = {static_cast<u16>(kind), static_cast<u16>(sizeof record / 8), id};
+  record.head = {u16(kind), u16(sizeof record / 8), id};
   return reinterpret_cast<const RecordHead*>(model.arena.copy(&record, sizeof record));
 }
 
 const RecordHead* record_of(ReadState& state, Kind kind, const EventFields& f, const GpuEvent& e) {
   Model& model = state.model;
-  u32 id = work_id(kind, f.name);
+  u32 id = activity_id(kind, f.name);
   switch (kind) {
     case Kind::kernel: return keep(model, kernel_record(f), kind, 0);
     case Kind::copy: return keep(model, copy_record(f, e.device), kind, id);
@@ -76,7 +76,7 @@ const RecordHead* record_of(ReadState& state, Kind kind, const EventFields& f, c
   }
 }
 
-// libkineto copies what the operator record_param_comms knows to the kernels of the collective.
+// libkineto copies the arguments of the operator record_param_comms to the kernels of the collective.
 void add_collective(ReadState& state, const EventFields& f) {
   const Value& name = f.arg("Collective name");
   if (!name.is_text()) return;
@@ -85,14 +85,14 @@ void add_collective(ReadState& state, const EventFields& f) {
     return found.empty() ? 0 : state.names(found);
   };
   Collective c;
-  c.gpu = static_cast<u32>(state.model.gpu.size());
+  c.gpu = u32(state.model.gpu.size());
   c.name = state.names(text_of(name));
   c.dtype = text("dtype");
   c.group = text("Process Group Name");
   c.group_description = text("Process Group Description");
   c.in_elements = integer_of(f.arg("In msg nelems")).value_or(-1);
   c.out_elements = integer_of(f.arg("Out msg nelems")).value_or(-1);
-  c.group_size = static_cast<i32>(u32_of(f.arg("Group size"), kNone));
+  c.group_size = i32(u32_of(f.arg("Group size"), kNone));
   c.sequence = integer_of(f.arg("Seq")).value_or(-1);
   state.model.collectives.push_back(c);
 }
@@ -111,9 +111,9 @@ void add_gpu_event(ReadState& state, Kind kind, const EventFields& f) {
     e.device = e.stream = kNone;
   } else {
     i64 pid = state.rows.number(*f.pid), tid = state.rows.stream_number(*f.tid);
-    e.device = u32_of(f.arg("device"), pid >= 0 && pid < kMostDevices ? static_cast<u32>(pid) : kNone);
-    bool none = f.arg("stream").is_i64() && f.arg("stream").as_i64() < 0;  // waits for no stream
-    e.stream = none ? kNone : u32_of(f.arg("stream"), tid >= 0 && tid < i64(kNone) ? static_cast<u32>(tid) : kNone);
+    e.device = u32_of(f.arg("device"), pid >= 0 && pid < kMaxDevices ? u32(pid) : kNone);
+    bool none = f.arg("stream").is_i64() && f.arg("stream").as_i64() < 0;  // a wait without a stream
+    e.stream = none ? kNone : u32_of(f.arg("stream"), tid >= 0 && tid < i64(kNone) ? u32(tid) : kNone);
     e.context = u32_of(f.arg("context"), 0);
     if (e.device == kNone && kind != Kind::sync && kind != Kind::gpu_event) state.model.ledger.repaired["no_device"]++;
   }
@@ -137,7 +137,7 @@ void add_gpu_event(ReadState& state, Kind kind, const EventFields& f) {
 
 DeviceRecord device_of(const Value& properties) {
   DeviceRecord d{};
-  d.head.kind = static_cast<u16>(Kind::device);
+  d.head.kind = u16(Kind::device);
   d.head.words = sizeof d / 8;
   auto number = [&](const char* key) { return u32_of(member(properties, key), 0); };
   d.head.id = number("id");

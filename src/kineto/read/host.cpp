@@ -1,25 +1,26 @@
-// Operators, labels, Python calls, calls into CUDA and allocations: what happened on the threads of the process.
+// Events of the threads of the process: operators, labels, Python calls, calls into CUDA and allocations.
 #include <bit>
 
 #include "kineto/names.h"
 #include "kineto/read/state.h"
-#include "model/gpu/words.h"
+#include "model/communication.h"
+#include "model/gpu/names.h"
 
 namespace tprof::kineto {
 namespace {
 
 constexpr char kModulePrefix[] = "nn.Module: ";
 
-// Labels that had the category of operators before 2022, and what users cannot name so by chance.
+// Labels that had the category of operators before 2022, with names that no user picks by chance.
 bool is_label_by_name(std::string_view name) {
-  for (const char* prefix : {"enumerate(DataLoader)#", "enumerate(DataPipe)#", kOptimizerPrefix, "nccl:", "gloo:",
-                             "mpi:", "ucc:", "DataParallel.forward", "DistributedDataParallel.forward"})
+  for (const char* prefix : {"enumerate(DataLoader)#", "enumerate(DataPipe)#", kOptimizerPrefix, "DataParallel.forward",
+                             "DistributedDataParallel.forward"})
     if (name.starts_with(prefix)) return true;
-  return false;
+  return is_old_backend_label(name);
 }
 
-// The number behind a prefix, -1: the name has another form. Of steps HTA takes blanks around the '#' as well.
-i64 number_behind(std::string_view prefix, std::string_view name) {
+// The number after a prefix; -1 if the name has another form.
+i64 number_after(std::string_view prefix, std::string_view name) {
   if (!name.starts_with(prefix)) return -1;
   i64 number;
   std::string_view digits = name.substr(prefix.size());
@@ -29,26 +30,26 @@ i64 number_behind(std::string_view prefix, std::string_view name) {
 }
 
 u8 scope_of(HostKind kind, const EventFields& f, const Event& e) {
-  if (kind == HostKind::label || is_label_by_name(f.name)) return static_cast<u8>(Scope::user);
+  if (kind == HostKind::label || is_label_by_name(f.name)) return u8(Scope::user);
   bool node = e.forward_thread && !f.name.starts_with(kEvaluatePrefix);
-  return static_cast<u8>(node ? Scope::backward : Scope::function);
+  return u8(node ? Scope::backward : Scope::function);
 }
 
-// What NVTX says of a range, as put_nvtx() writes it; false: nothing.
+// Reads the details of an NVTX range as put_nvtx() writes them; false if there are none.
 bool read_nvtx(ReadState& state, const EventFields& f, NvtxDetail& d) {
   const Value &domain = f.arg("domain"), &category = f.arg("category"), &payload = f.arg("payload");
   std::string_view color = text_of(f.arg("color"));
   if (domain.is_text()) d.domain = state.names(text_of(domain));
   d.category_is_number = category.is_u32();
   if (category.is_text()) d.category = state.names(text_of(category));
-  if (category.is_u32()) d.category = static_cast<u32>(category.as_u64());
+  if (category.is_u32()) d.category = u32(category.as_u64());
   if (color.starts_with('#')) std::from_chars(color.data() + 1, color.data() + color.size(), d.color, 16);
   if (payload.is_u64()) {
     d.payload_type = NvtxPayload::unsigned_integer;
     d.payload = payload.as_u64();
   } else if (payload.is_i64()) {
     d.payload_type = NvtxPayload::integer;
-    d.payload = static_cast<u64>(payload.as_i64());
+    d.payload = u64(payload.as_i64());
   } else if (std::optional<double> number = number_of(payload)) {
     d.payload_type = NvtxPayload::floating;
     d.payload = std::bit_cast<u64>(*number);
@@ -56,9 +57,9 @@ bool read_nvtx(ReadState& state, const EventFields& f, NvtxDetail& d) {
   return domain.is_text() || !category.is_null() || !color.empty() || !payload.is_null();
 }
 
-// "nn.Module: Linear_3"
+// The module of a call, "nn.Module: Linear_3".
 u32 module_of(ReadState& state, u32 event_name, const EventFields& f, i64 id) {
-  auto [it, added] = state.modules.emplace(std::pair(event_name, id), static_cast<u32>(state.model.modules.size()));
+  auto [it, added] = state.modules.emplace(std::pair(event_name, id), u32(state.model.modules.size()));
   if (!added) return it->second;
   std::string_view name = f.name;
   if (name.starts_with(kModulePrefix)) name.remove_prefix(sizeof kModulePrefix - 1);
@@ -80,16 +81,16 @@ void add_python_detail(ReadState& state, const EventFields& f, Event& e) {
   detail.parent = u32_of(f.arg(kPythonParentId), 0);
   std::optional<i64> module = integer_of(f.arg(kPythonModuleId));
   detail.module = module ? module_of(state, e.name, f, *module) : kNone;
-  e.inputs = state.model.arena.copy(&detail, sizeof detail);
+  e.python = state.model.arena.copy(detail);
   e.flags |= kEventPython;
 }
 
-// One of tprof's own; a label of the program's may be called the same.
+// True if the label is a stretch that tprof wrote; a label of the program may have the same name.
 bool add_stretch(Model& model, const EventFields& f, const Event& e) {
   std::string_view where = text_of(f.arg(kStretch));
   if (where != kStretchBetween && where != kStretchInside) return false;
   for (StretchKind kind : {StretchKind::evaluation, StretchKind::inference}) {
-    i64 number = number_behind(prefix_of(kind), f.name);
+    i64 number = number_after(prefix_of(kind), f.name);
     if (number < 0) continue;
     Stretch s{kind,
               number,
@@ -113,15 +114,15 @@ void add_range(ReadState& state, HostKind kind, const EventFields& f) {
   e.dur_ns = f.dur_ns;
   e.name = state.names(f.name);
   e.thread = state.rows.thread(state.rows.number(*f.pid), state.rows.number(*f.tid));
-  i64 step = kind == HostKind::python ? -1 : number_behind(kStepPrefix, f.name);
+  i64 step = kind == HostKind::python ? -1 : number_after(kStepPrefix, f.name);
   if (kind == HostKind::label && add_stretch(model, f, e)) {
     e.flags = kEventStep | kEventStretch;
-    e.scope = static_cast<u8>(Scope::user);
-    e.inputs_bytes = static_cast<u32>(model.stretches.size()) - 1;
+    e.scope = u8(Scope::user);
+    e.step_index = u32(model.stretches.size()) - 1;
   } else if (step >= 0) {
     e.flags = kEventStep;
-    e.scope = static_cast<u8>(Scope::user);
-    e.inputs_bytes = static_cast<u32>(model.steps.size());  // which step; nest_events() turns it round
+    e.scope = u8(Scope::user);
+    e.step_index = u32(model.steps.size());
     model.steps.push_back({step, StepBy::profiler_step, e.begin_ns, e.end_ns(), 0});
   } else if (kind == HostKind::python) {
     add_python_detail(state, f, e);
@@ -133,7 +134,7 @@ void add_range(ReadState& state, HostKind kind, const EventFields& f) {
     NvtxDetail nvtx;
     if (kind == HostKind::label && read_nvtx(state, f, nvtx)) {
       e.flags |= kEventNvtx;
-      e.inputs = model.arena.copy(&nvtx, sizeof nvtx);
+      e.nvtx = model.arena.copy(nvtx);
     } else {
       const Value& dims = f.arg(kInputDims);
       state.inputs.read(e, dims.is_null() ? f.arg(kLegacyInputDims) : dims, f.arg(kInputType), f.arg(kInputStrides),
@@ -156,12 +157,12 @@ void add_call(ReadState& state, HostKind kind, const EventFields& f) {
   c.thread = state.rows.thread(state.rows.number(*f.pid), state.rows.number(*f.tid));
   c.correlation = u32_of(f.arg(kCorrelation), 0);
   c.cbid = u32_of(f.arg("cbid"), 0);
-  c.bytes = static_cast<u64>(integer_of(f.arg(f.arg(kCallSize).is_null() ? "bytes" : kCallSize)).value_or(0));
-  c.result = static_cast<i32>(u32_of(f.arg("result"), 0));
+  c.bytes = u64(integer_of(f.arg(f.arg(kCallSize).is_null() ? "bytes" : kCallSize)).value_or(0));
+  c.result = i32(u32_of(f.arg("result"), 0));
   c.seen = kSeenByCupti;
-  c.family = static_cast<u8>(call_family(f.name));
+  c.family = u8(call_family(f.name));
   c.stack = state.stacks(text_of(f.arg(kCallStack)));
-  // Launches through the driver may have the runtime's category, for readers that know no other.
+  // Launches through the driver may have the category of the runtime, for readers that know no other.
   bool driver_name = f.name.size() > 2 && f.name.starts_with("cu") && f.name[2] >= 'A' && f.name[2] <= 'Z';
   if (kind == HostKind::driver || driver_name) c.call_flags |= kCallDriver;
   c.unfinished = !f.arg(kOurMark).is_null();
@@ -175,12 +176,12 @@ void add_memory(ReadState& state, const EventFields& f, bool failed) {
   m.ns = f.begin_ns;
   m.thread = state.rows.thread(state.rows.number(*f.pid), state.rows.number(*f.tid));
   m.bytes = integer_of(f.arg("Bytes")).value_or(0);
-  m.address = static_cast<u64>(integer_of(f.arg("Addr")).value_or(0));
+  m.address = u64(integer_of(f.arg("Addr")).value_or(0));
   std::optional<i64> allocated = integer_of(f.arg("Total Allocated")), reserved = integer_of(f.arg("Total Reserved"));
-  m.total_allocated = static_cast<u64>(allocated.value_or(0));
-  m.total_reserved = static_cast<u64>(reserved.value_or(0));
-  m.device_type = static_cast<u8>(u32_of(f.arg("Device Type"), 0));
-  m.device_index = static_cast<i8>(integer_of(f.arg("Device Id")).value_or(-1));
+  m.total_allocated = u64(allocated.value_or(0));
+  m.total_reserved = u64(reserved.value_or(0));
+  m.device_type = u8(u32_of(f.arg("Device Type"), 0));
+  m.device_index = i8(integer_of(f.arg("Device Id")).value_or(-1));
   if (failed) m.flags |= kMemoryOutOfMemory;
   if (!allocated) m.flags |= kMemoryNoTotals;
   if (f.arg(kOurMark).is_text()) m.flags |= kMemoryShared;

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <charconv>
 
-#include "kineto/inputs.h"
+#include "base/dtypes.h"
 
 namespace tprof::kineto {
 namespace {
-
-constexpr u8 kUnknownDtype = 255;
 
 u8 dtype_of(std::string_view name) {
   static const std::unordered_map<std::string_view, u8> known = [] {
@@ -17,10 +15,10 @@ u8 dtype_of(std::string_view name) {
     return all;
   }();
   auto it = known.find(name);
-  return it == known.end() ? kUnknownDtype : it->second;
+  return it == known.end() ? u8(kDtypeUnknown) : it->second;
 }
 
-// One element after the other; null values behind the last one, and where there is no list.
+// Iterates over a list. After the last element, and if there is no list, it returns null values.
 class Elements {
  public:
   explicit Elements(const Value& list) : left_(list.elements()) {}
@@ -75,12 +73,12 @@ void InputReader::read(Event& event, const Value& dims, const Value& types, cons
     it = known_.emplace(std::string_view(kept, bytes_.size()), kept).first;
   }
   event.inputs = it->second;
-  event.inputs_bytes = static_cast<u32>(bytes_.size());
-  event.inputs_count = static_cast<u16>(count);
+  event.inputs_bytes = u32(bytes_.size());
+  event.inputs_count = u16(count);
 }
 
 void InputReader::add_head(InputTag tag, u32 count, u8 dtype, u8 flags) {
-  add(InputHead{static_cast<u8>(tag), dtype, flags, 0, count});
+  add(InputHead{u8(tag), dtype, flags, 0, count});
 }
 
 void InputReader::add_one(const Value& dims, std::string_view type, const Value& strides, std::string_view value) {
@@ -88,11 +86,11 @@ void InputReader::add_one(const Value& dims, std::string_view type, const Value&
     u32 count = dims.is_list() ? dims.size() : 0;
     add_head(InputTag::tensor_list, count);
     Elements each_strides(strides);
-    for (const Value& one : dims.elements()) add_tensor(one, kUnknownDtype, each_strides.next());
+    for (const Value& one : dims.elements()) add_tensor(one, kDtypeUnknown, each_strides.next());
     return;
   }
   u8 dtype = dtype_of(type);
-  if (dtype != kUnknownDtype || (dims.is_list() && dims.size()))
+  if (dtype != kDtypeUnknown || (dims.is_list() && dims.size()))
     add_tensor(dims, dtype, strides);
   else if (type == "Scalar")
     add_scalar(value);
@@ -106,10 +104,9 @@ void InputReader::add_tensor(const Value& dims, u8 dtype, const Value& strides) 
   if (!dims.is_list()) return add_head(InputTag::undefined, 0);
   bool with_strides = strides.is_list() && strides.size() == dims.size();
   bool wide = !is_narrow(dims) || (with_strides && !is_narrow(strides));
-  add_head(InputTag::tensor, dims.size(), dtype,
-           static_cast<u8>((wide ? kInputWide : 0) | (with_strides ? 0 : kInputNoStrides)));
+  add_head(InputTag::tensor, dims.size(), dtype, u8((wide ? kInputWide : 0) | (with_strides ? 0 : kInputNoStrides)));
   auto add_all = [&](const Value& list) {
-    for (const Value& size : list.elements()) wide ? add(size_of(size)) : add(static_cast<u32>(size_of(size)));
+    for (const Value& size : list.elements()) wide ? add(size_of(size)) : add(u32(size_of(size)));
   };
   add_all(dims);
   if (with_strides) add_all(strides);
@@ -131,7 +128,7 @@ void InputReader::add_scalar(std::string_view text) {
   }
 }
 
-// "[1, 2]"; false: it is something else.
+// "[1, 2]"; false for anything else.
 bool InputReader::add_scalar_list(std::string_view text) {
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') return false;
   text = text.substr(1, text.size() - 2);
@@ -142,7 +139,7 @@ bool InputReader::add_scalar_list(std::string_view text) {
     text = cut == text.npos ? std::string_view() : text.substr(cut + 2);
   }
   auto all = [&](auto fits) { return std::all_of(items.begin(), items.end(), fits); };
-  auto count = static_cast<u32>(items.size());
+  auto count = u32(items.size());
   i64 integer;
   double number;
   if (all([&](auto item) { return whole_number(item, integer); })) {

@@ -1,9 +1,10 @@
 // "Input Dims", "Input type", "Input Strides" and "Concrete Inputs" of an operator -> the encoded form of the Model
-// (see InputHead in record/record.h): what InputText writes, backwards.
+// (see InputHead in record/record.h). The inverse of InputText.
 #pragma once
 #include <string>
 #include <unordered_map>
 
+#include "base/dtypes.h"
 #include "kineto/read/parse.h"
 #include "model/trace.h"
 
@@ -13,7 +14,7 @@ class InputReader {
  public:
   explicit InputReader(Model& model) : model_(model) {}
 
-  // Gives the event its inputs; any of the lists may be missing (null).
+  // Sets the inputs of the event; any of the lists may be missing (null).
   void read(Event& event, const Value& dims, const Value& types, const Value& strides, const Value& values);
 
  private:
@@ -21,7 +22,7 @@ class InputReader {
   void add_tensor(const Value& dims, u8 dtype, const Value& strides);
   void add_scalar(std::string_view text);
   bool add_scalar_list(std::string_view text);
-  void add_head(InputTag tag, u32 count, u8 dtype = 255, u8 flags = 0);
+  void add_head(InputTag tag, u32 count, u8 dtype = kDtypeUnknown, u8 flags = 0);
   template <class T>
   void add(T number) {
     bytes_.append(reinterpret_cast<const char*>(&number), sizeof number);

@@ -1,5 +1,6 @@
-// Sorts what was read, nests the ranges of each thread, and ties together what the trace ties by ids and times: calls
-// and the operators they were made in, work and the calls that launched it, forward operators and their backward nodes.
+// Sorts what was read, nests the ranges of each thread, and resolves the links that a trace expresses by ids and times:
+// from calls to operators, from GPU activities to the calls that launched them, from forward operators to backward
+// nodes.
 #include <algorithm>
 #include <numeric>
 
@@ -10,7 +11,7 @@
 namespace tprof::kineto {
 namespace {
 
-// Where each element comes from, when they are put in the order of `less`, equal ones as in the file.
+// The old index of each element in the order of `less`; equal ones keep the order of the file.
 template <class T, class Less>
 std::vector<u32> order_of(const std::vector<T>& all, Less less) {
   std::vector<u32> order(all.size());
@@ -28,7 +29,7 @@ void reorder(std::vector<T>& all, const std::vector<u32>& order) {
   all = std::move(sorted);
 }
 
-// Where each element went.
+// The new index of each element.
 std::vector<u32> inverse(const std::vector<u32>& order) {
   std::vector<u32> to(order.size());
   for (u32 i = 0; i < order.size(); i++) to[order[i]] = i;
@@ -46,7 +47,8 @@ class Linker {
     sort();
     size_t count = model_.events.size();
     nest_events(model_, true);
-    if (model_.events.size() != count) state_.event_ids.clear();  // so deep that some had to go: ids fit no more
+    if (model_.events.size() != count)
+      state_.event_ids.clear();  // some were too deep and removed: indices have changed
     for (u32 i = 0; i < state_.event_ids.size(); i++)
       if (state_.event_ids[i] > 0) by_id_.emplace(state_.event_ids[i], i);
     for (u32 i = 0; i < model_.calls.size(); i++) model_.calls[i].op = range_of(i);
@@ -62,7 +64,7 @@ class Linker {
     reorder(model_.stretches, stretches);
     auto step_at = inverse(steps), stretch_at = inverse(stretches);
     for (Event& e : model_.events)
-      if (e.flags & kEventStep) e.inputs_bytes = (e.flags & kEventStretch ? stretch_at : step_at)[e.inputs_bytes];
+      if (e.flags & kEventStep) e.step_index = (e.flags & kEventStretch ? stretch_at : step_at)[e.step_index];
 
     auto events = order_of(model_.events, [](const Event& a, const Event& b) {
       if (a.begin_ns != b.begin_ns) return a.begin_ns < b.begin_ns;
@@ -106,8 +108,8 @@ class Linker {
                      [](const PluginEvent& a, const PluginEvent& b) { return a.ts_us < b.ts_us; });
   }
 
-  // By its External id, when the range of that id holds the call; times decide otherwise. Old traces have the
-  // correlation for an id there (pytorch/kineto#782).
+  // By its External id, if the range with that id contains the call; otherwise times decide. Old traces have the
+  // correlation in place of that id (pytorch/kineto#782).
   i32 range_of(u32 index) const {
     const CallEvent& call = model_.calls[index];
     auto it = by_id_.find(state_.call_ids[index]);
@@ -115,7 +117,7 @@ class Linker {
     const Event& range = model_.events[it->second];
     bool same_thread = model_.threads[range.thread].owner == model_.threads[call.thread].owner;
     bool holds = range.begin_ns <= call.begin_ns && call.begin_ns <= range.end_ns();
-    return same_thread && holds ? static_cast<i32>(it->second) : -1;
+    return same_thread && holds ? i32(it->second) : -1;
   }
 
   void link_work() {
@@ -132,13 +134,13 @@ class Linker {
         continue;
       }
       auto op = by_id_.find(state_.gpu_ids[i]);
-      if (op != by_id_.end()) e.op = static_cast<i32>(op->second);
+      if (op != by_id_.end()) e.op = i32(op->second);
       model_.ledger.gpu.without_call += e.runs_on_gpu();
     }
   }
 
-  // The innermost operator that begins there counts on the forward side (libkineto's own rule), the outermost that is
-  // no wrapper on the other.
+  // On the forward side the innermost operator that begins there counts (the rule of libkineto), on the backward side
+  // the outermost one that is no wrapper.
   i64 range_at(const FlowEnd& end) const {
     auto at = std::lower_bound(model_.events.begin(), model_.events.end(), end.ns,
                                [](const Event& e, i64 ns) { return e.begin_ns < ns; });
@@ -162,7 +164,7 @@ class Linker {
       if (start == starts.end()) continue;
       i64 forward = range_at(*start->second), backward = range_at(end);
       if (forward >= 0 && backward >= 0)
-        model_.pairs.push_back({static_cast<u32>(forward), static_cast<u32>(backward)});
+        model_.pairs.push_back({u32(forward), u32(backward)});
       else
         model_.ledger.pairs_left_out++;
     }

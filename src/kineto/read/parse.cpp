@@ -12,7 +12,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// How many bytes from `at` on can stand in a text as they are: no quote, backslash or control character.
+// The number of bytes from `at` on that need no escape in a text: no quote, backslash or control character.
 inline size_t plain_bytes(const char* at, const char* end) {
   constexpr u64 kOnes = ~u64(0) / 255, kHigh = kOnes << 7;
   const char* begin = at;
@@ -20,7 +20,9 @@ inline size_t plain_bytes(const char* at, const char* end) {
     for (; end - at >= 8; at += 8) {
       u64 word;
       memcpy(&word, at, sizeof word);
-      auto zero = [](u64 bytes) { return (bytes - kOnes) & ~bytes; };  // high bits: the first one is right
+      auto zero = [](u64 bytes) {
+        return (bytes - kOnes) & ~bytes;
+      };  // sets the high bit of zero bytes; the lowest one set is right
       u64 control = (word - kOnes * 0x20) & ~word;
       u64 found = (zero(word ^ kOnes * '"') | zero(word ^ kOnes * '\\') | control) & kHigh;
       if (found) return static_cast<size_t>(at - begin) + static_cast<size_t>(std::countr_zero(found)) / 8;
@@ -58,7 +60,7 @@ class Parser {
 
   bool all(ParseError& error) {
     u32 before = values_.count_;
-    if (tree() && ((peek() == 0 && at_ == end_) || fail("more follows the value")) && is_allowed()) return true;
+    if (tree() && ((peek() == 0 && at_ == end_) || fail("text follows the value")) && is_allowed()) return true;
     values_.count_ = before;
     error = {why_, where()};
     return false;
@@ -78,7 +80,7 @@ class Parser {
     why_ = why;
     return false;
   }
-  // The next character that is no white space, 0 at the end. (A NUL byte is nowhere JSON.)
+  // The next character that is no white space, 0 at the end. (JSON has no NUL byte outside of strings.)
   char peek() {
     for (; at_ < end_; at_++) {
       char c = *at_;
@@ -88,8 +90,9 @@ class Parser {
   }
   bool take(char c) { return peek() == c ? at_++, true : false; }
 
-  [[gnu::always_inline]] Value& add(Value::Kind kind, u32 size = 0) {  // gcc does not in a large unit
-    if (values_.count_ == values_.room_) grow();
+  [[gnu::always_inline]] Value& add(Value::Kind kind,
+                                    u32 size = 0) {  // in a large unit gcc does not inline it by itself
+    if (values_.count_ == values_.capacity_) grow();
     Value& value = values_.all_[values_.count_++];
     value.kind_ = kind;
     value.size_ = size;
@@ -97,11 +100,11 @@ class Parser {
     return value;
   }
   void grow() {
-    u32 room = std::max(2 * values_.room_, u32(1024));
-    auto all = std::make_unique_for_overwrite<Value[]>(room);
+    u32 capacity = std::max(2 * values_.capacity_, u32(1024));
+    auto all = std::make_unique_for_overwrite<Value[]>(capacity);
     if (values_.count_) memcpy(all.get(), values_.all_.get(), values_.count_ * sizeof(Value));
     values_.all_ = std::move(all);
-    values_.room_ = room;
+    values_.capacity_ = capacity;
   }
 
   size_t where() const { return static_cast<size_t>(at_ - begin_); }
@@ -114,7 +117,7 @@ class Parser {
     return fail("not UTF-8");
   }
 
-  // A value and what it holds. Each round takes one value, and closes what ends behind it.
+  // Parses a value with all elements. Each round parses one value and closes the lists and objects that end after it.
   bool tree() {
     for (;;) {
       if (!value()) return false;
@@ -186,7 +189,7 @@ class Parser {
     u64 mantissa = 0;
     const char* digits = at;
     auto take_digits = [&] {
-      while (at < end_ && is_digit(*at)) mantissa = mantissa * 10 + static_cast<u64>(*at++ - '0');
+      while (at < end_ && is_digit(*at)) mantissa = mantissa * 10 + u64(*at++ - '0');
     };
     if (*at == '0')
       at++;
@@ -196,19 +199,19 @@ class Parser {
     if (next != '.' && next != 'e' && next != 'E') {
       if (at - digits > 18) return long_integer(at, minus);
       at_ = at;
-      return integer(minus ? -static_cast<i64>(mantissa) : static_cast<i64>(mantissa));
+      return integer(minus ? -i64(mantissa) : i64(mantissa));
     }
     if (next == '.') {
       const char* point = at++;
       take_digits();
-      auto behind = static_cast<size_t>(at - point - 1);
-      if (!behind) return fail("a digit is missing behind the point");
+      auto decimals = static_cast<size_t>(at - point - 1);
+      if (!decimals) return fail("a digit is missing after the decimal point");
       bool power = at < end_ && (*at == 'e' || *at == 'E');
-      // Both are exact, so their quotient is rounded once, as it must be.
+      // Both are exact, so the quotient is rounded only once, as it must be.
       static constexpr double kTens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
                                          1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
       if (!power && at - digits <= 19 && mantissa < u64(1) << 53) {
-        double real = static_cast<double>(mantissa) / kTens[behind];
+        double real = static_cast<double>(mantissa) / kTens[decimals];
         at_ = at;
         add(Value::Kind::real).real_ = minus ? -real : real;
         return true;
@@ -231,11 +234,11 @@ class Parser {
     }
     if (minus || std::from_chars(at_, end, large).ec != std::errc()) return real(end, false);
     at_ = end;
-    add(Value::Kind::large).integer_ = static_cast<i64>(large);
+    add(Value::Kind::large).integer_ = i64(large);
     return true;
   }
 
-  // `at`: behind the digits, perhaps at an exponent. `below_one`: without it.
+  // `at`: after the digits, possibly at an exponent. `below_one`: without it.
   bool real(const char* at, bool below_one) {
     if (at < end_ && (*at == 'e' || *at == 'E')) {
       at++;
@@ -268,7 +271,7 @@ class Parser {
     const char* begin = ++at_;
     at_ += plain_bytes(at_, end_);
     if (at_ == end_ || *at_ != '"') return text_with_escapes(begin);
-    add(Value::Kind::text, static_cast<u32>(at_++ - begin)).text_ = begin;
+    add(Value::Kind::text, u32(at_++ - begin)).text_ = begin;
     return true;
   }
 
@@ -283,7 +286,7 @@ class Parser {
     }
     if (at_ == end_) return fail("a quote is missing");
     at_++;
-    add(Value::Kind::text, static_cast<u32>(out.size())).text_ = out.data();
+    add(Value::Kind::text, u32(out.size())).text_ = out.data();
     return true;
   }
 
@@ -294,7 +297,7 @@ class Parser {
       u32 code, low;
       if (!hex4(code) || (code >= 0xDC00 && code < 0xE000)) return fail("not an escape of a character");
       if (code >= 0xD800 && code < 0xDC00) {
-        if (!hex4(low) || low < 0xDC00 || low >= 0xE000) return fail("half a pair of surrogates");
+        if (!hex4(low) || low < 0xDC00 || low >= 0xE000) return fail("half a surrogate pair");
         code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
       }
       append_utf8(out, code);

@@ -1,8 +1,8 @@
-// JSON text -> values: the fast way through a trace.
+// JSON text -> values: a fast parser for traces.
 //
-// The values of a piece lie in one array, each before what it holds, so that nothing is allocated per value. Texts
-// point into what was parsed, but for those with escapes. Numbers are exact. There is no recursion that a hostile file
-// could exhaust.
+// The values of a piece lie in one array, each one followed by its elements, so that nothing is allocated per value.
+// Texts point into the parsed text, except for those with escapes. Numbers are exact. There is no recursion that a
+// hostile file could exhaust.
 #pragma once
 #include <string.h>
 
@@ -15,7 +15,7 @@
 
 namespace tprof::kineto {
 
-// Zeroed, it is null.
+// A zeroed Value is null.
 class Value {
  public:
   bool is_null() const { return kind_ == Kind::null; }
@@ -26,12 +26,12 @@ class Value {
   bool is_number() const { return is_integer() || kind_ == Kind::real; }
   bool is_i64() const { return kind_ == Kind::integer; }
   bool is_u64() const { return kind_ == Kind::large || (is_i64() && integer_ >= 0); }
-  bool is_i32() const { return is_i64() && integer_ == static_cast<i32>(integer_); }
-  bool is_u32() const { return is_i64() && integer_ == static_cast<u32>(integer_); }
+  bool is_i32() const { return is_i64() && integer_ == i32(integer_); }
+  bool is_u32() const { return is_i64() && integer_ == u32(integer_); }
 
-  // Of values that are it.
+  // Only for values of that kind.
   i64 as_i64() const { return integer_; }
-  u64 as_u64() const { return static_cast<u64>(integer_); }
+  u64 as_u64() const { return u64(integer_); }
   double as_double() const {
     if (kind_ == Kind::real) return real_;
     return kind_ == Kind::large ? static_cast<double>(as_u64()) : static_cast<double>(integer_);
@@ -40,7 +40,7 @@ class Value {
 
   u32 size() const { return size_; }  // elements of a list, members of an object, bytes of a text
 
-  // for (const Value& element : value.elements()): of a list, nothing of any other value.
+  // for (const Value& element : value.elements()): empty if the value is no list.
   struct Element {
     const Value* at;
     const Value& operator*() const { return *at; }
@@ -48,7 +48,7 @@ class Value {
     Element& operator++() { return at += at->span_, *this; }
     bool operator!=(const Element& other) const { return at != other.at; }
   };
-  // for (auto [key, value] : value.members()): of an object, nothing of any other value.
+  // for (auto [key, value] : value.members()): empty if the value is no object.
   struct NamedValue {
     std::string_view key;
     const Value& value;
@@ -74,12 +74,12 @@ class Value {
   enum class Kind : u8 { null, boolean, integer, large, real, text, list, object };
 
   Kind kind_;
-  u32 size_, span_;  // span: values up to the next one beside it
+  u32 size_, span_;  // span: number of values up to the next one of the same level
   union {
     i64 integer_;
     double real_;
     const char* text_;
-    u32 around_;  // of lists and objects that are open: the value that holds it
+    u32 around_;  // while a list or object is being parsed: the value that holds it
   };
 };
 
@@ -92,13 +92,13 @@ class Values {
     count_ = 0;
     unescaped_.clear();
   }
-  // What was parsed has been copied: texts of the values from `first` on point there now.
+  // To be called when the parsed text was copied: the texts of the values from `first` on point to the copy then.
   void follow(u32 first, std::string_view parsed, const char* copy);
 
  private:
   friend class Parser;
   std::unique_ptr<Value[]> all_;
-  u32 count_ = 0, room_ = 0;
+  u32 count_ = 0, capacity_ = 0;
   std::deque<std::string> unescaped_;  // texts that were written with escapes
 };
 
@@ -112,13 +112,13 @@ struct ParseError {
   size_t where = 0;  // in the text
 };
 
-// Appends the value that the text is, and what it holds. False: not JSON, nothing is appended.
+// Parses the text and appends its value with all elements. Returns false, and appends nothing, if it is not JSON.
 bool parse_json(std::string_view text, Strictness strictness, Values& values, ParseError& error);
 
-// Appends the list or object that the text begins with. Its size, 0: none that is whole and JSON begins there.
+// Parses the list or object at the start of the text. Returns its size; 0 if there is none that is complete JSON.
 size_t parse_first(std::string_view text, Strictness strictness, Values& values);
 
-// A member of an object; a null value when there is none (or `object` is none).
+// A member of an object; a null value if there is none, or `object` is no object.
 inline const Value& member(const Value& object, std::string_view key) {
   static const Value kNone{};
   for (auto [name, value] : object.members())

@@ -15,7 +15,7 @@ ParsedPieces::ParsedPieces(const std::string& path, Strictness strictness) : sca
 ParsedPieces::~ParsedPieces() {
   {
     std::lock_guard lock(mutex_);
-    unwanted_ = true;
+    cancelled_ = true;
   }
   changed_.notify_all();
   thread_.join();
@@ -65,11 +65,11 @@ void ParsedPieces::fill_batches() {
   if (filling_ && !filling_->entries.empty()) hand_over();
 }
 
-// nullptr: nobody wants more.
+// nullptr: reading was cancelled.
 std::unique_ptr<ParsedPieces::Batch> ParsedPieces::empty_batch() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !empty_.empty() || unwanted_; });
-  if (unwanted_) return nullptr;
+  changed_.wait(lock, [&] { return !empty_.empty() || cancelled_; });
+  if (cancelled_) return nullptr;
   std::unique_ptr<Batch> batch = std::move(empty_.front());
   empty_.pop_front();
   lock.unlock();
@@ -87,7 +87,7 @@ void ParsedPieces::hand_over() {
   changed_.notify_all();
 }
 
-// Where a good value ends is known when it is parsed: then the scanner need not look for it.
+// Parsing a valid value shows where it ends, so the scanner need not search for its end.
 size_t ParsedPieces::parse_ahead(std::string_view text) {
   first_ = filling_->values.size();
   size_t size = parse_first(text, strictness_, filling_->values);

@@ -37,8 +37,8 @@ const Category& category_of(std::string_view word) {
   return kUnknown;
 }
 
-// torch.autograd's own profiler, which builds without libkineto write traces with, tells events apart by process; what
-// it timed on the GPU are whole operators, no kernels.
+// torch.autograd's own profiler, which writes the traces of builds without libkineto, separates events by process; what
+// it has timed on the GPU are whole operators, not kernels.
 std::string_view legacy_category(std::string_view process) {
   if (process == "CPU functions") return kCpuOp;
   return process == "CUDA functions" ? process : std::string_view();
@@ -82,7 +82,7 @@ class TraceReader {
     if (!scanner.saw_events())
       throw Error(Fault::unreadable, path_ + ": holds no traceEvents: not a trace of a profiler");
     if (scanner.is_list() && !phase_seen_)
-      throw Error(Fault::unreadable, path_ + ": a list of something else than events: not a trace of a profiler");
+      throw Error(Fault::unreadable, path_ + ": its list holds no events: not a trace of a profiler");
     if (scanner.unclosed()) repaired("list_not_closed")++;
     if (state_.plugin) state_.plugin->is_list = scanner.is_list();
     if (state_.plugin && state_.plugin->lightning) see_lightning(*state_.plugin);
@@ -125,7 +125,7 @@ void TraceReader::read_member(const std::string& key, const Value& value, std::s
   if (key == kDeviceProperties && value.is_list()) {
     for (const Value& device : value.elements()) {
       DeviceRecord record = device_of(device);
-      if (!member(device, "id").is_i32()) record.head.id = static_cast<u32>(model_.devices.size());
+      if (!member(device, "id").is_i32()) record.head.id = u32(model_.devices.size());
       model_.devices[record.head.id] = record;
       if (!state_.plugin) continue;
       PluginDevice seen;
@@ -139,14 +139,14 @@ void TraceReader::read_member(const std::string& key, const Value& value, std::s
     model_.info["distributed"] = text;
     auto count = [&](const char* name) {
       std::optional<i64> found = integer_of(member(value, name));
-      return found && *found >= 0 && *found <= INT32_MAX ? static_cast<i32>(*found) : -1;
+      return found && *found >= 0 && *found <= INT32_MAX ? i32(*found) : -1;
     };
     model_.rank = count("rank");
     model_.world_size = count("world_size");
   } else if (key == kHostName) {
     model_.host = text_of(value);
   } else if (key == kBaseTime) {
-    if (std::optional<i64> base = integer_of(value); base && *base > 0) model_.base_time_ns = static_cast<u64>(*base);
+    if (std::optional<i64> base = integer_of(value); base && *base > 0) model_.base_time_ns = u64(*base);
   } else if (key == "Framework") {
     model_.info["framework"] = text_of(value);
     if (state_.plugin) state_.plugin->lightning = text_of(value) == "pytorch-lightning";
@@ -182,7 +182,7 @@ void TraceReader::read_event(const Value& event) {
     read_metadata(f);
   } else if (f.phase != "s" && f.phase != "f" && f.phase != "t" && f.phase != "C") {
     model_.ledger.left_out["phase " + std::string(f.phase.substr(0, 8))]++;
-  }  // arrows from calls to their work repeat what the correlation says; counters are derived
+  }  // arrows from calls to GPU activities repeat the correlation; counters are derived
 }
 
 bool TraceReader::read_times(EventFields& f, bool with_duration) {
@@ -252,7 +252,7 @@ void TraceReader::add_plugin_event(const EventFields& f, PluginType type, size_t
   e.tid = state_.rows.number(*f.tid);
   e.tid_is_text = f.tid->is_text();
   e.name = state_.names(f.name);
-  e.item = static_cast<u32>(item);
+  e.item = u32(item);
   e.type = type;
   bool may_be_step = type == PluginType::op || type == PluginType::label;
   if (may_be_step && f.name.starts_with(kStepPrefix)) e.type = PluginType::step;
@@ -261,7 +261,7 @@ void TraceReader::add_plugin_event(const EventFields& f, PluginType type, size_t
   state_.plugin->events.push_back(e);
 }
 
-// In traces of PyTorch Lightning the plugin looks at what Lightning noted itself, and at no Python calls.
+// In traces of PyTorch Lightning the plugin uses the ranges of Lightning itself, and no Python calls.
 void TraceReader::see_lightning(PluginTrace& plugin) const {
   std::erase_if(plugin.events, [](const PluginEvent& e) {
     return e.type == PluginType::python_function || e.type == PluginType::module;
@@ -302,7 +302,7 @@ void TraceReader::read_metadata(const EventFields& f) {
     state_.rows.name_thread(state_.rows.number(*f.pid), state_.rows.number(*f.tid), text_of(f.arg("name")));
 }
 
-// What events do not say; the ledger stands behind them all.
+// Sets what events do not state; the ledger comes after all of them.
 void TraceReader::take_from_ledger() {
   auto text = model_.info.find("ledger");
   if (text == model_.info.end()) return;

@@ -19,11 +19,9 @@ bool is_hex4(std::string_view text, size_t at) {
   return true;
 }
 
-u32 hex4(std::string_view text, size_t at) {
-  return static_cast<u32>(std::stoul(std::string(text.substr(at, 4)), nullptr, 16));
-}
+u32 hex4(std::string_view text, size_t at) { return u32(std::stoul(std::string(text.substr(at, 4)), nullptr, 16)); }
 
-// The escape at `at` (a backslash), appended as JSON allows it; returns what follows it.
+// Appends the escape at `at` (a backslash) in a form that JSON allows; returns the address after it.
 size_t append_escape(std::string& out, std::string_view text, size_t at) {
   char kind = at + 1 < text.size() ? text[at + 1] : 0;
   if (kind == 'u' && is_hex4(text, at + 2)) {
@@ -68,7 +66,7 @@ size_t append_string(std::string& out, std::string_view text, size_t at) {
 
 bool ends_word(char c) { return std::string_view(",]}:[{\" \t\r\n").find(c) != std::string_view::npos; }
 
-// Numbers of JSON's and its three words stay.
+// Numbers and the three words that JSON allows stay.
 bool is_json_word(std::string_view word) {
   if (word == "true" || word == "false" || word == "null") return true;
   return word.find_first_not_of("0123456789+-.eE") == word.npos;
@@ -101,7 +99,7 @@ std::string repaired_json(std::string_view text) {
 size_t good_utf8(std::string_view text) {
   size_t good = 0;
   for (size_t n = 1; n; good += n) {
-    for (u64 word; good + sizeof word <= text.size(); good += sizeof word) {  // most is ASCII
+    for (u64 word; good + sizeof word <= text.size(); good += sizeof word) {  // most texts are ASCII
       memcpy(&word, text.data() + good, sizeof word);
       if (word & 0x8080808080808080) break;
     }

@@ -1,4 +1,4 @@
-// Makes JSON of what profilers wrote for it.
+// Repairs what profilers wrote instead of JSON.
 #pragma once
 #include <stddef.h>
 
@@ -11,10 +11,10 @@ namespace tprof::kineto {
 // that JSON does not know (N/A, nan, -inf) put in quotes. See pytorch/kineto#336, pytorch#130622.
 std::string repaired_json(std::string_view text);
 
-// The text with what is not UTF-8 replaced by U+FFFD; empty when all of it is.
+// The text with bytes that are not UTF-8 replaced by U+FFFD; empty if all of it is UTF-8.
 std::string repaired_utf8(std::string_view text);
 
-// So many bytes at the begin are UTF-8.
+// The number of bytes at the start that are UTF-8.
 size_t good_utf8(std::string_view text);
 
 }  // namespace tprof::kineto

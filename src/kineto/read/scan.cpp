@@ -13,7 +13,7 @@ namespace {
 
 bool is_space(int c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
-// What a character means where a value's end is looked for.
+// The meaning of a character in the search for the end of a value.
 enum class Mark : u8 { none, gap, quote, opening, closing };
 constexpr std::array<Mark, 256> kMarks = [] {
   std::array<Mark, 256> marks{};
@@ -25,7 +25,7 @@ constexpr std::array<Mark, 256> kMarks = [] {
 }();
 Mark mark_of(char c) { return kMarks[static_cast<unsigned char>(c)]; }
 
-// The closing quote of the string whose text begins at `at`; `filled` when it is not there yet.
+// The position of the closing quote of the string whose text begins at `at`; `filled` if it has not been read yet.
 size_t end_of_string(const char* text, size_t at, size_t filled) {
   while (at < filled) {
     const auto* quote = static_cast<const char*>(memchr(text + at, '"', filled - at));
@@ -41,7 +41,11 @@ size_t end_of_string(const char* text, size_t at, size_t filled) {
 }  // namespace
 
 TraceScanner::TraceScanner(const std::string& path, size_t buffer_bytes, size_t longest)
-    : path_(path), file_(open_gzip(path)), buffer_(new char[buffer_bytes]), room_(buffer_bytes), longest_(longest) {}
+    : path_(path),
+      file_(open_gzip(path)),
+      buffer_(new char[buffer_bytes]),
+      capacity_(buffer_bytes),
+      longest_(longest) {}
 
 bool TraceScanner::stop(ScanEnd end, const std::string& why) {
   end_ = end;
@@ -51,13 +55,13 @@ bool TraceScanner::stop(ScanEnd end, const std::string& why) {
 }
 
 bool TraceScanner::unexpected(const char* wanted) {
-  if (end_ != ScanEnd::more) return false;  // reading itself failed, and has said so
+  if (end_ != ScanEnd::more) return false;  // reading has failed and set why_
   if (at_ >= filled_)
     return stop(ScanEnd::cut, "ends after " + std::to_string(bytes()) + " bytes, where " + wanted + " should follow");
   return stop(ScanEnd::bad_json, std::string(wanted) + " expected at byte " + std::to_string(base_ + at_));
 }
 
-// Reads on behind what is there; what lies before at_ is given up. False at the end of the file.
+// Reads more text into the buffer and discards the text before at_. False at the end of the file.
 bool TraceScanner::fill() {
   if (at_end_) return false;
   if (at_ > 0) {
@@ -66,20 +70,20 @@ bool TraceScanner::fill() {
     filled_ -= at_;
     at_ = 0;
   }
-  if (filled_ == room_) {
-    if (room_ >= longest_)
+  if (filled_ == capacity_) {
+    if (capacity_ >= longest_)
       return stop(ScanEnd::bad_json,
                   "a value of more than " + std::to_string(longest_ >> 20) + " MiB at byte " + std::to_string(base_));
-    auto larger = std::make_unique_for_overwrite<char[]>(room_ * 2);
+    auto larger = std::make_unique_for_overwrite<char[]>(capacity_ * 2);
     memcpy(larger.get(), buffer_.get(), filled_);
     buffer_ = std::move(larger);
-    room_ *= 2;
+    capacity_ *= 2;
   }
-  int n = gzread(file_.get(), buffer_.get() + filled_, static_cast<unsigned>(room_ - filled_));
+  int n = gzread(file_.get(), buffer_.get() + filled_, static_cast<unsigned>(capacity_ - filled_));
   int code = Z_OK;
   gzerror(file_.get(), &code);
   if (code == Z_ERRNO) throw Error(Fault::unreadable, path_ + ": cannot be read: " + strerror(errno));
-  if (n > 0) {  // also where the rest is damaged: the next call says that
+  if (n > 0) {  // even if the rest is damaged, which the next call reports
     filled_ += static_cast<size_t>(n);
     return true;
   }
@@ -107,8 +111,8 @@ bool TraceScanner::take(char c) {
   return true;
 }
 
-// Where the value at at_ ends. Its brackets and strings are followed; what it holds is not looked at.
-bool TraceScanner::bracket(size_t& end) {
+// Finds the end of the value at at_ by its brackets and strings, without parsing it.
+bool TraceScanner::find_value_end(size_t& end) {
   size_t at = at_, depth = 0;
   for (;;) {
     const char* text = buffer_.get();
@@ -129,10 +133,10 @@ bool TraceScanner::bracket(size_t& end) {
           at++;
           break;
         case Mark::closing:
-          if (depth) at++, depth--;  // else the end of a bare number or word
+          if (depth) at++, depth--;  // otherwise it ends a bare number or word
           whole = depth == 0;
           break;
-        default: whole = true;  // a gap behind a bare number or word
+        default: whole = true;  // white space after a bare number or word
       }
     }
     if (whole && at > at_) {
@@ -156,16 +160,16 @@ bool TraceScanner::read_key() {
   return take(':') || unexpected("a colon");
 }
 
-bool TraceScanner::give(Piece& piece, bool event) {
+bool TraceScanner::fill_piece(Piece& piece, bool event) {
   if (peek() < 0) return unexpected("a value");
   size_t size = measure_ ? measure_({buffer_.get() + at_, filled_ - at_}) : 0, end = at_ + size;
-  if (!size && !bracket(end)) return false;
+  if (!size && !find_value_end(end)) return false;
   piece = {event, key_, {buffer_.get() + at_, end - at_}, base_ + at_};
   at_ = end;
   return true;
 }
 
-// The end of a list that is not closed, behind a whole element or its comma, as Chrome's format allows.
+// True at the end of a list that is not closed, after a complete element or its comma, as Chrome's format allows.
 bool TraceScanner::ends_unclosed() {
   if (!is_list_ || !any_event_ || peek() >= 0 || end_ != ScanEnd::more) return false;
   unclosed_ = true;
@@ -186,7 +190,7 @@ bool TraceScanner::next(Piece& piece) {
         if (!take('{')) return stop(ScanEnd::not_object, "the top level is neither an object nor a list");
         place_ = Place::first_member;
         break;
-      case Place::first_member: place_ = take('}') ? Place::behind : Place::member; break;
+      case Place::first_member: place_ = take('}') ? Place::after_all : Place::member; break;
       case Place::member:
         if (!read_key()) return false;
         if (key_ == kTraceEvents && peek() == '[') {
@@ -196,32 +200,32 @@ bool TraceScanner::next(Piece& piece) {
           break;
         }
         place_ = Place::after_member;
-        return give(piece, false);
+        return fill_piece(piece, false);
       case Place::after_member:
         if (take(','))
           place_ = Place::member;
         else if (take('}'))
-          place_ = Place::behind;
+          place_ = Place::after_all;
         else
           return unexpected("a comma or closing brace");
         break;
       case Place::first_event:
-        place_ = !take(']') ? Place::event : is_list_ ? Place::behind : Place::after_member;
+        place_ = !take(']') ? Place::event : is_list_ ? Place::after_all : Place::after_member;
         break;
       case Place::event:
         if (ends_unclosed()) return false;
         place_ = Place::after_event;
         any_event_ = true;
-        return give(piece, true);
+        return fill_piece(piece, true);
       case Place::after_event:
         if (take(','))
           place_ = Place::event;
         else if (take(']'))
-          place_ = is_list_ ? Place::behind : Place::after_member;
+          place_ = is_list_ ? Place::after_all : Place::after_member;
         else
           return !ends_unclosed() && unexpected("a comma or closing bracket");
         break;
-      case Place::behind:
+      case Place::after_all:
         if (peek() >= 0) return unexpected("nothing more");
         if (end_ != ScanEnd::more) return false;
         end_ = ScanEnd::whole;

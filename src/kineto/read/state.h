@@ -1,4 +1,4 @@
-// What the parts of the reader share: the Model being filled, and what is only known by ids until all events are there.
+// The shared state of the reader: the Model that is filled, and links by id that are resolved when all events are read.
 #pragma once
 #include "kineto/read/inputs.h"
 #include "kineto/read/tables.h"
@@ -33,23 +33,23 @@ struct ReadState {
   RowIndex rows{model, names};
   StackIndex stacks{model, names};
   InputReader inputs{model};
-  std::vector<i64> event_ids, call_ids, gpu_ids;  // External ids, beside Model::events, calls and gpu
+  std::vector<i64> event_ids, call_ids, gpu_ids;  // External ids, parallel to Model::events, calls and gpu
   std::vector<i64> call_correlations, gpu_correlations;
   std::vector<FlowEnd> flows;
   std::map<std::pair<u32, i64>, u32> modules;  // name, Python module id (of its class) -> Model::modules
   PluginTrace* plugin = nullptr;
 };
 
-// read_gpu.cpp: work of a GPU as a record, and its GpuEvent.
+// gpu.cpp: adds a GPU activity: its record and its GpuEvent.
 void add_gpu_event(ReadState& state, Kind kind, const EventFields& fields);
 DeviceRecord device_of(const Value& properties);
 
-// read_host.cpp: what happened on the threads of the process.
+// host.cpp: adds an event of a thread of the process.
 enum class HostKind { op, label, python, runtime, driver };
 void add_host_event(ReadState& state, HostKind kind, const EventFields& fields);
 void add_instant(ReadState& state, const EventFields& fields);
 
-// read_links.cpp: sorts, nests and ties together what was read.
+// links.cpp: sorts, nests and links what was read.
 void link_all(ReadState& state);
 
 }  // namespace tprof::kineto

@@ -16,7 +16,7 @@ u32 NameIndex::operator()(std::string_view text) {
     model_.ledger.repaired["bad_utf8"]++;
     return (*this)(repaired);
   }
-  auto index = static_cast<u32>(model_.names.size());
+  auto index = u32(model_.names.size());
   model_.names.emplace_back(text);
   known_.insert(index);
   return index;
@@ -29,7 +29,7 @@ i64 RowIndex::number(const Value& value) {
   if (integer) return *integer;
   u32 name = names_(text_of(value));
   i64 made = -(i64(1) << 40) - name;
-  words_.emplace(made, name);
+  texts_.emplace(made, name);
   return made;
 }
 
@@ -45,13 +45,13 @@ i64 RowIndex::stream_number(const Value& value) {
 u32 RowIndex::thread(i64 pid, i64 tid) {
   Key key{pid, tid};
   if (key == last_) return last_row_;
-  auto [it, added] = rows_.emplace(key, static_cast<u32>(model_.threads.size()));
+  auto [it, added] = rows_.emplace(key, u32(model_.threads.size()));
   if (added) {
-    if (model_.threads.empty() && pid > 0 && pid <= UINT32_MAX) model_.pid = static_cast<u32>(pid);
-    bool fits = tid >= 0 && tid < i64(kNone) && !taken_.count(static_cast<u32>(tid));
+    if (model_.threads.empty() && pid > 0 && pid <= UINT32_MAX) model_.pid = u32(pid);
+    bool fits = tid >= 0 && tid < i64(kNone) && !taken_.count(u32(tid));
     TraceThread thread;
-    thread.owner = tid >= 0 && tid < i64(kNone) ? static_cast<u32>(tid) : 0;
-    thread.tid = fits ? static_cast<u32>(tid) : 0xf0000000 + words_as_tids_++;
+    thread.owner = tid >= 0 && tid < i64(kNone) ? u32(tid) : 0;
+    thread.tid = fits ? u32(tid) : 0xf0000000 + texts_as_tids_++;
     taken_.insert(thread.tid);
     model_.threads.push_back(thread);
   }
@@ -66,7 +66,7 @@ void RowIndex::name_all() {
     TraceThread& thread = model_.threads[row];
     auto it = titles_.find(key);
     std::string_view title = it == titles_.end() ? "" : std::string_view(it->second);
-    // "thread 17 (python)": the number is that of the OS, also on the row of a lane.
+    // "thread 17 (python)": the number is the OS thread id, also on the row of a lane.
     u32 owner = 0;
     if (title.starts_with("thread ") &&
         std::from_chars(title.data() + 7, title.data() + title.size(), owner).ec == std::errc()) {
@@ -74,7 +74,7 @@ void RowIndex::name_all() {
       size_t open = title.find('('), close = title.rfind(')');
       if (open != title.npos && close != title.npos && close > open) title = title.substr(open + 1, close - open - 1);
     }
-    if (title.empty()) title = words_.count(key.second) ? std::string_view(model_.names[words_[key.second]]) : "";
+    if (title.empty()) title = texts_.count(key.second) ? std::string_view(model_.names[texts_[key.second]]) : "";
     thread.name = title;
   }
 }
@@ -94,7 +94,7 @@ u32 StackIndex::operator()(std::string_view text) {
     text = cut == text.npos ? std::string_view() : text.substr(0, cut);
     if (frame.empty()) continue;
     u32 name = names_(frame);
-    auto [known, first] = frames_.emplace(u64(stack) << 32 | name, static_cast<u32>(model_.stacks.size()));
+    auto [known, first] = frames_.emplace(u64(stack) << 32 | name, u32(model_.stacks.size()));
     if (first) model_.stacks.push_back({stack, name});
     stack = known->second;
   }

@@ -1,4 +1,4 @@
-// While a trace is read: from its texts, rows and call stacks to indices of the Model.
+// Maps texts, rows and call stacks of a trace to indices of the Model while it is read.
 #pragma once
 #include <string_view>
 #include <unordered_map>
@@ -36,19 +36,19 @@ class NameIndex {
   std::unordered_set<u32, Hash, Equal> known_;
 };
 
-// Numbers of processes and threads. A trace writes them as numbers, as digits in quotes, or as words.
+// Numbers of processes and threads, which traces write as numbers, as digits in quotes, or as other texts.
 class RowIndex {
  public:
   RowIndex(Model& model, NameIndex& names) : model_(model), names_(names) {}
 
-  // The number that the value stands for; words get negative ones.
+  // The number of a value; other texts than digits get negative ones.
   i64 number(const Value& value);
-  // Like number(), and takes "stream 7" for 7.
+  // Like number(), but also reads "stream 7" as 7.
   i64 stream_number(const Value& value);
 
   // The Model's row of a thread of the process.
   u32 thread(i64 pid, i64 tid);
-  // From a metadata event: what the row is called ("thread 17 (python)").
+  // From a metadata event: the name of the row ("thread 17 (python)").
   void name_thread(i64 pid, i64 tid, std::string_view name) { titles_[{pid, tid}] = name; }
   void name_process(i64 pid, std::string_view name) { processes_[pid] = name; }
   void name_all();
@@ -61,10 +61,10 @@ class RowIndex {
   std::map<Key, u32> rows_;
   std::map<Key, std::string> titles_;
   std::map<i64, std::string> processes_;
-  std::unordered_set<u32> taken_;  // Model::threads' tids
-  std::map<i64, u32> words_;       // numbers that were made for words -> the word's name
+  std::unordered_set<u32> taken_;  // tids of Model::threads
+  std::map<i64, u32> texts_;       // numbers that were made for texts -> index of the text
   Key last_{INT64_MIN, INT64_MIN};
-  u32 last_row_ = 0, words_as_tids_ = 0;
+  u32 last_row_ = 0, texts_as_tids_ = 0;
 };
 
 // "innermost;...;outermost" -> Model::stacks.

@@ -1,4 +1,5 @@
-// Values of trace events as they are found in the wild: numbers in quotes, microseconds of any size, ids of any type.
+// Converts values of trace events as profilers write them: numbers in quotes, microseconds of any size, ids of any
+// type.
 #pragma once
 #include <charconv>
 #include <cmath>
@@ -8,7 +9,7 @@
 
 namespace tprof::kineto {
 
-// The number that the value is, or that its text spells.
+// The number that the value or its text is.
 inline std::optional<double> number_of(const Value& value) {
   if (value.is_number()) return value.as_double();
   double number;
@@ -20,38 +21,38 @@ inline std::optional<double> number_of(const Value& value) {
 
 inline std::optional<i64> integer_of(const Value& value) {
   if (value.is_i64()) return value.as_i64();
-  if (value.is_u64()) return static_cast<i64>(value.as_u64());  // addresses: the bits count
+  if (value.is_u64()) return i64(value.as_u64());  // for addresses, the bits matter
   std::string_view text = text_of(value);
   i64 integer;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), integer);
   if (!text.empty() && error == std::errc() && end == text.data() + text.size()) return integer;
   std::optional<double> number = number_of(value);
-  if (number && std::fabs(*number) < 9e18) return static_cast<i64>(*number);
+  if (number && std::fabs(*number) < 9e18) return i64(*number);
   return std::nullopt;
 }
 
-// Microseconds as nanoseconds; nothing when they are no number or more than 290 years.
+// Microseconds as nanoseconds; nothing if the value is no number or exceeds 290 years.
 inline std::optional<i64> ns_of(const Value& value) {
-  constexpr i64 kMostUs = INT64_MAX / 1000;
+  constexpr i64 kMaxUs = INT64_MAX / 1000;
   if (value.is_i64()) {
     i64 us = value.as_i64();
-    return us > kMostUs || us < -kMostUs ? std::nullopt : std::optional(us * 1000);
+    return us > kMaxUs || us < -kMaxUs ? std::nullopt : std::optional(us * 1000);
   }
   std::optional<double> us = number_of(value);
-  if (!us || !(std::fabs(*us) < double(kMostUs))) return std::nullopt;
+  if (!us || !(std::fabs(*us) < double(kMaxUs))) return std::nullopt;
   return std::llrint(static_cast<long double>(*us) * 1000);
 }
 
-// A figure of work, -1 when it is none: kernels of other makers' GPUs state "inf" or nothing.
+// A figure of a GPU activity, -1 if it is none: kernels of other vendors' GPUs state "inf" or nothing.
 inline float figure_of(const Value& value) {
   std::optional<double> number = number_of(value);
   return number && std::isfinite(*number) && *number >= 0 ? static_cast<float>(*number) : -1;
 }
 
-// Fits into 32 bits, else `otherwise`.
+// The value if it fits into 32 bits, else `otherwise`.
 inline u32 u32_of(const Value& value, u32 otherwise) {
   std::optional<i64> integer = integer_of(value);
-  return integer && *integer >= 0 && *integer < 0xffffffff ? static_cast<u32>(*integer) : otherwise;
+  return integer && *integer >= 0 && *integer < 0xffffffff ? u32(*integer) : otherwise;
 }
 
 }  // namespace tprof::kineto

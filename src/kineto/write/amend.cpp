@@ -17,12 +17,12 @@ namespace {
 constexpr size_t kBlock = 256 << 10;
 constexpr size_t kTail = 1 << 20;  // far more than any ledger
 
-// The end of a trace with its ledger changed; empty: it has none, or has it no other way.
+// The end of a trace with its ledger changed; empty if there is no ledger, or nothing to change.
 std::string amended(const std::string& tail, const std::string& path) {
   size_t at = find_ledger(tail);
   if (at == tail.npos) return "";
   Json end = bounded_json("{" + tail.substr(at));
-  if (!end.is_object() || !say_before_training(end[kLedger])) return "";
+  if (!end.is_object() || !mark_ledger_before_training(end[kLedger])) return "";
   std::string before = tail.substr(0, at), key = std::string("\"") + kTraceName + "\": ";
   if (size_t name = before.rfind(key); name != before.npos) {
     size_t value = name + key.size();

@@ -3,13 +3,13 @@
 #include <cmath>
 
 #include "kineto/names.h"
+#include "model/gpu/names.h"
 #include "model/gpu/series.h"
-#include "model/gpu/words.h"
 
 namespace tprof::kineto {
 namespace {
 
-// What puts work on a GPU; the plugin ties work only to calls of category cuda_runtime.
+// Calls that launch GPU activities; the plugin links activities only to calls of category cuda_runtime.
 bool is_launch(const Model& model, const CallEvent& call) {
   const std::string& name = model.names[call.name];
   return call.works || name.starts_with("cuLaunch") || name.starts_with("cuGraphLaunch");
@@ -61,12 +61,12 @@ void GpuWriter::put_call(const CallEvent& call) {
   bool driver = call.is_driver() && !is_launch(model_, call);
   out_.put(driver ? R"({"ph": "X", "cat": "cuda_driver", )" : R"({"ph": "X", "cat": "cuda_runtime", )");
   out_.put(lines_.name(call.name));
-  out_.put(lines_.place(call.thread));
+  out_.put(lines_.row(call.thread));
   out_.put("\"ts\": ");
   out_.put_us(call.begin_ns);
   out_.put(", \"dur\": ");
   out_.put_us(call.dur_ns);
-  // Without an id a call would be taken by the next module: 0 is none.
+  // The plugin would attribute a call without an id to the next module; 0 means none.
   out_.put(", \"args\": {");
   stacks_.put_call_stack(call.stack);
   out_.put("\"External id\": ");
@@ -74,7 +74,7 @@ void GpuWriter::put_call(const CallEvent& call) {
   first_arg_ = false;
   if (call.seen & kSeenByCupti) put_arg("cbid", i64(call.cbid));
   if (call.correlation) put_arg("correlation", i64(call.correlation));
-  if (call.bytes) put_arg(kCallSize, static_cast<i64>(call.bytes));
+  if (call.bytes) put_arg(kCallSize, i64(call.bytes));
   if (call.result) put_arg("result", i64(call.result));
   if (call.unfinished)
     out_.put(model_.process_ended_inside ? R"(, "tprof": "unfinished")" : R"(, "tprof": "clipped at window end")");
@@ -88,7 +88,7 @@ void GpuWriter::put_event(const GpuEvent& event) {
     case Kind::set: return put_set(event);
     case Kind::graph: return put_graph(event);
     case Kind::sync: return put_sync(event);
-    case Kind::gpu_event: return put_mark(event);
+    case Kind::gpu_event: return put_event_record(event);
     default: return put_overhead(event);
   }
 }
@@ -109,7 +109,7 @@ void GpuWriter::open(const char* category, std::string_view name, i64 pid, i64 t
   out_.put_us(event.dur_ns);
   out_.put(", \"args\": {");
   first_arg_ = true;
-  if (event.op >= 0) put_arg(kExternalId, static_cast<i64>(lines_.external_id(event.op)));
+  if (event.op >= 0) put_arg(kExternalId, i64(lines_.external_id(event.op)));
 }
 
 void GpuWriter::put_arg(const char* key, i64 value) {
@@ -121,7 +121,7 @@ void GpuWriter::put_arg(const char* key, i64 value) {
 }
 
 void GpuWriter::put_arg(const char* key, float value) {
-  if (!std::isfinite(value)) return;  // not JSON
+  if (!std::isfinite(value)) return;  // JSON has no such number
   out_.put(first_arg_ ? "\"" : ", \"");
   first_arg_ = false;
   out_.put(key);
@@ -129,7 +129,7 @@ void GpuWriter::put_arg(const char* key, float value) {
   out_.put_number(value);
 }
 
-void GpuWriter::put_place(const GpuEvent& event) {
+void GpuWriter::put_device_and_stream(const GpuEvent& event) {
   put_arg("device", i64(event.device));
   put_arg("context", i64(event.context));
   put_arg("stream", i64(event.stream));
@@ -137,21 +137,21 @@ void GpuWriter::put_place(const GpuEvent& event) {
 }
 
 void GpuWriter::put_size(u64 bytes, const GpuEvent& event) {
-  put_arg("bytes", static_cast<i64>(bytes));
+  put_arg("bytes", i64(bytes));
   if (event.bandwidth >= 0) put_arg("memory bandwidth (GB/s)", event.bandwidth);
 }
 
 void GpuWriter::put_node(u32 graph, u64 node) {
   if (!graph && !node) return;
   put_arg("graph id", i64(graph));
-  put_arg("graph node id", static_cast<i64>(node));
+  put_arg("graph node id", i64(node));
 }
 
 void GpuWriter::put_kernel(const GpuEvent& event) {
   const auto& r = event.as<KernelRecord>();
   open(kKernel, lines_.name(event.name), event.device, event.stream, event);
-  put_arg("queued", static_cast<i64>(r.queued_ns));
-  put_place(event);
+  put_arg("queued", i64(r.queued_ns));
+  put_device_and_stream(event);
   put_arg("registers per thread", i64(r.registers));
   put_arg("shared memory", i64(r.static_shared) + r.dynamic_shared);
   if (event.blocks_per_sm > 0) {
@@ -184,7 +184,7 @@ void GpuWriter::put_copy(const GpuEvent& event) {
     put_arg("inDevice", i64(event.device));
     put_arg("toDevice", i64(r.to_device));
   }
-  put_place(event);
+  put_device_and_stream(event);
   put_size(r.bytes, event);
   put_node(r.graph, r.graph_node);
   close();
@@ -193,16 +193,16 @@ void GpuWriter::put_copy(const GpuEvent& event) {
 void GpuWriter::put_set(const GpuEvent& event) {
   const auto& r = event.as<SetRecord>();
   open(kGpuMemset, lines_.name(event.name), event.device, event.stream, event);
-  put_place(event);
+  put_device_and_stream(event);
   put_size(r.bytes, event);
   put_node(r.graph, r.graph_node);
   close();
 }
 
-// A graph that was launched as one: its kernels are not known, the time they took is.
+// A graph that was recorded as a whole: its kernels are not known, only the time that they took.
 void GpuWriter::put_graph(const GpuEvent& event) {
   open(kKernel, lines_.name(event.name), event.device, event.stream, event);
-  put_place(event);
+  put_device_and_stream(event);
   put_arg("graph id", i64(event.record->id));
   close();
 }
@@ -226,7 +226,7 @@ void GpuWriter::put_sync(const GpuEvent& event) {
   close();
 }
 
-void GpuWriter::put_mark(const GpuEvent& event) {
+void GpuWriter::put_event_record(const GpuEvent& event) {
   open(kCudaEvent, lines_.name(event.name), event.device, event.stream, event);
   put_arg("event_id", i64(event.record->id));
   put_arg("stream", signed_stream(event.stream));
@@ -242,8 +242,8 @@ void GpuWriter::put_overhead(const GpuEvent& event) {
   close();
 }
 
-// An arrow from the call to its work. Ids are for one arrow each: viewers end an id with its first head, and mix up ids
-// of different categories.
+// An arrow from the call to its activity. Each arrow has an id of its own, since viewers end an id with its first head
+// and confuse ids of different categories.
 void GpuWriter::put_flow(const GpuEvent& event) {
   if (event.call == kNone || !event.runs_on_gpu()) return;
   const CallEvent& call = model_.calls[event.call];
@@ -253,7 +253,7 @@ void GpuWriter::put_flow(const GpuEvent& event) {
     out_.put_number(next_flow_);
     out_.put(", ");
     if (start) {
-      out_.put(lines_.place(call.thread));
+      out_.put(lines_.row(call.thread));
     } else {
       out_.put("\"pid\": ");
       out_.put_number(event.device);

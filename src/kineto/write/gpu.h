@@ -1,15 +1,15 @@
-// The GPU side of a trace, with the names, categories and arguments of libkineto: calls into CUDA on the threads' rows,
-// work of the GPUs on rows of their streams, and the arrows between them.
+// The GPU side of a trace, with the names, categories and arguments of libkineto: calls into CUDA in the rows of
+// threads, GPU activities in the rows of streams, and the arrows between them.
 #pragma once
 #include "kineto/write/lines.h"
 #include "kineto/write/stacks.h"
 
 namespace tprof::kineto {
 
-// The top-level deviceProperties. Readers index it by device number: every device that the trace names has a place.
+// The top-level deviceProperties. Readers index it by device number, so every device in the trace has an entry.
 Json device_properties(const Model& model);
 
-// The row of waits for a stream (kNone: for none).
+// The row of waits for a stream; kNone: of waits without a stream.
 i64 sync_row(u32 stream);
 
 class GpuWriter {
@@ -32,14 +32,14 @@ class GpuWriter {
   void put_set(const GpuEvent& event);
   void put_graph(const GpuEvent& event);
   void put_sync(const GpuEvent& event);
-  void put_mark(const GpuEvent& event);
+  void put_event_record(const GpuEvent& event);
   void put_overhead(const GpuEvent& event);
 
-  // An event up to its args: `{"ph": "X", ... "args": {"External id": N, `.
+  // The start of an event, up to its args: `{"ph": "X", ... "args": {"External id": N, `.
   void open(const char* category, std::string_view name_json, i64 pid, i64 tid, const GpuEvent& event);
   void put_arg(const char* key, i64 value);
   void put_arg(const char* key, float value);
-  void put_place(const GpuEvent& event);
+  void put_device_and_stream(const GpuEvent& event);
   void put_size(u64 bytes, const GpuEvent& event);
   void put_node(u32 graph, u64 node);
   void close() { out_.put("}}"); }

@@ -7,7 +7,7 @@
 
 namespace tprof::kineto {
 
-// Waits have rows of their own: their times are the host's and cross the work of the stream.
+// Waits have rows of their own: their times are those of the host and cross the activities of the stream.
 i64 sync_row(u32 stream) { return stream == kNone ? kSyncRows - 1 : kSyncRows + i64(stream); }
 
 Json device_properties(const Model& model) {
@@ -15,7 +15,7 @@ Json device_properties(const Model& model) {
   for (const GpuEvent& e : model.gpu)
     if (e.device != kNone) end = std::max(end, e.device + 1);
   for (const MemoryEvent& e : model.memory)
-    if (e.device_type == kCudaDeviceType) end = std::max(end, static_cast<u32>(e.device_index + 1));
+    if (e.device_type == kCudaDeviceType) end = std::max(end, u32(e.device_index + 1));
   Json out = Json::array();
   for (u32 id = 0; id < end; id++) {
     auto it = model.devices.find(id);

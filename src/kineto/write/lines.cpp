@@ -7,7 +7,7 @@
 namespace tprof::kineto {
 namespace {
 
-// Readers take any name that starts with ProfilerStep for a step and fail when no number follows.
+// Readers take any name that starts with ProfilerStep for a step and fail if no number follows.
 bool is_false_step(const std::string& name) {
   size_t prefix = sizeof kStepPrefix - 1;
   if (!name.starts_with(kStep)) return false;
@@ -46,9 +46,9 @@ std::string dump_spaced(const Json& value) {
 
 Lines::Lines(const Model& model, OutputFile& out)
     : model_(model), out_(out), first_external_id_(first_external_id(model)), names_(model.names.size()) {
-  places_.reserve(model.threads.size());
+  rows_.reserve(model.threads.size());
   for (const TraceThread& thread : model.threads)
-    places_.push_back("\"pid\": " + std::to_string(model.pid) + ", \"tid\": " + std::to_string(thread.tid) + ", ");
+    rows_.push_back("\"pid\": " + std::to_string(model.pid) + ", \"tid\": " + std::to_string(thread.tid) + ", ");
 }
 
 void Lines::put_meta(const char* name, const std::string& pid, i64 tid, const Json& args, i64 ts) {

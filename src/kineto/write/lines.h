@@ -1,5 +1,5 @@
-// The lines of traceEvents: what every writer of events shares. One event per line, composed by hand from texts that
-// were escaped once.
+// The lines of traceEvents, which all writers of events share. One event per line, composed from texts that were
+// escaped only once.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>
@@ -12,9 +12,9 @@ namespace tprof::kineto {
 
 using Json = nlohmann::ordered_json;
 
-// ASCII only: some readers open traces in the locale's encoding.
+// ASCII only, because some readers open traces in the encoding of the locale.
 std::string dump(const Json& value);
-// Like dump(), with the blanks that HTA's search for `"rank": N` needs.
+// Like dump(), with the spaces that HTA's search for `"rank": N` needs.
 std::string dump_spaced(const Json& value);
 
 class Lines {
@@ -29,21 +29,21 @@ class Lines {
   // A whole metadata event. `pid` is JSON.
   void put_meta(const char* name, const std::string& pid, i64 tid, const Json& args, i64 ts);
 
-  // `"name": "...", ` of a name of the Model.
+  // `"name": "...", ` for a name of the Model.
   const std::string& name(u32 index);
-  // `"pid": P, "tid": T, ` of a thread of the Model.
-  const std::string& place(u32 thread) const { return places_[thread]; }
+  // `"pid": P, "tid": T, ` for a thread of the Model.
+  const std::string& row(u32 thread) const { return rows_[thread]; }
 
-  // `"External id"` of a range, by its index. Readers mix up ids of ranges and correlations that are equal: ours begin
-  // behind the span's correlations, unless they are all beyond the ranges anyway.
-  u64 external_id(i64 event) const { return first_external_id_ + static_cast<u64>(event); }
+  // `"External id"` of a range, by its index. Readers confuse ids of ranges with equal correlations, so these ids start
+  // after the correlations of the span, unless all correlations exceed the number of ranges anyway.
+  u64 external_id(i64 event) const { return first_external_id_ + u64(event); }
 
  private:
   const Model& model_;
   OutputFile& out_;
   bool first_ = true;
   u64 first_external_id_ = 1;
-  std::vector<std::string> names_, places_;
+  std::vector<std::string> names_, rows_;
 };
 
 }  // namespace tprof::kineto

@@ -21,7 +21,7 @@ void put_payload(OutputFile& out, u64 bits, NvtxPayload type) {
   double number = std::bit_cast<double>(bits);
   switch (type) {
     case NvtxPayload::unsigned_integer: return out.put_number(bits);
-    case NvtxPayload::integer: return out.put_number(static_cast<i64>(bits));
+    case NvtxPayload::integer: return out.put_number(i64(bits));
     case NvtxPayload::floating: break;
     default: return out.put("null");
   }

@@ -21,14 +21,14 @@
 namespace tprof::kineto {
 namespace {
 
-// Level 1 packs a trace to about a tenth, in half the time of level 6.
+// Level 1 compresses a trace to about a tenth, in half the time of level 6.
 constexpr int kGzipLevel = 1;
 constexpr int kGzipMember = 15 + 16;  // window bits, gzip header
 
 constexpr char kTmpPrefix[] = ".tprof-", kTmpSuffix[] = ".tmp";
 
-// Of one that nobody holds and nobody wrote to for so long; the age is for file systems that tell one machine nothing of
-// the locks of another.
+// A temporary is abandoned if nobody holds its lock and it was not written to for this long. The age matters on file
+// systems where one machine does not see the locks of another.
 constexpr time_t kLeftOverSeconds = 60;
 
 std::string random_word() {
@@ -40,7 +40,7 @@ std::string random_word() {
   return text;
 }
 
-// Temporaries whose writers were killed.
+// Removes temporaries whose writers were killed.
 void remove_left_over(int directory) {
   DIR* listed = fdopendir(openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!listed) return;
@@ -62,8 +62,8 @@ void remove_left_over(int directory) {
 bool is_unfinished_name(const std::string& name) { return name.starts_with(kTmpPrefix) && name.ends_with(kTmpSuffix); }
 
 OutputFile::OutputFile(const std::string& path, bool gzip) : path_(path) {
-  // A limit on the size of files is an error of write(), as a full disk is. A handler rather than SIG_IGN, which
-  // TPROF_ON_TRACE_READY's command would inherit.
+  // With a handler of SIGXFSZ, a limit on the size of files is an error of write(), like a full disk. It is not
+  // SIG_IGN, which the command of TPROF_ON_TRACE_READY would inherit.
   signal(SIGXFSZ, [](int) {});
   size_t slash = path.rfind('/');
   std::string directory = slash == path.npos ? "." : path.substr(0, slash + 1);
@@ -94,7 +94,7 @@ void OutputFile::make_temporary() {
   tmp_ = kTmpPrefix + random_word() + kTmpSuffix;
   file_.reset(openat(directory_.fd, tmp_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (file_.fd < 0) fail("cannot be made");
-  flock(file_.fd, LOCK_EX);  // where there are no locks its age says that somebody is at work on it
+  flock(file_.fd, LOCK_EX);  // without locks, its age shows that it is being written
 }
 
 void OutputFile::put_us(i64 ns) {

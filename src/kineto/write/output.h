@@ -1,6 +1,6 @@
-// A file that appears whole or not at all: buffered, optionally one gzip member, written under a name of its own
-// (.tprof-<random>.tmp) and renamed. Nothing that lies in the directory already is written to, whatever its name: it may
-// be a link that somebody else put there. What a writer that was killed left behind is removed by the next one.
+// A file that appears complete or not at all: buffered, optionally one gzip member, written under a temporary name
+// (.tprof-<random>.tmp) and renamed. No existing file of the directory is written to, whatever its name, since it may
+// be a link that somebody else put there. The temporary file of a writer that was killed is removed by the next one.
 #pragma once
 #include <charconv>
 #include <memory>
@@ -13,12 +13,12 @@ struct z_stream_s;
 
 namespace tprof::kineto {
 
-// A file that is being written, or was when its writer was killed.
+// The temporary name of a file that is being written, or was when its writer was killed.
 bool is_unfinished_name(const std::string& name);
 
 class OutputFile {
  public:
-  // Throws Error when the file cannot be made.
+  // Throws Error if the file cannot be created.
   OutputFile(const std::string& path, bool gzip);
   ~OutputFile();  // without finish(): removes the .tmp
   OutputFile(const OutputFile&) = delete;
@@ -37,10 +37,10 @@ class OutputFile {
     if (kBufferBytes - used_ < 32) flush();
     used_ = std::to_chars(buffer_.get() + used_, buffer_.get() + kBufferBytes, value).ptr - buffer_.get();
   }
-  // A time in microseconds with three decimals; negative times do not exist in the format.
+  // A time in microseconds with three decimals; the format has no negative times.
   void put_us(i64 ns);
 
-  // Writes what is left and gives the file its name. Throws Error.
+  // Writes the rest and renames the file. Throws Error.
   void finish();
 
   u64 bytes() const { return bytes_; }  // before compression
@@ -61,7 +61,7 @@ class OutputFile {
     void reset(int other);
   };
 
-  std::string path_, tmp_;  // tmp_: within the directory
+  std::string path_, tmp_;  // tmp_: relative to the directory
   Descriptor directory_, file_;
   std::unique_ptr<char[]> buffer_;
   size_t used_ = 0;

@@ -11,7 +11,7 @@ PythonWriter::PythonWriter(const Model& model, Lines& lines, OutputFile& out)
     : model_(model), lines_(lines), out_(out) {
   std::unordered_map<u32, u32> numbers;
   for (const TraceThread& thread : model.threads)
-    thread_numbers_.push_back(numbers.try_emplace(thread.owner, static_cast<u32>(numbers.size())).first->second);
+    thread_numbers_.push_back(numbers.try_emplace(thread.owner, u32(numbers.size())).first->second);
 }
 
 void PythonWriter::put_key(const char* key) {
@@ -25,7 +25,7 @@ void PythonWriter::put(const Event& event, u32 index) {
   lines_.begin();
   out_.put(R"({"ph": "X", "cat": "python_function", )");
   out_.put(lines_.name(event.name));
-  out_.put(lines_.place(event.thread));
+  out_.put(lines_.row(event.thread));
   out_.put("\"ts\": ");
   out_.put_us(event.begin_ns);
   out_.put(", \"dur\": ");
@@ -43,7 +43,7 @@ void PythonWriter::put(const Event& event, u32 index) {
     out_.put("null");
   if (detail.module != kNone) {
     const ModuleInfo& module = model_.modules[detail.module];
-    put_key(kPythonModuleId);  // of its class: readers take it together with the name
+    put_key(kPythonModuleId);  // an id within its class: readers combine it with the name
     out_.put_number(module.number);
     if (module.parameters != ModuleRecord::kUnknown) {
       put_key(kParameters);

@@ -9,7 +9,7 @@ namespace tprof::kineto {
 class PythonWriter {
  public:
   PythonWriter(const Model& model, Lines& lines, OutputFile& out);
-  // `index`: of the event.
+  // `index`: that of the event.
   void put(const Event& event, u32 index);
 
  private:

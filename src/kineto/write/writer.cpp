@@ -11,13 +11,12 @@
 #include "kineto/write/nvtx.h"
 #include "kineto/write/python.h"
 #include "kineto/write/stacks.h"
+#include "model/communication.h"
 
 namespace tprof::kineto {
 namespace {
 
-bool is_collective(const std::string& name) { return name.starts_with("nccl:") || name.starts_with("gloo:"); }
-
-// 32 hex digits that name the span, the same in every conversion (FNV-1a, two seeds).
+// 32 hex digits that identify the span, the same in every conversion (FNV-1a, two seeds).
 std::string trace_id(const std::string& identity) {
   std::string out;
   for (u64 seed : {14695981039346656037u, 1099511628211u}) {
@@ -61,7 +60,7 @@ class TraceWriter {
     return it == model_.info.end() ? "" : it->second;
   }
 
-  // torch writes these keys only when on; ours are off too when the part does not work here.
+  // torch writes these keys only for options that are on; here they are also off if that part does not work.
   bool flag(const std::string& option) const {
     std::string value = info("option." + option);
     if (value.empty() || value == "0") return false;
@@ -94,7 +93,7 @@ Json TraceWriter::distributed() const {
   Json known = bounded_json(info("distributed"));
   Json out;
   if (known.is_object()) {
-    // rank before all that may hold a "rank" too: HTA takes the first of the file.
+    // The rank precedes everything else that may contain a "rank", because HTA uses the first one of the file.
     for (const char* key : {"backend", "rank", "world_size"})
       if (known.contains(key)) out[key] = known[key];
     for (const auto& [key, value] : known.items())
@@ -180,7 +179,7 @@ void TraceWriter::put_mark(const NvtxMark& mark, size_t index) {
   lines_.begin();
   out_.put(R"({"ph": "i", "cat": "cpu_instant_event", "s": "t", )");
   out_.put(lines_.name(mark.name));
-  out_.put(lines_.place(mark.thread));
+  out_.put(lines_.row(mark.thread));
   out_.put("\"ts\": ");
   out_.put_us(mark.ns);
   out_.put(", \"args\": {");
@@ -196,7 +195,7 @@ void TraceWriter::put_memory(const MemoryEvent& event, size_t index) {
   out_.put(R"({"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": ")");
   out_.put(failed ? kOutOfMemory : kMemory);
   out_.put("\", ");
-  out_.put(lines_.place(event.thread));
+  out_.put(lines_.row(event.thread));
   out_.put("\"ts\": ");
   out_.put_us(event.ns);
   out_.put(", \"args\": {");
@@ -224,10 +223,10 @@ void TraceWriter::put_memory(const MemoryEvent& event, size_t index) {
 void TraceWriter::put_event(const Event& event, u32 index) {
   if (event.flags & kEventPython) return python_.put(event, index);
   lines_.begin();
-  bool user = event.scope == static_cast<u8>(Scope::user);
+  bool user = event.scope == u8(Scope::user);
   out_.put(user ? R"({"ph": "X", "cat": "user_annotation", )" : R"({"ph": "X", "cat": "cpu_op", )");
   out_.put(lines_.name(event.name));
-  out_.put(lines_.place(event.thread));
+  out_.put(lines_.row(event.thread));
   stacks_.put_frame(event.stack);
   out_.put("\"ts\": ");
   out_.put_us(event.begin_ns);
@@ -243,11 +242,11 @@ void TraceWriter::put_event(const Event& event, u32 index) {
   }
   out_.put(", \"Record function id\": 0, ");
   if (event.flags & kEventStretch) put_stretch(index);
-  if (event.flags & kEventNvtx) put_nvtx(out_, model_, *reinterpret_cast<const NvtxDetail*>(event.inputs));
+  if (event.flags & kEventNvtx) put_nvtx(out_, model_, *event.nvtx);
   std::string_view inputs = inputs_.of(event);
-  // The plugin multiplies the dims of collectives and loses the whole run over a list of tensors.
+  // The plugin multiplies the dims of collectives, and a list of tensors there makes it drop the whole run.
   bool unsafe =
-      user && is_collective(model_.names[event.name]) && inputs.find("\"TensorList\"") != std::string_view::npos;
+      user && is_collective_label(model_.names[event.name]) && inputs.find("\"TensorList\"") != std::string_view::npos;
   if (!inputs.empty() && !unsafe) {
     out_.put(inputs);
     out_.put(", ");
@@ -280,13 +279,13 @@ void TraceWriter::put_flow(const Event& event, u32 id, bool start) {
   out_.put(start ? R"({"ph": "s", "id": )" : R"({"ph": "f", "id": )");
   out_.put_number(id);
   out_.put(", ");
-  out_.put(lines_.place(event.thread));
+  out_.put(lines_.row(event.thread));
   out_.put("\"ts\": ");
   out_.put_us(event.begin_ns);
   out_.put(start ? R"(, "cat": "fwdbwd", "name": "fwdbwd"})" : R"(, "cat": "fwdbwd", "name": "fwdbwd", "bp": "e"})");
 }
 
-// The start of an event of the profiler itself, up to its time.
+// Writes the start of an event of the profiler itself, up to its time.
 void TraceWriter::put_own_event(const std::string& kind, const char* name, const Json& pid, const Json& tid, i64 ts) {
   lines_.begin();
   out_.put("{" + kind + ", \"name\": \"" + name + "\", \"pid\": " + dump(pid) + ", \"tid\": " + dump(tid) +
@@ -297,7 +296,8 @@ void TraceWriter::put_own_event(const std::string& kind, const char* name, const
 void TraceWriter::put_tail() {
   i64 length = model_.end_ns - model_.begin_ns;
   const std::string instant = R"("ph": "i", "s": "g")";
-  // libkineto calls this row "Spans": speedscope refuses a trace in which the pid of a complete event is no number.
+  // libkineto has the text "Spans" as pid of this row, but speedscope rejects a trace with a complete event whose pid
+  // is no number.
   put_own_event(std::string(R"("ph": "X", "cat": ")") + kTraceSpan + "\"", kProfilerSpan, kSpansRow, 0,
                 model_.begin_ns);
   out_.put(", \"dur\": ");
@@ -307,10 +307,10 @@ void TraceWriter::put_tail() {
   lines_.put_meta("process_name", row, 0, {{"name", kSpans}}, model_.begin_ns);
   lines_.put_meta("process_sort_index", row, 0, {{"sort_index", kSpansRow}}, model_.begin_ns);
   lines_.put_meta("thread_name", row, 0, {{"name", kProfiler}}, model_.begin_ns);
-  // HTA's overlay of kernel sequences puts its table of names on the event of "Spans" that names the profiler.
+  // HTA's overlay of kernel sequences adds its table of names to the event in "Spans" with the name of the profiler.
   put_own_event(instant, kIterationStart, kSpans, std::string("Trace ") + kProfiler, model_.begin_ns);
   out_.put("}");
-  // Beyond that length the plugin would cut this event and write the whole file anew before reading it.
+  // Beyond that length the plugin would cut this event and rewrite the whole file before reading it.
   if (length / 1000 < kLongestWindowUs) {
     put_own_event(instant, kWindowEnd, "", "", model_.end_ns);
     out_.put("}");

@@ -1,10 +1,12 @@
-// Which operator made the GPU work: a call nests in time in a range of its thread, and its work belongs to that range.
+// Attributes GPU activities to operators: a call nests in time in a range of its thread, and the activities that it
+// launched belong to that range.
 //
-// The innermost operator counts. Labels of the user's do not hide the operator around them (readers show device times
-// for operators only), but stand in where there is none; collectives count as operators, since readers find the GPU
-// work of communication by their id.
+// The innermost operator counts. Labels of the user do not hide the operator around them (readers show device times
+// for operators only), but are used if there is no operator. Collectives count as operators, since readers find the
+// kernels of communication by their id.
 #include <algorithm>
 
+#include "model/communication.h"
 #include "model/passes.h"
 #include "model/python.h"
 #include "model/sort.h"
@@ -12,13 +14,12 @@
 namespace tprof {
 namespace {
 
-constexpr i64 kClockSlackNs = 1000;  // so much CUPTI's times of a call may differ from the ranges' clock
+constexpr i64 kClockSlackNs = 1000;  // maximum difference between CUPTI's times of a call and the clock of the ranges
 
 bool is_operator(const Model& model, const Event& e) {
   if (is_python(e)) return false;
-  if (e.scope != static_cast<u8>(Scope::user)) return true;
-  const std::string& name = model.name_of(e);
-  return name.starts_with("nccl:") || name.starts_with("gloo:");
+  if (e.scope != u8(Scope::user)) return true;
+  return is_collective_label(model.name_of(e));
 }
 
 i32 operator_around(const Model& model, i32 innermost) {
@@ -28,10 +29,10 @@ i32 operator_around(const Model& model, i32 innermost) {
   return innermost;
 }
 
-// Our own stamp is of the ranges' clock; of CUPTI's the middle is surely inside.
+// tprof's own stamp has the clock of the ranges. Between CUPTI's stamps, the middle is certainly inside the call.
 i64 moment_of(const CallEvent& call) { return call.seen & kSeenByUs ? call.at_ns : call.begin_ns + call.dur_ns / 2; }
 
-// A call must not seem to cross the range it lies in.
+// A call must not appear to cross the range in which it lies.
 void fit(CallEvent& call, const Event& range) {
   i64 begin = call.begin_ns, end = call.end_ns();
   if (begin < range.begin_ns && range.begin_ns - begin <= kClockSlackNs) begin = range.begin_ns;
@@ -52,7 +53,7 @@ void attribute_gpu_work(Model& model, bool exact) {
     CallEvent& call = model.calls[i];
     i64 at = moment_of(call);
     for (; next < model.events.size() && model.events[next].begin_ns <= at; next++)
-      latest[model.events[next].thread] = static_cast<i32>(next);
+      latest[model.events[next].thread] = i32(next);
     i32 inside = call.op >= 0 ? call.op : latest[call.thread];
     while (call.op < 0 && inside >= 0 && model.events[inside].end_ns() <= at) inside = model.events[inside].parent;
     if (inside < 0) continue;

@@ -8,10 +8,10 @@
 namespace tprof {
 namespace {
 
-constexpr u32 kDevices = 64;               // readers take no device beyond
-constexpr i64 kSkewNs = 1'000'000;         // by so much CUPTI's GPU times may be early
-constexpr i64 kNeighboursNs = 10'000'000;  // calls so near to the span are merged with CUPTI's as those inside are
-constexpr i64 kLostTime = INT64_MIN, kBadTime = INT64_MIN + 1;  // in place of a begin
+constexpr u32 kDevices = 64;               // the number of devices that readers accept
+constexpr i64 kSkewNs = 1'000'000;         // CUPTI's GPU times may be early by this much
+constexpr i64 kNeighboursNs = 10'000'000;  // calls this near to the span are merged with those of CUPTI, too
+constexpr i64 kLostTime = INT64_MIN, kBadTime = INT64_MIN + 1;  // instead of a start
 
 }  // namespace
 
@@ -24,34 +24,34 @@ bool GpuLoader::in_span(i64 ns) {
 bool GpuLoader::add(const RecordView& view) {
   switch (view.kind()) {
     case Kind::call:
-      if (view.as<CallRecord>().family == static_cast<u8>(CallFamily::nccl)) return false;
+      if (view.as<CallRecord>().family == u8(CallFamily::nccl)) return false;
       if (view.as<CallRecord>().end_ticks)
         add_call(view.as<CallRecord>(), view.tid, false);
       else
         open_calls_[view.ref] = {view.as<CallRecord>(), view.tid};
       return true;
     case Kind::api: add_api(view); return true;
-#define WORK(kind, type)                                                                           \
-  case Kind::kind:                                                                                 \
-    add_work<type>(view, view.as<type>().begin_ns, view.as<type>().end_ns, view.as<type>().place); \
+#define ACTIVITY(kind, type)                                                                           \
+  case Kind::kind:                                                                                     \
+    add_activity<type>(view, view.as<type>().begin_ns, view.as<type>().end_ns, view.as<type>().place); \
     return true;
-      WORK(kernel, KernelRecord)
-      WORK(copy, CopyRecord)
-      WORK(set, SetRecord)
-      WORK(sync, SyncRecord)
-      WORK(graph, GraphRecord)
-#undef WORK
+      ACTIVITY(kernel, KernelRecord)
+      ACTIVITY(copy, CopyRecord)
+      ACTIVITY(set, SetRecord)
+      ACTIVITY(sync, SyncRecord)
+      ACTIVITY(graph, GraphRecord)
+#undef ACTIVITY
     case Kind::gpu_event: {
       const auto& r = view.as<GpuEventRecord>();
-      add_work<GpuEventRecord>(view, r.device_ns, r.device_ns, r.place);
+      add_activity<GpuEventRecord>(view, r.device_ns, r.device_ns, r.place);
       return true;
     }
     case Kind::overhead: {
       const auto& r = view.as<OverheadRecord>();
-      add_work<OverheadRecord>(view, r.begin_ns, r.end_ns, {kNone, 0, kNone, r.correlation});
+      add_activity<OverheadRecord>(view, r.begin_ns, r.end_ns, {kNone, 0, kNone, r.correlation});
       return true;
     }
-    case Kind::gpu_memory: memory_works_.push_back({view.as<GpuMemoryRecord>(), view.epoch}); return true;
+    case Kind::gpu_memory: memory_activities_.push_back({view.as<GpuMemoryRecord>(), view.epoch}); return true;
     default: return false;
   }
 }
@@ -84,7 +84,7 @@ void GpuLoader::add_call(const CallRecord& r, u32 tid, bool unfinished) {
   c.detail = r.detail;
   c.seen = kSeenByUs;
   if (!unfinished) memory_.add_call(r, c);
-  // The others would fill the memory: a part of a recording may be a hundredth of it.
+  // All calls of the recording would need too much memory, since the span may be a hundredth of it.
   if (c.at_ns >= std::min(model_.begin_ns, warmup_ns_) - kNeighboursNs && c.at_ns < model_.end_ns + kNeighboursNs)
     calls_.add_ours(c);
 }
@@ -109,7 +109,7 @@ void GpuLoader::add_api(const RecordView& view) {
   calls_.add_cupti(c, view.epoch);
 }
 
-// False for stamps that no clock of this process can have given.
+// Returns false for stamps that no clock of this process can have produced.
 bool GpuLoader::times_of(u64 begin_ns, u64 end_ns, i64& begin, i64& dur) const {
   i64 a = clock_.monotonic_of_wall(begin_ns), b = clock_.monotonic_of_wall(end_ns);
   if (!clock_.is_sane(a) || !clock_.is_sane(b)) return false;
@@ -119,11 +119,11 @@ bool GpuLoader::times_of(u64 begin_ns, u64 end_ns, i64& begin, i64& dur) const {
 }
 
 template <class T>
-void GpuLoader::add_work(const RecordView& view, u64 begin_ns, u64 end_ns, const GpuPlace& place) {
-  Work w;
+void GpuLoader::add_activity(const RecordView& view, u64 begin_ns, u64 end_ns, const GpuPlace& place) {
+  Activity w;
   w.epoch = view.epoch;
   T record = view.as<T>();
-  record.head.words = sizeof(T) / 8;  // a later version's may be longer
+  record.head.words = sizeof(T) / 8;  // in later versions it may be longer
   w.event.record = reinterpret_cast<const RecordHead*>(model_.arena.copy(&record, sizeof record));
   w.event.device = place.device;
   w.event.context = place.context;
@@ -133,11 +133,11 @@ void GpuLoader::add_work(const RecordView& view, u64 begin_ns, u64 end_ns, const
     w.event.begin_ns = kLostTime;
   else if (!times_of(begin_ns, end_ns, w.event.begin_ns, w.event.dur_ns))
     w.event.begin_ns = kBadTime;
-  works_.push_back(w);
+  activities_.push_back(w);
 }
 
 void GpuLoader::drop_duplicates() {
-  model_.ledger.gpu.duplicates += drop_met_again(works_, [](const Work& a, const Work& b) {
+  model_.ledger.gpu.duplicates += drop_duplicates_of_epochs(activities_, [](const Activity& a, const Activity& b) {
     if (a.event.correlation != b.event.correlation) return a.event.correlation < b.event.correlation;
     if (a.event.begin_ns != b.event.begin_ns) return a.event.begin_ns < b.event.begin_ns;
     if (a.event.record->kind != b.event.record->kind) return a.event.record->kind < b.event.record->kind;
@@ -152,7 +152,7 @@ void GpuLoader::finish() {
   drop_duplicates();
   std::vector<CallEvent> all = calls_.merge();
 
-  // Which calls belong to the span, and where they will stand in the Model.
+  // The index in the Model for each call that belongs to the span.
   std::vector<u32> index(all.size(), kNone);
   std::vector<std::pair<u32, u32>> launches;  // (correlation, call), in order of time
   u32 first = kNone, last = 0;                // correlations of the span's calls
@@ -160,7 +160,7 @@ void GpuLoader::finish() {
     CallEvent& c = all[i];
     if (c.correlation) launches.push_back({c.correlation, i});
     if (!in_span(c.at_ns)) continue;
-    index[i] = static_cast<u32>(model_.calls.size());
+    index[i] = u32(model_.calls.size());
     c.name = shown(c.name);
     model_.calls.push_back(c);
     if (!c.correlation) continue;
@@ -169,10 +169,10 @@ void GpuLoader::finish() {
   }
   std::sort(launches.begin(), launches.end());
 
-  for (Work& w : works_) {
+  for (Activity& w : activities_) {
     GpuEvent& e = w.event;
-    if (e.kind() == Kind::gpu_event) marks_.push_back(e);
-    // The call with its correlation that began last before it: correlations come again after 2^32 calls.
+    if (e.kind() == Kind::gpu_event) event_records_.push_back(e);
+    // Of the calls with its correlation, the last one before it, since correlations repeat after 2^32 calls.
     auto it = std::lower_bound(launches.begin(), launches.end(), std::pair(e.correlation, u32(0)));
     u32 call = kNone;
     for (; e.correlation && it != launches.end() && it->first == e.correlation; ++it)
@@ -188,17 +188,17 @@ void GpuLoader::finish() {
     }
     if (keep(e)) model_.gpu.push_back(e);
   }
-  works_.clear();
+  activities_.clear();
   link_waits();
   if (derive_memory_) add_memory(all, launches);
   std::stable_sort(model_.gpu.begin(), model_.gpu.end(),
                    [](const GpuEvent& a, const GpuEvent& b) { return a.begin_ns < b.begin_ns; });
 }
 
-// Work of which no call is known: by the time at which it began. Its correlation can tell that it was launched before
-// the span's first call, since correlations grow with time.
-bool GpuLoader::belongs(const Work& work, u32 first, u32 last) {
-  const GpuEvent& e = work.event;
+// Whether an activity without a known call belongs to the span. Its start decides, unless its correlation shows that it
+// was launched before the first call of the span: correlations grow with time.
+bool GpuLoader::belongs(const Activity& activity, u32 first, u32 last) {
+  const GpuEvent& e = activity.event;
   if (e.begin_ns <= kBadTime) return first != kNone && e.correlation >= first && e.correlation <= last;
   if (!in_span(e.begin_ns)) return false;
   bool earlier = first != kNone && e.correlation && e.correlation < first && e.kind() != Kind::overhead;
@@ -206,11 +206,11 @@ bool GpuLoader::belongs(const Work& work, u32 first, u32 last) {
   return !earlier;
 }
 
-// Repairs and counts what is wrong with work of this span; false: it cannot be shown.
+// Repairs and counts what is wrong with an activity of this span; returns false if it cannot be shown.
 bool GpuLoader::keep(GpuEvent& e) {
   Ledger& ledger = model_.ledger;
   Kind kind = e.kind();
-  // CUPTI before 12.8 does not know when the device reached an event: those records only tell what a wait is for.
+  // CUPTI before 12.8 does not report when the device reached an event: those records only resolve waits.
   if (kind == Kind::gpu_event && e.begin_ns == kLostTime) return false;
   if (e.begin_ns <= kBadTime) {
     ledger.dropped[e.begin_ns == kLostTime ? "gpu_no_time" : "gpu_bad_time"]++;
@@ -256,27 +256,29 @@ bool GpuLoader::place_on_device(GpuEvent& e) {
 }
 
 void GpuLoader::add_memory(const std::vector<CallEvent>& calls, const std::vector<std::pair<u32, u32>>& launches) {
-  model_.ledger.gpu.duplicates += drop_met_again(memory_works_, [](const MemoryWork& a, const MemoryWork& b) {
-    return memcmp(&a.record.head.id, &b.record.head.id, sizeof a.record - offsetof(RecordHead, id)) < 0;
-  });
-  for (const MemoryWork& met : memory_works_) {
+  model_.ledger.gpu.duplicates +=
+      drop_duplicates_of_epochs(memory_activities_, [](const MemoryActivity& a, const MemoryActivity& b) {
+        return memcmp(&a.record.head.id, &b.record.head.id, sizeof a.record - offsetof(RecordHead, id)) < 0;
+      });
+  for (const MemoryActivity& memory : memory_activities_) {
     i64 ns, dur;
-    if (!times_of(met.record.ns, met.record.ns, ns, dur)) continue;
-    u32 correlation = met.record.place.correlation;
+    if (!times_of(memory.record.ns, memory.record.ns, ns, dur)) continue;
+    u32 correlation = memory.record.place.correlation;
     auto it = std::lower_bound(launches.begin(), launches.end(), std::pair(correlation, u32(0)));
     bool known = correlation && it != launches.end() && it->first == correlation;
-    memory_.add_record(met.record, ns, known ? calls[it->second].thread : threads_(model_.pid));
+    memory_.add_record(memory.record, ns, known ? calls[it->second].thread : threads_(model_.pid));
   }
   memory_.finish(model_);
 }
 
-// What a wait for an event waits for: the recording of that event, by CUPTI's number of it or else the last before.
+// Links a wait for an event to the cudaEventRecord that it waits for: the one with CUPTI's number of it, or else the
+// last one of that event before.
 void GpuLoader::link_waits() {
   std::unordered_map<u32, const GpuEvent*> by_number;
   std::unordered_map<u32, std::vector<const GpuEvent*>> by_event;
-  std::sort(marks_.begin(), marks_.end(),
+  std::sort(event_records_.begin(), event_records_.end(),
             [](const GpuEvent& a, const GpuEvent& b) { return a.correlation < b.correlation; });
-  for (const GpuEvent& mark : marks_) {
+  for (const GpuEvent& mark : event_records_) {
     const auto& r = mark.as<GpuEventRecord>();
     if (r.event_sync) by_number[r.event_sync] = &mark;
     by_event[r.head.id].push_back(&mark);
@@ -303,7 +305,7 @@ u32 GpuLoader::renamed(u32 name, std::unordered_map<u32, u32>& known, std::strin
   if (!added) return it->second;
   std::string text = change(model_.names[name]);
   if (text != model_.names[name]) {
-    it->second = static_cast<u32>(model_.names.size());
+    it->second = u32(model_.names.size());
     model_.names.push_back(std::move(text));
   }
   return it->second;

@@ -1,8 +1,8 @@
 // Loads the GPU side of a span: calls into CUDA, CUPTI's records, and device memory of programs without torch.
 //
-// What the chunks hold is taken in first, since records of the GPU come late and in any order: all of CUPTI's, and our
-// calls in and around the span; finish() then merges what was seen twice, decides what belongs to the span and puts it
-// into the Model.
+// All records of CUPTI, and the interposed calls in and around the span, are collected first, since GPU records come
+// late and in any order. finish() then merges calls that were seen twice, decides what belongs to the span and adds it
+// to the Model.
 #pragma once
 #include "model/calls.h"
 #include "model/clock_map.h"
@@ -14,8 +14,8 @@ namespace tprof {
 
 class GpuLoader {
  public:
-  // `offset_ns`: from CLOCK_MONOTONIC to the Model's time. Events from `warmup_ns` to the span's begin are discarded
-  // warm-up.
+  // `offset_ns`: from CLOCK_MONOTONIC to the Model's time. Events between `warmup_ns` and the start of the span are
+  // discarded warm-up.
   GpuLoader(Model& model, const Meta& meta, const ClockMap& clock, NameTable& names, ThreadTable& threads,
             StackTable& stacks, i64 offset_ns, i64 warmup_ns)
       : model_(model),
@@ -28,18 +28,18 @@ class GpuLoader {
         warmup_ns_(warmup_ns),
         calls_(model) {}
 
-  // Takes a record; false when it is none of this side. Calls into NCCL are ranges and not taken.
+  // Takes a record; returns false for one that is not of the GPU side. Calls into NCCL are ranges and not taken.
   bool add(const RecordView& view);
-  // The end of a call whose record was left behind in an earlier chunk; false when it is none of ours.
+  // Takes the end of a call whose record is in an earlier chunk; returns false if there is no such call.
   bool end(RecordRef begin, u64 ticks);
 
-  // torch's allocators report device memory themselves: what they get from CUDA is no allocation of the program's.
+  // torch's allocators report device memory themselves; what they get from CUDA is then no allocation of the program.
   void torch_reports_memory() { derive_memory_ = false; }
 
   void finish();
 
  private:
-  struct Work {
+  struct Activity {
     GpuEvent event;
     u32 epoch;
   };
@@ -47,7 +47,7 @@ class GpuLoader {
     CallRecord record;
     u32 tid;
   };
-  struct MemoryWork {
+  struct MemoryActivity {
     GpuMemoryRecord record;
     u32 epoch;
   };
@@ -59,9 +59,9 @@ class GpuLoader {
   void add_call(const CallRecord& record, u32 tid, bool unfinished);
   void add_api(const RecordView& view);
   template <class T>
-  void add_work(const RecordView& view, u64 begin_ns, u64 end_ns, const GpuPlace& place);
+  void add_activity(const RecordView& view, u64 begin_ns, u64 end_ns, const GpuPlace& place);
   void drop_duplicates();
-  bool belongs(const Work& work, u32 first, u32 last);
+  bool belongs(const Activity& activity, u32 first, u32 last);
   bool keep(GpuEvent& event);
   bool place_on_device(GpuEvent& event);
   void link_waits();
@@ -79,10 +79,10 @@ class GpuLoader {
   StackTable& stacks_;
   i64 offset_ns_, warmup_ns_;
   CallMerger calls_;
-  std::vector<Work> works_;
-  std::vector<GpuEvent> marks_;  // event records, of any window
+  std::vector<Activity> activities_;
+  std::vector<GpuEvent> event_records_;  // records of cudaEventRecord, of any window
   DeviceMemory memory_;
-  std::vector<MemoryWork> memory_works_;
+  std::vector<MemoryActivity> memory_activities_;
   bool derive_memory_ = true;
   std::unordered_map<u32, u32> demangled_, shown_;  // name -> name
 };

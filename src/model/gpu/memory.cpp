@@ -6,17 +6,17 @@
 namespace tprof {
 namespace {
 
-constexpr i64 kClocksNs = 1000;                          // by so much CUPTI's times of a call and ours may differ
-constexpr i32 kOutOfMemoryResult = 2;                    // of the runtime and of the driver
-constexpr u32 kAllocation = 1, kRelease = 2;             // CUpti_ActivityMemoryOperationType
+constexpr i64 kClocksNs = 1000;               // maximum difference between CUPTI's times of a call and those of tprof
+constexpr i32 kOutOfMemoryResult = 2;         // of the runtime and of the driver
+constexpr u32 kAllocation = 1, kRelease = 2;  // CUpti_ActivityMemoryOperationType
 constexpr u32 kPageable = 1, kPinned = 2, kUnknown = 0;  // CUpti_ActivityMemoryKind
 constexpr i32 kDeviceNumbers = 64;
 
 }  // namespace
 
 void DeviceMemory::add_call(const CallRecord& r, const CallEvent& call) {
-  bool release = r.family == static_cast<u8>(CallFamily::free);
-  if (!release && r.family != static_cast<u8>(CallFamily::alloc)) return;
+  bool release = r.family == u8(CallFamily::free);
+  if (!release && r.family != u8(CallFamily::alloc)) return;
   if (r.flags & kCallHostMemory) return;
   bool failed = r.result != 0;
   if (failed && (release || r.result != kOutOfMemoryResult)) return;
@@ -34,7 +34,7 @@ void DeviceMemory::add_record(const GpuMemoryRecord& r, i64 ns, u32 thread) {
   changes_.push_back({ns, ns, ns, r.address, r.bytes, thread, device, operation == kRelease, false, false, false});
 }
 
-// What both saw of one call becomes ours, with what only CUPTI knows of it.
+// Merges CUPTI's record of a call into the interposed call, with the fields that only CUPTI knows.
 void DeviceMemory::merge() {
   auto key = [](const Change& c) { return std::tuple(c.physical, c.address, c.release, c.begin_ns); };
   std::sort(changes_.begin(), changes_.end(), [&](const Change& a, const Change& b) { return key(a) < key(b); });
@@ -44,7 +44,7 @@ void DeviceMemory::merge() {
   for (size_t i = 0; i < changes_.size(); i++) {
     Change& theirs = changes_[i];
     if (theirs.ours) continue;
-    // The call around it begins before it, or just behind it by the other clock.
+    // The call around it begins before it, or shortly after it by the other clock.
     auto try_with = [&](Change& call) {
       if (!call.ours || call.failed || !same(call, theirs)) return false;
       if (theirs.ns < call.begin_ns - kClocksNs || theirs.ns > call.end_ns + kClocksNs) return false;
@@ -70,18 +70,18 @@ void DeviceMemory::merge() {
 void DeviceMemory::finish(Model& model) {
   if (changes_.empty()) return;
   merge();
-  // At one moment releases come first: the address is free for the allocation.
+  // Releases come before allocations of the same time, so that the address is free for the allocation.
   std::sort(changes_.begin(), changes_.end(), [](const Change& a, const Change& b) {
     return std::tuple(a.ns, !a.release, a.address) < std::tuple(b.ns, !b.release, b.address);
   });
-  settle(model);
+  add_events(model);
   changes_.clear();
 }
 
-void DeviceMemory::settle(Model& model) {
+void DeviceMemory::add_events(Model& model) {
   GpuLedger& ledger = model.ledger.gpu;
   i32 only_device = model.devices.size() == 1 ? i32(model.devices.begin()->first) : -1;
-  // Allocated before the first record: what is released without having been seen to be allocated.
+  // The first pass finds what was allocated before the first record: blocks whose release is seen but no allocation.
   std::map<i32, u64> totals;
   std::map<Key, Block> live;
   for (int pass = 0; pass < 2; pass++) {
@@ -90,14 +90,14 @@ void DeviceMemory::settle(Model& model) {
       bool shown = pass == 1 && c.ns >= model.begin_ns && c.ns < model.end_ns;
       if (c.device < 0) c.device = only_device;
       u8 flags = 0;
-      i64 bytes = static_cast<i64>(std::min<u64>(c.bytes, INT64_MAX));
+      i64 bytes = i64(std::min<u64>(c.bytes, INT64_MAX));
       if (c.failed) {
         flags = kMemoryOutOfMemory;
       } else if (c.release) {
         auto block = live.find({c.physical, c.address});
         if (block != live.end()) {
           c.device = block->second.device;
-          bytes = -static_cast<i64>(block->second.bytes);
+          bytes = -i64(block->second.bytes);
           live.erase(block);
         } else if (c.bytes) {
           if (pass == 0) totals[c.device] += c.bytes;
@@ -108,7 +108,7 @@ void DeviceMemory::settle(Model& model) {
         }
       } else {
         auto [block, added] = live.try_emplace({c.physical, c.address}, Block{u64(bytes), c.device});
-        if (!added) {  // its release was not seen
+        if (!added) {  // the release of the block before it was not seen
           if (pass == 1) totals[block->second.device] -= block->second.bytes;
           ledger.missed_releases += shown;
           block->second = {u64(bytes), c.device};
@@ -116,14 +116,14 @@ void DeviceMemory::settle(Model& model) {
       }
       if (pass == 0) continue;
       u64& total = totals[c.device];
-      if (!c.failed) total += static_cast<u64>(bytes);
+      if (!c.failed) total += u64(bytes);
       if (!shown) continue;
       if (c.device < 0 || c.device >= kDeviceNumbers) {
         model.ledger.dropped["gpu_bad_device"]++;
         continue;
       }
       model.memory.push_back(
-          {c.ns, c.address, bytes, total, total, c.thread, kCudaDeviceType, static_cast<i8>(c.device), flags, c.stack});
+          {c.ns, c.address, bytes, total, total, c.thread, kCudaDeviceType, i8(c.device), flags, c.stack});
     }
   }
 }

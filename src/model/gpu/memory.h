@@ -1,8 +1,8 @@
-// Device memory of programs without torch: cudaMalloc and its family become [memory] events with running totals.
+// Device memory of programs without torch: calls of the cudaMalloc family become [memory] events with running totals.
 //
-// Our own calls come first: a release is stamped when it begins, an allocation when it is done, so that the order of
-// stamps is the order in which an address changed hands, whatever threads do. CUPTI's records stand in for calls that we
-// did not see, and tell the sizes of what was allocated before the recording began.
+// Interposed calls are preferred: a release is stamped when it begins and an allocation when it is done, so that the
+// order of stamps is the order in which an address was freed and allocated again, on whatever threads. CUPTI's records
+// are used for calls that were not interposed, and for the sizes of what was allocated before the recording began.
 #pragma once
 #include "model/trace.h"
 
@@ -10,17 +10,17 @@ namespace tprof {
 
 class DeviceMemory {
  public:
-  // A call of the family alloc or free, and what the Model has of it.
+  // A call of the family alloc or free, and its event in the Model.
   void add_call(const CallRecord& record, const CallEvent& call);
-  // `thread`: of the call with its correlation.
+  // `thread`: that of the call with the correlation of the record.
   void add_record(const GpuMemoryRecord& record, i64 ns, u32 thread);
 
-  // Adds what lies in the span to model.memory.
+  // Adds the events of the span to model.memory.
   void finish(Model& model);
 
  private:
   struct Change {
-    i64 ns;                // when the address changed hands
+    i64 ns;                // when the address was allocated or freed
     i64 begin_ns, end_ns;  // of the call
     u64 address;
     u64 bytes;  // 0: unknown (a release)
@@ -36,7 +36,7 @@ class DeviceMemory {
   using Key = std::pair<bool, u64>;  // physical, address
 
   void merge();
-  void settle(Model& model);
+  void add_events(Model& model);
 
   std::vector<Change> changes_;
 };

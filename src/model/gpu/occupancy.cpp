@@ -5,7 +5,7 @@
 namespace tprof {
 namespace {
 
-constexpr i64 kRegisterUnit = 256;  // registers are given to a warp in units of so many
+constexpr i64 kRegisterUnit = 256;  // a warp gets registers in units of this size
 constexpr i64 kMaxRegisters = 256;  // per thread
 constexpr i64 kNoLimit = INT32_MAX;
 
@@ -15,7 +15,7 @@ i64 blocks_by_registers(i64 registers, i64 warps, const DeviceRecord& d) {
   if (registers == 0) return kNoLimit;
   i64 partitions = d.compute_major == 6 && d.compute_minor == 0 ? 2 : 4;
   i64 per_warp = round_up(registers * d.warp_size, kRegisterUnit);
-  // The check at launch counts as if every partition got as many warps as the fullest.
+  // The check at launch assumes that every partition gets as many warps as the fullest one.
   if (per_warp * round_up(warps, partitions) > i64(d.registers_per_block) || registers > kMaxRegisters) return 0;
   return i64(d.registers_per_multiprocessor) / partitions / per_warp * partitions / warps;
 }
@@ -36,7 +36,7 @@ Occupancy occupancy_of(const KernelRecord& k, const DeviceRecord* device) {
   const DeviceRecord& d = *device;
   auto volume = [](const i32(&size)[3]) { return double(size[0]) * size[1] * size[2]; };
   double blocks = volume(k.grid), threads = volume(k.block);
-  if (blocks <= 0 || threads < 1 || threads > 65536) return out;  // no kernel has them: a damaged record
+  if (blocks <= 0 || threads < 1 || threads > 65536) return out;  // impossible: a damaged record
   out.blocks_per_sm = blocks / d.multiprocessors;
   out.warps_per_sm = out.blocks_per_sm * threads / d.warp_size;
 

@@ -6,7 +6,7 @@
 namespace tprof {
 namespace {
 
-constexpr i64 kMostStretches = 100;
+constexpr i64 kMaxStretches = 100;
 
 class DeviceSeries {
  public:
@@ -18,7 +18,7 @@ class DeviceSeries {
     busy_until_ = edges.front();
   }
 
-  // Kernels come in order of begin.
+  // Kernels come in order of their start.
   void add(const GpuEvent& kernel) {
     add_to(busy_, std::max(kernel.begin_ns, busy_until_), kernel.end_ns(), 1);
     busy_until_ = std::max(busy_until_, kernel.end_ns());
@@ -47,7 +47,7 @@ class DeviceSeries {
     bool operator<(const End& other) const { return ns > other.ns; }  // the earliest is on top
   };
 
-  // Accounts for the kernels that run up to a moment.
+  // Accounts for the running kernels up to a moment.
   void advance(i64 ns) {
     while (!ends_.empty()) {
       i64 until = std::min(ns, ends_.top().ns);
@@ -57,7 +57,7 @@ class DeviceSeries {
       blocks_ -= ends_.top().blocks;
       ends_.pop();
     }
-    blocks_ = 0;  // what rounding left
+    blocks_ = 0;  // removes what rounding has left
     at_ = ns;
   }
 
@@ -78,8 +78,8 @@ class DeviceSeries {
   GpuSeries out_;
   std::vector<double> busy_, filled_;  // ns, by stretch
   i64 busy_until_ = 0, at_ = INT64_MIN;
-  std::priority_queue<End> ends_;  // of the kernels that run
-  double blocks_ = 0;              // of them all
+  std::priority_queue<End> ends_;  // of the running kernels
+  double blocks_ = 0;              // the sum over the running kernels
   bool blocks_known_ = false;
 };
 
@@ -87,7 +87,7 @@ class DeviceSeries {
 
 std::vector<i64> series_edges(i64 begin_ns, i64 end_ns) {
   i64 each = 1000;
-  while (double(end_ns - begin_ns) / double(each) > kMostStretches) each *= 10;
+  while (double(end_ns - begin_ns) / double(each) > kMaxStretches) each *= 10;
   std::vector<i64> out;
   for (i64 i = 0; i < (end_ns - begin_ns) / each; i++) out.push_back(begin_ns + i * each);
   if (!out.empty()) out.push_back(end_ns);

@@ -1,4 +1,4 @@
-#include "model/gpu/words.h"
+#include "model/gpu/names.h"
 
 #include <charconv>
 #include <iterator>
@@ -6,7 +6,7 @@
 namespace tprof {
 namespace {
 
-// By value.
+// Indexed by the values of CUPTI's enumerations.
 constexpr const char* kCopyKinds[] = {nullptr, "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
                                       "AtoD",  "DtoA", "DtoD", "HtoH", "PtoP"};
 constexpr const char* kMemoryKinds[] = {"Unknown", "Pageable", "Pinned",        "Device",
@@ -53,7 +53,7 @@ u32 copy_id(std::string_view name) {
 
 }  // namespace
 
-std::string work_name(const RecordHead& record) {
+std::string activity_name(const RecordHead& record) {
   u32 id = record.id;
   switch (static_cast<Kind>(record.kind)) {
     case Kind::copy:
@@ -69,7 +69,7 @@ std::string work_name(const RecordHead& record) {
   }
 }
 
-u32 work_id(Kind kind, std::string_view name) {
+u32 activity_id(Kind kind, std::string_view name) {
   switch (kind) {
     case Kind::copy: return copy_id(name);
     case Kind::set: {
@@ -90,7 +90,7 @@ u32 work_id(Kind kind, std::string_view name) {
 }
 
 CallFamily call_family(std::string_view function) {
-  // The first that fits: cudaGraphLaunch launches, cudaEventSynchronize waits.
+  // The first match counts: cudaGraphLaunch launches, cudaEventSynchronize waits.
   static constexpr struct {
     const char* word;
     CallFamily family;
