@@ -182,7 +182,7 @@ def test_unreadable_and_empty_input(tmp_path):
 
 def test_a_cpu_trace_says_what_is_not_known(tmp_path):
     text = tprof("advise", trace(tmp_path / "cpu.pt.trace.json", [1000, 1000])).stdout
-    for what in ("no GPU work", "fewer than three steps", "no shapes", "no memory events"):
+    for what in ("no GPU work", "fewer than three steps", "no input shapes", "no memory events"):
         assert "not known: " in text and what in text
 
 
