@@ -141,7 +141,7 @@ class PluginRankReader {
       if (e.type == PluginType::kernel || e.type == PluginType::copy || e.type == PluginType::set) used[e.pid] = true;
     for (const auto& [number, is] : used)
       if (number >= 0 && number < i64(trace_.devices.size()))
-        out_.gpus.push_back({number, trace_.devices[static_cast<size_t>(number)]});
+        out_.gpus.push_back({number, trace_.devices[size_t(number)]});
   }
 
   const Model& model_;
@@ -213,7 +213,7 @@ class PluginDistributedView {
   }
 
   DistributedView run() {
-    out_.rules = Rules::plugin;
+    out_.rules = RuleSet::plugin;
     for (const auto& rank : ranks_) out_.ranks.push_back({rank->worker});
     if (std::string why = why_no_view(ranks_); !why.empty()) {
       out_.notes.push_back("the plugin has no Distributed view: " + why);
@@ -278,7 +278,7 @@ class PluginDistributedView {
   }
 
   // Whole microseconds, cut.
-  static i64 mean_ns(double us, size_t of) { return 1000 * static_cast<i64>(us / double(std::max<size_t>(1, of))); }
+  static i64 mean_ns(double us, size_t of) { return 1000 * i64(us / double(std::max<size_t>(1, of))); }
 
   RankInStep& row_of(u32 r, const StepName& step) {
     auto at = std::find_if(steps_.begin(), steps_.end(), [&](const auto& s) { return s.first == step; });
@@ -311,7 +311,7 @@ class PluginDistributedView {
       gpus.clear();  // of two with one name the last stays
       for (const PluginRank::Gpu& used : rank.gpus) {
         GpuFigures g;
-        g.device = static_cast<u32>(used.number);
+        g.device = u32(used.number);
         describe_gpu(g, used.device);
         gpus.push_back({r, node, process, g});
       }

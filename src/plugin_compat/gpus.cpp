@@ -111,7 +111,7 @@ std::vector<PluginGpuSeries> plugin_gpu_series(const Model& model, const PluginT
   auto [begin, end] = steps.span;
   double each = 1;
   while ((end - begin) / each > kMostStretches) each *= 10;
-  auto stretches = static_cast<size_t>(std::max(0.0, (end - begin) / each));
+  auto stretches = size_t(std::max(0.0, (end - begin) / each));
   std::vector<PluginGpuSeries> out;
   for (const auto& [device, kernels] : kernels_by_device(trace)) {
     PluginGpuSeries series{device, {}, filled_ranges(model, kernels)};

@@ -159,7 +159,7 @@ std::vector<PluginModule> plugin_modules(const Model& model, const PluginTrace& 
 std::vector<PluginModule> lightning_modules(const Model& model, const OpTree& tree) {
   auto name = [&](const OpNode& node) -> std::string {
     if (node.kind == NodeKind::root || !model.names[node.name].starts_with(kLightningModule)) return "";
-    if (tree.rules == Rules::plugin && node.kind != NodeKind::lightning) return "";
+    if (tree.rules == RuleSet::plugin && node.kind != NodeKind::lightning) return "";
     OpNode named = node;
     named.kind = NodeKind::lightning;
     return node_name(model, named);

@@ -19,7 +19,7 @@ class PluginView {
 
   Overview run() {
     auto has = [&](Category c) { return !steps_.of(c).empty(); };
-    out_.rules = Rules::plugin;
+    out_.rules = RuleSet::plugin;
     out_.communicates = has(Category::communication);
     out_.uses_gpu = has(Category::runtime) || has(Category::kernel) || has(Category::copy) || has(Category::set);
     if (steps_.steps.size() < steps_.all_steps)

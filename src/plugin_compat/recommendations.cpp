@@ -37,7 +37,7 @@ class Recommender {
   }
 
  private:
-  double share(Category c) const { return overview_.average.by[static_cast<u32>(c)] / overview_.average.us; }
+  double share(Category c) const { return overview_.average.by[u32(c)] / overview_.average.us; }
   void add(const char* id, const std::string& text, std::vector<std::pair<const char*, double>> values) {
     out_.push_back({id, text, std::move(values)});
   }

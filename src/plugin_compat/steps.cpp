@@ -38,7 +38,7 @@ class PluginStepFinder {
 
  private:
   const std::string& name(const PluginEvent& e) const { return model_.names[e.name]; }
-  PluginRanges& ranges(Category c) { return out_.ranges[static_cast<u32>(c)]; }
+  PluginRanges& ranges(Category c) { return out_.ranges[u32(c)]; }
 
   void find_communication() {
     for (const PluginEvent& e : trace_.events)

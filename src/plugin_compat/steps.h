@@ -27,7 +27,7 @@ struct PluginSteps {
   // From the profiler's own span where the trace has one, else of all ranges: what its series are drawn over.
   PluginRange span{kPluginNever, -kPluginNever};
 
-  const PluginRanges& of(Category c) const { return ranges[static_cast<u32>(c)]; }
+  const PluginRanges& of(Category c) const { return ranges[u32(c)]; }
   PluginRange from_first_to_last() const { return {steps.front().begin, steps.back().end}; }
 };
 // Throws Error where the plugin drops the file.

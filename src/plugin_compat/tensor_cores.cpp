@@ -23,7 +23,7 @@ std::vector<bool> innermost_eligible(const OpTree& tree) {
 
 PluginTensorCores plugin_tensor_cores(const Model& model, const PluginTrace& trace) {
   PluginTensorCores out;
-  TensorCoreNames names(model, Rules::plugin);
+  TensorCoreNames names(model, RuleSet::plugin);
   OpTree tree = build_plugin_tree(model, trace);
   std::vector<bool> innermost = innermost_eligible(tree);
   std::map<u32, std::pair<double, double>> devices;  // on tensor cores, all

@@ -12,7 +12,7 @@ constexpr std::string_view kOwnNamespaces[] = {"at::native::", "(anonymous names
 // What is alike after this many cuts stays so: one that finds nothing new is the last.
 constexpr int kMostCuts = 8;
 
-bool continues(char c) { return (static_cast<u8>(c) & 0xc0) == 0x80; }
+bool continues(char c) { return (u8(c) & 0xc0) == 0x80; }
 
 // The first or last `count` code points, or those from `from` on.
 std::string head(const std::string& text, size_t count) {

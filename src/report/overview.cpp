@@ -34,7 +34,7 @@ std::vector<Category> shown_categories(const Overview& overview) {
   return out;
 }
 
-double of(const StepTimes& times, Category c) { return times.by[static_cast<u32>(c)]; }
+double of(const StepTimes& times, Category c) { return times.by[u32(c)]; }
 double share(const StepTimes& times, Category c) { return times.us > 0 ? 100 * of(times, c) / times.us : 0; }
 
 std::string compute_text(const GpuFigures& g) {
@@ -147,7 +147,7 @@ Table steps_table(const Overview& overview) {
   };
   for (const StepTimes& step : overview.steps) add(step);
   if (overview.steps.size() > 1) add(overview.average);
-  if (overview.rules == Rules::tprof) table.footer = {"Counted: " + counted_text(overview.counted)};
+  if (overview.rules == RuleSet::tprof) table.footer = {"Counted: " + counted_text(overview.counted)};
   for (const std::string& line : stretch_lines(overview)) table.footer.push_back(line);
   table.footer.insert(table.footer.end(), overview.notes.begin(), overview.notes.end());
   return table;
@@ -161,7 +161,7 @@ Json steps_json(const Overview& overview, const Source& source, const TableJson&
 
 std::string overview_text(const Overview& overview, const Source& source, const TextStyle& style) {
   std::string out = source.title() + "\n";
-  if (overview.rules == Rules::tprof) out += "  " + counted_text(overview.counted) + "\n";
+  if (overview.rules == RuleSet::tprof) out += "  " + counted_text(overview.counted) + "\n";
   for (const GpuFigures& g : overview.gpus) {
     std::string line;  // "GPU 0: Tesla V100, Memory 31.74 GB, ..."
     for (const auto& [title, value] : gpu_lines(g)) {
@@ -184,7 +184,7 @@ std::string overview_text(const Overview& overview, const Source& source, const 
       bool work = c == (overview.uses_gpu ? Category::kernel : Category::cpu);
       table.senses.push_back(work ? Sense::neutral : Sense::fault);
     }
-    if (overview.rules == Rules::tprof) {
+    if (overview.rules == RuleSet::tprof) {
       double ns = own_ns_per_step(overview), percent = own_percent(overview);
       table.rows.push_back({"of it the profiler (est.)", ns < 0 ? Value() : Value(i64(llrint(ns))),
                             percent < 0 ? Value() : Value(percent)});
@@ -232,7 +232,7 @@ Json overview_json(const Overview& overview, const Source& source, size_t worker
     rows.push_back(std::move(row));
   }
   out["steps"] = {{"columns", columns}, {"rows", rows}};
-  if (overview.rules == Rules::tprof) {
+  if (overview.rules == RuleSet::tprof) {
     out["counted"] = counted_text(overview.counted);
     for (const auto& [word, kind, sum] : stretches_of(overview))
       out[word] = {{"count", sum.count},          {"batches", sum.batches},

@@ -36,7 +36,7 @@ struct LinkName {
 LinkName link_name(const Model& model, const PathPiece& piece) {
   bool of_work = piece.kind == PathKind::computation || piece.kind == PathKind::communication;
   if (piece.kind == PathKind::copy && model.gpu[piece.work].kind() == Kind::copy)
-    return {LinkName::Of::copy, static_cast<u32>(copy_kind_of(model.gpu[piece.work]))};
+    return {LinkName::Of::copy, u32(copy_kind_of(model.gpu[piece.work]))};
   if (of_work || piece.kind == PathKind::copy) return {LinkName::Of::name, model.gpu[piece.work].name};
   bool before = piece.kind == PathKind::gap || piece.kind == PathKind::held_up;
   if (before && piece.work != kNone) return {LinkName::Of::before, model.gpu[piece.work].name};
@@ -82,8 +82,7 @@ std::vector<LinkSum> link_sums(const Model& model, const std::vector<CriticalPat
   for (const CriticalPath& path : steps)
     for (const PathPiece& piece : path.pieces) {
       LinkName name = by_name ? link_name(model, piece) : LinkName{};
-      u64 key = u64{name.number} | static_cast<u64>(name.of) << 32 | static_cast<u64>(piece.kind) << 40 |
-                static_cast<u64>(piece.activity) << 48;
+      u64 key = u64{name.number} | u64(name.of) << 32 | u64(piece.kind) << 40 | u64(piece.activity) << 48;
       Sum& sum = sums.try_emplace(key, Sum{&piece, name}).first->second;
       sum.ns += piece.end_ns - piece.begin_ns;
       sum.links++;

@@ -12,8 +12,8 @@
 
 namespace tprof {
 
-Table operators_table(const Model& model, const Operators& operators, OperatorKey key, Rules rules);
-Table kernels_table(const Kernels& kernels, bool by_op, Rules rules);
+Table operators_table(const Model& model, const Operators& operators, OperatorKey key, RuleSet rules);
+Table kernels_table(const Kernels& kernels, bool by_op, RuleSet rules);
 Table memory_table(const Model& model, const OpTree& tree, const std::vector<MemorySum>& sums);
 // Blocks that were allocated or released in the range.
 Table memory_events_table(const Model& model, const OpTree& tree, const MemoryRange& range);

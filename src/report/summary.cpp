@@ -79,7 +79,7 @@ Table top_operators(const Facts& facts, const Operators& operators) {
           device ? operators.device_self_ns : operators.host_self_ns, row.calls);
   if (out.rows.empty() && device) {
     out.columns[0].title = "Top kernels";
-    Kernels kernels = kernels_by_name(facts.model, Rules::tprof);
+    Kernels kernels = kernels_by_name(facts.model, RuleSet::tprof);
     for (const KernelRow& row : kernels.rows) add(row.name, row.total_ns, kernels.total_ns, row.calls);
   }
   sort_rows(out, 1);

@@ -196,7 +196,7 @@ TextStyle text_style(FILE* to) {
 }
 
 std::string text_of(const Table& table, const TextStyle& style) {
-  size_t room = style.width > 0 ? static_cast<size_t>(style.width) : 0;
+  size_t room = style.width > 0 ? size_t(style.width) : 0;
   Cells cells = cells_of(table);
   Layout layout(table, cells, room);
   Paint paint{style.color};

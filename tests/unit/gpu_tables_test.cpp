@@ -148,7 +148,7 @@ TEST(KernelsTable, WhatAKernelDoesNotStateIsNotZero) {
   b.step(0, 1000);
   b.kernel("gemm", 100, 200);
   Model model = b.model();
-  Table table = kernels_table(kernels_by_op(model, build_op_tree(model)), true, Rules::tprof);
+  Table table = kernels_table(kernels_by_op(model, build_op_tree(model)), true, RuleSet::tprof);
   for (const char* key : {"grid", "block", "registers_per_thread", "shared_memory"})
     EXPECT_FALSE(known(table, 0, key)) << key;
 }

@@ -83,7 +83,7 @@ bool is_misaligned(const TensorInput& a, const TensorInput& b) {
 // a factor of four to eight for half precision.
 std::optional<Match> no_tensor_cores(const Facts& facts) {
   if (!facts.device || facts.device->compute_major < 7) return {};
-  TensorCoreNames names(facts.model, Rules::tprof);
+  TensorCoreNames names(facts.model, RuleSet::tprof);
   Heaviest heaviest(Evidence::Kind::gpu_work);
   Cost cost(facts);
   for (u32 i = 0; i < facts.model.gpu.size(); i++) {
@@ -113,7 +113,7 @@ std::optional<Match> no_tensor_cores(const Facts& facts) {
 // From compute capability 8.0 on, TF32 is at least twice as fast.
 std::optional<Match> fp32_products(const Facts& facts) {
   if (!facts.device || facts.device->compute_major < 8) return {};
-  TensorCoreNames names(facts.model, Rules::tprof);
+  TensorCoreNames names(facts.model, RuleSet::tprof);
   Heaviest heaviest(Evidence::Kind::gpu_work);
   Cost cost(facts);
   for (u32 i = 0; i < facts.model.gpu.size(); i++) {

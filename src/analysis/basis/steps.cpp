@@ -67,7 +67,7 @@ const char* category_text(Category category) {
       TPROF_CATEGORIES(CATEGORY)
 #undef CATEGORY
   };
-  return kTexts[static_cast<u32>(category)];
+  return kTexts[u32(category)];
 }
 
 std::vector<StepSpan> step_spans(const Model& model) {
@@ -104,7 +104,7 @@ std::vector<StepSpan> step_spans(const Model& model) {
 
 std::array<IntervalSet, kCategories - 1> category_times(const Model& model, const Words& words) {
   std::vector<Interval> any[kCategories - 1];
-  auto add = [&](Category c, const auto& x) { any[static_cast<u32>(c)].push_back({x.begin_ns, x.end_ns()}); };
+  auto add = [&](Category c, const auto& x) { any[u32(c)].push_back({x.begin_ns, x.end_ns()}); };
   bool communicates = false;
   for (const GpuEvent& work : model.gpu) {
     if (!work.runs_on_gpu()) continue;

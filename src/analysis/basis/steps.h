@@ -25,7 +25,7 @@ enum class Category : u8 {
   TPROF_CATEGORIES(CATEGORY)
 #undef CATEGORY
 };
-constexpr u32 kCategories = static_cast<u32>(Category::other) + 1;
+constexpr u32 kCategories = u32(Category::other) + 1;
 const char* category_text(Category category);
 
 struct StepSpan {

@@ -3,7 +3,7 @@
 #pragma once
 #include <string_view>
 
-#include "analysis/basis/rules.h"
+#include "analysis/basis/rule_set.h"
 #include "analysis/basis/vendor.h"
 
 namespace tprof {
@@ -11,13 +11,13 @@ namespace tprof {
 enum class TensorCoreUse : u8 { no, yes, unknown };
 
 // By the plugin's rules never unknown, and the same for every vendor.
-TensorCoreUse kernel_uses_tensor_cores(std::string_view kernel, Rules rules, Vendor vendor = Vendor::nvidia);
-bool op_is_tensor_core_eligible(std::string_view op, Rules rules);
+TensorCoreUse kernel_uses_tensor_cores(std::string_view kernel, RuleSet rules, Vendor vendor = Vendor::nvidia);
+bool op_is_tensor_core_eligible(std::string_view op, RuleSet rules);
 
 // The same of the names of a Model, each looked at once. The Model must outlive this.
 class TensorCoreNames {
  public:
-  TensorCoreNames(const Model& model, Rules rules);
+  TensorCoreNames(const Model& model, RuleSet rules);
 
   TensorCoreUse answer(u32 name);  // of a kernel
   bool kernel(u32 name) { return answer(name) == TensorCoreUse::yes; }
@@ -25,7 +25,7 @@ class TensorCoreNames {
 
  private:
   const Model& model_;
-  Rules rules_;
+  RuleSet rules_;
   Vendor vendor_;
   bool none_;                      // no device has tensor cores
   std::vector<u8> kernels_, ops_;  // by name: 0 not asked yet, else 1 + the answer

@@ -59,7 +59,7 @@ u32 main_thread_of(const Model& model) {
   std::vector<bool> backward(model.events.size());    // or something in it
   for (size_t i = 0; i < model.events.size(); i++) {  // parents come before their children
     const Event& e = model.events[i];
-    backward[i] = e.scope == static_cast<u8>(Scope::backward) || (e.parent >= 0 && backward[size_t(e.parent)]);
+    backward[i] = e.scope == u8(Scope::backward) || (e.parent >= 0 && backward[size_t(e.parent)]);
     if (!backward[i] && is_operator(e) && e.thread < operators.size()) operators[e.thread]++;
   }
   auto most = std::max_element(operators.begin(), operators.end());

@@ -20,7 +20,7 @@ constexpr WordRow kRows[] = {
 #undef WORD
 };
 
-static_assert(std::ranges::all_of(kRows, [](const WordRow& row) { return static_cast<u32>(row.word) < 64; }),
+static_assert(std::ranges::all_of(kRows, [](const WordRow& row) { return u32(row.word) < 64; }),
               "Words has a bit of 64 for each word");
 
 bool matches(const WordRow& row, std::string_view name) {
@@ -43,8 +43,7 @@ Words::Words(const Model& model) : model_(model), bits_(model.names.size()) {
     if (work.kind() == Kind::kernel) kernel[work.name] = true;
   for (size_t i = 0; i < model.names.size(); i++) {
     for (const WordRow& row : kRows)
-      if ((kernel[i] || !of_kernels(row.word)) && matches(row, model.names[i]))
-        bits_[i] |= u64{1} << static_cast<u32>(row.word);
+      if ((kernel[i] || !of_kernels(row.word)) && matches(row, model.names[i])) bits_[i] |= u64{1} << u32(row.word);
     all_ |= bits_[i];
   }
 }

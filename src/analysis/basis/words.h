@@ -52,10 +52,10 @@ class Words {
  public:
   explicit Words(const Model& model);
 
-  bool is(u32 name, Word word) const { return bits_[name] >> static_cast<u32>(word) & 1; }
+  bool is(u32 name, Word word) const { return bits_[name] >> u32(word) & 1; }
   bool is(const Event& event, Word word) const { return is(event.name, word); }
   bool is(const CallEvent& call, Word word) const;
-  bool any(Word word) const { return all_ >> static_cast<u32>(word) & 1; }
+  bool any(Word word) const { return all_ >> u32(word) & 1; }
 
   // Of work that runs on a GPU. A kernel communicates by its name (communication.def), or because an operator that
   // communicates launched it.

@@ -34,7 +34,7 @@ double middle_half(std::vector<double> values) {
   return mean_of({values.begin() + quarter, values.end() - quarter});
 }
 
-double waiting_of(const DiffSide::Run& run) { return run.machine[static_cast<u32>(MachineFigure::waited)]; }
+double waiting_of(const DiffSide::Run& run) { return run.machine[u32(MachineFigure::waited)]; }
 
 }  // namespace
 
@@ -44,7 +44,7 @@ const char* diff_by_text(DiffBy by) {
       TPROF_DIFF_BY(DIFF_BY)
 #undef DIFF_BY
   };
-  return kTexts[static_cast<u32>(by)];
+  return kTexts[u32(by)];
 }
 
 const char* diff_by_word(DiffBy by) {
@@ -53,11 +53,11 @@ const char* diff_by_word(DiffBy by) {
       TPROF_DIFF_BY(DIFF_BY)
 #undef DIFF_BY
   };
-  return kWords[static_cast<u32>(by)];
+  return kWords[u32(by)];
 }
 
 void DiffSide::count(DiffBy by, const std::string& name, u32 step, double ns) {
-  Entry& entry = entries_[static_cast<u32>(by)][name];
+  Entry& entry = entries_[u32(by)][name];
   entry.calls++;
   if (!entry.ns.empty() && entry.ns.back().step == step)
     entry.ns.back().value += ns;

@@ -27,7 +27,7 @@ enum class DiffBy : u8 {
   TPROF_DIFF_BY(DIFF_BY)
 #undef DIFF_BY
 };
-constexpr u32 kDiffBys = static_cast<u32>(DiffBy::module) + 1;
+constexpr u32 kDiffBys = u32(DiffBy::module) + 1;
 const char* diff_by_text(DiffBy by);
 const char* diff_by_word(DiffBy by);  // for JSON: "operator_host"
 
@@ -61,7 +61,7 @@ class DiffSide {
   const std::vector<Step>& steps() const { return steps_; }
   const std::vector<Run>& runs() const { return runs_; }
   Entry all_steps() const;
-  const std::map<std::string, Entry>& of(DiffBy by) const { return entries_[static_cast<u32>(by)]; }
+  const std::map<std::string, Entry>& of(DiffBy by) const { return entries_[u32(by)]; }
   const std::vector<std::string>& notes() const { return notes_; }
 
   // Of operators, labels and modules: calls per step, times as mean() has them.

@@ -43,7 +43,7 @@ struct DistributedView {
     std::string worker;
     i32 number = -1;  // as torch.distributed counts; -1 not known, and by the plugin's rules
   };
-  Rules rules = Rules::tprof;
+  RuleSet rules = RuleSet::tprof;
   std::vector<RankName> ranks;
   std::vector<RankInStep> steps;          // the means first, then step by step; of each the ranks in order
   std::vector<RankOperation> operations;  // rank by rank

@@ -27,7 +27,7 @@ struct Kernels {
   bool state_blocks = false, state_occupancy = false;  // some kernel of the trace does
 };
 
-Kernels kernels_by_name(const Model& model, Rules rules);
+Kernels kernels_by_name(const Model& model, RuleSet rules);
 
 // By the plugin's rules those that no operator tree reaches are left out, and those that stand in several places count
 // in each.

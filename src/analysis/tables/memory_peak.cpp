@@ -43,7 +43,7 @@ class Device {
  private:
   // Allocated behind each event of the device.
   u64 allocated(u32 i, i64 sum) const {
-    return out_.totals_known ? model_.memory[i].total_allocated : static_cast<u64>(std::max<i64>(0, sum));
+    return out_.totals_known ? model_.memory[i].total_allocated : u64(std::max<i64>(0, sum));
   }
 
   void find_peak() {
@@ -72,7 +72,7 @@ class Device {
   bool apply(Blocks& alive, const MemoryEvent& e, u32 index) {
     if (!out_.addresses_known) return true;
     if (e.bytes > 0) {
-      alive[e.address] = {static_cast<u64>(e.bytes), index};
+      alive[e.address] = {u64(e.bytes), index};
       return true;
     }
     bool known = alive.erase(e.address) != 0;
@@ -117,7 +117,7 @@ class Device {
     if (ends.size() < kLeakSteps) return;
     out_.growth_known = true;
     std::vector<i64> growth;
-    for (size_t s = 2; s < ends.size(); s++) growth.push_back(static_cast<i64>(ends[s] - ends[s - 1]));
+    for (size_t s = 2; s < ends.size(); s++) growth.push_back(i64(ends[s] - ends[s - 1]));
     auto counted = growth.end() - (growth.size() >= kLeakSteps);
     out_.grows = *std::min_element(growth.begin(), counted) > 0;
     out_.growth_bytes = median_of(growth);

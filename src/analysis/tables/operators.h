@@ -83,7 +83,7 @@ struct Operators {
 Operators operators(const Model& model, const OpTree& tree, OperatorKey key, u32 stack_depth = 0);
 
 // What the row of a node is called: by our rules all steps are one, all evaluations, all inference beside steps.
-const std::string& row_name_of(const Model& model, const OpNode& node, Rules rules);
+const std::string& row_name_of(const Model& model, const OpNode& node, RuleSet rules);
 
 // Frames of a stack from the innermost on, at most `depth`, 0 all: indices into Model::stacks.
 std::vector<u32> frames_of(const Model& model, u32 stack, u32 depth);

@@ -12,7 +12,7 @@ const char* activity_text(Activity activity) {
       TPROF_ACTIVITIES(ACTIVITY)
 #undef ACTIVITY
   };
-  return kTexts[static_cast<u32>(activity)];
+  return kTexts[u32(activity)];
 }
 
 HostTimelines::HostTimelines(const Model& model, const Words& words, const Waits& waits)

@@ -24,7 +24,7 @@ enum class Activity : u8 {
   TPROF_ACTIVITIES(ACTIVITY)
 #undef ACTIVITY
 };
-constexpr u32 kActivities = static_cast<u32>(Activity::nothing) + 1;
+constexpr u32 kActivities = u32(Activity::nothing) + 1;
 const char* activity_text(Activity activity);
 
 // A piece of time of one activity. Neighbours do not overlap; what lies between two of them is `nothing`.

@@ -20,7 +20,7 @@ const char* path_kind_text(PathKind kind) {
       TPROF_PATH_KINDS(PATH)
 #undef PATH
   };
-  return kTexts[static_cast<u32>(kind)];
+  return kTexts[u32(kind)];
 }
 
 struct CriticalPaths::Place {
@@ -36,8 +36,8 @@ struct CriticalPaths::Place {
     if (begin >= ns) return;
     piece.begin_ns = begin;
     piece.end_ns = ns;
-    path.by_kind[static_cast<u32>(piece.kind)] += ns - begin;
-    if (piece.kind == PathKind::host) path.by_activity[static_cast<u32>(piece.activity)] += ns - begin;
+    path.by_kind[u32(piece.kind)] += ns - begin;
+    if (piece.kind == PathKind::host) path.by_activity[u32(piece.activity)] += ns - begin;
     path.pieces.push_back(piece);
     ns = begin;
   }
@@ -96,7 +96,7 @@ void CriticalPaths::walk_work(Place& at) {
   const GpuEvent& work = model_.gpu[at.work];
   static constexpr PathKind kKinds[] = {PathKind::computation, PathKind::communication, PathKind::copy};
   u32 index = at.work;
-  at.take(work.begin_ns, {0, 0, kKinds[static_cast<u32>(words_.work(work))], Activity::nothing, index});
+  at.take(work.begin_ns, {0, 0, kKinds[u32(words_.work(work))], Activity::nothing, index});
   u32 before = work_ended_by(work.begin_ns, work.device, position_[index]);
   if (launched_late(work, before)) {
     const CallEvent& call = model_.calls[work.call];

@@ -29,7 +29,7 @@ enum class PathKind : u8 {
   TPROF_PATH_KINDS(PATH)
 #undef PATH
 };
-constexpr u32 kPathKinds = static_cast<u32>(PathKind::host) + 1;
+constexpr u32 kPathKinds = u32(PathKind::host) + 1;
 const char* path_kind_text(PathKind kind);
 
 struct PathPiece {

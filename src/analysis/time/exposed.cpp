@@ -5,8 +5,7 @@ namespace tprof {
 std::map<u32, GpuSets> gpu_sets(const Model& model, const Words& words) {
   std::map<u32, std::vector<Interval>> any[3];
   for (const GpuEvent& event : model.gpu)
-    if (event.runs_on_gpu())
-      any[static_cast<u32>(words.work(event))][event.device].push_back({event.begin_ns, event.end_ns()});
+    if (event.runs_on_gpu()) any[u32(words.work(event))][event.device].push_back({event.begin_ns, event.end_ns()});
   std::map<u32, GpuSets> out;
   for (auto& [device, list] : any[0]) out[device].computation = IntervalSet(std::move(list));
   for (auto& [device, list] : any[1]) out[device].communication = IntervalSet(std::move(list));

@@ -51,7 +51,7 @@ void describe(const Model& model, GpuFigures& g) {
 
 std::vector<GpuFigures> gpu_figures(const Model& model, const Windows& windows, std::vector<std::string>& notes) {
   std::map<u32, Sums> devices;
-  TensorCoreNames tensor_cores(model, Rules::tprof);
+  TensorCoreNames tensor_cores(model, RuleSet::tprof);
   for (const GpuEvent& e : model.gpu) {
     if ((e.kind() != Kind::kernel && e.kind() != Kind::graph) || e.device == kNone) continue;
     Sums& s = devices[e.device];

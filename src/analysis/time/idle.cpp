@@ -14,7 +14,7 @@ struct ReasonKey {
   bool operator==(const ReasonKey&) const = default;
 };
 struct ReasonHash {
-  size_t operator()(const ReasonKey& k) const { return size_t(k.name) * kActivities + static_cast<size_t>(k.activity); }
+  size_t operator()(const ReasonKey& k) const { return size_t(k.name) * kActivities + size_t(k.activity); }
 };
 
 class LaneBuilder {
@@ -104,8 +104,8 @@ class LaneBuilder {
       gap.cause = IdleCause::host_wait;
       blame(gap, gap.end_ns, main_);
     }
-    lane_.by_cause[static_cast<u32>(gap.cause)] += gap.length();
-    if (gap.edge) lane_.edges_by_cause[static_cast<u32>(gap.cause)] += gap.length();
+    lane_.by_cause[u32(gap.cause)] += gap.length();
+    if (gap.edge) lane_.edges_by_cause[u32(gap.cause)] += gap.length();
     lane_.gaps.push_back(gap);
   }
 
@@ -165,8 +165,8 @@ class LaneBuilder {
 
   void count(Gap& gap, const ActivityPiece& piece, i64* sums) {
     i64 ns = piece.end_ns - piece.begin_ns;
-    sums[static_cast<u32>(piece.activity)] += ns;
-    lane_.by_activity[static_cast<u32>(piece.activity)] += ns;
+    sums[u32(piece.activity)] += ns;
+    lane_.by_activity[u32(piece.activity)] += ns;
     bool from_begin = piece.begin_ns == gap.begin_ns && piece.call != kNone && !gap.edge;
     if (from_begin && model_.calls[piece.call].begin_ns < gap.begin_ns && waited(piece.call)) gap.sync = piece.call;
     bool by_call = piece.call != kNone && piece.activity != Activity::data_loading;
@@ -197,7 +197,7 @@ class LaneBuilder {
 const char* idle_cause_text(IdleCause cause) {
   static constexpr const char* kTexts[] = {"the host launched too late", "one kernel follows another",
                                            "waits for another stream", "the device began it late", "launch unknown"};
-  return kTexts[static_cast<u32>(cause)];
+  return kTexts[u32(cause)];
 }
 
 std::vector<IdleLane> idle(const Model& model, const Windows& windows, HostTimelines& timelines) {

@@ -67,9 +67,9 @@ struct IdleLane {
   std::vector<Gap> gaps;            // in order of time
   std::vector<HostReason> reasons;  // longest first
 
-  i64 of(IdleCause cause) const { return by_cause[static_cast<u32>(cause)]; }
-  i64 at_edges_of(IdleCause cause) const { return edges_by_cause[static_cast<u32>(cause)]; }
-  i64 of(Activity activity) const { return by_activity[static_cast<u32>(activity)]; }
+  i64 of(IdleCause cause) const { return by_cause[u32(cause)]; }
+  i64 at_edges_of(IdleCause cause) const { return edges_by_cause[u32(cause)]; }
+  i64 of(Activity activity) const { return by_activity[u32(activity)]; }
 };
 
 // Devices first, then streams.

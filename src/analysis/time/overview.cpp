@@ -75,7 +75,7 @@ Overview overview_of(const Model& model) {
   Words words(model);
   std::vector<StepSpan> spans = step_spans(model);
   auto busy = category_times(model, words);
-  auto any = [&](Category c) { return !busy[static_cast<u32>(c)].empty(); };
+  auto any = [&](Category c) { return !busy[u32(c)].empty(); };
   out.uses_gpu = any(Category::runtime) || any(Category::kernel) || any(Category::copy) || any(Category::set) ||
                  !model.gpu.empty();
   out.communicates = any(Category::communication);

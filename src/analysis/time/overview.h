@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/basis/rules.h"
+#include "analysis/basis/rule_set.h"
 #include "analysis/basis/steps.h"
 #include "analysis/time/own_cost.h"
 #include "model/counted.h"
@@ -51,7 +51,7 @@ struct Recommendation {
 };
 
 struct Overview {
-  Rules rules = Rules::tprof;
+  RuleSet rules = RuleSet::tprof;
   bool uses_gpu = false, communicates = false;
   // False: a device was called, and the trace lacks what it did, or has it in kinds of events that are not analysed.
   bool work_known = true;
