@@ -1,7 +1,5 @@
 #include "analysis/advice/advice.h"
 
-#include <stdio.h>
-
 #include <algorithm>
 
 #include "analysis/advice/rule.h"
@@ -15,12 +13,6 @@ constexpr Function kFunctions[] = {
 #include "analysis/advice/advice.def"
 #undef RULE
 };
-
-std::string print(const char* format, double value) {
-  char text[64];
-  snprintf(text, sizeof text, format, value);
-  return text;
-}
 
 }  // namespace
 
@@ -85,11 +77,10 @@ EvidencePlace place_of(const Model& model, const Evidence& evidence) {
 
 namespace rules {
 
-std::string ms(double ns) { return print(ns < 1e4 ? "%.3f ms" : ns < 1e6 ? "%.2f ms" : "%.1f ms", ns / 1e6); }
-std::string percent(double share) { return print("%.1f %%", share * 100); }
+std::string ms(double ns) { return printed(ns < 1e4 ? "%.3f ms" : ns < 1e6 ? "%.2f ms" : "%.1f ms", ns / 1e6); }
 std::string mib(double bytes) {
-  return bytes >= double(1 << 30) ? print("%.2f GiB", bytes / double(1 << 30))
-                                  : print("%.1f MiB", bytes / double(1 << 20));
+  return bytes >= double(1 << 30) ? printed("%.2f GiB", bytes / double(1 << 30))
+                                  : printed("%.1f MiB", bytes / double(1 << 20));
 }
 
 }  // namespace rules

@@ -51,8 +51,8 @@ std::optional<Match> communication(const Facts& facts) {
                share,
                facts.windows.per_step(std::min(exposed, ns)) / 2,
                (facts.gpu ? "Exchanges of gradients run for " : "Communication runs for ") +
-                   ms(facts.windows.per_step(ns)) + " per step (" + percent(share) + ")" + (waiting > 0 ? beside : "") +
-                   ".",
+                   ms(facts.windows.per_step(ns)) + " per step (" + share_text(share) + ")" +
+                   (waiting > 0 ? beside : "") + ".",
                facts.gpu ? longest_gpu_work(facts, is_it)
                          : longest_ranges(facts, Where::windows, Word::communication_op),
                facts.trains ? "" : "Spread the model over fewer GPUs, or send less (half precision, quantised)."};
@@ -74,7 +74,7 @@ std::optional<Match> exposed_communication(const Facts& facts) {
                share,
                facts.windows.per_step(ns),
                ms(facts.windows.per_step(exposed)) + " of communication per step is not hidden by computation; " +
-                   percent(facts.gpu_time->overlap()) + " of all communication is" +
+                   share_text(facts.gpu_time->overlap()) + " of all communication is" +
                    (ns < exposed / 2 ? ", and at most " + ms(facts.windows.per_step(ns)) + " more can be hidden" : "") +
                    ".",
                longest_gpu_work(facts,
@@ -106,9 +106,9 @@ std::optional<Match> waiting_for_ranks(const Facts& facts) {
       sure ? share : std::min(share, kNotHigh),
       share,
       facts.windows.per_step(saving),
-      alone ? "Collectives take " + ms(facts.windows.per_step(ns)) + " per step (" + percent(share) +
+      alone ? "Collectives take " + ms(facts.windows.per_step(ns)) + " per step (" + share_text(share) +
                   ") longer than others of their kind that move as much: most likely they wait for other ranks."
-            : "In collectives this rank waits " + ms(facts.windows.per_step(ns)) + " per step (" + percent(share) +
+            : "In collectives this rank waits " + ms(facts.windows.per_step(ns)) + " per step (" + share_text(share) +
                   ") for other ranks" +
                   (facts.rank.for_rank.empty() ? "." : ", most of it for " + facts.rank.for_rank + "."),
       calls.take(),

@@ -5,7 +5,8 @@
 namespace tprof::rules {
 
 // Sums up the host time during which no GPU computes and the GPU work that steps waited for (their critical path). What
-// runs hidden by other work costs nothing, and nothing counts twice, so no saving is larger than what is idle or wasted.
+// runs hidden by other work costs nothing, and nothing counts twice, so no saving is larger than what is idle or
+// wasted.
 class Cost {
  public:
   explicit Cost(const Facts& facts);  // which must outlive this

@@ -114,7 +114,7 @@ std::optional<Match> python_bound(const Facts& facts) {
     if (next < model.events.size()) after.add(hole.length(), u32(next));
   }
   return Match{share, share, facts.windows.per_step(ns),
-               "For " + ms(facts.windows.per_step(ns)) + " of a step (" + percent(share) +
+               "For " + ms(facts.windows.per_step(ns)) + " of a step (" + share_text(share) +
                    ") no operator, CUDA call or DataLoader runs: it is Python, or other code, between them" +
                    (most == kNone ? lines_hint(facts) : "; most of it in \"" + model.names[most] + '"') + ".",
                after.take()};

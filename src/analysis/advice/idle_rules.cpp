@@ -5,7 +5,8 @@
 namespace tprof::rules {
 // The utilisation as the plugin defines it (kernels only), for the least used GPU. The saving is not known: it depends
 // on what a larger batch costs. A larger batch helps where the host is late in what each step repeats, so the edges of
-// a window do not count. Where loading, Python and operators, or launches are the cause, DL1, HB1, LN1 and WU2 report it.
+// a window do not count. Where loading, Python and operators, or launches are the cause, DL1, HB1, LN1 and WU2 report
+// it.
 std::optional<Match> low_utilization(const Facts& facts) {
   const DeviceExposed* least = nullptr;
   auto used = [](const DeviceExposed& row) { return row.all.computation_ns + row.all.exposed_communication_ns; };
@@ -21,9 +22,10 @@ std::optional<Match> low_utilization(const Facts& facts) {
   if (facts.share(double(late - loads - waits_for_code(facts) - between_activities(*lane).launching)) < 0.5 * idle)
     return {};
   return Match{idle, idle, -1,
-               "GPU " + std::to_string(least->device) + " runs kernels " + percent(1 - idle) + " of the time; " +
-                   percent(facts.share(double(lane->of(IdleCause::host_wait)))) + " it waits for the host" +
-                   (edges < 0.05 ? "." : "; " + percent(edges) + " is before its first activity and after its last."),
+               "GPU " + std::to_string(least->device) + " runs kernels " + share_text(1 - idle) + " of the time; " +
+                   share_text(facts.share(double(lane->of(IdleCause::host_wait)))) + " it waits for the host" +
+                   (edges < 0.05 ? "."
+                                 : "; " + share_text(edges) + " is before its first activity and after its last."),
                after_gaps(*lane, [](const Gap&) { return true; })};
 }
 

@@ -45,7 +45,7 @@ std::optional<Match> data_loading(const Facts& facts) {
       share,
       share,
       facts.words.any(Word::single_process_loader) ? std::min(saved, std::max(rest, saved / 2)) : saved,
-      "The DataLoader takes " + ms(ns) + " of a step of " + ms(facts.step_ns()) + " (" + percent(share) + ")" +
+      "The DataLoader takes " + ms(ns) + " of a step of " + ms(facts.step_ns()) + " (" + share_text(share) + ")" +
           (facts.words.any(Word::single_process_loader)
                ? ", in the training process itself (num_workers=0); workers load while the rest of the step runs."
                : "."),

@@ -1,13 +1,9 @@
 #include "analysis/advice/operator_search.h"
 
-#include <stdio.h>
-
 namespace tprof::rules {
 std::string per_step(const Facts& facts, u64 count, const char* what) {
   double each = double(count) / double(facts.windows.steps.size());
-  char text[32];
-  snprintf(text, sizeof text, each < 10 && each != double(u64(each)) ? "%.1f " : "%.0f ", each);
-  return text + std::string(what) + " per step";
+  return printed(each < 10 && each != double(u64(each)) ? "%.1f " : "%.0f ", each) + what + " per step";
 }
 
 std::vector<std::vector<u32>> siblings_of(const Model& model) {

@@ -1,6 +1,4 @@
 // Rules of advice about large computations: matrix products, convolutions, attention.
-#include <stdio.h>
-
 #include <set>
 
 #include "analysis/advice/operator_search.h"
@@ -242,11 +240,9 @@ std::optional<Match> slow_blas(const Facts& facts) {
   if (slow.empty()) return {};
   Found found = find(facts, [&](u32 i) { return slow.contains(kind_of(facts.model.events[i])); });
   double share = facts.share(double(found.ns)), left = flops / ns / kTunedGflops;
-  char rate[32];
-  snprintf(rate, sizeof rate, "%.1f GFLOP/s", flops / ns);
   return Match{share, share, facts.windows.per_step(found.ns) * (1 - left),
                per_step(facts, found.count, "products") + " take " + ms(facts.windows.per_step(found.ns)) + ", at " +
-                   rate + "; one core reaches 20 and more with a tuned library.",
+                   printed("%.1f GFLOP/s", flops / ns) + "; one core reaches 20 and more with a tuned library.",
                found.evidence};
 }
 

@@ -5,6 +5,7 @@
 #include "analysis/advice/cost.h"
 #include "analysis/advice/evidence.h"
 #include "analysis/basis/innermost.h"
+#include "analysis/basis/printed.h"
 
 namespace tprof::rules {
 
@@ -12,9 +13,8 @@ namespace tprof::rules {
 #include "analysis/advice/advice.def"
 #undef RULE
 
-std::string ms(double ns);          // "1.23 ms"
-std::string percent(double share);  // "12.3 %"
-std::string mib(double bytes);      // "1.5 GiB", "12.0 MiB"
+std::string ms(double ns);      // "1.23 ms"
+std::string mib(double bytes);  // "1.5 GiB", "12.0 MiB"
 
 constexpr i64 kFirstLaunchNs = 1'000'000;  // a launch takes some us; longer ones load code or wait for a full queue
 

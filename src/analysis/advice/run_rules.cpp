@@ -83,7 +83,7 @@ std::optional<Match> memory_limit(const Facts& facts) {
   return Match{share,
                -1,
                -1,
-               device_name(*peak) + " holds " + mib(double(peak->peak_bytes)) + " at the peak, " + percent(share) +
+               device_name(*peak) + " holds " + mib(double(peak->peak_bytes)) + " at the peak, " + share_text(share) +
                    " of its memory" + largest(facts, peak->owners) + ".",
                owners(peak->owners),
                facts.trains ? "" : "A smaller batch, half precision, or the model on several GPUs."};
@@ -112,7 +112,7 @@ std::optional<Match> memory_unused(const Facts& facts) {
   return Match{share, -1, -1,
                "When " + device_name(*peak) + " needs most memory, " + mib(double(peak->peak_bytes)) +
                    ", its allocator holds another " + mib(double(peak->unused_at_peak_bytes)) + " that nothing uses, " +
-                   percent(share) + " of the device's memory."};
+                   share_text(share) + " of the device's memory."};
 }
 
 std::optional<Match> data_parallel(const Facts& facts) {

@@ -49,8 +49,8 @@ struct OpTree {
   std::vector<OpNode> nodes;   // in order of start, parents before their children
   std::vector<i32> of_gpu;     // by Model::gpu: the node that launched it, -1: none
   std::vector<i32> of_memory;  // by Model::memory: the innermost node open on its thread at that time, -1: none
-  // By the plugin's rules several nodes may count the same kernel. Kept here and not in PluginTree: the table of kernels
-  // (analysis/tables) is computed from either tree.
+  // By the plugin's rules several nodes may count the same kernel. Kept here and not in PluginTree: the table of
+  // kernels (analysis/tables) is computed from either tree.
   struct Launch {
     u32 gpu;   // index into Model::gpu: a kernel
     i32 node;  // the node that counts it; of_gpu holds the node that names it

@@ -60,7 +60,8 @@ bool contains(std::string_view text, std::string_view part) {
   }
 }
 
-// An identifier: of a kernel written in Triton, a DSL or assembly. Those of C++ have parameters, or are mangled.
+// Whether the name is a plain identifier: the kernel is written in Triton, a DSL or assembly. Names of C++ kernels have
+// parameters or are mangled.
 bool is_bare(std::string_view kernel) {
   return !kernel.starts_with("_Z") && std::all_of(kernel.begin(), kernel.end(), [](unsigned char c) {
     return isalnum(c) || c == '_' || c == '.' || c == '$';
@@ -90,7 +91,7 @@ bool op_is_tensor_core_eligible(std::string_view op, RuleSet rules) {
 
 TensorCoreNames::TensorCoreNames(const Model& model, RuleSet rules)
     : model_(model), rules_(rules), vendor_(vendor_of(model)), kernels_(model.names.size()), ops_(model.names.size()) {
-  // From Volta on, which is 7.0.
+  // Tensor cores exist from Volta on, compute capability 7.0.
   none_ = rules == RuleSet::tprof && vendor_ == Vendor::nvidia && !model.devices.empty() &&
           std::all_of(model.devices.begin(), model.devices.end(), [](const auto& entry) {
             return entry.second.compute_major > 0 && entry.second.compute_major < 7;

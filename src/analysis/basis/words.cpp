@@ -32,7 +32,7 @@ bool matches(const WordRow& row, std::string_view name) {
   return false;
 }
 
-// Those that are asked of kernels alone: there are many of them, and many names of Python functions.
+// Words with many rows are matched against names of kernels only: traces have many names of Python functions.
 bool of_kernels(Word word) { return word == Word::communication_kernel || word == Word::local_kernel; }
 
 }  // namespace
@@ -48,7 +48,7 @@ Words::Words(const Model& model) : model_(model), bits_(model.names.size()) {
   }
 }
 
-// What an interposed function did is known better than its name says.
+// For an interposed function the recorded family is more reliable than its name.
 bool Words::is(const CallEvent& call, Word word) const {
   if (is(call.name, word)) return true;
   switch (static_cast<CallFamily>(call.family)) {

@@ -41,7 +41,7 @@ class Device {
   }
 
  private:
-  // Allocated behind each event of the device.
+  // The bytes allocated after each event of the device.
   u64 allocated(u32 i, i64 sum) const {
     return out_.totals_known ? model_.memory[i].total_allocated : u64(std::max<i64>(0, sum));
   }
@@ -68,7 +68,7 @@ class Device {
     out_.releases_unknown = unknown_;
   }
 
-  // False: it released what was never seen.
+  // False: it released a block whose allocation was not recorded.
   bool apply(Blocks& alive, const MemoryEvent& e, u32 index) {
     if (!out_.addresses_known) return true;
     if (e.bytes > 0) {
@@ -80,7 +80,7 @@ class Device {
     return known;
   }
 
-  // What is alive behind event `last` of the device.
+  // What is alive after event `last` of the device.
   Blocks replay(size_t last) {
     Blocks alive;
     for (size_t k = 0; k <= last && k < events_.size(); k++) apply(alive, model_.memory[events_[k]], events_[k]);
@@ -123,7 +123,7 @@ class Device {
     out_.growth_bytes = median_of(growth);
     if (out_.grows && out_.addresses_known)
       out_.kept =
-          owners_of(replay(k - 1), windows.steps[1].begin, windows.steps[ends.size() - 2].end);  // k: behind the steps
+          owners_of(replay(k - 1), windows.steps[1].begin, windows.steps[ends.size() - 2].end);  // k: after the steps
   }
 
   const Model& model_;

@@ -30,7 +30,7 @@ Exposed& Exposed::operator+=(const Exposed& more) {
 
 namespace {
 
-// The sets of a whole Model, subtracted once for all windows.
+// The sets of a whole Model, already subtracted from each other: computed once for all windows.
 struct Disjoint {
   explicit Disjoint(const GpuSets& sets)
       : all(sets),

@@ -30,10 +30,10 @@ class LaneBuilder {
     lane_.stream = stream;
   }
 
-  // When the work so far has ended.
+  // When all activities added so far have ended.
   i64 busy_until() const { return at_; }
 
-  // Work in order of begin. others() says until when the device's other streams were, or are, at work.
+  // Activities must come in order of start. others() returns until when the device's other streams are busy.
   template <class Others>
   void add(u32 index, Others others) {
     const GpuEvent& work = model_.gpu[index];
@@ -60,7 +60,7 @@ class LaneBuilder {
   }
 
  private:
-  // What counts of [begin, end): its last part ends with `next`, unless that is kNone.
+  // Adds the parts of [begin, end) that lie in the windows as edges; `next`, unless it is kNone, ends the last part.
   void edges(i64 begin, i64 end, u32 next) {
     IntervalSet counting = time_ & IntervalSet(begin, end);
     for (const Interval& part : counting.intervals()) {
@@ -82,7 +82,7 @@ class LaneBuilder {
     }
   }
 
-  // 0 unless the host was late, and the work so late after it that something else held it up.
+  // When a late launch returned, if the activity started so long after it that something else delayed it too; else 0.
   i64 late_launch_returned(const Gap& gap) const {
     u32 call = gap.next == kNone ? kNone : model_.gpu[gap.next].call;
     if (call == kNone || timelines_.waits().of(call)) return 0;
@@ -109,8 +109,8 @@ class LaneBuilder {
     lane_.gaps.push_back(gap);
   }
 
-  // A call gives its work to the device before it returns. One that waits, or has work that is done already, did so when
-  // it was called.
+  // A call hands its work to the device at some time before it returns. If it then waited, or part of its work was done
+  // already, it is assumed to have done so when it was called.
   bool host_was_late(const Gap& gap, u32 call) const {
     bool given_at_begin = timelines_.waits().of(call) || (last_ != kNone && model_.gpu[last_].call == call);
     const CallEvent& launch = model_.calls[call];
@@ -138,7 +138,8 @@ class LaneBuilder {
     gap.most = static_cast<Activity>(std::max_element(sums, sums + kActivities) - sums);
   }
 
-  // Calls out(piece) for each piece of the thread in [begin, end), with what lies between them as `nothing`.
+  // Calls out(piece) for each piece of the thread in [begin, end), and with Activity::nothing for the time between
+  // them.
   template <class Out>
   void walk(u32 thread, i64 begin, i64 end, Out out) {
     const std::vector<ActivityPiece>& all = timelines_.of(thread);
@@ -157,10 +158,10 @@ class LaneBuilder {
     }
   }
 
-  // For work that others had given to the GPU, and long enough that it was the queue's end it waited for.
+  // Whether the call waited long enough for other GPU work to have drained the queue.
   bool waited(u32 call) const {
     const Wait* wait = timelines_.waits().of(call);
-    return wait && wait->length() > kShortestWaitNs;
+    return wait && wait->length() > kMinWaitNs;
   }
 
   void count(Gap& gap, const ActivityPiece& piece, i64* sums) {
@@ -187,7 +188,7 @@ class LaneBuilder {
   HostTimelines& timelines_;
   u32 main_;
   i64 at_;
-  u32 last_ = kNone;  // the work that ended at at_
+  u32 last_ = kNone;  // the activity that ended at at_
   IdleLane lane_;
   std::unordered_map<ReasonKey, HostReason, ReasonHash> reasons_;
 };
