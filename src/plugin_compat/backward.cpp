@@ -204,7 +204,8 @@ class BackwardMover {
     }
   }
 
-  // Thread by thread, parents before their children. A range in two places becomes two nodes: the plugin counts it twice.
+  // Thread by thread, parents before their children. A range in two places becomes two nodes: the plugin counts it
+  // twice.
   void renumber() {
     std::vector<OpNode> nodes;
     std::vector<OpTree::Launch> launches;

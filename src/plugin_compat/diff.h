@@ -1,8 +1,8 @@
 // The Diff view of torch_tb_profiler: two traces' first trees, call by call.
 //
-// Calls of loaders, modules, backward passes of modules, optimizers and steps are matched in order by kind and name. The
-// calls between two such pairs are one node, named CompositeNodes if they are several and Blank if there are none. Only
-// matched calls, and lists of calls on both sides, have children.
+// Calls of loaders, modules, backward passes of modules, optimizers and steps are matched in order by kind and name.
+// The calls between two such pairs are one node, named CompositeNodes if they are several and Blank if there are none.
+// Only matched calls, and lists of calls on both sides, have children.
 #pragma once
 #include "analysis/diff/tree.h"
 

@@ -1,8 +1,8 @@
 // nn.Modules as torch_tb_profiler's Module view shows them, and its view of PyTorch Lightning's modules.
 //
-// The hierarchy of modules follows the Python calls, by their ids alone; each different module appears once. Lightning's
-// hierarchy follows from the names: "encoder.linear" is part of "encoder". Figures sum up all calls of a module,
-// whatever called it.
+// The hierarchy of modules follows the Python calls, by their ids alone; each different module appears once.
+// Lightning's hierarchy follows from the names: "encoder.linear" is part of "encoder". Figures sum up all calls of a
+// module, whatever called it.
 #pragma once
 #include "analysis/basis/op_tree.h"
 

@@ -9,7 +9,7 @@
 namespace tprof {
 namespace {
 
-// By node: it is eligible and nothing inside it is.
+// By node: whether it is eligible and no node inside it is.
 std::vector<bool> innermost_eligible(const OpTree& tree) {
   std::vector<bool> holds(tree.nodes.size()), out(tree.nodes.size());
   for (const OpNode& node : tree.nodes)

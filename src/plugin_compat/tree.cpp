@@ -4,8 +4,8 @@
 //
 // A CUDA call belongs to the first operator that has its External id, and to the root of its thread's tree if the id is
 // 0 (to both if an operator has that id). GPU work belongs to the call with its correlation id. Driver calls are
-// ignored. Kernels whose call is missing belong to the root of each tree with steps. backward.h moves the backward nodes
-// of modules; after that, memory_nodes.h assigns memory events to nodes.
+// ignored. Kernels whose call is missing belong to the root of each tree with steps. backward.h moves the backward
+// nodes of modules; after that, memory_nodes.h assigns memory events to nodes.
 //
 // Durations are differences of the doubles in which the plugin keeps times; in microseconds since 1970 these are 0.25
 // apart.

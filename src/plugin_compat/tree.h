@@ -1,5 +1,5 @@
-// The operator tree as torch_tb_profiler builds it, including its mistakes. The plugin's tables and its Memory and Module
-// views are sums over it.
+// The operator tree as torch_tb_profiler builds it, including its mistakes. The plugin's tables and its Memory and
+// Module views are sums over it.
 #pragma once
 #include "analysis/basis/op_tree.h"
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kShownEvidence = 2;
 
-// Of its call stack, if the trace has one: the innermost frame that is not torch's own.
+// The innermost frame of its call stack that is not torch's own, if the trace has the stack.
 std::string frame_of(const Model& model, const Evidence& evidence) {
   u32 stack = 0;
   if (evidence.kind == Evidence::Kind::range) stack = model.events[evidence.index].stack;

@@ -7,11 +7,11 @@
 namespace tprof {
 namespace {
 
-constexpr char kMeanOfSteps[] = "all";  // as the plugin calls the mean
+constexpr char kMeanOfSteps[] = "all";  // the plugin's name for the mean
 
 Value known(const KnownNs& ns) { return ns ? Value(*ns) : Value(); }
 
-// The rank's number where the ranks have one, and the worker, which then is for data.
+// The rank's number if the ranks have one, and the worker, which text then does not show.
 template <class Row>
 void add_rank_columns(Columns<Row>& c, const DistributedView& view) {
   bool numbered = false;
@@ -54,7 +54,7 @@ Table rank_steps_table(const DistributedView& view) {
   Table out =
       c.table(plugin ? "Steps of each worker, as torch_tb_profiler counts them" : "Steps of each rank", view.steps);
   if (undivided)
-    out.footer.push_back("Either: in collectives of which the traces do not tell what is transfer and what waiting");
+    out.footer.push_back("Either: time in collectives for which the traces do not separate transfer from waiting");
   out.footer.insert(out.footer.end(), view.notes.begin(), view.notes.end());
   return out;
 }

@@ -1,4 +1,4 @@
-// The tables of gpu_tables.h on the critical path: what the steps could not have been shorter than.
+// The tables of gpu_tables.h about the critical path.
 #include <map>
 #include <unordered_map>
 
@@ -27,10 +27,10 @@ std::string link_kind(const PathPiece& piece) {
                                       : path_kind_text(piece.kind);
 }
 
-// What a link is called, before it is spelled: a path has many links, and few names.
+// The name of a link in a form that is cheap to compare: a path has many links and few different names.
 struct LinkName {
   enum class Of : u8 { nothing, copy, name, before, range } of = Of::nothing;
-  u32 number = 0;  // of Model::names; of a copy its kind
+  u32 number = 0;  // index into Model::names; for a copy its kind
 };
 
 LinkName link_name(const Model& model, const PathPiece& piece) {

@@ -62,7 +62,7 @@ Table plugin_operators(const Model& model, const Operators& operators, OperatorK
   constexpr char kTitle[] = "Operators, as torch_tb_profiler counts them";
   if (!by_stack(key)) return c.table(kTitle, operators.rows);
   c.add("call_stack", "Call Stack Frames", Unit::lines, 0, [&](auto& r) { return stack_text(model, r.stack); });
-  std::vector<OperatorRow> rows = operators.rows;  // its View CallStack knows none without a stack
+  std::vector<OperatorRow> rows = operators.rows;  // the plugin's View CallStack leaves out rows without a stack
   std::erase_if(rows, [](const OperatorRow& row) { return !row.has_stack; });
   return c.table(kTitle, rows);
 }
@@ -223,7 +223,7 @@ Table modules_table(const ModuleTree& modules, bool has_device) {
   Table table = tree_table(c.table("Modules", modules.places), parents);
   if (modules.places.empty()) table.footer.push_back("Modules: not recorded (run with --with-modules)");
   if (!modules.places.empty() && !modules.has_backward)
-    table.footer.push_back("Backward passes: the trace ties no backward operator to a forward one");
+    table.footer.push_back("Backward passes: the trace links no backward operator to a forward one");
   return table;
 }
 

@@ -62,7 +62,7 @@ std::string breakdown(const Overview& overview, const TextStyle& style) {
   return out;
 }
 
-// By time on the GPU, else on the host. A program without operators (CUDA without torch) has its kernels.
+// By device time, or host time without a GPU. For a program without operators (CUDA without torch): kernels.
 Table top_operators(const Facts& facts, const Operators& operators) {
   bool device = facts.gpu != nullptr;
   Table out{"",
@@ -87,7 +87,7 @@ Table top_operators(const Facts& facts, const Operators& operators) {
   return out;
 }
 
-// Where ranks wait for another one, that is the first thing to change.
+// If ranks wait for another one, that is listed as the first thing to change.
 Table top_findings(const std::vector<Advice>& advice, bool waiting) {
   Table out{"",
             {{"title", "What to change", Unit::text},

@@ -105,7 +105,7 @@ TEST(LaunchTables, CountsDelaysAndNamesTheWorst) {
   EXPECT_EQ(whole(table, 0, "mean_delay"), (280'000 + 5'000) / 2);
   EXPECT_EQ(whole(table, 1, "works"), 1);  // below 10 us
   EXPECT_EQ(whole(table, 3, "works"), 1);  // a call above 50 us
-  EXPECT_TRUE(says(table, "1 pieces of GPU work have no call"));
+  EXPECT_TRUE(says(table, "1 GPU activities have no call"));
   EXPECT_EQ(whole(slow_calls_table(model, waits, found), 0, "duration"), 75'000);
   EXPECT_EQ(text(delayed_work_table(model, found), 0, "name"), "late");
   EXPECT_EQ(whole(delayed_work_table(model, found), 0, "delay"), 280'000);
