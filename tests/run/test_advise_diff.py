@@ -128,7 +128,7 @@ def test_of_one_run_a_side_nothing_is_said_of_the_program(tmp_path):
     before, after = runs(tmp_path, "a", BEFORE), runs(tmp_path, "b", AFTER)
     diff = answer("diff", before[0], after[0])
     assert diff["verdict"] == "unknown" and diff["sample"] == "steps" and diff["runs"] == {"a": 1, "b": 1}
-    assert any("how far runs of the same program differ is not known" in remark for remark in diff["remarks"])
+    assert any("how much runs of the same program differ is not known" in remark for remark in diff["remarks"])
     diff = answer("diff", *before, "--vs", *after)
     assert diff["verdict"] == "changed" and diff["sample"] == "runs" and diff["runs"] == {"a": 3, "b": 3}
     assert diff["step"]["delta_us"] == pytest.approx(200, abs=1)

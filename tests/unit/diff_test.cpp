@@ -163,7 +163,7 @@ TEST(Diff, FindsFourOfFiveChangesOfTheStatedSize) {
 TEST(Diff, OfOneRunASideNothingIsSaidOfTheProgram) {
   Diff d = diff(runs({{1000, 1001, 999, 1000}}), runs({{1100, 1101, 1099, 1100}}));
   EXPECT_EQ(d.verdict(), Verdict::unknown);
-  EXPECT_TRUE(says(d, "how far runs of the same program differ is not known"));
+  EXPECT_TRUE(says(d, "how much runs of the same program differ is not known"));
   EXPECT_NE(d.story().find("whether another run would show it is not known"), std::string::npos) << d.story();
   d = diff(runs({{1000, 1001, 999, 1000}}), runs({{1100, 1101, 1099, 1100}, {1100, 1101, 1099, 1100}}));
   EXPECT_EQ(d.verdict(), Verdict::unknown);
