@@ -14,7 +14,7 @@ constexpr std::string_view kEngineAccumulates = "autograd::engine::evaluate_func
 
 class BackwardMover {
  public:
-  BackwardMover(OpTree& tree, const Model& model) : tree_(tree), model_(model), inside_(tree.nodes.size()) {
+  BackwardMover(PluginTree& tree, const Model& model) : tree_(tree), model_(model), inside_(tree.nodes.size()) {
     for (size_t i = 0; i < tree.nodes.size(); i++)
       (tree.nodes[i].parent < 0 ? roots_ : inside_[size_t(tree.nodes[i].parent)]).push_back(u32(i));
   }
@@ -29,7 +29,7 @@ class BackwardMover {
     if (!of_forward_.empty())
       for (u32 module : modules_) build(module, kNone);
     insert(main);
-    number_anew();
+    renumber();
   }
 
  private:
@@ -39,7 +39,7 @@ class BackwardMover {
   }
   bool is_engine(u32 at) const { return name(at).starts_with(kEngine); }
 
-  // Longer ones first, of those that begin together.
+  // By start; of nodes that start together the longest first.
   bool before(u32 a, u32 b) {
     return node(a).begin_ns != node(b).begin_ns ? node(a).begin_ns < node(b).begin_ns : node(a).end_ns > node(b).end_ns;
   }
@@ -53,7 +53,7 @@ class BackwardMover {
     node(at).end_ns = node(inside_[at].back()).end_ns;
   }
 
-  // That of the last thread with steps; else the longest one, but for that of the engine.
+  // The root of the last thread with steps; else the longest root, except the engine's.
   u32 main_root() {
     u32 found = kNone;
     for (size_t i = 0; i < tree_.nodes.size(); i++)
@@ -75,7 +75,7 @@ class BackwardMover {
     return found;
   }
 
-  // Modules and ranges of the engine, right below a thread or a step.
+  // Finds modules and ranges of the engine that are children of a thread or a step.
   void find_modules() {
     auto look = [&](auto& self, u32 parent) -> void {
       for (u32 child : inside_[parent]) {
@@ -94,7 +94,7 @@ class BackwardMover {
   }
 
   void tie_to_forward(const PluginArrows& arrows) {
-    std::unordered_map<i64, u32> outer;  // by begin: the range around what begins then
+    std::unordered_map<i64, u32> outer;  // by start time: the range around the node that starts then
     auto walk = [&](auto& self, u32 at) -> void {
       for (u32 child : inside_[at]) {
         outer.try_emplace(node(child).begin_ns, at);
@@ -124,7 +124,7 @@ class BackwardMover {
     }
   }
 
-  // The backward node of a module, with those of the modules inside it.
+  // Builds the backward node of a module, with those of the modules inside it.
   void build(u32 at, u32 parent) {
     bool is_module = node(at).kind == NodeKind::module;
     if (is_module) {
@@ -167,7 +167,7 @@ class BackwardMover {
     to.thread = node(inside_[at].front()).thread;
   }
 
-  // Into the tree of the main thread, by the moment at which each begins.
+  // Inserts the backward nodes into the tree of the main thread, by start time.
   void insert(u32 main) {
     sort(backward_);
     std::vector<std::pair<u32, size_t>> open;
@@ -204,17 +204,18 @@ class BackwardMover {
     }
   }
 
-  // Thread by thread, each node before those in it. What stands in two places is two nodes, as it is counted twice.
-  void number_anew() {
+  // Thread by thread, parents before their children. A range in two places becomes two nodes: the plugin counts it
+  // twice.
+  void renumber() {
     std::vector<OpNode> nodes;
     std::vector<OpTree::Launch> launches;
-    std::vector<i32> place(tree_.nodes.size(), -1);
+    std::vector<i32> new_number(tree_.nodes.size(), -1);
     std::unordered_map<i32, std::vector<OpTree::Launch>> launches_of;  // by node
     for (const OpTree::Launch& launch : tree_.launches) launches_of[launch.node].push_back(launch);
     auto put = [&](auto& self, u32 at, i32 parent) -> void {
       auto number = i32(nodes.size());
-      if (place[at] < 0) place[at] = number;
-      tree_.twin.push_back(place[at]);
+      if (new_number[at] < 0) new_number[at] = number;
+      tree_.twin.push_back(new_number[at]);
       nodes.push_back(tree_.nodes[at]);
       nodes.back().parent = parent;
       if (auto own = launches_of.find(i32(at)); own != launches_of.end())
@@ -224,22 +225,22 @@ class BackwardMover {
     for (u32 root : roots_)
       if (!inside_[root].empty()) put(put, root, -1);
     tree_.launches = std::move(launches);
-    for (i32& at : tree_.of_gpu)  // threads that are gone have given their name, which all roots have
-      if (at >= 0) at = place[size_t(at)] < 0 && node(u32(at)).kind == NodeKind::root ? 0 : place[size_t(at)];
+    for (i32& at : tree_.of_gpu)  // a dropped root is replaced by the first one: all roots have the same name
+      if (at >= 0) at = new_number[size_t(at)] < 0 && node(u32(at)).kind == NodeKind::root ? 0 : new_number[size_t(at)];
     tree_.nodes = std::move(nodes);
   }
 
-  OpTree& tree_;
+  PluginTree& tree_;
   const Model& model_;
   std::vector<std::vector<u32>> inside_;  // by node
   std::vector<u32> roots_, modules_, backward_;
-  std::vector<std::pair<u32, std::vector<u32>>> engine_;  // by the node that holds them
-  std::unordered_map<i64, std::vector<u32>> of_forward_;  // by the begin of the forward operator
+  std::vector<std::pair<u32, std::vector<u32>>> engine_;  // the engine's ranges, by their parent
+  std::unordered_map<i64, std::vector<u32>> of_forward_;  // the engine's ranges, by the start of the forward operator
 };
 
 }  // namespace
 
-void move_backward(OpTree& tree, const Model& model, const PluginArrows& arrows) {
+void move_backward(PluginTree& tree, const Model& model, const PluginArrows& arrows) {
   if (!arrows.empty()) BackwardMover(tree, model).run(arrows);
 }
 

@@ -15,7 +15,7 @@ bool is_anchor(NodeKind kind) {
          kind == NodeKind::optimizer || kind == NodeKind::step;
 }
 
-// What its chart writes below a bar; it has none of what matches nothing, and of operators.
+// The label below a bar of its chart, which has no bars for unmatched calls and for operators.
 std::string bar_of(std::string name) {
   if (name == "CompositeNodes" || name.starts_with("aten::")) return "";
   for (std::string_view prefix : {"enumerate(DataLoader)", "enumerate(DataPipe)", "nn.Module: "})
@@ -30,7 +30,7 @@ class Comparison {
   Comparison(const PluginDiffSide& a, const PluginDiffSide& b) : a_(a), b_(b) {}
 
   DiffTree run() {
-    out_.a_has_device = out_.b_has_device = true;  // it shows zeros where there is none
+    out_.a_has_device = out_.b_has_device = true;  // it shows zeros if there is none
     add(a_.top, b_.top, -1);
     accumulate_bars(out_);
     return std::move(out_);

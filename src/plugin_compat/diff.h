@@ -1,8 +1,8 @@
 // The Diff view of torch_tb_profiler: two traces' first trees, call by call.
 //
-// Calls of loaders, modules, backward passes of modules, optimizers and steps are matched in order by what they are and
-// their name; what lies between two such pairs is one node, called CompositeNodes where it is several calls and Blank
-// where it is none. Only matched calls, and lists of calls on both sides, have children.
+// Calls of loaders, modules, backward passes of modules, optimizers and steps are matched in order by kind and name.
+// The calls between two such pairs are one node, named CompositeNodes if they are several and Blank if there are none.
+// Only matched calls, and lists of calls on both sides, have children.
 #pragma once
 #include "analysis/diff/tree.h"
 
@@ -18,7 +18,7 @@ struct PluginDiffSide {
     std::vector<u32> inside;  // indices into `calls`
   };
   std::vector<Call> calls;
-  std::vector<u32> top;  // of the first thread: what its steps hold, or all of it where it has none
+  std::vector<u32> top;  // calls in the first thread's steps, or all calls of that thread if it has no steps
 };
 
 // `tree`: build_plugin_tree() of the Model.

@@ -1,9 +1,9 @@
-// The Distributed view by torch_tb_profiler 0.4.3's own rules, mistakes included.
+// The Distributed view by torch_tb_profiler 0.4.3's own rules, including its mistakes.
 //
-// A collective is an operator or label of one of ten names ("nccl:all_reduce" ...), and with it the kernels of its
-// External id (if any of the trace's are NCCL's). The n-th one of each worker, by begin, is taken for the same one,
-// whatever its name; range by range the shortest of all workers' is the transfer. A worker without collectives, or
-// with another number of them, leaves the whole run without the view.
+// A collective is an operator or label with one of ten names ("nccl:all_reduce" ...), together with the kernels of its
+// External id (if the trace has NCCL kernels). The n-th ones of all workers, by start, are taken for the same
+// collective, whatever their names; for each range, the shortest of all workers' is the transfer. If a worker has no
+// collectives, or a different number of them, the plugin does not show the view for the run.
 #include <algorithm>
 #include <map>
 
@@ -39,7 +39,7 @@ struct PluginRank {
   std::vector<PluginCollective> collectives;
   std::vector<Gpu> gpus;
   bool has_properties = false, communicates = false;
-  std::string loses_view;  // why the plugin fails over this trace; empty: it does not
+  std::string loses_view;  // why the plugin fails on this trace; empty: it does not
 };
 
 namespace {
@@ -104,7 +104,7 @@ class PluginRankReader {
     PluginCollective out{model_.names[e.name], e.ts_us, e.end_us(), {{e.ts_us, e.end_us()}}, {}};
     if (e.item >= model_.events.size()) return out;
     for (const OpInput& input : inputs_of(model_.events[e.item])) {
-      if (!input.list.empty()) out_.loses_view = "it fails over a collective with a list of tensors";
+      if (!input.list.empty()) out_.loses_view = "the plugin fails on a collective with a list of tensors";
       if (input.tensor.defined) out.bytes += input.tensor.elements() * plugin_bytes(input.tensor.dtype);
     }
     return out;
@@ -122,7 +122,7 @@ class PluginRankReader {
     }
   }
 
-  // Of those that follow one that lies in no step as a whole the plugin asks on; behind the last step it stops.
+  // Gives each collective the step that contains it completely, if there is one; after the last step the plugin stops.
   void assign_steps() {
     size_t step = 0;
     const std::vector<PluginStep>& steps = steps_.steps;
@@ -142,7 +142,7 @@ class PluginRankReader {
       if (e.type == PluginType::kernel || e.type == PluginType::copy || e.type == PluginType::set) used[e.pid] = true;
     for (const auto& [number, is] : used)
       if (number >= 0 && number < i64(trace_.devices.size()))
-        out_.gpus.push_back({number, trace_.devices[static_cast<size_t>(number)]});
+        out_.gpus.push_back({number, trace_.devices[size_t(number)]});
   }
 
   const Model& model_;
@@ -157,13 +157,14 @@ using PluginRanks = std::vector<std::shared_ptr<const PluginRank>>;
 std::string why_no_view(const PluginRanks& ranks) {
   for (const auto& rank : ranks) {
     if (!rank->loses_view.empty()) return rank->worker + ": " + rank->loses_view;
-    if (!rank->communicates || rank->collectives.empty()) return rank->worker + " has no collective that it knows";
+    if (!rank->communicates || rank->collectives.empty())
+      return rank->worker + " has no collective that the plugin knows";
     const PluginRank& first = *ranks[0];
     if (rank->collectives.size() != first.collectives.size())
-      return rank->worker + " has another number of collectives than " + first.worker;
+      return rank->worker + " has a different number of collectives than " + first.worker;
     for (size_t i = 0; i < first.collectives.size(); i++)
       if (rank->collectives[i].ranges.size() != first.collectives[i].ranges.size())
-        return rank->worker + " has another number of kernels in a collective than " + first.worker;
+        return rank->worker + " has a different number of kernels in a collective than " + first.worker;
   }
   return "";
 }
@@ -182,7 +183,7 @@ std::vector<std::vector<double>> transfers_of(const PluginRanks& ranks) {
   return out;
 }
 
-// Ranges of several collectives: what they take, and what of it moves data.
+// Ranges of several collectives: their total time, and the part that moves data.
 struct PluginSums {
   u64 calls = 0;
   i64 bytes = 0;
@@ -214,7 +215,7 @@ class PluginDistributedView {
   }
 
   DistributedView run() {
-    out_.rules = Rules::plugin;
+    out_.rules = RuleSet::plugin;
     for (const auto& rank : ranks_) out_.ranks.push_back({rank->worker});
     if (std::string why = why_no_view(ranks_); !why.empty()) {
       out_.notes.push_back("the plugin has no Distributed view: " + why);
@@ -278,8 +279,8 @@ class PluginDistributedView {
     means_.push_back(mean);
   }
 
-  // Whole microseconds, cut.
-  static i64 mean_ns(double us, size_t of) { return 1000 * static_cast<i64>(us / double(std::max<size_t>(1, of))); }
+  // Truncated to whole microseconds.
+  static i64 mean_ns(double us, size_t of) { return 1000 * i64(us / double(std::max<size_t>(1, of))); }
 
   RankInStep& row_of(u32 r, const StepName& step) {
     auto at = std::find_if(steps_.begin(), steps_.end(), [&](const auto& s) { return s.first == step; });
@@ -288,7 +289,7 @@ class PluginDistributedView {
     return at->second.back();
   }
 
-  // "host_4711" and what follows: up to the last number behind a "_".
+  // Splits "host_4711" and what follows at the last number after a "_".
   static std::pair<std::string, std::string> node_and_process(const std::string& worker) {
     constexpr char kDigits[] = "0123456789";
     for (size_t at = worker.rfind('_'); at != worker.npos; at = at ? worker.rfind('_', at - 1) : worker.npos) {
@@ -309,10 +310,10 @@ class PluginDistributedView {
       std::string process = "Process " + (number.empty() ? std::to_string(index++) : number);
       if (!found.count(node)) nodes.push_back(node);
       std::vector<NodeGpu>& gpus = found[node][process];
-      gpus.clear();  // of two with one name the last stays
+      gpus.clear();  // of two with the same name the last one remains
       for (const PluginRank::Gpu& used : rank.gpus) {
         GpuFigures g;
-        g.device = static_cast<u32>(used.number);
+        g.device = u32(used.number);
         describe_gpu(g, used.device);
         gpus.push_back({r, node, process, g});
       }

@@ -13,8 +13,8 @@ struct PluginRank;   // what is kept of a trace when the next one is read
 
 std::shared_ptr<const PluginRank> plugin_rank_of(const Model& model, const PluginTrace& trace,
                                                  const std::string& worker);
-// Of the workers of one run and span. Without a view (a worker that does not communicate, numbers of calls that
-// differ ...) it has no rows, and a note says why.
+// For the workers of one run and span. If the plugin would not show the view (a worker does not communicate, numbers of
+// calls differ ...), there are no rows, and a note states why.
 DistributedView plugin_distributed_view(std::vector<std::shared_ptr<const PluginRank>> ranks);
 
 }  // namespace tprof

@@ -8,8 +8,8 @@
 namespace tprof {
 namespace {
 
-constexpr u32 kMostGpus = 64;
-constexpr double kMostStretches = 100;
+constexpr u32 kMaxGpus = 64;
+constexpr double kMaxStretches = 100;
 
 using PluginKernels = std::vector<const PluginEvent*>;
 
@@ -17,7 +17,7 @@ std::map<u32, PluginKernels> kernels_by_device(const PluginTrace& trace) {
   std::map<u32, PluginKernels> out;
   for (const PluginEvent& e : trace.events) {
     if (e.type != PluginType::kernel || e.device == kNone) continue;
-    if (e.device >= kMostGpus)
+    if (e.device >= kMaxGpus)
       throw Error(Fault::unreadable, "the plugin drops the file: GPU " + std::to_string(e.device));
     out[e.device].push_back(&e);
   }
@@ -55,7 +55,7 @@ std::vector<PluginGpuSeries::Stretch> filled_ranges(const Model& model, const Pl
   return out;
 }
 
-// By the time of all steps; -1 where no kernel that states its blocks runs in them.
+// Divided by the time of all steps; -1 if no kernel that states its blocks runs in them.
 double mean_filled(const std::vector<PluginGpuSeries::Stretch>& ranges, PluginRange steps) {
   double sum = 0;
   for (const auto& [time, value] : ranges)
@@ -63,7 +63,7 @@ double mean_filled(const std::vector<PluginGpuSeries::Stretch>& ranges, PluginRa
   return sum > 0 ? sum / (steps.end - steps.begin) : -1;
 }
 
-// Of kernel time in the steps; -1 where no kernel states it.
+// Mean over the kernel time in the steps; -1 if no kernel states it.
 double mean_occupancy(const Model& model, const PluginKernels& kernels, PluginRange steps) {
   double weighted = 0, weight = 0;
   for (const PluginEvent* k : kernels) {
@@ -110,8 +110,8 @@ std::vector<GpuFigures> plugin_gpu_figures(const Model& model, const PluginTrace
 std::vector<PluginGpuSeries> plugin_gpu_series(const Model& model, const PluginTrace& trace, const PluginSteps& steps) {
   auto [begin, end] = steps.span;
   double each = 1;
-  while ((end - begin) / each > kMostStretches) each *= 10;
-  auto stretches = static_cast<size_t>(std::max(0.0, (end - begin) / each));
+  while ((end - begin) / each > kMaxStretches) each *= 10;
+  auto stretches = size_t(std::max(0.0, (end - begin) / each));
   std::vector<PluginGpuSeries> out;
   for (const auto& [device, kernels] : kernels_by_device(trace)) {
     PluginGpuSeries series{device, {}, filled_ranges(model, kernels)};

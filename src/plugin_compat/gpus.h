@@ -1,4 +1,4 @@
-// GPUs as the plugin sums them up: the figures of its panel, and the two series that it draws above a trace.
+// The plugin's figures of GPUs: those of its panel, and the two series that it draws above a trace.
 #pragma once
 #include "analysis/time/overview.h"
 #include "model/plugin_trace.h"
@@ -9,7 +9,7 @@ namespace tprof {
 
 void describe_gpu(GpuFigures& gpu, const PluginDevice& device);
 
-// Of every device that a kernel names. Throws Error where the plugin drops the file.
+// Figures of every device that a kernel names. Throws Error if the plugin drops the file.
 std::vector<GpuFigures> plugin_gpu_figures(const Model& model, const PluginTrace& trace, const PluginSteps& steps,
                                            const PluginTensorCores& tensor_cores);
 
@@ -20,7 +20,7 @@ struct PluginGpuSeries {
   };
   u32 device;
   std::vector<Stretch> utilization;    // stretches of PluginSteps::span, see model/gpu/series.h
-  std::vector<Stretch> sm_efficiency;  // from each begin or end of a kernel to the next, where any runs
+  std::vector<Stretch> sm_efficiency;  // between consecutive starts and ends of kernels, while any runs
 };
 std::vector<PluginGpuSeries> plugin_gpu_series(const Model& model, const PluginTrace& trace, const PluginSteps& steps);
 

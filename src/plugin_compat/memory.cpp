@@ -11,25 +11,25 @@ namespace {
 
 constexpr char kUnnamed[] = "<unknown>", kMalloc[] = "aten::empty";
 
-// Events by address in the order in which an address came first, as Python's dictionaries have it.
+// Events by address, in the order in which each address was first inserted, as in a Python dictionary.
 class ByAddress {
  public:
   void put(u64 address, const PluginEvent* event) {
-    auto [it, added] = place_.try_emplace(address, next_);
+    auto [it, added] = position_.try_emplace(address, next_);
     next_ += added;
     events_[it->second] = event;
   }
   const PluginEvent* take(u64 address) {
-    auto it = place_.find(address);
-    if (it == place_.end()) return nullptr;
+    auto it = position_.find(address);
+    if (it == position_.end()) return nullptr;
     auto node = events_.extract(it->second);
-    place_.erase(it);
+    position_.erase(it);
     return node.mapped();
   }
   const std::map<u64, const PluginEvent*>& in_order() const { return events_; }
 
  private:
-  std::map<u64, u64> place_;  // by address
+  std::map<u64, u64> position_;  // by address
   std::map<u64, const PluginEvent*> events_;
   u64 next_ = 0;
 };
@@ -55,9 +55,9 @@ class PluginMemoryReader {
       else
         releases_.put(m.address, &event);
     }
-    for (const auto& [place, event] : allocations_.in_order())
+    for (const auto& [position, event] : allocations_.in_order())
       add(event, name_of(event), of(event).bytes, since_begin(event), {});
-    for (const auto& [place, event] : releases_.in_order()) {
+    for (const auto& [position, event] : releases_.in_order()) {
       auto begun = begun_.find(event);
       add(event, begun == begun_.end() ? kUnnamed : name_of(begun->second), -of(event).bytes, {}, since_begin(event));
     }
@@ -75,7 +75,7 @@ class PluginMemoryReader {
     out_.rows[device(where)].push_back({std::move(op), bytes, begin, end});
   }
 
-  // Releases of what was allocated before the range: what the operators of its releases follow from.
+  // Remembers the allocation of each release, also from before the range: it names the release's operator.
   void note_release(const PluginEvent& event) {
     if (range_.is_all()) return;
     const MemoryEvent& m = of(&event);
@@ -109,7 +109,7 @@ class PluginMemoryReader {
 
 class PluginMemorySummer {
  public:
-  PluginMemorySummer(const Model& model, const OpTree& tree, i64 zero_ns, const MemoryRange& range)
+  PluginMemorySummer(const Model& model, const PluginTree& tree, i64 zero_ns, const MemoryRange& range)
       : model_(model), tree_(tree), zero_ns_(zero_ns), range_(range), inside_(children_of(tree)) {
     for (size_t i = 0; i < model.memory.size(); i++)
       if (tree.of_memory[i] >= 0) changes_[tree.of_memory[i]].push_back(u32(i));
@@ -177,18 +177,18 @@ class PluginMemorySummer {
   }
 
   const Model& model_;
-  const OpTree& tree_;
+  const PluginTree& tree_;
   const i64 zero_ns_;
   const MemoryRange& range_;
   const std::vector<std::vector<u32>> inside_;
   std::map<i32, std::vector<u32>> changes_;  // by node
-  std::map<i32, Uses> uses_;                 // by node, of twins the first
+  std::map<i32, Uses> uses_;                 // by node, for twins the first of them
   std::map<std::string, u64> calls_;
 };
 
 }  // namespace
 
-std::vector<MemorySum> plugin_memory_sums(const Model& model, const PluginTrace& trace, const OpTree& tree,
+std::vector<MemorySum> plugin_memory_sums(const Model& model, const PluginTrace& trace, const PluginTree& tree,
                                           const MemoryRange& range) {
   return PluginMemorySummer(model, tree, plugin_zero_ns(trace), range).run();
 }
@@ -203,7 +203,7 @@ i64 plugin_zero_ns(const PluginTrace& trace) {
 
 MemoryRange plugin_range(const PluginTrace& trace, double begin_us, double end_us) {
   double zero = trace.events.empty() ? 0 : trace.events.front().ts_us;
-  auto whole = [&](double us) { return 1000 * static_cast<i64>(std::floor(zero + us + 0.5)); };
+  auto whole = [&](double us) { return 1000 * i64(std::floor(zero + us + 0.5)); };
   return {std::isfinite(begin_us) ? whole(begin_us) : INT64_MIN, std::isfinite(end_us) ? whole(end_us) : INT64_MAX};
 }
 

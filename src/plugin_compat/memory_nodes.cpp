@@ -8,13 +8,13 @@
 namespace tprof {
 namespace {
 
-// Goes through the tree of one thread with its allocations and releases in order of time, and never back.
+// Walks through the tree of one thread along its allocations and releases, in order of time.
 class NodeSearch {
  public:
-  NodeSearch(OpTree& tree, const std::vector<std::vector<u32>>& inside, u32 root)
+  NodeSearch(PluginTree& tree, const std::vector<std::vector<u32>>& inside, u32 root)
       : tree_(tree), inside_(inside), at_(root) {}
 
-  // The innermost node around a moment; kNone: there is none.
+  // The innermost node around a moment, kNone: none.
   u32 find(i64 ns) {
     while (at_ != kNone && ns >= node(at_).end_ns) leave();
     if (at_ == kNone || ns < node(at_).begin_ns) return kNone;
@@ -48,9 +48,9 @@ class NodeSearch {
     next_++;
   }
 
-  OpTree& tree_;
+  PluginTree& tree_;
   const std::vector<std::vector<u32>>& inside_;
-  std::vector<std::pair<u32, size_t>> open_;  // nodes around the current one, and which child of theirs that is in
+  std::vector<std::pair<u32, size_t>> open_;  // the nodes around the current one, each with the index of its open child
   u32 at_;
   size_t next_ = 0;
 };
@@ -64,7 +64,7 @@ std::vector<std::vector<u32>> children_of(const OpTree& tree) {
   return inside;
 }
 
-void find_memory_nodes(OpTree& tree, const Model& model, const PluginTrace& trace, const std::vector<i64>& tids) {
+void find_memory_nodes(PluginTree& tree, const Model& model, const PluginTrace& trace, const std::vector<i64>& tids) {
   tree.of_memory.assign(model.memory.size(), -1);
   tree.visited.assign(tree.nodes.size(), false);
   for (size_t i = tree.twin.size(); i < tree.nodes.size(); i++) tree.twin.push_back(i32(i));

@@ -14,7 +14,7 @@
 namespace tprof {
 namespace {
 
-// A module call with those inside it, told apart by what they are.
+// A module with its child modules, identified by name and children.
 struct ModuleShape {
   u32 name;
   std::vector<ModuleShape> children;
@@ -74,7 +74,7 @@ class PluginModuleReader {
     std::optional<u32> outer;  // the module around it
   };
 
-  // Modules in the order in which walks from the innermost Python calls to the outermost meet them.
+  // Modules in the order in which walks from the innermost to the outermost Python call reach them.
   std::vector<Place> places(const std::unordered_map<u32, Call>& calls, const std::vector<u32>& innermost) const {
     std::vector<Place> places;
     std::unordered_map<u32, size_t> place_of;
@@ -94,8 +94,8 @@ class PluginModuleReader {
     return places;
   }
 
-  // Each module call hangs on the nearest one around it, over Python calls of other kinds. Of calls with one id the
-  // last one counts.
+  // The parent of a module call is the nearest module call around it; other Python calls are skipped. Of calls with the
+  // same id the last one counts.
   std::vector<ModuleShape> hierarchy() const {
     std::unordered_map<u32, Call> calls;
     std::vector<u32> ids;  // those that are named first as a parent, too
@@ -159,7 +159,7 @@ std::vector<PluginModule> plugin_modules(const Model& model, const PluginTrace& 
 std::vector<PluginModule> lightning_modules(const Model& model, const OpTree& tree) {
   auto name = [&](const OpNode& node) -> std::string {
     if (node.kind == NodeKind::root || !model.names[node.name].starts_with(kLightningModule)) return "";
-    if (tree.rules == Rules::plugin && node.kind != NodeKind::lightning) return "";
+    if (tree.rules == RuleSet::plugin && node.kind != NodeKind::lightning) return "";
     OpNode named = node;
     named.kind = NodeKind::lightning;
     return node_name(model, named);

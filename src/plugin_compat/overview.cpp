@@ -1,8 +1,8 @@
-// The Overview by torch_tb_profiler 0.4.3's own rules, mistakes included: what --plugin-compat shows.
+// The Overview by torch_tb_profiler 0.4.3's own rules, including its mistakes: what --plugin-compat shows.
 //
-// It differs from ours in what is a step (annotations of GPUs too), what communicates (by External id), what it does
-// not see (calls through the driver), and in adding up: where the categories so far fill the steps completely, it
-// begins anew with whole steps for the next one, so that sums exceed the step.
+// It differs from tprof's in what counts as a step (annotations of GPUs too), what communicates (by External id) and
+// what it ignores (driver calls). It also sums differently: once the categories so far fill the steps completely, it
+// starts again with whole steps for the next category, so that sums exceed the step.
 #include "plugin_compat/overview.h"
 #include "base/error.h"
 #include "model/plugin_trace.h"
@@ -19,7 +19,7 @@ class PluginView {
 
   Overview run() {
     auto has = [&](Category c) { return !steps_.of(c).empty(); };
-    out_.rules = Rules::plugin;
+    out_.rules = RuleSet::plugin;
     out_.communicates = has(Category::communication);
     out_.uses_gpu = has(Category::runtime) || has(Category::kernel) || has(Category::copy) || has(Category::set);
     if (steps_.steps.size() < steps_.all_steps)

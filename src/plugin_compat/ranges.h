@@ -1,4 +1,4 @@
-// The plugin's arithmetic of ranges, in microseconds as doubles: its figures follow from these very operations.
+// The plugin's arithmetic of ranges, in microseconds as doubles: its figures depend on exactly these operations.
 #pragma once
 #include <utility>
 #include <vector>
@@ -19,7 +19,7 @@ inline double length_of(const PluginRanges& ranges) {
 // Ranges that overlap or touch become one.
 PluginRanges merged(PluginRanges any);
 PluginRanges common(const PluginRanges& a, const PluginRanges& b);
-// What of `a` is not in `b`; empty ranges of `a` stay.
+// The parts of `a` that are not in `b`; empty ranges of `a` are kept.
 PluginRanges without(const PluginRanges& a, const PluginRanges& b);
 
 }  // namespace tprof

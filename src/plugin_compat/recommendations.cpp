@@ -37,7 +37,7 @@ class Recommender {
   }
 
  private:
-  double share(Category c) const { return overview_.average.by[static_cast<u32>(c)] / overview_.average.us; }
+  double share(Category c) const { return overview_.average.by[u32(c)] / overview_.average.us; }
   void add(const char* id, const std::string& text, std::vector<std::pair<const char*, double>> values) {
     out_.push_back({id, text, std::move(values)});
   }
@@ -82,10 +82,11 @@ class Recommender {
     }
     for (const auto& [key, peak] : peaks) {
       i64 index = key.second;
-      // It means to leave the CPU out and does not: -1 is the last GPU.
+      // The plugin tries to exclude the CPU and fails: its index -1 denotes the last GPU.
       if (index < 0) index += i64(trace_.devices.size());
       if (index < 0 || index >= i64(trace_.devices.size()))
-        throw Error(Fault::unreadable, "the plugin drops the file: memory of a device that it has no properties of");
+        throw Error(Fault::unreadable,
+                    "the plugin drops the file: it has memory events of a device without properties");
       std::optional<i64> total = trace_.devices[size_t(index)].memory_bytes;
       if (!total || double(peak) <= double(*total) * 0.9) continue;
       add("memory", "device memory is nearly full; gradient checkpointing or mixed precision may help",

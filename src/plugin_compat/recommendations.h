@@ -12,7 +12,7 @@ enum class PluginLibrary : u8 { none, nccl, gloo };
 // Of a communication operator: of the ten names that the plugin knows.
 PluginLibrary library_of(std::string_view name);
 
-// What is in the plugin's trees, or would be if it were not left out there by its name.
+// Whether the event is in the plugin's trees, or only left out of them because of its name.
 bool is_plugin_node(PluginType type);
 
 // `overview`: as computed so far. `tensor_cores`: nullptr without kernels that compute.

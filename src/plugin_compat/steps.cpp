@@ -38,7 +38,7 @@ class PluginStepFinder {
 
  private:
   const std::string& name(const PluginEvent& e) const { return model_.names[e.name]; }
-  PluginRanges& ranges(Category c) { return out_.ranges[static_cast<u32>(c)]; }
+  PluginRanges& ranges(Category c) { return out_.ranges[u32(c)]; }
 
   void find_communication() {
     for (const PluginEvent& e : trace_.events)
@@ -75,7 +75,7 @@ class PluginStepFinder {
     }
     if (steps_.empty()) {
       if (first == kPluginNever)
-        throw Error(Fault::unreadable, "holds neither operators nor steps: the plugin shows nonsense");
+        throw Error(Fault::unreadable, "has neither operators nor steps: the plugin's figures are meaningless");
       steps_.push_back({first, last, "0"});
     }
     for (PluginRanges& any : out_.ranges) any = merged(std::move(any));
@@ -127,7 +127,7 @@ class PluginStepFinder {
     return calls;  // the events are in order of time
   }
 
-  // Gives each step the work of calls that lie inside it as a whole.
+  // Assigns to each step the GPU work of the calls that lie completely inside it.
   void find_steps() {
     size_t step = 0;
     for (const Call& call : calls_by_begin()) {

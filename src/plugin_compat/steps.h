@@ -1,5 +1,5 @@
-// What the plugin's Overview and its Distributed view are made of: the ranges that it gives each category, and what it
-// takes for steps. Times are microseconds as the file writes them.
+// The basis of the plugin's Overview and Distributed views: the ranges that it assigns to each category, and what it
+// takes for steps. Times are the file's microseconds.
 #pragma once
 #include <limits>
 #include <string>
@@ -22,12 +22,12 @@ struct PluginStep {
 
 struct PluginSteps {
   PluginRanges ranges[kCategories - 1];  // by category; each merged
-  std::vector<PluginStep> steps;         // that are shown; each goes on until its work on the GPU ends
-  size_t all_steps = 0;                  // of the trace: the plugin leaves the last out that look incomplete
+  std::vector<PluginStep> steps;         // those that are shown; each lasts until its GPU work ends
+  size_t all_steps = 0;                  // of the trace: the plugin leaves out last steps that look incomplete
   // From the profiler's own span where the trace has one, else of all ranges: what its series are drawn over.
   PluginRange span{kPluginNever, -kPluginNever};
 
-  const PluginRanges& of(Category c) const { return ranges[static_cast<u32>(c)]; }
+  const PluginRanges& of(Category c) const { return ranges[u32(c)]; }
   PluginRange from_first_to_last() const { return {steps.front().begin, steps.back().end}; }
 };
 // Throws Error where the plugin drops the file.

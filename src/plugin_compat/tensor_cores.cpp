@@ -9,7 +9,7 @@
 namespace tprof {
 namespace {
 
-// By node: it is eligible and nothing inside it is.
+// By node: whether it is eligible and no node inside it is.
 std::vector<bool> innermost_eligible(const OpTree& tree) {
   std::vector<bool> holds(tree.nodes.size()), out(tree.nodes.size());
   for (const OpNode& node : tree.nodes)
@@ -23,7 +23,7 @@ std::vector<bool> innermost_eligible(const OpTree& tree) {
 
 PluginTensorCores plugin_tensor_cores(const Model& model, const PluginTrace& trace) {
   PluginTensorCores out;
-  TensorCoreNames names(model, Rules::plugin);
+  TensorCoreNames names(model, RuleSet::plugin);
   OpTree tree = build_plugin_tree(model, trace);
   std::vector<bool> innermost = innermost_eligible(tree);
   std::map<u32, std::pair<double, double>> devices;  // on tensor cores, all

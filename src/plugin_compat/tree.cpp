@@ -1,13 +1,14 @@
-// The operator trees of torch_tb_profiler 0.4.3, for --plugin-compat: what is joined by ids that need not be unique,
-// and lost when they do not fit. Where its answer is an accident of Python (times compared as floats, the order of
-// dictionaries), the accident is kept.
+// The operator trees of torch_tb_profiler 0.4.3, for --plugin-compat. The plugin joins events by ids that need not be
+// unique, and loses events whose id does not match. Where its result depends on a property of Python (times compared as
+// floats, the order of dictionaries), it is reproduced.
 //
-// A CUDA call belongs to the operator with its External id, the first one that has it; to the root of its thread's
-// tree if the id is 0 (to both where an operator has that id). GPU work belongs to the call with its correlation. Calls
-// of the driver do not exist. Kernels whose call is not there hang on the root of each tree with steps. Backward nodes
-// of modules: see plugin_backward.h; memory is attributed behind them: see plugin_memory_nodes.h.
+// A CUDA call belongs to the first operator that has its External id, and to the root of its thread's tree if the id is
+// 0 (to both if an operator has that id). GPU work belongs to the call with its correlation id. Driver calls are
+// ignored. Kernels whose call is missing belong to the root of each tree with steps. backward.h moves the backward
+// nodes of modules; after that, memory_nodes.h assigns memory events to nodes.
 //
-// Durations are differences of the doubles in which it has times, which in microseconds since 1970 are 0.25 apart.
+// Durations are differences of the doubles in which the plugin keeps times; in microseconds since 1970 these are 0.25
+// apart.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -30,32 +31,32 @@ bool is_collective(std::string_view name) {
   return false;
 }
 
-i64 ns_of(double us) { return static_cast<i64>(std::llround(us * 1000)); }  // of durations: a moment would lose digits
+i64 ns_of(double us) { return i64(std::llround(us * 1000)); }  // for durations only: a time loses digits
 i64 dur_ns_of(const PluginEvent& event) { return ns_of(event.end_us() - event.ts_us); }
 
 // A CUDA call and what it launched.
 struct Runtime {
-  struct Work {
+  struct Activity {
     u32 gpu;  // index into Model::gpu
     i64 ns;
   };
   i64 external_id, tid;
   i64 dur_ns;
   bool tid_is_text;
-  std::vector<Work> works;
-  i64 device_ns = 0, tensor_ns = 0;  // grow with each node that it is given to
+  std::vector<Activity> activities;
+  i64 device_ns = 0, tensor_ns = 0;  // the plugin adds to these for each node that the call is given to
 };
 
 struct PluginTreeBuilder {
   const Model& model;
   const PluginTrace& trace;
-  const bool of_lightning;  // the tree of its actions, else that of operators
-  OpTree tree;
+  const bool of_lightning;  // builds the tree of Lightning's actions, not that of operators
+  PluginTree tree;
   std::vector<Runtime> runtimes;
-  std::vector<Runtime::Work> stale;             // kernels without a call
+  std::vector<Runtime::Activity> stale;         // kernels without a call
   std::vector<std::vector<u32>> runtimes_of{};  // by node
-  std::vector<u32> children;                    // by node
-  std::vector<i64> tids;                        // threads with operators, in order of the first
+  std::vector<u32> children;                    // by node: how many
+  std::vector<i64> tids;                        // threads with operators, in order of their first one
 
   // Since the first event.
   i64 moment_ns(double ts_us) const { return ns_of(ts_us - trace.events.front().ts_us); }
@@ -86,29 +87,30 @@ struct PluginTreeBuilder {
   }
 
   void join_calls_and_work() {
-    std::unordered_map<i64, size_t> last;                         // by correlation
-    std::unordered_map<i64, std::vector<Runtime::Work>> waiting;  // work whose call has not come yet
+    std::unordered_map<i64, size_t> last;                             // by correlation id
+    std::unordered_map<i64, std::vector<Runtime::Activity>> waiting;  // activities whose call was not read yet
     for (const PluginEvent& event : trace.events) {
       bool work = event.type == PluginType::kernel || event.type == PluginType::copy || event.type == PluginType::set;
       if (work) {
         auto call = last.find(event.correlation);
-        (call != last.end() ? runtimes[call->second].works : waiting[event.correlation])
+        (call != last.end() ? runtimes[call->second].activities : waiting[event.correlation])
             .push_back({event.item, dur_ns_of(event)});
       } else if (event.type == PluginType::runtime) {
         Runtime runtime{event.external_id, event.tid, dur_ns_of(event), event.tid_is_text, {}};
         if (auto early = waiting.find(event.correlation); early != waiting.end()) {
-          runtime.works = std::move(early->second);
+          runtime.activities = std::move(early->second);
           waiting.erase(early);
         }
         last[event.correlation] = runtimes.size();
         runtimes.push_back(std::move(runtime));
       }
     }
-    for (const auto& [correlation, works] : waiting)
-      std::copy_if(works.begin(), works.end(), std::back_inserter(stale), [&](auto& work) { return is_kernel(work); });
+    for (const auto& [correlation, activities] : waiting)
+      std::copy_if(activities.begin(), activities.end(), std::back_inserter(stale),
+                   [&](auto& work) { return is_kernel(work); });
   }
 
-  bool is_kernel(const Runtime::Work& work) const { return model.gpu[work.gpu].kind() == Kind::kernel; }
+  bool is_kernel(const Runtime::Activity& work) const { return model.gpu[work.gpu].kind() == Kind::kernel; }
 
   struct Found {
     const PluginEvent* event;
@@ -153,7 +155,7 @@ struct PluginTreeBuilder {
     for (Found& found : list) {
       const PluginEvent& event = *found.event;
       while (event.ts_us >= open.back().end_us) open.pop_back();
-      if (event.end_us() > open.back().end_us) continue;  // crosses its parent: lost, with all that it launched
+      if (event.end_us() > open.back().end_us) continue;  // overlaps its parent's end: lost, with what it launched
       OpNode node;
       node.begin_ns = moment_ns(event.ts_us);
       node.end_ns = node.begin_ns + dur_ns_of(event);
@@ -165,7 +167,7 @@ struct PluginTreeBuilder {
       const std::string& name = model.names[event.name];
       node.listed = found.kind == NodeKind::op && !name.starts_with(kOptimizerPrefix) &&
                     name != "DataParallel.forward" && name != "DistributedDataParallel.forward";
-      children[static_cast<size_t>(node.parent)]++;
+      children[size_t(node.parent)]++;
       open.push_back({add(node, std::move(found.runtimes)), event.end_us()});
     }
   }
@@ -183,7 +185,7 @@ struct PluginTreeBuilder {
       return model.names[found.event->name].starts_with(kStepPrefix);
     });
     if (has_step && !stale.empty()) {
-      calls.push_back(static_cast<u32>(runtimes.size()));
+      calls.push_back(u32(runtimes.size()));
       runtimes.push_back({kNoId, 0, 0, false, stale});
     }
     return add(root, std::move(calls));
@@ -193,10 +195,10 @@ struct PluginTreeBuilder {
     tree.nodes.push_back(node);
     children.push_back(0);
     runtimes_of.push_back(std::move(calls));
-    return static_cast<i32>(tree.nodes.size() - 1);
+    return i32(tree.nodes.size() - 1);
   }
 
-  // An operator with one child of its name takes over the child's children and calls; its own calls are lost.
+  // An operator whose only child has the same name takes over the child's children and calls; its own calls are lost.
   void merge_doubles() {
     std::vector<i32> to(tree.nodes.size());
     size_t kept = 0;
@@ -204,31 +206,30 @@ struct PluginTreeBuilder {
       OpNode node = tree.nodes[i];
       i32 parent = node.parent;
       if (parent >= 0) {
-        node.parent = to[static_cast<size_t>(parent)];
-        const OpNode& outer = tree.nodes[static_cast<size_t>(node.parent)];
-        if (is_operator(node) && is_operator(outer) && outer.name == node.name &&
-            children[static_cast<size_t>(parent)] == 1) {
+        node.parent = to[size_t(parent)];
+        const OpNode& outer = tree.nodes[size_t(node.parent)];
+        if (is_operator(node) && is_operator(outer) && outer.name == node.name && children[size_t(parent)] == 1) {
           to[i] = node.parent;
-          children[static_cast<size_t>(parent)] = children[i];
-          runtimes_of[static_cast<size_t>(node.parent)] = std::move(runtimes_of[i]);
+          children[size_t(parent)] = children[i];
+          runtimes_of[size_t(node.parent)] = std::move(runtimes_of[i]);
           continue;
         }
       }
-      to[i] = static_cast<i32>(kept);
+      to[i] = i32(kept);
       if (kept != i) runtimes_of[kept] = std::move(runtimes_of[i]);
       tree.nodes[kept++] = node;
     }
     tree.nodes.resize(kept);
     runtimes_of.resize(kept);
   }
-  // Of the category of operators, whatever it is listed as.
+  // Whether the plugin reads it as an operator, even if its tables list it under another category.
   static bool is_operator(const OpNode& node) {
     return node.kind == NodeKind::op || node.kind == NodeKind::data_loader || node.kind == NodeKind::optimizer;
   }
 
-  // Children before their parents, thread by thread: a call that two nodes have counts once more for the later one.
+  // Children before their parents, thread by thread: a call that two nodes share counts twice for the later node.
   void fill() {
-    TensorCoreNames names(model, Rules::plugin);
+    TensorCoreNames names(model, RuleSet::plugin);
     tree.of_gpu.assign(model.gpu.size(), -1);
     for (OpNode& node : tree.nodes) {
       node.host_self_ns = node.host_total_ns();
@@ -238,10 +239,10 @@ struct PluginTreeBuilder {
       for (end = begin + 1; end < tree.nodes.size() && tree.nodes[end].parent >= 0;) end++;
       for (size_t i = end; i-- > begin;) {
         OpNode& node = tree.nodes[i];
-        for (u32 call : runtimes_of[i]) give(static_cast<i32>(i), runtimes[call], names);
+        for (u32 call : runtimes_of[i]) give(i32(i), runtimes[call], names);
         if (node.kind == NodeKind::op && node.tensor_self_ns > 0) node.eligible = true;
         if (node.parent < 0) continue;
-        OpNode& outer = tree.nodes[static_cast<size_t>(node.parent)];
+        OpNode& outer = tree.nodes[size_t(node.parent)];
         outer.host_self_ns -= node.host_total_ns();
         outer.device_total_ns += node.device_total_ns;
         outer.tensor_total_ns += node.tensor_total_ns;
@@ -251,8 +252,8 @@ struct PluginTreeBuilder {
   }
 
   void give(i32 at, Runtime& call, TensorCoreNames& names) {
-    OpNode& node = tree.nodes[static_cast<size_t>(at)];
-    for (const Runtime::Work& work : call.works) {
+    OpNode& node = tree.nodes[size_t(at)];
+    for (const Runtime::Activity& work : call.activities) {
       tree.of_gpu[work.gpu] = at;
       call.device_ns += work.ns;
       if (!is_kernel(work)) continue;
@@ -264,7 +265,7 @@ struct PluginTreeBuilder {
     node.tensor_self_ns += call.tensor_ns, node.tensor_total_ns += call.tensor_ns;
   }
 
-  // A root lasts from its first child's begin to its last one's end.
+  // A root lasts from the start of its first child to the end of its last one.
   void span_roots() {
     std::vector<bool> seen(tree.nodes.size());
     for (const OpNode& node : tree.nodes) {
@@ -276,7 +277,7 @@ struct PluginTreeBuilder {
     }
   }
 
-  // From forward operators to backward ones, as Python's dictionaries have them: by id, in the file's order.
+  // Arrows from forward to backward operators in the order of the plugin's dictionaries: by id, as in the file.
   PluginArrows arrows() const {
     std::vector<i64> ids;
     std::unordered_map<i64, double> starts, ends;
@@ -294,10 +295,10 @@ struct PluginTreeBuilder {
 
 namespace {
 
-OpTree built(PluginTreeBuilder builder) {
-  builder.tree.rules = Rules::plugin;
+PluginTree built(PluginTreeBuilder builder) {
+  builder.tree.rules = RuleSet::plugin;
   builder.build();
-  OpTree& tree = builder.tree;
+  PluginTree& tree = builder.tree;
   builder.fill();
   builder.span_roots();
   if (builder.of_lightning) return std::move(tree);
@@ -308,7 +309,7 @@ OpTree built(PluginTreeBuilder builder) {
 
 }  // namespace
 
-OpTree build_plugin_tree(const Model& model, const PluginTrace& trace) {
+PluginTree build_plugin_tree(const Model& model, const PluginTrace& trace) {
   return built({model, trace, false, {}, {}, {}, {}, {}, {}});
 }
 

@@ -1,5 +1,5 @@
-// The operator tree as torch_tb_profiler builds it, mistakes included: what its tables, its Memory and its Module view
-// are sums over.
+// The operator tree as torch_tb_profiler builds it, including its mistakes. The plugin's tables and its Memory and
+// Module views are sums over it.
 #pragma once
 #include "analysis/basis/op_tree.h"
 
@@ -7,8 +7,13 @@ namespace tprof {
 
 struct PluginTrace;  // model/plugin_trace.h
 
-OpTree build_plugin_tree(const Model& model, const PluginTrace& trace);
-// Of the actions that PyTorch Lightning's profiler noted.
+struct PluginTree : OpTree {
+  std::vector<i32> twin;      // by node: the first node of the same range, itself if there is no other
+  std::vector<bool> visited;  // by node: the plugin looked for memory events in it; twins share the first one's flag
+};
+
+PluginTree build_plugin_tree(const Model& model, const PluginTrace& trace);
+// The tree of the actions that PyTorch Lightning's profiler recorded.
 OpTree build_lightning_tree(const Model& model, const PluginTrace& trace);
 
 }  // namespace tprof

@@ -7,11 +7,11 @@ namespace {
 
 constexpr size_t kShownEvidence = 2;
 
-// Of its call stack, if the trace has one: the innermost frame that is not torch's own.
+// The innermost frame of its call stack that is not torch's own, if the trace has the stack.
 std::string frame_of(const Model& model, const Evidence& evidence) {
   u32 stack = 0;
-  if (evidence.of == Evidence::Of::range) stack = model.events[evidence.index].stack;
-  if (evidence.of == Evidence::Of::call) {
+  if (evidence.kind == Evidence::Kind::range) stack = model.events[evidence.index].stack;
+  if (evidence.kind == Evidence::Kind::call) {
     const CallEvent& call = model.calls[evidence.index];
     stack = call.stack ? call.stack : call.op >= 0 ? model.events[call.op].stack : 0;
   }

@@ -8,7 +8,7 @@
 namespace tprof {
 namespace {
 
-constexpr char kNoBackward[] = "Backward passes: the trace ties no backward operator to a forward one";
+constexpr char kNoBackward[] = "Backward passes: the trace links no backward operator to a forward one";
 constexpr size_t kTimelineRows = 20000;  // the longest ranges
 constexpr char kNoDevice[] = "No GPU work was recorded";
 
@@ -130,8 +130,7 @@ Table lines_table(const Model& model, const CostsByLine& lines) {
     return table;
   }
   if (lines.of_calls)
-    table.footer.push_back(
-        "The trace has no call stacks: lines are those where the Python functions begin that it has");
+    table.footer.push_back("The trace has no call stacks: each Python function is listed by its first line");
   table.footer.push_back("Self CPU time of operators: " + time_text(lines.host_ns) + ", " +
                          time_text(lines.without_line_ns) + " of it without a line");
   if (!lines.has_device) table.footer.push_back(kNoDevice);

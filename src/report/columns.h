@@ -1,4 +1,4 @@
-// A table made column by column: what a column is called and what it shows of a row are said in one place.
+// Builds a table column by column: a column's key and title, and the value that it shows of a row, are in one place.
 #pragma once
 #include <functional>
 #include <utility>

@@ -85,7 +85,7 @@ Table ranks_table(const Distributed& distributed, const std::vector<Rank>& ranks
 
 namespace {
 
-// Of a step, or of all where there are none.
+// Time per step, or in total if there are no steps.
 std::string per_step(const Rank& rank, i64 ns) {
   return rank.has_steps ? time_text(ns / i64(rank.steps.size())) + " of each step" : time_text(ns);
 }
@@ -99,7 +99,7 @@ std::string listed(const std::vector<std::string>& words) {
 // "rank 0 and rank 2 wait up to 31.2ms of each step (40.1 %) in collectives, most of it for rank 1"
 std::string waiting_line(const Distributed& distributed, const std::vector<Rank>& ranks) {
   std::vector<std::string> names;
-  std::map<u32, i64> for_whom;  // one that waits as long itself is nobody's reason
+  std::map<u32, i64> for_whom;  // without ranks that wait as long themselves: these are not the cause
   const RankWait* longest = nullptr;
   i64 all_ns = 0;
   for (const RankWait& wait : distributed.waits) {
@@ -115,8 +115,8 @@ std::string waiting_line(const Distributed& distributed, const std::vector<Rank>
   std::string who = names.size() <= kNamedRanks
                         ? listed(names)
                         : std::to_string(names.size()) + " of " + std::to_string(ranks.size()) + " ranks";
-  std::string out = who + (names.size() == 1 ? " waits " : " wait up to ") + per_step(rank, longest->wait_ns) +
-                    printed(" (%.1f %%)", 100 * double(longest->wait_ns) / double(rank.span_ns)) + " in collectives";
+  std::string out = who + (names.size() == 1 ? " waits " : " wait up to ") + per_step(rank, longest->wait_ns) + " (" +
+                    share_text(double(longest->wait_ns) / double(rank.span_ns)) + ") in collectives";
   for (const auto& [other, ns] : for_whom)
     if (2 * ns > all_ns) out += ", most of it for " + ranks[other].text();
   return out;

@@ -11,7 +11,7 @@
 namespace tprof {
 namespace {
 
-// diff() gives no interval to what is too small to matter.
+// diff() computes no interval for changes that are too small to matter.
 bool is_change(const Diff& diff, const DiffRow& row) {
   if (row.in_a == row.in_b && std::fabs(row.ratio()) <= kSameRatio) return false;
   return !diff.step.interval.known || row.changed;
@@ -74,7 +74,7 @@ Table diff_machine_table(const Diff& diff) {
 
 namespace {
 
-// The columns of one figure: of A, of B, the change, and the change as a share of A.
+// The columns of one figure: A, B, the change, and the change as a share of A.
 template <class Row>
 void add_sides(Columns<Row>& c, const std::string& key, const std::string& title, Unit unit, int leaves, bool a_known,
                bool b_known, double CallCosts::*figure) {
@@ -161,7 +161,7 @@ Json row_json(const DiffRow& row) {
           {"b_calls", side(row.in_b, row.b_calls)}};
 }
 
-// Of the rows in JSON, as tables have them.
+// The columns of the rows in JSON, in the form that tables have.
 Json row_columns() {
   static constexpr const char* kColumns[][3] = {{"by", "Kind", "text"},
                                                 {"name", "Name", "text"},

@@ -7,11 +7,11 @@
 namespace tprof {
 namespace {
 
-constexpr char kMeanOfSteps[] = "all";  // as the plugin calls the mean
+constexpr char kMeanOfSteps[] = "all";  // the plugin's name for the mean
 
 Value known(const KnownNs& ns) { return ns ? Value(*ns) : Value(); }
 
-// The rank's number where the ranks have one, and the worker, which then is for data.
+// The rank's number if the ranks have one, and the worker, which text then does not show.
 template <class Row>
 void add_rank_columns(Columns<Row>& c, const DistributedView& view) {
   bool numbered = false;
@@ -27,13 +27,13 @@ void add_rank_columns(Columns<Row>& c, const DistributedView& view) {
 // As Python rounds.
 Value mean_of(const std::optional<i64>& sum, u64 count, i64 unit) {
   if (!sum || !count) return {};
-  return static_cast<i64>(std::nearbyint(double(*sum) / double(unit) / double(count))) * unit;
+  return i64(std::nearbyint(double(*sum) / double(unit) / double(count))) * unit;
 }
 
 }  // namespace
 
 Table rank_steps_table(const DistributedView& view) {
-  bool plugin = view.rules == Rules::plugin, undivided = false;
+  bool plugin = view.rules == RuleSet::plugin, undivided = false;
   for (const RankInStep& row : view.steps) undivided |= row.undivided_ns.value_or(0) > 0;
   Columns<RankInStep> c;
   auto time = [&](const char* key, const char* title, int leaves, KnownNs RankInStep::*field) {
@@ -54,13 +54,13 @@ Table rank_steps_table(const DistributedView& view) {
   Table out =
       c.table(plugin ? "Steps of each worker, as torch_tb_profiler counts them" : "Steps of each rank", view.steps);
   if (undivided)
-    out.footer.push_back("Either: in collectives of which the traces do not tell what is transfer and what waiting");
+    out.footer.push_back("Either: time in collectives for which the traces do not separate transfer from waiting");
   out.footer.insert(out.footer.end(), view.notes.begin(), view.notes.end());
   return out;
 }
 
 Table rank_operations_table(const DistributedView& view) {
-  bool plugin = view.rules == Rules::plugin;
+  bool plugin = view.rules == RuleSet::plugin;
   Columns<RankOperation> c;
   add_rank_columns(c, view);
   c.add("name", plugin ? "Name" : "Operation", Unit::text, 0, [](auto& r) { return r.op; });
@@ -93,7 +93,7 @@ Table rank_operations_table(const DistributedView& view) {
 }
 
 Table nodes_table(const DistributedView& view) {
-  bool plugin = view.rules == Rules::plugin, any = false;
+  bool plugin = view.rules == RuleSet::plugin, any = false;
   for (const NodeGpu& gpu : view.gpus) any |= gpu.gpu.has_value();
   auto of_any = [&](int leaves) { return any ? leaves : kDataOnly; };  // nothing to see in text
   Columns<NodeGpu> c;
@@ -111,9 +111,8 @@ Table nodes_table(const DistributedView& view) {
    }).tells_apart = true;
   c.add("name", "Name", Unit::text, of_any(1),
         [=](auto& r) { return of_gpu(r, [=](auto& g) { return g.name_is_empty ? Value("") : text(g.name); }); });
-  c.add("memory", "Memory", Unit::bytes, of_any(3), [](auto& r) {
-    return r.gpu && r.gpu->memory_bytes >= 0 ? Value(static_cast<i64>(r.gpu->memory_bytes)) : Value();
-  });
+  c.add("memory", "Memory", Unit::bytes, of_any(3),
+        [](auto& r) { return r.gpu && r.gpu->memory_bytes >= 0 ? Value(i64(r.gpu->memory_bytes)) : Value(); });
   c.add("compute_capability", "Compute Capability", Unit::text, of_any(4), [](auto& r) {
     if (!r.gpu || r.gpu->compute_major < 0) return Value();
     return Value(std::to_string(r.gpu->compute_major) + "." + std::to_string(r.gpu->compute_minor));

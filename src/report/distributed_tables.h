@@ -1,6 +1,6 @@
 // The plugin's Distributed view as tables: what each rank did in each step, its collectives, and the GPUs of the nodes.
 //
-// Times are ns here, us in CSV and JSON; what the traces do not tell is no value.
+// Times are ns here, us in CSV and JSON; what is not known from the traces has no value.
 #pragma once
 #include "analysis/ranks/distributed_view.h"
 #include "report/table.h"

@@ -7,12 +7,12 @@
 namespace tprof {
 namespace {
 
-// Names of torch's own kernels begin with these, which tell nothing apart.
+// Prefixes of torch's own kernels, which do not distinguish them.
 constexpr std::string_view kOwnNamespaces[] = {"at::native::", "(anonymous namespace)::"};
-// What is alike after this many cuts stays so: one that finds nothing new is the last.
-constexpr int kMostCuts = 8;
+// Texts that look the same after this many cuts remain so; cutting also ends when it finds no further difference.
+constexpr int kMaxCuts = 8;
 
-bool continues(char c) { return (static_cast<u8>(c) & 0xc0) == 0x80; }
+bool continues(char c) { return (u8(c) & 0xc0) == 0x80; }
 
 // The first or last `count` code points, or those from `from` on.
 std::string head(const std::string& text, size_t count) {
@@ -36,7 +36,7 @@ const std::string& dots(bool utf8) {
   return utf8 ? kOne : kThree;
 }
 
-// Code points that all of the texts begin with.
+// The number of code points that all of the texts start with.
 size_t common_begin(const std::vector<std::string>& texts) {
   size_t common = texts[0].size();
   for (const std::string& text : texts) {
@@ -48,7 +48,7 @@ size_t common_begin(const std::vector<std::string>& texts) {
   return width_of(texts[0].substr(0, common));
 }
 
-// The begin of a text and what stands there from `from` on.
+// The start of a text, and its part from `from` on.
 std::string cut_around(const std::string& text, size_t from, size_t width, bool utf8) {
   size_t length = width_of(text), gap = width_of(dots(utf8));
   if (length <= width || width <= 3 * gap) return head(text, width);
@@ -139,7 +139,7 @@ std::string cut(const std::string& text, size_t width, bool utf8, Unit unit) {
 std::map<std::string, std::string> cut_apart(const std::set<std::string>& texts, size_t width, bool utf8, Unit unit) {
   std::map<std::string, std::string> shown;
   for (const std::string& text : texts) shown[text] = cut(text, width, utf8, unit);
-  for (int n = 0; n < kMostCuts; n++) {
+  for (int n = 0; n < kMaxCuts; n++) {
     std::map<std::string, std::vector<std::string>> alike;  // by what is shown
     for (const auto& [text, cut_text] : shown) alike[cut_text].push_back(text);
     if (alike.size() == shown.size()) break;

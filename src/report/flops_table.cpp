@@ -6,7 +6,7 @@
 namespace tprof {
 namespace {
 
-// Why shares of a peak are not known; empty: they are.
+// Why shares of a peak are not known; empty: they are known.
 std::string why_no_peak(const Model& model, const Flops& flops) {
   if (flops.peak) return "";
   bool kernels = false;
@@ -18,11 +18,10 @@ std::string why_no_peak(const Model& model, const Flops& flops) {
 
 double share(i64 part, i64 all) { return 100 * double(part) / double(all); }
 
-// "of operators with 81.2 % of the kernel time": what a sum of FLOPs is of.
+// ", of operators with 81.2 % of the kernel time": what a sum of FLOPs covers.
 std::string covered(const FlopsCoverage& c) {
   if (c.share() < 0) return "";
-  return ", of operators with " + printed("%.1f %%", 100 * c.share()) + " of the " +
-         (c.gpu_ns ? "kernel time" : "operators' time");
+  return ", of operators with " + share_text(c.share()) + " of the " + (c.gpu_ns ? "kernel time" : "operators' time");
 }
 
 }  // namespace
@@ -46,7 +45,7 @@ Table flops_table(const Model& model, const Flops& flops) {
   });
   Table out = c.table("FLOPs of operators", flops.rows);
   if (!flops.shapes_known) {
-    out.footer.push_back("FLOPs: not known, no shapes of inputs in this trace (run with --record-shapes)");
+    out.footer.push_back("FLOPs: not known, no input shapes in this trace (run with --record-shapes)");
     return out;
   }
   std::string total = flops.counted || !flops.unknown ? flop_text(flops.total) : "FLOPs not known";
@@ -61,7 +60,7 @@ Table flops_table(const Model& model, const Flops& flops) {
     out.footer.push_back("MFU and roofs: not known, " +
                          (why.empty() ? "the device table has no peak for a type that is used" : why));
   for (const auto& [name, calls] : flops.unknown_by_name)
-    out.footer.push_back(name + ": " + std::to_string(calls) + " calls whose inputs do not tell their FLOPs");
+    out.footer.push_back(name + ": " + std::to_string(calls) + " calls whose FLOPs do not follow from their inputs");
   return out;
 }
 
@@ -90,7 +89,7 @@ Table flops_missing_table(const Model& model, const Flops& flops) {
     i64 all = time.gpu_ns ? time.gpu_ns : time.host_ns;
     return all ? Value(share(time.gpu_ns ? r.gpu_ns : r.host_ns, all)) : Value();
   });
-  return c.table("Operators whose FLOPs are in no sum", flops.missing);
+  return c.table("Operators whose FLOPs are not counted", flops.missing);
 }
 
 }  // namespace tprof

@@ -1,4 +1,4 @@
-// The tables of gpu_tables.h on how work gets to GPUs: launches, queues, copies.
+// The tables of gpu_tables.h about how work gets to GPUs: launches, queues, copies.
 #include "report/columns.h"
 #include "report/gpu_tables.h"
 
@@ -24,18 +24,18 @@ Table launches_table(const Launches& l) {
     out.rows.push_back({name, i64(n), percent_of(i64(n), i64(l.works)), host, wait, gpu, delay, longest});
   };
   if (l.works) {
-    row("all whose call is known", l.works, l.host_ns, l.wait_ns, l.gpu_ns, l.delay_ns / i64(l.works),
+    row("all with a known call", l.works, l.host_ns, l.wait_ns, l.gpu_ns, l.delay_ns / i64(l.works),
         l.longest_delay_ns);
-    row("of work below " + time_text(kShortWorkNs), l.short_works, l.short_host_ns, l.short_wait_ns, l.short_gpu_ns,
-        none, none);
-    row("of work shorter than its call", l.shorter_than_launch, none, none, none, none, none);
+    row("GPU activity below " + time_text(kShortWorkNs), l.short_works, l.short_host_ns, l.short_wait_ns,
+        l.short_gpu_ns, none, none);
+    row("GPU activity shorter than its call", l.shorter_than_launch, none, none, none, none, none);
     row("calls above " + time_text(kSlowLaunchNs), l.slow_calls, none, none, none, none, none);
-    row("begun more than " + time_text(kLongDelayNs) + " later", l.long_delays, none, none, none, none, none);
+    row("started more than " + time_text(kLongDelayNs) + " later", l.long_delays, none, none, none, none, none);
   }
   if (!l.works && !l.without_call) out.footer.push_back(kNoGpuWork);
   if (l.without_call)
     out.footer.push_back("Unknown: " + std::to_string(l.without_call) +
-                         " pieces of GPU work have no call in this trace (calls into CUDA were not recorded)");
+                         " GPU activities have no call in this trace (CUDA calls were not recorded)");
   return out;
 }
 
@@ -66,7 +66,7 @@ Table delayed_work_table(const Model& model, const Launches& launches) {
         [=, &model](auto& i) { return work(i).begin_ns - model.calls[work(i).call].end_ns(); });
   c.add("device", "GPU", Unit::count, 2, [=](auto& i) { return i64(work(i).device); });
   c.add("stream", "Stream", Unit::count, 2, [=](auto& i) { return i64(work(i).stream); });
-  return c.table("Work that began latest after its call", launches.most_delayed);
+  return c.table("GPU work that started latest after its call", launches.most_delayed);
 }
 
 Table queues_table(const Launches& launches) {
@@ -78,9 +78,9 @@ Table queues_table(const Launches& launches) {
   c.add("full", "Time full", Unit::time, 0, [](auto& r) { return r.full_ns; });
   c.add("blocked_calls", "Calls into it", Unit::count, 1, [](auto& r) { return i64(r.blocked_calls); });
   c.add("blocked", "and their time", Unit::time, 1, [](auto& r) { return r.blocked_ns; });
-  Table out = c.table("Queues: work launched and not begun", launches.queues);
+  Table out = c.table("Queues: GPU work launched and not started", launches.queues);
   if (!launches.queues.empty())
-    out.footer.push_back("Full: " + std::to_string(kQueueLimit) + " pieces of work; a launch then blocks");
+    out.footer.push_back("Full: " + std::to_string(kQueueLimit) + " activities; a launch then blocks");
   else
     out.footer.push_back(launches.without_call ? "Unknown: no call of the GPU work is in this trace" : kNoGpuWork);
   return out;

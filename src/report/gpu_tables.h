@@ -1,6 +1,6 @@
 // What GPUs did and why they did nothing: `tprof stats --by exposed|idle|launch|queue|copy|critical-path`.
 //
-// Where a trace cannot tell, the footer says why and what would.
+// If something is not known from the trace, the footer states why and how to record it.
 #pragma once
 #include "analysis/basis/copies.h"
 #include "analysis/basis/launches.h"

@@ -1,4 +1,4 @@
-// The tables of gpu_tables.h on where the time of GPUs went.
+// The tables of gpu_tables.h about where the time of GPUs went.
 #include <algorithm>
 
 #include "analysis/tables/operators.h"
@@ -72,11 +72,11 @@ Table idle_table(const std::vector<IdleLane>& lanes) {
   if (lanes.empty()) out.footer.push_back(kNoGpuWork);
   bool unknown = false;
   for (const IdleLane& lane : lanes) unknown |= lane.of(IdleCause::unknown) > 0;
-  if (unknown) out.footer.push_back("Unknown: the trace has no launch of the work that ended the gap");
+  if (unknown) out.footer.push_back("Unknown: the trace has no launch of the GPU activity that ended the gap");
   i64 edges = 0, late = 0;
   for (const IdleLane& lane : lanes) edges += lane.edges_ns, late += lane.of(IdleCause::device);
-  if (edges > 0) out.footer.push_back("Begin and end: before the first work of the window and behind its last");
-  if (late > 0) out.footer.push_back("GPU was late: launched in time, and waited for nothing that is in the trace");
+  if (edges > 0) out.footer.push_back("Begin and end: before the window's first GPU activity and after its last");
+  if (late > 0) out.footer.push_back("GPU was late: launched in time; the trace does not show what it waited for");
   return out;
 }
 
@@ -91,7 +91,7 @@ Table idle_reasons_table(const Model& model, const std::vector<IdleLane>& lanes)
   std::vector<Row> rows;
   for (const IdleLane& lane : lanes) {
     if (lane.stream != kNone) continue;
-    std::map<std::pair<Activity, std::string>, Row> sums;  // what was done in different steps is one
+    std::map<std::pair<Activity, std::string>, Row> sums;  // the same name in different steps is one row
     for (const HostReason& reason : lane.reasons) {
       std::string name = reason.name == kNone ? "" : common_name(model.names[reason.name]);
       Row& row = sums.try_emplace({reason.activity, name}, Row{lane.device, reason.activity, name}).first->second;

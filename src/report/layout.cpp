@@ -8,10 +8,10 @@
 namespace tprof {
 namespace {
 
-// A name is not cut shorter than a share of the line before other columns go, and then than this; shorter only where
-// rows would look alike else.
+// Names are first cut to a share of the line; then other columns are left out, and names cut to this width. They become
+// shorter only if rows would look the same otherwise.
 constexpr size_t kLeastName = 16, kLeastShare = 4, kNarrowest = 10;
-// A column of stacks that cannot have this much stands below its rows.
+// A column of stacks that would be narrower than this is printed below its rows.
 constexpr size_t kLeastStack = 40;
 
 size_t longest(const Lines& lines) {
@@ -72,7 +72,7 @@ void Layout::put_stacks_below(size_t least, size_t room) {
   for (size_t c : below) std::erase(shown, c);
 }
 
-// The widest text gives way first, so that texts which share a line end up equally wide.
+// Shrinks the widest text first, so that the texts of a line end up equally wide.
 void Layout::shrink(size_t least, size_t room) {
   while (total() > room) {
     auto spare = [&](size_t c) { return can_shrink(c) && width[c] > least_of(c, least) ? width[c] : 0; };
@@ -82,7 +82,7 @@ void Layout::shrink(size_t least, size_t room) {
   }
 }
 
-// The column that goes first; of those that tell rows apart only if `telling`. False where all stay.
+// Leaves out the next column; columns that distinguish rows only if `telling`. False: no more can be left out.
 bool Layout::leave_out(bool telling) {
   auto last = shown.end();
   for (auto c = shown.begin(); c != shown.end(); c++) {
@@ -96,7 +96,7 @@ bool Layout::leave_out(bool telling) {
   return true;
 }
 
-// Whether there are rows that would look alike without this column.
+// Whether some rows would look the same without this column.
 bool Layout::tells_apart(size_t column) const {
   auto names = [&](size_t c) { return is_text(table_.columns[c].unit) || table_.columns[c].tells_apart; };
   if (!names(column)) return false;

@@ -1,4 +1,4 @@
-// Which columns of a table a width holds, and how wide each is.
+// Which columns of a table fit into a width, and how wide each is.
 #pragma once
 #include <string>
 #include <vector>
@@ -16,10 +16,10 @@ class Layout {
  public:
   static constexpr size_t kGap = 2;  // between columns
 
-  // `room` 0: as wide as it gets.
+  // `room`: the width of the line; 0: no limit.
   Layout(const Table& table, const Cells& cells, size_t room);
 
-  std::vector<size_t> shown, below;  // columns; below: whose lines stand below each row
+  std::vector<size_t> shown, below;  // columns; below: those printed on lines of their own below each row
   std::vector<size_t> width;         // by column
   Lines left_out;                    // titles
 

@@ -18,7 +18,7 @@ double us_from_begin(const Model& model, i64 ns) { return double(ns - model.begi
 }  // namespace
 
 Table memory_table(const Model& model, const OpTree& tree, const std::vector<MemorySum>& sums) {
-  bool plugin = tree.rules == Rules::plugin;
+  bool plugin = tree.rules == RuleSet::plugin;
   Table table;
   table.title = plugin ? "Memory by operator, as torch_tb_profiler counts it" : "Memory by operator";
   table.columns = {{"device", "Device", Unit::text, 0}, {"name", plugin ? "Operator Name" : "Operator", Unit::text, 0}};
@@ -65,18 +65,18 @@ Table memory_events_table(const Model& model, const OpTree& tree, const MemoryRa
                    {"release_time", "Release Time", Unit::time},
                    {"duration", "Duration", Unit::time},
                    {"stack", "Stack", Unit::count}};
-  auto name_of = [&](i32 node) { return node < 0 ? Value() : model.names[tree.nodes[static_cast<size_t>(node)].name]; };
+  auto name_of = [&](i32 node) { return node < 0 ? Value() : model.names[tree.nodes[size_t(node)].name]; };
   auto at = [&](i64 ns) { return ns == MemoryBlock::kUnseen ? Value() : Value(ns - model.begin_ns); };
   for (const MemoryBlock& block : memory_blocks(model, tree)) {
     auto lies_in = [&](i64 ns) { return ns != MemoryBlock::kUnseen && range.holds(ns); };
     if (!lies_in(block.allocated_ns) && !lies_in(block.released_ns)) continue;
     Value caller, lasted, stack;  // the caller tells apart what many operators call: aten::empty in aten::ones
-    if (block.node >= 0) caller = name_of(tree.nodes[static_cast<size_t>(block.node)].parent);
+    if (block.node >= 0) caller = name_of(tree.nodes[size_t(block.node)].parent);
     if (block.allocated_ns != MemoryBlock::kUnseen && block.released_ns != MemoryBlock::kUnseen)
       lasted = block.released_ns - block.allocated_ns;
     if (u32 own = stack_of(model, tree, block)) stack = i64(own);
-    table.rows.push_back({device_text(block.device), name_of(block.node), caller, static_cast<i64>(block.address),
-                          block.bytes, at(block.allocated_ns), at(block.released_ns), lasted, stack});
+    table.rows.push_back({device_text(block.device), name_of(block.node), caller, i64(block.address), block.bytes,
+                          at(block.allocated_ns), at(block.released_ns), lasted, stack});
   }
   return table;
 }
@@ -98,15 +98,15 @@ MemoryTree memory_tree(const Model& model, const OpTree& tree) {
                   {"node", "Node", Unit::count}}};
   std::vector<i64> row_of(tree.nodes.size(), -1);
   auto number = [&](i32 node) {
-    while (node >= 0 && row_of[static_cast<size_t>(node)] < 0) node = tree.nodes[static_cast<size_t>(node)].parent;
-    return node < 0 ? Value() : Value(row_of[static_cast<size_t>(node)]);
+    while (node >= 0 && row_of[size_t(node)] < 0) node = tree.nodes[size_t(node)].parent;
+    return node < 0 ? Value() : Value(row_of[size_t(node)]);
   };
   for (size_t i = 0; i < tree.nodes.size(); i++) {
     const OpNode& node = tree.nodes[i];
     const std::string& name = row_name_of(model, node, tree.rules);
     if (!node.listed || !names.count(name)) continue;
     out.nodes.rows.push_back({name, number(node.parent), node.begin_ns - model.begin_ns, node.end_ns - model.begin_ns});
-    row_of[i] = static_cast<i64>(out.nodes.rows.size()) - 1;
+    row_of[i] = i64(out.nodes.rows.size()) - 1;
   }
   for (size_t i = 0; i < model.memory.size(); i++) {
     const MemoryEvent& e = model.memory[i];
@@ -135,7 +135,7 @@ Table memory_alive_table(const Model& model, const OpTree& tree, i64 ns, u32 sta
   std::map<MemoryDevice, i64> all;
   for (const MemoryBlock& block : memory_blocks(model, tree)) {
     if (!block.alive_at(ns)) continue;
-    std::string op = block.node < 0 ? "" : model.names[tree.nodes[static_cast<size_t>(block.node)].name];
+    std::string op = block.node < 0 ? "" : model.names[tree.nodes[size_t(block.node)].name];
     Sum& sum = sums[{block.device, op, stack_of(model, tree, block)}];
     sum.bytes += block.bytes;
     sum.blocks++;

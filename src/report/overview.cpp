@@ -11,16 +11,9 @@
 namespace tprof {
 namespace {
 
-template <class... Args>
-std::string format(const char* pattern, Args... args) {
-  char text[256];
-  snprintf(text, sizeof text, pattern, args...);
-  return text;
-}
-
 // At most two decimals, at least one: as Python prints rounded numbers.
 std::string number_text(double number) {
-  std::string text = format("%.2f", number);
+  std::string text = printed("%.2f", number);
   if (text.back() == '0') text.pop_back();
   return text;
 }
@@ -34,14 +27,14 @@ std::vector<Category> shown_categories(const Overview& overview) {
   return out;
 }
 
-double of(const StepTimes& times, Category c) { return times.by[static_cast<u32>(c)]; }
+double of(const StepTimes& times, Category c) { return times.by[u32(c)]; }
 double share(const StepTimes& times, Category c) { return times.us > 0 ? 100 * of(times, c) / times.us : 0; }
 
 std::string compute_text(const GpuFigures& g) {
   return std::to_string(g.compute_major) + "." + std::to_string(g.compute_minor);
 }
 
-// Title and value, as the plugin's panel has them.
+// Titles and values, as in the plugin's panel.
 std::vector<std::pair<std::string, std::string>> gpu_lines(const GpuFigures& g) {
   std::vector<std::pair<std::string, std::string>> out{{"GPU " + std::to_string(g.device) + ":", ""}};
   if (!g.name.empty() || g.name_is_empty) out.push_back({"Name", g.name});
@@ -72,7 +65,7 @@ Json gpu_json(const GpuFigures& g) {
           {"tensor_core_unknown_percent", 100 * g.tensor_cores_unknown}};
 }
 
-// Of CUPTI: by step, in ns; -1 not known. The rest of what recording costs belongs to no step.
+// CUPTI's cost per step, in ns; -1: not known. The other costs of recording cannot be assigned to steps.
 double own_ns_per_step(const Overview& overview) {
   return overview.own.cupti_ns < 0 || overview.steps.empty()
              ? -1
@@ -83,7 +76,7 @@ double own_percent(const Overview& overview) {
   return ns < 0 || overview.average.us <= 0 ? -1 : 100 * ns / (1000 * overview.average.us);
 }
 
-// Of evaluations and inference: what, title, sum.
+// For evaluations and inference: kind, title, sum.
 std::vector<std::tuple<const char*, StretchKind, StretchSum>> stretches_of(const Overview& overview) {
   std::vector<std::tuple<const char*, StretchKind, StretchSum>> out;
   const Counted& counted = overview.counted;
@@ -112,8 +105,8 @@ Json own_cost_json(const Overview& overview) {
 std::vector<std::string> stretch_lines(const Overview& overview) {
   std::vector<std::string> out;
   for (const auto& [word, kind, sum] : stretches_of(overview))
-    out.push_back("Beside the steps, in no average: " + stretches_text(kind, sum) + ", " + time_text(sum.ns) + " (" +
-                  percent_text(span_percent(overview, sum.ns)) + " of the trace)");
+    out.push_back("Outside the steps, not in the averages: " + stretches_text(kind, sum) + ", " + time_text(sum.ns) +
+                  " (" + percent_text(span_percent(overview, sum.ns)) + " of the trace)");
   return out;
 }
 
@@ -135,7 +128,7 @@ Table steps_table(const Overview& overview) {
   const std::vector<Category> categories = shown_categories(overview);
   for (Category c : categories) {
     auto larger = [&](Category other) { return of(overview.average, other) > of(overview.average, c); };
-    auto rank = std::count_if(categories.begin(), categories.end(), larger);  // the smallest leave first
+    auto rank = std::count_if(categories.begin(), categories.end(), larger);  // the smallest are left out first
     table.columns.push_back({category_text(c), category_text(c), Unit::time, int(rank)});
   }
   auto add = [&](const StepTimes& times) {
@@ -147,7 +140,7 @@ Table steps_table(const Overview& overview) {
   };
   for (const StepTimes& step : overview.steps) add(step);
   if (overview.steps.size() > 1) add(overview.average);
-  if (overview.rules == Rules::tprof) table.footer = {"Counted: " + counted_text(overview.counted)};
+  if (overview.rules == RuleSet::tprof) table.footer = {"Counted: " + counted_text(overview.counted)};
   for (const std::string& line : stretch_lines(overview)) table.footer.push_back(line);
   table.footer.insert(table.footer.end(), overview.notes.begin(), overview.notes.end());
   return table;
@@ -161,7 +154,7 @@ Json steps_json(const Overview& overview, const Source& source, const TableJson&
 
 std::string overview_text(const Overview& overview, const Source& source, const TextStyle& style) {
   std::string out = source.title() + "\n";
-  if (overview.rules == Rules::tprof) out += "  " + counted_text(overview.counted) + "\n";
+  if (overview.rules == RuleSet::tprof) out += "  " + counted_text(overview.counted) + "\n";
   for (const GpuFigures& g : overview.gpus) {
     std::string line;  // "GPU 0: Tesla V100, Memory 31.74 GB, ..."
     for (const auto& [title, value] : gpu_lines(g)) {
@@ -184,7 +177,7 @@ std::string overview_text(const Overview& overview, const Source& source, const 
       bool work = c == (overview.uses_gpu ? Category::kernel : Category::cpu);
       table.senses.push_back(work ? Sense::neutral : Sense::fault);
     }
-    if (overview.rules == Rules::tprof) {
+    if (overview.rules == RuleSet::tprof) {
       double ns = own_ns_per_step(overview), percent = own_percent(overview);
       table.rows.push_back({"of it the profiler (est.)", ns < 0 ? Value() : Value(i64(llrint(ns))),
                             percent < 0 ? Value() : Value(percent)});
@@ -198,7 +191,7 @@ std::string overview_text(const Overview& overview, const Source& source, const 
   }
   for (const Recommendation& r : overview.recommendations) {
     out += "  * " + r.text;
-    for (const auto& [key, value] : r.values) out += format(" (%s %g)", key, rounded(value, 1));
+    for (const auto& [key, value] : r.values) out += printed(" (%s %g)", key, rounded(value, 1));
     out += "\n";
   }
   for (const std::string& note : overview.notes) out += "  note: " + note + "\n";
@@ -232,7 +225,7 @@ Json overview_json(const Overview& overview, const Source& source, size_t worker
     rows.push_back(std::move(row));
   }
   out["steps"] = {{"columns", columns}, {"rows", rows}};
-  if (overview.rules == Rules::tprof) {
+  if (overview.rules == RuleSet::tprof) {
     out["counted"] = counted_text(overview.counted);
     for (const auto& [word, kind, sum] : stretches_of(overview))
       out[word] = {{"count", sum.count},          {"batches", sum.batches},

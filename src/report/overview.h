@@ -9,10 +9,10 @@ namespace tprof {
 std::string overview_text(const Overview& overview, const Source& source, const TextStyle& style);
 Json overview_json(const Overview& overview, const Source& source, size_t workers);
 
-// What recording cost, as far as the trace tells; what it does not tell is said.
+// What recording cost, as far as the trace shows; states what is not known.
 std::string own_cost_line(const Overview& overview);
 
-// Of evaluations and of inference beside the steps, a line each: how many, how long, how much of the trace.
+// One line each for evaluations and for inference outside the steps: how many, how long, which share of the trace.
 std::vector<std::string> stretch_lines(const Overview& overview);
 
 // The time of each step by category.

@@ -17,7 +17,7 @@ void put_varint(std::string& out, u64 value) {
   out += static_cast<char>(value);
 }
 
-u64 zigzag(i64 value) { return static_cast<u64>(value) << 1 ^ static_cast<u64>(value >> 63); }
+u64 zigzag(i64 value) { return u64(value) << 1 ^ u64(value >> 63); }
 
 std::string with_head(const Json& head, const std::string& behind) {
   std::string json = head.dump(-1, ' ', false, Json::error_handler_t::replace), out;
@@ -125,7 +125,7 @@ std::string base64(const std::string& bytes) {
   for (size_t at = 0; at < bytes.size(); at += 3) {
     u32 three = 0;
     size_t known = std::min<size_t>(3, bytes.size() - at);
-    for (size_t i = 0; i < 3; i++) three = three << 8 | (i < known ? static_cast<u8>(bytes[at + i]) : 0);
+    for (size_t i = 0; i < 3; i++) three = three << 8 | (i < known ? u8(bytes[at + i]) : 0);
     for (size_t i = 0; i < 4; i++) out += i <= known ? kDigits[three >> (18 - 6 * i) & 63] : '=';
   }
   return out;

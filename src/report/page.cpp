@@ -16,7 +16,7 @@ std::string blob_script(size_t number, const std::string& base64) {
   return script("tprof-blob-" + std::to_string(number), base64);
 }
 
-// {"packed": N} -> {"left_out": bytes}, for all of which it is known.
+// Replaces {"packed": N} by {"left_out": bytes} for all N that were left out.
 void replace(Json& at, const std::map<size_t, size_t>& left_out) {
   if (at.is_object() && at.size() == 1 && at.contains("packed")) {
     auto found = left_out.find(at["packed"].get<size_t>());
@@ -65,7 +65,7 @@ std::string Page::fit(Json& document, const std::string& viewer, u64 most) {
 
 std::string Page::html(const Json& document, const std::string& viewer) const {
   size_t mark = viewer.find(kDataMark);
-  if (mark == std::string::npos) throw Error(Fault::unreadable, "the viewer of this build has no place for data");
+  if (mark == std::string::npos) throw Error(Fault::unreadable, "this build's viewer has no placeholder for data");
   std::string out = viewer.substr(0, mark) + document_script(document);
   for (size_t i = 0; i < blobs_.size(); i++)
     if (!blobs_[i].left_out) out += blob_script(i, blobs_[i].base64);

@@ -1,9 +1,10 @@
 // The page: one HTML file with the viewer (src/viewer) and what the commands say with --json.
 //
-// The viewer is built as a file with kDataMark in it. In its place come script elements of a type that no browser runs:
-// "tprof-document", JSON with all documents but the rows of their tables and what else is large, and "tprof-blob-N",
-// those, packed (report/pack.h). In the document {"packed": N} stands in their place, or {"left_out": bytes} where they
-// were too large for the file. All of it is base64 of deflated bytes: nothing of a trace can be taken for HTML.
+// The viewer is a file that contains kDataMark. It is replaced by script elements of a type that browsers do not run:
+// "tprof-document" is JSON with all documents, without the rows of their tables and other large values; these are in
+// "tprof-blob-N", packed (report/pack.h). In the document they are replaced by {"packed": N}, or by {"left_out": bytes}
+// if they were too large for the file. All contents are base64 of deflated bytes, so that no text of a trace can be
+// read as HTML.
 #pragma once
 #include "report/pack.h"
 
@@ -14,7 +15,7 @@ constexpr char kReportMark[] = "<meta name=\"generator\" content=\"tprof report\
 
 class Page {
  public:
-  // What may be left out of a page that is too large: details, never aggregates.
+  // Whether it may be left out of a page that is too large: details may, aggregates never.
   enum class Keep { always, if_it_fits };
 
   // What stands in the document for a table, and for a large value.

@@ -1,4 +1,4 @@
-// The tables of gpu_tables.h on the critical path: what the steps could not have been shorter than.
+// The tables of gpu_tables.h about the critical path.
 #include <map>
 #include <unordered_map>
 
@@ -27,16 +27,16 @@ std::string link_kind(const PathPiece& piece) {
                                       : path_kind_text(piece.kind);
 }
 
-// What a link is called, before it is spelled: a path has many links, and few names.
+// The name of a link in a form that is cheap to compare: a path has many links and few different names.
 struct LinkName {
   enum class Of : u8 { nothing, copy, name, before, range } of = Of::nothing;
-  u32 number = 0;  // of Model::names; of a copy its kind
+  u32 number = 0;  // index into Model::names; for a copy its kind
 };
 
 LinkName link_name(const Model& model, const PathPiece& piece) {
   bool of_work = piece.kind == PathKind::computation || piece.kind == PathKind::communication;
   if (piece.kind == PathKind::copy && model.gpu[piece.work].kind() == Kind::copy)
-    return {LinkName::Of::copy, static_cast<u32>(copy_kind_of(model.gpu[piece.work]))};
+    return {LinkName::Of::copy, u32(copy_kind_of(model.gpu[piece.work]))};
   if (of_work || piece.kind == PathKind::copy) return {LinkName::Of::name, model.gpu[piece.work].name};
   bool before = piece.kind == PathKind::gap || piece.kind == PathKind::held_up;
   if (before && piece.work != kNone) return {LinkName::Of::before, model.gpu[piece.work].name};
@@ -82,8 +82,7 @@ std::vector<LinkSum> link_sums(const Model& model, const std::vector<CriticalPat
   for (const CriticalPath& path : steps)
     for (const PathPiece& piece : path.pieces) {
       LinkName name = by_name ? link_name(model, piece) : LinkName{};
-      u64 key = u64{name.number} | static_cast<u64>(name.of) << 32 | static_cast<u64>(piece.kind) << 40 |
-                static_cast<u64>(piece.activity) << 48;
+      u64 key = u64{name.number} | u64(name.of) << 32 | u64(piece.kind) << 40 | u64(piece.activity) << 48;
       Sum& sum = sums.try_emplace(key, Sum{&piece, name}).first->second;
       sum.ns += piece.end_ns - piece.begin_ns;
       sum.links++;

@@ -4,7 +4,7 @@
 
 namespace tprof {
 
-// Two digits, or as many as it takes to the first that is not zero.
+// Two digits, or as many as are needed to show one that is not zero.
 inline double plugin_rounded(double value) {
   double size = std::abs(value);
   int digits = size >= 0.01 || size == 0 ? 2 : static_cast<int>(std::abs(std::floor(std::log10(size))));

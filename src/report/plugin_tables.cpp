@@ -45,9 +45,8 @@ Json plugin_memory_curves_json(const PluginMemory& memory) {
     Json points = Json::array();
     for (const auto& [ms, allocated, reserved] : thinned(plugin_curve(curve)))
       points.push_back({ms, allocated, reserved});
-    char text[64];
-    snprintf(text, sizeof text, "Peak Memory Usage: %.1fMB", double(peak) / (1 << 20));
-    out[device] = {{"peak", text}, {"points", std::move(points)}};
+    out[device] = {{"peak", printed("Peak Memory Usage: %.1fMB", double(peak) / (1 << 20))},
+                   {"points", std::move(points)}};
   }
   return out;
 }

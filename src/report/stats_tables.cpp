@@ -14,11 +14,9 @@ constexpr char kNoMemory[] = "Memory: not recorded (run with --profile-memory)";
 constexpr char kNoDevice[] = "No GPU work was recorded";
 
 // As Python rounds: to even.
-i64 micros(double ns) { return static_cast<i64>(std::nearbyint(ns / 1000)); }
+i64 micros(double ns) { return i64(std::nearbyint(ns / 1000)); }
 double percent(i64 part, i64 whole) { return 100.0 * double(part) / double(whole); }
-Value mean(i64 sum, u64 count) {
-  return count ? Value(static_cast<i64>(std::llround(double(sum) / double(count)))) : Value();
-}
+Value mean(i64 sum, u64 count) { return count ? Value(i64(std::llround(double(sum) / double(count)))) : Value(); }
 
 MemoryUse memory_of(const OperatorRow& row, u8 type) {
   MemoryUse sum;
@@ -64,15 +62,15 @@ Table plugin_operators(const Model& model, const Operators& operators, OperatorK
   constexpr char kTitle[] = "Operators, as torch_tb_profiler counts them";
   if (!by_stack(key)) return c.table(kTitle, operators.rows);
   c.add("call_stack", "Call Stack Frames", Unit::lines, 0, [&](auto& r) { return stack_text(model, r.stack); });
-  std::vector<OperatorRow> rows = operators.rows;  // its View CallStack knows none without a stack
+  std::vector<OperatorRow> rows = operators.rows;  // the plugin's View CallStack leaves out rows without a stack
   std::erase_if(rows, [](const OperatorRow& row) { return !row.has_stack; });
   return c.table(kTitle, rows);
 }
 
 }  // namespace
 
-Table operators_table(const Model& model, const Operators& operators, OperatorKey key, Rules rules) {
-  if (rules == Rules::plugin) return plugin_operators(model, operators, key);
+Table operators_table(const Model& model, const Operators& operators, OperatorKey key, RuleSet rules) {
+  if (rules == RuleSet::plugin) return plugin_operators(model, operators, key);
   Columns<OperatorRow> c;
   i64 host = operators.host_self_ns, device = operators.device_self_ns;
   auto on_device = [](const OperatorRow& r, Value value) { return r.kind == NodeKind::call ? Value() : value; };
@@ -126,8 +124,8 @@ Table operators_table(const Model& model, const Operators& operators, OperatorKe
   return table;
 }
 
-Table kernels_table(const Kernels& kernels, bool by_op, Rules rules) {
-  bool plugin = rules == Rules::plugin;
+Table kernels_table(const Kernels& kernels, bool by_op, RuleSet rules) {
+  bool plugin = rules == RuleSet::plugin;
   Columns<KernelRow> c;
   auto sides = [=](const i32* of) {
     if (!of[0]) return plugin ? Value("None") : Value();
@@ -138,7 +136,7 @@ Table kernels_table(const Kernels& kernels, bool by_op, Rules rules) {
       c.add(key, (std::string(title) + " Duration (us)").c_str(), Unit::micros, leaves,
             [get](auto& r) { return micros(double(get(r))); });
     else
-      c.add(key, title, Unit::time, leaves, [get](auto& r) { return static_cast<i64>(std::llround(double(get(r)))); });
+      c.add(key, title, Unit::time, leaves, [get](auto& r) { return i64(std::llround(double(get(r)))); });
   };
   c.add("name", "Name", Unit::function, 0, [](auto& r) { return r.name; });
   if (by_op) {
@@ -225,7 +223,7 @@ Table modules_table(const ModuleTree& modules, bool has_device) {
   Table table = tree_table(c.table("Modules", modules.places), parents);
   if (modules.places.empty()) table.footer.push_back("Modules: not recorded (run with --with-modules)");
   if (!modules.places.empty() && !modules.has_backward)
-    table.footer.push_back("Backward passes: the trace ties no backward operator to a forward one");
+    table.footer.push_back("Backward passes: the trace links no backward operator to a forward one");
   return table;
 }
 

@@ -12,27 +12,27 @@
 
 namespace tprof {
 
-Table operators_table(const Model& model, const Operators& operators, OperatorKey key, Rules rules);
-Table kernels_table(const Kernels& kernels, bool by_op, Rules rules);
+Table operators_table(const Model& model, const Operators& operators, OperatorKey key, RuleSet rules);
+Table kernels_table(const Kernels& kernels, bool by_op, RuleSet rules);
 Table memory_table(const Model& model, const OpTree& tree, const std::vector<MemorySum>& sums);
 // Blocks that were allocated or released in the range.
 Table memory_events_table(const Model& model, const OpTree& tree, const MemoryRange& range);
-// What the sums of any range follow from: `nodes`, all calls of the operators that memory_table() has rows of, each with
-// the row of the one around it; `changes`, each allocation (size > 0) and release with the row of the node then open. A
-// range has the changes in it; each counts for its node, and in total once for each name around it; the calls of a
-// name are its nodes that overlap the range.
+// The data from which sums over any range can be computed. `nodes`: all calls of the operators that memory_table()
+// lists, each with the row of its parent. `changes`: each allocation (size > 0) and release with the row of the node
+// open at that time. The changes in a range count for their node and, in totals, once for each name around it. The
+// calls of a name are its nodes that overlap the range.
 struct MemoryTree {
   Table nodes, changes;
 };
 MemoryTree memory_tree(const Model& model, const OpTree& tree);
 // The texts of stacks, by their numbers.
 Table memory_stacks_table(const Model& model, const OpTree& tree, u32 stack_depth);
-// Blocks alive at a moment of the Model, summed by operator and call stack: allocated then or before, released later or
-// never. Those that were allocated before the trace and not released in it are not known.
+// Blocks alive at a given time of the Model, summed by operator and call stack: allocated then or before, released
+// later or never. Blocks that were allocated before the trace and not released in it are not known.
 Table memory_alive_table(const Model& model, const OpTree& tree, i64 ns, u32 stack_depth);
-// A tree. "mean_duration": of a call, on the GPU if it did anything there, else on the host: what a flame graph shows.
+// A tree. "mean_duration" is the device time of a call if it has any, else its host time, as a flame graph shows it.
 Table modules_table(const ModuleTree& modules, bool has_device);
-// The same by class of module: each moment of modules inside modules of their class counts once.
+// The same by class of module: the time of a module inside another one of its class counts once.
 Table module_classes_table(const Model& model, const ModuleTree& modules, bool has_device);
 
 // By device: {"peak_bytes", "peak_at", "points": [[at, allocated, reserved]]}, times in us from the span's begin.

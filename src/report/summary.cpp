@@ -62,7 +62,7 @@ std::string breakdown(const Overview& overview, const TextStyle& style) {
   return out;
 }
 
-// By time on the GPU, else on the host. A program without operators (CUDA without torch) has its kernels.
+// By device time, or host time without a GPU. For a program without operators (CUDA without torch): kernels.
 Table top_operators(const Facts& facts, const Operators& operators) {
   bool device = facts.gpu != nullptr;
   Table out{"",
@@ -79,7 +79,7 @@ Table top_operators(const Facts& facts, const Operators& operators) {
           device ? operators.device_self_ns : operators.host_self_ns, row.calls);
   if (out.rows.empty() && device) {
     out.columns[0].title = "Top kernels";
-    Kernels kernels = kernels_by_name(facts.model, Rules::tprof);
+    Kernels kernels = kernels_by_name(facts.model, RuleSet::tprof);
     for (const KernelRow& row : kernels.rows) add(row.name, row.total_ns, kernels.total_ns, row.calls);
   }
   sort_rows(out, 1);
@@ -87,7 +87,7 @@ Table top_operators(const Facts& facts, const Operators& operators) {
   return out;
 }
 
-// Where ranks wait for another one, that is the first thing to change.
+// If ranks wait for another one, that is listed as the first thing to change.
 Table top_findings(const std::vector<Advice>& advice, bool waiting) {
   Table out{"",
             {{"title", "What to change", Unit::text},

@@ -106,7 +106,7 @@ std::string csv_of(const std::vector<WorkerTable>& tables) {
       out += lead;
       for (const Column& column : all) {
         int at = table.column(column.key);
-        out += "," + (at < 0 ? "" : csv_field(row[static_cast<size_t>(at)], column.unit));
+        out += "," + (at < 0 ? "" : csv_field(row[size_t(at)], column.unit));
       }
       out += last + "\r\n";
     }

@@ -1,7 +1,7 @@
-// Tables: what an analysis found, ready to be shown as text for people, CSV or JSON.
+// Tables: the results of an analysis, ready to be shown as text, CSV or JSON.
 //
-// A table is columns and rows of values; it knows nothing of what it shows. Times are kept in nanoseconds and sizes in
-// bytes. What is not known is no value at all: a dash in text, empty in CSV, null in JSON, never zero.
+// A table is columns and rows of values, whatever they mean. Times are in nanoseconds and sizes in bytes. What is not
+// known has no value: a dash in text, empty in CSV, null in JSON, never zero.
 //
 //   Table t{"Operators", {{"name", "Name", Unit::text}, {"host_self_duration", "Self CPU", Unit::time}}};
 //   t.rows.push_back({"aten::mm", i64{1234}});
@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "analysis/basis/printed.h"
 #include "base/types.h"
 
 namespace tprof {
@@ -38,24 +39,25 @@ enum class Unit : u8 {
   tflops,    // double 10^12/s   1.23 GFLOP/s   0.00123
 };
 
-// Unit::function: of a C++ function text shows no return type and no parameters; "void f<float>(int)" is f<float>.
+// Unit::function: text shows a C++ function without return type and parameters: f<float> for "void f<float>(int)".
 
 using Value = std::variant<std::monostate, std::string, i64, double>;  // monostate: not known
 
 constexpr int kDataOnly = -1;
 
-// What a large share says; colours follow. A fault is yellow, then red, what got better green; else large is bold.
+// What a large share means, which decides its colour. fault: yellow, then red, and green for an improvement; neutral:
+// bold.
 enum class Sense : u8 { neutral, fault };
 
 struct Column {
   std::string key;    // in JSON and CSV, and for sort_rows()
   std::string title;  // in text
   Unit unit = Unit::count;
-  // In text that does not fit, columns go from the highest number on; 0 stays whatever happens, kDataOnly is never
-  // there. A text without which two rows would look alike goes last.
+  // If text does not fit, columns are left out from the highest number on; 0 is never left out, kDataOnly never shown.
+  // A text that distinguishes rows is left out last.
   int leaves = 0;
   Sense sense = Sense::neutral;  // of shares
-  bool tells_apart = false;      // this number is part of what a row stands for, as texts are
+  bool tells_apart = false;      // this number distinguishes rows, as texts do
 };
 
 struct Table {
@@ -64,12 +66,12 @@ struct Table {
   std::vector<std::vector<Value>> rows;  // each as long as columns
   std::vector<std::string> footer;       // lines below the rows: sums, and what could not be known
   std::vector<Sense> senses = {};        // of shares, by row, where rows differ in it; empty: the column's
-  bool tree = false;                     // rows hang on each other: see report/tree_table.h
+  bool tree = false;                     // rows form a tree: see report/tree_table.h
 
   int column(const std::string& key) const;  // -1: none
 };
 
-// Largest first (texts: smallest first), unknown values last, equal ones as they were. Of a tree: siblings.
+// Largest first (texts: smallest first), unknown values last, equal ones in their order. In a tree, sorts siblings.
 void sort_rows(Table& table, size_t column);
 bool comes_before(const Value& a, const Value& b, Unit unit);  // in that order
 // Keeps the first `most` rows, says how many there are; 0: all.
@@ -88,13 +90,12 @@ struct TextStyle {
 // Of a stream: width from its terminal or COLUMNS; colour on terminals, NO_COLOR and CLICOLOR_FORCE obeyed.
 TextStyle text_style(FILE* to);
 
-// What is too wide is told by fewer columns and shorter names: titles and sentences take several lines, stacks their own
-// lines below the row, names are cut so that different ones look different, then columns are left out; a line says which.
+// If the table is too wide, titles and sentences take several lines, stacks lines of their own below the row; names are
+// cut so that different ones still look different; then columns are left out, which a line reports.
 std::string text_of(const Table& table, const TextStyle& style);
 
 double rounded(double value, int digits);  // as Python rounds: to even
 
-std::string printed(const char* format, double value);
 std::string time_text(i64 ns);                                             // 12.345us, 1.234ms, 1.234s
 std::string flop_text(double flop);                                        // 12 FLOP, 1.23 MFLOP
 std::string bytes_text(i64 bytes);                                         // 512 B, 1.50 KB, -2.00 MB

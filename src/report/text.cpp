@@ -18,17 +18,17 @@
 namespace tprof {
 namespace {
 
-constexpr size_t kMostFolds = 3;  // lines of a sentence in a cell
-constexpr size_t kBelow = 4;      // blanks before a line that stands below its row
+constexpr size_t kMaxFolds = 3;  // lines of a sentence in a cell
+constexpr size_t kBelow = 4;     // blanks before a line below its row
 
-// One line: what only parts words is a blank.
+// As one line: tabs and line breaks become blanks.
 std::string one_line(std::string text) {
   for (char& c : text)
     if (c == '\n' || c == '\t') c = ' ';
   return printable(text);
 }
 
-// A kernel's parameters say little and are long.
+// Removes the parameters of a kernel, which are long and say little.
 std::string without_parameters(const std::string& function) {
   constexpr std::string_view kVoid = "void ";
   size_t begin = function.starts_with(kVoid) ? kVoid.size() : 0;
@@ -42,7 +42,7 @@ std::string without_parameters(const std::string& function) {
   return open > begin ? function.substr(begin, open - begin) : function;
 }
 
-// What is small is not shown as zero.
+// Small values are not shown as zero.
 const char* number_format(double number, Unit unit) {
   if (unit == Unit::percent) return "%.2f%%";
   return number != 0 && std::abs(number) < 0.005 ? "%.1e" : "%.2f";
@@ -65,7 +65,7 @@ std::string cell_text(const Value& value, Unit unit) {
   return "-";
 }
 
-// The whole text of each cell. Functions whose parameters alone tell them apart keep these.
+// The whole text of each cell. Functions that differ only in their parameters keep them.
 Cells cells_of(const Table& table) {
   std::map<std::string, std::set<std::string>> functions;  // by what is shown of them
   for (const auto& row : table.rows)
@@ -114,7 +114,7 @@ class Fitted {
   }
 
  private:
-  Lines lines_of(const std::string& sentence) const { return folds_ ? folded(sentence, width_, kMostFolds) : Lines(); }
+  Lines lines_of(const std::string& sentence) const { return folds_ ? folded(sentence, width_, kMaxFolds) : Lines(); }
   size_t width_;
   bool folds_;
   std::map<std::string, std::string> cut_;
@@ -140,12 +140,6 @@ std::string without_end_blanks(std::string line) {
 }
 
 }  // namespace
-
-std::string printed(const char* format, double value) {
-  char text[64];
-  snprintf(text, sizeof text, format, value);
-  return text;
-}
 
 std::string time_text(i64 ns) {
   double us = static_cast<double>(ns) / 1e3;
@@ -196,7 +190,7 @@ TextStyle text_style(FILE* to) {
 }
 
 std::string text_of(const Table& table, const TextStyle& style) {
-  size_t room = style.width > 0 ? static_cast<size_t>(style.width) : 0;
+  size_t room = style.width > 0 ? size_t(style.width) : 0;
   Cells cells = cells_of(table);
   Layout layout(table, cells, room);
   Paint paint{style.color};

@@ -29,7 +29,7 @@ std::vector<std::vector<size_t>> children_of(const Table& table) {
   return out;
 }
 
-// Rows as these lists say; those that no list leads to go, counted at the nearest row that stays.
+// Orders the rows by these lists. Rows in none of them are left out and counted at their nearest remaining ancestor.
 void lay_out(Table& table, const std::vector<std::vector<size_t>>& children) {
   TreeColumns c(table);
   std::vector<std::vector<Value>> out;
@@ -53,7 +53,7 @@ void lay_out(Table& table, const std::vector<std::vector<size_t>>& children) {
   table.rows = std::move(out);
 }
 
-// Which rows stay, when they are taken in this order, each with those above it, until `most` are there; 0: all of them.
+// Which rows remain if they are taken in this order, each with its ancestors, until there are `most`; 0: all of them.
 std::vector<bool> taken(const std::vector<size_t>& order, size_t all, size_t most,
                         const std::function<i64(size_t)>& parent_of) {
   std::vector<bool> stays(all);

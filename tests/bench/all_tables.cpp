@@ -28,9 +28,9 @@ void show_all(const Model& model) {
   auto add = [&](Table table) { tables.push_back({source, std::move(table)}); };
   add(steps_table(facts.overview));
   for (OperatorKey key : {OperatorKey::name, OperatorKey::shape, OperatorKey::stack, OperatorKey::shape_stack})
-    add(operators_table(model, operators(model, tree, key), key, Rules::tprof));
-  add(kernels_table(kernels_by_name(model, Rules::tprof), false, Rules::tprof));
-  add(kernels_table(kernels_by_op(model, tree), true, Rules::tprof));
+    add(operators_table(model, operators(model, tree, key), key, RuleSet::tprof));
+  add(kernels_table(kernels_by_name(model, RuleSet::tprof), false, RuleSet::tprof));
+  add(kernels_table(kernels_by_op(model, tree), true, RuleSet::tprof));
   add(modules_table(module_tree(model, tree), true));
   add(memory_table(model, tree, memory_sums(model, tree)));
   add(memory_events_table(model, tree, MemoryRange{}));

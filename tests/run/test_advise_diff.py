@@ -128,7 +128,7 @@ def test_of_one_run_a_side_nothing_is_said_of_the_program(tmp_path):
     before, after = runs(tmp_path, "a", BEFORE), runs(tmp_path, "b", AFTER)
     diff = answer("diff", before[0], after[0])
     assert diff["verdict"] == "unknown" and diff["sample"] == "steps" and diff["runs"] == {"a": 1, "b": 1}
-    assert any("how far runs of the same program differ is not known" in remark for remark in diff["remarks"])
+    assert any("how much runs of the same program differ is not known" in remark for remark in diff["remarks"])
     diff = answer("diff", *before, "--vs", *after)
     assert diff["verdict"] == "changed" and diff["sample"] == "runs" and diff["runs"] == {"a": 3, "b": 3}
     assert diff["step"]["delta_us"] == pytest.approx(200, abs=1)
@@ -182,7 +182,7 @@ def test_unreadable_and_empty_input(tmp_path):
 
 def test_a_cpu_trace_says_what_is_not_known(tmp_path):
     text = tprof("advise", trace(tmp_path / "cpu.pt.trace.json", [1000, 1000])).stdout
-    for what in ("no GPU work", "fewer than three steps", "no shapes", "no memory events"):
+    for what in ("no GPU work", "fewer than three steps", "no input shapes", "no memory events"):
         assert "not known: " in text and what in text
 
 

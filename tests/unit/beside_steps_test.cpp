@@ -49,7 +49,7 @@ TEST(BesideSteps, TheyHaveALineOfTheirOwn) {
   EXPECT_EQ(json["evaluations"]["percent"], 62.5);
   EXPECT_EQ(json["counted"], "3 steps (tprof_step()), 1 evaluation of 10 batches");
   bool said = false;
-  for (const std::string& line : steps_table(o).footer) said |= line.starts_with("Beside the steps");
+  for (const std::string& line : steps_table(o).footer) said |= line.starts_with("Outside the steps");
   EXPECT_TRUE(said);
 }
 
@@ -69,7 +69,7 @@ TEST(BesideSteps, AStepThatHoldsOneIsLeftOut) {
   EXPECT_EQ(o.average.us, 1000);
   EXPECT_EQ(windows_of(m).time.length(), 2'000'000);
   ASSERT_FALSE(o.notes.empty());
-  EXPECT_EQ(o.notes[0], "not counted, since an evaluation lies inside of them: steps 1");
+  EXPECT_EQ(o.notes[0], "not counted, because an evaluation lies inside them: steps 1");
 }
 
 TEST(BesideSteps, UnlessThereAreNoOthers) {

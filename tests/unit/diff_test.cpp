@@ -163,7 +163,7 @@ TEST(Diff, FindsFourOfFiveChangesOfTheStatedSize) {
 TEST(Diff, OfOneRunASideNothingIsSaidOfTheProgram) {
   Diff d = diff(runs({{1000, 1001, 999, 1000}}), runs({{1100, 1101, 1099, 1100}}));
   EXPECT_EQ(d.verdict(), Verdict::unknown);
-  EXPECT_TRUE(says(d, "how far runs of the same program differ is not known"));
+  EXPECT_TRUE(says(d, "how much runs of the same program differ is not known"));
   EXPECT_NE(d.story().find("whether another run would show it is not known"), std::string::npos) << d.story();
   d = diff(runs({{1000, 1001, 999, 1000}}), runs({{1100, 1101, 1099, 1100}, {1100, 1101, 1099, 1100}}));
   EXPECT_EQ(d.verdict(), Verdict::unknown);
@@ -211,7 +211,8 @@ TEST(Diff, WaitingForACpuHidesNoChangeOfWhatRuns) {
   EXPECT_EQ(d.asks, Diff::Second::less_waiting);
   EXPECT_EQ(d.verdict(), Verdict::second_changed);
   EXPECT_NEAR(d.second.ratio(), 0.1, 0.001);
-  EXPECT_NE(d.story().find("but the step less what its main thread waited for a CPU"), std::string::npos) << d.story();
+  EXPECT_NE(d.story().find("but the step without the time that its main thread waited for a CPU"), std::string::npos)
+      << d.story();
   EXPECT_EQ(regression(d, 0.05, false), Regression::yes);
   // Not known of one run, or next to nothing: stalls are what remains.
   EXPECT_EQ(diff(waiting(10000, {0, 0.502, 0.301}), waiting(11000, {0.203, 0.05, 0.6})).asks, Diff::Second::typical);
@@ -242,7 +243,7 @@ TEST(Diff, SaysThatEverythingBecameFasterAlike) {
   Diff d = diff(side(operators(before)), side(operators(faster)));
   ASSERT_EQ(d.alike.size(), 1u);
   EXPECT_NEAR(d.alike[0].ratio, -0.195, 0.01);
-  EXPECT_TRUE(says(d, "everything became 20 % faster alike"));
+  EXPECT_TRUE(says(d, "everything became 20 % faster (half of"));
   EXPECT_TRUE(diff(side(operators(before)), side(operators(some))).alike.empty());          // half of it alone
   EXPECT_TRUE(diff(side(operators(before)), side(operators(before, true))).alike.empty());  // twice as many calls
   EXPECT_TRUE(diff(side(operators(before)), side(operators(before))).alike.empty());
@@ -278,8 +279,8 @@ TEST(Diff, RunsOfOneSideBeforeThoseOfTheOtherAreSaidToBe) {
     out.finish();
     return out;
   };
-  EXPECT_TRUE(says(diff(begun({0, 10, 20}), begun({30, 40, 50})), "take them in turn"));
-  EXPECT_FALSE(says(diff(begun({0, 20, 40}), begun({10, 30, 50})), "take them in turn"));
+  EXPECT_TRUE(says(diff(begun({0, 10, 20}), begun({30, 40, 50})), "alternate the runs"));
+  EXPECT_FALSE(says(diff(begun({0, 20, 40}), begun({10, 30, 50})), "alternate the runs"));
 }
 
 TEST(Diff, FewRowsOfManyEqualOnesAreCalledChanged) {

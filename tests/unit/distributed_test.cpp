@@ -163,8 +163,8 @@ TEST(Stragglers, WithoutStepsPartsBetweenCollectivesAreCompared) {
   }
   Distributed d = distributed(ranks);
   EXPECT_FALSE(d.compared_steps);
-  EXPECT_EQ(d.compared, kMostParts);
-  EXPECT_EQ(d.waits[1].slowest_in, kMostParts);
+  EXPECT_EQ(d.compared, kMaxParts);
+  EXPECT_EQ(d.waits[1].slowest_in, kMaxParts);
   EXPECT_EQ(d.waits[1].straggler, yes);
   EXPECT_EQ(d.waits[0].straggler, no);
 }
@@ -263,7 +263,7 @@ TEST(Distributed, RanksComeByNumberAndAreNamedByIt) {
   EXPECT_EQ(ranks[2].text(), "rank 10");
   EXPECT_EQ(ranks[3].text(), "host_4710");
   Distributed d = distributed(ranks);
-  EXPECT_EQ(d.notes[0], "traces of 4 of 11 ranks: what they wait for the others is not known");
+  EXPECT_EQ(d.notes[0], "traces of 4 of 11 ranks: how long they wait for the others is not known");
 }
 
 TEST(Distributed, AProcessWithoutCollectivesIsNoRank) {

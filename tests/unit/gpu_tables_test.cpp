@@ -105,7 +105,7 @@ TEST(LaunchTables, CountsDelaysAndNamesTheWorst) {
   EXPECT_EQ(whole(table, 0, "mean_delay"), (280'000 + 5'000) / 2);
   EXPECT_EQ(whole(table, 1, "works"), 1);  // below 10 us
   EXPECT_EQ(whole(table, 3, "works"), 1);  // a call above 50 us
-  EXPECT_TRUE(says(table, "1 pieces of GPU work have no call"));
+  EXPECT_TRUE(says(table, "1 GPU activities have no call"));
   EXPECT_EQ(whole(slow_calls_table(model, waits, found), 0, "duration"), 75'000);
   EXPECT_EQ(text(delayed_work_table(model, found), 0, "name"), "late");
   EXPECT_EQ(whole(delayed_work_table(model, found), 0, "delay"), 280'000);
@@ -148,7 +148,7 @@ TEST(KernelsTable, WhatAKernelDoesNotStateIsNotZero) {
   b.step(0, 1000);
   b.kernel("gemm", 100, 200);
   Model model = b.model();
-  Table table = kernels_table(kernels_by_op(model, build_op_tree(model)), true, Rules::tprof);
+  Table table = kernels_table(kernels_by_op(model, build_op_tree(model)), true, RuleSet::tprof);
   for (const char* key : {"grid", "block", "registers_per_thread", "shared_memory"})
     EXPECT_FALSE(known(table, 0, key)) << key;
 }

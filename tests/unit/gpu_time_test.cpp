@@ -349,7 +349,7 @@ TEST(Copies, AreSummedByKindAndHostMemory) {
   EXPECT_DOUBLE_EQ(rows[0].slowest_gbps, 10.0);
   EXPECT_DOUBLE_EQ(rows[0].fastest_gbps, 30.0);
   EXPECT_EQ(rows[2].kind, CopyKind::to_host);
-  EXPECT_EQ(rows[2].ns, kShortestCopyNs);
+  EXPECT_EQ(rows[2].ns, kMinCopyNs);
 }
 
 }  // namespace

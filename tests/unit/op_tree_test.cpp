@@ -192,14 +192,14 @@ TEST(Kernels, MeansAreWeightedByDurationOverWhatIsKnown) {
   b.raw().gpu[first].blocks_per_sm = 1;
   (void)third;
   Model model = b.model();
-  auto rows = kernels_by_name(model, Rules::tprof).rows;
+  auto rows = kernels_by_name(model, RuleSet::tprof).rows;
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_DOUBLE_EQ(rows[0].occupancy, 50);
   EXPECT_DOUBLE_EQ(rows[0].blocks_per_sm, 1);
   EXPECT_EQ(rows[0].total_ns, 140'000);
   EXPECT_EQ(rows[0].max_ns, 100'000);
   EXPECT_EQ(rows[0].min_ns, 10'000);
-  auto plugin = kernels_by_name(model, Rules::plugin).rows;  // counts what is not known as 0
+  auto plugin = kernels_by_name(model, RuleSet::plugin).rows;  // counts what is not known as 0
   EXPECT_NEAR(plugin[0].occupancy, (20.0 * 10 + 60 * 30) / 140, 1e-9);
   auto by_op = kernels_by_op(model, build_op_tree(model)).rows;
   ASSERT_EQ(by_op.size(), 1u);

@@ -19,12 +19,12 @@ TEST(TensorCores, KernelsOfEveryGeneration) {
         "nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NTN", "void flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128>>",
         "fmha_cutlassF_f16_aligned_64x64_rf_sm80(PyTorchMemEffAttention)",
         "void cutlass::device_kernel<cutlass::gemm::collective::MainloopSm90TmaGmmaWarpSpecialized<4>>"})
-    EXPECT_EQ(kernel_uses_tensor_cores(name, Rules::tprof), TensorCoreUse::yes) << name;
+    EXPECT_EQ(kernel_uses_tensor_cores(name, RuleSet::tprof), TensorCoreUse::yes) << name;
   for (const char* name :
        {"ampere_sgemm_128x64_tn", "volta_sgemm_32x128_nn", "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
         "sm80_xmma_fprop_implicit_gemm_indexed_f32f32_f32f32_f32_nhwckrsc_nchw_tilesize128x128x8_g1_ffma_kernel",
         "cutlass_80_simt_sgemm_128x128_8x4_nn_align1", "void at::native::vectorized_elementwise_kernel<4>"})
-    EXPECT_EQ(kernel_uses_tensor_cores(name, Rules::tprof), TensorCoreUse::no) << name;
+    EXPECT_EQ(kernel_uses_tensor_cores(name, RuleSet::tprof), TensorCoreUse::no) << name;
 }
 
 TEST(TensorCores, ProductsAndAttentionOfHopperAndBlackwell) {
@@ -43,7 +43,7 @@ TEST(TensorCores, ProductsAndAttentionOfHopperAndBlackwell) {
         "void marlin_moe_wna16::Marlin<1125899906909960l, 562949953487106l>(int4 const*)",
         "_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1",
         "void cutlass::Kernel2<cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_32x32_128x2_tn_align8>(Params)"})
-    EXPECT_EQ(kernel_uses_tensor_cores(name, Rules::tprof), TensorCoreUse::yes) << name;
+    EXPECT_EQ(kernel_uses_tensor_cores(name, RuleSet::tprof), TensorCoreUse::yes) << name;
   for (const char* name :
        {"void cutlass::device_kernel<flash::FlashAttnBwdPreprocess<cute::tuple<cute::C<64> > > >(Params)",
         "void cutlass::device_kernel<flash::FlashAttnFwdCombine<cute::tuple<cute::C<8> >, 5, 256> >(Params)",
@@ -53,16 +53,16 @@ TEST(TensorCores, ProductsAndAttentionOfHopperAndBlackwell) {
         "void gemv2T_kernel_val<int, int, __nv_bfloat16>(cublasGemvParamsEx<int>)",
         "void cuda::per_token_cast_to_fp8_with_channels<__nv_bfloat16, 128>(__nv_bfloat16 const*)",
         "triton_red_fused_add_addmm_mul_native_layer_norm_split_unsqueeze_view_16"})
-    EXPECT_EQ(kernel_uses_tensor_cores(name, Rules::tprof), TensorCoreUse::no) << name;
+    EXPECT_EQ(kernel_uses_tensor_cores(name, RuleSet::tprof), TensorCoreUse::no) << name;
 }
 
 TEST(TensorCores, OfWhichTheNameDoesNotTellAreNotKnown) {
   for (const char* name :
        {"_fwd_kernel", "matmul_kernel", "triton_tem_fused_mm_0", "kernel_unified_attention_2d",
         "void cutlass::device_kernel<at::MyKernel>(at::MyKernel::Params)", "void my_gemm_kernel<float, 128>(float*)"})
-    EXPECT_EQ(kernel_uses_tensor_cores(name, Rules::tprof), TensorCoreUse::unknown) << name;
+    EXPECT_EQ(kernel_uses_tensor_cores(name, RuleSet::tprof), TensorCoreUse::unknown) << name;
   for (const char* name : {"_fwd_kernel", "void my_gemm_kernel<float, 128>(float*)"})  // the plugin never doubts
-    EXPECT_EQ(kernel_uses_tensor_cores(name, Rules::plugin), TensorCoreUse::no) << name;
+    EXPECT_EQ(kernel_uses_tensor_cores(name, RuleSet::plugin), TensorCoreUse::no) << name;
 }
 
 TEST(TensorCores, AmdNamesItsOwnInstructions) {
@@ -73,21 +73,21 @@ TEST(TensorCores, AmdNamesItsOwnInstructions) {
         "_ZN7ck_tile6kentryILi2ENS_38FmhaBatchPrefillWithPagedKVCacheKernelINS_40BlockFmhaBatchPrefillPipelineE",
         "_ZN2ck16tensor_operation6device12_GLOBAL__N_139kernel_grouped_conv_fwd_xdl_cshuffle_v3INS_34Gridwise",
         "void paged_attention_ll4mi_QKV_mfma16_kernel<__hip_bfloat16, __hip_bfloat16>(__hip_bfloat16 const*)"})
-    EXPECT_EQ(kernel_uses_tensor_cores(name, Rules::tprof, Vendor::amd), TensorCoreUse::yes) << name;
+    EXPECT_EQ(kernel_uses_tensor_cores(name, RuleSet::tprof, Vendor::amd), TensorCoreUse::yes) << name;
   for (const char* name :
        {"Cijk_Ailk_Bljk_SB_MT64x64x8_SE_K1_TT4_4_WG16_16_1", "Cijk_SB_BiasS_HAS_ScaleAlphaVec_PostGSU8_VW4",
         "batched_transpose_32x32_half", "triton_poi_fused_cat_0",
         "void paged_attention_ll4mi_reduce_kernel<__hip_bfloat16, 128>(__hip_bfloat16*)",
         "__amd_rocclr_fillBufferAligned", "_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_27Rmsnorm2dFwdPipelineOnePassE",
         "void at::native::vectorized_elementwise_kernel<4>(int)"})
-    EXPECT_EQ(kernel_uses_tensor_cores(name, Rules::tprof, Vendor::amd), TensorCoreUse::no) << name;
+    EXPECT_EQ(kernel_uses_tensor_cores(name, RuleSet::tprof, Vendor::amd), TensorCoreUse::no) << name;
   for (const char* name : {"sage_fwd", "_fwd_kernel", "kernel_unified_attention_3d"})
-    EXPECT_EQ(kernel_uses_tensor_cores(name, Rules::tprof, Vendor::amd), TensorCoreUse::unknown) << name;
+    EXPECT_EQ(kernel_uses_tensor_cores(name, RuleSet::tprof, Vendor::amd), TensorCoreUse::unknown) << name;
 }
 
 TEST(TensorCores, OfOtherVendorsNothingIsKnown) {
   for (const char* name : {"gemm_kernel", "at::native::xpu::VectorizedElementwiseKernel<4, Add>"})
-    EXPECT_EQ(kernel_uses_tensor_cores(name, Rules::tprof, Vendor::other), TensorCoreUse::unknown) << name;
+    EXPECT_EQ(kernel_uses_tensor_cores(name, RuleSet::tprof, Vendor::other), TensorCoreUse::unknown) << name;
 }
 
 Vendor vendor(const char* call, const char* device, u32 warp = 0) {
@@ -135,10 +135,10 @@ TEST(TensorCores, OperatorsAndKernelsKeepWhatIsNotKnown) {
   b.op("aten::mm", 0, 10, {{{4, 4}}, {{4, 4}}});
   b.launch("_fwd_kernel", 2, 10, 20);
   Model model = b.model();
-  Kernels kernels = kernels_by_name(model, Rules::tprof);
+  Kernels kernels = kernels_by_name(model, RuleSet::tprof);
   EXPECT_EQ(kernels.rows[0].tensor_cores, TensorCoreUse::unknown);
   EXPECT_EQ(kernels.tensor_unknown_ns, 10'000);
-  EXPECT_EQ(kernels_by_name(model, Rules::plugin).rows[0].tensor_cores, TensorCoreUse::no);
+  EXPECT_EQ(kernels_by_name(model, RuleSet::plugin).rows[0].tensor_cores, TensorCoreUse::no);
   OpTree tree = build_op_tree(model);
   EXPECT_TRUE(tree.nodes[0].tensor_total_unknown);
 }
@@ -148,20 +148,20 @@ TEST(TensorCores, BeforeVoltaThereAreNone) {
   b.launch("_fwd_kernel", 1, 10, 20);
   b.device(0, 6, 0, 1 << 30, "Tesla P100");
   Model model = b.model();
-  EXPECT_EQ(TensorCoreNames(model, Rules::tprof).answer(model.gpu[0].name), TensorCoreUse::no);
+  EXPECT_EQ(TensorCoreNames(model, RuleSet::tprof).answer(model.gpu[0].name), TensorCoreUse::no);
   model.devices[0].compute_major = 7;
-  EXPECT_EQ(TensorCoreNames(model, Rules::tprof).answer(model.gpu[0].name), TensorCoreUse::unknown);
+  EXPECT_EQ(TensorCoreNames(model, RuleSet::tprof).answer(model.gpu[0].name), TensorCoreUse::unknown);
 }
 
 TEST(TensorCores, ThePluginKnowsItsOwnListOnly) {
-  EXPECT_EQ(kernel_uses_tensor_cores("nvjet_hsh_128x256_64x4", Rules::plugin), TensorCoreUse::no);
-  EXPECT_EQ(kernel_uses_tensor_cores("void conv1x1_kernel()", Rules::plugin), TensorCoreUse::yes);
-  EXPECT_EQ(kernel_uses_tensor_cores("void conv1x1_kernel()", Rules::tprof), TensorCoreUse::no);
-  EXPECT_TRUE(op_is_tensor_core_eligible("aten::prelu", Rules::plugin));
-  EXPECT_FALSE(op_is_tensor_core_eligible("aten::prelu", Rules::tprof));
-  EXPECT_FALSE(op_is_tensor_core_eligible("aten::_scaled_mm", Rules::plugin));
-  EXPECT_TRUE(op_is_tensor_core_eligible("aten::_scaled_mm", Rules::tprof));
-  for (Rules rules : {Rules::tprof, Rules::plugin}) {
+  EXPECT_EQ(kernel_uses_tensor_cores("nvjet_hsh_128x256_64x4", RuleSet::plugin), TensorCoreUse::no);
+  EXPECT_EQ(kernel_uses_tensor_cores("void conv1x1_kernel()", RuleSet::plugin), TensorCoreUse::yes);
+  EXPECT_EQ(kernel_uses_tensor_cores("void conv1x1_kernel()", RuleSet::tprof), TensorCoreUse::no);
+  EXPECT_TRUE(op_is_tensor_core_eligible("aten::prelu", RuleSet::plugin));
+  EXPECT_FALSE(op_is_tensor_core_eligible("aten::prelu", RuleSet::tprof));
+  EXPECT_FALSE(op_is_tensor_core_eligible("aten::_scaled_mm", RuleSet::plugin));
+  EXPECT_TRUE(op_is_tensor_core_eligible("aten::_scaled_mm", RuleSet::tprof));
+  for (RuleSet rules : {RuleSet::tprof, RuleSet::plugin}) {
     EXPECT_TRUE(op_is_tensor_core_eligible("aten::mm", rules));
     EXPECT_FALSE(op_is_tensor_core_eligible("aten::mm_", rules));
   }

@@ -42,7 +42,7 @@ int run(const AdviseArguments& arguments) {
     if (!first) print(stdout, "\n");
     first = false;
     TextStyle style = text_style(stdout);
-    size_t most = arguments.all ? advice.size() : count_to_show(advice, kMostAdvice);
+    size_t most = arguments.all ? advice.size() : count_to_show(advice, kMaxAdvice);
     print(stdout, advice_text(facts, advice, source, most, style), style.color);
   });
   for (const Job& job : jobs.all()) {

@@ -139,14 +139,14 @@ struct PluginSide {
 
 PluginSide plugin_side_of(const std::vector<std::string>& paths) {
   PluginSide side;
-  Inputs inputs(paths, Rules::plugin);
+  Inputs inputs(paths, RuleSet::plugin);
   if (inputs.all().size() != 1)
     throw Error(Fault::usage, "the plugin compares one worker and span with another, and there are " +
                                   std::to_string(inputs.all().size()) + " traces in " + paths[0] +
                                   ": give one of them");
   inputs.each(true, [&](const Input& input, const Model& model, const PluginTrace& trace) {
     if (trace.is_list) throw Error(Fault::unreadable, "the plugin drops the file: a list of events");
-    side = {source_of(input, model, Rules::plugin), plugin_diff_side(model, build_plugin_tree(model, trace))};
+    side = {source_of(input, model, RuleSet::plugin), plugin_diff_side(model, build_plugin_tree(model, trace))};
   });
   return side;
 }

@@ -35,13 +35,13 @@ std::vector<std::string> explained(const Model& model, const PluginTrace& trace)
 // Each worker's Overview, shown by `text` or gathered as JSON by `json`.
 template <class Text, class ToJson>
 int show(const OverviewArguments& arguments, Text text, ToJson json) {
-  Inputs inputs(arguments.paths, arguments.plugin ? Rules::plugin : Rules::tprof);
+  Inputs inputs(arguments.paths, arguments.plugin ? RuleSet::plugin : RuleSet::tprof);
   std::map<std::string, size_t> workers = workers_of(inputs.all());
   Json out = document(arguments);
   bool first = true;
   int code = inputs.each(arguments.plugin || arguments.explain,
                          [&](const Input& input, const Model& model, const PluginTrace& trace) {
-                           Source source = source_of(input, model, arguments.plugin ? Rules::plugin : Rules::tprof);
+                           Source source = source_of(input, model, arguments.plugin ? RuleSet::plugin : RuleSet::tprof);
                            Overview overview = arguments.plugin ? plugin_overview(model, trace) : overview_of(model);
                            std::vector<std::string> why;
                            if (arguments.explain) why = explained(model, trace);

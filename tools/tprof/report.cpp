@@ -193,7 +193,7 @@ class Report {
     int code = inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace& trace) {
       Facts facts(model, devices_);
       facts.rank = waiting.facts_of(input);
-      StatsSubject stats(model, trace, Rules::tprof, 0, devices_, {}, &facts);
+      StatsSubject stats(model, trace, RuleSet::tprof, 0, devices_, {}, &facts);
       add_worker({source_of(input, model), facts, workers[input.run], page_}, stats);
       jobs.add(input, rank_of(model, input.worker));
       given.move_to(input);

@@ -118,7 +118,7 @@ class Stats {
   explicit Stats(const Options& options)
       : options_(options),
         word_(word_of(options.by)),
-        rules_(options.plugin ? Rules::plugin : Rules::tprof),
+        rules_(options.plugin ? RuleSet::plugin : RuleSet::tprof),
         limit_(!options.limit.empty()        ? number_of("--limit", options.limit)
                : options.csv || options.json ? 0
                                              : 20),
@@ -224,7 +224,7 @@ class Stats {
 
   const Options& options_;
   const StatsWord& word_;
-  Rules rules_;
+  RuleSet rules_;
   u32 limit_, levels_, depth_;
   std::vector<DevicePeak> devices_;
   const TableJson whole_ = [](const Table& table) { return json_of(table); };

@@ -35,7 +35,7 @@ Answer by_kernel_and_op(const Subject& s) {
 }
 
 Answer by_module(const Subject& s) {
-  if (s.rules == Rules::plugin) return {plugin_modules_table(plugin_modules(s.model, s.plugin, s.tree())), {}};
+  if (s.rules == RuleSet::plugin) return {plugin_modules_table(plugin_modules(s.model, s.plugin, s.tree())), {}};
   ModuleTree modules = module_tree(s.model, s.tree());
   Answer out{modules_table(modules, s.has_device()), {}};
   if (!modules.places.empty()) out.more.push_back({"classes", module_classes_table(s.model, modules, s.has_device())});
@@ -44,11 +44,11 @@ Answer by_module(const Subject& s) {
 
 Answer by_lightning(const Subject& s) {
   std::vector<PluginModule> modules = lightning_modules(s.model, s.tree());
-  return {s.rules == Rules::plugin ? plugin_modules_table(modules) : lightning_table(modules, s.has_device()), {}};
+  return {s.rules == RuleSet::plugin ? plugin_modules_table(modules) : lightning_table(modules, s.has_device()), {}};
 }
 
 Answer by_timeline(const Subject& s) {
-  if (s.rules == Rules::tprof)
+  if (s.rules == RuleSet::tprof)
     return {timeline_table(timeline(s.model, s.tree_with_python()), first_moment(s.model)), {}};
   bool of_lightning = s.plugin.lightning;
   return {timeline_table(timeline(s.model, of_lightning ? build_lightning_tree(s.model, s.plugin) : s.tree()), 0), {}};
@@ -58,7 +58,7 @@ i64 moment_ns(const Subject& s, double us) { return s.model.begin_ns + whole_ns(
 
 MemoryRange memory_range(const Subject& s) {
   const StatsTimes& t = s.times;
-  if (s.rules == Rules::plugin) return plugin_range(s.plugin, t.begin_us, t.end_us);
+  if (s.rules == RuleSet::plugin) return plugin_range(s.plugin, t.begin_us, t.end_us);
   return {std::isfinite(t.begin_us) ? moment_ns(s, t.begin_us) : INT64_MIN,
           std::isfinite(t.end_us) ? moment_ns(s, t.end_us) : INT64_MAX};
 }
@@ -74,8 +74,8 @@ Answer by_memory(const Subject& s) {
   const OpTree& tree = s.tree();
   MemoryRange range = memory_range(s);
   Answer out{memory_table(s.model, tree,
-                          s.rules == Rules::plugin ? plugin_memory_sums(s.model, s.plugin, tree, range)
-                                                   : memory_sums(s.model, part_of(s.model, tree, range))),
+                          s.rules == RuleSet::plugin ? plugin_memory_sums(s.model, s.plugin, s.plugin_tree(), range)
+                                                     : memory_sums(s.model, part_of(s.model, tree, range))),
              {}};
   if (!range.is_all()) out.table.footer.insert(out.table.footer.begin(), range_text(s.times));
   if (s.times.at_us)
@@ -85,7 +85,7 @@ Answer by_memory(const Subject& s) {
 
 Json memory_json(const Subject& s, const TableJson& tables) {
   const OpTree& tree = s.tree();
-  if (s.rules == Rules::plugin) {
+  if (s.rules == RuleSet::plugin) {
     PluginMemory memory = plugin_memory(s.model, s.plugin, tree, memory_range(s));
     return {{"events", tables(plugin_memory_events_table(memory))}, {"curve", plugin_memory_curves_json(memory)}};
   }
@@ -107,7 +107,7 @@ Answer by_peak(const Subject& s) {
 
 Answer by_communication(const Job& job) {
   DistributedView view = job.view();
-  if (view.rules == Rules::plugin)
+  if (view.rules == RuleSet::plugin)
     return {rank_operations_table(view), {{"steps", rank_steps_table(view)}, {"nodes", nodes_table(view)}}};
   Answer out{communication_table(job.found), {}};
   out.more.push_back({"ranks", ranks_table(job.found, job.ranks)});
@@ -118,7 +118,7 @@ Answer by_communication(const Job& job) {
 }
 
 Answer by_utilization(const Subject& s) {
-  if (s.rules == Rules::tprof) return {gpu_series_table(s.model), {}};
+  if (s.rules == RuleSet::tprof) return {gpu_series_table(s.model), {}};
   std::vector<PluginGpuSeries> series = plugin_gpu_series(s.model, s.plugin, plugin_steps(s.model, s.plugin));
   return {plugin_utilization_table(s.plugin, series),
           {{"sm_efficiency", plugin_sm_efficiency_table(s.plugin, series)}}};
@@ -165,7 +165,11 @@ Answer by_critical_path(const Subject& s) {
 }  // namespace
 
 const OpTree& StatsSubject::tree() const {
-  return tree_.get([&] { return rules == Rules::plugin ? build_plugin_tree(model, plugin) : build_op_tree(model); });
+  if (rules == RuleSet::plugin) return plugin_tree();
+  return tree_.get([&] { return build_op_tree(model); });
+}
+const PluginTree& StatsSubject::plugin_tree() const {
+  return plugin_tree_.get([&] { return build_plugin_tree(model, plugin); });
 }
 const OpTree& StatsSubject::tree_with_python() const {
   return tree_with_python_.get([&] { return build_op_tree(model, PythonNodes::all); });

@@ -10,6 +10,7 @@
 #include "analysis/advice/facts.h"
 #include "analysis/basis/op_tree.h"
 #include "model/plugin_trace.h"
+#include "plugin_compat/tree.h"
 #include "report/table.h"
 
 namespace tprof {
@@ -41,19 +42,20 @@ class Once {
 class StatsSubject {
  public:
   // `facts`: of the same Model, if they are computed anyway.
-  StatsSubject(const Model& m, const PluginTrace& p, Rules r, u32 depth, const std::vector<DevicePeak>& d,
+  StatsSubject(const Model& m, const PluginTrace& p, RuleSet r, u32 depth, const std::vector<DevicePeak>& d,
                const StatsTimes& t = {}, const Facts* facts = nullptr)
       : model(m), plugin(p), rules(r), stack_depth(depth), devices(d), times(t), facts_(facts) {}
   StatsSubject(const StatsSubject&) = delete;
 
   const Model& model;
   const PluginTrace& plugin;
-  Rules rules;
+  RuleSet rules;
   u32 stack_depth;                         // --stack-depth
   const std::vector<DevicePeak>& devices;  // --devices
   StatsTimes times;                        // --range, --at
 
-  const OpTree& tree() const;
+  const OpTree& tree() const;  // by `rules`
+  const PluginTree& plugin_tree() const;
   const OpTree& tree_with_python() const;  // ours, with all Python calls
   const Words& words() const;
   const Waits& waits() const;
@@ -70,6 +72,7 @@ class StatsSubject {
  private:
   const Facts* facts_;
   Once<OpTree> tree_, tree_with_python_;
+  Once<PluginTree> plugin_tree_;
   Once<Words> words_;
   Once<Waits> waits_;
   Once<Windows> windows_;

@@ -1,7 +1,5 @@
 #include "analysis/advice/advice.h"
 
-#include <stdio.h>
-
 #include <algorithm>
 
 #include "analysis/advice/rule.h"
@@ -15,12 +13,6 @@ constexpr Function kFunctions[] = {
 #include "analysis/advice/advice.def"
 #undef RULE
 };
-
-std::string print(const char* format, double value) {
-  char text[64];
-  snprintf(text, sizeof text, format, value);
-  return text;
-}
 
 }  // namespace
 
@@ -37,7 +29,7 @@ std::vector<Advice> advise(const Facts& facts) {
   std::vector<Advice> out;
   for (size_t i = 0; i < advice_rules().size(); i++) {
     const AdviceRule& rule = advice_rules()[i];
-    if (facts.is_excerpt) break;  // shares of time are not known
+    if (facts.is_excerpt) break;  // no rule can judge part of a trace: shares of time are not known
     std::optional<Match> match = kFunctions[i](facts);
     if (!match || match->value <= rule.moderate) continue;
     bool known = match->saving_ns >= 0 && facts.step_ns() > 0;
@@ -60,22 +52,22 @@ size_t count_to_show(const std::vector<Advice>& advice, size_t most) {
 }
 
 EvidencePlace place_of(const Model& model, const Evidence& evidence) {
-  switch (evidence.of) {
-    case Evidence::Of::range: {
+  switch (evidence.kind) {
+    case Evidence::Kind::range: {
       const Event& e = model.events[evidence.index];
       return {model.names[e.name], e.begin_ns, e.dur_ns, e.thread};
     }
-    case Evidence::Of::call: {
+    case Evidence::Kind::call: {
       const CallEvent& e = model.calls[evidence.index];
       return {model.names[e.name], e.begin_ns, e.dur_ns, e.thread};
     }
-    case Evidence::Of::work: {
+    case Evidence::Kind::gpu_work: {
       const GpuEvent& e = model.gpu[evidence.index];
       bool copy = e.kind() == Kind::copy;
       return {copy ? std::string("copy, ") + copy_kind_text(copy_kind_of(e)) : model.names[e.name], e.begin_ns,
               e.dur_ns, kNone};
     }
-    case Evidence::Of::memory: {
+    case Evidence::Kind::memory: {
       const MemoryEvent& e = model.memory[evidence.index];
       return {"[memory]", e.ns, 0, e.thread};
     }
@@ -85,45 +77,10 @@ EvidencePlace place_of(const Model& model, const Evidence& evidence) {
 
 namespace rules {
 
-std::string ms(double ns) { return print(ns < 1e4 ? "%.3f ms" : ns < 1e6 ? "%.2f ms" : "%.1f ms", ns / 1e6); }
-std::string percent(double share) { return print("%.1f %%", share * 100); }
+std::string ms(double ns) { return printed(ns < 1e4 ? "%.3f ms" : ns < 1e6 ? "%.2f ms" : "%.1f ms", ns / 1e6); }
 std::string mib(double bytes) {
-  return bytes >= double(1 << 30) ? print("%.2f GiB", bytes / double(1 << 30))
-                                  : print("%.1f MiB", bytes / double(1 << 20));
-}
-
-std::vector<Evidence> Heaviest::take() {
-  size_t n = std::min(kMostEvidence, all_.size());
-  std::partial_sort(all_.begin(), all_.begin() + i64(n), all_.end(), [](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first > b.first : a.second < b.second;
-  });
-  std::vector<Evidence> out;
-  for (size_t i = 0; i < n; i++) out.push_back({of_, all_[i].second});
-  return out;
-}
-
-Cost::Cost(const Facts& facts) : facts_(facts), works_(facts.model.gpu.size()), ops_(facts.model.events.size()) {}
-
-void Cost::call(u32 index) {
-  const CallEvent& call = facts_.model.calls[index];
-  const Wait* wait = facts_.waits.of(index);
-  i64 waits = wait ? std::clamp(wait->begin_ns, call.begin_ns, call.end_ns()) : call.end_ns();
-  time(call.begin_ns, waits);
-  if (wait) time(std::max(wait->end_ns, waits), call.end_ns());
-}
-
-bool Cost::counts(const GpuEvent& work) const {
-  for (i32 op = work.op; op >= 0; op = facts_.model.events[op].parent)
-    if (ops_[op]) return true;
-  return works_[size_t(&work - facts_.model.gpu.data())];
-}
-
-i64 Cost::ns() const {
-  IntervalSet alone = (IntervalSet(time_) & IntervalSet(facts_.windows.steps)) - facts_.computing;
-  std::vector<Interval> on_path;
-  for (const PathPiece& piece : facts_.path)
-    if (counts(facts_.model.gpu[piece.work])) on_path.push_back({piece.begin_ns, piece.end_ns});
-  return (alone | IntervalSet(std::move(on_path))).length();
+  return bytes >= double(1 << 30) ? printed("%.2f GiB", bytes / double(1 << 30))
+                                  : printed("%.1f MiB", bytes / double(1 << 20));
 }
 
 }  // namespace rules

@@ -6,9 +6,9 @@
 namespace tprof {
 namespace {
 
-// CUPTI counts calls up; not all of them are worth a record. In 60 public traces one of 1 to 18 has one; of excerpts of
-// traces, as HTA's tests have, one of 216 and 224.
-constexpr u64 kSparseCalls = 60, kLeastCalls = 100;
+// CUPTI numbers all calls; a trace holds only those that are worth a record. In 60 public traces this is one call in 1
+// to 18. In excerpts of traces, such as those of HTA's tests, it is one in 216 to 224.
+constexpr u64 kSparseCalls = 60, kMinCalls = 100;
 constexpr double kSlowCollective = 3;
 
 bool is_excerpt_of(const Model& model) {
@@ -19,7 +19,7 @@ bool is_excerpt_of(const Model& model) {
     most = std::max<u64>(most, call.correlation);
     count++;
   }
-  return count >= kLeastCalls && (most - least) / count > kSparseCalls;
+  return count >= kMinCalls && (most - least) / count > kSparseCalls;
 }
 
 i64 slow_collectives(const CollectiveCalls& found) {
@@ -30,10 +30,10 @@ i64 slow_collectives(const CollectiveCalls& found) {
   for (auto& [kind, calls] : kinds) {
     std::sort(calls.begin(), calls.end(),
               [](auto* a, auto* b) { return a->bytes != b->bytes ? a->bytes > b->bytes : a->dur_ns < b->dur_ns; });
-    i64 able = INT64_MAX;  // the shortest of those that moved as much
+    i64 shortest = INT64_MAX;  // of those that moved at least as many bytes
     for (const CollectiveCall* call : calls) {
-      able = std::min(able, call->dur_ns);
-      if (double(call->dur_ns) > kSlowCollective * double(able)) ns += call->dur_ns - able;
+      shortest = std::min(shortest, call->dur_ns);
+      if (double(call->dur_ns) > kSlowCollective * double(shortest)) ns += call->dur_ns - shortest;
     }
   }
   return ns;
@@ -88,19 +88,19 @@ Facts::Facts(const Model& m, const std::vector<DevicePeak>& table)
   for (const CallEvent& call : m.calls) captures |= words.is(call, Word::captures) && inside(call.begin_ns);
   lacks_backward = updates && !backward;
   is_excerpt = is_excerpt_of(m);
-  double share = machine_figures(m.info)[static_cast<u32>(MachineFigure::waited)];
+  double share = machine_figures(m.info)[u32(MachineFigure::waited)];
   if (std::isfinite(share)) waited = share;
   CollectiveCalls collectives = collective_calls(m, words, windows);
   slow_collectives_ns = slow_collectives(collectives);
   for (const CollectiveCall& call : collectives.calls)
     if (call.work != kNone) exchanges[call.work] = call.exchanges_gradients();
-  u64 works = 0, replayed = 0;
+  u64 launched = 0, replayed = 0;
   for (const GpuEvent& work : m.gpu) {
     if (!work.runs_on_gpu() || work.call == kNone || !inside(work.begin_ns)) continue;
-    works++;
+    launched++;
     replayed += words.is(m.calls[work.call], Word::replays);
   }
-  replays_graphs = 2 * replayed > works;
+  replays_graphs = 2 * replayed > launched;
 }
 
 std::vector<std::string> Facts::unknown() const {
@@ -113,19 +113,17 @@ std::vector<std::string> Facts::unknown() const {
   if (on_busy_machine())
     out.push_back(
         "the machine was busy with other work: for " + std::to_string(int(std::lround(waited * 100))) +
-        " % of the time the main thread waited for a CPU; record again on a quiet one, what takes how long and "
-        "how steps differ is not known well");
+        " % of the time the main thread waited for a CPU; durations and differences between steps are unreliable, "
+        "so record again on a quiet machine");
   if (!gpu) out.push_back("no GPU work in this trace: nothing is known of a GPU");
   if (is_excerpt)
     out.push_back(
-        "most calls are missing from this trace, and the GPU work with them: what takes how long, and where the "
-        "GPU idles, is not known");
+        "most calls are missing from this trace, and the GPU work that they launched: shares of time, and where the "
+        "GPU idles, are not known");
   if (captures)
-    out.push_back(
-        "a CUDA graph is captured in this trace, which is done once: what a replay of it waits for is not known");
+    out.push_back("a CUDA graph is captured in this trace, which happens once: what its replays wait for is not known");
   if (lacks_backward)
-    out.push_back(
-        "an optimizer steps, but no backward pass is in this trace: what runs between operators is not known");
+    out.push_back("this trace has optimizer steps but no backward pass: what runs between operators is not known");
   if (gpu && !device) out.push_back("the GPU's properties are not in this trace: its memory and peak are not known");
   if (gpu && device && !device->name[0])
     out.push_back("the GPU's name is not in this trace: its peak is not known");
@@ -135,8 +133,8 @@ std::vector<std::string> Facts::unknown() const {
   if (gpu && launches.without_call)
     out.push_back(std::to_string(launches.without_call) + " of " +
                   std::to_string(launches.without_call + launches.works) +
-                  " GPU works have no launch in this trace: why the GPU waited for them is not known");
-  if (!flops.shapes_known) out.push_back("no shapes of inputs: FLOPs are not known");
+                  " GPU activities have no launch in this trace: why the GPU waited for them is not known");
+  if (!flops.shapes_known) out.push_back("no input shapes in this trace: FLOPs are not known");
   if (flops.unknown)
     out.push_back("FLOPs of " + std::to_string(flops.unknown) + " operators could not be computed from their inputs");
   for (const MemoryPeak& peak : memory)

@@ -3,13 +3,14 @@
 
 #include <set>
 
+#include "analysis/advice/loader_starts.h"
 #include "analysis/advice/rule.h"
 #include "analysis/tables/operators.h"
 
 namespace tprof::rules {
 namespace {
 
-// Of GPUs; the CPU's memory has no limit that is known.
+// The memory with the largest value, and that value; nullptr if none has one above 0.
 template <class Value>
 std::pair<const MemoryPeak*, double> worst(const Facts& facts, Value value) {
   std::pair<const MemoryPeak*, double> out{nullptr, 0};
@@ -18,7 +19,7 @@ std::pair<const MemoryPeak*, double> worst(const Facts& facts, Value value) {
   return out;
 }
 
-// 0: not known.
+// The GPU's total memory, 0 where it is not known. It is never known for a CPU.
 u64 memory_of(const Facts& facts, const MemoryPeak& peak) {
   auto device = facts.model.devices.find(u32(peak.device_index));
   return !is_gpu_memory(peak.device_type) || device == facts.model.devices.end() ? 0 : device->second.total_memory;
@@ -32,7 +33,7 @@ std::string device_name(const MemoryPeak& peak) {
 std::vector<Evidence> owners(const std::vector<Owner>& list) {
   std::vector<Evidence> out;
   for (const Owner& owner : list)
-    if (owner.op >= 0 && out.size() < kMostEvidence) out.push_back({Evidence::Of::range, u32(owner.op)});
+    if (owner.op >= 0 && out.size() < kMaxEvidence) out.push_back({Evidence::Kind::range, u32(owner.op)});
   return out;
 }
 
@@ -45,12 +46,12 @@ std::string largest(const Facts& facts, const std::vector<Owner>& list) {
 std::vector<Evidence> step_named(const Facts& facts, u32 index) {
   std::vector<Evidence> out;
   for (const Step& step : facts.model.steps)
-    if (std::to_string(step.number) == facts.windows.names[index]) out.push_back({Evidence::Of::range, step.event});
+    if (std::to_string(step.number) == facts.windows.names[index]) out.push_back({Evidence::Kind::range, step.event});
   return out;
 }
 
 constexpr double kWarmUp = 1.5;     // WU1's threshold, by which the first step is longer than a usual one
-constexpr double kStillWarm = 1.2;  // and the steps behind it
+constexpr double kStillWarm = 1.2;  // the same for the steps after it
 
 i64 usual_step_ns(const Facts& facts) {
   std::vector<i64> others;
@@ -58,8 +59,8 @@ i64 usual_step_ns(const Facts& facts) {
   return median_of(others);
 }
 
-// Steps at the begin that are longer than the usual one because something is done for the first time; two steps at
-// least stay.
+// How many steps at the start are longer than the usual one because they do something for the first time. At least two
+// steps remain.
 u32 warm_up_steps(const Facts& facts) {
   const std::vector<Interval>& steps = facts.windows.steps;
   double usual = double(usual_step_ns(facts));
@@ -69,16 +70,9 @@ u32 warm_up_steps(const Facts& facts) {
   return n;
 }
 
-std::vector<Evidence> some_ranges(const Facts& facts, Word word) {
-  Heaviest heaviest(Evidence::Of::range);
-  for (u32 i = 0; i < facts.model.events.size(); i++)
-    if (facts.words.is(facts.model.events[i], word)) heaviest.add(facts.model.events[i].dur_ns, i);
-  return heaviest.take();
-}
-
 }  // namespace
 
-// Servers of models take most of the memory on purpose, before anything is recorded.
+// Silent for inference servers, which take most of the memory on purpose before the recording starts.
 std::optional<Match> memory_limit(const Facts& facts) {
   auto [peak, share] = worst(facts, [&](const MemoryPeak& p) {
     u64 all = memory_of(facts, p);
@@ -89,26 +83,26 @@ std::optional<Match> memory_limit(const Facts& facts) {
   return Match{share,
                -1,
                -1,
-               device_name(*peak) + " holds " + mib(double(peak->peak_bytes)) + " at the peak, " + percent(share) +
+               device_name(*peak) + " holds " + mib(double(peak->peak_bytes)) + " at the peak, " + share_text(share) +
                    " of its memory" + largest(facts, peak->owners) + ".",
                owners(peak->owners),
                facts.trains ? "" : "A smaller batch, half precision, or the model on several GPUs."};
 }
 
-// Where the allocator does not state its totals, blocks from before the recording make them drift: no leak can be told.
+// Needs the allocator's totals: without them, blocks allocated before the recording distort the sums.
 std::optional<Match> memory_grows(const Facts& facts) {
   auto [peak, share] = worst(facts, [](const MemoryPeak& p) {
     return p.grows && p.totals_known && p.peak_bytes ? double(p.growth_bytes) / double(p.peak_bytes) : 0.0;
   });
   if (!peak) return {};
   return Match{share, -1, -1,
-               "At each step's end " + mib(double(peak->growth_bytes)) + " more are allocated on " +
+               "At the end of each step " + mib(double(peak->growth_bytes)) + " more is allocated on " +
                    device_name(*peak) + largest(facts, peak->kept) + ".",
                owners(peak->kept)};
 }
 
-// What is reserved and unused while less is needed is a cache at work; at the peak it is what another batch lacks. It
-// matters only where memory is scarce.
+// Memory that is reserved and unused is normal for a caching allocator, but at the peak it is memory that a larger
+// batch lacks. It matters only where memory is scarce.
 std::optional<Match> memory_unused(const Facts& facts) {
   auto [peak, share] = worst(facts, [&](const MemoryPeak& p) {
     u64 all = memory_of(facts, p);
@@ -116,9 +110,9 @@ std::optional<Match> memory_unused(const Facts& facts) {
   });
   if (!peak) return {};
   return Match{share, -1, -1,
-               "When " + device_name(*peak) + " needs most, " + mib(double(peak->peak_bytes)) +
-                   ", its allocator holds " + mib(double(peak->unused_at_peak_bytes)) + " more that nothing uses, " +
-                   percent(share) + " of the device's memory."};
+               "When " + device_name(*peak) + " needs most memory, " + mib(double(peak->peak_bytes)) +
+                   ", its allocator holds another " + mib(double(peak->unused_at_peak_bytes)) + " that nothing uses, " +
+                   share_text(share) + " of the device's memory."};
 }
 
 std::optional<Match> data_parallel(const Facts& facts) {
@@ -127,7 +121,7 @@ std::optional<Match> data_parallel(const Facts& facts) {
     if (work.runs_on_gpu()) devices.insert(work.device);
   if (!facts.words.any(Word::data_parallel) || devices.size() < 2) return {};
   return Match{1, -1, -1, "One process drives " + std::to_string(devices.size()) + " GPUs through DataParallel.",
-               some_ranges(facts, Word::data_parallel)};
+               longest_ranges(facts, Where::trace, Word::data_parallel)};
 }
 
 // NCCL needs compute capability 3.5.
@@ -137,13 +131,14 @@ std::optional<Match> ddp_without_nccl(const Facts& facts) {
   for (const auto& [number, d] : facts.model.devices) able |= d.compute_major * 10 + d.compute_minor >= 35;
   if (!able) return {};
   return Match{1, -1, -1, "Gradients are exchanged, but no NCCL operation was seen.",
-               some_ranges(facts, Word::distributed_data_parallel)};
+               longest_ranges(facts, Where::trace, Word::distributed_data_parallel)};
 }
 
-// Steps with an update of the optimizer and steps without one (gradients are accumulated) do different things: each is
-// compared with its like. Left out are steps at the begin that still warm up (WU1's), those in which a loader starts its
-// processes (DL3's), and the first and last recorded ones, in which a profiler starts and stops, and GPU work of a step
-// before may run. A step that grew everywhere a little, or on a machine that others use, points to nothing in the program.
+// Steps with and without an update by the optimizer (gradients are accumulated) do different things, so each step is
+// compared with steps of its kind. Left out are warm-up steps at the start (reported by WU1), steps in which a loader
+// starts its processes (DL3), and the first and last recorded step, in which a profiler starts or stops and GPU work of
+// an earlier step may run. A step in which every category grew a little, or a machine that others use, does not point
+// to a problem in the program.
 std::optional<Match> uneven_steps(const Facts& facts) {
   if (!facts.windows.has_steps || facts.on_busy_machine()) return {};
   std::vector<bool> starts = steps_with_loader_start(facts);
@@ -154,12 +149,12 @@ std::optional<Match> uneven_steps(const Facts& facts) {
   Variability worst;
   double value = 0, lost_ns = 0;
   for (bool with_update : {false, true}) {
-    std::vector<u32> alike;
+    std::vector<u32> same_kind;
     for (u32 s = std::max(1u, warm_up_steps(facts)); s + 1 < updates.size(); s++)
-      if (updates[s] == with_update && !starts[s]) alike.push_back(s);
-    Variability v = variability(facts.overview, alike);
+      if (updates[s] == with_update && !starts[s]) same_kind.push_back(s);
+    Variability v = variability(facts.overview, same_kind);
     if (!v.known || v.median_ns <= 0 || 2 * v.grew_ns < v.slowest_ns - v.median_ns) continue;
-    lost_ns += double(std::max<i64>(0, v.mean_ns - v.median_ns)) * double(alike.size());
+    lost_ns += double(std::max<i64>(0, v.mean_ns - v.median_ns)) * double(same_kind.size());
     double ratio = double(v.slowest_ns) / double(v.median_ns);
     if (ratio > value) value = ratio, worst = v;
   }
@@ -178,9 +173,9 @@ std::optional<Match> warm_up_recorded(const Facts& facts) {
   u32 warm_up = warm_up_steps(facts);
   std::string from = facts.windows.names[warm_up];
   std::string end = std::to_string(atoll(facts.windows.names.back().c_str()) + 1);
-  std::string fix = "Judge the steps behind it: tprof run --steps " + from + ":" + end +
+  std::string fix = "Look at the steps after it only: tprof run --steps " + from + ":" + end +
                     ", or with torch.profiler schedule(skip_first=" + from + ", ...).";
-  // Its own range is no longer than that of others: what else its time holds was launched before.
+  // If the host's range of the first step is not longer than the next one's, the GPU caused the rest of its time.
   auto range = [&](u32 s) {
     return step_named(facts, s).empty() ? 0 : facts.model.events[step_named(facts, s)[0].index].dur_ns;
   };
@@ -189,15 +184,16 @@ std::optional<Match> warm_up_recorded(const Facts& facts) {
                -1,
                -1,
                "The first recorded step took " + ms(first) + ", the others about " + ms(usual) +
-                   (backlog ? ", as the GPU still does what was launched before" : "") + ": averages are too high.",
+                   (backlog ? ", because the GPU still runs what was launched before it" : "") +
+                   ": averages are too high.",
                step_named(facts, 0),
                warm_up ? fix : ""};
 }
 
-// Launches that take a thousand times as long as usual, without a kernel running meanwhile: the driver loads code.
+// Launches that take a thousand times as long as usual while no kernel runs: the driver loads code.
 std::optional<Match> first_launches(const Facts& facts) {
-  if (!facts.gpu) return {};  // counters were collected instead (CUPTI's range profiler), launch by launch
-  Heaviest calls(Evidence::Of::call);
+  if (!facts.gpu) return {};  // CUPTI's range profiler collects counters, which makes each launch slow
+  Heaviest calls(Evidence::Kind::call);
   Cost cost(facts);
   u64 count = 0;
   for (u32 i = 0; i < facts.model.calls.size(); i++) {
@@ -214,7 +210,8 @@ std::optional<Match> first_launches(const Facts& facts) {
   return Match{share, share, facts.windows.per_step(cost.ns()),
                std::to_string(count) +
                    (count == 1 ? " launch took more than 1 ms, " : " launches took more than 1 ms each, ") +
-                   ms(facts.windows.per_step(cost.ns())) + " of a step, as a launch does that loads its kernel first.",
+                   ms(facts.windows.per_step(cost.ns())) +
+                   " of a step: most likely the driver loaded their kernels first.",
                calls.take()};
 }
 

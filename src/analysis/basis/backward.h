@@ -1,4 +1,4 @@
-// Which backward work belongs to which forward operator, by the pairs that autograd's sequence numbers make.
+// Which backward ranges belong to which forward operator, by autograd's sequence numbers.
 #pragma once
 #include <functional>
 
@@ -6,9 +6,9 @@
 
 namespace tprof {
 
-// Pairs whose `backward` is the whole of what the engine did for that node: the outermost "evaluate_function" range
-// around the paired operator, or the operator itself where there is none. Each appears once, with the first forward
-// operator for which `counts` holds.
+// Pairs whose `backward` is all that the engine did for a node: the outermost "evaluate_function" range around the
+// paired operator, or the operator itself if there is none. Each range appears once, with the first forward operator
+// for which `counts` returns true.
 std::vector<ForwardBackward> backward_passes(const Model& model, const std::function<bool(u32 forward)>& counts);
 
 }  // namespace tprof

@@ -45,7 +45,7 @@ std::vector<Copies> copies(const Model& model, const Windows& windows) {
     HostMemory memory = host_memory_of(event);
     Copies& row = rows.try_emplace({event.device, kind, memory}, Copies{event.device, kind, memory}).first->second;
     u64 bytes = event.as<CopyInfo>().bytes;
-    i64 ns = event.dur_ns > 0 ? event.dur_ns : kShortestCopyNs;
+    i64 ns = event.dur_ns > 0 ? event.dur_ns : kMinCopyNs;
     double gbps = double(bytes) / double(ns);
     row.slowest_gbps = row.count ? std::min(row.slowest_gbps, gbps) : gbps;
     row.fastest_gbps = std::max(row.fastest_gbps, gbps);

@@ -1,10 +1,10 @@
-// How fast data moves: copies by kind, with the host memory at their end.
+// How fast data moves: copies by kind, and by the host memory that they read or write.
 #pragma once
 #include "analysis/basis/windows.h"
 
 namespace tprof {
 
-constexpr i64 kShortestCopyNs = 1000;  // a copy stamped with no duration is taken to last this long (HTA)
+constexpr i64 kMinCopyNs = 1000;  // assumed for a copy that was recorded with no duration (HTA)
 
 // CUPTI's numbers, as CopyRecord has them.
 enum class CopyKind : u8 {
@@ -20,7 +20,7 @@ enum class HostMemory : u8 { unknown = 0, pageable = 1, pinned = 2 };
 struct Copies {
   u32 device;
   CopyKind kind;
-  HostMemory memory;  // of the host's side; unknown where there is none
+  HostMemory memory;  // on the host's side; unknown if the host is not involved
   u64 count = 0, bytes = 0;
   i64 ns = 0, longest_ns = 0;
   double slowest_gbps = 0, fastest_gbps = 0;  // 10^9 bytes per second
@@ -28,7 +28,7 @@ struct Copies {
 
   double gbps() const { return ns > 0 ? double(bytes) / double(ns) : 0; }
 };
-// Of copies that begin in the window; by device, kind and memory, most time first.
+// Copies that start in the windows, by device, kind and memory; most time first.
 std::vector<Copies> copies(const Model& model, const Windows& windows);
 const char* copy_kind_text(CopyKind kind);
 

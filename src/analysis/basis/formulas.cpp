@@ -48,7 +48,7 @@ i64 kernel_elements(const TensorInput& weight) {
   return product;
 }
 
-// What moves or makes values and computes none.
+// Operators that move or create values without computing.
 std::optional<Count> nothing(const Inputs&, size_t) { return Count{0, 0, 255}; }
 
 // Each element of the input meets each weight of its group: no output shape is needed. weight [Cin, Cout / groups, ..]
@@ -63,7 +63,7 @@ std::optional<Count> transposed_convolution(const Inputs& inputs, size_t first) 
 std::optional<Count> convolution(const Inputs& inputs, size_t first) {
   const TensorInput *a = tensor(inputs, first), *w = tensor(inputs, first + 1);
   if (!a || !w || a->sizes.size() < 3 || a->sizes.size() != w->sizes.size() || inputs.size() < first + 6) return {};
-  // aten::convolution and its kin have a flag `transposed` and output padding behind the dilation.
+  // aten::convolution and its variants have a flag `transposed` and output padding after the dilation.
   if (first + 6 < inputs.size() && !inputs[first + 6].booleans.empty() && inputs[first + 6].booleans[0])
     return transposed_convolution(inputs, first);
   size_t dims = a->sizes.size() - 2;
@@ -84,7 +84,7 @@ std::optional<Count> convolution(const Inputs& inputs, size_t first) {
   return count(operations, a->elements() + w->elements() + output, *a, a->dtype);
 }
 
-// gradient of the output [N, Cout, ..], input, weight; the last list says which gradients are wanted.
+// gradient of the output [N, Cout, ..], input, weight; the last list states which gradients are requested.
 std::optional<Count> convolution_backward(const Inputs& inputs, size_t first) {
   const TensorInput *g = tensor(inputs, first), *a = tensor(inputs, first + 1), *w = tensor(inputs, first + 2);
   if (!g || !a || !w || g->sizes.size() < 3 || w->sizes.size() != g->sizes.size()) return {};
@@ -96,7 +96,7 @@ std::optional<Count> convolution_backward(const Inputs& inputs, size_t first) {
   return count(gradients * forward, g->elements() + a->elements() + w->elements(), *g, g->dtype);
 }
 
-// Whether attention is causal: the n-th flag behind the three tensors says so.
+// Whether attention is causal: the n-th flag after the three tensors.
 bool is_causal(const Inputs& inputs, size_t first, int n) {
   for (size_t i = first + 3; i < inputs.size(); i++)
     if (inputs[i].booleans.size() == 1 && n-- == 0) return inputs[i].booleans[0];
@@ -117,13 +117,13 @@ std::optional<Count> attention_by_flag(const Inputs& inputs, size_t first, int f
   return attention_count(*q, *k, *v, k->size(1), is_causal(inputs, first, flag));
 }
 std::optional<Count> attention(const Inputs& inputs, size_t first) { return attention_by_flag(inputs, first, 0); }
-// Another flag stands before it: whether the logarithms of sums, or the weights, are wanted.
+// The causal flag is the second one: the first requests the logarithms of sums, or the weights.
 std::optional<Count> attention_second_flag(const Inputs& inputs, size_t first) {
   return attention_by_flag(inputs, first, 1);
 }
 
-// query [B, S, H, D], key [B, T, H', D], value [B, T, H', Dv]. Of sequences that are packed behind each other, of which
-// a tensor holds the offsets, shapes do not tell the lengths.
+// query [B, S, H, D], key [B, T, H', D], value [B, T, H', Dv]. The lengths of packed sequences, whose offsets are in a
+// tensor, do not follow from shapes.
 std::optional<Count> attention_by_sequence(const Inputs& inputs, size_t first) {
   const TensorInput *q = tensor(inputs, first), *k = tensor(inputs, first + 1), *v = tensor(inputs, first + 2);
   if (!q || !k || !v || q->sizes.size() != 4 || k->sizes.size() != 4 || v->sizes.size() != 4 || !q->size(0)) return {};
@@ -164,8 +164,9 @@ std::optional<Count> encoder_layer(const Inputs& inputs, size_t first) {
   return Count{attend + 2 * rows * double(one->elements() + two->elements()), -1, x->dtype};
 }
 
-// Each row of the input (of [T, B, I], or of packed sequences) meets each weight of each layer and direction once: of
-// LSTM and GRU alike, whose gates lie in the weights' rows. `weights`: a list of tensors, vectors of biases among them.
+// Each row of the input (of [T, B, I], or of packed sequences) is multiplied with each weight of each layer and
+// direction once. This holds for LSTM and GRU, whose gates are rows of the weights. `weights`: a list of tensors, some
+// of which are vectors of biases.
 Count recurrent_count(const TensorInput& x, double weights) {
   return {2 * double(x.elements()) / double(x.size(0)) * weights, -1, x.dtype};
 }
@@ -199,8 +200,8 @@ std::optional<Count> bilinear(const Inputs& inputs, size_t first) {
   return Count{2 * rows * double(w->elements() + w->sizes[0] * w->sizes[2]), -1, a->dtype};
 }
 
-// Products of groups: [M, K] x [G, K, N] by rows, [G, M, K] x [K, N] by columns, [M, K] x [K, N] by what is summed, or
-// [G, M, K] x [G, K, N]. Wherever the groups end, their sum is the same.
+// Products of groups: [M, K] x [G, K, N] grouped by rows, [G, M, K] x [K, N] by columns, [M, K] x [K, N] by the summed
+// dimension, or [G, M, K] x [G, K, N]. The total does not depend on the sizes of the groups.
 std::optional<Count> grouped_matrices(const Inputs& inputs, size_t first) {
   const TensorInput *a = tensor(inputs, first), *b = tensor(inputs, first + 1);
   if (!a || !b || a->sizes.size() < 2 || b->sizes.size() < 2 || a->size(0) != b->size(1)) return {};

@@ -1,4 +1,4 @@
-// How many floating-point operations an operator takes, by the shapes of its inputs: the formulas of formulas.def.
+// How many floating-point operations an operator takes, from the shapes of its inputs: the formulas of formulas.def.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -13,11 +13,11 @@ struct OpCount {
   u8 dtype;      // at::ScalarType
 };
 
-// Nothing, where the inputs do not tell. `first`: the index of the first tensor that the formula looks at.
+// Returns nothing if the inputs do not determine the count. `first`: the index of the first tensor that is used.
 using Formula = std::optional<OpCount> (*)(const std::vector<OpInput>& inputs, size_t first);
 
 struct FormulaRow {
-  Formula formula;  // nullptr: shapes do not tell, neither of this operator nor of those inside it
+  Formula formula;  // nullptr: the count does not follow from shapes, also not for operators inside it
   size_t first;
 };
 

@@ -7,7 +7,7 @@
 namespace tprof {
 namespace {
 
-// Calls out(begin, end) for each piece of time in which keep(in a, in b) holds; pieces come in order and may touch.
+// Calls out(begin, end) for each interval in which keep(is in a, is in b) holds; they come in order and may touch.
 template <class Keep, class Out>
 void sweep(const std::vector<Interval>& a, const std::vector<Interval>& b, Keep keep, Out out) {
   size_t i = 0, j = 0;  // edges passed: odd means inside

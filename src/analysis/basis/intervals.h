@@ -1,6 +1,6 @@
-// Sets of moments: sorted, disjoint, half-open intervals of nanoseconds. What analyses of time are made of.
+// Sets of points in time, as sorted, disjoint, half-open intervals of nanoseconds. Analyses of time are built on them.
 //
-// All operations are one sweep, O(n + m). Sets are built from any intervals, in any order, overlapping or empty.
+// Each operation is one sweep, O(n + m). A set can be built from intervals in any order, overlapping or empty.
 #pragma once
 #include <utility>
 #include <vector>
@@ -18,13 +18,13 @@ struct Interval {
 class IntervalSet {
  public:
   IntervalSet() = default;
-  explicit IntervalSet(std::vector<Interval> any);  // what is empty or negative is left out
+  explicit IntervalSet(std::vector<Interval> any);  // empty and negative intervals are left out
   IntervalSet(i64 begin, i64 end) : IntervalSet(std::vector<Interval>{{begin, end}}) {}
 
   const std::vector<Interval>& intervals() const { return intervals_; }
   bool empty() const { return intervals_.empty(); }
   i64 length() const;
-  // Of the part in [begin, end).
+  // The length of the part in [begin, end).
   i64 length_in(i64 begin, i64 end) const;
 
   IntervalSet operator|(const IntervalSet& other) const;

@@ -18,8 +18,8 @@ std::vector<u32> top(std::vector<std::pair<i64, u32>> values) {
   return out;
 }
 
-// By call: how long all its works take, inside the windows or not.
-std::vector<i64> time_of_works(const Model& model) {
+// By call: how long all activities that it launched take, inside the windows or not.
+std::vector<i64> gpu_time_by_call(const Model& model) {
   std::vector<i64> out(model.calls.size());
   for (const GpuEvent& work : model.gpu)
     if (work.runs_on_gpu() && work.call != kNone) out[work.call] += work.dur_ns;
@@ -35,7 +35,7 @@ struct QueueEdge {
 Queue queue_of(u32 device, u32 stream, std::vector<QueueEdge> edges, const Interval& window, const Model& model) {
   Queue out{device, stream};
   sort_if_needed(edges, [](const QueueEdge& a, const QueueEdge& b) {
-    return a.ns != b.ns ? a.ns < b.ns : a.change < b.change;  // what begins leaves before what comes
+    return a.ns != b.ns ? a.ns < b.ns : a.change < b.change;  // activities leave before others arrive
   });
   i64 length = 0, at = window.begin;
   double area = 0;
@@ -65,10 +65,10 @@ Queue queue_of(u32 device, u32 stream, std::vector<QueueEdge> edges, const Inter
 
 Launches launches(const Model& model, const Windows& windows, const Waits& waits) {
   Launches out;
-  std::vector<i64> works_ns = time_of_works(model);
+  std::vector<i64> launched_ns = gpu_time_by_call(model);
   std::map<std::pair<u32, u32>, std::vector<QueueEdge>> edges;
   std::vector<std::pair<i64, u32>> slow, delayed;
-  std::vector<bool> counted(model.calls.size());  // a graph's launch has many works
+  std::vector<bool> counted(model.calls.size());  // the launch of a graph has many activities
   for (u32 i = 0; i < model.gpu.size(); i++) {
     const GpuEvent& work = model.gpu[i];
     if (!work.runs_on_gpu() || !windows.holds(work.begin_ns)) continue;
@@ -89,7 +89,7 @@ Launches launches(const Model& model, const Windows& windows, const Waits& waits
       delayed.push_back({delay, i});
     }
     i64 waited = waits.ns(work.call), own_ns = call.dur_ns - waited;
-    if (works_ns[work.call] < own_ns) out.shorter_than_launch++;
+    if (launched_ns[work.call] < own_ns) out.shorter_than_launch++;
     bool is_short = work.dur_ns < kShortWorkNs;
     out.short_works += is_short;
     if (is_short) out.short_gpu_ns += work.dur_ns;
@@ -109,8 +109,8 @@ Launches launches(const Model& model, const Windows& windows, const Waits& waits
   }
   out.slowest_calls = top(std::move(slow));
   out.most_delayed = top(std::move(delayed));
-  for (auto& [place, list] : edges)
-    out.queues.push_back(queue_of(place.first, place.second, std::move(list), windows.all, model));
+  for (auto& [stream, list] : edges)
+    out.queues.push_back(queue_of(stream.first, stream.second, std::move(list), windows.all, model));
   return out;
 }
 

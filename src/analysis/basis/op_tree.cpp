@@ -7,8 +7,8 @@
 namespace tprof {
 namespace {
 
-// torch's key_averages leaves them out; their time is that of the operator around them.
-constexpr std::string_view kPlumbing[] = {"profiler::_record_function_enter",
+// Internal operators that torch's key_averages leaves out; their time counts for the operator around them.
+constexpr std::string_view kInternal[] = {"profiler::_record_function_enter",
                                           "profiler::_record_function_enter_new",
                                           "profiler::_record_function_exit",
                                           "aten::is_leaf",
@@ -21,29 +21,29 @@ struct OpTreeBuilder {
   const Model& model;
   const PythonNodes python;
   OpTree tree;
-  std::vector<i32> of_event;                 // by Model::events: its node, or the one around it
-  std::vector<u32> children;                 // by node
-  std::vector<u8> plumbing;                  // by name
+  std::vector<i32> of_event;                 // by Model::events: its node, or the node around it
+  std::vector<u32> children;                 // by node: how many
+  std::vector<u8> internal;                  // by name: whether it is one of kInternal
   std::vector<std::vector<i32>> open_calls;  // by thread
   std::vector<i32> of_call;                  // by Model::calls: its node
-  std::vector<i32> latest;                   // by thread: the event begun last, as a node
+  std::vector<i32> latest;                   // by thread: the node of the event that started last
 
-  bool is_plumbing(u32 name) {
-    if (plumbing.empty()) {
-      plumbing.resize(model.names.size());
-      for (size_t i = 0; i < plumbing.size(); i++)
-        plumbing[i] = std::find(std::begin(kPlumbing), std::end(kPlumbing), model.names[i]) != std::end(kPlumbing);
+  bool is_internal(u32 name) {
+    if (internal.empty()) {
+      internal.resize(model.names.size());
+      for (size_t i = 0; i < internal.size(); i++)
+        internal[i] = std::find(std::begin(kInternal), std::end(kInternal), model.names[i]) != std::end(kInternal);
     }
-    return plumbing[name];
+    return internal[name];
   }
 
   void add_event(u32 index) {
     const Event& event = model.events[index];
-    i32 parent = event.parent < 0 ? -1 : of_event[static_cast<size_t>(event.parent)];
+    i32 parent = event.parent < 0 ? -1 : of_event[size_t(event.parent)];
     of_event[index] = parent;
     NodeKind kind = kind_of(event);
     bool is_python = kind == NodeKind::python || kind == NodeKind::module;
-    if (event.flags & kEventNvtx || is_plumbing(event.name)) return;
+    if (event.flags & kEventNvtx || is_internal(event.name)) return;
     if (is_python && !(kind == NodeKind::module ? python >= PythonNodes::modules : python == PythonNodes::all)) return;
     OpNode node;
     node.begin_ns = event.begin_ns;
@@ -59,17 +59,17 @@ struct OpTreeBuilder {
   NodeKind kind_of(const Event& event) const {
     if (is_python(event)) return is_module(event) ? NodeKind::module : NodeKind::python;
     return event.flags & kEventStep                           ? NodeKind::step
-           : event.scope != static_cast<u8>(Scope::user)      ? NodeKind::op
+           : event.scope != u8(Scope::user)                   ? NodeKind::op
            : model.names[event.name].starts_with(kStepPrefix) ? NodeKind::step
                                                               : NodeKind::label;
   }
 
-  // The Python call that is the innermost node around a moment, -1: another node is, or none.
+  // The innermost node around a moment if that is a Python call, else -1.
   i32 python_at(u32 thread, i64 ns) const {
     i32 at = latest[thread];
-    while (at >= 0 && tree.nodes[static_cast<size_t>(at)].end_ns <= ns) at = tree.nodes[static_cast<size_t>(at)].parent;
+    while (at >= 0 && tree.nodes[size_t(at)].end_ns <= ns) at = tree.nodes[size_t(at)].parent;
     if (at < 0) return -1;
-    NodeKind kind = tree.nodes[static_cast<size_t>(at)].kind;
+    NodeKind kind = tree.nodes[size_t(at)].kind;
     return kind == NodeKind::python || kind == NodeKind::module ? at : -1;
   }
 
@@ -78,17 +78,17 @@ struct OpTreeBuilder {
     OpNode node;
     node.begin_ns = call.begin_ns;
     node.end_ns = call.end_ns();
-    node.parent = call.op < 0 ? -1 : of_event[static_cast<size_t>(call.op)];
+    node.parent = call.op < 0 ? -1 : of_event[size_t(call.op)];
     node.name = call.name;
     node.thread = call.thread;
     node.call = index;
     node.kind = NodeKind::call;
     if (i32 inner = python_at(call.thread, call.begin_ns); inner >= 0) node.parent = inner;
-    // A call inside another one, of the same operator.
+    // A call may lie inside another call of the same operator.
     std::vector<i32>& open = open_calls[call.thread];
-    while (!open.empty() && tree.nodes[static_cast<size_t>(open.back())].end_ns <= node.begin_ns) open.pop_back();
+    while (!open.empty() && tree.nodes[size_t(open.back())].end_ns <= node.begin_ns) open.pop_back();
     if (!open.empty()) {
-      const OpNode& outer = tree.nodes[static_cast<size_t>(open.back())];
+      const OpNode& outer = tree.nodes[size_t(open.back())];
       if (outer.end_ns >= node.end_ns && outer_op(open.back()) == node.parent) node.parent = open.back();
     }
     open.push_back(add(node));
@@ -96,16 +96,15 @@ struct OpTreeBuilder {
   }
 
   i32 outer_op(i32 at) const {
-    while (at >= 0 && tree.nodes[static_cast<size_t>(at)].kind == NodeKind::call)
-      at = tree.nodes[static_cast<size_t>(at)].parent;
+    while (at >= 0 && tree.nodes[size_t(at)].kind == NodeKind::call) at = tree.nodes[size_t(at)].parent;
     return at;
   }
 
   i32 add(const OpNode& node) {
-    if (node.parent >= 0) children[static_cast<size_t>(node.parent)]++;
+    if (node.parent >= 0) children[size_t(node.parent)]++;
     tree.nodes.push_back(node);
     children.push_back(0);
-    return static_cast<i32>(tree.nodes.size() - 1);
+    return i32(tree.nodes.size() - 1);
   }
 
   void add_all() {
@@ -124,59 +123,58 @@ struct OpTreeBuilder {
     for (; call < model.calls.size(); call++) add_call(call);
   }
 
-  // Nodes that are one with their parent go; what pointed to them points to it.
+  // Removes nodes that are one with their parent; references to them then point to the parent.
   void merge_doubles() {
     std::vector<i32> to(tree.nodes.size());
     size_t kept = 0;
     for (size_t i = 0; i < tree.nodes.size(); i++) {
       OpNode node = tree.nodes[i];
-      i32 parent = node.parent;  // as it was numbered before
-      if (node.parent >= 0) node.parent = to[static_cast<size_t>(parent)];
+      i32 parent = node.parent;  // its number before the merge
+      if (node.parent >= 0) node.parent = to[size_t(parent)];
       if (parent >= 0 && node.kind == NodeKind::op) {
-        const OpNode& outer = tree.nodes[static_cast<size_t>(node.parent)];
-        u32& siblings = children[static_cast<size_t>(parent)];
+        const OpNode& outer = tree.nodes[size_t(node.parent)];
+        u32& siblings = children[size_t(parent)];
         if (outer.kind == NodeKind::op && outer.name == node.name && siblings == 1) {
           to[i] = node.parent;
           children_of_merged(i, parent);
           continue;
         }
       }
-      to[i] = static_cast<i32>(kept);
+      to[i] = i32(kept);
       tree.nodes[kept++] = node;
     }
     tree.nodes.resize(kept);
     for (std::vector<i32>* nodes : {&of_event, &of_call})
       for (i32& node : *nodes)
-        if (node >= 0) node = to[static_cast<size_t>(node)];
+        if (node >= 0) node = to[size_t(node)];
   }
-  // The parent's children are those of the node that is merged into it; both keep the count, since later nodes name
-  // the merged one as their parent.
-  void children_of_merged(size_t merged, i32 parent) { children[static_cast<size_t>(parent)] = children[merged]; }
+  // The parent takes over the children of the node that is merged into it. Both keep the count, because later nodes
+  // still name the merged node as their parent.
+  void children_of_merged(size_t merged, i32 parent) { children[size_t(parent)] = children[merged]; }
 
   void attribute_gpu() {
     tree.of_gpu.assign(model.gpu.size(), -1);
     for (size_t i = 0; i < model.gpu.size(); i++)
       if (model.gpu[i].op >= 0)
-        tree.of_gpu[i] = of_event[static_cast<size_t>(model.gpu[i].op)];
-      else if (python != PythonNodes::none && model.gpu[i].call != kNone)  // launched by a Python call itself
+        tree.of_gpu[i] = of_event[size_t(model.gpu[i].op)];
+      else if (python != PythonNodes::none && model.gpu[i].call != kNone)  // a Python call launched it directly
         tree.of_gpu[i] = outer_op(of_call[model.gpu[i].call]);
   }
 
-  // Nodes of a thread are met in order of time; what is open then is the last one begun, or around it.
+  // The node of a moment is the last one of its thread that had started, or one around that.
   void attribute_memory() {
     std::vector<std::vector<i32>> by_thread(model.threads.size());
     for (size_t i = 0; i < tree.nodes.size(); i++)
-      if (tree.nodes[i].kind != NodeKind::call) by_thread[tree.nodes[i].thread].push_back(static_cast<i32>(i));
+      if (tree.nodes[i].kind != NodeKind::call) by_thread[tree.nodes[i].thread].push_back(i32(i));
     std::vector<size_t> begun(model.threads.size());
     tree.of_memory.assign(model.memory.size(), -1);
     for (size_t i = 0; i < model.memory.size(); i++) {
       const MemoryEvent& memory = model.memory[i];
       const std::vector<i32>& own = by_thread[memory.thread];
       size_t& next = begun[memory.thread];
-      while (next < own.size() && tree.nodes[static_cast<size_t>(own[next])].begin_ns <= memory.ns) next++;
+      while (next < own.size() && tree.nodes[size_t(own[next])].begin_ns <= memory.ns) next++;
       i32 at = next ? own[next - 1] : -1;
-      while (at >= 0 && tree.nodes[static_cast<size_t>(at)].end_ns <= memory.ns)
-        at = tree.nodes[static_cast<size_t>(at)].parent;
+      while (at >= 0 && tree.nodes[size_t(at)].end_ns <= memory.ns) at = tree.nodes[size_t(at)].parent;
       tree.of_memory[i] = at;
     }
   }
@@ -199,13 +197,13 @@ OpTree build_op_tree(const Model& model, PythonNodes python) {
 }
 
 void fill_host_self(OpTree& tree) {
-  std::vector<i64> covered(tree.nodes.size());  // up to here a node's time was given to its children
+  std::vector<i64> covered(tree.nodes.size());  // by node: its time up to here has been given to its children
   for (size_t i = 0; i < tree.nodes.size(); i++) {
     OpNode& node = tree.nodes[i];
     node.host_self_ns = node.host_total_ns();
     covered[i] = node.begin_ns;
     if (node.parent < 0) continue;
-    auto parent = static_cast<size_t>(node.parent);
+    auto parent = size_t(node.parent);
     i64 begin = std::max(node.begin_ns, covered[parent]);
     i64 end = std::min(node.end_ns, tree.nodes[parent].end_ns);
     if (end <= begin) continue;
@@ -224,7 +222,7 @@ void fill_device(const Model& model, OpTree& tree) {
       tree.unattributed_ns += work.dur_ns;
       continue;
     }
-    OpNode& node = tree.nodes[static_cast<size_t>(at)];
+    OpNode& node = tree.nodes[size_t(at)];
     node.device_self_ns += work.dur_ns;
     if (work.kind() != Kind::kernel) continue;
     TensorCoreUse answer = names.answer(work.name);
@@ -241,7 +239,7 @@ void fill_device(const Model& model, OpTree& tree) {
   for (size_t i = tree.nodes.size(); i-- > 0;) {
     const OpNode& node = tree.nodes[i];
     if (node.parent < 0) continue;
-    OpNode& parent = tree.nodes[static_cast<size_t>(node.parent)];
+    OpNode& parent = tree.nodes[size_t(node.parent)];
     parent.device_total_ns += node.device_total_ns;
     parent.tensor_total_ns += node.tensor_total_ns;
     parent.tensor_total_unknown |= node.tensor_total_unknown;

@@ -20,7 +20,7 @@ StepSpan everything(const Model& model) {
   return step;
 }
 
-// Of work launched in a step or stretch on the host: how much there is, and when the last of it ends.
+// GPU work launched in a step or stretch on the host: how many activities, and when the last of them ends.
 struct Launched {
   u64 works = 0;
   i64 end_ns = INT64_MIN;
@@ -31,7 +31,7 @@ struct Launched {
   }
 };
 
-// The index of the step, or stretch, in which a moment lies; their number if it lies in none.
+// The index of the step, or stretch, around a point in time; the number of them all if there is none.
 template <class Steps>
 size_t index_at(const Steps& steps, i64 ns) {
   auto at = std::partition_point(steps.begin(), steps.end(), [&](const auto& s) { return s.begin_ns <= ns; });
@@ -48,7 +48,7 @@ void mark_incomplete(std::vector<StepSpan>& steps) {
   while (last > 0 && steps[last - 1].works == 0) last--;
   if (last == 0) return;
   for (size_t i = last; i < steps.size(); i++) steps[i].whole = false;
-  size_t before = last - 1;  // an evaluation inside launches work of its own
+  size_t before = last - 1;  // without steps that hold an evaluation, which launches its own work
   while (before > 0 && steps[before - 1].evaluates) before--;
   if (before > 0 && double(steps[before - 1].works) * 0.8 > double(steps[last - 1].works))
     steps[last - 1].whole = false;
@@ -67,13 +67,13 @@ const char* category_text(Category category) {
       TPROF_CATEGORIES(CATEGORY)
 #undef CATEGORY
   };
-  return kTexts[static_cast<u32>(category)];
+  return kTexts[u32(category)];
 }
 
 std::vector<StepSpan> step_spans(const Model& model) {
   if (model.steps.empty()) return {everything(model)};
   std::vector<Launched> launched(model.steps.size()), evaluated(model.stretches.size());
-  i64 before = model.steps[0].begin_ns;  // where work ends that was launched before the first step
+  i64 before = model.steps[0].begin_ns;  // the end of GPU work that was launched before the first step
   for (const GpuEvent& e : model.gpu) {
     if (!e.runs_on_gpu() || e.call == kNone) continue;
     i64 at = model.calls[e.call].begin_ns;
@@ -104,7 +104,7 @@ std::vector<StepSpan> step_spans(const Model& model) {
 
 std::array<IntervalSet, kCategories - 1> category_times(const Model& model, const Words& words) {
   std::vector<Interval> any[kCategories - 1];
-  auto add = [&](Category c, const auto& x) { any[static_cast<u32>(c)].push_back({x.begin_ns, x.end_ns()}); };
+  auto add = [&](Category c, const auto& x) { any[u32(c)].push_back({x.begin_ns, x.end_ns()}); };
   bool communicates = false;
   for (const GpuEvent& work : model.gpu) {
     if (!work.runs_on_gpu()) continue;
@@ -119,7 +119,7 @@ std::array<IntervalSet, kCategories - 1> category_times(const Model& model, cons
   for (const CallEvent& call : model.calls) add(Category::runtime, call);
   for (const Event& event : model.events) {
     if (event.flags & (kEventStep | kEventPython)) continue;
-    // Where kernels communicate, ranges of the host only enqueue them.
+    // If kernels communicate, the host's ranges only enqueue them.
     bool communication = !communicates && words.is(event, Word::communication_op);
     add(words.is(event, Word::data_loading) ? Category::data_loading
         : communication                     ? Category::communication

@@ -1,4 +1,4 @@
-// The steps of a run as spans of time, and what kind of work fills them.
+// The steps of a run as spans of time, and which kinds of work fill them.
 #pragma once
 #include <array>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tprof {
 
-// In the order in which they get the time. CATEGORY(name, "text")
+// In order of precedence: a moment counts for the first category that is busy. CATEGORY(name, "text")
 #define TPROF_CATEGORIES(CATEGORY)         \
   CATEGORY(kernel, "Kernel")               \
   CATEGORY(copy, "Memcpy")                 \
@@ -25,28 +25,28 @@ enum class Category : u8 {
   TPROF_CATEGORIES(CATEGORY)
 #undef CATEGORY
 };
-constexpr u32 kCategories = static_cast<u32>(Category::other) + 1;
+constexpr u32 kCategories = u32(Category::other) + 1;
 const char* category_text(Category category);
 
 struct StepSpan {
   std::string name;
   Interval time{0, 0};
-  u64 works = 0;           // GPU work launched in it
-  bool whole = true;       // false: the trace lacks work of it (see step_spans)
-  bool evaluates = false;  // an evaluation lies inside of it
-  bool counts = true;      // averages are of these: whole ones in which no evaluation lies, if there are any
+  u64 works = 0;           // number of GPU activities launched in it
+  bool whole = true;       // false: some of its GPU work is missing from the trace (see step_spans)
+  bool evaluates = false;  // an evaluation lies inside it
+  bool counts = true;      // for averages: whole steps without an evaluation, if there are any
 };
 
-// Steps in order, not overlapping. A step lasts from the end of the one before, or its begin on the host if that is
-// later, to the end of the last work launched in it, or its end on the host; it begins behind work that was launched
-// before the first step or in an evaluation before it. Two steps need not touch: an evaluation may lie between them.
-// Without steps in the Model: one, of everything.
+// Steps in order, not overlapping. A step starts at the end of the previous one, or at its start on the host if that is
+// later, but not before the end of GPU work launched before the first step or in a preceding evaluation. It ends with
+// the last GPU work launched in it, or at its end on the host if that is later. An evaluation may lie between two
+// steps. Without steps in the Model there is one span, of everything.
 //
-// Traces may lack work of their last steps (profilers stop collecting before GPUs are done): steps at the end without
-// work, when others have some, and the last one when it has less than 0.8 of the one before, are not whole.
+// Traces may lack GPU work of their last steps (profilers stop collecting before GPUs are done). Not whole are steps at
+// the end without GPU work if others have some, and the last one if it has less than 0.8 of the previous one's.
 std::vector<StepSpan> step_spans(const Model& model);
 
-// When what is busy: by category but the last.
+// By category, except the last one: when it is busy.
 std::array<IntervalSet, kCategories - 1> category_times(const Model& model, const Words& words);
 
 }  // namespace tprof

@@ -60,7 +60,8 @@ bool contains(std::string_view text, std::string_view part) {
   }
 }
 
-// An identifier: of a kernel written in Triton, a DSL or assembly. Those of C++ have parameters, or are mangled.
+// Whether the name is a plain identifier: the kernel is written in Triton, a DSL or assembly. Names of C++ kernels have
+// parameters or are mangled.
 bool is_bare(std::string_view kernel) {
   return !kernel.starts_with("_Z") && std::all_of(kernel.begin(), kernel.end(), [](unsigned char c) {
     return isalnum(c) || c == '_' || c == '.' || c == '$';
@@ -69,9 +70,9 @@ bool is_bare(std::string_view kernel) {
 
 }  // namespace
 
-TensorCoreUse kernel_uses_tensor_cores(std::string_view kernel, Rules rules, Vendor vendor) {
-  if (rules == Rules::tprof && vendor == Vendor::other) return TensorCoreUse::unknown;
-  u8 who = rules == Rules::plugin ? plugin : vendor == Vendor::amd ? amd : ours;
+TensorCoreUse kernel_uses_tensor_cores(std::string_view kernel, RuleSet rules, Vendor vendor) {
+  if (rules == RuleSet::tprof && vendor == Vendor::other) return TensorCoreUse::unknown;
+  u8 who = rules == RuleSet::plugin ? plugin : vendor == Vendor::amd ? amd : ours;
   auto is = [&](Says says) {
     return std::any_of(std::begin(kKernels), std::end(kKernels), [&](const Row& row) {
       return row.says == says && (row.by & who) && contains(kernel, row.text);
@@ -79,19 +80,19 @@ TensorCoreUse kernel_uses_tensor_cores(std::string_view kernel, Rules rules, Ven
   };
   if (is(Says::never)) return TensorCoreUse::no;
   if (is(Says::uses)) return TensorCoreUse::yes;
-  if (rules == Rules::plugin || is(Says::plain)) return TensorCoreUse::no;
+  if (rules == RuleSet::plugin || is(Says::plain)) return TensorCoreUse::no;
   return is(Says::untold) || is_bare(kernel) ? TensorCoreUse::unknown : TensorCoreUse::no;
 }
 
-bool op_is_tensor_core_eligible(std::string_view op, Rules rules) {
+bool op_is_tensor_core_eligible(std::string_view op, RuleSet rules) {
   return std::any_of(std::begin(kOps), std::end(kOps),
-                     [&](const OpRow& row) { return (row.by & static_cast<u8>(rules)) && row.name == op; });
+                     [&](const OpRow& row) { return (row.by & u8(rules)) && row.name == op; });
 }
 
-TensorCoreNames::TensorCoreNames(const Model& model, Rules rules)
+TensorCoreNames::TensorCoreNames(const Model& model, RuleSet rules)
     : model_(model), rules_(rules), vendor_(vendor_of(model)), kernels_(model.names.size()), ops_(model.names.size()) {
-  // From Volta on, which is 7.0.
-  none_ = rules == Rules::tprof && vendor_ == Vendor::nvidia && !model.devices.empty() &&
+  // Tensor cores exist from Volta on, compute capability 7.0.
+  none_ = rules == RuleSet::tprof && vendor_ == Vendor::nvidia && !model.devices.empty() &&
           std::all_of(model.devices.begin(), model.devices.end(), [](const auto& entry) {
             return entry.second.compute_major > 0 && entry.second.compute_major < 7;
           });

@@ -62,7 +62,7 @@ std::vector<OpInput> inputs_of(const Event& event) {
     at += sizeof head;
     out.push_back(input_of(head, at));
     at += input_payload_bytes(head);
-    // Elements of a list are inputs of their own in the stream; so are those of a list in a list.
+    // In the encoded form the elements of a list, also of a nested one, are separate inputs.
     for (u64 open = static_cast<InputTag>(head.tag) == InputTag::tensor_list ? head.count : 0;
          open > 0 && end - at >= i64(sizeof(InputHead)); open--) {
       auto element = read<InputHead>(at);
@@ -71,7 +71,7 @@ std::vector<OpInput> inputs_of(const Event& event) {
       at += input_payload_bytes(element);
       if (static_cast<InputTag>(element.tag) == InputTag::tensor_list) open += element.count;
     }
-    if (head.flags & kInputCut) out.back().list.clear();  // a part of it would be taken for all
+    if (head.flags & kInputCut) out.back().list.clear();  // a truncated list would be taken for the whole
   }
   return out;
 }

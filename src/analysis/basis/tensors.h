@@ -7,21 +7,21 @@
 namespace tprof {
 
 struct TensorInput {
-  std::vector<i64> sizes, strides;  // no strides: they are not known, or it has none
+  std::vector<i64> sizes, strides;  // strides are empty if they are not known or do not exist
   u8 dtype = 255;                   // at::ScalarType, 255 unknown
-  bool defined = false;             // false: None, an undefined tensor, or a value that is no tensor
-  bool has_strides = false;         // recorded; a tensor that is sparse or nested has none
+  bool defined = false;             // false: None, an undefined tensor, or a value that is not a tensor
+  bool has_strides = false;         // strides were recorded; sparse and nested tensors have none
 
   i64 elements() const;
-  // The last-but-`back` size; 0 if there are not as many.
+  // The size of a dimension, counted from the last one; 0 if there are fewer.
   i64 size(size_t from_end) const { return from_end < sizes.size() ? sizes[sizes.size() - 1 - from_end] : 0; }
 };
 
 struct OpInput {
   TensorInput tensor;
-  std::vector<TensorInput> list;  // of a list of tensors that was recorded whole
-  std::vector<i64> integers;      // of a list of integers, or of one integer
-  std::vector<bool> booleans;     // likewise
+  std::vector<TensorInput> list;  // a list of tensors, if it was recorded whole
+  std::vector<i64> integers;      // a list of integers, or a single one
+  std::vector<bool> booleans;     // a list of booleans, or a single one
 };
 
 // In order; a list of tensors is one input. Empty if inputs were not recorded.

@@ -7,7 +7,7 @@ namespace tprof {
 std::vector<TimelineRange> timeline(const Model& model, const OpTree& tree) {
   std::vector<TimelineRange> out;
   std::vector<i32> place(tree.nodes.size(), -1);
-  bool plugin = tree.rules == Rules::plugin;
+  bool plugin = tree.rules == RuleSet::plugin;
   u32 main = plugin || tree.nodes.empty() ? 0 : main_thread_of(model);
   for (size_t i = 0; i < tree.nodes.size(); i++) {
     const OpNode& node = tree.nodes[i];

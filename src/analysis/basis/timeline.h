@@ -1,4 +1,4 @@
-// Ranges of one thread as they came: what a timeline of operators and modules draws.
+// The ranges of one thread in order of time, for a timeline of operators and modules.
 #pragma once
 #include <string>
 #include <vector>
@@ -14,8 +14,8 @@ struct TimelineRange {
   i64 begin_ns, end_ns;  // since the Model's base; by the plugin's rules since the trace's first event
 };
 
-// Of the main thread; by the plugin's rules (`tree` built by them) of the first one. In order of begin, parents before
-// their children. CUDA calls, and Python calls that are not of modules, are left out.
+// The ranges of the main thread, or of the first thread if `tree` follows the plugin's rules. In order of start,
+// parents before their children. CUDA calls are left out, and Python calls other than those of modules.
 std::vector<TimelineRange> timeline(const Model& model, const OpTree& tree);
 
 }  // namespace tprof

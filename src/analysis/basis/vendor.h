@@ -1,4 +1,4 @@
-// Whose device a trace is of: kernels are named by the libraries of their vendor.
+// The vendor of a trace's GPUs, which decides how kernels are named.
 #pragma once
 #include "model/trace.h"
 
@@ -6,8 +6,8 @@ namespace tprof {
 
 enum class Vendor : u8 { nvidia, amd, other };
 
-// By the calls that launched the work (CUDA's or HIP's functions), else by the devices' names and properties. A trace
-// that says nothing of either is taken as NVIDIA's.
+// Determined by the calls that launched GPU work (functions of CUDA or HIP), else by the devices' names and properties.
+// NVIDIA is assumed for a trace that has neither.
 Vendor vendor_of(const Model& model);
 
 }  // namespace tprof

@@ -9,16 +9,16 @@
 namespace tprof {
 namespace {
 
-// A call's own work, and what its stream did before.
+// The GPU activities that a call launched, and the one before them.
 struct OwnWork {
-  u32 first = kNone, last = kNone;  // by begin, by end
-  u32 before = kNone;               // what had ended last of the stream before `first` began
+  u32 first = kNone, last = kNone;  // the first to start, the last to end
+  u32 before = kNone;               // the activity of the stream that ended last before `first` started
 };
 
 class Finder {
  public:
   Finder(const Model& model, const Words& words) : model_(model), words_(words), own_(model.calls.size()) {
-    std::map<std::pair<u32, u32>, u32> last_of;  // by device and stream: what ended last so far
+    std::map<std::pair<u32, u32>, u32> last_of;  // by device and stream: the activity that ended last so far
     for (u32 i = 0; i < model.gpu.size(); i++) {
       const GpuEvent& e = model.gpu[i];
       if (e.kind() == Kind::sync && e.call != kNone)
@@ -36,7 +36,7 @@ class Finder {
       if (end_of(given_[i - 1].ends_last) > end_of(given_[i].ends_last)) given_[i].ends_last = given_[i - 1].ends_last;
   }
 
-  // Whether it waited.
+  // Whether the call waited, and if so, for what.
   bool find(u32 index, Wait& out) const {
     const CallEvent& call = model_.calls[index];
     const OwnWork& own = own_[index];
@@ -49,7 +49,7 @@ class Finder {
   }
 
  private:
-  // What GPUs had been given up to a moment: which of it ends last.
+  // The activity that ends last of those that were launched up to a given time.
   struct Given {
     i64 ns;
     u32 ends_last;
@@ -76,14 +76,14 @@ class Finder {
     bool pageable = work.kind() == Kind::copy && host_memory_of(work) == HostMemory::pageable && out.own != kNone;
     u32 before = work.begin_ns < call.end_ns() ? ended_before(call, own) : kNone;
     i64 free = before == kNone ? 0 : end_of(before);
-    if (free <= call.end_ns() && free - call.begin_ns >= (pageable ? 1 : kShortestWaitNs)) {
+    if (free <= call.end_ns() && free - call.begin_ns >= (pageable ? 1 : kMinWaitNs)) {
       out.end_ns = free;
       out.work = before;
     }
     return out.work != kNone || out.own != kNone;
   }
 
-  // What the call's own work waited for.
+  // The activity that the call's own one waited for; kNone: none.
   u32 ended_before(const CallEvent& call, const OwnWork& own) const {
     if (own.before != kNone && end_of(own.before) > call.begin_ns) return own.before;
     const GpuEvent& work = model_.gpu[own.first];
@@ -97,7 +97,7 @@ class Finder {
   }
 
   bool idle_at_last(const CallEvent& call, Wait& out) const {
-    if (call.dur_ns < kShortestWaitNs) return false;
+    if (call.dur_ns < kMinWaitNs) return false;
     auto after = std::partition_point(given_.begin(), given_.end(), [&](auto& g) { return g.ns < call.begin_ns; });
     if (after == given_.begin()) return false;
     u32 work = after[-1].ends_last;
@@ -105,7 +105,7 @@ class Finder {
     return out.end_ns <= call.end_ns() && 4 * out.length() >= 3 * call.dur_ns;
   }
 
-  // Of the stream that it waits for, if the trace tells that and something of it ended there.
+  // The last activity that ended during the call; one of the stream that it waits for, if that is known and has one.
   u32 last_ended_in(u32 index) const {
     const CallEvent& call = model_.calls[index];
     auto stream = waits_on_.find(index);
@@ -123,9 +123,9 @@ class Finder {
   const Model& model_;
   const Words& words_;
   std::vector<OwnWork> own_;               // by call
-  std::vector<u32> by_end_;                // work, in order of end
+  std::vector<u32> by_end_;                // GPU activities in order of end
   std::vector<Given> given_;               // in order of time
-  std::unordered_map<u32, u32> waits_on_;  // by call: a stream, kNone all
+  std::unordered_map<u32, u32> waits_on_;  // by call: the stream it waits for, kNone: all
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace tprof {
 namespace {
 
-// What lies between two steps that count, where an evaluation does, or a step that holds one.
+// The gaps between two steps that count in which an evaluation lies, or a step that holds one.
 std::vector<Interval> gaps_of(const Model& model, const std::vector<Interval>& steps) {
   std::vector<Interval> out;
   for (size_t i = 1; i < steps.size(); i++) {
@@ -56,10 +56,10 @@ u32 main_thread_of(const Model& model) {
   if (!model.steps.empty() && model.steps[0].event < model.events.size())
     return model.events[model.steps[0].event].thread;
   std::vector<u32> operators(model.threads.size());
-  std::vector<bool> backward(model.events.size());    // or something in it
+  std::vector<bool> backward(model.events.size());    // by event: it is, or lies inside, a backward operator
   for (size_t i = 0; i < model.events.size(); i++) {  // parents come before their children
     const Event& e = model.events[i];
-    backward[i] = e.scope == static_cast<u8>(Scope::backward) || (e.parent >= 0 && backward[size_t(e.parent)]);
+    backward[i] = e.scope == u8(Scope::backward) || (e.parent >= 0 && backward[size_t(e.parent)]);
     if (!backward[i] && is_operator(e) && e.thread < operators.size()) operators[e.thread]++;
   }
   auto most = std::max_element(operators.begin(), operators.end());

@@ -22,7 +22,7 @@ constexpr WordRow kRows[] = {
 #undef WORD
 };
 
-static_assert(std::ranges::all_of(kRows, [](const WordRow& row) { return static_cast<u32>(row.word) < 64; }),
+static_assert(std::ranges::all_of(kRows, [](const WordRow& row) { return u32(row.word) < 64; }),
               "Words has a bit of 64 for each word");
 
 bool matches(const WordRow& row, std::string_view name) {
@@ -34,7 +34,7 @@ bool matches(const WordRow& row, std::string_view name) {
   return false;
 }
 
-// Those that are asked of kernels alone: there are many of them, and many names of Python functions.
+// Words with many rows are matched against names of kernels only: traces have many names of Python functions.
 bool of_kernels(Word word) { return word == Word::communication_kernel || word == Word::local_kernel; }
 
 }  // namespace
@@ -45,13 +45,12 @@ Words::Words(const Model& model) : model_(model), bits_(model.names.size()) {
     if (work.kind() == Kind::kernel) kernel[work.name] = true;
   for (size_t i = 0; i < model.names.size(); i++) {
     for (const WordRow& row : kRows)
-      if ((kernel[i] || !of_kernels(row.word)) && matches(row, model.names[i]))
-        bits_[i] |= u64{1} << static_cast<u32>(row.word);
+      if ((kernel[i] || !of_kernels(row.word)) && matches(row, model.names[i])) bits_[i] |= u64{1} << u32(row.word);
     all_ |= bits_[i];
   }
 }
 
-// What an interposed function did is known better than its name says.
+// For an interposed function the recorded family is more reliable than its name.
 bool Words::is(const CallEvent& call, Word word) const {
   if (is(call.name, word)) return true;
   switch (static_cast<CallFamily>(call.family)) {

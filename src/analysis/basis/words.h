@@ -1,6 +1,6 @@
 // What names mean: which kernels communicate, which ranges load data, which calls wait, allocate, launch or copy.
 //
-// The tables are words.def and communication.def. A Model's names are looked at once; afterwards a question is one bit
+// The tables are words.def and communication.def. Each name of a Model is classified once; a query is then one bit
 // test.
 #pragma once
 #include "model/trace.h"
@@ -45,20 +45,20 @@ enum class Word : u8 {
   blas,
 };
 
-// What a GPU does at a moment, for everything that asks whether communication or copies are hidden.
+// What a GPU activity does, for analyses of hidden communication and copies.
 enum class Work : u8 { computation, communication, copy };  // copy: memory sets as well
 
 class Words {
  public:
   explicit Words(const Model& model);
 
-  bool is(u32 name, Word word) const { return bits_[name] >> static_cast<u32>(word) & 1; }
+  bool is(u32 name, Word word) const { return bits_[name] >> u32(word) & 1; }
   bool is(const Event& event, Word word) const { return is(event.name, word); }
   bool is(const CallEvent& call, Word word) const;
-  bool any(Word word) const { return all_ >> static_cast<u32>(word) & 1; }
+  bool any(Word word) const { return all_ >> u32(word) & 1; }
 
-  // Of work that runs on a GPU. A kernel communicates by its name (communication.def), or because an operator that
-  // communicates launched it.
+  // For activities that run on a GPU. A kernel communicates by its name (communication.def), or because an operator
+  // that communicates launched it.
   Work work(const GpuEvent& event) const;
 
  private:

@@ -1,23 +1,16 @@
 #include "analysis/diff/diff.h"
 
-#include <stdio.h>
-
 #include <algorithm>
 #include <cmath>
+
+#include "analysis/basis/printed.h"
 
 namespace tprof {
 namespace {
 
-std::string number_text(const char* format, double value) {
-  char text[64];
-  snprintf(text, sizeof text, format, value);
-  return text;
-}
-
-std::string ms(double ns) { return number_text(std::fabs(ns) < 1e6 ? "%.4g ms" : "%.1f ms", ns / 1e6); }
+std::string ms(double ns) { return printed(std::fabs(ns) < 1e6 ? "%.4g ms" : "%.1f ms", ns / 1e6); }
 std::string signed_ms(double ns) { return (ns >= 0 ? "+" : "") + ms(ns); }
-std::string percent(double ratio) { return number_text("%.1f %%", ratio * 100); }
-std::string signed_percent(double ratio) { return number_text("%+.1f %%", ratio * 100); }
+std::string signed_percent(double ratio) { return printed("%+.1f %%", ratio * 100); }
 std::string change_text(const DiffRow& row) {
   return ms(row.a_ns) + " -> " + ms(row.b_ns) + " (" + signed_percent(row.ratio()) + ")";
 }
@@ -71,7 +64,7 @@ void compare_second(Diff& out, const DiffSide& a, const DiffSide& b) {
   }
   out.second = {DiffBy::step, out.asks == Diff::Second::typical
                                   ? "the middle half of the steps"
-                                  : "the step less what its main thread waited for a CPU"};
+                                  : "the step without the time that its main thread waited for a CPU"};
   out.second.a_ns = mean_of(of_a.values), out.second.b_ns = mean_of(of_b.values);
   out.second.a_calls = out.second.b_calls = 1;
   out.second.interval = difference_of(of_a, of_b, out.second.a_ns, out.second.b_ns, kSureOfSecond);
@@ -79,7 +72,7 @@ void compare_second(Diff& out, const DiffSide& a, const DiffSide& b) {
 }
 
 void compare_rows(Diff& out, const DiffSide& a, const DiffSide& b) {
-  double worth = 0.001 * std::max(out.step.a_ns, out.step.b_ns);  // below a thousandth of the step nobody asks
+  double worth = 0.001 * std::max(out.step.a_ns, out.step.b_ns);  // smaller differences are of no interest
   for (u32 by = 0; by < kDiffBys; by++) {
     size_t begin = out.rows.size();
     auto add = [&](const std::string& name, const DiffSide::Entry* left, const DiffSide::Entry* right) {
@@ -120,9 +113,9 @@ void compare_machines(Diff& out, const DiffSide& a, const DiffSide& b) {
   }
 }
 
-// One side's runs all before the other's: the machine may have changed meanwhile.
+// Whether all runs of one side came before those of the other: the machine may have changed meanwhile.
 bool one_after_the_other(const DiffSide& a, const DiffSide& b) {
-  constexpr i64 kSinceTheEpoch = 1'000'000'000'000'000'000;  // 2001; below: a clock that began with something else
+  constexpr i64 kSinceTheEpoch = 1'000'000'000'000'000'000;  // the year 2001; smaller times count from another origin
   i64 last[2] = {INT64_MIN, INT64_MIN}, first[2] = {INT64_MAX, INT64_MAX};
   const std::string& host = a.runs()[0].host;
   for (int i : {0, 1})
@@ -137,33 +130,33 @@ bool one_after_the_other(const DiffSide& a, const DiffSide& b) {
 void remark(Diff& out, const DiffSide& a, const DiffSide& b) {
   if (!out.of_runs)
     out.remarks.push_back(
-        "one run on a side: how far runs of the same program differ is not known; three of each say "
+        "one run on a side: how much runs of the same program differ is not known; three of each show "
         "it: tprof diff A1 A2 A3 --vs B1 B2 B3");
   double smallest = out.step.interval.smallest, of_all = out.step.a_ns;
   if (out.step.interval.known && of_all > 0) {
     std::string text = out.of_runs ? "a change of the step by " : "between the steps of these runs a change by ";
-    text += percent(smallest / of_all);
+    text += share_text(smallest / of_all);
     if (out.second.interval.known)
-      text += ", or of " + out.second.name + " by " + percent(out.second.interval.smallest / out.second.a_ns) + ",";
+      text += ", or of " + out.second.name + " by " + share_text(out.second.interval.smallest / out.second.a_ns) + ",";
     out.remarks.push_back(text + " would have been found in four of five such comparisons");
   }
   if (out.second.interval.known)
     out.remarks.push_back(out.second.name + ": " + change_text(out.second) +
                           (out.second.changed ? "" : ", no more than noise"));
   for (const Alike& all : out.alike)
-    out.remarks.push_back("everything became " + number_text("%.0f %%", std::fabs(all.ratio) * 100) +
-                          (all.ratio < 0 ? " faster" : " slower") + " alike (half of the time of rows \"" +
+    out.remarks.push_back("everything became " + printed("%.0f %%", std::fabs(all.ratio) * 100) +
+                          (all.ratio < 0 ? " faster" : " slower") + " (half of the time of rows \"" +
                           diff_by_text(all.by) + "\" lies between " + signed_percent(all.low) + " and " +
                           signed_percent(all.high) +
-                          "): so looks a machine that changed its speed, rather than a program");
+                          "): the speed of the machine seems to have changed, rather than the program");
   if (out.of_runs && one_after_the_other(a, b))
     out.remarks.push_back(
-        "all runs of one side came before those of the other: what the machine changed meanwhile "
-        "counts as a change of the program; take them in turn");
+        "all runs of one side came before those of the other: if the machine changed meanwhile, that "
+        "counts as a change of the program; alternate the runs of A and B");
   for (const MachineDiff& d : out.machine)
     if (d.apart)
       out.remarks.push_back("the machine was not the same: " + std::string(kMachineRows[d.figure].text) + ": " +
-                            number_text("%.4g", d.a) + " in A, " + number_text("%.4g", d.b) + " in B");
+                            printed("%.4g", d.a) + " in A, " + printed("%.4g", d.b) + " in B");
 }
 
 }  // namespace
@@ -185,7 +178,7 @@ Diff diff(const DiffSide& a, const DiffSide& b) {
   out.step.interval = interval_of(out.step, &all_a, &all_b, a, b, out.of_runs);
   out.step.changed = out.step.interval.excludes_zero();
   if (!out.step.interval.known)
-    out.notes.push_back("fewer than three steps on a side: what is noise and what is not cannot be told");
+    out.notes.push_back("fewer than three steps on a side: changes cannot be told from noise");
   compare_second(out, a, b);
   compare_rows(out, a, b);
   out.tree = diff_tree(a.calls(), b.calls());

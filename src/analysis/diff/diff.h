@@ -1,8 +1,8 @@
 // What changed between two sides, per step: the step, its categories, operators, kernels and modules.
 //
-// Where both sides have several runs these are the sample: how far they lie apart says what a difference is worth. With
-// one run on a side only its steps can say something, and they know nothing of how far runs of the same program differ.
-// What exists on one side only is kept.
+// If both sides have several runs, the runs are the sample: their spread shows whether a difference is significant.
+// With one run on a side the steps are the sample, which do not show how much runs of the same program differ. What
+// exists on one side only is kept.
 #pragma once
 #include <string>
 
@@ -22,24 +22,24 @@ struct DiffRow {
   bool changed = false;        // see kFalseRows
 
   double delta_ns() const { return b_ns - a_ns; }
-  // Of A; 0 where A has nothing.
+  // The change as a share of A; 0 if A has nothing.
   double ratio() const { return a_ns > 0 ? delta_ns() / a_ns : 0; }
 };
 
-constexpr double kSameRatio = 0.02;  // a change below it is none worth a line
+constexpr double kSameRatio = 0.02;  // smaller changes are not worth a line
 constexpr double kSure = 0.95;
-// Of what is asked beside the mean of all steps: two questions, so a stricter answer.
+// For the second comparison besides the mean of all steps: two comparisons require a stricter level.
 constexpr double kSureOfSecond = 0.975;
-// Rows are many, and one of twenty that are equal lies outside of its interval. Those called changed are chosen so that
-// at most this share of them is wrong (the procedure of Benjamini and Hochberg, for each kind of row).
+// With many rows, one in twenty unchanged ones lies outside its interval by chance. Rows are therefore called changed
+// so that at most this share of them is wrong (the procedure of Benjamini and Hochberg, for each kind of row).
 constexpr double kFalseRows = 0.05;
 constexpr size_t kRunsToDecide = 3;
 
 enum class Verdict : u8 {
-  unknown,  // one run on a side: no word about the program
+  unknown,  // one run on a side: nothing can be said about the program
   noise,
   changed,         // the mean of all steps
-  second_changed,  // that alone which is asked beside it
+  second_changed,  // only Diff::second
 };
 
 // A figure of the machine on both sides, means over the runs that know it.
@@ -51,10 +51,11 @@ struct MachineDiff {
 
 struct Diff {
   size_t a_steps = 0, b_steps = 0, a_runs = 0, b_runs = 0;
-  bool of_runs = false;  // what the sample is; else blocks of steps
+  bool of_runs = false;  // the sample is runs; else blocks of steps
   DiffRow step;
-  // Asked beside it, where runs are the sample: the mean less what the main thread waited for a CPU, where it did and
-  // that is known; else that of the middle half of each run's steps. Neither looks at how far the sides lie apart.
+  // The second comparison, if runs are the sample: the mean without the time that the main thread waited for a CPU, if
+  // it did and that is known; else the mean of the middle half of each run's steps. Which of the two is used does not
+  // depend on how much the sides differ.
   DiffRow second;
   enum class Second : u8 { none, less_waiting, typical } asks = Second::none;
   std::vector<DiffRow> rows;  // by DiffBy, largest change first
@@ -74,8 +75,9 @@ struct Diff {
 // Both sides finished.
 Diff diff(const DiffSide& a, const DiffSide& b);
 
-// Steps of B take longer than those of A by more than `ratio` of them, and that is not noise. Unknown with fewer than
-// kRunsToDecide runs on a side; `few_runs`: then what there is decides, the steps where there is one run.
+// Whether steps of B take longer than those of A by more than this share, and that is not noise. Unknown with fewer
+// than kRunsToDecide runs on a side, unless `few_runs` is set: then the existing runs decide, or the steps of a single
+// run.
 enum class Regression : u8 { no, yes, unknown };
 Regression regression(const Diff& diff, double ratio, bool few_runs);
 

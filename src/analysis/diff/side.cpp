@@ -10,14 +10,14 @@
 namespace tprof {
 namespace {
 
-// Steps that follow each other are alike: slow phases last. Blocks of four and more, five to ten of them, leave little
-// of that; few steps are taken one by one.
-constexpr size_t kLeastBlocks = 3, kBlocksOfOne = 5, kStepsInBlock = 4, kMostBlocks = 10;
+// Consecutive steps are correlated, because slow phases last. Five to ten blocks of at least four steps remove most of
+// that; a few steps are used one by one.
+constexpr size_t kMinBlocks = 3, kBlocksOfOne = 5, kStepsInBlock = 4, kMaxBlocks = 10;
 
 size_t blocks_for(size_t steps) {
-  if (steps < kLeastBlocks) return 0;
+  if (steps < kMinBlocks) return 0;
   if (steps <= kBlocksOfOne) return steps;
-  return std::clamp(steps / kStepsInBlock, kBlocksOfOne, kMostBlocks);
+  return std::clamp(steps / kStepsInBlock, kBlocksOfOne, kMaxBlocks);
 }
 
 // Of the mean of these values.
@@ -34,7 +34,7 @@ double middle_half(std::vector<double> values) {
   return mean_of({values.begin() + quarter, values.end() - quarter});
 }
 
-double waiting_of(const DiffSide::Run& run) { return run.machine[static_cast<u32>(MachineFigure::waited)]; }
+double waiting_of(const DiffSide::Run& run) { return run.machine[u32(MachineFigure::waited)]; }
 
 }  // namespace
 
@@ -44,7 +44,7 @@ const char* diff_by_text(DiffBy by) {
       TPROF_DIFF_BY(DIFF_BY)
 #undef DIFF_BY
   };
-  return kTexts[static_cast<u32>(by)];
+  return kTexts[u32(by)];
 }
 
 const char* diff_by_word(DiffBy by) {
@@ -53,11 +53,11 @@ const char* diff_by_word(DiffBy by) {
       TPROF_DIFF_BY(DIFF_BY)
 #undef DIFF_BY
   };
-  return kWords[static_cast<u32>(by)];
+  return kWords[u32(by)];
 }
 
 void DiffSide::count(DiffBy by, const std::string& name, u32 step, double ns) {
-  Entry& entry = entries_[static_cast<u32>(by)][name];
+  Entry& entry = entries_[u32(by)][name];
   entry.calls++;
   if (!entry.ns.empty() && entry.ns.back().step == step)
     entry.ns.back().value += ns;
@@ -132,7 +132,7 @@ void DiffSide::finish() {
   }
 }
 
-// Steps of several processes at the same time are no more than one.
+// Steps that several processes run at the same time count as one.
 DiffSide::Blocks DiffSide::blocks_of(const Run& run) const {
   size_t most_at_once = 1;
   for (size_t i = 0, open = 0; i < run.steps.size(); i++) {
@@ -210,7 +210,7 @@ Sample DiffSide::typical_sample() const {
     std::vector<double> middles;
     for (const std::vector<double>& block : blocks)
       if (block.size() >= kTypicalSteps) middles.push_back(middle_half(block));
-    if (middles.size() < kLeastBlocks) continue;
+    if (middles.size() < kMinBlocks) continue;
     out.own_variance += variance_of_mean(middles), with_blocks++;
   }
   if (with_blocks) out.own_variance /= double(with_blocks);
@@ -219,7 +219,7 @@ Sample DiffSide::typical_sample() const {
 
 Sample DiffSide::sample_less_waiting() const {
   Sample out = sample(all_steps().ns, true);
-  out.own_variance = 0;  // that of steps is of their waiting most of all
+  out.own_variance = 0;  // the steps' variance is mostly due to their waiting
   for (u32 r = 0; r < runs_.size(); r++) {
     double waiting = waiting_of(runs_[r]);
     if (!(waiting >= 0 && waiting < 1)) return {};  // not known, or nothing is left

@@ -16,18 +16,18 @@ namespace tprof {
 // DIFF_BY(name, "what a row is", "what its time is")
 #define TPROF_DIFF_BY(DIFF_BY)                                                           \
   DIFF_BY(step, "Step", "duration")                                                      \
-  DIFF_BY(category, "Category", "share of the step's time, each moment given to one")    \
+  DIFF_BY(category, "Category", "share of the step's time, each moment counted once")    \
   DIFF_BY(operator_host, "Operator on the host", "self time on its thread")              \
   DIFF_BY(operator_device, "Operator on the GPU", "time of the work it launched itself") \
-  DIFF_BY(kernel, "Kernel", "time on the GPU, by begin")                                 \
-  DIFF_BY(module, "Module", "time in its calls, with what lies inside")
+  DIFF_BY(kernel, "Kernel", "time on the GPU, by start")                                 \
+  DIFF_BY(module, "Module", "time in its calls, including nested calls")
 
 enum class DiffBy : u8 {
 #define DIFF_BY(name, text, time) name,
   TPROF_DIFF_BY(DIFF_BY)
 #undef DIFF_BY
 };
-constexpr u32 kDiffBys = static_cast<u32>(DiffBy::module) + 1;
+constexpr u32 kDiffBys = u32(DiffBy::module) + 1;
 const char* diff_by_text(DiffBy by);
 const char* diff_by_word(DiffBy by);  // for JSON: "operator_host"
 
@@ -54,34 +54,34 @@ class DiffSide {
   };
   struct Run {
     std::vector<u32> steps;        // in order of begin
-    i64 begin_ns = 0, end_ns = 0;  // of its first and last step: since the epoch, if the trace tells
+    i64 begin_ns = 0, end_ns = 0;  // of its first and last step: since the epoch, if the trace has that
     std::string host;
     MachineFigures machine;  // means over its traces
   };
   const std::vector<Step>& steps() const { return steps_; }
   const std::vector<Run>& runs() const { return runs_; }
   Entry all_steps() const;
-  const std::map<std::string, Entry>& of(DiffBy by) const { return entries_[static_cast<u32>(by)]; }
+  const std::map<std::string, Entry>& of(DiffBy by) const { return entries_[u32(by)]; }
   const std::vector<std::string>& notes() const { return notes_; }
 
   // Of operators, labels and modules: calls per step, times as mean() has them.
   CallTree calls() const;
 
-  // Sorts the runs' steps; call it behind the last add().
+  // Sorts the runs' steps; call it after the last add().
   void finish();
 
-  // Per step: the mean over all runs, each of which counts alike.
+  // The mean per step over all runs; all runs have the same weight.
   double mean(const StepValues& values) const;
-  // Of runs: one value of each, its mean per step. Else of blocks of steps that follow each other, since neighbours are
-  // alike: no value where a run has fewer than three steps behind each other.
+  // Of runs: one value per run, its mean per step. Else of blocks of consecutive steps, because neighbours are
+  // correlated: no values if a run has fewer than three consecutive steps.
   Sample sample(const StepValues& values, bool of_runs) const;
 
-  // The mean of the middle half of each run's steps, by length: what stalls of a few steps leave alone.
+  // The mean of the middle half of each run's steps, by length: stalls of a few steps do not affect it.
   Sample typical_sample() const;              // of runs
   static constexpr size_t kTypicalSteps = 4;  // a run with fewer has no middle half
 
-  // The mean less the share of each run's time in which its main thread waited for a CPU. No values where a run of them
-  // does not know it.
+  // The mean without the share of each run's time in which its main thread waited for a CPU. No values if that is not
+  // known for some run.
   Sample sample_less_waiting() const;  // of runs
   double longest_waiting() const;      // the highest share of a run
 

@@ -85,7 +85,7 @@ class CallReader {
   CollectiveCall call_of(u32 name, i64 begin_ns, i64 dur_ns) const {
     CollectiveCall call;
     call.op = model_.names[name];
-    call.begin_ns = static_cast<i64>(model_.base_time_ns) + begin_ns;
+    call.begin_ns = i64(model_.base_time_ns) + begin_ns;
     call.dur_ns = dur_ns;
     return call;
   }

@@ -1,4 +1,4 @@
-// The collectives of one process, as its trace tells them.
+// The collectives of one process, as its trace has them.
 #pragma once
 #include <string>
 
@@ -8,7 +8,7 @@
 namespace tprof {
 
 struct CollectiveCall {
-  std::string op;     // "allreduce", "nccl:all_reduce" ... as the trace calls it
+  std::string op;     // the name in the trace: "allreduce", "nccl:all_reduce" ...
   std::string group;  // empty: not known
   i64 sequence = -1;  // in its group; -1 not known
   i64 bytes = -1;     // of the larger of input and output; -1 not known
@@ -17,8 +17,8 @@ struct CollectiveCall {
   i64 dur_ns = 0;
   u32 work = kNone;  // its kernel: index into Model::gpu
 
-  // What data-parallel training exchanges: gradients, and parameters that are sharded (all-reduce, reduce-scatter,
-  // all-gather). Not tokens or lookups, which go from each rank to each other one, nor what goes between pairs.
+  // Whether data-parallel training exchanges gradients or sharded parameters this way (all-reduce, reduce-scatter,
+  // all-gather). All-to-all (tokens, lookups) and transfers between pairs are something else.
   bool exchanges_gradients() const;
 
   Interval time() const { return {begin_ns, begin_ns + dur_ns}; }
@@ -28,7 +28,7 @@ struct CollectiveCalls {
   std::vector<CollectiveCall> calls;  // in order of begin
   bool on_gpu = false;                // kernels of GPUs; else the ranges of operators on the CPU (gloo)
 };
-// Those in the windows.
+// The calls in the windows.
 CollectiveCalls collective_calls(const Model& model, const Words& words, const Windows& windows);
 
 }  // namespace tprof

@@ -9,7 +9,7 @@
 namespace tprof {
 namespace {
 
-// Letters only, small: "nccl:_all_reduce", "ALLREDUCE" and "allreduce" are alike.
+// Lower-case letters only: "nccl:_all_reduce", "ALLREDUCE" and "allreduce" all contain "allreduce".
 std::string plain(std::string_view text) {
   std::string out;
   for (char c : text)
@@ -19,7 +19,7 @@ std::string plain(std::string_view text) {
 
 bool has(const std::string& op, const char* word) { return op.find(word) != op.npos; }
 
-// What a byte costs on the wires, over what it counts.
+// Bytes that the algorithm sends per byte of the collective.
 double bus_factor(const std::string& op, double n) {
   if (n < 2) return 1;
   if (has(op, "allreduce")) return 2 * (n - 1) / n;
@@ -49,13 +49,13 @@ std::map<Key, std::vector<Member>> align(const std::vector<Rank>& ranks) {
   return out;
 }
 
-// Of one rank: a call, how long it waited in it, and for whom.
+// A call of one rank, how long the rank waited in it, and for which one.
 struct Waited {
   Interval time;
   u32 for_rank;
 };
 
-// What a rank waited for each other one. A moment counts for the wait that began first.
+// How long a rank waited for each other one. A moment counts for the wait that started first.
 std::map<u32, i64> waited_for(std::vector<Waited> waits) {
   std::stable_sort(waits.begin(), waits.end(),
                    [](const Waited& a, const Waited& b) { return a.time.begin < b.time.begin; });
@@ -102,7 +102,7 @@ class Collectives {
     row.waits &= waits;
     row.collectives++;
     i64 begin = INT64_MAX, last = INT64_MIN;
-    const Member* latest = &members[0];  // who came last has the shortest call
+    const Member* latest = &members[0];  // the rank that arrived last has the shortest call
     for (const Member& m : members) {
       if (m.call->dur_ns < latest->call->dur_ns) latest = &m;
       begin = std::min(begin, m.call->begin_ns);
@@ -143,7 +143,7 @@ class Collectives {
                      [](const CommunicationRow& a, const CommunicationRow& b) { return a.total_ns > b.total_ns; });
   }
 
-  // What nobody knows of a row is not known of its parts.
+  // What is not known for a row is not known for the ranks' parts of it.
   void add_operations() {
     for (auto& by_key : operations_)
       for (const CommunicationRow& row : out_.rows) {
@@ -183,10 +183,10 @@ class Collectives {
     for (const Rank& rank : ranks_)
       if (!rank.calls.empty()) world = std::max(world, rank.world_size);
     if (taking_part_ < 2)
-      out_.notes.push_back("traces of one rank only: what of a collective is waiting for others is not known");
+      out_.notes.push_back("traces of one rank only: how long its collectives wait for other ranks is not known");
     else if (world > 0 && size_t(world) > taking_part_)
       out_.notes.push_back("traces of " + std::to_string(taking_part_) + " of " + std::to_string(world) +
-                           " ranks: what they wait for the others is not known");
+                           " ranks: how long they wait for the others is not known");
     if (out_.unmatched)
       out_.notes.push_back(std::to_string(out_.unmatched) + " calls of collectives are not in the traces of all ranks");
   }

@@ -1,13 +1,13 @@
 // Collectives over the ranks of a job: who waits for whom, and how fast data moves.
 //
-// The same collective is found on every rank by its group and sequence number where the trace has them, else by its
-// place among the calls of its name in its group. All ranks leave a collective together, so the shortest duration is
-// the transfer, and what a rank spends beyond it is waiting for the last one: no clocks are compared. Only the skew of
-// begins does, across hosts as good as their clocks. send, recv and all-to-all with uneven parts do not wait for
-// everybody: they are summed as they are.
+// The same collective is found on every rank by its group and sequence number if the trace has them, else by its index
+// among the calls of its name in its group. All ranks leave a collective together, so the shortest duration is the
+// transfer, and the rest of a longer one is waiting for the last rank. No clocks are compared, except for the skew of
+// starts, which across hosts is as accurate as their clocks. send, recv and all-to-all with uneven parts do not wait
+// for all ranks: their times are not divided.
 //
-// Collectives may be under way at the same time (gloo runs several, and counts from when one is asked for). A moment of
-// a rank is waited once, for whom the first of them waits.
+// Collectives may overlap (gloo runs several, and counts from when one is requested). A moment in which a rank waits in
+// several of them counts once, for the wait that started first.
 #pragma once
 #include <map>
 #include <string>
@@ -20,7 +20,7 @@ namespace tprof {
 struct CommunicationRow {
   std::string op, group;
   u64 calls = 0;        // of all ranks
-  u64 collectives = 0;  // calls that belong together count once
+  u64 collectives = 0;  // matching calls of several ranks count once
   i32 ranks = 1;
   i64 total_ns = 0, transfer_ns = 0;  // of all calls; the rest of total_ns is waiting
   i64 bytes = 0;                      // of all collectives whose size is known
@@ -39,16 +39,16 @@ struct RankWait {
   i64 late_ns = 0;       // of the rank that waited longest for this one
   u32 for_rank = kNone;  // the one that it waits for longest, kNone: for none
   i64 for_rank_ns = 0;   // of wait_ns
-  // Own time: of a step, less waiting. Against the median of the other ranks, on average over the stretches that were
-  // compared; and in how many of these it was the longest.
+  // Own time is the time of a step without waiting. Its excess over the median of the other ranks, on average over the
+  // stretches that were compared; and in how many of these it was the longest.
   i64 excess_ns = 0;
   u64 slowest_in = 0;
-  Category excess_in = Category::other;  // what grew most, and by how much of a step; 0: not known
+  Category excess_in = Category::other;  // the category with the largest excess, and that per step; 0: not known
   i64 excess_in_ns = 0;
   Straggler straggler = Straggler::unknown;
 };
 
-// When a rank was in collectives; moments as those of its calls.
+// When a rank was in collectives; on the clock of its calls.
 struct CollectiveTimes {
   IntervalSet calls;
   IntervalSet waiting;    // for others
@@ -68,10 +68,10 @@ struct Distributed {
 };
 Distributed distributed(const std::vector<Rank>& ranks);
 
-// What the traces of all ranks say of one of them, for analyses that see one Model.
+// What the traces of all ranks show about one of them, for analyses that see one Model.
 struct RankFacts {
   i64 wait_ns = -1;      // in collectives, for others; -1 not known
-  std::string for_rank;  // for whom most of it; empty: for nobody in particular
+  std::string for_rank;  // the rank it waits for most; empty: none in particular
 };
 RankFacts facts_of(const Distributed& distributed, const std::vector<Rank>& ranks, const std::string& worker);
 

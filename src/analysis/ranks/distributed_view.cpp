@@ -27,7 +27,7 @@ struct StepSum {
   }
 
   RankInStep mean_of(u32 rank, size_t steps) const {
-    auto mean = [&](i64 ns) { return static_cast<i64>(std::llround(double(ns) / double(steps))); };
+    auto mean = [&](i64 ns) { return i64(std::llround(double(ns) / double(steps))); };
     RankInStep out{rank, {}, true, mean(total_ns)};
     out.computation_ns = mean(overlap.computation_ns);
     out.overlap_ns = mean(overlap.overlap_ns);

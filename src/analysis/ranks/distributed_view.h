@@ -1,5 +1,6 @@
-// What the plugin's Distributed view shows of a job: each step of each rank, its collectives, and the GPUs of the nodes;
-// by our rules (distributed_view.cpp, on what distributed() found) or by the plugin's own (plugin_compat/distributed).
+// What the plugin's Distributed view shows of a job: each step of each rank, its collectives, and the GPUs of the
+// nodes; by tprof's rules (distributed_view.cpp, from distributed()) or by the plugin's own
+// (plugin_compat/distributed).
 #pragma once
 #include <memory>
 #include <optional>
@@ -8,10 +9,10 @@
 
 namespace tprof {
 
-using KnownNs = std::optional<i64>;  // nothing: the traces do not tell
+using KnownNs = std::optional<i64>;  // empty: not known from the traces
 
-// One rank in one step, or in the mean of its steps. The first four parts sum to the step (by our rules once for each GPU
-// of the process, see Overlap), the last three to the time in collectives that lies in the step.
+// One rank in one step, or in the mean of its steps. The first four parts sum to the step (by tprof's rules once for
+// each GPU of the process, see Overlap), the last three to the time in collectives within the step.
 struct RankInStep {
   u32 rank = 0;                     // index into DistributedView::ranks
   std::optional<std::string> step;  // "5" of ProfilerStep#5
@@ -19,7 +20,7 @@ struct RankInStep {
   KnownNs total_ns;                 // of the step
   KnownNs computation_ns, overlap_ns, communication_ns, other_ns;
   KnownNs transfer_ns, synchronizing_ns;  // data moves; the rank waits for others
-  KnownNs undivided_ns;                   // of it the traces do not tell which
+  KnownNs undivided_ns;                   // not known which of the two
 };
 
 // One rank's calls of one operator in one group.
@@ -28,8 +29,8 @@ struct RankOperation {
   std::string op, group;
   u64 calls = 0;
   std::optional<i64> bytes;  // of the calls whose size is known
-  i64 total_ns = 0;          // ours: the sum of the calls; the plugin's: time in which one is under way
-  KnownNs transfer_ns;       // likewise, of it without waiting
+  i64 total_ns = 0;          // tprof's rules: the sum of the calls; the plugin's: the time in which one runs
+  KnownNs transfer_ns;       // the part of it without waiting
 };
 
 struct NodeGpu {
@@ -43,7 +44,7 @@ struct DistributedView {
     std::string worker;
     i32 number = -1;  // as torch.distributed counts; -1 not known, and by the plugin's rules
   };
-  Rules rules = Rules::tprof;
+  RuleSet rules = RuleSet::tprof;
   std::vector<RankName> ranks;
   std::vector<RankInStep> steps;          // the means first, then step by step; of each the ranks in order
   std::vector<RankOperation> operations;  // rank by rank

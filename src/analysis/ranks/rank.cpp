@@ -36,7 +36,7 @@ class RankReader {
 
  private:
   i64 length_of(const IntervalSet& set) const { return (set & windows_.time).length(); }
-  i64 base() const { return static_cast<i64>(model_.base_time_ns); }
+  i64 base() const { return i64(model_.base_time_ns); }
 
   void add_steps() {
     Overview overview = overview_of(model_);

@@ -1,5 +1,5 @@
-// What is kept of the Model of one process of a job when the next one is read: its collectives, its steps, and where
-// their time went.
+// What is kept of each process of a job after its Model was read: its collectives, its steps, and where their time
+// went.
 #pragma once
 #include <string>
 
@@ -8,9 +8,9 @@
 
 namespace tprof {
 
-// HTA's and the plugin's overlap: computation without communication beside it, both, communication alone, neither.
-// Summed over the devices of the process (the plugin takes them for one). Of a process without GPU work computation is
-// its operators, as in the plugin.
+// HTA's and the plugin's overlap: computation alone, computation and communication, communication alone, neither.
+// Summed over the devices of the process (the plugin treats them as one). Without GPU work the operators are the
+// computation, as in the plugin.
 struct Overlap {
   i64 computation_ns = 0, overlap_ns = 0, communication_ns = 0, other_ns = 0;
 };
@@ -26,7 +26,7 @@ struct RankStep {
 struct Rank : Overlap {              // of its steps
   std::string worker;                // as its file is called
   i32 number = -1, world_size = -1;  // in the job, as torch.distributed counts; -1 not known
-  std::vector<RankStep> steps;       // that count; one of everything where the trace has none
+  std::vector<RankStep> steps;       // those that count; one for the whole trace if it has none
   bool has_steps = false;
   i64 span_ns = 0;                    // of the steps
   bool on_gpu = false;                // false: communication on the CPU (gloo); the ranges of its operators
@@ -40,7 +40,7 @@ struct Rank : Overlap {              // of its steps
 };
 Rank rank_of(const Model& model, const std::string& worker);
 
-// As people count them: by number, those without one behind, by worker.
+// By number; ranks without one come last, by worker.
 void sort_ranks(std::vector<Rank>& ranks);
 
 }  // namespace tprof

@@ -86,7 +86,7 @@ class Comparison {
   void add_stretches() {
     size_t ends = times_[who_[0]].common_ends.size();
     if (ends < 2) return;
-    size_t count = std::min(kMostParts, ends - 1);
+    size_t count = std::min(kMaxParts, ends - 1);
     for (size_t p = 0; p < count; p++) {
       Part part;
       for (u32 r : who_) {

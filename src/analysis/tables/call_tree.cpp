@@ -49,7 +49,7 @@ class CallTreeBuilder {
 
   // Equal paths of nodes of one kind are one.
   i32 place(i32 parent, const OpNode& node) {
-    const std::string& name = row_name_of(model_, node, Rules::tprof);
+    const std::string& name = row_name_of(model_, node, RuleSet::tprof);
     u32 number =
         node.kind == NodeKind::step ? step_names_.try_emplace(name, u32(step_names_.size())).first->second : node.name;
     auto [it, added] = places_.try_emplace({parent, number, node.kind}, i32(out_.nodes.size()));

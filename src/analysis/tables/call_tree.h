@@ -1,9 +1,8 @@
-// Who called whom: the calls of an operator tree, those of equal path counted as one.
+// The call tree: the calls of an operator tree, where calls with the same path are one node.
 //
-// A path is the names from the thread (or the step) down. Times are in nanoseconds. Self time is without what lies
-// inside; device time is that of the GPU work launched in a call, whenever it ran, simply added. What autograd runs for
-// a forward operator stands twice: where it ran, and as "backward" of the operator whose sequence number it carries, and
-// of all around that operator.
+// A path is the names from the thread (or the step) down. Times are in nanoseconds. Self time excludes children; device
+// time is the sum of the GPU work launched in a call, whenever it ran. What autograd runs for a forward operator counts
+// twice: where it ran, and as "backward" of the operator with the same sequence number and of all nodes around that.
 #pragma once
 #include <string>
 #include <vector>
@@ -19,7 +18,7 @@ struct CallCosts {
   double device_self_ns = 0, device_total_ns = 0;
   double backward_host_ns = 0, backward_device_ns = 0;
 
-  // By which a node is heavy: the GPU's time where it has some, as torch_tb_profiler's Diff view has it.
+  // The weight of a node: device time if it has any, else host time, as in torch_tb_profiler's Diff view.
   double total_ns() const { return device_total_ns > 0 ? device_total_ns : host_total_ns; }
 
   struct Weights {
@@ -48,7 +47,7 @@ struct CallTree {
 // All calls, a root for each thread.
 CallTree call_tree(const Model& model, const OpTree& tree);
 
-// The calls that begin in a step that counts; of all threads together, steps themselves are no nodes.
+// The calls that start in a step that counts, of all threads together; steps themselves are not nodes.
 CallTree step_call_tree(const Model& model, const OpTree& tree, const Windows& windows);
 
 // Adds another tree's calls, matched by path. Threads and stacks are those of the first.

@@ -14,8 +14,8 @@ struct Mean {
   double sum = 0, weight = 0;
   bool any = false;
 
-  void add(double value, i64 ns, Rules rules) {
-    if (value < 0 && rules == Rules::tprof) return;
+  void add(double value, i64 ns, RuleSet rules) {
+    if (value < 0 && rules == RuleSet::tprof) return;
     any |= value >= 0;
     sum += std::max(value, 0.0) * double(ns);
     weight += double(ns);
@@ -25,7 +25,7 @@ struct Mean {
 
 class KernelSums {
  public:
-  KernelSums(const Model& model, Rules rules) : model_(model), rules_(rules), names_(model, rules) {
+  KernelSums(const Model& model, RuleSet rules) : model_(model), rules_(rules), names_(model, rules) {
     for (const GpuEvent& work : model.gpu) {
       if (work.kind() != Kind::kernel) continue;
       out_.state_blocks |= work.blocks_per_sm > 0;
@@ -74,7 +74,7 @@ class KernelSums {
 
  private:
   const Model& model_;
-  Rules rules_;
+  RuleSet rules_;
   TensorCoreNames names_;
   Kernels out_;
   std::vector<Mean> blocks_, occupancy_;
@@ -83,7 +83,7 @@ class KernelSums {
 
 }  // namespace
 
-Kernels kernels_by_name(const Model& model, Rules rules) {
+Kernels kernels_by_name(const Model& model, RuleSet rules) {
   KernelSums sums(model, rules);
   std::unordered_map<u32, size_t> index;
   for (const GpuEvent& work : model.gpu) {
@@ -100,23 +100,23 @@ Kernels kernels_by_op(const Model& model, const OpTree& tree) {
   std::map<Key, size_t> index;
   std::unordered_map<std::string, i64> plugin_names;  // what it calls nodes
   auto number_of = [&](const OpNode& op) {
-    if (tree.rules == Rules::tprof) return i64(op.name);
+    if (tree.rules == RuleSet::tprof) return i64(op.name);
     return plugin_names.try_emplace(node_name(model, op), i64(plugin_names.size())).first->second;
   };
   auto add = [&](const GpuEvent& work, i32 node, i64 ns) {
-    const OpNode* op = node < 0 ? nullptr : &tree.nodes[static_cast<size_t>(node)];
+    const OpNode* op = node < 0 ? nullptr : &tree.nodes[size_t(node)];
     const auto& k = work.as<KernelInfo>();
-    u32 shared = static_cast<u32>(k.static_shared) + static_cast<u32>(k.dynamic_shared);
+    u32 shared = u32(k.static_shared) + u32(k.dynamic_shared);
     auto [row, fresh] = sums.row(index, Key{work.name,
                                             op ? number_of(*op) : -1,
                                             {k.grid[0], k.grid[1], k.grid[2], k.block[0], k.block[1], k.block[2]},
                                             k.registers,
                                             shared});
     if (fresh) {
-      if (op) row->op = tree.rules == Rules::plugin ? node_name(model, *op) : model.names[op->name];
+      if (op) row->op = tree.rules == RuleSet::plugin ? node_name(model, *op) : model.names[op->name];
       // The plugin asks before it has looked at what lies inside the operator.
       row->op_eligible =
-          op && (tree.rules == Rules::plugin ? op_is_tensor_core_eligible(row->op, tree.rules) : op->eligible);
+          op && (tree.rules == RuleSet::plugin ? op_is_tensor_core_eligible(row->op, tree.rules) : op->eligible);
       std::copy(k.grid, k.grid + 3, row->grid);
       std::copy(k.block, k.block + 3, row->block);
       row->registers = k.registers;
@@ -124,7 +124,7 @@ Kernels kernels_by_op(const Model& model, const OpTree& tree) {
     }
     sums.add(work, ns);
   };
-  if (tree.rules == Rules::plugin) {
+  if (tree.rules == RuleSet::plugin) {
     for (const OpTree::Launch& launch : tree.launches) {
       i32 named_by = tree.of_gpu[launch.gpu];
       add(model.gpu[launch.gpu], named_by < 0 ? launch.node : named_by, launch.ns);

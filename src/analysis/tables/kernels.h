@@ -9,8 +9,8 @@ struct KernelRow {
   TensorCoreUse tensor_cores = TensorCoreUse::no;
   u64 calls = 0;
   i64 total_ns = 0, max_ns = 0, min_ns = 0;
-  double blocks_per_sm = -1;  // mean of those launches that state it, weighted by duration; -1 none does
-  double occupancy = -1;      // in percent, likewise
+  double blocks_per_sm = -1;  // mean over the launches that state it, weighted by duration; -1: none does
+  double occupancy = -1;      // in percent; mean in the same way
   // By operator:
   std::string op;                   // empty: launched by none
   bool op_eligible = false;         // for tensor cores
@@ -27,10 +27,10 @@ struct Kernels {
   bool state_blocks = false, state_occupancy = false;  // some kernel of the trace does
 };
 
-Kernels kernels_by_name(const Model& model, Rules rules);
+Kernels kernels_by_name(const Model& model, RuleSet rules);
 
-// By the plugin's rules those that no operator tree reaches are left out, and those that stand in several places count
-// in each.
+// By the plugin's rules kernels outside its operator trees are left out, and kernels that several nodes count are
+// counted for each of them.
 Kernels kernels_by_op(const Model& model, const OpTree& tree);
 
 }  // namespace tprof

@@ -1,9 +1,9 @@
-// What lines of source cost: the work of the operators that they called, and of autograd for these operators.
+// What lines of source cost: the operators that they called, and what autograd ran for these operators.
 //
-// A line is a frame of a call stack. Self: of operators that the line called itself, total: also of those that functions
-// called from it called; a line that is on a stack twice counts once. Times on the host are self times of operators and
-// their CUDA calls, so that no moment counts twice: what Python did between them is in no line. Where the trace has no
-// call stacks, its Python calls stand for them: then a line is that of a function's begin.
+// A line is a frame of a call stack. Self: operators that the line called itself; total: also those called by functions
+// that the line called. A line that is on a stack twice counts once. Host times are self times of operators and their
+// CUDA calls, so no moment counts twice; Python's own time between them is not part of any line. If the trace has no
+// call stacks, its Python calls are used instead: a line is then the first line of a function.
 #pragma once
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ struct LineCosts {
   u64 self_calls = 0, calls = 0;  // of outermost operators
   i64 host_self_ns = 0, host_total_ns = 0;
   i64 device_self_ns = 0, device_total_ns = 0;
-  // What autograd ran for these operators, whenever and on whatever thread; total of it.
+  // What autograd ran for these operators, at any time and on any thread; self: for the line's own operators.
   i64 backward_host_self_ns = 0, backward_host_ns = 0;
   i64 backward_device_self_ns = 0, backward_device_ns = 0;
 };

@@ -13,8 +13,8 @@ std::vector<MemoryPoint> thinned(const std::vector<MemoryPoint>& points, size_t 
   if (!most || points.size() <= most) return points;
   std::vector<MemoryPoint> out;
   for (size_t bin = 0; bin < bins; bin++) {
-    auto from = points.begin() + static_cast<i64>(bin * points.size() / bins);
-    auto to = points.begin() + static_cast<i64>((bin + 1) * points.size() / bins);
+    auto from = points.begin() + i64(bin * points.size() / bins);
+    auto to = points.begin() + i64((bin + 1) * points.size() / bins);
     auto highest = std::max_element(from, to, [](const MemoryPoint& a, const MemoryPoint& b) {
       return a.allocated_bytes < b.allocated_bytes;
     });
@@ -36,7 +36,7 @@ std::vector<MemoryBlock> memory_blocks(const Model& model, const OpTree& tree) {
     MemoryBlock block;
     block.device = device_of(event);
     block.address = event.address;
-    block.event = static_cast<u32>(i);
+    block.event = u32(i);
     if (event.bytes > 0) {
       block.bytes = event.bytes;
       block.allocated_ns = event.ns;
@@ -81,7 +81,7 @@ std::vector<MemorySum> memory_sums(const Model& model, const OpTree& tree) {
 u32 stack_of(const Model& model, const OpTree& tree, const MemoryBlock& block) {
   if (block.allocated_ns == MemoryBlock::kUnseen) return 0;
   if (u32 own = model.memory[block.event].stack) return own;
-  u32 event = block.node < 0 ? kNone : tree.nodes[static_cast<size_t>(block.node)].event;
+  u32 event = block.node < 0 ? kNone : tree.nodes[size_t(block.node)].event;
   return event == kNone ? 0 : model.events[event].stack;
 }
 
@@ -90,7 +90,7 @@ std::map<MemoryDevice, MemoryCurve> memory_curves(const Model& model, size_t mos
   for (const MemoryEvent& event : model.memory) {
     if (!event.address || event.flags & kMemoryNoTotals) continue;
     MemoryCurve& curve = curves[device_of(event)];
-    MemoryPoint point{event.ns, static_cast<i64>(event.total_allocated), static_cast<i64>(event.total_reserved)};
+    MemoryPoint point{event.ns, i64(event.total_allocated), i64(event.total_reserved)};
     if (curve.points.empty() || point.allocated_bytes > curve.peak.allocated_bytes) curve.peak = point;
     curve.points.push_back(point);
   }

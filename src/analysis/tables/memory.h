@@ -15,7 +15,7 @@ struct MemoryBlock {
 
   static constexpr i64 kUnseen = INT64_MIN;
 
-  // Those whose allocation or release was not seen are taken to have been there before, or to stay.
+  // A block without a recorded allocation existed before the span; one without a recorded release stays.
   bool alive_at(i64 ns) const { return allocated_ns <= ns && (released_ns == kUnseen || ns < released_ns); }
 };
 
@@ -27,8 +27,8 @@ struct MemoryRange {
   bool holds(i64 ns) const { return begin_ns <= ns && ns <= end_ns; }
 };
 
-// Of a tree what a range shows: nodes that lie outside of it are not listed, allocations and releases outside of it
-// belong to no node (torch_tb_profiler's rule).
+// The part of a tree within a range: nodes outside it are not listed, and allocations and releases outside it belong to
+// no node (torch_tb_profiler's rule).
 OpTree part_of(const Model& model, OpTree tree, const MemoryRange& range);
 
 // In order of allocation; those allocated before the span stand in front, in order of release.
@@ -42,7 +42,7 @@ struct MemorySum {
   MemoryUse use;
 };
 
-// By device, then by name; operators and labels that are called the same are one.
+// By device, then by name; operators and labels with the same name are one row.
 std::vector<MemorySum> memory_sums(const Model& model, const OpTree& tree);
 
 // The call stack of a block's allocation: its own, else that of its node; 0 none, or not seen.
@@ -50,7 +50,7 @@ u32 stack_of(const Model& model, const OpTree& tree, const MemoryBlock& block);
 
 struct MemoryPoint {
   i64 ns;
-  i64 allocated_bytes, reserved_bytes;  // of the device, behind the event
+  i64 allocated_bytes, reserved_bytes;  // of the device, after the event
 };
 
 struct MemoryCurve {
@@ -58,8 +58,8 @@ struct MemoryCurve {
   MemoryPoint peak{};               // the first one with the most bytes allocated
 };
 
-// By device. With `most`, each curve is thinned to about that many points: of each stretch of time the first point and
-// the highest stay. Empty: totals were not recorded.
+// By device. With `most`, each curve is thinned to about that many points: the first and the highest point of each
+// stretch of time are kept. Empty: totals were not recorded.
 std::map<MemoryDevice, MemoryCurve> memory_curves(const Model& model, size_t most = 0);
 
 }  // namespace tprof

@@ -41,9 +41,9 @@ class Device {
   }
 
  private:
-  // Allocated behind each event of the device.
+  // The bytes allocated after each event of the device.
   u64 allocated(u32 i, i64 sum) const {
-    return out_.totals_known ? model_.memory[i].total_allocated : static_cast<u64>(std::max<i64>(0, sum));
+    return out_.totals_known ? model_.memory[i].total_allocated : u64(std::max<i64>(0, sum));
   }
 
   void find_peak() {
@@ -68,11 +68,11 @@ class Device {
     out_.releases_unknown = unknown_;
   }
 
-  // False: it released what was never seen.
+  // False: it released a block whose allocation was not recorded.
   bool apply(Blocks& alive, const MemoryEvent& e, u32 index) {
     if (!out_.addresses_known) return true;
     if (e.bytes > 0) {
-      alive[e.address] = {static_cast<u64>(e.bytes), index};
+      alive[e.address] = {u64(e.bytes), index};
       return true;
     }
     bool known = alive.erase(e.address) != 0;
@@ -80,7 +80,7 @@ class Device {
     return known;
   }
 
-  // What is alive behind event `last` of the device.
+  // What is alive after event `last` of the device.
   Blocks replay(size_t last) {
     Blocks alive;
     for (size_t k = 0; k <= last && k < events_.size(); k++) apply(alive, model_.memory[events_[k]], events_[k]);
@@ -117,13 +117,13 @@ class Device {
     if (ends.size() < kLeakSteps) return;
     out_.growth_known = true;
     std::vector<i64> growth;
-    for (size_t s = 2; s < ends.size(); s++) growth.push_back(static_cast<i64>(ends[s] - ends[s - 1]));
+    for (size_t s = 2; s < ends.size(); s++) growth.push_back(i64(ends[s] - ends[s - 1]));
     auto counted = growth.end() - (growth.size() >= kLeakSteps);
     out_.grows = *std::min_element(growth.begin(), counted) > 0;
     out_.growth_bytes = median_of(growth);
     if (out_.grows && out_.addresses_known)
       out_.kept =
-          owners_of(replay(k - 1), windows.steps[1].begin, windows.steps[ends.size() - 2].end);  // k: behind the steps
+          owners_of(replay(k - 1), windows.steps[1].begin, windows.steps[ends.size() - 2].end);  // k: after the steps
   }
 
   const Model& model_;

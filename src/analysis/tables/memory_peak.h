@@ -1,5 +1,5 @@
-// Memory at its worst: what was alive at the peak and who had allocated it, whether it grows from step to step, and how
-// much the allocator keeps without using it.
+// Peak memory: what was alive at the peak and which operators had allocated it, whether memory grows from step to step,
+// and how much the allocator keeps without using it.
 #pragma once
 #include "analysis/basis/windows.h"
 
@@ -16,16 +16,16 @@ struct Owner {
 struct MemoryPeak {
   u8 device_type = 0;
   i8 device_index = -1;
-  bool totals_known = false;     // the allocator stated its totals; else they are summed from what was seen
-  bool addresses_known = false;  // torch before 1.10 does not tell them: then who owns what is not known
+  bool totals_known = false;     // the allocator stated its totals; else they are summed from the events
+  bool addresses_known = false;  // torch before 1.10 does not record them: then owners are not known
   i64 peak_ns = 0;
   u64 peak_bytes = 0;           // allocated
   u64 peak_reserved_bytes = 0;  // largest reserved at any time; 0 not known
   std::vector<Owner> owners;    // at the peak, largest first
   u64 unseen_bytes = 0;         // alive at the peak, allocated before anything was recorded
 
-  // Reserved - allocated, at its largest: what an allocator holds that a request may not be able to use.
-  u64 unused_at_peak_bytes = 0;  // at the moment of the peak: what it could not use although it needed most
+  // Reserved - allocated: what the allocator holds but may not be able to use for a request.
+  u64 unused_at_peak_bytes = 0;  // at the peak; unused_bytes is its largest value, at unused_ns
   u64 unused_bytes = 0;
   i64 unused_ns = 0;
 
@@ -35,8 +35,8 @@ struct MemoryPeak {
   bool grows = false;            // known only with at least kLeakSteps steps
   bool growth_known = false;
   i64 growth_bytes = 0;  // per step, the median
-  // With `grows`: allocated in the steps after the first but the last, still alive at the end of the last: what comes later
-  // may be the end of the program, which frees all.
+  // With `grows`: allocated in the steps between the first and the last, and still alive at the end of the last. Later
+  // releases do not count: they may be the end of the program, which frees everything.
   std::vector<Owner> kept;
 
   u64 releases_unknown = 0;  // blocks released that were not seen to be allocated

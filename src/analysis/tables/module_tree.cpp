@@ -29,7 +29,7 @@ struct ModuleTreeBuilder {
   }
 
   i32 place(i32 parent, const Event& event, u32 module) {
-    auto [it, added] = known.try_emplace({parent, module}, static_cast<i32>(out.places.size()));
+    auto [it, added] = known.try_emplace({parent, module}, i32(out.places.size()));
     if (!added) return it->second;
     ModulePlace place;
     place.name = model.names[event.name];
@@ -39,7 +39,7 @@ struct ModuleTreeBuilder {
     place.parameter_bytes = model.modules[module].parameter_bytes;
     out.has_parameters |= place.parameters != kUncounted;
     place.parent = parent;
-    place.depth = parent < 0 ? 0 : out.places[static_cast<size_t>(parent)].depth + 1;
+    place.depth = parent < 0 ? 0 : out.places[size_t(parent)].depth + 1;
     out.places.push_back(std::move(place));
     return it->second;
   }
@@ -47,58 +47,56 @@ struct ModuleTreeBuilder {
   // Takes [begin, end) from the own time of a module's call.
   void cover(i32 call, i64 begin, i64 end) {
     if (call < 0) return;
-    Call& c = calls[static_cast<size_t>(call)];
+    Call& c = calls[size_t(call)];
     begin = std::max(begin, c.covered);
     if (end <= begin) return;
-    out.places[static_cast<size_t>(c.place)].host_self_ns -= end - begin;
+    out.places[size_t(c.place)].host_self_ns -= end - begin;
     c.covered = end;
   }
 
   void walk_events() {
     node_of.assign(model.events.size(), -1);
     for (size_t i = 0; i < ops.nodes.size(); i++)
-      if (ops.nodes[i].event != kNone) node_of[ops.nodes[i].event] = static_cast<i32>(i);
+      if (ops.nodes[i].event != kNone) node_of[ops.nodes[i].event] = i32(i);
     place_of.assign(model.events.size(), -1);
     call_of_op.assign(ops.nodes.size(), -1);
     for (size_t i = 0; i < model.events.size(); i++) {
       const Event& event = model.events[i];
-      i32 outer = event.parent < 0 ? -1 : place_of[static_cast<size_t>(event.parent)];
+      i32 outer = event.parent < 0 ? -1 : place_of[size_t(event.parent)];
       place_of[i] = outer;
       if (const PythonDetail* detail = module_call(event)) {
-        i32 at = place(outer < 0 ? -1 : calls[static_cast<size_t>(outer)].place, event, detail->module);
-        ModulePlace& p = out.places[static_cast<size_t>(at)];
+        i32 at = place(outer < 0 ? -1 : calls[size_t(outer)].place, event, detail->module);
+        ModulePlace& p = out.places[size_t(at)];
         p.occurrences++;
         p.host_total_ns += event.dur_ns;
         p.host_self_ns += event.dur_ns;
         cover(outer, event.begin_ns, event.end_ns());
-        place_of[i] = static_cast<i32>(calls.size());
+        place_of[i] = i32(calls.size());
         calls.push_back({at, outer, event.begin_ns});
       } else if (node_of[i] >= 0) {
-        call_of_op[static_cast<size_t>(node_of[i])] = outer;
-        if (is_direct(node_of[i], outer)) add_operator(ops.nodes[static_cast<size_t>(node_of[i])], outer);
+        call_of_op[size_t(node_of[i])] = outer;
+        if (is_direct(node_of[i], outer)) add_operator(ops.nodes[size_t(node_of[i])], outer);
       }
     }
   }
 
   // Of a module's call, and of no operator inside it.
   bool is_direct(i32 node, i32 call) const {
-    const OpNode& n = ops.nodes[static_cast<size_t>(node)];
+    const OpNode& n = ops.nodes[size_t(node)];
     return call >= 0 && n.kind == NodeKind::op &&
-           (n.parent < 0 || call_of_op[static_cast<size_t>(n.parent)] != call ||
-            ops.nodes[static_cast<size_t>(n.parent)].kind != NodeKind::op);
+           (n.parent < 0 || call_of_op[size_t(n.parent)] != call || ops.nodes[size_t(n.parent)].kind != NodeKind::op);
   }
 
   void add_operator(const OpNode& node, i32 call) {
-    ModulePlace& place = out.places[static_cast<size_t>(calls[static_cast<size_t>(call)].place)];
+    ModulePlace& place = out.places[size_t(calls[size_t(call)].place)];
     place.operators++;
     cover(call, node.begin_ns, node.end_ns);
   }
 
   void add_device() {
     for (const GpuEvent& work : model.gpu) {
-      i32 call = work.op < 0 || !work.runs_on_gpu() ? -1 : place_of[static_cast<size_t>(work.op)];
-      if (call >= 0)
-        out.places[static_cast<size_t>(calls[static_cast<size_t>(call)].place)].device_self_ns += work.dur_ns;
+      i32 call = work.op < 0 || !work.runs_on_gpu() ? -1 : place_of[size_t(work.op)];
+      if (call >= 0) out.places[size_t(calls[size_t(call)].place)].device_self_ns += work.dur_ns;
     }
   }
 
@@ -107,9 +105,9 @@ struct ModuleTreeBuilder {
     for (const ForwardBackward& pair : backward_passes(model, [&](u32 forward) { return place_of[forward] >= 0; })) {
       i32 call = place_of[pair.forward];
       i32 node = node_of[pair.backward];
-      ModulePlace& place = out.places[static_cast<size_t>(calls[static_cast<size_t>(call)].place)];
+      ModulePlace& place = out.places[size_t(calls[size_t(call)].place)];
       place.backward_host_ns += model.events[pair.backward].dur_ns;
-      if (node >= 0) place.backward_device_ns += ops.nodes[static_cast<size_t>(node)].device_total_ns;
+      if (node >= 0) place.backward_device_ns += ops.nodes[size_t(node)].device_total_ns;
     }
     out.has_backward = !model.pairs.empty();
   }
@@ -119,7 +117,7 @@ struct ModuleTreeBuilder {
     for (size_t i = out.places.size(); i-- > 0;) {
       const ModulePlace& place = out.places[i];
       if (place.parent < 0) continue;
-      ModulePlace& parent = out.places[static_cast<size_t>(place.parent)];
+      ModulePlace& parent = out.places[size_t(place.parent)];
       parent.device_total_ns += place.device_total_ns;
       parent.backward_host_ns += place.backward_host_ns;
       parent.backward_device_ns += place.backward_device_ns;
@@ -130,21 +128,20 @@ struct ModuleTreeBuilder {
 // Places in the order of a tree: each followed by what lies inside.
 void order_depth_first(std::vector<ModulePlace>& places) {
   std::vector<std::vector<i32>> inside(places.size() + 1);
-  for (size_t i = 0; i < places.size(); i++)
-    inside[static_cast<size_t>(places[i].parent + 1)].push_back(static_cast<i32>(i));
+  for (size_t i = 0; i < places.size(); i++) inside[size_t(places[i].parent + 1)].push_back(i32(i));
   std::vector<ModulePlace> out;
   std::vector<std::pair<i32, i32>> todo;  // place, its parent's new number
   auto push_inside = [&](i32 place, i32 number) {
-    const auto& list = inside[static_cast<size_t>(place + 1)];
+    const auto& list = inside[size_t(place + 1)];
     for (auto it = list.rbegin(); it != list.rend(); ++it) todo.push_back({*it, number});
   };
   push_inside(-1, -1);
   while (!todo.empty()) {
     auto [place, parent] = todo.back();
     todo.pop_back();
-    out.push_back(places[static_cast<size_t>(place)]);
+    out.push_back(places[size_t(place)]);
     out.back().parent = parent;
-    push_inside(place, static_cast<i32>(out.size() - 1));
+    push_inside(place, i32(out.size() - 1));
   }
   places = std::move(out);
 }
@@ -165,10 +162,10 @@ std::vector<ModuleClass> module_classes(const Model& model, const ModuleTree& tr
   std::vector<ModuleClass> out;
   std::map<u32, size_t> known;  // by the class's name
   std::set<u32> seen;           // modules
-  auto class_of = [&](i32 place) { return model.modules[tree.places[static_cast<size_t>(place)].module].class_name; };
+  auto class_of = [&](i32 place) { return model.modules[tree.places[size_t(place)].module].class_name; };
   for (size_t i = 0; i < tree.places.size(); i++) {
     const ModulePlace& place = tree.places[i];
-    u32 name = class_of(static_cast<i32>(i));
+    u32 name = class_of(i32(i));
     auto [it, added] = known.try_emplace(name, out.size());
     if (added) out.push_back({model.names[name]});
     ModuleClass& sum = out[it->second];
@@ -178,8 +175,7 @@ std::vector<ModuleClass> module_classes(const Model& model, const ModuleTree& tr
     sum.host_self_ns += place.host_self_ns;
     sum.device_self_ns += place.device_self_ns;
     bool inside = false;
-    for (i32 up = place.parent; up >= 0 && !inside; up = tree.places[static_cast<size_t>(up)].parent)
-      inside = class_of(up) == name;
+    for (i32 up = place.parent; up >= 0 && !inside; up = tree.places[size_t(up)].parent) inside = class_of(up) == name;
     if (inside) continue;
     sum.host_total_ns += place.host_total_ns;
     sum.device_total_ns += place.device_total_ns;

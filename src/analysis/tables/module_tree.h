@@ -1,7 +1,7 @@
 // The nn.Module tree: how often each module ran, what its operators cost on the host and the GPU, forward and backward.
 //
-// A module stands where it was called: one that is called by two others has two places. Work of its backward pass is
-// found through the operators that forward-backward pairs tie to it; it runs later, on another thread.
+// A module is placed below its caller: one that two others call has two places. Its backward pass, which runs later on
+// another thread, is found through the forward-backward pairs of its operators.
 #pragma once
 #include "analysis/basis/op_tree.h"
 
@@ -18,9 +18,9 @@ struct ModulePlace {
   u64 operators = 0;                            // called by it directly, not by a module or operator inside
   i64 host_self_ns = 0, host_total_ns = 0;      // self: without modules and operators inside
   i64 device_self_ns = 0, device_total_ns = 0;  // self: of what was launched in it, but not in a module inside
-  // Of the backward passes of its operators (total: with those of modules inside); 0 where no pairs are known.
+  // Of the backward passes of its operators, including modules inside it; 0 if no pairs are known.
   i64 backward_host_ns = 0, backward_device_ns = 0;
-  // Of its parameters and its children's, shared ones once; kUncounted: not counted (lazy, distributed, of another class).
+  // Its and its children's parameters, shared ones once; kUncounted: not counted (lazy, distributed, of another class).
   u64 parameters = kUncounted, parameter_bytes = 0;
 };
 
@@ -32,7 +32,7 @@ struct ModuleTree {
 
 ModuleTree module_tree(const Model& model, const OpTree& tree);
 
-// All modules of a class. Totals are without those of modules inside another one of the class, which hold them.
+// All modules of a class. Totals leave out modules inside another module of the class, which includes them.
 struct ModuleClass {
   std::string name;  // "Linear"
   u64 modules = 0;   // objects

@@ -14,7 +14,7 @@ constexpr u32 kNoRow = kNone;
 // Tells the rows apart. Shapes are compared as the bytes that the Model has, texts are made once per row.
 class Keys {
  public:
-  Keys(const Model& model, Rules rules, OperatorKey key, u32 depth)
+  Keys(const Model& model, RuleSet rules, OperatorKey key, u32 depth)
       : model_(model), rules_(rules), key_(key), depth_(depth) {}
 
   // What the row of a node is called; equal keys are one row.
@@ -41,7 +41,7 @@ class Keys {
   }
 
   const Model& model_;
-  Rules rules_;
+  RuleSet rules_;
   OperatorKey key_;
   u32 depth_;
   std::string text_;
@@ -52,7 +52,7 @@ class Keys {
 std::vector<size_t> order_of(const OpTree& tree) {
   std::vector<size_t> order, open;
   for (size_t i = 0; i < tree.nodes.size(); i++) {
-    if (tree.rules == Rules::tprof) {
+    if (tree.rules == RuleSet::tprof) {
       order.push_back(i);
       continue;
     }
@@ -75,8 +75,8 @@ void add_memory(const Model& model, const OpTree& tree, const std::vector<u32>& 
     const MemoryEvent& event = model.memory[i];
     i64 allocated = std::max<i64>(event.bytes, 0);
     counted.clear();
-    for (i32 at = tree.of_memory[i]; at >= 0; at = tree.nodes[static_cast<size_t>(at)].parent) {
-      u32 row = row_of[static_cast<size_t>(at)];
+    for (i32 at = tree.of_memory[i]; at >= 0; at = tree.nodes[size_t(at)].parent) {
+      u32 row = row_of[size_t(at)];
       if (row == kNoRow) continue;
       MemoryUse& use = rows[row].memory[{event.device_type, event.device_index}];
       if (at == tree.of_memory[i]) {
@@ -95,9 +95,9 @@ void add_memory(const Model& model, const OpTree& tree, const std::vector<u32>& 
 
 }  // namespace
 
-const std::string& row_name_of(const Model& model, const OpNode& node, Rules rules) {
+const std::string& row_name_of(const Model& model, const OpNode& node, RuleSet rules) {
   const std::string& name = model.names[node.name];
-  if (node.kind != NodeKind::step || rules != Rules::tprof) return name;
+  if (node.kind != NodeKind::step || rules != RuleSet::tprof) return name;
   if (node.event == kNone || !(model.events[node.event].flags & kEventStretch)) return kAllSteps;
   return name.starts_with(kEvaluationPrefix) ? kAllEvaluations : kAllInference;
 }
@@ -135,7 +135,7 @@ Operators operators(const Model& model, const OpTree& tree, OperatorKey key, u32
   for (size_t i : order_of(tree)) {
     const OpNode& node = tree.nodes[i];
     if (!node.listed) continue;
-    auto [it, added] = rows.try_emplace(keys.of(node), static_cast<u32>(out.rows.size()));
+    auto [it, added] = rows.try_emplace(keys.of(node), u32(out.rows.size()));
     const Event* event = node.event == kNone ? nullptr : &model.events[node.event];
     if (added) {
       OperatorRow row;
@@ -149,9 +149,9 @@ Operators operators(const Model& model, const OpTree& tree, OperatorKey key, u32
     row_of[i] = it->second;
     OperatorRow& row = out.rows[it->second];
     bool inside_itself = false;
-    if (tree.rules == Rules::tprof) {
-      for (i32 up = node.parent; up >= 0 && !inside_itself; up = tree.nodes[static_cast<size_t>(up)].parent)
-        inside_itself = row_of[static_cast<size_t>(up)] == it->second;
+    if (tree.rules == RuleSet::tprof) {
+      for (i32 up = node.parent; up >= 0 && !inside_itself; up = tree.nodes[size_t(up)].parent)
+        inside_itself = row_of[size_t(up)] == it->second;
       row.eligible |= node.eligible;
     }
     row.calls++;
@@ -172,7 +172,7 @@ Operators operators(const Model& model, const OpTree& tree, OperatorKey key, u32
       row.tensor_total_ns += node.tensor_total_ns;
     }
   }
-  if (tree.rules == Rules::tprof) add_memory(model, tree, row_of, out.rows);
+  if (tree.rules == RuleSet::tprof) add_memory(model, tree, row_of, out.rows);
   return out;
 }
 

@@ -1,9 +1,9 @@
-// Operators aggregated: by name, by name and input shapes, by name and call stack. What torch.profiler's
-// key_averages() says, and torch_tb_profiler's operator tables.
+// Operators aggregated by name, by name and input shapes, or by name and call stack, as torch.profiler's key_averages()
+// and torch_tb_profiler's operator tables show them.
 //
-// Host self time is without operators, labels and CUDA calls inside. Device time is that of the GPU work launched in a
-// call, whenever it ran; work on parallel streams is added up. An operator inside itself counts its time once in totals
-// (by the plugin's rules: twice; and they have no memory here, see plugin_memory.h).
+// Host self time excludes operators, labels and CUDA calls inside. Device time is the sum of the GPU work launched in a
+// call, whenever it ran, also on parallel streams. The time of an operator inside itself counts once in totals (by the
+// plugin's rules twice; their memory is in plugin_compat/memory.h).
 #pragma once
 #include <map>
 
@@ -11,13 +11,13 @@
 
 namespace tprof {
 
-// What tables call all steps; other names are as they are.
+// The names under which tables sum up steps, evaluations and inference; other names are unchanged.
 inline const std::string kAllSteps = "ProfilerStep*", kAllEvaluations = "Evaluation*", kAllInference = "Inference*";
 inline const std::string& common_name(const std::string& name) {
   return name.starts_with(kStepPrefix) ? kAllSteps : name;
 }
 
-// What makes a row beside the operator's name: bits.
+// What identifies a row besides the operator's name, as bits.
 enum class OperatorKey : u8 { name = 0, shape = 1, stack = 2, shape_stack = 3 };
 constexpr bool by_shape(OperatorKey key) { return u8(key) & u8(OperatorKey::shape); }
 constexpr bool by_stack(OperatorKey key) { return u8(key) & u8(OperatorKey::stack); }
@@ -30,7 +30,7 @@ struct MemoryDevice {
 };
 constexpr u8 kHipDeviceType = 6;
 inline bool is_gpu_memory(u8 type) { return type == kCudaDeviceType || type == kHipDeviceType; }
-std::string device_type_text(u8 type);         // as c10 calls it; GPU for CUDA and HIP
+std::string device_type_text(u8 type);         // c10's name; GPU for CUDA and HIP
 std::string device_text(MemoryDevice device);  // CPU, GPU0, XPU1
 
 // What was allocated and released while an operator was open. Releases count for the operator that is open then.
@@ -82,8 +82,8 @@ struct Operators {
 // `stack_depth`: frames that make a key, 0 all.
 Operators operators(const Model& model, const OpTree& tree, OperatorKey key, u32 stack_depth = 0);
 
-// What the row of a node is called: by our rules all steps are one, all evaluations, all inference beside steps.
-const std::string& row_name_of(const Model& model, const OpNode& node, Rules rules);
+// The name of a node's row. By tprof's rules all steps share a row, and so do all evaluations and all inference.
+const std::string& row_name_of(const Model& model, const OpNode& node, RuleSet rules);
 
 // Frames of a stack from the innermost on, at most `depth`, 0 all: indices into Model::stacks.
 std::vector<u32> frames_of(const Model& model, u32 stack, u32 depth);

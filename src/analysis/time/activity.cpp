@@ -12,7 +12,7 @@ const char* activity_text(Activity activity) {
       TPROF_ACTIVITIES(ACTIVITY)
 #undef ACTIVITY
   };
-  return kTexts[static_cast<u32>(activity)];
+  return kTexts[u32(activity)];
 }
 
 HostTimelines::HostTimelines(const Model& model, const Words& words, const Waits& waits)
@@ -36,7 +36,7 @@ const std::vector<ActivityPiece>& HostTimelines::of(u32 thread) {
   return at->second;
 }
 
-// Labels, steps and Python functions are no work of their own: inside them a thread is between operators.
+// Labels, steps and Python functions are not activities: a thread directly inside them is between operators.
 ActivityPiece HostTimelines::piece_of(const std::vector<Span>& open) const {
   ActivityPiece out{0, 0, Activity::between};
   for (auto at = open.rbegin(); at != open.rend(); ++at) {
@@ -66,7 +66,7 @@ ActivityPiece HostTimelines::piece_of(const std::vector<Span>& open) const {
   return out;
 }
 
-// A call that waited is cut where it began and ceased to.
+// A call that waited is split at the start and the end of its wait.
 void HostTimelines::append(std::vector<ActivityPiece>& out, const ActivityPiece& piece) const {
   bool may_wait = piece.call != kNone && piece.activity != Activity::data_loading;
   const Wait* wait = may_wait ? waits_.of(piece.call) : nullptr;
@@ -80,7 +80,8 @@ void HostTimelines::append(std::vector<ActivityPiece>& out, const ActivityPiece&
   add(until, piece.end_ns, piece.activity);
 }
 
-// A sweep with a stack. What goes on beyond its parent is cut there: a thread does one thing at a time.
+// A sweep with a stack. A span that ends after its parent is cut at the parent's end: a thread does one thing at a
+// time.
 std::vector<ActivityPiece> HostTimelines::flatten(const std::vector<Span>& spans) const {
   std::vector<ActivityPiece> out;
   std::vector<Span> open;

@@ -1,4 +1,4 @@
-// What a thread of the process was doing at each moment: its ranges and CUDA calls, flattened to what is innermost.
+// What a thread of the process was doing at each moment: its innermost range or CUDA call.
 #pragma once
 #include <map>
 
@@ -6,7 +6,7 @@
 
 namespace tprof {
 
-// ACTIVITY(name, "what people read")
+// ACTIVITY(name, "text that users see")
 #define TPROF_ACTIVITIES(ACTIVITY)                            \
   ACTIVITY(data_loading, "waiting for the DataLoader")        \
   ACTIVITY(synchronising, "waiting for the GPU")              \
@@ -24,10 +24,10 @@ enum class Activity : u8 {
   TPROF_ACTIVITIES(ACTIVITY)
 #undef ACTIVITY
 };
-constexpr u32 kActivities = static_cast<u32>(Activity::nothing) + 1;
+constexpr u32 kActivities = u32(Activity::nothing) + 1;
 const char* activity_text(Activity activity);
 
-// A piece of time of one activity. Neighbours do not overlap; what lies between two of them is `nothing`.
+// A period with one activity. Pieces do not overlap; the time between two of them is `nothing`.
 struct ActivityPiece {
   i64 begin_ns, end_ns;
   Activity activity;
@@ -35,7 +35,7 @@ struct ActivityPiece {
   u32 call = kNone;  // index into Model::calls
 };
 
-// By thread, each made when first asked for. The Model, the Words and the Waits must outlive this.
+// The pieces of each thread, computed on first use. The Model, the Words and the Waits must outlive this.
 class HostTimelines {
  public:
   HostTimelines(const Model& model, const Words& words, const Waits& waits);
@@ -57,7 +57,7 @@ class HostTimelines {
   const Model& model_;
   const Words& words_;
   const Waits& waits_;
-  std::vector<std::vector<Span>> spans_;  // by thread, in order of begin, parents first
+  std::vector<std::vector<Span>> spans_;  // by thread, in order of start, parents first
   std::map<u32, std::vector<ActivityPiece>> made_;
 };
 

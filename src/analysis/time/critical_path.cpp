@@ -20,24 +20,24 @@ const char* path_kind_text(PathKind kind) {
       TPROF_PATH_KINDS(PATH)
 #undef PATH
   };
-  return kTexts[static_cast<u32>(kind)];
+  return kTexts[u32(kind)];
 }
 
-struct CriticalPaths::Place {
+struct CriticalPaths::Walk {
   const Interval& step;
-  i64 ns;            // everything from here to the step's end is explained
-  u32 work = kNone;  // on the GPU: the work that ends at ns; else on the host:
+  i64 ns;            // the path from here to the step's end is known
+  u32 work = kNone;  // the GPU activity that ends at ns; kNone: the walk is on the host, in `thread`
   u32 thread = 0;
   CriticalPath path = {};
 
-  // Explains [begin, ns).
+  // Extends the path to begin.
   void take(i64 begin, PathPiece piece) {
     begin = std::max(begin, step.begin);
     if (begin >= ns) return;
     piece.begin_ns = begin;
     piece.end_ns = ns;
-    path.by_kind[static_cast<u32>(piece.kind)] += ns - begin;
-    if (piece.kind == PathKind::host) path.by_activity[static_cast<u32>(piece.activity)] += ns - begin;
+    path.by_kind[u32(piece.kind)] += ns - begin;
+    if (piece.kind == PathKind::host) path.by_activity[u32(piece.activity)] += ns - begin;
     path.pieces.push_back(piece);
     ns = begin;
   }
@@ -63,7 +63,7 @@ CriticalPaths::CriticalPaths(const Model& model, const Words& words, HostTimelin
   threads_.assign(threads.begin(), threads.end());
 }
 
-// The work of a device that ended last by then, among the first `before` of by_end_; kNone none.
+// The device's activity that ended last up to `ns`, among the first `before` of by_end_; kNone: none.
 u32 CriticalPaths::work_ended_by(i64 ns, u32 device, u32 before) const {
   auto limit = by_end_.begin() + std::min<i64>(before, i64(by_end_.size()));
   auto at = std::partition_point(by_end_.begin(), limit, [&](u32 i) { return model_.gpu[i].end_ns() <= ns; });
@@ -75,7 +75,7 @@ u32 CriticalPaths::work_ended_by(i64 ns, u32 device, u32 before) const {
 }
 
 CriticalPath CriticalPaths::of(const Interval& step) {
-  Place at{step, step.end};
+  Walk at{step, step.end};
   at.thread = main_ == kNone ? 0 : main_;
   u32 last = work_ended_by(step.end, kAnyDevice, kNone);
   bool gpu_ends = last != kNone && model_.gpu[last].end_ns() == step.end && step.end > step.begin;
@@ -92,11 +92,11 @@ CriticalPath CriticalPaths::of(const Interval& step) {
   return std::move(at.path);
 }
 
-void CriticalPaths::walk_work(Place& at) {
+void CriticalPaths::walk_work(Walk& at) {
   const GpuEvent& work = model_.gpu[at.work];
   static constexpr PathKind kKinds[] = {PathKind::computation, PathKind::communication, PathKind::copy};
   u32 index = at.work;
-  at.take(work.begin_ns, {0, 0, kKinds[static_cast<u32>(words_.work(work))], Activity::nothing, index});
+  at.take(work.begin_ns, {0, 0, kKinds[u32(words_.work(work))], Activity::nothing, index});
   u32 before = work_ended_by(work.begin_ns, work.device, position_[index]);
   if (launched_late(work, before)) {
     const CallEvent& call = model_.calls[work.call];
@@ -112,8 +112,9 @@ void CriticalPaths::walk_work(Place& at) {
   }
 }
 
-// Whether the work's launch, and not what the device did before, was last. When a call gave its work to the device is
-// known to lie before it returned; a call that waited, or whose work had begun already, had done so when it was called.
+// Whether the launch of the activity came after the end of the device's previous one. A call hands its work to the
+// device at some time before it returns; if it then waited, or part of its work had started already, it is assumed to
+// have done so when it was called.
 bool CriticalPaths::launched_late(const GpuEvent& work, u32 before) const {
   if (work.call == kNone) return false;
   const CallEvent& call = model_.calls[work.call];
@@ -124,17 +125,17 @@ bool CriticalPaths::launched_late(const GpuEvent& work, u32 before) const {
   return (given_at_begin ? call.begin_ns : call.end_ns()) > other.end_ns();
 }
 
-// The work behind whose end in (from, until] the piece went on; kNone none.
+// The activity that the piece waited for and that ended in (from, until]; kNone: none.
 u32 CriticalPaths::waited_for(const PathPiece& piece, i64 from, i64 until) const {
   const Wait* wait = piece.call == kNone ? nullptr : timelines_.waits().of(piece.call);
   bool waits = piece.activity == Activity::synchronising;
   u32 work = !wait ? kNone : waits ? wait->work : wait->own;
   auto fits = [&](u32 i) { return i != kNone && model_.gpu[i].end_ns() > from && model_.gpu[i].end_ns() <= until; };
-  if (waits && !fits(work)) work = work_ended_by(until, kAnyDevice, kNone);  // the walk came into the middle of it
+  if (waits && !fits(work)) work = work_ended_by(until, kAnyDevice, kNone);  // the walk entered the wait in its middle
   return fits(work) ? work : kNone;
 }
 
-void CriticalPaths::walk_host(Place& at) {
+void CriticalPaths::walk_host(Walk& at) {
   const std::vector<ActivityPiece>& all = timelines_.of(at.thread);
   auto after = std::partition_point(all.begin(), all.end(), [&](const ActivityPiece& x) { return x.begin_ns < at.ns; });
   bool inside = after != all.begin() && after[-1].end_ns >= at.ns;
@@ -158,7 +159,7 @@ void CriticalPaths::walk_host(Place& at) {
   at.take(from, piece);
 }
 
-// When another of the job's threads was last at work in (begin, end]; `begin` if none was.
+// When another of the job's threads was last busy in (begin, end]; `begin` if none was.
 i64 CriticalPaths::busy_elsewhere(u32 thread, i64 begin, i64 end, u32& other) {
   i64 best = begin;
   for (u32 t : threads_) {

@@ -5,8 +5,7 @@ namespace tprof {
 std::map<u32, GpuSets> gpu_sets(const Model& model, const Words& words) {
   std::map<u32, std::vector<Interval>> any[3];
   for (const GpuEvent& event : model.gpu)
-    if (event.runs_on_gpu())
-      any[static_cast<u32>(words.work(event))][event.device].push_back({event.begin_ns, event.end_ns()});
+    if (event.runs_on_gpu()) any[u32(words.work(event))][event.device].push_back({event.begin_ns, event.end_ns()});
   std::map<u32, GpuSets> out;
   for (auto& [device, list] : any[0]) out[device].computation = IntervalSet(std::move(list));
   for (auto& [device, list] : any[1]) out[device].communication = IntervalSet(std::move(list));
@@ -31,7 +30,7 @@ Exposed& Exposed::operator+=(const Exposed& more) {
 
 namespace {
 
-// The sets of a whole Model, subtracted once for all windows.
+// The sets of a whole Model, already subtracted from each other: computed once for all windows.
 struct Disjoint {
   explicit Disjoint(const GpuSets& sets)
       : all(sets),

@@ -1,5 +1,5 @@
-// Where the time of a GPU went, without counting anything twice: computing, communicating while nothing computes,
-// copying while nothing computes or communicates, idle. The four sum to the time looked at, whatever overlaps.
+// Where the time of a GPU went, counting each moment once: computing, communicating while nothing computes, copying
+// while nothing computes or communicates, idle. The four sum to the window, even if activities overlap.
 //
 // The rule is TraceLens's: exposed communication = communication - computation, exposed copies = copies - computation
 // - communication. Memory sets count as copies.
@@ -9,11 +9,11 @@
 
 namespace tprof {
 
-// Where one GPU was at work.
+// When one GPU was busy.
 struct GpuSets {
   IntervalSet computation, communication, copies;
 };
-// By device. Devices without work are not in it.
+// By device; devices without activities are left out.
 std::map<u32, GpuSets> gpu_sets(const Model& model, const Words& words);
 
 struct Exposed {
@@ -24,9 +24,9 @@ struct Exposed {
   i64 idle_ns = 0;
   i64 communication_ns = 0, copies_ns = 0;  // hidden or not
 
-  // Hidden communication of all communication, 0 to 1; -1 without any (HTA's comm-comp overlap).
+  // The share of communication that is hidden, 0 to 1; -1 if there is none (HTA's comm-comp overlap).
   double overlap() const;
-  Exposed& operator+=(const Exposed& more);  // of another time
+  Exposed& operator+=(const Exposed& more);  // of another window
 };
 Exposed exposed_in(const GpuSets& sets, const Interval& window);
 

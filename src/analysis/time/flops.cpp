@@ -14,7 +14,8 @@
 namespace tprof {
 namespace {
 
-// One of them is sparse or nested: others have strides, and it has none. How much of it there is, is in no shape.
+// Whether an input is sparse or nested, so that its shape does not state how many elements it has. Such a tensor has no
+// strides while the others have them.
 bool some_not_dense(const std::vector<OpInput>& inputs) {
   bool strides = false, none = false;
   for (const OpInput& input : inputs) {
@@ -24,7 +25,7 @@ bool some_not_dense(const std::vector<OpInput>& inputs) {
   return strides && none;
 }
 
-// Finds what is counted, then sums it up.
+// Finds the operators that count, then sums them up.
 class Counter {
  public:
   Counter(const Model& model, const Windows& windows)
@@ -57,11 +58,11 @@ class Counter {
   }
 
  private:
-  // What an event is part of, where that is no row.
+  // Values of row_ for events that are not part of a row.
   enum : i32 {
-    kFree = -1,     // of nothing: an operator inside may be counted
-    kNothing = -2,  // of an operator that takes no operations
-    kUntold = -3,   // of one whose operations are not known
+    kFree = -1,     // operators inside it may be counted
+    kNothing = -2,  // part of an operator without floating-point operations
+    kUntold = -3,   // part of an operator whose operations are not known
   };
 
   i32 row_for(u32 i, const FormulaRow& formula) {
@@ -86,7 +87,7 @@ class Counter {
     return at->second;
   }
 
-  // One that lies in another that is missing is part of it.
+  // A missing operator inside another missing one is part of that.
   void count_missing(const std::vector<bool>& missing) {
     for (u32 i = 0; i < missing.size(); i++) {
       if (!missing[i]) continue;
@@ -158,15 +159,15 @@ class Counter {
   const Model& model_;
   const Windows& windows_;
   std::vector<i32> row_;  // by event: the row that counts it, or why there is none
-  // By event: it gives a GPU work to do. Where that is not in the trace (a graph was captured), what the host took says
-  // nothing of its speed.
+  // By event: whether it launches GPU work. If that is not in the trace (a graph was captured), the host's time does
+  // not show the operator's speed.
   std::vector<bool> launches_;
   std::unordered_map<std::string, i32> rows_;
   std::map<u32, FlopsMissing> missing_;  // by name
   Flops out_;
 };
 
-// Between anything but letters and digits.
+// Words are separated by anything but letters and digits.
 bool has_word(std::string_view text, std::string_view word) {
   auto bounds = [&](size_t at) { return at >= text.size() || !isalnum(static_cast<unsigned char>(text[at])); };
   for (size_t at = 0; (at = text.find(word, at)) != text.npos; at++)

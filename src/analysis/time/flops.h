@@ -6,13 +6,13 @@
 //   attention: 2 * B * H * S * T * (D + Dv), half of it if causal; backward twice the forward (2.5 with recomputation,
 //   which is not counted: these are the model's operations)
 //   LSTM, GRU, RNN: 2 * T * B * elements of all weight matrices; backward twice the forward
-// As torch.utils.flop_counter counts, but for attention, of which that counts masked products and recomputed ones as
-// well, and for the weights' gradients of grouped convolutions, which that multiplies by the groups.
-// Sums, norms, activations and optimizers are counted by neither; what part of the time lies in operators that were
-// counted is said beside every sum.
-// Bytes are those of the inputs and of the output, each once. A roof is min(peak of the type, bytes per second * FLOP /
-// byte). MFU = sum over types of FLOP / peak, over the time looked at and the devices that had kernels (which are taken
-// to be alike).
+// As torch.utils.flop_counter counts, with two exceptions: for attention that also counts masked and recomputed
+// products, and it multiplies the weight gradients of grouped convolutions by the number of groups.
+// Neither counts sums, norms, activations and optimizers; every sum therefore states the share of the time that the
+// counted operators take.
+// Bytes are those of the inputs and the output, each once. A roof is min(peak of the type, bytes per second * FLOP /
+// byte). MFU = sum over types of FLOP / peak, divided by the time of the window and the number of devices that had
+// kernels (which are assumed to be equal).
 #pragma once
 #include <map>
 #include <string>
@@ -22,15 +22,16 @@
 namespace tprof {
 
 struct DevicePeak {
-  std::string name;       // words that must all be words of a device's name
-  double bytes_gbps = 0;  // 10^9 bytes per second, as the figures below 0: not known or not there
+  std::string name;       // words that a device's name must contain
+  double bytes_gbps = 0;  // 10^9 bytes per second; 0, here and below: not known or not supported
   double fp64 = 0, fp32 = 0, tf32 = 0, half = 0, fp8 = 0;  // 10^12 operations per second
 
   bool matches(std::string_view device) const;
   double peak(u8 dtype, bool tf32_used) const;
 };
 
-// The built-in table, behind the rows of `own`: lines "words; GB/s; fp64; fp32; tf32; half; fp8", # begins a comment.
+// The rows of `own`, then the built-in table. A line of `own` is "words; GB/s; fp64; fp32; tf32; half; fp8"; # starts a
+// comment.
 // Throws Error(Fault::usage) that names the line.
 std::vector<DevicePeak> device_table(const std::string& own = "");
 const DevicePeak* find_peak(const std::vector<DevicePeak>& table, std::string_view device);
@@ -49,20 +50,20 @@ struct FlopsRow {
   double tflops() const { return time_ns() > 0 ? flops / double(time_ns()) / 1e3 : 0; }
 };
 
-// Time of kernels, and time that threads spent in operators themselves (not in those inside): all, and in operators
-// whose operations are known, be they 0.
+// Kernel time and the operators' self time on the host: all of it, and the part in operators whose FLOPs are known
+// (which may be 0).
 struct FlopsCoverage {
   i64 gpu_ns = 0, gpu_known_ns = 0;
   i64 host_ns = 0, host_known_ns = 0;
 
-  // Of the kernel time if there is any, else of the operators'; 0 to 1, -1: no time.
+  // The known share of the kernel time, or without kernels of the operators' time: 0 to 1; -1: there is no time.
   double share() const {
     i64 all = gpu_ns ? gpu_ns : host_ns;
     return all ? double(gpu_ns ? gpu_known_ns : host_known_ns) / double(all) : -1;
   }
 };
 
-// An operator that no sum holds.
+// An operator whose FLOPs are not counted.
 struct FlopsMissing {
   u32 name;  // index into Model::names; kNone: kernels that no operator launched
   u64 calls = 0;
@@ -82,7 +83,7 @@ struct Flops {
   FlopsCoverage coverage;
   std::vector<FlopsMissing> missing;  // most time first
 
-  // Of the roof, 0 to 1; -1 unknown.
+  // The share of its roof that the row reaches, 0 to 1; -1: not known.
   double of_roof(const FlopsRow& row) const;
   bool memory_bound(const FlopsRow& row) const;
 };

@@ -8,7 +8,7 @@
 namespace tprof {
 namespace {
 
-// A kernel begins or ends: blocks per SM come or go.
+// A kernel starts or ends: its blocks per SM are added or removed.
 struct Edge {
   i64 ns;
   double blocks;
@@ -31,7 +31,7 @@ struct Sums {
   std::vector<Interval> busy;
   std::vector<Edge> edges;
   double weighted = 0, weight = 0;  // occupancy times ns, ns
-  // Inside the steps: of all kernels, of those on tensor cores, of those whose names do not tell.
+  // Kernel time inside the steps: all, on tensor cores, and where the name does not show whether it is.
   double kernel_ns = 0, tensor_ns = 0, untold_ns = 0;
   u64 kernels = 0, without_blocks = 0;
 };
@@ -51,7 +51,7 @@ void describe(const Model& model, GpuFigures& g) {
 
 std::vector<GpuFigures> gpu_figures(const Model& model, const Windows& windows, std::vector<std::string>& notes) {
   std::map<u32, Sums> devices;
-  TensorCoreNames tensor_cores(model, Rules::tprof);
+  TensorCoreNames tensor_cores(model, RuleSet::tprof);
   for (const GpuEvent& e : model.gpu) {
     if ((e.kind() != Kind::kernel && e.kind() != Kind::graph) || e.device == kNone) continue;
     Sums& s = devices[e.device];
@@ -89,10 +89,10 @@ std::vector<GpuFigures> gpu_figures(const Model& model, const Windows& windows, 
     }
     std::string gpu = "GPU " + std::to_string(device);
     if (s.without_blocks && s.without_blocks == s.kernels)
-      notes.push_back(gpu + ": no kernel says how it fills the GPU; SM efficiency and occupancy are not known");
+      notes.push_back(gpu + ": no kernel states its blocks per SM; SM efficiency and occupancy are not known");
     else if (s.without_blocks)
       notes.push_back(gpu + ": " + std::to_string(s.without_blocks) + " of " + std::to_string(s.kernels) +
-                      " kernels do not say how they fill the GPU; SM efficiency and occupancy are of the others");
+                      " kernels do not state their blocks per SM; SM efficiency and occupancy are those of the others");
     if (!model.devices.count(device))
       notes.push_back(gpu + ": its properties are not in the trace");
     else if (g.name.empty())

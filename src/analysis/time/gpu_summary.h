@@ -5,7 +5,7 @@
 
 namespace tprof {
 
-// Of every device that ran a kernel; `notes` gets what the trace does not say.
+// Figures of every device that ran a kernel; adds a note for what the trace does not state.
 std::vector<GpuFigures> gpu_figures(const Model& model, const Windows& windows, std::vector<std::string>& notes);
 
 }  // namespace tprof

@@ -14,7 +14,7 @@ struct ReasonKey {
   bool operator==(const ReasonKey&) const = default;
 };
 struct ReasonHash {
-  size_t operator()(const ReasonKey& k) const { return size_t(k.name) * kActivities + static_cast<size_t>(k.activity); }
+  size_t operator()(const ReasonKey& k) const { return size_t(k.name) * kActivities + size_t(k.activity); }
 };
 
 class LaneBuilder {
@@ -30,10 +30,10 @@ class LaneBuilder {
     lane_.stream = stream;
   }
 
-  // When the work so far has ended.
+  // When all activities added so far have ended.
   i64 busy_until() const { return at_; }
 
-  // Work in order of begin. others() says until when the device's other streams were, or are, at work.
+  // Activities must come in order of start. others() returns until when the device's other streams are busy.
   template <class Others>
   void add(u32 index, Others others) {
     const GpuEvent& work = model_.gpu[index];
@@ -60,7 +60,7 @@ class LaneBuilder {
   }
 
  private:
-  // What counts of [begin, end): its last part ends with `next`, unless that is kNone.
+  // Adds the parts of [begin, end) that lie in the windows as edges; `next`, unless it is kNone, ends the last part.
   void edges(i64 begin, i64 end, u32 next) {
     IntervalSet counting = time_ & IntervalSet(begin, end);
     for (const Interval& part : counting.intervals()) {
@@ -82,7 +82,7 @@ class LaneBuilder {
     }
   }
 
-  // 0 unless the host was late, and the work so late after it that something else held it up.
+  // When a late launch returned, if the activity started so long after it that something else delayed it too; else 0.
   i64 late_launch_returned(const Gap& gap) const {
     u32 call = gap.next == kNone ? kNone : model_.gpu[gap.next].call;
     if (call == kNone || timelines_.waits().of(call)) return 0;
@@ -104,13 +104,13 @@ class LaneBuilder {
       gap.cause = IdleCause::host_wait;
       blame(gap, gap.end_ns, main_);
     }
-    lane_.by_cause[static_cast<u32>(gap.cause)] += gap.length();
-    if (gap.edge) lane_.edges_by_cause[static_cast<u32>(gap.cause)] += gap.length();
+    lane_.by_cause[u32(gap.cause)] += gap.length();
+    if (gap.edge) lane_.edges_by_cause[u32(gap.cause)] += gap.length();
     lane_.gaps.push_back(gap);
   }
 
-  // A call gives its work to the device before it returns. One that waits, or has work that is done already, did so when
-  // it was called.
+  // A call hands its work to the device at some time before it returns. If it then waited, or part of its work was done
+  // already, it is assumed to have done so when it was called.
   bool host_was_late(const Gap& gap, u32 call) const {
     bool given_at_begin = timelines_.waits().of(call) || (last_ != kNone && model_.gpu[last_].call == call);
     const CallEvent& launch = model_.calls[call];
@@ -138,7 +138,8 @@ class LaneBuilder {
     gap.most = static_cast<Activity>(std::max_element(sums, sums + kActivities) - sums);
   }
 
-  // Calls out(piece) for each piece of the thread in [begin, end), with what lies between them as `nothing`.
+  // Calls out(piece) for each piece of the thread in [begin, end), and with Activity::nothing for the time between
+  // them.
   template <class Out>
   void walk(u32 thread, i64 begin, i64 end, Out out) {
     const std::vector<ActivityPiece>& all = timelines_.of(thread);
@@ -157,16 +158,16 @@ class LaneBuilder {
     }
   }
 
-  // For work that others had given to the GPU, and long enough that it was the queue's end it waited for.
+  // Whether the call waited long enough for other GPU work to have drained the queue.
   bool waited(u32 call) const {
     const Wait* wait = timelines_.waits().of(call);
-    return wait && wait->length() > kShortestWaitNs;
+    return wait && wait->length() > kMinWaitNs;
   }
 
   void count(Gap& gap, const ActivityPiece& piece, i64* sums) {
     i64 ns = piece.end_ns - piece.begin_ns;
-    sums[static_cast<u32>(piece.activity)] += ns;
-    lane_.by_activity[static_cast<u32>(piece.activity)] += ns;
+    sums[u32(piece.activity)] += ns;
+    lane_.by_activity[u32(piece.activity)] += ns;
     bool from_begin = piece.begin_ns == gap.begin_ns && piece.call != kNone && !gap.edge;
     if (from_begin && model_.calls[piece.call].begin_ns < gap.begin_ns && waited(piece.call)) gap.sync = piece.call;
     bool by_call = piece.call != kNone && piece.activity != Activity::data_loading;
@@ -187,7 +188,7 @@ class LaneBuilder {
   HostTimelines& timelines_;
   u32 main_;
   i64 at_;
-  u32 last_ = kNone;  // the work that ended at at_
+  u32 last_ = kNone;  // the activity that ended at at_
   IdleLane lane_;
   std::unordered_map<ReasonKey, HostReason, ReasonHash> reasons_;
 };
@@ -197,7 +198,7 @@ class LaneBuilder {
 const char* idle_cause_text(IdleCause cause) {
   static constexpr const char* kTexts[] = {"the host launched too late", "one kernel follows another",
                                            "waits for another stream", "the device began it late", "launch unknown"};
-  return kTexts[static_cast<u32>(cause)];
+  return kTexts[u32(cause)];
 }
 
 std::vector<IdleLane> idle(const Model& model, const Windows& windows, HostTimelines& timelines) {

@@ -27,25 +27,26 @@ void note_losses(const Ledger& ledger, std::vector<std::string>& notes) {
   say(ledger.left_out, "events of kinds that are not analysed: ");
   if (ledger.lanes) notes.push_back(std::to_string(ledger.lanes) + " of the ranges cross others of their thread");
   if (ledger.gpu.without_call)
-    notes.push_back(std::to_string(ledger.gpu.without_call) + " pieces of GPU work have no call that launched them");
+    notes.push_back(std::to_string(ledger.gpu.without_call) + " GPU activities have no call that launched them");
 }
 
 void note_steps(const Model& model, const std::vector<StepSpan>& spans, std::vector<std::string>& notes) {
   if (model.steps.empty())
     notes.push_back(model.stretches.empty() ? "no steps are marked: all of the trace counts as one"
-                                            : "no steps lie in this trace, but evaluations alone");
-  if (model.steps.size() == 1) notes.push_back("there is one step only, which says little about the others");
+                                            : "this trace has evaluations but no steps");
+  if (model.steps.size() == 1) notes.push_back("there is only one step, which may not be typical of the others");
   std::string missing;
   for (const StepSpan& span : spans)
     if (!span.whole) missing += (missing.empty() ? "" : ", ") + span.name;
-  if (!missing.empty()) notes.push_back("not counted, since GPU work of theirs seems to be missing: steps " + missing);
+  if (!missing.empty())
+    notes.push_back("not counted, because some of their GPU work seems to be missing: steps " + missing);
   std::string evaluate;
   for (const StepSpan& span : spans)
     if (span.whole && !span.counts) evaluate += (evaluate.empty() ? "" : ", ") + span.name;
-  if (!evaluate.empty()) notes.push_back("not counted, since an evaluation lies inside of them: steps " + evaluate);
+  if (!evaluate.empty()) notes.push_back("not counted, because an evaluation lies inside them: steps " + evaluate);
 }
 
-// Of a device: by name none of those that launch nothing. What other vendors' calls do is not known.
+// Whether the call makes a device work, by its name. What other vendors' calls do is not known.
 bool may_launch(const Model& model, const Words& words, const CallEvent& call) {
   const std::string& name = model.names[call.name];
   bool driver = name.size() > 2 && name.starts_with("cu") && isupper(static_cast<unsigned char>(name[2]));
@@ -75,13 +76,13 @@ Overview overview_of(const Model& model) {
   Words words(model);
   std::vector<StepSpan> spans = step_spans(model);
   auto busy = category_times(model, words);
-  auto any = [&](Category c) { return !busy[static_cast<u32>(c)].empty(); };
+  auto any = [&](Category c) { return !busy[u32(c)].empty(); };
   out.uses_gpu = any(Category::runtime) || any(Category::kernel) || any(Category::copy) || any(Category::set) ||
                  !model.gpu.empty();
   out.communicates = any(Category::communication);
-  auto works = [](const GpuEvent& work) { return work.runs_on_gpu(); };
+  auto runs = [](const GpuEvent& work) { return work.runs_on_gpu(); };
   auto launches = [&](const CallEvent& call) { return may_launch(model, words, call); };
-  out.work_known = std::any_of(model.gpu.begin(), model.gpu.end(), works) ||
+  out.work_known = std::any_of(model.gpu.begin(), model.gpu.end(), runs) ||
                    std::none_of(model.calls.begin(), model.calls.end(), launches);
   out.counted = counted_of(model);
   out.span_ns = model.end_ns - model.begin_ns;
@@ -98,9 +99,9 @@ Overview overview_of(const Model& model) {
   out.own = own_cost(model, windows);
   if (out.uses_gpu) out.gpus = gpu_figures(model, windows, out.notes);
   if (!out.work_known)
-    out.notes.push_back("a device was called, and of its work the trace has nothing that is analysed: it is not known");
+    out.notes.push_back("a device was called, but the trace has no events of its work that can be analysed");
   else if (out.uses_gpu && out.gpus.empty())
-    out.notes.push_back("no kernel ran: of the GPU there is nothing to tell");
+    out.notes.push_back("no kernel ran: there is nothing to report about the GPU");
 
   for (const StepSpan& span : spans) out.steps.push_back({span.name, double(span.time.length()) / 1000, {}});
   IntervalSet rest(all.begin, all.end);

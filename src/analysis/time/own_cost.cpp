@@ -22,7 +22,7 @@ OwnCost own_cost(const Model& model, const Windows& windows) {
   for (const MemoryEvent& event : model.memory) out.events += inside(event.ns);
   for (const NvtxMark& mark : model.marks) out.events += inside(mark.ns);
   if (!overhead.empty()) out.cupti_ns = (IntervalSet(std::move(overhead)) & windows.time).length();
-  if (model.own_ns) out.process_ns = static_cast<i64>(model.own_ns);
+  if (model.own_ns) out.process_ns = i64(model.own_ns);
   return out;
 }
 

@@ -1,17 +1,16 @@
-// What recording itself cost, as far as a trace tells: an estimate, and from below.
+// What recording itself cost, as far as the trace shows: a lower bound.
 //
-// CUPTI states its own work (overhead events). tprof times its slow paths, for the process as a whole. What each
-// recorded event cost beside that nobody measures while a program runs (tests/bench does), so their number stands for
-// it.
+// CUPTI reports its own cost (overhead events). tprof times its slow paths, for the whole process. The cost of each
+// recorded event is not measured while a program runs (tests/bench does that), so their number is given instead.
 #pragma once
 #include "analysis/basis/windows.h"
 
 namespace tprof {
 
 struct OwnCost {
-  bool cuda = false;    // there are calls of CUDA, so CUPTI may have worked
-  i64 cupti_ns = -1;    // in the steps, what overlaps counted once; -1: the trace does not say
-  i64 process_ns = -1;  // tprof's slow paths, from the process's start to the end of the span; -1: likewise
+  bool cuda = false;    // there are CUDA calls, so CUPTI may have been active
+  i64 cupti_ns = -1;    // in the steps, overlaps counted once; -1: not in the trace
+  i64 process_ns = -1;  // tprof's slow paths, from the process's start to the end of the span; -1: not in the trace
   u64 events = 0;       // recorded in the steps: ranges, calls, GPU work, allocations and marks
 };
 OwnCost own_cost(const Model& model, const Windows& windows);

@@ -53,8 +53,8 @@ std::vector<std::string> traces_in(const std::string& directory) {
   return out;
 }
 
-Source source_of(const Input& input, const Model& model, Rules rules) {
-  return {input.run, input.worker, input.span, rules == Rules::plugin ? -1 : model.rank};
+Source source_of(const Input& input, const Model& model, RuleSet rules) {
+  return {input.run, input.worker, input.span, rules == RuleSet::plugin ? -1 : model.rank};
 }
 
 std::map<std::string, size_t> workers_of(const std::vector<Input>& inputs) {
@@ -65,7 +65,7 @@ std::map<std::string, size_t> workers_of(const std::vector<Input>& inputs) {
   return out;
 }
 
-Inputs::Inputs(const std::vector<std::string>& paths, Rules rules) : rules_(rules) {
+Inputs::Inputs(const std::vector<std::string>& paths, RuleSet rules) : rules_(rules) {
   for (const std::string& path : paths) {
     add(path);
     ends_.push_back(all_.size());
@@ -111,7 +111,7 @@ void Inputs::add(const std::string& path) {
     }
     say_skipped(path, list.skipped);
     for (const Input& input : list.files)
-      if (!directory || input.plugin_takes || rules_ != Rules::plugin) all_.push_back(input);
+      if (!directory || input.plugin_takes || rules_ != RuleSet::plugin) all_.push_back(input);
   } else {
     for (const kineto::MovedTrace& trace : converted) {
       Input input{fs::path(fs::absolute(trace.directory)).lexically_normal().filename().string(), "", "", trace.path};
@@ -121,7 +121,7 @@ void Inputs::add(const std::string& path) {
     }
   }
   if (all_.size() != before) return;
-  std::string names = rules_ == Rules::plugin ? "*.pt.trace.json[.gz]" : "*.json[.gz]";
+  std::string names = rules_ == RuleSet::plugin ? "*.pt.trace.json[.gz]" : "*.json[.gz]";
   throw Error(Fault::unreadable, path + ": holds no trace (" + names + ") and no recording (*.tprof)");
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/basis/rules.h"
+#include "analysis/basis/rule_set.h"
 #include "kineto/read/directory.h"
 #include "kineto/read/read.h"
 #include "report/table.h"
@@ -18,7 +18,7 @@ namespace tprof {
 using Input = kineto::TraceFile;
 
 // The plugin does not know ranks.
-Source source_of(const Input& input, const Model& model, Rules rules = Rules::tprof);
+Source source_of(const Input& input, const Model& model, RuleSet rules = RuleSet::tprof);
 
 // The traces of a directory, not below it; what is skipped is said on stderr.
 std::vector<std::string> traces_in(const std::string& directory);
@@ -42,7 +42,7 @@ class Inputs {
  public:
   // Throws Error(Fault::unreadable) when a path holds nothing to analyse. What is left out is said on stderr.
   // By the plugin's rules, directories have only what it would take by its name.
-  explicit Inputs(const std::vector<std::string>& paths, Rules rules = Rules::tprof);
+  explicit Inputs(const std::vector<std::string>& paths, RuleSet rules = RuleSet::tprof);
 
   const std::vector<Input>& all() const { return all_; }
   // How many of all() the first so many paths gave, before each().
@@ -59,7 +59,7 @@ class Inputs {
   std::string convert(const std::string& path, bool named);
   void convert_into(const std::string& into, const std::string& path, u64 begin, bool named);
 
-  Rules rules_;
+  RuleSet rules_;
   std::vector<Input> all_;
   std::vector<size_t> ends_;  // in all_, by path
   Scratch scratch_;
