@@ -9,9 +9,8 @@
 #include "collect/python/bootstrap.h"
 #include "collect/session/session.h"
 #include "collect/torch/attach.h"
+#include "export.h"
 #include "injection.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace tprof {
 namespace {
@@ -46,8 +45,8 @@ int our_main(int argc, char** argv, char** envp) {
 }  // namespace
 }  // namespace tprof
 
-EXPORT int __libc_start_main(tprof::Main main, int argc, char** argv, tprof::Main init, void (*fini)(),
-                             void (*rtld_fini)(), void* stack_end) {
+extern "C" EXPORT int __libc_start_main(tprof::Main main, int argc, char** argv, tprof::Main init, void (*fini)(),
+                                        void (*rtld_fini)(), void* stack_end) {
   using Start = int (*)(tprof::Main, int, char**, tprof::Main, void (*)(), void (*)(), void*);
   auto real = reinterpret_cast<Start>(dlsym(RTLD_NEXT, "__libc_start_main"));
   tprof::g_main = main;
@@ -55,7 +54,7 @@ EXPORT int __libc_start_main(tprof::Main main, int argc, char** argv, tprof::Mai
 }
 
 #define EXIT(name)                                                                          \
-  EXPORT [[noreturn]] void name(int status) {                                               \
+  extern "C" EXPORT [[noreturn]] void name(int status) {                                    \
     tprof::close_down();                                                                    \
     if (auto real = reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, #name))) real(status); \
     tprof::end_process(status);                                                             \

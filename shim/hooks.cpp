@@ -3,10 +3,9 @@
 #include "abi.h"
 #include "collect/cuda/call.h"
 #include "collect/start/profiler_range.h"
+#include "export.h"
 #include "payload.h"
 #include "resolve.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
 
 using namespace tprof;
 
@@ -35,7 +34,7 @@ i32 device_of(const void* caller) {
     return record_call<CallKind{api, CallFamily::family, flags}>(                                                  \
         name, [&] { return real arguments; }, [&]([[maybe_unused]] auto ok) { return CallPayload{__VA_ARGS__}; }); \
   }                                                                                                                \
-  EXPORT int symbol parameters {                                                                                   \
+  extern "C" EXPORT int symbol parameters {                                                                        \
     const void* caller = __builtin_return_address(0);                                                              \
     if (!calls_wanted())                                                                                           \
       if (void* real = known_function(Hook::symbol, caller); __builtin_expect(real != nullptr, 1))                 \
@@ -50,7 +49,7 @@ i32 device_of(const void* caller) {
 #define CUDA_ptds(name, ...) CUDA_one(name, __VA_ARGS__) CUDA_one(name##_ptds, __VA_ARGS__)
 #define NCCL(name, ...) WRAPPER(name, kApiNccl, kNcclSystemError, __VA_ARGS__)
 #define PROFILER(name, starts)                                                                     \
-  EXPORT int name() {                                                                              \
+  extern "C" EXPORT int name() {                                                                   \
     auto real = reinterpret_cast<int (*)()>(function_of(Hook::name, __builtin_return_address(0))); \
     if (!real) return kInsufficientDriver;                                                         \
     cuda_profiler_range(starts);                                                                   \

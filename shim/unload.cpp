@@ -3,8 +3,9 @@
 
 #include "collect/native/images.h"
 #include "collect/native/native.h"
+#include "export.h"
 
-extern "C" __attribute__((visibility("default"))) int dlclose(void* handle) {
+extern "C" EXPORT int dlclose(void* handle) {
   static constinit std::atomic<int (*)(void*)> known{nullptr};
   auto real = known.load(std::memory_order_relaxed);
   if (!real)
