@@ -1,7 +1,5 @@
 #include "convert/convert.h"
 
-#include <errno.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +13,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "base/printable.h"
@@ -25,8 +24,6 @@
 #include "model/reclaim.h"
 #include "model/settled.h"
 #include "model/spans.h"
-
-extern char** environ;
 
 namespace tprof {
 namespace {
@@ -46,12 +43,6 @@ struct Job {
 void replace_all(std::string& text, const std::string& what, const std::string& with) {
   for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
     text.replace(at, what.size(), with);
-}
-
-std::string shell_quoted(const std::string& text) {
-  std::string out = text;
-  replace_all(out, "'", "'\\''");
-  return "'" + out + "'";
 }
 
 std::string directory_of(const std::string& path) {
@@ -77,16 +68,11 @@ std::string info_text(const Meta& meta, const char* key) {
 // Runs the user's command; its failure is said and does not stop anything.
 void run_hook(std::string command, const std::string& path, i64 step) {
   replace_all(command, "{step}", std::to_string(step));
-  replace_all(command, "{}", shell_quoted(path));
-  const char* argv[] = {"/bin/sh", "-c", command.c_str(), nullptr};
+  replace_all(command, "{}", shell_quote(path));
   pid_t pid;
-  int status = 0;
-  int failed = posix_spawn(&pid, argv[0], nullptr, nullptr, const_cast<char**>(argv), environ);
-  if (failed == 0) {
-    while (waitpid(pid, &status, 0) < 0)
-      if (errno != EINTR) return;  // somebody else waits for all children
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-  }
+  int failed = start_child({"/bin/sh", "-c", command}, {}, pid);
+  int status = failed ? 0 : wait_for_child(pid);
+  if (status < 0 || (!failed && WIFEXITED(status) && WEXITSTATUS(status) == 0)) return;
   std::string why = failed                ? strerror(failed)
                     : WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
                                           : "exit status " + std::to_string(WEXITSTATUS(status));
@@ -525,7 +511,7 @@ std::string rest_text(const Rest& rest, const std::string& recording) {
   if (rest.first_step == -2) return text + ", all of evaluations, were not written as traces; they are in " + recording;
   if (rest.first_step >= 0) text += " (steps " + first + " to " + std::to_string(rest.end_step - 1) + ")";
   std::string range = rest.first_step < 0 ? "0:1" : first + ":" + std::to_string(rest.end_step);
-  return text + " are in the recording: tprof convert --steps " + range + " " + shell_quoted(recording);
+  return text + " are in the recording: tprof convert --steps " + range + " " + shell_quote(recording);
 }
 
 u64 max_size_of(const Meta& meta) {

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "cli/options_cli.h"
 #include "command.h"

@@ -125,17 +125,6 @@ std::string compose_preload(const std::string& library, const char* existing) {
   return out;
 }
 
-std::string shell_quote(const std::string& text) {
-  std::string out = "'";
-  for (char c : text) {
-    if (c == '\'')
-      out += "'\\''";
-    else
-      out += c;
-  }
-  return out + "'";
-}
-
 std::string program_label(const std::vector<std::string>& program) {
   std::string label;
   auto base = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };

@@ -32,9 +32,6 @@ Options apply_options(const RunArguments& arguments);
 // ours:existing, each part once, other builds of libtprof.so left out.
 std::string compose_preload(const std::string& library, const char* existing);
 
-// 'it'\''s': one word for any POSIX shell.
-std::string shell_quote(const std::string& text);
-
 // "train" for `python -u /x/train.py --lr 1`, "pkg.mod" for `python -m pkg.mod`, else the program's name;
 // only characters that are harmless in a file name.
 std::string program_label(const std::vector<std::string>& program);
