@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "cli/device_peaks.h"
 #include "command.h"
@@ -53,7 +54,7 @@ int run(const AdviseArguments& arguments) {
     for (const std::string& line : waiting_lines(job.found, job.ranks))
       print(stdout, "\n" + job.run + "  span " + job.span_text() + ": " + line + "\n");
   }
-  if (arguments.json && code != kExitUnreadable) print(stdout, dump(out) + "\n");
+  if (arguments.json && code != kExitUnreadable) print(stdout, json_indented(out) + "\n");
   return code == kExitOk && found && !arguments.fail_on.empty() ? int(kExitFound) : code;
 }
 

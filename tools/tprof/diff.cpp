@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "command.h"
 #include "exit_codes.h"
@@ -158,7 +159,7 @@ int run_plugin(const DiffArguments& arguments) {
   if (arguments.json) {
     Json out = {{"schema", 1}, {"rules", "torch_tb_profiler"}, {"a", json_of(a.source)}, {"b", json_of(b.source)}};
     out.update(diff_tree_json(tree, kWhole));
-    print(stdout, dump(out) + "\n");
+    print(stdout, json_indented(out) + "\n");
     return kExitOk;
   }
   Table nodes = diff_tree_table(tree), totals = diff_totals_table(tree);
@@ -184,7 +185,7 @@ int run(const DiffArguments& arguments) {
   DiffSide a = side_of(of_a, code), b = side_of(of_b, code);
   Diff result = diff(a, b);
   if (arguments.json)
-    print(stdout, dump(diff_json(result, kWhole)) + "\n");
+    print(stdout, json_indented(diff_json(result, kWhole)) + "\n");
   else if (arguments.csv)
     print_csv(result);
   else

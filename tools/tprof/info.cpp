@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "cli/progress.h"
 #include "command.h"
@@ -174,7 +175,7 @@ void print_json(const Report& report) {
   Json all = {{"schema", 1}};
   all.update(report.values);
   all["capabilities"] = report.capabilities;
-  print(stdout, all.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  print(stdout, json_line(all) + "\n");
 }
 
 int info(const std::vector<std::string>& paths, bool json) {

@@ -1,16 +1,16 @@
 // `tprof overview` and `tprof steps`: where the time of each worker and span went, on average and step by step.
-#include "report/overview.h"
-#include "base/printable.h"
-
 #include <stdio.h>
 
 #include <set>
 
 #include "base/error.h"
+#include "base/json.h"
+#include "base/printable.h"
 #include "command.h"
 #include "exit_codes.h"
 #include "input/inputs.h"
 #include "plugin_compat/overview.h"
+#include "report/overview.h"
 
 namespace tprof {
 namespace {
@@ -58,7 +58,7 @@ int show(const OverviewArguments& arguments, Text text, ToJson json) {
                            for (const std::string& line : why)
                              print(stdout, "  torch_tb_profiler differs: " + line + "\n");
                          });
-  if (arguments.json && code != kExitUnreadable) print(stdout, dump(out) + "\n");
+  if (arguments.json && code != kExitUnreadable) print(stdout, json_indented(out) + "\n");
   return code;
 }
 

@@ -17,6 +17,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "cli/device_peaks.h"
 #include "command.h"
@@ -154,10 +155,10 @@ class Stats {
     if (!usage_.empty()) throw Error(Fault::usage, usage_);
     if (code == kExitUnreadable) return code;
     if (options_.json)
-      print(stdout, dump({{"schema", 1},
-                          {"by", word_.word},
-                          {"rules", options_.plugin ? "torch_tb_profiler" : "tprof"},
-                          {"workers", workers_}}) +
+      print(stdout, json_indented({{"schema", 1},
+                                   {"by", word_.word},
+                                   {"rules", options_.plugin ? "torch_tb_profiler" : "tprof"},
+                                   {"workers", workers_}}) +
                         "\n");
     else if (options_.csv)
       print(stdout, csv_of(tables_));
