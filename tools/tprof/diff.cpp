@@ -28,7 +28,7 @@ const TableJson kWhole = [](const Table& table) { return json_of(table); };
 constexpr char kHowTo[] = "tprof diff A B, or with several runs of each tprof diff A1 A2 A3 --vs B1 B2 B3";
 
 struct DiffArguments {
-  std::vector<std::string> paths, behind;  // behind --vs
+  std::vector<std::string> paths, versus;  // before and after --vs
   std::string fail_on, limit = "10";
   bool few_runs = false, json = false, csv = false, plugin = false;
 };
@@ -52,7 +52,7 @@ size_t rows_of(const std::string& text) {
 // A and B, by what was typed.
 std::pair<std::vector<std::string>, std::vector<std::string>> sides_of(const DiffArguments& arguments) {
   const std::vector<std::string>& paths = arguments.paths;
-  if (!arguments.behind.empty()) return {paths, arguments.behind};
+  if (!arguments.versus.empty()) return {paths, arguments.versus};
   if (paths.size() == 1)
     throw Error(Fault::usage, "one run is given and two are needed to compare: " + std::string(kHowTo));
   if (paths.size() > 2)
@@ -229,7 +229,7 @@ Action declare_diff(Arguments& arguments) {
   arguments.toggle("--json", "", "print JSON (schema 1: keys are only ever added)", a->json);
   arguments.toggle("--plugin-compat", "", "the Diff view of torch_tb_profiler 0.4.3, its mistakes included", a->plugin);
   arguments.operands("PATH", "runs: traces, recordings or log directories; A and B, or A... --vs B...", 1, 0, a->paths);
-  arguments.operands_behind("--vs", "what comes behind it is B, what comes before it A", a->behind);
+  arguments.operands_after("--vs", "what comes before it is A, what comes after it B", a->versus);
   return [a] { return run(*a); };
 }
 

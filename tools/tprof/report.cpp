@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 using Keep = Page::Keep;
 
 struct ReportArguments {
-  std::vector<std::string> paths, behind;  // behind --vs
+  std::vector<std::string> paths, versus;  // before and after --vs
   std::string out = "report.html", max_size = "64M", devices;
   bool force = false;
 };
@@ -183,11 +183,11 @@ class Report {
 
   int add_workers() {
     std::vector<std::string> paths = arguments_.paths;
-    paths.insert(paths.end(), arguments_.behind.begin(), arguments_.behind.end());
+    paths.insert(paths.end(), arguments_.versus.begin(), arguments_.versus.end());
     Inputs inputs(paths);
     Given given(inputs, paths);
     std::optional<Sides> sides;
-    if (!arguments_.behind.empty()) sides.emplace(inputs.all(), inputs.given_by(arguments_.paths.size()));
+    if (!arguments_.versus.empty()) sides.emplace(inputs.all(), inputs.given_by(arguments_.paths.size()));
     Jobs waiting = jobs_of(inputs), jobs;
     std::map<std::string, size_t> workers = workers_of(inputs.all());
     int code = inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace& trace) {
@@ -290,7 +290,7 @@ Action declare_report(Arguments& arguments) {
   arguments.toggle("--force", "", "overwrite a file that is no report of tprof", a->force);
   declare_devices(arguments, a->devices);
   arguments.operands("PATH", "traces, recordings or log directories", 1, 0, a->paths);
-  arguments.operands_behind("--vs", "compare what comes before it (A) with what comes behind it (B)", a->behind);
+  arguments.operands_after("--vs", "compare what comes before it (A) with what comes after it (B)", a->versus);
   return [a] {
     Report report(*a);
     int code = report.run();
