@@ -41,7 +41,16 @@ export function formatTick(value: number, top: number, unit: string): string {
   const word = format(top, unit).split(" ")[1];
   return `${minus(grouped(String(+(value / kScales[word]).toPrecision(4))))} ${word}`;
 }
-const kScales: Record<string, number> = { "µs": 1, ms: 1e3, s: 1e6, B: 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3, TB: 1024 ** 4 };
+const kScales: Record<string, number> = {
+  µs: 1,
+  ms: 1e3,
+  s: 1e6,
+  B: 1,
+  KB: 1024,
+  MB: 1024 ** 2,
+  GB: 1024 ** 3,
+  TB: 1024 ** 4,
+};
 
 // A name where there is little room: without what many names begin with.
 export function shortName(name: string): string {
@@ -80,7 +89,7 @@ function digits(value: number): string {
 
 function fixed(value: number, decimals: number): string {
   const text = Math.abs(value) < 1e21 ? value.toFixed(decimals) : String(value);
-  return minus(grouped(/^-[0.]*$/.test(text) ? text.slice(1) : text));  // no minus zero
+  return minus(grouped(/^-[0.]*$/.test(text) ? text.slice(1) : text)); // no minus zero
 }
 
 // As long as a plus, which a hyphen is not.

@@ -38,7 +38,8 @@ export const texts: Record<string, string> = {
   mean_duration: "Time of a call, on average",
   max_duration: "Time of the longest call",
   min_duration: "Time of the shortest call",
-  mean_blocks_per_sm: "Blocks of the launch for each multiprocessor of the GPU; below 1 some had nothing to do. Weighted by time",
+  mean_blocks_per_sm:
+    "Blocks of the launch for each multiprocessor of the GPU; below 1 some had nothing to do. Weighted by time",
   mean_occupancy: "Est. achieved occupancy: warps that are active of those a multiprocessor can hold. Weighted by time",
   // modules
   depth: "How many modules it lies in",
@@ -143,7 +144,8 @@ export const texts: Record<string, string> = {
   compute_capability: "Compute capability of the GPU",
   utilization: "Share of the time in which at least one kernel ran",
   sm_efficiency: "Est. SM efficiency: share of the multiprocessors that kernels occupied, over all of the time",
-  occupancy: "Est. achieved occupancy: warps that are active of those a multiprocessor can hold, weighted by the time of kernels",
+  occupancy:
+    "Est. achieved occupancy: warps that are active of those a multiprocessor can hold, weighted by the time of kernels",
   avg_size: "Bytes of a call, on average",
   avg_latency: "Time of a call, on average, from its begin on this rank to its end",
   avg_data_transfer: "Time of a call in which data moved, on average",

@@ -75,8 +75,7 @@ export function StackedBars({ label, names, parts, value, unit, details }: Props
         onKeyDown={key}
         onMouseMove={point}
         onMouseLeave={() => setOver(-1)}
-        onBlur={() => setOver(-1)}
-      >
+        onBlur={() => setOver(-1)}>
         <svg width={width} height={kHeight} role="img" aria-label={label} data-label>
           {[0, 0.25, 0.5, 0.75, 1].map((share) => (
             <g key={share}>
@@ -107,8 +106,7 @@ export function StackedBars({ label, names, parts, value, unit, details }: Props
             role="status"
             ref={(tip) => {
               if (tip) tip.style.left = `${tipLeft(x(over), bar, width)}px`;
-            }}
-          >
+            }}>
             {details(over)}
           </div>
         )}

@@ -9,8 +9,14 @@ export class Table {
 
   // `at`: where it stands in the documents, as figures name it; `options`: of the command that says it, where it follows
   // from a choice made in the page ("--range 10:20").
-  constructor(readonly at: string, readonly columns: Column[], readonly notes: string[], rows: Unpacked,
-              readonly leftOutBytes = 0, readonly options = "") {
+  constructor(
+    readonly at: string,
+    readonly columns: Column[],
+    readonly notes: string[],
+    rows: Unpacked,
+    readonly leftOutBytes = 0,
+    readonly options = "",
+  ) {
     this.n = rows.n;
     this.cells = rows.columns;
   }
@@ -60,7 +66,8 @@ const values = new Map<string, Promise<Json>>();
 export function loadTable(pointer: string): Promise<Table> {
   return kept(tables, pointer, async () => {
     const head = at(pointer) as unknown as TableHead;
-    if (Array.isArray(head.rows)) return new Table(pointer, head.columns, head.notes, unpackRows(head.rows, head.columns));
+    if (Array.isArray(head.rows))
+      return new Table(pointer, head.columns, head.notes, unpackRows(head.rows, head.columns));
     if ("left_out" in head.rows)
       return new Table(pointer, head.columns, head.notes, unpackRows([], head.columns), head.rows.left_out);
     return new Table(pointer, head.columns, head.notes, unpackTable(await inflate(`tprof-blob-${head.rows.packed}`)));
