@@ -37,7 +37,7 @@ export function Derived({ rule, value, unit }: { rule: string; value: number; un
   );
 }
 
-// A text of a document, which may hold anything: it is isolated, so that it cannot turn the direction of what is beside it.
+// A text of a document. It may hold anything, so it is isolated: it cannot change the direction of the text beside it.
 export function Said({ at, text, options }: { at: string; text: string | null; options?: string }) {
   const known = text !== null;
   return (

@@ -1,4 +1,4 @@
-// What each column means, by its key in --json; shown where one points at its title. A test says which keys lack a text.
+// What each column means, by its key in --json; shown when one points at its title. A test names keys without a text.
 const kSelfHost = "without what it called";
 
 export const texts: Record<string, string> = {
@@ -40,7 +40,7 @@ export const texts: Record<string, string> = {
   min_duration: "Time of the shortest call",
   mean_blocks_per_sm:
     "Blocks of the launch for each multiprocessor of the GPU; below 1 some had nothing to do. Weighted by time",
-  mean_occupancy: "Est. achieved occupancy: warps that are active of those a multiprocessor can hold. Weighted by time",
+  mean_occupancy: "Est. achieved occupancy: share of a multiprocessor's warps that are active. Weighted by time",
   // modules
   depth: "How many modules it lies in",
   occurrences: "How often it was called",
@@ -145,7 +145,7 @@ export const texts: Record<string, string> = {
   utilization: "Share of the time in which at least one kernel ran",
   sm_efficiency: "Est. SM efficiency: share of the multiprocessors that kernels occupied, over all of the time",
   occupancy:
-    "Est. achieved occupancy: warps that are active of those a multiprocessor can hold, weighted by the time of kernels",
+    "Est. achieved occupancy: share of a multiprocessor's warps that are active, weighted by the time of the kernels",
   avg_size: "Bytes of a call, on average",
   avg_latency: "Time of a call, on average, from its begin on this rank to its end",
   avg_data_transfer: "Time of a call in which data moved, on average",

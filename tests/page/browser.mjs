@@ -1,9 +1,9 @@
-// Holds one browser and does what it is told: a JSON object a line on stdin, its answer a line on stdout.
+// Holds one browser and runs commands: a JSON object per line on stdin, its answer as a line on stdout.
 //
 //   node browser.mjs chromium|firefox
 //   {"do": "open", "path": "/tmp/report.html", "hash": "view=operators"}   ->  {"value": {...}}  or  {"error": "..."}
 //
-// What can be told is a function of `commands`; browser.py is the other side. Nothing is loaded from a network: the
+// Each command is a function of `commands`; browser.py is the other side. Nothing is loaded from a network: the
 // browser's proxy is a port where nobody listens, and whatever a page asks for is in `report`.
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -76,7 +76,8 @@ function settled(calm) {
   });
 }
 
-// Every figure: [pointer or rule, exact value as JSON, text, is it in a table]. As JSON: browsers send long lists slowly.
+// Every figure: [pointer or rule, exact value as JSON, text, is it in a table]. The list is sent as one JSON text,
+// since browsers are slow with long lists.
 function figuresOfPage(kind) {
   return JSON.stringify(
     Array.from(document.querySelectorAll(`[${kind}]`), (element) => [

@@ -1,12 +1,12 @@
-// How long a browser takes to show a trace: as a report, and by others that show traces in a browser.
+// How long a browser takes to show a trace: as a report, and in other viewers that run in a browser.
 //
 //   tests/bench/big_trace.py big.json 300000; tprof report big.json -o big.html
 //   node tests/page/peers.mjs big.json big.html
 //
-// The others: Catapult, which was chrome://tracing (apt: golang-1.19-src), and the Performance panel of Chromium's own
-// developer tools. Each is started first; what counts is the time from the trace being given to it until it shows it (of
-// Catapult, until it has read it: drawing does not count). Of the report it is the whole of opening a page. Best of
-// three, each in a fresh profile.
+// The others are Catapult, formerly chrome://tracing (apt: golang-1.19-src), and the Performance panel of Chromium's
+// developer tools. They are started first; the time is that from handing over the trace until it is shown (in Catapult:
+// until it has been read, without drawing). For the report it is the time to open the page. Best of three, each in a
+// fresh profile.
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';

@@ -43,7 +43,9 @@ export function StackedBars({ label, names, parts, value, unit, details }: Props
       for (let k = 0; k < part; k++) below += Math.max(0, value(i, k) ?? 0);
       const v = Math.max(0, value(i, part) ?? 0);
       if (v > 0)
-        d += `M${x(i).toFixed(2)} ${y(below).toFixed(2)}h${bar.toFixed(2)}V${y(below + v).toFixed(2)}h${(-bar).toFixed(2)}Z`;
+        d +=
+          `M${x(i).toFixed(2)} ${y(below).toFixed(2)}h${bar.toFixed(2)}` +
+          `V${y(below + v).toFixed(2)}h${(-bar).toFixed(2)}Z`;
     }
     return d;
   });

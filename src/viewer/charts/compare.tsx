@@ -60,7 +60,11 @@ export function Compare({ label, pairs, unit, details, onPick }: Props) {
     "M" + pairs.map((p, i) => `${middle(i).toFixed(1)} ${at(of(p)).toFixed(1)}`).join("L");
   const column = (i: number, shift: number, v: number, to: Scale) => {
     const [y0, y1] = [to.at(0), to.at(v)];
-    return `M${(middle(i) + shift).toFixed(1)} ${Math.min(y0, y1).toFixed(1)}h${bar.toFixed(1)}v${Math.abs(y1 - y0).toFixed(1)}h${(-bar).toFixed(1)}Z`;
+    const [left, top] = [middle(i) + shift, Math.min(y0, y1)];
+    return (
+      `M${left.toFixed(1)} ${top.toFixed(1)}h${bar.toFixed(1)}` +
+      `v${Math.abs(y1 - y0).toFixed(1)}h${(-bar).toFixed(1)}Z`
+    );
   };
   const bars = (shift: number, of: (p: Pair) => number, to: Scale) =>
     pairs.map((p, i) => column(i, shift, of(p), to)).join("");

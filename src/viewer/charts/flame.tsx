@@ -1,6 +1,6 @@
-// A tree as bars, the root at the top: a flame graph, where a bar is as wide as its row is worth, or a timeline, where it
-// lies where its time is. What hangs on a row lies below it.
-// A click, or Enter, makes a bar as wide as the graph; those above it lead back, Escape goes up by one.
+// A tree as bars with the root at the top: a flame graph, in which the value of a row is the width of its bar, or a
+// timeline, in which bars lie at their times. The children of a row are below it.
+// A click or Enter makes a bar as wide as the graph. The bars above it lead back, and Escape goes up by one.
 import type { ComponentChildren } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { Tree } from "../table/tree";

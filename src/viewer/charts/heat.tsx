@@ -1,5 +1,6 @@
-// A field of cells, darker (on a dark page: lighter) where the value is larger. One hue, by lightness alone, so that it reads
-// the same for everybody. Pointing or the arrow keys say a cell's figures; a click or Enter chooses its column.
+// A grid of cells, darker (on a dark page: lighter) where the value is larger. Only the lightness of one hue varies, so
+// that colour-blind people see the same. Pointing or the arrow keys show a cell's figures; a click or Enter chooses its
+// column.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { format } from "../format";

@@ -1,5 +1,5 @@
-// Changes as bars to the left (less) and to the right (more) of a line, each with the interval in which it lies. Bars that
-// are no more than noise are pale.
+// Changes as bars to the left (less) and to the right (more) of a line, each with its confidence interval. Bars that
+// may be noise are pale.
 import type { ComponentChildren } from "preact";
 import { formatTick } from "../format";
 import { useWidth } from "../widgets";

@@ -7,8 +7,8 @@ export class Table {
   readonly n: number;
   private readonly cells: Map<string, Cells>;
 
-  // `at`: where it stands in the documents, as figures name it; `options`: of the command that says it, where it follows
-  // from a choice made in the page ("--range 10:20").
+  // `at`: its path in the documents, as figures name it. `options`: those of the command that prints this table, if
+  // they follow from a choice made in the page ("--range 10:20").
   constructor(
     readonly at: string,
     readonly columns: Column[],

@@ -72,7 +72,8 @@ export function widthsOf(
     let width = Math.max(...words.map((word) => word.length), (c.title.length * 2) / Math.min(4, words.length + 1)) + 1;
     for (const row of first) {
       const { length } = formatChange(table.value(row, c.key), c.unit).trim();
-      width = Math.max(width, length * (isNumber(c) || length < 16 ? 1 : 0.95) + 0.5 + deeper(row)); // short names may be all digits
+      const perCharacter = isNumber(c) || length < 16 ? 1 : 0.95; // short names may consist of digits, which are wider
+      width = Math.max(width, length * perCharacter + 0.5 + deeper(row));
     }
     if (width > most && (!elastic || (briefStacks && c.key === "call_stack"))) elastic = c;
     widths[c.key] = Math.min(width, most) + 2;

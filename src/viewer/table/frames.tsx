@@ -71,7 +71,8 @@ export function Frames({ stack, at, options }: { stack: Cell; at: string; option
               </li>
             );
           const [, file, line, what] = found;
-          const own = /^.*\/(site-packages|dist-packages|lib\/python\d[\d.]*)(?=\/)/.exec(file)?.[0].length ?? 0; // the same in all frames
+          // The directory of the packages, which many frames have in common.
+          const own = /^.*\/(site-packages|dist-packages|lib\/python\d[\d.]*)(?=\/)/.exec(file)?.[0].length ?? 0;
           return (
             <li>
               <bdi>

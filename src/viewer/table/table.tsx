@@ -151,7 +151,8 @@ export function DataTable({
               value={search}
               placeholder={hintOf(searchHint ?? "Search", columns)}
               title={
-                'Words that a row must hold, "two words" together, and comparisons of columns by their titles without blanks: selfcpu>5ms'
+                'Words that a row must hold, "two words" together, and comparisons of columns, ' +
+                "which are named by their titles without blanks: selfcpu>5ms"
               }
               onInput={(e) => setSearch(e.currentTarget.value)}
             />

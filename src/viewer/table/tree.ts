@@ -1,5 +1,5 @@
-// Rows that form a tree: each stands behind the one that it hangs on, before that one's next sibling, and column "depth"
-// says how many it hangs below. Siblings are sorted, a search keeps what a found row hangs on, branches can be closed.
+// Rows that form a tree. The children of a row come after it and before its next sibling; column "depth" is the number
+// of its ancestors. Siblings are sorted, a search keeps the ancestors of what it finds, and branches can be closed.
 import type { Table } from "../data/documents";
 
 export const kTreeColumns = ["parent", "depth", "left_out"]; // seen in the form of the tree
@@ -57,7 +57,8 @@ export class Tree {
     return Math.max(0, levels - 1);
   }
 
-  // `sorted`: all rows, in the order of siblings. `found`: those of a search. `root`: the row at the top, -1: all that have none.
+  // `sorted`: all rows, siblings in their order. `found`: the rows that a search found. `root`: the row at the top, or
+  // -1 for all rows without a parent.
   shown(sorted: number[], found: number[], isOpen: (row: number) => boolean, root: number): number[] {
     const kept = new Set(found);
     for (const row of found)

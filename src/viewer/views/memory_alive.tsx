@@ -76,7 +76,7 @@ export function Alive({
           hidden={kOwnerHidden}
           briefStacks
           {...stackBelow(table)}
-          empty="The trace states no addresses: who owned what is not known."
+          empty="The trace has no addresses, so the owners of the memory are not known."
         />
       )}
     </Panel>

@@ -1,5 +1,6 @@
-// What depends on a moment or a range of time that is chosen on the curve of memory: the rows that
-// `tprof stats --by memory` has with --range and --at, by the same rules (report/memory_tables.cpp). tests/page compares them.
+// The tables for a moment or a range of time that is chosen on the curve of memory: the rows that
+// `tprof stats --by memory` prints with --range and --at, by the same rules (report/memory_tables.cpp). tests/page
+// compares them.
 import { Table } from "../data/documents";
 import type { Column } from "../data/types";
 import type { Cell } from "../data/unpack";
@@ -46,8 +47,8 @@ interface Use {
   [key: string]: Cell;
 }
 
-// Each allocation and release in the range counts for the operator that was open, and in total once for each name around
-// it; calls are those that overlap the range.
+// Each allocation and release in the range counts for the operator that was running, and in the total once for each
+// name around it. Calls are those that overlap the range.
 export function statisticsOf(all: Table, nodes: Table, changes: Table, range: Range): Table {
   const rows = new Map<string, Use>();
   const of = (device: string, name: string) => {

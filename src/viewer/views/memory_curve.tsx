@@ -66,8 +66,8 @@ export function Curve({
                 <Derived rule={`peak of ${at} in #range`} value={peak[1]} unit="bytes" />
               </span>
               <span class="muted">
-                Peak of the range, <Derived rule={`time of the peak of ${at} in #range`} value={peak[0]} unit="us" />{" "}
-                after the start
+                {"Peak of the range, "}
+                <Derived rule={`time of the peak of ${at} in #range`} value={peak[0]} unit="us" /> after the start
               </span>
             </>
           )}

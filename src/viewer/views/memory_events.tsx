@@ -39,7 +39,7 @@ export function Events({ pointer, device, range, events }: Chosen & { events: Ta
         hidden={kEventHidden}
         searchIn={["operator", "caller"]}
         searchHint="Search by operator"
-        empty="The trace states no addresses (torch before 1.10): which release belongs to which allocation is not known."
+        empty="The trace has no addresses (torch before 1.10), so releases cannot be matched with allocations."
         pick={{
           title: "Show on the curve",
           row: pickedRow(params.row, events),

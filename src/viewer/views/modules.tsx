@@ -1,5 +1,5 @@
-// nn.Modules, forward and backward: the tree, and the same as a flame graph. Beside them who called whom on each thread,
-// what source lines cost, and Lightning's calls, where these are in the page.
+// nn.Modules, forward and backward, as a tree and as a flame graph. If the page holds them also: the call tree of each
+// thread, the cost of source lines, and Lightning's calls.
 import { useMemo } from "preact/hooks";
 import { colorOf } from "../charts/colors";
 import { Swatch } from "../charts/donut";
