@@ -5,7 +5,8 @@
 
 using namespace tprof;
 
-// Inside our code like any hook: a signal handler that calls these while we hold a lock must not wait for it.
+// Marks the thread as inside tprof, as every hook does: a signal handler that calls these functions while the thread holds
+// one of tprof's locks must not wait for it.
 static int guarded(int (Session::*call)()) {
   ThreadBlock* block = g_session.attached() ? enter() : nullptr;
   if (!block) return -1;
@@ -20,7 +21,7 @@ extern "C" EXPORT int tprof_step() { return guarded(&Session::api_step); }
 extern "C" EXPORT int tprof_flush() { return guarded(&Session::api_flush); }
 extern "C" EXPORT int tprof_active() { return recording_epoch() != kNoEpoch && (recording_epoch() & 1); }
 
-// Ranges pushed by hand have no object; their key is the place in this thread's stack of them.
+// A range that the program pushes has no object; its key is the address of its entry in this per-thread stack.
 static __thread u8 t_pushed[256] __attribute__((tls_model("initial-exec")));
 static __thread u32 t_depth __attribute__((tls_model("initial-exec")));
 

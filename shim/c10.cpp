@@ -1,8 +1,8 @@
-// c10's reports of allocations, on their way from torch's allocators to torch's own profiler. Each function forwards
-// to the real one, so a script's torch.profiler(profile_memory=True) sees what it would have seen.
+// The reports of allocations that torch's allocators send to torch's own profiler. Each function forwards to the real one,
+// so a script's torch.profiler(profile_memory=True) gets what it would have got.
 //
-// memoryProfilingEnabled is asked at every allocation on the CPU: also the first sign of a libtorch that a program
-// without Python loaded by dlopen after main began.
+// memoryProfilingEnabled is called at every allocation on the CPU. In a program without Python that loads libtorch by
+// dlopen after the start of main, it is the first sign of it.
 #include <atomic>
 
 #include "collect/python/bootstrap.h"

@@ -1,5 +1,5 @@
-// CUPTI's functions as a client in the program finds them: torch.profiler's libkineto, which links libcupti. What has to
-// be shared goes through collect/cuda/mux; the rest of CUPTI is not exported here and the client calls it directly.
+// CUPTI's functions for another client in the program: torch.profiler's libkineto, which links libcupti. What must be
+// shared goes through collect/cuda/mux. The other functions are not exported here, and the client calls them directly.
 #include "collect/cuda/mux.h"
 
 #include "base/elf.h"
@@ -21,7 +21,7 @@ F real(const char* name) {
 
 using namespace tprof;
 
-// In a process that is none of our business the client has CUPTI to itself.
+// In a process that tprof does not profile, calls go to CUPTI directly.
 #define OWN(name, parameters, arguments)       \
   if (!enter_process()) {                      \
     auto own = real<int(*) parameters>(#name); \

@@ -1,6 +1,6 @@
 // The ways out of a process, wrapped so that the last window is closed before anything is torn down: return from
-// main, and the exit family. (An atexit handler of ours would run after all static destructors, since a preloaded
-// library's constructor runs first.) Deaths that pass none of these are the finisher's business.
+// main, and the exit family. (An atexit handler of tprof would run after all static destructors, since a preloaded
+// library's constructor runs first.) The finisher handles all other ways in which a process can end.
 #include <dlfcn.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ namespace {
 using Main = int (*)(int, char**, char**);
 Main g_main;
 
-// In a process that never got as far as attaching although torch is there, the user is owed a word.
+// Tells the user why nothing was recorded if torch was loaded and tprof could not attach.
 void explain_absence() {
   if (g_session.attached() || python_process() || !torch_mapped()) return;
   say("torch was loaded by a program that tprof cannot attach to (not Python 3.8+, and not linked with libtorch); "

@@ -36,7 +36,7 @@ void injection_explain() {
 
 }  // namespace tprof
 
-// Inside cuInit. 1: all is well.
+// Called inside cuInit. Returns 1 for success.
 extern "C" EXPORT int InitializeInjection(void) {
   if (!tprof::g_ours) return 1;
   tprof::cuda_attach();

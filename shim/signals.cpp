@@ -1,4 +1,4 @@
-// What the program says and asks of SIGBUS while a recording is written. See collect/session/bus_guard.h.
+// Setting and querying the handler of SIGBUS by the program while a recording is written. See collect/session/bus_guard.h.
 #include <dlfcn.h>
 #include <errno.h>
 
@@ -25,7 +25,7 @@ SetAction real_action() {
   return real(known, "sigaction");
 }
 
-// As signal() and its kin do it.
+// Sets a handler as signal() and its variants do.
 Handler set_handler(Handler handler, int flags, bool masks_itself) {
   if (handler == SIG_ERR) return errno = EINVAL, SIG_ERR;
   struct sigaction set {

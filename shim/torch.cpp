@@ -1,4 +1,4 @@
-// Setting a thread's callbacks in torch: passed on only where it changes something (collect/torch/callback_state.h).
+// Setting a thread's callbacks in torch, passed on only if it changes something (collect/torch/callback_state.h).
 #include "collect/torch/callback_state.h"
 #include "export.h"
 #include "torch_real.h"

@@ -1,4 +1,4 @@
-// Libraries that are unloaded: their addresses may mean something else from then on. See collect/native/images.h.
+// Notices libraries that are unloaded, after which their addresses may belong to others. See collect/native/images.h.
 #include <dlfcn.h>
 
 #include "collect/native/images.h"
