@@ -35,7 +35,7 @@ export function formatChange(value: Cell | undefined, unit: string): string {
   return (typeof value === "number" && value > 0 ? "+" : "") + format(value, unit);
 }
 
-// Of an axis that ends at `top`: all in one unit.
+// A tick of an axis that ends at `top`, which also determines the unit.
 export function formatTick(value: number, top: number, unit: string): string {
   if (unit !== "us" && unit !== "bytes") return format(value, unit);
   const word = format(top, unit).split(" ")[1];

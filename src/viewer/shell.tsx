@@ -149,7 +149,7 @@ function Sides() {
   );
 }
 
-// Run, worker and span; what there is one of only is not asked.
+// Menus for run, worker and span; one with a single choice is not shown.
 function Selectors({ worker }: { worker: number }) {
   const { set } = useParams();
   const all = sources().map((source, i) => ({ ...source, run: runText(i), i }));

@@ -133,7 +133,8 @@ export function Flame({ label, tree, spans, name, color, details, timed, zoomed,
   );
 }
 
-// Of a flame graph: side by side, in the order of rows, each as wide as its value, and no wider than what it hangs on.
+// The bars of a flame graph, side by side in the order of the rows. Each is as wide as its value, but not wider than
+// its parent.
 export function spansOf(tree: Tree, roots: number[], value: (row: number) => number | null): Spans {
   const out = { from: new Float64Array(tree.n).fill(NaN), to: new Float64Array(tree.n).fill(NaN), roots };
   const children = tree.children(tree.below(-1));
@@ -149,7 +150,7 @@ export function spansOf(tree: Tree, roots: number[], value: (row: number) => num
     }
   };
   place(roots, 0, Infinity);
-  // A row stands behind the one that it hangs on.
+  // Rows come after their parents.
   for (const row of tree.below(-1))
     if (!Number.isNaN(out.from[row])) place(children[row], out.from[row], out.to[row] - out.from[row]);
   return out;

@@ -82,7 +82,7 @@ export function loadValue(pointer: string): Promise<Json> {
   });
 }
 
-// Of a table that stands in a document as it is.
+// Unpacks a table whose rows are in the document itself.
 function unpackRows(rows: Record<string, Cell>[], columns: Column[]): Unpacked {
   const cells = new Map(columns.map(({ key }): [string, Cells] => [key, (row) => rows[row][key] ?? null]));
   return { n: rows.length, columns: cells };

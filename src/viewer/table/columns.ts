@@ -14,7 +14,8 @@ export function hintOf(words: string, columns: Column[]): string {
 
 export const titleOf = (c: Column) => c.title || titles[c.key] || c.key;
 
-// Of a change also what changes, where that stands in a title beside it: "CPU total A".
+// The title of a column. For a change it includes what changes, which the title of a column beside it has: "CPU total
+// A".
 export function fullTitle(table: Table, c: Column): string {
   const of = table.columns
     .find((one) => one.key === `a_${c.key.replace(/^(delta|percent)_/, "")}`)
@@ -81,7 +82,7 @@ export function widthsOf(
   return { widths, elastic };
 }
 
-// Of columns whose cells have bars. A change in percent is no share.
+// The largest value of each column whose cells have bars. A change in percent is not a share of anything.
 export function largestOf(table: Table, columns: Column[], bars: string[]): Record<string, number> {
   const out: Record<string, number> = {};
   for (const c of columns) {

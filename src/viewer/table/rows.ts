@@ -95,7 +95,7 @@ export function shownRows(
   const isText = column.unit === "text" || column.unit === "yes/no";
   const up = way === undefined ? isText : way === "up";
   const values: Cell[] = [];
-  // Of changes the largest are those furthest from nothing, whichever way.
+  // Changes are sorted by their size, regardless of the sign.
   for (const row of rows) values[row] = isChange(key) ? size(table.value(row, key)) : table.value(row, key);
   return rows.sort((a, b) => order(values[a], values[b], up) || a - b);
 }

@@ -1,5 +1,5 @@
 // The table of every view: sorted, searched and with the columns that one wants; only the rows in sight are in the DOM
-// (all of them with #rows=all, and in print). Its state stands in the address, behind `id` where a view has several.
+// (all of them with #rows=all, and in print). Its state is in the address, with the prefix `id` if a view has several.
 import { Fragment, type ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { texts } from "../texts";

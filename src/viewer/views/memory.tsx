@@ -27,7 +27,7 @@ export function Memory({ worker }: { worker: number }) {
   );
   if (!statistics || !events || curves === undefined) return <p class="loading">Opening</p>;
 
-  // A GPU where there is one, as the plugin begins; all of them where all rows are asked for.
+  // Starts with a GPU if there is one, as the plugin does.
   const device = devices.includes(params.device)
     ? params.device
     : (devices.find((one) => one.startsWith("GPU")) ?? devices[0]);

@@ -5,7 +5,7 @@ import { Table } from "../data/documents";
 import type { Column } from "../data/types";
 import type { Cell } from "../data/unpack";
 
-// Microseconds from the begin of the trace; both ends lie in it.
+// Microseconds from the start of the trace; both ends belong to the range.
 export interface Range {
   begin: number;
   end: number;
@@ -18,7 +18,7 @@ export function holds({ begin, end }: Range, us: number | null): boolean {
   return us !== null && ns(begin) <= ns(us) && ns(us) <= ns(end);
 }
 
-// Where a curve is highest in the range: what it holds at its begin counts too. [us, bytes]
+// The peak of a curve in a range, [us, bytes]. The value at the start of the range counts too.
 export function peakIn(range: Range, points: [number, number, number][]): [number, number] | undefined {
   let peak: [number, number] | undefined;
   for (const [at, allocated] of points) {

@@ -9,7 +9,7 @@ import { NumberField } from "../widgets";
 import { peakIn, type Range } from "./memory_choice";
 import { pickedRow, rounded, useMoment } from "./memory_chosen";
 
-// By device: times in us from the begin of the trace.
+// By device: times in us from the start of the trace.
 export type Curves = Record<string, { peak_bytes: number; peak_at: number; points: [number, number, number][] }>;
 
 export function Curve({
