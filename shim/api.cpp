@@ -5,8 +5,8 @@
 
 using namespace tprof;
 
-// Marks the thread as inside tprof, as every hook does: a signal handler that calls these functions while the thread holds
-// one of tprof's locks must not wait for it.
+// Marks the thread as inside tprof, as every hook does: a signal handler that calls these functions while the thread
+// holds one of tprof's locks must not wait for it.
 static int guarded(int (Session::*call)()) {
   ThreadBlock* block = g_session.attached() ? enter() : nullptr;
   if (!block) return -1;

@@ -1,5 +1,5 @@
-// The reports of allocations that torch's allocators send to torch's own profiler. Each function forwards to the real one,
-// so a script's torch.profiler(profile_memory=True) gets what it would have got.
+// The reports of allocations that torch's allocators send to torch's own profiler. Each function forwards to the real
+// one, so a script's torch.profiler(profile_memory=True) gets what it would have got.
 //
 // memoryProfilingEnabled is called at every allocation on the CPU. In a program without Python that loads libtorch by
 // dlopen after the start of main, it is the first sign of it.

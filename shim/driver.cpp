@@ -1,5 +1,5 @@
-// Functions of the CUDA driver that the runtime hands out by pointer (cudaGetDriverEntryPoint): the caller gets a wrapper.
-// A process has one driver, so each wrapper has one real function.
+// Functions of the CUDA driver that the runtime hands out by pointer (cudaGetDriverEntryPoint): the caller gets a
+// wrapper. A process has one driver, so each wrapper has one real function.
 #include <string.h>
 
 #include "collect/cuda/call.h"

@@ -1,6 +1,6 @@
 // The constructor of the library does next to nothing. tprof attaches to a process with torch later, from the bootstrap
-// (Python) or before main (C++), and to others at their first call into CUDA. All other processes pay for a few look-ups in
-// the environment.
+// (Python) or before main (C++), and to others at their first call into CUDA. All other processes pay for a few
+// look-ups in the environment.
 #include "collect/start/entry.h"
 #include "collect/nvtx/inject.h"
 #include "injection.h"

@@ -11,8 +11,8 @@ using namespace tprof;
 
 namespace {
 
-// Passed from the first part of a wrapper to the second. If a signal handler makes a call in between, its caller is left
-// here, and the function is that of another library's runtime.
+// Passed from the first part of a wrapper to the second. If a signal handler makes a call in between, its caller is
+// left here, and the function is that of another library's runtime.
 __thread const void* t_caller __attribute__((tls_model("initial-exec")));
 
 // The current device. Called only after an allocation that succeeded, beside which its cost does not matter.

@@ -1,5 +1,5 @@
-// The functions that NVTX calls in the library that NVTX_INJECTION64_PATH names: at the first NVTX call of each module, and
-// at the first call of each extension of NVTX in it.
+// The functions that NVTX calls in the library that NVTX_INJECTION64_PATH names: at the first NVTX call of each module,
+// and at the first call of each extension of NVTX in it.
 #include "collect/nvtx/inject.h"
 #include "export.h"
 

@@ -64,8 +64,8 @@ ElfObject in_tree(const ElfObject& root, const char* name) {
   return {};
 }
 
-// The caller, and whether it comes before this library in load order. A caller before it that exports the name itself has
-// found this library by RTLD_NEXT, and must not get its own function back.
+// The caller, and whether it comes before this library in load order. A caller before it that exports the name itself
+// has found this library by RTLD_NEXT, and must not get its own function back.
 struct CallSite {
   ElfObject caller;
   bool after_us = false;
@@ -82,8 +82,8 @@ CallSite call_site_of(const void* address) {
   return site;
 }
 
-// Another preloaded library that wraps the function too and comes after this one in load order. It is called instead of the
-// real function, and calls that itself.
+// Another preloaded library that wraps the function too and comes after this one in load order. It is called instead of
+// the real function, and calls that itself.
 void* next_wrapper(const ElfObject& caller, const char* name) {
   auto low = caller.low();
   ElfObject other = ElfObject::first(

@@ -1,4 +1,5 @@
-// Setting and querying the handler of SIGBUS by the program while a recording is written. See collect/session/bus_guard.h.
+// Setting and querying the handler of SIGBUS by the program while a recording is written. See
+// collect/session/bus_guard.h.
 #include <dlfcn.h>
 #include <errno.h>
 

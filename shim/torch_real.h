@@ -1,5 +1,5 @@
-// The real function for a function of torch that is exported here. torch loads its libraries with RTLD_LOCAL, so RTLD_NEXT
-// would not find it.
+// The real function for a function of torch that is exported here. torch loads its libraries with RTLD_LOCAL, so
+// RTLD_NEXT would not find it.
 #pragma once
 #include <atomic>
 
