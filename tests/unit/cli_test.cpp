@@ -159,7 +159,7 @@ TEST(Nested, spans_of_one_process_of_which_one_holds_the_other) {
                                  {"r", "w", "2", 10, 30},
                                  {"r", "v", "1", 12, 14},
                                  {"r", "w", "3", 30, 40}};
-  EXPECT_EQ(nested_spans(spans), Words{"r / w: span 1 lies inside span 2; their figures are not to be added up"});
+  EXPECT_EQ(nested_spans(spans), Words{"r / w: span 1 lies inside span 2; do not add up their figures"});
   spans[1].end_ns = 20;  // the same time
   EXPECT_EQ(nested_spans(spans), Words{});
 }
