@@ -1,4 +1,4 @@
-// `tprof advise`: what to change, by worker and span; over several ranks, who keeps the others waiting.
+// `tprof advise`: what to change, by worker and span, and with several ranks which of them the others wait for.
 #include <stdio.h>
 
 #include "base/error.h"
@@ -43,8 +43,8 @@ int run(const AdviseArguments& arguments) {
     if (!first) print(stdout, "\n");
     first = false;
     TextStyle style = text_style(stdout);
-    size_t most = arguments.all ? advice.size() : count_to_show(advice, kMostAdvice);
-    print(stdout, advice_text(facts, advice, source, most, style), style.color);
+    size_t count = arguments.all ? advice.size() : count_to_show(advice, kMostAdvice);
+    print(stdout, advice_text(facts, advice, source, count, style), style.color);
   });
   for (const Job& job : jobs.all()) {
     if (arguments.json) {
@@ -62,10 +62,12 @@ int run(const AdviseArguments& arguments) {
 
 Action declare_advise(Arguments& arguments) {
   auto a = std::make_shared<AdviseArguments>();
-  arguments.choice("--fail-on", "WORD", "exit with 1 on findings of this severity: high, or moderate (and high)",
+  arguments.choice("--fail-on", "WORD",
+                   "exit with 1 if there are findings of this severity: high, or moderate (includes high)",
                    {"high", "moderate"}, a->fail_on);
   declare_devices(arguments, a->devices);
-  arguments.toggle("--all", "", "show all findings: more than seven, and those that would save 0 % as well", a->all);
+  arguments.toggle("--all", "", "show all findings, not only the first seven, and also those that would save 0 %",
+                   a->all);
   arguments.toggle("--json", "", "print JSON (schema 1: keys are only ever added)", a->json);
   arguments.operands("PATH", "traces, recordings or log directories", 1, 0, a->paths);
   return [a] { return run(*a); };

@@ -87,8 +87,9 @@ std::string Arguments::operand_usage() const {
   return least_ ? text : "[" + text + "]";
 }
 
-// CLI11 parses what stands before "--", options and operands mixed. Its own treatment of "--" is not used (an option that
-// lacks its value would take it), nor its operands (one like "[a,b]" would be split): operands are what it leaves over.
+// CLI11 parses what stands before "--", options and operands mixed. Its own treatment of "--" is not used (an option
+// that lacks its value would take it), nor its operands (one like "[a,b]" would be split): operands are what it leaves
+// over.
 void Arguments::parse(const std::vector<std::string>& words) {
   auto marker = std::find(words.begin(), words.end(), "--");
   std::vector<std::string> front(words.begin(), marker);

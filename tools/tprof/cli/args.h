@@ -1,5 +1,5 @@
-// The command line of a tprof command, as a table. A command adds its flags and operands, parse() fills them with the help
-// of CLI11, and the help, man pages and completions are printed from the same table (docs.h).
+// The command line of a tprof command, as a table. A command adds its flags and operands, parse() fills them with the
+// help of CLI11, and the help, man pages and completions are printed from the same table (docs.h).
 //
 // Only args.cpp includes CLI11, which takes seconds to compile.
 #pragma once
@@ -21,8 +21,8 @@ struct Flag {
   std::string metavar;  // DIR or [=0|1], as help shows it; empty when it takes nothing
   std::string help;
   Takes takes = Takes::value;
-  // Called with the last value that was typed, or "1" if the flag has none; may throw Error(Fault::usage). Flags are set in
-  // the order of the table.
+  // Called with the last value that was typed, or "1" if the flag has none; may throw Error(Fault::usage). Flags are
+  // set in the order of the table.
   std::function<void(const std::string&)> set;
   std::vector<std::string> choices = {};  // completion offers these as its value, or as the start of it
 };
