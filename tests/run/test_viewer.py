@@ -57,7 +57,7 @@ def test_sources_are_formatted(packages):
 
 
 def test_each_column_of_each_word_has_a_text(tmp_path):
-    texts = set(re.findall(r'^  "?([\w ]+)"?: ', (VIEWER / "texts.ts").read_text(), re.M))
+    texts = set(re.findall(r'^  "?([\w ]+)"?:(?: |$)', (VIEWER / "texts.ts").read_text(), re.M))
     paths = [GOLDEN / "gpu-ops.1.pt.trace.json.gz", GOLDEN / "modules.1.pt.trace.json.gz", GOLDEN / "kineto-traces"]
     done = tprof("report", *paths, "-o", tmp_path / "report.html")
     if "-Dviewer=off" in done.stderr:
