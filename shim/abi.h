@@ -1,5 +1,5 @@
-// The few types of CUDA's and NCCL's public ABIs that the table of hooks passes on by value or looks into. Handles are
-// void*, enumerations int. tests/unit/abi_test.cpp holds them against NVIDIA's headers.
+// The few types of CUDA's and NCCL's public ABIs that the table of hooks passes by value or whose members it reads.
+// Handles are void*, enumerations int. tests/unit/abi_test.cpp compares them with NVIDIA's headers.
 #pragma once
 #include "base/types.h"
 
@@ -67,7 +67,7 @@ struct Copy3DPeer {
   Extent extent;
 };
 
-// The head of CUmemAllocationProp.
+// The first members of CUmemAllocationProp.
 struct VirtualMemory {
   int type, handle_types;
   int location_type, location;

@@ -1,12 +1,12 @@
 // The exported side of include/tprof/tprof.h.
 #include "collect/recorder/recorder.h"
 #include "collect/session/session.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
+#include "export.h"
 
 using namespace tprof;
 
-// Inside our code like any hook: a signal handler that calls these while we hold a lock must not wait for it.
+// Marks the thread as inside tprof, as every hook does: a signal handler that calls these functions while the thread
+// holds one of tprof's locks must not wait for it.
 static int guarded(int (Session::*call)()) {
   ThreadBlock* block = g_session.attached() ? enter() : nullptr;
   if (!block) return -1;
@@ -15,17 +15,17 @@ static int guarded(int (Session::*call)()) {
   return result;
 }
 
-EXPORT int tprof_start() { return guarded(&Session::api_start); }
-EXPORT int tprof_stop() { return guarded(&Session::api_stop); }
-EXPORT int tprof_step() { return guarded(&Session::api_step); }
-EXPORT int tprof_flush() { return guarded(&Session::api_flush); }
-EXPORT int tprof_active() { return recording_epoch() != kNoEpoch && (recording_epoch() & 1); }
+extern "C" EXPORT int tprof_start() { return guarded(&Session::api_start); }
+extern "C" EXPORT int tprof_stop() { return guarded(&Session::api_stop); }
+extern "C" EXPORT int tprof_step() { return guarded(&Session::api_step); }
+extern "C" EXPORT int tprof_flush() { return guarded(&Session::api_flush); }
+extern "C" EXPORT int tprof_active() { return recording_epoch() != kNoEpoch && (recording_epoch() & 1); }
 
-// Ranges pushed by hand have no object; their key is the place in this thread's stack of them.
+// A range that the program pushes has no object; its key is the address of its entry in this per-thread stack.
 static __thread u8 t_pushed[256] __attribute__((tls_model("initial-exec")));
 static __thread u32 t_depth __attribute__((tls_model("initial-exec")));
 
-EXPORT int tprof_range_push(const char* name) {
+extern "C" EXPORT int tprof_range_push(const char* name) {
   if (!name || !g_session.attached()) return -1;
   u32 depth = t_depth++;
   ThreadBlock* block = depth < sizeof t_pushed ? enter() : nullptr;
@@ -43,7 +43,7 @@ EXPORT int tprof_range_push(const char* name) {
   return slot.record ? 0 : -1;
 }
 
-EXPORT int tprof_range_pop() {
+extern "C" EXPORT int tprof_range_pop() {
   u64 t = now_ticks();
   if (t_depth == 0) return -1;
   u32 depth = --t_depth;

@@ -1,16 +1,15 @@
-// c10's reports of allocations, on their way from torch's allocators to torch's own profiler. Each function forwards
-// to the real one, so a script's torch.profiler(profile_memory=True) sees what it would have seen.
+// The reports of allocations that torch's allocators send to torch's own profiler. Each function forwards to the real
+// one, so a script's torch.profiler(profile_memory=True) gets what it would have got.
 //
-// memoryProfilingEnabled is asked at every allocation on the CPU: also the first sign of a libtorch that a program
-// without Python loaded by dlopen after main began.
+// memoryProfilingEnabled is called at every allocation on the CPU. In a program without Python that loads libtorch by
+// dlopen after the start of main, it is the first sign of it.
 #include <atomic>
 
 #include "collect/interpreter/inittab.h"
 #include "collect/torch/attach.h"
 #include "collect/torch/memory.h"
+#include "export.h"
 #include "torch_real.h"
-
-#define EXPORTED __attribute__((visibility("default")))
 
 namespace tprof {
 namespace {
@@ -32,7 +31,7 @@ struct Device {
   signed char type, index;
 };
 
-EXPORTED bool memoryProfilingEnabled() {
+EXPORT bool memoryProfilingEnabled() {
   static constinit tprof::TorchReal<bool (*)()> real(kLibrary, "_ZN3c1022memoryProfilingEnabledEv");
   if (__builtin_expect(!tprof::g_asked.load(std::memory_order_relaxed), 0)) tprof::first_asked();
   if (tprof::memory_wanted()) return true;
@@ -43,8 +42,8 @@ EXPORTED bool memoryProfilingEnabled() {
 #define CALLED_FROM __builtin_return_address(0), __builtin_frame_address(0)
 // Totals were int64_t up to torch 1.13 and are size_t since 2.0: two symbols of the same meaning.
 #define REPORTS(Total, mangled_total)                                                                                 \
-  EXPORTED void reportMemoryUsageToProfiler(void* address, int64_t bytes, Total allocated, Total reserved,            \
-                                            Device device) {                                                          \
+  EXPORT void reportMemoryUsageToProfiler(void* address, int64_t bytes, Total allocated, Total reserved,              \
+                                          Device device) {                                                            \
     using Function = void (*)(void*, int64_t, Total, Total, Device);                                                  \
     static constinit tprof::TorchReal<Function> real(kLibrary,                                                        \
                                                      "_ZN3c1027reportMemoryUsageToProfilerEPvl" mangled_total         \
@@ -54,7 +53,7 @@ EXPORTED bool memoryProfilingEnabled() {
           {address, bytes, tprof::u64(allocated), tprof::u64(reserved), device.type, device.index, CALLED_FROM});     \
     if (auto forward = real.get()) forward(address, bytes, allocated, reserved, device);                              \
   }                                                                                                                   \
-  EXPORTED void reportOutOfMemoryToProfiler(int64_t bytes, Total allocated, Total reserved, Device device) {          \
+  EXPORT void reportOutOfMemoryToProfiler(int64_t bytes, Total allocated, Total reserved, Device device) {            \
     using Function = void (*)(int64_t, Total, Total, Device);                                                         \
     static constinit tprof::TorchReal<Function> real(kLibrary, "_ZN3c1027reportOutOfMemoryToProfilerEl" mangled_total \
                                                                "NS_6DeviceE");                                        \

@@ -1,11 +1,10 @@
-// CUPTI's functions as a client in the program finds them: torch.profiler's libkineto, which links libcupti. What has to
-// be shared goes through collect/cuda/mux; the rest of CUPTI is not exported here and the client calls it directly.
+// CUPTI's functions for another client in the program: torch.profiler's libkineto, which links libcupti. What must be
+// shared goes through collect/cuda/mux. The other functions are not exported here, and the client calls them directly.
 #include "collect/cuda/mux.h"
 
 #include "base/elf.h"
 #include "collect/start/entry.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
+#include "export.h"
 
 namespace tprof {
 namespace {
@@ -22,50 +21,50 @@ F real(const char* name) {
 
 using namespace tprof;
 
-// In a process that is none of our business the client has CUPTI to itself.
+// In a process that tprof does not profile, calls go to CUPTI directly.
 #define OWN(name, parameters, arguments)       \
   if (!enter_process()) {                      \
     auto own = real<int(*) parameters>(#name); \
     return own ? own arguments : kNoLibrary;   \
   }
 
-EXPORT int cuptiActivityRegisterCallbacks(cupti::RequestBuffer request, cupti::CompleteBuffer complete) {
+extern "C" EXPORT int cuptiActivityRegisterCallbacks(cupti::RequestBuffer request, cupti::CompleteBuffer complete) {
   OWN(cuptiActivityRegisterCallbacks, (cupti::RequestBuffer, cupti::CompleteBuffer), (request, complete))
   return mux_library() ? mux_register_callbacks(request, complete) : kNoLibrary;
 }
 
-EXPORT int cuptiActivityRegisterTimestampCallback(ClientClock clock) {
+extern "C" EXPORT int cuptiActivityRegisterTimestampCallback(ClientClock clock) {
   OWN(cuptiActivityRegisterTimestampCallback, (ClientClock), (clock))
   return mux_library() ? mux_register_clock(clock) : kNoLibrary;
 }
 
-EXPORT int cuptiActivityEnable(u32 kind) {
+extern "C" EXPORT int cuptiActivityEnable(u32 kind) {
   OWN(cuptiActivityEnable, (u32), (kind))
   return mux_library() ? mux_enable(kind, mux_library()->api.cuptiActivityEnable) : kNoLibrary;
 }
 
-EXPORT int cuptiActivityEnableAndDump(u32 kind) {
+extern "C" EXPORT int cuptiActivityEnableAndDump(u32 kind) {
   OWN(cuptiActivityEnableAndDump, (u32), (kind))
   if (!mux_library() || !mux_library()->api.cuptiActivityEnableAndDump) return kNoLibrary;
   return mux_enable(kind, mux_library()->api.cuptiActivityEnableAndDump);
 }
 
-EXPORT int cuptiActivityDisable(u32 kind) {
+extern "C" EXPORT int cuptiActivityDisable(u32 kind) {
   OWN(cuptiActivityDisable, (u32), (kind))
   return mux_library() ? mux_disable(kind) : kNoLibrary;
 }
 
-EXPORT int cuptiActivityFlushAll(u32 flag) {
+extern "C" EXPORT int cuptiActivityFlushAll(u32 flag) {
   OWN(cuptiActivityFlushAll, (u32), (flag))
   return mux_library() ? mux_flush(flag) : kNoLibrary;
 }
 
-EXPORT int cuptiActivityGetNumDroppedRecords(void* context, u32 stream, size_t* dropped) {
+extern "C" EXPORT int cuptiActivityGetNumDroppedRecords(void* context, u32 stream, size_t* dropped) {
   OWN(cuptiActivityGetNumDroppedRecords, (void*, u32, size_t*), (context, stream, dropped))
   return mux_library() ? mux_count_dropped(context, stream, dropped) : kNoLibrary;
 }
 
-EXPORT int cuptiFinalize() {
+extern "C" EXPORT int cuptiFinalize() {
   auto finalize = real<int (*)()>("cuptiFinalize");
   if (finalize && !enter_process()) return finalize();
   return finalize ? mux_finalize(finalize) : kNoLibrary;

@@ -1,12 +1,11 @@
-// Functions of the CUDA driver that the runtime hands out by pointer (cudaGetDriverEntryPoint): the asker gets our
-// wrapper. There is one driver in a process, so one real function each.
+// Functions of the CUDA driver that the runtime hands out by pointer (cudaGetDriverEntryPoint): the caller gets a
+// wrapper. A process has one driver, so each wrapper has one real function.
 #include <string.h>
 
 #include "collect/cuda/call.h"
+#include "export.h"
 #include "payload.h"
 #include "resolve.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
 
 using namespace tprof;
 
@@ -45,7 +44,7 @@ void* ours_or(const char* name, void* given) {
 }  // namespace
 
 #define ENTRY_POINT(name, parameters, arguments)                                                           \
-  EXPORT int name parameters {                                                                             \
+  extern "C" EXPORT int name parameters {                                                                  \
     auto real = reinterpret_cast<int(*) parameters>(function_of(Hook::name, __builtin_return_address(0))); \
     if (!real) return kInsufficientDriver;                                                                 \
     int result = real arguments;                                                                           \

@@ -1,5 +1,6 @@
-// What happens when the library is loaded: next to nothing. Torch processes are joined later, from the bootstrap
-// (Python) or before main (C++), others at their first call into CUDA; all others pay for a few environment look-ups.
+// The constructor of the library does next to nothing. tprof attaches to a process with torch later, from the bootstrap
+// (Python) or before main (C++), and to others at their first call into CUDA. All other processes pay for a few
+// look-ups in the environment.
 #include "collect/start/entry.h"
 #include "collect/nvtx/inject.h"
 #include "collect/start/attach.h"

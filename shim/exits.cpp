@@ -1,6 +1,6 @@
 // The ways out of a process, wrapped so that the last window is closed before anything is torn down: return from
-// main, and the exit family. (An atexit handler of ours would run after all static destructors, since a preloaded
-// library's constructor runs first.) Deaths that pass none of these are the finisher's business.
+// main, and the exit family. (An atexit handler of tprof would run after all static destructors, since a preloaded
+// library's constructor runs first.) The finisher handles all other ways in which a process can end.
 #include <dlfcn.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -9,9 +9,8 @@
 #include "collect/interpreter/inittab.h"
 #include "collect/session/session.h"
 #include "collect/torch/attach.h"
+#include "export.h"
 #include "injection.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace tprof {
 namespace {
@@ -19,7 +18,7 @@ namespace {
 using Main = int (*)(int, char**, char**);
 Main g_main;
 
-// In a process that never got as far as attaching although torch is there, the user is owed a word.
+// Tells the user why nothing was recorded if torch was loaded and tprof could not attach.
 void explain_absence() {
   if (g_session.attached() || python_process() || !torch_mapped()) return;
   say("torch was loaded by a program that tprof cannot attach to (not Python 3.8+, and not linked with libtorch); "
@@ -46,8 +45,8 @@ int our_main(int argc, char** argv, char** envp) {
 }  // namespace
 }  // namespace tprof
 
-EXPORT int __libc_start_main(tprof::Main main, int argc, char** argv, tprof::Main init, void (*fini)(),
-                             void (*rtld_fini)(), void* stack_end) {
+extern "C" EXPORT int __libc_start_main(tprof::Main main, int argc, char** argv, tprof::Main init, void (*fini)(),
+                                        void (*rtld_fini)(), void* stack_end) {
   using Start = int (*)(tprof::Main, int, char**, tprof::Main, void (*)(), void (*)(), void*);
   auto real = reinterpret_cast<Start>(dlsym(RTLD_NEXT, "__libc_start_main"));
   tprof::g_main = main;
@@ -55,7 +54,7 @@ EXPORT int __libc_start_main(tprof::Main main, int argc, char** argv, tprof::Mai
 }
 
 #define EXIT(name)                                                                          \
-  EXPORT [[noreturn]] void name(int status) {                                               \
+  extern "C" EXPORT [[noreturn]] void name(int status) {                                    \
     tprof::close_down();                                                                    \
     if (auto real = reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, #name))) real(status); \
     tprof::end_process(status);                                                             \

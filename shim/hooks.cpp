@@ -1,22 +1,21 @@
-// The wrappers that hooks.def describes. In a process that records nothing: one look for the caller's real function, one
-// load, one jump.
+// The wrappers that hooks.def describes. In a process that records nothing, a call costs a look-up of the caller's real
+// function, a load and a jump.
 #include "abi.h"
 #include "collect/cuda/call.h"
 #include "collect/start/profiler_range.h"
+#include "export.h"
 #include "payload.h"
 #include "resolve.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
 
 using namespace tprof;
 
 namespace {
 
-// Handed from the first part of a wrapper to the second. A signal handler's call in between leaves its own caller here:
-// then the right function of another library's runtime is called.
+// Passed from the first part of a wrapper to the second. If a signal handler makes a call in between, its caller is
+// left here, and the function is that of another library's runtime.
 __thread const void* t_caller __attribute__((tls_model("initial-exec")));
 
-// Only behind an allocation that succeeded: dear beside nothing else.
+// The current device. Called only after an allocation that succeeded, beside which its cost does not matter.
 i32 device_of(const void* caller) {
   int device = -1;
   auto ask = reinterpret_cast<int (*)(int*)>(function_of(Hook::cudaGetDevice, caller));
@@ -25,7 +24,7 @@ i32 device_of(const void* caller) {
 
 }  // namespace
 
-// In two parts, so that the first needs no stack frame.
+// Each wrapper has two parts, so that the first one needs no stack frame.
 #define WRAPPER(symbol, api, absent, family, flags, parameters, arguments, ...)                                    \
   static __attribute__((noinline)) int symbol##_in_full parameters {                                               \
     static constinit CallName name{#symbol};                                                                       \
@@ -35,7 +34,7 @@ i32 device_of(const void* caller) {
     return record_call<CallKind{api, CallFamily::family, flags}>(                                                  \
         name, [&] { return real arguments; }, [&]([[maybe_unused]] auto ok) { return CallPayload{__VA_ARGS__}; }); \
   }                                                                                                                \
-  EXPORT int symbol parameters {                                                                                   \
+  extern "C" EXPORT int symbol parameters {                                                                        \
     const void* caller = __builtin_return_address(0);                                                              \
     if (!calls_wanted())                                                                                           \
       if (void* real = known_function(Hook::symbol, caller); __builtin_expect(real != nullptr, 1))                 \
@@ -50,7 +49,7 @@ i32 device_of(const void* caller) {
 #define CUDA_ptds(name, ...) CUDA_one(name, __VA_ARGS__) CUDA_one(name##_ptds, __VA_ARGS__)
 #define NCCL(name, ...) WRAPPER(name, kApiNccl, kNcclSystemError, __VA_ARGS__)
 #define PROFILER(name, starts)                                                                     \
-  EXPORT int name() {                                                                              \
+  extern "C" EXPORT int name() {                                                                   \
     auto real = reinterpret_cast<int (*)()>(function_of(Hook::name, __builtin_return_address(0))); \
     if (!real) return kInsufficientDriver;                                                         \
     cuda_profiler_range(starts);                                                                   \

@@ -9,6 +9,7 @@
 #include "collect/session/session.h"
 #include "collect/start/attach.h"
 #include "collect/start/entry.h"
+#include "export.h"
 
 namespace tprof {
 namespace {
@@ -35,8 +36,8 @@ void injection_explain() {
 
 }  // namespace tprof
 
-// Inside cuInit. 1: all is well.
-extern "C" __attribute__((visibility("default"))) int InitializeInjection(void) {
+// Called inside cuInit. Returns 1 for success.
+extern "C" EXPORT int InitializeInjection(void) {
   if (!tprof::g_ours) return 1;
   tprof::cuda_attach();
   tprof::cupti_wanted();

@@ -1,12 +1,12 @@
-// The driver's own way to us: cuInit loads the library that CUDA_INJECTION64_PATH names and calls InitializeInjection.
-// It reaches what no interposed function sees: static runtimes, programs of the driver API.
+// Attaching through the CUDA driver: cuInit loads the library that CUDA_INJECTION64_PATH names and calls
+// InitializeInjection. This covers programs in which nothing can be interposed: static runtimes and the driver API.
 #pragma once
 
 namespace tprof {
 
-// Names ourselves there, unless another tool is named. In the constructor.
+// Sets CUDA_INJECTION64_PATH to this library, unless another tool is named there. Called by the constructor.
 void injection_install();
-// At the end of a program that used CUDA while another tool stood there: the user is owed a word.
+// Tells the user at the end of a program that used CUDA if CUDA_INJECTION64_PATH named another tool.
 void injection_explain();
 
 }  // namespace tprof

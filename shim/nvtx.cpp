@@ -1,12 +1,15 @@
-// What NVTX calls in the library that NVTX_INJECTION64_PATH names: at the first NVTX call of each module, and of each extension
-// of NVTX in it.
+// The functions that NVTX calls in the library that NVTX_INJECTION64_PATH names: at the first NVTX call of each module,
+// and at the first call of each extension of NVTX in it.
 #include "collect/nvtx/inject.h"
+#include "export.h"
 
-#define EXPORT extern "C" __attribute__((visibility("default")))
-
-EXPORT int InitializeInjectionNvtx2(tprof::nvtx::GetExportTable get) { return tprof::nvtx::attach_module(get); }
-// Where NVTX 2 looks next.
-EXPORT int InitializeInjectionNvtx(tprof::nvtx::GetExportTable get) { return tprof::nvtx::attach_module(get); }
-EXPORT int InitializeInjectionNvtxExtension(tprof::nvtx::Extension* extension) {
+extern "C" EXPORT int InitializeInjectionNvtx2(tprof::nvtx::GetExportTable get) {
+  return tprof::nvtx::attach_module(get);
+}
+// The name that NVTX 2 looks for next.
+extern "C" EXPORT int InitializeInjectionNvtx(tprof::nvtx::GetExportTable get) {
+  return tprof::nvtx::attach_module(get);
+}
+extern "C" EXPORT int InitializeInjectionNvtxExtension(tprof::nvtx::Extension* extension) {
   return tprof::nvtx::attach_extension(extension);
 }

@@ -1,4 +1,4 @@
-// The words of a row's payload in hooks.def, in the order of CallPayload's members.
+// The words that describe the payload of a row in hooks.def, in the order of CallPayload's members.
 #pragma once
 #include "abi.h"
 #include "base/types.h"
@@ -17,13 +17,13 @@ namespace tprof {
 
 inline u64 bytes_of(const Extent& e) { return u64(e.width) * e.height * e.depth; }
 
-// An array without height or depth has 0 there.
+// The height or depth of an array that lacks it is 0.
 inline u64 bytes_of(const ChannelFormat& f, const Extent& e) {
   u64 elements = u64(e.width) * (e.height ? e.height : 1) * (e.depth ? e.depth : 1);
   return elements * u64(f.x + f.y + f.z + f.w) / 8;
 }
 
-// With an array the extent counts elements of a size that is not told here: 0, unknown.
+// If an array takes part, the extent counts elements, whose size is not known here; the result is then 0 for unknown.
 template <class Copy>
 u64 bytes_of(const Copy* copy) {
   return !copy || copy->source_array || copy->target_array ? 0 : bytes_of(copy->extent);

@@ -34,7 +34,7 @@ constexpr Wanted kWanted[] = {
 
 std::atomic<Caller*> g_callers{nullptr};  // newest first
 SpinLock g_callers_lock;
-constexpr u32 kMostNeeded = 256;  // libraries of one dependency tree that are looked into
+constexpr u32 kMaxNeeded = 256;  // libraries of a dependency tree that are searched
 
 bool is_ours(const ElfObject& object) { return object.holds(&g_callers); }
 
@@ -44,12 +44,12 @@ bool is_library(const ElfObject& object) {
   return !strncmp(file, "libcudart", 9) || !strncmp(file, "libnccl", 7);
 }
 
-// The first library that exports it in the caller's dependency tree, breadth first: the caller's own scope.
+// The first library in the caller's dependency tree that exports the function. Breadth first, as the loader searches.
 ElfObject in_tree(const ElfObject& root, const char* name) {
-  const char* needed[kMostNeeded];
+  const char* needed[kMaxNeeded];
   u32 count = 0;
   auto add = [&](const char* n) {
-    bool known = count == kMostNeeded;
+    bool known = count == kMaxNeeded;
     for (u32 i = 0; i < count && !known; i++) known = !strcmp(needed[i], n);
     if (!known) needed[count++] = n;
     return false;
@@ -64,25 +64,26 @@ ElfObject in_tree(const ElfObject& root, const char* name) {
   return {};
 }
 
-// Who calls: before us in load order, or behind. A library before us that exports the name itself has come to us by
-// RTLD_NEXT, and must not get itself back.
-struct Place {
+// The caller, and whether it comes before this library in load order. A caller before it that exports the name itself
+// has found this library by RTLD_NEXT, and must not get its own function back.
+struct CallSite {
   ElfObject caller;
-  bool behind = false;
+  bool after_us = false;
 };
 
-Place place_of(const void* address) {
-  Place place;
+CallSite call_site_of(const void* address) {
+  CallSite site;
   bool passed = false;
-  place.caller = ElfObject::first([&](const ElfObject& o) {
+  site.caller = ElfObject::first([&](const ElfObject& o) {
     passed |= is_ours(o);
     return o.holds(address);
   });
-  place.behind = passed;
-  return place;
+  site.after_us = passed;
+  return site;
 }
 
-// Another preloaded library that wraps the function too, and stands behind us: it is called, and goes on from there.
+// Another preloaded library that wraps the function too and comes after this one in load order. It is called instead of
+// the real function, and calls that itself.
 void* next_wrapper(const ElfObject& caller, const char* name) {
   auto low = caller.low();
   ElfObject other = ElfObject::first(
@@ -91,28 +92,28 @@ void* next_wrapper(const ElfObject& caller, const char* name) {
   return next && other.holds(next) ? next : nullptr;
 }
 
-// Stays mapped from now on: we keep pointers into it. Never runs its constructors: who calls it has had them run.
+// Keeps the library mapped, since pointers into it are kept. Its constructors have run already.
 void pin(const void* function) {
   ElfObject object = ElfObject::first([&](const ElfObject& o) { return o.holds(function); });
   if (object.found() && object.path()[0]) dlopen(object.path(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 void* search(const char* name, const void* address) {
-  Place place = place_of(address);
-  if (void* next = next_wrapper(place.caller, name)) return next;
-  if (place.behind && !is_ours(place.caller))
-    if (void* own = place.caller.symbol(name)) return own;
-  ElfObject object = in_tree(place.caller, name);
+  CallSite site = call_site_of(address);
+  if (void* next = next_wrapper(site.caller, name)) return next;
+  if (site.after_us && !is_ours(site.caller))
+    if (void* own = site.caller.symbol(name)) return own;
+  ElfObject object = in_tree(site.caller, name);
   if (!object.found())
     object = ElfObject::first(
-        [&](const ElfObject& o) { return !is_ours(o) && o.low() != place.caller.low() && o.symbol(name); });
+        [&](const ElfObject& o) { return !is_ours(o) && o.low() != site.caller.low() && o.symbol(name); });
   return object.found() ? object.symbol(name) : nullptr;
 }
 
 void* search(const Wanted& wanted, const void* address) {
-  // A wrapper of NCCL behind us has the name that programs call, not the one that NCCL keeps for its wrappers.
+  // A later wrapper of NCCL has the name that programs call, not the one that NCCL's profiling interface uses.
   if (!wanted.cuda)
-    if (void* next = next_wrapper(place_of(address).caller, wanted.name + 1)) return next;
+    if (void* next = next_wrapper(call_site_of(address).caller, wanted.name + 1)) return next;
   void* found = search(wanted.name, address);
   if (!found && !wanted.cuda) found = search(wanted.name + 1, address);
   return found;
@@ -128,7 +129,8 @@ Caller* caller_at(const void* address) {
   auto at = reinterpret_cast<uintptr_t>(address);
   Caller* caller = known_caller(at);
   if (!caller) {
-    ElfObject object = place_of(address).caller;  // code made at run time belongs to nobody: looked up each time
+    ElfObject object =
+        call_site_of(address).caller;  // code made at run time belongs to no library: looked up each time
     if (!object.found()) return nullptr;
     SpinGuard guard(g_callers_lock);
     if (!(caller = known_caller(at))) {
@@ -153,7 +155,8 @@ __attribute__((noinline)) void* find_function(Hook hook, const void* address) {
   Caller* caller = caller_at(address);
   void* found = caller ? caller->functions[u32(hook)].load(std::memory_order_relaxed) : nullptr;
   if (!found) found = search(wanted, address);
-  if (found && wanted.cuda) cuda_attach();  // before others can know it: their first call waits for this
+  // Before the function is published, so that the first calls of other threads wait for this.
+  if (found && wanted.cuda) cuda_attach();
   if (found && caller && !caller->functions[u32(hook)].load(std::memory_order_relaxed)) {
     pin(found);
     caller->functions[u32(hook)].store(found, std::memory_order_release);

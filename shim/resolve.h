@@ -1,6 +1,6 @@
-// The real function behind one of ours. It depends on who calls: a process may hold several CUDA runtimes, and what
-// Python loads is not in the global scope. So it is looked for where the caller's own loader would have found it, and
-// kept per calling library.
+// The real function for a wrapper. It depends on the caller: a process may hold several CUDA runtimes, and what Python
+// loads is not in the global scope. So it is searched for where the loader would have found it for the caller, and is
+// kept for each calling library.
 #pragma once
 #include <atomic>
 
@@ -25,7 +25,7 @@ enum class Hook : u32 {
   count
 };
 
-// A library (or program) that called, and what it means by each name. Never freed, so that it can be read without a lock.
+// A library (or program) that has called, with its real functions. Never freed, so that it can be read without a lock.
 struct Caller {
   uintptr_t low, bytes;
   std::atomic<void*> functions[u32(Hook::count)];
@@ -33,7 +33,7 @@ struct Caller {
 };
 
 constexpr u32 kCallerSlots = 256;
-constexpr u32 kCallerShift = 16;  // code this close together mostly is one library's
+constexpr u32 kCallerShift = 16;  // code this close together mostly belongs to one library
 extern std::atomic<const Caller*> g_caller_slots[kCallerSlots];
 
 // nullptr: not known yet.
@@ -44,7 +44,7 @@ inline void* known_function(Hook hook, const void* caller) {
   return c->functions[u32(hook)].load(std::memory_order_relaxed);
 }
 
-// nullptr: there is none in this process. At the first call into a CUDA runtime, profiling begins. Keeps errno.
+// nullptr if the process has no such function. The first call into a CUDA runtime starts profiling. Keeps errno.
 void* find_function(Hook hook, const void* caller);
 
 inline void* function_of(Hook hook, const void* caller) {

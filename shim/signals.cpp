@@ -1,12 +1,12 @@
-// What the program says and asks of SIGBUS while a recording is written. See collect/session/bus_guard.h.
+// Setting and querying the handler of SIGBUS by the program while a recording is written. See
+// collect/session/bus_guard.h.
 #include <dlfcn.h>
 #include <errno.h>
 
 #include <atomic>
 
 #include "collect/session/bus_guard.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
+#include "export.h"
 
 namespace tprof {
 namespace {
@@ -26,7 +26,7 @@ SetAction real_action() {
   return real(known, "sigaction");
 }
 
-// As signal() and its kin do it.
+// Sets a handler as signal() and its variants do.
 Handler set_handler(Handler handler, int flags, bool masks_itself) {
   if (handler == SIG_ERR) return errno = EINVAL, SIG_ERR;
   struct sigaction set {
@@ -40,16 +40,16 @@ Handler set_handler(Handler handler, int flags, bool masks_itself) {
 }  // namespace
 }  // namespace tprof
 
-EXPORT int sigaction(int signal, const struct sigaction* set, struct sigaction* was) noexcept {
+extern "C" EXPORT int sigaction(int signal, const struct sigaction* set, struct sigaction* was) noexcept {
   auto real = tprof::real_action();
   return signal == SIGBUS ? tprof::bus_guard_action(real, set, was) : real(signal, set, was);
 }
 
-#define SET_HANDLER(name, flags, masks_itself)                                     \
-  EXPORT tprof::Handler name(int signal, tprof::Handler handler) noexcept {        \
-    static constinit std::atomic<tprof::SetHandler> known{nullptr};                \
-    if (signal == SIGBUS) return tprof::set_handler(handler, flags, masks_itself); \
-    return tprof::real(known, #name)(signal, handler);                             \
+#define SET_HANDLER(name, flags, masks_itself)                                         \
+  extern "C" EXPORT tprof::Handler name(int signal, tprof::Handler handler) noexcept { \
+    static constinit std::atomic<tprof::SetHandler> known{nullptr};                    \
+    if (signal == SIGBUS) return tprof::set_handler(handler, flags, masks_itself);     \
+    return tprof::real(known, #name)(signal, handler);                                 \
   }
 SET_HANDLER(signal, SA_RESTART, true)
 SET_HANDLER(bsd_signal, SA_RESTART, true)

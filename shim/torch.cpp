@@ -1,12 +1,13 @@
-// Setting a thread's callbacks in torch: passed on only where it changes something (collect/torch/callback_state.h).
+// Setting a thread's callbacks in torch, passed on only if it changes something (collect/torch/callback_state.h).
 #include "collect/torch/callback_state.h"
+#include "export.h"
 #include "torch_real.h"
 
 namespace at {
 
 struct RecordFunctionTLS : tprof::CallbackState {};
 
-__attribute__((visibility("default"))) void set_record_function_tls_(const RecordFunctionTLS& state) {
+EXPORT void set_record_function_tls_(const RecordFunctionTLS& state) {
   static constinit tprof::TorchReal<void (*)(const RecordFunctionTLS&)> real(
       "libtorch_cpu.so", "_ZN2at24set_record_function_tls_ERKNS_17RecordFunctionTLSE");
   if (tprof::callback_state_stays(state)) return;

@@ -1,5 +1,5 @@
-// The real function behind one of torch's that we export. torch loads its libraries RTLD_LOCAL, so RTLD_NEXT would not
-// see it.
+// The real function for a function of torch that is exported here. torch loads its libraries with RTLD_LOCAL, so
+// RTLD_NEXT would not find it.
 #pragma once
 #include <atomic>
 
@@ -10,7 +10,7 @@ namespace tprof {
 template <class F>
 class TorchReal {
  public:
-  // The library is looked for by the beginning of its file name.
+  // `library`: the start of its file name.
   constexpr TorchReal(const char* library, const char* symbol) : library_(library), symbol_(symbol) {}
   F get() {
     F real = found_.load(std::memory_order_relaxed);
@@ -18,7 +18,7 @@ class TorchReal {
   }
 
  private:
-  // Where the library has another name: whatever else exports it.
+  // If no library has that name, takes any other object that exports the symbol.
   __attribute__((noinline)) F find() {
     F real = nullptr;
     auto exports = [&](const ElfObject& object) { return !object.holds(this) && object.symbol(real, symbol_); };

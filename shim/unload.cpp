@@ -1,10 +1,11 @@
-// Libraries that are unloaded: their addresses may mean something else from then on. See collect/native/images.h.
+// Notices libraries that are unloaded, after which their addresses may belong to others. See collect/native/images.h.
 #include <dlfcn.h>
 
 #include "collect/native/images.h"
 #include "collect/native/native.h"
+#include "export.h"
 
-extern "C" __attribute__((visibility("default"))) int dlclose(void* handle) {
+extern "C" EXPORT int dlclose(void* handle) {
   static constinit std::atomic<int (*)(void*)> known{nullptr};
   auto real = known.load(std::memory_order_relaxed);
   if (!real)

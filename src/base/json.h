@@ -1,6 +1,7 @@
-// Parses JSON from files that anybody may have written.
+// Reading JSON from files that anybody may have written, and printing it. Broken UTF-8 is printed as U+FFFD.
 #pragma once
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 namespace tprof {
@@ -13,5 +14,16 @@ inline nlohmann::ordered_json bounded_json(std::string_view text) {
   Json value = Json::parse(text, shallow, false);
   return value.is_discarded() ? Json() : value;
 }
+
+namespace detail {
+inline std::string print_json(const nlohmann::ordered_json& value, int indent, bool ascii) {
+  return value.dump(indent, ' ', ascii, nlohmann::ordered_json::error_handler_t::replace);
+}
+}  // namespace detail
+
+inline std::string json_line(const nlohmann::ordered_json& value) { return detail::print_json(value, -1, false); }
+inline std::string json_indented(const nlohmann::ordered_json& value) { return detail::print_json(value, 1, false); }
+// One line of ASCII, for traces: some viewers read them in the locale's encoding.
+inline std::string json_ascii(const nlohmann::ordered_json& value) { return detail::print_json(value, -1, true); }
 
 }  // namespace tprof

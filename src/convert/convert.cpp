@@ -1,5 +1,6 @@
 #include "convert/convert.h"
 
+#include "base/child.h"
 #include "base/options.h"
 #include "convert/plan.h"
 #include "convert/shell.h"
@@ -32,7 +33,7 @@ std::string rest_text(const Rest& rest, const std::string& recording) {
   if (rest.first_step == -2) return text + ", all of evaluations, were not written as traces; they are in " + recording;
   if (rest.first_step >= 0) text += " (steps " + first + " to " + std::to_string(rest.end_step - 1) + ")";
   std::string range = rest.first_step < 0 ? "0:1" : first + ":" + std::to_string(rest.end_step);
-  return text + " are in the recording: tprof convert --steps " + range + " " + shell_quoted(recording);
+  return text + " are in the recording: tprof convert --steps " + range + " " + shell_quote(recording);
 }
 
 u64 max_size_of(const Meta& meta) {

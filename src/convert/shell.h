@@ -1,4 +1,4 @@
-// The command that a user has run for each trace, and text for a shell.
+// The command that a user has run for each trace, and the words that it may hold.
 #pragma once
 #include <string>
 
@@ -7,7 +7,6 @@
 namespace tprof {
 
 void replace_all(std::string& text, const std::string& what, const std::string& with);
-std::string shell_quoted(const std::string& text);
 
 // Runs the command with {} and {step} replaced. A failure is reported on stderr; nothing else follows from it.
 void run_on_trace_ready(std::string command, const std::string& path, i64 step);

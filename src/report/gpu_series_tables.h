@@ -1,7 +1,7 @@
 // How busy GPUs were over time, as tables: `tprof stats --by utilization`.
 //
-// Times count from the span's begin (by the plugin's rules: from its first event), in ns here and in us in CSV and JSON.
-// Ours are percent, the plugin's 0 to 1 as in its counters.
+// Times count from the span's begin (by the plugin's rules: from its first event), in ns here and in us in CSV and
+// JSON. Ours are percent, the plugin's 0 to 1 as in its counters.
 #pragma once
 #include "model/gpu/series.h"
 #include "plugin_compat/gpus.h"

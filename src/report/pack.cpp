@@ -7,6 +7,8 @@
 #include <limits>
 #include <unordered_map>
 
+#include "base/json.h"
+
 namespace tprof {
 namespace {
 
@@ -20,7 +22,7 @@ void put_varint(std::string& out, u64 value) {
 u64 zigzag(i64 value) { return u64(value) << 1 ^ u64(value >> 63); }
 
 std::string with_head(const Json& head, const std::string& behind) {
-  std::string json = head.dump(-1, ' ', false, Json::error_handler_t::replace), out;
+  std::string json = json_line(head), out;
   put_varint(out, json.size());
   return out + json + behind;
 }

@@ -140,6 +140,4 @@ Json json_of(const Source& source) {
   return out;
 }
 
-std::string dump(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace); }
-
 }  // namespace tprof

@@ -128,6 +128,5 @@ Json json_of(const Value& value, Unit unit);
 // How a document says its tables: as they are, or with their rows kept elsewhere (report/pack.h).
 using TableJson = std::function<Json(const Table&)>;
 Json json_of(const Source& source);  // {run, worker, span}, and rank where it is known
-std::string dump(const Json& json);  // indented; broken UTF-8 is replaced
 
 }  // namespace tprof

@@ -4,16 +4,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 
-extern char** environ;
+#include "base/child.h"
 
 namespace tprof {
 namespace {
@@ -35,7 +33,7 @@ std::string on_path(const char* name) {
 // A child process that reads requests from its stdin and writes responses to its stdout.
 class Child {
  public:
-  explicit Child(std::vector<std::string> words) {
+  explicit Child(const std::vector<std::string>& words) {
     int in[2] = {-1, -1}, out[2] = {-1, -1};
     // A socket and no pipe: a write raises no SIGPIPE if the reader has gone.
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) != 0) return;
@@ -43,21 +41,11 @@ class Child {
       close(in[0]), close(in[1]);
       return;
     }
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, in[0], 0);
-    posix_spawn_file_actions_adddup2(&actions, out[1], 1);
-    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    // The tool is not profiled, and fetches nothing from debug servers.
-    std::vector<char*> environment;
-    for (char** e = environ; *e; e++)
-      if (strncmp(*e, "LD_PRELOAD=", 11) != 0 && strncmp(*e, "DEBUGINFOD_URLS=", 16) != 0) environment.push_back(*e);
-    environment.push_back(nullptr);
-    if (posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), environment.data()) != 0) pid_ = 0;
-    posix_spawn_file_actions_destroy(&actions);
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    // The child is not profiled, and fetches nothing from debug servers.
+    ChildOptions options{{{"LD_PRELOAD", ""}, {"DEBUGINFOD_URLS", ""}}, in[0], out[1], null};
+    if (start_child(words, options, pid_) != 0) pid_ = 0;
+    if (null >= 0) close(null);
     close(in[0]);
     close(out[1]);
     to_ = in[1];
@@ -68,8 +56,7 @@ class Child {
     if (from_ >= 0) close(from_);
     if (!pid_) return;
     kill(pid_, SIGKILL);
-    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-    }
+    wait_for_child(pid_);
   }
   Child(const Child&) = delete;
   bool runs() const { return pid_ != 0; }

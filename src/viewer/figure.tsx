@@ -7,14 +7,17 @@ interface Props {
   at: string;
   value: Cell | undefined;
   unit: string;
-  options?: string;  // as Table has them
+  options?: string; // as Table has them
 }
 
 export function Figure({ at, value, unit, options }: Props) {
   const known = value === undefined ? null : value;
   return (
-    <span class={known === null ? "figure unknown" : "figure"} {...source(at, options)} data-value={JSON.stringify(known)}
-          title={known === null ? "not known" : exact(known, unit)}>
+    <span
+      class={known === null ? "figure unknown" : "figure"}
+      {...source(at, options)}
+      data-value={JSON.stringify(known)}
+      title={known === null ? "not known" : exact(known, unit)}>
       {isChange(at.slice(at.lastIndexOf("/") + 1)) ? formatChange(known, unit) : format(known, unit)}
     </span>
   );
@@ -34,8 +37,12 @@ export function Derived({ rule, value, unit }: { rule: string; value: number; un
   );
 }
 
-// A text of a document, which may hold anything: it is isolated, so that it cannot turn the direction of what is beside it.
+// A text of a document. It may hold anything, so it is isolated: it cannot change the direction of the text beside it.
 export function Said({ at, text, options }: { at: string; text: string | null; options?: string }) {
   const known = text !== null;
-  return <bdi {...source(at, options)} data-value={JSON.stringify(text)} class={known ? undefined : "unknown"}>{known ? text : kUnknown}</bdi>;
+  return (
+    <bdi {...source(at, options)} data-value={JSON.stringify(text)} class={known ? undefined : "unknown"}>
+      {known ? text : kUnknown}
+    </bdi>
+  );
 }

@@ -35,13 +35,22 @@ export function formatChange(value: Cell | undefined, unit: string): string {
   return (typeof value === "number" && value > 0 ? "+" : "") + format(value, unit);
 }
 
-// Of an axis that ends at `top`: all in one unit.
+// A tick of an axis that ends at `top`, which also determines the unit.
 export function formatTick(value: number, top: number, unit: string): string {
   if (unit !== "us" && unit !== "bytes") return format(value, unit);
   const word = format(top, unit).split(" ")[1];
   return `${minus(grouped(String(+(value / kScales[word]).toPrecision(4))))} ${word}`;
 }
-const kScales: Record<string, number> = { "µs": 1, ms: 1e3, s: 1e6, B: 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3, TB: 1024 ** 4 };
+const kScales: Record<string, number> = {
+  µs: 1,
+  ms: 1e3,
+  s: 1e6,
+  B: 1,
+  KB: 1024,
+  MB: 1024 ** 2,
+  GB: 1024 ** 3,
+  TB: 1024 ** 4,
+};
 
 // A name where there is little room: without what many names begin with.
 export function shortName(name: string): string {
@@ -80,7 +89,7 @@ function digits(value: number): string {
 
 function fixed(value: number, decimals: number): string {
   const text = Math.abs(value) < 1e21 ? value.toFixed(decimals) : String(value);
-  return minus(grouped(/^-[0.]*$/.test(text) ? text.slice(1) : text));  // no minus zero
+  return minus(grouped(/^-[0.]*$/.test(text) ? text.slice(1) : text)); // no minus zero
 }
 
 // As long as a plus, which a hyphen is not.

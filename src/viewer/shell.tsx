@@ -17,7 +17,11 @@ export function App() {
   );
 }
 
-const kThemes: [string, string][] = [["", "as the system"], ["light", "light"], ["dark", "dark"]];
+const kThemes: [string, string][] = [
+  ["", "as the system"],
+  ["light", "light"],
+  ["dark", "dark"],
+];
 
 function Shell() {
   const { params, set, href } = useParams();
@@ -50,32 +54,72 @@ function Shell() {
   return (
     <>
       <header class="shell">
-        <a class="mark" href={href({ view: "overview" }, false)}>tprof</a>
+        <a class="mark" href={href({ view: "overview" }, false)}>
+          tprof
+        </a>
         {chosen.name === "diff" ? <Sides /> : <Selectors worker={worker} />}
         <span class="gap" />
         <div class="page-controls">
           <Select label="Colours" value={params.theme ?? ""} options={kThemes} onChange={(theme) => set({ theme })} />
-          <button type="button" class="round" aria-label="Help" title="Help (?)" onClick={() => help.current?.showModal()}>?</button>
+          <button
+            type="button"
+            class="round"
+            aria-label="Help"
+            title="Help (?)"
+            onClick={() => help.current?.showModal()}>
+            ?
+          </button>
         </div>
       </header>
       <nav class="tabs" role="tablist" aria-label="Views">
         {views.map((view, i) => {
           const why = view.absent?.(worker);
           return why ? (
-            <a key={view.name} class="tab" role="tab" aria-disabled="true" aria-selected={false} title={`${view.title}: ${why}`}>{view.title}</a>
+            <a
+              key={view.name}
+              class="tab"
+              role="tab"
+              aria-disabled="true"
+              aria-selected={false}
+              title={`${view.title}: ${why}`}>
+              {view.title}
+            </a>
           ) : (
-            <a key={view.name} class="tab" href={href({ view: view.name }, false)} role="tab" aria-selected={view === chosen}
-               title={`${view.title} (${i + 1})`}>{view.title}</a>
+            <a
+              key={view.name}
+              class="tab"
+              href={href({ view: view.name }, false)}
+              role="tab"
+              aria-selected={view === chosen}
+              title={`${view.title} (${i + 1})`}>
+              {view.title}
+            </a>
           );
         })}
       </nav>
       <main>
-        {documents.report.left_out.length > 0 && <div class="banner" role="note">{documents.report.left_out.map((line, i) => <p><Said at={`report/left_out/${i}`} text={line} /></p>)}</div>}
+        {documents.report.left_out.length > 0 && (
+          <div class="banner" role="note">
+            {documents.report.left_out.map((line, i) => (
+              <p>
+                <Said at={`report/left_out/${i}`} text={line} />
+              </p>
+            ))}
+          </div>
+        )}
         <div role="tabpanel" class="view" aria-label={chosen.title}>
-          {absent ? <p class="empty">{chosen.title}: {absent}.</p> : <chosen.component key={`${chosen.name} ${worker}`} worker={worker} />}
+          {absent ? (
+            <p class="empty">
+              {chosen.title}: {absent}.
+            </p>
+          ) : (
+            <chosen.component key={`${chosen.name} ${worker}`} worker={worker} />
+          )}
         </div>
       </main>
-      <footer data-label>Written by tprof {documents.report.tprof}. All of it is in this file; nothing is loaded from anywhere.</footer>
+      <footer data-label>
+        Written by tprof {documents.report.tprof}. All of it is in this file; nothing is loaded from anywhere.
+      </footer>
       <Help dialog={help} />
     </>
   );
@@ -90,11 +134,22 @@ function focusSearch(tries = 40) {
 
 // The diff is of all runs, workers and spans.
 function Sides() {
-  const of = (side: string) => [...new Set(sources().filter((_, i) => documents.report.sides?.[i] === side).map(({ run }) => run))].join(", ");
-  return <span class="run" data-label><bdi>{of("A")}</bdi> → <bdi>{of("B")}</bdi></span>;
+  const of = (side: string) =>
+    [
+      ...new Set(
+        sources()
+          .filter((_, i) => documents.report.sides?.[i] === side)
+          .map(({ run }) => run),
+      ),
+    ].join(", ");
+  return (
+    <span class="run" data-label>
+      <bdi>{of("A")}</bdi> → <bdi>{of("B")}</bdi>
+    </span>
+  );
 }
 
-// Run, worker and span; what there is one of only is not asked.
+// Menus for run, worker and span; one with a single choice is not shown.
 function Selectors({ worker }: { worker: number }) {
   const { set } = useParams();
   const all = sources().map((source, i) => ({ ...source, run: runText(i), i }));
@@ -113,17 +168,31 @@ function Selectors({ worker }: { worker: number }) {
   ];
   return (
     <>
-      {levels.filter(([, options]) => options.length > 1).map(([label, options, text]) => (
-        <Select key={label} label={label} options={options} value={options.find((option) => option[1] === text)?.[0] ?? ""}
-                onChange={(i) => set({ worker: i === "0" ? "" : i })} />
-      ))}
-      {levels[0][1].length === 1 && <span class="run" title="Run"><bdi>{now.run}</bdi></span>}
+      {levels
+        .filter(([, options]) => options.length > 1)
+        .map(([label, options, text]) => (
+          <Select
+            key={label}
+            label={label}
+            options={options}
+            value={options.find((option) => option[1] === text)?.[0] ?? ""}
+            onChange={(i) => set({ worker: i === "0" ? "" : i })}
+          />
+        ))}
+      {levels[0][1].length === 1 && (
+        <span class="run" title="Run">
+          <bdi>{now.run}</bdi>
+        </span>
+      )}
     </>
   );
 }
 
 const kKeys = (): [string, string][] => [
-  [`1 to ${views.length}`, "go to a tab"], ["/", "search in the table"], ["?", "this help"], ["Tab, Enter", "go through the page and choose"],
+  [`1 to ${views.length}`, "go to a tab"],
+  ["/", "search in the table"],
+  ["?", "this help"],
+  ["Tab, Enter", "go through the page and choose"],
   ["arrows", "in a chart: from step to step; in a table: scroll"],
 ];
 
@@ -132,20 +201,44 @@ function Help({ dialog }: { dialog: { current: HTMLDialogElement | null } }) {
   const licences = (document.getElementById("licences") as HTMLTemplateElement | null)?.content.textContent ?? "";
   return (
     <dialog ref={dialog} class="help" aria-label="Help">
-      <header><h2>Help</h2><button type="button" class="round" aria-label="Close" onClick={() => dialog.current?.close()}>×</button></header>
+      <header>
+        <h2>Help</h2>
+        <button type="button" class="round" aria-label="Close" onClick={() => dialog.current?.close()}>
+          ×
+        </button>
+      </header>
       <h3>Keys</h3>
-      <dl>{kKeys().map(([key, what]) => <><dt><kbd>{key}</kbd></dt><dd>{what}</dd></>)}</dl>
+      <dl>
+        {kKeys().map(([key, what]) => (
+          <>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </>
+        ))}
+      </dl>
       <h3>Reading the page</h3>
-      <p>Point at the title of a column for what it means, at a number for its exact value. A dash is a figure that is not known.
-        The address holds
-        what you chose (not which rows are open): copy it to show someone what you see. Host and CPU mean the same here, and so do
-        device, GPU and CUDA: the words are those of torch.profiler. Print shows up to 1,000 rows of each table.</p>
-      <p>In a search all words must be found; <code>calls&gt;100</code>, <code>selfcpu&gt;5ms</code> compare a column, named by its
-        title without blanks.</p>
-      <Select label="Source lines open in" value={params.editor ?? "vscode"}
-              options={Object.entries(kEditors).map(([key, one]) => [key, one.title])}
-              onChange={(editor) => set({ editor: editor === "vscode" ? "" : editor })} />
-      <details><summary>Licences of what is in this page</summary><pre>{licences}</pre></details>
+      <p>
+        Point at the title of a column for what it means, at a number for its exact value. A dash is a figure that is
+        not known. The address holds what you chose (not which rows are open): copy it to show someone what you see.
+        Host and CPU mean the same here, and so do device, GPU and CUDA: the words are those of torch.profiler. Print
+        shows up to 1,000 rows of each table.
+      </p>
+      <p>
+        In a search all words must be found; <code>calls&gt;100</code>, <code>selfcpu&gt;5ms</code> compare a column,
+        named by its title without blanks.
+      </p>
+      <Select
+        label="Source lines open in"
+        value={params.editor ?? "vscode"}
+        options={Object.entries(kEditors).map(([key, one]) => [key, one.title])}
+        onChange={(editor) => set({ editor: editor === "vscode" ? "" : editor })}
+      />
+      <details>
+        <summary>Licences of what is in this page</summary>
+        <pre>{licences}</pre>
+      </details>
     </dialog>
   );
 }

@@ -21,44 +21,83 @@ export function Menu({ label, children }: { label: string; children: ComponentCh
   }, [open]);
   return (
     <div class="menu" ref={box}>
-      <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>{label} <span aria-hidden="true">▾</span></button>
-      {open && <div class="menu-box" role="group" aria-label={label}>{children}</div>}
+      <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
+        {label} <span aria-hidden="true">▾</span>
+      </button>
+      {open && (
+        <div class="menu-box" role="group" aria-label={label}>
+          {children}
+        </div>
+      )}
     </div>
   );
 }
 
 // One of a few, all in sight.
-export function Switch({ label, value, options, onChange }: {
-  label: string; value: string; options: [string, string][]; onChange: (value: string) => void;
+export function Switch({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  options: [string, string][];
+  onChange: (value: string) => void;
 }) {
   return (
     <div class="switch" role="group" aria-label={label}>
       {options.map(([key, text]) => (
-        <button type="button" key={key} aria-pressed={key === value} onClick={() => onChange(key)}>{text}</button>
+        <button type="button" key={key} aria-pressed={key === value} onClick={() => onChange(key)}>
+          {text}
+        </button>
       ))}
     </div>
   );
 }
 
-export function Select({ label, value, options, onChange }: {
-  label: string; value: string; options: [string, string][]; onChange: (value: string) => void;
+export function Select({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  options: [string, string][];
+  onChange: (value: string) => void;
 }) {
   return (
     <label class="select">
       <span>{label}</span>
       <select value={value} onChange={(e) => onChange(e.currentTarget.value)}>
-        {options.map(([key, text]) => <option value={key} selected={key === value}>{text}</option>)}
+        {options.map(([key, text]) => (
+          <option value={key} selected={key === value}>
+            {text}
+          </option>
+        ))}
       </select>
     </label>
   );
 }
 
-export function Panel({ title, aside, children, name }: {
-  title: string; aside?: ComponentChildren; children: ComponentChildren; name?: string;
+export function Panel({
+  title,
+  aside,
+  children,
+  name,
+}: {
+  title: string;
+  aside?: ComponentChildren;
+  children: ComponentChildren;
+  name?: string;
 }) {
   return (
     <section class={name ? `panel ${name}` : "panel"} aria-label={title}>
-      <header><h2>{title}</h2>{aside}</header>
+      <header>
+        <h2>{title}</h2>
+        {aside}
+      </header>
       {children}
     </section>
   );
@@ -78,15 +117,32 @@ export function useWidth(otherwise: number): [(element: HTMLElement | null) => v
 }
 
 export function Loading() {
-  return <p class="loading" aria-busy="true">Opening</p>;
+  return (
+    <p class="loading" aria-busy="true">
+      Opening
+    </p>
+  );
 }
 
 // A number that is taken over when one has finished writing it; shown to three decimals.
-export function NumberField({ label, value, onChange }: { label: string; value: number; onChange: (value: number) => void }) {
+export function NumberField({
+  label,
+  value,
+  onChange,
+}: {
+  label: string;
+  value: number;
+  onChange: (value: number) => void;
+}) {
   return (
     <label class="select">
       <span>{label}</span>
-      <input type="number" step="any" value={Math.round(value * 1e3) / 1e3} onChange={(e) => e.currentTarget.value !== "" && onChange(e.currentTarget.valueAsNumber)} />
+      <input
+        type="number"
+        step="any"
+        value={Math.round(value * 1e3) / 1e3}
+        onChange={(e) => e.currentTarget.value !== "" && onChange(e.currentTarget.valueAsNumber)}
+      />
     </label>
   );
 }

@@ -1,5 +1,5 @@
-/* An NVTX client: with NVIDIA's headers, or with -DOWN_HEADER our own (nvtx_own.h). A program, or with -DMODULE a shared
- * object with the same functions for Python and dlopen_local.c.
+/* An NVTX client: with NVIDIA's headers, or with -DOWN_HEADER our own (nvtx_own.h). A program, or with -DMODULE a
+ * shared object with the same functions for Python and dlopen_local.c.
  *
  *   all        every function once, with what it returned on stdout
  *   threads    8 threads push and pop; ranges that start in one and end in another

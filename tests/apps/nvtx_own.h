@@ -1,8 +1,8 @@
 /* The part of NVTX 3's headers that our clients use, written anew: a machine without NVIDIA's headers can test too. One
  * module of a program, that is, one object built with this header, has a loader and pointers of its own.
  *
- * At the first call the library that NVTX_INJECTION64_PATH names is opened and given a way to the pointers; what it leaves
- * alone does nothing. */
+ * At the first call the library that NVTX_INJECTION64_PATH names is opened and given a way to the pointers; what it
+ * leaves alone does nothing. */
 #pragma once
 #include <dlfcn.h>
 #include <sched.h>

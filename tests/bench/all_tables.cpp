@@ -3,6 +3,7 @@
 //     all_tables TRACE
 #include <stdio.h>
 
+#include "base/json.h"
 #include "kineto/read/read.h"
 #include "report/advice.h"
 #include "report/overview.h"
@@ -35,7 +36,7 @@ void show_all(const Model& model) {
   add(memory_table(model, tree, memory_sums(model, tree)));
   add(memory_events_table(model, tree, MemoryRange{}));
   for (const WorkerTable& table : tables) show(text_of(table.table, style));
-  show(dump(memory_curves_json(model)));
+  show(json_line(memory_curves_json(model)));
 }
 
 }  // namespace

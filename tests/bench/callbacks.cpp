@@ -1,5 +1,5 @@
-// Callbacks that do nothing: what torch's own machinery (at::RecordFunction), and Python's (sys.monitoring), cost as soon as
-// somebody listens.
+// Callbacks that do nothing: what torch's own machinery (at::RecordFunction), and Python's (sys.monitoring), cost as
+// soon as somebody listens.
 //
 // Built without torch's headers; worker.py finds at::addGlobalCallback in the libtorch_cpu.so that its process has
 // mapped and hands it to bench_listen.

@@ -1,5 +1,5 @@
-/* What preloading libtprof.so costs a process that uses no torch: posix_spawn + wait of /bin/true, bare and preloaded in
- * turn. Prints medians in milliseconds, and the difference.
+/* What preloading libtprof.so costs a process that uses no torch: posix_spawn + wait of /bin/true, bare and preloaded
+ * in turn. Prints medians in milliseconds, and the difference.
  *
  *   build/tests/exec_cost build/shim/libtprof.so [runs]
  */

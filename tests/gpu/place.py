@@ -209,7 +209,7 @@ def machine(place):
     found = {
         "GPU, driver": "; ".join(gpu), "CUDA toolkit": nvcc[0].split("release ")[1] if nvcc else "",
         "CUDA of PyTorch": said(sys.executable, "-c", "import torch; print(torch.version.cuda)"),
-        "tprof": said(str(place.tprof), "--version"),
+        "tprof": said(str(place.tprof), "--version").split("\n")[0],
         "checkout": said("git", "-C", str(HERE), "describe", "--always", "--dirty"),
         "Python": sys.version.split()[0],
     }

@@ -1,9 +1,9 @@
-// Holds one browser and does what it is told: a JSON object a line on stdin, its answer a line on stdout.
+// Holds one browser and runs commands: a JSON object per line on stdin, its answer as a line on stdout.
 //
 //   node browser.mjs chromium|firefox
 //   {"do": "open", "path": "/tmp/report.html", "hash": "view=operators"}   ->  {"value": {...}}  or  {"error": "..."}
 //
-// What can be told is a function of `commands`; browser.py is the other side. Nothing is loaded from a network: the
+// Each command is a function of `commands`; browser.py is the other side. Nothing is loaded from a network: the
 // browser's proxy is a port where nobody listens, and whatever a page asks for is in `report`.
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -14,15 +14,23 @@ import puppeteer from 'puppeteer-core';
 const NOBODY = '127.0.0.1:9';
 const BROWSERS = {
   chromium: {
-    browser: 'chrome', executablePath: '/usr/bin/chromium', protocolTimeout: 120000,
+    browser: 'chrome',
+    executablePath: '/usr/bin/chromium',
+    protocolTimeout: 120000,
     // Without its sandbox it runs as root too; a report that is opened here is one of our tests' own.
     args: ['--no-sandbox', `--proxy-server=${NOBODY}`, '--proxy-bypass-list=<-loopback>', '--hide-scrollbars'],
   },
   firefox: {
-    browser: 'firefox', executablePath: '/usr/bin/firefox-esr', protocolTimeout: 120000,
+    browser: 'firefox',
+    executablePath: '/usr/bin/firefox-esr',
+    protocolTimeout: 120000,
     extraPrefsFirefox: {
-      'network.proxy.type': 1, 'network.proxy.http': '127.0.0.1', 'network.proxy.http_port': 9,
-      'network.proxy.ssl': '127.0.0.1', 'network.proxy.ssl_port': 9, 'network.captive-portal-service.enabled': false,
+      'network.proxy.type': 1,
+      'network.proxy.http': '127.0.0.1',
+      'network.proxy.http_port': 9,
+      'network.proxy.ssl': '127.0.0.1',
+      'network.proxy.ssl_port': 9,
+      'network.captive-portal-service.enabled': false,
     },
   },
 };
@@ -46,7 +54,10 @@ function watch() {
 // Until nothing is being opened and nothing has changed for `calm` ms; or for 30 s, what is then to be seen counts.
 function settled(calm) {
   return new Promise((resolve) => {
-    const done = () => { observer.disconnect(); resolve(); };
+    const done = () => {
+      observer.disconnect();
+      resolve();
+    };
     const end = performance.now() + 30000;
     let timer = 0;
     const again = () => {
@@ -55,17 +66,27 @@ function settled(calm) {
       timer = setTimeout(busy && performance.now() < end ? again : done, calm);
     };
     const observer = new MutationObserver(again);
-    observer.observe(document.documentElement, { subtree: true, childList: true, attributes: true, characterData: true });
+    observer.observe(document.documentElement, {
+      subtree: true,
+      childList: true,
+      attributes: true,
+      characterData: true,
+    });
     again();
   });
 }
 
-// Every figure: [pointer or rule, exact value as JSON, text, is it in a table]. As JSON: browsers send long lists slowly.
+// Every figure: [pointer or rule, exact value as JSON, text, is it in a table]. The list is sent as one JSON text,
+// since browsers are slow with long lists.
 function figuresOfPage(kind) {
-  return JSON.stringify(Array.from(document.querySelectorAll(`[${kind}]`), (element) => [
-    element.getAttribute(kind), element.getAttribute('data-value'), element.textContent,
-    element.closest('td') !== null,
-  ]));
+  return JSON.stringify(
+    Array.from(document.querySelectorAll(`[${kind}]`), (element) => [
+      element.getAttribute(kind),
+      element.getAttribute('data-value'),
+      element.textContent,
+      element.closest('td') !== null,
+    ]),
+  );
 }
 
 // The box of an element, which is scrolled to where the pointer can reach it.
@@ -89,8 +110,14 @@ const commands = {
     });
     page.on('pageerror', (error) => seen.errors.push(String(error.stack || error)));
     page.on('error', (error) => seen.errors.push(`crash: ${error}`));
-    page.on('dialog', (dialog) => { seen.dialogs.push(dialog.message()); dialog.dismiss(); });
-    page.on('popup', (popup) => { seen.requests.push(`popup ${popup.url()}`); popup.close(); });
+    page.on('dialog', (dialog) => {
+      seen.dialogs.push(dialog.message());
+      dialog.dismiss();
+    });
+    page.on('popup', (popup) => {
+      seen.requests.push(`popup ${popup.url()}`);
+      popup.close();
+    });
     page.on('request', (request) => {
       // Firefox draws bullets with a font of its own, a data: address; one of the page's own would violate its policy.
       const own = request.url().split('#')[0] === address.split('#')[0] || request.url().startsWith('data:');
@@ -110,14 +137,18 @@ const commands = {
   },
   // The page's address changes as by a click on a link, or as typed.
   async hash({ hash, calm = 60 }) {
-    await page.evaluate((value) => { location.hash = value; }, hash);
+    await page.evaluate((value) => {
+      location.hash = value;
+    }, hash);
     await page.evaluate(settled, calm);
   },
   async reload({ calm = 60 }) {
     await page.reload({ waitUntil: 'load' });
     await page.evaluate(settled, calm);
   },
-  async settle({ calm = 60 }) { await page.evaluate(settled, calm); },
+  async settle({ calm = 60 }) {
+    await page.evaluate(settled, calm);
+  },
   async click({ at, button = 'left', calm = 60 }) {
     await (await page.waitForSelector(at, { timeout: 5000 })).click({ button });
     await page.evaluate(settled, calm);
@@ -161,7 +192,9 @@ const commands = {
     await page.mouse.move(box.x + to[0] * box.width, box.y + to[1] * box.height, { steps: 2 });
     await page.evaluate(settled, calm);
   },
-  async figures({ kind = 'data-figure' }) { return JSON.parse(await page.evaluate(figuresOfPage, kind)); },
+  async figures({ kind = 'data-figure' }) {
+    return JSON.parse(await page.evaluate(figuresOfPage, kind));
+  },
   // The value of an expression, or of a function's body with `return`; promises are waited for.
   async evaluate({ js, argument = null }) {
     const body = /\breturn\b/.test(js) ? js : `return (${js})`;
@@ -169,13 +202,21 @@ const commands = {
     const value = await page.evaluate(`${call}.then(JSON.stringify)`);
     return value === undefined ? null : JSON.parse(value);
   },
-  async media({ type }) { await page.emulateMediaType(type); },
-  async screenshot({ path, full = false }) { await page.screenshot({ path, fullPage: full }); },
-  async pdf({ path }) { await page.pdf({ path, printBackground: true }); },
+  async media({ type }) {
+    await page.emulateMediaType(type);
+  },
+  async screenshot({ path, full = false }) {
+    await page.screenshot({ path, fullPage: full });
+  },
+  async pdf({ path }) {
+    await page.pdf({ path, printBackground: true });
+  },
   // What axe-core finds, without what is said only as a matter of taste.
   async axe() {
     await page.evaluate(AXE);
-    const found = JSON.parse(await page.evaluate("axe.run(document, {resultTypes: ['violations']}).then(JSON.stringify)"));
+    const found = JSON.parse(
+      await page.evaluate("axe.run(document, {resultTypes: ['violations']}).then(JSON.stringify)"),
+    );
     const places = (nodes) => nodes.slice(0, 5).map((node) => `${node.target.join(' ')}: ${node.failureSummary}`);
     return found.violations.map((one) => [one.impact, one.id, one.help, places(one.nodes)]);
   },
@@ -184,7 +225,9 @@ const commands = {
     const heap = name === 'chromium' ? (await page.metrics()).JSHeapUsedSize : null;
     return { ...seen, violations, heap };
   },
-  async version() { return browser.version(); },
+  async version() {
+    return browser.version();
+  },
 };
 
 for await (const line of readline.createInterface({ input: process.stdin })) {

@@ -1,12 +1,12 @@
-// How long a browser takes to show a trace: as a report, and by others that show traces in a browser.
+// How long a browser takes to show a trace: as a report, and in other viewers that run in a browser.
 //
 //   tests/bench/big_trace.py big.json 300000; tprof report big.json -o big.html
 //   node tests/page/peers.mjs big.json big.html
 //
-// The others: Catapult, which was chrome://tracing (apt: golang-1.19-src), and the Performance panel of Chromium's own
-// developer tools. Each is started first; what counts is the time from the trace being given to it until it shows it (of
-// Catapult, until it has read it: drawing does not count). Of the report it is the whole of opening a page. Best of
-// three, each in a fresh profile.
+// The others are Catapult, formerly chrome://tracing (apt: golang-1.19-src), and the Performance panel of Chromium's
+// developer tools. They are started first; the time is that from handing over the trace until it is shown (in Catapult:
+// until it has been read, without drawing). For the report it is the time to open the page. Best of three, each in a
+// fresh profile.
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
@@ -23,7 +23,10 @@ const server = http.createServer((request, answer) => {
   const name = request.url.slice(1);
   if (name === 'catapult') return answer.end(EMBEDDED);
   if (name === 'trace') return fs.createReadStream(trace).pipe(answer);
-  return fs.createReadStream(path.join(CATAPULT, path.basename(name))).on('error', () => answer.end()).pipe(answer);
+  return fs
+    .createReadStream(path.join(CATAPULT, path.basename(name)))
+    .on('error', () => answer.end())
+    .pipe(answer);
 });
 await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
 const site = `http://127.0.0.1:${server.address().port}`;
@@ -35,7 +38,8 @@ async function openReport(page) {
   const begin = performance.now();
   await page.goto(url.pathToFileURL(report).href, { waitUntil: 'load' });
   await page.waitForFunction(
-    () => document.querySelector('[data-figure]') && !document.querySelector('.loading, [aria-busy=true]'));
+    () => document.querySelector('[data-figure]') && !document.querySelector('.loading, [aria-busy=true]'),
+  );
   await page.evaluate(drawn);
   return { ms: performance.now() - begin, shows: await page.$$eval('[data-figure]', (all) => `${all.length} figures`) };
 }
@@ -70,7 +74,9 @@ const best = {};
 for (const [name, open] of Object.entries(PEERS)) {
   for (let run = 0; run < 3; run += 1) {
     const browser = await puppeteer.launch({
-      executablePath: '/usr/bin/chromium', headless: true, protocolTimeout: 600000,
+      executablePath: '/usr/bin/chromium',
+      headless: true,
+      protocolTimeout: 600000,
       args: ['--no-sandbox', `--remote-debugging-port=${DEBUG_PORT}`, '--window-size=1600,1000'],
     });
     try {

@@ -151,8 +151,8 @@ def test_directories_are_runs_and_windows_of_one_process_are_not(tmp_path):
 
 def test_what_cannot_be_compared_is_said_in_one_line(tmp_path):
     a, b, c = runs(tmp_path, "a", BEFORE)
-    for words, what in (((a,), "two are needed"), ((a, b, c), "which are A and which B"),
-                        ((a, "--vs"), "before it and behind it"), (("--vs", a), "before it and behind it"),
+    for words, what in (((a,), "a comparison needs two"), ((a, b, c), "which of them are A and which are B"),
+                        ((a, "--vs"), "before it and after it"), (("--vs", a), "before it and after it"),
                         ((a, "--vs", b, "--vs", c), "given twice"), ((a, a, "--vs", b, c), "given twice")):
         done = tprof("diff", *words)
         assert done.returncode == 2 and what in done.stderr and done.stderr.count("\n") == 1, (words, done.stderr)

@@ -89,7 +89,7 @@ def waiting(pid):
 @pytest.mark.parametrize("name", ["SLURM_STEP_ID", "PBS_JOBID"])
 def test_in_a_job_step_it_waits_until_all_is_written_and_says_so(name, logdir):
     with stopped_finisher(logdir, ["--exit-wait", "0"], env={name: "1"}) as (process, go_on):
-        assert process.stderr.readline().startswith("tprof: waiting until the last trace is written: this is a job step (" + name)
+        assert process.stderr.readline().startswith("tprof: waiting until the last trace is written, since this is a job step (" + name)
         go_on()
         _, err = process.communicate(timeout=120)
         assert process.returncode == 3 and err.startswith("tprof: wrote ")
@@ -179,7 +179,7 @@ def test_a_recording_that_went_is_said_to_be_gone(way, logdir, tmp_path):
     result = run(["-c", script], "run", logdir=logdir)
     assert result.returncode == 0
     line = result.stderr.splitlines()[-1]
-    assert line.startswith("tprof: nothing was recorded: the recording of the program is not there any more"), line
+    assert line.startswith("tprof: nothing was recorded: the recording of the program is gone"), line
 
 
 @pytest.mark.parametrize("schedule", ["wait=9,active=1", "warmup=9,active=1", "wait=2,warmup=5,active=1", ""])
@@ -187,5 +187,5 @@ def test_no_recording_is_said_to_be_gone_where_none_was(schedule, logdir):
     script = "import torch" if not schedule else "import torch; x = torch.ones(2, requires_grad=True)\n" \
              "o = torch.optim.SGD([x], .1)\nfor i in range(4): x.sum().backward(); o.step()"
     result = run(["-c", script], "run", logdir=logdir, options={"TPROF_SCHEDULE": schedule} if schedule else {})
-    assert "not there any more" not in result.stderr and "nothing was recorded" in result.stderr, result.stderr
+    assert "is gone;" not in result.stderr and "nothing was recorded" in result.stderr, result.stderr
     assert not schedule or "the program made 4 training steps" in result.stderr

@@ -46,7 +46,7 @@ def test_no_window_or_flush_is_written_twice(tmp_path, logdir):
     written = trace_files(logdir)
     assert len(written) == 3
     nested = [line for line in tprof("overview", logdir).stderr.splitlines() if "lies inside" in line]
-    assert len(nested) == 2 and all(line.endswith("their figures are not to be added up") for line in nested), nested
+    assert len(nested) == 2 and all(line.endswith("do not add up their figures") for line in nested), nested
     # The half page at the end is about the window, not about what was flushed of it.
     closing = re.search(r"\(span (\d), the longest; span (\d) lies inside it; span (\d) lies inside it\)", result.stderr)
     assert closing and sorted(closing.groups()) == ["1", "2", "3"], result.stderr

@@ -33,7 +33,7 @@ def test_the_program_goes_on(way, how, logdir):
     if way == "half":
         assert recordings(logdir), "what could not be read whole is kept"
     if how == "run":
-        ending = "is not there any more" if way in ("delete", "move") else "no trace was written: "
+        ending = "the recording of the program is gone" if way in ("delete", "move") else "no trace was written: "
         assert ending in result.said()[-1] or way in ("half", "rewrite") and "wrote" in result.said()[-1], result.stderr
 
 

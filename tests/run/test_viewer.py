@@ -27,19 +27,37 @@ def test_the_lockfile_pins_by_hash_and_names_no_registry():
         assert packages["node_modules/" + name]["version"] == version
 
 
-def test_types_hold(tmp_path):
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory):
+    """A copy of the sources, with the packages of package-lock.json beside them."""
     if not shutil.which("npm"):
         pytest.skip("there is no npm")
-    sources = shutil.copytree(VIEWER, tmp_path / "viewer", ignore=shutil.ignore_patterns("node_modules"))
+    sources = shutil.copytree(VIEWER, tmp_path_factory.mktemp("npm") / "viewer", ignore=shutil.ignore_patterns("node_modules"))
     fetched = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=sources, capture_output=True)
     if fetched.returncode:
         pytest.skip("npm could not fetch the packages")
-    done = subprocess.run(["node_modules/.bin/tsc", "-p", "."], cwd=sources, capture_output=True, text=True)
+    return sources
+
+
+def test_types_hold(packages):
+    done = subprocess.run(["node_modules/.bin/tsc", "-p", "."], cwd=packages, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
 
+def test_sources_are_formatted(packages):
+    files = [path for pattern in ("src/viewer/**/*.ts", "src/viewer/**/*.tsx", "src/viewer/**/*.css", "tests/page/*.mjs")
+             for path in sorted(ROOT.glob(pattern)) if "node_modules" not in path.parts]
+    assert len(files) > 50
+    done = subprocess.run([str(packages / "node_modules/.bin/prettier"), "--check", *files], cwd=ROOT,
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    too_long = [f"{path}:{number}" for path in files
+                for number, line in enumerate(path.read_text().splitlines(), 1) if len(line) > 120]
+    assert not too_long
+
+
 def test_each_column_of_each_word_has_a_text(tmp_path):
-    texts = set(re.findall(r'^  "?([\w ]+)"?: ', (VIEWER / "texts.ts").read_text(), re.M))
+    texts = set(re.findall(r'^  "?([\w ]+)"?:(?: |$)', (VIEWER / "texts.ts").read_text(), re.M))
     paths = [GOLDEN / "gpu-ops.1.pt.trace.json.gz", GOLDEN / "modules.1.pt.trace.json.gz", GOLDEN / "kineto-traces"]
     done = tprof("report", *paths, "-o", tmp_path / "report.html")
     if "-Dviewer=off" in done.stderr:

@@ -1,5 +1,5 @@
-// shim/hooks.def and shim/abi.h against NVIDIA's headers, at compile time: every row's parameters travel as those of the
-// function that the header declares. Built where a CUDA toolkit of version 12 or later is found.
+// shim/hooks.def and shim/abi.h against NVIDIA's headers, at compile time: every row's parameters travel as those of
+// the function that the header declares. Built where a CUDA toolkit of version 12 or later is found.
 #include <cuda.h>
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>

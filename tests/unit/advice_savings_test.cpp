@@ -171,9 +171,15 @@ TEST(Savings, AreNoMoreThanTheEvidenceShowsIdleOrWasted) {
       EXPECT_GE(a.match.share, 0);
       EXPECT_LE(a.match.share, 1 + 1e-9);
       EXPECT_LE(saved_us, a.match.share * busy.steps + slack);
-      if (host.contains(a.rule->id)) EXPECT_LE(saved_us, busy.steps - busy.kernels + slack);
-      if (one_gpu.contains(a.rule->id)) EXPECT_LE(saved_us, busy.steps - busy.here + slack);
-      if (kernels.contains(a.rule->id)) EXPECT_LE(saved_us, busy.kernels + slack);
+      if (host.contains(a.rule->id)) {
+        EXPECT_LE(saved_us, busy.steps - busy.kernels + slack);
+      }
+      if (one_gpu.contains(a.rule->id)) {
+        EXPECT_LE(saved_us, busy.steps - busy.here + slack);
+      }
+      if (kernels.contains(a.rule->id)) {
+        EXPECT_LE(saved_us, busy.kernels + slack);
+      }
     }
   }
   for (const auto& ids : {host, one_gpu, kernels})

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/printable.h"
 #include "cli/args.h"
@@ -158,7 +159,7 @@ TEST(Nested, spans_of_one_process_of_which_one_holds_the_other) {
                                  {"r", "w", "2", 10, 30},
                                  {"r", "v", "1", 12, 14},
                                  {"r", "w", "3", 30, 40}};
-  EXPECT_EQ(nested_spans(spans), Words{"r / w: span 1 lies inside span 2; their figures are not to be added up"});
+  EXPECT_EQ(nested_spans(spans), Words{"r / w: span 1 lies inside span 2; do not add up their figures"});
   spans[1].end_ns = 20;  // the same time
   EXPECT_EQ(nested_spans(spans), Words{});
 }
@@ -279,6 +280,18 @@ TEST(Quote, survives_a_shell) {
     EXPECT_EQ(child.status, 0);
     EXPECT_EQ(child.out, text);
   }
+}
+
+TEST(Child, ends_in_time_or_is_ended) {
+  EXPECT_EQ(run_child({"/nonexistent/program"}, {}, 10).status, 127);
+  EXPECT_EQ(run_child({"sh", "-c", "exit 3"}, {}, 10).status, 3);
+  EXPECT_EQ(run_child({"sh", "-c", "kill -TERM $$"}, {}, 10).status, 128 + 15);
+  EXPECT_EQ(run_child({"sh", "-c", "sleep 100 & wait"}, {}, 1).status, -1);
+  setenv("TPROF_TEST_GONE", "1", 1);
+  ChildResult child = run_child({"sh", "-c", "echo \"$A-${TPROF_TEST_GONE-gone}\" >&2; cat"},
+                                {{"A", "b c"}, {"TPROF_TEST_GONE", ""}}, 10);
+  unsetenv("TPROF_TEST_GONE");
+  EXPECT_EQ(child.out, "b c-gone\n");
 }
 
 TEST(Label, script_module_or_program) {

@@ -1,5 +1,5 @@
-// Holds our declarations of NVTX (collect/nvtx/abi.h, functions.def, ranges.h) against NVIDIA's headers. That it compiles is
-// the test.
+// Holds our declarations of NVTX (collect/nvtx/abi.h, functions.def, ranges.h) against NVIDIA's headers. That it
+// compiles is the test.
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/json.h"
 #include "report/page.h"
 
 namespace tprof {
@@ -88,7 +89,7 @@ class Decoder {
 };
 
 void expect_same(const Table& table) {
-  EXPECT_EQ(dump(Decoder(unblobbed(as_blob(packed(table)))).rows()), dump(json_of(table)["rows"]));
+  EXPECT_EQ(json_indented(Decoder(unblobbed(as_blob(packed(table)))).rows()), json_indented(json_of(table)["rows"]));
 }
 
 Table sample() {
@@ -132,7 +133,7 @@ TEST(Pack, TextsOfAnyBytesAreThoseOfTheJson) {
        {"</script><script>alert(1)</script>", "\xff\xfe broken", "\xe2\x80\xae right to left", "\"quoted\"", ""})
     t.rows.push_back({text});
   t.rows.push_back({std::string(64 << 10, 'x')});
-  EXPECT_EQ(dump(Decoder(packed(t)).rows()), dump(Json::parse(dump(json_of(t)["rows"]))));
+  EXPECT_EQ(json_indented(Decoder(packed(t)).rows()), json_indented(Json::parse(json_indented(json_of(t)["rows"]))));
 }
 
 // --- the page around them

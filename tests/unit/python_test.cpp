@@ -1,4 +1,5 @@
-// Python calls in the Model: names, parents, where they cross what is no call, how deep they may be, and who is no operator.
+// Python calls in the Model: names, parents, where they cross what is no call, how deep they may be, and who is no
+// operator.
 #include <gtest/gtest.h>
 
 #include "model/build.h"

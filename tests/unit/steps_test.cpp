@@ -5,8 +5,8 @@
 //   n    forward of a module without parameters, without gradients
 //   B backward pass   O optimizer   ( ) an optimizer around its closure   < > a backward pass around what it runs
 //   A scaler update   Z gradients cleared   U u ProfilerStep and its end   S tprof_step   R matching range
-// What is made of a stream reads like it: 0DFBO 1DFBO are two steps and their tokens, e0:DvDvd is Evaluation#0, i0:ff is
-// Inference#0; inside a step a stretch stands in brackets, and what belongs to nothing stands alone.
+// What is made of a stream reads like it: 0DFBO 1DFBO are two steps and their tokens, e0:DvDvd is Evaluation#0, i0:ff
+// is Inference#0; inside a step a stretch stands in brackets, and what belongs to nothing stands alone.
 #include "collect/steps/steps.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What addresses of ELF files mean: functions, separate debug files, lines; whatever is wrong with the file. And how native
-// and Python frames are put together.
+// What addresses of ELF files mean: functions, separate debug files, lines; whatever is wrong with the file. And how
+// native and Python frames are put together.
 #include "symbols/symbols.h"
 
 #include <gtest/gtest.h>
@@ -150,7 +150,8 @@ TEST_F(SymbolsTest, AddressesThatWereUsedTwiceBelongToTheFileOfTheirTime) {
   map("/nowhere/other.so", "", 2);
   Symbols symbols(meta_);
   u64 at = kBegin + 0x10;
-  std::vector<CodeLocation> found = symbols.locations_of({at, at | u64(1) << kMapShift, at | u64(2) << kMapShift, 0x5000});
+  std::vector<CodeLocation> found =
+      symbols.locations_of({at, at | u64(1) << kMapShift, at | u64(2) << kMapShift, 0x5000});
   EXPECT_EQ(found[0].image, "first.so");
   EXPECT_EQ(found[1].image, "first.so");
   EXPECT_EQ(found[2].image, "other.so");

@@ -1,7 +1,8 @@
-// `tprof advise`: what to change, by worker and span; over several ranks, who keeps the others waiting.
+// `tprof advise`: what to change, by worker and span, and with several ranks which of them the others wait for.
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "cli/device_peaks.h"
 #include "command.h"
@@ -42,8 +43,8 @@ int run(const AdviseArguments& arguments) {
     if (!first) print(stdout, "\n");
     first = false;
     TextStyle style = text_style(stdout);
-    size_t most = arguments.all ? advice.size() : count_to_show(advice, kMaxAdvice);
-    print(stdout, advice_text(facts, advice, source, most, style), style.color);
+    size_t count = arguments.all ? advice.size() : count_to_show(advice, kMaxAdvice);
+    print(stdout, advice_text(facts, advice, source, count, style), style.color);
   });
   for (const Job& job : jobs.all()) {
     if (arguments.json) {
@@ -53,7 +54,7 @@ int run(const AdviseArguments& arguments) {
     for (const std::string& line : waiting_lines(job.found, job.ranks))
       print(stdout, "\n" + job.run + "  span " + job.span_text() + ": " + line + "\n");
   }
-  if (arguments.json && code != kExitUnreadable) print(stdout, dump(out) + "\n");
+  if (arguments.json && code != kExitUnreadable) print(stdout, json_indented(out) + "\n");
   return code == kExitOk && found && !arguments.fail_on.empty() ? int(kExitFound) : code;
 }
 
@@ -61,10 +62,12 @@ int run(const AdviseArguments& arguments) {
 
 Action declare_advise(Arguments& arguments) {
   auto a = std::make_shared<AdviseArguments>();
-  arguments.choice("--fail-on", "WORD", "exit with 1 on findings of this severity: high, or moderate (and high)",
+  arguments.choice("--fail-on", "WORD",
+                   "exit with 1 if there are findings of this severity: high, or moderate (includes high)",
                    {"high", "moderate"}, a->fail_on);
   declare_devices(arguments, a->devices);
-  arguments.toggle("--all", "", "show all findings: more than seven, and those that would save 0 % as well", a->all);
+  arguments.toggle("--all", "", "show all findings, not only the first seven, and also those that would save 0 %",
+                   a->all);
   arguments.toggle("--json", "", "print JSON (schema 1: keys are only ever added)", a->json);
   arguments.operands("PATH", "traces, recordings or log directories", 1, 0, a->paths);
   return [a] { return run(*a); };

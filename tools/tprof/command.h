@@ -1,5 +1,4 @@
-// What a tprof subcommand is: a row of the table in tprof.cpp. A new command is one row and one declare
-// function.
+// A subcommand of tprof: a row of the table in tprof.cpp and a declare function.
 #pragma once
 #include <functional>
 #include <memory>
@@ -16,6 +15,7 @@ struct Command {
   const char* name;
   const char* help;               // one line
   const char* more;               // what the long help adds, plain text, may be ""
+  const char* exit_status;        // what its exit codes mean: "0 success, 2 ..."
   bool hidden;                    // not for users; left out of help, man page and completions
   Action (*declare)(Arguments&);  // adds flags and operands; the action runs after parsing, returns the exit code
 };

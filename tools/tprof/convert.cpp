@@ -1,4 +1,4 @@
-// `tprof convert`: what a recording still holds, written as traces by hand. Says what it leaves out and why.
+// `tprof convert`: writes the traces that recordings still hold, and reports what it leaves out and why.
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 #include "command.h"
 #include "convert/convert.h"
 #include "exit_codes.h"
-#include "finish.h"
+#include "finish/finisher_lock.h"
 #include "input/trace_file.h"
 #include "record/reader.h"
 
@@ -32,14 +32,14 @@ struct ConvertArguments {
 struct Totals {
   u64 traces = 0, events = 0, dropped = 0, existed = 0, converted = 0;
   bool partial = false;
-  bool command_left = false;  // a program asked for one to be run on its traces
+  bool command_left = false;  // a program was given --on-trace-ready, which is not run here
 };
 
 std::string parent_of(const std::string& path) {
   return std::filesystem::path(absolute_path(path)).parent_path().string();
 }
 
-// Who may still write into it.
+// Whether a program may still write into a recording; `elsewhere`: perhaps on another machine.
 enum class Writer { ended, running, elsewhere };
 
 Writer writer_of(const Recording& recording) {
@@ -52,7 +52,8 @@ Writer writer_of(const Recording& recording) {
   return other ? Writer::elsewhere : Writer::ended;
 }
 
-// The recording at `begin` of a file. `named`: the user gave this very file, and not its directory.
+// Converts the recording at the offset `begin` of a file. `named`: the user gave the file itself, and not its
+// directory.
 void convert_one(const std::string& path, u64 begin, bool named, const ConvertArguments& arguments, Totals& totals) {
   std::unique_ptr<Recording> recording = Recording::open(path, begin);
   bool helper = recording->header().role == static_cast<u32>(Role::helper);
@@ -60,12 +61,12 @@ void convert_one(const std::string& path, u64 begin, bool named, const ConvertAr
   Writer writer = writer_of(*recording);
   if (has_finisher(path) && arguments.out.empty()) {
     if (writer == Writer::running) {
-      complain(path + ": its program is running and its finished windows are being written; left alone");
+      complain(path + ": its program is running and its finished windows are being written; it is left alone");
       totals.partial = true;
       return;
     }
     wait_for_finisher(path);
-    if (access(path.c_str(), F_OK) != 0) return;  // all written, and gone
+    if (access(path.c_str(), F_OK) != 0) return;  // all is written, and the recording was removed
     recording->refresh();
   }
   Meta meta = recording->read_meta();
@@ -96,7 +97,7 @@ void convert_one(const std::string& path, u64 begin, bool named, const ConvertAr
     std::error_code why;
     std::filesystem::create_directories(options.out_dir, why);
     if (why)
-      throw Error(Fault::usage, options.out_dir + ": cannot be made: " + why.message() + "; give another --output");
+      throw Error(Fault::usage, options.out_dir + ": cannot be created: " + why.message() + "; give another --output");
   }
   ConvertResult result;
   {
@@ -121,7 +122,7 @@ void convert_one(const std::string& path, u64 begin, bool named, const ConvertAr
   if (!result.note.empty())
     complain(path + ": " + result.note);
   else if (result.damaged)
-    complain(path + ": is damaged; what could be read is written, the ledger says what is lost");
+    complain(path + ": is damaged; what could be read is written, and the ledger of the trace says what is lost");
 }
 
 int convert(const ConvertArguments& arguments) {
@@ -133,7 +134,7 @@ int convert(const ConvertArguments& arguments) {
       for (u64 begin : recordings_in(path)) convert_one(path, begin, named, arguments, totals);
     } catch (const Error& e) {
       if (e.fault == Fault::usage) throw;
-      if (!named && access(path.c_str(), F_OK) != 0) return;  // written or folded meanwhile, and gone
+      if (!named && access(path.c_str(), F_OK) != 0) return;  // written or folded in the meantime
       complain(e.what());
       failed = exit_code(e.fault);
       failures++;
@@ -148,7 +149,8 @@ int convert(const ConvertArguments& arguments) {
     if (recordings.empty()) {
       size_t traces = list_files(path, is_trace_name).size();
       if (traces == 0) throw Error(Fault::unreadable, path + ": holds no recording and no trace");
-      complain(path + ": holds no recording; its " + std::to_string(traces) + " traces are all there is");
+      complain(path + ": holds no recording; there is nothing to convert beside its " + std::to_string(traces) +
+               (traces == 1 ? " trace" : " traces"));
     }
     for (const std::string& recording : recordings) attempt(recording, false);
   }
@@ -158,7 +160,7 @@ int convert(const ConvertArguments& arguments) {
              (totals.existed ? ", " + std::to_string(totals.existed) + " existed already" : ""));
   if (totals.command_left)
     complain(
-        "what the program was given as --on-trace-ready is not run: commands are not taken from files; give it to "
+        "the --on-trace-ready command of the program is not run, since commands are never taken from files; give it to "
         "tprof convert to run it");
   if (failures && totals.converted == 0) return failed;
   return failures || totals.partial ? kExitPartial : kExitOk;
@@ -169,10 +171,11 @@ int convert(const ConvertArguments& arguments) {
 Action declare_convert(Arguments& arguments) {
   auto a = std::make_shared<ConvertArguments>();
   arguments.value("--steps", "", "A:B", "only steps A to B-1", a->steps);
-  arguments.value("--output", "-o", "DIR", "where traces go; default beside the recording", a->out);
-  arguments.toggle("--workers", "", "also the recordings of data-loader and other helper processes, to DIR_workers/",
+  arguments.value("--output", "-o", "DIR", "where traces go; default: beside the recording", a->out);
+  arguments.toggle("--workers", "",
+                   "also convert the recordings of data-loader and other helper processes, to DIR_workers/",
                    a->workers);
-  arguments.toggle("--force", "", "write traces anew that exist already", a->force);
+  arguments.toggle("--force", "", "write traces again that exist already", a->force);
   arguments.value("--on-trace-ready", "", "COMMAND",
                   "shell command run on each trace written; {} is the file, {step} the step number", a->on_trace_ready);
   arguments.operands("PATH", "recordings or log directories", 1, 0, a->paths);

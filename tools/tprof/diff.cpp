@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "command.h"
 #include "exit_codes.h"
@@ -27,7 +28,7 @@ const TableJson kWhole = [](const Table& table) { return json_of(table); };
 constexpr char kHowTo[] = "tprof diff A B, or with several runs of each tprof diff A1 A2 A3 --vs B1 B2 B3";
 
 struct DiffArguments {
-  std::vector<std::string> paths, behind;  // behind --vs
+  std::vector<std::string> paths, versus;  // before and after --vs
   std::string fail_on, limit = "10";
   bool few_runs = false, json = false, csv = false, plugin = false;
 };
@@ -36,7 +37,7 @@ double percent_of(const std::string& text) {
   char* rest;
   double value = strtod(text.c_str(), &rest);
   if (rest == text.c_str() || (*rest && std::string(rest) != "%") || value < 0)
-    throw Error(Fault::usage, "--fail-on-regression '" + text + "' is no percentage, such as 5%");
+    throw Error(Fault::usage, "--fail-on-regression '" + text + "' is not a percentage, such as 5%");
   return value / 100;
 }
 
@@ -44,23 +45,23 @@ size_t rows_of(const std::string& text) {
   char* rest;
   long value = strtol(text.c_str(), &rest, 10);
   if (rest == text.c_str() || *rest || value < 0)
-    throw Error(Fault::usage, "--limit '" + text + "' is no number of rows");
+    throw Error(Fault::usage, "--limit '" + text + "' is not a number of rows");
   return size_t(value);
 }
 
-// A and B, by what was typed.
+// The paths of A and of B.
 std::pair<std::vector<std::string>, std::vector<std::string>> sides_of(const DiffArguments& arguments) {
   const std::vector<std::string>& paths = arguments.paths;
-  if (!arguments.behind.empty()) return {paths, arguments.behind};
+  if (!arguments.versus.empty()) return {paths, arguments.versus};
   if (paths.size() == 1)
-    throw Error(Fault::usage, "one run is given and two are needed to compare: " + std::string(kHowTo));
+    throw Error(Fault::usage, "only one run is given, and a comparison needs two: " + std::string(kHowTo));
   if (paths.size() > 2)
-    throw Error(Fault::usage,
-                "of " + std::to_string(paths.size()) + " runs it is not said which are A and which B: " + kHowTo);
+    throw Error(Fault::usage, std::to_string(paths.size()) +
+                                  " runs are given, but not which of them are A and which are B: " + kHowTo);
   return {{paths[0]}, {paths[1]}};
 }
 
-// Directories are runs; windows of one process, given as files, are one.
+// The name of the run of a trace: its directory. Several windows of one process that are given as files are one run.
 std::string run_of(const Input& input) {
   std::error_code why;
   fs::path whole = fs::weakly_canonical(input.path, why);
@@ -99,7 +100,7 @@ void print_text(const Diff& diff, size_t most) {
   for (const std::string& note : diff.notes) print(stdout, "not known: " + note + "\n");
 }
 
-// Rows of all kinds in one table: the kind is the source's worker column's place.
+// Prints the rows of all kinds in one table, with the kind in its first column.
 void print_csv(const Diff& diff) {
   Table all{"", {{"by", "", Unit::text}}};
   for (u32 by = u32(DiffBy::category); by < kDiffBys; by++) {
@@ -118,7 +119,7 @@ int decide(const Diff& result, double ratio, bool few_runs) {
     case Regression::yes: return kExitFound;
     case Regression::unknown:
       complain(!few_runs && result.fewest_runs() < kRunsToDecide
-                   ? "too few runs to tell a regression from how far runs of the same program differ; give " +
+                   ? "too few runs to tell a regression from the noise between runs of the same program; give " +
                          std::to_string(kRunsToDecide) + " of each (A1 A2 A3 --vs B1 B2 B3), or --few-runs"
                    : "too few steps to tell a regression from noise; record at least three steps on each side");
       return kExitPartial;
@@ -126,12 +127,12 @@ int decide(const Diff& result, double ratio, bool few_runs) {
   }
   auto could_find = [&](const DiffRow& row) { return row.interval.known && row.interval.smallest <= ratio * row.a_ns; };
   if (!could_find(result.step) && !could_find(result.second))
-    complain("no regression was found, but the runs differ so much that one of " +
+    complain("no regression was found, but the noise is so large that one of " +
              std::string(printed("%.1f %%", 100 * ratio)) + " could have been missed");
   return kExitOk;
 }
 
-// One trace, as the plugin sees it.
+// One trace, by the plugin's rules.
 struct PluginSide {
   Source source;
   PluginDiffSide calls;
@@ -141,9 +142,9 @@ PluginSide plugin_side_of(const std::vector<std::string>& paths) {
   PluginSide side;
   Inputs inputs(paths, RuleSet::plugin);
   if (inputs.all().size() != 1)
-    throw Error(Fault::usage, "the plugin compares one worker and span with another, and there are " +
+    throw Error(Fault::usage, "the plugin compares one worker and span with another, but there are " +
                                   std::to_string(inputs.all().size()) + " traces in " + paths[0] +
-                                  ": give one of them");
+                                  "; give one of them");
   inputs.each(true, [&](const Input& input, const Model& model, const PluginTrace& trace) {
     if (trace.is_list) throw Error(Fault::unreadable, "the plugin drops the file: a list of events");
     side = {source_of(input, model, RuleSet::plugin), plugin_diff_side(model, build_plugin_tree(model, trace))};
@@ -158,7 +159,7 @@ int run_plugin(const DiffArguments& arguments) {
   if (arguments.json) {
     Json out = {{"schema", 1}, {"rules", "torch_tb_profiler"}, {"a", json_of(a.source)}, {"b", json_of(b.source)}};
     out.update(diff_tree_json(tree, kWhole));
-    print(stdout, dump(out) + "\n");
+    print(stdout, json_indented(out) + "\n");
     return kExitOk;
   }
   Table nodes = diff_tree_table(tree), totals = diff_totals_table(tree);
@@ -184,7 +185,7 @@ int run(const DiffArguments& arguments) {
   DiffSide a = side_of(of_a, code), b = side_of(of_b, code);
   Diff result = diff(a, b);
   if (arguments.json)
-    print(stdout, dump(diff_json(result, kWhole)) + "\n");
+    print(stdout, json_indented(diff_json(result, kWhole)) + "\n");
   else if (arguments.csv)
     print_csv(result);
   else
@@ -200,7 +201,7 @@ void DiffSideReader::expect(const std::vector<Input>& inputs) {
     std::error_code why;
     fs::path whole = fs::canonical(input.path, why);
     if (!why && !seen_.insert(whole.string()).second)
-      throw Error(Fault::usage, input.path + " is given twice on one side, and would count as two runs");
+      throw Error(Fault::usage, input.path + " is given twice on one side and would count as two runs");
   }
 }
 
@@ -215,20 +216,21 @@ DiffSide DiffSideReader::finish() {
 
 Action declare_diff(Arguments& arguments) {
   auto a = std::make_shared<DiffArguments>();
-  arguments.value(
-      "--fail-on-regression", "", "PERCENT",
-      "exit with 1 if steps of B take longer by more than this, and by more than noise; 4 if that cannot be told: "
-      "with fewer than three runs on a side, say",
-      a->fail_on);
+  arguments.value("--fail-on-regression", "", "PERCENT",
+                  "exit with 1 if steps of B take longer by more than this and by more than noise; with 4 if that "
+                  "cannot be decided, "
+                  "for example with fewer than three runs on a side",
+                  a->fail_on);
   arguments.toggle("--few-runs", "",
-                   "let --fail-on-regression decide with fewer than three runs on a side; with one, by its steps",
+                   "let --fail-on-regression decide with fewer than three runs on a side; with one run, from its steps",
                    a->few_runs);
   arguments.value("--limit", "", "N", "rows of each table, 0 for all; default 10", a->limit);
   arguments.toggle("--csv", "", "print all rows as CSV", a->csv);
   arguments.toggle("--json", "", "print JSON (schema 1: keys are only ever added)", a->json);
-  arguments.toggle("--plugin-compat", "", "the Diff view of torch_tb_profiler 0.4.3, its mistakes included", a->plugin);
+  arguments.toggle("--plugin-compat", "", "print the Diff view of torch_tb_profiler 0.4.3, including its mistakes",
+                   a->plugin);
   arguments.operands("PATH", "runs: traces, recordings or log directories; A and B, or A... --vs B...", 1, 0, a->paths);
-  arguments.operands_behind("--vs", "what comes behind it is B, what comes before it A", a->behind);
+  arguments.operands_after("--vs", "what comes before it is A, what comes after it B", a->versus);
   return [a] { return run(*a); };
 }
 

@@ -9,9 +9,9 @@ namespace tprof {
 
 class DiffSideReader {
  public:
-  // What add() will be given, as far as it can be read. Throws Error(Fault::usage) for a trace that is there twice.
+  // The traces that will be added if they can be read. Throws Error(Fault::usage) if one is given twice.
   void expect(const std::vector<Input>& inputs);
-  // `path`: as it was given, a file or a directory.
+  // `path`: the file or directory that the user gave.
   void add(const std::string& path, const Input& input, const Model& model);
   DiffSide finish();
 

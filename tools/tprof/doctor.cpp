@@ -1,5 +1,5 @@
-// `tprof doctor`: one line per thing that must work, tried for real where that is possible. The cure stands
-// beside whatever does not.
+// `tprof doctor`: one line for each thing that must work, tested for real where possible, with the cure for what does
+// not.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,14 +25,14 @@
 namespace tprof {
 namespace {
 
-enum class Verdict { ok, off, bad };  // off: absent or limited, and no fault
+enum class Verdict { ok, off, bad };  // off: absent or limited, which is not an error
 
 struct Finding {
   Verdict verdict;
   std::string text;
 };
 
-// What the checks share and find out in order.
+// What the checks find out for those that follow.
 struct Patient {
   std::string library;
   std::vector<std::string> pythons;
@@ -69,7 +69,7 @@ void check_library(Patient& patient, std::vector<Finding>& out) {
   }
 }
 
-// A child that sees the library in its own maps proves that preloading works here at all.
+// Preloading works if a child process has the library in its memory map.
 void check_preload(Patient& patient, std::vector<Finding>& out) {
   if (patient.library.empty()) return out.push_back({Verdict::bad, "no library to preload"});
   ChildResult child = run_child({"/bin/sh", "-c", "exec cat /proc/self/maps"},
@@ -90,7 +90,7 @@ void check_directory(Patient&, std::vector<Finding>& out) {
   const char* set = getenv("TPROF_LOGDIR");
   std::string directory = absolute_path(set && *set ? set : ".");
   if (access(directory.c_str(), W_OK | X_OK) == 0) {
-    out.push_back({Verdict::ok, directory + (set && *set ? "" : "/tprof_log will be made")});
+    out.push_back({Verdict::ok, directory + (set && *set ? "" : "/tprof_log will be created")});
   } else {
     out.push_back({Verdict::bad, directory + " is not writable; give one with --logdir"});
   }
@@ -105,7 +105,8 @@ void check_disk(Patient&, std::vector<Finding>& out) {
   char text[64];
   snprintf(text, sizeof text, "%.1f GiB free", gib);
   if (gib < 1)
-    out.push_back({Verdict::bad, std::string(text) + "; a window of a big model needs more, or lower --max-size"});
+    out.push_back({Verdict::bad,
+                   std::string(text) + "; a window of a large model needs more; lower --max-size if there is no more"});
   else
     out.push_back({Verdict::ok, text});
 }
@@ -132,13 +133,13 @@ void check_pythons(Patient& patient, std::vector<Finding>& out) {
   }
 }
 
-// Four steps of a tiny training under the library, and what its trace says about itself.
+// Profiles four steps of a tiny training, and reports the capabilities that its trace lists.
 void check_profiling(Patient& patient, std::vector<Finding>& out) {
   if (patient.torch_python.empty())
     return out.push_back({Verdict::off, "no Python with torch found; name yours: tprof doctor /path/to/python"});
   if (patient.library.empty()) return out.push_back({Verdict::bad, "no library"});
   std::string directory = (std::filesystem::temp_directory_path() / "tprof-doctor-XXXXXX").string();
-  if (!mkdtemp(directory.data())) return out.push_back({Verdict::bad, "no temporary directory can be made"});
+  if (!mkdtemp(directory.data())) return out.push_back({Verdict::bad, "a temporary directory cannot be created"});
   std::vector<std::pair<std::string, std::string>> environment;
   for (int i = 0; i < kOptionRowCount; i++) environment.push_back({kOptionRows[i].env, ""});
   ChildResult child =
@@ -171,7 +172,7 @@ std::string read_text(const char* path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// What keeps CUPTI from telling what the GPU does, and the cure of each.
+// What keeps CUPTI from recording the GPU, with the cure of each.
 void check_cuda(Patient&, std::vector<Finding>& out) {
   if (access("/dev/nvidiactl", F_OK) != 0) return out.push_back({Verdict::off, "no NVIDIA driver here"});
   std::string version = read_text("/proc/driver/nvidia/version");
@@ -179,21 +180,20 @@ void check_cuda(Patient&, std::vector<Finding>& out) {
   bool admin_only = read_text("/proc/driver/nvidia/params").find("RmProfilingAdminOnly: 1") != std::string::npos;
   if (admin_only && geteuid() != 0)
     out.push_back({Verdict::off,
-                   "the driver lets only root profile GPUs; if a run says that it was refused: put 'options "
-                   "nvidia NVreg_RestrictProfilingToAdminUsers=0' into a file in /etc/modprobe.d, and "
-                   "reload the driver or reboot"});
+                   "the driver lets only root profile GPUs; if a run reports that it was refused: put 'options nvidia "
+                   "NVreg_RestrictProfilingToAdminUsers=0' into a file in /etc/modprobe.d, and reload the driver or "
+                   "reboot"});
   if (const char* chosen = getenv("TPROF_CUPTI"); chosen && *chosen && access(chosen, R_OK) != 0)
     out.push_back({Verdict::bad, std::string("TPROF_CUPTI=") + chosen + ": " + strerror(errno) +
                                      "; unset it, or name a libcupti.so of the program's CUDA"});
   if (const char* other = getenv("CUDA_INJECTION64_PATH"); other && *other && !strstr(other, "libtprof"))
     out.push_back({Verdict::off, std::string("CUDA_INJECTION64_PATH is already ") + other +
-                                     "; it is kept, and CUPTI is "
-                                     "shared with nobody: if a run says that it is in use, end that tool (nsys, ncu, "
-                                     "cuda-gdb, DCGM profiling)"});
+                                     "; it is kept, and only one tool can use CUPTI: if a run reports that it is in "
+                                     "use, end the other tool (nsys, ncu, cuda-gdb, DCGM profiling)"});
   out.push_back({Verdict::ok,
-                 "a run that finds no libcupti says so: pip install nvidia-cuda-cupti (CUDA 13) or "
-                 "nvidia-cuda-cupti-cu12, or name one in TPROF_CUPTI; one newer than the driver needs an "
-                 "older one named there, or a newer driver"});
+                 "if a run reports that it finds no libcupti: pip install nvidia-cuda-cupti (CUDA 13) or "
+                 "nvidia-cuda-cupti-cu12, or name one in TPROF_CUPTI; if libcupti is newer than the driver, name an "
+                 "older one there or update the driver"});
 }
 
 void check_stacks(Patient&, std::vector<Finding>& out) {
@@ -255,7 +255,7 @@ int doctor(const std::vector<std::string>& pythons) {
 
 Action declare_doctor(Arguments& arguments) {
   auto pythons = std::make_shared<std::vector<std::string>>();
-  arguments.operands("PYTHON", "interpreters to look at; default python3 and /usr/bin/python3", 0, 0, *pythons);
+  arguments.operands("PYTHON", "interpreters to check; default: python3 and /usr/bin/python3", 0, 0, *pythons);
   return [pythons] { return doctor(*pythons); };
 }
 

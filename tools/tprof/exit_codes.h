@@ -10,7 +10,7 @@ enum ExitCode : int {
   kExitFound = 1,    // `tprof advise`, `tprof diff`: what the caller asked to fail on
   kExitUsage = 2,
   kExitUnreadable = 3,
-  kExitPartial = 4,  // something was written, something was lost or damaged
+  kExitPartial = 4,  // something was lost, damaged or left out
 };
 
 constexpr ExitCode exit_code(Fault fault) {

@@ -1,5 +1,6 @@
-#include "finish.h"
-
+// `tprof finish`, the finisher: a process for each recording that writes the traces of finished windows while the
+// program runs, and those of the rest when it has ended. It holds flock(LOCK_EX) on the recording. `tprof run` starts
+// it too, for recordings whose finisher was killed (--after).
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -23,6 +24,7 @@
 #include "convert/convert.h"
 #include "convert/machine.h"
 #include "exit_codes.h"
+#include "finish/finisher_lock.h"
 #include "finish/idle_thread.h"
 #include "finish/workers.h"
 #include "record/empty.h"
@@ -34,17 +36,19 @@ namespace tprof {
 namespace {
 
 constexpr int kPollMs = 50;
-constexpr size_t kMappedBytes = 4096;                   // FileHeader
-constexpr u64 kLongestWait_ns = 10'000'000'000;         // writing is urgent then ...
-constexpr u64 kLeastRoom = 16 << 20, kShareOfRoom = 4;  // ... and beyond this, and this share of TPROF_MAX_SIZE
-constexpr size_t kWindowsAtOnce = 50;                   // then their room is given back
-constexpr int kHelpersEnd_s = 10;  // those of a program that was killed look for it every five seconds
+constexpr size_t kMappedBytes = 4096;  // FileHeader
+// Writing becomes urgent when a window has waited this long, or when the recording is larger than this and than this
+// part of TPROF_MAX_SIZE.
+constexpr u64 kMaxWait_ns = 10'000'000'000;
+constexpr u64 kMinUrgentBytes = 16 << 20, kUrgentPart = 4;
+constexpr size_t kWindowsAtOnce = 50;  // after so many windows their space is given back
+constexpr int kHelpersEnd_s = 10;      // helpers of a killed program look for it every five seconds
 
-// The program or anybody else may shorten the recording while its header is mapped here.
+// Keeps SIGBUS from ending the process if the recording is truncated while its header is mapped here.
 void survive_cuts() {
   struct sigaction ours = {};
   ours.sa_sigaction = [](int, siginfo_t* info, void*) {
-    if (info->si_code <= 0 || !replace_mapping(info->si_addr)) signal(SIGBUS, SIG_DFL);  // and it comes again
+    if (info->si_code <= 0 || !replace_mapping(info->si_addr)) signal(SIGBUS, SIG_DFL);  // the fault is raised again
   };
   ours.sa_flags = SA_SIGINFO;
   sigaction(SIGBUS, &ours, nullptr);
@@ -81,7 +85,7 @@ class Finisher {
     return header_->closed == kClosedEmpty ? kExitOk : at_end();
   }
 
-  // Of helper processes that outlive their program, until they end.
+  // Waits for helper processes that outlive the program, and folds their recordings.
   void fold_the_last() {
     flock(fd_, LOCK_UN);
     for (int turn = 0; folds_ && workers_->some_live() && turn < kHelpersEnd_s * 1000 / kPollMs; turn++) {
@@ -92,11 +96,11 @@ class Finisher {
   }
 
  private:
-  // Opens, locks, maps. False when somebody else is at work on it.
+  // Opens, locks and maps the recording. False if another finisher has it.
   bool take() {
     survive_cuts();
     fd_ = open_regular(path_, O_RDWR);
-    // A few tries: has_finisher() holds the lock for an instant.
+    // Tries a few times, because has_finisher() holds the lock for an instant.
     int tries = 5;
     while (flock(fd_, LOCK_EX | LOCK_NB) != 0)
       if (--tries == 0)
@@ -126,7 +130,7 @@ class Finisher {
 #ifdef SYS_pidfd_open
     pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, static_cast<int>(recording_->header().pid), 0));
 #endif
-    // Without it (an old kernel) writer_alive() is asked at each turn. A reused pid would watch a stranger.
+    // Without a pidfd (old kernels) ended() calls writer_alive(). A pid that another process has by now is not watched.
     if (pidfd_ >= 0 && !recording_->writer_alive()) close(pidfd_), pidfd_ = -1;
   }
 
@@ -137,38 +141,39 @@ class Finisher {
     return poll(&p, 1, 0) > 0;
   }
 
-  // Or moved: what has its name now is another's.
+  // Whether the recording was deleted or moved, so that its name belongs to another file or to none.
   bool deleted() {
     struct stat s, named;
     if (fstat(fd_, &s) != 0 || s.st_nlink == 0) return true;
     return stat(path_.c_str(), &named) == 0 ? named.st_dev != s.st_dev || named.st_ino != s.st_ino : errno == ENOENT;
   }
 
-  // Others leave the machine no time: what waits for long, or would reach TPROF_MAX_SIZE, is not left to idle priority.
+  // On a busy machine the idle thread may get no time. Windows that have waited for long, or that bring the recording
+  // near TPROF_MAX_SIZE, are then written at normal priority.
   bool is_urgent() {
     u64 now = clock_ns(CLOCK_MONOTONIC);
     u32 turns = turns_;
     if (header_->unfinished == 0 || turns != seen_turns_) waits_since_ns_ = now;
     seen_turns_ = turns;
-    return now - waits_since_ns_ > kLongestWait_ns || room_is_short();
+    return now - waits_since_ns_ > kMaxWait_ns || is_large();
   }
 
-  bool room_is_short() {
+  bool is_large() {
     u64 bytes = u64(header_->live_chunks) * kChunkBytes;
-    if (header_->unfinished == 0 || bytes < kLeastRoom) return false;
+    if (header_->unfinished == 0 || bytes < kMinUrgentBytes) return false;
     if (!max_size_) max_size_ = max_size_now();
-    return bytes > max_size_ / kShareOfRoom;
+    return bytes > max_size_ / kUrgentPart;
   }
 
   u64 max_size_now() const {
     try {
       return max_size_of(Recording::open(path_)->read_meta());
-    } catch (const Error&) {  // cut by somebody
+    } catch (const Error&) {  // the recording was truncated
       return ~u64(0);
     }
   }
 
-  // Windows that were sealed and flushes that were asked for since the last turn.
+  // Writes the windows that were sealed and the flushes that were requested since the last turn.
   void while_running() {
     u32 waiting = header_->unfinished;
     if (waiting == 0) return;
@@ -184,9 +189,9 @@ class Finisher {
         more = result.more;
       }
     } catch (const Error&) {
-      // A full disk, say. The recording holds it all still; it is tried again at the end.
+      // For example a full disk. The recording still holds everything, and at_end() tries again.
     }
-    // The program publishes a window before it counts it: all that `waiting` counts has been looked at.
+    // The program publishes a window before it counts it, so all windows in `waiting` have been considered.
     header_->unfinished -= waiting;
     turns_++;
   }
@@ -200,7 +205,7 @@ class Finisher {
   int at_end() {
     if (deleted()) return kExitOk;
     machine_->add(machine_->look());
-    if (cut_) map_header();  // something may have been put in its place
+    if (cut_) map_header();  // another program may have restored the content
     u32 waiting = header_->unfinished;
     int code = kExitUnreadable;
     try {
@@ -211,7 +216,7 @@ class Finisher {
       ConvertResult result = convert_recording(path_, options, state_);
       recording_->refresh();
       damaged_ |= result.damaged || recording_->is_cut();
-      tell_rest(result.rest);
+      note_rest(result.rest);
       wrote_ |= !result.traces.empty();
       header_->unfinished -= std::exchange(waiting, 0);  // the program need not wait for the rest
       keeps_ = options.keep_recording;
@@ -219,10 +224,10 @@ class Finisher {
       workers_->fold(meta_, true, keeps_);
       bool all = result.complete && !damaged_;
       bool remove = all && !keeps_;
-      // How far a program came that reached no window: tprof run says it, and removes it then.
-      bool tells = remove && !wrote_ && !meta_.steps.empty() && getenv("TPROF_UNDER_RUN");
-      if (!remove || tells)
-        header_->closed = tells ? kClosedEmpty : kClosedFinished;
+      // If no window was reached, tprof run reports how far the program came, and then removes the recording.
+      bool for_run = remove && !wrote_ && !meta_.steps.empty() && getenv("TPROF_UNDER_RUN");
+      if (!remove || for_run)
+        header_->closed = for_run ? kClosedEmpty : kClosedFinished;
       else if (wrote_)
         unlink(path_.c_str());
       else
@@ -230,20 +235,22 @@ class Finisher {
       folds_ = true;
       code = damaged_ ? kExitPartial : kExitOk;
     } catch (const Error&) {
-      // The program must not wait for what will not come; the recording stays for `tprof convert`.
+      // The recording stays for `tprof convert`. The counter below is lowered, so that the program does not wait in
+      // vain.
     }
     header_->finisher_pid = 0;
     header_->unfinished -= waiting;
     return code;
   }
 
-  void tell_rest(const Rest& rest) {
+  void note_rest(const Rest& rest) {
     header_->rest_events = rest.events;
     header_->rest_first_step = rest.first_step;
     header_->rest_end_step = rest.end_step;
   }
 
-  // The command is that of our own environment, which is the program's or tprof-run's.
+  // The options of the recording. The command comes from this process's environment, which is that of the program or of
+  // tprof run, and never from the file.
   static ConvertOptions asked_options(const Meta& meta) {
     ConvertOptions options = options_of(meta);
     if (const char* command = getenv("TPROF_ON_TRACE_READY")) options.on_trace_ready = command;
@@ -253,23 +260,23 @@ class Finisher {
   std::string path_;
   int fd_ = -1, pidfd_ = -1;
   FileHeader* header_ = nullptr;
-  std::atomic<bool> cut_{false};  // header_ is not the file's any more
+  std::atomic<bool> cut_{false};  // header_ is no longer a mapping of the file
   std::unique_ptr<Recording> recording_;
   ConvertState state_;
-  u64 max_size_ = 0;                                // TPROF_MAX_SIZE, 0: not asked yet
-  std::atomic<u32> turns_{0};                       // of while_running() with something to do
-  u32 seen_turns_ = 0;                              // of these, when is_urgent() looked last
-  u64 waits_since_ns_ = clock_ns(CLOCK_MONOTONIC);  // the last turn, or nothing was waiting then
+  u64 max_size_ = 0;                                // TPROF_MAX_SIZE, 0: not read yet
+  std::atomic<u32> turns_{0};                       // calls of while_running() that had something to do
+  u32 seen_turns_ = 0;                              // turns_ at the last call of is_urgent()
+  u64 waits_since_ns_ = clock_ns(CLOCK_MONOTONIC);  // when the last turn ended, or nothing was waiting
   bool damaged_ = false, wrote_ = false;
   std::unique_ptr<Workers> workers_;
   std::unique_ptr<Machine> machine_;
-  Meta meta_;           // of the program that has ended
-  bool keeps_ = false;  // all recordings
-  bool folds_ = false;  // what is left is to fold its helpers' recordings
+  Meta meta_;           // as it is after the program's end
+  bool keeps_ = false;  // --keep-recording
+  bool folds_ = false;  // only recordings of helpers are left to be folded
 };
 
-}  // namespace
-
+// Keeps signals such as a scheduler's TERM to all processes from ending this process before the last trace is written.
+// They get handlers, because SIG_IGN would be inherited by the command of TPROF_ON_TRACE_READY.
 void outlive_signals() {
   struct sigaction nothing = {};
   nothing.sa_handler = [](int) {};
@@ -277,40 +284,15 @@ void outlive_signals() {
   for (int s : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE}) sigaction(s, &nothing, nullptr);
 }
 
-int finish_recording(const std::string& path) { return Finisher(path).run(); }
-
-bool has_finisher(const std::string& recording) {
-  int fd = open(recording.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return false;
-  bool held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  close(fd);
-  return held;
-}
-
-void wait_for_finisher(const std::string& recording) {
-  complain(recording + ": its last trace is being written; waiting for it (Ctrl-C: not to)");
-  while (has_finisher(recording)) usleep(50'000);
-}
-
-u32 how_closed(const std::string& recording) {
-  try {
-    return Recording::open(recording)->header().closed;
-  } catch (const Error&) {
-    return access(recording.c_str(), F_OK) != 0 ? kClosedFinished : 0;
-  }
-}
-
-namespace {
-
-// In a process of its own: damage that crashes it leaves the others to be finished.
+// Runs in a child process, so that a crash on a damaged recording does not affect the others.
 void finish_after(const std::string& path) {
   while (has_finisher(path)) usleep(20'000);
   if (how_closed(path) >= kClosedFinished) return;
   int child = fork();
   if (child == 0) try {
-      _exit(finish_recording(path));
+      _exit(Finisher(path).run());
     } catch (const std::exception&) {
-      _exit(kExitUnreadable);  // `tprof convert` says why
+      _exit(kExitUnreadable);  // `tprof convert` reports why
     }
   int status = 0;
   if (child > 0) waitpid(child, &status, 0);
@@ -322,7 +304,8 @@ Action declare_finish(Arguments& arguments) {
   auto paths = std::make_shared<std::vector<std::string>>();
   auto after = std::make_shared<bool>();
   arguments.operands("RECORDING", "the recording to watch", 1, 0, *paths);
-  arguments.toggle("--after", "", "one after the other, when whoever is at work on it has ended", *after);
+  arguments.toggle("--after", "", "convert the recordings one after the other, each when its own finisher has ended",
+                   *after);
   return [paths, after]() -> int {
     outlive_signals();
     if (*after) {

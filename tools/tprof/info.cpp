@@ -1,16 +1,17 @@
-// `tprof info`: what a recording, a trace or a log directory holds, for people or as JSON (schema 1: keys are
-// only ever added).
+// `tprof info`: what a recording, a trace or a log directory holds, as text or as JSON (schema 1: keys are only ever
+// added).
 #include <stdio.h>
 #include <sys/stat.h>
 
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "cli/progress.h"
 #include "command.h"
 #include "exit_codes.h"
-#include "finish.h"
+#include "finish/finisher_lock.h"
 #include "input/inputs.h"
 #include "input/trace_file.h"
 #include "model/counted.h"
@@ -21,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The JSON object is the report; people get its members line by line, in order.
+// What is reported of one file: printed as a JSON object, or as text with one line per member.
 struct Report {
   Json values = Json::object();
   Json capabilities = Json::object();
@@ -45,7 +46,7 @@ std::string window_text(const WindowInfo& w) {
   return "steps " + steps + ", " + state_name(w.state);
 }
 
-// Of helper processes whose recordings were folded into one file, what they hold together.
+// Reports a file into which the recordings of several helper processes were folded.
 Report report_folded(const std::string& path) {
   Report r;
   r.add("recording", path);
@@ -66,7 +67,7 @@ Report report_folded(const std::string& path) {
   r.add("events", events);
   r.add("windows recorded", windows);
   r.add("events dropped", dropped);
-  if (damaged) r.add("damage", "not all of it can be read");
+  if (damaged) r.add("damage", "some of it cannot be read");
   return r;
 }
 
@@ -123,10 +124,11 @@ Report report_trace(const std::string& path) {
   Report r;
   r.add("trace", path);
   if (trace.head.is_null() && trace.ledger.is_null() && !kineto::holds_events(path))
-    throw Error(Fault::unreadable, path + ": not a trace (no traceEvents); give a recording, a trace or a directory");
+    throw Error(Fault::unreadable,
+                path + ": not a trace (it has no traceEvents); give a recording, a trace or a directory");
   for (const auto& [key, value] : trace.head.items())
     if (key != "traceEvents") r.values[key] = value;
-  if (trace.ledger.is_null()) r.add("ledger", "none: not written by tprof, or cut off (tprof check says more)");
+  if (trace.ledger.is_null()) r.add("ledger", "none: not written by tprof, or cut off (tprof check explains it)");
   for (const auto& [key, value] : trace.ledger.items()) {
     if (key == "capabilities")
       r.capabilities = value;
@@ -137,7 +139,7 @@ Report report_trace(const std::string& path) {
   return r;
 }
 
-// Strings bare, lists and objects on one line.
+// Text of a value: strings without quotes, lists and objects on one line.
 std::string plain(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_structured()) return value.dump();
@@ -174,7 +176,7 @@ void print_json(const Report& report) {
   Json all = {{"schema", 1}};
   all.update(report.values);
   all["capabilities"] = report.capabilities;
-  print(stdout, all.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  print(stdout, json_line(all) + "\n");
 }
 
 int info(const std::vector<std::string>& paths, bool json) {
@@ -212,7 +214,7 @@ int info(const std::vector<std::string>& paths, bool json) {
 Action declare_info(Arguments& arguments) {
   auto paths = std::make_shared<std::vector<std::string>>();
   auto json = std::make_shared<bool>(false);
-  arguments.toggle("--json", "", "one JSON object per file and line", *json);
+  arguments.toggle("--json", "", "print one JSON object per file, each on a line", *json);
   arguments.operands("PATH", "recordings, traces or log directories", 1, 0, *paths);
   return [paths, json] { return info(*paths, *json); };
 }

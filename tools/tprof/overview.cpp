@@ -1,16 +1,16 @@
-// `tprof overview` and `tprof steps`: where the time of each worker and span went, on average and step by step.
-#include "report/overview.h"
-#include "base/printable.h"
-
+// `tprof overview` and `tprof steps`: where the time of each worker and span went, on average and in each step.
 #include <stdio.h>
 
 #include <set>
 
 #include "base/error.h"
+#include "base/json.h"
+#include "base/printable.h"
 #include "command.h"
 #include "exit_codes.h"
 #include "input/inputs.h"
 #include "plugin_compat/overview.h"
+#include "report/overview.h"
 
 namespace tprof {
 namespace {
@@ -28,11 +28,11 @@ std::vector<std::string> explained(const Model& model, const PluginTrace& trace)
   try {
     return differences(model, trace, overview_of(model), plugin_overview(model, trace));
   } catch (const Error& e) {
-    return {e.what()};  // the plugin shows nothing
+    return {e.what()};  // the plugin does not show this trace
   }
 }
 
-// Each worker's Overview, shown by `text` or gathered as JSON by `json`.
+// Prints the Overview of each worker, as text that `text` makes or as a JSON document whose parts `json` makes.
 template <class Text, class ToJson>
 int show(const OverviewArguments& arguments, Text text, ToJson json) {
   Inputs inputs(arguments.paths, arguments.plugin ? RuleSet::plugin : RuleSet::tprof);
@@ -58,7 +58,7 @@ int show(const OverviewArguments& arguments, Text text, ToJson json) {
                            for (const std::string& line : why)
                              print(stdout, "  torch_tb_profiler differs: " + line + "\n");
                          });
-  if (arguments.json && code != kExitUnreadable) print(stdout, dump(out) + "\n");
+  if (arguments.json && code != kExitUnreadable) print(stdout, json_indented(out) + "\n");
   return code;
 }
 
@@ -80,8 +80,8 @@ int steps(const OverviewArguments& arguments) {
 Action declare(Arguments& arguments, int (*run)(const OverviewArguments&)) {
   auto a = std::make_shared<OverviewArguments>();
   arguments.toggle("--json", "", "print JSON (schema 1: keys are only ever added)", a->json);
-  arguments.toggle("--plugin-compat", "", "compute as torch_tb_profiler 0.4.3 does, mistakes included", a->plugin);
-  arguments.toggle("--explain", "", "say where torch_tb_profiler's figures differ, and why", a->explain);
+  arguments.toggle("--plugin-compat", "", "compute as torch_tb_profiler 0.4.3 does, including its mistakes", a->plugin);
+  arguments.toggle("--explain", "", "list where torch_tb_profiler's figures differ, and why", a->explain);
   arguments.operands("PATH", "traces, recordings or log directories", 1, 0, a->paths);
   return [a, run] { return run(*a); };
 }

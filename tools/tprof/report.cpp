@@ -1,7 +1,7 @@
-// `tprof report`: everything the other commands say of a run, in one HTML file.
+// `tprof report`: what the other commands print about a run, in one HTML file.
 //
-// The documents in it are those of `tprof overview|steps|advise|stats --by WORD|diff --json`, and their figures come from
-// the same functions: a section of the page is a row in kSections, or a word of stats_words.h.
+// The page holds the JSON documents of `tprof overview|steps|advise|stats --by WORD|diff --json`, which the same
+// functions compute. A section of the page is a row in kSections, or a word of stats_words.h.
 #include "report.h"
 
 #include <stdio.h>
@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 using Keep = Page::Keep;
 
 struct ReportArguments {
-  std::vector<std::string> paths, behind;  // behind --vs
+  std::vector<std::string> paths, versus;  // before and after --vs
   std::string out = "report.html", max_size = "64M", devices;
   bool force = false;
 };
@@ -43,13 +43,13 @@ struct ReportArguments {
 struct Subject {
   Source source;
   const Facts& facts;
-  size_t workers;  // of its run
+  size_t workers;  // number of workers in its run
   Page& page;
 };
 
 struct Section {
-  const char* word;   // the command whose --json it is
-  const char* rules;  // that it names
+  const char* word;   // the command that prints the same document with --json
+  const char* rules;  // "rules" of the document, or nullptr
   Json (*worker)(const Subject&);
 };
 
@@ -62,7 +62,7 @@ constexpr Section kSections[] = {
     {"advise", nullptr, [](const Subject& s) { return advice_json(s.facts, advise(s.facts), s.source); }},
 };
 
-// Words of `tprof stats` with a row for single stacks, paths or ranges: the first to be left out of a page that gets too
+// Words of `tprof stats` with a row for each stack, path or range. They are the first to be left out if the page is too
 // large.
 const std::set<std::string> kDetails = {"op+stack", "op+shape+stack", "tree", "timeline"};
 
@@ -73,42 +73,42 @@ u64 bytes_of(const std::string& text) {
   return bytes;
 }
 
-// Only what was written by this command before is written anew.
+// Refuses to overwrite a file that this command has not written.
 void check_target(const ReportArguments& arguments) {
   const std::string& path = arguments.out;
   std::error_code why;
   fs::file_status status = fs::status(path, why);
   if (!fs::exists(status)) return;
   if (!fs::is_regular_file(status))
-    throw Error(Fault::usage, path + ": is there and is no file; give another name with -o");
+    throw Error(Fault::usage, path + ": exists and is not a regular file; give another name with -o");
   if (arguments.force) return;
-  std::string begin(512, '\0');
+  std::string start(512, '\0');
   std::ifstream file(path, std::ios::binary);
-  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  if (file.gcount() > 0 && begin.find(kReportMark) == std::string::npos)
+  file.read(start.data(), std::streamsize(start.size()));
+  if (file.gcount() > 0 && start.find(kReportMark) == std::string::npos)
     throw Error(Fault::usage,
-                path + ": is there and is no report of tprof; --force overwrites it, -o gives another name");
+                path + ": exists and is not a report of tprof; --force overwrites it, -o gives another name");
 }
 
-// What the command was given, in order; Inputs::each() passes over what cannot be read.
+// Follows the inputs of the command while Inputs::each() reads them and skips those that cannot be read.
 class Given {
  public:
   Given(const Inputs& inputs, const std::vector<std::string>& paths)
       : inputs_(inputs), paths_(paths), all_(inputs.all()) {}
 
-  // The one that was read next.
+  // Called for each input that was read, in order.
   void move_to(const Input& input) {
     while (all_[next_].path != input.path) pass_over();
     at_ = next_++;
   }
   size_t at() const { return at_; }
-  // As it was typed.
+  // The path that the user typed for the current input.
   const std::string& path() const {
     size_t path = 0;
     while (inputs_.given_by(path + 1) <= at_) path++;
     return paths_[path];
   }
-  // When all was read: what was not.
+  // The inputs that were skipped, once all are read.
   const std::vector<std::string>& unread() {
     while (next_ < all_.size()) pass_over();
     return unread_;
@@ -148,13 +148,13 @@ class Report {
   explicit Report(const ReportArguments& arguments)
       : arguments_(arguments), most_(bytes_of(arguments.max_size)), devices_(device_peaks(arguments.devices)) {}
 
-  // The exit code of what could not be read.
+  // Returns the exit code.
   int run() {
     if (viewer_page().empty())
       throw Error(Fault::usage,
-                  "this tprof was built without the page: -Dviewer=off, or npm was not there or could not "
-                  "fetch; mend that and configure anew (meson setup --reconfigure); in the terminal: tprof "
-                  "overview, tprof stats");
+                  "this tprof was built without the page: with -Dviewer=off, without npm, or npm could not fetch its "
+                  "packages; correct that and configure again (meson setup --reconfigure), or use tprof overview and "
+                  "tprof stats in the terminal");
     check_target(arguments_);
     begin_documents();
     int code = add_workers();
@@ -162,7 +162,7 @@ class Report {
     write();
     return code;
   }
-  const std::string& line() const { return line_; }  // where the page lies, once it is written
+  const std::string& line() const { return line_; }  // says where the page is, once it is written
 
  private:
   void begin_documents() {
@@ -183,11 +183,11 @@ class Report {
 
   int add_workers() {
     std::vector<std::string> paths = arguments_.paths;
-    paths.insert(paths.end(), arguments_.behind.begin(), arguments_.behind.end());
+    paths.insert(paths.end(), arguments_.versus.begin(), arguments_.versus.end());
     Inputs inputs(paths);
     Given given(inputs, paths);
     std::optional<Sides> sides;
-    if (!arguments_.behind.empty()) sides.emplace(inputs.all(), inputs.given_by(arguments_.paths.size()));
+    if (!arguments_.versus.empty()) sides.emplace(inputs.all(), inputs.given_by(arguments_.paths.size()));
     Jobs waiting = jobs_of(inputs), jobs;
     std::map<std::string, size_t> workers = workers_of(inputs.all());
     int code = inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace& trace) {
@@ -206,7 +206,8 @@ class Report {
     return code;
   }
 
-  // All of what is said of a worker, or nothing: an analysis may throw, and workers have one number in all documents.
+  // Adds a worker to all documents or to none: an analysis may throw, and a worker must have the same number in all of
+  // them.
   void add_worker(const Subject& subject, const StatsSubject& stats) {
     std::vector<std::pair<Json*, Json>> said;
     for (const Section& section : kSections) said.push_back({&documents_[section.word], section.worker(subject)});
@@ -250,7 +251,7 @@ class Report {
     std::string html = page_.html(documents_, viewer_page());
     if (html.size() > most_) {
       const char* larger =
-          "the page is larger than --max-size although all that can be left out was: sums are kept whole";
+          "the page is larger than --max-size although all details are left out; sums are always complete";
       complain(larger);
       documents_["report"]["left_out"].push_back(larger);
       html = page_.html(documents_, viewer_page());
@@ -267,7 +268,8 @@ class Report {
   const std::vector<DevicePeak> devices_;
   Page page_;
   Json documents_ = Json::object();
-  // Of the page itself: what was left out, words of stats whose workers are jobs, each worker's side (with --vs).
+  // About the page itself: what was left out, the words of stats whose workers are jobs, the side of each worker
+  // (--vs).
   Json about_;
   std::string line_;
 };
@@ -278,19 +280,19 @@ std::string write_report(const std::string& directory, const std::string& out) {
   ReportArguments arguments{.paths = {directory}, .out = out};
   Report report(arguments);
   if (report.run() == kExitUnreadable)
-    throw Error(Fault::unreadable, directory + ": there is no page, nothing was read");
+    throw Error(Fault::unreadable, directory + ": nothing could be read, so no page was written");
   return report.line();
 }
 
 Action declare_report(Arguments& arguments) {
   auto a = std::make_shared<ReportArguments>();
-  arguments.value("--output", "-o", "FILE", "the page; default report.html", a->out);
+  arguments.value("--output", "-o", "FILE", "name of the page; default: report.html", a->out);
   arguments.value("--max-size", "", "BYTES",
-                  "leave out details, the largest first, where the page would be larger: 64M unless said", a->max_size);
-  arguments.toggle("--force", "", "overwrite a file that is no report of tprof", a->force);
+                  "leave out details, the largest first, if the page would be larger; default: 64M", a->max_size);
+  arguments.toggle("--force", "", "overwrite a file that is not a report of tprof", a->force);
   declare_devices(arguments, a->devices);
   arguments.operands("PATH", "traces, recordings or log directories", 1, 0, a->paths);
-  arguments.operands_behind("--vs", "compare what comes before it (A) with what comes behind it (B)", a->behind);
+  arguments.operands_after("--vs", "compare what comes before it (A) with what comes after it (B)", a->versus);
   return [a] {
     Report report(*a);
     int code = report.run();

@@ -4,7 +4,7 @@
 
 namespace tprof {
 
-// Of what lies in a directory. Returns the line that says where the page is. Throws Error.
+// Writes the page about the traces and recordings in a directory. Returns the line that says where it is. Throws Error.
 std::string write_report(const std::string& directory, const std::string& out);
 
 }  // namespace tprof

@@ -1,5 +1,5 @@
-// `tprof run`: checks everything first, then starts the program with libtprof.so preloaded and stands aside
-// until it has ended.
+// `tprof run`: checks everything first, then starts the program with libtprof.so preloaded and waits until it has
+// ended.
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "cli/options_cli.h"
 #include "command.h"
@@ -43,7 +44,7 @@ void check_writable(const std::string& directory) {
   if (access(base.c_str(), W_OK | X_OK) != 0) refuse_unwritable(directory, base + ": " + strerror(errno));
 }
 
-// The log directory: an explicit one as it is, else a new one of this run's own. Creates nothing.
+// The log directory: the one that was given, or else a new one for this run. Creates nothing.
 std::string choose_logdir(const Options& options, const std::vector<std::string>& program) {
   if (options.logdir) return absolute_path(options.logdir.value);
   std::string base = absolute_path("tprof_log/" + run_name(program_label(program), time(nullptr)));
@@ -52,7 +53,7 @@ std::string choose_logdir(const Options& options, const std::vector<std::string>
   return path;
 }
 
-// Makes the directory; what it made is taken away again at the end if nothing came into it.
+// Makes the log directory and its parents. Those that it made are removed at the end if they are empty.
 class RunDirectory {
  public:
   explicit RunDirectory(const std::string& path) : path_(path) {
@@ -62,7 +63,7 @@ class RunDirectory {
     fs::create_directories(path, why);
     if (why) refuse_unwritable(path, why.message());
     check_writable(path);
-    // access() says yes to root on a read-only or full file system's behalf; only writing tells.
+    // For root, access() also succeeds on a read-only or full file system, so a file is written.
     std::string probe = path + "/.tprof-" + std::to_string(getpid());
     FILE* f = fopen(probe.c_str(), "wxe");
     if (!f) refuse_unwritable(path, strerror(errno));
@@ -79,8 +80,8 @@ class RunDirectory {
   std::vector<std::string> made_;  // innermost first
 };
 
-// NVTX opens what it names; a value that is already there is another tool's. In the environment before anything of the
-// program runs: what its libraries do before the preloaded one is ready counts too.
+// NVTX loads the library that this variable names. It is set before the program starts because libraries of the program
+// may call NVTX before the preloaded library is ready. A value that is already set belongs to another tool and is kept.
 constexpr char kNvtxInjection[] = "NVTX_INJECTION64_PATH";
 
 int print_env(const RunArguments& arguments, const std::string& library, const std::string& preload,
@@ -89,7 +90,7 @@ int print_env(const RunArguments& arguments, const std::string& library, const s
   setenv("LD_PRELOAD", preload.c_str(), 1);
   setenv("TPROF_LOGDIR", logdir.c_str(), 1);
   if (!library.empty()) setenv(kNvtxInjection, library.c_str(), 0);
-  // Only what was typed or made up here: what the environment held before, the launcher has anyway.
+  // Only what was typed or composed here: the launcher inherits everything else.
   std::vector<std::string> names = {"LD_PRELOAD", "TPROF_LOGDIR"};
   if (!library.empty()) names.push_back(kNvtxInjection);
   for (const auto& [row, value] : arguments.options)
@@ -129,11 +130,11 @@ int run(const RunArguments& arguments) {
   RunDirectory directory(logdir);
   std::string unloadable = why_not_preloadable(file.path);
   if (!unloadable.empty())
-    complain(file.path + " " + unloadable + ": it runs, but cannot be profiled (programs that it starts can)");
+    complain(file.path + " " + unloadable + ": it is run, but cannot be profiled (programs that it starts can be)");
   setenv("TPROF_LOGDIR", logdir.c_str(), 1);
   setenv("LD_PRELOAD", preload.c_str(), 1);
   setenv(kNvtxInjection, library.c_str(), 0);
-  setenv("TPROF_UNDER_RUN", "1", 1);  // the library leaves the last word to us
+  setenv("TPROF_UNDER_RUN", "1", 1);  // the library then prints no closing line
 
   Run whole{logdir, {}, options, !unloadable.empty(), arguments.quiet, arguments.report};
   for (auto accept : {is_trace_name, is_recording_name})
@@ -144,8 +145,8 @@ int run(const RunArguments& arguments) {
     if (flush_recordings(logdir, options.signal, pid) == 0 && !arguments.quiet)
       complain("flush: no window is open, nothing to write");
   });
-  unsetenv("LD_PRELOAD");        // not for the commands of ours that follow
-  bool lost = watch.any_gone();  // before we finish, and remove, what is left
+  unsetenv("LD_PRELOAD");        // tprof's own commands that follow are not profiled
+  bool lost = watch.any_gone();  // checked before the remaining recordings are finished and removed
   Patience patience(options.exit_wait, supervisor, logdir, arguments.quiet);
   Completion completion = complete_recordings(logdir, patience);
   completion.status = status;

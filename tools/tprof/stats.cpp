@@ -1,12 +1,12 @@
-// `tprof stats`: the tables of stats_words.h, for people, as CSV or as JSON.
+// `tprof stats`: the tables of stats_words.h as text, CSV or JSON.
 //
 // JSON, schema 1 (keys are only ever added): {"schema", "by", "rules", "workers": [{"run", "worker", "span", "sort",
 // "columns": [{"key", "title", "unit"}], "n_rows", "rows": [{key: value}], "notes"}]}. Times are microseconds, sizes
-// bytes, what is not known is null. Words have more than their table:
+// bytes, what is not known is null. Some words have more than their table:
 //   memory         "events" ("stack" is a number of the table "stacks"), "nodes" and "changes" (what the sums of any
 //                  range follow from, see memory_tree()), "stacks", "curve"; "alive" with --at
-//   comm           whose worker is "all ranks": "ranks", "steps" (each rank in each step), "operations" (rank by rank; by
-//                  the plugin's rules the rows themselves), "nodes" (and their GPUs)
+//   comm           whose worker is "all ranks": "ranks", "steps" (each rank in each step), "operations" (rank by rank;
+//                  by the plugin's rules the rows themselves), "nodes" (and their GPUs)
 //   utilization    by the plugin's rules "sm_efficiency"
 //   idle "reasons"; launch "slow_calls", "delayed_work"; critical-path "links"; peak "leaks"
 //   tree           rows have "parent" (a number of a row, null at the top), "depth" and "left_out" (rows below it that
@@ -17,6 +17,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "cli/device_peaks.h"
 #include "command.h"
@@ -29,7 +30,7 @@
 namespace tprof {
 namespace {
 
-// What --sort understands beside the keys of columns: torch.profiler's words, and short ones.
+// What --sort accepts beside the keys of columns: the words of torch.profiler, and short ones.
 struct SortWord {
   const char *word, *key;
 };
@@ -84,7 +85,7 @@ double us_of(const std::string& flag, const std::string& text) {
   for (const auto& [unit, us] : kUnits)
     if (error == std::errc() && rest == text.data() + end && text.substr(end) == unit)
       return std::clamp(number * us, -kFarthest, kFarthest);
-  throw Error(Fault::usage, flag + " '" + text + "' is no time (1500, 1.5ms, 2s)");
+  throw Error(Fault::usage, flag + " '" + text + "' is not a time (such as 1500, 1.5ms, 2s)");
 }
 
 StatsTimes times_of(const std::string& range, const std::string& at) {
@@ -94,7 +95,7 @@ StatsTimes times_of(const std::string& range, const std::string& at) {
       throw Error(Fault::usage, "--range '" + range + "' is not BEGIN:END");
     if (colon > 0) out.begin_us = us_of("--range", range.substr(0, colon));
     if (colon + 1 < range.size()) out.end_us = us_of("--range", range.substr(colon + 1));
-    if (out.begin_us > out.end_us) throw Error(Fault::usage, "--range '" + range + "' ends before it begins");
+    if (out.begin_us > out.end_us) throw Error(Fault::usage, "--range '" + range + "' ends before it starts");
   }
   if (!at.empty()) out.at_us = us_of("--at", at);
   return out;
@@ -127,7 +128,7 @@ class Stats {
         devices_(device_peaks(options.devices)),
         times_(times_of(options.range, options.at)) {
     if (options.by != "memory" && !(options.range + options.at).empty())
-      throw Error(Fault::usage, "--range and --at are for --by memory");
+      throw Error(Fault::usage, "--range and --at need --by memory");
     if (options.plugin && times_.at_us) throw Error(Fault::usage, "--plugin-compat has no --at");
     if (options.plugin && !word_.plugin) throw Error(Fault::usage, "--plugin-compat has no --by " + options.by);
   }
@@ -138,7 +139,7 @@ class Stats {
     int code = inputs.each(options_.plugin, [&](const Input& input, const Model& model, const PluginTrace& trace) {
       if (!usage_.empty()) return;
       if (options_.plugin && trace.is_list)
-        throw Error(Fault::unreadable, "the plugin drops the file: a list of events");
+        throw Error(Fault::unreadable, "the plugin drops the file: a list of events, no object");
       StatsSubject subject(model, trace, rules_, depth_, devices_, times_);
       if (word_.of_job && options_.plugin)
         jobs.add(input, plugin_rank_of(model, trace, input.worker));
@@ -154,10 +155,10 @@ class Stats {
     if (!usage_.empty()) throw Error(Fault::usage, usage_);
     if (code == kExitUnreadable) return code;
     if (options_.json)
-      print(stdout, dump({{"schema", 1},
-                          {"by", word_.word},
-                          {"rules", options_.plugin ? "torch_tb_profiler" : "tprof"},
-                          {"workers", workers_}}) +
+      print(stdout, json_indented({{"schema", 1},
+                                   {"by", word_.word},
+                                   {"rules", options_.plugin ? "torch_tb_profiler" : "tprof"},
+                                   {"workers", workers_}}) +
                         "\n");
     else if (options_.csv)
       print(stdout, csv_of(tables_));
@@ -230,7 +231,7 @@ class Stats {
   const TableJson whole_ = [](const Table& table) { return json_of(table); };
   StatsTimes times_;
   u32 shown_ = 0;
-  std::string usage_;  // what is wrong with the command line, seen once there was a table
+  std::string usage_;  // an error in the command line that is only found when there is a table
   Json workers_ = Json::array();
   std::vector<WorkerTable> tables_;
 };
@@ -250,25 +251,27 @@ Action declare_stats(Arguments& arguments) {
   for (const SortWord& word : kSort) keys.push_back(word.word);
   arguments.choice(
       "--sort", "KEY",
-      "torch.profiler's words (self_cpu_time_total, cuda_time_total, count ...), self-host, self-device, calls, "
-      "or a column's key in --json",
+      "column to sort by: a word of torch.profiler (self_cpu_time_total, cuda_time_total, count ...), self-host, "
+      "self-device, calls, or a column's key in --json",
       keys, options->sort);
-  arguments.value("--limit", "", "N", "rows to show, 0 all (default 20; --csv and --json: all)", options->limit);
-  arguments.value("--depth", "", "N", "levels of a tree to show, 0 all (default 0)", options->depth);
+  arguments.value("--limit", "", "N", "rows to show, 0 for all (default 20; with --csv and --json: all)",
+                  options->limit);
+  arguments.value("--depth", "", "N", "levels of a tree to show, 0 for all (default 0)", options->depth);
   arguments.value("--stack-depth", "", "N",
-                  "innermost frames that tell rows of op+stack apart and that peak shows, 0 all (default 0)",
+                  "innermost frames that distinguish the rows of op+stack, and that peak shows; 0 for all (default 0)",
                   options->stack_depth);
-  arguments.value("--range", "", "BEGIN:END",
-                  "with --by memory: what was allocated and released then, times as its events have them (1500 us, "
-                  "1.5ms, 2s) since the begin; without an end it is open",
-                  options->range);
-  arguments.value("--at", "", "TIME", "with --by memory: what was alive at that time, by operator and call stack",
+  arguments.value(
+      "--range", "", "BEGIN:END",
+      "with --by memory: what was allocated and released between two times since the start, such as 1500 (us), "
+      "1.5ms or 2s; either may be left out",
+      options->range);
+  arguments.value("--at", "", "TIME", "with --by memory: what was allocated at that time, by operator and call stack",
                   options->at);
   declare_devices(arguments, options->devices);
-  arguments.toggle("--csv", "", "comma-separated values with a header", options->csv);
-  arguments.toggle("--json", "", "one JSON object; times in us, sizes in bytes, null where nothing is known",
+  arguments.toggle("--csv", "", "print comma-separated values with a header", options->csv);
+  arguments.toggle("--json", "", "print one JSON object; times in us, sizes in bytes, null for what is not known",
                    options->json);
-  arguments.toggle("--plugin-compat", "", "the figures of torch_tb_profiler 0.4.3, its mistakes included",
+  arguments.toggle("--plugin-compat", "", "compute as torch_tb_profiler 0.4.3 does, including its mistakes",
                    options->plugin);
   arguments.operands("PATH", "log directories, traces (torch.profiler's too) or recordings", 1, 0, options->paths);
   return [options] {

@@ -64,7 +64,7 @@ MemoryRange memory_range(const Subject& s) {
 }
 
 std::string range_text(const StatsTimes& t) {
-  std::string out = "Of what was allocated and released";
+  std::string out = "Only what was allocated and released";
   if (std::isfinite(t.begin_us)) out += " from " + time_text(whole_ns(t.begin_us));
   if (std::isfinite(t.end_us)) out += " until " + time_text(whole_ns(t.end_us));
   return out + " after the start; calls are those that overlap it";
@@ -223,7 +223,7 @@ const std::vector<StatsWord>& stats_words() {
       {"exposed", "each step of a GPU: computation, exposed communication and copies, idle", "", "", false, by_exposed},
       {"idle", "why GPUs were idle, and what the host did then", "", "", false, by_idle},
       {"launch", "launch delay, short kernels, slow calls", "", "", false, by_launch},
-      {"queue", "work launched and not begun, by stream", "", "", false, by_queue},
+      {"queue", "launched and not yet started, by stream", "", "", false, by_queue},
       {"copy", "copies by kind and host memory, bandwidth", "", "", false, by_copy},
       {"critical-path", "what the steps could not have been shorter than", "time", "", false, by_critical_path},
       {"comm", "collectives over all ranks of a run: transfer, waiting, bandwidth", "total_latency", "", true, nullptr,

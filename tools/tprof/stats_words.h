@@ -1,5 +1,5 @@
-// What --by of `tprof stats` understands: one table of words. The command, its help, its completion and the manual's
-// table follow from it.
+// The table of the words that `tprof stats --by` accepts. The command, its help, completion and the manual's table are
+// made from it.
 #pragma once
 #include <algorithm>
 #include <limits>
@@ -17,14 +17,14 @@ namespace tprof {
 
 struct Job;  // jobs.h
 
-// What of the time of a trace is asked for, in microseconds as tables show moments: since the span's begin, or by the
-// plugin's rules since its first event. Without an end it is open.
+// The times that --range and --at select, in microseconds since the start of the span (by the plugin's rules: since its
+// first event).
 struct StatsTimes {
   double begin_us = -std::numeric_limits<double>::infinity(), end_us = std::numeric_limits<double>::infinity();
   std::optional<double> at_us;  // --at
 };
 
-// Made when it is first asked for, then kept.
+// A value that is computed when it is first needed.
 template <class T>
 class Once {
  public:
@@ -38,10 +38,10 @@ class Once {
   mutable std::unique_ptr<T> value_;
 };
 
-// What a word may look at. What several of them need is computed once.
+// One worker and span, with the analyses that the words use. Each analysis runs at most once.
 class StatsSubject {
  public:
-  // `facts`: of the same Model, if they are computed anyway.
+  // `facts`: those of the same Model, if the caller has them.
   StatsSubject(const Model& m, const PluginTrace& p, RuleSet r, u32 depth, const std::vector<DevicePeak>& d,
                const StatsTimes& t = {}, const Facts* facts = nullptr)
       : model(m), plugin(p), rules(r), stack_depth(depth), devices(d), times(t), facts_(facts) {}
@@ -56,7 +56,7 @@ class StatsSubject {
 
   const OpTree& tree() const;  // by `rules`
   const PluginTree& plugin_tree() const;
-  const OpTree& tree_with_python() const;  // ours, with all Python calls
+  const OpTree& tree_with_python() const;  // by tprof's rules, with all Python calls
   const Words& words() const;
   const Waits& waits() const;
   const Windows& windows() const;
@@ -84,28 +84,28 @@ class StatsSubject {
 };
 
 struct StatsAnswer {
-  Table table;                                      // what --sort and --csv apply to
-  std::vector<std::pair<const char*, Table>> more;  // below it; in JSON by this key
+  Table table;                                      // the main table: --sort and --csv apply to it
+  std::vector<std::pair<const char*, Table>> more;  // printed below it; the text is the key in JSON
 };
 
 struct StatsWord {
   const char* word;
-  const char* what;  // for people
-  // The first of these columns that the table has is what rows come by, largest first; "" as they come.
+  const char* what;  // for help and manual
+  // Rows are sorted by the first of these columns that the table has, largest first; "": rows keep their order.
   const char *sort, *sort_without;
-  bool plugin;  // --plugin-compat has it
-  // Of one worker and span; or, where that is nullptr, of all ranks of a job.
+  bool plugin;  // available with --plugin-compat
+  // The answer for one worker and span; if this is nullptr, of_job answers for all ranks of a job.
   StatsAnswer (*table)(const StatsSubject&);
   StatsAnswer (*of_job)(const Job&) = nullptr;
-  Json (*json)(const StatsSubject&, const TableJson&) = nullptr;  // what else --json has
+  Json (*json)(const StatsSubject&, const TableJson&) = nullptr;  // what --json has in addition
 };
 
 const std::vector<StatsWord>& stats_words();
 
-// By the word's own column; its key, empty where rows stand as they come.
+// Sorts by the column of the word and returns its key, or "" if the rows keep their order.
 std::string sort_by_default(const StatsWord& word, Table& table);
 
-// What --json says of one worker and span, or of a job.
+// The JSON of one worker and span, or of a job.
 Json stats_json(const Source& source, const StatsAnswer& answer, const std::string& sorted_by, const TableJson& tables);
 
 }  // namespace tprof

@@ -1,5 +1,5 @@
-// The `tprof` command: one table of subcommands. What each does is in a file of its own; what users read
-// about them is printed from the tables (docs.h).
+// The `tprof` command: one table of subcommands. Each has a file of its own, and help and man pages are printed from
+// the table (cli/docs.h).
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,56 +17,62 @@
 
 namespace tprof {
 
+// Exit statuses that commands have in common.
+#define WRONG "2 wrong options or values"
+#define READING "3 nothing could be read, 4 some of it could not"
+
 const std::vector<Command> kCommands = {
     {"run", "run a program under the profiler",
-     "Traces are written to --logdir for each window of the schedule, or for the whole run, whatever way the "
-     "program "
-     "ends. stdin, stdout, exit status and signals are the program's own.",
+     "Traces are written to --logdir for each window of the schedule, or for the whole run, however the program ends. "
+     "stdin, stdout, exit status and signals are those of the program.",
+     "that of the program; if it was ended by a signal, tprof run ends by the same signal (as PID 1: 128 + signal). "
+     "Before the program is started: 2 wrong options or values, 126 the program is not executable, 127 the program was "
+     "not found. With --print-env: 0",
      false, declare_run},
     {"convert", "write the traces that a recording or a log directory still holds",
-     "A directory: recordings are converted for the windows that have no trace yet. A recording that a "
-     "finisher is "
-     "at work on is left to it; of a program that still runs only finished windows are written. Recordings "
-     "are "
-     "kept. Without a schedule, --steps picks which steps to write.",
+     "In a directory, recordings are converted for the windows that have no trace yet. If a finisher is at work on a "
+     "recording, tprof convert leaves it alone or waits; while the program still runs, only finished windows are "
+     "written. Recordings are kept. Without a schedule, --steps chooses the steps to write.",
+     "0 success, " WRONG ", 3 nothing could be converted, 4 something was lost, damaged or not converted, or a program "
+     "is still running",
      false, declare_convert},
-    {"overview", "say where the time of a run went: GPU summary, average step by category",
-     "Works on traces of tprof and of torch.profiler, on recordings and on directories of them (a directory is a run, "
-     "a "
-     "file a worker and span). Exit status: 0, 3 nothing could be read, 4 some of it could not.",
-     false, declare_overview},
-    {"steps", "say where the time of each step went", "As overview, step by step.", false, declare_steps},
-    {"advise", "say what to change, what it would save, and where to see it",
-     "Rules are applied to each worker and span; findings come by what a step would save. Exit status: 0, 1 findings "
-     "with --fail-on, 3 nothing could be read, 4 some of it could not.",
-     false, declare_advise},
-    {"diff", "say what changed from one run to another, and whether it is more than noise",
-     "All workers, spans and threads of A against those of B, per step: by category, operator, kernel and module. With "
-     "several runs of each (A1 A2 A3 --vs B1 B2 B3, or directories of run directories) these are the sample; with one, "
-     "how "
-     "far runs of the same program differ is not known. Exit status: 0, 1 a regression with --fail-on-regression, 3 "
-     "nothing "
-     "could be read, 4 some of it could not, or too little for --fail-on-regression to decide.",
+    {"overview", "show where the time of a run went: GPU summary, average step by category",
+     "Reads traces of tprof and of torch.profiler, recordings, and directories of them. A directory is a run; a "
+     "file is a worker and span.",
+     "0 success, " WRONG ", " READING, false, declare_overview},
+    {"steps", "show where the time of each step went", "As overview, step by step.", "0 success, " WRONG ", " READING,
+     false, declare_steps},
+    {"advise", "show what to change, what it would save, and where to see it",
+     "Rules are applied to each worker and span. Findings are sorted by the time that they would save in a step.",
+     "0 success, 1 findings as grave as --fail-on names, " WRONG ", " READING, false, declare_advise},
+    {"diff", "show what changed from one run to another, and whether it is more than noise",
+     "All workers, spans and threads of A are compared with those of B, per step: by category, operator, kernel and "
+     "module. Several runs of each (A1 A2 A3 --vs B1 B2 B3, or directories of run directories) are the sample; with "
+     "one run of each, the noise between runs of the same program is not known.",
+     "0 success, 1 a regression that --fail-on-regression names, " WRONG ", " READING
+     ", or there are too few runs or steps for --fail-on-regression to decide",
      false, declare_diff},
-    {"info", "say what a recording, a trace or a log directory holds", "", false, declare_info},
-    {"check", "say whether traces are valid, and what a viewer would miss", "", false, declare_check},
+    {"info", "show what a recording, a trace or a log directory holds", "",
+     "0 success, " WRONG ", 3 a file could not be read", false, declare_info},
+    {"check", "show whether traces are valid, and what a viewer would miss", "",
+     "0 all traces are valid, 1 a trace is not valid, " WRONG ", 3 a file could not be read", false, declare_check},
     {"stats", "tables of operators, kernels, memory, modules, idle time, launches, critical path and more",
-     "Reads what tprof wrote, and any trace of torch.profiler. The columns of operators are those of torch.profiler's "
-     "key_averages(); what was not recorded is said, not shown as zero. Exit status: 3 nothing could be read, 4 some "
-     "files "
-     "could not.",
-     false, declare_stats},
+     "Reads traces of tprof and of torch.profiler. The columns of operators are those of torch.profiler's "
+     "key_averages(). What was not recorded is named, and not shown as zero.",
+     "0 success, " WRONG ", " READING, false, declare_stats},
     {"report", "write one HTML page with all of it: overview, operators, kernels, memory, modules, ranks, diff",
-     "The page is one file that opens from disk, without a network. With A... --vs B... it holds both and what "
-     "changed. An "
-     "existing file that is no report is left alone. Exit status: 0, 3 nothing could be read, 4 some of it could not.",
-     false, declare_report},
-    {"doctor", "say what works on this machine and what does not, and why", "", false, declare_doctor},
-    {"finish", "write the traces of one recording while its program runs (started by libtprof.so)", "", true,
-     declare_finish},
+     "The page is one file that opens from disk, without a network. With A... --vs B... it holds both sides and what "
+     "changed. A file that exists and is not a report is not overwritten.",
+     "0 success, " WRONG ", " READING, false, declare_report},
+    {"doctor", "show what works on this machine and what does not, and why", "",
+     "0 all works that is needed, 1 something does not work, " WRONG, false, declare_doctor},
+    {"finish", "write the traces of one recording while its program runs (started by libtprof.so)", "",
+     "0 success, " WRONG ", 3 the recording could not be read, 4 something was lost or damaged", true, declare_finish},
     {"options", "print the option table as help, man, man-run, markdown, bash or zsh; stats: the words of --by", "",
-     true, declare_options},
+     "0 success, " WRONG, true, declare_options},
 };
+#undef WRONG
+#undef READING
 
 void complain(const std::string& line) { print(stderr, "tprof: " + printable(line) + "\n"); }
 
@@ -98,7 +104,10 @@ int usage_error(const std::string& line) {
 
 bool asks_for_help(const std::string& word) { return word == "--help" || word == "-h"; }
 
-int print_version() { return puts("tprof " TPROF_VERSION), kExitOk; }
+int print_version() {
+  printf("tprof %s\n%s\n", TPROF_VERSION, recording_formats().c_str());
+  return kExitOk;
+}
 int print_help(const Command& command) { return fputs(help_text(command).c_str(), stdout), kExitOk; }
 
 const Command* command_of(const std::string& name) {
@@ -107,7 +116,8 @@ const Command* command_of(const std::string& name) {
   return nullptr;
 }
 
-// What was meant by a word that is no command: what it names tells, a program or something to be read.
+// What the user probably meant by a word that is not a command: to profile a program, to read a file, or another
+// command.
 std::string meant_by(const std::vector<std::string>& words) {
   const std::string& word = words[0];
   std::error_code ignored;

@@ -41,8 +41,7 @@ std::optional<Match> host_copies(const Facts& facts) {
 // copies are left out: the driver stages them without blocking (Nsight Systems' expert rule exempts them as well).
 std::optional<Match> pageable_copies(const Facts& facts) {
   auto is_it = [](const GpuEvent& w) {
-    return w.kind() == Kind::copy && host_memory_of(w) == HostMemory::pageable &&
-           w.as<CopyInfo>().bytes > kStagedBytes;
+    return w.kind() == Kind::copy && host_memory_of(w) == HostMemory::pageable && w.as<CopyInfo>().bytes > kStagedBytes;
   };
   i64 ns = 0;
   u64 bytes = 0, to_host = 0;

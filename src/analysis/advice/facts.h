@@ -51,8 +51,8 @@ struct Facts {
 
   bool on_busy_machine() const { return waited > kWaitsMuch; }
 
-  const IdleLane* gpu = nullptr;        // the device that is busy longest; nullptr: none
-  const Exposed* gpu_time = nullptr;    // the times of that device
+  const IdleLane* gpu = nullptr;       // the device that is busy longest; nullptr: none
+  const Exposed* gpu_time = nullptr;   // the times of that device
   const DeviceInfo* device = nullptr;  // nullptr: its properties are not known
 
   double step_ns() const { return overview.average.us * 1000; }

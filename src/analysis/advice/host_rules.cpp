@@ -13,9 +13,7 @@ std::string quoted(const Facts& facts, const HostReason& reason) {
 std::string replay_fix(const Facts& facts, const char* fix) { return facts.replays_graphs ? fix : ""; }
 
 // A Python call, but not the call of an nn.Module, which names no source line.
-bool is_function(const Event& e) {
-  return (e.flags & kEventPython) && e.python && e.python->module == kNone;
-}
+bool is_function(const Event& e) { return (e.flags & kEventPython) && e.python && e.python->module == kNone; }
 
 // How the user finds out which lines of Python take the time.
 std::string lines_hint(const Facts& facts) {

@@ -47,9 +47,7 @@ std::vector<bool> in_attention(const Facts& facts) {
 }
 
 // The name and inputs of an operator: operators that share them share a row of Flops.
-std::string kind_of(const Event& e) {
-  return std::to_string(e.name) + ' ' + std::string(e.encoded_inputs());
-}
+std::string kind_of(const Event& e) { return std::to_string(e.name) + ' ' + std::string(e.encoded_inputs()); }
 
 // Whether any of its inputs has half precision.
 bool in_half(const Event& e) {

@@ -29,18 +29,16 @@ u64 first_external_id(const Model& model) {
 
 }  // namespace
 
-std::string dump(const Json& value) { return value.dump(-1, ' ', true, Json::error_handler_t::replace); }
-
-std::string dump_spaced(const Json& value) {
+std::string json_ascii_spaced(const Json& value) {
   if (value.is_array()) {
     std::string out = "[";
-    for (const Json& element : value) out += (out.size() > 1 ? ", " : "") + dump_spaced(element);
+    for (const Json& element : value) out += (out.size() > 1 ? ", " : "") + json_ascii_spaced(element);
     return out + "]";
   }
-  if (!value.is_object()) return dump(value);
+  if (!value.is_object()) return json_ascii(value);
   std::string out = "{";
   for (const auto& [key, element] : value.items())
-    out += (out.size() > 1 ? ", " : "") + dump(key) + ": " + dump_spaced(element);
+    out += (out.size() > 1 ? ", " : "") + json_ascii(key) + ": " + json_ascii_spaced(element);
   return out + "}";
 }
 
@@ -62,7 +60,7 @@ void Lines::put_meta(const char* name, const std::string& pid, i64 tid, const Js
   out_.put(", \"tid\": ");
   out_.put_number(tid);
   out_.put(", \"args\": ");
-  out_.put(dump_spaced(args));
+  out_.put(json_ascii_spaced(args));
   out_.put("}");
 }
 
@@ -70,7 +68,7 @@ const std::string& Lines::name(u32 index) {
   std::string& name = names_[index];
   if (name.empty()) {
     const std::string& text = model_.names[index];
-    name = "\"name\": " + dump(is_false_step(text) ? "range " + text : text) + ", ";
+    name = "\"name\": " + json_ascii(is_false_step(text) ? "range " + text : text) + ", ";
   }
   return name;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "kineto/write/output.h"
 #include "model/trace.h"
 
@@ -12,10 +13,8 @@ namespace tprof::kineto {
 
 using Json = nlohmann::ordered_json;
 
-// ASCII only, because some readers open traces in the encoding of the locale.
-std::string dump(const Json& value);
-// Like dump(), with the spaces that HTA's search for `"rank": N` needs.
-std::string dump_spaced(const Json& value);
+// Like json_ascii(), with the blanks that HTA's search for `"rank": N` needs.
+std::string json_ascii_spaced(const Json& value);
 
 class Lines {
  public:

@@ -2,14 +2,11 @@
 
 #include <bit>
 #include <cmath>
-#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 
 namespace tprof::kineto {
 namespace {
-
-std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-}
 
 std::string hex_color(u32 argb) {
   std::string out = "\"#";
@@ -34,12 +31,12 @@ void put_payload(OutputFile& out, u64 bits, NvtxPayload type) {
 void put_nvtx(OutputFile& out, const Model& model, const NvtxDetail& d) {
   if (d.domain != NvtxDetail::kNone) {
     out.put("\"domain\": ");
-    out.put(quoted(model.names[d.domain]));
+    out.put(json_ascii(model.names[d.domain]));
     out.put(", ");
   }
   if (d.category != NvtxDetail::kNone) {
     out.put("\"category\": ");
-    out.put(d.category_is_number ? std::to_string(d.category) : quoted(model.names[d.category]));
+    out.put(d.category_is_number ? std::to_string(d.category) : json_ascii(model.names[d.category]));
     out.put(", ");
   }
   if (d.color) {

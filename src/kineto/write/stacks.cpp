@@ -45,7 +45,7 @@ void StackText::put_table() {
 const std::string& StackText::text(u32 name) {
   std::string& text = texts_[name];
   if (text.empty()) {
-    std::string quoted = dump(model_.names[name]);
+    std::string quoted = json_ascii(model_.names[name]);
     text = quoted.substr(1, quoted.size() - 2);
   }
   return text;

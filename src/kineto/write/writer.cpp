@@ -114,7 +114,7 @@ void TraceWriter::put_header() {
     out_.put("  \"");
     out_.put(key);
     out_.put("\": ");
-    out_.put(dump_spaced(value));
+    out_.put(json_ascii_spaced(value));
     out_.put(",\n");
   };
   out_.put("{\n");
@@ -267,7 +267,7 @@ void TraceWriter::put_stretch(u32 event) {
     out_.put(key);
     out_.put("\": " + json + ", ");
   };
-  put(kStretch, dump(stretch->inside ? kStretchInside : kStretchBetween));
+  put(kStretch, json_ascii(stretch->inside ? kStretchInside : kStretchBetween));
   if (stretch->batches) put(kBatches, std::to_string(stretch->batches));
   if (stretch->calls) put(kCalls, std::to_string(stretch->calls));
   if (stretch->left_out) put(kLeftOut, std::to_string(stretch->left_out));
@@ -288,7 +288,7 @@ void TraceWriter::put_flow(const Event& event, u32 id, bool start) {
 // Writes the start of an event of the profiler itself, up to its time.
 void TraceWriter::put_own_event(const std::string& kind, const char* name, const Json& pid, const Json& tid, i64 ts) {
   lines_.begin();
-  out_.put("{" + kind + ", \"name\": \"" + name + "\", \"pid\": " + dump(pid) + ", \"tid\": " + dump(tid) +
+  out_.put("{" + kind + ", \"name\": \"" + name + "\", \"pid\": " + json_ascii(pid) + ", \"tid\": " + json_ascii(tid) +
            ", \"ts\": ");
   out_.put_us(ts);
 }
@@ -318,9 +318,9 @@ void TraceWriter::put_tail() {
   out_.put("\n  ],\n");
   stacks_.put_table();
   out_.put("  \"traceName\": ");
-  out_.put(dump(path_));
+  out_.put(json_ascii(path_));
   out_.put(",\n  \"tprof\": ");
-  out_.put(dump_spaced(ledger_of(model_)));
+  out_.put(json_ascii_spaced(ledger_of(model_)));
   out_.put("\n}\n");
 }
 

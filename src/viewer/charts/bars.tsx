@@ -43,7 +43,9 @@ export function StackedBars({ label, names, parts, value, unit, details }: Props
       for (let k = 0; k < part; k++) below += Math.max(0, value(i, k) ?? 0);
       const v = Math.max(0, value(i, part) ?? 0);
       if (v > 0)
-        d += `M${x(i).toFixed(2)} ${y(below).toFixed(2)}h${bar.toFixed(2)}V${y(below + v).toFixed(2)}h${(-bar).toFixed(2)}Z`;
+        d +=
+          `M${x(i).toFixed(2)} ${y(below).toFixed(2)}h${bar.toFixed(2)}` +
+          `V${y(below + v).toFixed(2)}h${(-bar).toFixed(2)}Z`;
     }
     return d;
   });
@@ -75,8 +77,7 @@ export function StackedBars({ label, names, parts, value, unit, details }: Props
         onKeyDown={key}
         onMouseMove={point}
         onMouseLeave={() => setOver(-1)}
-        onBlur={() => setOver(-1)}
-      >
+        onBlur={() => setOver(-1)}>
         <svg width={width} height={kHeight} role="img" aria-label={label} data-label>
           {[0, 0.25, 0.5, 0.75, 1].map((share) => (
             <g key={share}>
@@ -107,8 +108,7 @@ export function StackedBars({ label, names, parts, value, unit, details }: Props
             role="status"
             ref={(tip) => {
               if (tip) tip.style.left = `${tipLeft(x(over), bar, width)}px`;
-            }}
-          >
+            }}>
             {details(over)}
           </div>
         )}

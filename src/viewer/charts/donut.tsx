@@ -46,8 +46,7 @@ export function Donut({ title, slices, unit, legend = true }: Props) {
                 fill={a.color}
                 class={over && over !== a.name ? "dim" : undefined}
                 onMouseEnter={() => setOver(a.name)}
-                onMouseLeave={() => setOver("")}
-              >
+                onMouseLeave={() => setOver("")}>
                 <title>{`${a.name}: ${format(a.value, unit)}, ${percent(a.value)}`}</title>
               </path>
             ))}
@@ -60,8 +59,7 @@ export function Donut({ title, slices, unit, legend = true }: Props) {
                   class={over && over !== a.name ? "dim" : undefined}
                   onMouseEnter={() => setOver(a.name)}
                   onMouseLeave={() => setOver("")}
-                  title={a.name.slice(0, 2000)}
-                >
+                  title={a.name.slice(0, 2000)}>
                   <Swatch color={a.color} />
                   <bdi class="name">{a.name}</bdi>
                   {a.figure}

@@ -1,6 +1,6 @@
-// A tree as bars, the root at the top: a flame graph, where a bar is as wide as its row is worth, or a timeline, where it
-// lies where its time is. What hangs on a row lies below it.
-// A click, or Enter, makes a bar as wide as the graph; those above it lead back, Escape goes up by one.
+// A tree as bars with the root at the top: a flame graph, in which the value of a row is the width of its bar, or a
+// timeline, in which bars lie at their times. The children of a row are below it.
+// A click or Enter makes a bar as wide as the graph. The bars above it lead back, and Escape goes up by one.
 import type { ComponentChildren } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { Tree } from "../table/tree";
@@ -14,9 +14,9 @@ interface Props {
   spans: Spans;
   name: (row: number) => string;
   color: (row: number) => string;
-  details: (row: number) => ComponentChildren;  // in the box beside a bar
-  timed: boolean;  // the axis is time, in us: it has ticks
-  zoomed: number;  // the row that is as wide as the graph, -1: all
+  details: (row: number) => ComponentChildren; // in the box beside a bar
+  timed: boolean; // the axis is time, in us: it has ticks
+  zoomed: number; // the row that is as wide as the graph, -1: all
   onZoom: (row: number) => void;
 }
 
@@ -24,7 +24,7 @@ interface Props {
 export interface Spans {
   from: Float64Array;
   to: Float64Array;
-  roots: number[];  // rows at the top
+  roots: number[]; // rows at the top
 }
 
 interface Bar {
@@ -34,7 +34,9 @@ interface Bar {
   width: number;
 }
 
-const kRow = 21, kNarrowest = 1, kCharacter = 6.6;  // px
+const kRow = 21,
+  kNarrowest = 1,
+  kCharacter = 6.6; // px
 const kTip = 270;
 
 export function Flame({ label, tree, spans, name, color, details, timed, zoomed, onZoom }: Props) {
@@ -53,7 +55,8 @@ export function Flame({ label, tree, spans, name, color, details, timed, zoomed,
     const beside = bars.filter((bar) => bar.level === now.level).sort((a, b) => a.x - b.x);
     const place = beside.indexOf(now);
     const moves: Record<string, () => Bar | undefined> = {
-      ArrowLeft: () => beside[place - 1], ArrowRight: () => beside[place + 1],
+      ArrowLeft: () => beside[place - 1],
+      ArrowRight: () => beside[place + 1],
       ArrowUp: () => bars.find((bar) => bar.row === tree.parent[now.row]),
       ArrowDown: () => bars.find((bar) => tree.parent[bar.row] === now.row),
     };
@@ -73,39 +76,65 @@ export function Flame({ label, tree, spans, name, color, details, timed, zoomed,
             return (
               <g key={v}>
                 <line class="grid" x1={x} x2={x} y1={13} y2={18} />
-                <text class="tick" x={x} y={11} text-anchor={x < 30 ? "start" : x > width - 30 ? "end" : "middle"}>{formatTick(v, end, "us")}</text>
+                <text class="tick" x={x} y={11} text-anchor={x < 30 ? "start" : x > width - 30 ? "end" : "middle"}>
+                  {formatTick(v, end, "us")}
+                </text>
               </g>
             );
           })}
         </svg>
       )}
-      <div class="flame-bars" ref={scroller} tabIndex={0} role="group" onKeyDown={key} onBlur={() => setOver(-1)}
-           aria-label={`${label}; arrow keys go from bar to bar, Enter zooms, Escape goes back`}>
+      <div
+        class="flame-bars"
+        ref={scroller}
+        tabIndex={0}
+        role="group"
+        onKeyDown={key}
+        onBlur={() => setOver(-1)}
+        aria-label={`${label}; arrow keys go from bar to bar, Enter zooms, Escape goes back`}>
         <div ref={measure}>
           <svg width={width} height={height} role="img" aria-label={label} data-label>
             {bars.map((bar) => (
-              <g key={bar.row} class={over === bar.row ? "over" : undefined} onMouseEnter={() => setOver(bar.row)}
-                 onClick={() => onZoom(bar.row === zoomed ? tree.parent[bar.row] : bar.row)}>
-                <rect x={bar.x} y={kRow * bar.level} width={Math.max(kNarrowest, bar.width - 1)} height={kRow - 1}
-                      style={{ fill: `color-mix(in srgb, ${color(bar.row)} 42%, var(--panel))` }} />
-                {bar.width > 3 * kCharacter && <text x={bar.x + 5} y={kRow * bar.level + 14}>{cut(name(bar.row), bar.width - 10)}</text>}
+              <g
+                key={bar.row}
+                class={over === bar.row ? "over" : undefined}
+                onMouseEnter={() => setOver(bar.row)}
+                onClick={() => onZoom(bar.row === zoomed ? tree.parent[bar.row] : bar.row)}>
+                <rect
+                  x={bar.x}
+                  y={kRow * bar.level}
+                  width={Math.max(kNarrowest, bar.width - 1)}
+                  height={kRow - 1}
+                  style={{ fill: `color-mix(in srgb, ${color(bar.row)} 42%, var(--panel))` }}
+                />
+                {bar.width > 3 * kCharacter && (
+                  <text x={bar.x + 5} y={kRow * bar.level + 14}>
+                    {cut(name(bar.row), bar.width - 10)}
+                  </text>
+                )}
               </g>
             ))}
           </svg>
         </div>
       </div>
       {pointed && (
-        <div class="tip" role="status" ref={(tip) => {
-          if (!tip) return;
-          tip.style.left = `${Math.max(0, Math.min(width - kTip, pointed.x + Math.min(40, pointed.width / 2)))}px`;
-          tip.style.top = `${kRow * (pointed.level + 1) + 6 - (scroller.current?.scrollTop ?? 0)}px`;
-        }}>{details(pointed.row)}</div>
+        <div
+          class="tip"
+          role="status"
+          ref={(tip) => {
+            if (!tip) return;
+            tip.style.left = `${Math.max(0, Math.min(width - kTip, pointed.x + Math.min(40, pointed.width / 2)))}px`;
+            tip.style.top = `${kRow * (pointed.level + 1) + 6 - (scroller.current?.scrollTop ?? 0)}px`;
+          }}>
+          {details(pointed.row)}
+        </div>
       )}
     </div>
   );
 }
 
-// Of a flame graph: side by side, in the order of rows, each as wide as its value, and no wider than what it hangs on.
+// The bars of a flame graph, side by side in the order of the rows. Each is as wide as its value, but not wider than
+// its parent.
 export function spansOf(tree: Tree, roots: number[], value: (row: number) => number | null): Spans {
   const out = { from: new Float64Array(tree.n).fill(NaN), to: new Float64Array(tree.n).fill(NaN), roots };
   const children = tree.children(tree.below(-1));
@@ -121,15 +150,19 @@ export function spansOf(tree: Tree, roots: number[], value: (row: number) => num
     }
   };
   place(roots, 0, Infinity);
-  // A row stands behind the one that it hangs on.
-  for (const row of tree.below(-1)) if (!Number.isNaN(out.from[row])) place(children[row], out.from[row], out.to[row] - out.from[row]);
+  // Rows come after their parents.
+  for (const row of tree.below(-1))
+    if (!Number.isNaN(out.from[row])) place(children[row], out.from[row], out.to[row] - out.from[row]);
   return out;
 }
 
 // Where the graph begins and ends.
 function axisOf({ from, to, roots }: Spans, zoomed: number): [number, number] {
   if (zoomed >= 0) return [from[zoomed], to[zoomed]];
-  return [roots.reduce((least, row) => Math.min(least, from[row]), Infinity), roots.reduce((most, row) => Math.max(most, to[row]), -Infinity)];
+  return [
+    roots.reduce((least, row) => Math.min(least, from[row]), Infinity),
+    roots.reduce((most, row) => Math.max(most, to[row]), -Infinity),
+  ];
 }
 
 function layOut(children: number[][], spans: Spans, zoomed: number, width: number): Bar[] {

@@ -1,5 +1,6 @@
-// A field of cells, darker (on a dark page: lighter) where the value is larger. One hue, by lightness alone, so that it reads
-// the same for everybody. Pointing or the arrow keys say a cell's figures; a click or Enter chooses its column.
+// A grid of cells, darker (on a dark page: lighter) where the value is larger. Only the lightness of one hue varies, so
+// that colour-blind people see the same. Pointing or the arrow keys show a cell's figures; a click or Enter chooses its
+// column.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { format } from "../format";
@@ -12,12 +13,14 @@ interface Props {
   columns: string[];
   value: (row: number, column: number) => number | null;
   unit: string;
-  chosen?: number;  // column
+  chosen?: number; // column
   onPick?: (column: number) => void;
   details: (row: number, column: number) => ComponentChildren;
 }
 
-const kGap = 1, kTop = 20, kTip = 250;
+const kGap = 1,
+  kTop = 20,
+  kTip = 250;
 
 export function HeatMap(props: Props) {
   const { label, rows, columns, value, unit, chosen, onPick, details } = props;
@@ -27,7 +30,10 @@ export function HeatMap(props: Props) {
   const field = useRef<HTMLDivElement>(null);
   const [over, setOver] = useState<[number, number]>();
   const left = Math.min(180, 16 + 6.6 * Math.max(...rows.map((name) => name.length), 4));
-  const cell = { w: Math.min(120, Math.max(4, (width - left) / columns.length)), h: Math.min(24, Math.max(5, 420 / rows.length)) };
+  const cell = {
+    w: Math.min(120, Math.max(4, (width - left) / columns.length)),
+    h: Math.min(24, Math.max(5, 420 / rows.length)),
+  };
   const size = { w: Math.max(width, left + cell.w * columns.length), h: kTop + cell.h * rows.length };
   let [least, most] = [Infinity, -Infinity];
   for (let row = 0; row < rows.length; row++)
@@ -70,19 +76,32 @@ export function HeatMap(props: Props) {
       }
     context.strokeStyle = style.getPropertyValue("--text");
     context.lineWidth = 1.5;
-    if (chosen !== undefined) context.strokeRect(left + cell.w * chosen - 1, kTop - 1, cell.w + 1, cell.h * rows.length + 1);
+    if (chosen !== undefined)
+      context.strokeRect(left + cell.w * chosen - 1, kTop - 1, cell.w + 1, cell.h * rows.length + 1);
     if (over) context.strokeRect(left + cell.w * over[1] - 0.5, kTop + cell.h * over[0] - 0.5, cell.w, cell.h);
   });
 
   const point = (e: MouseEvent) => {
     const box = canvas.current!.getBoundingClientRect();
-    const [row, column] = [Math.floor((e.clientY - box.top - kTop) / cell.h), Math.floor((e.clientX - box.left - left) / cell.w)];
+    const [row, column] = [
+      Math.floor((e.clientY - box.top - kTop) / cell.h),
+      Math.floor((e.clientX - box.left - left) / cell.w),
+    ];
     setOver(row >= 0 && row < rows.length && column >= 0 && column < columns.length ? [row, column] : undefined);
   };
-  const kMoves: Record<string, [number, number]> = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+  const kMoves: Record<string, [number, number]> = {
+    ArrowUp: [-1, 0],
+    ArrowDown: [1, 0],
+    ArrowLeft: [0, -1],
+    ArrowRight: [0, 1],
+  };
   const key = (e: KeyboardEvent) => {
     const move = kMoves[e.key];
-    if (move) setOver([between(over ? over[0] + move[0] : 0, rows.length), between(over ? over[1] + move[1] : 0, columns.length)]);
+    if (move)
+      setOver([
+        between(over ? over[0] + move[0] : 0, rows.length),
+        between(over ? over[1] + move[1] : 0, columns.length),
+      ]);
     else if ((e.key === "Enter" || e.key === " ") && over) onPick?.(over[1]);
     else return;
     e.preventDefault();
@@ -96,12 +115,24 @@ export function HeatMap(props: Props) {
   return (
     <div class="heat" ref={measure}>
       <Scale least={least} most={most} unit={unit} dark={dark} />
-      <div class="heat-field" ref={field} tabIndex={0} role="group" aria-label={`${label}; arrow keys go from cell to cell, Enter chooses the step`}
-           onMouseMove={point} onMouseLeave={() => setOver(undefined)} onBlur={() => setOver(undefined)} onKeyDown={key}
-           onClick={() => over && onPick?.(over[1])}>
+      <div
+        class="heat-field"
+        ref={field}
+        tabIndex={0}
+        role="group"
+        aria-label={`${label}; arrow keys go from cell to cell, Enter chooses the step`}
+        onMouseMove={point}
+        onMouseLeave={() => setOver(undefined)}
+        onBlur={() => setOver(undefined)}
+        onKeyDown={key}
+        onClick={() => over && onPick?.(over[1])}>
         <canvas ref={canvas} role="img" aria-label={label} />
       </div>
-      {over && <div class="tip" role="status" ref={tip}>{details(over[0], over[1])}</div>}
+      {over && (
+        <div class="tip" role="status" ref={tip}>
+          {details(over[0], over[1])}
+        </div>
+      )}
     </div>
   );
 }
@@ -112,7 +143,11 @@ function Scale({ least, most, unit, dark }: { least: number; most: number; unit:
   return (
     <div class="heat-scale" aria-hidden="true">
       <span class="tick">{format(least, unit)}</span>
-      <svg width="144" height="10">{shades.map((color, i) => <rect x={i * 6} width="6" height="10" fill={color} />)}</svg>
+      <svg width="144" height="10">
+        {shades.map((color, i) => (
+          <rect x={i * 6} width="6" height="10" fill={color} />
+        ))}
+      </svg>
       <span class="tick">{format(most, unit)}</span>
     </div>
   );
@@ -120,8 +155,18 @@ function Scale({ least, most, unit, dark }: { least: number; most: number; unit:
 
 // Light pages go from pale to dark blue, dark ones from dark to pale: what is largest differs most from the page.
 const kStops: Record<"light" | "dark", [number, number, number][]> = {
-  light: [[226, 236, 247], [110, 174, 222], [12, 80, 150], [6, 34, 74]],
-  dark: [[34, 44, 56], [28, 90, 150], [96, 176, 236], [222, 240, 255]],
+  light: [
+    [226, 236, 247],
+    [110, 174, 222],
+    [12, 80, 150],
+    [6, 34, 74],
+  ],
+  dark: [
+    [34, 44, 56],
+    [28, 90, 150],
+    [96, 176, 236],
+    [222, 240, 255],
+  ],
 };
 
 function shade(share: number, dark: boolean): string {

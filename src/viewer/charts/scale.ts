@@ -9,10 +9,17 @@ export interface Scale {
 export function scale(top: number, bottom: number, values: number[]): Scale {
   const [low, high] = values.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [0, 0]);
   const step = niceStep((high - low) / 4);
-  const [from, to] = [Math.floor(low / step) * step, Math.max(Math.ceil(high / step) * step, Math.floor(low / step) * step + step)];
+  const [from, to] = [
+    Math.floor(low / step) * step,
+    Math.max(Math.ceil(high / step) * step, Math.floor(low / step) * step + step),
+  ];
   const ticks: number[] = [];
   for (let i = 0; from + i * step <= to + step / 2; i++) ticks.push(from + i * step);
-  return { at: (v) => bottom - ((bottom - top) * (v - from)) / (to - from), ticks, largest: Math.max(Math.abs(from), Math.abs(to)) };
+  return {
+    at: (v) => bottom - ((bottom - top) * (v - from)) / (to - from),
+    ticks,
+    largest: Math.max(Math.abs(from), Math.abs(to)),
+  };
 }
 
 // Round numbers between two, about so many.

@@ -7,10 +7,16 @@ export class Table {
   readonly n: number;
   private readonly cells: Map<string, Cells>;
 
-  // `at`: where it stands in the documents, as figures name it; `options`: of the command that says it, where it follows
-  // from a choice made in the page ("--range 10:20").
-  constructor(readonly at: string, readonly columns: Column[], readonly notes: string[], rows: Unpacked,
-              readonly leftOutBytes = 0, readonly options = "") {
+  // `at`: its path in the documents, as figures name it. `options`: those of the command that prints this table, if
+  // they follow from a choice made in the page ("--range 10:20").
+  constructor(
+    readonly at: string,
+    readonly columns: Column[],
+    readonly notes: string[],
+    rows: Unpacked,
+    readonly leftOutBytes = 0,
+    readonly options = "",
+  ) {
     this.n = rows.n;
     this.cells = rows.columns;
   }
@@ -60,7 +66,8 @@ const values = new Map<string, Promise<Json>>();
 export function loadTable(pointer: string): Promise<Table> {
   return kept(tables, pointer, async () => {
     const head = at(pointer) as unknown as TableHead;
-    if (Array.isArray(head.rows)) return new Table(pointer, head.columns, head.notes, unpackRows(head.rows, head.columns));
+    if (Array.isArray(head.rows))
+      return new Table(pointer, head.columns, head.notes, unpackRows(head.rows, head.columns));
     if ("left_out" in head.rows)
       return new Table(pointer, head.columns, head.notes, unpackRows([], head.columns), head.rows.left_out);
     return new Table(pointer, head.columns, head.notes, unpackTable(await inflate(`tprof-blob-${head.rows.packed}`)));
@@ -75,7 +82,7 @@ export function loadValue(pointer: string): Promise<Json> {
   });
 }
 
-// Of a table that stands in a document as it is.
+// Unpacks a table whose rows are in the document itself.
 function unpackRows(rows: Record<string, Cell>[], columns: Column[]): Unpacked {
   const cells = new Map(columns.map(({ key }): [string, Cells] => [key, (row) => rows[row][key] ?? null]));
   return { n: rows.length, columns: cells };

@@ -42,7 +42,12 @@ export interface OverviewWorker extends Source {
   counted: string;
   evaluations?: Stretches;
   inferences?: Stretches;
-  own_cost: { cupti_us_per_step: number | null; cupti_percent: number | null; process_us: number | null; events: number };
+  own_cost: {
+    cupti_us_per_step: number | null;
+    cupti_percent: number | null;
+    process_us: number | null;
+    events: number;
+  };
   notes: string[];
 }
 

@@ -14,9 +14,12 @@ export function hintOf(words: string, columns: Column[]): string {
 
 export const titleOf = (c: Column) => c.title || titles[c.key] || c.key;
 
-// Of a change also what changes, where that stands in a title beside it: "CPU total A".
+// The title of a column. For a change it includes what changes, which the title of a column beside it has: "CPU total
+// A".
 export function fullTitle(table: Table, c: Column): string {
-  const of = table.columns.find((one) => one.key === `a_${c.key.replace(/^(delta|percent)_/, "")}`)?.title.replace(/ ?A$/, "");
+  const of = table.columns
+    .find((one) => one.key === `a_${c.key.replace(/^(delta|percent)_/, "")}`)
+    ?.title.replace(/ ?A$/, "");
   return of && isChange(c.key) ? `${of}: ${titleOf(c)}` : titleOf(c);
 }
 
@@ -53,7 +56,11 @@ export function nextSort(column: Column, key: string, up: boolean, otherwise: st
 // In characters, of the first rows, so that columns do not move while one scrolls. A first text that is longer than its
 // column takes what room is left; else that room is at the right.
 export function widthsOf(
-  table: Table, columns: Column[], briefStacks: boolean, keep: (row: number) => boolean = () => true, tree?: Tree,
+  table: Table,
+  columns: Column[],
+  briefStacks: boolean,
+  keep: (row: number) => boolean = () => true,
+  tree?: Tree,
 ): { widths: Record<string, number>; elastic?: Column } {
   const widths: Record<string, number> = {};
   let elastic: Column | undefined;
@@ -62,11 +69,12 @@ export function widthsOf(
   for (const c of columns) {
     const most = c.key === "call_stack" ? (briefStacks ? 40 : 90) : c.key === "name" ? 48 : 28;
     const deeper = (row: number) => (tree && c === columns[0] ? 4.5 + (tree.indent * tree.depth[row]) / 7 : 0);
-    const words = titleOf(c).split(" ");  // in at most three lines
+    const words = titleOf(c).split(" "); // in at most three lines
     let width = Math.max(...words.map((word) => word.length), (c.title.length * 2) / Math.min(4, words.length + 1)) + 1;
     for (const row of first) {
       const { length } = formatChange(table.value(row, c.key), c.unit).trim();
-      width = Math.max(width, length * (isNumber(c) || length < 16 ? 1 : 0.95) + 0.5 + deeper(row));  // short names may be all digits
+      const perCharacter = isNumber(c) || length < 16 ? 1 : 0.95; // short names may consist of digits, which are wider
+      width = Math.max(width, length * perCharacter + 0.5 + deeper(row));
     }
     if (width > most && (!elastic || (briefStacks && c.key === "call_stack"))) elastic = c;
     widths[c.key] = Math.min(width, most) + 2;
@@ -74,7 +82,7 @@ export function widthsOf(
   return { widths, elastic };
 }
 
-// Of columns whose cells have bars. A change in percent is no share.
+// The largest value of each column whose cells have bars. A change in percent is not a share of anything.
 export function largestOf(table: Table, columns: Column[], bars: string[]): Record<string, number> {
   const out: Record<string, number> = {};
   for (const c of columns) {

@@ -1,7 +1,8 @@
 // Which rows of a table are shown, and in which order: search, filters and sorting.
 //
-// A search is words, all of which a row's texts must hold, and comparisons: calls>100 host_self_duration>5ms "two words".
-// What is compared is a column's key, or its title without blanks; ms, s, KB, MB, GB and % may stand behind the number.
+// A search consists of words, all of which must occur in the texts of a row, and of comparisons:
+// calls>100 host_self_duration>5ms "two words". A column is named by its key, or by its title without blanks; a number
+// may have the unit ms, s, KB, MB, GB or %.
 import type { Column } from "../data/types";
 import type { Table } from "../data/documents";
 import type { Cell } from "../data/unpack";
@@ -94,7 +95,7 @@ export function shownRows(
   const isText = column.unit === "text" || column.unit === "yes/no";
   const up = way === undefined ? isText : way === "up";
   const values: Cell[] = [];
-  // Of changes the largest are those furthest from nothing, whichever way.
+  // Changes are sorted by their size, regardless of the sign.
   for (const row of rows) values[row] = isChange(key) ? size(table.value(row, key)) : table.value(row, key);
   return rows.sort((a, b) => order(values[a], values[b], up) || a - b);
 }

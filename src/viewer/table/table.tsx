@@ -1,5 +1,5 @@
 // The table of every view: sorted, searched and with the columns that one wants; only the rows in sight are in the DOM
-// (all of them with #rows=all, and in print). Its state stands in the address, behind `id` where a view has several.
+// (all of them with #rows=all, and in print). Its state is in the address, with the prefix `id` if a view has several.
 import { Fragment, type ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { texts } from "../texts";
@@ -8,49 +8,79 @@ import type { Column } from "../data/types";
 import { Derived, Figure, Said } from "../figure";
 import { useParam, useParams } from "../state";
 import { Menu } from "../widgets";
-import { chosenColumns, chosenWith, fullTitle, hasValues, hintOf, isNumber, largestOf, nextSort, titleOf, widthsOf } from "./columns";
+import {
+  chosenColumns,
+  chosenWith,
+  fullTitle,
+  hasValues,
+  hintOf,
+  isNumber,
+  largestOf,
+  nextSort,
+  titleOf,
+  widthsOf,
+} from "./columns";
 import { copyText, csvOf } from "./csv";
 import { BriefFrame, Frames } from "./frames";
 import { shownRows, unknownColumns } from "./rows";
 import { kTreeColumns, Tree } from "./tree";
 import { usePrinting, useVisible } from "./visible";
 
-const kPrinted = 1000;  // rows: more make hundreds of pages
-const kOpenRows = 60;  // of a tree: as many levels are open at first as have no more rows
+const kPrinted = 1000; // rows: more make hundreds of pages
+const kOpenRows = 60; // of a tree: as many levels are open at first as have no more rows
 
 interface Props {
   table: Table;
-  id?: string;  // in the address: "" for the main table of a view
-  label: string;  // its name for screen readers, and of its CSV
-  tree?: boolean;  // rows hang on each other, see tree.ts; #<id>.levels=N: how many levels are open, or "all"
-  root?: number;  // of a tree: the row at the top, -1: all that have none
-  sort?: string;  // else by what the document is sorted by
-  hidden?: string[];  // columns that are shown only when chosen, besides those without a value
-  bars?: string[];  // columns whose cells have bars, by their largest value; shares have them anyway
-  keep?: (row: number) => boolean;  // chosen by controls of the view
-  controls?: ComponentChildren;  // of the view, before the search
-  searchIn?: string[];  // columns in which words are searched, else all texts
+  id?: string; // in the address: "" for the main table of a view
+  label: string; // its name for screen readers, and of its CSV
+  tree?: boolean; // rows hang on each other, see tree.ts; #<id>.levels=N: how many levels are open, or "all"
+  root?: number; // of a tree: the row at the top, -1: all that have none
+  sort?: string; // else by what the document is sorted by
+  hidden?: string[]; // columns that are shown only when chosen, besides those without a value
+  bars?: string[]; // columns whose cells have bars, by their largest value; shares have them anyway
+  keep?: (row: number) => boolean; // chosen by controls of the view
+  controls?: ComponentChildren; // of the view, before the search
+  searchIn?: string[]; // columns in which words are searched, else all texts
   searchHint?: string;
-  expand?: (row: number) => ComponentChildren;  // what lies below a row
+  expand?: (row: number) => ComponentChildren; // what lies below a row
   canExpand?: (row: number) => boolean;
   expandTitle?: string;
   pick?: Pick;
-  nested?: boolean;  // below a row of another table: no tools, no search
-  briefStacks?: boolean;  // call stacks in one line
-  notes?: (note: string) => boolean;  // which are shown below; all unless said
-  empty?: string;  // what is said where there are no rows at all
+  nested?: boolean; // below a row of another table: no tools, no search
+  briefStacks?: boolean; // call stacks in one line
+  notes?: (note: string) => boolean; // which are shown below; all unless said
+  empty?: string; // what is said where there are no rows at all
 }
 
 // One row may be chosen, by its button or by a click anywhere in it.
 export interface Pick {
-  title: string;  // what choosing it does
+  title: string; // what choosing it does
   row: number | undefined;
   set: (row: number | undefined) => void;
 }
 
-export function DataTable({ table, id = "", label, tree: isTree = false, root = -1, sort: sortGiven, hidden = [], bars = [], keep, controls, searchIn,
-                            searchHint, expand, canExpand,
-                            expandTitle = "Details", pick, briefStacks = false, nested = false, notes, empty = "Nothing to show." }: Props) {
+export function DataTable({
+  table,
+  id = "",
+  label,
+  tree: isTree = false,
+  root = -1,
+  sort: sortGiven,
+  hidden = [],
+  bars = [],
+  keep,
+  controls,
+  searchIn,
+  searchHint,
+  expand,
+  canExpand,
+  expandTitle = "Details",
+  pick,
+  briefStacks = false,
+  nested = false,
+  notes,
+  empty = "Nothing to show.",
+}: Props) {
   const { params } = useParams();
   const param = (name: string) => (id ? `${id}.${name}` : name);
   const sortOtherwise = sortGiven ?? String(at(`${table.at}/sort`) ?? "");
@@ -59,7 +89,7 @@ export function DataTable({ table, id = "", label, tree: isTree = false, root = 
   const [chosen, setChosen] = useParam(param("cols"));
   const [open, setOpen] = useState<Set<number>>(new Set());
   const [levels, setLevels] = useParam(param("levels"));
-  const [turned, setTurned] = useState<Set<number>>(new Set());  // branches that are not as `levels` says
+  const [turned, setTurned] = useState<Set<number>>(new Set()); // branches that are not as `levels` says
   const printing = usePrinting();
   const everything = params.rows === "all" || printing;
 
@@ -69,13 +99,24 @@ export function DataTable({ table, id = "", label, tree: isTree = false, root = 
   const openTo = everything || levels === "all" ? Infinity : levels ? Number(levels) : atFirst;
   const isOpen = (row: number) => (search !== "" || level(row) < openTo) !== turned.has(row);
   const valued = useMemo(() => table.columns.filter((c) => hasValues(table, c)), [table]);
-  const columns = useMemo(() => chosenColumns(table, valued, params.columns === "all" ? "all" : chosen, isTree ? [...hidden, ...kTreeColumns] : hidden),
-                          [table, valued, params.columns, chosen, hidden.join()]);
+  const columns = useMemo(
+    () =>
+      chosenColumns(
+        table,
+        valued,
+        params.columns === "all" ? "all" : chosen,
+        isTree ? [...hidden, ...kTreeColumns] : hidden,
+      ),
+    [table, valued, params.columns, chosen, hidden.join()],
+  );
   const rows = useMemo(() => {
     const found = shownRows(table, search, sort, keep, searchIn);
     return tree ? tree.shown(shownRows(table, "", sort), found, isOpen, root) : found;
   }, [table, search, sort, keep, tree, root, openTo, turned]);
-  const { widths, elastic } = useMemo(() => widthsOf(table, columns, briefStacks, keep, tree), [table, columns, briefStacks, keep, tree]);
+  const { widths, elastic } = useMemo(
+    () => widthsOf(table, columns, briefStacks, keep, tree),
+    [table, columns, briefStacks, keep, tree],
+  );
   const largest = useMemo(() => largestOf(table, columns, bars), [table, columns]);
   useEffect(() => setOpen(new Set()), [table]);
   useEffect(() => setTurned(new Set()), [table, levels, search === ""]);
@@ -87,62 +128,132 @@ export function DataTable({ table, id = "", label, tree: isTree = false, root = 
   };
   const { scroller, first, last, above, below, measured } = useVisible(rows, open, everything || nested);
   const opens = (row: number) => expand !== undefined && (!canExpand || canExpand(row));
-  const leading = (expand ? 1 : 0) + (pick ? 1 : 0);  // columns of buttons
+  const leading = (expand ? 1 : 0) + (pick ? 1 : 0); // columns of buttons
   const [sortKey, sortWay] = sort.split(":");
   const isUp = (c: Column) => (sortWay === undefined ? c.unit === "text" || c.unit === "yes/no" : sortWay === "up");
 
   if (table.leftOutBytes > 0)
-    return <p class="empty">These {table.n || ""} rows are not in this page, which would have grown too large (--max-size).</p>;
+    return (
+      <p class="empty">
+        These {table.n || ""} rows are not in this page, which would have grown too large (--max-size).
+      </p>
+    );
   return (
     <div class={nested ? "table nested" : "table"}>
       {!nested && (
         <div class="tools">
           {controls}
-          {table.n > 0 && <input type="search" class="search" aria-label={`Search in ${label}`} value={search}
-                 placeholder={hintOf(searchHint ?? "Search", columns)} title={'Words that a row must hold, "two words" together, and comparisons of columns by their titles without blanks: selfcpu>5ms'}
-                 onInput={(e) => setSearch(e.currentTarget.value)} />}
+          {table.n > 0 && (
+            <input
+              type="search"
+              class="search"
+              aria-label={`Search in ${label}`}
+              value={search}
+              placeholder={hintOf(searchHint ?? "Search", columns)}
+              title={
+                'Words that a row must hold, "two words" together, and comparisons of columns, ' +
+                "which are named by their titles without blanks: selfcpu>5ms"
+              }
+              onInput={(e) => setSearch(e.currentTarget.value)}
+            />
+          )}
           <span class="count" role="status">
-            {rows.length !== table.n && <><Derived rule="rows that are shown" value={rows.length} unit="count" /> of </>}
-            <Figure at={`${table.at}/n_rows`} value={table.n} unit="count" options={table.options} /> row{table.n === 1 ? "" : "s"}
+            {rows.length !== table.n && (
+              <>
+                <Derived rule="rows that are shown" value={rows.length} unit="count" /> of{" "}
+              </>
+            )}
+            <Figure at={`${table.at}/n_rows`} value={table.n} unit="count" options={table.options} /> row
+            {table.n === 1 ? "" : "s"}
           </span>
-          {tree && tree.depth.some((depth) => depth > 0) && <>
-            <button type="button" aria-pressed={levels === "all"} onClick={() => { setLevels("all"); setTurned(new Set()); }}>Expand all</button>
-            <button type="button" aria-pressed={levels === "0"} onClick={() => { setLevels("0"); setTurned(new Set()); }}>Collapse all</button>
-          </>}
-          {table.n > 0 && <>
-            <Menu label="Columns">
-              {table.columns.map((c) => (
-                <label class="choice" title={texts[c.key]}>
-                  <input type="checkbox" checked={columns.includes(c)}
-                         onChange={() => setChosen(chosenWith(columns, c, table.columns))} />
-                  {fullTitle(table, c)}{!valued.includes(c) && <span class="muted"> no values</span>}
-                </label>
-              ))}
-              {chosen && <button type="button" onClick={() => setChosen("")}>Reset</button>}
-            </Menu>
-            <CopyButton text={() => csvOf(table, columns, rows)} />
-          </>}
+          {tree && tree.depth.some((depth) => depth > 0) && (
+            <>
+              <button
+                type="button"
+                aria-pressed={levels === "all"}
+                onClick={() => {
+                  setLevels("all");
+                  setTurned(new Set());
+                }}>
+                Expand all
+              </button>
+              <button
+                type="button"
+                aria-pressed={levels === "0"}
+                onClick={() => {
+                  setLevels("0");
+                  setTurned(new Set());
+                }}>
+                Collapse all
+              </button>
+            </>
+          )}
+          {table.n > 0 && (
+            <>
+              <Menu label="Columns">
+                {table.columns.map((c) => (
+                  <label class="choice" title={texts[c.key]}>
+                    <input
+                      type="checkbox"
+                      checked={columns.includes(c)}
+                      onChange={() => setChosen(chosenWith(columns, c, table.columns))}
+                    />
+                    {fullTitle(table, c)}
+                    {!valued.includes(c) && <span class="muted"> no values</span>}
+                  </label>
+                ))}
+                {chosen && (
+                  <button type="button" onClick={() => setChosen("")}>
+                    Reset
+                  </button>
+                )}
+              </Menu>
+              <CopyButton text={() => csvOf(table, columns, rows)} />
+            </>
+          )}
         </div>
       )}
-      {table.n === 0 ? <p class="empty">{empty}</p> : (
+      {table.n === 0 ? (
+        <p class="empty">{empty}</p>
+      ) : (
         <div class="scroller" ref={scroller} tabIndex={nested ? undefined : 0} role="region" aria-label={label}>
-          <table role={tree ? "treegrid" : undefined} aria-rowcount={rows.length + 1} aria-label={label} ref={widthIn(`${columns.reduce((sum, c) => sum + widths[c.key], 2.4 * leading)}ch`)}>
+          <table
+            role={tree ? "treegrid" : undefined}
+            aria-rowcount={rows.length + 1}
+            aria-label={label}
+            ref={widthIn(`${columns.reduce((sum, c) => sum + widths[c.key], 2.4 * leading)}ch`)}>
             <colgroup>
               {pick && <col ref={widthIn("2.4ch")} />}
               {expand && <col ref={widthIn("2.4ch")} />}
-              {columns.map((c) => <col key={c.key} ref={widthIn(c === elastic ? "auto" : `${widths[c.key]}ch`)} />)}
+              {columns.map((c) => (
+                <col key={c.key} ref={widthIn(c === elastic ? "auto" : `${widths[c.key]}ch`)} />
+              ))}
               <col ref={widthIn(elastic ? "0" : "auto")} />
             </colgroup>
             <thead>
               <tr aria-rowindex={1}>
-                {pick && <th class="expander"><span class="hidden">{pick.title}</span></th>}
-                {expand && <th class="expander"><span class="hidden">{expandTitle}</span></th>}
+                {pick && (
+                  <th class="expander">
+                    <span class="hidden">{pick.title}</span>
+                  </th>
+                )}
+                {expand && (
+                  <th class="expander">
+                    <span class="hidden">{expandTitle}</span>
+                  </th>
+                )}
                 {columns.map((c) => (
-                  <th key={c.key} class={isNumber(c) ? "number" : c === columns[0] ? "first" : undefined} scope="col" title={texts[c.key] ?? fullTitle(table, c)}
-                      aria-sort={sortKey === c.key ? (isUp(c) ? "ascending" : "descending") : "none"}>
+                  <th
+                    key={c.key}
+                    class={isNumber(c) ? "number" : c === columns[0] ? "first" : undefined}
+                    scope="col"
+                    title={texts[c.key] ?? fullTitle(table, c)}
+                    aria-sort={sortKey === c.key ? (isUp(c) ? "ascending" : "descending") : "none"}>
                     <button type="button" onClick={() => setSort(nextSort(c, sortKey, isUp(c), sortOtherwise))}>
                       {titleOf(c)}
-                      <span class="arrow" aria-hidden="true">{sortKey === c.key ? (isUp(c) ? "▲" : "▼") : ""}</span>
+                      <span class="arrow" aria-hidden="true">
+                        {sortKey === c.key ? (isUp(c) ? "▲" : "▼") : ""}
+                      </span>
                     </button>
                   </th>
                 ))}
@@ -153,15 +264,26 @@ export function DataTable({ table, id = "", label, tree: isTree = false, root = 
               {above > 0 && <Gap height={above} />}
               {(printing ? rows.slice(0, kPrinted) : rows.slice(first, last)).map((row, i) => (
                 <Fragment key={row}>
-                  <tr aria-rowindex={first + i + 2}
-                      aria-level={tree ? level(row) + 1 : undefined} aria-expanded={tree && !tree.isLeaf[row] ? isOpen(row) : undefined}
-                      class={open.has(row) ? "open opens" : pick?.row === row ? "picked" : opens(row) ? "opens" : undefined}
-                      onClick={!pick && !opens(row) ? undefined : (e) => clicked(e.target as Element) && (pick ? pick.set(row) : setOpen(toggled(open, row)))}>
+                  <tr
+                    aria-rowindex={first + i + 2}
+                    aria-level={tree ? level(row) + 1 : undefined}
+                    aria-expanded={tree && !tree.isLeaf[row] ? isOpen(row) : undefined}
+                    class={
+                      open.has(row) ? "open opens" : pick?.row === row ? "picked" : opens(row) ? "opens" : undefined
+                    }
+                    onClick={
+                      !pick && !opens(row)
+                        ? undefined
+                        : (e) => clicked(e.target as Element) && (pick ? pick.set(row) : setOpen(toggled(open, row)))
+                    }>
                     {pick && (
                       <td class="expander">
-                        <button type="button" aria-pressed={pick.row === row} title={pick.title}
-                                aria-label={`${pick.title}: ${table.text(row, columns[0]?.key ?? "")}`}
-                                onClick={() => pick.set(pick.row === row ? undefined : row)}>
+                        <button
+                          type="button"
+                          aria-pressed={pick.row === row}
+                          title={pick.title}
+                          aria-label={`${pick.title}: ${table.text(row, columns[0]?.key ?? "")}`}
+                          onClick={() => pick.set(pick.row === row ? undefined : row)}>
                           {pick.row === row ? "●" : "○"}
                         </button>
                       </td>
@@ -169,16 +291,41 @@ export function DataTable({ table, id = "", label, tree: isTree = false, root = 
                     {expand && (
                       <td class="expander">
                         {opens(row) && (
-                          <button type="button" aria-expanded={open.has(row)} title={expandTitle}
-                                  aria-label={`${expandTitle}: ${table.text(row, columns[0]?.key ?? "")}`} onClick={() => setOpen(toggled(open, row))}>
+                          <button
+                            type="button"
+                            aria-expanded={open.has(row)}
+                            title={expandTitle}
+                            aria-label={`${expandTitle}: ${table.text(row, columns[0]?.key ?? "")}`}
+                            onClick={() => setOpen(toggled(open, row))}>
                             {open.has(row) ? "▾" : "▸"}
                           </button>
                         )}
                       </td>
                     )}
-                    {columns.map((c, k) => k === 0 && tree
-                      ? <Branch key={c.key} table={table} tree={tree} level={level(row)} row={row} column={c} open={isOpen(row)} onToggle={() => setTurned(toggled(turned, row))} />
-                      : <Cell key={c.key} table={table} row={row} column={c} first={k === 0} largest={largest[c.key]} briefStacks={briefStacks} />)}
+                    {columns.map((c, k) =>
+                      k === 0 && tree ? (
+                        <Branch
+                          key={c.key}
+                          table={table}
+                          tree={tree}
+                          level={level(row)}
+                          row={row}
+                          column={c}
+                          open={isOpen(row)}
+                          onToggle={() => setTurned(toggled(turned, row))}
+                        />
+                      ) : (
+                        <Cell
+                          key={c.key}
+                          table={table}
+                          row={row}
+                          column={c}
+                          first={k === 0}
+                          largest={largest[c.key]}
+                          briefStacks={briefStacks}
+                        />
+                      ),
+                    )}
                     <td></td>
                   </tr>
                   {expand && open.has(row) && (
@@ -191,32 +338,94 @@ export function DataTable({ table, id = "", label, tree: isTree = false, root = 
               {below > 0 && <Gap height={below} />}
             </tbody>
           </table>
-          {rows.length === 0 && <p class="empty">No row matches. {unknownColumns(table, search).map((name) => <>There is no column “<bdi>{name}</bdi>”. </>)}<button type="button" onClick={() => setSearch("")}>Clear the search</button></p>}
+          {rows.length === 0 && (
+            <p class="empty">
+              No row matches.{" "}
+              {unknownColumns(table, search).map((name) => (
+                <>
+                  There is no column “<bdi>{name}</bdi>”.{" "}
+                </>
+              ))}
+              <button type="button" onClick={() => setSearch("")}>
+                Clear the search
+              </button>
+            </p>
+          )}
         </div>
       )}
       {printing && rows.length > kPrinted && (
-        <p class="notes">The first <Derived rule="rows that are printed" value={kPrinted} unit="count" /> rows; “Copy as CSV” has all.</p>
+        <p class="notes">
+          The first <Derived rule="rows that are printed" value={kPrinted} unit="count" /> rows; “Copy as CSV” has all.
+        </p>
       )}
       {!nested && table.notes.some((note) => !notes || notes(note)) && (
-        <ul class="notes">{table.notes.map((note, i) => (!notes || notes(note)) &&
-          <li><Said at={`${table.at}/notes/${i}`} text={note} options={table.options} /></li>)}</ul>
+        <ul class="notes">
+          {table.notes.map(
+            (note, i) =>
+              (!notes || notes(note)) && (
+                <li>
+                  <Said at={`${table.at}/notes/${i}`} text={note} options={table.options} />
+                </li>
+              ),
+          )}
+        </ul>
       )}
     </div>
   );
 }
 
-function Cell({ table, row, column, first, largest, briefStacks }: {
-  table: Table; row: number; column: Column; first: boolean; largest: number; briefStacks: boolean;
+function Cell({
+  table,
+  row,
+  column,
+  first,
+  largest,
+  briefStacks,
+}: {
+  table: Table;
+  row: number;
+  column: Column;
+  first: boolean;
+  largest: number;
+  briefStacks: boolean;
 }) {
   const value = table.value(row, column.key);
-  if (column.key === "call_stack" && briefStacks) return <td><BriefFrame stack={value} at={table.figure(row, column.key)} options={table.options} /></td>;
-  if (column.key === "call_stack" || column.title === "Source Location") return column.key !== "call_stack" ? <td><BriefFrame stack={value} at={table.figure(row, column.key)} options={table.options} /></td> : <td class="stack"><Frames stack={value} at={table.figure(row, column.key)} options={table.options} /></td>;
-  if (typeof value === "boolean") return <td><Figure at={table.figure(row, column.key)} value={value} unit={column.unit} /></td>;
+  if (column.key === "call_stack" && briefStacks)
+    return (
+      <td>
+        <BriefFrame stack={value} at={table.figure(row, column.key)} options={table.options} />
+      </td>
+    );
+  if (column.key === "call_stack" || column.title === "Source Location")
+    return column.key !== "call_stack" ? (
+      <td>
+        <BriefFrame stack={value} at={table.figure(row, column.key)} options={table.options} />
+      </td>
+    ) : (
+      <td class="stack">
+        <Frames stack={value} at={table.figure(row, column.key)} options={table.options} />
+      </td>
+    );
+  if (typeof value === "boolean")
+    return (
+      <td>
+        <Figure at={table.figure(row, column.key)} value={value} unit={column.unit} />
+      </td>
+    );
   if (!isNumber(column)) {
     const text = value === null ? null : String(value);
-    return <td class={first ? "first" : undefined} title={text !== null && text.length > 24 ? text.slice(0, 4000) : undefined}><Said at={table.figure(row, column.key)} text={text} options={table.options} /></td>;
+    return (
+      <td
+        class={first ? "first" : undefined}
+        title={text !== null && text.length > 24 ? text.slice(0, 4000) : undefined}>
+        <Said at={table.figure(row, column.key)} text={text} options={table.options} />
+      </td>
+    );
   }
-  const share = typeof value !== "number" || !(largest > 0) ? 0 : Math.max(0, column.unit === "percent" ? Math.min(100, value) : (100 * value) / largest);
+  const share =
+    typeof value !== "number" || !(largest > 0)
+      ? 0
+      : Math.max(0, column.unit === "percent" ? Math.min(100, value) : (100 * value) / largest);
   return (
     <td class="number">
       {share > 0 && <span class="bar" style={{ width: `${share}%` }} />}
@@ -226,8 +435,22 @@ function Cell({ table, row, column, first, largest, briefStacks }: {
 }
 
 // The first column of a tree.
-function Branch({ table, tree, level, row, column, open, onToggle }: {
-  table: Table; tree: Tree; level: number; row: number; column: Column; open: boolean; onToggle: () => void;
+function Branch({
+  table,
+  tree,
+  level,
+  row,
+  column,
+  open,
+  onToggle,
+}: {
+  table: Table;
+  tree: Tree;
+  level: number;
+  row: number;
+  column: Column;
+  open: boolean;
+  onToggle: () => void;
 }) {
   const name = table.text(row, column.key);
   const leftOut = table.number(row, "left_out");
@@ -237,29 +460,60 @@ function Branch({ table, tree, level, row, column, open, onToggle }: {
     onToggle();
   };
   return (
-    <td class="branch first" title={name.length > 24 ? name.slice(0, 4000) : undefined}
-        ref={(td) => { if (td) td.style.paddingLeft = `${4 + tree.indent * level}px`; }}>
-      {tree.isLeaf[row] ? <span class="twig" /> : (
-        <button type="button" class="twig" aria-expanded={open} aria-label={name.trim()} onClick={onToggle} onKeyDown={key}>{open ? "▾" : "▸"}</button>
+    <td
+      class="branch first"
+      title={name.length > 24 ? name.slice(0, 4000) : undefined}
+      ref={(td) => {
+        if (td) td.style.paddingLeft = `${4 + tree.indent * level}px`;
+      }}>
+      {tree.isLeaf[row] ? (
+        <span class="twig" />
+      ) : (
+        <button
+          type="button"
+          class="twig"
+          aria-expanded={open}
+          aria-label={name.trim()}
+          onClick={onToggle}
+          onKeyDown={key}>
+          {open ? "▾" : "▸"}
+        </button>
       )}
       <Said at={table.figure(row, column.key)} text={name} />
-      {leftOut ? <span class="muted"> and <Figure at={table.figure(row, "left_out")} value={leftOut} unit="count" /> below</span> : null}
+      {leftOut ? (
+        <span class="muted">
+          {" "}
+          and <Figure at={table.figure(row, "left_out")} value={leftOut} unit="count" /> below
+        </span>
+      ) : null}
     </td>
   );
 }
 
 function Gap({ height }: { height: number }) {
-  return <tr aria-hidden="true" class="gap"><td ref={(td) => { if (td) td.style.height = `${height}px`; }}></td></tr>;
+  return (
+    <tr aria-hidden="true" class="gap">
+      <td
+        ref={(td) => {
+          if (td) td.style.height = `${height}px`;
+        }}></td>
+    </tr>
+  );
 }
 
 function CopyButton({ text }: { text: () => string }) {
   const [done, setDone] = useState(false);
   return (
-    <button type="button" title="Copy the rows and columns shown, with exact values" onClick={async () => {
-      await copyText(text());
-      setDone(true);
-      setTimeout(() => setDone(false), 1500);
-    }}>{done ? "Copied" : "Copy as CSV"}</button>
+    <button
+      type="button"
+      title="Copy the rows and columns shown, with exact values"
+      onClick={async () => {
+        await copyText(text());
+        setDone(true);
+        setTimeout(() => setDone(false), 1500);
+      }}>
+      {done ? "Copied" : "Copy as CSV"}
+    </button>
   );
 }
 

@@ -1,15 +1,15 @@
-// Rows that form a tree: each stands behind the one that it hangs on, before that one's next sibling, and column "depth"
-// says how many it hangs below. Siblings are sorted, a search keeps what a found row hangs on, branches can be closed.
+// Rows that form a tree. The children of a row come after it and before its next sibling; column "depth" is the number
+// of its ancestors. Siblings are sorted, a search keeps the ancestors of what it finds, and branches can be closed.
 import type { Table } from "../data/documents";
 
-export const kTreeColumns = ["parent", "depth", "left_out"];  // seen in the form of the tree
+export const kTreeColumns = ["parent", "depth", "left_out"]; // seen in the form of the tree
 
 export class Tree {
   readonly n: number;
-  readonly parent: Int32Array;  // by row, -1: none
+  readonly parent: Int32Array; // by row, -1: none
   readonly depth: Int32Array;
   readonly isLeaf: boolean[];
-  readonly indent: number;  // px of each level
+  readonly indent: number; // px of each level
 
   constructor(table: Table) {
     this.n = table.n;
@@ -37,24 +37,32 @@ export class Tree {
   // `root` and what hangs on it, -1: all.
   below(root: number): number[] {
     const out: number[] = [];
-    for (let row = Math.max(0, root); row < this.n && (root < 0 || row === root || this.depth[row] > this.depth[root]); row++) out.push(row);
+    for (
+      let row = Math.max(0, root);
+      row < this.n && (root < 0 || row === root || this.depth[row] > this.depth[root]);
+      row++
+    )
+      out.push(row);
     return out;
   }
 
   // How many levels from the top can be open so that no more than `most` of `rows` are seen.
   levelsWithin(rows: number[], most: number): number {
     const counts: number[] = [];
-    for (const row of rows) counts[this.depth[row] - this.depth[rows[0]]] = (counts[this.depth[row] - this.depth[rows[0]]] ?? 0) + 1;
+    for (const row of rows)
+      counts[this.depth[row] - this.depth[rows[0]]] = (counts[this.depth[row] - this.depth[rows[0]]] ?? 0) + 1;
     let sum = 0;
     let levels = 0;
     while (levels < counts.length && (sum += counts[levels]) <= most) levels++;
     return Math.max(0, levels - 1);
   }
 
-  // `sorted`: all rows, in the order of siblings. `found`: those of a search. `root`: the row at the top, -1: all that have none.
+  // `sorted`: all rows, siblings in their order. `found`: the rows that a search found. `root`: the row at the top, or
+  // -1 for all rows without a parent.
   shown(sorted: number[], found: number[], isOpen: (row: number) => boolean, root: number): number[] {
     const kept = new Set(found);
-    for (const row of found) for (let up = this.parent[row]; up >= 0 && !kept.has(up); up = this.parent[up]) kept.add(up);
+    for (const row of found)
+      for (let up = this.parent[row]; up >= 0 && !kept.has(up); up = this.parent[up]) kept.add(up);
     const children = this.children(sorted.filter((row) => kept.has(row)));
     const out: number[] = [];
     const todo = root < 0 ? children[this.n].reverse() : kept.has(root) ? [root] : [];

@@ -1,14 +1,14 @@
 // Which rows of a table are in the DOM: those in sight, and when the page is printed all of them.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
-const kMargin = 12;  // rows kept above and below what is in sight
+const kMargin = 12; // rows kept above and below what is in sight
 
 export function usePrinting(): boolean {
   const [printing, set] = useState(false);
   useEffect(() => {
     const media = matchMedia("print");
     const changed = () => set(media.matches);
-    const [before, after] = [() => set(true), () => set(false)];  // a PDF is made before the change of media is heard
+    const [before, after] = [() => set(true), () => set(false)]; // a PDF is made before the change of media is heard
     media.addEventListener("change", changed);
     addEventListener("beforeprint", before);
     addEventListener("afterprint", after);
@@ -32,9 +32,14 @@ export function useVisible(rows: number[], open: Set<number>, everything: boolea
     const element = scroller.current;
     if (!element) return;
     const look = () => {
-      const row = element.querySelector("thead tr")?.nextElementSibling ?? element.querySelector("tbody tr:not(.gap):not(.below)");
-      setView({ top: element.scrollTop, height: element.clientHeight,
-                row: row ? row.getBoundingClientRect().height : 26 });
+      const row =
+        element.querySelector("thead tr")?.nextElementSibling ??
+        element.querySelector("tbody tr:not(.gap):not(.below)");
+      setView({
+        top: element.scrollTop,
+        height: element.clientHeight,
+        row: row ? row.getBoundingClientRect().height : 26,
+      });
     };
     look();
     element.addEventListener("scroll", look, { passive: true });

@@ -49,16 +49,28 @@ function Verdict({ found }: { found: DiffDocument }) {
     <Panel title="Step time">
       <p class={`tag ${kind}`}>{word}</p>
       <div class="sides">
-        <Side side="a" name="Baseline" found={found}><Figure at="diff/step/a_us" value={a_us} unit="us" /></Side>
-        <span class="to" aria-hidden="true">→</span>
-        <Side side="b" name="Experiment" found={found}><Figure at="diff/step/b_us" value={b_us} unit="us" /></Side>
+        <Side side="a" name="Baseline" found={found}>
+          <Figure at="diff/step/a_us" value={a_us} unit="us" />
+        </Side>
+        <span class="to" aria-hidden="true">
+          →
+        </span>
+        <Side side="b" name="Experiment" found={found}>
+          <Figure at="diff/step/b_us" value={b_us} unit="us" />
+        </Side>
         <div class="side">
           <span class="muted">Change</span>
-          <span class="big"><Figure at="diff/step/delta_us" value={delta_us} unit="us" /></span>
-          <span class="muted"><Figure at="diff/step/change_percent" value={change_percent} unit="percent" /></span>
+          <span class="big">
+            <Figure at="diff/step/delta_us" value={delta_us} unit="us" />
+          </span>
+          <span class="muted">
+            <Figure at="diff/step/change_percent" value={change_percent} unit="percent" />
+          </span>
         </div>
       </div>
-      <p class="story"><Said at="diff/story" text={found.story} /></p>
+      <p class="story">
+        <Said at="diff/story" text={found.story} />
+      </p>
       <Categories />
     </Panel>
   );
@@ -70,8 +82,14 @@ function Categories() {
   const table = useTable("diff");
   if (!table) return null;
   const place = (row: number) => kCategoryNames.indexOf(table.text(row, "name"));
-  const rows = table.rows().filter((row) => table.value(row, "by") === "category").sort((a, b) => place(a) - place(b));
-  const sides: ["a_us" | "b_us", string][] = [["a_us", "A"], ["b_us", "B"]];
+  const rows = table
+    .rows()
+    .filter((row) => table.value(row, "by") === "category")
+    .sort((a, b) => place(a) - place(b));
+  const sides: ["a_us" | "b_us", string][] = [
+    ["a_us", "A"],
+    ["b_us", "B"],
+  ];
   const parts = sides.map(([key]) => {
     let x = 0;
     return rows.map((row) => ({ name: table.text(row, "name"), from: x, to: (x += table.number(row, key) ?? 0) }));
@@ -81,30 +99,76 @@ function Categories() {
   const x = (us: number) => 20 + ((width - 20) * us) / longest;
   return (
     <figure class="categories" ref={measure}>
-      <svg width={width} height={56} role="img" aria-label="What filled a step of A and one of B, by category; the table of changes has the figures">
+      <svg
+        width={width}
+        height={56}
+        role="img"
+        aria-label="What filled a step of A and one of B, by category; the table of changes has the figures">
         {parts.map((bar, i) => (
           <g key={sides[i][0]}>
-            <text class="tick" x={0} y={28 * i + 18}>{sides[i][1]}</text>
-            {bar.map((part) => <rect x={x(part.from)} y={28 * i + 3} width={Math.max(0, x(part.to) - x(part.from) - 1)} height={22} fill={categoryColor(part.name)} />)}
+            <text class="tick" x={0} y={28 * i + 18}>
+              {sides[i][1]}
+            </text>
+            {bar.map((part) => (
+              <rect
+                x={x(part.from)}
+                y={28 * i + 3}
+                width={Math.max(0, x(part.to) - x(part.from) - 1)}
+                height={22}
+                fill={categoryColor(part.name)}
+              />
+            ))}
           </g>
         ))}
       </svg>
-      <ul class="legend flat">{rows.map((row) => <li><Swatch color={categoryColor(table.text(row, "name"))} />{table.text(row, "name")}</li>)}</ul>
+      <ul class="legend flat">
+        {rows.map((row) => (
+          <li>
+            <Swatch color={categoryColor(table.text(row, "name"))} />
+            {table.text(row, "name")}
+          </li>
+        ))}
+      </ul>
     </figure>
   );
 }
 
-function Side({ side, name, found, children }: {
-  side: "a" | "b"; name: string; found: DiffDocument; children: ComponentChildren;
+function Side({
+  side,
+  name,
+  found,
+  children,
+}: {
+  side: "a" | "b";
+  name: string;
+  found: DiffDocument;
+  children: ComponentChildren;
 }) {
-  const runs = new Set(sources().filter((_, i) => documents.report.sides?.[i] === side.toUpperCase()).map(({ run }) => run));
-  const plural = (n: number, word: string) => <><Figure at={`diff/${word}s/${side}`} value={n} unit="count" /> {word}{n === 1 ? "" : "s"}</>;
+  const runs = new Set(
+    sources()
+      .filter((_, i) => documents.report.sides?.[i] === side.toUpperCase())
+      .map(({ run }) => run),
+  );
+  const plural = (n: number, word: string) => (
+    <>
+      <Figure at={`diff/${word}s/${side}`} value={n} unit="count" /> {word}
+      {n === 1 ? "" : "s"}
+    </>
+  );
   return (
     <div class="side">
-      <span class="muted">{side.toUpperCase()}, {name.toLowerCase()}</span>
+      <span class="muted">
+        {side.toUpperCase()}, {name.toLowerCase()}
+      </span>
       <span class="big">{children}</span>
-      {[...runs].map((run) => <span class="name" title={run} data-label><bdi>{run}</bdi></span>)}
-      <span class="muted">{plural(found.runs[side], "run")}, {plural(found.steps[side], "step")}</span>
+      {[...runs].map((run) => (
+        <span class="name" title={run} data-label>
+          <bdi>{run}</bdi>
+        </span>
+      ))}
+      <span class="muted">
+        {plural(found.runs[side], "run")}, {plural(found.steps[side], "step")}
+      </span>
     </div>
   );
 }
@@ -114,12 +178,29 @@ function Certainty({ found }: { found: DiffDocument }) {
   return (
     <Panel title="How sure this is">
       <dl>
-        <dt>Compared by</dt><dd>{found.sample === "runs" ? "the means of runs" : "steps of one run on a side"}</dd>
-        <dt data-label title={texts.low_us}>The change lies (95 %) between</dt>
-        <dd><Figure at="diff/step/low_us" value={low_us} unit="us" /> and <Figure at="diff/step/high_us" value={high_us} unit="us" /></dd>
-        <dt data-label title={texts.smallest_us}>Smallest change that would be found (80 %)</dt><dd><Figure at="diff/step/smallest_us" value={smallest_us} unit="us" /></dd>
+        <dt>Compared by</dt>
+        <dd>{found.sample === "runs" ? "the means of runs" : "steps of one run on a side"}</dd>
+        <dt data-label title={texts.low_us}>
+          The change lies (95 %) between
+        </dt>
+        <dd>
+          <Figure at="diff/step/low_us" value={low_us} unit="us" /> and{" "}
+          <Figure at="diff/step/high_us" value={high_us} unit="us" />
+        </dd>
+        <dt data-label title={texts.smallest_us}>
+          Smallest change that would be found (80 %)
+        </dt>
+        <dd>
+          <Figure at="diff/step/smallest_us" value={smallest_us} unit="us" />
+        </dd>
       </dl>
-      <ul class="remarks">{found.remarks.map((line, i) => <li><Said at={`diff/remarks/${i}`} text={line} /></li>)}</ul>
+      <ul class="remarks">
+        {found.remarks.map((line, i) => (
+          <li>
+            <Said at={`diff/remarks/${i}`} text={line} />
+          </li>
+        ))}
+      </ul>
       <Machine found={found} />
     </Panel>
   );
@@ -131,14 +212,38 @@ function Machine({ found }: { found: DiffDocument }) {
     return <p class="muted">What the machine did meanwhile was not recorded: only traces of tprof run hold it.</p>;
   return (
     <table class="plain">
-      <thead><tr><th scope="col">The machine, means over runs</th><th scope="col" class="number">A</th><th scope="col" class="number">B</th><th scope="col" class="number" title="Whether all runs of one side lie above all of the other's, by more than chance">Apart</th></tr></thead>
+      <thead>
+        <tr>
+          <th scope="col">The machine, means over runs</th>
+          <th scope="col" class="number">
+            A
+          </th>
+          <th scope="col" class="number">
+            B
+          </th>
+          <th
+            scope="col"
+            class="number"
+            title="Whether all runs of one side lie above all of the other's, by more than chance">
+            Apart
+          </th>
+        </tr>
+      </thead>
       <tbody>
         {found.machine.map((one, i) => (
           <tr class={one.apart ? "apart" : undefined}>
-            <th scope="row"><Said at={`diff/machine/${i}/title`} text={one.title} /></th>
-            <td class="number"><Figure at={`diff/machine/${i}/a`} value={one.a} unit="number" /></td>
-            <td class="number"><Figure at={`diff/machine/${i}/b`} value={one.b} unit="number" /></td>
-            <td class="number"><Figure at={`diff/machine/${i}/apart`} value={one.apart} unit="yes/no" /></td>
+            <th scope="row">
+              <Said at={`diff/machine/${i}/title`} text={one.title} />
+            </th>
+            <td class="number">
+              <Figure at={`diff/machine/${i}/a`} value={one.a} unit="number" />
+            </td>
+            <td class="number">
+              <Figure at={`diff/machine/${i}/b`} value={one.b} unit="number" />
+            </td>
+            <td class="number">
+              <Figure at={`diff/machine/${i}/apart`} value={one.apart} unit="yes/no" />
+            </td>
           </tr>
         ))}
       </tbody>

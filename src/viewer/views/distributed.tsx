@@ -29,19 +29,36 @@ export function Distributed({ worker }: { worker: number }) {
 
 function Part({ pointer, part: key, title, label }: { pointer: string; part?: string; title: string; label: string }) {
   const table = useTable(key ? partOf(pointer, key) : pointer);
-  return <Panel title={title} name="shorter">{table ? <DataTable table={table} id={key ?? "collectives"} label={label} /> : <p class="loading">Opening</p>}</Panel>;
+  return (
+    <Panel title={title} name="shorter">
+      {table ? <DataTable table={table} id={key ?? "collectives"} label={label} /> : <p class="loading">Opening</p>}
+    </Panel>
+  );
 }
 
 function Operations({ pointer }: { pointer: string }) {
   const table = useTable(partOf(pointer, "operations"));
   const [of, setOf] = useParam("of");
   const workers = useMemo(() => (table ? workersOf(table) : []), [table]);
-  const keep = useMemo(() => (table && of ? (row: number) => table.text(row, "worker") === of : undefined), [table, of]);
+  const keep = useMemo(
+    () => (table && of ? (row: number) => table.text(row, "worker") === of : undefined),
+    [table, of],
+  );
   if (!partOf(pointer, "operations")) return null;
   return (
-    <Panel title="Communication Operations Stats" name="shorter" aside={workers.length > 1 &&
-      <Select label="Worker" value={of} options={[["", "all workers"], ...workers]} onChange={setOf} />}>
-      {table ? <DataTable table={table} id="operations" label="communication operations" keep={keep} /> : <p class="loading">Opening</p>}
+    <Panel
+      title="Communication Operations Stats"
+      name="shorter"
+      aside={
+        workers.length > 1 && (
+          <Select label="Worker" value={of} options={[["", "all workers"], ...workers]} onChange={setOf} />
+        )
+      }>
+      {table ? (
+        <DataTable table={table} id="operations" label="communication operations" keep={keep} />
+      ) : (
+        <p class="loading">Opening</p>
+      )}
     </Panel>
   );
 }

@@ -99,7 +99,7 @@ function slicesByName(table: Table, top: number): Slice[] {
   return shown.map((slice, i) => ({ ...slice, color: slice.color || colorOf(i) }));
 }
 
-// Of kernels that use tensor cores and those that do not: sums over rows.
+// The time of kernels that use tensor cores and of those that do not, summed over the rows.
 function slicesByUse(table: Table): Slice[] {
   const uses: [string, string, string][] = [
     ["Yes", "Using tensor cores", colorOf(0)],

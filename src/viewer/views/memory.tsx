@@ -21,20 +21,33 @@ export function Memory({ worker }: { worker: number }) {
   const statistics = useTable(pointer);
   const events = useTable(`${pointer}/events`);
   const curves = useValue(`${pointer}/curve`) as Curves | null | undefined;
-  const devices = useMemo(() => (statistics && events && curves !== undefined ? devicesOf(statistics, events, curves) : []),
-                          [statistics, events, curves]);
+  const devices = useMemo(
+    () => (statistics && events && curves !== undefined ? devicesOf(statistics, events, curves) : []),
+    [statistics, events, curves],
+  );
   if (!statistics || !events || curves === undefined) return <p class="loading">Opening</p>;
 
-  // A GPU where there is one, as the plugin begins; all of them where all rows are asked for.
-  const device = devices.includes(params.device) ? params.device : (devices.find((one) => one.startsWith("GPU")) ?? devices[0]);
+  // Starts with a GPU if there is one, as the plugin does.
+  const device = devices.includes(params.device)
+    ? params.device
+    : (devices.find((one) => one.startsWith("GPU")) ?? devices[0]);
   const every = params.rows === "all" && !params.device;
   const range = rangeOf(params.range);
   const common = { worker, pointer, device: every ? undefined : device, range };
   return (
     <>
-      <Panel title="Memory over time" aside={devices.length > 1 && (
-        <Select label="Device" value={device} options={devices.map((one) => [one, one])}
-                onChange={(one) => set({ device: one, range: "", at: "", row: "" })} />)}>
+      <Panel
+        title="Memory over time"
+        aside={
+          devices.length > 1 && (
+            <Select
+              label="Device"
+              value={device}
+              options={devices.map((one) => [one, one])}
+              onChange={(one) => set({ device: one, range: "", at: "", row: "" })}
+            />
+          )
+        }>
         <Curve pointer={pointer} device={device} curves={curves} events={events} range={range} />
       </Panel>
       <Alive {...common} devices={devices} events={events} curves={curves} />
@@ -47,7 +60,8 @@ export function Memory({ worker }: { worker: number }) {
 
 function devicesOf(statistics: Table, events: Table, curves: Curves | null): string[] {
   const found = new Set(Object.keys(curves ?? {}));
-  for (const table of [statistics, events]) for (let row = 0; row < table.n; row++) found.add(table.text(row, "device"));
+  for (const table of [statistics, events])
+    for (let row = 0; row < table.n; row++) found.add(table.text(row, "device"));
   return [...found].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
 }
 
@@ -70,10 +84,22 @@ function Statistics({ pointer, device, range, all }: Chosen & { all: Table }) {
   const gone = range && [nodes, changes].some((one) => one && one.leftOutBytes > 0);
   return (
     <Panel title="Memory statistics" name="shorter" aside={range && <RangeText range={range} />}>
-      {gone ? <p class="empty">What the sums of a range follow from is not in this page, which would have grown too large (--max-size).</p>
-        : !table ? <p class="loading">Opening</p>
-        : <DataTable table={table} label="memory by operator" keep={keep} hidden={["device"]} searchHint="Operator"
-                     empty={range ? "Nothing was allocated or released in this range." : undefined} />}
+      {gone ? (
+        <p class="empty">
+          What the sums of a range follow from is not in this page, which would have grown too large (--max-size).
+        </p>
+      ) : !table ? (
+        <p class="loading">Opening</p>
+      ) : (
+        <DataTable
+          table={table}
+          label="memory by operator"
+          keep={keep}
+          hidden={["device"]}
+          searchHint="Operator"
+          empty={range ? "Nothing was allocated or released in this range." : undefined}
+        />
+      )}
     </Panel>
   );
 }

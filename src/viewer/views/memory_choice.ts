@@ -1,10 +1,11 @@
-// What depends on a moment or a range of time that is chosen on the curve of memory: the rows that
-// `tprof stats --by memory` has with --range and --at, by the same rules (report/memory_tables.cpp). tests/page compares them.
+// The tables for a moment or a range of time that is chosen on the curve of memory: the rows that
+// `tprof stats --by memory` prints with --range and --at, by the same rules (report/memory_tables.cpp). tests/page
+// compares them.
 import { Table } from "../data/documents";
 import type { Column } from "../data/types";
 import type { Cell } from "../data/unpack";
 
-// Microseconds from the begin of the trace; both ends lie in it.
+// Microseconds from the start of the trace; both ends belong to the range.
 export interface Range {
   begin: number;
   end: number;
@@ -17,7 +18,7 @@ export function holds({ begin, end }: Range, us: number | null): boolean {
   return us !== null && ns(begin) <= ns(us) && ns(us) <= ns(end);
 }
 
-// Where a curve is highest in the range: what it holds at its begin counts too. [us, bytes]
+// The peak of a curve in a range, [us, bytes]. The value at the start of the range counts too.
 export function peakIn(range: Range, points: [number, number, number][]): [number, number] | undefined {
   let peak: [number, number] | undefined;
   for (const [at, allocated] of points) {
@@ -46,16 +47,28 @@ interface Use {
   [key: string]: Cell;
 }
 
-// Each allocation and release in the range counts for the operator that was open, and in total once for each name around
-// it; calls are those that overlap the range.
+// Each allocation and release in the range counts for the operator that was running, and in the total once for each
+// name around it. Calls are those that overlap the range.
 export function statisticsOf(all: Table, nodes: Table, changes: Table, range: Range): Table {
   const rows = new Map<string, Use>();
   const of = (device: string, name: string) => {
     const key = `${device}\0${name}`;
     let use = rows.get(key);
     if (!use)
-      rows.set(key, use = { device, name, calls: 0, size_increase: 0, self_size_increase: 0, allocation_count: 0,
-                            self_allocation_count: 0, allocation_size: 0, self_allocation_size: 0 });
+      rows.set(
+        key,
+        (use = {
+          device,
+          name,
+          calls: 0,
+          size_increase: 0,
+          self_size_increase: 0,
+          allocation_count: 0,
+          self_allocation_count: 0,
+          allocation_size: 0,
+          self_allocation_size: 0,
+        }),
+      );
     return use;
   };
   for (let i = 0; i < changes.n; i++) {
@@ -82,7 +95,8 @@ export function statisticsOf(all: Table, nodes: Table, changes: Table, range: Ra
   }
   const calls = new Map<string, number>();
   for (let i = 0; i < nodes.n; i++) {
-    if (ns(nodes.number(i, "end") ?? 0) < ns(range.begin) || ns(nodes.number(i, "begin") ?? 0) > ns(range.end)) continue;
+    if (ns(nodes.number(i, "end") ?? 0) < ns(range.begin) || ns(nodes.number(i, "begin") ?? 0) > ns(range.end))
+      continue;
     const name = nodes.text(i, "name");
     calls.set(name, (calls.get(name) ?? 0) + 1);
   }
@@ -93,9 +107,12 @@ export function statisticsOf(all: Table, nodes: Table, changes: Table, range: Ra
 }
 
 export const kAlive: Column[] = [
-  { key: "device", title: "Device", unit: "text" }, { key: "operator", title: "Operator", unit: "text" },
-  { key: "size", title: "Size", unit: "bytes" }, { key: "share", title: "Share", unit: "percent" },
-  { key: "blocks", title: "Blocks", unit: "count" }, { key: "stack", title: "Stack", unit: "count" },
+  { key: "device", title: "Device", unit: "text" },
+  { key: "operator", title: "Operator", unit: "text" },
+  { key: "size", title: "Size", unit: "bytes" },
+  { key: "share", title: "Share", unit: "percent" },
+  { key: "blocks", title: "Blocks", unit: "count" },
+  { key: "stack", title: "Stack", unit: "count" },
   { key: "call_stack", title: "Source Location", unit: "text" },
 ];
 
@@ -115,10 +132,14 @@ export function aliveAt(pointer: string, events: Table, stacks: Table, moment: n
   for (let i = 0; i < events.n; i++) {
     const [from, to] = [events.number(i, "allocation_time"), events.number(i, "release_time")];
     if ((from !== null && ns(from) > then) || (to !== null && then >= ns(to))) continue;
-    const [device, operator, stack] = [events.text(i, "device"), events.value(i, "operator") as string | null, events.number(i, "stack")];
+    const [device, operator, stack] = [
+      events.text(i, "device"),
+      events.value(i, "operator") as string | null,
+      events.number(i, "stack"),
+    ];
     const key = `${device}\0${operator ?? ""}\0${stack ?? ""}`;
     let owner = owners.get(key);
-    if (!owner) owners.set(key, owner = { device, operator, stack, size: 0, blocks: 0 });
+    if (!owner) owners.set(key, (owner = { device, operator, stack, size: 0, blocks: 0 }));
     const size = events.number(i, "size") ?? 0;
     owner.size += size;
     owner.blocks++;
@@ -126,13 +147,18 @@ export function aliveAt(pointer: string, events: Table, stacks: Table, moment: n
   }
   const textOf = new Map<number, string>();
   for (let i = 0; i < stacks.n; i++) textOf.set(stacks.number(i, "stack")!, stacks.text(i, "call_stack"));
-  const sorted = [...owners.values()].sort((a, b) =>
-    byDevice(a.device, b.device) || byText(a.operator ?? "", b.operator ?? "") || (a.stack ?? 0) - (b.stack ?? 0));
+  const sorted = [...owners.values()].sort(
+    (a, b) =>
+      byDevice(a.device, b.device) || byText(a.operator ?? "", b.operator ?? "") || (a.stack ?? 0) - (b.stack ?? 0),
+  );
   sorted.sort((a, b) => b.size - a.size);
   const rows = sorted.map((owner) => {
     const whole = all.get(owner.device)!;
-    return { ...owner, share: whole > 0 ? (100 * owner.size) / whole : null,
-             call_stack: owner.stack === null ? null : (textOf.get(owner.stack) ?? null) };
+    return {
+      ...owner,
+      share: whole > 0 ? (100 * owner.size) / whole : null,
+      call_stack: owner.stack === null ? null : (textOf.get(owner.stack) ?? null),
+    };
   });
   return tableOf(`${pointer}/alive`, kAlive, rows, `--at ${moment}`);
 }

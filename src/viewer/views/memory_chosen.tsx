@@ -7,7 +7,7 @@ import type { Range } from "./memory_choice";
 export interface Chosen {
   worker: number;
   pointer: string;
-  device: string | undefined;  // undefined: all
+  device: string | undefined; // undefined: all
   range: Range | undefined;
 }
 
@@ -19,7 +19,10 @@ export const rounded = (us: number) => Math.round(us * 1000) / 1000;
 
 export function useMoment(): [number | undefined, (us: number | undefined) => void] {
   const [text, set] = useParam("at");
-  return [/^-?\d+(\.\d{1,3})?$/.test(text) ? Number(text) : undefined, (us) => set(us === undefined ? "" : String(rounded(us)))];
+  return [
+    /^-?\d+(\.\d{1,3})?$/.test(text) ? Number(text) : undefined,
+    (us) => set(us === undefined ? "" : String(rounded(us))),
+  ];
 }
 
 export function pickedRow(text: string | undefined, events: Table): number | undefined {
@@ -29,6 +32,9 @@ export function pickedRow(text: string | undefined, events: Table): number | und
 
 export function RangeText({ range }: { range: Range }) {
   return (
-    <span class="muted">of the range <Derived rule="#range" value={range.begin} unit="us" /> to <Derived rule="#range" value={range.end} unit="us" /></span>
+    <span class="muted">
+      of the range <Derived rule="#range" value={range.begin} unit="us" /> to{" "}
+      <Derived rule="#range" value={range.end} unit="us" />
+    </span>
   );
 }

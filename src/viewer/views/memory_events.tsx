@@ -21,20 +21,44 @@ export function Events({ pointer, device, range, events }: Chosen & { events: Ta
     const [from, to] = [kilobytes(least, -Infinity), kilobytes(most, Infinity)];
     return (row: number) => {
       const size = events.number(row, "size") ?? 0;
-      return (device === undefined || events.value(row, "device") === device) && size >= from && size <= to && (!range || liesIn(range, events, row));
+      return (
+        (device === undefined || events.value(row, "device") === device) &&
+        size >= from &&
+        size <= to &&
+        (!range || liesIn(range, events, row))
+      );
     };
   }, [events, device, range?.begin, range?.end, least, most]);
   return (
     <Panel title="Memory events" name="shorter" aside={range && <RangeText range={range} />}>
-      <DataTable table={events} id="events" label="blocks of memory" keep={keep} hidden={kEventHidden} searchIn={["operator", "caller"]} searchHint="Search by operator"
-        empty="The trace states no addresses (torch before 1.10): which release belongs to which allocation is not known."
-        pick={{ title: "Show on the curve", row: pickedRow(params.row, events), set: (row) => set({ row: row === undefined ? "" : String(row) }) }}
-        controls={<>
-          <SizeField label="Min Size (KB)" value={least} onChange={setLeast} />
-          <SizeField label="Max Size (KB)" value={most} onChange={setMost} />
-        </>}
-        canExpand={(row) => events.value(row, "stack") !== null} expandTitle="View call stack"
-        expand={(stacksHead?.n_rows ?? 0) > 0 ? (row) => <StackOf pointer={pointer} stack={events.number(row, "stack")!} /> : undefined} />
+      <DataTable
+        table={events}
+        id="events"
+        label="blocks of memory"
+        keep={keep}
+        hidden={kEventHidden}
+        searchIn={["operator", "caller"]}
+        searchHint="Search by operator"
+        empty="The trace has no addresses (torch before 1.10), so releases cannot be matched with allocations."
+        pick={{
+          title: "Show on the curve",
+          row: pickedRow(params.row, events),
+          set: (row) => set({ row: row === undefined ? "" : String(row) }),
+        }}
+        controls={
+          <>
+            <SizeField label="Min Size (KB)" value={least} onChange={setLeast} />
+            <SizeField label="Max Size (KB)" value={most} onChange={setMost} />
+          </>
+        }
+        canExpand={(row) => events.value(row, "stack") !== null}
+        expandTitle="View call stack"
+        expand={
+          (stacksHead?.n_rows ?? 0) > 0
+            ? (row) => <StackOf pointer={pointer} stack={events.number(row, "stack")!} />
+            : undefined
+        }
+      />
     </Panel>
   );
 }
@@ -58,6 +82,7 @@ function StackOf({ pointer, stack }: { pointer: string; stack: number }) {
   if (!stacks) return <p class="loading">Opening</p>;
   let row = 0;
   while (row < stacks.n && stacks.number(row, "stack") !== stack) row++;
-  if (row === stacks.n) return <p class="empty">Call stacks are not in this page, which would have grown too large (--max-size).</p>;
+  if (row === stacks.n)
+    return <p class="empty">Call stacks are not in this page, which would have grown too large (--max-size).</p>;
   return <Frames stack={stacks.value(row, "call_stack")} at={stacks.figure(row, "call_stack")} />;
 }

@@ -61,11 +61,12 @@ export function Operators({ worker }: { worker: number }) {
             />
             <TopN value={top} onChange={setTop} what="operators" />
           </div>
-        }
-      >
+        }>
         <Rings table={byName} top={Number(top) || byName.n} of={params.rows === "all" ? undefined : of} />
         {of === "total" && (
-          <p class="notes">Total times hold those of the operators called within: parts add up to more than the whole.</p>
+          <p class="notes">
+            Total times hold those of the operators called within: parts add up to more than the whole.
+          </p>
         )}
       </Panel>
       <Panel title="Operators">

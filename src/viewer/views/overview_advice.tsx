@@ -6,7 +6,7 @@ import { Derived, Figure, Said } from "../figure";
 import { useParams } from "../state";
 import { Panel } from "../widgets";
 
-const kFew = 3;  // lines of what is not known that need not be opened
+const kFew = 3; // lines of what is not known that need not be opened
 
 export function AdviceList({ worker }: { worker: number }) {
   const [all, setAll] = useState(false);
@@ -93,8 +93,7 @@ function Card({ found, at }: { found: Recommendation; at: string }) {
                   <td class="event">
                     <a
                       href={href({ view: one.thread === null ? "kernels" : "operators", q: `"${one.name}"` }, false)}
-                      title={one.name.slice(0, 2000)}
-                    >
+                      title={one.name.slice(0, 2000)}>
                       <Said at={`${at}/evidence/${k}/name`} text={one.name} />
                     </a>
                   </td>

@@ -27,8 +27,7 @@ export function Steps({ worker }: { worker: number }) {
           ]}
           onChange={(value) => set({ steps: value === "table" ? "table" : "" })}
         />
-      }
-    >
+      }>
       {asTable ? <DataTable table={table} id="step" label="steps" /> : <StepBars table={table} />}
     </Panel>
   );

@@ -9,7 +9,7 @@ import { Operators, operatorsAbsent } from "./operators";
 import { Overview } from "./overview";
 
 export interface View {
-  name: string;  // in the address
+  name: string; // in the address
   title: string;
   component: ComponentType<{ worker: number }>;
   // Why there is nothing to see for this worker; undefined where there is. Its tab then cannot be chosen.

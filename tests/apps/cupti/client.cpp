@@ -1,5 +1,5 @@
-// A program that profiles itself with CUPTI, as libkineto does: a subscriber, buffers, kinds, a clock of its own. Prints
-// what it got (client [steps]), which must not depend on who else is looking.
+// A program that profiles itself with CUPTI, as libkineto does: a subscriber, buffers, kinds, a clock of its own.
+// Prints what it got (client [steps]), which must not depend on who else is looking.
 #include <unistd.h>
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// A program whose driver would load us, on a machine without one: calls what cuInit calls, says what that took and added.
+// A program whose driver would load us, on a machine without one: calls what cuInit calls, says what that took and
+// added.
 //   on stderr: first call in ms, second in ms, resident KiB added
 #include <dlfcn.h>
 #include <stdio.h>

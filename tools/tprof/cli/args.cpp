@@ -10,10 +10,12 @@
 namespace tprof {
 namespace {
 
-constexpr char kBehind[] = "\n";  // in the place of a word that operands stand behind; cannot be typed by accident
+// Replaces a separator such as --vs before CLI11 sees it, so that its position among the operands is kept. Nobody types
+// this by accident.
+constexpr char kSeparator[] = "\n";
 
 [[noreturn]] void refuse_empty(const std::string& name) {
-  throw Error(Fault::usage, name + " is given an empty value; leave it out instead");
+  throw Error(Fault::usage, name + " is given an empty value; leave the option out instead");
 }
 
 [[noreturn]] void refuse_unknown(const std::string& word, const std::vector<Flag>& flags) {
@@ -32,6 +34,16 @@ std::set<std::string> parts_of(const std::string& flag) {
   for (std::string part; std::getline(words, part, '-');)
     if (!part.empty()) parts.insert(part);
   return parts;
+}
+
+void parse_options(CLI::App& app, const std::vector<std::string>& words) {
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::ArgumentMismatch&) {  // there were too few words
+    throw Error(Fault::usage, words.back() + " needs a value; see --help");
+  } catch (const std::exception& e) {  // std::out_of_range too: --no-with-flops=99999999999999999999
+    throw Error(Fault::usage, std::string("an option has a value that it cannot take: ") + e.what());
+  }
 }
 
 }  // namespace
@@ -60,10 +72,10 @@ void Arguments::operands(const std::string& metavar, const std::string& help, si
   operands_ = &out;
 }
 
-void Arguments::operands_behind(const std::string& word, const std::string& help, std::vector<std::string>& out) {
-  add({word, "", "", help, Flag::Takes::nothing, [](const std::string&) {}});
-  behind_word_ = word;
-  behind_ = &out;
+void Arguments::operands_after(const std::string& separator, const std::string& help, std::vector<std::string>& out) {
+  add({separator, "", "", help, Flag::Takes::nothing, [](const std::string&) {}});
+  separator_ = separator;
+  second_ = &out;
 }
 
 void Arguments::program(std::vector<std::string>& out) { program_ = &out; }
@@ -75,16 +87,31 @@ std::string Arguments::operand_usage() const {
   return least_ ? text : "[" + text + "]";
 }
 
+// CLI11 parses what stands before "--", options and operands mixed. Its own treatment of "--" is not used (an option
+// that lacks its value would take it), nor its operands (one like "[a,b]" would be split): operands are what it leaves
+// over.
 void Arguments::parse(const std::vector<std::string>& words) {
-  // CLI11 sees only what stands before "--": it would take "--" for the value of an option that lacks one.
   auto marker = std::find(words.begin(), words.end(), "--");
   std::vector<std::string> front(words.begin(), marker);
-  // It says where, which CLI11 tells of operands alone.
-  if (behind_) std::replace(front.begin(), front.end(), behind_word_, std::string(kBehind));
+  if (second_) std::replace(front.begin(), front.end(), separator_, std::string(kSeparator));
 
   CLI::App app;
+  declare_to(app);
+  parse_options(app, front);
+  std::vector<std::string> rest = app.remaining();
+  check_spelling(front, rest);
+  set_flags(app);
+
+  // With a program, a "--" that follows its first word belongs to the program.
+  if (marker != words.end()) rest.insert(rest.end(), marker + (program_ && !rest.empty() ? 0 : 1), words.end());
+  if (program_)
+    *program_ = rest;
+  else
+    set_operands(std::move(rest));
+}
+
+void Arguments::declare_to(CLI::App& app) const {
   app.set_help_flag();  // tprof.cpp prints help, from this table
-  // Operands are left over and counted here: given to CLI11, one like "[a,b]" would be split.
   app.allow_extras(!program_);
   app.prefix_command(program_);
   for (const Flag& flag : flags_) {
@@ -95,22 +122,20 @@ void Arguments::parse(const std::vector<std::string>& words) {
     else
       app.add_flag(names);
   }
-  try {
-    app.parse(std::vector<std::string>(front.rbegin(), front.rend()));
-  } catch (const CLI::ArgumentMismatch&) {  // it ran out of words
-    throw Error(Fault::usage, front.back() + " needs a value; see --help");
-  } catch (const std::exception& e) {  // not only CLI's: --no-with-flops=99999999999999999999
-    throw Error(Fault::usage, std::string("an option is given a value that it cannot take: ") + e.what());
-  }
+}
 
-  std::vector<std::string> rest = app.remaining();
-  auto program = program_ ? front.end() - static_cast<std::ptrdiff_t>(rest.size()) : front.end();
-  for (const Flag& flag : flags_)  // --logdir=$UNSET python x.py: CLI11 takes the next word for the value
+void Arguments::check_spelling(const std::vector<std::string>& front, const std::vector<std::string>& rest) const {
+  // `--logdir=$UNSET python x.py`: CLI11 would take the next word as the value.
+  auto program = program_ ? front.end() - std::ptrdiff_t(rest.size()) : front.end();
+  for (const Flag& flag : flags_)
     if (std::find(front.begin(), program, flag.name + "=") != program) refuse_empty(flag.name);
   for (const std::string& word : rest) {
     if (word.size() > 1 && word[0] == '-') refuse_unknown(word, flags_);
-    if (program_) break;
+    if (program_) break;  // the other words are the program's arguments
   }
+}
+
+void Arguments::set_flags(const CLI::App& app) const {
   for (const Flag& flag : flags_) {
     const CLI::results_t& typed = app.get_option(flag.name)->results();
     if (typed.empty()) continue;
@@ -120,25 +145,21 @@ void Arguments::parse(const std::vector<std::string>& words) {
     if (flag.takes != Flag::Takes::value) text = text == "true" ? "1" : text == "false" ? "0" : text;
     flag.set(text);
   }
+}
 
-  // A "--" inside the program's words is the program's.
-  if (marker != words.end()) rest.insert(rest.end(), marker + (program_ && !rest.empty() ? 0 : 1), words.end());
-  if (program_) {
-    *program_ = rest;
-    return;
-  }
-  if (rest.size() < least_) throw Error(Fault::usage, "what to work on is missing: give " + operand_usage());
-  if (auto at = std::find(rest.begin(), rest.end(), kBehind); behind_ && at != rest.end()) {
-    if (std::find(at + 1, rest.end(), kBehind) != rest.end())
-      throw Error(Fault::usage, behind_word_ + " is given twice");
+void Arguments::set_operands(std::vector<std::string> rest) {
+  if (rest.size() < least_) throw Error(Fault::usage, "an argument is missing: give " + operand_usage());
+  if (auto at = std::find(rest.begin(), rest.end(), kSeparator); second_ && at != rest.end()) {
+    if (std::find(at + 1, rest.end(), kSeparator) != rest.end())
+      throw Error(Fault::usage, separator_ + " is given twice");
     if (at == rest.begin() || at + 1 == rest.end())
-      throw Error(Fault::usage, behind_word_ + " needs " + operand_metavar_ + "... before it and behind it");
-    behind_->assign(at + 1, rest.end());
+      throw Error(Fault::usage, separator_ + " needs " + operand_metavar_ + "... before it and after it");
+    second_->assign(at + 1, rest.end());
     rest.erase(at, rest.end());
   }
   size_t most = operands_ ? (most_ ? most_ : rest.size()) : 0;
   if (rest.size() > most) throw Error(Fault::usage, "'" + rest[most] + "' is one argument too many");
-  if (operands_) *operands_ = rest;
+  if (operands_) *operands_ = std::move(rest);
 }
 
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {

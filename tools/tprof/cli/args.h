@@ -1,11 +1,15 @@
-// Command lines of every tprof command, as a table: a command adds its flags and operands, parse() has CLI11
-// read the words and fills them, and help, man page and completions are printed from the same table (docs.h).
+// The command line of a tprof command, as a table. A command adds its flags and operands, parse() fills them with the
+// help of CLI11, and the help, man pages and completions are printed from the same table (docs.h).
 //
-// CLI11 is seen by args.cpp alone: including it takes a compiler seconds.
+// Only args.cpp includes CLI11, which takes seconds to compile.
 #pragma once
 #include <functional>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace tprof {
 
@@ -17,9 +21,10 @@ struct Flag {
   std::string metavar;  // DIR or [=0|1], as help shows it; empty when it takes nothing
   std::string help;
   Takes takes = Takes::value;
-  // With the last value typed, "1" where none was; may throw Error(Fault::usage). Flags are set in table order.
+  // Called with the last value that was typed, or "1" if the flag has none; may throw Error(Fault::usage). Flags are
+  // set in the order of the table.
   std::function<void(const std::string&)> set;
-  std::vector<std::string> choices = {};  // words that completion offers as its value, or as its begin
+  std::vector<std::string> choices = {};  // completion offers these as its value, or as the start of it
 };
 
 class Arguments {
@@ -27,20 +32,20 @@ class Arguments {
   void toggle(const std::string& name, const std::string& alias, const std::string& help, bool& out);
   void value(const std::string& name, const std::string& alias, const std::string& metavar, const std::string& help,
              std::string& out);
-  // One of `choices`; that it is one the command checks.
+  // `choices` are offered by completion; the command itself checks the value.
   void choice(const std::string& name, const std::string& metavar, const std::string& help,
               std::vector<std::string> choices, std::string& out);
   void add(Flag flag) { flags_.push_back(std::move(flag)); }
 
-  // What is no flag. `most` = 0: any number.
+  // The words that are not flags, between `least` and `most` of them. `most` = 0: any number.
   void operands(const std::string& metavar, const std::string& help, size_t least, size_t most,
                 std::vector<std::string>& out);
-  // Operands behind this word are `out`'s, at least one.
-  void operands_behind(const std::string& word, const std::string& help, std::vector<std::string>& out);
+  // The operands after the word `separator` (--vs) go into `out`; there must be at least one on each side.
+  void operands_after(const std::string& separator, const std::string& help, std::vector<std::string>& out);
   // From the first operand (or "--") on, all words are a program and its arguments.
   void program(std::vector<std::string>& out);
 
-  // Throws Error(Fault::usage) with one line. `words` excludes the command's own name.
+  // Throws Error(Fault::usage) with one line. `words` does not contain the name of the command.
   void parse(const std::vector<std::string>& words);
 
   const std::vector<Flag>& flags() const { return flags_; }
@@ -49,20 +54,24 @@ class Arguments {
   bool takes_program() const { return program_ != nullptr; }
 
  private:
+  void declare_to(CLI::App& app) const;
+  void check_spelling(const std::vector<std::string>& front, const std::vector<std::string>& rest) const;
+  void set_flags(const CLI::App& app) const;
+  void set_operands(std::vector<std::string> rest);
+
   std::vector<Flag> flags_;
   std::string operand_metavar_, operand_help_;
   size_t least_ = 0, most_ = 0;
   std::vector<std::string>* operands_ = nullptr;
-  std::string behind_word_;
-  std::vector<std::string>* behind_ = nullptr;
+  std::string separator_;
+  std::vector<std::string>* second_ = nullptr;  // operands after the separator
   std::vector<std::string>* program_ = nullptr;
 };
 
-// The candidate most like `word`, or "" when none is near (for "did you mean").
+// The candidate that is most like `word`, or "" if none is similar (for "did you mean").
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
 
-// Of options: the one that has a part in common with `flag` that no other has (--with-memory: --profile-memory), else
-// the nearest.
+// The option that alone shares a part with `flag` (--with-memory: --profile-memory), or else the nearest one.
 std::string nearest_flag(const std::string& flag, const std::vector<std::string>& flags);
 
 }  // namespace tprof

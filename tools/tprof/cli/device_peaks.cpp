@@ -9,7 +9,8 @@ namespace tprof {
 
 void declare_devices(Arguments& arguments, std::string& path) {
   arguments.value("--devices", "", "FILE",
-                  "peaks of GPUs, a line each: name; GB/s; fp64; fp32; tf32; half; fp8 (TFLOP/s)", path);
+                  "file with the peak rates of GPUs, one per line: name; GB/s; fp64; fp32; tf32; half; fp8 (TFLOP/s)",
+                  path);
 }
 
 std::vector<DevicePeak> device_peaks(const std::string& path) {

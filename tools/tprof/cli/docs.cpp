@@ -6,6 +6,7 @@
 
 #include "base/options.h"
 #include "exit_codes.h"
+#include "record/record.h"
 #include "stats_words.h"
 
 namespace tprof {
@@ -18,18 +19,16 @@ const struct {
   int code;
   const char* what;
 } kExitCodes[] = {
-    {kExitOk, "all is well"},
+    {kExitOk, "success"},
     {kExitInvalid,
-     "tprof check: the trace is not valid; tprof advise, tprof diff: what --fail-on or --fail-on-regression names was "
-     "found"},
+     "tprof check: a trace is not valid; tprof advise, tprof diff: what --fail-on or --fail-on-regression names was "
+     "found; tprof doctor: something does not work"},
     {kExitUsage, "wrong options or values; nothing was started or written"},
     {kExitUnreadable, "the input cannot be read"},
-    {kExitPartial, "something was written, something was lost or damaged"},
+    {kExitPartial, "something was lost, damaged or left out, or standard output could not be written"},
 };
-constexpr char kRunExit[] =
-    "tprof run ends as the program ends: with its exit status, or by the same signal (as PID 1: 128 + "
-    "signal). "
-    "Of its own it only has 2, 126 (not executable) and 127 (not found), before anything is started.";
+
+std::string exit_text(const Command& command) { return std::string("Exit status: ") + command.exit_status + "."; }
 
 // "  left    text, wrapped"
 std::string row(const std::string& left, const std::string& text) {
@@ -78,6 +77,8 @@ std::string left_of(const Flag& flag) {
   return with_metavar(flag.alias.empty() ? flag.name : flag.alias + ", " + flag.name, flag.metavar);
 }
 
+bool is_run(const Command& command) { return !strcmp(command.name, "run"); }
+
 const OptionRow* option_row(const Flag& flag) {
   for (int i = 0; i < kOptionRowCount; i++)
     if (flag.name == kOptionRows[i].flag) return &kOptionRows[i];
@@ -86,7 +87,7 @@ const OptionRow* option_row(const Flag& flag) {
 
 // The help of an option of options.def also names its default and variable.
 std::string full_help(const Command& command, const Flag& flag) {
-  const OptionRow* option = strcmp(command.name, "run") ? nullptr : option_row(flag);
+  const OptionRow* option = is_run(command) ? option_row(flag) : nullptr;
   if (!option) return flag.help;
   std::string text = flag.help;
   if (*option->fallback) text += " (default " + std::string(option->fallback) + ")";
@@ -113,37 +114,22 @@ std::string roff(const std::string& text) {
   return out;
 }
 
-// For a single-quoted word of a completion script; "[" and ":" mean something to zsh's _arguments.
-std::string script(const std::string& text, bool zsh) {
-  std::string out;
-  for (char c : text) {
-    if (c == '\'')
-      out += "'\\''";
-    else if (zsh && strchr("[]:\\", c))
-      out += std::string("\\") + c;
-    else
-      out += c;
-  }
-  return out;
-}
-
-std::string spaced(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
-  return out;
-}
-
 }  // namespace
+
+std::string recording_formats() {
+  std::string major = std::to_string(kVersionMajor);
+  return "A recording (*.tprof) is written in format " + major + "." + std::to_string(kVersionMinor) +
+         ". Every format " + major + ".x is read; what a newer minor version adds is skipped.";
+}
 
 std::string overview_text() {
   std::ostringstream out;
   out << "usage: tprof COMMAND [OPTION...] [ARGUMENT...]      (tprof-run is short for tprof run)\n\n"
-         "Records what a PyTorch program does, without a change to it, as traces for TensorBoard and "
-         "Perfetto.\n\n";
+         "Records what a PyTorch program does, without a change to it, as traces for TensorBoard and Perfetto.\n\n";
   for (const Command& command : kCommands)
     if (!command.hidden) out << row(command.name, command.help);
   out << "\n"
-      << row("--help, --version", "tprof COMMAND --help, or tprof help COMMAND, says more on each")
+      << row("--help, --version", "tprof COMMAND --help and tprof help COMMAND explain a command")
       << "\nStart with:  tprof run -- python train.py\n";
   return out.str();
 }
@@ -157,15 +143,13 @@ std::string help_text(const Command& command) {
   out << "\n";
   if (!arguments.operand_help().empty()) out << row(arguments.operand_usage(), arguments.operand_help()) << "\n";
   for (const Flag& flag : arguments.flags()) out << row(left_of(flag), full_help(command, flag));
-  out << row("-h, --help", "print this");
-  if (!strcmp(command.name, "run")) {
+  out << row("-h, --help", "print this help");
+  if (is_run(command))
     out << "\n"
         << wrapped(
-               "Each option is also an environment variable, named in brackets; what is typed wins. [=0|1] "
-               "options may stand alone (--with-flops) or be negated (--no-record-shapes).")
-        << "\n"
-        << wrapped(kRunExit);
-  }
+               "Each option is also an environment variable, named in brackets; the command line takes precedence. "
+               "Options with [=0|1] may stand alone (--with-flops) or be negated (--no-record-shapes).");
+  out << "\n" << wrapped(exit_text(command));
   return out.str();
 }
 
@@ -184,11 +168,11 @@ std::string man_page(const std::string& name) {
     out << ".B tprof\n\\fICOMMAND\\fR [\\fIOPTION\\fR...] [\\fIARGUMENT\\fR...]\n";
   out << ".SH DESCRIPTION\n"
       << roff(
-             "Records what a PyTorch program does, operator by operator, without a change to it, and writes "
-             "Kineto traces that the TensorBoard profiler plugin, Perfetto and speedscope open.")
+             "Records what a PyTorch program does, operator by operator, without a change to it, and writes Kineto "
+             "traces that the TensorBoard profiler plugin, Perfetto and speedscope open.")
       << "\n";
   for (const Command& command : kCommands) {
-    if (command.hidden || (run_only && strcmp(command.name, "run"))) continue;
+    if (command.hidden || (run_only && !is_run(command))) continue;
     Arguments arguments;
     command.declare(arguments);
     if (run_only)
@@ -199,15 +183,19 @@ std::string man_page(const std::string& name) {
     if (*command.more) out << ".PP\n" << roff(command.more) << "\n";
     for (const Flag& flag : arguments.flags())
       out << ".TP\n.B " << roff(left_of(flag)) << "\n" << roff(full_help(command, flag)) << "\n";
+    out << ".PP\n" << roff(exit_text(command)) << "\n";
   }
   out << ".SH ENVIRONMENT\n"
       << roff(
-             "Each option of tprof run is also a variable (named in brackets above), so that a program "
-             "started with "
-             "LD_PRELOAD=.../libtprof.so alone understands the same words.")
-      << "\n.SH EXIT STATUS\n";
-  for (const auto& e : kExitCodes) out << ".TP\n.B " << e.code << "\n" << roff(e.what) << "\n";
-  out << ".PP\n" << roff(kRunExit) << "\n.SH SEE ALSO\n" << (run_only ? ".BR tprof (1)\n" : ".BR tprof\\-run (1)\n");
+             "Each option of tprof run is also a variable (named in brackets above), so that a program started with "
+             "LD_PRELOAD=.../libtprof.so alone can be given the same options.")
+      << "\n";
+  if (!run_only) {
+    out << ".SH EXIT STATUS\ntprof run ends as its program does (see there). The other commands end with:\n";
+    for (const auto& e : kExitCodes) out << ".TP\n.B " << e.code << "\n" << roff(e.what) << "\n";
+  }
+  out << ".SH FILES\n" << roff(recording_formats()) << "\n";
+  out << ".SH SEE ALSO\n" << (run_only ? ".BR tprof (1)\n" : ".BR tprof\\-run (1)\n");
   return out.str();
 }
 
@@ -230,84 +218,6 @@ std::string markdown_stats() {
   std::string out = "| `--by` | rows |\n|---|---|\n";
   for (const StatsWord& word : stats_words()) out += std::string("| `") + word.word + "` | " + word.what + " |\n";
   return out;
-}
-
-std::string bash_completion() {
-  std::ostringstream out, names;
-  for (const Command& command : kCommands)
-    if (!command.hidden) names << (names.tellp() ? " " : "") << command.name;
-  out << "# bash completion for tprof, generated by: tprof options --format bash\n"
-         "_tprof() {\n"
-         "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} first=2 i\n"
-         "  [[ $cur == = ]] && cur=\n"
-         "  [[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD-2]}\n"
-         "  if [[ ${COMP_WORDS[0]##*/} == tprof-run ]]; then command=run first=1\n"
-         "  elif ((COMP_CWORD == 1)); then COMPREPLY=($(compgen -W '"
-      << names.str()
-      << " help --help --version' -- \"$cur\")); return\n"
-         "  fi\n"
-         "  if [[ $command == run ]]; then\n"
-         "    for ((i = first; i < COMP_CWORD; i++)); do\n"
-         "      if [[ ${COMP_WORDS[i]} == -- ]] && declare -F _command_offset >/dev/null; then "
-         "_command_offset $((i + 1)); return; fi\n"
-         "    done\n"
-         "  fi\n"
-         "  case $command$prev in\n";
-  for (const Command& command : kCommands) {
-    Arguments arguments;
-    command.declare(arguments);
-    for (const Flag& flag : arguments.flags())
-      if (!flag.choices.empty())
-        out << "    " << command.name << flag.name << ") COMPREPLY=($(compgen -W '" << spaced(flag.choices)
-            << "' -- \"$cur\")); return ;;\n";
-  }
-  out << "    help*) COMPREPLY=($(compgen -W '" << names.str() << "' -- \"$cur\")); return ;;\n"
-      << "  esac\n"
-         "  [[ $cur == -* ]] || { COMPREPLY=($(compgen -f -- \"$cur\")); return; }\n"
-         "  case $command in\n";
-  for (const Command& command : kCommands) {
-    if (command.hidden) continue;
-    Arguments arguments;
-    command.declare(arguments);
-    out << "    " << command.name << ") COMPREPLY=($(compgen -W '";
-    for (const Flag& flag : arguments.flags()) out << flag.name << " ";
-    out << "--help' -- \"$cur\")) ;;\n";
-  }
-  out << "  esac\n}\ncomplete -o filenames -F _tprof tprof tprof-run\n";
-  return out.str();
-}
-
-std::string zsh_completion() {
-  std::ostringstream out;
-  out << "#compdef tprof tprof-run\n# generated by: tprof options --format zsh\n"
-         "_tprof_options() {\n  case $1 in\n";
-  for (const Command& command : kCommands) {
-    if (command.hidden) continue;
-    Arguments arguments;
-    command.declare(arguments);
-    out << "    " << command.name << ") _arguments -S";
-    for (const Flag& flag : arguments.flags()) {
-      out << " \\\n      '" << flag.name << (flag.takes == Flag::Takes::value ? "=" : "") << "["
-          << script(flag.help, true) << "]";
-      if (flag.takes == Flag::Takes::value)
-        out << ":" << script(flag.metavar, true)
-            << (!flag.choices.empty()    ? ":(" + script(spaced(flag.choices), true) + ")"
-                : flag.metavar == "DIR"  ? ":_files -/"
-                : flag.metavar == "FILE" ? ":_files"
-                                         : ":");
-      out << "'";
-    }
-    out << " \\\n      '--help[print help]' "
-        << (arguments.takes_program() ? "'*::program:_normal'" : "'*:path:_files'") << " ;;\n";
-  }
-  out << "  esac\n}\n_tprof() {\n  if [[ $service == tprof-run ]]; then _tprof_options run; return; fi\n"
-         "  if ((CURRENT == 2)); then\n    local -a commands=(";
-  for (const Command& command : kCommands)
-    if (!command.hidden) out << "'" << command.name << ":" << script(command.help, true) << "' ";
-  out << ")\n    _describe command commands\n  else\n    shift words; ((CURRENT--)); _tprof_options "
-         "$words[1]\n  fi\n}\n"
-         "_tprof \"$@\"\n";
-  return out.str();
 }
 
 }  // namespace tprof

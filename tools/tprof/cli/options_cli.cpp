@@ -32,7 +32,7 @@ const OptionRow* row_of_variable(const std::string& variable) {
   return nullptr;
 }
 
-// The words of a METAVAR: "auto|backward:N" is auto and backward:, what follows a colon is the user's to say.
+// The words that a METAVAR offers to completion: "auto|backward:N" has auto and backward:.
 std::vector<std::string> words_of(const std::string& metavar) {
   std::vector<std::string> words;
   if (metavar.find('|') == std::string::npos || metavar[0] == '[') return words;
@@ -62,7 +62,7 @@ void declare_run_options(Arguments& arguments, RunArguments& out) {
   }
   arguments.toggle("--report", "", "write report.html, the page of `tprof report`, into the log directory at the end",
                    out.report);
-  arguments.toggle("--quiet", "-q", "say nothing at the end: neither what was written nor the summary", out.quiet);
+  arguments.toggle("--quiet", "-q", "print nothing at the end: neither what was written nor the summary", out.quiet);
   arguments.toggle("--print-env", "",
                    "print the environment as export lines and exit, for launchers that "
                    "cannot use a wrapper",
@@ -91,17 +91,17 @@ Options apply_options(const RunArguments& arguments) {
   if (!arguments.schedule_words.empty()) {
     if (is_typed("TPROF_SCHEDULE"))
       throw Error(Fault::usage, "--schedule and --" + std::string(arguments.schedule_words[0].first) +
-                                    " are both given; say it all in --schedule");
+                                    " are both given; put everything into --schedule");
     put("TPROF_SCHEDULE", compose_schedule(arguments));
   }
-  // What is typed replaces what the environment says, also across the two spellings of a schedule.
+  // The command line replaces the environment, also if one has --steps and the other --schedule.
   if (is_typed("TPROF_STEPS") && !is_typed("TPROF_SCHEDULE")) unsetenv("TPROF_SCHEDULE");
   if (is_typed("TPROF_SCHEDULE") && !is_typed("TPROF_STEPS")) unsetenv("TPROF_STEPS");
 
   Options options;
   OptionError error;
   if (parse_options(options, error)) return options;
-  // The library's message names the variable; name the flag when that is what was typed.
+  // The message names the variable. If the flag was typed, name that.
   std::string text = error.text;
   size_t colon = text.find(':');
   if (colon != std::string::npos && is_typed(text.substr(0, colon).c_str()))
@@ -123,17 +123,6 @@ std::string compose_preload(const std::string& library, const char* existing) {
     if (!part.empty() && name != "libtprof.so") out += ":" + part;
   }
   return out;
-}
-
-std::string shell_quote(const std::string& text) {
-  std::string out = "'";
-  for (char c : text) {
-    if (c == '\'')
-      out += "'\\''";
-    else
-      out += c;
-  }
-  return out + "'";
 }
 
 std::string program_label(const std::vector<std::string>& program) {

@@ -1,5 +1,6 @@
-// From the words of `tprof run` to the TPROF_* environment that libtprof.so reads: flags from options.def,
-// the schedule's single words, the log directory's name, LD_PRELOAD. Pure functions except where said.
+// Turns the command line of `tprof run` into the TPROF_* variables that libtprof.so reads: options of options.def, the
+// options for single words of a schedule, the name of the log directory, LD_PRELOAD. The functions have no side effects
+// except where stated.
 #pragma once
 #include <string>
 #include <utility>
@@ -12,7 +13,7 @@ namespace tprof {
 
 struct RunArguments {
   std::vector<std::pair<int, std::string>> options;  // index into kOptionRows, value
-  // --skip-first, --wait, --warmup, --active, --repeat, --skip-first-wait as typed, in schedule's spelling
+  // --skip-first, --wait, --warmup, --active, --repeat, --skip-first-wait as typed; names as in --schedule
   std::vector<std::pair<std::string, std::string>> schedule_words;
   bool quiet = false;
   bool report = false;
@@ -22,18 +23,15 @@ struct RunArguments {
 
 void declare_run_options(Arguments& arguments, RunArguments& out);
 
-// "wait=5,active=3" from the single words; "" when there are none.
+// "wait=5,active=3" from the single options; "" if there are none.
 std::string compose_schedule(const RunArguments& arguments);
 
-// Sets TPROF_* in this process's environment; what is typed wins over what was set. Then parses everything.
-// Throws Error(Fault::usage) naming the flag or variable.
+// Sets TPROF_* in this process's environment, where the command line takes precedence, and parses all of it. Throws
+// Error(Fault::usage) that names the flag or variable.
 Options apply_options(const RunArguments& arguments);
 
-// ours:existing, each part once, other builds of libtprof.so left out.
+// "library:existing", without other builds of libtprof.so in `existing`.
 std::string compose_preload(const std::string& library, const char* existing);
-
-// 'it'\''s': one word for any POSIX shell.
-std::string shell_quote(const std::string& text);
 
 // "train" for `python -u /x/train.py --lr 1`, "pkg.mod" for `python -m pkg.mod`, else the program's name;
 // only characters that are harmless in a file name.

@@ -20,7 +20,7 @@ std::atomic<Progress*> g_progress = nullptr;
 
 double now_ns() { return static_cast<double>(clock_ns(CLOCK_MONOTONIC)); }
 
-// Of read(2) or write(2); 0 where the kernel does not count.
+// What the process has read or written by system calls so far; 0 if the kernel does not count.
 u64 bytes_so_far(Progress::Counts counts) {
   std::ifstream file("/proc/self/io");
   const std::string wanted = counts == Progress::Counts::read ? "rchar:" : "wchar:";
@@ -60,7 +60,7 @@ Progress::Progress(const std::string& what, Counts counts, u64 all, double after
   before_print(hide_shown);
   try {
     thread_ = std::thread([this, after_s] { work(after_s); });
-  } catch (const std::system_error&) {  // the machine allows no more threads: then nothing is shown
+  } catch (const std::system_error&) {  // the system allows no more threads, so nothing is shown
   }
 }
 

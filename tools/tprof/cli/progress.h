@@ -1,4 +1,5 @@
-// A passing line on stderr, where that is a terminal, for what takes longer than two seconds.
+// A line on stderr, if that is a terminal, that shows the progress of whatever takes longer than two seconds. It is
+// erased at the end.
 #pragma once
 #include <condition_variable>
 #include <mutex>
@@ -12,14 +13,15 @@ namespace tprof {
 
 class Progress {
  public:
-  enum class Counts { read, written };  // of this process, in all
+  enum class Counts { read, written };  // bytes that the process reads or writes
 
-  // `all`: bytes that there are, 0 not known. One at a time lives. `after_s`: when it is first shown.
+  // `all`: the number of bytes in total, 0 if it is not known. `after_s`: when the line is first shown. There must be
+  // only one Progress at a time.
   explicit Progress(const std::string& what, Counts counts = Counts::read, u64 all = 0, double after_s = kAfterS);
   ~Progress();
   Progress(const Progress&) = delete;
 
-  // What is being done from now on: "reading x.pt.trace.json.gz".
+  // Replaces what is being done: "reading x.pt.trace.json.gz".
   void say(const std::string& what);
 
   static constexpr double kAfterS = 2, kEveryS = 0.5;
@@ -30,7 +32,7 @@ class Progress {
   void hide();
   static void hide_shown();
 
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members up to shown_
   std::condition_variable changed_;
   std::string what_;
   bool over_ = false, shown_ = false;
@@ -40,10 +42,10 @@ class Progress {
   std::thread thread_;
 };
 
-// "tprof: reading x, 120 of 350 MB, 12 s"; what is not known is left out.
+// "tprof: reading x, 120 of 350 MB, 12 s", without what is not known.
 std::string progress_text(const std::string& what, u64 done, u64 all, double seconds);
 
-// Of all files that are there.
+// The size of all files together; missing ones are skipped.
 u64 size_of(const std::vector<std::string>& files);
 
 }  // namespace tprof

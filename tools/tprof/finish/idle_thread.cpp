@@ -14,9 +14,9 @@
 namespace tprof {
 namespace {
 
-constexpr int kPatience_ms = 100;  // with a turn that is under way at the end; then it is looked at again
+constexpr int kPatience_ms = 100;  // how long stop() waits before it looks again whether the last turn gets any time
 
-// Waiting for a processor, not for a disk or another process.
+// Whether the thread waits for a processor, and not for a disk or another process.
 bool is_runnable(pid_t tid) {
   char path[64], state = 0;
   snprintf(path, sizeof path, "/proc/self/task/%d/stat", static_cast<int>(tid));
@@ -43,7 +43,7 @@ void IdleThread::work() {
     lock.unlock();
     try {
       turn_();
-    } catch (...) {  // given up, or it failed: it is done again at the end
+    } catch (...) {  // given up or failed; the finisher repeats it at the end
     }
     lock.lock();
     changed_.wait_for(lock, std::chrono::milliseconds(pause_ms_), [this] { return stop_; });

@@ -1,5 +1,5 @@
-// A thread for what has time: it runs when nothing else wants the processor (SCHED_IDLE). An ordinary user cannot take that
-// back from a thread, so what is urgent is another thread's work.
+// A thread for work that is not urgent: it runs when nothing else wants the processor (SCHED_IDLE). An ordinary user
+// cannot raise the priority of a thread again, so urgent work must be done by another thread.
 #pragma once
 #include <sys/types.h>
 #include <time.h>
@@ -14,12 +14,12 @@ namespace tprof {
 
 class IdleThread {
  public:
-  // Calls `turn` again and again, `pause_ms` between.
+  // Calls `turn` repeatedly, with a pause of `pause_ms` after each call.
   IdleThread(std::function<void()> turn, int pause_ms);
   ~IdleThread() { stop(); }
   IdleThread(const IdleThread&) = delete;
 
-  // Returns when no turn is under way. One that others leave no time is given up (record/give_up.h).
+  // Returns when the current turn has ended. A turn that gets no processor time is given up (record/give_up.h).
   void stop();
 
  private:
@@ -32,7 +32,7 @@ class IdleThread {
   bool stop_ = false, ended_ = false;
   std::atomic<bool> give_up_{false};
   pid_t tid_ = 0;
-  clockid_t clock_ = 0;  // of its time on the processor
+  clockid_t clock_ = 0;  // of the thread's processor time
   std::thread thread_;
 };
 

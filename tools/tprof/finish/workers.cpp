@@ -29,8 +29,8 @@ struct Cover {
   Covered covered;
 };
 
-// The first step of a window is tentative until work follows. Before that the window may yet begin later, or not at
-// all.
+// The first step of a window is tentative until an operator follows. Until then the window may still start later, or
+// not at all.
 bool has_begun(const WindowInfo& w, const Meta& meta) {
   if (w.first_step == -1) return w.begin_ticks != 0;
   for (const StepInfo& s : meta.steps)
@@ -38,7 +38,7 @@ bool has_begun(const WindowInfo& w, const Meta& meta) {
   return false;
 }
 
-// What the windows of a program cover. `over`: it has ended. The end of an open window may be taken back.
+// The times that the windows of a program cover. `over`: it has ended. The end of an open window may still move.
 std::vector<Cover> covers_of(const Meta& meta, bool over) {
   constexpr u64 kOpen = ~u64(0);
   std::vector<Cover> out;
@@ -103,7 +103,7 @@ bool Workers::is_ours(const FileHeader& h) const {
   return h.role == u32(Role::helper) && h.parent_pid == pid_ && h.created_ns >= created_ns_ && boot_id_ == h.boot_id;
 }
 
-// Those that a finisher before us has left.
+// Finds the slots that an earlier finisher of this program has written.
 void Workers::find_slots() {
   for (size_t i = 0; access(slot_path(i).c_str(), F_OK) == 0; i++) {
     Slot slot{-1, 0, 0, 0};
@@ -112,7 +112,8 @@ void Workers::find_slots() {
       for (u64 begin : recordings_in(path)) {
         auto recording = Recording::open(path, begin);
         const FileHeader& h = recording->header();
-        if (!recording->is_folded() || !is_ours(h)) throw Error(Fault::unreadable, path + ": is no slot of ours");
+        if (!recording->is_folded() || !is_ours(h))
+          throw Error(Fault::unreadable, path + ": does not belong to this program");
         slot.begin = begin;
         slot.end = begin + h.folded_bytes;
         folded_.insert({h.pid, h.created_ns});
@@ -124,7 +125,8 @@ void Workers::find_slots() {
   }
 }
 
-// The one whose last helper ended last of those that had ended by then: no more slots than helpers lived at one time.
+// The slot for a helper that started at `first_ticks`: of the slots that were free by then, the one that became free
+// last, or else a new one. This makes as many slots as helpers lived at the same time.
 Workers::Slot* Workers::slot_for(u64 first_ticks) {
   Slot* best = nullptr;
   for (Slot& slot : slots_) {
@@ -164,7 +166,7 @@ bool Workers::look() {
         ended.push_back({recording->header().created_ns, path});
       else
         live_++;
-    } catch (const Error&) {  // just being made, perhaps
+    } catch (const Error&) {  // perhaps it is being created now
     }
   }
   std::sort(ended.begin(), ended.end());
@@ -179,18 +181,18 @@ void Workers::fold(const Meta& leader, bool over, bool keep) {
   u64 most = max_size_of(leader);
   for (const std::string& path : ended_) try {
       auto recording = Recording::open(path);
-      if (!is_ours(recording->header())) continue;  // it became a program of its own
+      if (!is_ours(recording->header())) continue;  // the helper has become a program of its own
       Reading worker = read_worker(*recording, covers);
-      if (worker.covered == Covered::perhaps) break;  // those that ended later wait with it
+      if (worker.covered == Covered::perhaps) break;  // keeps the order: helpers that ended later wait too
       bool wanted = worker.covered == Covered::yes || keep;
       no_room_ = wanted && !put_into_slot(*recording, worker.life, most);
       if (no_room_) break;
       unlink(path.c_str());
-    } catch (const Error&) {  // gone, or damaged: `tprof convert --workers` says why
+    } catch (const Error&) {  // gone, or damaged, which `tprof convert --workers` reports
     }
 }
 
-// False when it cannot be written now.
+// False if it cannot be written now.
 bool Workers::put_into_slot(Recording& recording, const HelperLife& life, u64 most_bytes) {
   const FileHeader& h = recording.header();
   if (folded_.count({h.pid, h.created_ns})) return true;
@@ -213,7 +215,7 @@ size_t count_workers(const std::string& directory, const std::set<std::string>& 
   size_t count = 0;
   for (const std::string& path : list_files(directory, is_recording_name)) try {
       count += !before.count(path) && Recording::open(path)->header().role == u32(Role::helper);
-    } catch (const Error&) {  // said already, or by `tprof convert`
+    } catch (const Error&) {  // reported already, or by `tprof convert`
     }
   return count;
 }

@@ -1,7 +1,7 @@
-// The recordings of a program's helper processes (data-loader workers and the like), kept few and small by the
-// program's finisher. Of a helper that has ended, a recording without anything that a window of the program covers goes
-// away; others are folded into one file per slot, <host>_<pid>.<time_ns>.worker<k>.tprof. The k-th slot is that of the
-// k-th helper living at one time.
+// The recordings of a program's helper processes, such as data-loader workers, which the program's finisher keeps few
+// and small. When a helper has ended, its recording is removed if no window of the program covers any of its events.
+// Otherwise it is folded into the file of a slot, <host>_<pid>.<time_ns>.worker<k>.tprof; there are as many slots as
+// helpers lived at the same time.
 #pragma once
 #include <set>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace tprof {
 
-// What a helper's recording says of it.
+// When a helper lived, in ticks, and how many events it recorded.
 struct HelperLife {
   u64 first_ticks = 0, last_ticks = 0;
   u64 events = 0;
@@ -23,24 +23,24 @@ class Workers {
   ~Workers();
   Workers(const Workers&) = delete;
 
-  // Looks for those that have ended; true when there are some.
+  // Looks for helpers that have ended; true if there are any.
   bool look();
-  // The same at most once a second, and for a hundredth of a processor: a log directory may be shared by many.
+  // The same, but at most once a second and with at most 1 % of a processor: many processes may share a log directory.
   bool look_now_and_then();
-  // Those found by the last look. `leader`: what is known of its windows now; `over`: nothing will be added to that.
-  // `keep`: also what no window covers. What goes beyond TPROF_MAX_SIZE is counted in the slot, as a program counts it;
-  // on a full disk all stays as it is, and is tried again when the program is over.
+  // Folds the recordings that the last look has found. `leader`: the program's windows as far as they are known;
+  // `over`: they are final. `keep`: also fold recordings that no window covers. Events beyond TPROF_MAX_SIZE are
+  // dropped and counted in the slot. If the disk is full, the recordings stay as they are until the program has ended.
   void fold(const Meta& leader, bool over, bool keep);
-  // As of the last look.
+  // Whether the last look found helpers that are running.
   bool some_live() const { return live_ > 0; }
 
  private:
   struct Slot {
-    int fd;          // -1: the name is somebody else's
-    u64 begin, end;  // of the last recording in it
+    int fd;          // -1: a file of another program has this name
+    u64 begin, end;  // of the last recording in the file
     u64 last_ticks;  // when its last helper ended
   };
-  // What names a process's recording: its pid, and when it was created.
+  // A process and its recording: its pid, and when the recording was created.
   using Id = std::pair<u32, u64>;
 
   bool is_ours(const FileHeader& header) const;
@@ -53,16 +53,16 @@ class Workers {
   u32 pid_;
   u64 created_ns_;
   std::string boot_id_;
-  std::set<std::string> strangers_;  // recordings that are none of ours
+  std::set<std::string> strangers_;  // recordings that do not belong to helpers of this program
   std::vector<std::string> ended_;
   size_t live_ = 0;
   std::vector<Slot> slots_;
   bool no_room_ = false;
-  std::set<Id> folded_;  // by a finisher that was killed: their own files may still be there
+  std::set<Id> folded_;  // by a finisher that was killed; the original files may still exist
   u64 next_look_ns_ = 0;
 };
 
-// How many recordings of helpers a directory holds beside those in `before`.
+// How many recordings of helpers a directory holds, without those in `before`.
 size_t count_workers(const std::string& directory, const std::set<std::string>& before);
 
 }  // namespace tprof

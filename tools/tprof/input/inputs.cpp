@@ -13,7 +13,7 @@
 #include "command.h"
 #include "convert/convert.h"
 #include "exit_codes.h"
-#include "finish.h"
+#include "finish/finisher_lock.h"
 #include "input/read_ahead.h"
 #include "input/trace_file.h"
 #include "run/nested.h"
@@ -32,11 +32,12 @@ std::vector<std::string> recordings_below(const std::string& path) {
   return out;
 }
 
-// Files whose names end as those of traces.
+// Names files that have the suffix of a trace and are not one.
 void say_skipped(const std::string& directory, const std::vector<std::string>& files) {
   constexpr size_t kNamed = 3;
   if (files.empty()) return;
-  std::string line = directory + ": not read, since " + (files.size() == 1 ? "it is no trace" : "they are no traces");
+  std::string line =
+      directory + ": not read, since " + (files.size() == 1 ? "it is not a trace" : "they are not traces");
   for (size_t i = 0; i < files.size() && i < kNamed; i++)
     line += (i ? ", " : ": ") + std::filesystem::path(files[i]).lexically_relative(directory).string();
   if (files.size() > kNamed) line += " and " + std::to_string(files.size() - kNamed) + " more";
@@ -82,7 +83,8 @@ const std::string& Scratch::path() {
   std::error_code why;
   std::string name = (fs::temp_directory_path(why) / "tprof-XXXXXX").string();
   if (why || !mkdtemp(name.data()))
-    throw Error(Fault::unreadable, name + ": cannot be made, and recordings are converted there: " + strerror(errno));
+    throw Error(Fault::unreadable,
+                name + ": cannot be created, and recordings are converted there: " + strerror(errno));
   return path_ = name;
 }
 
@@ -125,7 +127,7 @@ void Inputs::add(const std::string& path) {
   throw Error(Fault::unreadable, path + ": holds no trace (" + names + ") and no recording (*.tprof)");
 }
 
-// Into a directory of its own, which is returned.
+// Converts a recording into a new directory, which is returned.
 std::string Inputs::convert(const std::string& path, bool named) {
   Progress progress("reading " + fs::path(path).filename().string(), Progress::Counts::written);
   std::string into = scratch_.path() + "/" + std::to_string(converted_++);
@@ -140,12 +142,12 @@ void Inputs::convert_into(const std::string& into, const std::string& path, u64 
   if (header.role == static_cast<u32>(Role::helper) && !named) return;
   if (!named && has_finisher(path)) {
     if (!header.closed && recording->writer_alive()) {
-      complain(path + ": its windows are just being written; what has no trace yet is left out");
+      complain(path + ": its windows are being written; those without a trace are left out");
       partial_ = true;
       return;
     }
     wait_for_finisher(path);
-    if (access(path.c_str(), F_OK) != 0) return;  // all written, and gone
+    if (access(path.c_str(), F_OK) != 0) return;  // all is written, and the recording was removed
     recording->refresh();
   }
   ConvertOptions options = options_of(recording->read_meta());

@@ -1,7 +1,7 @@
-// What the analysing commands work on: traces, recordings, and directories of them, one Model at a time.
+// The inputs of the analysing commands: traces, recordings, and directories of them, read as one Model at a time.
 //
-// A directory's traces are read; its recordings only for windows that have no trace yet (by the code of `tprof
-// convert`, into a directory that goes when the command ends).
+// In a directory, traces are read, and recordings only for windows that have no trace yet. Recordings are converted by
+// the code of `tprof convert` into a temporary directory.
 #pragma once
 #include <functional>
 #include <map>
@@ -17,16 +17,16 @@ namespace tprof {
 
 using Input = kineto::TraceFile;
 
-// The plugin does not know ranks.
+// How tables name an input. By the plugin's rules it has no rank.
 Source source_of(const Input& input, const Model& model, RuleSet rules = RuleSet::tprof);
 
-// The traces of a directory, not below it; what is skipped is said on stderr.
+// The traces of a directory, without its subdirectories. Files that are skipped are named on stderr.
 std::vector<std::string> traces_in(const std::string& directory);
 
-// By run: what the plugin calls its number of workers.
+// The number of workers of each run, as the plugin counts them.
 std::map<std::string, size_t> workers_of(const std::vector<Input>& inputs);
 
-// A directory for what lives no longer than the command; made when first asked for.
+// A temporary directory, created when it is first needed and removed at the end of the command.
 class Scratch {
  public:
   Scratch() = default;
@@ -40,17 +40,17 @@ class Scratch {
 
 class Inputs {
  public:
-  // Throws Error(Fault::unreadable) when a path holds nothing to analyse. What is left out is said on stderr.
-  // By the plugin's rules, directories have only what it would take by its name.
+  // Throws Error(Fault::unreadable) if a path holds nothing to analyse. What is left out is named on stderr. By the
+  // plugin's rules, only files of a directory whose names the plugin accepts are read.
   explicit Inputs(const std::vector<std::string>& paths, RuleSet rules = RuleSet::tprof);
 
   const std::vector<Input>& all() const { return all_; }
-  // How many of all() the first so many paths gave, before each().
+  // How many inputs of all() came from the first `paths` paths. Valid before each() is called.
   size_t given_by(size_t paths) const { return paths ? ends_[paths - 1] : 0; }
 
-  // One after the other, in their order; the next ones are read meanwhile (see read_ahead.h). What cannot be read, or
-  // that `use` throws an Error for, is said on stderr. The exit code: kExitOk, kExitPartial, or kExitUnreadable when
-  // nothing could be read; all() is what could. `plugin`: also what --plugin-compat needs.
+  // Calls `use` for each input in order, while the next ones are read (see read_ahead.h). Inputs that cannot be read,
+  // or for which `use` throws an Error, are named on stderr and removed from all(). Returns kExitOk, kExitPartial, or
+  // kExitUnreadable if nothing could be read. `plugin`: also read what --plugin-compat needs.
   using Use = std::function<void(const Input& input, const Model& model, const PluginTrace& plugin)>;
   int each(bool plugin, const Use& use);
 
@@ -61,10 +61,10 @@ class Inputs {
 
   RuleSet rules_;
   std::vector<Input> all_;
-  std::vector<size_t> ends_;  // in all_, by path
+  std::vector<size_t> ends_;  // for each path, the end of its inputs in all_
   Scratch scratch_;
   size_t converted_ = 0;
-  bool nested_said_ = false;  // once, though a command may read all of it twice
+  bool nested_said_ = false;  // nested spans are reported once, even if a command reads all inputs twice
   bool partial_ = false;
 };
 

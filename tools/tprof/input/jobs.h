@@ -1,5 +1,5 @@
-// The jobs among what a command was given: processes whose traces lie in one directory and are of the same span are
-// ranks of one. What is said of a rank may need all of them.
+// The distributed jobs among the inputs of a command: traces of the same span in one directory are the ranks of a job.
+// Some facts about a rank follow only from all ranks.
 #pragma once
 #include "analysis/ranks/distributed.h"
 #include "input/inputs.h"
@@ -9,10 +9,10 @@ namespace tprof {
 
 struct Job {
   std::string run, span;
-  size_t turn = 1;                                              // of several whose traces have the same run and span
-  std::vector<Rank> ranks;                                      // sorted, once all were added
-  Distributed found;                                            // likewise
-  std::vector<std::shared_ptr<const PluginRank>> plugin_ranks;  // by the plugin's rules instead
+  size_t turn = 1;                                              // number among jobs with the same run and span
+  std::vector<Rank> ranks;                                      // sorted by finish()
+  Distributed found;                                            // computed by finish()
+  std::vector<std::shared_ptr<const PluginRank>> plugin_ranks;  // used instead of `ranks` by the plugin's rules
 
   DistributedView view() const {
     return plugin_ranks.empty() ? distributed_view(ranks, found) : plugin_distributed_view(plugin_ranks);
@@ -22,16 +22,16 @@ struct Job {
 
 class Jobs {
  public:
-  // A rank that the job has already begins another one: people's own trace handlers write several windows of a process
-  // under names that tell nothing of it.
+  // If the job has this rank already, a new job is started: with trace handlers of users, the names of files may not
+  // show that they are several windows of one process.
   void add(const Input& input, Rank rank);
-  // The plugin knows run and span alone.
+  // By the plugin's rules a job is identified by run and span alone.
   void add(const Input& input, std::shared_ptr<const PluginRank> rank);
-  // All were added.
+  // To be called when all ranks are added.
   void finish();
 
   const std::vector<Job>& all() const { return jobs_; }
-  // What the other ranks say of the one with this trace.
+  // What follows from the other ranks for the rank of this trace.
   RankFacts facts_of(const Input& input) const;
 
  private:
@@ -39,13 +39,13 @@ class Jobs {
   std::map<std::string, size_t> job_of_;  // by path
 };
 
-// Who waits for whom is known once all ranks have been read: before anything is said of one of them.
+// Reads all inputs to find out which rank waits for which, since this must be known before the first rank is reported.
 Jobs jobs_of(Inputs& inputs);
 
-// What --json of `tprof advise` says of a job.
+// The JSON that `tprof advise` prints for a job.
 Json stragglers_json(const Job& job);
 
-// False: no two traces can be ranks of one job.
+// Whether any two inputs can be ranks of one job.
 bool may_hold_jobs(const std::vector<Input>& inputs);
 
 }  // namespace tprof

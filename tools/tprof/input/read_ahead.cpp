@@ -8,11 +8,11 @@ namespace tprof {
 ReadAhead::ReadAhead(std::vector<std::string> paths, bool plugin)
     : paths_(std::move(paths)), plugin_(plugin), slots_(paths_.size()) {
   size_t processors = std::max(1u, std::thread::hardware_concurrency());
-  most_ = std::min({processors, kMostReaders, paths_.size()});
-  for (size_t n = most_; n > 0; n--) try {
+  max_ahead_ = std::min({processors, kMaxReaders, paths_.size()});
+  for (size_t n = max_ahead_; n > 0; n--) try {
       readers_.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
-      if (readers_.empty()) throw;  // else the machine allows no more, and those do
+      if (readers_.empty()) throw;  // otherwise the readers that could be started suffice
       break;
     }
 }
@@ -38,7 +38,7 @@ std::unique_ptr<ReadTrace> ReadAhead::next() {
 void ReadAhead::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return unwanted_ || begun_ == paths_.size() || begun_ < given_ + most_; });
+    changed_.wait(lock, [&] { return unwanted_ || begun_ == paths_.size() || begun_ < given_ + max_ahead_; });
     if (unwanted_ || begun_ == paths_.size()) return;
     size_t i = begun_++;
     Slot read_one;

@@ -1,4 +1,4 @@
-// Models of several traces, in the order of their files, of which the next ones are read while one is looked at.
+// Reads the Models of several traces in order. While one is used, threads read the next ones.
 #pragma once
 #include <condition_variable>
 #include <exception>
@@ -18,16 +18,16 @@ struct ReadTrace {
 
 class ReadAhead {
  public:
-  // As many readers as processors, but at most kMostReaders: that many Models wait or are being read, beside the one
-  // that is looked at. One of a million events takes some 200 MB, 350 with `plugin`.
-  static constexpr size_t kMostReaders = 4;
+  // There are as many readers as processors, but at most kMaxReaders, and as many Models wait or are being read beside
+  // the one that is used. A Model of a million events takes some 200 MB, or 350 MB with `plugin`.
+  static constexpr size_t kMaxReaders = 4;
 
   ReadAhead(std::vector<std::string> paths, bool plugin);
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
 
-  // The next trace, which takes the place of the last one. Throws what reading it threw; the one after it can be asked
-  // for then. Not to be called more often than there are paths.
+  // Returns the next trace, or throws what reading it threw; the call after that returns the following one. Must not be
+  // called more often than there are paths.
   std::unique_ptr<ReadTrace> next();
 
  private:
@@ -41,11 +41,11 @@ class ReadAhead {
 
   const std::vector<std::string> paths_;
   const bool plugin_;
-  size_t most_;       // traces begun and not given away
-  std::mutex mutex_;  // of what follows
+  size_t max_ahead_;  // traces that may be started before they are returned by next()
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::vector<Slot> slots_;       // by path
-  size_t begun_ = 0, given_ = 0;  // paths
+  size_t begun_ = 0, given_ = 0;  // numbers of paths whose reading has started, and that next() was called for
   bool unwanted_ = false;
   std::vector<std::thread> readers_;
 };

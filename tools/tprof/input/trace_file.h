@@ -1,6 +1,5 @@
-// What a finished trace says about itself: its head (everything before traceEvents) and its ledger (the
-// object `tprof` behind them), without parsing the events in between. And which files of a directory are
-// ours.
+// The metadata of a finished trace: its head (everything before traceEvents) and its ledger (the object `tprof` after
+// them), read without parsing the events. Also, which files of a directory are traces or recordings of tprof.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>
@@ -12,18 +11,18 @@ namespace tprof {
 
 struct TraceSummary {
   nlohmann::ordered_json head;    // schemaVersion, deviceProperties, ...; null when there is none
-  nlohmann::ordered_json ledger;  // null: no trace of tprof's, or a cut one
+  nlohmann::ordered_json ledger;  // null: the trace is not tprof's, or it is cut off
   u64 written = 0;
   u64 dropped = 0;
 };
 
-// Throws Error(Fault::unreadable) when the file cannot be read or its compression is damaged.
+// Throws Error(Fault::unreadable) if the file cannot be read or its compression is damaged.
 TraceSummary read_summary(const std::string& trace);
 
 bool is_trace_name(const std::string& name);      // *.pt.trace.json[.gz]
 bool is_recording_name(const std::string& name);  // *.tprof
 
-// Full paths of the entries of a directory that a name test accepts, sorted. Empty when it cannot be read.
+// The sorted paths of those entries of a directory whose names are accepted. Empty if the directory cannot be read.
 std::vector<std::string> list_files(const std::string& directory, bool (*accept)(const std::string&));
 
 }  // namespace tprof

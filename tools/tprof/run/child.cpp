@@ -4,54 +4,51 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/clock.h"
 
 namespace tprof {
+namespace {
+
+constexpr int kNotStarted = 127;  // as a shell reports it
+
+// Appends what can be read to `text`. False when the deadline passes before the end.
+bool read_until_end(int from, u64 deadline_ns, std::string& text) {
+  for (;;) {
+    pollfd p{from, POLLIN, 0};
+    u64 now = clock_ns(CLOCK_MONOTONIC);
+    if (now >= deadline_ns || poll(&p, 1, int((deadline_ns - now) / 1'000'000u) + 1) == 0) return false;
+    char block[4096];
+    ssize_t n = read(from, block, sizeof block);
+    if (n == 0 || (n < 0 && errno != EINTR)) return true;
+    if (n > 0) text.append(block, size_t(n));
+  }
+}
+
+}  // namespace
 
 ChildResult run_child(const std::vector<std::string>& command,
                       const std::vector<std::pair<std::string, std::string>>& environment, int timeout_s) {
   ChildResult result;
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return result;
-  int pid = fork();
-  if (pid == 0) {
-    setsid();  // so that a run-away can be ended with all its children
-    int null = open("/dev/null", O_RDWR);
-    dup2(null, 0);
-    dup2(ends[1], 1);
-    dup2(ends[1], 2);
-    for (const auto& [name, value] : environment)
-      value.empty() ? unsetenv(name.c_str()) : setenv(name.c_str(), value.c_str(), 1);
-    std::vector<char*> argv;
-    for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
-    argv.push_back(nullptr);
-    execvp(argv[0], argv.data());
-    _exit(127);
-  }
+  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  pid_t pid;
+  int failed = start_child(command, {environment, null, ends[1], ends[1], true}, pid);
   close(ends[1]);
-  u64 deadline = clock_ns(CLOCK_MONOTONIC) + u64(timeout_s) * 1'000'000'000u;
-  bool late = pid < 0;
-  while (!late) {
-    pollfd p{ends[0], POLLIN, 0};
-    u64 now = clock_ns(CLOCK_MONOTONIC);
-    late = now >= deadline || poll(&p, 1, static_cast<int>((deadline - now) / 1'000'000u) + 1) == 0;
-    if (late) break;
-    char block[4096];
-    ssize_t n = read(ends[0], block, sizeof block);
-    if (n == 0 || (n < 0 && errno != EINTR)) break;
-    if (n > 0) result.out.append(block, size_t(n));
+  if (null >= 0) close(null);
+  if (failed) {
+    result.status = kNotStarted;
+  } else {
+    bool ended = read_until_end(ends[0], clock_ns(CLOCK_MONOTONIC) + u64(timeout_s) * 1'000'000'000u, result.out);
+    if (!ended) kill(-pid, SIGKILL);
+    int status = wait_for_child(pid);
+    if (ended) result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
   close(ends[0]);
-  if (pid < 0) return result;
-  if (late) kill(-pid, SIGKILL);
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!late) result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
 }
 

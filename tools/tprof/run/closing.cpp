@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "convert/convert.h"
-#include "finish.h"
 #include "finish/workers.h"
 #include "input/trace_file.h"
 #include "record/reader.h"
@@ -34,7 +33,7 @@ std::vector<NewTrace> new_traces(const std::string& directory, const std::set<st
 namespace {
 
 std::string unfinished_text(const std::string& directory) {
-  return "a trace is still being written, in the background: tprof's commands wait for it when they read " + directory;
+  return "a trace is still being written in the background; tprof's commands wait for it when they read " + directory;
 }
 
 }  // namespace
@@ -45,7 +44,7 @@ std::string short_line(const std::string& directory, const std::set<std::string>
   for (const std::string& path : list_files(directory, is_trace_name)) traces += !before.count(path);
   std::string line = "wrote " + std::to_string(traces) + (traces == 1 ? " trace to " : " traces to ") + directory;
   if (completion.unfinished) return (traces ? line + "; " : "") + unfinished_text(directory);
-  return line + "; tprof overview " + directory + " says where the time went";
+  return line + "; tprof overview " + directory + " shows where the time went";
 }
 
 std::string closing_line(const std::string& directory, const std::vector<NewTrace>& written,
@@ -78,7 +77,7 @@ std::string closing_line(const std::string& directory, const std::vector<NewTrac
               "recorded is step " +
               std::to_string(first) + "; lower skip_first, wait or warmup";
     else if (!completion.any && completion.lost)
-      line += "the recording of the program is not there any more; it was deleted or moved while the program ran";
+      line += "the recording of the program is gone; it was deleted or moved while the program ran";
     else if (options.window.profiler_api)
       line += "--window is cudaProfilerApi and cudaProfilerStart() was not called";
     else if (!options.autostart)
@@ -90,7 +89,7 @@ std::string closing_line(const std::string& directory, const std::vector<NewTrac
     else
       line += std::string("the program used neither torch nor CUDA") +
               (first > 0 ? ", or ended before step " + std::to_string(first) + ", the first to be recorded" : "") +
-              "; tprof doctor says what works here";
+              "; tprof doctor checks what works on this machine";
   }
   if (completion.unfinished && note.empty()) note = unfinished_text(directory);
   if (!note.empty()) line += (line.empty() ? "" : "; ") + note;
@@ -116,7 +115,7 @@ std::string rest_line(const std::string& directory, const std::set<std::string>&
       if (header.closed != kClosedFinished || header.role == static_cast<u32>(Role::helper)) continue;
       std::string text = rest_text({header.rest_events, header.rest_first_step, header.rest_end_step}, path);
       if (!text.empty()) return text;
-    } catch (const Error&) {  // said already, or by `tprof convert`
+    } catch (const Error&) {  // reported already, or by `tprof convert`
     }
   return "";
 }
@@ -126,7 +125,7 @@ int flush_recordings(const std::string& directory, int signal, int program) {
   for (const std::string& path : list_files(directory, is_recording_name)) try {
       std::unique_ptr<Recording> recording = Recording::open(path);
       if (recording->writer_alive()) targets.insert(static_cast<int>(recording->header().pid));
-    } catch (const Error&) {  // not ours to report now
+    } catch (const Error&) {  // reported when the program has ended
     }
   int sent = 0;
   for (int pid : targets)

@@ -1,4 +1,4 @@
-// What `tprof run` says in one line when its program has ended: what was written, or why nothing was.
+// The line that `tprof run` prints when its program has ended: what was written, or why nothing was.
 #pragma once
 #include <set>
 #include <string>
@@ -13,29 +13,29 @@ struct NewTrace {
   std::string path;
   TraceSummary summary;
 };
-// Without those in `before`, the files that were there at the start. What cannot be read is noted.
+// The traces in the directory, without those in `before` (files that existed at the start). If one cannot be read, the
+// reason goes into completion.note.
 std::vector<NewTrace> new_traces(const std::string& directory, const std::set<std::string>& before,
                                  Completion& completion);
 
 std::string closing_line(const std::string& directory, const std::vector<NewTrace>& written,
                          const Completion& completion, const Options& options);
 
-// Without a look into the traces, for which there was no time.
+// The closing line when there was no time to read the traces.
 std::string short_line(const std::string& directory, const std::set<std::string>& before, const Completion& completion);
 
-// Ends the line: "; 2 recordings of data-loader workers ... are kept", with the command that makes traces of them; ""
-// when there are none.
+// The end of the closing line: "; 2 recordings of data-loader workers ... are kept", with the command that converts
+// them. Empty if there are none.
 std::string workers_clause(const std::string& directory, const std::set<std::string>& before);
 
-// What a recording holds beyond the parts that were written, with the command that writes it; "" when
-// nothing.
+// What a recording holds beyond the parts that were written, with the command that writes it; "" if there is nothing.
 std::string rest_line(const std::string& directory, const std::set<std::string>& before);
 
 // The first step that a schedule records, -1 when it records from the start.
 i64 first_recorded_step(const Schedule& schedule);
 
-// Sends the flush signal to the program and to every process with a recording here, as far as they handle it.
-// Returns how many that were.
+// Sends the flush signal to the program and to every process with a recording in the directory, but only to those that
+// handle the signal. Returns their number.
 int flush_recordings(const std::string& directory, int signal, int program);
 
 }  // namespace tprof

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "exit_codes.h"
-#include "finish.h"
+#include "finish/finisher_lock.h"
 #include "input/trace_file.h"
 #include "record/empty.h"
 #include "record/reader.h"
@@ -21,9 +21,9 @@ namespace {
 
 bool same_machine(const FileHeader& header) { return !strcmp(process_identity(getpid()).boot_id, header.boot_id); }
 
-// Of a program that reached no window: the last of its steps is all that its recording holds.
+// Counts the steps of a program that reached no window. Its recording holds the last of them only.
 void count_unrecorded(const StepInfo& last, Counted& out) {
-  bool settled = (last.flags & kStepHasWork) && !(last.flags & kStepWithdrawn);  // else it only ended the one before
+  bool settled = (last.flags & kStepHasWork) && !(last.flags & kStepWithdrawn);  // else it ended the step before
   u64 steps = static_cast<u64>(std::max<i64>(last.number, 0)) + settled;
   if (steps <= out.steps) return;
   out.by = last.by;
@@ -31,8 +31,8 @@ void count_unrecorded(const StepInfo& last, Counted& out) {
   out.guessed = last.flags & kStepGuessed;
 }
 
-// Those whose program has ended and whose traces are not all written. Another machine's (a shared directory) are left to
-// that machine, a helper's to `tprof convert --workers`.
+// The recordings whose program has ended and whose traces are not all written. In a shared directory those of other
+// machines are left to them; recordings of helper processes are left to `tprof convert --workers`.
 std::vector<std::string> left_to_finish(const std::string& directory, Completion& out) {
   std::vector<std::string> left;
   for (const std::string& path : list_files(directory, is_recording_name)) try {
@@ -56,7 +56,7 @@ std::vector<std::string> left_to_finish(const std::string& directory, Completion
   return left;
 }
 
-// Goes on whatever becomes of us, and holds nobody's pipes open.
+// The child survives this process, and it closes the standard descriptors so that no reader of a pipe waits for it.
 int finish_in_background(const std::vector<std::string>& paths, const Supervisor& supervisor) {
   std::string self = own_path();
   std::vector<const char*> argv = {"tprof", "finish", "--after"};
@@ -85,7 +85,7 @@ Completion complete_recordings(const std::string& directory, Patience& patience)
     if (closed == kClosedEmpty) remove_empty(path.c_str());
     if (closed >= kClosedFinished) continue;
     out.unfinished++;
-    if (done && out.note.empty()) out.note = path + " could not be converted; tprof convert says why";
+    if (done && out.note.empty()) out.note = path + " could not be converted; tprof convert reports why";
   }
   return out;
 }

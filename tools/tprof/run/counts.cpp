@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What the traces of one process hold; those of a flush lie in others.
+// What was counted in the traces of one process. Traces of a flush are skipped: their steps are in other traces too.
 class ProcessCount {
  public:
   void add(const Json& ledger) {
@@ -20,7 +20,7 @@ class ProcessCount {
       before_ += counted;
       return;
     }
-    // A step that is too large for one part goes on in the next.
+    // A step that is too large for one part continues in the next one, and counts once.
     Json numbers = ledger.value("step", Json::object()).value("steps", Json::array());
     if (numbers.size() == 2 && counted.steps && numbers[0] == last_) counted.steps--;
     if (numbers.size() == 2) last_ = numbers[1];
@@ -42,7 +42,7 @@ class ProcessCount {
 
 }  // namespace
 
-// Where processes differ, which did what is left to `tprof info`.
+// If the processes differ, the details are left to `tprof info`.
 std::string counted_in(const std::vector<NewTrace>& written) {
   std::map<std::string, ProcessCount> processes;
   for (const NewTrace& trace : written) {
@@ -53,7 +53,7 @@ std::string counted_in(const std::vector<NewTrace>& written) {
   }
   std::set<std::string> texts;
   for (const auto& [process, count] : processes) texts.insert(count.text());
-  if (texts.size() != 1) return texts.empty() ? "" : "processes differ in their steps: tprof info";
+  if (texts.size() != 1) return texts.empty() ? "" : "the processes differ in their steps, see tprof info";
   if (processes.size() == 1 || texts.begin()->empty()) return *texts.begin();
   return "in each of " + std::to_string(processes.size()) + " processes " + *texts.begin();
 }

@@ -1,10 +1,10 @@
-// What the traces of a run hold together, in the words of model/counted.h.
+// The sentence that says what was counted as steps in all traces of a run (see model/counted.h).
 #pragma once
 #include "run/closing.h"
 
 namespace tprof {
 
-// "" when they do not say it.
+// Empty if the traces do not say what was counted.
 std::string counted_in(const std::vector<NewTrace>& written);
 
 }  // namespace tprof

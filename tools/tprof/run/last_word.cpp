@@ -15,10 +15,10 @@ namespace tprof {
 namespace {
 
 void too_large(const std::string& directory) {
-  complain("the traces are too large for a summary here: tprof overview " + directory + " says where the time went");
+  complain("the traces are too large for a summary here; tprof overview " + directory + " shows where the time went");
 }
 
-// Writes a byte to `said` when the closing line stands.
+// Writes a byte to the pipe `said` once the closing line is printed.
 void say(const Run& run, const Completion& completion, const std::vector<NewTrace>& written, int said) {
   std::string line =
       closing_line(run.directory, written, completion, run.options) + workers_clause(run.directory, run.before);
@@ -61,7 +61,7 @@ void say_last_word(const Run& run, const Completion& completion, Patience& patie
     bool said = read(ends[0], &byte, 1) == 1;
     if (!said && !run.quiet) complain(short_line(run.directory, run.before, completion));
     if (run.report)
-      complain("no time was left for the page: tprof report " + run.directory + " writes it");
+      complain("there was no time left to write the page; tprof report " + run.directory + " writes it");
     else if (said && !patience.interrupted())
       too_large(run.directory);
   }

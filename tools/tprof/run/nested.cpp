@@ -17,7 +17,7 @@ std::vector<std::string> nested_spans(const std::vector<SpanTime>& spans) {
         std::find_if(spans.begin(), spans.end(), [&](const SpanTime& other) { return lies_inside(span, other); });
     if (around == spans.end()) continue;
     out.push_back(span.run + " / " + span.worker + ": span " + span.span + " lies inside span " + around->span +
-                  "; their figures are not to be added up");
+                  "; do not add up their figures");
   }
   return out;
 }

@@ -1,5 +1,5 @@
-// Spans of one process of which one holds another: a flush and the window that it was a part of. Their figures must not
-// be added up.
+// Spans of one process that lie inside another: a flush, and the window that it is a part of. Their figures must not be
+// added up.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,10 +13,10 @@ struct SpanTime {
   u64 begin_ns = 0, end_ns = 0;
 };
 
-// "span 1 lies inside span 2", by run and worker; one inside several is named with the first.
+// One line per span that lies inside another: "RUN / WORKER: span 1 lies inside span 2; ...".
 std::vector<std::string> nested_spans(const std::vector<SpanTime>& spans);
 
-// Whether `a` lies inside `b`, and is not the same.
+// Whether `a` lies inside `b` and is a different span.
 bool lies_inside(const SpanTime& a, const SpanTime& b);
 
 }  // namespace tprof

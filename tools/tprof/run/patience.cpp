@@ -23,18 +23,19 @@ constexpr double kForever = std::numeric_limits<double>::infinity();
 
 double now_ns() { return static_cast<double>(clock_ns(CLOCK_MONOTONIC)); }
 
-// The PID namespace of the machine itself has this number (PROC_PID_INIT_INO in the kernel's proc_ns.h).
+// The initial PID namespace of a machine has this inode number (PROC_PID_INIT_INO in the kernel's proc_ns.h).
 bool in_container() {
   struct stat s;
   return stat("/proc/self/ns/pid", &s) == 0 && s.st_ino != 0xEFFFFFFCu;
 }
 
-// Why what this process leaves behind would be killed when it ends; "" where it would not.
+// Why processes that this one leaves in the background would be killed when it ends; "" if they would not be.
 std::string why_to_stay() {
-  if (getpid() == 1) return "process 1, with which everything here ends";
+  if (getpid() == 1) return "process 1, and everything here ends with it";
   for (const char* name : {"SLURM_STEP_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"})
-    if (getenv(name)) return std::string("a job step (") + name + " is set), whose end ends all that it started";
-  // A shell in a container lives on; the command that a container was started for does not.
+    if (getenv(name))
+      return std::string("a job step (") + name + " is set), and everything that it started ends with it";
+  // A container that was started for this command ends with it; one with an interactive shell does not.
   if (in_container() && !getenv("TPROF_EXIT_WAIT") && !isatty(2))
     return "a container, which may end with this command; --exit-wait SECONDS ends the wait sooner";
   return "";
@@ -75,7 +76,7 @@ bool Patience::for_last_word(const std::function<bool()>& done) {
 void Patience::say_why() {
   if (said_why_ || why_.empty()) return;
   said_why_ = true;
-  complain("waiting until the last trace is written: this is " + why_);
+  complain("waiting until the last trace is written, since this is " + why_);
 }
 
 void Patience::show_progress(double waited_ns) {
@@ -85,7 +86,7 @@ void Patience::show_progress(double waited_ns) {
   struct stat s;
   for (const std::string& path : list_files(directory_, kineto::is_unfinished_name))
     if (stat(path.c_str(), &s) == 0) bytes += static_cast<double>(s.st_size);
-  fprintf(stderr, "\rtprof: writing the last trace: %.1f MB, %.0f s (Ctrl-C: go on without it)\033[K", bytes / 1e6,
+  fprintf(stderr, "\rtprof: writing the last trace: %.1f MB, %.0f s (Ctrl-C: do not wait)\033[K", bytes / 1e6,
           waited_ns / kSecond);
 }
 

@@ -1,5 +1,6 @@
-// How long `tprof run` stays when its program has ended: at most --exit-wait. What is not written then goes on in the
-// background; where that would be killed with us (PID 1, job steps, containers), until all is written.
+// How long `tprof run` waits when its program has ended: at most --exit-wait seconds, after which traces are written in
+// the background. Where a background process would be killed together with this one (as PID 1, in job steps and
+// containers), it waits until all is written.
 #pragma once
 #include <functional>
 #include <string>
@@ -11,13 +12,13 @@ namespace tprof {
 
 class Patience {
  public:
-  // The time begins now. `exit_wait` in seconds, may be inf. A quiet one says nothing while it waits.
+  // Starts the time. `exit_wait` is in seconds and may be infinite. With `quiet`, nothing is printed while waiting.
   Patience(double exit_wait, Supervisor& supervisor, const std::string& directory, bool quiet);
 
-  // Waits until done() says so. False when the time is over or the user wants to go on (Ctrl-C).
+  // Waits until done() returns true. False if the time is over or the user does not want to wait (Ctrl-C).
   bool for_traces(const std::function<bool()>& done);
 
-  // The same, without a word and for at least a moment.
+  // The same without printing anything, and for at least a fraction of a second.
   bool for_last_word(const std::function<bool()>& done);
 
   const Supervisor& supervisor() const { return supervisor_; }

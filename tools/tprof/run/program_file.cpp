@@ -38,7 +38,8 @@ std::string head_of(const std::string& path, size_t bytes) {
   return text;
 }
 
-// A file that gains rights when it is run: the loader then ignores preloads outside the system's directories.
+// Whether the program gains rights when it is run. The loader then ignores preloads outside of the system's
+// directories.
 bool gains_rights(const std::string& path) {
   struct stat s;
   if (stat(path.c_str(), &s) != 0) return false;
@@ -110,8 +111,8 @@ std::string why_not_preloadable(const std::string& path) {
 
 namespace {
 
-// LD_PRELOAD cannot name a path with a blank or a colon: the library gets a link of another name, in a directory that
-// only this user may write to. It stays, for programs that outlive us.
+// LD_PRELOAD cannot name a path with a blank or a colon, so a link to the library is made in a directory that only this
+// user may write to. The link is not removed because programs may still use it when this process has ended.
 std::string link_to(const std::string& library) {
   auto refuse = [&](const std::string& why) {
     throw Error(Fault::usage, library + ": LD_PRELOAD cannot name a path with a blank or a colon, and " + why +

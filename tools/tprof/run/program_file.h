@@ -1,5 +1,5 @@
-// What would be started: found as a shell finds it, and looked at to see whether the loader will preload into
-// it.
+// The program that would be started: searched for as a shell does, and checked whether the loader will preload a
+// library into it.
 #pragma once
 #include <string>
 
@@ -13,11 +13,11 @@ struct ProgramFile {
 
 ProgramFile find_program(const std::string& name);
 
-// Why libtprof.so cannot be loaded into this file ("is statically linked", ...), or "" when nothing speaks
-// against it. Follows "#!" lines.
+// Why libtprof.so cannot be loaded into this program ("is statically linked", ...), or "" if it probably can. Follows
+// "#!" lines.
 std::string why_not_preloadable(const std::string& path);
 
-// Where libtprof.so is: next to this tool, in the build tree or installed. Throws Error when it is not there.
+// The path of libtprof.so, in the build tree or installed beside this tool. Throws Error if it is not there.
 std::string find_library();
 
 // The `tprof` binary itself.

@@ -17,15 +17,15 @@
 namespace tprof {
 namespace {
 
-// Reading and all analyses take 3 to 4 us an event on a machine of 2.5 GHz: this many take about 2 s.
-constexpr u64 kMostEvents = 500'000;
+// Reading and analysing take 3 to 4 us per event at 2.5 GHz, so this many take about 2 s.
+constexpr u64 kMaxEvents = 500'000;
 
 struct Candidate {
   const NewTrace* trace;
   SpanTime time;
   u64 steps;
-  bool alone_longest = true;        // no other of its worker is as long
-  std::vector<std::string> inside;  // spans of its worker that it holds: flushes
+  bool alone_longest = true;        // no other span of its worker is as long
+  std::vector<std::string> inside;  // spans of its worker that lie inside it: flushes
 };
 
 Candidate candidate_of(const NewTrace& trace, const kineto::TraceFile& file) {
@@ -40,14 +40,14 @@ Candidate candidate_of(const NewTrace& trace, const kineto::TraceFile& file) {
   return out;
 }
 
-// By steps: windows of a schedule have equally many, whatever time they took.
+// Compares the numbers of steps, since the windows of a schedule differ in time but not in steps.
 bool is_longer(const Candidate& a, const Candidate& b) {
   if (a.steps || b.steps) return a.steps > b.steps;
   return a.time.end_ns - a.time.begin_ns > b.time.end_ns - b.time.begin_ns;
 }
 
-// The longest trace of each worker, of equally long ones the newest: what was flushed is a part of a window. Ours only:
-// of others (the program's own torch.profiler may write here) nothing tells how many events they have.
+// The longest trace of each worker, or the newest of equally long ones (a flush is a part of a window). Traces of other
+// profilers are left out (the program may use torch.profiler itself), since their number of events is not known.
 std::vector<Candidate> candidates(const std::string& directory, const std::vector<NewTrace>& written) {
   std::map<std::string, std::vector<Candidate>> all;  // by worker
   for (const kineto::TraceFile& file : kineto::list_traces(directory).files)
@@ -65,7 +65,7 @@ std::vector<Candidate> candidates(const std::string& directory, const std::vecto
     }
     out.push_back(longest);
   }
-  // What a program did before it trained is not what was asked for.
+  // Traces from before the training are shown only if there are no others.
   auto before = [](const Candidate& c) { return kineto::read_counted(c.trace->summary.ledger).before_training; };
   if (!std::all_of(out.begin(), out.end(), before)) std::erase_if(out, before);
   return out;
@@ -77,7 +77,7 @@ std::string name_of(const Model& model, const Candidate& candidate, size_t worke
   return candidate.time.worker + ", one of " + std::to_string(workers) + " processes";
 }
 
-// Of ranks of a job, the one for which the others wait longest; nullptr: they do not.
+// The rank for which the other ranks wait longest; nullptr if they do not wait.
 const Rank* waited_for(const Distributed& found, const std::vector<Rank>& ranks) {
   const RankWait* most = nullptr;
   for (const RankWait& wait : found.waits)
@@ -86,11 +86,11 @@ const Rank* waited_for(const Distributed& found, const std::vector<Rank>& ranks)
   return matters ? &ranks[most->rank] : nullptr;
 }
 
-// What is read of the traces: of all what ranks need, and the Model of the one that is shown, which is the one for
-// which other ranks wait, else the one with the longest steps.
+// Reads the traces: from each what the comparison of ranks needs, and the Model of the one that is shown. That is the
+// rank for which the others wait, or else the one with the longest steps.
 class Subject {
  public:
-  // The last trace that could be read stays.
+  // A trace that cannot be read is skipped.
   void read(const std::vector<Candidate>& all) {
     double longest = -1;
     for (const Candidate& candidate : all) try {
@@ -103,7 +103,7 @@ class Subject {
           longest = step_ns;
         }
         keep(candidate, std::move(read), longest > 0 ? ", the slowest one" : "");
-      } catch (const Error&) {  // one rank's damage is no reason to say nothing of the others
+      } catch (const Error&) {  // a damaged trace; the summary is about the others
       }
     sort_ranks(ranks_);
     found_ = distributed(ranks_);
@@ -112,7 +112,7 @@ class Subject {
         if (!late || late->worker != candidate.time.worker) continue;
         if (shown != &candidate) keep(candidate, kineto::read_trace(candidate.trace->path), "");
         why = ", waited for";
-      } catch (const Error&) {  // then it is another one's page
+      } catch (const Error&) {  // the summary is about another rank
       }
   }
 
@@ -121,7 +121,7 @@ class Subject {
 
   const Candidate* shown = nullptr;
   std::optional<Model> model;
-  std::string why;  // of several, this one
+  std::string why;  // why this trace of several was chosen
 
  private:
   void keep(const Candidate& candidate, Model&& read, const char* reason) {
@@ -164,7 +164,7 @@ bool show_summary(const std::string& directory, const std::vector<NewTrace>& wri
   if (all.empty()) return true;
   u64 events = 0;
   for (const Candidate& candidate : all) events += candidate.trace->summary.written;
-  if (events > kMostEvents) return false;
+  if (events > kMaxEvents) return false;
   print(stderr, compose(directory, all, written.size()), text_style(stderr).color);
   return true;
 }

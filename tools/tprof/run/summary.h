@@ -1,10 +1,10 @@
-// What `tprof run` says of the run when the program has ended: report/summary.h of one of the traces that it wrote.
+// The summary that `tprof run` prints when its program has ended: report/summary.h for one of the traces of the run.
 #pragma once
 #include "run/closing.h"
 
 namespace tprof {
 
-// On stderr. False when the traces are too large for it.
+// Prints to stderr. False if the traces are too large.
 bool show_summary(const std::string& directory, const std::vector<NewTrace>& written);
 
 }  // namespace tprof

@@ -20,7 +20,8 @@ constexpr int kLastSignal = 64;
 
 bool is_fault(int signal) { return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL; }
 
-// Sent by somebody with kill() and the like, to us. The terminal's signals come from the kernel.
+// Whether another process has sent the signal to this one, by kill() for example. The terminal's signals come from the
+// kernel.
 bool sent_to_us(const siginfo_t& info) {
   bool by_process = info.si_code == SI_USER || info.si_code == SI_TKILL || info.si_code == SI_QUEUE;
   return by_process && info.si_pid != getpid();
@@ -47,7 +48,7 @@ Supervisor::Supervisor() {
     if (is_fault(s)) sigdelset(&all, s);
   }
   sigprocmask(SIG_BLOCK, &all, &old_mask_);
-  // With SIGCHLD ignored (a parent may have left it so) the kernel would reap the program before we can ask.
+  // If SIGCHLD is ignored, as a parent may have left it, the kernel reaps the program before waitpid() can.
   struct sigaction by_default = {};
   by_default.sa_handler = SIG_DFL;
   sigaction(SIGCHLD, &by_default, nullptr);
@@ -75,12 +76,13 @@ int Supervisor::run(const std::vector<std::string>& program, int flush_signal, c
   sigfillset(&all);
   for (;;) {
     int status = 0;
-    // PID 1 inherits every orphan of the container and must reap them; elsewhere only the program is ours.
+    // PID 1 inherits every orphan of the container and must reap them. Otherwise the program is the only child to wait
+    // for.
     for (int pid; (pid = waitpid(getpid() == 1 ? -1 : child, &status, WNOHANG | WUNTRACED)) > 0;) {
       if (pid != child) continue;
       if (!WIFSTOPPED(status)) return status;
-      // Ctrl-Z: our shell must see us stop, too, and its SIGCONT wakes both. A plain SIGSTOP to the program
-      // alone is none of our business: nobody would wake us again.
+      // Ctrl-Z: the shell must see tprof stop as well, and its SIGCONT wakes both. A SIGSTOP that was sent to the
+      // program alone is not followed, since nobody would wake tprof again.
       if (WSTOPSIG(status) != SIGSTOP) kill(getpid(), SIGSTOP);
     }
     siginfo_t info;
@@ -95,14 +97,14 @@ void Supervisor::pass_on(int child, const siginfo_t& info, int flush_signal, con
     case SIGTSTP:
     case SIGTTIN:
     case SIGTTOU: break;
-    // alarm() outlives exec but not fork: it was set for the program by whoever started us.
+    // An alarm survives exec but not fork: the parent of tprof has set it for the program.
     case SIGALRM: kill(child, SIGALRM); return;
     case SIGCONT: kill(child, SIGCONT); return;
   }
   if (!sent_to_us(info)) return;
   if (flush_signal && signal == flush_signal) {
     flush(child);
-    // A program without our handler would die of it, unless it ignores it or waits for it by sigwait().
+    // The signal would kill a program without tprof's handler, unless the program ignores it or waits by sigwait().
     bool wanted = !catches_signal(child, signal) &&
                   (status_bit(child, "\nSigIgn:", signal) || status_bit(child, "\nSigBlk:", signal));
     if (!wanted) return;

@@ -1,9 +1,8 @@
 // Runs one program as if tprof were not there: same process group and session, same signals, same end.
 //
-// The child gets exactly the signal mask and dispositions that tprof got. What the terminal sends (Ctrl-C,
-// Ctrl-\, hang-up) reaches the whole foreground group anyway and is not repeated; what was sent to tprof
-// alone (kill, a scheduler, docker stop) is passed on. As PID 1 it reaps orphans. If tprof is killed, the
-// program goes on.
+// The child gets exactly the signal mask and dispositions that tprof got. Signals from the terminal (Ctrl-C, Ctrl-\,
+// hang-up) reach the whole foreground process group and are not repeated; signals that were sent to tprof alone (kill,
+// a scheduler, docker stop) are passed on. As PID 1, tprof reaps orphans. If tprof is killed, the program goes on.
 #pragma once
 #include <signal.h>
 
@@ -15,23 +14,22 @@ namespace tprof {
 
 class Supervisor {
  public:
-  // Blocks all signals; they are only looked at in run() and interrupted().
+  // Blocks all signals; run() and interrupted() wait for them.
   Supervisor();
 
-  // Starts the program (found like execvp does) and returns its wait status when it has ended. `flush_signal`
-  // (0: none) is not passed on blindly, as its default action would kill the program: `flush` is called with
-  // the program's pid and sends it to whoever handles it.
+  // Starts the program, which is searched for as by execvp(), and returns its wait status when it has ended.
+  // `flush_signal` (0: none) is not simply passed on, since its default action would kill the program: `flush` is
+  // called with the program's pid, and sends it to the processes that handle it.
   int run(const std::vector<std::string>& program, int flush_signal, const std::function<void(int pid)>& flush);
 
-  // True once the user has asked (INT, TERM, HUP, QUIT) to stop waiting for what comes after the program's
-  // end.
+  // Whether the user has sent INT, TERM, HUP or QUIT to end the wait that follows the program's end.
   bool interrupted();
 
-  // For forked children of ours: signals as tprof itself got them.
+  // For children that tprof forks: restores the signal mask and dispositions that tprof got.
   void restore() const;
 
-  // Ends this process as the program ended: same exit status, or by the same signal (no second core file); as
-  // PID 1, which cannot die by a signal, with 128+n.
+  // Ends this process as the program ended: with the same exit status, or by the same signal but without a second core
+  // file. As PID 1, which cannot die by a signal, with 128 + signal.
   [[noreturn]] void end_like(int wait_status) const;
 
  private:

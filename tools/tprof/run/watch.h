@@ -1,4 +1,4 @@
-// Which recordings were made in a directory since, and are not there any more.
+// Notices recordings that are made in a directory and disappear again.
 #pragma once
 #include <string>
 
@@ -10,7 +10,7 @@ class RecordingWatch {
   ~RecordingWatch();
   RecordingWatch(const RecordingWatch&) = delete;
 
-  // Of this machine's processes; false where the system does not tell.
+  // Whether a recording of a process of this machine has disappeared. False if the system does not report it.
   bool any_gone();
 
  private:

@@ -1,0 +1,29 @@
+// Starting another program, in one way for everything on the tool's side. posix_spawn is used because fork() copies the
+// page tables of a process that may hold a large trace.
+#pragma once
+#include <sys/types.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tprof {
+
+struct ChildOptions {
+  // Variables to set in the child's environment; an empty value removes the variable.
+  std::vector<std::pair<std::string, std::string>> environment = {};
+  int in = -1, out = -1, err = -1;  // descriptors for its stdin, stdout and stderr; -1: those of this process
+  bool own_session = false;         // so that kill(-pid) reaches everything that it starts
+};
+
+// Starts a program, which is searched for on PATH. Returns 0, or the errno of what failed.
+int start_child(const std::vector<std::string>& command, const ChildOptions& options, pid_t& pid);
+
+// Waits for the end of a child and returns its status as waitpid() reports it; -1 if something else in this process has
+// waited for it.
+int wait_for_child(pid_t pid);
+
+// 'it'\''s': one word for any POSIX shell.
+std::string shell_quote(const std::string& text);
+
+}  // namespace tprof
