@@ -96,10 +96,11 @@ void Recording::check_header() const {
   if (memcmp(h.magic, kRecordingMagic, sizeof h.magic) != 0)
     throw Error(Fault::unreadable,
                 path_ + ": not a tprof recording (bad magic); give a .tprof file or a log directory");
-  if (h.version_major != kVersionMajor)
-    throw Error(Fault::unreadable, path_ + ": format version " + std::to_string(h.version_major) +
-                                       " is unknown to this tprof (it reads " + std::to_string(kVersionMajor) +
-                                       "); use the tprof that wrote it");
+  if (h.version_major != kVersionMajor || h.version_minor < kOldestMinor)
+    throw Error(Fault::unreadable, path_ + ": its format is version " + std::to_string(h.version_major) + '.' +
+                                       std::to_string(h.version_minor) + ", which this tprof does not read (it reads " +
+                                       std::to_string(kVersionMajor) + '.' + std::to_string(kOldestMinor) +
+                                       " and later minor versions); " + "use the tprof that wrote it");
   bool known = h.header_bytes == kHeaderBytes || h.header_bytes == kFoldedHeaderBytes;
   if (!known || h.chunk_bytes != kChunkBytes)
     throw Error(Fault::unreadable, path_ + ": damaged header (impossible sizes); the recording cannot be read");

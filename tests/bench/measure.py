@@ -312,7 +312,8 @@ def calls(torch, sizes):
     """Of a CUDA runtime that does nothing, whatever the torch."""
     with tempfile.TemporaryDirectory(prefix="tprof-bench-") as directory:
         said = subprocess.run([str(workers.CALLS), str(sizes.call_rounds)], check=True, stdout=subprocess.PIPE, text=True,
-                              env={"LD_PRELOAD": str(workers.LIBRARY), "TPROF_AUTOSTART": "0", "TPROF_LOGDIR": directory}).stdout
+                              env={"LD_PRELOAD": str(workers.LIBRARY), "TPROF_AUTOSTART": "0",
+                                   "TPROF_LOGDIR": directory}).stdout
     found = re.findall(r"^(\w+) (\w+) .*over (-?[\d.]+) ns$", said, re.M)
     return {"%s_%s_ns" % (state, call): float(ns) for state, call, ns in found}
 
@@ -420,7 +421,8 @@ def reader(torch, sizes):
     return {"reader_events": sizes.events, "reader_mb": size / 1e6, "reader_s": seconds, "reader_gz_s": gz_seconds,
             "reader_compat_s": compat_seconds, "check_s": check_seconds, "tables_s": tables_seconds,
             "tables_rss_mib": tables_rss, "report_s": report_seconds, "report_rss_mib": report_rss, "files": sizes.files,
-            "file_s": files_seconds / sizes.files, "files_rss_mib": files_rss, "python_json_s": python_seconds, "python_json_mib": python_rss}
+            "file_s": files_seconds / sizes.files, "files_rss_mib": files_rss, "python_json_s": python_seconds,
+            "python_json_mib": python_rss}
 
 
 def plugin(torch, sizes):

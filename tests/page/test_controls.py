@@ -363,7 +363,8 @@ def test_controls_do_not_lie_on_each_other(browser, made):
             page.go(view.hash())
             over = page.evaluate("""
               const controls = 'header button, header select, nav a, .tools > *, h2, main section > header > *';
-              const all = [...document.querySelectorAll(controls)].filter((e) => e.getClientRects().length && !e.closest('dialog'));
+              const all = [...document.querySelectorAll(controls)].filter(
+                (e) => e.getClientRects().length && !e.closest('dialog'));
               const boxes = all.map((e) => e.getBoundingClientRect()), found = [];
               for (let i = 0; i < all.length; i++) for (let k = i + 1; k < all.length; k++)
                 if (!all[i].contains(all[k]) && !all[k].contains(all[i]) &&

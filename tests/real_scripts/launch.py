@@ -186,7 +186,8 @@ def main():
         def write():
             if os.getpid() == process:
                 with open(spec["count"], "w", encoding="utf-8") as file:
-                    json.dump({"lines": [[*names, lines.counts[line]] for names, line in zip(spec["lines"], asked)], **counts}, file, indent=1)
+                    counted = [[*names, lines.counts[line]] for names, line in zip(spec["lines"], asked)]
+                    json.dump({"lines": counted, **counts}, file, indent=1)
         atexit.register(write)
     elif spec["marks"]:
         def mark(turn):

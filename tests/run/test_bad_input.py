@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import pathlib
+import re
 
 import pytest
 
@@ -153,7 +154,7 @@ def test_check_finds_a_broken_trace(recording, tmp_path):
     assert tprof("check", whole).returncode == 0
     text = gzip.open(whole).read().decode()
     for name, broken in (("cut", text[:len(text) // 2]), ("no-events", "{}"), ("array", "[]"),
-                         ("null-args", text.replace('"args":{', '"args":null,"was":{', 1).replace('"args": {', '"args":null,"was":{', 1))):
+                         ("null-args", re.sub(r'"args": ?{', '"args":null,"was":{', text, count=1))):
         path = tmp_path / (name + ".1.pt.trace.json")
         path.write_text(broken)
         assert tprof("check", path).returncode == 1, name

@@ -20,7 +20,7 @@ def events(request, tmp_path_factory):
     if request.param == "gpu":
         path = gpu.make_trace(directory, BUILD)
     else:
-        recording = directory / "golden_1.1.tprof"
+        recording = directory / "golden_1.6.tprof"
         recording.write_bytes(gzip.open(GOLDEN / "torch-1.13.recording.gz").read())
         subprocess.run([TPROF, "convert", str(recording)], check=True, capture_output=True)
         path, = directory.glob("*.pt.trace.json.gz")

@@ -89,7 +89,8 @@ def waiting(pid):
 @pytest.mark.parametrize("name", ["SLURM_STEP_ID", "PBS_JOBID"])
 def test_in_a_job_step_it_waits_until_all_is_written_and_says_so(name, logdir):
     with stopped_finisher(logdir, ["--exit-wait", "0"], env={name: "1"}) as (process, go_on):
-        assert process.stderr.readline().startswith("tprof: waiting until the last trace is written, since this is a job step (" + name)
+        said = process.stderr.readline()
+        assert said.startswith("tprof: waiting until the last trace is written, since this is a job step (" + name)
         go_on()
         _, err = process.communicate(timeout=120)
         assert process.returncode == 3 and err.startswith("tprof: wrote ")
@@ -100,7 +101,8 @@ def test_as_process_1_it_waits_until_all_is_written(logdir):
     if subprocess.run([*isolated, "true"], stdin=subprocess.DEVNULL, capture_output=True).returncode:
         pytest.skip("no PID namespace can be made here")
     words, environment = prepare(["many_ops.py", 3000], "run", logdir=logdir, run_options=["--exit-wait", "0"])
-    done = subprocess.run([*isolated, *words], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([*isolated, *words], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=120)
     assert done.returncode == 0 and "wrote" in done.stderr and len(trace_files(logdir)) == 1, done.stderr
 
 

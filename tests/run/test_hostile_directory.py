@@ -150,7 +150,8 @@ def test_nothing_that_a_terminal_obeys_is_printed(command, tmp_path):
 
 def test_error_lines_are_printable_too(tmp_path):
     for words in (["overview", tmp_path / HOSTILE], [HOSTILE], ["stats", "--by", HOSTILE, tmp_path],
-                  ["convert", "--steps", HOSTILE, tmp_path], ["run", "--schedule", HOSTILE, "--", "true"], ["run", "--", HOSTILE]):
+                  ["convert", "--steps", HOSTILE, tmp_path], ["run", "--schedule", HOSTILE, "--", "true"],
+                  ["run", "--", HOSTILE]):
         done = tprof(*words)
         assert done.returncode and done.stderr
         assert not [c for c in done.stderr if ord(c) < 32 and c != "\n"], repr(done.stderr)

@@ -127,7 +127,7 @@ def test_traces_without_gzip(logdir):
 
 
 def test_a_label_over_the_end_of_each_window_holds_no_room(logdir):
-    """A chunk of half a megabyte for each would fill TPROF_MAX_SIZE in the end. 16 MB at most are kept ready for new records."""
+    """A chunk of half a megabyte for each would fill TPROF_MAX_SIZE in the end. At most 16 MB are kept for new records."""
     process = start(["label_over_edges.py", 40], "run", logdir=logdir, stdin=subprocess.PIPE,
                     options={"TPROF_SCHEDULE": "wait=2,warmup=1,active=2"})
     assert process.stdout.readline() == "trained\n"

@@ -117,7 +117,8 @@ def test_a_trace_that_is_damaged_or_not_ours_is_nothing_to_the_run(what, logdir)
 
 def test_with_a_gpu_operators_come_by_their_time_there(logdir):
     """The trace of a GPU takes the place of the one that was written."""
-    lines = summary(run(TRAIN, "run", logdir=logdir, run_options=["--on-trace-ready", "cp %s {}" % shlex.quote(str(GPU))]).stderr)
+    replace = ["--on-trace-ready", "cp %s {}" % shlex.quote(str(GPU))]
+    lines = summary(run(TRAIN, "run", logdir=logdir, run_options=replace).stderr)
     top = next(i for i, line in enumerate(lines) if "Top operators" in line)
     assert "On the GPU" in lines[top]
     worker, = json.loads(tprof("stats", "--json", "--limit", "5", GPU).stdout)["workers"]

@@ -109,7 +109,8 @@ def test_modules_in_backward_hooks(torch_machine, logdir):
     trace, _ = record("hooks", torch_machine, logdir)
     assert module_tree(trace) == ["Linear_0", "Sums_0"]
     sums = calls(trace)[1]
-    nodes = [e for e in trace.ops() if e["name"].startswith("autograd::engine::evaluate_function: ") and e["tid"] == sums["tid"]]
+    of_thread = [e for e in trace.ops() if e["tid"] == sums["tid"]]
+    nodes = [e for e in of_thread if e["name"].startswith("autograd::engine::evaluate_function: ")]
     assert [e["name"] for e in nodes if inside(sums, e)]
 
 

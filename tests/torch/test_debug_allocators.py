@@ -20,7 +20,8 @@ def test_without_torch(way, torch_machine, tmp_path):
 @pytest.mark.parametrize("way", ["dev", "malloc_debug"])
 def test_a_training_with_every_option(way, torch_machine, tmp_path):
     flags, env = WAYS[way]
-    results = both([*flags, SCENARIOS, "plain_with_loader"], tmp_path, ways=["preload"], env={"PYTHONWARNINGS": "ignore", **env},
-                   options={"TPROF_PRESET": "full", "TPROF_WITH_STACK": "calls"}, where=torch_machine)
+    results = both([*flags, SCENARIOS, "plain_with_loader"], tmp_path, ways=["preload"],
+                   env={"PYTHONWARNINGS": "ignore", **env}, where=torch_machine,
+                   options={"TPROF_PRESET": "full", "TPROF_WITH_STACK": "calls"})
     traces = results["preload"].traces()  # what torch calls while it is imported may fill one
     assert results["bare"].returncode == 0 and [step for trace in traces for step in trace.steps()] == list(range(10))

@@ -14,8 +14,8 @@ from harness import run, schedule_words, torch_version, windows
 PROGRAM = pathlib.Path(__file__).with_name("scenarios.py").resolve()
 SCENARIOS = [node.name for loops in sorted(PROGRAM.parent.glob("loops/*.py")) for node in ast.parse(loops.read_text()).body
              if isinstance(node, ast.FunctionDef) and node.decorator_list]
-SCHEDULES = [dict(active=2), dict(wait=2, warmup=1, active=2, repeat=2), dict(skip_first=3, wait=1, warmup=1, active=3, repeat=1),
-             dict(warmup=2, active=1)]
+SCHEDULES = [dict(active=2), dict(wait=2, warmup=1, active=2, repeat=2),
+             dict(skip_first=3, wait=1, warmup=1, active=3, repeat=1), dict(warmup=2, active=1)]
 NEEDS_TORCH_2 = {"amp_with_skipped_steps_with_loader": "GradScaler without CUDA",
                  "amp_with_skipped_steps_without_loader": "GradScaler without CUDA",
                  "the_scripts_own_profiler": "a build with Kineto",

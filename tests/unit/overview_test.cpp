@@ -141,7 +141,7 @@ TEST_F(OneStep, launches_through_the_driver_are_runtime) {
        x("kernel", "k", 0, 500, 100, kGpu));
   EXPECT_EQ(by(ours, Category::runtime), 50);
   EXPECT_EQ(by(plugin, Category::runtime), 0);
-  EXPECT_TRUE(explained("1 calls through the driver"));
+  EXPECT_TRUE(explained("ignores 1 calls of the driver API"));
 }
 
 TEST_F(OneStep, kernels_of_nccl_communicate_and_their_enqueuing_does_not) {

@@ -118,6 +118,9 @@ TEST(Reader, RefusesWhatIsNoRecording) {
   std::string other = all;
   other[offsetof(FileHeader, version_major)] = 2;
   EXPECT_TRUE(refused(other));
+  other = all;
+  other[offsetof(FileHeader, version_minor)] = kOldestMinor - 1;
+  EXPECT_TRUE(refused(other));
   EXPECT_THROW(Recording::open(dir.path + "/missing"), Error);
 }
 

@@ -118,8 +118,9 @@ std::string roff(const std::string& text) {
 
 std::string recording_formats() {
   std::string major = std::to_string(kVersionMajor);
-  return "A recording (*.tprof) is written in format " + major + "." + std::to_string(kVersionMinor) +
-         ". Every format " + major + ".x is read; what a newer minor version adds is skipped.";
+  return "A recording (*.tprof) is written in format " + major + "." + std::to_string(kVersionMinor) + ". Formats " +
+         major + "." + std::to_string(kOldestMinor) + " and later " + major +
+         ".x are read; what a newer minor version adds is skipped.";
 }
 
 std::string overview_text() {
