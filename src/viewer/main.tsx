@@ -2,7 +2,11 @@ import { render } from "preact";
 import { openDocuments } from "./data/documents";
 import { App } from "./shell";
 import "uplot/dist/uPlot.min.css";
-import "./style.css";
+import "./style/page.css";
+import "./style/around.css";
+import "./style/tables.css";
+import "./style/charts.css";
+import "./style/views.css";
 
 const root = document.getElementById("app")!;
 openDocuments().then(

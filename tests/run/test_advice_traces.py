@@ -135,5 +135,5 @@ def test_a_rule_speaks_where_it_is_right_and_else_is_silent(rule, found, where, 
 
 
 def test_each_rule_has_its_rows():
-    table = (REPO / "src" / "analysis" / "advice.def").read_text()
+    table = (REPO / "src" / "analysis" / "advice" / "advice.def").read_text()
     assert sorted(re.findall(r'^RULE\(\w+, "(\w+)"', table, re.M)) == sorted(ROWS)

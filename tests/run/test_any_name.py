@@ -53,7 +53,7 @@ def test_what_is_no_trace_is_skipped_and_said(tmp_path):
     names, said = workers(log)
     assert names == [("log", "trace_10", "default")]
     line, = said.splitlines()
-    assert "no traces: config.json, cut.json.gz, data.json and 3 more" in line
+    assert "not traces: config.json, cut.json.gz, data.json and 3 more" in line
     for command in ("stats", "advise", "steps", "check", "info"):
         answer = tprof(command, log)
         assert "config.json" in answer.stderr and "hello" not in answer.stdout, answer

@@ -134,7 +134,7 @@ def test_a_report_is_written_anew_and_nothing_is_left_beside_it(tmp_path):
 @pytest.mark.parametrize("force", [[], ["--force"]])
 def test_what_is_no_file_is_refused(tmp_path, force):
     done = tprof("report", RUN, "-o", tmp_path, *force)
-    assert done.returncode == 2 and "no file" in done.stderr and done.stderr.count("\n") == 1
+    assert done.returncode == 2 and "not a regular file" in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_a_directory_that_is_not_there_is_said(tmp_path):

@@ -101,6 +101,7 @@ class RecordingBuilder {
     memset(static_cast<void*>(&header), 0, sizeof header);
     memcpy(header.magic, kRecordingMagic, sizeof header.magic);
     header.version_major = kVersionMajor;
+    header.version_minor = kVersionMinor;
     header.header_bytes = kHeaderBytes;
     header.chunk_bytes = kChunkBytes;
     header.pid = kPid;

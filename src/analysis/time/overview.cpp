@@ -99,7 +99,9 @@ Overview overview_of(const Model& model) {
   out.own = own_cost(model, windows);
   if (out.uses_gpu) out.gpus = gpu_figures(model, windows, out.notes);
   if (!out.work_known)
-    out.notes.push_back("a device was called, but the trace has no events of its work that can be analysed");
+    out.notes.push_back(
+        "a device was called, but the trace has no events of its work that can be analysed; how long it worked is not "
+        "known");
   else if (out.uses_gpu && out.gpus.empty())
     out.notes.push_back("no kernel ran: there is nothing to report about the GPU");
 

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "collect/cuda/api_names.h"
+#include "collect/cuda/cupti_errors.h"
 #include "collect/cuda/devices.h"
 #include "collect/cuda/gpu_log.h"
 #include "collect/cuda/mux.h"
@@ -95,44 +96,6 @@ void for_each_kind(int (*use)(u32 kind)) {
 #undef RECORD
 }
 
-// Tells the user why there are no records, with a remedy where there is one. `tprof doctor` repeats it.
-void explain(int rc, char* why, size_t size) {
-  u32 driver = mapped_driver_major();
-  switch (rc) {
-    case cupti::kInsufficientPrivileges:
-      snprintf(why, size,
-               "this user may not profile GPUs here (the driver's option NVreg_RestrictProfilingToAdminUsers=0 "
-               "allows it)");
-      return;
-    case cupti::kMultipleSubscribers: {
-      char holder[128] = "another tool";
-      cupti::SubscriberParams who{sizeof who, "tprof", holder, sizeof holder};
-      void* subscriber = nullptr;
-      if (g_library.api.cuptiSubscribe_v2 && g_library.api.cuptiUnsubscribe &&
-          g_library.api.cuptiSubscribe_v2(
-              &subscriber, [](void*, u32, u32, const void*) {}, nullptr, &who) == 0)
-        g_library.api.cuptiUnsubscribe(subscriber);
-      snprintf(why, size, "CUPTI is in use by %s, and only one tool can use it at a time",
-               holder[0] ? holder : "another tool");
-      return;
-    }
-    case cupti::kNotInitialized:
-    case cupti::kUnknown:
-      if (driver == 0) {
-        snprintf(why, size, "there is no CUDA driver here");
-        return;
-      }
-      if (g_library.major() > driver) {
-        snprintf(why, size,
-                 "libcupti of CUDA %u is newer than the driver (CUDA %u), and no older one was found; "
-                 "TPROF_CUPTI can name one",
-                 g_library.major(), driver);
-        return;
-      }
-  }
-  snprintf(why, size, "CUPTI failed with error %d", rc);
-}
-
 // Enables all kinds. Returns CUPTI's result for concurrent kernels, which decides; other kinds may fail.
 int enable_kinds() {
   const CuptiApi& api = g_library.api;
@@ -185,7 +148,7 @@ bool load_and_enable(char* why, size_t size) {
     g_library = older;
     rc = enable_kinds();
   }
-  if (rc) explain(rc, why, size);
+  if (rc) cupti_explain(g_library, rc, why, size);
   return rc == 0;
 }
 
@@ -209,7 +172,7 @@ bool switch_on_again() {
   int rc = enable_kinds();
   if (rc == cupti::kSuccess) return true;
   char why[512];
-  explain(rc, why, sizeof why);
+  cupti_explain(g_library, rc, why, sizeof why);
   g_session.capability("cuda", false, why);
   if (g_session.speaks()) say("from now on traces will contain no GPU activity: %s", why);
   return false;

@@ -19,7 +19,7 @@ interface Props {
   details: (bar: number) => ComponentChildren; // in the box beside a bar
 }
 
-const kTip = 260; // as in style.css
+const kTip = 260; // as in style/charts.css
 const kLeft = 72,
   kBottom = 22,
   kTop = 8,
