@@ -244,9 +244,9 @@ void Checker::look_for_rank(std::string_view text) {
   const void* found = memmem(text.data(), text.size(), kKey.data(), kKey.size());  // find() is many times slower
   if (!found) return;
   rank_seen_ = true;
-  size_t behind = static_cast<size_t>(static_cast<const char*>(found) - text.data()) + kKey.size();
-  size_t digits = text.find_first_not_of(" \t\r\n", behind);
-  if (digits == std::string::npos || digits == behind) return;
+  size_t after = static_cast<size_t>(static_cast<const char*>(found) - text.data()) + kKey.size();
+  size_t digits = text.find_first_not_of(" \t\r\n", after);
+  if (digits == std::string::npos || digits == after) return;
   first_rank_ = text.substr(digits, text.find_first_not_of("0123456789", digits) - digits);
 }
 

@@ -22,7 +22,7 @@ constexpr size_t kSources = std::size(kStepSources);
 constexpr StepSourceNames kUnknownSource{StepBy::none, "unknown", "unknown", "of a kind that this tprof does not know"};
 
 constexpr char kGuessed[] =
-    "; guessed, since the signs disagree: --step optimizer, dataloader or range:REGEX settles it";
+    "; guessed from signs that disagree: set --step optimizer, dataloader or range:REGEX to decide";
 
 std::string many(u64 count, const char* one, const char* more) {
   return std::to_string(count) + " " + (count == 1 ? one : more);
@@ -57,7 +57,7 @@ void add(Counted& counted, const Stretch& s, bool continued, i64 ns) {
 std::string steps_text(const Counted& counted) {
   const StepSourceNames& words = names_of(counted.by);
   if (counted.steps == 0) return "no steps";
-  if (&words == &kStepSources[0]) return "no steps found, all of it counts as one";
+  if (&words == &kStepSources[0]) return "no steps found, the whole span counts as one";
   std::string kind = words.kind, each = words.each;
   if (size_t at = each.find(" each"); counted.steps == 1 && at != each.npos) each.erase(at, 5);
   std::string which = kind == "training" || kind == "inference" ? kind + " " : "";

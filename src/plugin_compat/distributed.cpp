@@ -44,7 +44,7 @@ struct PluginRank {
 
 namespace {
 
-// Of the input types that the plugin knows; others count as 0 bytes.
+// Element sizes of the input types that the plugin knows; others count as 0 bytes.
 i64 plugin_bytes(u8 dtype) {
   switch (dtype) {
     case kDtypeByte: return 1;
@@ -310,7 +310,7 @@ class PluginDistributedView {
       std::string process = "Process " + (number.empty() ? std::to_string(index++) : number);
       if (!found.count(node)) nodes.push_back(node);
       std::vector<NodeGpu>& gpus = found[node][process];
-      gpus.clear();  // of two with the same name the last one remains
+      gpus.clear();  // if two have the same name, the last one wins
       for (const PluginRank::Gpu& used : rank.gpus) {
         GpuFigures g;
         g.device = u32(used.number);

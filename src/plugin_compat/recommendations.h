@@ -9,7 +9,7 @@ namespace tprof {
 
 enum class PluginLibrary : u8 { none, nccl, gloo };
 
-// Of a communication operator: of the ten names that the plugin knows.
+// The library of a communication operator, by the ten names that the plugin knows.
 PluginLibrary library_of(std::string_view name);
 
 // Whether the event is in the plugin's trees, or only left out of them because of its name.

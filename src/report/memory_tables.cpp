@@ -158,10 +158,10 @@ Table memory_alive_table(const Model& model, const OpTree& tree, i64 ns, u32 sta
   }
   sort_rows(table, 2);
   for (const auto& [device, curve] : memory_curves(model)) {
-    auto behind = std::partition_point(curve.points.begin(), curve.points.end(),
-                                       [&](const MemoryPoint& p) { return p.ns <= ns; });
-    if (behind == curve.points.begin()) continue;
-    table.footer.push_back(device_text(device) + ": " + bytes_text(std::prev(behind)->allocated_bytes) +
+    auto after = std::partition_point(curve.points.begin(), curve.points.end(),
+                                      [&](const MemoryPoint& p) { return p.ns <= ns; });
+    if (after == curve.points.begin()) continue;
+    table.footer.push_back(device_text(device) + ": " + bytes_text(std::prev(after)->allocated_bytes) +
                            " allocated then; " + bytes_text(all[device]) + " of blocks in the trace");
   }
   return table;

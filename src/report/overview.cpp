@@ -76,7 +76,7 @@ double own_percent(const Overview& overview) {
   return ns < 0 || overview.average.us <= 0 ? -1 : 100 * ns / (1000 * overview.average.us);
 }
 
-// For evaluations and inference: kind, title, sum.
+// For evaluations and inference: JSON key, kind, sum.
 std::vector<std::tuple<const char*, StretchKind, StretchSum>> stretches_of(const Overview& overview) {
   std::vector<std::tuple<const char*, StretchKind, StretchSum>> out;
   const Counted& counted = overview.counted;
@@ -114,13 +114,13 @@ std::string own_cost_line(const Overview& overview) {
   const OwnCost& own = overview.own;
   std::string out;
   if (own.cupti_ns >= 0)
-    out += "CUPTI " + time_text(i64(llrint(own_ns_per_step(overview)))) + " of a step (" +
+    out += "CUPTI " + time_text(i64(llrint(own_ns_per_step(overview)))) + " per step (" +
            percent_text(own_percent(overview)) + "), ";
   else if (own.cuda)
     out += "CUPTI not known, ";
   if (own.process_ns >= 0) out += "tprof " + time_text(own.process_ns) + " in the process so far, ";
-  out = out.empty() ? "Profiler's own cost: " : "Profiler's own cost, an estimate: " + out + "and ";
-  return out + "that of recording " + std::to_string(own.events) + " events (not measured)";
+  out = out.empty() ? "Profiler's own cost: " : "Profiler's own cost, an estimate: " + out + "plus ";
+  return out + "the cost of recording " + std::to_string(own.events) + " events (not measured)";
 }
 
 Table steps_table(const Overview& overview) {
@@ -179,7 +179,7 @@ std::string overview_text(const Overview& overview, const Source& source, const 
     }
     if (overview.rules == RuleSet::tprof) {
       double ns = own_ns_per_step(overview), percent = own_percent(overview);
-      table.rows.push_back({"of it the profiler (est.)", ns < 0 ? Value() : Value(i64(llrint(ns))),
+      table.rows.push_back({"including profiler (est.)", ns < 0 ? Value() : Value(i64(llrint(ns))),
                             percent < 0 ? Value() : Value(percent)});
       table.senses.push_back(Sense::fault);
       table.footer = stretch_lines(overview);

@@ -5,7 +5,7 @@
 
 namespace tprof {
 
-// Of one worker and span. `workers`: how many the run has.
+// The overview of one worker and span. `workers`: how many the run has.
 std::string overview_text(const Overview& overview, const Source& source, const TextStyle& style);
 Json overview_json(const Overview& overview, const Source& source, size_t workers);
 

@@ -21,10 +21,10 @@ void put_varint(std::string& out, u64 value) {
 
 u64 zigzag(i64 value) { return u64(value) << 1 ^ u64(value >> 63); }
 
-std::string with_head(const Json& head, const std::string& behind) {
+std::string with_head(const Json& head, const std::string& tail) {
   std::string json = json_line(head), out;
   put_varint(out, json.size());
-  return out + json + behind;
+  return out + json + tail;
 }
 
 class Packer {

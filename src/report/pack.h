@@ -2,7 +2,7 @@
 //
 // A packed table is a varint (7 bits a byte, lowest first), the number of bytes of the JSON that follows it,
 //     {"n": rows, "columns": [{"key", "as"} or {"key", "as": "json", "values": [...]}], "strings": [...]}
-// and behind that the values of each column that is not "json", one column after the other:
+// and after that the values of each column that is not "json", one column after the other:
 //
 //     as     value in JSON                 bytes of each value
 //     text   strings["k"]                  varint: 0 null, k + 1

@@ -87,7 +87,7 @@ struct TextStyle {
   bool rules = true;  // a line below the titles of columns
 };
 
-// Of a stream: width from its terminal or COLUMNS; colour on terminals, NO_COLOR and CLICOLOR_FORCE obeyed.
+// The style for a stream: width from its terminal or COLUMNS; colour on terminals, NO_COLOR and CLICOLOR_FORCE obeyed.
 TextStyle text_style(FILE* to);
 
 // If the table is too wide, titles and sentences take several lines, stacks lines of their own below the row; names are

@@ -281,7 +281,7 @@ TEST(OwnCost, IsARowOfItsOwnAndNullWhereNotKnown) {
   EXPECT_EQ(json["process_us"], 7.0);
   EXPECT_EQ(json["estimate"], true);
   std::string shown = overview_text(overview, {"run", "worker", "1"}, {});
-  EXPECT_NE(shown.find("of it the profiler (est.)   60.000us"), shown.npos) << shown;
+  EXPECT_NE(shown.find("including profiler (est.)   60.000us"), shown.npos) << shown;
 
   ModelBuilder cpu;
   cpu.step(0, 1000);
@@ -289,8 +289,8 @@ TEST(OwnCost, IsARowOfItsOwnAndNullWhereNotKnown) {
   json = overview_json(unknown, {"run", "worker", "1"}, 1)["own_cost"];
   EXPECT_TRUE(json["cupti_us_per_step"].is_null() && json["cupti_percent"].is_null() && json["process_us"].is_null());
   EXPECT_EQ(own_cost_line(overview),
-            "Profiler's own cost, an estimate: CUPTI 60.000us of a step (6.0 %), tprof 7.000us in the process so far, "
-            "and that of recording 3 events (not measured)");
+            "Profiler's own cost, an estimate: CUPTI 60.000us per step (6.0 %), tprof 7.000us in the process so far, "
+            "plus the cost of recording 3 events (not measured)");
   EXPECT_EQ(own_cost_line(unknown), "Profiler's own cost: that of recording 1 events (not measured)");
 }
 

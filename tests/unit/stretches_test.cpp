@@ -197,7 +197,7 @@ TEST_F(StretchesTest, WhatWasLeftOutIsSaid) {
   EXPECT_EQ(m.stretches.size(), 1u);
   EXPECT_EQ(counted_text(counted_of(m)),
             "2 training steps (a batch and an update each), 1 evaluation of 10 batches (10 batches not recorded); "
-            "guessed, since the signs disagree: --step optimizer, dataloader or range:REGEX settles it");
+            "guessed from signs that disagree: set --step optimizer, dataloader or range:REGEX to decide");
   Model read = read_back(m);
   EXPECT_EQ(read.stretches[0].left_out, 10u);
   EXPECT_EQ(ledger()["step"]["confidence"], "guessed");

@@ -32,7 +32,7 @@ struct Finding {
   std::string text;
 };
 
-// What the checks find out for those that follow.
+// Results of checks that later checks use.
 struct Patient {
   std::string library;
   std::vector<std::string> pythons;
@@ -199,7 +199,7 @@ void check_cuda(Patient&, std::vector<Finding>& out) {
 void check_stacks(Patient&, std::vector<Finding>& out) {
 #ifdef __x86_64__
   out.push_back(
-      {Verdict::ok, "native stacks (--with-stack=native) are walked by tprof itself, by call frame information"});
+      {Verdict::ok, "native stacks (--with-stack=native) are unwound by tprof itself, using call frame information"});
 #else
   out.push_back({Verdict::off, "native stacks (--with-stack=native) are recorded on x86-64 only"});
 #endif

@@ -20,7 +20,7 @@ size_t blocks_for(size_t steps) {
   return std::clamp(steps / kStepsInBlock, kBlocksOfOne, kMaxBlocks);
 }
 
-// Of the mean of these values.
+// The variance of the mean of these values.
 double variance_of_mean(const std::vector<double>& values) {
   double mean = mean_of(values), sum = 0;
   for (double v : values) sum += (v - mean) * (v - mean);

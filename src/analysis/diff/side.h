@@ -64,7 +64,7 @@ class DiffSide {
   const std::map<std::string, Entry>& of(DiffBy by) const { return entries_[u32(by)]; }
   const std::vector<std::string>& notes() const { return notes_; }
 
-  // Of operators, labels and modules: calls per step, times as mean() has them.
+  // For operators, labels and modules: calls per step, times as mean() has them.
   CallTree calls() const;
 
   // Sorts the runs' steps; call it after the last add().
@@ -72,8 +72,8 @@ class DiffSide {
 
   // The mean per step over all runs; all runs have the same weight.
   double mean(const StepValues& values) const;
-  // Of runs: one value per run, its mean per step. Else of blocks of consecutive steps, because neighbours are
-  // correlated: no values if a run has fewer than three consecutive steps.
+  // With several runs: one value per run, its mean per step. Otherwise one per block of consecutive steps, because
+  // neighbours are correlated: no values if a run has fewer than three consecutive steps.
   Sample sample(const StepValues& values, bool of_runs) const;
 
   // The mean of the middle half of each run's steps, by length: stalls of a few steps do not affect it.

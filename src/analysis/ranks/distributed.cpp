@@ -143,7 +143,7 @@ class Collectives {
                      [](const CommunicationRow& a, const CommunicationRow& b) { return a.total_ns > b.total_ns; });
   }
 
-  // What is not known for a row is not known for the ranks' parts of it.
+  // If the transfer time of a row is not known, neither is each rank's part of it.
   void add_operations() {
     for (auto& by_key : operations_)
       for (const CommunicationRow& row : out_.rows) {

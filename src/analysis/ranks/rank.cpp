@@ -49,7 +49,7 @@ class RankReader {
     }
   }
 
-  // Of one device.
+  // For one device.
   void add_time(const IntervalSet& computation, const IntervalSet& communication) {
     IntervalSet common = computation & communication;
     auto add = [](Overlap& to, i64 span, i64 both, i64 computing, i64 communicating) {

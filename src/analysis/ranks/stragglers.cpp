@@ -13,14 +13,14 @@ struct Part {
   std::vector<const RankStep*> steps;  // empty: it is no step
 };
 
-// Of an even number, between the two in the middle.
+// The median; for an even count, the mean of the middle two.
 double middle_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   size_t n = values.size();
   return n == 0 ? 0 : (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
-// The value of one against the middle of the others'.
+// One rank's value minus the median of the others.
 template <class Get>
 double against_others(size_t one, size_t count, Get get) {
   std::vector<double> others;
@@ -105,7 +105,7 @@ class Comparison {
     for (const Part& part : parts_) {
       for (size_t i = 0; i < who_.size(); i++) {
         auto longer = std::count_if(part.own_ns.begin(), part.own_ns.end(), [&](i64 x) { return x >= part.own_ns[i]; });
-        first_[i] += longer == 1;  // of equal ones none
+        first_[i] += longer == 1;  // on a tie, no rank counts
         second_[i] += longer <= 2;
         out_.stretch_ns += i64(double(part.length_ns[i]) / count / double(who_.size()));
       }
@@ -128,7 +128,7 @@ class Comparison {
     }
   }
 
-  // That a rank which is like the others is among the slowest so often.
+  // The corrected probability that an ordinary rank is among the slowest this often.
   double chance(u64 first, u64 second) const {
     auto n = double(who_.size());
     bool two = who_.size() >= 4;

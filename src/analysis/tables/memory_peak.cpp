@@ -87,7 +87,7 @@ class Device {
     return alive;
   }
 
-  // Of blocks that were allocated in [begin, end).
+  // The blocks that were allocated in [begin, end).
   std::vector<Owner> owners_of(const Blocks& alive, i64 begin, i64 end) const {
     std::map<std::pair<u32, u32>, Owner> sums;
     for (const auto& [address, block] : alive) {
@@ -129,7 +129,7 @@ class Device {
   const Model& model_;
   const std::vector<i32>& ops_;
   std::vector<u32> events_;  // of this device: indices into Model::memory
-  std::vector<u64> totals_;  // allocated behind each
+  std::vector<u64> totals_;  // bytes allocated after each event
   size_t peak_event_ = 0;
   u64 unknown_ = 0;
   MemoryPeak out_;

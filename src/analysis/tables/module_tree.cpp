@@ -80,7 +80,7 @@ struct ModuleTreeBuilder {
     }
   }
 
-  // Of a module's call, and of no operator inside it.
+  // In a module's call, and in no operator inside it.
   bool is_direct(i32 node, i32 call) const {
     const OpNode& n = ops.nodes[size_t(node)];
     return call >= 0 && n.kind == NodeKind::op &&

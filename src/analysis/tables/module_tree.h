@@ -18,7 +18,7 @@ struct ModulePlace {
   u64 operators = 0;                            // called by it directly, not by a module or operator inside
   i64 host_self_ns = 0, host_total_ns = 0;      // self: without modules and operators inside
   i64 device_self_ns = 0, device_total_ns = 0;  // self: of what was launched in it, but not in a module inside
-  // Of the backward passes of its operators, including modules inside it; 0 if no pairs are known.
+  // The backward passes of its operators, including modules inside it; 0 if no pairs are known.
   i64 backward_host_ns = 0, backward_device_ns = 0;
   // Its and its children's parameters, shared ones once; kUncounted: not counted (lazy, distributed, of another class).
   u64 parameters = kUncounted, parameter_bytes = 0;

@@ -48,7 +48,8 @@ class Keys {
   std::unordered_map<std::string_view, std::string> dims_;
 };
 
-// In which nodes are added up: by the plugin's rules each behind those in it, and the first one says what a row is.
+// The order in which nodes are added up. By the plugin's rules children come before their parent; the first node of a
+// row defines it.
 std::vector<size_t> order_of(const OpTree& tree) {
   std::vector<size_t> order, open;
   for (size_t i = 0; i < tree.nodes.size(); i++) {

@@ -61,7 +61,7 @@ int take_place(SetAction real, const Action& program) {
   Action ours = ours_for(program), kept;
   if (real(SIGBUS, &ours, nullptr) != 0) return -1;
   if (real(SIGBUS, nullptr, &kept) != 0) return 0;
-  // As the kernel keeps it: with a flag that it adds, without those that it does not know.
+  // The action as the kernel reports it: it may add a flag, and drops flags that it does not know.
   Action seen = program;
   seen.sa_flags = (kept.sa_flags & ~kOurFlags) | (program.sa_flags & kOurFlags);
   seen.sa_mask = kept.sa_mask;
@@ -86,7 +86,8 @@ class AllBlocked {
   sigset_t before_;
 };
 
-// The default action: the signal comes again, because the fault repeats or because it is sent again, and kills.
+// Restores the default action. The signal then comes again, because the fault repeats or because it is sent again, and
+// kills the process.
 void by_default(siginfo_t* info) {
   Action standard{};
   __sigaction(SIGBUS, &standard, nullptr);

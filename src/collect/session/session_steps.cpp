@@ -28,7 +28,7 @@ void Session::step_begins(i64 number, u64 ticks, StepBy by) {
   if (!leads()) return;
   WindowRecord* window = windows_.current();
   if (window && window->first_step == number)
-    window->begin_ticks = ticks;  // it started with the process: set-up is no step
+    window->begin_ticks = ticks;  // it was opened when the process started: leave out the set-up
   take_plan(plan_for(number), number, ticks);
   record_step(number, ticks, by);
   if (windows_.current() || delivery_is_awaited()) helper_start();

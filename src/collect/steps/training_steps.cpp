@@ -288,7 +288,7 @@ bool TrainingSteps::in_turn() const {
 void TrainingSteps::updated(u64 t) {
   line_->work(t);
   first_step_ = false;
-  if (state_ == State::gap) {  // one more on the same batch
+  if (state_ == State::gap) {  // another update on the same batch
     step_.updates++;
     if (step_.kept < kMaxKept) kept_[step_.kept++] = step_.next_edge;
     step_.next_edge = 0;
@@ -335,7 +335,8 @@ void TrainingSteps::recount() {
 }
 
 // There are optimizers and backward passes, but an update was never seen, perhaps because the optimizer's step was
-// compiled. After a while updates are no longer expected, and what would have started a step after one does so.
+// compiled. After a while updates are no longer expected, and the signs that start a step after an update start one
+// without it.
 void TrainingSteps::sign_without_update(u64 t, Sign what) {
   if (!live_ || !optimizers_ || updates_seen_ || state_ != State::working) return;
   if (what == Sign::clearing && passed_uncleared_) {

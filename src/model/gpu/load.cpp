@@ -172,7 +172,7 @@ void GpuLoader::finish() {
   for (Activity& w : activities_) {
     GpuEvent& e = w.event;
     if (e.kind() == Kind::gpu_event) event_records_.push_back(e);
-    // Of the calls with its correlation, the last one before it, since correlations repeat after 2^32 calls.
+    // The last call before it that has its correlation id, since correlations repeat after 2^32 calls.
     auto it = std::lower_bound(launches.begin(), launches.end(), std::pair(e.correlation, u32(0)));
     u32 call = kNone;
     for (; e.correlation && it != launches.end() && it->first == e.correlation; ++it)
