@@ -119,8 +119,9 @@ std::string own_cost_line(const Overview& overview) {
   else if (own.cuda)
     out += "CUPTI not known, ";
   if (own.process_ns >= 0) out += "tprof " + time_text(own.process_ns) + " in the process so far, ";
-  out = out.empty() ? "Profiler's own cost: " : "Profiler's own cost, an estimate: " + out + "plus ";
-  return out + "the cost of recording " + std::to_string(own.events) + " events (not measured)";
+  out =
+      out.empty() ? "Profiler's own cost: that of " : "Profiler's own cost, an estimate: " + out + "plus the cost of ";
+  return out + "recording " + std::to_string(own.events) + " events (not measured)";
 }
 
 Table steps_table(const Overview& overview) {
