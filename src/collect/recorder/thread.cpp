@@ -109,6 +109,10 @@ void reset_threads_in_child() {
   if (g_has_key) pthread_setspecific(g_end_key, nullptr);
 }
 
+void learn_thread(ThreadBlock* block) {
+  if (g_framework_thread_id) block->torch_thread = g_framework_thread_id();
+}
+
 ThreadBlock* first_block() {
   if (t_self.inside || t_self.dead || !g_has_key) return nullptr;
   t_self.inside = 1;

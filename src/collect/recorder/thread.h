@@ -153,9 +153,7 @@ u32 current_tid();
 // The framework's id of the calling thread, which the thread's first record announces. nullptr: there is no framework,
 // or it has no such ids. Set before anything is recorded.
 extern u64 (*g_framework_thread_id)();
-inline void learn_thread(ThreadBlock* block) {
-  if (g_framework_thread_id) block->torch_thread = g_framework_thread_id();
-}
+void learn_thread(ThreadBlock* block);  // asks for it
 
 // The name that the program gave to one of its threads; nullptr: none.
 void give_thread_name(u32 tid, const char* name);
