@@ -58,15 +58,16 @@ debian_mirror() {
   } || true
 }
 
-# build_tprof [tests]: builds into $build, quietly unless it fails; the tests only where they are asked for.
+# build_tprof [tests]: builds into $build, quietly unless it fails. The tests only where they are asked for, and there a
+# warning is an error: who only wants to use tprof is not kept from it by a compiler that warns of more.
 build_tprof() {
   local log set_up=(true) tests=false
   log=$(mktemp)
   [ "${1:-}" != tests ] || tests=true
   if [ ! -f "$build/build.ninja" ]; then
-    set_up=(meson setup "-Dtests=$tests" "$build" "$repo")
+    set_up=(meson setup "-Dtests=$tests" "-Dwerror=$tests" "$build" "$repo")
   elif [ "$tests" = true ] && ! grep -q '^build tests/' "$build/build.ninja"; then
-    set_up=(meson configure -Dtests=true "$build")
+    set_up=(meson configure -Dtests=true -Dwerror=true "$build")
   fi
   printf 'Building into %s\n' "$build"
   if "${set_up[@]}" </dev/null >"$log" 2>&1 &&

@@ -26,8 +26,8 @@ struct CallEvent {
   u32 correlation = 0;                     // from CUPTI
   u32 cbid = 0;                            // from CUPTI, without kApiDriver
   i32 result = 0;
-  u32 stack = 0;  // index into Model::stacks, 0 none
-  u32 works = 0;  // number of GpuEvents that it launched
+  u32 stack = 0;       // index into Model::stacks, 0 none
+  u32 activities = 0;  // number of GpuEvents that it launched
   u8 family = u8(CallFamily::other);
   u8 call_flags = 0;  // CallFlag; kCallDriver may come from CUPTI, too
   i8 device = -1;

@@ -54,8 +54,8 @@ void give_reasons(const Model& model, const PluginTrace& trace, const Overview& 
     gpu_labels += e.type == PluginType::label && e.item == kNone;
     runtime += e.type == PluginType::runtime;
   }
-  Words words(model);
-  for (const GpuEvent& work : model.gpu) hidden += work.runs_on_gpu() && words.work(work) == Work::communication;
+  NameClasses classes(model);
+  for (const GpuEvent& work : model.gpu) hidden += work.runs_on_gpu() && classes.work(work) == Work::communication;
   if (gpu_steps) out.push_back(printed("because it takes %zu annotations of the GPU for steps", size_t(gpu_steps)));
   if (gpu_labels)
     out.push_back(printed("because it takes %zu annotations of the GPU for work of the CPU", size_t(gpu_labels)));

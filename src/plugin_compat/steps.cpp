@@ -106,7 +106,7 @@ class PluginStepFinder {
   // Which call launched what: by correlation, in order of time.
   struct Call {
     const PluginEvent* event;
-    std::vector<const PluginEvent*> works;
+    std::vector<const PluginEvent*> activities;
   };
 
   std::vector<Call> calls_by_begin() {
@@ -117,7 +117,7 @@ class PluginStepFinder {
       if (is_device_work(e.type)) {
         works_.push_back(&e);
         auto call = latest.find(e.correlation);
-        (call == latest.end() ? waiting[e.correlation] : calls[call->second].works).push_back(&e);
+        (call == latest.end() ? waiting[e.correlation] : calls[call->second].activities).push_back(&e);
       } else if (e.type == PluginType::runtime) {
         latest[e.correlation] = calls.size();
         calls.push_back({&e, std::move(waiting[e.correlation])});
@@ -137,10 +137,10 @@ class PluginStepFinder {
       if (step == steps_.size()) break;
       PluginStep& s = steps_[step];
       if (call.event->ts_us < s.begin || call.event->end_us() > s.end) continue;
-      for (const PluginEvent* work : call.works) {
+      for (const PluginEvent* work : call.activities) {
         s.device_begin = std::min(s.device_begin, work->ts_us);
         s.device_end = std::max(s.device_end, work->end_us());
-        s.works++;
+        s.activities++;
         matched_.insert(work);
       }
     }
@@ -154,7 +154,7 @@ class PluginStepFinder {
         if (!matched_.count(work) && work->end_us() < steps_[0].device_begin) before = std::max(before, work->end_us());
     for (PluginStep& s : steps_) {
       s.begin = std::max(before, s.begin);
-      s.end = std::max({s.begin, s.end, s.works ? s.device_end : -kPluginNever});
+      s.end = std::max({s.begin, s.end, s.activities ? s.device_end : -kPluginNever});
       before = s.end;
     }
   }
@@ -163,9 +163,9 @@ class PluginStepFinder {
     out_.all_steps = steps_.size();
     if (matched_.empty() || steps_.size() < 2) return;
     size_t last = steps_.size();
-    while (last > 0 && steps_[last - 1].works == 0) last--;
+    while (last > 0 && steps_[last - 1].activities == 0) last--;
     if (last == 0) return;
-    if (last > 1 && double(steps_[last - 2].works) * 0.8 > double(steps_[last - 1].works)) last--;
+    if (last > 1 && double(steps_[last - 2].activities) * 0.8 > double(steps_[last - 1].activities)) last--;
     steps_.resize(last);
   }
 

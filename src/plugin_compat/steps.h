@@ -17,7 +17,7 @@ struct PluginStep {
   double begin, end;
   std::string name;                                                // "5" of ProfilerStep#5
   double device_begin = kPluginNever, device_end = -kPluginNever;  // of the work that calls inside it launched
-  u64 works = 0;
+  u64 activities = 0;
 };
 
 struct PluginSteps {

@@ -21,18 +21,18 @@ Table launches_table(const Launches& l) {
              {"longest_delay", "Longest", Unit::time, 1}}};
   Value none;
   auto row = [&](const std::string& name, u64 n, Value host, Value wait, Value gpu, Value delay, Value longest) {
-    out.rows.push_back({name, i64(n), percent_of(i64(n), i64(l.works)), host, wait, gpu, delay, longest});
+    out.rows.push_back({name, i64(n), percent_of(i64(n), i64(l.activities)), host, wait, gpu, delay, longest});
   };
-  if (l.works) {
-    row("all with a known call", l.works, l.host_ns, l.wait_ns, l.gpu_ns, l.delay_ns / i64(l.works),
+  if (l.activities) {
+    row("all with a known call", l.activities, l.host_ns, l.wait_ns, l.gpu_ns, l.delay_ns / i64(l.activities),
         l.longest_delay_ns);
-    row("GPU activity below " + time_text(kShortWorkNs), l.short_works, l.short_host_ns, l.short_wait_ns,
+    row("GPU activity below " + time_text(kShortWorkNs), l.short_activities, l.short_host_ns, l.short_wait_ns,
         l.short_gpu_ns, none, none);
     row("GPU activity shorter than its call", l.shorter_than_launch, none, none, none, none, none);
     row("calls above " + time_text(kSlowLaunchNs), l.slow_calls, none, none, none, none, none);
     row("started more than " + time_text(kLongDelayNs) + " later", l.long_delays, none, none, none, none, none);
   }
-  if (!l.works && !l.without_call) out.footer.push_back(kNoGpuWork);
+  if (!l.activities && !l.without_call) out.footer.push_back(kNoGpuWork);
   if (l.without_call)
     out.footer.push_back("Unknown: " + std::to_string(l.without_call) +
                          " GPU activities have no call in this trace (CUDA calls were not recorded)");

@@ -33,18 +33,15 @@ export function Menu({ label, children }: { label: string; children: ComponentCh
   );
 }
 
-// One of a few, all in sight.
-export function Switch({
-  label,
-  value,
-  options,
-  onChange,
-}: {
+interface ChoiceProps {
   label: string;
   value: string;
-  options: [string, string][];
+  options: [string, string][]; // value, text
   onChange: (value: string) => void;
-}) {
+}
+
+// One of a few, all in sight.
+export function Switch({ label, value, options, onChange }: ChoiceProps) {
   return (
     <div class="switch" role="group" aria-label={label}>
       {options.map(([key, text]) => (
@@ -56,17 +53,7 @@ export function Switch({
   );
 }
 
-export function Select({
-  label,
-  value,
-  options,
-  onChange,
-}: {
-  label: string;
-  value: string;
-  options: [string, string][];
-  onChange: (value: string) => void;
-}) {
+export function Select({ label, value, options, onChange }: ChoiceProps) {
   return (
     <label class="select">
       <span>{label}</span>

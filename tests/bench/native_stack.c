@@ -58,6 +58,7 @@ static void median(const char* what, double (*burst)(void), int rounds) {
 
 __attribute__((noinline)) static void below(int depth, int rounds) {
   volatile int here = depth;
+  (void)here;
   if (depth > 0) {
     below(depth - 1, rounds);
   } else {

@@ -94,9 +94,9 @@ TEST(BesideSteps, WhatAnEvaluationLaunchedIsNoSteps) {
   ASSERT_EQ(spans.size(), 4u);
   EXPECT_EQ(spans[1].time, (Interval{1'000'000, 2'000'000}));
   EXPECT_EQ(spans[2].time, (Interval{3'200'000, 4'000'000}));
-  for (const StepSpan& span : spans) EXPECT_EQ(span.works, 1u);
+  for (const StepSpan& span : spans) EXPECT_EQ(span.activities, 1u);
   Facts facts(m, {});
-  EXPECT_EQ(facts.launches.works, 4u);
+  EXPECT_EQ(facts.launches.activities, 4u);
   ASSERT_TRUE(facts.gpu);
   EXPECT_EQ(facts.gpu->idle_ns + facts.gpu->busy_ns, windows_of(m).time.length());
   for (const Gap& gap : facts.gpu->gaps) EXPECT_TRUE(gap.end_ns <= 2'000'000 || gap.begin_ns >= 3'000'000);

@@ -1,7 +1,7 @@
 // Which kernels communicate, by their names. The names are those of public traces and of the libraries' sources.
 #include <gtest/gtest.h>
 
-#include "analysis/basis/words.h"
+#include "analysis/basis/name_classes.h"
 #include "unit/model_builder.h"
 
 namespace tprof {
@@ -12,7 +12,7 @@ Work work_of(const std::string& kernel, const std::string& op = "") {
   if (!op.empty()) b.op(op, 0, 10);
   b.kernel(kernel, 20, 30, op.empty() ? kNone : b.call("cudaLaunchKernel", 1, 2));
   Model model = b.model();
-  return Words(model).work(model.gpu[0]);
+  return NameClasses(model).work(model.gpu[0]);
 }
 
 TEST(Communication, IsKnownByTheNamesOfItsLibraries) {

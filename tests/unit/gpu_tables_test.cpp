@@ -48,7 +48,7 @@ Windows windows_all(const Model& model) { return windows_of(model); }
 TEST(ExposedTable, RowsSumToTheirStep) {
   Model model = two_steps();
   Windows windows = windows_all(model);
-  Table table = exposed_table(exposed(model, Words(model), windows), windows);
+  Table table = exposed_table(exposed(model, NameClasses(model), windows), windows);
   ASSERT_EQ(table.rows.size(), 3u);  // two steps and all
   for (size_t row = 0; row < 3; row++) {
     EXPECT_EQ(whole(table, row, "computation") + whole(table, row, "exposed_communication") +
@@ -63,9 +63,9 @@ TEST(ExposedTable, RowsSumToTheirStep) {
 
 TEST(IdleTable, CausesAndEdgesSumToTheIdleTime) {
   Model model = two_steps();
-  Words words(model);
-  Waits waits(model, words);
-  HostTimelines timelines(model, words, waits);
+  NameClasses classes(model);
+  Waits waits(model, classes);
+  HostTimelines timelines(model, classes, waits);
   std::vector<IdleLane> lanes = idle(model, windows_all(model), timelines);
   Table table = idle_table(lanes);
   ASSERT_EQ(table.rows.size(), 3u);  // the device, two streams
@@ -98,7 +98,7 @@ TEST(LaunchTables, CountsDelaysAndNamesTheWorst) {
   b.kernel("short", 500, 505, b.call("cudaLaunchKernel", 420, 495));
   b.kernel("unknown", 600, 700);
   Model model = b.model();
-  Waits waits(model, Words{model});
+  Waits waits(model, NameClasses{model});
   Launches found = launches(model, windows_all(model), waits);
   Table table = launches_table(found);
   EXPECT_EQ(whole(table, 0, "works"), 2);
@@ -203,10 +203,10 @@ TEST(PeakTable, NamesWhatLeaks) {
 
 TEST(CriticalPathTable, KindsSumToTheStep) {
   Model model = two_steps();
-  Words words(model);
-  Waits waits(model, words);
-  HostTimelines timelines(model, words, waits);
-  CriticalPaths paths(model, words, timelines);
+  NameClasses classes(model);
+  Waits waits(model, classes);
+  HostTimelines timelines(model, classes, waits);
+  CriticalPaths paths(model, classes, timelines);
   std::vector<CriticalPath> steps;
   i64 all = 0;
   for (const Interval& step : windows_all(model).steps) {
@@ -250,11 +250,11 @@ TEST(Tables, OfATraceOfTheCpuSayWhatWouldTellMore) {
   b.op("aten::mm", 10, 20);
   Model model = b.model();
   Windows windows = windows_all(model);
-  Words words(model);
-  Waits waits(model, words);
-  HostTimelines timelines(model, words, waits);
+  NameClasses classes(model);
+  Waits waits(model, classes);
+  HostTimelines timelines(model, classes, waits);
   Launches none = launches(model, windows, waits);
-  for (const Table& table : {exposed_table(exposed(model, words, windows), windows),
+  for (const Table& table : {exposed_table(exposed(model, classes, windows), windows),
                              idle_table(idle(model, windows, timelines)), launches_table(none), queues_table(none)}) {
     EXPECT_TRUE(table.rows.empty());
     EXPECT_TRUE(says(table, "--activities cuda"));

@@ -13,13 +13,15 @@ namespace tprof {
 namespace {
 
 std::vector<IdleLane> idle_of(const Model& model) {
-  Words words(model);
-  Waits waits(model, words);
-  HostTimelines timelines(model, words, waits);
+  NameClasses classes(model);
+  Waits waits(model, classes);
+  HostTimelines timelines(model, classes, waits);
   return idle(model, windows_of(model), timelines);
 }
 
-Launches launches_of(const Model& model) { return launches(model, windows_of(model), Waits(model, Words(model))); }
+Launches launches_of(const Model& model) {
+  return launches(model, windows_of(model), Waits(model, NameClasses(model)));
+}
 
 TEST(Exposed, CountsWhatNothingMoreUsefulHides) {
   ModelBuilder b;
@@ -29,7 +31,7 @@ TEST(Exposed, CountsWhatNothingMoreUsefulHides) {
   b.copy(1, 2, 1000, 45, 60, kNone, 21);
   b.copy(1, 2, 1000, 15, 25, kNone, 21);
   Model model = b.model();
-  std::vector<DeviceExposed> all = exposed(model, Words(model), windows_of(model));
+  std::vector<DeviceExposed> all = exposed(model, NameClasses(model), windows_of(model));
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].all.computation_ns, 20'000);
   EXPECT_EQ(all[0].all.exposed_communication_ns, 20'000);
@@ -43,14 +45,14 @@ TEST(Exposed, AKernelLaunchedByACommunicationOperatorCommunicates) {
   b.op("gloo:all_reduce", 0, 20);
   b.launch("my_reduction", 5, 10, 30);
   Model model = b.model();
-  EXPECT_EQ(exposed(model, Words(model), windows_of(model))[0].all.exposed_communication_ns, 20'000);
+  EXPECT_EQ(exposed(model, NameClasses(model), windows_of(model))[0].all.exposed_communication_ns, 20'000);
 }
 
 TEST(Exposed, WithoutGpuWorkThereIsNoRow) {
   ModelBuilder b;
   b.step(0, 100);
   Model model = b.model();
-  EXPECT_TRUE(exposed(model, Words(model), windows_of(model)).empty());
+  EXPECT_TRUE(exposed(model, NameClasses(model), windows_of(model)).empty());
 }
 
 // The same, moment by moment.
@@ -70,8 +72,8 @@ TEST(Exposed, RandomTracesSumToTheSpanAndAgreeWithCountingMoments) {
     }
     Model model = b.model();
     Windows windows = windows_of(model);
-    Words words(model);
-    for (const DeviceExposed& row : exposed(model, words, windows)) {
+    NameClasses classes(model);
+    for (const DeviceExposed& row : exposed(model, classes, windows)) {
       Exposed sum;
       for (size_t s = 0; s < windows.steps.size(); s++) {
         i64 counts[4] = {};
@@ -79,7 +81,7 @@ TEST(Exposed, RandomTracesSumToTheSpanAndAgreeWithCountingMoments) {
           bool on[3] = {};
           for (const GpuEvent& e : model.gpu)
             if (e.device == row.device && e.begin_ns <= us * 1000 && e.end_ns() > us * 1000)
-              on[static_cast<u32>(words.work(e))] = true;
+              on[static_cast<u32>(classes.work(e))] = true;
           counts[on[0] ? 0 : on[1] ? 1 : on[2] ? 2 : 3] += 1000;
         }
         const Exposed& step = row.steps[s];
@@ -292,11 +294,11 @@ TEST(Launches, MeasureDelaysShortWorkAndQueues) {
   b.kernel("after", 705, 900, slow);
   Model model = b.model();
   Launches l = launches_of(model);
-  EXPECT_EQ(l.works, 3u);
+  EXPECT_EQ(l.activities, 3u);
   EXPECT_EQ(l.without_call, 1u);
   EXPECT_EQ(l.longest_delay_ns, 375'000);
   EXPECT_EQ(l.long_delays, 1u);
-  EXPECT_EQ(l.short_works, 1u);
+  EXPECT_EQ(l.short_activities, 1u);
   EXPECT_EQ(l.shorter_than_launch, 1u);
   EXPECT_EQ(l.slow_calls, 1u);
   ASSERT_EQ(l.queues.size(), 1u);
@@ -314,7 +316,7 @@ TEST(Launches, WorkIsShorterThanItsCallByAllThatTheCallGave) {
   b.launch("k", 250, 260, 700);
   b.copy(2, 1, 8, 701, 702, b.call("cudaMemcpyAsync", 270, 710));
   Launches l = launches_of(b.model());
-  EXPECT_EQ(l.works, 13u);
+  EXPECT_EQ(l.activities, 13u);
   EXPECT_EQ(l.shorter_than_launch, 10u);  // the nine, and the copy
   EXPECT_EQ(l.host_ns, 560'000);
   EXPECT_EQ(l.wait_ns, 430'000);

@@ -149,7 +149,7 @@ class ModelBuilder {
     event.stream = stream;
     if (call != kNone) {
       event.correlation = model_.calls[call].correlation;
-      model_.calls[call].works++;
+      model_.calls[call].activities++;
     }
     model_.gpu.push_back(event);
     return u32(model_.gpu.size()) - 1;

@@ -13,14 +13,14 @@ namespace {
 
 struct Path {
   Model model;
-  Words words;
+  NameClasses classes;
   Waits waits;
   HostTimelines timelines;
   CriticalPath path;
 
   explicit Path(ModelBuilder&& b)
-      : model(b.model()), words(model), waits(model, words), timelines(model, words, waits) {
-    path = CriticalPaths(model, words, timelines).of(windows_of(model).steps[0]);
+      : model(b.model()), classes(model), waits(model, classes), timelines(model, classes, waits) {
+    path = CriticalPaths(model, classes, timelines).of(windows_of(model).steps[0]);
   }
   // "host 0-10, launch 10-20 ..." in us
   std::string text() const {
@@ -156,11 +156,11 @@ TEST(CriticalPath, OfRandomTracesSumsToTheStepWithoutHoles) {
       b.copy(1 + random() % 2, 1 + random() % 2, 64, begin, begin + i64(random() % 20), call, random() % 3);
     }
     Model model = b.model();
-    Words words(model);
-    Waits waits(model, words);
-    HostTimelines timelines(model, words, waits);
+    NameClasses classes(model);
+    Waits waits(model, classes);
+    HostTimelines timelines(model, classes, waits);
     Interval step = windows_of(model).steps[0];
-    CriticalPath path = CriticalPaths(model, words, timelines).of(step);
+    CriticalPath path = CriticalPaths(model, classes, timelines).of(step);
     i64 at = step.begin, sum = 0, host = 0;
     for (const PathPiece& p : path.pieces) {
       ASSERT_EQ(p.begin_ns, at);

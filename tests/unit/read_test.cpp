@@ -91,7 +91,7 @@ TEST_F(ReadTest, both_generations_of_words_give_the_same_model) {
     EXPECT_EQ(m.names[m.stacks[m.stacks[mm.stack].parent].text], "b.py(7): <module>");
     ASSERT_EQ(m.calls.size(), 1u);
     EXPECT_EQ(m.calls[0].op, 1);
-    EXPECT_EQ(m.calls[0].works, 2u);
+    EXPECT_EQ(m.calls[0].activities, 2u);
     EXPECT_EQ(m.calls[0].thread, mm.thread);
     EXPECT_EQ(static_cast<CallFamily>(m.calls[0].family), CallFamily::launch);
     ASSERT_EQ(m.gpu.size(), 2u);

@@ -13,7 +13,7 @@ constexpr u32 kToDevice = 1, kToHost = 2, kPageable = 1, kPinned = 2;
 
 // Of the only call with this name: "5-60 for k" in us, "" where it did not wait.
 std::string wait_of(Model model, const std::string& name) {
-  Waits waits(model, Words{model});
+  Waits waits(model, NameClasses{model});
   for (u32 i = 0; i < model.calls.size(); i++) {
     if (model.names[model.calls[i].name] != name) continue;
     const Wait* wait = waits.of(i);
@@ -129,9 +129,9 @@ TEST(Waits, CallsOfEveryVendorHaveTheirActivity) {
     ModelBuilder b;
     b.call(name, 10, 20);
     Model model = b.model();
-    Words words(model);
-    Waits waits(model, words);
-    HostTimelines timelines(model, words, waits);
+    NameClasses classes(model);
+    Waits waits(model, classes);
+    HostTimelines timelines(model, classes, waits);
     ASSERT_EQ(timelines.of(0).size(), 1u);
     EXPECT_EQ(timelines.of(0)[0].activity, activity) << name;
   }

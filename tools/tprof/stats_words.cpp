@@ -125,7 +125,7 @@ Answer by_utilization(const Subject& s) {
 }
 
 Answer by_exposed(const Subject& s) {
-  return {exposed_table(exposed(s.model, s.words(), s.windows()), s.windows()), {}};
+  return {exposed_table(exposed(s.model, s.classes(), s.windows()), s.windows()), {}};
 }
 
 Answer by_idle(const Subject& s) {
@@ -156,7 +156,7 @@ Answer by_flops(const Subject& s) {
 
 Answer by_critical_path(const Subject& s) {
   if (s.model.empty()) return {{"Critical path by kind", {}, {}, {"nothing was recorded"}}, {}};
-  CriticalPaths paths(s.model, s.words(), s.timelines());
+  CriticalPaths paths(s.model, s.classes(), s.timelines());
   std::vector<CriticalPath> steps;
   for (const Interval& step : s.windows().steps) steps.push_back(paths.of(step));
   return {critical_path_table(s.model, steps), {{"links", path_links_table(s.model, steps)}}};
@@ -174,11 +174,11 @@ const PluginTree& StatsSubject::plugin_tree() const {
 const OpTree& StatsSubject::tree_with_python() const {
   return tree_with_python_.get([&] { return build_op_tree(model, PythonNodes::all); });
 }
-const Words& StatsSubject::words() const {
-  return facts_ ? facts_->words : words_.get([&] { return Words(model); });
+const NameClasses& StatsSubject::classes() const {
+  return facts_ ? facts_->classes : classes_.get([&] { return NameClasses(model); });
 }
 const Waits& StatsSubject::waits() const {
-  return facts_ ? facts_->waits : waits_.get([&] { return Waits(model, words()); });
+  return facts_ ? facts_->waits : waits_.get([&] { return Waits(model, classes()); });
 }
 const Windows& StatsSubject::windows() const {
   return facts_ ? facts_->windows : windows_.get([&] { return windows_of(model); });
@@ -196,7 +196,7 @@ const std::vector<MemoryPeak>& StatsSubject::peaks() const {
   return facts_ ? facts_->memory : peaks_.get([&] { return memory_peaks(model, windows()); });
 }
 HostTimelines& StatsSubject::timelines() const {
-  return timelines_.get([&] { return HostTimelines(model, words(), waits()); });
+  return timelines_.get([&] { return HostTimelines(model, classes(), waits()); });
 }
 
 const std::vector<StatsWord>& stats_words() {

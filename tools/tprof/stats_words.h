@@ -57,7 +57,7 @@ class StatsSubject {
   const OpTree& tree() const;  // by `rules`
   const PluginTree& plugin_tree() const;
   const OpTree& tree_with_python() const;  // by tprof's rules, with all Python calls
-  const Words& words() const;
+  const NameClasses& classes() const;
   const Waits& waits() const;
   const Windows& windows() const;
   const Launches& launches() const;
@@ -73,7 +73,7 @@ class StatsSubject {
   const Facts* facts_;
   Once<OpTree> tree_, tree_with_python_;
   Once<PluginTree> plugin_tree_;
-  Once<Words> words_;
+  Once<NameClasses> classes_;
   Once<Waits> waits_;
   Once<Windows> windows_;
   Once<Launches> launches_;

@@ -20,7 +20,7 @@ i64 exposed_ns_of(const Facts& facts, Keep keep) {
     if (!work.runs_on_gpu() || work.device != facts.gpu->device) continue;
     if (keep(work))
       kept.push_back({work.begin_ns, work.end_ns()});
-    else if (work.kind() == Kind::kernel && facts.words.work(work) == Work::computation)
+    else if (work.kind() == Kind::kernel && facts.classes.work(work) == Work::computation)
       computing.push_back({work.begin_ns, work.end_ns()});
   }
   return ((IntervalSet(std::move(kept)) & facts.windows.time) - IntervalSet(std::move(computing))).length();
@@ -54,7 +54,7 @@ std::optional<Match> communication(const Facts& facts) {
                    ms(facts.windows.per_step(ns)) + " per step (" + share_text(share) + ")" +
                    (waiting > 0 ? beside : "") + ".",
                facts.gpu ? longest_gpu_work(facts, is_it)
-                         : longest_ranges(facts, Where::windows, Word::communication_op),
+                         : longest_ranges(facts, Where::windows, NameClass::communication_op),
                facts.trains ? "" : "Spread the model over fewer GPUs, or send less (half precision, quantised)."};
 }
 
@@ -78,7 +78,7 @@ std::optional<Match> exposed_communication(const Facts& facts) {
                    (ns < exposed / 2 ? ", and at most " + ms(facts.windows.per_step(ns)) + " more can be hidden" : "") +
                    ".",
                longest_gpu_work(facts,
-                                [&](const GpuEvent& work) { return facts.words.work(work) == Work::communication; }),
+                                [&](const GpuEvent& work) { return facts.classes.work(work) == Work::communication; }),
                facts.trains && double(of_gradients) > exposed / 2 ? "" : fix};
 }
 
@@ -95,12 +95,12 @@ std::optional<Match> waiting_for_ranks(const Facts& facts) {
   Heaviest calls(facts.gpu_time ? Evidence::Kind::gpu_work : Evidence::Kind::range);
   for (u32 i = 0; facts.gpu_time && i < facts.model.gpu.size(); i++) {
     const GpuEvent& work = facts.model.gpu[i];
-    if (work.runs_on_gpu() && facts.inside(work.begin_ns) && facts.words.work(work) == Work::communication)
+    if (work.runs_on_gpu() && facts.inside(work.begin_ns) && facts.classes.work(work) == Work::communication)
       calls.add(work.dur_ns, i);
   }
   for (u32 i = 0; !facts.gpu_time && i < facts.model.events.size(); i++) {
     const Event& e = facts.model.events[i];
-    if (facts.inside(e.begin_ns) && facts.words.is(e, Word::communication_op)) calls.add(e.dur_ns, i);
+    if (facts.inside(e.begin_ns) && facts.classes.is(e, NameClass::communication_op)) calls.add(e.dur_ns, i);
   }
   return Match{
       sure ? share : std::min(share, kNotHigh),

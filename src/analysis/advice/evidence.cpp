@@ -14,11 +14,11 @@ std::vector<Evidence> Heaviest::take() {
   return out;
 }
 
-std::vector<Evidence> longest_ranges(const Facts& facts, Where where, Word word) {
+std::vector<Evidence> longest_ranges(const Facts& facts, Where where, NameClass name_class) {
   Heaviest heaviest(Evidence::Kind::range);
   for (u32 i = 0; i < facts.model.events.size(); i++) {
     const Event& e = facts.model.events[i];
-    if (!facts.words.is(e, word) || (where == Where::windows && !facts.inside(e.begin_ns))) continue;
+    if (!facts.classes.is(e, name_class) || (where == Where::windows && !facts.inside(e.begin_ns))) continue;
     heaviest.add(e.dur_ns, i);
   }
   return heaviest.take();

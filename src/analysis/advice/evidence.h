@@ -21,7 +21,7 @@ class Heaviest {
 };
 
 enum class Where : u8 { windows, trace };
-std::vector<Evidence> longest_ranges(const Facts& facts, Where where, Word word);
+std::vector<Evidence> longest_ranges(const Facts& facts, Where where, NameClass name_class);
 
 // GPU activities in the windows that `keep` selects.
 template <class Keep>

@@ -47,11 +47,11 @@ bool is_gpu_work(PathKind kind) {
 
 Facts::Facts(const Model& m, const std::vector<DevicePeak>& table)
     : model(m),
-      words(m),
-      waits(m, words),
+      classes(m),
+      waits(m, classes),
       windows(windows_of(m)),
       overview(overview_of(m)),
-      exposed(tprof::exposed(m, words, windows)),
+      exposed(tprof::exposed(m, classes, windows)),
       launches(tprof::launches(m, windows, waits)),
       copies(tprof::copies(m, windows)),
       memory(memory_peaks(m, windows)),
@@ -59,7 +59,7 @@ Facts::Facts(const Model& m, const std::vector<DevicePeak>& table)
       variability(tprof::variability(overview)),
       device_ns(m.events.size()),
       exchanges(m.gpu.size()) {
-  HostTimelines timelines(m, words, waits);
+  HostTimelines timelines(m, classes, waits);
   lanes = idle(m, windows, timelines);
   for (const IdleLane& lane : lanes)
     if (lane.stream == kNone && (!gpu || lane.busy_ns > gpu->busy_ns)) gpu = &lane;
@@ -73,8 +73,8 @@ Facts::Facts(const Model& m, const std::vector<DevicePeak>& table)
   for (size_t i = m.events.size(); i-- > 0;)  // parents stand before their children
     if (m.events[i].parent >= 0) device_ns[m.events[i].parent] += device_ns[i];
 
-  for (const auto& [number, sets] : gpu_sets(m, words)) computing = computing | sets.computation | sets.communication;
-  CriticalPaths paths(m, words, timelines);
+  for (const auto& [number, sets] : gpu_sets(m, classes)) computing = computing | sets.computation | sets.communication;
+  CriticalPaths paths(m, classes, timelines);
   for (const Interval& step : windows.steps)
     for (const PathPiece& piece : paths.of(step).pieces)
       if (is_gpu_work(piece.kind)) path.push_back(piece);
@@ -82,15 +82,15 @@ Facts::Facts(const Model& m, const std::vector<DevicePeak>& table)
   bool backward = false, updates = false;
   for (const Event& e : m.events) {
     backward |= static_cast<Scope>(e.scope) == Scope::backward;
-    updates |= words.is(e, Word::optimizer_step);
+    updates |= classes.is(e, NameClass::optimizer_step);
   }
   trains = backward || updates;
-  for (const CallEvent& call : m.calls) captures |= words.is(call, Word::captures) && inside(call.begin_ns);
+  for (const CallEvent& call : m.calls) captures |= classes.is(call, NameClass::captures) && inside(call.begin_ns);
   lacks_backward = updates && !backward;
   is_excerpt = is_excerpt_of(m);
   double share = machine_figures(m.info)[u32(MachineFigure::waited)];
   if (std::isfinite(share)) waited = share;
-  CollectiveCalls collectives = collective_calls(m, words, windows);
+  CollectiveCalls collectives = collective_calls(m, classes, windows);
   slow_collectives_ns = slow_collectives(collectives);
   for (const CollectiveCall& call : collectives.calls)
     if (call.work != kNone) exchanges[call.work] = call.exchanges_gradients();
@@ -98,7 +98,7 @@ Facts::Facts(const Model& m, const std::vector<DevicePeak>& table)
   for (const GpuEvent& work : m.gpu) {
     if (!work.runs_on_gpu() || work.call == kNone || !inside(work.begin_ns)) continue;
     launched++;
-    replayed += words.is(m.calls[work.call], Word::replays);
+    replayed += classes.is(m.calls[work.call], NameClass::replays);
   }
   replays_graphs = 2 * replayed > launched;
 }
@@ -132,7 +132,7 @@ std::vector<std::string> Facts::unknown() const {
                   " is not in the device table: MFU and roofs are not known");
   if (gpu && launches.without_call)
     out.push_back(std::to_string(launches.without_call) + " of " +
-                  std::to_string(launches.without_call + launches.works) +
+                  std::to_string(launches.without_call + launches.activities) +
                   " GPU activities have no launch in this trace: why the GPU waited for them is not known");
   if (!flops.shapes_known) out.push_back("no input shapes in this trace: FLOPs are not known");
   if (flops.unknown)

@@ -19,7 +19,7 @@ struct Facts {
   Facts(const Facts&) = delete;  // it points into itself
 
   const Model& model;
-  Words words;
+  NameClasses classes;
   Waits waits;
   Windows windows;
   Overview overview;

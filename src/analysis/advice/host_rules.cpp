@@ -68,13 +68,13 @@ std::optional<Match> python_bound(const Facts& facts) {
   std::vector<bool> profiles(model.events.size());  // a profiler that starts or stops, or an event inside one
   for (size_t i = 0; i < model.events.size(); i++) {
     const Event& e = model.events[i];
-    profiles[i] = facts.words.is(e, Word::profiler_frame) || (e.parent >= 0 && profiles[size_t(e.parent)]);
+    profiles[i] = facts.classes.is(e, NameClass::profiler_frame) || (e.parent >= 0 && profiles[size_t(e.parent)]);
     if (profiles[i]) {
       add(e);
       continue;
     }
-    if (is_operator(e) || facts.words.is(e, Word::data_loading)) add(e), host(e);
-    if (facts.words.is(e, Word::communication_op)) add(e);  // it has a thread of its own, for which others wait
+    if (is_operator(e) || facts.classes.is(e, NameClass::data_loading)) add(e), host(e);
+    if (facts.classes.is(e, NameClass::communication_op)) add(e);  // it has a thread of its own, for which others wait
     if (!is_function(e)) continue;
     first = std::min(first, e.begin_ns);  // not its end, which may be the end of the recording
     last = std::max(last, e.begin_ns);
@@ -125,7 +125,7 @@ std::optional<Match> launch_bound(const Facts& facts) {
   auto costs = [&](const Gap& gap) {
     if (gap.cause != IdleCause::host_wait || gap.edge || gap.next == kNone) return false;
     const CallEvent& call = facts.model.calls[facts.model.gpu[gap.next].call];
-    return !facts.words.is(call, Word::replays) && call.dur_ns <= kFirstLaunchNs;
+    return !facts.classes.is(call, NameClass::replays) && call.dur_ns <= kFirstLaunchNs;
   };
   Cost cost(facts);
   for (const Gap& gap : facts.gpu->gaps)
@@ -136,7 +136,7 @@ std::optional<Match> launch_bound(const Facts& facts) {
                "For " + ms(facts.windows.per_step(ns)) +
                    " of a step the GPU waits for a launch in progress; "
                    "a step has " +
-                   std::to_string(u64(double(facts.launches.works) / double(facts.windows.steps.size()))) +
+                   std::to_string(u64(double(facts.launches.activities) / double(facts.windows.steps.size()))) +
                    " launches.",
                after_gaps(*facts.gpu, costs)};
 }
@@ -144,14 +144,14 @@ std::optional<Match> launch_bound(const Facts& facts) {
 // The saving is at most the time of the launching calls during which no kernel runs.
 std::optional<Match> tiny_kernels(const Facts& facts) {
   const Launches& l = facts.launches;
-  if (!facts.gpu || facts.captures || 2 * l.shorter_than_launch <= l.works) return {};
+  if (!facts.gpu || facts.captures || 2 * l.shorter_than_launch <= l.activities) return {};
   Heaviest costly(Evidence::Kind::gpu_work);
   Cost cost(facts);
   for (u32 i = 0; i < facts.model.gpu.size(); i++) {
     const GpuEvent& work = facts.model.gpu[i];
     if (!work.runs_on_gpu() || work.call == kNone || !facts.inside(work.begin_ns)) continue;
     i64 launch = facts.model.calls[work.call].dur_ns - facts.waits.ns(work.call);
-    if (facts.model.calls[work.call].works > 1 || launch <= work.dur_ns || launch > kFirstLaunchNs) continue;
+    if (facts.model.calls[work.call].activities > 1 || launch <= work.dur_ns || launch > kFirstLaunchNs) continue;
     cost.call(work.call);
     costly.add(launch - work.dur_ns, i);
   }
@@ -159,7 +159,7 @@ std::optional<Match> tiny_kernels(const Facts& facts) {
   return Match{share,
                share,
                facts.windows.per_step(cost.ns()),
-               std::to_string(l.shorter_than_launch) + " of " + std::to_string(l.works) +
+               std::to_string(l.shorter_than_launch) + " of " + std::to_string(l.activities) +
                    " kernels and copies are shorter than the call that launched them.",
                costly.take(),
                replay_fix(facts, "Fuse them with torch.compile, or bring them into the graph.")};
@@ -174,7 +174,7 @@ std::optional<Match> allocation(const Facts& facts) {
   Cost cost(facts);
   for (u32 i = 0; i < facts.model.calls.size(); i++) {
     const CallEvent& call = facts.model.calls[i];
-    if (call.begin_ns < from || !facts.inside(call.begin_ns) || !facts.words.is(call, Word::allocates)) continue;
+    if (call.begin_ns < from || !facts.inside(call.begin_ns) || !facts.classes.is(call, NameClass::allocates)) continue;
     cost.call(i);
     count++;
     calls.add(call.dur_ns, i);

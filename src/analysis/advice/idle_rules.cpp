@@ -57,7 +57,7 @@ std::optional<Match> stream_gaps(const Facts& facts) {
   if (!facts.gpu) return {};
   double least = std::max(1e6, 0.02 * facts.step_ns());
   auto of_graph = [&](const GpuEvent& work) {
-    return work.call != kNone && facts.words.is(facts.model.calls[work.call], Word::replays);
+    return work.call != kNone && facts.classes.is(facts.model.calls[work.call], NameClass::replays);
   };
   auto launched_by_graph = [&](const Gap& gap) {
     if (gap.next == kNone || of_graph(facts.model.gpu[gap.next])) return true;

@@ -25,10 +25,12 @@ std::vector<LoaderStart> loader_starts(const Facts& facts) {
   for (u32 i = 0; i < model.events.size(); i++) {
     const Event& e = model.events[i];
     if (e.begin_ns < until) continue;
-    next.seeds += facts.words.is(e, Word::draws_seed);
-    next.orders += facts.words.is(e, Word::draws_order) && (e.parent < 0 || !is_operator(model.events[e.parent]));
+    next.seeds += facts.classes.is(e, NameClass::draws_seed);
+    next.orders +=
+        facts.classes.is(e, NameClass::draws_order) && (e.parent < 0 || !is_operator(model.events[e.parent]));
     next.computes |= static_cast<Scope>(e.scope) == Scope::backward;
-    if (!facts.words.is(e, Word::data_loading) || facts.words.is(e, Word::single_process_loader)) continue;
+    if (!facts.classes.is(e, NameClass::data_loading) || facts.classes.is(e, NameClass::single_process_loader))
+      continue;
     next.event = i;
     draws.push_back(std::exchange(next, {}));
     lengths.push_back(e.dur_ns);

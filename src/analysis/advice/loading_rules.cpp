@@ -10,7 +10,7 @@ double loading_ns(const Facts& facts) { return facts.sum_ns(Category::data_loadi
 // Names no upper number of workers: it depends on the machine's cores, which a trace does not record.
 std::string loader_fix(const Facts& facts) {
   std::string pinned = facts.gpu ? ", pin_memory=True" : "";
-  return facts.words.any(Word::single_process_loader)
+  return facts.classes.any(NameClass::single_process_loader)
              ? "Load in the background: DataLoader(num_workers=2 or more, as long as cores are free" + pinned + ")."
              : "Make samples cheaper to load; more workers, as long as cores are free; a larger prefetch_factor" +
                    pinned + ".";
@@ -22,7 +22,7 @@ std::string loader_fix(const Facts& facts) {
 // longer of the two; two workers halve the loading if there are cores for them. Steps in which workers start do not
 // count: that time is not typical of a step, and DL3 reports it.
 std::optional<Match> data_loading(const Facts& facts) {
-  if (!facts.words.any(Word::data_loading)) return {};
+  if (!facts.classes.any(NameClass::data_loading)) return {};
   double ns = facts.windows.per_step(loading_ns(facts)), share = facts.share(loading_ns(facts)), saved = ns;
   std::vector<bool> starts = steps_with_loader_start(facts);
   double usual_us = 0, usual_loading_us = 0;
@@ -34,7 +34,7 @@ std::optional<Match> data_loading(const Facts& facts) {
     usual_loading_us += facts.overview.steps[s].by[u32(Category::data_loading)];
   }
   bool only_starts = !usual && facts.windows.has_steps;
-  if (only_starts && !facts.words.any(Word::single_process_loader)) return {};
+  if (only_starts && !facts.classes.any(NameClass::single_process_loader)) return {};
   if (usual && usual < starts.size() && usual_us > 0) {
     share = usual_loading_us / usual_us;
     ns = usual_loading_us * 1000 / double(usual);
@@ -44,28 +44,28 @@ std::optional<Match> data_loading(const Facts& facts) {
   return Match{
       share,
       share,
-      facts.words.any(Word::single_process_loader) ? std::min(saved, std::max(rest, saved / 2)) : saved,
+      facts.classes.any(NameClass::single_process_loader) ? std::min(saved, std::max(rest, saved / 2)) : saved,
       "The DataLoader takes " + ms(ns) + " of a step of " + ms(facts.step_ns()) + " (" + share_text(share) + ")" +
-          (facts.words.any(Word::single_process_loader)
+          (facts.classes.any(NameClass::single_process_loader)
                ? ", in the training process itself (num_workers=0); workers load while the rest of the step runs."
                : "."),
-      longest_ranges(facts, Where::windows, Word::data_loading),
+      longest_ranges(facts, Where::windows, NameClass::data_loading),
       loader_fix(facts)};
 }
 
 // Silent where DL1 reports the loading already.
 std::optional<Match> synchronous_loader(const Facts& facts) {
-  if (!facts.words.any(Word::single_process_loader) || facts.share(loading_ns(facts)) > 0.05) return {};
+  if (!facts.classes.any(NameClass::single_process_loader) || facts.share(loading_ns(facts)) > 0.05) return {};
   std::vector<Interval> ranges;
   for (const Event& e : facts.model.events)
-    if (facts.words.is(e, Word::single_process_loader)) ranges.push_back({e.begin_ns, e.end_ns()});
+    if (facts.classes.is(e, NameClass::single_process_loader)) ranges.push_back({e.begin_ns, e.end_ns()});
   i64 ns = (IntervalSet(std::move(ranges)) & facts.windows.time).length();
   double share = facts.share(double(ns));
   return Match{share,
                share,
                facts.windows.per_step(std::min(double(ns), loading_ns(facts))),
                "Loading a batch keeps the training process busy for " + ms(facts.windows.per_step(ns)) + " per step.",
-               longest_ranges(facts, Where::windows, Word::single_process_loader),
+               longest_ranges(facts, Where::windows, NameClass::single_process_loader),
                loader_fix(facts)};
 }
 

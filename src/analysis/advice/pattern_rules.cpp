@@ -26,8 +26,8 @@ std::optional<Match> single_tensor_optimizer(const Facts& facts) {
   for (u32 i = 0; i < facts.model.events.size(); i++) {
     const Event& e = facts.model.events[i];
     if (!facts.inside(e.begin_ns)) continue;
-    named |= facts.words.is(e, Word::single_tensor_optimizer);
-    if (!facts.words.is(e, Word::optimizer_step)) continue;
+    named |= facts.classes.is(e, NameClass::single_tensor_optimizer);
+    if (!facts.classes.is(e, NameClass::optimizer_step)) continue;
     steps.push_back({e.begin_ns, e.end_ns()});
     all.time(e.begin_ns, e.end_ns());
     count++;
@@ -41,7 +41,7 @@ std::optional<Match> single_tensor_optimizer(const Facts& facts) {
     i64 launched = facts.model.calls[work.call].begin_ns;
     if (!in.length_in(launched, launched + 1)) continue;
     updates++;
-    multi += facts.words.is(work.name, Word::multi_tensor_kernel);
+    multi += facts.classes.is(work.name, NameClass::multi_tensor_kernel);
   }
   for (const Event& e : facts.model.events) {
     if (!is_operator(e) || e.parent < 0 || is_operator(facts.model.events[e.parent]) ||
@@ -49,7 +49,7 @@ std::optional<Match> single_tensor_optimizer(const Facts& facts) {
       continue;
     operators.time(e.begin_ns, e.end_ns());
     updates += !facts.gpu;  // without a GPU the operators count
-    multi += facts.words.is(e, Word::foreach_op);
+    multi += facts.classes.is(e, NameClass::foreach_op);
   }
   if (!named && (multi || updates <= kManyUpdates * count)) return {};
   double ns = facts.gpu ? double(operators.ns()) : double(all.ns() - operators.ns());
@@ -69,9 +69,10 @@ std::optional<Match> gradients_zeroed(const Facts& facts) {
   std::vector<bool> below(facts.model.events.size());
   for (u32 i = 0; i < facts.model.events.size(); i++) {
     const Event& e = facts.model.events[i];
-    below[i] = facts.words.is(e, Word::zero_grad) || (e.parent >= 0 && below[e.parent]);
+    below[i] = facts.classes.is(e, NameClass::zero_grad) || (e.parent >= 0 && below[e.parent]);
   }
-  Found found = find(facts, [&](u32 i) { return below[i] && facts.words.is(facts.model.events[i], Word::clears); });
+  Found found =
+      find(facts, [&](u32 i) { return below[i] && facts.classes.is(facts.model.events[i], NameClass::clears); });
   if (!found.count) return {};
   double share = facts.share(double(found.ns));
   return Match{share, share, facts.windows.per_step(found.ns),
@@ -89,10 +90,10 @@ std::optional<Match> bias_before_norm(const Facts& facts) {
   for (u32 i = 0; i < facts.model.events.size(); i++) {
     const Event& e = facts.model.events[i];
     if (!is_operator(e) || (e.parent >= 0 && is_operator(facts.model.events[e.parent]))) continue;
-    if (facts.words.is(e, Word::adds_in_place)) continue;
+    if (facts.classes.is(e, NameClass::adds_in_place)) continue;
     i32& before = last[e.thread];
-    if (before >= 0 && facts.inside(e.begin_ns) && facts.words.is(e, Word::normalises) &&
-        facts.words.is(facts.model.events[before], Word::convolves)) {
+    if (before >= 0 && facts.inside(e.begin_ns) && facts.classes.is(e, NameClass::normalises) &&
+        facts.classes.is(facts.model.events[before], NameClass::convolves)) {
       std::vector<OpInput> inputs = inputs_of(facts.model.events[before]);
       if (inputs.size() > 2 && inputs[2].tensor.defined && !inputs[2].tensor.sizes.empty()) {
         count++;
@@ -117,8 +118,8 @@ std::optional<Match> indexing_loop(const Facts& facts) {
     if (list.empty() || is_below_operator(model, list[0])) continue;
     std::vector<size_t> starts;
     for (size_t k = 0; k < list.size(); k++) {
-      bool follows_select = k > 0 && facts.words.is(model.events[list[k - 1]], Word::selects);
-      if (!follows_select && facts.words.is(model.events[list[k]], Word::selects) &&
+      bool follows_select = k > 0 && facts.classes.is(model.events[list[k - 1]], NameClass::selects);
+      if (!follows_select && facts.classes.is(model.events[list[k]], NameClass::selects) &&
           facts.inside(model.events[list[k]].begin_ns))
         starts.push_back(k);
     }
@@ -162,7 +163,7 @@ std::optional<Match> filled_then_moved(const Facts& facts) {
   std::vector<std::vector<u32>> lists = siblings_of(model);
   auto ends_in_fill = [&](u32 event) {
     while (!lists[event].empty()) event = lists[event].back();
-    return facts.words.is(model.events[event], Word::fills);
+    return facts.classes.is(model.events[event], NameClass::fills);
   };
   auto copies_same_type = [&](u32 event) {
     u32 copy = event;
@@ -181,7 +182,7 @@ std::optional<Match> filled_then_moved(const Facts& facts) {
   for (const std::vector<u32>& list : lists)
     for (size_t k = 1; k < list.size(); k++) {
       const Event& e = model.events[list[k]];
-      if (!facts.words.is(e, Word::to) || !facts.inside(e.begin_ns) || !copies_same_type(list[k]) ||
+      if (!facts.classes.is(e, NameClass::to) || !facts.inside(e.begin_ns) || !copies_same_type(list[k]) ||
           !ends_in_fill(list[k - 1]))
         continue;
       count++;
@@ -197,7 +198,7 @@ std::optional<Match> filled_then_moved(const Facts& facts) {
 }
 
 std::optional<Match> layout_copies(const Facts& facts) {
-  Found found = find(facts, [&](u32 i) { return facts.words.is(facts.model.events[i], Word::contiguous_copy); });
+  Found found = find(facts, [&](u32 i) { return facts.classes.is(facts.model.events[i], NameClass::contiguous_copy); });
   if (!found.count) return {};
   double share = facts.share(double(found.ns));
   return Match{share, share, facts.windows.per_step(found.ns),

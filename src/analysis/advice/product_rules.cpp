@@ -21,15 +21,15 @@ struct Attention {
 std::vector<Attention> written_out_attentions(const Facts& facts) {
   constexpr size_t kBetween = 8;
   std::vector<Attention> out;
-  auto is = [&](u32 event, Word word) { return facts.words.is(facts.model.events[event], word); };
+  auto is = [&](u32 event, NameClass name_class) { return facts.classes.is(facts.model.events[event], name_class); };
   for (const std::vector<u32>& list : siblings_of(facts.model)) {
     if (list.empty() || is_below_operator(facts.model, list[0])) continue;
     for (size_t k = 0; k < list.size(); k++) {
-      if (!is(list[k], Word::softmax) || !facts.inside(facts.model.events[list[k]].begin_ns)) continue;
+      if (!is(list[k], NameClass::softmax) || !facts.inside(facts.model.events[list[k]].begin_ns)) continue;
       size_t first = k, last = k;
-      while (first > 0 && k - first < kBetween && !is(list[first], Word::multiplies)) first--;
-      while (last + 1 < list.size() && last - k < kBetween && !is(list[last], Word::multiplies)) last++;
-      if (!is(list[first], Word::multiplies) || !is(list[last], Word::multiplies)) continue;
+      while (first > 0 && k - first < kBetween && !is(list[first], NameClass::multiplies)) first--;
+      while (last + 1 < list.size() && last - k < kBetween && !is(list[last], NameClass::multiplies)) last++;
+      if (!is(list[first], NameClass::multiplies) || !is(list[last], NameClass::multiplies)) continue;
       out.push_back({list[k], {list.begin() + i64(first), list.begin() + i64(last) + 1}});
     }
   }
@@ -88,7 +88,7 @@ std::optional<Match> no_tensor_cores(const Facts& facts) {
     if (names.answer(work.name) != TensorCoreUse::no) return {};
     i32 op = work.op;
     while (op >= 0 && !names.op(facts.model.events[op].name)) op = facts.model.events[op].parent;
-    bool by_name = facts.words.is(work.name, Word::fp32_matmul_kernel);  // a kernel of a graph has no operator
+    bool by_name = facts.classes.is(work.name, NameClass::fp32_matmul_kernel);  // a kernel of a graph has no operator
     if (op < 0 ? !by_name : in_half(facts.model.events[op])) continue;
     cost.gpu_work(i);
     heaviest.add(work.dur_ns, i);
@@ -115,7 +115,7 @@ std::optional<Match> fp32_products(const Facts& facts) {
   for (u32 i = 0; i < facts.model.gpu.size(); i++) {
     const GpuEvent& work = facts.model.gpu[i];
     if (work.kind() != Kind::kernel || !facts.inside(work.begin_ns)) continue;
-    if (!facts.words.is(work.name, Word::fp32_matmul_kernel) || names.kernel(work.name)) continue;
+    if (!facts.classes.is(work.name, NameClass::fp32_matmul_kernel) || names.kernel(work.name)) continue;
     cost.gpu_work(i);
     heaviest.add(work.dur_ns, i);
   }
@@ -138,7 +138,7 @@ std::optional<Match> odd_shapes(const Facts& facts) {
       facts,
       [&](u32 i) {
         const Event& e = facts.model.events[i];
-        if (!facts.words.is(e, Word::matrix_product) || attention[i] || fast.contains(kind_of(e))) return false;
+        if (!facts.classes.is(e, NameClass::matrix_product) || attention[i] || fast.contains(kind_of(e))) return false;
         std::vector<TensorInput> matrices;
         for (const OpInput& input : inputs_of(e))
           if (input.tensor.defined && input.tensor.sizes.size() >= 2) matrices.push_back(input.tensor);
@@ -197,7 +197,7 @@ std::optional<Match> written_out_attention(const Facts& facts) {
   for (const Attention& one : all) {
     i64 ns = 0;
     for (u32 op : one.ops) {
-      (facts.words.is(facts.model.events[op], Word::multiplies) ? products : passes).gpu_work_of(op);
+      (facts.classes.is(facts.model.events[op], NameClass::multiplies) ? products : passes).gpu_work_of(op);
       ns += facts.device_ns[op];
     }
     heaviest.add(ns, one.softmax);
@@ -222,7 +222,7 @@ std::optional<Match> slow_blas(const Facts& facts) {
   double flops = 0, ns = 0;
   for (const FlopsRow& row : facts.flops.rows) {
     const Event& e = facts.model.events[row.event];
-    if (!facts.words.is(e, Word::blas) || row.host_ns <= 0) continue;
+    if (!facts.classes.is(e, NameClass::blas) || row.host_ns <= 0) continue;
     std::vector<TensorInput> matrices;
     for (const OpInput& input : inputs_of(e))
       if (input.tensor.defined && input.tensor.sizes.size() >= 2) matrices.push_back(input.tensor);

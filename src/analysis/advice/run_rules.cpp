@@ -119,19 +119,19 @@ std::optional<Match> data_parallel(const Facts& facts) {
   std::set<u32> devices;
   for (const GpuEvent& work : facts.model.gpu)
     if (work.runs_on_gpu()) devices.insert(work.device);
-  if (!facts.words.any(Word::data_parallel) || devices.size() < 2) return {};
+  if (!facts.classes.any(NameClass::data_parallel) || devices.size() < 2) return {};
   return Match{1, -1, -1, "One process drives " + std::to_string(devices.size()) + " GPUs through DataParallel.",
-               longest_ranges(facts, Where::trace, Word::data_parallel)};
+               longest_ranges(facts, Where::trace, NameClass::data_parallel)};
 }
 
 // NCCL needs compute capability 3.5.
 std::optional<Match> ddp_without_nccl(const Facts& facts) {
-  if (!facts.words.any(Word::distributed_data_parallel) || facts.words.any(Word::nccl_op)) return {};
+  if (!facts.classes.any(NameClass::distributed_data_parallel) || facts.classes.any(NameClass::nccl_op)) return {};
   bool able = false;
   for (const auto& [number, d] : facts.model.devices) able |= d.compute_major * 10 + d.compute_minor >= 35;
   if (!able) return {};
   return Match{1, -1, -1, "Gradients are exchanged, but no NCCL operation was seen.",
-               longest_ranges(facts, Where::trace, Word::distributed_data_parallel)};
+               longest_ranges(facts, Where::trace, NameClass::distributed_data_parallel)};
 }
 
 // Steps with and without an update by the optimizer (gradients are accumulated) do different things, so each step is
@@ -144,7 +144,7 @@ std::optional<Match> uneven_steps(const Facts& facts) {
   std::vector<bool> starts = steps_with_loader_start(facts);
   std::vector<bool> updates(facts.windows.steps.size());
   for (const Event& e : facts.model.events)
-    if (facts.words.is(e, Word::optimizer_step))
+    if (facts.classes.is(e, NameClass::optimizer_step))
       if (int step = facts.windows.step_at(e.begin_ns); step >= 0) updates[size_t(step)] = true;
   Variability worst;
   double value = 0, lost_ns = 0;
@@ -198,7 +198,7 @@ std::optional<Match> first_launches(const Facts& facts) {
   u64 count = 0;
   for (u32 i = 0; i < facts.model.calls.size(); i++) {
     const CallEvent& call = facts.model.calls[i];
-    if (!facts.words.is(call, Word::launches) || facts.words.is(call, Word::replays) ||
+    if (!facts.classes.is(call, NameClass::launches) || facts.classes.is(call, NameClass::replays) ||
         call.dur_ns - facts.waits.ns(i) <= kFirstLaunchNs || !facts.inside(call.begin_ns))
       continue;
     count++;

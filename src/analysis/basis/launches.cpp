@@ -79,7 +79,7 @@ Launches launches(const Model& model, const Windows& windows, const Waits& waits
     const CallEvent& call = model.calls[work.call];
     bool first = !counted[work.call];
     counted[work.call] = true;
-    out.works++;
+    out.activities++;
     out.gpu_ns += work.dur_ns;
     i64 delay = std::max<i64>(0, work.begin_ns - call.end_ns());
     out.delay_ns += delay;
@@ -91,7 +91,7 @@ Launches launches(const Model& model, const Windows& windows, const Waits& waits
     i64 waited = waits.ns(work.call), own_ns = call.dur_ns - waited;
     if (launched_ns[work.call] < own_ns) out.shorter_than_launch++;
     bool is_short = work.dur_ns < kShortWorkNs;
-    out.short_works += is_short;
+    out.short_activities += is_short;
     if (is_short) out.short_gpu_ns += work.dur_ns;
     if (first) {
       out.host_ns += call.dur_ns;

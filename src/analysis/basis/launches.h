@@ -31,12 +31,12 @@ struct Queue {
 };
 
 struct Launches {
-  u64 works = 0;                // activities with a known launch that started in the windows
+  u64 activities = 0;           // activities with a known launch that started in the windows
   u64 without_call = 0;         // activities without one
   i64 host_ns = 0, gpu_ns = 0;  // of the calls, of the activities
   i64 wait_ns = 0;              // the part of host_ns that is waiting for the GPU
   i64 delay_ns = 0, longest_delay_ns = 0;
-  u64 shorter_than_launch = 0, short_works = 0;
+  u64 shorter_than_launch = 0, short_activities = 0;
   i64 short_gpu_ns = 0, short_host_ns = 0, short_wait_ns = 0;  // of activities shorter than kShortWorkNs
   u64 slow_calls = 0, long_delays = 0;                         // calls: without their waiting
   std::vector<u32> slowest_calls;  // indices into Model::calls, at most 10, longest (without waiting) first

@@ -13,7 +13,7 @@ StepSpan everything(const Model& model) {
   StepSpan step{"0", all};
   for (const GpuEvent& e : model.gpu) {
     if (!e.runs_on_gpu()) continue;
-    step.works++;
+    step.activities++;
     widen(e.begin_ns, e.end_ns());
   }
   step.time = all.begin <= all.end ? all : Interval{0, 0};
@@ -22,11 +22,11 @@ StepSpan everything(const Model& model) {
 
 // GPU work launched in a step or stretch on the host: how many activities, and when the last of them ends.
 struct Launched {
-  u64 works = 0;
+  u64 activities = 0;
   i64 end_ns = INT64_MIN;
 
   void add(i64 end) {
-    works++;
+    activities++;
     end_ns = std::max(end_ns, end);
   }
 };
@@ -45,12 +45,12 @@ size_t index_at(const Steps& steps, i64 ns) {
 
 void mark_incomplete(std::vector<StepSpan>& steps) {
   size_t last = steps.size();
-  while (last > 0 && steps[last - 1].works == 0) last--;
+  while (last > 0 && steps[last - 1].activities == 0) last--;
   if (last == 0) return;
   for (size_t i = last; i < steps.size(); i++) steps[i].whole = false;
   size_t before = last - 1;  // without steps that hold an evaluation, which launches its own work
   while (before > 0 && steps[before - 1].evaluates) before--;
-  if (before > 0 && double(steps[before - 1].works) * 0.8 > double(steps[last - 1].works))
+  if (before > 0 && double(steps[before - 1].activities) * 0.8 > double(steps[last - 1].activities))
     steps[last - 1].whole = false;
 }
 
@@ -94,7 +94,7 @@ std::vector<StepSpan> step_spans(const Model& model) {
       end_before = std::max(end_before, evaluated[k].end_ns);
     i64 begin = std::max(end_before, step.begin_ns);
     i64 end = std::max({begin, step.end_ns, launched[i].end_ns});
-    out.push_back({std::to_string(step.number), {begin, end}, launched[i].works, true, step.evaluates});
+    out.push_back({std::to_string(step.number), {begin, end}, launched[i].activities, true, step.evaluates});
     end_before = end;
   }
   if (out.size() > 1) mark_incomplete(out);
@@ -102,13 +102,13 @@ std::vector<StepSpan> step_spans(const Model& model) {
   return out;
 }
 
-std::array<IntervalSet, kCategories - 1> category_times(const Model& model, const Words& words) {
+std::array<IntervalSet, kCategories - 1> category_times(const Model& model, const NameClasses& classes) {
   std::vector<Interval> any[kCategories - 1];
   auto add = [&](Category c, const auto& x) { any[u32(c)].push_back({x.begin_ns, x.end_ns()}); };
   bool communicates = false;
   for (const GpuEvent& work : model.gpu) {
     if (!work.runs_on_gpu()) continue;
-    bool communication = words.work(work) == Work::communication;
+    bool communication = classes.work(work) == Work::communication;
     communicates |= communication;
     add(communication               ? Category::communication
         : work.kind() == Kind::copy ? Category::copy
@@ -120,10 +120,10 @@ std::array<IntervalSet, kCategories - 1> category_times(const Model& model, cons
   for (const Event& event : model.events) {
     if (event.flags & (kEventStep | kEventPython)) continue;
     // If kernels communicate, the host's ranges only enqueue them.
-    bool communication = !communicates && words.is(event, Word::communication_op);
-    add(words.is(event, Word::data_loading) ? Category::data_loading
-        : communication                     ? Category::communication
-                                            : Category::cpu,
+    bool communication = !communicates && classes.is(event, NameClass::communication_op);
+    add(classes.is(event, NameClass::data_loading) ? Category::data_loading
+        : communication                            ? Category::communication
+                                                   : Category::cpu,
         event);
   }
   std::array<IntervalSet, kCategories - 1> out;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/basis/intervals.h"
-#include "analysis/basis/words.h"
+#include "analysis/basis/name_classes.h"
 
 namespace tprof {
 
@@ -31,7 +31,7 @@ const char* category_text(Category category);
 struct StepSpan {
   std::string name;
   Interval time{0, 0};
-  u64 works = 0;           // number of GPU activities launched in it
+  u64 activities = 0;      // number of GPU activities launched in it
   bool whole = true;       // false: some of its GPU work is missing from the trace (see step_spans)
   bool evaluates = false;  // an evaluation lies inside it
   bool counts = true;      // for averages: whole steps without an evaluation, if there are any
@@ -47,6 +47,6 @@ struct StepSpan {
 std::vector<StepSpan> step_spans(const Model& model);
 
 // By category, except the last one: when it is busy.
-std::array<IntervalSet, kCategories - 1> category_times(const Model& model, const Words& words);
+std::array<IntervalSet, kCategories - 1> category_times(const Model& model, const NameClasses& classes);
 
 }  // namespace tprof

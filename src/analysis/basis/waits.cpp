@@ -17,7 +17,7 @@ struct OwnWork {
 
 class Finder {
  public:
-  Finder(const Model& model, const Words& words) : model_(model), words_(words), own_(model.calls.size()) {
+  Finder(const Model& model, const NameClasses& classes) : model_(model), classes_(classes), own_(model.calls.size()) {
     std::map<std::pair<u32, u32>, u32> last_of;  // by device and stream: the activity that ended last so far
     for (u32 i = 0; i < model.gpu.size(); i++) {
       const GpuEvent& e = model.gpu[i];
@@ -40,12 +40,13 @@ class Finder {
   bool find(u32 index, Wait& out) const {
     const CallEvent& call = model_.calls[index];
     const OwnWork& own = own_[index];
-    if (own.first != kNone) return words_.is(call, Word::launches) ? launch(call, own, out) : copy(call, own, out);
-    if (words_.is(call, Word::synchronises)) {
+    if (own.first != kNone)
+      return classes_.is(call, NameClass::launches) ? launch(call, own, out) : copy(call, own, out);
+    if (classes_.is(call, NameClass::synchronises)) {
       out = {call.begin_ns, call.end_ns(), last_ended_in(index)};
       return true;
     }
-    return !words_.is(call, Word::launches) && idle_at_last(call, out);
+    return !classes_.is(call, NameClass::launches) && idle_at_last(call, out);
   }
 
  private:
@@ -64,7 +65,7 @@ class Finder {
 
   bool launch(const CallEvent& call, const OwnWork& own, Wait& out) const {
     const GpuEvent& work = model_.gpu[own.first];
-    bool blocks = call.works == 1 && work.end_ns() <= call.end_ns() && 2 * work.dur_ns >= call.dur_ns;
+    bool blocks = call.activities == 1 && work.end_ns() <= call.end_ns() && 2 * work.dur_ns >= call.dur_ns;
     out = {std::max(work.begin_ns, call.begin_ns), work.end_ns(), own.first, own.first};
     return blocks && out.length() > 0;
   }
@@ -121,7 +122,7 @@ class Finder {
   }
 
   const Model& model_;
-  const Words& words_;
+  const NameClasses& classes_;
   std::vector<OwnWork> own_;               // by call
   std::vector<u32> by_end_;                // GPU activities in order of end
   std::vector<Given> given_;               // in order of time
@@ -130,8 +131,8 @@ class Finder {
 
 }  // namespace
 
-Waits::Waits(const Model& model, const Words& words) {
-  Finder finder(model, words);
+Waits::Waits(const Model& model, const NameClasses& classes) {
+  Finder finder(model, classes);
   Wait wait{};
   for (u32 i = 0; i < model.calls.size(); i++)
     if (finder.find(i, wait)) waits_.emplace(i, wait);

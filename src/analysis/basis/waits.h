@@ -15,7 +15,7 @@
 #pragma once
 #include <unordered_map>
 
-#include "analysis/basis/words.h"
+#include "analysis/basis/name_classes.h"
 
 namespace tprof {
 
@@ -38,7 +38,7 @@ struct Wait {
 
 class Waits {
  public:
-  Waits(const Model& model, const Words& words);
+  Waits(const Model& model, const NameClasses& classes);
 
   // nullptr: the call did not wait, or the trace does not show it.
   const Wait* of(u32 call) const;

@@ -23,15 +23,16 @@ i64 input_bytes(const Event& op) {
 }
 
 // The communication operator at or around an event, -1 none.
-i32 communication_op(const Model& model, const Words& words, i32 event) {
-  while (event >= 0 && !words.is(model.events[event], Word::communication_op)) event = model.events[event].parent;
+i32 communication_op(const Model& model, const NameClasses& classes, i32 event) {
+  while (event >= 0 && !classes.is(model.events[event], NameClass::communication_op))
+    event = model.events[event].parent;
   return event;
 }
 
 class CallReader {
  public:
-  CallReader(const Model& model, const Words& words, const Windows& windows)
-      : model_(model), words_(words), windows_(windows) {}
+  CallReader(const Model& model, const NameClasses& classes, const Windows& windows)
+      : model_(model), classes_(classes), windows_(windows) {}
 
   CollectiveCalls run() {
     add_kernels();
@@ -49,8 +50,8 @@ class CallReader {
     size_t next = 0;
     for (u32 i = 0; i < model_.gpu.size(); i++) {
       const GpuEvent& work = model_.gpu[i];
-      if (work.kind() != Kind::kernel || words_.work(work) != Work::communication || !inside(work.begin_ns)) continue;
-      i32 op = communication_op(model_, words_, work.op);
+      if (work.kind() != Kind::kernel || classes_.work(work) != Work::communication || !inside(work.begin_ns)) continue;
+      i32 op = communication_op(model_, classes_, work.op);
       CollectiveCall call = call_of(op >= 0 ? model_.events[op].name : work.name, work.begin_ns, work.dur_ns);
       call.work = i;
       if (op >= 0) call.bytes = input_bytes(model_.events[op]);
@@ -74,8 +75,9 @@ class CallReader {
   // Ranges of NCCL on the host only enqueue its kernels, which this trace lacks.
   void add_operators() {
     for (const Event& e : model_.events) {
-      if (!words_.is(e, Word::communication_op) || words_.is(e, Word::nccl_op) || !inside(e.begin_ns)) continue;
-      if (communication_op(model_, words_, e.parent) >= 0) continue;  // part of another
+      if (!classes_.is(e, NameClass::communication_op) || classes_.is(e, NameClass::nccl_op) || !inside(e.begin_ns))
+        continue;
+      if (communication_op(model_, classes_, e.parent) >= 0) continue;  // part of another
       CollectiveCall call = call_of(e.name, e.begin_ns, e.dur_ns);
       call.bytes = input_bytes(e);
       out_.calls.push_back(std::move(call));
@@ -91,7 +93,7 @@ class CallReader {
   }
 
   const Model& model_;
-  const Words& words_;
+  const NameClasses& classes_;
   const Windows& windows_;
   CollectiveCalls out_;
 };
@@ -107,8 +109,8 @@ bool CollectiveCall::exchanges_gradients() const {
   return false;
 }
 
-CollectiveCalls collective_calls(const Model& model, const Words& words, const Windows& windows) {
-  return CallReader(model, words, windows).run();
+CollectiveCalls collective_calls(const Model& model, const NameClasses& classes, const Windows& windows) {
+  return CallReader(model, classes, windows).run();
 }
 
 }  // namespace tprof

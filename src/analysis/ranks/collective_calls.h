@@ -2,8 +2,8 @@
 #pragma once
 #include <string>
 
+#include "analysis/basis/name_classes.h"
 #include "analysis/basis/windows.h"
-#include "analysis/basis/words.h"
 
 namespace tprof {
 
@@ -29,6 +29,6 @@ struct CollectiveCalls {
   bool on_gpu = false;                // kernels of GPUs; else the ranges of operators on the CPU (gloo)
 };
 // The calls in the windows.
-CollectiveCalls collective_calls(const Model& model, const Words& words, const Windows& windows);
+CollectiveCalls collective_calls(const Model& model, const NameClasses& classes, const Windows& windows);
 
 }  // namespace tprof

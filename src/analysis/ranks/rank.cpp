@@ -13,7 +13,7 @@ namespace {
 class RankReader {
  public:
   RankReader(const Model& model, const std::string& worker)
-      : model_(model), words_(model), windows_(windows_of(model)) {
+      : model_(model), classes_(model), windows_(windows_of(model)) {
     out_.worker = worker;
     out_.number = model.rank;
     out_.world_size = model.world_size;
@@ -24,10 +24,10 @@ class RankReader {
   }
 
   Rank run() {
-    CollectiveCalls found = collective_calls(model_, words_, windows_);
+    CollectiveCalls found = collective_calls(model_, classes_, windows_);
     out_.calls = std::move(found.calls);
     out_.on_gpu = found.on_gpu;
-    std::map<u32, GpuSets> devices = gpu_sets(model_, words_);
+    std::map<u32, GpuSets> devices = gpu_sets(model_, classes_);
     IntervalSet on_host = out_.on_gpu ? IntervalSet() : times_of_calls();
     for (const auto& [device, sets] : devices) add_time(sets.computation, out_.on_gpu ? sets.communication : on_host);
     if (devices.empty()) add_time(operators(), on_host);
@@ -68,8 +68,8 @@ class RankReader {
 
   // Where some thread is in an operator.
   IntervalSet operators() const {
-    Waits waits(model_, words_);
-    HostTimelines timelines(model_, words_, waits);
+    Waits waits(model_, classes_);
+    HostTimelines timelines(model_, classes_, waits);
     std::vector<Interval> any;
     for (u32 thread = 0; thread < model_.threads.size(); thread++)
       for (const ActivityPiece& piece : timelines.of(thread))
@@ -85,7 +85,7 @@ class RankReader {
   }
 
   const Model& model_;
-  Words words_;
+  NameClasses classes_;
   Windows windows_;
   Rank out_;
 };

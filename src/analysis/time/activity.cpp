@@ -15,8 +15,8 @@ const char* activity_text(Activity activity) {
   return kTexts[u32(activity)];
 }
 
-HostTimelines::HostTimelines(const Model& model, const Words& words, const Waits& waits)
-    : model_(model), words_(words), waits_(waits), spans_(model.threads.size()) {
+HostTimelines::HostTimelines(const Model& model, const NameClasses& classes, const Waits& waits)
+    : model_(model), classes_(classes), waits_(waits), spans_(model.threads.size()) {
   size_t c = 0;
   auto add_calls_until = [&](i64 ns) {
     for (; c < model.calls.size() && model.calls[c].begin_ns < ns; c++)
@@ -44,21 +44,21 @@ ActivityPiece HostTimelines::piece_of(const std::vector<Span>& open) const {
       const CallEvent& call = model_.calls[at->index];
       if (out.call != kNone) continue;
       out.call = at->index;
-      out.activity = words_.is(call, Word::allocates)  ? Activity::allocating
-                     : words_.is(call, Word::copies)   ? Activity::copying
-                     : words_.is(call, Word::launches) ? Activity::launching
-                                                       : Activity::other_call;
+      out.activity = classes_.is(call, NameClass::allocates)  ? Activity::allocating
+                     : classes_.is(call, NameClass::copies)   ? Activity::copying
+                     : classes_.is(call, NameClass::launches) ? Activity::launching
+                                                              : Activity::other_call;
       continue;
     }
     const Event& event = model_.events[at->index];
     if (out.event < 0) out.event = i32(at->index);
-    if (words_.is(event, Word::data_loading)) {
+    if (classes_.is(event, NameClass::data_loading)) {
       out.activity = Activity::data_loading;
       out.event = i32(at->index);
       return out;
     }
     if (out.activity != Activity::between) continue;
-    if (words_.is(event, Word::communication_op))
+    if (classes_.is(event, NameClass::communication_op))
       out.activity = Activity::communicating;
     else if (is_operator(event))
       out.activity = Activity::operating;

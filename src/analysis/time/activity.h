@@ -35,10 +35,10 @@ struct ActivityPiece {
   u32 call = kNone;  // index into Model::calls
 };
 
-// The pieces of each thread, computed on first use. The Model, the Words and the Waits must outlive this.
+// The pieces of each thread, computed on first use. The Model, the NameClasses and the Waits must outlive this.
 class HostTimelines {
  public:
-  HostTimelines(const Model& model, const Words& words, const Waits& waits);
+  HostTimelines(const Model& model, const NameClasses& classes, const Waits& waits);
 
   // In order of time; `thread` is an index into Model::threads.
   const std::vector<ActivityPiece>& of(u32 thread);
@@ -55,7 +55,7 @@ class HostTimelines {
   std::vector<ActivityPiece> flatten(const std::vector<Span>& spans) const;
 
   const Model& model_;
-  const Words& words_;
+  const NameClasses& classes_;
   const Waits& waits_;
   std::vector<std::vector<Span>> spans_;  // by thread, in order of start, parents first
   std::map<u32, std::vector<ActivityPiece>> made_;

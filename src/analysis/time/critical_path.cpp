@@ -43,9 +43,9 @@ struct CriticalPaths::Walk {
   }
 };
 
-CriticalPaths::CriticalPaths(const Model& model, const Words& words, HostTimelines& timelines)
+CriticalPaths::CriticalPaths(const Model& model, const NameClasses& classes, HostTimelines& timelines)
     : model_(model),
-      words_(words),
+      classes_(classes),
       timelines_(timelines),
       position_(model.gpu.size(), kNone),
       main_(main_thread_of(model)) {
@@ -57,7 +57,7 @@ CriticalPaths::CriticalPaths(const Model& model, const Words& words, HostTimelin
   std::set<u32> threads;
   if (main_ != kNone) threads.insert(main_);
   for (const CallEvent& call : model.calls)
-    if (call.works) threads.insert(call.thread);
+    if (call.activities) threads.insert(call.thread);
   for (const Event& e : model.events)
     if (static_cast<Scope>(e.scope) == Scope::backward) threads.insert(e.thread);
   threads_.assign(threads.begin(), threads.end());
@@ -96,7 +96,7 @@ void CriticalPaths::walk_work(Walk& at) {
   const GpuEvent& work = model_.gpu[at.work];
   static constexpr PathKind kKinds[] = {PathKind::computation, PathKind::communication, PathKind::copy};
   u32 index = at.work;
-  at.take(work.begin_ns, {0, 0, kKinds[u32(words_.work(work))], Activity::nothing, index});
+  at.take(work.begin_ns, {0, 0, kKinds[u32(classes_.work(work))], Activity::nothing, index});
   u32 before = work_ended_by(work.begin_ns, work.device, position_[index]);
   if (launched_late(work, before)) {
     const CallEvent& call = model_.calls[work.call];

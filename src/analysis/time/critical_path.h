@@ -47,11 +47,11 @@ struct CriticalPath {
   i64 by_activity[kActivities] = {};  // for PathKind::host
 };
 
-// Computes the paths of several steps; what does not depend on the step is prepared once. Model, Words and timelines
-// must outlive it.
+// Computes the paths of several steps; what does not depend on the step is prepared once. Model, NameClasses and
+// timelines must outlive it.
 class CriticalPaths {
  public:
-  CriticalPaths(const Model& model, const Words& words, HostTimelines& timelines);
+  CriticalPaths(const Model& model, const NameClasses& classes, HostTimelines& timelines);
   CriticalPath of(const Interval& step);
 
  private:
@@ -64,7 +64,7 @@ class CriticalPaths {
   i64 busy_elsewhere(u32 thread, i64 begin, i64 end, u32& other);
 
   const Model& model_;
-  const Words& words_;
+  const NameClasses& classes_;
   HostTimelines& timelines_;
   std::vector<u32> by_end_;    // GPU activities: indices into Model::gpu, in order of end
   std::vector<u32> position_;  // by Model::gpu: its index in by_end_

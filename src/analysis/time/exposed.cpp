@@ -2,10 +2,10 @@
 
 namespace tprof {
 
-std::map<u32, GpuSets> gpu_sets(const Model& model, const Words& words) {
+std::map<u32, GpuSets> gpu_sets(const Model& model, const NameClasses& classes) {
   std::map<u32, std::vector<Interval>> any[3];
   for (const GpuEvent& event : model.gpu)
-    if (event.runs_on_gpu()) any[u32(words.work(event))][event.device].push_back({event.begin_ns, event.end_ns()});
+    if (event.runs_on_gpu()) any[u32(classes.work(event))][event.device].push_back({event.begin_ns, event.end_ns()});
   std::map<u32, GpuSets> out;
   for (auto& [device, list] : any[0]) out[device].computation = IntervalSet(std::move(list));
   for (auto& [device, list] : any[1]) out[device].communication = IntervalSet(std::move(list));
@@ -57,9 +57,9 @@ struct Disjoint {
 
 Exposed exposed_in(const GpuSets& sets, const Interval& window) { return Disjoint(sets).in(window); }
 
-std::vector<DeviceExposed> exposed(const Model& model, const Words& words, const Windows& windows) {
+std::vector<DeviceExposed> exposed(const Model& model, const NameClasses& classes, const Windows& windows) {
   std::vector<DeviceExposed> out;
-  for (const auto& [device, sets] : gpu_sets(model, words)) {
+  for (const auto& [device, sets] : gpu_sets(model, classes)) {
     Disjoint disjoint(sets);
     DeviceExposed row{device, {}, {}};
     for (const Interval& run : windows.time.intervals()) row.all += disjoint.in(run);

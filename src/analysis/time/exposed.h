@@ -4,8 +4,8 @@
 // The rule is TraceLens's: exposed communication = communication - computation, exposed copies = copies - computation
 // - communication. Memory sets count as copies.
 #pragma once
+#include "analysis/basis/name_classes.h"
 #include "analysis/basis/windows.h"
-#include "analysis/basis/words.h"
 
 namespace tprof {
 
@@ -14,7 +14,7 @@ struct GpuSets {
   IntervalSet computation, communication, copies;
 };
 // By device; devices without activities are left out.
-std::map<u32, GpuSets> gpu_sets(const Model& model, const Words& words);
+std::map<u32, GpuSets> gpu_sets(const Model& model, const NameClasses& classes);
 
 struct Exposed {
   i64 span_ns = 0;
@@ -35,6 +35,6 @@ struct DeviceExposed {
   Exposed all;
   std::vector<Exposed> steps;  // by Windows::steps
 };
-std::vector<DeviceExposed> exposed(const Model& model, const Words& words, const Windows& windows);
+std::vector<DeviceExposed> exposed(const Model& model, const NameClasses& classes, const Windows& windows);
 
 }  // namespace tprof

@@ -30,9 +30,9 @@ class Counter {
  public:
   Counter(const Model& model, const Windows& windows)
       : model_(model), windows_(windows), row_(model.events.size(), kFree), launches_(model.events.size()) {
-    Words words(model);
+    NameClasses classes(model);
     for (const CallEvent& call : model.calls)
-      if (call.op >= 0 && words.is(call, Word::launches)) launches_[size_t(call.op)] = true;
+      if (call.op >= 0 && classes.is(call, NameClass::launches)) launches_[size_t(call.op)] = true;
     for (size_t i = launches_.size(); i-- > 0;)  // parents stand before their children
       if (i32 parent = model.events[i].parent; launches_[i] && parent >= 0) launches_[size_t(parent)] = true;
   }

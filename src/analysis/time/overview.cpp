@@ -47,11 +47,11 @@ void note_steps(const Model& model, const std::vector<StepSpan>& spans, std::vec
 }
 
 // Whether the call makes a device work, by its name. What other vendors' calls do is not known.
-bool may_launch(const Model& model, const Words& words, const CallEvent& call) {
+bool may_launch(const Model& model, const NameClasses& classes, const CallEvent& call) {
   const std::string& name = model.names[call.name];
   bool driver = name.size() > 2 && name.starts_with("cu") && isupper(static_cast<unsigned char>(name[2]));
   bool known = driver || name.starts_with("cuda") || name.starts_with("hip");
-  return !known || words.is(call, Word::launches) || words.is(call, Word::copies);
+  return !known || classes.is(call, NameClass::launches) || classes.is(call, NameClass::copies);
 }
 
 }  // namespace
@@ -73,15 +73,15 @@ StepTimes average_of(const std::vector<StepTimes>& steps) {
 
 Overview overview_of(const Model& model) {
   Overview out;
-  Words words(model);
+  NameClasses classes(model);
   std::vector<StepSpan> spans = step_spans(model);
-  auto busy = category_times(model, words);
+  auto busy = category_times(model, classes);
   auto any = [&](Category c) { return !busy[u32(c)].empty(); };
   out.uses_gpu = any(Category::runtime) || any(Category::kernel) || any(Category::copy) || any(Category::set) ||
                  !model.gpu.empty();
   out.communicates = any(Category::communication);
   auto runs = [](const GpuEvent& work) { return work.runs_on_gpu(); };
-  auto launches = [&](const CallEvent& call) { return may_launch(model, words, call); };
+  auto launches = [&](const CallEvent& call) { return may_launch(model, classes, call); };
   out.work_known = std::any_of(model.gpu.begin(), model.gpu.end(), runs) ||
                    std::none_of(model.calls.begin(), model.calls.end(), launches);
   out.counted = counted_of(model);

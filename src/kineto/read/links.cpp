@@ -130,7 +130,7 @@ class Linker {
       if (call != call_of.end()) {
         e.call = call->second;
         e.op = model_.calls[e.call].op;
-        model_.calls[e.call].works += e.runs_on_gpu();
+        model_.calls[e.call].activities += e.runs_on_gpu();
         continue;
       }
       auto op = by_id_.find(state_.gpu_ids[i]);

@@ -12,7 +12,7 @@ namespace {
 // Calls that launch GPU activities; the plugin links activities only to calls of category cuda_runtime.
 bool is_launch(const Model& model, const CallEvent& call) {
   const std::string& name = model.names[call.name];
-  return call.works || name.starts_with("cuLaunch") || name.starts_with("cuGraphLaunch");
+  return call.activities || name.starts_with("cuLaunch") || name.starts_with("cuGraphLaunch");
 }
 
 i64 signed_stream(u32 stream) { return stream == kNone ? -1 : i64(stream); }

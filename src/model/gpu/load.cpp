@@ -232,7 +232,7 @@ bool GpuLoader::keep(GpuEvent& e) {
       e.begin_ns += early;
       ledger.gpu.moved_to_launch++;
     }
-    if (e.call != kNone) model_.calls[e.call].works++;
+    if (e.call != kNone) model_.calls[e.call].activities++;
   }
   if (kind == Kind::kernel) {
     u32 name = names_(e.record->id);

@@ -1,13 +1,13 @@
 // What names mean: which kernels communicate, which ranges load data, which calls wait, allocate, launch or copy.
 //
-// The tables are words.def and communication.def. Each name of a Model is classified once; a query is then one bit
-// test.
+// The tables are name_classes.def and communication.def. Each name of a Model is classified once; a query is then one
+// bit test.
 #pragma once
 #include "model/trace.h"
 
 namespace tprof {
 
-enum class Word : u8 {
+enum class NameClass : u8 {
   communication_kernel,
   communication_op,
   data_loading,
@@ -48,14 +48,14 @@ enum class Word : u8 {
 // What a GPU activity does, for analyses of hidden communication and copies.
 enum class Work : u8 { computation, communication, copy };  // copy: memory sets as well
 
-class Words {
+class NameClasses {
  public:
-  explicit Words(const Model& model);
+  explicit NameClasses(const Model& model);
 
-  bool is(u32 name, Word word) const { return bits_[name] >> u32(word) & 1; }
-  bool is(const Event& event, Word word) const { return is(event.name, word); }
-  bool is(const CallEvent& call, Word word) const;
-  bool any(Word word) const { return all_ >> u32(word) & 1; }
+  bool is(u32 name, NameClass name_class) const { return bits_[name] >> u32(name_class) & 1; }
+  bool is(const Event& event, NameClass name_class) const { return is(event.name, name_class); }
+  bool is(const CallEvent& call, NameClass name_class) const;
+  bool any(NameClass name_class) const { return all_ >> u32(name_class) & 1; }
 
   // For activities that run on a GPU. A kernel communicates by its name (communication.def), or because an operator
   // that communicates launched it.
