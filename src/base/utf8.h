@@ -1,6 +1,7 @@
 #pragma once
 #include <stddef.h>
 
+#include <string>
 #include <string_view>
 
 namespace tprof {
@@ -21,6 +22,18 @@ inline size_t utf8_length(std::string_view text, size_t at) {
     return legal ? 4 : 0;
   }
   return 0;
+}
+
+// Appends a code point; a surrogate, or what is no code point, becomes U+FFFD.
+inline void append_utf8(std::string& out, unsigned c) {
+  if (c >= 0x110000 || (c >= 0xD800 && c < 0xE000)) c = 0xFFFD;
+  if (c < 0x80) {
+    out += char(c);
+    return;
+  }
+  int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+  out += char((more == 1 ? 0xC0 : more == 2 ? 0xE0 : 0xF0) | c >> (6 * more));
+  while (more-- > 0) out += char(0x80 | (c >> (6 * more) & 63));
 }
 
 }  // namespace tprof

@@ -37,13 +37,15 @@ struct ElfFile::Section {
   std::string name;
 };
 
-std::unique_ptr<ElfFile> ElfFile::open(const std::string& path) {
+std::unique_ptr<ElfFile> ElfFile::open(const std::string& path, std::map<std::string, u64>* objects) {
   std::unique_ptr<ElfFile> file(new ElfFile);
   file->path_ = path;
+  file->objects_ = objects;
   file->fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file->fd_ < 0 || !file->read()) return nullptr;
   ::close(file->fd_);
   file->fd_ = -1;
+  file->objects_ = nullptr;
   return file;
 }
 
@@ -69,6 +71,7 @@ bool ElfFile::read() {
   bytes_ = u64(s.st_size);
   std::vector<Section> sections;
   if (!read_sections(sections)) return false;
+  read_segments();
   std::string bytes;
   for (const Section& section : sections) {
     u32 type = section.header.sh_type;
@@ -114,6 +117,24 @@ bool ElfFile::read_sections(std::vector<Section>& sections) const {
   return true;
 }
 
+void ElfFile::read_segments() {
+  std::string bytes;
+  if (!read_bytes(0, sizeof(Elf64_Ehdr), bytes)) return;
+  auto h = item<Elf64_Ehdr>(bytes, 0);
+  if (h.e_phentsize != sizeof(Elf64_Phdr) || !read_bytes(h.e_phoff, u64(h.e_phnum) * sizeof(Elf64_Phdr), bytes)) return;
+  for (u32 i = 0; i < h.e_phnum; i++)
+    if (auto p = item<Elf64_Phdr>(bytes, i); p.p_type == PT_LOAD)
+      segments_.push_back({p.p_offset, p.p_filesz, p.p_vaddr});
+}
+
+// A mapping starts on a page, the segment inside of it perhaps not.
+std::optional<u64> ElfFile::address_of(u64 offset) const {
+  constexpr u64 kPage = 4096;
+  for (const Segment& s : segments_)
+    if (offset >= (s.offset & ~(kPage - 1)) && offset < s.offset + s.bytes) return s.address - s.offset + offset;
+  return std::nullopt;
+}
+
 void ElfFile::read_notes(const Section& section) {
   std::string bytes;
   if (section.header.sh_size > (1 << 20) || !read_bytes(section.header.sh_offset, section.header.sh_size, bytes))
@@ -140,6 +161,9 @@ void ElfFile::read_symbols(const Section& table, const Section& names) {
   for (size_t i = 0; i < bytes.size() / sizeof(Elf64_Sym); i++) {
     auto symbol = item<Elf64_Sym>(bytes, i);
     u8 type = ELF64_ST_TYPE(symbol.st_info);
+    if (objects_ && type == STT_OBJECT && symbol.st_shndx != SHN_UNDEF && symbol.st_name < text.size())
+      if (auto wanted = objects_->find(text.c_str() + symbol.st_name); wanted != objects_->end())
+        wanted->second = symbol.st_value;
     if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF || symbol.st_name >= text.size() ||
         !text[symbol.st_name] || symbol.st_value + symbol.st_size < symbol.st_value)
       continue;

@@ -100,7 +100,8 @@ std::vector<CodeLocation> Symbols::locations_of(const std::vector<u64>& frames) 
     place.image = path.substr(path.rfind('/') + 1);
     Image& image = image_at(path, {reinterpret_cast<const char*>(record->build_id), record->build_id_bytes});
     calls[i] = place.offset - 1;  // the return address may be the first one of the next function
-    place.function = demangled(std::string(image.function_at(calls[i])));
+    std::string_view function = image.function_at(calls[i]);
+    place.function = demangled(std::string(function.substr(0, function.find('@'))));  // without its version
     if (place.function.empty() || !image.with_lines()) continue;
     auto line = image.lines.find(calls[i]);
     if (line == image.lines.end())

@@ -30,6 +30,7 @@ MAY = {
     'shim': STACKS + ['collect/torch', 'collect/cuda', 'collect/nvtx', 'collect/python', 'collect/start'],
     # What reads recordings and traces.
     'symbols': ['base', 'record'],
+    'remote': ['base', 'record', 'symbols'],
     'model': ['base', 'record', 'symbols'],
     'kineto': MODEL,
     'kineto/read': MODEL + ['kineto'],
@@ -45,7 +46,8 @@ MAY = {
     'plugin_compat': ANALYSIS + ['analysis/diff'],
     'report': SHOWN,
     'viewer': [],
-    'tools/tprof': KINETO + SHOWN + ['convert', 'check', 'report', 'viewer'],
+    'tools/stack': ['base', 'remote'],
+    'tools/tprof': KINETO + SHOWN + ['remote', 'convert', 'check', 'report', 'viewer'],
 }
 
 # (rooms, what none of their lines holds, why)
@@ -58,7 +60,7 @@ PROMISES = [
 
 
 def sources():
-    for top in ('src', 'shim', 'tools/tprof'):
+    for top in ('src', 'shim', 'tools/stack', 'tools/tprof'):
         for path in sorted((ROOT / top).rglob('*')):
             if path.suffix in ('.h', '.cpp', '.def') and 'node_modules' not in path.parts:
                 yield path
@@ -76,7 +78,7 @@ def room_of(path):
 def included(path, text):
     """The files of ours that are included, relative to the top."""
     for name in re.findall(r'^\s*#include "([^"]+)"', text, re.M):
-        for base in (path.parent, ROOT / 'src', ROOT / 'tools/tprof', ROOT):
+        for base in (path.parent, ROOT / 'src', ROOT / 'tools/tprof', ROOT / 'tools/stack', ROOT):
             if (base / name).exists():
                 yield (base / name).resolve().relative_to(ROOT)
                 break

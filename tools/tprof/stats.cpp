@@ -69,12 +69,6 @@ struct Options {
   bool csv = false, json = false, plugin = false;
 };
 
-u32 number_of(const std::string& flag, const std::string& text) {
-  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos || text.size() > 9)
-    throw Error(Fault::usage, flag + " '" + text + "' is not a number");
-  return static_cast<u32>(std::stoul(text));
-}
-
 // A moment in microseconds: 1500, 1500us, 1.5ms, 0.0015s.
 double us_of(const std::string& flag, const std::string& text) {
   constexpr std::pair<const char*, double> kUnits[] = {{"", 1}, {"us", 1}, {"ms", 1e3}, {"s", 1e6}};

@@ -64,6 +64,10 @@ const std::vector<Command> kCommands = {
      "The page is one file that opens from disk, without a network. With A... --vs B... it holds both sides and what "
      "changed. A file that exists and is not a report is not overwritten.",
      "0 success, " WRONG ", " READING, false, declare_report},
+    {"stack", "show what the threads of a running program, or of one that dumped core, are doing",
+     "Native and Python frames of any program, whether tprof was there from its start or not. Each thread is stopped "
+     "for a few milliseconds at most, one after the other. Who may debug a program may read its stacks.",
+     "0 success, " WRONG ", " READING, false, declare_stack},
     {"doctor", "show what works on this machine and what does not, and why", "",
      "0 all works that is needed, 1 something does not work, " WRONG, false, declare_doctor},
     {"finish", "write the traces of one recording while its program runs (started by libtprof.so)", "",

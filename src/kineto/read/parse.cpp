@@ -5,6 +5,7 @@
 #include <charconv>
 #include <limits>
 
+#include "base/utf8.h"
 #include "kineto/read/repair.h"
 
 namespace tprof::kineto {
@@ -29,22 +30,6 @@ inline size_t plain_bytes(const char* at, const char* end) {
     }
   while (at < end && *at != '"' && *at != '\\' && static_cast<unsigned char>(*at) >= 0x20) at++;
   return static_cast<size_t>(at - begin);
-}
-
-void append_utf8(std::string& out, u32 code) {
-  auto tail = [&](int shift) { out += static_cast<char>(0x80 | (code >> shift & 0x3F)); };
-  if (code < 0x80) {
-    out += static_cast<char>(code);
-  } else if (code < 0x800) {
-    out += static_cast<char>(0xC0 | code >> 6);
-    tail(0);
-  } else if (code < 0x10000) {
-    out += static_cast<char>(0xE0 | code >> 12);
-    tail(6), tail(0);
-  } else {
-    out += static_cast<char>(0xF0 | code >> 18);
-    tail(12), tail(6), tail(0);
-  }
 }
 
 }  // namespace

@@ -162,6 +162,12 @@ void Arguments::set_operands(std::vector<std::string> rest) {
   if (operands_) *operands_ = std::move(rest);
 }
 
+u32 number_of(const std::string& flag, const std::string& text) {
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos || text.size() > 9)
+    throw Error(Fault::usage, flag + " '" + text + "' is not a number");
+  return static_cast<u32>(std::stoul(text));
+}
+
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
   std::string best;
   size_t best_distance = std::max<size_t>(2, word.size() / 3) + 1;

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/types.h"
+
 namespace CLI {
 class App;
 }
@@ -67,6 +69,9 @@ class Arguments {
   std::vector<std::string>* second_ = nullptr;  // operands after the separator
   std::vector<std::string>* program_ = nullptr;
 };
+
+// The whole number that a flag was given; throws Error(Fault::usage).
+u32 number_of(const std::string& flag, const std::string& text);
 
 // The candidate that is most like `word`, or "" if none is similar (for "did you mean").
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates);

@@ -1,0 +1,155 @@
+#include "remote/process.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/error.h"
+
+namespace tprof::remote {
+namespace {
+
+#if defined(__x86_64__)
+constexpr u16 kOwnMachine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr u16 kOwnMachine = EM_AARCH64;
+#else
+constexpr u16 kOwnMachine = EM_NONE;
+#endif
+
+std::string proc(int pid, const char* what) { return "/proc/" + std::to_string(pid) + "/" + what; }
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// Empty: the program file is of this architecture, or may not be read.
+std::string other_architecture(int pid) {
+  std::ifstream file(proc(pid, "exe"), std::ios::binary);
+  Elf64_Ehdr header;
+  if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return "";
+  if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return "";
+  if (header.e_ident[EI_CLASS] != ELFCLASS64) return "a 32-bit program";
+  return header.e_machine == kOwnMachine ? "" : "a program for another processor architecture";
+}
+
+}  // namespace
+
+std::string status_field(int pid, const char* name) {
+  std::ifstream file(proc(pid, "status"));
+  std::string prefix = std::string(name) + ":";
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(prefix)) continue;
+    size_t from = line.find_first_not_of(" \t", prefix.size());
+    return from == std::string::npos ? "" : line.substr(from);
+  }
+  return "";
+}
+
+std::string refusal(int pid) {
+  if (std::string tracer = status_field(pid, "TracerPid"); !tracer.empty() && tracer != "0")
+    return "process " + tracer + " (" + first_line("/proc/" + tracer + "/comm") +
+           ") traces it already; end that debugger first";
+  std::istringstream uids(status_field(pid, "Uid"));
+  uid_t user = 0;
+  if (uids >> user && user != geteuid() && geteuid() != 0)
+    return "it belongs to user " + std::to_string(user) + "; run this as that user or as root";
+  std::string scope = first_line("/proc/sys/kernel/yama/ptrace_scope");
+  if (scope == "3") return "this kernel forbids it (kernel.yama.ptrace_scope is 3)";
+  if (scope == "2" || (scope == "1" && geteuid() != 0))
+    return "kernel.yama.ptrace_scope is " + scope + "; run this as root" +
+           (scope == "1" ? ", or allow it: sysctl kernel.yama.ptrace_scope=0" : "");
+  if (geteuid() == 0) return "this container lacks the capability SYS_PTRACE";
+  return "it does not let itself be read (it changed its user, or is not dumpable); run this as root";
+}
+
+std::unique_ptr<Process> Process::open(int pid) {
+  std::string name = "process " + std::to_string(pid);
+  if (access("/proc/self/maps", R_OK) != 0) throw Error(Fault::unreadable, "/proc is not mounted; stacks need it");
+  std::unique_ptr<Process> process(new Process(pid));
+  process->identity_ = process_identity(pid);
+  if (!process->identity_.start_time) throw Error(Fault::unreadable, name + ": there is no such process");
+  // A thread's id has an entry in /proc, too.
+  if (std::string group = status_field(pid, "Tgid"); !group.empty() && group != std::to_string(pid))
+    throw Error(Fault::unreadable, name + ": this is a thread of process " + group);
+  if (std::string other = other_architecture(pid); !other.empty())
+    throw Error(Fault::unreadable, name + ": " + other + "; only programs of this one are read");
+  std::error_code unreadable;
+  process->exe_ = std::filesystem::read_symlink(proc(pid, "exe"), unreadable);
+  if (unreadable) {
+    if (first_line(proc(pid, "cmdline")).empty() && geteuid() == 0)
+      throw Error(Fault::unreadable, name + ": a kernel thread has no stack that could be read");
+    throw Error(Fault::unreadable, name + " cannot be read: " + refusal(pid));
+  }
+  struct stat here, there;
+  process->other_root_ = stat("/", &here) == 0 && stat(proc(pid, "root/").c_str(), &there) == 0 &&
+                         (here.st_dev != there.st_dev || here.st_ino != there.st_ino);
+  process->read_mappings();
+  char byte;
+  bool readable = false;
+  for (const Mapping& mapping : process->mappings_)
+    if (mapping.executable && mapping.path.starts_with("/")) {
+      readable = process->read(mapping.begin, &byte, 1);
+      break;
+    }
+  if (!readable) throw Error(Fault::unreadable, name + " cannot be read: " + refusal(pid));
+  return process;
+}
+
+void Process::read_mappings() {
+  mappings_.clear();
+  std::ifstream maps(proc(pid_, "maps"));
+  for (std::string line; std::getline(maps, line);) {
+    Mapping m;
+    char permissions[5] = {};
+    unsigned long begin, end, offset;
+    int path_at = 0;
+    if (sscanf(line.c_str(), "%lx-%lx %4s %lx %*s %*s %n", &begin, &end, permissions, &offset, &path_at) < 4) continue;
+    m.begin = begin;
+    m.end = end;
+    m.offset = offset;
+    m.executable = permissions[2] == 'x';
+    if (path_at > 0 && size_t(path_at) < line.size()) m.path = line.substr(size_t(path_at));
+    mappings_.push_back(std::move(m));
+  }
+}
+
+bool Process::read(u64 address, void* to, size_t bytes) const {
+  iovec local{to, bytes}, remote{reinterpret_cast<void*>(address), bytes};
+  return process_vm_readv(pid_, &local, 1, &remote, 1, 0) == ssize_t(bytes);
+}
+
+std::string Process::path_here(const std::string& path) const { return other_root_ ? proc(pid_, "root") + path : path; }
+
+u32 Process::user() const {
+  struct stat s;
+  return stat(proc(pid_, "").c_str(), &s) == 0 ? s.st_uid : geteuid();
+}
+
+std::vector<int> Process::threads() const {
+  std::vector<int> out;
+  std::error_code ended;
+  for (const auto& entry : std::filesystem::directory_iterator(proc(pid_, "task"), ended))
+    out.push_back(atoi(entry.path().filename().c_str()));
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+bool Process::is_same() const {
+  std::error_code ended;
+  return process_identity(pid_).start_time == identity_.start_time &&
+         std::filesystem::read_symlink(proc(pid_, "exe"), ended) == exe_;
+}
+
+}  // namespace tprof::remote

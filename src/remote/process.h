@@ -1,0 +1,43 @@
+// A live process as remote::Memory, read with process_vm_readv: the process is not stopped and not changed.
+#pragma once
+#include <memory>
+
+#include "base/process.h"
+#include "remote/memory.h"
+
+namespace tprof::remote {
+
+class Process : public Memory {
+ public:
+  // Throws Error(Fault::unreadable) with one line that says what to do: there is no such process, it may not be read
+  // (other user, Yama, a process that is not dumpable), or it is of another architecture.
+  static std::unique_ptr<Process> open(int pid);
+
+  int pid() const { return pid_; }
+  bool read(u64 address, void* to, size_t bytes) const override;
+  std::string path_here(const std::string& path) const override;
+  u32 user() const override;
+
+  // The ids of its threads, ascending; empty once it has ended.
+  std::vector<int> threads() const;
+  // Whether the pid still belongs to this process, which has not called exec since open().
+  bool is_same() const;
+  void read_mappings();
+
+ private:
+  explicit Process(int pid) : pid_(pid) {}
+
+  int pid_;
+  ProcessIdentity identity_;
+  std::string exe_;
+  bool other_root_ = false;
+};
+
+// Why a process may not be traced or read, and what to do about it: "it belongs to user 1001; run this as that user or
+// as root".
+std::string refusal(int pid);
+
+// A field of /proc/<pid>/status, without blanks around it; empty if there is none.
+std::string status_field(int pid, const char* name);
+
+}  // namespace tprof::remote

@@ -1,0 +1,126 @@
+#include "stopped_thread.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <unordered_map>
+
+#include "remote/process.h"
+
+namespace tprof {
+namespace {
+
+constexpr u64 kPatience_ns = 500'000'000;
+
+u64 now_ns() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return u64(t.tv_sec) * 1'000'000'000 + u64(t.tv_nsec);
+}
+
+// What one stopped thread's stack and unwind tables are read from.
+constexpr u64 kPage = 4096;
+pid_t g_pid;
+std::unordered_map<u64, std::string> g_pages;
+
+const char* page_at(u64 number) {
+  auto [page, added] = g_pages.try_emplace(number);
+  if (added) {
+    page->second.resize(kPage);
+    iovec local{page->second.data(), kPage}, remote{reinterpret_cast<void*>(number * kPage), kPage};
+    if (process_vm_readv(g_pid, &local, 1, &remote, 1, 0) != ssize_t(kPage)) page->second.clear();
+  }
+  return page->second.empty() ? nullptr : page->second.data();
+}
+
+int access_memory(unw_addr_space_t space, unw_word_t address, unw_word_t* value, int write, void* upt) {
+  const char* page = write || address % kPage > kPage - sizeof *value ? nullptr : page_at(address / kPage);
+  if (!page) return _UPT_access_mem(space, address, value, write, upt);
+  memcpy(value, page + address % kPage, sizeof *value);
+  return 0;
+}
+
+bool has_signal(const std::string& mask, const std::string& blocked) {
+  return strtoull(mask.c_str(), nullptr, 16) & ~strtoull(blocked.c_str(), nullptr, 16);
+}
+
+}  // namespace
+
+unw_accessors_t* accessors_of_stopped(pid_t pid) {
+  static unw_accessors_t accessors;
+  accessors = _UPT_accessors;
+  accessors.access_mem = access_memory;
+  g_pid = pid;
+  return &accessors;
+}
+
+StoppedThread::StoppedThread(pid_t tid) : tid_(tid) {
+  g_pages.clear();
+  if (ptrace(PTRACE_SEIZE, tid, 0, 0) != 0) {
+    why_not_ = errno == ESRCH ? "gone" : "refused " + std::to_string(errno);
+    return;
+  }
+  if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) != 0) {
+    why_not_ = "gone";
+    return;
+  }
+  if (!wait_for_stop()) return;
+  stopped_ = true;
+  if (!signal_) repeat_interrupted_call();
+}
+
+// SIGCHLD is not awaited but polled for: most threads stop within microseconds. One that waits for a processor stops
+// only when it gets one, but is not held up by that.
+bool StoppedThread::wait_for_stop() {
+  u64 asked_ns = now_ns();
+  stopped_at_ns_ = asked_ns;
+  for (useconds_t pause = 10;; pause = pause < 1000 ? 2 * pause : pause) {
+    int status = 0;
+    u64 still_runs_ns = now_ns();
+    pid_t found = waitpid(tid_, &status, __WALL | WNOHANG);
+    if (found == tid_) {
+      if (!WIFSTOPPED(status)) return why_not_ = "gone", false;
+      // Else a signal was being delivered just now: it is passed on when the thread is released.
+      if (status >> 16 != PTRACE_EVENT_STOP) signal_ = WSTOPSIG(status);
+      return true;
+    }
+    stopped_at_ns_ = still_runs_ns;
+    if (found < 0 && errno != EINTR) return why_not_ = "gone", false;
+    if (stopped_at_ns_ - asked_ns > kPatience_ns) return why_not_ = "busy", false;
+    usleep(pause);
+  }
+}
+
+// Most system calls that a stop interrupts are restarted by the kernel. A few (epoll_wait, sigtimedwait, semop, ...)
+// fail with EINTR instead, which the program would not have seen without us: unless a signal is pending, which would
+// have interrupted it as well, the thread makes the call again, with the same arguments.
+void StoppedThread::repeat_interrupted_call() {
+#ifdef __x86_64__
+  user_regs_struct registers;
+  if (ptrace(PTRACE_GETREGS, tid_, 0, &registers) != 0) return;
+  if (i64(registers.orig_rax) < 0 || i64(registers.rax) != -EINTR) return;
+  std::string blocked = remote::status_field(tid_, "SigBlk");
+  if (has_signal(remote::status_field(tid_, "SigPnd"), blocked) ||
+      has_signal(remote::status_field(tid_, "ShdPnd"), blocked))
+    return;
+  constexpr u64 kInstructionBytes = 2;  // of syscall
+  registers.rip -= kInstructionBytes;
+  registers.rax = registers.orig_rax;
+  ptrace(PTRACE_SETREGS, tid_, 0, &registers);
+#endif
+}
+
+// A thread that did not stop in time cannot be released; it is when this process ends.
+void StoppedThread::release() {
+  if (!stopped_) return;
+  stopped_ = false;
+  ptrace(PTRACE_DETACH, tid_, 0, signal_);
+}
+
+}  // namespace tprof

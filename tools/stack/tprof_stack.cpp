@@ -1,0 +1,146 @@
+// tprof-stack: the native stacks of another program's threads, by libunwind. `tprof stack` runs it; nobody else should.
+//
+//   tprof-stack PID | tprof-stack --core FILE
+//
+// libunwind's static libraries are not position-independent, which is why this is a program of its own. It reads lines
+// from stdin and answers each with a line. A thread's id:
+//
+//   stack <end> <address>...   innermost frame first. The thread stays stopped, so that the other side can read its
+//                              Python frames. end: whole, cut (too many frames) or lost (there is no unwind information
+//                              for the last one)
+//   refused <errno> | gone | busy     busy: it does not stop, it is in an uninterruptible sleep
+//
+// After a stack comes the line "release", to which it answers, once the thread runs on, with
+//
+//   released <nanoseconds that it was stopped>
+//
+// At the end of stdin the thread is released, too. An address is one that lies behind an instruction of the frame's
+// function: a return address, or the address of the instruction plus one.
+#include <errno.h>
+#include <libunwind-coredump.h>
+#include <libunwind-ptrace.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+#include "base/types.h"
+#include "remote/core.h"
+#include "stopped_thread.h"
+
+namespace tprof {
+namespace {
+
+constexpr size_t kMaxFrames = 100'000;
+
+u64 now_ns() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return u64(t.tv_sec) * 1'000'000'000 + u64(t.tv_nsec);
+}
+
+std::string stack_line(unw_addr_space_t space, void* argument) {
+  std::string addresses;
+  const char* end = "lost";
+  unw_cursor_t cursor;
+  if (unw_init_remote(&cursor, space, argument) == 0) {
+    bool exact = true;  // the innermost frame, and one that a signal interrupted
+    u64 before = 0, top_before = 0;
+    for (size_t n = 0;; n++) {
+      unw_word_t address = 0, top = 0;
+      unw_get_reg(&cursor, UNW_REG_IP, &address);
+      unw_get_reg(&cursor, UNW_REG_SP, &top);
+      if (!address) {
+        end = "whole";
+        break;
+      }
+      if (n == kMaxFrames) {
+        end = "cut";
+        break;
+      }
+      if (n && address == before && top == top_before) break;  // it does not get any further
+      before = address, top_before = top;
+      char text[24];
+      snprintf(text, sizeof text, " %llx", static_cast<unsigned long long>(address + (exact ? 1 : 0)));
+      addresses += text;
+      exact = unw_is_signal_frame(&cursor) > 0;
+      int step = unw_step(&cursor);
+      if (step == 0) end = "whole";
+      if (step <= 0) break;
+    }
+  }
+  return std::string("stack ") + end + addresses;
+}
+
+// The next line as a number: a thread's id, or 0 for "release". False at the end of the input.
+bool next_line(int& number) {
+  char line[32];
+  if (!fgets(line, sizeof line, stdin)) return false;
+  number = atoi(line);
+  return true;
+}
+
+void say(const std::string& line) {
+  puts(line.c_str());
+  fflush(stdout);
+}
+
+int serve_process(int pid) {
+  unw_addr_space_t space = unw_create_addr_space(accessors_of_stopped(pid), 0);
+  unw_set_caching_policy(space, UNW_CACHE_GLOBAL);
+  for (int tid, release; next_line(tid);) {
+    StoppedThread thread(tid);
+    if (!thread.why_not().empty()) {
+      say(thread.why_not());
+      continue;
+    }
+    void* upt = _UPT_create(tid);
+    say(stack_line(space, upt));
+    next_line(release);
+    thread.release();
+    say("released " + std::to_string(now_ns() - thread.stopped_at_ns()));
+    _UPT_destroy(upt);
+  }
+  return 0;
+}
+
+int serve_core(const char* path) {
+  std::unique_ptr<remote::Core> core = remote::Core::open(path);
+  UCD_info* info = _UCD_create(path);
+  if (!info) return fprintf(stderr, "%s: libunwind cannot read it\n", path), 3;
+  for (const remote::Mapping& mapping : core->mappings())
+    if (mapping.offset == 0) _UCD_add_backing_file_at_vaddr(info, mapping.begin, mapping.path.c_str());
+  unw_addr_space_t space = unw_create_addr_space(&_UCD_accessors, 0);
+  unw_set_caching_policy(space, UNW_CACHE_GLOBAL);
+  for (int tid, release; next_line(tid);) {
+    bool found = false;
+    for (int i = 0; i < _UCD_get_num_threads(info) && !found; i++) {
+      _UCD_select_thread(info, i);
+      found = _UCD_get_pid(info) == tid;
+    }
+    say(found ? stack_line(space, info) : "gone");
+    if (found && next_line(release)) say("released 0");
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace tprof
+
+int main(int argc, char** argv) {
+  // Who is stopped waits for us. Without the right to do so, it is tried in vain.
+  setpriority(PRIO_PROCESS, 0, -20);
+  try {
+    if (argc == 3 && !strcmp(argv[1], "--core")) return tprof::serve_core(argv[2]);
+    if (argc == 2 && atoi(argv[1]) > 0) return tprof::serve_process(atoi(argv[1]));
+  } catch (const tprof::Error& e) {
+    return fprintf(stderr, "%s\n", e.what()), 3;
+  }
+  return fprintf(stderr, "tprof-stack is run by tprof stack\n"), 2;
+}

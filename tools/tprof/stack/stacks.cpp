@@ -1,0 +1,285 @@
+#include "stack/stacks.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "base/error.h"
+#include "remote/core.h"
+#include "remote/images.h"
+#include "remote/process.h"
+#include "remote/python_reader.h"
+#include "stack/unwinder.h"
+#include "symbols/interleave.h"
+#include "symbols/line_table.h"
+#include "symbols/symbols.h"
+
+namespace tprof {
+namespace {
+
+constexpr size_t kMaxPythonFrames = 100'000;
+constexpr char kEvaluates[] = "_PyEval_EvalFrameDefault";  // the interpreter's loop
+constexpr u64 kFutexCall = 202;                            // of x86-64
+constexpr u64 kMutexOwner = 8;                             // in glibc's pthread_mutex_t: the owner's id, 4 bytes
+
+std::string text_of_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string task_file(int pid, int tid, const char* name) {
+  return text_of_file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/" + name);
+}
+
+// What is read of a thread while it is stopped. Names are looked up afterwards.
+struct Taken {
+  ThreadStack thread;
+  NativeStack native;
+  remote::PythonStack python;
+  u64 futex = 0;  // the address that it waits at
+};
+
+class Taker {
+ public:
+  Taker(const remote::Memory& memory, ProgramStacks& out, Frames frames) : memory_(memory), out_(out), frames_(frames) {
+    remote::FoundPython python = remote::find_python(memory, true);
+    if (!python.is_python || frames == Frames::native) return;
+    out_.why_not = python.why_not;
+    if (u16 version = python.layout.python)
+      out_.python = std::to_string(version >> 8) + "." + std::to_string(version & 255);
+    if (out_.why_not.empty()) python_.emplace(memory, python.layout);
+  }
+
+  // Reads the Python threads, and which of the threads they are.
+  void match_python_threads(const std::vector<int>& tids) {
+    if (!python_) return;
+    states_.clear();
+    for (const remote::PythonThread& t : python_->threads()) {
+      int tid = t.native ? int(t.native) : tid_of(t.pthread, tids);
+      if (tid) states_.try_emplace(tid, t);
+    }
+  }
+
+  // While the thread is stopped, or does not exist any more.
+  void take(ThreadStack thread, NativeStack native, u64 futex) {
+    Taken taken{std::move(thread), std::move(native), {}, futex};
+    if (auto state = states_.find(taken.thread.tid); state != states_.end()) {
+      taken.thread.gil = python_->gil_holder() == state->second.state;
+      taken.python = python_->stack_of(state->second, kMaxPythonFrames);
+      for (const remote::PythonFrame& frame : taken.python.frames) python_->code_at(frame.code);
+    }
+    taken_.push_back(std::move(taken));
+  }
+
+  void finish() {
+    Symbols symbols(meta_);
+    meta_ = remote::images_of(memory_);
+    std::vector<u64> addresses;
+    for (const Taken& t : taken_)
+      addresses.insert(addresses.end(), t.native.addresses.begin(), t.native.addresses.end());
+    std::vector<CodeLocation> locations = symbols.locations_of(addresses);
+    size_t next = 0;
+    for (Taken& t : taken_) {
+      t.thread.frames = merged(t, &locations[next]);
+      next += t.native.addresses.size();
+      t.thread.incomplete = incomplete(t);
+      if (!t.thread.runs) find_wait(t);
+      out_.threads.push_back(std::move(t.thread));
+    }
+    find_cycles();
+  }
+
+ private:
+  // Before 3.11 the interpreter does not know the kernel's id of a thread. glibc keeps it in the thread's descriptor,
+  // at which its pthread_t points.
+  int tid_of(u64 pthread, const std::vector<int>& tids) {
+    constexpr u64 kDescriptorBytes = 1024;
+    auto is_thread = [&](int tid) { return std::binary_search(tids.begin(), tids.end(), tid); };
+    if (!pthread) return 0;
+    if (tid_offset_) return memory_.get<i32>(pthread + tid_offset_).value_or(0);
+    for (u64 offset = 0; offset < kDescriptorBytes; offset += 4)
+      if (i32 tid = memory_.get<i32>(pthread + offset).value_or(0); tid > 0 && is_thread(tid)) {
+        tid_offset_ = offset;
+        return tid;
+      }
+    return 0;
+  }
+
+  StackFrame native_frame(const CodeLocation& location) const {
+    StackFrame f;
+    f.function = location.function;
+    f.file = location.file.empty() ? location.image : std::filesystem::path(location.file).lexically_normal().string();
+    f.line = location.line;
+    f.offset = location.offset;
+    return f;
+  }
+
+  StackFrame python_frame(const remote::PythonFrame& frame) {
+    StackFrame f;
+    f.python = true;
+    if (const remote::PythonCode* code = python_->code_at(frame.code)) {
+      f.function = code->name;
+      f.file = code->file;
+      i32 line = line_of(code->lines, u64(frame.offset));
+      f.line = line > 0 ? u32(line) : 0;
+    }
+    return f;
+  }
+
+  std::vector<StackFrame> merged(const Taken& t, const CodeLocation* locations) {
+    std::vector<StackFrame> frames;
+    std::vector<ChainFrame> native, python;
+    for (size_t i = 0; i < t.native.addresses.size(); i++) {
+      const std::string& function = locations[i].function;
+      bool interpreter = locations[i].image.starts_with("python3") || locations[i].image.starts_with("libpython3");
+      native.push_back({u32(frames.size()), function.starts_with(kEvaluates), interpreter});
+      frames.push_back(native_frame(locations[i]));
+    }
+    for (const remote::PythonFrame& frame : t.python.frames) {
+      python.push_back({u32(frames.size()), frame.entered, false});
+      frames.push_back(python_frame(frame));
+    }
+    std::vector<StackFrame> out;
+    for (u32 i : interleaved(native, python)) out.push_back(frames[i]);
+    return out;
+  }
+
+  std::string incomplete(const Taken& t) const {
+    if (!t.python.whole) return "its Python frames changed while they were read";
+    if (frames_ == Frames::python) return "";
+    switch (t.native.end) {
+      case NativeStack::End::whole: return "";
+      case NativeStack::End::cut: return "only its innermost frames were read";
+      case NativeStack::End::lost: return "its last frame's code has no unwind information";
+      case NativeStack::End::not_read: return t.native.why;
+    }
+    return "";
+  }
+
+  void find_wait(Taken& t) {
+    t.thread.waits = waits_for(t.thread.frames);
+    if (t.thread.waits != "for a mutex" || !t.futex) return;
+    int owner = memory_.get<i32>(t.futex + kMutexOwner).value_or(0);
+    for (const Taken& other : taken_)
+      if (owner == other.thread.tid) t.thread.owner = owner;
+  }
+
+  void find_cycles() {
+    std::map<int, int> owners;
+    for (const ThreadStack& t : out_.threads)
+      if (t.owner) owners[t.tid] = t.owner;
+    std::set<int> done;
+    for (const auto& [tid, owner] : owners) {
+      std::vector<int> path;
+      int at = tid;
+      while (owners.contains(at) && std::find(path.begin(), path.end(), at) == path.end() && !done.contains(at)) {
+        path.push_back(at);
+        at = owners[at];
+      }
+      auto start = std::find(path.begin(), path.end(), at);
+      if (start != path.end()) out_.cycles.emplace_back(start, path.end());
+      done.insert(path.begin(), path.end());
+    }
+  }
+
+  const remote::Memory& memory_;
+  ProgramStacks& out_;
+  Frames frames_;
+  Meta meta_;
+  std::optional<remote::PythonReader> python_;
+  std::map<int, remote::PythonThread> states_;
+  u64 tid_offset_ = 0;
+  std::vector<Taken> taken_;
+};
+
+// From /proc/<pid>/task/<tid>/stat: the state's letter, after the name in brackets.
+char state_of(int pid, int tid) {
+  std::string stat = task_file(pid, tid, "stat");
+  size_t end = stat.rfind(')');
+  return end == std::string::npos || end + 2 >= stat.size() ? '?' : stat[end + 2];
+}
+
+// The address at which a thread waits in futex(), 0: it does not.
+u64 futex_of(int pid, int tid) {
+  std::istringstream words(task_file(pid, tid, "syscall"));
+  u64 call = 0, address = 0;
+  words >> call >> std::hex >> address;
+  return words && call == kFutexCall ? address : 0;
+}
+
+std::string command_of(int pid) {
+  std::string text = text_of_file("/proc/" + std::to_string(pid) + "/cmdline");
+  while (!text.empty() && !text.back()) text.pop_back();
+  std::replace(text.begin(), text.end(), '\0', ' ');
+  return text;
+}
+
+}  // namespace
+
+ProgramStacks stacks_of_process(int pid, Frames frames) {
+  std::unique_ptr<remote::Process> process = remote::Process::open(pid);
+  ProgramStacks out;
+  out.pid = pid;
+  out.command = command_of(pid);
+  Taker taker(*process, out, frames);
+  std::optional<Unwinder> unwinder;
+  if (frames != Frames::python) {
+    unwinder.emplace(std::vector<std::string>{std::to_string(pid)});
+    setpriority(PRIO_PROCESS, 0, -20);  // as tprof-stack does: the thread that is stopped waits for us
+  }
+  std::vector<int> tids = process->threads();
+  taker.match_python_threads(tids);
+  for (int tid : tids) {
+    ThreadStack thread;
+    thread.tid = tid;
+    thread.name = task_file(pid, tid, "comm");
+    while (!thread.name.empty() && thread.name.back() == '\n') thread.name.pop_back();
+    thread.main = tid == pid;
+    thread.runs = state_of(pid, tid) == 'R';
+    u64 futex = futex_of(pid, tid);
+    NativeStack native = unwinder ? unwinder->stack_of(tid) : NativeStack{};
+    if (unwinder && native.end == NativeStack::End::not_read && native.why == "it has ended") continue;
+    taker.take(std::move(thread), std::move(native), futex);
+    if (unwinder) unwinder->release();
+  }
+  if (unwinder) out.stops_ns = unwinder->stops_ns();
+  if (!process->is_same())
+    throw Error(Fault::unreadable,
+                "process " + std::to_string(pid) + ": it has ended, or started another program, while it was read");
+  process->read_mappings();  // a library may have been loaded meanwhile
+  taker.finish();
+  return out;
+}
+
+ProgramStacks stacks_of_core(const std::string& path, Frames frames) {
+  std::unique_ptr<remote::Core> core = remote::Core::open(path);
+  ProgramStacks out;
+  out.pid = core->pid();
+  out.command = core->command();
+  out.signal = core->signal();
+  Taker taker(*core, out, frames);
+  std::optional<Unwinder> unwinder;
+  if (frames != Frames::python) unwinder.emplace(std::vector<std::string>{"--core", path});
+  std::vector<int> sorted = core->threads();
+  std::sort(sorted.begin(), sorted.end());
+  taker.match_python_threads(sorted);
+  for (int tid : core->threads()) {
+    ThreadStack thread;
+    thread.tid = tid;
+    thread.main = tid == core->pid();
+    NativeStack native = unwinder ? unwinder->stack_of(tid) : NativeStack{};
+    taker.take(std::move(thread), std::move(native), 0);
+    if (unwinder) unwinder->release();
+  }
+  taker.finish();
+  return out;
+}
+
+}  // namespace tprof

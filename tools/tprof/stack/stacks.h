@@ -1,0 +1,49 @@
+// The stacks of all threads of a program, as `tprof stack` shows them: native and Python frames of one moment in one
+// chain, and what each thread waits for.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/types.h"
+
+namespace tprof {
+
+enum class Frames { all, python, native };  // which ones to show; with `python` no thread is stopped
+
+struct StackFrame {
+  bool python = false;
+  std::string function;  // empty: unknown
+  std::string file;      // the source file, or else the image; empty: unknown
+  u32 line = 0;          // 0: unknown
+  u64 offset = 0;        // native: in the image
+};
+
+struct ThreadStack {
+  int tid = 0;
+  std::string name;
+  bool main = false, runs = false, gil = false;  // gil: holds the global interpreter lock
+  std::string waits;                             // for what, if it can be told: "for a mutex"
+  int owner = 0;                                 // the thread that holds the mutex that this one waits for
+  std::vector<StackFrame> frames;                // innermost first
+  std::string incomplete;                        // why frames are missing; empty: the stack reaches its root
+};
+
+struct ProgramStacks {
+  int pid = 0;
+  std::string command;
+  std::string python;   // "3.11", empty: it runs no Python
+  std::string why_not;  // why there are no Python frames although it is Python
+  int signal = 0;       // of a core file: what ended the program
+  std::vector<ThreadStack> threads;
+  std::vector<u64> stops_ns;             // how long each thread was stopped
+  std::vector<std::vector<int>> cycles;  // deadlocks: threads of which each waits for a mutex that the next one holds
+};
+
+// Throw Error(Fault::unreadable) with one line.
+ProgramStacks stacks_of_process(int pid, Frames frames);
+ProgramStacks stacks_of_core(const std::string& path, Frames frames);
+
+// waits.cpp. For what a thread with these frames waits, by the table in waits.def; empty: nothing known.
+std::string waits_for(const std::vector<StackFrame>& frames);
+
+}  // namespace tprof

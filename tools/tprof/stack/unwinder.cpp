@@ -1,0 +1,126 @@
+#include "stack/unwinder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sstream>
+
+#include "base/child.h"
+#include "base/error.h"
+#include "remote/process.h"
+#include "run/program_file.h"
+
+namespace tprof {
+
+std::string find_unwinder() {
+  std::string self = own_path(), directory = self.substr(0, self.rfind('/'));
+  for (const char* candidate : {"stack", TPROF_LIBEXEC_FROM_BIN}) {
+    std::string path = (candidate[0] == '/' ? "" : directory + "/") + candidate + "/tprof-stack";
+    if (access(path.c_str(), X_OK) == 0) return path;
+  }
+  return "";
+}
+
+Unwinder::Unwinder(const std::vector<std::string>& subject) {
+  std::string program = find_unwinder();
+  if (program.empty())
+    throw Error(Fault::unreadable,
+                "this tprof was built without tprof-stack; install libunwind-dev and build it again for native stacks");
+  int in[2], out[2];
+  if (pipe2(in, O_CLOEXEC) != 0) throw Error(Fault::unreadable, std::string("no pipe: ") + strerror(errno));
+  in_ = in[1];
+  bool piped = pipe2(out, O_CLOEXEC) == 0;
+  int failed = piped ? 0 : errno;
+  if (piped) {
+    out_ = out[0];
+    ChildOptions options;
+    options.in = in[0];
+    options.out = out[1];
+    std::vector<std::string> command{program};
+    command.insert(command.end(), subject.begin(), subject.end());
+    failed = start_child(command, options, pid_);
+    close(out[1]);
+  }
+  close(in[0]);
+  if (failed) throw Error(Fault::unreadable, program + " cannot be started: " + strerror(failed));
+}
+
+// At the end of its input it releases its thread and ends.
+Unwinder::~Unwinder() {
+  if (in_ >= 0) close(in_);
+  if (out_ >= 0) close(out_);
+  if (pid_ > 0) wait_for_child(pid_);
+}
+
+std::string Unwinder::line() {
+  size_t end;
+  while ((end = pending_.find('\n')) == std::string::npos) {
+    char bytes[1 << 14];
+    ssize_t n = ::read(out_, bytes, sizeof bytes);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) throw Error(Fault::unreadable, "tprof-stack has ended; see its message above");
+    pending_.append(bytes, size_t(n));
+  }
+  std::string out = pending_.substr(0, end);
+  pending_.erase(0, end + 1);
+  return out;
+}
+
+// Who writes to a program that has ended gets SIGPIPE, which main() ignores.
+void Unwinder::send(const std::string& text) {
+  for (size_t done = 0; done < text.size();) {
+    ssize_t n = write(in_, text.data() + done, text.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) throw Error(Fault::unreadable, "tprof-stack has ended; see its message above");
+    done += size_t(n);
+  }
+}
+
+void Unwinder::collect_release() {
+  if (!releasing_) return;
+  releasing_ = false;
+  std::istringstream words(line());
+  std::string what;
+  u64 ns = 0;
+  if (words >> what >> ns && what == "released") stops_ns_.push_back(ns);
+}
+
+void Unwinder::release() {
+  if (!stopped_) return;
+  stopped_ = false;
+  send("release\n");
+  releasing_ = true;
+  collect_release();
+}
+
+NativeStack Unwinder::stack_of(int tid) {
+  release();
+  send(std::to_string(tid) + "\n");
+  std::istringstream words(line());
+  std::string what, end;
+  words >> what;
+  NativeStack out;
+  if (what != "stack") {
+    int error = 0;
+    words >> error;
+    out.why = what == "gone"   ? "it has ended"
+              : what == "busy" ? "it is in an uninterruptible sleep and does not stop"
+                               : remote::refusal(tid);
+    return out;
+  }
+  stopped_ = true;
+  words >> end;
+  out.end = end == "whole" ? NativeStack::End::whole : end == "cut" ? NativeStack::End::cut : NativeStack::End::lost;
+  for (std::string word; words >> word;) out.addresses.push_back(strtoull(word.c_str(), nullptr, 16));
+  return out;
+}
+
+const std::vector<u64>& Unwinder::stops_ns() {
+  release();
+  return stops_ns_;
+}
+
+}  // namespace tprof

@@ -1,0 +1,46 @@
+// The program tprof-stack (tools/stack), which unwinds native stacks with libunwind: one process or core file each.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/types.h"
+
+namespace tprof {
+
+struct NativeStack {
+  enum class End { whole, cut, lost, not_read };  // lost: no unwind information for the last frame
+  End end = End::not_read;
+  std::string why;  // why it is not read
+  // Innermost frame first; each lies behind an instruction of its function, as return addresses do.
+  std::vector<u64> addresses;
+};
+
+class Unwinder {
+ public:
+  // `subject`: {"<pid>"} or {"--core", file}. Throws Error(Fault::unreadable) if the program is missing.
+  explicit Unwinder(const std::vector<std::string>& subject);
+  ~Unwinder();
+  Unwinder(const Unwinder&) = delete;
+
+  // Stops the thread and reads its stack. It stays stopped until release(), or the next call.
+  NativeStack stack_of(int tid);
+  // Lets the thread run on. What the stops took is in stops_ns() once the next thread was asked for, or at the end.
+  void release();
+  // How long each thread was stopped; releases the last one.
+  const std::vector<u64>& stops_ns();
+
+ private:
+  std::string line();
+  void send(const std::string& text);
+  void collect_release();
+
+  int in_ = -1, out_ = -1, pid_ = -1;
+  bool stopped_ = false, releasing_ = false;
+  std::string pending_;
+  std::vector<u64> stops_ns_;
+};
+
+// The path of tprof-stack; empty: this tprof was built without it (meson -Dstack=disabled, or no libunwind).
+std::string find_unwinder();
+
+}  // namespace tprof

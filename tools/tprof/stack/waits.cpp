@@ -1,0 +1,43 @@
+#include <string_view>
+
+#include "stack/stacks.h"
+
+namespace tprof {
+namespace {
+
+constexpr size_t kMaxDepth = 24;
+
+struct Row {
+  std::string_view file, function;
+  const char* text;
+};
+constexpr Row kRows[] = {
+#define WAIT(file, function, text) {file, function, text},
+#include "stack/waits.def"
+#undef WAIT
+};
+
+bool matches(const Row& row, const StackFrame& frame) {
+  if (frame.python != !row.file.empty()) return false;
+  // libc's functions have several names, with more or fewer underscores in front.
+  size_t start = frame.function.find_first_not_of('_');
+  if (!frame.python)
+    return start != std::string::npos && std::string_view(frame.function).substr(start).starts_with(row.function);
+  return frame.function == row.function && frame.file.ends_with(row.file);
+}
+
+}  // namespace
+
+std::string waits_for(const std::vector<StackFrame>& frames) {
+  for (const Row& row : kRows)
+    for (size_t i = 0; i < frames.size() && i < kMaxDepth; i++) {
+      if (!matches(row, frames[i])) continue;
+      std::string text = row.text;
+      if (size_t at = text.find('%'); at != std::string::npos)
+        text.replace(at, 1, frames[i].function.substr(0, frames[i].function.find('(')));
+      return text;
+    }
+  return "";
+}
+
+}  // namespace tprof
