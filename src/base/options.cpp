@@ -89,6 +89,10 @@ bool parse(const char*, const char* text, WindowSource& out, OptionError& error)
   return parse_window(text, out, error);
 }
 
+bool parse(const char*, const char* text, Sampling& out, OptionError& error) {
+  return parse_sampling(text, out, error);
+}
+
 bool parse(const char*, const char* text, int& out, OptionError& error) { return parse_signal(text, out, error); }
 
 bool parse(const char*, const char* text, u64& out, OptionError& error) { return parse_bytes(text, out, error); }
@@ -108,9 +112,10 @@ void apply_preset(Options& options) {
   if (!full) return;
   options.record_shapes = options.profile_memory = options.with_modules = options.with_flops = true;
   options.with_stack.bits = kStackOperators;
+  options.sample.hz = kDefaultHz;
 }
 
-// Only flags and sets of words are changed by presets.
+// Only flags, sets of words and sampling are changed by presets.
 template <class T>
 const char* show(const T&, const OptionRow& row, char (&)[256]) {
   const char* text = getenv(row.env);
@@ -118,6 +123,12 @@ const char* show(const T&, const OptionRow& row, char (&)[256]) {
 }
 
 const char* show(const bool& on, const OptionRow&, char (&)[256]) { return on ? "1" : "0"; }
+
+const char* show(const Sampling& sampling, const OptionRow&, char (&buffer)[256]) {
+  if (!sampling) return "0";
+  snprintf(buffer, sizeof buffer, "python:%u", sampling.hz);
+  return buffer;
+}
 
 const char* show(const WordSet& set, const OptionRow& row, char (&buffer)[256]) {
   size_t used = 0;
@@ -307,6 +318,19 @@ bool parse_words(const char* text, const char* allowed, WordSet& out, OptionErro
   if (set.bits & zero && set.bits != zero) return fail(error, "'%s': 0 excludes the others", text);
   set.bits &= ~zero;
   out = set;
+  return true;
+}
+
+bool parse_sampling(const char* text, Sampling& out, OptionError& error) {
+  constexpr char kPython[] = "python";
+  constexpr size_t kLength = sizeof kPython - 1;
+  if (!strcmp(text, "0")) return out = {}, true;
+  if (strncmp(text, kPython, kLength) || (text[kLength] && text[kLength] != ':'))
+    return fail(error, "'%s' is not 0, python or python:HZ", text);
+  i64 hz = kDefaultHz;
+  if (text[kLength] && (!parse_whole(text + kLength + 1, hz) || hz < 1 || hz > kMaxHz))
+    return fail(error, "'%s': HZ must be a whole number from 1 to %u", text, kMaxHz);
+  out.hz = u32(hz);
   return true;
 }
 

@@ -47,6 +47,13 @@ enum StackWord : u32 { kStackOperators = 2, kStackCalls = 4, kStackNative = 8 };
 // stack_on: launch|alloc|sync
 enum StackOnWord : u32 { kStackOnLaunch = 1, kStackOnAlloc = 2, kStackOnSync = 4 };
 
+// python:HZ
+struct Sampling {
+  u32 hz = 0;  // 0: off
+  explicit operator bool() const { return hz != 0; }
+};
+constexpr u32 kDefaultHz = 100, kMaxHz = 1000;
+
 // What is wrong, in one line: the variable, its value, and the remedy.
 struct OptionError {
   char text[640] = {};
@@ -63,6 +70,7 @@ struct Options {
   using steps_t = OptionText;  // folded into `schedule` once parsed
   using step_source_t = StepSource;
   using window_t = WindowSource;
+  using sampling_t = Sampling;
   using signal_t = int;  // 0: none
   using bytes_t = u64;
   using seconds_t = double;
@@ -97,6 +105,7 @@ bool parse_schedule(const char* text, Schedule& out, OptionError& error);
 bool parse_steps(const char* text, Schedule& out, OptionError& error);
 bool parse_step_source(const char* text, StepSource& out, OptionError& error);
 bool parse_window(const char* text, WindowSource& out, OptionError& error);
+bool parse_sampling(const char* text, Sampling& out, OptionError& error);
 bool parse_signal(const char* text, int& out, OptionError& error);
 // `allowed`: the row's METAVAR. A 0 excludes other words.
 bool parse_words(const char* text, const char* allowed, WordSet& out, OptionError& error);
