@@ -130,6 +130,30 @@ bool Process::read(u64 address, void* to, size_t bytes) const {
   return process_vm_readv(pid_, &local, 1, &remote, 1, 0) == ssize_t(bytes);
 }
 
+bool Process::read(std::vector<Piece>& pieces) const {
+  constexpr size_t kMost = IOV_MAX;
+  iovec local[kMost], remote[kMost];
+  bool any = false;
+  for (size_t next = 0; next < pieces.size();) {
+    size_t count = std::min(pieces.size() - next, kMost);
+    for (size_t i = 0; i < count; i++) {
+      const Piece& piece = pieces[next + i];
+      local[i] = {piece.to, piece.bytes};
+      remote[i] = {reinterpret_cast<void*>(piece.address), piece.bytes};
+    }
+    ssize_t got = process_vm_readv(pid_, local, count, remote, count, 0);
+    size_t left = got > 0 ? size_t(got) : 0, whole = 0;
+    for (; whole < count && left >= pieces[next + whole].bytes; whole++) {
+      left -= pieces[next + whole].bytes;
+      pieces[next + whole].read = any = true;
+    }
+    if (got < 0 && errno != EFAULT) return any;
+    for (size_t i = next + whole; i < next + count; i++) pieces[i].read = false;
+    next += whole == count ? whole : whole + 1;  // the one that stopped it is not mapped
+  }
+  return any;
+}
+
 std::string Process::path_here(const std::string& path) const { return other_root_ ? proc(pid_, "root") + path : path; }
 
 u32 Process::user() const {

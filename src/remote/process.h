@@ -7,6 +7,14 @@
 
 namespace tprof::remote {
 
+// A part of a program's memory to be read with others in one call.
+struct Piece {
+  u64 address = 0;
+  void* to = nullptr;
+  size_t bytes = 0;
+  bool read = false;  // set: all of it was read
+};
+
 class Process : public Memory {
  public:
   // Throws Error(Fault::unreadable) with one line that says what to do: there is no such process, it may not be read
@@ -15,6 +23,9 @@ class Process : public Memory {
 
   int pid() const { return pid_; }
   bool read(u64 address, void* to, size_t bytes) const override;
+  // Reads the pieces in their order, in as few system calls as possible: one, if all of them are mapped there. False if
+  // nothing at all could be read.
+  bool read(std::vector<Piece>& pieces) const;
   std::string path_here(const std::string& path) const override;
   u32 user() const override;
 

@@ -48,12 +48,13 @@ class PythonReader {
   // A code object's name, file and lines, kept from the first time on: call it while a frame keeps the object alive.
   // nullptr: they cannot be read.
   const PythonCode* code_at(u64 address);
+  // Reads it anew. False: it is none, or cannot be read.
+  bool read_code(u64 address, PythonCode& out) const;
 
  private:
   struct Window;
   bool is_shown(u64 object);
   bool read_text(u64 string, std::string& out) const;
-  bool read_code(u64 address, PythonCode& out) const;
 
   const Memory& memory_;
   const PythonLayout layout_;

@@ -1,0 +1,79 @@
+// The frames of all Python threads of a running program at one moment, in a few system calls and without stopping it.
+//
+// The program runs on while it is read, so the frames of each thread are read twice, each time in one call with the
+// pointer to its innermost frame. What the first reading found is used if it leads to the thread's outermost frame and
+// the outermost frame is the same in the second one. If inner frames are not the same, they changed in those
+// microseconds: they are kept, and marked.
+#pragma once
+#include "remote/process.h"
+#include "remote/python_codes.h"
+#include "remote/python_reader.h"
+
+namespace tprof::remote {
+
+struct ThreadSnapshot {
+  u64 native = 0;  // its id in the kernel; 0: not known
+  bool gil = false;
+  bool unread = false;              // its frames could not be read: there are none here
+  bool changed = false;             // the innermost frames changed while they were read
+  bool cut = false;                 // there are more than the limit
+  std::vector<PythonFrame> frames;  // `code` is the number of the code object in codes()
+};
+
+class Snapshots {
+ public:
+  Snapshots(const Process& process, const PythonLayout& layout, size_t limit);
+
+  // Threads that run no Python code have no frames and are left out. False: the threads could not be found.
+  bool take(std::vector<ThreadSnapshot>& out);
+  const PythonCodes& codes() const { return codes_; }
+  bool knows_gil() const { return layout_.gil_locked >= 0 && layout_.gil_holder >= 0; }
+
+ private:
+  // Part of a thread's stack of frames, at which frames were found the last time.
+  struct Range {
+    u64 begin = 0, end = 0;
+    std::vector<char> first, second;  // what the two readings found
+    bool read = false;
+  };
+  struct RawFrame {
+    u64 frame, code, at, previous;
+    u8 entered;
+  };
+  struct Thread {
+    u64 state = 0;
+    u64 innermost = 0;
+    u64 holders[2] = {};  // what the two readings found at PythonLayout::first ...
+    u64 tops[2] = {};     // ... and, if that is an object that holds it, in there
+    std::vector<Range> ranges;
+    std::vector<RawFrame> frames;
+    bool unread = false, changed = false, cut = false;
+  };
+  struct Interpreter {
+    u64 address = 0;
+    std::vector<u64> states;
+  };
+  bool find_threads();
+  bool read_states();
+  void read_frames(std::vector<Thread*>& threads, bool second);
+  void walk(Thread& thread);
+  void compare(Thread& thread) const;
+  bool field(const Thread& thread, u64 address, void* to, size_t bytes, bool second) const;
+  bool frame_at(const Thread& thread, u64 frame, RawFrame& out, bool second) const;
+  void keep_ranges(Thread& thread) const;
+  u64 top_of(const Thread& thread, bool second) const;
+  ThreadSnapshot shown(const Thread& thread, u64 native, bool gil) const;
+
+  const Process& process_;
+  const PythonLayout layout_;
+  const size_t limit_;
+  PythonCodes codes_;
+  size_t state_bytes_, frame_bytes_;  // of a thread state and a frame: so far they are read
+  std::vector<Interpreter> interpreters_;
+  std::vector<char> states_;  // as read, state_bytes_ each, in order of threads_
+  std::vector<Thread> threads_;
+  u64 gil_holder_ = 0;
+  u64 rounds_ = 0;
+};
+
+}  // namespace tprof::remote
