@@ -27,6 +27,10 @@
 //   the chunks back to back, each without its unused rest (ChunkHeader::folded_bytes); empty ones are left out
 //
 // The magic of a header is written last: whatever follows the last header with a magic is an incomplete recording.
+//
+// A companion (<recording>.samples, record/companion.h) has the same format and holds what the sampler, another
+// process, has read from the program. Its header is about the program, its ticks are nanoseconds of CLOCK_MONOTONIC,
+// its ids are its own, and its epochs are those of the recording.
 #pragma once
 #include <atomic>
 
@@ -106,7 +110,8 @@ struct FileHeader {
   std::atomic<u64> rest_events;
   // The steps of these events; first -1: there are no steps at all, -2: the events lie outside of steps.
   std::atomic<i64> rest_first_step, rest_end_step;
-  u64 folded_bytes;  // in a folded file: size of this recording with its header; else 0
+  u64 folded_bytes;                   // in a folded file: size of this recording with its header; else 0
+  std::atomic<u64> sampled_until_ns;  // in a companion: it holds all samples before this moment (CLOCK_MONOTONIC)
 };
 static_assert(sizeof(FileHeader) <= kFoldedHeaderBytes);
 static_assert(u32(Drop::count) * sizeof(u64) <= sizeof(FileHeader::dropped),
@@ -430,6 +435,34 @@ struct PythonCallRecord {
   u32 flags;      // PythonCallFlag
 };
 static_assert(sizeof(PythonCallRecord) == 32);
+
+// --- data stream of a companion: samples
+
+enum SampleFlag : u32 {
+  kSampleOnCpu = 1,    // the thread ran or was ready to run; else it slept or was stopped
+  kSampleGil = 2,      // it held the GIL
+  kSampleChanged = 4,  // its innermost frames changed while they were read: they are of moments some microseconds apart
+  kSampleCut = 8,      // it has more frames, further out
+};
+
+// The Python stack of one thread: head.id = OS thread id.
+struct SampleRecord {
+  RecordHead head;
+  u64 ns;     // CLOCK_MONOTONIC
+  u32 stack;  // id of the StackRecord of the innermost frame; kStackLost: there was no room
+  u32 flags;  // SampleFlag
+};
+static_assert(sizeof(SampleRecord) == 24);
+
+// One look at all threads: head.id = how many samples it gave.
+struct SampleRoundRecord {
+  RecordHead head;
+  u64 ns;      // CLOCK_MONOTONIC
+  u32 missed;  // looks that were due since the one before, and were too late
+  u32 unread;  // threads whose frames could not be read consistently; kAllUnread: the threads could not be found
+};
+static_assert(sizeof(SampleRoundRecord) == 24);
+constexpr u32 kAllUnread = 0xffffffff;
 
 // --- data stream: NVTX
 

@@ -151,10 +151,14 @@ void Writer::retire_chunk(ChunkHeader* chunk) {
   unmap_shared(chunk, kChunkBytes);
 }
 
-void Writer::top_up() {
-  stop_if_cut();
+void Writer::unmap_retired() {
   for (auto& slot : retired_)
     if (ChunkHeader* chunk = slot.exchange(nullptr, std::memory_order_acquire)) unmap_shared(chunk, kChunkBytes);
+}
+
+void Writer::top_up() {
+  stop_if_cut();
+  unmap_retired();
   u32 misses = misses_.load(std::memory_order_relaxed);
   if (misses != seen_misses_ && want_ready_ < kMaxReady) want_ready_ *= 2;
   seen_misses_ = misses;

@@ -64,6 +64,7 @@ class Writer {
   void retire_chunk(ChunkHeader* chunk);
   // For the helper thread: prepares chunks ahead, with their pages, and unmaps retired ones.
   void top_up();
+  void unmap_retired();
   // Grows whenever a thread found no chunk ready.
   u32 misses() const { return misses_.load(std::memory_order_relaxed); }
 
