@@ -26,7 +26,10 @@
 #include "exit_codes.h"
 #include "finish/finisher_lock.h"
 #include "finish/idle_thread.h"
+#include "finish/sampler.h"
+#include "finish/survive_cuts.h"
 #include "finish/workers.h"
+#include "record/companion.h"
 #include "record/empty.h"
 #include "record/mapping.h"
 #include "record/reader.h"
@@ -44,16 +47,6 @@ constexpr u64 kMinUrgentBytes = 16 << 20, kUrgentPart = 4;
 constexpr size_t kWindowsAtOnce = 50;  // after so many windows their space is given back
 constexpr int kHelpersEnd_s = 10;      // helpers of a killed program look for it every five seconds
 
-// Keeps SIGBUS from ending the process if the recording is truncated while its header is mapped here.
-void survive_cuts() {
-  struct sigaction ours = {};
-  ours.sa_sigaction = [](int, siginfo_t* info, void*) {
-    if (info->si_code <= 0 || !replace_mapping(info->si_addr)) signal(SIGBUS, SIG_DFL);  // the fault is raised again
-  };
-  ours.sa_flags = SA_SIGINFO;
-  sigaction(SIGBUS, &ours, nullptr);
-}
-
 class Finisher {
  public:
   explicit Finisher(const std::string& path) : path_(path) {}
@@ -66,12 +59,13 @@ class Finisher {
   int run() {
     if (!take()) return kExitOk;
     watch();
+    start_sampler();
     auto start_idle = [this] {
       return std::make_unique<IdleThread>([this] { while_running(), fold_workers(); }, kPollMs);
     };
     auto idle = start_idle();
     while (!ended()) {
-      if (deleted()) return kExitOk;
+      if (deleted()) return stop_sampler(), kExitOk;
       machine_->look_now_and_then(u64(header_->phase) << 32 | header_->epoch);
       if (is_urgent()) {
         idle.reset();
@@ -82,7 +76,10 @@ class Finisher {
       poll(&p, pidfd_ >= 0 ? 1 : 0, kPollMs);
     }
     idle.reset();
-    return header_->closed == kClosedEmpty ? kExitOk : at_end();
+    sampler_.stop();
+    int code = header_->closed == kClosedEmpty ? kExitOk : at_end();
+    stop_sampler();
+    return code;
   }
 
   // Waits for helper processes that outlive the program, and folds their recordings.
@@ -134,6 +131,18 @@ class Finisher {
     if (pidfd_ >= 0 && !recording_->writer_alive()) close(pidfd_), pidfd_ = -1;
   }
 
+  void start_sampler() {
+    if (header_->closed || !recording_->writer_alive()) return;
+    std::string wanted = recording_->read_meta().option("sample");
+    if (!wanted.empty() && wanted != "0") sampler_.start(path_);
+  }
+
+  // Its file stays beside the recording, and goes with it.
+  void stop_sampler() {
+    sampler_.stop();
+    remove_samples(path_);
+  }
+
   bool ended() {
     if (header_->closed) return true;
     if (pidfd_ < 0) return !recording_->writer_alive();
@@ -177,6 +186,7 @@ class Finisher {
   void while_running() {
     u32 waiting = header_->unfinished;
     if (waiting == 0) return;
+    sampler_.catch_up();
     try {
       ConvertOptions options = asked_options(recording_->read_meta());
       options.only_sealed = true;
@@ -226,6 +236,7 @@ class Finisher {
       bool remove = all && !keeps_;
       // If no window was reached, tprof run reports how far the program came, and then removes the recording.
       bool for_run = remove && !wrote_ && !meta_.steps.empty() && getenv("TPROF_UNDER_RUN");
+      if (for_run) unlink(samples_of(path_).c_str());
       if (!remove || for_run)
         header_->closed = for_run ? kClosedEmpty : kClosedFinished;
       else if (wrote_)
@@ -270,6 +281,7 @@ class Finisher {
   bool damaged_ = false, wrote_ = false;
   std::unique_ptr<Workers> workers_;
   std::unique_ptr<Machine> machine_;
+  SamplerProcess sampler_;
   Meta meta_;           // as it is after the program's end
   bool keeps_ = false;  // --keep-recording
   bool folds_ = false;  // only recordings of helpers are left to be folded

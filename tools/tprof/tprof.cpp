@@ -72,6 +72,9 @@ const std::vector<Command> kCommands = {
      "0 all works that is needed, 1 something does not work, " WRONG, false, declare_doctor},
     {"finish", "write the traces of one recording while its program runs (started by libtprof.so)", "",
      "0 success, " WRONG ", 3 the recording could not be read, 4 something was lost or damaged", true, declare_finish},
+    {"sample", "read the stacks of the program of one recording (started by tprof finish)", "",
+     "0 success, " WRONG ", 3 the recording could not be read or nothing could be written beside it", true,
+     declare_sample},
     {"options", "print the option table as help, man, man-run, markdown, bash or zsh; stats: the words of --by", "",
      "0 success, " WRONG, true, declare_options},
 };

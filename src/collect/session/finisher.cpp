@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "record/writer.h"
 
 extern char** environ;
@@ -32,6 +33,7 @@ struct Launch {
   char* inner_stack;
   void (*exists)();
   int failed;
+  int pid;  // of the finisher
 };
 
 // Both functions below run in the address space of the program (CLONE_VM | CLONE_VFORK): raw system calls, nothing
@@ -64,17 +66,26 @@ int become_finisher(void* arg) {
 // (after an exec the exit signal would be SIGCHLD again). The finisher becomes an orphan when this process ends.
 int stand_between(void* arg) {
   auto& launch = *static_cast<Launch*>(arg);
-  if (clone(become_finisher, launch.inner_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, arg) < 0) launch.failed = errno;
+  launch.pid = clone(become_finisher, launch.inner_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, arg);
+  if (launch.pid < 0) launch.failed = errno;
   syscall(SYS_exit, 0);
   return 0;
 }
 
-bool launch(void (*exists)()) {
+// The finisher's child, the sampler, reads this process (process_vm_readv), which Yama allows to ancestors only unless
+// they are named here. Without need this is not called: the program may have named another process.
+void let_in(int pid) {
+  char scope[8];
+  if (read_small_file("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope) > 0 && scope[0] == '1')
+    prctl(PR_SET_PTRACER, pid, 0, 0, 0);
+}
+
+bool launch(void (*exists)(), bool sampled) {
   constexpr size_t kStack = 64 << 10;
   char* stacks = static_cast<char*>(
       mmap(nullptr, 2 * kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0));
   if (stacks == MAP_FAILED) return false;
-  Launch l{{g_tool, "finish", g_writer.path(), nullptr}, stacks + kStack, exists, 0};
+  Launch l{{g_tool, "finish", g_writer.path(), nullptr}, stacks + kStack, exists, 0, 0};
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -84,6 +95,7 @@ bool launch(void (*exists)()) {
     }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   munmap(stacks, 2 * kStack);
+  if (sampled && l.pid > 0 && !l.failed) let_in(l.pid);
   return middle > 0 && !l.failed;
 }
 
@@ -93,10 +105,10 @@ bool orphans_come_to_us() {
   return getpid() == 1 || subreaper;
 }
 
-bool start_once(void (*exists)()) {
+bool start_once(void (*exists)(), bool sampled) {
   u32 no = 0;
   if (!g_started.compare_exchange_strong(no, 1)) return g_started.load() == 1;
-  if (!g_tool[0] || !g_environment || !launch(exists)) g_started.store(2);  // 2: it cannot be started
+  if (!g_tool[0] || !g_environment || !launch(exists, sampled)) g_started.store(2);  // 2: it cannot be started
   return g_started.load() == 1;
 }
 
@@ -145,13 +157,13 @@ void finisher_prepare() {
   g_environment = list;
 }
 
-void finisher_start_early(void (*exists)()) {
+void finisher_start_early(void (*exists)(), bool sampled) {
   if (g_started.load(std::memory_order_relaxed) || !g_writer.is_open() || orphans_come_to_us()) return;
-  start_once(exists);
+  start_once(exists, sampled);
 }
 
 bool finisher_wait(double seconds) {
-  if (!start_once(nullptr)) return false;
+  if (!start_once(nullptr, false)) return false;
   FileHeader* h = g_writer.header();
   double deadline = double(clock_ns(CLOCK_MONOTONIC)) + seconds * 1e9;  // seconds may be inf
   while (h->unfinished.load(std::memory_order_acquire) != 0) {

@@ -59,7 +59,7 @@ void* run(void*) {
   prctl(PR_SET_NAME, "tprof");
   g_tid.store(current_tid());
   leave_descriptor_table();
-  finisher_start_early(ready);
+  finisher_start_early(ready, bool(g_session.options().sample));
   ready();
   u64 last_clock = clock_ns(CLOCK_MONOTONIC);
   while (!g_stop.load(std::memory_order_acquire)) {

@@ -1,0 +1,233 @@
+// `tprof sample`, the sampler: a child of the finisher that reads the Python frames of the program's threads while a
+// window is recorded, and writes them beside the recording (record/companion.h). Nothing of it runs in the program.
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <optional>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/options.h"
+#include "command.h"
+#include "convert/convert.h"
+#include "exit_codes.h"
+#include "finish/survive_cuts.h"
+#include "record/companion.h"
+#include "record/reader.h"
+#include "record/regular_file.h"
+#include "remote/process.h"
+#include "remote/python_layout.h"
+#include "sample/samples_file.h"
+#include "sample/thread_states.h"
+
+namespace tprof {
+namespace {
+
+constexpr u64 kSecond_ns = 1'000'000'000;
+constexpr u64 kIdlePause_ns = 10'000'000;      // how often it looks whether something is recorded
+constexpr u64 kStartPatience_ns = kSecond_ns;  // until the program has let its sampler in (PR_SET_PTRACER)
+constexpr size_t kMostFrames = 512;            // of a stack
+
+void sleep_until(u64 ns) {
+  timespec t{time_t(ns / kSecond_ns), long(ns % kSecond_ns)};
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr);
+}
+
+// The moments at which it looks: one in each period, at a random place in it, so that they do not fall into step with
+// anything that the program does periodically.
+class Moments {
+ public:
+  explicit Moments(u32 hz) : period_(kSecond_ns / hz), random_(clock_ns(CLOCK_MONOTONIC) | 1) {}
+
+  u64 period() const { return period_; }
+  // Starts anew, with the next period.
+  void restart() { begin_ = 0; }
+  // The next moment; `missed`: periods that are over without one.
+  u64 next(u32& missed) {
+    u64 now = clock_ns(CLOCK_MONOTONIC);
+    missed = 0;
+    if (!begin_) begin_ = now;
+    if (now >= begin_ + period_) {
+      missed = u32((now - begin_) / period_);
+      begin_ += missed * period_;
+    }
+    random_ ^= random_ << 13, random_ ^= random_ >> 7, random_ ^= random_ << 17;
+    u64 at = begin_ + random_ % period_;
+    begin_ += period_;
+    return at;
+  }
+
+ private:
+  u64 period_, begin_ = 0, random_;
+};
+
+class Sampler {
+ public:
+  explicit Sampler(const std::string& path) : path_(path), parent_(getppid()) {}
+  ~Sampler() {
+    if (fd_ >= 0) close(fd_);
+    if (pidfd_ >= 0) close(pidfd_);
+  }
+
+  int run() {
+    recording_ = Recording::open(path_);
+    fd_ = open_regular(path_, O_RDONLY);
+    Meta meta = recording_->read_meta();
+    Sampling wanted;
+    OptionError ignored;
+    if (!parse_sampling(meta.option("sample").c_str(), wanted, ignored) || !wanted) return kExitOk;
+    pid_ = int(recording_->header().pid);
+#ifdef SYS_pidfd_open
+    pidfd_ = int(syscall(SYS_pidfd_open, pid_, 0));
+#endif
+    if (!recording_->writer_alive()) return kExitOk;
+    SamplesFile file(path_, recording_->header(), max_size_of(meta));
+    file.info(kSamplesHz, std::to_string(wanted.hz));
+    std::string why_not = find(file);
+    if (!why_not.empty()) file.info(kSamplesWhyNot, why_not);
+    if (snapshots_) work(file, Moments(wanted.hz));
+    file.close();
+    return kExitOk;
+  }
+
+ private:
+  // Finds the interpreter. Empty, or why there is none to be read.
+  std::string find(SamplesFile& file) {
+    u64 begin = clock_ns(CLOCK_MONOTONIC);
+    std::string why;
+    snapshots_.reset();
+    for (;;) try {
+        process_ = remote::Process::open(pid_);
+        break;
+      } catch (const Error& e) {
+        if (ended() || clock_ns(CLOCK_MONOTONIC) - begin > kStartPatience_ns) return e.what();
+        usleep(20'000);
+      }
+    remote::FoundPython python = remote::find_python(*process_, true);
+    if (!python.is_python) return "the program is no Python";
+    if (!python.why_not.empty()) return python.why_not;
+    snapshots_.emplace(*process_, python.layout, kMostFrames);
+    states_.emplace(pid_);
+    if (snapshots_->knows_gil()) file.info(kSamplesGil, "1");
+    return "";
+  }
+
+  // Whether there is nothing left to do: the program or the finisher has ended, or the recording is gone.
+  bool ended() {
+    if (getppid() != parent_) return true;
+    pollfd p{pidfd_, POLLIN, 0};
+    if (pidfd_ >= 0 && poll(&p, 1, 0) > 0) return true;
+    if (pidfd_ < 0 && !recording_->writer_alive()) return true;
+    struct stat s;
+    return fstat(fd_, &s) != 0 || s.st_nlink == 0 || header_word(offsetof(FileHeader, closed)) != 0;
+  }
+
+  u32 header_word(size_t offset) const {
+    u32 word = 0;
+    return pread(fd_, &word, sizeof word, off_t(offset)) == sizeof word ? word : 0;
+  }
+
+  bool is_recording() const {
+    u32 phase = header_word(offsetof(FileHeader, phase));
+    return phase == u32(Phase::warmup) || phase == u32(Phase::active);
+  }
+
+  void work(SamplesFile& file, Moments moments) {
+    u64 looked_ns = 0;
+    while (!file.stopped()) {
+      u64 now = clock_ns(CLOCK_MONOTONIC);
+      if (now - looked_ns >= kIdlePause_ns) {
+        if (ended()) break;
+        looked_ns = now;
+      }
+      if (!is_recording()) {
+        file.sampled_until(now);
+        moments.restart();
+        sleep_until(now + kIdlePause_ns);
+        continue;
+      }
+      u32 missed = 0;
+      u64 due = moments.next(missed);
+      // A pause is cut into parts, since a window that ends in it waits for its samples.
+      for (; due > now + 2 * kIdlePause_ns; now += kIdlePause_ns) {
+        sleep_until(now + kIdlePause_ns);
+        file.sampled_until(now);
+      }
+      sleep_until(due);
+      if (!is_recording()) continue;
+      look(file, missed);
+    }
+  }
+
+  void look(SamplesFile& file, u32 missed) {
+    u32 epoch = header_word(offsetof(FileHeader, epoch));
+    u64 ns = clock_ns(CLOCK_MONOTONIC);
+    bool found = snapshots_->take(taken_);
+    pollfd p{pidfd_, POLLIN, 0};
+    if (pidfd_ >= 0 && poll(&p, 1, 0) > 0) return;  // what was read may be of nothing, or of another process
+    u32 samples = 0, unread = found ? 0 : kAllUnread;
+    for (const remote::ThreadSnapshot& t : taken_) {
+      if (!found) break;
+      auto tid = u32(t.native);
+      if (t.unread || !tid) {
+        unread++;
+        continue;
+      }
+      u32 flags =
+          states_->is_on_cpu(tid) * kSampleOnCpu | t.gil * kSampleGil | t.changed * kSampleChanged | t.cut * kSampleCut;
+      if (!file.knows_thread(tid)) file.add_thread(tid, states_->name_of(tid));
+      file.add_sample(epoch, tid, ns, file.stack_of(t, snapshots_->codes()), flags);
+      samples++;
+    }
+    file.add_round(epoch, ns, samples, missed, unread);
+    file.sampled_until(ns + 1);
+    file.used(clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+    states_->forget_others();
+    if (found) failed_since_ns_ = 0;
+    if (!found && !failed_since_ns_) failed_since_ns_ = ns;
+    if (!found && ns - failed_since_ns_ > kSecond_ns) look_again(file);
+  }
+
+  // After a second without any thread: the program may have become another one (exec).
+  void look_again(SamplesFile& file) {
+    failed_since_ns_ = 0;
+    if (ended() || process_->is_same()) return;
+    file.forget_codes();
+    if (!find(file).empty()) usleep(useconds_t(kSecond_ns / 1000));
+  }
+
+  const std::string path_;
+  const pid_t parent_;
+  int fd_ = -1, pidfd_ = -1, pid_ = 0;
+  std::unique_ptr<Recording> recording_;
+  std::unique_ptr<remote::Process> process_;
+  std::optional<remote::Snapshots> snapshots_;
+  std::optional<ThreadStates> states_;
+  std::vector<remote::ThreadSnapshot> taken_;
+  u64 failed_since_ns_ = 0;
+};
+
+}  // namespace
+
+Action declare_sample(Arguments& arguments) {
+  auto path = std::make_shared<std::vector<std::string>>();
+  arguments.operands("RECORDING", "the recording of the program to sample", 1, 1, *path);
+  return [path]() -> int {
+    // It ends with the program and the finisher; a signal to all processes of a job must not end it before.
+    for (int s : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE}) signal(s, SIG_IGN);
+    survive_cuts();
+    rlimit files;  // one descriptor per thread
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) files.rlim_cur = files.rlim_max, setrlimit(RLIMIT_NOFILE, &files);
+    return Sampler((*path)[0]).run();
+  };
+}
+
+}  // namespace tprof
