@@ -9,6 +9,7 @@
 #include "model/gpu/load.h"
 #include "model/passes.h"
 #include "model/python.h"
+#include "model/samples.h"
 #include "model/settled.h"
 #include "model/stacks.h"
 
@@ -26,7 +27,8 @@ class Loader {
         names_(meta, model),
         threads_(meta, model),
         python_(meta, model, names_),
-        stacks_(meta, model),
+        frames_(model),
+        stacks_(meta, model, frames_),
         offset_ns_(clock.wall_offset_ns(request.begin_ticks)) {}
 
   void load();
@@ -53,6 +55,7 @@ class Loader {
   NameTable names_;
   ThreadTable threads_;
   PythonLoader python_;
+  FrameTable frames_;
   StackTable stacks_;
   i64 offset_ns_;
   u64 end_ticks_ = 0;
@@ -98,6 +101,7 @@ void Loader::load() {
   if (torch_reports_memory_ || torch_keeps_memory()) gpu.torch_reports_memory();
   gpu.finish();
   damage_ = recording_.damage() - before;
+  damage_ = damage_ + load_samples(recording_, meta_, from_monotonic_ns, model_, frames_, threads_);
   for (const auto& [ref, index] : open_) {
     auto end = early_ends_.find(ref);
     finish(model_.events[index], end == early_ends_.end() ? 0 : end->second);

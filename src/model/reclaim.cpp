@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "model/build.h"
+#include "record/companion.h"
 #include "record/mapping.h"
 #include "record/regular_file.h"
 
@@ -59,6 +60,20 @@ bool punch(int fd, u32 chunk) {
   return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, kChunkBytes) == 0;
 }
 
+// The samples of windows that are written. The sampler is at a later epoch by now.
+void punch_samples(const std::string& path, u64 first_epoch_not_done) {
+  if (!first_epoch_not_done || access(path.c_str(), F_OK) != 0) return;
+  auto samples = Recording::open(path);
+  int fd = open_regular(path, O_RDWR);
+  void* map = map_shared(fd, 0, sizeof(FileHeader), PROT_READ | PROT_WRITE, nullptr);
+  for (u32 chunk : samples->data_chunks(0, u32(first_epoch_not_done - 1))) {
+    if (map == MAP_FAILED || !punch(fd, chunk)) break;
+    static_cast<FileHeader*>(map)->live_chunks.fetch_sub(1);
+  }
+  if (map != MAP_FAILED) unmap_shared(map, sizeof(FileHeader));
+  close(fd);
+}
+
 }  // namespace
 
 u32 punch_written(const std::string& recording_path, const std::set<u32>& written) {
@@ -95,6 +110,7 @@ u32 punch_written(const std::string& recording_path, const std::set<u32>& writte
     unmap_shared(map, sizeof(FileHeader));
   }
   close(fd);
+  punch_samples(samples_of(recording_path), first_epoch_not_done(meta, written));
   return punched;
 }
 

@@ -12,10 +12,28 @@ constexpr u16 kSharesNativeFrames = 3 << 8 | 11;           // from this Python o
 
 }  // namespace
 
-StackTable::StackTable(const Meta& meta, Model& model) : meta_(meta), model_(model), symbols_(meta) {
+FrameTable::FrameTable(Model& model) : model_(model) {
   model_.stacks.emplace_back();
   cut_.push_back(false);
 }
+
+u32 FrameTable::text(std::string text) {
+  auto [name, added] = texts_.emplace(std::move(text), u32(model_.names.size()));
+  if (added) model_.names.push_back(name->first);
+  return name->second;
+}
+
+u32 FrameTable::frame(u32 parent, u32 text, bool cut) {
+  auto [known, added] = frames_.emplace(std::pair(parent, text), u32(model_.stacks.size()));
+  if (added) {
+    model_.stacks.push_back({parent, text});
+    cut_.push_back(cut || cut_[parent]);
+  }
+  return known->second;
+}
+
+StackTable::StackTable(const Meta& meta, Model& model, FrameTable& frames)
+    : meta_(meta), model_(model), frames_(frames), symbols_(meta) {}
 
 u32 StackTable::operator()(StackRef ref) {
   if (ref.python == 0 && ref.native == 0) return 0;
@@ -24,7 +42,7 @@ u32 StackTable::operator()(StackRef ref) {
   if (ref.native == kStackLost) ref.native = 0;
   u32 index = ref.python && ref.native ? combined(ref) : index_of(ref.python | ref.native);
   if (lost || index == 0) model_.ledger.stacks_lost++;
-  if (cut_[index]) model_.ledger.stacks_cut++;
+  if (frames_.is_cut(index)) model_.ledger.stacks_cut++;
   return index;
 }
 
@@ -49,7 +67,7 @@ u32 StackTable::index_of(u32 id) {
     const StackRecord& record = meta_.stacks.at(fresh[i]);
     if (!is_our_own(record)) {
       const ShownFrame& shown = shown_frame(fresh[i], record);
-      index = frame(index, shown.frame.text, shown.cut);
+      index = frames_.frame(index, shown.frame.text, shown.cut);
     }
     known_[fresh[i]] = index;
   }
@@ -60,8 +78,8 @@ u32 StackTable::combined(StackRef ref) {
   auto [known, added] = combined_.try_emplace({ref.python, ref.native}, 0);
   if (!added) return known->second;
   std::vector<u32> texts = interleaved(chain_of(ref.native), chain_of(ref.python));
-  u32 index = 0, cut = text(kCutText);
-  for (size_t i = texts.size(); i-- > 0;) index = frame(index, texts[i], texts[i] == cut);
+  u32 index = 0, cut = frames_.text(kCutText);
+  for (size_t i = texts.size(); i-- > 0;) index = frames_.frame(index, texts[i], texts[i] == cut);
   return known->second = index;
 }
 
@@ -90,14 +108,14 @@ const StackTable::ShownFrame& StackTable::shown_frame(u32 id, const StackRecord&
   if (known != shown_frames_.end()) return known->second;
   ShownFrame shown{};
   if (record.code == kStackCut) {
-    shown = {{text(kCutText), false}, true};
+    shown = {{frames_.text(kCutText), false}, true};
   } else if (record.code == 0) {
     if (native_.empty()) find_native();
     shown.frame = native_[record.at];
   } else {
     auto code = meta_.codes.find(record.code);
     bool shares = code != meta_.codes.end() && code->second.python >= kSharesNativeFrames;
-    shown.frame = {text(python_text(record)), !shares || (record.at & kStackEntered)};
+    shown.frame = {frames_.text(python_text(record)), !shares || (record.at & kStackEntered)};
   }
   return shown_frames_[id] = shown;
 }
@@ -109,23 +127,8 @@ void StackTable::find_native() {
     if (record.code == 0 && native_.try_emplace(record.at).second) frames.push_back(record.at);
   std::vector<CodeLocation> places = symbols_.locations_of(frames);
   for (size_t i = 0; i < frames.size(); i++)
-    native_[frames[i]] = {text(places[i].text()), places[i].function.starts_with(kEvaluates),
+    native_[frames[i]] = {frames_.text(places[i].text()), places[i].function.starts_with(kEvaluates),
                           places[i].image.starts_with("python") || places[i].image.starts_with("libpython")};
-}
-
-u32 StackTable::text(std::string text) {
-  auto [name, added] = texts_.emplace(std::move(text), u32(model_.names.size()));
-  if (added) model_.names.push_back(name->first);
-  return name->second;
-}
-
-u32 StackTable::frame(u32 parent, u32 text, bool cut) {
-  auto [known, added] = frames_.emplace(std::pair(parent, text), u32(model_.stacks.size()));
-  if (added) {
-    model_.stacks.push_back({parent, text});
-    cut_.push_back(cut || cut_[parent]);
-  }
-  return known->second;
 }
 
 std::string StackTable::python_text(const StackRecord& record) const {

@@ -14,10 +14,25 @@
 
 namespace tprof {
 
+// The frames of a Model while it is filled: equal ones are one. To be constructed after the NameTable, which fills the
+// first part of Model::names.
+class FrameTable {
+ public:
+  explicit FrameTable(Model& model);
+  u32 text(std::string text);                 // index into Model::names
+  u32 frame(u32 parent, u32 text, bool cut);  // index into Model::stacks
+  bool is_cut(u32 index) const { return cut_[index]; }
+
+ private:
+  Model& model_;
+  std::unordered_map<std::string, u32> texts_;
+  std::map<std::pair<u32, u32>, u32> frames_;  // by caller and text
+  std::vector<bool> cut_;                      // by frame: some of its callers are not recorded
+};
+
 class StackTable {
  public:
-  // To be constructed after the NameTable, which fills the first part of Model::names.
-  StackTable(const Meta& meta, Model& model);
+  StackTable(const Meta& meta, Model& model, FrameTable& frames);
 
   // Index into Model::stacks, 0: none. Stacks that could not be recorded or read are counted in the ledger.
   u32 operator()(StackRef ref);
@@ -34,20 +49,16 @@ class StackTable {
   const ShownFrame& shown_frame(u32 id, const StackRecord& record);
   bool is_our_own(const StackRecord& record) const;
   void find_native();
-  u32 text(std::string text);
-  u32 frame(u32 parent, u32 text, bool cut);
   std::string python_text(const StackRecord& record) const;
 
   const Meta& meta_;
   Model& model_;
+  FrameTable& frames_;
   Symbols symbols_;
   std::unordered_map<u32, u32> known_;  // by id of the recording
   std::map<std::pair<u32, u32>, u32> combined_;
   std::unordered_map<u32, ShownFrame> shown_frames_;  // by id of the recording
   std::unordered_map<u64, ChainFrame> native_;        // by StackRecord::at; filled on first use
-  std::unordered_map<std::string, u32> texts_;
-  std::map<std::pair<u32, u32>, u32> frames_;  // by caller and text
-  std::vector<bool> cut_;                      // by frame: some of its callers are not recorded
 };
 
 }  // namespace tprof

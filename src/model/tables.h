@@ -52,8 +52,8 @@ class ThreadTable {
  public:
   ThreadTable(const Meta& meta, Model& model) : meta_(meta), model_(model) {}
 
-  // The row of the thread, which is added on its first use.
-  u32 operator()(u32 tid) {
+  // The row of the thread, which is added on its first use. `names`: of threads of which the recording knows nothing.
+  u32 operator()(u32 tid, const std::map<u32, ThreadInfo>* names = nullptr) {
     auto [it, added] = rows_.emplace(tid, u32(model_.threads.size()));
     if (added) {
       TraceThread thread;
@@ -62,6 +62,8 @@ class ThreadTable {
       if (known != meta_.threads.end()) {
         thread.torch_thread = known->second.torch_thread;
         thread.name = known->second.name;
+      } else if (names) {
+        if (auto other = names->find(tid); other != names->end()) thread.name = other->second.name;
       }
       model_.threads.push_back(std::move(thread));
     }

@@ -105,6 +105,41 @@ struct MemoryEvent {
   u32 stack = 0;                                // index into Model::stacks, 0 none
 };
 
+// The Python stack of a thread at one moment, read by the sampler.
+struct StackSample {
+  i64 ns = 0;
+  u32 thread = 0;  // index into Model::threads
+  u32 stack = 0;   // index into Model::stacks, 0: it could not be kept
+  u32 flags = 0;   // SampleFlag
+};
+
+// Counts of Sampled. SAMPLED(name)
+//   looks    at all threads
+//   missed   looks that were due, and were too late
+//   failed   looks that found no threads
+//   unread   threads whose frames could not be read consistently, over all looks
+//   changed  samples whose innermost frames changed while they were read
+//   lost     samples for whose stack there was no room
+//   cpu_ns   processor time of the sampler so far
+#define TPROF_SAMPLED(SAMPLED) \
+  SAMPLED(looks)               \
+  SAMPLED(missed)              \
+  SAMPLED(failed)              \
+  SAMPLED(unread)              \
+  SAMPLED(changed)             \
+  SAMPLED(lost)                \
+  SAMPLED(cpu_ns)
+
+// What the sampler did in the span.
+struct Sampled {
+  u32 hz = 0;  // looks per second as asked for; 0: there was no sampling
+#define COUNT(name) u64 name = 0;
+  TPROF_SAMPLED(COUNT)
+#undef COUNT
+  bool knows_gil = false;
+  std::string why_not;  // why nothing could be read; empty: it could
+};
+
 // A row of the trace: an OS thread, or a lane beside it for ranges of that thread that cross others.
 struct TraceThread {
   u32 tid = 0;           // unique in the Model; lanes get numbers from kFirstLaneTid
@@ -216,6 +251,8 @@ struct Model {
   std::vector<Collective> collectives;  // in order of `gpu`
   std::vector<StackFrame> stacks;       // [0] stands for none; a frame follows its caller
   std::vector<ModuleInfo> modules;
+  std::vector<StackSample> samples;  // in order of time
+  Sampled sampled;
   std::map<u32, DeviceInfo> devices;  // by number: those of which the recording has properties
 
   i32 rank = -1, world_size = -1;  // of the process in its job, as torch.distributed counts; -1 not known

@@ -161,7 +161,8 @@ TEST_F(StacksTest, InnermostFirstWithFileLineAndFunction) {
   node(1, 0, 2, 0);
   node(2, 1, 1, 0);
   node(3, 1, 1, 4);
-  StackTable table(meta, model);
+  FrameTable frames(model);
+  StackTable table(meta, model, frames);
   EXPECT_EQ(text(table({2, 0})), "main.py(11): work;main.py(1): <module>;");
   EXPECT_EQ(text(table({3, 0})), "main.py(12): work;main.py(1): <module>;");
   EXPECT_EQ(table({0, 0}), 0u);
@@ -173,7 +174,8 @@ TEST_F(StacksTest, StacksWithTheSameTextAreOne) {
   node(2, 0, 2, 8);
   node(3, 1, 1, 0);
   node(4, 2, 1, 2);
-  StackTable table(meta, model);
+  FrameTable frames(model);
+  StackTable table(meta, model, frames);
   EXPECT_EQ(table({3, 0}), table({4, 0}));
   EXPECT_EQ(model.stacks.size(), 3u);
 }
@@ -181,7 +183,8 @@ TEST_F(StacksTest, StacksWithTheSameTextAreOne) {
 TEST_F(StacksTest, CutAndLostStacksAreCounted) {
   node(1, 0, kStackCut, 0);
   node(2, 1, 1, 0);
-  StackTable table(meta, model);
+  FrameTable frames(model);
+  StackTable table(meta, model, frames);
   EXPECT_EQ(text(table({2, 0})), "main.py(11): work;(frames further out are not recorded);");
   table({2, 0});
   EXPECT_EQ(model.ledger.stacks_cut, 2u);
@@ -195,7 +198,8 @@ TEST_F(StacksTest, WhatADamagedRecordingLacksIsSaid) {
   node(3, 3, 5, 0);   // its own caller, and code that is not there
   node(4, 1, 1, 99);  // a caller that is not there
   meta.codes[1].file = 8;
-  StackTable table(meta, model);
+  FrameTable frames(model);
+  StackTable table(meta, model, frames);
   EXPECT_EQ(text(table({2, 0})), "(name lost)(11): work;");
   EXPECT_EQ(text(table({3, 0})), "(frame lost);");
   EXPECT_EQ(text(table({4, 0})), "(name lost)(12): work;");
@@ -204,7 +208,8 @@ TEST_F(StacksTest, WhatADamagedRecordingLacksIsSaid) {
 TEST_F(StacksTest, InstructionsWithoutALineAreShownWithout) {
   meta.codes[3] = {1, 2, 10, 0x30b, "\xf8"};
   node(1, 0, 3, 0);
-  StackTable table(meta, model);
+  FrameTable frames(model);
+  StackTable table(meta, model, frames);
   EXPECT_EQ(text(table({1, 0})), "main.py(?): work;");
 }
 

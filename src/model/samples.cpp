@@ -1,0 +1,116 @@
+#include "model/samples.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/options.h"
+#include "record/companion.h"
+
+namespace tprof {
+namespace {
+
+// Whether a file is about the program of a recording: somebody may have put another one there.
+bool belongs_to(const FileHeader& samples, const FileHeader& recording) {
+  return samples.pid == recording.pid && samples.process_start == recording.process_start &&
+         samples.created_ns == recording.created_ns && !strcmp(samples.boot_id, recording.boot_id);
+}
+
+class SampleLoader {
+ public:
+  SampleLoader(Recording& file, const Meta& meta, i64 offset_ns, Model& model, FrameTable& frames, ThreadTable& threads)
+      : file_(file),
+        meta_(meta),
+        offset_ns_(offset_ns),
+        model_(model),
+        threads_(threads),
+        stacks_(meta, model, frames) {}
+
+  void load() {
+    Ledger before = model_.ledger;  // stacks that are cut or lost are counted per sample
+    file_.for_each_data(0, 0xffffffff, [&](const RecordView& view) {
+      if (view.kind() == Kind::sample) add(view.as<SampleRecord>());
+      if (view.kind() == Kind::sample_round) add(view.as<SampleRoundRecord>());
+    });
+    model_.ledger = std::move(before);
+    std::stable_sort(model_.samples.begin(), model_.samples.end(),
+                     [](const StackSample& a, const StackSample& b) { return a.ns < b.ns; });
+  }
+
+ private:
+  bool in_span(u64 ns, i64& out) const {
+    out = i64(ns) + offset_ns_;
+    return out >= model_.begin_ns && out < model_.end_ns;
+  }
+
+  void add(const SampleRecord& r) {
+    StackSample s;
+    if (!in_span(r.ns, s.ns)) return;
+    s.thread = threads_(r.head.id, &meta_.threads);
+    if (r.stack != kStackLost) s.stack = stacks_({r.stack, 0});
+    s.flags = r.flags;
+    model_.sampled.lost += s.stack == 0;
+    model_.sampled.changed += (r.flags & kSampleChanged) != 0;
+    model_.samples.push_back(s);
+  }
+
+  void add(const SampleRoundRecord& r) {
+    i64 ns;
+    if (!in_span(r.ns, ns)) return;
+    Sampled& s = model_.sampled;
+    s.looks++;
+    s.missed += r.missed;
+    if (r.unread == kAllUnread)
+      s.failed++;
+    else
+      s.unread += r.unread;
+  }
+
+  Recording& file_;
+  const Meta& meta_;
+  const i64 offset_ns_;
+  Model& model_;
+  ThreadTable& threads_;
+  StackTable stacks_;
+};
+
+}  // namespace
+
+Damage load_samples(const Recording& recording, const Meta& meta, i64 from_monotonic_ns, Model& model,
+                    FrameTable& frames, ThreadTable& threads) {
+  Sampling asked;
+  OptionError ignored;
+  bool wanted = parse_sampling(meta.option("sample").c_str(), asked, ignored) && asked;
+  std::string path = samples_of(recording.path());
+  if (recording.is_folded() || !wanted) return {};
+  Sampled& s = model.sampled;
+  s.hz = asked.hz;
+  if (access(path.c_str(), F_OK) != 0) {
+    s.why_not = "there is no file with samples beside the recording";
+    return {};
+  }
+  try {
+    auto file = Recording::open(path);
+    if (!belongs_to(file->header(), recording.header())) {
+      s.why_not = path + " is of another program";
+      return {};
+    }
+    Meta own = file->read_meta();
+    auto info = [&](const char* key) {
+      auto known = own.info.find(key);
+      return known == own.info.end() ? std::string() : known->second;
+    };
+    s.why_not = info(kSamplesWhyNot);
+    s.knows_gil = !info(kSamplesGil).empty();
+    s.cpu_ns = file->header().own_ticks.load();
+    SampleLoader(*file, own, from_monotonic_ns, model, frames, threads).load();
+    return file->damage();
+  } catch (const Error& e) {
+    s.why_not = e.what();
+    return {};
+  }
+}
+
+}  // namespace tprof
