@@ -3,6 +3,8 @@
 #include <cmath>
 #include <map>
 
+#include "kineto/names.h"
+
 namespace tprof::kineto {
 namespace {
 
@@ -64,6 +66,17 @@ Json damage_of(const Damage& d) {
 }
 
 // The contents of the GPU part and their source; the versions of CUDA and CUPTI are in the info of the recording.
+Json samples_of(const Model& model) {
+  const Sampled& s = model.sampled;
+  Json out = {{"hz", s.hz}, {"count", model.samples.size()}};
+#define COUNT(name) out[#name] = s.name;
+  TPROF_SAMPLED(COUNT)
+#undef COUNT
+  out["gil"] = s.knows_gil;
+  if (!s.why_not.empty()) out["why_not"] = s.why_not;
+  return out;
+}
+
 Json gpu_of(const Model& model) {
   const GpuLedger& l = model.ledger.gpu;
   Json out;
@@ -119,6 +132,7 @@ Json ledger_of(const Model& model) {
   out["fwdbwd"] = {{"pairs", l.pairs}, {"left_out", l.pairs_left_out}};
   if (!l.pairs_why.empty()) out["fwdbwd"]["why"] = l.pairs_why;
   if (l.gpu.any()) out["gpu"] = gpu_of(model);
+  if (model.sampled.hz) out[kSamples] = samples_of(model);
   if (Json machine = machine_of(model); !machine.is_null()) out["machine"] = machine;
   if (l.replaced_step_marks) out["replaced_step_marks"] = l.replaced_step_marks;
   if (l.inputs_cut) out["inputs_cut"] = l.inputs_cut;
@@ -144,6 +158,7 @@ Json well_typed(const Json& ledger) {
                                                      {"span", Type::object},
                                                      {"own_cost", Type::object},
                                                      {"gpu", Type::object},
+                                                     {kSamples, Type::object},
                                                      {"machine", Type::object}};
   if (!ledger.is_object()) return {};
   Json out = Json::object();
@@ -164,6 +179,20 @@ Json well_typed(const Json& ledger) {
       if (value.contains(key)) add(one, key, value[key], type);
   }
   out["capabilities"] = capabilities;
+  return out;
+}
+
+Sampled read_sampled(const Json& ledger) {
+  Sampled out;
+  auto samples = ledger.is_object() ? ledger.find(kSamples) : ledger.end();
+  if (samples == ledger.end() || !samples->is_object()) return out;
+  out.hz = u32(number_of(*samples, "hz"));
+#define COUNT(name) out.name = number_of(*samples, #name);
+  TPROF_SAMPLED(COUNT)
+#undef COUNT
+  auto gil = samples->find("gil");
+  out.knows_gil = gil != samples->end() && gil->is_boolean() && gil->get<bool>();
+  out.why_not = text_at(*samples, "why_not");
   return out;
 }
 

@@ -17,6 +17,8 @@ nlohmann::ordered_json well_typed(const nlohmann::ordered_json& ledger);
 // The steps that a ledger states; none if it states none.
 Counted read_counted(const nlohmann::ordered_json& ledger);
 
+Sampled read_sampled(const nlohmann::ordered_json& ledger);
+
 MachineFigures read_machine(const nlohmann::ordered_json& ledger);
 
 // Marks the ledger of a trace of inference, after which the program began to train. Returns false if it was marked

@@ -15,6 +15,8 @@ constexpr char kTraceId[] = "trace_id";
 constexpr char kHostName[] = "host_name";
 constexpr char kTraceName[] = "traceName";
 constexpr char kTraceEvents[] = "traceEvents";
+constexpr char kStackFrames[] = "stackFrames";
+constexpr char kSamples[] = "samples";
 constexpr char kLedger[] = "tprof";
 
 // Categories.

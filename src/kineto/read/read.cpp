@@ -108,6 +108,7 @@ class TraceReader {
   const std::string& path_;
   Model& model_;
   ReadState state_;
+  SampleReader samples_;
   bool span_seen_ = false, phase_seen_ = false;
 };
 
@@ -147,6 +148,10 @@ void TraceReader::read_member(const std::string& key, const Value& value, std::s
     model_.host = text_of(value);
   } else if (key == kBaseTime) {
     if (std::optional<i64> base = integer_of(value); base && *base > 0) model_.base_time_ns = u64(*base);
+  } else if (key == kStackFrames) {
+    samples_.read_frames(value);
+  } else if (key == kSamples) {
+    samples_.read_samples(value);
   } else if (key == "Framework") {
     model_.info["framework"] = text_of(value);
     if (state_.plugin) state_.plugin->lightning = text_of(value) == "pytorch-lightning";
@@ -308,6 +313,7 @@ void TraceReader::take_from_ledger() {
   if (text == model_.info.end()) return;
   nlohmann::ordered_json ledger = nlohmann::ordered_json::parse(text->second, nullptr, false);
   put_machine_figures(read_machine(ledger), model_.info);
+  model_.sampled = read_sampled(ledger);
   Counted counted = read_counted(ledger);
   model_.before_training = counted.before_training;
   for (Step& step : model_.steps) {
@@ -319,6 +325,7 @@ void TraceReader::take_from_ledger() {
 }
 
 void TraceReader::finish() {
+  samples_.finish(state_);
   state_.rows.name_all();
   link_all(state_);
   take_from_ledger();

@@ -49,6 +49,30 @@ enum class HostKind { op, label, python, runtime, driver };
 void add_host_event(ReadState& state, HostKind kind, const EventFields& fields);
 void add_instant(ReadState& state, const EventFields& fields);
 
+// samples.cpp: the members "stackFrames" and "samples", in any order; the frames count only where there are samples.
+class SampleReader {
+ public:
+  void read_frames(const Value& frames);
+  void read_samples(const Value& samples);
+  // When all is read.
+  void finish(ReadState& state);
+
+ private:
+  struct Frame {
+    std::string parent, text;
+    u32 index = 0;  // in Model::stacks
+  };
+  struct Read {
+    i64 ns, tid;
+    std::string frame;
+    u32 flags;
+  };
+  u32 index_of(ReadState& state, const std::string& id);
+  std::unordered_map<std::string, Frame> frames_;  // by id
+  std::vector<Read> samples_;
+  u64 dropped_ = 0;
+};
+
 // links.cpp: sorts, nests and links what was read.
 void link_all(ReadState& state);
 

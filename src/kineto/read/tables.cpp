@@ -93,12 +93,16 @@ u32 StackIndex::operator()(std::string_view text) {
     std::string_view frame = cut == text.npos ? text : text.substr(cut + 1);
     text = cut == text.npos ? std::string_view() : text.substr(0, cut);
     if (frame.empty()) continue;
-    u32 name = names_(frame);
-    auto [known, first] = frames_.emplace(u64(stack) << 32 | name, u32(model_.stacks.size()));
-    if (first) model_.stacks.push_back({stack, name});
-    stack = known->second;
+    stack = this->frame(stack, frame);
   }
   return last_stack_ = it->second = stack;
+}
+
+u32 StackIndex::frame(u32 caller, std::string_view text) {
+  u32 name = names_(text);
+  auto [known, added] = frames_.emplace(u64(caller) << 32 | name, u32(model_.stacks.size()));
+  if (added) model_.stacks.push_back({caller, name});
+  return known->second;
 }
 
 }  // namespace tprof::kineto

@@ -72,6 +72,8 @@ class StackIndex {
  public:
   StackIndex(Model& model, NameIndex& names);
   u32 operator()(std::string_view text);
+  // A frame with this caller.
+  u32 frame(u32 caller, std::string_view text);
 
  private:
   Model& model_;

@@ -42,6 +42,29 @@ void StackText::put_table() {
   out_.put("\n  },\n");
 }
 
+void StackText::put_samples() {
+  if (model_.samples.empty()) return;
+  out_.put("  \"samples\": [");
+  const char* gap = "\n";
+  for (const StackSample& s : model_.samples) {
+    if (!s.stack) continue;
+    out_.put(gap);
+    gap = ",\n";
+    out_.put("{\"name\": \"python\", \"cpu\": 0, \"tid\": ");
+    out_.put_number(model_.threads[s.thread].tid);
+    out_.put(", \"ts\": ");
+    out_.put_us(s.ns);
+    out_.put(", \"sf\": ");
+    out_.put_number(s.stack);
+    out_.put(", \"weight\": 1");
+    if (s.flags & kSampleOnCpu) out_.put(", \"on_cpu\": 1");
+    if (s.flags & kSampleGil) out_.put(", \"gil\": 1");
+    if (s.flags & kSampleChanged) out_.put(", \"changed\": 1");
+    out_.put("}");
+  }
+  out_.put("\n  ],\n");
+}
+
 const std::string& StackText::text(u32 name) {
   std::string& text = texts_[name];
   if (text.empty()) {

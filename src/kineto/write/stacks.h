@@ -19,6 +19,8 @@ class StackText {
   void put_call_stack(u32 stack);
   // The table, a member of the file's object; nothing if no event has a stack.
   void put_table();
+  // The samples, another member: as Chrome's format has them, which point into the table.
+  void put_samples();
 
  private:
   const std::string& text(u32 name);

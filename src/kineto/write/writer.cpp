@@ -317,6 +317,7 @@ void TraceWriter::put_tail() {
   }
   out_.put("\n  ],\n");
   stacks_.put_table();
+  stacks_.put_samples();
   out_.put("  \"traceName\": ");
   out_.put(json_ascii(path_));
   out_.put(",\n  \"tprof\": ");
