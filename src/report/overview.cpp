@@ -124,6 +124,11 @@ std::string own_cost_line(const Overview& overview) {
   return out + "recording " + std::to_string(own.events) + " events (not measured)";
 }
 
+std::string other_line(const PythonSpot& spot) {
+  return std::string(category_text(Category::other)) + ": " + printed("%.0f", 100 * spot.share()) + " % of it in " +
+         spot.place() + " " + spot.function + " (" + std::to_string(spot.of) + " samples; tprof stats --by python)";
+}
+
 Table steps_table(const Overview& overview) {
   Table table{"Time of each step", {{"step", "Step", Unit::text}, {"total", "Total", Unit::time}}};
   const std::vector<Category> categories = shown_categories(overview);
@@ -183,7 +188,8 @@ std::string overview_text(const Overview& overview, const Source& source, const 
       table.rows.push_back({"including profiler (est.)", ns < 0 ? Value() : Value(i64(llrint(ns))),
                             percent < 0 ? Value() : Value(percent)});
       table.senses.push_back(Sense::fault);
-      table.footer = stretch_lines(overview);
+      if (overview.other) table.footer.push_back(other_line(*overview.other));
+      for (std::string& line : stretch_lines(overview)) table.footer.push_back(std::move(line));
       table.footer.push_back(own_cost_line(overview));
     }
     out += "\n" + text_of(table, style);
@@ -233,6 +239,12 @@ Json overview_json(const Overview& overview, const Source& source, size_t worker
                    {"calls", sum.calls},          {"left_out", sum.left_out},
                    {"us", double(sum.ns) / 1000}, {"percent", span_percent(overview, sum.ns)}};
     out["own_cost"] = own_cost_json(overview);
+    if (overview.other)
+      out["other"] = {{"function", overview.other->function},
+                      {"file", overview.other->file},
+                      {"line", overview.other->line < 0 ? Json() : Json(overview.other->line)},
+                      {"percent", 100 * overview.other->share()},
+                      {"samples", overview.other->of}};
   }
   out["recommendations"] = Json::array();
   for (const Recommendation& r : overview.recommendations) {

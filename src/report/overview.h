@@ -15,6 +15,9 @@ std::string own_cost_line(const Overview& overview);
 // One line each for evaluations and for inference outside the steps: how many, how long, which share of the trace.
 std::vector<std::string> stretch_lines(const Overview& overview);
 
+// What the time in Category::other is made of.
+std::string other_line(const PythonSpot& spot);
+
 // The time of each step by category.
 Table steps_table(const Overview& overview);
 Json steps_json(const Overview& overview, const Source& source, const TableJson& tables);

@@ -12,6 +12,7 @@
 #include "report/gpu_series_tables.h"
 #include "report/gpu_tables.h"
 #include "report/peak_tables.h"
+#include "report/python_tables.h"
 #include "report/stats_tables.h"
 
 namespace tprof {
@@ -26,6 +27,14 @@ Answer by_operator(const Subject& s) {
 }
 
 Answer by_tree(const Subject& s) { return {call_tree_table(s.model, call_tree(s.model, s.tree_with_python())), {}}; }
+
+Answer by_python(const Subject& s) {
+  PythonSamples samples = python_samples(s.model, s.classes(), s.windows());
+  Answer out{python_functions_table(s.model, samples), {}};
+  if (!samples.lines.empty()) out.more.push_back({"lines", python_lines_table(samples)});
+  if (!samples.threads.empty()) out.more.push_back({"threads", python_threads_table(s.model, samples)});
+  return out;
+}
 
 Answer by_line(const Subject& s) { return {lines_table(s.model, line_costs(s.model, s.tree_with_python())), {}}; }
 
@@ -211,6 +220,7 @@ const std::vector<StatsWord>& stats_words() {
        "host_total_duration", false, by_tree},
       {"line", "source lines, with the backward of what they called", "device_total_duration", "host_total_duration",
        false, by_line},
+      {"python", "Python functions and lines, from samples (--sample python)", "", "", false, by_python},
       {"kernel", "kernels", "total_duration", "", true, by_kernel},
       {"kernel+op", "kernels by operator and launch", "total_duration", "", true, by_kernel_and_op},
       {"module", "nn.Modules, forward and backward", "", "", true, by_module},

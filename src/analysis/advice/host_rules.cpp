@@ -18,7 +18,17 @@ bool is_function(const Event& e) { return (e.flags & kEventPython) && e.python &
 // How the user finds out which lines of Python take the time.
 std::string lines_hint(const Facts& facts) {
   if (facts.model.stacks.size() > 1) return "";
-  return "; --with-stack shows the lines around it, --with-stack=calls its functions";
+  return "; --sample=python shows which lines of Python it is, --with-stack shows the lines around it, "
+         "--with-stack=calls its functions";
+}
+
+std::string spot_text(const PythonSpot& spot) {
+  return share_text(spot.share()) + " of it in " + spot.place() + " " + spot.function;
+}
+
+std::string spot_or_hint(const Facts& facts) {
+  std::optional<PythonSpot> spot = python_spot(facts.model, other_time(facts.model, facts.classes, facts.windows));
+  return spot ? "; of what no operator or call does, " + spot_text(*spot) : lines_hint(facts);
 }
 
 }  // namespace
@@ -36,7 +46,7 @@ std::optional<Match> host_bound(const Facts& facts) {
   std::string most;
   if (longest)
     most = "; most of it in " + quoted(facts, *longest) + " (" + ms(facts.windows.per_step(inner(*longest))) + ")" +
-           (longest->activity == Activity::between ? lines_hint(facts) : "");
+           (longest->activity == Activity::between ? spot_or_hint(facts) : "");
   return Match{share,
                share,
                facts.windows.per_step(ns),
@@ -103,6 +113,7 @@ std::optional<Match> python_bound(const Facts& facts) {
     while (caller >= 0 && !is_function(model.events[caller])) caller = model.events[caller].parent;
     if (caller >= 0) self[caller] -= ns;
   }
+  std::optional<PythonSpot> spot = python_spot(model, none);
   Heaviest after(Evidence::Kind::range);
   size_t next = 0;
   for (const Interval& hole : none.intervals()) {
@@ -114,7 +125,10 @@ std::optional<Match> python_bound(const Facts& facts) {
   return Match{share, share, facts.windows.per_step(ns),
                "For " + ms(facts.windows.per_step(ns)) + " of a step (" + share_text(share) +
                    ") no operator, CUDA call or DataLoader runs: it is Python, or other code, between them" +
-                   (most == kNone ? lines_hint(facts) : "; most of it in \"" + model.names[most] + '"') + ".",
+                   (spot            ? "; " + spot_text(*spot)
+                    : most == kNone ? lines_hint(facts)
+                                    : "; most of it in \"" + model.names[most] + '"') +
+                   ".",
                after.take()};
 }
 

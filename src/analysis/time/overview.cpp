@@ -109,6 +109,7 @@ Overview overview_of(const Model& model) {
   IntervalSet rest(all.begin, all.end);
   for (u32 c = 0; c < kCategories; c++) {
     IntervalSet mine = c < busy.size() ? rest & busy[c] : rest;
+    if (c == u32(Category::other)) out.other = python_spot(model, mine);
     rest = rest - mine;
     for (size_t i = 0; i < spans.size(); i++)
       out.steps[i].by[c] = double(mine.length_in(spans[i].time.begin, spans[i].time.end)) / 1000;

@@ -13,6 +13,7 @@
 #include "analysis/basis/rule_set.h"
 #include "analysis/basis/steps.h"
 #include "analysis/time/own_cost.h"
+#include "analysis/time/python_samples.h"
 #include "model/counted.h"
 
 namespace tprof {
@@ -58,9 +59,10 @@ struct Overview {
   std::vector<GpuFigures> gpus;
   std::vector<StepTimes> steps;  // those that count
   StepTimes average;
-  Counted counted;  // tprof's rules only: what the trace holds, including evaluations outside the steps
-  i64 span_ns = 0;  // of the trace
-  OwnCost own;      // tprof's rules only
+  Counted counted;                  // tprof's rules only: what the trace holds, including evaluations outside the steps
+  i64 span_ns = 0;                  // of the trace
+  OwnCost own;                      // tprof's rules only
+  std::optional<PythonSpot> other;  // tprof's rules only: what Category::other is made of, if stacks were sampled
   std::vector<Recommendation> recommendations;  // the plugin's rules only; tprof's are in `tprof advise`
   std::vector<std::string> notes;               // what is not known, and why
 

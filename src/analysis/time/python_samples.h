@@ -1,0 +1,55 @@
+// What the main thread's Python did, from samples of its stack (Model::samples): by function and by line, and in which
+// of the step's categories. A sample counts for the time from one look of the sampler to the next.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "analysis/basis/windows.h"
+
+namespace tprof {
+
+using SamplesByCategory = std::array<u64, kCategories>;
+
+// A function, or a line of one. What is on a stack twice counts once.
+struct PythonPlace {
+  std::string function, file;
+  i64 line = -1;  // that ran; for a function the one that ran most often itself, else most often in a call; -1: unknown
+  u64 self = 0, total = 0;  // samples: as the innermost frame, and anywhere on the stack
+  u64 on_cpu = 0, gil = 0;  // of `self`: the thread ran, and held the GIL
+  SamplesByCategory by{};   // of `self`
+  SamplesByCategory total_by{};
+};
+
+// Another thread.
+struct SampledThread {
+  u32 thread = 0;  // index into Model::threads
+  u64 samples = 0, on_cpu = 0, gil = 0;
+};
+
+struct PythonSamples {
+  u32 thread = kNone;    // the one that was analysed: that of the steps, if it has samples; else the one with most
+  u64 samples = 0;       // of it, in the windows' time
+  u64 outside = 0;       // of it, outside
+  double period_ns = 0;  // for which a sample counts
+  SamplesByCategory by{};
+  std::vector<PythonPlace> functions, lines;  // most `self` first
+  std::vector<SampledThread> threads;         // all of them
+};
+PythonSamples python_samples(const Model& model, const NameClasses& classes, const Windows& windows);
+
+// What most of the main thread's samples in some time have in common: the innermost line of the program, and not of a
+// library, that is on at least a third of their stacks.
+struct PythonSpot {
+  std::string function, file;
+  i64 line = -1;
+  u64 samples = 0, of = 0;  // on how many stacks, of how many
+
+  double share() const { return of ? double(samples) / double(of) : 0; }
+  std::string place() const { return file + (line >= 0 ? ":" + std::to_string(line) : ""); }
+};
+std::optional<PythonSpot> python_spot(const Model& model, const IntervalSet& time);
+
+// The time of the steps that is Category::other.
+IntervalSet other_time(const Model& model, const NameClasses& classes, const Windows& windows);
+
+}  // namespace tprof
