@@ -279,9 +279,13 @@ bool Snapshots::take(std::vector<ThreadSnapshot>& out) {
     read_frames(left, false);
     for (Thread* t : left)
       if (!t->unread) walk(*t);
-    read_frames(left, true);
-    for (Thread* t : left) {
+    std::vector<Thread*> moved;
+    for (Thread* t : left)
+      if (t->unread || t->frames != t->before) moved.push_back(t);
+    if (!moved.empty()) read_frames(moved, true);
+    for (Thread* t : moved)
       if (!t->unread) compare(*t);
+    for (Thread* t : left) {
       if (!t->unread || !t->frames.empty()) keep_ranges(*t);
       if (t->unread) t->ranges.clear();
     }
@@ -293,6 +297,8 @@ bool Snapshots::take(std::vector<ThreadSnapshot>& out) {
   codes_.look_at(codes);
   for (Thread* t : all) {
     if (t->frames.empty() && !t->unread) continue;
+    t->before.clear();
+    if (!t->unread && !t->changed) t->before = t->frames;
     size_t index = size_t(t - threads_.data());
     const char* state = states_.data() + index * state_bytes_;
     u64 native = layout_.native_id >= 0         ? value_in<u64>(state, layout_.native_id)

@@ -3,7 +3,7 @@
 // The program runs on while it is read, so the frames of each thread are read twice, each time in one call with the
 // pointer to its innermost frame. What the first reading found is used if it leads to the thread's outermost frame and
 // the outermost frame is the same in the second one. If inner frames are not the same, they changed in those
-// microseconds: they are kept, and marked.
+// microseconds: they are kept, and marked. Frames that are exactly those of the look before are not read a second time.
 #pragma once
 #include "remote/process.h"
 #include "remote/python_codes.h"
@@ -39,6 +39,7 @@ class Snapshots {
   struct RawFrame {
     u64 frame, code, at, previous;
     u8 entered;
+    bool operator==(const RawFrame&) const = default;
   };
   struct Thread {
     u64 state = 0;
@@ -46,7 +47,8 @@ class Snapshots {
     u64 holders[2] = {};  // what the two readings found at PythonLayout::first ...
     u64 tops[2] = {};     // ... and, if that is an object that holds it, in there
     std::vector<Range> ranges;
-    std::vector<RawFrame> frames;
+    std::vector<RawFrame> frames,
+        before;  // before: those of the last look, if they did not change while they were read
     bool unread = false, changed = false, cut = false;
   };
   struct Interpreter {

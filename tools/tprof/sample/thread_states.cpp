@@ -1,8 +1,11 @@
 #include "sample/thread_states.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 #include "base/process.h"
 
@@ -16,24 +19,39 @@ std::string path_of(int pid, u32 tid, const char* file) {
 }  // namespace
 
 ThreadStates::~ThreadStates() {
-  for (const auto& [tid, file] : files_) close(file.fd);
+  for (const auto& [tid, file] : files_) close_files(file);
+}
+
+void ThreadStates::close_files(const File& file) {
+  for (int fd : {file.stat, file.schedstat})
+    if (fd >= 0) close(fd);
 }
 
 bool ThreadStates::is_on_cpu(u32 tid) {
-  auto [known, added] = files_.try_emplace(tid, File{-1, round_});
-  if (added) known->second.fd = open(path_of(pid_, tid, "stat").c_str(), O_RDONLY | O_CLOEXEC);
+  auto [known, added] = files_.try_emplace(tid);
   File& file = known->second;
+  if (added) {
+    file.stat = open(path_of(pid_, tid, "stat").c_str(), O_RDONLY | O_CLOEXEC);
+    file.schedstat = open(path_of(pid_, tid, "schedstat").c_str(), O_RDONLY | O_CLOEXEC);
+  }
   file.round = round_;
   char text[256];
-  ssize_t bytes = file.fd < 0 ? -1 : pread(file.fd, text, sizeof text - 1, 0);
-  if (bytes <= 0) {  // the thread has ended; another one may have its number by now
-    if (file.fd >= 0) close(file.fd);
+  auto read_from = [&](int fd) {
+    ssize_t bytes = fd < 0 ? -1 : pread(fd, text, sizeof text - 1, 0);
+    text[std::max<ssize_t>(bytes, 0)] = 0;
+    return bytes > 0;
+  };
+  u64 ran_ns = read_from(file.schedstat) ? strtoull(text, nullptr, 10) : 0;
+  if (!file.has_run && ran_ns && ran_ns == file.ran_ns) return false;
+  if (!read_from(file.stat)) {  // the thread has ended; another one may have its number by now
+    close_files(file);
     files_.erase(known);
     return false;
   }
-  text[bytes] = 0;
   const char* name_end = strrchr(text, ')');
-  return name_end && name_end[1] == ' ' && name_end[2] == 'R';
+  file.has_run = name_end && name_end[1] == ' ' && name_end[2] == 'R';
+  file.ran_ns = ran_ns;
+  return file.has_run;
 }
 
 std::string ThreadStates::name_of(u32 tid) const {
@@ -45,7 +63,7 @@ std::string ThreadStates::name_of(u32 tid) const {
 void ThreadStates::forget_others() {
   for (auto it = files_.begin(); it != files_.end();) {
     bool old = it->second.round != round_;
-    if (old) close(it->second.fd);
+    if (old) close_files(it->second);
     it = old ? files_.erase(it) : std::next(it);
   }
   round_++;

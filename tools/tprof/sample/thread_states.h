@@ -1,4 +1,5 @@
-// Whether the threads of a program run: /proc/<pid>/task/<tid>/stat, kept open.
+// Whether the threads of a program run: /proc/<pid>/task/<tid>/stat, kept open. Of a thread that did not run when it
+// was asked last, /proc/<pid>/task/<tid>/schedstat says in a quarter of the time whether it has run since.
 #pragma once
 #include <map>
 #include <string>
@@ -21,9 +22,12 @@ class ThreadStates {
 
  private:
   struct File {
-    int fd;
-    u64 round;
+    int stat = -1, schedstat = -1;
+    u64 round = 0;
+    u64 ran_ns = 0;  // when it did not run; so far
+    bool has_run = true;
   };
+  static void close_files(const File& file);
   int pid_;
   u64 round_ = 1;
   std::map<u32, File> files_;
