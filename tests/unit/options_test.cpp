@@ -228,6 +228,32 @@ TEST_F(Environment, lists_of_words) {
   }
 }
 
+TEST_F(Environment, sampling_has_a_rate) {
+  Options o;
+  OptionError error;
+  char text[256];
+  auto shown = [&] {
+    for (int i = 0; i < kOptionRowCount; i++)
+      if (!strcmp(kOptionRows[i].field, "sample")) return std::string(option_value(o, i, text));
+    return std::string();
+  };
+  for (auto [given, hz, all] : {std::tuple{"python", 100u, "python:100"},
+                                {"python:1", 1u, "python:1"},
+                                {"python:1000", 1000u, "python:1000"},
+                                {"0", 0u, "0"}}) {
+    setenv("TPROF_SAMPLE", given, 1);
+    ASSERT_TRUE(parse_options(o, error)) << error.text;
+    EXPECT_EQ(o.sample.hz, hz);
+    EXPECT_EQ(shown(), all);
+  }
+  for (const char* bad : {"1", "native", "python:", "python:0", "python:1001", "python:x", "python,1", "Python"}) {
+    setenv("TPROF_SAMPLE", bad, 1);
+    error = {};
+    EXPECT_FALSE(parse_options(o, error)) << bad;
+    EXPECT_NE(strstr(error.text, "TPROF_SAMPLE: '"), nullptr) << error.text;
+  }
+}
+
 TEST_F(Environment, presets_and_what_overrides_them) {
   Options o;
   OptionError error;
@@ -237,6 +263,7 @@ TEST_F(Environment, presets_and_what_overrides_them) {
   EXPECT_TRUE(o.profile_memory && o.with_modules && o.record_shapes);
   EXPECT_FALSE(o.with_flops);
   EXPECT_EQ(o.with_stack.bits, u32(kStackOperators));
+  EXPECT_EQ(o.sample.hz, kDefaultHz);
   setenv("TPROF_PRESET", "light", 1);
   ASSERT_TRUE(parse_options(o, error)) << error.text;
   EXPECT_FALSE(o.record_shapes);

@@ -270,6 +270,11 @@ class RecordingBuilder {
     put(meta(),
         CodeRecord{{static_cast<u16>(Kind::code), 0, id}, name(qualified_name), name(file), line, 0, 0x30d, {}});
   }
+  // All of its instructions are on that line.
+  void code_of_one_line(u32 id, const std::string& qualified_name, const std::string& file, i32 line) {
+    put(meta(),
+        CodeRecord{{static_cast<u16>(Kind::code), 0, id}, name(qualified_name), name(file), line, 0, 0x309, {}});
+  }
   void module(u32 id, const std::string& class_name, u32 number) {
     put(meta(), ModuleRecord{{static_cast<u16>(Kind::module), 0, id}, name(class_name), number, 20, 80});
   }
@@ -277,6 +282,16 @@ class RecordingBuilder {
   RecordRef python(u32 tid, u32 epoch, u32 code_id, u64 begin, u64 end, u32 module = 0) {
     return put(data(tid, epoch),
                PythonCallRecord{{static_cast<u16>(Kind::python_call), 0, code_id}, begin, end, module, 0});
+  }
+  void stack(u32 id, u32 parent, u32 code_id, u64 at) {
+    put(meta(), StackRecord{{static_cast<u16>(Kind::stack), 0, id}, parent, code_id, at});
+  }
+  // Of a companion.
+  void sample(u32 tid, u32 epoch, u64 ns, u32 stack_id, u32 flags) {
+    put(data(0, epoch), SampleRecord{{static_cast<u16>(Kind::sample), 0, tid}, ns, stack_id, flags});
+  }
+  void sample_round(u32 epoch, u64 ns, u32 samples, u32 missed, u32 unread) {
+    put(data(0, epoch), SampleRoundRecord{{static_cast<u16>(Kind::sample_round), 0, samples}, ns, missed, unread});
   }
   void range_end(u32 tid, u32 epoch, RecordRef begin, u64 end) {
     put(data(tid, epoch), RangeEndRecord{{static_cast<u16>(Kind::range_end), 0, 0}, begin, end});

@@ -1,0 +1,116 @@
+"""--sample: where Python spends its time, read from outside, on each torch and its Python (3.11, 3.13, 3.14)."""
+import json
+import os
+import pathlib
+import signal
+import time
+
+import pytest
+
+from harness import HOST, finish, recordings, run, start, tprof, wait_for
+
+HERE = pathlib.Path(__file__).resolve().parent
+SAMPLE = {"TPROF_SAMPLE": "python"}
+ENDS = [0, -signal.SIGKILL, 128 + signal.SIGKILL]  # in a chroot it is a shell's
+
+
+def python_of(result):
+    """(functions, lines, notes, ledger) of the only trace."""
+    assert not list(result.logdir.glob("*.samples")), list(result.logdir.iterdir())
+    trace, = result.traces()
+    worker, = json.loads(tprof("stats", "--by", "python", "--json", trace.path).stdout)["workers"]
+    return worker["rows"], worker.get("lines", {}).get("rows", []), worker["notes"], trace.ledger["samples"]
+
+
+def shares(rows, names):
+    """The shares of functions in what they took together, with what they called."""
+    total = {row["function"]: row["total_percent"] for row in rows}
+    all_of_them = sum(total.get(name, 0) for name in names)
+    return {name: 100 * total.get(name, 0) / all_of_them for name in names}
+
+
+@pytest.mark.parametrize("seconds, points", [(5, 5), pytest.param(20, 2, marks=pytest.mark.full)])
+def test_shares_are_those_that_the_program_measured(torch_machine, logdir, seconds, points):
+    result = run([HERE / "samples.py", seconds], "run", logdir=logdir, options=SAMPLE, where=torch_machine)
+    assert result.returncode == 0, result.stderr
+    spent = json.loads(result.stdout)
+    rows, lines, notes, ledger = python_of(result)
+    assert ledger["hz"] == 100 and ledger["count"] >= 60 * seconds, ledger
+    assert ledger["unread"] <= ledger["looks"] / 100 and ledger["failed"] <= 2, ledger
+    found = shares(rows, spent)
+    for name, took in spent.items():
+        assert abs(found[name] - 100 * took / sum(spent.values())) <= points, (name, found, spent)
+    by_name = {row["function"]: row for row in rows}
+    assert by_name["sleeps"]["on_cpu_percent"] < 40 < 80 < by_name["computes"]["on_cpu_percent"]
+    assert by_name["computes"]["self_Other"] == pytest.approx(by_name["computes"]["self_percent"], abs=1)
+    assert by_name["computes"]["file"].endswith("samples.py") and not any("Not sampled" in note for note in notes)
+
+
+def test_the_line_that_takes_the_step_is_named(torch_machine, logdir):
+    result = run([HERE / "samples_slow.py"], "run", logdir=logdir, options=SAMPLE, where=torch_machine)
+    assert result.returncode == 0, result.stderr
+    line = 1 + (HERE / "samples_slow.py").read_text().split("# the line")[0].count("\n")
+    place = "samples_slow.py:%d" % line
+    rows, lines, notes, ledger = python_of(result)
+    assert lines[0]["location"].endswith(place) and lines[0]["self_percent"] > 70, lines[:3]
+    trace, = logdir.glob("*.json.gz")
+    overview = tprof("overview", trace).stdout
+    assert "% of it in " in overview and place in overview, overview
+    advice = tprof("advise", trace).stdout
+    assert place in advice.replace("\n", " "), advice
+
+
+@pytest.mark.parametrize("ending, status", [("kill", ENDS), ("exec", [0]), ("fork", [0])])
+def test_a_program_that_ends_in_any_way_leaves_its_samples(torch_machine, logdir, ending, status):
+    result = run([HERE / "samples.py", 2, ending], "run", logdir=logdir, options=SAMPLE, where=torch_machine)
+    assert result.returncode in status, (result.returncode, result.stderr)
+    rows, lines, notes, ledger = python_of(result)
+    assert ledger["count"] > 100 and ledger["unread"] <= ledger["looks"] / 50, ledger
+    assert not recordings(logdir)
+
+
+def test_stacks_of_ten_thousand_frames_are_cut(torch_machine, logdir):
+    result = run([HERE / "samples.py", 3, "deep"], "run", logdir=logdir, options=SAMPLE, where=torch_machine)
+    assert result.returncode == 0, result.stderr
+    rows, lines, notes, ledger = python_of(result)
+    by_name = {row["function"]: row for row in rows}
+    assert by_name["computes"]["self_percent"] > 40 and by_name["deep"]["total_percent"] > 60, rows
+    assert ledger["count"] > 150 and ledger["unread"] < ledger["looks"] / 4, ledger
+
+
+def test_a_stopped_program_is_off_the_processor(logdir):
+    process = start([HERE / "samples.py", 3], "preload", logdir=logdir, options=SAMPLE)
+    wait_for(lambda: list(logdir.glob("*.samples")), what="the sampler")
+    time.sleep(0.5)
+    os.kill(process.pid, signal.SIGSTOP)
+    time.sleep(1)
+    os.kill(process.pid, signal.SIGCONT)
+    result = finish(process, logdir)
+    assert result.returncode == 0, result.stderr
+    rows, lines, notes, ledger = python_of(result)
+    assert sum(row["samples"] * (100 - row["on_cpu_percent"]) / 100 for row in rows if row["samples"]) > 70
+
+
+def test_windows_have_the_samples_of_their_steps(logdir):
+    options = {**SAMPLE, "TPROF_SCHEDULE": "wait=20,warmup=1,active=20,repeat=2"}
+    result = run([HERE / "samples.py", 5], "run", logdir=logdir, options=options)
+    traces = result.traces()
+    assert len(traces) == 2 and not list(logdir.glob("*.samples"))
+    for trace in traces:
+        begin, end = trace.step_spans()[0]["ts"], trace.step_spans()[-1]["ts"] + trace.step_spans()[-1]["dur"]
+        inside = [s for s in trace.data["samples"] if begin <= s["ts"] <= end]
+        assert len(inside) >= 0.7 * (end - begin) / 1e4, (len(inside), trace.ledger["samples"])
+        assert len(trace.data["samples"]) <= len(inside) + 3
+
+
+def test_without_the_option_nothing_is_read(logdir):
+    result = run([HERE / "samples.py", 0.5], "run", logdir=logdir)
+    trace, = result.traces()
+    assert "samples" not in trace.data and "samples" not in trace.ledger
+    assert "run with --sample python" in tprof("stats", "--by", "python", trace.path).stdout
+
+
+@pytest.mark.parametrize("value", ["native", "python:0", "python:2000"])
+def test_a_wrong_value_is_one_line(logdir, value):
+    result = run(["-c", "print(1)"], "run", logdir=logdir, run_options=["--sample", value])
+    assert result.returncode == 2 and len(result.said()) == 1 and value in result.stderr
