@@ -4,6 +4,7 @@
 import contextlib
 import dataclasses
 import functools
+import glob
 import gzip
 import json
 import os
@@ -38,6 +39,8 @@ class Sizes:
     call_rounds: int = 1000
     nvtx_pairs: int = 20_000    # per slice
     python_calls: int = 3_000   # per slice
+    sampled_pairs: int = 20
+    sampled_steps: int = 3_000
     files: int = 8              # that are read as one directory
     counted_steps: int = 40     # under callgrind
     warm_steps: int = 100       # before the first slice
@@ -45,7 +48,8 @@ class Sizes:
 
 SMOKE = Sizes(slices=2, generations=1, slice_steps=5, wait_steps=5, events=20_000, edge_runs=1, conversions=2,
               conversion_wait=100, quiet_slices=3, rss_events=100_000, exec_runs=20, call_rounds=20, nvtx_pairs=100,
-              python_calls=100, files=3, warm_steps=20)
+              python_calls=100, sampled_pairs=2, sampled_steps=100, files=3, warm_steps=20)
+SAMPLED_THREADS = 16
 SLICE = 10  # steps per slice where the course of time matters
 
 
@@ -354,6 +358,30 @@ def python(torch, sizes):
             "python_module_calls_ns": every["module"] - plain["module"]}
 
 
+def sampling(torch, sizes):
+    """Pairs of runs, which take turns. The sampler's own time is in the trace's ledger."""
+    def step(sample, directory):
+        words, environment = workers.command_line(
+            torch, ["/usr/bin/python3", str(workers.BENCH / "sampled.py"), str(SAMPLED_THREADS), str(sizes.sampled_steps)],
+            {"LD_PRELOAD": str(workers.LIBRARY), "TPROF_LOGDIR": directory, "TPROF_EXIT_WAIT": "60", "TPROF_SAMPLE": sample})
+        return float(subprocess.run(words, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                                    env=environment).stdout)
+
+    percent, sampled, again = [], [], []
+    for _ in range(sizes.sampled_pairs):
+        with tempfile.TemporaryDirectory(prefix="tprof-bench-", dir="/tmp") as directory:
+            steps = {name: step("python" if name == "with" else "0", directory + "/" + name)
+                     for name in ("without", "with", "again")}
+            trace, = glob.glob(directory + "/with/*.pt.trace.json.gz")
+            with gzip.open(trace) as f:
+                ledger = json.load(f)["tprof"]
+            percent.append(100 * ledger["samples"]["cpu_ns"] / ledger["span"]["duration_ns"])
+            sampled.append((steps["with"] / steps["without"] - 1) * 100)
+            again.append((steps["again"] / steps["without"] - 1) * 100)
+    return {"sampled_threads": SAMPLED_THREADS, "sampler_percent": spread(percent),
+            "sampled_step_percent": spread(sampled), "sampled_again_percent": spread(again)}
+
+
 def instructions(torch, sizes):
     """Counted, not timed: the same on a busy machine. Each mode in a process of its own under callgrind."""
     def count(mode):
@@ -460,6 +488,7 @@ GROUPS = {
     "calls": calls,
     "nvtx": nvtx,
     "python": python,
+    "sampling": sampling,
     "instructions": instructions,
     "exec": exec_cost,
     "reader": reader,

@@ -1,13 +1,17 @@
 """--sample: where Python spends its time, read from outside, on each torch and its Python (3.11, 3.13, 3.14)."""
+import contextlib
 import json
 import os
 import pathlib
+import shutil
 import signal
+import subprocess
+import tempfile
 import time
 
 import pytest
 
-from harness import HOST, finish, recordings, run, start, tprof, wait_for
+from harness import finish, recordings, run, start, tprof, wait_for
 
 HERE = pathlib.Path(__file__).resolve().parent
 SAMPLE = {"TPROF_SAMPLE": "python"}
@@ -20,6 +24,16 @@ def python_of(result):
     trace, = result.traces()
     worker, = json.loads(tprof("stats", "--by", "python", "--json", trace.path).stdout)["workers"]
     return worker["rows"], worker.get("lines", {}).get("rows", []), worker["notes"], trace.ledger["samples"]
+
+
+def samplers(logdir):
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = path.read_bytes().split(b"\0")
+            if words[1:2] == [b"sample"] and words[2].startswith(os.fsencode(logdir) + b"/"):
+                found.append(int(path.parent.name))
+    return found
 
 
 def shares(rows, names):
@@ -89,6 +103,43 @@ def test_a_stopped_program_is_off_the_processor(logdir):
     assert result.returncode == 0, result.stderr
     rows, lines, notes, ledger = python_of(result)
     assert sum(row["samples"] * (100 - row["on_cpu_percent"]) / 100 for row in rows if row["samples"]) > 70
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs another user, whom the kernel does not let read")
+def test_a_program_that_may_not_be_read_says_so():
+    """One that is not dumpable, as another user than root."""
+    script = "import ctypes, runpy, sys; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); sys.argv = ['samples.py', '1.5']; " \
+        "runpy.run_path(%r, run_name='__main__')" % str(HERE / "samples.py")
+    with tempfile.TemporaryDirectory(dir="/tmp") as directory:
+        os.chmod(directory, 0o777)
+        nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        result = run(["-c", script], "run", logdir=pathlib.Path(directory) / "log", options=SAMPLE, wrapper=nobody,
+                     env={"HOME": directory})
+        assert result.returncode == 0, result.stderr
+        rows, lines, notes, ledger = python_of(result)
+        assert ledger["count"] == 0 and "does not let itself be read" in ledger["why_not"], ledger
+        assert any("Not sampled: " in note for note in notes)
+
+
+@pytest.mark.skipif(not shutil.which("gdb"), reason="needs gdb")
+def test_a_debugger_does_not_disturb_it(logdir):
+    process = start([HERE / "samples.py", 4], "preload", logdir=logdir, options=SAMPLE)
+    wait_for(lambda: list(logdir.glob("*.samples")), what="the sampler")
+    gdb = subprocess.run(["gdb", "-p", str(process.pid), "-batch", "-ex", "shell sleep 1", "-ex", "detach"],
+                         stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    result = finish(process, logdir)
+    assert result.returncode == 0 and gdb.returncode == 0, (result.stderr, gdb.stderr)
+    rows, lines, notes, ledger = python_of(result)
+    assert ledger["count"] > 250 and not ledger["failed"], ledger
+
+
+def test_a_killed_sampler_costs_samples_only(logdir):
+    process = start([HERE / "samples.py", 2], "preload", logdir=logdir, options=SAMPLE)
+    sampler, = wait_for(lambda: samplers(logdir), what="the sampler")
+    os.kill(sampler, signal.SIGKILL)
+    result = finish(process, logdir)
+    assert result.returncode == 0 and len(result.traces()) == 1, result.stderr
+    assert not list(logdir.glob("*.samples"))
 
 
 def test_windows_have_the_samples_of_their_steps(logdir):

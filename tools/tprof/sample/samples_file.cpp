@@ -31,7 +31,8 @@ SamplesFile::~SamplesFile() { close(); }
 void SamplesFile::close() {
   if (!writer_.is_open()) return;
   writer_.close(kClosed);
-  if (!samples_ && writer_.in_place()) unlink(path_.c_str());
+  std::string recording = path_.substr(0, path_.size() - strlen(kSamplesSuffix));
+  if (access(recording.c_str(), F_OK) != 0 && writer_.in_place()) unlink(path_.c_str());
   writer_.forget();
 }
 
@@ -64,7 +65,6 @@ void SamplesFile::add_sample(u32 epoch, u32 tid, u64 ns, u32 stack, u32 flags) {
   r->stack = stack;
   r->flags = flags;
   publish(at, Kind::sample, tid, sizeof *r);
-  samples_++;
 }
 
 void SamplesFile::add_round(u32 epoch, u64 ns, u32 samples, u32 missed, u32 unread) {

@@ -30,9 +30,8 @@ class SamplesFile {
 
   void sampled_until(u64 ns) { writer_.header()->sampled_until_ns.store(ns, std::memory_order_release); }
   void used(u64 cpu_ns) { writer_.header()->own_ticks.store(cpu_ns, std::memory_order_relaxed); }
-  u64 samples() const { return samples_; }
   bool stopped() const { return writer_.stopped(); }
-  // Removes a file without samples.
+  // Removes the file if its recording is gone. One without samples stays: it says why there are none.
   void close();
 
  private:
@@ -57,7 +56,6 @@ class SamplesFile {
   ChunkHeader* chunk_ = nullptr;
   size_t used_ = 0;
   u32 epoch_ = 0;
-  u64 samples_ = 0;
   std::unordered_set<u32> threads_;
   std::unordered_map<std::string, u32> names_;
   std::unordered_map<u32, u32> codes_;  // number -> id
