@@ -61,9 +61,11 @@ bool punch(int fd, u32 chunk) {
 }
 
 // The samples of windows that are written. The sampler is at a later epoch by now.
-void punch_samples(const std::string& path, u64 first_epoch_not_done) {
+void punch_samples(const Recording& recording, u64 first_epoch_not_done) {
+  std::string path = samples_of(recording.path());
   if (!first_epoch_not_done || access(path.c_str(), F_OK) != 0) return;
   auto samples = Recording::open(path);
+  if (!is_companion(samples->header(), recording.header())) return;
   int fd = open_regular(path, O_RDWR);
   void* map = map_shared(fd, 0, sizeof(FileHeader), PROT_READ | PROT_WRITE, nullptr);
   for (u32 chunk : samples->data_chunks(0, u32(first_epoch_not_done - 1))) {
@@ -110,7 +112,7 @@ u32 punch_written(const std::string& recording_path, const std::set<u32>& writte
     unmap_shared(map, sizeof(FileHeader));
   }
   close(fd);
-  punch_samples(samples_of(recording_path), first_epoch_not_done(meta, written));
+  punch_samples(*recording, first_epoch_not_done(meta, written));
   return punched;
 }
 

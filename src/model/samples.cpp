@@ -1,6 +1,5 @@
 #include "model/samples.h"
 
-#include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,12 +10,6 @@
 
 namespace tprof {
 namespace {
-
-// Whether a file is about the program of a recording: somebody may have put another one there.
-bool belongs_to(const FileHeader& samples, const FileHeader& recording) {
-  return samples.pid == recording.pid && samples.process_start == recording.process_start &&
-         samples.created_ns == recording.created_ns && !strcmp(samples.boot_id, recording.boot_id);
-}
 
 class SampleLoader {
  public:
@@ -93,7 +86,7 @@ Damage load_samples(const Recording& recording, const Meta& meta, i64 from_monot
   }
   try {
     auto file = Recording::open(path);
-    if (!belongs_to(file->header(), recording.header())) {
+    if (!is_companion(file->header(), recording.header())) {
       s.why_not = path + " is of another program";
       return {};
     }
@@ -103,6 +96,7 @@ Damage load_samples(const Recording& recording, const Meta& meta, i64 from_monot
       return known == own.info.end() ? std::string() : known->second;
     };
     s.why_not = info(kSamplesWhyNot);
+    if (file->header().stopped.load()) s.why_not = "there was no more room for samples";
     s.knows_gil = !info(kSamplesGil).empty();
     s.cpu_ns = file->header().own_ticks.load();
     SampleLoader(*file, own, from_monotonic_ns, model, frames, threads).load();

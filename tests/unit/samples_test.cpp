@@ -192,6 +192,18 @@ TEST_F(SamplesTest, a_file_of_another_program_or_no_recording_is_not_read) {
   EXPECT_FALSE(m.empty());
 }
 
+TEST_F(SamplesTest, a_file_of_another_program_is_not_punched) {
+  add_samples();
+  s.header.pid++;
+  model();
+  ConvertState state;
+  state.windows.insert(0);
+  punch_written(path(), state);
+  u64 left = 0;
+  Recording::open(samples_of(path()))->for_each_data(0, 100, [&](const RecordView&) { left++; });
+  EXPECT_EQ(left, 60u);
+}
+
 TEST_F(SamplesTest, frames_of_a_trace_may_lead_nowhere_or_back) {
   std::string trace = dir.path + "/t.pt.trace.json";
   std::ofstream(trace) << R"({"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1,

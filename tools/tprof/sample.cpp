@@ -34,6 +34,7 @@ namespace {
 constexpr u64 kSecond_ns = 1'000'000'000;
 constexpr u64 kIdlePause_ns = 10'000'000;      // how often it looks whether something is recorded
 constexpr u64 kStartPatience_ns = kSecond_ns;  // until the program has let its sampler in (PR_SET_PTRACER)
+constexpr u64 kPartOfMaxSize = 4;              // of TPROF_MAX_SIZE is for samples
 constexpr size_t kMostFrames = 512;            // of a stack
 
 void sleep_until(u64 ns) {
@@ -89,7 +90,7 @@ class Sampler {
     pidfd_ = int(syscall(SYS_pidfd_open, pid_, 0));
 #endif
     if (!recording_->writer_alive()) return kExitOk;
-    SamplesFile file(path_, recording_->header(), max_size_of(meta));
+    SamplesFile file(path_, recording_->header(), max_size_of(meta) / kPartOfMaxSize);
     file.info(kSamplesHz, std::to_string(wanted.hz));
     std::string why_not = find(file);
     if (!why_not.empty()) file.info(kSamplesWhyNot, why_not);
@@ -160,6 +161,7 @@ class Sampler {
       for (; due > now + 2 * kIdlePause_ns; now += kIdlePause_ns) {
         sleep_until(now + kIdlePause_ns);
         file.sampled_until(now);
+        if (ended()) return;
       }
       sleep_until(due);
       if (!is_recording()) continue;
