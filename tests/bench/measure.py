@@ -40,7 +40,7 @@ class Sizes:
     nvtx_pairs: int = 20_000    # per slice
     python_calls: int = 3_000   # per slice
     sampled_pairs: int = 20
-    sampled_steps: int = 3_000
+    sampled_steps: int = 1_500
     files: int = 8              # that are read as one directory
     counted_steps: int = 40     # under callgrind
     warm_steps: int = 100       # before the first slice
