@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -17,6 +18,7 @@
 #include "exit_codes.h"
 #include "input/trace_file.h"
 #include "record/reader.h"
+#include "remote/process.h"
 #include "report/fit.h"
 #include "report/table.h"
 #include "stack/stacks.h"
@@ -34,6 +36,25 @@ struct StackArguments {
 
 constexpr size_t kDefaultDepth = 40;  // frames that are shown of a thread
 
+// Adds the processes that these have started, and so on: ranks, data-loader workers, whatever else belongs to the run.
+void add_descendants(std::vector<int>& pids) {
+  std::multimap<int, int> children;
+  std::error_code ignored;
+  std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    int pid = atoi(entry.path().filename().c_str());
+    if (pid <= 0 || std::filesystem::read_symlink(entry.path() / "exe", ignored) == self) continue;  // our finisher
+    if (int parent = atoi(remote::status_field(pid, "PPid").c_str())) children.emplace(parent, pid);
+  }
+  std::set<int> known(pids.begin(), pids.end());
+  for (size_t i = 0; i < pids.size(); i++) {
+    auto [from, to] = children.equal_range(pids[i]);
+    for (auto child = from; child != to; ++child)
+      if (known.insert(child->second).second) pids.push_back(child->second);
+  }
+  std::sort(pids.begin(), pids.end());
+}
+
 std::vector<int> programs_of(const std::string& directory) {
   std::vector<int> out;
   size_t recordings = 0;
@@ -47,9 +68,9 @@ std::vector<int> programs_of(const std::string& directory) {
     } catch (const Error&) {
       continue;  // `tprof info` says what is wrong with it
     }
+  add_descendants(out);
   if (!recordings) throw Error(Fault::unreadable, directory + ": holds no recording of a running program (*.tprof)");
   if (out.empty()) throw Error(Fault::unreadable, directory + ": none of its programs is running on this machine");
-  std::sort(out.begin(), out.end());
   return out;
 }
 
@@ -80,6 +101,7 @@ std::string function_of(const StackFrame& frame) {
 std::string state_of(const ThreadStack& t) {
   std::string out = t.runs ? "runs" : t.waits.empty() ? "waits" : "waits " + t.waits;
   if (t.waits.starts_with("in ") && !t.runs) out = "is " + t.waits;
+  if (t.died) out = "got the signal";
   if (t.owner) out += " that thread " + std::to_string(t.owner) + " holds";
   if (t.gil) out += ", holds the GIL";
   return out;
@@ -130,7 +152,7 @@ std::string frames_text(const ThreadStack& t, size_t depth, const TextStyle& sty
     if (!place.empty()) {
       line += std::string(column - width_of(function) + 2, ' ');
       size_t room = width > column + 8 ? width - column - 8 : 0;
-      line += width ? cut(place, std::max<size_t>(room, 16), style.utf8, Unit::text) : place;
+      line += width ? cut(place, std::max<size_t>(room, 16), style.utf8, Unit::function) : place;
     }
     out += line + "\n";
   }
@@ -146,6 +168,8 @@ std::string program_text(const ProgramStacks& p, size_t depth, const TextStyle& 
   out += "  " + std::to_string(threads) + plural(threads, " thread", " threads");
   if (p.signal)
     out += ", ended by signal " + std::to_string(p.signal) + " (" + strsignal(p.signal) + ")";
+  else if (p.stopped)
+    out += ", stopped by a signal";
   else if (!p.stops_ns.empty() || runs)
     out += ", of which " + std::to_string(runs) + plural(runs, " runs", " run");
   if (!p.python.empty()) out += ", Python " + p.python;
@@ -178,10 +202,12 @@ Json program_json(const ProgramStacks& p) {
   if (!p.python.empty()) out["python"] = p.python;
   if (!p.why_not.empty()) out["no_python_frames"] = p.why_not;
   if (p.signal) out["signal"] = p.signal;
+  if (p.stopped) out["stopped"] = true;
   out["deadlocks"] = p.cycles;
   out["threads"] = Json::array();
   for (const ThreadStack& t : p.threads) {
     Json one = {{"tid", t.tid}, {"name", t.name}, {"main", t.main}, {"runs", t.runs}, {"holds_gil", t.gil}};
+    if (t.died) one["got_signal"] = true;
     if (!t.waits.empty()) one["waits"] = t.waits;
     if (t.owner) one["mutex_held_by"] = t.owner;
     if (!t.incomplete.empty()) one["incomplete"] = t.incomplete;
