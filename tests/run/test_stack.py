@@ -63,7 +63,7 @@ def thread_with(found, function):
 
 def ptrace_state(pid):
     status = pathlib.Path("/proc/%d/status" % pid).read_text()
-    return re.findall(r"^(?:State|TracerPid|Sig\w+|Shd\w+):.*$", status, re.M)
+    return re.findall(r"^(?:State|TracerPid|Sig(?:Pnd|Blk|Ign|Cgt)|ShdPnd):.*$", status, re.M)
 
 
 def descriptors(pid):
@@ -86,6 +86,8 @@ def test_a_deadlock_is_named_with_both_its_mutexes(started, waits):
 
 def test_the_program_does_not_notice(started, waits):
     program = started([waits, "epoll"])
+    while "S (sleeping)" not in ptrace_state(program.pid)[0]:
+        time.sleep(0.01)
     before = ptrace_state(program.pid), descriptors(program.pid)
     for _ in range(5):
         assert thread_with(stacks(program.pid), "main")["waits"] == "for events of descriptors"
