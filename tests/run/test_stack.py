@@ -170,7 +170,11 @@ def test_another_user_is_told_whose_program_it_is(started, waits):
 
 def compare_with_python(program):
     expected = json.loads(program.first_line)
-    found = stacks(program.pid, "--frames", "python")
+    for _ in range(100):  # until the main thread has returned from telling, and waits
+        found = stacks(program.pid, "--frames", "python")
+        if [t for t in found["threads"] if t["main"]][0]["frames"][0]["function"] == "main":
+            break
+        time.sleep(0.05)
     native = stacks(program.pid)
     for stopped in (found, native):
         shown = {str(t["tid"]): [[f["file"], f["function"], f.get("line")] for f in t["frames"] if f["kind"] == "python"]
