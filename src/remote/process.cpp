@@ -1,6 +1,5 @@
 #include "remote/process.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,18 +11,11 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/elf_machine.h"
 #include "base/error.h"
 
 namespace tprof::remote {
 namespace {
-
-#if defined(__x86_64__)
-constexpr u16 kOwnMachine = EM_X86_64;
-#elif defined(__aarch64__)
-constexpr u16 kOwnMachine = EM_AARCH64;
-#else
-constexpr u16 kOwnMachine = EM_NONE;
-#endif
 
 std::string proc(int pid, const char* what) { return "/proc/" + std::to_string(pid) + "/" + what; }
 
@@ -41,7 +33,8 @@ std::string other_architecture(int pid) {
   if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return "";
   if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return "";
   if (header.e_ident[EI_CLASS] != ELFCLASS64) return "a 32-bit program";
-  return header.e_machine == kOwnMachine ? "" : "a program for another processor architecture";
+  return kOwnMachine == EM_NONE || header.e_machine == kOwnMachine ? ""
+                                                                   : "a program for another processor architecture";
 }
 
 }  // namespace

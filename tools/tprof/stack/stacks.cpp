@@ -1,6 +1,7 @@
 #include "stack/stacks.h"
 
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,7 +27,6 @@ namespace {
 
 constexpr size_t kMaxPythonFrames = 100'000;
 constexpr char kEvaluates[] = "_PyEval_EvalFrameDefault";  // the interpreter's loop
-constexpr u64 kFutexCall = 202;                            // of x86-64
 constexpr u64 kMutexOwner = 8;                             // in glibc's pthread_mutex_t: the owner's id, 4 bytes
 
 std::string text_of_file(const std::string& path) {
@@ -211,7 +211,7 @@ u64 futex_of(int pid, int tid) {
   std::istringstream words(task_file(pid, tid, "syscall"));
   u64 call = 0, address = 0;
   words >> call >> std::hex >> address;
-  return words && call == kFutexCall ? address : 0;
+  return words && call == SYS_futex ? address : 0;
 }
 
 std::string command_of(int pid) {
