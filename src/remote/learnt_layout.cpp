@@ -52,7 +52,7 @@ def tells(n):
     table = 'co_linetable' if sys.version_info >= (3, 10) else 'co_lnotab'
     keep = []
     print('python', sys.version_info[0], sys.version_info[1], getattr(sys, 'abiflags', '') or '-')
-    for f in (chain, native, waits, deeper, tells, holds, os.path.join, os.path.split, os.fspath.__class__ and os.walk):
+    for f in (chain, native, waits, deeper, tells, holds, os.path.join, os.path.split, os.walk):
         c = f.__code__
         t = getattr(c, table)
         keep.append(t)
@@ -120,7 +120,8 @@ class Second {
  public:
   // Empty, or why it could not be started.
   std::string start(const std::string& program, u32 user) {
-    std::vector<std::string> command{program, "-I", "-S", "-c", kScript};
+    // The program may be another user's: it gets none of our environment.
+    std::vector<std::string> command{"env", "-i", "PATH=/usr/bin:/bin", program, "-I", "-S", "-c", kScript};
     if (user != geteuid()) {
       if (geteuid() != 0) return "it belongs to another user";
       std::string id = std::to_string(user);
@@ -131,7 +132,7 @@ class Second {
     in_ = in[1];
     ChildOptions options;
     options.in = in[0];
-    options.environment = {{"LD_PRELOAD", ""}, {"PYTHONHOME", ""}, {"PYTHONPATH", ""}};
+    options.environment = {{"LD_PRELOAD", ""}};
     if (pipe2(out, O_CLOEXEC) != 0) return close(in[0]), "there are no descriptors left";
     options.out = out[1];
     out_ = out[0];

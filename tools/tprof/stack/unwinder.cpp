@@ -27,8 +27,10 @@ std::string find_unwinder() {
 Unwinder::Unwinder(const std::vector<std::string>& subject) {
   std::string program = find_unwinder();
   if (program.empty())
-    throw Error(Fault::unreadable,
-                "this tprof was built without tprof-stack; install libunwind-dev and build it again for native stacks");
+    throw Error(
+        Fault::unreadable,
+        "this tprof was built without tprof-stack; --frames python shows Python frames, for native ones install "
+        "libunwind-dev and build it again");
   int in[2], out[2];
   if (pipe2(in, O_CLOEXEC) != 0) throw Error(Fault::unreadable, std::string("no pipe: ") + strerror(errno));
   in_ = in[1];
