@@ -26,6 +26,7 @@ constexpr i32 kThreadInterpreter = 16;             // in a thread state: its int
 constexpr i32 kTypeBasicSize = 32;                 // PyTypeObject::tp_basicsize
 constexpr u16 kOldest = 3 << 8 | 8, kFramesApart = 3 << 8 | 11;
 constexpr int kPatience_ms = 10'000;
+constexpr size_t kMaxText = 1 << 20;  // of the description
 
 // Prints lines: "python <version>", "thread <pthread_t> <kernel id> (<code> <offset>)...", "code <object> <name> <file>
 // <table> <first line>", "done". Of each thread the innermost frame comes first.
@@ -96,7 +97,7 @@ Description parse(const std::string& text) {
     std::string what;
     words >> what;
     if (what == "python") {
-      u32 major, minor;
+      u32 major = 0, minor = 0;
       words >> major >> minor >> d.flags;
       d.python = u16(major << 8 | minor);
     } else if (what == "thread") {
@@ -150,7 +151,7 @@ class Second {
   Description description() const {
     std::string text;
     auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatience_ms);
-    while (text.find("done\n") == std::string::npos) {
+    while (text.find("done\n") == std::string::npos && text.size() < kMaxText) {
       auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
       pollfd waiting{out_, POLLIN, 0};
       char bytes[4096];
