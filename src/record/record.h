@@ -533,7 +533,7 @@ struct StackRecord {
   u32 parent;  // id of the caller's frame, 0: the outermost
   u32 code;    // id of a CodeRecord; 0: a native frame; kStackCut: the frames outside of the next one are not recorded
   // Python: byte offset of the current instruction in the code | kStackEntered. Native: return address | maps <<
-  // kMapShift.
+  // kMapShift; of a function that a signal interrupted, the address of its next instruction plus 1.
   u64 at;
 };
 static_assert(sizeof(StackRecord) == 24);

@@ -1,6 +1,5 @@
 #include "remote/core.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/procfs.h>
@@ -9,6 +8,7 @@
 
 #include <algorithm>
 
+#include "base/elf_machine.h"
 #include "base/error.h"
 
 namespace tprof::remote {
@@ -39,7 +39,7 @@ std::unique_ptr<Core> Core::open(const std::string& path) {
   if (!read_at(core->fd_, 0, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
       header.e_type != ET_CORE)
     throw refuse("is no core file; compressed ones must be unpacked first (coredumpctl dump)");
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64)
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != kOwnMachine)
     throw refuse("is the core file of a program for another architecture");
   u64 count = header.e_phnum;
   if (Elf64_Shdr first; count == PN_XNUM && read_at(core->fd_, header.e_shoff, &first, sizeof first))

@@ -30,7 +30,7 @@ PythonFile find_file(const Memory& memory) {
     if (!mapping.path.starts_with("/") || !seen.insert(mapping.path).second) continue;
     if (!first && !is_interpreter(mapping.path) && !file_name(mapping.path).starts_with("libpython3")) continue;
     std::map<std::string, u64> objects{{"_PyRuntime", 0}, {"PyCode_Type", 0}};
-    auto file = ElfFile::open(memory.path_here(mapping.path), &objects);
+    auto file = ElfFile::open(memory.path_here(mapping), &objects);
     std::optional<u64> bias = file ? bias_of(mapping, *file) : std::nullopt;
     if (bias && objects["_PyRuntime"] && objects["PyCode_Type"])
       return {&mapping, *bias + objects["_PyRuntime"], *bias + objects["PyCode_Type"]};
@@ -56,7 +56,7 @@ FoundPython find_python(const Memory& memory, bool learn) {
   out.layout.code_type = file.code_type;
   out.why_not = published_layout(memory, out.layout);
   if (out.why_not.empty() || out.layout.python >= kPublishes) return out;
-  const std::string program = memory.path_here(program_of(memory)->path);
+  const std::string program = memory.path_here(*program_of(memory));
   if (!learn || !is_interpreter(program)) {
     out.why_not = "its layout is only known from 3.13 on, or where python3 itself is the program";
     return out;

@@ -16,7 +16,7 @@ Meta images_of(const Memory& memory) {
   std::map<std::string, u32> ids;
   for (const Mapping& mapping : memory.mappings()) {
     if (!mapping.executable || mapping.path.empty()) continue;
-    std::string path = mapping.path.starts_with("/") ? memory.path_here(mapping.path) : mapping.path;
+    std::string path = mapping.path.starts_with("/") ? memory.path_here(mapping) : mapping.path;
     auto [id, added] = ids.try_emplace(path, u32(ids.size() + 1));
     if (added) meta.names[id->second] = path;
     ImageRecord image{};

@@ -26,6 +26,7 @@ constexpr i32 kThreadInterpreter = 16;             // in a thread state: its int
 constexpr i32 kTypeBasicSize = 32;                 // PyTypeObject::tp_basicsize
 constexpr u16 kOldest = 3 << 8 | 8, kFramesApart = 3 << 8 | 11;
 constexpr int kPatience_ms = 10'000;
+constexpr size_t kMaxText = 1 << 20;  // of the description
 
 // Prints lines: "python <version>", "thread <pthread_t> <kernel id> (<code> <offset>)...", "code <object> <name> <file>
 // <table> <first line>", "done". Of each thread the innermost frame comes first.
@@ -52,7 +53,7 @@ def tells(n):
     table = 'co_linetable' if sys.version_info >= (3, 10) else 'co_lnotab'
     keep = []
     print('python', sys.version_info[0], sys.version_info[1], getattr(sys, 'abiflags', '') or '-')
-    for f in (chain, native, waits, deeper, tells, holds, os.path.join, os.path.split, os.fspath.__class__ and os.walk):
+    for f in (chain, native, waits, deeper, tells, holds, os.path.join, os.path.split, os.walk):
         c = f.__code__
         t = getattr(c, table)
         keep.append(t)
@@ -96,7 +97,7 @@ Description parse(const std::string& text) {
     std::string what;
     words >> what;
     if (what == "python") {
-      u32 major, minor;
+      u32 major = 0, minor = 0;
       words >> major >> minor >> d.flags;
       d.python = u16(major << 8 | minor);
     } else if (what == "thread") {
@@ -120,7 +121,8 @@ class Second {
  public:
   // Empty, or why it could not be started.
   std::string start(const std::string& program, u32 user) {
-    std::vector<std::string> command{program, "-I", "-S", "-c", kScript};
+    // The program may be another user's: it gets none of our environment.
+    std::vector<std::string> command{"env", "-i", "PATH=/usr/bin:/bin", program, "-I", "-S", "-c", kScript};
     if (user != geteuid()) {
       if (geteuid() != 0) return "it belongs to another user";
       std::string id = std::to_string(user);
@@ -131,7 +133,7 @@ class Second {
     in_ = in[1];
     ChildOptions options;
     options.in = in[0];
-    options.environment = {{"LD_PRELOAD", ""}, {"PYTHONHOME", ""}, {"PYTHONPATH", ""}};
+    options.environment = {{"LD_PRELOAD", ""}};
     if (pipe2(out, O_CLOEXEC) != 0) return close(in[0]), "there are no descriptors left";
     options.out = out[1];
     out_ = out[0];
@@ -149,7 +151,7 @@ class Second {
   Description description() const {
     std::string text;
     auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatience_ms);
-    while (text.find("done\n") == std::string::npos) {
+    while (text.find("done\n") == std::string::npos && text.size() < kMaxText) {
       auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
       pollfd waiting{out_, POLLIN, 0};
       char bytes[4096];

@@ -13,7 +13,8 @@ struct Mapping {
   u64 begin = 0, end = 0;  // addresses
   u64 offset = 0;          // in the file
   bool executable = false;
-  std::string path;  // as that program sees it; empty: no file
+  std::string path = {};  // as that program sees it; empty: no file
+  u64 inode = 0;          // of the file; 0: unknown
 };
 
 class Memory {
@@ -27,7 +28,7 @@ class Memory {
   const std::vector<Mapping>& mappings() const { return mappings_; }
 
   // A path by which this process can open a mapped file of that program, which may live in another root directory.
-  virtual std::string path_here(const std::string& path) const { return path; }
+  virtual std::string path_here(const Mapping& mapping) const { return mapping.path; }
 
   // The user that the program runs, or ran, as.
   virtual u32 user() const = 0;

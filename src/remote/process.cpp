@@ -1,6 +1,5 @@
 #include "remote/process.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,18 +11,11 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/elf_machine.h"
 #include "base/error.h"
 
 namespace tprof::remote {
 namespace {
-
-#if defined(__x86_64__)
-constexpr u16 kOwnMachine = EM_X86_64;
-#elif defined(__aarch64__)
-constexpr u16 kOwnMachine = EM_AARCH64;
-#else
-constexpr u16 kOwnMachine = EM_NONE;
-#endif
 
 std::string proc(int pid, const char* what) { return "/proc/" + std::to_string(pid) + "/" + what; }
 
@@ -41,7 +33,8 @@ std::string other_architecture(int pid) {
   if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return "";
   if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return "";
   if (header.e_ident[EI_CLASS] != ELFCLASS64) return "a 32-bit program";
-  return header.e_machine == kOwnMachine ? "" : "a program for another processor architecture";
+  return kOwnMachine == EM_NONE || header.e_machine == kOwnMachine ? ""
+                                                                   : "a program for another processor architecture";
 }
 
 }  // namespace
@@ -92,19 +85,18 @@ std::unique_ptr<Process> Process::open(int pid) {
       throw Error(Fault::unreadable, name + ": a kernel thread has no stack that could be read");
     throw Error(Fault::unreadable, name + " cannot be read: " + refusal(pid));
   }
-  struct stat here, there;
-  process->other_root_ = stat("/", &here) == 0 && stat(proc(pid, "root/").c_str(), &there) == 0 &&
-                         (here.st_dev != there.st_dev || here.st_ino != there.st_ino);
   process->read_mappings();
+  if (process->can_be_read()) return process;
+  if (process_identity(pid).start_time != process->identity_.start_time || process->mappings_.empty())
+    throw Error(Fault::unreadable, name + ": it has ended, or is just starting another program");
+  throw Error(Fault::unreadable, name + " cannot be read: " + refusal(pid));
+}
+
+bool Process::can_be_read() const {
   char byte;
-  bool readable = false;
-  for (const Mapping& mapping : process->mappings_)
-    if (mapping.executable && mapping.path.starts_with("/")) {
-      readable = process->read(mapping.begin, &byte, 1);
-      break;
-    }
-  if (!readable) throw Error(Fault::unreadable, name + " cannot be read: " + refusal(pid));
-  return process;
+  for (const Mapping& mapping : mappings_)
+    if (mapping.executable && mapping.path.starts_with("/")) return read(mapping.begin, &byte, 1);
+  return false;
 }
 
 void Process::read_mappings() {
@@ -113,12 +105,14 @@ void Process::read_mappings() {
   for (std::string line; std::getline(maps, line);) {
     Mapping m;
     char permissions[5] = {};
-    unsigned long begin, end, offset;
+    unsigned long begin, end, offset, inode;
     int path_at = 0;
-    if (sscanf(line.c_str(), "%lx-%lx %4s %lx %*s %*s %n", &begin, &end, permissions, &offset, &path_at) < 4) continue;
+    if (sscanf(line.c_str(), "%lx-%lx %4s %lx %*s %lu %n", &begin, &end, permissions, &offset, &inode, &path_at) < 5)
+      continue;
     m.begin = begin;
     m.end = end;
     m.offset = offset;
+    m.inode = inode;
     m.executable = permissions[2] == 'x';
     if (path_at > 0 && size_t(path_at) < line.size()) m.path = line.substr(size_t(path_at));
     mappings_.push_back(std::move(m));
@@ -154,7 +148,17 @@ bool Process::read(std::vector<Piece>& pieces) const {
   return any;
 }
 
-std::string Process::path_here(const std::string& path) const { return other_root_ ? proc(pid_, "root") + path : path; }
+// How the kernel prints a path of another mount namespace depends on what is mounted where: the inode decides.
+std::string Process::path_here(const Mapping& mapping) const {
+  for (const std::string& path : {mapping.path, proc(pid_, "root") + mapping.path}) {
+    struct stat s;
+    if (stat(path.c_str(), &s) == 0 && (!mapping.inode || s.st_ino == mapping.inode)) return path;
+  }
+  char range[64];
+  snprintf(range, sizeof range, "map_files/%llx-%llx", static_cast<unsigned long long>(mapping.begin),
+           static_cast<unsigned long long>(mapping.end));
+  return proc(pid_, range);  // for a file that was deleted, too; root may open it
+}
 
 u32 Process::user() const {
   struct stat s;

@@ -26,7 +26,7 @@ class Process : public Memory {
   // Reads the pieces in their order, in as few system calls as possible: one, if all of them are mapped there. False if
   // nothing at all could be read.
   bool read(std::vector<Piece>& pieces) const;
-  std::string path_here(const std::string& path) const override;
+  std::string path_here(const Mapping& mapping) const override;
   u32 user() const override;
 
   // The ids of its threads, ascending; empty once it has ended.
@@ -37,11 +37,11 @@ class Process : public Memory {
 
  private:
   explicit Process(int pid) : pid_(pid) {}
+  bool can_be_read() const;
 
   int pid_;
   ProcessIdentity identity_;
   std::string exe_;
-  bool other_root_ = false;
 };
 
 // Why a process may not be traced or read, and what to do about it: "it belongs to user 1001; run this as that user or

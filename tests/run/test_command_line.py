@@ -63,7 +63,7 @@ def completed(*words):
     (["tprof", "stats", "--by", "op+s"], ["op+shape", "op+stack", "op+shape+stack"]),
     (["tprof", "stats", "--sort", "self_cuda_"], ["self_cuda_time_total"]),
     (["tprof", "advise", "--fail-on", ""], ["high", "moderate"]),
-    (["tprof", "help", "st"], ["steps", "stats"]),
+    (["tprof", "help", "st"], ["steps", "stats", "stack"]),
 ])
 def test_bash_completes_values(words, offered):
     assert completed(*words) == offered

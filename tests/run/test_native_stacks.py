@@ -101,6 +101,19 @@ def test_a_stack_that_is_too_deep_says_so(tmp_path):
         assert trace.ledger["stacks_cut"] == 12
 
 
+def test_calls_in_a_signal_handler_show_what_it_interrupted(tmp_path):
+    for _, trace in traced(tmp_path, APPS / "call_chain", "signals"):
+        for name, caller in CALLS.items():
+            found = stacks(trace, name)
+            assert len(found) == 4
+            for stack in found:
+                *inner, trampoline = functions(stack)[:5]
+                assert inner == [caller, "middle", "outer", "handles"] and "libc.so" in trampoline
+                assert functions(stack)[5:8] == ["interrupted", "is_interrupted", "signals"]
+            assert sorted("main" in functions(stack) for stack in found) == [False, False, True, True]
+        assert "stacks_cut" not in trace.ledger
+
+
 def test_a_forked_child_has_stacks_of_its_own(tmp_path):
     for way, result in both([SIM, APPS / "call_chain", "fork"], tmp_path, options=NATIVE).items():
         if way == "bare":

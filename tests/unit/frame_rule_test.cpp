@@ -2,6 +2,8 @@
 // tables.
 #include "collect/native/frame_rule.h"
 
+#include "collect/native/registers.h"
+
 #include <execinfo.h>
 #include <gtest/gtest.h>
 #include <link.h>
@@ -130,6 +132,58 @@ TEST(FrameRule, SaysNothingOfAddressesOutsideOfCode) {
   EXPECT_EQ(frame_rule({}, reinterpret_cast<u64>(&both)).cfa, CfaBy::absent);
 }
 
+u64 g_small_stack[64];
+StackMemory small_stack() {
+  return {{reinterpret_cast<u64>(g_small_stack), reinterpret_cast<u64>(g_small_stack + 64)}};
+}
+Registers all_registers() {
+  Registers r;
+  for (u32 i = 0; i < FrameRow::kRegisters; i++) r.set(i, reinterpret_cast<u64>(g_small_stack + 8));
+  return r;
+}
+
+bool evaluates(std::vector<u8> operations, u64& out) {
+  return evaluate({operations.data(), operations.data() + operations.size()}, all_registers(), small_stack(), nullptr,
+                  out);
+}
+
+// The expression of the linker's stubs: rsp + 8, and 8 more from the 11th byte of a stub on.
+TEST(Registers, ExpressionOfLinkerStubs) {
+  using namespace dwarf;
+  std::vector<u8> stub = {kOpBreg0 + kRsp, 8,     kOpBreg0 + kReturn, 0,      kOpLit0 + 15, kOpAnd,
+                          kOpLit0 + 11,    kOpGe, kOpLit0 + 3,        kOpShl, kOpPlus};
+  Registers r = all_registers();
+  for (u64 offset = 0; offset < 16; offset++) {
+    r.set(kReturn, 0x1000 + offset);
+    u64 cfa;
+    ASSERT_TRUE(evaluate({stub.data(), stub.data() + stub.size()}, r, small_stack(), nullptr, cfa));
+    EXPECT_EQ(cfa, r.value[kRsp] + (offset < 11 ? 8 : 16)) << offset;
+  }
+}
+
+TEST(Registers, ExpressionsReadTheStackAlone) {
+  using namespace dwarf;
+  g_small_stack[9] = 77;
+  u64 out;
+  EXPECT_TRUE(evaluates({kOpBreg0 + kRbp, 8, kOpDeref}, out));
+  EXPECT_EQ(out, 77u);
+  EXPECT_FALSE(evaluates({kOpBreg0 + kRbp, 1, kOpDeref}, out)) << "not a multiple of 8";
+  EXPECT_FALSE(evaluates({kOpBreg0 + kRbp, 0x80, 0x7f, kOpDeref}, out)) << "below the stack";
+  EXPECT_FALSE(evaluates({kOpLit0, kOpDeref}, out));
+}
+
+TEST(Registers, ExpressionsThatMakeNoSenseAreRefused) {
+  using namespace dwarf;
+  u64 out;
+  EXPECT_FALSE(evaluates({}, out));
+  EXPECT_FALSE(evaluates({kOpPlus}, out));
+  EXPECT_FALSE(evaluates({kOpLit0, kOpOver}, out));
+  EXPECT_FALSE(evaluates({kOpLit0, 0xff}, out)) << "an unknown operation";
+  EXPECT_FALSE(evaluates({kOpConst8u, 1, 2}, out)) << "the end comes too early";
+  EXPECT_FALSE(evaluates(std::vector<u8>(100, kOpLit0), out)) << "too much on the stack";
+  EXPECT_FALSE(evaluates(std::vector<u8>(1000, kOpNop), out)) << "too long";
+}
+
 // The tables are copied with their distance to the code kept, by an offset to all addresses: then bytes are turned.
 TEST(FrameRule, DamagedTablesAreReadWithinBounds) {
   EhFrame eh = eh_frame_around(reinterpret_cast<u64>(&both));
@@ -147,7 +201,11 @@ TEST(FrameRule, DamagedTablesAreReadWithinBounds) {
     if (round % 2) at = first + size_t(rand()) % 12;
     u8 was = copy[at];
     copy[at] = u8(rand());
-    frame_rule(there, pc + u64(rand()) % 4096);
+    u64 place = pc + u64(rand()) % 4096;
+    frame_rule(there, place);
+    FrameRow row;
+    Registers caller;
+    if (find_row(there, place, row) == Found::row) apply_row(there, row, all_registers(), small_stack(), caller);
     copy[at] = was;
   }
   for (size_t cut = 0; cut < 64; cut++) frame_rule({header, copy.data(), header + cut}, pc);

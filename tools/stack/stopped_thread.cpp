@@ -1,15 +1,12 @@
 #include "stopped_thread.h"
 
 #include <errno.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/ptrace.h>
-#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <unordered_map>
 
 #include "remote/process.h"
 
@@ -24,44 +21,13 @@ u64 now_ns() {
   return u64(t.tv_sec) * 1'000'000'000 + u64(t.tv_nsec);
 }
 
-// What one stopped thread's stack and unwind tables are read from.
-constexpr u64 kPage = 4096;
-pid_t g_pid;
-std::unordered_map<u64, std::string> g_pages;
-
-const char* page_at(u64 number) {
-  auto [page, added] = g_pages.try_emplace(number);
-  if (added) {
-    page->second.resize(kPage);
-    iovec local{page->second.data(), kPage}, remote{reinterpret_cast<void*>(number * kPage), kPage};
-    if (process_vm_readv(g_pid, &local, 1, &remote, 1, 0) != ssize_t(kPage)) page->second.clear();
-  }
-  return page->second.empty() ? nullptr : page->second.data();
-}
-
-int access_memory(unw_addr_space_t space, unw_word_t address, unw_word_t* value, int write, void* upt) {
-  const char* page = write || address % kPage > kPage - sizeof *value ? nullptr : page_at(address / kPage);
-  if (!page) return _UPT_access_mem(space, address, value, write, upt);
-  memcpy(value, page + address % kPage, sizeof *value);
-  return 0;
-}
-
 bool has_signal(const std::string& mask, const std::string& blocked) {
   return strtoull(mask.c_str(), nullptr, 16) & ~strtoull(blocked.c_str(), nullptr, 16);
 }
 
 }  // namespace
 
-unw_accessors_t* accessors_of_stopped(pid_t pid) {
-  static unw_accessors_t accessors;
-  accessors = _UPT_accessors;
-  accessors.access_mem = access_memory;
-  g_pid = pid;
-  return &accessors;
-}
-
 StoppedThread::StoppedThread(pid_t tid) : tid_(tid) {
-  g_pages.clear();
   if (ptrace(PTRACE_SEIZE, tid, 0, 0) != 0) {
     why_not_ = errno == ESRCH ? "gone" : "refused " + std::to_string(errno);
     return;

@@ -1,7 +1,6 @@
 // One thread of another program, stopped by ptrace and let go again as it was: no signal is lost, no system call of its
 // fails because of it.
 #pragma once
-#include <libunwind-ptrace.h>
 #include <sys/types.h>
 
 #include <string>
@@ -32,8 +31,5 @@ class StoppedThread {
   u64 stopped_at_ns_ = 0;
   std::string why_not_;
 };
-
-// libunwind's accessors for ptrace, but memory is read page by page with process_vm_readv. One process at a time.
-unw_accessors_t* accessors_of_stopped(pid_t pid);
 
 }  // namespace tprof

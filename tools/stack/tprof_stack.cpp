@@ -9,6 +9,7 @@
 //                              Python frames. end: whole, cut (too many frames) or lost (there is no unwind information
 //                              for the last one)
 //   refused <errno> | gone | busy     busy: it does not stop, it is in an uninterruptible sleep
+//   error <line>                      nothing can be read, and tprof-stack has ended
 //
 // After a stack comes the line "release", to which it answers, once the thread runs on, with
 //
@@ -32,50 +33,17 @@
 #include "base/error.h"
 #include "base/types.h"
 #include "remote/core.h"
+#include "remote/process.h"
 #include "stopped_thread.h"
+#include "unwound.h"
 
 namespace tprof {
 namespace {
-
-constexpr size_t kMaxFrames = 100'000;
 
 u64 now_ns() {
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return u64(t.tv_sec) * 1'000'000'000 + u64(t.tv_nsec);
-}
-
-std::string stack_line(unw_addr_space_t space, void* argument) {
-  std::string addresses;
-  const char* end = "lost";
-  unw_cursor_t cursor;
-  if (unw_init_remote(&cursor, space, argument) == 0) {
-    bool exact = true;  // the innermost frame, and one that a signal interrupted
-    u64 before = 0, top_before = 0;
-    for (size_t n = 0;; n++) {
-      unw_word_t address = 0, top = 0;
-      unw_get_reg(&cursor, UNW_REG_IP, &address);
-      unw_get_reg(&cursor, UNW_REG_SP, &top);
-      if (!address) {
-        end = "whole";
-        break;
-      }
-      if (n == kMaxFrames) {
-        end = "cut";
-        break;
-      }
-      if (n && address == before && top == top_before) break;  // it does not get any further
-      before = address, top_before = top;
-      char text[24];
-      snprintf(text, sizeof text, " %llx", static_cast<unsigned long long>(address + (exact ? 1 : 0)));
-      addresses += text;
-      exact = unw_is_signal_frame(&cursor) > 0;
-      int step = unw_step(&cursor);
-      if (step == 0) end = "whole";
-      if (step <= 0) break;
-    }
-  }
-  return std::string("stack ") + end + addresses;
 }
 
 // The next line as a number: a thread's id, or 0 for "release". False at the end of the input.
@@ -92,20 +60,20 @@ void say(const std::string& line) {
 }
 
 int serve_process(int pid) {
-  unw_addr_space_t space = unw_create_addr_space(accessors_of_stopped(pid), 0);
-  unw_set_caching_policy(space, UNW_CACHE_GLOBAL);
+  std::unique_ptr<remote::Process> process = remote::Process::open(pid);
+  Unwound unwound(*process, _UPT_access_reg);
   for (int tid, release; next_line(tid);) {
     StoppedThread thread(tid);
     if (!thread.why_not().empty()) {
       say(thread.why_not());
       continue;
     }
-    void* upt = _UPT_create(tid);
-    say(stack_line(space, upt));
+    void* registers = _UPT_create(tid);
+    say("stack" + unwound.stack_of(registers));
     next_line(release);
     thread.release();
     say("released " + std::to_string(now_ns() - thread.stopped_at_ns()));
-    _UPT_destroy(upt);
+    _UPT_destroy(registers);
   }
   return 0;
 }
@@ -113,18 +81,16 @@ int serve_process(int pid) {
 int serve_core(const char* path) {
   std::unique_ptr<remote::Core> core = remote::Core::open(path);
   UCD_info* info = _UCD_create(path);
-  if (!info) return fprintf(stderr, "%s: libunwind cannot read it\n", path), 3;
-  for (const remote::Mapping& mapping : core->mappings())
-    if (mapping.offset == 0) _UCD_add_backing_file_at_vaddr(info, mapping.begin, mapping.path.c_str());
-  unw_addr_space_t space = unw_create_addr_space(&_UCD_accessors, 0);
-  unw_set_caching_policy(space, UNW_CACHE_GLOBAL);
+  if (!info) throw Error(Fault::unreadable, std::string(path) + ": libunwind cannot read it");
+  Unwound unwound(*core, [](unw_addr_space_t space, unw_regnum_t number, unw_word_t* value, int write,
+                            void* registers) { return _UCD_access_reg(space, number, value, write, registers); });
   for (int tid, release; next_line(tid);) {
     bool found = false;
     for (int i = 0; i < _UCD_get_num_threads(info) && !found; i++) {
       _UCD_select_thread(info, i);
       found = _UCD_get_pid(info) == tid;
     }
-    say(found ? stack_line(space, info) : "gone");
+    say(found ? "stack" + unwound.stack_of(info) : "gone");
     if (found && next_line(release)) say("released 0");
   }
   return 0;
@@ -140,7 +106,8 @@ int main(int argc, char** argv) {
     if (argc == 3 && !strcmp(argv[1], "--core")) return tprof::serve_core(argv[2]);
     if (argc == 2 && atoi(argv[1]) > 0) return tprof::serve_process(atoi(argv[1]));
   } catch (const tprof::Error& e) {
-    return fprintf(stderr, "%s\n", e.what()), 3;
+    tprof::say(std::string("error ") + e.what());
+    return 3;
   }
   return fprintf(stderr, "tprof-stack is run by tprof stack\n"), 2;
 }

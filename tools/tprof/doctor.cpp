@@ -1,6 +1,7 @@
 // `tprof doctor`: one line for each thing that must work, tested for real where possible, with the cure for what does
 // not.
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <fstream>
 #include <functional>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/printable.h"
 #include "cli/options_cli.h"
@@ -20,6 +22,7 @@
 #include "report/fit.h"
 #include "run/child.h"
 #include "run/program_file.h"
+#include "stack/unwinder.h"
 #include "symbols/source_lines.h"
 
 namespace tprof {
@@ -211,8 +214,29 @@ void check_stacks(Patient&, std::vector<Finding>& out) {
     out.push_back({Verdict::ok, "source lines of code with debug information come from " + tool});
 }
 
+// Reads the stack of a program of its own, which even a strict system allows; then says whose programs may be read.
+void check_stack_command(Patient&, std::vector<Finding>& out) {
+  if (find_unwinder().empty())
+    return out.push_back({Verdict::off,
+                          "tprof stack shows Python frames only: tprof was built without tprof-stack; install "
+                          "libunwind-dev and build it again"});
+  pid_t sleeper = -1;
+  if (start_child({"sleep", "60"}, {}, sleeper)) return out.push_back({Verdict::off, "not tried: there is no sleep"});
+  ChildResult child = run_child({own_path(), "stack", std::to_string(sleeper)}, {}, 30);
+  kill(sleeper, SIGKILL);
+  wait_for_child(sleeper);
+  if (child.status != 0)
+    return out.push_back({Verdict::off, "tprof stack does not work here: " + last_line(child.out)});
+  std::string scope = read_text("/proc/sys/kernel/yama/ptrace_scope");
+  bool restricted = !scope.empty() && scope[0] != '0' && geteuid() != 0;
+  out.push_back({restricted ? Verdict::off : Verdict::ok,
+                 restricted ? "tprof stack reads other programs only as root (kernel.yama.ptrace_scope is " +
+                                  scope.substr(0, 1) + ")"
+                            : "tprof stack reads the stack of a running program"});
+}
+
 void check_limits(Patient&, std::vector<Finding>& out) {
-  out.push_back({Verdict::ok, "no ptrace, no perf events, no root and no limits to raise are needed"});
+  out.push_back({Verdict::ok, "profiling needs no ptrace, no perf events, no root and no limits to raise"});
   out.push_back({Verdict::off, "setuid, statically linked and 32-bit programs cannot be profiled"});
 }
 
@@ -220,9 +244,10 @@ const struct {
   const char* name;
   void (*run)(Patient&, std::vector<Finding>&);
 } kChecks[] = {
-    {"library", check_library}, {"preload", check_preload}, {"log directory", check_directory},
-    {"disk", check_disk},       {"python", check_pythons},  {"profiling", check_profiling},
-    {"cuda", check_cuda},       {"stacks", check_stacks},   {"permissions", check_limits},
+    {"library", check_library},    {"preload", check_preload}, {"log directory", check_directory},
+    {"disk", check_disk},          {"python", check_pythons},  {"profiling", check_profiling},
+    {"cuda", check_cuda},          {"stacks", check_stacks},   {"tprof stack", check_stack_command},
+    {"permissions", check_limits},
 };
 
 int doctor(const std::vector<std::string>& pythons) {

@@ -55,10 +55,48 @@ enum CfaOp : u8 {
   kValOffsetSf = 0x15,
   kValExpression = 0x16,
   kGnuArgsSize = 0x2e,
+  kNegativeOffsetExtended = 0x2f,  // GNU's
 };
 
-// DW_OP_*.
-constexpr u8 kOpDeref = 0x06, kOpBreg0 = 0x70;
+// DW_OP_*: those that an expression of call frame information may hold.
+enum Op : u8 {
+  kOpDeref = 0x06,
+  kOpConst1u = 0x08,
+  kOpConst1s = 0x09,
+  kOpConst2u = 0x0a,
+  kOpConst2s = 0x0b,
+  kOpConst4u = 0x0c,
+  kOpConst4s = 0x0d,
+  kOpConst8u = 0x0e,
+  kOpConst8s = 0x0f,
+  kOpConstu = 0x10,
+  kOpConsts = 0x11,
+  kOpDup = 0x12,
+  kOpDrop = 0x13,
+  kOpOver = 0x14,
+  kOpSwap = 0x16,
+  kOpAnd = 0x1a,
+  kOpMinus = 0x1c,
+  kOpMul = 0x1e,
+  kOpNeg = 0x1f,
+  kOpNot = 0x20,
+  kOpOr = 0x21,
+  kOpPlus = 0x22,
+  kOpPlusUconst = 0x23,
+  kOpShl = 0x24,
+  kOpShr = 0x25,
+  kOpShra = 0x26,
+  kOpXor = 0x27,
+  kOpEq = 0x29,
+  kOpGe = 0x2a,
+  kOpGt = 0x2b,
+  kOpLe = 0x2c,
+  kOpLt = 0x2d,
+  kOpNe = 0x2e,
+  kOpLit0 = 0x30,   // and the 31 after it
+  kOpBreg0 = 0x70,  // and the 31 after it
+  kOpNop = 0x96,
+};
 
 // Bytes that are read one after the other. Past the end everything is 0, and ok() false.
 class Bytes {

@@ -1,22 +1,16 @@
-// What the call frame information (.eh_frame) of a mapped object says of one place in its code: where the frame of the
-// caller is. x86-64.
+// What nearly all rows of call frame information say, in few bytes, for a quick walk up the stack: where the frame of
+// the caller is. x86-64.
 //
-// Only what a walk up the stack needs is kept: the canonical frame address (CFA), in front of which the return address
-// lies, and rbp, by which some functions find it. Read in place, within bounds, with no lock and no memory of its own.
+// Only what such a walk needs is kept: the canonical frame address (CFA), in front of which the return address lies,
+// and rbp, by which some functions find it.
 #pragma once
-#include "base/types.h"
+#include "collect/native/frame_row.h"
 
 namespace tprof {
 
-struct EhFrame {
-  const u8* header = nullptr;  // .eh_frame_hdr, with its search table
-  const u8* low = nullptr;     // what may be read: the segment that holds it
-  const u8* high = nullptr;
-};
-
 enum class CfaBy : u8 {
   absent,     // nothing is said of this place
-  unknown,    // something that is not followed here
+  other,      // something that is not said in these words: for walk_registers() to look at
   outermost,  // there is no caller
   rsp,        // rsp + cfa_offset
   rbp,        // rbp + cfa_offset

@@ -1,24 +1,16 @@
 #include "collect/native/native.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "collect/native/images.h"
+#include "collect/native/walk.h"
 #include "collect/recorder/recorder.h"
 #include "collect/recorder/stack_tree.h"
 #include "collect/session/collector.h"
 #include "collect/session/session.h"
-
-extern "C" {
-extern void* __libc_stack_end;  // set by the loader: the start of the main thread's stack
-// Set by the linker: from where to where this library is mapped.
-extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const char _end[] __attribute__((visibility("hidden")));
-}
 
 namespace tprof {
 
@@ -26,32 +18,22 @@ constinit std::atomic<bool> g_native_on{false};
 
 namespace {
 
-constexpr u32 kRules = 2048;      // known places in code, per thread
-constexpr u32 kMaxNative = 8192;  // frames of a stack
 // Innermost frames that are kept of a deeper stack: it looks the same at every depth of a recursion.
 constexpr u32 kKeptOfDeeper = 128;
-constexpr u64 kMapMask = kMaxMaps << kMapShift;
-
-struct StackRange {
-  u64 low = 0, high = 0;
-  bool holds(u64 at) const { return at >= low && at < high; }
-};
 
 StackRange g_main_stack;
 
 }  // namespace
 
 struct NativeThread {
-  u32 generation;    // the generation of the recording that `ids` belong to
-  u32 maps;          // the value of g_maps for which all of this holds
-  StackRange stack;  // the stack of this thread, unless it is the main thread
+  u32 generation;  // the generation of the recording that `ids` belong to
+  u32 maps;        // the value of g_maps for which all of this holds
   // The last stack, outermost frame first.
   bool cut;
   u32 depth;
   u64 at[kMaxNative];
   u32 ids[kMaxNative];
-  u64 fresh[kMaxNative];  // the stack that is being walked, innermost frame first
-  FrameRule rules[kRules];
+  WalkTables walk;
 };
 
 namespace {
@@ -66,99 +48,29 @@ NativeThread* make_thread(ThreadBlock* block) {
 // For a thread that uses the block for the first time, a new recording, or addresses that mean something else now.
 void renew(ThreadBlock* block, NativeThread& t, u32 generation, u32 maps) {
   int saved = errno;
+  t.walk.stacks.main = g_main_stack;
   if (!block->native_known) {
-    pthread_attr_t attributes;
-    t.stack = {};
     // For the main thread it would have to read /proc/self/maps.
-    if (block->tid != u32(getpid()) && pthread_getattr_np(pthread_self(), &attributes) == 0) {
-      void* low;
-      size_t bytes;
-      if (pthread_attr_getstack(&attributes, &low, &bytes) == 0) t.stack = {u64(low), u64(low) + bytes};
-      pthread_attr_destroy(&attributes);
-    }
+    t.walk.stacks.own = block->tid == u32(getpid()) ? StackRange{} : thread_stack();
     block->native_known = 1;
   }
-  if (t.maps != maps) memset(static_cast<void*>(t.rules), 0, sizeof t.rules);
+  if (t.maps != maps) memset(static_cast<void*>(t.walk.rules), 0, sizeof t.walk.rules);
   t.generation = generation;
   t.maps = maps;
   t.depth = 0;
   errno = saved;
 }
 
-__attribute__((noinline)) const FrameRule& learn(FrameRule& slot, u64 pc) {
-  int saved = errno;
-  slot = frame_rule(eh_frame_of(pc), pc);
-  errno = saved;
-  return slot;
-}
-
-inline const FrameRule& rule_at(NativeThread& t, u64 pc) {
-  FrameRule& slot = t.rules[(pc * 0x9e3779b97f4a7c15ull) >> 53];
-  static_assert(kRules == 1 << (64 - 53));
-  return __builtin_expect(slot.pc == pc, 1) ? slot : learn(slot, pc);
-}
-
-// Whether `pc` is in this library: a wrapper, or the one around main.
-inline bool is_ours(u64 pc) { return pc - reinterpret_cast<u64>(__ehdr_start) < u64(_end - __ehdr_start); }
-
-inline u64 load(u64 at) { return *reinterpret_cast<const u64*>(at); }
-
-struct Walk {
-  u32 count;
-  bool cut;  // there are more frames outside
-};
-
-// Fills t.fresh. Every word that is read lies between the given frame and the end of the stack.
-__attribute__((no_sanitize("address"))) Walk walk(NativeThread& t, u64 frame, u64 end) {
-  u64 bp = load(frame), pc = load(frame + 8), sp = frame + 16, low = sp;
-  auto readable = [&](u64 at) { return at >= low && at <= end - 8 && at % 8 == 0; };
-  u32 count = 0;
-  while (pc) {
-    if (count == kMaxNative || pc & kMapMask) return {count, true};
-    if (!is_ours(pc)) t.fresh[count++] = pc;
-    const FrameRule& rule = rule_at(t, pc - 1);
-    u64 cfa = 0, saved_at = 0;
-    switch (rule.cfa) {
-      case CfaBy::outermost: return {count, false};
-      case CfaBy::rsp: cfa = sp + i64(rule.cfa_offset); break;
-      case CfaBy::rbp: cfa = bp + i64(rule.cfa_offset); break;
-      case CfaBy::at_rbp:
-        if (u64 at = bp + i64(rule.cfa_offset); readable(at)) cfa = load(at);
-        break;
-      case CfaBy::absent:  // code generated at run time: it may keep frame pointers
-        if (!bp) return {count, false};
-        cfa = bp + 16;
-        if (!readable(bp) || !readable(bp + 8) || rule_at(t, load(bp + 8) - 1).cfa == CfaBy::absent)
-          return {count, true};
-        saved_at = bp;
-        break;
-      case CfaBy::unknown: return {count, true};
-    }
-    if (cfa <= sp || !readable(cfa - 8)) return {count, true};
-    if (rule.rbp == RbpBy::cfa) saved_at = cfa + i64(rule.rbp_offset);
-    if (rule.rbp == RbpBy::rbp) saved_at = bp + i64(rule.rbp_offset);
-    if (saved_at) bp = readable(saved_at) ? load(saved_at) : 0;
-    if (rule.rbp == RbpBy::lost) bp = 0;
-    pc = load(cfa - 8);
-    sp = cfa;
-  }
-  return {count, false};
-}
-
 // Frame by frame, from the outermost one.
 u32 intern_frames(NativeThread& t, Walk walked) {
-  bool same = walked.cut == t.cut;
-  u32 id = walked.cut ? stack_node(0, kStackCut, 0) : 0;
   u64 map = u64(t.maps) << kMapShift;
-  for (u32 i = 0; i < walked.count; i++) {
-    u64 at = t.fresh[walked.count - 1 - i] | map;
-    same = same && i < t.depth && t.at[i] == at;
-    if (same) {
-      id = t.ids[i];
-      continue;
-    }
-    t.at[i] = at;
-    t.ids[i] = id = stack_node(id, 0, at);
+  const u64* outermost = t.walk.found + walked.count - 1;
+  u32 common = walked.cut == t.cut ? walked.count < t.depth ? walked.count : t.depth : 0, i = 0;
+  while (i < common && t.at[i] == (outermost[-i64(i)] | map)) i++;
+  u32 id = i ? t.ids[i - 1] : walked.cut ? stack_node(0, kStackCut, 0) : 0;
+  for (; i < walked.count; i++) {
+    t.at[i] = outermost[-i64(i)] | map;
+    t.ids[i] = id = stack_node(id, 0, t.at[i]);
   }
   t.cut = walked.cut;
   t.depth = walked.count;
@@ -175,11 +87,7 @@ void give_up() {
 void prepare(const Options& options, bool) {
   if (!options.with_stack.has(kStackNative)) return;
 #ifdef __x86_64__
-  constexpr u64 kGap = 128 << 20;  // the kernel maps nothing else so near below the main thread's stack
-  rlimit limit{};
-  getrlimit(RLIMIT_STACK, &limit);
-  u64 high = reinterpret_cast<u64>(__libc_stack_end);
-  g_main_stack = {high - (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur < kGap ? kGap : limit.rlim_cur), high};
+  g_main_stack = main_stack();
   g_native_on.store(true);
   g_session.capability("native_stacks", true, "");
 #else
@@ -200,9 +108,10 @@ u32 native_stack(ThreadBlock* block, const void* frame) {
     if (__builtin_expect(maps > kMaxMaps, 0)) return give_up(), kStackLost;
     if (__builtin_expect(!block->native_known || t->generation != generation || t->maps != maps, 0))
       renew(block, *t, generation, maps);
-    const StackRange& range = g_main_stack.holds(at) ? g_main_stack : t->stack;
-    if (!range.holds(at)) return 0;
-    Walk walked = walk(*t, at, range.high);
+    const ThreadStacks& stacks = t->walk.stacks;
+    StackRange range = stacks.main.holds(at) ? stacks.main : stacks.own.holds(at) ? stacks.own : signal_stack(at);
+    if (__builtin_expect(!range.high, 0)) return 0;
+    Walk walked = walk_stack(t->walk, at, range.high);
     // Did the addresses come to mean something else meanwhile?
     if (__builtin_expect(g_maps.load(std::memory_order_relaxed) != maps, 0)) continue;
     if (__builtin_expect(walked.count == kMaxNative, 0)) walked.count = kKeptOfDeeper;

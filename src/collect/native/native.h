@@ -4,7 +4,8 @@
 // Off until a session starts whose options ask for it. What is learnt of a place in code is kept per thread, so a walk
 // through known places reads two words of the stack per frame; frames that are where they were at the thread's last
 // stack are compared, not looked up. Takes no lock and allocates nothing but each thread's tables, once. Nothing is
-// read outside of the thread's own stack: on another one (a coroutine's, a signal's) there is no native stack.
+// read outside of the thread's own stack and its stack for signal handlers: on another one (a coroutine's) there is no
+// native stack.
 #pragma once
 #include "base/options.h"
 #include "collect/recorder/thread.h"

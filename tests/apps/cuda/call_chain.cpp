@@ -1,7 +1,9 @@
 // Calls into CUDA from a known chain of functions: main -> outer -> middle -> allocates, launches, waits, releases.
-//   call_chain once | threads N | fork MILLISECONDS | deep N | plugins LIBRARY... | nothrow
+//   call_chain once | threads N | fork MILLISECONDS | deep N | plugins LIBRARY... | signals | nothrow
 #include <dlfcn.h>
+#include <signal.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -69,11 +71,43 @@ FRAME void plugins(int count, char** files) {
   }
 }
 
+// A handler on the thread's stack and on one of its own, and a function that it interrupts at an instruction that is no
+// call, the first of the function.
+FRAME void handles(int, siginfo_t*, void* context) {
+  outer();
+  constexpr int kBytes = 2;  // of ud2
+  static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP] += kBytes;
+}
+extern "C" void interrupted();
+asm(".globl interrupted\n.type interrupted, @function\ninterrupted:\n.cfi_startproc\nud2\nret\n.cfi_endproc\n"
+    ".size interrupted, . - interrupted");
+FRAME void is_interrupted(int flags) {
+  struct sigaction action {};
+  action.sa_sigaction = handles;
+  action.sa_flags = SA_SIGINFO | flags;
+  sigaction(SIGILL, &action, nullptr);
+  interrupted();
+  STAYS;
+}
+FRAME void signals() {
+  std::vector<char> memory(1 << 18);
+  stack_t stack{};
+  stack.ss_sp = memory.data();
+  stack.ss_size = memory.size();
+  sigaltstack(&stack, nullptr);
+  for (int flags : {0, SA_ONSTACK}) is_interrupted(flags);
+  stack.ss_flags = SS_DISABLE;
+  sigaltstack(&stack, nullptr);
+}
+
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "once";
   int count = argc > 2 ? atoi(argv[2]) : 1;
   if (!strcmp(what, "plugins")) {
     plugins(argc - 2, argv + 2);
+  } else if (!strcmp(what, "signals")) {
+    signals();
+    std::thread(signals).join();
   } else if (!strcmp(what, "threads")) {
     std::vector<std::thread> threads;
     for (int i = 0; i < count; i++)

@@ -1,6 +1,5 @@
 #include "run/program_file.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,19 +13,13 @@
 #include <functional>
 #include <sstream>
 
+#include "base/elf_machine.h"
 #include "base/error.h"
 
 namespace tprof {
 namespace {
 
 constexpr unsigned char kOwnClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
-#if defined(__x86_64__)
-constexpr Elf64_Half kOwnMachine = EM_X86_64;
-#elif defined(__aarch64__)
-constexpr Elf64_Half kOwnMachine = EM_AARCH64;
-#else
-constexpr Elf64_Half kOwnMachine = EM_NONE;
-#endif
 
 // The first bytes of a file; empty when it cannot be read.
 std::string head_of(const std::string& path, size_t bytes) {

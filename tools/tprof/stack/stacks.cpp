@@ -1,6 +1,7 @@
 #include "stack/stacks.h"
 
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,7 +27,6 @@ namespace {
 
 constexpr size_t kMaxPythonFrames = 100'000;
 constexpr char kEvaluates[] = "_PyEval_EvalFrameDefault";  // the interpreter's loop
-constexpr u64 kFutexCall = 202;                            // of x86-64
 constexpr u64 kMutexOwner = 8;                             // in glibc's pthread_mutex_t: the owner's id, 4 bytes
 
 std::string text_of_file(const std::string& path) {
@@ -90,7 +90,7 @@ class Taker {
       t.thread.frames = merged(t, &locations[next]);
       next += t.native.addresses.size();
       t.thread.incomplete = incomplete(t);
-      if (!t.thread.runs) find_wait(t);
+      if (!t.thread.runs && !t.thread.died) find_wait(t);
       out_.threads.push_back(std::move(t.thread));
     }
     find_cycles();
@@ -211,7 +211,7 @@ u64 futex_of(int pid, int tid) {
   std::istringstream words(task_file(pid, tid, "syscall"));
   u64 call = 0, address = 0;
   words >> call >> std::hex >> address;
-  return words && call == kFutexCall ? address : 0;
+  return words && call == SYS_futex ? address : 0;
 }
 
 std::string command_of(int pid) {
@@ -242,7 +242,9 @@ ProgramStacks stacks_of_process(int pid, Frames frames) {
     thread.name = task_file(pid, tid, "comm");
     while (!thread.name.empty() && thread.name.back() == '\n') thread.name.pop_back();
     thread.main = tid == pid;
-    thread.runs = state_of(pid, tid) == 'R';
+    char state = state_of(pid, tid);
+    thread.runs = state == 'R';
+    out.stopped |= state == 'T';
     u64 futex = futex_of(pid, tid);
     NativeStack native = unwinder ? unwinder->stack_of(tid) : NativeStack{};
     if (unwinder && native.end == NativeStack::End::not_read && native.why == "it has ended") continue;
@@ -255,6 +257,10 @@ ProgramStacks stacks_of_process(int pid, Frames frames) {
                 "process " + std::to_string(pid) + ": it has ended, or started another program, while it was read");
   process->read_mappings();  // a library may have been loaded meanwhile
   taker.finish();
+  bool any = out.threads.empty();
+  for (const ThreadStack& t : out.threads) any |= !t.frames.empty();
+  if (!any && unwinder)
+    throw Error(Fault::unreadable, "process " + std::to_string(pid) + " cannot be read: " + out.threads[0].incomplete);
   return out;
 }
 
@@ -274,6 +280,7 @@ ProgramStacks stacks_of_core(const std::string& path, Frames frames) {
     ThreadStack thread;
     thread.tid = tid;
     thread.main = tid == core->pid();
+    thread.died = core->signal() && tid == core->threads()[0];
     NativeStack native = unwinder ? unwinder->stack_of(tid) : NativeStack{};
     taker.take(std::move(thread), std::move(native), 0);
     if (unwinder) unwinder->release();

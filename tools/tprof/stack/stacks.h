@@ -21,19 +21,22 @@ struct StackFrame {
 struct ThreadStack {
   int tid = 0;
   std::string name;
-  bool main = false, runs = false, gil = false;  // gil: holds the global interpreter lock
-  std::string waits;                             // for what, if it can be told: "for a mutex"
-  int owner = 0;                                 // the thread that holds the mutex that this one waits for
-  std::vector<StackFrame> frames;                // innermost first
-  std::string incomplete;                        // why frames are missing; empty: the stack reaches its root
+  bool main = false, runs = false;
+  bool gil = false;                // holds the global interpreter lock
+  bool died = false;               // of a core file: got the signal that ended the program
+  std::string waits;               // for what, if it can be told: "for a mutex"
+  int owner = 0;                   // the thread that holds the mutex that this one waits for
+  std::vector<StackFrame> frames;  // innermost first
+  std::string incomplete;          // why frames are missing; empty: the stack reaches its root
 };
 
 struct ProgramStacks {
   int pid = 0;
   std::string command;
-  std::string python;   // "3.11", empty: it runs no Python
-  std::string why_not;  // why there are no Python frames although it is Python
-  int signal = 0;       // of a core file: what ended the program
+  std::string python;    // "3.11", empty: it runs no Python
+  std::string why_not;   // why there are no Python frames although it is Python
+  int signal = 0;        // of a core file: what ended the program
+  bool stopped = false;  // by SIGSTOP or the like
   std::vector<ThreadStack> threads;
   std::vector<u64> stops_ns;             // how long each thread was stopped
   std::vector<std::vector<int>> cycles;  // deadlocks: threads of which each waits for a mutex that the next one holds

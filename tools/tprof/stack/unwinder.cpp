@@ -27,8 +27,10 @@ std::string find_unwinder() {
 Unwinder::Unwinder(const std::vector<std::string>& subject) {
   std::string program = find_unwinder();
   if (program.empty())
-    throw Error(Fault::unreadable,
-                "this tprof was built without tprof-stack; install libunwind-dev and build it again for native stacks");
+    throw Error(
+        Fault::unreadable,
+        "this tprof was built without tprof-stack; --frames python shows Python frames, for native ones install "
+        "libunwind-dev and build it again");
   int in[2], out[2];
   if (pipe2(in, O_CLOEXEC) != 0) throw Error(Fault::unreadable, std::string("no pipe: ") + strerror(errno));
   in_ = in[1];
@@ -61,7 +63,7 @@ std::string Unwinder::line() {
     char bytes[1 << 14];
     ssize_t n = ::read(out_, bytes, sizeof bytes);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) throw Error(Fault::unreadable, "tprof-stack has ended; see its message above");
+    if (n <= 0) throw Error(Fault::unreadable, "tprof-stack has ended unexpectedly");
     pending_.append(bytes, size_t(n));
   }
   std::string out = pending_.substr(0, end);
@@ -69,12 +71,13 @@ std::string Unwinder::line() {
   return out;
 }
 
-// Who writes to a program that has ended gets SIGPIPE, which main() ignores.
+// Who writes to a program that has ended gets SIGPIPE, which tprof stack ignores. What the program had to say is read
+// next.
 void Unwinder::send(const std::string& text) {
   for (size_t done = 0; done < text.size();) {
     ssize_t n = write(in_, text.data() + done, text.size() - done);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) throw Error(Fault::unreadable, "tprof-stack has ended; see its message above");
+    if (n <= 0) return;
     done += size_t(n);
   }
 }
@@ -99,9 +102,10 @@ void Unwinder::release() {
 NativeStack Unwinder::stack_of(int tid) {
   release();
   send(std::to_string(tid) + "\n");
-  std::istringstream words(line());
-  std::string what, end;
+  std::string answer = line(), what, end;
+  std::istringstream words(answer);
   words >> what;
+  if (what == "error") throw Error(Fault::unreadable, answer.substr(what.size() + 1));
   NativeStack out;
   if (what != "stack") {
     int error = 0;

@@ -26,11 +26,22 @@ bool matches(const Row& row, const StackFrame& frame) {
   return frame.function == row.function && frame.file.ends_with(row.file);
 }
 
+// A Python frame of code that the table knows nothing of. What its callers are there for says nothing about what it
+// waits for itself.
+bool is_of_others(const StackFrame& frame) {
+  if (!frame.python) return false;
+  for (const Row& row : kRows)
+    if (!row.file.empty() && frame.file.ends_with(row.file)) return false;
+  return true;
+}
+
 }  // namespace
 
 std::string waits_for(const std::vector<StackFrame>& frames) {
+  size_t depth = 0;
+  while (depth < frames.size() && depth < kMaxDepth && !is_of_others(frames[depth])) depth++;
   for (const Row& row : kRows)
-    for (size_t i = 0; i < frames.size() && i < kMaxDepth; i++) {
+    for (size_t i = 0; i < depth; i++) {
       if (!matches(row, frames[i])) continue;
       std::string text = row.text;
       if (size_t at = text.find('%'); at != std::string::npos)

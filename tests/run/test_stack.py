@@ -1,0 +1,309 @@
+"""tprof stack: native and Python stacks of programs that know nothing of it."""
+import json
+import os
+import pathlib
+import re
+import resource
+import signal
+import subprocess
+import time
+
+import pytest
+
+from harness import APPS, BUILD, TPROF, machine, start, tprof
+
+HERE = APPS / "stack"
+HELPER = BUILD / "tools" / "stack" / "tprof-stack"
+VERSIONS = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv")) / "versions"
+PYTHONS = sorted(p for minor in range(8, 15) for p in VERSIONS.glob("*/bin/python3.%d" % minor))
+
+
+@pytest.fixture
+def waits(compiled):
+    return compiled("stack/waits.c")
+
+
+def until_ready(process):
+    line = process.stdout.readline()
+    assert line, process.stderr.read()
+    return line
+
+
+@pytest.fixture
+def started():
+    """Starts programs, waits for their first line, and kills them at the end."""
+    processes = []
+
+    def begin(argv, **more):
+        process = start(argv, start_new_session=True, **more)
+        processes.append(process)
+        process.first_line = until_ready(process)
+        return process
+    yield begin
+    for process in processes:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.communicate()
+
+
+def stacks(pid, *options):
+    done = tprof("stack", str(pid), "--json", *options)
+    assert done.returncode == 0, done.stderr
+    found, = json.loads(done.stdout)["processes"]
+    return found
+
+
+def thread_with(found, function):
+    """The only thread that is in a function."""
+    thread, = [t for t in found["threads"] if any(f["function"] == function for f in t["frames"])]
+    return thread
+
+
+def ptrace_state(pid):
+    status = pathlib.Path("/proc/%d/status" % pid).read_text()
+    return re.findall(r"^(?:State|TracerPid|Sig(?:Pnd|Blk|Ign|Cgt)|ShdPnd):.*$", status, re.M)
+
+
+def descriptors(pid):
+    return sorted(os.readlink(p) for p in pathlib.Path("/proc/%d/fd" % pid).iterdir())
+
+
+def test_a_deadlock_is_named_with_both_its_mutexes(started, waits):
+    program = started([waits, "deadlock"])
+    for _ in range(100):  # until both wait
+        found = stacks(program.pid)
+        if found["deadlocks"]:
+            break
+        time.sleep(0.05)
+    first, second = thread_with(found, "first"), thread_with(found, "second")
+    assert sorted(found["deadlocks"][0]) == sorted([first["tid"], second["tid"]])
+    assert first["mutex_held_by"] == second["tid"] and second["mutex_held_by"] == first["tid"]
+    text = tprof("stack", str(program.pid)).stdout
+    assert "DEADLOCK: thread" in text and "waits for a mutex that thread %d holds" % second["tid"] in text
+
+
+def test_the_program_does_not_notice(started, waits):
+    program = started([waits, "epoll"])
+    while "S (sleeping)" not in ptrace_state(program.pid)[0]:
+        time.sleep(0.01)
+    before = ptrace_state(program.pid), descriptors(program.pid)
+    for _ in range(5):
+        assert thread_with(stacks(program.pid), "main")["waits"] == "for events of descriptors"
+    assert (ptrace_state(program.pid), descriptors(program.pid)) == before
+    out, _ = program.communicate(timeout=30)
+    assert (program.returncode, out) == (0, "0 timeout\n")
+
+
+def test_a_stopped_program_stays_stopped(started, waits):
+    program = started([waits, "deadlock"])
+    os.kill(program.pid, signal.SIGSTOP)
+    while "T (stopped)" not in ptrace_state(program.pid)[0]:
+        time.sleep(0.01)
+    before = ptrace_state(program.pid)
+    found = stacks(program.pid)
+    assert found["stopped"] and thread_with(found, "first")
+    assert ptrace_state(program.pid) == before
+    os.kill(program.pid, signal.SIGCONT)
+    while "T (stopped)" in ptrace_state(program.pid)[0]:
+        time.sleep(0.01)
+
+
+def test_of_a_traced_thread_it_says_who_traces_it(started, waits):
+    program = started([waits, "epoll"])
+    other = subprocess.Popen([HELPER, str(program.pid)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    other.stdin.write("%d\n" % program.pid)
+    other.stdin.flush()
+    assert other.stdout.readline().startswith("stack whole ")
+    done = tprof("stack", str(program.pid))
+    assert done.returncode == 3
+    assert done.stderr == ("tprof: process %d cannot be read: process %d (tprof-stack) traces it already; end that "
+                           "debugger first\n" % (program.pid, other.pid))
+    other.communicate()
+    assert stacks(program.pid)["threads"]
+
+
+def test_a_program_that_execs_all_the_time_gives_a_stack_or_one_line(started, waits):
+    program = start([waits, "exec", waits, "2000"])
+    try:
+        codes = set()
+        for _ in range(30):
+            done = tprof("stack", str(program.pid), "--json")
+            assert done.returncode in (0, 3) and len(done.stderr.splitlines()) <= 1, done.stderr
+            codes.add(done.returncode)
+        assert program.poll() is None or program.returncode == 7
+    finally:
+        program.kill()
+        program.communicate()
+
+
+@pytest.mark.parametrize("subject, line", [
+    ("999999999", "process 999999999: there is no such process"),
+    ("none", "'none' is neither a process id nor a log directory (a core file: --core FILE)"),
+    ("2", "process 2: a kernel thread has no stack that could be read")])
+def test_what_is_no_program_gets_one_line(subject, line):
+    if subject == "2" and (os.geteuid() != 0 or pathlib.Path("/proc/2/exe").exists()):
+        pytest.skip("process 2 is no kernel thread here, or this is not root")
+    done = tprof("stack", subject)
+    assert done.returncode in (2, 3) and done.stderr == "tprof: %s\n" % line and not done.stdout
+
+
+def test_a_thread_is_not_taken_for_its_program(started, waits):
+    program = started([waits, "deadlock"])
+    tid = max(int(t.name) for t in pathlib.Path("/proc/%d/task" % program.pid).iterdir())
+    done = tprof("stack", str(tid))
+    assert done.stderr == "tprof: process %d: this is a thread of process %d\n" % (tid, program.pid)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="not root: there is nobody else to be")
+def test_another_user_is_told_whose_program_it_is(started, waits):
+    program = started([waits, "deadlock"])
+    done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", TPROF, "stack",
+                           str(program.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if "Permission denied" in done.stderr:
+        pytest.skip("the build is in a directory that others may not enter")
+    assert done.returncode == 3
+    assert done.stderr == ("tprof: process %d cannot be read: it belongs to user 0; run this as that user or as root\n"
+                           % program.pid)
+
+
+def compare_with_python(program):
+    expected = json.loads(program.first_line)
+    for _ in range(100):  # until the main thread has returned from telling, and waits
+        found = stacks(program.pid, "--frames", "python")
+        if [t for t in found["threads"] if t["main"]][0]["frames"][0]["function"] == "main":
+            break
+        time.sleep(0.05)
+    native = stacks(program.pid)
+    for stopped in (found, native):
+        shown = {str(t["tid"]): [[f["file"], f["function"], f.get("line")] for f in t["frames"] if f["kind"] == "python"]
+                 for t in stopped["threads"]}
+        for tid, frames in expected.items():
+            assert shown[tid] == frames
+    assert "no_python_frames" not in found
+    # Native and Python frames are one chain: no evaluating frame of the interpreter is left, the first frame of a thread
+    # is native and so is its last one.
+    for tid in expected:
+        thread, = [t for t in native["threads"] if str(t["tid"]) == tid]
+        kinds = [f["kind"] for f in thread["frames"]]
+        assert kinds[0] == "native" and kinds[-1] == "native", thread["frames"][-1]
+        assert "incomplete" not in thread
+        assert not [f for f in thread["frames"] if f["function"] == "_PyEval_EvalFrameDefault"]
+
+
+@pytest.mark.parametrize("python", ["/usr/bin/python3"] + PYTHONS, ids=lambda p: pathlib.Path(p).name)
+def test_python_frames_are_those_that_python_shows(python, started):
+    compare_with_python(started([python, HERE / "frames.py"], stdin=subprocess.PIPE))
+
+
+@pytest.mark.parametrize("where", ["trixie", "sid"])
+def test_python_frames_in_another_root_directory(where, started):
+    compare_with_python(started([HERE / "frames.py"], stdin=subprocess.PIPE, where=machine(where)))
+
+
+def test_a_stuck_worker_is_told_from_who_waits_for_it(started):
+    program = started([HERE / "stuck_worker.py"])
+    for _ in range(100):
+        main = [t for t in stacks(program.pid)["threads"] if t["main"]][0]
+        children = [int(p) for p in pathlib.Path("/proc/%d/task/%d/children" % (program.pid, program.pid))
+                    .read_text().split()]
+        if main.get("waits") == "for a batch of a data-loader worker":
+            break
+        time.sleep(0.1)
+    assert main["waits"] == "for a batch of a data-loader worker"
+    worker = thread_with(stacks(children[0]), "__getitem__")
+    assert worker["waits"] == "until a time (sleeps)"
+    assert [f["line"] for f in worker["frames"] if f["function"] == "__getitem__"] == [14]
+
+
+def test_all_processes_of_a_run_are_shown(started, logdir):
+    program = started([HERE / "stuck_worker.py"], how="run", logdir=logdir)
+    for _ in range(200):
+        done = tprof("stack", logdir, "--json", "--frames", "python")
+        if done.returncode == 0 and len(json.loads(done.stdout)["processes"]) >= 2:
+            break
+        time.sleep(0.1)
+    assert done.returncode == 0, done.stderr
+    commands = [p["command"] for p in json.loads(done.stdout)["processes"]]
+    assert len(commands) >= 2 and all("stuck_worker.py" in c for c in commands), commands
+
+
+def test_a_core_file_is_read_with_its_python_frames(tmp_path):
+    pattern = pathlib.Path("/proc/sys/kernel/core_pattern").read_text().strip()
+    if pattern.startswith("|") or "/" in pattern:
+        pytest.skip("core files go elsewhere here: " + pattern)
+    code = ("import ctypes, threading, time\n"
+            "def idle(): time.sleep(100)\n"
+            "threading.Thread(target=idle, daemon=True).start()\n"
+            "def inner(): ctypes.string_at(0)\n"
+            "time.sleep(0.5); inner()\n")
+    (tmp_path / "crash.py").write_text(code)
+    unlimited = resource.RLIM_INFINITY, resource.RLIM_INFINITY
+    program = subprocess.Popen(["/usr/bin/python3", "crash.py"], cwd=tmp_path, stderr=subprocess.DEVNULL,
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, unlimited))
+    assert program.wait() == -signal.SIGSEGV
+    core, = tmp_path.glob("core*")
+    done = tprof("stack", "--core", core, "--json")
+    assert done.returncode == 0, done.stderr
+    found, = json.loads(done.stdout)["processes"]
+    assert (found["pid"], found["signal"]) == (program.pid, signal.SIGSEGV)
+    crashed = thread_with(found, "inner")
+    assert [f["line"] for f in crashed["frames"] if f["function"] in ("inner", "<module>")] == [4, 5]
+    assert crashed["main"] and "incomplete" not in crashed
+    assert thread_with(found, "idle")["waits"] == "until a time (sleeps)"
+    text = tprof("stack", "--core", core).stdout
+    assert "ended by signal 11" in text and "(main)  got the signal" in text
+
+
+@pytest.mark.parametrize("content, why", [
+    (b"no core", "is no core file"), (b"", "is no core file"), (b"\x7fELF" + bytes(60), "is no core file")])
+def test_what_is_no_core_file_is_refused(content, why, tmp_path):
+    (tmp_path / "core").write_bytes(content)
+    done = tprof("stack", "--core", tmp_path / "core")
+    assert done.returncode == 3 and why in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_ten_thousand_frames_are_read_and_equal_ones_shown_once(started):
+    code = ("import sys, threading, time\n"
+            "sys.setrecursionlimit(20000)\n"
+            "threading.stack_size(512 << 20)\n"
+            "def deep(n):\n"
+            "    if n: return deep(n - 1)\n"
+            "    print('ready', flush=True); time.sleep(100)\n"
+            "t = threading.Thread(target=deep, args=(10000,)); t.start(); t.join()\n")
+    program = started(["-c", code])
+    thread = thread_with(stacks(program.pid), "deep")
+    assert len([f for f in thread["frames"] if f["function"] == "deep"]) == 10001 and "incomplete" not in thread
+    text = tprof("stack", str(program.pid), "--depth", "8").stdout
+    assert re.search(r"^   py deep .*:5  x \d+$", text, re.M)
+
+
+BUSY = """
+import sys, threading, torch
+def work():
+    model = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 64))
+    optimizer, x = torch.optim.SGD(model.parameters(), lr=0.01), torch.randn(64, 64)
+    while True:
+        optimizer.zero_grad(); model(x).sum().backward(); optimizer.step()
+threads = [threading.Thread(target=work, daemon=True) for _ in range(int(sys.argv[1]))]
+[t.start() for t in threads]
+print('ready', flush=True)
+threads[0].join()
+"""
+
+
+@pytest.mark.parametrize("threads, tries", [(4, 3), pytest.param(32, 50, marks=pytest.mark.full)])
+def test_stacks_of_a_busy_training_are_complete(threads, tries, started, tmp_path):
+    (tmp_path / "busy.py").write_text(BUSY)
+    program = started(["/usr/bin/python3", tmp_path / "busy.py", str(threads)])
+    time.sleep(2)
+    stops = []
+    for _ in range(tries):
+        found = stacks(program.pid)
+        assert not [t for t in found["threads"] if "incomplete" in t]
+        assert len([t for t in found["threads"] if any(f["function"] == "work" for f in t["frames"])]) == threads
+        stops += found["stopped_us"]
+    stops.sort()
+    if threads == 32:  # limit 10 ms, on a machine with nothing else to do: see tests/bench
+        print("95th percentile of a thread's stop: %.0f us" % stops[len(stops) * 95 // 100])
