@@ -126,7 +126,7 @@ const char* show(const bool& on, const OptionRow&, char (&)[256]) { return on ? 
 
 const char* show(const Sampling& sampling, const OptionRow&, char (&buffer)[256]) {
   if (!sampling) return "0";
-  snprintf(buffer, sizeof buffer, "python:%u", sampling.hz);
+  snprintf(buffer, sizeof buffer, "%s:%u", sampling.native ? "native" : "python", sampling.hz);
   return buffer;
 }
 
@@ -322,15 +322,15 @@ bool parse_words(const char* text, const char* allowed, WordSet& out, OptionErro
 }
 
 bool parse_sampling(const char* text, Sampling& out, OptionError& error) {
-  constexpr char kPython[] = "python";
-  constexpr size_t kLength = sizeof kPython - 1;
   if (!strcmp(text, "0")) return out = {}, true;
-  if (strncmp(text, kPython, kLength) || (text[kLength] && text[kLength] != ':'))
-    return fail(error, "'%s' is not 0, python or python:HZ", text);
+  size_t length = strcspn(text, ":");
+  bool native = length == 6 && !strncmp(text, "native", length);
+  if (!native && (length != 6 || strncmp(text, "python", length)))
+    return fail(error, "'%s' is not 0, python, native, python:HZ or native:HZ", text);
   i64 hz = kDefaultHz;
-  if (text[kLength] && (!parse_whole(text + kLength + 1, hz) || hz < 1 || hz > kMaxHz))
+  if (text[length] && (!parse_whole(text + length + 1, hz) || hz < 1 || hz > kMaxHz))
     return fail(error, "'%s': HZ must be a whole number from 1 to %u", text, kMaxHz);
-  out.hz = u32(hz);
+  out = {u32(hz), native};
   return true;
 }
 

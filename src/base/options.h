@@ -47,9 +47,10 @@ enum StackWord : u32 { kStackOperators = 2, kStackCalls = 4, kStackNative = 8 };
 // stack_on: launch|alloc|sync
 enum StackOnWord : u32 { kStackOnLaunch = 1, kStackOnAlloc = 2, kStackOnSync = 4 };
 
-// python:HZ
+// python:HZ or native:HZ
 struct Sampling {
-  u32 hz = 0;  // 0: off
+  u32 hz = 0;           // 0: off
+  bool native = false;  // also the native frames
   explicit operator bool() const { return hz != 0; }
 };
 constexpr u32 kDefaultHz = 100, kMaxHz = 1000;

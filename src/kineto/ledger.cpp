@@ -74,6 +74,7 @@ Json samples_of(const Model& model) {
 #undef COUNT
   out["gil"] = s.knows_gil;
   if (!s.why_not.empty()) out["why_not"] = s.why_not;
+  if (!s.why_no_native.empty()) out["why_no_native"] = s.why_no_native;
   return out;
 }
 
@@ -193,6 +194,7 @@ Sampled read_sampled(const Json& ledger) {
   auto gil = samples->find("gil");
   out.knows_gil = gil != samples->end() && gil->is_boolean() && gil->get<bool>();
   out.why_not = text_at(*samples, "why_not");
+  out.why_no_native = text_at(*samples, "why_no_native");
   return out;
 }
 

@@ -42,10 +42,15 @@ class SampleLoader {
     StackSample s;
     if (!in_span(r.ns, s.ns)) return;
     s.thread = threads_(r.head.id, &meta_.threads);
-    if (r.stack != kStackLost) s.stack = stacks_({r.stack, 0});
+    s.stack = stacks_(r.stack);
     s.flags = r.flags;
-    model_.sampled.lost += s.stack == 0;
-    model_.sampled.changed += (r.flags & kSampleChanged) != 0;
+    Sampled& sampled = model_.sampled;
+    sampled.lost += s.stack == 0 || r.stack.python == kStackLost || r.stack.native == kStackLost;
+    sampled.changed += (r.flags & kSampleChanged) != 0;
+    sampled.no_native += (r.flags & kSampleNoNative) != 0;
+    sampled.stops += r.stopped_ns != 0;
+    sampled.stopped_ns += r.stopped_ns;
+    sampled.longest_ns = std::max<u64>(sampled.longest_ns, r.stopped_ns);
     model_.samples.push_back(s);
   }
 
@@ -96,6 +101,7 @@ Damage load_samples(const Recording& recording, const Meta& meta, i64 from_monot
       return known == own.info.end() ? std::string() : known->second;
     };
     s.why_not = info(kSamplesWhyNot);
+    s.why_no_native = info(kSamplesWhyNoNative);
     if (file->header().stopped.load()) s.why_not = "there was no more room for samples";
     s.knows_gil = !info(kSamplesGil).empty();
     s.cpu_ns = file->header().own_ticks.load();

@@ -17,16 +17,17 @@ FrameTable::FrameTable(Model& model) : model_(model) {
   cut_.push_back(false);
 }
 
-u32 FrameTable::text(std::string text) {
+u32 FrameTable::text(std::string text, bool native) {
   auto [name, added] = texts_.emplace(std::move(text), u32(model_.names.size()));
   if (added) model_.names.push_back(name->first);
+  if (native) native_.insert(name->second);
   return name->second;
 }
 
 u32 FrameTable::frame(u32 parent, u32 text, bool cut) {
   auto [known, added] = frames_.emplace(std::pair(parent, text), u32(model_.stacks.size()));
   if (added) {
-    model_.stacks.push_back({parent, text});
+    model_.stacks.push_back({parent, text, native_.contains(text)});
     cut_.push_back(cut || cut_[parent]);
   }
   return known->second;
@@ -127,7 +128,7 @@ void StackTable::find_native() {
     if (record.code == 0 && native_.try_emplace(record.at).second) frames.push_back(record.at);
   std::vector<CodeLocation> places = symbols_.locations_of(frames);
   for (size_t i = 0; i < frames.size(); i++)
-    native_[frames[i]] = {frames_.text(places[i].text()), places[i].function.starts_with(kEvaluates),
+    native_[frames[i]] = {frames_.text(places[i].text(), true), places[i].function.starts_with(kEvaluates),
                           places[i].image.starts_with("python") || places[i].image.starts_with("libpython")};
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "model/trace.h"
@@ -19,13 +20,14 @@ namespace tprof {
 class FrameTable {
  public:
   explicit FrameTable(Model& model);
-  u32 text(std::string text);                 // index into Model::names
-  u32 frame(u32 parent, u32 text, bool cut);  // index into Model::stacks
+  u32 text(std::string text, bool native = false);  // index into Model::names
+  u32 frame(u32 parent, u32 text, bool cut);        // index into Model::stacks
   bool is_cut(u32 index) const { return cut_[index]; }
 
  private:
   Model& model_;
   std::unordered_map<std::string, u32> texts_;
+  std::unordered_set<u32> native_;             // texts of native frames
   std::map<std::pair<u32, u32>, u32> frames_;  // by caller and text
   std::vector<bool> cut_;                      // by frame: some of its callers are not recorded
 };

@@ -87,6 +87,7 @@ struct ModuleInfo {
 struct StackFrame {
   u32 parent = 0;  // index into Model::stacks, 0: the outermost
   u32 text = 0;    // index into Model::names
+  bool native = false;
 };
 
 constexpr u8 kCudaDeviceType = 1;    // c10::DeviceType
@@ -105,7 +106,7 @@ struct MemoryEvent {
   u32 stack = 0;                                // index into Model::stacks, 0 none
 };
 
-// The Python stack of a thread at one moment, read by the sampler.
+// The stack of a thread at one moment, read by the sampler.
 struct StackSample {
   i64 ns = 0;
   u32 thread = 0;  // index into Model::threads
@@ -114,13 +115,17 @@ struct StackSample {
 };
 
 // Counts of Sampled. SAMPLED(name)
-//   looks    at all threads
-//   missed   looks that were due, and were too late
-//   failed   looks that found no threads
-//   unread   threads whose frames could not be read consistently, over all looks
-//   changed  samples whose innermost frames changed while they were read
-//   lost     samples for whose stack there was no room
-//   cpu_ns   processor time of the sampler so far
+//   looks       at all threads
+//   missed      looks that were due, and were too late
+//   failed      looks that found no threads
+//   unread      threads whose frames could not be read consistently, over all looks
+//   changed     samples whose innermost frames changed while they were read
+//   lost        samples for whose stack there was no room
+//   cpu_ns      processor time of the sampler so far
+//   no_native   samples whose native frames were asked for and could not be read
+//   stops       of a thread, for its native frames
+//   stopped_ns  how long they took together
+//   longest_ns  the longest one
 #define TPROF_SAMPLED(SAMPLED) \
   SAMPLED(looks)               \
   SAMPLED(missed)              \
@@ -128,7 +133,11 @@ struct StackSample {
   SAMPLED(unread)              \
   SAMPLED(changed)             \
   SAMPLED(lost)                \
-  SAMPLED(cpu_ns)
+  SAMPLED(cpu_ns)              \
+  SAMPLED(no_native)           \
+  SAMPLED(stops)               \
+  SAMPLED(stopped_ns)          \
+  SAMPLED(longest_ns)
 
 // What the sampler did in the span.
 struct Sampled {
@@ -137,7 +146,8 @@ struct Sampled {
   TPROF_SAMPLED(COUNT)
 #undef COUNT
   bool knows_gil = false;
-  std::string why_not;  // why nothing could be read; empty: it could
+  std::string why_not;        // why nothing could be read; empty: it could
+  std::string why_no_native;  // why native frames could not; empty: they could, or were not asked for
 };
 
 // A row of the trace: an OS thread, or a lane beside it for ranges of that thread that cross others.

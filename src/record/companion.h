@@ -20,6 +20,7 @@ inline bool is_companion(const FileHeader& file, const FileHeader& recording) {
 }
 
 // Keys of InfoRecords of a companion.
-constexpr char kSamplesHz[] = "sample.hz", kSamplesWhyNot[] = "sample.why_not", kSamplesGil[] = "sample.gil";
+constexpr char kSamplesHz[] = "sample.hz", kSamplesWhyNot[] = "sample.why_not", kSamplesGil[] = "sample.gil",
+               kSamplesWhyNoNative[] = "sample.why_no_native";
 
 }  // namespace tprof

@@ -443,16 +443,18 @@ enum SampleFlag : u32 {
   kSampleGil = 2,      // it held the GIL
   kSampleChanged = 4,  // its innermost frames changed while they were read: they are of moments some microseconds apart
   kSampleCut = 8,      // it has more frames, further out
+  kSampleNoNative = 16,  // its native frames were asked for and could not be read
 };
 
-// The Python stack of one thread: head.id = OS thread id.
+// The stack of one thread: head.id = OS thread id.
 struct SampleRecord {
   RecordHead head;
-  u64 ns;     // CLOCK_MONOTONIC
-  u32 stack;  // id of the StackRecord of the innermost frame; kStackLost: there was no room
-  u32 flags;  // SampleFlag
+  u64 ns;          // CLOCK_MONOTONIC
+  StackRef stack;  // ids of the StackRecords of the innermost frames; kStackLost: there was no room
+  u32 flags;       // SampleFlag
+  u32 stopped_ns;  // how long the thread was stopped for its native frames
 };
-static_assert(sizeof(SampleRecord) == 24);
+static_assert(sizeof(SampleRecord) == 32);
 
 // One look at all threads: head.id = how many samples it gave.
 struct SampleRoundRecord {

@@ -15,6 +15,7 @@ struct Mapping {
   bool executable = false;
   std::string path = {};  // as that program sees it; empty: no file
   u64 inode = 0;          // of the file; 0: unknown
+  bool operator==(const Mapping&) const = default;
 };
 
 class Memory {

@@ -99,7 +99,8 @@ bool Process::can_be_read() const {
   return false;
 }
 
-void Process::read_mappings() {
+bool Process::read_mappings() {
+  std::vector<Mapping> before = std::move(mappings_);
   mappings_.clear();
   std::ifstream maps(proc(pid_, "maps"));
   for (std::string line; std::getline(maps, line);) {
@@ -117,6 +118,11 @@ void Process::read_mappings() {
     if (path_at > 0 && size_t(path_at) < line.size()) m.path = line.substr(size_t(path_at));
     mappings_.push_back(std::move(m));
   }
+  auto is_data = [](const Mapping& m) { return !m.executable; };
+  std::vector<Mapping> now = mappings_;
+  std::erase_if(before, is_data);
+  std::erase_if(now, is_data);
+  return before != now;
 }
 
 bool Process::read(u64 address, void* to, size_t bytes) const {

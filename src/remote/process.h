@@ -33,7 +33,8 @@ class Process : public Memory {
   std::vector<int> threads() const;
   // Whether the pid still belongs to this process, which has not called exec since open().
   bool is_same() const;
-  void read_mappings();
+  // Reads them anew. Whether those that code runs from are others than before.
+  bool read_mappings();
 
  private:
   explicit Process(int pid) : pid_(pid) {}

@@ -24,8 +24,8 @@ T value_in(const char* bytes, i32 offset) {
 }  // namespace
 
 Snapshots::Snapshots(const Process& process, const PythonLayout& layout, size_t limit)
-    : process_(process), layout_(layout), limit_(limit), codes_(process, layout) {
-  state_bytes_ = size_t(std::max({layout.next_thread, layout.native_id, layout.first})) + 8;
+    : process_(process), layout_(layout), limit_(limit), codes_(process, layout), ids_(process) {
+  state_bytes_ = size_t(std::max({layout.next_thread, layout.thread_id, layout.native_id, layout.first})) + 8;
   frame_bytes_ = size_t(std::max({layout.code, layout.previous, layout.at, layout.entered})) + 8;
 }
 
@@ -224,9 +224,18 @@ void Snapshots::keep_ranges(Thread& t) const {
   t.ranges = std::move(ranges);
 }
 
-ThreadSnapshot Snapshots::shown(const Thread& t, u64 native, bool gil) const {
+void Snapshots::identify(Thread& t, const char* state) {
+  if (layout_.native_id >= 0) {
+    t.native = value_in<u64>(state, layout_.native_id);
+  } else if (u64 pthread = layout_.thread_id < 0 ? 0 : value_in<u64>(state, layout_.thread_id); pthread != t.pthread) {
+    t.pthread = pthread;
+    t.native = u64(ids_.of(pthread, process_.threads()));
+  }
+}
+
+ThreadSnapshot Snapshots::shown(const Thread& t, bool gil) const {
   ThreadSnapshot out;
-  out.native = native;
+  out.native = t.native;
   out.gil = gil;
   out.unread = t.unread;
   out.changed = t.changed;
@@ -261,18 +270,20 @@ ThreadSnapshot Snapshots::shown(const Thread& t, u64 native, bool gil) const {
   return out;
 }
 
-bool Snapshots::take(std::vector<ThreadSnapshot>& out) {
+bool Snapshots::take(std::vector<ThreadSnapshot>& out, u64 only) {
   out.clear();
-  bool found = rounds_++ % kLookEvery != 0 && read_states();
+  bool found = (only || rounds_++ % kLookEvery != 0) && read_states();
   for (int i = 0; !found && i < kTries; i++) found = find_threads() && read_states();
   if (!found) return false;
   std::vector<Thread*> all, left;
   for (size_t i = 0; i < threads_.size(); i++) {
     Thread& t = threads_[i];
-    t.holders[0] = value_in<u64>(states_.data() + i * state_bytes_, layout_.first);
+    const char* state = states_.data() + i * state_bytes_;
+    identify(t, state);
+    t.holders[0] = value_in<u64>(state, layout_.first);
     t.frames.clear();
     t.unread = t.changed = t.cut = false;
-    if (t.holders[0]) all.push_back(&t);
+    if (t.holders[0] && (!only || t.native == only)) all.push_back(&t);
   }
   left = all;
   for (int i = 0; !left.empty() && i < kTries; i++) {
@@ -299,12 +310,7 @@ bool Snapshots::take(std::vector<ThreadSnapshot>& out) {
     if (t->frames.empty() && !t->unread) continue;
     t->before.clear();
     if (!t->unread && !t->changed) t->before = t->frames;
-    size_t index = size_t(t - threads_.data());
-    const char* state = states_.data() + index * state_bytes_;
-    u64 native = layout_.native_id >= 0         ? value_in<u64>(state, layout_.native_id)
-                 : index + 1 == threads_.size() ? u64(process_.pid())  // the oldest comes last
-                                                : 0;
-    ThreadSnapshot snapshot = shown(*t, native, gil_holder_ && t->state == gil_holder_);
+    ThreadSnapshot snapshot = shown(*t, gil_holder_ && t->state == gil_holder_);
     if (snapshot.unread || !snapshot.frames.empty()) out.push_back(std::move(snapshot));
   }
   return true;

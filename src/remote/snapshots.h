@@ -8,6 +8,7 @@
 #include "remote/process.h"
 #include "remote/python_codes.h"
 #include "remote/python_reader.h"
+#include "remote/thread_ids.h"
 
 namespace tprof::remote {
 
@@ -25,7 +26,8 @@ class Snapshots {
   Snapshots(const Process& process, const PythonLayout& layout, size_t limit);
 
   // Threads that run no Python code have no frames and are left out. False: the threads could not be found.
-  bool take(std::vector<ThreadSnapshot>& out);
+  // `only`: the id of a thread, if others need not be read.
+  bool take(std::vector<ThreadSnapshot>& out, u64 only = 0);
   const PythonCodes& codes() const { return codes_; }
   bool knows_gil() const { return layout_.gil_locked >= 0 && layout_.gil_holder >= 0; }
 
@@ -43,9 +45,9 @@ class Snapshots {
   };
   struct Thread {
     u64 state = 0;
-    u64 innermost = 0;
-    u64 holders[2] = {};  // what the two readings found at PythonLayout::first ...
-    u64 tops[2] = {};     // ... and, if that is an object that holds it, in there
+    u64 pthread = 0, native = 0;  // its pthread_t, if the interpreter does not know its id in the kernel, and that
+    u64 holders[2] = {};          // what the two readings found at PythonLayout::first ...
+    u64 tops[2] = {};             // ... and, if that is an object that holds it, in there
     std::vector<Range> ranges;
     std::vector<RawFrame> frames,
         before;  // before: those of the last look, if they did not change while they were read
@@ -64,12 +66,14 @@ class Snapshots {
   bool frame_at(const Thread& thread, u64 frame, RawFrame& out, bool second) const;
   void keep_ranges(Thread& thread) const;
   u64 top_of(const Thread& thread, bool second) const;
-  ThreadSnapshot shown(const Thread& thread, u64 native, bool gil) const;
+  ThreadSnapshot shown(const Thread& thread, bool gil) const;
+  void identify(Thread& thread, const char* state);
 
   const Process& process_;
   const PythonLayout layout_;
   const size_t limit_;
   PythonCodes codes_;
+  ThreadIds ids_;
   size_t state_bytes_, frame_bytes_;  // of a thread state and a frame: so far they are read
   std::vector<Interpreter> interpreters_;
   std::vector<char> states_;  // as read, state_bytes_ each, in order of threads_

@@ -126,7 +126,7 @@ std::string own_cost_line(const Overview& overview) {
 
 std::string other_line(const PythonSpot& spot) {
   return std::string(category_text(Category::other)) + ": " + printed("%.0f", 100 * spot.share()) + " % of it in " +
-         spot.place() + " " + spot.function + " (" + std::to_string(spot.of) + " samples; tprof stats --by python)";
+         spot.text() + " (" + std::to_string(spot.of) + " samples; tprof stats --by python)";
 }
 
 Table steps_table(const Overview& overview) {

@@ -1,5 +1,6 @@
 #include "report/python_tables.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "report/columns.h"
@@ -11,8 +12,8 @@ std::string count_text(u64 n, const char* one, const char* more) {
   return std::to_string(n) + " " + (n == 1 ? one : more);
 }
 
-Table places_table(const char* title, const PythonSamples& samples, const std::vector<PythonPlace>& places) {
-  Columns<PythonPlace> c;
+Table places_table(const char* title, const PythonSamples& samples, const std::vector<SampledPlace>& places) {
+  Columns<SampledPlace> c;
   auto time = [&](u64 n) { return Value(i64(std::llround(double(n) * samples.period_ns))); };
   auto share = [&](u64 n) { return percent_of(i64(n), i64(samples.samples)); };
   c.add("function", "Function", Unit::text, 0, [](auto& r) { return r.function; });
@@ -29,6 +30,12 @@ Table places_table(const char* title, const PythonSamples& samples, const std::v
     c.add("total_" + text, "Total " + text, Unit::percent, kDataOnly, [=](auto& r) { return share(r.total_by[i]); });
   }
   c.add("on_cpu_percent", "On CPU", Unit::percent, 3, [](auto& r) { return percent_of(i64(r.on_cpu), i64(r.self)); });
+  bool native = std::any_of(places.begin(), places.end(), [](auto& r) { return r.native_samples > 0; });
+  if (native) {
+    c.add("native", "Mostly in", Unit::function, 3, [](auto& r) { return r.native; });
+    c.add("native_percent", "% of self", Unit::percent, 3,
+          [](auto& r) { return percent_of(i64(r.native_samples), i64(r.self)); });
+  }
   c.add("samples", "Samples", Unit::count, 4, [](auto& r) { return i64(r.self); });
   c.add("total_samples", "Total samples", Unit::count, kDataOnly, [](auto& r) { return i64(r.total); });
   c.add("file", "File", Unit::text, kDataOnly, [](auto& r) { return r.file; });
@@ -48,6 +55,13 @@ std::vector<std::string> losses(const Sampled& s) {
   if (s.changed)
     out.push_back(count_text(s.changed, "sample, whose", "samples, whose") +
                   " innermost frames changed while they were read (in microseconds)");
+  if (s.stops)
+    out.push_back("For their native frames threads were stopped " + count_text(s.stops, "time", "times") + ", for " +
+                  time_text(i64(s.stopped_ns / s.stops)) + " on average and " + time_text(i64(s.longest_ns)) +
+                  " at most");
+  if (s.no_native)
+    out.push_back(count_text(s.no_native, "sample has", "samples have") + " no native frames" +
+                  (s.why_no_native.empty() ? "" : ": " + s.why_no_native));
   if (s.lost) out.push_back(count_text(s.lost, "sample has", "samples have") + " no stack: there was no room for it");
   return out;
 }
@@ -78,6 +92,10 @@ Table python_functions_table(const Model& model, const PythonSamples& samples) {
 }
 
 Table python_lines_table(const PythonSamples& samples) { return places_table("Python lines", samples, samples.lines); }
+
+Table native_functions_table(const PythonSamples& samples) {
+  return places_table("Native functions", samples, samples.natives);
+}
 
 Table python_threads_table(const Model& model, const PythonSamples& samples) {
   Columns<SampledThread> c;

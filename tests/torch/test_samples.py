@@ -154,6 +154,28 @@ def test_windows_have_the_samples_of_their_steps(logdir):
         assert len(trace.data["samples"]) <= len(inside) + 3
 
 
+def test_native_frames_are_inside_of_the_python_function_that_called_them(torch_machine, logdir):
+    """sorted() of a list of characters is nearly all list.sort() and comparisons; a sleep is in clock_nanosleep."""
+    result = run([HERE / "samples.py", 5], "run", logdir=logdir, options={"TPROF_SAMPLE": "native:50"},
+                 where=torch_machine)
+    assert result.returncode == 0, result.stderr
+    spent = json.loads(result.stdout)
+    trace, = result.traces()
+    worker, = json.loads(tprof("stats", "--by", "python", "--json", trace.path).stdout)["workers"]
+    ledger, natives = trace.ledger["samples"], {row["function"]: row for row in worker["natives"]["rows"]}
+    assert ledger["no_native"] <= ledger["count"] / 20 and ledger["stops"] >= 20 * 5, ledger
+    assert ledger["stopped_ns"] < 5e9 * 0.1, ledger
+    found = shares(worker["rows"], spent)
+    for name, took in spent.items():
+        assert abs(found[name] - 100 * took / sum(spent.values())) <= 8, (name, found, spent)
+    by_name = {row["function"]: row for row in worker["rows"]}
+    assert "nanosleep" in by_name["sleeps"]["native"] or "select" in by_name["sleeps"]["native"], by_name["sleeps"]
+    assert any("nanosleep" in name or "select" in name for name in natives), natives
+    assert any("were stopped" in note for note in worker["notes"]), worker["notes"]
+    frames, sample = trace.data["stackFrames"], trace.data["samples"][0]
+    assert {frame["category"] for frame in frames.values()} == {"python", "native"}
+
+
 def test_without_the_option_nothing_is_read(logdir):
     result = run([HERE / "samples.py", 0.5], "run", logdir=logdir)
     trace, = result.traces()
@@ -161,7 +183,7 @@ def test_without_the_option_nothing_is_read(logdir):
     assert "run with --sample python" in tprof("stats", "--by", "python", trace.path).stdout
 
 
-@pytest.mark.parametrize("value", ["native", "python:0", "python:2000"])
+@pytest.mark.parametrize("value", ["natives", "python:0", "python:2000"])
 def test_a_wrong_value_is_one_line(logdir, value):
     result = run(["-c", "print(1)"], "run", logdir=logdir, run_options=["--sample", value])
     assert result.returncode == 2 and len(result.said()) == 1 and value in result.stderr

@@ -240,13 +240,17 @@ TEST_F(Environment, sampling_has_a_rate) {
   for (auto [given, hz, all] : {std::tuple{"python", 100u, "python:100"},
                                 {"python:1", 1u, "python:1"},
                                 {"python:1000", 1000u, "python:1000"},
+                                {"native", 100u, "native:100"},
+                                {"native:20", 20u, "native:20"},
                                 {"0", 0u, "0"}}) {
     setenv("TPROF_SAMPLE", given, 1);
     ASSERT_TRUE(parse_options(o, error)) << error.text;
     EXPECT_EQ(o.sample.hz, hz);
+    EXPECT_EQ(o.sample.native, given[0] == 'n');
     EXPECT_EQ(shown(), all);
   }
-  for (const char* bad : {"1", "native", "python:", "python:0", "python:1001", "python:x", "python,1", "Python"}) {
+  for (const char* bad : {"1", "native:", "natives", "python,native", ":5", "python:", "python:0", "python:1001",
+                          "python:x", "python,1", "Python"}) {
     setenv("TPROF_SAMPLE", bad, 1);
     error = {};
     EXPECT_FALSE(parse_options(o, error)) << bad;

@@ -287,8 +287,9 @@ class RecordingBuilder {
     put(meta(), StackRecord{{static_cast<u16>(Kind::stack), 0, id}, parent, code_id, at});
   }
   // Of a companion.
-  void sample(u32 tid, u32 epoch, u64 ns, u32 stack_id, u32 flags) {
-    put(data(0, epoch), SampleRecord{{static_cast<u16>(Kind::sample), 0, tid}, ns, stack_id, flags});
+  void sample(u32 tid, u32 epoch, u64 ns, u32 stack_id, u32 flags, u32 native = 0, u32 stopped_ns = 0) {
+    put(data(0, epoch),
+        SampleRecord{{static_cast<u16>(Kind::sample), 0, tid}, ns, {stack_id, native}, flags, stopped_ns});
   }
   void sample_round(u32 epoch, u64 ns, u32 samples, u32 missed, u32 unread) {
     put(data(0, epoch), SampleRoundRecord{{static_cast<u16>(Kind::sample_round), 0, samples}, ns, missed, unread});

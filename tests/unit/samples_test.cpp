@@ -126,7 +126,7 @@ TEST_F(SamplesTest, functions_by_category_of_the_step) {
   EXPECT_EQ(found.by[u32(Category::cpu)], 4u);
   EXPECT_EQ(found.by[u32(Category::other)], 16u);
   ASSERT_EQ(found.functions.size(), 3u);
-  const PythonPlace &work = found.functions[0], &idle = found.functions[1], &module = found.functions[2];
+  const SampledPlace &work = found.functions[0], &idle = found.functions[1], &module = found.functions[2];
   EXPECT_EQ(work.function, "work");
   EXPECT_EQ(work.self, 10u);
   EXPECT_EQ(work.on_cpu, 10u);
@@ -152,13 +152,46 @@ TEST_F(SamplesTest, functions_by_category_of_the_step) {
   EXPECT_NE(notes.find("3 times a thread's frames could not be read"), notes.npos) << notes;
 }
 
+// Two samples of work whose innermost native frame is at 0x20, one at 0x30, and one without native frames.
+TEST_F(SamplesTest, native_frames_are_inside_of_python_and_counted_apart) {
+  s.stack(4, 0, 0, 0x10);
+  s.stack(5, 4, 0, 0x20);
+  s.stack(6, 4, 0, 0x30);
+  u64 ns = kStart + 1000;
+  for (u32 native : {5u, 6u, 5u}) s.sample(kPid, 1, ns += 1000, 2, kSampleOnCpu, native, 40'000 + native);
+  s.sample(kPid, 1, ns += 1000, 2, kSampleNoNative);
+  s.sample_round(1, ns, 4, 0, 0);
+  s.info(kSamplesWhyNoNative, "it has ended");
+  Model made = model(), read = through_a_trace(made);
+  for (const Model* m : {&made, &read}) {
+    EXPECT_EQ(text(*m, m->samples[0].stack), "0x20;0x10;main.py(11): work;main.py(1): <module>;");
+    EXPECT_EQ(text(*m, m->samples[3].stack), "main.py(11): work;main.py(1): <module>;");
+    NameClasses classes(*m);
+    PythonSamples found = python_samples(*m, classes, windows_of(*m));
+    ASSERT_EQ(found.functions.size(), 2u);
+    EXPECT_EQ(found.functions[0].function, "work");
+    EXPECT_EQ(found.functions[0].self, 4u);
+    EXPECT_EQ(found.functions[0].native, "0x20");
+    EXPECT_EQ(found.functions[0].native_samples, 2u);
+    ASSERT_EQ(found.natives.size(), 3u);
+    EXPECT_EQ(found.natives[0].function, "0x20");
+    EXPECT_EQ(found.natives[0].self, 2u);
+    EXPECT_EQ(found.natives[2].function, "0x10");
+    EXPECT_EQ(found.natives[2].total, 3u);
+    EXPECT_EQ(m->sampled.no_native, 1u);
+    EXPECT_EQ(m->sampled.stops, 3u);
+    EXPECT_EQ(m->sampled.longest_ns, 40'006u);
+    EXPECT_EQ(m->sampled.why_no_native, "it has ended");
+  }
+}
+
 TEST_F(SamplesTest, the_spot_is_the_innermost_line_of_a_third) {
   add_samples();
   Model m = model();
   NameClasses classes(m);
   auto spot = python_spot(m, other_time(m, classes, windows_of(m)));
   ASSERT_TRUE(spot);
-  EXPECT_EQ(spot->place() + " " + spot->function, "main.py:21 idle");
+  EXPECT_EQ(spot->text(), "main.py:21 idle");
   EXPECT_EQ(spot->samples, 10u);
   EXPECT_EQ(spot->of, 16u);
   EXPECT_FALSE(python_spot(m, IntervalSet(m.begin_ns, m.begin_ns + i64(20 * kMs))));  // too few samples

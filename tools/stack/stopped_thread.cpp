@@ -13,8 +13,6 @@
 namespace tprof {
 namespace {
 
-constexpr u64 kPatience_ns = 500'000'000;
-
 u64 now_ns() {
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -27,41 +25,45 @@ bool has_signal(const std::string& mask, const std::string& blocked) {
 
 }  // namespace
 
-StoppedThread::StoppedThread(pid_t tid) : tid_(tid) {
+StoppedThread::StoppedThread(pid_t tid, u64 patience_ns) : tid_(tid) {
   if (ptrace(PTRACE_SEIZE, tid, 0, 0) != 0) {
     why_not_ = errno == ESRCH ? "gone" : "refused " + std::to_string(errno);
     return;
   }
-  if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) != 0) {
-    why_not_ = "gone";
-    return;
-  }
-  if (!wait_for_stop()) return;
+  if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) != 0 || !wait_for_stop(patience_ns))
+    if (!late_) why_not_ = "gone";
+}
+
+// Without waiting.
+StoppedThread::Found StoppedThread::look() {
+  int status = 0;
+  pid_t found = waitpid(tid_, &status, __WALL | WNOHANG);
+  if (found == 0 || (found < 0 && errno == EINTR)) return Found::nothing;
+  if (found != tid_ || !WIFSTOPPED(status)) return Found::gone;
   stopped_ = true;
+  // Else a signal was being delivered just now: it is passed on when the thread is released.
+  if (status >> 16 != PTRACE_EVENT_STOP) signal_ = WSTOPSIG(status);
   if (!signal_) repeat_interrupted_call();
+  return Found::stopped;
 }
 
 // SIGCHLD is not awaited but polled for: most threads stop within microseconds. One that waits for a processor stops
 // only when it gets one, but is not held up by that.
-bool StoppedThread::wait_for_stop() {
+bool StoppedThread::wait_for_stop(u64 patience_ns) {
   u64 asked_ns = now_ns();
-  stopped_at_ns_ = asked_ns;
   for (useconds_t pause = 10;; pause = pause < 1000 ? 2 * pause : pause) {
-    int status = 0;
-    u64 still_runs_ns = now_ns();
-    pid_t found = waitpid(tid_, &status, __WALL | WNOHANG);
-    if (found == tid_) {
-      if (!WIFSTOPPED(status)) return why_not_ = "gone", false;
-      // Else a signal was being delivered just now: it is passed on when the thread is released.
-      if (status >> 16 != PTRACE_EVENT_STOP) signal_ = WSTOPSIG(status);
-      return true;
+    stopped_at_ns_ = now_ns();
+    if (Found found = look(); found != Found::nothing) return found == Found::stopped;
+    if (stopped_at_ns_ - asked_ns > patience_ns) {
+      late_ = true;
+      why_not_ = "busy";
+      return false;
     }
-    stopped_at_ns_ = still_runs_ns;
-    if (found < 0 && errno != EINTR) return why_not_ = "gone", false;
-    if (stopped_at_ns_ - asked_ns > kPatience_ns) return why_not_ = "busy", false;
     usleep(pause);
   }
 }
+
+bool StoppedThread::has_stopped() { return look() != Found::nothing; }
 
 // Most system calls that a stop interrupts are restarted by the kernel. A few (epoll_wait, sigtimedwait, semop, ...)
 // fail with EINTR instead, which the program would not have seen without us: unless a signal is pending, which would
@@ -82,7 +84,7 @@ void StoppedThread::repeat_interrupted_call() {
 #endif
 }
 
-// A thread that did not stop in time cannot be released; it is when this process ends.
+// A late thread cannot be released before it has stopped; it is at the latest when this process ends.
 void StoppedThread::release() {
   if (!stopped_) return;
   stopped_ = false;

@@ -12,7 +12,6 @@ namespace tprof {
 namespace {
 
 constexpr u64 kPage = 4096;
-constexpr size_t kMaxFrames = 100'000;
 
 // .eh_frame_hdr (Linux Standard Base): version 1, then the encodings of what follows, of which one is in use
 // everywhere: a table of pairs of 4 bytes, relative to its own header.
@@ -40,7 +39,8 @@ unw_accessors_t Unwound::accessors() {
   return out;
 }
 
-Unwound::Unwound(const remote::Memory& memory, AccessRegister access) : memory_(memory), access_(access) {
+Unwound::Unwound(const remote::Memory& memory, AccessRegister access, size_t most)
+    : memory_(memory), access_(access), most_(most) {
   unw_accessors_t all = accessors();
   space_ = unw_create_addr_space(&all, 0);
   unw_set_caching_policy(space_, UNW_CACHE_GLOBAL);
@@ -118,6 +118,11 @@ bool Unwound::find_file(u64 address, unw_dyn_info_t& out) {
   return true;
 }
 
+void Unwound::forget_tables() {
+  tables_.clear();
+  unw_flush_cache(space_, 0, 0);
+}
+
 std::string Unwound::stack_of(void* registers) {
   registers_ = registers;
   pages_.clear();
@@ -135,7 +140,7 @@ std::string Unwound::stack_of(void* registers) {
       end = " whole";
       break;
     }
-    if (n == kMaxFrames) {
+    if (n == most_) {
       end = " cut";
       break;
     }

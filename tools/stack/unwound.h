@@ -19,11 +19,14 @@ class Unwound {
  public:
   using AccessRegister = int (*)(unw_addr_space_t, unw_regnum_t, unw_word_t*, int write, void* registers);
 
-  Unwound(const remote::Memory& memory, AccessRegister access);
+  // `most`: frames of a stack, the innermost ones.
+  Unwound(const remote::Memory& memory, AccessRegister access, size_t most);
 
   // The stack of one thread as the rest of a line that tprof-stack answers with: " <end> <address>...".
   // `registers`: what AccessRegister takes.
   std::string stack_of(void* registers);
+  // To be called if other files are mapped than before.
+  void forget_tables();
 
  private:
   static unw_accessors_t accessors();
@@ -37,6 +40,7 @@ class Unwound {
 
   const remote::Memory& memory_;
   AccessRegister access_;
+  size_t most_;
   unw_addr_space_t space_;
   void* registers_ = nullptr;
   std::unordered_map<u64, std::string> pages_;  // of one stack

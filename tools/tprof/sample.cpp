@@ -1,5 +1,5 @@
-// `tprof sample`, the sampler: a child of the finisher that reads the Python frames of the program's threads while a
-// window is recorded, and writes them beside the recording (record/companion.h). Nothing of it runs in the program.
+// `tprof sample`, the sampler: a child of the finisher that reads the frames of the program's threads while a window is
+// recorded, and writes them beside the recording (record/companion.h). Nothing of it runs in the program.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -11,7 +11,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -25,6 +27,7 @@
 #include "record/regular_file.h"
 #include "remote/process.h"
 #include "remote/python_layout.h"
+#include "sample/native_stacks.h"
 #include "sample/samples_file.h"
 #include "sample/thread_states.h"
 
@@ -90,11 +93,12 @@ class Sampler {
     pidfd_ = int(syscall(SYS_pidfd_open, pid_, 0));
 #endif
     if (!recording_->writer_alive()) return kExitOk;
+    native_wanted_ = wanted.native;
     SamplesFile file(path_, recording_->header(), max_size_of(meta) / kPartOfMaxSize);
     file.info(kSamplesHz, std::to_string(wanted.hz));
     std::string why_not = find(file);
     if (!why_not.empty()) file.info(kSamplesWhyNot, why_not);
-    if (snapshots_) work(file, Moments(wanted.hz));
+    if (snapshots_ || native_) work(file, Moments(wanted.hz));
     file.close();
     return kExitOk;
   }
@@ -104,6 +108,7 @@ class Sampler {
   std::string find(SamplesFile& file) {
     u64 begin = clock_ns(CLOCK_MONOTONIC);
     std::string why;
+    native_.reset();
     snapshots_.reset();
     for (;;) try {
         process_ = remote::Process::open(pid_);
@@ -112,13 +117,22 @@ class Sampler {
         if (ended() || clock_ns(CLOCK_MONOTONIC) - begin > kStartPatience_ns) return e.what();
         usleep(20'000);
       }
+    states_.emplace(pid_);
+    if (native_wanted_) try {
+        native_.emplace(*process_, file);
+      } catch (const Error& e) {
+        no_native(file, e.what());
+      }
     remote::FoundPython python = remote::find_python(*process_, true);
-    if (!python.is_python) return "the program is no Python";
+    if (!python.is_python) return native_ ? "" : "the program is no Python";
     if (!python.why_not.empty()) return python.why_not;
     snapshots_.emplace(*process_, python.layout, kMostFrames);
-    states_.emplace(pid_);
     if (snapshots_->knows_gil()) file.info(kSamplesGil, "1");
     return "";
+  }
+
+  void no_native(SamplesFile& file, const std::string& why) {
+    if (!std::exchange(said_no_native_, true)) file.info(kSamplesWhyNoNative, why);
   }
 
   // Whether there is nothing left to do: the program or the finisher has ended, or the recording is gone.
@@ -172,30 +186,72 @@ class Sampler {
   void look(SamplesFile& file, u32 missed) {
     u32 epoch = header_word(offsetof(FileHeader, epoch));
     u64 ns = clock_ns(CLOCK_MONOTONIC);
-    bool found = snapshots_->take(taken_);
+    taken_.clear();
+    bool found = !snapshots_ || snapshots_->take(taken_);
     pollfd p{pidfd_, POLLIN, 0};
     if (pidfd_ >= 0 && poll(&p, 1, 0) > 0) return;  // what was read may be of nothing, or of another process
     u32 samples = 0, unread = found ? 0 : kAllUnread;
-    for (const remote::ThreadSnapshot& t : taken_) {
+    if (native_) native_->look_at_files();
+    std::vector<u32> seen;
+    for (remote::ThreadSnapshot& t : taken_) {
       if (!found) break;
       auto tid = u32(t.native);
-      if (t.unread || !tid) {
-        unread++;
-        continue;
-      }
-      u32 flags =
-          states_->is_on_cpu(tid) * kSampleOnCpu | t.gil * kSampleGil | t.changed * kSampleChanged | t.cut * kSampleCut;
-      if (!file.knows_thread(tid)) file.add_thread(tid, states_->name_of(tid));
-      file.add_sample(epoch, tid, ns, file.stack_of(t, snapshots_->codes()), flags);
-      samples++;
+      if (tid) seen.push_back(tid);
+      bool added = tid && add(file, epoch, ns, t);
+      samples += added;
+      unread += !added;
     }
+    if (native_ && found) samples += add_others(file, epoch, seen);
     file.add_round(epoch, ns, samples, missed, unread);
-    file.sampled_until(ns + 1);
-    file.used(clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+    file.sampled_until(clock_ns(CLOCK_MONOTONIC));
+    file.used(clock_ns(CLOCK_PROCESS_CPUTIME_ID) + (native_ ? native_->cpu_ns() : 0));
     states_->forget_others();
     if (found) failed_since_ns_ = 0;
     if (!found && !failed_since_ns_) failed_since_ns_ = ns;
     if (!found && ns - failed_since_ns_ > kSecond_ns) look_again(file);
+  }
+
+  // One thread. With native frames it is stopped, and its Python frames are read again meanwhile, to be of one moment
+  // with the native ones. False: there was nothing to be read.
+  bool add(SamplesFile& file, u32 epoch, u64 ns, remote::ThreadSnapshot& t) {
+    auto tid = u32(t.native);
+    u32 flags = states_->is_on_cpu(tid) * kSampleOnCpu;
+    NativeStacks::Stop stop = stopped(file, tid, [&] {
+      ns = clock_ns(CLOCK_MONOTONIC);
+      if (!snapshots_ || !snapshots_->take(again_, tid)) return;
+      t = again_.empty() ? remote::ThreadSnapshot{tid} : std::move(again_[0]);
+    });
+    if (t.unread || (t.frames.empty() && !stop.stack)) return false;
+    flags |= t.gil * kSampleGil | t.changed * kSampleChanged | t.cut * kSampleCut;
+    if (native_wanted_ && !stop.stack) flags |= kSampleNoNative;
+    u32 python = snapshots_ ? file.stack_of(t, snapshots_->codes()) : 0;
+    if (!file.knows_thread(tid)) file.add_thread(tid, states_->name_of(tid));
+    file.add_sample(epoch, tid, ns, {python, stop.stack}, flags, stop.stopped_ns);
+    return true;
+  }
+
+  // Threads that run no Python, while they run. Returns how many samples they gave.
+  u32 add_others(SamplesFile& file, u32 epoch, const std::vector<u32>& seen) {
+    u32 added = 0;
+    for (int tid : process_->threads()) {
+      if (std::find(seen.begin(), seen.end(), u32(tid)) != seen.end() || !states_->is_on_cpu(u32(tid))) continue;
+      remote::ThreadSnapshot t{u64(tid)};
+      added += native_ && add(file, epoch, clock_ns(CLOCK_MONOTONIC), t);
+    }
+    return added;
+  }
+
+  NativeStacks::Stop stopped(SamplesFile& file, u32 tid, const std::function<void()>& meanwhile) {
+    if (!native_) return {};
+    try {
+      NativeStacks::Stop stop = native_->stop(tid, meanwhile);
+      if (!stop.stack) no_native(file, native_->why_not());
+      return stop;
+    } catch (const Error& e) {
+      no_native(file, e.what());
+      native_.reset();
+      return {};
+    }
   }
 
   // After a second without any thread: the program may have become another one (exec).
@@ -213,7 +269,9 @@ class Sampler {
   std::unique_ptr<remote::Process> process_;
   std::optional<remote::Snapshots> snapshots_;
   std::optional<ThreadStates> states_;
-  std::vector<remote::ThreadSnapshot> taken_;
+  std::optional<NativeStacks> native_;
+  bool native_wanted_ = false, said_no_native_ = false;
+  std::vector<remote::ThreadSnapshot> taken_, again_;
   u64 failed_since_ns_ = 0;
 };
 

@@ -22,9 +22,7 @@ std::string lines_hint(const Facts& facts) {
          "--with-stack=calls its functions";
 }
 
-std::string spot_text(const PythonSpot& spot) {
-  return share_text(spot.share()) + " of it in " + spot.place() + " " + spot.function;
-}
+std::string spot_text(const PythonSpot& spot) { return share_text(spot.share()) + " of it in " + spot.text(); }
 
 std::string spot_or_hint(const Facts& facts) {
   std::optional<PythonSpot> spot = python_spot(facts.model, other_time(facts.model, facts.classes, facts.windows));

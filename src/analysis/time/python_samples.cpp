@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <utility>
 
 namespace tprof {
 namespace {
@@ -15,16 +16,25 @@ struct SampledFrame {
   i64 line = -1;
 };
 
-// "file(line): function"
-SampledFrame sampled_frame(const std::string& text) {
+// Python: "file(line): function". Native: that, "image: function" or "image+0x1234".
+SampledFrame sampled_frame(const std::string& text, bool native) {
   SampledFrame out;
   size_t close = text.rfind("): "), open = close == text.npos ? close : text.rfind('(', close);
-  if (open == text.npos) return {text, "", -1};
-  out.file = text.substr(0, open);
-  out.function = text.substr(close + 3);
-  const char *first = text.data() + open + 1, *last = text.data() + close;
-  if (std::from_chars(first, last, out.line).ptr != last || first == last) out.line = -1;
-  return out;
+  if (open != text.npos) {
+    const char *first = text.data() + open + 1, *last = text.data() + close;
+    bool has_line = first != last && std::from_chars(first, last, out.line).ptr == last;
+    if (!has_line) out.line = -1;
+    if (has_line || !native) {
+      out.file = text.substr(0, open);
+      out.function = text.substr(close + 3);
+      return out;
+    }
+  }
+  size_t image_end = native ? text.find(": ") : text.npos;
+  if (image_end != text.npos) return {text.substr(image_end + 2), text.substr(0, image_end), -1};
+  size_t offset = native ? text.rfind("+0x") : text.npos;
+  if (offset != text.npos) return {text.substr(0, offset) + " (no symbol)", text.substr(0, offset), -1};
+  return {text, "", -1};
 }
 
 bool is_library_file(const std::string& file) {
@@ -56,26 +66,125 @@ class CategoryAt {
   std::array<IntervalSet, kCategories - 1> busy_;
 };
 
-// PlaceTable by a key, which is that of a function or of a line.
-class PlaceTable {
+// Functions, or lines, and how many samples each has.
+class Places {
  public:
-  PythonPlace& at(const SampledFrame& frame, bool with_line, u32& index) {
-    std::string key = frame.file + '\n' + frame.function + (with_line ? '\n' + std::to_string(frame.line) : "");
+  explicit Places(bool by_line) : by_line_(by_line) {}
+
+  u32 index_of(const SampledFrame& frame) {
+    std::string key = frame.file + '\n' + frame.function + (by_line_ ? '\n' + std::to_string(frame.line) : "");
     auto [known, added] = index_.try_emplace(std::move(key), u32(places_.size()));
-    if (added) places_.push_back({frame.function, frame.file, frame.line});
-    index = known->second;
-    return places_[index];
+    if (added) {
+      places_.push_back({frame.function, frame.file, frame.line});
+      details_.emplace_back();
+    }
+    return known->second;
   }
-  std::vector<PythonPlace> take() {
-    std::stable_sort(places_.begin(), places_.end(), [](const PythonPlace& a, const PythonPlace& b) {
+
+  // What is on one stack: each place counts once.
+  void begin_stack() { seen_.clear(); }
+  void count(u32 index, u32 category) {
+    if (std::find(seen_.begin(), seen_.end(), index) != seen_.end()) return;
+    seen_.push_back(index);
+    places_[index].total++;
+    places_[index].total_by[category]++;
+  }
+  void count_self(u32 index, u32 category, const StackSample& s) {
+    SampledPlace& place = places_[index];
+    place.self++;
+    place.on_cpu += (s.flags & kSampleOnCpu) != 0;
+    place.gil += (s.flags & kSampleGil) != 0;
+    place.by[category]++;
+  }
+  // The line with which a function is shown is the one that ran most often, else that was most often in a call.
+  void count_line(u32 index, i64 line, bool self) {
+    auto& [ran, called] = details_[index].lines[line];
+    ran += self;
+    called++;
+    if (std::pair(ran, called) > details_[index].lines[places_[index].line]) places_[index].line = line;
+  }
+  void count_native(u32 index, const std::string& function) {
+    u64 n = ++details_[index].natives[function];
+    if (n > places_[index].native_samples) places_[index].native = function, places_[index].native_samples = n;
+  }
+
+  std::vector<SampledPlace> take() {
+    std::stable_sort(places_.begin(), places_.end(), [](const SampledPlace& a, const SampledPlace& b) {
       return a.self != b.self ? a.self > b.self : a.total > b.total;
     });
     return std::move(places_);
   }
 
  private:
+  struct Details {
+    std::map<i64, std::pair<u64, u64>> lines;  // how often each ran, and was on a stack
+    std::map<std::string, u64> natives;
+  };
+  const bool by_line_;
   std::map<std::string, u32> index_;
-  std::vector<PythonPlace> places_;
+  std::vector<SampledPlace> places_;
+  std::vector<Details> details_;
+  std::vector<u32> seen_;
+};
+
+class StackCounter {
+ public:
+  explicit StackCounter(const Model& model) : model_(model) {}
+
+  void count(const StackSample& s, u32 category) {
+    for (Places* places : {&functions_, &lines_, &natives_}) places->begin_stack();
+    bool python_seen = false;
+    std::string inner;  // the innermost frame, if it is native
+    for (u32 at = s.stack; at; at = model_.stacks[at].parent) {
+      const Frame& f = frame(at);
+      if (f.native) {
+        if (at == s.stack) {
+          natives_.count_self(f.function, category, s);
+          inner = f.name;
+        }
+        natives_.count(f.function, category);
+        continue;
+      }
+      bool self = !std::exchange(python_seen, true);
+      functions_.count_line(f.function, f.line_number, self);
+      functions_.count(f.function, category);
+      lines_.count(f.line, category);
+      if (!self) continue;
+      functions_.count_self(f.function, category, s);
+      lines_.count_self(f.line, category, s);
+      if (inner.empty()) continue;
+      functions_.count_native(f.function, inner);
+      lines_.count_native(f.line, inner);
+    }
+  }
+
+  void put(PythonSamples& out) {
+    out.functions = functions_.take();
+    out.lines = lines_.take();
+    out.natives = natives_.take();
+  }
+
+ private:
+  struct Frame {
+    bool native;
+    u32 function, line;  // indices
+    i64 line_number;
+    std::string name;
+  };
+  const Frame& frame(u32 at) {
+    const StackFrame& stack = model_.stacks[at];
+    auto known = frames_.find(stack.text);
+    if (known != frames_.end()) return known->second;
+    SampledFrame f = sampled_frame(model_.names[stack.text], stack.native);
+    Frame made{stack.native, 0, 0, f.line, f.function};
+    made.function = (stack.native ? natives_ : functions_).index_of(f);
+    if (!stack.native) made.line = lines_.index_of(f);
+    return frames_.emplace(stack.text, std::move(made)).first->second;
+  }
+
+  const Model& model_;
+  std::map<u32, Frame> frames_;  // by text
+  Places functions_{false}, lines_{true}, natives_{false};
 };
 
 }  // namespace
@@ -88,20 +197,14 @@ PythonSamples python_samples(const Model& model, const NameClasses& classes, con
   double due = double(sampled.looks + sampled.missed), looks = double(std::max<u64>(sampled.looks, 1));
   out.period_ns = sampled.hz ? 1e9 / sampled.hz * std::max(due, looks) / looks : 0;
   CategoryAt category(model, classes);
+  StackCounter counter(model);
   std::map<u32, SampledThread> threads;
-  std::map<u32, SampledFrame> frames;                 // by text
-  std::map<u32, std::pair<u32, u32>> places_of_text;  // function and line
-  std::map<u32, std::map<i64, std::pair<u64, u64>>>
-      lines_of;  // by function: how often each line ran, and was on a stack
-  PlaceTable functions, lines;
-  std::vector<u32> seen_functions, seen_lines;
   for (const StackSample& s : model.samples) {
-    bool on_cpu = s.flags & kSampleOnCpu, gil = s.flags & kSampleGil;
     SampledThread& thread = threads[s.thread];
     thread.thread = s.thread;
     thread.samples++;
-    thread.on_cpu += on_cpu;
-    thread.gil += gil;
+    thread.on_cpu += (s.flags & kSampleOnCpu) != 0;
+    thread.gil += (s.flags & kSampleGil) != 0;
     if (s.thread != out.thread) continue;
     if (!windows.holds(s.ns)) {
       out.outside++;
@@ -110,39 +213,9 @@ PythonSamples python_samples(const Model& model, const NameClasses& classes, con
     u32 c = category(s.ns);
     out.samples++;
     out.by[c]++;
-    seen_functions.clear();
-    seen_lines.clear();
-    for (u32 at = s.stack; at; at = model.stacks[at].parent) {
-      u32 text = model.stacks[at].text;
-      auto known = frames.find(text);
-      if (known == frames.end()) known = frames.emplace(text, sampled_frame(model.names[text])).first;
-      u32 function, line;
-      PythonPlace* of_function = &functions.at(known->second, false, function);
-      PythonPlace* of_line = &lines.at(known->second, true, line);
-      auto count = [&](PythonPlace& place, std::vector<u32>& seen, u32 index) {
-        if (at == s.stack) {
-          place.self++;
-          place.on_cpu += on_cpu;
-          place.gil += gil;
-          place.by[c]++;
-        }
-        if (std::find(seen.begin(), seen.end(), index) != seen.end()) return;
-        seen.push_back(index);
-        place.total++;
-        place.total_by[c]++;
-      };
-      count(*of_function, seen_functions, function);
-      count(*of_line, seen_lines, line);
-      auto& [ran, called] = lines_of[function][known->second.line];
-      ran += at == s.stack;
-      called++;
-      // The line that a function is shown with.
-      auto& best = lines_of[function][of_function->line];
-      if (std::pair(ran, called) > best) of_function->line = known->second.line;
-    }
+    counter.count(s, c);
   }
-  out.functions = functions.take();
-  out.lines = lines.take();
+  counter.put(out);
   for (const auto& [index, thread] : threads) out.threads.push_back(thread);
   std::stable_sort(out.threads.begin(), out.threads.end(),
                    [](const SampledThread& a, const SampledThread& b) { return a.samples > b.samples; });
@@ -168,12 +241,17 @@ std::optional<PythonSpot> python_spot(const Model& model, const IntervalSet& tim
     if (double(most) < kLeastOfSpot * double(all)) break;
     best = next;
   }
-  u32 shown = best;
-  while (shown && is_library_file(sampled_frame(model.names[model.stacks[shown].text]).file))
-    shown = model.stacks[shown].parent;
+  auto frame_at = [&](u32 at) { return sampled_frame(model.names[model.stacks[at].text], model.stacks[at].native); };
+  auto climb = [&](auto leaves_out) {
+    u32 at = best;
+    while (at && (model.stacks[at].native || leaves_out(at))) at = model.stacks[at].parent;
+    return at;
+  };
+  u32 shown = climb([&](u32 at) { return is_library_file(frame_at(at).file); });
+  if (!shown) shown = climb([](u32) { return false; });
   if (!shown) shown = best;
   if (!shown) return {};
-  SampledFrame frame = sampled_frame(model.names[model.stacks[shown].text]);
+  SampledFrame frame = frame_at(shown);
   return PythonSpot{frame.function, frame.file, frame.line, count[shown], all};
 }
 

@@ -1,5 +1,6 @@
-// What the main thread's Python did, from samples of its stack (Model::samples): by function and by line, and in which
-// of the step's categories. A sample counts for the time from one look of the sampler to the next.
+// What the main thread did, from samples of its stack (Model::samples): by Python function and line, by native function
+// if native frames were read, and in which of the step's categories. A sample counts for the time from one look of the
+// sampler to the next.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,14 +11,17 @@ namespace tprof {
 
 using SamplesByCategory = std::array<u64, kCategories>;
 
-// A function, or a line of one. What is on a stack twice counts once.
-struct PythonPlace {
-  std::string function, file;
+// A function, or a line of one. What is on a stack twice counts once. Among Python functions and lines only Python
+// frames count: what native code does on their behalf is their own.
+struct SampledPlace {
+  std::string function, file;  // file: the image of a native function without debug information
   i64 line = -1;  // that ran; for a function the one that ran most often itself, else most often in a call; -1: unknown
   u64 self = 0, total = 0;  // samples: as the innermost frame, and anywhere on the stack
   u64 on_cpu = 0, gil = 0;  // of `self`: the thread ran, and held the GIL
   SamplesByCategory by{};   // of `self`
   SamplesByCategory total_by{};
+  std::string native;      // of Python: the native function that most of `self` were in; empty: not known
+  u64 native_samples = 0;  // how many
 };
 
 // Another thread.
@@ -32,8 +36,8 @@ struct PythonSamples {
   u64 outside = 0;       // of it, outside
   double period_ns = 0;  // for which a sample counts
   SamplesByCategory by{};
-  std::vector<PythonPlace> functions, lines;  // most `self` first
-  std::vector<SampledThread> threads;         // all of them
+  std::vector<SampledPlace> functions, lines, natives;  // most `self` first
+  std::vector<SampledThread> threads;                   // all of them
 };
 PythonSamples python_samples(const Model& model, const NameClasses& classes, const Windows& windows);
 
@@ -45,7 +49,10 @@ struct PythonSpot {
   u64 samples = 0, of = 0;  // on how many stacks, of how many
 
   double share() const { return of ? double(samples) / double(of) : 0; }
-  std::string place() const { return file + (line >= 0 ? ":" + std::to_string(line) : ""); }
+  // "file:line function"
+  std::string text() const {
+    return file + (line >= 0 ? ":" + std::to_string(line) : "") + (file.empty() ? "" : " ") + function;
+  }
 };
 std::optional<PythonSpot> python_spot(const Model& model, const IntervalSet& time);
 

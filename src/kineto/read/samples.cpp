@@ -16,7 +16,8 @@ std::string id_of(const Value& value) {
 
 void SampleReader::read_frames(const Value& frames) {
   for (auto [id, frame] : frames.members())
-    frames_[std::string(id)] = {id_of(member(frame, "parent")), std::string(text_of(member(frame, "name")))};
+    frames_[std::string(id)] = {id_of(member(frame, "parent")), std::string(text_of(member(frame, "name"))),
+                                text_of(member(frame, "category")) == "native"};
 }
 
 void SampleReader::read_samples(const Value& samples) {
@@ -27,7 +28,8 @@ void SampleReader::read_samples(const Value& samples) {
       continue;
     }
     auto has = [&](const char* key) { return integer_of(member(sample, key)).value_or(0) != 0; };
-    u32 flags = has("on_cpu") * kSampleOnCpu | has("gil") * kSampleGil | has("changed") * kSampleChanged;
+    u32 flags = has("on_cpu") * kSampleOnCpu | has("gil") * kSampleGil | has("changed") * kSampleChanged |
+                has("no_native") * kSampleNoNative;
     samples_.push_back({*ns, *tid, id_of(member(sample, "sf")), flags});
   }
 }
@@ -41,7 +43,8 @@ u32 SampleReader::index_of(ReadState& state, const std::string& id) {
     if ((index = at->second.index)) break;
     fresh.push_back(&at->second);
   }
-  for (size_t i = fresh.size(); i-- > 0;) index = fresh[i]->index = state.stacks.frame(index, fresh[i]->text);
+  for (size_t i = fresh.size(); i-- > 0;)
+    index = fresh[i]->index = state.stacks.frame(index, fresh[i]->text, fresh[i]->native);
   return index;
 }
 

@@ -60,6 +60,7 @@ class SampleReader {
  private:
   struct Frame {
     std::string parent, text;
+    bool native = false;
     u32 index = 0;  // in Model::stacks
   };
   struct Read {

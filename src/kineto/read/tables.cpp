@@ -98,10 +98,11 @@ u32 StackIndex::operator()(std::string_view text) {
   return last_stack_ = it->second = stack;
 }
 
-u32 StackIndex::frame(u32 caller, std::string_view text) {
+u32 StackIndex::frame(u32 caller, std::string_view text, bool native) {
   u32 name = names_(text);
   auto [known, added] = frames_.emplace(u64(caller) << 32 | name, u32(model_.stacks.size()));
   if (added) model_.stacks.push_back({caller, name});
+  model_.stacks[known->second].native |= native;  // a "Call stack" does not say what its frames are
   return known->second;
 }
 

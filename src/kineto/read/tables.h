@@ -73,7 +73,7 @@ class StackIndex {
   StackIndex(Model& model, NameIndex& names);
   u32 operator()(std::string_view text);
   // A frame with this caller.
-  u32 frame(u32 caller, std::string_view text);
+  u32 frame(u32 caller, std::string_view text, bool native = false);
 
  private:
   Model& model_;

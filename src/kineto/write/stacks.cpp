@@ -30,7 +30,8 @@ void StackText::put_table() {
   for (u32 frame = 1; frame < model_.stacks.size(); frame++) {
     out_.put(frame == 1 ? "\n\"" : ",\n\"");
     out_.put_number(frame);
-    out_.put("\": {\"category\": \"python\", \"name\": \"");
+    out_.put(model_.stacks[frame].native ? "\": {\"category\": \"native\", \"name\": \""
+                                         : "\": {\"category\": \"python\", \"name\": \"");
     out_.put(text(model_.stacks[frame].text));
     out_.put("\"");
     if (u32 parent = model_.stacks[frame].parent) {
@@ -60,6 +61,7 @@ void StackText::put_samples() {
     if (s.flags & kSampleOnCpu) out_.put(", \"on_cpu\": 1");
     if (s.flags & kSampleGil) out_.put(", \"gil\": 1");
     if (s.flags & kSampleChanged) out_.put(", \"changed\": 1");
+    if (s.flags & kSampleNoNative) out_.put(", \"no_native\": 1");
     out_.put("}");
   }
   out_.put("\n  ],\n");

@@ -57,13 +57,14 @@ void SamplesFile::publish(char* at, Kind kind, u32 id, size_t bytes) {
   std::atomic_ref<u64>(*reinterpret_cast<u64*>(at)).store(word, std::memory_order_release);
 }
 
-void SamplesFile::add_sample(u32 epoch, u32 tid, u64 ns, u32 stack, u32 flags) {
+void SamplesFile::add_sample(u32 epoch, u32 tid, u64 ns, StackRef stack, u32 flags, u32 stopped_ns) {
   char* at = space(epoch, sizeof(SampleRecord));
   if (!at) return;
   auto* r = reinterpret_cast<SampleRecord*>(at);
   r->ns = ns;
   r->stack = stack;
   r->flags = flags;
+  r->stopped_ns = stopped_ns;
   publish(at, Kind::sample, tid, sizeof *r);
 }
 
@@ -79,6 +80,11 @@ void SamplesFile::add_round(u32 epoch, u64 ns, u32 samples, u32 missed, u32 unre
 
 void SamplesFile::add_thread(u32 tid, const std::string& comm) {
   if (threads_.insert(tid).second) writer_.add_thread(tid, 0, comm.c_str());
+}
+
+void SamplesFile::add_image(u32 maps, ImageRecord image, const std::string& path) {
+  image.path = name(path);
+  writer_.add_image(maps, image);
 }
 
 u32 SamplesFile::name(const std::string& text) {
@@ -118,6 +124,13 @@ u32 SamplesFile::stack_of(const remote::ThreadSnapshot& thread, const remote::Py
     u32 c = code(u32(f.code), codes);
     id = c ? frame({id, c, u64(f.offset) | (f.entered ? kStackEntered : 0)}) : kStackLost;
   }
+  return id;
+}
+
+u32 SamplesFile::stack_of(const std::vector<u64>& addresses, bool cut, u32 maps) {
+  u32 id = cut ? frame({0, kStackCut, 0}) : 0;
+  for (size_t i = addresses.size(); i-- > 0 && id != kStackLost;)
+    id = frame({id, 0, addresses[i] | u64(maps) << kMapShift});
   return id;
 }
 

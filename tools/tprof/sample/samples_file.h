@@ -22,9 +22,12 @@ class SamplesFile {
   bool knows_thread(u32 tid) const { return threads_.count(tid); }
   void add_thread(u32 tid, const std::string& comm);
 
-  void add_sample(u32 epoch, u32 tid, u64 ns, u32 stack, u32 flags);
+  void add_image(u32 maps, ImageRecord image, const std::string& path);
+  void add_sample(u32 epoch, u32 tid, u64 ns, StackRef stack, u32 flags, u32 stopped_ns);
   void add_round(u32 epoch, u64 ns, u32 samples, u32 missed, u32 unread);
+  // Ids of a Python and of a native stack. `cut`: frames further out are missing. `maps`: see kMapShift.
   u32 stack_of(const remote::ThreadSnapshot& thread, const remote::PythonCodes& codes);
+  u32 stack_of(const std::vector<u64>& addresses, bool cut, u32 maps);
   // The numbers of code objects are those of a program file that was replaced (exec).
   void forget_codes();
 

@@ -17,6 +17,7 @@
 #include "remote/images.h"
 #include "remote/process.h"
 #include "remote/python_reader.h"
+#include "remote/thread_ids.h"
 #include "stack/unwinder.h"
 #include "symbols/interleave.h"
 #include "symbols/line_table.h"
@@ -48,7 +49,8 @@ struct Taken {
 
 class Taker {
  public:
-  Taker(const remote::Memory& memory, ProgramStacks& out, Frames frames) : memory_(memory), out_(out), frames_(frames) {
+  Taker(const remote::Memory& memory, ProgramStacks& out, Frames frames)
+      : memory_(memory), out_(out), frames_(frames), ids_(memory) {
     remote::FoundPython python = remote::find_python(memory, true);
     if (!python.is_python || frames == Frames::native) return;
     out_.why_not = python.why_not;
@@ -62,7 +64,7 @@ class Taker {
     if (!python_) return;
     states_.clear();
     for (const remote::PythonThread& t : python_->threads()) {
-      int tid = t.native ? int(t.native) : tid_of(t.pthread, tids);
+      int tid = t.native ? int(t.native) : ids_.of(t.pthread, tids);
       if (tid) states_.try_emplace(tid, t);
     }
   }
@@ -97,21 +99,6 @@ class Taker {
   }
 
  private:
-  // Before 3.11 the interpreter does not know the kernel's id of a thread. glibc keeps it in the thread's descriptor,
-  // at which its pthread_t points.
-  int tid_of(u64 pthread, const std::vector<int>& tids) {
-    constexpr u64 kDescriptorBytes = 1024;
-    auto is_thread = [&](int tid) { return std::binary_search(tids.begin(), tids.end(), tid); };
-    if (!pthread) return 0;
-    if (tid_offset_) return memory_.get<i32>(pthread + tid_offset_).value_or(0);
-    for (u64 offset = 0; offset < kDescriptorBytes; offset += 4)
-      if (i32 tid = memory_.get<i32>(pthread + offset).value_or(0); tid > 0 && is_thread(tid)) {
-        tid_offset_ = offset;
-        return tid;
-      }
-    return 0;
-  }
-
   StackFrame native_frame(const CodeLocation& location) const {
     StackFrame f;
     f.function = location.function;
@@ -195,7 +182,7 @@ class Taker {
   Meta meta_;
   std::optional<remote::PythonReader> python_;
   std::map<int, remote::PythonThread> states_;
-  u64 tid_offset_ = 0;
+  remote::ThreadIds ids_;
   std::vector<Taken> taken_;
 };
 
@@ -212,6 +199,10 @@ u64 futex_of(int pid, int tid) {
   u64 call = 0, address = 0;
   words >> call >> std::hex >> address;
   return words && call == SYS_futex ? address : 0;
+}
+
+void release(Unwinder& unwinder, ProgramStacks& out) {
+  if (std::optional<u64> stopped_ns = unwinder.release()) out.stops_ns.push_back(*stopped_ns);
 }
 
 std::string command_of(int pid) {
@@ -249,9 +240,8 @@ ProgramStacks stacks_of_process(int pid, Frames frames) {
     NativeStack native = unwinder ? unwinder->stack_of(tid) : NativeStack{};
     if (unwinder && native.end == NativeStack::End::not_read && native.why == "it has ended") continue;
     taker.take(std::move(thread), std::move(native), futex);
-    if (unwinder) unwinder->release();
+    if (unwinder) release(*unwinder, out);
   }
-  if (unwinder) out.stops_ns = unwinder->stops_ns();
   if (!process->is_same())
     throw Error(Fault::unreadable,
                 "process " + std::to_string(pid) + ": it has ended, or started another program, while it was read");
@@ -283,7 +273,7 @@ ProgramStacks stacks_of_core(const std::string& path, Frames frames) {
     thread.died = core->signal() && tid == core->threads()[0];
     NativeStack native = unwinder ? unwinder->stack_of(tid) : NativeStack{};
     taker.take(std::move(thread), std::move(native), 0);
-    if (unwinder) unwinder->release();
+    if (unwinder) unwinder->release();  // it was not stopped
   }
   taker.finish();
   return out;

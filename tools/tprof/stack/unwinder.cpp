@@ -4,11 +4,13 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <sstream>
 
 #include "base/child.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "remote/process.h"
 #include "run/program_file.h"
@@ -82,21 +84,20 @@ void Unwinder::send(const std::string& text) {
   }
 }
 
-void Unwinder::collect_release() {
-  if (!releasing_) return;
-  releasing_ = false;
+std::optional<u64> Unwinder::release() {
+  if (!stopped_) return {};
+  stopped_ = false;
+  send("release\n");
   std::istringstream words(line());
   std::string what;
   u64 ns = 0;
-  if (words >> what >> ns && what == "released") stops_ns_.push_back(ns);
+  if (!(words >> what >> ns) || what != "released") return {};
+  return ns;
 }
 
-void Unwinder::release() {
-  if (!stopped_) return;
-  stopped_ = false;
-  send("release\n");
-  releasing_ = true;
-  collect_release();
+u64 Unwinder::cpu_ns() const {
+  clockid_t clock;
+  return clock_getcpuclockid(pid_, &clock) == 0 ? clock_ns(clock) : 0;
 }
 
 NativeStack Unwinder::stack_of(int tid) {
@@ -111,7 +112,7 @@ NativeStack Unwinder::stack_of(int tid) {
     int error = 0;
     words >> error;
     out.why = what == "gone"   ? "it has ended"
-              : what == "busy" ? "it is in an uninterruptible sleep and does not stop"
+              : what == "busy" ? "it did not stop: it waits for a processor, or is in an uninterruptible sleep"
                                : remote::refusal(tid);
     return out;
   }
@@ -120,11 +121,6 @@ NativeStack Unwinder::stack_of(int tid) {
   out.end = end == "whole" ? NativeStack::End::whole : end == "cut" ? NativeStack::End::cut : NativeStack::End::lost;
   for (std::string word; words >> word;) out.addresses.push_back(strtoull(word.c_str(), nullptr, 16));
   return out;
-}
-
-const std::vector<u64>& Unwinder::stops_ns() {
-  release();
-  return stops_ns_;
 }
 
 }  // namespace tprof

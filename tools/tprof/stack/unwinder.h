@@ -1,5 +1,6 @@
 // The program tprof-stack (tools/stack), which unwinds native stacks with libunwind: one process or core file each.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,27 +18,26 @@ struct NativeStack {
 
 class Unwinder {
  public:
-  // `subject`: {"<pid>"} or {"--core", file}. Throws Error(Fault::unreadable) if the program is missing.
+  // `subject`: the arguments of tprof-stack, see tools/stack/tprof_stack.cpp. Throws Error(Fault::unreadable) if the
+  // program is missing.
   explicit Unwinder(const std::vector<std::string>& subject);
   ~Unwinder();
   Unwinder(const Unwinder&) = delete;
 
   // Stops the thread and reads its stack. It stays stopped until release(), or the next call.
   NativeStack stack_of(int tid);
-  // Lets the thread run on. What the stops took is in stops_ns() once the next thread was asked for, or at the end.
-  void release();
-  // How long each thread was stopped; releases the last one.
-  const std::vector<u64>& stops_ns();
+  // Lets the thread run on, and returns how long it was stopped; nothing if none is.
+  std::optional<u64> release();
+  // Processor time of the program so far.
+  u64 cpu_ns() const;
 
  private:
   std::string line();
   void send(const std::string& text);
-  void collect_release();
 
   int in_ = -1, out_ = -1, pid_ = -1;
-  bool stopped_ = false, releasing_ = false;
+  bool stopped_ = false;
   std::string pending_;
-  std::vector<u64> stops_ns_;
 };
 
 // The path of tprof-stack; empty: this tprof was built without it (meson -Dstack=disabled, or no libunwind).
