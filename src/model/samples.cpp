@@ -1,5 +1,6 @@
 #include "model/samples.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,14 @@
 
 namespace tprof {
 namespace {
+
+constexpr i64 kEndedEarly_ns = 1'000'000'000;  // what a busy machine makes the sampler late, at most
+
+std::string seconds_text(i64 ns) {
+  char text[32];
+  snprintf(text, sizeof text, "%.1f s", double(ns) / 1e9);
+  return text;
+}
 
 class SampleLoader {
  public:
@@ -106,6 +115,10 @@ Damage load_samples(const Recording& recording, const Meta& meta, i64 from_monot
     s.knows_gil = !info(kSamplesGil).empty();
     s.cpu_ns = file->header().own_ticks.load();
     SampleLoader(*file, own, from_monotonic_ns, model, frames, threads).load();
+    i64 until_ns = i64(file->header().sampled_until_ns.load()) + from_monotonic_ns;
+    if (s.why_not.empty() && until_ns + kEndedEarly_ns < model.end_ns)
+      s.why_not = "the sampler ended, or was late: there are none of the last " +
+                  seconds_text(model.end_ns - std::max(until_ns, model.begin_ns));
     return file->damage();
   } catch (const Error& e) {
     s.why_not = e.what();

@@ -29,6 +29,7 @@ struct PythonReader::Window {
 
   template <class T>
   bool get(u64 address, T& out) {
+    if (address > ~u64(0) - kAbove) return false;  // any address may have been read
     if (address < begin || address + sizeof out > begin + bytes) {
       u64 end = address + kAbove;
       begin = end > kBytes ? end - kBytes : 0;

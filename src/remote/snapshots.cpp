@@ -29,9 +29,9 @@ Snapshots::Snapshots(const Process& process, const PythonLayout& layout, size_t 
   frame_bytes_ = size_t(std::max({layout.code, layout.previous, layout.at, layout.entered})) + 8;
 }
 
-// Walks the lists, a call per member. False: they changed meanwhile, or cannot be read.
+// Walks the lists, a call per member. False: they changed meanwhile, or cannot be read, and what was known stays.
 bool Snapshots::find_threads() {
-  interpreters_.clear();
+  std::vector<Interpreter> interpreters;
   std::vector<u64> states;
   auto pointer = [&](u64 address, u64& to) {
     std::optional<u64> value = process_.get<u64>(address);
@@ -41,7 +41,7 @@ bool Snapshots::find_threads() {
   u64 interpreter;
   if (!pointer(layout_.runtime + u64(layout_.interpreters), interpreter)) return false;
   while (interpreter) {
-    Interpreter& found = interpreters_.emplace_back();
+    Interpreter& found = interpreters.emplace_back();
     found.address = interpreter;
     u64 state;
     if (!pointer(interpreter + u64(layout_.threads), state)) return false;
@@ -51,7 +51,7 @@ bool Snapshots::find_threads() {
       if (states.size() > kMostThreads || !pointer(state + u64(layout_.next_thread), state)) return false;
     }
     if (layout_.next_interpreter < 0) break;
-    if (interpreters_.size() > kMostInterpreters || !pointer(interpreter + u64(layout_.next_interpreter), interpreter))
+    if (interpreters.size() > kMostInterpreters || !pointer(interpreter + u64(layout_.next_interpreter), interpreter))
       return false;
   }
   // What is known of threads that go on is kept.
@@ -61,6 +61,7 @@ bool Snapshots::find_threads() {
     if (known != threads_.end()) threads[i] = std::move(*known);
     threads[i].state = states[i];
   }
+  interpreters_ = std::move(interpreters);
   threads_ = std::move(threads);
   states_.resize(threads_.size() * state_bytes_);
   return true;
@@ -125,7 +126,8 @@ void Snapshots::read_frames(std::vector<Thread*>& threads, bool second) {
 
 bool Snapshots::field(const Thread& t, u64 address, void* to, size_t bytes, bool second) const {
   for (const Range& range : t.ranges) {
-    if (!range.read || address < range.begin || address + bytes > range.end) continue;
+    u64 size = range.end - range.begin, offset = address - range.begin;  // any address may have been read
+    if (!range.read || offset >= size || size - offset < bytes) continue;
     memcpy(to, (second ? range.second : range.first).data() + (address - range.begin), bytes);
     return true;
   }
@@ -160,6 +162,7 @@ void Snapshots::walk(Thread& t) {
       // Below are the callers' frames, in the same part of the stack; or there is nothing.
       bool found = false;
       for (u64 below : {kNear, u64(0)}) {
+        if (frame > ~u64(0) - frame_bytes_) break;
         Range range;
         range.begin = frame > below ? frame - below : 0;
         range.end = frame + frame_bytes_;

@@ -12,7 +12,8 @@ std::string count_text(u64 n, const char* one, const char* more) {
   return std::to_string(n) + " " + (n == 1 ? one : more);
 }
 
-Table places_table(const char* title, const PythonSamples& samples, const std::vector<SampledPlace>& places) {
+Table places_table(const char* title, const Model& model, const PythonSamples& samples,
+                   const std::vector<SampledPlace>& places) {
   Columns<SampledPlace> c;
   auto time = [&](u64 n) { return Value(i64(std::llround(double(n) * samples.period_ns))); };
   auto share = [&](u64 n) { return percent_of(i64(n), i64(samples.samples)); };
@@ -30,6 +31,12 @@ Table places_table(const char* title, const PythonSamples& samples, const std::v
     c.add("total_" + text, "Total " + text, Unit::percent, kDataOnly, [=](auto& r) { return share(r.total_by[i]); });
   }
   c.add("on_cpu_percent", "On CPU", Unit::percent, 3, [](auto& r) { return percent_of(i64(r.on_cpu), i64(r.self)); });
+  bool in_operators = std::any_of(places.begin(), places.end(), [](auto& r) { return r.op_samples > 0; });
+  if (in_operators) {
+    c.add("operator", "Operator", Unit::function, 5, [&](auto& r) { return r.op_samples ? model.names[r.op] : ""; });
+    c.add("operator_percent", "% of self in it", Unit::percent, kDataOnly,
+          [](auto& r) { return percent_of(i64(r.op_samples), i64(r.self)); });
+  }
   bool native = std::any_of(places.begin(), places.end(), [](auto& r) { return r.native_samples > 0; });
   if (native) {
     c.add("native", "Mostly in", Unit::function, 3, [](auto& r) { return r.native; });
@@ -46,7 +53,7 @@ Table places_table(const char* title, const PythonSamples& samples, const std::v
 // What was not read, and why.
 std::vector<std::string> losses(const Sampled& s) {
   std::vector<std::string> out;
-  if (!s.why_not.empty()) out.push_back("Not sampled: " + s.why_not);
+  if (!s.why_not.empty()) out.push_back((s.looks ? "Samples are missing: " : "Not sampled: ") + s.why_not);
   if (s.failed) out.push_back(count_text(s.failed, "look", "looks") + " found no threads");
   if (s.missed) out.push_back(count_text(s.missed, "look", "looks") + " would have come too late: left out");
   if (s.unread)
@@ -69,7 +76,7 @@ std::vector<std::string> losses(const Sampled& s) {
 }  // namespace
 
 Table python_functions_table(const Model& model, const PythonSamples& samples) {
-  Table table = places_table("Python functions", samples, samples.functions);
+  Table table = places_table("Python functions", model, samples, samples.functions);
   const Sampled& s = model.sampled;
   if (!s.hz && model.samples.empty()) {
     table.footer.push_back("Python: not sampled (run with --sample python)");
@@ -91,10 +98,12 @@ Table python_functions_table(const Model& model, const PythonSamples& samples) {
   return table;
 }
 
-Table python_lines_table(const PythonSamples& samples) { return places_table("Python lines", samples, samples.lines); }
+Table python_lines_table(const Model& model, const PythonSamples& samples) {
+  return places_table("Python lines", model, samples, samples.lines);
+}
 
-Table native_functions_table(const PythonSamples& samples) {
-  return places_table("Native functions", samples, samples.natives);
+Table native_functions_table(const Model& model, const PythonSamples& samples) {
+  return places_table("Native functions", model, samples, samples.natives);
 }
 
 Table python_threads_table(const Model& model, const PythonSamples& samples) {

@@ -6,8 +6,8 @@
 namespace tprof {
 
 Table python_functions_table(const Model& model, const PythonSamples& samples);
-Table python_lines_table(const PythonSamples& samples);
-Table native_functions_table(const PythonSamples& samples);
+Table python_lines_table(const Model& model, const PythonSamples& samples);
+Table native_functions_table(const Model& model, const PythonSamples& samples);
 Table python_threads_table(const Model& model, const PythonSamples& samples);
 
 }  // namespace tprof

@@ -186,9 +186,9 @@ def compare_with_python(program):
     # is native and so is its last one.
     for tid in expected:
         thread, = [t for t in native["threads"] if str(t["tid"]) == tid]
+        assert "incomplete" not in thread, json.dumps(thread)
         kinds = [f["kind"] for f in thread["frames"]]
-        assert kinds[0] == "native" and kinds[-1] == "native", thread["frames"][-1]
-        assert "incomplete" not in thread
+        assert kinds[0] == "native" and kinds[-1] == "native", json.dumps(thread)
         assert not [f for f in thread["frames"] if f["function"] == "_PyEval_EvalFrameDefault"]
 
 

@@ -3,6 +3,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -135,8 +136,8 @@ def test_a_debugger_does_not_disturb_it(logdir):
 
 def test_a_killed_sampler_costs_samples_only(logdir):
     process = start([HERE / "samples.py", 2], "preload", logdir=logdir, options=SAMPLE)
-    sampler, = wait_for(lambda: samplers(logdir), what="the sampler")
-    os.kill(sampler, signal.SIGKILL)
+    # Where it starts a program itself, there are two of them for a moment.
+    os.kill(min(wait_for(lambda: samplers(logdir), what="the sampler")), signal.SIGKILL)
     result = finish(process, logdir)
     assert result.returncode == 0 and len(result.traces()) == 1, result.stderr
     assert not list(logdir.glob("*.samples"))
@@ -169,11 +170,11 @@ def test_native_frames_are_inside_of_the_python_function_that_called_them(torch_
     for name, took in spent.items():
         assert abs(found[name] - 100 * took / sum(spent.values())) <= 8, (name, found, spent)
     by_name = {row["function"]: row for row in worker["rows"]}
-    assert "nanosleep" in by_name["sleeps"]["native"] or "select" in by_name["sleeps"]["native"], by_name["sleeps"]
-    assert any("nanosleep" in name or "select" in name for name in natives), natives
+    in_sleep = re.compile("nanosleep|select|libc.*no symbol")  # in a chroot libc is stripped
+    assert in_sleep.search(by_name["sleeps"]["native"]), by_name["sleeps"]
+    assert any(in_sleep.search(name) for name in natives), natives
     assert any("were stopped" in note for note in worker["notes"]), worker["notes"]
-    frames, sample = trace.data["stackFrames"], trace.data["samples"][0]
-    assert {frame["category"] for frame in frames.values()} == {"python", "native"}
+    assert {frame["category"] for frame in trace.data["stackFrames"].values()} == {"python", "native"}
 
 
 def test_without_the_option_nothing_is_read(logdir):

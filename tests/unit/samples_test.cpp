@@ -139,6 +139,9 @@ TEST_F(SamplesTest, functions_by_category_of_the_step) {
   EXPECT_EQ(module.self, 0u);
   EXPECT_EQ(module.total, 20u);
   EXPECT_EQ(module.total_by[u32(Category::other)], 16u);
+  EXPECT_EQ(work.op_samples, 4u);
+  EXPECT_EQ(m.names[work.op], "aten::mm");
+  EXPECT_EQ(idle.op_samples, 0u);
   ASSERT_EQ(found.threads.size(), 2u);
   // 21 looks were due in the time of 20.
   EXPECT_DOUBLE_EQ(found.period_ns, 10.5e6);

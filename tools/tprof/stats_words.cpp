@@ -31,8 +31,8 @@ Answer by_tree(const Subject& s) { return {call_tree_table(s.model, call_tree(s.
 Answer by_python(const Subject& s) {
   PythonSamples samples = python_samples(s.model, s.classes(), s.windows());
   Answer out{python_functions_table(s.model, samples), {}};
-  if (!samples.lines.empty()) out.more.push_back({"lines", python_lines_table(samples)});
-  if (!samples.natives.empty()) out.more.push_back({"natives", native_functions_table(samples)});
+  if (!samples.lines.empty()) out.more.push_back({"lines", python_lines_table(s.model, samples)});
+  if (!samples.natives.empty()) out.more.push_back({"natives", native_functions_table(s.model, samples)});
   if (!samples.threads.empty()) out.more.push_back({"threads", python_threads_table(s.model, samples)});
   return out;
 }

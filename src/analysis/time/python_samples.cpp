@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "model/open_operators.h"
+
 namespace tprof {
 namespace {
 
@@ -108,6 +110,11 @@ class Places {
     if (n > places_[index].native_samples) places_[index].native = function, places_[index].native_samples = n;
   }
 
+  void count_operator(u32 index, u32 name) {
+    u64 n = ++details_[index].operators[name];
+    if (n > places_[index].op_samples) places_[index].op = name, places_[index].op_samples = n;
+  }
+
   std::vector<SampledPlace> take() {
     std::stable_sort(places_.begin(), places_.end(), [](const SampledPlace& a, const SampledPlace& b) {
       return a.self != b.self ? a.self > b.self : a.total > b.total;
@@ -119,6 +126,7 @@ class Places {
   struct Details {
     std::map<i64, std::pair<u64, u64>> lines;  // how often each ran, and was on a stack
     std::map<std::string, u64> natives;
+    std::map<u32, u64> operators;
   };
   const bool by_line_;
   std::map<std::string, u32> index_;
@@ -129,10 +137,11 @@ class Places {
 
 class StackCounter {
  public:
-  explicit StackCounter(const Model& model) : model_(model) {}
+  explicit StackCounter(const Model& model) : model_(model), open_(model) {}
 
   void count(const StackSample& s, u32 category) {
     for (Places* places : {&functions_, &lines_, &natives_}) places->begin_stack();
+    u32 open = open_.at(s.thread, s.ns);
     bool python_seen = false;
     std::string inner;  // the innermost frame, if it is native
     for (u32 at = s.stack; at; at = model_.stacks[at].parent) {
@@ -140,6 +149,7 @@ class StackCounter {
       if (f.native) {
         if (at == s.stack) {
           natives_.count_self(f.function, category, s);
+          if (open != kNone) natives_.count_operator(f.function, model_.events[open].name);
           inner = f.name;
         }
         natives_.count(f.function, category);
@@ -152,6 +162,10 @@ class StackCounter {
       if (!self) continue;
       functions_.count_self(f.function, category, s);
       lines_.count_self(f.line, category, s);
+      if (open != kNone) {
+        functions_.count_operator(f.function, model_.events[open].name);
+        lines_.count_operator(f.line, model_.events[open].name);
+      }
       if (inner.empty()) continue;
       functions_.count_native(f.function, inner);
       lines_.count_native(f.line, inner);
@@ -183,6 +197,7 @@ class StackCounter {
   }
 
   const Model& model_;
+  OpenOperators open_;
   std::map<u32, Frame> frames_;  // by text
   Places functions_{false}, lines_{true}, natives_{false};
 };

@@ -20,6 +20,8 @@ struct SampledPlace {
   u64 on_cpu = 0, gil = 0;  // of `self`: the thread ran, and held the GIL
   SamplesByCategory by{};   // of `self`
   SamplesByCategory total_by{};
+  u32 op = kNone;          // the name of the operator that most of `self` were in, an index into Model::names
+  u64 op_samples = 0;      // how many; 0: none were in one
   std::string native;      // of Python: the native function that most of `self` were in; empty: not known
   u64 native_samples = 0;  // how many
 };

@@ -2,8 +2,18 @@
 
 #include "kineto/names.h"
 #include "kineto/write/lines.h"
+#include "model/open_operators.h"
 
 namespace tprof::kineto {
+namespace {
+
+const Step* step_at(const Model& model, i64 ns) {
+  for (const Step& step : model.steps)
+    if (step.begin_ns <= ns && ns < step.end_ns) return &step;
+  return nullptr;
+}
+
+}  // namespace
 
 void StackText::put_frame(u32 stack) {
   if (!stack) return;
@@ -47,6 +57,7 @@ void StackText::put_samples() {
   if (model_.samples.empty()) return;
   out_.put("  \"samples\": [");
   const char* gap = "\n";
+  OpenOperators open(model_);
   for (const StackSample& s : model_.samples) {
     if (!s.stack) continue;
     out_.put(gap);
@@ -58,6 +69,15 @@ void StackText::put_samples() {
     out_.put(", \"sf\": ");
     out_.put_number(s.stack);
     out_.put(", \"weight\": 1");
+    if (const Step* step = step_at(model_, s.ns)) {
+      out_.put(", \"step\": ");
+      out_.put_number(step->number);
+    }
+    if (u32 op = open.at(s.thread, s.ns); op != kNone) {
+      out_.put(", \"operator\": \"");
+      out_.put(text(model_.events[op].name));
+      out_.put("\"");
+    }
     if (s.flags & kSampleOnCpu) out_.put(", \"on_cpu\": 1");
     if (s.flags & kSampleGil) out_.put(", \"gil\": 1");
     if (s.flags & kSampleChanged) out_.put(", \"changed\": 1");
