@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tprof::remote {
 namespace {
@@ -273,7 +274,7 @@ ThreadSnapshot Snapshots::shown(const Thread& t, bool gil) const {
   return out;
 }
 
-bool Snapshots::take(std::vector<ThreadSnapshot>& out, u64 only) {
+bool Snapshots::take(std::vector<ThreadSnapshot>& out, u64 only, const HasRun& has_run) {
   out.clear();
   bool found = (only || rounds_++ % kLookEvery != 0) && read_states();
   for (int i = 0; !found && i < kTries; i++) found = find_threads() && read_states();
@@ -283,12 +284,18 @@ bool Snapshots::take(std::vector<ThreadSnapshot>& out, u64 only) {
     Thread& t = threads_[i];
     const char* state = states_.data() + i * state_bytes_;
     identify(t, state);
-    t.holders[0] = value_in<u64>(state, layout_.first);
+    u64 holder = value_in<u64>(state, layout_.first);
+    bool same = std::exchange(t.holders[0], holder) == holder;
     t.frames.clear();
     t.unread = t.changed = t.cut = false;
-    if (t.holders[0] && (!only || t.native == only)) all.push_back(&t);
+    if (!holder || (only && t.native != only)) continue;
+    all.push_back(&t);
+    bool ran = !t.native || has_run(t.native);
+    if (!ran && same && !t.before.empty())
+      t.frames = t.before, t.cut = t.before_cut;
+    else
+      left.push_back(&t);
   }
-  left = all;
   for (int i = 0; !left.empty() && i < kTries; i++) {
     read_frames(left, false);
     for (Thread* t : left)
@@ -312,7 +319,7 @@ bool Snapshots::take(std::vector<ThreadSnapshot>& out, u64 only) {
   for (Thread* t : all) {
     if (t->frames.empty() && !t->unread) continue;
     t->before.clear();
-    if (!t->unread && !t->changed) t->before = t->frames;
+    if (!t->unread && !t->changed) t->before = t->frames, t->before_cut = t->cut;
     ThreadSnapshot snapshot = shown(*t, gil_holder_ && t->state == gil_holder_);
     if (snapshot.unread || !snapshot.frames.empty()) out.push_back(std::move(snapshot));
   }

@@ -5,6 +5,8 @@
 // the outermost frame is the same in the second one. If inner frames are not the same, they changed in those
 // microseconds: they are kept, and marked. Frames that are exactly those of the look before are not read a second time.
 #pragma once
+#include <functional>
+
 #include "remote/process.h"
 #include "remote/python_codes.h"
 #include "remote/python_reader.h"
@@ -26,8 +28,14 @@ class Snapshots {
   Snapshots(const Process& process, const PythonLayout& layout, size_t limit);
 
   // Threads that run no Python code have no frames and are left out. False: the threads could not be found.
-  // `only`: the id of a thread, if others need not be read.
-  bool take(std::vector<ThreadSnapshot>& out, u64 only = 0);
+  // `has_run`: whether a thread may have run since it was asked about it last, which was before the last look: frames
+  // of one that has not are not read again.
+  using HasRun = std::function<bool(u64 native)>;
+  bool take(std::vector<ThreadSnapshot>& out, const HasRun& has_run) { return take(out, 0, has_run); }
+  // The same of one thread.
+  bool take_one(std::vector<ThreadSnapshot>& out, u64 native) {
+    return take(out, native, [](u64) { return true; });
+  }
   const PythonCodes& codes() const { return codes_; }
   bool knows_gil() const { return layout_.gil_locked >= 0 && layout_.gil_holder >= 0; }
 
@@ -51,12 +59,13 @@ class Snapshots {
     std::vector<Range> ranges;
     std::vector<RawFrame> frames,
         before;  // before: those of the last look, if they did not change while they were read
-    bool unread = false, changed = false, cut = false;
+    bool unread = false, changed = false, cut = false, before_cut = false;
   };
   struct Interpreter {
     u64 address = 0;
     std::vector<u64> states;
   };
+  bool take(std::vector<ThreadSnapshot>& out, u64 only, const HasRun& has_run);
   bool find_threads();
   bool read_states();
   void read_frames(std::vector<Thread*>& threads, bool second);

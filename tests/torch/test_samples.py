@@ -84,6 +84,15 @@ def test_a_program_that_ends_in_any_way_leaves_its_samples(torch_machine, logdir
     assert not recordings(logdir)
 
 
+@pytest.mark.parametrize("ending, status", [("kill", ENDS), ("exec", [0]), ("fork", [0]), ("deep", [0]), ("threads", [0])])
+def test_a_program_whose_threads_are_stopped_ends_as_it_would(logdir, ending, status):
+    result = run([HERE / "samples.py", 2, ending], "run", logdir=logdir, options={"TPROF_SAMPLE": "native"})
+    assert result.returncode in status, (result.returncode, result.stderr)
+    rows, lines, notes, ledger = python_of(result)
+    assert ledger["count"] > 50 and ledger["stops"] > 50 and ledger["no_native"] <= ledger["count"] / 20, ledger
+    assert not recordings(logdir)
+
+
 def test_stacks_of_ten_thousand_frames_are_cut(torch_machine, logdir):
     result = run([HERE / "samples.py", 3, "deep"], "run", logdir=logdir, options=SAMPLE, where=torch_machine)
     assert result.returncode == 0, result.stderr

@@ -11,6 +11,7 @@ namespace tprof::remote {
 namespace {
 
 constexpr u64 kWords = 4096;
+const Snapshots::HasRun kHasRun = [](u64) { return true; };
 
 class DamagedPython : public testing::Test {
  protected:
@@ -36,7 +37,8 @@ class DamagedPython : public testing::Test {
 
   u64 address(u64 word) const { return reinterpret_cast<u64>(words_.data() + word); }
 
-  // Runtime at 0, interpreter at 8, three thread states from 16, 20 frames each from 100, code objects from 1000.
+  // Runtime at 0, interpreter at 8, three thread states from 16, 20 frames each from 100, code objects from 1000, their
+  // name and table of lines from 2000.
   void lay_out() {
     std::fill(words_.begin(), words_.end(), 0);
     words_[0] = address(8);
@@ -52,8 +54,15 @@ class DamagedPython : public testing::Test {
         words_[frame + 1] = f < 19 ? address(frame + 4) : 0;
         words_[frame + 2] = address(code) + 48 + 2 * f;
       }
-      words_[1000 + 100 * t + 1] = layout_.code_type;
+      u64 code = 1000 + 100 * t;
+      words_[code + 1] = layout_.code_type;
+      words_[code + 2] = words_[code + 3] = address(2000);
+      words_[code + 4] = address(2010);
     }
+    words_[2002] = 1;  // a string of one character, compact and ASCII, and a table of two bytes
+    words_[2004] = 1 << 2 | 1 << 5 | 1 << 6;
+    words_[2005] = 'f';
+    words_[2012] = 2;
   }
 
   std::unique_ptr<Process> process_;
@@ -65,12 +74,27 @@ TEST_F(DamagedPython, whole_it_is_read) {
   lay_out();
   Snapshots snapshots(*process_, layout_, 64);
   std::vector<ThreadSnapshot> out;
-  ASSERT_TRUE(snapshots.take(out));
+  ASSERT_TRUE(snapshots.take(out, kHasRun));
   ASSERT_EQ(out.size(), 3u);
   EXPECT_EQ(out[1].native, 101u);
-  ASSERT_TRUE(snapshots.take(out, 102));  // names cannot be read, so that no thread has frames
+  EXPECT_EQ(out[1].frames.size(), 20u);
+  EXPECT_EQ(snapshots.codes().code(out[1].frames[0].code).name, "f");
+  ASSERT_TRUE(snapshots.take_one(out, 102));
   ASSERT_EQ(out.size(), 1u);
   EXPECT_EQ(out[0].native, 102u);
+}
+
+TEST_F(DamagedPython, of_threads_that_have_not_run_nothing_is_read_again) {
+  lay_out();
+  Snapshots snapshots(*process_, layout_, 64);
+  std::vector<ThreadSnapshot> before, out;
+  ASSERT_TRUE(snapshots.take(before, kHasRun));
+  words_[100 + 1] = 0;  // of the first thread
+  words_[200 + 1] = 0;
+  ASSERT_TRUE(snapshots.take(out, [](u64 native) { return native == 101; }));
+  ASSERT_EQ(out.size(), 3u);
+  EXPECT_EQ(out[0].frames.size(), before[0].frames.size());
+  EXPECT_EQ(out[1].frames.size(), 1u);
 }
 
 TEST_F(DamagedPython, any_word_may_be_anything) {
@@ -87,7 +111,7 @@ TEST_F(DamagedPython, any_word_may_be_anything) {
         u64 word = random() % 8 ? 16 + random() % 400 : random() % kWords;
         words_[word] = random() % 2 ? kBad[random() % std::size(kBad)] : address(random() % kWords) + random() % 2 * 4;
       }
-      snapshots.take(out);
+      snapshots.take(out, kHasRun);
       for (const ThreadSnapshot& t : out) EXPECT_LE(t.frames.size(), 64u);
       for (const PythonThread& t : reader.threads()) EXPECT_LE(reader.stack_of(t, 64).frames.size(), 64u);
     }

@@ -187,7 +187,7 @@ class Sampler {
     u32 epoch = header_word(offsetof(FileHeader, epoch));
     u64 ns = clock_ns(CLOCK_MONOTONIC);
     taken_.clear();
-    bool found = !snapshots_ || snapshots_->take(taken_);
+    bool found = !snapshots_ || snapshots_->take(taken_, [&](u64 tid) { return states_->has_run(u32(tid)); });
     pollfd p{pidfd_, POLLIN, 0};
     if (pidfd_ >= 0 && poll(&p, 1, 0) > 0) return;  // what was read may be of nothing, or of another process
     u32 samples = 0, unread = found ? 0 : kAllUnread;
@@ -218,7 +218,7 @@ class Sampler {
     u32 flags = states_->is_on_cpu(tid) * kSampleOnCpu;
     NativeStacks::Stop stop = stopped(file, tid, [&] {
       ns = clock_ns(CLOCK_MONOTONIC);
-      if (!snapshots_ || !snapshots_->take(again_, tid)) return;
+      if (!snapshots_ || !snapshots_->take_one(again_, tid)) return;
       t = again_.empty() ? remote::ThreadSnapshot{tid} : std::move(again_[0]);
     });
     if (t.unread || (t.frames.empty() && !stop.stack)) return false;
@@ -234,7 +234,8 @@ class Sampler {
   u32 add_others(SamplesFile& file, u32 epoch, const std::vector<u32>& seen) {
     u32 added = 0;
     for (int tid : process_->threads()) {
-      if (std::find(seen.begin(), seen.end(), u32(tid)) != seen.end() || !states_->is_on_cpu(u32(tid))) continue;
+      if (std::find(seen.begin(), seen.end(), u32(tid)) != seen.end()) continue;
+      if (!states_->has_run(u32(tid)) || !states_->is_on_cpu(u32(tid))) continue;
       remote::ThreadSnapshot t{u64(tid)};
       added += native_ && add(file, epoch, clock_ns(CLOCK_MONOTONIC), t);
     }

@@ -27,7 +27,7 @@ void ThreadStates::close_files(const File& file) {
     if (fd >= 0) close(fd);
 }
 
-bool ThreadStates::is_on_cpu(u32 tid) {
+bool ThreadStates::has_run(u32 tid) {
   auto [known, added] = files_.try_emplace(tid);
   File& file = known->second;
   if (added) {
@@ -41,17 +41,22 @@ bool ThreadStates::is_on_cpu(u32 tid) {
     text[std::max<ssize_t>(bytes, 0)] = 0;
     return bytes > 0;
   };
-  u64 ran_ns = read_from(file.schedstat) ? strtoull(text, nullptr, 10) : 0;
-  if (!file.has_run && ran_ns && ran_ns == file.ran_ns) return false;
+  bool has_times = read_from(file.schedstat);
+  if (has_times && !file.on_cpu && file.times == text) return false;
+  file.times = has_times ? text : "";
   if (!read_from(file.stat)) {  // the thread has ended; another one may have its number by now
     close_files(file);
     files_.erase(known);
-    return false;
+    return true;
   }
   const char* name_end = strrchr(text, ')');
-  file.has_run = name_end && name_end[1] == ' ' && name_end[2] == 'R';
-  file.ran_ns = ran_ns;
-  return file.has_run;
+  file.on_cpu = name_end && name_end[1] == ' ' && name_end[2] == 'R';
+  return true;
+}
+
+bool ThreadStates::is_on_cpu(u32 tid) const {
+  auto known = files_.find(tid);
+  return known != files_.end() && known->second.on_cpu;
 }
 
 std::string ThreadStates::name_of(u32 tid) const {

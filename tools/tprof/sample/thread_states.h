@@ -14,8 +14,10 @@ class ThreadStates {
   ~ThreadStates();
   ThreadStates(const ThreadStates&) = delete;
 
-  // Runs, or would if a processor were free.
-  bool is_on_cpu(u32 tid);
+  // Looks at a thread anew. False: it has not run since the look before, and did not run then.
+  bool has_run(u32 tid);
+  // By the last look: it runs, or would if a processor were free.
+  bool is_on_cpu(u32 tid) const;
   std::string name_of(u32 tid) const;
   // Closes the files of threads that were not asked for since the last call.
   void forget_others();
@@ -24,8 +26,8 @@ class ThreadStates {
   struct File {
     int stat = -1, schedstat = -1;
     u64 round = 0;
-    u64 ran_ns = 0;  // when it did not run; so far
-    bool has_run = true;
+    std::string times;  // the line in schedstat: the time that it ran, the time that it waited, how often it began
+    bool on_cpu = true;
   };
   static void close_files(const File& file);
   int pid_;
