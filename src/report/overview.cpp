@@ -240,7 +240,8 @@ Json overview_json(const Overview& overview, const Source& source, size_t worker
                    {"us", double(sum.ns) / 1000}, {"percent", span_percent(overview, sum.ns)}};
     out["own_cost"] = own_cost_json(overview);
     if (overview.other)
-      out["other"] = {{"function", overview.other->function},
+      out["other"] = {{"place", overview.other->text()},
+                      {"function", overview.other->function},
                       {"file", overview.other->file},
                       {"line", overview.other->line < 0 ? Json() : Json(overview.other->line)},
                       {"percent", 100 * overview.other->share()},

@@ -117,6 +117,7 @@ std::string summary_text(const Facts& facts, const std::vector<Advice>& advice, 
   Table waiting{"", {}, {}, subject.waiting};
   std::string out = text_of(waiting, style);
   out += headline(facts, subject, style) + breakdown(facts.overview, style);
+  if (facts.overview.other) out += other_line(*facts.overview.other) + "\n";
   for (const std::string& line : stretch_lines(facts.overview)) out += line + "\n";
   for (const Table& table : {top_operators(facts, operators), top_findings(advice, !subject.waiting.empty())})
     if (std::string text = text_of(table, style); !text.empty()) out += "\n" + text;

@@ -101,11 +101,13 @@ GROUPS = {
         _("python_module_ns", "ns", "an nn.Module's call, modules recorded", "<=", 400),
         _("python_module_calls_ns", "ns", "... all calls recorded"),
     ]),
-    "sampling": ("Sampling of Python stacks (--sample python), beside the program", [
+    "sampling": ("Sampling of stacks (--sample), beside the program", [
         _("sampled_threads", "", "threads of the program"),
         _("sampler_percent", "%", "processor time of the sampler, of a core", "<=", 3),
-        _("sampled_step_percent", "%", "a step with sampling, over one that is recorded without"),
+        _("sampled_step_percent", "%", "a step with samples of Python, over one that is recorded without"),
         _("sampled_again_percent", "%", "a second run without: the noise of this figure"),
+        _("native_step_percent", "%", "a step with samples of native frames too, over one that is recorded without"),
+        _("native_stop_us", "us", "a stop of a thread for its native frames"),
     ]),
     "instructions": ("Instructions of a step with a DataLoader, against bare (callgrind)", [
         _("step_instructions", "", "the bare training step"),

@@ -367,19 +367,24 @@ def sampling(torch, sizes):
         return float(subprocess.run(words, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                                     env=environment).stdout)
 
-    percent, sampled, again = [], [], []
+    def ledger_of(directory):
+        trace, = glob.glob(directory + "/*.pt.trace.json.gz")
+        with gzip.open(trace) as f:
+            return json.load(f)["tprof"]
+
+    modes = {"without": "0", "python": "python", "again": "0", "native": "native"}
+    percent, stops, slower = [], [], {name: [] for name in modes}
     for _ in range(sizes.sampled_pairs):
         with tempfile.TemporaryDirectory(prefix="tprof-bench-", dir="/tmp") as directory:
-            steps = {name: step("python" if name == "with" else "0", directory + "/" + name)
-                     for name in ("without", "with", "again")}
-            trace, = glob.glob(directory + "/with/*.pt.trace.json.gz")
-            with gzip.open(trace) as f:
-                ledger = json.load(f)["tprof"]
+            steps = {name: step(sample, directory + "/" + name) for name, sample in modes.items()}
+            ledger, native = ledger_of(directory + "/python"), ledger_of(directory + "/native")["samples"]
             percent.append(100 * ledger["samples"]["cpu_ns"] / ledger["span"]["duration_ns"])
-            sampled.append((steps["with"] / steps["without"] - 1) * 100)
-            again.append((steps["again"] / steps["without"] - 1) * 100)
+            stops.append(native["stopped_ns"] / max(native["stops"], 1) / 1000)
+            for name in modes:
+                slower[name].append((steps[name] / steps["without"] - 1) * 100)
     return {"sampled_threads": SAMPLED_THREADS, "sampler_percent": spread(percent),
-            "sampled_step_percent": spread(sampled), "sampled_again_percent": spread(again)}
+            "sampled_step_percent": spread(slower["python"]), "sampled_again_percent": spread(slower["again"]),
+            "native_step_percent": spread(slower["native"]), "native_stop_us": spread(stops)}
 
 
 def instructions(torch, sizes):

@@ -42,6 +42,7 @@ export interface OverviewWorker extends Source {
   counted: string;
   evaluations?: Stretches;
   inferences?: Stretches;
+  other?: { place: string; percent: number };
   own_cost: {
     cupti_us_per_step: number | null;
     cupti_percent: number | null;

@@ -17,6 +17,12 @@ export function Summary({ found, at }: { found: OverviewWorker; at: string }) {
       <p class="counted">
         <Said at={`${at}/counted`} text={found.counted} />
       </p>
+      {found.other && (
+        <p class="counted">
+          Other: <Figure at={`${at}/other/percent`} value={found.other.percent} unit="percent" /> of it in{" "}
+          <Said at={`${at}/other/place`} text={found.other.place} />
+        </p>
+      )}
       <StretchLine what="Evaluations" at={`${at}/evaluations`} found={found.evaluations} />
       <StretchLine what="Inference" at={`${at}/inferences`} found={found.inferences} />
       <h3>Configuration</h3>
