@@ -176,6 +176,22 @@ export const texts: Record<string, string> = {
   self_calls: "Operators that the line called itself",
   modules: "Modules of this class",
   left_out: "Rows below it that are not in the table",
+  // samples
+  function: "A Python function, or a native one in the table of those",
+  location: "Its file, and the line that ran most often; of a native function without debug information, its library",
+  self: "Time that it ran itself: samples in which it is the innermost frame",
+  total: "Time that it was on the stack: itself, and what it called",
+  self_percent: "Share of all samples in which it is the innermost frame",
+  total_percent: "Share of all samples in which it is on the stack",
+  on_cpu_percent: "Share of its own samples in which the thread ran; in the others it slept or waited",
+  operator_percent: "Share of its own samples in which that operator was open",
+  native: "The native function in which most of its own samples were",
+  native_percent: "Share of its own samples in that native function",
+  samples: "How many samples",
+  total_samples: "In how many samples it is on the stack",
+  gil_percent: "Share of the samples in which the thread held the global interpreter lock",
+  file: "Its file",
+  line: "The line that ran most often",
   // diff
   by: "What the row is: a category of the step, an operator, a kernel, a module",
   where: "Whether only one side has it",
@@ -190,6 +206,11 @@ export const texts: Record<string, string> = {
   a_calls: "Calls per step in A",
   b_calls: "Calls per step in B",
 };
+
+for (const category of ["Kernel", "Memcpy", "Memset", "Communication", "Runtime", "DataLoader", "CPU Exec", "Other"]) {
+  texts[`self_${category}`] = `Share of all samples: itself, in the time of the step that is ${category}`;
+  texts[`total_${category}`] = `Share of all samples: itself and what it called, in the time that is ${category}`;
+}
 
 // Titles of columns that have none in --json.
 export const titles: Record<string, string> = { where: "Only in" };

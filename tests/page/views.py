@@ -6,7 +6,7 @@ import urllib.parse
 STATES = {
     "operators": [{}, {"group": "op+shape"}],
     "kernels": [{}, {"group": "kernel+op"}],
-    "modules": [{"show": word} for word in ("module", "tree", "line", "timeline", "lightning")],
+    "modules": [{"show": word} for word in ("module", "tree", "line", "python", "timeline", "lightning")],
     "diff": [{"by": kind} for kind in ("category", "operator_host", "operator_device", "kernel", "module")] +
             [{"inside": "calls"}],
 }

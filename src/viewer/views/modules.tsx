@@ -1,5 +1,5 @@
 // nn.Modules, forward and backward, as a tree and as a flame graph. If the page holds them also: the call tree of each
-// thread, the cost of source lines, and Lightning's calls.
+// thread, the cost of source lines, samples of Python, and Lightning's calls.
 import { useMemo } from "preact/hooks";
 import { colorOf } from "../charts/colors";
 import { Swatch } from "../charts/donut";
@@ -12,6 +12,7 @@ import { DataTable } from "../table/table";
 import { Tree } from "../table/tree";
 import { Panel, Select, Switch } from "../widgets";
 import { pointerOf, rowsOf } from "../worker";
+import { WordTable } from "./words";
 
 const kNone = "no nn.Modules were recorded (tprof-run --with-modules)";
 
@@ -26,6 +27,12 @@ const kParts: { word: string; title: string; tab?: string; tree: boolean; none: 
     none: "No call stacks were recorded (tprof-run --with-stack=1).",
   },
   {
+    word: "python",
+    title: "Python functions",
+    tree: false,
+    none: "Python was not sampled (tprof-run --sample=python).",
+  },
+  {
     word: "timeline",
     title: "Timeline of the main thread",
     tab: "Timeline",
@@ -33,6 +40,12 @@ const kParts: { word: string; title: string; tab?: string; tree: boolean; none: 
     none: "No operators were recorded.",
   },
   { word: "lightning", title: "Lightning", tree: true, none: "No calls of Lightning were recorded." },
+];
+
+const kOfSamples: [string, string][] = [
+  ["lines", "Python lines"],
+  ["natives", "Native functions"],
+  ["threads", "Sampled threads"],
 ];
 
 const kHidden = ["kind", "thread", "end", "mean_duration", "host_mean_duration", "device_mean_duration"];
@@ -74,6 +87,10 @@ export function Modules({ worker }: { worker: number }) {
         />
       </Panel>
       {part.word === "module" && table.n > 0 && <Classes at={`${table.at}/classes`} />}
+      {part.word === "python" &&
+        kOfSamples
+          .filter(([name]) => at(`${table.at}/${name}`) !== undefined)
+          .map(([name, title]) => <WordTable word="python" part={name} title={title} worker={worker} />)}
     </>
   );
 }
