@@ -31,6 +31,7 @@ class SamplesTest : public testing::Test {
       b.range(kPid, 1, "aten::mm", begin, begin + 20 * kMs);
     }
     s.header.created_ns = b.header.created_ns;
+    s.header.sampled_until_ns = kStart + 10'000'000'000;
     s.code_of_one_line(1, "<module>", "main.py", 1);
     s.code_of_one_line(2, "work", "main.py", 11);
     s.code_of_one_line(3, "idle", "main.py", 21);
