@@ -22,6 +22,7 @@
 #include "kineto/write/output.h"
 #include "report/advice.h"
 #include "report/diff.h"
+#include "report/flame_tables.h"
 #include "report/overview.h"
 #include "report/page.h"
 #include "stats_words.h"
@@ -64,7 +65,7 @@ constexpr Section kSections[] = {
 
 // Words of `tprof stats` with a row for each stack, path or range. They are the first to be left out if the page is too
 // large.
-const std::set<std::string> kDetails = {"op+stack", "op+shape+stack", "tree", "timeline"};
+const std::set<std::string> kDetails = {"op+stack", "op+shape+stack", "tree", "timeline", "flame"};
 
 u64 bytes_of(const std::string& text) {
   u64 bytes = 0;
@@ -131,12 +132,18 @@ class Sides {
     a_.expect({all.begin(), all.begin() + i64(of_a)});
     b_.expect({all.begin() + i64(of_a), all.end()});
   }
-  const char* add(const Given& given, const Input& input, const Model& model) {
+  const char* add(const Given& given, const Input& input, const StatsSubject& stats) {
     bool in_a = given.at() < of_a_;
-    (in_a ? a_ : b_).add(given.path(), input, model);
+    DiffSideReader& side = in_a ? a_ : b_;
+    side.add(given.path(), input, stats.model);
+    side.add_flames(given.path(), input, stats);
     return in_a ? "A" : "B";
   }
-  Json document(const TableJson& tables) { return diff_json(diff(a_.finish(), b_.finish()), tables); }
+  Json document(const TableJson& tables, const TableJson& details) {
+    Json out = diff_json(diff(a_.finish(), b_.finish()), tables);
+    out["flames"] = flame_diffs_json(flame_diffs(a_.flames(), b_.flames()), details);
+    return out;
+  }
 
  private:
   const size_t of_a_;
@@ -197,10 +204,10 @@ class Report {
       add_worker({source_of(input, model), facts, workers[input.run], page_}, stats);
       jobs.add(input, rank_of(model, input.worker));
       given.move_to(input);
-      if (sides) about_["sides"].push_back(sides->add(given, input, model));
+      if (sides) about_["sides"].push_back(sides->add(given, input, stats));
     });
     for (const std::string& path : given.unread()) about_["left_out"].push_back(path + " could not be read");
-    if (sides) documents_["diff"] = sides->document(table_json(Keep::always));
+    if (sides) documents_["diff"] = sides->document(table_json(Keep::always), table_json(Keep::if_it_fits));
     for (const Job& job : waiting.all()) documents_["advise"]["stragglers"].push_back(stragglers_json(job));
     add_jobs(jobs);
     return code;

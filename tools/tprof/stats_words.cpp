@@ -8,6 +8,7 @@
 #include "report/call_tables.h"
 #include "report/communication.h"
 #include "report/distributed_tables.h"
+#include "report/flame_tables.h"
 #include "report/flops_table.h"
 #include "report/gpu_series_tables.h"
 #include "report/gpu_tables.h"
@@ -27,6 +28,13 @@ Answer by_operator(const Subject& s) {
 }
 
 Answer by_tree(const Subject& s) { return {call_tree_table(s.model, call_tree(s.model, s.tree_with_python())), {}}; }
+
+Answer by_flame(const Subject& s) {
+  std::vector<FlameTree> trees = flame_trees(s.flame_input());
+  Answer out{flame_sources_table(trees), {}};
+  for (const FlameTree& tree : trees) out.more.push_back({flame_source_word(tree.source), flame_table(s.model, tree)});
+  return out;
+}
 
 Answer by_python(const Subject& s) {
   PythonSamples samples = python_samples(s.model, s.classes(), s.windows());
@@ -205,6 +213,7 @@ const Flops& StatsSubject::flops() const {
 const std::vector<MemoryPeak>& StatsSubject::peaks() const {
   return facts_ ? facts_->memory : peaks_.get([&] { return memory_peaks(model, windows()); });
 }
+FlameInput StatsSubject::flame_input() const { return {model, tree(), tree_with_python(), windows(), lanes()}; }
 HostTimelines& StatsSubject::timelines() const {
   return timelines_.get([&] { return HostTimelines(model, classes(), waits()); });
 }
@@ -222,6 +231,8 @@ const std::vector<StatsWord>& stats_words() {
       {"line", "source lines, with the backward of what they called", "device_total_duration", "host_total_duration",
        false, by_line},
       {"python", "Python functions and lines, from samples (--sample python)", "", "", false, by_python},
+      {"flame", "flame graphs: samples, Python, modules, operators, GPU work by what launched it", "", "", false,
+       by_flame},
       {"kernel", "kernels", "total_duration", "", true, by_kernel},
       {"kernel+op", "kernels by operator and launch", "total_duration", "", true, by_kernel_and_op},
       {"module", "nn.Modules, forward and backward", "", "", true, by_module},

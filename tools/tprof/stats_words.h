@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/advice/facts.h"
-#include "analysis/basis/op_tree.h"
+#include "analysis/tables/flame.h"
 #include "model/plugin_trace.h"
 #include "plugin_compat/tree.h"
 #include "report/table.h"
@@ -65,6 +65,7 @@ class StatsSubject {
   const Flops& flops() const;
   const std::vector<MemoryPeak>& peaks() const;
   HostTimelines& timelines() const;
+  FlameInput flame_input() const;
   bool has_device() const {
     return std::any_of(model.gpu.begin(), model.gpu.end(), [](const GpuEvent& work) { return work.runs_on_gpu(); });
   }
