@@ -36,7 +36,7 @@ export function Flames({ worker }: { worker: number }) {
     return <p class="empty">This flame graph is not in this page, which would have grown too large (--max-size).</p>;
   const costs = costsOf(table);
   const usual = costs.find((key) => key !== "calls" && contexts.total[costs.indexOf(key)][0] > 0) ?? costs[0];
-  const cost = costs.includes(chosen.cost) ? chosen.cost : usual;
+  const cost = costs.includes(chosen.cost) && chosen.cost !== "calls" ? chosen.cost : usual;
   const shared = { table, contexts, costs, cost, chosen, set };
   return (
     <>

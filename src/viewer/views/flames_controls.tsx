@@ -1,4 +1,5 @@
 // What a flame graph is made of and how it is shown: source, width, thread, order; and what is hidden in it.
+import { useMemo } from "preact/hooks";
 import type { Table } from "../data/documents";
 import type { Chosen } from "../flame/choice";
 import type { Contexts } from "../flame/contexts";
@@ -29,9 +30,9 @@ export function Controls({
   sources,
   source,
 }: Shared & { sources: [string, string][]; source: string }) {
-  const threads = threadsOf(table, cost);
+  const threads = useMemo(() => threadsOf(table, cost), [table, cost]);
+  const widths = useMemo(() => costs.filter((key) => key !== "calls" && isKnown(table, key)), [table]);
   const title = (key: string) => table.columns.find((column) => column.key === key)!.title;
-  const sum = (key: string) => table.rows().reduce((all, row) => all + (table.number(row, selfKey(key)) ?? 0), 0);
   const framed = ["sampled", "python", "gpu"].includes(source);
   return (
     <div class="choices">
@@ -44,9 +45,7 @@ export function Controls({
       <Select
         label="Width"
         value={cost}
-        options={costs
-          .filter((key) => key === cost || (key !== "calls" && sum(key) > 0))
-          .map((key) => [key, title(key)])}
+        options={(widths.includes(cost) ? widths : [cost, ...widths]).map((key) => [key, title(key)])}
         onChange={(key) => set({ cost: key })}
       />
       {threads.length > 1 && (
@@ -77,6 +76,8 @@ export function Controls({
     </div>
   );
 }
+
+const isKnown = (table: Table, key: string) => table.rows().some((row) => (table.number(row, selfKey(key)) ?? 0) > 0);
 
 // A key of a frame, or of a library, to be read.
 const textOf = (key: string) => (key.startsWith("library ") ? "all of " : "") + key.replace(/^\S+ /, "");
