@@ -15,6 +15,7 @@
 #include "report/peak_tables.h"
 #include "report/python_tables.h"
 #include "report/stats_tables.h"
+#include "report/track_tables.h"
 
 namespace tprof {
 namespace {
@@ -180,6 +181,20 @@ Answer by_critical_path(const Subject& s) {
   return {critical_path_table(s.model, steps), {{"links", path_links_table(s.model, steps)}}};
 }
 
+Answer by_track(const Subject& s) {
+  Answer out{tracks_table(s.model, s.tracks()), {}};
+  out.more.push_back({"flows", flows_table(s.tracks())});
+  if (!s.counters().empty()) out.more.push_back({"counters", counters_table(s.counters())});
+  return out;
+}
+
+Answer by_slice(const Subject& s) {
+  SliceRange range;
+  if (std::isfinite(s.times.begin_us)) range.begin_ns = moment_ns(s, s.times.begin_us);
+  if (std::isfinite(s.times.end_us)) range.end_ns = moment_ns(s, s.times.end_us);
+  return {slices_table(s.model, s.tracks(), slice_sums(s.model, s.tracks(), range)), {}};
+}
+
 }  // namespace
 
 const OpTree& StatsSubject::tree() const {
@@ -218,6 +233,13 @@ HostTimelines& StatsSubject::timelines() const {
   return timelines_.get([&] { return HostTimelines(model, classes(), waits()); });
 }
 
+const Tracks& StatsSubject::tracks() const {
+  return tracks_.get([&] { return tracks_of(model); });
+}
+const std::vector<Counter>& StatsSubject::counters() const {
+  return counters_.get([&] { return counters_of(model, launches()); });
+}
+
 const std::vector<StatsWord>& stats_words() {
   static const char *const kDevice = "device_self_duration", *const kHost = "host_self_duration";
   static const std::vector<StatsWord> kWords = {
@@ -238,7 +260,7 @@ const std::vector<StatsWord>& stats_words() {
       {"module", "nn.Modules, forward and backward", "", "", true, by_module},
       {"lightning", "modules of PyTorch Lightning's profiler", "", "", true, by_lightning},
       {"timeline", "the main thread's ranges in order of time", "", "", true, by_timeline},
-      {"memory", "memory by operator", "self_size_increase", "", true, by_memory, nullptr, memory_json},
+      {"memory", "memory by operator", "self_size_increase", "", true, by_memory, nullptr, memory_json, true},
       {"peak", "what was alive at the memory's peak; leaks, fragmentation", "", "", false, by_peak},
       {"flops", "FLOPs, TFLOP/s, share of the roof, MFU, and what part of the time they are of", "", "", false,
        by_flops},
@@ -251,6 +273,8 @@ const std::vector<StatsWord>& stats_words() {
       {"comm", "collectives over all ranks of a run: transfer, waiting, bandwidth", "total_latency", "", true, nullptr,
        by_communication},
       {"utilization", "how busy each GPU was over time, as the plugin's counters", "", "", true, by_utilization},
+      {"track", "threads, streams and their slices in the timeline", "", "", false, by_track},
+      {"slice", "slices of the timeline by track and name", "", "", false, by_slice, nullptr, nullptr, true, false},
   };
   return kWords;
 }
