@@ -6,6 +6,7 @@ import "./style/page.css";
 import "./style/around.css";
 import "./style/tables.css";
 import "./style/charts.css";
+import "./style/timeline.css";
 import "./style/views.css";
 
 const root = document.getElementById("app")!;

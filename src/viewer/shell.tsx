@@ -4,6 +4,7 @@ import { documents } from "./data/documents";
 import { Said } from "./figure";
 import { StateContext, useAddress, useParams } from "./state";
 import { kEditors } from "./table/frames";
+import { kTimelineKeys, kTimelinePointer } from "./timeline/keys";
 import { views } from "./views/views";
 import { Select } from "./widgets";
 import { runText, sources, useWorker, workerText } from "./worker";
@@ -188,13 +189,30 @@ function Selectors({ worker }: { worker: number }) {
   );
 }
 
-const kKeys = (): [string, string][] => [
+type Key = [string, string]; // and what it does
+
+const kKeys = (): Key[] => [
   [`1 to ${views.length}`, "go to a tab"],
-  ["/", "search in the table"],
+  ["/", "search in the table, or in the timeline"],
   ["?", "this help"],
   ["Tab, Enter", "go through the page and choose"],
   ["arrows", "in a chart: from step to step; in a table: scroll"],
 ];
+
+function KeyList({ keys }: { keys: Key[] }) {
+  return (
+    <dl>
+      {keys.map(([key, what]) => (
+        <>
+          <dt>
+            <kbd>{key}</kbd>
+          </dt>
+          <dd>{what}</dd>
+        </>
+      ))}
+    </dl>
+  );
+}
 
 function Help({ dialog }: { dialog: { current: HTMLDialogElement | null } }) {
   const { params, set } = useParams();
@@ -208,16 +226,14 @@ function Help({ dialog }: { dialog: { current: HTMLDialogElement | null } }) {
         </button>
       </header>
       <h3>Keys</h3>
-      <dl>
-        {kKeys().map(([key, what]) => (
-          <>
-            <dt>
-              <kbd>{key}</kbd>
-            </dt>
-            <dd>{what}</dd>
-          </>
-        ))}
-      </dl>
+      <KeyList keys={kKeys()} />
+      <h3>Keys of the timeline</h3>
+      <KeyList
+        keys={[
+          ...kTimelineKeys.filter(({ shown }) => shown).map((one): Key => [one.shown, one.what]),
+          ...kTimelinePointer,
+        ]}
+      />
       <h3>Reading the page</h3>
       <p>
         Point at the title of a column for what it means, at a number for its exact value. A dash is a figure that is

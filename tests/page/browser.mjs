@@ -186,6 +186,13 @@ const commands = {
     await page.mouse.up({ button });
     await page.evaluate(settled, calm);
   },
+  // The same while a key is held.
+  async drag_with({ key, ...told }) {
+    await page.keyboard.down(key);
+    await commands.drag(told);
+    await page.keyboard.up(key);
+    await page.evaluate(settled, told.calm ?? 60);
+  },
   // The pointer over that share of an element's box.
   async point({ at, to, calm = 60 }) {
     const box = await inSight(at);

@@ -6,6 +6,7 @@ import urllib.parse
 STATES = {
     "operators": [{}, {"group": "op+shape"}],
     "kernels": [{}, {"group": "kernel+op"}],
+    "timeline": [{}, {"numbers": "tracks"}, {"sel": "0:5000"}, {"from": "100", "to": "900", "q": "a"}],
     "modules": [{"show": word} for word in ("module", "tree", "line", "python", "timeline", "lightning")],
     "flames": [{"source": word} for word in ("sampled", "python", "module", "operator", "gpu")] + [{"at": "1"}],
     "diff": [{"by": kind} for kind in ("category", "operator_host", "operator_device", "kernel", "module")] +

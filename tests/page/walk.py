@@ -74,6 +74,29 @@ def peak(answers, rule, address):
     return max([(begin / 1000, bytes) for bytes in before[-1:]] + inside, key=lambda one: one[1])
 
 
+def chosen_span(rule, address):
+    """The ends, or the length, of a range that the address has: #sel=10:20."""
+    begin, end = (float(one) for one in address[rule["key"]][0].split(":"))
+    return [{"begin": begin, "end": end, "length": end - begin}[rule["what"]]], "us"
+
+
+def busy_share(answers, rule, address):
+    """Time of a track in which a slice is open, as a share of what is in sight: what each slice has of its own, together."""
+    worker = address.get("worker", ["0"])[0]
+    tracks = answers.at("stats/track/workers/" + worker)[0]["rows"]
+    begin, end = (float(address.get(key, [ends(row[column] for row in tracks)])[0])
+                  for key, ends, column in (("from", min, "first_start"), ("to", max, "last_end")))
+    rows, _ = answers.at("stats/slice/workers/%s/rows --range %s:%s" % (worker, plain(begin), plain(end)))
+    return [100 * sum(row["self"] for row in rows if row["track"] == rule["track"]) / (end - begin)], "percent"
+
+
+def plain(us):
+    return ("%.3f" % us).rstrip("0").rstrip(".")
+
+
+COUNTED = object()  # what other tests count
+
+
 # What depends on a choice of the reader is said by data-derived: how, and how the tests find the same.
 RULES = [
     (r"flame (?P<flame>\{.*\})(?: by function)?", flames.figure),
@@ -85,7 +108,14 @@ RULES = [
     (r"#(?P<key>\w+)", lambda _, rule, address: ([float(end) for end in address[rule["key"]][0].split(":")], "us")),
     (r"peak of (?P<curve>.+) in #range", lambda *which: (peak(*which)[1], "bytes")),
     (r"time of the peak of (?P<curve>.+) in #range", lambda *which: (peak(*which)[0], "us")),
-    (r"rows that are shown", lambda *_: (None, "count")),  # counted by the tests of searching
+    (r"(?P<what>begin|end|length) of #(?P<key>\w+)", lambda _, rule, address: chosen_span(rule, address)),
+    (r"share of the time in sight in which (?P<track>.+) is busy", busy_share),
+    # Counted by the tests of the timeline, from the trace.
+    (r"time in sight|begin of what is in sight|(begin|duration|self time) of the slice|(distance|gap) to the mark|"
+     r"time of the hits", lambda *_: (COUNTED, "us")),
+    (r"slices that are found|number of the hit|names that are found|hits of the name|arrows of the slice",
+     lambda *_: (COUNTED, "count")),
+    (r"rows that are shown", lambda *_: (COUNTED, "count")),  # counted by the tests of searching
 ]
 
 
@@ -103,7 +133,7 @@ def derived(page, answers):
         except Missing as why:
             found.append(str(why))
             continue
-        values = value if isinstance(value, list) else [figure.value if find is RULES[-1][1] else value]
+        values = value if isinstance(value, list) else [figure.value if value is COUNTED else value]
         if not any(close(figure.value, one) for one in values):
             found.append("%s: the page holds %r, the rule gives %r" % (figure.pointer, figure.value, value))
             continue

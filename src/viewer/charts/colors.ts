@@ -64,3 +64,11 @@ export function mixed(one: string, other: string, share: number): string {
       .join("")
   );
 }
+
+// Of names on the timeline: all but yellow, on which and in which no text can be read.
+export const timelineColors = [kBlue, kOrange, kGreen, kPink, kSky, kRed, "#8e6bbf", "#6b7c93"];
+
+// Curves of counters on the timeline, by their unit.
+export function counterColor(unit: string): string {
+  return unit === "bytes" ? kBlue : unit === "percent" ? kGreen : kOrange;
+}

@@ -71,11 +71,12 @@ export function SourceLine({ frame }: { frame: string }) {
   );
 }
 
-export function Frames({ stack, at, options }: { stack: Cell; at: string; options?: string }) {
+// `at`: none of a slice of the timeline, which is in no document.
+export function Frames({ stack, at, options }: { stack: Cell; at?: string; options?: string }) {
   const link = useEditor();
-  if (!stack) return <Said at={at} text={stack === null ? null : ""} options={options} />; // labels have none
+  if (!stack) return at ? <Said at={at} text={stack === null ? null : ""} options={options} /> : null; // labels have none
   return (
-    <ol class="frames" {...source(at, options)} data-value={JSON.stringify(stack)}>
+    <ol class="frames" {...(at ? { ...source(at, options), "data-value": JSON.stringify(stack) } : {})}>
       {String(stack)
         .split(";")
         .map((frame) => {

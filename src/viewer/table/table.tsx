@@ -7,6 +7,7 @@ import { at, type Table } from "../data/documents";
 import type { Column } from "../data/types";
 import { Derived, Figure, Said } from "../figure";
 import { useParam, useParams } from "../state";
+import { useTimelineLink } from "./timeline_link";
 import { Menu } from "../widgets";
 import {
   chosenColumns,
@@ -128,7 +129,8 @@ export function DataTable({
   };
   const { scroller, first, last, above, below, measured } = useVisible(rows, open, everything || nested);
   const opens = (row: number) => expand !== undefined && (!canExpand || canExpand(row));
-  const leading = (expand ? 1 : 0) + (pick ? 1 : 0); // columns of buttons
+  const link = useTimelineLink(table);
+  const leading = (expand ? 1 : 0) + (pick ? 1 : 0) + (link ? 1 : 0); // columns of buttons
   const [sortKey, sortWay] = sort.split(":");
   const isUp = (c: Column) => (sortWay === undefined ? c.unit === "text" || c.unit === "yes/no" : sortWay === "up");
 
@@ -225,6 +227,7 @@ export function DataTable({
             <colgroup>
               {pick && <col ref={widthIn("2.4ch")} />}
               {expand && <col ref={widthIn("2.4ch")} />}
+              {link && <col ref={widthIn("2.4ch")} />}
               {columns.map((c) => (
                 <col key={c.key} ref={widthIn(c === elastic ? "auto" : `${widths[c.key]}ch`)} />
               ))}
@@ -240,6 +243,11 @@ export function DataTable({
                 {expand && (
                   <th class="expander">
                     <span class="hidden">{expandTitle}</span>
+                  </th>
+                )}
+                {link && (
+                  <th class="expander">
+                    <span class="hidden">In the timeline</span>
                   </th>
                 )}
                 {columns.map((c) => (
@@ -302,6 +310,7 @@ export function DataTable({
                         )}
                       </td>
                     )}
+                    {link && <td class="expander">{link(row, table.text(row, columns[0]?.key ?? ""))}</td>}
                     {columns.map((c, k) =>
                       k === 0 && tree ? (
                         <Branch

@@ -4,7 +4,9 @@ import { documents } from "../data/documents";
 import type { Recommendation } from "../data/types";
 import { Derived, Figure, Said } from "../figure";
 import { useParams } from "../state";
+import { timelineHref } from "../timeline/href";
 import { Panel } from "../widgets";
+import { rowsOf } from "../worker";
 
 const kFew = 3; // lines of what is not known that need not be opened
 
@@ -20,7 +22,7 @@ export function AdviceList({ worker }: { worker: number }) {
       {shown.length === 0 && <p class="empty">Nothing found that is worth a change.</p>}
       <ol>
         {shown.map(([one, i]) => (
-          <Card key={one.id} found={one} at={`advise/workers/${worker}/recommendations/${i}`} />
+          <Card key={one.id} worker={worker} found={one} at={`advise/workers/${worker}/recommendations/${i}`} />
         ))}
       </ol>
       {more > 0 && (
@@ -45,7 +47,21 @@ export function AdviceList({ worker }: { worker: number }) {
   );
 }
 
-function Card({ found, at }: { found: Recommendation; at: string }) {
+// To the event itself, among all others.
+function EvidenceLink({ worker, one }: { worker: number; one: Recommendation["evidence"][0] }) {
+  const { href } = useParams();
+  if (rowsOf("track", worker) === 0) return null;
+  const wanted = timelineHref({ name: one.name, at: one.at_us, thread: one.thread });
+  return (
+    <>
+      <a href={href(wanted, false)} aria-label={`In the timeline: ${one.name.slice(0, 200)}`}>
+        in the timeline
+      </a>{" "}
+    </>
+  );
+}
+
+function Card({ worker, found, at }: { worker: number; found: Recommendation; at: string }) {
   const { href, params } = useParams();
   return (
     <li class={`card ${found.severity}`}>
@@ -98,6 +114,7 @@ function Card({ found, at }: { found: Recommendation; at: string }) {
                     </a>
                   </td>
                   <td class="number">
+                    <EvidenceLink worker={worker} one={one} />
                     <Figure at={`${at}/evidence/${k}/at_us`} value={one.at_us} unit="us" />
                   </td>
                   <td class="number">

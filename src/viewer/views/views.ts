@@ -8,6 +8,7 @@ import { Memory, memoryAbsent } from "./memory";
 import { Modules, modulesAbsent } from "./modules";
 import { Operators, operatorsAbsent } from "./operators";
 import { Overview } from "./overview";
+import { Timeline, timelineAbsent } from "./timeline";
 
 export interface View {
   name: string; // in the address
@@ -21,6 +22,7 @@ export const views: View[] = [
   { name: "overview", title: "Overview", component: Overview },
   { name: "operators", title: "Operators", component: Operators, absent: operatorsAbsent },
   { name: "kernels", title: "Kernels", component: Kernels, absent: kernelsAbsent },
+  { name: "timeline", title: "Timeline", component: Timeline, absent: timelineAbsent },
   { name: "memory", title: "Memory", component: Memory, absent: memoryAbsent },
   { name: "modules", title: "Modules", component: Modules, absent: modulesAbsent },
   { name: "flames", title: "Flame graphs", component: Flames, absent: flamesAbsent },
