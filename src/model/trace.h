@@ -271,7 +271,8 @@ struct Model {
   Sampled sampled;
   std::map<u32, DeviceInfo> devices;  // by number: those of which the recording has properties
 
-  i32 rank = -1, world_size = -1;  // of the process in its job, as torch.distributed counts; -1 not known
+  // Of the process in its job, as torch.distributed counts; -1 not known.
+  i32 rank = -1, world_size = -1, local_rank = -1;
 
   // About the process and the recording.
   std::map<std::string, std::string> info;
@@ -299,6 +300,11 @@ constexpr const char* kDropNames[] = {
     TPROF_DROP_REASONS(DROP)
 #undef DROP
 };
+
+// How a rank of a job is called everywhere: "rank 3 (node)".
+inline std::string rank_text(i32 rank, const std::string& node) {
+  return "rank " + std::to_string(rank) + (node.empty() ? "" : " (" + node + ")");
+}
 
 // Names of torch that several layers know.
 // The operators of torch's record_function; they come with a step mark and do no work.

@@ -52,8 +52,8 @@ def facts(torch):
             yield 'command', ' '.join(map(str, argv))
             break
     import os
-    for key in ('RANK', 'LOCAL_RANK', 'WORLD_SIZE', 'LOCAL_WORLD_SIZE', 'GROUP_RANK', 'MASTER_ADDR', 'MASTER_PORT',
-                'SLURM_PROCID', 'SLURM_NTASKS', 'OMPI_COMM_WORLD_RANK', 'OMPI_COMM_WORLD_SIZE', 'PMI_RANK', 'PMI_SIZE'):
+    for key in ('LOCAL_WORLD_SIZE', 'GROUP_RANK', 'MASTER_ADDR', 'MASTER_PORT', 'TORCHELASTIC_RUN_ID',
+                'TORCHELASTIC_RESTART_COUNT'):
         if os.environ.get(key):
             yield 'env.' + key, os.environ[key]
 
@@ -90,6 +90,25 @@ def watch(torch):
             wrap_around(owner, name, backward_begins, backward_ends)
     watch_begin(torch.optim.Optimizer, sys.modules, getattr(sys.modules.get('torch._guards'), '_TLS', None))
     return 'steps are found without calls of ' + ', '.join(lost) if lost else ''
+
+# Calls then() once a process group of the program's is ready.
+def when_groups_begin(torch, then):
+    import functools
+    made = sys.modules.get('torch.distributed.distributed_c10d')
+    original = getattr(made, 'init_process_group', None)
+    if original is None:
+        return
+    @functools.wraps(original)
+    def init_process_group(*args, **kwargs):
+        result = original(*args, **kwargs)
+        try:
+            then()
+        except Exception as e:
+            note('groups', repr(e))
+        return result
+    for module in (made, torch.distributed):
+        if getattr(module, 'init_process_group', None) is original:
+            module.init_process_group = init_process_group
 
 def wrap_after(owner, name, then):
     import functools
@@ -192,6 +211,25 @@ def follow(torch):
             del noted[:]
             noted.append(info)
             note('distributed', json.dumps(info, default=str))
+    def groups():
+        made = sys.modules.get('torch.distributed.distributed_c10d')
+        world = getattr(made, '_world', made)
+        names = getattr(world, 'pg_names', None) or getattr(world, '_pg_names', {})
+        members = getattr(world, 'pg_group_ranks', None) or getattr(world, '_pg_group_ranks', {})
+        for group, name in list(names.items()):
+            ranks = sorted(members.get(group, ()))
+            try:
+                sequence = int(group._get_sequence_number_for_group())
+            except Exception:
+                sequence = -1
+            learn_group(group, object.__basicsize__, str(name), str(getattr(group, 'group_desc', '') or ''),
+                        str(ranks), len(ranks), sequence)
+    def joined():
+        distributed()
+        if torch.distributed.get_world_size() > 1:
+            joins_job(torch.distributed.get_rank())
+        groups()
+    when_groups_begin(torch, joined)
     watching, recording = [0], [False]
     def on_phase(phase):
         on = phase in (1, 2)  # warming up, active
@@ -219,6 +257,7 @@ def follow(torch):
                 del ours[:]
         if on:
             distributed()
+            groups()
     def guarded(phase):
         try:
             on_phase(phase)
@@ -256,6 +295,8 @@ def complete(torch):
     for line in attach(*pairs).splitlines():
         key, _, value = line.partition('=')
         os.environ[key] = value
+    if is_launcher():
+        return
     learn_stacks()
     if not attached():
         return
@@ -279,6 +320,16 @@ def complete(torch):
     if hasattr(os, 'register_at_fork'):
         os.register_at_fork(after_in_child=child_ready)
     start(follow(torch), why)
+
+# Launchers and their agents import torch, but train nothing: they do not even get a recording.
+def is_launcher():
+    import os
+    argv = list(getattr(sys, 'orig_argv', None) or [])
+    modules = ('torch.distributed.run', 'torch.distributed.launch', 'torch.distributed.elastic.multiprocessing',
+               'accelerate.commands.launch', 'deepspeed.launcher.launch', 'deepspeed.launcher.runner')
+    if '-m' in argv[:-1] and argv[argv.index('-m') + 1] in modules:
+        return True
+    return bool(sys.argv) and os.path.basename(str(sys.argv[0])) in ('torchrun', 'accelerate', 'deepspeed')
 
 when_torch_is_complete(complete)
 )PY";
