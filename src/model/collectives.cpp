@@ -106,6 +106,7 @@ class Finder {
     f.transfer = is_transfer(op.collective);
     f.label = op.label;
     u8 dtype = kDtypeUnknown;
+    bool shows_groups = false;  // else its group is not recorded
     InputCursor inputs(e);
     int index = 0;
     for (std::optional<Input> input; (input = inputs.next()); index++) {
@@ -113,11 +114,12 @@ class Finder {
       if (index == op.output) c.out_elements = input->elements;
       if ((index == op.input || index == op.output) && input->dtype != kDtypeUnknown) dtype = input->dtype;
       if (index == op.peer && input->tag == InputTag::integer) c.peer = i32(input->integer);
+      shows_groups |= input->tag == InputTag::object;
       if (input->tag == InputTag::object && marks_.count(input->object)) f.group = input->object;
       if (input->tag == InputTag::boolean && c.async < 0 && op.collective != "monitored_barrier") c.async = input->yes;
     }
     if (dtype != kDtypeUnknown) c.dtype = name_index(dtype_word(dtype));
-    if (!f.group && marks_.size() == 1) f.group = marks_.begin()->first;
+    if (!f.group && !shows_groups && marks_.size() == 1) f.group = marks_.begin()->first;
     by_thread_[f.owner].push_back(u32(found_.size()));
     found_.push_back(std::move(f));
   }

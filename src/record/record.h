@@ -41,7 +41,7 @@ namespace tprof {
 constexpr char kRecordingMagic[8] = {'T', 'P', 'R', 'O', 'F', 'R', 'E', 'C'};
 constexpr u16 kVersionMajor = 1;
 constexpr u16 kVersionMinor = 7;  // 7: process groups, see GroupRecord and InputTag::object
-constexpr u16 kOldestMinor = 6;  // that of the first release; what earlier versions wrote is not read
+constexpr u16 kOldestMinor = 6;   // that of the first release; what earlier versions wrote is not read
 constexpr u32 kHeaderBytes = 64 << 10;
 constexpr u32 kFoldedHeaderBytes = 4096;
 constexpr u32 kChunkBytes = 512 << 10;

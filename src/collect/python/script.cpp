@@ -91,24 +91,31 @@ def watch(torch):
     watch_begin(torch.optim.Optimizer, sys.modules, getattr(sys.modules.get('torch._guards'), '_TLS', None))
     return 'steps are found without calls of ' + ', '.join(lost) if lost else ''
 
-# Calls then() once a process group of the program's is ready.
-def when_groups_begin(torch, then):
-    import functools
+# Calls first() when the program's first process group is ready, then() when another one is. new_group calls
+# _new_group_with_tag, which callers that imported new_group before reach as well.
+def when_groups_begin(torch, first, then):
     made = sys.modules.get('torch.distributed.distributed_c10d')
-    original = getattr(made, 'init_process_group', None)
-    if original is None:
-        return
+    more = '_new_group_with_tag' if hasattr(made, '_new_group_with_tag') else 'new_group'
+    for name, follow in ('init_process_group', first), (more, then):
+        original = getattr(made, name, None)
+        if original is None:
+            continue
+        wrapped = followed(original, follow)
+        for module in (made, torch.distributed):
+            if getattr(module, name, None) is original:
+                setattr(module, name, wrapped)
+
+def followed(original, then):
+    import functools
     @functools.wraps(original)
-    def init_process_group(*args, **kwargs):
+    def call(*args, **kwargs):
         result = original(*args, **kwargs)
         try:
             then()
         except Exception as e:
             note('groups', repr(e))
         return result
-    for module in (made, torch.distributed):
-        if getattr(module, 'init_process_group', None) is original:
-            module.init_process_group = init_process_group
+    return call
 
 def wrap_after(owner, name, then):
     import functools
@@ -229,7 +236,10 @@ def follow(torch):
         if torch.distributed.get_world_size() > 1:
             joins_job(torch.distributed.get_rank())
         groups()
-    when_groups_begin(torch, joined)
+    def grown():
+        distributed()
+        groups()
+    when_groups_begin(torch, joined, grown)
     watching, recording = [0], [False]
     def on_phase(phase):
         on = phase in (1, 2)  # warming up, active
