@@ -22,12 +22,12 @@ struct ThreadStack {
   int tid = 0;
   std::string name;
   bool main = false, runs = false;
-  bool gil = false;                // holds the global interpreter lock
-  bool died = false;               // of a core file: got the signal that ended the program
-  std::string waits;               // for what, if it can be told: "for a mutex"
-  int owner = 0;                   // the thread that holds the mutex that this one waits for
+  bool gil = false;                 // holds the global interpreter lock
+  bool died = false;                // of a core file: got the signal that ended the program
+  std::string waits;                // for what, if it can be told: "for a mutex"
+  int owner = 0;                    // the thread that holds the mutex that this one waits for
   std::vector<ThreadFrame> frames;  // innermost first
-  std::string incomplete;          // why frames are missing; empty: the stack reaches its root
+  std::string incomplete;           // why frames are missing; empty: the stack reaches its root
 };
 
 struct ProgramStacks {
