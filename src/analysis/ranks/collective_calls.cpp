@@ -75,12 +75,12 @@ class CallReader {
     if (each && elements >= 0) call.bytes = elements * each;
   }
 
-  // Those that ran on the CPU. The operator alone only starts it, but where no label of the backend shows more, that is
-  // what is known.
+  // Those that ran on the CPU. An operator only starts a collective: where no label of the backend shows it, it may not
+  // have run at all.
   void add_operators() {
     for (const Collective& c : model_.collectives) {
-      if (c.gpu != kNone) continue;
-      const Event& shown = model_.events[c.wire != kNone ? c.wire : c.op];
+      if (c.gpu != kNone || c.wire == kNone) continue;
+      const Event& shown = model_.events[c.wire];
       if (!inside(shown.begin_ns)) continue;
       CollectiveCall call = call_of(shown.name, shown.begin_ns, shown.dur_ns);
       describe(call, c);
