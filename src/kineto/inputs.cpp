@@ -103,19 +103,27 @@ std::string_view InputText::of(const Event& event) {
   auto [it, added] = known_.try_emplace(event.encoded_inputs());
   std::string& text = it->second;
   if (!added) return text;
-  lists_.clear();
-  const char* at = event.inputs;
-  for (u32 i = 0; i < event.inputs_count; i++) at = append_one(at);
-  text.append("\"").append(kConcreteInputs).append("\": [").append(lists_.values).append("], \"");
-  text.append(kInputType).append("\": [").append(lists_.types).append("], \"");
-  text.append(kInputStrides).append("\": [").append(lists_.strides).append("], \"");
-  text.append(kInputDims).append("\": [").append(lists_.dims).append("]");
+  for (const auto& [key, list] : lists_of(event)) {
+    if (!text.empty()) text += ", ";
+    text.append("\"").append(key).append("\": ").append(list);
+  }
   known_bytes_ += text.size();
   if (known_bytes_ < kKeepBytes) return text;
   overflow_ = std::move(text);
   known_.clear();
   known_bytes_ = 0;
   return overflow_;
+}
+
+std::array<std::pair<const char*, std::string>, InputText::kLists> InputText::lists_of(const Event& event) {
+  lists_.clear();
+  const char* at = event.inputs;
+  for (u32 i = 0; i < event.inputs_count; i++) at = append_one(at);
+  auto list = [](const std::string& elements) { return "[" + elements + "]"; };
+  return {{{kConcreteInputs, list(lists_.values)},
+           {kInputType, list(lists_.types)},
+           {kInputStrides, list(lists_.strides)},
+           {kInputDims, list(lists_.dims)}}};
 }
 
 // Appends the input at `at`; returns the address after it.

@@ -4,6 +4,7 @@
 // operator<< of IValue), identical in 1.13, 2.6 and 2.14. The same call repeats its inputs in every step, so the
 // texts are cached.
 #pragma once
+#include <array>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -17,6 +18,10 @@ class InputText {
   // `"Concrete Inputs": [...], "Input type": [...], ...`; empty if there are no inputs. Valid until the next call. The
   // Model of the event must outlive this object.
   std::string_view of(const Event& event);
+
+  // The same lists one by one, each with its key; for events with inputs.
+  static constexpr size_t kLists = 4;
+  std::array<std::pair<const char*, std::string>, kLists> lists_of(const Event& event);
 
  private:
   struct Lists {

@@ -42,6 +42,9 @@ struct CallEvent {
 // The analyses use the recorded data of kernels, copies and devices under these names.
 using KernelInfo = KernelRecord;
 using CopyInfo = CopyRecord;
+using SetInfo = SetRecord;
+using SyncInfo = SyncRecord;
+using OverheadInfo = OverheadRecord;
 using DeviceInfo = DeviceRecord;
 
 struct GpuEvent {

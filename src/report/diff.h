@@ -15,7 +15,7 @@ Table diff_machine_table(const Diff& diff);
 // {schema, story, verdict: unknown|noise|changed|second_changed, remarks, sample: runs|steps, runs: {a, b},
 // steps: {a, b}, step: row, second: row, alike, machine, columns, n_rows, rows: [{by, name, a_us, b_us, delta_us,
 // low_us, high_us, smallest_us, changed, ...}], tree, totals, notes}. With its columns it is itself a table, as tree
-// and totals are; rows come by kind, largest change first.
+// and totals are; rows come by kind, largest change first. The commands add "flames" (report/flame_tables.h).
 Json diff_json(const Diff& diff, const TableJson& tables);
 
 // A's and B's calls side by side: calls and each of the four durations have the prefixes "a_", "b_", "delta_" and

@@ -8,18 +8,12 @@
 #include <unordered_map>
 
 #include "base/json.h"
+#include "report/varint.h"
 
 namespace tprof {
 namespace {
 
 constexpr i64 kLargestInt = i64(1) << 50;  // zigzag of their differences is exact in a double, too
-
-void put_varint(std::string& out, u64 value) {
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
-}
-
-u64 zigzag(i64 value) { return u64(value) << 1 ^ u64(value >> 63); }
 
 std::string with_head(const Json& head, const std::string& tail) {
   std::string json = json_line(head), out;

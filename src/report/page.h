@@ -6,6 +6,8 @@
 // if they were too large for the file. All contents are base64 of deflated bytes, so that no text of a trace can be
 // read as HTML.
 #pragma once
+#include <future>
+
 #include "report/pack.h"
 
 namespace tprof {
@@ -18,9 +20,18 @@ class Page {
   // Whether it may be left out of a page that is too large: details may, aggregates never.
   enum class Keep { always, if_it_fits };
 
-  // What stands in the document for a table, and for a large value.
+  // What stands in the document for a table, for a large value, and for bytes in a form of their own. `what` says in
+  // sizes() what it is, a table's title says it for tables. Bytes of a group, which is a number that new_group() gave,
+  // are left out together.
   Json add(const Table& table, Keep keep = Keep::always);
-  Json add(const Json& value, Keep keep);
+  Json add(const Json& value, Keep keep, const std::string& what);
+  Json add(std::string bytes, Keep keep, const std::string& what, size_t group);
+  size_t new_group() { return ++groups_; }
+
+  // What the file holds so far, without the viewer and the document; and of it the last group that was added.
+  u64 bytes() const;
+  u64 bytes_of(size_t group) const;
+  void take_back(size_t group);  // which must be the last one
 
   // Leaves out the largest details until the file has at most `most` bytes; says what was left out, empty if nothing.
   // To be called before html(), with the document as it will be there.
@@ -28,15 +39,31 @@ class Page {
 
   std::string html(const Json& document, const std::string& viewer) const;
 
+  // What takes how much of the file, in order of first appearance.
+  struct Size {
+    std::string what;
+    u64 raw = 0, in_file = 0, left_out = 0;  // left_out: what it would take
+  };
+  std::vector<Size> sizes(const Json& document, const std::string& viewer) const;
+
  private:
   struct Blob {
-    std::string base64;
+    std::string what;
+    u64 raw;
     Keep keep;
+    size_t group;
     bool left_out = false;
+    std::shared_future<std::string> base64 = {};  // deflated beside the other work
+
+    const std::string& text() const { return base64.get(); }
   };
-  Json add_blob(std::string bytes, Keep keep);
+  Json add_blob(std::string bytes, Keep keep, const std::string& what, size_t group);
 
   std::vector<Blob> blobs_;
+  size_t groups_ = 0;
 };
+
+// Largest first, with a sum. `slices`: of the timelines that the page holds.
+Table sizes_table(std::vector<Page::Size> sizes, u64 slices);
 
 }  // namespace tprof

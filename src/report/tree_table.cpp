@@ -99,10 +99,11 @@ Table tree_table(Table table, const std::vector<i32>& parents, const std::vector
   for (const char* key : {"parent", "depth", "left_out"}) table.columns.push_back({key, key, Unit::count, kDataOnly});
   TreeColumns c(table);
   for (size_t r = 0; r < parents.size(); r++) {
-    bool top = parents[r] < 0;
-    table.rows[r].push_back(top ? Value() : Value(i64(parents[r])));
-    table.rows[r].push_back(top ? i64{0} : number(table.rows[size_t(parents[r])][c.depth], 0) + 1);
-    table.rows[r].push_back(left_out.empty() ? i64{0} : left_out[r]);
+    std::vector<Value>& row = table.rows[r];
+    row.resize(c.left_out + 1);
+    if (parents[r] >= 0) row[c.parent] = i64(parents[r]);
+    row[c.depth] = parents[r] < 0 ? i64{0} : number(table.rows[size_t(parents[r])][c.depth], 0) + 1;
+    row[c.left_out] = left_out.empty() ? i64{0} : left_out[r];
   }
   lay_out(table, children_of(table));
   return table;

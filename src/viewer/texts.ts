@@ -1,6 +1,17 @@
 // What each column means, by its key in --json; shown when one points at its title. A test names keys without a text.
 const kSelfHost = "without what it called";
 
+function bytesTexts(where: "CPU" | "GPU"): Record<string, string> {
+  const key = where.toLowerCase();
+  const kept = `${where} memory that it allocated and that was not released before the end of the trace`;
+  return {
+    [`${key}_allocated_total`]: `Bytes of ${where} memory allocated, with what it called`,
+    [`${key}_allocated_self`]: `Bytes of ${where} memory allocated, ${kSelfHost}`,
+    [`${key}_kept_total`]: `${kept}, with what it called`,
+    [`${key}_kept_self`]: `${kept}, ${kSelfHost}`,
+  };
+}
+
 export const texts: Record<string, string> = {
   // operators
   name: "Name, as it was recorded",
@@ -190,6 +201,22 @@ export const texts: Record<string, string> = {
   gil_percent: "Share of the samples in which the thread held the global interpreter lock",
   file: "Its file",
   line: "The line that ran most often",
+  // flame graphs
+  source: "What stacks the flame graph is made of",
+  what: "What that is in this run",
+  contexts: "Contexts: different stacks",
+  threads: "Threads that have some",
+  library: "Package, library or namespace that it belongs to",
+  samples_total: "Samples with it on the stack",
+  samples_self: "Samples in which it is the innermost frame",
+  on_cpu_total: "Samples with it on the stack in which the thread ran",
+  on_cpu_self: "Samples in which it is the innermost frame and the thread ran",
+  gil_total: "Samples with it on the stack in which the thread held the global interpreter lock",
+  gil_self: "Samples in which it is the innermost frame and the thread held the global interpreter lock",
+  idle_total_duration: "Time in which a GPU did nothing, until it or what it called launched something",
+  idle_self_duration: "Time in which a GPU did nothing, until it launched something itself",
+  ...bytesTexts("CPU"),
+  ...bytesTexts("GPU"),
   // diff
   by: "What the row is: a category of the step, an operator, a kernel, a module",
   where: "Whether only one side has it",

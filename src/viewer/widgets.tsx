@@ -103,6 +103,18 @@ export function useWidth(otherwise: number): [(element: HTMLElement | null) => v
   return [setElement, width];
 }
 
+// Whether the page is dark, by #theme or as the system is.
+export function useDark(theme: string | undefined): boolean {
+  const media = matchMedia("(prefers-color-scheme: dark)");
+  const [system, set] = useState(media.matches);
+  useEffect(() => {
+    const changed = () => set(media.matches);
+    media.addEventListener("change", changed);
+    return () => media.removeEventListener("change", changed);
+  }, []);
+  return theme ? theme === "dark" : system;
+}
+
 export function Loading() {
   return (
     <p class="loading" aria-busy="true">

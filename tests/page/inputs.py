@@ -33,6 +33,11 @@ def gpu(directory):
     return profiled(argv, directory / "gpu", options)
 
 
+def samples(directory):
+    """Python and native frames of several threads, by samples."""
+    return profiled([TORCH / "samples.py", 3, "threads"], directory / "samples", {"TPROF_SAMPLE": "native"})
+
+
 def gloo(directory):
     return profiled(["gloo_ranks.py", 8, 20, 4], directory / "gloo", {"TPROF_RECORD_SHAPES": "1"})
 
@@ -57,7 +62,7 @@ def masks(directory):
 INPUTS = {
     "golden": lambda _: [GOLDEN / "gpu-ops.1.pt.trace.json.gz", GOLDEN / "modules.1.pt.trace.json.gz"],
     "kineto": lambda _: [KINETO / "resnet50_num_workers_0", KINETO / "resnet50_num_workers_4"],
-    "gpu": gpu, "gloo": gloo, "cpu-host": cpu("host"), "cpu-trixie": cpu("trixie"), "cpu-sid": cpu("sid"),
+    "gpu": gpu, "gloo": gloo, "samples": samples, "cpu-host": cpu("host"), "cpu-trixie": cpu("trixie"), "cpu-sid": cpu("sid"),
     "torch.profiler": torch_profiler,
 }
 DIFFS = {

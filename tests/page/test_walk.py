@@ -10,7 +10,7 @@ from walk import derived, differences, gaps, strays
 
 full = pytest.mark.full
 INPUTS = ["golden"] + [pytest.param(name, marks=full) for name in
-                       ("kineto", "gpu", "gloo", "cpu-host", "cpu-trixie", "cpu-sid", "torch.profiler")]
+                       ("kineto", "gpu", "gloo", "samples", "cpu-host", "cpu-trixie", "cpu-sid", "torch.profiler")]
 
 
 def walk(page, answers):

@@ -7,6 +7,7 @@ STATES = {
     "operators": [{}, {"group": "op+shape"}],
     "kernels": [{}, {"group": "kernel+op"}],
     "modules": [{"show": word} for word in ("module", "tree", "line", "python", "timeline", "lightning")],
+    "flames": [{"source": word} for word in ("sampled", "python", "module", "operator", "gpu")] + [{"at": "1"}],
     "diff": [{"by": kind} for kind in ("category", "operator_host", "operator_device", "kernel", "module")] +
             [{"inside": "calls"}],
 }

@@ -3,6 +3,7 @@ import json
 import re
 import urllib.parse
 
+import flames
 from answers import Missing, escape
 from values import wrong
 
@@ -75,6 +76,7 @@ def peak(answers, rule, address):
 
 # What depends on a choice of the reader is said by data-derived: how, and how the tests find the same.
 RULES = [
+    (r"flame (?P<flame>\{.*\})(?: by function)?", flames.figure),
     (r"(?P<pointer>\S.* --.*)", lambda answers, rule, _: answers.at(rule["pointer"])),
     (r"sum of (?P<table>.+)/rows/\*/(?P<key>[^/ ]+)"
      r"(?: behind the largest (?P<most>\d+)| where (?P<column>\w+) is (?P<wanted>.+))?", total),

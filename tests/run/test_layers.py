@@ -44,7 +44,7 @@ MAY = {
     'analysis/advice': ANALYSIS,
     'analysis/diff': ANALYSIS,
     'plugin_compat': ANALYSIS + ['analysis/diff'],
-    'report': SHOWN,
+    'report': SHOWN + ['kineto'],
     'viewer': [],
     'tools/stack': ['base', 'remote'],
     'tools/tprof': KINETO + SHOWN + ['remote', 'convert', 'check', 'report', 'viewer'],

@@ -274,7 +274,7 @@ TEST(Distributed, OtherStepsOfARankAreSaid) {
   EXPECT_EQ(uneven_steps(ranks).find("the ranks did not make equally many steps: 1 on rank 1 (b), 2 on rank 0;"), 0u)
       << uneven_steps(ranks);
   ranks[0].steps.erase(ranks[0].steps.begin());
-  EXPECT_NE(uneven_steps(ranks).find("ProfilerStep#1 on rank 0, ProfilerStep#0 on rank 1 (b)"), std::string::npos)
+  EXPECT_NE(uneven_steps(ranks).find("step 1 on rank 0, step 0 on rank 1 (b)"), std::string::npos)
       << uneven_steps(ranks);
   ranks[1].has_steps = false;
   EXPECT_EQ(uneven_steps(ranks), "");

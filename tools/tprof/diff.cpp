@@ -17,6 +17,7 @@
 #include "plugin_compat/diff.h"
 #include "plugin_compat/tree.h"
 #include "report/diff.h"
+#include "report/flame_tables.h"
 #include "report/tree_table.h"
 
 namespace tprof {
@@ -62,23 +63,26 @@ std::pair<std::vector<std::string>, std::vector<std::string>> sides_of(const Dif
 }
 
 // The name of the run of a trace: its directory. Several windows of one process that are given as files are one run.
-std::string run_of(const Input& input) {
+std::string run_of(const std::string& path, const Input& input) {
   std::error_code why;
   fs::path whole = fs::weakly_canonical(input.path, why);
-  return (why ? fs::path(input.path) : whole).parent_path().string();
+  std::string directory = (why ? fs::path(input.path) : whole).parent_path().string();
+  return directory + (fs::is_directory(path) ? "" : "/" + input.worker);
 }
 
-DiffSide side_of(const std::vector<std::string>& paths, int& code) {
+DiffSideReader side_of(const std::vector<std::string>& paths, bool flames, int& code) {
   DiffSideReader side;
+  const std::vector<DevicePeak> no_peaks;
   for (const std::string& path : paths) {
     Inputs inputs({path});
     side.expect(inputs.all());
-    int mine = inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace&) {
+    int mine = inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace& trace) {
       side.add(path, input, model);
+      if (flames) side.add_flames(path, input, StatsSubject(model, trace, RuleSet::tprof, 0, no_peaks));
     });
     code = std::max(code, mine);
   }
-  return side.finish();
+  return side;
 }
 
 std::string size_text(const char* side, size_t runs, size_t steps) {
@@ -182,14 +186,17 @@ int run(const DiffArguments& arguments) {
   size_t most = rows_of(arguments.limit);
   auto [of_a, of_b] = sides_of(arguments);
   int code = kExitOk;
-  DiffSide a = side_of(of_a, code), b = side_of(of_b, code);
-  Diff result = diff(a, b);
-  if (arguments.json)
-    print(stdout, json_indented(diff_json(result, kWhole)) + "\n");
-  else if (arguments.csv)
+  DiffSideReader a = side_of(of_a, arguments.json, code), b = side_of(of_b, arguments.json, code);
+  Diff result = diff(a.finish(), b.finish());
+  if (arguments.json) {
+    Json out = diff_json(result, kWhole);
+    out["flames"] = flame_diffs_json(flame_diffs(a.flames(), b.flames()), kWhole);
+    print(stdout, json_indented(out) + "\n");
+  } else if (arguments.csv) {
     print_csv(result);
-  else
+  } else {
     print_text(result, most);
+  }
   if (code != kExitOk || arguments.fail_on.empty()) return code;
   return decide(result, ratio, arguments.few_runs);
 }
@@ -206,7 +213,13 @@ void DiffSideReader::expect(const std::vector<Input>& inputs) {
 }
 
 void DiffSideReader::add(const std::string& path, const Input& input, const Model& model) {
-  side_.add(model, run_of(input) + (fs::is_directory(path) ? "" : "/" + input.worker));
+  side_.add(model, run_of(path, input));
+}
+
+void DiffSideReader::add_flames(const std::string& path, const Input& input, const StatsSubject& stats) {
+  FlameInput from = stats.flame_input();
+  from.steps_only = true;
+  flames_.add(run_of(path, input), flame_trees(from), stats.windows().steps.size());
 }
 
 DiffSide DiffSideReader::finish() {

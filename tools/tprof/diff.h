@@ -3,7 +3,9 @@
 #include <set>
 
 #include "analysis/diff/diff.h"
+#include "analysis/diff/flame.h"
 #include "input/inputs.h"
+#include "stats_words.h"
 
 namespace tprof {
 
@@ -13,10 +15,14 @@ class DiffSideReader {
   void expect(const std::vector<Input>& inputs);
   // `path`: the file or directory that the user gave.
   void add(const std::string& path, const Input& input, const Model& model);
+  // Its flame graphs, which few need.
+  void add_flames(const std::string& path, const Input& input, const StatsSubject& stats);
   DiffSide finish();
+  const FlameSide& flames() const { return flames_; }
 
  private:
   DiffSide side_;
+  FlameSide flames_;
   std::set<std::string> seen_;
 };
 

@@ -22,9 +22,11 @@
 #include "kineto/write/output.h"
 #include "report/advice.h"
 #include "report/diff.h"
+#include "report/flame_tables.h"
 #include "report/overview.h"
 #include "report/page.h"
 #include "stats_words.h"
+#include "timeline_part.h"
 #include "viewer/viewer.h"
 
 namespace tprof {
@@ -36,7 +38,7 @@ using Keep = Page::Keep;
 struct ReportArguments {
   std::vector<std::string> paths, versus;  // before and after --vs
   std::string out = "report.html", max_size = "64M", devices;
-  bool force = false;
+  bool force = false, sizes = false;
 };
 
 // One worker and span.
@@ -64,7 +66,7 @@ constexpr Section kSections[] = {
 
 // Words of `tprof stats` with a row for each stack, path or range. They are the first to be left out if the page is too
 // large.
-const std::set<std::string> kDetails = {"op+stack", "op+shape+stack", "tree", "timeline"};
+const std::set<std::string> kDetails = {"op+stack", "op+shape+stack", "tree", "timeline", "flame"};
 
 u64 bytes_of(const std::string& text) {
   u64 bytes = 0;
@@ -131,12 +133,18 @@ class Sides {
     a_.expect({all.begin(), all.begin() + i64(of_a)});
     b_.expect({all.begin() + i64(of_a), all.end()});
   }
-  const char* add(const Given& given, const Input& input, const Model& model) {
+  const char* add(const Given& given, const Input& input, const StatsSubject& stats) {
     bool in_a = given.at() < of_a_;
-    (in_a ? a_ : b_).add(given.path(), input, model);
+    DiffSideReader& side = in_a ? a_ : b_;
+    side.add(given.path(), input, stats.model);
+    side.add_flames(given.path(), input, stats);
     return in_a ? "A" : "B";
   }
-  Json document(const TableJson& tables) { return diff_json(diff(a_.finish(), b_.finish()), tables); }
+  Json document(const TableJson& tables, const TableJson& details) {
+    Json out = diff_json(diff(a_.finish(), b_.finish()), tables);
+    out["flames"] = flame_diffs_json(flame_diffs(a_.flames(), b_.flames()), details);
+    return out;
+  }
 
  private:
   const size_t of_a_;
@@ -172,7 +180,9 @@ class Report {
       if (section.rules) head["rules"] = section.rules;
       head["workers"] = Json::array();
     }
+    documents_["timeline"] = {{"schema", 1}, {"workers", Json::array()}};
     for (const StatsWord& word : stats_words()) {
+      if (!word.in_page) continue;
       documents_["stats"][word.word] = {{"schema", 1},
                                         {"by", word.word},
                                         {"rules", "tprof"},
@@ -188,6 +198,7 @@ class Report {
     Given given(inputs, paths);
     std::optional<Sides> sides;
     if (!arguments_.versus.empty()) sides.emplace(inputs.all(), inputs.given_by(arguments_.paths.size()));
+    inputs_left_ = inputs.all().size();
     Jobs waiting = jobs_of(inputs), jobs;
     std::map<std::string, size_t> workers = workers_of(inputs.all());
     int code = inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace& trace) {
@@ -197,10 +208,10 @@ class Report {
       add_worker({source_of(input, model), facts, workers[input.run], page_}, stats);
       jobs.add(input, rank_of(model, input.worker));
       given.move_to(input);
-      if (sides) about_["sides"].push_back(sides->add(given, input, model));
+      if (sides) about_["sides"].push_back(sides->add(given, input, stats));
     });
     for (const std::string& path : given.unread()) about_["left_out"].push_back(path + " could not be read");
-    if (sides) documents_["diff"] = sides->document(table_json(Keep::always));
+    if (sides) documents_["diff"] = sides->document(table_json(Keep::always), table_json(Keep::if_it_fits));
     for (const Job& job : waiting.all()) documents_["advise"]["stragglers"].push_back(stragglers_json(job));
     add_jobs(jobs);
     return code;
@@ -212,14 +223,31 @@ class Report {
     std::vector<std::pair<Json*, Json>> said;
     for (const Section& section : kSections) said.push_back({&documents_[section.word], section.worker(subject)});
     for (const StatsWord& word : stats_words()) {
-      if (word.of_job) continue;
+      if (word.of_job || !word.in_page) continue;
       Json one = answer_json(word, subject.source, word.table(stats));
       Json more = word.json ? word.json(stats, table_json(Keep::if_it_fits)) : Json::object();
       for (auto& [key, value] : more.items())
-        one[key] = value.contains("columns") ? std::move(value) : page_.add(value, Keep::if_it_fits);
+        one[key] = value.contains("columns") ? std::move(value)
+                                             : page_.add(value, Keep::if_it_fits, std::string(word.word) + " " + key);
       said.push_back({&documents_["stats"][word.word], std::move(one)});
     }
+    said.push_back({&documents_["timeline"], timeline(subject, stats)});
     for (auto& [document, one] : said) (*document)["workers"].push_back(std::move(one));
+    inputs_left_ -= inputs_left_ > 0;
+  }
+
+  // Of the room that is left each of the inputs that come may take its part, and a quarter of it is for their tables.
+  Json timeline(const Subject& subject, const StatsSubject& stats) {
+    u64 used = viewer_page().size() + page_.bytes();
+    u64 left = used < most_ ? most_ - used : 0;
+    Json out = add_timeline(page_, stats, left / std::max<u64>(inputs_left_, 1) / 4 * 3);
+    slices_ += out["slices"].get<u64>();
+    for (const Json& sentence : out["left_out"]) {
+      std::string of = subject.source.title() + ": " + sentence.get<std::string>();
+      complain(of);
+      about_["left_out"].push_back(of);
+    }
+    return out;
   }
 
   void add_jobs(Jobs& jobs) {
@@ -256,6 +284,8 @@ class Report {
       documents_["report"]["left_out"].push_back(larger);
       html = page_.html(documents_, viewer_page());
     }
+    if (arguments_.sizes)
+      print(stdout, text_of(sizes_table(page_.sizes(documents_, viewer_page()), slices_), text_style(stdout)));
     kineto::OutputFile file(arguments_.out, false);
     file.put(html);
     file.finish();
@@ -272,6 +302,8 @@ class Report {
   // (--vs).
   Json about_;
   std::string line_;
+  size_t inputs_left_ = 0;
+  u64 slices_ = 0;  // in the page's timelines
 };
 
 }  // namespace
@@ -290,6 +322,7 @@ Action declare_report(Arguments& arguments) {
   arguments.value("--max-size", "", "BYTES",
                   "leave out details, the largest first, if the page would be larger; default: 64M", a->max_size);
   arguments.toggle("--force", "", "overwrite a file that is not a report of tprof", a->force);
+  arguments.toggle("--sizes", "", "print what takes how much of the page", a->sizes);
   declare_devices(arguments, a->devices);
   arguments.operands("PATH", "traces, recordings or log directories", 1, 0, a->paths);
   arguments.operands_after("--vs", "compare what comes before it (A) with what comes after it (B)", a->versus);

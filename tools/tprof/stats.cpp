@@ -121,8 +121,8 @@ class Stats {
         depth_(number_of("--stack-depth", options.stack_depth)),
         devices_(device_peaks(options.devices)),
         times_(times_of(options.range, options.at)) {
-    if (options.by != "memory" && !(options.range + options.at).empty())
-      throw Error(Fault::usage, "--range and --at need --by memory");
+    if (!word_.range && !options.range.empty()) throw Error(Fault::usage, "--range needs --by memory or --by slice");
+    if (options.by != "memory" && !options.at.empty()) throw Error(Fault::usage, "--at needs --by memory");
     if (options.plugin && times_.at_us) throw Error(Fault::usage, "--plugin-compat has no --at");
     if (options.plugin && !word_.plugin) throw Error(Fault::usage, "--plugin-compat has no --by " + options.by);
   }
@@ -257,7 +257,7 @@ Action declare_stats(Arguments& arguments) {
   arguments.value(
       "--range", "", "BEGIN:END",
       "with --by memory: what was allocated and released between two times since the start, such as 1500 (us), "
-      "1.5ms or 2s; either may be left out",
+      "1.5ms or 2s; with --by slice: what overlaps them, and its time there; either may be left out",
       options->range);
   arguments.value("--at", "", "TIME", "with --by memory: what was allocated at that time, by operator and call stack",
                   options->at);

@@ -8,12 +8,14 @@
 #include "report/call_tables.h"
 #include "report/communication.h"
 #include "report/distributed_tables.h"
+#include "report/flame_tables.h"
 #include "report/flops_table.h"
 #include "report/gpu_series_tables.h"
 #include "report/gpu_tables.h"
 #include "report/peak_tables.h"
 #include "report/python_tables.h"
 #include "report/stats_tables.h"
+#include "report/track_tables.h"
 
 namespace tprof {
 namespace {
@@ -27,6 +29,13 @@ Answer by_operator(const Subject& s) {
 }
 
 Answer by_tree(const Subject& s) { return {call_tree_table(s.model, call_tree(s.model, s.tree_with_python())), {}}; }
+
+Answer by_flame(const Subject& s) {
+  std::vector<FlameTree> trees = flame_trees(s.flame_input());
+  Answer out{flame_sources_table(trees), {}};
+  for (const FlameTree& tree : trees) out.more.push_back({flame_source_word(tree.source), flame_table(s.model, tree)});
+  return out;
+}
 
 Answer by_python(const Subject& s) {
   PythonSamples samples = python_samples(s.model, s.classes(), s.windows());
@@ -172,6 +181,20 @@ Answer by_critical_path(const Subject& s) {
   return {critical_path_table(s.model, steps), {{"links", path_links_table(s.model, steps)}}};
 }
 
+Answer by_track(const Subject& s) {
+  Answer out{tracks_table(s.model, s.tracks()), {}};
+  out.more.push_back({"flows", flows_table(s.tracks())});
+  if (!s.counters().empty()) out.more.push_back({"counters", counters_table(s.counters())});
+  return out;
+}
+
+Answer by_slice(const Subject& s) {
+  SliceRange range;
+  if (std::isfinite(s.times.begin_us)) range.begin_ns = moment_ns(s, s.times.begin_us);
+  if (std::isfinite(s.times.end_us)) range.end_ns = moment_ns(s, s.times.end_us);
+  return {slices_table(s.model, s.tracks(), slice_sums(s.model, s.tracks(), range)), {}};
+}
+
 }  // namespace
 
 const OpTree& StatsSubject::tree() const {
@@ -205,8 +228,16 @@ const Flops& StatsSubject::flops() const {
 const std::vector<MemoryPeak>& StatsSubject::peaks() const {
   return facts_ ? facts_->memory : peaks_.get([&] { return memory_peaks(model, windows()); });
 }
+FlameInput StatsSubject::flame_input() const { return {model, tree(), tree_with_python(), windows(), lanes()}; }
 HostTimelines& StatsSubject::timelines() const {
   return timelines_.get([&] { return HostTimelines(model, classes(), waits()); });
+}
+
+const Tracks& StatsSubject::tracks() const {
+  return tracks_.get([&] { return tracks_of(model); });
+}
+const std::vector<Counter>& StatsSubject::counters() const {
+  return counters_.get([&] { return counters_of(model, launches()); });
 }
 
 const std::vector<StatsWord>& stats_words() {
@@ -222,12 +253,14 @@ const std::vector<StatsWord>& stats_words() {
       {"line", "source lines, with the backward of what they called", "device_total_duration", "host_total_duration",
        false, by_line},
       {"python", "Python functions and lines, from samples (--sample python)", "", "", false, by_python},
+      {"flame", "flame graphs: samples, Python, modules, operators, GPU work by what launched it", "", "", false,
+       by_flame},
       {"kernel", "kernels", "total_duration", "", true, by_kernel},
       {"kernel+op", "kernels by operator and launch", "total_duration", "", true, by_kernel_and_op},
       {"module", "nn.Modules, forward and backward", "", "", true, by_module},
       {"lightning", "modules of PyTorch Lightning's profiler", "", "", true, by_lightning},
       {"timeline", "the main thread's ranges in order of time", "", "", true, by_timeline},
-      {"memory", "memory by operator", "self_size_increase", "", true, by_memory, nullptr, memory_json},
+      {"memory", "memory by operator", "self_size_increase", "", true, by_memory, nullptr, memory_json, true},
       {"peak", "what was alive at the memory's peak; leaks, fragmentation", "", "", false, by_peak},
       {"flops", "FLOPs, TFLOP/s, share of the roof, MFU, and what part of the time they are of", "", "", false,
        by_flops},
@@ -240,6 +273,8 @@ const std::vector<StatsWord>& stats_words() {
       {"comm", "collectives over all ranks of a run: transfer, waiting, bandwidth", "total_latency", "", true, nullptr,
        by_communication},
       {"utilization", "how busy each GPU was over time, as the plugin's counters", "", "", true, by_utilization},
+      {"track", "threads, streams and their slices in the timeline", "", "", false, by_track},
+      {"slice", "slices of the timeline by track and name", "", "", false, by_slice, nullptr, nullptr, true, false},
   };
   return kWords;
 }

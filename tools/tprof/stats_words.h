@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "analysis/advice/facts.h"
-#include "analysis/basis/op_tree.h"
+#include "analysis/tables/counters.h"
+#include "analysis/tables/flame.h"
+#include "analysis/tables/tracks.h"
 #include "model/plugin_trace.h"
 #include "plugin_compat/tree.h"
 #include "report/table.h"
@@ -65,6 +67,9 @@ class StatsSubject {
   const Flops& flops() const;
   const std::vector<MemoryPeak>& peaks() const;
   HostTimelines& timelines() const;
+  FlameInput flame_input() const;
+  const Tracks& tracks() const;
+  const std::vector<Counter>& counters() const;
   bool has_device() const {
     return std::any_of(model.gpu.begin(), model.gpu.end(), [](const GpuEvent& work) { return work.runs_on_gpu(); });
   }
@@ -81,6 +86,8 @@ class StatsSubject {
   Once<Flops> flops_;
   Once<std::vector<MemoryPeak>> peaks_;
   Once<HostTimelines> timelines_;
+  Once<Tracks> tracks_;
+  Once<std::vector<Counter>> counters_;
 };
 
 struct StatsAnswer {
@@ -98,6 +105,8 @@ struct StatsWord {
   StatsAnswer (*table)(const StatsSubject&);
   StatsAnswer (*of_job)(const Job&) = nullptr;
   Json (*json)(const StatsSubject&, const TableJson&) = nullptr;  // what --json has in addition
+  bool range = false;                                             // takes --range
+  bool in_page = true;  // else the page of `tprof report` computes it itself, from its timeline
 };
 
 const std::vector<StatsWord>& stats_words();

@@ -196,6 +196,16 @@ OpTree build_op_tree(const Model& model, PythonNodes python) {
   return std::move(tree);
 }
 
+std::vector<u32> call_stacks(const Model& model, const OpTree& tree) {
+  std::vector<u32> out(tree.nodes.size());
+  for (size_t i = 0; i < tree.nodes.size(); i++) {
+    const OpNode& node = tree.nodes[i];
+    u32 own = node.event == kNone ? 0 : model.events[node.event].stack;
+    out[i] = own ? own : node.parent < 0 ? 0 : out[size_t(node.parent)];
+  }
+  return out;
+}
+
 void fill_host_self(OpTree& tree) {
   std::vector<i64> covered(tree.nodes.size());  // by node: its time up to here has been given to its children
   for (size_t i = 0; i < tree.nodes.size(); i++) {

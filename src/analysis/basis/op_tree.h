@@ -66,6 +66,9 @@ enum class PythonNodes : u8 { none, modules, all };
 
 OpTree build_op_tree(const Model& model, PythonNodes python = PythonNodes::none);
 
+// By node: the innermost frame of its call stack, else of that of the node around it; 0: none.
+std::vector<u32> call_stacks(const Model& model, const OpTree& tree);
+
 // The plugin's name for a node.
 std::string node_name(const Model& model, const OpNode& node);
 

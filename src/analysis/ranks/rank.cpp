@@ -105,8 +105,8 @@ std::string uneven_steps(const std::vector<Rank>& ranks) {
            least->text() + ", " + std::to_string(most->steps.size()) + " on " + most->text() + kMatched;
   for (const Rank& rank : ranks)
     if (!rank.steps.empty() && rank.steps[0].name != ranks[0].steps[0].name)
-      return "the steps of the ranks have other numbers: the first one is " + ranks[0].steps[0].name + " on " +
-             ranks[0].text() + ", " + rank.steps[0].name + " on " + rank.text() + kMatched;
+      return "the steps of the ranks have other numbers: the first one is step " + ranks[0].steps[0].name + " on " +
+             ranks[0].text() + ", step " + rank.steps[0].name + " on " + rank.text() + kMatched;
   return "";
 }
 

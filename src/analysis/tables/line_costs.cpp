@@ -14,21 +14,18 @@ class Sites {
  public:
   Sites(const Model& model, const OpTree& tree) {
     for (const Event& event : model.events) has_stacks_ |= event.stack != 0;
-    of_node_.assign(tree.nodes.size(), 0);
-    if (has_stacks_)
+    if (has_stacks_) {
       frames_ = model.stacks;
-    else
-      frames_.push_back({});
+      of_node_ = call_stacks(model, tree);
+      return;
+    }
+    frames_.push_back({});
+    of_node_.assign(tree.nodes.size(), 0);
     for (size_t i = 0; i < tree.nodes.size(); i++) {
       const OpNode& node = tree.nodes[i];
-      // What an operator calls was called from where it was.
       u32 outer = node.parent < 0 ? 0 : of_node_[size_t(node.parent)];
-      of_node_[i] = outer;
-      if (has_stacks_) {
-        if (u32 stack = node.event == kNone ? 0 : model.events[node.event].stack) of_node_[i] = stack;
-      } else if (node.kind == NodeKind::python && is_source_line(model.names[node.name])) {
-        of_node_[i] = frame(outer, node.name);
-      }
+      bool is_line = node.kind == NodeKind::python && is_source_line(model.names[node.name]);
+      of_node_[i] = is_line ? frame(outer, node.name) : outer;
     }
   }
 

@@ -204,13 +204,16 @@ class StackCounter {
 
 }  // namespace
 
+double sample_period_ns(const Sampled& sampled) {
+  double due = double(sampled.looks + sampled.missed), looks = double(std::max<u64>(sampled.looks, 1));
+  return sampled.hz ? 1e9 / sampled.hz * std::max(due, looks) / looks : 0;
+}
+
 PythonSamples python_samples(const Model& model, const NameClasses& classes, const Windows& windows) {
   PythonSamples out;
   out.thread = sampled_thread(model);
   if (out.thread == kNone) return out;
-  const Sampled& sampled = model.sampled;
-  double due = double(sampled.looks + sampled.missed), looks = double(std::max<u64>(sampled.looks, 1));
-  out.period_ns = sampled.hz ? 1e9 / sampled.hz * std::max(due, looks) / looks : 0;
+  out.period_ns = sample_period_ns(model.sampled);
   CategoryAt category(model, classes);
   StackCounter counter(model);
   std::map<u32, SampledThread> threads;

@@ -41,6 +41,8 @@ struct PythonSamples {
   std::vector<SampledPlace> functions, lines, natives;  // most `self` first
   std::vector<SampledThread> threads;                   // all of them
 };
+// For how long a sample counts: the time from one look of the sampler to the next.
+double sample_period_ns(const Sampled& sampled);
 PythonSamples python_samples(const Model& model, const NameClasses& classes, const Windows& windows);
 
 // What most of the main thread's samples in some time have in common: the innermost line of the program, and not of a

@@ -52,6 +52,16 @@ SetRecord set_record(const EventFields& f) {
   return r;
 }
 
+// Its row is that of the thread that had it, 0 if none is known.
+OverheadRecord overhead_record(ReadState& state, const EventFields& f) {
+  OverheadRecord r{};
+  i64 tid = state.rows.stream_number(*f.tid);
+  if (tid <= 0 || tid >= i64(kNone)) return r;
+  r.object_kind = kObjectThread;
+  r.object = u32(tid);
+  return r;
+}
+
 template <class T>
 const RecordHead* keep(Model& model, T record, Kind kind, u32 id) {
   record.head = {u16(kind), u16(sizeof record / 8), id};
@@ -72,7 +82,7 @@ const RecordHead* record_of(ReadState& state, Kind kind, const EventFields& f, c
       r.event = u32_of(f.arg("wait_on_cuda_event_id"), 0);
       return keep(model, r, kind, id);
     }
-    default: return keep(model, OverheadRecord{}, kind, id);
+    default: return keep(model, overhead_record(state, f), kind, id);
   }
 }
 

@@ -46,5 +46,21 @@ export const kSides = { a: "#6b7c93", b: "#8e6bbf", more: kRed, less: kGreen, su
 export function colorOf(n: number): string {
   const colors = [kBlue, kOrange, kGreen, kPink, kSky, kRed, kYellow];
   const turn = Math.floor(n / colors.length);
-  return turn === 0 ? colors[n] : `color-mix(in srgb, ${colors[n % colors.length]} ${turn === 1 ? 55 : 30}%, ${kGrey})`;
+  return turn === 0 ? colors[n] : mixed(colors[n % colors.length], kGrey, turn === 1 ? 0.55 : 0.3);
+}
+
+// `share` of the first colour and the rest of the second, both #rrggbb.
+export function mixed(one: string, other: string, share: number): string {
+  const parts = (color: string) => [1, 3, 5].map((i) => parseInt(color.slice(i, i + 2), 16));
+  const [a, b] = [parts(one), parts(other)];
+  return (
+    "#" +
+    a
+      .map((v, i) =>
+        Math.round(v * share + b[i] * (1 - share))
+          .toString(16)
+          .padStart(2, "0"),
+      )
+      .join("")
+  );
 }

@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { format } from "../format";
 import { useParams } from "../state";
-import { useWidth } from "../widgets";
+import { useDark, useWidth } from "../widgets";
 
 interface Props {
   label: string;
@@ -174,17 +174,6 @@ function shade(share: number, dark: boolean): string {
   const at = Math.min(0.99999, Math.max(0, share)) * (stops.length - 1);
   const [from, to, part] = [stops[Math.floor(at)], stops[Math.floor(at) + 1], at % 1];
   return `rgb(${from.map((c, i) => Math.round(c + (to[i] - c) * part)).join(" ")})`;
-}
-
-function useDark(theme: string | undefined): boolean {
-  const media = matchMedia("(prefers-color-scheme: dark)");
-  const [system, set] = useState(media.matches);
-  useEffect(() => {
-    const changed = () => set(media.matches);
-    media.addEventListener("change", changed);
-    return () => media.removeEventListener("change", changed);
-  }, []);
-  return theme ? theme === "dark" : system;
 }
 
 const between = (i: number, n: number) => Math.min(n - 1, Math.max(0, i));

@@ -39,6 +39,10 @@ export class Table {
   rows(): number[] {
     return Array.from({ length: this.n }, (_, row) => row);
   }
+  // Where the number of its rows is said.
+  get count(): string {
+    return `${this.at}/n_rows`;
+  }
   figure(row: number, key: string): string {
     return `${this.at}/rows/${row}/${key}`;
   }

@@ -39,27 +39,38 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   return out;
 }
 
-class Reader {
+export class Reader {
   at = 0;
   constructor(readonly bytes: Uint8Array) {}
 
   // Up to 2^53.
   varint(): number {
-    let value = 0;
-    let scale = 1;
-    for (;;) {
-      const byte = this.bytes[this.at++];
+    const bytes = this.bytes;
+    let byte = bytes[this.at++];
+    if (byte < 128) return byte;
+    let value = byte & 127;
+    let scale = 128;
+    do {
+      byte = bytes[this.at++];
       value += (byte & 127) * scale;
-      if (byte < 128) return value;
       scale *= 128;
-    }
+    } while (byte >= 128);
+    return value;
+  }
+
+  zigzag(): number {
+    return unzigzag(this.varint());
+  }
+
+  json(): Json {
+    const size = this.varint();
+    const value = JSON.parse(texts.decode(this.bytes.subarray(this.at, this.at + size))) as Json;
+    this.at += size;
+    return value;
   }
 
   head(): Head {
-    const size = this.varint();
-    const head = JSON.parse(texts.decode(this.bytes.subarray(this.at, this.at + size))) as Head;
-    this.at += size;
-    return head;
+    return this.json() as unknown as Head;
   }
 
   // NaN: null.
@@ -72,8 +83,7 @@ class Reader {
         out[i] = NaN;
         continue;
       }
-      const zigzag = coded - 1;
-      last += zigzag % 2 ? -(zigzag + 1) / 2 : zigzag / 2;
+      last += unzigzag(coded - 1);
       out[i] = last;
     }
     return out;
@@ -92,6 +102,10 @@ class Reader {
     for (let i = 0; i < n; i++) out[i] = this.varint() - 1;
     return out;
   }
+}
+
+function unzigzag(coded: number): number {
+  return coded % 2 ? -(coded + 1) / 2 : coded / 2;
 }
 
 export function unpackTable(bytes: Uint8Array): Unpacked {

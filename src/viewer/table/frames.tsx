@@ -55,6 +55,22 @@ export function BriefFrame({ stack, at, options }: { stack: Cell; at: string; op
   );
 }
 
+// A frame alone, whatever it is; one with a file and a line is a link.
+export function SourceLine({ frame }: { frame: string }) {
+  const link = useEditor();
+  const found = kFrame.exec(frame);
+  if (!found) return <bdi>{frame}</bdi>;
+  const [, file, line, what] = found;
+  return (
+    <bdi>
+      <a href={link(file, line)}>
+        {file}({line})
+      </a>
+      : {what}
+    </bdi>
+  );
+}
+
 export function Frames({ stack, at, options }: { stack: Cell; at: string; options?: string }) {
   const link = useEditor();
   if (!stack) return <Said at={at} text={stack === null ? null : ""} options={options} />; // labels have none

@@ -163,7 +163,7 @@ export function DataTable({
                 <Derived rule="rows that are shown" value={rows.length} unit="count" /> of{" "}
               </>
             )}
-            <Figure at={`${table.at}/n_rows`} value={table.n} unit="count" options={table.options} /> row
+            <Figure at={table.count} value={table.n} unit="count" options={table.options} /> row
             {table.n === 1 ? "" : "s"}
           </span>
           {tree && tree.depth.some((depth) => depth > 0) && (

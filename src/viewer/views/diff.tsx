@@ -9,6 +9,7 @@ import { texts } from "../texts";
 import { Panel, useWidth } from "../widgets";
 import { sources } from "../worker";
 import { Calls } from "./diff_calls";
+import { DiffFlames } from "./diff_flame";
 import { Changes, isOfSteps } from "./diff_changes";
 
 export function diffAbsent(): string | undefined {
@@ -25,6 +26,7 @@ export function DiffView() {
       </div>
       <Changes />
       {at("diff/tree") !== undefined && <Calls />}
+      <DiffFlames />
     </>
   );
 }

@@ -3,7 +3,8 @@
 import { useMemo } from "preact/hooks";
 import { colorOf } from "../charts/colors";
 import { Swatch } from "../charts/donut";
-import { Flame, spansOf, type Spans } from "../charts/flame";
+import { type Bars, Flame } from "../charts/flame";
+import { stacked } from "../charts/flame_bars";
 import { at, type Table, useTable } from "../data/documents";
 import { Figure, Said } from "../figure";
 import { shortName } from "../format";
@@ -159,12 +160,14 @@ function Graph({ table, title }: { table: Table; title: string }) {
   const key = (widths.find(([one]) => one === chosen) ?? widths[0])?.[0] ?? "";
   const colors = useMemo(() => colorsOf(table), [table]);
   const roots = useMemo(() => (top !== "" && tops.includes(Number(top)) ? [Number(top)] : tops), [tops, top]);
-  const spans = useMemo(
-    () => (table.has("begin") ? timesOf(table, roots) : spansOf(tree, roots, (row) => table.number(row, key))),
+  const bars = useMemo(
+    () =>
+      table.has("begin") ? timesOf(table, tree, roots) : stacked(tree, roots, (row) => table.number(row, key) ?? 0),
     [table, tree, roots, key],
   );
   const zoom = rowOf(zoomed, table);
   const name = (row: number) => shortName(table.text(row, "name"));
+  const look = useMemo(() => ({ name, color: colors.of }), [table, colors]);
   const options = tops.map((row): [string, string] => [String(row), name(row)]);
   return (
     <Panel
@@ -202,10 +205,8 @@ function Graph({ table, title }: { table: Table; title: string }) {
       )}
       <Flame
         label={`${title}: bars are as wide as their time`}
-        tree={tree}
-        spans={spans}
-        name={name}
-        color={colors.of}
+        bars={bars}
+        look={look}
         timed={table.has("begin")}
         zoomed={zoom}
         onZoom={(row) => setZoomed(row < 0 ? "" : String(row))}
@@ -213,15 +214,16 @@ function Graph({ table, title }: { table: Table; title: string }) {
       />
       <p class="notes">
         {table.has("begin") ? "Bars lie where their time is. " : "Bars are as wide as the time of all calls together. "}
-        Those below a pixel are not drawn: click on a bar to see what it holds.
+        Click on a bar to see what it holds.
       </p>
     </Panel>
   );
 }
 
-function timesOf(table: Table, roots: number[]): Spans {
+function timesOf(table: Table, tree: Tree, roots: number[]): Bars {
   const from = Float64Array.from({ length: table.n }, (_, row) => table.number(row, "begin") ?? NaN);
-  return { from, to: from.map((begin, row) => begin + (table.number(row, "duration") ?? NaN)), roots };
+  const to = from.map((begin, row) => begin + (table.number(row, "duration") ?? NaN));
+  return { n: table.n, parent: tree.parent, level: tree.depth, from, to, roots };
 }
 
 function Details({ table, row }: { table: Table; row: number }) {

@@ -2,6 +2,7 @@
 import type { ComponentType } from "preact";
 import { DiffView, diffAbsent } from "./diff";
 import { Distributed, distributedAbsent } from "./distributed";
+import { Flames, flamesAbsent } from "./flames";
 import { Kernels, kernelsAbsent } from "./kernels";
 import { Memory, memoryAbsent } from "./memory";
 import { Modules, modulesAbsent } from "./modules";
@@ -22,6 +23,7 @@ export const views: View[] = [
   { name: "kernels", title: "Kernels", component: Kernels, absent: kernelsAbsent },
   { name: "memory", title: "Memory", component: Memory, absent: memoryAbsent },
   { name: "modules", title: "Modules", component: Modules, absent: modulesAbsent },
+  { name: "flames", title: "Flame graphs", component: Flames, absent: flamesAbsent },
   { name: "distributed", title: "Distributed", component: Distributed, absent: distributedAbsent },
   { name: "diff", title: "Diff", component: DiffView, absent: diffAbsent },
 ];
