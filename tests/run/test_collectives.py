@@ -101,11 +101,12 @@ def test_ranks_that_are_not_wanted_leave_nothing(tmp_path, how):
     assert not [path for path in tmp_path.iterdir() if "rank1" in path.name]
 
 
-def test_a_launcher_that_imports_torch_is_no_rank(tmp_path):
+@pytest.mark.parametrize("own", ["'RANK': '0', 'WORLD_SIZE': '2'", ""])
+def test_a_launcher_that_imports_torch_is_no_rank(tmp_path, own):
+    """What it starts is a program, also if it has the launcher's own variables only."""
     script = tmp_path / "torchrun"
     script.write_text("import torch, subprocess, sys, os\ntorch.ones(3) + 1\n"
-                      "sys.exit(subprocess.call([sys.executable, *sys.argv[1:]], env={**os.environ, 'RANK': '0', "
-                      "'WORLD_SIZE': '1', 'SLURM_PROCID': '0'}))\n")
+                      "sys.exit(subprocess.call([sys.executable, *sys.argv[1:]], env={**os.environ, %s}))\n" % own)
     logdir = tmp_path / "log"
     child = "import torch; [torch.ones(3) + 1 for _ in range(9)]"
     result = run(["/usr/bin/python3", script, "-c", child], "run", logdir=logdir, where=HOST,

@@ -301,11 +301,14 @@ def learn_stacks():
 
 def complete(torch):
     import os
+    launches = is_launcher()
     pairs = [text for pair in facts(torch) for text in pair]
     for line in attach(*pairs).splitlines():
         key, _, value = line.partition('=')
+        if launches and key == 'TPROF_PARENT':  # what it starts are programs, not helpers of it
+            value = value.rpartition(';')[0] + ';launcher'
         os.environ[key] = value
-    if is_launcher():
+    if launches:
         return
     learn_stacks()
     if not attached():
