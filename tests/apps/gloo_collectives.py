@@ -34,16 +34,6 @@ def ops(torch, dist, rank):
     dist.barrier()
 
 
-def transfers(torch, dist, rank):
-    x = torch.ones(5)
-    for _ in range(3):
-        if rank == 0:
-            dist.send(x, 1)
-        elif rank == 1:
-            dist.recv(x, 0)
-    dist.all_reduce(x)
-
-
 def model_of(torch):
     layers = [torch.nn.Linear(64, 64) for _ in range(4)]
     return torch.nn.Sequential(*layers, torch.nn.Linear(64, 2))
@@ -95,7 +85,6 @@ def rank_of_job(rank):
     given = {} if HOW == "env" else {"rank": rank, "world_size": WORLD}
     dist.init_process_group("gloo", **given)
     globals()[WHAT](torch, dist, rank)
-    dist.barrier()
     dist.destroy_process_group()
 
 
