@@ -26,16 +26,19 @@ inline u32 dtype_bytes(u16 dtype) {
   return dtype < std::size(kBytes) ? kBytes[dtype] : 0;
 }
 
-// The same for the name by which a collective states its type: "Float", "BFloat16".
-inline u32 dtype_bytes(std::string_view name) {
+// The name by which a collective states its type: "Float", "BFloat16"; empty if the number is unknown.
+inline std::string_view dtype_word(u16 dtype) {
   constexpr std::string_view kNames[] = {
 #define DTYPE(name, bytes, cpp_name) #name,
 #include "base/dtypes.def"
 #undef DTYPE
   };
-  for (u16 i = 0; i < std::size(kNames); i++)
-    if (name == kNames[i]) return dtype_bytes(i);
-  return name.starts_with("Float8") ? 1 : 0;
+  return dtype < std::size(kNames) ? kNames[dtype] : std::string_view();
+}
+inline u32 dtype_bytes(std::string_view word) {
+  for (u16 i = 0; !dtype_word(i).empty(); i++)
+    if (word == dtype_word(i)) return dtype_bytes(i);
+  return word.starts_with("Float8") ? 1 : 0;
 }
 
 // The C++ name, "long int"; empty if the number is unknown.

@@ -10,6 +10,8 @@
 
 #include <cmath>
 
+#include "base/job.h"
+
 namespace tprof {
 
 const OptionRow kOptionRows[] = {
@@ -91,6 +93,10 @@ bool parse(const char*, const char* text, WindowSource& out, OptionError& error)
 
 bool parse(const char*, const char* text, Sampling& out, OptionError& error) {
   return parse_sampling(text, out, error);
+}
+
+bool parse(const char*, const char* text, RankSet& out, OptionError& error) {
+  return !*text || parse_ranks(text, out, error);
 }
 
 bool parse(const char*, const char* text, int& out, OptionError& error) { return parse_signal(text, out, error); }
@@ -331,6 +337,26 @@ bool parse_sampling(const char* text, Sampling& out, OptionError& error) {
   if (text[length] && (!parse_whole(text + length + 1, hz) || hz < 1 || hz > kMaxHz))
     return fail(error, "'%s': HZ must be a whole number from 1 to %u", text, kMaxHz);
   out = {u32(hz), native};
+  return true;
+}
+
+bool parse_ranks(const char* text, RankSet& out, OptionError& error) {
+  RankSet set;
+  for (const char* part = text;; part++) {
+    char words[24] = {};
+    size_t length = strcspn(part, ",");
+    if (length < sizeof words) memcpy(words, part, length);
+    char* dash = strchr(words, '-');
+    if (dash) *dash = 0;
+    i32 first = rank_number(words), last = dash ? rank_number(dash + 1) : first;
+    if (first < 0 || last < first)
+      return fail(error, "'%.*s' is not a rank or a range of ranks such as 8-15", static_cast<int>(length), part);
+    if (set.count == RankSet::kMaxParts) return fail(error, "more than %u ranks and ranges", RankSet::kMaxParts);
+    set.parts[set.count++] = {first, last};
+    part += length;
+    if (!*part) break;
+  }
+  out = set;
   return true;
 }
 

@@ -55,6 +55,20 @@ struct Sampling {
 };
 constexpr u32 kDefaultHz = 100, kMaxHz = 1000;
 
+// Ranks of a job: all, or those of a list.
+struct RankSet {
+  static constexpr u32 kMaxParts = 64;
+  struct Part {
+    i32 first, last;
+  } parts[kMaxParts];
+  u32 count = 0;  // of parts; 0: all ranks
+  bool has(i32 rank) const {
+    for (u32 i = 0; i < count; i++)
+      if (parts[i].first <= rank && rank <= parts[i].last) return true;
+    return count == 0;
+  }
+};
+
 // What is wrong, in one line: the variable, its value, and the remedy.
 struct OptionError {
   char text[640] = {};
@@ -72,6 +86,7 @@ struct Options {
   using step_source_t = StepSource;
   using window_t = WindowSource;
   using sampling_t = Sampling;
+  using ranks_t = RankSet;
   using signal_t = int;  // 0: none
   using bytes_t = u64;
   using seconds_t = double;
@@ -107,6 +122,7 @@ bool parse_steps(const char* text, Schedule& out, OptionError& error);
 bool parse_step_source(const char* text, StepSource& out, OptionError& error);
 bool parse_window(const char* text, WindowSource& out, OptionError& error);
 bool parse_sampling(const char* text, Sampling& out, OptionError& error);
+bool parse_ranks(const char* text, RankSet& out, OptionError& error);
 bool parse_signal(const char* text, int& out, OptionError& error);
 // `allowed`: the row's METAVAR. A 0 excludes other words.
 bool parse_words(const char* text, const char* allowed, WordSet& out, OptionError& error);

@@ -16,6 +16,7 @@
 #include "kineto/names.h"
 #include "kineto/write/amend.h"
 #include "kineto/write/writer.h"
+#include "model/job.h"
 
 namespace tprof {
 namespace {
@@ -41,6 +42,7 @@ class JobWriter {
         jobs_(jobs),
         options_(options),
         state_(state),
+        rank_(place_of(header_, meta_).rank),
         traces_(jobs.size()),
         done_(jobs.size()) {}
 
@@ -59,7 +61,7 @@ class JobWriter {
   void finish(size_t index, i64 step);
   bool is_written(const TraceJob& job, i64 step, WrittenTrace& trace) const;
   void remove_other_forms(const std::string& plain, const std::string& written) const;
-  std::string file_name(const TraceJob& job, i64 step) const;
+  std::string file_name(const TraceJob& job, i64 step, bool with_rank) const;
   std::vector<u64> report_drops(Model& model) const;
 
   const FileHeader& header_;
@@ -69,6 +71,7 @@ class JobWriter {
   const std::vector<TraceJob>& jobs_;
   const ConvertOptions& options_;
   ConvertState& state_;
+  const i32 rank_;                        // -1: not known
   std::vector<WrittenTrace> traces_;      // by job
   std::vector<std::optional<i64>> done_;  // by job: what write_one() returned
   size_t finished_ = 0;                   // jobs whose command has run
@@ -99,9 +102,15 @@ void JobWriter::write_all() {
   if (failure) std::rethrow_exception(failure);
 }
 
-std::string JobWriter::file_name(const TraceJob& job, i64 step) const {
+// <host>_<pid>_rank<rank>.<time>, of which the plugin takes the first two for node and process. Without the rank as
+// long as it was not known.
+std::string JobWriter::file_name(const TraceJob& job, i64 step, bool with_rank) const {
   std::string worker = options_.worker_name;
   if (worker.empty()) worker = std::string(header_.host) + "_" + std::to_string(header_.pid);
+  std::string rank = with_rank && rank_ >= 0 ? std::to_string(rank_) : "";
+  bool placed = worker.find("{rank}") != std::string::npos;
+  replace_all(worker, "{rank}", rank);
+  if (!placed && !rank.empty()) worker += "_rank" + rank;
   replace_all(worker, "{step}", std::to_string(step));
   replace_all(worker, "/", "_");
   return worker + "." + std::to_string(job.name_ns);
@@ -110,18 +119,19 @@ std::string JobWriter::file_name(const TraceJob& job, i64 step) const {
 // Whether a trace of the job exists. If it does not state yet that the program trained later, it is marked here.
 bool JobWriter::is_written(const TraceJob& job, i64 step, WrittenTrace& trace) const {
   for (const std::string& directory : {directory_, options_.known_in})
-    for (const char* suffix : {kineto::kFileSuffixGz, kineto::kFileSuffix}) {
-      if (directory.empty()) continue;
-      std::string plain = directory + "/" + file_name(job, step) + suffix;
-      std::string marked = kineto::before_training_name(plain);
-      bool there = exists(plain);
-      bool is_marked = job.ended_before_training &&
-                       (there && directory == directory_ ? kineto::mark_before_training(plain) : exists(marked));
-      if (!there && !is_marked) continue;
-      trace.path = is_marked ? marked : plain;
-      trace.existed = true;
-      return true;
-    }
+    for (bool with_rank : {true, false})
+      for (const char* suffix : {kineto::kFileSuffixGz, kineto::kFileSuffix}) {
+        if (directory.empty()) continue;
+        std::string plain = directory + "/" + file_name(job, step, with_rank) + suffix;
+        std::string marked = kineto::before_training_name(plain);
+        bool there = exists(plain);
+        bool is_marked = job.ended_before_training &&
+                         (there && directory == directory_ ? kineto::mark_before_training(plain) : exists(marked));
+        if (!there && !is_marked) continue;
+        trace.path = is_marked ? marked : plain;
+        trace.existed = true;
+        return true;
+      }
   return false;
 }
 
@@ -152,7 +162,7 @@ i64 JobWriter::write_one(size_t index) {
     damaged_ = damaged_ || recording->damage().any();
     if (last) drops = report_drops(model);
   }
-  std::string plain = directory_ + "/" + file_name(job, step);
+  std::string plain = directory_ + "/" + file_name(job, step, true);
   trace.path = plain + (options_.use_gzip ? kineto::kFileSuffixGz : kineto::kFileSuffix);
   if (model.before_training) trace.path = kineto::before_training_name(trace.path);
   kineto::write_trace(model, trace.path, options_.use_gzip);

@@ -6,7 +6,9 @@
 #include <unordered_map>
 
 #include "base/process.h"
+#include "model/collectives.h"
 #include "model/gpu/load.h"
+#include "model/job.h"
 #include "model/passes.h"
 #include "model/python.h"
 #include "model/samples.h"
@@ -33,6 +35,7 @@ class Loader {
 
   void load();
   const Damage& damage() const { return damage_; }
+  std::vector<GroupMark> group_marks() const;
   i64 to_ns(u64 ticks) const { return clock_.monotonic_ns(ticks) + offset_ns_ - i64(model_.base_time_ns); }
 
  private:
@@ -106,6 +109,14 @@ void Loader::load() {
     auto end = early_ends_.find(ref);
     finish(model_.events[index], end == early_ends_.end() ? 0 : end->second);
   }
+}
+
+std::vector<GroupMark> Loader::group_marks() const {
+  std::vector<GroupMark> out;
+  for (const GroupRecord& r : meta_.groups)
+    out.push_back(
+        {r.address, to_ns(r.ticks), r.sequence, r.head.id, names_(r.name), names_(r.description), names_(r.ranks)});
+  return out;
 }
 
 // True if torch runs but does not report memory: its allocators keep what they get from CUDA, so that is not what the
@@ -230,6 +241,10 @@ void describe(Model& model, const Recording& recording, const Meta& meta, const 
   model.kind = request.kind;
   model.before_training = request.before_training;
   model.window = request.window;
+  JobPlace place = place_of(h, meta);
+  model.rank = place.rank;
+  model.world_size = place.world_size;
+  model.local_rank = place.local_rank;
   auto main_thread = meta.threads.find(h.pid);
   if (main_thread != meta.threads.end()) model.process_name = main_thread->second.name;
   if (model.process_name.empty()) model.process_name = "python";
@@ -343,6 +358,7 @@ Model build_model(Recording& recording, const Meta& meta, const SpanRequest& req
   link_forward_backward(model);
   attribute_gpu_work(model);
   describe_gpu_work(model);
+  find_collectives(model, loader.group_marks());
 
   for (Event& e : model.events) {
     if (e.flags & kEventStep) continue;

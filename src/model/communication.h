@@ -24,6 +24,15 @@ inline bool is_collective_label(std::string_view name) {
   return false;
 }
 
+// A label of any backend.
+inline bool is_backend_label(std::string_view name) {
+#define BACKEND(prefix, collective, old_operator) \
+  if (name.starts_with(prefix)) return true;
+  TPROF_COMMUNICATION_BACKENDS(BACKEND)
+#undef BACKEND
+  return false;
+}
+
 // A label of a backend even where its category is that of operators.
 inline bool is_old_backend_label(std::string_view name) {
 #define BACKEND(prefix, collective, old_operator) \

@@ -66,7 +66,8 @@ size_t input_payload_bytes(const InputHead& head) {
     case InputTag::tensor:
       return padded(size_t(head.count) * (head.flags & kInputNoStrides ? 1 : 2) * (head.flags & kInputWide ? 8 : 4));
     case InputTag::integer:
-    case InputTag::floating: return 8;
+    case InputTag::floating:
+    case InputTag::object: return 8;
     case InputTag::complex: return 16;
     case InputTag::string:
     case InputTag::boolean_list: return padded(head.count);

@@ -188,14 +188,20 @@ struct ForwardBackward {
   u32 forward, backward;  // events
 };
 
-// The collective of a communication kernel, as the trace states it.
+// A collective of torch.distributed: on a GPU its kernel, as the trace states it; on the CPU (gloo) the operator that
+// started it.
 struct Collective {
-  u32 gpu = 0;   // index into Model::gpu
-  u32 name = 0;  // "allreduce" ...; this and the next three are indices into Model::names; 0: not known
+  u32 gpu = kNone;   // its kernel: index into Model::gpu; kNone: it ran on the CPU
+  u32 op = kNone;    // on the CPU, the operator c10d::... that started it: index into Model::events
+  u32 wire = kNone;  // and the label of its backend, from the request to the completion: index into Model::events
+  u32 name = 0;      // "allreduce" ...; this and the next four are indices into Model::names; 0: not known
   u32 dtype = 0, group = 0, group_description = 0;
+  u32 group_ranks = 0;                      // "[0, 2]": the ranks of the group, as numbers of the whole job
   i64 in_elements = -1, out_elements = -1;  // -1: not known, also below
   i32 group_size = -1;
-  i64 sequence = -1;
+  i32 peer = -1;      // send and recv: the other rank; broadcast, scatter, gather, reduce: the root
+  i64 sequence = -1;  // in its group
+  i8 async = -1;      // 1: the program went on while it ran
 };
 
 // What happened to every event that was seen: seen() = written + the sum of dropped.
@@ -258,14 +264,15 @@ struct Model {
   std::vector<ForwardBackward> pairs;
   std::vector<CallEvent> calls;         // in order of begin_ns
   std::vector<GpuEvent> gpu;            // in order of begin_ns
-  std::vector<Collective> collectives;  // in order of `gpu`
+  std::vector<Collective> collectives;  // in order of `gpu`, those of the CPU last, in order of `op`
   std::vector<StackFrame> stacks;       // [0] stands for none; a frame follows its caller
   std::vector<ModuleInfo> modules;
   std::vector<StackSample> samples;  // in order of time
   Sampled sampled;
   std::map<u32, DeviceInfo> devices;  // by number: those of which the recording has properties
 
-  i32 rank = -1, world_size = -1;  // of the process in its job, as torch.distributed counts; -1 not known
+  // Of the process in its job, as torch.distributed counts; -1 not known.
+  i32 rank = -1, world_size = -1, local_rank = -1;
 
   // About the process and the recording.
   std::map<std::string, std::string> info;
@@ -293,6 +300,11 @@ constexpr const char* kDropNames[] = {
     TPROF_DROP_REASONS(DROP)
 #undef DROP
 };
+
+// How a rank of a job is called everywhere: "rank 3 (node)".
+inline std::string rank_text(i32 rank, const std::string& node) {
+  return "rank " + std::to_string(rank) + (node.empty() ? "" : " (" + node + ")");
+}
 
 // Names of torch that several layers know.
 // The operators of torch's record_function; they come with a step mark and do no work.

@@ -46,6 +46,8 @@ void sort_meta(Meta& meta) {
   std::stable_sort(meta.stretches.begin(), meta.stretches.end(),
                    [](auto& x, auto& y) { return x.begin_ticks < y.begin_ticks; });
   std::sort(meta.stretch_parts.begin(), meta.stretch_parts.end());
+  std::stable_sort(meta.groups.begin(), meta.groups.end(),
+                   [](const GroupRecord& a, const GroupRecord& b) { return a.ticks < b.ticks; });
   std::stable_sort(meta.windows.begin(), meta.windows.end(), [](auto& x, auto& y) { return x.number < y.number; });
 }
 
@@ -101,6 +103,7 @@ bool add_meta(const RecordView& view, Meta& meta) {
       meta.info[key] = value;
       break;
     }
+    case Kind::group: meta.groups.push_back(view.as<GroupRecord>()); break;
     case Kind::flush: meta.flushes.push_back(view.as<FlushRecord>().ticks); break;
     case Kind::device: {
       DeviceRecord r = view.as<DeviceRecord>();

@@ -53,7 +53,8 @@ bool valid_range(const RecordView& view) {
       }
       case InputTag::tensor_list: open += input.count; break;
       case InputTag::integer:
-      case InputTag::floating: payload = 8; break;
+      case InputTag::floating:
+      case InputTag::object: payload = 8; break;
       case InputTag::complex: payload = 16; break;
       case InputTag::string:
       case InputTag::boolean_list: payload = input.count; break;

@@ -86,6 +86,7 @@ struct Meta {
   std::vector<WindowInfo> windows;     // in order of number
   std::map<std::string, CapabilityInfo> capabilities;  // the last record of each
   std::map<std::string, std::string> info;             // the last value of each key
+  std::vector<GroupRecord> groups;                     // in order of `ticks`
   std::vector<u64> flushes;                            // ticks
   std::map<u32, DeviceRecord> devices;                 // by number; names are terminated
   std::map<u32, ContextRecord> contexts;               // by id

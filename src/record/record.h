@@ -40,8 +40,8 @@ namespace tprof {
 
 constexpr char kRecordingMagic[8] = {'T', 'P', 'R', 'O', 'F', 'R', 'E', 'C'};
 constexpr u16 kVersionMajor = 1;
-constexpr u16 kVersionMinor = 6;
-constexpr u16 kOldestMinor = 6;  // that of the first release; what earlier versions wrote is not read
+constexpr u16 kVersionMinor = 7;  // 7: process groups, see GroupRecord and InputTag::object
+constexpr u16 kOldestMinor = 6;   // that of the first release; what earlier versions wrote is not read
 constexpr u32 kHeaderBytes = 64 << 10;
 constexpr u32 kFoldedHeaderBytes = 4096;
 constexpr u32 kChunkBytes = 512 << 10;
@@ -247,6 +247,7 @@ enum class InputTag : u8 {
   boolean_list = 11,  // payload `count` bytes
   other_list = 12,    // a list whose elements are not recorded; `count` elements
   other = 13,         // some other value; no payload
+  object = 14,        // of a custom class: payload u64, the address of its C++ object
 };
 
 enum InputFlag : u8 {
@@ -687,6 +688,17 @@ struct CapabilityRecord {
 struct InfoRecord {
   RecordHead head;
 };
+
+// A process group of torch.distributed, as it was at `ticks`: head.id = how many ranks it has.
+struct GroupRecord {
+  RecordHead head;
+  u64 address;  // of its C++ object, see InputTag::object
+  u64 ticks;
+  i64 sequence;                  // of its last collective, as torch counts; -1 not known
+  u32 name, description, ranks;  // name ids; ranks: "[0, 2]"
+  u32 reserved;
+};
+static_assert(sizeof(GroupRecord) == 48);
 
 // head.id = flush number from 1.
 struct FlushRecord {

@@ -96,6 +96,8 @@ void Writer::add_stretch_part(u64 ticks) {
   add_copy(Kind::stretch_part, 0, record);
 }
 
+void Writer::add_group(u32 size, const GroupRecord& group) { add_copy(Kind::group, size, group); }
+
 void Writer::add_restart(RestartWhy why, i64 number, u64 ticks) {
   RestartRecord record{{}, number, ticks};
   add_copy(Kind::restart, u32(why), record);

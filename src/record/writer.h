@@ -94,7 +94,8 @@ class Writer {
   void add_capability(const char* name, bool on, const char* why);
   void add_info(const char* key, const char* value);
   void add_flush(u32 number, u64 ticks);
-  void add_device(u32 id, const DeviceRecord& device);  // the head need not be filled, nor below
+  void add_group(u32 size, const GroupRecord& group);  // the head need not be filled, nor below
+  void add_device(u32 id, const DeviceRecord& device);
   void add_context(u32 id, const ContextRecord& context);
   void add_module(u32 id, const ModuleRecord& module);
   // A code object with its line table; returns nullptr also for one that is too large for a chunk.

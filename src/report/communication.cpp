@@ -57,10 +57,12 @@ Table ranks_table(const Distributed& distributed, const std::vector<Rank>& ranks
     c.add(key, title, Unit::time, leaves, [=](auto& r) { return r.rank->*field; });
   };
   auto of_wait = [](const Row& r, auto value) { return r.wait ? Value(value(*r.wait)) : Value(); };
-  if (numbered)
+  if (numbered) {
     c.add("rank", "Rank", Unit::count, 0,
           [](auto& r) { return r.rank->number < 0 ? Value() : Value(i64(r.rank->number)); });
-  c.add("worker", numbered ? "Worker" : "Rank", Unit::text, numbered ? 2 : 0, [](auto& r) { return r.rank->worker; });
+    c.add("node", "Node", Unit::text, 2, [](auto& r) { return r.rank->host.empty() ? Value() : Value(r.rank->host); });
+  }
+  c.add("worker", numbered ? "Worker" : "Rank", Unit::text, numbered ? 9 : 0, [](auto& r) { return r.rank->worker; });
   c.add("steps", "Steps", Unit::count, 3, [](auto& r) { return i64(r.rank->steps.size()); });
   time("computation", "Computation", 0, &Rank::computation_ns);
   time("overlapping", "Overlapping", 1, &Rank::overlap_ns);

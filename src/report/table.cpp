@@ -136,7 +136,10 @@ Json json_of(const Table& table) {
 
 Json json_of(const Source& source) {
   Json out = {{"run", source.run}, {"worker", source.worker}, {"span", source.span}};
-  if (source.rank >= 0) out["rank"] = source.rank;
+  if (source.rank >= 0) {
+    out["rank"] = source.rank;
+    if (!source.node.empty()) out["node"] = source.node;
+  }
   return out;
 }
 

@@ -17,6 +17,7 @@
 
 #include "analysis/basis/printed.h"
 #include "base/types.h"
+#include "model/trace.h"
 
 namespace tprof {
 
@@ -106,9 +107,10 @@ std::string cut_middle(const std::string& text, size_t width, bool utf8);  // wi
 // Where a table comes from: as torch_tb_profiler names it.
 struct Source {
   std::string run, worker, span;
-  i32 rank = -1;  // in its job; -1 not known
+  i32 rank = -1;     // in its job; -1 not known
+  std::string node;  // the host; empty: not known
 
-  std::string text() const { return rank < 0 ? worker : "rank " + std::to_string(rank) + " (" + worker + ")"; }
+  std::string text() const { return rank < 0 ? worker : rank_text(rank, node); }
   std::string title() const { return run + "  " + text() + "  span " + span; }
 };
 

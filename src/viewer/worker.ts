@@ -38,5 +38,6 @@ export function runText(worker: number): string {
 }
 
 export function workerText(source: Source): string {
-  return source.rank === undefined ? source.worker : `rank ${source.rank} (${source.worker})`;
+  if (source.rank === undefined) return source.worker;
+  return `rank ${source.rank}` + (source.node ? ` (${source.node})` : "");
 }

@@ -245,7 +245,7 @@ class Trace:
 
     @property
     def pid(self):
-        return int(TRACE_NAME.match(self.path.name).group(1).rsplit("_", 1)[1])
+        return int(re.search(r"_(\d+)(?:_rank\d+)?$", TRACE_NAME.match(self.path.name).group(1)).group(1))
 
     def ops(self, name=None):
         return [e for e in self.ranges if e.get("cat") in ("cpu_op", "user_annotation") and

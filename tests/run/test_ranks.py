@@ -1,11 +1,13 @@
 """A job of two ranks on gloo: who waits for whom, by which names, and what closing page and advice make of it."""
 import json
+import socket
 
 import pytest
 
 from harness import run, tprof
 
 STEPS, LATE_MS = 20, 60
+NODE = socket.gethostname()
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +27,7 @@ def test_the_rank_that_others_wait_for_is_named(job):
     first, second = table(job)
     assert (first["rank"], second["rank"]) == (0, 1)
     assert first["waiting"] > STEPS * LATE_MS * 1000 / 2 > second["waiting"]
-    assert first["waits_for"] == "rank 1"
+    assert first["waits_for"] == "rank 1 (%s)" % NODE
     assert first["straggler"] != "Yes" and second["straggler"] == "Yes"
 
 
@@ -59,9 +61,9 @@ def test_the_closing_page_begins_with_who_waits(job):
     lines = job.stderr.splitlines()
     begin = next(i for i, line in enumerate(lines) if line.startswith("tprof: wrote ")) + 1
     page = " ".join(" ".join(lines[begin:]).split())
-    assert page.startswith("rank 0 waits ") and "for rank 1" in page.split("Average of")[0]
-    assert "rank 1 keeps the other ranks waiting" in page
-    assert "(rank 1 of 2, waited for)" in page and "Nothing was found" not in page
+    assert page.startswith("rank 0 (%s) waits " % NODE) and "for rank 1 (%s)" % NODE in page.split("Average of")[0]
+    assert "rank 1 (%s) keeps the other ranks waiting" % NODE in page
+    assert "(rank 1 of 2 on %s, waited for)" % NODE in page and "Nothing was found" not in page
 
 
 def test_advice_is_for_the_wait_and_not_against_communication(job):
@@ -74,11 +76,13 @@ def test_advice_is_for_the_wait_and_not_against_communication(job):
 
 
 def test_ranks_are_called_ranks(job):
-    workers = {trace.data["distributedInfo"]["rank"]: trace.path.name.split(".")[0] for trace in job.traces()}
+    for trace in job.traces():
+        rank, worker = trace.data["distributedInfo"]["rank"], trace.path.name.split(".")[0]
+        assert worker == "%s_%d_rank%d" % (NODE, trace.pid, rank)
     for words in (["overview"], ["steps"], ["advise"], ["stats"], ["stats", "--by", "memory"]):
         shown = tprof(*words, job.logdir).stdout
-        for rank, worker in workers.items():
-            assert "rank %d (%s)" % (rank, worker) in shown, words
+        for rank in (0, 1):
+            assert "rank %d (%s)" % (rank, NODE) in shown and "_rank%d" % rank not in shown, words
     header, *rows = tprof("stats", "--csv", job.logdir).stdout.splitlines()
     assert header.startswith("run,worker,span,") and header.endswith(",rank")
     assert {row.rsplit(",", 1)[1] for row in rows} == {"0", "1"}

@@ -69,7 +69,7 @@ TEST_F(KinetoTest, WholeTrace) {
   ConvertResult r = convert();
   ASSERT_EQ(r.traces.size(), 1u);
   EXPECT_EQ(r.traces[0].path,
-            dir.path + "/testhost_4242." + std::to_string(kWall + 1000 + 200'000) + ".pt.trace.json.gz");
+            dir.path + "/testhost_4242_rank3." + std::to_string(kWall + 1000 + 200'000) + ".pt.trace.json.gz");
   EXPECT_EQ(r.traces[0].events, 3 * kTrainingEvents);
   EXPECT_EQ(r.traces[0].first_step, 2);
   EXPECT_EQ(r.traces[0].end_step, 5);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "model/collectives.h"
 #include "model/trace.h"
 
 namespace tprof {
@@ -222,6 +223,7 @@ inline Model ModelBuilder::model() {
                    [](const MemoryEvent& a, const MemoryEvent& b) { return a.ns < b.ns; });
   if (!model_.events.empty()) model_.begin_ns = model_.events.front().begin_ns;
   for (const Event& e : model_.events) model_.end_ns = std::max(model_.end_ns, e.end_ns());
+  find_collectives(model_);
   return std::move(model_);
 }
 

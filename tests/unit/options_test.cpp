@@ -312,5 +312,22 @@ TEST_F(Environment, steps_become_the_schedule) {
   EXPECT_EQ(o.schedule.active, 2);
 }
 
+TEST_F(Environment, RanksAreNumbersAndRanges) {
+  OptionError error;
+  RankSet set;
+  EXPECT_TRUE(set.has(0) && set.has(1023));
+  ASSERT_TRUE(parse_ranks("0,8-15,100", set, error)) << error.text;
+  for (i32 rank : {0, 8, 15, 100}) EXPECT_TRUE(set.has(rank)) << rank;
+  for (i32 rank : {1, 7, 16, 99, 101}) EXPECT_FALSE(set.has(rank)) << rank;
+  for (const char* bad : {"x", "1,", ",1", "3-1", "-1", "1-", "1--2", "99999999999", "0 1"}) {
+    RankSet same = set;
+    EXPECT_FALSE(parse_ranks(bad, same, error)) << bad;
+    EXPECT_NE(std::string(error.text).find("is not a rank"), std::string::npos) << error.text;
+    EXPECT_EQ(same.count, 3u);
+  }
+  setenv("TPROF_RANKS", "a", 1);
+  EXPECT_EQ(refusal().find("TPROF_RANKS: 'a' is not a rank"), 0u);
+}
+
 }  // namespace
 }  // namespace tprof

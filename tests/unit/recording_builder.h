@@ -43,6 +43,7 @@ class Inputs {
   }
   Inputs& none() { return head(InputTag::none, 0); }
   Inputs& undefined() { return head(InputTag::undefined, 0); }
+  Inputs& object(u64 address) { return head(InputTag::object, 0).payload(&address, 8); }
   Inputs& boolean(bool value) { return head(InputTag::boolean, value); }
   Inputs& integer(i64 value) { return head(InputTag::integer, 0).payload(&value, 8); }
   Inputs& floating(double value) { return head(InputTag::floating, 0).payload(&value, 8); }
@@ -173,6 +174,10 @@ class RecordingBuilder {
   }
   void info(const std::string& key, const std::string& value) {
     put(meta(), InfoRecord{{static_cast<u16>(Kind::info), 0, 0}}, key + '\0' + value + '\0');
+  }
+  void group(u64 address, u64 ticks, i64 sequence, const std::string& text, const std::string& ranks, u32 size) {
+    GroupRecord r{{static_cast<u16>(Kind::group), 0, size}, address, ticks, sequence, name(text), 0, name(ranks), 0};
+    put(meta(), r);
   }
   void flush(u32 number, u64 ticks) { put(meta(), FlushRecord{{static_cast<u16>(Kind::flush), 0, number}, ticks}); }
 

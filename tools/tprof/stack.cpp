@@ -86,13 +86,13 @@ const char* plural(size_t n, const char* one, const char* more) { return n == 1 
 
 // --- text
 
-std::string place_of(const StackFrame& frame) {
+std::string place_of(const ThreadFrame& frame) {
   if (frame.file.empty()) return "";
   std::string file = printable(frame.file);
   return frame.line ? file + ":" + std::to_string(frame.line) : file;
 }
 
-std::string function_of(const StackFrame& frame) {
+std::string function_of(const ThreadFrame& frame) {
   if (!frame.function.empty()) return printable(frame.function);
   char text[32];
   snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(frame.offset));
@@ -111,7 +111,7 @@ std::string state_of(const ThreadStack& t) {
 // What two threads must share to be shown as one.
 std::string key_of(const ThreadStack& t) {
   std::string key = state_of(t) + "\n" + t.incomplete + (t.main ? "\nmain" : "");
-  for (const StackFrame& f : t.frames) key += "\n" + function_of(f) + "\t" + place_of(f);
+  for (const ThreadFrame& f : t.frames) key += "\n" + function_of(f) + "\t" + place_of(f);
   return key;
 }
 
@@ -140,7 +140,7 @@ struct Shown {
 
 std::vector<Shown> shown_frames(const ThreadStack& t) {
   std::vector<Shown> out;
-  for (const StackFrame& f : t.frames) {
+  for (const ThreadFrame& f : t.frames) {
     Shown next{f.python, function_of(f), place_of(f), 1};
     if (!out.empty() && out.back().function == next.function && out.back().place == next.place)
       out.back().times++;
@@ -229,7 +229,7 @@ Json program_json(const ProgramStacks& p) {
     if (t.owner) one["mutex_held_by"] = t.owner;
     if (!t.incomplete.empty()) one["incomplete"] = t.incomplete;
     one["frames"] = Json::array();
-    for (const StackFrame& f : t.frames) {
+    for (const ThreadFrame& f : t.frames) {
       Json frame = {{"kind", f.python ? "python" : "native"}, {"function", f.function}, {"file", f.file}};
       if (f.line) frame["line"] = f.line;
       if (!f.python) frame["offset"] = f.offset;

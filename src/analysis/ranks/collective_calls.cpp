@@ -67,19 +67,29 @@ class CallReader {
     if (said.group) call.group = model_.names[said.group];
     call.sequence = said.sequence;
     call.ranks = said.group_size;
+    if (said.group_ranks) call.group_ranks = model_.names[said.group_ranks];
+    call.peer = said.peer;
+    call.async = said.async;
     u32 each = said.dtype ? dtype_bytes(std::string_view(model_.names[said.dtype])) : 0;
     i64 elements = std::max(said.in_elements, said.out_elements);
     if (each && elements >= 0) call.bytes = elements * each;
   }
 
-  // Ranges of NCCL on the host only enqueue its kernels, which this trace lacks.
+  // Those that ran on the CPU. An operator only starts a collective: where no label of the backend shows it, it may not
+  // have run at all.
   void add_operators() {
-    for (const Event& e : model_.events) {
-      if (!classes_.is(e, NameClass::communication_op) || classes_.is(e, NameClass::nccl_op) || !inside(e.begin_ns))
-        continue;
-      if (communication_op(model_, classes_, e.parent) >= 0) continue;  // part of another
-      CollectiveCall call = call_of(e.name, e.begin_ns, e.dur_ns);
-      call.bytes = input_bytes(e);
+    for (const Collective& c : model_.collectives) {
+      if (c.gpu != kNone || c.wire == kNone) continue;
+      const Event& shown = model_.events[c.wire];
+      if (!inside(shown.begin_ns)) continue;
+      CollectiveCall call = call_of(shown.name, shown.begin_ns, shown.dur_ns);
+      describe(call, c);
+      call.op = model_.names[shown.name];
+      if (c.op != kNone) {
+        const Event& op = model_.events[c.op];
+        call.call_ns = i64(model_.base_time_ns) + op.begin_ns;
+        call.call_dur_ns = op.dur_ns;
+      }
       out_.calls.push_back(std::move(call));
     }
   }

@@ -8,14 +8,19 @@
 namespace tprof {
 
 struct CollectiveCall {
-  std::string op;     // the name in the trace: "allreduce", "nccl:all_reduce" ...
-  std::string group;  // empty: not known
-  i64 sequence = -1;  // in its group; -1 not known
-  i64 bytes = -1;     // of the larger of input and output; -1 not known
-  i32 ranks = -1;     // in its group; -1 not known
-  i64 begin_ns = 0;   // CLOCK_REALTIME
+  std::string op;           // the name in the trace: "allreduce", "nccl:all_reduce" ...
+  std::string group;        // empty: not known
+  i64 sequence = -1;        // in its group; -1 not known
+  i64 bytes = -1;           // of the larger of input and output; -1 not known
+  i32 ranks = -1;           // in its group; -1 not known
+  std::string group_ranks;  // "[0, 2]", numbers of the whole job; empty: not known
+  i32 peer = -1;            // the other rank of a send or recv, or the root; -1 not known
+  i8 async = -1;            // 1: the program went on while it ran; -1 not known
+  i64 begin_ns = 0;         // CLOCK_REALTIME, also `call_ns`; here from the request to the completion
   i64 dur_ns = 0;
-  u32 work = kNone;  // its kernel: index into Model::gpu
+  i64 call_ns = 0;      // when the program called it; 0 not known
+  i64 call_dur_ns = 0;  // how long the program was in that call
+  u32 work = kNone;     // its kernel: index into Model::gpu
 
   // Whether data-parallel training exchanges gradients or sharded parameters this way (all-reduce, reduce-scatter,
   // all-gather). All-to-all (tokens, lookups) and transfers between pairs are something else.

@@ -94,11 +94,32 @@ class RankReader {
 
 Rank rank_of(const Model& model, const std::string& worker) { return RankReader(model, worker).run(); }
 
-void sort_ranks(std::vector<Rank>& ranks) {
+std::string uneven_steps(const std::vector<Rank>& ranks) {
+  auto fewer = [](const Rank& a, const Rank& b) { return a.steps.size() < b.steps.size(); };
+  bool all_have = std::all_of(ranks.begin(), ranks.end(), [](const Rank& rank) { return rank.has_steps; });
+  if (ranks.size() < 2 || !all_have) return "";
+  auto [least, most] = std::minmax_element(ranks.begin(), ranks.end(), fewer);
+  constexpr char kMatched[] = "; what they did together is matched by its collectives";
+  if (fewer(*least, *most))
+    return "the ranks did not make equally many steps: " + std::to_string(least->steps.size()) + " on " +
+           least->text() + ", " + std::to_string(most->steps.size()) + " on " + most->text() + kMatched;
+  for (const Rank& rank : ranks)
+    if (!rank.steps.empty() && rank.steps[0].name != ranks[0].steps[0].name)
+      return "the steps of the ranks have other numbers: the first one is step " + ranks[0].steps[0].name + " on " +
+             ranks[0].text() + ", step " + rank.steps[0].name + " on " + rank.text() + kMatched;
+  return "";
+}
+
+size_t keep_ranks(std::vector<Rank>& ranks) {
+  auto numbered = [](const Rank& rank) { return rank.number >= 0 && rank.world_size != 1; };
+  size_t before = ranks.size();
+  if (std::any_of(ranks.begin(), ranks.end(), numbered))
+    std::erase_if(ranks, [](const Rank& rank) { return rank.number < 0; });
   std::stable_sort(ranks.begin(), ranks.end(), [](const Rank& a, const Rank& b) {
     if (a.number < 0 || b.number < 0) return a.number > b.number;
     return a.number != b.number ? a.number < b.number : a.worker < b.worker;
   });
+  return before - ranks.size();
 }
 
 }  // namespace tprof

@@ -35,12 +35,16 @@ struct Rank : Overlap {              // of its steps
   u32 pid = 0;
   std::vector<GpuFigures> gpus;
 
-  // "rank 3", or the worker where that is not known.
-  std::string text() const { return number < 0 ? worker : "rank " + std::to_string(number); }
+  // The worker where the number is not known.
+  std::string text() const { return number < 0 ? worker : rank_text(number, host); }
 };
 Rank rank_of(const Model& model, const std::string& worker);
 
-// By number; ranks without one come last, by worker.
-void sort_ranks(std::vector<Rank>& ranks);
+// Sorts them by number. Where some have one, processes without one are no ranks: launchers, servers of addresses,
+// evaluations of their own. They are removed; returns how many. Else all stay, by worker.
+size_t keep_ranks(std::vector<Rank>& ranks);
+
+// A sentence if the ranks did not make the same steps; empty: they did, or some have no steps.
+std::string uneven_steps(const std::vector<Rank>& ranks);
 
 }  // namespace tprof

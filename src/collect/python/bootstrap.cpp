@@ -18,6 +18,7 @@
 #include "collect/session/session.h"
 #include "collect/torch/attach.h"
 #include "collect/torch/calibrate.h"
+#include "collect/torch/groups.h"
 
 namespace tprof {
 namespace {
@@ -125,6 +126,31 @@ PyObject* note(PyObject*, Args args, PySize count) {
   return g_py.new_none();
 }
 
+// joins_job(rank)
+PyObject* joins_job(PyObject*, Args args, PySize count) {
+  i64 rank = count == 1 ? g_py.PyLong_AsLong(args[0]) : -1;
+  g_py.PyErr_Clear();
+  if (rank >= 0 && rank <= INT32_MAX) g_session.joins_job(i32(rank));
+  return g_py.new_none();
+}
+
+// learn_group(process group, where the fields of an object begin, name, description, ranks, how many, sequence): its
+// Python object begins with the address of the C++ object.
+PyObject* learn_group(PyObject*, Args args, PySize count) {
+  if (count != 7) return g_py.new_none();
+  long fields = g_py.PyLong_AsLong(args[1]);
+  ProcessGroup group{};
+  if (fields >= 16 && fields <= 64) memcpy(&group.address, reinterpret_cast<char*>(args[0]) + fields, 8);
+  group.name = g_py.PyUnicode_AsUTF8(args[2]);
+  group.description = g_py.PyUnicode_AsUTF8(args[3]);
+  group.ranks = g_py.PyUnicode_AsUTF8(args[4]);
+  group.size = u32(g_py.PyLong_AsLong(args[5]));
+  group.sequence = g_py.PyLong_AsLong(args[6]);
+  g_py.PyErr_Clear();
+  if (group.name && group.description && group.ranks) group_learn(group);
+  return g_py.new_none();
+}
+
 // capability(name, why): the capability is off, unless `why` is empty.
 PyObject* capability(PyObject*, Args args, PySize count) {
   const char* name = count == 2 ? g_py.PyUnicode_AsUTF8(args[0]) : nullptr;
@@ -197,6 +223,8 @@ Method g_methods[] = {{"attach", attach, kFastCall, nullptr},
                       {"start", start, kFastCall, nullptr},
                       {"child_ready", child_ready, kFastCall, nullptr},
                       {"note", note, kFastCall, nullptr},
+                      {"joins_job", joins_job, kFastCall, nullptr},
+                      {"learn_group", learn_group, kFastCall, nullptr},
                       {"watch_begin", watch_begin, kFastCall, nullptr},
                       {"gradients_cleared", watch_zero_grad, kFastCall, nullptr},
                       {"backward_begins", watch_backward_begins, kFastCall, nullptr},

@@ -52,8 +52,8 @@ def facts(torch):
             yield 'command', ' '.join(map(str, argv))
             break
     import os
-    for key in ('RANK', 'LOCAL_RANK', 'WORLD_SIZE', 'LOCAL_WORLD_SIZE', 'GROUP_RANK', 'MASTER_ADDR', 'MASTER_PORT',
-                'SLURM_PROCID', 'SLURM_NTASKS', 'OMPI_COMM_WORLD_RANK', 'OMPI_COMM_WORLD_SIZE', 'PMI_RANK', 'PMI_SIZE'):
+    for key in ('LOCAL_WORLD_SIZE', 'GROUP_RANK', 'MASTER_ADDR', 'MASTER_PORT', 'TORCHELASTIC_RUN_ID',
+                'TORCHELASTIC_RESTART_COUNT'):
         if os.environ.get(key):
             yield 'env.' + key, os.environ[key]
 
@@ -90,6 +90,32 @@ def watch(torch):
             wrap_around(owner, name, backward_begins, backward_ends)
     watch_begin(torch.optim.Optimizer, sys.modules, getattr(sys.modules.get('torch._guards'), '_TLS', None))
     return 'steps are found without calls of ' + ', '.join(lost) if lost else ''
+
+# Calls first() when the program's first process group is ready, then() when another one is. new_group calls
+# _new_group_with_tag, which callers that imported new_group before reach as well.
+def when_groups_begin(torch, first, then):
+    made = sys.modules.get('torch.distributed.distributed_c10d')
+    more = '_new_group_with_tag' if hasattr(made, '_new_group_with_tag') else 'new_group'
+    for name, follow in ('init_process_group', first), (more, then):
+        original = getattr(made, name, None)
+        if original is None:
+            continue
+        wrapped = followed(original, follow)
+        for module in (made, torch.distributed):
+            if getattr(module, name, None) is original:
+                setattr(module, name, wrapped)
+
+def followed(original, then):
+    import functools
+    @functools.wraps(original)
+    def call(*args, **kwargs):
+        result = original(*args, **kwargs)
+        try:
+            then()
+        except Exception as e:
+            note('groups', repr(e))
+        return result
+    return call
 
 def wrap_after(owner, name, then):
     import functools
@@ -192,6 +218,28 @@ def follow(torch):
             del noted[:]
             noted.append(info)
             note('distributed', json.dumps(info, default=str))
+    def groups():
+        made = sys.modules.get('torch.distributed.distributed_c10d')
+        world = getattr(made, '_world', made)
+        names = getattr(world, 'pg_names', None) or getattr(world, '_pg_names', {})
+        members = getattr(world, 'pg_group_ranks', None) or getattr(world, '_pg_group_ranks', {})
+        for group, name in list(names.items()):
+            ranks = sorted(members.get(group, ()))
+            try:
+                sequence = int(group._get_sequence_number_for_group())
+            except Exception:
+                sequence = -1
+            learn_group(group, object.__basicsize__, str(name), str(getattr(group, 'group_desc', '') or ''),
+                        str(ranks), len(ranks), sequence)
+    def joined():
+        distributed()
+        if torch.distributed.get_world_size() > 1:
+            joins_job(torch.distributed.get_rank())
+        groups()
+    def grown():
+        distributed()
+        groups()
+    when_groups_begin(torch, joined, grown)
     watching, recording = [0], [False]
     def on_phase(phase):
         on = phase in (1, 2)  # warming up, active
@@ -219,6 +267,7 @@ def follow(torch):
                 del ours[:]
         if on:
             distributed()
+            groups()
     def guarded(phase):
         try:
             on_phase(phase)
@@ -252,10 +301,15 @@ def learn_stacks():
 
 def complete(torch):
     import os
+    launches = is_launcher()
     pairs = [text for pair in facts(torch) for text in pair]
     for line in attach(*pairs).splitlines():
         key, _, value = line.partition('=')
+        if launches and key == 'TPROF_PARENT':  # what it starts are programs, not helpers of it
+            value = value.rpartition(';')[0] + ';launcher'
         os.environ[key] = value
+    if launches:
+        return
     learn_stacks()
     if not attached():
         return
@@ -279,6 +333,16 @@ def complete(torch):
     if hasattr(os, 'register_at_fork'):
         os.register_at_fork(after_in_child=child_ready)
     start(follow(torch), why)
+
+# Launchers and their agents import torch, but train nothing: they do not even get a recording.
+def is_launcher():
+    import os
+    argv = list(getattr(sys, 'orig_argv', None) or [])
+    modules = ('torch.distributed.run', 'torch.distributed.launch', 'torch.distributed.elastic.multiprocessing',
+               'accelerate.commands.launch', 'deepspeed.launcher.launch', 'deepspeed.launcher.runner')
+    if '-m' in argv[:-1] and argv[argv.index('-m') + 1] in modules:
+        return True
+    return bool(sys.argv) and os.path.basename(str(sys.argv[0])) in ('torchrun', 'accelerate', 'deepspeed')
 
 when_torch_is_complete(complete)
 )PY";

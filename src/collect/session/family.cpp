@@ -21,13 +21,29 @@ namespace {
 
 char g_start_directory[PATH_MAX];
 
-// The variable that a program leaves to its children: "<recording path>;<RANK>".
+// The variable that a program leaves to its children: "<recording path>;<the variable of its rank>=<rank>", or
+// "<recording path>;" if it has none.
 constexpr char kParent[] = "TPROF_PARENT";
 constexpr char kBaseTime[] = "TPROF_BASE_TIME_NS";
 
-const char* rank_text() {
-  const char* rank = getenv("RANK");
-  return rank ? rank : "";
+struct RankText {
+  char text[64] = {};
+};
+// The name of the variable is part of it: torchrun, started by Slurm as its task 0, starts a rank 0.
+RankText rank_text(const JobPlace& place) {
+  RankText out;
+  if (place.variable) snprintf(out.text, sizeof out.text, "%s=%d", place.variable, place.rank);
+  return out;
+}
+
+// The process id in the path of a recording, see set_recording_path().
+u32 pid_in(const char* path) {
+  const char* name = strrchr(path, '/');
+  name = name ? name : path;
+  const char* at = nullptr;
+  for (const char* under = strchr(name, '_'); under; under = strchr(under + 1, '_'))
+    if (under[1] >= '0' && under[1] <= '9') at = under;
+  return at ? u32(strtoul(at + 1, nullptr, 10)) : 0;
 }
 
 // What libkineto uses: the start of the current quarter of a mean year, so that microseconds with three decimals
@@ -99,15 +115,15 @@ bool Family::find() {
   const char* base = getenv(kBaseTime);
   base_time_ns_ = base ? strtoull(base, nullptr, 10) : 0;
   if (base_time_ns_ == 0 || base_time_ns_ > created_ns_) base_time_ns_ = quarter_start_ns(created_ns_);
+  place_ = place_in_job([](const char* name) -> const char* { return getenv(name); });
   const char* parent = getenv(kParent);
   const char* semicolon = parent ? strrchr(parent, ';') : nullptr;
   if (!semicolon || size_t(semicolon - parent) >= sizeof leader_path_) return true;
   // Another rank than the ancestor's is a program of its own (torchrun's children), an equal one a helper.
-  if (strcmp(semicolon + 1, rank_text()) != 0) return false;
+  if (strcmp(semicolon + 1, rank_text(place_).text) != 0) return false;
   memcpy(leader_path_, parent, semicolon - parent);
   set_role(Role::helper);
-  const char* under = strrchr(leader_path_, '_');
-  parent_pid_ = under ? u32(strtoul(under + 1, nullptr, 10)) : 0;
+  parent_pid_ = pid_in(leader_path_);
   return false;
 }
 
@@ -139,13 +155,15 @@ bool Family::find_logdir(const Options& options, OptionError& error) {
   }
   set_recording_path(logdir_, n);
   const char* leader = is_helper() ? leader_path_ : recording_path_;
-  snprintf(exports_, sizeof exports_, "TPROF_LOGDIR=%s\n%s=%s;%s\n%s=%llu\n", logdir_, kParent, leader, rank_text(),
-           kBaseTime, static_cast<unsigned long long>(base_time_ns_));
+  snprintf(exports_, sizeof exports_, "TPROF_LOGDIR=%s\n%s=%s;%s\n%s=%llu\n", logdir_, kParent, leader,
+           rank_text(place_).text, kBaseTime, static_cast<unsigned long long>(base_time_ns_));
   return true;
 }
 
 void Family::set_recording_path(const char* directory, int length) {
-  snprintf(recording_path_, sizeof recording_path_, "%.*s/%s_%u.%llu.tprof", length, directory, host_, pid_,
+  char rank[24] = {};
+  if (place_.rank >= 0) snprintf(rank, sizeof rank, "_rank%d", place_.rank);
+  snprintf(recording_path_, sizeof recording_path_, "%.*s/%s_%u%s.%llu.tprof", length, directory, host_, pid_, rank,
            static_cast<unsigned long long>(created_ns_));
 }
 
@@ -165,7 +183,7 @@ void Family::export_environment() const {
   }
 }
 
-void Family::silence_children() { snprintf(exports_, sizeof exports_, "%s=;%s\n", kParent, rank_text()); }
+void Family::silence_children() { snprintf(exports_, sizeof exports_, "%s=;%s\n", kParent, rank_text(place_).text); }
 
 // ---------------------------------------------------------------- the leader of a helper
 

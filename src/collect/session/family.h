@@ -6,6 +6,7 @@
 #pragma once
 #include <limits.h>
 
+#include "base/job.h"
 #include "base/options.h"
 #include "record/writer.h"
 
@@ -22,6 +23,7 @@ class Family {
   bool is_helper() const { return role_ == Role::helper; }
   Role role() const { return role_; }
   void become_program();
+  const JobPlace& place() const { return place_; }  // as its launcher told it
   // In a forked child: a helper of the process that it was.
   void become_child();
   u32 pid() const { return pid_; }
@@ -51,6 +53,7 @@ class Family {
   Role role_ = Role::program;
   const FileHeader* leader_ = nullptr;
   u64 looked_ns_ = 0;  // CLOCK_MONOTONIC_COARSE, when the leader was last looked for
+  JobPlace place_;
   u32 pid_ = 0;
   u32 parent_pid_ = 0;
   u64 created_ns_ = 0, base_time_ns_ = 0;

@@ -39,7 +39,8 @@ bool Session::attach(const Frontend& frontend, StepMode fallback) {
     finished_ = true;
     return false;
   }
-  if (options_.disable) {
+  bool stays_out = family_.place().rank >= 0 && !options_.ranks.has(family_.place().rank);
+  if (options_.disable || stays_out) {
     finished_ = true;
     return false;
   }
@@ -48,6 +49,7 @@ bool Session::attach(const Frontend& frontend, StepMode fallback) {
   detector_.reset(options_.step, this, now_ticks());
   note("logdir", family_.logdir());
   note_options();
+  note_place();
   attached_ = true;
   return true;
 }
@@ -91,6 +93,32 @@ void Session::note_options() {
     snprintf(key, sizeof key, "option.%s", row.field);
     note(key, option_value(options_, i, value));
   }
+}
+
+void Session::note_place() {
+  for (const LauncherVariables& launcher : kLaunchers)
+    for (const char* name : {launcher.rank, launcher.world_size, launcher.local_rank}) {
+      const char* value = *name ? getenv(name) : nullptr;
+      if (!value || !*value) continue;
+      char key[64];
+      snprintf(key, sizeof key, "env.%s", name);
+      note(key, value);
+    }
+}
+
+void Session::joins_job(i32 rank) {
+  if (options_.ranks.has(rank)) return promote(false);
+  {
+    SpinGuard guard(lock_);
+    if (!live()) return;
+    if (windows_.current()) discard_window();
+    finished_ = true;
+    take_phase(Phase::ended);
+  }
+  if (!g_writer.is_open()) return;
+  helper_stop();
+  g_writer.close(kClosedEmpty);
+  g_writer.remove();
 }
 
 void Session::note_command() {

@@ -43,6 +43,8 @@ class Session final : private StepSink {
   // What is known of this process; goes into the recording as soon as there is one.
   void note(const char* key, const char* value) { notes_.info(key, value); }
   void note_command();  // from /proc
+  // The program has this rank in its job from now on: it is a program of its own, or one that is not to be recorded.
+  void joins_job(i32 rank);
   void capability(const char* name, bool on, const char* why) { notes_.capability(name, on, why); }
 
   // Everything is set up: take up the phase of step 0, or let the frontend that came second have the current one.
@@ -143,6 +145,7 @@ class Session final : private StepSink {
   void join(const Frontend& frontend, StepMode fallback);
   void change_frontend();
   void note_options();
+  void note_place();
   bool open_recording();
   void give_up(const char* line);
   void finish_program();

@@ -219,14 +219,16 @@ void Session::promote(bool number_needed) {
   if (!family_.is_helper() || !live() || (number_needed && detector_.number() < 0)) return;
   family_.become_program();
   signals_install(options_.signal);
-  i64 number = detector_.number();
+  bool before_first = detector_.number() < 0;
+  i64 number = before_first ? 0 : detector_.number();
+  u64 ticks = before_first ? now_ticks() : step_.ticks;
   Plan plan = plan_for(number);
   WindowRecord* window = windows_.current();
   bool window_goes_on = window && plan.phase == Phase::active && plan.window == i64(leader_seen_ / 2);
   if (window_goes_on) {
     window_base_ = windows_.number() - plan.window;
     if (options_.schedule.given) window->first_step = number;
-    if (step_.ticks > window->begin_ticks) window->begin_ticks = step_.ticks;
+    if (ticks > window->begin_ticks && !before_first) window->begin_ticks = ticks;
     tell_collectors(&Collector::window_opened, window);
     tell_collectors(&Collector::phase_changed, plan.phase);
     helper_start();
@@ -235,9 +237,10 @@ void Session::promote(bool number_needed) {
     if (window) discard_window();
     window_base_ = windows_.next();
     plan_ = {Phase::wait, -1};
-    apply_plan(plan_for(number), number, step_.ticks);
+    apply_plan(plan_for(number), number, ticks);
   }
-  if (number >= 0) record_step(number, step_.ticks, step_.by);
+  if (before_first) return;
+  record_step(number, ticks, step_.by);
   if (!detector_.tentative()) step_confirmed();
 }
 

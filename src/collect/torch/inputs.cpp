@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "collect/torch/groups.h"
 #include "record/record.h"
 
 namespace tprof {
@@ -136,6 +137,14 @@ bool put_complex(const ValueLayout& v, const char* object, Out& out) {
   return payload;
 }
 
+// The address of the C++ object that an object of a custom class holds in its slot.
+bool put_object(const ValueLayout& v, const char* object, Out& out) {
+  const Value* slot = object ? load<const Value*>(object, v.slots) : nullptr;
+  bool filled = slot && load<const Value*>(object, v.slots + 8) > slot;
+  if (filled) return out.put_word(InputTag::object, slot->bits);
+  return out.put(InputTag::other, 0);
+}
+
 // All kinds except tensors.
 __attribute__((noinline)) bool put_other(const ValueLayout& v, const Value& value, ValueKind kind, Out& out) {
   switch (kind) {
@@ -146,8 +155,11 @@ __attribute__((noinline)) bool put_other(const ValueLayout& v, const Value& valu
     case ValueKind::complex: return put_complex(v, value.object, out);
     case ValueKind::string: return put_string(v, value.object, out);
     case ValueKind::list: return put_list(v, value.object, out);
-    case ValueKind::tensor:
-    case ValueKind::other: break;
+    case ValueKind::object: return put_object(v, value.object, out);
+    case ValueKind::tensor: break;
+    case ValueKind::other:
+      if (g_groups_sought.load(std::memory_order_relaxed) && group_seek(value.tag, value.object))
+        return put_object(v, value.object, out);
   }
   return out.put(InputTag::other, 0);
 }

@@ -11,7 +11,7 @@
 namespace tprof {
 
 // What an IValue tag means to the encoder; indices of ValueLayout::kind.
-enum class ValueKind : u8 { other, none, tensor, integer, floating, complex, boolean, string, list };
+enum class ValueKind : u8 { other, none, tensor, integer, floating, complex, boolean, string, list, object };
 
 constexpr int kValueTags = 64;  // torch has 27, and 32 at most by its own limit
 
@@ -34,6 +34,7 @@ struct ValueLayout {
   int string = -1;              // {const char*, u64 length}
   bool counted_string = false;  // pre-cxx11 std::string: {const char*}, the length lies 24 bytes before the text
   int complex = -1;             // {double, double}
+  int slots = -1;               // {const IValue* begin, end} of an object, see groups.h
 };
 
 constexpr u8 kSymbolicFlag = 0x10;    // in the byte at `flags`

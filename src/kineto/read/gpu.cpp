@@ -88,22 +88,9 @@ const RecordHead* record_of(ReadState& state, Kind kind, const EventFields& f, c
 
 // libkineto copies the arguments of the operator record_param_comms to the kernels of the collective.
 void add_collective(ReadState& state, const EventFields& f) {
-  const Value& name = f.arg("Collective name");
-  if (!name.is_text()) return;
-  auto text = [&](const char* key) {
-    std::string_view found = text_of(f.arg(key));
-    return found.empty() ? 0 : state.names(found);
-  };
-  Collective c;
+  if (!f.arg(kCollectiveName).is_text()) return;
+  Collective c = collective_of(state, f);
   c.gpu = u32(state.model.gpu.size());
-  c.name = state.names(text_of(name));
-  c.dtype = text("dtype");
-  c.group = text("Process Group Name");
-  c.group_description = text("Process Group Description");
-  c.in_elements = integer_of(f.arg("In msg nelems")).value_or(-1);
-  c.out_elements = integer_of(f.arg("Out msg nelems")).value_or(-1);
-  c.group_size = i32(u32_of(f.arg("Group size"), kNone));
-  c.sequence = integer_of(f.arg("Seq")).value_or(-1);
   state.model.collectives.push_back(c);
 }
 

@@ -145,6 +145,10 @@ void add_range(ReadState& state, HostKind kind, const EventFields& f) {
   std::string_view mark = text_of(f.arg(kOurMark));
   if (mark == kClippedMark) e.flags |= kEventClipped;
   if (mark == kUnfinishedMark) e.flags |= kEventUnfinished;
+  if (f.arg(kCollectiveName).is_text()) {
+    state.stated.push_back(collective_of(state, f));
+    state.stated.back().op = u32(model.events.size());
+  }
   model.events.push_back(e);
   state.event_ids.push_back(f.external_id);
 }

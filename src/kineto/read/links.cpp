@@ -47,6 +47,8 @@ class Linker {
     sort();
     size_t count = model_.events.size();
     nest_events(model_, true);
+    if (model_.events.size() != count) state_.stated.clear();
+    find_stated_collectives(state_, event_at_);
     if (model_.events.size() != count)
       state_.event_ids.clear();  // some were too deep and removed: indices have changed
     for (u32 i = 0; i < state_.event_ids.size(); i++)
@@ -88,7 +90,8 @@ class Linker {
     for (Collective& c : model_.collectives) c.gpu = gpu_at[c.gpu];
     std::sort(model_.collectives.begin(), model_.collectives.end(),
               [](const Collective& a, const Collective& b) { return a.gpu < b.gpu; });
-    if (state_.plugin) sort_plugin_events(inverse(events), inverse(calls), gpu_at, inverse(memory));
+    event_at_ = inverse(events);
+    if (state_.plugin) sort_plugin_events(event_at_, inverse(calls), gpu_at, inverse(memory));
   }
 
   void sort_plugin_events(const std::vector<u32>& events, const std::vector<u32>& calls, const std::vector<u32>& gpu,
@@ -172,6 +175,7 @@ class Linker {
     if (model_.ledger.pairs_left_out) model_.ledger.pairs_why = "arrows whose ends lie at no operator";
   }
 
+  std::vector<u32> event_at_;  // after sorting
   ReadState& state_;
   Model& model_;
   std::unordered_map<i64, u32> by_id_;  // External id -> event

@@ -144,6 +144,8 @@ void TraceReader::read_member(const std::string& key, const Value& value, std::s
     };
     model_.rank = count("rank");
     model_.world_size = count("world_size");
+    model_.local_rank = count("local_rank");
+    if (model_.host.empty()) model_.host = text_of(member(value, "node"));
   } else if (key == kHostName) {
     model_.host = text_of(value);
   } else if (key == kBaseTime) {

@@ -37,8 +37,14 @@ struct ReadState {
   std::vector<i64> call_correlations, gpu_correlations;
   std::vector<FlowEnd> flows;
   std::map<std::pair<u32, i64>, u32> modules;  // name, Python module id (of its class) -> Model::modules
+  std::vector<Collective> stated;              // of operators and labels; `op` is the event, also of a label
   PluginTrace* plugin = nullptr;
 };
+
+// collectives.cpp: the fields of a collective; and, once the events are nested, what they say of those that ran on the
+// CPU. `event_at`: where each event is after sorting.
+Collective collective_of(ReadState& state, const EventFields& fields);
+void find_stated_collectives(ReadState& state, const std::vector<u32>& event_at);
 
 // gpu.cpp: adds a GPU activity: its record and its GpuEvent.
 void add_gpu_event(ReadState& state, Kind kind, const EventFields& fields);

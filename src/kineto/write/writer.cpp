@@ -6,6 +6,7 @@
 #include "kineto/inputs.h"
 #include "kineto/ledger.h"
 #include "kineto/names.h"
+#include "kineto/write/collectives.h"
 #include "kineto/write/gpu.h"
 #include "kineto/write/lines.h"
 #include "kineto/write/nvtx.h"
@@ -27,11 +28,6 @@ std::string trace_id(const std::string& identity) {
   return out;
 }
 
-bool is_number(const std::string& text) {
-  return !text.empty() && text.size() < 10 &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 class TraceWriter {
  public:
   TraceWriter(const Model& model, const std::string& path, bool gzip)
@@ -41,7 +37,8 @@ class TraceWriter {
         lines_(model, out_),
         stacks_(model, out_),
         gpu_(model, lines_, stacks_, out_),
-        python_(model, lines_, out_) {}
+        python_(model, lines_, out_),
+        collectives_(model, out_) {}
 
   u64 write() {
     put_header();
@@ -86,27 +83,24 @@ class TraceWriter {
   StackText stacks_;
   GpuWriter gpu_;
   PythonWriter python_;
+  CollectiveText collectives_;
   InputText inputs_;
 };
 
+// The rank precedes everything else that may contain a "rank", because HTA uses the first one of the file.
 Json TraceWriter::distributed() const {
   Json known = bounded_json(info("distributed"));
   Json out;
-  if (known.is_object()) {
-    // The rank precedes everything else that may contain a "rank", because HTA uses the first one of the file.
-    for (const char* key : {"backend", "rank", "world_size"})
-      if (known.contains(key)) out[key] = known[key];
+  if (known.is_object() && known.contains("backend")) out["backend"] = known["backend"];
+  if (model_.rank < 0) return out;
+  out["rank"] = model_.rank;
+  if (model_.world_size >= 0) out["world_size"] = model_.world_size;
+  if (model_.local_rank >= 0) out["local_rank"] = model_.local_rank;
+  out["node"] = model_.host;
+  if (known.is_object())
     for (const auto& [key, value] : known.items())
       if (!out.contains(key)) out[key] = value;
-    if (out.contains("rank") && out["rank"].is_number_integer()) return out;
-  }
-  if (!is_number(info("env.RANK"))) return out;
-  Json from_env;
-  from_env["rank"] = std::stoi(info("env.RANK"));
-  if (is_number(info("env.WORLD_SIZE"))) from_env["world_size"] = std::stoi(info("env.WORLD_SIZE"));
-  for (const auto& [key, value] : out.items())
-    if (!from_env.contains(key)) from_env[key] = value;
-  return from_env;
+  return out;
 }
 
 void TraceWriter::put_header() {
@@ -241,6 +235,7 @@ void TraceWriter::put_event(const Event& event, u32 index) {
     out_.put_number(event.forward_thread);
   }
   out_.put(", \"Record function id\": 0, ");
+  collectives_.put(index);
   if (event.flags & kEventStretch) put_stretch(index);
   if (event.flags & kEventNvtx) put_nvtx(out_, model_, *event.nvtx);
   std::string_view inputs = inputs_.of(event);

@@ -22,6 +22,7 @@ export interface Source {
   worker: string;
   span: string;
   rank?: number;
+  node?: string;
 }
 
 export interface Stretches {

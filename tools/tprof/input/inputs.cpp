@@ -55,7 +55,8 @@ std::vector<std::string> traces_in(const std::string& directory) {
 }
 
 Source source_of(const Input& input, const Model& model, RuleSet rules) {
-  return {input.run, input.worker, input.span, rules == RuleSet::plugin ? -1 : model.rank};
+  if (rules == RuleSet::plugin) return {input.run, input.worker, input.span};
+  return {input.run, input.worker, input.span, model.rank, model.host};
 }
 
 std::map<std::string, size_t> workers_of(const std::vector<Input>& inputs) {

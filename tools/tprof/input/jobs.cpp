@@ -31,8 +31,12 @@ void Jobs::add(const Input& input, std::shared_ptr<const PluginRank> rank) {
 
 void Jobs::finish() {
   for (Job& job : jobs_) {
-    sort_ranks(job.ranks);
+    size_t left_out = keep_ranks(job.ranks);
     job.found = distributed(job.ranks);
+    if (std::string uneven = uneven_steps(job.ranks); !uneven.empty()) job.found.notes.push_back(std::move(uneven));
+    if (left_out)
+      job.found.notes.push_back("traces of " + std::to_string(left_out) +
+                                " processes that are no ranks of the job are left out");
   }
 }
 

@@ -73,7 +73,8 @@ std::vector<Candidate> candidates(const std::string& directory, const std::vecto
 
 std::string name_of(const Model& model, const Candidate& candidate, size_t workers) {
   if (model.rank >= 0 && model.world_size > 0)
-    return "rank " + std::to_string(model.rank) + " of " + std::to_string(model.world_size);
+    return "rank " + std::to_string(model.rank) + " of " + std::to_string(model.world_size) +
+           (model.host.empty() ? "" : " on " + model.host);
   return candidate.time.worker + ", one of " + std::to_string(workers) + " processes";
 }
 
@@ -105,7 +106,7 @@ class Subject {
         keep(candidate, std::move(read), longest > 0 ? ", the slowest one" : "");
       } catch (const Error&) {  // a damaged trace; the summary is about the others
       }
-    sort_ranks(ranks_);
+    keep_ranks(ranks_);
     found_ = distributed(ranks_);
     const Rank* late = waited_for(found_, ranks_);
     for (const Candidate& candidate : all) try {
@@ -116,7 +117,11 @@ class Subject {
       }
   }
 
-  std::vector<std::string> waiting() const { return waiting_lines(found_, ranks_); }
+  std::vector<std::string> waiting() const {
+    std::vector<std::string> lines = waiting_lines(found_, ranks_);
+    if (std::string uneven = uneven_steps(ranks_); !uneven.empty()) lines.push_back(std::move(uneven));
+    return lines;
+  }
   RankFacts facts() const { return facts_of(found_, ranks_, shown->time.worker); }
 
   const Candidate* shown = nullptr;

@@ -99,8 +99,8 @@ class Taker {
   }
 
  private:
-  StackFrame native_frame(const CodeLocation& location) const {
-    StackFrame f;
+  ThreadFrame native_frame(const CodeLocation& location) const {
+    ThreadFrame f;
     f.function = location.function;
     f.file = location.file.empty() ? location.image : std::filesystem::path(location.file).lexically_normal().string();
     f.line = location.line;
@@ -108,8 +108,8 @@ class Taker {
     return f;
   }
 
-  StackFrame python_frame(const remote::PythonFrame& frame) {
-    StackFrame f;
+  ThreadFrame python_frame(const remote::PythonFrame& frame) {
+    ThreadFrame f;
     f.python = true;
     if (const remote::PythonCode* code = python_->code_at(frame.code)) {
       f.function = code->name;
@@ -120,8 +120,8 @@ class Taker {
     return f;
   }
 
-  std::vector<StackFrame> merged(const Taken& t, const CodeLocation* locations) {
-    std::vector<StackFrame> frames;
+  std::vector<ThreadFrame> merged(const Taken& t, const CodeLocation* locations) {
+    std::vector<ThreadFrame> frames;
     std::vector<ChainFrame> native, python;
     for (size_t i = 0; i < t.native.addresses.size(); i++) {
       const std::string& function = locations[i].function;
@@ -133,7 +133,7 @@ class Taker {
       python.push_back({u32(frames.size()), frame.entered, false});
       frames.push_back(python_frame(frame));
     }
-    std::vector<StackFrame> out;
+    std::vector<ThreadFrame> out;
     for (u32 i : interleaved(native, python)) out.push_back(frames[i]);
     return out;
   }

@@ -10,7 +10,7 @@ namespace tprof {
 
 enum class Frames { all, python, native };  // which ones to show; with `python` no thread is stopped
 
-struct StackFrame {
+struct ThreadFrame {
   bool python = false;
   std::string function;  // empty: unknown
   std::string file;      // the source file, or else the image; empty: unknown
@@ -22,12 +22,12 @@ struct ThreadStack {
   int tid = 0;
   std::string name;
   bool main = false, runs = false;
-  bool gil = false;                // holds the global interpreter lock
-  bool died = false;               // of a core file: got the signal that ended the program
-  std::string waits;               // for what, if it can be told: "for a mutex"
-  int owner = 0;                   // the thread that holds the mutex that this one waits for
-  std::vector<StackFrame> frames;  // innermost first
-  std::string incomplete;          // why frames are missing; empty: the stack reaches its root
+  bool gil = false;                 // holds the global interpreter lock
+  bool died = false;                // of a core file: got the signal that ended the program
+  std::string waits;                // for what, if it can be told: "for a mutex"
+  int owner = 0;                    // the thread that holds the mutex that this one waits for
+  std::vector<ThreadFrame> frames;  // innermost first
+  std::string incomplete;           // why frames are missing; empty: the stack reaches its root
 };
 
 struct ProgramStacks {
@@ -47,6 +47,6 @@ ProgramStacks stacks_of_process(int pid, Frames frames);
 ProgramStacks stacks_of_core(const std::string& path, Frames frames);
 
 // waits.cpp. For what a thread with these frames waits, by the table in waits.def; empty: nothing known.
-std::string waits_for(const std::vector<StackFrame>& frames);
+std::string waits_for(const std::vector<ThreadFrame>& frames);
 
 }  // namespace tprof

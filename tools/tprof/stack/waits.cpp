@@ -17,7 +17,7 @@ constexpr Row kRows[] = {
 #undef WAIT
 };
 
-bool matches(const Row& row, const StackFrame& frame) {
+bool matches(const Row& row, const ThreadFrame& frame) {
   if (frame.python != !row.file.empty()) return false;
   // libc's functions have several names, with more or fewer underscores in front.
   size_t start = frame.function.find_first_not_of('_');
@@ -28,7 +28,7 @@ bool matches(const Row& row, const StackFrame& frame) {
 
 // A Python frame of code that the table knows nothing of. What its callers are there for says nothing about what it
 // waits for itself.
-bool is_of_others(const StackFrame& frame) {
+bool is_of_others(const ThreadFrame& frame) {
   if (!frame.python) return false;
   for (const Row& row : kRows)
     if (!row.file.empty() && frame.file.ends_with(row.file)) return false;
@@ -37,7 +37,7 @@ bool is_of_others(const StackFrame& frame) {
 
 }  // namespace
 
-std::string waits_for(const std::vector<StackFrame>& frames) {
+std::string waits_for(const std::vector<ThreadFrame>& frames) {
   size_t depth = 0;
   while (depth < frames.size() && depth < kMaxDepth && !is_of_others(frames[depth])) depth++;
   for (const Row& row : kRows)

@@ -1,0 +1,29 @@
+#include "model/job.h"
+
+#include "base/json.h"
+
+namespace tprof {
+
+JobPlace place_of(const FileHeader& header, const Meta& meta) {
+  if (header.role.load() != u32(Role::program)) return {};
+  auto info = [&](const std::string& key) -> const char* {
+    auto found = meta.info.find(key);
+    return found == meta.info.end() ? nullptr : found->second.c_str();
+  };
+  JobPlace place = place_in_job([&](const char* name) { return info(std::string("env.") + name); });
+  const char* said = info("distributed");
+  auto known = said ? bounded_json(said) : bounded_json("{}");
+  auto number = [&](const char* key) {
+    bool is_one = known.is_object() && known.contains(key) && known[key].is_number_integer();
+    i64 value = is_one ? known[key].get<i64>() : -1;
+    return value >= 0 && value <= INT32_MAX ? i32(value) : -1;
+  };
+  if (i32 rank = number("rank"); rank >= 0) {
+    if (rank != place.rank) place = {};  // a process of its own making: the launcher's words are not about it
+    place.rank = rank;
+    place.world_size = number("world_size");
+  }
+  return place;
+}
+
+}  // namespace tprof

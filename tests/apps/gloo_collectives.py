@@ -1,0 +1,107 @@
+"""A job on gloo: gloo_collectives.py ops|ddp|join|fsdp RANKS env|spawn. The ranks are started as launchers do (RANK and
+WORLD_SIZE set, by a parent without torch) or by torch.multiprocessing.spawn. Prints what each rank returned."""
+import os
+import socket
+import subprocess
+import sys
+
+WHAT, WORLD, HOW = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+STEPS = 4
+
+
+def ops(torch, dist, rank):
+    """Every operation that gloo knows, in the group of all and in one of two ranks; and one that runs meanwhile."""
+    pair = dist.new_group([0, 1])
+    x, parts = torch.ones(6), [torch.zeros(6) for _ in range(WORLD)]
+    dist.all_reduce(x)
+    work = dist.all_reduce(torch.ones(1 << 20), async_op=True)
+    torch.mm(torch.ones(64, 64), torch.ones(64, 64))
+    work.wait()
+    dist.all_gather(parts, x)
+    dist.broadcast(x, 1)
+    dist.reduce(x, 0)
+    dist.gather(x, parts if rank == 0 else None)
+    dist.scatter(x, parts if rank == 0 else None)
+    if rank < 2:
+        dist.all_reduce(torch.ones(3, dtype=torch.float64), group=pair)
+    if int(torch.__version__.split(".")[0]) > 1:  # before, gloo does not know them
+        dist.all_gather_into_tensor(torch.zeros(6 * WORLD), x)
+        dist.reduce_scatter_tensor(torch.zeros(2), torch.ones(2 * WORLD))
+        dist.all_to_all_single(torch.zeros(WORLD), torch.ones(WORLD))
+        import torch.distributed._functional_collectives as functional
+        functional.all_reduce(x, "sum", dist.group.WORLD) + 1
+    dist.all_gather_object([None] * WORLD, {"rank": rank})
+    dist.barrier()
+
+
+def model_of(torch):
+    layers = [torch.nn.Linear(64, 64) for _ in range(4)]
+    return torch.nn.Sequential(*layers, torch.nn.Linear(64, 2))
+
+
+def train(torch, model, batches, accumulate=1):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for i in range(batches):
+        last = i % accumulate == accumulate - 1
+        if i % accumulate == 0:
+            optimizer.zero_grad()
+        if last:
+            model(torch.ones(8, 64)).sum().backward()
+            optimizer.step()
+        else:
+            with model.no_sync():
+                model(torch.ones(8, 64)).sum().backward()
+
+
+def ddp(torch, dist, rank):
+    """Several buckets a step; two batches are accumulated for each."""
+    from torch.nn.parallel import DistributedDataParallel
+    train(torch, DistributedDataParallel(model_of(torch), bucket_cap_mb=0.02), 2 * STEPS, accumulate=2)
+
+
+def join(torch, dist, rank):
+    """The last rank has two batches more than the others."""
+    from torch.distributed.algorithms.join import Join
+    from torch.nn.parallel import DistributedDataParallel
+    model = DistributedDataParallel(model_of(torch))
+    with Join([model]):
+        train(torch, model, STEPS + 2 * (rank == WORLD - 1))
+
+
+def fsdp(torch, dist, rank):
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+    model, mesh = model_of(torch), init_device_mesh("cpu", (WORLD,))
+    for layer in model:
+        fully_shard(layer, mesh=mesh)
+    fully_shard(model, mesh=mesh)
+    train(torch, model, STEPS)
+
+
+def rank_of_job(rank):
+    import torch
+    import torch.distributed as dist
+    torch.set_num_threads(1)
+    given = {} if HOW == "env" else {"rank": rank, "world_size": WORLD}
+    dist.init_process_group("gloo", **given)
+    globals()[WHAT](torch, dist, rank)
+    dist.destroy_process_group()
+
+
+def main():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=port, GLOO_SOCKET_IFNAME="lo", USE_LIBUV="0")
+    if HOW == "spawn":
+        import torch.multiprocessing
+        torch.multiprocessing.spawn(rank_of_job, nprocs=WORLD)
+        print("spawned")
+        return
+    job = [subprocess.Popen([sys.executable, *sys.argv], stdout=subprocess.DEVNULL, env={
+        **os.environ, "WORLD_SIZE": str(WORLD), "RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in range(WORLD)]
+    print([process.wait() for process in job])
+
+
+if __name__ == "__main__":
+    rank_of_job(int(os.environ["RANK"])) if HOW == "env" and "RANK" in os.environ else main()
