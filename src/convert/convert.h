@@ -1,20 +1,22 @@
 // Recording -> traces. The finisher, `tprof convert` and the tests all use this function: whoever calls it, and however
 // often, a span gets the same file name and is written once.
 #pragma once
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "record/reader.h"
+#include "model/trace.h"
 
 namespace tprof {
 
 struct ConvertOptions {
   bool use_gzip = true;
-  u64 begin = 0;               // offset of the recording in its file, see recordings_in()
-  std::string worker_name;     // default <host>_<pid>; {step} is replaced
-  std::string out_dir;         // default: the directory of the recording
-  std::string known_in;        // another directory: spans that have a trace there are not written
+  u64 begin = 0;            // offset of the recording in its file, see recordings_in()
+  std::string worker_name;  // default <host>_<pid>; {step} is replaced
+  std::string out_dir;      // default: the directory of the recording
+  std::string known_in;     // another directory: spans that have a trace there are not written
+  std::function<void(const Model&, const std::string& path)> on_written;  // called for each trace written
   std::string on_trace_ready;  // shell command run on each trace written; {} and {step} are replaced
   int threads = 1;             // spans converted at the same time
   bool only_sealed = false;    // while the program runs: only sealed windows and flushes

@@ -168,6 +168,7 @@ i64 JobWriter::write_one(size_t index) {
   kineto::write_trace(model, trace.path, options_.use_gzip);
   if (last) state_.drops_reported = drops;  // only now: if writing fails, the next trace reports them
   if (options_.force) remove_other_forms(plain, trace.path);
+  if (options_.on_written) options_.on_written(model, trace.path);
   trace.events = model.ledger.written;
   trace.dropped = model.ledger.dropped_sum();
   return step;

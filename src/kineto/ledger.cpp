@@ -129,6 +129,7 @@ Json ledger_of(const Model& model) {
                  {"pid", model.pid},
                  {"begin_ns", model.begin_realtime_ns()},
                  {"duration_ns", model.end_ns - model.begin_ns}};
+  if (auto boot = model.info.find(kBootId); boot != model.info.end()) out["span"]["boot"] = boot->second;
   out["ranges"] = {{"clipped", l.clipped}, {"unfinished", l.unfinished}, {"clamped", l.clamped}, {"lanes", l.lanes}};
   out["fwdbwd"] = {{"pairs", l.pairs}, {"left_out", l.pairs_left_out}};
   if (!l.pairs_why.empty()) out["fwdbwd"]["why"] = l.pairs_why;
@@ -206,6 +207,11 @@ MachineFigures read_machine(const Json& ledger) {
     if (auto it = machine->find(kMachineRows[i].key); it != machine->end() && it->is_number())
       out[i] = it->get<double>();
   return out;
+}
+
+std::string read_boot(const Json& ledger) {
+  auto span = ledger.is_object() ? ledger.find("span") : ledger.end();
+  return span == ledger.end() || !span->is_object() ? "" : text_at(*span, "boot");
 }
 
 Counted read_counted(const Json& ledger) {

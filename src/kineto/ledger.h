@@ -21,6 +21,9 @@ Sampled read_sampled(const nlohmann::ordered_json& ledger);
 
 MachineFigures read_machine(const nlohmann::ordered_json& ledger);
 
+// The boot that a ledger states, empty if none.
+std::string read_boot(const nlohmann::ordered_json& ledger);
+
 // Marks the ledger of a trace of inference, after which the program began to train. Returns false if it was marked
 // already, or has no such steps.
 bool mark_ledger_before_training(nlohmann::ordered_json& ledger);

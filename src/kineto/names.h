@@ -18,6 +18,7 @@ constexpr char kTraceEvents[] = "traceEvents";
 constexpr char kStackFrames[] = "stackFrames";
 constexpr char kSamples[] = "samples";
 constexpr char kLedger[] = "tprof";
+constexpr char kMerge[] = "tprof_merge";  // what `tprof merge` writes is no trace of one process
 
 // Categories.
 constexpr char kCpuOp[] = "cpu_op";

@@ -9,6 +9,7 @@
 #include "model/collectives.h"
 #include "model/gpu/load.h"
 #include "model/job.h"
+#include "model/machine.h"
 #include "model/passes.h"
 #include "model/python.h"
 #include "model/samples.h"
@@ -237,6 +238,7 @@ void describe(Model& model, const Recording& recording, const Meta& meta, const 
   model.host = h.host;
   model.pid = h.pid;
   model.info = meta.info;
+  if (h.boot_id[0]) model.info[kBootId] = h.boot_id;
   model.capabilities = meta.capabilities;
   model.kind = request.kind;
   model.before_training = request.before_training;

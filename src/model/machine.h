@@ -23,6 +23,8 @@ constexpr MachineRow kMachineRows[] = {
 };
 constexpr u32 kMachineFigures = sizeof kMachineRows / sizeof *kMachineRows;
 constexpr char kMachinePrefix[] = "machine.";
+// In Model::info, the boot of the machine: processes of the same boot share a clock.
+constexpr char kBootId[] = "boot_id";
 
 enum class MachineFigure : u8 {
 #define MACHINE(key, text, least, share) key,

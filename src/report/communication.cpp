@@ -1,11 +1,18 @@
 #include "report/communication.h"
 
+#include <cmath>
+
 #include "report/columns.h"
 
 namespace tprof {
 namespace {
 
 constexpr size_t kNamedRanks = 3;  // more are counted
+
+// Whether most of what a rank takes longer is in one stage.
+bool stage_is_known(const RankWait& wait) {
+  return wait.leaves_late || (wait.excess_in_ns > 0 && 2 * wait.excess_in_ns > wait.excess_ns);
+}
 
 }  // namespace
 
@@ -80,6 +87,10 @@ Table ranks_table(const Distributed& distributed, const std::vector<Rank>& ranks
     bool known = r.wait && r.wait->straggler != Straggler::unknown;
     return known ? Value(i64(r.wait->straggler == Straggler::yes)) : Value();
   });
+  c.add("blamed", "By its", Unit::text, 1, [](auto& r) {
+    bool named = r.wait && r.wait->straggler == Straggler::yes && stage_is_known(*r.wait);
+    return named ? Value(std::string(stage_text(r.wait->excess_in))) : Value();
+  });
   Table out = c.table("Ranks", rows);
   out.footer = waiting_lines(distributed, ranks);
   return out;
@@ -124,15 +135,34 @@ std::string waiting_line(const Distributed& distributed, const std::vector<Rank>
   return out;
 }
 
+bool is_plural(Stage stage) { return stage == Stage::forward || stage == Stage::backward; }
+
+// Whether it has more to do, or takes longer for the same.
+std::string work_text(const RankWait& wait) {
+  constexpr double kMore = 1.05;
+  bool works = is_plural(wait.excess_in) || wait.excess_in == Stage::kernels || wait.excess_in == Stage::optimizer;
+  if (!works || wait.more_operators < 0) return "";
+  auto percent = [](double ratio) { return std::to_string(std::lround((ratio - 1) * 100)) + " %"; };
+  if (wait.more_elements >= kMore)
+    return " (it has more work: the inputs of its operators are " + percent(wait.more_elements) + " larger)";
+  if (wait.more_operators >= kMore) return " (it has more work: " + percent(wait.more_operators) + " more operators)";
+  return wait.more_elements < 0 ? " (for as many operators)" : " (for as many operators of the same size)";
+}
+
 std::string straggler_line(const Distributed& distributed, const RankWait& wait, const Rank& rank) {
   const char* what = distributed.compared_steps ? " steps" : " parts of the trace";
   std::string out = rank.text() + " keeps the other ranks waiting";
+  if (wait.leaves_late)
+    return out + ": its own work is not longer, but it leaves collectives " + time_text(wait.late_leave_ns) +
+           " after the others in each of the" + what + ", and was the last in " + std::to_string(wait.last_out_in) +
+           " of " + std::to_string(distributed.compared);
   if (wait.excess_ns > 0)
     out += ": its own work took longest in " + std::to_string(wait.slowest_in) + " of " +
            std::to_string(distributed.compared) + what + ", on average by " + time_text(wait.excess_ns) + " of " +
            time_text(distributed.stretch_ns);
-  if (wait.excess_in_ns > 0 && 2 * wait.excess_in_ns > wait.excess_ns)
-    out += std::string("; its ") + category_text(wait.excess_in) + " takes " + time_text(wait.excess_in_ns) + " more";
+  if (stage_is_known(wait))
+    out += std::string("; its ") + stage_text(wait.excess_in) + (is_plural(wait.excess_in) ? " take " : " takes ") +
+           time_text(wait.excess_in_ns) + " more" + work_text(wait);
   return out;
 }
 

@@ -178,6 +178,8 @@ export const texts: Record<string, string> = {
   waited_for: "Time that others waited for it",
   slowest_in: "What takes it longer than the others",
   straggler: "Whether it keeps the others waiting in most steps",
+  blamed: "The stage of its steps in which most of what it takes longer lies",
+  frontier: "What the stage adds to the longest step of all ranks",
   // modules, trees
   backward_host_self_duration: "CPU time of the backward passes of operators that the line called itself",
   backward_device_self_duration: "GPU time of the backward passes of operators that the line called itself",

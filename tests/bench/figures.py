@@ -132,6 +132,14 @@ GROUPS = {
         _("python_json_s", "s", "json.load of the file in Python: less than any reader written in it takes"),
         _("python_json_mib", "MiB", "... its peak memory"),
     ]),
+    "ranks": ("Many ranks", [
+        _("ranks", "", "ranks of a made job, of 100 steps each, with facts beside their traces"),
+        _("ranks_s", "s", "tprof overview --all-ranks of them (1024)", "<=", 5),
+        _("ranks_rss_mib", "MiB", "... its peak memory", "<=", 1024),
+        _("merged_events", "", "events of each of 8 ranks"),
+        _("merge_s", "s", "tprof merge of them (a million each)", "<=", 30),
+        _("merge_rss_mib", "MiB", "... its peak memory", "<=", 2000),
+    ]),
     "plugin": ("Reading a trace as torch_tb_profiler does", [
         _("plugin_s", "s", "the plugin, until it could show its views"),
         _("plugin_rss_mib", "MiB", "... its peak memory"),

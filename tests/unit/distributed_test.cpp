@@ -174,7 +174,7 @@ TEST(Stragglers, TheStageThatGrewIsNamed) {
                              numbered(1, worker(std::vector<i64>(8, 9000)))};
   Distributed d = distributed(ranks);
   EXPECT_EQ(d.waits[1].excess_ns, 7'000'000);
-  EXPECT_EQ(d.waits[1].excess_in, Category::data_loading);
+  EXPECT_EQ(d.waits[1].excess_in, Stage::loader);
   EXPECT_EQ(d.waits[1].excess_in_ns, 3'500'000);
   std::vector<std::string> lines = waiting_lines(d, ranks);
   ASSERT_EQ(lines.size(), 2u);

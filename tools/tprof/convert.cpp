@@ -17,6 +17,7 @@
 #include "convert/convert.h"
 #include "exit_codes.h"
 #include "finish/finisher_lock.h"
+#include "input/facts.h"
 #include "input/trace_file.h"
 #include "record/reader.h"
 
@@ -75,6 +76,7 @@ void convert_one(const std::string& path, u64 begin, bool named, const ConvertAr
   options.on_trace_ready = arguments.on_trace_ready;
   options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   options.force = arguments.force;
+  options.on_written = try_to_write_facts;
   options.out_dir = !arguments.out.empty() ? arguments.out : helper ? parent_of(path) + "_workers" : "";
   if (!arguments.steps.empty()) {
     Schedule s;

@@ -29,6 +29,7 @@
 #include "finish/sampler.h"
 #include "finish/survive_cuts.h"
 #include "finish/workers.h"
+#include "input/facts.h"
 #include "record/companion.h"
 #include "record/empty.h"
 #include "record/mapping.h"
@@ -265,6 +266,7 @@ class Finisher {
   static ConvertOptions asked_options(const Meta& meta) {
     ConvertOptions options = options_of(meta);
     if (const char* command = getenv("TPROF_ON_TRACE_READY")) options.on_trace_ready = command;
+    options.on_written = try_to_write_facts;
     return options;
   }
 

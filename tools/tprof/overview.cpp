@@ -9,15 +9,20 @@
 #include "command.h"
 #include "exit_codes.h"
 #include "input/inputs.h"
+#include "input/jobs.h"
 #include "plugin_compat/overview.h"
+#include "report/communication.h"
+#include "report/job_tables.h"
 #include "report/overview.h"
 
 namespace tprof {
 namespace {
 
+constexpr u32 kShownRanks = 64;  // in text
+
 struct OverviewArguments {
   std::vector<std::string> paths;
-  bool json = false, plugin = false, explain = false;
+  bool json = false, plugin = false, explain = false, all_ranks = false;
 };
 
 Json document(const OverviewArguments& arguments) {
@@ -62,7 +67,36 @@ int show(const OverviewArguments& arguments, Text text, ToJson json) {
   return code;
 }
 
-int overview(const OverviewArguments& arguments) { return show(arguments, overview_text, overview_json); }
+// All ranks of each job beside each other.
+int all_ranks(const OverviewArguments& arguments) {
+  if (arguments.plugin || arguments.explain)
+    throw Error(Fault::usage, "--all-ranks cannot be used with --plugin-compat or --explain");
+  Inputs inputs(arguments.paths);
+  Jobs jobs;
+  int code = add_ranks(inputs, jobs);
+  if (code == kExitUnreadable) return code;
+  Json out = {{"schema", 1}, {"rules", "tprof"}, {"jobs", Json::array()}};
+  TextStyle style = text_style(stdout);
+  for (const Job& job : jobs.all()) {
+    Table ranks = ranks_table(job.found, job.ranks), stages = stages_table(job.found, job.ranks);
+    if (arguments.json) {
+      out["jobs"].push_back(
+          {{"run", job.run}, {"span", job.span_text()}, {"ranks", json_of(ranks)}, {"stages", json_of(stages)}});
+      continue;
+    }
+    ranks.title += "  " + job.run + "  span " + job.span_text();
+    limit_rows(ranks, kShownRanks);
+    print(stdout, text_of(ranks, style), style.color);
+    if (job.found.compared) print(stdout, "\n" + text_of(stages, style), style.color);
+  }
+  if (arguments.json) print(stdout, json_indented(out) + "\n");
+  return code;
+}
+
+int overview(const OverviewArguments& arguments) {
+  if (arguments.all_ranks) return all_ranks(arguments);
+  return show(arguments, overview_text, overview_json);
+}
 
 int steps(const OverviewArguments& arguments) {
   return show(
@@ -82,6 +116,9 @@ Action declare(Arguments& arguments, int (*run)(const OverviewArguments&)) {
   arguments.toggle("--json", "", "print JSON (schema 1: keys are only ever added)", a->json);
   arguments.toggle("--plugin-compat", "", "compute as torch_tb_profiler 0.4.3 does, including its mistakes", a->plugin);
   arguments.toggle("--explain", "", "list where torch_tb_profiler's figures differ, and why", a->explain);
+  if (run == overview)
+    arguments.toggle("--all-ranks", "", "the ranks of each job beside each other, instead of each one by itself",
+                     a->all_ranks);
   arguments.operands("PATH", "traces, recordings or log directories", 1, 0, a->paths);
   return [a, run] { return run(*a); };
 }

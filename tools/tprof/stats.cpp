@@ -130,20 +130,21 @@ class Stats {
   int run() {
     Jobs jobs;
     Inputs inputs(options_.paths, rules_);
-    int code = inputs.each(options_.plugin, [&](const Input& input, const Model& model, const PluginTrace& trace) {
-      if (!usage_.empty()) return;
-      if (options_.plugin && trace.is_list)
-        throw Error(Fault::unreadable, "the plugin drops the file: a list of events, no object");
-      StatsSubject subject(model, trace, rules_, depth_, devices_, times_);
-      if (word_.of_job && options_.plugin)
-        jobs.add(input, plugin_rank_of(model, trace, input.worker));
-      else if (word_.of_job)
-        jobs.add(input, rank_of(model, input.worker));
-      else
-        add(source_of(input, model, rules_), word_.table(subject),
-            options_.json && word_.json ? word_.json(subject, whole_) : Json::object());
-    });
-    jobs.finish();
+    bool of_job = word_.of_job && !options_.plugin;
+    int code =
+        of_job ? add_ranks(inputs, jobs)
+               : inputs.each(options_.plugin, [&](const Input& input, const Model& model, const PluginTrace& trace) {
+                   if (!usage_.empty()) return;
+                   if (options_.plugin && trace.is_list)
+                     throw Error(Fault::unreadable, "the plugin drops the file: a list of events, no object");
+                   StatsSubject subject(model, trace, rules_, depth_, devices_, times_);
+                   if (word_.of_job)
+                     jobs.add(input, plugin_rank_of(model, trace, input.worker));
+                   else
+                     add(source_of(input, model, rules_), word_.table(subject),
+                         options_.json && word_.json ? word_.json(subject, whole_) : Json::object());
+                 });
+    if (!of_job) jobs.finish();
     for (const Job& job : jobs.all())
       if (usage_.empty()) add({job.run, "all ranks", job.span_text()}, word_.of_job(job), Json::object());
     if (!usage_.empty()) throw Error(Fault::usage, usage_);

@@ -12,6 +12,7 @@
 #include "report/flops_table.h"
 #include "report/gpu_series_tables.h"
 #include "report/gpu_tables.h"
+#include "report/job_tables.h"
 #include "report/peak_tables.h"
 #include "report/python_tables.h"
 #include "report/stats_tables.h"
@@ -124,6 +125,8 @@ Answer by_peak(const Subject& s) {
   return out;
 }
 
+constexpr size_t kMatrixRanks = 64;  // a matrix of more has too many rows to be read
+
 Answer by_communication(const Job& job) {
   DistributedView view = job.view();
   if (view.rules == RuleSet::plugin)
@@ -132,6 +135,10 @@ Answer by_communication(const Job& job) {
   out.more.push_back({"ranks", ranks_table(job.found, job.ranks)});
   out.more.push_back({"steps", rank_steps_table(view)});
   if (!view.operations.empty()) out.more.push_back({"operations", rank_operations_table(view)});
+  if (job.found.compared) out.more.push_back({"stages", stages_table(job.found, job.ranks)});
+  if (JobPath path = job_path(job.ranks); path.steps) out.more.push_back({"path", job_path_table(path, job.ranks)});
+  if (job.ranks.size() > 1 && job.ranks.size() <= kMatrixRanks)
+    out.more.push_back({"matrix", matrix_table(communication_matrix(job.ranks))});
   out.more.push_back({"nodes", nodes_table(view)});
   return out;
 }

@@ -64,6 +64,12 @@ const std::vector<Command> kCommands = {
      "The page is one file that opens from disk, without a network. With A... --vs B... it holds both sides and what "
      "changed. A file that exists and is not a report is not overwritten.",
      "0 success, " WRONG ", " READING, false, declare_report},
+    {"merge", "write the traces of all ranks as one timeline for viewers, on one clock",
+     "Each rank has tracks of its own. Times of machines whose clocks differ are moved by what the ends of their "
+     "common "
+     "collectives show; the error of that is stated in the file. What the error does not allow to be ordered is named. "
+     "The traces stay as they are.",
+     "0 success, " WRONG ", " READING ", or the clock of a rank is not known", false, declare_merge},
     {"stack", "show what the threads of a running program, or of one that dumped core, are doing",
      "Native and Python frames of any program, whether tprof was there from its start or not. Each thread is stopped "
      "for a few milliseconds at most, one after the other. Who may debug a program may read its stacks.",

@@ -1,21 +1,13 @@
 #include "analysis/ranks/distributed.h"
 
 #include <algorithm>
-#include <string_view>
-#include <tuple>
 
+#include "analysis/ranks/clocks.h"
+#include "analysis/ranks/matching.h"
 #include "analysis/ranks/stragglers.h"
 
 namespace tprof {
 namespace {
-
-// Lower-case letters only: "nccl:_all_reduce", "ALLREDUCE" and "allreduce" all contain "allreduce".
-std::string plain(std::string_view text) {
-  std::string out;
-  for (char c : text)
-    if (isalpha(static_cast<unsigned char>(c))) out += char(tolower(c));
-  return out;
-}
 
 bool has(const std::string& op, const char* word) { return op.find(word) != op.npos; }
 
@@ -24,29 +16,6 @@ double bus_factor(const std::string& op, double n) {
   if (n < 2) return 1;
   if (has(op, "allreduce")) return 2 * (n - 1) / n;
   return has(op, "reducescatter") || has(op, "allgather") || has(op, "alltoall") ? (n - 1) / n : 1;
-}
-
-bool waits_for_all(const std::string& op) {
-  return !has(op, "send") && !has(op, "recv") && !has(op, "alltoallv") && !has(op, "pt2pt");
-}
-
-struct Member {
-  u32 rank;
-  const CollectiveCall* call;
-};
-using Key = std::tuple<std::string, std::string, i64>;  // group, operator, sequence or index
-
-// By key; ranks in order.
-std::map<Key, std::vector<Member>> align(const std::vector<Rank>& ranks) {
-  std::map<Key, std::vector<Member>> out;
-  for (u32 r = 0; r < ranks.size(); r++) {
-    std::map<std::pair<std::string, std::string>, i64> index;
-    for (const CollectiveCall& call : ranks[r].calls) {
-      i64 number = index[{call.group, call.op}]++;
-      out[{call.group, call.op, call.sequence >= 0 ? call.sequence : number}].push_back({r, &call});
-    }
-  }
-  return out;
 }
 
 // A call of one rank, how long the rank waited in it, and for which one.
@@ -78,9 +47,11 @@ class Collectives {
   }
 
   Distributed run() {
-    for (const auto& [key, members] : align(ranks_)) add(std::get<0>(key), std::get<1>(key), members);
+    std::vector<MatchedCalls> matched = match_calls(ranks_);
+    for (const MatchedCalls& calls : matched) add(calls);
     add_rows();
     add_operations();
+    if (taking_part_ > 1) add_late_leaves(matched);
     if (taking_part_ > 1) add_waits();
     say_what_is_missing();
     return std::move(out_);
@@ -89,12 +60,11 @@ class Collectives {
  private:
   using RowKey = std::pair<std::string, std::string>;
 
-  void add(const std::string& group, const std::string& op, const std::vector<Member>& members) {
+  void add(const MatchedCalls& calls) {
+    const auto& [group, op, members, matched] = calls;
     CommunicationRow& row = rows_[{group, op}];
     const CollectiveCall& first = *members[0].call;
-    bool matched = members.size() > 1 && members.size() == (first.ranks > 0 ? size_t(first.ranks) : taking_part_);
-    for (size_t i = 1; i < members.size(); i++) matched &= members[i].rank != members[i - 1].rank;
-    bool waits = matched && waits_for_all(plain(op));
+    bool waits = matched && waits_for_all(op);
     if (taking_part_ > 1 && !matched) out_.unmatched += members.size();
     row.op = op;
     row.group = group;
@@ -102,8 +72,8 @@ class Collectives {
     row.waits &= waits;
     row.collectives++;
     i64 begin = INT64_MAX, last = INT64_MIN;
-    const Member* latest = &members[0];  // the rank that arrived last has the shortest call
-    for (const Member& m : members) {
+    const MatchedCall* latest = &members[0];  // the rank that arrived last has the shortest call
+    for (const MatchedCall& m : members) {
       if (m.call->dur_ns < latest->call->dur_ns) latest = &m;
       begin = std::min(begin, m.call->begin_ns);
       last = std::max(last, m.call->begin_ns);
@@ -116,7 +86,7 @@ class Collectives {
       row.unknown_size++;
     }
     if (waits) row.longest_skew_ns = std::max(row.longest_skew_ns, last - begin);
-    for (const Member& m : members) {
+    for (const MatchedCall& m : members) {
       row.calls++;
       row.total_ns += m.call->dur_ns;
       row.transfer_ns += waits ? least : m.call->dur_ns;
@@ -135,7 +105,7 @@ class Collectives {
     for (auto& [key, row] : rows_) {
       if (i64 ns = sized_transfer_[key]; ns > 0) {
         row.alg_gbps = double(row.bytes) / double(ns);
-        row.bus_gbps = row.alg_gbps * bus_factor(plain(row.op), row.ranks);
+        row.bus_gbps = row.alg_gbps * bus_factor(plain_name(row.op), row.ranks);
       }
       out_.rows.push_back(row);
     }
@@ -160,6 +130,23 @@ class Collectives {
       IntervalSet waits(std::move(waiting));
       IntervalSet rest = IntervalSet(std::move(undivided)) - waits;
       out_.times.push_back({IntervalSet(std::move(calls)), std::move(waits), std::move(rest)});
+    }
+  }
+
+  // Among ranks with a common clock.
+  void add_late_leaves(const std::vector<MatchedCalls>& matched) {
+    std::vector<u32> clock = clocks_of(ranks_).of_rank;
+    for (const MatchedCalls& calls : matched) {
+      if (!calls.complete || !needs_all(calls.op)) continue;
+      std::map<u32, std::pair<i64, u32>> first;  // by clock: the first end, and of how many
+      for (const MatchedCall& m : calls.members) {
+        auto& [end, count] = first.try_emplace(clock[m.rank], INT64_MAX, 0).first->second;
+        end = std::min(end, m.call->time().end);
+        count++;
+      }
+      for (const MatchedCall& m : calls.members)
+        if (const auto& [end, count] = first[clock[m.rank]]; count > 1)
+          times_[m.rank].late_leaves.push_back({m.call->time().end, m.call->time().end - end});
     }
   }
 

@@ -1,10 +1,9 @@
 // Collectives over the ranks of a job: who waits for whom, and how fast data moves.
 //
-// The same collective is found on every rank by its group and sequence number if the trace has them, else by its index
-// among the calls of its name in its group. All ranks leave a collective together, so the shortest duration is the
-// transfer, and the rest of a longer one is waiting for the last rank. No clocks are compared, except for the skew of
-// starts, which across hosts is as accurate as their clocks. send, recv and all-to-all with uneven parts do not wait
-// for all ranks: their times are not divided.
+// Which calls are the same collective is found by matching.h. All ranks leave a collective together, so the shortest
+// duration is the transfer, and the rest of a longer one is waiting for the last rank. No clocks are compared, except
+// for the skew of starts, which across hosts is as accurate as their clocks. send, recv and all-to-all with uneven
+// parts do not wait for all ranks: their times are not divided.
 //
 // Collectives may overlap (gloo runs several, and counts from when one is requested). A moment in which a rank waits in
 // several of them counts once, for the wait that started first.
@@ -43,8 +42,15 @@ struct RankWait {
   // stretches that were compared; and in how many of these it was the longest.
   i64 excess_ns = 0;
   u64 slowest_in = 0;
-  Category excess_in = Category::other;  // the category with the largest excess, and that per step; 0: not known
+  Stage excess_in = Stage::python;  // the stage with the largest excess, and that per step; 0: not known
   i64 excess_in_ns = 0;
+  // How much later it leaves collectives than the first one of its machine's clock, over the median of the others; per
+  // stretch, and in how many of these it was the last.
+  i64 late_leave_ns = 0;
+  u64 last_out_in = 0;
+  bool leaves_late = false;  // so its own collectives are what keeps the others waiting
+  // Of the median of the other ranks: its operators and the elements of their inputs; < 0: not known.
+  double more_operators = -1, more_elements = -1;
   Straggler straggler = Straggler::unknown;
 };
 
@@ -63,7 +69,8 @@ struct Distributed {
   u64 unmatched = 0;                      // calls that not every rank of the group has in its trace
   u64 compared = 0;  // stretches of time in which ranks were compared: steps, or parts of the trace
   bool compared_steps = false;
-  i64 stretch_ns = 0;  // of one of them, on average
+  i64 stretch_ns = 0;            // of one of them, on average
+  std::vector<StageRow> stages;  // in the order of a step; empty: the ranks have no steps in common
   std::vector<std::string> notes;
 };
 Distributed distributed(const std::vector<Rank>& ranks);

@@ -6,6 +6,7 @@
 #include "analysis/time/activity.h"
 #include "analysis/time/exposed.h"
 #include "model/communication.h"
+#include "model/machine.h"
 
 namespace tprof {
 namespace {
@@ -19,6 +20,7 @@ class RankReader {
     out_.world_size = model.world_size;
     out_.span_ns = windows_.time.length();
     out_.host = model.host;
+    if (auto boot = model.info.find(kBootId); boot != model.info.end()) out_.boot = boot->second;
     out_.pid = model.pid;
     add_steps();
   }
@@ -30,7 +32,11 @@ class RankReader {
     std::map<u32, GpuSets> devices = gpu_sets(model_, classes_);
     IntervalSet on_host = out_.on_gpu ? IntervalSet() : times_of_calls();
     for (const auto& [device, sets] : devices) add_time(sets.computation, out_.on_gpu ? sets.communication : on_host);
-    if (devices.empty()) add_time(operators(), on_host);
+    if (devices.empty()) {
+      add_time(operators(), on_host);
+      add_host_stages();
+    }
+    out_.work = work_of(model_, classes_, windows_);
     return std::move(out_);
   }
 
@@ -45,8 +51,27 @@ class RankReader {
     for (size_t i = 0; i < windows_.steps.size(); i++) {
       const Interval& step = windows_.steps[i];
       out_.steps.push_back({windows_.names[i], {base() + step.begin, base() + step.end}, {}});
-      if (i < overview.steps.size()) out_.steps.back().by = overview.steps[i].by;
+      if (i < overview.steps.size()) out_.steps.back().stages = stages_of(overview.steps[i]);
     }
+  }
+
+  // On GPUs; what the host does while they are idle is a stage only as far as it loads batches.
+  static StageTimes stages_of(const StepTimes& step) {
+    StageTimes out{};
+    for (u32 c = 0; c < kCategories; c++) {
+      auto category = static_cast<Category>(c);
+      Stage stage = category <= Category::set             ? Stage::kernels
+                    : category == Category::communication ? Stage::collective
+                    : category == Category::data_loading  ? Stage::loader
+                                                          : Stage::python;
+      out[u32(stage)] += whole_ns(step.by[c]);
+    }
+    return out;
+  }
+
+  void add_host_stages() {
+    std::vector<StageTimes> stages = host_stages(model_, classes_, windows_, times_of_calls());
+    for (size_t i = 0; i < out_.steps.size(); i++) out_.steps[i].stages = stages[i];
   }
 
   // For one device.

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "analysis/ranks/collective_calls.h"
+#include "analysis/ranks/stages.h"
 #include "analysis/time/overview.h"
 
 namespace tprof {
@@ -19,7 +20,7 @@ struct Overlap {
 struct RankStep {
   std::string name;
   Interval time;
-  CategoryTimes by{};  // us
+  StageTimes stages{};
   Overlap overlap;
 };
 
@@ -31,9 +32,10 @@ struct Rank : Overlap {              // of its steps
   i64 span_ns = 0;                    // of the steps
   bool on_gpu = false;                // false: communication on the CPU (gloo); the ranges of its operators
   std::vector<CollectiveCall> calls;  // in order of begin
-  std::string host;                   // empty: not known
+  std::string host, boot;  // the machine and its boot, which ranks with the same clock share; empty: not known
   u32 pid = 0;
   std::vector<GpuFigures> gpus;
+  WorkAmount work;
 
   // The worker where the number is not known.
   std::string text() const { return number < 0 ? worker : rank_text(number, host); }

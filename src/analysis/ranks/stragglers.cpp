@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string_view>
 
 namespace tprof {
@@ -9,25 +10,37 @@ namespace {
 
 // A stretch of time in which ranks are compared; by rank that takes part.
 struct Part {
-  std::vector<i64> own_ns, length_ns;
+  std::vector<i64> own_ns, length_ns, late_leave_ns;
   std::vector<const RankStep*> steps;  // empty: it is no step
 };
 
-// The median; for an even count, the mean of the middle two.
-double middle_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  size_t n = values.size();
-  return n == 0 ? 0 : (values[(n - 1) / 2] + values[n / 2]) / 2;
-}
+// The values of all ranks in one part.
+class Field {
+ public:
+  template <class Get>
+  Field(size_t count, Get get) {
+    for (size_t i = 0; i < count; i++) values_.push_back(double(get(i)));
+    sorted_ = values_;
+    std::sort(sorted_.begin(), sorted_.end());
+  }
 
-// One rank's value minus the median of the others.
-template <class Get>
-double against_others(size_t one, size_t count, Get get) {
-  std::vector<double> others;
-  for (size_t i = 0; i < count; i++)
-    if (i != one) others.push_back(get(i));
-  return get(one) - middle_of(std::move(others));
-}
+  double operator[](size_t i) const { return values_[i]; }
+  // How many ranks have at least as much as this one, itself included.
+  size_t at_least(size_t i) const {
+    return size_t(sorted_.end() - std::lower_bound(sorted_.begin(), sorted_.end(), values_[i]));
+  }
+  // A rank's value minus the median of the others.
+  double over_others(size_t i) const {
+    size_t own = size_t(std::lower_bound(sorted_.begin(), sorted_.end(), values_[i]) - sorted_.begin());
+    size_t n = sorted_.size() - 1;
+    auto other = [&](size_t k) { return sorted_[k < own ? k : k + 1]; };
+    return n == 0 ? values_[i] : values_[i] - (other((n - 1) / 2) + other(n / 2)) / 2;
+  }
+  double sum() const { return std::accumulate(values_.begin(), values_.end(), 0.0); }
+
+ private:
+  std::vector<double> values_, sorted_;
+};
 
 // P(k or more of n), each with probability p.
 double binomial_tail(u64 n, u64 k, double p) {
@@ -58,6 +71,9 @@ class Comparison {
     out_.compared_steps = steps;
     measure();
     for (size_t i = 0; i < who_.size(); i++) out_.waits[who_[i]].straggler = answer(i);
+    for (size_t i = 0; i < who_.size(); i++) blame_collectives(i);
+    compare_work();
+    if (steps) add_stages();
   }
 
  private:
@@ -67,6 +83,9 @@ class Comparison {
   void add(Part& part, u32 r, const Interval& time) const {
     part.length_ns.push_back(time.length());
     part.own_ns.push_back(time.length() - times_[r].waits.length_in(time.begin, time.end));
+    part.late_leave_ns.push_back(0);
+    for (const auto& [at, late] : times_[r].late_leaves)
+      if (at >= time.begin && at < time.end) part.late_leave_ns.back() += late;
   }
 
   // Steps of the same name, on all ranks.
@@ -98,33 +117,42 @@ class Comparison {
   }
 
   void measure() {
-    first_.resize(who_.size());
-    second_.resize(who_.size());
+    size_t n = who_.size();
+    first_.resize(n);
+    second_.resize(n);
+    last_out_.resize(n);
     if (parts_.empty()) return;
-    auto count = double(parts_.size());
+    bool steps = !parts_[0].steps.empty();
+    std::vector<double> excess(n), late(n), stages[kStages];
+    for (std::vector<double>& stage : stages) stage.resize(n);
+    double length = 0;
     for (const Part& part : parts_) {
-      for (size_t i = 0; i < who_.size(); i++) {
-        auto longer = std::count_if(part.own_ns.begin(), part.own_ns.end(), [&](i64 x) { return x >= part.own_ns[i]; });
-        first_[i] += longer == 1;  // on a tie, no rank counts
-        second_[i] += longer <= 2;
-        out_.stretch_ns += i64(double(part.length_ns[i]) / count / double(who_.size()));
+      Field own(n, [&](size_t i) { return part.own_ns[i]; });
+      Field leaves(n, [&](size_t i) { return part.late_leave_ns[i]; });
+      for (size_t i = 0; i < n; i++) {
+        first_[i] += own.at_least(i) == 1;  // on a tie, no rank counts
+        second_[i] += own.at_least(i) <= 2;
+        last_out_[i] += leaves.at_least(i) == 1;
+        excess[i] += own.over_others(i);
+        late[i] += leaves.over_others(i);
+        length += double(part.length_ns[i]);
+      }
+      for (u32 s = 0; steps && s < u32(Stage::collective); s++) {  // waiting is in that one
+        Field stage(n, [&](size_t i) { return part.steps[i]->stages[s]; });
+        for (size_t i = 0; i < n; i++) stages[s][i] += stage.over_others(i);
       }
     }
-    for (size_t i = 0; i < who_.size(); i++) {
-      auto mean = [&](auto get) {
-        double sum = 0;
-        for (const Part& part : parts_) sum += against_others(i, who_.size(), [&](size_t k) { return get(part, k); });
-        return sum / count;
-      };
+    auto count = double(parts_.size());
+    out_.stretch_ns = i64(length / count / double(n));
+    for (size_t i = 0; i < n; i++) {
       RankWait& w = wait(i);
       w.slowest_in = first_[i];
-      w.excess_ns = i64(mean([](const Part& part, size_t k) { return double(part.own_ns[k]); }));
-      if (parts_[0].steps.empty()) continue;
-      for (u32 c = 0; c < kCategories; c++) {
-        if (static_cast<Category>(c) == Category::communication) continue;  // waiting is in it
-        i64 more = whole_ns(mean([&](const Part& part, size_t k) { return part.steps[k]->by[c]; }));
-        if (more > w.excess_in_ns) w.excess_in = static_cast<Category>(c), w.excess_in_ns = more;
-      }
+      w.excess_ns = i64(excess[i] / count);
+      w.last_out_in = last_out_[i];
+      w.late_leave_ns = i64(late[i] / count);
+      for (u32 s = 0; s < u32(Stage::collective); s++)
+        if (i64 more = i64(stages[s][i] / count); more > w.excess_in_ns)
+          w.excess_in = static_cast<Stage>(s), w.excess_in_ns = more;
     }
   }
 
@@ -145,12 +173,76 @@ class Comparison {
     return chance(first_[i], second_[i]) < kStragglerChance ? Straggler::yes : Straggler::unknown;
   }
 
+  // What it does itself is not longer, and yet others wait for it, since it was not ready with the collective before.
+  void blame_collectives(size_t i) {
+    RankWait& w = wait(i);
+    if (parts_.empty() || w.straggler == Straggler::yes ||
+        double(w.late_leave_ns) <= kLateLeaveShare * double(out_.stretch_ns) ||
+        chance(last_out_[i], 0) >= kStragglerChance)
+      return;
+    w.leaves_late = true;
+    w.straggler = Straggler::yes;
+    w.excess_in = Stage::collective;
+    w.excess_in_ns = w.late_leave_ns;
+  }
+
+  void compare_work() {
+    auto compare = [&](auto get, double RankWait::*out) {
+      Field all(who_.size(), [&](size_t i) { return get(rank(i)); });
+      for (size_t i = 0; i < who_.size(); i++)
+        if (get(rank(i)) < 0) return;  // not known
+      for (size_t i = 0; i < who_.size(); i++)
+        if (double median = all[i] - all.over_others(i); median > 0) wait(i).*out = all[i] / median;
+    };
+    compare([](const Rank& r) { return double(r.work.operators); }, &RankWait::more_operators);
+    compare([](const Rank& r) { return double(r.work.elements); }, &RankWait::more_elements);
+  }
+
+  void add_stages() {
+    if (parts_.empty()) return;
+    auto count = double(parts_.size());
+    size_t n = who_.size();
+    std::array<double, kStages> frontier{};
+    for (const Part& part : parts_) {
+      std::vector<i64> until(n);
+      i64 before = 0;
+      for (u32 s = 0; s < kStages; s++) {
+        for (size_t i = 0; i < n; i++) until[i] += part.steps[i]->stages[s];
+        i64 now = *std::max_element(until.begin(), until.end());
+        frontier[s] += double(now - before) / count;
+        before = now;
+      }
+    }
+    for (u32 s = 0; s < kStages; s++) {
+      StageRow row{static_cast<Stage>(s), 0, i64(frontier[s])};
+      std::vector<u64> first(n);
+      std::vector<double> excess(n);
+      double sum = 0;
+      for (const Part& part : parts_) {
+        Field stage(n, [&](size_t i) { return part.steps[i]->stages[s]; });
+        sum += stage.sum();
+        for (size_t i = 0; i < n; i++) {
+          first[i] += stage[i] > 0 && stage.at_least(i) == 1;
+          excess[i] += stage.over_others(i);
+        }
+      }
+      row.mean_ns = i64(sum / count / double(n));
+      if (row.mean_ns == 0) continue;
+      size_t slowest = size_t(std::max_element(first.begin(), first.end()) - first.begin());
+      row.slowest = who_[slowest];
+      row.slowest_in = first[slowest];
+      row.excess_ns = i64(excess[slowest] / count);
+      out_.stages.push_back(row);
+    }
+  }
+
   Distributed& out_;
   const std::vector<Rank>& ranks_;
   const std::vector<RankTimes>& times_;
   std::vector<u32> who_;  // ranks that take part
   std::vector<Part> parts_;
   std::vector<u64> first_, second_;  // in how many parts each was the slowest, one of the two slowest
+  std::vector<u64> last_out_;        // in how many it left collectives last
 };
 
 }  // namespace

@@ -9,6 +9,10 @@
 //   times the number of ranks tested, must be below kStragglerChance. From four ranks on, the two slowest are also
 //   tested together (2/n), because two ranks may share a slow machine.
 //
+// A rank whose own work is not longer may still keep others waiting, by its own collectives: it is not through with one
+// when the others are, and comes to the next one late. That shows only between ranks with a common clock, by the same
+// test. Data that it sends late make all ranks leave late, and cannot be told from a slow transfer of all.
+//
 // So two ranks need six steps, four need four, eight need three. If even being the slowest in every step would not be
 // enough, the result is `unknown`. A robust z over the ranks (x - median by MAD, above 3.5) does not work: with two
 // ranks it never decides, and with eight equal ones the noise of the steps makes it name one in 16 to 57 % of jobs.
@@ -19,12 +23,14 @@ namespace tprof {
 
 constexpr double kStragglerShare = 0.01;
 constexpr double kStragglerChance = 0.05;
-constexpr size_t kMaxParts = 20;  // for traces without steps
+constexpr double kLateLeaveShare = 0.03;  // the same, for leaving collectives late
+constexpr size_t kMaxParts = 20;          // for traces without steps
 
 // What is known of a rank's time in collectives; on the clock of its calls.
 struct RankTimes {
   IntervalSet waits;             // waiting for others, or not known for what
   std::vector<i64> common_ends;  // of the collectives in which all ranks take part, in the same order on all
+  std::vector<std::pair<i64, i64>> late_leaves;  // when it left a collective, and how long after the first one
 };
 
 // Fills in the fields of Distributed about stragglers; `times` by rank.

@@ -71,11 +71,20 @@ bool split_trace_name(const std::string& name, std::string& worker, std::string&
   return false;
 }
 
+bool is_merged(const std::string& path) try {
+  TraceScanner scanner(path, 64 << 10, kLongestBefore);
+  for (Piece piece; scanner.next(piece) && !piece.event;)
+    if (piece.key == kMerge) return true;
+  return false;
+} catch (const Error&) {
+  return false;
+}
+
 bool holds_events(const std::string& path) try {
   TraceScanner scanner(path, 64 << 10, kLongestBefore);
   Piece piece;
-  while (scanner.next(piece) && !piece.event) {
-  }
+  while (scanner.next(piece) && !piece.event)
+    if (piece.key == kMerge) return false;
   if (!scanner.is_list() || !piece.event) return scanner.saw_events();
   Values values;
   ParseError error;

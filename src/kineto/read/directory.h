@@ -32,6 +32,7 @@ TraceList list_traces(const std::string& path, const std::vector<MovedTrace>& mo
 
 // Whether a file is a trace: by a name that the plugin accepts, or by the contents if the name ends in .json[.gz].
 bool is_trace(const std::string& path);
+bool is_merged(const std::string& path);     // a timeline that `tprof merge` wrote, which is no trace
 bool holds_events(const std::string& path);  // reads no further than to the first event
 bool ends_as_json(const std::string& name);
 

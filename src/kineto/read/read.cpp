@@ -154,6 +154,10 @@ void TraceReader::read_member(const std::string& key, const Value& value, std::s
     samples_.read_frames(value);
   } else if (key == kSamples) {
     samples_.read_samples(value);
+  } else if (key == kMerge) {
+    throw Error(Fault::unreadable, path_ +
+                                       ": is a timeline for viewers, written by tprof merge; the traces that it was "
+                                       "made of can be analysed");
   } else if (key == "Framework") {
     model_.info["framework"] = text_of(value);
     if (state_.plugin) state_.plugin->lightning = text_of(value) == "pytorch-lightning";
@@ -315,6 +319,7 @@ void TraceReader::take_from_ledger() {
   if (text == model_.info.end()) return;
   nlohmann::ordered_json ledger = nlohmann::ordered_json::parse(text->second, nullptr, false);
   put_machine_figures(read_machine(ledger), model_.info);
+  if (std::string boot = read_boot(ledger); !boot.empty()) model_.info[kBootId] = boot;
   model_.sampled = read_sampled(ledger);
   Counted counted = read_counted(ledger);
   model_.before_training = counted.before_training;

@@ -19,16 +19,21 @@ export function Distributed({ worker }: { worker: number }) {
   return (
     <>
       <WhoWaits pointer={pointer} />
+      <Part pointer={pointer} part="stages" title="Stages of a step" label="stages of a step over all ranks" />
       {steps && <Steps table={steps} />}
+      <Part pointer={pointer} part="path" title="Critical path over all ranks" label="critical path of the job" />
       <Part pointer={pointer} title="Collectives" label="collectives of all ranks" />
       <Operations pointer={pointer} />
+      <Part pointer={pointer} part="matrix" title="Who sends how much to whom" label="transfers between ranks" />
       <Part pointer={pointer} part="nodes" title="Device Information" label="devices" />
     </>
   );
 }
 
 function Part({ pointer, part: key, title, label }: { pointer: string; part?: string; title: string; label: string }) {
-  const table = useTable(key ? partOf(pointer, key) : pointer);
+  const at = key ? partOf(pointer, key) : pointer;
+  const table = useTable(at);
+  if (!at) return null;
   return (
     <Panel title={title} name="shorter">
       {table ? <DataTable table={table} id={key ?? "collectives"} label={label} /> : <p class="loading">Opening</p>}

@@ -51,6 +51,12 @@ class Inputs {
   // Calls `use` for each input in order, while the next ones are read (see read_ahead.h). Inputs that cannot be read,
   // or for which `use` throws an Error, are named on stderr and removed from all(). Returns kExitOk, kExitPartial, or
   // kExitUnreadable if nothing could be read. `plugin`: also read what --plugin-compat needs.
+  // Leaves out those for which `is_done` is true: what is to be known of them is known.
+  template <class IsDone>
+  void leave_out(IsDone is_done) {
+    std::erase_if(all_, is_done);
+  }
+
   using Use = std::function<void(const Input& input, const Model& model, const PluginTrace& plugin)>;
   int each(bool plugin, const Use& use);
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/ranks/doubts.h"
+#include "exit_codes.h"
+#include "input/facts.h"
 #include "report/communication.h"
 
 namespace tprof {
@@ -33,7 +36,14 @@ void Jobs::finish() {
   for (Job& job : jobs_) {
     size_t left_out = keep_ranks(job.ranks);
     job.found = distributed(job.ranks);
-    if (std::string uneven = uneven_steps(job.ranks); !uneven.empty()) job.found.notes.push_back(std::move(uneven));
+    if (job.turn > 1)
+      job.doubts.push_back(
+          "the directory has several traces of a rank for this span, of jobs that were restarted or have "
+          "nothing to do with each other; these are the ranks of number " +
+          std::to_string(job.turn));
+    for (std::string& line : doubts_of(job.ranks)) job.doubts.push_back(std::move(line));
+    if (std::string uneven = uneven_steps(job.ranks); !uneven.empty()) job.doubts.push_back(std::move(uneven));
+    job.found.notes.insert(job.found.notes.end(), job.doubts.begin(), job.doubts.end());
     if (left_out)
       job.found.notes.push_back("traces of " + std::to_string(left_out) +
                                 " processes that are no ranks of the job are left out");
@@ -57,6 +67,26 @@ Jobs jobs_of(Inputs& inputs) {
     for (const Input& input : inputs.all()) out.add(input, {.worker = input.worker});
   out.finish();
   return out;
+}
+
+int add_ranks(Inputs& inputs, Jobs& jobs) {
+  bool any = false;
+  if (inputs.all().size() > kFactsFrom)
+    inputs.leave_out([&](const Input& input) {
+      std::optional<Rank> rank = read_facts(input.path);
+      if (rank) jobs.add(input, std::move(*rank));
+      any |= rank.has_value();
+      return rank.has_value();
+    });
+  int code = kExitOk;
+  if (!any || !inputs.all().empty())
+    code = inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace&) {
+      jobs.add(input, rank_of(model, input.worker));
+    });
+  jobs.finish();
+  for (const Job& job : jobs.all())
+    if (!job.doubts.empty() && code == kExitOk) code = kExitPartial;
+  return any && code == kExitUnreadable ? int(kExitPartial) : code;
 }
 
 Json stragglers_json(const Job& job) {

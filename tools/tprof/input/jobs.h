@@ -12,6 +12,7 @@ struct Job {
   size_t turn = 1;                                              // number among jobs with the same run and span
   std::vector<Rank> ranks;                                      // sorted by finish()
   Distributed found;                                            // computed by finish()
+  std::vector<std::string> doubts;                              // " : why these may not be the ranks of one whole job
   std::vector<std::shared_ptr<const PluginRank>> plugin_ranks;  // used instead of `ranks` by the plugin's rules
 
   DistributedView view() const {
@@ -38,6 +39,11 @@ class Jobs {
   std::vector<Job> jobs_;
   std::map<std::string, size_t> job_of_;  // by path
 };
+
+// More traces than this are not read if there are facts of them.
+constexpr size_t kFactsFrom = 64;
+// Adds the ranks of all inputs, from their facts if there are many, and finishes the jobs. Returns the exit code.
+int add_ranks(Inputs& inputs, Jobs& jobs);
 
 // Reads all inputs to find out which rank waits for which, since this must be known before the first rank is reported.
 Jobs jobs_of(Inputs& inputs);

@@ -1,0 +1,162 @@
+#include "analysis/ranks/matching.h"
+
+#include <ctype.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <tuple>
+
+namespace tprof {
+namespace {
+
+using Operation = std::pair<std::string, std::string>;  // group, operator
+
+// Which collective of an operator in a group a call is: the step, "" for the whole trace, and the number in it.
+struct CallKey {
+  Operation operation;
+  std::string step;
+  i64 number = 0, turn = 0;  // turn: among calls of a rank with the same sequence number
+  auto operator<=>(const CallKey&) const = default;
+};
+
+bool is_pair(const std::string& op) {
+  std::string name = plain_name(op);
+  return name.find("send") != name.npos || name.find("recv") != name.npos;
+}
+
+// Groups in which every call of a collective has a sequence number.
+std::map<std::string, bool> numbered_groups(const std::vector<Rank>& ranks) {
+  std::map<std::string, bool> out;
+  for (const Rank& rank : ranks)
+    for (const CollectiveCall& call : rank.calls)
+      if (!is_pair(call.op)) out.try_emplace(call.group, true).first->second &= call.sequence >= 0;
+  return out;
+}
+
+// Kinds whose calls can be counted over the whole trace.
+std::map<Operation, bool> equally_often(const std::vector<Rank>& ranks) {
+  std::map<Operation, std::map<u32, u64>> counts;
+  for (u32 r = 0; r < ranks.size(); r++)
+    for (const CollectiveCall& call : ranks[r].calls)
+      if (!is_pair(call.op)) counts[{call.group, call.op}][r]++;
+  std::map<Operation, bool> out;
+  for (const auto& [operation, by_rank] : counts) {
+    u64 first = by_rank.begin()->second;
+    out[operation] = std::all_of(by_rank.begin(), by_rank.end(), [&](const auto& one) { return one.second == first; });
+  }
+  return out;
+}
+
+// Sends and receives. From which rank to which, where both are known.
+void add_pairs(const std::vector<Rank>& ranks, std::vector<MatchedCalls>& out) {
+  using Pair = std::tuple<std::string, i32, i32>;  // group, from, to
+  std::map<Pair, u64> sent, received;
+  auto each = [&](auto use) {
+    for (u32 r = 0; r < ranks.size(); r++)
+      for (const CollectiveCall& call : ranks[r].calls) {
+        if (!is_pair(call.op)) continue;
+        bool sends = plain_name(call.op).find("send") != std::string::npos;
+        i32 own = ranks[r].number, peer = peer_of(call);
+        use(r, call, sends, Pair{call.group, sends ? own : peer, sends ? peer : own}, own >= 0 && peer >= 0);
+      }
+  };
+  each([&](u32, const CollectiveCall&, bool sends, const Pair& pair, bool) { (sends ? sent : received)[pair]++; });
+  std::map<std::pair<bool, Pair>, u64> next;
+  each([&](u32 r, const CollectiveCall& call, bool sends, const Pair& pair, bool known) {
+    u64 number = next[{sends, pair}]++;
+    out.push_back({call.group, call.op, {{r, &call}}, known && number < (sends ? received : sent)[pair]});
+  });
+}
+
+// The step in which a call begins; between two steps that of the previous one with a mark of its own.
+class StepOf {
+ public:
+  explicit StepOf(const Rank& rank) : steps_(rank.steps) {}
+  std::string operator()(const CollectiveCall& call) {
+    while (at_ < steps_.size() && steps_[at_].time.end <= call.begin_ns) at_++;
+    if (at_ < steps_.size() && steps_[at_].time.begin <= call.begin_ns) return steps_[at_].name;
+    return at_ ? steps_[at_ - 1].name + "+" : "-";
+  }
+
+ private:
+  const std::vector<RankStep>& steps_;
+  size_t at_ = 0;  // calls come in order of begin
+};
+
+}  // namespace
+
+std::vector<i32> group_members(const CollectiveCall& call) {
+  const std::string& text = call.group_ranks;  // "[0, 2]"
+  std::vector<i32> out;
+  for (size_t at = 0; at < text.size();) {
+    i32 number;
+    auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), number);
+    at = error == std::errc() ? size_t(end - text.data()) : at + 1;
+    if (error == std::errc()) out.push_back(number);
+  }
+  return out;
+}
+
+i32 peer_of(const CollectiveCall& call) {
+  std::vector<i32> members = group_members(call);
+  if (call.peer < 0 || members.empty()) return call.peer;
+  return size_t(call.peer) < members.size() ? members[size_t(call.peer)] : -1;
+}
+
+std::string plain_name(std::string_view op) {
+  std::string out;
+  for (char c : op)
+    if (isalpha(static_cast<unsigned char>(c))) out += char(tolower(c));
+  return out;
+}
+
+bool waits_for_all(const std::string& op) {
+  std::string name = plain_name(op);
+  for (const char* word : {"send", "recv", "alltoallv", "pt2pt"})
+    if (name.find(word) != name.npos) return false;
+  return true;
+}
+
+bool needs_all(const std::string& op) {
+  std::string name = plain_name(op);
+  for (const char* word : {"allreduce", "allgather", "reducescatter", "barrier", "alltoall"})
+    if (name.find(word) != name.npos) return waits_for_all(op);
+  return false;
+}
+
+std::vector<MatchedCalls> match_calls(const std::vector<Rank>& ranks) {
+  std::map<Operation, bool> equal = equally_often(ranks);
+  std::map<std::string, bool> numbered = numbered_groups(ranks);
+  std::map<CallKey, std::vector<MatchedCall>> found;
+  size_t taking_part = 0;
+  for (u32 r = 0; r < ranks.size(); r++) {
+    std::map<CallKey, i64> next;
+    StepOf step_of(ranks[r]);
+    taking_part += !ranks[r].calls.empty();
+    for (const CollectiveCall& call : ranks[r].calls) {
+      CallKey key{{call.group, call.op}, "", 0, 0};
+      std::string step = step_of(call);
+      if (is_pair(call.op)) continue;
+      if (numbered[call.group]) {
+        key.number = call.sequence;
+        key.turn = next[key]++;
+      } else {
+        if (ranks[r].has_steps && !equal[key.operation]) key.step = step;
+        key.number = next[key]++;
+      }
+      found[key].push_back({r, &call});
+    }
+  }
+  std::vector<MatchedCalls> out;
+  for (auto& [key, members] : found) {
+    i32 size = members[0].call->ranks;
+    MatchedCalls one{key.operation.first, key.operation.second, std::move(members)};
+    one.complete = one.members.size() > 1 && one.members.size() == (size > 0 ? size_t(size) : taking_part);
+    out.push_back(std::move(one));
+  }
+  add_pairs(ranks, out);
+  return out;
+}
+
+}  // namespace tprof

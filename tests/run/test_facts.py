@@ -1,0 +1,74 @@
+"""The facts of ranks beside their traces: the same answers without reading a trace, and what happens without them."""
+import gzip
+import json
+import shutil
+import sys
+import time
+
+import pytest
+
+from harness import REPO, run, tprof
+
+sys.path.insert(0, str(REPO / "tests" / "bench"))
+import many_ranks  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory):
+    result = run(["gloo_ranks.py", 12, 20], "run", logdir=tmp_path_factory.mktemp("job"))
+    assert (result.returncode, result.stdout) == (0, "[0, 0]\n"), result.stderr
+    return result
+
+
+def answer(*words):
+    said = tprof(*words)
+    assert said.returncode == 0, said.stderr
+    return json.loads(said.stdout)
+
+
+def test_each_rank_leaves_its_facts_of_a_few_kilobytes(job):
+    facts = sorted(job.logdir.glob("*.rank_facts.gz"))
+    assert len(facts) == len(job.traces()) == 2
+    for path in facts:
+        assert path.stat().st_size < 20_000
+        data = json.loads(gzip.open(path).read())
+        trace = path.with_name(path.name.replace(".rank_facts.gz", ".pt.trace.json.gz"))
+        assert data["schema"] == 1 and data["trace_bytes"] == trace.stat().st_size and len(data["steps"]) == 12
+
+
+def test_facts_say_what_the_traces_say(job, tmp_path):
+    """Above 64 traces the facts are used: here 40 copies of the job, whose traces hold nothing for one of them."""
+    for name in range(40):
+        shutil.copytree(job.logdir, tmp_path / "jobs" / str(name))
+    from_traces = answer("stats", "--by", "comm", "--json", job.logdir)["workers"][0]
+    many = answer("stats", "--by", "comm", "--json", tmp_path / "jobs")["workers"]
+    assert len(many) == 40
+    for key in ("rows", "ranks", "steps", "operations", "stages", "path"):
+        assert many[3][key] == from_traces[key], key
+
+
+def test_facts_of_another_trace_are_not_used(job, tmp_path):
+    for name in range(33):
+        shutil.copytree(job.logdir, tmp_path / str(name))
+    for path in (tmp_path / "5").glob("*.rank_facts.gz"):
+        data = json.loads(gzip.open(path).read())
+        data["trace_bytes"] += 1
+        data["number"] = 77
+        path.write_bytes(gzip.compress(json.dumps(data).encode()))
+    for path in (tmp_path / "6").glob("*.rank_facts.gz"):
+        path.write_bytes(b"no gzip")
+    for path in (tmp_path / "7").glob("*.rank_facts.gz"):
+        path.write_bytes(gzip.compress(b'{"schema": 1, "trace_bytes": %d}' % path.with_name(
+            path.name.replace(".rank_facts.gz", ".pt.trace.json.gz")).stat().st_size))
+    jobs = answer("overview", "--all-ranks", "--json", tmp_path)["jobs"]
+    assert [[row["rank"] for row in one["ranks"]["rows"]] for one in jobs] == [[0, 1]] * 33
+
+
+def test_a_thousand_ranks_are_seen_at_once(tmp_path):
+    many_ranks.write(tmp_path / "job", 128, 20)
+    begin = time.monotonic()
+    job, = answer("overview", "--all-ranks", "--json", tmp_path / "job")["jobs"]
+    assert time.monotonic() - begin < 20  # a second; the machine may be busy
+    ranks = job["ranks"]["rows"]
+    assert len(ranks) == 128
+    assert [(row["rank"], row["blamed"]) for row in ranks if row["straggler"] == "Yes"] == [(7, "DataLoader")]

@@ -1,0 +1,174 @@
+#include "input/facts.h"
+
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include <map>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "kineto/gzip.h"
+#include "kineto/names.h"
+#include "kineto/read/directory.h"
+#include "kineto/write/output.h"
+
+namespace tprof {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr char kSuffix[] = ".rank_facts.gz";
+constexpr size_t kLargest = 256 << 20;  // of the text
+
+i64 size_of_file(const std::string& path) {
+  struct stat s;
+  return stat(path.c_str(), &s) == 0 ? i64(s.st_size) : -1;
+}
+
+// Texts that occur often, by number.
+class Texts {
+ public:
+  size_t number(const std::string& text) {
+    auto [at, added] = numbers_.try_emplace(text, texts_.size());
+    if (added) texts_.push_back(text);
+    return at->second;
+  }
+  Json json() const { return texts_; }
+
+ private:
+  std::map<std::string, size_t> numbers_;
+  std::vector<std::string> texts_;
+};
+
+Json overlap_json(const Overlap& o) { return {o.computation_ns, o.overlap_ns, o.communication_ns, o.other_ns}; }
+void take_overlap(const Json& from, Overlap& to) {
+  to.computation_ns = from.at(0), to.overlap_ns = from.at(1), to.communication_ns = from.at(2),
+  to.other_ns = from.at(3);
+}
+
+Json gpu_json(const GpuFigures& g) {
+  return {g.device,      g.name,          g.name_is_empty, g.memory_bytes, g.compute_major,       g.compute_minor,
+          g.utilization, g.sm_efficiency, g.occupancy,     g.tensor_cores, g.tensor_cores_unknown};
+}
+GpuFigures gpu_of(const Json& v) {
+  GpuFigures g;
+  g.device = v.at(0), g.name = v.at(1), g.name_is_empty = v.at(2), g.memory_bytes = v.at(3), g.compute_major = v.at(4);
+  g.compute_minor = v.at(5), g.utilization = v.at(6), g.sm_efficiency = v.at(7), g.occupancy = v.at(8);
+  g.tensor_cores = v.at(9), g.tensor_cores_unknown = v.at(10);
+  return g;
+}
+
+// Times are relative to the first step.
+Json json_of(const Rank& rank) {
+  i64 base = rank.steps.empty() ? 0 : rank.steps[0].time.begin;
+  Texts texts;
+  Json steps = Json::array(), calls = Json::array(), gpus = Json::array();
+  for (const RankStep& s : rank.steps)
+    steps.push_back({s.name, s.time.begin - base, s.time.length(), s.stages, overlap_json(s.overlap)});
+  for (const CollectiveCall& c : rank.calls)
+    calls.push_back({texts.number(c.op), texts.number(c.group), texts.number(c.group_ranks), c.sequence, c.bytes,
+                     c.ranks, c.peer, c.async, c.begin_ns - base, c.dur_ns, c.call_ns ? Json(c.call_ns - base) : Json(),
+                     c.call_dur_ns});
+  for (const GpuFigures& g : rank.gpus) gpus.push_back(gpu_json(g));
+  return {{"schema", 1},
+          {"version", TPROF_VERSION},
+          {"worker", rank.worker},
+          {"number", rank.number},
+          {"world_size", rank.world_size},
+          {"host", rank.host},
+          {"boot", rank.boot},
+          {"pid", rank.pid},
+          {"on_gpu", rank.on_gpu},
+          {"has_steps", rank.has_steps},
+          {"span_ns", rank.span_ns},
+          {"base_ns", base},
+          {"overlap", overlap_json(rank)},
+          {"operators", rank.work.operators},
+          {"elements", rank.work.elements},
+          {"gpus", gpus},
+          {"steps", steps},
+          {"calls", calls},
+          {"texts", texts.json()}};
+}
+
+// Throws what nlohmann throws if the JSON has another form.
+Rank rank_from(const Json& json) {
+  Rank rank;
+  rank.worker = json.at("worker"), rank.host = json.at("host"), rank.boot = json.at("boot");
+  rank.number = json.at("number"), rank.world_size = json.at("world_size"), rank.pid = json.at("pid");
+  rank.on_gpu = json.at("on_gpu"), rank.has_steps = json.at("has_steps"), rank.span_ns = json.at("span_ns");
+  rank.work = {json.at("operators"), json.at("elements")};
+  take_overlap(json.at("overlap"), rank);
+  i64 base = json.at("base_ns");
+  for (const Json& g : json.at("gpus")) rank.gpus.push_back(gpu_of(g));
+  for (const Json& s : json.at("steps")) {
+    RankStep step{s.at(0), {base + s.at(1).get<i64>(), base + s.at(1).get<i64>() + s.at(2).get<i64>()}, {}, {}};
+    step.stages = s.at(3).get<StageTimes>();
+    take_overlap(s.at(4), step.overlap);
+    rank.steps.push_back(std::move(step));
+  }
+  const Json& texts = json.at("texts");
+  for (const Json& c : json.at("calls")) {
+    CollectiveCall call;
+    auto text = [&](size_t field) { return texts.at(c.at(field).get<size_t>()).get<std::string>(); };
+    call.op = text(0), call.group = text(1), call.group_ranks = text(2);
+    call.sequence = c.at(3), call.bytes = c.at(4), call.ranks = c.at(5), call.peer = c.at(6);
+    call.async = i8(c.at(7).get<int>());
+    call.begin_ns = base + c.at(8).get<i64>(), call.dur_ns = c.at(9);
+    if (c.at(10).is_number()) call.call_ns = base + c.at(10).get<i64>();
+    call.call_dur_ns = c.at(11);
+    rank.calls.push_back(std::move(call));
+  }
+  return rank;
+}
+
+std::string text_of_file(const std::string& path) {
+  kineto::GzipFile file = kineto::open_gzip(path);
+  std::string text, block(64 << 10, 0);
+  for (int n; (n = gzread(file.get(), block.data(), unsigned(block.size()))) != 0;) {
+    if (n < 0 || text.size() > kLargest) return "";
+    text.append(block, 0, size_t(n));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string facts_name(const std::string& trace) {
+  for (const char* suffix : {kineto::kFileSuffixGz, kineto::kFileSuffix})
+    if (trace.ends_with(suffix)) return trace.substr(0, trace.size() - std::string_view(suffix).size()) + kSuffix;
+  return "";
+}
+
+void write_facts(const Model& model, const std::string& trace) {
+  std::string path = facts_name(trace), worker, stamp;
+  if (path.empty() || model.before_training || model.rank < 0) return;
+  kineto::split_trace_name(trace.substr(trace.rfind('/') + 1), worker, stamp);
+  Json facts = json_of(rank_of(model, worker));
+  facts["trace_bytes"] = size_of_file(trace);
+  kineto::OutputFile out(path, true);
+  out.put(json_ascii(facts) + "\n");
+  out.finish();
+}
+
+void try_to_write_facts(const Model& model, const std::string& trace) {
+  try {
+    write_facts(model, trace);
+  } catch (const Error&) {
+  }
+}
+
+std::optional<Rank> read_facts(const std::string& trace) try {
+  std::string path = facts_name(trace);
+  if (path.empty() || size_of_file(path) < 0) return {};
+  Json facts = Json::parse(text_of_file(path), nullptr, false);
+  if (!facts.is_object() || facts.value("schema", 0) != 1 || facts.value("trace_bytes", i64(-1)) != size_of_file(trace))
+    return {};
+  return rank_from(facts);
+} catch (const Error&) {
+  return {};
+} catch (const Json::exception&) {
+  return {};
+}
+
+}  // namespace tprof
