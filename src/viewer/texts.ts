@@ -1,17 +1,6 @@
 // What each column means, by its key in --json; shown when one points at its title. A test names keys without a text.
 const kSelfHost = "without what it called";
 
-function bytesTexts(where: "CPU" | "GPU"): Record<string, string> {
-  const key = where.toLowerCase();
-  const kept = `${where} memory that it allocated and that was not released before the end of the trace`;
-  return {
-    [`${key}_allocated_total`]: `Bytes of ${where} memory allocated, with what it called`,
-    [`${key}_allocated_self`]: `Bytes of ${where} memory allocated, ${kSelfHost}`,
-    [`${key}_kept_total`]: `${kept}, with what it called`,
-    [`${key}_kept_self`]: `${kept}, ${kSelfHost}`,
-  };
-}
-
 export const texts: Record<string, string> = {
   // operators
   name: "Name, as it was recorded",
@@ -217,8 +206,16 @@ export const texts: Record<string, string> = {
   gil_self: "Samples in which it is the innermost frame and the thread held the global interpreter lock",
   idle_total_duration: "Time in which a GPU did nothing, until it or what it called launched something",
   idle_self_duration: "Time in which a GPU did nothing, until it launched something itself",
-  ...bytesTexts("CPU"),
-  ...bytesTexts("GPU"),
+  cpu_allocated_total: "Bytes of CPU memory allocated, with what it called",
+  cpu_allocated_self: `Bytes of CPU memory allocated, ${kSelfHost}`,
+  cpu_kept_total:
+    "CPU memory that it, or what it called, allocated and that was not released before the end of the trace",
+  cpu_kept_self: "CPU memory that it allocated itself and that was not released before the end of the trace",
+  gpu_allocated_total: "Bytes of GPU memory allocated, with what it called",
+  gpu_allocated_self: `Bytes of GPU memory allocated, ${kSelfHost}`,
+  gpu_kept_total:
+    "GPU memory that it, or what it called, allocated and that was not released before the end of the trace",
+  gpu_kept_self: "GPU memory that it allocated itself and that was not released before the end of the trace",
   // diff
   by: "What the row is: a category of the step, an operator, a kernel, a module",
   where: "Whether only one side has it",
@@ -232,6 +229,17 @@ export const texts: Record<string, string> = {
   changed: "Whether the change is more than noise; a dash: not known, or too small to matter",
   a_calls: "Calls per step in A",
   b_calls: "Calls per step in B",
+  // tracks of the timeline, and bytes between ranks
+  key: "Its name in addresses and in tprof stats --by slice",
+  title: "Its name on the timeline",
+  slices: "Slices on it, in all of the span",
+  first_start: "When its first slice starts, since the start of the span",
+  last_end: "When its last slice ends, since the start of the span",
+  points: "Values of the counter",
+  unit: "Unit of its values",
+  count: "How many there are",
+  from: "The rank that sends",
+  to: "The rank that receives",
 };
 
 for (const category of ["Kernel", "Memcpy", "Memset", "Communication", "Runtime", "DataLoader", "CPU Exec", "Other"]) {

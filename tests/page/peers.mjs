@@ -5,11 +5,11 @@
 //   node tests/page/peers.mjs big.json big.html
 //
 // The report is opened twice: at its Overview, and at its Timeline, which is what the others show. They are Catapult,
-// formerly chrome://tracing (apt: golang-1.19-src), the Performance panel of Chromium's developer tools, speedscope, and
-// Perfetto's trace processor (of 2021, the newest that npm has; its reading alone, without a page that draws). Those that
-// are not installed are left out, and it is said. They are started first; the time is that from handing over the trace
-// until it is shown (in Catapult and Perfetto: until it has been read, without drawing). For the report it is the time to
-// open the page. Best of three, each in a fresh profile.
+// formerly chrome://tracing (apt: golang-1.19-src), the Performance panel of Chromium's developer tools, speedscope,
+// and Perfetto's trace processor (of 2021, the newest that npm has; its reading alone, without a page that draws).
+// Those that are not installed are left out, and it is said. They are started first; the time is that from handing
+// over the trace until it is shown (in Catapult and Perfetto: until it has been read, without drawing). For the
+// report it is the time to open the page. Best of three, each in a fresh profile.
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';

@@ -3,9 +3,9 @@
 //   tests/bench/big_trace.py big.json 1000000; tprof report big.json --max-size 256M -o big.html
 //   node tests/page/timeline_speed.mjs big.html [chromium|firefox]...
 //
-// For each browser: the time from opening the file at #view=timeline until the first frame of all slices is on the screen
-// (best of three, each in a fresh profile), the heap, and of a sweep of 60 steps over zoom and pan the time in which a
-// frame is made (median, 95th percentile, worst), and from one frame on the screen to the next.
+// For each browser: the time from opening the file at #view=timeline until the first frame of all slices is on the
+// screen (best of three, each in a fresh profile), the heap, and of a sweep of 60 steps over zoom and pan the time in
+// which a frame is made (median, 95th percentile, worst), and from one frame on the screen to the next.
 import path from 'node:path';
 import os from 'node:os';
 import url from 'node:url';

@@ -74,7 +74,8 @@ export function SourceLine({ frame }: { frame: string }) {
 // `at`: none of a slice of the timeline, which is in no document.
 export function Frames({ stack, at, options }: { stack: Cell; at?: string; options?: string }) {
   const link = useEditor();
-  if (!stack) return at ? <Said at={at} text={stack === null ? null : ""} options={options} /> : null; // labels have none
+  // Labels have none.
+  if (!stack) return at ? <Said at={at} text={stack === null ? null : ""} options={options} /> : null;
   return (
     <ol class="frames" {...(at ? { ...source(at, options), "data-value": JSON.stringify(stack) } : {})}>
       {String(stack)

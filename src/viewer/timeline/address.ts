@@ -1,5 +1,5 @@
-// What is seen, in the address: from, to (µs), y (pixels), turned (folded or unfolded against what is so at first), slice,
-// sel and on (a range and its tracks), mark. A link shows the same.
+// What is seen, in the address: from, to (µs), y (pixels), turned (folded or unfolded against what is so at first),
+// slice, sel and on (a range and its tracks), mark. A link shows the same.
 import type { Params } from "../state";
 import type { Track } from "./layout";
 import { rangeText, spanOf } from "./selection";

@@ -3,8 +3,8 @@ import type { Counter } from "../data/timeline_types";
 
 const kFan = 16;
 
-// The least and the largest of any range of values, of which NaN are none: a pyramid, each level of which has those of 16
-// of the level below.
+// The least and the largest of any range of values, of which NaN are none: a pyramid, each level of which has those
+// of 16 of the level below.
 export class Extremes {
   private readonly low: Float64Array[];
   private readonly high: Float64Array[];

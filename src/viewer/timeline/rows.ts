@@ -1,5 +1,5 @@
-// Where the rows of a table are on the timeline, by the word of `tprof stats` (and the part of its document) that prints
-// it. Tables that are not here have no links into the timeline.
+// Where the rows of a table are on the timeline, by the word of `tprof stats` (and the part of its document) that
+// prints it. Tables that are not here have no links into the timeline.
 import type { Table } from "../data/documents";
 import type { Wanted } from "./href";
 

@@ -1,5 +1,5 @@
-// What lies in a range of time, by track and name: the rows that `tprof stats --by slice --range A:B` prints, by the same
-// rules (analysis/tables/slice_sums.cpp). tests/page compares them.
+// What lies in a range of time, by track and name: the rows that `tprof stats --by slice --range A:B` prints, by the
+// same rules (analysis/tables/slice_sums.cpp). tests/page compares them.
 import { Table } from "../data/documents";
 import type { Column } from "../data/types";
 import type { Lane } from "./lanes";

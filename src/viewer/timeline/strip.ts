@@ -1,6 +1,6 @@
-// The pixels of one row of slices. A slice of a pixel or more is a bar of whole pixels. Where slices are narrower, a pixel
-// has as much of its colour as the share of its time in which slices were open: exact, by the difference of two prefix
-// sums, however many slices there are. The cost is that of the pixels, each with a binary search.
+// The pixels of one row of slices. A slice of a pixel or more is a bar of whole pixels. Where slices are narrower, a
+// pixel has as much of its colour as the share of its time in which slices were open: exact, by the difference of two
+// prefix sums, however many slices there are. The cost is that of the pixels, each with a binary search.
 import type { Lane } from "./lanes";
 
 export const kLeast = 40; // of 255: what is in the trace is seen, however short it is
@@ -12,8 +12,8 @@ export interface Window {
   width: number; // device pixels
 }
 
-// `out`: RGBA of `width` pixels. `color`: of a slice of the lane, as 0x00bbggrr. `found` is told of bars of `least` pixels
-// or more, which have room for a text.
+// `out`: RGBA of `width` pixels. `color`: of a slice of the lane, as 0x00bbggrr. `found` is told of bars of `least`
+// pixels or more, which have room for a text.
 export function paintLane(
   lane: Lane,
   { from, perPixel, width }: Window,

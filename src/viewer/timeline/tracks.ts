@@ -1,4 +1,5 @@
-// Which tracks there are, in groups: what follows from the slices (steps, modules, advice) above the threads and streams.
+// Which tracks there are, in groups: what follows from the slices (steps, modules, advice) above the threads and
+// streams.
 import type { Timeline } from "../data/timeline_types";
 import { Lane } from "./lanes";
 import type { Group, Track } from "./layout";

@@ -43,9 +43,10 @@ export function Board({ scene }: { scene: Scene }) {
     });
     made.onLaid = (layout) => setHeight(layout.height);
     made.lay([...scene.groups, ...foldedRanks(scene.worker)], keysFrom(params.turned));
-    const resized = new ResizeObserver(() =>
-      made.resize(canvas.current!.clientWidth, canvas.current!.parentElement!.clientHeight),
-    );
+    const resized = new ResizeObserver(() => {
+      const now = canvas.current; // null while another view is shown in its place
+      if (now) made.resize(now.clientWidth, now.parentElement!.clientHeight);
+    });
     resized.observe(canvas.current!.parentElement!);
     setStage(made);
     return () => {

@@ -51,8 +51,8 @@ export function Details({ scene, stage, bells, hits, focus }: Props) {
         <Found stage={stage} hits={hits} />
       ) : (
         <p class="muted tl-nothing">
-          Choose a slice by a click or with Enter, an area by dragging with Shift or with <kbd>r</kbd>. <kbd>?</kbd>{" "}
-          lists all keys.
+          Choose a slice by a click or with Enter, an area with Shift and a drag or by <kbd>r</kbd>. <kbd>?</kbd> lists
+          all keys.
         </p>
       )}
     </section>

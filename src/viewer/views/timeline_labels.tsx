@@ -1,5 +1,5 @@
-// The names of groups and tracks at the left of the canvas: folded and unfolded here, with the share of the time in sight
-// in which each is busy. Only those in sight are in the DOM; the arrow keys go on to the others.
+// The names of groups and tracks at the left of the canvas: folded and unfolded here, with the share of the time in
+// sight in which each is busy. Only those in sight are in the DOM; the arrow keys go on to the others.
 import { useEffect, useRef } from "preact/hooks";
 import { format } from "../format";
 import { valueAt } from "../timeline/counter";

@@ -1,5 +1,5 @@
-// Below the canvas, what `tprof stats` says of the same time in numbers: the tracks, why the GPU was idle, launches, and
-// the critical path. Their rows have links into the timeline.
+// Below the canvas, what `tprof stats` says of the same time in numbers: the tracks, why the GPU was idle, launches,
+// and the critical path. Their rows have links into the timeline.
 import { at } from "../data/documents";
 import { useParam, useParams } from "../state";
 import { Switch } from "../widgets";

@@ -48,6 +48,10 @@ interface Props {
   onHit: (way: 1 | -1) => void;
 }
 
+const kSearches =
+  "A text that is in the name of a slice, in what the trace says of it (shapes, sizes), or in its call stack; " +
+  'in quotes a whole name: "aten::mm"';
+
 export function Tools({ stage, bells, hits, searching, search, setSearch, say, onHit }: Props) {
   const field = useRef<HTMLInputElement>(null);
   const any = hits.some(({ inTime }) => inTime.length > 0);
@@ -67,7 +71,7 @@ export function Tools({ stage, bells, hits, searching, search, setSearch, say, o
         ref={field}
         aria-label="Search all slices"
         placeholder='Search names, shapes, stacks (/); "name" for one'
-        title='A text that is in the name of a slice, in what the trace says of it (shapes, sizes), or in its call stack; in quotes a whole name: "aten::mm"'
+        title={kSearches}
         value={search}
         onInput={(e) => setSearch(e.currentTarget.value)}
         onKeyDown={keys}
