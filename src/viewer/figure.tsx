@@ -29,10 +29,21 @@ export function source(at: string, options = "") {
 }
 
 // `rule`: "sum of stats/op/workers/0/rows/*/calls but the first 10", say.
-export function Derived({ rule, value, unit }: { rule: string; value: number; unit: string }) {
+// `precise`: to its last digit, where two of them are compared.
+export function Derived({
+  rule,
+  value,
+  unit,
+  precise = false,
+}: {
+  rule: string;
+  value: number;
+  unit: string;
+  precise?: boolean;
+}) {
   return (
     <span class="figure" data-derived={rule} data-value={JSON.stringify(value)} title={exact(value, unit)}>
-      {format(value, unit)}
+      {precise ? exact(value, unit) : format(value, unit)}
     </span>
   );
 }

@@ -87,8 +87,8 @@ function Slice({ stage, chosen }: { stage: Stage; chosen: Ref }) {
         <dl class="tl-facts">
           <Time title="Duration" rule="duration of the slice" value={timeline.dur[slice]} />
           <Time title="Self" rule="self time of the slice" value={source.self(slice)} />
-          <Time title="Start" rule="begin of the slice" value={timeline.begin[slice]} />
-          <Time title="End" rule="end of the slice" value={source.end(slice)} />
+          <Time title="Start" rule="begin of the slice" value={timeline.begin[slice]} precise />
+          <Time title="End" rule="end of the slice" value={source.end(slice)} precise />
           <dt>Category</dt>
           <dd>
             <bdi class="name">{category}</bdi>
@@ -143,12 +143,12 @@ function Slice({ stage, chosen }: { stage: Stage; chosen: Ref }) {
   );
 }
 
-function Time({ title, rule, value }: { title: string; rule: string; value: number }) {
+function Time({ title, rule, value, precise }: { title: string; rule: string; value: number; precise?: boolean }) {
   return (
     <>
       <dt>{title}</dt>
       <dd>
-        <Derived rule={rule} value={us(value)} unit="us" />
+        <Derived rule={rule} value={us(value)} unit="us" precise={precise} />
       </dd>
     </>
   );
