@@ -186,7 +186,13 @@ const commands = {
     await page.mouse.up({ button });
     await page.evaluate(settled, calm);
   },
-  // The same while a key is held.
+  // Two clicks at that share of an element's box.
+  async click_twice({ at, to, calm = 60 }) {
+    const box = await inSight(at);
+    await page.mouse.click(box.x + to[0] * box.width, box.y + to[1] * box.height, { count: 2 });
+    await page.evaluate(settled, calm);
+  },
+  // The same as drag, while a key is held.
   async drag_with({ key, ...told }) {
     await page.keyboard.down(key);
     await commands.drag(told);

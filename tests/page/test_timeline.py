@@ -278,6 +278,14 @@ def test_a_click_chooses_what_is_there(page):
     assert chosen(page) == "ProfilerStep#0" and fact(page, "Track") == "thread 71 (python)"
 
 
+def test_a_second_click_shows_a_slice_in_the_whole_width(page):
+    top = place_on(page, "thread/71", 9)
+    page.browser.tell("click_twice", at=CANVAS, to=(0.1, top))
+    begin, end = in_sight(page)
+    length = value(page, "duration of the slice")
+    assert chosen(page) == "ProfilerStep#0" and length < end - begin < 1.5 * length
+
+
 # --- a range
 
 def range_table(page):

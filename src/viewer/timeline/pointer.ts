@@ -69,8 +69,12 @@ export function listenToPointer(stage: Stage, acts: Acts): () => void {
   const up = (e: PointerEvent) => {
     fingers.delete(e.pointerId);
     canvas.classList.remove("panning");
-    if (begin && !begin.moved && e.type === "pointerup") acts.choose(begin.x, begin.y, e.detail > 1);
+    if (begin && !begin.moved && e.type === "pointerup") acts.choose(begin.x, begin.y, false);
     if (fingers.size === 0) begin = undefined;
+  };
+  const twice = (e: MouseEvent) => {
+    const { x, y } = place(e, canvas);
+    acts.choose(x, y, true);
   };
   const leave = () => stage.point(undefined);
 
@@ -121,6 +125,7 @@ export function listenToPointer(stage: Stage, acts: Acts): () => void {
     [canvas, "pointerup", up],
     [canvas, "pointercancel", up],
     [canvas, "pointerleave", leave],
+    [canvas, "dblclick", twice],
     [axis, "pointerdown", axisDown],
     [axis, "pointermove", axisMove],
     [axis, "pointerup", axisUp],
