@@ -1,6 +1,6 @@
 // How fast the timeline of a report is: opened, and zoomed and panned by a script.
 //
-//   tests/bench/big_trace.py big.json 1000000; tprof report big.json --max-size 256M -o big.html
+//   tests/bench/big_trace.py big.json 1000000 --rich; tprof report big.json --max-size 256M -o big.html
 //   node tests/page/timeline_speed.mjs big.html [chromium|firefox]...
 //
 // For each browser: the time from opening the file at #view=timeline until the first frame of all slices is on the

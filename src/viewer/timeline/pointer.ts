@@ -78,14 +78,21 @@ export function listenToPointer(stage: Stage, acts: Acts): () => void {
   };
   const leave = () => stage.point(undefined);
 
-  // Of the time that was dragged over, on the tracks between.
+  // Of the time that was dragged over, on the tracks between. Those of other workers do not count: the table is of
+  // this one.
   const areaOf = (a: { x: number; y: number; top: number }, b: { x: number; y: number }): Area => {
     const times = [stage.time(a.x), stage.time(b.x)].map(Math.round);
     const heights = [a.y + a.top, b.y + stage.scrollTop];
     const [top, bottom] = [Math.min(...heights), Math.max(...heights)];
     const tracks = new Set(
       stage.layout.items.flatMap((item) =>
-        item.track && item.track.number >= 0 && item.top < bottom && item.top + item.height > top ? [item.track] : [],
+        item.track &&
+        item.track.number >= 0 &&
+        item.track.source.id === "" &&
+        item.top < bottom &&
+        item.top + item.height > top
+          ? [item.track]
+          : [],
       ),
     );
     return { from: Math.min(...times), to: Math.max(...times), tracks };
