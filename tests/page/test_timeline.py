@@ -556,3 +556,23 @@ def test_a_trace_without_slices_says_so(browser, tmp_path):
     assert not tab.enabled
     page.go("view=timeline")
     assert "no events" in page.text("main")
+
+
+@full
+def test_millions_of_slices_on_hundreds_of_tracks_are_all_reached(chromium, tmp_path):
+    threads, slices = 512, 2_500_000
+    trace = timeline_trace.write_many(tmp_path / "many.pt.trace.json", threads, slices)
+    page = chromium.open(inputs.report(tmp_path / "many.html", trace), hash="view=timeline")
+    assert 0 < len(labels(page)) < 100, "only those in sight"
+    page.evaluate("document.querySelector('.tl-scroller').scrollTop = 1e9")
+    page.browser.tell("settle")
+    assert "thread/%d" % (1000 + threads - 1) in labels(page)
+    page.type(".tl-tools .search", '"aten::op_3"')
+    each = slices // threads
+    assert hits(page) == threads * len(range(3, each, 37))
+    page.keys("Escape", "n")
+    assert chosen(page) == "aten::op_3"
+    hold(page, "w")
+    begin, end = in_sight(page)
+    assert end - begin < 100 * each / 3
+    page.assert_clean()

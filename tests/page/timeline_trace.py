@@ -69,3 +69,16 @@ def write(directory, needles=0, name="worker0.1.pt.trace.json", rank=None, zero=
         head["distributedInfo"] = {"backend": "nccl", "rank": rank, "world_size": 2}
     path.write_text(json.dumps({**head, "traceEvents": threads + list(events(needles, zero))}))
     return [path]
+
+
+def write_many(path, threads, slices):
+    """So many slices on so many threads, three of them inside of one another, in pieces: the trace is large."""
+    each = slices // threads
+    with open(path, "w") as out:
+        out.write('{"traceEvents": [\n{"ph":"M","name":"process_name","pid":1,"tid":0,"ts":0,"args":{"name":"python"}}')
+        for thread in range(threads):
+            for i in range(each):
+                out.write(',\n{"ph":"X","cat":"cpu_op","name":"aten::op_%d","pid":1,"tid":%d,"ts":%d,"dur":%d,"args":{}}'
+                          % (i % 37, 1000 + thread, i // 3 * 100 + i % 3 * 10 + thread, 90 - i % 3 * 25))
+        out.write("\n]}\n")
+    return path

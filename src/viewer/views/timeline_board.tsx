@@ -43,11 +43,15 @@ export function Board({ scene }: { scene: Scene }) {
     });
     made.onLaid = (layout) => setHeight(layout.height);
     made.lay([...scene.groups, ...foldedRanks(scene.worker)], keysFrom(params.turned));
+    // What is seen of the tracks is as high as the scroller, in which there is room for all of them.
     const resized = new ResizeObserver(() => {
       const now = canvas.current; // null while another view is shown in its place
-      if (now) made.resize(now.clientWidth, now.parentElement!.clientHeight);
+      if (!now) return;
+      const seen = scroller.current!.clientHeight;
+      now.parentElement!.style.height = `${seen}px`;
+      made.resize(now.clientWidth, seen);
     });
-    resized.observe(canvas.current!.parentElement!);
+    resized.observe(scroller.current!);
     setStage(made);
     return () => {
       resized.disconnect();
