@@ -4,10 +4,19 @@
 // category, arguments and stack), arrows, counters, and the slices that search() finds for each TEXT. With the text
 // "--figures" instead only what a large report is measured by.
 import { readFileSync } from 'node:fs';
+import { Duplex } from 'node:stream';
 import { pathToFileURL } from 'node:url';
+import { createInflateRaw } from 'node:zlib';
 
 const [decoder, report, worker, ...texts] = process.argv.slice(2);
 const html = readFileSync(report, 'latin1');
+
+// That of Node knows raw deflate from version 20.12 on only.
+globalThis.DecompressionStream = class {
+  constructor() {
+    return Duplex.toWeb(createInflateRaw());
+  }
+};
 
 globalThis.document = {
   getElementById(id) {

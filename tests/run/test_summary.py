@@ -74,7 +74,7 @@ def test_without_steps_it_says_so(logdir):
 def test_of_several_ranks_the_slowest(logdir):
     result = run(["ranks.py"], "run", logdir=logdir)
     lines = summary(result.stderr)
-    named = re.search(r"\(rank (\d) of 2, the slowest one\)", lines[0])
+    named = re.search(r"\(rank (\d) of 2 on \S+, the slowest one\)", lines[0])
     assert named, lines[0]
     steps = {}
     for trace in result.traces():
