@@ -29,7 +29,7 @@ bool is_group(u64 address) {
   return false;
 }
 
-// Memory whose layout is only presumed.
+// Memory whose layout is only presumed. Not by base/guard.h, which takes SIGSEGV over: other threads are at work here.
 bool read_memory(u64 address, void* out, size_t bytes) {
   iovec local{out, bytes}, remote{reinterpret_cast<void*>(address), bytes};
   return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == ssize_t(bytes);
