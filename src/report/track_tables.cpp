@@ -1,8 +1,25 @@
 #include "report/track_tables.h"
 
+#include "kineto/names.h"
 #include "report/columns.h"
 
 namespace tprof {
+
+std::string unknown_events(const Model& model) {
+  constexpr size_t kNamed = 5;  // kinds
+  std::string out;
+  u64 others = 0;
+  size_t kinds = 0;
+  for (const auto& [kind, count] : model.ledger.left_out) {
+    if (kind == kineto::kGpuUserAnnotation) continue;
+    if (kinds++ < kNamed)
+      out += (out.empty() ? "Not on the timeline, since tprof does not know what they are: " : ", ") +
+             std::to_string(count) + " of " + kind;
+    else
+      others += count;
+  }
+  return others ? out + ", and " + std::to_string(others) + " others" : out;
+}
 
 Table tracks_table(const Model& model, const Tracks& tracks) {
   Columns<Track> c;
@@ -19,6 +36,7 @@ Table tracks_table(const Model& model, const Tracks& tracks) {
   Table out = c.table("Tracks of the timeline", tracks.tracks);
   out.footer.push_back("All: " + std::to_string(tracks.slices.size()) + " slices on " +
                        std::to_string(tracks.tracks.size()) + " tracks; busy: time in which a slice lies");
+  if (std::string unknown = unknown_events(model); !unknown.empty()) out.footer.push_back(std::move(unknown));
   return out;
 }
 

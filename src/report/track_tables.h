@@ -6,6 +6,10 @@
 
 namespace tprof {
 
+// Which events of a trace are no slices, since tprof does not know what their category or phase stands for, and how
+// many: one sentence, empty if there are none. Labels that profilers repeat on GPUs are not among them.
+std::string unknown_events(const Model& model);
+
 // Times of tracks and points count from the span's begin.
 Table tracks_table(const Model& model, const Tracks& tracks);
 Table flows_table(const Tracks& tracks);

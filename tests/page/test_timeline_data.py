@@ -262,6 +262,17 @@ def test_page_holds_every_slice_of(name, tmp_path, decoded):
     compare(inputs.report(tmp_path / "out.html", trace), trace, events_of(trace), decoded)
 
 
+def test_events_of_unknown_categories_are_said_to_be_missing(tmp_path, decoded):
+    events = [op("aten::mm", i, 0.5) for i in range(10)]
+    events += [{**op("dma", 20 + i, 0.5), "cat": "unheard_of"} for i in range(7)]
+    events += [{**op("label", 40, 0.5), "cat": "gpu_user_annotation"}]
+    trace = written(tmp_path / "unknown.pt.trace.json", events)
+    figures = decoded(inputs.report(tmp_path / "out.html", trace), 0, "--figures")
+    said = "Not on the timeline, since tprof does not know what they are: 7 of unheard_of"
+    assert figures["slices"] == 10 and figures["left_out"] == [said]
+    assert said in harness.tprof("stats", "--by", "track", trace, env={"COLUMNS": "200"}).stdout
+
+
 def test_search_finds_all_planted_needles(tmp_path, decoded):
     pick = random.Random(5)
     events = [op("aten::mm", i, 0.5, **{"Input Dims": [[i % 50, 64]], "Input type": ["float"]}) for i in range(5000)]

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "report/timeline.h"
+#include "report/track_tables.h"
 
 namespace tprof {
 namespace {
@@ -42,6 +43,8 @@ Json add_timeline(Page& page, const StatsSubject& subject, u64 most) {
               {"first_us", model.empty() ? Json() : Json(double(first_moment(model) - model.begin_ns) / 1000)},
               {"start_ns", model.base_time_ns ? Json(std::to_string(model.begin_realtime_ns())) : Json()},
               {"left_out", Json::array()}};
+  Json& left_out = out["left_out"];
+  if (std::string unknown = unknown_events(model); !unknown.empty()) left_out.push_back(std::move(unknown));
   for (const Level& level : kLevels) {
     if (!level.all_steps && subject.windows().steps.size() <= 3) continue;
     IntervalSet steps = level.all_steps ? IntervalSet() : chosen_steps(subject.windows());
@@ -60,11 +63,11 @@ Json add_timeline(Page& page, const StatsSubject& subject, u64 most) {
       continue;
     }
     out["slices"] = tracks.slices.size();
-    if (!whole) out["left_out"].push_back(sentence(tracks.left_out, all, level.without));
+    if (!whole) left_out.push_back(sentence(tracks.left_out, all, level.without));
     out["columns"] = std::move(columns);
     return out;
   }
-  out["left_out"].push_back(sentence(all, all, "all of them"));
+  left_out.push_back(sentence(all, all, "all of them"));
   return out;
 }
 

@@ -105,7 +105,7 @@ function nothing(said: Said): Timeline {
     categories: [],
     flows: [],
     counters: [],
-    left_out: said.left_out.length || !said.all ? said.left_out : [gone],
+    left_out: said.columns ? [gone, ...said.left_out] : said.left_out, // without columns the report has said why
   };
 }
 
