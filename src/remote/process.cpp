@@ -154,12 +154,20 @@ bool Process::read(std::vector<Piece>& pieces) const {
   return any;
 }
 
-// How the kernel prints a path of another mount namespace depends on what is mounted where: the inode decides.
+// How the kernel prints a path of another mount namespace depends on what is mounted where: the inode decides. If the
+// program's root lies below a mount that only it sees, its paths are those from its root with more in front.
 std::string Process::path_here(const Mapping& mapping) const {
-  for (const std::string& path : {mapping.path, proc(pid_, "root") + mapping.path}) {
+  const std::string root = proc(pid_, "root");
+  auto is_it = [&](const std::string& path) {
     struct stat s;
-    if (stat(path.c_str(), &s) == 0 && (!mapping.inode || s.st_ino == mapping.inode)) return path;
-  }
+    return stat(path.c_str(), &s) == 0 && (!mapping.inode || s.st_ino == mapping.inode);
+  };
+  if (is_it(mapping.path)) return mapping.path;
+  size_t from = 0;
+  do {
+    if (std::string path = root + mapping.path.substr(from); is_it(path)) return path;
+    from = mapping.path.find('/', from + 1);
+  } while (mapping.inode && from != mapping.path.npos);
   char range[64];
   snprintf(range, sizeof range, "map_files/%llx-%llx", static_cast<unsigned long long>(mapping.begin),
            static_cast<unsigned long long>(mapping.end));

@@ -202,6 +202,26 @@ def test_python_frames_in_another_root_directory(where, started):
     compare_with_python(started([HERE / "frames.py"], stdin=subprocess.PIPE, where=machine(where)))
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root for mounts")
+@pytest.mark.parametrize("where", ["trixie", "sid"])
+def test_python_frames_below_a_mount_that_only_the_program_sees(where, started, tmp_path):
+    machine(where)  # skips, or is there
+    root = pathlib.Path(os.environ.get("TPROF_TEST_CACHE", "/var/cache/tprof-chroots")) / where
+    (tmp_path / "enter").write_text("""set -e
+mount -t tmpfs none "$2"
+mkdir "$2/root"
+mount --bind "$1" "$2/root"
+mount -t proc proc "$2/root/proc"
+mount -t tmpfs none "$2/root/tmp"
+cp "$3" "$2/root/tmp/frames.py"
+exec chroot "$2/root" /usr/bin/python3 /tmp/frames.py
+""")
+    (tmp_path / "mount").mkdir()
+    program = started(["unshare", "-m", "--propagation", "private", "bash", tmp_path / "enter", root,
+                       tmp_path / "mount", HERE / "frames.py"], stdin=subprocess.PIPE)
+    compare_with_python(program)
+
+
 def test_a_stuck_worker_is_told_from_who_waits_for_it(started):
     program = started([HERE / "stuck_worker.py"])
     for _ in range(100):
