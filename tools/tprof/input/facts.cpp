@@ -40,10 +40,25 @@ class Texts {
   std::vector<std::string> texts_;
 };
 
+// The file may be damaged or anybody's: its numbers are taken only if what is computed of them cannot overflow.
+constexpr i64 kLongest = i64(1) << 55;  // ns, more than a year
+constexpr i64 kMostRanks = 1 << 24;
+
+i64 within(const Json& value, i64 least, i64 most) {
+  if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<u64>() > u64(most)) ||
+      value.get<i64>() < least || value.get<i64>() > most)
+    throw Error(Fault::unreadable, "a number of the facts of a rank is out of range");
+  return value.get<i64>();
+}
+i64 length_of(const Json& value) { return within(value, 0, kLongest); }
+i64 moment_of(const Json& value) { return within(value, -kLongest, kLongest); }
+i64 count_of(const Json& value) { return within(value, -1, kLongest); }               // -1: not known
+i32 rank_number_of(const Json& value) { return i32(within(value, -1, kMostRanks)); }  // -1: not known
+
 Json overlap_json(const Overlap& o) { return {o.computation_ns, o.overlap_ns, o.communication_ns, o.other_ns}; }
 void take_overlap(const Json& from, Overlap& to) {
-  to.computation_ns = from.at(0), to.overlap_ns = from.at(1), to.communication_ns = from.at(2),
-  to.other_ns = from.at(3);
+  to.computation_ns = moment_of(from.at(0)), to.overlap_ns = moment_of(from.at(1));
+  to.communication_ns = moment_of(from.at(2)), to.other_ns = moment_of(from.at(3));
 }
 
 Json gpu_json(const GpuFigures& g) {
@@ -91,19 +106,21 @@ Json json_of(const Rank& rank) {
           {"texts", texts.json()}};
 }
 
-// Throws what nlohmann throws if the JSON has another form.
+// Throws Error where a number is out of range, and what nlohmann throws where the form is another one.
 Rank rank_from(const Json& json) {
   Rank rank;
   rank.worker = json.at("worker"), rank.host = json.at("host"), rank.boot = json.at("boot");
-  rank.number = json.at("number"), rank.world_size = json.at("world_size"), rank.pid = json.at("pid");
-  rank.on_gpu = json.at("on_gpu"), rank.has_steps = json.at("has_steps"), rank.span_ns = json.at("span_ns");
-  rank.work = {json.at("operators"), json.at("elements")};
+  rank.number = rank_number_of(json.at("number")), rank.world_size = rank_number_of(json.at("world_size"));
+  rank.pid = u32(within(json.at("pid"), 0, UINT32_MAX));
+  rank.on_gpu = json.at("on_gpu"), rank.has_steps = json.at("has_steps"), rank.span_ns = length_of(json.at("span_ns"));
+  rank.work = {u64(length_of(json.at("operators"))), count_of(json.at("elements"))};
   take_overlap(json.at("overlap"), rank);
-  i64 base = json.at("base_ns");
+  i64 base = within(json.at("base_ns"), 0, i64(1) << 62);
   for (const Json& g : json.at("gpus")) rank.gpus.push_back(gpu_of(g));
   for (const Json& s : json.at("steps")) {
-    RankStep step{s.at(0), {base + s.at(1).get<i64>(), base + s.at(1).get<i64>() + s.at(2).get<i64>()}, {}, {}};
-    step.stages = s.at(3).get<StageTimes>();
+    i64 begin = base + moment_of(s.at(1));
+    RankStep step{s.at(0), {begin, begin + length_of(s.at(2))}, {}, {}};
+    for (u32 stage = 0; stage < kStages; stage++) step.stages[stage] = moment_of(s.at(3).at(stage));
     take_overlap(s.at(4), step.overlap);
     rank.steps.push_back(std::move(step));
   }
@@ -112,11 +129,12 @@ Rank rank_from(const Json& json) {
     CollectiveCall call;
     auto text = [&](size_t field) { return texts.at(c.at(field).get<size_t>()).get<std::string>(); };
     call.op = text(0), call.group = text(1), call.group_ranks = text(2);
-    call.sequence = c.at(3), call.bytes = c.at(4), call.ranks = c.at(5), call.peer = c.at(6);
-    call.async = i8(c.at(7).get<int>());
-    call.begin_ns = base + c.at(8).get<i64>(), call.dur_ns = c.at(9);
-    if (c.at(10).is_number()) call.call_ns = base + c.at(10).get<i64>();
-    call.call_dur_ns = c.at(11);
+    call.sequence = count_of(c.at(3)), call.bytes = count_of(c.at(4));
+    call.ranks = rank_number_of(c.at(5)), call.peer = rank_number_of(c.at(6));
+    call.async = i8(within(c.at(7), -1, 1));
+    call.begin_ns = base + moment_of(c.at(8)), call.dur_ns = length_of(c.at(9));
+    if (!c.at(10).is_null()) call.call_ns = base + moment_of(c.at(10));
+    call.call_dur_ns = length_of(c.at(11));
     rank.calls.push_back(std::move(call));
   }
   return rank;
