@@ -35,8 +35,8 @@ const kParts: { word: string; title: string; tab?: string; tree: boolean; none: 
   },
   {
     word: "timeline",
-    title: "Timeline of the main thread",
-    tab: "Timeline",
+    title: "Ranges of the main thread",
+    tab: "Main thread",
     tree: true,
     none: "No operators were recorded.",
   },
