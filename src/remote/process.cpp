@@ -131,11 +131,11 @@ bool Process::read(u64 address, void* to, size_t bytes) const {
 }
 
 bool Process::read(std::vector<Piece>& pieces) const {
-  constexpr size_t kMost = IOV_MAX;
-  iovec local[kMost], remote[kMost];
+  constexpr size_t kMax = IOV_MAX;
+  iovec local[kMax], remote[kMax];
   bool any = false;
   for (size_t next = 0; next < pieces.size();) {
-    size_t count = std::min(pieces.size() - next, kMost);
+    size_t count = std::min(pieces.size() - next, kMax);
     for (size_t i = 0; i < count; i++) {
       const Piece& piece = pieces[next + i];
       local[i] = {piece.to, piece.bytes};

@@ -6,9 +6,9 @@ namespace tprof::remote {
 namespace {
 
 constexpr i32 kTypeOfObject = 8;
-constexpr size_t kMostKnown = 100'000;  // addresses; beyond that those that were not seen for long are forgotten
-constexpr u64 kLong = 10'000;           // looks
-constexpr size_t kMostCodes = 200'000;  // with different contents; those beyond are not read
+constexpr size_t kMaxKnown = 100'000;  // addresses; beyond that those that were not seen for long are forgotten
+constexpr u64 kLong = 10'000;          // looks
+constexpr size_t kMaxCodes = 200'000;  // with different contents; those beyond are not read
 
 }  // namespace
 
@@ -34,7 +34,7 @@ KnownCode PythonCodes::read(u64 address, const Identity& identity) {
   if (identity.type != layout_.code_type) return {};
   if (!reader_.read_code(address, code)) return {true, 0};
   if (layout_.python == kCodeOfItsOwn && code.file == "<shim>") return {};
-  if (codes_.size() >= kMostCodes) return {true, 0};
+  if (codes_.size() >= kMaxCodes) return {true, 0};
   std::string content = code.name + '\0' + code.file + '\0' + std::to_string(code.lines.first_line) + code.lines.table;
   auto [known, added] = numbers_.try_emplace(std::move(content), u32(codes_.size()) + 1, std::move(code));
   if (added) codes_.push_back(&known->second.second);
@@ -62,7 +62,7 @@ void PythonCodes::look_at(const std::vector<u64>& addresses) {
     entry.code = read(distinct[i], now);
     entry.identity = now;
   }
-  if (known_.size() > kMostKnown) forget_old();
+  if (known_.size() > kMaxKnown) forget_old();
 }
 
 void PythonCodes::forget_old() {

@@ -8,11 +8,11 @@
 namespace tprof::remote {
 namespace {
 
-constexpr size_t kMostThreads = 100'000, kMostInterpreters = 1000;
+constexpr size_t kMaxThreads = 100'000, kMaxInterpreters = 1000;
 constexpr int kTries = 3;
 constexpr u64 kNear = 4096;    // frames so far from each other are read as one range
 constexpr u64 kGrowth = 1024;  // what is read beyond the innermost frame, for those that are entered meanwhile
-constexpr u64 kMostInRange = 256 << 10;
+constexpr u64 kMaxInRange = 256 << 10;
 constexpr u64 kLookEvery = 100;  // rounds after which interpreters are looked for anew
 
 template <class T>
@@ -49,10 +49,10 @@ bool Snapshots::find_threads() {
     while (state) {
       found.states.push_back(state);
       states.push_back(state);
-      if (states.size() > kMostThreads || !pointer(state + u64(layout_.next_thread), state)) return false;
+      if (states.size() > kMaxThreads || !pointer(state + u64(layout_.next_thread), state)) return false;
     }
     if (layout_.next_interpreter < 0) break;
-    if (interpreters.size() > kMostInterpreters || !pointer(interpreter + u64(layout_.next_interpreter), interpreter))
+    if (interpreters.size() > kMaxInterpreters || !pointer(interpreter + u64(layout_.next_interpreter), interpreter))
       return false;
   }
   // What is known of threads that go on is kept.
@@ -205,7 +205,7 @@ void Snapshots::keep_ranges(Thread& t) const {
     u64 begin = raw.frame, end = raw.frame + frame_bytes_;
     auto near = std::find_if(ranges.begin(), ranges.end(), [&](const Range& r) {
       return begin + kNear >= r.begin && end <= r.end + kNear &&
-             std::max(end, r.end) - std::min(begin, r.begin) <= kMostInRange;
+             std::max(end, r.end) - std::min(begin, r.begin) <= kMaxInRange;
     });
     if (near == ranges.end()) {
       ranges.emplace_back();

@@ -27,14 +27,14 @@ __thread bool t_quiet;
 
 namespace {
 
-constexpr u32 kMost = 2000;      // frames
-constexpr u64 kMostPrinted = 5;  // differences
+constexpr u32 kMax = 2000;      // frames
+constexpr u64 kMaxPrinted = 5;  // differences
 
 struct Tables {
   WalkTables walk;
   u32 maps;
-  u64 theirs[kMost + 1];
-  bool interrupted[kMost + 1];  // of theirs
+  u64 theirs[kMax + 1];
+  bool interrupted[kMax + 1];  // of theirs
 };
 __thread Tables* t_tables;
 __thread bool t_looking;
@@ -94,7 +94,7 @@ u32 unwind(unw_context_t& context, Tables& t) {
   unw_cursor_t cursor;
   if (unw_init_local(&cursor, &context) < 0) return 0;
   u32 count = 0;
-  while (count < kMost && unw_step(&cursor) > 0) {
+  while (count < kMax && unw_step(&cursor) > 0) {
     unw_word_t pc;
     if (unw_get_reg(&cursor, UNW_REG_IP, &pc) < 0 || !pc) break;
     bool interrupted = unw_is_signal_frame(&cursor) > 0;
@@ -224,7 +224,7 @@ __attribute__((noinline)) void look() {
   u32 theirs = unwind(context, t);
   Verdict verdict = judge(t, ours, theirs);
   if (verdict == Verdict::known) __atomic_fetch_add(&g_tally.known, 1, __ATOMIC_RELAXED);
-  if (verdict == Verdict::different && __atomic_fetch_add(&g_tally.differences, 1, __ATOMIC_RELAXED) < kMostPrinted)
+  if (verdict == Verdict::different && __atomic_fetch_add(&g_tally.differences, 1, __ATOMIC_RELAXED) < kMaxPrinted)
     print_difference(t, ours, theirs);
   __atomic_fetch_add(&g_tally.checkpoints, 1, __ATOMIC_RELAXED);
   __atomic_fetch_add(&g_tally.frames, ours.count, __ATOMIC_RELAXED);

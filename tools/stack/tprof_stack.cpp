@@ -46,7 +46,7 @@
 namespace tprof {
 namespace {
 
-constexpr size_t kMostFrames = 100'000;
+constexpr size_t kMaxFrames = 100'000;
 constexpr int kPatience_ms = 500;
 constexpr u64 kLookEvery_ns = 1'000'000'000;  // at the mapped files
 
@@ -132,7 +132,7 @@ int serve_core(const char* path) {
       [](unw_addr_space_t space, unw_regnum_t number, unw_word_t* value, int write, void* registers) {
         return _UCD_access_reg(space, number, value, write, registers);
       },
-      kMostFrames);
+      kMaxFrames);
   for (int tid, release; next_line(tid);) {
     bool found = false;
     for (int i = 0; i < _UCD_get_num_threads(info) && !found; i++) {
@@ -155,7 +155,7 @@ int main(int argc, char** argv) {
     if (argc == 3 && !strcmp(argv[1], "--core")) return tprof::serve_core(argv[2]);
     bool limited = argc == 4 && atoi(argv[2]) > 0 && atoi(argv[3]) > 0;
     if ((argc == 2 || limited) && atoi(argv[1]) > 0)
-      return tprof::serve_process(atoi(argv[1]), limited ? size_t(atoi(argv[2])) : tprof::kMostFrames,
+      return tprof::serve_process(atoi(argv[1]), limited ? size_t(atoi(argv[2])) : tprof::kMaxFrames,
                                   tprof::u64(limited ? atoi(argv[3]) : tprof::kPatience_ms) * 1'000'000);
   } catch (const tprof::Error& e) {
     tprof::say(std::string("error ") + e.what());

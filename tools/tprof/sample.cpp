@@ -38,7 +38,7 @@ constexpr u64 kSecond_ns = 1'000'000'000;
 constexpr u64 kIdlePause_ns = 10'000'000;      // how often it looks whether something is recorded
 constexpr u64 kStartPatience_ns = kSecond_ns;  // until the program has let its sampler in (PR_SET_PTRACER)
 constexpr u64 kPartOfMaxSize = 4;              // of TPROF_MAX_SIZE is for samples
-constexpr size_t kMostFrames = 512;            // of a stack
+constexpr size_t kMaxFrames = 512;             // of a stack
 
 void sleep_until(u64 ns) {
   timespec t{time_t(ns / kSecond_ns), long(ns % kSecond_ns)};
@@ -126,7 +126,7 @@ class Sampler {
     remote::FoundPython python = remote::find_python(*process_, true);
     if (!python.is_python) return native_ ? "" : "the program is no Python";
     if (!python.why_not.empty()) return python.why_not;
-    snapshots_.emplace(*process_, python.layout, kMostFrames);
+    snapshots_.emplace(*process_, python.layout, kMaxFrames);
     if (snapshots_->knows_gil()) file.info(kSamplesGil, "1");
     return "";
   }

@@ -121,10 +121,10 @@ std::string title_of(const std::vector<const ThreadStack*>& group) {
   if (group.size() == 1) {
     out = "Thread " + std::to_string(t.tid) + (t.main ? " (main)" : "");
   } else {
-    constexpr size_t kMostNamed = 8;
+    constexpr size_t kMaxNamed = 8;
     out = std::to_string(group.size()) + " threads:";
-    for (size_t i = 0; i < group.size() && i < kMostNamed; i++) out += " " + std::to_string(group[i]->tid);
-    if (group.size() > kMostNamed) out += " ...";
+    for (size_t i = 0; i < group.size() && i < kMaxNamed; i++) out += " " + std::to_string(group[i]->tid);
+    if (group.size() > kMaxNamed) out += " ...";
   }
   bool same = std::all_of(group.begin(), group.end(), [&](const ThreadStack* g) { return g->name == t.name; });
   if (same && !t.name.empty()) out += " \"" + printable(t.name) + "\"";

@@ -52,7 +52,7 @@ class Doubts {
       numbers.push_back(rank.number);
     }
     std::vector<std::string> missing;
-    for (i32 r = 0; r < std::min(world, kMostRanks); r++)
+    for (i32 r = 0; r < std::min(world, kMaxRanks); r++)
       if (std::find(numbers.begin(), numbers.end(), r) == numbers.end()) missing.push_back("rank " + std::to_string(r));
     bool numbered = std::all_of(numbers.begin(), numbers.end(), [](i32 n) { return n >= 0; });
     if (numbered && !missing.empty())
@@ -86,7 +86,7 @@ class Doubts {
     }
   }
 
-  static constexpr i32 kMostRanks = 1 << 20;
+  static constexpr i32 kMaxRanks = 1 << 20;
 
   const std::vector<Rank>& ranks_;
   std::vector<std::string> out_;

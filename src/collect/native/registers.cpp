@@ -12,7 +12,7 @@ class Operands {
  public:
   bool ok() const { return !bad_; }
   void push(u64 value) {
-    if (count_ < kMost)
+    if (count_ < kMax)
       at_[count_++] = value;
     else
       bad_ = true;
@@ -24,8 +24,8 @@ class Operands {
   }
 
  private:
-  static constexpr u32 kMost = 16;
-  u64 at_[kMost];
+  static constexpr u32 kMax = 16;
+  u64 at_[kMax];
   u32 count_ = 0;
   bool bad_ = false;
 };

@@ -5,12 +5,12 @@
 namespace tprof::kineto {
 namespace {
 
-constexpr size_t kMostRanks = 30;  // as in torch: a longer list ends in "..."
+constexpr size_t kMaxRanks = 30;  // as in torch: a longer list ends in "..."
 
 // "[0, 1, ...]"
 std::string shortened(const std::string& ranks) {
   size_t at = 0;
-  for (size_t count = 0; count < kMostRanks; count++) {
+  for (size_t count = 0; count < kMaxRanks; count++) {
     at = ranks.find(',', at);
     if (at == ranks.npos) return ranks;
     at++;

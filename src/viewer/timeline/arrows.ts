@@ -4,12 +4,12 @@ import { arrowsFrom, arrowsTo } from "./flows";
 import type { Ref } from "./source";
 import type { Stage } from "./stage";
 
-const kMost = 200;
+const kMax = 200;
 
 export function drawArrows(context: CanvasRenderingContext2D, stage: Stage, rowHeight: number) {
   const { source, slice } = stage.chosen!;
   const { timeline } = source;
-  const all = [...arrowsTo(timeline, slice), ...arrowsFrom(timeline, slice)].slice(0, kMost);
+  const all = [...arrowsTo(timeline, slice), ...arrowsFrom(timeline, slice)].slice(0, kMax);
   context.strokeStyle = context.fillStyle = stage.colors.accent;
   context.lineWidth = 1.5;
   for (const { from, to } of all) {

@@ -58,7 +58,7 @@ export function followed(stage: Stage, way: 1 | -1): Ref | undefined {
   return inner === undefined ? undefined : { source, slice: inner };
 }
 
-const kMostInside = 10000; // slices that are looked through
+const kMaxInside = 10000; // slices that are looked through
 
 // Where the first arrow from inside of a slice leads.
 function within({ source, slice }: Ref, way: 1 | -1): number | undefined {
@@ -66,7 +66,7 @@ function within({ source, slice }: Ref, way: 1 | -1): number | undefined {
   const [begin, end] = [source.begin(slice), source.end(slice)];
   let looked = 0;
   for (const lane of source.lanes[track].slice(row + 1))
-    for (let i = lane.firstFrom(begin); i < lane.n && lane.end(i) <= end && looked < kMostInside; i++, looked++) {
+    for (let i = lane.firstFrom(begin); i < lane.n && lane.end(i) <= end && looked < kMaxInside; i++, looked++) {
       const arrow = (way > 0 ? arrowsFrom : arrowsTo)(source.timeline, lane.slice(i))[0];
       if (arrow) return way > 0 ? arrow.to : arrow.from;
     }

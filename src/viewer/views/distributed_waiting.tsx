@@ -23,7 +23,7 @@ export function WhoWaits({ pointer }: { pointer: string }) {
   );
 }
 
-const kMostRanks = 16;
+const kMaxRanks = 16;
 
 // For each rank what it waits for others, and others for it: to the left and to the right of one line.
 function Waiting({ table }: { table: Table }) {
@@ -36,11 +36,11 @@ function Waiting({ table }: { table: Table }) {
   const most = Math.max(...all.flatMap((row) => sides.map(([key]) => of(row, key))));
   if (!(most > 0)) return null;
   const shown =
-    all.length <= kMostRanks
+    all.length <= kMaxRanks
       ? all
       : all
           .sort((a, b) => of(b, "waited_for") - of(a, "waited_for") || of(b, "waiting") - of(a, "waiting"))
-          .slice(0, kMostRanks);
+          .slice(0, kMaxRanks);
   return (
     <div class="waiting">
       <div class="waiting-row muted">

@@ -4,7 +4,7 @@ import { byName, type Hits } from "../timeline/search";
 import type { Stage } from "../timeline/stage";
 import { useMemo, useState } from "preact/hooks";
 
-const kMost = 100; // names shown at first
+const kMax = 100; // names shown at first
 
 export function Found({ stage, hits }: { stage: Stage; hits: Hits[] }) {
   const [all, setAll] = useState(false);
@@ -32,7 +32,7 @@ export function Found({ stage, hits }: { stage: Stage; hits: Hits[] }) {
             </tr>
           </thead>
           <tbody>
-            {rows.slice(0, all ? rows.length : kMost).map(({ name, count, dur, longest, source }) => (
+            {rows.slice(0, all ? rows.length : kMax).map(({ name, count, dur, longest, source }) => (
               <tr>
                 <td class="event">
                   <button type="button" class="plain-link" onClick={() => stage.choose({ source, slice: longest })}>
@@ -52,7 +52,7 @@ export function Found({ stage, hits }: { stage: Stage; hits: Hits[] }) {
           </tbody>
         </table>
       </div>
-      {rows.length > kMost && !all && (
+      {rows.length > kMax && !all && (
         <button type="button" onClick={() => setAll(true)}>
           All names
         </button>

@@ -42,7 +42,7 @@ class Texts {
 
 // The file may be damaged or anybody's: its numbers are taken only if what is computed of them cannot overflow.
 constexpr i64 kLongest = i64(1) << 55;  // ns, more than a year
-constexpr i64 kMostRanks = 1 << 24;
+constexpr i64 kMaxRanks = 1 << 24;
 
 i64 within(const Json& value, i64 least, i64 most) {
   if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<u64>() > u64(most)) ||
@@ -52,8 +52,8 @@ i64 within(const Json& value, i64 least, i64 most) {
 }
 i64 length_of(const Json& value) { return within(value, 0, kLongest); }
 i64 moment_of(const Json& value) { return within(value, -kLongest, kLongest); }
-i64 count_of(const Json& value) { return within(value, -1, kLongest); }               // -1: not known
-i32 rank_number_of(const Json& value) { return i32(within(value, -1, kMostRanks)); }  // -1: not known
+i64 count_of(const Json& value) { return within(value, -1, kLongest); }              // -1: not known
+i32 rank_number_of(const Json& value) { return i32(within(value, -1, kMaxRanks)); }  // -1: not known
 
 Json overlap_json(const Overlap& o) { return {o.computation_ns, o.overlap_ns, o.communication_ns, o.other_ns}; }
 void take_overlap(const Json& from, Overlap& to) {
