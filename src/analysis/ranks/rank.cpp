@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "analysis/ranks/groups.h"
 #include "analysis/time/activity.h"
 #include "analysis/time/exposed.h"
 #include "model/communication.h"
@@ -152,6 +153,7 @@ size_t keep_ranks(std::vector<Rank>& ranks) {
     if (a.number < 0 || b.number < 0) return a.number > b.number;
     return a.number != b.number ? a.number < b.number : a.worker < b.worker;
   });
+  learn_groups(ranks);
   return before - ranks.size();
 }
 
