@@ -15,8 +15,10 @@ namespace tprof {
 namespace {
 
 constexpr char kVariable[] = "CUDA_INJECTION64_PATH";
-bool g_ours;     // the variable names this very library, which was preloaded
-bool g_foreign;  // another tool
+constexpr char kNcclVariable[] = "NCCL_PROFILER_PLUGIN";
+constexpr size_t kNcclLongest = 254;  // NCCL cuts longer paths
+bool g_ours;                          // the variable names this very library, which was preloaded
+bool g_foreign;                       // another tool
 
 }  // namespace
 
@@ -25,6 +27,7 @@ void injection_install() {
   if (!*us) return;
   g_foreign = set && *set && strcmp(set, us) != 0;
   g_ours = !g_foreign && setenv(kVariable, us, 1) == 0;
+  if (strlen(us) <= kNcclLongest) setenv(kNcclVariable, us, 0);
 }
 
 void injection_explain() {

@@ -4,7 +4,8 @@
 
 namespace tprof {
 
-// Sets CUDA_INJECTION64_PATH to this library, unless another tool is named there. Called by the constructor.
+// Sets CUDA_INJECTION64_PATH to this library, unless another tool is named there, and likewise NCCL_PROFILER_PLUGIN
+// (nccl_profiler.cpp). Called by the constructor.
 void injection_install();
 // Tells the user at the end of a program that used CUDA if CUDA_INJECTION64_PATH named another tool.
 void injection_explain();

@@ -2,6 +2,7 @@
 #pragma once
 #include "abi.h"
 #include "base/types.h"
+#include "collect/cuda/comms.h"
 
 #define AT(what) .address = tprof::u64(what)
 #define MADE(what) .address = ok ? tprof::u64(what) : 0
@@ -12,6 +13,10 @@
 #define DEVICE(what) .device = ok ? (what) : -1
 #define KIND(number) .detail = tprof::u32(number)
 #define TYPE(number) .detail = tprof::u32(number)
+#define AMONG(comm, root) .on = on_comm(comm, root, true, caller)
+#define BETWEEN(comm, peer) .on = on_comm(comm, peer, false, caller)
+#define MADE_COMM(comm, group, ranks, rank) .on = ok ? comm_made(comm, group, ranks, rank) : no_comm()
+#define GONE(comm) .on = comm_gone(comm)
 
 namespace tprof {
 

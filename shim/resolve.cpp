@@ -29,6 +29,7 @@ constexpr Wanted kWanted[] = {
 #define PROFILER(name, ...) {#name, true},
 #define ENTRY_POINT(name, ...) {#name, true},
 #define ASKED(name) {#name, true},
+#define NCCL_ASKED(name) {"p" #name, false},
 #include "hooks.def"
 };
 

@@ -18,6 +18,7 @@ enum class Hook : u32 {
 #define PROFILER(name, ...) name,
 #define ENTRY_POINT(name, ...) name,
 #define ASKED(name) name,
+#define NCCL_ASKED(name) name,
 #include "hooks.def"
 #undef CUDA_one
 #undef CUDA_ptsz

@@ -35,19 +35,35 @@ std::vector<Argument> arguments_of(const Model& model, const Collective& c) {
   name(kGroupName, c.group);
   name(kGroupDescription, c.group_description);
   if (c.group_ranks) out.push_back({kGroupRanks, shortened(model.names[c.group_ranks])});
+  number(kGroupRank, c.group_rank);
   number(kPeer, c.peer);
   number(kAsync, c.async);
+  number(kNetworkTime, c.network_ns);
   return out;
+}
+
+// A kernel may carry out several operations of NCCL. What it cannot say is said by their calls.
+bool shares_kernel(const std::vector<Collective>& all, size_t i) {
+  return (i > 0 && all[i - 1].gpu == all[i].gpu) || (i + 1 < all.size() && all[i + 1].gpu == all[i].gpu);
 }
 
 }  // namespace
 
 CollectiveArguments::CollectiveArguments(const Model& model) : model_(model) {
-  for (const Collective& c : model.collectives)
-    if (c.gpu != kNone)
-      by_kernel_.emplace(c.gpu, &c);
-    else
-      by_event_.emplace(c.wire != kNone ? c.wire : c.op, &c);
+  for (size_t i = 0; i < model.collectives.size(); i++) {
+    const Collective& c = model.collectives[i];
+    if (c.gpu != kNone && !shares_kernel(model.collectives, i)) by_kernel_.emplace(c.gpu, &c);
+    if (c.gpu == kNone || c.by_nccl) by_event_.emplace(c.wire != kNone ? c.wire : c.op, &c);
+  }
+}
+
+std::vector<Argument> CollectiveArguments::of_event(u32 index) const {
+  std::vector<Argument> out = found(by_event_, index);
+  if (out.empty()) return out;
+  u32 gpu = by_event_.at(index)->gpu;
+  if (gpu != kNone && model_.gpu[gpu].correlation)
+    out.push_back({kKernelCorrelation, std::to_string(model_.gpu[gpu].correlation), true});
+  return out;
 }
 
 std::vector<Argument> CollectiveArguments::found(const Index& in, u32 index) const {

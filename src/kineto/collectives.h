@@ -12,9 +12,9 @@ class CollectiveArguments {
   explicit CollectiveArguments(const Model& model);
 
   // The arguments of an event, if it is the label of a collective that ran on the CPU, or its operator where there is
-  // no label.
-  std::vector<Argument> of_event(u32 index) const { return found(by_event_, index); }
-  // The arguments of a collective's kernel.
+  // no label, or a call into NCCL.
+  std::vector<Argument> of_event(u32 index) const;
+  // The arguments of the kernel that carries out one collective.
   std::vector<Argument> of_kernel(u32 gpu) const { return found(by_kernel_, gpu); }
 
  private:

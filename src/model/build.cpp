@@ -10,6 +10,7 @@
 #include "model/gpu/load.h"
 #include "model/job.h"
 #include "model/machine.h"
+#include "model/nccl.h"
 #include "model/passes.h"
 #include "model/python.h"
 #include "model/samples.h"
@@ -37,12 +38,14 @@ class Loader {
   void load();
   const Damage& damage() const { return damage_; }
   std::vector<GroupMark> group_marks() const;
+  NcclReports take_reports() { return std::move(reports_); }
   i64 to_ns(u64 ticks) const { return clock_.monotonic_ns(ticks) + offset_ns_ - i64(model_.base_time_ns); }
 
  private:
   void add_range(const RecordView& view);
   void add_memory(const RecordView& view);
   void add_library_call(const RecordView& view);
+  void add_report(const RecordView& view);
   void add_nvtx(const RecordView& view);
   void add_python_call(const RecordView& view);
   void add_event(Event& e, const RecordView& view, u64 begin_ticks, u64 end_ticks);
@@ -64,6 +67,7 @@ class Loader {
   i64 offset_ns_;
   u64 end_ticks_ = 0;
   bool torch_reports_memory_ = false;
+  NcclReports reports_;
   Damage damage_;
   std::unordered_map<RecordRef, u32> open_;  // events without an end yet
   std::unordered_map<RecordRef, u64>
@@ -99,6 +103,8 @@ void Loader::load() {
       add_python_call(view);
     else if (view.kind() == Kind::range_end)
       add_end(view.as<RangeEndRecord>(), gpu);
+    else if (view.kind() == Kind::nccl_op || view.kind() == Kind::nccl_wire)
+      add_report(view);
     else if (!gpu.add(view) && view.kind() == Kind::call)
       add_library_call(view);
   });
@@ -171,7 +177,22 @@ void Loader::add_library_call(const RecordView& view) {
   e.name = names_(r.head.id);
   e.stack = stacks_(r.stack);
   e.scope = u8(Scope::user);
+  if ((r.flags & kCallOnComm) && view.bytes() >= sizeof r + sizeof(NcclPart)) {
+    e.flags |= kEventNccl;
+    e.nccl = model_.arena.copy(nccl_detail(*reinterpret_cast<const NcclPart*>(&r + 1), r));
+  }
   add_event(e, view, r.begin_ticks, r.end_ticks);
+}
+
+// What NCCL tells its profiler. An operation is kept in the order of its thread, a transfer by its operation.
+void Loader::add_report(const RecordView& view) {
+  if (view.kind() == Kind::nccl_wire) {
+    const auto& r = view.as<NcclWireRecord>();
+    if (in_span(r.begin_ticks)) reports_.wires[r.head.id].push_back({to_ns(r.begin_ticks), to_ns(r.end_ticks)});
+    return;
+  }
+  const auto& r = view.as<NcclOpRecord>();
+  if (in_span(r.ticks)) reports_.operations.push_back({to_ns(r.ticks), threads_(view.tid), r});
 }
 
 void Loader::add_nvtx(const RecordView& view) {
@@ -355,6 +376,8 @@ Model build_model(Recording& recording, const Meta& meta, const SpanRequest& req
   if (model.empty()) return model;
 
   add_steps(model, meta, request, [&](u64 ticks) { return loader.to_ns(ticks); });
+  NcclReports reports = loader.take_reports();
+  join_nccl_reports(model, reports);
   std::vector<u32> python_parents = number_python_calls(model);
   nest_events(model);
   mend_python_parents(model, python_parents);
@@ -362,6 +385,7 @@ Model build_model(Recording& recording, const Meta& meta, const SpanRequest& req
   attribute_gpu_work(model);
   describe_gpu_work(model);
   find_collectives(model, loader.group_marks());
+  find_nccl_operations(model);
 
   for (Event& e : model.events) {
     if (e.flags & kEventStep) continue;

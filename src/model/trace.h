@@ -28,9 +28,11 @@ enum EventFlag : u16 {
   kEventNvtx = 64,       // an NVTX range: `nvtx` is set, not `inputs`
   kEventPython = 128,    // a Python call: `python` is set, not `inputs`
   kEventStretch = 256,   // with kEventStep: a stretch, no step
+  kEventNccl = 512,      // a call into NCCL on a communicator: `nccl` is set, not `inputs`
 };
 
 struct PythonDetail;
+struct NcclDetail;
 
 struct Event {
   i64 begin_ns = 0;
@@ -40,6 +42,7 @@ struct Event {
     const char* inputs = nullptr;  // `inputs_count` encoded inputs, or none
     const NvtxDetail* nvtx;        // kEventNvtx
     const PythonDetail* python;    // kEventPython
+    const NcclDetail* nccl;        // kEventNccl, see model/nccl.h
   };
   u32 forward_thread = 0;  // torch's logical id of the forward thread, 0 none
   u32 stack = 0;           // innermost frame: index into Model::stacks, 0 none
@@ -59,7 +62,7 @@ struct Event {
   i64 end_ns() const { return begin_ns + dur_ns; }
   // Empty if no inputs were recorded.
   std::string_view encoded_inputs() const {
-    bool other = flags & (kEventStep | kEventNvtx | kEventPython);
+    bool other = flags & (kEventStep | kEventNvtx | kEventPython | kEventNccl);
     return other || !inputs ? std::string_view() : std::string_view(inputs, inputs_bytes);
   }
 };
@@ -188,20 +191,23 @@ struct ForwardBackward {
   u32 forward, backward;  // events
 };
 
-// A collective of torch.distributed: on a GPU its kernel, as the trace states it; on the CPU (gloo) the operator that
-// started it.
+// A collective of torch.distributed or NCCL: on a GPU its kernel, as the trace states it or by the call into NCCL; on
+// the CPU (gloo) the operator that started it. Several collectives of NCCL may share a kernel.
 struct Collective {
-  u32 gpu = kNone;   // its kernel: index into Model::gpu; kNone: it ran on the CPU
-  u32 op = kNone;    // on the CPU, the operator c10d::... that started it: index into Model::events
+  u32 gpu = kNone;   // its kernel: index into Model::gpu; kNone: it ran on the CPU, or its kernel is not known
+  u32 op = kNone;    // the operator c10d::... or the call into NCCL that started it: index into Model::events
   u32 wire = kNone;  // and the label of its backend, from the request to the completion: index into Model::events
   u32 name = 0;      // "allreduce" ...; this and the next four are indices into Model::names; 0: not known
   u32 dtype = 0, group = 0, group_description = 0;
   u32 group_ranks = 0;                      // "[0, 2]": the ranks of the group, as numbers of the whole job
   i64 in_elements = -1, out_elements = -1;  // -1: not known, also below
   i32 group_size = -1;
-  i32 peer = -1;      // send and recv: the other rank; broadcast, scatter, gather, reduce: the root
-  i64 sequence = -1;  // in its group
-  i8 async = -1;      // 1: the program went on while it ran
+  i32 peer = -1;         // send and recv: the other rank; broadcast, scatter, gather, reduce: the root
+  i64 sequence = -1;     // in its group
+  i64 network_ns = -1;   // for how long NCCL's network threads were busy with it
+  i32 group_rank = -1;   // of this process in the group
+  i8 async = -1;         // 1: the program went on while it ran
+  bool by_nccl = false;  // an operation of NCCL: without a kernel only its call is known
 };
 
 // What happened to every event that was seen: seen() = written + the sum of dropped.
@@ -264,7 +270,7 @@ struct Model {
   std::vector<ForwardBackward> pairs;
   std::vector<CallEvent> calls;         // in order of begin_ns
   std::vector<GpuEvent> gpu;            // in order of begin_ns
-  std::vector<Collective> collectives;  // in order of `gpu`, those of the CPU last, in order of `op`
+  std::vector<Collective> collectives;  // in order of `gpu`, those without one last, in order of `op`
   std::vector<StackFrame> stacks;       // [0] stands for none; a frame follows its caller
   std::vector<ModuleInfo> modules;
   std::vector<StackSample> samples;  // in order of time

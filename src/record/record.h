@@ -281,7 +281,8 @@ enum class CallFamily : u8 {
   sync = 7,
   graph = 8,
   nccl = 9,
-  other = 10
+  other = 10,
+  comm = 11,  // NCCL: makes a communicator
 };
 
 enum CallFlag : u8 {
@@ -290,6 +291,7 @@ enum CallFlag : u8 {
   kCallHostMemory = 4,  // alloc, free: memory of the host (pinned)
   kCallManaged = 8,     // alloc: managed memory
   kCallVirtual = 16,    // alloc, free: physical memory of the virtual-memory API, `address` is its handle
+  kCallOnComm = 32,     // nccl, comm: a NcclPart follows the CallRecord
 };
 
 // One call into CUDA or NCCL, seen by an interposed function; head.id = name id of the function.
@@ -308,6 +310,44 @@ struct CallRecord {
   StackRef stack;
 };
 static_assert(sizeof(CallRecord) == 64);
+
+// The communicator of a call into NCCL.
+struct NcclPart {
+  u64 group;   // the same number on all its ranks, and no other communicator has it; 0: not known
+  i64 number;  // of a collective among those of the communicator, from 1; -1: none, as sends and receives have none
+  i32 peer;    // the root or, of a send or receive, the other rank, as numbers in the communicator; -1 none
+  i32 rank;    // of this process in the communicator; -1 not known
+  u32 ranks;   // 0 not known
+  u32 reserved;
+};
+static_assert(sizeof(NcclPart) == 32);
+
+// Words of NCCL's profiler interface that are not known are kept as this.
+constexpr u8 kNcclUnknown = 255;
+
+// An operation that NCCL has launched, as it tells its profiler; head.id = its number in the process, never 0.
+struct NcclOpRecord {
+  RecordHead head;
+  u64 ticks;
+  u64 group;   // NCCL's own number of the communicator
+  u64 number;  // NCCL counts by function; sends and receives: 0
+  u64 count;
+  i32 peer, rank;  // as in NcclPart
+  u32 ranks;
+  u8 function, type, algorithm, protocol;  // rows of base/nccl.def; type is ncclDataType_t
+};
+static_assert(sizeof(NcclOpRecord) == 56);
+
+// Data on its way through the network: an operation of NCCL's proxy thread; head.id = the number of the NcclOpRecord.
+struct NcclWireRecord {
+  RecordHead head;
+  u64 begin_ticks, end_ticks;
+  i32 peer;
+  u32 pieces, piece_bytes;
+  u16 channel;
+  u8 sends, reserved;
+};
+static_assert(sizeof(NcclWireRecord) == 40);
 
 // One call of the CUDA runtime or driver, reported by CUPTI; head.id = name id of the function.
 struct ApiRecord {

@@ -33,11 +33,11 @@ Table communication_table(const Distributed& distributed) {
   u64 unknown = 0;
   for (const CommunicationRow& row : distributed.rows) {
     unknown += row.unknown_size;
-    out.rows.push_back({row.op, row.group, i64(row.ranks), i64(row.calls),
-                        known(row.unknown_size < row.collectives, row.bytes), row.total_ns,
-                        known(row.waits, row.transfer_ns), known(row.waits, row.total_ns - row.transfer_ns),
-                        known(row.waits, row.longest_skew_ns), known(row.waits && row.alg_gbps >= 0, row.alg_gbps),
-                        known(row.waits && row.bus_gbps >= 0, row.bus_gbps)});
+    out.rows.push_back(
+        {row.op, row.group, i64(row.ranks), i64(row.calls), known(row.unknown_size < row.collectives, row.bytes),
+         row.total_ns, known(row.waits, row.transfer_ns), known(row.waits, row.total_ns - row.transfer_ns),
+         known(row.waits || row.call_only, row.longest_skew_ns), known(row.waits && row.alg_gbps >= 0, row.alg_gbps),
+         known(row.waits && row.bus_gbps >= 0, row.bus_gbps)});
   }
   if (distributed.rows.empty())
     out.footer.push_back("Communication: no collective in these traces");

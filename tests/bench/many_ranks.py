@@ -19,14 +19,16 @@ def rank(number, world, steps, slow):
         load = 4 * MS + chance.randrange(MS // 2) + (int(slow * 50 * MS) if number == 7 else 0)
         work = own[0][step]
         begin, end = at + load + work, (step + 1) * 60 * MS - 2 * MS
-        calls.append([0, 1, 2, 2 * step, 4 << 20, world, -1, 0, begin, end - begin, begin, end - begin])
-        calls.append([0, 1, 2, 2 * step + 1, 4, world, -1, 0, end, MS + chance.randrange(MS // 10), end, MS])
+        calls.append([0, 1, 2, 2 * step, 4 << 20, world, -1, 0, begin, end - begin, begin, end - begin, -1,
+                      False])
+        calls.append([0, 1, 2, 2 * step + 1, 4, world, -1, 0, end, MS + chance.randrange(MS // 10), end, MS, -1,
+                      False])
         length = 60 * MS
         rest = length - load - work - (end - begin) - MS
         rows.append([str(step), at, length, [load, work // 2, work - work // 2, 0, 0, rest, end - begin + MS],
                      [work, 0, end - begin + MS, length - work - (end - begin) - MS]])
         at += length
-    return {"schema": 1, "version": "bench", "worker": "node%d_%d" % (number // 8, 1000 + number), "number": number,
+    return {"schema": 2, "version": "bench", "worker": "node%d_%d" % (number // 8, 1000 + number), "number": number,
             "world_size": world, "host": "node%d" % (number // 8), "boot": "boot%d" % (number // 8), "pid": 1000 + number,
             "on_gpu": False, "has_steps": True, "span_ns": steps * 60 * MS, "base_ns": 1_700_000_000 * 1000 * MS,
             "overlap": [sum(row[4][i] for row in rows) for i in range(4)], "operators": 1000, "elements": -1, "gpus": [],

@@ -5,8 +5,8 @@ import struct
 
 HEADER, CHUNK, CHUNK_HEAD = 64 << 10, 512 << 10, 64
 CALL, HEIR, NAME = 5, 17, 32
-FAMILIES = "launch copy set alloc free stream event sync graph nccl other".split()
-DRIVER, ASYNC, HOST, MANAGED, VIRTUAL = 1, 2, 4, 8, 16
+FAMILIES = "launch copy set alloc free stream event sync graph nccl other comm".split()
+DRIVER, ASYNC, HOST, MANAGED, VIRTUAL, ON_COMM = 1, 2, 4, 8, 16, 32
 
 
 @dataclasses.dataclass

@@ -57,7 +57,8 @@ def test_every_row_is_exported_without_a_version():
 
 
 def test_nothing_of_cuda_is_exported_that_is_no_row():
-    assert {name for name in exported(LIBRARY) if re.match(r"(__)?cuda|nccl|pnccl|cu[A-Z]", name)} <= set(rows())
+    assert {name for name in exported(LIBRARY) if re.match(r"(__)?cuda|nccl|pnccl|cu[A-Z]", name)
+            and not name.startswith("ncclProfiler_")} <= set(rows())
 
 
 def test_the_rows_name_functions_that_cuda_has():
@@ -66,7 +67,7 @@ def test_the_rows_name_functions_that_cuda_has():
     if not all(map(os.path.exists, libraries)):
         pytest.skip("no CUDA 13 toolkit with NCCL")
     real = {name.split("@")[0] for library in libraries for name in exported(library)}
-    assert set(rows()) - real == set()
+    assert set(rows()) - real <= {"ncclCommGrow"}, "beside what came with NCCL 2.29"
 
 
 # --- what is recorded
@@ -141,12 +142,13 @@ def test_virtual_memory_by_the_drivers_own_functions_and_nccl(tmp_path):
         handle, at = map(int, re.search(r"^handle (\d+), address (\d+)", result.stderr, re.M).groups())
         calls = [call for call in call_records.calls(result.logdir) if not call.name.startswith("cuda")]
         driver, virtual = call_records.DRIVER, call_records.DRIVER | call_records.VIRTUAL
+        comm = call_records.ON_COMM
         assert [(c.name, c.family, c.flags, c.address, c.bytes, c.device, c.detail) for c in calls] == [
             ("cuMemCreate", "alloc", virtual, handle, 2 << 20, 0, 0), ("cuMemMap", "other", driver, at, 2 << 20, -1, 0),
             ("cuMemUnmap", "other", driver, at, 2 << 20, -1, 0), ("cuMemRelease", "free", virtual, handle, 0, -1, 0),
-            ("ncclCommInitRank", "nccl", 0, 0, 0, -1, 0), ("ncclGroupStart", "nccl", 0, 0, 0, -1, 0),
-            ("ncclAllReduce", "nccl", call_records.ASYNC, 0, 1000, -1, 7), ("ncclGroupEnd", "nccl", 0, 0, 0, -1, 0),
-            ("ncclCommDestroy", "nccl", 0, 0, 0, -1, 0)]
+            ("ncclCommInitRank", "comm", comm, 0, 0, -1, 0), ("ncclGroupStart", "nccl", 0, 0, 0, -1, 0),
+            ("ncclAllReduce", "nccl", call_records.ASYNC | comm, 0, 1000, -1, 7), ("ncclGroupEnd", "nccl", 0, 0, 0, -1, 0),
+            ("ncclCommDestroy", "nccl", comm, 0, 0, -1, 0)]
         assert all(call.result == 0 for call in calls)
 
 

@@ -32,7 +32,7 @@ def test_each_rank_leaves_its_facts_of_a_few_kilobytes(job):
         assert path.stat().st_size < 20_000
         data = json.loads(gzip.open(path).read())
         trace = path.with_name(path.name.replace(".rank_facts.gz", ".pt.trace.json.gz"))
-        assert data["schema"] == 1 and data["trace_bytes"] == trace.stat().st_size and len(data["steps"]) == 12
+        assert data["schema"] == 2 and data["trace_bytes"] == trace.stat().st_size and len(data["steps"]) == 12
 
 
 def test_facts_say_what_the_traces_say(job, tmp_path):
@@ -57,18 +57,22 @@ def test_facts_of_another_trace_are_not_used(job, tmp_path):
     for path in (tmp_path / "6").glob("*.rank_facts.gz"):
         path.write_bytes(b"no gzip")
     for path in (tmp_path / "7").glob("*.rank_facts.gz"):
-        path.write_bytes(gzip.compress(b'{"schema": 1, "trace_bytes": %d}' % path.with_name(
+        path.write_bytes(gzip.compress(b'{"schema": 2, "trace_bytes": %d}' % path.with_name(
             path.name.replace(".rank_facts.gz", ".pt.trace.json.gz")).stat().st_size))
     jobs = answer("overview", "--all-ranks", "--json", tmp_path)["jobs"]
     assert [[row["rank"] for row in one["ranks"]["rows"]] for one in jobs] == [[0, 1]] * 33
 
 
 def test_facts_with_numbers_out_of_range_are_not_used(job, tmp_path):
+    last = [-1, False]  # of a call
     places = [("number", -2), ("number", 2 ** 40), ("world_size", -2 ** 31), ("pid", -1), ("span_ns", 2 ** 63),
               ("base_ns", -2 ** 63), ("operators", -5), ("operators", 1e300),
-              ("calls", [[0, 0, 0, -2 ** 63, 0, 1, 0, 0, 0, 0, 0, 0]]),
-              ("calls", [[0, 0, 0, 0, 0, -70, 0, 0, 0, 0, 0, 0]]), ("calls", [[0, 0, 0, 0, 0, 2, 0, 0, 0, -1, 0, 0]]),
-              ("calls", [[9999, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0]]), ("steps", [["0", -2 ** 63, 1, [0] * 7, [0] * 4]]),
+              ("calls", [[0, 0, 0, -2 ** 63, 0, 1, 0, 0, 0, 0, 0, 0, *last]]),
+              ("calls", [[0, 0, 0, 0, 0, -70, 0, 0, 0, 0, 0, 0, *last]]),
+              ("calls", [[0, 0, 0, 0, 0, 2, 0, 0, 0, -1, 0, 0, *last]]),
+              ("calls", [[9999, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, *last]]),
+              ("calls", [[0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, -70, False]]),
+              ("steps", [["0", -2 ** 63, 1, [0] * 7, [0] * 4]]),
               ("steps", [["0", 0, 1, [0], [0] * 4]]), ("overlap", [0, 0, 0, 2 ** 62])]
     for name in range(33):
         shutil.copytree(job.logdir, tmp_path / ("%02d" % name))

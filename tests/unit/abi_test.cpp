@@ -28,6 +28,7 @@ namespace not_declared {
 #define PROFILER(name, ...) extern NotDeclared name;
 #define ENTRY_POINT(name, ...) extern NotDeclared name;
 #define ASKED(name) extern NotDeclared name;
+#define NCCL_ASKED(name) extern NotDeclared name;
 #include "shim/hooks.def"
 }  // namespace not_declared
 using namespace not_declared;
@@ -83,6 +84,7 @@ constexpr bool agree() {
 #define PROFILER(name, ...) AGREES(name, ())
 #define ENTRY_POINT(name, parameters, ...) AGREES(name, parameters)
 #define ASKED(name) AGREES(name, (int*))
+#define NCCL_ASKED(name) AGREES(name, (const void*, int*))
 #include "shim/hooks.def"
 
 #define SAME(ours, member, theirs, their_member)                           \

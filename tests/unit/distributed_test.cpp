@@ -54,6 +54,81 @@ TEST(Distributed, OverlapIsThePartThatComputationHides) {
   EXPECT_EQ(r.computation_ns + r.overlap_ns + r.communication_ns + r.other_ns, r.span_ns);
 }
 
+TEST(Distributed, GpuWorkCountsForThePhaseOfItsOperator) {
+  ModelBuilder b;
+  b.step(0, 10'000);
+  b.op("aten::mm", 1000, 1100);
+  b.launch("gemm", 1050, 1500, 2500);
+  b.op("autograd::engine::evaluate_function: MmBackward0", 2000, 2200);
+  b.op("aten::mm", 2010, 2100);
+  b.launch("gemm", 2050, 2500, 5500);  // while the kernel without an operator runs
+  b.label("Optimizer.step#SGD.step", 3000, 3200);
+  b.op("aten::add_", 3010, 3100);
+  b.launch("elementwise", 3050, 5500, 5600);
+  b.kernel("somebody", 5000, 7000, kNone, 8);
+  Rank r = rank_of(b.model(), "rank0");
+  const StageTimes& stages = r.steps[0].stages;
+  EXPECT_EQ(stages[u32(Stage::forward)], 1'000'000);
+  EXPECT_EQ(stages[u32(Stage::backward)], 3'000'000);
+  EXPECT_EQ(stages[u32(Stage::optimizer)], 100'000);
+  EXPECT_EQ(stages[u32(Stage::kernels)], 1'400'000);
+  i64 sum = 0;
+  for (i64 ns : stages) sum += ns;
+  EXPECT_EQ(sum, 10'000'000);
+}
+
+// A call of one rank in a group that no trace lists: the world is 3, 1, of which 3 is the first.
+CollectiveCall unlisted(const std::string& op, i32 place, i32 peer) {
+  CollectiveCall call;
+  call.op = op;
+  call.group = "abc";
+  call.ranks = 2;
+  call.group_rank = place;
+  call.peer = peer;
+  call.dur_ns = 1000;
+  return call;
+}
+
+TEST(Distributed, MembersOfACommunicatorAreLearntFromTheirTraces) {
+  std::vector<Rank> ranks(3);
+  for (u32 r = 0; r < 3; r++) {
+    ranks[r].number = i32(r) + 1;
+    ranks[r].world_size = 4;
+  }
+  ranks[0].calls = {unlisted("send", 1, 0)};
+  ranks[2].calls = {unlisted("recv", 0, 1)};
+  keep_ranks(ranks);
+  EXPECT_EQ(ranks[0].calls[0].group_ranks, "[3, 1]");
+  Distributed d = distributed(ranks);
+  EXPECT_EQ(d.unmatched, 0u);
+  ranks[2].calls.clear();
+  ranks[0].calls = {unlisted("send", 1, 0)};
+  keep_ranks(ranks);
+  EXPECT_EQ(ranks[0].calls[0].group_ranks, "");
+  EXPECT_EQ(ranks[0].calls[0].peer, -1);
+}
+
+TEST(Distributed, OfCallsWithoutAKernelOnlyTheBeginsAreCompared) {
+  std::vector<Rank> ranks(2);
+  for (u32 r = 0; r < 2; r++) {
+    ranks[r].number = i32(r);
+    CollectiveCall call = unlisted("allreduce", i32(r), -1);
+    call.call_only = true;
+    call.sequence = 1;
+    call.bytes = 400;
+    call.begin_ns = r * 5000;
+    ranks[r].calls = {call};
+  }
+  Distributed d = distributed(ranks);
+  ASSERT_EQ(d.rows.size(), 1u);
+  EXPECT_FALSE(d.rows[0].waits);
+  EXPECT_EQ(d.rows[0].bus_gbps, -1);
+  EXPECT_EQ(d.rows[0].bytes, 400);
+  EXPECT_EQ(d.rows[0].longest_skew_ns, 5000);
+  EXPECT_EQ(d.call_only, 2u);
+  EXPECT_EQ(d.unmatched, 0u);
+}
+
 TEST(Distributed, OneRankKnowsNothingOfWaiting) {
   Distributed d = distributed({rank(0, 0, 300)});
   EXPECT_FALSE(d.rows[0].waits);

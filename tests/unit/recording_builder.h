@@ -302,6 +302,12 @@ class RecordingBuilder {
   void range_end(u32 tid, u32 epoch, RecordRef begin, u64 end) {
     put(data(tid, epoch), RangeEndRecord{{static_cast<u16>(Kind::range_end), 0, 0}, begin, end});
   }
+  // A record of a thread, its head filled by the caller but for the size.
+  template <class T>
+  RecordRef record(u32 tid, u32 epoch, const T& whole) {
+    return put(data(tid, epoch), whole);
+  }
+  u32 name_id(const std::string& text) { return name(text); }
   // A record of a kind that no version knows.
   void unknown(u32 tid, u32 epoch) { put(data(tid, epoch), RangeEndRecord{{999, 0, 0}, 0, 0}); }
   // The next record of this thread starts a new chunk.

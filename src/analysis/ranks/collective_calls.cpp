@@ -56,9 +56,12 @@ class CallReader {
       call.work = i;
       if (op >= 0) call.bytes = input_bytes(model_.events[op]);
       while (next < model_.collectives.size() && model_.collectives[next].gpu < i) next++;
-      if (next < model_.collectives.size() && model_.collectives[next].gpu == i)
-        describe(call, model_.collectives[next]);
-      out_.calls.push_back(std::move(call));
+      size_t first = next;
+      for (; next < model_.collectives.size() && model_.collectives[next].gpu == i; next++) {
+        out_.calls.push_back(call);
+        describe(out_.calls.back(), model_.collectives[next]);
+      }
+      if (next == first) out_.calls.push_back(std::move(call));
     }
   }
 
@@ -69,22 +72,25 @@ class CallReader {
     call.ranks = said.group_size;
     if (said.group_ranks) call.group_ranks = model_.names[said.group_ranks];
     call.peer = said.peer;
+    call.group_rank = said.group_rank;
     call.async = said.async;
     u32 each = said.dtype ? dtype_bytes(std::string_view(model_.names[said.dtype])) : 0;
     i64 elements = std::max(said.in_elements, said.out_elements);
     if (each && elements >= 0) call.bytes = elements * each;
   }
 
-  // Those that ran on the CPU. An operator only starts a collective: where no label of the backend shows it, it may not
-  // have run at all.
+  // Those that ran on the CPU, and those of NCCL of which the trace has no kernel. An operator only starts a
+  // collective: where no label of the backend shows it, it may not have run at all.
   void add_operators() {
     for (const Collective& c : model_.collectives) {
-      if (c.gpu != kNone || c.wire == kNone) continue;
-      const Event& shown = model_.events[c.wire];
+      bool call_only = c.wire == kNone && c.by_nccl;
+      if (c.gpu != kNone || (c.wire == kNone && !call_only)) continue;
+      const Event& shown = model_.events[call_only ? c.op : c.wire];
       if (!inside(shown.begin_ns)) continue;
       CollectiveCall call = call_of(shown.name, shown.begin_ns, shown.dur_ns);
       describe(call, c);
-      call.op = model_.names[shown.name];
+      call.call_only = call_only;
+      if (!call_only) call.op = model_.names[shown.name];
       if (c.op != kNone) {
         const Event& op = model_.events[c.op];
         call.call_ns = i64(model_.base_time_ns) + op.begin_ns;

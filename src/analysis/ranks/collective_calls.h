@@ -15,7 +15,9 @@ struct CollectiveCall {
   i32 ranks = -1;           // in its group; -1 not known
   std::string group_ranks;  // "[0, 2]", numbers of the whole job; empty: not known
   i32 peer = -1;            // the other rank of a send or recv, or the root; -1 not known
+  i32 group_rank = -1;      // of this process in the group; -1 not known
   i8 async = -1;            // 1: the program went on while it ran; -1 not known
+  bool call_only = false;   // of NCCL, without its kernel: the times are those of the call that enqueued it
   i64 begin_ns = 0;         // CLOCK_REALTIME, also `call_ns`; here from the request to the completion
   i64 dur_ns = 0;
   i64 call_ns = 0;      // when the program called it; 0 not known

@@ -64,12 +64,15 @@ class Collectives {
     const auto& [group, op, members, matched] = calls;
     CommunicationRow& row = rows_[{group, op}];
     const CollectiveCall& first = *members[0].call;
-    bool waits = matched && waits_for_all(op);
+    bool call_only = std::any_of(members.begin(), members.end(), [](const auto& m) { return m.call->call_only; });
+    bool waits = matched && waits_for_all(op) && !call_only;
+    if (call_only) out_.call_only += members.size();
     if (taking_part_ > 1 && !matched) out_.unmatched += members.size();
     row.op = op;
     row.group = group;
     row.ranks = std::max({row.ranks, i32(members.size()), first.ranks});
     row.waits &= waits;
+    row.call_only |= call_only;
     row.collectives++;
     i64 begin = INT64_MAX, last = INT64_MIN;
     const MatchedCall* latest = &members[0];  // the rank that arrived last has the shortest call
@@ -81,11 +84,11 @@ class Collectives {
     i64 least = latest->call->dur_ns;
     if (first.bytes >= 0) {
       row.bytes += first.bytes;
-      sized_transfer_[{group, op}] += least;
+      if (!call_only) sized_transfer_[{group, op}] += least;
     } else {
       row.unknown_size++;
     }
-    if (waits) row.longest_skew_ns = std::max(row.longest_skew_ns, last - begin);
+    if (waits || (matched && call_only)) row.longest_skew_ns = std::max(row.longest_skew_ns, last - begin);
     for (const MatchedCall& m : members) {
       row.calls++;
       row.total_ns += m.call->dur_ns;
@@ -174,6 +177,11 @@ class Collectives {
     else if (world > 0 && size_t(world) > taking_part_)
       out_.notes.push_back("traces of " + std::to_string(taking_part_) + " of " + std::to_string(world) +
                            " ranks: how long they wait for the others is not known");
+    if (out_.call_only)
+      out_.notes.push_back(
+          "of " + std::to_string(out_.call_only) +
+          " calls into NCCL the traces have no kernel: their times are those of the call that enqueues "
+          "it, and how long the data moved is not known");
     if (out_.unmatched)
       out_.notes.push_back(std::to_string(out_.unmatched) + " calls of collectives are not in the traces of all ranks");
   }

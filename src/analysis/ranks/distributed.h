@@ -25,9 +25,10 @@ struct CommunicationRow {
   i64 bytes = 0;                      // of all collectives whose size is known
   u64 unknown_size = 0;
   i64 longest_skew_ns = 0;
-  double alg_gbps = -1;  // bytes / transfer time, 10^9 per second; -1 not known
-  double bus_gbps = -1;  // alg_gbps * what the algorithm must move per byte: all-reduce 2 (n-1)/n, others (n-1)/n
-  bool waits = true;     // false: transfer_ns is total_ns, nothing is known of waiting
+  double alg_gbps = -1;    // bytes / transfer time, 10^9 per second; -1 not known
+  double bus_gbps = -1;    // alg_gbps * what the algorithm must move per byte: all-reduce 2 (n-1)/n, others (n-1)/n
+  bool waits = true;       // false: transfer_ns is total_ns, nothing is known of waiting
+  bool call_only = false;  // there are calls without a kernel: the skew is that of the calls
 };
 
 enum class Straggler : u8 { unknown, no, yes };  // unknown: not enough evidence
@@ -67,6 +68,7 @@ struct Distributed {
   std::vector<CollectiveTimes> times;     // by rank
   std::vector<RankWait> waits;            // by rank; empty with one rank
   u64 unmatched = 0;                      // calls that not every rank of the group has in its trace
+  u64 call_only = 0;                      // calls of NCCL without a kernel
   u64 compared = 0;  // stretches of time in which ranks were compared: steps, or parts of the trace
   bool compared_steps = false;
   i64 stretch_ns = 0;            // of one of them, on average

@@ -152,7 +152,8 @@ std::vector<MatchedCalls> match_calls(const std::vector<Rank>& ranks) {
   for (auto& [key, members] : found) {
     i32 size = members[0].call->ranks;
     MatchedCalls one{key.operation.first, key.operation.second, std::move(members)};
-    one.complete = one.members.size() > 1 && one.members.size() == (size > 0 ? size_t(size) : taking_part);
+    size_t expected = size > 0 ? size_t(size) : taking_part;
+    one.complete = one.members.size() == expected && (expected > 1 || size == 1);
     out.push_back(std::move(one));
   }
   add_pairs(ranks, out);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "analysis/ranks/groups.h"
 #include "analysis/time/activity.h"
 #include "analysis/time/exposed.h"
 #include "model/communication.h"
@@ -47,17 +48,19 @@ class RankReader {
 
   void add_steps() {
     Overview overview = overview_of(model_);
+    std::vector<StageTimes> phases = gpu_phases(model_, classes_, windows_);
     out_.gpus = overview.gpus;
     out_.has_steps = windows_.has_steps;
     for (size_t i = 0; i < windows_.steps.size(); i++) {
       const Interval& step = windows_.steps[i];
       out_.steps.push_back({windows_.names[i], {base() + step.begin, base() + step.end}, {}});
-      if (i < overview.steps.size()) out_.steps.back().stages = stages_of(overview.steps[i]);
+      if (i < overview.steps.size()) out_.steps.back().stages = stages_of(overview.steps[i], phases[i]);
     }
   }
 
-  // On GPUs; what the host does while they are idle is a stage only as far as it loads batches.
-  static StageTimes stages_of(const StepTimes& step) {
+  // On GPUs; what the host does while they are idle is a stage only as far as it loads batches. `phases`: the part of
+  // the GPU work whose phase is known.
+  static StageTimes stages_of(const StepTimes& step, const StageTimes& phases) {
     StageTimes out{};
     for (u32 c = 0; c < kCategories; c++) {
       auto category = static_cast<Category>(c);
@@ -66,6 +69,11 @@ class RankReader {
                     : category == Category::data_loading  ? Stage::loader
                                                           : Stage::python;
       out[u32(stage)] += whole_ns(step.by[c]);
+    }
+    for (u32 s = 0; s < kStages; s++) {
+      i64 known = std::min(phases[s], out[u32(Stage::kernels)]);
+      out[s] += known;
+      out[u32(Stage::kernels)] -= known;
     }
     return out;
   }
@@ -145,6 +153,7 @@ size_t keep_ranks(std::vector<Rank>& ranks) {
     if (a.number < 0 || b.number < 0) return a.number > b.number;
     return a.number != b.number ? a.number < b.number : a.worker < b.worker;
   });
+  learn_groups(ranks);
   return before - ranks.size();
 }
 

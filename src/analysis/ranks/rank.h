@@ -44,7 +44,7 @@ struct Rank : Overlap {              // of its steps
 Rank rank_of(const Model& model, const std::string& worker);
 
 // Sorts them by number. Where some have one, processes without one are no ranks: launchers, servers of addresses,
-// evaluations of their own. They are removed; returns how many. Else all stay, by worker.
+// evaluations of their own. They are removed; returns how many. Else all stay, by worker. And learn_groups().
 size_t keep_ranks(std::vector<Rank>& ranks);
 
 // A sentence if the ranks did not make the same steps; empty: they did, or some have no steps.

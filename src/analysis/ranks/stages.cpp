@@ -50,6 +50,25 @@ WorkAmount work_of(const Model& model, const NameClasses& classes, const Windows
   return out;
 }
 
+std::vector<StageTimes> gpu_phases(const Model& model, const NameClasses& classes, const Windows& windows) {
+  std::vector<Stage> phases = phases_of(model);
+  std::vector<Interval> when[kStages];
+  for (const GpuEvent& work : model.gpu)
+    if (work.op >= 0 && work.runs_on_gpu() && classes.work(work) != Work::communication &&
+        is_operator(model.events[size_t(work.op)]))
+      when[u32(phases[size_t(work.op)])].push_back({work.begin_ns, work.end_ns()});
+  std::vector<StageTimes> out(windows.steps.size());
+  IntervalSet taken;
+  for (Stage stage : {Stage::optimizer, Stage::backward, Stage::forward}) {
+    IntervalSet all(std::move(when[u32(stage)]));
+    IntervalSet own = all - taken;
+    for (size_t i = 0; i < out.size(); i++)
+      out[i][u32(stage)] = own.length_in(windows.steps[i].begin, windows.steps[i].end);
+    taken = taken | all;
+  }
+  return out;
+}
+
 std::vector<StageTimes> host_stages(const Model& model, const NameClasses& classes, const Windows& windows,
                                     const IntervalSet& calls) {
   Waits waits(model, classes);

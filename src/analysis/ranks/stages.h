@@ -1,6 +1,7 @@
 // The stages that a step of a rank consists of, and in which stage ranks differ.
 //
-// A moment counts for one stage: on GPUs by what the overview counts it for; on CPUs, where operators are the work, for
+// A moment counts for one stage: on GPUs by what the overview counts it for, where GPU work counts for the phase of the
+// operator that launched it, if there is one; on CPUs, where operators are the work, for
 // the DataLoader, then operators by phase, then collectives, and what is left is Python.
 //
 // The comparison is that of StageFrontier (arXiv 2606.06751): each rank has an ordered vector of the durations of its
@@ -45,6 +46,10 @@ WorkAmount work_of(const Model& model, const NameClasses& classes, const Windows
 // The stages of each step of a process that computes on CPUs. `calls`: when its collectives ran.
 std::vector<StageTimes> host_stages(const Model& model, const NameClasses& classes, const Windows& windows,
                                     const IntervalSet& calls);
+
+// The GPU work of each step by the phase of the operators that launched it, without communication; what was launched by
+// none is in no stage.
+std::vector<StageTimes> gpu_phases(const Model& model, const NameClasses& classes, const Windows& windows);
 
 // One stage over all ranks and the steps that they have in common.
 struct StageRow {

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/options.h"
+#include "collect/cuda/comms.h"
 #include "collect/recorder/recorder.h"
 
 namespace tprof {
@@ -30,6 +31,7 @@ struct CallPayload {
   u64 address = 0, bytes = 0, stream = 0;
   i32 device = -1;
   u32 detail = 0;
+  NcclPart on = no_comm();  // with kCallOnComm
 };
 
 struct OpenCall {
@@ -58,13 +60,15 @@ StackRef stack(ThreadBlock* block);
 void ends_elsewhere(ThreadBlock* block, u32 epoch, RecordRef ref, u64 ticks);
 }  // namespace call
 
-inline void fill_call(CallRecord& r, const CallPayload& payload) {
+inline void fill_call(CallRecord& r, u8 flags, const CallPayload& payload) {
   r.address = payload.address;
   r.bytes = payload.bytes;
   r.stream = payload.stream;
   r.device = i8(payload.device);
   r.detail = u8(payload.detail);
+  if (flags & kCallOnComm) *reinterpret_cast<NcclPart*>(&r + 1) = payload.on;
 }
+constexpr u32 call_bytes(u8 flags) { return sizeof(CallRecord) + (flags & kCallOnComm ? sizeof(NcclPart) : 0); }
 
 __attribute__((always_inline)) inline OpenCall call_begins(CallKind kind, CallName& name, const CallPayload& payload) {
   u32 switches = g_call_switches.load(std::memory_order_relaxed);
@@ -79,7 +83,7 @@ __attribute__((always_inline)) inline OpenCall call_begins(CallKind kind, CallNa
   u32 used = block->used;
   char* at = reinterpret_cast<char*>(block->chunk);
   if (__builtin_expect(block->epoch != epoch, 0) || __builtin_expect(!at, 0) ||
-      __builtin_expect(used + sizeof(CallRecord) > kChunkBytes, 0)) {
+      __builtin_expect(used + call_bytes(kind.flags) > kChunkBytes, 0)) {
     at = call::make_room(block, epoch);
     used = block->used;
   } else {
@@ -93,13 +97,13 @@ __attribute__((always_inline)) inline OpenCall call_begins(CallKind kind, CallNa
     bool with_stack = switches >> u32(kind.family) & 1;
     r.stack = __builtin_expect(with_stack, 0) ? call::stack(block) : StackRef{};
     r.end_ticks = 0;
-    fill_call(r, payload);
+    fill_call(r, kind.flags, payload);
     r.result = 0;
     r.family = u8(kind.family);
     r.flags = kind.flags;
     open = {RecordRef(block->chunk_index) << 32 | used, epoch};
     r.begin_ticks = now_ticks();  // last, so that tprof's own work stays outside of the call
-    publish(block, at, Kind::call, id, sizeof r);
+    publish(block, at, Kind::call, id, call_bytes(kind.flags));
     will_write(at + kWrittenAhead);
   }
   leave(block);
@@ -115,7 +119,7 @@ __attribute__((always_inline)) inline void call_ends(const OpenCall& open, u64 t
   u32 epoch = recording_epoch();
   if (__builtin_expect(block->chunk && block->epoch == epoch && block->chunk_index == open.ref >> 32, 1)) {
     auto& r = *reinterpret_cast<CallRecord*>(reinterpret_cast<char*>(block->chunk) + u32(open.ref));
-    if (late) fill_call(r, *late);
+    if (late) fill_call(r, r.flags, *late);
     r.result = result;
     r.end_ticks = ticks;
   } else if (epoch == open.epoch) {
@@ -125,7 +129,14 @@ __attribute__((always_inline)) inline void call_ends(const OpenCall& open, u64 t
 }
 
 // Calls that return something through pointers, which may be read only after success.
-constexpr bool gives_back(CallFamily family) { return family == CallFamily::alloc || family == CallFamily::stream; }
+constexpr bool gives_back(CallFamily family) {
+  return family == CallFamily::alloc || family == CallFamily::stream || family == CallFamily::comm;
+}
+// A communicator that does not block is made while the call that makes it has returned.
+constexpr i32 kNcclInProgress = 7;
+constexpr bool succeeded(CallKind kind, i32 result) {
+  return result == 0 || (kind.family == CallFamily::comm && result == kNcclInProgress);
+}
 // Takes the place of `ok` in the rows of all other families, where it has no meaning.
 struct NoMatter {};
 
@@ -141,14 +152,14 @@ __attribute__((always_inline)) inline i32 record_call(CallName& name, Real real,
     open = call_begins(kind, name, payload(NoMatter{}));
   t_self.calls = around | kind.api;
   i32 result = real();
-  if (__builtin_expect(open.ref != 0, 1)) {
-    u64 ticks = now_ticks();
-    if constexpr (gives_back(kind.family)) {
-      CallPayload late = payload(result == 0);
-      call_ends(open, ticks, result, &late);
-    } else {
-      call_ends(open, ticks, result, nullptr);
-    }
+  u64 ticks = __builtin_expect(open.ref != 0, 1) ? now_ticks() : 0;
+  if constexpr (gives_back(kind.family)) {
+    // Communicators are remembered while nothing is recorded, too.
+    bool wanted = open.ref || kind.family == CallFamily::comm;
+    CallPayload late = wanted ? payload(succeeded(kind, result)) : CallPayload{};
+    if (open.ref) call_ends(open, ticks, result, &late);
+  } else if (__builtin_expect(open.ref != 0, 1)) {
+    call_ends(open, ticks, result, nullptr);
   }
   t_self.calls = around;
   return result;

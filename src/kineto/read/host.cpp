@@ -148,6 +148,7 @@ void add_range(ReadState& state, HostKind kind, const EventFields& f) {
   if (f.arg(kCollectiveName).is_text()) {
     state.stated.push_back(collective_of(state, f));
     state.stated.back().op = u32(model.events.size());
+    state.stated.back().gpu = u32_of(f.arg(kKernelCorrelation), 0);
   }
   model.events.push_back(e);
   state.event_ids.push_back(f.external_id);

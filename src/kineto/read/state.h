@@ -37,7 +37,7 @@ struct ReadState {
   std::vector<i64> call_correlations, gpu_correlations;
   std::vector<FlowEnd> flows;
   std::map<std::pair<u32, i64>, u32> modules;  // name, Python module id (of its class) -> Model::modules
-  std::vector<Collective> stated;              // of operators and labels; `op` is the event, also of a label
+  std::vector<Collective> stated;              // of ranges; `op` is the event, `gpu` its kernel's correlation
   PluginTrace* plugin = nullptr;
 };
 

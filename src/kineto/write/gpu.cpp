@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/json.h"
 #include "kineto/names.h"
 #include "model/gpu/names.h"
 #include "model/gpu/series.h"
@@ -173,6 +174,10 @@ void GpuWriter::put_kernel(const GpuEvent& event) {
   put_node(r.graph, r.graph_node);
   if (r.priority != INT32_MIN) put_arg("priority", i64(r.priority));
   if (r.cluster[0]) put_size3("cluster", r.cluster);
+  for (const Argument& argument : collectives_.of_kernel(u32(&event - model_.gpu.data()))) {
+    out_.put(std::string(", \"") + argument.key + "\": ");
+    out_.put(argument.is_number ? argument.value : json_ascii(argument.value));
+  }
   close();
 }
 

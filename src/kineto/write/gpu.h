@@ -1,6 +1,7 @@
 // The GPU side of a trace, with the names, categories and arguments of libkineto: calls into CUDA in the rows of
 // threads, GPU activities in the rows of streams, and the arrows between them.
 #pragma once
+#include "kineto/collectives.h"
 #include "kineto/write/lines.h"
 #include "kineto/write/stacks.h"
 
@@ -14,8 +15,14 @@ i64 sync_row(u32 stream);
 
 class GpuWriter {
  public:
-  GpuWriter(const Model& model, Lines& lines, StackText& stacks, OutputFile& out)
-      : model_(model), lines_(lines), stacks_(stacks), out_(out), next_flow_(model.pairs.size() + 1) {}
+  GpuWriter(const Model& model, Lines& lines, StackText& stacks, const CollectiveArguments& collectives,
+            OutputFile& out)
+      : model_(model),
+        lines_(lines),
+        stacks_(stacks),
+        collectives_(collectives),
+        out_(out),
+        next_flow_(model.pairs.size() + 1) {}
 
   void put_metadata();
   void put_events();
@@ -48,6 +55,7 @@ class GpuWriter {
   const Model& model_;
   Lines& lines_;
   StackText& stacks_;
+  const CollectiveArguments& collectives_;
   OutputFile& out_;
   u64 next_flow_;
   bool first_arg_ = true;

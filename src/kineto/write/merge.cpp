@@ -31,6 +31,7 @@ constexpr MemberRow kEventMembers[] = {{"pid", Change::process}, {"tid", Change:
 constexpr MemberRow kArgs[] = {{kExternalId, Change::optional_id},
                                {kLegacyExternalId, Change::optional_id},
                                {kCorrelation, Change::optional_id},
+                               {kKernelCorrelation, Change::optional_id},
                                {"Record function id", Change::optional_id},
                                {"wait_on_cuda_event_record_corr_id", Change::optional_id},
                                {"Ev Idx", Change::id},

@@ -37,9 +37,9 @@ class TraceWriter {
         out_(path, gzip),
         lines_(model, out_),
         stacks_(model, out_),
-        gpu_(model, lines_, stacks_, out_),
-        python_(model, lines_, out_),
-        collectives_(model) {}
+        collectives_(model),
+        gpu_(model, lines_, stacks_, collectives_, out_),
+        python_(model, lines_, out_) {}
 
   u64 write() {
     put_header();
@@ -82,9 +82,9 @@ class TraceWriter {
   OutputFile out_;
   Lines lines_;
   StackText stacks_;
+  CollectiveArguments collectives_;
   GpuWriter gpu_;
   PythonWriter python_;
-  CollectiveArguments collectives_;
   InputText inputs_;
 };
 

@@ -15,6 +15,10 @@ constexpr i64 kLostTime = INT64_MIN, kBadTime = INT64_MIN + 1;  // instead of a 
 
 }  // namespace
 
+static bool is_nccl(const CallRecord& r) {
+  return r.family == u8(CallFamily::nccl) || r.family == u8(CallFamily::comm);
+}
+
 bool GpuLoader::in_span(i64 ns) {
   if (ns >= model_.begin_ns) return ns < model_.end_ns;
   if (ns >= warmup_ns_) model_.ledger.discarded_warmup++;
@@ -24,7 +28,7 @@ bool GpuLoader::in_span(i64 ns) {
 bool GpuLoader::add(const RecordView& view) {
   switch (view.kind()) {
     case Kind::call:
-      if (view.as<CallRecord>().family == u8(CallFamily::nccl)) return false;
+      if (is_nccl(view.as<CallRecord>())) return false;
       if (view.as<CallRecord>().end_ticks)
         add_call(view.as<CallRecord>(), view.tid, false);
       else

@@ -45,6 +45,7 @@ struct Driver {
   virtual Kernel* find_kernel(const void* host_or_kernel) = 0;
   virtual void load(Kernel*) = 0;
   virtual int launch(const Launch&) = 0;
+  virtual u64 would_begin(Stream*) = 0;  // work that is enqueued now
   virtual int copy(const Copy&) = 0;
   virtual int fill(const Fill&) = 0;
   virtual int host_function(Stream*, HostFunction, void*) = 0;

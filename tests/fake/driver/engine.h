@@ -51,6 +51,7 @@ class Engine final : public Driver {
   Kernel* find_kernel(const void* host_or_kernel) override;
   void load(Kernel*) override;
   int launch(const Launch&) override;
+  u64 would_begin(Stream*) override;
   int copy(const Copy&) override;
   int fill(const Fill&) override;
   int host_function(Stream*, HostFunction, void*) override;
@@ -83,9 +84,10 @@ class Engine final : public Driver {
   u32 correlation() const;
   int refusal(const char* function);
 
-  // Needs the lock: places an operation of `duration` on the stream, not before `earliest`.
+  // Need the lock: when an operation may begin that is enqueued now, not before `earliest`; places it there.
+  u64 begin_on(Stream*, u64 earliest) const;
   void schedule(Stream*, u64 earliest, u64 duration, Op* op);
-  void mark(Stream*, Op* op);
+  void mark(Stream*, Op* op, u64 begin = 0, u64 duration_ns = 0);
   void describe(const Launch&, Op* op);
   void describe(const Copy&, Op* op);
   void describe(const Fill&, Op* op);

@@ -49,6 +49,7 @@ struct Launch {
   size_t shared_bytes = 0;
   void** arguments = nullptr;
   Stream* stream = nullptr;
+  u64 begin = 0, duration_ns = 0;  // 0: as the stream and the kernel have it
 };
 
 // A copy of up to three dimensions; lines of `width` bytes.

@@ -68,7 +68,7 @@ int Engine::destroy_stream(Stream* stream) {
 }
 
 // The legacy default stream waits for all blocking streams of its context, and they for it.
-void Engine::schedule(Stream* stream, u64 earliest, u64 duration, Op* op) {
+u64 Engine::begin_on(Stream* stream, u64 earliest) const {
   u64 begin = std::max(earliest, stream->busy_until);
   Stream* legacy = stream->context->legacy;
   if (stream == legacy) {
@@ -77,18 +77,28 @@ void Engine::schedule(Stream* stream, u64 earliest, u64 duration, Op* op) {
   } else if (stream->blocking) {
     begin = std::max(begin, legacy->busy_until);
   }
+  return begin;
+}
+
+u64 Engine::would_begin(Stream* stream) {
+  Guard guard(mutex_);
+  return begin_on(stream, clock_.now() + kLaunchLatency_ns);
+}
+
+void Engine::schedule(Stream* stream, u64 earliest, u64 duration, Op* op) {
+  u64 begin = begin_on(stream, earliest);
   op->begin = begin;
   op->end = stream->busy_until = begin + duration;
 }
 
 // What every operation says of where it was enqueued.
-void Engine::mark(Stream* stream, Op* op) {
+void Engine::mark(Stream* stream, Op* op, u64 begin, u64 duration_ns) {
   op->queued = clock_.now();
   op->device = stream->context->device->index;
   op->context = stream->context->id;
   op->stream = stream->id;
   op->correlation = correlation();
-  schedule(stream, op->queued + kLaunchLatency_ns, duration(*op), op);
+  schedule(stream, begin ? begin : op->queued + kLaunchLatency_ns, duration_ns ? duration_ns : duration(*op), op);
 }
 
 void Engine::report_sync(SyncKind kind, u64 begin, u32 stream, u32 event) {

@@ -174,7 +174,7 @@ int Engine::launch(const Launch& launch) {
   {
     Guard guard(mutex_);
     describe(launch, &op);
-    mark(launch.stream, &op);
+    mark(launch.stream, &op, launch.begin, launch.duration_ns);
   }
   run(launch, launch.arguments);
   if (listener != nullptr) listener->op(op);

@@ -1,46 +1,30 @@
-// The public ABI of NCCL, as far as the stub has it: own declarations.
+// The public ABI of NCCL, as far as the simulation has it: own declarations.
 #pragma once
-#include <dlfcn.h>
-#include <link.h>
-
 #include <cstddef>
-#include <cstring>
 
 namespace sim_nccl {
 
-enum { kSuccess = 0, kUnhandledCudaError = 1, kInvalidArgument = 4 };
+// ncclResult_t, beside sim::kSuccess.
+constexpr int kUnhandledCudaError = 1, kSystemError = 2, kInvalidArgument = 4, kInvalidUsage = 5, kRemoteError = 6;
+constexpr int kSplitNoColor = -1;
 
 struct UniqueId {
   char bytes[128];
 };
 
-struct Comm {
-  int rank = 0;
-};
-
 // ncclDataType_t: int8, uint8, int32, uint32, int64, uint64, float16, float32, float64, bfloat16, ...
-inline size_t element_bytes(int type) {
-  static constexpr size_t kBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
-  return type >= 0 && type < 12 ? kBytes[type] : 0;
-}
-
-// A function of the libcudart that is loaded, be it in the global scope or not.
-inline void* find_runtime(const char* name) {
-  if (void* global = dlsym(RTLD_DEFAULT, name)) return global;
-  struct Search {
-    const char* name;
-    void* found;
-  } search = {name, nullptr};
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, size_t, void* data) {
-        auto* search = static_cast<Search*>(data);
-        if (strstr(info->dlpi_name, "libcudart.so") == nullptr) return 0;
-        void* library = dlopen(info->dlpi_name, RTLD_NOW | RTLD_NOLOAD);
-        if (library != nullptr) search->found = dlsym(library, search->name);
-        return int(search->found != nullptr);
-      },
-      &search);
-  return search.found;
+struct Type {
+  size_t bytes;
+  const char *text, *kernel;  // as in kernels' names
+};
+inline const Type* type_of(int number) {
+  static constexpr Type kTypes[] = {
+      {1, "ncclInt8", "i8"},       {1, "ncclUint8", "u8"},          {4, "ncclInt32", "i32"},
+      {4, "ncclUint32", "u32"},    {8, "ncclInt64", "i64"},         {8, "ncclUint64", "u64"},
+      {2, "ncclFloat16", "f16"},   {4, "ncclFloat32", "f32"},       {8, "ncclFloat64", "f64"},
+      {2, "ncclBfloat16", "bf16"}, {1, "ncclFloat8e4m3", "f8e4m3"}, {1, "ncclFloat8e5m2", "f8e5m2"},
+  };
+  return number >= 0 && number < int(sizeof kTypes / sizeof *kTypes) ? &kTypes[number] : nullptr;
 }
 
 }  // namespace sim_nccl

@@ -83,9 +83,9 @@ Json json_of(const Rank& rank) {
   for (const CollectiveCall& c : rank.calls)
     calls.push_back({texts.number(c.op), texts.number(c.group), texts.number(c.group_ranks), c.sequence, c.bytes,
                      c.ranks, c.peer, c.async, c.begin_ns - base, c.dur_ns, c.call_ns ? Json(c.call_ns - base) : Json(),
-                     c.call_dur_ns});
+                     c.call_dur_ns, c.group_rank, c.call_only});
   for (const GpuFigures& g : rank.gpus) gpus.push_back(gpu_json(g));
-  return {{"schema", 1},
+  return {{"schema", 2},
           {"version", TPROF_VERSION},
           {"worker", rank.worker},
           {"number", rank.number},
@@ -137,6 +137,7 @@ Rank rank_from(const Json& json) {
     call.begin_ns = base + moment_of(c.at(8)), call.dur_ns = length_of(c.at(9));
     if (!c.at(10).is_null()) call.call_ns = base + moment_of(c.at(10));
     call.call_dur_ns = length_of(c.at(11));
+    call.group_rank = rank_number_of(c.at(12)), call.call_only = c.at(13).get<bool>();
     rank.calls.push_back(std::move(call));
   }
   return rank;
@@ -182,7 +183,7 @@ std::optional<Rank> read_facts(const std::string& trace) try {
   std::string path = facts_name(trace);
   if (path.empty() || size_of_file(path) < 0) return {};
   Json facts = Json::parse(text_of_file(path), nullptr, false);
-  if (!facts.is_object() || facts.value("schema", 0) != 1 || facts.value("trace_bytes", i64(-1)) != size_of_file(trace))
+  if (!facts.is_object() || facts.value("schema", 0) != 2 || facts.value("trace_bytes", i64(-1)) != size_of_file(trace))
     return {};
   return rank_from(facts);
 } catch (const Error&) {
