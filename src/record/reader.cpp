@@ -241,6 +241,7 @@ u64 event_ticks(const RecordView& view) {
     case Kind::call: return view.as<CallRecord>().begin_ticks;
     case Kind::nvtx: return view.as<NvtxRecord>().begin_ticks;
     case Kind::python_call: return view.as<PythonCallRecord>().begin_ticks;
+    case Kind::loader: return view.as<LoaderRecord>().end_ticks;
     default: return 0;
   }
 }
