@@ -1,10 +1,12 @@
 #include "convert/machine.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <filesystem>
 
@@ -42,6 +44,17 @@ void read_stat(const std::string& text, MachineLook& look) {
   auto ticks = double(sysconf(_SC_CLK_TCK));
   look.busy_s = double(user + nice + system + irq + softirq) / ticks;
   look.stolen_s = double(steal) / ticks;
+}
+
+// From /proc/<pid>/status, "Cpus_allowed:\tff,ffffffff".
+double allowed_cpus(const std::string& status) {
+  size_t at = status.find("\nCpus_allowed:");
+  if (at == std::string::npos) return -1;
+  int count = 0;
+  for (size_t i = status.find(':', at) + 1; i < status.size() && status[i] != '\n'; i++)
+    if (isxdigit(static_cast<unsigned char>(status[i])))
+      count += std::popcount(unsigned(strtoul(std::string(1, status[i]).c_str(), nullptr, 16)));
+  return count ? count : -1;
 }
 
 }  // namespace
@@ -91,6 +104,7 @@ void Machine::look_at_program(MachineLook& look) const {
              &user, &system, &cpu) != 3)
     return;
   look.own_s = double(user + system) / double(sysconf(_SC_CLK_TCK));
+  look.cpus = allowed_cpus(head_of(home + "/status"));
   unsigned long long ran_ns, waited_ns;
   if (sscanf(head_of(home + "/schedstat").c_str(), "%llu %llu", &ran_ns, &waited_ns) == 2 && ran_ns)
     look.waited_s = double(waited_ns) / 1e9;
@@ -153,6 +167,7 @@ MachineFigures Machine::between(u64 begin, u64 end) const {
     put(MachineFigure::stolen_cpus, stolen / seconds);
   if (double waited = grown(&MachineLook::waited_s, seconds); waited >= 0)
     put(MachineFigure::waited, std::min(1.0, waited / seconds));
+  put(MachineFigure::cpus, mean(&MachineLook::cpus));
   put(MachineFigure::load, mean(&MachineLook::load));
   put(MachineFigure::cpu_mhz, mean(&MachineLook::cpu_mhz));
   put(MachineFigure::gpu_mhz, mean(&MachineLook::gpu_mhz));

@@ -16,6 +16,7 @@ struct MachineLook {
   u64 realtime_ns = 0;
   double busy_s = -1, stolen_s = -1;  // of all CPUs: used by any process; taken by the host
   double own_s = -1;                  // of the program
+  double cpus = -1;                   // on which the program may run
   double waited_s = -1;               // waiting time of its main thread, ready to run
   double load = -1, cpu_mhz = -1;
   double gpu_mhz = -1, gpu_memory_mhz = -1, gpu_held_down = -1;  // of GPUs in use

@@ -11,6 +11,7 @@
 #include <optional>
 #include <thread>
 
+#include "convert/loaders.h"
 #include "convert/machine.h"
 #include "convert/shell.h"
 #include "kineto/names.h"
@@ -148,6 +149,7 @@ i64 JobWriter::write_one(size_t index) {
   auto recording = Recording::open(path_, options_.begin);  // each thread has a reader of its own
   Model model = build_model(*recording, meta_, job.request);
   if (model.empty() && !job.even_if_empty) return -1;
+  add_loaders(model, *recording, meta_, job.request);
   if (state_.machine)
     put_machine_figures(state_.machine->between(model.begin_realtime_ns(), model.base_time_ns + u64(model.end_ns)),
                         model.info);

@@ -37,6 +37,7 @@ constexpr char kCudaEvent[] = "cuda_event";
 constexpr char kOverhead[] = "overhead";
 constexpr char kPythonFunction[] = "python_function";
 constexpr char kLaunchFlow[] = "ac2g";
+constexpr char kLoaderWorker[] = "loader_worker";  // tprof's own: model/loader.h
 
 // Names of single events.
 constexpr char kProfilerSpan[] = "PyTorch Profiler (0)";
@@ -90,8 +91,17 @@ constexpr char kStretchBetween[] = "between steps";  // a value of kStretch
 constexpr char kStretchInside[] = "inside a step";
 constexpr char kBatches[] = "Batches";
 constexpr char kCalls[] = "Calls";
-constexpr char kLeftOut[] = "Left out";                   // how many of the batches or calls were not recorded
-constexpr char kContinued[] = "Continued";                // 1: it began before the span
+constexpr char kLeftOut[] = "Left out";     // how many of the batches or calls were not recorded
+constexpr char kContinued[] = "Continued";  // 1: it began before the span
+// Of DataLoaders' workers. Durations are in ns.
+constexpr char kLoader[] = "Loader";
+constexpr char kWorker[] = "Worker";
+constexpr char kWorkers[] = "Workers";
+constexpr char kWorkerPid[] = "Worker pid";
+constexpr char kWorkerKilled[] = "Killed";
+constexpr char kCollateNs[] = "Collate ns";
+constexpr char kCpuNs[] = "CPU ns";
+constexpr char kWholeNs[] = "Whole ns";                   // an event that began before the span
 constexpr char kClippedMark[] = "clipped at window end";  // a value of kOurMark
 constexpr char kUnfinishedMark[] = "unfinished";
 constexpr char kOurMark[] = "tprof";  // on events that are incomplete
@@ -106,6 +116,8 @@ constexpr char kFileSuffixGz[] = ".pt.trace.json.gz";
 // has.
 constexpr int kSpansRow = 536870912;
 constexpr char kSpans[] = "Spans";
+// The rows of DataLoader n are those of the process kLoaderRows + n, which does not exist either.
+constexpr int kLoaderRows = 536000000;
 // GPUs come after every process, with CUPTI's own cost between them.
 constexpr u32 kGpuSortIndex = 5000000;
 constexpr int kOverheadSortIndex = 1048576;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/gpu.h"
+#include "model/loader.h"
 #include "model/nvtx.h"
 #include "record/reader.h"
 
@@ -275,6 +276,7 @@ struct Model {
   std::vector<ModuleInfo> modules;
   std::vector<StackSample> samples;  // in order of time
   Sampled sampled;
+  LoaderActivity loader;
   std::map<u32, DeviceInfo> devices;  // by number: those of which the recording has properties
 
   // Of the process in its job, as torch.distributed counts; -1 not known.

@@ -243,6 +243,7 @@ u64 event_ticks(const RecordView& view) {
     case Kind::python_call: return view.as<PythonCallRecord>().begin_ticks;
     case Kind::nccl_op: return view.as<NcclOpRecord>().ticks;
     case Kind::nccl_wire: return view.as<NcclWireRecord>().end_ticks;
+    case Kind::loader: return view.as<LoaderRecord>().end_ticks;
     default: return 0;
   }
 }

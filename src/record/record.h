@@ -1,4 +1,4 @@
-// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.6. Little-endian, everything 8-byte aligned.
+// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.8. Little-endian, everything 8-byte aligned.
 // The file is long because it is the whole format: every struct of it stands here and nowhere else.
 //
 //   offset 0              FileHeader, padded to kHeaderBytes
@@ -40,7 +40,7 @@ namespace tprof {
 
 constexpr char kRecordingMagic[8] = {'T', 'P', 'R', 'O', 'F', 'R', 'E', 'C'};
 constexpr u16 kVersionMajor = 1;
-constexpr u16 kVersionMinor = 7;  // 7: process groups, see GroupRecord and InputTag::object
+constexpr u16 kVersionMinor = 8;  // 7: process groups, see GroupRecord and InputTag::object; 8: LoaderRecord, NcclOpRecord
 constexpr u16 kOldestMinor = 6;   // that of the first release; what earlier versions wrote is not read
 constexpr u32 kHeaderBytes = 64 << 10;
 constexpr u32 kFoldedHeaderBytes = 4096;
@@ -77,6 +77,28 @@ constexpr u32 kClosed = 1;          // the program ended normally
 constexpr u32 kClosedFinished = 2;  // all traces are written and the recording is kept; nothing is left to convert
 constexpr u32 kClosedEmpty = 3;     // nothing was recorded
 
+// What a worker of a torch.utils.data.DataLoader does, and what its program does with it.
+enum class LoaderPart : u32 {
+  none = 0,
+  start = 1,  // worker: from the start of its loop until it first asks for work
+  wait = 2,   // worker: waits to be told which batch to load
+  fetch = 3,  // worker: loads a batch, from the indices to what collate_fn returned
+  send = 4,   // worker: from the end of the fetch until its queue has written the batch to the pipe
+  draw = 5,   // program: DataLoader's __next__
+  ended = 6,  // worker: its loop has ended; in LoaderNow only
+};
+
+// What a worker does now, and did before: what it began before a window and what it has not finished are in no record.
+// `since_ticks` is written last, and 0 while the rest changes.
+struct LoaderNow {
+  std::atomic<u64> since_ticks;
+  std::atomic<u64> before_ticks;  // when the part before began
+  std::atomic<u64> loader;        // as in LoaderRecord; 0: this process is no such worker
+  std::atomic<u32> part, before;  // LoaderPart
+  std::atomic<i32> worker;
+  std::atomic<u32> workers;
+};
+
 // At offset 0. Fixed after creation except for the atomics.
 struct FileHeader {
   char magic[8];
@@ -112,6 +134,7 @@ struct FileHeader {
   std::atomic<i64> rest_first_step, rest_end_step;
   u64 folded_bytes;                   // in a folded file: size of this recording with its header; else 0
   std::atomic<u64> sampled_until_ns;  // in a companion: it holds all samples before this moment (CLOCK_MONOTONIC)
+  LoaderNow loader;
 };
 static_assert(sizeof(FileHeader) <= kFoldedHeaderBytes);
 static_assert(u32(Drop::count) * sizeof(u64) <= sizeof(FileHeader::dropped),
@@ -476,6 +499,19 @@ struct PythonCallRecord {
   u32 flags;      // PythonCallFlag
 };
 static_assert(sizeof(PythonCallRecord) == 32);
+
+// A part of the life of a DataLoader's worker, or a draw: head.id = LoaderPart. Written when it is over, in the window
+// in which that is; a part during which a window ended counts for that window.
+struct LoaderRecord {
+  RecordHead head;
+  u64 begin_ticks, end_ticks;
+  u64 loader;   // the same in all processes of one DataLoader's iterator, another one for each iterator
+  i32 worker;   // its number in the loader; -1: the program
+  u32 workers;  // of the loader; the program: 0
+  u64 detail;   // fetch: ticks of it in collate_fn, 0 made no batch; draw: the address of the DataLoader, 0 not known
+  u64 cpu_ns;   // fetch: CPU time of the process
+};
+static_assert(sizeof(LoaderRecord) == 56);
 
 // --- data stream of a companion: samples
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "analysis/time/loader_verdict.h"
 #include "report/fit.h"
 
 namespace tprof {
@@ -100,6 +101,13 @@ Json own_cost_json(const Overview& overview) {
           {"events", own.events}};
 }
 
+// "" if the program hardly waits for a loader with workers.
+std::string loader_line(const Overview& overview) {
+  const LoaderUse* use = most_awaited(overview.loaders);
+  if (!use || use->verdict == LoaderVerdict::keeps_up) return "";
+  return std::string(category_text(Category::data_loading)) + ": " + reason_of(*use) + " (tprof stats --by loader)";
+}
+
 }  // namespace
 
 std::vector<std::string> stretch_lines(const Overview& overview) {
@@ -188,6 +196,7 @@ std::string overview_text(const Overview& overview, const Source& source, const 
       table.rows.push_back({"including profiler (est.)", ns < 0 ? Value() : Value(i64(llrint(ns))),
                             percent < 0 ? Value() : Value(percent)});
       table.senses.push_back(Sense::fault);
+      if (std::string line = loader_line(overview); !line.empty()) table.footer.push_back(std::move(line));
       if (overview.other) table.footer.push_back(other_line(*overview.other));
       for (std::string& line : stretch_lines(overview)) table.footer.push_back(std::move(line));
       table.footer.push_back(own_cost_line(overview));

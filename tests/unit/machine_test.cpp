@@ -37,6 +37,7 @@ class MachineTest : public testing::Test {
           "4711 (a (b) c) S 1 1 1 0 -1 4194304 5 0 0 0 700 50 0 0 20 0 4 0 9 1 2 3 4 5 6 7 8 9 10 "
           "11 12 13 14 15 17 6 0 0 0 0 0\n");
     write("proc/4711/schedstat", "8000000000 1500000000 77\n");
+    write("proc/4711/status", "Name:\ta\nCpus_allowed:\t3,f0000001\nCpus_allowed_list:\t0,28-33\n");
     write("cpu/cpu6/cpufreq/scaling_cur_freq", "2400000\n");
   }
   ~MachineTest() override { fs::remove_all(root_); }
@@ -63,6 +64,7 @@ TEST_F(MachineTest, ReadsTheMachineAndTheProgram) {
   EXPECT_DOUBLE_EQ(look.own_s, 750 / tick);
   EXPECT_DOUBLE_EQ(look.waited_s, 1.5);
   EXPECT_DOUBLE_EQ(look.load, 3.25);
+  EXPECT_DOUBLE_EQ(look.cpus, 7);
   EXPECT_DOUBLE_EQ(look.cpu_mhz, 2400);
   EXPECT_LT(look.gpu_mhz, 0);
 }
@@ -70,7 +72,8 @@ TEST_F(MachineTest, ReadsTheMachineAndTheProgram) {
 TEST_F(MachineTest, WhatIsNotThereIsNotKnown) {
   fs::remove_all(root_ + "/proc");
   MachineLook look = Machine(kPid, places_).look();
-  for (double value : {look.busy_s, look.stolen_s, look.own_s, look.waited_s, look.load, look.cpu_mhz, look.gpu_mhz})
+  for (double value :
+       {look.busy_s, look.stolen_s, look.own_s, look.waited_s, look.load, look.cpus, look.cpu_mhz, look.gpu_mhz})
     EXPECT_LT(value, 0);
   Machine machine(kPid, places_);
   machine.add(look);

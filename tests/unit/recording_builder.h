@@ -271,6 +271,17 @@ class RecordingBuilder {
     rest.what = static_cast<u8>(what);
     return put(data(tid, epoch), rest);
   }
+  // `loader`: of the iterator; `worker` -1: a draw of the program.
+  void loader(u32 tid, u32 epoch, LoaderPart part, u64 loader, i32 worker, u64 begin, u64 end, u64 detail = 0) {
+    put(data(tid, epoch), LoaderRecord{{static_cast<u16>(Kind::loader), 0, static_cast<u32>(part)},
+                                       begin,
+                                       end,
+                                       loader,
+                                       worker,
+                                       worker < 0 ? 0u : 4u,
+                                       detail,
+                                       part == LoaderPart::fetch ? (end - begin) / 2 : 0});
+  }
   void code(u32 id, const std::string& qualified_name, const std::string& file, i32 line) {
     put(meta(),
         CodeRecord{{static_cast<u16>(Kind::code), 0, id}, name(qualified_name), name(file), line, 0, 0x30d, {}});

@@ -13,6 +13,7 @@
 #include "report/gpu_series_tables.h"
 #include "report/gpu_tables.h"
 #include "report/job_tables.h"
+#include "report/loader_tables.h"
 #include "report/peak_tables.h"
 #include "report/python_tables.h"
 #include "report/stats_tables.h"
@@ -180,6 +181,13 @@ Answer by_flops(const Subject& s) {
   return out;
 }
 
+Answer by_loader(const Subject& s) {
+  std::vector<LoaderUse> uses = loader_uses(s.model, s.windows());
+  Answer out{loaders_table(uses), {}};
+  if (!uses.empty()) out.more.push_back({"waits", loader_waits_table(uses)});
+  return out;
+}
+
 Answer by_critical_path(const Subject& s) {
   if (s.model.empty()) return {{"Critical path by kind", {}, {}, {"nothing was recorded"}}, {}};
   CriticalPaths paths(s.model, s.classes(), s.timelines());
@@ -276,6 +284,8 @@ const std::vector<StatsWord>& stats_words() {
       {"launch", "launch delay, short kernels, slow calls", "", "", false, by_launch},
       {"queue", "launched and not yet started, by stream", "", "", false, by_queue},
       {"copy", "copies by kind and host memory, bandwidth", "", "", false, by_copy},
+      {"loader", "workers of DataLoaders: fetch, send and idle times beside the program's wait", "", "", false,
+       by_loader},
       {"critical-path", "what the steps could not have been shorter than", "time", "", false, by_critical_path},
       {"comm", "collectives over all ranks of a run: transfer, waiting, bandwidth", "total_latency", "", true, nullptr,
        by_communication},

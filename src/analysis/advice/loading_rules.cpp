@@ -1,19 +1,29 @@
 // Rules of advice about the DataLoader.
 #include "analysis/advice/loader_starts.h"
 #include "analysis/advice/rule.h"
+#include "analysis/time/loader_verdict.h"
 
 namespace tprof::rules {
 namespace {
 
 double loading_ns(const Facts& facts) { return facts.sum_ns(Category::data_loading); }
 
-// Names no upper number of workers: it depends on the machine's cores, which a trace does not record.
+// Where nothing is known of the workers, names no number of them: it depends on what they do, and on the machine's
+// CPUs.
 std::string loader_fix(const Facts& facts) {
+  const LoaderUse* use = most_awaited(facts.overview.loaders);
+  if (std::string remedy = use ? remedy_of(*use) : ""; !remedy.empty()) return remedy;
   std::string pinned = facts.gpu ? ", pin_memory=True" : "";
   return facts.classes.any(NameClass::single_process_loader)
              ? "Load in the background: DataLoader(num_workers=2 or more, as long as cores are free" + pinned + ")."
              : "Make samples cheaper to load; more workers, as long as cores are free; a larger prefetch_factor" +
                    pinned + ".";
+}
+
+// Of the loader for which the program waits longest.
+std::string why_workers(const Facts& facts) {
+  const LoaderUse* use = most_awaited(facts.overview.loaders);
+  return use && use->wait_share() > 0.05 ? " " + reason_of(*use) : "";
 }
 
 }  // namespace
@@ -48,7 +58,7 @@ std::optional<Match> data_loading(const Facts& facts) {
       "The DataLoader takes " + ms(ns) + " of a step of " + ms(facts.step_ns()) + " (" + share_text(share) + ")" +
           (facts.classes.any(NameClass::single_process_loader)
                ? ", in the training process itself (num_workers=0); workers load while the rest of the step runs."
-               : "."),
+               : "." + why_workers(facts)),
       longest_ranges(facts, Where::windows, NameClass::data_loading),
       loader_fix(facts)};
 }

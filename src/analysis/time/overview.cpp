@@ -97,6 +97,7 @@ Overview overview_of(const Model& model) {
   Interval all{spans.front().time.begin, spans.back().time.end};
   Windows windows = windows_of(model);
   out.own = own_cost(model, windows);
+  out.loaders = loader_uses(model, windows);
   if (out.uses_gpu) out.gpus = gpu_figures(model, windows, out.notes);
   if (!out.work_known)
     out.notes.push_back(

@@ -12,6 +12,7 @@
 
 #include "analysis/basis/rule_set.h"
 #include "analysis/basis/steps.h"
+#include "analysis/time/loaders.h"
 #include "analysis/time/own_cost.h"
 #include "analysis/time/python_samples.h"
 #include "model/counted.h"
@@ -63,6 +64,7 @@ struct Overview {
   i64 span_ns = 0;                  // of the trace
   OwnCost own;                      // tprof's rules only
   std::optional<PythonSpot> other;  // tprof's rules only: what Category::other is made of, if stacks were sampled
+  std::vector<LoaderUse> loaders;   // tprof's rules only: DataLoaders with workers
   std::vector<Recommendation> recommendations;  // the plugin's rules only; tprof's are in `tprof advise`
   std::vector<std::string> notes;               // what is not known, and why
 

@@ -24,6 +24,8 @@ using PyProfiler = int(PyObject*, PyObject*, int, PyObject*);
   PY_FUNCTION(PyObject*, PyEval_EvalCode, (PyObject*, PyObject*, PyObject*))                       \
   PY_FUNCTION(PyObject*, PyObject_CallFunction, (PyObject*, const char*, ...))                     \
   PY_FUNCTION(PyObject*, PyObject_GetAttr, (PyObject*, PyObject*))                                 \
+  PY_FUNCTION(int, PyObject_SetAttr, (PyObject*, PyObject*, PyObject*))                            \
+  PY_FUNCTION(PyObject*, PyObject_Call, (PyObject*, PyObject * args, PyObject * keywords))         \
   PY_FUNCTION(void, Py_IncRef, (PyObject*))                                                        \
   PY_FUNCTION(void, Py_DecRef, (PyObject*))                                                        \
   PY_FUNCTION(void, PyErr_Fetch, (PyObject**, PyObject**, PyObject**))                             \

@@ -9,7 +9,7 @@ PyHook* g_call_function;
 
 namespace {
 
-constexpr u32 kMaxHooks = 8;
+constexpr u32 kMaxHooks = 16;
 struct Hooked {
   PyObject* function;  // a reference of ours
   PyHook* hook;

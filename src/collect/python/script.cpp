@@ -67,6 +67,8 @@ def watched(torch):
     yield 'backward', torch.autograd, 'grad'
     yield 'loader', DataLoader, '__iter__'
     yield 'batch', _BaseDataLoaderIter, '__next__'
+    from torch.utils.data._utils import worker
+    yield 'worker', worker, '_worker_loop'
     yield 'zero_grad', torch.nn.Module, 'zero_grad'
     for path in ('torch.amp.grad_scaler', 'torch.cuda.amp.grad_scaler'):
         scaler = getattr(sys.modules.get(path), 'GradScaler', None)
@@ -74,12 +76,22 @@ def watched(torch):
             yield 'scaler', scaler, 'update'
             break
 
+# Whether the loop of a DataLoader's worker takes its arguments in the order that loader.cpp knows.
+def worker_arguments(loop):
+    names = getattr(getattr(loop, '__code__', None), 'co_varnames', ())
+    return (names[2:5] + names[6:9:2] + names[10:12] ==
+            ('index_queue', 'data_queue', 'done_event', 'collate_fn', 'base_seed', 'worker_id', 'num_workers'))
+
 # Before 3.12, functions that Python code calls cannot be hooked: backward passes, scalers and zero_grad are wrapped.
 def watch(torch):
     every = sys.version_info >= (3, 12)
     lost = []
     for kind, owner, name in watched(torch):
-        if every or kind in ('module', 'loader', 'batch'):
+        if kind == 'worker':
+            loop = vars(owner).get(name)
+            known = worker_arguments(loop) and watch_function(kind, loop, facts)
+            capability('loader_workers', '' if known else 'torch calls its workers in another way than is known')
+        elif every or kind in ('module', 'loader', 'batch'):
             if not watch_function(kind, vars(owner).get(name), facts):
                 lost.append(name)
         elif kind == 'scaler':

@@ -5,6 +5,7 @@
 #include "base/elf.h"
 #include "collect/python/calls.h"
 #include "collect/python/function_hook.h"
+#include "collect/python/loader.h"
 #include "collect/python/module_facts.h"
 #include "collect/python/optimizers.h"
 #include "collect/recorder/recorder.h"
@@ -127,16 +128,21 @@ PyObject* backward_hook(PyObject* function, PyObject* const* args, size_t count,
 }
 
 PyObject* loader_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
-  if (t_fetching == 0) loader_opened();
-  return g_call_function(function, args, count, names);
+  bool outermost = t_fetching == 0;
+  if (outermost) loader_opened();
+  PyObject* iterator = g_call_function(function, args, count, names);
+  if (outermost && iterator && hooked_count(count) > 0) loader_made(args[0], iterator);
+  return iterator;
 }
 
 PyObject* batch_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
   u32 around = t_fetching++;
   bool outermost = around == 0 && hooked_count(count) > 0;
   if (outermost) draw_begins(args[0]);
+  u64 begin = now_ticks();
   PyObject* result = g_call_function(function, args, count, names);
   t_fetching = around;
+  if (outermost && result) loader_drawn(args[0], begin);
   if (outermost) draw_ends(result != nullptr);
   return result;
 }
@@ -155,8 +161,9 @@ PyObject* scaler_hook(PyObject* function, PyObject* const* args, size_t count, P
 constexpr struct {
   const char* kind;
   PyHook* hook;
-} kHooks[] = {{"module", module_hook}, {"backward", backward_hook},   {"loader", loader_hook},
-              {"batch", batch_hook},   {"zero_grad", zero_grad_hook}, {"scaler", scaler_hook}};
+} kHooks[] = {{"module", module_hook},     {"backward", backward_hook},   {"loader", loader_hook},
+              {"batch", batch_hook},       {"zero_grad", zero_grad_hook}, {"scaler", scaler_hook},
+              {"worker", worker_loop_hook}};
 
 PyHook* hook_of(const char* kind) {
   for (const auto& known : kHooks)

@@ -14,7 +14,7 @@
 namespace tprof::kineto {
 namespace {
 
-enum class Row { none, op, label, python, runtime, driver, kernel, copy, set, sync, gpu_event, overhead, span };
+enum class Row { none, op, label, python, runtime, driver, kernel, copy, set, sync, gpu_event, overhead, loader, span };
 
 struct Category {
   std::string_view word;
@@ -241,6 +241,9 @@ void TraceReader::read_range(EventFields& f, const Category& category) {
     case Row::sync: gpu(Kind::sync); break;
     case Row::gpu_event: gpu(Kind::gpu_event); break;
     case Row::overhead: gpu(Kind::overhead); break;
+    case Row::loader:
+      if (!add_loader_event(state_, f)) model_.ledger.left_out[kLoaderWorker]++;
+      break;
     case Row::span:
       if (f.name.starts_with(kProfiler) && !span_seen_) {
         span_seen_ = true;
@@ -336,6 +339,7 @@ void TraceReader::finish() {
   samples_.finish(state_);
   state_.rows.name_all();
   link_all(state_);
+  sort_loader_events(model_);
   take_from_ledger();
   if (!span_seen_) {
     i64 begin = INT64_MAX, end = INT64_MIN;

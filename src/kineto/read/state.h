@@ -38,6 +38,7 @@ struct ReadState {
   std::vector<FlowEnd> flows;
   std::map<std::pair<u32, i64>, u32> modules;  // name, Python module id (of its class) -> Model::modules
   std::vector<Collective> stated;              // of ranges; `op` is the event, `gpu` its kernel's correlation
+  std::map<std::tuple<u32, i32, u32>, u32> loader_workers;  // loader, id, pid -> LoaderActivity::workers
   PluginTrace* plugin = nullptr;
 };
 
@@ -54,6 +55,10 @@ DeviceRecord device_of(const Value& properties);
 enum class HostKind { op, label, python, runtime, driver };
 void add_host_event(ReadState& state, HostKind kind, const EventFields& fields);
 void add_instant(ReadState& state, const EventFields& fields);
+
+// loaders.cpp: adds a part of a worker's life, or a draw; false: it is neither.
+bool add_loader_event(ReadState& state, const EventFields& fields);
+void sort_loader_events(Model& model);
 
 // samples.cpp: the members "stackFrames" and "samples", in any order; the frames count only where there are samples.
 class SampleReader {

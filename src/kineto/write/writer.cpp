@@ -11,6 +11,7 @@
 #include "kineto/write/arguments.h"
 #include "kineto/write/gpu.h"
 #include "kineto/write/lines.h"
+#include "kineto/write/loaders.h"
 #include "kineto/write/python.h"
 #include "kineto/write/stacks.h"
 #include "model/communication.h"
@@ -47,6 +48,7 @@ class TraceWriter {
     put_events();
     gpu_.put_events();
     gpu_.put_counters();
+    put_loaders(model_, lines_, out_);
     put_tail();
     out_.finish();
     return out_.bytes();

@@ -1,5 +1,5 @@
 // Below the canvas, what `tprof stats` says of the same time in numbers: the tracks, why the GPU was idle, launches,
-// and the critical path. Their rows have links into the timeline.
+// workers of DataLoaders, and the critical path. Their rows have links into the timeline.
 import { at } from "../data/documents";
 import { useParam, useParams } from "../state";
 import { Switch } from "../widgets";
@@ -38,6 +38,14 @@ const kNumbers: Numbers[] = [
       { word: "launch", part: "slow_calls", title: "Slow calls" },
       { word: "launch", part: "delayed_work", title: "Work that started late" },
       { word: "queue", title: "Queues" },
+    ],
+  },
+  {
+    key: "loaders",
+    title: "DataLoader workers",
+    tables: [
+      { word: "loader", title: "DataLoader workers" },
+      { word: "loader", part: "waits", title: "The program's wait for DataLoaders" },
     ],
   },
   {

@@ -13,6 +13,7 @@
 #include "convert/convert.h"
 #include "input/trace_file.h"
 #include "model/build.h"
+#include "model/loader_load.h"
 #include "record/fold.h"
 #include "record/regular_file.h"
 
@@ -99,9 +100,7 @@ Workers::~Workers() {
 
 std::string Workers::slot_path(size_t number) const { return stem_ + ".worker" + std::to_string(number) + ".tprof"; }
 
-bool Workers::is_ours(const FileHeader& h) const {
-  return h.role == u32(Role::helper) && h.parent_pid == pid_ && h.created_ns >= created_ns_ && boot_id_ == h.boot_id;
-}
+bool Workers::is_ours(const FileHeader& h) const { return is_helper_of(h, pid_, created_ns_, boot_id_); }
 
 // Finds the slots that an earlier finisher of this program has written.
 void Workers::find_slots() {

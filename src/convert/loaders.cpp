@@ -1,0 +1,42 @@
+#include "convert/loaders.h"
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "model/loader_load.h"
+
+namespace tprof {
+namespace {
+
+constexpr char kSuffix[] = ".tprof";
+
+// In folded files, too. A file that cannot be read is being created or folded now, or belongs to somebody else.
+std::vector<std::unique_ptr<Recording>> helpers_of(const Recording& recording) {
+  const FileHeader& h = recording.header();
+  std::filesystem::path own(recording.path());
+  std::filesystem::path directory = own.has_parent_path() ? own.parent_path() : std::filesystem::path(".");
+  std::vector<std::unique_ptr<Recording>> out;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    std::string name = entry.path().filename().string();
+    if (!name.ends_with(kSuffix) || name == own.filename().string()) continue;
+    try {
+      for (u64 begin : recordings_in(entry.path().string())) {
+        auto helper = Recording::open(entry.path().string(), begin);
+        if (!is_helper_of(helper->header(), h.pid, h.created_ns, h.boot_id)) break;
+        out.push_back(std::move(helper));
+      }
+    } catch (const Error&) {
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+void add_loaders(Model& model, Recording& recording, const Meta& meta, const SpanRequest& request) {
+  if (recording.header().role == u32(Role::helper)) return;
+  load_loaders(model, recording, meta, request, helpers_of(recording));
+}
+
+}  // namespace tprof

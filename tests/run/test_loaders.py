@@ -1,0 +1,107 @@
+"""What DataLoader workers do beside the program's wait, on programs with one known trouble: the table's numbers, and what
+DL1 says of it."""
+import json
+
+import pytest
+
+from harness import both, machine, run, tprof
+
+# By trouble: the verdict, and words of DL1 and of its fix.
+TROUBLES = {
+    "few": ("too few", "Too few workers", "num_workers="),
+    "slow": ("too slow", "The workers are too slow", "cheaper to load"),
+    "straggler": ("one is slow", "Worker 1 is slower than the others", "in_order=False"),
+    "uneven": ("uneven batches", "Single batches take much longer", "prefetch_factor"),
+    "sending": ("blocked: sending", "The workers are blocked", "collate_fn"),
+    "not_taken": ("blocked: not received", "has not received", "pin_memory thread"),
+}
+
+
+def stats(log):
+    done = tprof("stats", "--by", "loader", "--json", log)
+    assert done.returncode == 0, done.stderr
+    worker = json.loads(done.stdout)["workers"][-1]
+    return worker["rows"], worker["waits"]["rows"], worker["notes"]
+
+
+def dl1(log):
+    done = tprof("advise", "--json", log)
+    assert done.returncode == 0, done.stderr
+    worker, = json.loads(done.stdout)["workers"]
+    return next((r for r in worker["recommendations"] if r["id"] == "DL1"), None)
+
+
+def profiled(trouble, logdir, where="host", start_method="fork", **options):
+    result = run(["loaders.py", trouble, start_method], "preload", logdir=logdir, where=machine(where), options=options)
+    assert result.returncode == 0, result.stderr
+    return {int(worker): seconds for worker, seconds in json.loads(result.stdout).items()}
+
+
+def agree(rows, truth):
+    """Of each worker: as many batches as it made (the last one may be cut off), and their mean time."""
+    assert [row["worker_id"] for row in rows] == sorted(truth)
+    for row in rows:
+        seconds = truth[row["worker_id"]]
+        assert len(seconds) - 1 <= row["batches"] <= len(seconds), (row, len(seconds))
+        mean = sum(seconds) / len(seconds) * 1e6
+        assert mean * 0.99 <= row["fetch"] <= mean * 1.1 + 1000, (row, mean)
+        parts = [row[key + "_percent"] for key in ("fetching", "sending", "waiting", "starting")]
+        assert abs(sum(parts) - 100) < 0.1
+
+
+@pytest.mark.parametrize("where", ["host", "trixie", "sid"])
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_a_trouble_is_named(trouble, where, logdir):
+    verdict, said, fix = TROUBLES[trouble]
+    truth = profiled(trouble, logdir, where)
+    rows, (waits,), notes = stats(logdir)
+    agree(rows, truth)
+    assert waits["verdict"] == verdict, (waits, rows)
+    assert any(said in note for note in notes), notes
+    advice = dl1(logdir)
+    assert said in advice["text"] and fix in advice["fix"], advice
+
+
+@pytest.mark.parametrize("where", ["host", "trixie", "sid"])
+def test_a_loader_that_keeps_up_is_not_advised(where, logdir):
+    truth = profiled("balanced", logdir, where)
+    rows, (waits,), _ = stats(logdir)
+    agree(rows, truth)
+    assert waits["verdict"] == "keeps up" and dl1(logdir) is None, waits
+
+
+@pytest.mark.parametrize("start_method", ["spawn", "forkserver"])
+def test_workers_are_recorded_however_they_start(start_method, logdir):
+    truth = profiled("few", logdir, start_method=start_method)
+    rows, (waits,), _ = stats(logdir)
+    agree(rows, truth)
+    assert waits["verdict"] == "too few"
+
+
+def test_workers_of_a_stream(logdir):
+    truth = profiled("iterable", logdir)
+    rows, (waits,), _ = stats(logdir)
+    agree(rows, truth)
+    assert waits["verdict"] == "too few" and waits["workers"] == 2
+
+
+def test_a_window_shorter_than_a_fetch_knows_what_its_workers_do(logdir):
+    """Some workers begin and end nothing in the second window."""
+    profiled("long", logdir, TPROF_SCHEDULE="wait=8,warmup=1,active=3,repeat=2")
+    rows, (waits,), notes = stats(logdir)
+    assert [row["worker_id"] for row in rows] == list(range(6)) and any(row["batches"] == 0 for row in rows), rows
+    assert all(row["starting_percent"] < 1 for row in rows), rows
+    assert waits["verdict"] == "too few", (waits, notes)
+
+
+def test_a_program_without_workers_has_an_empty_table(logdir):
+    result = run(["seeded.py"], "preload", logdir=logdir)
+    assert result.returncode == 0, result.stderr
+    done = tprof("stats", "--by", "loader", logdir)
+    assert done.returncode == 0 and "no DataLoader with worker processes was recorded" in done.stdout
+
+
+def test_errors_of_workers_read_as_without_tprof(tmp_path):
+    """Tracebacks included, which torch passes to the program as text."""
+    bare = both(["loader_error.py"], tmp_path)["bare"].stdout
+    assert "ValueError" in bare and "planted" in bare and "KeyError" in bare and 'line ' in bare
