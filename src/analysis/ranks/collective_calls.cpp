@@ -81,7 +81,8 @@ class CallReader {
     for (const Collective& c : model_.collectives) {
       if (c.gpu != kNone || c.wire == kNone) continue;
       const Event& shown = model_.events[c.wire];
-      if (!inside(shown.begin_ns)) continue;
+      // By when the program called it: gloo's threads may begin before or after a step ends, and differ on the ranks.
+      if (!inside(model_.events[c.op != kNone ? c.op : c.wire].begin_ns)) continue;
       CollectiveCall call = call_of(shown.name, shown.begin_ns, shown.dur_ns);
       describe(call, c);
       call.op = model_.names[shown.name];

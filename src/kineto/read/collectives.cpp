@@ -4,6 +4,7 @@
 
 #include "kineto/names.h"
 #include "kineto/read/state.h"
+#include "model/communication.h"
 
 namespace tprof::kineto {
 
@@ -31,9 +32,14 @@ Collective collective_of(ReadState& state, const EventFields& f) {
 void find_stated_collectives(ReadState& state, const std::vector<u32>& event_at) {
   std::vector<Collective>& all = state.model.collectives;
   size_t first = all.size();
-  find_collectives(state.model);
   std::unordered_map<u32, const Collective*> stated;
-  for (const Collective& c : state.stated) stated[event_at[c.op]] = &c;
+  std::vector<u32> labels;
+  for (const Collective& c : state.stated) {
+    u32 event = event_at[c.op];
+    stated[event] = &c;
+    if (is_backend_label(state.model.names[state.model.events[event].name])) labels.push_back(event);
+  }
+  find_collectives(state.model, {}, labels);
   for (size_t i = first; i < all.size(); i++) {
     auto said = stated.find(all[i].wire != kNone ? all[i].wire : all[i].op);
     if (said == stated.end()) continue;
