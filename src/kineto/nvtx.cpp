@@ -13,7 +13,7 @@ std::string hex_color(u32 argb) {
   return out;
 }
 
-NvtxArgument payload_of(const NvtxDetail& d) {
+Argument payload_of(const NvtxDetail& d) {
   static constexpr char kKey[] = "payload";
   double number = std::bit_cast<double>(d.payload);
   switch (d.payload_type) {
@@ -30,8 +30,8 @@ NvtxArgument payload_of(const NvtxDetail& d) {
 
 }  // namespace
 
-std::vector<NvtxArgument> nvtx_arguments(const Model& model, const NvtxDetail& d) {
-  std::vector<NvtxArgument> out;
+std::vector<Argument> nvtx_arguments(const Model& model, const NvtxDetail& d) {
+  std::vector<Argument> out;
   if (d.domain != NvtxDetail::kNone) out.push_back({"domain", model.names[d.domain]});
   if (d.category != NvtxDetail::kNone)
     out.push_back({"category", d.category_is_number ? std::to_string(d.category) : model.names[d.category],

@@ -247,6 +247,7 @@ void describe(Model& model, const Recording& recording, const Meta& meta, const 
   model.rank = place.rank;
   model.world_size = place.world_size;
   model.local_rank = place.local_rank;
+  model.recorded_ranks = meta.option("ranks");
   auto main_thread = meta.threads.find(h.pid);
   if (main_thread != meta.threads.end()) model.process_name = main_thread->second.name;
   if (model.process_name.empty()) model.process_name = "python";

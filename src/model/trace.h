@@ -273,6 +273,7 @@ struct Model {
 
   // Of the process in its job, as torch.distributed counts; -1 not known.
   i32 rank = -1, world_size = -1, local_rank = -1;
+  std::string recorded_ranks;  // of the job, as --ranks lists them; empty: all
 
   // About the process and the recording.
   std::map<std::string, std::string> info;

@@ -71,18 +71,6 @@ Table ranks_table(const Distributed& distributed, const std::vector<Rank>& ranks
   }
   c.add("worker", numbered ? "Worker" : "Rank", Unit::text, numbered ? 9 : 0, [](auto& r) { return r.rank->worker; });
   c.add("steps", "Steps", Unit::count, 3, [](auto& r) { return i64(r.rank->steps.size()); });
-  time("computation", "Computation", 0, &Rank::computation_ns);
-  time("overlapping", "Overlapping", 1, &Rank::overlap_ns);
-  time("communication", "Communication", 0, &Rank::communication_ns);
-  time("other", "Other", 1, &Rank::other_ns);
-  c.add("waiting", "Waiting", Unit::time, 0, [=](auto& r) { return of_wait(r, [](auto& w) { return w.wait_ns; }); });
-  c.add("waits_for", "Most for", Unit::text, 1,
-        [&](auto& r) { return r.wait && r.wait->for_rank != kNone ? Value(ranks[r.wait->for_rank].text()) : Value(); });
-  c.add("waited_for", "Others wait for it", Unit::time, 0,
-        [=](auto& r) { return of_wait(r, [](auto& w) { return w.late_ns; }); });
-  bool parts = distributed.compared && !distributed.compared_steps;
-  c.add("slowest_in", parts ? "Slowest in parts" : "Slowest in steps", Unit::count, 2,
-        [=](auto& r) { return of_wait(r, [](auto& w) { return i64(w.slowest_in); }); });
   c.add("straggler", "Straggler", Unit::yes_no, 1, [](auto& r) {
     bool known = r.wait && r.wait->straggler != Straggler::unknown;
     return known ? Value(i64(r.wait->straggler == Straggler::yes)) : Value();
@@ -91,6 +79,18 @@ Table ranks_table(const Distributed& distributed, const std::vector<Rank>& ranks
     bool named = r.wait && r.wait->straggler == Straggler::yes && stage_is_known(*r.wait);
     return named ? Value(std::string(stage_text(r.wait->excess_in))) : Value();
   });
+  c.add("waiting", "Waiting", Unit::time, 0, [=](auto& r) { return of_wait(r, [](auto& w) { return w.wait_ns; }); });
+  c.add("waits_for", "Most for", Unit::text, 1,
+        [&](auto& r) { return r.wait && r.wait->for_rank != kNone ? Value(ranks[r.wait->for_rank].text()) : Value(); });
+  c.add("waited_for", "Others wait for it", Unit::time, 0,
+        [=](auto& r) { return of_wait(r, [](auto& w) { return w.late_ns; }); });
+  bool parts = distributed.compared && !distributed.compared_steps;
+  c.add("slowest_in", parts ? "Slowest in parts" : "Slowest in steps", Unit::count, 2,
+        [=](auto& r) { return of_wait(r, [](auto& w) { return i64(w.slowest_in); }); });
+  time("computation", "Computation", 0, &Rank::computation_ns);
+  time("overlapping", "Overlapping", 1, &Rank::overlap_ns);
+  time("communication", "Communication", 0, &Rank::communication_ns);
+  time("other", "Other", 1, &Rank::other_ns);
   Table out = c.table("Ranks", rows);
   out.footer = waiting_lines(distributed, ranks);
   return out;

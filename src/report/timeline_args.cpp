@@ -31,7 +31,7 @@ bool says_something(std::string_view key, std::string_view list) {
 
 }  // namespace
 
-TimelineArguments::TimelineArguments(const Model& model) : model_(model) {
+TimelineArguments::TimelineArguments(const Model& model) : model_(model), collectives_(model) {
   for (u32 i = 0; i < model.stretches.size(); i++) stretches_[model.stretches[i].event] = i;
 }
 
@@ -43,7 +43,7 @@ u32 TimelineArguments::add(const Slice& slice) {
   else if (slice.is_call())
     add_call(model_.calls[slice.source]);
   else
-    add_gpu(model_.gpu[slice.source]);
+    add_gpu(model_.gpu[slice.source], slice.source);
   if (!members_) return 0;
   auto [at, is_new] = sets_.try_emplace(set_, u32(in_order_.size()));
   if (is_new) in_order_.push_back(&at->first);
@@ -58,6 +58,7 @@ void TimelineArguments::add_event(const Event& event, u32 index) {
       number(Number::sequence, kineto::kSequenceNumber, event.sequence);
       text(kineto::kForwardThread, i64(event.forward_thread));
     }
+    add_arguments(collectives_.of_event(index));
     if (event.flags & kEventStretch) add_stretch(index);
     if (event.flags & kEventNvtx) add_nvtx(*event.nvtx);
     add_inputs(event);
@@ -83,8 +84,10 @@ void TimelineArguments::add_inputs(const Event& event) {
   members_ += at->second.number;
 }
 
-void TimelineArguments::add_nvtx(const NvtxDetail& detail) {
-  for (const kineto::NvtxArgument& a : kineto::nvtx_arguments(model_, detail)) text(a.key, a.value);
+void TimelineArguments::add_nvtx(const NvtxDetail& detail) { add_arguments(kineto::nvtx_arguments(model_, detail)); }
+
+void TimelineArguments::add_arguments(const std::vector<kineto::Argument>& arguments) {
+  for (const kineto::Argument& argument : arguments) text(argument.key, argument.value);
 }
 
 void TimelineArguments::add_python(const Event& event) {
@@ -115,11 +118,14 @@ void TimelineArguments::add_call(const CallEvent& call) {
     text(kineto::kOurMark, model_.process_ended_inside ? kineto::kUnfinishedMark : kineto::kClippedMark);
 }
 
-void TimelineArguments::add_gpu(const GpuEvent& event) {
+void TimelineArguments::add_gpu(const GpuEvent& event, u32 index) {
   switch (event.kind()) {
     case Kind::overhead: return;
     case Kind::sync: return add_sync(event);
-    case Kind::kernel: add_kernel(event); break;
+    case Kind::kernel:
+      add_kernel(event);
+      add_arguments(collectives_.of_kernel(index));
+      break;
     case Kind::copy: add_copy(event); break;
     case Kind::set:
       number(Number::bytes, "bytes", i64(event.as<SetInfo>().bytes));

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "analysis/tables/tracks.h"
+#include "kineto/collectives.h"
 #include "kineto/inputs.h"
 #include "report/table.h"
 
@@ -29,11 +30,12 @@ class TimelineArguments {
 
   void add_event(const Event& event, u32 index);
   void add_inputs(const Event& event);
+  void add_arguments(const std::vector<kineto::Argument>& arguments);
   void add_nvtx(const NvtxDetail& detail);
   void add_python(const Event& event);
   void add_stretch(u32 index);
   void add_call(const CallEvent& call);
-  void add_gpu(const GpuEvent& event);
+  void add_gpu(const GpuEvent& event, u32 index);
   void add_kernel(const GpuEvent& event);
   void add_copy(const GpuEvent& event);
   void add_sync(const GpuEvent& event);
@@ -49,6 +51,7 @@ class TimelineArguments {
 
   const Model& model_;
   kineto::InputText inputs_;
+  const kineto::CollectiveArguments collectives_;
   std::string set_;                            // of the current slice: as it is in the column
   u32 members_ = 0;                            // of it
   std::unordered_map<std::string, u32> sets_;  // coded set -> number

@@ -10,12 +10,24 @@ WHAT, WORLD, HOW = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 STEPS = 4
 
 
+KEPT = []
+
+
+def kept(tensor):
+    """torch 2.6 waits for ever if a thread of gloo is the last one to drop a tensor while the group is destroyed: the
+    one waits for the GIL, the other for that thread."""
+    KEPT.append(tensor)
+    return tensor
+
+
 def ops(torch, dist, rank):
-    """Every operation that gloo knows, in the group of all and in one of two ranks; and one that runs meanwhile."""
+    """Every operator that gloo knows, in the group of all and in one of two ranks; and one that runs meanwhile."""
     pair = dist.new_group([0, 1])
-    x, parts = torch.ones(6), [torch.zeros(6) for _ in range(WORLD)]
+    ones, zeros = (lambda *size, **more: kept(make(*size, **more)) for make in (torch.ones, torch.zeros))
+    dist.all_gather_object([None] * WORLD, {"rank": rank})
+    x, parts = ones(6), [zeros(6) for _ in range(WORLD)]
     dist.all_reduce(x)
-    work = dist.all_reduce(torch.ones(1 << 20), async_op=True)
+    work = dist.all_reduce(ones(1 << 20), async_op=True)
     torch.mm(torch.ones(64, 64), torch.ones(64, 64))
     work.wait()
     dist.all_gather(parts, x)
@@ -24,14 +36,13 @@ def ops(torch, dist, rank):
     dist.gather(x, parts if rank == 0 else None)
     dist.scatter(x, parts if rank == 0 else None)
     if rank < 2:
-        dist.all_reduce(torch.ones(3, dtype=torch.float64), group=pair)
+        dist.all_reduce(ones(3, dtype=torch.float64), group=pair)
     if int(torch.__version__.split(".")[0]) > 1:  # before, gloo does not know them
-        dist.all_gather_into_tensor(torch.zeros(6 * WORLD), x)
-        dist.reduce_scatter_tensor(torch.zeros(2), torch.ones(2 * WORLD))
-        dist.all_to_all_single(torch.zeros(WORLD), torch.ones(WORLD))
+        dist.all_gather_into_tensor(zeros(6 * WORLD), x)
+        dist.reduce_scatter_tensor(zeros(2), ones(2 * WORLD))
+        dist.all_to_all_single(zeros(WORLD), ones(WORLD))
         import torch.distributed._functional_collectives as functional
-        functional.all_reduce(x, "sum", dist.group.WORLD) + 1
-    dist.all_gather_object([None] * WORLD, {"rank": rank})
+        kept(functional.all_reduce(x, "sum", dist.group.WORLD) + 1)
     dist.barrier()
 
 

@@ -235,6 +235,18 @@ def kernel(name, ts, dur, stream=7, correlation=0):
                      "shared memory": 0, "grid": [1, 1, 1], "block": [1, 1, 1], "queued": 0}}
 
 
+def collectives():
+    """One on gloo and one of NCCL, as libkineto describes them."""
+    said = {"Collective name": "allreduce", "In msg nelems": 6, "Out msg nelems": 6, "Group size": 40, "dtype": "Float",
+            "Seq": 3, "Process Group Name": "0", "Process Group Description": "default_pg",
+            "Process Group Ranks": "[0, 1, 2 ...]"}
+    label = {**op("gloo:all_reduce", 2, 8, tid=2), "cat": "user_annotation"}
+    label["args"] = {**said, "Async": 1}
+    nccl = kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 20, 9, 7, 5)
+    nccl["args"].update(said)
+    return [op("c10d::allreduce_", 1, 3), label, nccl]
+
+
 def random_events(seed):
     pick, events, correlation = random.Random(seed), [], 0
     names = ["a", "", "</script>", "\u202e", "x" * 5000, "__proto__", *hostile.MARKUP.values()]
@@ -252,6 +264,7 @@ CASES = {
     "deep": lambda: [op("level %d" % (i % 7), i, 3 * 10_000 - 2 * i) for i in range(10_000)],
     "at once": lambda: [op("zero", 5, 0), op("zero", 5, 0), op("around", 0, 10), op("after", 10, 0)],
     "far apart": lambda: [op("first", 0, 1), op("last", 9_007_199_254_730, 1), op("long", 1, 9_007_199_254_000)],
+    "collectives": collectives,
     "gpu only": lambda: [op("aten::mm", 0, 1)] + [kernel("k", i, 0.5, 7, i + 1) for i in range(1000)],
 }
 

@@ -99,6 +99,8 @@ def test_ranks_that_are_not_wanted_leave_nothing(tmp_path, how):
     result = job(tmp_path, "ddp", 3, how, "trixie", TPROF_RANKS="0,2-7")
     assert sorted(by_rank(result)) == [0, 2]
     assert not [path for path in tmp_path.iterdir() if "rank1" in path.name]
+    looked = tprof("overview", "--all-ranks", result.logdir)
+    assert looked.returncode == 0, looked.stdout  # a rank that was not wanted is not missing
 
 
 @pytest.mark.parametrize("own", ["'RANK': '0', 'WORLD_SIZE': '2'", ""])

@@ -40,6 +40,11 @@ def seen(directory, code=4):
     jobs = json.loads(answer.stdout)["jobs"]
     table = json.loads(tprof("stats", "--by", "comm", "--json", directory).stdout)["workers"]
     notes = [note for worker in table for note in worker["notes"]]
+    advised = tprof("advise", "--json", directory)
+    page = tprof("report", directory, "-o", directory.parent / "page.html")
+    assert (advised.returncode, page.returncode) == (code, code), advised.stderr + page.stderr
+    doubts = [doubt for one in json.loads(advised.stdout)["stragglers"] for doubt in one["doubts"]]
+    assert set(doubts) <= set(notes) and bool(doubts) == (code != 0)
     return answer.stderr + "\n".join(notes), [[row["rank"] for row in one["ranks"]["rows"]] for one in jobs]
 
 

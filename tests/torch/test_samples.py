@@ -29,17 +29,20 @@ def python_of(result):
 
 @contextlib.contextmanager
 def unless_busy(result):
-    """What is asserted of shares of time holds where the program got the processor. A test that fails is skipped if the
-    trace itself says that the main thread waited for one."""
+    """What is asserted of shares of time holds where program and sampler got the processor. A test that fails is skipped
+    if the traces themselves say that one of them waited for it."""
     try:
         yield
     except AssertionError:
-        trace, = result.traces()
-        advice = " ".join(tprof("advise", trace.path).stdout.split())
-        busy = re.search(r"the machine was busy with other work: for \d+ % of the time", advice)
-        if not busy:
-            raise
-        pytest.skip(busy.group())
+        for trace in result.traces():
+            sampled = trace.ledger["samples"]
+            if sampled["missed"] > sampled["looks"] / 5:
+                pytest.skip("the machine was busy: %(missed)d looks were too late, %(looks)d were not" % sampled)
+            advice = " ".join(tprof("advise", trace.path).stdout.split())
+            busy = re.search(r"the machine was busy with other work: for \d+ % of the time", advice)
+            if busy:
+                pytest.skip(busy.group())
+        raise
 
 
 def samplers(logdir):
@@ -178,7 +181,8 @@ def test_windows_have_the_samples_of_their_steps(logdir):
     for trace in traces:
         begin, end = trace.step_spans()[0]["ts"], trace.step_spans()[-1]["ts"] + trace.step_spans()[-1]["dur"]
         inside = [s for s in trace.data["samples"] if begin <= s["ts"] <= end]
-        assert len(inside) >= 0.7 * (end - begin) / 1e4, (len(inside), trace.ledger["samples"])
+        with unless_busy(result):
+            assert len(inside) >= 0.7 * (end - begin) / 1e4, (len(inside), trace.ledger["samples"])
         assert len(trace.data["samples"]) <= len(inside) + 3
 
 

@@ -51,9 +51,12 @@ int run(const AdviseArguments& arguments) {
       out["stragglers"].push_back(stragglers_json(job));
       continue;
     }
-    for (const std::string& line : waiting_lines(job.found, job.ranks))
+    std::vector<std::string> lines = waiting_lines(job.found, job.ranks);
+    lines.insert(lines.end(), job.doubts.begin(), job.doubts.end());
+    for (const std::string& line : lines)
       print(stdout, "\n" + job.run + "  span " + job.span_text() + ": " + line + "\n");
   }
+  code = jobs.code_with_doubts(code);
   if (arguments.json && code != kExitUnreadable) print(stdout, json_indented(out) + "\n");
   return code == kExitOk && found && !arguments.fail_on.empty() ? int(kExitFound) : code;
 }

@@ -214,7 +214,7 @@ class Report {
     if (sides) documents_["diff"] = sides->document(table_json(Keep::always), table_json(Keep::if_it_fits));
     for (const Job& job : waiting.all()) documents_["advise"]["stragglers"].push_back(stragglers_json(job));
     add_jobs(jobs);
-    return code;
+    return waiting.code_with_doubts(code);
   }
 
   // Adds a worker to all documents or to none: an analysis may throw, and a worker must have the same number in all of

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "analysis/ranks/clocks.h"
+#include "base/options.h"
 
 namespace tprof {
 namespace {
@@ -47,13 +48,17 @@ class Doubts {
   void add_missing() {
     i32 world = -1;
     std::vector<i32> numbers;
+    RankSet wanted;
+    OptionError refused;
     for (const Rank& rank : ranks_) {
+      if (!rank.recorded.empty()) parse_ranks(rank.recorded.c_str(), wanted, refused);
       world = std::max(world, rank.world_size);
       numbers.push_back(rank.number);
     }
     std::vector<std::string> missing;
     for (i32 r = 0; r < std::min(world, kMaxRanks); r++)
-      if (std::find(numbers.begin(), numbers.end(), r) == numbers.end()) missing.push_back("rank " + std::to_string(r));
+      if (wanted.has(r) && std::find(numbers.begin(), numbers.end(), r) == numbers.end())
+        missing.push_back("rank " + std::to_string(r));
     bool numbered = std::all_of(numbers.begin(), numbers.end(), [](i32 n) { return n >= 0; });
     if (numbered && !missing.empty())
       out_.push_back("there is no trace that can be read of " + listed(missing) + " of " + std::to_string(world));

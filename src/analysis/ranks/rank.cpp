@@ -18,6 +18,7 @@ class RankReader {
     out_.worker = worker;
     out_.number = model.rank;
     out_.world_size = model.world_size;
+    out_.recorded = model.recorded_ranks;
     out_.span_ns = windows_.time.length();
     out_.host = model.host;
     if (auto boot = model.info.find(kBootId); boot != model.info.end()) out_.boot = boot->second;

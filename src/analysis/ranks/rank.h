@@ -27,6 +27,7 @@ struct RankStep {
 struct Rank : Overlap {              // of its steps
   std::string worker;                // as its file is called
   i32 number = -1, world_size = -1;  // in the job, as torch.distributed counts; -1 not known
+  std::string recorded;              // which ranks of the job were to be recorded, as --ranks lists them; empty: all
   std::vector<RankStep> steps;       // those that count; one for the whole trace if it has none
   bool has_steps = false;
   i64 span_ns = 0;                    // of the steps

@@ -35,7 +35,7 @@ u8 scope_of(HostKind kind, const EventFields& f, const Event& e) {
   return u8(node ? Scope::backward : Scope::function);
 }
 
-// Reads the details of an NVTX range as put_nvtx() writes them; false if there are none.
+// Reads the details of an NVTX range as nvtx_arguments() has them; false if there are none.
 bool read_nvtx(ReadState& state, const EventFields& f, NvtxDetail& d) {
   const Value &domain = f.arg("domain"), &category = f.arg("category"), &payload = f.arg("payload");
   std::string_view color = text_of(f.arg("color"));

@@ -145,6 +145,7 @@ void TraceReader::read_member(const std::string& key, const Value& value, std::s
     model_.rank = count("rank");
     model_.world_size = count("world_size");
     model_.local_rank = count("local_rank");
+    model_.recorded_ranks = text_of(member(value, "recorded_ranks"));
     if (model_.host.empty()) model_.host = text_of(member(value, "node"));
   } else if (key == kHostName) {
     model_.host = text_of(value);

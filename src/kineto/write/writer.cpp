@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "kineto/collectives.h"
 #include "kineto/inputs.h"
 #include "kineto/ledger.h"
 #include "kineto/names.h"
-#include "kineto/write/collectives.h"
+#include "kineto/nvtx.h"
+#include "kineto/write/arguments.h"
 #include "kineto/write/gpu.h"
 #include "kineto/write/lines.h"
-#include "kineto/write/nvtx.h"
 #include "kineto/write/python.h"
 #include "kineto/write/stacks.h"
 #include "model/communication.h"
@@ -38,7 +39,7 @@ class TraceWriter {
         stacks_(model, out_),
         gpu_(model, lines_, stacks_, out_),
         python_(model, lines_, out_),
-        collectives_(model, out_) {}
+        collectives_(model) {}
 
   u64 write() {
     put_header();
@@ -83,7 +84,7 @@ class TraceWriter {
   StackText stacks_;
   GpuWriter gpu_;
   PythonWriter python_;
-  CollectiveText collectives_;
+  CollectiveArguments collectives_;
   InputText inputs_;
 };
 
@@ -97,6 +98,7 @@ Json TraceWriter::distributed() const {
   if (model_.world_size >= 0) out["world_size"] = model_.world_size;
   if (model_.local_rank >= 0) out["local_rank"] = model_.local_rank;
   out["node"] = model_.host;
+  if (!model_.recorded_ranks.empty()) out["recorded_ranks"] = model_.recorded_ranks;
   if (known.is_object())
     for (const auto& [key, value] : known.items())
       if (!out.contains(key)) out[key] = value;
@@ -177,7 +179,7 @@ void TraceWriter::put_mark(const NvtxMark& mark, size_t index) {
   out_.put("\"ts\": ");
   out_.put_us(mark.ns);
   out_.put(", \"args\": {");
-  put_nvtx(out_, model_, mark.detail);
+  put_arguments(out_, nvtx_arguments(model_, mark.detail));
   out_.put("\"Ev Idx\": ");
   out_.put_number(model_.events.size() + model_.memory.size() + index);
   out_.put("}}");
@@ -235,9 +237,9 @@ void TraceWriter::put_event(const Event& event, u32 index) {
     out_.put_number(event.forward_thread);
   }
   out_.put(", \"Record function id\": 0, ");
-  collectives_.put(index);
+  put_arguments(out_, collectives_.of_event(index));
   if (event.flags & kEventStretch) put_stretch(index);
-  if (event.flags & kEventNvtx) put_nvtx(out_, model_, *event.nvtx);
+  if (event.flags & kEventNvtx) put_arguments(out_, nvtx_arguments(model_, *event.nvtx));
   std::string_view inputs = inputs_.of(event);
   // The plugin multiplies the dims of collectives, and a list of tensors there makes it drop the whole run.
   bool unsafe =

@@ -108,7 +108,7 @@ export interface Documents {
   report: { tprof: string; left_out: string[]; of_jobs: string[]; sides?: string[] };
   overview: { workers: OverviewWorker[] };
   steps: { workers: (Source & TableHead)[] };
-  advise: { workers: AdviseWorker[]; stragglers?: { run: string; span: string; lines: string[] }[] };
+  advise: { workers: AdviseWorker[]; stragglers?: { run: string; span: string; lines: string[]; doubts: string[] }[] };
   stats: Record<string, StatsDocument>;
   diff?: DiffDocument;
 }

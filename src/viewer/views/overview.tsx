@@ -31,7 +31,9 @@ function Losses({ worker }: { worker: number }) {
   const { run, span, notes } = documents.overview.workers[worker];
   const jobs = documents.advise.stragglers ?? [];
   const job = jobs.findIndex((one) => one.run === run && one.span === span);
-  const waiting = job < 0 ? [] : jobs[job].lines;
+  const waiting = (["lines", "doubts"] as const).flatMap((key) =>
+    job < 0 ? [] : jobs[job][key].map((line, i) => ({ line, at: `advise/stragglers/${job}/${key}/${i}` })),
+  );
   return (
     <>
       {notes.length > 0 && (
@@ -45,9 +47,9 @@ function Losses({ worker }: { worker: number }) {
       )}
       {waiting.length > 0 && (
         <div class="banner" role="note">
-          {waiting.map((line, i) => (
+          {waiting.map(({ line, at }) => (
             <p>
-              <Said at={`advise/stragglers/${job}/lines/${i}`} text={line} />
+              <Said at={at} text={line} />
             </p>
           ))}
         </div>

@@ -90,6 +90,7 @@ Json json_of(const Rank& rank) {
           {"worker", rank.worker},
           {"number", rank.number},
           {"world_size", rank.world_size},
+          {"recorded", rank.recorded},
           {"host", rank.host},
           {"boot", rank.boot},
           {"pid", rank.pid},
@@ -111,6 +112,7 @@ Rank rank_from(const Json& json) {
   Rank rank;
   rank.worker = json.at("worker"), rank.host = json.at("host"), rank.boot = json.at("boot");
   rank.number = rank_number_of(json.at("number")), rank.world_size = rank_number_of(json.at("world_size"));
+  rank.recorded = json.value("recorded", std::string());
   rank.pid = u32(within(json.at("pid"), 0, UINT32_MAX));
   rank.on_gpu = json.at("on_gpu"), rank.has_steps = json.at("has_steps"), rank.span_ns = length_of(json.at("span_ns"));
   rank.work = {u64(length_of(json.at("operators"))), count_of(json.at("elements"))};

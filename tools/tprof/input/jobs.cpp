@@ -50,6 +50,11 @@ void Jobs::finish() {
   }
 }
 
+int Jobs::code_with_doubts(int code) const {
+  bool doubtful = std::any_of(jobs_.begin(), jobs_.end(), [](const Job& job) { return !job.doubts.empty(); });
+  return doubtful && code == kExitOk ? int(kExitPartial) : code;
+}
+
 RankFacts Jobs::facts_of(const Input& input) const {
   auto at = job_of_.find(input.path);
   if (at == job_of_.end()) return {};
@@ -84,8 +89,7 @@ int add_ranks(Inputs& inputs, Jobs& jobs) {
       jobs.add(input, rank_of(model, input.worker));
     });
   jobs.finish();
-  for (const Job& job : jobs.all())
-    if (!job.doubts.empty() && code == kExitOk) code = kExitPartial;
+  code = jobs.code_with_doubts(code);
   return any && code == kExitUnreadable ? int(kExitPartial) : code;
 }
 
@@ -101,11 +105,8 @@ Json stragglers_json(const Job& job) {
                      {"slowest_in", wait.slowest_in},
                      {"straggler", known ? Json(wait.straggler == Straggler::yes) : Json()}});
   }
-  return {{"run", job.run},
-          {"span", job.span_text()},
-          {"lines", waiting_lines(job.found, job.ranks)},
-          {"compared", job.found.compared},
-          {"ranks", std::move(ranks)}};
+  return {{"run", job.run},       {"span", job.span_text()},        {"lines", waiting_lines(job.found, job.ranks)},
+          {"doubts", job.doubts}, {"compared", job.found.compared}, {"ranks", std::move(ranks)}};
 }
 
 bool may_hold_jobs(const std::vector<Input>& inputs) {

@@ -32,6 +32,8 @@ class Jobs {
   void finish();
 
   const std::vector<Job>& all() const { return jobs_; }
+  // `code`, or kExitPartial in place of kExitOk if the traces may not be those of whole jobs.
+  int code_with_doubts(int code) const;
   // What follows from the other ranks for the rank of this trace.
   RankFacts facts_of(const Input& input) const;
 

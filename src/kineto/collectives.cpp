@@ -1,4 +1,4 @@
-#include "kineto/write/collectives.h"
+#include "kineto/collectives.h"
 
 #include "kineto/names.h"
 
@@ -18,33 +18,13 @@ std::string shortened(const std::string& ranks) {
   return ranks.substr(0, at) + " ...]";
 }
 
-}  // namespace
-
-CollectiveText::CollectiveText(const Model& model, OutputFile& out) : model_(model), out_(out) {
-  for (const Collective& c : model.collectives)
-    if (c.gpu == kNone) by_event_.emplace(c.wire != kNone ? c.wire : c.op, &c);
-}
-
-void CollectiveText::put(u32 event) {
-  if (by_event_.empty()) return;
-  auto found = by_event_.find(event);
-  if (found == by_event_.end()) return;
-  const Collective& c = *found->second;
-  auto text = [&](const char* key, const std::string& value) {
-    out_.put("\"");
-    out_.put(key);
-    out_.put("\": " + json_ascii(value) + ", ");
-  };
+std::vector<Argument> arguments_of(const Model& model, const Collective& c) {
+  std::vector<Argument> out;
   auto name = [&](const char* key, u32 index) {
-    if (index) text(key, model_.names[index]);
+    if (index) out.push_back({key, model.names[index]});
   };
   auto number = [&](const char* key, i64 value) {
-    if (value < 0) return;
-    out_.put("\"");
-    out_.put(key);
-    out_.put("\": ");
-    out_.put_number(value);
-    out_.put(", ");
+    if (value >= 0) out.push_back({key, std::to_string(value), true});
   };
   name(kCollectiveName, c.name);
   number(kInElements, c.in_elements);
@@ -54,9 +34,26 @@ void CollectiveText::put(u32 event) {
   number(kGroupSequence, c.sequence);
   name(kGroupName, c.group);
   name(kGroupDescription, c.group_description);
-  if (c.group_ranks) text(kGroupRanks, shortened(model_.names[c.group_ranks]));
+  if (c.group_ranks) out.push_back({kGroupRanks, shortened(model.names[c.group_ranks])});
   number(kPeer, c.peer);
   number(kAsync, c.async);
+  return out;
+}
+
+}  // namespace
+
+CollectiveArguments::CollectiveArguments(const Model& model) : model_(model) {
+  for (const Collective& c : model.collectives)
+    if (c.gpu != kNone)
+      by_kernel_.emplace(c.gpu, &c);
+    else
+      by_event_.emplace(c.wire != kNone ? c.wire : c.op, &c);
+}
+
+std::vector<Argument> CollectiveArguments::found(const Index& in, u32 index) const {
+  if (in.empty()) return {};
+  auto at = in.find(index);
+  return at == in.end() ? std::vector<Argument>() : arguments_of(model_, *at->second);
 }
 
 }  // namespace tprof::kineto
