@@ -34,13 +34,20 @@ const Operator* operator_of(std::string_view name) {
   return nullptr;
 }
 
-bool is_transfer(std::string_view collective) {
-  return collective == "send" || collective.starts_with("recv") || collective == "monitored_barrier";
+constexpr std::string_view kReduceScatter = "reduce_scatter";
+
+bool is_transfer(std::string_view collective) { return collective == "send" || collective.starts_with("recv"); }
+
+// Whether torch counts more than one call in the group for it, and not on all ranks alike: a monitored_barrier is made
+// of transfers.
+bool counts_transfers(std::string_view collective) {
+  return is_transfer(collective) || collective == "monitored_barrier";
 }
 
 class Finder {
  public:
-  Finder(Model& model, const std::vector<GroupMark>& marks) : model_(model) {
+  Finder(Model& model, const std::vector<GroupMark>& marks, const std::vector<u32>& labels)
+      : model_(model), known_labels_(labels.begin(), labels.end()) {
     for (const GroupMark& mark : marks) marks_[mark.address].push_back(mark);
   }
 
@@ -61,7 +68,8 @@ class Finder {
     i64 begin_ns = 0;
     u32 owner = 0;           // the thread that started it; without an operator, that of the label
     bool transfer = false;   // between two ranks, which torch counts differently on each
-    std::string_view label;  // that it will have
+    std::string_view label;  // that it will have; empty: the operator returns when it is done
+    i64 left = -1;           // elements of a reduce_scatter whose labels are still to come; -1 not known
   };
 
   void read_names() {
@@ -105,6 +113,7 @@ class Finder {
     f.owner = owner_of(e);
     f.transfer = is_transfer(op.collective);
     f.label = op.label;
+    if (f.label.empty() && !f.transfer) c.wire = event;
     u8 dtype = kDtypeUnknown;
     bool shows_groups = false;  // else its group is not recorded
     InputCursor inputs(e);
@@ -116,12 +125,22 @@ class Finder {
       if (index == op.peer && input->tag == InputTag::integer) c.peer = i32(input->integer);
       shows_groups |= input->tag == InputTag::object;
       if (input->tag == InputTag::object && marks_.count(input->object)) f.group = input->object;
-      if (input->tag == InputTag::boolean && c.async < 0 && op.collective != "monitored_barrier") c.async = input->yes;
+      if (input->tag == InputTag::boolean && c.async < 0 && !f.label.empty()) c.async = input->yes;
     }
     if (dtype != kDtypeUnknown) c.dtype = name_index(dtype_word(dtype));
     if (!f.group && !shows_groups && marks_.size() == 1) f.group = marks_.begin()->first;
+    if (f.label == kReduceScatter) f.left = input_of(f);
     by_thread_[f.owner].push_back(u32(found_.size()));
     found_.push_back(std::move(f));
+  }
+
+  // Elements of the input of a reduce_scatter; a list of them follows from the output.
+  i64 input_of(const Found& f) const {
+    const Collective& c = f.collective;
+    if (c.in_elements >= 0 || c.out_elements < 0) return c.in_elements;
+    const GroupMark* mark = mark_at(f.group, f.begin_ns);
+    i64 size = mark ? i64(mark->size) : model_.world_size;
+    return size > 0 ? c.out_elements * size : -1;
   }
 
   // Labels of transfers begin in their operator. Those of gloo's other collectives begin on threads of the process
@@ -132,6 +151,7 @@ class Finder {
     for (u32 i = 0; i < model_.events.size(); i++) {
       const Event& e = model_.events[i];
       if (!labels_[e.name] || (e.flags & (kEventStep | kEventNvtx | kEventPython))) continue;
+      if (!known_labels_.empty() && !known_labels_.count(i)) continue;
       Found* around = operator_around(e);
       if (!around)
         waiting.push_back(i);
@@ -142,9 +162,8 @@ class Finder {
     std::list<u32> open;  // operators without a label
     for (u32 i = 0; i < found_.size(); i++)
       if (found_[i].collective.wire == kNone && !found_[i].transfer) open.push_back(i);
-    size_t operators = found_.size();
     for (u32 i : waiting)
-      if (!give_label(i, open) && !is_part(i, operators)) add_label(i);
+      if (!give_label(i, open)) add_label(i);
   }
 
   // Gives the label to the first operator that may have it.
@@ -152,21 +171,22 @@ class Finder {
     u64 group = thread_group(model_.events[label]);
     for (auto at = open.begin(); at != open.end() && found_[*at].begin_ns <= model_.events[label].begin_ns; ++at) {
       if ((group && found_[*at].group != group) || !may_have(found_[*at], label)) continue;
-      found_[*at].collective.wire = label;
-      open.erase(at);
+      if (take(found_[*at], label)) open.erase(at);
       return true;
     }
     return false;
   }
 
-  // A reduce_scatter of gloo may be several all_reduces, of which the first one has its label.
-  bool is_part(u32 label, size_t operators) const {
-    i64 ns = model_.events[label].begin_ns;
-    auto after = std::upper_bound(found_.begin(), found_.begin() + i64(operators), ns,
-                                  [](i64 limit, const Found& f) { return limit < f.begin_ns; });
-    if (after == found_.begin()) return false;
-    const Found& last = *(after - 1);
-    return last.label == "reduce_scatter" && last.collective.wire != kNone && may_have(last, label);
+  // True if it was the last label. A reduce_scatter of gloo is an all_reduce for each tensor of its input; the one that
+  // ends last shows it.
+  bool take(Found& f, u32 label) const {
+    const Event& e = model_.events[label];
+    Collective& c = f.collective;
+    if (c.wire == kNone || model_.events[c.wire].end_ns() < e.end_ns()) c.wire = label;
+    i64 elements = sum_of(e).elements;
+    if (f.left < 0 || elements <= 0 || !known_labels_.empty()) return true;
+    f.left -= elements;
+    return f.left <= 0;
   }
 
   // A thread belongs to one process group: that of a label for which all operators that may have it agree.
@@ -192,10 +212,10 @@ class Finder {
     const Event& e = model_.events[label];
     std::string_view word = model_.names[e.name];
     word.remove_prefix(word.find(':') + 1);
-    bool same = word == f.label || (f.label == "reduce_scatter" && word == "all_reduce");
-    if (!same || f.transfer || f.begin_ns > e.begin_ns) return false;
-    Input sent = sum_of(e);
-    return sent.elements < 0 || f.collective.in_elements < 0 || sent.elements == f.collective.in_elements;
+    bool part = f.label == kReduceScatter && word == "all_reduce";
+    if ((word != f.label && !part) || f.transfer || f.begin_ns > e.begin_ns) return false;
+    i64 sent = sum_of(e).elements, expected = part ? f.left : f.collective.in_elements;
+    return sent < 0 || expected < 0 || (part ? sent <= expected : sent == expected);
   }
 
   // All tensors that a label names.
@@ -274,7 +294,8 @@ class Finder {
       c.group_size = i32(mark->size);
       fill_sizes(c);
       // A label alone begins some time after its call.
-      f.transfer || c.op == kNone ? void(unordered.insert(f.group)) : by_group[f.group].push_back(&f);
+      counts_transfers(model_.names[c.name]) || c.op == kNone ? void(unordered.insert(f.group))
+                                                              : by_group[f.group].push_back(&f);
     }
     for (auto& [address, calls] : by_group)
       if (!unordered.count(address)) count(address, calls);
@@ -322,6 +343,7 @@ class Finder {
   }
 
   Model& model_;
+  std::set<u32> known_labels_;                   // empty: any may be one
   std::map<u64, std::vector<GroupMark>> marks_;  // by address, in order of time
   std::vector<const Operator*> operators_;       // by name
   std::vector<char> labels_;                     // by name
@@ -334,6 +356,8 @@ class Finder {
 
 }  // namespace
 
-void find_collectives(Model& model, const std::vector<GroupMark>& marks) { Finder(model, marks).run(); }
+void find_collectives(Model& model, const std::vector<GroupMark>& marks, const std::vector<u32>& labels) {
+  Finder(model, marks, labels).run();
+}
 
 }  // namespace tprof

@@ -16,7 +16,8 @@ struct GroupMark {
   u32 name = 0, description = 0, ranks = 0;  // indices into Model::names
 };
 
-// Appends to Model::collectives, after nest_events(). `marks` in order of time.
-void find_collectives(Model& model, const std::vector<GroupMark>& marks = {});
+// Appends to Model::collectives, after nest_events(). `marks` in order of time. `labels`: the events that show a
+// collective each, where that is known; else all labels of backends are looked at.
+void find_collectives(Model& model, const std::vector<GroupMark>& marks = {}, const std::vector<u32>& labels = {});
 
 }  // namespace tprof

@@ -197,7 +197,7 @@ struct ForwardBackward {
 struct Collective {
   u32 gpu = kNone;   // its kernel: index into Model::gpu; kNone: it ran on the CPU, or its kernel is not known
   u32 op = kNone;    // the operator c10d::... or the call into NCCL that started it: index into Model::events
-  u32 wire = kNone;  // and the label of its backend, from the request to the completion: index into Model::events
+  u32 wire = kNone;  // what shows it: the label of its backend, from request to completion, or `op`; index as `op`
   u32 name = 0;      // "allreduce" ...; this and the next four are indices into Model::names; 0: not known
   u32 dtype = 0, group = 0, group_description = 0;
   u32 group_ranks = 0;                      // "[0, 2]": the ranks of the group, as numbers of the whole job

@@ -1,9 +1,10 @@
-"""A job on gloo: gloo_collectives.py ops|ddp|join|fsdp RANKS env|spawn. The ranks are started as launchers do (RANK and
-WORLD_SIZE set, by a parent without torch) or by torch.multiprocessing.spawn. Prints what each rank returned."""
+"""A job on gloo: gloo_collectives.py ops|ddp|join|fsdp RANKS env|spawn|started. The ranks are started as launchers do (RANK
+and WORLD_SIZE set, by a parent without torch), by torch.multiprocessing.spawn, or were started by mpirun or srun, with
+MASTER_ADDR and MASTER_PORT set. Prints what each rank returned."""
 import os
-import socket
-import subprocess
 import sys
+
+import gloo_job
 
 WHAT, WORLD, HOW = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 STEPS = 4
@@ -99,20 +100,23 @@ def rank_of_job(rank):
     dist.destroy_process_group()
 
 
+def started_as():
+    """The number that mpirun or srun gave this process."""
+    return next(int(os.environ[name]) for name in ("OMPI_COMM_WORLD_RANK", "SLURM_PROCID") if name in os.environ)
+
+
 def main():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=port, GLOO_SOCKET_IFNAME="lo", USE_LIBUV="0")
-    if HOW == "spawn":
-        import torch.multiprocessing
-        torch.multiprocessing.spawn(rank_of_job, nprocs=WORLD)
-        print("spawned")
+    if HOW == "env":
+        gloo_job.start(WORLD)
         return
-    job = [subprocess.Popen([sys.executable, *sys.argv], stdout=subprocess.DEVNULL, env={
-        **os.environ, "WORLD_SIZE": str(WORLD), "RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in range(WORLD)]
-    print([process.wait() for process in job])
+    import torch.multiprocessing
+    gloo_job.meet()
+    torch.multiprocessing.spawn(rank_of_job, nprocs=WORLD)
+    print("spawned")
 
 
 if __name__ == "__main__":
-    rank_of_job(int(os.environ["RANK"])) if HOW == "env" and "RANK" in os.environ else main()
+    if HOW == "started":
+        rank_of_job(started_as())
+    else:
+        rank_of_job(int(os.environ["RANK"])) if HOW == "env" and "RANK" in os.environ else main()

@@ -44,7 +44,7 @@ def write(directory, ranks, steps, slow=0.2):
         trace = gzip.compress(b'{"traceEvents": []}', 1)
         name.with_name(name.name + ".pt.trace.json.gz").write_bytes(trace)
         facts["trace_bytes"] = len(trace)
-        name.with_name(name.name + ".rank_facts.gz").write_bytes(gzip.compress(json.dumps(facts).encode(), 1))
+        name.with_name(name.name + ".rank_facts").write_bytes(gzip.compress(json.dumps(facts).encode(), 1))
 
 
 if __name__ == "__main__":

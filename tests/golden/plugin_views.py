@@ -3,7 +3,8 @@ plugin_views.json anew, after a change in the traces below:
 
     TB_PLUGIN=<tb_plugin of pytorch/kineto> /usr/bin/python3 tests/golden/plugin_views.py
 
-It needs pandas, numpy and absl (Debian: python3-pandas, python3-absl) and no TensorBoard.
+It needs pandas, numpy and absl (Debian: python3-pandas, python3-absl) and no TensorBoard. `plugin_views.py record` makes
+the traces of REAL anew by running those jobs; the answers must be made anew after it.
 """
 import gzip
 import json
@@ -82,8 +83,17 @@ JOBS = {"nccl": (nccl_rank, ["node0_11", "node0_7", "node1_3"]), "gloo": (gloo_r
         "uneven": (lambda rank: nccl_rank(rank) if rank else gloo_rank(rank), ["node0_1", "node0_2"])}
 
 
+# Two steps of two ranks of apps/gloo_collectives.py in a window; each a folder here. What it runs, on which machine.
+REAL = {"gloo_ddp": ("ddp", "trixie"), "gloo_fsdp": ("fsdp", "sid")}
+WINDOW = "skip_first=1,wait=0,warmup=1,active=2,repeat=1"
+
+
 def make_job(directory, job):
     """The traces of a job in a directory."""
+    if job in REAL:
+        for path in (HERE / job).iterdir():
+            (pathlib.Path(directory) / path.name).write_bytes(path.read_bytes())
+        return
     make, workers = JOBS[job]
     for rank, worker in enumerate(workers):
         (pathlib.Path(directory) / (worker + ".pt.trace.json")).write_text(json.dumps(make(rank)))
@@ -134,7 +144,7 @@ def memory(shown, begin, end):
 
 def answers():
     out = {"jobs": {}, "series": {}, "memory": {}}
-    for job in JOBS:
+    for job in [*JOBS, *REAL]:
         with tempfile.TemporaryDirectory() as directory:
             make_job(directory, job)
             loaded = load(directory)
@@ -150,6 +160,23 @@ def answers():
     return out
 
 
+def record():
+    sys.path.insert(0, str(HERE.parent / "run"))
+    sys.path.insert(0, str(HERE.parent))
+    import harness
+    for name, (job, where) in REAL.items():
+        with tempfile.TemporaryDirectory() as directory:
+            harness.run(["gloo_collectives.py", job, 2, "env"], "run", logdir=directory, where=harness.machine(where),
+                        options={"TPROF_SCHEDULE": WINDOW})
+            (HERE / name).mkdir(exist_ok=True)
+            for path in (HERE / name).iterdir():
+                path.unlink()
+            for trace in harness.load_traces(directory):
+                (HERE / name / trace.path.name).write_bytes(trace.path.read_bytes())
+
+
 if __name__ == "__main__":
+    if sys.argv[1:] == ["record"]:
+        sys.exit(record())
     sys.path.insert(0, os.environ["TB_PLUGIN"])
     (HERE / "plugin_views.json").write_text(json.dumps(answers(), indent=1) + "\n")

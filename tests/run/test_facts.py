@@ -1,6 +1,7 @@
 """The facts of ranks beside their traces: the same answers without reading a trace, and what happens without them."""
 import gzip
 import json
+import re
 import shutil
 import sys
 
@@ -26,13 +27,24 @@ def answer(*words):
 
 
 def test_each_rank_leaves_its_facts_of_a_few_kilobytes(job):
-    facts = sorted(job.logdir.glob("*.rank_facts.gz"))
+    facts = sorted(job.logdir.glob("*.rank_facts"))
     assert len(facts) == len(job.traces()) == 2
     for path in facts:
         assert path.stat().st_size < 20_000
         data = json.loads(gzip.open(path).read())
-        trace = path.with_name(path.name.replace(".rank_facts.gz", ".pt.trace.json.gz"))
+        trace = path.with_name(path.name.replace(".rank_facts", ".pt.trace.json.gz"))
         assert data["schema"] == 2 and data["trace_bytes"] == trace.stat().st_size and len(data["steps"]) == 12
+
+
+def test_hta_takes_the_traces_alone_for_traces(job):
+    """It reads whatever ends in .gz or .json, and takes its rank from the first line that has one."""
+    found = {}
+    for path in job.logdir.iterdir():
+        if path.name.endswith((".gz", ".json")):
+            lines = gzip.open(path, "rt")
+            rank, = [m.group(1) for m in map(re.compile(r'"rank":\s+(\d+)').search, lines) if m][:1]
+            found[int(rank)] = path
+    assert found == {trace.data["distributedInfo"]["rank"]: trace.path for trace in job.traces()}
 
 
 def test_facts_say_what_the_traces_say(job, tmp_path):
@@ -49,16 +61,16 @@ def test_facts_say_what_the_traces_say(job, tmp_path):
 def test_facts_of_another_trace_are_not_used(job, tmp_path):
     for name in range(33):
         shutil.copytree(job.logdir, tmp_path / str(name))
-    for path in (tmp_path / "5").glob("*.rank_facts.gz"):
+    for path in (tmp_path / "5").glob("*.rank_facts"):
         data = json.loads(gzip.open(path).read())
         data["trace_bytes"] += 1
         data["number"] = 77
         path.write_bytes(gzip.compress(json.dumps(data).encode()))
-    for path in (tmp_path / "6").glob("*.rank_facts.gz"):
+    for path in (tmp_path / "6").glob("*.rank_facts"):
         path.write_bytes(b"no gzip")
-    for path in (tmp_path / "7").glob("*.rank_facts.gz"):
+    for path in (tmp_path / "7").glob("*.rank_facts"):
         path.write_bytes(gzip.compress(b'{"schema": 2, "trace_bytes": %d}' % path.with_name(
-            path.name.replace(".rank_facts.gz", ".pt.trace.json.gz")).stat().st_size))
+            path.name.replace(".rank_facts", ".pt.trace.json.gz")).stat().st_size))
     jobs = answer("overview", "--all-ranks", "--json", tmp_path)["jobs"]
     assert [[row["rank"] for row in one["ranks"]["rows"]] for one in jobs] == [[0, 1]] * 33
 
@@ -77,7 +89,7 @@ def test_facts_with_numbers_out_of_range_are_not_used(job, tmp_path):
     for name in range(33):
         shutil.copytree(job.logdir, tmp_path / ("%02d" % name))
     for name, (key, value) in enumerate(places):
-        path = sorted((tmp_path / ("%02d" % name)).glob("*.rank_facts.gz"))[0]
+        path = sorted((tmp_path / ("%02d" % name)).glob("*.rank_facts"))[0]
         data = json.loads(gzip.open(path).read())
         path.write_bytes(gzip.compress(json.dumps({**data, key: value}).encode()))
     jobs = answer("overview", "--all-ranks", "--json", tmp_path)["jobs"]

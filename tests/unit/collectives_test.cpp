@@ -87,17 +87,68 @@ TEST_F(CollectivesTest, LabelsAreTakenInOrderByTheThreadsOfTheGroup) {
   EXPECT_EQ(model.collectives[2].sequence, 2);
 }
 
-TEST_F(CollectivesTest, AReduceScatterMayBeSeveralAllReduces) {
+TEST_F(CollectivesTest, WhatFollowsAReduceScatterIsNoPartOfIt) {
   groups();
   Inputs inputs;
   inputs.tensor(kFloat, {2}, {1}).tensor(kFloat, {8}, {1}).object(kWorld).object(1).boolean(false).integer(-1);
   b.range(kPid, 1, "c10d::_reduce_scatter_base_", kT + 100, kT + 120, {.inputs = &inputs});
   label("gloo:all_reduce", 130, 140, {8});
-  label("gloo:all_reduce", 150, 160, {8});
+  all_reduce(170, kWorld, 8);
+  label("gloo:all_reduce", 200, 210, {8});
   build();
-  ASSERT_EQ(model.collectives.size(), 1u);
+  ASSERT_EQ(model.collectives.size(), 2u);
   EXPECT_EQ(model.collectives[0].in_elements, 8);
   EXPECT_EQ(model.collectives[0].out_elements, 2);
+  EXPECT_EQ(model.collectives[0].async, 0);
+  EXPECT_EQ(wire_ns(0), 130);
+  EXPECT_EQ(wire_ns(1), 200);
+}
+
+TEST_F(CollectivesTest, ACoalescedReduceScatterIsAnAllReduceOfEachTensor) {
+  groups();
+  Inputs inputs;
+  inputs.tensor_list(2).tensor(kFloat, {2}, {1}).tensor(kFloat, {3}, {1});
+  inputs.tensor_list(2).tensor(kFloat, {8}, {1}).tensor(kFloat, {12}, {1});
+  inputs.object(kWorld).object(1).boolean(true).integer(-1);
+  b.range(kPid, 1, "c10d::reduce_scatter_tensor_coalesced_", kT + 100, kT + 120, {.inputs = &inputs});
+  all_reduce(125, kWorld, 5);
+  label("gloo:all_reduce", 130, 190, {12}, kWorker);  // in any order, also after the next call; it ends last
+  label("gloo:all_reduce", 131, 180, {8}, kOther);
+  label("gloo:all_reduce", 181, 200, {5}, kOther);
+  build();
+  ASSERT_EQ(model.collectives.size(), 2u);
+  EXPECT_EQ(model.collectives[0].in_elements, 20);
+  EXPECT_EQ(wire_ns(0), 130);
+  EXPECT_EQ(wire_ns(1), 181);
+  EXPECT_EQ(model.collectives[0].sequence, 11);
+  EXPECT_EQ(model.collectives[1].sequence, 12);
+}
+
+TEST_F(CollectivesTest, AReduceScatterOfAListIsAnAllReduceForEachRank) {
+  groups();
+  Inputs inputs;
+  inputs.tensor_list(1).tensor(kFloat, {4}, {1}).none().object(kPair).object(1).boolean(false).integer(-1);
+  b.range(kPid, 1, "c10d::reduce_scatter_", kT + 100, kT + 120, {.inputs = &inputs});
+  for (u64 at : {130, 140}) label("gloo:all_reduce", at, at + 50, {4});
+  all_reduce(200, kPair, 4);
+  label("gloo:all_reduce", 220, 230, {4});
+  build();
+  ASSERT_EQ(model.collectives.size(), 2u);
+  EXPECT_EQ(model.collectives[0].in_elements, 8);
+  EXPECT_EQ(wire_ns(0), 140);
+  EXPECT_EQ(wire_ns(1), 220);
+}
+
+TEST_F(CollectivesTest, AMonitoredBarrierIsOneCallHoweverItIsMade) {
+  groups();
+  Inputs inputs;
+  inputs.object(kWorld).integer(1000).boolean(true);
+  b.range(kPid, 1, "c10d::monitored_barrier_", kT + 100, kT + 200, {.inputs = &inputs});
+  for (u64 at : {110, 130}) label("gloo:recv", at, at + 10, {1}, kPid);
+  build();
+  ASSERT_EQ(model.collectives.size(), 1u);
+  EXPECT_EQ(text(model.collectives[0].name), "monitored_barrier");
+  EXPECT_EQ(model.collectives[0].wire, model.collectives[0].op);
   EXPECT_EQ(model.collectives[0].async, 0);
 }
 

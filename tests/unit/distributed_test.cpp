@@ -46,6 +46,46 @@ TEST(Distributed, SplitsTransferFromWaiting) {
   EXPECT_EQ(d.unmatched, 0u);
 }
 
+CollectiveCall call(const char* op, i32 group_size, i32 peer = -1) {
+  CollectiveCall out;
+  out.op = op;
+  out.group = "1";
+  out.ranks = group_size;
+  out.peer = peer;
+  out.dur_ns = 1000;
+  return out;
+}
+
+Rank rank_of_calls(int number, std::vector<CollectiveCall> calls) {
+  Rank out;
+  out.number = number;
+  out.world_size = 3;
+  out.calls = std::move(calls);
+  return out;
+}
+
+TEST(Distributed, AGroupOfOneRankLacksNobody) {
+  Distributed d = distributed({rank_of_calls(0, {call("gloo:all_reduce", 1)}), rank_of_calls(1, {})});
+  EXPECT_EQ(d.unmatched, 0u);
+  EXPECT_TRUE(d.rows[0].waits);
+  EXPECT_EQ(d.rows[0].transfer_ns, 1000);
+}
+
+TEST(Distributed, WhatIsReceivedFromAnySourceIsWhatOthersSentBesides) {
+  std::vector<Rank> ranks = {rank_of_calls(0, {call("gloo:recvAnySource", 3), call("gloo:recvAnySource", 3),
+                                               call("gloo:recv", 3, 1)}),
+                             rank_of_calls(1, {call("gloo:send", 3, 0), call("gloo:send", 3, 0)}),
+                             rank_of_calls(2, {call("gloo:send", 3, 0)})};
+  EXPECT_EQ(distributed(ranks).unmatched, 0u);
+  ranks[2].calls.clear();  // its trace does not have it
+  EXPECT_EQ(distributed(ranks).unmatched, 3u);
+}
+
+TEST(Distributed, ABarrierHasNoSizeThatCouldBeUnknown) {
+  std::vector<Rank> ranks = {rank_of_calls(0, {call("gloo:barrier", 2)}), rank_of_calls(1, {call("gloo:barrier", 2)})};
+  EXPECT_EQ(distributed(ranks).rows[0].unknown_size, 0u);
+}
+
 TEST(Distributed, OverlapIsThePartThatComputationHides) {
   Rank r = rank(0, 0, 100);
   EXPECT_EQ(r.overlap_ns, 2 * 50'000);

@@ -86,7 +86,8 @@ class CallReader {
       bool call_only = c.wire == kNone && c.by_nccl;
       if (c.gpu != kNone || (c.wire == kNone && !call_only)) continue;
       const Event& shown = model_.events[call_only ? c.op : c.wire];
-      if (!inside(shown.begin_ns)) continue;
+      // By when the program called it: gloo's threads may begin before or after a step ends, and differ on the ranks.
+      if (!inside(model_.events[c.op != kNone ? c.op : c.wire].begin_ns)) continue;
       CollectiveCall call = call_of(shown.name, shown.begin_ns, shown.dur_ns);
       describe(call, c);
       call.call_only = call_only;

@@ -86,7 +86,7 @@ class Collectives {
       row.bytes += first.bytes;
       if (!call_only) sized_transfer_[{group, op}] += least;
     } else {
-      row.unknown_size++;
+      row.unknown_size += moves_data(op);
     }
     if (waits || (matched && call_only)) row.longest_skew_ns = std::max(row.longest_skew_ns, last - begin);
     for (const MatchedCall& m : members) {

@@ -62,10 +62,22 @@ void add_pairs(const std::vector<Rank>& ranks, std::vector<MatchedCalls>& out) {
       }
   };
   each([&](u32, const CollectiveCall&, bool sends, const Pair& pair, bool) { (sends ? sent : received)[pair]++; });
+  using Receiver = std::pair<std::string, i32>;  // group, rank
+  std::map<Receiver, u64> more_sent;             // than it received from known ranks
+  for (const auto& [pair, count] : sent) {
+    const auto& [group, from, to] = pair;
+    more_sent[{group, to}] += count - std::min(count, received[pair]);
+  }
+  auto from_any = [&](const Pair& pair) {  // and nothing is missing
+    const auto& [group, from, to] = pair;
+    u64 count = received[{group, -1, to}];
+    return count > 0 && count == more_sent[{group, to}];
+  };
   std::map<std::pair<bool, Pair>, u64> next;
   each([&](u32 r, const CollectiveCall& call, bool sends, const Pair& pair, bool known) {
     u64 number = next[{sends, pair}]++;
-    out.push_back({call.group, call.op, {{r, &call}}, known && number < (sends ? received : sent)[pair]});
+    bool matched = known && number < (sends ? received : sent)[pair];
+    out.push_back({call.group, call.op, {{r, &call}}, matched || (std::get<2>(pair) >= 0 && from_any(pair))});
   });
 }
 
@@ -125,6 +137,8 @@ bool needs_all(const std::string& op) {
   return false;
 }
 
+bool moves_data(const std::string& op) { return plain_name(op).find("barrier") == std::string::npos; }
+
 std::vector<MatchedCalls> match_calls(const std::vector<Rank>& ranks) {
   std::map<Operation, bool> equal = equally_often(ranks);
   std::map<std::string, bool> numbered = numbered_groups(ranks);
@@ -152,8 +166,8 @@ std::vector<MatchedCalls> match_calls(const std::vector<Rank>& ranks) {
   for (auto& [key, members] : found) {
     i32 size = members[0].call->ranks;
     MatchedCalls one{key.operation.first, key.operation.second, std::move(members)};
-    size_t expected = size > 0 ? size_t(size) : taking_part;
-    one.complete = one.members.size() == expected && (expected > 1 || size == 1);
+    size_t expected = size > 0 ? size_t(size) : std::max<size_t>(taking_part, 2);
+    one.complete = one.members.size() == expected;
     out.push_back(std::move(one));
   }
   add_pairs(ranks, out);

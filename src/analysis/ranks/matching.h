@@ -5,6 +5,8 @@
 // the steps of the same number. So what a rank lacks in one step leaves the calls of other steps as they are.
 //
 // The n-th send of one rank to another belongs to the n-th recv of that one from it. Each stays an entry of its own.
+// From whom a recv from any source came is not known; nothing is missing if a rank made as many as were sent to it
+// beyond what it received from known ranks.
 #pragma once
 #include "analysis/ranks/rank.h"
 
@@ -18,7 +20,7 @@ struct MatchedCall {
 struct MatchedCalls {
   std::string group, op;
   std::vector<MatchedCall> members;  // in order of ranks
-  bool complete = false;             // the trace of every rank that takes part has it
+  bool complete = false;             // the trace of every rank that takes part has it, be it one
 };
 
 // The members of a call's group as numbers of the job; empty: not known.
@@ -33,6 +35,7 @@ std::vector<MatchedCalls> match_calls(const std::vector<Rank>& ranks);
 bool waits_for_all(const std::string& op);  // false: send, recv, all-to-all with uneven parts
 // No rank can leave it before the last one has entered it, since each needs data of all.
 bool needs_all(const std::string& op);
+bool moves_data(const std::string& op);  // false: a barrier
 // Lower-case letters only: "nccl:_all_reduce", "ALLREDUCE" and "allreduce" all contain "allreduce".
 std::string plain_name(std::string_view op);
 

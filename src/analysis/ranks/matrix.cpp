@@ -63,6 +63,7 @@ class MatrixMaker {
   void add_pairs(const MatchedCalls& calls, Way way) {
     for (const MatchedCall& m : calls.members) {
       i32 own = ranks_[m.rank].number, peer = peer_of(*m.call);
+      if (way == Way::receive && peer < 0 && calls.complete) continue;  // from any source, whose send is here
       if (own < 0 || peer < 0 || m.call->bytes < 0) {
         out_.unknown++;
         continue;

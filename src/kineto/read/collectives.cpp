@@ -7,6 +7,7 @@
 #include "base/nccl.h"
 #include "kineto/names.h"
 #include "kineto/read/state.h"
+#include "model/communication.h"
 
 namespace tprof::kineto {
 
@@ -57,7 +58,10 @@ void find_stated_collectives(ReadState& state, const std::vector<u32>& event_at)
   Model& model = state.model;
   std::vector<Collective>& all = model.collectives;
   size_t first = all.size();
-  find_collectives(model);
+  std::vector<u32> labels;
+  for (const Collective& said : state.stated)
+    if (u32 event = event_at[said.op]; is_backend_label(model.name_of(model.events[event]))) labels.push_back(event);
+  find_collectives(model, {}, labels);
   std::unordered_map<u32, size_t> found;  // by the event that states it
   for (size_t i = first; i < all.size(); i++) found[all[i].wire != kNone ? all[i].wire : all[i].op] = i;
   std::unordered_map<u32, u32> kernels;  // by correlation

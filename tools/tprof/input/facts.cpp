@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr char kSuffix[] = ".rank_facts.gz";
+constexpr char kSuffix[] = ".rank_facts";
 constexpr size_t kLargest = 256 << 20;  // of the text
 
 i64 size_of_file(const std::string& path) {

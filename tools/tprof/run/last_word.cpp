@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/job.h"
 #include "command.h"
 #include "exit_codes.h"
 #include "report.h"
@@ -18,14 +20,25 @@ void too_large(const std::string& directory) {
   complain("the traces are too large for a summary here; tprof overview " + directory + " shows where the time went");
 }
 
+// What this tprof-run has to say of the traces in its directory. Where a launcher starts one for each rank, that of
+// rank 0 says all, and one on each other machine names the directory.
+enum class Part { all, line, nothing };
+Part part_to_say() {
+  JobPlace place = place_in_job([](const char* name) { return getenv(name); });
+  if (place.rank <= 0) return Part::all;
+  return place.local_rank <= 0 ? Part::line : Part::nothing;
+}
+
 // Writes a byte to the pipe `said` once the closing line is printed.
 void say(const Run& run, const Completion& completion, const std::vector<NewTrace>& written, int said) {
   std::string line =
       closing_line(run.directory, written, completion, run.options) + workers_clause(run.directory, run.before);
   bool silent = line.starts_with("nothing was recorded") && run.unloadable;
   if (line.empty() || silent) return;
-  complain(line);
+  Part part = written.empty() ? Part::all : part_to_say();
+  if (part != Part::nothing) complain(line);
   (void)!write(said, "", 1);
+  if (part != Part::all) return;
   std::string rest = rest_line(run.directory, run.before);
   if (!rest.empty()) complain(rest);
   if (!show_summary(run.directory, written)) too_large(run.directory);
@@ -34,7 +47,7 @@ void say(const Run& run, const Completion& completion, const std::vector<NewTrac
 void compose(const Run& run, Completion completion, int said) {
   std::vector<NewTrace> written = new_traces(run.directory, run.before, completion);
   if (!run.quiet) say(run, completion, written, said);
-  if (!run.report || written.empty()) return;
+  if (!run.report || written.empty() || part_to_say() != Part::all) return;
   std::string line = write_report(run.directory, run.directory + "/report.html");
   if (!run.quiet) complain(line);
 }
