@@ -80,7 +80,7 @@ TEST(Stages, TheFrontierSumsToTheLongestStep) {
 }
 
 TEST(Stages, ARankThatLeavesCollectivesLateIsBlamedForThem) {
-  std::vector<Rank> ranks = {rank(0, stages(2, 5, 3)), rank(1, stages(2, 5, 3), 10, 2 * kMs)};
+  std::vector<Rank> ranks = {rank(0, stages(2, 5, 3), 12), rank(1, stages(2, 5, 3), 12, 2 * kMs)};
   Distributed d = distributed(ranks);
   EXPECT_EQ(d.waits[1].straggler, Straggler::yes);
   EXPECT_TRUE(d.waits[1].leaves_late);

@@ -13,16 +13,17 @@
 // when the others are, and comes to the next one late. That shows only between ranks with a common clock, by the same
 // test. Data that it sends late make all ranks leave late, and cannot be told from a slow transfer of all.
 //
-// So two ranks need six steps, four need four, eight need three. If even being the slowest in every step would not be
-// enough, the result is `unknown`. A robust z over the ranks (x - median by MAD, above 3.5) does not work: with two
-// ranks it never decides, and with eight equal ones the noise of the steps makes it name one in 16 to 57 % of jobs.
+// So two ranks need eight steps, four need five, eight need four. (With 0.05, two of twenty jobs of equal ranks name
+// one with a probability of a quarter.) If even being the slowest in every step would not be enough, the result is
+// `unknown`. A robust z over the ranks (x - median by MAD, above 3.5) does not work: with two ranks it never decides,
+// and with eight equal ones the noise of the steps makes it name one in 16 to 57 % of jobs.
 #pragma once
 #include "analysis/ranks/distributed.h"
 
 namespace tprof {
 
 constexpr double kStragglerShare = 0.01;
-constexpr double kStragglerChance = 0.05;
+constexpr double kStragglerChance = 0.01;
 constexpr double kLateLeaveShare = 0.03;  // the same, for leaving collectives late
 constexpr size_t kMaxParts = 20;          // for traces without steps
 
