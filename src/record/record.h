@@ -40,8 +40,9 @@ namespace tprof {
 
 constexpr char kRecordingMagic[8] = {'T', 'P', 'R', 'O', 'F', 'R', 'E', 'C'};
 constexpr u16 kVersionMajor = 1;
-constexpr u16 kVersionMinor = 8;  // 7: process groups, see GroupRecord and InputTag::object; 8: LoaderRecord, NcclOpRecord
-constexpr u16 kOldestMinor = 6;   // that of the first release; what earlier versions wrote is not read
+// 7: process groups, see GroupRecord and InputTag::object. 8: LoaderRecord, NcclPart and NcclOpRecord.
+constexpr u16 kVersionMinor = 8;
+constexpr u16 kOldestMinor = 6;  // that of the first release; what earlier versions wrote is not read
 constexpr u32 kHeaderBytes = 64 << 10;
 constexpr u32 kFoldedHeaderBytes = 4096;
 constexpr u32 kChunkBytes = 512 << 10;
