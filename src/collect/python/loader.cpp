@@ -16,7 +16,7 @@ namespace {
 // drop_last, base_seed, init_fn, worker_id, num_workers, ...); the bootstrap script has compared their names.
 constexpr size_t kIndexQueue = 2, kDataQueue = 3, kDoneEvent = 4, kCollate = 6, kBaseSeed = 8, kWorkerId = 10,
                  kWorkerCount = 11;
-constexpr size_t kLeastArguments = 12, kMostArguments = 32;
+constexpr size_t kLeastArguments = 12, kMaxArguments = 32;
 
 PyWord g_get{"get"}, g_put{"put"}, g_send_bytes{"_send_bytes"}, g_done{"_workers_done_event"}, g_flag{"_flag"},
     g_semlock{"_semlock"}, g_name{"name"}, g_handle{"handle"}, g_seed{"_base_seed"};
@@ -36,8 +36,8 @@ Worker g_worker;
 // When batches were put into the data queue that its feeder thread has not sent yet; 0: what was put is no batch. If
 // there are more, their sends are not recorded.
 struct Unsent {
-  static constexpr u32 kMost = 256;
-  u64 put_ticks[kMost];
+  static constexpr u32 kMax = 256;
+  u64 put_ticks[kMax];
   u32 put, sent;
   u64 sent_ticks;  // when the last one was sent: the thread takes them up one after the other
 };
@@ -164,7 +164,7 @@ PyObject* puts(PyObject* original, PyObject* args, PyObject* keywords) {
   u64 now = now_ticks();
   bool fetched = g_worker.part == LoaderPart::fetch, batch = fetched && g_worker.collate_ticks;
   if (fetched) begin_part(LoaderPart::wait, now);
-  g_unsent.put_ticks[g_unsent.put++ % Unsent::kMost] = batch ? now : 0;
+  g_unsent.put_ticks[g_unsent.put++ % Unsent::kMax] = batch ? now : 0;
   return g_py.PyObject_Call(original, args, keywords);
 }
 
@@ -172,7 +172,7 @@ PyObject* puts(PyObject* original, PyObject* args, PyObject* keywords) {
 PyObject* sends(PyObject* original, PyObject* args, PyObject* keywords) {
   PyObject* result = g_py.PyObject_Call(original, args, keywords);
   u32 index = g_unsent.sent++;
-  u64 begin = g_unsent.put - index <= Unsent::kMost ? g_unsent.put_ticks[index % Unsent::kMost] : 0;
+  u64 begin = g_unsent.put - index <= Unsent::kMax ? g_unsent.put_ticks[index % Unsent::kMax] : 0;
   u64 end = now_ticks();
   if (result && begin) batch_is_sent(begin > g_unsent.sent_ticks ? begin : g_unsent.sent_ticks, end);
   g_unsent.sent_ticks = end;
@@ -230,11 +230,11 @@ bool worker_begins(PyObject* const* args) {
 
 PyObject* worker_loop_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
   size_t given = hooked_count(count);
-  if (names || given < kLeastArguments || given > kMostArguments || !worker_begins(args))
+  if (names || given < kLeastArguments || given > kMaxArguments || !worker_begins(args))
     return g_call_function(function, args, count, names);
   put_before(g_sends, args[kDataQueue], g_send_bytes);
   PyOwned collate(before(g_collates, args[kCollate]));
-  PyObject* changed[kMostArguments];
+  PyObject* changed[kMaxArguments];
   memcpy(changed, args, given * sizeof *args);
   if (collate) changed[kCollate] = collate.get();
   PyObject* result = g_call_function(function, changed, given, nullptr);
