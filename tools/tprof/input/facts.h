@@ -2,7 +2,7 @@
 // ranks can be compared without reading their traces.
 //
 // The finisher writes them at the end of each window, where the recording is, for processes that are ranks of a job.
-// <worker>.<stamp>.rank_facts is JSON, schema 1: keys are only ever added. It states the size of its trace, and is
+// <worker>.<stamp>.rank_facts is JSON, schema 2: keys are only ever added. It states the size of its trace, and is
 // not used if the trace has another one.
 #pragma once
 #include <optional>
