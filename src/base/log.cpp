@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/types.h"
+
 namespace tprof {
 namespace {
 dev_t g_device;
@@ -47,6 +49,8 @@ void say(const char* format, ...) {
   va_end(args);
   if (n < 0) return;
   used = strnlen(line, sizeof line - 2);
+  for (size_t i = 0; i < used; i++)
+    if (u8(line[i]) < ' ' || line[i] == 0x7f) line[i] = '?';  // of values that are quoted
   line[used++] = '\n';
   int fd = t_apart ? borrow() : 2;
   write_line(fd, line, used);

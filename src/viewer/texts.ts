@@ -123,6 +123,7 @@ export const texts: Record<string, string> = {
   longest_delay: "The longest such delay",
   at: "When, from the first event of the trace",
   tid: "Thread",
+  pid: "Number of the worker's process",
   thread: "Number of the thread that called it",
   delay: "From the end of the launch to the start on the GPU",
   mean_length: "Kernels and copies that were launched and not yet started, on average over time",

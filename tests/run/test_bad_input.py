@@ -30,6 +30,13 @@ def test_tprof_run_refuses_to_start(name, value, tmp_path, logdir):
     assert len(result.stderr.splitlines()) == 1 and value.strip(",") in result.stderr, result.stderr
 
 
+@pytest.mark.parametrize("how", ["run", "preload"])
+def test_a_value_cannot_write_to_the_terminal(how, logdir):
+    result = run(["train.py", 1], how, logdir=logdir, options={"TPROF_STACK_ON": "a\nb\x1b[31m"})
+    said, = result.stderr.splitlines()
+    assert "TPROF_STACK_ON: 'a" in said and "\x1b" not in said
+
+
 @pytest.mark.parametrize("name,value", BAD_OPTIONS[:2] + BAD_OPTIONS[9:10] + BAD_OPTIONS[-1:],
                          ids=IDS[:2] + IDS[9:10] + IDS[-1:])
 def test_a_preloaded_program_runs_on(name, value, logdir):

@@ -34,6 +34,7 @@ std::string why_workers(const Facts& facts) {
 std::optional<Match> data_loading(const Facts& facts) {
   if (!facts.classes.any(NameClass::data_loading)) return {};
   double ns = facts.windows.per_step(loading_ns(facts)), share = facts.share(loading_ns(facts)), saved = ns;
+  double step_ns = facts.step_ns();
   std::vector<bool> starts = steps_with_loader_start(facts);
   double usual_us = 0, usual_loading_us = 0;
   size_t usual = 0;
@@ -48,14 +49,15 @@ std::optional<Match> data_loading(const Facts& facts) {
   if (usual && usual < starts.size() && usual_us > 0) {
     share = usual_loading_us / usual_us;
     ns = usual_loading_us * 1000 / double(usual);
+    step_ns = usual_us * 1000 / double(usual);
     saved = facts.windows.per_step(usual_loading_us * 1000);  // steps in which workers start save nothing
   }
-  double rest = std::max(0.0, facts.step_ns() - ns);
+  double rest = std::max(0.0, step_ns - ns);
   return Match{
       share,
       share,
       facts.classes.any(NameClass::single_process_loader) ? std::min(saved, std::max(rest, saved / 2)) : saved,
-      "The DataLoader takes " + ms(ns) + " of a step of " + ms(facts.step_ns()) + " (" + share_text(share) + ")" +
+      "The DataLoader takes " + ms(ns) + " of a step of " + ms(step_ns) + " (" + share_text(share) + ")" +
           (facts.classes.any(NameClass::single_process_loader)
                ? ", in the training process itself (num_workers=0); workers load while the rest of the step runs."
                : "." + why_workers(facts)),

@@ -44,6 +44,8 @@ void Jobs::finish() {
     for (std::string& line : doubts_of(job.ranks)) job.doubts.push_back(std::move(line));
     if (std::string uneven = uneven_steps(job.ranks); !uneven.empty()) job.doubts.push_back(std::move(uneven));
     job.found.notes.insert(job.found.notes.end(), job.doubts.begin(), job.doubts.end());
+    // Traces that state no rank may have nothing to do with each other, as two files that somebody looks at together.
+    if (!job.ranks.empty() && job.ranks.back().number < 0) job.doubts.clear();
     if (left_out)
       job.found.notes.push_back("traces of " + std::to_string(left_out) +
                                 " processes that are no ranks of the job are left out");

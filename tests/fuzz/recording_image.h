@@ -1,0 +1,32 @@
+// A folded recording in memory, taken apart into chunks and records, and how the mutator changes it.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "record/record.h"
+
+namespace tprof::fuzz {
+
+class RecordingImage {
+ public:
+  // False if the bytes are no folded recording.
+  bool parse(const u8* data, size_t size);
+  // All lengths are made to fit, so that readers get to the records.
+  std::string bytes() const;
+
+  struct Record {
+    size_t chunk, begin, bytes;
+  };
+  std::vector<Record> records() const;
+
+  std::string header;
+  std::vector<std::string> chunks;  // each with its ChunkHeader
+};
+
+// A small recording that holds records of nearly every kind, folded.
+std::string rich_recording();
+
+// As LLVMFuzzerCustomMutator: the new size.
+size_t mutate_recording(u8* data, size_t size, size_t max_size, unsigned seed);
+
+}  // namespace tprof::fuzz
