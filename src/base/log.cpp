@@ -25,6 +25,15 @@ int borrow() {
   return fd;
 }
 
+// Values that are quoted must not act on the terminal: C0, DEL and, as UTF-8, C1 become question marks.
+void hide_controls(char* text, size_t bytes) {
+  for (size_t i = 0; i < bytes; i++) {
+    bool c1 = u8(text[i]) == 0xc2 && i + 1 < bytes && u8(text[i + 1]) >= 0x80 && u8(text[i + 1]) < 0xa0;
+    if (c1 || u8(text[i]) < ' ' || text[i] == 0x7f) text[i] = '?';
+    if (c1) text[++i] = '?';
+  }
+}
+
 void write_line(int fd, const char* line, size_t bytes) {
   struct stat s;
   if (!g_open || fstat(fd, &s) != 0 || s.st_dev != g_device || s.st_ino != g_inode) return;
@@ -49,8 +58,7 @@ void say(const char* format, ...) {
   va_end(args);
   if (n < 0) return;
   used = strnlen(line, sizeof line - 2);
-  for (size_t i = 0; i < used; i++)
-    if (u8(line[i]) < ' ' || line[i] == 0x7f) line[i] = '?';  // of values that are quoted
+  hide_controls(line, used);
   line[used++] = '\n';
   int fd = t_apart ? borrow() : 2;
   write_line(fd, line, used);

@@ -10,16 +10,18 @@ namespace {
 
 constexpr char kSuffix[] = ".tprof";
 
-// In folded files, too. A file that cannot be read is being created or folded now, or belongs to somebody else.
+// In folded files, too. A file that cannot be read is being created or folded now, or belongs to somebody else. Helpers
+// run where their program does: recordings of other hosts, of which a directory may hold thousands, are not opened.
 std::vector<std::unique_ptr<Recording>> helpers_of(const Recording& recording) {
   const FileHeader& h = recording.header();
   std::filesystem::path own(recording.path());
   std::filesystem::path directory = own.has_parent_path() ? own.parent_path() : std::filesystem::path(".");
+  std::string prefix = std::string(h.host) + "_";
   std::vector<std::unique_ptr<Recording>> out;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
     std::string name = entry.path().filename().string();
-    if (!name.ends_with(kSuffix) || name == own.filename().string()) continue;
+    if (!name.starts_with(prefix) || !name.ends_with(kSuffix) || name == own.filename().string()) continue;
     try {
       for (u64 begin : recordings_in(entry.path().string())) {
         auto helper = Recording::open(entry.path().string(), begin);

@@ -71,7 +71,7 @@ Table ranks_table(const Distributed& distributed, const std::vector<Rank>& ranks
   }
   c.add("worker", numbered ? "Worker" : "Rank", Unit::text, numbered ? 9 : 0, [](auto& r) { return r.rank->worker; });
   c.add("steps", "Steps", Unit::count, 3, [](auto& r) { return i64(r.rank->steps.size()); });
-  c.add("straggler", "Straggler", Unit::yes_no, 1, [](auto& r) {
+  c.add("straggler", "Straggler", Unit::yes_no, 0, [](auto& r) {
     bool known = r.wait && r.wait->straggler != Straggler::unknown;
     return known ? Value(i64(r.wait->straggler == Straggler::yes)) : Value();
   });
@@ -88,9 +88,9 @@ Table ranks_table(const Distributed& distributed, const std::vector<Rank>& ranks
   c.add("slowest_in", parts ? "Slowest in parts" : "Slowest in steps", Unit::count, 2,
         [=](auto& r) { return of_wait(r, [](auto& w) { return i64(w.slowest_in); }); });
   time("computation", "Computation", 0, &Rank::computation_ns);
-  time("overlapping", "Overlapping", 1, &Rank::overlap_ns);
+  time("overlapping", "Overlapping", 2, &Rank::overlap_ns);
   time("communication", "Communication", 0, &Rank::communication_ns);
-  time("other", "Other", 1, &Rank::other_ns);
+  time("other", "Other", 2, &Rank::other_ns);
   Table out = c.table("Ranks", rows);
   out.footer = waiting_lines(distributed, ranks);
   return out;

@@ -78,7 +78,8 @@ def test_facts_of_another_trace_are_not_used(job, tmp_path):
 def test_facts_with_numbers_out_of_range_are_not_used(job, tmp_path):
     last = [-1, False]  # of a call
     places = [("number", -2), ("number", 2 ** 40), ("world_size", -2 ** 31), ("pid", -1), ("span_ns", 2 ** 63),
-              ("base_ns", -2 ** 63), ("operators", -5), ("operators", 1e300),
+              ("base_ns", -2 ** 63), ("operators", -5), ("operators", 1e300), ("schema", 1e19),
+              ("gpus", [[1e19, "", False, 0, 9, 0, 0, 0, 0, 0, 0]]), ("gpus", [[0, "", False, 0, 1e19, 0, 0, 0, 0, 0, 0]]),
               ("calls", [[0, 0, 0, -2 ** 63, 0, 1, 0, 0, 0, 0, 0, 0, *last]]),
               ("calls", [[0, 0, 0, 0, 0, -70, 0, 0, 0, 0, 0, 0, *last]]),
               ("calls", [[0, 0, 0, 0, 0, 2, 0, 0, 0, -1, 0, 0, *last]]),

@@ -1,8 +1,8 @@
 // The stages that a step of a rank consists of, and in which stage ranks differ.
 //
-// A moment counts for one stage: on GPUs by what the overview counts it for, where GPU work counts for the phase of the
-// operator that launched it, if there is one; on CPUs, where operators are the work, for
-// the DataLoader, then operators by phase, then collectives, and what is left is Python.
+// A moment counts for one stage. On GPUs it is the one that the overview counts it for, and GPU work counts for the
+// phase of the operator that launched it, if there is one. On CPUs operators are the work: a moment counts for the
+// DataLoader, else for operators by phase, else for collectives, else for Python.
 //
 // The comparison is that of StageFrontier (arXiv 2606.06751): each rank has an ordered vector of the durations of its
 // stages, of which no clocks are compared. The frontier is the maximum over the ranks of the time up to the end of a

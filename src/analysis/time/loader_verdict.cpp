@@ -116,12 +116,11 @@ std::string remedy_of(const LoaderUse& use) {
       return "Use num_workers=" + std::to_string(std::max<u64>(use.needed, use.of + 1)) + " (now " +
              std::to_string(use.of) + "), as long as cores are free, or make samples cheaper to load.";
     case LoaderVerdict::too_slow:
-      return "Make samples cheaper to load (decode less, cache, store them prepared); more workers than there are CPUs "
-             "for do not help.";
+      return "Make samples cheaper to load (decode less, cache, store them prepared); more workers than CPUs do not "
+             "help.";
     case LoaderVerdict::straggler:
       return "Find out why: what its samples have in common, what else runs on its CPU. Since torch 2.6, "
-             "in_order=False "
-             "lets the batches of other workers overtake.";
+             "in_order=False lets batches of other workers overtake.";
     case LoaderVerdict::uneven:
       return "Even out what a batch costs, or hide it: a larger prefetch_factor, or (since torch 2.6) in_order=False.";
     case LoaderVerdict::sending:

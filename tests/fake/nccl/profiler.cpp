@@ -1,87 +1,19 @@
 #include "profiler.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
-#include <string>
-
 #include "operations.h"
+#include "profiler_plugin.h"
 #include "switches.h"
 
 namespace sim_nccl {
 namespace {
 
-enum Event : u32 { kGroup = 1, kColl = 2, kP2p = 4, kProxyOp = 8, kCollApi = 512, kP2pApi = 1024 };
-constexpr int kProxyOpInProgress = 19;
-
-struct CollPart {
-  u64 number;
-  const char* func;
-  const void* from;
-  void* to;
-  size_t count;
-  int root;
-  const char* type;
-  u8 channels, warps;
-  const char *algorithm, *protocol;
-  void* group;  // from version 5 on
-};
-struct P2pPart {
-  const char* func;
-  void* buffer;
-  const char* type;
-  size_t count;
-  int peer;
-  u8 channels;
-  void* group;
-};
-struct ApiPart {
-  const char* func;
-  size_t count;
-  const char* type;
-  int root;
-  void* stream;
-  bool captured;
-};
-struct ProxyPart {
-  pid_t pid;
-  u8 channel;
-  int peer, steps, chunk, is_send;
-};
-template <class Number>  // of its kind: one byte until version 4, then eight
-struct Description {
-  Number type;
-  void* parent;
-  int rank;
-  union {
-    CollPart coll;
-    P2pPart p2p;
-    ApiPart api;
-    ProxyPart proxy;
-    char room[160];
-  };
-};
-using Log = void (*)(int, unsigned long, const char*, int, const char*, ...);
-
-struct Table {
-  const char* name;
-  void* init;
-  int (*start)(void* context, void** handle, void* description);
-  int (*stop)(void* handle);
-  int (*state)(void* handle, int state, void* arguments);
-  int (*finalize)(void* context);
-};
-
-struct Plugin {
-  int version = 0;
-  const Table* table = nullptr;
+struct Plugin : ProfilerPlugin {
   int mask = 0;
 };
-
-void log_nothing(int, unsigned long, const char*, int, const char*, ...) {}
 
 Plugin load() {
   Plugin plugin;
@@ -89,10 +21,7 @@ Plugin load() {
   int newest = int(number_of(Switch::SIMNCCL_PROFILER));
   if (!name || strcasecmp(name, "none") == 0 || newest < 4) return plugin;
   void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  for (int version = newest; library && version >= 4 && !plugin.table; version--) {
-    plugin.table = static_cast<const Table*>(dlsym(library, ("ncclProfiler_v" + std::to_string(version)).c_str()));
-    plugin.version = version;
-  }
+  for (int version = newest; library && version >= 4 && !plugin.find(library, version);) version--;
   return plugin;
 }
 
@@ -101,22 +30,14 @@ Plugin& plugin() {
   return loaded;
 }
 
-template <class Number, class Fill>
-void* start_as(const Comm& comm, u32 type, void* parent, Fill fill) {
-  Description<Number> description;
-  memset(&description, 0, sizeof description);
-  description.type = Number(type);
-  description.parent = parent;
-  description.rank = comm.world->rank;
-  fill(description);
-  void* handle = nullptr;
-  plugin().table->start(comm.profiler, &handle, &description);
-  return handle;
-}
-
 template <class Fill>
 void* start(const Comm& comm, u32 type, void* parent, Fill fill) {
-  return plugin().version < 5 ? start_as<u8>(comm, type, parent, fill) : start_as<u64>(comm, type, parent, fill);
+  void* handle = nullptr;
+  plugin().start(comm.profiler, &handle, type, parent, [&](auto& description) {
+    description.rank = comm.world->rank;
+    fill(description);
+  });
+  return handle;
 }
 
 void stop(void* handle) {
@@ -128,18 +49,8 @@ void stop(void* handle) {
 void profiler_meets(Comm& comm) {
   Plugin& p = plugin();
   if (!p.table) return;
-  World& w = *comm.world;
-  int failed;
-  if (p.version < 5) {
-    using Init = int (*)(void**, int*, const char*, u64, int, int, int, Log);
-    failed = reinterpret_cast<Init>(p.table->init)(&comm.profiler, &p.mask, nullptr, comm.hash, 1, w.ranks, w.rank,
-                                                   log_nothing);
-  } else {
-    using Init = int (*)(void**, u64, int*, const char*, int, int, int, Log);
-    failed = reinterpret_cast<Init>(p.table->init)(&comm.profiler, comm.hash, &p.mask, nullptr, 1, w.ranks, w.rank,
-                                                   log_nothing);
-  }
-  if (failed) p.table = nullptr;
+  const World& w = *comm.world;
+  if (p.init(&comm.profiler, &p.mask, comm.hash, w.ranks, w.rank) != 0) p.table = nullptr;
 }
 
 void profiler_leaves(Comm& comm) {

@@ -67,8 +67,9 @@ Json gpu_json(const GpuFigures& g) {
 }
 GpuFigures gpu_of(const Json& v) {
   GpuFigures g;
-  g.device = v.at(0), g.name = v.at(1), g.name_is_empty = v.at(2), g.memory_bytes = v.at(3), g.compute_major = v.at(4);
-  g.compute_minor = v.at(5), g.utilization = v.at(6), g.sm_efficiency = v.at(7), g.occupancy = v.at(8);
+  g.device = u32(within(v.at(0), 0, UINT32_MAX)), g.name = v.at(1), g.name_is_empty = v.at(2);
+  g.memory_bytes = v.at(3), g.compute_major = count_of(v.at(4)), g.compute_minor = count_of(v.at(5));
+  g.utilization = v.at(6), g.sm_efficiency = v.at(7), g.occupancy = v.at(8);
   g.tensor_cores = v.at(9), g.tensor_cores_unknown = v.at(10);
   return g;
 }
@@ -129,7 +130,7 @@ Rank rank_from(const Json& json) {
   const Json& texts = json.at("texts");
   for (const Json& c : json.at("calls")) {
     CollectiveCall call;
-    auto text = [&](size_t field) { return texts.at(c.at(field).get<size_t>()).get<std::string>(); };
+    auto text = [&](size_t field) { return texts.at(size_t(length_of(c.at(field)))).get<std::string>(); };
     call.op = text(0), call.group = text(1), call.group_ranks = text(2);
     call.sequence = count_of(c.at(3)), call.bytes = count_of(c.at(4));
     call.ranks = rank_number_of(c.at(5)), call.peer = rank_number_of(c.at(6));
@@ -183,8 +184,7 @@ std::optional<Rank> read_facts(const std::string& trace) try {
   std::string path = facts_name(trace);
   if (path.empty() || size_of_file(path) < 0) return {};
   Json facts = Json::parse(text_of_file(path), nullptr, false);
-  if (!facts.is_object() || facts.value("schema", 0) != 2 || facts.value("trace_bytes", i64(-1)) != size_of_file(trace))
-    return {};
+  if (!facts.is_object() || facts.at("schema") != 2 || facts.at("trace_bytes") != size_of_file(trace)) return {};
   return rank_from(facts);
 } catch (const Error&) {
   return {};
