@@ -21,9 +21,9 @@ def spin(seconds):
 
 def batch_seconds(trouble, worker, batch):
     if trouble == "long" and batch < 6:
-        return 0.05 * (batch + 1)  # so that not all workers end at the same time
+        return 0.15 * (batch + 1)  # so that not all workers end at the same time
     return {"few": 0.04, "slow": 0.04, "iterable": 0.04, "straggler": 0.08 if worker else 0.004,
-            "uneven": 0.16 if batch % 8 == 5 else 0.004, "long": 0.3}.get(trouble, 0.004)
+            "uneven": 0.16 if batch % 8 == 5 else 0.004, "long": 0.9}.get(trouble, 0.004)
 
 
 def item(trouble, index):
