@@ -102,7 +102,7 @@ def unpacked_source(version):
         part.mkdir(parents=True, exist_ok=True)
         archive = part / "orig.tar.xz"
         urllib.request.urlretrieve("%s/pool/main/p/pytorch/pytorch_%s.orig.tar.xz" % (mirror, version), archive)
-        subprocess.run(["tar", "xf", archive, "-C", part, "--strip-components=1", "--wildcards", "*/test/*.py",
+        subprocess.run(["tar", "xf", archive, "-C", part, "--strip-components=1", "--wildcards", "*/test/*",
                         "*/tools/*.py", "*/torchgen/*"], check=True)
         archive.unlink()
         part.rename(directory)
