@@ -24,8 +24,9 @@ def by_rank(result):
 
 
 def collectives(trace):
-    """In order of their starts."""
-    return sorted((e for e in trace.ranges if "Collective name" in e.get("args", {})), key=lambda e: e["ts"])
+    """By group and number: of two that are under way at once, either may begin first on a rank's threads of gloo."""
+    found = [e for e in trace.ranges if "Collective name" in e.get("args", {})]
+    return sorted(found, key=lambda e: (e["args"].get("Process Group Name", ""), e["args"].get("Seq", 0), e["ts"]))
 
 
 def key(event):

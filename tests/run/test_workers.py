@@ -3,6 +3,7 @@ import contextlib
 import os
 import signal
 import stat
+import subprocess
 
 import pytest
 
@@ -88,6 +89,18 @@ def test_a_kept_recording_stays_beside_them(logdir):
     assert items_of(logdir) == list(range(2 * ITEMS))
 
 
+def end_orphans(process):
+    """Workers end by themselves once torch finds their program gone, but not one that is born while the program dies: it
+    takes its new parent for the program, and waits for ever."""
+    def workers():
+        found = subprocess.run(["pgrep", "-g", str(process.pid), "-f", "epochs.py"], capture_output=True, text=True).stdout
+        return {int(pid) for pid in found.split()} - {process.pid}
+    with contextlib.suppress(AssertionError):
+        wait_for(lambda: not workers(), 8, "the workers' end")
+    for pid in workers():
+        os.kill(pid, signal.SIGKILL)
+
+
 @pytest.mark.parametrize("killed", ["program", "everything"])
 def test_sigkill_loses_nothing(killed, tmp_path, logdir):
     """Of items that are done every one is there, and once; the program's death leaves as few files as its end."""
@@ -101,6 +114,7 @@ def test_sigkill_loses_nothing(killed, tmp_path, logdir):
         os.killpg(process.pid, signal.SIGKILL)
     else:
         os.kill(program_of(process.pid), signal.SIGKILL)
+        end_orphans(process)
     process.communicate(timeout=60)
     settle(logdir)
     done = sorted(int(line) for line in progress.read_text().split())
