@@ -54,7 +54,7 @@ extern "C" EXPORT int __libc_start_main(tprof::Main main, int argc, char** argv,
 }
 
 #define EXIT(name)                                                                          \
-  extern "C" EXPORT [[noreturn]] void name(int status) {                                    \
+  extern "C" EXPORT __attribute__((noreturn)) void name(int status) {                       \
     tprof::close_down();                                                                    \
     if (auto real = reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, #name))) real(status); \
     tprof::end_process(status);                                                             \

@@ -11,6 +11,7 @@
 namespace tprof {
 namespace {
 
+// Each random number is drawn in a statement of its own, so that every compiler makes the same traces of a seed.
 class RandomTrace {
  public:
   explicit RandomTrace(u32 seed) : random_(seed) {}
@@ -19,6 +20,7 @@ class RandomTrace {
     if (chance(0.8)) b_.device(0, u32(between(7, 9)), 0, 1 << 20, "NVIDIA A100-SXM4-40GB");
     gpu_ = chance(0.8);
     tensor_cores_ = chance(0.5);
+    brief_ = chance(0.3);
     i64 steps = between(1, 6);
     for (i64 s = 0; s < steps; s++) {
       i64 begin = at_;
@@ -41,7 +43,7 @@ class RandomTrace {
       case 1:
         b_.range("AddBackward0", at_, at_ + 1, Scope::backward);
         at_++;
-        return region("Optimizer.step#SGD.step", "aten::add_", between(1, 80));
+        return region("Optimizer.step#SGD.step", "aten::add_", between(1, 150));
       case 2: return region("Optimizer.zero_grad#SGD.zero_grad", "aten::zero_", between(1, 30));
       case 3:
         for (i64 n = chance(0.1) ? 20 : 1; n > 0; n--) copy();
@@ -102,15 +104,19 @@ class RandomTrace {
     u32 call = b_.call(chance(0.1) ? "cudaGraphLaunch" : "cudaLaunchKernel", at_, calls_end);
     for (i64 n = chance(0.1) ? 3 : 1; n > 0; n--) {
       i64 begin = at_ + between(0, chance(0.1) ? 5000 : 20);
-      b_.kernel(kKernels[between(0, tensor_cores_ ? 3 : 2)], begin, begin + between(0, chance(0.2) ? 2000 : 20), call,
-                u32(between(7, 9)), u32(chance(0.1)));
+      const char* name = kKernels[between(0, tensor_cores_ ? 3 : 2)];
+      i64 length = between(0, brief_ ? 3 : chance(0.2) ? 2000 : 20);
+      u32 stream = u32(between(7, 9)), device = u32(chance(0.1));
+      b_.kernel(name, begin, begin + length, call, stream, device);
     }
   }
   void copy() {
     if (!gpu_) return;
     i64 end = at_ + between(1, 500), begin = at_ + between(0, 500);
-    b_.copy(u32(between(1, 2)), u32(between(1, 2)), u64(between(1, 1 << 20)), begin, begin + between(0, 300),
-            b_.call("cudaMemcpyAsync", at_, end));
+    u32 kind = u32(between(1, 2)), host = u32(between(1, 2));
+    u64 bytes = u64(between(1, 1 << 20));
+    i64 length = between(0, 300);
+    b_.copy(kind, host, bytes, begin, begin + length, b_.call("cudaMemcpyAsync", at_, end));
     at_ = end;
   }
   void driver() {
@@ -125,23 +131,25 @@ class RandomTrace {
   ModelBuilder b_;
   i64 at_ = 0;
   bool gpu_ = false, tensor_cores_ = false;
+  bool brief_ = false;  // kernels take a moment
 };
 
 struct Busy {
-  double steps = 0;              // us
+  double steps = 0, time = 0;    // us; time: what analyses sum over, which may lie between steps too
   double kernels = 0, here = 0;  // of it, with a kernel on any GPU, on the one that is busy longest
 };
 Busy busy_of(const Facts& facts) {
   Busy out;
-  for (const Interval& step : facts.windows.steps) {
-    std::vector<bool> kernel(size_t(step.length() / 1000)), here(kernel.size());
+  for (const Interval& step : facts.windows.steps) out.steps += double(step.length()) / 1000;
+  for (const Interval& part : facts.windows.time.intervals()) {
+    std::vector<bool> kernel(size_t(part.length() / 1000)), here(kernel.size());
     for (const GpuEvent& work : facts.model.gpu)
       if (work.kind() == Kind::kernel)
-        for (i64 t = std::max(work.begin_ns, step.begin); t < std::min(work.end_ns(), step.end); t += 1000) {
-          kernel[size_t((t - step.begin) / 1000)] = true;
-          if (facts.gpu && work.device == facts.gpu->device) here[size_t((t - step.begin) / 1000)] = true;
+        for (i64 t = std::max(work.begin_ns, part.begin); t < std::min(work.end_ns(), part.end); t += 1000) {
+          kernel[size_t((t - part.begin) / 1000)] = true;
+          if (facts.gpu && work.device == facts.gpu->device) here[size_t((t - part.begin) / 1000)] = true;
         }
-    out.steps += double(kernel.size());
+    out.time += double(kernel.size());
     out.kernels += double(std::count(kernel.begin(), kernel.end(), true));
     out.here += double(std::count(here.begin(), here.end(), true));
   }
@@ -157,7 +165,7 @@ TEST(Savings, AreNoMoreThanTheEvidenceShowsIdleOrWasted) {
   const std::set<std::string> kernels = {"CM1", "CM2", "TC1", "PT1", "RF1"};
   std::vector<DevicePeak> table = device_table();
   std::map<std::string, int> found;
-  for (u32 seed = 0; seed < 400; seed++) {
+  for (u32 seed = 0; seed < 200; seed++) {
     SCOPED_TRACE(seed);
     Model model = RandomTrace(seed).make();
     Facts facts(model, table);
@@ -172,10 +180,10 @@ TEST(Savings, AreNoMoreThanTheEvidenceShowsIdleOrWasted) {
       EXPECT_LE(a.match.share, 1 + 1e-9);
       EXPECT_LE(saved_us, a.match.share * busy.steps + slack);
       if (host.contains(a.rule->id)) {
-        EXPECT_LE(saved_us, busy.steps - busy.kernels + slack);
+        EXPECT_LE(saved_us, busy.time - busy.kernels + slack);
       }
       if (one_gpu.contains(a.rule->id)) {
-        EXPECT_LE(saved_us, busy.steps - busy.here + slack);
+        EXPECT_LE(saved_us, busy.time - busy.here + slack);
       }
       if (kernels.contains(a.rule->id)) {
         EXPECT_LE(saved_us, busy.kernels + slack);

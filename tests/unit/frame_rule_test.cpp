@@ -79,8 +79,13 @@ __attribute__((noinline)) void both() {
   asm volatile("" ::: "memory");
 }
 
-// Of both() itself the two saw different calls.
+// Of both() itself the two saw different calls. A sanitizer puts a function of its own around backtrace().
 void expect_equal() {
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  GTEST_SKIP() << "under AddressSanitizer, backtrace() sees a frame more";
+#endif
+#endif
   ASSERT_GT(g_known.size(), 4u);
   ASSERT_EQ(g_ours.size(), g_known.size());
   for (size_t i = 1; i < g_ours.size(); i++) EXPECT_EQ(g_ours[i], g_known[i]) << i;
@@ -184,11 +189,19 @@ TEST(Registers, ExpressionsThatMakeNoSenseAreRefused) {
   EXPECT_FALSE(evaluates(std::vector<u8>(1000, kOpNop), out)) << "too long";
 }
 
+// Bytes of an image, which a sanitizer has put forbidden ones in between.
+__attribute__((no_sanitize("address"))) std::vector<u8> copied(const u8* low, const u8* high) {
+  std::vector<u8> copy(size_t(high - low));
+  u8* to = copy.data();
+  for (const volatile u8* from = low; from != high; from++) *to++ = *from;
+  return copy;
+}
+
 // The tables are copied with their distance to the code kept, by an offset to all addresses: then bytes are turned.
 TEST(FrameRule, DamagedTablesAreReadWithinBounds) {
   EhFrame eh = eh_frame_around(reinterpret_cast<u64>(&both));
   size_t bytes = size_t(eh.high - eh.low);
-  std::vector<u8> copy(eh.low, eh.high);
+  std::vector<u8> copy = copied(eh.low, eh.high);
   u64 moved = reinterpret_cast<u64>(copy.data()) - reinterpret_cast<u64>(eh.low);
   const u8* header = copy.data() + (eh.header - eh.low);
   EhFrame there{header, copy.data(), copy.data() + bytes};

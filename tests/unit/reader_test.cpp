@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "convert/convert.h"
 #include "recording_builder.h"
+#include "rounds.h"
 
 namespace tprof {
 namespace {
@@ -170,7 +171,7 @@ TEST(ReaderFuzz, BitFlips) {
   put(path, all);
   std::mt19937 random(20261121);
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
-  for (int round = 0; round < 3000; round++) {
+  for (int round = 0; round < rounds(3000); round++) {
     // One to four flips, put back afterwards.
     std::vector<size_t> places;
     for (u32 n = 1 + random() % 4; n > 0; n--) places.push_back(used[random() % used.size()]);
