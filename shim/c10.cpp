@@ -57,6 +57,7 @@ EXPORT bool memoryProfilingEnabled() {
     using Function = void (*)(int64_t, Total, Total, Device);                                                         \
     static constinit tprof::TorchReal<Function> real(kLibrary, "_ZN3c1027reportOutOfMemoryToProfilerEl" mangled_total \
                                                                "NS_6DeviceE");                                        \
+    tprof::out_of_memory(bytes, device.type);                                                                         \
     if (tprof::memory_wanted())                                                                                       \
       tprof::memory_reported(                                                                                         \
           {nullptr, bytes, tprof::u64(allocated), tprof::u64(reserved), device.type, device.index, CALLED_FROM});     \

@@ -91,6 +91,12 @@ bool parse(const char*, const char* text, WindowSource& out, OptionError& error)
   return parse_window(text, out, error);
 }
 
+bool parse(const char*, const char* text, Mode& out, OptionError& error) { return parse_mode(text, out, error); }
+
+bool parse(const char*, const char* text, Triggers& out, OptionError& error) {
+  return !*text || parse_triggers(text, out, error);
+}
+
 bool parse(const char*, const char* text, Sampling& out, OptionError& error) {
   return parse_sampling(text, out, error);
 }
@@ -150,6 +156,20 @@ const char* show(const WordSet& set, const OptionRow& row, char (&buffer)[256]) 
   return used ? buffer : "0";
 }
 
+// Flight mode with options that it excludes, or with too little room.
+bool check_flight(const Options& options, OptionError& error) {
+  const char* other = options.steps                 ? "TPROF_STEPS"
+                      : options.schedule.given      ? "TPROF_SCHEDULE"
+                      : options.window.profiler_api ? "TPROF_WINDOW"
+                                                    : nullptr;
+  if (other) return fail(error, "TPROF_MODE=flight and %s are both given; give one", other);
+  u64 least = kFlightParts * (options.mode.bytes ? options.mode.bytes : kMinFlightBytes);
+  if (options.max_size >= least) return true;
+  return fail(error,
+              "TPROF_MAX_SIZE is too small for TPROF_MODE=flight, which takes up to %lluM here; raise it or keep less",
+              static_cast<unsigned long long>(least >> 20));
+}
+
 }  // namespace
 
 const char* option_value(const Options& options, int row, char (&buffer)[256]) {
@@ -186,7 +206,10 @@ bool parse_options(Options& options, OptionError& error) {
   if (ok && options.window.profiler_api && options.schedule.given)
     return fail(error, "TPROF_WINDOW=cudaProfilerApi and %s are both given; give one",
                 options.steps ? "TPROF_STEPS" : "TPROF_SCHEDULE");
-  return ok;
+  if (ok && options.trigger.given && !options.mode.flight && !options.schedule.given)
+    return fail(error,
+                "TPROF_TRIGGER needs TPROF_MODE=flight or a TPROF_SCHEDULE; without them all is recorded anyway");
+  return ok && (!options.mode.flight || check_flight(options, error));
 }
 
 bool parse_schedule(const char* text, Schedule& out, OptionError& error) {
@@ -300,6 +323,57 @@ bool parse_window(const char* text, WindowSource& out, OptionError& error) {
     return fail(error, "'%s' is not schedule, cudaProfilerApi or cudaProfilerApi:N", text);
   }
   out = w;
+  return true;
+}
+
+bool parse_mode(const char* text, Mode& out, OptionError& error) {
+  if (!strcmp(text, "schedule")) return out = {}, true;
+  constexpr size_t kLength = sizeof "flight" - 1;
+  if (strncmp(text, "flight", kLength) || (text[kLength] && text[kLength] != ':'))
+    return fail(error, "'%s' is not schedule, flight or flight:BUDGET", text);
+  Mode mode{true, kDefaultFlightBytes, 0};
+  const char* budget = text[kLength] ? text + kLength + 1 : nullptr;
+  char digits[16] = {};
+  size_t length = budget ? strlen(budget) : 0;
+  if (length > 1 && length <= sizeof digits && budget[length - 1] == 's') {
+    memcpy(digits, budget, length - 1);
+    mode.bytes = 0;
+    if (!parse_whole(digits, mode.seconds) || mode.seconds < 1 || mode.seconds > 86400)
+      return fail(error, "'%s': the time must be a whole number of seconds from 1s to 86400s", text);
+  } else if (budget) {
+    OptionError ignored;
+    if (!parse_bytes(budget, mode.bytes, ignored) || mode.bytes < kMinFlightBytes || mode.bytes > kMaxFlightBytes)
+      return fail(error, "'%s': what is kept must be a size from %lluM to %lluG, such as 64M, or a time, such as 60s",
+                  text, static_cast<unsigned long long>(kMinFlightBytes >> 20),
+                  static_cast<unsigned long long>(kMaxFlightBytes >> 30));
+  }
+  out = mode;
+  return true;
+}
+
+bool parse_triggers(const char* text, Triggers& out, OptionError& error) {
+  constexpr char kStep[] = "step>";
+  constexpr size_t kStepLength = sizeof kStep - 1;
+  Triggers triggers;
+  triggers.given = true;
+  for (const char* word = text;; word++) {
+    size_t length = strcspn(word, ",");
+    auto is = [&](const char* name) { return strlen(name) == length && !memcmp(word, name, length); };
+    char* end = nullptr;
+    if (is("oom")) {
+      triggers.out_of_memory = true;
+    } else if (length > kStepLength && !memcmp(word, kStep, kStepLength) && word[kStepLength] != ' ') {
+      triggers.slow_step = strtod(word + kStepLength, &end);
+      if (end != word + length - 1 || *end != 'x' || !(triggers.slow_step > 1) || triggers.slow_step > 1000)
+        return fail(error, "'%.*s': the factor must be above 1 and at most 1000, as in step>1.5x",
+                    static_cast<int>(length), word);
+    } else if (!is("file")) {
+      return fail(error, "'%.*s' is not file, oom or step>1.5x", static_cast<int>(length), word);
+    }
+    word += length;
+    if (!*word) break;
+  }
+  out = triggers;
   return true;
 }
 

@@ -32,6 +32,23 @@ struct WindowSource {
   i64 limit = 0;              // maximum number of windows, 0: no limit
 };
 
+// flight: what is kept of the newest data, by size or by time.
+struct Mode {
+  bool flight = false;
+  u64 bytes = 0;    // 0: by time
+  i64 seconds = 0;  // 0: by size
+};
+constexpr u64 kDefaultFlightBytes = 256ull << 20, kMinFlightBytes = 16ull << 20, kMaxFlightBytes = 4ull << 30;
+// TPROF_MAX_SIZE is at least so many times as large: what is kept, two traces that are being written, and the rest.
+constexpr u64 kFlightParts = 4;
+
+// What asks for a trace beside the signal.
+struct Triggers {
+  bool given = false;
+  double slow_step = 0;  // times the median, 0: off
+  bool out_of_memory = false;
+};
+
 struct OptionText {
   char value[1024] = {};
   explicit operator bool() const { return value[0] != 0; }
@@ -85,6 +102,8 @@ struct Options {
   using steps_t = OptionText;  // folded into `schedule` once parsed
   using step_source_t = StepSource;
   using window_t = WindowSource;
+  using mode_t = Mode;
+  using trigger_t = Triggers;
   using sampling_t = Sampling;
   using ranks_t = RankSet;
   using signal_t = int;  // 0: none
@@ -121,6 +140,8 @@ bool parse_schedule(const char* text, Schedule& out, OptionError& error);
 bool parse_steps(const char* text, Schedule& out, OptionError& error);
 bool parse_step_source(const char* text, StepSource& out, OptionError& error);
 bool parse_window(const char* text, WindowSource& out, OptionError& error);
+bool parse_mode(const char* text, Mode& out, OptionError& error);
+bool parse_triggers(const char* text, Triggers& out, OptionError& error);
 bool parse_sampling(const char* text, Sampling& out, OptionError& error);
 bool parse_ranks(const char* text, RankSet& out, OptionError& error);
 bool parse_signal(const char* text, int& out, OptionError& error);

@@ -55,6 +55,8 @@ class Planner {
   void plan_marks(const WindowInfo& window);
   void plan_flushes();
   void plan_window(const WindowInfo& window);
+  void plan_ring(const WindowInfo& window);
+  void take_last_steps(SpanRequest& request, size_t count) const;
   void plan_parts(const WindowInfo& window);
   void note_rest(const std::vector<SpanCut>& cuts, const std::vector<bool>& chosen);
   void plan_last_ledger();
@@ -107,7 +109,9 @@ void Planner::plan_all() {
       plan_.more = true;
       break;
     }
-    if (w.first_step == -1)
+    if (meta_.is_flight())
+      plan_ring(w);
+    else if (w.first_step == -1)
       plan_parts(w);
     else
       plan_window(w);
@@ -130,7 +134,10 @@ bool Planner::is_leaders(const WindowInfo& window) const {
 void Planner::plan_marks(const WindowInfo& window) {
   if (state_.training_marked || !is_before_training(window, meta_)) return;
   size_t first = plan_.jobs.size();
-  window.first_step == -1 ? plan_parts(window) : plan_window(window);
+  if (meta_.is_flight())
+    plan_ring(window);
+  else
+    window.first_step == -1 ? plan_parts(window) : plan_window(window);
   for (size_t i = first; i < plan_.jobs.size(); i++) {
     plan_.jobs[i].only_to_mark = true;
     plan_.jobs[i].last_of_window = false;
@@ -169,6 +176,25 @@ void Planner::plan_window(const WindowInfo& window) {
     return;
   }
   add_job(request, request.begin_ticks, 0, window.end_ticks ? window.end_step : -1, true);
+}
+
+// What flight mode kept, with or without steps. The epochs after it belong to a ring that goes on.
+void Planner::plan_ring(const WindowInfo& window) {
+  SpanRequest request = request_of(window, meta_);
+  request.last_epoch = 2 * window.number + 1;
+  request.kind = kFlightKind;
+  for (const TriggerRecord& t : meta_.triggers)
+    if (t.head.id == window.number && t.steps) take_last_steps(request, size_t(t.steps));
+  add_job(request, request.begin_ticks, 0, -1, true);
+}
+
+// Leaves out what precedes the last so many whole steps.
+void Planner::take_last_steps(SpanRequest& request, size_t count) const {
+  std::vector<u64> begins;
+  for (const StepInfo& s : settled_steps(meta_))
+    if (s.begin_ticks >= request.begin_ticks && s.end_ticks && s.end_ticks <= request.end_ticks)
+      begins.push_back(s.begin_ticks);
+  if (begins.size() > count) request.begin_ticks = begins[begins.size() - count];
 }
 
 // Everything from start to exit, in parts that a viewer can hold.

@@ -142,6 +142,11 @@ Json ledger_of(const Model& model) {
   if (l.stacks_lost) out["stacks_lost"] = l.stacks_lost;
   if (l.names_lost) out["names_lost"] = l.names_lost;
   if (!l.clock.empty()) out["clock"] = l.clock;
+  if (!model.trigger.why.empty())
+    out["trigger"] = {{"why", model.trigger.why},
+                      {"refused", model.trigger.refused},
+                      {"dropped_steps", model.trigger.dropped_steps},
+                      {"dropped_ns", model.trigger.dropped_ns}};
   if (model.process_ended_inside) out["process_ended_inside"] = true;
   if (!model.process_dropped.empty()) out["process_dropped"] = model.process_dropped;
   if (!model.stopped.empty()) out["recording_stopped"] = model.stopped;
@@ -161,6 +166,7 @@ Json well_typed(const Json& ledger) {
                                                      {"own_cost", Type::object},
                                                      {"gpu", Type::object},
                                                      {kSamples, Type::object},
+                                                     {"trigger", Type::object},
                                                      {"machine", Type::object}};
   if (!ledger.is_object()) return {};
   Json out = Json::object();
@@ -212,6 +218,13 @@ MachineFigures read_machine(const Json& ledger) {
 std::string read_boot(const Json& ledger) {
   auto span = ledger.is_object() ? ledger.find("span") : ledger.end();
   return span == ledger.end() || !span->is_object() ? "" : text_at(*span, "boot");
+}
+
+TriggerFacts read_trigger(const Json& ledger) {
+  auto trigger = ledger.is_object() ? ledger.find("trigger") : ledger.end();
+  if (trigger == ledger.end() || !trigger->is_object()) return {};
+  return {text_at(*trigger, "why"), number_of(*trigger, "refused"), number_of(*trigger, "dropped_steps"),
+          number_of(*trigger, "dropped_ns")};
 }
 
 Counted read_counted(const Json& ledger) {

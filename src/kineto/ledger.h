@@ -22,6 +22,8 @@ Sampled read_sampled(const nlohmann::ordered_json& ledger);
 MachineFigures read_machine(const nlohmann::ordered_json& ledger);
 
 // The boot that a ledger states, empty if none.
+// What asked for the trace.
+TriggerFacts read_trigger(const nlohmann::ordered_json& ledger);
 std::string read_boot(const nlohmann::ordered_json& ledger);
 
 // Marks the ledger of a trace of inference, after which the program began to train. Returns false if it was marked

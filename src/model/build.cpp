@@ -53,6 +53,8 @@ class Loader {
   bool torch_keeps_memory() const;
   void add_end(const RangeEndRecord& record, GpuLoader& gpu);
   void finish(Event& event, u64 end_ticks);
+  // Whether that is the end of an event that was at the same place before: chunks are used again in flight mode.
+  bool is_earlier(u64 end_ticks, const Event& event) const { return to_ns(end_ticks) < event.begin_ns; }
 
   Recording& recording_;
   const Meta& meta_;
@@ -114,7 +116,8 @@ void Loader::load() {
   damage_ = damage_ + load_samples(recording_, meta_, from_monotonic_ns, model_, frames_, threads_);
   for (const auto& [ref, index] : open_) {
     auto end = early_ends_.find(ref);
-    finish(model_.events[index], end == early_ends_.end() ? 0 : end->second);
+    Event& event = model_.events[index];
+    finish(event, end == early_ends_.end() || is_earlier(end->second, event) ? 0 : end->second);
   }
 }
 
@@ -239,6 +242,7 @@ void Loader::add_end(const RangeEndRecord& record, GpuLoader& gpu) {
     if (record.end_ticks >= request_.begin_ticks) early_ends_[record.begin] = record.end_ticks;
     return;
   }
+  if (is_earlier(record.end_ticks, model_.events[it->second])) return;
   finish(model_.events[it->second], record.end_ticks);
   open_.erase(it);
 }
@@ -280,6 +284,29 @@ void describe(Model& model, const Recording& recording, const Meta& meta, const 
   }
   model.identity = std::string(h.boot_id) + "/" + std::to_string(h.pid) + "/" + std::to_string(h.process_start) + "/" +
                    std::to_string(request.begin_ticks) + "/" + std::to_string(request.end_ticks) + "/" + request.kind;
+}
+
+// What asked for the trace of a window, if that was not the schedule.
+void describe_trigger(Model& model, const Recording& recording, const Meta& meta, const SpanRequest& request,
+                      const ClockMap& clock) {
+  TriggerFacts& out = model.trigger;
+  const FileHeader& h = recording.header();
+  bool is_flight = request.kind == kFlightKind;
+  for (const TriggerRecord& t : meta.triggers)
+    if (t.head.id == request.window && out.why.empty()) out.why = trigger_text(t);
+  if (is_flight && out.why.empty()) out.why = h.closed.load() ? "the program ended" : "the program died";
+  if (out.why.empty()) return;
+  out.refused = h.refused_triggers.load();
+  if (!is_flight) return;
+  // What lies between the window before and this one.
+  u64 from = 0;
+  for (const WindowInfo& w : meta.windows)
+    if (w.number < request.window && w.is_recorded()) from = std::max(from, w.end_ticks);
+  u64 since = from || meta.clocks.empty() ? from : meta.clocks.front().ticks;
+  if (since && since < request.begin_ticks)
+    out.dropped_ns = u64(clock.monotonic_ns(request.begin_ticks) - clock.monotonic_ns(since));
+  for (const StepInfo& s : settled_steps(meta))
+    out.dropped_steps += s.begin_ticks >= from && s.end_ticks && s.end_ticks <= request.begin_ticks;
 }
 
 void count_gpu(Model& model) {
@@ -363,6 +390,7 @@ Model build_model(Recording& recording, const Meta& meta, const SpanRequest& req
   Model model;
   ClockMap clock = clock_of(recording, meta);
   describe(model, recording, meta, request);
+  describe_trigger(model, recording, meta, request, clock);
   model.ledger.clock = clock.doubt();
   Loader loader(recording, meta, request, clock, model);
   loader.load();

@@ -76,11 +76,26 @@ void punch_samples(const Recording& recording, u64 first_epoch_not_done) {
   close(fd);
 }
 
+// In flight mode the program gives its chunks back itself, as it uses them again.
+void leave_to_program(const Recording& recording, u64 first_epoch_not_done) {
+  int fd = open_regular(recording.path(), O_RDWR);
+  void* map = map_shared(fd, 0, sizeof(FileHeader), PROT_READ | PROT_WRITE, nullptr);
+  close(fd);
+  if (map == MAP_FAILED) return;
+  static_cast<FileHeader*>(map)->given_back.store(first_epoch_not_done, std::memory_order_release);
+  unmap_shared(map, sizeof(FileHeader));
+}
+
 }  // namespace
+
+void punch_samples(const std::string& recording_path, u32 epoch) {
+  punch_samples(*Recording::open(recording_path), epoch);
+}
 
 u32 punch_written(const std::string& recording_path, const std::set<u32>& written) {
   auto recording = Recording::open(recording_path);
   Meta meta = recording->read_meta();
+  if (meta.is_flight()) return leave_to_program(*recording, first_epoch_not_done(meta, written)), 0;
   i64 done = last_done_epoch(meta, written);
   if (done < 0) return 0;
   const FileHeader& h = recording->header();

@@ -238,6 +238,14 @@ struct Ledger {
   u64 seen() const { return written + dropped_sum(); }
 };
 
+// What asked for a trace, where it was not the schedule.
+struct TriggerFacts {
+  std::string why;  // "tprof trigger"; empty: the schedule
+  u64 refused = 0;  // triggers of the process that were refused so far
+  // Flight mode: the steps and the time since the trace before that are in no trace, being older than what is kept.
+  u64 dropped_steps = 0, dropped_ns = 0;
+};
+
 // Bytes that live as long as the Model and never move.
 class Arena {
  public:
@@ -291,8 +299,9 @@ struct Model {
   bool process_ended_inside = false;           // the process died inside this span
   bool before_training = false;                // its steps were counted before the program turned out to train
   i64 window = -1;                             // the window's number
-  std::string kind;                            // "window", "flush", "part" (of a recording without schedule) or "steps"
-  u64 own_ns = 0;                              // time of tprof's slow paths in the process so far, 0: not known
+  std::string kind;  // "window", "flush", "part" (of a recording without schedule), "steps" or "flight"
+  TriggerFacts trigger;
+  u64 own_ns = 0;  // time of tprof's slow paths in the process so far, 0: not known
   Damage damage;
   Ledger ledger;
 
@@ -302,6 +311,9 @@ struct Model {
   const std::string& name_of(const Event& event) const { return names[event.name]; }
   u64 begin_realtime_ns() const { return base_time_ns + u64(begin_ns); }
 };
+
+// Model::kind of a trace of flight mode.
+constexpr char kFlightKind[] = "flight";
 
 // The names in the ledger for FileHeader::dropped, by Drop.
 constexpr const char* kDropNames[] = {

@@ -1,4 +1,5 @@
 // The meta stream of a recording: its records, copied into a Meta.
+#include <stdio.h>
 #include <string.h>
 
 #include <algorithm>
@@ -104,6 +105,7 @@ bool add_meta(const RecordView& view, Meta& meta) {
       break;
     }
     case Kind::group: meta.groups.push_back(view.as<GroupRecord>()); break;
+    case Kind::trigger: meta.triggers.push_back(view.as<TriggerRecord>()); break;
     case Kind::flush: meta.flushes.push_back(view.as<FlushRecord>().ticks); break;
     case Kind::device: {
       DeviceRecord r = view.as<DeviceRecord>();
@@ -133,6 +135,28 @@ bool add_meta(const RecordView& view, Meta& meta) {
 }
 
 }  // namespace
+
+std::string trigger_text(const TriggerRecord& trigger) {
+  std::string out = "a trigger that this version does not know";
+  switch (static_cast<TriggerWhy>(trigger.why)) {
+#define TRIGGER(number, name, text) \
+  case TriggerWhy::name: out = text; break;
+    TPROF_TRIGGERS(TRIGGER)
+#undef TRIGGER
+  }
+  char detail[96] = {};
+  if (trigger.why == u32(TriggerWhy::slow_step))
+    snprintf(detail, sizeof detail, ": step %llu took %.2f times the median",
+             static_cast<unsigned long long>(trigger.detail[0]), double(trigger.detail[1]) / 1000);
+  if (trigger.why == u32(TriggerWhy::out_of_memory))
+    snprintf(detail, sizeof detail, ": %llu bytes on %s", static_cast<unsigned long long>(trigger.detail[0]),
+             trigger.detail[1] ? "a GPU" : "the host");
+  if (trigger.why == u32(TriggerWhy::rank))
+    snprintf(detail, sizeof detail, ": rank %llu, for step %llu%s", static_cast<unsigned long long>(trigger.detail[0]),
+             static_cast<unsigned long long>(trigger.detail[1] & ~kStepWasPast),
+             trigger.detail[1] & kStepWasPast ? ", which this rank was past" : "");
+  return out + detail;
+}
 
 Meta Recording::read_meta() {
   Meta meta;

@@ -211,15 +211,18 @@ std::string_view Recording::used_part(u32 index) {
 }
 
 std::vector<u32> Recording::data_chunks(u32 first_epoch, u32 last_epoch) {
-  std::vector<u32> out;
+  std::vector<std::pair<u64, u32>> used;
   u32 count = chunk_count();
   if (!is_folded_) damage_.missing_chunks += header_->chunks.load() - count;
   for (u32 i = 0; i < count; i++) {
     ChunkHeader chunk;
     if (read_chunk_header(i, chunk) && chunk.stream == u32(Stream::data) && chunk.epoch >= first_epoch &&
         chunk.epoch <= last_epoch)
-      out.push_back(i);
+      used.push_back({chunk.first_ticks, i});
   }
+  std::sort(used.begin(), used.end());
+  std::vector<u32> out;
+  for (const auto& [ticks, index] : used) out.push_back(index);
   return out;
 }
 

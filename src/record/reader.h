@@ -54,6 +54,9 @@ struct WindowInfo {
   }
 };
 
+// "a signal, or tprof_flush()"
+std::string trigger_text(const TriggerRecord& trigger);
+
 struct ThreadInfo {
   u32 tid;
   u64 torch_thread;
@@ -88,6 +91,7 @@ struct Meta {
   std::map<std::string, std::string> info;             // the last value of each key
   std::vector<GroupRecord> groups;                     // in order of `ticks`
   std::vector<u64> flushes;                            // ticks
+  std::vector<TriggerRecord> triggers;                 // in order of writing
   std::map<u32, DeviceRecord> devices;                 // by number; names are terminated
   std::map<u32, ContextRecord> contexts;               // by id
   std::map<u32, CodeInfo> codes;                       // by id
@@ -95,6 +99,8 @@ struct Meta {
   std::map<u32, ModuleRecord> modules;                 // by id
   std::vector<ImageRecord> images;                     // in order of `ticks`
 
+  // Whether the program ran in flight mode.
+  bool is_flight() const { return option("mode").starts_with("flight"); }
   // The value of `info` for an option of the program; empty if it was not recorded.
   std::string option(const std::string& name) const {
     auto it = info.find("option." + name);
@@ -156,11 +162,11 @@ class Recording {
   // True while the process that writes this recording is running (same pid, start time and boot).
   bool writer_alive() const;
 
-  // Calls `visit` for each whole record of each data chunk with an epoch in [first, last], chunk by chunk in file
-  // order (so in time order per thread). The record is only valid during the call.
+  // Calls `visit` for each whole record of each data chunk with an epoch in [first, last], chunk by chunk in the order
+  // of their use (so in time order per thread). The record is only valid during the call.
   void for_each_data(u32 first_epoch, u32 last_epoch, const std::function<void(const RecordView&)>& visit);
 
-  // Indices of the data chunks with an epoch in [first, last] that are still in the file.
+  // Indices of the data chunks with an epoch in [first, last] that are still in the file, in the order of their use.
   std::vector<u32> data_chunks(u32 first_epoch, u32 last_epoch);
 
   // The number of chunks of both streams; never more than fit the file, whatever its header states.

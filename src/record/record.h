@@ -18,7 +18,9 @@
 // two windows may hold it. The ApiRecord with its correlation id decides to which one it belongs; without such a
 // record, its own start.
 //
-// Chunks that have been converted or discarded are punched out of the file (zero magic): readers skip them.
+// Chunks that have been converted or discarded are punched out of the file (zero magic): readers skip them. In flight
+// mode the program itself punches them out and uses them again, so chunks are in order of time by `first_ticks` only.
+// There, one window goes through many epochs: its number grows, and what it no longer holds is before its begin.
 // Readers skip and count unknown kinds, refuse only an unknown major version, and check every length.
 //
 // A folded file (record/fold.h) holds the recordings of several processes that have ended, one after the other:
@@ -41,7 +43,8 @@ namespace tprof {
 constexpr char kRecordingMagic[8] = {'T', 'P', 'R', 'O', 'F', 'R', 'E', 'C'};
 constexpr u16 kVersionMajor = 1;
 // 7: process groups, see GroupRecord and InputTag::object. 8: LoaderRecord, NcclPart and NcclOpRecord.
-constexpr u16 kVersionMinor = 8;
+// 9: TriggerRecord, FileHeader::kept_epoch; chunks that are used again.
+constexpr u16 kVersionMinor = 9;
 constexpr u16 kOldestMinor = 6;  // that of the first release; what earlier versions wrote is not read
 constexpr u32 kHeaderBytes = 64 << 10;
 constexpr u32 kFoldedHeaderBytes = 4096;
@@ -136,6 +139,9 @@ struct FileHeader {
   u64 folded_bytes;                   // in a folded file: size of this recording with its header; else 0
   std::atomic<u64> sampled_until_ns;  // in a companion: it holds all samples before this moment (CLOCK_MONOTONIC)
   LoaderNow loader;
+  // Flight mode: the program gave back the chunks of earlier epochs, and its helpers may do so.
+  std::atomic<u32> kept_epoch;
+  std::atomic<u32> refused_triggers;  // those that came too soon after another
 };
 static_assert(sizeof(FileHeader) <= kFoldedHeaderBytes);
 static_assert(u32(Drop::count) * sizeof(u64) <= sizeof(FileHeader::dropped),
@@ -744,7 +750,7 @@ struct RestartRecord {
 
 enum class WindowState : u32 { warmup = 0, active = 1, closing = 2, sealed = 3, discarded = 4 };
 
-// head.id = the window's number w. Patched while the window is recorded.
+// head.id = the window's number w, patched too in flight mode. The rest is patched while the window is recorded.
 struct WindowRecord {
   RecordHead head;
   std::atomic<u32> state;  // WindowState; once sealed, its data chunks do not change
@@ -782,5 +788,35 @@ struct FlushRecord {
   RecordHead head;
   u64 ticks;
 };
+
+// What asked for a trace. TRIGGER(number, name, text)
+#define TPROF_TRIGGERS(TRIGGER)                     \
+  TRIGGER(1, signal, "a signal, or tprof_flush()")  \
+  TRIGGER(2, hand, "tprof_start() or tprof_stop()") \
+  TRIGGER(3, file, "tprof trigger")                 \
+  TRIGGER(4, slow_step, "a slow step")              \
+  TRIGGER(5, out_of_memory, "out of memory")        \
+  TRIGGER(6, rank, "another rank")
+
+enum class TriggerWhy : u32 {
+#define TRIGGER(number, name, text) name = number,
+  TPROF_TRIGGERS(TRIGGER)
+#undef TRIGGER
+};
+
+// head.id = the number of the window that is to be written: in flight mode the one that was open, else one that was
+// opened for it.
+struct TriggerRecord {
+  RecordHead head;
+  u64 ticks;
+  u32 why;  // TriggerWhy
+  u32 reserved;
+  i64 steps;  // flight mode: how many of the last steps were asked for, 0: all
+  // slow_step: its number, and how many thousandths of the median it took; out_of_memory: bytes, and 1 on a GPU; rank:
+  // its number, and the step that it named | kStepWasPast.
+  u64 detail[2];
+};
+static_assert(sizeof(TriggerRecord) == 48);
+constexpr u64 kStepWasPast = u64(1) << 63;
 
 }  // namespace tprof

@@ -142,6 +142,8 @@ void Writer::add_flush(u32 number, u64 ticks) {
   publish(at, Kind::flush, number, sizeof(FlushRecord));
 }
 
+void Writer::add_trigger(u32 window, const TriggerRecord& trigger) { add_copy(Kind::trigger, window, trigger); }
+
 template <class Record>
 void Writer::add_copy(Kind kind, u32 id, const Record& record) {
   constexpr size_t kHead = sizeof(RecordHead);

@@ -134,7 +134,10 @@ ChunkHeader* Writer::take_chunk(Stream stream, u32 epoch, u32 tid) {
     chunk = prepare(false);
     if (!chunk) return nullptr;
   }
-  if (stream == Stream::data) data_chunks_.fetch_add(1, std::memory_order_relaxed);
+  if (stream == Stream::data) {
+    data_chunks_.fetch_add(1, std::memory_order_relaxed);
+    note_epoch(chunk->index, 1 + epoch);
+  }
   chunk->stream = u32(stream);
   chunk->epoch = epoch;
   chunk->tid = tid;
@@ -143,7 +146,8 @@ ChunkHeader* Writer::take_chunk(Stream stream, u32 epoch, u32 tid) {
   return chunk;
 }
 
-void Writer::retire_chunk(ChunkHeader* chunk) {
+void Writer::retire_chunk(ChunkHeader* chunk, bool full) {
+  if (full) full_chunks_.fetch_add(1, std::memory_order_relaxed);
   for (auto& slot : retired_) {
     ChunkHeader* empty = nullptr;
     if (!slot.load(std::memory_order_relaxed) && slot.compare_exchange_strong(empty, chunk)) return;
@@ -180,24 +184,34 @@ ChunkHeader* Writer::prepare(bool ahead) {
            "is kept (raise TPROF_MAX_SIZE, or record fewer steps with TPROF_SCHEDULE)");
     return nullptr;
   }
-  u32 index = header_->chunks.fetch_add(1, std::memory_order_relaxed);
+  u32 index = take_free();
+  bool again = index != kNone;
+  if (!again) index = header_->chunks.fetch_add(1, std::memory_order_relaxed);
   header_->live_chunks.fetch_add(1, std::memory_order_relaxed);
   ChunkHeader* chunk = map_chunk(index, ahead);
   if (chunk) return chunk;
   header_->live_chunks.fetch_sub(1, std::memory_order_relaxed);
+  if (again) return nullptr;
   u32 next = index + 1;  // takes the count back: a counted chunk beyond the end of the file would look like damage
   header_->chunks.compare_exchange_strong(next, index, std::memory_order_relaxed);
   return nullptr;
 }
 
+// The file that create() made. -1: it is gone.
+int Writer::open_again(struct stat& s) const {
+  int fd = ::open(path_, O_RDWR | O_CLOEXEC);
+  if (fd < 0 || (fstat(fd, &s) == 0 && is_ours(s))) return fd;
+  ::close(fd);
+  return -1;
+}
+
 ChunkHeader* Writer::map_chunk(u32 index, bool ahead) {
   u64 offset = kHeaderBytes + u64(index) * kChunkBytes;
   u64 end = end_.load();
-  int fd = ::open(path_, O_RDWR | O_CLOEXEC);
   struct stat s;
   struct statvfs fs;
-  if (fd < 0 || fstat(fd, &s) != 0 || !is_ours(s)) {
-    if (fd >= 0) ::close(fd);
+  int fd = open_again(s);
+  if (fd < 0) {
     stop(Drop::no_chunk, kGone);
     return nullptr;
   }
@@ -278,6 +292,7 @@ void Writer::close(u32 closed) {
 }
 
 void Writer::forget() {
+  for (u32 i = 0; header_ && i < kMaxTracked && i < header_->chunks.load(); i++) note_epoch(i, kNoData);
   if (header_) reassign_mapping(header_, nullptr);
   header_ = nullptr;
   cut_.store(false);
@@ -290,6 +305,8 @@ void Writer::forget() {
   for (auto& slot : retired_) slot.store(nullptr, std::memory_order_relaxed);
   misses_.store(0);
   data_chunks_.store(0);
+  full_chunks_.store(0);
+  free_.store(0);
   want_ready_ = 4;
   seen_misses_ = 0;
 }

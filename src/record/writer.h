@@ -60,11 +60,21 @@ class Writer {
   // A chunk for one thread (data) or for the meta stream, with its header filled in; nullptr when recording has
   // stopped. Never blocks on anything but the file system, and on that only when no chunk is ready.
   ChunkHeader* take_chunk(Stream stream, u32 epoch, u32 tid);
-  // Gives up the mapping of a chunk that will not be written again.
-  void retire_chunk(ChunkHeader* chunk);
+  // Gives up the mapping of a chunk that will not be written again. `full`: because it is full.
+  void retire_chunk(ChunkHeader* chunk, bool full = false);
   // For the helper thread: prepares chunks ahead, with their pages, and unmaps retired ones.
   void top_up();
   void unmap_retired();
+  // How many chunks were retired because they were full.
+  u32 full_chunks() const { return full_chunks_.load(std::memory_order_relaxed); }
+
+  // --- flight mode (write_again.cpp)
+  // How many data chunks are of `epoch` or a later one.
+  u32 chunks_from(u32 epoch) const;
+  // Gives back the data chunks of epochs below `epoch`, into which nobody writes any more: their space goes to the file
+  // system, and they are used again.
+  void give_back(u32 epoch);
+
   // Grows whenever a thread found no chunk ready.
   u32 misses() const { return misses_.load(std::memory_order_relaxed); }
 
@@ -94,6 +104,7 @@ class Writer {
   void add_capability(const char* name, bool on, const char* why);
   void add_info(const char* key, const char* value);
   void add_flush(u32 number, u64 ticks);
+  void add_trigger(u32 window, const TriggerRecord& trigger);
   void add_group(u32 size, const GroupRecord& group);  // the head need not be filled, nor below
   void add_device(u32 id, const DeviceRecord& device);
   void add_context(u32 id, const ContextRecord& context);
@@ -115,9 +126,17 @@ class Writer {
  private:
   static constexpr int kMaxReady = 32;
   static constexpr int kMaxRetired = 128;
+  // Chunks beyond are not used again: more than flight mode ever has (kFlightParts times kMaxFlightBytes).
+  static constexpr u32 kMaxTracked = 1 << 16;
+  // What a chunk is, if not 1 + the epoch of its data.
+  static constexpr u32 kNoData = 0, kFree = 0xffffffff, kNone = 0xffffffff;
 
   ChunkHeader* prepare(bool ahead);
   ChunkHeader* map_chunk(u32 index, bool ahead);
+  int open_again(struct stat& s) const;
+  u32 take_free();
+  void note_epoch(u32 chunk, u32 epoch_or_kind);
+  bool clear_chunk(int fd, u32 index);
   void stop(Drop reason, const char* line);
   void stop_if_cut();
   bool is_ours(const struct stat& s) const;
@@ -142,6 +161,9 @@ class Writer {
   std::atomic<ChunkHeader*> retired_[kMaxRetired] = {};
   std::atomic<u32> misses_{0};
   std::atomic<u32> data_chunks_{0};
+  std::atomic<u32> full_chunks_{0};
+  std::atomic<u32> free_{0};  // chunks that may be used again
+  std::atomic<u32> chunk_epochs_[kMaxTracked] = {};
   u32 want_ready_ = 4;
   u32 seen_misses_ = 0;
   char path_[PATH_MAX] = {};

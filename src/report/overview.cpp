@@ -166,9 +166,19 @@ Json steps_json(const Overview& overview, const Source& source, const TableJson&
   return out;
 }
 
+// "Written because of: tprof trigger; 12 steps before it are in no trace". Empty: it was the schedule's turn.
+static std::string trigger_line(const TriggerFacts& trigger) {
+  if (trigger.why.empty()) return "";
+  std::string out = "Written because of: " + trigger.why;
+  if (trigger.dropped_steps) out += "; " + std::to_string(trigger.dropped_steps) + " steps before it are in no trace";
+  if (trigger.refused) out += "; triggers refused so far: " + std::to_string(trigger.refused);
+  return out;
+}
+
 std::string overview_text(const Overview& overview, const Source& source, const TextStyle& style) {
   std::string out = source.title() + "\n";
   if (overview.rules == RuleSet::tprof) out += "  " + counted_text(overview.counted) + "\n";
+  if (std::string line = trigger_line(overview.trigger); !line.empty()) out += "  " + line + "\n";
   for (const GpuFigures& g : overview.gpus) {
     std::string line;  // "GPU 0: Tesla V100, Memory 31.74 GB, ..."
     for (const auto& [title, value] : gpu_lines(g)) {
@@ -243,6 +253,7 @@ Json overview_json(const Overview& overview, const Source& source, size_t worker
   out["steps"] = {{"columns", columns}, {"rows", rows}};
   if (overview.rules == RuleSet::tprof) {
     out["counted"] = counted_text(overview.counted);
+    if (std::string line = trigger_line(overview.trigger); !line.empty()) out["trigger"] = line;
     for (const auto& [word, kind, sum] : stretches_of(overview))
       out[word] = {{"count", sum.count},          {"batches", sum.batches},
                    {"calls", sum.calls},          {"left_out", sum.left_out},

@@ -146,6 +146,37 @@ TEST(Window, each_kind) {
   }
 }
 
+TEST(Mode, each_kind) {
+  Mode m;
+  OptionError error;
+  EXPECT_TRUE(parse_mode("flight", m, error) && m.flight && m.bytes == kDefaultFlightBytes && m.seconds == 0);
+  EXPECT_TRUE(parse_mode("flight:64M", m, error) && m.flight && m.bytes == 64u << 20 && m.seconds == 0);
+  EXPECT_TRUE(parse_mode("flight:60s", m, error) && m.flight && m.bytes == 0 && m.seconds == 60);
+  EXPECT_TRUE(parse_mode("schedule", m, error) && !m.flight);
+  for (const char* bad :
+       {"", "Flight", "flight:", "flight:s", "flight:0s", "flight:86401s", "flight:1.5s", "flight:-1s", "flight:15M",
+        "flight:5G", "flight:64", "flight64M", "flight:64M,60s", "flight:60 s"}) {
+    error = {};
+    EXPECT_FALSE(parse_mode(bad, m, error)) << bad;
+    EXPECT_TRUE(error) << bad;
+  }
+}
+
+TEST(Triggers, each_kind) {
+  Triggers t;
+  OptionError error;
+  EXPECT_TRUE(parse_triggers("file", t, error) && t.given && t.slow_step == 0 && !t.out_of_memory);
+  EXPECT_TRUE(parse_triggers("step>1.5x", t, error) && t.slow_step == 1.5 && !t.out_of_memory);
+  EXPECT_TRUE(parse_triggers("oom,step>3x", t, error) && t.slow_step == 3 && t.out_of_memory);
+  for (const char* bad :
+       {"step", "step>", "step>x", "step>1.5", "step>1x", "step>0.5x", "step>-2x", "step>nanx", "step>1001x",
+        "step>1.5xx", "step> 2x", "step<2x", "OOM", "file,", ",file", "hang", "file oom"}) {
+    error = {};
+    EXPECT_FALSE(parse_triggers(bad, t, error)) << bad;
+    EXPECT_TRUE(error) << bad;
+  }
+}
+
 TEST(StepSource, refusals) {
   StepSource s;
   for (const char* bad :

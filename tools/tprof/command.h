@@ -36,6 +36,7 @@ Action declare_diff(Arguments&);
 Action declare_steps(Arguments&);
 Action declare_report(Arguments&);
 Action declare_merge(Arguments&);
+Action declare_trigger(Arguments&);
 Action declare_doctor(Arguments&);
 Action declare_stack(Arguments&);
 Action declare_stats(Arguments&);

@@ -30,6 +30,7 @@
 #include "finish/survive_cuts.h"
 #include "finish/workers.h"
 #include "input/facts.h"
+#include "model/reclaim.h"
 #include "record/companion.h"
 #include "record/empty.h"
 #include "record/mapping.h"
@@ -62,12 +63,12 @@ class Finisher {
     watch();
     start_sampler();
     auto start_idle = [this] {
-      return std::make_unique<IdleThread>([this] { while_running(), fold_workers(); }, kPollMs);
+      return std::make_unique<IdleThread>([this] { while_running(), drop_samples(), fold_workers(); }, kPollMs);
     };
     auto idle = start_idle();
     while (!ended()) {
       if (deleted()) return stop_sampler(), kExitOk;
-      machine_->look_now_and_then(u64(header_->phase) << 32 | header_->epoch);
+      machine_->look_now_and_then(u64(header_->phase) << 32 | (is_flight_ ? 0 : header_->epoch.load()));
       if (is_urgent()) {
         idle.reset();
         while_running();
@@ -112,6 +113,7 @@ class Finisher {
     workers_ = std::make_unique<Workers>(*recording_);
     machine_ = std::make_unique<Machine>(recording_->header().pid);
     state_.machine = machine_.get();
+    is_flight_ = recording_->read_meta().is_flight();
     return true;
   }
 
@@ -207,6 +209,17 @@ class Finisher {
     turns_++;
   }
 
+  // Flight mode: the samples of what the program no longer keeps.
+  void drop_samples() {
+    u32 kept = header_->kept_epoch;
+    if (kept == samples_from_) return;
+    samples_from_ = kept;
+    try {
+      punch_samples(path_, kept);
+    } catch (const Error&) {  // somebody cut one of the files
+    }
+  }
+
   void fold_workers() {
     if (!workers_->look_now_and_then()) return;
     Meta meta = recording_->read_meta();
@@ -278,6 +291,7 @@ class Finisher {
   ConvertState state_;
   u64 max_size_ = 0;                                // TPROF_MAX_SIZE, 0: not read yet
   std::atomic<u32> turns_{0};                       // calls of while_running() that had something to do
+  u32 samples_from_ = 0;                            // samples of earlier epochs are punched out
   u32 seen_turns_ = 0;                              // turns_ at the last call of is_urgent()
   u64 waits_since_ns_ = clock_ns(CLOCK_MONOTONIC);  // when the last turn ended, or nothing was waiting
   bool damaged_ = false, wrote_ = false;
@@ -286,6 +300,7 @@ class Finisher {
   SamplerProcess sampler_;
   Meta meta_;           // as it is after the program's end
   bool keeps_ = false;  // --keep-recording
+  bool is_flight_ = false;
   bool folds_ = false;  // only recordings of helpers are left to be folded
 };
 

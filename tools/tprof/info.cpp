@@ -101,6 +101,8 @@ Report report_recording(const std::string& path) {
   r.add("steps", counted.steps);
   r.add("counted", counted_text(counted));
   for (const WindowInfo& w : meta.windows) r.values["windows"].push_back(window_text(w));
+  for (const TriggerRecord& t : meta.triggers) r.values["triggers"].push_back(trigger_text(t));
+  if (u32 refused = h.refused_triggers) r.add("triggers refused", u64(refused));
   const char* const reasons[] = {
 #define DROP(name, text) text,
       TPROF_DROP_REASONS(DROP)

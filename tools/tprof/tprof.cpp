@@ -74,6 +74,10 @@ const std::vector<Command> kCommands = {
      "Native and Python frames of any program, whether tprof was there from its start or not. Each thread is stopped "
      "for a few milliseconds at most, one after the other. Who may debug a program may read its stacks.",
      "0 success, " WRONG ", " READING, false, declare_stack},
+    {"trigger", "ask a running program for a trace now",
+     "In flight mode the program writes what it has kept. With a schedule it opens a window at the next step. Only the "
+     "user of the program can ask. No command or path is handed over, only a number of steps.",
+     "0 success, " WRONG ", 3 no program was asked, 4 some were not", false, declare_trigger},
     {"doctor", "show what works on this machine and what does not, and why", "",
      "0 all works that is needed, 1 something does not work, " WRONG, false, declare_doctor},
     {"finish", "write the traces of one recording while its program runs (started by libtprof.so)", "",

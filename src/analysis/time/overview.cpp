@@ -85,6 +85,7 @@ Overview overview_of(const Model& model) {
   out.work_known = std::any_of(model.gpu.begin(), model.gpu.end(), runs) ||
                    std::none_of(model.calls.begin(), model.calls.end(), launches);
   out.counted = counted_of(model);
+  out.trigger = model.trigger;
   out.span_ns = model.end_ns - model.begin_ns;
   note_steps(model, spans, out.notes);
   note_losses(model.ledger, out.notes);

@@ -60,6 +60,7 @@ struct Overview {
   std::vector<GpuFigures> gpus;
   std::vector<StepTimes> steps;  // those that count
   StepTimes average;
+  TriggerFacts trigger;             // tprof's rules only, too
   Counted counted;                  // tprof's rules only: what the trace holds, including evaluations outside the steps
   i64 span_ns = 0;                  // of the trace
   OwnCost own;                      // tprof's rules only

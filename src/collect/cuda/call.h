@@ -122,7 +122,7 @@ __attribute__((always_inline)) inline void call_ends(const OpenCall& open, u64 t
     if (late) fill_call(r, r.flags, *late);
     r.result = result;
     r.end_ticks = ticks;
-  } else if (epoch == open.epoch) {
+  } else if (is_same_window(open.epoch, epoch)) {
     call::ends_elsewhere(block, epoch, open.ref, ticks);
   }
   leave(block);

@@ -333,6 +333,7 @@ void forget() {
 
 const Collector kCuptiCollector{.phase_changed = follow,
                                 .window_opened = gpu_log_open,
+                                .epoch_changed = gpu_log_change_epoch,
                                 .window_ended = wake,
                                 .window_closed = gpu_log_close,
                                 .has_delivered = has_delivered,

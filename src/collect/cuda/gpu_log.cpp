@@ -94,7 +94,7 @@ bool in_past(u64 when) {
 
 void append(Window& w, const GpuRecord& r) {
   if (!w.chunk || w.used + r.bytes > kChunkBytes) {
-    if (w.chunk) g_writer.retire_chunk(w.chunk);
+    if (w.chunk) g_writer.retire_chunk(w.chunk, true);
     w.chunk = g_writer.take_chunk(Stream::data, w.record->head.id * 2 + 1, 0);
     w.used = sizeof(ChunkHeader);
   }
@@ -168,6 +168,15 @@ void gpu_log_open(WindowRecord* window) {
       return;
     }
   g_writer.drop(Drop::internal);
+}
+
+void gpu_log_change_epoch(WindowRecord* window) {
+  SpinGuard guard(g_lock);
+  for (Window& w : g_windows) {
+    if (w.record != window || !w.chunk) continue;
+    g_writer.retire_chunk(w.chunk);
+    w.chunk = nullptr;
+  }
 }
 
 void gpu_log_close(WindowRecord* window) {

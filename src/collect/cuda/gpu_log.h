@@ -16,6 +16,8 @@ namespace tprof {
 
 // A window was opened; its record (state, begin, end) is read as it changes.
 void gpu_log_open(WindowRecord* window);
+// It goes on in another epoch: nothing is written into its chunk any more.
+void gpu_log_change_epoch(WindowRecord* window);
 // From now on nothing is written to its chunks.
 void gpu_log_close(WindowRecord* window);
 bool gpu_log_has_windows();

@@ -100,12 +100,13 @@ void end(u64 id) {
   if (!(id & kRecorded)) return;
   u64 t = now_ticks();
   u32 epoch = recording_epoch();
-  if (epoch == kNoEpoch || (id >> 47 & 0xffff) != tag_of(epoch)) return;  // the window of the range is over
+  u32 began = epoch - u16(tag_of(epoch) - (id >> 47 & 0xffff));
+  if (!is_same_window(began, epoch)) return;
   ThreadBlock* block = enter();
   if (!block) return;
   RecordRef ref = (id >> 16 & 0x7fffffff) << 32 | (id & 0xffff) * 8;
   u64* here = end_in_chunk(block, ref);
-  if (here || !block->chunk || block->chunk_index != ref >> 32) end_open(block, {nullptr, here, ref, epoch}, epoch, t);
+  if (here || !block->chunk || block->chunk_index != ref >> 32) end_open(block, {nullptr, here, ref, began}, epoch, t);
   leave(block);
 }
 

@@ -9,6 +9,8 @@
 namespace tprof {
 
 constinit Gate g_gate;
+std::atomic<u32> g_first_epoch{kNoEpoch};
+std::atomic<void (*)()> g_chunk_needed{nullptr};
 std::atomic<u32> g_generation{0};
 
 namespace {
@@ -69,7 +71,7 @@ void announce(ThreadBlock* block) {
 bool inherit_chunk(ThreadBlock* block, u32 epoch) {
   bool heir =
       block->chunk && block->epoch == kNoEpoch && block->generation == g_generation.load(std::memory_order_acquire);
-  if (!heir || block->chunk->epoch != epoch || block->used > kChunkBytes / 2 || g_writer.stopped()) return false;
+  if (!heir || block->left_epoch != epoch || block->used > kChunkBytes / 2 || g_writer.stopped()) return false;
   block->epoch = epoch;
   publish(block, reinterpret_cast<char*>(block->chunk) + block->used, Kind::heir, block->tid, sizeof(HeirRecord));
   announce(block);
@@ -79,8 +81,9 @@ bool inherit_chunk(ThreadBlock* block, u32 epoch) {
 // Gives the thread a chunk of `epoch` with room for any record. False: there is none.
 bool change_chunk(ThreadBlock* block, u32 epoch) {
   if (inherit_chunk(block, epoch)) return true;
+  if (auto call = g_chunk_needed.load(std::memory_order_relaxed)) call();
   u64 begin = now_ticks();
-  if (block->chunk) g_writer.retire_chunk(block->chunk);
+  if (block->chunk) g_writer.retire_chunk(block->chunk, block->epoch == epoch);
   u32 generation = g_generation.load(std::memory_order_acquire);
   if (block->generation != generation) {
     memset(block->names, 0, sizeof block->names);
@@ -226,7 +229,7 @@ bool end_async(ThreadBlock* block, const void* key, u64 ticks) {
   }
   if (!found.key) return false;
   u32 epoch = recording_epoch();
-  if (found.epoch == epoch) add_range_end(block, epoch, found.ref, ticks);
+  if (is_same_window(found.epoch, epoch)) add_range_end(block, epoch, found.ref, ticks);
   return true;
 }
 
@@ -252,8 +255,8 @@ bool quiesce(u32 epoch, u64 timeout_ns) {
   }
   u64 deadline = clock_ns(CLOCK_MONOTONIC) + timeout_ns;
   for (ThreadBlock* b = g_thread_blocks.load(std::memory_order_acquire); b; b = b->next)
-    while (b->in_use.load(std::memory_order_relaxed) && b->busy.load(std::memory_order_acquire) && b->chunk &&
-           b->epoch != epoch) {
+    while (b != t_self.block && b->in_use.load(std::memory_order_relaxed) && b->busy.load(std::memory_order_acquire) &&
+           b->chunk && b->epoch != epoch) {
       if (clock_ns(CLOCK_MONOTONIC) > deadline) return false;
       sched_yield();
     }
@@ -262,6 +265,8 @@ bool quiesce(u32 epoch, u64 timeout_ns) {
 
 void reset_recorder_in_child() {
   g_epoch.store(kNoEpoch, std::memory_order_relaxed);
+  g_first_epoch.store(kNoEpoch, std::memory_order_relaxed);
+  g_chunk_needed.store(nullptr, std::memory_order_relaxed);
   g_generation.fetch_add(1, std::memory_order_relaxed);
   for (auto& name : g_names) name.store(nullptr, std::memory_order_relaxed);
   memset(g_async, 0, sizeof g_async);

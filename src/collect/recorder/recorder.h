@@ -2,8 +2,8 @@
 // every operator is inline; what is rare (a new chunk, a new name, an end out of order) is in recorder.cpp.
 //
 // Which epoch is being recorded is one atomic, g_epoch. A thread whose chunk is of another epoch takes a new one,
-// so a chunk holds records of one epoch only; a range that began in an earlier epoch is not ended (the reader
-// clips it), one that began in an earlier chunk of this epoch gets a range_end record.
+// so a chunk holds records of one epoch only; a range that began in an earlier window is not ended (the reader
+// clips it), one that began in an earlier chunk of this window gets a range_end record.
 #pragma once
 #include <string.h>
 
@@ -21,10 +21,21 @@ struct alignas(8) Gate {
 };
 extern Gate g_gate;
 inline constexpr std::atomic<u32>& g_epoch = g_gate.epoch;
+// Flight mode: the first epoch of the open window that still has its chunks; else kNoEpoch.
+extern std::atomic<u32> g_first_epoch;
+// Called whenever a thread needs another chunk, if it is set. Flight mode depends on the helper thread, which stops
+// before each fork.
+extern std::atomic<void (*)()> g_chunk_needed;
 // Changes when this process starts another recording file: per-thread caches of the old one are void.
 extern std::atomic<u32> g_generation;
 
 inline u32 recording_epoch() { return g_epoch.load(std::memory_order_relaxed); }
+// Whether the end of what began in epoch `began` is recorded in `epoch`, the one that is recorded now: a range that
+// outlives its window is not ended.
+inline bool is_same_window(u32 began, u32 epoch) {
+  if (__builtin_expect(began == epoch, 1)) return epoch != kNoEpoch;
+  return epoch != kNoEpoch && began < epoch && began >= g_first_epoch.load(std::memory_order_relaxed);
+}
 inline bool gate_closed() {
   return __atomic_load_n(reinterpret_cast<const u64*>(&g_gate), __ATOMIC_RELAXED) == ~u64(0);
 }
@@ -81,7 +92,7 @@ void name_thread(u32 tid, const char* name);
 void begin_async(const void* key, RecordRef ref, u32 epoch);
 bool end_async(ThreadBlock* block, const void* key, u64 ticks);
 
-// Waits (up to `timeout_ns`) until no thread is still writing into a chunk of another epoch than `epoch`.
+// Waits (up to `timeout_ns`) until no other thread is still writing into a chunk of another epoch than `epoch`.
 bool quiesce(u32 epoch, u64 timeout_ns);
 
 // Waits (up to `timeout_ns`) until every thread that is inside a hook now has left it once.
@@ -156,7 +167,7 @@ inline void add_memory(ThreadBlock* block, u32 epoch, u32 what, const MemoryReco
 }
 
 inline void end_open(ThreadBlock* block, const OpenRange& range, u32 epoch, u64 ticks) {
-  if (range.epoch != epoch || epoch == kNoEpoch) return;
+  if (!is_same_window(range.epoch, epoch)) return;
   if (block->chunk && block->epoch == epoch && block->chunk_index == range.ref >> 32)
     *range.end_ticks = ticks;
   else

@@ -34,6 +34,7 @@ void thread_ends(void* value) {
   ThreadBlock* block = t_self.block;
   t_self.block = nullptr;
   if (!block || block != value) return;
+  block->left_epoch = block->epoch;
   block->epoch = kNoEpoch;  // the next owner of the block continues the chunk, see recorder.cpp
   block->quick_until = 0;
   block->open_count = block->pushed_count = 0;

@@ -111,6 +111,7 @@ struct alignas(64) ThreadBlock {
   u32 calls_beyond;  // open Python calls that there was no room for
   u32 calls_round;   // which round of watching `calls` belongs to, see python/calls.h
   u32 generation;    // of the recording that the caches belong to
+  u32 left_epoch;    // of chunk, which a thread that has ended left. The chunk itself may be in use again
   u32 label_count;   // labels open now, see labels.h
   u64 label_begins[kMaxLabels];
   std::atomic<u32> in_module;  // 1: inside an outermost call of an nn.Module

@@ -13,8 +13,10 @@ struct Collector {
   void (*session_starts)(const Options& options, bool speaks) = nullptr;
   // What is wanted in an active phase must be recorded when this returns. Under the session's lock.
   void (*phase_changed)(Phase phase) = nullptr;
-  // A window was opened, has ended, takes no more records. The first two under the session's lock.
+  // A window was opened, goes on in another epoch (flight mode), has ended, takes no more records. All but the last
+  // under the session's lock.
   void (*window_opened)(WindowRecord* window) = nullptr;
+  void (*epoch_changed)(WindowRecord* window) = nullptr;
   void (*window_ended)() = nullptr;
   void (*window_closed)(WindowRecord* window) = nullptr;
   // Whether everything that belongs to a window that has ended was delivered; whether some window still waits for that.

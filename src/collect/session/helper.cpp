@@ -66,7 +66,9 @@ void* run(void*) {
     u32 seen = g_wakes.load(std::memory_order_acquire);
     g_writer.top_up();
     bool waits = g_session.seal_windows();
-    if (g_flush_wanted.exchange(0)) g_session.write_flush();
+    if (g_flush_wanted.exchange(0)) g_session.triggered({TriggerWhy::signal});
+    g_session.look_for_requests();
+    g_session.turn_ring();
     u64 now = clock_ns(CLOCK_MONOTONIC);
     if (now - last_clock >= kClockEvery_ns) {
       g_writer.add_clock(read_clocks());

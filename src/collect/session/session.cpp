@@ -46,6 +46,7 @@ bool Session::attach(const Frontend& frontend, StepMode fallback) {
   }
   if (options_.step.mode == StepMode::automatic) options_.step.mode = fallback;
   set_step_pattern(options_.step);
+  ring_.set(options_.mode, options_.max_size);
   detector_.reset(options_.step, this, now_ticks());
   note("logdir", family_.logdir());
   note_options();
@@ -83,6 +84,8 @@ void Session::start() {
     return;
   }
   signals_install(options_.signal);
+  slow_steps_.set(options_.trigger.slow_step);
+  listen();
   apply_plan(plan_for(0), 0, now_ticks());
 }
 
@@ -193,16 +196,6 @@ void Session::profiler_range(bool start) {
   }
 }
 
-void Session::write_flush() {
-  FileHeader* h = g_writer.header();
-  if (!h) return;
-  tell_collectors(&Collector::flush);
-  u64 ticks = now_ticks();
-  g_writer.add_clock(read_clocks());  // timestamps before it convert the same way now and later
-  g_writer.add_flush(++flushes_, ticks);
-  h->unfinished.fetch_add(1, std::memory_order_release);
-}
-
 // ---------------------------------------------------------------- forks
 
 void Session::child_ready() {
@@ -232,6 +225,12 @@ void Session::fork_child() {
   leader_seen_ = kNoEpoch;
   plan_ = {Phase::wait, -1};
   windows_.forget();
+  ring_.forget();
+  extra_ = {};
+  appointment_ = {};
+  knows_ranks_ = false;
+  listening_ = signal_asked_ = has_asked_ = window_asked_ = false;
+  slow_steps_.forget();
   step_ = previous_step_ = {};
   stretch_ = {};
   paused_ = resting_ = began_ = deferred_ = false;
@@ -258,6 +257,8 @@ void Session::finish() {
     g_epoch.store(kNoEpoch);
     tell_collectors(&Collector::phase_changed, Phase::ended);
     finished_ = true;
+    listening_ = false;
+    g_chunk_needed.store(nullptr);
   }
   if (!g_writer.is_open()) {
     explain_nothing();

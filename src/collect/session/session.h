@@ -9,8 +9,10 @@
 #include "collect/recorder/thread.h"
 #include "collect/session/family.h"
 #include "collect/session/notes.h"
+#include "collect/session/ring.h"
 #include "collect/session/windows.h"
 #include "collect/steps/schedule.h"
+#include "collect/steps/slow_steps.h"
 #include "collect/steps/step_thread.h"
 #include "collect/steps/steps.h"
 #include "record/writer.h"
@@ -25,6 +27,13 @@ enum class Level : u32 { none, marks, steps, all };
 struct Frontend {
   void (*set_level)(Level level);
   void (*phase_changed)(Phase phase);  // may be nullptr
+};
+
+// A trace is asked for before its time.
+struct Asked {
+  TriggerWhy why;
+  i64 steps = 0;  // 0: the usual number
+  u64 detail[2] = {};
 };
 
 class Session final : private StepSink {
@@ -83,12 +92,21 @@ class Session final : private StepSink {
 
   // --- for the helper thread and the exit path
   bool seal_windows() { return windows_.seal(); }  // true: a window still has to wait
-  void write_flush();
+  // --- triggers (session_triggers.cpp)
+  // From any thread, not under the session's lock. The helper thread does the rest.
+  void ask(const Asked& asked);
+  // Async-signal-safe. False: no window is open and none may come.
+  bool ask_by_signal();
+  // For the helper thread: what was asked for by a signal, in a file, by other threads.
+  void triggered(const Asked& asked);
+  void look_for_requests();
+  // Flight mode: ends the newest span when it is large enough, drops the oldest ones, gives back what is not needed.
+  void turn_ring();
   void finish();
   void fork_prepare();
   void fork_child();
   void child_ready();  // in the child, once the framework may be called again
-  bool recording_wanted() const { return windows_.current() != nullptr; }
+  bool recording_wanted() const { return windows_.current() != nullptr || listening_; }
 
  private:
   // A step whose place in the line of steps may still change, or the one before it, should that one go on.
@@ -98,6 +116,17 @@ class Session final : private StepSink {
     StepBy by = StepBy::none;
     bool ended = false;  // by a stretch, at `end`
     u64 end = 0;
+    bool evaluates = false;  // there is an evaluation inside
+  };
+  // The window beside the schedule that a trigger asked for; none: end <= first.
+  struct Extra {
+    i64 window = -1, first = 0, end = 0;  // steps
+  };
+  // The step at which all ranks of the job take what one of them was asked for.
+  struct Appointment {
+    i64 step = -1;  // -1: none
+    u64 since_ns = 0;
+    Asked asked{};
   };
   // The evaluation or inference that is under way beside the steps.
   struct OpenStretch {
@@ -137,6 +166,27 @@ class Session final : private StepSink {
   void stop_by_hand();
   void mirror(bool active, u64 now);
 
+  // Flight mode (session_flight.cpp).
+  bool flies() const;
+  void start_ring(u32 first_epoch);
+  void change_epoch(u32 leader_epoch, u64 ns);
+  void drop_spans(u64 ns);
+  void cut_ring(const Asked& asked, u64 ticks);
+
+  // Triggers (session_triggers.cpp).
+  void listen();
+  void judge_step();
+  bool may_trigger(TriggerWhy why);
+  void note_trigger(const Asked& asked, u64 ticks);
+  void note_hand(u64 ticks);
+  bool plan_extra(i64 number);
+  bool is_in_job() const { return family_.place().rank >= 0 && family_.place().world_size > 1; }
+  void make_appointment(const Asked& asked);
+  void look_for_ranks(u64 ns);
+  void meet(i64 number, u64 ticks);
+  void carry_out(const Asked& asked, u64 ticks);
+  void write_flush();
+
   // Steps (session_steps.cpp).
   bool wanted_in_stretch() const;
   void record_step(i64 number, u64 ticks, StepBy by);
@@ -175,6 +225,24 @@ class Session final : private StepSink {
   OpenStretch stretch_;
   StepDetector detector_;
   Windows windows_;
+  Ring ring_;
+
+  // Triggers.
+  std::atomic<bool> listening_{false};     // the helper thread stays also where no window is open
+  std::atomic<bool> signal_asked_{false};  // for a window beside the schedule
+  std::atomic<bool> has_asked_{false};     // asked_ waits for the helper thread
+  bool window_asked_ = false;              // the next step is to open a window for asked_window_
+  Asked asked_{}, asked_window_{};
+  Extra extra_;
+  Appointment appointment_;
+  u64 rank_request_ns_ = 0;   // RankRequest::at_ns of the last one that was seen
+  bool knows_ranks_ = false;  // a request that was there before this process is none
+  i64 rate_number_ = 0, steps_a_second_ = 0;
+  u64 rate_ns_ = 0;
+  SlowSteps slow_steps_;
+  u64 last_trigger_ns_ = 0, looked_ns_ = 0;  // CLOCK_MONOTONIC
+  bool said_refused_ = false;                // since the last trigger
+  bool said_no_request_ = false;
 
   Frontend frontend_{};
   Frontend joining_{};  // takes over with start()

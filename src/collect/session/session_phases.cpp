@@ -50,8 +50,14 @@ void Session::backward_announced() {
 
 Plan Session::plan_for(i64 number) const {
   if (!armed_) return {Phase::wait, -1};
+  if (ring_.is_on()) return {Phase::active, windows_.current() ? windows_.number() : windows_.next()};
   Plan plan = plan_of(options_.schedule, number - first_number_);
-  if (plan.window >= 0) plan.window += window_base_;
+  if (plan.window >= 0)
+    plan.window += window_base_;
+  else if (number >= extra_.first && number < extra_.end)
+    plan = {Phase::active, extra_.window};
+  else if (listening_)
+    plan.phase = Phase::wait;
   return plan;
 }
 
@@ -93,6 +99,7 @@ void Session::apply_plan(const Plan& plan, i64 number, u64 ticks) {
   }
   plan_ = plan;
   take_phase(plan.phase);
+  if (ring_.is_on() && records(plan.phase)) start_ring(recording_epoch());
   if (records(plan.phase)) helper_start();
 }
 
@@ -138,6 +145,7 @@ void Session::stop_by_hand() {
   u64 now = now_ticks();
   if (step_.record) step_.record->end_ticks = now;
   step_.record = nullptr;
+  note_hand(now);
   apply_plan({Phase::wait, -1}, detector_.number() + 1, now);
   window_base_ = windows_.next();
   armed_ = false;
@@ -147,6 +155,7 @@ void Session::stop_by_hand() {
 
 void Session::end_window(i64 end_step, u64 ticks) {
   began_ = false;
+  if (!family_.is_helper()) ring_.pin(u32(windows_.number()));
   windows_.end(end_step, ticks);
 }
 
@@ -158,6 +167,8 @@ void Session::discard_window() {
 // The schedule starts anew. `keep`: a window that is open ends here, else it is discarded.
 void Session::forget_windows(u64 ticks, bool keep) {
   deferred_ = false;
+  if (keep) note_hand(ticks);
+  extra_ = {};
   if (windows_.current() && keep)
     end_window(detector_.number(), ticks);
   else if (windows_.current())
@@ -191,7 +202,10 @@ void Session::follow(u64 now) {
     if (!family_.find_leader()) return;
   }
   u32 epoch = family_.leader_epoch();
-  if (epoch == leader_seen_) return;
+  bool filled = ring_.is_filled(g_writer.full_chunks());
+  if (epoch == leader_seen_ && !filled) return;
+  bool both_record = epoch != kNoEpoch && leader_seen_ != kNoEpoch;
+  if (ring_.is_on() && both_record) return turn_ring();
   SpinGuard guard(lock_);
   if (!family_.is_helper() || epoch == leader_seen_) return;
   leader_seen_ = epoch;
@@ -211,6 +225,7 @@ void Session::mirror(bool active, u64 now) {
   g_writer.header()->phase.store(u32(Phase::active));
   g_writer.header()->epoch.store(epoch);
   g_epoch.store(epoch, std::memory_order_release);
+  if (ring_.is_on()) start_ring(ring_.first_epoch() ? ring_.first_epoch() : epoch);
 }
 
 void Session::promote(bool number_needed) {
@@ -219,6 +234,8 @@ void Session::promote(bool number_needed) {
   if (!family_.is_helper() || !live() || (number_needed && detector_.number() < 0)) return;
   family_.become_program();
   signals_install(options_.signal);
+  slow_steps_.set(options_.trigger.slow_step);
+  listen();
   bool before_first = detector_.number() < 0;
   i64 number = before_first ? 0 : detector_.number();
   u64 ticks = before_first ? now_ticks() : step_.ticks;

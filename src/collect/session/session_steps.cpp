@@ -26,12 +26,16 @@ void Session::step_begins(i64 number, u64 ticks, StepBy by) {
   step_ = {nullptr, ticks, by, false, step_.end};
   began_ = false;
   if (!leads()) return;
+  meet(number, ticks);
+  ring_.step_begins(ticks);
   WindowRecord* window = windows_.current();
   if (window && window->first_step == number)
     window->begin_ticks = ticks;  // it was opened when the process started: leave out the set-up
+  bool extra = plan_extra(number);
   take_plan(plan_for(number), number, ticks);
+  if (extra) note_trigger(asked_window_, ticks);
   record_step(number, ticks, by);
-  if (windows_.current() || delivery_is_awaited()) helper_start();
+  if (windows_.current() || listening_ || delivery_is_awaited()) helper_start();
   if (level_ == Level::steps) set_level(waiting_level());
 }
 
@@ -77,6 +81,7 @@ void Session::step_withdrawn(i64 number) {
 
 void Session::step_confirmed() {
   began_ = false;
+  judge_step();
   StepRecord* step = step_.record;
   if (step) {
     u32 flags = step->flags & ~u32(kStepTentative);
@@ -100,6 +105,7 @@ void Session::count_restarts(RestartWhy why, i64 number, u64 ticks, bool anew) {
   }
   step_.record = previous_step_.record = nullptr;
   step_.ended = false;
+  slow_steps_.forget();
   if (!anew || !options_.schedule.given || !leads()) return;
   // A window with a whole step of the inference is worth keeping; one that false steps opened is not.
   bool training = why == RestartWhy::training;
@@ -124,6 +130,7 @@ bool Session::wanted_in_stretch() const {
 
 void Session::stretch_begins(StretchKind kind, i64 number, u64 ticks, bool inside) {
   stretch_ = {nullptr, true, inside, false, 0};
+  step_.evaluates |= inside;
   bool recorded = recording_epoch() != kNoEpoch || (g_writer.is_open() && !options_.schedule.given);
   u32 tid = step_thread_.tid();
   if (recorded) stretch_.record = g_writer.add_stretch(kind, number, ticks, tid ? tid : current_tid());

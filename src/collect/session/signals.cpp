@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "collect/session/helper.h"
+#include "collect/session/session.h"
 
 namespace tprof {
 namespace {
@@ -14,7 +15,7 @@ int g_signal;
 
 void handle(int) {
   int saved = errno;
-  if (!helper_request_flush()) {
+  if (!helper_request_flush() && !g_session.ask_by_signal()) {
     static const char line[] = "tprof: no window is open; there is nothing to write\n";
     (void)!write(2, line, sizeof line - 1);
   }

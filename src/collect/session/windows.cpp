@@ -34,6 +34,11 @@ bool Windows::mirror(u64 now) {
   return current_;
 }
 
+void Windows::renumber() {
+  number_ = next_++;
+  std::atomic_ref<u32>(current_->head.id).store(u32(number_), std::memory_order_release);
+}
+
 void Windows::activate(i64 first_step, u64 ticks) {
   current_->begin_ticks = ticks;
   current_->first_step = first_step;

@@ -21,6 +21,8 @@ class Windows {
   bool open(i64 number, u64 warmup_ticks);
   // Opens the next window, active from `now` on, in a process that follows another one's windows.
   bool mirror(u64 now);
+  // It goes on under the next number, and so in another epoch.
+  void renumber();
   // Its active part starts. `first_step` -1: not by steps.
   void activate(i64 first_step, u64 ticks);
   // It ends; one that has only warmed up is discarded.

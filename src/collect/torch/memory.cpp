@@ -83,6 +83,11 @@ void memory_reported(const MemoryReport& r) {
   leave(block);
 }
 
+void out_of_memory(i64 bytes, i8 device_type) {
+  if (!g_session.options().trigger.out_of_memory) return;
+  g_session.ask({TriggerWhy::out_of_memory, 0, {u64(bytes), u64(device_type != kCpu)}});
+}
+
 void memory_switch(bool on) {
   const Options& o = g_session.options();
   g_takes_stack.store((o.with_stack.bits & (kStackOperators | kStackNative)) && o.stack_on.has(kStackOnAlloc));

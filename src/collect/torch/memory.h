@@ -36,6 +36,9 @@ inline bool memory_wanted() {
 // A report that arrived while memory_wanted().
 void memory_reported(const MemoryReport& report);
 
+// An allocator of torch found no memory. It says so for the CPU only while memory_wanted().
+void out_of_memory(i64 bytes, i8 device_type);
+
 // false: the last window is over, or nothing will be recorded. true: more windows follow.
 void memory_switch(bool on);
 

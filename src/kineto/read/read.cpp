@@ -325,6 +325,7 @@ void TraceReader::take_from_ledger() {
   put_machine_figures(read_machine(ledger), model_.info);
   if (std::string boot = read_boot(ledger); !boot.empty()) model_.info[kBootId] = boot;
   model_.sampled = read_sampled(ledger);
+  model_.trigger = read_trigger(ledger);
   Counted counted = read_counted(ledger);
   model_.before_training = counted.before_training;
   for (Step& step : model_.steps) {

@@ -62,7 +62,7 @@ bool GpuLoader::add(const RecordView& view) {
 
 bool GpuLoader::end(RecordRef begin, u64 ticks) {
   auto open = open_calls_.find(begin);
-  if (open == open_calls_.end()) return false;
+  if (open == open_calls_.end() || ticks < open->second.record.begin_ticks) return false;
   open->second.record.end_ticks = ticks;
   add_call(open->second.record, open->second.tid, false);
   open_calls_.erase(open);

@@ -1,0 +1,139 @@
+// `tprof trigger`: asks running programs for a trace, by a file beside their recordings (record/trigger_file.h).
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "base/error.h"
+#include "base/printable.h"
+#include "command.h"
+#include "exit_codes.h"
+#include "input/trace_file.h"
+#include "record/reader.h"
+#include "record/trigger_file.h"
+
+namespace tprof {
+namespace {
+
+constexpr int kPatience_ms = 2000;  // a program looks every 50 ms
+
+bool is_number(const std::string& text) {
+  return !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// The recordings that a process has mapped: its own, and for a helper also that of its leader.
+std::vector<std::string> recordings_of_process(const std::string& pid) {
+  std::ifstream maps("/proc/" + pid + "/maps");
+  if (!maps) throw Error(Fault::unreadable, "process " + pid + ": " + strerror(errno));
+  std::set<std::string> paths;
+  for (std::string line; std::getline(maps, line);)
+    if (size_t slash = line.find('/'); slash != line.npos && is_recording_name(line)) paths.insert(line.substr(slash));
+  return {paths.begin(), paths.end()};
+}
+
+std::vector<std::string> recordings_of(const std::string& subject) {
+  if (is_number(subject)) return recordings_of_process(subject);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(subject, ignored)) return list_files(subject, is_recording_name);
+  throw Error(Fault::usage, "'" + subject + "' is neither a process id nor a log directory");
+}
+
+// Writes the request under a name of its own and then gives it the one that the program looks for.
+void put_request(const std::string& path, long long steps) {
+  std::string own = path + "." + std::to_string(getpid());
+  int fd = open(own.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  bool good = fd >= 0 && dprintf(fd, kTriggerLine, steps) > 0;
+  int error = errno;
+  if (fd >= 0) close(fd);
+  if (good && rename(own.c_str(), path.c_str()) == 0) return;
+  if (good) error = errno;
+  if (fd >= 0) unlink(own.c_str());
+  throw Error(Fault::unreadable, path + ": cannot be written: " + strerror(error));
+}
+
+// Asks one program. Throws Error if it cannot be asked, or does not answer.
+void ask(const Recording& recording, const Meta& meta, long long steps) {
+  std::string who = "process " + std::to_string(recording.header().pid);
+  if (!meta.is_flight() && meta.option("trigger").empty())
+    throw Error(Fault::usage, who + " does not listen; start it with --mode flight or --trigger file");
+  struct stat process;
+  if (stat(("/proc/" + std::to_string(recording.header().pid)).c_str(), &process) == 0 && process.st_uid != geteuid())
+    throw Error(Fault::usage, who + " belongs to another user, whose requests alone it takes; ask as that user");
+  std::string path = recording.path() + kTriggerSuffix;
+  u32 refused = recording.header().refused_triggers;
+  put_request(path, steps);
+  for (int waited = 0; access(path.c_str(), F_OK) == 0; waited += 10) {
+    if (waited > kPatience_ms) {
+      unlink(path.c_str());
+      throw Error(Fault::unreadable, who + " did not take the request within 2 s; is it stopped?");
+    }
+    usleep(10'000);
+  }
+  usleep(20'000);
+  if (Recording::open(recording.path())->header().refused_triggers != refused)
+    throw Error(Fault::unreadable, who +
+                                       " left this trigger out: the last one was less than a second ago, or its "
+                                       "trace is still being written");
+  print(stdout, "asked " + who + " for a trace\n");
+}
+
+int trigger(const std::vector<std::string>& subjects, long long steps) {
+  size_t asked = 0, failed = 0;
+  for (const std::string& subject : subjects) try {
+      size_t programs = 0;
+      for (const std::string& path : recordings_of(subject)) try {
+          std::unique_ptr<Recording> recording = Recording::open(path);
+          const FileHeader& h = recording->header();
+          bool other = is_number(subject) && std::to_string(h.pid) != subject;
+          if (other || h.role != u32(Role::program) || h.closed || !recording->writer_alive()) continue;
+          programs++;
+          ask(*recording, recording->read_meta(), steps);
+          asked++;
+        } catch (const Error& e) {
+          complain(e.what());
+          failed++;
+        }
+      if (!programs)
+        throw Error(Fault::unreadable, is_number(subject)
+                                           ? "process " + subject +
+                                                 " has no recording; it listens from its start on "
+                                                 "only with --mode flight or --trigger"
+                                           : subject + ": holds no recording of a running program (*.tprof)");
+    } catch (const Error& e) {
+      if (e.fault == Fault::usage) throw;
+      complain(e.what());
+      failed++;
+    }
+  return !failed ? kExitOk : asked ? kExitPartial : kExitUnreadable;
+}
+
+}  // namespace
+
+Action declare_trigger(Arguments& arguments) {
+  auto subjects = std::make_shared<std::vector<std::string>>();
+  auto steps = std::make_shared<std::string>();
+  arguments.value("--steps", "", "N",
+                  "in flight mode: only the last N steps; with a schedule: the next N (default: as many as its windows "
+                  "have)",
+                  *steps);
+  arguments.operands("PID|LOGDIR", "processes, or log directories of runs: all of their programs that still run", 1, 0,
+                     *subjects);
+  return [subjects, steps]() -> int {
+    long long count = 0;
+    if (!steps->empty()) {
+      count = number_of("--steps", *steps);
+      if (count < 1 || count > kMaxTriggerSteps)
+        throw Error(Fault::usage,
+                    "--steps '" + *steps + "' is not a whole number from 1 to " + std::to_string(kMaxTriggerSteps));
+    }
+    return trigger(*subjects, count);
+  };
+}
+
+}  // namespace tprof
