@@ -40,6 +40,12 @@ GROUPS = {
         _("torch_everything_ns", "ns", "torch.profiler"),
         _("everything_ratio", "x", "tprof / torch.profiler", "<=", 0.4),
     ]),
+    "flight": ("Flight mode with a full ring, which always drops its oldest part, per operator over the bare program", [
+        _("flight_ns", "ns", "tprof, plain, in flight mode"),
+        _("flight_helper_ns", "ns", "... CPU of its helper thread, which drops and prepares chunks"),
+        _("flight_torch_ns", "ns", "torch.profiler while it records"),
+        _("flight_ratio", "x", "flight mode / torch.profiler", "<=", 0.5),
+    ]),
     "waiting": ("Step with a DataLoader while nothing is recorded, against bare", [
         _("loader_step_us", "us", "the bare training step"),
         _("again_percent", "%", "a second bare process: the noise of this table"),

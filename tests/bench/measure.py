@@ -137,6 +137,19 @@ def everything(torch, sizes):
     return figures
 
 
+def flight(torch, sizes):
+    """The ring is the smallest, so that it turns many times."""
+    per_slice = operators_per_step(torch) * sizes.slice_steps
+    found = rounds(torch, modes.FLIGHT, sizes, sizes.slice_steps)
+
+    def per_op(values):
+        return spread([value / per_slice for value in values])
+
+    return {"flight_ns": per_op(over(found, "flight")), "flight_torch_ns": per_op(over(found, "torch_plain")),
+            "flight_helper_ns": per_op([one["flight"]["process"] - one["flight"]["thread"] for one in found]),
+            "flight_ratio": ratio(found, "flight", "torch_plain")}
+
+
 def waiting(torch, sizes):
     found = rounds(torch, modes.WAITING, sizes, sizes.wait_steps, loader=True)
     figures = {name + "_percent": spread([100 * (one[name]["thread"] / one["bare"]["thread"] - 1) for one in found])
@@ -502,6 +515,7 @@ GROUPS = {
     "operators": operators,
     "stacks": stacks,
     "everything": everything,
+    "flight": flight,
     "waiting": waiting,
     "edges": edges,
     "conversion": conversion,

@@ -29,6 +29,7 @@ MODES = {
     "plain": _(ALWAYS),
     "shapes": _(ALWAYS, shapes=1),
     "full": _(ALWAYS, shapes=1, memory=1),
+    "flight": Mode({"TPROF_MODE": "flight:16M", "TPROF_RECORD_SHAPES": "0"}, ""),
     "stack": _(ALWAYS, stack=1),
     "everything": _(ALWAYS, shapes=1, memory=1, stack=1),
     "torch_plain": Mode(None, "torch_plain"),
@@ -42,5 +43,6 @@ MODES = {
 OPERATORS = ["bare", "empty", "empty_inputs", "plain", "shapes", "full", "torch_plain", "torch_shapes", "torch_full"]
 STACKS = ["plain", "stack"]
 EVERYTHING = ["bare", "everything", "torch_everything"]
+FLIGHT = ["bare", "flight", "torch_plain"]
 INSTRUCTIONS = ["bare", "wait", "over", "shapes"]
 WAITING = ["bare", "again", "empty_backward", "wait", "wait_memory", "over"]
