@@ -226,8 +226,26 @@ std::vector<u32> Recording::data_chunks(u32 first_epoch, u32 last_epoch) {
   return out;
 }
 
+// A chunk that is prepared for later use has its index already; one that was punched out is all zeros.
+Recording::UsedChunks Recording::used_chunks() {
+  UsedChunks out;
+  u32 count = chunk_count();
+  for (u32 i = 0; i < count; i++) {
+    ChunkHeader chunk{};
+    if (read_chunk_header(i, chunk))
+      out.headers.push_back(chunk);
+    else
+      out.punched_out += chunk.magic == 0 && chunk.index != i;
+  }
+  return out;
+}
+
 void Recording::for_each_data(u32 first_epoch, u32 last_epoch, const std::function<void(const RecordView&)>& visit) {
-  for (u32 i : data_chunks(first_epoch, last_epoch))
+  for_each_data_in(data_chunks(first_epoch, last_epoch), visit);
+}
+
+void Recording::for_each_data_in(const std::vector<u32>& chunks, const std::function<void(const RecordView&)>& visit) {
+  for (u32 i : chunks)
     for_each_record(i, [&](const RecordView& view) {
       if (is_range(view) && !valid_range(view)) {
         damage_.bad_records++;

@@ -166,8 +166,18 @@ class Recording {
   // of their use (so in time order per thread). The record is only valid during the call.
   void for_each_data(u32 first_epoch, u32 last_epoch, const std::function<void(const RecordView&)>& visit);
 
+  // The same for these chunks, in this order.
+  void for_each_data_in(const std::vector<u32>& chunks, const std::function<void(const RecordView&)>& visit);
+
   // Indices of the data chunks with an epoch in [first, last] that are still in the file, in the order of their use.
   std::vector<u32> data_chunks(u32 first_epoch, u32 last_epoch);
+
+  // The headers of the chunks that are in use, in order of their indices.
+  struct UsedChunks {
+    std::vector<ChunkHeader> headers;
+    u32 punched_out = 0;  // how many are not there any more
+  };
+  UsedChunks used_chunks();
 
   // The number of chunks of both streams; never more than fit the file, whatever its header states.
   u32 chunk_count();

@@ -41,13 +41,14 @@ MAY = {
     'analysis/time': ['base', 'model', 'analysis/basis'],
     'analysis/tables': ['base', 'model', 'analysis/basis', 'analysis/time'],
     'analysis/ranks': ['base', 'model', 'analysis/basis', 'analysis/time', 'analysis/tables'],
+    'analysis/hang': ['base', 'model', 'analysis/basis', 'analysis/ranks'],
     'analysis/advice': ANALYSIS,
     'analysis/diff': ANALYSIS,
     'plugin_compat': ANALYSIS + ['analysis/diff'],
     'report': SHOWN + ['kineto'],
     'viewer': [],
     'tools/stack': ['base', 'remote'],
-    'tools/tprof': KINETO + SHOWN + ['remote', 'convert', 'check', 'report', 'viewer'],
+    'tools/tprof': KINETO + SHOWN + ['analysis/hang', 'remote', 'convert', 'check', 'report', 'viewer'],
 }
 
 # (rooms, what none of their lines holds, why)

@@ -118,6 +118,7 @@ class RecordingBuilder {
   }
 
   FileHeader header;
+  u64 chunk_ticks = 0;  // of chunks that are begun from now on
 
   u32 name(const std::string& text) {
     auto [it, added] = names_.emplace(text, static_cast<u32>(names_.size()) + 1);
@@ -348,6 +349,7 @@ class RecordingBuilder {
     h.stream = static_cast<u32>(stream);
     h.epoch = epoch;
     h.tid = tid;
+    h.first_ticks = chunk_ticks;
     chunks_.emplace_back(reinterpret_cast<const char*>(&h), sizeof h);
     return h.index;
   }

@@ -98,8 +98,9 @@ class StepOf {
 
 }  // namespace
 
-std::vector<i32> group_members(const CollectiveCall& call) {
-  const std::string& text = call.group_ranks;  // "[0, 2]"
+std::vector<i32> group_members(const CollectiveCall& call) { return rank_numbers(call.group_ranks); }
+
+std::vector<i32> rank_numbers(std::string_view text) {
   std::vector<i32> out;
   for (size_t at = 0; at < text.size();) {
     i32 number;

@@ -23,6 +23,8 @@ struct MatchedCalls {
   bool complete = false;             // the trace of every rank that takes part has it, be it one
 };
 
+// The numbers in "[0, 2]".
+std::vector<i32> rank_numbers(std::string_view text);
 // The members of a call's group as numbers of the job; empty: not known.
 std::vector<i32> group_members(const CollectiveCall& call);
 // CollectiveCall::peer as a number of the job, -1 not known.
