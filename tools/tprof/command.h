@@ -39,6 +39,7 @@ Action declare_merge(Arguments&);
 Action declare_trigger(Arguments&);
 Action declare_doctor(Arguments&);
 Action declare_stack(Arguments&);
+Action declare_hang(Arguments&);
 Action declare_stats(Arguments&);
 Action declare_finish(Arguments&);
 Action declare_sample(Arguments&);

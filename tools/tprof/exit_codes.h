@@ -7,7 +7,7 @@ namespace tprof {
 enum ExitCode : int {
   kExitOk = 0,
   kExitInvalid = 1,  // `tprof check`: the trace is not valid
-  kExitFound = 1,    // `tprof advise`, `tprof diff`: what the caller asked to fail on
+  kExitFound = 1,    // `tprof advise`, `tprof diff`: what the caller asked to fail on; `tprof hang`: a hang
   kExitUsage = 2,
   kExitUnreadable = 3,
   kExitPartial = 4,  // something was lost, damaged or left out

@@ -78,6 +78,12 @@ const std::vector<Command> kCommands = {
      "In flight mode the program writes what it has kept. With a schedule it opens a window at the next step. Only the "
      "user of the program can ask. No command or path is handed over, only a number of steps.",
      "0 success, " WRONG ", 3 no program was asked, 4 some were not", false, declare_trigger},
+    {"hang", "show which rank or thread of a running job holds the others up, and where",
+     "Looks at the recordings of all ranks and at their processes, twice, a second apart. Says who waits for whom in "
+     "which collective, and what the one that all wait for does, with its stack; or that nothing is wrong, or why that "
+     "cannot be told. Who may debug a program may read its stacks.",
+     "0 the job goes on, 1 something holds it up, " WRONG ", 3 nothing could be read, 4 it cannot be told", false,
+     declare_hang},
     {"doctor", "show what works on this machine and what does not, and why", "",
      "0 all works that is needed, 1 something does not work, " WRONG, false, declare_doctor},
     {"finish", "write the traces of one recording while its program runs (started by libtprof.so)", "",

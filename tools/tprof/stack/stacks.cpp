@@ -151,7 +151,9 @@ class Taker {
   }
 
   void find_wait(Taken& t) {
-    t.thread.waits = waits_for(t.thread.frames);
+    Waiting waiting = waits_for(t.thread.frames);
+    t.thread.waits = waiting.text;
+    t.thread.wait = waiting.kind;
     if (t.thread.waits != "for a mutex" || !t.futex) return;
     int owner = memory_.get<i32>(t.futex + kMutexOwner).value_or(0);
     for (const Taken& other : taken_)

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/types.h"
+#include "analysis/hang/wait.h"
 
 namespace tprof {
 
@@ -22,9 +22,10 @@ struct ThreadStack {
   int tid = 0;
   std::string name;
   bool main = false, runs = false;
-  bool gil = false;                 // holds the global interpreter lock
-  bool died = false;                // of a core file: got the signal that ended the program
-  std::string waits;                // for what, if it can be told: "for a mutex"
+  bool gil = false;   // holds the global interpreter lock
+  bool died = false;  // of a core file: got the signal that ended the program
+  std::string waits;  // for what, if it can be told: "for a mutex"
+  hang::Wait wait = hang::Wait::unknown;
   int owner = 0;                    // the thread that holds the mutex that this one waits for
   std::vector<ThreadFrame> frames;  // innermost first
   std::string incomplete;           // why frames are missing; empty: the stack reaches its root
@@ -46,7 +47,11 @@ struct ProgramStacks {
 ProgramStacks stacks_of_process(int pid, Frames frames);
 ProgramStacks stacks_of_core(const std::string& path, Frames frames);
 
-// waits.cpp. For what a thread with these frames waits, by the table in waits.def; empty: nothing known.
-std::string waits_for(const std::vector<ThreadFrame>& frames);
+// waits.cpp. For what a thread with these frames waits, by the table in waits.def; an empty text: nothing is known.
+struct Waiting {
+  hang::Wait kind = hang::Wait::unknown;
+  std::string text;
+};
+Waiting waits_for(const std::vector<ThreadFrame>& frames);
 
 }  // namespace tprof

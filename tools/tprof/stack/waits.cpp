@@ -8,11 +8,12 @@ namespace {
 constexpr size_t kMaxDepth = 24;
 
 struct Row {
+  hang::Wait kind;
   std::string_view file, function;
   const char* text;
 };
 constexpr Row kRows[] = {
-#define WAIT(file, function, text) {file, function, text},
+#define WAIT(kind, file, function, text) {hang::Wait::kind, file, function, text},
 #include "stack/waits.def"
 #undef WAIT
 };
@@ -37,7 +38,7 @@ bool is_of_others(const ThreadFrame& frame) {
 
 }  // namespace
 
-std::string waits_for(const std::vector<ThreadFrame>& frames) {
+Waiting waits_for(const std::vector<ThreadFrame>& frames) {
   size_t depth = 0;
   while (depth < frames.size() && depth < kMaxDepth && !is_of_others(frames[depth])) depth++;
   for (const Row& row : kRows)
@@ -46,9 +47,9 @@ std::string waits_for(const std::vector<ThreadFrame>& frames) {
       std::string text = row.text;
       if (size_t at = text.find('%'); at != std::string::npos)
         text.replace(at, 1, frames[i].function.substr(0, frames[i].function.find('(')));
-      return text;
+      return {row.kind, text};
     }
-  return "";
+  return {};
 }
 
 }  // namespace tprof

@@ -1,0 +1,242 @@
+"""tprof hang: on real jobs it names the rank that holds the others up, with its stack; what only takes long is no hang."""
+import contextlib
+import http.server
+import json
+import os
+import pathlib
+import pickle
+import signal
+import threading
+import time
+
+import pytest
+
+from harness import machine, run, start, torch_version, tprof, wait_for
+
+MACHINES = ["host", "sid"]
+
+
+@pytest.fixture
+def job(tmp_path):
+    """Starts a job, returns its log directory and rank 1's process once that is about to get into trouble; kills all."""
+    started = []
+
+    def begin(what, where="host", ranks=2, how="run", **environment):
+        ready, logdir = tmp_path / "ready", tmp_path / "log"
+        program = start(["hangs.py", what, ready, ranks], how, logdir=logdir, where=machine(where), env=environment,
+                        start_new_session=True)
+        started.append(program)
+        wait_for(lambda: ready.exists() or program.poll() is not None, what="the job's trouble")
+        assert program.poll() is None, program.communicate()
+        time.sleep(1)
+        return logdir, int(ready.read_text())
+    yield begin
+    for program in started:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(program.pid, signal.SIGKILL)
+        program.communicate()
+
+
+def look(subject, code=1, *options):
+    began = time.monotonic()
+    done = tprof("hang", subject, "--json", *options)
+    assert time.monotonic() - began < 60
+    assert done.returncode == code, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+def functions(found):
+    return [f["function"] for stack in found["stacks"] for t in stack["threads"] for f in t["frames"]]
+
+
+@pytest.mark.parametrize("where", ["host", "trixie", "sid"])
+def test_a_rank_that_sleeps_is_named_with_its_stack(job, where):
+    logdir, pid = job("asleep", where)
+    found = look(logdir)
+    assert (found["verdict"], found["culprits"], found["waiting"]) == ("asleep", [1], [0]), found["sentence"]
+    assert "sleeps in nap (hangs.py:" in found["sentence"] and "rank 0" in found["sentence"]
+    assert "allreduce" in found["sentence"]
+    assert found["stacks"][0]["process"] == pid and {"nap", "asleep", "rank_of_job"} <= set(functions(found))
+    first, second = found["ranks"]
+    assert first["groups"][0]["last_begun"]["completed"] is False
+    assert first["groups"][0]["last_begun"]["number"] == second["groups"][0]["last_begun"]["number"] + 1
+    text = tprof("hang", str(pid), env={**os.environ, "COLUMNS": "80"})
+    assert text.returncode == 1 and text.stdout.startswith("Rank 1 ("), text.stdout + text.stderr
+    lines = text.stdout.splitlines()
+    assert len(lines) < 50 and all(len(line) <= 80 for line in lines), text.stdout
+
+
+@pytest.mark.parametrize("where", MACHINES)
+def test_a_stopped_rank_is_named(job, where):
+    logdir, pid = job("signalled", where)
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(0.5)
+    found = look(logdir)
+    assert (found["verdict"], found["culprits"]) == ("stopped", [1]), found["sentence"]
+    assert found["stacks"][0]["process"] == pid and "rank_of_job" in functions(found)
+
+
+@pytest.mark.parametrize("where", MACHINES)
+def test_a_killed_rank_is_named(job, where):
+    logdir, pid = job("asleep", where)
+    os.kill(pid, signal.SIGKILL)
+    for wait in (0, 5):  # also when its recording has become a trace
+        time.sleep(wait)
+        found = look(logdir)
+        assert (found["verdict"], found["culprits"]) == ("killed", [1]), found["sentence"]
+
+
+@pytest.mark.parametrize("where", MACHINES)
+def test_a_skipped_collective_is_named_with_the_one_that_was_called(job, where):
+    logdir, pid = job("skip", where)
+    found = look(logdir)
+    assert (found["verdict"], found["culprits"]) == ("skipped", [1]), found["sentence"]
+    assert "is not in allreduce" in found["sentence"] and "but in allreduce" in found["sentence"]
+
+
+@pytest.mark.parametrize("where", MACHINES)
+def test_threads_that_wait_for_each_others_locks_are_named(job, where):
+    logdir, pid = job("deadlock", where)
+    found = look(logdir)
+    assert (found["verdict"], found["culprits"]) == ("deadlock", [1]), found["sentence"]
+    assert functions(found).count("take") == 2
+
+
+@pytest.mark.parametrize("where", MACHINES)
+def test_a_stuck_worker_of_a_data_loader_is_named(job, where):
+    logdir, pid = job("loader", where)
+    found = look(logdir)
+    assert (found["verdict"], found["culprits"]) == ("worker", [1]), found["sentence"]
+    assert "sleeps in nap (hangs.py:" in found["sentence"]
+    assert found["stacks"][0]["process"] != pid and "__getitem__" in functions(found)
+
+
+def test_saving_a_large_file_is_no_hang(job):
+    logdir, _ = job("save")
+    found = look(logdir, 0)
+    assert found["means"] == "slow" and found["culprits"] == [1], found["sentence"]
+    assert found["sentence"].startswith("No hang: rank 1")
+
+
+class Trickle(http.server.BaseHTTPRequestHandler):
+    """1000 bytes, one every 50 ms."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "1000")
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            for _ in range(1000):
+                self.wfile.write(b"x")
+                self.wfile.flush()
+                time.sleep(0.05)
+
+    def log_message(self, *words):
+        pass
+
+
+def test_a_slow_download_is_no_hang(job):
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Trickle) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        logdir, _ = job("download", READY_URL="http://127.0.0.1:%d/" % server.server_port)
+        found = look(logdir, 0)
+        server.shutdown()
+    assert (found["verdict"], found["culprits"]) == ("transfer", [1]), found["sentence"]
+
+
+def test_a_job_that_goes_on_is_no_hang(job):
+    logdir, pid = job("fine")
+    found = look(logdir, 0)
+    assert found["verdict"] == "fine" and found["stacks"] == []
+    assert [rank["state"] in ("runs", "waits", "sleeps") for rank in found["ranks"]] == [True, True]
+
+
+def test_without_a_recording_stacks_tell(job):
+    """By the id of any process of the job: nothing of it was started under tprof."""
+    _, pid = job("asleep", how="bare")
+    found = look(pid)
+    assert (found["verdict"], found["culprits"], found["waiting"]) == ("asleep", [1], [0]), found["sentence"]
+    assert any("nothing is being recorded now" in note for note in found["notes"])
+
+
+def test_bad_subjects_get_one_line(tmp_path):
+    for subject, code, why in ((tmp_path / "none", 2, "neither a process id nor a log directory"),
+                               (tmp_path, 3, "holds no recording of a running program"),
+                               ("4194000", 3, "there is no such process")):
+        done = tprof("hang", subject)
+        assert done.returncode == code and why in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+
+
+# --- PyTorch's flight recorder
+
+def dump(rank, last, ranks=2):
+    """As torch 2.14 has it on gloo: calls up to `last`, of which 5 is the last that all ranks have made."""
+    entries = [{"record_id": i, "process_group": ("0", "default_pg"), "collective_seq_id": i, "is_p2p": False,
+                "profiling_name": "gloo:all_reduce", "time_created_ns": time.time_ns(), "input_sizes": [[3, 2]],
+                "input_dtypes": ["Float"], "state": "scheduled", "retired": i <= 5, "frames": []}
+               for i in range(1, last + 1)]
+    return {"version": "2.10", "pg_config": {"": {"name": "", "desc": "default_pg", "ranks": str(list(range(ranks)))}},
+            "pg_status": {"": {"last_completed_collective": 5}}, "entries": entries}
+
+
+@pytest.mark.parametrize("form", ["pickle 2", "pickle 4", "json"])
+def test_dumps_of_the_flight_recorder_tell_who_is_late(tmp_path, form):
+    for rank in (0, 1):
+        said = dump(rank, 5 + (rank == 0))
+        path = tmp_path / ("nccl_trace_rank_%d" % rank)
+        path.write_bytes(json.dumps(said).encode() if form == "json" else pickle.dumps(said, int(form[-1])))
+    found = look(tmp_path, 4)
+    assert (found["verdict"], found["culprits"], found["waiting"]) == ("out_of_sight", [1], [0]), found["sentence"]
+    assert "rank 0 waits for it in all_reduce 6 of group 0" in found["sentence"]
+    assert found["ranks"][0]["groups"][0]["last_begun"]["elements"] == 6
+
+
+class Evil:
+    def __reduce__(self):
+        return os.system, ("touch " + os.environ.get("EVIL_FILE", "/dev/null"),)
+
+
+@pytest.mark.parametrize("content, why", [
+    (pickle.dumps({"version": Evil()}, 2), "more than plain values"), (pickle.dumps({"version": "2.10"}, 2)[:-6], "cut off"),
+    (b"\x80\x02]q\x00" + b"h\x00h\x00e" * 3 + b".", "damaged"), (b"\x80\x02" + b"(" * 99 + b".", "damaged"),
+    (b"", "cut off"), (b"{}", "it is none"), (b'{"version": "3.0", "entries": []}', "its format is 3.0"),
+    (b"\x80\x02" + b"]q\x00" + b"(" + b"h\x00" * 9 + b"e.", "nested too deeply")])
+def test_a_dump_is_data_and_nothing_else(tmp_path, content, why, monkeypatch):
+    """What names a function is refused, not called; what is damaged gets one line."""
+    path = tmp_path / "fr_trace_rank_0"
+    path.write_bytes(content)
+    done = tprof("hang", tmp_path, "--dumps", path)
+    assert done.returncode == 3 and why in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+
+
+DESYNC = """
+import os, time, torch, torch.distributed as dist
+import torch._C._distributed_c10d as c
+rank = int(os.environ["RANK"])
+torch.set_num_threads(1)
+dist.init_process_group("gloo")
+x = torch.ones(1000)
+for _ in range(5): dist.all_reduce(x)
+if rank != 1: work = dist.all_reduce(x, async_op=True)
+time.sleep(1)
+name = os.path.join(os.environ["DUMPS"], "nccl_trace_rank_%d" % rank)
+open(name + ".part", "wb").write(c._dump_fr_trace()); os.rename(name + ".part", name)
+time.sleep(2)
+os._exit(0)
+"""
+
+
+def test_real_dumps_of_gloo_are_read(tmp_path):
+    where = machine("sid")
+    if torch_version(where) < (2, 10):
+        pytest.skip("this torch has no flight recorder for gloo")
+    (tmp_path / "desync.py").write_text(
+        "import os, sys\nsys.path.insert(0, %r)\nimport gloo_job\n"
+        "if 'RANK' in os.environ: exec(open(%r).read())\nelse: gloo_job.start(2)\n"
+        % (str(pathlib.Path(__file__).resolve().parent.parent / "apps"), str(tmp_path / "body.py")))
+    (tmp_path / "body.py").write_text(DESYNC)
+    run(["/usr/bin/python3", tmp_path / "desync.py"], where=where,
+        env={"TORCH_FR_BUFFER_SIZE": "100", "DUMPS": str(tmp_path)})
+    found = look(tmp_path, 4)
+    assert (found["verdict"], found["culprits"], found["waiting"]) == ("out_of_sight", [1], [0]), found["sentence"]

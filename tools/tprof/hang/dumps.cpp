@@ -1,0 +1,136 @@
+#include "hang/dumps.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "hang/pickle.h"
+#include "record/regular_file.h"
+
+namespace tprof::hang {
+namespace {
+
+constexpr off_t kLargest = 256 << 20;
+
+// The number behind "rank_"; -1: none.
+i32 rank_in(const std::string& name) {
+  size_t at = name.rfind("rank_");
+  if (at == std::string::npos) return -1;
+  size_t from = at + 5, end = name.find_first_not_of("0123456789", from);
+  if (end == std::string::npos) end = name.size();
+  if (end == from || end - from > 6) return -1;
+  return name.substr(end) == "" || name.substr(end) == ".json" ? i32(atoi(name.c_str() + from)) : -1;
+}
+
+std::string content_of(const std::string& path, i64& age_ns) {
+  int fd = open_regular(path, O_RDONLY);
+  struct stat s;
+  std::string out;
+  if (fstat(fd, &s) == 0 && s.st_size <= kLargest) {
+    age_ns = i64(clock_ns(CLOCK_REALTIME)) - (i64(s.st_mtim.tv_sec) * 1'000'000'000 + s.st_mtim.tv_nsec);
+    out.resize(size_t(s.st_size));
+    for (size_t done = 0; done < out.size();) {
+      ssize_t n = read(fd, out.data() + done, out.size() - done);
+      if (n <= 0) out.resize(done);
+      done += size_t(std::max<ssize_t>(n, 0));
+    }
+  }
+  close(fd);
+  return out;
+}
+
+std::string text(const Json& object, const char* key) {
+  bool is_one = object.is_object() && object.contains(key) && object[key].is_string();
+  return is_one ? object[key].get<std::string>() : "";
+}
+i64 integer(const Json& object, const char* key, i64 otherwise) {
+  bool is_one = object.is_object() && object.contains(key) && object[key].is_number_integer();
+  return is_one ? object[key].get<i64>() : otherwise;
+}
+const Json& part(const Json& object, const char* key) {
+  static const Json nothing;
+  return object.is_object() && object.contains(key) ? object[key] : nothing;
+}
+std::string first_text(const Json& list) {
+  return list.is_array() && !list.empty() && list[0].is_string() ? list[0].get<std::string>() : "";
+}
+
+// Of all tensors; -1 not known.
+i64 elements_in(const Json& sizes) {
+  if (!sizes.is_array() || sizes.empty()) return -1;
+  i64 sum = 0;
+  for (const Json& tensor : sizes) {
+    i64 product = 1;
+    if (!tensor.is_array()) return -1;
+    for (const Json& size : tensor)
+      if (!size.is_number_integer() || __builtin_mul_overflow(product, size.get<i64>(), &product)) return -1;
+    if (__builtin_add_overflow(sum, product, &sum)) return -1;
+  }
+  return sum;
+}
+
+// What the dump says of a group. The key of gloo's is ''.
+const Json& of_group(const Json& groups, const std::string& name) {
+  const Json& own = part(groups, name.c_str());
+  return own.is_null() ? part(groups, "") : own;
+}
+
+RecentCollective call_of(const Json& entry, i64 completed, i64 now_ns) {
+  RecentCollective out;
+  std::string name = text(entry, "profiling_name");  // "gloo:all_reduce", "nccl:send 0->1"
+  name = name.substr(name.find(':') == name.npos ? 0 : name.find(':') + 1);
+  out.kind = name.substr(0, name.find(' '));
+  out.number = integer(entry, "collective_seq_id", -1);
+  out.elements = elements_in(part(entry, "input_sizes"));
+  out.dtype = first_text(part(entry, "input_dtypes"));
+  i64 created = integer(entry, "time_created_ns", 0);
+  out.age_ns = created ? std::max<i64>(now_ns - created, 0) : 0;
+  // The state of a collective on gloo stays "scheduled".
+  const Json& retired = part(entry, "retired");
+  bool done = text(entry, "state") == "completed" || (retired.is_boolean() && retired.get<bool>());
+  out.done = done || (completed >= 0 && out.number >= 0 && out.number <= completed);
+  return out;
+}
+
+}  // namespace
+
+bool is_dump_name(const std::string& name) { return name.find("trace_rank_") != name.npos && rank_in(name) >= 0; }
+
+Dump read_dump(const std::string& path) {
+  Dump out;
+  out.rank = rank_in(std::filesystem::path(path).filename().string());
+  std::string content = content_of(path, out.age_ns);
+  Json dump;
+  try {
+    dump = content.starts_with("{") ? bounded_json(content) : read_pickle(content);
+  } catch (const Error& e) {
+    throw Error(Fault::unreadable, path + ": not read as a dump of PyTorch's flight recorder: " + e.what());
+  }
+  const Json& entries = part(dump, "entries");
+  std::string version = text(dump, "version");
+  if (!version.starts_with("2.") || !entries.is_array())
+    throw Error(Fault::unreadable, path + ": not read as a dump of PyTorch's flight recorder: " +
+                                       (version.empty() ? "it is none" : "its format is " + version + ", not 2"));
+  i64 now_ns = i64(clock_ns(CLOCK_REALTIME));
+  out.recent.records = true;
+  for (const Json& entry : entries) {
+    std::string name = first_text(part(entry, "process_group"));
+    std::string ranks = text(of_group(part(dump, "pg_config"), name), "ranks");
+    i64 completed = integer(of_group(part(dump, "pg_status"), name), "last_completed_collective", -1);
+    auto same = [&](const RecentGroup& group) { return group.name == name; };
+    auto at = std::find_if(out.recent.groups.begin(), out.recent.groups.end(), same);
+    if (at == out.recent.groups.end()) at = out.recent.groups.insert(at, {name, ranks, {}});
+    at->calls.push_back(call_of(entry, completed, now_ns));
+  }
+  return out;
+}
+
+}  // namespace tprof::hang

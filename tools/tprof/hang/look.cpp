@@ -1,0 +1,94 @@
+#include "hang/look.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <vector>
+
+namespace tprof::hang {
+namespace {
+
+std::string task(int pid, int tid, const char* name) {
+  return "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/" + name;
+}
+
+// The fields of a stat file from the third one on, which follow the name in brackets.
+std::vector<std::string> stat_fields(const std::string& path) {
+  std::ifstream file(path);
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) return {};
+  std::istringstream words(text.substr(name_end + 1));
+  std::vector<std::string> out;
+  for (std::string word; words >> word;) out.push_back(word);
+  return out;
+}
+constexpr size_t kState = 0, kUserTicks = 11, kSystemTicks = 12, kStartTime = 19, kExitCode = 49;
+
+// The sum of the numbers behind these names, of lines like "name: 12".
+u64 sum_of(const std::string& path, std::initializer_list<const char*> names) {
+  std::ifstream file(path);
+  u64 sum = 0;
+  for (std::string line; std::getline(file, line);)
+    for (const char* name : names)
+      if (line.starts_with(name)) sum += strtoull(line.c_str() + line.find(':') + 1, nullptr, 10);
+  return sum;
+}
+
+bool is_ours(int pid, int tid) {
+  std::ifstream file(task(pid, tid, "comm"));
+  std::string name;
+  std::getline(file, name);
+  return name.starts_with("tprof");
+}
+
+}  // namespace
+
+Look look_at(int pid, u64 start_time) {
+  Look out;
+  std::vector<std::string> stat = stat_fields("/proc/" + std::to_string(pid) + "/stat");
+  if (stat.size() <= kExitCode || (start_time && strtoull(stat[kStartTime].c_str(), nullptr, 10) != start_time))
+    return out;
+  char state = stat[kState][0];
+  if (state == 'Z' || state == 'X') {
+    int status = atoi(stat[kExitCode].c_str());  // 0 as well if we may not know
+    out.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    out.state = out.signal ? State::killed : State::ended;
+    return out;
+  }
+  out.state = state == 'T' || state == 't' ? State::stopped : State::alive;
+  std::error_code ended;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", ended)) {
+    int tid = atoi(entry.path().filename().c_str());
+    std::vector<std::string> own = stat_fields(task(pid, tid, "stat"));
+    if (own.size() <= kSystemTicks) continue;
+    ThreadLook& t = out.threads[tid];
+    t.cpu_ticks = strtoull(own[kUserTicks].c_str(), nullptr, 10) + strtoull(own[kSystemTicks].c_str(), nullptr, 10);
+    t.switches = sum_of(task(pid, tid, "status"), {"voluntary_ctxt_switches:", "nonvoluntary_ctxt_switches:"});
+    t.io_bytes = sum_of(task(pid, tid, "io"), {"rchar:", "wchar:"});
+  }
+  return out;
+}
+
+bool has_moved(const Look& before, const Look& now, int tid) {
+  auto was = before.threads.find(tid), is = now.threads.find(tid);
+  if (is == now.threads.end()) return false;
+  if (was == before.threads.end()) return true;
+  return was->second.switches != is->second.switches || was->second.cpu_ticks != is->second.cpu_ticks;
+}
+
+u64 moved_bytes(int pid, const Look& before, const Look& now) {
+  u64 sum = 0;
+  for (const auto& [tid, is] : now.threads) {
+    auto was = before.threads.find(tid);
+    u64 from = was == before.threads.end() ? 0 : was->second.io_bytes;
+    if (is.io_bytes > from && !is_ours(pid, tid)) sum += is.io_bytes - from;
+  }
+  return sum;
+}
+
+}  // namespace tprof::hang
