@@ -105,6 +105,7 @@ def test_threads_that_wait_for_each_others_locks_are_named(job, where):
 @pytest.mark.parametrize("where", MACHINES)
 def test_a_stuck_worker_of_a_data_loader_is_named(job, where):
     logdir, pid = job("loader", where)
+    wait_for(lambda: "sleeps" in tprof("hang", logdir, timeout=60).stdout, what="the workers")  # they start
     found = look(logdir)
     assert (found["verdict"], found["culprits"]) == ("worker", [1]), found["sentence"]
     assert "sleeps in nap (hangs.py:" in found["sentence"]

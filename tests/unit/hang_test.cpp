@@ -203,6 +203,7 @@ TEST(Hang, AStuckWorkerOfADataLoader) {
   Facts facts(2);
   facts.last_is_late();
   facts.does(1, Wait::loader, "for a batch of a data-loader worker");
+  EXPECT_EQ(facts.found().verdict, Verdict::out_of_sight);  // none is seen
   for (int pid : {201, 202}) {
     hang::Process worker;
     worker.pid = pid;

@@ -60,6 +60,8 @@ Reason worker_of(const Rank& rank) {
                                                 : " waits " + t->waits;
     return {t->runs || t->moved ? Verdict::late : Verdict::worker, name + does + place, 0, worker.pid};
   }
+  if (rank.workers.empty())
+    return {Verdict::out_of_sight, "it waits for a data-loader worker, and none is seen; they start, or have died"};
   return {Verdict::worker, "none of the " + std::to_string(rank.workers.size()) + " that run here has work to do"};
 }
 

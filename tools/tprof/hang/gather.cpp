@@ -72,8 +72,15 @@ std::string where(const ThreadStack& thread) {
     if (!shown || !library) shown = &f;
     if (!library) break;
   }
-  if (!shown && !thread.frames.empty()) return thread.frames[0].function;
-  if (!shown) return "";
+  if (!shown) {
+    // Frames of the C library have its own paths, or its name.
+    auto own = std::find_if(thread.frames.begin(), thread.frames.end(), [](const ThreadFrame& f) {
+      for (const char* libc : {"sysdeps/", "nptl/", "csu/", "libc.so"})
+        if (f.file.starts_with(libc)) return false;
+      return !f.function.empty();
+    });
+    return own == thread.frames.end() ? "" : own->function;
+  }
   return shown->function + " (" + base_name(shown->file) + ":" + std::to_string(shown->line) + ")";
 }
 
@@ -119,7 +126,7 @@ class Gatherer {
     for (Subject& s : subjects_) read_stacks(s, recorded || ++local > kMostNative ? Frames::python : Frames::all);
     judge();
     for (const Subject& s : subjects_)
-      if (s.here && s.rank.process.state == State::alive && !s.rank.now.records) not_recorded_++;
+      if (s.rank.number >= 0 && s.here && s.rank.process.state == State::alive && !s.rank.now.records) not_recorded_++;
     if (not_recorded_) note_not_recorded(recorded);
     return std::move(out_);
   }

@@ -47,20 +47,21 @@ Value if_known(bool known, T value) {
 Value text_or_none(const RecentCollective* call) { return if_known(call, call ? call_text(*call) : ""); }
 
 Table table_of(const Gathered& found) {
-  bool hosts = false, calls = false;
+  bool hosts = false, calls = false, recorded = false;
   for (const Rank& rank : found.job.ranks) {
     hosts |= rank.host != found.job.ranks[0].host && !rank.host.empty();
     calls |= !rank.now.groups.empty();
+    recorded |= rank.recorded;
   }
   Table t{"", {{"rank", "Rank"}, {"process", "Process"}, {"state", "State", Unit::text, 1}}};
   if (hosts) t.columns.push_back({"host", "Host", Unit::text, 5});
-  t.columns.push_back({"step", "Step", Unit::count, 4});
+  if (recorded) t.columns.push_back({"step", "Step", Unit::count, 4});
   if (calls) {
     t.columns.push_back({"completed", "Last completed", Unit::text, 3});
     t.columns.push_back({"begun", "Last begun", Unit::text, 2});
     t.columns.push_back({"since", "Since", Unit::time, 2});
   }
-  t.columns.push_back({"event", "Last event", Unit::time, 6});
+  if (recorded) t.columns.push_back({"event", "Last event", Unit::time, 6});
   std::vector<u32> order = found.finding.culprits;  // those that matter first
   for (u32 i = 0; i < found.job.ranks.size(); i++)
     if (std::find(order.begin(), order.end(), i) == order.end()) order.push_back(i);
@@ -71,14 +72,14 @@ Table table_of(const Gathered& found) {
     row.push_back(if_known(rank.process.pid, i64(rank.process.pid)));
     row.push_back(std::string(state_word(rank)));
     if (hosts) row.push_back(rank.host);
-    row.push_back(if_known(rank.now.step >= 0, rank.now.step));
+    if (recorded) row.push_back(if_known(rank.now.step >= 0, rank.now.step));
     if (calls) {
       const RecentCollective* begun = last_call(rank, false, found.finding.group);
       row.push_back(text_or_none(last_call(rank, true, found.finding.group)));
       row.push_back(text_or_none(begun));
       row.push_back(if_known(begun, begun ? begun->age_ns : 0));
     }
-    row.push_back(if_known(rank.now.latest_ticks, rank.now.latest_age_ns));
+    if (recorded) row.push_back(if_known(rank.now.latest_ticks, rank.now.latest_age_ns));
     t.rows.push_back(std::move(row));
   }
   limit_rows(t, kShownRanks);

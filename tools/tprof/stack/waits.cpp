@@ -36,13 +36,24 @@ bool is_of_others(const ThreadFrame& frame) {
   return true;
 }
 
+// How many of the innermost frames count for a row. What takes a lock calls nothing, so it is innermost wherever it
+// stands: of an interpreter without symbols it is not known which of its frames the Python frames belong to, and these
+// come first.
+size_t reach(const std::vector<ThreadFrame>& frames, bool takes_lock) {
+  size_t counted = 0, out = 0;
+  for (; out < frames.size() && counted < kMaxDepth; out++) {
+    if (!takes_lock && is_of_others(frames[out])) break;
+    counted += !takes_lock || !frames[out].python;
+  }
+  return out;
+}
+
 }  // namespace
 
 Waiting waits_for(const std::vector<ThreadFrame>& frames) {
-  size_t depth = 0;
-  while (depth < frames.size() && depth < kMaxDepth && !is_of_others(frames[depth])) depth++;
+  const size_t reaches[] = {reach(frames, false), reach(frames, true)};
   for (const Row& row : kRows)
-    for (size_t i = 0; i < depth; i++) {
+    for (size_t i = 0; i < reaches[row.file.empty() && row.kind == hang::Wait::lock]; i++) {
       if (!matches(row, frames[i])) continue;
       std::string text = row.text;
       if (size_t at = text.find('%'); at != std::string::npos)
