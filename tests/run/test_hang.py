@@ -161,6 +161,17 @@ def test_without_a_recording_stacks_tell(job):
     assert any("nothing is being recorded now" in note for note in found["notes"])
 
 
+def test_a_program_that_is_no_job_is_judged_too(compiled):
+    program = start([compiled("stack/waits.c"), "deadlock"])
+    try:
+        wait_for(lambda: tprof("hang", program.pid).returncode == 1, what="both threads")
+        found = look(program.pid)
+        assert found["verdict"] == "deadlock" and found["notes"] == [] and {"first", "second"} <= set(functions(found))
+    finally:
+        program.kill()
+        program.communicate()
+
+
 def test_bad_subjects_get_one_line(tmp_path):
     for subject, code, why in ((tmp_path / "none", 2, "neither a process id nor a log directory"),
                                (tmp_path, 3, "holds no recording of a running program"),
