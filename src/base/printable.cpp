@@ -27,16 +27,9 @@ bool is_unprintable(u32 code) {
   return false;
 }
 
-u32 code_at(std::string_view text, size_t at, size_t bytes) {
-  constexpr u8 kFirst[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-  u32 code = u8(text[at]) & kFirst[bytes];
-  for (size_t i = 1; i < bytes; i++) code = code << 6 | (u8(text[at + i]) & 0x3f);
-  return code;
-}
-
 void append_one(std::string& out, std::string_view text, size_t& at) {
   size_t bytes = utf8_length(text, at);
-  u32 code = bytes ? code_at(text, at, bytes) : u8(text[at]);
+  u32 code = bytes ? utf8_code(text, at, bytes) : u8(text[at]);
   char escape[16] = "";
   if (!bytes)
     snprintf(escape, sizeof escape, "\\x%02x", code);

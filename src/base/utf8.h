@@ -24,6 +24,14 @@ inline size_t utf8_length(std::string_view text, size_t at) {
   return 0;
 }
 
+// The code point of the character of `bytes` bytes at `at`, as utf8_length() found it.
+inline unsigned utf8_code(std::string_view text, size_t at, size_t bytes) {
+  constexpr unsigned char kFirst[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+  unsigned code = static_cast<unsigned char>(text[at]) & kFirst[bytes];
+  for (size_t i = 1; i < bytes; i++) code = code << 6 | (static_cast<unsigned char>(text[at + i]) & 0x3f);
+  return code;
+}
+
 // Appends a code point; a surrogate, or what is no code point, becomes U+FFFD.
 inline void append_utf8(std::string& out, unsigned c) {
   if (c >= 0x110000 || (c >= 0xD800 && c < 0xE000)) c = 0xFFFD;

@@ -90,8 +90,7 @@ std::unique_ptr<Recording> Recording::open(const std::string& path, u64 begin) {
   return r;
 }
 
-void Recording::check_header() const {
-  const FileHeader& h = *header_;
+void Recording::check_header(const FileHeader& h) const {
   if (h.magic[0] == 0)
     throw Error(Fault::unreadable, path_ + ": its header is empty; it was truncated or overwritten, or never written");
   if (memcmp(h.magic, kRecordingMagic, sizeof h.magic) != 0)
@@ -112,12 +111,13 @@ Recording::~Recording() {
 }
 
 void Recording::refresh() {
-  memset(static_cast<void*>(header_.get()), 0, sizeof *header_);
-  if (pread(fd_, static_cast<void*>(header_.get()), sizeof *header_, off_t(begin_)) != ssize_t(sizeof *header_))
+  FileHeader fresh;
+  if (pread(fd_, static_cast<void*>(&fresh), sizeof fresh, off_t(begin_)) != ssize_t(sizeof fresh))
     throw Error(Fault::unreadable, path_ + ": too short for a tprof recording; it was cut off or never written");
-  header_->host[sizeof header_->host - 1] = 0;
-  header_->boot_id[sizeof header_->boot_id - 1] = 0;
-  check_header();
+  fresh.host[sizeof fresh.host - 1] = 0;
+  fresh.boot_id[sizeof fresh.boot_id - 1] = 0;
+  check_header(fresh);
+  memcpy(static_cast<void*>(header_.get()), static_cast<void*>(&fresh), sizeof fresh);
 }
 
 bool Recording::writer_alive() const {
@@ -176,31 +176,39 @@ bool Recording::read_chunk_header(u32 index, ChunkHeader& out) {
   return true;
 }
 
+bool Recording::visit_records(ChunkPlace& place, size_t from, size_t end, size_t limit,
+                              const std::function<void(const RecordView&)>& visit) {
+  while (place.at + sizeof(RecordHead) <= end) {
+    const auto* head = reinterpret_cast<const RecordHead*>(buffer_.data() + place.at - from);
+    if (head->kind == 0) return false;
+    size_t bytes = size_t(head->words) * 8, least = smallest_size(head->kind);
+    if (bytes < sizeof(RecordHead) || bytes < least || place.at + bytes > limit) {
+      damage_.bad_records++;
+      place.at = u32(limit);
+      return false;
+    }
+    if (place.at + bytes > end) return true;
+    if (head->kind == u16(Kind::heir))
+      place.tid = head->id;
+    else if (least)
+      visit({head, RecordRef(place.index) << 32 | place.at, place.tid, place.epoch});
+    else
+      damage_.unknown_kinds++;
+    place.at += u32(bytes);
+  }
+  return end < limit;
+}
+
 size_t Recording::for_each_record(u32 index, const std::function<void(const RecordView&)>& visit) {
   may_give_up();
   Extent extent = extent_of(index);
   ssize_t n = pread(fd_, buffer_.data(), extent.bytes, off_t(extent.offset));
   if (n < ssize_t(sizeof(ChunkHeader))) return 0;
   const auto& chunk = *reinterpret_cast<const ChunkHeader*>(buffer_.data());
-  u32 tid = chunk.tid;
-  size_t at = sizeof(ChunkHeader), end = size_t(n) & ~size_t(7);
-  while (at + sizeof(RecordHead) <= end) {
-    const auto* head = reinterpret_cast<const RecordHead*>(buffer_.data() + at);
-    if (head->kind == 0) break;
-    size_t bytes = size_t(head->words) * 8, least = smallest_size(head->kind);
-    if (bytes < sizeof(RecordHead) || bytes < least || at + bytes > end) {
-      damage_.bad_records++;
-      return end;
-    }
-    if (head->kind == u16(Kind::heir))
-      tid = head->id;
-    else if (least)
-      visit({head, RecordRef(chunk.index) << 32 | at, tid, chunk.epoch});
-    else
-      damage_.unknown_kinds++;
-    at += bytes;
-  }
-  return at;
+  ChunkPlace place = place_in(chunk.index, chunk);
+  size_t end = size_t(n) & ~size_t(7);
+  visit_records(place, 0, end, end, visit);
+  return place.at;
 }
 
 std::string_view Recording::used_part(u32 index) {

@@ -122,6 +122,14 @@ struct RecordView {
   Kind kind() const { return static_cast<Kind>(record->kind); }
 };
 
+// Where a reader stands in a chunk that may still grow.
+struct ChunkPlace {
+  u32 index = 0;
+  u32 epoch = 0;
+  u32 tid = 0;  // the thread whose records come next
+  u32 at = 0;   // byte offset of the next record; kChunkBytes: none can follow
+};
+
 // A range record and the parts that follow it.
 struct RangeView {
   u64 begin_ticks, end_ticks;
@@ -153,7 +161,7 @@ class Recording {
   const std::string& path() const { return path_; }
   // A snapshot taken at open() or the last refresh().
   const FileHeader& header() const { return *header_; }
-  void refresh();  // throws as open() does
+  void refresh();  // throws as open() does; header() then stays as it was
   // True when the file ends before its last chunk does.
   bool is_cut() const;
 
@@ -187,6 +195,20 @@ class Recording {
 
   Meta read_meta();
 
+  // --- for those who follow a recording while it is written (read_on.cpp); not for folded ones
+  // False: the chunk was punched out, is not used yet, or is no chunk.
+  bool chunk_header(u32 index, ChunkHeader& out) const;
+  // The start of the records of a chunk.
+  static ChunkPlace place_in(u32 index, const ChunkHeader& header);
+  // Visits the records that were added behind `place` and moves it. They are read in pieces: reads() grows with each
+  // one, before its first record is visited.
+  void read_on(ChunkPlace& place, const std::function<void(const RecordView&)>& visit);
+  u64 reads() const { return reads_; }
+  // Reads bytes of the record at `ref` anew, from `offset` in it on: fields that are patched. False: they are gone.
+  bool read_again(RecordRef ref, size_t offset, void* to, size_t bytes) const;
+  // Whether its file has been removed or replaced, so that nothing will be added to what is open here.
+  bool is_gone() const;
+
   const Damage& damage() const { return damage_; }
 
  private:
@@ -194,10 +216,14 @@ class Recording {
   struct Extent {
     u64 offset, bytes;
   };
-  void check_header() const;
+  void check_header(const FileHeader& h) const;
   Extent extent_of(u32 index) const;
   void find_folded_chunks();
   bool read_chunk_header(u32 index, ChunkHeader& out);
+  // Visits the records of buffer_, which holds the bytes [from, end) of the chunk, and moves `place`; none may reach
+  // beyond `limit`. True: a record lies behind `end`; false: there is no further one.
+  bool visit_records(ChunkPlace& place, size_t from, size_t end, size_t limit,
+                     const std::function<void(const RecordView&)>& visit);
   // Returns how many bytes of the chunk are in use: all of them if one record is damaged.
   size_t for_each_record(u32 index, const std::function<void(const RecordView&)>& visit);
 
@@ -208,6 +234,7 @@ class Recording {
   std::vector<Extent> folded_;  // the chunks of a folded recording
   std::unique_ptr<FileHeader> header_;
   std::vector<char> buffer_;
+  u64 reads_ = 0;
   Damage damage_;
 };
 

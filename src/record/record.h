@@ -1,4 +1,4 @@
-// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.8. Little-endian, everything 8-byte aligned.
+// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.9. Little-endian, everything 8-byte aligned.
 // The file is long because it is the whole format: every struct of it stands here and nowhere else.
 //
 //   offset 0              FileHeader, padded to kHeaderBytes
@@ -43,7 +43,7 @@ namespace tprof {
 constexpr char kRecordingMagic[8] = {'T', 'P', 'R', 'O', 'F', 'R', 'E', 'C'};
 constexpr u16 kVersionMajor = 1;
 // 7: process groups, see GroupRecord and InputTag::object. 8: LoaderRecord, NcclPart and NcclOpRecord.
-// 9: TriggerRecord, FileHeader::kept_epoch; chunks that are used again.
+// 9: TriggerRecord, FileHeader::kept_epoch; chunks that are used again; StepNow.
 constexpr u16 kVersionMinor = 9;
 constexpr u16 kOldestMinor = 6;  // that of the first release; what earlier versions wrote is not read
 constexpr u32 kHeaderBytes = 64 << 10;
@@ -103,6 +103,15 @@ struct LoaderNow {
   std::atomic<u32> workers;
 };
 
+// The step that runs now, whether it is recorded or not: who watches a program reads here how fast it goes.
+// `begin_ticks` is written last, and 0 while the rest changes and before the first step.
+struct StepNow {
+  std::atomic<u64> begin_ticks;
+  std::atomic<i64> number;
+  std::atomic<u64> first_ticks;  // when the step began that was the first since counting (re)started
+  std::atomic<i64> first_number;
+};
+
 // At offset 0. Fixed after creation except for the atomics.
 struct FileHeader {
   char magic[8];
@@ -142,6 +151,7 @@ struct FileHeader {
   // Flight mode: the program gave back the chunks of earlier epochs, and its helpers may do so.
   std::atomic<u32> kept_epoch;
   std::atomic<u32> refused_triggers;  // those that came too soon after another
+  StepNow step;  // of a program; a file of before version 1.9 has zeros here
 };
 static_assert(sizeof(FileHeader) <= kFoldedHeaderBytes);
 static_assert(u32(Drop::count) * sizeof(u64) <= sizeof(FileHeader::dropped),

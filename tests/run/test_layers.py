@@ -46,9 +46,10 @@ MAY = {
     'analysis/diff': ANALYSIS,
     'plugin_compat': ANALYSIS + ['analysis/diff'],
     'report': SHOWN + ['kineto'],
+    'live': ['base', 'record', 'symbols', 'model', 'analysis/basis', 'analysis/tables'],
     'viewer': [],
     'tools/stack': ['base', 'remote'],
-    'tools/tprof': KINETO + SHOWN + ['analysis/hang', 'remote', 'convert', 'check', 'report', 'viewer'],
+    'tools/tprof': KINETO + SHOWN + ['analysis/hang', 'remote', 'convert', 'check', 'report', 'live', 'viewer'],
 }
 
 # (rooms, what none of their lines holds, why)

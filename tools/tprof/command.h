@@ -40,6 +40,7 @@ Action declare_trigger(Arguments&);
 Action declare_doctor(Arguments&);
 Action declare_stack(Arguments&);
 Action declare_hang(Arguments&);
+Action declare_top(Arguments&);
 Action declare_stats(Arguments&);
 Action declare_finish(Arguments&);
 Action declare_sample(Arguments&);

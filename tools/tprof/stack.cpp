@@ -12,10 +12,10 @@
 #include "base/process.h"
 #include "command.h"
 #include "exit_codes.h"
+#include "input/programs.h"
 #include "input/trace_file.h"
 #include "record/reader.h"
 #include "report/table.h"
-#include "stack/descendants.h"
 #include "stack/text.h"
 
 namespace tprof {
@@ -47,8 +47,7 @@ std::vector<int> programs_of(const std::string& directory) {
 }
 
 std::vector<int> pids_of(const std::string& subject) {
-  if (!subject.empty() && subject.find_first_not_of("0123456789") == std::string::npos && subject.size() < 10)
-    return {atoi(subject.c_str())};
+  if (int pid = pid_in(subject)) return {pid};
   std::error_code ignored;
   if (std::filesystem::is_directory(subject, ignored)) return programs_of(subject);
   throw Error(Fault::usage, "'" + subject + "' is neither a process id nor a log directory (a core file: --core FILE)");

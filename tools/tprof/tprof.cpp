@@ -84,6 +84,14 @@ const std::vector<Command> kCommands = {
      "cannot be told. Who may debug a program may read its stacks.",
      "0 the job goes on, 1 something holds it up, " WRONG ", 3 nothing could be read, 4 it cannot be told", false,
      declare_hang},
+    {"top", "show what a program that is being recorded does now, live in the terminal",
+     "Step rate, time of a step, operators, lines of Python, memory, ranks, workers; keys sort, pause and quit. Reads "
+     "the recording and the samples beside it, never the "
+     "program. "
+     "While the schedule waits, it says when the next window comes and keeps what was seen last.",
+     "0 success, " WRONG ", "
+     "3 there is nothing to watch",
+     false, declare_top},
     {"doctor", "show what works on this machine and what does not, and why", "",
      "0 all works that is needed, 1 something does not work, " WRONG, false, declare_doctor},
     {"finish", "write the traces of one recording while its program runs (started by libtprof.so)", "",

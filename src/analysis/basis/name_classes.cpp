@@ -41,6 +41,11 @@ bool of_kernels(NameClass name_class) {
 
 }  // namespace
 
+bool is_in_class(std::string_view name, NameClass name_class) {
+  return std::ranges::any_of(kRows,
+                             [=](const NameRow& row) { return row.name_class == name_class && matches(row, name); });
+}
+
 NameClasses::NameClasses(const Model& model) : model_(model), bits_(model.names.size()) {
   std::vector<bool> kernel(model.names.size());
   for (const GpuEvent& work : model.gpu)

@@ -3,6 +3,8 @@
 // The tables are name_classes.def and communication.def. Each name of a Model is classified once; a query is then one
 // bit test.
 #pragma once
+#include <string_view>
+
 #include "model/trace.h"
 
 namespace tprof {
@@ -47,6 +49,9 @@ enum class NameClass : u8 {
 
 // What a GPU activity does, for analyses of hidden communication and copies.
 enum class Work : u8 { computation, communication, copy };  // copy: memory sets as well
+
+// Whether a name is in a class, for those who have no Model. Classes of kernels hold for names of kernels only.
+bool is_in_class(std::string_view name, NameClass name_class);
 
 class NameClasses {
  public:

@@ -232,6 +232,7 @@ void Session::fork_child() {
   listening_ = signal_asked_ = has_asked_ = window_asked_ = false;
   slow_steps_.forget();
   step_ = previous_step_ = {};
+  first_step_ = -1;
   stretch_ = {};
   paused_ = resting_ = began_ = deferred_ = false;
   step_thread_.forget();

@@ -188,6 +188,7 @@ class Session final : private StepSink {
   void write_flush();
 
   // Steps (session_steps.cpp).
+  void show_step(i64 number, u64 ticks);
   bool wanted_in_stretch() const;
   void record_step(i64 number, u64 ticks, StepBy by);
 
@@ -222,6 +223,8 @@ class Session final : private StepSink {
   i64 profiler_windows_ = 0;  // those that cudaProfilerStart opened and that are over
 
   OpenStep step_, previous_step_;
+  i64 first_step_ = -1;  // since counting (re)started, and its start; -1: none yet
+  u64 first_step_ticks_ = 0;
   OpenStretch stretch_;
   StepDetector detector_;
   Windows windows_;

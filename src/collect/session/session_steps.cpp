@@ -35,6 +35,7 @@ void Session::step_begins(i64 number, u64 ticks, StepBy by) {
   take_plan(plan_for(number), number, ticks);
   if (extra) note_trigger(asked_window_, ticks);
   record_step(number, ticks, by);
+  show_step(number, ticks);
   if (windows_.current() || listening_ || delivery_is_awaited()) helper_start();
   if (level_ == Level::steps) set_level(waiting_level());
 }
@@ -46,8 +47,25 @@ void Session::record_step(i64 number, u64 ticks, StepBy by) {
   if (step_.record) step_.record->flags |= kStepTentative;
 }
 
+// For those who watch the program, see StepNow.
+void Session::show_step(i64 number, u64 ticks) {
+  if (number >= 0 && first_step_ < 0) {
+    first_step_ = number;
+    first_step_ticks_ = ticks;
+  }
+  FileHeader* h = g_writer.header();
+  if (!h) return;
+  StepNow& now = h->step;
+  now.begin_ticks.store(0, std::memory_order_relaxed);
+  now.first_number.store(first_step_, std::memory_order_release);
+  now.first_ticks.store(first_step_ticks_, std::memory_order_relaxed);
+  now.number.store(number, std::memory_order_relaxed);
+  now.begin_ticks.store(number < 0 ? 0 : ticks, std::memory_order_release);
+}
+
 void Session::step_moves(u64 ticks) {
   step_.ticks = ticks;
+  if (leads()) show_step(detector_.number(), ticks);
   if (step_.record) step_.record->begin_ticks = ticks;
   if (previous_step_.record && !previous_step_.ended) previous_step_.record->end_ticks = ticks;
   if (windows_.is_active() && windows_.current()->first_step == detector_.number())
@@ -61,6 +79,7 @@ void Session::step_withdrawn(i64 number) {
   previous_step_.record = nullptr;
   if (step_.record && !step_.ended) step_.record->end_ticks = 0;
   if (!leads()) return;
+  show_step(number, step_.ticks);
   WindowRecord* window = windows_.current();
   if (deferred_) {  // the window goes on
     deferred_ = false;
@@ -106,6 +125,7 @@ void Session::count_restarts(RestartWhy why, i64 number, u64 ticks, bool anew) {
   step_.record = previous_step_.record = nullptr;
   step_.ended = false;
   slow_steps_.forget();
+  first_step_ = -1;
   if (!anew || !options_.schedule.given || !leads()) return;
   // A window with a whole step of the inference is worth keeping; one that false steps opened is not.
   bool training = why == RestartWhy::training;

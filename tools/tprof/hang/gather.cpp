@@ -18,7 +18,7 @@
 #include "model/job.h"
 #include "record/reader.h"
 #include "remote/process.h"
-#include "stack/descendants.h"
+#include "input/programs.h"
 
 namespace tprof::hang {
 namespace {

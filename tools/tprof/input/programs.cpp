@@ -1,4 +1,4 @@
-#include "stack/descendants.h"
+#include "input/programs.h"
 
 #include <stdlib.h>
 
@@ -6,11 +6,15 @@
 #include <filesystem>
 #include <map>
 #include <set>
-#include <string>
 
 #include "remote/process.h"
 
 namespace tprof {
+
+int pid_in(const std::string& word) {
+  bool digits = !word.empty() && word.find_first_not_of("0123456789") == std::string::npos && word.size() < 10;
+  return digits ? atoi(word.c_str()) : 0;
+}
 
 std::vector<int> with_descendants(std::vector<int> pids) {
   std::multimap<int, int> children;

@@ -1,0 +1,44 @@
+// Follows the chunks of a recording that is being written: each look visits the records that were added since the one
+// before. Chunks that are punched out, used again for something else, or cut off with the end of the file are left at
+// once. What is kept is a few bytes for each chunk in the file.
+#pragma once
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "record/reader.h"
+
+namespace tprof::live {
+
+class ChunkFollower {
+ public:
+  // Records of chunks that were full before `since_ticks` are not visited, as far as they are data.
+  ChunkFollower(Recording& recording, u64 since_ticks) : recording_(recording), since_(since_ticks) {}
+
+  using Visit = std::function<void(const RecordView&)>;
+  // The recording was refreshed. First the meta stream, then data, each thread's in the order of time. What was written
+  // before a record of the meta stream that is visited is visited by the same look.
+  void look(const Visit& meta, const Visit& data);
+
+ private:
+  struct Open {
+    ChunkPlace place;
+    u64 first_ticks;
+    bool meta;
+    u32 idle = 0;  // looks that found nothing new
+  };
+  void find_chunks();
+  void check(u32 index);
+  void leave_old_ones();
+  bool read(Open& chunk, const Visit& visit);
+  bool is_over(const Open& chunk) const;
+
+  Recording& recording_;
+  u64 since_;
+  std::unordered_map<u32, u64> known_;  // index -> ChunkHeader::first_ticks, of the chunks that were found
+  std::vector<Open> open_;              // those that may grow
+  u32 checked_ = 0;                     // chunks from here on are checked next, besides the newest
+  bool first_ = true;
+};
+
+}  // namespace tprof::live

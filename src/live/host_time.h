@@ -1,0 +1,61 @@
+// Ticks of a recording that is being written, as nanoseconds of its host's CLOCK_MONOTONIC: from the first clock triple
+// and the last one. On the recording's own machine the last one is read here and now.
+#pragma once
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/process.h"
+#include "record/record.h"
+
+namespace tprof::live {
+
+class HostTime {
+ public:
+  explicit HostTime(const FileHeader& header) : kind_(static_cast<ClockKind>(header.clock_kind)) {
+    init_clock();
+    ProcessIdentity me = process_identity(1);
+    same_machine_ = me.boot_id[0] && !strcmp(me.boot_id, header.boot_id) && g_clock_kind == kind_;
+  }
+
+  // A triple of the recording. The first look finds the earliest one.
+  void add(const ClockTriple& t) {
+    if (!first_.ticks || t.ticks < first_.ticks) first_ = t;
+    if (t.ticks > last_.ticks) last_ = t;
+  }
+  // To be called before each look.
+  void tick() {
+    if (same_machine_) add(read_clocks());
+  }
+
+  // The moment of the last look, or on another machine that of the last triple.
+  u64 now() const { return last_.ticks; }
+  bool same_machine() const { return same_machine_; }
+
+  double ns_per_tick() const {
+    if (kind_ == ClockKind::monotonic_ns || last_.ticks <= first_.ticks) return 1;
+    return double(last_.monotonic_ns - first_.monotonic_ns) / double(last_.ticks - first_.ticks);
+  }
+  // Of a length. The rate becomes more exact with time, so moments are only to be compared in ticks or by at().
+  i64 ns(u64 ticks) const { return i64(double(ticks) * ns_per_tick()); }
+  // A moment, since the first triple.
+  i64 at(u64 ticks) const { return i64(double(i64(ticks - first_.ticks)) * ns_per_tick()); }
+  u64 ticks_of(i64 ns) const { return u64(double(ns) / ns_per_tick()); }
+  // The ticks at which CLOCK_REALTIME showed this, as CUPTI's stamps do.
+  u64 ticks_at_wall(u64 wall_ns) const {
+    double ahead = double(i64(wall_ns - last_.realtime_ns)) / ns_per_tick();
+    double at = double(last_.ticks) + ahead;
+    return at > 0 ? u64(at) : 0;
+  }
+  // The ticks at which CLOCK_MONOTONIC showed this, as stamps of samples do.
+  u64 ticks_at(u64 monotonic_ns) const {
+    double at = double(last_.ticks) + double(i64(monotonic_ns - last_.monotonic_ns)) / ns_per_tick();
+    return at > 0 ? u64(at) : 0;
+  }
+
+ private:
+  ClockKind kind_;
+  bool same_machine_ = false;
+  ClockTriple first_{}, last_{};
+};
+
+}  // namespace tprof::live

@@ -1,0 +1,534 @@
+// Recordings that are followed while they are written: what is new, sums of the last seconds, steps and their parts.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "live/program.h"
+#include "live/schedule.h"
+#include "record/companion.h"
+#include "recording_builder.h"
+
+namespace tprof::live {
+namespace {
+
+using namespace test;
+
+constexpr u64 kUs = 1000, kMs = 1'000'000;
+
+// --- the ranges of a thread
+
+class NestTest : public testing::Test {
+ protected:
+  ThreadNest nest{[this](const EndedRange& r) { told.push_back(r); },
+                  [this](RecordRef ref) {
+                    asked.push_back(ref);
+                    return ends.count(ref) ? ends[ref] : 0;
+                  }};
+  std::vector<EndedRange> told;
+  std::vector<RecordRef> asked;
+  std::map<RecordRef, u64> ends;
+};
+
+TEST_F(NestTest, SelfTimeIsWithoutTheRangesInside) {
+  nest.add(1, 10, 100, 200, 1, 1);
+  nest.add(2, 11, 110, 150, 1, 1);
+  nest.add(3, 12, 120, 130, 1, 1);
+  nest.add(4, 13, 160, 170, 1, 1);
+  nest.add(5, 14, 300, 310, 1, 1);
+  ASSERT_EQ(told.size(), 4u);
+  EXPECT_EQ(told[0].name, 12u);
+  EXPECT_EQ(told[0].self, 10u);
+  EXPECT_EQ(told[1].name, 11u);
+  EXPECT_EQ(told[1].self, 30u);
+  EXPECT_FALSE(told[1].outermost);
+  EXPECT_EQ(told[3].name, 10u);
+  EXPECT_EQ(told[3].self, 50u);
+  EXPECT_TRUE(told[3].outermost);
+  EXPECT_TRUE(asked.empty()) << "all ends were known";
+}
+
+TEST_F(NestTest, ARangeThatEndedSinceItWasReadHoldsNothingThatCameAfter) {
+  nest.add(1, 10, 100, 0, 1, 1);
+  ends[1] = 150;
+  nest.add(2, 11, 160, 170, 1, 2);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].end, 150u);
+  EXPECT_EQ(told[0].self, 50u);
+}
+
+TEST_F(NestTest, TheEndOfAnOpenRangeIsReadOnceForEachPieceOfTheFile) {
+  nest.add(1, 10, 100, 0, 1, 1);
+  for (u64 i = 0; i < 50; i++) nest.add(2 + i, 11, 110 + 10 * i, 115 + 10 * i, 1, 2);
+  EXPECT_EQ(asked.size(), 1u);
+  nest.add(100, 11, 5000, 5001, 1, 3);
+  EXPECT_EQ(asked.size(), 2u);
+}
+
+TEST_F(NestTest, ARangeIsToldWhenALookBeganAfterItsEndWasKnown) {
+  nest.add(1, 10, 100, 0, 1, 1);
+  ends[1] = 200;
+  nest.look_is_over(1);
+  EXPECT_TRUE(told.empty()) << "what lies inside of it may not have been read";
+  nest.add(2, 11, 150, 160, 1, 2);
+  nest.look_is_over(1);
+  nest.look_is_over(1);
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[1].name, 10u);
+  EXPECT_EQ(told[1].self, 90u);
+  EXPECT_TRUE(nest.empty());
+}
+
+TEST_F(NestTest, AnEndInAnotherChunkEndsARange) {
+  nest.add(1, 10, 100, 0, 1, 1);
+  nest.end(1, 130);
+  nest.look_is_over(1);
+  nest.look_is_over(1);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].end, 130u);
+}
+
+TEST_F(NestTest, AnOuterRangeThatRunsIsToldInPartsThatDoNotOverlap) {
+  std::vector<EndedRange> parts;
+  auto add = [&](const EndedRange& r) { parts.push_back(r); };
+  nest.add(1, 10, 100, 0, 1, 1);
+  nest.tell_open(150, add);
+  nest.tell_open(180, add);
+  ends[1] = 190;
+  nest.add(2, 11, 200, 210, 1, 2);
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0].begin, 100u);
+  EXPECT_EQ(parts[1].begin, 150u);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].begin, 180u) << "what was told before is not told again";
+  EXPECT_EQ(told[0].self, 90u);
+}
+
+TEST_F(NestTest, WhatHasNoEndWhenItsPhaseIsOverIsDropped) {
+  nest.add(1, 10, 100, 0, 1, 1);
+  nest.add(2, 11, 110, 120, 1, 1);
+  nest.add(3, 12, 500, 510, 3, 2);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].name, 11u);
+  nest.look_is_over(0xffffffff);
+  EXPECT_TRUE(nest.empty());
+}
+
+// --- sums
+
+TEST(RecentSums, HoldTheLastSecondsThatHadAnything) {
+  RecentSums<u32> sums;
+  sums.add(100, 150, 7, {1, 2, 1});
+  sums.add(100, 350, 7, {10, 20, 1});
+  EXPECT_EQ(sums.sums()[7].self, 11u);
+  sums.add(100, 560, 8, {100, 200, 1});
+  EXPECT_EQ(sums.sums()[7].self, 11u) << "the slots 1 to 5";
+  sums.add(100, 660, 8, {100, 200, 1});
+  EXPECT_EQ(sums.sums()[7].self, 10u) << "slot 1 is too old";
+  sums.add(100, 5000, 9, {1, 1, 1});
+  EXPECT_EQ(sums.sums().size(), 1u);
+  sums.add(100, 160, 7, {1, 1, 1});
+  EXPECT_EQ(sums.sums().size(), 1u) << "what comes too late counts nowhere";
+}
+
+TEST(Breakdown, AMomentCountsForTheFirstCategoryThatIsBusy) {
+  Breakdown b;
+  b.add(Category::cpu, 0, 60);
+  b.add(Category::cpu, 20, 40);
+  b.add(Category::communication, 50, 70);
+  b.add(Category::data_loading, 65, 80);
+  b.finish({{5, 0, 100, {}}});
+  MeanStep mean = b.mean(1000);
+  EXPECT_EQ(mean.steps, 1u);
+  EXPECT_EQ(mean.first, 5);
+  EXPECT_EQ(mean.ticks, 100);
+  EXPECT_EQ(mean.by[u32(Category::communication)], 20);
+  EXPECT_EQ(mean.by[u32(Category::data_loading)], 10);
+  EXPECT_EQ(mean.by[u32(Category::cpu)], 50);
+  EXPECT_EQ(mean.by[u32(Category::other)], 20);
+}
+
+TEST(Breakdown, TheMeanIsOfTheLastStepsInARow) {
+  Breakdown b;
+  b.finish({{1, 0, 100, {}}, {2, 100, 200, {}}});
+  b.finish({{7, 600, 800, {}}, {8, 800, 1000, {}}, {9, 1000, 1300, {}}});
+  EXPECT_EQ(b.mean(1'000'000).first, 7) << "between 2 and 7 nothing was recorded";
+  EXPECT_EQ(b.mean(350).first, 8);
+  EXPECT_EQ(b.mean(350).ticks, 250);
+  EXPECT_EQ(b.mean(1).steps, 1u) << "one step is shown, however long ago";
+  b.forget_from(8);
+  EXPECT_EQ(b.mean(1'000'000).last, 7);
+}
+
+TEST(Breakdown, KeepsABoundedNumberOfIntervals) {
+  Breakdown b;
+  for (u64 i = 0; i < Breakdown::kMostIntervals + 10; i++) b.add(Category::cpu, 2 * i, 2 * i + 1);
+  u64 end = 3 * Breakdown::kMostIntervals;
+  b.finish({{0, 0, end, {}}});
+  EXPECT_TRUE(b.overflowed());
+  EXPECT_EQ(b.mean(1).steps, 0u) << "too little of it is known";
+  b.finish({{1, end, end + 100, {}}});
+  EXPECT_FALSE(b.overflowed());
+  EXPECT_EQ(b.mean(1).steps, 1u);
+}
+
+class StepRecordsTest : public testing::Test {
+ protected:
+  void add(i64 number, u64 begin, u64 end, u32 flags) {
+    StepRecord r{{u16(Kind::step), sizeof(StepRecord) / 8, 5}, number, begin, end, flags, kPid};
+    auto ref = RecordRef(file.size());
+    file.push_back(r);
+    steps.add({&r.head, ref, 0, 0});
+  }
+  std::vector<i64> settled(u64 until = ~u64(0)) {
+    std::vector<i64> out;
+    for (const StepParts& s : steps.settled(until, [&](RecordRef ref, StepRecord&r) { r = file[ref]; }))
+      out.push_back(s.number);
+    return out;
+  }
+  StepRecords steps;
+  std::vector<StepRecord> file;
+};
+
+TEST_F(StepRecordsTest, AStepIsSettledOnceTheNextOneIsCertain) {
+  add(0, 0, 100, kStepHasWork);
+  add(1, 100, 0, kStepTentative);
+  EXPECT_TRUE(settled().empty()) << "step 1 may be withdrawn, and step 0 then goes on";
+  file[1].flags = kStepHasWork;
+  EXPECT_EQ(settled(50), std::vector<i64>{}) << "it ended later";
+  EXPECT_EQ(settled(), std::vector<i64>{0});
+  EXPECT_TRUE(settled().empty()) << "each step once";
+}
+
+TEST_F(StepRecordsTest, AWithdrawnStepIsNone) {
+  add(0, 0, 100, kStepHasWork);
+  add(1, 100, 0, kStepTentative);
+  file[1].flags = kStepWithdrawn;
+  file[0].end_ticks = 0;
+  add(1, 200, 300, kStepHasWork);
+  file[0].end_ticks = 200;
+  EXPECT_EQ(settled(), (std::vector<i64>{0, 1}));
+}
+
+TEST_F(StepRecordsTest, AStepWithoutAnEndIsLeftOutOnceAnotherOneIsCertain) {
+  add(3, 0, 0, kStepHasWork);
+  EXPECT_TRUE(settled().empty());
+  add(10, 500, 600, kStepHasWork);
+  EXPECT_EQ(settled(), std::vector<i64>{10});
+}
+
+TEST(StepsNow, RatesOfTheLastSecondsAndOfAll) {
+  StepsNow s;
+  constexpr i64 kSecond = 1'000'000'000;
+  EXPECT_EQ(s.number(), -1);
+  EXPECT_LT(s.recent(), 0);
+  // 10 steps a second for 10 s, then 2 a second.
+  for (i64 at = 1; at <= 10; at++) s.see(at * kSecond, at * 10, at * kSecond, 0, 0);
+  EXPECT_NEAR(s.recent(), 10, 0.01);
+  for (i64 at = 11; at <= 20; at++) s.see(at * kSecond, 100 + (at - 10) * 2, at * kSecond, 0, 0);
+  EXPECT_NEAR(s.recent(), 2, 0.01);
+  EXPECT_NEAR(s.mean(), 6, 0.01);
+  // The step does not end.
+  s.see(40 * kSecond, 120, 20 * kSecond, 0, 0);
+  EXPECT_LT(s.recent(), 1);
+  EXPECT_EQ(s.running(), 20 * kSecond);
+}
+
+TEST(StepsNow, CountingThatStartsAgainForgetsWhatWas) {
+  StepsNow s;
+  s.see(1000, 50, 900, 0, 0);
+  s.see(2000, 60, 1900, 0, 0);
+  s.see(3000, 0, 2900, 0, 2900);
+  EXPECT_LT(s.recent(), 0);
+  EXPECT_LT(s.mean(), 0);
+  EXPECT_EQ(s.number(), 0);
+}
+
+// --- phases
+
+std::string said(const char* schedule, PhaseNow now, bool profiler_api = false) {
+  Schedule s;
+  OptionError error;
+  EXPECT_TRUE(!*schedule || parse_schedule(schedule, s, error)) << error.text;
+  WindowSource source;
+  source.profiler_api = profiler_api;
+  return phase_text(s, source, now);
+}
+
+TEST(PhaseText, SaysWhatIsRecordedAndWhenTheNextWindowComes) {
+  const char* schedule = "skip_first=10,wait=20,warmup=1,active=3,repeat=4";
+  EXPECT_EQ(said(schedule, {Phase::wait, 12, 2, 0}), "waits for window 1: step 30, in 18 steps, about 9 s");
+  EXPECT_EQ(said(schedule, {Phase::wait, -1, -1, 0}), "waits for window 1: step 30");
+  EXPECT_EQ(said(schedule, {Phase::warmup, 30, 2, 1}), "warms up window 1");
+  EXPECT_EQ(said(schedule, {Phase::active, 32, 2, 1, 31}), "records steps 31 to 33 (window 1)");
+  EXPECT_EQ(said(schedule, {Phase::wait, 40, 2, 1, 31, 34}), "waits for window 2: step 54, in 14 steps, about 7 s");
+  EXPECT_EQ(said(schedule, {Phase::wait, 53, 2, 1, 31, 34}), "waits for window 2: step 54, in 1 step, about 1 s");
+  EXPECT_EQ(said(schedule, {Phase::ended, 400, 2, 4, 103, 106}), "has recorded all 4 windows of its schedule");
+  EXPECT_EQ(said("", {Phase::active, 5, 2, 1}), "records");
+  EXPECT_EQ(said("wait=1000000,active=1", {Phase::wait, 0, 1, 0}),
+            "waits for window 1: step 1000000, in 1000000 steps, about 277.8 h");
+}
+
+TEST(PhaseText, SaysWhatElseIsWaitedFor) {
+  EXPECT_EQ(said("", {Phase::wait, 5, 2, 0}, true), "waits for cudaProfilerStart");
+  PhaseNow by_hand{Phase::wait, 5, 2, 0};
+  by_hand.autostart = false;
+  EXPECT_EQ(said("", by_hand), "waits for tprof_start()");
+  EXPECT_EQ(said("wait=5,active=2", {Phase::wait, 6, 2, 1, 5, -1}), "is paused: an evaluation, or inference");
+}
+
+// --- a file that grows
+
+class FollowTest : public testing::Test {
+ protected:
+  std::string path() const { return dir.path + "/r.tprof"; }
+  // In place: the file stays the same one.
+  void write() {
+    std::string all = b.bytes();
+    int fd = open(path().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    ASSERT_EQ(pwrite(fd, all.data(), all.size(), 0), ssize_t(all.size()));
+    close(fd);
+    if (recording) recording->refresh();
+  }
+  void put(u64 offset, const void* bytes, size_t size) const {
+    int fd = open(path().c_str(), O_WRONLY | O_CLOEXEC);
+    ASSERT_EQ(pwrite(fd, bytes, size, off_t(offset)), ssize_t(size));
+    close(fd);
+  }
+  void start() {
+    write();
+    recording = Recording::open(path());
+    follower = std::make_unique<ChunkFollower>(*recording, 0);
+  }
+  // The stamps of the ranges that a look finds.
+  std::vector<u64> look() const {
+    std::vector<u64> out;
+    follower->look([](const RecordView&) {},
+                   [&](const RecordView& view) { out.push_back(view.as<RangeRecord>().begin_ticks); });
+    return out;
+  }
+
+  TempDir dir;
+  RecordingBuilder b;
+  std::unique_ptr<Recording> recording;
+  std::unique_ptr<ChunkFollower> follower;
+};
+
+TEST_F(FollowTest, EachRecordIsSeenOnce) {
+  b.range(kPid, 1, "aten::mm", 10, 20);
+  start();
+  EXPECT_EQ(look(), std::vector<u64>{10});
+  EXPECT_TRUE(look().empty());
+  b.range(kPid, 1, "aten::mm", 30, 40);
+  b.range(kPid + 1, 1, "aten::mm", 35, 45);
+  write();
+  EXPECT_EQ(look(), (std::vector<u64>{30, 35}));
+  b.retire(kPid, 1);
+  b.range(kPid, 1, "aten::mm", 50, 60);
+  write();
+  EXPECT_EQ(look(), std::vector<u64>{50}) << "a new chunk";
+}
+
+TEST_F(FollowTest, RecordsLargerThanAPieceAndThoseAcrossItsEndAreRead) {
+  std::vector<u64> all;
+  for (u64 i = 0; i < 6000; i++) {
+    b.range(kPid, 1, "aten::mm", i, i + 1);
+    all.push_back(i);
+  }
+  b.name(std::string(300'000, 'x'));
+  b.range(kPid, 1, "after", 9000, 9001);
+  all.push_back(9000);
+  start();
+  std::string last;
+  std::vector<u64> seen;
+  follower->look(
+      [&](const RecordView& view) {
+        if (view.kind() == Kind::name) last = NameTexts::text_of(view);
+      },
+      [&](const RecordView& view) { seen.push_back(view.as<RangeRecord>().begin_ticks); });
+  EXPECT_EQ(seen, all);
+  EXPECT_EQ(last, "after");
+}
+
+TEST_F(FollowTest, AChunkThatIsPunchedOutOrUsedAgainIsLeft) {
+  RecordRef first = b.range(kPid, 1, "aten::mm", 10, 20);
+  start();
+  EXPECT_EQ(look(), std::vector<u64>{10});
+  u64 at = kHeaderBytes + (first >> 32) * kChunkBytes;
+  put(at, std::string(kChunkBytes, '\0').data(), kChunkBytes);
+  EXPECT_TRUE(look().empty());
+  // Another thread has it now, in another epoch.
+  ChunkHeader header{kChunkMagic, u32(first >> 32), u32(Stream::data), 3, kPid + 9, {}, 777, 0, {}};
+  RangeRecord range{{u16(Kind::range), sizeof(RangeRecord) / 8, 1}, 500, 510, 0, 0, 0, -1};
+  put(at, &header, sizeof header);
+  put(at + sizeof header, &range, sizeof range);
+  EXPECT_EQ(look(), std::vector<u64>{500});
+}
+
+TEST_F(FollowTest, AFileThatIsCutOffIsNoTrouble) {
+  for (u64 i = 0; i < 30000; i++) b.range(kPid, 1, "aten::mm", i, i + 1);
+  start();
+  ASSERT_EQ(truncate(path().c_str(), kHeaderBytes + kChunkBytes + 1000), 0);
+  look();
+  ASSERT_EQ(truncate(path().c_str(), 100), 0);
+  EXPECT_TRUE(look().empty());
+  write();
+  EXPECT_FALSE(look().empty());
+}
+
+TEST_F(FollowTest, NamesAreKnownHoweverManyThereAre) {
+  constexpr u32 kNames = 40'000;
+  for (u32 i = 0; i < kNames; i++) b.name("name " + std::to_string(i));
+  start();
+  NameTexts names(*recording);
+  follower->look(
+      [&](const RecordView& view) {
+        if (view.kind() == Kind::name) names.add(view);
+      },
+      [](const RecordView&) {});
+  for (u32 id : {1u, 20'000u, kNames}) EXPECT_EQ(names(id), "name " + std::to_string(id - 1));
+  EXPECT_EQ(names(kNames + 1), "(name lost)");
+  EXPECT_EQ(names(0), "(name lost)");
+}
+
+// --- a program
+
+class ProgramTest : public FollowTest {
+ protected:
+  ProgramView seen() {
+    write();
+    Program program(path());
+    for (int i = 0; i < 3; i++) program.look();
+    return program.view(100, 100);
+  }
+};
+
+TEST_F(ProgramTest, StepsOperatorsAndMemory) {
+  for (i64 s = 0; s < 4; s++) {
+    u64 at = kStart + u64(s) * 100 * kMs;
+    b.step(s, at, at + 100 * kMs);
+    b.range(kPid, 1, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at, at + 20 * kMs,
+            {.scope = Scope::user});
+    b.range(kPid, 1, "aten::linear", at + 20 * kMs, at + 60 * kMs);
+    b.range(kPid, 1, "aten::addmm", at + 25 * kMs, at + 55 * kMs);
+    b.range(kPid, 1, "gloo:all_reduce", at + 50 * kMs, at + 70 * kMs, {.scope = Scope::user, .flags = kRangeAsync});
+    b.memory(kPid, 1, at, 100, 1000 + u64(s == 1) * 500);
+  }
+  b.window(0, WindowState::active, 0, -1, 0, kStart, 0);
+  b.info("command", "/usr/bin/python3 train.py");
+  b.info("env.RANK", "1");
+  b.info("env.WORLD_SIZE", "2");
+  ProgramView v = seen();
+  EXPECT_EQ(v.recent.steps, 4u);
+  EXPECT_EQ(v.recent.ns, 100e6);
+  EXPECT_EQ(v.recent.by[u32(Category::data_loading)], 20e6);
+  EXPECT_EQ(v.recent.by[u32(Category::communication)], 20e6);
+  EXPECT_EQ(v.recent.by[u32(Category::cpu)], 30e6);
+  EXPECT_EQ(v.recent.by[u32(Category::other)], 30e6);
+  EXPECT_EQ(v.own_ns, 80e6);
+  std::map<std::string, OperatorView> operators;
+  for (const OperatorView& op : v.operators) operators[op.name] = op;
+  EXPECT_EQ(operators["aten::linear"].self_ns, i64(4 * 10 * kMs));
+  EXPECT_EQ(operators["aten::linear"].total_ns, i64(4 * 40 * kMs));
+  EXPECT_EQ(operators["aten::addmm"].calls, 4u);
+  ASSERT_EQ(v.memory.size(), 1u);
+  EXPECT_EQ(v.memory[0].allocated, 1000);
+  EXPECT_EQ(v.memory[0].peak, 1500);
+  EXPECT_EQ(v.rank, 1);
+  EXPECT_EQ(v.command, "/usr/bin/python3 train.py");
+}
+
+TEST_F(ProgramTest, WorkOfAGpuComesFirst) {
+  for (i64 s = 0; s < 3; s++) {
+    u64 at = kStart + u64(s) * 100 * kMs;
+    b.step(s, at, at + 100 * kMs);
+    b.range(kPid, 1, "aten::mm", at, at + 80 * kMs);
+    b.call(kPid, 1, "cudaLaunchKernel", at + 10 * kMs, at + 11 * kMs, CallFamily::launch);
+    b.kernel(1, "gemm", at + 20 * kMs, at + 50 * kMs, {0, 1, 7, 1});
+    b.kernel(1, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", at + 40 * kMs, at + 90 * kMs, {0, 1, 8, 2});
+  }
+  b.window(0, WindowState::active, 0, -1, 0, kStart, 0);
+  ProgramView v = seen();
+  ASSERT_EQ(v.recent.steps, 3u);
+  EXPECT_NEAR(v.recent.by[u32(Category::kernel)], 30e6, 10);
+  EXPECT_NEAR(v.recent.by[u32(Category::communication)], 40e6, 10);
+  EXPECT_NEAR(v.recent.by[u32(Category::runtime)], 1e6, 10);
+  EXPECT_NEAR(v.recent.by[u32(Category::cpu)], 19e6, 10);
+}
+
+TEST_F(ProgramTest, LinesOfPythonFromTheSamplesBesideIt) {
+  RecordingBuilder s;
+  s.header.created_ns = b.header.created_ns;
+  s.code_of_one_line(1, "<module>", "main.py", 1);
+  s.code_of_one_line(2, "work", "main.py", 11);
+  s.stack(1, 0, 1, 0);
+  s.stack(2, 1, 2, 0);
+  for (u64 i = 0; i < 10; i++) {
+    s.sample(kPid, 1, kStart + i * kMs, i < 7 ? 2 : 1, kSampleOnCpu);
+    s.sample(kPid + 1, 1, kStart + i * kMs, 2, 0);  // another thread, which waits
+  }
+  s.write(samples_of(path()));
+  ProgramView v = seen();
+  EXPECT_EQ(v.samples, 10u);
+  ASSERT_EQ(v.lines.size(), 2u);
+  EXPECT_EQ(v.lines[0].function, "work");
+  EXPECT_EQ(v.lines[0].line, 11);
+  EXPECT_EQ(v.lines[0].self, 7u);
+  EXPECT_EQ(v.lines[1].self, 3u);
+  EXPECT_EQ(v.lines[1].total, 10u);
+}
+
+TEST_F(ProgramTest, AWindowThatWasWrittenBeforeItCouldBeReadIsCounted) {
+  b.header.phase = u32(Phase::wait);
+  write();
+  Program program(path());
+  program.look();
+  EXPECT_EQ(program.view(1, 1).lost_windows, 0u);
+  b.header.given_back = 2;
+  b.step(0, kStart, kStart + kMs);
+  b.step(1, kStart + kMs, kStart + 2 * kMs);
+  b.window(0, WindowState::sealed, 0, 2, 0, kStart, kStart + 2 * kMs);
+  write();
+  for (int i = 0; i < 3; i++) program.look();
+  EXPECT_EQ(program.view(1, 1).lost_windows, 1u);
+  EXPECT_EQ(program.view(1, 1).recent.steps, 0u) << "what its steps were made of is not known";
+}
+
+TEST_F(ProgramTest, AFileThatIsOverwrittenEndsIt) {
+  write();
+  Program program(path());
+  program.look();
+  EXPECT_FALSE(program.ended());
+  ASSERT_EQ(truncate(path().c_str(), 0), 0);
+  program.look();
+  EXPECT_TRUE(program.ended());
+}
+
+TEST(SlowestRank, IsTheOneWhosePartOutsideOfCommunicationIsLonger) {
+  auto ranks_of = [](std::vector<double> own, double step) {
+    std::vector<ProgramView> out(own.size());
+    for (size_t i = 0; i < own.size(); i++) {
+      out[i].rank = i32(i);
+      out[i].own_ns = own[i];
+      out[i].recent.ns = step;
+      out[i].recent.steps = 1;
+    }
+    return out;
+  };
+  auto ranks = ranks_of({50, 80, 55}, 100);
+  ASSERT_TRUE(slowest_rank(ranks));
+  EXPECT_EQ(slowest_rank(ranks)->rank, 1);
+  EXPECT_TRUE(ranks[1].slow);
+  EXPECT_FALSE(ranks[0].slow);
+  ranks = ranks_of({50, 54}, 60);
+  EXPECT_FALSE(slowest_rank(ranks)) << "less than a tenth longer";
+  ranks = ranks_of({5, 8}, 100);
+  EXPECT_FALSE(slowest_rank(ranks)) << "a twentieth of a step does not matter";
+  ranks = ranks_of({50, -1}, 60);
+  EXPECT_FALSE(slowest_rank(ranks)) << "there is nothing to compare it with";
+  ranks = ranks_of({50, 90}, 100);
+  ranks[0].ended = true;
+  EXPECT_FALSE(slowest_rank(ranks));
+}
+
+}  // namespace
+}  // namespace tprof::live

@@ -1,0 +1,204 @@
+#include "top/job.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/options.h"
+#include "input/programs.h"
+#include "input/trace_file.h"
+#include "remote/process.h"
+
+namespace tprof {
+namespace {
+
+constexpr u64 kFindEvery_ns = 1'000'000'000;
+constexpr u64 kKeepEnded_ns = 10'000'000'000;  // if other programs run
+
+// What a process has mapped: its recording, or at least our library.
+struct Mapped {
+  std::string recording;
+  bool library = false, readable = false;
+};
+
+Mapped mapped_by(int pid) {
+  Mapped out;
+  std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
+  for (std::string line; std::getline(maps, line);) {
+    out.readable = true;
+    size_t path = line.find('/');
+    if (path == line.npos) continue;
+    std::string file = line.substr(path);
+    if (is_recording_name(file)) out.recording = file;
+    out.library |= file.ends_with("/libtprof.so");
+  }
+  return out;
+}
+
+// A variable in the environment that a process was started with.
+std::string started_with(int pid, const std::string& variable) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/environ");
+  for (std::string entry; std::getline(file, entry, '\0');)
+    if (entry.starts_with(variable + "=")) return entry.substr(variable.size() + 1);
+  return "";
+}
+
+std::string schedule_of(int pid) {
+  std::string steps = started_with(pid, "TPROF_STEPS"), schedule = started_with(pid, "TPROF_SCHEDULE");
+  return !steps.empty() ? "steps " + steps : schedule;
+}
+
+}  // namespace
+
+Job::Job(const std::string& subject) {
+  std::error_code ignored;
+  if (int pid = pid_in(subject)) {
+    pid_ = pid;
+    process_ = process_identity(pid);
+    if (!process_.start_time) throw Error(Fault::unreadable, "there is no process " + subject + " on this machine");
+  } else if (std::filesystem::is_directory(subject, ignored)) {
+    directory_ = subject;
+  } else {
+    throw Error(Fault::usage, "'" + subject + "' is neither a process id nor a log directory");
+  }
+  find();
+  if (!programs_.empty() || !waits_.empty()) return;
+  if (!problem_.empty()) throw Error(Fault::unreadable, problem_);
+  bool some = !list_files(directory_, is_recording_name).empty();
+  throw Error(Fault::unreadable,
+              directory_ + (some
+                                ? ": none of its programs is running; what they did: tprof overview " + directory_
+                                : ": holds no recording of a running program (*.tprof); a program whose schedule waits "
+                                  "for its first window has none yet: give its process id"));
+}
+
+// The log directory of a process: that of its recording, or of one of a process that it has started.
+void Job::find_directory() {
+  std::vector<int> pids = {pid_};
+  pids = with_descendants(std::move(pids));
+  pids_ = {pids.begin(), pids.end()};
+  bool library = false, readable = false;
+  std::string schedule;
+  for (int pid : pids) {
+    Mapped mapped = mapped_by(pid);
+    readable |= mapped.readable;
+    if (mapped.library && !library) schedule = schedule_of(pid);
+    library |= mapped.library;
+    if (mapped.recording.empty()) continue;
+    std::string seen = mapped.recording, inside = "/proc/" + std::to_string(pid) + "/root" + seen;
+    std::string path = access(seen.c_str(), R_OK) == 0 ? seen : inside;  // in a container the path is another one
+    directory_ = std::filesystem::path(path).parent_path().string();
+    waits_.clear();
+    return;
+  }
+  std::string process = "process " + std::to_string(pid_);
+  if (library)
+    waits_ = "nothing is recorded so far" + (schedule.empty() ? "" : ": the schedule is " + schedule);
+  else if (!readable)
+    problem_ = process + " cannot be looked at: " + remote::refusal(pid_);
+  else
+    problem_ = process + " is not recorded by tprof: start it with tprof-run; what it does now: tprof stack " +
+               std::to_string(pid_);
+  if (waits_.empty() && !found_ns_) throw Error(Fault::unreadable, problem_);
+}
+
+bool Job::is_wanted(const FileHeader& header) const {
+  return !pid_ || pids_.count(int(header.pid)) || pids_.count(int(header.parent_pid));
+}
+
+void Job::open_new(const std::string& path) {
+  try {
+    auto program = std::make_unique<live::Program>(path);
+    const FileHeader& h = program->header();
+    ProcessIdentity here = process_identity(1);
+    bool elsewhere = strcmp(h.boot_id, here.boot_id) != 0;
+    ProcessIdentity now = process_identity(int(h.pid));
+    bool runs = !h.closed.load() && h.header_bytes == kHeaderBytes &&
+                (elsewhere || (now.start_time && now.start_time == h.process_start));
+    if (runs && is_wanted(h))
+      programs_.emplace(path, std::move(program));
+    else if (!runs)
+      refused_.insert(path);
+  } catch (const Error& e) {
+    if (problem_.empty()) problem_ = e.what();  // it may be just being made: it is tried again
+  }
+}
+
+void Job::find() {
+  u64 now = clock_ns(CLOCK_MONOTONIC);
+  if (found_ns_ && now - found_ns_ < kFindEvery_ns) return;
+  if (directory_.empty()) {
+    find_directory();
+  } else if (pid_) {
+    std::vector<int> pids = {pid_};
+    pids = with_descendants(std::move(pids));
+    pids_ = {pids.begin(), pids.end()};
+  }
+  found_ns_ = now;
+  if (directory_.empty()) return;
+  std::set<std::string> here;
+  for (const std::string& path : list_files(directory_, is_recording_name)) {
+    here.insert(path);
+    if (!programs_.count(path) && !refused_.count(path)) open_new(path);
+  }
+  std::erase_if(refused_, [&](const std::string& path) { return !here.count(path); });
+}
+
+void Job::forget_ended() {
+  u64 now = clock_ns(CLOCK_MONOTONIC);
+  bool some_run = !all_ended();
+  std::erase_if(programs_, [&](auto& entry) {
+    auto& [path, program] = entry;
+    if (!program->ended()) return false;
+    u64 since = ended_ns_.try_emplace(path, now).first->second;
+    bool forget = program->is_helper() || (some_run && now - since > kKeepEnded_ns);
+    if (forget) ended_ns_.erase(path), refused_.insert(path);
+    return forget;
+  });
+}
+
+void Job::look() {
+  find();
+  for (auto& [path, program] : programs_) program->look();
+  forget_ended();
+  if (!programs_.empty()) waits_.clear();
+  bool over = pid_ && programs_.empty() && process_identity(pid_).start_time != process_.start_time;
+  if (over) waits_ = "process " + std::to_string(pid_) + " has ended; nothing was recorded while it was watched";
+}
+
+void Job::look_at_changes() {
+  for (auto& [path, program] : programs_)
+    if (program->has_changed()) program->look();
+}
+
+bool Job::all_ended() const {
+  return std::all_of(programs_.begin(), programs_.end(), [](const auto& entry) { return entry.second->ended(); });
+}
+
+std::vector<live::ProgramView> Job::views(size_t most_operators, size_t most_lines) {
+  std::vector<live::ProgramView> out;
+  for (auto& [path, program] : programs_)
+    if (!program->is_helper()) out.push_back(program->view(most_operators, most_lines));
+  std::stable_sort(out.begin(), out.end(), [](const live::ProgramView& a, const live::ProgramView& b) {
+    return a.rank != b.rank ? a.rank < b.rank : a.pid < b.pid;
+  });
+  for (auto& [path, program] : programs_) {
+    if (!program->is_worker() || program->ended()) continue;
+    for (live::ProgramView& view : out)
+      if (view.pid == program->header().parent_pid && view.host == program->header().host)
+        view.workers.push_back(program->worker());
+  }
+  for (live::ProgramView& view : out)
+    std::sort(view.workers.begin(), view.workers.end(), [](const live::LoaderView& a, const live::LoaderView& b) {
+      return a.loader != b.loader ? a.loader < b.loader : a.worker < b.worker;
+    });
+  live::slowest_rank(out);
+  return out;
+}
+
+}  // namespace tprof
