@@ -124,7 +124,7 @@ void Program::cover(u32 name, u64 begin, u64 end) {
 void Program::tell(const EndedRange& r) {
   if (step_marks_.count(r.name)) return;
   if (!second_) second_ = time_.ticks_of(kSecond_ns);
-  operators_.add(second_, r.end, r.name, {r.self, r.end - std::min(r.begin, r.end), 1});
+  operators_.add(second_, r.end, r.name, {r.self, r.total, 1});
   bool special = loading_.count(r.name) || communicating_.count(r.name);
   if (r.outermost || special) cover(r.name, r.begin, r.end);
 }
@@ -132,7 +132,8 @@ void Program::tell(const EndedRange& r) {
 void Program::add_async_end(RecordRef ref, u64 end) {
   auto range = async_.find(ref);
   if (range == async_.end()) return;
-  tell({range->second.name, range->second.begin, end, end - std::min(range->second.begin, end), true});
+  u64 total = end - std::min(range->second.begin, end);
+  tell({range->second.name, range->second.begin, end, total, total, true});
   async_.erase(range);
 }
 

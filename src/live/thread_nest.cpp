@@ -16,7 +16,7 @@ void ThreadNest::pop() {
   if (!open_.empty()) open_.back().children += length;
   u64 from = std::max(range.begin, range.told);
   u64 self = length - std::min(length, range.children);
-  tell_({range.name, open_.empty() ? from : range.begin, range.end, self, open_.empty()});
+  tell_({range.name, open_.empty() ? from : range.begin, range.end, length, self, open_.empty()});
 }
 
 // The rest of a phase that is over: what has no end now gets none.
@@ -64,7 +64,7 @@ void ThreadNest::tell_open(u64 now, const Tell& tell) {
   Open& range = open_.front();
   u64 until = range.end ? range.end : now, from = std::max(range.begin, range.told);
   if (until <= from) return;
-  tell({range.name, from, until, 0, true});
+  tell({range.name, from, until, 0, 0, true});
   range.told = until;
 }
 

@@ -11,8 +11,8 @@ namespace tprof::live {
 // Ticks.
 struct EndedRange {
   u32 name;
-  u64 begin, end;
-  u64 self;
+  u64 begin, end;  // without what tell_open() has told before
+  u64 total, self;
   bool outermost;
 };
 

@@ -101,6 +101,7 @@ TEST_F(NestTest, AnOuterRangeThatRunsIsToldInPartsThatDoNotOverlap) {
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].begin, 180u) << "what was told before is not told again";
   EXPECT_EQ(told[0].self, 90u);
+  EXPECT_EQ(told[0].total, 90u);
 }
 
 TEST_F(NestTest, WhatHasNoEndWhenItsPhaseIsOverIsDropped) {
