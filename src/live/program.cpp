@@ -21,7 +21,7 @@ constexpr i64 kSecond_ns = 1'000'000'000;
 constexpr i64 kRecent_ns = i64(RecentSums<u32>::kSlots) * kSecond_ns;
 // CUPTI delivers the work of a GPU up to a second late, so steps are judged later where there is a GPU.
 constexpr i64 kGpuLate_ns = 2 * kSecond_ns;
-constexpr size_t kMostAsync = 1024;
+constexpr size_t kMostAsync = 1024, kMostWindows = 8;
 constexpr u64 kLeastTime_ns = 400'000'000;  // over which processor time is measured, as it is counted in 10 ms
 constexpr u32 kNoEpoch = 0xffffffff;        // nothing is recorded
 
@@ -65,12 +65,23 @@ void Program::add_info(const RecordView& view) {
     info_[std::string(key, length)].assign(key + length + 1, strnlen(key + length + 1, room - length - 1));
 }
 
-// The last window's record, which is patched as long as the window is recorded.
-void Program::read_window(RecordRef ref) {
-  i64 steps[2];
-  if (!recording_->read_again(ref, offsetof(WindowRecord, first_step), steps, sizeof steps)) return;
-  window_.first_step = steps[0];
-  window_.end_step = steps[1];
+// Their records are patched as long as the windows are recorded.
+void Program::read_windows() {
+  while (windows_.size() > kMostWindows) windows_.pop_front();
+  for (Window& w : windows_) {
+    WindowRecord r{};
+    if (!recording_->read_again(w.ref, 0, &r, sizeof r) || r.head.kind != u16(Kind::window)) continue;
+    w.first_step = r.first_step;
+    w.end_step = r.end_step;
+    bool discarded = r.state.load() == u32(WindowState::discarded);
+    w.warmup = discarded ? 0 : r.warmup_ticks;
+    w.begin = r.begin_ticks;
+  }
+}
+
+bool Program::is_warmup(u64 ticks) const {
+  return std::any_of(windows_.begin(), windows_.end(),
+                     [=](const Window& w) { return w.warmup && ticks >= w.warmup && (!w.begin || ticks < w.begin); });
 }
 
 void Program::add_meta(const RecordView& view) {
@@ -82,10 +93,7 @@ void Program::add_meta(const RecordView& view) {
       steps_.restart();
       breakdown_.forget_from(view.as<RestartRecord>().number);
       break;
-    case Kind::window:
-      window_.ref = view.ref;
-      window_.count = i64(view.record->id) + 1;
-      break;
+    case Kind::window: windows_.push_back({view.ref, i64(view.record->id)}); break;
     case Kind::clock: {
       const auto& r = view.as<ClockRecord>();
       time_.add({r.ticks, r.realtime_ns, r.monotonic_ns});
@@ -203,7 +211,7 @@ void Program::finish_steps(u64 until) {
     StepRecord now{};
     if (recording_->read_again(ref, 0, &now, sizeof now) && now.head.kind == u16(Kind::step)) r = now;
   });
-  std::erase_if(steps, [this](const StepParts& step) { return step.begin < whole_since_; });
+  std::erase_if(steps, [this](const StepParts& s) { return s.begin < whole_since_ || is_warmup(s.begin); });
   breakdown_.finish(steps);
 }
 
@@ -301,9 +309,9 @@ void Program::read_new() {
     auto [ref, range] = *it++;
     if (u64 end = end_of(ref)) add_async_end(ref, end);
   }
+  read_windows();
   finish_steps(before);
   settled_ = begin;
-  if (window_.ref) read_window(window_.ref);
   const StepNow& step = header().step;
   if (u64 ticks = step.begin_ticks)
     now_.see(time_.at(begin), step.number, time_.at(ticks), step.first_number, time_.at(step.first_ticks));
@@ -328,9 +336,11 @@ std::string Program::phase_text() const {
   now.phase = static_cast<Phase>(header().phase.load());
   now.step = now_.number();
   now.rate = now_.recent() > 0 ? now_.recent() : now_.mean();
-  now.windows = window_.count;
-  now.first_step = window_.first_step;
-  now.end_step = window_.end_step;
+  if (!windows_.empty()) {
+    now.windows = windows_.back().number + 1;
+    now.first_step = windows_.back().first_step;
+    now.end_step = windows_.back().end_step;
+  }
   now.autostart = strcmp(option("autostart"), "0") != 0;
   return live::phase_text(schedule, source, now);
 }

@@ -1,6 +1,7 @@
 // One program while it is being recorded: follows its recording and the samples beside it, and says what it does. It
 // reads files only: the recording, its companion and /proc/<pid> for memory and processor time.
 #pragma once
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,8 +41,9 @@ class Program {
  private:
   struct Window {
     RecordRef ref = 0;
+    i64 number = -1;
     i64 first_step = -1, end_step = -1;
-    i64 count = 0;  // windows opened so far
+    u64 warmup = 0, begin = 0;  // ticks
   };
   struct State {
     u32 phase = 0, epoch = 0, closed = 0;
@@ -54,7 +56,8 @@ class Program {
   void add_meta(const RecordView& view);
   void add_name(const RecordView& view);
   void add_info(const RecordView& view);
-  void read_window(RecordRef ref);
+  void read_windows();
+  bool is_warmup(u64 ticks) const;
   void add_data(const RecordView& view);
   void add_range(const RecordView& view);
   void add_async_end(RecordRef ref, u64 end);
@@ -85,7 +88,7 @@ class Program {
   Breakdown breakdown_;
   StepRecords steps_;
   StepsNow now_;
-  Window window_;
+  std::deque<Window> windows_;  // the last ones
   LoaderWork work_;
   std::map<u32, MemoryView> memory_;  // by device type << 8 | index
   bool gpu_ = false, gpu_communicates_ = false;

@@ -81,6 +81,7 @@ class Terminal:
                 os.dup2(stopped_w, 3)
                 os.dup2(keep, 4)
                 argv = [sys.executable, "-c", SHELL, *argv]
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it
             os.closerange(5 if shell else 3, 256)
             os.execvpe(argv[0], argv, environment)
         self.slave = slave  # is kept, so that its modes can be read after the program's end

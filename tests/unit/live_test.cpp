@@ -494,6 +494,14 @@ TEST_F(ProgramTest, AWindowThatWasWrittenBeforeItCouldBeReadIsCounted) {
   EXPECT_EQ(program.view(1, 1).recent.steps, 0u) << "what its steps were made of is not known";
 }
 
+TEST_F(ProgramTest, StepsOfAWarmUpDoNotCount) {
+  for (i64 s = 0; s < 4; s++) b.step(s, kStart + u64(s) * kMs, kStart + u64(s + 1) * kMs);
+  b.window(0, WindowState::active, 1, -1, kStart, kStart + kMs, 0);
+  ProgramView v = seen();
+  EXPECT_EQ(v.recent.first, 1);
+  EXPECT_EQ(v.recent.last, 3);
+}
+
 TEST_F(ProgramTest, AFileThatIsOverwrittenEndsIt) {
   write();
   Program program(path());
