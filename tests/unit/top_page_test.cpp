@@ -93,6 +93,11 @@ TEST(TopPage, ASmallScreenKeepsTheRateAndTheTimeOfAStep) {
   EXPECT_EQ(text.find("file.py"), text.npos) << text;
 }
 
+TEST(TopPage, OnTheSmallestScreenTheRateComesFirst) {
+  EXPECT_NE(page_of({a_program(0)}, {20, 1, false, true})[0].text.find("81.2/s"), std::string::npos);
+  EXPECT_NE(page_text({a_program(0)}, {40, 6, false, true}).find("Time of a step"), std::string::npos);
+}
+
 TEST(TopPage, OperatorsAreInTheOrderThatWasChosen) {
   ProgramView p = a_program(0);
   EXPECT_EQ(sorted_operators(p, OperatorOrder::self)[0].name, "aten::convolution_backward");

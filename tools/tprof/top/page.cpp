@@ -20,6 +20,8 @@ using live::ProgramView;
 using live::SampledLine;
 
 constexpr i64 kOld_ns = 3'000'000'000;      // figures that are older than this say so
+constexpr size_t kRateLine = 2;             // of the head
+constexpr size_t kRowsOfHead = 4;           // on a screen with fewer rows the rate comes first
 constexpr size_t kRowsOfPlainPage = 10;     // of operators and of lines
 constexpr size_t kNumber = 11, kShort = 8;  // widths of columns
 
@@ -312,7 +314,7 @@ std::vector<size_t> shares_of(const std::vector<Section>& sections, const std::v
     room -= more;
   };
   for (size_t s : by_weight)
-    if (std::min(sections[s].least, sections[s].lines.size()) <= room) grow(s, sections[s].least);
+    if (s == by_weight[0] || std::min(sections[s].least, sections[s].lines.size()) <= room) grow(s, sections[s].least);
   for (bool more = true; more && room;) {  // a line at a time for each that has any
     size_t before = room;
     for (size_t s : by_weight)
@@ -331,6 +333,7 @@ std::vector<PageLine> Page::lines() {
     out = head(p);
     std::vector<Section> sections = {time_of(p), ranks(), workers(p), operators(p), python(p)};
     std::vector<size_t> shares;
+    if (style_.rows && style_.rows < kRowsOfHead) std::swap(out[0], out[kRateLine]);
     size_t taken = out.size() + style_.keys;
     if (style_.rows) {
       size_t room = style_.rows > taken ? style_.rows - taken : 0;
