@@ -204,6 +204,12 @@ def test_dumps_of_the_flight_recorder_tell_who_is_late(tmp_path, form):
     assert found["ranks"][0]["groups"][0]["last_begun"]["elements"] == 6
 
 
+def test_a_dump_must_say_of_which_rank_it_is(tmp_path):
+    (tmp_path / "dump").write_text(json.dumps(dump(0, 6)))
+    done = tprof("hang", tmp_path, "--dumps", tmp_path / "dump")
+    assert done.returncode == 3 and "of which rank it is a dump is not known" in done.stderr
+
+
 class Evil:
     def __reduce__(self):
         return os.system, ("touch " + os.environ.get("EVIL_FILE", "/dev/null"),)

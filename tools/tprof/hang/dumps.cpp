@@ -107,6 +107,10 @@ bool is_dump_name(const std::string& name) { return name.find("trace_rank_") != 
 Dump read_dump(const std::string& path) {
   Dump out;
   out.rank = rank_in(std::filesystem::path(path).filename().string());
+  if (out.rank < 0)
+    throw Error(Fault::unreadable, path +
+                                       ": of which rank it is a dump is not known; its name must end in one, as "
+                                       "nccl_trace_rank_0 does");
   std::string content = content_of(path, out.age_ns);
   Json dump;
   try {

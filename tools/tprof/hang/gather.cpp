@@ -135,10 +135,9 @@ class Gatherer {
   // --- which processes
 
   void find(const std::string& subject) {
-    bool number = !subject.empty() && subject.size() < 10 && subject.find_first_not_of("0123456789") == subject.npos;
     std::error_code ignored;
-    if (number)
-      find_by_process(atoi(subject.c_str()));
+    if (int pid = pid_in(subject))
+      find_by_process(pid);
     else if (std::filesystem::is_directory(subject, ignored))
       find_in_directory(subject);
     else

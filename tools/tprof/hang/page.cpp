@@ -9,7 +9,7 @@
 namespace tprof::hang {
 namespace {
 
-constexpr size_t kShownRanks = 12, kShownStacks = 3;
+constexpr size_t kShownRanks = 12, kShownStacks = 3, kShownNotes = 5;
 
 const char* state_word(const Rank& rank) {
   switch (rank.process.state) {
@@ -117,7 +117,10 @@ std::vector<int> shown_processes(const Gathered& found) {
 std::string page_of(const Gathered& found, size_t depth, const TextStyle& style) {
   std::string out = wrapped(printable(found.finding.sentence), size_t(std::max(style.width, 0)), 0) + "\n\n";
   out += text_of(table_of(found), style);
-  for (const std::string& note : found.notes) out += wrapped_lines("  " + printable(note), style.width) + "\n";
+  for (size_t i = 0; i < found.notes.size() && i < kShownNotes; i++)
+    out += wrapped_lines("  " + printable(found.notes[i]), style.width) + "\n";
+  if (found.notes.size() > kShownNotes)
+    out += "  and " + std::to_string(found.notes.size() - kShownNotes) + " more; --json has all\n";
   for (int pid : shown_processes(found)) {
     const ProgramStacks& stacks = found.stacks.at(pid);
     out += "\n" +
