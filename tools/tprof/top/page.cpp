@@ -186,6 +186,13 @@ Section Page::time_of(const ProgramView& p) const {
   return out;
 }
 
+// "+ 12 %", "x 23.7".
+std::string longer_text(double ns, double than_ns) {
+  if (than_ns <= 0) return "longer";
+  double times = ns / than_ns;
+  return times < 2 ? "+ " + format("%.0f %%", 100 * (times - 1)) : "x " + format("%.1f", times);
+}
+
 Section Page::ranks() const {
   Section out;
   if (programs_.size() < 2) return {};
@@ -204,7 +211,7 @@ Section Page::ranks() const {
                       right(p.step < 0 ? "-" : std::to_string(p.step), kShort) + right(rate_text(p.rate), kShort + 1) +
                       right(time(p.recent.ns), kNumber) + right(time(p.own_ns), kNumber) +
                       right(time(p.recent.by[u32(Category::communication)]), kNumber);
-    if (p.slow) row += "  slow: own + " + format("%.0f %%", next > 0 ? 100 * (p.own_ns / next - 1) : 0);
+    if (p.slow) row += "  slow: own " + longer_text(p.own_ns, next);
     if (p.ended) row += "  ended";
     out.lines.push_back(cut(row, p.slow ? LineLook::warning : LineLook::plain));
   }
