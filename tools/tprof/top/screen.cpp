@@ -97,6 +97,21 @@ const char* color_of(LineLook look) {
   }
 }
 
+// Arrows and the like come as sequences (ESC [ ... letter); none of them is a key of ours.
+std::string without_sequences(std::string_view typed) {
+  std::string out;
+  for (size_t at = 0; at < typed.size(); at++) {
+    if (typed[at] != '\033') {
+      out += typed[at];
+      continue;
+    }
+    if (at + 1 < typed.size() && (typed[at + 1] == '[' || typed[at + 1] == 'O')) at++;
+    while (at + 1 < typed.size() && !(typed[at + 1] >= '@' && typed[at + 1] <= '~')) at++;
+    at++;
+  }
+  return out;
+}
+
 bool write_all(std::string_view text) {
   while (!text.empty()) {
     ssize_t n = write(STDOUT_FILENO, text.data(), text.size());
@@ -173,8 +188,7 @@ std::string Screen::wait(int milliseconds) {
   char typed[64];
   ssize_t n = read(STDIN_FILENO, typed, sizeof typed);
   if (n <= 0 && !(n < 0 && (errno == EINTR || errno == EAGAIN))) keys_ = isatty(STDIN_FILENO) && !(p.revents & POLLHUP);
-  std::string keys(typed, size_t(n > 0 ? n : 0));
-  return keys.substr(0, keys.find('\033'));  // an arrow or the like is no key of ours
+  return without_sequences({typed, size_t(n > 0 ? n : 0)});
 }
 
 bool Screen::draw(const std::vector<PageLine>& lines) {
