@@ -25,14 +25,15 @@ u32 Writer::chunks_from(u32 epoch) const {
   return count;
 }
 
-void Writer::give_back(u32 epoch) {
+void Writer::give_back(const EpochRange* kept, u32 count) {
   if (!header_ || stopped()) return;
   struct stat s;
   int fd = -1;
   u32 end = std::min(header_->chunks.load(std::memory_order_relaxed), kMaxTracked);
   for (u32 i = 0; i < end; i++) {
     u32 is = chunk_epochs_[i].load(std::memory_order_relaxed);
-    if (is == kNoData || is == kFree || is - 1 >= epoch) continue;
+    auto holds = [is](const EpochRange& range) { return is - 1 >= range.first && is - 1 <= range.last; };
+    if (is == kNoData || is == kFree || std::any_of(kept, kept + count, holds)) continue;
     if (fd < 0 && (fd = open_again(s)) < 0) return;
     if (!chunk_epochs_[i].compare_exchange_strong(is, kNoData)) continue;  // another thread gives it back
     if (!clear_chunk(fd, i)) {

@@ -48,6 +48,11 @@ struct RecordingSpec {
   bool reports;  // may print a line with the reason why recording stopped
 };
 
+// Both ends belong to it.
+struct EpochRange {
+  u32 first, last;
+};
+
 class Writer {
  public:
   // Creates the file. Returns false, with errno, if that is impossible; then no file is left.
@@ -71,9 +76,9 @@ class Writer {
   // --- flight mode (write_again.cpp)
   // How many data chunks are of `epoch` or a later one.
   u32 chunks_from(u32 epoch) const;
-  // Gives back the data chunks of epochs below `epoch`, into which nobody writes any more: their space goes to the file
-  // system, and they are used again.
-  void give_back(u32 epoch);
+  // Gives back the data chunks of epochs that lie in none of these ranges, into which nobody writes any more: their
+  // space goes to the file system, and they are used again.
+  void give_back(const EpochRange* kept, u32 count);
 
   // Grows whenever a thread found no chunk ready.
   u32 misses() const { return misses_.load(std::memory_order_relaxed); }

@@ -123,6 +123,14 @@ TEST(Ring, windows_that_ended_are_kept_until_their_traces_are_written) {
   EXPECT_EQ(ring.pinned(), 1u);
   EXPECT_EQ(ring.kept_epoch(0), 1u);
   EXPECT_EQ(ring.kept_epoch(5), 1u);
-  EXPECT_EQ(ring.kept_epoch(6), 5u);
+  ring.roll(9, 0, 0, 0);
+  ring.span_begins(9, 500);
+  ring.drop();
+  EpochRange kept[Ring::kMaxKept];
+  ASSERT_EQ(ring.kept_epochs(kept), 2u) << "what the ring has dropped since then is not kept for them";
+  EXPECT_EQ(kept[0].first, 1u);
+  EXPECT_EQ(kept[0].last, 5u);
+  EXPECT_EQ(kept[1].first, 9u);
+  EXPECT_EQ(ring.kept_epoch(6), 9u);
   EXPECT_EQ(ring.pinned(), 0u);
 }

@@ -75,4 +75,11 @@ u32 Ring::kept_epoch(u64 given_back) {
   return pinned_count_ ? pinned_[0].first_epoch : first_epoch();
 }
 
+u32 Ring::kept_epochs(EpochRange (&out)[kMaxKept]) const {
+  u32 count = 0;
+  for (u32 i = 0; i < pinned_count_; i++) out[count++] = {pinned_[i].first_epoch, 2 * pinned_[i].window + 1};
+  out[count++] = {first_epoch(), ~u32(0)};
+  return count;
+}
+
 }  // namespace tprof

@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "base/options.h"
-#include "record/record.h"
+#include "record/writer.h"
 
 namespace tprof {
 
@@ -50,6 +50,9 @@ class Ring {
   u32 pinned() const { return pinned_count_; }
   // Chunks of earlier epochs are not needed any more. `given_back`: see FileHeader.
   u32 kept_epoch(u64 given_back);
+  // Which epochs are needed: those of windows that wait to be written, and of the ring. Returns how many ranges.
+  static constexpr u32 kMaxKept = 9;
+  u32 kept_epochs(EpochRange (&out)[kMaxKept]) const;
 
  private:
   struct Span {
@@ -61,7 +64,7 @@ class Ring {
   struct Pinned {
     u32 window, first_epoch;
   };
-  static constexpr u32 kMaxSpans = 64, kMaxPinned = 8;
+  static constexpr u32 kMaxSpans = 64, kMaxPinned = kMaxKept - 1;
   static constexpr u64 kNotYet = ~u64(0);
 
   bool can_drop() const { return count_ > 1 && spans_[1].begin_ticks != kNotYet; }

@@ -226,6 +226,7 @@ void Session::fork_child() {
   plan_ = {Phase::wait, -1};
   windows_.forget();
   ring_.forget();
+  cleared_epoch_ = 0;
   extra_ = {};
   appointment_ = {};
   knows_ranks_ = false;

@@ -229,6 +229,7 @@ class Session final : private StepSink {
   StepDetector detector_;
   Windows windows_;
   Ring ring_;
+  std::atomic<u32> cleared_epoch_{0};  // what the ring dropped before this epoch was given back
 
   // Triggers.
   std::atomic<bool> listening_{false};     // the helper thread stays also where no window is open

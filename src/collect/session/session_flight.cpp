@@ -62,18 +62,23 @@ void Session::turn_ring() {
     epoch = ring_.newest_epoch();
   }
   if (rolls) quiesce(epoch, kPatience_ns);
-  u32 kept;
+  u32 kept, first, count;
+  EpochRange ranges[Ring::kMaxKept];
   {
     SpinGuard guard(lock_);
     if (!flies()) return;
     if (rolls) ring_.span_begins(epoch, now_ticks());
     drop_spans(ns);
     kept = ring_.kept_epoch(g_writer.header()->given_back.load(std::memory_order_acquire));
+    count = ring_.kept_epochs(ranges);
+    first = ring_.first_epoch();
   }
   FileHeader* h = g_writer.header();
-  if (kept <= h->kept_epoch.load() || !quiesce(recording_epoch(), kPatience_ns)) return;
+  bool dropped = kept > h->kept_epoch.load() || first != cleared_epoch_.load();
+  if (!dropped || !quiesce(recording_epoch(), kPatience_ns)) return;
   h->kept_epoch.store(kept);
-  g_writer.give_back(kept);
+  cleared_epoch_.store(first);
+  g_writer.give_back(ranges, count);
 }
 
 // What the ring holds becomes a trace that ends at `ticks`. Under the lock.
