@@ -151,7 +151,7 @@ struct FileHeader {
   // Flight mode: the program gave back the chunks of earlier epochs, and its helpers may do so.
   std::atomic<u32> kept_epoch;
   std::atomic<u32> refused_triggers;  // those that came too soon after another
-  StepNow step;  // of a program; a file of before version 1.9 has zeros here
+  StepNow step;                       // of a program; a file of before version 1.9 has zeros here
 };
 static_assert(sizeof(FileHeader) <= kFoldedHeaderBytes);
 static_assert(u32(Drop::count) * sizeof(u64) <= sizeof(FileHeader::dropped),

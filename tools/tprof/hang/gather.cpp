@@ -14,11 +14,11 @@
 #include "base/job.h"
 #include "hang/dumps.h"
 #include "hang/look.h"
+#include "input/programs.h"
 #include "input/trace_file.h"
 #include "model/job.h"
 #include "record/reader.h"
 #include "remote/process.h"
-#include "input/programs.h"
 
 namespace tprof::hang {
 namespace {
