@@ -69,10 +69,13 @@ class RecentReader {
       }
       next->second = h.first_ticks;
     }
-    std::sort(chunks_.begin(), chunks_.end());
+    std::reverse(chunks_.begin(), chunks_.end());  // in the order of their use
     // Chunks are punched out window by window. If one is gone before any window is written, the calls in it are not
-    // counted.
-    counts_ = whole && counted_from_ != kNever && !(used.punched_out && recording_.header().given_back == 0);
+    // counted; nor are those that flight mode has dropped, unless what it keeps reaches back to that moment.
+    const FileHeader& header = recording_.header();
+    bool lost = used.punched_out && header.given_back == 0;
+    lost |= header.kept_epoch && (used.headers.empty() || used.headers.back().first_ticks > counted_from_);
+    counts_ = whole && counted_from_ != kNever && !lost;
   }
 
   void read() {
