@@ -138,3 +138,18 @@ def test_rooms_keep_their_promises():
                 if re.search(pattern, line.split('//')[0]):
                     bad.append(f'{path.relative_to(ROOT)}:{number}: {line.strip()} ({why})')
     assert not bad, '\n'.join(bad)
+
+
+def test_types_of_headers_have_names_of_their_own():
+    """Two types of one name in one namespace would be taken for each other by the linker, where one program has both."""
+    found, bad = {}, []
+    for path in sources():
+        namespace, half = '', room_of(path.relative_to(ROOT)).startswith('collect/')
+        for line in path.read_text().splitlines() if path.suffix == '.h' else []:
+            if inside := re.match(r'namespace ([\w:]+) \{', line):
+                namespace = inside[1]
+            elif declared := re.match(r'(?:struct|class)(?: alignas\(\w+\))? (\w+)(?: final)?(?: : .*)? \{', line):
+                first = found.setdefault((half, namespace, declared[1]), path)
+                if first != path:
+                    bad.append(f'{namespace}::{declared[1]}: {first.relative_to(ROOT)}, {path.relative_to(ROOT)}')
+    assert len(found) > 300 and not bad, '\n'.join(bad)

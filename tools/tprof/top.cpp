@@ -54,7 +54,7 @@ std::string time_now() {
 u64 now_ns() { return clock_ns(CLOCK_MONOTONIC); }
 
 // Watches for as long as asked, and prints what there is to see then.
-int print_once(Job& job, const TopArguments& arguments, double interval_s, double for_s) {
+int print_once(WatchedJob& job, const TopArguments& arguments, double interval_s, double for_s) {
   u64 end = now_ns() + u64((for_s > 0 ? for_s : interval_s) * kSecond_ns), next = 0;
   while (now_ns() < end) {
     if (now_ns() >= next) {
@@ -108,7 +108,7 @@ void obey(char key, size_t programs, Choices& choices) {
   }
 }
 
-int watch(Job& job, double interval_s, double for_s) {
+int watch(WatchedJob& job, double interval_s, double for_s) {
   TextStyle text = text_style(stdout);
   Screen screen(text.color);
   u64 end = for_s > 0 ? now_ns() + u64(for_s * kSecond_ns) : ~u64(0), next = 0;
@@ -149,7 +149,7 @@ int top(const TopArguments& arguments) {
   double for_s = arguments.duration.empty() ? 0 : seconds_of("--for", arguments.duration, 0);
   const char* terminal = getenv("TERM");
   bool screen = isatty(STDOUT_FILENO) && terminal && *terminal && strcmp(terminal, "dumb") != 0;
-  Job job(arguments.subjects[0]);
+  WatchedJob job(arguments.subjects[0]);
   if (arguments.once || arguments.json || !screen) return print_once(job, arguments, interval_s, for_s);
   return watch(job, interval_s, for_s);
 }

@@ -55,7 +55,7 @@ std::string schedule_of(int pid) {
 
 }  // namespace
 
-Job::Job(const std::string& subject) {
+WatchedJob::WatchedJob(const std::string& subject) {
   std::error_code ignored;
   if (int pid = pid_in(subject)) {
     pid_ = pid;
@@ -78,7 +78,7 @@ Job::Job(const std::string& subject) {
 }
 
 // The log directory of a process: that of its recording, or of one of a process that it has started.
-void Job::find_directory() {
+void WatchedJob::find_directory() {
   std::vector<int> pids = {pid_};
   pids = with_descendants(std::move(pids));
   pids_ = {pids.begin(), pids.end()};
@@ -107,11 +107,11 @@ void Job::find_directory() {
   if (waits_.empty() && !found_ns_) throw Error(Fault::unreadable, problem_);
 }
 
-bool Job::is_wanted(const FileHeader& header) const {
+bool WatchedJob::is_wanted(const FileHeader& header) const {
   return !pid_ || pids_.count(int(header.pid)) || pids_.count(int(header.parent_pid));
 }
 
-void Job::open_new(const std::string& path) {
+void WatchedJob::open_new(const std::string& path) {
   try {
     auto program = std::make_unique<live::Program>(path);
     const FileHeader& h = program->header();
@@ -129,7 +129,7 @@ void Job::open_new(const std::string& path) {
   }
 }
 
-void Job::find() {
+void WatchedJob::find() {
   u64 now = clock_ns(CLOCK_MONOTONIC);
   if (found_ns_ && now - found_ns_ < kFindEvery_ns) return;
   if (directory_.empty()) {
@@ -149,7 +149,7 @@ void Job::find() {
   std::erase_if(refused_, [&](const std::string& path) { return !here.count(path); });
 }
 
-void Job::forget_ended() {
+void WatchedJob::forget_ended() {
   u64 now = clock_ns(CLOCK_MONOTONIC);
   bool some_run = !all_ended();
   std::erase_if(programs_, [&](auto& entry) {
@@ -162,7 +162,7 @@ void Job::forget_ended() {
   });
 }
 
-void Job::look() {
+void WatchedJob::look() {
   find();
   for (auto& [path, program] : programs_) program->look();
   forget_ended();
@@ -171,16 +171,16 @@ void Job::look() {
   if (over) waits_ = "process " + std::to_string(pid_) + " has ended; nothing was recorded while it was watched";
 }
 
-void Job::look_at_changes() {
+void WatchedJob::look_at_changes() {
   for (auto& [path, program] : programs_)
     if (program->has_changed()) program->look();
 }
 
-bool Job::all_ended() const {
+bool WatchedJob::all_ended() const {
   return std::all_of(programs_.begin(), programs_.end(), [](const auto& entry) { return entry.second->ended(); });
 }
 
-std::vector<live::ProgramView> Job::views(size_t most_operators, size_t most_lines) {
+std::vector<live::ProgramView> WatchedJob::views(size_t most_operators, size_t most_lines) {
   std::vector<live::ProgramView> out;
   for (auto& [path, program] : programs_)
     if (!program->is_helper()) out.push_back(program->view(most_operators, most_lines));

@@ -11,10 +11,10 @@
 
 namespace tprof {
 
-class Job {
+class WatchedJob {
  public:
   // Throws Error if the word is neither a process that tprof records nor a log directory of a program that runs.
-  explicit Job(const std::string& pid_or_directory);
+  explicit WatchedJob(const std::string& pid_or_directory);
 
   void look();
   // Looks at the programs whose phase has changed, between two looks.
