@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by tests/sanitizers and tests/fuzz/run after tools/setup.sh, so that both share what they build.
+# Sourced by tests/fuzz/run after tools/setup.sh.
 # Defines: addresses, threads (directories), sanitized_build DIRECTORY TARGET...
 
 # Built by clang: in the first under AddressSanitizer and UndefinedBehaviorSanitizer, and so that libFuzzer sees which
