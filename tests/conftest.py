@@ -1,4 +1,5 @@
 """Shared by tests/run and tests/torch: where the build is, and the machines (torch versions) to run on."""
+import contextlib
 import os
 import pathlib
 import shutil
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 import pytest
 
@@ -95,3 +97,25 @@ def compiled(public_dir):
             done[key] = out
         return done[key]
     return build
+
+
+@pytest.fixture
+def job(tmp_path):
+    """Starts a job of tests/apps/hangs.py, returns its log directory and rank 1's process once that is about to get into
+    trouble; kills all in the end."""
+    started = []
+
+    def begin(what, where="host", ranks=2, how="run", **environment):
+        ready, logdir = tmp_path / "ready", tmp_path / "log"
+        program = harness.start(["hangs.py", what, ready, ranks], how, logdir=logdir, where=harness.machine(where),
+                                env=environment, start_new_session=True)
+        started.append(program)
+        harness.wait_for(lambda: ready.exists() or program.poll() is not None, what="the job's trouble")
+        assert program.poll() is None, program.communicate()
+        time.sleep(1)
+        return logdir, int(ready.read_text())
+    yield begin
+    for program in started:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(program.pid, signal.SIGKILL)
+        program.communicate()

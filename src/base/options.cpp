@@ -1,5 +1,6 @@
 #include "base/options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <regex.h>
 #include <signal.h>
@@ -206,9 +207,12 @@ bool parse_options(Options& options, OptionError& error) {
   if (ok && options.window.profiler_api && options.schedule.given)
     return fail(error, "TPROF_WINDOW=cudaProfilerApi and %s are both given; give one",
                 options.steps ? "TPROF_STEPS" : "TPROF_SCHEDULE");
-  if (ok && options.trigger.given && !options.mode.flight && !options.schedule.given)
+  if (ok && options.trigger.given && !options.trigger.only_hang && !options.mode.flight && !options.schedule.given)
     return fail(error,
-                "TPROF_TRIGGER needs TPROF_MODE=flight or a TPROF_SCHEDULE; without them all is recorded anyway");
+                "TPROF_TRIGGER needs TPROF_MODE=flight or a TPROF_SCHEDULE; without them all is recorded anyway, and "
+                "only hang>60s can be asked for");
+  if (ok && options.on_hang && !options.trigger.hang_seconds)
+    return fail(error, "TPROF_ON_HANG needs TPROF_TRIGGER=hang>60s, or another time");
   return ok && (!options.mode.flight || check_flight(options, error));
 }
 
@@ -354,8 +358,10 @@ bool parse_mode(const char* text, Mode& out, OptionError& error) {
 bool parse_triggers(const char* text, Triggers& out, OptionError& error) {
   constexpr char kStep[] = "step>";
   constexpr size_t kStepLength = sizeof kStep - 1;
+  constexpr char kHang[] = "hang>";
+  constexpr size_t kHangLength = sizeof kHang - 1;
   Triggers triggers;
-  triggers.given = true;
+  triggers.given = triggers.only_hang = true;
   for (const char* word = text;; word++) {
     size_t length = strcspn(word, ",");
     auto is = [&](const char* name) { return strlen(name) == length && !memcmp(word, name, length); };
@@ -367,9 +373,16 @@ bool parse_triggers(const char* text, Triggers& out, OptionError& error) {
       if (end != word + length - 1 || *end != 'x' || !(triggers.slow_step > 1) || triggers.slow_step > 1000)
         return fail(error, "'%.*s': the factor must be above 1 and at most 1000, as in step>1.5x",
                     static_cast<int>(length), word);
+    } else if (length > kHangLength && !memcmp(word, kHang, kHangLength) && isdigit(word[kHangLength])) {
+      unsigned long seconds = strtoul(word + kHangLength, &end, 10);
+      if (end != word + length - 1 || *end != 's' || seconds < 1 || seconds > 86400)
+        return fail(error, "'%.*s': the time must be from 1 to 86400 whole seconds, as in hang>60s",
+                    static_cast<int>(length), word);
+      triggers.hang_seconds = u32(seconds);
     } else if (!is("file")) {
-      return fail(error, "'%.*s' is not file, oom or step>1.5x", static_cast<int>(length), word);
+      return fail(error, "'%.*s' is not file, oom, step>1.5x or hang>60s", static_cast<int>(length), word);
     }
+    triggers.only_hang &= end && *end == 's';
     word += length;
     if (!*word) break;
   }

@@ -47,6 +47,8 @@ struct Triggers {
   bool given = false;
   double slow_step = 0;  // times the median, 0: off
   bool out_of_memory = false;
+  u32 hang_seconds = 0;    // 0: off
+  bool only_hang = false;  // nothing else is given
 };
 
 struct OptionText {

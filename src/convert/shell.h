@@ -1,6 +1,8 @@
-// The command that a user has run for each trace, and the words that it may hold.
+// Commands that a user has run when something is ready, and the words that they may hold.
 #pragma once
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/types.h"
 
@@ -8,7 +10,10 @@ namespace tprof {
 
 void replace_all(std::string& text, const std::string& what, const std::string& with);
 
-// Runs the command with {} and {step} replaced. A failure is reported on stderr; nothing else follows from it.
-void run_on_trace_ready(std::string command, const std::string& path, i64 step);
+// Runs the command of an option (on_trace_ready) by the shell, with its words, such as {step}, replaced one after the
+// other. Their values come from us and are safe for a shell. Returns one line if it fails, else nothing; nothing else
+// follows from a failure.
+std::string run_by_shell(const char* option, std::string command,
+                         const std::vector<std::pair<const char*, std::string>>& words);
 
 }  // namespace tprof

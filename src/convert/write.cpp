@@ -11,6 +11,8 @@
 #include <optional>
 #include <thread>
 
+#include "base/child.h"
+#include "base/printable.h"
 #include "convert/loaders.h"
 #include "convert/machine.h"
 #include "convert/shell.h"
@@ -187,9 +189,13 @@ void JobWriter::remove_other_forms(const std::string& plain, const std::string& 
 void JobWriter::finish(size_t index, i64 step) {
   std::lock_guard lock(mutex_);
   done_[index] = step;
-  for (; finished_ < jobs_.size() && done_[finished_]; finished_++)
-    if (*done_[finished_] >= 0 && !options_.on_trace_ready.empty())
-      run_on_trace_ready(options_.on_trace_ready, traces_[finished_].path, *done_[finished_]);
+  for (; finished_ < jobs_.size() && done_[finished_]; finished_++) {
+    if (*done_[finished_] < 0 || options_.on_trace_ready.empty()) continue;
+    std::string failed =
+        run_by_shell("on_trace_ready", options_.on_trace_ready,
+                     {{"{step}", std::to_string(*done_[finished_])}, {"{}", shell_quote(traces_[finished_].path)}});
+    if (!failed.empty()) print(stderr, "tprof: " + failed + "\n");
+  }
 }
 
 // The program counts what it drops for the whole process. Each count stands in one ledger: that of the last span

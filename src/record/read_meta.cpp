@@ -155,6 +155,9 @@ std::string trigger_text(const TriggerRecord& trigger) {
     snprintf(detail, sizeof detail, ": rank %llu, for step %llu%s", static_cast<unsigned long long>(trigger.detail[0]),
              static_cast<unsigned long long>(trigger.detail[1] & ~kStepWasPast),
              trigger.detail[1] & kStepWasPast ? ", which this rank was past" : "");
+  if (trigger.why == u32(TriggerWhy::hang))
+    snprintf(detail, sizeof detail, ": %s for %llu s", trigger.detail[1] ? "a collective" : "no step and no operator",
+             static_cast<unsigned long long>(trigger.detail[0]));
   return out + detail;
 }
 

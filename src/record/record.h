@@ -110,6 +110,7 @@ struct StepNow {
   std::atomic<i64> number;
   std::atomic<u64> first_ticks;  // when the step began that was the first since counting (re)started
   std::atomic<i64> first_number;
+  std::atomic<u64> last_ticks;  // the last sign of steps: one that began, or a batch or call of an evaluation
 };
 
 // At offset 0. Fixed after creation except for the atomics.
@@ -152,6 +153,9 @@ struct FileHeader {
   std::atomic<u32> kept_epoch;
   std::atomic<u32> refused_triggers;  // those that came too soon after another
   StepNow step;                       // of a program; a file of before version 1.9 has zeros here
+  // A hang that `tprof watch` has seen, for the program to take: seconds << 1 | 1 if a collective takes so long; 0:
+  // none.
+  std::atomic<u64> hang;
 };
 static_assert(sizeof(FileHeader) <= kFoldedHeaderBytes);
 static_assert(u32(Drop::count) * sizeof(u64) <= sizeof(FileHeader::dropped),
@@ -806,7 +810,8 @@ struct FlushRecord {
   TRIGGER(3, file, "tprof trigger")                 \
   TRIGGER(4, slow_step, "a slow step")              \
   TRIGGER(5, out_of_memory, "out of memory")        \
-  TRIGGER(6, rank, "another rank")
+  TRIGGER(6, rank, "another rank")                  \
+  TRIGGER(7, hang, "a hang")
 
 enum class TriggerWhy : u32 {
 #define TRIGGER(number, name, text) name = number,
@@ -823,7 +828,7 @@ struct TriggerRecord {
   u32 reserved;
   i64 steps;  // flight mode: how many of the last steps were asked for, 0: all
   // slow_step: its number, and how many thousandths of the median it took; out_of_memory: bytes, and 1 on a GPU; rank:
-  // its number, and the step that it named | kStepWasPast.
+  // its number, and the step that it named | kStepWasPast; hang: for how many seconds, and 1 if it was a collective.
   u64 detail[2];
 };
 static_assert(sizeof(TriggerRecord) == 48);

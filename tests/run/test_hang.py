@@ -16,27 +16,6 @@ from harness import machine, run, start, torch_version, tprof, wait_for
 MACHINES = ["host", "sid"]
 
 
-@pytest.fixture
-def job(tmp_path):
-    """Starts a job, returns its log directory and rank 1's process once that is about to get into trouble; kills all."""
-    started = []
-
-    def begin(what, where="host", ranks=2, how="run", **environment):
-        ready, logdir = tmp_path / "ready", tmp_path / "log"
-        program = start(["hangs.py", what, ready, ranks], how, logdir=logdir, where=machine(where), env=environment,
-                        start_new_session=True)
-        started.append(program)
-        wait_for(lambda: ready.exists() or program.poll() is not None, what="the job's trouble")
-        assert program.poll() is None, program.communicate()
-        time.sleep(1)
-        return logdir, int(ready.read_text())
-    yield begin
-    for program in started:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(program.pid, signal.SIGKILL)
-        program.communicate()
-
-
 def look(subject, code=1, *options):
     began = time.monotonic()
     done = tprof("hang", subject, "--json", *options)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/hang/stillness.h"
 #include "analysis/hang/verdict.h"
 #include "model/recent.h"
 #include "recording_builder.h"
@@ -359,6 +360,91 @@ TEST_F(RecentTest, OfALongRecordingOnlyTheNewestChunksAreRead) {
 TEST_F(RecentTest, WhatIsNotRecordedNowIsSaid) {
   b.header.phase = u32(Phase::ended);
   EXPECT_FALSE(recent().records);
+}
+
+// --- the trigger hang>10s
+
+constexpr u64 kSecond = 1'000'000'000;
+
+// A program that is watched for ten seconds without a sign.
+struct Watched {
+  hang::Stillness stillness{10 * kSecond, 0};
+  hang::Signs signs;
+  u64 at(double second) { return stillness.add(signs, u64(second * kSecond)).ns; }
+};
+
+TEST(StillnessTest, NoStepForTheLimitIsAHang) {
+  Watched w;
+  w.signs.step_ticks = 5;
+  EXPECT_EQ(w.at(1), 0u);
+  w.signs.step_ticks = 6;
+  EXPECT_EQ(w.at(9), 0u);
+  EXPECT_EQ(w.at(18.9), 0u);
+  EXPECT_EQ(w.at(19), 10 * kSecond);
+}
+
+TEST(StillnessTest, OneHangIsToldOnce) {
+  Watched w;
+  w.signs.step_ticks = 5;
+  EXPECT_EQ(w.at(0), 0u);
+  EXPECT_GT(w.at(11), 0u);
+  EXPECT_EQ(w.at(12), 0u);
+  EXPECT_EQ(w.at(200), 0u);
+  w.signs.step_ticks = 6;
+  EXPECT_EQ(w.at(201), 0u);
+  EXPECT_EQ(w.at(211), 10 * kSecond);
+}
+
+TEST(StillnessTest, TheNextOneIsNotToldWithinAMinute) {
+  Watched w;
+  w.signs.step_ticks = 5;
+  EXPECT_EQ(w.at(0), 0u);
+  EXPECT_GT(w.at(10), 0u);
+  w.signs.step_ticks = 6;
+  EXPECT_EQ(w.at(11), 0u);
+  EXPECT_EQ(w.at(69), 0u);
+  EXPECT_EQ(w.at(70), 59 * kSecond) << "it still hangs";
+}
+
+TEST(StillnessTest, OperatorsAreSignsOfLife) {
+  Watched w;
+  w.signs.step_ticks = 5;
+  EXPECT_EQ(w.at(0), 0u);
+  w.signs.event_age_ns = i64(3 * kSecond);
+  EXPECT_EQ(w.at(20), 0u);
+  w.signs.event_age_ns = i64(12 * kSecond);
+  EXPECT_EQ(w.at(29), 12 * kSecond);
+}
+
+TEST(StillnessTest, WhatHasNotBegunIsNoHangUnlessItIsARank) {
+  Watched launcher, rank, works;
+  rank.signs.is_rank = true;
+  works.signs.event_age_ns = i64(11 * kSecond);
+  EXPECT_EQ(launcher.at(1000), 0u);
+  EXPECT_EQ(rank.at(9), 0u);
+  EXPECT_EQ(rank.at(10), 10 * kSecond);
+  EXPECT_EQ(works.at(12), 11 * kSecond);
+}
+
+TEST(StillnessTest, ACollectiveThatTakesTooLongIsAHangThoughStepsGoOn) {
+  Watched w;
+  for (u64 second = 0; second < 30; second++) {
+    w.signs.step_ticks = second + 1;
+    w.signs.collective_ns = i64(second * kSecond);
+    hang::Still still = w.stillness.add(w.signs, second * kSecond);
+    EXPECT_EQ(still.ns, second == 10 ? 10 * kSecond : 0u) << second;
+    EXPECT_EQ(still.collective, second == 10) << second;
+  }
+}
+
+TEST(StillnessTest, WhatWasNoHangIsAskedForAgainLater) {
+  Watched w;
+  w.signs.step_ticks = 5;
+  EXPECT_EQ(w.at(0), 0u);
+  EXPECT_GT(w.at(10), 0u);
+  w.stillness.dismiss(11 * kSecond);
+  EXPECT_EQ(w.at(20), 0u);
+  EXPECT_GT(w.at(21), 0u);
 }
 
 }  // namespace

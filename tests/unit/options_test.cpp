@@ -167,10 +167,19 @@ TEST(Triggers, each_kind) {
   OptionError error;
   EXPECT_TRUE(parse_triggers("file", t, error) && t.given && t.slow_step == 0 && !t.out_of_memory);
   EXPECT_TRUE(parse_triggers("step>1.5x", t, error) && t.slow_step == 1.5 && !t.out_of_memory);
+  EXPECT_TRUE(parse_triggers("hang>60s", t, error) && t.hang_seconds == 60 && t.only_hang);
+  EXPECT_TRUE(parse_triggers("file,hang>1s", t, error) && t.hang_seconds == 1 && !t.only_hang);
+  EXPECT_TRUE(parse_triggers("hang>86400s,step>2x", t, error) && t.hang_seconds == 86400 && !t.only_hang);
   EXPECT_TRUE(parse_triggers("oom,step>3x", t, error) && t.slow_step == 3 && t.out_of_memory);
-  for (const char* bad :
-       {"step", "step>", "step>x", "step>1.5", "step>1x", "step>0.5x", "step>-2x", "step>nanx", "step>1001x",
-        "step>1.5xx", "step> 2x", "step<2x", "OOM", "file,", ",file", "hang", "file oom"}) {
+  for (const char* bad : {"step",       "step>",       "step>x",
+                          "step>1.5",   "step>1x",     "step>0.5x",
+                          "step>-2x",   "step>nanx",   "step>1001x",
+                          "step>1.5xx", "step> 2x",    "step<2x",
+                          "OOM",        "file,",       ",file",
+                          "file oom",   "hang",        "hang>",
+                          "hang>s",     "hang>0s",     "hang>5",
+                          "hang>5m",    "hang>-5s",    "hang> 5s",
+                          "hang>1.5s",  "hang>86401s", "hang>99999999999999999999s"}) {
     error = {};
     EXPECT_FALSE(parse_triggers(bad, t, error)) << bad;
     EXPECT_TRUE(error) << bad;

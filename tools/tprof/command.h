@@ -44,6 +44,7 @@ Action declare_top(Arguments&);
 Action declare_stats(Arguments&);
 Action declare_finish(Arguments&);
 Action declare_sample(Arguments&);
+Action declare_watch(Arguments&);
 Action declare_options(Arguments&);
 
 }  // namespace tprof

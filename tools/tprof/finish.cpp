@@ -25,6 +25,7 @@
 #include "convert/machine.h"
 #include "exit_codes.h"
 #include "finish/finisher_lock.h"
+#include "finish/followed.h"
 #include "finish/idle_thread.h"
 #include "finish/sampler.h"
 #include "finish/survive_cuts.h"
@@ -61,7 +62,7 @@ class Finisher {
   int run() {
     if (!take()) return kExitOk;
     watch();
-    start_sampler();
+    start_helpers();
     auto start_idle = [this] {
       return std::make_unique<IdleThread>([this] { while_running(), drop_samples(), fold_workers(); }, kPollMs);
     };
@@ -134,10 +135,13 @@ class Finisher {
     if (pidfd_ >= 0 && !recording_->writer_alive()) close(pidfd_), pidfd_ = -1;
   }
 
-  void start_sampler() {
+  // The sampler, and who looks for hangs; the latter ends by itself.
+  void start_helpers() {
     if (header_->closed || !recording_->writer_alive()) return;
-    std::string wanted = recording_->read_meta().option("sample");
-    if (!wanted.empty() && wanted != "0") sampler_.start(path_);
+    Meta meta = recording_->read_meta();
+    std::string sample = meta.option("sample");
+    if (!sample.empty() && sample != "0") sampler_.start(path_);
+    if (meta.option("trigger").find("hang") != std::string::npos) start_beside("watch", path_);
   }
 
   // Its file stays beside the recording, and goes with it.

@@ -12,6 +12,7 @@
 #include "cli/options_cli.h"
 #include "command.h"
 #include "exit_codes.h"
+#include "hang/report.h"
 #include "input/trace_file.h"
 #include "run/last_word.h"
 #include "run/program_file.h"
@@ -137,7 +138,7 @@ int run(const RunArguments& arguments) {
   setenv("TPROF_UNDER_RUN", "1", 1);  // the library then prints no closing line
 
   Run whole{logdir, {}, options, !unloadable.empty(), arguments.quiet, arguments.report};
-  for (auto accept : {is_trace_name, is_recording_name})
+  for (auto accept : {is_trace_name, is_recording_name, hang::is_report_name})
     for (const std::string& path : list_files(logdir, accept)) whole.before.insert(path);
   RecordingWatch watch(logdir);
   Supervisor supervisor;

@@ -1,13 +1,11 @@
 // `tprof sample`, the sampler: a child of the finisher that reads the frames of the program's threads while a window is
 // recorded, and writes them beside the recording (record/companion.h). Nothing of it runs in the program.
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,10 +19,10 @@
 #include "command.h"
 #include "convert/convert.h"
 #include "exit_codes.h"
+#include "finish/followed.h"
 #include "finish/survive_cuts.h"
 #include "record/companion.h"
 #include "record/reader.h"
-#include "record/regular_file.h"
 #include "remote/process.h"
 #include "remote/python_layout.h"
 #include "sample/native_stacks.h"
@@ -75,26 +73,16 @@ class Moments {
 
 class Sampler {
  public:
-  explicit Sampler(const std::string& path) : path_(path), parent_(getppid()) {}
-  ~Sampler() {
-    if (fd_ >= 0) close(fd_);
-    if (pidfd_ >= 0) close(pidfd_);
-  }
+  explicit Sampler(const std::string& path) : program_(path), pid_(program_.pid()) {}
 
   int run() {
-    recording_ = Recording::open(path_);
-    fd_ = open_regular(path_, O_RDONLY);
-    Meta meta = recording_->read_meta();
+    Meta meta = program_.recording().read_meta();
     Sampling wanted;
     OptionError ignored;
     if (!parse_sampling(meta.option("sample").c_str(), wanted, ignored) || !wanted) return kExitOk;
-    pid_ = int(recording_->header().pid);
-#ifdef SYS_pidfd_open
-    pidfd_ = int(syscall(SYS_pidfd_open, pid_, 0));
-#endif
-    if (!recording_->writer_alive()) return kExitOk;
+    if (program_.process_ended()) return kExitOk;
     native_wanted_ = wanted.native;
-    SamplesFile file(path_, recording_->header(), max_size_of(meta) / kPartOfMaxSize);
+    SamplesFile file(program_.path(), program_.recording().header(), max_size_of(meta) / kPartOfMaxSize);
     file.info(kSamplesHz, std::to_string(wanted.hz));
     std::string why_not = find(file);
     if (!why_not.empty()) file.info(kSamplesWhyNot, why_not);
@@ -114,7 +102,7 @@ class Sampler {
         process_ = remote::Process::open(pid_);
         break;
       } catch (const Error& e) {
-        if (ended() || clock_ns(CLOCK_MONOTONIC) - begin > kStartPatience_ns) return e.what();
+        if (program_.ended() || clock_ns(CLOCK_MONOTONIC) - begin > kStartPatience_ns) return e.what();
         usleep(20'000);
       }
     states_.emplace(pid_);
@@ -135,23 +123,8 @@ class Sampler {
     if (!std::exchange(said_no_native_, true)) file.info(kSamplesWhyNoNative, why);
   }
 
-  // Whether there is nothing left to do: the program or the finisher has ended, or the recording is gone.
-  bool ended() {
-    if (getppid() != parent_) return true;
-    pollfd p{pidfd_, POLLIN, 0};
-    if (pidfd_ >= 0 && poll(&p, 1, 0) > 0) return true;
-    if (pidfd_ < 0 && !recording_->writer_alive()) return true;
-    struct stat s;
-    return fstat(fd_, &s) != 0 || s.st_nlink == 0 || header_word(offsetof(FileHeader, closed)) != 0;
-  }
-
-  u32 header_word(size_t offset) const {
-    u32 word = 0;
-    return pread(fd_, &word, sizeof word, off_t(offset)) == sizeof word ? word : 0;
-  }
-
   bool is_recording() const {
-    u32 phase = header_word(offsetof(FileHeader, phase));
+    u32 phase = program_.word(offsetof(FileHeader, phase));
     return phase == u32(Phase::warmup) || phase == u32(Phase::active);
   }
 
@@ -160,7 +133,7 @@ class Sampler {
     while (!file.stopped()) {
       u64 now = clock_ns(CLOCK_MONOTONIC);
       if (now - looked_ns >= kIdlePause_ns) {
-        if (ended()) break;
+        if (program_.ended()) break;
         looked_ns = now;
       }
       if (!is_recording()) {
@@ -175,7 +148,7 @@ class Sampler {
       for (; due > now + 2 * kIdlePause_ns; now += kIdlePause_ns) {
         sleep_until(now + kIdlePause_ns);
         file.sampled_until(now);
-        if (ended()) return;
+        if (program_.ended()) return;
       }
       sleep_until(due);
       if (!is_recording()) continue;
@@ -184,12 +157,11 @@ class Sampler {
   }
 
   void look(SamplesFile& file, u32 missed) {
-    u32 epoch = header_word(offsetof(FileHeader, epoch));
+    u32 epoch = program_.word(offsetof(FileHeader, epoch));
     u64 ns = clock_ns(CLOCK_MONOTONIC);
     taken_.clear();
     bool found = !snapshots_ || snapshots_->take(taken_, [&](u64 tid) { return states_->has_run(u32(tid)); });
-    pollfd p{pidfd_, POLLIN, 0};
-    if (pidfd_ >= 0 && poll(&p, 1, 0) > 0) return;  // what was read may be of nothing, or of another process
+    if (program_.process_ended()) return;  // what was read may be of nothing, or of another process
     u32 samples = 0, unread = found ? 0 : kAllUnread;
     if (native_) native_->look_at_files();
     std::vector<u32> seen;
@@ -258,15 +230,13 @@ class Sampler {
   // After a second without any thread: the program may have become another one (exec).
   void look_again(SamplesFile& file) {
     failed_since_ns_ = 0;
-    if (ended() || process_->is_same()) return;
+    if (program_.ended() || process_->is_same()) return;
     file.forget_codes();
     if (!find(file).empty()) usleep(useconds_t(kSecond_ns / 1000));
   }
 
-  const std::string path_;
-  const pid_t parent_;
-  int fd_ = -1, pidfd_ = -1, pid_ = 0;
-  std::unique_ptr<Recording> recording_;
+  Followed program_;
+  const int pid_;
   std::unique_ptr<remote::Process> process_;
   std::optional<remote::Snapshots> snapshots_;
   std::optional<ThreadStates> states_;

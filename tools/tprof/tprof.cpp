@@ -99,6 +99,8 @@ const std::vector<Command> kCommands = {
     {"sample", "read the stacks of the program of one recording (started by tprof finish)", "",
      "0 success, " WRONG ", 3 the recording could not be read or nothing could be written beside it", true,
      declare_sample},
+    {"watch", "look whether the program of one recording stands still (started by tprof finish)", "",
+     "0 success, " WRONG ", 3 the recording could not be read", true, declare_watch},
     {"options", "print the option table as help, man, man-run, markdown, bash or zsh; stats: the words of --by", "",
      "0 success, " WRONG, true, declare_options},
 };

@@ -37,9 +37,11 @@ struct Launch {
 };
 
 // Both functions below run in the address space of the program (CLONE_VM | CLONE_VFORK): raw system calls, nothing
-// else.
+// else. They do not return, so AddressSanitizer would hold parts of their stacks for unusable when something else is
+// mapped there.
+#define ON_LENT_STACK __attribute__((no_sanitize("address")))
 
-int become_finisher(void* arg) {
+ON_LENT_STACK int become_finisher(void* arg) {
   auto& launch = *static_cast<Launch*>(arg);
   if (launch.exists) launch.exists();  // this memory is the program's until execve
   setsid();
@@ -64,7 +66,7 @@ int become_finisher(void* arg) {
 
 // The process in between. Its exit signal is 0 and it never calls exec, so the program's waitpid(-1) does not see it
 // (after an exec the exit signal would be SIGCHLD again). The finisher becomes an orphan when this process ends.
-int stand_between(void* arg) {
+ON_LENT_STACK int stand_between(void* arg) {
   auto& launch = *static_cast<Launch*>(arg);
   launch.pid = clone(become_finisher, launch.inner_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, arg);
   if (launch.pid < 0) launch.failed = errno;
@@ -72,15 +74,16 @@ int stand_between(void* arg) {
   return 0;
 }
 
-// The finisher's child, the sampler, reads this process (process_vm_readv), which Yama allows to ancestors only unless
-// they are named here. Without need this is not called: the program may have named another process.
+// Children of the finisher, the sampler and the watcher, read this process (process_vm_readv), which Yama allows to
+// ancestors only unless they are named here. Without need this is not called: the program may have named another
+// process.
 void let_in(int pid) {
   char scope[8];
   if (read_small_file("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope) > 0 && scope[0] == '1')
     prctl(PR_SET_PTRACER, pid, 0, 0, 0);
 }
 
-bool launch(void (*exists)(), bool sampled) {
+bool launch(void (*exists)(), bool is_read) {
   constexpr size_t kStack = 64 << 10;
   char* stacks = static_cast<char*>(
       mmap(nullptr, 2 * kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0));
@@ -95,7 +98,7 @@ bool launch(void (*exists)(), bool sampled) {
     }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   munmap(stacks, 2 * kStack);
-  if (sampled && l.pid > 0 && !l.failed) let_in(l.pid);
+  if (is_read && l.pid > 0 && !l.failed) let_in(l.pid);
   return middle > 0 && !l.failed;
 }
 
@@ -105,10 +108,10 @@ bool orphans_come_to_us() {
   return getpid() == 1 || subreaper;
 }
 
-bool start_once(void (*exists)(), bool sampled) {
+bool start_once(void (*exists)(), bool is_read) {
   u32 no = 0;
   if (!g_started.compare_exchange_strong(no, 1)) return g_started.load() == 1;
-  if (!g_tool[0] || !g_environment || !launch(exists, sampled)) g_started.store(2);  // 2: it cannot be started
+  if (!g_tool[0] || !g_environment || !launch(exists, is_read)) g_started.store(2);  // 2: it cannot be started
   return g_started.load() == 1;
 }
 
@@ -157,9 +160,9 @@ void finisher_prepare() {
   g_environment = list;
 }
 
-void finisher_start_early(void (*exists)(), bool sampled) {
-  if (g_started.load(std::memory_order_relaxed) || !g_writer.is_open() || orphans_come_to_us()) return;
-  start_once(exists, sampled);
+bool finisher_start_early(void (*exists)(), bool is_read) {
+  if (g_started.load(std::memory_order_relaxed)) return true;
+  return g_writer.is_open() && !orphans_come_to_us() && start_once(exists, is_read);
 }
 
 bool finisher_wait(double seconds) {

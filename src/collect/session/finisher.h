@@ -10,8 +10,9 @@ void finisher_prepare();
 
 // Starts the finisher unless it runs, or must wait for the exit (a process that orphans come to - PID 1, or a
 // child subreaper - would see it). For the helper thread. `exists` is called as soon as the process is there, in that
-// process but on this one's memory: raw system calls only. `sampled`: children of the finisher may read this process.
-void finisher_start_early(void (*exists)(), bool sampled);
+// process but on this one's memory: raw system calls only. `is_read`: children of the finisher read this process.
+// False: it does not run.
+bool finisher_start_early(void (*exists)(), bool is_read);
 
 // At a normal exit: starts it if it is not running, waits until all windows are written, at most `seconds`.
 // Returns false if there is no finisher or it did not manage.

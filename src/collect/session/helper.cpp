@@ -59,7 +59,11 @@ void* run(void*) {
   prctl(PR_SET_NAME, "tprof");
   g_tid.store(current_tid());
   leave_descriptor_table();
-  finisher_start_early(ready, bool(g_session.options().sample));
+  const Options& options = g_session.options();
+  u32 hang = options.trigger.hang_seconds;
+  if (!finisher_start_early(ready, options.sample || hang) && hang && g_session.speaks())
+    say("no process can look for hangs of this one, to which orphans come (PID 1, or a subreaper): start it with "
+        "tprof-run");
   ready();
   u64 last_clock = clock_ns(CLOCK_MONOTONIC);
   while (!g_stop.load(std::memory_order_acquire)) {

@@ -189,6 +189,7 @@ class Session final : private StepSink {
 
   // Steps (session_steps.cpp).
   void show_step(i64 number, u64 ticks);
+  void show_sign(u64 ticks);
   bool wanted_in_stretch() const;
   void record_step(i64 number, u64 ticks, StepBy by);
 

@@ -60,7 +60,13 @@ void Session::show_step(i64 number, u64 ticks) {
   now.first_number.store(first_step_, std::memory_order_release);
   now.first_ticks.store(first_step_ticks_, std::memory_order_relaxed);
   now.number.store(number, std::memory_order_relaxed);
+  now.last_ticks.store(ticks, std::memory_order_relaxed);
   now.begin_ticks.store(number < 0 ? 0 : ticks, std::memory_order_release);
+}
+
+// An evaluation goes on.
+void Session::show_sign(u64 ticks) {
+  if (FileHeader* h = g_writer.header()) h->step.last_ticks.store(ticks, std::memory_order_relaxed);
 }
 
 void Session::step_moves(u64 ticks) {
@@ -150,6 +156,7 @@ bool Session::wanted_in_stretch() const {
 
 void Session::stretch_begins(StretchKind kind, i64 number, u64 ticks, bool inside) {
   stretch_ = {nullptr, true, inside, false, 0};
+  show_sign(ticks);
   step_.evaluates |= inside;
   bool recorded = recording_epoch() != kNoEpoch || (g_writer.is_open() && !options_.schedule.given);
   u32 tid = step_thread_.tid();
@@ -170,6 +177,7 @@ void Session::stretch_begins(StretchKind kind, i64 number, u64 ticks, bool insid
 }
 
 void Session::stretch_goes_on(u64 ticks, u32 batches, u32 calls) {
+  show_sign(ticks);
   stretch_.has_batches = batches != 0;
   stretch_.parts = batches ? batches : calls;
   bool left_out = paused_;

@@ -22,7 +22,9 @@ static_assert(kMaxUnwritten + 2 == kFlightParts);  // the ring, and what it hold
 constexpr u64 kLookEvery_ns = 50'000'000;
 constexpr u64 kMeetWithin_ns = 3'000'000'000;  // an appointment about a second ahead is not kept for longer
 
-bool is_rule(TriggerWhy why) { return why == TriggerWhy::slow_step || why == TriggerWhy::out_of_memory; }
+bool is_rule(TriggerWhy why) {
+  return why == TriggerWhy::slow_step || why == TriggerWhy::out_of_memory || why == TriggerWhy::hang;
+}
 
 }  // namespace
 
@@ -58,9 +60,11 @@ void Session::triggered(const Asked& asked) {
     SpinGuard guard(lock_);
     if (!live()) return;
     flush = windows_.current() && !ring_.is_on();
-    if (flush && is_rule(asked.why)) return;  // the trace of the window will show it
+    bool hangs = asked.why == TriggerWhy::hang;
+    if (flush && is_rule(asked.why) && !hangs) return;  // the trace of the window will show it
     if (!flush && !may_trigger(asked.why)) return;
-    if (!flush && !is_in_job()) return carry_out(asked, now_ticks());
+    // In a hang no rank comes to a later step, and each sees it for itself.
+    if (!flush && (hangs || !is_in_job())) return carry_out(asked, now_ticks());
   }
   flush ? write_flush() : make_appointment(asked);
 }
@@ -129,6 +133,8 @@ void Session::look_for_requests() {
   u64 ns = clock_ns(CLOCK_MONOTONIC);
   if ((!ring_.is_on() && !listening_) || ns - looked_ns_ < kLookEvery_ns) return;
   looked_ns_ = ns;
+  FileHeader* h = g_writer.header();
+  if (u64 hang = h ? h->hang.exchange(0) : 0) triggered({TriggerWhy::hang, 0, {hang >> 1, hang & 1}});
   if (is_in_job()) look_for_ranks(ns);
   i64 steps = 0;
   const char* why_not = nullptr;

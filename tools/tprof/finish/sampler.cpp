@@ -5,8 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/child.h"
 #include "base/clock.h"
+#include "finish/followed.h"
 #include "record/companion.h"
 #include "record/record.h"
 
@@ -20,10 +20,7 @@ constexpr useconds_t kPause_us = 2000;
 
 void SamplerProcess::start(const std::string& recording) {
   path_ = samples_of(recording);
-  char self[4096];
-  ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (bytes <= 0) return;
-  if (start_child({std::string(self, size_t(bytes)), "sample", recording}, {}, pid_) != 0) pid_ = -1;
+  pid_ = start_beside("sample", recording);
 }
 
 void SamplerProcess::catch_up() const {

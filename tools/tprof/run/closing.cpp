@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "convert/convert.h"
 #include "finish/workers.h"
+#include "hang/report.h"
 #include "input/trace_file.h"
 #include "record/reader.h"
 #include "run/counts.h"
@@ -118,6 +119,14 @@ std::string rest_line(const std::string& directory, const std::set<std::string>&
     } catch (const Error&) {  // reported already, or by `tprof convert`
     }
   return "";
+}
+
+std::string hangs_line(const std::string& directory, const std::set<std::string>& before) {
+  std::vector<std::string> reports = list_files(directory, hang::is_report_name);
+  std::erase_if(reports, [&](const std::string& path) { return before.contains(path); });
+  if (reports.empty()) return "";
+  std::string first = "the stacks of a hang are in " + reports[0];
+  return reports.size() == 1 ? first : first + ", and " + std::to_string(reports.size() - 1) + " more files like it";
 }
 
 int flush_recordings(const std::string& directory, int signal, int program) {

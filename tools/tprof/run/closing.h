@@ -31,6 +31,9 @@ std::string workers_clause(const std::string& directory, const std::set<std::str
 // What a recording holds beyond the parts that were written, with the command that writes it; "" if there is nothing.
 std::string rest_line(const std::string& directory, const std::set<std::string>& before);
 
+// How many hangs were reported (--trigger hang>60s), and where; "" if there were none.
+std::string hangs_line(const std::string& directory, const std::set<std::string>& before);
+
 // The first step that a schedule records, -1 when it records from the start.
 i64 first_recorded_step(const Schedule& schedule);
 

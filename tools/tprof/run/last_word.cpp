@@ -41,6 +41,8 @@ void say(const Run& run, const Completion& completion, const std::vector<NewTrac
   if (part != Part::all) return;
   std::string rest = rest_line(run.directory, run.before);
   if (!rest.empty()) complain(rest);
+  std::string hangs = hangs_line(run.directory, run.before);
+  if (!hangs.empty()) complain(hangs);
   if (!show_summary(run.directory, written)) too_large(run.directory);
 }
 

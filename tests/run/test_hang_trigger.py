@@ -1,0 +1,184 @@
+"""The trigger hang>60s: a program that stands still is told so, its stacks are written, and a command is run."""
+import contextlib
+import os
+import re
+import signal
+import time
+
+import pytest
+
+import flights
+from flights import is_gapless, numbers, progress
+from harness import descendants, finish, load_traces, run, tprof, trace_files, wait_for
+
+
+def reports(logdir):
+    return sorted(logdir.glob("*.hang*.txt"))
+
+
+def whole(path):
+    """A report whose last stacks are written; None before that."""
+    text = path.read_text()
+    parts = re.split("^==== Stacks of all threads, ", text, flags=re.M)
+    return (text, parts) if len(parts) == 4 and parts[3].count("\n") > 3 else None
+
+
+def the_report(logdir, count=1):
+    wait_for(lambda: len(reports(logdir)) >= count and all(whole(r) for r in reports(logdir)), what="the report")
+    return [whole(r) for r in reports(logdir)]
+
+
+def command(tmp_path):
+    """What it is run with, a line each time."""
+    said = tmp_path / "said"
+    return said, "echo {verdict} {} >> '%s'" % said
+
+
+@pytest.mark.parametrize("where", ["host", "sid"])
+def test_ranks_that_wait_for_one_that_sleeps(job, where, tmp_path):
+    """Each writes its own stacks; one of them says who holds the others up, and runs the command."""
+    said, on_hang = command(tmp_path)
+    logdir, pid = job("asleep", where, TPROF_TRIGGER="hang>3s", TPROF_ON_HANG=on_hang)
+    found = the_report(logdir, 2)
+    wait_for(said.exists, what="the command")
+    time.sleep(2)
+    (line,) = said.read_text().splitlines()
+    verdict, path = line.split(" ", 1)
+    assert verdict == "asleep" and "sleeps in nap (hangs.py:" in open(path).read()
+    assert sorted(re.match(r"Hang of process \d+, rank (\d)", text).group(1) for text, _ in found) == ["0", "1"]
+    (sleeper,) = [parts for text, parts in found if text.startswith("Hang of process %d," % pid)]
+    for stacks in sleeper[1:]:
+        assert "nap (" in stacks and "rank_of_job (" in stacks
+    assert len(reports(logdir)) == 2, "a hang is reported once"
+
+
+def test_what_is_no_hang_is_not_reported(job):
+    """Ranks that go on, and the process that has started them and waits."""
+    logdir, _ = job("fine", TPROF_TRIGGER="hang>1s")
+    time.sleep(6)
+    assert not reports(logdir)
+
+
+@pytest.mark.parametrize("how", ["preload", "run"])
+def test_in_flight_mode_the_ring_is_written_while_it_hangs(how, tmp_path, logdir):
+    process, path = flights.start(tmp_path, logdir, 0, how=how, env={"NUMBERED_SLOW": "40 9", "NUMBERED_PAUSE": "0.01"},
+                                  options={"TPROF_TRIGGER": "hang>2s"})
+    wait_for(lambda: trace_files(logdir), what="the trace")
+    assert progress(path) == 4000, "it still hangs"
+    ((text, parts),) = the_report(logdir)
+    assert ": no step and no operator for 2 s." in text and "numbered.py" in text
+    assert "No hang" not in text.split("\n\n")[1] and all("numbered.py" in stacks for stacks in parts[1:])
+    wait_for(lambda: progress(path) > 5000, what="the program to go on")
+    for pid in [*descendants(process.pid), process.pid]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    finish(process, logdir)
+    first, last = load_traces(logdir)
+    assert re.match("a hang: no step and no operator for [23] s", first.ledger["trigger"]["why"])
+    assert "Written because of: a hang: " in tprof("overview", first.path).stdout
+    assert is_gapless(numbers(first) + numbers(last)) and numbers(first)[-1] == 3999
+
+
+def test_when_all_is_recorded_what_there_is_is_written(tmp_path, logdir):
+    process, path = flights.start(tmp_path, logdir, 0, mode="schedule", env={"NUMBERED_SLOW": "40 600"},
+                                  options={"TPROF_TRIGGER": "hang>2s"})
+    wait_for(lambda: trace_files(logdir), what="the trace")
+    the_report(logdir)
+    process.kill()
+    finish(process, logdir)
+    assert numbers(load_traces(logdir)[0])[-1] == 3999
+
+
+def test_with_a_schedule_that_waits_the_next_steps_are_recorded(tmp_path, logdir):
+    process, path = flights.start(tmp_path, logdir, 0, mode="schedule", env={"NUMBERED_SLOW": "40 6", "NUMBERED_PAUSE": "0.01"},
+                                  options={"TPROF_SCHEDULE": "wait=100000,active=3", "TPROF_TRIGGER": "hang>2s"})
+    wait_for(lambda: trace_files(logdir), what="the trace")
+    process.kill()
+    finish(process, logdir)
+    (trace,) = load_traces(logdir)
+    assert len(trace.steps()) == 3 and trace.steps()[0] in (40, 41)
+    assert trace.ledger["trigger"]["why"].startswith("a hang: no step and no operator for ")
+
+
+def test_a_program_that_is_stopped_is_named(tmp_path, logdir):
+    said, on_hang = command(tmp_path)
+    process, path = flights.start(tmp_path, logdir, 0, env={"NUMBERED_PAUSE": "0.01"},
+                                  options={"TPROF_TRIGGER": "hang>2s", "TPROF_ON_HANG": on_hang})
+    wait_for(lambda: progress(path) > 2000, what="steps")
+    process.send_signal(signal.SIGSTOP)
+    the_report(logdir)
+    wait_for(said.exists, what="the command")
+    assert said.read_text().startswith("stopped ")
+    before = progress(path)
+    process.send_signal(signal.SIGCONT)
+    wait_for(lambda: progress(path) > before + 1000, what="the program to go on")
+    process.kill()
+    finish(process, logdir)
+
+
+def test_what_takes_less_than_the_limit_is_no_hang(tmp_path, logdir):
+    """As a torch.save of a large file, or a download, whether it is recorded or not."""
+    process, path = flights.start(tmp_path, logdir, 10000, env={"NUMBERED_SLOW": "40 4", "NUMBERED_PAUSE": "0.01"},
+                                  options={"TPROF_TRIGGER": "hang>10s"})
+    assert finish(process, logdir).returncode == 0
+    assert not reports(logdir) and len(load_traces(logdir)) == 1
+
+
+def test_a_long_evaluation_is_no_hang(tmp_path, logdir):
+    """No step begins meanwhile, and nothing is recorded: its batches are signs of life."""
+    (tmp_path / "evaluates.py").write_text(EVALUATES)
+    done = run([tmp_path / "evaluates.py"], "preload", logdir=logdir,
+               options={"TPROF_SCHEDULE": "wait=1000,active=1", "TPROF_TRIGGER": "hang>3s"})
+    assert done.returncode == 0 and "evaluated" in done.stdout
+    assert not reports(logdir)
+
+
+EVALUATES = """
+import time, torch
+model = torch.nn.Linear(4, 4)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+data = torch.utils.data.DataLoader(torch.randn(64, 4), batch_size=4)
+for batch in data:
+    optimizer.zero_grad()
+    model(batch).sum().backward()
+    optimizer.step()
+model.eval()
+with torch.no_grad():
+    end = time.monotonic() + 8
+    while time.monotonic() < end:
+        for batch in data:
+            model(batch)
+            time.sleep(0.05)
+print("evaluated")
+"""
+
+
+def test_a_command_that_fails_is_named_in_the_file(tmp_path, logdir):
+    process, path = flights.start(tmp_path, logdir, 0, env={"NUMBERED_SLOW": "40 600"},
+                                  options={"TPROF_TRIGGER": "hang>1s", "TPROF_ON_HANG": "exit 7 # {}"})
+    wait_for(lambda: reports(logdir) and "tprof: on_hang failed (exit status 7): exit 7 # '" in reports(logdir)[0].read_text(),
+             what="the line")
+    process.kill()
+    finish(process, logdir)
+
+
+def test_the_watcher_ends_with_its_program(tmp_path, logdir):
+    process, path = flights.start(tmp_path, logdir, 3000, env={"NUMBERED_PAUSE": "0.01"}, options={"TPROF_TRIGGER": "hang>1s"})
+    assert finish(process, logdir).returncode == 0
+
+    def watchers():
+        out = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError), open("/proc/%s/cmdline" % pid) as file:
+                out += [pid] if "\0watch\0%s" % logdir in file.read() else []
+        return out
+    wait_for(lambda: not watchers(), 10, "the watcher's end")
+
+
+@pytest.mark.parametrize("option, value, why", [
+    ("TPROF_TRIGGER", "hang>0s", "from 1 to 86400 whole seconds"), ("TPROF_TRIGGER", "hang>5", "from 1 to 86400 whole seconds"),
+    ("TPROF_TRIGGER", "hang", "is not file, oom, step>1.5x or hang>60s"),
+    ("TPROF_ON_HANG", "true", "needs TPROF_TRIGGER=hang>60s")])
+def test_wrong_words_are_refused_before_the_start(option, value, why, logdir):
+    done = run(["train.py", "1"], "run", logdir=logdir, options={option: value})
+    assert done.returncode == 2 and why in done.stderr
