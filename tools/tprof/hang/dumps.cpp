@@ -92,7 +92,7 @@ RecentCollective call_of(const Json& entry, i64 completed, i64 now_ns) {
   out.elements = elements_in(part(entry, "input_sizes"));
   out.dtype = first_text(part(entry, "input_dtypes"));
   i64 created = integer(entry, "time_created_ns", 0);
-  out.age_ns = created ? std::max<i64>(now_ns - created, 0) : 0;
+  out.age_ns = created > 0 ? std::max<i64>(now_ns - created, 0) : 0;
   // The state of a collective on gloo stays "scheduled".
   const Json& retired = part(entry, "retired");
   bool done = text(entry, "state") == "completed" || (retired.is_boolean() && retired.get<bool>());
