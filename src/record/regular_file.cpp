@@ -19,7 +19,7 @@ const char* kind_of(mode_t mode) {
 
 int open_regular(const std::string& path, int flags) {
   bool writes = (flags & O_ACCMODE) != O_RDONLY;
-  int fd = open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (writes ? O_NOFOLLOW : 0));
+  int fd = open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (writes ? O_NOFOLLOW : 0), 0666);
   if (fd < 0 && errno == ELOOP && writes)
     throw Error(Fault::unreadable, path + ": is a symbolic link, which is not written through; name the file itself");
   struct stat s;

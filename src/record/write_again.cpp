@@ -41,8 +41,7 @@ void Writer::give_back(const EpochRange* kept, u32 count) {
       break;
     }
     header_->live_chunks.fetch_sub(1, std::memory_order_relaxed);
-    chunk_epochs_[i].store(kFree, std::memory_order_relaxed);
-    free_.fetch_add(1, std::memory_order_release);
+    note_free(i);
   }
   if (fd >= 0) ::close(fd);
 }
@@ -56,6 +55,11 @@ bool Writer::clear_chunk(int fd, u32 index) {
   memset(map, 0, kChunkBytes);
   unmap_shared(map, kChunkBytes);
   return true;
+}
+
+void Writer::note_free(u32 index) {
+  chunk_epochs_[index].store(kFree, std::memory_order_relaxed);
+  free_.fetch_add(1, std::memory_order_release);
 }
 
 u32 Writer::take_free() {

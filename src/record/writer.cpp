@@ -191,7 +191,10 @@ ChunkHeader* Writer::prepare(bool ahead) {
   ChunkHeader* chunk = map_chunk(index, ahead);
   if (chunk) return chunk;
   header_->live_chunks.fetch_sub(1, std::memory_order_relaxed);
-  if (again) return nullptr;
+  if (again) {
+    note_free(index);
+    return nullptr;
+  }
   u32 next = index + 1;  // takes the count back: a counted chunk beyond the end of the file would look like damage
   header_->chunks.compare_exchange_strong(next, index, std::memory_order_relaxed);
   return nullptr;

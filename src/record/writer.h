@@ -19,6 +19,7 @@ namespace tprof {
 class SpinLock {
  public:
   void lock();
+  bool try_lock() { return taken_.exchange(1, std::memory_order_acquire) == 0; }
   void unlock() { taken_.store(0, std::memory_order_release); }
   void reset() { taken_.store(0, std::memory_order_relaxed); }
 
@@ -140,6 +141,7 @@ class Writer {
   ChunkHeader* map_chunk(u32 index, bool ahead);
   int open_again(struct stat& s) const;
   u32 take_free();
+  void note_free(u32 index);
   void note_epoch(u32 chunk, u32 epoch_or_kind);
   bool clear_chunk(int fd, u32 index);
   void stop(Drop reason, const char* line);

@@ -9,7 +9,7 @@ import pytest
 
 import flights
 from flights import is_gapless, numbers, progress
-from harness import descendants, finish, load_traces, run, tprof, trace_files, wait_for
+from harness import descendants, finish, load_traces, run, start, tprof, trace_files, wait_for
 
 
 def reports(logdir):
@@ -26,6 +26,14 @@ def whole(path):
 def the_report(logdir, count=1):
     wait_for(lambda: len(reports(logdir)) >= count and all(whole(r) for r in reports(logdir)), what="the report")
     return [whole(r) for r in reports(logdir)]
+
+
+def watchers(logdir):
+    out = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open("/proc/%s/cmdline" % pid) as file:
+            out += [int(pid)] if "\0watch\0%s" % logdir in file.read() else []
+    return out
 
 
 def command(tmp_path):
@@ -166,13 +174,55 @@ def test_the_watcher_ends_with_its_program(tmp_path, logdir):
     process, path = flights.start(tmp_path, logdir, 3000, env={"NUMBERED_PAUSE": "0.01"}, options={"TPROF_TRIGGER": "hang>1s"})
     assert finish(process, logdir).returncode == 0
 
-    def watchers():
-        out = []
-        for pid in filter(str.isdigit, os.listdir("/proc")):
-            with contextlib.suppress(OSError), open("/proc/%s/cmdline" % pid) as file:
-                out += [pid] if "\0watch\0%s" % logdir in file.read() else []
-        return out
-    wait_for(lambda: not watchers(), 10, "the watcher's end")
+    wait_for(lambda: not watchers(logdir), 10, "the watcher's end")
+
+
+FORKS = """
+import os, time, torch
+from torch.utils.data import DataLoader
+class Stuck:
+    def __len__(self): return 64
+    def __getitem__(self, i):
+        if i >= 32: time.sleep(600)
+        return torch.ones(1)
+for batch in DataLoader(Stuck(), batch_size=4, num_workers=2):
+    torch.add(batch, 1)
+"""
+
+
+@pytest.mark.parametrize("mode", [{"TPROF_MODE": "flight:16M"}, {}], ids=["flight", "whole run"])
+def test_a_program_that_waits_for_what_it_has_forked_writes_its_trace(mode, tmp_path, logdir):
+    """Our thread in it ended for the fork, and no step comes that starts it again."""
+    (tmp_path / "forks.py").write_text(FORKS)
+    process = start([tmp_path / "forks.py"], "preload", logdir=logdir, options={"TPROF_TRIGGER": "hang>3s", **mode},
+                    start_new_session=True)
+    wait_for(lambda: trace_files(logdir), what="the trace")
+    ((text, parts),) = the_report(logdir)
+    assert text.split("\n\n")[1].startswith("Process %d waits for a data-loader worker" % process.pid), text
+    assert all("__getitem__ (" in stacks for stacks in parts[1:]), "stacks of the workers, too"
+    os.killpg(process.pid, signal.SIGKILL)
+    finish(process, logdir)
+    assert load_traces(logdir)[0].ops("aten::add")
+
+
+def test_the_watcher_outlives_signals_to_the_whole_job(tmp_path, logdir):
+    """As a scheduler sends them; what is written belongs to the user, with usual permissions."""
+    process, path = flights.start(tmp_path, logdir, 0, env={"NUMBERED_SLOW": "100 600", "NUMBERED_PAUSE": "0.03"},
+                                  options={"TPROF_TRIGGER": "hang>2s"})
+    (watcher,) = wait_for(lambda: watchers(logdir), what="the watcher")
+    for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP, signal.SIGINT):
+        os.kill(watcher, number)
+    the_report(logdir)
+    (report,) = reports(logdir)
+    assert report.stat().st_mode & 0o7777 == 0o666 & ~umask()
+    process.kill()
+    finish(process, logdir)
+
+
+def umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 @pytest.mark.parametrize("option, value, why", [

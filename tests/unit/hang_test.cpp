@@ -437,6 +437,20 @@ TEST(StillnessTest, ACollectiveThatTakesTooLongIsAHangThoughStepsGoOn) {
   }
 }
 
+TEST(StillnessTest, AHangIsToldThoughAnOldCollectiveNeverEnds) {
+  Watched w;
+  w.signs.step_ticks = 1;
+  EXPECT_EQ(w.at(0), 0u);
+  w.signs.collective_ns = i64(10 * kSecond);
+  w.signs.step_ticks = 2;
+  EXPECT_GT(w.at(1), 0u);
+  w.signs.collective_ns = i64(209 * kSecond);
+  w.signs.step_ticks = 3;
+  EXPECT_EQ(w.at(200), 0u);
+  EXPECT_EQ(w.at(210), 10 * kSecond);
+  EXPECT_EQ(w.at(300), 0u);
+}
+
 TEST(StillnessTest, WhatWasNoHangIsAskedForAgainLater) {
   Watched w;
   w.signs.step_ticks = 5;

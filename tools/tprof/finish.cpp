@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -27,6 +26,7 @@
 #include "finish/finisher_lock.h"
 #include "finish/followed.h"
 #include "finish/idle_thread.h"
+#include "finish/outlive_signals.h"
 #include "finish/sampler.h"
 #include "finish/survive_cuts.h"
 #include "finish/workers.h"
@@ -307,15 +307,6 @@ class Finisher {
   bool is_flight_ = false;
   bool folds_ = false;  // only recordings of helpers are left to be folded
 };
-
-// Keeps signals such as a scheduler's TERM to all processes from ending this process before the last trace is written.
-// They get handlers, because SIG_IGN would be inherited by the command of TPROF_ON_TRACE_READY.
-void outlive_signals() {
-  struct sigaction nothing = {};
-  nothing.sa_handler = [](int) {};
-  nothing.sa_flags = SA_RESTART;
-  for (int s : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE}) sigaction(s, &nothing, nullptr);
-}
 
 // Runs in a child process, so that a crash on a damaged recording does not affect the others.
 void finish_after(const std::string& path) {

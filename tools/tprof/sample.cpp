@@ -1,12 +1,9 @@
 // `tprof sample`, the sampler: a child of the finisher that reads the frames of the program's threads while a window is
 // recorded, and writes them beside the recording (record/companion.h). Nothing of it runs in the program.
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +17,7 @@
 #include "convert/convert.h"
 #include "exit_codes.h"
 #include "finish/followed.h"
+#include "finish/outlive_signals.h"
 #include "finish/survive_cuts.h"
 #include "record/companion.h"
 #include "record/reader.h"
@@ -49,7 +47,6 @@ class Moments {
  public:
   explicit Moments(u32 hz) : period_(kSecond_ns / hz), random_(clock_ns(CLOCK_MONOTONIC) | 1) {}
 
-  u64 period() const { return period_; }
   // Starts anew, with the next period.
   void restart() { begin_ = 0; }
   // The next moment; `missed`: periods that are over without one.
@@ -252,8 +249,7 @@ Action declare_sample(Arguments& arguments) {
   auto path = std::make_shared<std::vector<std::string>>();
   arguments.operands("RECORDING", "the recording of the program to sample", 1, 1, *path);
   return [path]() -> int {
-    // It ends with the program and the finisher; a signal to all processes of a job must not end it before.
-    for (int s : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE}) signal(s, SIG_IGN);
+    outlive_signals();
     survive_cuts();
     rlimit files;  // one descriptor per thread
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) files.rlim_cur = files.rlim_max, setrlimit(RLIMIT_NOFILE, &files);

@@ -1,14 +1,11 @@
 // `tprof watch`, the watcher: a child of the finisher that looks whether the program stands still (TPROF_TRIGGER=
 // hang>60s). If it does, the program is told, so that it writes what it has recorded; the stacks are written here, and
-// the command of TPROF_ON_HANG is run. It works however stuck the program is, and costs it nothing.
+// the command of TPROF_ON_HANG is run. It works however stuck the program is.
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "base/child.h"
 #include "base/clock.h"
@@ -19,29 +16,28 @@
 #include "convert/shell.h"
 #include "exit_codes.h"
 #include "finish/followed.h"
+#include "finish/outlive_signals.h"
 #include "finish/survive_cuts.h"
 #include "hang/report.h"
 #include "model/job.h"
 #include "model/recent.h"
-#include "record/regular_file.h"
 
 namespace tprof {
 namespace {
 
 constexpr u64 kSecond_ns = 1'000'000'000;
 constexpr useconds_t kPause_us = 250'000;
+constexpr u32 kMostReports = 1000;
 constexpr u64 kShare = 100;  // looking into the recording takes at most this part of a processor's time
 
 class Watcher {
  public:
   Watcher(const std::string& path, u32 limit_s)
-      : program_(path), limit_ns_(limit_s * kSecond_ns), stillness_(limit_ns_, clock_ns(CLOCK_MONOTONIC)) {
-    Meta meta = program_.recording().read_meta();
-    signs_.is_rank = place_of(program_.recording().header(), meta).rank >= 0;
-  }
+      : program_(path), limit_ns_(limit_s * kSecond_ns), stillness_(limit_ns_, clock_ns(CLOCK_MONOTONIC)) {}
 
   int run() {
     for (; !program_.ended(); usleep(kPause_us)) {
+      if (!can_tell()) continue;
       u64 now = clock_ns(CLOCK_MONOTONIC);
       signs_.step_ticks = program_.long_word(offsetof(FileHeader, step) + offsetof(StepNow, last_ticks));
       bool stepless = stillness_.stepless_ns(signs_.step_ticks, now) >= limit_ns_;
@@ -54,15 +50,26 @@ class Watcher {
   }
 
  private:
+  // Not where the program no longer counts steps, nor where recording has stopped for good and there are none.
+  bool can_tell() const {
+    bool counts = program_.word(offsetof(FileHeader, phase)) != u32(Phase::ended);
+    bool is_cut = program_.word(0) == 0;
+    return counts && !is_cut && (signs_.step_ticks || !program_.word(offsetof(FileHeader, stopped)));
+  }
+
   void look_into_recording(u64 now) {
     signs_.event_age_ns = signs_.collective_ns = -1;
     try {
       std::unique_ptr<Recording> recording = Recording::open(program_.path());
-      Recent recent = recent_of(*recording, recording->read_meta());
-      if (recent.records && recent.latest_ticks) signs_.event_age_ns = recent.latest_age_ns;
+      Meta meta = recording->read_meta();
+      Recent recent = recent_of(*recording, meta);
+      bool records = recent.records && !recording->header().stopped;
+      if (records && recent.latest_ticks) signs_.event_age_ns = recent.latest_age_ns;
+      signs_.is_rank = place_of(recording->header(), meta).rank >= 0;
       for (const RecentGroup& group : recent.groups)
         for (const RecentCollective& call : group.calls)
-          if (call.done == 0 && !is_transfer(call)) signs_.collective_ns = std::max(signs_.collective_ns, call.age_ns);
+          if (records && call.done == 0 && !is_transfer(call))
+            signs_.collective_ns = std::max(signs_.collective_ns, call.age_ns);
     } catch (const Error&) {  // somebody cut the file
     }
     u64 after = clock_ns(CLOCK_MONOTONIC);
@@ -76,20 +83,19 @@ class Watcher {
   }
 
   void tell(const hang::Still& still) {
-    hang::Judged judged = hang::judge(program_, clock_ns(CLOCK_REALTIME) - still.ns);
-    if (judged.goes_on()) return stillness_.dismiss(clock_ns(CLOCK_MONOTONIC));
-    try {
-      std::string path = hang::write_report(program_, still, judged, ++count_, [&] { ask_for_trace(still); });
-      if (judged.by_us) run_command(path, judged.verdict);
-    } catch (const Error& e) {
-      complain(e.what());
-    }
+    hang::Judged judged = hang::judge(program_, signs_.is_rank, clock_ns(CLOCK_REALTIME) - still.ns);
+    if (!judged.hangs) return stillness_.dismiss(clock_ns(CLOCK_MONOTONIC));
+    ask_for_trace(still);
+    if (count_ == kMostReports) return;
+    std::string path = hang::write_report(program_, still, judged, ++count_);
+    if (judged.by_us) run_command(path, judged.verdict);
   }
 
-  // The program takes it within 50 ms, if it still runs.
+  // The program's helper thread takes it.
   void ask_for_trace(const hang::Still& still) const {
     u64 word = still.ns / kSecond_ns << 1 | still.collective;
-    int fd = open_regular(program_.path(), O_WRONLY);
+    int fd = open(program_.path().c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) return;
     (void)!pwrite(fd, &word, sizeof word, offsetof(FileHeader, hang));
     close(fd);
   }
@@ -99,7 +105,7 @@ class Watcher {
     const char* command = getenv("TPROF_ON_HANG");
     if (!command || !*command) return;
     std::string failed = run_by_shell("on_hang", command, {{"{verdict}", verdict}, {"{}", shell_quote(path)}});
-    if (!failed.empty()) std::ofstream(path, std::ios::app) << "\ntprof: " << printable(failed) << "\n";
+    if (!failed.empty()) hang::add_to_report(path, "\ntprof: " + printable(failed) + "\n");
   }
 
   Followed program_;
@@ -112,7 +118,7 @@ class Watcher {
 
 int watch(const std::string& path) {
   survive_cuts();
-  signal(SIGPIPE, SIG_IGN);  // tprof-stack may end before us
+  outlive_signals();
   Triggers wanted;
   OptionError ignored;
   std::string text = Recording::open(path)->read_meta().option("trigger");

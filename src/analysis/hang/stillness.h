@@ -38,7 +38,7 @@ class Stillness {
   u64 step_ticks_ = 0;
   u64 told_ns_ = 0;       // 0: none was
   u64 dismissed_ns_ = 0;  // 0: none was
-  bool told_ = false;     // the hang that goes on
+  bool told_[2] = {};     // the hang that goes on, and the collective
 };
 
 }  // namespace tprof::hang

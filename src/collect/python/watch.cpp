@@ -68,6 +68,7 @@ void step_token(Evidence evidence, Use use) {
   ThreadBlock* block = enter();
   if (!block) return;
   g_session.token(block, evidence, [&](StepDetector& d) { use(d, before_labels(d, block, now_ticks())); });
+  g_session.resume_helper();
   leave(block);
 }
 

@@ -161,7 +161,7 @@ void finisher_prepare() {
 }
 
 bool finisher_start_early(void (*exists)(), bool is_read) {
-  if (g_started.load(std::memory_order_relaxed)) return true;
+  if (u32 started = g_started.load(std::memory_order_relaxed)) return started == 1;
   return g_writer.is_open() && !orphans_come_to_us() && start_once(exists, is_read);
 }
 

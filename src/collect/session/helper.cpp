@@ -29,6 +29,7 @@ std::atomic<u32> g_wakes{0};
 std::atomic<u32> g_ready{0};
 std::atomic<u32> g_over{0};  // it has nothing left to do, and ends
 std::atomic<u32> g_flush_wanted{0};
+std::atomic<bool> g_said_unwatched{false};
 
 void sleep_while(std::atomic<u32>& word, u32 is, long ns) {
   timespec timeout{0, ns};
@@ -60,10 +61,11 @@ void* run(void*) {
   g_tid.store(current_tid());
   leave_descriptor_table();
   const Options& options = g_session.options();
-  u32 hang = options.trigger.hang_seconds;
-  if (!finisher_start_early(ready, options.sample || hang) && hang && g_session.speaks())
-    say("no process can look for hangs of this one, to which orphans come (PID 1, or a subreaper): start it with "
-        "tprof-run");
+  bool is_watched = options.trigger.hang_seconds != 0;
+  bool finishes = finisher_start_early(ready, options.sample || is_watched);
+  if (is_watched && !finishes && g_session.speaks() && !g_said_unwatched.exchange(true))
+    say("nobody looks for hangs of this process: orphans come to it (PID 1, or a subreaper), or the tool is missing; "
+        "tprof-run helps with the former, tprof doctor names the latter");
   ready();
   u64 last_clock = clock_ns(CLOCK_MONOTONIC);
   while (!g_stop.load(std::memory_order_acquire)) {
@@ -108,10 +110,8 @@ void join() {
   g_running = false;
 }
 
-}  // namespace
-
-bool helper_start() {
-  SpinGuard guard(g_lock);
+// Under g_lock.
+bool start() {
   if (g_running && !g_over.load(std::memory_order_acquire)) return true;
   if (g_running) join();  // it ended with the last window; windows may come again
   // Signals are the program's: none may land on our thread.
@@ -131,6 +131,15 @@ bool helper_start() {
   g_running = rc == 0;
   if (g_running) wait_until_ready();
   return g_running;
+}
+
+}  // namespace
+
+bool helper_start() {
+  if (!g_lock.try_lock()) return true;
+  bool runs = start();
+  g_lock.unlock();
+  return runs;
 }
 
 void helper_stop() {

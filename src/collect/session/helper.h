@@ -8,7 +8,8 @@
 namespace tprof {
 
 // Starts it if it is not running, and with it the finisher, which exists on return (after about 1 ms; at most 1 s on a
-// starved machine). False if no thread can be started.
+// starved machine). False if no thread can be started. Does nothing while another thread starts or stops it: who stops
+// it waits for its end, it may wait for the session's lock, and our caller may hold that.
 bool helper_start();
 // Stops it and waits until the kernel has forgotten it (at most 100 ms).
 void helper_stop();

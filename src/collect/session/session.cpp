@@ -192,7 +192,8 @@ void Session::profiler_range(bool start) {
     start_by_hand();
   } else if (!start && armed_) {
     stop_by_hand();
-    if (++profiler_windows_ == limit) apply_plan({Phase::ended, -1}, -1, now_ticks());
+    bool over = ++profiler_windows_ == limit && !listening_;
+    if (over) apply_plan({Phase::ended, -1}, -1, now_ticks());
   }
 }
 
@@ -204,8 +205,15 @@ void Session::child_ready() {
 }
 
 void Session::fork_prepare() {
-  // A thread of ours would make Python warn about forking with threads.
+  // A thread of ours would make Python warn about forking with threads. It also does so just after the fork, so that
+  // the helper starts again a little later only.
+  helper_paused_ = recording_wanted();
   helper_stop();
+}
+
+void Session::resume_helper() {
+  if (helper_paused_.load(std::memory_order_relaxed) && helper_paused_.exchange(false) && recording_wanted())
+    helper_start();
 }
 
 void Session::fork_child() {
@@ -230,7 +238,7 @@ void Session::fork_child() {
   extra_ = {};
   appointment_ = {};
   knows_ranks_ = false;
-  listening_ = signal_asked_ = has_asked_ = window_asked_ = false;
+  listening_ = signal_asked_ = has_asked_ = window_asked_ = helper_paused_ = false;
   slow_steps_.forget();
   step_ = previous_step_ = {};
   first_step_ = -1;

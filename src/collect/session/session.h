@@ -104,6 +104,8 @@ class Session final : private StepSink {
   void turn_ring();
   void finish();
   void fork_prepare();
+  // After a fork, once Python has counted the threads: a program that waits for what it has forked has its helper.
+  void resume_helper();
   void fork_child();
   void child_ready();  // in the child, once the framework may be called again
   bool recording_wanted() const { return windows_.current() != nullptr || listening_; }
@@ -233,10 +235,11 @@ class Session final : private StepSink {
   std::atomic<u32> cleared_epoch_{0};  // what the ring dropped before this epoch was given back
 
   // Triggers.
-  std::atomic<bool> listening_{false};     // the helper thread stays also where no window is open
-  std::atomic<bool> signal_asked_{false};  // for a window beside the schedule
-  std::atomic<bool> has_asked_{false};     // asked_ waits for the helper thread
-  bool window_asked_ = false;              // the next step is to open a window for asked_window_
+  std::atomic<bool> helper_paused_{false};  // for a fork
+  std::atomic<bool> listening_{false};      // the helper thread stays also where no window is open
+  std::atomic<bool> signal_asked_{false};   // for a window beside the schedule
+  std::atomic<bool> has_asked_{false};      // asked_ waits for the helper thread
+  bool window_asked_ = false;               // the next step is to open a window for asked_window_
   Asked asked_{}, asked_window_{};
   Extra extra_;
   Appointment appointment_;

@@ -1,6 +1,7 @@
 // Session, continued: triggers, which ask for a trace before its time. In flight mode the ring is written. With a
 // schedule, a window that is open is written as far as it is; if none is, the next step opens one, beside those of the
 // schedule.
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
@@ -83,6 +84,10 @@ void Session::make_appointment(const Asked& asked) {
   RankRequest request{family_.place().rank, 0, asked.steps, clock_ns(CLOCK_REALTIME)};
   {
     SpinGuard guard(lock_);
+    if (appointment_.step >= 0) {  // the trace that it asks for will show this, too
+      if (FileHeader* h = g_writer.header()) h->refused_triggers.fetch_add(1);
+      return;
+    }
     request.step = detector_.number() + 2 + steps_a_second_;
     appointment_ = {request.step, clock_ns(CLOCK_MONOTONIC), asked};
     rank_request_ns_ = request.at_ns;
@@ -106,7 +111,7 @@ void Session::look_for_ranks(u64 ns) {
   if (!live()) return;
   i64 number = detector_.number();
   if (ns - rate_ns_ >= 1'000'000'000) {
-    steps_a_second_ = rate_ns_ ? number - rate_number_ : 0;
+    steps_a_second_ = rate_ns_ ? std::max<i64>(number - rate_number_, 0) : 0;  // counting may have restarted
     rate_number_ = number;
     rate_ns_ = ns;
   }
@@ -149,7 +154,8 @@ void Session::look_for_requests() {
 bool Session::may_trigger(TriggerWhy why) {
   FileHeader* h = g_writer.header();
   u64 ns = clock_ns(CLOCK_MONOTONIC);
-  u64 least = is_rule(why) ? kLeastBetweenByRule_ns : kLeastBetween_ns;
+  bool paces_itself = why == TriggerWhy::hang;  // see hang::Stillness
+  u64 least = is_rule(why) && !paces_itself ? kLeastBetweenByRule_ns : kLeastBetween_ns;
   bool soon = last_trigger_ns_ && ns - last_trigger_ns_ < least;
   if (h) ring_.kept_epoch(h->given_back.load(std::memory_order_acquire));  // learns what is written
   bool full = ring_.pinned() >= kMaxUnwritten;

@@ -3,11 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 
@@ -26,16 +27,26 @@ namespace {
 constexpr char kReportMark[] = ".hang";
 constexpr int kTimes = 3;
 constexpr size_t kMostProcesses = 32;  // the program and its data-loader workers
+constexpr int kPatience_s = 10;        // for another rank's look
 // In the log directory: the last verdict, as "<ns of CLOCK_REALTIME> <pid> <word>", for the other ranks of the job.
 constexpr char kVerdictFile[] = "hang.verdict";
 
-// The file of the verdict, locked: whoever comes second waits for the first one, some seconds.
+// The file of the verdict, locked: whoever comes second waits for the first one.
 class VerdictFile {
  public:
+  // Throws Error if it cannot be had: the directory may not be written to, the file belongs to somebody else, or who
+  // has the lock does not come to an end.
   explicit VerdictFile(const std::string& directory)
       : fd_(open_regular(directory + "/" + kVerdictFile, O_RDWR | O_CREAT)) {
-    while (flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
+    struct stat s;
+    bool ours = fstat(fd_, &s) == 0 && s.st_uid == geteuid() && s.st_nlink == 1;
+    for (int tenth = 0; ours && tenth < 10 * kPatience_s; tenth++) {
+      if (flock(fd_, LOCK_EX | LOCK_NB) == 0) return;
+      if (errno != EWOULDBLOCK && errno != EINTR) break;
+      usleep(100'000);
     }
+    close(fd_);
+    throw Error(Fault::unreadable, "the verdict cannot be shared");
   }
   ~VerdictFile() { close(fd_); }
   VerdictFile(const VerdictFile&) = delete;
@@ -45,7 +56,7 @@ class VerdictFile {
     char text[64] = {}, word[32] = {};
     unsigned long long at = 0;
     bool read = pread(fd_, text, sizeof text - 1, 0) > 0 && sscanf(text, "%llu %d %31[a-z_]", &at, &pid, word) == 3;
-    return read && at >= ns ? word : "";
+    return read && at >= ns && at <= clock_ns(CLOCK_REALTIME) ? word : "";
   }
   void put(const std::string& word, int pid) const {
     (void)!ftruncate(fd_, 0);
@@ -71,11 +82,20 @@ TextStyle style() {
   return plain;
 }
 
-Judged look(const std::string& directory) try {
+// Whether this program hangs, or waits for one that does. Who is at work for longer than was allowed is told, but not
+// who waits for that.
+bool hangs(const Gathered& found, int pid) {
+  const Finding& finding = found.finding;
+  if (means(finding.verdict) != Means::slow) return true;
+  auto is_program = [&](u32 rank) { return found.job.ranks[rank].process.pid == pid; };
+  return std::any_of(finding.culprits.begin(), finding.culprits.end(), is_program);
+}
+
+Judged look(const Followed& program, const std::string& directory) try {
   Gathered found = gather(directory, "");
-  return {word_of(found.finding.verdict), page_of(found, 0, style()), true};
-} catch (const Error& e) {
-  return {word_of(Verdict::unknown), "Cannot tell, because of this: " + printable(e.what()) + "\n", true};
+  return {word_of(found.finding.verdict), page_of(found, 0, style()), true, hangs(found, program.pid())};
+} catch (const std::exception& e) {
+  return {word_of(Verdict::unknown), "Cannot tell, because of this: " + printable(e.what()) + "\n", true, true};
 }
 
 class Report {
@@ -83,10 +103,8 @@ class Report {
   Report(const Followed& program, u32 number) : program_(program) {
     std::filesystem::path path = program.path();
     path_ = path.replace_extension().string() + kReportMark + std::to_string(number) + ".txt";
-    fd_ = open_regular(path_, O_WRONLY | O_CREAT | O_TRUNC);
+    unlink(path_.c_str());
   }
-  ~Report() { close(fd_); }
-  Report(const Report&) = delete;
 
   const std::string& path() const { return path_; }
 
@@ -114,18 +132,10 @@ class Report {
   }
 
  private:
-  void add(const std::string& text) {
-    for (size_t done = 0; done < text.size();) {
-      ssize_t n = write(fd_, text.data() + done, text.size() - done);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) throw Error(Fault::unreadable, path_ + ": cannot be written: " + strerror(errno));
-      done += size_t(n);
-    }
-  }
+  void add(const std::string& text) const { add_to_report(path_, text); }
 
   const Followed& program_;
   std::string path_;
-  int fd_ = -1;
 };
 
 }  // namespace
@@ -137,33 +147,46 @@ bool is_report_name(const std::string& name) {
          name.find_first_not_of("0123456789", number) == name.size() - 4;
 }
 
-Judged judge(const Followed& program, u64 since_ns) {
+Judged judge(const Followed& program, bool is_rank, u64 since_ns) {
   std::string directory = std::filesystem::path(program.path()).parent_path().string();
+  if (!is_rank) return look(program, directory);
   std::optional<VerdictFile> file;
   try {
     file.emplace(directory);
   } catch (const Error&) {
-    return look(directory);  // the directory may not be written to
+    return look(program, directory);
   }
+  // Who may not look at the processes of other ranks learns less than they do of themselves.
   int pid = 0;
-  if (std::string word = file->since(since_ns, pid); !word.empty())
-    return {word, "The verdict, " + word + ", stands in the file of process " + std::to_string(pid) + ".\n", false};
-  Judged out = look(directory);
-  file->put(out.verdict, program.pid());
+  std::string before = file->since(since_ns, pid);
+  bool known = !before.empty() && before != word_of(Verdict::unknown) && before != word_of(Verdict::out_of_sight);
+  if (known)
+    return {before, "The verdict, " + before + ", stands in the file of process " + std::to_string(pid) + ".\n", false,
+            true};
+  Judged out = look(program, directory);
+  out.by_us = before.empty();
+  if (out.hangs) file->put(out.verdict, program.pid());
   return out;
 }
 
-std::string write_report(const Followed& program, const Still& still, const Judged& judged, u32 number,
-                         const std::function<void()>& meanwhile) {
+std::string write_report(const Followed& program, const Still& still, const Judged& judged, u32 number) {
   Report report(program, number);
   report.head(still, judged);
-  meanwhile();
   for (int time = 0; time < kTimes && !program.process_ended(); time++) {
     timespec pause{1, 0};
     if (time) nanosleep(&pause, nullptr);
     report.stacks(time);
   }
   return report.path();
+}
+
+void add_to_report(const std::string& path, const std::string& text) {
+  try {
+    int fd = open_regular(path, O_WRONLY | O_CREAT | O_APPEND);
+    (void)!write(fd, text.data(), text.size());  // the disk may be full
+    close(fd);
+  } catch (const Error&) {  // somebody put something else there, or nothing may be written: the trace tells the rest
+  }
 }
 
 }  // namespace tprof::hang
