@@ -207,8 +207,8 @@ void Session::child_ready() {
 void Session::fork_prepare() {
   // A thread of ours would make Python warn about forking with threads. It also does so just after the fork, so that
   // the helper starts again a little later only.
-  helper_paused_ = recording_wanted();
   helper_stop();
+  helper_paused_ = recording_wanted();
 }
 
 void Session::resume_helper() {
