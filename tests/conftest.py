@@ -55,6 +55,12 @@ def how(request):
     return request.param
 
 
+@pytest.fixture(autouse=True)
+def nothing_goes_on():
+    yield
+    harness.end_started()
+
+
 @pytest.fixture
 def logdir(tmp_path):
     return tmp_path / "log"

@@ -134,7 +134,23 @@ def start(argv, how="bare", **more):
     ours = ("logdir", "options", "env", "where", "run_options", "preload", "wrapper")
     words, environment = prepare(argv, how, **{k: more.pop(k) for k in ours if k in more})
     more = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
-    return subprocess.Popen(words, env=environment, text=True, errors="replace", **more)
+    STARTED.append(subprocess.Popen(words, env=environment, text=True, errors="replace", **more))
+    return STARTED[-1]
+
+
+STARTED = []  # by the test that runs now
+
+
+def end_started():
+    """What a test that failed has left running would take the processor from those that follow."""
+    for process in STARTED:
+        if process.returncode is not None or process.poll() is not None:
+            continue
+        for pid in [*descendants(process.pid), process.pid]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        process.wait()
+    STARTED.clear()
 
 
 def descendants(pid):

@@ -142,8 +142,8 @@ def test_steps_that_the_ring_drops_while_traces_are_written_are_counted(tmp_path
     on within its budget: what it drops is in the figures of the next trace."""
     process, path = flights.start(tmp_path, logdir, 0)
     wait_for(lambda: progress(path) > 20_000)
-    finishers = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if is_finisher(pid, logdir)]
-    assert finishers
+    finishers = wait_for(lambda: [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc")))
+                                  if is_finisher(pid, logdir)], what="the finisher")
     for pid in finishers:
         os.kill(pid, signal.SIGSTOP)
     try:
