@@ -317,4 +317,12 @@ std::vector<u64> recordings_in(const std::string& path) {
   return out;
 }
 
+bool is_unbegun(const std::string& path) {
+  int fd = open_regular(path, O_RDONLY);
+  std::vector<char> header(kHeaderBytes + 1);
+  bool just_header = pread(fd, header.data(), header.size(), 0) == ssize_t(kHeaderBytes);
+  close(fd);
+  return just_header && std::all_of(header.begin(), header.end(), [](char c) { return c == 0; });
+}
+
 }  // namespace tprof

@@ -241,4 +241,8 @@ class Recording {
 // The offset of each recording in a file; 0 alone if it is no folded file. Throws as open() if there is no file.
 std::vector<u64> recordings_in(const std::string& path);
 
+// Whether a file is what a program leaves that is killed at the moment at which it creates its recording: empty space
+// for a header, in which nothing was ever written.
+bool is_unbegun(const std::string& path);
+
 }  // namespace tprof

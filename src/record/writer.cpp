@@ -186,17 +186,22 @@ ChunkHeader* Writer::prepare(bool ahead) {
   }
   u32 index = take_free();
   bool again = index != kNone;
-  if (!again) index = header_->chunks.fetch_add(1, std::memory_order_relaxed);
+  if (!again) index = next_chunk_.fetch_add(1, std::memory_order_relaxed);
   header_->live_chunks.fetch_add(1, std::memory_order_relaxed);
-  ChunkHeader* chunk = map_chunk(index, ahead);
-  if (chunk) return chunk;
+  if (ChunkHeader* chunk = map_chunk(index, ahead)) {
+    // Counted only now: a program that is killed before leaves no chunk beyond the end of the file.
+    u32 count = header_->chunks.load(std::memory_order_relaxed);
+    while (count <= index && !header_->chunks.compare_exchange_weak(count, index + 1, std::memory_order_relaxed)) {
+    }
+    return chunk;
+  }
   header_->live_chunks.fetch_sub(1, std::memory_order_relaxed);
   if (again) {
     note_free(index);
     return nullptr;
   }
-  u32 next = index + 1;  // takes the count back: a counted chunk beyond the end of the file would look like damage
-  header_->chunks.compare_exchange_strong(next, index, std::memory_order_relaxed);
+  u32 next = index + 1;
+  next_chunk_.compare_exchange_strong(next, index, std::memory_order_relaxed);
   return nullptr;
 }
 
@@ -310,6 +315,7 @@ void Writer::forget() {
   data_chunks_.store(0);
   full_chunks_.store(0);
   free_.store(0);
+  next_chunk_.store(0);
   want_ready_ = 4;
   seen_misses_ = 0;
 }

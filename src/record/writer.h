@@ -169,7 +169,8 @@ class Writer {
   std::atomic<u32> misses_{0};
   std::atomic<u32> data_chunks_{0};
   std::atomic<u32> full_chunks_{0};
-  std::atomic<u32> free_{0};  // chunks that may be used again
+  std::atomic<u32> free_{0};        // chunks that may be used again
+  std::atomic<u32> next_chunk_{0};  // that was never given out; FileHeader::chunks once its space is there
   std::atomic<u32> chunk_epochs_[kMaxTracked] = {};
   u32 want_ready_ = 4;
   u32 seen_misses_ = 0;

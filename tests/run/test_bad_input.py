@@ -121,6 +121,18 @@ def test_an_unknown_major_version_is_refused(recording, tmp_path):
     assert done.returncode == 3 and "version" in done.stderr
 
 
+def test_a_program_that_was_killed_when_it_created_its_recording_lost_nothing(recording, tmp_path):
+    """The space of the header is there, and nothing in it. What is shorter was cut by somebody."""
+    shutil.copy(recording, tmp_path / "vm_1.1.tprof")
+    (tmp_path / "vm_2.2.tprof").write_bytes(bytes(64 << 10))
+    done = tprof("convert", tmp_path)
+    assert done.returncode == 0 and "vm_2" not in done.stderr
+    assert tprof("convert", tmp_path / "vm_2.2.tprof").returncode == 3
+    (tmp_path / "vm_2.2.tprof").write_bytes(bytes(100))
+    done = tprof("convert", tmp_path)
+    assert done.returncode == 4 and "vm_2.2.tprof" in done.stderr
+
+
 def test_a_kept_recording_can_be_converted_again(tmp_path, logdir):
     """Also its first windows, which were written long before the program ended."""
     options = {"TPROF_KEEP_RECORDING": "1", "TPROF_SCHEDULE": "wait=1,warmup=1,active=2,repeat=3"}

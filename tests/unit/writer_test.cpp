@@ -3,10 +3,13 @@
 #include "record/writer.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,6 +18,18 @@
 #include "record/reader.h"
 
 using namespace tprof;
+
+namespace {
+
+std::function<void(int fd)> g_before_allocation;
+
+}  // namespace
+
+// Instead of the C library's: space for the file is asked for.
+extern "C" int fallocate(int fd, int mode, off_t at, off_t bytes) {
+  if (g_before_allocation) g_before_allocation(fd);
+  return int(syscall(SYS_fallocate, fd, mode, at, bytes));
+}
 
 namespace {
 
@@ -134,6 +149,25 @@ TEST_F(WriterTest, ChunksPreparedAheadAreThereForThreadsWhenNoMoreCanBeHad) {
   EXPECT_NE(writer.take_chunk(Stream::data, 1, 1), nullptr);
   EXPECT_EQ(writer.take_chunk(Stream::data, 1, 1), nullptr);
   EXPECT_TRUE(writer.stopped());
+  writer.remove();
+}
+
+TEST_F(WriterTest, AProgramThatIsKilledWhileItAsksForSpaceLeavesNoDamage) {
+  static Writer writer;  // see above
+  std::string killed = dir + "/killed.tprof";
+  ASSERT_TRUE(writer.create({killed.c_str(), "host", u32(getpid()), 0, 1, 2, 64ull << 20, Role::program, false}));
+  int asked = 0;
+  g_before_allocation = [&](int) {
+    std::unique_ptr<Recording> left = Recording::open(killed);
+    left->read_meta();
+    left->for_each_data(0, 9, [](const RecordView&) {});
+    EXPECT_FALSE(left->damage().any());
+    asked++;
+  };
+  for (int i = 0; i < 3; i++) EXPECT_NE(writer.take_chunk(Stream::data, 1, 1), nullptr);
+  writer.top_up();
+  g_before_allocation = nullptr;
+  EXPECT_GE(asked, 3);
   writer.remove();
 }
 

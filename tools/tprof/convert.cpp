@@ -136,7 +136,8 @@ int convert(const ConvertArguments& arguments) {
       for (u64 begin : recordings_in(path)) convert_one(path, begin, named, arguments, totals);
     } catch (const Error& e) {
       if (e.fault == Fault::usage) throw;
-      if (!named && access(path.c_str(), F_OK) != 0) return;  // written or folded in the meantime
+      bool gone = access(path.c_str(), F_OK) != 0;  // written or folded in the meantime
+      if (!named && (gone || is_unbegun(path))) return;
       complain(e.what());
       failed = exit_code(e.fault);
       failures++;
