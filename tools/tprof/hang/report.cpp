@@ -131,6 +131,9 @@ class Report {
       add("\n" + std::to_string(pids.size() - kMostProcesses) + " more processes are left out\n");
   }
 
+  // So that whoever waits for it sees that nothing follows.
+  void end() const { add("\n==== End of the report\n"); }
+
  private:
   void add(const std::string& text) const { add_to_report(path_, text); }
 
@@ -177,6 +180,7 @@ std::string write_report(const Followed& program, const Still& still, const Judg
     if (time) nanosleep(&pause, nullptr);
     report.stacks(time);
   }
+  report.end();
   return report.path();
 }
 
