@@ -46,11 +46,6 @@ class HostTime {
     double at = double(last_.ticks) + ahead;
     return at > 0 ? u64(at) : 0;
   }
-  // The ticks at which CLOCK_MONOTONIC showed this, as stamps of samples do.
-  u64 ticks_at(u64 monotonic_ns) const {
-    double at = double(last_.ticks) + double(i64(monotonic_ns - last_.monotonic_ns)) / ns_per_tick();
-    return at > 0 ? u64(at) : 0;
-  }
 
  private:
   ClockKind kind_;

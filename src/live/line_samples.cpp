@@ -1,6 +1,5 @@
 #include "live/line_samples.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -56,7 +55,6 @@ void LineSamples::add_meta(const RecordView& view) {
       size_t room = view.bytes() - sizeof(RecordHead), length = strnlen(key, room);
       if (length == room) break;
       std::string value(key + length + 1, strnlen(key + length + 1, room - length - 1));
-      if (!strcmp(key, kSamplesHz)) hz_ = u32(atoi(value.c_str()));
       if (!strcmp(key, kSamplesWhyNot)) why_not_ = value;
       break;
     }

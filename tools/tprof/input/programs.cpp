@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 
+#include "input/trace_file.h"
 #include "remote/process.h"
 
 namespace tprof {
@@ -33,6 +35,26 @@ std::vector<int> with_descendants(std::vector<int> pids) {
   }
   std::sort(pids.begin(), pids.end());
   return pids;
+}
+
+MappedHere tprof_in(int pid) {
+  MappedHere out;
+  for (const remote::Mapping& mapping : remote::mappings_of(pid)) {
+    out.readable = true;
+    out.library |= mapping.path.ends_with("/libtprof.so");
+    if (!out.log_directory.empty() || mapping.executable || !is_recording_name(mapping.path)) continue;
+    out.recorded = true;
+    std::string path = remote::path_here(pid, mapping);
+    if (is_recording_name(path)) out.log_directory = std::filesystem::path(path).parent_path().string();
+  }
+  return out;
+}
+
+std::string started_with(int pid, const std::string& variable) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
+  for (std::string entry; std::getline(file, entry, '\0');)
+    if (entry.starts_with(variable + "=")) return entry.substr(variable.size() + 1);
+  return "";
 }
 
 }  // namespace tprof

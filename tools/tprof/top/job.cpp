@@ -1,15 +1,12 @@
 #include "top/job.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/options.h"
 #include "input/programs.h"
 #include "input/trace_file.h"
 #include "remote/process.h"
@@ -20,40 +17,15 @@ namespace {
 constexpr u64 kFindEvery_ns = 1'000'000'000;
 constexpr u64 kKeepEnded_ns = 10'000'000'000;  // if other programs run
 
-// What a process has mapped: its recording, or at least our library.
-struct Mapped {
-  std::string recording;
-  bool library = false, readable = false;
-};
-
-Mapped mapped_by(int pid) {
-  Mapped out;
-  std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
-  for (std::string line; std::getline(maps, line);) {
-    out.readable = true;
-    size_t path = line.find('/');
-    if (path == line.npos) continue;
-    std::string file = line.substr(path);
-    if (is_recording_name(file)) out.recording = file;
-    out.library |= file.ends_with("/libtprof.so");
-  }
-  return out;
-}
-
-// A variable in the environment that a process was started with.
-std::string started_with(int pid, const std::string& variable) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/environ");
-  for (std::string entry; std::getline(file, entry, '\0');)
-    if (entry.starts_with(variable + "=")) return entry.substr(variable.size() + 1);
-  return "";
-}
-
 std::string schedule_of(int pid) {
   std::string steps = started_with(pid, "TPROF_STEPS"), schedule = started_with(pid, "TPROF_SCHEDULE");
-  return !steps.empty() ? "steps " + steps : schedule;
+  if (!steps.empty()) schedule = "steps " + steps;
+  return schedule.empty() ? "" : ": the schedule is " + schedule;
 }
 
 }  // namespace
+constexpr char kNothingSoFar[] = "nothing is recorded so far";
+
 
 WatchedJob::WatchedJob(const std::string& subject) {
   std::error_code ignored;
@@ -82,24 +54,25 @@ void WatchedJob::find_directory() {
   std::vector<int> pids = {pid_};
   pids = with_descendants(std::move(pids));
   pids_ = {pids.begin(), pids.end()};
-  bool library = false, readable = false;
+  MappedHere all;
   std::string schedule;
   for (int pid : pids) {
-    Mapped mapped = mapped_by(pid);
-    readable |= mapped.readable;
-    if (mapped.library && !library) schedule = schedule_of(pid);
-    library |= mapped.library;
-    if (mapped.recording.empty()) continue;
-    std::string seen = mapped.recording, inside = "/proc/" + std::to_string(pid) + "/root" + seen;
-    std::string path = access(seen.c_str(), R_OK) == 0 ? seen : inside;  // in a container the path is another one
-    directory_ = std::filesystem::path(path).parent_path().string();
+    MappedHere one = tprof_in(pid);
+    all.readable |= one.readable;
+    all.recorded |= one.recorded;
+    if (one.library && !all.library) schedule = schedule_of(pid);
+    all.library |= one.library;
+    if (one.log_directory.empty()) continue;
+    directory_ = one.log_directory;
     waits_.clear();
     return;
   }
   std::string process = "process " + std::to_string(pid_);
-  if (library)
-    waits_ = "nothing is recorded so far" + (schedule.empty() ? "" : ": the schedule is " + schedule);
-  else if (!readable)
+  if (all.recorded)
+    problem_ = process + " is recorded into a file that cannot be reached from here: run this where the program runs";
+  else if (all.library)
+    waits_ = kNothingSoFar + schedule;
+  else if (!all.readable)
     problem_ = process + " cannot be looked at: " + remote::refusal(pid_);
   else
     problem_ = process + " is not recorded by tprof: start it with tprof-run; what it does now: tprof stack " +

@@ -23,13 +23,13 @@ class WatchedJob {
   std::vector<live::ProgramView> views(size_t most_operators, size_t most_lines);
   // Why nothing is recorded so far; empty if something is.
   const std::string& waits() const { return waits_; }
-  bool all_ended() const;
 
  private:
   void find();
   void find_directory();
   void open_new(const std::string& path);
   bool is_wanted(const FileHeader& header) const;
+  bool all_ended() const;
   void forget_ended();
 
   int pid_ = 0;
