@@ -40,14 +40,16 @@ void ChunkFollower::find_chunks() {
   });
 }
 
-// At the first look: the chunks of each thread before the one that was its newest at `since_`.
-void ChunkFollower::leave_old_ones() {
+// At the first look: the chunks of each thread before the one that was its newest at `since`.
+void ChunkFollower::leave_old_ones(u64 since) {
   std::unordered_map<u32, u64> newest;  // by thread
   for (const Open& chunk : open_)
-    if (!chunk.meta && chunk.first_ticks <= since_) newest[chunk.place.tid] = chunk.first_ticks;
+    if (!chunk.meta && chunk.first_ticks <= since) newest[chunk.place.tid] = chunk.first_ticks;
   std::erase_if(open_, [&](const Open& chunk) {
     auto at = newest.find(chunk.place.tid);
-    return !chunk.meta && at != newest.end() && chunk.first_ticks < at->second;
+    bool old = !chunk.meta && at != newest.end() && chunk.first_ticks < at->second;
+    if (old) left_out_before_ = std::max(left_out_before_, at->second);
+    return old;
   });
 }
 
@@ -76,14 +78,21 @@ bool ChunkFollower::read(Open& chunk, const Visit& visit) {
   return true;
 }
 
-void ChunkFollower::look(const Visit& meta, const Visit& data) {
-  find_chunks();
-  if (first_) leave_old_ones();
-  first_ = false;
+// Those of the meta stream, or of data, in their order.
+void ChunkFollower::read(bool meta, const Visit& visit) {
   std::vector<Open> rest;
   for (Open& chunk : open_)
-    if (read(chunk, chunk.meta ? meta : data)) rest.push_back(chunk);
-  open_ = rest;
+    if (chunk.meta != meta || read(chunk, visit)) rest.push_back(chunk);
+  open_ = std::move(rest);
+}
+
+void ChunkFollower::look(const Visit& meta, const Visit& data) {
+  find_chunks();
+  read(true, meta);
+  if (first_) leave_old_ones(since_());
+  first_ = false;
+  read(false, data);
+  std::vector<Open> rest = open_;
   std::erase_if(rest, [&](const Open& chunk) { return is_over(chunk); });
   open_ = std::move(rest);
 }

@@ -31,7 +31,7 @@ std::unique_ptr<LineSamples> LineSamples::open(const Recording& recording, u64 s
 }
 
 LineSamples::LineSamples(std::unique_ptr<Recording> file, u64 since_ns)
-    : file_(std::move(file)), chunks_(*file_, since_ns), names_(*file_) {}
+    : file_(std::move(file)), chunks_(*file_, [since_ns] { return since_ns; }), names_(*file_) {}
 
 void LineSamples::add_meta(const RecordView& view) {
   switch (view.kind()) {

@@ -10,6 +10,7 @@
 #include "analysis/basis/name_classes.h"
 #include "analysis/tables/operators.h"
 #include "base/error.h"
+#include "base/process.h"
 #include "live/schedule.h"
 #include "model/job.h"
 #include "model/trace.h"
@@ -25,25 +26,26 @@ constexpr size_t kMostAsync = 1024, kMostWindows = 8;
 constexpr u64 kLeastTime_ns = 400'000'000;  // over which processor time is measured, as it is counted in 10 ms
 constexpr u32 kNoEpoch = 0xffffffff;        // nothing is recorded
 
+// Of the last seconds, in ticks.
 u64 begin_of(const HostTime& time) {
-  u64 recent = u64(kRecent_ns);
+  u64 recent = time.ticks_of(kRecent_ns);
   return time.now() > recent ? time.now() - recent : 0;
-}
-
-HostTime time_of(const FileHeader& header) {
-  HostTime time(header);
-  time.tick();
-  return time;
 }
 
 }  // namespace
 
-Program::Program(const std::string& path)
+Program::Program(const std::string& path, ProcessesHere& processes)
     : recording_(Recording::open(path)),
-      time_(time_of(recording_->header())),
-      chunks_(*recording_, begin_of(time_)),
-      names_(*recording_),
-      whole_since_(begin_of(time_)) {}
+      process_(processes.writer_of(header())),
+      time_(header(), process_.same_machine),
+      chunks_(*recording_, [this] { return begin_of(time_); }),
+      names_(*recording_) {}
+
+bool Program::runs() const {
+  if (header().closed.load()) return false;
+  if (!process_.pid) return !process_.same_machine;
+  return process_identity(process_.pid).start_time == header().process_start;
+}
 
 // --- the meta stream
 
@@ -241,7 +243,10 @@ void Program::find_losses(i64 whole_epoch) {
   bool waited = seen_.phase != u32(Phase::warmup) && seen_.phase != u32(Phase::active) && state() == seen_;
   if (waited) whole_epoch = newest_epoch_;
   i64 given_back = i64(header().given_back.load()) - 1;
-  if (given_back > whole_epoch_ && !first_look_) {
+  if (first_look_) {
+    bool gave_some_back = given_back >= 0 || header().kept_epoch.load();
+    whole_since_ = std::max(chunks_.left_out_before(), gave_some_back ? begin_of(time_) : 0);
+  } else if (given_back > whole_epoch_) {
     lost_windows_++;
     whole_since_ = time_.now();
   }
@@ -251,8 +256,8 @@ void Program::find_losses(i64 whole_epoch) {
 
 void Program::look_at_process() {
   u64 now = clock_ns(CLOCK_MONOTONIC);
-  if (!time_.same_machine() || now - cpu_at_ns_ < kLeastTime_ns) return;
-  std::string proc = "/proc/" + std::to_string(header().pid);
+  if (!process_.pid || now - cpu_at_ns_ < kLeastTime_ns) return;
+  std::string proc = "/proc/" + std::to_string(process_.pid);
   char text[1024];
   long long pages = 0, size = 0;
   if (read_small_file((proc + "/statm").c_str(), text, sizeof text) > 0 &&
@@ -271,11 +276,11 @@ void Program::look_at_process() {
 
 void Program::look() {
   if (ended()) return;
-  bool alive = !time_.same_machine() || recording_->writer_alive(), gone = recording_->is_gone();
+  bool ran = runs(), gone = recording_->is_gone();
   std::string why;
   try {
     read_new();
-    if (header().closed.load() || !alive) why = "the program has ended";
+    if (header().closed.load() || !ran) why = "the program has ended";
     if (gone && why.empty()) why = "its recording was deleted or replaced";
     if (!why.empty()) read_new();  // a range is told, and a step summed up, by the look after its end
   } catch (const Error&) {
@@ -314,8 +319,9 @@ void Program::read_new() {
   settled_ = begin;
   const StepNow& step = header().step;
   if (u64 ticks = step.begin_ticks)
-    now_.see(time_.at(begin), step.number, time_.at(ticks), step.first_number, time_.at(step.first_ticks));
-  if (!samples_ && !is_helper()) samples_ = LineSamples::open(*recording_, clock_ns(CLOCK_MONOTONIC) - u64(kRecent_ns));
+    now_.see(time_.at(time_.now()), step.number, time_.at(ticks), step.first_number, time_.at(step.first_ticks));
+  u64 recent_ns = time_.now_ns() - std::min(time_.now_ns(), u64(kRecent_ns));
+  if (!samples_ && !is_helper()) samples_ = LineSamples::open(*recording_, recent_ns);
   if (samples_) samples_->look();
 }
 

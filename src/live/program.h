@@ -12,6 +12,7 @@
 #include "live/chunk_follower.h"
 #include "live/host_time.h"
 #include "live/name_texts.h"
+#include "live/process_here.h"
 #include "live/recent_sums.h"
 #include "live/step_records.h"
 #include "live/steps_now.h"
@@ -23,7 +24,7 @@ namespace tprof::live {
 class Program {
  public:
   // Throws as Recording::open() does.
-  explicit Program(const std::string& path);
+  Program(const std::string& path, ProcessesHere& processes);
 
   // Reads what was added. After the program's end, or the file's, nothing changes any more.
   void look();
@@ -36,6 +37,10 @@ class Program {
   bool is_helper() const { return header().role.load() == u32(Role::helper); }
   bool is_worker() const { return header().loader.loader.load() != 0; }
   bool ended() const { return !why_ended_.empty(); }
+  // Whether it runs, as far as is known: of one that is not on this machine its recording tells.
+  bool runs() const;
+  // Its process on this machine, which may have another number than in the recording; 0: it is not here.
+  int pid_here() const { return process_.pid; }
   LoaderView worker() const { return work_.view(header(), time_); }
 
  private:
@@ -75,6 +80,7 @@ class Program {
   std::string phase_text() const;
 
   std::unique_ptr<Recording> recording_;
+  ProcessHere process_;
   HostTime time_;
   ChunkFollower chunks_;
   NameTexts names_;

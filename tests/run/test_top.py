@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import signal
+import subprocess
 import threading
 import time
 
@@ -363,6 +364,41 @@ def test_workers_of_a_dataloader(tmp_path):
         assert "fetches" in {w["does"] for w in program["workers"]}
         page = tprof("top", tmp_path / "log", "--once").stdout
         assert re.search(r"DataLoader: 6 workers, \d fetching", page), page
+
+
+# --- containers
+
+CONTAINER = ["unshare", "--pid", "--uts", "--fork", "--kill-child", "--mount-proc", "sh", "-c"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root for namespaces")
+def test_a_program_in_a_container_is_found_by_its_number_outside(tmp_path):
+    inside = {"wrapper": [*CONTAINER, 'hostname inside; "$@"; exit $?', "-"], "env": {"TRAIN_PAUSE": "0.01"}}
+    with running(["train.py", FOREVER], tmp_path / "log", {"TPROF_SCHEDULE": ""}, **inside) as outer:
+        outside = [pid for pid in descendants(outer.pid)
+                   if b"train.py" in b"".join(pathlib.Path("/proc/%d/cmdline" % pid).read_bytes().split(b"\0")[1:2])][-1]
+        number = pathlib.Path("/proc/%d/status" % outside).read_text().split("NSpid:")[1].split("\n")[0].split()
+        assert number[0] == str(outside) and number[-1] != number[0]
+        for subject in (outside, tmp_path / "log"):
+            program = until_seen(subject, lambda p: p[0]["recent_step"] and p[0]["cpu"], "--for", "2")[0]
+            assert program["pid"] == int(number[-1]) and not program["ended"] and program["rss_bytes"] > 30 << 20
+        with Terminal([TPROF, "top", tmp_path / "log", "--interval", "0.2"], 80, 24) as t:
+            t.until("aten::")
+            os.kill(outside, signal.SIGKILL)
+            t.until("The program has ended").press("q")
+            assert t.ended() == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root for namespaces")
+def test_a_program_in_another_container_is_followed_by_its_recording(training):
+    """Here that container is the test's own, and tprof top is in one, where nothing of this number runs."""
+    command = 'hostname beside; exec "%s" top "%s" --json --for 3' % (TPROF, training.logdir)
+    def look():
+        document = json.loads(subprocess.run([*CONTAINER, command], stdout=subprocess.PIPE, check=True).stdout)
+        return [p for p in document["programs"] if p["recent_step"] and p["steps_per_second"]]
+    program = wait_for(look, what="its steps")[0]
+    assert program["pid"] == training.pid and not program["ended"]
+    assert program["recent_step"]["age_us"] < 5e6 and program["rss_bytes"] is None
 
 
 # --- its own cost

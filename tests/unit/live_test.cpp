@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "live/program.h"
 #include "live/schedule.h"
 #include "record/companion.h"
@@ -298,7 +299,7 @@ class FollowTest : public testing::Test {
   void start() {
     write();
     recording = Recording::open(path());
-    follower = std::make_unique<ChunkFollower>(*recording, 0);
+    follower = std::make_unique<ChunkFollower>(*recording, [] { return u64(0); });
   }
   // The stamps of the ranges that a look finds.
   std::vector<u64> look() const {
@@ -365,6 +366,23 @@ TEST_F(FollowTest, AChunkThatIsPunchedOutOrUsedAgainIsLeft) {
   EXPECT_EQ(look(), std::vector<u64>{500});
 }
 
+TEST_F(FollowTest, WhereToBeginIsAskedForOnceTheMetaStreamWasRead) {
+  for (u64 at : {100, 200, 300, 400}) {
+    b.chunk_ticks = at;
+    b.range(kPid, 1, "aten::mm", at, at + 1);
+    b.retire(kPid, 1);
+  }
+  write();
+  recording = Recording::open(path());
+  size_t names = 0;
+  follower = std::make_unique<ChunkFollower>(*recording, [&] { return names ? u64(250) : 0; });
+  std::vector<u64> seen;
+  follower->look([&](const RecordView& view) { names += view.kind() == Kind::name; },
+                 [&](const RecordView& view) { seen.push_back(view.as<RangeRecord>().begin_ticks); });
+  EXPECT_EQ(seen, (std::vector<u64>{200, 300, 400})) << "the one of 200 was the newest then";
+  EXPECT_EQ(follower->left_out_before(), 200u);
+}
+
 TEST_F(FollowTest, AFileThatIsCutOffIsNoTrouble) {
   for (u64 i = 0; i < 30000; i++) b.range(kPid, 1, "aten::mm", i, i + 1);
   start();
@@ -397,10 +415,24 @@ class ProgramTest : public FollowTest {
  protected:
   ProgramView seen() {
     write();
-    Program program(path());
+    Program program(path(), processes);
     for (int i = 0; i < 3; i++) program.look();
     return program.view(100, 100);
   }
+  // The recording is one of this process.
+  void made_here() {
+    ProcessIdentity identity = process_identity(getpid());
+    b.header.pid = u32(getpid());
+    b.header.process_start = identity.start_time;
+    memcpy(b.header.boot_id, identity.boot_id, sizeof b.header.boot_id);
+    gethostname(b.header.host, sizeof b.header.host - 1);
+  }
+  bool runs() {
+    write();
+    ProcessesHere anew;
+    return Program(path(), anew).runs();
+  }
+  ProcessesHere processes;
 };
 
 TEST_F(ProgramTest, StepsOperatorsAndMemory) {
@@ -481,7 +513,7 @@ TEST_F(ProgramTest, LinesOfPythonFromTheSamplesBesideIt) {
 TEST_F(ProgramTest, AWindowThatWasWrittenBeforeItCouldBeReadIsCounted) {
   b.header.phase = u32(Phase::wait);
   write();
-  Program program(path());
+  Program program(path(), processes);
   program.look();
   EXPECT_EQ(program.view(1, 1).lost_windows, 0u);
   b.header.given_back = 2;
@@ -504,12 +536,43 @@ TEST_F(ProgramTest, StepsOfAWarmUpDoNotCount) {
 
 TEST_F(ProgramTest, AFileThatIsOverwrittenEndsIt) {
   write();
-  Program program(path());
+  Program program(path(), processes);
   program.look();
   EXPECT_FALSE(program.ended());
   ASSERT_EQ(truncate(path().c_str(), 0), 0);
   program.look();
   EXPECT_TRUE(program.ended());
+}
+
+TEST_F(ProgramTest, OfAnotherMachineOnlyTheLastSecondsAreRead) {
+  constexpr u64 kNow = kStart + 10'000 * kMs;  // the last clock triple
+  i64 number = 0;
+  for (u64 ago : {5600, 5400, 5200, 4800}) {
+    b.chunk_ticks = kNow - ago * kMs;
+    b.step(++number, b.chunk_ticks, b.chunk_ticks + 200 * kMs);
+    b.memory(kPid, 1, b.chunk_ticks, 100, 1000 + ago);
+    b.retire(kPid, 1);
+  }
+  b.window(0, WindowState::active, 0, -1, 0, kStart, 0);
+  ProgramView v = seen();
+  ASSERT_EQ(v.memory.size(), 1u);
+  EXPECT_EQ(v.memory[0].peak, 6200) << "5 s ago that chunk was the newest one, and it may have gone on";
+  EXPECT_EQ(v.recent.first, 3) << "what the steps before were made of was not read";
+  EXPECT_EQ(v.recent.last, 4);
+}
+
+TEST_F(ProgramTest, WhetherItRunsIsSeenByItsNumberAndStart) {
+  made_here();
+  EXPECT_TRUE(runs());
+  b.header.process_start++;
+  EXPECT_FALSE(runs()) << "another process has its number now";
+  made_here();
+  b.header.closed = kClosed;
+  EXPECT_FALSE(runs());
+  b.header.closed = 0;
+  strcpy(b.header.boot_id, "11111111-2222-3333-4444-555555555555");
+  b.header.pid = 1 << 30;
+  EXPECT_TRUE(runs()) << "of another machine its recording tells";
 }
 
 TEST(SlowestRank, IsTheOneWhosePartOutsideOfCommunicationIsLonger) {

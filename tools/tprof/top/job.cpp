@@ -23,9 +23,9 @@ std::string schedule_of(int pid) {
   return schedule.empty() ? "" : ": the schedule is " + schedule;
 }
 
-}  // namespace
 constexpr char kNothingSoFar[] = "nothing is recorded so far";
 
+}  // namespace
 
 WatchedJob::WatchedJob(const std::string& subject) {
   std::error_code ignored;
@@ -80,20 +80,21 @@ void WatchedJob::find_directory() {
   if (waits_.empty() && !found_ns_) throw Error(Fault::unreadable, problem_);
 }
 
-bool WatchedJob::is_wanted(const FileHeader& header) const {
-  return !pid_ || pids_.count(int(header.pid)) || pids_.count(int(header.parent_pid));
+// With a process it is one of those that it has started, or a worker of one of them that has lost its parent.
+bool WatchedJob::is_wanted(const live::Program& program) const {
+  if (!pid_ || pids_.count(program.pid_here())) return true;
+  const FileHeader& h = program.header();
+  return std::any_of(programs_.begin(), programs_.end(), [&](const auto& entry) {
+    const FileHeader& parent = entry.second->header();
+    return parent.pid == h.parent_pid && !strcmp(parent.host, h.host);
+  });
 }
 
-void WatchedJob::open_new(const std::string& path) {
+void WatchedJob::open_new(const std::string& path, live::ProcessesHere& processes) {
   try {
-    auto program = std::make_unique<live::Program>(path);
-    const FileHeader& h = program->header();
-    ProcessIdentity here = process_identity(1);
-    bool elsewhere = strcmp(h.boot_id, here.boot_id) != 0;
-    ProcessIdentity now = process_identity(int(h.pid));
-    bool runs = !h.closed.load() && h.header_bytes == kHeaderBytes &&
-                (elsewhere || (now.start_time && now.start_time == h.process_start));
-    if (runs && is_wanted(h))
+    auto program = std::make_unique<live::Program>(path, processes);
+    bool runs = program->runs() && program->header().header_bytes == kHeaderBytes;
+    if (runs && is_wanted(*program))
       programs_.emplace(path, std::move(program));
     else if (!runs)
       refused_.insert(path);
@@ -115,9 +116,10 @@ void WatchedJob::find() {
   found_ns_ = now;
   if (directory_.empty()) return;
   std::set<std::string> here;
+  live::ProcessesHere processes;
   for (const std::string& path : list_files(directory_, is_recording_name)) {
     here.insert(path);
-    if (!programs_.count(path) && !refused_.count(path)) open_new(path);
+    if (!programs_.count(path) && !refused_.count(path)) open_new(path, processes);
   }
   std::erase_if(refused_, [&](const std::string& path) { return !here.count(path); });
 }

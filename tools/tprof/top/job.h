@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/process.h"
 #include "live/program.h"
 
 namespace tprof {
@@ -27,8 +28,8 @@ class WatchedJob {
  private:
   void find();
   void find_directory();
-  void open_new(const std::string& path);
-  bool is_wanted(const FileHeader& header) const;
+  void open_new(const std::string& path, live::ProcessesHere& processes);
+  bool is_wanted(const live::Program& program) const;
   bool all_ended() const;
   void forget_ended();
 
