@@ -5,8 +5,9 @@
 namespace tprof::live {
 namespace {
 
-// How many chunks a look checks for being new: the newest ones, which the writer may have prepared ahead, and as many
-// of the others, in turns, which may have been punched out or used again.
+// A look checks all chunks that were given out since the last one, those that the writer has prepared ahead, and so
+// many of the newest before them, of which the writer may not have written a header yet. Where chunks are not used
+// again it also goes through the others, so many at a look, to forget those that were punched out.
 constexpr u32 kChecked = 128;
 // A chunk of a phase that is over is left after so many looks without a new record.
 constexpr u32 kIdleLooks = 4;
@@ -14,11 +15,17 @@ constexpr u32 kIdleLooks = 4;
 }  // namespace
 
 void ChunkFollower::check(u32 index) {
-  ChunkHeader header;
+  ChunkHeader header{};
   if (!recording_.chunk_header(index, header)) {
     known_.erase(index);
+    bool prepared = !header.magic && header.index == index;
+    if (prepared)
+      unused_.insert(index);
+    else
+      unused_.erase(index);
     return;
   }
+  unused_.erase(index);
   auto [known, added] = known_.try_emplace(index, header.first_ticks);
   if (!added && known->second == header.first_ticks) return;
   known->second = header.first_ticks;
@@ -28,12 +35,16 @@ void ChunkFollower::check(u32 index) {
 
 void ChunkFollower::find_chunks() {
   u32 count = recording_.chunk_count();
-  u32 newest = first_ ? 0 : count - std::min(count, kChecked);
+  bool used_again = recording_.header().kept_epoch.load() != 0;
+  u32 newest = first_ || used_again ? 0 : std::min(counted_, count - std::min(count, kChecked));
+  for (u32 index : std::set<u32>(unused_))
+    if (index < newest) check(index);
   for (u32 i = newest; i < count; i++) check(i);
   for (u32 i = 0; i < std::min(newest, kChecked); i++) {
     if (checked_ >= newest) checked_ = 0;
     check(checked_++);
   }
+  counted_ = count;
   std::sort(open_.begin(), open_.end(), [](const Open& a, const Open& b) {
     if (a.meta != b.meta) return a.meta;
     return a.first_ticks != b.first_ticks ? a.first_ticks < b.first_ticks : a.place.index < b.place.index;

@@ -3,6 +3,7 @@
 // once. What is kept is a few bytes for each chunk in the file.
 #pragma once
 #include <functional>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -42,8 +43,10 @@ class ChunkFollower {
   Since since_;
   u64 left_out_before_ = 0;
   std::unordered_map<u32, u64> known_;  // index -> ChunkHeader::first_ticks, of the chunks that were found
+  std::set<u32> unused_;                // chunks that the writer has prepared ahead
   std::vector<Open> open_;              // those that may grow
-  u32 checked_ = 0;                     // chunks from here on are checked next, besides the newest
+  u32 counted_ = 0;                     // chunks at the last look
+  u32 checked_ = 0;                     // chunks from here on are checked next, besides those that may be new
   bool first_ = true;
 };
 

@@ -301,6 +301,20 @@ class FollowTest : public testing::Test {
     recording = Recording::open(path());
     follower = std::make_unique<ChunkFollower>(*recording, [] { return u64(0); });
   }
+  // Makes the file that much longer, without the bytes: so many chunks are given out.
+  void give_out(u32 chunks) const {
+    ASSERT_EQ(truncate(path().c_str(), off_t(kHeaderBytes + u64(chunks) * kChunkBytes)), 0);
+    put(offsetof(FileHeader, chunks), &chunks, sizeof chunks);
+    recording->refresh();
+  }
+  // A chunk with one range, which begins when the chunk was taken.
+  void put_chunk(u32 index, u32 tid, u64 ticks) const {
+    ChunkHeader header{kChunkMagic, index, u32(Stream::data), 1, tid, {}, ticks, 0, {}};
+    RangeRecord range{{u16(Kind::range), sizeof(RangeRecord) / 8, 1}, ticks, ticks + 1, 0, 0, 0, -1};
+    u64 at = kHeaderBytes + u64(index) * kChunkBytes;
+    put(at, &header, sizeof header);
+    put(at + sizeof header, &range, sizeof range);
+  }
   // The stamps of the ranges that a look finds.
   std::vector<u64> look() const {
     std::vector<u64> out;
@@ -364,6 +378,41 @@ TEST_F(FollowTest, AChunkThatIsPunchedOutOrUsedAgainIsLeft) {
   put(at, &header, sizeof header);
   put(at + sizeof header, &range, sizeof range);
   EXPECT_EQ(look(), std::vector<u64>{500});
+}
+
+TEST_F(FollowTest, HoweverManyChunksWereGivenOutSinceTheLastLookAllAreReadInOrder) {
+  start();
+  look();
+  std::vector<u64> all;
+  u32 first = recording->chunk_count(), count = first + 700;
+  give_out(count);
+  for (u32 i = first; i < count; i++) {
+    put_chunk(i, kPid, 1000 + i);
+    all.push_back(1000 + i);
+  }
+  EXPECT_EQ(look(), all);
+  EXPECT_TRUE(look().empty());
+}
+
+TEST_F(FollowTest, AChunkThatWasPreparedLongAheadIsReadByTheNextLook) {
+  start();
+  u32 prepared = recording->chunk_count();
+  give_out(prepared + 500);
+  put(kHeaderBytes + u64(prepared) * kChunkBytes + offsetof(ChunkHeader, index), &prepared, sizeof prepared);
+  EXPECT_TRUE(look().empty());
+  give_out(prepared + 1500);
+  EXPECT_TRUE(look().empty());
+  put_chunk(prepared, kPid, 777);
+  EXPECT_EQ(look(), std::vector<u64>{777});
+}
+
+TEST_F(FollowTest, WhereChunksAreUsedAgainAllAreLookedAt) {
+  b.header.kept_epoch = 1;
+  start();
+  give_out(1000);
+  look();
+  for (u32 i : {300u, 400u, 500u, 600u}) put_chunk(i, kPid, 5000 - i);
+  EXPECT_EQ(look(), (std::vector<u64>{4400, 4500, 4600, 4700}));
 }
 
 TEST_F(FollowTest, WhereToBeginIsAskedForOnceTheMetaStreamWasRead) {
