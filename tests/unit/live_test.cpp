@@ -624,6 +624,59 @@ TEST_F(ProgramTest, WhetherItRunsIsSeenByItsNumberAndStart) {
   EXPECT_TRUE(runs()) << "of another machine its recording tells";
 }
 
+// --- workers of a data loader
+
+class LoaderWorkTest : public testing::Test {
+ protected:
+  static constexpr u64 kSecond = 1'000'000'000;
+  LoaderWorkTest() {
+    header.clock_kind = u32(ClockKind::monotonic_ns);
+    header.loader.loader = 1;
+  }
+  void add(LoaderPart part, u64 begin, u64 end) {
+    LoaderRecord r{};
+    r.head.id = u32(part);
+    r.begin_ticks = begin;
+    r.end_ticks = end;
+    work.add(r, time);
+  }
+  LoaderView at(u64 now, LoaderPart part, u64 since) {
+    time.add({now, now, now});
+    header.loader.part = u32(part);
+    header.loader.since_ticks = since;
+    return work.view(header, time);
+  }
+  FileHeader header{};
+  HostTime time{header, false};
+  LoaderWork work;
+};
+
+TEST_F(LoaderWorkTest, AWorkerThatIsStuckInAFetchSpendsAllOfTheLastSecondsInIt) {
+  add(LoaderPart::wait, 10 * kSecond, 14 * kSecond);
+  add(LoaderPart::fetch, 14 * kSecond, 15 * kSecond);
+  LoaderView soon = at(15 * kSecond, LoaderPart::fetch, 15 * kSecond);
+  EXPECT_NEAR(soon.fetching, 0.25, 0.01);
+  EXPECT_EQ(soon.fetch_ns, i64(kSecond));
+  EXPECT_NEAR(at(17 * kSecond, LoaderPart::fetch, 15 * kSecond).fetching, 0.75, 0.01);
+  LoaderView stuck = at(600 * kSecond, LoaderPart::fetch, 15 * kSecond);
+  EXPECT_EQ(stuck.fetching, 1);
+  EXPECT_EQ(stuck.since_ns, i64(585 * kSecond));
+  EXPECT_EQ(stuck.fetch_ns, -1) << "none has ended in the last seconds";
+}
+
+TEST_F(LoaderWorkTest, OfALongPartTheLastSecondsCount) {
+  add(LoaderPart::fetch, 10 * kSecond, 110 * kSecond);
+  LoaderView v = at(112 * kSecond, LoaderPart::wait, 110 * kSecond);
+  EXPECT_NEAR(v.fetching, 0.5, 0.01) << "from 108 to 112";
+  EXPECT_EQ(v.fetch_ns, i64(100 * kSecond));
+}
+
+TEST_F(LoaderWorkTest, ItsShareIsNotKnownWhileNothingIsRecorded) {
+  add(LoaderPart::fetch, 10 * kSecond, 11 * kSecond);
+  EXPECT_LT(at(30 * kSecond, LoaderPart::wait, 29 * kSecond).fetching, 0);
+  EXPECT_EQ(at(35 * kSecond, LoaderPart::wait, 29 * kSecond).fetching, 0) << "it waits all the time";
+}
+
 TEST(SlowestRank, IsTheOneWhosePartOutsideOfCommunicationIsLonger) {
   auto ranks_of = [](std::vector<double> own, double step) {
     std::vector<ProgramView> out(own.size());
