@@ -411,23 +411,4 @@ ProgramView Program::view(size_t most_operators, size_t most_lines) {
   return v;
 }
 
-ProgramView* slowest_rank(std::vector<ProgramView>& ranks) {
-  constexpr double kLonger = 1.1, kLeastOfStep = 0.05;
-  ProgramView *first = nullptr, *second = nullptr;
-  for (ProgramView& rank : ranks) {
-    rank.slow = false;
-    if (rank.ended || rank.own_ns < 0) continue;
-    if (!first || rank.own_ns > first->own_ns) {
-      second = first;
-      first = &rank;
-    } else if (!second || rank.own_ns > second->own_ns) {
-      second = &rank;
-    }
-  }
-  if (!second) return nullptr;
-  double gap = first->own_ns - second->own_ns;
-  first->slow = first->own_ns > kLonger * second->own_ns && gap > kLeastOfStep * first->recent.ns;
-  return first->slow ? first : nullptr;
-}
-
 }  // namespace tprof::live

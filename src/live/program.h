@@ -110,9 +110,4 @@ class Program {
   u64 cpu_ns_ = 0, cpu_at_ns_ = 0;
 };
 
-// The rank that holds up the others: of the recent steps its part outside of communication is longer than that of the
-// next by more than a tenth, and by more than a twentieth of a step. Marks it and sets own_ns of all; nullptr: there is
-// none, or what is known is not of the same steps.
-ProgramView* slowest_rank(std::vector<ProgramView>& ranks);
-
 }  // namespace tprof::live

@@ -366,6 +366,14 @@ def test_workers_of_a_dataloader(tmp_path):
         assert re.search(r"DataLoader: 6 workers, \d fetching", page), page
 
 
+def test_two_programs_in_one_directory_that_are_no_ranks_are_not_compared(tmp_path):
+    log = tmp_path / "log"
+    with running(["train.py", FOREVER], log, env={"TRAIN_PAUSE": "0.01"}), \
+            running(["train.py", FOREVER], log, env={"TRAIN_PAUSE": "0.1"}):
+        programs = until_seen(log, lambda p: len(p) == 2 and all(one["recent_step"] for one in p), "--for", "4")
+        assert [p["slow"] for p in programs] == [False, False]
+
+
 # --- containers
 
 CONTAINER = ["unshare", "--pid", "--uts", "--fork", "--kill-child", "--mount-proc", "sh", "-c"]

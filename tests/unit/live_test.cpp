@@ -6,6 +6,7 @@
 #include "base/process.h"
 #include "live/program.h"
 #include "live/schedule.h"
+#include "live/slow_ranks.h"
 #include "record/companion.h"
 #include "recording_builder.h"
 
@@ -677,31 +678,74 @@ TEST_F(LoaderWorkTest, ItsShareIsNotKnownWhileNothingIsRecorded) {
   EXPECT_EQ(at(35 * kSecond, LoaderPart::wait, 29 * kSecond).fetching, 0) << "it waits all the time";
 }
 
-TEST(SlowestRank, IsTheOneWhosePartOutsideOfCommunicationIsLonger) {
-  auto ranks_of = [](std::vector<double> own, double step) {
-    std::vector<ProgramView> out(own.size());
-    for (size_t i = 0; i < own.size(); i++) {
-      out[i].rank = i32(i);
-      out[i].own_ns = own[i];
-      out[i].recent.ns = step;
-      out[i].recent.steps = 1;
-    }
-    return out;
-  };
+// --- ranks
+
+std::vector<ProgramView> ranks_of(std::vector<double> own, double step) {
+  std::vector<ProgramView> out(own.size());
+  for (size_t i = 0; i < own.size(); i++) {
+    out[i].rank = i32(i);
+    out[i].world_size = i32(own.size());
+    out[i].own_ns = own[i];
+    out[i].recent.ns = step;
+    out[i].recent.steps = 10;
+    out[i].recent.first = 20;
+    out[i].recent.last = 29;
+  }
+  return out;
+}
+
+// The indices of those that are called slow.
+std::vector<size_t> slow_ones(std::vector<ProgramView>& programs) {
+  mark_slow_ranks(programs);
+  std::vector<size_t> out;
+  for (size_t i = 0; i < programs.size(); i++)
+    if (programs[i].slow) out.push_back(i);
+  return out;
+}
+
+using Indices = std::vector<size_t>;
+
+TEST(SlowRanks, AreThoseWhosePartOutsideOfCommunicationIsLonger) {
   auto ranks = ranks_of({50, 80, 55}, 100);
-  ASSERT_TRUE(slowest_rank(ranks));
-  EXPECT_EQ(slowest_rank(ranks)->rank, 1);
-  EXPECT_TRUE(ranks[1].slow);
-  EXPECT_FALSE(ranks[0].slow);
+  EXPECT_EQ(slow_ones(ranks), Indices{1});
+  EXPECT_EQ(ranks[1].next_own_ns, 55);
   ranks = ranks_of({50, 54}, 60);
-  EXPECT_FALSE(slowest_rank(ranks)) << "less than a tenth longer";
+  EXPECT_EQ(slow_ones(ranks), Indices{}) << "less than a tenth longer";
   ranks = ranks_of({5, 8}, 100);
-  EXPECT_FALSE(slowest_rank(ranks)) << "a twentieth of a step does not matter";
+  EXPECT_EQ(slow_ones(ranks), Indices{}) << "a twentieth of a step does not matter";
   ranks = ranks_of({50, -1}, 60);
-  EXPECT_FALSE(slowest_rank(ranks)) << "there is nothing to compare it with";
+  EXPECT_EQ(slow_ones(ranks), Indices{}) << "there is nothing to compare it with";
   ranks = ranks_of({50, 90}, 100);
   ranks[0].ended = true;
-  EXPECT_FALSE(slowest_rank(ranks));
+  EXPECT_EQ(slow_ones(ranks), Indices{});
+}
+
+TEST(SlowRanks, ProgramsThatAreNoRanksAreNotCompared) {
+  auto programs = ranks_of({50, 90}, 100);
+  for (ProgramView& p : programs) p.rank = p.world_size = -1;
+  EXPECT_EQ(slow_ones(programs), Indices{}) << "two runs in one directory";
+  programs[0].rank = 0;
+  EXPECT_EQ(slow_ones(programs), Indices{});
+}
+
+TEST(SlowRanks, JobsAreJudgedEachForItself) {
+  auto programs = ranks_of({50, 80}, 100), others = ranks_of({5, 5, 9}, 20);
+  programs.insert(programs.end(), others.begin(), others.end());
+  EXPECT_EQ(slow_ones(programs), (Indices{1, 4}));
+  EXPECT_EQ(programs[4].next_own_ns, 5);
+  programs = ranks_of({50, 80}, 100);
+  others = ranks_of({5, 9}, 20);
+  programs.insert(programs.end(), others.begin(), others.end());
+  EXPECT_EQ(slow_ones(programs), Indices{}) << "which ranks belong together is not known";
+}
+
+TEST(SlowRanks, OnlyRanksAreComparedOfWhichTheSameStepsAreKnown) {
+  auto ranks = ranks_of({90, 50, 55}, 100);
+  ranks[0].recent.first = 1;
+  ranks[0].recent.last = 10;
+  EXPECT_EQ(slow_ones(ranks), Indices{}) << "it was slow in former steps";
+  ranks[0].recent.last = 20;
+  EXPECT_EQ(slow_ones(ranks), Indices{0});
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "input/programs.h"
 #include "input/trace_file.h"
+#include "live/slow_ranks.h"
 #include "remote/process.h"
 
 namespace tprof {
@@ -172,7 +173,7 @@ std::vector<live::ProgramView> WatchedJob::views(size_t most_operators, size_t m
     std::sort(view.workers.begin(), view.workers.end(), [](const live::LoaderView& a, const live::LoaderView& b) {
       return a.loader != b.loader ? a.loader < b.loader : a.worker < b.worker;
     });
-  live::slowest_rank(out);
+  live::mark_slow_ranks(out);
   return out;
 }
 
