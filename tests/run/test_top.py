@@ -133,19 +133,37 @@ def test_while_the_schedule_waits_it_says_when_the_next_window_comes(tmp_path):
         assert later["mean_steps_per_second"] > 1
 
 
-def test_before_the_first_window_a_process_is_known_and_a_directory_is_refused(tmp_path):
+def test_before_the_first_window_a_process_and_its_log_directory_are_waited_for(tmp_path):
     (tmp_path / "log").mkdir()
+    (tmp_path / "other").mkdir()
     held = tmp_path / "go"
     with running(["train.py", "5"], tmp_path / "log", {"TPROF_SCHEDULE": "skip_first=100000,active=2"}, recorded=False,
                  env={"TRAIN_HOLD": str(held)}) as process:
         assert process.stdout.readline() == "ready\n"
-        document = seen(process.pid)
-        assert document["programs"] == []
-        assert document["waits"] == "nothing is recorded so far: the schedule is skip_first=100000,active=2"
-        assert "nothing is recorded so far" in tprof("top", process.pid, "--once").stdout
-        refused = tprof("top", tmp_path / "log", "--once")
-        assert refused.returncode == 3 and refused.stderr.count("\n") == 1
-        assert "no recording of a running program" in refused.stderr
+        for subject in (process.pid, tmp_path / "log"):
+            document = seen(subject)
+            assert document["programs"] == []
+            assert document["waits"] == "nothing is recorded so far: the schedule is skip_first=100000,active=2"
+            assert "nothing is recorded so far" in tprof("top", subject, "--once").stdout
+        assert "no recording of a running program" in one_line(tprof("top", tmp_path / "other", "--once"), 3)
+        with Terminal([TPROF, "top", tmp_path / "log", "--interval", "0.2"], 100, 24) as t:
+            t.until("nothing is recorded so far")
+            process.kill()
+            process.wait()
+            t.until("the program that was waited for has ended").press("q")
+            assert t.ended() == 0 and t.is_restored()
+    assert "no recording of a running program" in one_line(tprof("top", tmp_path / "log", "--once"), 3)
+
+
+def test_a_log_directory_that_is_waited_for_is_watched_once_its_program_records(tmp_path):
+    (tmp_path / "log").mkdir()
+    schedule = {"TPROF_SCHEDULE": "skip_first=300,active=1000000"}
+    pause = {"TRAIN_PAUSE": "0.02"}
+    with running(["train.py", FOREVER], tmp_path / "log", schedule, recorded=False, env=pause) as process:
+        wait_for(lambda: tprof("top", tmp_path / "log", "--once").returncode == 0, what="the program")
+        with Terminal([TPROF, "top", tmp_path / "log", "--interval", "0.2"], 80, 24) as t:
+            t.until("nothing is recorded so far").until("pid %d" % process.pid).until("aten::").press("q")
+            assert t.ended() == 0 and t.is_restored()
 
 
 def test_many_short_windows_are_followed(tmp_path):

@@ -1,6 +1,8 @@
 #include "input/programs.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -55,6 +57,25 @@ std::string started_with(int pid, const std::string& variable) {
   for (std::string entry; std::getline(file, entry, '\0');)
     if (entry.starts_with(variable + "=")) return entry.substr(variable.size() + 1);
   return "";
+}
+
+int program_for(const std::string& log_directory) {
+  struct stat wanted, seen;
+  if (stat(log_directory.c_str(), &wanted) != 0) return 0;
+  std::error_code ignored;
+  std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    int pid = atoi(entry.path().filename().c_str());
+    std::string process = entry.path();
+    if (pid <= 0 || stat(process.c_str(), &seen) != 0 || seen.st_uid != geteuid()) continue;
+    std::string given = started_with(pid, "TPROF_LOGDIR");
+    if (given.empty()) continue;
+    std::string path = process + (given.starts_with("/") ? "/root" : "/cwd/") + given;
+    bool same = stat(path.c_str(), &seen) == 0 && seen.st_dev == wanted.st_dev && seen.st_ino == wanted.st_ino;
+    if (same && tprof_in(pid).library && std::filesystem::read_symlink(entry.path() / "exe", ignored) != self)
+      return pid;
+  }
+  return 0;
 }
 
 }  // namespace tprof

@@ -24,4 +24,7 @@ MappedHere tprof_in(int pid);
 // A variable in the environment that a process was started with; empty if there is none.
 std::string started_with(int pid, const std::string& variable);
 
+// A process of this user that has our library and was started with this log directory; 0: there is none.
+int program_for(const std::string& log_directory);
+
 }  // namespace tprof

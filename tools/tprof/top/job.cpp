@@ -104,6 +104,14 @@ void WatchedJob::open_new(const std::string& path, live::ProcessesHere& processe
   }
 }
 
+// The log directory is known, but nobody records into it so far.
+void WatchedJob::wait_for_program() {
+  if (int pid = program_for(directory_))
+    waits_ = kNothingSoFar + schedule_of(pid);
+  else if (!waits_.empty())
+    waits_ = "the program that was waited for has ended; nothing was recorded while it was watched";
+}
+
 void WatchedJob::find() {
   u64 now = clock_ns(CLOCK_MONOTONIC);
   if (found_ns_ && now - found_ns_ < kFindEvery_ns) return;
@@ -122,6 +130,7 @@ void WatchedJob::find() {
     here.insert(path);
     if (!programs_.count(path) && !refused_.count(path)) open_new(path, processes);
   }
+  if (!pid_ && programs_.empty()) wait_for_program();
   std::erase_if(refused_, [&](const std::string& path) { return !here.count(path); });
 }
 

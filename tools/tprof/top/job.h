@@ -30,6 +30,7 @@ class WatchedJob {
   void find_directory();
   void open_new(const std::string& path, live::ProcessesHere& processes);
   bool is_wanted(const live::Program& program) const;
+  void wait_for_program();
   bool all_ended() const;
   void forget_ended();
 
