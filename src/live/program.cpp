@@ -232,8 +232,9 @@ bool Program::has_changed() {
   return !(state() == seen_);
 }
 
-// Chunks of an epoch whose trace is written may be gone. What was read of an epoch is whole if a look that began after
-// its end was over before that: `whole_epoch` is the last one that had ended when this look began.
+// Chunks of an epoch whose trace is written, or which flight mode no longer keeps, may be gone. What was read of an
+// epoch is whole if a look that began after its end was over before that: `whole_epoch` is the last one that had ended
+// when this look began.
 void Program::find_losses(i64 whole_epoch) {
   try {
     recording_->refresh();
@@ -243,15 +244,15 @@ void Program::find_losses(i64 whole_epoch) {
   bool waited = seen_.phase != u32(Phase::warmup) && seen_.phase != u32(Phase::active) && state() == seen_;
   if (waited) whole_epoch = newest_epoch_;
   i64 given_back = i64(header().given_back.load()) - 1;
+  i64 dropped = i64(header().kept_epoch.load()) - 1;
   if (first_look_) {
-    bool gave_some_back = given_back >= 0 || header().kept_epoch.load();
-    whole_since_ = std::max(chunks_.left_out_before(), gave_some_back ? begin_of(time_) : 0);
-  } else if (given_back > whole_epoch_) {
-    lost_windows_++;
+    whole_since_ = std::max(chunks_.left_out_before(), std::max(given_back, dropped) >= 0 ? begin_of(time_) : 0);
+  } else if (std::max(given_back, dropped) > whole_epoch_) {
+    (given_back > whole_epoch_ ? lost_windows_ : overtaken_)++;
     whole_since_ = time_.now();
   }
   first_look_ = false;
-  whole_epoch_ = std::max({whole_epoch_, whole_epoch, given_back});
+  whole_epoch_ = std::max({whole_epoch_, whole_epoch, given_back, dropped});
 }
 
 void Program::look_at_process() {
@@ -381,6 +382,7 @@ ProgramView Program::view(size_t most_operators, size_t most_lines) {
   if (mean.steps) v.own_ns = v.recent.ns - v.recent.by[u32(Category::communication)];
   v.overflowed = breakdown_.overflowed();
   v.lost_windows = lost_windows_;
+  v.overtaken = overtaken_;
   std::vector<std::pair<u32, Sum>> operators;
   for (const auto& [name, sum] : operators_.sums()) {
     v.operators_self_ns += time_.ns(sum.self);

@@ -98,11 +98,12 @@ class Program {
   LoaderWork work_;
   std::map<u32, MemoryView> memory_;  // by device type << 8 | index
   bool gpu_ = false, gpu_communicates_ = false;
-  u64 settled_ = 0;                         // ticks before which everything was read
-  State seen_;                              // at the last look
-  i64 newest_epoch_ = -1;                   // of which data was seen
-  i64 whole_epoch_ = -1;                    // all data of it and of those before was read, or is lost
-  u64 whole_since_ = 0, lost_windows_ = 0;  // ticks: steps that began before may have lost records
+  u64 settled_ = 0;                       // ticks before which everything was read
+  State seen_;                            // at the last look
+  i64 newest_epoch_ = -1;                 // of which data was seen
+  i64 whole_epoch_ = -1;                  // all data of it and of those before was read, or is lost
+  u64 whole_since_ = 0;                   // ticks: steps that began before may have lost records
+  u64 lost_windows_ = 0, overtaken_ = 0;  // see ProgramView
   bool first_look_ = true;
   std::string why_ended_;
   i64 rss_ = -1;

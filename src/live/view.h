@@ -57,6 +57,7 @@ struct ProgramView {
   u64 dropped = 0;          // events that were not recorded
   std::string stopped;      // why recording stopped for good
   u64 lost_windows = 0;     // whose records were gone before they could be read
+  u64 overtaken = 0;        // how often flight mode used chunks again before they could be read
   bool overflowed = false;  // the last step was too long to be summed up
 };
 

@@ -576,6 +576,28 @@ TEST_F(ProgramTest, AWindowThatWasWrittenBeforeItCouldBeReadIsCounted) {
   EXPECT_EQ(program.view(1, 1).recent.steps, 0u) << "what its steps were made of is not known";
 }
 
+TEST_F(ProgramTest, WhatFlightModeUsedAgainBeforeItCouldBeReadIsCounted) {
+  b.header.phase = u32(Phase::active);
+  b.header.epoch = 5;
+  b.step(0, kStart, kStart + kMs);
+  write();
+  Program program(path(), processes);
+  program.look();
+  b.header.epoch = 9;
+  b.header.kept_epoch = 5;
+  write();
+  program.look();
+  EXPECT_EQ(program.view(1, 1).overtaken, 0u) << "what was before epoch 5 had been read";
+  b.header.epoch = 15;
+  b.header.kept_epoch = 13;
+  b.step(1, kStart + kMs, kStart + 2 * kMs);
+  write();
+  for (int i = 0; i < 3; i++) program.look();
+  EXPECT_EQ(program.view(1, 1).overtaken, 1u) << "epoch 11 came and went";
+  EXPECT_EQ(program.view(1, 1).recent.steps, 0u);
+  EXPECT_EQ(program.view(1, 1).lost_windows, 0u);
+}
+
 TEST_F(ProgramTest, StepsOfAWarmUpDoNotCount) {
   for (i64 s = 0; s < 4; s++) b.step(s, kStart + u64(s) * kMs, kStart + u64(s + 1) * kMs);
   b.window(0, WindowState::active, 1, -1, kStart, kStart + kMs, 0);

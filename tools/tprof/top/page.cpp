@@ -154,6 +154,9 @@ std::vector<PageLine> Page::head(const ProgramView& p) const {
   if (p.lost_windows)
     out.push_back(cut(std::to_string(p.lost_windows) + (p.lost_windows == 1 ? " window was" : " windows were") +
                       " over and written before all of it could be read here"));
+  if (p.overtaken)
+    out.push_back(cut("The ring of flight mode went past what was not read yet, " + std::to_string(p.overtaken) +
+                      (p.overtaken == 1 ? " time" : " times")));
   if (p.overflowed) out.push_back(cut("The last step holds too much to be summed up as a whole"));
   return out;
 }
