@@ -348,6 +348,7 @@ def test_a_program_that_starts_later_is_found(tmp_path):
                 t.until("n next rank").until("> %d" % min(first.pid, second.pid))
                 t.press("n")
                 t.until("> %d" % max(first.pid, second.pid))
+                first.kill()
             t.press("q")
             assert t.ended() == 0 and not t.overflows
 
@@ -386,10 +387,11 @@ def test_workers_of_a_dataloader(tmp_path):
 
 def test_two_programs_in_one_directory_that_are_no_ranks_are_not_compared(tmp_path):
     log = tmp_path / "log"
-    with running(["train.py", FOREVER], log, env={"TRAIN_PAUSE": "0.01"}), \
+    with running(["train.py", FOREVER], log, env={"TRAIN_PAUSE": "0.01"}) as first, \
             running(["train.py", FOREVER], log, env={"TRAIN_PAUSE": "0.1"}):
         programs = until_seen(log, lambda p: len(p) == 2 and all(one["recent_step"] for one in p), "--for", "4")
         assert [p["slow"] for p in programs] == [False, False]
+        first.kill()
 
 
 # --- containers
@@ -402,7 +404,7 @@ def test_a_program_in_a_container_is_found_by_its_number_outside(tmp_path):
     inside = {"wrapper": [*CONTAINER, 'hostname inside; "$@"; exit $?', "-"], "env": {"TRAIN_PAUSE": "0.01"}}
     with running(["train.py", FOREVER], tmp_path / "log", {"TPROF_SCHEDULE": ""}, **inside) as outer:
         outside = [pid for pid in descendants(outer.pid)
-                   if b"train.py" in b"".join(pathlib.Path("/proc/%d/cmdline" % pid).read_bytes().split(b"\0")[1:2])][-1]
+                   if pathlib.Path("/proc/%d/cmdline" % pid).read_bytes().startswith(b"/usr/bin/python3")][0]
         number = pathlib.Path("/proc/%d/status" % outside).read_text().split("NSpid:")[1].split("\n")[0].split()
         assert number[0] == str(outside) and number[-1] != number[0]
         for subject in (outside, tmp_path / "log"):
