@@ -5,8 +5,9 @@
 namespace tprof::live {
 namespace {
 
-// How many chunks a look checks for being new: the newest ones, which the writer may have prepared ahead, and as many
-// of the others, in turns, which may have been punched out or used again.
+// A look checks all chunks that were given out since the last one, those that the writer has prepared ahead, and so
+// many of the newest before them, of which the writer may not have written a header yet. Where chunks are not used
+// again it also goes through the others, so many at a look, to forget those that were punched out.
 constexpr u32 kChecked = 128;
 // A chunk of a phase that is over is left after so many looks without a new record.
 constexpr u32 kIdleLooks = 4;
@@ -14,11 +15,17 @@ constexpr u32 kIdleLooks = 4;
 }  // namespace
 
 void ChunkFollower::check(u32 index) {
-  ChunkHeader header;
+  ChunkHeader header{};
   if (!recording_.chunk_header(index, header)) {
     known_.erase(index);
+    bool prepared = !header.magic && header.index == index;
+    if (prepared)
+      unused_.insert(index);
+    else
+      unused_.erase(index);
     return;
   }
+  unused_.erase(index);
   auto [known, added] = known_.try_emplace(index, header.first_ticks);
   if (!added && known->second == header.first_ticks) return;
   known->second = header.first_ticks;
@@ -28,26 +35,32 @@ void ChunkFollower::check(u32 index) {
 
 void ChunkFollower::find_chunks() {
   u32 count = recording_.chunk_count();
-  u32 newest = first_ ? 0 : count - std::min(count, kChecked);
+  bool used_again = recording_.header().kept_epoch.load() != 0;
+  u32 newest = first_ || used_again ? 0 : std::min(counted_, count - std::min(count, kChecked));
+  for (u32 index : std::set<u32>(unused_))
+    if (index < newest) check(index);
   for (u32 i = newest; i < count; i++) check(i);
   for (u32 i = 0; i < std::min(newest, kChecked); i++) {
     if (checked_ >= newest) checked_ = 0;
     check(checked_++);
   }
+  counted_ = count;
   std::sort(open_.begin(), open_.end(), [](const Open& a, const Open& b) {
     if (a.meta != b.meta) return a.meta;
     return a.first_ticks != b.first_ticks ? a.first_ticks < b.first_ticks : a.place.index < b.place.index;
   });
 }
 
-// At the first look: the chunks of each thread before the one that was its newest at `since_`.
-void ChunkFollower::leave_old_ones() {
+// At the first look: the chunks of each thread before the one that was its newest at `since`.
+void ChunkFollower::leave_old_ones(u64 since) {
   std::unordered_map<u32, u64> newest;  // by thread
   for (const Open& chunk : open_)
-    if (!chunk.meta && chunk.first_ticks <= since_) newest[chunk.place.tid] = chunk.first_ticks;
+    if (!chunk.meta && chunk.first_ticks <= since) newest[chunk.place.tid] = chunk.first_ticks;
   std::erase_if(open_, [&](const Open& chunk) {
     auto at = newest.find(chunk.place.tid);
-    return !chunk.meta && at != newest.end() && chunk.first_ticks < at->second;
+    bool old = !chunk.meta && at != newest.end() && chunk.first_ticks < at->second;
+    if (old) left_out_before_ = std::max(left_out_before_, at->second);
+    return old;
   });
 }
 
@@ -76,14 +89,21 @@ bool ChunkFollower::read(Open& chunk, const Visit& visit) {
   return true;
 }
 
-void ChunkFollower::look(const Visit& meta, const Visit& data) {
-  find_chunks();
-  if (first_) leave_old_ones();
-  first_ = false;
+// Those of the meta stream, or of data, in their order.
+void ChunkFollower::read(bool meta, const Visit& visit) {
   std::vector<Open> rest;
   for (Open& chunk : open_)
-    if (read(chunk, chunk.meta ? meta : data)) rest.push_back(chunk);
-  open_ = rest;
+    if (chunk.meta != meta || read(chunk, visit)) rest.push_back(chunk);
+  open_ = std::move(rest);
+}
+
+void ChunkFollower::look(const Visit& meta, const Visit& data) {
+  find_chunks();
+  read(true, meta);
+  if (first_) leave_old_ones(since_());
+  first_ = false;
+  read(false, data);
+  std::vector<Open> rest = open_;
   std::erase_if(rest, [&](const Open& chunk) { return is_over(chunk); });
   open_ = std::move(rest);
 }

@@ -1,20 +1,16 @@
 // Ticks of a recording that is being written, as nanoseconds of its host's CLOCK_MONOTONIC: from the first clock triple
 // and the last one. On the recording's own machine the last one is read here and now.
 #pragma once
-#include <string.h>
-
 #include "base/clock.h"
-#include "base/process.h"
 #include "record/record.h"
 
 namespace tprof::live {
 
 class HostTime {
  public:
-  explicit HostTime(const FileHeader& header) : kind_(static_cast<ClockKind>(header.clock_kind)) {
+  HostTime(const FileHeader& header, bool same_machine) : kind_(static_cast<ClockKind>(header.clock_kind)) {
     init_clock();
-    ProcessIdentity me = process_identity(1);
-    same_machine_ = me.boot_id[0] && !strcmp(me.boot_id, header.boot_id) && g_clock_kind == kind_;
+    same_machine_ = same_machine && g_clock_kind == kind_;
   }
 
   // A triple of the recording. The first look finds the earliest one.
@@ -29,7 +25,8 @@ class HostTime {
 
   // The moment of the last look, or on another machine that of the last triple.
   u64 now() const { return last_.ticks; }
-  bool same_machine() const { return same_machine_; }
+  // The same moment of CLOCK_MONOTONIC, as stamps of samples are.
+  u64 now_ns() const { return last_.monotonic_ns; }
 
   double ns_per_tick() const {
     if (kind_ == ClockKind::monotonic_ns || last_.ticks <= first_.ticks) return 1;
@@ -44,11 +41,6 @@ class HostTime {
   u64 ticks_at_wall(u64 wall_ns) const {
     double ahead = double(i64(wall_ns - last_.realtime_ns)) / ns_per_tick();
     double at = double(last_.ticks) + ahead;
-    return at > 0 ? u64(at) : 0;
-  }
-  // The ticks at which CLOCK_MONOTONIC showed this, as stamps of samples do.
-  u64 ticks_at(u64 monotonic_ns) const {
-    double at = double(last_.ticks) + double(i64(monotonic_ns - last_.monotonic_ns)) / ns_per_tick();
     return at > 0 ? u64(at) : 0;
   }
 

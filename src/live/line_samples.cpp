@@ -1,6 +1,5 @@
 #include "live/line_samples.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,7 +31,7 @@ std::unique_ptr<LineSamples> LineSamples::open(const Recording& recording, u64 s
 }
 
 LineSamples::LineSamples(std::unique_ptr<Recording> file, u64 since_ns)
-    : file_(std::move(file)), chunks_(*file_, since_ns), names_(*file_) {}
+    : file_(std::move(file)), chunks_(*file_, [since_ns] { return since_ns; }), names_(*file_) {}
 
 void LineSamples::add_meta(const RecordView& view) {
   switch (view.kind()) {
@@ -56,7 +55,6 @@ void LineSamples::add_meta(const RecordView& view) {
       size_t room = view.bytes() - sizeof(RecordHead), length = strnlen(key, room);
       if (length == room) break;
       std::string value(key + length + 1, strnlen(key + length + 1, room - length - 1));
-      if (!strcmp(key, kSamplesHz)) hz_ = u32(atoi(value.c_str()));
       if (!strcmp(key, kSamplesWhyNot)) why_not_ = value;
       break;
     }

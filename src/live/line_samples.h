@@ -26,8 +26,7 @@ class LineSamples {
   void look();
   // Sorted by self.
   std::vector<SampledLine> lines(size_t most);
-  u64 samples() const;  // in the last seconds
-  u32 hz() const { return hz_; }
+  u64 samples() const;                                     // in the last seconds
   const std::string& why_not() const { return why_not_; }  // there are no samples; empty if there are
 
  private:
@@ -43,7 +42,6 @@ class LineSamples {
   std::unordered_map<u32, CodeInfo> codes_;
   RecentSums<u64> sums_;         // by code << 32 | line
   RecentSums<u32> all_samples_;  // by 0
-  u32 hz_ = 0;
   std::string why_not_;
 };
 

@@ -10,6 +10,7 @@
 #include "analysis/basis/name_classes.h"
 #include "analysis/tables/operators.h"
 #include "base/error.h"
+#include "base/process.h"
 #include "live/schedule.h"
 #include "model/job.h"
 #include "model/trace.h"
@@ -25,25 +26,26 @@ constexpr size_t kMostAsync = 1024, kMostWindows = 8;
 constexpr u64 kLeastTime_ns = 400'000'000;  // over which processor time is measured, as it is counted in 10 ms
 constexpr u32 kNoEpoch = 0xffffffff;        // nothing is recorded
 
+// Of the last seconds, in ticks.
 u64 begin_of(const HostTime& time) {
-  u64 recent = u64(kRecent_ns);
+  u64 recent = time.ticks_of(kRecent_ns);
   return time.now() > recent ? time.now() - recent : 0;
-}
-
-HostTime time_of(const FileHeader& header) {
-  HostTime time(header);
-  time.tick();
-  return time;
 }
 
 }  // namespace
 
-Program::Program(const std::string& path)
+Program::Program(const std::string& path, ProcessesHere& processes)
     : recording_(Recording::open(path)),
-      time_(time_of(recording_->header())),
-      chunks_(*recording_, begin_of(time_)),
-      names_(*recording_),
-      whole_since_(begin_of(time_)) {}
+      process_(processes.writer_of(header())),
+      time_(header(), process_.same_machine),
+      chunks_(*recording_, [this] { return begin_of(time_); }),
+      names_(*recording_) {}
+
+bool Program::runs() const {
+  if (header().closed.load()) return false;
+  if (!process_.pid) return !process_.same_machine;
+  return process_identity(process_.pid).start_time == header().process_start;
+}
 
 // --- the meta stream
 
@@ -230,8 +232,9 @@ bool Program::has_changed() {
   return !(state() == seen_);
 }
 
-// Chunks of an epoch whose trace is written may be gone. What was read of an epoch is whole if a look that began after
-// its end was over before that: `whole_epoch` is the last one that had ended when this look began.
+// Chunks of an epoch whose trace is written, or which flight mode no longer keeps, may be gone. What was read of an
+// epoch is whole if a look that began after its end was over before that: `whole_epoch` is the last one that had ended
+// when this look began.
 void Program::find_losses(i64 whole_epoch) {
   try {
     recording_->refresh();
@@ -241,18 +244,21 @@ void Program::find_losses(i64 whole_epoch) {
   bool waited = seen_.phase != u32(Phase::warmup) && seen_.phase != u32(Phase::active) && state() == seen_;
   if (waited) whole_epoch = newest_epoch_;
   i64 given_back = i64(header().given_back.load()) - 1;
-  if (given_back > whole_epoch_ && !first_look_) {
-    lost_windows_++;
+  i64 dropped = i64(header().kept_epoch.load()) - 1;
+  if (first_look_) {
+    whole_since_ = std::max(chunks_.left_out_before(), std::max(given_back, dropped) >= 0 ? begin_of(time_) : 0);
+  } else if (std::max(given_back, dropped) > whole_epoch_) {
+    (given_back > whole_epoch_ ? lost_windows_ : overtaken_)++;
     whole_since_ = time_.now();
   }
   first_look_ = false;
-  whole_epoch_ = std::max({whole_epoch_, whole_epoch, given_back});
+  whole_epoch_ = std::max({whole_epoch_, whole_epoch, given_back, dropped});
 }
 
 void Program::look_at_process() {
   u64 now = clock_ns(CLOCK_MONOTONIC);
-  if (!time_.same_machine() || now - cpu_at_ns_ < kLeastTime_ns) return;
-  std::string proc = "/proc/" + std::to_string(header().pid);
+  if (!process_.pid || now - cpu_at_ns_ < kLeastTime_ns) return;
+  std::string proc = "/proc/" + std::to_string(process_.pid);
   char text[1024];
   long long pages = 0, size = 0;
   if (read_small_file((proc + "/statm").c_str(), text, sizeof text) > 0 &&
@@ -271,11 +277,11 @@ void Program::look_at_process() {
 
 void Program::look() {
   if (ended()) return;
-  bool alive = !time_.same_machine() || recording_->writer_alive(), gone = recording_->is_gone();
+  bool ran = runs(), gone = recording_->is_gone();
   std::string why;
   try {
     read_new();
-    if (header().closed.load() || !alive) why = "the program has ended";
+    if (header().closed.load() || !ran) why = "the program has ended";
     if (gone && why.empty()) why = "its recording was deleted or replaced";
     if (!why.empty()) read_new();  // a range is told, and a step summed up, by the look after its end
   } catch (const Error&) {
@@ -314,8 +320,9 @@ void Program::read_new() {
   settled_ = begin;
   const StepNow& step = header().step;
   if (u64 ticks = step.begin_ticks)
-    now_.see(time_.at(begin), step.number, time_.at(ticks), step.first_number, time_.at(step.first_ticks));
-  if (!samples_ && !is_helper()) samples_ = LineSamples::open(*recording_, clock_ns(CLOCK_MONOTONIC) - u64(kRecent_ns));
+    now_.see(time_.at(time_.now()), step.number, time_.at(ticks), step.first_number, time_.at(step.first_ticks));
+  u64 recent_ns = time_.now_ns() - std::min(time_.now_ns(), u64(kRecent_ns));
+  if (!samples_ && !is_helper()) samples_ = LineSamples::open(*recording_, recent_ns);
   if (samples_) samples_->look();
 }
 
@@ -375,6 +382,7 @@ ProgramView Program::view(size_t most_operators, size_t most_lines) {
   if (mean.steps) v.own_ns = v.recent.ns - v.recent.by[u32(Category::communication)];
   v.overflowed = breakdown_.overflowed();
   v.lost_windows = lost_windows_;
+  v.overtaken = overtaken_;
   std::vector<std::pair<u32, Sum>> operators;
   for (const auto& [name, sum] : operators_.sums()) {
     v.operators_self_ns += time_.ns(sum.self);
@@ -403,25 +411,6 @@ ProgramView Program::view(size_t most_operators, size_t most_lines) {
   for (u32 reason = 0; reason < u32(Drop::count); reason++) v.dropped += h.dropped[reason].load();
   if (u32 stopped = h.stopped.load(); stopped && stopped <= u32(Drop::count)) v.stopped = kDropNames[stopped - 1];
   return v;
-}
-
-ProgramView* slowest_rank(std::vector<ProgramView>& ranks) {
-  constexpr double kLonger = 1.1, kLeastOfStep = 0.05;
-  ProgramView *first = nullptr, *second = nullptr;
-  for (ProgramView& rank : ranks) {
-    rank.slow = false;
-    if (rank.ended || rank.own_ns < 0) continue;
-    if (!first || rank.own_ns > first->own_ns) {
-      second = first;
-      first = &rank;
-    } else if (!second || rank.own_ns > second->own_ns) {
-      second = &rank;
-    }
-  }
-  if (!second) return nullptr;
-  double gap = first->own_ns - second->own_ns;
-  first->slow = first->own_ns > kLonger * second->own_ns && gap > kLeastOfStep * first->recent.ns;
-  return first->slow ? first : nullptr;
 }
 
 }  // namespace tprof::live

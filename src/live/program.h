@@ -12,6 +12,7 @@
 #include "live/chunk_follower.h"
 #include "live/host_time.h"
 #include "live/name_texts.h"
+#include "live/process_here.h"
 #include "live/recent_sums.h"
 #include "live/step_records.h"
 #include "live/steps_now.h"
@@ -23,7 +24,7 @@ namespace tprof::live {
 class Program {
  public:
   // Throws as Recording::open() does.
-  explicit Program(const std::string& path);
+  Program(const std::string& path, ProcessesHere& processes);
 
   // Reads what was added. After the program's end, or the file's, nothing changes any more.
   void look();
@@ -36,6 +37,10 @@ class Program {
   bool is_helper() const { return header().role.load() == u32(Role::helper); }
   bool is_worker() const { return header().loader.loader.load() != 0; }
   bool ended() const { return !why_ended_.empty(); }
+  // Whether it runs, as far as is known: of one that is not on this machine its recording tells.
+  bool runs() const;
+  // Its process on this machine, which may have another number than in the recording; 0: it is not here.
+  int pid_here() const { return process_.pid; }
   LoaderView worker() const { return work_.view(header(), time_); }
 
  private:
@@ -75,6 +80,7 @@ class Program {
   std::string phase_text() const;
 
   std::unique_ptr<Recording> recording_;
+  ProcessHere process_;
   HostTime time_;
   ChunkFollower chunks_;
   NameTexts names_;
@@ -92,21 +98,17 @@ class Program {
   LoaderWork work_;
   std::map<u32, MemoryView> memory_;  // by device type << 8 | index
   bool gpu_ = false, gpu_communicates_ = false;
-  u64 settled_ = 0;                         // ticks before which everything was read
-  State seen_;                              // at the last look
-  i64 newest_epoch_ = -1;                   // of which data was seen
-  i64 whole_epoch_ = -1;                    // all data of it and of those before was read, or is lost
-  u64 whole_since_ = 0, lost_windows_ = 0;  // ticks: steps that began before may have lost records
+  u64 settled_ = 0;                       // ticks before which everything was read
+  State seen_;                            // at the last look
+  i64 newest_epoch_ = -1;                 // of which data was seen
+  i64 whole_epoch_ = -1;                  // all data of it and of those before was read, or is lost
+  u64 whole_since_ = 0;                   // ticks: steps that began before may have lost records
+  u64 lost_windows_ = 0, overtaken_ = 0;  // see ProgramView
   bool first_look_ = true;
   std::string why_ended_;
   i64 rss_ = -1;
   double cpu_ = -1;
   u64 cpu_ns_ = 0, cpu_at_ns_ = 0;
 };
-
-// The rank that holds up the others: of the recent steps its part outside of communication is longer than that of the
-// next by more than a tenth, and by more than a twentieth of a step. Marks it and sets own_ns of all; nullptr: there is
-// none, or what is known is not of the same steps.
-ProgramView* slowest_rank(std::vector<ProgramView>& ranks);
 
 }  // namespace tprof::live

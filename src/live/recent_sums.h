@@ -36,11 +36,11 @@ class RecentSums {
     mine.sums[key] += sum;
   }
 
-  // Of the last kSlots slots up to the newest one that holds anything.
-  std::unordered_map<Key, Sum> sums() const {
+  // Of the last kSlots slots up to the newest one that holds anything, and of these from slot number `first` on.
+  std::unordered_map<Key, Sum> sums(u64 first = 0) const {
     std::unordered_map<Key, Sum> out;
     for (const Slot& slot : slots_)
-      if (slot.number + kSlots > newest_)
+      if (slot.number + kSlots > newest_ && slot.number >= first)
         for (const auto& [key, sum] : slot.sums) out[key] += sum;
     return out;
   }

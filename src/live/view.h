@@ -42,7 +42,8 @@ struct ProgramView {
   i64 step_running_ns = 0;
   double rate = -1, mean_rate = -1;  // steps per second: in the last seconds, since the first step
   StepView recent;
-  bool slow = false;                    // see slowest_rank()
+  bool slow = false;                    // see mark_slow_ranks()
+  double next_own_ns = -1;              // of a slow one: the own_ns of the rank that it was compared with
   double own_ns = -1;                   // of a recent step outside of communication
   std::vector<OperatorView> operators;  // of the last seconds that were recorded; unsorted
   i64 operators_self_ns = 0;            // of all of them
@@ -56,6 +57,7 @@ struct ProgramView {
   u64 dropped = 0;          // events that were not recorded
   std::string stopped;      // why recording stopped for good
   u64 lost_windows = 0;     // whose records were gone before they could be read
+  u64 overtaken = 0;        // how often flight mode used chunks again before they could be read
   bool overflowed = false;  // the last step was too long to be summed up
 };
 

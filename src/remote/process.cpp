@@ -99,10 +99,9 @@ bool Process::can_be_read() const {
   return false;
 }
 
-bool Process::read_mappings() {
-  std::vector<Mapping> before = std::move(mappings_);
-  mappings_.clear();
-  std::ifstream maps(proc(pid_, "maps"));
+std::vector<Mapping> mappings_of(int pid) {
+  std::vector<Mapping> out;
+  std::ifstream maps(proc(pid, "maps"));
   for (std::string line; std::getline(maps, line);) {
     Mapping m;
     char permissions[5] = {};
@@ -116,8 +115,14 @@ bool Process::read_mappings() {
     m.inode = inode;
     m.executable = permissions[2] == 'x';
     if (path_at > 0 && size_t(path_at) < line.size()) m.path = line.substr(size_t(path_at));
-    mappings_.push_back(std::move(m));
+    out.push_back(std::move(m));
   }
+  return out;
+}
+
+bool Process::read_mappings() {
+  std::vector<Mapping> before = std::move(mappings_);
+  mappings_ = mappings_of(pid_);
   auto is_data = [](const Mapping& m) { return !m.executable; };
   std::vector<Mapping> now = mappings_;
   std::erase_if(before, is_data);
@@ -156,8 +161,8 @@ bool Process::read(std::vector<Piece>& pieces) const {
 
 // How the kernel prints a path of another mount namespace depends on what is mounted where: the inode decides. If the
 // program's root lies below a mount that only it sees, its paths are those from its root with more in front.
-std::string Process::path_here(const Mapping& mapping) const {
-  const std::string root = proc(pid_, "root");
+std::string path_here(int pid, const Mapping& mapping) {
+  const std::string root = proc(pid, "root");
   auto is_it = [&](const std::string& path) {
     struct stat s;
     return stat(path.c_str(), &s) == 0 && (!mapping.inode || s.st_ino == mapping.inode);
@@ -171,7 +176,7 @@ std::string Process::path_here(const Mapping& mapping) const {
   char range[64];
   snprintf(range, sizeof range, "map_files/%llx-%llx", static_cast<unsigned long long>(mapping.begin),
            static_cast<unsigned long long>(mapping.end));
-  return proc(pid_, range);  // for a file that was deleted, too; root may open it
+  return proc(pid, range);  // for a file that was deleted, too; root may open it
 }
 
 u32 Process::user() const {

@@ -15,6 +15,12 @@ struct Piece {
   bool read = false;  // set: all of it was read
 };
 
+// What a process has mapped, in order of address; empty if it may not be looked at. For this, less is needed than for
+// Process::open().
+std::vector<Mapping> mappings_of(int pid);
+// See Memory::path_here().
+std::string path_here(int pid, const Mapping& mapping);
+
 class Process : public Memory {
  public:
   // Throws Error(Fault::unreadable) with one line that says what to do: there is no such process, it may not be read
@@ -26,7 +32,7 @@ class Process : public Memory {
   // Reads the pieces in their order, in as few system calls as possible: one, if all of them are mapped there. False if
   // nothing at all could be read.
   bool read(std::vector<Piece>& pieces) const;
-  std::string path_here(const Mapping& mapping) const override;
+  std::string path_here(const Mapping& mapping) const override { return remote::path_here(pid_, mapping); }
   u32 user() const override;
 
   // The ids of its threads, ascending; empty once it has ended.

@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import signal
+import subprocess
 import threading
 import time
 
@@ -132,19 +133,37 @@ def test_while_the_schedule_waits_it_says_when_the_next_window_comes(tmp_path):
         assert later["mean_steps_per_second"] > 1
 
 
-def test_before_the_first_window_a_process_is_known_and_a_directory_is_refused(tmp_path):
+def test_before_the_first_window_a_process_and_its_log_directory_are_waited_for(tmp_path):
     (tmp_path / "log").mkdir()
+    (tmp_path / "other").mkdir()
     held = tmp_path / "go"
     with running(["train.py", "5"], tmp_path / "log", {"TPROF_SCHEDULE": "skip_first=100000,active=2"}, recorded=False,
                  env={"TRAIN_HOLD": str(held)}) as process:
         assert process.stdout.readline() == "ready\n"
-        document = seen(process.pid)
-        assert document["programs"] == []
-        assert document["waits"] == "nothing is recorded so far: the schedule is skip_first=100000,active=2"
-        assert "nothing is recorded so far" in tprof("top", process.pid, "--once").stdout
-        refused = tprof("top", tmp_path / "log", "--once")
-        assert refused.returncode == 3 and refused.stderr.count("\n") == 1
-        assert "no recording of a running program" in refused.stderr
+        for subject in (process.pid, tmp_path / "log"):
+            document = seen(subject)
+            assert document["programs"] == []
+            assert document["waits"] == "nothing is recorded so far: the schedule is skip_first=100000,active=2"
+            assert "nothing is recorded so far" in tprof("top", subject, "--once").stdout
+        assert "no recording of a running program" in one_line(tprof("top", tmp_path / "other", "--once"), 3)
+        with Terminal([TPROF, "top", tmp_path / "log", "--interval", "0.2"], 100, 24) as t:
+            t.until("nothing is recorded so far")
+            process.kill()
+            process.wait()
+            t.until("the program that was waited for has ended").press("q")
+            assert t.ended() == 0 and t.is_restored()
+    assert "no recording of a running program" in one_line(tprof("top", tmp_path / "log", "--once"), 3)
+
+
+def test_a_log_directory_that_is_waited_for_is_watched_once_its_program_records(tmp_path):
+    (tmp_path / "log").mkdir()
+    schedule = {"TPROF_SCHEDULE": "skip_first=300,active=1000000"}
+    pause = {"TRAIN_PAUSE": "0.02"}
+    with running(["train.py", FOREVER], tmp_path / "log", schedule, recorded=False, env=pause) as process:
+        wait_for(lambda: tprof("top", tmp_path / "log", "--once").returncode == 0, what="the program")
+        with Terminal([TPROF, "top", tmp_path / "log", "--interval", "0.2"], 80, 24) as t:
+            t.until("nothing is recorded so far").until("pid %d" % process.pid).until("aten::").press("q")
+            assert t.ended() == 0 and t.is_restored()
 
 
 def test_many_short_windows_are_followed(tmp_path):
@@ -329,6 +348,7 @@ def test_a_program_that_starts_later_is_found(tmp_path):
                 t.until("n next rank").until("> %d" % min(first.pid, second.pid))
                 t.press("n")
                 t.until("> %d" % max(first.pid, second.pid))
+                first.kill()
             t.press("q")
             assert t.ended() == 0 and not t.overflows
 
@@ -363,6 +383,50 @@ def test_workers_of_a_dataloader(tmp_path):
         assert "fetches" in {w["does"] for w in program["workers"]}
         page = tprof("top", tmp_path / "log", "--once").stdout
         assert re.search(r"DataLoader: 6 workers, \d fetching", page), page
+
+
+def test_two_programs_in_one_directory_that_are_no_ranks_are_not_compared(tmp_path):
+    log = tmp_path / "log"
+    with running(["train.py", FOREVER], log, env={"TRAIN_PAUSE": "0.01"}) as first, \
+            running(["train.py", FOREVER], log, env={"TRAIN_PAUSE": "0.1"}):
+        programs = until_seen(log, lambda p: len(p) == 2 and all(one["recent_step"] for one in p), "--for", "4")
+        assert [p["slow"] for p in programs] == [False, False]
+        first.kill()
+
+
+# --- containers
+
+CONTAINER = ["unshare", "--pid", "--uts", "--fork", "--kill-child", "--mount-proc", "sh", "-c"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root for namespaces")
+def test_a_program_in_a_container_is_found_by_its_number_outside(tmp_path):
+    inside = {"wrapper": [*CONTAINER, 'hostname inside; "$@"; exit $?', "-"], "env": {"TRAIN_PAUSE": "0.01"}}
+    with running(["train.py", FOREVER], tmp_path / "log", {"TPROF_SCHEDULE": ""}, **inside) as outer:
+        outside = [pid for pid in descendants(outer.pid)
+                   if pathlib.Path("/proc/%d/cmdline" % pid).read_bytes().startswith(b"/usr/bin/python3")][0]
+        number = pathlib.Path("/proc/%d/status" % outside).read_text().split("NSpid:")[1].split("\n")[0].split()
+        assert number[0] == str(outside) and number[-1] != number[0]
+        for subject in (outside, tmp_path / "log"):
+            program = until_seen(subject, lambda p: p[0]["recent_step"] and p[0]["cpu"], "--for", "2")[0]
+            assert program["pid"] == int(number[-1]) and not program["ended"] and program["rss_bytes"] > 30 << 20
+        with Terminal([TPROF, "top", tmp_path / "log", "--interval", "0.2"], 80, 24) as t:
+            t.until("aten::")
+            os.kill(outside, signal.SIGKILL)
+            t.until("The program has ended").press("q")
+            assert t.ended() == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root for namespaces")
+def test_a_program_in_another_container_is_followed_by_its_recording(training):
+    """Here that container is the test's own, and tprof top is in one, where nothing of this number runs."""
+    command = 'hostname beside; exec "%s" top "%s" --json --for 3' % (TPROF, training.logdir)
+    def look():
+        document = json.loads(subprocess.run([*CONTAINER, command], stdout=subprocess.PIPE, check=True).stdout)
+        return [p for p in document["programs"] if p["recent_step"] and p["steps_per_second"]]
+    program = wait_for(look, what="its steps")[0]
+    assert program["pid"] == training.pid and not program["ended"]
+    assert program["recent_step"]["age_us"] < 5e6 and program["rss_bytes"] is None
 
 
 # --- its own cost

@@ -120,7 +120,8 @@ def test_a_program_that_does_not_listen_is_not_asked(tmp_path, logdir):
 
 
 @pytest.mark.parametrize("words, code, why", [
-    (["0"], 3, "process 0"), (["/nowhere"], 2, "neither a process id nor a log directory"), ([], 2, ""),
+    (["0"], 2, "neither a process id"), (["/nowhere"], 2, "neither a process id nor a log directory"), ([], 2, ""),
+    (["999999999"], 3, "process 999999999"),
     (["--steps", "0", "1"], 2, "--steps"), (["--steps", "many", "1"], 2, "--steps"),
     (["--steps", "1000001", "1"], 2, "--steps")])
 def test_wrong_words_are_refused(words, code, why):

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "live/program.h"
 #include "live/schedule.h"
+#include "live/slow_ranks.h"
 #include "record/companion.h"
 #include "recording_builder.h"
 
@@ -298,7 +300,21 @@ class FollowTest : public testing::Test {
   void start() {
     write();
     recording = Recording::open(path());
-    follower = std::make_unique<ChunkFollower>(*recording, 0);
+    follower = std::make_unique<ChunkFollower>(*recording, [] { return u64(0); });
+  }
+  // Makes the file that much longer, without the bytes: so many chunks are given out.
+  void give_out(u32 chunks) const {
+    ASSERT_EQ(truncate(path().c_str(), off_t(kHeaderBytes + u64(chunks) * kChunkBytes)), 0);
+    put(offsetof(FileHeader, chunks), &chunks, sizeof chunks);
+    recording->refresh();
+  }
+  // A chunk with one range, which begins when the chunk was taken.
+  void put_chunk(u32 index, u32 tid, u64 ticks) const {
+    ChunkHeader header{kChunkMagic, index, u32(Stream::data), 1, tid, {}, ticks, 0, {}};
+    RangeRecord range{{u16(Kind::range), sizeof(RangeRecord) / 8, 1}, ticks, ticks + 1, 0, 0, 0, -1};
+    u64 at = kHeaderBytes + u64(index) * kChunkBytes;
+    put(at, &header, sizeof header);
+    put(at + sizeof header, &range, sizeof range);
   }
   // The stamps of the ranges that a look finds.
   std::vector<u64> look() const {
@@ -365,6 +381,58 @@ TEST_F(FollowTest, AChunkThatIsPunchedOutOrUsedAgainIsLeft) {
   EXPECT_EQ(look(), std::vector<u64>{500});
 }
 
+TEST_F(FollowTest, HoweverManyChunksWereGivenOutSinceTheLastLookAllAreReadInOrder) {
+  start();
+  look();
+  std::vector<u64> all;
+  u32 first = recording->chunk_count(), count = first + 700;
+  give_out(count);
+  for (u32 i = first; i < count; i++) {
+    put_chunk(i, kPid, 1000 + i);
+    all.push_back(1000 + i);
+  }
+  EXPECT_EQ(look(), all);
+  EXPECT_TRUE(look().empty());
+}
+
+TEST_F(FollowTest, AChunkThatWasPreparedLongAheadIsReadByTheNextLook) {
+  start();
+  u32 prepared = recording->chunk_count();
+  give_out(prepared + 500);
+  put(kHeaderBytes + u64(prepared) * kChunkBytes + offsetof(ChunkHeader, index), &prepared, sizeof prepared);
+  EXPECT_TRUE(look().empty());
+  give_out(prepared + 1500);
+  EXPECT_TRUE(look().empty());
+  put_chunk(prepared, kPid, 777);
+  EXPECT_EQ(look(), std::vector<u64>{777});
+}
+
+TEST_F(FollowTest, WhereChunksAreUsedAgainAllAreLookedAt) {
+  b.header.kept_epoch = 1;
+  start();
+  give_out(1000);
+  look();
+  for (u32 i : {300u, 400u, 500u, 600u}) put_chunk(i, kPid, 5000 - i);
+  EXPECT_EQ(look(), (std::vector<u64>{4400, 4500, 4600, 4700}));
+}
+
+TEST_F(FollowTest, WhereToBeginIsAskedForOnceTheMetaStreamWasRead) {
+  for (u64 at : {100, 200, 300, 400}) {
+    b.chunk_ticks = at;
+    b.range(kPid, 1, "aten::mm", at, at + 1);
+    b.retire(kPid, 1);
+  }
+  write();
+  recording = Recording::open(path());
+  size_t names = 0;
+  follower = std::make_unique<ChunkFollower>(*recording, [&] { return names ? u64(250) : 0; });
+  std::vector<u64> seen;
+  follower->look([&](const RecordView& view) { names += view.kind() == Kind::name; },
+                 [&](const RecordView& view) { seen.push_back(view.as<RangeRecord>().begin_ticks); });
+  EXPECT_EQ(seen, (std::vector<u64>{200, 300, 400})) << "the one of 200 was the newest then";
+  EXPECT_EQ(follower->left_out_before(), 200u);
+}
+
 TEST_F(FollowTest, AFileThatIsCutOffIsNoTrouble) {
   for (u64 i = 0; i < 30000; i++) b.range(kPid, 1, "aten::mm", i, i + 1);
   start();
@@ -397,10 +465,24 @@ class ProgramTest : public FollowTest {
  protected:
   ProgramView seen() {
     write();
-    Program program(path());
+    Program program(path(), processes);
     for (int i = 0; i < 3; i++) program.look();
     return program.view(100, 100);
   }
+  // The recording is one of this process.
+  void made_here() {
+    ProcessIdentity identity = process_identity(getpid());
+    b.header.pid = u32(getpid());
+    b.header.process_start = identity.start_time;
+    memcpy(b.header.boot_id, identity.boot_id, sizeof b.header.boot_id);
+    gethostname(b.header.host, sizeof b.header.host - 1);
+  }
+  bool runs() {
+    write();
+    ProcessesHere anew;
+    return Program(path(), anew).runs();
+  }
+  ProcessesHere processes;
 };
 
 TEST_F(ProgramTest, StepsOperatorsAndMemory) {
@@ -481,7 +563,7 @@ TEST_F(ProgramTest, LinesOfPythonFromTheSamplesBesideIt) {
 TEST_F(ProgramTest, AWindowThatWasWrittenBeforeItCouldBeReadIsCounted) {
   b.header.phase = u32(Phase::wait);
   write();
-  Program program(path());
+  Program program(path(), processes);
   program.look();
   EXPECT_EQ(program.view(1, 1).lost_windows, 0u);
   b.header.given_back = 2;
@@ -494,6 +576,28 @@ TEST_F(ProgramTest, AWindowThatWasWrittenBeforeItCouldBeReadIsCounted) {
   EXPECT_EQ(program.view(1, 1).recent.steps, 0u) << "what its steps were made of is not known";
 }
 
+TEST_F(ProgramTest, WhatFlightModeUsedAgainBeforeItCouldBeReadIsCounted) {
+  b.header.phase = u32(Phase::active);
+  b.header.epoch = 5;
+  b.step(0, kStart, kStart + kMs);
+  write();
+  Program program(path(), processes);
+  program.look();
+  b.header.epoch = 9;
+  b.header.kept_epoch = 5;
+  write();
+  program.look();
+  EXPECT_EQ(program.view(1, 1).overtaken, 0u) << "what was before epoch 5 had been read";
+  b.header.epoch = 15;
+  b.header.kept_epoch = 13;
+  b.step(1, kStart + kMs, kStart + 2 * kMs);
+  write();
+  for (int i = 0; i < 3; i++) program.look();
+  EXPECT_EQ(program.view(1, 1).overtaken, 1u) << "epoch 11 came and went";
+  EXPECT_EQ(program.view(1, 1).recent.steps, 0u);
+  EXPECT_EQ(program.view(1, 1).lost_windows, 0u);
+}
+
 TEST_F(ProgramTest, StepsOfAWarmUpDoNotCount) {
   for (i64 s = 0; s < 4; s++) b.step(s, kStart + u64(s) * kMs, kStart + u64(s + 1) * kMs);
   b.window(0, WindowState::active, 1, -1, kStart, kStart + kMs, 0);
@@ -504,7 +608,7 @@ TEST_F(ProgramTest, StepsOfAWarmUpDoNotCount) {
 
 TEST_F(ProgramTest, AFileThatIsOverwrittenEndsIt) {
   write();
-  Program program(path());
+  Program program(path(), processes);
   program.look();
   EXPECT_FALSE(program.ended());
   ASSERT_EQ(truncate(path().c_str(), 0), 0);
@@ -512,31 +616,158 @@ TEST_F(ProgramTest, AFileThatIsOverwrittenEndsIt) {
   EXPECT_TRUE(program.ended());
 }
 
-TEST(SlowestRank, IsTheOneWhosePartOutsideOfCommunicationIsLonger) {
-  auto ranks_of = [](std::vector<double> own, double step) {
-    std::vector<ProgramView> out(own.size());
-    for (size_t i = 0; i < own.size(); i++) {
-      out[i].rank = i32(i);
-      out[i].own_ns = own[i];
-      out[i].recent.ns = step;
-      out[i].recent.steps = 1;
-    }
-    return out;
-  };
+TEST_F(ProgramTest, OfAnotherMachineOnlyTheLastSecondsAreRead) {
+  constexpr u64 kNow = kStart + 10'000 * kMs;  // the last clock triple
+  i64 number = 0;
+  for (u64 ago : {5600, 5400, 5200, 4800}) {
+    b.chunk_ticks = kNow - ago * kMs;
+    b.step(++number, b.chunk_ticks, b.chunk_ticks + 200 * kMs);
+    b.memory(kPid, 1, b.chunk_ticks, 100, 1000 + ago);
+    b.retire(kPid, 1);
+  }
+  b.window(0, WindowState::active, 0, -1, 0, kStart, 0);
+  ProgramView v = seen();
+  ASSERT_EQ(v.memory.size(), 1u);
+  EXPECT_EQ(v.memory[0].peak, 6200) << "5 s ago that chunk was the newest one, and it may have gone on";
+  EXPECT_EQ(v.recent.first, 3) << "what the steps before were made of was not read";
+  EXPECT_EQ(v.recent.last, 4);
+}
+
+TEST_F(ProgramTest, WhetherItRunsIsSeenByItsNumberAndStart) {
+  made_here();
+  EXPECT_TRUE(runs());
+  b.header.process_start++;
+  EXPECT_FALSE(runs()) << "another process has its number now";
+  made_here();
+  b.header.closed = kClosed;
+  EXPECT_FALSE(runs());
+  b.header.closed = 0;
+  strcpy(b.header.boot_id, "11111111-2222-3333-4444-555555555555");
+  b.header.pid = 1 << 30;
+  EXPECT_TRUE(runs()) << "of another machine its recording tells";
+}
+
+// --- workers of a data loader
+
+class LoaderWorkTest : public testing::Test {
+ protected:
+  static constexpr u64 kSecond = 1'000'000'000;
+  LoaderWorkTest() {
+    header.clock_kind = u32(ClockKind::monotonic_ns);
+    header.loader.loader = 1;
+  }
+  void add(LoaderPart part, u64 begin, u64 end) {
+    LoaderRecord r{};
+    r.head.id = u32(part);
+    r.begin_ticks = begin;
+    r.end_ticks = end;
+    work.add(r, time);
+  }
+  LoaderView at(u64 now, LoaderPart part, u64 since) {
+    time.add({now, now, now});
+    header.loader.part = u32(part);
+    header.loader.since_ticks = since;
+    return work.view(header, time);
+  }
+  FileHeader header{};
+  HostTime time{header, false};
+  LoaderWork work;
+};
+
+TEST_F(LoaderWorkTest, AWorkerThatIsStuckInAFetchSpendsAllOfTheLastSecondsInIt) {
+  add(LoaderPart::wait, 10 * kSecond, 14 * kSecond);
+  add(LoaderPart::fetch, 14 * kSecond, 15 * kSecond);
+  LoaderView soon = at(15 * kSecond, LoaderPart::fetch, 15 * kSecond);
+  EXPECT_NEAR(soon.fetching, 0.25, 0.01);
+  EXPECT_EQ(soon.fetch_ns, i64(kSecond));
+  EXPECT_NEAR(at(17 * kSecond, LoaderPart::fetch, 15 * kSecond).fetching, 0.75, 0.01);
+  LoaderView stuck = at(600 * kSecond, LoaderPart::fetch, 15 * kSecond);
+  EXPECT_EQ(stuck.fetching, 1);
+  EXPECT_EQ(stuck.since_ns, i64(585 * kSecond));
+  EXPECT_EQ(stuck.fetch_ns, -1) << "none has ended in the last seconds";
+}
+
+TEST_F(LoaderWorkTest, OfALongPartTheLastSecondsCount) {
+  add(LoaderPart::fetch, 10 * kSecond, 110 * kSecond);
+  LoaderView v = at(112 * kSecond, LoaderPart::wait, 110 * kSecond);
+  EXPECT_NEAR(v.fetching, 0.5, 0.01) << "from 108 to 112";
+  EXPECT_EQ(v.fetch_ns, i64(100 * kSecond));
+}
+
+TEST_F(LoaderWorkTest, ItsShareIsNotKnownWhileNothingIsRecorded) {
+  add(LoaderPart::fetch, 10 * kSecond, 11 * kSecond);
+  EXPECT_LT(at(30 * kSecond, LoaderPart::wait, 29 * kSecond).fetching, 0);
+  EXPECT_EQ(at(35 * kSecond, LoaderPart::wait, 29 * kSecond).fetching, 0) << "it waits all the time";
+}
+
+// --- ranks
+
+std::vector<ProgramView> ranks_of(std::vector<double> own, double step) {
+  std::vector<ProgramView> out(own.size());
+  for (size_t i = 0; i < own.size(); i++) {
+    out[i].rank = i32(i);
+    out[i].world_size = i32(own.size());
+    out[i].own_ns = own[i];
+    out[i].recent.ns = step;
+    out[i].recent.steps = 10;
+    out[i].recent.first = 20;
+    out[i].recent.last = 29;
+  }
+  return out;
+}
+
+// The indices of those that are called slow.
+std::vector<size_t> slow_ones(std::vector<ProgramView>& programs) {
+  mark_slow_ranks(programs);
+  std::vector<size_t> out;
+  for (size_t i = 0; i < programs.size(); i++)
+    if (programs[i].slow) out.push_back(i);
+  return out;
+}
+
+using Indices = std::vector<size_t>;
+
+TEST(SlowRanks, AreThoseWhosePartOutsideOfCommunicationIsLonger) {
   auto ranks = ranks_of({50, 80, 55}, 100);
-  ASSERT_TRUE(slowest_rank(ranks));
-  EXPECT_EQ(slowest_rank(ranks)->rank, 1);
-  EXPECT_TRUE(ranks[1].slow);
-  EXPECT_FALSE(ranks[0].slow);
+  EXPECT_EQ(slow_ones(ranks), Indices{1});
+  EXPECT_EQ(ranks[1].next_own_ns, 55);
   ranks = ranks_of({50, 54}, 60);
-  EXPECT_FALSE(slowest_rank(ranks)) << "less than a tenth longer";
+  EXPECT_EQ(slow_ones(ranks), Indices{}) << "less than a tenth longer";
   ranks = ranks_of({5, 8}, 100);
-  EXPECT_FALSE(slowest_rank(ranks)) << "a twentieth of a step does not matter";
+  EXPECT_EQ(slow_ones(ranks), Indices{}) << "a twentieth of a step does not matter";
   ranks = ranks_of({50, -1}, 60);
-  EXPECT_FALSE(slowest_rank(ranks)) << "there is nothing to compare it with";
+  EXPECT_EQ(slow_ones(ranks), Indices{}) << "there is nothing to compare it with";
   ranks = ranks_of({50, 90}, 100);
   ranks[0].ended = true;
-  EXPECT_FALSE(slowest_rank(ranks));
+  EXPECT_EQ(slow_ones(ranks), Indices{});
+}
+
+TEST(SlowRanks, ProgramsThatAreNoRanksAreNotCompared) {
+  auto programs = ranks_of({50, 90}, 100);
+  for (ProgramView& p : programs) p.rank = p.world_size = -1;
+  EXPECT_EQ(slow_ones(programs), Indices{}) << "two runs in one directory";
+  programs[0].rank = 0;
+  EXPECT_EQ(slow_ones(programs), Indices{});
+}
+
+TEST(SlowRanks, JobsAreJudgedEachForItself) {
+  auto programs = ranks_of({50, 80}, 100), others = ranks_of({5, 5, 9}, 20);
+  programs.insert(programs.end(), others.begin(), others.end());
+  EXPECT_EQ(slow_ones(programs), (Indices{1, 4}));
+  EXPECT_EQ(programs[4].next_own_ns, 5);
+  programs = ranks_of({50, 80}, 100);
+  others = ranks_of({5, 9}, 20);
+  programs.insert(programs.end(), others.begin(), others.end());
+  EXPECT_EQ(slow_ones(programs), Indices{}) << "which ranks belong together is not known";
+}
+
+TEST(SlowRanks, OnlyRanksAreComparedOfWhichTheSameStepsAreKnown) {
+  auto ranks = ranks_of({90, 50, 55}, 100);
+  ranks[0].recent.first = 1;
+  ranks[0].recent.last = 10;
+  EXPECT_EQ(slow_ones(ranks), Indices{}) << "it was slow in former steps";
+  ranks[0].recent.last = 20;
+  EXPECT_EQ(slow_ones(ranks), Indices{0});
 }
 
 }  // namespace

@@ -122,6 +122,30 @@ TEST(TopPage, WhatIsNotKnownIsNoZero) {
   EXPECT_TRUE(json["programs"][0]["rss_bytes"].is_null());
 }
 
+TEST(TopPage, OfManyRanksTheSlowAndTheChosenOneAreOnTheScreen) {
+  std::vector<ProgramView> ranks;
+  for (i32 i = 0; i < 64; i++) ranks.push_back(a_program(i));
+  ranks[37].slow = true;
+  ranks[37].own_ns = 36.9e6;
+  ranks[37].next_own_ns = 12.3e6;
+  PageStyle style{80, 24, false, true};
+  style.chosen = 45;
+  std::string text = page_text(ranks, style);
+  size_t slow = text.find("\n  37 "), chosen = text.find("\n> 45 "), first = text.find("\n  0 ");
+  ASSERT_NE(slow, text.npos) << text;
+  ASSERT_NE(chosen, text.npos) << text;
+  EXPECT_LT(slow, chosen);
+  EXPECT_LT(chosen, first) << text;
+  EXPECT_NE(text.find("slow: own x 3.0"), text.npos) << text;
+  size_t rows = 0;
+  for (const PageLine& line : page_of(ranks, style)) rows += line.text.find("81.2/s") != line.text.npos;
+  EXPECT_NE(text.find("  ... " + std::to_string(64 - (rows - 1)) + " more\n"), text.npos) << text;
+  style.rows = 0;
+  text = page_text(ranks, style);
+  EXPECT_LT(text.find("\n  0 "), text.find("\n  37 ")) << "where there is room they are in their order";
+  EXPECT_EQ(text.find(" more\n"), text.npos);
+}
+
 TEST(TopPage, OldFiguresSayHowOldTheyAre) {
   ProgramView p = a_program(0);
   p.recent.age_ns = 12'000'000'000;

@@ -14,6 +14,7 @@
 #include "base/printable.h"
 #include "command.h"
 #include "exit_codes.h"
+#include "input/programs.h"
 #include "input/trace_file.h"
 #include "record/reader.h"
 #include "record/trigger_file.h"
@@ -22,10 +23,6 @@ namespace tprof {
 namespace {
 
 constexpr int kPatience_ms = 2000;  // a program looks every 50 ms
-
-bool is_number(const std::string& text) {
-  return !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == std::string::npos;
-}
 
 // The recordings that a process has mapped: its own, and for a helper also that of its leader.
 std::vector<std::string> recordings_of_process(const std::string& pid) {
@@ -38,7 +35,7 @@ std::vector<std::string> recordings_of_process(const std::string& pid) {
 }
 
 std::vector<std::string> recordings_of(const std::string& subject) {
-  if (is_number(subject)) return recordings_of_process(subject);
+  if (pid_in(subject)) return recordings_of_process(subject);
   std::error_code ignored;
   if (std::filesystem::is_directory(subject, ignored)) return list_files(subject, is_recording_name);
   throw Error(Fault::usage, "'" + subject + "' is neither a process id nor a log directory");
@@ -90,7 +87,8 @@ int trigger(const std::vector<std::string>& subjects, long long steps) {
       for (const std::string& path : recordings_of(subject)) try {
           std::unique_ptr<Recording> recording = Recording::open(path);
           const FileHeader& h = recording->header();
-          bool other = is_number(subject) && std::to_string(h.pid) != subject;
+          int pid = pid_in(subject);
+          bool other = pid && int(h.pid) != pid;
           if (other || h.role != u32(Role::program) || h.closed || !recording->writer_alive()) continue;
           programs++;
           ask(*recording, recording->read_meta(), steps);
@@ -100,7 +98,7 @@ int trigger(const std::vector<std::string>& subjects, long long steps) {
           failed++;
         }
       if (!programs)
-        throw Error(Fault::unreadable, is_number(subject)
+        throw Error(Fault::unreadable, pid_in(subject)
                                            ? "process " + subject +
                                                  " has no recording; it listens from its start on "
                                                  "only with --mode flight or --trigger"

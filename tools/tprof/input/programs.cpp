@@ -1,12 +1,16 @@
 #include "input/programs.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 
+#include "input/trace_file.h"
 #include "remote/process.h"
 
 namespace tprof {
@@ -33,6 +37,45 @@ std::vector<int> with_descendants(std::vector<int> pids) {
   }
   std::sort(pids.begin(), pids.end());
   return pids;
+}
+
+MappedHere tprof_in(int pid) {
+  MappedHere out;
+  for (const remote::Mapping& mapping : remote::mappings_of(pid)) {
+    out.readable = true;
+    out.library |= mapping.path.ends_with("/libtprof.so");
+    if (!out.log_directory.empty() || mapping.executable || !is_recording_name(mapping.path)) continue;
+    out.recorded = true;
+    std::string path = remote::path_here(pid, mapping);
+    if (is_recording_name(path)) out.log_directory = std::filesystem::path(path).parent_path().string();
+  }
+  return out;
+}
+
+std::string started_with(int pid, const std::string& variable) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
+  for (std::string entry; std::getline(file, entry, '\0');)
+    if (entry.starts_with(variable + "=")) return entry.substr(variable.size() + 1);
+  return "";
+}
+
+int program_for(const std::string& log_directory) {
+  struct stat wanted, seen;
+  if (stat(log_directory.c_str(), &wanted) != 0) return 0;
+  std::error_code ignored;
+  std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    int pid = atoi(entry.path().filename().c_str());
+    std::string process = entry.path();
+    if (pid <= 0 || stat(process.c_str(), &seen) != 0 || seen.st_uid != geteuid()) continue;
+    std::string given = started_with(pid, "TPROF_LOGDIR");
+    if (given.empty()) continue;
+    std::string path = process + (given.starts_with("/") ? "/root" : "/cwd/") + given;
+    bool same = stat(path.c_str(), &seen) == 0 && seen.st_dev == wanted.st_dev && seen.st_ino == wanted.st_ino;
+    if (same && tprof_in(pid).library && std::filesystem::read_symlink(entry.path() / "exe", ignored) != self)
+      return pid;
+  }
+  return 0;
 }
 
 }  // namespace tprof

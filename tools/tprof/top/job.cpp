@@ -1,17 +1,15 @@
 #include "top/job.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/options.h"
 #include "input/programs.h"
 #include "input/trace_file.h"
+#include "live/slow_ranks.h"
 #include "remote/process.h"
 
 namespace tprof {
@@ -20,38 +18,13 @@ namespace {
 constexpr u64 kFindEvery_ns = 1'000'000'000;
 constexpr u64 kKeepEnded_ns = 10'000'000'000;  // if other programs run
 
-// What a process has mapped: its recording, or at least our library.
-struct Mapped {
-  std::string recording;
-  bool library = false, readable = false;
-};
-
-Mapped mapped_by(int pid) {
-  Mapped out;
-  std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
-  for (std::string line; std::getline(maps, line);) {
-    out.readable = true;
-    size_t path = line.find('/');
-    if (path == line.npos) continue;
-    std::string file = line.substr(path);
-    if (is_recording_name(file)) out.recording = file;
-    out.library |= file.ends_with("/libtprof.so");
-  }
-  return out;
-}
-
-// A variable in the environment that a process was started with.
-std::string started_with(int pid, const std::string& variable) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/environ");
-  for (std::string entry; std::getline(file, entry, '\0');)
-    if (entry.starts_with(variable + "=")) return entry.substr(variable.size() + 1);
-  return "";
-}
-
 std::string schedule_of(int pid) {
   std::string steps = started_with(pid, "TPROF_STEPS"), schedule = started_with(pid, "TPROF_SCHEDULE");
-  return !steps.empty() ? "steps " + steps : schedule;
+  if (!steps.empty()) schedule = "steps " + steps;
+  return schedule.empty() ? "" : ": the schedule is " + schedule;
 }
+
+constexpr char kNothingSoFar[] = "nothing is recorded so far";
 
 }  // namespace
 
@@ -82,24 +55,25 @@ void WatchedJob::find_directory() {
   std::vector<int> pids = {pid_};
   pids = with_descendants(std::move(pids));
   pids_ = {pids.begin(), pids.end()};
-  bool library = false, readable = false;
+  MappedHere all;
   std::string schedule;
   for (int pid : pids) {
-    Mapped mapped = mapped_by(pid);
-    readable |= mapped.readable;
-    if (mapped.library && !library) schedule = schedule_of(pid);
-    library |= mapped.library;
-    if (mapped.recording.empty()) continue;
-    std::string seen = mapped.recording, inside = "/proc/" + std::to_string(pid) + "/root" + seen;
-    std::string path = access(seen.c_str(), R_OK) == 0 ? seen : inside;  // in a container the path is another one
-    directory_ = std::filesystem::path(path).parent_path().string();
+    MappedHere one = tprof_in(pid);
+    all.readable |= one.readable;
+    all.recorded |= one.recorded;
+    if (one.library && !all.library) schedule = schedule_of(pid);
+    all.library |= one.library;
+    if (one.log_directory.empty()) continue;
+    directory_ = one.log_directory;
     waits_.clear();
     return;
   }
   std::string process = "process " + std::to_string(pid_);
-  if (library)
-    waits_ = "nothing is recorded so far" + (schedule.empty() ? "" : ": the schedule is " + schedule);
-  else if (!readable)
+  if (all.recorded)
+    problem_ = process + " is recorded into a file that cannot be reached from here: run this where the program runs";
+  else if (all.library)
+    waits_ = kNothingSoFar + schedule;
+  else if (!all.readable)
     problem_ = process + " cannot be looked at: " + remote::refusal(pid_);
   else
     problem_ = process + " is not recorded by tprof: start it with tprof-run; what it does now: tprof stack " +
@@ -107,26 +81,35 @@ void WatchedJob::find_directory() {
   if (waits_.empty() && !found_ns_) throw Error(Fault::unreadable, problem_);
 }
 
-bool WatchedJob::is_wanted(const FileHeader& header) const {
-  return !pid_ || pids_.count(int(header.pid)) || pids_.count(int(header.parent_pid));
+// With a process it is one of those that it has started, or a worker of one of them that has lost its parent.
+bool WatchedJob::is_wanted(const live::Program& program) const {
+  if (!pid_ || pids_.count(program.pid_here())) return true;
+  const FileHeader& h = program.header();
+  return std::any_of(programs_.begin(), programs_.end(), [&](const auto& entry) {
+    const FileHeader& parent = entry.second->header();
+    return parent.pid == h.parent_pid && !strcmp(parent.host, h.host);
+  });
 }
 
-void WatchedJob::open_new(const std::string& path) {
+void WatchedJob::open_new(const std::string& path, live::ProcessesHere& processes) {
   try {
-    auto program = std::make_unique<live::Program>(path);
-    const FileHeader& h = program->header();
-    ProcessIdentity here = process_identity(1);
-    bool elsewhere = strcmp(h.boot_id, here.boot_id) != 0;
-    ProcessIdentity now = process_identity(int(h.pid));
-    bool runs = !h.closed.load() && h.header_bytes == kHeaderBytes &&
-                (elsewhere || (now.start_time && now.start_time == h.process_start));
-    if (runs && is_wanted(h))
+    auto program = std::make_unique<live::Program>(path, processes);
+    bool runs = program->runs() && program->header().header_bytes == kHeaderBytes;
+    if (runs && is_wanted(*program))
       programs_.emplace(path, std::move(program));
     else if (!runs)
       refused_.insert(path);
   } catch (const Error& e) {
     if (problem_.empty()) problem_ = e.what();  // it may be just being made: it is tried again
   }
+}
+
+// The log directory is known, but nobody records into it so far.
+void WatchedJob::wait_for_program() {
+  if (int pid = program_for(directory_))
+    waits_ = kNothingSoFar + schedule_of(pid);
+  else if (!waits_.empty())
+    waits_ = "the program that was waited for has ended; nothing was recorded while it was watched";
 }
 
 void WatchedJob::find() {
@@ -142,10 +125,12 @@ void WatchedJob::find() {
   found_ns_ = now;
   if (directory_.empty()) return;
   std::set<std::string> here;
+  live::ProcessesHere processes;
   for (const std::string& path : list_files(directory_, is_recording_name)) {
     here.insert(path);
-    if (!programs_.count(path) && !refused_.count(path)) open_new(path);
+    if (!programs_.count(path) && !refused_.count(path)) open_new(path, processes);
   }
+  if (!pid_ && programs_.empty()) wait_for_program();
   std::erase_if(refused_, [&](const std::string& path) { return !here.count(path); });
 }
 
@@ -197,7 +182,7 @@ std::vector<live::ProgramView> WatchedJob::views(size_t most_operators, size_t m
     std::sort(view.workers.begin(), view.workers.end(), [](const live::LoaderView& a, const live::LoaderView& b) {
       return a.loader != b.loader ? a.loader < b.loader : a.worker < b.worker;
     });
-  live::slowest_rank(out);
+  live::mark_slow_ranks(out);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/process.h"
 #include "live/program.h"
 
 namespace tprof {
@@ -23,13 +24,14 @@ class WatchedJob {
   std::vector<live::ProgramView> views(size_t most_operators, size_t most_lines);
   // Why nothing is recorded so far; empty if something is.
   const std::string& waits() const { return waits_; }
-  bool all_ended() const;
 
  private:
   void find();
   void find_directory();
-  void open_new(const std::string& path);
-  bool is_wanted(const FileHeader& header) const;
+  void open_new(const std::string& path, live::ProcessesHere& processes);
+  bool is_wanted(const live::Program& program) const;
+  void wait_for_program();
+  bool all_ended() const;
   void forget_ended();
 
   int pid_ = 0;

@@ -61,7 +61,8 @@ Json program_json(const live::ProgramView& p) {
               {"cpu", known(p.cpu)},
               {"rss_bytes", count(p.rss)},
               {"dropped", p.dropped},
-              {"windows_not_read", p.lost_windows}};
+              {"windows_not_read", p.lost_windows},
+              {"ring_overtook", p.overtaken}};
   if (!p.stopped.empty()) out["stopped"] = p.stopped;
   out["operators"] = Json::array();
   for (const live::OperatorView& op : sorted_operators(p, OperatorOrder::self))

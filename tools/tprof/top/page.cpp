@@ -76,7 +76,8 @@ class Page {
  private:
   std::vector<PageLine> head(const ProgramView& p) const;
   Section time_of(const ProgramView& p) const;
-  Section ranks() const;
+  // All of them; or so many lines that the slow ones and the chosen one come first, and how many more there are last.
+  Section ranks(size_t lines = 0) const;
   Section workers(const ProgramView& p) const;
   Section operators(const ProgramView& p) const;
   Section python(const ProgramView& p) const;
@@ -153,6 +154,9 @@ std::vector<PageLine> Page::head(const ProgramView& p) const {
   if (p.lost_windows)
     out.push_back(cut(std::to_string(p.lost_windows) + (p.lost_windows == 1 ? " window was" : " windows were") +
                       " over and written before all of it could be read here"));
+  if (p.overtaken)
+    out.push_back(cut("The ring of flight mode went past what was not read yet, " + std::to_string(p.overtaken) +
+                      (p.overtaken == 1 ? " time" : " times")));
   if (p.overflowed) out.push_back(cut("The last step holds too much to be summed up as a whole"));
   return out;
 }
@@ -193,28 +197,37 @@ std::string longer_text(double ns, double than_ns) {
   return times < 2 ? "+ " + format("%.0f %%", 100 * (times - 1)) : "x " + format("%.1f", times);
 }
 
-Section Page::ranks() const {
+Section Page::ranks(size_t lines) const {
+  constexpr size_t kLeast = 4;  // the title, a slow rank, the chosen one, how many more there are
   Section out;
+  out.least = kLeast;
   if (programs_.size() < 2) return {};
   bool some = std::any_of(programs_.begin(), programs_.end(), [](auto& p) { return p.rank >= 0; });
-  double next = 0;  // the longest own time but that of the slow one
-  for (const ProgramView& p : programs_)
-    if (!p.slow) next = std::max(next, p.own_ns);
   out.lines.push_back(cut("  " + left(some ? "Rank" : "Pid", kShort) + right("Step", kShort) +
                               right("Rate", kShort + 1) + right("A step", kNumber) + right("Own", kNumber) +
                               right("Communic.", kNumber),
                           LineLook::title));
-  for (size_t i = 0; i < programs_.size(); i++) {
+  std::vector<size_t> order(programs_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  size_t rows = order.size();
+  if (lines >= kLeast && lines <= rows) {
+    rows = lines - 2;
+    auto rest = std::stable_partition(order.begin(), order.end(), [&](size_t i) { return programs_[i].slow; });
+    std::stable_partition(rest, order.end(), [&](size_t i) { return i == style_.chosen; });
+  }
+  for (size_t at = 0; at < rows; at++) {
+    size_t i = order[at];
     const ProgramView& p = programs_[i];
     auto time = [&](double ns) { return p.recent.steps ? time_text(llround(ns)) : std::string("-"); };
     std::string row = (i == style_.chosen ? "> " : "  ") + left(std::to_string(some ? p.rank : i32(p.pid)), kShort) +
                       right(p.step < 0 ? "-" : std::to_string(p.step), kShort) + right(rate_text(p.rate), kShort + 1) +
                       right(time(p.recent.ns), kNumber) + right(time(p.own_ns), kNumber) +
                       right(time(p.recent.by[u32(Category::communication)]), kNumber);
-    if (p.slow) row += "  slow: own " + longer_text(p.own_ns, next);
+    if (p.slow) row += "  slow: own " + longer_text(p.own_ns, p.next_own_ns);
     if (p.ended) row += "  ended";
     out.lines.push_back(cut(row, p.slow ? LineLook::warning : LineLook::plain));
   }
+  if (rows < order.size()) out.lines.push_back(cut("  ... " + std::to_string(order.size() - rows) + " more"));
   return out;
 }
 
@@ -336,6 +349,7 @@ std::vector<PageLine> Page::lines() {
   if (programs_.empty()) {
     out = {two_sides("tprof top", style_.time, LineLook::strong), cut(printable(style_.waits))};
   } else {
+    constexpr size_t kRanks = 1;
     const ProgramView& p = programs_[std::min(style_.chosen, programs_.size() - 1)];
     out = head(p);
     std::vector<Section> sections = {time_of(p), ranks(), workers(p), operators(p), python(p)};
@@ -344,7 +358,8 @@ std::vector<PageLine> Page::lines() {
     size_t taken = out.size() + style_.keys;
     if (style_.rows) {
       size_t room = style_.rows > taken ? style_.rows - taken : 0;
-      shares = shares_of(sections, {0, 1, 3, 4, 2}, room);
+      shares = shares_of(sections, {0, kRanks, 3, 4, 2}, room);
+      if (shares[kRanks] && shares[kRanks] < sections[kRanks].lines.size()) sections[kRanks] = ranks(shares[kRanks]);
     } else {
       for (const Section& s : sections) shares.push_back(s.lines.size());
       for (size_t s : {3, 4}) shares[s] = std::min(shares[s], kRowsOfPlainPage + 1);
