@@ -43,6 +43,12 @@ def torch_machine(request):
     return harness.machine(request.param)
 
 
+@pytest.fixture(scope="session", params=["host", pytest.param("trixie", marks=pytest.mark.full), "sid"])
+def outer_machine(request):
+    """For what takes long: the oldest and the newest of them, the one between with --full."""
+    return harness.machine(request.param)
+
+
 @pytest.fixture(scope="session", params=["trixie", "sid"])
 def kineto_machine(request):
     """Those with torch.profiler: Debian 12's torch is built without Kineto."""

@@ -49,7 +49,7 @@ def agree(rows, truth):
         assert abs(sum(parts) - 100) < 0.1
 
 
-@pytest.mark.parametrize("where", ["host", "trixie", "sid"])
+@pytest.mark.parametrize("where", ["host", pytest.param("trixie", marks=pytest.mark.full), "sid"])
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_a_trouble_is_named(trouble, where, logdir):
     verdict, said, fix = TROUBLES[trouble]

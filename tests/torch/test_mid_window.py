@@ -19,9 +19,9 @@ def want(schedule, steps):
 
 @pytest.mark.parametrize("schedule", [s if i < 3 else pytest.param(s, marks=pytest.mark.full) for i, s in enumerate(SCHEDULES)])
 @pytest.mark.parametrize("way", ["exec", "fork", "daemon"])
-def test_no_window_is_lost(way, schedule, torch_machine, logdir):
+def test_no_window_is_lost(way, schedule, outer_machine, logdir):
     options = {"TPROF_SCHEDULE": schedule} if "=" in schedule else SCHEDULES[schedule]
-    result = run([PROGRAM, way], "run", where=torch_machine, logdir=logdir, options=options)
+    result = run([PROGRAM, way], "run", where=outer_machine, logdir=logdir, options=options)
     assert result.returncode == (3 if way == "exec" else 0), result.stderr
     check_windows(result, schedule)
 
@@ -29,16 +29,16 @@ def test_no_window_is_lost(way, schedule, torch_machine, logdir):
 @pytest.mark.full
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("way", ["exec", "fork", "daemon"])
-def test_no_window_is_lost_however_it_ends(way, ending, torch_machine, how, logdir):
-    result = run([PROGRAM, way, ending], how, where=torch_machine, logdir=logdir, options={"TPROF_STEPS": "2:100"})
+def test_no_window_is_lost_however_it_ends(way, ending, outer_machine, how, logdir):
+    result = run([PROGRAM, way, ending], how, where=outer_machine, logdir=logdir, options={"TPROF_STEPS": "2:100"})
     assert result.returncode == (ENDINGS[ending] if way == "exec" else 0), result.stderr
     check_windows(result, "steps")
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_exit_matrix(ending, torch_machine, how, logdir):
-    result = run(["train.py", 60, ending], how, where=torch_machine, logdir=logdir,
+def test_exit_matrix(ending, outer_machine, how, logdir):
+    result = run(["train.py", 60, ending], how, where=outer_machine, logdir=logdir,
                  options={"TPROF_SCHEDULE": "wait=1,warmup=1,active=1000"})
     assert (result.returncode, result.stdout) == (ENDINGS[ending], "done 60\n"), result.stderr
     assert [(t.steps(), t.marks()) for t in result.traces()] == [(list(range(2, 60)), list(range(2, 60)))]

@@ -12,8 +12,8 @@ OPTIONS = {"TPROF_PRESET": "full", "TPROF_WITH_STACK": "calls,native", "TPROF_AC
 
 
 @pytest.mark.parametrize("options", [OPTIONS, pytest.param({}, marks=pytest.mark.full)], ids=["every option", "default"])
-def test_the_same_results_graphs_and_operators(options, torch_machine, tmp_path):
-    results = both([PROGRAM, *MODES], tmp_path, ways=["preload"], options=options, where=torch_machine,
+def test_the_same_results_graphs_and_operators(options, outer_machine, tmp_path):
+    results = both([PROGRAM, *MODES], tmp_path, ways=["preload"], options=options, where=outer_machine,
                    env={"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor")}, timeout=500)
     assert results["bare"].returncode == 0, results["bare"].stderr
     assert results["bare"].stdout.count("end of ") == len(MODES)

@@ -205,10 +205,10 @@ def test_an_unknown_python_has_no_stacks_and_everything_else(kind, torch_machine
 
 
 
-def test_many_threads_survive(torch_machine, logdir):
+def test_many_threads_survive(outer_machine, logdir):
     """Recursion, exceptions, generators, code that is made and freed, threads that end, and some that still run when
     the interpreter ends."""
-    result = run([HERE / "stress_stacks.py", "12", "1"], "run", logdir=logdir, options=STACK, where=torch_machine)
+    result = run([HERE / "stress_stacks.py", "12", "1"], "run", logdir=logdir, options=STACK, where=outer_machine)
     assert (result.returncode, result.stdout) == (0, "rounds by 12 threads\n"), result.stderr
     trace = only_trace(result)
     stacks = of_operator(trace)

@@ -73,14 +73,14 @@ def check_steps(scenario, where, tried, tmp_path):
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_steps(scenario, torch_machine, tmp_path):
-    check_steps(scenario, torch_machine, schedules_for(scenario, torch_machine), tmp_path)
+def test_steps(scenario, outer_machine, tmp_path):
+    check_steps(scenario, outer_machine, schedules_for(scenario, outer_machine), tmp_path)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_steps_with_every_schedule(scenario, torch_machine, tmp_path):
-    check_steps(scenario, torch_machine, [None] + SCHEDULES, tmp_path)
+def test_steps_with_every_schedule(scenario, outer_machine, tmp_path):
+    check_steps(scenario, outer_machine, [None] + SCHEDULES, tmp_path)
 
 
 @pytest.mark.parametrize("source,want", [("optimizer", 10), ("backward:2", 5), ("range:^aten::mse", 0),
