@@ -321,7 +321,8 @@ def test_a_thousand_triggers_leak_nothing(tmp_path, logdir):
 
 @pytest.mark.parametrize("value, why", [
     ("step", "is not file, oom, step>1.5x or hang>60s"), ("step>1x", "above 1"), ("step>1.5", "above 1"),
-    ("step>nanx", "above 1"), ("hang", "is not file"), ("file,", "is not file"), ("oom step>2x", "is not file"), ("step>1e99x", "above 1")])
+    ("step>nanx", "above 1"), ("hang", "is not file"), ("file,", "is not file"), ("oom step>2x", "is not file"),
+    ("step>1e99x", "above 1")])
 def test_values_that_make_no_sense_are_refused_with_one_line(value, why, logdir):
     refused = run(["-c", "print('runs')"], "run", logdir=logdir, options={"TPROF_TRIGGER": value, "TPROF_MODE": "flight"})
     assert refused.returncode == 2 and refused.stdout == "" and why in refused.stderr and len(refused.said()) == 1
