@@ -100,7 +100,7 @@ void Session::note_options() {
 
 void Session::note_place() {
   for (const LauncherVariables& launcher : kLaunchers)
-    for (const char* name : {launcher.rank, launcher.world_size, launcher.local_rank}) {
+    for (const char* name : {launcher.rank, launcher.world_size, launcher.local_rank, launcher.local_world_size}) {
       const char* value = *name ? getenv(name) : nullptr;
       if (!value || !*value) continue;
       char key[64];
