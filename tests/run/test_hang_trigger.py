@@ -92,6 +92,9 @@ def test_when_all_is_recorded_what_there_is_is_written(tmp_path, logdir):
                                   options={"TPROF_TRIGGER": "hang>2s"})
     wait_for(lambda: trace_files(logdir), what="the trace")
     the_report(logdir)
+    time.sleep(1)
+    (watcher,) = watchers(logdir)
+    assert os.getpriority(os.PRIO_PROCESS, watcher) >= 0, "it has a high priority only while threads are stopped"
     process.kill()
     finish(process, logdir)
     assert numbers(load_traces(logdir)[0])[-1] == 3999

@@ -207,6 +207,17 @@ void release(Unwinder& unwinder, ProgramStacks& out) {
   if (std::optional<u64> stopped_ns = unwinder.release()) out.stops_ns.push_back(*stopped_ns);
 }
 
+// As tprof-stack has: the thread that is stopped waits for us. Only if this is allowed.
+class HighPriority {
+ public:
+  HighPriority() { setpriority(PRIO_PROCESS, 0, -20); }
+  ~HighPriority() { setpriority(PRIO_PROCESS, 0, before_); }
+  HighPriority(const HighPriority&) = delete;
+
+ private:
+  int before_ = getpriority(PRIO_PROCESS, 0);
+};
+
 std::string command_of(int pid) {
   std::string text = text_of_file("/proc/" + std::to_string(pid) + "/cmdline");
   while (!text.empty() && !text.back()) text.pop_back();
@@ -223,9 +234,10 @@ ProgramStacks stacks_of_process(int pid, Frames frames) {
   out.command = command_of(pid);
   Taker taker(*process, out, frames);
   std::optional<Unwinder> unwinder;
+  std::optional<HighPriority> high;
   if (frames != Frames::python) {
     unwinder.emplace(std::vector<std::string>{std::to_string(pid)});
-    setpriority(PRIO_PROCESS, 0, -20);  // as tprof-stack does: the thread that is stopped waits for us
+    high.emplace();
   }
   std::vector<int> tids = process->threads();
   taker.match_python_threads(tids);
