@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import pickle
+import re
 import signal
 import threading
 import time
@@ -205,6 +206,27 @@ def test_a_dump_is_data_and_nothing_else(tmp_path, content, why, monkeypatch):
     path.write_bytes(content)
     done = tprof("hang", tmp_path, "--dumps", path)
     assert done.returncode == 3 and why in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+
+
+TOO_LARGE = {
+    "memo": b"\x80\x04N" + b"\x94" * 11_000_000 + b".",
+    "marks": b"\x80\x04" + b"(" * 11_000_000 + b".",
+    "copies of a text": b"\x80\x04(X" + (3 << 20).to_bytes(4, "little") + b"x" * (3 << 20) + b"\x94" + b"h\0" * 100 + b"t.",
+    "keys of a pickle": pickle.dumps({i: i for i in range(20_000)}, 2),
+    "keys": json.dumps({str(i): i for i in range(20_000)}).encode(),
+    "values": b'{"version": "2.10", "entries": [' + b"0," * 6_000_000 + b"0]}",
+    "calls": b'{"version": "2.10", "entries": [' + b"{}," * 200_000 + b"{}]}",
+    "groups": json.dumps({"version": "2.10", "entries": [{"process_group": [str(i)]} for i in range(2000)]}).encode(),
+}
+
+
+@pytest.mark.parametrize("what", TOO_LARGE)
+def test_what_a_dump_may_hold_is_bounded(tmp_path, what):
+    path = tmp_path / "fr_trace_rank_0"
+    path.write_bytes(TOO_LARGE[what])
+    done = tprof("hang", tmp_path, "--dumps", path, timeout=30)
+    assert done.returncode == 3 and len(done.stderr.splitlines()) == 1, done.stderr[:1000]
+    assert re.search("too many values|more than (200000 calls|1000 groups)", done.stderr)
 
 
 DESYNC = """
