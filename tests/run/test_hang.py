@@ -146,6 +146,7 @@ def test_a_program_that_is_no_job_is_judged_too(compiled):
     try:
         wait_for(lambda: tprof("hang", program.pid).returncode == 1, what="both threads")
         found = look(program.pid)
+        assert (found["culprits"], found["culprit_processes"]) == ([None], [program.pid])
         assert found["verdict"] == "deadlock" and found["notes"] == [] and {"first", "second"} <= set(functions(found))
     finally:
         program.kill()
