@@ -107,6 +107,8 @@ void Session::note_place() {
       snprintf(key, sizeof key, "env.%s", name);
       note(key, value);
     }
+  char name_space[64] = {};  // in which the process has the id that its recording holds
+  if (readlink("/proc/self/ns/pid", name_space, sizeof name_space - 1) > 0) note("pid_namespace", name_space);
 }
 
 void Session::joins_job(i32 rank) {
