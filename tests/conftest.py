@@ -117,10 +117,10 @@ def job(tmp_path):
     trouble; kills all in the end."""
     started = []
 
-    def begin(what, where="host", ranks=2, how="run", **environment):
-        ready, logdir = tmp_path / "ready", tmp_path / "log"
+    def begin(what, where="host", ranks=2, how="run", wrapper=(), **environment):
+        ready, logdir = tmp_path / ("ready%d" % len(started)), tmp_path / "log"
         program = harness.start(["hangs.py", what, ready, ranks], how, logdir=logdir, where=harness.machine(where),
-                                env=environment, start_new_session=True)
+                                env=environment, wrapper=wrapper, start_new_session=True)
         started.append(program)
         harness.wait_for(lambda: ready.exists() or program.poll() is not None, what="the job's trouble")
         assert program.poll() is None, program.communicate()

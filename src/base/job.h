@@ -5,15 +5,15 @@
 namespace tprof {
 
 struct JobPlace {
-  const char* variable = nullptr;                   // that holds the rank
-  i32 rank = -1, world_size = -1, local_rank = -1;  // -1: not known
+  const char* variable = nullptr;                                          // that holds the rank
+  i32 rank = -1, world_size = -1, local_rank = -1, local_world_size = -1;  // -1: not known
 };
 
 struct LauncherVariables {
-  const char *rank, *world_size, *local_rank;
+  const char *rank, *world_size, *local_rank, *local_world_size;
 };
 constexpr LauncherVariables kLaunchers[] = {
-#define LAUNCHER(rank, world_size, local_rank) {rank, world_size, local_rank},
+#define LAUNCHER(rank, world_size, local_rank, local_world_size) {rank, world_size, local_rank, local_world_size},
 #include "base/launchers.def"
 #undef LAUNCHER
 };
@@ -37,7 +37,8 @@ JobPlace place_in_job(Environment value_of) {
     i32 rank = rank_number(value_of(launcher.rank));
     if (rank < 0) continue;
     auto number = [&](const char* name) { return *name ? rank_number(value_of(name)) : -1; };
-    return {launcher.rank, rank, number(launcher.world_size), number(launcher.local_rank)};
+    return {launcher.rank, rank, number(launcher.world_size), number(launcher.local_rank),
+            number(launcher.local_world_size)};
   }
   return {};
 }

@@ -36,8 +36,6 @@ const Operator* operator_of(std::string_view name) {
 
 constexpr std::string_view kReduceScatter = "reduce_scatter";
 
-bool is_transfer(std::string_view collective) { return collective == "send" || collective.starts_with("recv"); }
-
 // Whether torch counts more than one call in the group for it, and not on all ranks alike: a monitored_barrier is made
 // of transfers.
 bool counts_transfers(std::string_view collective) {

@@ -2,10 +2,15 @@
 // took, for which process group it was, and which number it has there.
 #pragma once
 #include <functional>
+#include <string_view>
 
 #include "model/trace.h"
 
 namespace tprof {
+
+// Whether an operator of torch.distributed, as model/collectives.def or a backend names it, moves data from one rank to
+// another one, and has no place in the order of its group's collectives.
+inline bool is_transfer(std::string_view collective) { return collective == "send" || collective.starts_with("recv"); }
 
 // A process group as the program had it at a moment.
 struct GroupMark {

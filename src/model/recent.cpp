@@ -32,7 +32,7 @@ class RecentReader {
   Recent run() {
     auto phase = static_cast<Phase>(recording_.header().phase.load());
     out_.records = !recording_.header().closed && (phase == Phase::warmup || phase == Phase::active);
-    for (const StepInfo& step : settled_steps(meta_)) out_.step = std::max(out_.step, step.number);
+    find_step();
     choose_chunks();
     read();
     if (out_.latest_ticks) out_.latest_age_ns = age(ns(out_.latest_ticks));
@@ -43,6 +43,15 @@ class RecentReader {
  private:
   i64 ns(u64 ticks) const { return clock_.realtime_ns(ticks); }
   i64 age(i64 at_ns) const { return std::max<i64>(now_ns_ - at_ns, 0); }
+
+  void find_step() {
+    for (const StepInfo& step : settled_steps(meta_)) out_.step = std::max(out_.step, step.number);
+    const StepNow& now = recording_.header().step;
+    out_.step_ticks = now.last_ticks;
+    u64 recorded = 0;
+    for (const StepInfo& step : meta_.steps) recorded = std::max(recorded, step.begin_ticks);
+    if (now.begin_ticks > recorded) out_.step = now.number;
+  }
 
   // From the last moment on at which torch's own counts are known, if that is not too much; else the newest ones, and
   // that of each thread.
@@ -179,9 +188,13 @@ class RecentReader {
     bool in_step = step != meta_.steps.rend() && (!step->end_ticks || at < ns(step->end_ticks));
     if (in_step) call.step = step->number;
     // Which one it is in its step can be counted if all of the step was read.
-    if (in_step && step->begin_ticks >= read_from_)
-      call.turn = !group.calls.empty() && group.calls.back().step == call.step ? group.calls.back().turn + 1 : 0;
+    if (in_step && step->begin_ticks >= read_from_ && !is_transfer(call.kind)) call.turn = turn_in(group, call.step);
     group.calls.push_back(std::move(call));
+  }
+
+  static i64 turn_in(const RecentGroup& group, i64 step) {
+    auto before = std::find_if(group.calls.rbegin(), group.calls.rend(), [](auto& c) { return !is_transfer(c.kind); });
+    return before != group.calls.rend() && before->step == step ? before->turn + 1 : 0;
   }
 
   i8 done(const Collective& c) const {

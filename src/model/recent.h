@@ -15,8 +15,8 @@ struct RecentCollective {
   std::string kind;   // "allreduce" ...
   std::string dtype;  // empty: not known
   i64 number = -1;    // in its group, as torch or NCCL counts; -1 not known
-  i64 step = -1;      // in which it began, -1: in none; and which one of its group it was there, from 0
-  i64 turn = -1;      // -1 not known
+  i64 step = -1;      // in which it began, -1: in none
+  i64 turn = -1;  // which one of its group's it was there, from 0; transfers between two ranks have none; -1 not known
   i64 elements = -1;  // that this process sends; -1 not known
   i32 peer = -1;      // root, or the other rank of a transfer; -1 none
   i64 age_ns = 0;     // since it began
@@ -33,7 +33,8 @@ struct Recent {
   bool records = false;   // the process was recording at the time of the look
   u64 latest_ticks = 0;   // the last stamp in the newest chunks, 0: none
   i64 latest_age_ns = 0;  // how long ago that was
-  i64 step = -1;          // that has begun last; -1: none has
+  i64 step = -1;          // that has begun last, recorded or not; -1: none has
+  u64 step_ticks = 0;     // of the last sign of steps, recorded or not, see StepNow; 0: none so far
   std::vector<RecentGroup> groups;
 };
 

@@ -1,6 +1,7 @@
 #include "remote/process.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -48,6 +49,13 @@ std::string status_field(int pid, const char* name) {
     return from == std::string::npos ? "" : line.substr(from);
   }
   return "";
+}
+
+int innermost_id(int id) {
+  std::string ids = status_field(id, "NSpid");
+  size_t last = ids.find_last_of(" \t");
+  int own = atoi(ids.c_str() + (last == std::string::npos ? 0 : last + 1));
+  return own > 0 ? own : id;
 }
 
 std::string refusal(int pid) {

@@ -58,4 +58,8 @@ std::string refusal(int pid);
 // A field of /proc/<pid>/status, without blanks around it; empty if there is none.
 std::string status_field(int pid, const char* name);
 
+// The id of a process or thread in its own pid namespace, which another one has in a container. What the program's
+// memory holds is this one.
+int innermost_id(int id);
+
 }  // namespace tprof::remote

@@ -55,6 +55,32 @@ def loader(torch, dist, x):
         pass
 
 
+def zombie(torch, dist, x):
+    """A child that nobody waits for, and then the loader."""
+    if not os.fork():
+        os._exit(0)
+    loader(torch, dist, x)
+
+
+TRAINS = """
+import time, torch
+model = torch.nn.Linear(4, 4)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+while True:
+    optimizer.zero_grad()
+    model(torch.randn(4, 4)).sum().backward()
+    optimizer.step()
+    time.sleep(0.01)
+"""
+
+
+def parent(torch, dist, x):
+    """Another program that trains, and inherits the variables of this rank."""
+    import subprocess
+    subprocess.Popen([sys.executable, "-c", TRAINS])
+    nap()
+
+
 def save(torch, dist, x):
     large, path = torch.zeros(8 << 20), os.path.join(os.path.dirname(READY), "large.pt")
     end = time.monotonic() + LONG

@@ -5,13 +5,16 @@ import json
 import os
 import pathlib
 import pickle
+import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 
 import pytest
 
-from harness import machine, run, start, torch_version, tprof, wait_for
+from harness import TPROF, machine, run, settle, start, torch_version, tprof, wait_for
 
 MACHINES = ["host", "sid"]
 
@@ -91,6 +94,13 @@ def test_a_stuck_worker_of_a_data_loader_is_named(job, where):
     assert found["stacks"][0]["process"] != pid and "__getitem__" in functions(found)
 
 
+def test_a_child_that_has_ended_is_no_worker_of_a_data_loader(job):
+    logdir, _ = job("zombie")
+    wait_for(lambda: "sleeps" in tprof("hang", logdir, timeout=60).stdout, what="the workers")
+    found = look(logdir)
+    assert found["verdict"] == "worker" and "sleeps in nap (hangs.py:" in found["sentence"], found["sentence"]
+
+
 def test_saving_a_large_file_is_no_hang(job):
     logdir, _ = job("save")
     found = look(logdir, 0)
@@ -140,11 +150,115 @@ def test_without_a_recording_stacks_tell(job):
     assert any("nothing is being recorded now" in note for note in found["notes"])
 
 
+def outer_id(pid):
+    """Of a process that has the id `pid` in a pid namespace below ours."""
+    for status in pathlib.Path("/proc").glob("[0-9]*/status"):
+        with contextlib.suppress(OSError):
+            ids = re.search(r"^NSpid:(.*)$", status.read_text(), re.M).group(1).split()
+            if len(ids) > 1 and ids[-1] == str(pid):
+                return int(ids[0])
+    raise AssertionError("no process is %d in its namespace" % pid)
+
+
+NAMESPACE = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+
+
+@pytest.fixture
+def namespace():
+    if subprocess.run([*NAMESPACE, "true"], capture_output=True).returncode:
+        pytest.skip("a pid namespace may not be made here")
+    return NAMESPACE
+
+
+def test_processes_of_a_container_are_found_from_outside(job, namespace):
+    logdir, inner = job("asleep", wrapper=namespace)
+    pid = outer_id(inner)
+    for subject in (logdir, pid):
+        found = look(subject)
+        assert (found["verdict"], found["culprits"], found["waiting"]) == ("asleep", [1], [0]), found["sentence"]
+        assert found["culprit_processes"] == [pid] and "nap" in functions(found)
+
+
+def test_from_another_container_a_process_is_known_by_its_recording(job, namespace):
+    """It has not been killed because its id is nobody's here."""
+    logdir, _ = job("asleep")
+    done = subprocess.run([*namespace, str(TPROF), "hang", logdir, "--json"], capture_output=True, text=True, timeout=120)
+    found = json.loads(done.stdout)
+    assert (found["verdict"], found["culprits"], found["waiting"]) == ("out_of_sight", [1], [0]), found["sentence"]
+    assert [rank["state"] for rank in found["ranks"]] == ["elsewhere", "elsewhere"]
+
+
+def test_a_program_that_a_rank_has_started_is_not_that_rank(job):
+    logdir, _ = job("parent")
+    wait_for(lambda: len(list(logdir.glob("*.tprof"))) >= 3, what="the recording of the other program")
+    found = look(logdir)
+    assert (found["verdict"], found["culprits"], len(found["ranks"])) == ("asleep", [1], 2), found["sentence"]
+
+
+def test_of_two_jobs_in_a_directory_the_one_of_the_process_counts(job):
+    logdir, first = job("asleep")
+    logdir, second = job("deadlock")
+    found = look(logdir, 4)
+    assert "two jobs write to this directory; name a process" in found["sentence"]
+    for pid, verdict in ((first, "asleep"), (second, "deadlock")):
+        found = look(pid)
+        assert (found["verdict"], found["culprit_processes"], len(found["ranks"])) == (verdict, [pid], 2), found["sentence"]
+
+
+def test_a_former_run_with_more_ranks_says_nothing_of_this_one(job, tmp_path):
+    logdir, pid = job("signalled", ranks=3)
+    (former,) = [path for path in logdir.glob("*.tprof") if "_rank2" in path.name]
+    subprocess.run(["cp", "--sparse=always", former, tmp_path], check=True)
+    os.killpg(os.getpgid(pid), signal.SIGKILL)
+    settle(logdir)
+    logdir.rename(tmp_path / "former")
+    logdir, _ = job("asleep")
+    (tmp_path / former.name).rename(logdir / former.name)
+    found = look(logdir)
+    assert (found["verdict"], found["culprits"], len(found["ranks"])) == ("asleep", [1], 2), found["sentence"]
+
+
+@pytest.mark.parametrize("local, state", [(1, "elsewhere"), (2, "absent")])
+def test_a_rank_is_absent_only_if_all_ranks_are_on_this_host(local, state):
+    place = {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": str(local)}
+    program = start(["-c", "import time; print(1, flush=True); time.sleep(1000)"], env=place)
+    try:
+        program.stdout.readline()
+        found = look(program.pid)
+    finally:
+        program.kill()
+        program.communicate()
+    assert (found["verdict"], found["culprits"], found["ranks"][1]["state"]) == ("asleep", [0], state), found["sentence"]
+
+
+IDLE = """
+import queue, threading
+work = queue.SimpleQueue()
+def serve(): work.get()
+for _ in range(2): threading.Thread(target=serve, daemon=True).start()
+print(1, flush=True)
+threading.Event().wait()
+"""
+
+
+def test_threads_that_wait_for_work_in_a_simple_queue_are_no_deadlock():
+    program = start([sys.executable, "-c", IDLE])
+    try:
+        program.stdout.readline()
+        time.sleep(0.5)
+        found = look(program.pid)
+    finally:
+        program.kill()
+        program.communicate()
+    assert found["verdict"] == "waits" and "for an event or condition" in found["sentence"], found["sentence"]
+
+
 def test_a_program_that_is_no_job_is_judged_too(compiled):
     program = start([compiled("stack/waits.c"), "deadlock"])
     try:
         wait_for(lambda: tprof("hang", program.pid).returncode == 1, what="both threads")
         found = look(program.pid)
+        assert (found["culprits"], found["culprit_processes"]) == ([None], [program.pid])
         assert found["verdict"] == "deadlock" and found["notes"] == [] and {"first", "second"} <= set(functions(found))
     finally:
         program.kill()
@@ -183,6 +297,20 @@ def test_dumps_of_the_flight_recorder_tell_who_is_late(tmp_path, form):
     assert found["ranks"][0]["groups"][0]["last_begun"]["elements"] == 6
 
 
+def test_dumps_from_before_the_job_are_left_out(job, tmp_path):
+    _, pid = job("asleep", how="bare")
+    for rank in (0, 1, 2):  # rank 2: of a larger job
+        path = tmp_path / ("nccl_trace_rank_%d" % rank)
+        path.write_text(json.dumps(dump(rank, 5 + (rank == 1))))
+        os.utime(path, (0, 0))
+    found = look(pid, 1, "--dumps", tmp_path)
+    assert (found["verdict"], found["culprits"], len(found["ranks"])) == ("asleep", [1], 2), found["sentence"]
+    assert any(note.startswith("3 dumps of PyTorch's flight recorder are left out") for note in found["notes"])
+    for rank in (0, 1):
+        (tmp_path / ("nccl_trace_rank_%d" % rank)).write_text(json.dumps(dump(rank, 5 + (rank == 0))))
+    assert "all_reduce 6" in look(pid, 1, "--dumps", tmp_path)["sentence"]
+
+
 def test_a_dump_must_say_of_which_rank_it_is(tmp_path):
     (tmp_path / "dump").write_text(json.dumps(dump(0, 6)))
     done = tprof("hang", tmp_path, "--dumps", tmp_path / "dump")
@@ -205,6 +333,27 @@ def test_a_dump_is_data_and_nothing_else(tmp_path, content, why, monkeypatch):
     path.write_bytes(content)
     done = tprof("hang", tmp_path, "--dumps", path)
     assert done.returncode == 3 and why in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+
+
+TOO_LARGE = {
+    "memo": b"\x80\x04N" + b"\x94" * 11_000_000 + b".",
+    "marks": b"\x80\x04" + b"(" * 11_000_000 + b".",
+    "copies of a text": b"\x80\x04(X" + (3 << 20).to_bytes(4, "little") + b"x" * (3 << 20) + b"\x94" + b"h\0" * 100 + b"t.",
+    "keys of a pickle": pickle.dumps({i: i for i in range(20_000)}, 2),
+    "keys": json.dumps({str(i): i for i in range(20_000)}).encode(),
+    "values": b'{"version": "2.10", "entries": [' + b"0," * 6_000_000 + b"0]}",
+    "calls": b'{"version": "2.10", "entries": [' + b"{}," * 200_000 + b"{}]}",
+    "groups": json.dumps({"version": "2.10", "entries": [{"process_group": [str(i)]} for i in range(2000)]}).encode(),
+}
+
+
+@pytest.mark.parametrize("what", TOO_LARGE)
+def test_what_a_dump_may_hold_is_bounded(tmp_path, what):
+    path = tmp_path / "fr_trace_rank_0"
+    path.write_bytes(TOO_LARGE[what])
+    done = tprof("hang", tmp_path, "--dumps", path, timeout=30)
+    assert done.returncode == 3 and len(done.stderr.splitlines()) == 1, done.stderr[:1000]
+    assert re.search("too many values|more than (200000 calls|1000 groups)", done.stderr)
 
 
 DESYNC = """

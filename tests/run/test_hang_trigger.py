@@ -60,6 +60,15 @@ def test_ranks_that_wait_for_one_that_sleeps(job, where, tmp_path):
     assert len(reports(logdir)) == 2, "a hang is reported once"
 
 
+def test_jobs_that_hang_in_one_directory_have_verdicts_of_their_own(job, tmp_path):
+    said, on_hang = command(tmp_path)
+    for what in ("asleep", "deadlock"):
+        logdir, _ = job(what, TPROF_TRIGGER="hang>10s", TPROF_ON_HANG=on_hang)
+    the_report(logdir, 4)
+    time.sleep(2)
+    assert sorted(line.split()[0] for line in said.read_text().splitlines()) == ["asleep", "deadlock"]
+
+
 def test_what_is_no_hang_is_not_reported(job):
     """Ranks that go on, and the process that has started them and waits."""
     logdir, _ = job("fine", TPROF_TRIGGER="hang>1s")
@@ -92,6 +101,9 @@ def test_when_all_is_recorded_what_there_is_is_written(tmp_path, logdir):
                                   options={"TPROF_TRIGGER": "hang>2s"})
     wait_for(lambda: trace_files(logdir), what="the trace")
     the_report(logdir)
+    time.sleep(1)
+    (watcher,) = watchers(logdir)
+    assert os.getpriority(os.PRIO_PROCESS, watcher) >= 0, "it has a high priority only while threads are stopped"
     process.kill()
     finish(process, logdir)
     assert numbers(load_traces(logdir)[0])[-1] == 3999

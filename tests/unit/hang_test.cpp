@@ -136,6 +136,34 @@ TEST(Hang, DifferentSizesCountWhereAllSendAlike) {
   EXPECT_EQ(uneven.found().verdict, Verdict::same_collective);
 }
 
+TEST(Hang, UnevenListsOfTensorsAreLegal) {
+  for (const char* kind : {"all_gather", "reduce_scatter"}) {
+    Facts facts(2);
+    facts.call(0, 6, 0, kind, 4);
+    facts.call(1, 6, 0, kind, 8);
+    EXPECT_EQ(facts.found().verdict, Verdict::same_collective) << kind;
+  }
+  for (const char* kind : {"_allgather_base", "_reduce_scatter_base", "all_gather_into_tensor_coalesced", "reduce"}) {
+    Facts facts(2);
+    facts.call(0, 6, 0, kind, 4);
+    facts.call(1, 6, 0, kind, 8);
+    EXPECT_EQ(facts.found().verdict, Verdict::sizes_differ) << kind;
+  }
+}
+
+TEST(Hang, ADifferenceBehindWhichAllHaveGoneOnSaysNothing) {
+  Facts facts(3);
+  for (u32 i : {0, 1, 2}) facts.call(i, 5, -1);
+  for (u32 i : {0, 1}) {
+    facts.call(i, 6, -1, "allreduce", 4 + i);
+    facts.call(i, 7, -1);
+  }
+  facts.does(2, Wait::sleep);
+  EXPECT_EQ(facts.found().verdict, Verdict::asleep) << facts.found().sentence;
+  for (u32 i : {0, 1}) facts[i].now.groups[0].calls.pop_back();  // in which they may be
+  EXPECT_EQ(facts.found().verdict, Verdict::sizes_differ) << facts.found().sentence;
+}
+
 TEST(Hang, WhoIsInAnotherGroupsCollectiveHasSkippedOne) {
   Facts facts(2);
   for (u32 i : {0, 1}) facts.call(i, 5, 1), facts.call(i, 5, 1, "barrier", -1, "1");
@@ -179,6 +207,23 @@ TEST(Hang, AReceiverWaitsForItsPeer) {
   EXPECT_EQ(found.waiting, std::vector<u32>{0});
 }
 
+TEST(Hang, ASendAndItsRecvThatBothRunAreOneTransfer) {
+  Facts facts(3);
+  facts.call(0, -1, 0, "send");
+  facts.call(1, -1, 0, "recv");
+  facts[0].now.groups[0].calls[0].peer = 1;
+  facts[1].now.groups[0].calls[0].peer = 0;
+  Finding found = facts.found();
+  EXPECT_EQ(found.verdict, Verdict::same_collective);
+  EXPECT_EQ(found.sentence, "Rank 0 and rank 1 are in a transfer, and nothing moves: look at what connects them.");
+  facts[1].now.groups[0].calls[0].kind = "recv_any_source";
+  facts[1].now.groups[0].calls[0].peer = -1;
+  EXPECT_EQ(facts.found().verdict, Verdict::same_collective);
+  facts[1].now.groups[0].calls[0].kind = "send";  // both send
+  facts[1].now.groups[0].calls[0].peer = 0;
+  EXPECT_EQ(facts.found().verdict, Verdict::skipped);
+}
+
 TEST(Hang, ThreadsThatWaitForEachOthersMutexes) {
   Facts facts(2);
   facts.last_is_late();
@@ -197,6 +242,9 @@ TEST(Hang, PythonLocksThatNobodyCanReleaseAreADeadlock) {
   EXPECT_EQ(facts.found().verdict, Verdict::deadlock);
   facts[1].process.threads.push_back(Facts::thread(152, Wait::unknown, "", false));
   facts[1].process.threads.back().runs = true;  // which may hold it
+  EXPECT_NE(facts.found().verdict, Verdict::deadlock);
+  facts[1].process.threads.pop_back();
+  facts[1].process.threads[1].works = true;  // it gets its lock again and again
   EXPECT_NE(facts.found().verdict, Verdict::deadlock);
 }
 
@@ -239,6 +287,30 @@ TEST(Hang, WhatGoesOnIsNoHang) {
   EXPECT_EQ(steps.found().verdict, Verdict::fine);
 }
 
+TEST(Hang, StepsGoOnBetweenTheWindowsOfASchedule) {
+  Facts facts(2);
+  for (u32 i : {0, 1}) {
+    facts[i].now.records = facts[i].before.records = false;
+    facts[i].before.step_ticks = 1000;
+    facts[i].now.step_ticks = 2000;
+    facts.does(i, Wait::other, "for a condition variable");
+  }
+  EXPECT_EQ(facts.found().verdict, Verdict::fine);
+  for (u32 i : {0, 1}) facts[i].now.step_ticks = 1000;
+  EXPECT_EQ(facts.found().verdict, Verdict::waits);
+}
+
+TEST(Hang, AThreadThatWaitsAgainAndAgainIsAtWork) {
+  Facts facts(2);
+  facts.last_is_late();
+  facts.does(1, Wait::other, "for a condition variable");
+  EXPECT_EQ(facts.found().verdict, Verdict::waits);
+  facts[1].process.threads[0].moved = true;  // it looks at times whether something has come
+  EXPECT_EQ(facts.found().verdict, Verdict::waits);
+  facts[1].process.threads[0].works = true;
+  EXPECT_EQ(facts.found().verdict, Verdict::late);
+}
+
 TEST(Hang, ADownloadThatDoesNotMoveIsNamed) {
   Facts facts(2);
   facts.last_is_late();
@@ -262,6 +334,75 @@ TEST(Hang, ThatNcclsCallsAreNotKnownToBeCompletedSaysNothing) {
   }
   EXPECT_EQ(facts.found().verdict, Verdict::asleep);
   EXPECT_TRUE(facts.found().waiting.empty());
+}
+
+TEST(Hang, OfNcclTheRankThatHasMadeFewerCallsIsLate) {
+  Facts facts(3);
+  for (i64 number : {5, 6, 7, 8})
+    for (u32 i : {0, 1, 2})
+      if (i != 1 || number < 7) facts.call(i, number, -1);
+  facts.does(1, Wait::sleep);
+  Finding found = facts.found();
+  EXPECT_EQ(found.verdict, Verdict::asleep) << found.sentence;
+  EXPECT_EQ(found.culprits, std::vector<u32>{1});
+  EXPECT_EQ(found.waiting, (std::vector<u32>{0, 2}));
+  EXPECT_NE(found.sentence.find("allreduce 7 of group 0"), std::string::npos) << found.sentence;
+}
+
+TEST(Hang, WhoeverMayBeToBlameIsACandidate) {
+  Facts facts(4);
+  for (u32 i : {0, 1, 2, 3}) facts.call(i, 5, 1);
+  facts.call(0, 6, 0);
+  facts.does(1, Wait::unknown);
+  facts.does(2, Wait::unknown);
+  facts.does(3, Wait::unknown);
+  EXPECT_EQ(facts.found().candidates, (std::vector<u32>{1, 2, 3}));
+}
+
+// --- of two nodes with log directories of their own, one is seen
+
+struct OneOfTwoNodes : Facts {
+  OneOfTwoNodes() : Facts(4) {
+    for (u32 i : {2, 3}) {
+      hang::Rank unseen;
+      unseen.number = i32(i);
+      unseen.process.state = State::elsewhere;
+      job.ranks[i] = unseen;
+    }
+  }
+};
+
+TEST(Hang, AJobOfTwoNodesGoesOn) {
+  OneOfTwoNodes facts;
+  for (u32 i : {0, 1}) facts[i].now.step_ticks = 2000;
+  EXPECT_EQ(facts.found().verdict, Verdict::fine);
+}
+
+TEST(Hang, WhoIsSeenIsToBlameBeforeWhoIsNot) {
+  OneOfTwoNodes facts;
+  for (u32 i : {0, 1}) facts.call(i, 5, 1);
+  facts.call(0, 6, 0);
+  facts.does(1, Wait::sleep);
+  Finding found = facts.found();
+  EXPECT_EQ(found.verdict, Verdict::asleep) << found.sentence;
+  EXPECT_EQ(found.culprits, std::vector<u32>{1});
+}
+
+TEST(Hang, ThatNothingIsKnownOfTheOtherNodeIsSaid) {
+  OneOfTwoNodes facts;
+  for (u32 i : {0, 1}) facts.call(i, 6, 0);
+  EXPECT_EQ(facts.found().sentence,
+            "Cannot tell, because 2 ranks are not on this host, and nothing else is known of them: 2 ranks wait in "
+            "allreduce 6 of group 0.");
+  for (u32 i : {0, 1}) facts[i].now.records = false;
+  EXPECT_EQ(facts.found().verdict, Verdict::unknown) << facts.found().sentence;
+}
+
+TEST(Hang, OfTwoJobsNothingIsSaid) {
+  Facts facts(2);
+  facts.last_is_late();
+  facts.job.cannot_tell = "two jobs write to this directory";
+  EXPECT_EQ(facts.found().sentence, "Cannot tell, because two jobs write to this directory.");
 }
 
 TEST(Hang, WithoutRecordingsStacksTellWhoWaits) {
@@ -355,6 +496,33 @@ TEST_F(RecentTest, OfALongRecordingOnlyTheNewestChunksAreRead) {
   EXPECT_EQ(seen.groups[0].calls.back().number, -1);  // those before it are not counted
   EXPECT_EQ(seen.groups[0].calls.back().step, 9);
   EXPECT_EQ(seen.groups[0].calls.back().turn, 1);
+}
+
+TEST_F(RecentTest, TransfersHaveNoTurn) {
+  b.group(kGroup, kStart + 5, -1, "0", "[0, 1]", 2);
+  b.step(3, kStart + 50);
+  Inputs inputs;
+  inputs.tensor_list(1).tensor(kFloat, {4}, {1}).object(kGroup).integer(1).integer(0);
+  b.range(kPid, 1, "c10d::send", kStart + 100, kStart + 110, {.inputs = &inputs});
+  all_reduce(kStart + 200, kStart + 220, kStart + 300);
+  b.range(kPid, 1, "c10d::send", kStart + 400, kStart + 410, {.inputs = &inputs});
+  all_reduce(kStart + 500, kStart + 520, 0);
+  Recent seen = recent();
+  ASSERT_EQ(seen.groups.size(), 1u);
+  std::vector<i64> turns;
+  for (const RecentCollective& call : seen.groups[0].calls) turns.push_back(call.turn);
+  EXPECT_EQ(turns, (std::vector<i64>{-1, 0, -1, 1}));
+}
+
+TEST_F(RecentTest, StepsAreKnownThoughNothingIsRecorded) {
+  b.header.phase = u32(Phase::wait);
+  b.step(3, kStart + 50, kStart + 90);
+  b.header.step.number = 1000;
+  b.header.step.begin_ticks = b.header.step.last_ticks = kStart + 5000;
+  Recent seen = recent();
+  EXPECT_FALSE(seen.records);
+  EXPECT_EQ(seen.step, 1000);
+  EXPECT_EQ(seen.step_ticks, kStart + 5000);
 }
 
 TEST_F(RecentTest, WhatIsNotRecordedNowIsSaid) {

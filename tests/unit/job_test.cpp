@@ -21,11 +21,15 @@ TEST(Job, TheVariablesOfAnyLauncherCount) {
   EXPECT_EQ(place({}).rank, -1);
   EXPECT_EQ(place({}).variable, nullptr);
   for (const LauncherVariables& launcher : kLaunchers) {
-    JobPlace found = place({{launcher.rank, "5"}, {launcher.world_size, "8"}, {launcher.local_rank, "1"}});
+    JobPlace found = place({{launcher.rank, "5"},
+                            {launcher.world_size, "8"},
+                            {launcher.local_rank, "1"},
+                            {launcher.local_world_size, "4"}});
     EXPECT_STREQ(found.variable, launcher.rank);
     EXPECT_EQ(found.rank, 5);
     EXPECT_EQ(found.world_size, *launcher.world_size ? 8 : -1);
     EXPECT_EQ(found.local_rank, *launcher.local_rank ? 1 : -1);
+    EXPECT_EQ(found.local_world_size, *launcher.local_world_size ? 4 : -1);
   }
 }
 

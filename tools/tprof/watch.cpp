@@ -19,6 +19,7 @@
 #include "finish/outlive_signals.h"
 #include "finish/survive_cuts.h"
 #include "hang/report.h"
+#include "model/collectives.h"
 #include "model/job.h"
 #include "model/recent.h"
 
@@ -68,18 +69,14 @@ class Watcher {
       signs_.is_rank = place_of(recording->header(), meta).rank >= 0;
       for (const RecentGroup& group : recent.groups)
         for (const RecentCollective& call : group.calls)
-          if (records && call.done == 0 && !is_transfer(call))
+          // A server of parameters, or the first stage of a pipeline, may wait for ever for the next message.
+          if (records && call.done == 0 && !is_transfer(call.kind))
             signs_.collective_ns = std::max(signs_.collective_ns, call.age_ns);
     } catch (const Error&) {  // somebody cut the file
     }
     u64 after = clock_ns(CLOCK_MONOTONIC);
     next_look_ns_ = after + (after - now) * kShare;
     next_collectives_ns_ = std::max(next_look_ns_, after + limit_ns_ / 4);
-  }
-
-  // A server of parameters, or the first stage of a pipeline, may wait for ever for the next message.
-  static bool is_transfer(const RecentCollective& call) {
-    return call.kind.starts_with("send") || call.kind.starts_with("recv");
   }
 
   void tell(const hang::Still& still) {

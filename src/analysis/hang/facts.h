@@ -13,8 +13,8 @@ enum class State {
   stopped,    // by SIGSTOP, job control or a debugger
   ended,      // by itself
   killed,     // it has not ended by itself
-  absent,     // no process and no recording of this rank was found
-  elsewhere,  // on another host: only its recording was read
+  absent,     // no process and no recording of this rank was found, though all ranks are on this host
+  elsewhere,  // on another host, or in another container: only its recording was read, if there is one
 };
 
 struct Thread {
@@ -23,6 +23,7 @@ struct Thread {
   bool python = false;  // it has Python frames
   bool runs = false;    // at one of the looks
   bool moved = false;   // it ran between the looks
+  bool works = false;   // it did so more often, or for longer, than one that only waits
   bool holds_gil = false;
   Wait wait = Wait::unknown;
   std::string waits;  // in words: "for a mutex"; empty: not known
@@ -51,6 +52,7 @@ struct Rank {
 struct Job {
   i32 world_size = -1;      // -1: not known
   std::vector<Rank> ranks;  // in order of numbers
+  std::string cannot_tell;  // why no rank can be named: "two jobs ..."; empty: one can
 };
 
 // "rank 3 (node)", or "process 4242" if it is no rank of a job.

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <compare>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "analysis/ranks/matching.h"
+#include "model/collectives.h"
 
 namespace tprof::hang {
 namespace {
@@ -16,14 +18,12 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
-bool is_transfer(const RecentCollective& call) { return call.kind == "send" || call.kind.starts_with("recv"); }
-
-// Each rank sends as much as the others.
+// Each rank has to send as much as the others. NCCL takes lists of tensors (all_gather, reduce_scatter) of any sizes.
 bool is_even(const std::string& kind) {
   std::string name = plain_name(kind);
-  for (const char* word : {"allreduce", "broadcast", "allgather", "reducescatter"})
-    if (name.find(word) != name.npos) return true;
-  return false;
+  if (name.starts_with("allreduce") || name.starts_with("broadcast")) return true;
+  if (name.starts_with("reduce") && !name.starts_with("reducescatter")) return true;
+  return name.ends_with("base") || name.ends_with("tensorcoalesced");
 }
 
 // The calls of one group, by rank.
@@ -38,7 +38,7 @@ class GroupReader {
     auto all = [&](auto test) {
       for (const auto& [rank, own] : group_.of)
         for (const RecentCollective& call : own->calls)
-          if (!is_transfer(call) && !test(call)) return false;
+          if (!is_transfer(call.kind) && !test(call)) return false;
       return true;
     };
     by_number_ = all([](const RecentCollective& call) { return call.number >= 0; });
@@ -70,54 +70,78 @@ class GroupReader {
 
   const RecentCollective* at(const RecentGroup& own, const Place& wanted) const {
     for (const RecentCollective& call : own.calls)
-      if (!is_transfer(call) && place(call) == wanted) return &call;
+      if (!is_transfer(call.kind) && place(call) == wanted) return &call;
     return nullptr;
+  }
+
+  static const RecentCollective* last_of(const RecentGroup& own) {
+    auto last = std::find_if(own.calls.rbegin(), own.calls.rend(), [](auto& call) { return !is_transfer(call.kind); });
+    return last == own.calls.rend() ? nullptr : &*last;
   }
 
   // The earliest call that a rank has begun and not completed.
   bool find_first() {
-    bool any = false;
+    const RecentCollective* first = nullptr;
     for (const auto& [rank, own] : group_.of) {
-      const RecentCollective* open = nullptr;
+      const RecentCollective *open = nullptr, *last = last_of(*own);
       for (const RecentCollective& call : own->calls)
-        if (!is_transfer(call) && call.done == 0 && !open) open = &call;
-      if (!open && !own->calls.empty() && own->calls.back().done < 0) open = &own->calls.back();
-      if (!open || is_transfer(*open)) continue;
+        if (!is_transfer(call.kind) && call.done == 0 && !open) open = &call;
+      if (!open && last && last->done < 0) open = last;
+      if (!open) continue;
       Place here = place(*open);
       if (here.number < 0) return false;
-      if (any && here >= first_) continue;
+      if (first && here >= first_) continue;
+      first = open;
       first_ = here;
       in_first_ = rank;
-      any = true;
     }
-    return any;
+    if (first && first->done < 0) find_beyond();
+    return first;
+  }
+
+  // Of NCCL it is not known which calls are completed. Those that all ranks have made are no sign of anything: if one
+  // has made more, the meeting is the first of these.
+  void find_beyond() {
+    std::optional<Place> all;
+    for (const auto& [rank, own] : group_.of)
+      if (const RecentCollective* last = last_of(*own)) all = std::min(all.value_or(place(*last)), place(*last));
+    std::optional<Place> beyond;
+    for (const auto& [rank, own] : group_.of)
+      for (const RecentCollective& call : own->calls) {
+        Place here = place(call);
+        if (is_transfer(call.kind) || here.number < 0 || here <= *all || (beyond && here >= *beyond)) continue;
+        beyond = here;
+        in_first_ = rank;
+      }
+    if (beyond) first_ = *beyond;
   }
 
   // Indices of the ranks of the group, as far as the job has them.
   std::vector<u32> members() const {
-    std::vector<i32> numbers = rank_numbers(group_.any->ranks);
+    std::vector<i32> named = rank_numbers(group_.any->ranks);
+    std::set<i32> numbers(named.begin(), named.end());
     std::vector<u32> out;
-    for (u32 i = 0; i < job_.ranks.size(); i++) {
-      bool named = std::find(numbers.begin(), numbers.end(), job_.ranks[i].number) != numbers.end();
-      if (numbers.empty() ? group_.of.contains(i) : named) out.push_back(i);
-    }
+    for (u32 i = 0; i < job_.ranks.size(); i++)
+      if (numbers.empty() ? group_.of.contains(i) : numbers.contains(job_.ranks[i].number)) out.push_back(i);
     return out;
   }
 
   void compare(Meeting& out) const {
     std::set<std::string> kinds, sizes;
     std::string text;
+    bool current = false;  // one of them may still be in it
     for (u32 rank : out.waiting) {
       auto own = group_.of.find(rank);
       const RecentCollective* call = own == group_.of.end() ? nullptr : at(*own->second, first_);
       if (!call) continue;
+      current |= call->done == 0 || call == last_of(*own->second);
       kinds.insert(plain_name(call->kind));
       std::string size = std::to_string(call->elements) + " " + call->dtype;
       if (is_even(call->kind) && call->elements >= 0) sizes.insert(size);
       text += (text.empty() ? "" : ", ") + name_of(job_.ranks[rank]) + " is in " + call_text(*call);
       if (call->elements >= 0) text += " of " + size;
     }
-    if (kinds.size() < 2 && sizes.size() < 2) return;
+    if (!current || (kinds.size() < 2 && sizes.size() < 2)) return;
     out.differ = kinds.size() > 1 ? Differ::kinds : Differ::sizes;
     out.calls = text + (out.group.empty() ? "" : ", all of group " + out.group);
   }
@@ -129,18 +153,45 @@ class GroupReader {
   u32 in_first_ = 0;
 };
 
-// A rank that receives from, or sends to, a rank that does something else.
+// The transfer in which a rank is now; nullptr: in none.
+const RecentCollective* transfer_in(const RecentGroup& group) {
+  bool is_one = !group.calls.empty() && is_transfer(group.calls.back().kind) && group.calls.back().done == 0;
+  return is_one ? &group.calls.back() : nullptr;
+}
+
+// The number in the job of the other rank of a transfer; -1 not known.
+i32 peer_of(const RecentGroup& group, const RecentCollective& call) {
+  std::vector<i32> members = rank_numbers(group.ranks);
+  return call.peer >= 0 && size_t(call.peer) < members.size() ? members[size_t(call.peer)] : -1;
+}
+
+bool sends(const RecentCollective& call) { return call.kind == "send"; }
+
+// Whether the peer of a transfer is in the other half of it.
+bool answers(const Rank& peer, const RecentGroup& group, const RecentCollective& call, i32 number) {
+  if (!peer.now.records) return false;
+  for (const RecentGroup& own : peer.now.groups) {
+    const RecentCollective* other = own.name == group.name && own.ranks == group.ranks ? transfer_in(own) : nullptr;
+    if (!other || sends(*other) == sends(call)) continue;
+    return peer_of(own, *other) == number || (!sends(*other) && other->peer < 0);  // a recv from any source
+  }
+  return false;
+}
+
+// A rank that receives from, or sends to, a rank that does something else, or two that are in the same transfer.
 void add_transfers(const Job& job, std::vector<Meeting>& out) {
   for (u32 r = 0; r < job.ranks.size(); r++) {
     if (!job.ranks[r].now.records) continue;
     for (const RecentGroup& group : job.ranks[r].now.groups) {
-      if (group.calls.empty() || !is_transfer(group.calls.back()) || group.calls.back().done != 0) continue;
-      const RecentCollective& call = group.calls.back();
-      std::vector<i32> members = rank_numbers(group.ranks);
-      bool known = call.peer >= 0 && size_t(call.peer) < members.size();
-      for (u32 peer = 0; known && peer < job.ranks.size(); peer++)
-        if (job.ranks[peer].number == members[size_t(call.peer)] && peer != r)
-          out.push_back({group.name, call.kind, {r}, {peer}});
+      const RecentCollective* call = transfer_in(group);
+      i32 number = call ? peer_of(group, *call) : -1;
+      for (u32 peer = 0; number >= 0 && peer < job.ranks.size(); peer++) {
+        if (job.ranks[peer].number != number || peer == r) continue;
+        if (!answers(job.ranks[peer], group, *call, job.ranks[r].number))
+          out.push_back({group.name, call->kind, {r}, {peer}});
+        else if (sends(*call))  // once for both
+          out.push_back({group.name, "a transfer", {r, peer}, {}});
+      }
     }
   }
 }

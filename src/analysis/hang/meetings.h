@@ -2,8 +2,9 @@
 // and who has not come.
 //
 // The calls of a group are matched by number, as torch counts them; where the number of a call is not known, by the
-// step and which call of the group it is there. Transfers between two ranks have no place in this order: a rank in a
-// recv waits for its peer.
+// step and which call of the group it is there. Of calls that nobody knows to be completed (NCCL), the first one counts
+// that not all ranks have made. Transfers between two ranks have no place in this order: a rank in a recv waits for its
+// peer.
 #pragma once
 #include "analysis/hang/facts.h"
 

@@ -33,6 +33,7 @@ Reason cycle_of(const Process& process) {
 bool is_locked_up(const Process& process, Reason& out) {
   size_t locked = 0;
   for (const Thread& t : process.threads) {
+    if (t.python && t.works) return false;
     if (t.wait == Wait::lock) {
       locked++;
       out.detail += (out.detail.empty() ? "" : ", and ") + thread_text(t) + " waits " + t.waits;
@@ -114,7 +115,7 @@ Reason reason_of(const Rank& rank) {
   if ((at_io || t->runs) && process.moved_bytes >= kMuchBytes && !moved(rank))
     return {Verdict::transfer, " " + bytes_text(process.moved_bytes) + " a second" + in(*t)};
   if (t->wait == Wait::io && t->moved) return {Verdict::transfer, in(*t)};
-  if (t->runs || moved(rank) || (t->moved && t->wait == Wait::unknown)) return {Verdict::late, in(*t)};
+  if (t->runs || t->works || moved(rank) || (t->moved && t->wait == Wait::unknown)) return {Verdict::late, in(*t)};
   if (t->wait == Wait::gil)
     for (const Thread& other : process.threads)
       if (other.holds_gil)

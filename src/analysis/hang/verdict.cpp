@@ -23,6 +23,11 @@ constexpr Row kRows[] = {
 };
 const Row& row_of(Verdict verdict) { return kRows[u8(verdict)]; }
 
+// Nothing is known of it, and so not that it is late.
+bool is_unseen(const Rank& rank) {
+  return rank.process.state == State::elsewhere && !rank.recorded && !rank.now.records;
+}
+
 bool is_here(const Rank& rank) {
   State s = rank.process.state;
   return s == State::alive || s == State::stopped || s == State::elsewhere;
@@ -33,6 +38,7 @@ class Judge {
   explicit Judge(const Job& job) : job_(job), meetings_(meetings_of(job)) {}
 
   Finding run() {
+    if (!job_.cannot_tell.empty()) return said(Verdict::unknown, {}, {}, job_.cannot_tell);
     if (auto gone = with_state(State::killed)) return *gone;
     if (auto stopped = with_state(State::stopped)) return *stopped;
     if (goes_on()) return said(Verdict::fine, {}, {}, "");
@@ -86,12 +92,16 @@ class Judge {
                 at ? at->waiting : std::vector<u32>(), reason_of(job_.ranks[ranks[0]]).detail, at);
   }
 
-  // Every rank whose recording goes on has begun or completed something between the looks.
+  // Every rank whose recording goes on has begun or completed something between the looks. What a rank counts as steps
+  // is known also where it records nothing.
   bool goes_on() const {
     bool any = false;
     for (const Rank& rank : job_.ranks) {
+      if (is_unseen(rank)) continue;
       if (!is_here(rank)) return false;
-      if (!rank.now.records) continue;
+      bool steps = rank.now.step_ticks != rank.before.step_ticks;
+      any |= steps;
+      if (steps || !rank.now.records) continue;
       if (rank.now.groups.empty() && rank.now.step < 0 ? !moved(rank) : !advanced(rank)) return false;
       any = true;
     }
@@ -109,12 +119,29 @@ class Judge {
   std::optional<Finding> by_meetings() {
     std::set<u32> late;
     for (const Meeting& m : meetings_) late.insert(m.late.begin(), m.late.end());
-    std::set<u32> to_blame;  // those that wait for nobody themselves
-    for (u32 r : late)
-      if (waits_for(r).empty()) to_blame.insert(r);
-    if (!late.empty() && to_blame.empty()) return crossed();
     if (late.empty()) return all_are_there();
-    return blame(to_blame);
+    std::set<u32> to_blame, unseen;  // those that wait for nobody themselves
+    for (u32 r : late)
+      if (waits_for(r).empty()) (is_unseen(job_.ranks[r]) ? unseen : to_blame).insert(r);
+    if (!to_blame.empty()) return blame(to_blame);
+    return unseen.empty() ? crossed() : nobody_seen(unseen);
+  }
+
+  // Who is seen waits, and others are not seen.
+  Finding nobody_seen(const std::set<u32>& unseen) const {
+    const Meeting* at = nullptr;
+    for (const Meeting& m : meetings_)
+      if (std::find(m.late.begin(), m.late.end(), *unseen.begin()) != m.late.end()) at = &m;
+    std::vector<u32> waiting;
+    for (u32 i = 0; i < job_.ranks.size(); i++)
+      if (at ? std::find(at->waiting.begin(), at->waiting.end(), i) != at->waiting.end()
+             : waits_for_peers(job_.ranks[i]))
+        waiting.push_back(i);
+    std::string detail = unseen.size() == 1 ? "rank " + std::to_string(job_.ranks[*unseen.begin()].number) + " is"
+                                            : std::to_string(unseen.size()) + " ranks are";
+    detail += " not on this host, and nothing else is known of " + std::string(unseen.size() == 1 ? "it" : "them") +
+              ": " + some(waiting) + " in " + (at ? at->collective : "a collective");
+    return said(Verdict::unknown, {}, {}, detail, at);
   }
 
   // Each waits for another one: one has left out a collective, or they come in different orders.
@@ -140,13 +167,17 @@ class Judge {
   std::optional<Finding> all_are_there() const {
     if (meetings_.empty()) return {};
     const Meeting& m = meetings_[0];
+    std::string who = m.waiting.size() == job_.ranks.size() ? "all ranks"
+                      : m.waiting.size() == 2
+                          ? name_of(job_.ranks[m.waiting[0]]) + " and " + name_of(job_.ranks[m.waiting[1]])
+                          : std::to_string(m.waiting.size()) + " ranks";
     bool exchanges = std::any_of(m.waiting.begin(), m.waiting.end(),
                                  [&](u32 r) { return job_.ranks[r].process.moved_bytes >= kMuchBytes; });
     if (exchanges) return said(Verdict::fine, {}, {}, "");
-    return said(Verdict::same_collective, {}, m.waiting, m.collective, &m);
+    return said(Verdict::same_collective, {}, m.waiting, who + " are in " + m.collective, &m);
   }
 
-  // The one with the gravest reason, in the order of the table.
+  // The one with the gravest reason, in the order of the table. What one waits for may be known only of some.
   Finding blame(const std::set<u32>& ranks) const {
     std::optional<u32> worst;
     Reason reason;
@@ -170,6 +201,7 @@ class Judge {
     Finding out = said(reason.verdict, {*worst}, waiting, reason.detail, at);
     out.tid = reason.tid;
     out.worker = reason.worker;
+    out.candidates.assign(ranks.begin(), ranks.end());
     return out;
   }
 
@@ -190,7 +222,7 @@ class Judge {
 
   // Nothing is known of collectives, or no rank is in one.
   Finding by_stacks() const {
-    std::set<u32> others;
+    std::set<u32> others, unseen;
     bool any_waits = false, any_moves = false;
     for (u32 i = 0; i < job_.ranks.size(); i++) {
       const Rank& rank = job_.ranks[i];
@@ -199,14 +231,15 @@ class Judge {
       if (waits_for_peers(rank))
         any_waits = true;
       else
-        others.insert(i);
+        (is_unseen(rank) ? unseen : others).insert(i);
     }
     for (State state : {State::ended, State::absent})
       if (std::vector<u32> gone = where_state(state); any_waits && !gone.empty()) others = {gone[0]};
     if (!others.empty()) return blame(others);
     if (!any_waits) return said(Verdict::unknown, {}, {}, "no process of the job is running");
     if (any_moves) return said(Verdict::fine, {}, {}, "");
-    return said(Verdict::same_collective, {}, {}, "a collective");
+    if (!unseen.empty()) return nobody_seen(unseen);
+    return said(Verdict::same_collective, {}, {}, "all ranks are in a collective");
   }
 
   const Job& job_;

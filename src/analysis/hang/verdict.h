@@ -20,6 +20,7 @@ struct Finding {
   std::string sentence;
   // A thread, or a worker of the culprit's data loaders, whose stack is to be shown; 0: the main thread of the culprit.
   int tid = 0, worker = 0;
+  std::vector<u32> candidates;  // the ranks of which a culprit was chosen by what they do
 };
 
 const char* word_of(Verdict verdict);

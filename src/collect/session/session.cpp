@@ -100,13 +100,15 @@ void Session::note_options() {
 
 void Session::note_place() {
   for (const LauncherVariables& launcher : kLaunchers)
-    for (const char* name : {launcher.rank, launcher.world_size, launcher.local_rank}) {
+    for (const char* name : {launcher.rank, launcher.world_size, launcher.local_rank, launcher.local_world_size}) {
       const char* value = *name ? getenv(name) : nullptr;
       if (!value || !*value) continue;
       char key[64];
       snprintf(key, sizeof key, "env.%s", name);
       note(key, value);
     }
+  char name_space[64] = {};  // in which the process has the id that its recording holds
+  if (readlink("/proc/self/ns/pid", name_space, sizeof name_space - 1) > 0) note("pid_namespace", name_space);
 }
 
 void Session::joins_job(i32 rank) {

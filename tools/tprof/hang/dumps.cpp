@@ -7,11 +7,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <map>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "hang/dump_bounds.h"
 #include "hang/pickle.h"
 #include "record/regular_file.h"
 
@@ -19,6 +23,7 @@ namespace tprof::hang {
 namespace {
 
 constexpr off_t kLargest = 256 << 20;
+constexpr size_t kMostEntries = 200'000, kMostGroups = 1000;
 
 // The number behind "rank_"; -1: none.
 i32 rank_in(const std::string& name) {
@@ -45,6 +50,26 @@ std::string content_of(const std::string& path, i64& age_ns) {
   }
   close(fd);
   return out;
+}
+
+[[noreturn]] void refuse(const std::string& why) { throw Error(Fault::unreadable, why); }
+
+// As bounded_json(), and within what a dump may hold.
+Json read_json(std::string_view content) {
+  DumpBounds bounds;
+  using Event = Json::parse_event_t;
+  std::array<size_t, DumpBounds::kDeepest + 1> members{};  // of the objects and arrays that are open
+  auto within = [&](int depth, Event event, Json&) {
+    if (size_t(depth) >= DumpBounds::kDeepest) return false;
+    if (event == Event::object_start || event == Event::array_start) {
+      bounds.add_member(members[size_t(depth)]++);
+      members[size_t(depth) + 1] = 0;
+    }
+    event == Event::key ? bounds.add_key(members[size_t(depth)]++) : bounds.add_value();
+    return true;
+  };
+  Json value = Json::parse(content, within, false);
+  return value.is_discarded() ? Json() : value;
 }
 
 std::string text(const Json& object, const char* key) {
@@ -100,6 +125,32 @@ RecentCollective call_of(const Json& entry, i64 completed, i64 now_ns) {
   return out;
 }
 
+void add_calls(const Json& dump, Recent& out) {
+  const Json& entries = part(dump, "entries");
+  std::string version = text(dump, "version");
+  if (version.empty()) refuse("it is none");
+  if (!version.starts_with("2.") || !entries.is_array()) refuse("its format is " + version + ", not 2");
+  if (entries.size() > kMostEntries) refuse("it holds more than " + std::to_string(kMostEntries) + " calls");
+  i64 now_ns = i64(clock_ns(CLOCK_REALTIME));
+  out.records = true;
+  struct Group {
+    size_t at;  // in out.groups
+    i64 completed;
+  };
+  std::map<std::string, Group> groups;  // by name
+  for (const Json& entry : entries) {
+    std::string name = first_text(part(entry, "process_group"));
+    auto group = groups.find(name);
+    if (group == groups.end()) {
+      if (groups.size() == kMostGroups) refuse("it holds more than " + std::to_string(kMostGroups) + " groups");
+      i64 completed = integer(of_group(part(dump, "pg_status"), name), "last_completed_collective", -1);
+      group = groups.emplace(name, Group{out.groups.size(), completed}).first;
+      out.groups.push_back({name, text(of_group(part(dump, "pg_config"), name), "ranks"), {}});
+    }
+    out.groups[group->second.at].calls.push_back(call_of(entry, group->second.completed, now_ns));
+  }
+}
+
 }  // namespace
 
 bool is_dump_name(const std::string& name) { return name.find("trace_rank_") != name.npos && rank_in(name) >= 0; }
@@ -112,27 +163,10 @@ Dump read_dump(const std::string& path) {
                                        ": of which rank it is a dump is not known; its name must end in one, as "
                                        "nccl_trace_rank_0 does");
   std::string content = content_of(path, out.age_ns);
-  Json dump;
   try {
-    dump = content.starts_with("{") ? bounded_json(content) : read_pickle(content);
+    add_calls(content.starts_with("{") ? read_json(content) : read_pickle(content), out.recent);
   } catch (const Error& e) {
     throw Error(Fault::unreadable, path + ": not read as a dump of PyTorch's flight recorder: " + e.what());
-  }
-  const Json& entries = part(dump, "entries");
-  std::string version = text(dump, "version");
-  if (!version.starts_with("2.") || !entries.is_array())
-    throw Error(Fault::unreadable, path + ": not read as a dump of PyTorch's flight recorder: " +
-                                       (version.empty() ? "it is none" : "its format is " + version + ", not 2"));
-  i64 now_ns = i64(clock_ns(CLOCK_REALTIME));
-  out.recent.records = true;
-  for (const Json& entry : entries) {
-    std::string name = first_text(part(entry, "process_group"));
-    std::string ranks = text(of_group(part(dump, "pg_config"), name), "ranks");
-    i64 completed = integer(of_group(part(dump, "pg_status"), name), "last_completed_collective", -1);
-    auto same = [&](const RecentGroup& group) { return group.name == name; };
-    auto at = std::find_if(out.recent.groups.begin(), out.recent.groups.end(), same);
-    if (at == out.recent.groups.end()) at = out.recent.groups.insert(at, {name, ranks, {}});
-    at->calls.push_back(call_of(entry, completed, now_ns));
   }
   return out;
 }

@@ -1,63 +1,27 @@
 #include "hang/gather.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "base/error.h"
-#include "base/job.h"
 #include "hang/dumps.h"
-#include "hang/look.h"
+#include "hang/subjects.h"
 #include "input/programs.h"
 #include "input/trace_file.h"
-#include "model/job.h"
 #include "record/reader.h"
-#include "remote/process.h"
 
 namespace tprof::hang {
 namespace {
 
 constexpr long kBetweenLooksNs = 1'000'000'000;
 constexpr size_t kMostNative = 16;  // processes whose native stacks are read if nothing else tells what they do
+constexpr int kMostRounds = 4;
 constexpr size_t kMostRanks = 4096;
 constexpr size_t kMostWorkers = 32;
-
-// A rank while it is looked at.
-struct Subject {
-  Rank rank;
-  std::string path;  // of its recording; empty: it has none
-  u64 start_time = 0, created_ns = 0;
-  bool closed = false, here = true;
-  Look before, now;
-};
-
-std::string proc(int pid, const char* name) { return "/proc/" + std::to_string(pid) + "/" + name; }
-
-// Its place in a job, by the environment with which it was started.
-JobPlace place_of_process(int pid) {
-  std::ifstream file(proc(pid, "environ"), std::ios::binary);
-  std::map<std::string, std::string> variables;
-  for (std::string one; std::getline(file, one, '\0');)
-    if (size_t at = one.find('='); at != std::string::npos) variables[one.substr(0, at)] = one.substr(at + 1);
-  return place_in_job([&](const char* name) {
-    auto found = variables.find(name);
-    return found == variables.end() ? nullptr : found->second.c_str();
-  });
-}
-
-// The log directory into which a process records; empty: it does not at present.
-std::string directory_of(const remote::Process& process) {
-  for (const remote::Mapping& mapping : process.mappings())
-    if (mapping.path.ends_with(".tprof") && !mapping.executable)
-      return std::filesystem::path(process.path_here(mapping)).parent_path().string();
-  return "";
-}
 
 std::string base_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
@@ -93,6 +57,7 @@ void put_stacks(const ProgramStacks& stacks, const Look& before, const Look& now
     one.python = std::any_of(t.frames.begin(), t.frames.end(), [](const ThreadFrame& f) { return f.python; });
     one.runs = t.runs;
     one.moved = has_moved(before, now, t.tid);
+    one.works = has_worked(before, now, t.tid);
     one.holds_gil = t.gil;
     one.wait = t.wait;
     one.waits = t.waits;
@@ -105,9 +70,12 @@ void put_stacks(const ProgramStacks& stacks, const Look& before, const Look& now
 
 class Gatherer {
  public:
-  Gatherer(const std::string& subject, const std::string& dumps) {
+  Gatherer(const std::string& subject, const std::string& dumps, int pid) {
     read_dumps(subject, dumps);
-    find(subject);
+    found_ = find_subjects(subject, !dumps_.empty(), pid);
+    out_.notes.insert(out_.notes.end(), found_.notes.begin(), found_.notes.end());
+    out_.job.world_size = found_.world_size;
+    out_.job.cannot_tell = found_.cannot_tell;
   }
 
   Gathered run() {
@@ -132,93 +100,6 @@ class Gatherer {
   }
 
  private:
-  // --- which processes
-
-  void find(const std::string& subject) {
-    std::error_code ignored;
-    if (int pid = pid_in(subject))
-      find_by_process(pid);
-    else if (std::filesystem::is_directory(subject, ignored))
-      find_in_directory(subject);
-    else
-      throw Error(Fault::usage, "'" + subject + "' is neither a process id nor a log directory");
-  }
-
-  void find_in_directory(const std::string& directory) {
-    directory_ = directory;
-    size_t recordings = 0;
-    for (const std::string& path : list_files(directory, is_recording_name)) try {
-        recordings++;
-        add_recording(path);
-      } catch (const Error& e) {
-        out_.notes.push_back(e.what());
-      }
-    if (!recordings && dumps_.empty())
-      throw Error(Fault::unreadable, directory +
-                                         ": holds no recording of a running program (*.tprof); if nothing is "
-                                         "recorded yet, name the process id of a rank");
-    forget_former_runs();
-    bool any = !dumps_.empty() || std::any_of(subjects_.begin(), subjects_.end(), [](const Subject& s) {
-      return !s.here || look_at(s.rank.process.pid, s.start_time).state != State::absent;
-    });
-    if (!any) throw Error(Fault::unreadable, directory + ": none of its programs is running on this machine");
-  }
-
-  void add_recording(const std::string& path) {
-    std::unique_ptr<Recording> recording = Recording::open(path);
-    const FileHeader& header = recording->header();
-    if (recording->is_folded() || header.role.load() != u32(Role::program)) return;
-    Subject s;
-    Meta meta = recording->read_meta();
-    JobPlace place = place_of(header, meta);
-    world_size_ = std::max(world_size_, place.world_size);
-    ranks_were_chosen_ |= !meta.option("ranks").empty();
-    s.path = path;
-    s.rank.recorded = true;
-    s.rank.number = place.rank;
-    s.rank.host = header.host;
-    s.rank.process.pid = int(header.pid);
-    s.start_time = header.process_start;
-    s.created_ns = header.created_ns;
-    s.here = !strcmp(process_identity(1).boot_id, header.boot_id);
-    subjects_.push_back(std::move(s));
-  }
-
-  // A directory may hold recordings of runs before this one: of each rank the newest counts, and of programs that are
-  // no ranks those that run.
-  void forget_former_runs() {
-    std::map<i32, u64> newest;
-    for (const Subject& s : subjects_)
-      if (s.rank.number >= 0) newest[s.rank.number] = std::max(newest[s.rank.number], s.created_ns);
-    std::erase_if(subjects_, [&](const Subject& s) {
-      if (s.rank.number >= 0) return s.created_ns != newest[s.rank.number];
-      return !newest.empty() || (s.here && look_at(s.rank.process.pid, s.start_time).state == State::absent);
-    });
-  }
-
-  // Without a recording: this process, and those of its kin that are ranks of a job.
-  void find_by_process(int pid) {
-    std::unique_ptr<remote::Process> process = remote::Process::open(pid);
-    if (std::string directory = directory_of(*process); !directory.empty()) return find_in_directory(directory);
-    std::vector<int> kin{pid};
-    int parent = atoi(remote::status_field(pid, "PPid").c_str());
-    if (place_of_process(pid).rank >= 0 && parent > 1) kin.push_back(parent);
-    for (int one : with_descendants(kin)) {
-      JobPlace place = place_of_process(one);
-      bool is_worker = place_of_process(atoi(remote::status_field(one, "PPid").c_str())).rank == place.rank;
-      if (one != pid && (place.rank < 0 || is_worker)) continue;
-      Subject s;
-      s.rank.number = place.rank;
-      s.rank.process.pid = one;
-      s.start_time = process_identity(one).start_time;
-      world_size_ = std::max(world_size_, place.world_size);
-      subjects_.push_back(std::move(s));
-    }
-    // It has started ranks, and is none itself.
-    if (subjects_.size() > 1)
-      std::erase_if(subjects_, [&](const Subject& s) { return s.rank.number < 0 && s.rank.process.pid == pid; });
-  }
-
   // --- PyTorch's flight recorder
 
   void read_dumps(const std::string& subject, const std::string& dumps) {
@@ -237,8 +118,21 @@ class Gatherer {
       }
   }
 
+  // A dump from before its process began, or before any did of this job, is one of a former run.
+  bool is_former(const Dump& dump) const {
+    i64 oldest_ns = -1;
+    for (const Subject& s : subjects_) {
+      if (s.rank.number == dump.rank) return age_of(s) >= 0 && dump.age_ns > age_of(s);
+      oldest_ns = std::max(oldest_ns, age_of(s));
+    }
+    return oldest_ns >= 0 && dump.age_ns > oldest_ns;
+  }
+
   // What a dump says counts for a rank that is not being recorded now.
   void use_dumps() {
+    if (size_t left_out = std::erase_if(dumps_, [&](const auto& one) { return is_former(one.second); }))
+      out_.notes.push_back(std::to_string(left_out) +
+                           " dumps of PyTorch's flight recorder are left out: they were written before this job began");
     i64 oldest_ns = 0;
     size_t used = 0;
     for (const auto& [number, dump] : dumps_) {
@@ -263,35 +157,43 @@ class Gatherer {
 
   // A rank of the job of which nothing is here. If it has written a trace in this directory, it was here.
   void add_absent() {
-    if (world_size_ < 0 || size_t(world_size_) > kMostRanks || ranks_were_chosen_) return;
+    if (found_.world_size < 0 || size_t(found_.world_size) > kMostRanks || found_.ranks_were_chosen) return;
     std::set<i32> known;
     for (const Subject& s : subjects_) known.insert(s.rank.number);
     if (known.contains(-1)) return;
-    for (i32 number = 0; number < world_size_; number++) {
+    u64 began_ns = ~u64(0);
+    for (const Subject& s : subjects_)
+      if (s.created_ns) began_ns = std::min(began_ns, s.created_ns);
+    for (i32 number = 0; number < found_.world_size; number++) {
       if (known.contains(number)) continue;
       Subject s;
+      s.here = false;
       s.rank.number = number;
-      s.rank.process.state = state_by_trace(number);
+      s.rank.process.state = state_by_trace(number, began_ns);
+      if (s.rank.process.state == State::elsewhere) s.rank.process.why_no_stacks = "nothing of it is seen on this host";
       subjects_.push_back(std::move(s));
     }
   }
 
-  State state_by_trace(i32 number) const {
+  // `since_ns`: traces from before are those of former runs.
+  State state_by_trace(i32 number, u64 since_ns) const {
+    State unknown = found_.on_one_host ? State::absent : State::elsewhere;
     std::string last, mark = "_rank" + std::to_string(number) + ".";
-    std::filesystem::file_time_type newest{};
-    std::error_code ignored;
-    if (directory_.empty()) return State::absent;
-    for (const std::string& path : list_files(directory_, is_trace_name)) {
-      auto time = std::filesystem::last_write_time(path, ignored);
-      if (base_name(path).find(mark) == std::string::npos || (!last.empty() && time < newest)) continue;
+    u64 newest = since_ns;
+    if (found_.directory.empty()) return unknown;
+    for (const std::string& path : list_files(found_.directory, is_trace_name)) {
+      struct stat s;
+      if (base_name(path).find(mark) == std::string::npos || stat(path.c_str(), &s) != 0) continue;
+      u64 time = u64(s.st_mtim.tv_sec) * 1'000'000'000 + u64(s.st_mtim.tv_nsec);
+      if (time < newest) continue;
       newest = time;
       last = path;
     }
-    if (last.empty()) return State::absent;
+    if (last.empty()) return unknown;
     try {
       return read_summary(last).ledger.value("process_ended_inside", false) ? State::killed : State::ended;
     } catch (const std::exception&) {
-      return State::absent;
+      return unknown;
     }
   }
 
@@ -376,7 +278,7 @@ class Gatherer {
       put_stacks(stacks, before, now, worker);
       out_.stacks[pid] = std::move(stacks);
     } catch (const Error& e) {
-      if (worker.state == State::alive) return;
+      if (worker.state == State::alive || !found_.loader_workers.contains(pid)) return;
       worker.why_no_stacks = e.what();
     }
     s.rank.workers.push_back(std::move(worker));
@@ -384,24 +286,32 @@ class Gatherer {
 
   // What threads wait for is known by native frames. Who is to blame may change by it, a few times.
   void judge() {
-    for (int round = 0; round < 4; round++) {
-      out_.job.world_size = world_size_;
+    for (int round = 0;; round++) {
       out_.job.ranks.clear();
       for (const Subject& s : subjects_) out_.job.ranks.push_back(s.rank);
       out_.finding = verdict(out_.job);
-      bool more = false;
-      for (u32 i : out_.finding.culprits) {
-        Subject& s = subjects_[i];
-        if (s.here && !native_.contains(s.rank.process.pid) && s.rank.process.why_no_stacks.empty()) {
-          read_stacks(s, Frames::all);
-          more |= native_.contains(s.rank.process.pid);
-        }
-        size_t workers = s.rank.workers.size();
-        read_workers(s);
-        more |= s.rank.workers.size() != workers;
-      }
-      if (!more) return;
+      if (round == kMostRounds || !look_closer()) return;
     }
+  }
+
+  // At those who may be to blame: whether there is more to know of them.
+  bool look_closer() {
+    bool more = false;
+    std::vector<u32> ranks = out_.finding.culprits;
+    ranks.insert(ranks.end(), out_.finding.candidates.begin(), out_.finding.candidates.end());
+    for (size_t n = 0; n < ranks.size(); n++) {
+      if (n >= out_.finding.culprits.size() && closer_ >= kMostNative) break;
+      Subject& s = subjects_[ranks[n]];
+      if (s.here && !native_.contains(s.rank.process.pid) && s.rank.process.why_no_stacks.empty()) {
+        closer_++;
+        read_stacks(s, Frames::all);
+        more |= native_.contains(s.rank.process.pid);
+      }
+      size_t workers = s.rank.workers.size();
+      read_workers(s);
+      more |= s.rank.workers.size() != workers;
+    }
+    return more;
   }
 
   void note_not_recorded(bool any_recorded) {
@@ -414,17 +324,18 @@ class Gatherer {
   }
 
   Gathered out_;
-  std::string directory_;
-  std::vector<Subject> subjects_;
+  Subjects found_;
+  std::vector<Subject>& subjects_ = found_.all;
   std::map<i32, Dump> dumps_;  // by rank
   std::set<int> native_;       // processes whose native stacks are read
-  i32 world_size_ = -1;
-  bool ranks_were_chosen_ = false;  // by --ranks: others have no recording
+  size_t closer_ = 0;          // how often that was tried of ranks that may be to blame
   size_t not_recorded_ = 0;
 };
 
 }  // namespace
 
-Gathered gather(const std::string& subject, const std::string& dumps) { return Gatherer(subject, dumps).run(); }
+Gathered gather(const std::string& subject, const std::string& dumps, int pid) {
+  return Gatherer(subject, dumps, pid).run();
+}
 
 }  // namespace tprof::hang

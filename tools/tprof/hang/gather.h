@@ -19,7 +19,8 @@ struct Gathered {
 };
 
 // `subject`: a log directory, or the id of one process of the job. `dumps`: a directory or file with dumps of PyTorch's
-// flight recorder; those in the log directory are read anyway. Takes about a second. Throws Error with one line.
-Gathered gather(const std::string& subject, const std::string& dumps);
+// flight recorder; those in the log directory are read anyway. `pid`: of a process whose job counts where the log
+// directory holds several; 0: none. Takes about a second. Throws Error with one line.
+Gathered gather(const std::string& subject, const std::string& dumps, int pid = 0);
 
 }  // namespace tprof::hang

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -62,8 +63,9 @@ Look look_at(int pid, u64 start_time) {
   }
   out.state = state == 'T' || state == 't' ? State::stopped : State::alive;
   std::error_code ended;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", ended)) {
-    int tid = atoi(entry.path().filename().c_str());
+  std::filesystem::directory_iterator tasks("/proc/" + std::to_string(pid) + "/task", ended), end;
+  for (; !ended && tasks != end; tasks.increment(ended)) {
+    int tid = atoi(tasks->path().filename().c_str());
     std::vector<std::string> own = stat_fields(task(pid, tid, "stat"));
     if (own.size() <= kSystemTicks) continue;
     ThreadLook& t = out.threads[tid];
@@ -79,6 +81,14 @@ bool has_moved(const Look& before, const Look& now, int tid) {
   if (is == now.threads.end()) return false;
   if (was == before.threads.end()) return true;
   return was->second.switches != is->second.switches || was->second.cpu_ticks != is->second.cpu_ticks;
+}
+
+bool has_worked(const Look& before, const Look& now, int tid) {
+  auto was = before.threads.find(tid), is = now.threads.find(tid);
+  if (is == now.threads.end()) return false;
+  ThreadLook from = was == before.threads.end() ? ThreadLook{} : was->second;
+  u64 ticks_a_second = u64(sysconf(_SC_CLK_TCK));
+  return is->second.switches - from.switches >= 100 || 10 * (is->second.cpu_ticks - from.cpu_ticks) >= ticks_a_second;
 }
 
 u64 moved_bytes(int pid, const Look& before, const Look& now) {

@@ -22,8 +22,10 @@ struct Look {
 // `start_time`: field 22 of /proc/<pid>/stat, which tells it from a later process with that id; 0: any.
 Look look_at(int pid, u64 start_time);
 
-// The threads that ran between two looks, and the bytes that they moved; tprof's own threads are left out.
+// Of two looks, about a second apart: whether a thread ran between them; whether it did so a hundred times or for a
+// tenth of a second, as what only waits does not; the bytes that all threads but tprof's own moved.
 bool has_moved(const Look& before, const Look& now, int tid);
+bool has_worked(const Look& before, const Look& now, int tid);
 u64 moved_bytes(int pid, const Look& before, const Look& now);
 
 }  // namespace tprof::hang

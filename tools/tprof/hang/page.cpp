@@ -9,7 +9,7 @@
 namespace tprof::hang {
 namespace {
 
-constexpr size_t kShownRanks = 12, kShownStacks = 3, kShownNotes = 5;
+constexpr size_t kShownRanks = 12, kShownStacks = 3, kShownProcesses = 2, kShownNotes = 5;
 
 const char* state_word(const Rank& rank) {
   switch (rank.process.state) {
@@ -103,12 +103,14 @@ std::vector<const ThreadStack*> shown_threads(const ProgramStacks& stacks, const
 // The processes whose stacks are shown: the culprit or its worker, or else who is in the collective that differs.
 std::vector<int> shown_processes(const Gathered& found) {
   if (means(found.finding.verdict) != Means::stuck && found.finding.culprits.empty()) return {};
-  if (found.finding.worker) return {found.finding.worker};
   const std::vector<u32>& ranks = found.finding.culprits.empty() ? found.finding.waiting : found.finding.culprits;
   std::vector<int> out;
-  for (u32 rank : ranks)
-    if (out.size() < 2 && found.stacks.contains(found.job.ranks[rank].process.pid))
-      out.push_back(found.job.ranks[rank].process.pid);
+  if (found.finding.worker)
+    out = {found.finding.worker};
+  else
+    for (u32 rank : ranks) out.push_back(found.job.ranks[rank].process.pid);
+  std::erase_if(out, [&](int pid) { return !found.stacks.contains(pid); });  // it has ended, or cannot be read
+  if (out.size() > kShownProcesses) out.resize(kShownProcesses);
   return out;
 }
 
@@ -141,6 +143,15 @@ Json json_of(const Gathered& found) {
     }
     return out;
   };
+  // Of those that are no ranks, what names them.
+  auto processes = [&](const std::vector<u32>& ranks) {
+    Json out = Json::array();
+    for (u32 rank : ranks) {
+      int pid = found.job.ranks[rank].process.pid;
+      out.push_back(pid ? Json(pid) : Json());
+    }
+    return out;
+  };
   auto call = [](const RecentCollective* c) {
     if (!c) return Json();
     Json out = {{"kind", c->kind}, {"number", c->number}, {"began_us_ago", double(c->age_ns) / 1e3}};
@@ -157,6 +168,7 @@ Json json_of(const Gathered& found) {
               {"means", words[u8(means(f.verdict))]},
               {"sentence", f.sentence},
               {"culprits", numbers(f.culprits)},
+              {"culprit_processes", processes(f.culprits)},
               {"waiting", numbers(f.waiting)}};
   out["notes"] = found.notes;
   out["ranks"] = Json::array();

@@ -8,12 +8,10 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "hang/dump_bounds.h"
 
 namespace tprof::hang {
 namespace {
-
-// A value may be used in several places: what it becomes in all of them together is bounded.
-constexpr size_t kMostValues = 5'000'000, kDeepest = 64;
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(Fault::unreadable, why); }
 
@@ -31,6 +29,7 @@ class Reader {
     for (;;) {
       auto op = static_cast<unsigned char>(take(1)[0]);
       if (op == '.') break;
+      bounds_.add_opcode();
       step(op);
     }
     return json_of(pop(), 0);
@@ -146,21 +145,23 @@ class Reader {
     stack_.push_back(known->second);
   }
 
+  // A value may be used in several places: what it becomes in all of them together is bounded.
   Json json_of(u32 index, size_t depth) {
     const Node& node = nodes_[index];
-    if (depth > kDeepest || ++values_ > kMostValues) refuse("it is nested too deeply, or holds too many values");
+    if (depth > DumpBounds::kDeepest) refuse("it is nested too deeply, or holds too many values");
+    bounds_.add_value();
     if (node.is_list) {
       Json out = Json::array();
       for (u32 item : node.items) out.push_back(json_of(item, depth + 1));
       return out;
     }
+    if (node.scalar.is_string()) bounds_.add_text(node.scalar.get_ref<const std::string&>().size());
     if (!node.is_dictionary) return node.scalar;
     Json out = Json::object();
     for (size_t i = 0; i + 1 < node.items.size(); i += 2) {
       Json key = json_of(node.items[i], depth + 1);
       std::string name = key.is_string() ? key.get<std::string>() : json_line(key);
-      // Searching an ordered object takes as long as it is large: of dictionaries, only small ones are expected.
-      if (out.size() > 10'000) refuse("it holds a dictionary that is too large");
+      bounds_.add_key(out.size());
       out[name] = json_of(node.items[i + 1], depth + 1);
     }
     return out;
@@ -171,7 +172,7 @@ class Reader {
   std::vector<u32> stack_;
   std::vector<size_t> marks_;
   std::map<u64, u32> memo_;
-  size_t values_ = 0;
+  DumpBounds bounds_;
 };
 
 }  // namespace

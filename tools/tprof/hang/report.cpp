@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "hang/page.h"
+#include "hang/subjects.h"
 #include "input/programs.h"
 #include "model/job.h"
 #include "record/regular_file.h"
@@ -28,7 +29,8 @@ constexpr char kReportMark[] = ".hang";
 constexpr int kTimes = 3;
 constexpr size_t kMostProcesses = 32;  // the program and its data-loader workers
 constexpr int kPatience_s = 10;        // for another rank's look
-// In the log directory: the last verdict, as "<ns of CLOCK_REALTIME> <pid> <word>", for the other ranks of the job.
+// In the log directory: the last verdict, as "<ns of CLOCK_REALTIME> <pid> <word> <job>", for the other ranks of the
+// job.
 constexpr char kVerdictFile[] = "hang.verdict";
 
 // The file of the verdict, locked: whoever comes second waits for the first one.
@@ -51,16 +53,19 @@ class VerdictFile {
   ~VerdictFile() { close(fd_); }
   VerdictFile(const VerdictFile&) = delete;
 
-  // The word if it was written since then; else nothing.
-  std::string since(u64 ns, int& pid) const {
-    char text[64] = {}, word[32] = {};
+  // The word if it was written since then, about this job; else nothing.
+  std::string since(u64 ns, const std::string& job, int& pid) const {
+    char text[1024] = {}, word[32] = {};
     unsigned long long at = 0;
-    bool read = pread(fd_, text, sizeof text - 1, 0) > 0 && sscanf(text, "%llu %d %31[a-z_]", &at, &pid, word) == 3;
-    return read && at >= ns && at <= clock_ns(CLOCK_REALTIME) ? word : "";
+    int end = 0;
+    bool read =
+        pread(fd_, text, sizeof text - 1, 0) > 0 && sscanf(text, "%llu %d %31[a-z_] %n", &at, &pid, word, &end) == 3;
+    return read && at >= ns && at <= clock_ns(CLOCK_REALTIME) && text + end == job + "\n" ? word : "";
   }
-  void put(const std::string& word, int pid) const {
+  void put(const std::string& word, int pid, const std::string& job) const {
     (void)!ftruncate(fd_, 0);
-    std::string text = std::to_string(clock_ns(CLOCK_REALTIME)) + " " + std::to_string(pid) + " " + word + "\n";
+    std::string text =
+        std::to_string(clock_ns(CLOCK_REALTIME)) + " " + std::to_string(pid) + " " + word + " " + job + "\n";
     (void)!pwrite(fd_, text.data(), text.size(), 0);
   }
 
@@ -92,7 +97,7 @@ bool hangs(const Gathered& found, int pid) {
 }
 
 Judged look(const Followed& program, const std::string& directory) try {
-  Gathered found = gather(directory, "");
+  Gathered found = gather(directory, "", program.pid());
   return {word_of(found.finding.verdict), page_of(found, 0, style()), true, hangs(found, program.pid())};
 } catch (const std::exception& e) {
   return {word_of(Verdict::unknown), "Cannot tell, because of this: " + printable(e.what()) + "\n", true, true};
@@ -124,7 +129,7 @@ class Report {
     std::vector<int> pids = with_descendants({program_.pid()});
     for (size_t i = 0; i < pids.size() && i < kMostProcesses; i++) try {
         add("\n" + text_of(stacks_of_process(pids[i], Frames::all), 0, style()));
-      } catch (const Error& e) {
+      } catch (const std::exception& e) {
         add("\n" + printable(e.what()) + "\n");
       }
     if (pids.size() > kMostProcesses)
@@ -160,15 +165,16 @@ Judged judge(const Followed& program, bool is_rank, u64 since_ns) {
     return look(program, directory);
   }
   // Who may not look at the processes of other ranks learns less than they do of themselves.
+  std::string job = job_of(program.pid());
   int pid = 0;
-  std::string before = file->since(since_ns, pid);
+  std::string before = file->since(since_ns, job, pid);
   bool known = !before.empty() && before != word_of(Verdict::unknown) && before != word_of(Verdict::out_of_sight);
   if (known)
     return {before, "The verdict, " + before + ", stands in the file of process " + std::to_string(pid) + ".\n", false,
             true};
   Judged out = look(program, directory);
   out.by_us = before.empty();
-  if (out.hangs) file->put(out.verdict, program.pid());
+  if (out.hangs) file->put(out.verdict, program.pid(), job);
   return out;
 }
 

@@ -59,13 +59,17 @@ class Taker {
     if (out_.why_not.empty()) python_.emplace(memory, python.layout);
   }
 
-  // Reads the Python threads, and which of the threads they are.
-  void match_python_threads(const std::vector<int>& tids) {
+  // Reads the Python threads, and which of the threads they are. `threads`: their ids, by those that they have in the
+  // program itself, which may run in a container.
+  void match_python_threads(std::map<int, int> threads) {
+    threads_ = std::move(threads);
     if (!python_) return;
     states_.clear();
+    std::vector<int> inside;
+    for (const auto& [own, tid] : threads_) inside.push_back(own);
     for (const remote::PythonThread& t : python_->threads()) {
-      int tid = t.native ? int(t.native) : ids_.of(t.pthread, tids);
-      if (tid) states_.try_emplace(tid, t);
+      int own = t.native ? int(t.native) : ids_.of(t.pthread, inside);
+      if (auto tid = threads_.find(own); tid != threads_.end()) states_.try_emplace(tid->second, t);
     }
   }
 
@@ -156,8 +160,7 @@ class Taker {
     t.thread.wait = waiting.kind;
     if (t.thread.waits != "for a mutex" || !t.futex) return;
     int owner = memory_.get<i32>(t.futex + kMutexOwner).value_or(0);
-    for (const Taken& other : taken_)
-      if (owner == other.thread.tid) t.thread.owner = owner;
+    if (auto tid = threads_.find(owner); tid != threads_.end()) t.thread.owner = tid->second;
   }
 
   void find_cycles() {
@@ -183,6 +186,7 @@ class Taker {
   Frames frames_;
   Meta meta_;
   std::optional<remote::PythonReader> python_;
+  std::map<int, int> threads_;  // by their ids in the program itself
   std::map<int, remote::PythonThread> states_;
   remote::ThreadIds ids_;
   std::vector<Taken> taken_;
@@ -202,6 +206,17 @@ u64 futex_of(int pid, int tid) {
   words >> call >> std::hex >> address;
   return words && call == SYS_futex ? address : 0;
 }
+
+// As tprof-stack has: the thread that is stopped waits for us. Only if this is allowed.
+class HighPriority {
+ public:
+  HighPriority() { setpriority(PRIO_PROCESS, 0, -20); }
+  ~HighPriority() { setpriority(PRIO_PROCESS, 0, before_); }
+  HighPriority(const HighPriority&) = delete;
+
+ private:
+  int before_ = getpriority(PRIO_PROCESS, 0);
+};
 
 void release(Unwinder& unwinder, ProgramStacks& out) {
   if (std::optional<u64> stopped_ns = unwinder.release()) out.stops_ns.push_back(*stopped_ns);
@@ -223,12 +238,15 @@ ProgramStacks stacks_of_process(int pid, Frames frames) {
   out.command = command_of(pid);
   Taker taker(*process, out, frames);
   std::optional<Unwinder> unwinder;
+  std::optional<HighPriority> high;
   if (frames != Frames::python) {
     unwinder.emplace(std::vector<std::string>{std::to_string(pid)});
-    setpriority(PRIO_PROCESS, 0, -20);  // as tprof-stack does: the thread that is stopped waits for us
+    high.emplace();
   }
   std::vector<int> tids = process->threads();
-  taker.match_python_threads(tids);
+  std::map<int, int> by_own_id;
+  for (int tid : tids) by_own_id.emplace(remote::innermost_id(tid), tid);
+  taker.match_python_threads(std::move(by_own_id));
   for (int tid : tids) {
     ThreadStack thread;
     thread.tid = tid;
@@ -265,9 +283,9 @@ ProgramStacks stacks_of_core(const std::string& path, Frames frames) {
   Taker taker(*core, out, frames);
   std::optional<Unwinder> unwinder;
   if (frames != Frames::python) unwinder.emplace(std::vector<std::string>{"--core", path});
-  std::vector<int> sorted = core->threads();
-  std::sort(sorted.begin(), sorted.end());
-  taker.match_python_threads(sorted);
+  std::map<int, int> threads;
+  for (int tid : core->threads()) threads.emplace(tid, tid);
+  taker.match_python_threads(std::move(threads));
   for (int tid : core->threads()) {
     ThreadStack thread;
     thread.tid = tid;

@@ -20,10 +20,14 @@ constexpr Row kRows[] = {
 
 bool matches(const Row& row, const ThreadFrame& frame) {
   if (frame.python != !row.file.empty()) return false;
-  // libc's functions have several names, with more or fewer underscores in front.
-  size_t start = frame.function.find_first_not_of('_');
-  if (!frame.python)
-    return start != std::string::npos && std::string_view(frame.function).substr(start).starts_with(row.function);
+  if (!frame.python) {
+    bool by_image = row.function.find('.') != row.function.npos;
+    if (by_image && !frame.function.empty()) return false;
+    std::string_view name = by_image ? frame.file : frame.function;
+    // libc's functions have several names, with more or fewer underscores in front.
+    size_t start = name.find_first_not_of('_');
+    return start != name.npos && name.substr(start).starts_with(row.function);
+  }
   return frame.function == row.function && frame.file.ends_with(row.file);
 }
 
