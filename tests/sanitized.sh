@@ -17,7 +17,7 @@ sanitized_build() {
     compiler=(CC=clang CXX=clang++ CC_LD=lld CXX_LD=lld)
   fi
   mkdir -p "$dir"
-  need "${build_packages[@]}" libgtest-dev clang lld
+  need "${build_packages[@]}" libgtest-dev clang libclang-rt-dev lld
   [ -f "$dir/build.ninja" ] ||
     env "${compiler[@]}" meson setup "$dir" "$repo" -Db_sanitize="$sanitizers" -Db_lundef=false \
       -Doptimization=1 -Dc_args="$flags" -Dcpp_args="$flags" -Dtests=true -Dviewer=off -Dstack=disabled \
