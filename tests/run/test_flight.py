@@ -63,7 +63,8 @@ def test_the_ring_stays_within_its_budget_and_is_used(tmp_path, logdir):
     assert longest < 64 << 20, "chunks are used again, so the file does not grow for ever"
     found = numbers(load_traces(logdir)[0])
     bytes_each = 72  # of the record of such an operator
-    assert is_gapless(found) and len(found) * bytes_each > 14 << 20
+    # The oldest span is dropped whole. It is a sixteenth of the budget, or more where a busy machine looked at it late.
+    assert is_gapless(found) and len(found) * bytes_each > 12 << 20
 
 
 def test_a_ring_of_seconds_holds_them_and_little_more(tmp_path, logdir):

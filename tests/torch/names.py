@@ -1,7 +1,8 @@
 """Ranges with every kind of name; prints the names in the order in which they were used.
 
-Operators of libraries that come and go: a new one may be registered where one before it stood in memory. Labels: short
-and long ones, and many that differ little, each made anew for its call.
+Operators of libraries that come and go: a new one may be registered where one before it stood in memory. None has the
+name of an earlier one: torch.ops would call that one, which is gone. Labels: short and long ones, and many that differ
+little, each made anew for its call.
 """
 import gc
 
@@ -29,8 +30,7 @@ def come_and_go(count):
         gc.collect()
 
 
-for _ in range(3):
-    come_and_go(4)
+come_and_go(12)
 for n in (1, 7, 8, 9, 15, 16, 17, 119, 120, 121, 300):
     for end in "ab":
         label("x" * (n - 1), end)

@@ -32,7 +32,7 @@ struct MergeArguments {
 };
 
 // The ranks of the job, and the traces of each.
-struct Tracks {
+struct RankTracks {
   std::vector<Rank> ranks;
   std::vector<std::vector<kineto::MergePart>> parts;  // by rank
   size_t left_out = 0;                                // processes that are no ranks
@@ -44,7 +44,7 @@ void append(Rank& to, Rank&& more) {
   to.has_steps &= more.has_steps;
 }
 
-Tracks read_tracks(Inputs& inputs, int& code) {
+RankTracks read_tracks(Inputs& inputs, int& code) {
   std::map<std::string, std::pair<Rank, std::vector<kineto::MergePart>>> found;  // by worker
   std::set<std::string> runs;
   code = inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace&) {
@@ -64,7 +64,7 @@ Tracks read_tracks(Inputs& inputs, int& code) {
   if (runs.size() > 1)
     throw Error(Fault::usage, "the traces are of several runs (" + *runs.begin() + ", " + *std::next(runs.begin()) +
                                   (runs.size() > 2 ? " ..." : "") + "); give the directory of one");
-  Tracks out;
+  RankTracks out;
   for (auto& [worker, one] : found) out.ranks.push_back(std::move(one.first));
   out.left_out = keep_ranks(out.ranks);
   for (const Rank& rank : out.ranks) out.parts.push_back(std::move(found[rank.worker].second));
@@ -117,7 +117,7 @@ Json clock_json(const Clock& clock, const std::vector<std::string>& names, const
   return out;
 }
 
-Json about(const Tracks& tracks, const Clocks& clocks, const std::vector<std::string>& names) {
+Json about(const RankTracks& tracks, const Clocks& clocks, const std::vector<std::string>& names) {
   Json out = {{"schema", 1}, {"tracks", Json::array()}, {"clocks", Json::array()}};
   for (u32 r = 0; r < tracks.ranks.size(); r++) {
     const Rank& rank = tracks.ranks[r];
@@ -142,7 +142,7 @@ int merge(const MergeArguments& arguments) {
     throw Error(Fault::usage, arguments.out + ": exists, and is no timeline of tprof merge; it is not overwritten");
   int code = kExitOk;
   Inputs inputs(arguments.paths);
-  Tracks tracks = read_tracks(inputs, code);
+  RankTracks tracks = read_tracks(inputs, code);
   if (code == kExitUnreadable) return code;
   Clocks clocks = clocks_of(tracks.ranks);
   std::vector<std::string> names = names_of(tracks.ranks);

@@ -63,7 +63,7 @@ constexpr SortWord kSort[] = {
     {"memory", "size_increase"},
 };
 
-struct Options {
+struct StatsOptions {
   std::vector<std::string> paths;
   std::string by = "op", sort, limit, depth = "0", stack_depth = "0", devices, range, at;
   bool csv = false, json = false, plugin = false;
@@ -110,7 +110,7 @@ const StatsWord& word_of(const std::string& text) {
 
 class Stats {
  public:
-  explicit Stats(const Options& options)
+  explicit Stats(const StatsOptions& options)
       : options_(options),
         word_(word_of(options.by)),
         rules_(options.plugin ? RuleSet::plugin : RuleSet::tprof),
@@ -218,7 +218,7 @@ class Stats {
     return "--sort '" + options_.sort + "': this table has no such column; it has" + all;
   }
 
-  const Options& options_;
+  const StatsOptions& options_;
   const StatsWord& word_;
   RuleSet rules_;
   u32 limit_, levels_, depth_;
@@ -234,7 +234,7 @@ class Stats {
 }  // namespace
 
 Action declare_stats(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<StatsOptions>();
   std::string what;
   std::vector<std::string> words;
   for (const StatsWord& word : stats_words()) {

@@ -26,7 +26,7 @@ namespace {
 // and given back before the next look.
 constexpr int kWatch_ms = 50;
 constexpr size_t kMostRows = 100;  // of operators and of lines
-constexpr double kSecond_ns = 1e9;
+constexpr double kNsPerSecond = 1e9;
 
 struct TopArguments {
   std::vector<std::string> subjects;
@@ -55,11 +55,11 @@ u64 now_ns() { return clock_ns(CLOCK_MONOTONIC); }
 
 // Watches for as long as asked, and prints what there is to see then.
 int print_once(WatchedJob& job, const TopArguments& arguments, double interval_s, double for_s) {
-  u64 end = now_ns() + u64((for_s > 0 ? for_s : interval_s) * kSecond_ns), next = 0;
+  u64 end = now_ns() + u64((for_s > 0 ? for_s : interval_s) * kNsPerSecond), next = 0;
   while (now_ns() < end) {
     if (now_ns() >= next) {
       job.look();
-      next = now_ns() + u64(interval_s * kSecond_ns);
+      next = now_ns() + u64(interval_s * kNsPerSecond);
     } else {
       job.look_at_changes();
     }
@@ -111,14 +111,14 @@ void obey(char key, size_t programs, Choices& choices) {
 int watch(WatchedJob& job, double interval_s, double for_s) {
   TextStyle text = text_style(stdout);
   Screen screen(text.color);
-  u64 end = for_s > 0 ? now_ns() + u64(for_s * kSecond_ns) : ~u64(0), next = 0;
+  u64 end = for_s > 0 ? now_ns() + u64(for_s * kNsPerSecond) : ~u64(0), next = 0;
   std::vector<live::ProgramView> views;
   Choices choices;
   std::string seen_at;
   while (!choices.quits && now_ns() < end) {
     if (now_ns() >= next) {
       job.look();
-      next = now_ns() + u64(interval_s * kSecond_ns);
+      next = now_ns() + u64(interval_s * kNsPerSecond);
       if (!choices.paused) {
         size_t rows = std::min(screen.rows(), kMostRows);
         views = job.views(rows, rows);

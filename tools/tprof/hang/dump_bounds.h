@@ -2,15 +2,20 @@
 #pragma once
 #include <stddef.h>
 
+#include <string>
+
 #include "base/error.h"
 
 namespace tprof::hang {
+
+// `why`: to follow the file's name.
+[[noreturn]] inline void refuse(const std::string& why) { throw Error(Fault::unreadable, why); }
 
 class DumpBounds {
  public:
   static constexpr size_t kDeepest = 64;
 
-  // All throw Error(Fault::unreadable) with what is wrong, to follow the file's name.
+  // All refuse what is too much.
   void add_value() { add(values_, 1, 5'000'000); }
   // Of a pickle: each takes some memory.
   void add_opcode() { add(opcodes_, 1, 10'000'000); }
@@ -23,7 +28,7 @@ class DumpBounds {
 
  private:
   static void add(size_t& sum, size_t more, size_t most) {
-    if ((sum += more) > most) throw Error(Fault::unreadable, "it is nested too deeply, or holds too many values");
+    if ((sum += more) > most) refuse("it is nested too deeply, or holds too many values");
   }
 
   size_t values_ = 0, opcodes_ = 0, text_ = 0, compared_ = 0, scanned_ = 0;

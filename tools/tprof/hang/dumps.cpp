@@ -52,8 +52,6 @@ std::string content_of(const std::string& path, i64& age_ns) {
   return out;
 }
 
-[[noreturn]] void refuse(const std::string& why) { throw Error(Fault::unreadable, why); }
-
 // As bounded_json(), and within what a dump may hold.
 Json read_json(std::string_view content) {
   DumpBounds bounds;

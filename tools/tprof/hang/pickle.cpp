@@ -13,8 +13,6 @@
 namespace tprof::hang {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) { throw Error(Fault::unreadable, why); }
-
 struct Node {
   Json scalar;  // of all but lists and dictionaries
   bool is_list = false, is_dictionary = false;

@@ -10,13 +10,13 @@ namespace tprof {
 namespace {
 
 constexpr u64 kLookEvery_ns = 1'000'000'000;
-constexpr char kMaxFrames[] = "1024";  // a thread stays stopped while they are unwound
-constexpr char kPatience_ms[] = "10";  // for a thread to stop
+constexpr char kMaxNativeFrames[] = "1024";  // a thread stays stopped while they are unwound
+constexpr char kPatience_ms[] = "10";        // for a thread to stop
 
 }  // namespace
 
 NativeStacks::NativeStacks(remote::Process& process, SamplesFile& file)
-    : process_(process), file_(file), unwinder_({std::to_string(process.pid()), kMaxFrames, kPatience_ms}) {
+    : process_(process), file_(file), unwinder_({std::to_string(process.pid()), kMaxNativeFrames, kPatience_ms}) {
   record_images();
   looked_ns_ = clock_ns(CLOCK_MONOTONIC);
 }

@@ -11,7 +11,7 @@
 namespace tprof {
 namespace {
 
-constexpr size_t kMaxFrames = 1 << 20;  // of the tree of stacks
+constexpr size_t kMaxTreeFrames = 1 << 20;
 
 }  // namespace
 
@@ -112,7 +112,7 @@ u32 SamplesFile::frame(const Frame& frame) {
   auto known = frames_.find(frame);
   if (known != frames_.end()) return known->second;
   auto id = u32(frames_.size()) + 1;
-  if (id > kMaxFrames || !writer_.add_stack(id, frame.parent, frame.code, frame.at)) return kStackLost;
+  if (id > kMaxTreeFrames || !writer_.add_stack(id, frame.parent, frame.code, frame.at)) return kStackLost;
   frames_.emplace(frame, id);
   return id;
 }
