@@ -68,6 +68,15 @@ def nothing_goes_on():
 
 
 @pytest.fixture
+def namespace():
+    """What stands in front of a program that has process ids of its own, as in a container."""
+    words = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+    if subprocess.run([*words, "true"], capture_output=True).returncode:
+        pytest.skip("a pid namespace may not be made here")
+    return words
+
+
+@pytest.fixture
 def logdir(tmp_path):
     return tmp_path / "log"
 

@@ -21,9 +21,9 @@ def is_gapless(found):
     return found == list(range(found[0], found[0] + len(found)))
 
 
-def start(tmp_path, logdir, count, ending="fall", how="preload", mode=SMALLEST, env=None, options=None):
+def start(tmp_path, logdir, count, ending="fall", how="preload", mode=SMALLEST, env=None, options=None, wrapper=()):
     """The process, and the file of its progress."""
     path = tmp_path / "progress"
     process = harness.start(["numbered.py", path, count, ending], how, logdir=logdir, env=env,
-                            options={"TPROF_MODE": mode, **(options or {})})
+                            options={"TPROF_MODE": mode, **(options or {})}, wrapper=wrapper)
     return process, path

@@ -160,16 +160,6 @@ def outer_id(pid):
     raise AssertionError("no process is %d in its namespace" % pid)
 
 
-NAMESPACE = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
-
-
-@pytest.fixture
-def namespace():
-    if subprocess.run([*NAMESPACE, "true"], capture_output=True).returncode:
-        pytest.skip("a pid namespace may not be made here")
-    return NAMESPACE
-
-
 def test_processes_of_a_container_are_found_from_outside(job, namespace):
     logdir, inner = job("asleep", wrapper=namespace)
     pid = outer_id(inner)

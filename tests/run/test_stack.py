@@ -237,15 +237,25 @@ def test_a_stuck_worker_is_told_from_who_waits_for_it(started):
     assert [f["line"] for f in worker["frames"] if f["function"] == "__getitem__"] == [14]
 
 
-def test_all_processes_of_a_run_are_shown(started, logdir):
-    program = started([HERE / "stuck_worker.py"], how="run", logdir=logdir)
+def shown_processes(logdir):
     for _ in range(200):
         done = tprof("stack", logdir, "--json", "--frames", "python")
         if done.returncode == 0 and len(json.loads(done.stdout)["processes"]) >= 2:
             break
         time.sleep(0.1)
     assert done.returncode == 0, done.stderr
-    commands = [p["command"] for p in json.loads(done.stdout)["processes"]]
+    return [p["command"] for p in json.loads(done.stdout)["processes"]]
+
+
+def test_all_processes_of_a_run_are_shown(started, logdir):
+    started([HERE / "stuck_worker.py"], how="run", logdir=logdir)
+    commands = shown_processes(logdir)
+    assert len(commands) >= 2 and all("stuck_worker.py" in c for c in commands), commands
+
+
+def test_all_processes_of_a_run_in_a_container_are_shown(started, namespace, logdir):
+    started([HERE / "stuck_worker.py"], how="preload", logdir=logdir, wrapper=namespace)
+    commands = shown_processes(logdir)
     assert len(commands) >= 2 and all("stuck_worker.py" in c for c in commands), commands
 
 

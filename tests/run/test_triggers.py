@@ -1,5 +1,6 @@
 """What asks for a trace before its time: tprof trigger, the signal, a slow step, no memory."""
 import os
+import pathlib
 import signal
 import time
 
@@ -56,6 +57,17 @@ def test_in_flight_mode_the_ring_is_written_and_goes_on(by, tmp_path, logdir):
     assert numbers(first)[0] == 0 and numbers(first)[-1] >= before - 1
     assert "Written because of: tprof trigger\n" in tprof("overview", first.path).stdout
     assert is_gapless(numbers(first) + numbers(last))
+
+
+@pytest.mark.parametrize("by", ["pid", "directory"])
+def test_a_program_in_a_container_is_asked_from_outside(by, namespace, tmp_path, logdir):
+    process, path = flights.start(tmp_path, logdir, 0, env=PACED, wrapper=namespace)
+    wait_for(lambda: progress(path) > 1500, what="steps")
+    (program,) = [pid for pid in descendants(process.pid)
+                  if pathlib.Path("/proc/%d/cmdline" % pid).read_bytes().startswith(b"/usr/bin/python3")]
+    assert asked(program if by == "pid" else logdir).stdout == "asked process %d for a trace\n" % program
+    traced(logdir)
+    end(process, logdir)
 
 
 def test_steps_chooses_the_last_ones_in_flight_mode(tmp_path, logdir):

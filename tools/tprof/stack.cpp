@@ -2,18 +2,17 @@
 // (schema 1: keys are only ever added).
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <filesystem>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/printable.h"
-#include "base/process.h"
 #include "command.h"
 #include "exit_codes.h"
 #include "input/programs.h"
 #include "input/trace_file.h"
+#include "live/process_here.h"
 #include "record/reader.h"
 #include "report/table.h"
 #include "stack/text.h"
@@ -30,13 +29,10 @@ struct StackArguments {
 std::vector<int> programs_of(const std::string& directory) {
   std::vector<int> out;
   size_t recordings = 0;
+  live::ProcessesHere processes;
   for (const std::string& path : list_files(directory, is_recording_name)) try {
       recordings++;
-      std::unique_ptr<Recording> recording = Recording::open(path);
-      const FileHeader& header = recording->header();
-      ProcessIdentity now = process_identity(int(header.pid));
-      if (now.start_time && now.start_time == header.process_start && !strcmp(now.boot_id, header.boot_id))
-        out.push_back(int(header.pid));
+      if (int pid = processes.writer_of(Recording::open(path)->header()).pid) out.push_back(pid);
     } catch (const Error&) {
       continue;  // `tprof info` says what is wrong with it
     }

@@ -7,17 +7,19 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "base/error.h"
 #include "base/printable.h"
+#include "base/process.h"
 #include "command.h"
 #include "exit_codes.h"
 #include "input/programs.h"
 #include "input/trace_file.h"
+#include "live/process_here.h"
 #include "record/reader.h"
 #include "record/trigger_file.h"
+#include "remote/process.h"
 
 namespace tprof {
 namespace {
@@ -25,17 +27,20 @@ namespace {
 constexpr int kPatience_ms = 2000;  // a program looks every 50 ms
 
 // The recordings that a process has mapped: its own, and for a helper also that of its leader.
-std::vector<std::string> recordings_of_process(const std::string& pid) {
-  std::ifstream maps("/proc/" + pid + "/maps");
-  if (!maps) throw Error(Fault::unreadable, "process " + pid + ": " + strerror(errno));
+std::vector<std::string> recordings_of_process(int pid) {
+  std::vector<remote::Mapping> mappings = remote::mappings_of(pid);
+  if (mappings.empty())
+    throw Error(Fault::unreadable,
+                "process " + std::to_string(pid) + ": " +
+                    (process_identity(pid).start_time ? remote::refusal(pid) : "there is no such process"));
   std::set<std::string> paths;
-  for (std::string line; std::getline(maps, line);)
-    if (size_t slash = line.find('/'); slash != line.npos && is_recording_name(line)) paths.insert(line.substr(slash));
+  for (const remote::Mapping& mapping : mappings)
+    if (is_recording_name(mapping.path)) paths.insert(remote::path_here(pid, mapping));
   return {paths.begin(), paths.end()};
 }
 
 std::vector<std::string> recordings_of(const std::string& subject) {
-  if (pid_in(subject)) return recordings_of_process(subject);
+  if (int pid = pid_in(subject)) return recordings_of_process(pid);
   std::error_code ignored;
   if (std::filesystem::is_directory(subject, ignored)) return list_files(subject, is_recording_name);
   throw Error(Fault::usage, "'" + subject + "' is neither a process id nor a log directory");
@@ -54,13 +59,13 @@ void put_request(const std::string& path, long long steps) {
   throw Error(Fault::unreadable, path + ": cannot be written: " + strerror(error));
 }
 
-// Asks one program. Throws Error if it cannot be asked, or does not answer.
-void ask(const Recording& recording, const Meta& meta, long long steps) {
-  std::string who = "process " + std::to_string(recording.header().pid);
+// Asks one program. `pid`: as this machine numbers it. Throws Error if it cannot be asked, or does not answer.
+void ask(const Recording& recording, const Meta& meta, int pid, long long steps) {
+  std::string who = "process " + std::to_string(pid);
   if (!meta.is_flight() && meta.option("trigger").empty())
     throw Error(Fault::usage, who + " does not listen; start it with --mode flight or --trigger file");
   struct stat process;
-  if (stat(("/proc/" + std::to_string(recording.header().pid)).c_str(), &process) == 0 && process.st_uid != geteuid())
+  if (stat(("/proc/" + std::to_string(pid)).c_str(), &process) == 0 && process.st_uid != geteuid())
     throw Error(Fault::usage, who + " belongs to another user, whose requests alone it takes; ask as that user");
   std::string path = recording.path() + kTriggerSuffix;
   u32 refused = recording.header().refused_triggers;
@@ -82,16 +87,17 @@ void ask(const Recording& recording, const Meta& meta, long long steps) {
 
 int trigger(const std::vector<std::string>& subjects, long long steps) {
   size_t asked = 0, failed = 0;
+  live::ProcessesHere processes;
   for (const std::string& subject : subjects) try {
       size_t programs = 0;
       for (const std::string& path : recordings_of(subject)) try {
           std::unique_ptr<Recording> recording = Recording::open(path);
           const FileHeader& h = recording->header();
-          int pid = pid_in(subject);
-          bool other = pid && int(h.pid) != pid;
-          if (other || h.role != u32(Role::program) || h.closed || !recording->writer_alive()) continue;
+          if (h.role != u32(Role::program) || h.closed) continue;
+          int pid = processes.writer_of(h).pid, wanted = pid_in(subject);
+          if (!pid || (wanted && pid != wanted)) continue;
           programs++;
-          ask(*recording, recording->read_meta(), steps);
+          ask(*recording, recording->read_meta(), pid, steps);
           asked++;
         } catch (const Error& e) {
           complain(e.what());
