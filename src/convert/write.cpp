@@ -20,6 +20,7 @@
 #include "kineto/write/amend.h"
 #include "kineto/write/writer.h"
 #include "model/job.h"
+#include "record/give_up.h"
 
 namespace tprof {
 namespace {
@@ -170,6 +171,7 @@ i64 JobWriter::write_one(size_t index) {
   trace.path = plain + (options_.use_gzip ? kineto::kFileSuffixGz : kineto::kFileSuffix);
   if (model.before_training) trace.path = kineto::before_training_name(trace.path);
   kineto::write_trace(model, trace.path, options_.use_gzip);
+  MustComplete rest;  // a trace that exists is left alone next time, and with it what belongs to it
   if (last) state_.drops_reported = drops;  // only now: if writing fails, the next trace reports them
   if (options_.force) remove_other_forms(plain, trace.path);
   if (options_.on_written) options_.on_written(model, trace.path);

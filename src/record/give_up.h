@@ -2,6 +2,7 @@
 // and can be written again.
 #pragma once
 #include <atomic>
+#include <utility>
 
 namespace tprof {
 
@@ -14,5 +15,16 @@ inline thread_local const std::atomic<bool>* t_give_up = nullptr;
 inline void may_give_up() {
   if (t_give_up && t_give_up->load(std::memory_order_relaxed)) throw GivenUp{};
 }
+
+// While it lives, the work of this thread is not cancelled: nobody would do this part of it again.
+class MustComplete {
+ public:
+  MustComplete() : was_(std::exchange(t_give_up, nullptr)) {}
+  ~MustComplete() { t_give_up = was_; }
+  MustComplete(const MustComplete&) = delete;
+
+ private:
+  const std::atomic<bool>* was_;
+};
 
 }  // namespace tprof

@@ -3,6 +3,7 @@ and WORLD_SIZE set, by a parent without torch), by torch.multiprocessing.spawn, 
 MASTER_ADDR and MASTER_PORT set. Prints what each rank returned."""
 import os
 import sys
+import time
 
 import gloo_job
 
@@ -27,7 +28,10 @@ def ops(torch, dist, rank):
     dist.all_gather_object([None] * WORLD, {"rank": rank})
     x, parts = ones(6), [zeros(6) for _ in range(WORLD)]
     dist.all_reduce(x)
-    work = dist.all_reduce(ones(1 << 20), async_op=True)
+    large = ones(1 << 20)
+    if rank:
+        time.sleep(0.3)  # so that rank 0 multiplies meanwhile on a busy machine, too
+    work = dist.all_reduce(large, async_op=True)
     torch.mm(torch.ones(64, 64), torch.ones(64, 64))
     work.wait()
     dist.all_gather(parts, x)
@@ -42,7 +46,9 @@ def ops(torch, dist, rank):
         dist.reduce_scatter_tensor(zeros(2), ones(2 * WORLD))
         dist.all_to_all_single(zeros(WORLD), ones(WORLD))
         import torch.distributed._functional_collectives as functional
-        kept(functional.all_reduce(x, "sum", dist.group.WORLD) + 1)
+        total = kept(functional.all_reduce(x, "sum", dist.group.WORLD))
+        kept(getattr(total, "elem", total))
+        kept(total + 1)
     dist.barrier()
 
 

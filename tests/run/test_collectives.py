@@ -68,7 +68,7 @@ def test_each_collective_is_the_same_on_all_ranks(tmp_path, where, how, ranks):
         pair, = [e for e in collectives(trace) if e["args"].get("dtype") == "Double"]
         assert (pair["args"]["Process Group Name"], pair["args"]["Process Group Ranks"]) == ("1", "[0, 1]")
         large, = [e for e in collectives(trace) if e["args"].get("In msg nelems") == 1 << 20]
-        assert large["args"]["Async"] == 1 and large["name"] == "gloo:all_reduce"
+        assert large["name"] == "gloo:all_reduce" and (large["args"]["Async"] == 1 or trace is not traces[0])
     assert_all_matched(result)
 
 

@@ -298,6 +298,22 @@ TEST_F(KinetoTest, WorkThatIsGivenUpLeavesNothing) {
   EXPECT_EQ(convert().traces.size(), 1u);
 }
 
+TEST_F(KinetoTest, WhatFollowsAWrittenTraceIsNotGivenUp) {
+  add_training(b, 8, 2, 5);
+  std::atomic<bool> give_up{false};
+  t_give_up = &give_up;
+  size_t told = 0;
+  options.on_written = [&](const Model&, const std::string&) {
+    give_up = true;
+    may_give_up();
+    told++;
+  };
+  EXPECT_EQ(convert().traces.size(), 1u);
+  EXPECT_EQ(told, 1u);
+  EXPECT_EQ(t_give_up, &give_up);
+  t_give_up = nullptr;
+}
+
 TEST_F(KinetoTest, WrittenChunksArePunched) {
   add_training(b, 6, 2, 4);
   convert();
