@@ -70,7 +70,7 @@ Table table_of(const Gathered& found) {
     std::vector<Value> row;
     row.push_back(if_known(rank.number >= 0, i64(rank.number)));
     row.push_back(if_known(rank.process.pid, i64(rank.process.pid)));
-    row.emplace_back(std::string(state_word(rank)));
+    row.emplace_back(std::string(state_word(rank)));  // of push_back, gcc 12 warns that it were not initialized
     if (hosts) row.push_back(rank.host);
     if (recorded) row.push_back(if_known(rank.now.step >= 0, rank.now.step));
     if (calls) {
