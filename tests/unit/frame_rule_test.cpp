@@ -197,6 +197,49 @@ __attribute__((no_sanitize("address"))) std::vector<u8> copied(const u8* low, co
   return copy;
 }
 
+template <class T>
+void append(std::vector<u8>& to, T value) {
+  const u8* bytes = reinterpret_cast<const u8*>(&value);
+  to.insert(to.end(), bytes, bytes + sizeof value);
+}
+
+// The tables of one function of 16 bytes, at their begin, whose frames are described by `program`.
+std::vector<u8> tables(const std::vector<u8>& program, u8 data_align) {
+  constexpr u8 kVersion = 1, kNoAugmentation = 0, kCodeAlign = 1;
+  std::vector<u8> out(16);
+  out.reserve(4096);  // the addresses in it stay right
+  auto begin = reinterpret_cast<u64>(out.data());
+  append(out, u32(9));
+  append(out, u32(0));
+  for (u8 byte : {kVersion, kNoAugmentation, kCodeAlign, data_align, u8(dwarf::kReturn)}) out.push_back(byte);
+  auto fde = i32(out.size());
+  append(out, u32(4 + 8 + 8 + program.size()));
+  append(out, u32(out.size() - 16));
+  append(out, begin);
+  append(out, u64(16));
+  out.insert(out.end(), program.begin(), program.end());
+  auto header = i32(out.size());
+  for (u8 byte : {u8(1), u8(dwarf::kUdata4), u8(dwarf::kUdata4), u8(dwarf::kDataRel | dwarf::kSdata4)})
+    out.push_back(byte);
+  append(out, u32(0));
+  append(out, u32(1));
+  append(out, -header);
+  append(out, fde - header);
+  out.push_back(u8(header));  // where the header is
+  return out;
+}
+
+TEST(FrameRow, ADamagedFactoredOffsetWrapsAround) {
+  u8 minus_32 = 0x60;
+  std::vector<u8> program = {dwarf::kOffset | dwarf::kRbp, 0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10};
+  std::vector<u8> image = tables(program, minus_32);  // (1 << 60) + 1
+  FrameRow row;
+  EhFrame eh{image.data() + image.back(), image.data(), image.data() + image.size()};
+  ASSERT_EQ(find_row(eh, reinterpret_cast<u64>(image.data()), row), Found::row);
+  EXPECT_EQ(row.saved[dwarf::kRbp], Saved::at_cfa);
+  EXPECT_EQ(row.value[dwarf::kRbp], -32);
+}
+
 // The tables are copied with their distance to the code kept, by an offset to all addresses: then bytes are turned.
 TEST(FrameRule, DamagedTablesAreReadWithinBounds) {
   EhFrame eh = eh_frame_around(reinterpret_cast<u64>(&both));

@@ -29,7 +29,7 @@ class Machine {
     u8 op = p.get<u8>(), operand = op & ~kPrimary;
     switch (op & kPrimary) {
       case kAdvanceLoc: return advance(operand);
-      case kOffset: return save(operand, Saved::at_cfa, i64(p.uleb()) * cie_.data_align);
+      case kOffset: return save(operand, Saved::at_cfa, factored(p.uleb()));
       case kRestore: return restore(operand);
     }
     u64 number;  // of a register
@@ -39,12 +39,11 @@ class Machine {
       case kAdvanceLoc1: return advance(p.get<u8>());
       case kAdvanceLoc2: return advance(p.get<u16>());
       case kAdvanceLoc4: return advance(p.get<u32>());
-      case kOffsetExtended: return number = p.uleb(), save(number, Saved::at_cfa, i64(p.uleb()) * cie_.data_align);
-      case kOffsetExtendedSf: return number = p.uleb(), save(number, Saved::at_cfa, p.sleb() * cie_.data_align);
-      case kNegativeOffsetExtended:
-        return number = p.uleb(), save(number, Saved::at_cfa, -i64(p.uleb()) * cie_.data_align);
-      case kValOffset: return number = p.uleb(), save(number, Saved::is_cfa, i64(p.uleb()) * cie_.data_align);
-      case kValOffsetSf: return number = p.uleb(), save(number, Saved::is_cfa, p.sleb() * cie_.data_align);
+      case kOffsetExtended: return number = p.uleb(), save(number, Saved::at_cfa, factored(p.uleb()));
+      case kOffsetExtendedSf: return number = p.uleb(), save(number, Saved::at_cfa, factored(u64(p.sleb())));
+      case kNegativeOffsetExtended: return number = p.uleb(), save(number, Saved::at_cfa, factored(0 - p.uleb()));
+      case kValOffset: return number = p.uleb(), save(number, Saved::is_cfa, factored(p.uleb()));
+      case kValOffsetSf: return number = p.uleb(), save(number, Saved::is_cfa, factored(u64(p.sleb())));
       case kRegister: return number = p.uleb(), save(number, Saved::in_register, i64(p.uleb()));
       case kExpression: return number = p.uleb(), save(number, Saved::at_expression, expression(p));
       case kValExpression: return number = p.uleb(), save(number, Saved::is_expression, expression(p));
@@ -54,10 +53,10 @@ class Machine {
       case kRememberState: return remember();
       case kRestoreState: return recall();
       case kDefCfa: return number = p.uleb(), define_cfa(number, i64(p.uleb()));
-      case kDefCfaSf: return number = p.uleb(), define_cfa(number, p.sleb() * cie_.data_align);
+      case kDefCfaSf: return number = p.uleb(), define_cfa(number, factored(u64(p.sleb())));
       case kDefCfaRegister: return define_cfa(p.uleb(), row_.cfa_offset);
       case kDefCfaOffset: return row_.cfa_offset = i64(p.uleb()), true;
-      case kDefCfaOffsetSf: return row_.cfa_offset = p.sleb() * cie_.data_align, true;
+      case kDefCfaOffsetSf: return row_.cfa_offset = factored(u64(p.sleb())), true;
       case kDefCfaExpression:
         row_.cfa_register = FrameRow::kByExpression;
         row_.cfa_expression = reinterpret_cast<const u8*>(expression(p));
@@ -66,6 +65,9 @@ class Machine {
       default: return false;
     }
   }
+
+  // A damaged table may hold any number, so this wraps. What it leads to is checked before it is read.
+  i64 factored(u64 number) const { return i64(number * u64(cie_.data_align)); }
 
   // Passes over the expression that follows, and says where it is.
   static i64 expression(Bytes& p) {
