@@ -20,7 +20,8 @@ __thread bool t_apart __attribute__((tls_model("initial-exec")));
 int borrow() {
   int process = int(syscall(SYS_pidfd_open, getpid(), 0));
   if (process < 0) return -1;
-  int fd = int(syscall(SYS_pidfd_getfd, process, 2, 0));
+  // glibc 2.31 has no SYS_pidfd_getfd.
+  int fd = int(syscall(__NR_pidfd_getfd, process, 2, 0));
   close(process);
   return fd;
 }

@@ -1,8 +1,8 @@
 #include "kineto/nvtx.h"
 
-#include <bit>
-#include <charconv>
 #include <cmath>
+
+#include "base/reals.h"
 
 namespace tprof::kineto {
 namespace {
@@ -15,7 +15,7 @@ std::string hex_color(u32 argb) {
 
 Argument payload_of(const NvtxDetail& d) {
   static constexpr char kKey[] = "payload";
-  double number = std::bit_cast<double>(d.payload);
+  double number = same_bits<double>(d.payload);
   switch (d.payload_type) {
     case NvtxPayload::unsigned_integer: return {kKey, std::to_string(d.payload), true};
     case NvtxPayload::integer: return {kKey, std::to_string(i64(d.payload)), true};
@@ -24,8 +24,7 @@ Argument payload_of(const NvtxDetail& d) {
   }
   // JSON has no such numbers.
   if (!std::isfinite(number)) return {kKey, std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf"};
-  char digits[64];
-  return {kKey, std::string(digits, std::to_chars(digits, digits + sizeof digits, number).ptr), true};
+  return {kKey, write_real(number), true};
 }
 
 }  // namespace

@@ -330,7 +330,7 @@ const char* Arena::copy(const void* bytes, size_t size) {
   constexpr size_t kBlock = 1 << 20;
   if (used_ + size > capacity_) {
     capacity_ = std::max(kBlock, size);
-    blocks_.push_back(std::make_unique_for_overwrite<char[]>(capacity_));
+    blocks_.emplace_back(new char[capacity_]);
     used_ = 0;
   }
   char* at = blocks_.back().get() + used_;

@@ -1,9 +1,8 @@
 #include "report/timeline_args.h"
 
-#include <bit>
-#include <charconv>
 #include <cmath>
 
+#include "base/reals.h"
 #include "kineto/names.h"
 #include "kineto/nvtx.h"
 #include "model/communication.h"
@@ -202,8 +201,7 @@ void TimelineArguments::text(const char* key, const std::string& value) {
 
 void TimelineArguments::text(const char* key, float value) {
   if (!std::isfinite(value)) return;  // as in the trace
-  char digits[64];
-  text(key, std::string(digits, std::to_chars(digits, digits + sizeof digits, value).ptr));
+  text(key, write_real(value));
 }
 
 void TimelineArguments::number(Number number, const char* key, i64 value) {
@@ -219,7 +217,7 @@ void TimelineArguments::number(Number number, const char* key, i64 value) {
 void TimelineArguments::bandwidth(float value) {
   if (value < 0 || !std::isfinite(value)) return;
   put_varint(set_, 2 * u64(size_t(Number::bandwidth) + kNumbers * key_of("memory bandwidth (GB/s)")));
-  put_varint(numbers_[size_t(Number::bandwidth)], std::bit_cast<u32>(value));
+  put_varint(numbers_[size_t(Number::bandwidth)], same_bits<u32>(value));
   members_++;
 }
 

@@ -14,11 +14,11 @@
 #include <stdio.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/printable.h"
+#include "base/reals.h"
 #include "cli/device_peaks.h"
 #include "command.h"
 #include "exit_codes.h"
@@ -74,11 +74,9 @@ double us_of(const std::string& flag, const std::string& text) {
   constexpr std::pair<const char*, double> kUnits[] = {{"", 1}, {"us", 1}, {"ms", 1e3}, {"s", 1e6}};
   constexpr double kFarthest = 1e14;  // three years: beyond any trace, and ns of it can be added to any moment
   size_t end = std::min(text.find_first_not_of("-.0123456789"), text.size());
-  double number = 0;
-  auto [rest, error] = std::from_chars(text.data(), text.data() + end, number);
+  std::optional<double> number = read_real(std::string_view(text).substr(0, end));
   for (const auto& [unit, us] : kUnits)
-    if (error == std::errc() && rest == text.data() + end && text.substr(end) == unit)
-      return std::clamp(number * us, -kFarthest, kFarthest);
+    if (number && text.substr(end) == unit) return std::clamp(*number * us, -kFarthest, kFarthest);
   throw Error(Fault::usage, flag + " '" + text + "' is not a time (such as 1500, 1.5ms, 2s)");
 }
 

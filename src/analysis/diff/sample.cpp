@@ -10,7 +10,7 @@ namespace {
 // The regularised incomplete beta function's continued fraction (NIST Handbook of Mathematical Functions, 8.17.22), by
 // the method of Lentz.
 double beta_fraction(double x, double a, double b) {
-  constexpr double kTiny = 1e-300;
+  static constexpr double kTiny = 1e-300;
   auto away = [](double v) { return std::fabs(v) < kTiny ? kTiny : v; };
   double c = 1, d = 1 / away(1 - (a + b) * x / (a + 1)), out = d;
   for (int m = 1; m < 500; m++) {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <initializer_list>
+
 #include "base/elf.h"
 
 namespace tprof {

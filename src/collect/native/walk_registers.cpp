@@ -2,6 +2,8 @@
 // instruction, through stubs of the linker, and whatever else call frame information can say.
 #include <errno.h>
 
+#include <initializer_list>
+
 #include "collect/native/images.h"
 #include "collect/native/own_code.h"
 #include "collect/native/walk.h"

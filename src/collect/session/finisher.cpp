@@ -53,7 +53,8 @@ ON_LENT_STACK int become_finisher(void* arg) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  if (syscall(SYS_close_range, 0, ~0u, 0) != 0)
+  // glibc 2.31 has no SYS_close_range.
+  if (syscall(__NR_close_range, 0, ~0u, 0) != 0)
     for (int fd = 0; fd < 4096; fd++) close(fd);
   open("/dev/null", O_RDWR);
   (void)!dup(0);

@@ -44,7 +44,8 @@ void wake(std::atomic<u32>& word) {
 // have got. A table of its own, empty, so that nothing of the program's is held open by us either.
 void leave_descriptor_table() {
   constexpr unsigned kUnshare = 2;  // CLOSE_RANGE_UNSHARE; Linux 5.9, earlier ones keep sharing
-  if (syscall(SYS_close_range, 0u, ~0u, kUnshare) == 0) log_from_apart();
+  // glibc 2.31 has no SYS_close_range.
+  if (syscall(__NR_close_range, 0u, ~0u, kUnshare) == 0) log_from_apart();
 }
 
 void ready() {

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <initializer_list>
+
 #include "base/log.h"
 #include "base/process.h"
 #include "collect/recorder/recorder.h"

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <initializer_list>
+
 #include "collect/cuda/call.h"
 #include "collect/cuda/cupti.h"
 #include "collect/interpreter/frames.h"

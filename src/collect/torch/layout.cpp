@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <initializer_list>
+
 #include "base/guard.h"
 #include "collect/torch/callback_state.h"
 

@@ -1,6 +1,7 @@
 // Events of the threads of the process: operators, labels, Python calls, calls into CUDA and allocations.
-#include <bit>
+#include <charconv>
 
+#include "base/reals.h"
 #include "kineto/names.h"
 #include "kineto/read/state.h"
 #include "model/communication.h"
@@ -52,7 +53,7 @@ bool read_nvtx(ReadState& state, const EventFields& f, NvtxDetail& d) {
     d.payload = u64(payload.as_i64());
   } else if (std::optional<double> number = number_of(payload)) {
     d.payload_type = NvtxPayload::floating;
-    d.payload = std::bit_cast<u64>(*number);
+    d.payload = same_bits<u64>(*number);
   }
   return domain.is_text() || !category.is_null() || !color.empty() || !payload.is_null();
 }

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/dtypes.h"
+#include "base/reals.h"
 
 namespace tprof::kineto {
 namespace {
@@ -44,10 +45,15 @@ bool is_narrow(const Value& list) {
   return true;
 }
 
-template <class T>
-bool whole_number(std::string_view text, T& out) {
+bool whole_number(std::string_view text, i64& out) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
   return !text.empty() && error == std::errc() && end == text.data() + text.size();
+}
+
+bool whole_number(std::string_view text, double& out) {
+  std::optional<double> number = read_real(text);
+  out = number.value_or(0);
+  return number.has_value();
 }
 
 }  // namespace

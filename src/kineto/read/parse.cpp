@@ -5,6 +5,7 @@
 #include <charconv>
 #include <limits>
 
+#include "base/reals.h"
 #include "base/utf8.h"
 #include "kineto/read/repair.h"
 
@@ -86,7 +87,7 @@ class Parser {
   }
   void grow() {
     u32 capacity = std::max(2 * values_.capacity_, u32(1024));
-    auto all = std::make_unique_for_overwrite<Value[]>(capacity);
+    std::unique_ptr<Value[]> all(new Value[capacity]);
     if (values_.count_) memcpy(all.get(), values_.all_.get(), values_.count_ * sizeof(Value));
     values_.all_ = std::move(all);
     values_.capacity_ = capacity;
@@ -202,7 +203,7 @@ class Parser {
         return true;
       }
     }
-    return real(at, *digits == '0');
+    return real(at);
   }
 
   bool integer(i64 number) {
@@ -217,26 +218,24 @@ class Parser {
       at_ = end;
       return integer(small);
     }
-    if (minus || std::from_chars(at_, end, large).ec != std::errc()) return real(end, false);
+    if (minus || std::from_chars(at_, end, large).ec != std::errc()) return real(end);
     at_ = end;
     add(Value::Kind::large).integer_ = i64(large);
     return true;
   }
 
-  // `at`: after the digits, possibly at an exponent. `below_one`: without it.
-  bool real(const char* at, bool below_one) {
+  // `at`: after the digits, possibly at an exponent.
+  bool real(const char* at) {
     if (at < end_ && (*at == 'e' || *at == 'E')) {
       at++;
-      below_one = at < end_ && *at == '-';
       if (at < end_ && (*at == '-' || *at == '+')) at++;
       if (at == end_ || !is_digit(*at)) return fail("a digit is missing in the exponent");
       while (at < end_ && is_digit(*at)) at++;
     }
-    double number = 0;
-    bool beyond = std::from_chars(at_, at, number).ec != std::errc();
-    if (beyond && !below_one) return fail("a number is too large");
+    std::optional<double> number = read_real({at_, size_t(at - at_)});
+    if (!number) return fail("a number is too large");
     at_ = at;
-    add(Value::Kind::real).real_ = number;
+    add(Value::Kind::real).real_ = *number;
     return true;
   }
 

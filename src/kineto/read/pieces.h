@@ -47,7 +47,7 @@ class ParsedPieces {
       bool good = false;
       size_t value = 0;  // index into values, if it is good
     };
-    std::unique_ptr<char[]> text = std::make_unique_for_overwrite<char[]>(kBatchBytes);
+    std::unique_ptr<char[]> text{new char[kBatchBytes]};
     size_t used = 0;
     Values values;
     std::vector<Entry> entries;

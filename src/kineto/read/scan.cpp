@@ -74,7 +74,7 @@ bool TraceScanner::fill() {
     if (capacity_ >= longest_)
       return stop(ScanEnd::bad_json,
                   "a value of more than " + std::to_string(longest_ >> 20) + " MiB at byte " + std::to_string(base_));
-    auto larger = std::make_unique_for_overwrite<char[]>(capacity_ * 2);
+    std::unique_ptr<char[]> larger(new char[capacity_ * 2]);
     memcpy(larger.get(), buffer_.get(), filled_);
     buffer_ = std::move(larger);
     capacity_ *= 2;

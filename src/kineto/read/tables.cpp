@@ -4,12 +4,13 @@
 
 namespace tprof::kineto {
 
-NameIndex::NameIndex(Model& model) : model_(model), known_(1024, Hash{&model.names}, Equal{&model.names}) {
+NameIndex::NameIndex(Model& model) : model_(model), known_(1024, Hash{this}, Equal{this}) {
   model_.names.push_back("(no name)");
 }
 
 u32 NameIndex::operator()(std::string_view text) {
-  auto it = known_.find(text);
+  sought_ = text;
+  auto it = known_.find(kSought);
   if (it != known_.end()) return *it;
   std::string repaired = repaired_utf8(text);
   if (!repaired.empty()) {

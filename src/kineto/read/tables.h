@@ -12,27 +12,25 @@ namespace tprof::kineto {
 class NameIndex {
  public:
   explicit NameIndex(Model& model);
+  NameIndex(const NameIndex&) = delete;
   u32 operator()(std::string_view text);
 
  private:
+  static constexpr u32 kSought = ~u32(0);  // stands for sought_, for which the library of g++ 10 cannot ask a set
+
   struct Hash {
-    using is_transparent = void;
-    const std::vector<std::string>* names;
-    size_t operator()(u32 i) const { return std::hash<std::string_view>()((*names)[i]); }
-    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+    const NameIndex* names;
+    size_t operator()(u32 i) const { return std::hash<std::string_view>()(names->text(i)); }
   };
   struct Equal {
-    using is_transparent = void;
-    const std::vector<std::string>* names;
-    std::string_view text(u32 i) const { return (*names)[i]; }
-    std::string_view text(std::string_view t) const { return t; }
-    template <class A, class B>
-    bool operator()(const A& a, const B& b) const {
-      return text(a) == text(b);
-    }
+    const NameIndex* names;
+    bool operator()(u32 a, u32 b) const { return names->text(a) == names->text(b); }
   };
 
+  std::string_view text(u32 i) const { return i == kSought ? sought_ : model_.names[i]; }
+
   Model& model_;
+  std::string_view sought_;
   std::unordered_set<u32, Hash, Equal> known_;
 };
 

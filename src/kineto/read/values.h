@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/reals.h"
 #include "kineto/read/parse.h"
 
 namespace tprof::kineto {
@@ -12,11 +13,7 @@ namespace tprof::kineto {
 // The number that the value or its text is.
 inline std::optional<double> number_of(const Value& value) {
   if (value.is_number()) return value.as_double();
-  double number;
-  std::string_view text = text_of(value);
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  return read_real(text_of(value));
 }
 
 inline std::optional<i64> integer_of(const Value& value) {

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/reals.h"
 #include "kineto/names.h"
 #include "kineto/read/scan.h"
 #include "kineto/write/lines.h"
@@ -80,11 +81,9 @@ bool to_ns(std::string_view text, i64& ns) {
     ns = us * 1000 + (text[0] == '-' ? -thousandths : thousandths);
     return true;
   }
-  std::string copy(text);
-  char* end;
-  double number = strtod(copy.c_str(), &end);
-  if (copy.empty() || *end || !(fabs(number) < 9e15)) return false;
-  ns = llround(number * 1000);
+  std::optional<double> number = read_real(text);
+  if (!number || !(fabs(*number) < 9e15)) return false;
+  ns = llround(*number * 1000);
   return true;
 }
 

@@ -71,13 +71,13 @@ OutputFile::OutputFile(const std::string& path, bool gzip) : path_(path) {
   if (directory_.fd < 0) fail("cannot be made");
   remove_left_over(directory_.fd);
   make_temporary();
-  buffer_ = std::make_unique_for_overwrite<char[]>(kBufferBytes);
+  buffer_.reset(new char[kBufferBytes]);
   if (!gzip) return;
   gzip_ = std::make_unique<z_stream>();
   memset(gzip_.get(), 0, sizeof(z_stream));
   if (deflateInit2(gzip_.get(), kGzipLevel, Z_DEFLATED, kGzipMember, 9, Z_DEFAULT_STRATEGY) != Z_OK)
     fail("cannot be compressed");
-  packed_ = std::make_unique_for_overwrite<char[]>(kBufferBytes);
+  packed_.reset(new char[kBufferBytes]);
 }
 
 OutputFile::~OutputFile() {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/types.h"
+#include "base/reals.h"
 
 struct z_stream_s;
 
@@ -32,8 +32,10 @@ class OutputFile {
     used_ += text.size();
   }
   void put(char c) { put(std::string_view(&c, 1)); }
-  template <class Number>
-  void put_number(Number value) {
+  void put_number(double value) { put(write_real(value)); }
+  void put_number(float value) { put(write_real(value)); }
+  template <class Integer>
+  void put_number(Integer value) {
     if (kBufferBytes - used_ < 32) flush();
     used_ = std::to_chars(buffer_.get() + used_, buffer_.get() + kBufferBytes, value).ptr - buffer_.get();
   }
