@@ -1,6 +1,6 @@
 /* tprof's public C API: header only, and a no-op when the program does not run under tprof.
  *
- * The same functions are reachable from Python: ctypes.CDLL(None).tprof_step() (absent when not preloaded).
+ * The Python module tprof (tools/python, in the wheel) has the same functions.
  * start() and stop() are those of torch.profiler.profile: start() begins the schedule at its step 0,
  * stop() ends the open window and writes it. Without TPROF_AUTOSTART=0 the profiler is started already.
  *
