@@ -1,7 +1,6 @@
-"""Calls the Python package tprof: package_calls.py steps | windows | flush | costs. Prints what each call returned."""
+"""Calls the Python package tprof: package_calls.py steps | windows | flush. Prints what each call returned."""
 import sys
 import threading
-import timeit
 
 import tprof
 
@@ -50,14 +49,4 @@ def flush():
     loop.step(2)
 
 
-def costs():
-    """Nanoseconds of a call without effect."""
-    def ranged():
-        with tprof.range("r"):
-            pass
-
-    for name, call in ("step", tprof.step), ("range", ranged), ("decorated", lambda: decorated(1)):
-        print(name, min(timeit.repeat(call, number=20_000, repeat=5)) / 20_000 * 1e9)
-
-
-{"steps": steps, "windows": windows, "flush": flush, "costs": costs}[sys.argv[1]]()
+{"steps": steps, "windows": windows, "flush": flush}[sys.argv[1]]()

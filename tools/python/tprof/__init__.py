@@ -10,8 +10,7 @@
         tprof.step()
 
 A program is profiled when it was started by tprof-run or with libtprof.so preloaded. That is looked up once, when this
-module is imported; without it a call takes a tenth of a microsecond and a range a half. The functions are those of
-tprof.h and may be called from any thread.
+module is imported. The functions are those of tprof.h and may be called from any thread.
 """
 import contextlib
 import ctypes
