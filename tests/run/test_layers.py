@@ -46,10 +46,11 @@ MAY = {
     'analysis/diff': ANALYSIS,
     'plugin_compat': ANALYSIS + ['analysis/diff'],
     'report': SHOWN + ['kineto'],
+    'export': MODEL + ['kineto', 'kineto/write', 'analysis/basis', 'analysis/time', 'analysis/tables'],
     'live': ['base', 'record', 'symbols', 'model', 'analysis/basis', 'analysis/tables'],
     'viewer': [],
     'tools/stack': ['base', 'remote'],
-    'tools/tprof': KINETO + SHOWN + ['analysis/hang', 'remote', 'convert', 'check', 'report', 'live', 'viewer'],
+    'tools/tprof': KINETO + SHOWN + ['analysis/hang', 'remote', 'convert', 'check', 'report', 'export', 'live', 'viewer'],
 }
 
 # (rooms, what none of their lines holds, why)

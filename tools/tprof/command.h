@@ -35,6 +35,7 @@ Action declare_advise(Arguments&);
 Action declare_diff(Arguments&);
 Action declare_steps(Arguments&);
 Action declare_report(Arguments&);
+Action declare_export(Arguments&);
 Action declare_merge(Arguments&);
 Action declare_trigger(Arguments&);
 Action declare_doctor(Arguments&);

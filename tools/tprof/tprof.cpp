@@ -64,6 +64,9 @@ const std::vector<Command> kCommands = {
      "The page is one file that opens from disk, without a network. With A... --vs B... it holds both sides and what "
      "changed. A file that exists and is not a report is not overwritten.",
      "0 success, " WRONG ", " READING, false, declare_report},
+    {"export", "write traces in the file formats of other programs",
+     "Each trace is written anew, by itself; the traces stay as they are. What a format has no place for is counted.",
+     "0 success, " WRONG ", " READING ", or something could not be written", false, declare_export},
     {"merge", "write the traces of all ranks as one timeline for viewers, on one clock",
      "Each rank has tracks of its own. Times of machines whose clocks differ are moved by what the ends of their "
      "common "

@@ -1,10 +1,10 @@
 #include "analysis/time/python_samples.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <utility>
 
+#include "analysis/basis/frame_text.h"
 #include "model/open_operators.h"
 
 namespace tprof {
@@ -12,32 +12,6 @@ namespace {
 
 constexpr double kLeastOfSpot = 1.0 / 3;  // of a spot
 constexpr u64 kFewSamples = 10;           // of which nothing is said
-
-struct SampledFrame {
-  std::string function, file;
-  i64 line = -1;
-};
-
-// Python: "file(line): function". Native: that, "image: function" or "image+0x1234".
-SampledFrame sampled_frame(const std::string& text, bool native) {
-  SampledFrame out;
-  size_t close = text.rfind("): "), open = close == text.npos ? close : text.rfind('(', close);
-  if (open != text.npos) {
-    const char *first = text.data() + open + 1, *last = text.data() + close;
-    bool has_line = first != last && std::from_chars(first, last, out.line).ptr == last;
-    if (!has_line) out.line = -1;
-    if (has_line || !native) {
-      out.file = text.substr(0, open);
-      out.function = text.substr(close + 3);
-      return out;
-    }
-  }
-  size_t image_end = native ? text.find(": ") : text.npos;
-  if (image_end != text.npos) return {text.substr(image_end + 2), text.substr(0, image_end), -1};
-  size_t offset = native ? text.rfind("+0x") : text.npos;
-  if (offset != text.npos) return {text.substr(0, offset) + " (no symbol)", text.substr(0, offset), -1};
-  return {text, "", -1};
-}
 
 bool is_library_file(const std::string& file) {
   for (const char* part : {"/lib/python3", "site-packages/", "dist-packages/", "/torch/", "<frozen"})
@@ -73,7 +47,7 @@ class Places {
  public:
   explicit Places(bool by_line) : by_line_(by_line) {}
 
-  u32 index_of(const SampledFrame& frame) {
+  u32 index_of(const FramePlace& frame) {
     std::string key = frame.file + '\n' + frame.function + (by_line_ ? '\n' + std::to_string(frame.line) : "");
     auto [known, added] = index_.try_emplace(std::move(key), u32(places_.size()));
     if (added) {
@@ -189,7 +163,7 @@ class StackCounter {
     const StackFrame& stack = model_.stacks[at];
     auto known = frames_.find(stack.text);
     if (known != frames_.end()) return known->second;
-    SampledFrame f = sampled_frame(model_.names[stack.text], stack.native);
+    FramePlace f = place_of_frame(model_.names[stack.text], stack.native);
     Frame made{stack.native, 0, 0, f.line, f.function};
     made.function = (stack.native ? natives_ : functions_).index_of(f);
     if (!stack.native) made.line = lines_.index_of(f);
@@ -259,7 +233,7 @@ std::optional<PythonSpot> python_spot(const Model& model, const IntervalSet& tim
     if (double(most) < kLeastOfSpot * double(all)) break;
     best = next;
   }
-  auto frame_at = [&](u32 at) { return sampled_frame(model.names[model.stacks[at].text], model.stacks[at].native); };
+  auto frame_at = [&](u32 at) { return place_of_frame(model.names[model.stacks[at].text], model.stacks[at].native); };
   auto climb = [&](auto leaves_out) {
     u32 at = best;
     while (at && (model.stacks[at].native || leaves_out(at))) at = model.stacks[at].parent;
@@ -269,7 +243,7 @@ std::optional<PythonSpot> python_spot(const Model& model, const IntervalSet& tim
   if (!shown) shown = climb([](u32) { return false; });
   if (!shown) shown = best;
   if (!shown) return {};
-  SampledFrame frame = frame_at(shown);
+  FramePlace frame = frame_at(shown);
   return PythonSpot{frame.function, frame.file, frame.line, count[shown], all};
 }
 
