@@ -5,6 +5,8 @@
 #include "analysis/ranks/doubts.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "export/memory_viz.h"
+#include "export/speedscope.h"
 #include "report/advice.h"
 #include "report/communication.h"
 #include "report/job_tables.h"
@@ -40,6 +42,20 @@ void look_at_ranks(const Model& model) {
   clocks_of(ranks);
 }
 
+void look_at_exports(const Model& model) {
+  static const Scratch scratch;
+  try {
+    kineto::OutputFile out(scratch.path("speedscope"), false);
+    write_speedscope(model, "name", out);
+  } catch (const Error&) {
+  }
+  try {
+    kineto::OutputFile out(scratch.path("memory_viz"), false);
+    write_memory_viz(model, out);
+  } catch (const Error&) {
+  }
+}
+
 }  // namespace
 
 void look_at_everything(const Model& model, const PluginTrace& plugin) {
@@ -52,6 +68,7 @@ void look_at_everything(const Model& model, const PluginTrace& plugin) {
   look_at_tables(subject, false);
   packed_timeline(model, subject.tracks(), subject.counters());
   look_at_ranks(model);
+  look_at_exports(model);
   try {
     look_at_tables(StatsSubject(model, plugin, RuleSet::plugin, 0, devices), true);
   } catch (const Error&) {
