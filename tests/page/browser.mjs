@@ -215,6 +215,12 @@ const commands = {
     const value = await page.evaluate(`${call}.then(JSON.stringify)`);
     return value === undefined ? null : JSON.parse(value);
   },
+  // What a person reads in the first frame of the page, once it says `until`.
+  async frame_text({ until }) {
+    const frame = page.frames()[1];
+    await frame.waitForFunction((text) => document.body.innerText.includes(text), { timeout: 30000 }, until);
+    return frame.evaluate(() => document.body.innerText);
+  },
   async media({ type }) {
     await page.emulateMediaType(type);
   },

@@ -23,7 +23,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // What is reported of one file: printed as a JSON object, or as text with one line per member.
-struct Report {
+struct FileInfo {
   Json values = Json::object();
   Json capabilities = Json::object();
 
@@ -47,8 +47,8 @@ std::string window_text(const WindowInfo& w) {
 }
 
 // Reports a file into which the recordings of several helper processes were folded.
-Report report_folded(const std::string& path) {
-  Report r;
+FileInfo report_folded(const std::string& path) {
+  FileInfo r;
   r.add("recording", path);
   r.add("state", "complete");
   u64 processes = 0, events = 0, windows = 0, dropped = 0;
@@ -71,12 +71,12 @@ Report report_folded(const std::string& path) {
   return r;
 }
 
-Report report_recording(const std::string& path) {
+FileInfo report_recording(const std::string& path) {
   std::unique_ptr<Recording> recording = Recording::open(path);
   if (recording->is_folded()) return report_folded(path);
   const FileHeader& h = recording->header();
   Meta meta = recording->read_meta();
-  Report r;
+  FileInfo r;
   r.add("recording", path);
   bool alive = !h.closed && recording->writer_alive();
   r.add("state", alive ? "its program is running" : h.closed ? "complete" : "its program died");
@@ -121,9 +121,9 @@ Report report_recording(const std::string& path) {
   return r;
 }
 
-Report report_trace(const std::string& path) {
+FileInfo report_trace(const std::string& path) {
   TraceSummary trace = read_summary(path);
-  Report r;
+  FileInfo r;
   r.add("trace", path);
   if (trace.head.is_null() && trace.ledger.is_null() && !kineto::holds_events(path))
     throw Error(Fault::unreadable,
@@ -158,7 +158,7 @@ void print_row(std::string name, const std::string& value) {
   print(stdout, name + " " + printable(value) + "\n");
 }
 
-void print_text(const Report& report) {
+void print_text(const FileInfo& report) {
   for (const auto& [key, value] : report.values.items()) {
     if (key == "windows") {
       for (const Json& window : value) print_row("window", plain(window));
@@ -174,7 +174,7 @@ void print_text(const Report& report) {
   }
 }
 
-void print_json(const Report& report) {
+void print_json(const FileInfo& report) {
   Json all = {{"schema", 1}};
   all.update(report.values);
   all["capabilities"] = report.capabilities;
@@ -197,7 +197,7 @@ int info(const std::vector<std::string>& paths, bool json) {
   Progress progress("reading", Progress::Counts::read, size_of(files));
   for (const std::string& file : files) try {
       progress.say("reading " + std::filesystem::path(file).filename().string());
-      Report report = is_recording_name(file) ? report_recording(file) : report_trace(file);
+      FileInfo report = is_recording_name(file) ? report_recording(file) : report_trace(file);
       if (json)
         print_json(report);
       else {
