@@ -124,6 +124,8 @@ class SnapshotWriter {
 
   MemoryVizCounts write() {
     sort_events();
+    if (devices_.empty())
+      throw Error(Fault::unreadable, "its memory events have no addresses (torch before 1.10), which a snapshot needs");
     for (const DeviceMemory& device : devices_) counts_.devices.push_back(device.name);
     std::vector<std::pair<u32, AddressRange>> segments;
     for (u32 d = 0; d < devices_.size(); d++)

@@ -25,12 +25,12 @@ struct MemoryVizCounts {
   std::vector<std::string> devices;  // "GPU0", "CPU", by number; empty: one without an event
   u64 allocations = 0, releases = 0;
   u64 segments = 0, alive = 0;  // blocks at the end
-  u64 placeless = 0;            // events without an address (torch before 1.10), left out
+  u64 placeless = 0;            // events without an address, left out
   u64 out_of_memory = 0;        // left out: the format states the free memory of the device, which is not recorded
   u64 overlapping = 0;          // of `alive`: left out as a block, since it lies in another whose release was not seen
 };
 
-// Throws Error(Fault::unreadable) if there are no memory events.
+// Throws Error(Fault::unreadable) if there are no memory events, or none has an address.
 MemoryVizCounts write_memory_viz(const Model& model, kineto::OutputFile& out);
 
 }  // namespace tprof
