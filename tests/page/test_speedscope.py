@@ -4,6 +4,8 @@ import base64
 import collections
 import json
 
+import pytest
+
 import harness
 from browser import HERE
 
@@ -22,9 +24,11 @@ def counts(data, only_long=False):
     return found
 
 
-def test_the_page_imports_every_range(chromium, tmp_path):
-    trace = harness.TESTS / "golden" / "kineto-traces" / "resnet50_num_workers_0"
-    assert harness.tprof("export", trace, "--to", "speedscope", "-o", tmp_path).returncode == 0
+@pytest.mark.parametrize("trace", ["gpu-ops.1.pt.trace.json.gz", pytest.param(
+    "kineto-traces/resnet50_num_workers_0", marks=pytest.mark.full)])
+def test_the_page_imports_every_range(trace, chromium, tmp_path):
+    done = harness.tprof("export", harness.TESTS / "golden" / trace, "--to", "speedscope", "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
     file = sorted(tmp_path.glob("*.json"))[0]
     ours = json.loads(file.read_text())
     loader = tmp_path / "load.js"
@@ -41,7 +45,8 @@ def test_the_page_imports_every_range(chromium, tmp_path):
     }); return 0""")
     page.keys("Control+s")
     theirs = json.loads(page.evaluate("window.saved"))
-    assert len(theirs["profiles"]) == len(ours["profiles"]) > 3
-    assert counts(theirs) == counts(ours, only_long=True) and sum(counts(ours).values()) > 1000
+    assert len(theirs["profiles"]) == len(ours["profiles"]) >= 3
+    assert counts(theirs) == counts(ours, only_long=True) and sum(counts(ours).values()) > 200
     found = page.report()
-    assert not found["errors"] and not found["console"] and not found["dialogs"]
+    complaints = [line for line in found["console"] if "WebGL" not in line]  # there is no GPU to draw with
+    assert not found["errors"] and not complaints and not found["dialogs"]
