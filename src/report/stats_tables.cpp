@@ -18,16 +18,6 @@ i64 micros(double ns) { return i64(std::nearbyint(ns / 1000)); }
 double percent(i64 part, i64 whole) { return 100.0 * double(part) / double(whole); }
 Value mean(i64 sum, u64 count) { return count ? Value(i64(std::llround(double(sum) / double(count)))) : Value(); }
 
-MemoryUse memory_of(const OperatorRow& row, u8 type) {
-  MemoryUse sum;
-  for (const auto& [device, use] : row.memory)
-    if (device.type == type || (type == kCudaDeviceType && is_gpu_memory(device.type))) {
-      sum.increase_bytes += use.increase_bytes;
-      sum.self_increase_bytes += use.self_increase_bytes;
-    }
-  return sum;
-}
-
 void add_memory_columns(Columns<OperatorRow>& c, u8 type, const char* key, const char* self_key, const char* title,
                         const char* self_title) {
   c.add(key, title, Unit::bytes, 10, [type](auto& r) -> Value {

@@ -65,7 +65,7 @@ class Collectives {
     CommunicationRow& row = rows_[{group, op}];
     const CollectiveCall& first = *members[0].call;
     bool call_only = std::any_of(members.begin(), members.end(), [](const auto& m) { return m.call->call_only; });
-    bool waits = matched && waits_for_all(op) && !call_only;
+    bool waits = transfer_of(calls).has_value();
     if (call_only) out_.call_only += members.size();
     if (taking_part_ > 1 && !matched) out_.unmatched += members.size();
     row.op = op;

@@ -56,13 +56,10 @@ void add_steps(DistributedView& out, const std::vector<Rank>& ranks, const Distr
   for (u32 r = 0; r < ranks.size(); r++) {
     StepSum all;
     for (const RankStep& step : ranks[r].steps) {
-      StepSum one = sum_of(step, found.times[r]);
-      all += one;
+      all += sum_of(step, found.times[r]);
       auto [at, added] = by_name.try_emplace(step.name);
       if (added) names.push_back(step.name);
-      at->second.push_back(one.mean_of(r, 1));
-      at->second.back().step = step.name;
-      at->second.back().mean = false;
+      at->second.push_back(rank_in_step(r, step, found.times[r]));
     }
     if (!ranks[r].steps.empty()) out.steps.push_back(all.mean_of(r, ranks[r].steps.size()));
   }
@@ -84,6 +81,13 @@ void add_gpus(DistributedView& out, const std::vector<Rank>& ranks) {
 }
 
 }  // namespace
+
+RankInStep rank_in_step(u32 rank, const RankStep& step, const CollectiveTimes& times) {
+  RankInStep out = sum_of(step, times).mean_of(rank, 1);
+  out.step = step.name;
+  out.mean = false;
+  return out;
+}
 
 DistributedView distributed_view(const std::vector<Rank>& ranks, const Distributed& found) {
   DistributedView out;

@@ -52,6 +52,10 @@ struct DistributedView {
   std::vector<std::string> notes;
 };
 
+struct CollectiveTimes;
+// One step of a rank, by tprof's rules.
+RankInStep rank_in_step(u32 rank, const RankStep& step, const CollectiveTimes& times);
+
 struct Distributed;
 DistributedView distributed_view(const std::vector<Rank>& ranks, const Distributed& found);
 

@@ -138,6 +138,16 @@ bool needs_all(const std::string& op) {
   return false;
 }
 
+std::optional<i64> transfer_of(const MatchedCalls& calls) {
+  if (!calls.complete || !waits_for_all(calls.op)) return {};
+  i64 least = INT64_MAX;
+  for (const MatchedCall& member : calls.members) {
+    if (member.call->call_only) return {};
+    least = std::min(least, member.call->dur_ns);
+  }
+  return least;
+}
+
 bool moves_data(const std::string& op) { return plain_name(op).find("barrier") == std::string::npos; }
 
 std::vector<MatchedCalls> match_calls(const std::vector<Rank>& ranks) {

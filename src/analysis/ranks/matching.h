@@ -8,6 +8,8 @@
 // From whom a recv from any source came is not known; nothing is missing if a rank made as many as were sent to it
 // beyond what it received from known ranks.
 #pragma once
+#include <optional>
+
 #include "analysis/ranks/rank.h"
 
 namespace tprof {
@@ -32,6 +34,9 @@ i32 peer_of(const CollectiveCall& call);
 
 // By group, operator and number. The ranks must outlive the result.
 std::vector<MatchedCalls> match_calls(const std::vector<Rank>& ranks);
+
+// How long data moved in each of the calls, without waiting for other ranks: the shortest one. Nothing: not known.
+std::optional<i64> transfer_of(const MatchedCalls& calls);
 
 // What kind of exchange an operator is, by its name.
 bool waits_for_all(const std::string& op);  // false: send, recv, all-to-all with uneven parts

@@ -103,6 +103,13 @@ const std::string& row_name_of(const Model& model, const OpNode& node, RuleSet r
   return name.starts_with(kEvaluationPrefix) ? kAllEvaluations : kAllInference;
 }
 
+MemoryUse memory_of(const OperatorRow& row, u8 device_type) {
+  MemoryUse sum;
+  for (const auto& [device, use] : row.memory)
+    if (device.type == device_type || (device_type == kCudaDeviceType && is_gpu_memory(device.type))) sum += use;
+  return sum;
+}
+
 std::string device_type_text(u8 type) {
   static constexpr const char* kNames[] = {"CPU",  "GPU",  "MKLDNN", "OpenGL", "OpenCL", "IDEEP", "GPU",
                                            "FPGA", "MAIA", "XLA",    "Vulkan", "Metal",  "XPU",   "MPS",

@@ -82,6 +82,9 @@ struct Operators {
 // `stack_depth`: frames that make a key, 0 all.
 Operators operators(const Model& model, const OpTree& tree, OperatorKey key, u32 stack_depth = 0);
 
+// Of the devices of a type; of kCudaDeviceType: of all GPUs.
+MemoryUse memory_of(const OperatorRow& row, u8 device_type);
+
 // The name of a node's row. By tprof's rules all steps share a row, and so do all evaluations and all inference.
 const std::string& row_name_of(const Model& model, const OpNode& node, RuleSet rules);
 
