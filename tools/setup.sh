@@ -4,7 +4,7 @@
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${TPROF_BUILD:-$repo/build}
-build_packages=(g++ meson ninja-build pkg-config zlib1g-dev nlohmann-json3-dev libcli11-dev python3 python3-torch
+build_packages=(g++ meson ninja-build pkg-config zlib1g-dev libsqlite3-dev nlohmann-json3-dev libcli11-dev python3 python3-torch
   python3-numpy)
 
 # need PACKAGE...: makes sure that they are installed; says what to do and stops where it cannot.

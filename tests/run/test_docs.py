@@ -71,7 +71,7 @@ class Docs(unittest.TestCase):
                 pass  # that shell is not installed here
 
     def test_tables_of_the_manual(self):
-        for name, table_format in (("options", "markdown"), ("stats", "stats")):
+        for name, table_format in (("options", "markdown"), ("stats", "stats"), ("tables", "tables")):
             text = page(os.path.join(MANUAL, name + ".md"))
             block = re.search(r"<!-- %s:begin -->\n(.*?)<!-- %s:end -->" % (name, name), text, re.S)
             self.assertIsNotNone(block, "tools/manual/%s.md has no block of %s" % (name, name))

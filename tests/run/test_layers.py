@@ -47,10 +47,13 @@ MAY = {
     'plugin_compat': ANALYSIS + ['analysis/diff'],
     'report': SHOWN + ['kineto'],
     'export': MODEL + ['kineto', 'kineto/write', 'analysis/basis', 'analysis/time', 'analysis/tables'],
+    'parquet': ['base'],
+    'dataset': SHOWN + ['parquet', 'report'],
     'live': ['base', 'record', 'symbols', 'model', 'analysis/basis', 'analysis/tables'],
     'viewer': [],
     'tools/stack': ['base', 'remote'],
-    'tools/tprof': KINETO + SHOWN + ['analysis/hang', 'remote', 'convert', 'check', 'report', 'export', 'live', 'viewer'],
+    'tools/tprof': KINETO + SHOWN + ['analysis/hang', 'remote', 'convert', 'check', 'report', 'export', 'parquet', 'dataset',
+                                     'live', 'viewer'],
 }
 
 # (rooms, what none of their lines holds, why)

@@ -104,8 +104,10 @@ const std::vector<Command> kCommands = {
      declare_sample},
     {"watch", "look whether the program of one recording stands still (started by tprof finish)", "",
      "0 success, " WRONG ", 3 the recording could not be read", true, declare_watch},
-    {"options", "print the option table as help, man, man-run, markdown, bash or zsh; stats: the words of --by", "",
-     "0 success, " WRONG, true, declare_options},
+    {"options",
+     "print the option table as help, man, man-run, markdown, bash or zsh; stats: the words of --by; tables: those of "
+     "export",
+     "", "0 success, " WRONG, true, declare_options},
 };
 #undef WRONG
 #undef READING
@@ -114,18 +116,20 @@ void complain(const std::string& line) { print(stderr, "tprof: " + printable(lin
 
 Action declare_options(Arguments& arguments) {
   auto format = std::make_shared<std::string>("help");
-  arguments.value("--format", "", "WORD", "help, man, man-run, markdown, stats, bash or zsh", *format);
+  arguments.value("--format", "", "WORD", "help, man, man-run, markdown, stats, tables, bash or zsh", *format);
   return [format] {
     std::string text = *format == "man"        ? man_page("tprof")
                        : *format == "man-run"  ? man_page("tprof-run")
                        : *format == "markdown" ? markdown_options()
                        : *format == "stats"    ? markdown_stats()
+                       : *format == "tables"   ? markdown_tables()
                        : *format == "bash"     ? bash_completion()
                        : *format == "zsh"      ? zsh_completion()
                        : *format == "help"     ? help_text(kCommands[0])
                                                : "";
     if (text.empty())
-      throw Error(Fault::usage, "--format '" + *format + "' is not help, man, man-run, markdown, stats, bash or zsh");
+      throw Error(Fault::usage,
+                  "--format '" + *format + "' is not help, man, man-run, markdown, stats, tables, bash or zsh");
     fputs(text.c_str(), stdout);
     return int(kExitOk);
   };

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "base/options.h"
+#include "dataset/schema.h"
 #include "exit_codes.h"
 #include "record/record.h"
 #include "stats_words.h"
@@ -218,6 +219,24 @@ std::string markdown_options() {
 std::string markdown_stats() {
   std::string out = "| `--by` | rows |\n|---|---|\n";
   for (const StatsWord& word : stats_words()) out += std::string("| `") + word.word + "` | " + word.what + " |\n";
+  return out;
+}
+
+std::string markdown_tables() {
+  auto type_of = [](const dataset::ColumnInfo& column) {
+    constexpr const char* kTypes[] = {"integer", "real", "text"};
+    return std::string(kTypes[size_t(column.type)]) + (column.nullable ? ", null" : "");
+  };
+  auto rows_of = [&](const std::vector<dataset::ColumnInfo>& columns) {
+    std::string rows = "| column | type | unit | meaning |\n|---|---|---|---|\n";
+    for (const dataset::ColumnInfo& column : columns)
+      rows += std::string("| `") + column.name + "` | " + type_of(column) + " | " + column.unit + " | " + column.what +
+              " |\n";
+    return rows;
+  };
+  std::string out = "### All tables\n" + rows_of(dataset::origin_columns());
+  for (const dataset::TableInfo& table : dataset::tables())
+    out += std::string("\n### ") + table.name + "\nA row is " + table.what + ".\n\n" + rows_of(table.columns);
   return out;
 }
 

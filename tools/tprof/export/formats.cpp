@@ -1,6 +1,7 @@
 #include "export/format.h"
 #include "export/memory_viz.h"
 #include "export/speedscope.h"
+#include "export/tables.h"
 
 namespace tprof {
 namespace {
@@ -40,6 +41,11 @@ const std::vector<ExportFormat>& export_formats() {
       {"memory_viz", "allocations and releases, for https://pytorch.org/memory_viz",
        "a file *.pickle for one trace, or a directory",
        [](Inputs& inputs, const std::string& out) { return write_files(inputs, out, kMemoryViz); }},
+      {"parquet", "tables in hive partitions by job and rank, for DuckDB, pyarrow, Spark ..., with views",
+       "a new directory",
+       [](Inputs& inputs, const std::string& out) { return write_tables(inputs, out, dataset::parquet_store); }},
+      {"sqlite", "the same tables and views in a database", "a new file",
+       [](Inputs& inputs, const std::string& out) { return write_tables(inputs, out, dataset::sqlite_store); }},
   };
   return kFormats;
 }

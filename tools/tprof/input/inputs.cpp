@@ -14,7 +14,6 @@
 #include "convert/convert.h"
 #include "exit_codes.h"
 #include "finish/finisher_lock.h"
-#include "input/read_ahead.h"
 #include "input/trace_file.h"
 #include "run/nested.h"
 
@@ -169,7 +168,7 @@ int Inputs::each(bool plugin, const Use& use) {
   for (const Input& input : all_) paths.push_back(input.path);
   std::vector<SpanTime> spans;
   Progress progress("reading", Progress::Counts::read, size_of(paths));
-  ReadAhead ahead(paths, plugin);
+  ReadAhead ahead(paths, plugin, ahead_);
   for (const Input& input : all_) try {
       progress.say("reading " + fs::path(input.path).filename().string());
       std::unique_ptr<ReadTrace> trace = ahead.next();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/basis/rule_set.h"
+#include "input/read_ahead.h"
 #include "kineto/read/directory.h"
 #include "kineto/read/read.h"
 #include "report/table.h"
@@ -57,6 +58,9 @@ class Inputs {
     std::erase_if(all_, is_done);
   }
 
+  // Of the traces only the one that is used is in memory: for commands that promise how much they need.
+  void read_one_at_a_time() { ahead_ = 0; }
+
   using Use = std::function<void(const Input& input, const Model& model, const PluginTrace& plugin)>;
   int each(bool plugin, const Use& use);
 
@@ -66,6 +70,7 @@ class Inputs {
   void convert_into(const std::string& into, const std::string& path, u64 begin, bool named);
 
   RuleSet rules_;
+  size_t ahead_ = ReadAhead::kMaxReaders;
   std::vector<Input> all_;
   std::vector<size_t> ends_;  // for each path, the end of its inputs in all_
   Scratch scratch_;

@@ -5,11 +5,11 @@
 
 namespace tprof {
 
-ReadAhead::ReadAhead(std::vector<std::string> paths, bool plugin)
+ReadAhead::ReadAhead(std::vector<std::string> paths, bool plugin, size_t most_ahead)
     : paths_(std::move(paths)), plugin_(plugin), slots_(paths_.size()) {
   size_t processors = std::max(1u, std::thread::hardware_concurrency());
-  max_ahead_ = std::min({processors, kMaxReaders, paths_.size()});
-  for (size_t n = max_ahead_; n > 0; n--) try {
+  max_ahead_ = std::min({processors, most_ahead, paths_.size()});
+  for (size_t n = std::max<size_t>(max_ahead_, 1); n > 0; n--) try {
       readers_.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
       if (readers_.empty()) throw;  // otherwise the readers that could be started suffice

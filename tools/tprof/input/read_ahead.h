@@ -18,11 +18,12 @@ struct ReadTrace {
 
 class ReadAhead {
  public:
-  // There are as many readers as processors, but at most kMaxReaders, and as many Models wait or are being read beside
-  // the one that is used. A Model of a million events takes some 200 MB, or 350 MB with `plugin`.
+  // There are as many readers as processors, but at most `most_ahead`, and as many Models wait or are being read beside
+  // the one that is used; 0: a trace is read when it is asked for. A Model of a million events takes some 200 MB, or
+  // 350 MB with `plugin`.
   static constexpr size_t kMaxReaders = 4;
 
-  ReadAhead(std::vector<std::string> paths, bool plugin);
+  ReadAhead(std::vector<std::string> paths, bool plugin, size_t most_ahead = kMaxReaders);
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
 
