@@ -1,8 +1,8 @@
 // What hyparquet and DuckDB find in an export of Parquet files: node read.mjs DIRECTORY
 //
 // Prints {"hyparquet": {TABLE: SUMS}, "duckdb": {TABLE: SUMS}, "views": {VIEW: [row]}, "metadata": {TABLE: {...}}}.
-// SUMS: {"rows": N, "columns": {COLUMN: [values that are not null, their sum]}}; of texts the sum of their bytes, of whole
-// numbers an exact sum as text. The views are those of views.sql, read by DuckDB.
+// SUMS: {"rows": N, "columns": {COLUMN: [values that are not null, their sum]}}; of texts the sum of their bytes, of
+// whole numbers an exact sum as text. The views are those of views.sql, read by DuckDB.
 import { DuckDBInstance } from '@duckdb/node-api';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -38,7 +38,8 @@ async function byHyparquet(table) {
     for (const { key, value } of facts.key_value_metadata) about.keys[key] = value;
     about.groups = Math.max(about.groups, facts.row_groups.length);
     const rows = await parquetReadObjects({ file, metadata: facts, compressors });
-    const partition = { job: decodeURIComponent(job), rank: rank === '__HIVE_DEFAULT_PARTITION__' ? null : BigInt(rank) };
+    const noRank = rank === '__HIVE_DEFAULT_PARTITION__';
+    const partition = { job: decodeURIComponent(job), rank: noRank ? null : BigInt(rank) };
     for (const column of ['job', 'rank', ...facts.schema.slice(1).map((element) => element.name)])
       out.columns[column] ??= [0, null];
     for (const row of rows) {

@@ -19,7 +19,7 @@ SELECT job, span, rank, worker,
        count(*) AS steps,
        sum(own_ns) AS own_ns,
        sum(waiting_ns) AS waiting_ns,
-       sum(own_ns - (all_ns - own_ns) * 1.0 / (ranks - 1)) AS excess_ns,
+       sum(own_ns - CAST(all_ns - own_ns AS DOUBLE) / (ranks - 1)) AS excess_ns,
        sum(CASE WHEN own_ns = longest_ns THEN 1 ELSE 0 END) AS slowest_in
 FROM compared
 WHERE ranks > 1
