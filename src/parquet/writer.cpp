@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <deque>
 #include <optional>
 #include <unordered_map>
 
@@ -107,7 +108,7 @@ class Writer::Chunk {
     defined();
     auto at = index_.find(text);
     bool is_new = at == index_.end();
-    if (is_new) at = index_.emplace(std::string(text), u32(index_.size())).first, texts_.push_back(&at->first);
+    if (is_new) at = index_.emplace(texts_.emplace_back(text), u32(index_.size())).first;
     indices_.push_back(at->second);
     return is_new ? text.size() + sizeof(u32) : 0;
   }
@@ -139,11 +140,6 @@ class Writer::Chunk {
   ColumnType column;
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-  };
-
   void defined() {
     values_++;
     if (column.nullable) levels_.push_back(1);
@@ -151,7 +147,7 @@ class Writer::Chunk {
 
   std::string dictionary() const {
     std::string out;
-    for (const std::string* text : texts_) out += bytes_of(u32(text->size())) + *text;
+    for (const std::string& text : texts_) out += bytes_of(u32(text.size())) + text;
     return out;
   }
 
@@ -183,19 +179,18 @@ class Writer::Chunk {
       // The format asks for these signs of zero.
       return Bounds{bytes_of(*least == 0 ? -0.0 : *least), bytes_of(*largest == 0 ? 0.0 : *largest)};
     }
-    auto less = [](const std::string* a, const std::string* b) { return *a < *b; };
-    auto [least, largest] = std::minmax_element(texts_.begin(), texts_.end(), less);
-    if (std::max((*least)->size(), (*largest)->size()) > kLongestBound) return {};
-    return Bounds{**least, **largest};
+    auto [least, largest] = std::minmax_element(texts_.begin(), texts_.end());
+    if (std::max(least->size(), largest->size()) > kLongestBound) return {};
+    return Bounds{*least, *largest};
   }
 
   std::vector<u32> levels_;  // of a nullable column: 1 there is a value, 0 null
   std::vector<i64> integers_;
   std::vector<double> reals_;
-  std::vector<u32> indices_;  // into texts_
-  std::unordered_map<std::string, u32, Hash, std::equal_to<>> index_;
-  std::vector<const std::string*> texts_;  // keys of index_
-  u64 values_ = 0, nulls_ = 0;             // values_: without nulls
+  std::vector<u32> indices_;       // into texts_
+  std::deque<std::string> texts_;  // the dictionary; texts do not move
+  std::unordered_map<std::string_view, u32> index_;
+  u64 values_ = 0, nulls_ = 0;  // values_: without nulls
 };
 
 struct Writer::Group {
