@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <tuple>
 
 #include "base/error.h"
 #include "kineto/names.h"
@@ -17,59 +16,13 @@ namespace fs = std::filesystem;
 // In a trace little precedes the events; other JSON files may hold anything.
 constexpr size_t kLongestBefore = 16 << 20;
 
-// The name before .json[.gz]; empty if the name ends otherwise.
-std::string before_json(const std::string& name) {
-  for (std::string_view suffix : {".json.gz", ".json"})
-    if (name.size() > suffix.size() && name.ends_with(suffix)) return name.substr(0, name.size() - suffix.size());
-  return "";
-}
-
 std::string absolute_name(const fs::path& path) {
   std::error_code why;
   fs::path whole = fs::weakly_canonical(path, why);
   return (why ? path : whole).filename().string();
 }
 
-struct Found {
-  std::string stamp, path;
-  bool plugin_takes = true;
-};
-
-// The traces of one directory.
-void list_run(const std::string& run, const std::map<std::string, std::vector<Found>>& workers, TraceList& out) {
-  for (const auto& [worker, all] : workers) {
-    std::vector<Found> found = all;
-    std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
-      return std::tie(a.stamp, b.plugin_takes, a.path) < std::tie(b.stamp, a.plugin_takes, b.path);
-    });
-    size_t number = 0;
-    for (size_t i = 0; i < found.size(); i++) {
-      if (i && found[i].stamp == found[i - 1].stamp) {
-        out.notes.push_back(found[i].path + ": has the name of " + found[i - 1].path + "; not read");
-        found[i].path = found[i - 1].path;
-        continue;
-      }
-      number += !found[i].stamp.empty();
-      out.files.push_back({run, worker, found[i].stamp.empty() ? "default" : std::to_string(number), found[i].path,
-                           found[i].plugin_takes});
-    }
-  }
-}
-
 }  // namespace
-
-bool split_trace_name(const std::string& name, std::string& worker, std::string& stamp) {
-  for (const char* suffix : {kFileSuffixGz, kFileSuffix}) {
-    if (!name.ends_with(suffix)) continue;
-    worker = name.substr(0, name.size() - std::string_view(suffix).size());
-    size_t digits = worker.find_last_not_of("0123456789");
-    bool stamped = digits != std::string::npos && worker[digits] == '.' && digits + 1 < worker.size();
-    stamp = stamped ? worker.substr(digits) : "";
-    worker.resize(worker.size() - stamp.size());
-    return true;
-  }
-  return false;
-}
 
 bool is_merged(const std::string& path) try {
   TraceScanner scanner(path, 64 << 10, kLongestBefore);
@@ -93,8 +46,6 @@ bool holds_events(const std::string& path) try {
   return false;
 }
 
-bool ends_as_json(const std::string& name) { return !before_json(name).empty(); }
-
 bool is_trace(const std::string& path) {
   std::string name = fs::path(path).filename().string(), worker, stamp;
   return split_trace_name(name, worker, stamp) || (ends_as_json(name) && holds_events(path));
@@ -112,7 +63,7 @@ TraceList list_traces(const std::string& path, const std::vector<MovedTrace>& mo
     out.files.push_back({run, worker, stamp.empty() ? "default" : "1", path, plugin_takes});
     return out;
   }
-  std::map<std::string, std::map<std::string, std::vector<Found>>> runs;  // by directory
+  std::map<std::string, std::map<std::string, std::vector<NamedTrace>>> runs;  // by directory
   std::error_code why;
   fs::recursive_directory_iterator at(path, fs::directory_options::skip_permission_denied, why), end;
   for (; !why && at != end; at.increment(why)) {
@@ -133,7 +84,7 @@ TraceList list_traces(const std::string& path, const std::vector<MovedTrace>& mo
   if (why) out.notes.push_back(path + ": could not be read to its end: " + why.message());
   for (const auto& [directory, workers] : runs) {
     std::string run = fs::path(directory).lexically_relative(path).string();
-    list_run(run.empty() || run == "." ? absolute_name(path) : run, workers, out);
+    add_run(run.empty() || run == "." ? absolute_name(path) : run, workers, out);
   }
   return out;
 }
