@@ -8,4 +8,8 @@ namespace tprof {
 // directory: reading those may block for ever. For writing, the last part of `path` must not be a symbolic link.
 int open_regular(const std::string& path, int flags);
 
+// From now on open_regular() opens for reading only what lies below `directory`, an absolute path, and follows no
+// symbolic link on the way there: for a process that reads for others what they choose (tprof view).
+void read_only_below(const std::string& directory);
+
 }  // namespace tprof
