@@ -100,6 +100,12 @@ class Packer {
   std::unordered_map<std::string, u64> index_;
 };
 
+}  // namespace
+
+std::string packed(const Table& table) { return Packer(table).result(); }
+
+std::string packed(const Json& value) { return with_head({{"value", value}}, ""); }
+
 std::string deflated(const std::string& bytes) {
   z_stream stream{};
   if (deflateInit2(&stream, 6, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY) != Z_OK) throw std::bad_alloc();
@@ -117,7 +123,7 @@ std::string deflated(const std::string& bytes) {
 std::string base64(const std::string& bytes) {
   static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
+  out.reserve(base64_size(bytes.size()));
   for (size_t at = 0; at < bytes.size(); at += 3) {
     u32 three = 0;
     size_t known = std::min<size_t>(3, bytes.size() - at);
@@ -126,13 +132,5 @@ std::string base64(const std::string& bytes) {
   }
   return out;
 }
-
-}  // namespace
-
-std::string packed(const Table& table) { return Packer(table).result(); }
-
-std::string packed(const Json& value) { return with_head({{"value", value}}, ""); }
-
-std::string as_blob(const std::string& bytes) { return base64(deflated(bytes)); }
 
 }  // namespace tprof

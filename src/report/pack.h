@@ -21,7 +21,9 @@ std::string packed(const Table& table);
 // {"value": value} in the same form, for what is large and no table.
 std::string packed(const Json& value);
 
-// deflate (RFC 1951, without a header), then base64: what an HTML file holds.
-std::string as_blob(const std::string& bytes);
+// By deflate (RFC 1951, without a header): what the page unpacks. In an HTML file it is base64.
+std::string deflated(const std::string& bytes);
+std::string base64(const std::string& bytes);
+constexpr u64 base64_size(u64 bytes) { return (bytes + 2) / 3 * 4; }
 
 }  // namespace tprof

@@ -5,7 +5,11 @@
 // "tprof-blob-N", packed (report/pack.h). In the document they are replaced by {"packed": N}, or by {"left_out": bytes}
 // if they were too large for the file. All contents are base64 of deflated bytes, so that no text of a trace can be
 // read as HTML.
+//
+// A page that `tprof view` serves holds the document only. Its blobs lie behind it and are asked for when they are
+// needed, at addresses that begin with what the element kPartsName says; there they are not base64.
 #pragma once
+#include <functional>
 #include <future>
 
 #include "report/pack.h"
@@ -14,6 +18,7 @@ namespace tprof {
 
 constexpr char kDataMark[] = "<!--tprof data-->";
 constexpr char kReportMark[] = "<meta name=\"generator\" content=\"tprof report\">";  // in the first bytes of each page
+constexpr char kPartsName[] = "tprof-parts";
 
 class Page {
  public:
@@ -39,6 +44,11 @@ class Page {
 
   std::string html(const Json& document, const std::string& viewer) const;
 
+  // A page to be served, with its blobs at `parts` + their numbers, in pieces: a line of JSON, {"policy": the
+  // Content-Security-Policy of the page, "sizes": [bytes of the page, bytes of each blob]}, the page, the blobs.
+  using Put = std::function<void(std::string_view)>;
+  void serve(const Json& document, const std::string& viewer, const std::string& parts, const Put& put) const;
+
   // What takes how much of the file, in order of first appearance.
   struct Size {
     std::string what;
@@ -53,9 +63,9 @@ class Page {
     Keep keep;
     size_t group;
     bool left_out = false;
-    std::shared_future<std::string> base64 = {};  // deflated beside the other work
+    std::shared_future<std::string> deflated = {};  // beside the other work
 
-    const std::string& text() const { return base64.get(); }
+    const std::string& bytes() const { return deflated.get(); }
   };
   Json add_blob(std::string bytes, Keep keep, const std::string& what, size_t group);
 

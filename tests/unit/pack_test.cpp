@@ -89,7 +89,8 @@ class Decoder {
 };
 
 void expect_same(const Table& table) {
-  EXPECT_EQ(json_indented(Decoder(unblobbed(as_blob(packed(table)))).rows()), json_indented(json_of(table)["rows"]));
+  EXPECT_EQ(json_indented(Decoder(unblobbed(base64(deflated(packed(table))))).rows()),
+            json_indented(json_of(table)["rows"]));
 }
 
 Table sample() {

@@ -1,7 +1,7 @@
 // The documents of the page, and the tables in them, which are unpacked when a view first asks for one.
 import { useEffect, useState } from "preact/hooks";
 import type { Column, Documents, Elsewhere, Json, TableHead } from "./types";
-import { inflate, unpackTable, unpackValue, type Cell, type Cells, type Unpacked } from "./unpack";
+import { inflate, inflateBlob, unpackTable, unpackValue, type Cell, type Cells, type Unpacked } from "./unpack";
 
 export class Table {
   readonly n: number;
@@ -74,7 +74,7 @@ export function loadTable(pointer: string): Promise<Table> {
       return new Table(pointer, head.columns, head.notes, unpackRows(head.rows, head.columns));
     if ("left_out" in head.rows)
       return new Table(pointer, head.columns, head.notes, unpackRows([], head.columns), head.rows.left_out);
-    return new Table(pointer, head.columns, head.notes, unpackTable(await inflate(`tprof-blob-${head.rows.packed}`)));
+    return new Table(pointer, head.columns, head.notes, unpackTable(await inflateBlob(head.rows.packed)));
   });
 }
 
@@ -82,7 +82,7 @@ export function loadTable(pointer: string): Promise<Table> {
 export function loadValue(pointer: string): Promise<Json> {
   return kept(values, pointer, async () => {
     const found = at(pointer) as unknown as Elsewhere;
-    return "left_out" in found ? null : unpackValue(await inflate(`tprof-blob-${found.packed}`));
+    return "left_out" in found ? null : unpackValue(await inflateBlob(found.packed));
   });
 }
 

@@ -4,7 +4,7 @@ import type { Elsewhere } from "./types";
 import { Guesses, readCounters, readFlow, readTimes } from "./timeline_code";
 import type { Timeline, TimelineDetails, Track } from "./timeline_types";
 import { Details } from "./timeline_details";
-import { inflate, Reader } from "./unpack";
+import { inflateBlob, Reader } from "./unpack";
 
 interface Said {
   slices: number; // in the page
@@ -51,7 +51,7 @@ function saidOf(worker: number): Said {
 async function column(said: Said, name: string): Promise<Reader> {
   const where = said.columns![name];
   if ("left_out" in where) throw new Error(`the page has no timeline column ${name}`);
-  return new Reader(await inflate(`tprof-blob-${where.packed}`));
+  return new Reader(await inflateBlob(where.packed));
 }
 
 // Whether the slices are in the page; a page that was too large lost all columns or none.

@@ -1,4 +1,5 @@
 // What src/report/pack.h wrote: rows of tables as columns, and other large values.
+import { loadPart, partsAddress } from "./served";
 import type { Json } from "./types";
 
 export type Cell = string | number | boolean | null;
@@ -24,9 +25,16 @@ const texts = new TextDecoder();
 export async function inflate(id: string): Promise<Uint8Array> {
   const element = document.getElementById(id);
   if (!element) throw new Error(`this page has no data ${id}`);
-  const stream = new Blob([bytesOf(element.textContent ?? "")])
-    .stream()
-    .pipeThrough(new DecompressionStream("deflate-raw"));
+  return inflated(new Blob([bytesOf(element.textContent ?? "")]));
+}
+
+// Bytes of the blob with this number: an element of the page, or a part that `tprof view` serves.
+export async function inflateBlob(number: number): Promise<Uint8Array> {
+  return partsAddress === undefined ? inflate(`tprof-blob-${number}`) : inflated(await loadPart(number));
+}
+
+async function inflated(data: Blob): Promise<Uint8Array> {
+  const stream = data.stream().pipeThrough(new DecompressionStream("deflate-raw"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
