@@ -1,7 +1,9 @@
 // Around the views: which run, worker and span, the tabs, colours, help.
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { documents } from "./data/documents";
+import { partsAddress } from "./data/served";
 import { Said } from "./figure";
+import { Drawer } from "./served";
 import { StateContext, useAddress, useParams } from "./state";
 import { kEditors } from "./table/frames";
 import { kTimelineKeys, kTimelinePointer } from "./timeline/keys";
@@ -58,6 +60,7 @@ function Shell() {
         <a class="mark" href={href({ view: "overview" }, false)}>
           tprof
         </a>
+        {partsAddress !== undefined && <Drawer />}
         {chosen.name === "diff" ? <Sides /> : <Selectors worker={worker} />}
         <span class="gap" />
         <div class="page-controls">
@@ -119,7 +122,10 @@ function Shell() {
         </div>
       </main>
       <footer data-label>
-        Written by tprof {documents.report.tprof}. All of it is in this file; nothing is loaded from anywhere.
+        Written by tprof {documents.report.tprof}.{" "}
+        {partsAddress === undefined
+          ? "All of it is in this file; nothing is loaded from anywhere."
+          : "Served by tprof view; nothing is loaded from anywhere else."}
       </footer>
       <Help dialog={help} />
     </>
@@ -180,7 +186,7 @@ function Selectors({ worker }: { worker: number }) {
             onChange={(i) => set({ worker: i === "0" ? "" : i })}
           />
         ))}
-      {levels[0][1].length === 1 && (
+      {levels[0][1].length === 1 && partsAddress === undefined && (
         <span class="run" title="Run">
           <bdi>{now.run}</bdi>
         </span>

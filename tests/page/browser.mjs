@@ -4,7 +4,8 @@
 //   {"do": "open", "path": "/tmp/report.html", "hash": "view=operators"}   ->  {"value": {...}}  or  {"error": "..."}
 //
 // Each command is a function of `commands`; browser.py is the other side. Nothing is loaded from a network: the
-// browser's proxy is a port where nobody listens, and whatever a page asks for is in `report`.
+// browser's proxy is a port where nobody listens, but for the server of a page that is opened by its address, and
+// whatever a page asks for is in `report`.
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import readline from 'node:readline';
@@ -100,11 +101,14 @@ async function inSight(at) {
 
 const commands = {
   // A fresh page in a fresh profile, at `width` x `height` as a window of that size with this zoom would have it.
+  // `path`: of a file, or an http address; what a page asks for below that is no stranger.
   async open({ path, hash = '', width = 1280, height = 800, zoom = 1, scheme = 'light', calm = 60 }) {
     if (page) await page.browserContext().close();
-    page = await (await browser.createBrowserContext()).newPage();
-    const address = url.pathToFileURL(path).href + (hash ? `#${hash}` : '');
-    seen = { console: [], errors: [], requests: [], dialogs: [] };
+    const served = path.startsWith('http://') ? new URL('.', path) : null;
+    const proxy = { proxyServer: NOBODY, proxyBypassList: ['<-loopback>', served?.host] };
+    page = await (await browser.createBrowserContext(served ? proxy : {})).newPage();
+    const address = (served ? path : url.pathToFileURL(path).href) + (hash ? `#${hash}` : '');
+    seen = { console: [], errors: [], requests: [], dialogs: [], served: [] };
     page.on('console', (message) => {
       if (['error', 'warn', 'warning', 'assert'].includes(message.type())) seen.console.push(message.text());
     });
@@ -121,7 +125,8 @@ const commands = {
     page.on('request', (request) => {
       // Firefox draws bullets with a font of its own, a data: address; one of the page's own would violate its policy.
       const own = request.url().split('#')[0] === address.split('#')[0] || request.url().startsWith('data:');
-      if (!own) seen.requests.push(request.url());
+      if (served && request.url().startsWith(served.href)) seen.served.push(request.url().slice(served.href.length));
+      else if (!own) seen.requests.push(request.url());
     });
     await page.evaluateOnNewDocument(watch);
     await commands.size({ width, height, zoom });

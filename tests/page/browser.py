@@ -4,7 +4,7 @@
         page = browser.open("report.html", hash="view=operators&rows=all")
         page.click("button[name=sort]")
         page.figures()      # {pointer: Figure}
-        page.report()       # what went wrong: console, errors, violations, requests, dialogs
+        page.report()       # what went wrong: console, errors, violations, requests, dialogs; and what a server was asked for
 """
 import dataclasses
 import json
@@ -63,7 +63,7 @@ class Browser:
         return answer["value"]
 
     def open(self, path, hash="", **words):
-        """Words: width, height, zoom (2 is 200 %), scheme (light or dark)."""
+        """`path`: of a file, or an http address. Words: width, height, zoom (2 is 200 %), scheme (light or dark)."""
         return Page(self, self.tell("open", path=str(path), hash=hash, **words)["ms"])
 
 

@@ -52,6 +52,7 @@ MAY = {
     'live': ['base', 'record', 'symbols', 'model', 'analysis/basis', 'analysis/tables'],
     'viewer': [],
     'tools/stack': ['base', 'remote'],
+    'tools/view': ['base', 'kineto/read'],
     'tools/tprof': KINETO + SHOWN + ['analysis/hang', 'remote', 'convert', 'check', 'report', 'export', 'parquet', 'dataset',
                                      'live', 'viewer'],
 }
@@ -66,7 +67,7 @@ PROMISES = [
 
 
 def sources():
-    for top in ('src', 'shim', 'tools/stack', 'tools/tprof'):
+    for top in ('src', 'shim', 'tools/stack', 'tools/view', 'tools/tprof'):
         for path in sorted((ROOT / top).rglob('*')):
             if path.suffix in ('.h', '.cpp', '.def') and 'node_modules' not in path.parts:
                 yield path
@@ -84,7 +85,7 @@ def room_of(path):
 def included(path, text):
     """The files of ours that are included, relative to the top."""
     for name in re.findall(r'^\s*#include "([^"]+)"', text, re.M):
-        for base in (path.parent, ROOT / 'src', ROOT / 'tools/tprof', ROOT / 'tools/stack', ROOT):
+        for base in (path.parent, ROOT / 'src', ROOT / 'tools/tprof', ROOT / 'tools/stack', ROOT / 'tools/view', ROOT):
             if (base / name).exists():
                 yield (base / name).resolve().relative_to(ROOT)
                 break

@@ -45,7 +45,8 @@ def test_types_hold(packages):
 
 
 def test_sources_are_formatted(packages):
-    files = [path for pattern in ("src/viewer/**/*.ts", "src/viewer/**/*.tsx", "src/viewer/**/*.css", "tests/page/*.mjs")
+    files = [path for pattern in ("src/viewer/**/*.ts", "src/viewer/**/*.tsx", "src/viewer/**/*.css", "tests/page/*.mjs",
+                                         "tools/view/*.mjs", "tools/view/*.css")
              for path in sorted(ROOT.glob(pattern)) if "node_modules" not in path.parts]
     assert len(files) > 50
     done = subprocess.run([str(packages / "node_modules/.bin/prettier"), "--check", *files], cwd=ROOT,

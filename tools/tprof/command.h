@@ -46,6 +46,8 @@ Action declare_stats(Arguments&);
 Action declare_finish(Arguments&);
 Action declare_sample(Arguments&);
 Action declare_watch(Arguments&);
+Action declare_view(Arguments&);
+Action declare_page(Arguments&);
 Action declare_options(Arguments&);
 
 }  // namespace tprof

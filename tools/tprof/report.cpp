@@ -24,7 +24,6 @@
 #include "report/diff.h"
 #include "report/flame_tables.h"
 #include "report/overview.h"
-#include "report/page.h"
 #include "stats_words.h"
 #include "timeline_part.h"
 #include "viewer/viewer.h"
@@ -153,21 +152,27 @@ class Sides {
 
 class Report {
  public:
-  explicit Report(const ReportArguments& arguments)
-      : arguments_(arguments), most_(bytes_of(arguments.max_size)), devices_(device_peaks(arguments.devices)) {}
+  Report(const ReportArguments& arguments, u64 most)
+      : arguments_(arguments), most_(most), devices_(device_peaks(arguments.devices)) {
+    require_page();
+    begin_documents();
+  }
 
   // Returns the exit code.
   int run() {
-    if (viewer_page().empty())
-      throw Error(Fault::usage,
-                  "this tprof was built without the page: with -Dviewer=off, without npm, or npm could not fetch its "
-                  "packages; correct that and configure again (meson setup --reconfigure), or use tprof overview and "
-                  "tprof stats in the terminal");
     check_target(arguments_);
-    begin_documents();
-    int code = add_workers();
+    std::vector<std::string> paths = arguments_.paths;
+    paths.insert(paths.end(), arguments_.versus.begin(), arguments_.versus.end());
+    Inputs inputs(paths);
+    int code = add_workers(inputs, paths);
+    if (code != kExitUnreadable) write();
+    return code;
+  }
+  int serve(Inputs& inputs, const std::string& parts, const Page::Put& put) {
+    int code = add_workers(inputs, {});
     if (code == kExitUnreadable) return code;
-    write();
+    documents_["report"] = about_;
+    page_.serve(documents_, viewer_page(), parts, put);
     return code;
   }
   const std::string& line() const { return line_; }  // says where the page is, once it is written
@@ -191,10 +196,8 @@ class Report {
     }
   }
 
-  int add_workers() {
-    std::vector<std::string> paths = arguments_.paths;
-    paths.insert(paths.end(), arguments_.versus.begin(), arguments_.versus.end());
-    Inputs inputs(paths);
+  // `paths`: what the user has typed.
+  int add_workers(Inputs& inputs, const std::vector<std::string>& paths) {
     Given given(inputs, paths);
     std::optional<Sides> sides;
     if (!arguments_.versus.empty()) sides.emplace(inputs.all(), inputs.given_by(arguments_.paths.size()));
@@ -294,7 +297,7 @@ class Report {
   }
 
   const ReportArguments& arguments_;
-  const u64 most_;
+  const u64 most_;  // bytes of the file
   const std::vector<DevicePeak> devices_;
   Page page_;
   Json documents_ = Json::object();
@@ -308,12 +311,25 @@ class Report {
 
 }  // namespace
 
+void require_page() {
+  if (viewer_page().empty())
+    throw Error(Fault::usage,
+                "this tprof was built without the page: with -Dviewer=off, without npm, or npm could not fetch its "
+                "packages; correct that and configure again (meson setup --reconfigure), or use tprof overview and "
+                "tprof stats in the terminal");
+}
+
 std::string write_report(const std::string& directory, const std::string& out) {
   ReportArguments arguments{.paths = {directory}, .out = out};
-  Report report(arguments);
+  Report report(arguments, bytes_of(arguments.max_size));
   if (report.run() == kExitUnreadable)
     throw Error(Fault::unreadable, directory + ": nothing could be read, so no page was written");
   return report.line();
+}
+
+int serve_report(Inputs& inputs, const std::string& parts, const Page::Put& put) {
+  ReportArguments arguments;
+  return Report(arguments, ~u64(0)).serve(inputs, parts, put);
 }
 
 Action declare_report(Arguments& arguments) {
@@ -327,7 +343,7 @@ Action declare_report(Arguments& arguments) {
   arguments.operands("PATH", "traces, recordings or log directories", 1, 0, a->paths);
   arguments.operands_after("--vs", "compare what comes before it (A) with what comes after it (B)", a->versus);
   return [a] {
-    Report report(*a);
+    Report report(*a, bytes_of(a->max_size));
     int code = report.run();
     if (!report.line().empty()) print(stdout, report.line() + "\n");
     return code;

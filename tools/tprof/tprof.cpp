@@ -64,6 +64,12 @@ const std::vector<Command> kCommands = {
      "The page is one file that opens from disk, without a network. With A... --vs B... it holds both sides and what "
      "changed. A file that exists and is not a report is not overwritten.",
      "0 success, " WRONG ", " READING, false, declare_report},
+    {"view", "serve these pages of all runs in a directory, on 127.0.0.1",
+     "Lists runs, workers and spans, and makes the page of each when it is opened, with nothing left out for its size. "
+     "New traces appear by themselves. The address that is printed holds a random token, without which nothing is "
+     "answered. It only reads, below LOGDIR only, and follows no symbolic links there.",
+     "0 ended by SIGINT, SIGTERM or SIGHUP, " WRONG " or a port that cannot be had, 3 the directory cannot be served",
+     false, declare_view},
     {"export", "write traces in the file formats of other programs",
      "Each trace is written anew, by itself; the traces stay as they are. What a format has no place for is counted.",
      "0 success, " WRONG ", " READING ", or something could not be written", false, declare_export},
@@ -104,6 +110,7 @@ const std::vector<Command> kCommands = {
      declare_sample},
     {"watch", "look whether the program of one recording stands still (started by tprof finish)", "",
      "0 success, " WRONG ", 3 the recording could not be read", true, declare_watch},
+    {"page", "write one page (started by tprof-view)", "", "0 success, " WRONG ", " READING, true, declare_page},
     {"options",
      "print the option table as help, man, man-run, markdown, bash or zsh; stats: the words of --by; tables: those of "
      "export",

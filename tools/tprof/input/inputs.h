@@ -44,6 +44,8 @@ class Inputs {
   // Throws Error(Fault::unreadable) if a path holds nothing to analyse. What is left out is named on stderr. By the
   // plugin's rules, only files of a directory whose names the plugin accepts are read.
   explicit Inputs(const std::vector<std::string>& paths, RuleSet rules = RuleSet::tprof);
+  // Traces of which run, worker and span are known.
+  explicit Inputs(std::vector<Input> traces) : rules_(RuleSet::tprof), all_(std::move(traces)) {}
 
   const std::vector<Input>& all() const { return all_; }
   // How many inputs of all() came from the first `paths` paths. Valid before each() is called.

@@ -138,6 +138,15 @@ std::string own_path() {
   return n > 0 ? std::string(text, size_t(n)) : std::string();
 }
 
+std::string find_program_beside(const std::string& folder, const std::string& name) {
+  std::string self = own_path(), directory = self.substr(0, self.rfind('/'));
+  for (const std::string& candidate : {folder, std::string(TPROF_LIBEXEC_FROM_BIN)}) {
+    std::string path = (candidate[0] == '/' ? "" : directory + "/") + candidate + "/" + name;
+    if (access(path.c_str(), X_OK) == 0) return path;
+  }
+  return "";
+}
+
 std::string find_library() {
   std::string self = own_path();
   std::string dir = self.substr(0, self.rfind('/'));

@@ -17,14 +17,7 @@
 
 namespace tprof {
 
-std::string find_unwinder() {
-  std::string self = own_path(), directory = self.substr(0, self.rfind('/'));
-  for (const char* candidate : {"stack", TPROF_LIBEXEC_FROM_BIN}) {
-    std::string path = (candidate[0] == '/' ? "" : directory + "/") + candidate + "/tprof-stack";
-    if (access(path.c_str(), X_OK) == 0) return path;
-  }
-  return "";
-}
+std::string find_unwinder() { return find_program_beside("stack", "tprof-stack"); }
 
 Unwinder::Unwinder(const std::vector<std::string>& subject) {
   std::string program = find_unwinder();
