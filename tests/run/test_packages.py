@@ -191,7 +191,7 @@ def test_all_hold_the_same_programs_and_the_oldest_glibc_suffices(wheel, deb, ta
         symbols = subprocess.run(["objdump", "-T", *map(str, programs)], check=True, capture_output=True, text=True).stdout
         versions = {tuple(map(int, version.split("."))) for version in re.findall(r"GLIBC_([0-9.]+)", symbols)}
         assert max(versions) <= OLDEST_GLIBC
-    assert set(sums[0]) == {"libtprof.so", "tprof", "tprof-stack"} and sums[0] == sums[1] == sums[2]
+    assert set(sums[0]) == {"libtprof.so", "tprof", "tprof-stack", "tprof-view"} and sums[0] == sums[1] == sums[2]
     assert re.fullmatch(r"tprof_profiler-[0-9.]+-py3-none-manylinux_2_31_x86_64\.whl", wheel.name)
 
 
