@@ -38,7 +38,8 @@ def arrive(page, query):
     """Waits until the page of that query is shown, after a step that leads away from another one."""
     def shown():
         try:
-            return page.evaluate("document.documentElement.dataset.ready === 'yes' && location.search.includes(argument)", query)
+            return page.evaluate("document.documentElement.dataset.ready === 'yes' && "
+                                 "location.search.includes(argument)", query)
         except BrowserError:  # it is on its way
             return False
     wait_for(shown, 60)
