@@ -30,7 +30,7 @@ void ChunkFollower::check(u32 index) {
   if (!added && known->second == header.first_ticks) return;
   known->second = header.first_ticks;
   std::erase_if(open_, [&](const Open& chunk) { return chunk.place.index == index; });
-  open_.push_back({Recording::place_in(index, header), header.first_ticks, header.stream == u32(Stream::meta)});
+  open_.push_back({Recording::place_in(index, header), header.first_ticks, static_cast<Stream>(header.stream)});
 }
 
 void ChunkFollower::find_chunks() {
@@ -46,7 +46,7 @@ void ChunkFollower::find_chunks() {
   }
   counted_ = count;
   std::sort(open_.begin(), open_.end(), [](const Open& a, const Open& b) {
-    if (a.meta != b.meta) return a.meta;
+    if (a.is_data() != b.is_data()) return b.is_data();
     return a.first_ticks != b.first_ticks ? a.first_ticks < b.first_ticks : a.place.index < b.place.index;
   });
 }
@@ -55,10 +55,10 @@ void ChunkFollower::find_chunks() {
 void ChunkFollower::leave_old_ones(u64 since) {
   std::unordered_map<u32, u64> newest;  // by thread
   for (const Open& chunk : open_)
-    if (!chunk.meta && chunk.first_ticks <= since) newest[chunk.place.tid] = chunk.first_ticks;
+    if (chunk.is_data() && chunk.first_ticks <= since) newest[chunk.place.tid] = chunk.first_ticks;
   std::erase_if(open_, [&](const Open& chunk) {
     auto at = newest.find(chunk.place.tid);
-    bool old = !chunk.meta && at != newest.end() && chunk.first_ticks < at->second;
+    bool old = chunk.is_data() && at != newest.end() && chunk.first_ticks < at->second;
     if (old) left_out_before_ = std::max(left_out_before_, at->second);
     return old;
   });
@@ -69,10 +69,10 @@ bool ChunkFollower::is_over(const Open& chunk) const {
   if (chunk.place.at + sizeof(RecordHead) > kChunkBytes) return true;
   if (chunk.idle == 0) return false;
   for (const Open& other : open_) {
-    bool same = chunk.meta ? other.meta : !other.meta && other.place.tid == chunk.place.tid;
+    bool same = other.stream == chunk.stream && (!chunk.is_data() || other.place.tid == chunk.place.tid);
     if (same && other.first_ticks > chunk.first_ticks) return true;
   }
-  return !chunk.meta && chunk.idle > kIdleLooks && chunk.place.epoch != recording_.header().epoch.load();
+  return chunk.is_data() && chunk.idle > kIdleLooks && chunk.place.epoch != recording_.header().epoch.load();
 }
 
 // False: it is no longer that chunk.
@@ -90,19 +90,19 @@ bool ChunkFollower::read(Open& chunk, const Visit& visit) {
 }
 
 // Those of the meta stream, or of data, in their order.
-void ChunkFollower::read(bool meta, const Visit& visit) {
+void ChunkFollower::read(bool data, const Visit& visit) {
   std::vector<Open> rest;
   for (Open& chunk : open_)
-    if (chunk.meta != meta || read(chunk, visit)) rest.push_back(chunk);
+    if (chunk.is_data() != data || read(chunk, visit)) rest.push_back(chunk);
   open_ = std::move(rest);
 }
 
 void ChunkFollower::look(const Visit& meta, const Visit& data) {
   find_chunks();
-  read(true, meta);
+  read(false, meta);
   if (first_) leave_old_ones(since_());
   first_ = false;
-  read(false, data);
+  read(true, data);
   std::vector<Open> rest = open_;
   std::erase_if(rest, [&](const Open& chunk) { return is_over(chunk); });
   open_ = std::move(rest);

@@ -29,13 +29,14 @@ class ChunkFollower {
   struct Open {
     ChunkPlace place;
     u64 first_ticks;
-    bool meta;
+    Stream stream;
+    bool is_data() const { return stream == Stream::data; }
     u32 idle = 0;  // looks that found nothing new
   };
   void find_chunks();
   void check(u32 index);
   void leave_old_ones(u64 since);
-  void read(bool meta, const Visit& visit);
+  void read(bool data, const Visit& visit);
   bool read(Open& chunk, const Visit& visit);
   bool is_over(const Open& chunk) const;
 

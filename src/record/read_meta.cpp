@@ -164,13 +164,16 @@ std::string trigger_text(const TriggerRecord& trigger) {
 Meta Recording::read_meta() {
   Meta meta;
   u32 count = chunk_count();
+  std::vector<std::pair<u64, u32>> used;  // when, index
   for (u32 i = 0; i < count; i++) {
     ChunkHeader chunk;
-    if (!read_chunk_header(i, chunk) || chunk.stream != u32(Stream::meta)) continue;
+    if (read_chunk_header(i, chunk) && chunk.stream != u32(Stream::data)) used.push_back({chunk.first_ticks, i});
+  }
+  std::sort(used.begin(), used.end());
+  for (auto [ticks, i] : used)
     for_each_record(i, [&](const RecordView& view) {
       if (!add_meta(view, meta)) damage_.bad_records++;
     });
-  }
   sort_meta(meta);
   return meta;
 }

@@ -17,7 +17,7 @@ constexpr size_t kPiece = 64 << 10;  // a look a second finds less in most chunk
 bool Recording::chunk_header(u32 index, ChunkHeader& out) const {
   u64 offset = kHeaderBytes + u64(index) * kChunkBytes;
   return pread(fd_, &out, sizeof out, off_t(offset)) == ssize_t(sizeof out) && out.magic == kChunkMagic &&
-         out.index == index && (out.stream == u32(Stream::data) || out.stream == u32(Stream::meta));
+         out.index == index && is_stream(out.stream);
 }
 
 ChunkPlace Recording::place_in(u32 index, const ChunkHeader& header) {

@@ -169,7 +169,7 @@ bool Recording::read_chunk_header(u32 index, ChunkHeader& out) {
   }
   if (out.magic == 0) return false;  // punched out, or taken and not yet used
   bool here = is_folded_ || out.index == index;
-  if (out.magic != kChunkMagic || !here || (out.stream != 1 && out.stream != 2)) {
+  if (out.magic != kChunkMagic || !here || !is_stream(out.stream)) {
     damage_.bad_chunks++;
     return false;
   }

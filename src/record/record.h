@@ -1,10 +1,10 @@
-// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.9. Little-endian, everything 8-byte aligned.
+// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.10. Little-endian, everything 8-byte aligned.
 // The file is long because it is the whole format: every struct of it stands here and nowhere else.
 //
 //   offset 0              FileHeader, padded to kHeaderBytes
 //   kHeaderBytes + i * kChunkBytes   chunk i: ChunkHeader, then records back to back, then zeros
 //
-// A chunk belongs to one thread and one epoch (data) or to the whole process (meta). A record starts with a RecordHead
+// A chunk belongs to one thread and one epoch (data) or to the process (meta, steps). A record starts with a RecordHead
 // that holds its kind and its length. The head is stored last, in one 8-byte store, so a record is either complete
 // or absent (a zero head ends the chunk): the file is readable at any moment, also after SIGKILL. The only
 // fields that change later are marked "patched".
@@ -20,7 +20,8 @@
 //
 // Chunks that have been converted or discarded are punched out of the file (zero magic): readers skip them. In flight
 // mode the program itself punches them out and uses them again, so chunks are in order of time by `first_ticks` only.
-// There, one window goes through many epochs: its number grows, and what it no longer holds is before its begin.
+// There, one window goes through many epochs: its number grows, and what it no longer holds is before its begin. Meta
+// records of which there are more with each step have chunks of their own there (steps), which go as data does.
 // Readers skip and count unknown kinds, refuse only an unknown major version, and check every length.
 //
 // A folded file (record/fold.h) holds the recordings of several processes that have ended, one after the other:
@@ -43,8 +44,8 @@ namespace tprof {
 constexpr char kRecordingMagic[8] = {'T', 'P', 'R', 'O', 'F', 'R', 'E', 'C'};
 constexpr u16 kVersionMajor = 1;
 // 7: process groups, see GroupRecord and InputTag::object. 8: LoaderRecord, NcclPart and NcclOpRecord.
-// 9: TriggerRecord, FileHeader::kept_epoch; chunks that are used again; StepNow.
-constexpr u16 kVersionMinor = 9;
+// 9: TriggerRecord, FileHeader::kept_epoch; chunks that are used again; StepNow. 10: Stream::steps.
+constexpr u16 kVersionMinor = 10;
 constexpr u16 kOldestMinor = 6;  // that of the first release; what earlier versions wrote is not read
 constexpr u32 kHeaderBytes = 64 << 10;
 constexpr u32 kFoldedHeaderBytes = 4096;
@@ -162,7 +163,9 @@ static_assert(u32(Drop::count) * sizeof(u64) <= sizeof(FileHeader::dropped),
               "no room for another reason: that takes a new version");
 static_assert(std::atomic<u64>::is_always_lock_free);
 
-enum class Stream : u32 { data = 1, meta = 2 };
+// steps: steps, restarts, parts of stretches and clock stamps of flight mode; otherwise these are in meta.
+enum class Stream : u32 { data = 1, meta = 2, steps = 3 };
+constexpr bool is_stream(u32 number) { return number >= u32(Stream::data) && number <= u32(Stream::steps); }
 
 struct ChunkHeader {
   u32 magic;  // kChunkMagic; 0: punched out or never used

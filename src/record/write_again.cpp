@@ -20,7 +20,7 @@ u32 Writer::chunks_from(u32 epoch) const {
   u32 count = 0, end = std::min(header_->chunks.load(std::memory_order_relaxed), kMaxTracked);
   for (u32 i = 0; i < end; i++) {
     u32 is = chunk_epochs_[i].load(std::memory_order_relaxed);
-    count += is != kNoData && is != kFree && is - 1 >= epoch;
+    count += is != kNoData && !(is & kSteps) && is - 1 >= epoch;
   }
   return count;
 }
@@ -32,7 +32,10 @@ void Writer::give_back(const EpochRange* kept, u32 count) {
   u32 end = std::min(header_->chunks.load(std::memory_order_relaxed), kMaxTracked);
   for (u32 i = 0; i < end; i++) {
     u32 is = chunk_epochs_[i].load(std::memory_order_relaxed);
-    auto holds = [is](const EpochRange& range) { return is - 1 >= range.first && is - 1 <= range.last; };
+    // Steps may be far older than the moment from which on their chunk was full.
+    auto holds = [is](const EpochRange& range) {
+      return is & kSteps ? (is & ~kSteps) - 1 >= range.first : is - 1 >= range.first && is - 1 <= range.last;
+    };
     if (is == kNoData || is == kFree || std::any_of(kept, kept + count, holds)) continue;
     if (fd < 0 && (fd = open_again(s)) < 0) return;
     if (!chunk_epochs_[i].compare_exchange_strong(is, kNoData)) continue;  // another thread gives it back

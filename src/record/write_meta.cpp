@@ -7,16 +7,33 @@ namespace tprof {
 
 // Returns space for one meta record; the caller holds meta_lock_. It is zeroed, since chunks start as zeros and are
 // filled once.
-char* Writer::meta_space(size_t bytes) {
+char* Writer::space_in(MetaChunk& chunk, Stream stream, size_t bytes) {
   if (!header_ || bytes > kChunkBytes - sizeof(ChunkHeader)) return nullptr;
-  if (!meta_ || meta_used_ + bytes > kChunkBytes) {
-    ChunkHeader* chunk = take_chunk(Stream::meta, 0, 0);  // the old one stays mapped, since its records are patched
-    if (!chunk) return nullptr;
-    meta_ = reinterpret_cast<char*>(chunk);
-    meta_used_ = sizeof(ChunkHeader);
+  if (!has_room(chunk, bytes)) {
+    ChunkHeader* next = take_chunk(stream, 0, 0);
+    if (!next) return nullptr;
+    chunk = {reinterpret_cast<char*>(next), sizeof(ChunkHeader)};
   }
-  char* at = meta_ + meta_used_;
-  meta_used_ += bytes;
+  char* at = chunk.at + chunk.used;
+  chunk.used += bytes;
+  return at;
+}
+
+// Old chunks stay mapped, since their records are patched.
+char* Writer::meta_space(size_t bytes) { return space_in(meta_, Stream::meta, bytes); }
+
+// For records of which a long run has any number. In flight mode they go with the data of their time: only the last two
+// steps are patched, so that a chunk is done with when the second one after it begins.
+char* Writer::steps_space(size_t bytes) {
+  if (!flight_) return meta_space(bytes);
+  auto* full = reinterpret_cast<ChunkHeader*>(has_room(steps_, bytes) ? nullptr : steps_.at);
+  char* at = space_in(steps_, Stream::steps, bytes);
+  if (!at || !full) return at;
+  if (steps_before_) {
+    note_epoch(steps_before_->index, kSteps | (1 + header_->epoch.load(std::memory_order_relaxed)));
+    retire_chunk(steps_before_);
+  }
+  steps_before_ = full;
   return at;
 }
 
@@ -58,7 +75,8 @@ void Writer::add_thread(u32 tid, u64 torch_thread, const char* name) {
 
 void Writer::add_clock(const ClockTriple& clock) {
   SpinGuard guard(meta_lock_);
-  char* at = meta_space(sizeof(ClockRecord));
+  // The first one stays: it says when the recording began.
+  char* at = meta_.at ? steps_space(sizeof(ClockRecord)) : meta_space(sizeof(ClockRecord));
   if (!at) return;
   auto* r = reinterpret_cast<ClockRecord*>(at);
   r->ticks = clock.ticks;
@@ -69,7 +87,7 @@ void Writer::add_clock(const ClockTriple& clock) {
 
 StepRecord* Writer::add_step(StepBy by, i64 number, u64 begin, u32 tid) {
   SpinGuard guard(meta_lock_);
-  char* at = meta_space(sizeof(StepRecord));
+  char* at = steps_space(sizeof(StepRecord));
   if (!at) return nullptr;
   auto* r = reinterpret_cast<StepRecord*>(at);
   r->number = number;
@@ -92,15 +110,22 @@ StretchRecord* Writer::add_stretch(StretchKind kind, i64 number, u64 begin, u32 
 }
 
 void Writer::add_stretch_part(u64 ticks) {
-  StretchPartRecord record{{}, ticks};
-  add_copy(Kind::stretch_part, 0, record);
+  SpinGuard guard(meta_lock_);
+  auto* r = reinterpret_cast<StretchPartRecord*>(steps_space(sizeof(StretchPartRecord)));
+  if (!r) return;
+  r->ticks = ticks;
+  publish(reinterpret_cast<char*>(r), Kind::stretch_part, 0, sizeof *r);
 }
 
 void Writer::add_group(u32 size, const GroupRecord& group) { add_copy(Kind::group, size, group); }
 
 void Writer::add_restart(RestartWhy why, i64 number, u64 ticks) {
-  RestartRecord record{{}, number, ticks};
-  add_copy(Kind::restart, u32(why), record);
+  SpinGuard guard(meta_lock_);
+  auto* r = reinterpret_cast<RestartRecord*>(steps_space(sizeof(RestartRecord)));  // after the steps that it concerns
+  if (!r) return;
+  r->number = number;
+  r->ticks = ticks;
+  publish(reinterpret_cast<char*>(r), Kind::restart, u32(why), sizeof *r);
 }
 
 WindowRecord* Writer::add_window(u32 number, WindowState state, u64 warmup, u32 tid) {

@@ -100,6 +100,7 @@ bool Writer::create(const RecordingSpec& spec) {
   end_.store(kHeaderBytes);
   max_bytes_ = spec.max_bytes;
   reports_ = spec.reports;
+  flight_ = spec.flight;
   auto* h = static_cast<FileHeader*>(at);
   ProcessIdentity me = process_identity(int(spec.pid));
   h->version_major = kVersionMajor;
@@ -305,8 +306,8 @@ void Writer::forget() {
   header_ = nullptr;
   cut_.store(false);
   stopped_.store(false);
-  meta_ = nullptr;
-  meta_used_ = 0;
+  meta_ = steps_ = {};
+  steps_before_ = nullptr;
   next_name_ = 1;
   meta_lock_.reset();
   for (auto& slot : ready_) slot.store(nullptr, std::memory_order_relaxed);

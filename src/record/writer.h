@@ -47,6 +47,7 @@ struct RecordingSpec {
   u64 max_bytes;
   Role role;
   bool reports;  // may print a line with the reason why recording stopped
+  bool flight = false;
 };
 
 // Both ends belong to it.
@@ -75,10 +76,10 @@ class Writer {
   u32 full_chunks() const { return full_chunks_.load(std::memory_order_relaxed); }
 
   // --- flight mode (write_again.cpp)
-  // How many data chunks are of `epoch` or a later one.
+  // How many data chunks are of `epoch` or a later one. Those of steps do not count.
   u32 chunks_from(u32 epoch) const;
   // Gives back the data chunks of epochs that lie in none of these ranges, into which nobody writes any more: their
-  // space goes to the file system, and they are used again.
+  // space goes to the file system, and they are used again. So do the chunks with the steps before all of them.
   void give_back(const EpochRange* kept, u32 count);
 
   // Grows whenever a thread found no chunk ready.
@@ -136,6 +137,7 @@ class Writer {
   static constexpr u32 kMaxTracked = 1 << 16;
   // What a chunk is, if not 1 + the epoch of its data.
   static constexpr u32 kNoData = 0, kFree = 0xffffffff, kNone = 0xffffffff;
+  static constexpr u32 kSteps = 0x80000000;  // | 1 + the epoch by which it was surely full
 
   ChunkHeader* prepare(bool ahead);
   ChunkHeader* map_chunk(u32 index, bool ahead);
@@ -147,7 +149,14 @@ class Writer {
   void stop(Drop reason, const char* line);
   void stop_if_cut();
   bool is_ours(const struct stat& s) const;
+  struct MetaChunk {
+    char* at = nullptr;
+    size_t used = 0;
+  };
+  bool has_room(const MetaChunk& chunk, size_t bytes) const { return chunk.at && chunk.used + bytes <= kChunkBytes; }
+  char* space_in(MetaChunk& chunk, Stream stream, size_t bytes);
   char* meta_space(size_t bytes);
+  char* steps_space(size_t bytes);
   void publish(char* at, Kind kind, u32 id, size_t bytes);
   template <class Record>
   void add_copy(Kind kind, u32 id, const Record& record);
@@ -161,8 +170,9 @@ class Writer {
   bool reports_ = false;
   std::atomic<bool> stopped_{false};
   SpinLock meta_lock_;
-  char* meta_ = nullptr;  // current meta chunk
-  size_t meta_used_ = 0;
+  MetaChunk meta_, steps_;                   // the current ones
+  ChunkHeader* steps_before_ = nullptr;      // the chunk before: its last steps may still be patched
+  bool flight_ = false;
   u32 next_name_ = 1;
   std::atomic<ChunkHeader*> ready_[kMaxReady] = {};
   std::atomic<ChunkHeader*> retired_[kMaxRetired] = {};

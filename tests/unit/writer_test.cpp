@@ -171,6 +171,48 @@ TEST_F(WriterTest, AProgramThatIsKilledWhileItAsksForSpaceLeavesNoDamage) {
   writer.remove();
 }
 
+TEST_F(WriterTest, StepsOfFlightModeAreGivenBackAndTheirChunksUsedAgain) {
+  static Writer writer;  // see above
+  std::string flight = dir + "/flight.tprof";
+  RecordingSpec spec{flight.c_str(), "host", u32(getpid()), 0, 1, 2, 64ull << 20, Role::program, false, true};
+  ASSERT_TRUE(writer.create(spec));
+  constexpr i64 kEpoch = 10'000;  // steps; some more fill a chunk
+  u32 most = 0;
+  StepRecord* before = nullptr;
+  for (i64 number = 0; number < 50 * kEpoch; number++) {
+    u32 epoch = u32(1 + 2 * (number / kEpoch));
+    writer.header()->epoch.store(epoch);
+    if (number % kEpoch == 0 && number > 0) {
+      writer.add_clock(read_clocks());
+      EpochRange ranges[] = {{epoch - 4, epoch - 4}, {epoch, ~u32(0)}};
+      writer.give_back(ranges, 2);
+      writer.unmap_retired();
+      most = std::max(most, writer.header()->live_chunks.load());
+      if (number == 20 * kEpoch) writer.add_restart(RestartWhy::training, number, u64(number));
+    }
+    writer.add_name("a name that stays", 17);
+    StepRecord* step = writer.add_step(StepBy::api, number, u64(number), 1);
+    ASSERT_NE(step, nullptr);
+    if (before) before->end_ticks = u64(number);
+    before = step;
+  }
+  std::unique_ptr<Recording> left = Recording::open(flight);
+  Meta meta = left->read_meta();
+  EXPECT_FALSE(left->damage().any());
+  EXPECT_LE(most, 40u + 8) << "chunks: names fill 40, steps the rest";
+  EXPECT_EQ(meta.names.size(), size_t(50 * kEpoch));
+  ASSERT_FALSE(meta.steps.empty());
+  EXPECT_LE(meta.steps.front().number, 47 * kEpoch) << "of the oldest epoch that is kept all are needed";
+  EXPECT_EQ(meta.steps.back().number, 50 * kEpoch - 1);
+  for (size_t i = 1; i < meta.steps.size(); i++) {
+    ASSERT_EQ(meta.steps[i].number, meta.steps[i - 1].number + 1);
+    ASSERT_EQ(meta.steps[i - 1].end_ticks, u64(meta.steps[i].number));
+    ASSERT_FALSE(meta.steps[i].flags & kStepBefore);
+  }
+  EXPECT_GE(meta.clocks.size(), 4u);
+  writer.remove();
+}
+
 TEST_F(WriterTest, AFileThatWasEmptiedAndGrewAgainIsNotTaken) {
   static Writer writer;  // see above
   std::string emptied = dir + "/emptied.tprof";

@@ -64,7 +64,7 @@ const std::vector<Command> kCommands = {
      "The page is one file that opens from disk, without a network. With A... --vs B... it holds both sides and what "
      "changed. A file that exists and is not a report is not overwritten.",
      "0 success, " WRONG ", " READING, false, declare_report},
-    {"view", "serve these pages of all runs in a directory, on 127.0.0.1",
+    {"view", "serve the pages of tprof report of all runs in a directory, on 127.0.0.1",
      "Lists runs, workers and spans, and makes the page of each when it is opened, with nothing left out for its size. "
      "New traces appear by themselves. The address that is printed holds a random token, without which nothing is "
      "answered. It only reads, below LOGDIR only, and follows no symbolic links there.",

@@ -141,6 +141,7 @@ bool Session::open_recording() {
   u64 begin = now_ticks();
   bus_guard_install();
   RecordingSpec spec = family_.spec(options_.max_size, speaks_);
+  spec.flight = options_.mode.flight;
   if (!g_writer.create(spec)) {
     char line[PATH_MAX + 200];
     snprintf(line, sizeof line,
