@@ -83,7 +83,7 @@ class Root:
     def files(self):
         """What there is that the root did not have, but for logs, caches and the lists of package managers."""
         upper, root = self.changes / "upper", ROOTS / self.suite
-        found = {path.relative_to(upper) for path in upper.rglob("*")}
+        found = {path.relative_to(upper) for path in upper.rglob("*") if not path.is_char_device()}  # those are gone
         return {str(path) for path in found if path.parts[0] not in ("var", "tmp", "root", "run") and
                 not ((upper / path).is_dir() and (root / path).is_dir())}
 
