@@ -1,5 +1,7 @@
 #include "export/tables.h"
 
+#include <malloc.h>
+
 #include <exception>
 #include <map>
 #include <tuple>
@@ -73,6 +75,8 @@ int write_tables(Inputs& inputs, const std::string& out,
                  std::unique_ptr<dataset::Store> (*make)(const std::string& out)) {
   if (out.empty()) throw Error(Fault::usage, "--output OUT is missing");
   TablesWriter writer(make(out));
+  // One trace after the other is read. Their arrays go back to the system, of which glibc would keep those below 32 MB.
+  mallopt(M_MMAP_THRESHOLD, 256 << 10);
   std::exception_ptr failure;  // of writing, which ends it all; each() goes on where an input is wrong
   inputs.read_one_at_a_time();
   int code = inputs.each(false, [&](const Input& input, const Model& model, const PluginTrace&) {
