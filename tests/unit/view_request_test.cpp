@@ -92,7 +92,7 @@ TEST(ViewRequest, OnlyReadingIsAnswered) {
 TEST(ViewRequest, WhatIsNoAddressHereIsRefused) {
   for (const char* rest :
        {"../list", "%2e%2e/list", "list/", "index.css?x", "list?run=a", "Index.css", "etc/passwd", "parts/", "parts/1",
-        "parts/1/", "parts/1/2/3", "parts/-1/2", "parts/1/99999999999999999999"})
+        "parts/1/", "parts/1/2/3", "parts/-1/2", "parts/1/99999999999999999999", "index..css", ".."})
     EXPECT_EQ(refusal_of(request(in(rest))), 404) << rest;
   for (const char* rest : {"page", "page?", "page?span=1", "page?run=%", "page?run=%4", "page?run=%g0", "page?run=a%00",
                            "page?run=a&run=b", "page?run=a&path=b"})

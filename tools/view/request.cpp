@@ -170,8 +170,8 @@ std::variant<Wanted, Refusal> read_target(std::string_view target, const Door& d
     if (page && part) return Wanted{.what = What::part, .page = *page, .part = *part};
     return Refusal{404, "there is no such part of a page"};
   }
-  if (!std::all_of(rest.begin(), rest.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '.'; }))
-    return Refusal{404, "there is nothing here"};
+  bool is_name = std::all_of(rest.begin(), rest.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '.'; });
+  if (!is_name || rest.find("..") != std::string_view::npos) return Refusal{404, "there is nothing here"};
   return Wanted{.what = What::file, .name = std::string(rest)};
 }
 
