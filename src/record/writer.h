@@ -170,8 +170,8 @@ class Writer {
   bool reports_ = false;
   std::atomic<bool> stopped_{false};
   SpinLock meta_lock_;
-  MetaChunk meta_, steps_;                   // the current ones
-  ChunkHeader* steps_before_ = nullptr;      // the chunk before: its last steps may still be patched
+  MetaChunk meta_, steps_;               // the current ones
+  ChunkHeader* steps_before_ = nullptr;  // the chunk before: its last steps may still be patched
   bool flight_ = false;
   u32 next_name_ = 1;
   std::atomic<ChunkHeader*> ready_[kMaxReady] = {};
