@@ -25,6 +25,7 @@ globalThis.document = {
     if (begin < 0) return null;
     return { textContent: html.slice(begin + mark.length, html.indexOf('</script>', begin)) };
   },
+  querySelector: () => null, // nobody serves it
 };
 
 const { openDocuments, loadTimeline, loadDetails } = await import(pathToFileURL(decoder));

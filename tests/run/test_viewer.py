@@ -98,4 +98,5 @@ def test_no_source_writes_html_or_evaluates():
             continue
         for bad in ("innerHTML", "outerHTML", "insertAdjacentHTML", "eval(", "new Function(", "document.write",
                     "localStorage", "fetch("):
-            assert bad not in path.read_text(), path
+            allowed = bad == "fetch(" and path.name == "served.ts"  # asks the server of the page; a file has none
+            assert allowed or bad not in path.read_text(), path
