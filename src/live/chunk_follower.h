@@ -30,8 +30,8 @@ class ChunkFollower {
     ChunkPlace place;
     u64 first_ticks;
     Stream stream;
-    bool is_data() const { return stream == Stream::data; }
     u32 idle = 0;  // looks that found nothing new
+    bool is_data() const { return stream == Stream::data; }
   };
   void find_chunks();
   void check(u32 index);

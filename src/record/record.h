@@ -21,7 +21,7 @@
 // Chunks that have been converted or discarded are punched out of the file (zero magic): readers skip them. In flight
 // mode the program itself punches them out and uses them again, so chunks are in order of time by `first_ticks` only.
 // There, one window goes through many epochs: its number grows, and what it no longer holds is before its begin. Meta
-// records of which there are more with each step have chunks of their own there (steps), which go as data does.
+// records of which each step adds some have chunks of their own there (steps), which are given back as data is.
 // Readers skip and count unknown kinds, refuse only an unknown major version, and check every length.
 //
 // A folded file (record/fold.h) holds the recordings of several processes that have ended, one after the other:

@@ -22,8 +22,8 @@ char* Writer::space_in(MetaChunk& chunk, Stream stream, size_t bytes) {
 // Old chunks stay mapped, since their records are patched.
 char* Writer::meta_space(size_t bytes) { return space_in(meta_, Stream::meta, bytes); }
 
-// For records of which a long run has any number. In flight mode they go with the data of their time: only the last two
-// steps are patched, so that a chunk is done with when the second one after it begins.
+// For records that a long run has without end. In flight mode they are given back with the data of their time. Only the
+// last two steps are ever patched, so nothing touches a chunk any more when the second one after it begins.
 char* Writer::steps_space(size_t bytes) {
   if (!flight_) return meta_space(bytes);
   auto* full = reinterpret_cast<ChunkHeader*>(has_room(steps_, bytes) ? nullptr : steps_.at);
@@ -110,22 +110,15 @@ StretchRecord* Writer::add_stretch(StretchKind kind, i64 number, u64 begin, u32 
 }
 
 void Writer::add_stretch_part(u64 ticks) {
-  SpinGuard guard(meta_lock_);
-  auto* r = reinterpret_cast<StretchPartRecord*>(steps_space(sizeof(StretchPartRecord)));
-  if (!r) return;
-  r->ticks = ticks;
-  publish(reinterpret_cast<char*>(r), Kind::stretch_part, 0, sizeof *r);
+  StretchPartRecord record{{}, ticks};
+  add_copy(Kind::stretch_part, 0, record, Stream::steps);
 }
 
 void Writer::add_group(u32 size, const GroupRecord& group) { add_copy(Kind::group, size, group); }
 
 void Writer::add_restart(RestartWhy why, i64 number, u64 ticks) {
-  SpinGuard guard(meta_lock_);
-  auto* r = reinterpret_cast<RestartRecord*>(steps_space(sizeof(RestartRecord)));  // after the steps that it concerns
-  if (!r) return;
-  r->number = number;
-  r->ticks = ticks;
-  publish(reinterpret_cast<char*>(r), Kind::restart, u32(why), sizeof *r);
+  RestartRecord record{{}, number, ticks};
+  add_copy(Kind::restart, u32(why), record, Stream::steps);  // readers must find it after the steps that it concerns
 }
 
 WindowRecord* Writer::add_window(u32 number, WindowState state, u64 warmup, u32 tid) {
@@ -170,10 +163,10 @@ void Writer::add_flush(u32 number, u64 ticks) {
 void Writer::add_trigger(u32 window, const TriggerRecord& trigger) { add_copy(Kind::trigger, window, trigger); }
 
 template <class Record>
-void Writer::add_copy(Kind kind, u32 id, const Record& record) {
+void Writer::add_copy(Kind kind, u32 id, const Record& record, Stream stream) {
   constexpr size_t kHead = sizeof(RecordHead);
   SpinGuard guard(meta_lock_);
-  char* at = meta_space(sizeof record);
+  char* at = stream == Stream::steps ? steps_space(sizeof record) : meta_space(sizeof record);
   if (!at) return;
   memcpy(at + kHead, reinterpret_cast<const char*>(&record) + kHead, sizeof record - kHead);
   publish(at, kind, id, sizeof record);

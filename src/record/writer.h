@@ -46,8 +46,8 @@ struct RecordingSpec {
   u64 base_time_ns;
   u64 max_bytes;
   Role role;
-  bool reports;  // may print a line with the reason why recording stopped
-  bool flight = false;
+  bool reports;         // may print a line with the reason why recording stopped
+  bool flight = false;  // flight mode: steps have chunks of their own (Stream::steps)
 };
 
 // Both ends belong to it.
@@ -150,8 +150,8 @@ class Writer {
   void stop_if_cut();
   bool is_ours(const struct stat& s) const;
   struct MetaChunk {
-    char* at = nullptr;
-    size_t used = 0;
+    char* at = nullptr;  // its header
+    size_t used = 0;     // bytes, with the header
   };
   bool has_room(const MetaChunk& chunk, size_t bytes) const { return chunk.at && chunk.used + bytes <= kChunkBytes; }
   char* space_in(MetaChunk& chunk, Stream stream, size_t bytes);
@@ -159,7 +159,7 @@ class Writer {
   char* steps_space(size_t bytes);
   void publish(char* at, Kind kind, u32 id, size_t bytes);
   template <class Record>
-  void add_copy(Kind kind, u32 id, const Record& record);
+  void add_copy(Kind kind, u32 id, const Record& record, Stream stream = Stream::meta);
   void add_pair(Kind kind, u32 id, const char* first, const char* second);
 
   FileHeader* header_ = nullptr;

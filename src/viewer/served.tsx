@@ -5,7 +5,7 @@ import { Select } from "./widgets";
 
 const kLook_ms = 5000; // between two looks for what is new
 
-export function Drawer() {
+export function ServedMenus() {
   const { runs, gone } = useRuns();
   const run = runs.find((one) => one.run === asked("run"));
   const worker = run?.workers.find((one) => one.worker === asked("worker"));

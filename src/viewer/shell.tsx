@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { documents } from "./data/documents";
 import { partsAddress } from "./data/served";
 import { Said } from "./figure";
-import { Drawer } from "./served";
+import { ServedMenus } from "./served";
 import { StateContext, useAddress, useParams } from "./state";
 import { kEditors } from "./table/frames";
 import { kTimelineKeys, kTimelinePointer } from "./timeline/keys";
@@ -60,7 +60,7 @@ function Shell() {
         <a class="mark" href={href({ view: "overview" }, false)}>
           tprof
         </a>
-        {partsAddress !== undefined && <Drawer />}
+        {partsAddress !== undefined && <ServedMenus />}
         {chosen.name === "diff" ? <Sides /> : <Selectors worker={worker} />}
         <span class="gap" />
         <div class="page-controls">

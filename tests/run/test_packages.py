@@ -119,13 +119,22 @@ def train_and_report(command, logdir):
     page = logdir / "report.html"
     command("tprof", "report", logdir, "-o", page)
     assert page.stat().st_size > 200_000 and "aten::convolution_backward" in command("tprof", "stats", logdir)
+    tables = logdir / "tables"
+    assert "1 trace; rows: step 2, " in command("tprof", "export", "--to", "parquet", "-o", tables, logdir)
     doctor = command("tprof", "doctor")
     assert "a child process loads the library" in doctor and "native" in doctor, doctor
+
+
+def is_served(root, logdir):
+    """Until it is interrupted."""
+    said = root("timeout", "--preserve-status", "-s", "INT", "5", "tprof", "view", "--port", "0", logdir)
+    return "tprof: serving %s\n  http://127.0.0.1:" % logdir in said
 
 
 def test_wheel_where_there_is_torch(torch_root, wheel, tmp_path):
     install_wheel(torch_root, wheel)
     train_and_report(torch_root, tmp_path / "log")
+    assert is_served(torch_root, tmp_path / "log")
     assert torch_root("python3", "-m", "tprof", "--version") == torch_root("tprof", "--version")
     torch_root("tprof-run", "--logdir", tmp_path / "own", "--", "python3", TESTS / "apps" / "package_calls.py", "steps")
     (trace,) = load_traces(tmp_path / "own")
@@ -152,6 +161,7 @@ def test_wheel_on_the_oldest_glibc(old_root, wheel, tmp_path):
 def test_debian_package(torch_root, deb, tmp_path):
     torch_root("dpkg", "--install", deb)
     train_and_report(torch_root, tmp_path / "log")
+    assert is_served(torch_root, tmp_path / "log")
     torch_root("dpkg", "--purge", "tprof")
     assert torch_root.left() == []
 

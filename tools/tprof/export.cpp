@@ -37,7 +37,7 @@ Action declare_export(Arguments& arguments) {
     names.push_back(format.name);
   }
   arguments.choice("--to", "FORMAT", what, names, a->to);
-  arguments.value("--output", "-o", "OUT", "where to write; " + into + " (default: the current directory)", a->out);
+  arguments.value("--output", "-o", "OUT", "where to write; " + into, a->out);
   arguments.operands("PATH", "log directories, traces (torch.profiler's too) or recordings", 1, 0, a->paths);
   return [a] {
     const ExportFormat& format = format_of(a->to);

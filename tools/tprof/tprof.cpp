@@ -71,7 +71,7 @@ const std::vector<Command> kCommands = {
      "0 ended by SIGINT, SIGTERM or SIGHUP, " WRONG " or a port that cannot be had, 3 the directory cannot be served",
      false, declare_view},
     {"export", "write traces in the file formats of other programs",
-     "Each trace is written anew, by itself; the traces stay as they are. What a format has no place for is counted.",
+     "The traces stay as they are. What a format has no place for is counted.",
      "0 success, " WRONG ", " READING ", or something could not be written", false, declare_export},
     {"merge", "write the traces of all ranks as one timeline for viewers, on one clock",
      "Each rank has tracks of its own. Times of machines whose clocks differ are moved by what the ends of their "

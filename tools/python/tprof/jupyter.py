@@ -61,7 +61,7 @@ def log_directory():
 
 def traces():
     """The traces of this process."""
-    return {path for path in log_directory().glob("*_%d*" % os.getpid()) if TRACE.match(path.name)}
+    return {path for path in log_directory().glob("*_%d[._]*" % os.getpid()) if TRACE.match(path.name)}
 
 
 def wait_for_trace(known, seconds):

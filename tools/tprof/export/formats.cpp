@@ -36,10 +36,10 @@ constexpr FileFormat kMemoryViz = {".memory.pickle", to_memory_viz};
 const std::vector<ExportFormat>& export_formats() {
   static const std::vector<ExportFormat> kFormats = {
       {"speedscope", "flame charts of threads, streams of GPUs and samples, for https://www.speedscope.app",
-       "a file *.json for one trace, or a directory",
+       "a file *.json for one trace, or a directory (default: the current one)",
        [](Inputs& inputs, const std::string& out) { return write_files(inputs, out, kSpeedscope); }},
       {"memory_viz", "allocations and releases, for https://pytorch.org/memory_viz",
-       "a file *.pickle for one trace, or a directory",
+       "a file *.pickle for one trace, or a directory (default: the current one)",
        [](Inputs& inputs, const std::string& out) { return write_files(inputs, out, kMemoryViz); }},
       {"parquet", "tables in hive partitions by job and rank, for DuckDB, pyarrow, Spark ..., with views",
        "a new directory",

@@ -73,7 +73,7 @@ class TablesWriter {
 
 int write_tables(Inputs& inputs, const std::string& out,
                  std::unique_ptr<dataset::Store> (*make)(const std::string& out)) {
-  if (out.empty()) throw Error(Fault::usage, "--output OUT is missing");
+  if (out.empty()) throw Error(Fault::usage, "--output OUT is missing: a name that is free, for the tables");
   TablesWriter writer(make(out));
   // One trace after the other is read. Their arrays go back to the system, of which glibc would keep those below 32 MB.
   mallopt(M_MMAP_THRESHOLD, 256 << 10);
