@@ -292,8 +292,12 @@ void describe_trigger(Model& model, const Recording& recording, const Meta& meta
   TriggerFacts& out = model.trigger;
   const FileHeader& h = recording.header();
   bool is_flight = request.kind == kFlightKind;
+  i64 first_step = h.ring_first_step.load(), ended_step = h.step.number.load() - 1;
   for (const TriggerRecord& t : meta.triggers)
-    if (t.head.id == request.window && out.why.empty()) out.why = trigger_text(t);
+    if (t.head.id == request.window && out.why.empty()) {
+      out.why = trigger_text(t);
+      first_step = t.first_step, ended_step = t.ended_step;
+    }
   if (is_flight && out.why.empty()) out.why = h.closed.load() ? "the program ended" : "the program died";
   if (out.why.empty()) return;
   out.refused = h.refused_triggers.load();
@@ -305,8 +309,10 @@ void describe_trigger(Model& model, const Recording& recording, const Meta& meta
   u64 since = from || meta.clocks.empty() ? from : meta.clocks.front().ticks;
   if (since && since < request.begin_ticks)
     out.dropped_ns = u64(clock.monotonic_ns(request.begin_ticks) - clock.monotonic_ns(since));
+  i64 kept_step = ended_step + 1;
   for (const StepInfo& s : settled_steps(meta))
-    out.dropped_steps += s.begin_ticks >= from && s.end_ticks && s.end_ticks <= request.begin_ticks;
+    if (!s.end_ticks || s.end_ticks > request.begin_ticks) kept_step = std::min(kept_step, s.number);
+  out.dropped_steps = u64(std::max<i64>(kept_step - first_step, 0));
 }
 
 void count_gpu(Model& model) {

@@ -44,7 +44,8 @@ namespace tprof {
 constexpr char kRecordingMagic[8] = {'T', 'P', 'R', 'O', 'F', 'R', 'E', 'C'};
 constexpr u16 kVersionMajor = 1;
 // 7: process groups, see GroupRecord and InputTag::object. 8: LoaderRecord, NcclPart and NcclOpRecord.
-// 9: TriggerRecord, FileHeader::kept_epoch; chunks that are used again; StepNow. 10: Stream::steps.
+// 9: TriggerRecord, FileHeader::kept_epoch; chunks that are used again; StepNow. 10: Stream::steps,
+// TriggerRecord::first_step.
 constexpr u16 kVersionMinor = 10;
 constexpr u16 kOldestMinor = 6;  // that of the first release; what earlier versions wrote is not read
 constexpr u32 kHeaderBytes = 64 << 10;
@@ -157,6 +158,7 @@ struct FileHeader {
   // A hang that `tprof watch` has seen, for the program to take: seconds << 1 | 1 if a collective takes so long; 0:
   // none.
   std::atomic<u64> hang;
+  std::atomic<i64> ring_first_step;  // flight mode: TriggerRecord::first_step of the window that is open
 };
 static_assert(sizeof(FileHeader) <= kFoldedHeaderBytes);
 static_assert(u32(Drop::count) * sizeof(u64) <= sizeof(FileHeader::dropped),
@@ -833,8 +835,11 @@ struct TriggerRecord {
   // slow_step: its number, and how many thousandths of the median it took; out_of_memory: bytes, and 1 on a GPU; rank:
   // its number, and the step that it named | kStepWasPast; hang: for how many seconds, and 1 if it was a collective.
   u64 detail[2];
+  // Flight mode: the number of the first step that began since the window before ended, and of the last one that has
+  // ended. Records of steps that the ring no longer holds are gone; how many there were follows from these.
+  i64 first_step, ended_step;
 };
-static_assert(sizeof(TriggerRecord) == 48);
+static_assert(sizeof(TriggerRecord) == 64);
 constexpr u64 kStepWasPast = u64(1) << 63;
 
 }  // namespace tprof

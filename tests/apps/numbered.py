@@ -3,8 +3,9 @@
     numbered.py PROGRESS COUNT [ENDING]   ENDING: see endings.py
 PROGRESS: a file that holds how many are complete (8 bytes), also after a death. COUNT 0: for ever.
 NUMBERED_HOLD: after COUNT of them, print "ready" and wait until this file exists. NUMBERED_STEPS=0: no steps.
-NUMBERED_PAUSE: seconds to sleep in each step. NUMBERED_SLOW: "STEP SECONDS", more of them in this one.
-NUMBERED_OOM: the step in which an allocation fails.
+NUMBERED_STEP: how many are a step (100). NUMBERED_PAUSE: seconds to sleep in each step.
+NUMBERED_SLOW: "STEP SECONDS", more of them in this one. NUMBERED_OOM: the step in which an
+allocation fails.
 """
 import ctypes
 import mmap
@@ -19,6 +20,7 @@ import endings
 
 library = ctypes.CDLL(None)
 step = getattr(library, "tprof_step", None) if os.environ.get("NUMBERED_STEPS") != "0" else None
+per_step = int(os.environ.get("NUMBERED_STEP", 100))
 pause = float(os.environ.get("NUMBERED_PAUSE", 0))
 slow_step, slow_seconds = map(float, os.environ.get("NUMBERED_SLOW", "-1 0").split())
 oom_step = int(os.environ.get("NUMBERED_OOM", -1))
@@ -32,12 +34,12 @@ while count == 0 or done < count:
     x.fill_(done)
     done += 1
     progress[:] = struct.pack("<q", done)
-    if done % 100 == 0:
+    if done % per_step == 0:
         if pause:
             time.sleep(pause)
-        if done // 100 == slow_step:
+        if done // per_step == slow_step:
             time.sleep(slow_seconds)
-        if done // 100 == oom_step:
+        if done // per_step == oom_step:
             try:
                 torch.empty(1 << 58, dtype=torch.uint8)
             except RuntimeError:

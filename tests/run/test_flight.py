@@ -47,6 +47,22 @@ def test_the_last_completed_operator_is_there_and_no_gap_before_it(number, tmp_p
     assert not trace.ledger["dropped"]
 
 
+def test_steps_whose_records_are_gone_are_counted(tmp_path, logdir):
+    """So many that their own chunks, of some 13,000, were given back; two windows, the second by the program's death."""
+    process, path = flights.start(tmp_path, logdir, 0, env={"NUMBERED_STEP": "4"})
+    wait_for(lambda: progress(path) > 2 * MANY, what="more than the ring holds")
+    process.send_signal(signal.SIGUSR2)
+    cut = progress(path)
+    wait_for(lambda: progress(path) > cut + 2 * MANY, what="more than the ring holds")
+    process.kill()
+    finish(process, logdir)
+    first, second = load_traces(logdir)
+    dropped = [trace.ledger["trigger"]["dropped_steps"] for trace in (first, second)]
+    assert dropped[0] == first.steps()[0] > 14_000 < dropped[1]
+    between = second.steps()[0] - first.steps()[-1]
+    assert is_gapless(first.steps()) and is_gapless(second.steps()) and abs(between - dropped[1]) <= 2, (between, dropped)
+
+
 def test_the_ring_stays_within_its_budget_and_is_used(tmp_path, logdir):
     """What is not of the ring: the chunks that are prepared for it (16 MB at most), names and steps."""
     process, path = flights.start(tmp_path, logdir, 0)

@@ -24,6 +24,8 @@ bool Session::flies() const { return ring_.is_on() && live() && windows_.is_acti
 void Session::start_ring(u32 first_epoch) {
   ring_.start(recording_epoch(), first_epoch, leader_seen_, now_ticks(), clock_ns(CLOCK_MONOTONIC));
   g_first_epoch.store(recording_epoch(), std::memory_order_release);
+  bool began_before = detector_.number() < 0 || step_.ticks < windows_.current()->begin_ticks;
+  g_writer.header()->ring_first_step.store(detector_.number() + began_before, std::memory_order_relaxed);
   if (!family_.is_helper()) g_chunk_needed.store([] { helper_start(); }, std::memory_order_relaxed);
 }
 

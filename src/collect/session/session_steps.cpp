@@ -126,6 +126,7 @@ void Session::step_confirmed() {
 void Session::count_restarts(RestartWhy why, i64 number, u64 ticks, bool anew) {
   if (g_writer.is_open()) {
     g_writer.add_restart(why, number, ticks);
+    g_writer.header()->ring_first_step.store(number, std::memory_order_relaxed);
     g_writer.touch_meta();
   }
   step_.record = previous_step_.record = nullptr;

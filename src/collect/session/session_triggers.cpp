@@ -177,7 +177,9 @@ bool Session::may_trigger(TriggerWhy why) {
 // The window that is open is written for this reason.
 void Session::note_trigger(const Asked& asked, u64 ticks) {
   if (!windows_.current()) return;
-  TriggerRecord record{{}, ticks, u32(asked.why), 0, asked.steps, {asked.detail[0], asked.detail[1]}};
+  TriggerRecord record{{}, ticks, u32(asked.why), 0, asked.steps, {asked.detail[0], asked.detail[1]}, 0, 0};
+  record.first_step = g_writer.header()->ring_first_step.load(std::memory_order_relaxed);
+  record.ended_step = detector_.number() - !step_.ended;
   g_writer.add_trigger(u32(windows_.number()), record);
 }
 
