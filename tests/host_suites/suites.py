@@ -41,7 +41,8 @@ test_sys_setprofile test_monitoring""".split()
         return run(["-c", found], where=self.where).returncode == 0
 
     def command(self, file, result):
-        return ["/usr/bin/python3", "-m", "test", "--junit-xml", str(result), "--timeout", "900", file]
+        # Where a virtual machine cannot connect to itself, the tests of its sockets wait for ever.
+        return ["/usr/bin/python3", "-m", "test", "--junit-xml", str(result), "--timeout", "900", "-i", "*VSOCK*", file]
 
     def environment(self):
         return {}
