@@ -170,7 +170,9 @@ Json steps_json(const Overview& overview, const Source& source, const TableJson&
 static std::string trigger_line(const TriggerFacts& trigger) {
   if (trigger.why.empty()) return "";
   std::string out = "Written because of: " + trigger.why;
-  if (trigger.dropped_steps) out += "; " + std::to_string(trigger.dropped_steps) + " steps before it are in no trace";
+  if (trigger.dropped_steps == 1) out += "; 1 step before it is in no trace";
+  if (trigger.dropped_steps > 1)
+    out += "; " + std::to_string(trigger.dropped_steps) + " steps before it are in no trace";
   if (trigger.refused) out += "; triggers refused so far: " + std::to_string(trigger.refused);
   return out;
 }
