@@ -20,6 +20,8 @@
 namespace tprof {
 namespace {
 
+constexpr double kLongest_ns = 1e18;  // more than thirty years: what a damaged header says besides is cut
+
 class Loader {
  public:
   Loader(Recording& recording, const Meta& meta, const SpanRequest& request, const ClockMap& clock, Model& model)
@@ -292,7 +294,7 @@ void describe_trigger(Model& model, const Recording& recording, const Meta& meta
   TriggerFacts& out = model.trigger;
   const FileHeader& h = recording.header();
   bool is_flight = request.kind == kFlightKind;
-  i64 first_step = h.ring_first_step.load(), ended_step = h.step.number.load() - 1;
+  i64 first_step = h.ring_first_step.load(), ended_step = i64(u64(h.step.number.load()) - 1);
   for (const TriggerRecord& t : meta.triggers)
     if (t.head.id == request.window && out.why.empty()) {
       out.why = trigger_text(t);
@@ -309,10 +311,10 @@ void describe_trigger(Model& model, const Recording& recording, const Meta& meta
   u64 since = from || meta.clocks.empty() ? from : meta.clocks.front().ticks;
   if (since && since < request.begin_ticks)
     out.dropped_ns = u64(clock.monotonic_ns(request.begin_ticks) - clock.monotonic_ns(since));
-  i64 kept_step = ended_step + 1;
+  i64 last_dropped = ended_step;
   for (const StepInfo& s : settled_steps(meta))
-    if (!s.end_ticks || s.end_ticks > request.begin_ticks) kept_step = std::min(kept_step, s.number);
-  out.dropped_steps = u64(std::max<i64>(kept_step - first_step, 0));
+    if (!s.end_ticks || s.end_ticks > request.begin_ticks) last_dropped = std::min(last_dropped, s.number - 1);
+  if (last_dropped >= first_step) out.dropped_steps = u64(last_dropped) - u64(first_step) + 1;
 }
 
 void count_gpu(Model& model) {
@@ -401,7 +403,7 @@ Model build_model(Recording& recording, const Meta& meta, const SpanRequest& req
   Loader loader(recording, meta, request, clock, model);
   loader.load();
   model.damage = request.meta_damage + loader.damage();
-  model.own_ns = u64(double(recording.header().own_ticks.load()) * clock.rate());
+  model.own_ns = u64(std::min(double(recording.header().own_ticks.load()) * clock.rate(), kLongest_ns));
   std::stable_sort(model.memory.begin(), model.memory.end(),
                    [](const MemoryEvent& a, const MemoryEvent& b) { return a.ns < b.ns; });
   std::stable_sort(model.marks.begin(), model.marks.end(),

@@ -43,7 +43,7 @@ class SampleLoader {
 
  private:
   bool in_span(u64 ns, i64& out) const {
-    out = i64(ns) + offset_ns_;
+    out = i64(ns + u64(offset_ns_));
     return out >= model_.begin_ns && out < model_.end_ns;
   }
 
@@ -115,8 +115,8 @@ Damage load_samples(const Recording& recording, const Meta& meta, i64 from_monot
     s.knows_gil = !info(kSamplesGil).empty();
     s.cpu_ns = file->header().own_ticks.load();
     SampleLoader(*file, own, from_monotonic_ns, model, frames, threads).load();
-    i64 until_ns = i64(file->header().sampled_until_ns.load()) + from_monotonic_ns;
-    if (s.why_not.empty() && until_ns + kEndedEarly_ns < model.end_ns)
+    i64 until_ns = i64(file->header().sampled_until_ns.load() + u64(from_monotonic_ns));
+    if (s.why_not.empty() && until_ns < model.end_ns - kEndedEarly_ns)
       s.why_not = "the sampler ended, or was late: there are none of the last " +
                   seconds_text(model.end_ns - std::max(until_ns, model.begin_ns));
     return file->damage();

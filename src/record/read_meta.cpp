@@ -23,6 +23,12 @@ bool two_strings(const RecordView& view, std::string& first, std::string& second
   return true;
 }
 
+// Whether these are numbers of steps. Whoever computes with them need not think of overflows, and JSON holds them.
+template <class... Number>
+bool are_steps(Number... number) {
+  return ((number >= -2 && number < i64(1) << 53) && ...);  // before the first step is -1, and before that -2
+}
+
 // Steps that were counted before and have the new step's number or a higher one are void.
 void restart_steps(const RestartRecord& r, Meta& meta) {
   bool training = static_cast<RestartWhy>(r.head.id) == RestartWhy::training;
@@ -75,19 +81,25 @@ bool add_meta(const RecordView& view, Meta& meta) {
     }
     case Kind::step: {
       const auto& r = view.as<StepRecord>();
+      if (!are_steps(r.number)) return false;
       meta.steps.push_back({r.number, static_cast<StepBy>(r.head.id), r.begin_ticks, r.end_ticks, r.flags, r.tid});
       break;
     }
     case Kind::stretch: {
       const auto& r = view.as<StretchRecord>();
+      if (!are_steps(r.number)) return false;
       meta.stretches.push_back({static_cast<StretchKind>(r.head.id), r.number, r.begin_ticks, r.end_ticks, r.batches,
                                 r.calls, r.left_out, r.flags, r.tid});
       break;
     }
     case Kind::stretch_part: meta.stretch_parts.push_back(view.as<StretchPartRecord>().ticks); break;
-    case Kind::restart: restart_steps(view.as<RestartRecord>(), meta); break;
+    case Kind::restart:
+      if (!are_steps(view.as<RestartRecord>().number)) return false;
+      restart_steps(view.as<RestartRecord>(), meta);
+      break;
     case Kind::window: {
       const auto& r = view.as<WindowRecord>();
+      if (!are_steps(r.first_step, r.end_step)) return false;
       meta.windows.push_back({r.head.id, static_cast<WindowState>(r.state.load()), r.tid, r.first_step, r.end_step,
                               r.warmup_ticks, r.begin_ticks, r.end_ticks});
       break;
@@ -105,7 +117,12 @@ bool add_meta(const RecordView& view, Meta& meta) {
       break;
     }
     case Kind::group: meta.groups.push_back(view.as<GroupRecord>()); break;
-    case Kind::trigger: meta.triggers.push_back(view.as<TriggerRecord>()); break;
+    case Kind::trigger: {
+      const auto& r = view.as<TriggerRecord>();
+      if (!are_steps(r.first_step, r.ended_step)) return false;
+      meta.triggers.push_back(r);
+      break;
+    }
     case Kind::flush: meta.flushes.push_back(view.as<FlushRecord>().ticks); break;
     case Kind::device: {
       DeviceRecord r = view.as<DeviceRecord>();

@@ -29,7 +29,7 @@ void Recording::read_on(ChunkPlace& place, const std::function<void(const Record
   size_t piece = kPiece;
   for (bool more = true; more && place.at < kChunkBytes;) {
     u32 from = place.at;
-    ssize_t n = pread(fd_, buffer_.data(), std::min<size_t>(piece, kChunkBytes - from), off_t(offset + from));
+    ssize_t n = pread(fd_, buffer_.get(), std::min<size_t>(piece, kChunkBytes - from), off_t(offset + from));
     if (n < ssize_t(sizeof(RecordHead))) return;  // the file was cut
     reads_++;
     size_t end = from + (size_t(n) & ~size_t(7));

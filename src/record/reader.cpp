@@ -84,7 +84,7 @@ std::unique_ptr<Recording> Recording::open(const std::string& path, u64 begin) {
   r->fd_ = open_regular(path, O_RDONLY);
   r->header_ = std::make_unique<FileHeader>();
   r->refresh();
-  r->buffer_.resize(kChunkBytes);
+  r->buffer_.reset(new char[kChunkBytes]);
   r->is_folded_ = r->header_->header_bytes == kFoldedHeaderBytes;
   if (r->is_folded_) r->find_folded_chunks();
   return r;
@@ -179,7 +179,7 @@ bool Recording::read_chunk_header(u32 index, ChunkHeader& out) {
 bool Recording::visit_records(ChunkPlace& place, size_t from, size_t end, size_t limit,
                               const std::function<void(const RecordView&)>& visit) {
   while (place.at + sizeof(RecordHead) <= end) {
-    const auto* head = reinterpret_cast<const RecordHead*>(buffer_.data() + place.at - from);
+    const auto* head = reinterpret_cast<const RecordHead*>(buffer_.get() + place.at - from);
     if (head->kind == 0) return false;
     size_t bytes = size_t(head->words) * 8, least = smallest_size(head->kind);
     if (bytes < sizeof(RecordHead) || bytes < least || place.at + bytes > limit) {
@@ -202,9 +202,9 @@ bool Recording::visit_records(ChunkPlace& place, size_t from, size_t end, size_t
 size_t Recording::for_each_record(u32 index, const std::function<void(const RecordView&)>& visit) {
   may_give_up();
   Extent extent = extent_of(index);
-  ssize_t n = pread(fd_, buffer_.data(), extent.bytes, off_t(extent.offset));
+  ssize_t n = pread(fd_, buffer_.get(), extent.bytes, off_t(extent.offset));
   if (n < ssize_t(sizeof(ChunkHeader))) return 0;
-  const auto& chunk = *reinterpret_cast<const ChunkHeader*>(buffer_.data());
+  const auto& chunk = *reinterpret_cast<const ChunkHeader*>(buffer_.get());
   ChunkPlace place = place_in(chunk.index, chunk);
   size_t end = size_t(n) & ~size_t(7);
   visit_records(place, 0, end, end, visit);
@@ -215,7 +215,7 @@ std::string_view Recording::used_part(u32 index) {
   ChunkHeader chunk;
   if (!read_chunk_header(index, chunk)) return {};
   size_t bytes = for_each_record(index, [](const RecordView&) {});
-  return {buffer_.data(), bytes};
+  return {buffer_.get(), bytes};
 }
 
 std::vector<u32> Recording::data_chunks(u32 first_epoch, u32 last_epoch) {

@@ -233,7 +233,7 @@ class Recording {
   bool is_folded_ = false;
   std::vector<Extent> folded_;  // the chunks of a folded recording
   std::unique_ptr<FileHeader> header_;
-  std::vector<char> buffer_;
+  std::unique_ptr<char[]> buffer_;  // kChunkBytes, not set to anything before they are read
   u64 reads_ = 0;
   Damage damage_;
 };

@@ -1,5 +1,7 @@
 #include "everything.h"
 
+#include <string.h>
+
 #include "analysis/ranks/clocks.h"
 #include "analysis/ranks/distributed.h"
 #include "analysis/ranks/doubts.h"
@@ -20,16 +22,18 @@ namespace {
 
 const TextStyle kStyle{80, false};
 
+void look_at_table(const StatsWord& word, const StatsSubject& subject) {
+  StatsAnswer answer = word.table(subject);
+  sort_by_default(word, answer.table);
+  text_of(answer.table, kStyle);
+  json_line(json_of(answer.table));
+  for (const auto& [key, table] : answer.more) text_of(table, kStyle);
+  if (word.json) json_line(word.json(subject, [](const Table& table) { return json_of(table); }));
+}
+
 void look_at_tables(const StatsSubject& subject, bool plugin) {
-  for (const StatsWord& word : stats_words()) {
-    if (word.of_job || (plugin && !word.plugin)) continue;
-    StatsAnswer answer = word.table(subject);
-    sort_by_default(word, answer.table);
-    text_of(answer.table, kStyle);
-    json_line(json_of(answer.table));
-    for (const auto& [key, table] : answer.more) text_of(table, kStyle);
-    if (word.json) json_line(word.json(subject, [](const Table& table) { return json_of(table); }));
-  }
+  for (const StatsWord& word : stats_words())
+    if (!word.of_job && (!plugin || word.plugin)) look_at_table(word, subject);
 }
 
 void look_at_ranks(const Model& model) {
@@ -73,6 +77,14 @@ void look_at_everything(const Model& model, const PluginTrace& plugin) {
     look_at_tables(StatsSubject(model, plugin, RuleSet::plugin, 0, devices), true);
   } catch (const Error&) {
   }
+}
+
+void look_at_samples(const Model& model) {
+  const std::vector<DevicePeak> devices;
+  const PluginTrace plugin;
+  StatsSubject subject(model, plugin, RuleSet::tprof, 0, devices);
+  for (const StatsWord& word : stats_words())
+    if (!strcmp(word.word, "python") || !strcmp(word.word, "flame")) look_at_table(word, subject);
 }
 
 }  // namespace tprof::fuzz

@@ -9,4 +9,7 @@ namespace tprof::fuzz {
 // ranks that have this Model. The plugin's rules may refuse a trace with an Error, as the plugin does.
 void look_at_everything(const Model& model, const PluginTrace& plugin);
 
+// Computes the tables that show samples.
+void look_at_samples(const Model& model);
+
 }  // namespace tprof::fuzz

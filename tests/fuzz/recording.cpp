@@ -54,5 +54,6 @@ extern "C" int LLVMFuzzerTestOneInput(const u8* data, size_t size) {
 }
 
 extern "C" size_t LLVMFuzzerCustomMutator(u8* data, size_t size, size_t max_size, unsigned seed) {
-  return fuzz::mutate_recording(data, size, max_size, seed);
+  static const std::string ordinary = fuzz::rich_recording(false), flight = fuzz::rich_recording(true);
+  return fuzz::mutate_recording(data, size, max_size, seed, seed % 2 ? ordinary : flight);
 }

@@ -142,10 +142,10 @@ std::vector<RecordingImage::Record> RecordingImage::records() const {
   return out;
 }
 
-size_t mutate_recording(u8* data, size_t size, size_t max_size, unsigned seed) {
+size_t mutate_recording(u8* data, size_t size, size_t max_size, unsigned seed, const std::string& first) {
   RecordingImage image;
   if (!image.parse(data, size)) {
-    size_t bytes = given(rich_recording(), data, max_size);
+    size_t bytes = given(first, data, max_size);
     return bytes ? bytes : LLVMFuzzerMutate(data, size, max_size);
   }
   if (seed % 16 == 0) return LLVMFuzzerMutate(data, size, max_size);

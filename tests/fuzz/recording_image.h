@@ -23,10 +23,13 @@ class RecordingImage {
   std::vector<std::string> chunks;  // each with its ChunkHeader
 };
 
-// A small recording that holds records of nearly every kind, folded.
-std::string rich_recording();
+// A small recording that holds records of every kind but those of a companion, folded; as flight mode leaves it?
+std::string rich_recording(bool flight);
+// A companion with records of every kind that has one, folded; and a recording that it may stand beside.
+std::string rich_samples();
+std::string sampled_recording();
 
-// As LLVMFuzzerCustomMutator: the new size.
-size_t mutate_recording(u8* data, size_t size, size_t max_size, unsigned seed);
+// As LLVMFuzzerCustomMutator: the new size. `first`: what there is instead of data that are no folded recording.
+size_t mutate_recording(u8* data, size_t size, size_t max_size, unsigned seed, const std::string& first);
 
 }  // namespace tprof::fuzz

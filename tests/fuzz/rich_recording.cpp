@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "record/companion.h"
 #include "record/fold.h"
 #include "recording_image.h"
 #include "scratch.h"
@@ -82,15 +83,24 @@ void add_others(RecordingBuilder& b) {
   b.info("distributed", R"({"backend": "gloo", "rank": 0, "world_size": 2})");
 }
 
-}  // namespace
+void add_nccl(RecordingBuilder& b) {
+  b.record(kPid, 1, NcclOpRecord{{u16(Kind::nccl_op), 0, 1}, at(112), 0x77, 3, 256, -1, 0, 2, 0, 7, 1, 2});
+  b.record(kPid, 1, NcclOpRecord{{u16(Kind::nccl_op), 0, 2}, at(113), 0x77, 0, 256, 1, 0, 2, 5, 7, 1, 2});
+  b.record(kPid, 1, NcclWireRecord{{u16(Kind::nccl_wire), 0, 1}, at(130), at(140), 1, 4, 65536, 0, 1, 0});
+}
 
-std::string rich_recording() {
-  RecordingBuilder b;
-  b.window(0, WindowState::sealed, 1, 2, kStart + 1, at(100), at(200));
-  add_training(b, 3, 1, 2);
-  add_gpu(b);
-  add_python(b);
-  add_others(b);
+void add_loader(RecordingBuilder& b) {
+  constexpr u32 kWorker = kPid + 2;
+  constexpr u64 kLoader = 0x123;
+  b.loader(kWorker, 1, LoaderPart::fetch, kLoader, 0, at(100), at(120), 500);
+  b.loader(kWorker, 1, LoaderPart::fetch, kLoader, 0, at(121), at(122));
+  b.loader(kPid, 1, LoaderPart::draw, kLoader, -1, at(100), at(102), 0x5000);
+  b.record(kWorker, 1, HeirRecord{{u16(Kind::heir), 0, kPid + 3}});
+  b.loader(kWorker, 1, LoaderPart::fetch, kLoader, 1, at(130), at(150), 500);
+}
+
+// As convert reads it.
+std::string folded(RecordingBuilder& b) {
   Scratch scratch;
   std::string path = scratch.path("recording");
   b.write(path);
@@ -104,6 +114,43 @@ std::string rich_recording() {
   require(pread(fd, out.data(), bytes, 0) == ssize_t(bytes), "the seed can be read");
   close(fd);
   return out;
+}
+
+}  // namespace
+
+std::string rich_recording(bool flight) {
+  RecordingBuilder b;
+  b.window(0, WindowState::sealed, 1, 2, kStart + 1, at(100), at(200));
+  add_training(b, 3, 1, 2);
+  add_gpu(b);
+  add_python(b);
+  add_nccl(b);
+  add_loader(b);
+  add_others(b);
+  b.trigger(0, {{}, at(199), u32(TriggerWhy::slow_step), 0, 2, {1, 1700}, 0, 1});
+  if (flight) b.info("option.mode", "flight:16M");
+  return folded(b);
+}
+
+std::string rich_samples() {
+  RecordingBuilder b;
+  add_python(b);
+  b.image("/usr/bin/program", 0x400000, 0x500000);
+  b.info(kSamplesHz, "100");
+  b.info(kSamplesGil, "1");
+  b.sample_round(1, at(110), 2, 0, 0);
+  b.sample(kPid, 1, at(110), 2, kSampleOnCpu | kSampleGil, 3, 40'000);
+  b.sample(kPid + 1, 1, at(110), 1, kSampleCut);
+  b.sample_round(1, at(120), 1, 1, kAllUnread);
+  b.sample(kPid, 1, at(120), kStackLost, kSampleNoNative);
+  return folded(b);
+}
+
+std::string sampled_recording() {
+  RecordingBuilder b;
+  add_training(b, 3, 1, 2);
+  b.info("option.sample", "native:100");
+  return b.bytes();
 }
 
 }  // namespace tprof::fuzz

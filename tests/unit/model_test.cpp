@@ -274,6 +274,12 @@ TEST_F(ModelTest, SmallCrossingsAreClamped) {
   EXPECT_EQ(m.ledger.lanes, 0u);
 }
 
+TEST_F(ModelTest, OwnCostOfADamagedHeaderIsCut) {
+  active(kT, kT + 1000);
+  b.header.own_ticks = ~u64(0);
+  EXPECT_EQ(build().own_ns, u64(1e18));
+}
+
 TEST_F(ModelTest, LostNamesAreCounted) {
   active(kT, kT + 1000);
   RecordRef ref = b.range(kPid, 1, "op", kT + 10, kT + 20);

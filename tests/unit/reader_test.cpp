@@ -128,11 +128,31 @@ TEST(Reader, RefusesWhatIsNoRecording) {
 TEST(Reader, NewerMinorVersionAndUnknownKindsAreRead) {
   TempDir dir;
   std::string path = dir.path + "/r.tprof", all = sample();
-  all[offsetof(FileHeader, version_minor)] = 7;
+  all[offsetof(FileHeader, version_minor)] = kVersionMinor + 1;
   put(path, all);
   ConvertResult r = convert_recording(path, ConvertOptions());
   EXPECT_EQ(r.traces.size(), 2u);
   EXPECT_FALSE(r.damaged);
+}
+
+TEST(Reader, NumbersOfStepsThatNobodyCountedAreDamage) {
+  TempDir dir;
+  RecordingBuilder b;
+  b.step(INT64_MAX, kStart + 1);
+  b.step(INT64_MIN, kStart + 2);
+  b.step(5, kStart + 3);
+  b.restart(RestartWhy::recount, INT64_MIN, kStart + 4);
+  b.stretch(StretchKind::evaluation, INT64_MIN, kStart + 5, kStart + 6);
+  b.window(0, WindowState::sealed, 0, INT64_MAX, kStart, kStart, kStart + 7);
+  b.trigger(0, {{}, kStart + 7, u32(TriggerWhy::signal), 0, 0, {}, INT64_MIN, INT64_MAX});
+  b.trigger(0, {{}, kStart + 8, u32(TriggerWhy::signal), 0, 0, {}, 0, -2});
+  b.write(dir.path + "/r.tprof");
+  auto r = Recording::open(dir.path + "/r.tprof");
+  Meta meta = r->read_meta();
+  EXPECT_EQ(r->damage().bad_records, 6u);
+  ASSERT_EQ(meta.steps.size(), 1u);
+  EXPECT_EQ(meta.steps[0].number, 5);
+  EXPECT_EQ(meta.triggers.size(), 1u);
 }
 
 TEST(Reader, TornTailIsReadUpToTheTear) {

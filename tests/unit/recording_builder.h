@@ -180,6 +180,13 @@ class RecordingBuilder {
     GroupRecord r{{static_cast<u16>(Kind::group), 0, size}, address, ticks, sequence, name(text), 0, name(ranks), 0};
     put(meta(), r);
   }
+  void trigger(u32 window, TriggerRecord r) {
+    r.head = {static_cast<u16>(Kind::trigger), 0, window};
+    put(meta(), r);
+  }
+  void image(const std::string& path, u64 begin, u64 end) {
+    put(meta(), ImageRecord{{static_cast<u16>(Kind::image), 0, 0}, begin, end, begin, 0, name(path), 0, {}});
+  }
   void flush(u32 number, u64 ticks) { put(meta(), FlushRecord{{static_cast<u16>(Kind::flush), 0, number}, ticks}); }
 
   RecordRef range(u32 tid, u32 epoch, const std::string& text, u64 begin, u64 end, const RangeOptions& options = {}) {

@@ -40,13 +40,14 @@ class Texts {
   std::vector<std::string> texts_;
 };
 
-// The file may be damaged or anybody's: its numbers are taken only if what is computed of them cannot overflow.
+// The file may be damaged or anybody's: its numbers are taken only if what is computed of them cannot overflow. What is
+// not negative is read as unsigned.
 constexpr i64 kLongest = i64(1) << 55;  // ns, more than a year
 constexpr i64 kMaxRanks = 1 << 24;
 
 i64 within(const Json& value, i64 least, i64 most) {
-  if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<u64>() > u64(most)) ||
-      value.get<i64>() < least || value.get<i64>() > most)
+  if (!value.is_number_integer() ||
+      (value.is_number_unsigned() ? value.get<u64>() > u64(most) : value.get<i64>() < least))
     throw Error(Fault::unreadable, "a number of the facts of a rank is out of range");
   return value.get<i64>();
 }
