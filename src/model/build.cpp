@@ -20,7 +20,7 @@
 namespace tprof {
 namespace {
 
-constexpr double kLongest_ns = 1e18;  // more than thirty years: what a damaged header says besides is cut
+constexpr double kLongest_ns = 1e18;  // more than thirty years; a damaged header may say more
 
 class Loader {
  public:

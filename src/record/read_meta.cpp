@@ -23,10 +23,10 @@ bool two_strings(const RecordView& view, std::string& first, std::string& second
   return true;
 }
 
-// Whether these are numbers of steps. Whoever computes with them need not think of overflows, and JSON holds them.
+// Whether these can be numbers of steps: small enough to compute with, and for JSON to hold exactly.
 template <class... Number>
 bool are_steps(Number... number) {
-  return ((number >= -2 && number < i64(1) << 53) && ...);  // before the first step is -1, and before that -2
+  return ((number >= -2 && number < i64(1) << 53) && ...);  // -1: before the first; ended_step may be one less
 }
 
 // Steps that were counted before and have the new step's number or a higher one are void.

@@ -99,7 +99,7 @@ void add_loader(RecordingBuilder& b) {
   b.loader(kWorker, 1, LoaderPart::fetch, kLoader, 1, at(130), at(150), 500);
 }
 
-// As convert reads it.
+// The recording without its unused space; see record/fold.h.
 std::string folded(RecordingBuilder& b) {
   Scratch scratch;
   std::string path = scratch.path("recording");

@@ -1,5 +1,4 @@
 // The samples beside a recording, damaged in any way: the recording can be read, and what is shown of them be computed.
-#include "base/error.h"
 #include "everything.h"
 #include "model/build.h"
 #include "record/companion.h"

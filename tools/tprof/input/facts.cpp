@@ -40,8 +40,8 @@ class Texts {
   std::vector<std::string> texts_;
 };
 
-// The file may be damaged or anybody's: its numbers are taken only if what is computed of them cannot overflow. What is
-// not negative is read as unsigned.
+// The file may be damaged or anybody's: its numbers are taken only if what is computed of them cannot overflow. The
+// parser makes what is not negative unsigned.
 constexpr i64 kLongest = i64(1) << 55;  // ns, more than a year
 constexpr i64 kMaxRanks = 1 << 24;
 
