@@ -58,16 +58,17 @@ debian_mirror() {
   } || true
 }
 
-# build_tprof [tests]: builds into $build, quietly unless it fails. The tests only where they are asked for, and there
-# all parts must be built and a warning is an error: who only wants to use tprof is not kept from it by a compiler that
-# warns of more.
+# build_tprof [tests [units]]: builds into $build, quietly unless it fails. The tests only where they are asked for, and
+# there all parts must be built and a warning is an error: who only wants to use tprof is not kept from it by a compiler
+# that warns of more.
 build_tprof() {
-  local log set_up=(true) tests=false options=(-Dtests=false)
+  local log set_up=(true) tests=false options=(-Dtests=false) has=tests/golden_gpu
   log=$(mktemp)
-  [ "${1:-}" != tests ] || tests=true options=(-Dtests=true -Dwerror=true -Dstack=enabled)
+  [ "${1:-}" != tests ] || tests=true options=(-Dtests=true -Dunit=false -Dwerror=true -Dstack=enabled)
+  [ "${2:-}" != units ] || options+=(-Dunit=true) has=tests/reader_test
   if [ ! -f "$build/build.ninja" ]; then
     set_up=(meson setup "${options[@]}" "$build" "$repo")
-  elif [ "$tests" = true ] && ! grep -q '^build tests/' "$build/build.ninja"; then
+  elif [ "$tests" = true ] && ! grep -q "^build $has:" "$build/build.ninja"; then
     set_up=(meson configure "${options[@]}" "$build")
   fi
   printf 'Building into %s\n' "$build"
