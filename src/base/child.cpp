@@ -1,6 +1,7 @@
 #include "base/child.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,7 +42,11 @@ int start_child(const std::vector<std::string>& command, const ChildOptions& opt
     if (from[to] >= 0) posix_spawn_file_actions_adddup2(&actions, from[to], to);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  if (options.own_session) posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  sigset_t all;
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &all);
+  posix_spawnattr_setflags(&attributes, short((options.own_session ? POSIX_SPAWN_SETSID : 0) |
+                                              (options.signals_blocked ? POSIX_SPAWN_SETSIGMASK : 0)));
   int failed = posix_spawnp(&pid, words[0].c_str(), &actions, &attributes, pointers_to(words).data(),
                             pointers_to(variables).data());
   posix_spawnattr_destroy(&attributes);

@@ -14,6 +14,7 @@ struct ChildOptions {
   std::vector<std::pair<std::string, std::string>> environment = {};
   int in = -1, out = -1, err = -1;  // descriptors for its stdin, stdout and stderr; -1: those of this process
   bool own_session = false;         // so that kill(-pid) reaches everything that it starts
+  bool signals_blocked = false;     // until it lets them in itself
 };
 
 // Starts a program, which is searched for on PATH. Returns 0, or the errno of what failed.

@@ -97,7 +97,7 @@ def test_the_finisher_lives_on(logdir, tmp_path):
     process = start(["train.py", 5], "preload", logdir=logdir, env={"TRAIN_HOLD": str(hold)})
     assert process.stdout.readline() == "ready\n"
     path = recordings(logdir)[0].path
-    wait_for(lambda: list(finishers(logdir)), what="the finisher")
+    wait_for(lambda: recordings(logdir)[0].finisher, what="the finisher")
     os.truncate(path, 0)
     for word in ("info", "check", "convert"):
         said = tprof(word, path)

@@ -5,7 +5,8 @@ import subprocess
 
 import pytest
 
-from harness import both, finish, load_traces, run, start, trace_files, wait_for
+from finishers import finishers
+from harness import both, finish, load_traces, recordings, run, start, trace_files, wait_for
 
 PHASED = {"TPROF_SCHEDULE": "wait=2,warmup=2,active=3,repeat=1"}
 
@@ -54,6 +55,24 @@ def test_a_signal_to_tprof_run_ends_the_program_with_it(name, logdir, tmp_path):
     assert load_traces(logdir)[0].marks()[:5] == list(range(5))
 
 
+def test_a_signal_does_not_end_a_finisher_that_has_just_begun(logdir, tmp_path):
+    """The signals of a scheduler come at any time, also before it has handlers for them."""
+    hold = tmp_path / "go"
+    process = start(["train.py", 5], "preload", logdir=logdir, env={"TRAIN_HOLD": str(hold)})
+    while process.poll() is None and not recordings(logdir):
+        pass
+    begun = None
+    while process.poll() is None and not begun:
+        begun = next(finishers(logdir), None)
+    for number in 5 * [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1]:
+        os.kill(begun, number)
+    wait_for(lambda: recordings(logdir)[0].finisher == begun, what="the finisher at work")
+    blocked, = (line for line in open("/proc/%d/status" % begun) if line.startswith("SigBlk:"))
+    assert int(blocked.split()[1], 16) == 0, "nor does it block them for the commands that it runs"
+    hold.touch()
+    assert finish(process, logdir).returncode == 0 and len(load_traces(logdir)) == 1
+
+
 def test_sigkill_of_tprof_run_alone_leaves_a_working_program(logdir, tmp_path):
     hold = tmp_path / "go"
     process = start(["train.py", 5], "run", logdir=logdir, env={"TRAIN_HOLD": str(hold)})
@@ -94,7 +113,7 @@ def test_waiting_for_any_child_sees_only_ones_own(tmp_path):
 
 @pytest.mark.parametrize("mode,says", [("raises", "Stop()\n"), ("interrupts", "KeyboardInterrupt()\n"),
                                        ("fails", "to the end\n")])
-def test_of_what_is_raised_inside_our_own_code_the_program_gets_its_handlers_alone(mode, says, torch_machine, logdir):
-    assert run(["handled.py", mode], where=torch_machine).stdout == "to the end\n"
-    result = run(["handled.py", mode], "preload", where=torch_machine, logdir=logdir, options=PHASED)
+def test_of_what_is_raised_inside_our_own_code_the_program_gets_its_handlers_alone(mode, says, outer_machine, logdir):
+    assert run(["handled.py", mode], where=outer_machine).stdout == "to the end\n"
+    result = run(["handled.py", mode], "preload", where=outer_machine, logdir=logdir, options=PHASED)
     assert (result.returncode, result.stdout) == (0, says), result.stderr

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from harness import finish, recordings, run, start, tprof, wait_for
+from harness import finish, recordings, run, start, tprof, unless_busy, wait_for
 
 HERE = pathlib.Path(__file__).resolve().parent
 SAMPLE = {"TPROF_SAMPLE": "python"}
@@ -25,24 +25,6 @@ def python_of(result):
     trace, = result.traces()
     worker, = json.loads(tprof("stats", "--by", "python", "--json", trace.path).stdout)["workers"]
     return worker["rows"], worker.get("lines", {}).get("rows", []), worker["notes"], trace.ledger["samples"]
-
-
-@contextlib.contextmanager
-def unless_busy(result):
-    """What is asserted of shares of time holds where program and sampler got the processor. A test that fails is skipped
-    if the traces themselves say that one of them waited for it."""
-    try:
-        yield
-    except AssertionError:
-        for trace in result.traces():
-            sampled = trace.ledger["samples"]
-            if sampled["missed"] > sampled["looks"] / 5:
-                pytest.skip("the machine was busy: %(missed)d looks were too late, %(looks)d were not" % sampled)
-            advice = " ".join(tprof("advise", trace.path).stdout.split())
-            busy = re.search(r"the machine was busy with other work: for \d+ % of the time", advice)
-            if busy:
-                pytest.skip(busy.group())
-        raise
 
 
 def samplers(logdir):
@@ -70,7 +52,7 @@ def test_shares_are_those_that_the_program_measured(torch_machine, logdir, secon
     rows, lines, notes, ledger = python_of(result)
     assert ledger["hz"] == 100 and ledger["count"] >= 60 * seconds, ledger
     assert ledger["unread"] <= ledger["looks"] / 100 and ledger["failed"] <= 2, ledger
-    with unless_busy(result):
+    with unless_busy(logdir):
         found = shares(rows, spent)
         for name, took in spent.items():
             assert abs(found[name] - 100 * took / sum(spent.values())) <= points, (name, found, spent)
@@ -80,13 +62,13 @@ def test_shares_are_those_that_the_program_measured(torch_machine, logdir, secon
         assert by_name["computes"]["file"].endswith("samples.py") and not any("Not sampled" in note for note in notes)
 
 
-def test_the_line_that_takes_the_step_is_named(torch_machine, logdir):
-    result = run([HERE / "samples_slow.py"], "run", logdir=logdir, options=SAMPLE, where=torch_machine)
+def test_the_line_that_takes_the_step_is_named(outer_machine, logdir):
+    result = run([HERE / "samples_slow.py"], "run", logdir=logdir, options=SAMPLE, where=outer_machine)
     assert result.returncode == 0, result.stderr
     line = 1 + (HERE / "samples_slow.py").read_text().split("# the line")[0].count("\n")
     place = "samples_slow.py:%d" % line
     rows, lines, notes, ledger = python_of(result)
-    with unless_busy(result):
+    with unless_busy(logdir):
         assert lines[0]["location"].endswith(place) and lines[0]["self_percent"] > 70, lines[:3]
         trace, = logdir.glob("*.json.gz")
         overview = tprof("overview", trace).stdout
@@ -96,8 +78,8 @@ def test_the_line_that_takes_the_step_is_named(torch_machine, logdir):
 
 
 @pytest.mark.parametrize("ending, status", [("kill", ENDS), ("exec", [0]), ("fork", [0])])
-def test_a_program_that_ends_in_any_way_leaves_its_samples(torch_machine, logdir, ending, status):
-    result = run([HERE / "samples.py", 2, ending], "run", logdir=logdir, options=SAMPLE, where=torch_machine)
+def test_a_program_that_ends_in_any_way_leaves_its_samples(outer_machine, logdir, ending, status):
+    result = run([HERE / "samples.py", 2, ending], "run", logdir=logdir, options=SAMPLE, where=outer_machine)
     assert result.returncode in status, (result.returncode, result.stderr)
     rows, lines, notes, ledger = python_of(result)
     assert ledger["count"] > 100 and ledger["unread"] <= ledger["looks"] / 50, ledger
@@ -109,17 +91,18 @@ def test_a_program_whose_threads_are_stopped_ends_as_it_would(logdir, ending, st
     result = run([HERE / "samples.py", 2, ending], "run", logdir=logdir, options={"TPROF_SAMPLE": "native"})
     assert result.returncode in status, (result.returncode, result.stderr)
     rows, lines, notes, ledger = python_of(result)
-    with unless_busy(result):
+    with unless_busy(logdir):
         assert ledger["count"] > 50 and ledger["stops"] > 50 and ledger["no_native"] <= ledger["count"] / 20, ledger
     assert not recordings(logdir)
 
 
-def test_stacks_of_ten_thousand_frames_are_cut(torch_machine, logdir):
-    result = run([HERE / "samples.py", 3, "deep"], "run", logdir=logdir, options=SAMPLE, where=torch_machine)
+def test_stacks_of_ten_thousand_frames_are_cut(outer_machine, logdir):
+    result = run([HERE / "samples.py", 3, "deep"], "run", logdir=logdir, options=SAMPLE, where=outer_machine)
     assert result.returncode == 0, result.stderr
     rows, lines, notes, ledger = python_of(result)
     by_name = {row["function"]: row for row in rows}
-    assert by_name["computes"]["self_percent"] > 40 and by_name["deep"]["total_percent"] > 60, rows
+    with unless_busy(logdir):
+        assert by_name["computes"]["self_percent"] > 40 and by_name["deep"]["total_percent"] > 60, rows
     assert ledger["count"] > 150 and ledger["unread"] < ledger["looks"] / 4, ledger
 
 
@@ -183,7 +166,7 @@ def test_windows_have_the_samples_of_their_steps(logdir):
     for trace in traces:
         begin, end = trace.step_spans()[0]["ts"], trace.step_spans()[-1]["ts"] + trace.step_spans()[-1]["dur"]
         inside = [s for s in trace.data["samples"] if begin <= s["ts"] <= end]
-        with unless_busy(result):
+        with unless_busy(logdir):
             assert len(inside) >= 0.7 * (end - begin) / 1e4, (len(inside), trace.ledger["samples"])
         assert len(trace.data["samples"]) <= len(inside) + 3
 
@@ -197,7 +180,7 @@ def test_native_frames_are_inside_of_the_python_function_that_called_them(torch_
     trace, = result.traces()
     worker, = json.loads(tprof("stats", "--by", "python", "--json", trace.path).stdout)["workers"]
     ledger, natives = trace.ledger["samples"], {row["function"]: row for row in worker["natives"]["rows"]}
-    with unless_busy(result):
+    with unless_busy(logdir):
         assert ledger["no_native"] <= ledger["count"] / 20 and ledger["stops"] >= 20 * 5, ledger
         assert ledger["stopped_ns"] < 5e9 * 0.1, ledger
         found = shares(worker["rows"], spent)

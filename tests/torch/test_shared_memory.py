@@ -10,9 +10,9 @@ PROGRAM = pathlib.Path(__file__).with_name("shared.py").resolve()
 
 
 @pytest.fixture(scope="module")
-def events(torch_machine, tmp_path_factory):
+def events(outer_machine, tmp_path_factory):
     """[memory] events of the main thread."""
-    result = harness.run([PROGRAM], "run", where=torch_machine, logdir=tmp_path_factory.mktemp("shared"),
+    result = harness.run([PROGRAM], "run", where=outer_machine, logdir=tmp_path_factory.mktemp("shared"),
                          options={"TPROF_PROFILE_MEMORY": "1"})
     assert (result.returncode, result.stdout) == (0, "ran\n"), result.stderr
     trace, = result.traces()

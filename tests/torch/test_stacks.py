@@ -47,18 +47,18 @@ def test_stacks_are_those_that_python_shows(torch_machine, tmp_path, logdir):
     assert "stacks_lost" not in trace.ledger and "stacks_cut" not in trace.ledger
 
 
-def test_nothing_of_our_own_stands_in_a_stack(torch_machine, logdir):
+def test_nothing_of_our_own_stands_in_a_stack(outer_machine, logdir):
     """Before Python 3.12 a batch is drawn, and a backward pass made, through a function of tprof's."""
     trace = only_trace(run([HERE / "scenarios.py", "plain_with_loader"], "run", logdir=logdir, options=STACK,
-                           where=torch_machine))
+                           where=outer_machine))
     stacks = [event["args"].get("Call stack", "") for event in trace.ops()]
     assert any("dataloader.py" in stack for stack in stacks)
     assert not [stack for stack in stacks if "<tprof>" in stack or "<string>" in stack]
 
 
-def test_frames_for_other_viewers_say_the_same(torch_machine, tmp_path, logdir):
+def test_frames_for_other_viewers_say_the_same(outer_machine, tmp_path, logdir):
     trace = only_trace(run([HERE / "stacks.py", tmp_path / "told", "100"], "run", logdir=logdir, options=STACK,
-                           where=torch_machine))
+                           where=outer_machine))
     frames = trace.data["stackFrames"]
     for event in trace.ops("aten::sgn"):
         names, frame = [], event["sf"]
@@ -74,12 +74,12 @@ def test_without_the_option_there_is_no_stack(logdir, tmp_path):
     assert not any("Call stack" in e.get("args", {}) or "sf" in e for e in trace.events)
 
 
-def test_memory_carries_the_stack_too(torch_machine, tmp_path):
+def test_memory_carries_the_stack_too(outer_machine, tmp_path):
     """Where torch's allocators are listened to, unless --stack-on leaves them out."""
     program = tmp_path / "memory.py"
     program.write_text("import torch\ndef allocates():\n    return torch.empty(12345)\nallocates()\n")
     for stack_on, expected in (("alloc", ["memory.py(3): allocates", "memory.py(4): <module>"]), ("sync", [])):
-        trace = only_trace(run([program], "run", logdir=tmp_path / stack_on, where=torch_machine,
+        trace = only_trace(run([program], "run", logdir=tmp_path / stack_on, where=outer_machine,
                                options={**STACK, "TPROF_PROFILE_MEMORY": "1", "TPROF_STACK_ON": stack_on}))
         report, = [e for e in trace.events if e["name"] == "[memory]" and e["args"]["Bytes"] == 4 * 12345]
         stack = report["args"].get("Call stack", "")
@@ -95,7 +95,7 @@ def test_a_preset_turns_stacks_on_and_says_so(logdir, tmp_path):
 
 # --- what goes wrong
 
-def test_a_recursion_of_5000_frames_is_cut_and_counted(torch_machine, tmp_path, logdir):
+def test_a_recursion_of_5000_frames_is_cut_and_counted(outer_machine, tmp_path, logdir):
     program = tmp_path / "deep.py"
     program.write_text("import sys, threading, torch\n"
                        "sys.setrecursionlimit(20000)\n"
@@ -106,7 +106,7 @@ def test_a_recursion_of_5000_frames_is_cut_and_counted(torch_machine, tmp_path, 
                        "    return deeper(n - 1) if n else None\n"
                        "t = threading.Thread(target=deeper, args=(5000,)); t.start(); t.join()\n"
                        "x.sgn()\n")
-    trace = only_trace(run([program], "run", logdir=logdir, options=STACK, where=torch_machine))
+    trace = only_trace(run([program], "run", logdir=logdir, options=STACK, where=outer_machine))
     (_, inside), (_, outside) = sorted(of_operator(trace).items(), key=lambda item: -len(item[1]))
     assert (len(inside), len(outside)) == (101, 1)
     deep = str(program)
@@ -138,7 +138,7 @@ def test_code_that_is_made_and_freed_is_never_taken_for_other_code(torch_machine
     assert len({tuple(s) for s in stacks}) == 105
 
 
-def test_children_by_fork_have_stacks_of_their_own(torch_machine, tmp_path, logdir):
+def test_children_by_fork_have_stacks_of_their_own(outer_machine, tmp_path, logdir):
     program = tmp_path / "forks.py"
     program.write_text("import os, torch\n"
                        "x = torch.ones(2)\n"
@@ -153,7 +153,7 @@ def test_children_by_fork_have_stacks_of_their_own(torch_machine, tmp_path, logd
                        "    os._exit(0)\n"
                        "os.wait()\n"
                        "loop(behind)\n")
-    result = run([program], "run", logdir=logdir, options=STACK, where=torch_machine)
+    result = run([program], "run", logdir=logdir, options=STACK, where=outer_machine)
     parent = only_trace(result)
     assert tprof("convert", "--workers", logdir).returncode == 0
     child, = load_traces(str(logdir) + "_workers")

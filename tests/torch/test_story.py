@@ -18,11 +18,11 @@ STEPS = 90  # enough that a busy machine does not drown the change
 
 
 @pytest.fixture(scope="module")
-def runs(torch_machine, tmp_path_factory):
+def runs(outer_machine, tmp_path_factory):
     """{form: directory of its trace}"""
     base = tmp_path_factory.mktemp("story")
     # All at once: what else the machine does, it does to all of them.
-    started = [(form, start([PROGRAM, form], "run", logdir=base / form, where=torch_machine,
+    started = [(form, start([PROGRAM, form], "run", logdir=base / form, where=outer_machine,
                             run_options=["-q", "--with-stack=1", "--profile-memory", "--step", "range:^SCORE$"]))
                for form in FORMS]
     for form, process in started:

@@ -13,8 +13,8 @@ def observed(where, logdir, schedule):
     return result.stdout.split(), result
 
 
-def test_only_user_ranges_are_heard_while_waiting(torch_machine, tmp_path):
-    seen, result = observed(torch_machine, tmp_path, "wait=8,warmup=1,active=1,repeat=1")
+def test_only_user_ranges_are_heard_while_waiting(outer_machine, tmp_path):
+    seen, result = observed(outer_machine, tmp_path, "wait=8,warmup=1,active=1,repeat=1")
     # After three backward passes that Python announced; warm-up and the window; and nothing behind the last one.
     assert seen[4:] == ["u"] * 4 + ["fbu"] * 2 + ["-"] * 2, seen
     trace, = result.traces()
@@ -22,9 +22,9 @@ def test_only_user_ranges_are_heard_while_waiting(torch_machine, tmp_path):
     assert len(trace.ops("label")) == 1
 
 
-def test_windows_that_follow_waiting_steps_are_whole(torch_machine, tmp_path):
+def test_windows_that_follow_waiting_steps_are_whole(outer_machine, tmp_path):
     """Each window begins where a waiting step ends: its ranges are those of any other step."""
-    seen, result = observed(torch_machine, tmp_path, "wait=3,active=1,repeat=3")
+    seen, result = observed(outer_machine, tmp_path, "wait=3,active=1,repeat=3")
     assert seen.count("fbu") >= 3, seen
     traces = result.traces()
     assert [trace.steps() for trace in traces] == [[3], [7], [11]]

@@ -49,7 +49,9 @@ pid_t start_beside(const char* command, const std::string& recording) {
   char self[4096];
   ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
   pid_t pid;
-  bool started = bytes > 0 && start_child({std::string(self, size_t(bytes)), command, recording}, {}, pid) == 0;
+  ChildOptions options;
+  options.signals_blocked = true;
+  bool started = bytes > 0 && start_child({std::string(self, size_t(bytes)), command, recording}, options, pid) == 0;
   return started ? pid : -1;
 }
 
