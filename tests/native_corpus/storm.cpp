@@ -11,10 +11,19 @@
 namespace tprof::oracle {
 namespace {
 
+volatile u64 g_us;  // 0: the storm is over
+
+// Once: where a look takes longer than `us`, signals that come by themselves would let the program do nothing else.
+void arm_timer() {
+  itimerval timer{{0, 0}, {0, suseconds_t(g_us)}};
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
 void on_timer(int) {
   look_by_signal();
   static u64 count;
   if (__atomic_fetch_add(&count, 1, __ATOMIC_RELAXED) % 8 == 0) raise(SIGVTALRM);
+  arm_timer();
 }
 void on_inner(int) { look_by_signal(); }
 
@@ -40,14 +49,14 @@ void storm(const char* name, void (*run)(), u64 us, u64 ms, bool own_stack) {
   sigaction(SIGALRM, &action, nullptr);
   action.sa_handler = on_inner;
   sigaction(SIGVTALRM, &action, nullptr);
-  itimerval timer{{0, suseconds_t(us)}, {0, suseconds_t(us)}};
-  setitimer(ITIMER_REAL, &timer, nullptr);
+  g_us = us;
+  arm_timer();
   for (u64 end = now_ms() + ms; now_ms() < end;) {
     begin_case(name);
     run();
   }
-  timer = {};
-  setitimer(ITIMER_REAL, &timer, nullptr);
+  g_us = 0;
+  arm_timer();
 }
 
 }  // namespace tprof::oracle
