@@ -13,7 +13,7 @@ namespace {
 
 volatile u64 g_us;  // 0: the storm is over
 
-// Once: where a look takes longer than `us`, signals that come by themselves would let the program do nothing else.
+// For one signal: a timer that repeats would leave the program no time where a look takes longer than its period.
 void arm_timer() {
   itimerval timer{{0, 0}, {0, suseconds_t(g_us)}};
   setitimer(ITIMER_REAL, &timer, nullptr);

@@ -49,10 +49,9 @@ pid_t start_beside(const char* command, const std::string& recording) {
   char self[4096];
   ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
   pid_t pid;
-  ChildOptions options;
-  options.signals_blocked = true;
-  bool started = bytes > 0 && start_child({std::string(self, size_t(bytes)), command, recording}, options, pid) == 0;
-  return started ? pid : -1;
+  if (bytes <= 0) return -1;
+  std::string tool(self, size_t(bytes));
+  return start_child({tool, command, recording}, {.signals_blocked = true}, pid) == 0 ? pid : -1;
 }
 
 }  // namespace tprof
