@@ -84,7 +84,7 @@ def main():
     net = torch.nn.Linear(2, 1)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.001)
     workers = {"few": 1, "iterable": 2, "uneven": 3, "long": 6}.get(trouble, 2)
-    own = {"few": 0.012, "slow": 0.002, "balanced": 0.12, "long": 0.01}.get(trouble, 0.005)
+    own = {"few": 0.012, "slow": 0.002, "balanced": 0.25, "long": 0.01}.get(trouble, 0.005)
     loader = DataLoader(Stream() if trouble == "iterable" else Items(trouble), batch_size=ITEMS, num_workers=workers,
                         collate_fn={"sending": Large, "not_taken": SlowToOpen}.get(trouble, stack),
                         multiprocessing_context=(sys.argv[2:] or ["fork"])[0])
