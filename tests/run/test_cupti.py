@@ -234,16 +234,16 @@ def toolkit():
 def test_the_real_library_without_a_driver_costs_little_and_is_given_up(library, tmp_path):
     costs = []
     for cupti in ("/nowhere/libcupti.so.13", str(toolkit())):
-        cheapest = [1e9, 1e9]
+        cheapest = [1e9, 1e9, 1e9]
         for i in range(4):
             result = run([INJECTED], env={"LD_PRELOAD": library, "TPROF_LOGDIR": str(tmp_path / str(i)),
                                                        "TPROF_CUPTI": cupti})
             assert (result.returncode, result.stdout) == (0, "injected: 1\n"), result.stderr
             assert len(gpu_lines(result)) == 1, result.stderr
             line, = [line for line in result.stderr.splitlines() if line.startswith("cost ")]
-            first, second, kib = map(float, line.split()[1:])
-            assert second < 0.1
-            cheapest = [min(cheapest[0], first), min(cheapest[1], kib)]
+            cheapest = list(map(min, cheapest, map(float, line.split()[1:])))
         costs.append(cheapest)
-    assert costs[1][0] - costs[0][0] < 20  # ms, on a busy machine; about 1 on a quiet one
-    assert costs[1][1] - costs[0][1] < 5 << 10
+    (first, second, kib), (real_first, real_second, real_kib) = costs
+    assert real_first - first < 20  # ms of CPU; about 1 on a quiet machine
+    assert max(second, real_second) < 0.1
+    assert real_kib - kib < 5 << 10

@@ -1,6 +1,7 @@
 // A program whose driver would load us, on a machine without one: calls what cuInit calls, says what that took and
 // added.
-//   on stderr: first call in ms, second in ms, resident KiB added
+//   on stderr: first call in ms, second in ms (of this thread's CPU, which no other work on the machine can take),
+//   resident KiB added
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static double now_ms() {
+static double cpu_ms() {
   timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return double(t.tv_sec) * 1e3 + double(t.tv_nsec) / 1e6;
 }
 
@@ -25,11 +26,11 @@ static long resident_kib() {
 int main() {
   auto injection = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "InitializeInjection"));
   long before = resident_kib();
-  double a = now_ms();
+  double a = cpu_ms();
   int good = injection ? injection() : 1;
-  double b = now_ms();
+  double b = cpu_ms();
   if (injection) injection();
-  double c = now_ms();
+  double c = cpu_ms();
   usleep(300'000);  // the recording's first chunks are made meanwhile, with or without CUPTI
   fprintf(stderr, "cost %.3f %.4f %ld\n", b - a, c - b, resident_kib() - before);
   printf("injected: %d\n", good);
