@@ -23,12 +23,13 @@ class LoaderWork {
     if (record.worker < 0 || record.end_ticks < record.begin_ticks) return;
     if (!second_) second_ = std::max<u64>(time.ticks_of(1'000'000'000), 1);
     u64 begin = record.begin_ticks, end = record.end_ticks, last = end / second_;
-    u64 first = std::max(begin / second_, last - std::min(last, Sums::kSlots - 1));
-    for (u64 slot = first; slot <= last; slot++) {
-      u64 from = std::max(begin, slot * second_), to = std::min(end, (slot + 1) * second_);
-      bool whole = slot == last;  // the whole part counts where it ended
-      sums_.add(second_, from, record.head.id, {to - from, whole ? end - begin : 0, whole});
+    u64 from = std::max(begin, (last - std::min(last, Sums::kSlots - 1)) * second_);
+    for (u64 slot = from / second_; slot < last; slot++) {
+      u64 to = (slot + 1) * second_;
+      sums_.add(second_, from, record.head.id, {to - from, 0, 0});
+      from = to;
     }
+    sums_.add(second_, from, record.head.id, {end - from, end - begin, 1});  // the whole part counts where it ended
   }
 
   LoaderView view(const FileHeader& header, const HostTime& time) const {

@@ -72,7 +72,9 @@ void Program::read_windows() {
   while (windows_.size() > kMostWindows) windows_.pop_front();
   for (Window& w : windows_) {
     WindowRecord r{};
-    if (!recording_->read_again(w.ref, 0, &r, sizeof r) || r.head.kind != u16(Kind::window)) continue;
+    if (!recording_->read_again(w.ref, 0, &r, sizeof r) || r.head.kind != u16(Kind::window) ||
+        !are_steps(r.first_step, r.end_step))
+      continue;
     w.first_step = r.first_step;
     w.end_step = r.end_step;
     bool discarded = r.state.load() == u32(WindowState::discarded);
@@ -90,7 +92,9 @@ void Program::add_meta(const RecordView& view) {
   switch (view.kind()) {
     case Kind::name: add_name(view); break;
     case Kind::info: add_info(view); break;
-    case Kind::step: steps_.add(view); break;
+    case Kind::step:
+      if (are_steps(view.as<StepRecord>().number)) steps_.add(view);
+      break;
     case Kind::restart:
       steps_.restart();
       breakdown_.forget_from(view.as<RestartRecord>().number);
@@ -211,7 +215,8 @@ void Program::finish_steps(u64 until) {
   if (gpu_) until -= std::min(until, time_.ticks_of(kGpuLate_ns));
   std::vector<StepParts> steps = steps_.settled(until, [this](RecordRef ref, StepRecord& r) {
     StepRecord now{};
-    if (recording_->read_again(ref, 0, &now, sizeof now) && now.head.kind == u16(Kind::step)) r = now;
+    if (recording_->read_again(ref, 0, &now, sizeof now) && now.head.kind == u16(Kind::step) && are_steps(now.number))
+      r = now;
   });
   std::erase_if(steps, [this](const StepParts& s) { return s.begin < whole_since_ || is_warmup(s.begin); });
   breakdown_.finish(steps);
@@ -243,7 +248,7 @@ void Program::find_losses(i64 whole_epoch) {
   }
   bool waited = seen_.phase != u32(Phase::warmup) && seen_.phase != u32(Phase::active) && state() == seen_;
   if (waited) whole_epoch = newest_epoch_;
-  i64 given_back = i64(header().given_back.load()) - 1;
+  i64 given_back = i64(std::min<u64>(header().given_back.load(), kNoEpoch)) - 1;
   i64 dropped = i64(header().kept_epoch.load()) - 1;
   if (first_look_) {
     whole_since_ = std::max(chunks_.left_out_before(), std::max(given_back, dropped) >= 0 ? begin_of(time_) : 0);
@@ -319,7 +324,7 @@ void Program::read_new() {
   finish_steps(before);
   settled_ = begin;
   const StepNow& step = header().step;
-  if (u64 ticks = step.begin_ticks)
+  if (u64 ticks = step.begin_ticks; ticks && are_steps(step.number.load(), step.first_number.load()))
     now_.see(time_.at(time_.now()), step.number, time_.at(ticks), step.first_number, time_.at(step.first_ticks));
   u64 recent_ns = time_.now_ns() - std::min(time_.now_ns(), u64(kRecent_ns));
   if (!samples_ && !is_helper()) samples_ = LineSamples::open(*recording_, recent_ns);
@@ -384,10 +389,12 @@ ProgramView Program::view(size_t most_operators, size_t most_lines) {
   v.lost_windows = lost_windows_;
   v.overtaken = overtaken_;
   std::vector<std::pair<u32, Sum>> operators;
+  u64 self = 0;
   for (const auto& [name, sum] : operators_.sums()) {
-    v.operators_self_ns += time_.ns(sum.self);
+    self += sum.self;
     operators.emplace_back(name, sum);
   }
+  v.operators_self_ns = time_.ns(self);
   // Those that may be among the first by any of the orders.
   std::set<u32> chosen;
   for (u64 Sum::*by : {&Sum::self, &Sum::total, &Sum::calls}) {

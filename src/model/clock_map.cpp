@@ -21,7 +21,7 @@ i64 scaled(double ticks, double rate) { return std::llround(std::clamp(ticks * r
 ClockMap::ClockMap(std::vector<ClockTriple> triples, ClockKind kind, u64 created_ns, bool same_boot)
     : triples_(std::move(triples)) {
   if (triples_.empty()) {
-    triples_.push_back({0, created_ns, 0});
+    triples_.push_back({0, std::min(created_ns, kLastMoment_ns), 0});
     doubt_ = "the recording holds no clock stamp: times are relative to its creation";
   }
   if (triples_.size() == 1 && kind != ClockKind::monotonic_ns) {

@@ -23,12 +23,6 @@ bool two_strings(const RecordView& view, std::string& first, std::string& second
   return true;
 }
 
-// Whether these can be numbers of steps: small enough to compute with, and for JSON to hold exactly.
-template <class... Number>
-bool are_steps(Number... number) {
-  return ((number >= -2 && number < i64(1) << 53) && ...);  // -1: before the first; ended_step may be one less
-}
-
 // Steps that were counted before and have the new step's number or a higher one are void.
 void restart_steps(const RestartRecord& r, Meta& meta) {
   bool training = static_cast<RestartWhy>(r.head.id) == RestartWhy::training;
@@ -76,6 +70,7 @@ bool add_meta(const RecordView& view, Meta& meta) {
     }
     case Kind::clock: {
       const auto& r = view.as<ClockRecord>();
+      if (r.realtime_ns > kLastMoment_ns || r.monotonic_ns > kLastMoment_ns) return false;
       meta.clocks.push_back({r.ticks, r.realtime_ns, r.monotonic_ns});
       break;
     }

@@ -115,6 +115,15 @@ struct StepNow {
   std::atomic<u64> last_ticks;  // the last sign of steps: one that began, or a batch or call of an evaluation
 };
 
+// Of CLOCK_REALTIME and CLOCK_MONOTONIC, in the year 2116: what is later is damaged, and cannot be computed with.
+constexpr u64 kLastMoment_ns = u64(1) << 62;
+
+// Whether these can be numbers of steps: small enough to compute with, and for JSON to hold exactly.
+template <class... Number>
+constexpr bool are_steps(Number... number) {
+  return ((number >= -2 && number < i64(1) << 53) && ...);  // -1: before the first; ended_step may be one less
+}
+
 // At offset 0. Fixed after creation except for the atomics.
 struct FileHeader {
   char magic[8];

@@ -99,6 +99,29 @@ void add_loader(RecordingBuilder& b) {
   b.loader(kWorker, 1, LoaderPart::fetch, kLoader, 1, at(130), at(150), 500);
 }
 
+void add_program(RecordingBuilder& b, bool flight) {
+  b.window(0, WindowState::sealed, 1, 2, kStart + 1, at(100), at(200));
+  add_training(b, 3, 1, 2);
+  add_gpu(b);
+  add_python(b);
+  add_nccl(b);
+  add_loader(b);
+  add_others(b);
+  b.trigger(0, {{}, at(199), u32(TriggerWhy::slow_step), 0, 2, {1, 1700}, 0, 1});
+  if (flight) b.info("option.mode", "flight:16M");
+}
+
+void add_samples(RecordingBuilder& b) {
+  b.image("/usr/bin/program", 0x400000, 0x500000);
+  b.info(kSamplesHz, "100");
+  b.info(kSamplesGil, "1");
+  b.sample_round(1, at(110), 2, 0, 0);
+  b.sample(kPid, 1, at(110), 2, kSampleOnCpu | kSampleGil, 3, 40'000);
+  b.sample(kPid + 1, 1, at(110), 1, kSampleCut);
+  b.sample_round(1, at(120), 1, 1, kAllUnread);
+  b.sample(kPid, 1, at(120), kStackLost, kSampleNoNative);
+}
+
 // The recording without its unused space; see record/fold.h.
 std::string folded(RecordingBuilder& b) {
   Scratch scratch;
@@ -120,29 +143,28 @@ std::string folded(RecordingBuilder& b) {
 
 std::string rich_recording(bool flight) {
   RecordingBuilder b;
-  b.window(0, WindowState::sealed, 1, 2, kStart + 1, at(100), at(200));
-  add_training(b, 3, 1, 2);
-  add_gpu(b);
-  add_python(b);
-  add_nccl(b);
-  add_loader(b);
-  add_others(b);
-  b.trigger(0, {{}, at(199), u32(TriggerWhy::slow_step), 0, 2, {1, 1700}, 0, 1});
-  if (flight) b.info("option.mode", "flight:16M");
+  add_program(b, flight);
   return folded(b);
 }
 
 std::string rich_samples() {
   RecordingBuilder b;
   add_python(b);
-  b.image("/usr/bin/program", 0x400000, 0x500000);
-  b.info(kSamplesHz, "100");
-  b.info(kSamplesGil, "1");
-  b.sample_round(1, at(110), 2, 0, 0);
-  b.sample(kPid, 1, at(110), 2, kSampleOnCpu | kSampleGil, 3, 40'000);
-  b.sample(kPid + 1, 1, at(110), 1, kSampleCut);
-  b.sample_round(1, at(120), 1, 1, kAllUnread);
-  b.sample(kPid, 1, at(120), kStackLost, kSampleNoNative);
+  add_samples(b);
+  return folded(b);
+}
+
+std::string followed_recording(bool flight) {
+  RecordingBuilder b;
+  b.header.phase = u32(Phase::active);
+  b.header.step.number = 2;
+  b.header.step.begin_ticks = at(180);
+  b.header.step.first_ticks = at(1);
+  b.header.loader.worker = 0;
+  b.header.loader.part = u32(LoaderPart::fetch);
+  b.header.loader.since_ticks = at(150);
+  add_program(b, flight);
+  add_samples(b);
   return folded(b);
 }
 

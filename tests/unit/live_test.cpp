@@ -520,6 +520,24 @@ TEST_F(ProgramTest, StepsOperatorsAndMemory) {
   EXPECT_EQ(v.command, "/usr/bin/python3 train.py");
 }
 
+TEST_F(ProgramTest, NumbersAndMomentsThatNobodyCanHaveCountedAreNotComputedWith) {
+  b.clock(kStart + 1, kWall, ~u64(0) >> 1);  // the clock that only grows jumps
+  b.clock(~u64(0) - 1, kWall, kStart + 1);   // and goes back
+  b.step(INT64_MAX, kStart, kStart + kMs);
+  b.step(INT64_MIN, kStart + kMs, kStart + 2 * kMs);
+  b.window(0, WindowState::active, INT64_MAX, INT64_MIN, 0, kStart, 0);
+  b.header.step.number = INT64_MAX;
+  b.header.step.first_number = INT64_MIN;
+  b.header.step.begin_ticks = ~u64(0);
+  b.header.clock_kind = u32(ClockKind::tsc);
+  for (u32 i = 0; i < 64; i++) b.range(kPid + i, 1, "operator " + std::to_string(i), 1, ~u64(0) - 1);
+  b.info("option.schedule", "active=5");
+  ProgramView v = seen();
+  EXPECT_EQ(v.step, -1);
+  EXPECT_EQ(v.recent.steps, 0u);
+  EXPECT_GT(v.operators_self_ns, 0);
+}
+
 TEST_F(ProgramTest, WorkOfAGpuComesFirst) {
   for (i64 s = 0; s < 3; s++) {
     u64 at = kStart + u64(s) * 100 * kMs;
@@ -698,6 +716,19 @@ TEST_F(LoaderWorkTest, ItsShareIsNotKnownWhileNothingIsRecorded) {
   add(LoaderPart::fetch, 10 * kSecond, 11 * kSecond);
   EXPECT_LT(at(30 * kSecond, LoaderPart::wait, 29 * kSecond).fetching, 0);
   EXPECT_EQ(at(35 * kSecond, LoaderPart::wait, 29 * kSecond).fetching, 0) << "it waits all the time";
+}
+
+// Damage: a clock so slow that a second has one tick, and a part that lasts until the end of all ticks.
+TEST_F(LoaderWorkTest, APartThatIsDamagedIsAddedInNoTime) {
+  header.clock_kind = u32(ClockKind::tsc);
+  HostTime slow(header, false);
+  slow.add({1, 1, 1});
+  slow.add({2, 1, 10 * kSecond});
+  LoaderRecord r{};
+  r.head.id = u32(LoaderPart::fetch);
+  r.end_ticks = ~u64(0);
+  work.add(r, slow);
+  EXPECT_EQ(work.view(header, slow).pid, 0u);
 }
 
 // --- ranks

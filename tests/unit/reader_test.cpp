@@ -155,6 +155,19 @@ TEST(Reader, NumbersOfStepsThatNobodyCountedAreDamage) {
   EXPECT_EQ(meta.triggers.size(), 1u);
 }
 
+TEST(Reader, MomentsThatCannotBeComputedWithAreDamage) {
+  TempDir dir;
+  RecordingBuilder b;
+  size_t good = 2;  // that every recording of these tests has
+  b.clock(kStart + 1, ~u64(0) >> 1, kStart + 1);
+  b.clock(kStart + 2, kWall + 2, ~u64(0));
+  b.write(dir.path + "/r.tprof");
+  auto r = Recording::open(dir.path + "/r.tprof");
+  Meta meta = r->read_meta();
+  EXPECT_EQ(r->damage().bad_records, 2u);
+  EXPECT_EQ(meta.clocks.size(), good);
+}
+
 TEST(Reader, TornTailIsReadUpToTheTear) {
   TempDir dir;
   std::string path = dir.path + "/r.tprof", all = sample();
