@@ -27,7 +27,8 @@ need() {
     root=(sudo)
   fi
   printf 'Installing %s\n' "${missing[*]}"
-  root+=(env DEBIAN_FRONTEND=noninteractive apt-get -q -o Dpkg::Use-Pty=0)
+  # A machine that has just started often installs updates by itself: five minutes are given to it.
+  root+=(env DEBIAN_FRONTEND=noninteractive apt-get -q -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300)
   apt_install() { "${root[@]}" install -y --no-install-recommends "${missing[@]}" </dev/null >"$apt_log" 2>&1; }
   local apt_log
   apt_log=$(mktemp)

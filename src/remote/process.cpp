@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -39,6 +40,15 @@ std::string other_architecture(int pid) {
                                                                    : "a program for another processor architecture";
 }
 
+bool is_kernel_thread(int pid) {
+  constexpr unsigned kFlag = 0x00200000;  // PF_KTHREAD of the kernel's include/linux/sched.h
+  std::string stat = first_line(proc(pid, "stat"));
+  size_t name_end = stat.rfind(')');
+  unsigned flags = 0;
+  return name_end != std::string::npos &&
+         sscanf(stat.c_str() + name_end + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && (flags & kFlag);
+}
+
 }  // namespace
 
 std::string status_field(int pid, const char* name) {
@@ -60,6 +70,7 @@ int innermost_id(int id) {
 }
 
 std::string refusal(int pid) {
+  if (is_kernel_thread(pid)) return "it is a kernel thread, which runs no program";
   if (std::string tracer = status_field(pid, "TracerPid"); !tracer.empty() && tracer != "0")
     return "process " + tracer + " (" + first_line("/proc/" + tracer + "/comm") +
            ") traces it already; end that debugger first";
@@ -89,11 +100,7 @@ std::unique_ptr<Process> Process::open(int pid) {
     throw Error(Fault::unreadable, name + ": " + other + "; only programs of this one are read");
   std::error_code unreadable;
   process->exe_ = std::filesystem::read_symlink(proc(pid, "exe"), unreadable);
-  if (unreadable) {
-    if (first_line(proc(pid, "cmdline")).empty() && geteuid() == 0)
-      throw Error(Fault::unreadable, name + ": a kernel thread has no stack that could be read");
-    throw Error(Fault::unreadable, name + " cannot be read: " + refusal(pid));
-  }
+  if (unreadable) throw Error(Fault::unreadable, name + " cannot be read: " + refusal(pid));
   process->read_mappings();
   if (process->can_be_read()) return process;
   if (process_identity(pid).start_time != process->identity_.start_time || process->mappings_.empty())

@@ -140,13 +140,20 @@ def test_a_program_that_execs_all_the_time_gives_a_stack_or_one_line(started, wa
 
 @pytest.mark.parametrize("subject, line", [
     ("999999999", "process 999999999: there is no such process"),
-    ("none", "'none' is neither a process id nor a log directory (a core file: --core FILE)"),
-    ("2", "process 2: a kernel thread has no stack that could be read")])
+    ("none", "'none' is neither a process id nor a log directory (a core file: --core FILE)")])
 def test_what_is_no_program_gets_one_line(subject, line):
-    if subject == "2" and (os.geteuid() != 0 or pathlib.Path("/proc/2/exe").exists()):
-        pytest.skip("process 2 is no kernel thread here, or this is not root")
     done = tprof("stack", subject)
     assert done.returncode in (2, 3) and done.stderr == "tprof: %s\n" % line and not done.stdout
+
+
+@pytest.mark.parametrize("command, verb", [("stack", " cannot be read"), ("trigger", ""), ("top", " cannot be looked at")])
+def test_a_kernel_thread_is_called_one(command, verb):
+    comm = pathlib.Path("/proc/2/comm")
+    if not comm.exists() or comm.read_text() != "kthreadd\n":
+        pytest.skip("kernel threads are not seen from here")
+    done = tprof(command, "2")
+    line = "tprof: process 2%s: it is a kernel thread, which runs no program\n" % verb
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", line)
 
 
 def test_a_thread_is_not_taken_for_its_program(started, waits):
