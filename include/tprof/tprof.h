@@ -35,7 +35,8 @@ TPROF_API(tprof_start, (void), (), (void))
 TPROF_API(tprof_stop, (void), (), (void))
 /* Ends the current step and begins the next. After the first call, no other source of steps counts. */
 TPROF_API(tprof_step, (void), (), (void))
-/* Writes what the open window has recorded so far as a trace; recording goes on. */
+/* Writes what the open window has recorded so far as a trace; recording goes on. With --trigger the next step opens a
+   window if none is open. */
 TPROF_API(tprof_flush, (void), (), (void))
 /* 1 while a window records (active phase), 0 otherwise. */
 TPROF_API(tprof_active, (void), (), (void))

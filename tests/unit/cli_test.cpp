@@ -89,6 +89,22 @@ TEST(Args, values_in_every_spelling) {
   EXPECT_EQ(value_of(parse({"--on-trace-ready", "[ -f {} ]", "x"}).run, "--on-trace-ready"), "[ -f {} ]");
 }
 
+TEST(Args, a_flag_that_may_stand_alone_takes_no_word_that_is_no_value) {
+  for (Words words : {Words{"--with-stack", "python", "x.py"},
+                      {"--with-stack", "--", "python", "x.py"},
+                      {"-o", "d", "--with-stack", "python", "x.py"}}) {
+    Parsed p = parse(words);
+    EXPECT_EQ(value_of(p.run, "--with-stack"), "1");
+    EXPECT_EQ(p.run.program, (Words{"python", "x.py"}));
+  }
+  EXPECT_EQ(value_of(parse({"--with-stack", "-q", "x"}).run, "--with-stack"), "1");
+  EXPECT_EQ(value_of(parse({"--with-stack", "1,native", "x"}).run, "--with-stack"), "1,native");
+  EXPECT_EQ(value_of(parse({"--with-stack=calls", "x"}).run, "--with-stack"), "calls");
+  EXPECT_EQ(value_of(parse({"--sample", "--", "python"}).run, "--sample"), "python");
+  EXPECT_EQ(value_of(parse({"--sample", "native:50", "x"}).run, "--sample"), "native:50");
+  EXPECT_EQ(parse({"python", "--with-stack", "x"}).run.program, (Words{"python", "--with-stack", "x"}));
+}
+
 TEST(Args, switches_stand_alone_take_01_and_are_negated) {
   EXPECT_EQ(value_of(parse({"--with-flops", "x"}).run, "--with-flops"), "1");
   EXPECT_EQ(value_of(parse({"--with-flops=0", "x"}).run, "--with-flops"), "0");

@@ -68,7 +68,8 @@ def step():
 def flush():
     """Has what the open window has recorded so far written as a trace; recording goes on.
 
-    Returns whether it did so: False if the program is not profiled, or no window is open.
+    Returns whether it did so: False if the program is not profiled, or no window is open. With --trigger the next step
+    opens one if none is.
     """
     return _flush() == 0
 

@@ -46,6 +46,16 @@ void parse_options(CLI::App& app, const std::vector<std::string>& words) {
   }
 }
 
+// Whether `word` is a value of the flag: a list of its choices, each with what may follow a colon.
+bool is_value_of(const Flag& flag, const std::string& word) {
+  std::istringstream parts(word);
+  for (std::string part; std::getline(parts, part, ',');) {
+    part = part.substr(0, part.find(':'));
+    if (std::find(flag.choices.begin(), flag.choices.end(), part) == flag.choices.end()) return false;
+  }
+  return !word.empty();
+}
+
 }  // namespace
 
 void Arguments::toggle(const std::string& name, const std::string& alias, const std::string& help, bool& out) {
@@ -95,6 +105,7 @@ void Arguments::parse(const std::vector<std::string>& words) {
   std::vector<std::string> front(words.begin(), marker);
   if (second_) std::replace(front.begin(), front.end(), separator_, std::string(kSeparator));
 
+  front = with_values(std::move(front));
   CLI::App app;
   declare_to(app);
   parse_options(app, front);
@@ -108,6 +119,23 @@ void Arguments::parse(const std::vector<std::string>& words) {
     *program_ = rest;
   else
     set_operands(std::move(rest));
+}
+
+// CLI11 would take the word after a flag that stands alone as its value.
+std::vector<std::string> Arguments::with_values(std::vector<std::string> words) const {
+  for (size_t i = 0; i < words.size(); i++) {
+    const std::string& word = words[i];
+    bool operand = word.size() < 2 || word[0] != '-';
+    if (operand && program_) break;  // the rest is the program's
+    auto flag = std::find_if(flags_.begin(), flags_.end(), [&](auto& f) { return f.name == word || f.alias == word; });
+    if (operand || flag == flags_.end() || flag->takes != Flag::Takes::value) continue;
+    bool alone = !flag->alone.empty() && (i + 1 == words.size() || !is_value_of(*flag, words[i + 1]));
+    if (alone)
+      words[i] += "=" + flag->alone;
+    else
+      i++;
+  }
+  return words;
 }
 
 void Arguments::declare_to(CLI::App& app) const {

@@ -27,6 +27,9 @@ struct Flag {
   // set in the order of the table.
   std::function<void(const std::string&)> set;
   std::vector<std::string> choices = {};  // completion offers these as its value, or as the start of it
+  // Of one that takes a value: the value if none is typed, that is, if no word of `choices` follows. Empty: one must
+  // be.
+  std::string alone = {};
 };
 
 class Arguments {
@@ -56,6 +59,7 @@ class Arguments {
   bool takes_program() const { return program_ != nullptr; }
 
  private:
+  std::vector<std::string> with_values(std::vector<std::string> words) const;
   void declare_to(CLI::App& app) const;
   void check_spelling(const std::vector<std::string>& front, const std::vector<std::string>& rest) const;
   void set_flags(const CLI::App& app) const;

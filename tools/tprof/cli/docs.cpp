@@ -23,10 +23,12 @@ const struct {
     {kExitOk, "success"},
     {kExitInvalid,
      "tprof check: a trace is not valid; tprof advise, tprof diff: what --fail-on or --fail-on-regression names was "
-     "found; tprof doctor: something does not work"},
+     "found; tprof doctor: something does not work; tprof hang: something holds the job up"},
     {kExitUsage, "wrong options or values; nothing was started or written"},
     {kExitUnreadable, "the input cannot be read"},
-    {kExitPartial, "something was lost, damaged or left out, or standard output could not be written"},
+    {kExitPartial,
+     "something was lost, damaged or left out, or standard output could not be written; tprof hang: it cannot be told; "
+     "tprof diff --fail-on-regression: too few runs or steps"},
 };
 
 std::string exit_text(const Command& command) { return std::string("Exit status: ") + command.exit_status + "."; }

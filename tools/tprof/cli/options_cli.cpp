@@ -51,6 +51,8 @@ void declare_run_options(Arguments& arguments, RunArguments& out) {
     const OptionRow& row = kOptionRows[i];
     Flag flag{row.flag, "", row.metavar, row.help, Flag::Takes::value, nullptr, words_of(row.metavar)};
     if (!strcmp(row.field, "logdir")) flag.alias = "-o";
+    if (!strcmp(row.field, "with_stack")) flag.alone = "1";
+    if (!strcmp(row.field, "sample")) flag.alone = "python";
     if (!strcmp(row.kind, "flag")) flag.takes = Flag::Takes::optional_01;
     flag.set = [&out, i](const std::string& text) { out.options.push_back({i, text}); };
     arguments.add(std::move(flag));
