@@ -107,10 +107,13 @@ void LoaderReader::read(Recording& recording) {
   auto index = u32(model_.loader.workers.size());
   size_t before = model_.loader.events.size();
   u32 first_epoch = ~0u, last_epoch = 0;  // of windows that overlap the span
+  u32 next_epoch = 0;                     // after the window before; flight mode numbers a window anew as it goes on
   for (const WindowInfo& w : recording.read_meta().windows) {
+    u32 from = next_epoch;
+    if (w.state != WindowState::discarded) next_epoch = 2 * w.number + 1;
     if (w.begin_ticks && to_ns(w.begin_ticks) >= model_.end_ns) continue;
     if (w.end_ticks && to_ns(w.end_ticks) < model_.begin_ns) continue;
-    first_epoch = std::min(first_epoch, 2 * w.number);
+    first_epoch = std::min(first_epoch, from);
     last_epoch = std::max(last_epoch, 2 * w.number + 1);
   }
   std::set<u64> known;  // begins of what is recorded; what went on into the next window is there

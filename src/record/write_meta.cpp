@@ -1,6 +1,8 @@
 // The meta stream of a recording: its records, one function for each kind.
 #include <string.h>
 
+#include <algorithm>
+
 #include "record/writer.h"
 
 namespace tprof {
@@ -22,19 +24,29 @@ char* Writer::space_in(MetaChunk& chunk, Stream stream, size_t bytes) {
 // Old chunks stay mapped, since their records are patched.
 char* Writer::meta_space(size_t bytes) { return space_in(meta_, Stream::meta, bytes); }
 
-// For records that a long run has without end. In flight mode they are given back with the data of their time. Only the
-// last two steps are ever patched, so nothing touches a chunk any more when the second one after it begins.
+// For records that a long run has without end. In flight mode they are given back with the data of their time, but for
+// chunks that hold a step which is still patched: hours may pass without another one, with a clock stamp each second.
 char* Writer::steps_space(size_t bytes) {
   if (!flight_) return meta_space(bytes);
   auto* full = reinterpret_cast<ChunkHeader*>(has_room(steps_, bytes) ? nullptr : steps_.at);
   char* at = space_in(steps_, Stream::steps, bytes);
   if (!at || !full) return at;
-  if (steps_before_) {
-    note_epoch(steps_before_->index, kSteps | (1 + header_->epoch.load(std::memory_order_relaxed)));
-    retire_chunk(steps_before_);
+  *std::find(std::begin(steps_full_), std::end(steps_full_), nullptr) = full;
+  for (ChunkHeader*& chunk : steps_full_) {
+    if (!chunk || is_patched(*chunk)) continue;
+    note_epoch(chunk->index, kSteps | (1 + header_->epoch.load(std::memory_order_relaxed)));
+    retire_chunk(chunk);
+    chunk = nullptr;
   }
-  steps_before_ = full;
   return at;
+}
+
+bool Writer::is_patched(const ChunkHeader& chunk) const {
+  auto begin = reinterpret_cast<const char*>(&chunk);
+  return std::any_of(std::begin(patched_), std::end(patched_), [&](const StepRecord* step) {
+    auto at = reinterpret_cast<const char*>(step);
+    return at >= begin && at < begin + kChunkBytes;
+  });
 }
 
 void Writer::publish(char* at, Kind kind, u32 id, size_t bytes) {
@@ -85,8 +97,10 @@ void Writer::add_clock(const ClockTriple& clock) {
   publish(at, Kind::clock, 0, sizeof *r);
 }
 
-StepRecord* Writer::add_step(StepBy by, i64 number, u64 begin, u32 tid) {
+StepRecord* Writer::add_step(StepBy by, i64 number, u64 begin, u32 tid, const StepRecord* before) {
   SpinGuard guard(meta_lock_);
+  patched_[0] = before;
+  patched_[1] = nullptr;  // the one before that may go with this one's space
   char* at = steps_space(sizeof(StepRecord));
   if (!at) return nullptr;
   auto* r = reinterpret_cast<StepRecord*>(at);
@@ -94,6 +108,7 @@ StepRecord* Writer::add_step(StepBy by, i64 number, u64 begin, u32 tid) {
   r->begin_ticks = begin;
   r->tid = tid;
   publish(at, Kind::step, u32(by), sizeof *r);
+  patched_[1] = r;
   return r;
 }
 

@@ -11,6 +11,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "base/process.h"
 #include "record/empty.h"
@@ -307,7 +309,8 @@ void Writer::forget() {
   cut_.store(false);
   stopped_.store(false);
   meta_ = steps_ = {};
-  steps_before_ = nullptr;
+  std::fill(std::begin(steps_full_), std::end(steps_full_), nullptr);
+  std::fill(std::begin(patched_), std::end(patched_), nullptr);
   next_name_ = 1;
   meta_lock_.reset();
   for (auto& slot : ready_) slot.store(nullptr, std::memory_order_relaxed);

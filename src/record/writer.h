@@ -103,7 +103,8 @@ class Writer {
   const NameRecord* add_name(const char* text, size_t bytes);  // not deduplicated, see recorder.h
   void add_thread(u32 tid, u64 torch_thread, const char* name);
   void add_clock(const ClockTriple& clock);
-  StepRecord* add_step(StepBy by, i64 number, u64 begin, u32 tid);
+  // This record and `before` (nullptr: none) may be changed until the next one is added, and no other.
+  StepRecord* add_step(StepBy by, i64 number, u64 begin, u32 tid, const StepRecord* before);
   StretchRecord* add_stretch(StretchKind kind, i64 number, u64 begin, u32 tid);
   void add_stretch_part(u64 ticks);
   void add_restart(RestartWhy why, i64 number, u64 ticks);
@@ -157,6 +158,7 @@ class Writer {
   char* space_in(MetaChunk& chunk, Stream stream, size_t bytes);
   char* meta_space(size_t bytes);
   char* steps_space(size_t bytes);
+  bool is_patched(const ChunkHeader& chunk) const;
   void publish(char* at, Kind kind, u32 id, size_t bytes);
   template <class Record>
   void add_copy(Kind kind, u32 id, const Record& record, Stream stream = Stream::meta);
@@ -170,8 +172,9 @@ class Writer {
   bool reports_ = false;
   std::atomic<bool> stopped_{false};
   SpinLock meta_lock_;
-  MetaChunk meta_, steps_;               // the current ones
-  ChunkHeader* steps_before_ = nullptr;  // the chunk before: its last steps may still be patched
+  MetaChunk meta_, steps_;             // the current ones
+  ChunkHeader* steps_full_[3] = {};    // those before it, as long as they hold a step that is patched
+  const StepRecord* patched_[2] = {};  // the steps that may still be changed
   bool flight_ = false;
   u32 next_name_ = 1;
   std::atomic<ChunkHeader*> ready_[kMaxReady] = {};

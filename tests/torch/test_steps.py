@@ -118,3 +118,10 @@ def test_setup_belongs_to_no_step_and_the_last_step_ends_with_its_work(torch_mac
     assert spans[-1]["dur"] < 1e6, "the last step lasts until the end of the process"
     for before, after in zip(spans, spans[1:]):
         assert before["ts"] + before["dur"] <= after["ts"] + 0.002, "steps overlap"
+
+
+def test_a_stop_where_a_window_would_end_ends_it(torch_machine, logdir):
+    result = run([PROGRAM.with_name("stopped.py")], "preload", where=torch_machine, logdir=logdir,
+                 options={"TPROF_SCHEDULE": "active=3,repeat=3"})
+    assert (result.returncode, result.stdout) == (0, "done\n"), result.stderr
+    assert [trace.steps() for trace in result.traces()] == [[0, 1, 2]]

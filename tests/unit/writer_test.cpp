@@ -191,7 +191,7 @@ TEST_F(WriterTest, StepsOfFlightModeAreGivenBackAndTheirChunksUsedAgain) {
       if (number == 20 * kEpoch) writer.add_restart(RestartWhy::training, number, u64(number));
     }
     writer.add_name("a name that stays", 17);
-    StepRecord* step = writer.add_step(StepBy::api, number, u64(number), 1);
+    StepRecord* step = writer.add_step(StepBy::api, number, u64(number), 1, before);
     ASSERT_NE(step, nullptr);
     if (before) before->end_ticks = u64(number);
     before = step;
@@ -210,6 +210,34 @@ TEST_F(WriterTest, StepsOfFlightModeAreGivenBackAndTheirChunksUsedAgain) {
     ASSERT_FALSE(meta.steps[i].flags & kStepBefore);
   }
   EXPECT_GE(meta.clocks.size(), 4u);
+  writer.remove();
+}
+
+TEST_F(WriterTest, AStepOfFlightModeCanBeEndedHoursLater) {
+  static Writer writer;  // see above
+  std::string flight = dir + "/hours.tprof";
+  RecordingSpec spec{flight.c_str(), "host", u32(getpid()), 0, 1, 2, 64ull << 20, Role::program, false, true};
+  ASSERT_TRUE(writer.create(spec));
+  writer.add_clock(read_clocks());
+  StepRecord* first = writer.add_step(StepBy::api, 0, 1, 1, nullptr);
+  StepRecord* last = writer.add_step(StepBy::api, 1, 2, 1, first);
+  for (u32 second = 0; second < 30 * 3600; second++) {
+    writer.add_clock({second + 1, second + 1, second + 1});
+    if (second % 1000 == 0) {
+      writer.header()->epoch.store(second);
+      EpochRange ranges[] = {{second, ~u32(0)}};
+      writer.give_back(ranges, 1);
+      writer.unmap_retired();
+    }
+  }
+  EXPECT_LE(writer.header()->live_chunks.load(), 12u) << "the stamps are given back meanwhile";
+  first->end_ticks = 2;
+  last->end_ticks = 3;
+  last = writer.add_step(StepBy::api, 2, 3, 1, last);
+  ASSERT_NE(last, nullptr);
+  Meta meta = Recording::open(flight)->read_meta();
+  ASSERT_EQ(meta.steps.size(), 3u);
+  EXPECT_EQ(meta.steps[1].end_ticks, 3u);
   writer.remove();
 }
 

@@ -202,7 +202,8 @@ class Finisher {
         ConvertResult result = convert_recording(path_, options, state_);
         damaged_ |= result.damaged;
         wrote_ |= !result.traces.empty();
-        if (!options.keep_recording) punch_written(path_, state_);
+        // The ring of flight mode needs to know what is written also if all of it is kept.
+        if (!options.keep_recording || is_flight_) punch_written(path_, state_);
         more = result.more;
       }
     } catch (const Error&) {
@@ -226,7 +227,7 @@ class Finisher {
 
   void fold_workers() {
     if (!workers_->look_now_and_then()) return;
-    Meta meta = recording_->read_meta();
+    Meta meta = Recording::open(path_)->read_meta();  // the windows that began since this process did, too
     workers_->fold(meta, false, options_of(meta).keep_recording);
   }
 

@@ -210,6 +210,8 @@ void Session::child_ready() {
 }
 
 void Session::fork_prepare() {
+  if (inside_tprof())
+    return;  // in a signal handler that interrupted us: the helper may wait for what this thread holds
   // A thread of ours would make Python warn about forking with threads. It also does so just after the fork, so that
   // the helper starts again a little later only.
   helper_stop();
@@ -315,7 +317,7 @@ void Session::explain_nothing() {
   if (under_run_) {
     if (!open_recording()) return;
     StepBy by = detector_.tentative() ? previous_step_.by : step_.by;
-    StepRecord* step = g_writer.add_step(by, last, step_.ticks, current_tid());
+    StepRecord* step = g_writer.add_step(by, last, step_.ticks, current_tid(), nullptr);
     if (step) step->flags = kStepHasWork;
     g_writer.close();
   } else if (speaks_) {

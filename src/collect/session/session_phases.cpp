@@ -143,6 +143,7 @@ void Session::start_by_hand() {
 
 void Session::stop_by_hand() {
   u64 now = now_ticks();
+  deferred_ = false;  // the end of a window that waits for the step to be confirmed: it ends now
   if (step_.record) step_.record->end_ticks = now;
   step_.record = nullptr;
   note_hand(now);

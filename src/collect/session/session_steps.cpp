@@ -43,7 +43,7 @@ void Session::step_begins(i64 number, u64 ticks, StepBy by) {
 void Session::record_step(i64 number, u64 ticks, StepBy by) {
   if (!g_writer.is_open() || recording_epoch() == kNoEpoch) return;
   u32 tid = step_thread_.tid();
-  step_.record = g_writer.add_step(by, number, ticks, tid ? tid : current_tid());
+  step_.record = g_writer.add_step(by, number, ticks, tid ? tid : current_tid(), previous_step_.record);
   if (step_.record) step_.record->flags |= kStepTentative;
 }
 

@@ -11,7 +11,7 @@ inline void outlive_signals() {
   struct sigaction nothing = {};
   nothing.sa_handler = [](int) {};
   nothing.sa_flags = SA_RESTART;
-  for (int s : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE}) sigaction(s, &nothing, nullptr);
+  for (int s : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE, SIGXFSZ}) sigaction(s, &nothing, nullptr);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
