@@ -227,8 +227,11 @@ class Finisher {
 
   void fold_workers() {
     if (!workers_->look_now_and_then()) return;
-    Meta meta = Recording::open(path_)->read_meta();  // the windows that began since this process did, too
-    workers_->fold(meta, false, options_of(meta).keep_recording);
+    try {
+      Meta meta = Recording::open(path_)->read_meta();  // the windows that began since this process did, too
+      workers_->fold(meta, false, options_of(meta).keep_recording);
+    } catch (const Error&) {  // somebody has removed it: the loop sees that
+    }
   }
 
   int at_end() {
