@@ -100,7 +100,6 @@ void Writer::add_clock(const ClockTriple& clock) {
 StepRecord* Writer::add_step(StepBy by, i64 number, u64 begin, u32 tid, const StepRecord* before) {
   SpinGuard guard(meta_lock_);
   patched_[0] = before;
-  patched_[1] = nullptr;  // the one before that may go with this one's space
   char* at = steps_space(sizeof(StepRecord));
   if (!at) return nullptr;
   auto* r = reinterpret_cast<StepRecord*>(at);

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from finishers import finishers
-from harness import both, finish, load_traces, recordings, run, start, trace_files, wait_for
+from harness import TESTS, both, finish, load_traces, recordings, run, start, trace_files, wait_for
 
 PHASED = {"TPROF_SCHEDULE": "wait=2,warmup=2,active=3,repeat=1"}
 
@@ -64,13 +64,20 @@ def test_a_signal_does_not_end_a_finisher_that_has_just_begun(logdir, tmp_path):
     begun = None
     while process.poll() is None and not begun:
         begun = next(finishers(logdir), None)
-    for number in 5 * [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1]:
+    for number in 5 * [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGXFSZ]:
         os.kill(begun, number)
     wait_for(lambda: recordings(logdir)[0].finisher == begun, what="the finisher at work")
     blocked, = (line for line in open("/proc/%d/status" % begun) if line.startswith("SigBlk:"))
     assert int(blocked.split()[1], 16) == 0, "nor does it block them for the commands that it runs"
     hold.touch()
     assert finish(process, logdir).returncode == 0 and len(load_traces(logdir)) == 1
+
+
+def test_a_signal_handler_that_forks_holds_nothing_up(compiled, logdir):
+    """It interrupts the program at any moment, also amid what another thread of the library waits for."""
+    result = run([compiled("forks_in_handler.c", "-I%s" % (TESTS.parent / "include")), 1000], "preload", logdir=logdir, timeout=100,
+                 options={"TPROF_SCHEDULE": "wait=1,warmup=1,active=2"})
+    assert (result.returncode, result.stdout) == (0, "done\n"), result.stderr
 
 
 def test_sigkill_of_tprof_run_alone_leaves_a_working_program(logdir, tmp_path):

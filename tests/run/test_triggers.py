@@ -26,6 +26,20 @@ def scheduled(tmp_path, logdir, schedule, env=PACED, how="preload", **options):
     return process, path
 
 
+def test_a_kept_recording_does_not_hold_triggers_up(tmp_path, logdir):
+    process, path = in_flight(tmp_path, logdir, TPROF_KEEP_RECORDING="1")
+    for count in range(1, 5):
+        before = progress(path)
+        wait_for(lambda: progress(path) > before + 500)
+        time.sleep(1.1)  # at most one a second is taken
+        process.send_signal(signal.SIGUSR2)
+        wait_for(lambda: len(trace_files(logdir)) == count, what="trace %d" % count)
+    process.terminate()
+    finish(process, logdir)
+    traces = load_traces(logdir)
+    assert len(traces) == 5 and traces[-1].ledger["trigger"]["refused"] == 0
+
+
 def asked(*words):
     result = tprof("trigger", *words)
     assert result.returncode == 0, result.stderr

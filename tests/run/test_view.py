@@ -1,6 +1,7 @@
 """`tprof view`: who is answered, with what, and what it costs. tests/page/test_served.py looks at it with a browser."""
 import base64
 import concurrent.futures
+import contextlib
 import os
 import pathlib
 import re
@@ -167,6 +168,15 @@ def test_what_brings_the_reader_down_leaves_the_server_up(tmp_path):
         assert server.get("").status == 200
 
 
+def test_a_page_that_failed_is_tried_again_after_a_while(log, tmp_path):
+    with serving(log, env={"TMPDIR": str(tmp_path / "temporary")}) as server:
+        reply = server.page("run=a")
+        assert reply.status == 500 and b"TMPDIR" in reply.body
+        (tmp_path / "temporary").mkdir()
+        assert server.page("run=a").status == 500, "who reloads at once does not start it anew"
+        wait_for(lambda: server.page("run=a").status == 200, 60, "the page")
+
+
 # --- who is answered
 
 def test_each_answer_forbids_what_it_can(shared):
@@ -308,6 +318,22 @@ def test_who_sends_nothing_keeps_nobody_out(shared):
     finally:
         for client in slow:
             client.close()
+
+
+def answered_beside_those_who_stay(server):
+    """How long a request takes while more clients than there may be have their answers and do not close."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(300):
+            client = stack.enter_context(server.connect())
+            client.sendall(b"\r\n\r\n")
+        begin = time.monotonic()
+        assert server.get("list").status == 200
+        return time.monotonic() - begin
+
+
+def test_who_has_an_answer_and_stays_keeps_nobody_out(shared):
+    """Each is dismissed two seconds after its answer in any case. Of three times one must not meet a busy machine."""
+    assert any(answered_beside_those_who_stay(shared) < 1 for _ in range(3))
 
 
 @pytest.mark.full

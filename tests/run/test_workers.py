@@ -82,6 +82,19 @@ def test_of_windows_only_what_they_cover(how, logdir):
     assert items and len(set(items)) == len(items) < EPOCHS * ITEMS
 
 
+def test_a_window_that_began_long_after_the_first_keeps_its_workers(logdir, tmp_path):
+    """Names that fill more than what the finisher found at its start stand before the second window's record."""
+    process = start(["epochs.py", 6], "preload", logdir=logdir, env={"EPOCHS_NAMES": "12000", "EPOCHS_HOLD": str(tmp_path / "go")},
+                    options={"TPROF_SCHEDULE": "wait=1,active=1,skip_first_wait=1,repeat=0"})
+    wait_for(lambda: len(left_of(logdir)) == 2 and all(".worker" in r.path.name for r in left_of(logdir)), 60, "the fold")
+    (tmp_path / "go").touch()
+    assert process.wait(60) == 0
+    process.communicate()
+    settle(logdir)
+    items = items_of(logdir)
+    assert max(items) >= 5 * ITEMS, items
+
+
 def test_a_kept_recording_stays_beside_them(logdir):
     run(["epochs.py", 2], "run", logdir=logdir, run_options=["--keep-recording"])
     assert [r.helper for r in recordings(logdir)].count(False) == 1

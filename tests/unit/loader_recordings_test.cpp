@@ -18,11 +18,11 @@ u64 at(u64 us) { return kStart + us * kUs; }
 
 // The recording of a worker, which did `part` last.
 struct Worker : RecordingBuilder {
-  Worker(i32 id, u64 iterator, LoaderPart part, u64 since) {
+  Worker(i32 id, u64 iterator, LoaderPart part, u64 since, u32 window_number = 0) {
     header.pid = kPid + 1 + u32(id);
     header.role = u32(Role::helper);
     header.parent_pid = kPid;
-    window(0, WindowState::sealed, -1, -1, 0, at(50), kEnd);  // as it saw that of the program
+    window(window_number, WindowState::sealed, -1, -1, 0, at(50), kEnd);  // as it saw that of the program
     header.loader.since_ticks = since;
     header.loader.loader = iterator;
     header.loader.part = u32(part);
@@ -107,6 +107,15 @@ TEST_F(LoaderRecordings, WhatWentOnIntoTheNextWindowIsRecordedThere) {
   EXPECT_EQ(events_of(model()), (Texts{"1/0 fetch 9000+1000 on"}));
   EXPECT_EQ(events_of(model(1)), (Texts{"1/0 fetch 0+1000 of 12000"}));
   EXPECT_FALSE(model().loader.workers[0].killed);
+}
+
+// In flight mode a window gets a higher number whenever the ring goes on, and what is kept has those of before.
+TEST_F(LoaderRecordings, OfAWindowThatWasNumberedAnewAllIsRead) {
+  Worker w(0, kA, LoaderPart::wait, at(9'000), 20);
+  w.loader(w.header.pid, 5, LoaderPart::fetch, kA, 0, at(100), at(400));
+  w.loader(w.header.pid, 41, LoaderPart::fetch, kA, 0, at(8'000), at(9'000));
+  write(w);
+  EXPECT_EQ(events_of(model()), (Texts{"1/0 fetch 100+300", "1/0 fetch 8000+1000", "1/0 wait for work 9000+1000 on"}));
 }
 
 TEST_F(LoaderRecordings, OneDataLoaderHasManyIterators) {

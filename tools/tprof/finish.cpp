@@ -230,7 +230,7 @@ class Finisher {
     try {
       Meta meta = Recording::open(path_)->read_meta();  // the windows that began since this process did, too
       workers_->fold(meta, false, options_of(meta).keep_recording);
-    } catch (const Error&) {  // somebody has removed it: the loop sees that
+    } catch (const Error&) {  // the recording was removed or cut off, which the loop sees
     }
   }
 
@@ -250,7 +250,7 @@ class Finisher {
       damaged_ |= result.damaged || recording_->is_cut();
       note_rest(result.rest);
       wrote_ |= !result.traces.empty();
-      header_->unfinished -= std::exchange(waiting, 0);  // the program need not wait for the rest
+      header_->unfinished -= waiting;  // the program need not wait for the rest
       keeps_ = options.keep_recording;
       workers_->look();
       workers_->fold(meta_, true, keeps_);
@@ -268,11 +268,9 @@ class Finisher {
       folds_ = true;
       code = damaged_ ? kExitPartial : kExitOk;
     } catch (const Error&) {
-      // The recording stays for `tprof convert`. The counter below is lowered, so that the program does not wait in
-      // vain.
+      // The recording stays for `tprof convert`. What is unfinished stays so, by which the program knows.
     }
     header_->finisher_pid = 0;
-    header_->unfinished -= waiting;
     return code;
   }
 

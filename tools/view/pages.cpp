@@ -30,12 +30,14 @@ constexpr u64 kMostBytes = u64(1) << 30;  // of the pages that are kept; the new
 constexpr size_t kLongestHead = 16 << 20;
 constexpr size_t kMostSaid = 4096;  // bytes of what a process says
 constexpr u64 kNsPerSecond = 1'000'000'000;
+constexpr u64 kFailsFor = 10 * kNsPerSecond;  // after that, who asks for a page that failed has it tried again
 
 // A file that has no name. Throws Error.
 std::shared_ptr<File> nameless_file() {
   std::error_code why;
   std::string directory = std::filesystem::temp_directory_path(why).string();
-  int fd = why ? -1 : open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (why) throw Error(Fault::unreadable, "TMPDIR names no directory that can be used: " + why.message());
+  int fd = open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd < 0) {
     std::string name = directory + "/tprof-view-XXXXXX";
     fd = mkostemp(name.data(), O_CLOEXEC);
@@ -127,6 +129,13 @@ Pages::~Pages() {
 Pages::Answer Pages::ask(const std::vector<kineto::TraceFile>& traces) {
   std::string key = identity(traces);
   auto found = wishes_.find(key);
+  auto has_failed = [](const Wish& wish) { return wish.done() && !wish.page; };
+  if (found != wishes_.end() && has_failed(found->second) &&
+      clock_ns(CLOCK_MONOTONIC) - found->second.done_ns > kFailsFor) {
+    kept_.remove(key);
+    wishes_.erase(found);
+    found = wishes_.end();
+  }
   if (found == wishes_.end()) {
     if (queue_.size() >= kMostWaiting) return {.state = State::too_many};
     found =
@@ -160,8 +169,7 @@ void Pages::ended(pid_t pid, int status) {
   wish.pid = 0;
   wish.out = wish.said = nullptr;
   running_--;
-  kept_.push_back(key);
-  make_room(key);
+  keep(key);
   start_next();
 }
 
@@ -175,8 +183,7 @@ void Pages::start_next() {
       running_++;
     } catch (const Error& e) {
       wish.why = e.what();
-      kept_.push_back(key);
-      make_room(key);
+      keep(key);
     }
     wish.traces.clear();
   }
@@ -198,7 +205,10 @@ void Pages::start(Wish& wish) {
   if (failed) throw Error(Fault::unreadable, tprof_ + " cannot be started: " + strerror(failed));
 }
 
-void Pages::make_room(const std::string& newest) {
+// What is done is kept, and makes room for itself.
+void Pages::keep(const std::string& key) {
+  wishes_.at(key).done_ns = clock_ns(CLOCK_MONOTONIC);
+  kept_.push_back(key);
   auto too_much = [&] {
     u64 bytes = 0;
     for (const std::string& key : kept_) {
@@ -207,7 +217,7 @@ void Pages::make_room(const std::string& newest) {
     }
     return kept_.size() > kMostKept || bytes > kMostBytes;
   };
-  while (kept_.front() != newest && too_much()) {
+  while (kept_.front() != key && too_much()) {
     wishes_.erase(kept_.front());
     kept_.pop_front();
   }

@@ -64,7 +64,7 @@ class Pages {
  private:
   struct Wish {
     u64 number = 0;
-    u64 asked_ns = 0;                            // on the monotonic clock
+    u64 asked_ns = 0, done_ns = 0;               // on the monotonic clock
     std::vector<kineto::TraceFile> traces = {};  // until it is started
     pid_t pid = 0;                               // 0: waits for its turn, or has ended
     std::shared_ptr<File> out = {}, said = {};   // of the process
@@ -76,7 +76,7 @@ class Pages {
 
   void start_next();
   void start(Wish& wish);
-  void make_room(const std::string& newest);
+  void keep(const std::string& key);
 
   const std::string tprof_, directory_;
   const size_t at_once_;

@@ -129,13 +129,16 @@ void Server::accept_one() {
     pause_until_ns_ = now_ns() + kPause;
 }
 
-// Who has not asked yet goes first, the oldest of them.
+// Who has its answer goes first, then who has not asked yet; of these the oldest.
 bool Server::make_room() {
-  auto asks = [](const Connection& connection) { return connection.phase == Connection::Phase::reads; };
-  auto oldest = std::find_if(connections_.begin(), connections_.end(), asks);
-  if (oldest == connections_.end()) return false;
-  connections_.erase(oldest);
-  return true;
+  for (Connection::Phase phase : {Connection::Phase::drains, Connection::Phase::reads}) {
+    auto is_in = [=](const Connection& connection) { return connection.phase == phase; };
+    auto oldest = std::find_if(connections_.begin(), connections_.end(), is_in);
+    if (oldest == connections_.end()) continue;
+    connections_.erase(oldest);
+    return true;
+  }
+  return false;
 }
 
 void Server::go_on(Connection& connection, const Handler& answer) {

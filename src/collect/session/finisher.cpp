@@ -168,9 +168,11 @@ bool finisher_wait(double seconds) {
   if (!start_once(nullptr, false)) return false;
   FileHeader* h = g_writer.header();
   double deadline = double(clock_ns(CLOCK_MONOTONIC)) + seconds * 1e9;  // seconds may be inf
+  bool seen = false;
   while (h->unfinished.load(std::memory_order_acquire) != 0) {
     u32 pid = h->finisher_pid.load(std::memory_order_relaxed);
-    bool gone = pid != 0 && kill(pid_t(pid), 0) != 0 && errno == ESRCH;
+    bool gone = pid ? kill(pid_t(pid), 0) != 0 && errno == ESRCH : seen;  // 0 again: it could not write
+    seen |= pid != 0;
     if (gone || double(clock_ns(CLOCK_MONOTONIC)) > deadline) return false;
     timespec pause{0, 2'000'000};
     nanosleep(&pause, nullptr);

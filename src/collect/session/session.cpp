@@ -210,8 +210,8 @@ void Session::child_ready() {
 }
 
 void Session::fork_prepare() {
-  if (inside_tprof())
-    return;  // in a signal handler that interrupted us: the helper may wait for what this thread holds
+  // A signal handler that interrupted us forks: the helper may wait for what this thread holds, so it is not joined.
+  if (inside_tprof()) return;
   // A thread of ours would make Python warn about forking with threads. It also does so just after the fork, so that
   // the helper starts again a little later only.
   helper_stop();

@@ -121,7 +121,7 @@ void Arguments::parse(const std::vector<std::string>& words) {
     set_operands(std::move(rest));
 }
 
-// CLI11 would take the word after a flag that stands alone as its value.
+// The words with the values of flags that stand alone: CLI11 would take the next word for the value.
 std::vector<std::string> Arguments::with_values(std::vector<std::string> words) const {
   for (size_t i = 0; i < words.size(); i++) {
     const std::string& word = words[i];

@@ -27,9 +27,7 @@ struct Flag {
   // set in the order of the table.
   std::function<void(const std::string&)> set;
   std::vector<std::string> choices = {};  // completion offers these as its value, or as the start of it
-  // Of one that takes a value: the value if none is typed, that is, if no word of `choices` follows. Empty: one must
-  // be.
-  std::string alone = {};
+  std::string alone = {};  // the value if none of `choices` follows; empty: a value must follow
 };
 
 class Arguments {
