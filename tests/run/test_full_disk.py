@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from harness import APPS, BUILD, load_traces, recordings, run, tprof, trace_files
+from harness import APPS, BUILD, LIBRARY, finish, load_traces, recordings, run, start, tprof, trace_files
 
 
 @pytest.fixture
@@ -34,6 +34,16 @@ def test_a_full_disk_in_mid_run(how, small_disk, tmp_path):
     traces = load_traces(larger)
     assert sum(len(t.marks()) for t in traces) > 100
     assert sum(t.ledger["dropped"].get("disk_full", 0) for t in traces) > 0, [t.ledger for t in traces]
+
+
+def test_who_could_not_write_traces_does_not_say_that_they_are_written(small_disk):
+    """In a log directory of its own choice, which the closing line names."""
+    process = start(["many_ops.py", 60000], env={"LD_PRELOAD": str(LIBRARY)}, cwd=small_disk)
+    result = finish(process, None, timeout=300)
+    assert (result.returncode, result.stdout) == (0, "done 60000\n"), result.stderr
+    logdir, = (small_disk / "tprof_log").iterdir()
+    assert recordings(logdir) and not trace_files(logdir), "the rest of the disk has no room for a trace"
+    assert result.said()[-1].startswith("tprof: not all traces are written yet; to write them: tprof convert ")
 
 
 def test_a_disk_that_is_full_from_the_start(how, small_disk):

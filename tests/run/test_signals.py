@@ -75,7 +75,8 @@ def test_a_signal_does_not_end_a_finisher_that_has_just_begun(logdir, tmp_path):
 
 def test_a_signal_handler_that_forks_holds_nothing_up(compiled, logdir):
     """It interrupts the program at any moment, also amid what another thread of the library waits for."""
-    result = run([compiled("forks_in_handler.c", "-I%s" % (TESTS.parent / "include")), 1000], "preload", logdir=logdir, timeout=100,
+    program = compiled("forks_in_handler.c", "-I%s" % (TESTS.parent / "include"))
+    result = run([program, 300], "preload", logdir=logdir,
                  options={"TPROF_SCHEDULE": "wait=1,warmup=1,active=2"})
     assert (result.returncode, result.stdout) == (0, "done\n"), result.stderr
 

@@ -84,7 +84,8 @@ def test_of_windows_only_what_they_cover(how, logdir):
 
 def test_a_window_that_began_long_after_the_first_keeps_its_workers(logdir, tmp_path):
     """Names that fill more than what the finisher found at its start stand before the second window's record."""
-    process = start(["epochs.py", 6], "preload", logdir=logdir, env={"EPOCHS_NAMES": "12000", "EPOCHS_HOLD": str(tmp_path / "go")},
+    process = start(["epochs.py", 6], "preload", logdir=logdir,
+                    env={"EPOCHS_NAMES": "12000", "EPOCHS_HOLD": str(tmp_path / "go")},
                     options={"TPROF_SCHEDULE": "wait=1,active=1,skip_first_wait=1,repeat=0"})
     wait_for(lambda: len(left_of(logdir)) == 2 and all(".worker" in r.path.name for r in left_of(logdir)), 60, "the fold")
     (tmp_path / "go").touch()

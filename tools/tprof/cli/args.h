@@ -27,7 +27,7 @@ struct Flag {
   // set in the order of the table.
   std::function<void(const std::string&)> set;
   std::vector<std::string> choices = {};  // completion offers these as its value, or as the start of it
-  std::string alone = {};  // the value if none of `choices` follows; empty: a value must follow
+  std::string alone = {};                 // the value if none of `choices` follows; empty: a value must follow
 };
 
 class Arguments {
