@@ -139,6 +139,13 @@ def test_sigkill_loses_nothing(killed, tmp_path, logdir):
         assert len(recordings(logdir)) == 2
 
 
+def test_a_helper_that_was_just_born_when_the_program_was_killed_is_folded(how, logdir):
+    run(["orphan.py"], how, logdir=logdir)
+    settle(logdir)
+    assert items_of(logdir) == [0]
+    assert [".worker0." in r.path.name for r in recordings(logdir)] == [True]
+
+
 def program_of(wrapper):
     """The process that tprof-run started."""
     children = [int(pid) for pid in open("/proc/%d/task/%d/children" % (wrapper, wrapper)).read().split()]

@@ -49,6 +49,7 @@ constexpr u64 kMaxWait_ns = 10'000'000'000;
 constexpr u64 kMinUrgentBytes = 16 << 20, kUrgentPart = 4;
 constexpr size_t kWindowsAtOnce = 50;  // after so many windows their space is given back
 constexpr int kHelpersEnd_s = 10;      // helpers of a killed program look for it every five seconds
+constexpr int kHelpersBirth_s = 1;     // one that was forked as the program died has no recording until its first event
 
 class Finisher {
  public:
@@ -80,6 +81,7 @@ class Finisher {
     }
     idle.reset();
     sampler_.stop();
+    killed_ = header_->closed == 0;
     int code = header_->closed == kClosedEmpty ? kExitOk : at_end();
     stop_sampler();
     return code;
@@ -88,7 +90,8 @@ class Finisher {
   // Waits for helper processes that outlive the program, and folds their recordings.
   void fold_the_last() {
     flock(fd_, LOCK_UN);
-    for (int turn = 0; folds_ && workers_->some_live() && turn < kHelpersEnd_s * 1000 / kPollMs; turn++) {
+    constexpr int kEnd = kHelpersEnd_s * 1000 / kPollMs, kBirth = kHelpersBirth_s * 1000 / kPollMs;
+    for (int turn = 0; folds_ && turn < kEnd && (workers_->some_live() || (killed_ && turn < kBirth)); turn++) {
       usleep(kPollMs * 1000);
       workers_->look();
       workers_->fold(meta_, true, keeps_);
@@ -307,7 +310,8 @@ class Finisher {
   Meta meta_;           // as it is after the program's end
   bool keeps_ = false;  // --keep-recording
   bool is_flight_ = false;
-  bool folds_ = false;  // only recordings of helpers are left to be folded
+  bool killed_ = false;  // the program did not close its recording
+  bool folds_ = false;   // only recordings of helpers are left to be folded
 };
 
 // Runs in a child process, so that a crash on a damaged recording does not affect the others.

@@ -1,0 +1,15 @@
+"""A program that is killed as soon as it has forked a helper, which records its first event only later."""
+import os
+import signal
+import time
+
+import torch
+from torch.autograd.profiler import record_function
+
+torch.ones(8).add(1)
+if os.fork() == 0:
+    time.sleep(0.4)
+    with record_function("worker:0"):
+        torch.ones(8).add(1)
+    os._exit(0)
+os.kill(os.getpid(), signal.SIGKILL)
