@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <random>
 
 #include "base/error.h"
 
@@ -12,7 +13,9 @@ namespace fs = std::filesystem;
 
 Unfinished::Unfinished(const std::string& out) : out_(out), path_(out) {
   while (path_.size() > 1 && path_.ends_with('/')) path_.pop_back();
-  path_ += ".unfinished-" + std::to_string(getpid());
+  // In containers a process that was killed, whose remains may be there, had the same pid.
+  std::random_device random;
+  path_ += ".unfinished-" + std::to_string(getpid()) + "-" + std::to_string(random());
   std::error_code why;
   fs::file_status status = fs::symlink_status(out, why);
   if (fs::exists(status) && !(fs::is_directory(status) && fs::is_empty(out, why)))

@@ -108,6 +108,8 @@ struct MemoryEvent {
   i8 device_index = -1;                         // -1: none, as on CPU
   u8 flags = 0;                                 // MemoryFlag, kMemoryNoTotals
   u32 stack = 0;                                // index into Model::stacks, 0 none
+
+  bool failed() const { return flags & kMemoryOutOfMemory; }  // `bytes` were asked for and not given
 };
 
 // The stack of a thread at one moment, read by the sampler.

@@ -35,15 +35,30 @@ u64 disk_reserve(const struct statvfs& s) {
   return twentieth < kMaxReserve ? twentieth : kMaxReserve;
 }
 
+// A system call of the program's threads, whose signals and timers may interrupt it, also again and again. Gives back
+// -1 or what the call gives.
+template <class Call>
+int without_interruption(Call call) {
+  constexpr int kTries = 100;
+  int result = -1;
+  for (int i = 0; i < kTries && (result = call()) < 0 && errno == EINTR; i++) sched_yield();
+  return result;
+}
+
 // Allocates blocks, so that a full disk is an error here and not a SIGBUS at the first access. Some file systems
 // support only the slow way. Beyond the limit on the size of files (ulimit -f) the kernel would send SIGXFSZ to the
 // program.
 int allocate(int fd, u64 offset, u64 bytes) {
   rlimit limit;
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && offset + bytes > limit.rlim_cur) return EFBIG;
-  if (fallocate(fd, 0, off_t(offset), off_t(bytes)) == 0) return 0;
+  if (without_interruption([&] { return fallocate(fd, 0, off_t(offset), off_t(bytes)); }) == 0) return 0;
   if (errno != EOPNOTSUPP && errno != ENOSYS) return errno;
-  return posix_fallocate(fd, off_t(offset), off_t(bytes));
+  return without_interruption([&] {
+    errno = posix_fallocate(fd, off_t(offset), off_t(bytes));
+    return errno ? -1 : 0;
+  })
+             ? errno
+             : 0;
 }
 
 constexpr char kGone[] = "the recording was moved, deleted or made unreadable; recording stops here";
@@ -83,7 +98,7 @@ void SpinLock::lock() {
 bool Writer::create(const RecordingSpec& spec) {
   if (strlen(spec.path) >= sizeof path_) return errno = ENAMETOOLONG, false;
   if (!make_directories(spec.path)) return false;
-  int fd = ::open(spec.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  int fd = without_interruption([&] { return ::open(spec.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
   if (fd < 0) return false;
   int error = allocate(fd, 0, kHeaderBytes);
   struct stat s;
@@ -208,11 +223,12 @@ ChunkHeader* Writer::prepare(bool ahead) {
   return nullptr;
 }
 
-// The file that create() made. -1: it is gone.
+// The file that create() made. -1: it is gone, or, by errno, this process has no descriptor for it now.
 int Writer::open_again(struct stat& s) const {
-  int fd = ::open(path_, O_RDWR | O_CLOEXEC);
+  int fd = without_interruption([&] { return ::open(path_, O_RDWR | O_CLOEXEC); });
   if (fd < 0 || (fstat(fd, &s) == 0 && is_ours(s))) return fd;
   ::close(fd);
+  errno = ESTALE;
   return -1;
 }
 
@@ -223,7 +239,8 @@ ChunkHeader* Writer::map_chunk(u32 index, bool ahead) {
   struct statvfs fs;
   int fd = open_again(s);
   if (fd < 0) {
-    stop(Drop::no_chunk, kGone);
+    bool for_now = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EINTR;
+    if (!for_now) stop(Drop::no_chunk, kGone);
     return nullptr;
   }
   if (u64(s.st_size) < end || !has_header()) cut_.store(true);  // noticed before a page was accessed
@@ -236,6 +253,7 @@ ChunkHeader* Writer::map_chunk(u32 index, bool ahead) {
   int error = full ? ENOSPC : allocate(fd, offset, kChunkBytes);
   void* at = error ? MAP_FAILED : map_shared(fd, off_t(offset), kChunkBytes, PROT_READ | PROT_WRITE, &cut_);
   ::close(fd);
+  if (error == EINTR) return nullptr;
   bool no_room = error == EFBIG || error == ENOSPC || error == EDQUOT;
   if (no_room && ahead) return nullptr;
   if (error == EFBIG) {

@@ -14,6 +14,7 @@ class Core : public Memory {
   ~Core() override;
 
   bool read(u64 address, void* to, size_t bytes) const override;
+  bool is_hearsay() const override { return true; }
   u32 user() const override { return user_; }
 
   int pid() const { return pid_; }

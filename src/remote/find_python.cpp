@@ -1,5 +1,8 @@
 // Finds the interpreter in a program: the mapped file that defines _PyRuntime.
+#include <limits.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <map>
 #include <set>
@@ -45,6 +48,18 @@ const Mapping* program_of(const Memory& memory) {
   return nullptr;
 }
 
+bool only_root_and_we_can_change(const std::string& path) {
+  char resolved[PATH_MAX];
+  if (!realpath(path.c_str(), resolved)) return false;
+  for (std::string at = resolved; !at.empty(); at.resize(at.rfind('/'))) {
+    struct stat s;
+    if (stat(at.c_str(), &s) != 0 || (s.st_uid != 0 && s.st_uid != geteuid())) return false;
+    bool others_write = s.st_mode & (S_IWGRP | S_IWOTH), keeps_to_owners = S_ISDIR(s.st_mode) && (s.st_mode & S_ISVTX);
+    if (others_write && !keeps_to_owners) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 FoundPython find_python(const Memory& memory, bool learn) {
@@ -59,6 +74,11 @@ FoundPython find_python(const Memory& memory, bool learn) {
   const std::string program = memory.path_here(*program_of(memory));
   if (!learn || !is_interpreter(program)) {
     out.why_not = "its layout is only known from 3.13 on, or where python3 itself is the program";
+    return out;
+  }
+  if (memory.is_hearsay() && !only_root_and_we_can_change(program)) {
+    out.why_not = "its layout is not learnt: the core file names " + program +
+                  " as the program, which others than you and root can change, and it would have to be started";
     return out;
   }
   static std::map<std::string, std::pair<PythonLayout, std::string>> learnt;

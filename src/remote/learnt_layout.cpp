@@ -131,10 +131,10 @@ class Second {
     int in[2], out[2];
     if (pipe2(in, O_CLOEXEC) != 0) return "there are no descriptors left";
     in_ = in[1];
-    ChildOptions options;
-    options.in = in[0];
-    options.environment = {{"LD_PRELOAD", ""}};
-    if (pipe2(out, O_CLOEXEC) != 0) return close(in[0]), "there are no descriptors left";
+    // Nor does it get our terminal: what that user has put there may not read it nor type into it.
+    nowhere_ = open("/dev/null", O_RDWR | O_CLOEXEC);
+    ChildOptions options{.environment = {{"LD_PRELOAD", ""}}, .in = in[0], .err = nowhere_, .own_session = true};
+    if (nowhere_ < 0 || pipe2(out, O_CLOEXEC) != 0) return close(in[0]), "there are no descriptors left";
     options.out = out[1];
     out_ = out[0];
     int failed = start_child(command, options, pid_);
@@ -145,6 +145,7 @@ class Second {
   ~Second() {
     if (in_ >= 0) close(in_);
     if (out_ >= 0) close(out_);
+    if (nowhere_ >= 0) close(nowhere_);
     if (pid_ > 0) kill(pid_, SIGKILL), wait_for_child(pid_);
   }
 
@@ -165,7 +166,7 @@ class Second {
   int pid() const { return pid_; }
 
  private:
-  int in_ = -1, out_ = -1;
+  int in_ = -1, out_ = -1, nowhere_ = -1;
   pid_t pid_ = -1;
 };
 
@@ -289,14 +290,15 @@ class Learner {
     return out.size() == t.code.size() ? out : std::vector<u64>{};
   }
 
-  // Frames of the first thread do not run any more, so that even the innermost one holds its instruction.
+  // Frames of the first thread do not run any more, but for the innermost one, which may have been described a moment
+  // before it began to wait.
   bool learn_instruction(const std::vector<u64>& frames, const Thread& t, PythonLayout& f) const {
     bool apart = d_.python >= kFramesApart;
     u64 basic_size = still_.at<u64>(layout_.code_type + kTypeBasicSize);
     for (f.at = 16; f.at < 256; f.at += apart ? 8 : 4)
       for (int bytes : {1, 2}) {
         bool all = true;
-        for (size_t i = 0; i < frames.size() && all; i++)
+        for (size_t i = 1; i < frames.size() && all; i++)
           all = apart ? still_.at<u64>(frames[i] + u64(f.at)) == t.code[i] + basic_size + u64(t.at[i])
                       : i64(still_.at<i32>(frames[i] + u64(f.at))) * bytes == t.at[i];
         if (!all) continue;

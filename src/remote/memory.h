@@ -31,6 +31,9 @@ class Memory {
   // A path by which this process can open a mapped file of that program, which may live in another root directory.
   virtual std::string path_here(const Mapping& mapping) const { return mapping.path; }
 
+  // Whether all that is known of the program is what a file says, which anybody may have written.
+  virtual bool is_hearsay() const { return false; }
+
   // The user that the program runs, or ran, as.
   virtual u32 user() const = 0;
 

@@ -110,6 +110,7 @@ MemoryTree memory_tree(const Model& model, const OpTree& tree) {
   }
   for (size_t i = 0; i < model.memory.size(); i++) {
     const MemoryEvent& e = model.memory[i];
+    if (e.failed()) continue;
     out.changes.rows.push_back(
         {e.ns - model.begin_ns, device_text({e.device_type, e.device_index}), e.bytes, number(tree.of_memory[i])});
   }

@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from harness import APPS, load_traces, recordings, run, tprof, trace_files
+from harness import APPS, RUN, load_traces, recordings, run, tprof, trace_files
 
 BAD_OPTIONS = [
     ("TPROF_SCHEDULE", "wait=-1,active=2"), ("TPROF_SCHEDULE", "active=0"), ("TPROF_SCHEDULE", "wait=1,warmup=1"),
@@ -64,6 +64,15 @@ def test_unknown_option_and_missing_program(tmp_path, logdir):
     assert result.returncode in (126, 127, 2) and "no such program" in result.stderr
 
 
+def test_the_working_directory_is_searched_where_path_has_an_empty_part(tmp_path, logdir):
+    (tmp_path / "simulation").write_text("#!/bin/sh\necho here\n")
+    (tmp_path / "simulation").chmod(0o755)
+    words = [str(RUN), "-q", "-o", str(logdir), "--", "simulation"]
+    for path in "/usr/bin:/bin:", ":/usr/bin:/bin", "/usr/bin::/bin":
+        done = subprocess.run(words, cwd=tmp_path, env={"PATH": path}, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (0, "here\n"), done.stderr
+
+
 def test_logdir_that_cannot_be_written_by_this_user(prefix, public_dir):
     """As a user who may not write there (root may write everywhere)."""
     if os.geteuid() != 0:
@@ -82,6 +91,10 @@ def test_logdir_that_cannot_be_written_by_this_user(prefix, public_dir):
         assert done.returncode == expected, done.stderr
         said = [line for line in done.stderr.splitlines() if line.startswith("tprof")]
         assert len(said) == 1 and str(closed) in said[0], done.stderr
+    (closed / "locked").mkdir(mode=0o700)
+    done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", str(prefix / "bin" / "tprof-run"),
+                           "-o", str(closed / "locked" / "log"), "--", "/bin/true"], capture_output=True, text=True)
+    assert done.returncode == 2 and "Permission denied" in done.stderr and "--logdir" in done.stderr, done.stderr
 
 
 @pytest.fixture(scope="module")

@@ -65,6 +65,13 @@ def test_default_log_directory_is_named_after_the_script(prefix, tmp_path):
     assert len(load_traces(made[0])) == 1
 
 
+def test_print_env_takes_back_what_does_not_go_with_what_was_typed(prefix, logdir):
+    words = [str(prefix / "bin" / "tprof-run"), "--schedule", "active=2", "-o", str(logdir), "--print-env"]
+    done = subprocess.run(words, env={"PATH": "/usr/bin:/bin", "TPROF_STEPS": "10:13"}, capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    assert "export TPROF_SCHEDULE='active=2'" in lines and "unset TPROF_STEPS" in lines, done.stdout
+
+
 def test_print_env_gives_lines_for_a_shell(prefix, logdir):
     script = 'eval "$("$1" --schedule active=2,repeat=1 --logdir "$2" --print-env)"; exec "$3" "$4" 5'
     done = subprocess.run(["/bin/sh", "-c", script, "sh", str(prefix / "bin" / "tprof-run"), str(logdir),

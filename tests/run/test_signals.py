@@ -2,6 +2,7 @@
 import os
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -42,6 +43,44 @@ def test_ctrl_c_comes_once(how, logdir):
     os.close(master)
     assert (result.returncode, result.stdout) == (0, "interrupts 1\n"), result.stderr
     assert len(load_traces(logdir)) == 1
+
+
+def test_a_signal_to_the_group_comes_once(logdir):
+    """As a Jupyter server interrupts a kernel, and as timeout and srun end a job."""
+    process = start(["interrupts.py"], "run", logdir=logdir, start_new_session=True)
+    assert process.stdout.readline() == "ready\n"
+    os.killpg(process.pid, signal.SIGINT)
+    result = finish(process, logdir)
+    assert (result.returncode, result.stdout) == (0, "interrupts 1\n"), result.stderr
+
+
+def test_a_signal_after_one_to_the_group_is_passed_on(logdir, tmp_path):
+    process = start(["train.py", 5], "run", logdir=logdir, env={"TRAIN_HOLD": str(tmp_path / "never")},
+                    start_new_session=True)
+    assert process.stdout.readline() == "ready\n"
+    os.killpg(process.pid, signal.SIGWINCH)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGTERM)
+    assert finish(process, logdir).returncode == -signal.SIGTERM
+
+
+def test_a_closed_terminal_ends_the_program(how, logdir, tmp_path):
+    """Of which tprof-run, or the program, leads the session: ssh -t, tmux, kubectl exec -it."""
+    master, slave = os.openpty()
+
+    def own_terminal():
+        import fcntl
+        import termios
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+    process = start(["train.py", 5], how, logdir=logdir, env={"TRAIN_HOLD": str(tmp_path / "never")}, stdin=slave,
+                    preexec_fn=own_terminal)
+    os.close(slave)
+    assert process.stdout.readline() == "ready\n"
+    os.close(master)
+    assert finish(process, logdir).returncode == -signal.SIGHUP
+    assert load_traces(logdir)[0].marks()[:5] == list(range(5))
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"])

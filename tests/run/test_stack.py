@@ -4,8 +4,10 @@ import os
 import pathlib
 import re
 import resource
+import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -266,21 +268,47 @@ def test_all_processes_of_a_run_in_a_container_are_shown(started, namespace, log
     assert len(commands) >= 2 and all("stuck_worker.py" in c for c in commands), commands
 
 
-def test_a_core_file_is_read_with_its_python_frames(tmp_path):
+def core_of(words, cwd):
+    """The process and the core file of a program that ends by a segmentation fault."""
     pattern = pathlib.Path("/proc/sys/kernel/core_pattern").read_text().strip()
     if pattern.startswith("|") or "/" in pattern:
         pytest.skip("core files go elsewhere here: " + pattern)
+    unlimited = resource.RLIM_INFINITY, resource.RLIM_INFINITY
+    program = subprocess.Popen(words, cwd=cwd, stderr=subprocess.DEVNULL, env={"PATH": "/usr/bin:/bin", "PYTHONHOME": "/usr"},
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, unlimited))
+    assert program.wait() == -signal.SIGSEGV
+    core, = cwd.glob("core*")
+    return program, core
+
+
+def test_a_program_that_others_may_have_put_there_is_not_started_for_a_core_file(tmp_path):
+    """Its name is what the file says. Python up to 3.12 is started to learn from."""
+    home = tmp_path / "home"
+    home.mkdir()
+    shutil.copy(os.path.realpath("/usr/bin/python3"), home / "python3")
+    program, core = core_of([str(home / "python3"), "-c", "import ctypes; ctypes.string_at(0)"], tmp_path)
+    found, = json.loads(tprof("stack", "--core", core, "--json").stdout)["processes"]
+    assert "others than you and root can change" not in json.dumps(found)
+    home.chmod(0o777)
+    (home / "python3").unlink()
+    (home / "python3").write_text("#!/bin/sh\ntouch %s\n" % (tmp_path / "started"))
+    (home / "python3").chmod(0o755)
+    tprof("stack", "--core", core, "--json")
+    shutil.copy(os.path.realpath("/usr/bin/python3"), home / "python3")
+    found, = json.loads(tprof("stack", "--core", core, "--json").stdout)["processes"]
+    assert not (tmp_path / "started").exists()
+    if sys.version_info < (3, 13):
+        assert "others than you and root can change" in json.dumps(found), found
+
+
+def test_a_core_file_is_read_with_its_python_frames(tmp_path):
     code = ("import ctypes, threading, time\n"
             "def idle(): time.sleep(100)\n"
             "threading.Thread(target=idle, daemon=True).start()\n"
             "def inner(): ctypes.string_at(0)\n"
             "time.sleep(0.5); inner()\n")
     (tmp_path / "crash.py").write_text(code)
-    unlimited = resource.RLIM_INFINITY, resource.RLIM_INFINITY
-    program = subprocess.Popen(["/usr/bin/python3", "crash.py"], cwd=tmp_path, stderr=subprocess.DEVNULL,
-                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, unlimited))
-    assert program.wait() == -signal.SIGSEGV
-    core, = tmp_path.glob("core*")
+    program, core = core_of(["/usr/bin/python3", "crash.py"], tmp_path)
     done = tprof("stack", "--core", core, "--json")
     assert done.returncode == 0, done.stderr
     found, = json.loads(done.stdout)["processes"]

@@ -300,6 +300,64 @@ def own_profiler():
     print(*calls.values())
 
 
+@program
+def restores_profiler():
+    """As what looks at a call sets its own profile function and then the one of before."""
+    for _ in range(3):
+        leaf(1)
+        before = sys.getprofile()
+        sys.setprofile(lambda *_: None)
+        leaf(2)
+        sys.setprofile(before)
+        leaf(3)
+    seen = []
+    train(6, lambda: seen.append(sys.getprofile()))
+    for function in filter(None, seen):
+        sys.setprofile(function)
+    leaf(4)
+    print("seen", bool(sys.getprofile()))
+
+
+@program
+def profiler_of_a_thread():
+    """Another thread has a profiler when a window begins."""
+    import cProfile
+    go, done = threading.Semaphore(0), threading.Semaphore(0)
+    profiler = cProfile.Profile()
+
+    def work():
+        profiler.enable()
+        for i in range(8):
+            go.acquire()
+            leaf(i)
+            done.release()
+        profiler.disable()
+    thread = threading.Thread(target=work)
+    thread.start()
+    train(8, lambda: (go.release(), done.acquire()))
+    thread.join()
+    profiler.create_stats()
+    print(sum(count for (file, _, name), (count, *_) in profiler.stats.items() if name == "leaf"))
+
+
+@program
+def waits_for_its_thread():
+    """The main thread waits in C while another one trains."""
+    thread = threading.Thread(target=train, args=(8,))
+    thread.start()
+    thread.join()
+
+
+def train(steps, also=lambda: None):
+    net = Net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(steps):
+        net(X).sum().backward()
+        also()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
 if __name__ == "__main__":
     PROGRAMS[sys.argv[1]](*sys.argv[2:])
     print("ran")

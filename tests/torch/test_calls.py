@@ -212,6 +212,40 @@ def test_a_profiler_of_the_programs_own_keeps_working(torch_machine, logdir):
         assert trace.ledger["capabilities"]["python_calls"]["on"] and calls(trace)
 
 
+def of_leaf(trace):
+    return [e for e in calls(trace) if e["name"].endswith(": leaf")]
+
+
+def test_a_program_that_restores_the_profile_function_gets_ours_back(torch_machine, logdir):
+    trace, _ = record("restores_profiler", torch_machine, logdir, CALLS)
+    by_profile = torch_version(torch_machine) < (2, 0)
+    assert len(of_leaf(trace)) == (7 if by_profile else 10)
+
+
+def test_a_profile_function_that_is_restored_after_the_window_does_nothing(torch_machine, logdir):
+    options = {**CALLS, "TPROF_SCHEDULE": "wait=1,active=2,repeat=1"}
+    trace, result = record("restores_profiler", torch_machine, logdir, options)
+    assert trace.steps() == [1, 2] and not of_leaf(trace) and "seen False" in result.stdout
+
+
+def test_the_profiler_of_another_thread_stays(torch_machine, logdir):
+    result = run([CALLERS, "profiler_of_a_thread"], "run", where=torch_machine, logdir=logdir,
+                 options={**CALLS, "TPROF_SCHEDULE": "wait=1,active=2,repeat=1"})
+    assert result.stdout.splitlines()[0] == "8", result.stdout + result.stderr
+    trace, = result.traces()
+    assert module_tree(trace) == NET + NET
+
+
+@pytest.mark.parametrize("options", [MODULES, CALLS])
+def test_a_main_thread_that_waits_in_c_loses_no_modules(options, torch_machine, logdir):
+    trace, _ = record("waits_for_its_thread", torch_machine, logdir,
+                      {**options, "TPROF_SCHEDULE": "wait=2,active=2,repeat=1"})
+    assert trace.steps() == [2, 3] and module_tree(trace) == NET + NET
+    if options is CALLS:
+        python_calls = trace.ledger["capabilities"]["python_calls"]
+        assert not python_calls["on"] and "the main thread waited" in python_calls["why"]
+
+
 def test_operators_below_500_python_calls_stay(torch_machine, logdir):
     """And below 5000, of which not all are followed. `tprof check` says that no row is too deep."""
     trace, _ = record("depth", torch_machine, logdir, CALLS)

@@ -115,6 +115,34 @@ TEST(JobPath, GoesThroughWhoArrivedLast) {
   EXPECT_EQ(path.changes, 10u);  // the steps are equally long, and the first rank's end is looked at
 }
 
+TEST(JobPath, EndsWhereFalselyMatchedCallsLeadBackToWhereItWas) {
+  auto of = [](i32 number, std::vector<std::pair<const char*, Interval>> calls) {
+    Rank out = rank(number, stages(2, 5, 3), 0);
+    out.steps.push_back({"1", {0, 100 * kMs}, {}, {}});
+    for (const auto& [op, time] : calls) {
+      CollectiveCall call;
+      call.op = op;
+      call.ranks = 2;
+      call.begin_ns = time.begin * kMs;
+      call.dur_ns = time.length() * kMs;
+      out.calls.push_back(call);
+    }
+    return out;
+  };
+  JobPath path = job_path({of(0, {{"nccl:all_reduce", {10, 30}}, {"nccl:all_gather", {40, 50}}}),
+                           of(1, {{"nccl:all_gather", {1, 15}}, {"nccl:all_reduce", {20, 30}}})});
+  EXPECT_EQ(path.steps, 1u);
+  EXPECT_LE(path.total_ns, 200 * kMs);
+}
+
+TEST(JobPath, AStepThatARankHasTwiceIsNotTakenForOneOfTwoRanks) {
+  std::vector<Rank> ranks = {rank(0, stages(2, 5, 3), 1), rank(1, stages(2, 5, 3), 1)};
+  ranks[0].steps.push_back(ranks[0].steps[0]);
+  ranks[1].steps[0].name = "another";
+  EXPECT_EQ(job_path(ranks).steps, 0u);
+  EXPECT_EQ(distributed(ranks).compared, 0u);
+}
+
 TEST(Matrix, AllReducesSendPartsToAllOthersAndSendsToTheirPeer) {
   std::vector<Rank> ranks = {rank(0, stages(2, 5, 3)), rank(1, stages(2, 5, 3))};
   CollectiveCall send;

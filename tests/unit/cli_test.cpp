@@ -188,6 +188,15 @@ TEST(Progress, its_line_leaves_out_what_is_not_known) {
   EXPECT_EQ(progress_text("reading", 0, 0, 3), "tprof: reading, 3 s");
 }
 
+TEST(Progress, leaves_room_for_its_figures_on_a_narrow_terminal) {
+  std::string name = "reading n\u00f6de-07_1234567.1735732800123456789.pt.trace.json";
+  EXPECT_EQ(progress_text(name, 20'000'000, 35'000'000, 3, 50),
+            "tprof: reading n\u00f6de-07_12345..., 20 of 35 MB, 3 s");
+  EXPECT_EQ(progress_text("reading x", 0, 0, 3, 22), "tprof: reading x, 3 s");
+  EXPECT_EQ(progress_text("reading x", 0, 0, 3, 21), "tprof: readi..., 3 s");
+  EXPECT_EQ(progress_text("reading x", 0, 0, 3, 2), "..., 3 s");
+}
+
 // What stderr gets; on a terminal if `terminal`.
 std::string progress_on(bool terminal) {
   int theirs, ours = posix_openpt(O_RDWR | O_NOCTTY);

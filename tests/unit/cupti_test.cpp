@@ -208,14 +208,14 @@ struct LaunchesTest : testing::Test {
 };
 
 TEST_F(LaunchesTest, WaitForTheirRecordInWhateverOrderItComes) {
-  launches->call(1, 10, 100, true);
-  launches->call(2, 10, 200, true);
-  launches->call(3, 10, 300, false);
+  launches->call(1, 100, true);
+  launches->call(2, 200, true);
+  launches->call(3, 300, false);
   EXPECT_EQ(launches->pending(0, 1000), 2u);
   EXPECT_EQ(launches->pending(0, 200), 1u);
   EXPECT_EQ(launches->work(1), 100u);
   EXPECT_EQ(launches->work(4), 0u) << "its call is not known yet";
-  launches->call(4, 10, 400, true);
+  launches->call(4, 400, true);
   EXPECT_EQ(launches->pending(0, 1000), 1u);
   EXPECT_EQ(launches->give_up(0, 1000), 1u);
   EXPECT_TRUE(launches->given_up(2));
@@ -223,25 +223,39 @@ TEST_F(LaunchesTest, WaitForTheirRecordInWhateverOrderItComes) {
 }
 
 TEST_F(LaunchesTest, TheCallInsideACallCountsOnce) {
-  launches->call(5, 10, 120, true);  // the driver's, which ends first
-  launches->call(5, 10, 100, true);
+  launches->call(5, 120, true);  // the driver's, which ends first
+  launches->call(5, 100, true);
   EXPECT_EQ(launches->pending(0, 1000), 1u);
   EXPECT_EQ(launches->work(5), 100u);
-  launches->call(5, 10, 100, true);
+  launches->call(5, 100, true);
   EXPECT_EQ(launches->pending(0, 1000), 0u);
 }
 
-TEST_F(LaunchesTest, WhatIsCapturedHasNoRecord) {
-  launches->capture(10, true);
-  launches->call(6, 10, 100, true);
-  launches->call(7, 11, 100, true);
-  launches->capture(10, false);
-  launches->call(8, 10, 100, true);
+TEST_F(LaunchesTest, WhatIsLaunchedDuringACaptureHasNoRecord) {
+  launches->call(5, 50, true);
+  launches->call(7, 150, true);  // by autograd's thread, whose records may come first
+  launches->capture(10, 100, true);
+  launches->call(6, 110, true);
+  launches->capture(10, 200, false);
+  launches->call(8, 210, true);
   EXPECT_EQ(launches->pending(0, 1000), 2u);
+  EXPECT_EQ(launches->give_up(0, 1000), 2u);
+  EXPECT_FALSE(launches->given_up(7));
+}
+
+TEST_F(LaunchesTest, CapturesOfTwoThreadsEndEachForItself) {
+  launches->capture(10, 100, true);
+  launches->capture(11, 120, true);
+  launches->capture(10, 200, false);
+  launches->call(1, 250, true);
+  EXPECT_EQ(launches->pending(0, 1000), 0u);
+  launches->capture(11, 300, false);
+  launches->call(2, 350, true);
+  EXPECT_EQ(launches->pending(0, 1000), 1u);
 }
 
 TEST_F(LaunchesTest, OldOnesMakeRoom) {
-  for (u32 i = 1; i < 200'000; i++) launches->call(i, 10, i, true);
+  for (u32 i = 1; i < 200'000; i++) launches->call(i, i, true);
   for (u32 i = 1; i < 200'000; i++) launches->work(i);
   EXPECT_EQ(launches->pending(0, 1'000'000), 0u);
 }

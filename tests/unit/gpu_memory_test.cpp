@@ -124,6 +124,16 @@ TEST_F(GpuMemoryTest, EightThreadsAddUp) {
   }
 }
 
+// As of a program that is linked with CUDA's runtime statically, and gets the same address each time.
+TEST_F(GpuMemoryTest, RecordsOfOneAddressWithoutCallsTakeNoTimeThatGrowsWithTheirSquare) {
+  constexpr u64 kTimes = 200'000;
+  for (u64 i = 0; i < kTimes; i++) {
+    seen_by_cupti(1000 + 4 * i, 1, 0xa000, 64);
+    seen_by_cupti(1002 + 4 * i, 2, 0xa000, 64);
+  }
+  EXPECT_EQ(build().memory.size(), 2 * kTimes);
+}
+
 TEST_F(GpuMemoryTest, HostMemoryAndFailuresAreNoDeviceMemory) {
   alloc(kPid, 1000, 0xa000, 100, 0, kCallHostMemory);
   release(kPid, 2000, 0xa000, 0, kCallHostMemory);

@@ -306,6 +306,17 @@ TEST(Launches, MeasureDelaysShortWorkAndQueues) {
   EXPECT_DOUBLE_EQ(l.queues[0].mean, (10 + 380 + 105) / 1000.0);
 }
 
+// By clocks that differ, work may begin with its call or even before it.
+TEST(Launches, WorkThatDidNotWaitForItsCallIsInNoQueue) {
+  ModelBuilder b;
+  b.step(0, 1000);
+  b.launch("with it", 100, 100, 110);
+  b.launch("before it", 200, 199, 210);
+  Launches l = launches_of(b.model());
+  EXPECT_EQ(l.activities, 2u);
+  for (const Queue& queue : l.queues) EXPECT_EQ(queue.longest, 0u);
+}
+
 // A graph's works are held against its launch together, and what a call waited is not its launch.
 TEST(Launches, WorkIsShorterThanItsCallByAllThatTheCallGave) {
   ModelBuilder b;

@@ -172,6 +172,30 @@ TEST(Memory, ReleasesOfEarlierBlocksHaveNoAllocation) {
   EXPECT_EQ(blocks[1].released_ns, MemoryBlock::kUnseen);
 }
 
+TEST(Memory, ABlockEndsAtTheLatestWhereItsAddressIsGivenAgain) {
+  ModelBuilder b;
+  b.memory(10, 0xa, 100, 100);
+  b.memory(20, 0xa, 50, 50);
+  Model model = b.model();
+  auto blocks = memory_blocks(model, build_op_tree(model));
+  ASSERT_EQ(blocks.size(), 2u);
+  EXPECT_EQ(blocks[0].released_ns, 20'000);
+  EXPECT_EQ(blocks[1].released_ns, MemoryBlock::kUnseen);
+}
+
+TEST(Memory, WhatCouldNotBeHadIsNoAllocation) {
+  ModelBuilder b;
+  b.op("aten::empty", 0, 100);
+  b.memory(10, 0, 1ll << 35, 0);
+  b.memory(20, 0xa, 64, 64);
+  Model model = b.model();
+  model.memory[0].flags = kMemoryOutOfMemory;
+  MemoryUse use = rows_of(model)["aten::empty"].memory[{kCudaDeviceType, 0}];
+  EXPECT_EQ(use.increase_bytes, 64);
+  EXPECT_EQ(use.allocated_bytes, 64);
+  EXPECT_EQ(use.allocations, 1u);
+}
+
 TEST(Memory, AThinnedCurveKeepsItsPeak) {
   ModelBuilder b;
   for (int i = 0; i < 10'000; i++) b.memory(i, 0x100 + u64(i), 1, i == 7777 ? 1'000'000 : u64(i % 50));

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,12 +23,14 @@ using namespace tprof;
 namespace {
 
 std::function<void(int fd)> g_before_allocation;
+int g_interruptions;  // so many calls are interrupted by a signal
 
 }  // namespace
 
 // Instead of the C library's: space for the file is asked for.
 extern "C" int fallocate(int fd, int mode, off_t at, off_t bytes) {
   if (g_before_allocation) g_before_allocation(fd);
+  if (g_interruptions && g_interruptions--) return errno = EINTR, -1;
   return int(syscall(SYS_fallocate, fd, mode, at, bytes));
 }
 
@@ -239,6 +242,37 @@ TEST_F(WriterTest, AStepOfFlightModeCanBeEndedHoursLater) {
   ASSERT_EQ(meta.steps.size(), 3u);
   EXPECT_EQ(meta.steps[1].end_ticks, 3u);
   writer.remove();
+}
+
+TEST_F(WriterTest, SignalsAndAMomentWithoutDescriptorsDoNotEndTheRecording) {
+  static Writer writer;  // see above
+  std::string busy = dir + "/busy.tprof";
+  g_interruptions = 20;
+  ASSERT_TRUE(writer.create({busy.c_str(), "host", u32(getpid()), 0, 1, 2, 64ull << 20, Role::program, false}));
+  g_interruptions = 20;
+  EXPECT_NE(writer.take_chunk(Stream::data, 1, 1), nullptr);
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = {0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  EXPECT_EQ(writer.take_chunk(Stream::data, 1, 1), nullptr);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_FALSE(writer.stopped());
+  EXPECT_NE(writer.take_chunk(Stream::data, 1, 1), nullptr);
+  g_interruptions = 1 << 20;  // a timer that goes off faster than the file system works
+  EXPECT_EQ(writer.take_chunk(Stream::data, 1, 1), nullptr);
+  g_interruptions = 0;
+  EXPECT_NE(writer.take_chunk(Stream::data, 1, 1), nullptr);
+  writer.remove();
+}
+
+TEST_F(WriterTest, NamesThatComeAgainAreWrittenOnceAlsoWhenThereAreVeryMany) {
+  for (int i = 0; i < 60'000; i++) {
+    std::string label = "iteration " + std::to_string(i);
+    intern_bytes(label.c_str(), label.size());
+  }
+  u32 first = intern_bytes("a_kernel", 8);
+  EXPECT_EQ(intern_bytes("a_kernel", 8), first);
 }
 
 TEST_F(WriterTest, AFileThatWasEmptiedAndGrewAgainIsNotTaken) {

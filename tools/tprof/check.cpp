@@ -10,6 +10,7 @@
 #include "command.h"
 #include "exit_codes.h"
 #include "input/inputs.h"
+#include "input/trace_file.h"
 
 namespace tprof {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 int check(const std::vector<std::string>& paths, bool quiet) {
   std::vector<std::string> files;
   for (const std::string& path : paths) {
-    if (!std::filesystem::is_directory(path)) {
+    if (!is_directory(path)) {
       files.push_back(path);
       continue;
     }

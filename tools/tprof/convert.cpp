@@ -144,7 +144,7 @@ int convert(const ConvertArguments& arguments) {
     }
   };
   for (const std::string& path : arguments.paths) {
-    if (!std::filesystem::is_directory(path)) {
+    if (!is_directory(path)) {
       attempt(path, true);
       continue;
     }

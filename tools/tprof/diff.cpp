@@ -14,6 +14,7 @@
 #include "command.h"
 #include "exit_codes.h"
 #include "input/inputs.h"
+#include "input/trace_file.h"
 #include "plugin_compat/diff.h"
 #include "plugin_compat/tree.h"
 #include "report/diff.h"
@@ -64,10 +65,7 @@ std::pair<std::vector<std::string>, std::vector<std::string>> sides_of(const Dif
 
 // The name of the run of a trace: its directory. Several windows of one process that are given as files are one run.
 std::string run_of(const std::string& path, const Input& input) {
-  std::error_code why;
-  fs::path whole = fs::weakly_canonical(input.path, why);
-  std::string directory = (why ? fs::path(input.path) : whole).parent_path().string();
-  return directory + (fs::is_directory(path) ? "" : "/" + input.worker);
+  return input.directory + (is_directory(path) ? "" : "/" + input.worker);
 }
 
 DiffSideReader side_of(const std::vector<std::string>& paths, bool flames, int& code) {

@@ -91,9 +91,9 @@ void check_preload(Patient& patient, std::vector<Finding>& out) {
 
 void check_directory(Patient&, std::vector<Finding>& out) {
   const char* set = getenv("TPROF_LOGDIR");
-  std::string directory = absolute_path(set && *set ? set : ".");
-  if (access(directory.c_str(), W_OK | X_OK) == 0) {
-    out.push_back({Verdict::ok, directory + (set && *set ? "" : "/tprof_log will be created")});
+  std::string directory = absolute_path(set && *set ? set : "tprof_log"), base = nearest_existing(directory);
+  if (is_directory(base) && access(base.c_str(), W_OK | X_OK) == 0) {
+    out.push_back({Verdict::ok, directory + (base == directory ? "" : " will be created")});
   } else {
     out.push_back({Verdict::bad, directory + " is not writable; give one with --logdir"});
   }
@@ -102,7 +102,7 @@ void check_directory(Patient&, std::vector<Finding>& out) {
 void check_disk(Patient&, std::vector<Finding>& out) {
   const char* set = getenv("TPROF_LOGDIR");
   std::error_code why;
-  auto space = std::filesystem::space(set && *set ? set : ".", why);
+  auto space = std::filesystem::space(nearest_existing(absolute_path(set && *set ? set : ".")), why);
   if (why) return out.push_back({Verdict::off, "unknown: " + why.message()});
   double gib = double(space.available) / double(1u << 30);
   char text[64];
@@ -141,8 +141,12 @@ void check_profiling(Patient& patient, std::vector<Finding>& out) {
   if (patient.torch_python.empty())
     return out.push_back({Verdict::off, "no Python with torch found; name yours: tprof doctor /path/to/python"});
   if (patient.library.empty()) return out.push_back({Verdict::bad, "no library"});
-  std::string directory = (std::filesystem::temp_directory_path() / "tprof-doctor-XXXXXX").string();
-  if (!mkdtemp(directory.data())) return out.push_back({Verdict::bad, "a temporary directory cannot be created"});
+  std::error_code why;
+  std::string directory = (std::filesystem::temp_directory_path(why) / "tprof-doctor-XXXXXX").string();
+  if (why || !mkdtemp(directory.data()))
+    return out.push_back(
+        {Verdict::bad, "a temporary directory cannot be created: " + (why ? why.message() : directory) +
+                           "; is TMPDIR a directory that can be written?"});
   std::vector<std::pair<std::string, std::string>> environment;
   for (int i = 0; i < kOptionRowCount; i++) environment.push_back({kOptionRows[i].env, ""});
   ChildResult child =

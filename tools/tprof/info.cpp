@@ -184,7 +184,7 @@ void print_json(const FileInfo& report) {
 int info(const std::vector<std::string>& paths, bool json) {
   std::vector<std::string> files;
   for (const std::string& path : paths) {
-    if (!std::filesystem::is_directory(path)) {
+    if (!is_directory(path)) {
       files.push_back(path);
       continue;
     }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <set>
 
 #include "base/child.h"
 #include "base/error.h"
@@ -26,12 +27,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The directory itself, or the nearest one above that exists.
-std::string nearest_existing(const std::string& path) {
-  fs::path at = path;
+// Not if it cannot be told, as behind a directory that may not be searched.
+bool is_missing(const fs::path& path) {
   std::error_code ignored;
-  while (!fs::exists(at, ignored) && at.has_parent_path() && at != at.parent_path()) at = at.parent_path();
-  return at.string();
+  return fs::status(path, ignored).type() == fs::file_type::not_found;
 }
 
 void refuse_unwritable(const std::string& directory, const std::string& why) {
@@ -58,9 +57,9 @@ std::string choose_logdir(const Options& options, const std::vector<std::string>
 class RunDirectory {
  public:
   explicit RunDirectory(const std::string& path) : path_(path) {
-    for (fs::path at = path; !fs::exists(at) && at != at.parent_path(); at = at.parent_path())
-      made_.push_back(at.string());
     std::error_code why;
+    for (fs::path at = path; is_missing(at) && at != at.parent_path(); at = at.parent_path())
+      made_.push_back(at.string());
     fs::create_directories(path, why);
     if (why) refuse_unwritable(path, why.message());
     check_writable(path);
@@ -85,8 +84,9 @@ class RunDirectory {
 // may call NVTX before the preloaded library is ready. A value that is already set belongs to another tool and is kept.
 constexpr char kNvtxInjection[] = "NVTX_INJECTION64_PATH";
 
+// `removed`: variables that this process was given and that do not go with what was typed.
 int print_env(const RunArguments& arguments, const std::string& library, const std::string& preload,
-              const std::string& logdir) {
+              const std::string& logdir, const std::set<std::string>& removed) {
   check_writable(logdir);
   setenv("LD_PRELOAD", preload.c_str(), 1);
   setenv("TPROF_LOGDIR", logdir.c_str(), 1);
@@ -99,7 +99,16 @@ int print_env(const RunArguments& arguments, const std::string& library, const s
   if (!arguments.schedule_words.empty()) names.push_back("TPROF_SCHEDULE");
   for (const std::string& name : names)
     printf("export %s=%s\n", name.c_str(), shell_quote(getenv(name.c_str())).c_str());
+  for (const std::string& name : removed) printf("unset %s\n", name.c_str());
   return kExitOk;
+}
+
+// Of these variables, those that the environment has.
+std::set<std::string> set_ones(const std::set<std::string>& variables) {
+  std::set<std::string> out;
+  for (const std::string& name : variables)
+    if (getenv(name.c_str())) out.insert(name);
+  return out;
 }
 
 [[noreturn]] void become(const std::vector<std::string>& program) {
@@ -115,10 +124,12 @@ int run(const RunArguments& arguments) {
   const std::vector<std::string>& program = arguments.program;
   if (program.empty() && !arguments.print_env)
     throw Error(Fault::usage, "no program to run: tprof run [OPTION...] -- python train.py");
+  std::set<std::string> removed = set_ones({"TPROF_STEPS", "TPROF_SCHEDULE"});
   Options options = apply_options(arguments);
+  for (const std::string& name : set_ones(removed)) removed.erase(name);
   std::string library = options.disable ? "" : find_library();
   std::string preload = compose_preload(library, getenv("LD_PRELOAD"));
-  if (arguments.print_env) return print_env(arguments, library, preload, choose_logdir(options, program));
+  if (arguments.print_env) return print_env(arguments, library, preload, choose_logdir(options, program), removed);
 
   ProgramFile file = find_program(program[0]);
   if (file.status) {

@@ -104,7 +104,9 @@ Launches launches(const Model& model, const Windows& windows, const Waits& waits
       }
     }
     std::vector<QueueEdge>& list = edges[{work.device, work.stream}];
-    list.push_back({std::min(call.begin_ns, work.begin_ns), 1, work.call});
+    if (work.begin_ns <= call.begin_ns)
+      continue;  // it did not wait; by clocks that differ it began even before the call
+    list.push_back({call.begin_ns, 1, work.call});
     list.push_back({work.begin_ns, -1, work.call});
   }
   out.slowest_calls = top(std::move(slow));

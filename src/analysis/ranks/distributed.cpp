@@ -151,6 +151,7 @@ class Collectives {
         if (const auto& [end, count] = first[clock[m.rank]]; count > 1)
           times_[m.rank].late_leaves.push_back({m.call->time().end, m.call->time().end - end});
     }
+    for (RankTimes& times : times_) std::sort(times.late_leaves.begin(), times.late_leaves.end());
   }
 
   void add_waits() {

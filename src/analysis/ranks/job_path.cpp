@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace tprof {
 namespace {
@@ -26,7 +27,7 @@ class JobWalker {
       if (ranks_[r].has_steps)
         for (const RankStep& step : ranks_[r].steps) steps[step.name].push_back({r, step.time});
     for (const auto& [name, of_ranks] : steps)
-      if (of_ranks.size() == who_.size()) walk(of_ranks);
+      if (are_all_once(of_ranks)) walk(of_ranks);
     for (auto& [key, row] : rows_) out_.rows.push_back(row);
     std::stable_sort(out_.rows.begin(), out_.rows.end(),
                      [](const JobPathRow& a, const JobPathRow& b) { return a.ns > b.ns; });
@@ -34,6 +35,12 @@ class JobWalker {
   }
 
  private:
+  // Whether each rank has the step, and once: two threads may both have a step of that name.
+  bool are_all_once(const std::vector<std::pair<u32, Interval>>& of_ranks) const {
+    return std::equal(of_ranks.begin(), of_ranks.end(), who_.begin(), who_.end(),
+                      [](const std::pair<u32, Interval>& step, u32 rank) { return step.first == rank; });
+  }
+
   void add(u32 rank, const std::string& op, i64 ns) {
     if (ns <= 0) return;
     JobPathRow& row = rows_.try_emplace({rank, op}, JobPathRow{rank, op}).first->second;
@@ -51,11 +58,13 @@ class JobWalker {
       begins[r] = time.begin;
       if (time.length() > longest) longest = time.length(), rank = r, at = time.end;
     }
-    for (;;) {
+    // Of falsely matched calls the order may differ between ranks, so that the way comes back to where it was.
+    for (std::set<const MatchedCalls*> passed;;) {
       const auto& ends = ends_[rank];
       auto next = std::upper_bound(ends.begin(), ends.end(), std::pair<i64, const MatchedCalls*>(at, after_all()));
       if (next == ends.begin() || std::prev(next)->first <= begins[rank]) break;
       const auto& [end, calls] = *std::prev(next);
+      if (!passed.insert(calls).second) break;
       const MatchedCall* last = &calls->members[0];  // who arrived last has the shortest call
       for (const MatchedCall& m : calls->members)
         if (m.call->dur_ns < last->call->dur_ns) last = &m;

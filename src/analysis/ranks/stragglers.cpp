@@ -12,6 +12,7 @@ namespace {
 struct Part {
   std::vector<i64> own_ns, length_ns, late_leave_ns;
   std::vector<const RankStep*> steps;  // empty: it is no step
+  std::vector<u32> ranks = {};         // of the steps
 };
 
 // The values of all ranks in one part.
@@ -84,8 +85,9 @@ class Comparison {
     part.length_ns.push_back(time.length());
     part.own_ns.push_back(time.length() - times_[r].waits.length_in(time.begin, time.end));
     part.late_leave_ns.push_back(0);
-    for (const auto& [at, late] : times_[r].late_leaves)
-      if (at >= time.begin && at < time.end) part.late_leave_ns.back() += late;
+    const auto& leaves = times_[r].late_leaves;
+    auto first = std::lower_bound(leaves.begin(), leaves.end(), std::pair<i64, i64>(time.begin, INT64_MIN));
+    for (auto at = first; at != leaves.end() && at->first < time.end; ++at) part.late_leave_ns.back() += at->second;
   }
 
   // Steps of the same name, on all ranks.
@@ -96,9 +98,10 @@ class Comparison {
         Part& part = found[step.name];
         add(part, r, step.time);
         part.steps.push_back(&step);
+        part.ranks.push_back(r);
       }
-    for (auto& [name, part] : found)
-      if (part.steps.size() == who_.size()) parts_.push_back(std::move(part));
+    for (auto& [name, part] : found)  // two threads of a rank may both have a step of that name
+      if (part.ranks == who_) parts_.push_back(std::move(part));
   }
 
   // All ranks leave a collective together, so two of them enclose the same stretch on each.

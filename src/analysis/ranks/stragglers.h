@@ -31,7 +31,7 @@ constexpr size_t kMaxParts = 20;          // for traces without steps
 struct RankTimes {
   IntervalSet waits;             // waiting for others, or not known for what
   std::vector<i64> common_ends;  // of the collectives in which all ranks take part, in the same order on all
-  std::vector<std::pair<i64, i64>> late_leaves;  // when it left a collective, and how long after the first one
+  std::vector<std::pair<i64, i64>> late_leaves;  // when it left a collective, in order; how long after the first one
 };
 
 // Fills in the fields of Distributed about stragglers; `times` by rank.

@@ -192,7 +192,8 @@ class OfNodes {
       if (bytes > 0 && counts(event.ns)) out_.add(of_memory(index), gpu ? on_gpu : on_cpu, double(bytes));
     };
     for (u32 i = 0; i < model_.memory.size(); i++)
-      add(i, model_.memory[i].bytes, FlameCost::cpu_allocated, FlameCost::gpu_allocated);
+      add(i, model_.memory[i].failed() ? 0 : model_.memory[i].bytes, FlameCost::cpu_allocated,
+          FlameCost::gpu_allocated);
     for (const MemoryBlock& block : memory_blocks(model_, tree_)) {
       bool kept = block.allocated_ns != MemoryBlock::kUnseen && block.released_ns == MemoryBlock::kUnseen;
       add(block.event, kept ? block.bytes : 0, FlameCost::cpu_kept, FlameCost::gpu_kept);

@@ -41,7 +41,10 @@ std::vector<MemoryBlock> memory_blocks(const Model& model, const OpTree& tree) {
       block.bytes = event.bytes;
       block.allocated_ns = event.ns;
       block.node = tree.of_memory[i];
-      of_device[event.address] = blocks.size();
+      auto [at, is_new] = of_device.try_emplace(event.address, blocks.size());
+      // The release of the block that was there has no record; it was at the latest now.
+      if (!is_new) blocks[at->second].released_ns = event.ns;
+      at->second = blocks.size();
       blocks.push_back(block);
     } else if (auto it = of_device.find(event.address); it != of_device.end()) {
       blocks[it->second].released_ns = event.ns;

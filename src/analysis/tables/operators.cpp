@@ -74,6 +74,7 @@ void add_memory(const Model& model, const OpTree& tree, const std::vector<u32>& 
   std::vector<u32> counted;
   for (size_t i = 0; i < model.memory.size(); i++) {
     const MemoryEvent& event = model.memory[i];
+    if (event.failed()) continue;
     i64 allocated = std::max<i64>(event.bytes, 0);
     counted.clear();
     for (i32 at = tree.of_memory[i]; at >= 0; at = tree.nodes[size_t(at)].parent) {

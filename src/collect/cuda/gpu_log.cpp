@@ -126,8 +126,9 @@ bool note_call(const CuptiLibrary& library, GpuRecord& r) {
   bool good = r.api.result == 0;
   if (kills_context(r.api.result)) g_context_dead.store(true);
   // The call that ends an invalidated capture returns an error, but does end it.
-  if (name.ends_capture || (good && name.begins_capture)) g_launches.capture(r.api.tid, name.begins_capture && good);
-  g_launches.call(r.correlation, r.api.tid, r.begin_ns, good && name.launches);
+  if (name.ends_capture) g_launches.capture(r.api.tid, r.begin_ns, false);
+  if (name.begins_capture && good) g_launches.capture(r.api.tid, r.begin_ns, true);
+  g_launches.call(r.correlation, r.begin_ns, good && name.launches);
   return true;
 }
 

@@ -11,10 +11,8 @@ Launches::Launch& Launches::slot(u32 correlation) {
   return l;
 }
 
-void Launches::call(u32 correlation, u32 tid, u64 begin_ns, bool expects) {
+void Launches::call(u32 correlation, u64 begin_ns, bool expects) {
   if (!correlation) return;
-  for (u32 captures : capturing_)
-    if (captures == tid) expects = false;
   Launch& l = slot(correlation);
   // A runtime call and the driver call inside it share the id: the one that starts earlier is the program's.
   if (!l.begin_ns || begin_ns < l.begin_ns) l.begin_ns = begin_ns;
@@ -30,22 +28,27 @@ u64 Launches::work(u32 correlation) {
   return l.begin_ns;
 }
 
-void Launches::capture(u32 tid, bool begins) {
-  for (u32& captures : capturing_)
-    if (captures == tid) captures = 0;
-  if (!begins) return;
-  for (u32& captures : capturing_)
-    if (!captures) {
-      captures = tid;
-      return;
-    }
+void Launches::capture(u32 tid, u64 ns, bool begins) {
+  for (Capture& c : captures_)
+    if (c.begin_ns && !c.end_ns && c.tid == tid) c.end_ns = ns;
+  if (begins) captures_[capture_count_++ % kCaptures] = {ns, 0, tid};
+}
+
+bool Launches::is_captured(u64 ns) const {
+  for (const Capture& c : captures_)
+    if (c.begin_ns && ns >= c.begin_ns && (!c.end_ns || ns <= c.end_ns)) return true;
+  return false;
+}
+
+bool Launches::waits(const Launch& l, u64 begin_ns, u64 end_ns) const {
+  return l.expects && !l.has_record && !l.given_up && l.begin_ns >= begin_ns && l.begin_ns < end_ns &&
+         !is_captured(l.begin_ns);
 }
 
 u32 Launches::pending(u64 begin_ns, u64 end_ns) const {
   u32 n = 0;
   if (open_ == 0) return 0;
-  for (const Launch& l : launches_)
-    n += l.expects && !l.has_record && !l.given_up && l.begin_ns >= begin_ns && l.begin_ns < end_ns;
+  for (const Launch& l : launches_) n += waits(l, begin_ns, end_ns);
   return n;
 }
 
@@ -53,7 +56,7 @@ u32 Launches::give_up(u64 begin_ns, u64 end_ns) {
   u32 n = 0;
   if (open_ == 0) return 0;
   for (Launch& l : launches_) {
-    if (!l.expects || l.has_record || l.given_up || l.begin_ns < begin_ns || l.begin_ns >= end_ns) continue;
+    if (!waits(l, begin_ns, end_ns)) continue;
     l.given_up = true;
     n++;
   }

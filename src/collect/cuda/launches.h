@@ -9,11 +9,13 @@ namespace tprof {
 class Launches {
  public:
   // A call was made. `expects`: a record of GPU activity must follow. It may come after the work() of the same id.
-  void call(u32 correlation, u32 tid, u64 begin_ns, bool expects);
+  void call(u32 correlation, u64 begin_ns, bool expects);
   // A record of GPU activity arrived. Returns when its call was made, 0 if that is not known.
   u64 work(u32 correlation);
-  // What a thread launches while it captures a stream goes into a graph, and no record follows.
-  void capture(u32 tid, bool begins);
+  // A thread began or ended the capture of a stream. What is launched meanwhile goes into a graph, and no record
+  // follows, also what other threads launch: autograd's own thread captures the backward pass. What is launched at that
+  // time and not captured is not waited for either.
+  void capture(u32 tid, u64 ns, bool begins);
 
   // Counts the calls in [begin, end) whose record has not arrived.
   u32 pending(u64 begin_ns, u64 end_ns) const;
@@ -23,17 +25,25 @@ class Launches {
 
  private:
   static constexpr u32 kSlots = 1 << 16;
-  static constexpr u32 kCapturing = 16;
+  static constexpr u32 kCaptures = 64;  // the latest
   struct Launch {
     u64 begin_ns;
     u32 correlation;
     bool expects, has_record, given_up;
   };
+  struct Capture {
+    u64 begin_ns, end_ns;  // `end` 0: it goes on
+    u32 tid;
+  };
   Launch& slot(u32 correlation);
+  bool is_captured(u64 ns) const;
+  // In [begin, end), expects a record and waits for it.
+  bool waits(const Launch& launch, u64 begin_ns, u64 end_ns) const;
 
   Launch launches_[kSlots];
-  u32 capturing_[kCapturing];  // thread ids, 0: free
-  u32 open_;                   // launches that expect a record and have none yet
+  Capture captures_[kCaptures];
+  u32 capture_count_;
+  u32 open_;  // launches that expect a record and have none yet, those that are captured, too
 };
 
 }  // namespace tprof

@@ -13,6 +13,7 @@ using PyProfiler = int(PyObject*, PyObject*, int, PyObject*);
 // PY_FUNCTION(result, name, (parameters)): must exist. PY_OPTIONAL: may be missing.
 #define TPROF_PYTHON_API(PY_FUNCTION, PY_OPTIONAL)                                                 \
   PY_FUNCTION(int, Py_IsInitialized, ())                                                           \
+  PY_FUNCTION(PyObject*, PyImport_GetModuleDict, ()) /* borrowed */                                \
   PY_FUNCTION(int, PySys_AddAuditHook, (int (*)(const char*, PyObject*, void*), void*))            \
   PY_FUNCTION(PyObject*, PyTuple_GetItem, (PyObject*, PySize))                                     \
   PY_FUNCTION(const char*, PyUnicode_AsUTF8, (PyObject*))                                          \

@@ -16,6 +16,7 @@
 #include "collect/python/script.h"
 #include "collect/python/watch.h"
 #include "collect/session/session.h"
+#include "collect/steps/schedule.h"
 #include "collect/torch/attach.h"
 #include "collect/torch/calibrate.h"
 #include "collect/torch/groups.h"
@@ -27,7 +28,10 @@ bool g_joined;  // to torch
 std::atomic<bool> g_ran{false};
 PyObject* g_on_phase;  // the script's function, called with the Phase
 std::atomic<u32> g_phase{0};
+std::atomic<u32> g_phase_known{0};  // to the script
 std::atomic<bool> g_call_pending{false};
+bool g_calls_ready;      // calls of modules and functions may be recorded
+bool g_functions_ready;  // those of functions, which the script switches
 
 using Args = PyObject* const*;
 
@@ -37,15 +41,27 @@ PyObject* yes_or_none(bool yes) { return yes ? g_py.PyUnicode_FromString("yes") 
 int phase_call(void*) {
   g_call_pending.store(false);
   Phase phase = Phase(g_phase.load());
+  g_phase_known.store(u32(phase));
   PyObject* result = g_py.PyObject_CallFunction(g_on_phase, "i", int(phase));
   if (!result) return -1;  // one of the program's signal handlers raised: the script catches our own exceptions
   g_py.Py_DecRef(result);
   return 0;
 }
 
+// A main thread that waits in C, for a training in another thread for example, does nothing for the script meanwhile.
+void note_missed(Phase before, Phase now) {
+  static std::atomic<bool> noted{false};
+  bool missed = records(before) && !records(now) && !records(Phase(g_phase_known.load()));
+  if (g_functions_ready && missed && !noted.exchange(true))
+    g_session.capability(
+        "python_calls", false,
+        "the main thread waited in a call into C throughout a window, so that calls were not recorded");
+}
+
 // Passes the phase to the Python side, soon and on the main thread. From any thread, with or without the GIL.
 void phase_changed(Phase phase) {
-  g_phase.store(u32(phase));
+  note_missed(Phase(g_phase.exchange(u32(phase))), phase);
+  if (g_calls_ready) calls_record(records(phase));
   if (!g_on_phase || g_call_pending.exchange(true)) return;
   if (g_py.Py_AddPendingCall(phase_call, nullptr) != 0) g_call_pending.store(false);
 }
@@ -180,15 +196,16 @@ PyObject* calls_prepare(PyObject*, Args args, PySize count) {
   if (count != 2 || !builtins_prepare(args[0], &g_calls_prepare))
     return g_py.PyUnicode_FromString("objects of this Python are not laid out as expected");
   parameters_prepare(args[1]);
+  g_calls_ready = true;
   return g_py.PyUnicode_FromString("");
 }
 Method g_calls_prepare{"calls_prepare", calls_prepare, kFastCall, nullptr};
 
 PyObject* module_hooked(PyObject*, Args, PySize) { return yes_or_none(g_module_code != nullptr); }
 
-// calls_switch(on)
-PyObject* calls_switch(PyObject*, Args args, PySize count) {
-  calls_record(count == 1 && g_py.PyObject_IsTrue(args[0]) == 1);
+// functions_ready(): the script switches something that reports calls of functions.
+PyObject* functions_ready(PyObject*, Args, PySize) {
+  g_functions_ready = true;
   return g_py.new_none();
 }
 
@@ -238,7 +255,7 @@ Method g_methods[] = {{"attach", attach, kFastCall, nullptr},
                       {"calls_wanted", calls_wanted, kFastCall, nullptr},
                       {"learn_parameter", learn_parameter, kFastCall, nullptr},
                       {"module_hooked", module_hooked, kFastCall, nullptr},
-                      {"calls_switch", calls_switch, kFastCall, nullptr},
+                      {"functions_ready", functions_ready, kFastCall, nullptr},
                       {"profile_begin", profile_begin, kFastCall, nullptr},
                       {"profile_all", profile_all, kFastCall, nullptr},
                       {"profile_here", profile_here, kFastCall, nullptr},
@@ -250,7 +267,7 @@ PyObject* make_function(Method& method) {
   return g_py.PyCMethod_New(&method, nullptr, nullptr, nullptr);
 }
 
-// GIL held, `import torch` is about to happen.
+// GIL held, the import of torch has just begun.
 void run_script() {
   constexpr int kFileInput = 257;
   KeepException keep;
@@ -279,7 +296,10 @@ int audit(const char* event, PyObject* args, void*) {
     g_py.PyErr_Clear();
     return 0;
   }
-  if (!strcmp(text, "torch") && !g_ran.exchange(true)) run_script();
+  // The first part that torch imports of itself: no event tells that importlib.import_module() imports torch.
+  if (!strncmp(text, "torch.", 6) && g_py.PyDict_GetItemString(g_py.PyImport_GetModuleDict(), "torch") &&
+      !g_ran.exchange(true))
+    run_script();
   return 0;
 }
 

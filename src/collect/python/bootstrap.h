@@ -1,5 +1,5 @@
 // How tprof gets to run inside an unmodified `python train.py`: an audit hook (PEP 578), added while the interpreter is
-// set up (inittab.h), sees `import torch` and runs a small script that waits until torch is completely imported.
+// set up (inittab.h), sees that torch is being imported and runs a small script that waits until it is complete.
 #pragma once
 
 namespace tprof {

@@ -8,17 +8,18 @@
 
 namespace tprof {
 
-constinit bool g_calls_recorded;
+constinit std::atomic<bool> g_calls_recorded{false};
 PyObject* g_module_code;
 
 namespace {
 
-u32 g_round;
+std::atomic<u32> g_round{0};
 
 // Calls that were opened in an earlier round ended while nothing was recorded.
 inline void begin_round(ThreadBlock* block) {
-  if (__builtin_expect(block->calls_round == g_round, 1)) return;
-  block->calls_round = g_round;
+  u32 round = g_round.load(std::memory_order_relaxed);
+  if (__builtin_expect(block->calls_round == round, 1)) return;
+  block->calls_round = round;
   block->call_count = block->calls_beyond = 0;
 }
 
@@ -66,19 +67,22 @@ inline void end_call(ThreadBlock* block, const void* key, u64 ticks) {
 // `begin` is called with the thread's block and the epoch, if something is being recorded.
 template <class Begin>
 __attribute__((always_inline)) inline void record(Begin begin) {
-  u32 epoch = recording_epoch();
-  if (epoch == kNoEpoch) return;
+  if (recording_epoch() == kNoEpoch) return;
   ThreadBlock* block = enter();
   if (!block) return;
-  begin_round(block);
-  begin(block, epoch);
+  // Read inside, so that who ends the window waits for this thread.
+  u32 epoch = recording_epoch();
+  if (epoch != kNoEpoch) {
+    begin_round(block);
+    begin(block, epoch);
+  }
   leave(block);
 }
 
 inline void record_end(const void* key) {
   ThreadBlock* block = t_self.block;
-  if (!block || block->busy.load(std::memory_order_relaxed) || block->calls_round != g_round || block->call_count == 0)
-    return;
+  if (!block || block->busy.load(std::memory_order_relaxed) || block->call_count == 0) return;
+  if (block->calls_round != g_round.load(std::memory_order_relaxed)) return;
   u64 t = now_ticks();
   enter_known(block);
   end_call(block, key, t);
@@ -88,8 +92,7 @@ inline void record_end(const void* key) {
 }  // namespace
 
 void calls_record(bool on) {
-  if (on && !g_calls_recorded) g_round++;
-  g_calls_recorded = on;
+  if (!g_calls_recorded.exchange(on) && on) g_round++;
 }
 
 void call_starts(PyObject* code, PyObject* module) {

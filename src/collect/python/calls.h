@@ -6,16 +6,18 @@
 // late. The end of a call that started before recording is ignored; calls whose end was not reported end with the call
 // around them.
 #pragma once
+#include <atomic>
+
 #include "collect/interpreter/api.h"
 
 namespace tprof {
 
-// Switches the recording of calls. Switching it on starts a new round, in which calls that are still open are
-// forgotten.
+// Switches the recording of calls, from any thread. Switching it on starts a new round, in which calls that are still
+// open are forgotten.
 void calls_record(bool on);
 
-extern bool g_calls_recorded;
-inline bool calls_are_recorded() { return g_calls_recorded; }
+extern std::atomic<bool> g_calls_recorded;
+inline bool calls_are_recorded() { return g_calls_recorded.load(std::memory_order_relaxed); }
 
 // The code object of nn.Module.__call__ once it is hooked. It is not recorded like other functions.
 extern PyObject* g_module_code;

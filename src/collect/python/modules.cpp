@@ -85,16 +85,20 @@ u32 module_id(PyObject* module) {
     KnownModule& known = g_modules.slot(key);
     if (known.key && alive(known)) return known.id;
   }
-  if (!g_modules.make_room(keep) || !g_classes.make_room([](KnownClass&) { return true; })) return 0;
-  KnownModule& known = g_modules.slot(key);
-  if (known.key)
-    g_py.Py_DecRef(known.weak);
-  else
-    g_modules.used++;
+  // This may collect garbage, and with it let other threads run, which come here, too: the tables are used after it.
   PyObject* weak = g_py.PyWeakref_NewRef(module, nullptr);
   if (!weak) g_py.PyErr_Clear();
-  known = {key, weak, write(module)};
-  return known.id;
+  u32 id = g_classes.make_room([](KnownClass&) { return true; }) ? write(module) : 0;
+  if (!id || !g_modules.make_room(keep)) {
+    if (weak) g_py.Py_DecRef(weak);
+    return id;
+  }
+  KnownModule& known = g_modules.slot(key);
+  PyObject* before = known.key ? known.weak : nullptr;
+  g_modules.used += !known.key;
+  known = {key, weak, id};
+  if (before) g_py.Py_DecRef(before);
+  return id;
 }
 
 }  // namespace tprof

@@ -8,12 +8,13 @@
 
 namespace tprof {
 
-// "" if calls can be seen in this way, else the reason why not. `mark`: what sys.getprofile() returns while ours is on.
+// "" if calls can be seen in this way, else the reason why not. `mark`: what sys.getprofile() returns while ours is on,
+// a function for sys.setprofile() that calls profile_this_thread().
 const char* profile_prepare(PyObject* mark);
 
-// On all existing threads.
+// On all existing threads that have none.
 void profile_switch(bool on);
-// On a new thread, if it is on elsewhere.
+// On a new thread, if it is on elsewhere; otherwise none is left on this one.
 void profile_this_thread();
 
 }  // namespace tprof

@@ -8,40 +8,33 @@ namespace tprof {
 const char kBootstrapScript[] = R"PY(
 import sys
 
+# Calls then(torch) at the end of its import, which has begun, before another thread can import it, too. Python clears
+# the mark of a module's spec when the module is there, or when its import has failed.
 def when_torch_is_complete(then):
-    class Finder:
-        @staticmethod
-        def find_spec(name, path=None, target=None):
-            if name != 'torch':
-                return None
-            spec = None
-            for finder in list(sys.meta_path):
-                find = getattr(finder, 'find_spec', None)
-                if finder is Finder or find is None:
-                    continue
-                spec = find(name, path, target)
-                if spec is not None:
-                    break
-            loader = getattr(spec, 'loader', None)
-            if hasattr(loader, 'exec_module'):
-                run = loader.exec_module
-                def exec_module(module):
-                    for undo in (lambda: sys.meta_path.remove(Finder), lambda: delattr(loader, 'exec_module')):
-                        try:
-                            undo()
-                        except Exception:
-                            pass
-                    run(module)
-                    try:
-                        then(module)
-                    except Exception as e:
-                        note('bootstrap', repr(e))
-                try:
-                    loader.exec_module = exec_module
-                except Exception:
-                    pass
-            return spec
-    sys.meta_path.insert(0, Finder)
+    def guarded(torch):
+        try:
+            then(torch)
+        except Exception as e:
+            note('bootstrap', repr(e))
+    torch = sys.modules['torch']
+    spec = getattr(torch, '__spec__', None)
+    if not getattr(spec, '_initializing', False):
+        return guarded(torch)
+    plain = type(spec)
+    class Spec(plain):
+        @property
+        def _initializing(self):
+            return vars(self)['_initializing']
+        @_initializing.setter
+        def _initializing(self, value):
+            try:
+                if not value:
+                    self.__class__ = plain
+                    if sys.modules.get('torch') is torch:
+                        guarded(torch)
+            finally:
+                vars(self)['_initializing'] = value
+    spec.__class__ = Spec
 
 def facts(torch):
     import platform
@@ -85,12 +78,16 @@ def worker_arguments(loop):
 # Before 3.12, functions that Python code calls cannot be hooked: backward passes, scalers and zero_grad are wrapped.
 def watch(torch):
     every = sys.version_info >= (3, 12)
+    free_threaded = 't' in getattr(sys, 'abiflags', '')  # what these two do relies on the GIL
     lost = []
     for kind, owner, name in watched(torch):
         if kind == 'worker':
             loop = vars(owner).get(name)
-            known = worker_arguments(loop) and watch_function(kind, loop, facts)
-            capability('loader_workers', '' if known else 'torch calls its workers in another way than is known')
+            known = not free_threaded and worker_arguments(loop) and watch_function(kind, loop, facts)
+            capability('loader_workers', '' if known else 'not of a free-threaded Python' if free_threaded else
+                       'torch calls its workers in another way than is known')
+        elif free_threaded and kind == 'module':
+            lost.append('nn.Module (this Python is free-threaded)')
         elif every or kind in ('module', 'loader', 'batch'):
             if not watch_function(kind, vars(owner).get(name), facts):
                 lost.append(name)
@@ -151,10 +148,10 @@ def wrap_around(owner, name, begins, ends):
             ends()
     setattr(owner, name, call)
 
-# Functions that switch the recording of calls on and off, if it is wanted.
+# Functions that switch what reports calls of functions on and off, if it is wanted.
 recorders = []
 
-# Sets up --with-modules and --with-stack=calls: notes the capabilities and adds a recorder.
+# Sets up --with-modules and --with-stack=calls: notes the capabilities and adds a recorder. Calls of modules need none.
 def record_calls(torch):
     wanted = calls_wanted()
     if not wanted:
@@ -168,16 +165,13 @@ def record_calls(torch):
         if wanted == 'calls':
             capability('python_calls', why)
         return
-    switches = [calls_switch]
     if wanted == 'calls':
-        by = calls_by_monitoring if hasattr(sys, 'monitoring') else calls_by_profile
-        capability('python_calls', by(switches))
-    def record(on):
-        for switch in switches:
-            switch(on)
-    recorders.append(record)
+        why = calls_by_monitoring() if hasattr(sys, 'monitoring') else calls_by_profile()
+        capability('python_calls', why)
+        if not why:
+            functions_ready()
 
-def calls_by_monitoring(switches):
+def calls_by_monitoring():
     m, e = sys.monitoring, sys.monitoring.events
     for tool in (4, 3, 5, 1, 0, 2):
         if m.get_tool(tool) is None:
@@ -191,24 +185,27 @@ def calls_by_monitoring(switches):
     callbacks.update({e.C_RETURN: builtin_ends, e.C_RAISE: builtin_ends})  # these come with CALL
     for event, callback in callbacks.items():
         m.register_callback(tool, event, callback)
-    switches.append(lambda on: m.set_events(tool, on * every))
+    recorders.append(lambda on: m.set_events(tool, on * every))
     return ''
 
 # Before 3.12. If the program has a profile function of its own, that one stays.
-def calls_by_profile(switches):
+def calls_by_profile():
     import threading
-    mark = 'tprof'
+    mark = profile_here  # a program that sets again what sys.getprofile() gave it gets ours, or nothing once it is off
+    recorded = [False]
     def switch(on):
-        taken = on and sys.getprofile() not in (None, mark)
-        if taken:
+        others = sys.getprofile() is not mark if recorded[0] else sys.getprofile() not in (None, mark)
+        if others and (on or recorded[0]):
             capability('python_calls', 'the program has a profile function of its own')
-        on = on and not taken
+        on = recorded[0] = on and not others
         profile_all(on)
         hook = getattr(threading, '_profile_hook', None)
         if hook is (None if on else profile_here):
             threading.setprofile(profile_here if on else None)
-    switches.append(switch)
-    return profile_begin(mark)
+    why = profile_begin(mark)
+    if not why:
+        recorders.append(switch)
+    return why
 
 def follow(torch):
     import json

@@ -1,5 +1,6 @@
 #include "collect/recorder/recorder.h"
 
+#include <errno.h>
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -19,6 +20,10 @@ namespace {
 // The table is read without the lock; the memory of a record stays mapped.
 constexpr u32 kNameSlots = 1 << 15;
 std::atomic<const NameRecord*> g_names[kNameSlots];
+// When the table is full, the latest string of each hash, so that those that come again and again, as kernels do beside
+// labels with a number of their own, are not written each time.
+constexpr u32 kLatestSlots = 1 << 12;
+std::atomic<const NameRecord*> g_latest_names[kLatestSlots];
 SpinLock g_names_lock;
 
 // --- Ranges that may end on another thread. Few are open at a time.
@@ -33,28 +38,33 @@ SpinLock g_async_lock;
 
 const char* text_of(const NameRecord* record) { return reinterpret_cast<const char*>(record + 1); }
 
-// The slot that holds the string, else the first free one of those that it may be in, else -1. A string that finds no
-// slot is written again at each miss, which only wastes space.
-int name_slot(const char* text, size_t bytes, u32 hash) {
+bool is_text(const NameRecord* r, const char* text, size_t bytes) {
+  return r->bytes == bytes && !memcmp(text_of(r), text, bytes);
+}
+
+// The slot that holds the string, else the first free one of those that it may be in, else that of the latest.
+std::atomic<const NameRecord*>& name_slot(const char* text, size_t bytes, u32 hash) {
   for (u32 i = 0; i < 64; i++) {
-    u32 at = (hash + i) % kNameSlots;
-    const NameRecord* r = g_names[at].load(std::memory_order_acquire);
-    if (!r || (r->bytes == bytes && !memcmp(text_of(r), text, bytes))) return int(at);
+    auto& slot = g_names[(hash + i) % kNameSlots];
+    const NameRecord* r = slot.load(std::memory_order_acquire);
+    if (!r || is_text(r, text, bytes)) return slot;
   }
-  return -1;
+  return g_latest_names[hash % kLatestSlots];
 }
 
 const NameRecord* find_or_add_name(const char* text, size_t bytes) {
   u32 hash = hash_of(text, bytes);
-  int at = name_slot(text, bytes, hash);
-  const NameRecord* known = at >= 0 ? g_names[at].load(std::memory_order_acquire) : nullptr;
-  if (known) return known;
+  auto known = [&]() -> const NameRecord* {
+    const NameRecord* r = name_slot(text, bytes, hash).load(std::memory_order_acquire);
+    return r && is_text(r, text, bytes) ? r : nullptr;
+  };
+  if (const NameRecord* r = known()) return r;
   SpinGuard guard(g_names_lock);
-  at = name_slot(text, bytes, hash);
-  known = at >= 0 ? g_names[at].load(std::memory_order_acquire) : nullptr;
-  if (known) return known;
+  if (const NameRecord* r = known()) return r;
+  int saved = errno;
   const NameRecord* added = g_writer.add_name(text, bytes);
-  if (at >= 0) g_names[at].store(added, std::memory_order_release);
+  errno = saved;
+  if (added) name_slot(text, bytes, hash).store(added, std::memory_order_release);
   return added;
 }
 
@@ -113,7 +123,10 @@ bool barrier_everywhere() {
 }  // namespace
 
 char* reserve_slowly(ThreadBlock* block, u32 epoch) {
-  if (change_chunk(block, epoch)) return reinterpret_cast<char*>(block->chunk) + block->used;
+  int saved = errno;  // the program's: this runs in its calls, and a chunk may be had although a system call failed
+  bool changed = change_chunk(block, epoch);
+  errno = saved;
+  if (changed) return reinterpret_cast<char*>(block->chunk) + block->used;
   u32 stopped = g_writer.header() ? g_writer.header()->stopped.load(std::memory_order_relaxed) : 0;
   g_writer.drop(stopped ? Drop(stopped - 1) : Drop::no_chunk);
   return nullptr;
@@ -269,6 +282,7 @@ void reset_recorder_in_child() {
   g_chunk_needed.store(nullptr, std::memory_order_relaxed);
   g_generation.fetch_add(1, std::memory_order_relaxed);
   for (auto& name : g_names) name.store(nullptr, std::memory_order_relaxed);
+  for (auto& name : g_latest_names) name.store(nullptr, std::memory_order_relaxed);
   memset(g_async, 0, sizeof g_async);
   g_async_open.store(0, std::memory_order_relaxed);
   g_names_lock.reset();

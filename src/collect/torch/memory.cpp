@@ -66,13 +66,14 @@ void memory_reported(const MemoryReport& r) {
     g_cpu_total.store(r.total_allocated, std::memory_order_relaxed);
   }
   if (!g_reported.load(std::memory_order_relaxed)) g_reported.store(true, std::memory_order_relaxed);
-  u32 epoch = recording_epoch();
-  if (epoch == kNoEpoch) return;
+  if (recording_epoch() == kNoEpoch) return;
   ThreadBlock* block = enter();
   if (!block) {
     g_writer.drop(Drop::reentered);
     return;
   }
+  u32 epoch = recording_epoch();  // inside, so that who ends the window waits for this thread
+  if (epoch == kNoEpoch) return leave(block);
   if (__builtin_expect(!block->torch_thread, 0)) learn_thread(block);
   record.address = reinterpret_cast<u64>(r.address);
   record.bytes = r.bytes;

@@ -16,10 +16,10 @@ namespace fs = std::filesystem;
 // In a trace little precedes the events; other JSON files may hold anything.
 constexpr size_t kLongestBefore = 16 << 20;
 
-std::string absolute_name(const fs::path& path) {
+fs::path whole_path(const fs::path& path) {
   std::error_code why;
   fs::path whole = fs::weakly_canonical(path, why);
-  return (why ? path : whole).filename().string();
+  return why ? path : whole;
 }
 
 }  // namespace
@@ -54,17 +54,18 @@ bool is_trace(const std::string& path) {
 TraceList list_traces(const std::string& path, const std::vector<MovedTrace>& more) {
   TraceList out;
   std::string worker, stamp;
-  if (!fs::is_directory(path)) {
+  std::error_code why;
+  if (!fs::is_directory(path, why)) {
     std::string name = fs::path(path).filename().string();
     bool plugin_takes = split_trace_name(name, worker, stamp);
     if (!plugin_takes) worker = before_json(name).empty() ? name : before_json(name);
     fs::path directory = fs::path(path).parent_path();
-    std::string run = absolute_name(directory.empty() ? "." : directory);
-    out.files.push_back({run, worker, stamp.empty() ? "default" : "1", path, plugin_takes});
+    fs::path whole = whole_path(directory.empty() ? "." : directory);
+    out.files.push_back(
+        {whole.filename().string(), worker, stamp.empty() ? "default" : "1", path, plugin_takes, whole.string()});
     return out;
   }
   std::map<std::string, std::map<std::string, std::vector<NamedTrace>>> runs;  // by directory
-  std::error_code why;
   fs::recursive_directory_iterator at(path, fs::directory_options::skip_permission_denied, why), end;
   for (; !why && at != end; at.increment(why)) {
     std::string name = at->path().filename().string(), file = at->path().string();
@@ -84,7 +85,10 @@ TraceList list_traces(const std::string& path, const std::vector<MovedTrace>& mo
   if (why) out.notes.push_back(path + ": could not be read to its end: " + why.message());
   for (const auto& [directory, workers] : runs) {
     std::string run = fs::path(directory).lexically_relative(path).string();
-    add_run(run.empty() || run == "." ? absolute_name(path) : run, workers, out);
+    size_t before = out.files.size();
+    fs::path whole = whole_path(directory);
+    add_run(run.empty() || run == "." ? whole.filename().string() : run, workers, out);
+    for (size_t i = before; i < out.files.size(); i++) out.files[i].directory = whole.string();
   }
   return out;
 }

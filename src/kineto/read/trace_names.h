@@ -12,7 +12,8 @@ namespace tprof::kineto {
 
 struct TraceFile {
   std::string run, worker, span, path;
-  bool plugin_takes = true;  // the plugin accepts its name
+  bool plugin_takes = true;    // the plugin accepts its name
+  std::string directory = {};  // that of its run, canonical; empty: not asked for
 };
 
 struct TraceList {

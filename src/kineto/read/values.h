@@ -1,6 +1,7 @@
 // Converts values of trace events as profilers write them: numbers in quotes, microseconds of any size, ids of any
 // type.
 #pragma once
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -28,9 +29,30 @@ inline std::optional<i64> integer_of(const Value& value) {
   return std::nullopt;
 }
 
+// A decimal number of microseconds as nanoseconds, exactly: times since 1970 have more digits than a double. Nothing if
+// it is no number, or exceeds 70 years as a plain one with a fraction.
+inline std::optional<i64> ns_of_text(std::string_view text) {
+  constexpr i64 kMaxUs = INT64_MAX / 4000;
+  size_t point = std::min(text.find('.'), text.size());
+  std::string_view rest = text.substr(std::min(point + 1, text.size()));
+  i64 us;
+  auto [end, error] = std::from_chars(text.data(), text.data() + point, us);
+  bool plain = point > 0 && error == std::errc() && end == text.data() + point && us < kMaxUs && us > -kMaxUs;
+  if (plain && rest.find_first_not_of("0123456789") == rest.npos) {
+    i64 thousandths = 0;
+    for (size_t i = 0; i < 3; i++) thousandths = thousandths * 10 + (i < rest.size() ? rest[i] - '0' : 0);
+    if (rest.size() > 3 && rest[3] >= '5') thousandths++;
+    return us * 1000 + (text[0] == '-' ? -thousandths : thousandths);
+  }
+  std::optional<double> number = read_real(text);
+  if (!number || !(std::fabs(*number) < 9e15)) return std::nullopt;
+  return std::llround(*number * 1000);
+}
+
 // Microseconds as nanoseconds; nothing if the value is no number or exceeds 290 years.
 inline std::optional<i64> ns_of(const Value& value) {
   constexpr i64 kMaxUs = INT64_MAX / 1000;
+  if (value.is_text()) return ns_of_text(value.as_text());
   if (value.is_i64()) {
     i64 us = value.as_i64();
     return us > kMaxUs || us < -kMaxUs ? std::nullopt : std::optional(us * 1000);

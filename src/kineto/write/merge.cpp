@@ -1,6 +1,5 @@
 #include "kineto/write/merge.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +8,9 @@
 #include <memory>
 
 #include "base/error.h"
-#include "base/reals.h"
 #include "kineto/names.h"
 #include "kineto/read/scan.h"
+#include "kineto/read/values.h"
 #include "kineto/write/lines.h"
 #include "kineto/write/members.h"
 #include "kineto/write/merge_ids.h"
@@ -66,26 +65,6 @@ class Spill {
   std::unique_ptr<FILE, Close> file_;
   bool empty_ = true;
 };
-
-// A decimal number of microseconds as ns, exactly; false if it is none.
-bool to_ns(std::string_view text, i64& ns) {
-  if (text.size() > 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
-  size_t point = text.find('.');
-  i64 us;
-  std::string_view rest = point == text.npos ? std::string_view() : text.substr(point + 1);
-  bool digits = rest.find_first_not_of("0123456789") == rest.npos;
-  if (digits && to_integer(text.substr(0, point), us) && llabs(us) < INT64_MAX / 4000) {
-    i64 thousandths = 0;
-    for (size_t i = 0; i < 3; i++) thousandths = thousandths * 10 + (i < rest.size() ? rest[i] - '0' : 0);
-    if (rest.size() > 3 && rest[3] >= '5') thousandths++;
-    ns = us * 1000 + (text[0] == '-' ? -thousandths : thousandths);
-    return true;
-  }
-  std::optional<double> number = read_real(text);
-  if (!number || !(fabs(*number) < 9e15)) return false;
-  ns = llround(*number * 1000);
-  return true;
-}
 
 class Merger {
  public:
@@ -219,10 +198,12 @@ class Merger {
       case Change::thread:
         line += std::to_string(value.starts_with('"') ? 0 : threads_(part_->track, pid, value));
         return true;
-      case Change::time:
-        if (!to_ns(value, number)) return false;
-        put_us(number + delta_ns_, line);
-        return true;
+      case Change::time: {
+        bool quoted = value.size() > 2 && value.front() == '"' && value.back() == '"';
+        std::optional<i64> ns = ns_of_text(quoted ? value.substr(1, value.size() - 2) : value);
+        if (ns) put_us(*ns + delta_ns_, line);
+        return ns.has_value();
+      }
       case Change::id:
       case Change::optional_id:
         if (to_integer(value, number))

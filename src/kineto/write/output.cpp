@@ -112,6 +112,8 @@ void OutputFile::put_us(i64 ns) {
 void OutputFile::finish() {
   flush();
   if (gzip_) deflate_all(true);
+  // Network file systems say only now whether all could be stored. file_ keeps the lock.
+  if (int copy = dup(file_.fd); copy < 0 || close(copy) != 0) fail("cannot be written");
   std::string name = path_.substr(path_.rfind('/') + 1);
   if (renameat(directory_.fd, tmp_.c_str(), directory_.fd, name.c_str()) != 0) fail("cannot be renamed into place");
   file_.reset(-1);

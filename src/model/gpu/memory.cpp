@@ -41,28 +41,29 @@ void DeviceMemory::merge() {
   auto same = [](const Change& a, const Change& b) {
     return a.address == b.address && a.release == b.release && a.physical == b.physical;
   };
+  constexpr size_t kNoCall = ~size_t(0);
+  std::vector<size_t> next_call(changes_.size(), kNoCall);  // the first one after a record, of the same address
+  for (size_t i = changes_.size(); i-- > 1;)
+    if (same(changes_[i - 1], changes_[i])) next_call[i - 1] = changes_[i].ours ? i : next_call[i];
+  size_t last_call = kNoCall;  // likewise the last one before it
   for (size_t i = 0; i < changes_.size(); i++) {
     Change& theirs = changes_[i];
-    if (theirs.ours) continue;
+    if (i && !same(changes_[i - 1], theirs)) last_call = kNoCall;
+    if (theirs.ours) {
+      last_call = i;
+      continue;
+    }
     // The call around it begins before it, or shortly after it by the other clock.
     auto try_with = [&](Change& call) {
-      if (!call.ours || call.failed || !same(call, theirs)) return false;
+      if (call.failed) return false;
       if (theirs.ns < call.begin_ns - kClocksNs || theirs.ns > call.end_ns + kClocksNs) return false;
       if (call.release && !call.bytes) call.bytes = theirs.bytes;
       if (call.device < 0) call.device = theirs.device;
       theirs.failed = true;  // marks it for removal
       return true;
     };
-    for (size_t k = i; k-- > 0 && same(changes_[k], theirs);)
-      if (changes_[k].ours) {
-        try_with(changes_[k]);
-        break;
-      }
-    for (size_t k = i + 1; !theirs.failed && k < changes_.size() && same(changes_[k], theirs); k++)
-      if (changes_[k].ours) {
-        try_with(changes_[k]);
-        break;
-      }
+    if (last_call != kNoCall && try_with(changes_[last_call])) continue;
+    if (next_call[i] != kNoCall) try_with(changes_[next_call[i]]);
   }
   std::erase_if(changes_, [](const Change& c) { return c.failed && !c.ours; });
 }

@@ -84,10 +84,11 @@ def write_report(trace, page):
 
 
 def shown(page, height):
-    """The report as HTML of its own: a frame without access to the notebook."""
+    """The report as HTML of its own: a frame without access to the notebook, in a part of the page, since IPython warns of
+    HTML that is a frame and nothing else."""
     address = "data:text/html;base64," + base64.b64encode(page.read_bytes()).decode()
-    return ('<iframe src="%s" title="%s" width="100%%" height="%d" sandbox="allow-scripts allow-downloads" '
-            'style="border: 1px solid #8888"></iframe>' % (address, html.escape(page.name), height))
+    return ('<div><iframe src="%s" title="%s" width="100%%" height="%d" sandbox="allow-scripts allow-downloads" '
+            'style="border: 1px solid #8888"></iframe></div>' % (address, html.escape(page.name), height))
 
 
 def parse(line):

@@ -161,4 +161,11 @@ std::string absolute_path(const std::string& path) {
   return text;
 }
 
+std::string nearest_existing(const std::string& path) {
+  std::filesystem::path at = path;
+  std::error_code ignored;
+  while (!std::filesystem::exists(at, ignored) && at.has_parent_path() && at != at.parent_path()) at = at.parent_path();
+  return at.string();
+}
+
 }  // namespace tprof

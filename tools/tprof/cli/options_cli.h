@@ -41,5 +41,7 @@ std::string program_label(const std::vector<std::string>& program);
 std::string run_name(const std::string& label, time_t when);
 
 std::string absolute_path(const std::string& path);
+// The path itself, or the nearest directory above it that exists.
+std::string nearest_existing(const std::string& path);
 
 }  // namespace tprof

@@ -1,6 +1,7 @@
 #include "cli/progress.h"
 
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <system_error>
 
 #include "base/clock.h"
@@ -30,9 +32,21 @@ u64 bytes_so_far(Progress::Counts counts) {
   return 0;
 }
 
+constexpr std::string_view kDots = "...";
+
+bool continues_one(char byte) { return (u8(byte) & 0xc0) == 0x80; }
+
+size_t code_points(const std::string& text) {
+  return size_t(std::count_if(text.begin(), text.end(), [](char c) { return !continues_one(c); }));
+}
+
+void cut_to(std::string& text, size_t points) {
+  for (size_t have = code_points(text); have > points; text.pop_back()) have -= !continues_one(text.back());
+}
+
 }  // namespace
 
-std::string progress_text(const std::string& what, u64 done, u64 all, double seconds) {
+std::string progress_text(std::string what, u64 done, u64 all, double seconds, size_t columns) {
   constexpr double kMega = 1e6;
   char amount[64] = "", time[32];
   if (all)
@@ -40,7 +54,15 @@ std::string progress_text(const std::string& what, u64 done, u64 all, double sec
   else if (done)
     snprintf(amount, sizeof amount, ", %.0f MB", double(done) / kMega);
   snprintf(time, sizeof time, ", %.0f s", seconds);
-  return "tprof: " + what + amount + time;
+  what = "tprof: " + what;
+  std::string figures = std::string(amount) + time;
+  // The last column stays free: where the cursor goes beyond it differs between terminals.
+  if (columns && code_points(what) + figures.size() >= columns) {
+    size_t left = columns > figures.size() + kDots.size() + 1 ? columns - figures.size() - kDots.size() - 1 : 0;
+    cut_to(what, left);
+    what += kDots;
+  }
+  return what + figures;
 }
 
 u64 size_of(const std::vector<std::string>& files) {
@@ -91,7 +113,10 @@ void Progress::work(double after_s) {
 
 void Progress::show() {
   u64 done = bytes_so_far(counts_) - before_;
-  fputs(("\r" + printable(progress_text(what_, done, all_, (now_ns() - begin_ns_) / 1e9)) + "\033[K").c_str(), stderr);
+  winsize size{};
+  bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  std::string text = progress_text(printable(what_), done, all_, (now_ns() - begin_ns_) / 1e9, known ? size.ws_col : 0);
+  fputs(("\r" + text + "\033[K").c_str(), stderr);
   fflush(stderr);
   shown_ = true;
 }

@@ -42,8 +42,9 @@ class Progress {
   std::thread thread_;
 };
 
-// "tprof: reading x, 120 of 350 MB, 12 s", without what is not known.
-std::string progress_text(const std::string& what, u64 done, u64 all, double seconds);
+// "tprof: reading x, 120 of 350 MB, 12 s", without what is not known. `columns` (0: any number): `what` is cut so that
+// it is shorter, for a line that wraps could not be erased.
+std::string progress_text(std::string what, u64 done, u64 all, double seconds, size_t columns = 0);
 
 // The size of all files together; missing ones are skipped.
 u64 size_of(const std::vector<std::string>& files);

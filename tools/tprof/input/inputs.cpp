@@ -1,5 +1,6 @@
 #include "input/inputs.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "cli/progress.h"
 #include "command.h"
@@ -22,6 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr size_t kDeepest = 256;  // parts of a path
+
 std::vector<std::string> recordings_below(const std::string& path) {
   std::vector<std::string> out;
   std::error_code why;
@@ -29,6 +33,31 @@ std::vector<std::string> recordings_below(const std::string& path) {
   for (; !why && at != end; at.increment(why))
     if (is_recording_name(at->path().filename().string())) out.push_back(at->path().string());
   return out;
+}
+
+// The last `parts` parts of a path.
+std::string end_of(const fs::path& path, size_t parts) {
+  fs::path out;
+  auto at = path.end();
+  while (parts-- && at != path.begin() && *std::prev(at) != path.root_path()) out = out.empty() ? *--at : *--at / out;
+  return out.string();
+}
+
+// Runs of several directories that have one name, as base/log and new/log, get as much of their paths as tells them
+// apart: what is of one run and span is one job.
+void tell_runs_apart(std::vector<Input>& inputs) {
+  std::map<std::string, std::set<std::string>> places;
+  for (const Input& input : inputs) places[input.run].insert(input.directory);
+  for (Input& input : inputs) {
+    const std::set<std::string>& all = places[input.run];
+    if (all.size() < 2) continue;
+    size_t parts = 1;
+    for (std::set<std::string> names; names.size() < all.size() && parts <= kDeepest; parts++) {
+      names.clear();
+      for (const std::string& place : all) names.insert(end_of(place, parts + 1));
+    }
+    input.run = end_of(input.directory, parts);
+  }
 }
 
 // Names files that have the suffix of a trace and are not one.
@@ -71,11 +100,23 @@ Inputs::Inputs(const std::vector<std::string>& paths, RuleSet rules) : rules_(ru
     add(path);
     ends_.push_back(all_.size());
   }
+  tell_runs_apart(all_);
 }
 
 Scratch::~Scratch() {
-  std::error_code ignored;
-  if (!path_.empty()) fs::remove_all(path_, ignored);
+  if (ours_ >= 0) close(ours_);
+  if (remover_ > 0) wait_for_child(remover_);
+}
+
+// By another process, which waits for the end of this one however it comes: Ctrl-C, `| head`.
+void Scratch::remove_at_end() {
+  int ends[2], nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (nowhere < 0 || pipe2(ends, O_CLOEXEC) != 0) return;
+  ChildOptions options{.in = ends[0], .out = nowhere, .err = nowhere, .own_session = true};
+  if (start_child({"sh", "-c", "read end; rm -rf -- \"$1\"", "sh", path_}, options, remover_) != 0) remover_ = -1;
+  ours_ = ends[1];
+  close(ends[0]);
+  close(nowhere);
 }
 
 const std::string& Scratch::path() {
@@ -85,12 +126,15 @@ const std::string& Scratch::path() {
   if (why || !mkdtemp(name.data()))
     throw Error(Fault::unreadable,
                 name + ": cannot be created, and recordings are converted there: " + strerror(errno));
-  return path_ = name;
+  path_ = name;
+  remove_at_end();
+  return path_;
 }
 
 void Inputs::add(const std::string& path) {
   std::error_code why;
-  if (!fs::exists(path, why)) throw Error(Fault::unreadable, path + ": there is no such file or directory");
+  if (!fs::exists(path, why))
+    throw Error(Fault::unreadable, path + ": " + (why ? why.message() : "there is no such file or directory"));
   std::vector<kineto::MovedTrace> converted;
   bool directory = fs::is_directory(path, why);
   std::vector<std::string> recordings = directory ? recordings_below(path) : std::vector<std::string>();
@@ -116,7 +160,8 @@ void Inputs::add(const std::string& path) {
       if (!directory || input.plugin_takes || rules_ != RuleSet::plugin) all_.push_back(input);
   } else {
     for (const kineto::MovedTrace& trace : converted) {
-      Input input{fs::path(fs::absolute(trace.directory)).lexically_normal().filename().string(), "", "", trace.path};
+      fs::path home = fs::weakly_canonical(trace.directory.empty() ? "." : trace.directory, why);
+      Input input{home.filename().string(), "", "", trace.path, true, home.string()};
       kineto::split_trace_name(fs::path(trace.path).filename().string(), input.worker, input.span);
       input.span = std::to_string(all_.size() - before + 1);
       all_.push_back(input);

@@ -27,7 +27,7 @@ std::vector<std::string> traces_in(const std::string& directory);
 // The number of workers of each run, as the plugin counts them.
 std::map<std::string, size_t> workers_of(const std::vector<Input>& inputs);
 
-// A temporary directory, created when it is first needed and removed at the end of the command.
+// A temporary directory, created when it is first needed and removed at the end of the command, whatever ends it.
 class Scratch {
  public:
   Scratch() = default;
@@ -36,7 +36,11 @@ class Scratch {
   const std::string& path();
 
  private:
+  void remove_at_end();
+
   std::string path_;
+  int ours_ = -1;     // the end of a pipe that closes with this process
+  int remover_ = -1;  // waits for that
 };
 
 class Inputs {

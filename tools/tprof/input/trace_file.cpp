@@ -49,6 +49,11 @@ bool is_trace_name(const std::string& name) {
 
 bool is_recording_name(const std::string& name) { return name.size() > 6 && name.ends_with(".tprof"); }
 
+bool is_directory(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
 std::vector<std::string> list_files(const std::string& directory, bool (*accept)(const std::string&)) {
   std::vector<std::string> out;
   std::error_code why;

@@ -21,6 +21,7 @@ TraceSummary read_summary(const std::string& trace);
 
 bool is_trace_name(const std::string& name);      // *.pt.trace.json[.gz]
 bool is_recording_name(const std::string& name);  // *.tprof
+bool is_directory(const std::string& path);       // false also if it cannot be told
 
 // The sorted paths of those entries of a directory whose names are accepted. Empty if the directory cannot be read.
 std::vector<std::string> list_files(const std::string& directory, bool (*accept)(const std::string&));

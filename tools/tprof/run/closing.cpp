@@ -10,6 +10,7 @@
 #include "input/trace_file.h"
 #include "record/reader.h"
 #include "run/counts.h"
+#include "run/signal_state.h"
 
 namespace tprof {
 
@@ -138,7 +139,7 @@ int flush_recordings(const std::string& directory, int signal, int program) {
     }
   int sent = 0;
   for (int pid : targets)
-    if (catches_signal(pid, signal) && kill(pid, signal) == 0) sent++;
+    if (signal_is_caught(pid, signal) && kill(pid, signal) == 0) sent++;
   return sent;
 }
 

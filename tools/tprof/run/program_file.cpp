@@ -15,6 +15,7 @@
 
 #include "base/elf_machine.h"
 #include "base/error.h"
+#include "input/trace_file.h"
 
 namespace tprof {
 namespace {
@@ -69,13 +70,13 @@ ProgramFile find_program(const std::string& name) {
   if (name.empty()) return {"", 127, "the program's name is empty"};
   if (name.find('/') != std::string::npos) return judge(name);
   const char* path = getenv("PATH");
-  std::istringstream parts(path ? path : "/bin:/usr/bin");
+  // An empty part is the working directory, the last one, too, which getline() gives only with a separator after it.
+  std::istringstream parts(std::string(path ? path : "/bin:/usr/bin") + ":");
   ProgramFile refused{"", 127, name + ": not found on PATH"};
   for (std::string part; std::getline(parts, part, ':');) {
     ProgramFile found = judge((part.empty() ? "." : part) + "/" + name);
     if (found.status == 0) return found;
-    if (found.status == 126 && !std::filesystem::is_directory((part.empty() ? "." : part) + "/" + name))
-      refused = found;
+    if (found.status == 126 && !is_directory((part.empty() ? "." : part) + "/" + name)) refused = found;
   }
   return refused;
 }

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/printable.h"
-#include "base/process.h"
+#include "run/signal_state.h"
 
 namespace tprof {
 namespace {
@@ -27,18 +27,11 @@ bool sent_to_us(const siginfo_t& info) {
   return by_process && info.si_pid != getpid();
 }
 
-// One bit of a "Sig...:\t<hex>" line of /proc/<pid>/status.
-bool status_bit(int pid, const char* field, int signal) {
-  char path[64], text[8192];
-  snprintf(path, sizeof path, "/proc/%d/status", pid);
-  if (read_small_file(path, text, sizeof text) <= 0) return false;
-  const char* line = strstr(text, field);
-  return line && (strtoull(line + strlen(field), nullptr, 16) >> (signal - 1) & 1);
-}
+// Whether the terminal was closed, which the kernel tells the leader of the session alone; the others learn it when the
+// leader ends.
+bool is_hangup_for_the_leader(const siginfo_t& info) { return info.si_signo == SIGHUP && getsid(0) == getpid(); }
 
 }  // namespace
-
-bool catches_signal(int pid, int signal) { return status_bit(pid, "\nSigCgt:", signal); }
 
 Supervisor::Supervisor() {
   sigset_t all;
@@ -72,6 +65,7 @@ int Supervisor::run(const std::vector<std::string>& program, int flush_signal, c
     print(stderr, "tprof: " + printable(program[0]) + ": " + strerror(why) + "\n");
     _exit(why == ENOENT ? 127 : 126);
   }
+  witness_.emplace();
   sigset_t all;
   sigfillset(&all);
   for (;;) {
@@ -80,7 +74,7 @@ int Supervisor::run(const std::vector<std::string>& program, int flush_signal, c
     // for.
     for (int pid; (pid = waitpid(getpid() == 1 ? -1 : child, &status, WNOHANG | WUNTRACED)) > 0;) {
       if (pid != child) continue;
-      if (!WIFSTOPPED(status)) return status;
+      if (!WIFSTOPPED(status)) return witness_.reset(), status;
       // Ctrl-Z: the shell must see tprof stop as well, and its SIGCONT wakes both. A SIGSTOP that was sent to the
       // program alone is not followed, since nobody would wake tprof again.
       if (WSTOPSIG(status) != SIGSTOP) kill(getpid(), SIGSTOP);
@@ -101,12 +95,16 @@ void Supervisor::pass_on(int child, const siginfo_t& info, int flush_signal, con
     case SIGALRM: kill(child, SIGALRM); return;
     case SIGCONT: kill(child, SIGCONT); return;
   }
-  if (!sent_to_us(info)) return;
+  if (!sent_to_us(info)) {
+    if (is_hangup_for_the_leader(info)) kill(child, SIGHUP);
+    return witness_->renew();
+  }
+  if (getpgid(child) == getpgrp() && witness_->has_seen(signal)) return witness_->renew();
   if (flush_signal && signal == flush_signal) {
     flush(child);
     // The signal would kill a program without tprof's handler, unless the program ignores it or waits by sigwait().
-    bool wanted = !catches_signal(child, signal) &&
-                  (status_bit(child, "\nSigIgn:", signal) || status_bit(child, "\nSigBlk:", signal));
+    bool wanted =
+        !signal_is_caught(child, signal) && (signal_is_ignored(child, signal) || signal_is_blocked(child, signal));
     if (!wanted) return;
   }
   if (info.si_code == SI_QUEUE)

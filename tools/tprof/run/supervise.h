@@ -1,14 +1,18 @@
 // Runs one program as if tprof were not there: same process group and session, same signals, same end.
 //
-// The child gets exactly the signal mask and dispositions that tprof got. Signals from the terminal (Ctrl-C, Ctrl-\,
-// hang-up) reach the whole foreground process group and are not repeated; signals that were sent to tprof alone (kill,
-// a scheduler, docker stop) are passed on. As PID 1, tprof reaps orphans. If tprof is killed, the program goes on.
+// The child gets exactly the signal mask and dispositions that tprof got. Signals that reach the program anyway are not
+// repeated: those from the terminal (Ctrl-C, Ctrl-\), and those to the whole process group. Those that were sent to
+// tprof alone (kill, a scheduler, docker stop; a hang-up if tprof leads the session) are passed on. As PID 1, tprof
+// reaps orphans. If tprof is killed, the program goes on.
 #pragma once
 #include <signal.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "run/group_witness.h"
 
 namespace tprof {
 
@@ -37,10 +41,8 @@ class Supervisor {
 
   sigset_t old_mask_;
   struct sigaction old_actions_[65] = {};
+  std::optional<GroupWitness> witness_;  // while the program runs
   bool interrupted_ = false;
 };
-
-// Whether a process has its own handler for a signal (SigCgt in /proc/<pid>/status).
-bool catches_signal(int pid, int signal);
 
 }  // namespace tprof
