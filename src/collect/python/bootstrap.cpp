@@ -286,20 +286,26 @@ void run_script() {
   g_py.Py_DecRef(globals);
 }
 
-// Never returns non-zero: that would abort what the program is doing.
-int audit(const char* event, PyObject* args, void*) {
-  if (event[0] != 'i' || strcmp(event, "import") != 0 || g_ran.load(std::memory_order_relaxed)) return 0;
-  if (!g_py.Py_IsInitialized()) return 0;
+// Whether "torch" or a part of it is to be imported. args: (its name, ...)
+bool names_torch(PyObject* args) {
   PyObject* name = g_py.PyTuple_GetItem(args, 0);
   const char* text = name ? g_py.PyUnicode_AsUTF8(name) : nullptr;
-  if (!text) {
-    g_py.PyErr_Clear();
-    return 0;
-  }
-  // The first part that torch imports of itself: no event tells that importlib.import_module() imports torch.
-  if (!strncmp(text, "torch.", 6) && g_py.PyDict_GetItemString(g_py.PyImport_GetModuleDict(), "torch") &&
-      !g_ran.exchange(true))
-    run_script();
+  if (!text) g_py.PyErr_Clear();
+  return text && !strncmp(text, "torch", 5) && (!text[5] || text[5] == '.');
+}
+
+// Runs the script as soon as torch is being imported: its module is there, and its code is about to run or runs. No
+// event says that importlib.import_module() imports torch, but one comes for each part that torch imports of itself.
+// Never returns non-zero: that would abort what the program is doing.
+int audit(const char* event, PyObject* args, void*) {
+  static std::atomic<bool> expected{false};
+  if (g_ran.load(std::memory_order_relaxed)) return 0;
+  bool imports = !strcmp(event, "import");
+  if ((!imports && strcmp(event, "exec") != 0) || !g_py.Py_IsInitialized()) return 0;
+  if (imports && !expected.load(std::memory_order_relaxed) && names_torch(args)) expected.store(true);
+  if (!expected.load(std::memory_order_relaxed)) return 0;
+  PyObject* modules = g_py.PyImport_GetModuleDict();
+  if (modules && g_py.PyDict_GetItemString(modules, "torch") && !g_ran.exchange(true)) run_script();
   return 0;
 }
 

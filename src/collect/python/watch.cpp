@@ -107,10 +107,10 @@ void backward_announced() {
 
 // Calls inside a call matter only if they are recorded. Otherwise the hook is paused during the outermost call.
 PyObject* module_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
-  bool recorded = calls_are_recorded() && hooked_count(count) > 0;
   u32 around = t_modules++;
   bool alone = around == 0 && t_fetching == 0 && hooked_count(count) > 0 && module_called(args[0]);
   bool pauses = alone && !g_modules_wanted;
+  bool recorded = calls_are_recorded() && hooked_count(count) > 0;  // now: a window may begin with this call
   if (recorded) call_starts(g_module_code, args[0]);
   if (pauses) pause_hook(function);
   PyObject* result = g_call_function(function, args, count, names);
