@@ -54,6 +54,13 @@ def test_a_signal_to_the_group_comes_once(logdir):
     assert (result.returncode, result.stdout) == (0, "interrupts 1\n"), result.stderr
 
 
+def test_a_signal_to_all_that_is_called_tprof_ends_the_program(logdir, tmp_path):
+    process = start(["train.py", 5], "run", run_options=["-o", logdir], env={"TRAIN_HOLD": str(tmp_path / "never")})
+    assert process.stdout.readline() == "ready\n"
+    subprocess.run(["pkill", "-TERM", "-f", "run -o %s" % logdir], check=True)
+    assert finish(process, logdir).returncode == -signal.SIGTERM
+
+
 def test_a_signal_after_one_to_the_group_is_passed_on(logdir, tmp_path):
     process = start(["train.py", 5], "run", logdir=logdir, env={"TRAIN_HOLD": str(tmp_path / "never")},
                     start_new_session=True)

@@ -243,6 +243,16 @@ TEST_F(LaunchesTest, WhatIsLaunchedDuringACaptureHasNoRecord) {
   EXPECT_FALSE(launches->given_up(7));
 }
 
+TEST_F(LaunchesTest, WhatWasCapturedManyCapturesAgoIsStillKnown) {
+  for (u32 i = 1; i <= 1000; i++) {
+    launches->capture(10, 100 * i, true);
+    launches->call(i, 100 * i + 10, true);
+    launches->capture(10, 100 * i + 50, false);
+  }
+  launches->call(2000, 50, true);
+  EXPECT_EQ(launches->pending(0, 1'000'000), 1u);
+}
+
 TEST_F(LaunchesTest, CapturesOfTwoThreadsEndEachForItself) {
   launches->capture(10, 100, true);
   launches->capture(11, 120, true);

@@ -31,7 +31,19 @@ u64 Launches::work(u32 correlation) {
 void Launches::capture(u32 tid, u64 ns, bool begins) {
   for (Capture& c : captures_)
     if (c.begin_ns && !c.end_ns && c.tid == tid) c.end_ns = ns;
-  if (begins) captures_[capture_count_++ % kCaptures] = {ns, 0, tid};
+  if (!begins) return;
+  Capture& oldest = captures_[capture_count_++ % kCaptures];
+  if (oldest.end_ns) settle(oldest);
+  oldest = {ns, 0, tid};
+}
+
+// Notes at the launches what follows from a capture that is to be forgotten.
+void Launches::settle(const Capture& capture) {
+  for (Launch& l : launches_) {
+    if (!l.expects || l.has_record || l.begin_ns < capture.begin_ns || l.begin_ns > capture.end_ns) continue;
+    l.expects = false;
+    open_--;
+  }
 }
 
 bool Launches::is_captured(u64 ns) const {

@@ -37,6 +37,7 @@ class Launches {
   };
   Launch& slot(u32 correlation);
   bool is_captured(u64 ns) const;
+  void settle(const Capture& capture);
   // In [begin, end), expects a record and waits for it.
   bool waits(const Launch& launch, u64 begin_ns, u64 end_ns) const;
 

@@ -106,6 +106,8 @@ Inputs::Inputs(const std::vector<std::string>& paths, RuleSet rules) : rules_(ru
 Scratch::~Scratch() {
   if (ours_ >= 0) close(ours_);
   if (remover_ > 0) wait_for_child(remover_);
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);  // where there is no shell
 }
 
 // By another process, which waits for the end of this one however it comes: Ctrl-C, `| head`.

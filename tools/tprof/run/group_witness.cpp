@@ -31,6 +31,10 @@ void GroupWitness::start() {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);
   close_all();
+  // As another program, so that `pkill tprof` signals tprof alone.
+  char name[] = "sleep", time[] = "infinity";
+  char *words[] = {name, time, nullptr}, *no_variables[] = {nullptr};
+  execvpe(name, words, no_variables);
   for (;;) pause();
 }
 
