@@ -1,6 +1,7 @@
 #include "collect/python/module_facts.h"
 
 #include "collect/python/table.h"
+#include "record/writer.h"
 
 namespace tprof {
 namespace {
@@ -66,16 +67,12 @@ void add(PyObject* module, Known& known) {
   });
 }
 
-}  // namespace
+// Guards the tables where Python is free-threaded; elsewhere the GIL does, and it is never taken.
+SpinLock g_lock;
 
-ModuleFacts module_facts(PyObject* module, bool gradients) {
-  ModuleFacts facts{true, false, false};
-  PyOwned attributes(g_py.PyObject_GenericGetAttr(module, g_dict.get()));
-  if (!attributes) return g_py.PyErr_Clear(), facts;
-  PyObject* training = g_py.PyDict_GetItem(attributes.get(), g_training.get());
-  facts.training = training != g_py.no;
+void look_up(PyObject* module, bool gradients, ModuleFacts& facts) {
   if (g_known.used >= kMaxModules) g_known.clear();
-  if (!g_known.make_room(keep_all<Known>)) return facts;
+  if (!g_known.make_room(keep_all<Known>)) return;
   auto key = reinterpret_cast<uintptr_t>(module);
   Known& known = g_known.slot(key);
   bool is_new = !known.key;
@@ -87,7 +84,22 @@ ModuleFacts module_facts(PyObject* module, bool gradients) {
     look(module, known);
   facts.has_parameters = known.has_parameters;
   facts.trains = known.trains;
+}
+
+}  // namespace
+
+ModuleFacts module_facts(PyObject* module, bool gradients) {
+  ModuleFacts facts{true, false, false};
+  PyOwned attributes(g_py.PyObject_GenericGetAttr(module, g_dict.get()));
+  if (!attributes) return g_py.PyErr_Clear(), facts;
+  PyObject* training = g_py.PyDict_GetItem(attributes.get(), g_training.get());
+  facts.training = training != g_py.no;
+  if (!g_lock.try_lock()) return facts;
+  look_up(module, gradients, facts);
+  g_lock.unlock();
   return facts;
 }
+
+void module_facts_in_child() { g_lock.reset(); }
 
 }  // namespace tprof

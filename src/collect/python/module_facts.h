@@ -14,5 +14,6 @@ struct ModuleFacts {
 // GIL held. `gradients`: autograd is on. A call with gradients in training mode marks all parameters of the module as
 // trained.
 ModuleFacts module_facts(PyObject* module, bool gradients);
+void module_facts_in_child();  // after fork()
 
 }  // namespace tprof

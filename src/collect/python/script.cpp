@@ -78,7 +78,7 @@ def worker_arguments(loop):
 # Before 3.12, functions that Python code calls cannot be hooked: backward passes, scalers and zero_grad are wrapped.
 def watch(torch):
     every = sys.version_info >= (3, 12)
-    free_threaded = 't' in getattr(sys, 'abiflags', '')  # what these two do relies on the GIL
+    free_threaded = 't' in getattr(sys, 'abiflags', '')
     lost = []
     for kind, owner, name in watched(torch):
         if kind == 'worker':
@@ -86,8 +86,6 @@ def watch(torch):
             known = not free_threaded and worker_arguments(loop) and watch_function(kind, loop, facts)
             capability('loader_workers', '' if known else 'not of a free-threaded Python' if free_threaded else
                        'torch calls its workers in another way than is known')
-        elif free_threaded and kind == 'module':
-            lost.append('nn.Module (this Python is free-threaded)')
         elif every or kind in ('module', 'loader', 'batch'):
             if not watch_function(kind, vars(owner).get(name), facts):
                 lost.append(name)

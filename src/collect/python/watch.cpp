@@ -203,6 +203,7 @@ PyObject* watch_begin(PyObject*, PyObject* const* args, PySize count) {
 
 void watch_in_child() {
   t_modules = t_fetching = 0;
+  module_facts_in_child();
   if (g_module_call) resume_hook(g_module_call);
 }
 
