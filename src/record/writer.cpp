@@ -35,10 +35,9 @@ u64 disk_reserve(const struct statvfs& s) {
   return twentieth < kMaxReserve ? twentieth : kMaxReserve;
 }
 
-// A system call of the program's threads, whose signals and timers may interrupt it, also again and again. Gives back
-// -1 or what the call gives.
+// Repeats a system call that a signal or a timer of the program's interrupts; not for ever, since they may be faster.
 template <class Call>
-int without_interruption(Call call) {
+int repeat_if_interrupted(Call call) {
   constexpr int kTries = 100;
   int result = -1;
   for (int i = 0; i < kTries && (result = call()) < 0 && errno == EINTR; i++) sched_yield();
@@ -51,14 +50,11 @@ int without_interruption(Call call) {
 int allocate(int fd, u64 offset, u64 bytes) {
   rlimit limit;
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && offset + bytes > limit.rlim_cur) return EFBIG;
-  if (without_interruption([&] { return fallocate(fd, 0, off_t(offset), off_t(bytes)); }) == 0) return 0;
+  auto fast = [&] { return fallocate(fd, 0, off_t(offset), off_t(bytes)); };
+  if (repeat_if_interrupted(fast) == 0) return 0;
   if (errno != EOPNOTSUPP && errno != ENOSYS) return errno;
-  return without_interruption([&] {
-    errno = posix_fallocate(fd, off_t(offset), off_t(bytes));
-    return errno ? -1 : 0;
-  })
-             ? errno
-             : 0;
+  auto slow = [&] { return (errno = posix_fallocate(fd, off_t(offset), off_t(bytes))) ? -1 : 0; };
+  return repeat_if_interrupted(slow) == 0 ? 0 : errno;
 }
 
 constexpr char kGone[] = "the recording was moved, deleted or made unreadable; recording stops here";
@@ -98,7 +94,7 @@ void SpinLock::lock() {
 bool Writer::create(const RecordingSpec& spec) {
   if (strlen(spec.path) >= sizeof path_) return errno = ENAMETOOLONG, false;
   if (!make_directories(spec.path)) return false;
-  int fd = without_interruption([&] { return ::open(spec.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
+  int fd = repeat_if_interrupted([&] { return ::open(spec.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
   if (fd < 0) return false;
   int error = allocate(fd, 0, kHeaderBytes);
   struct stat s;
@@ -225,7 +221,7 @@ ChunkHeader* Writer::prepare(bool ahead) {
 
 // The file that create() made. -1: it is gone, or, by errno, this process has no descriptor for it now.
 int Writer::open_again(struct stat& s) const {
-  int fd = without_interruption([&] { return ::open(path_, O_RDWR | O_CLOEXEC); });
+  int fd = repeat_if_interrupted([&] { return ::open(path_, O_RDWR | O_CLOEXEC); });
   if (fd < 0 || (fstat(fd, &s) == 0 && is_ours(s))) return fd;
   ::close(fd);
   errno = ESTALE;

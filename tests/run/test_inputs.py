@@ -4,7 +4,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 
 import pytest
 
@@ -46,8 +45,6 @@ def test_recordings_of_one_directory_are_one_run_of_a_comparison(job, tmp_path):
     for name in "a", "b":
         shutil.copytree(job, tmp_path / name, ignore=shutil.ignore_patterns("*.json*"))
         assert len(recordings(tmp_path / name)) == 2 and not trace_files(tmp_path / name)
-        for r in recordings(tmp_path / name):  # as their finishers leave them that are killed
-            pass
     shown = tprof("diff", tmp_path / "a", tmp_path / "b")
     assert "A: 1 run, " in shown.stdout and "B: 1 run, " in shown.stdout, shown.stdout + shown.stderr
 
@@ -73,6 +70,6 @@ def test_no_temporary_trace_stays(job, tmp_path):
     shutil.copy(recordings(job)[0].path, tmp_path / "log")
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    begin = time.monotonic()
-    assert tprof("stats", tmp_path / "log", env={**os.environ, "TMPDIR": str(temporary)}).returncode in (0, 4)
-    assert not list(temporary.iterdir()) and time.monotonic() - begin < 60
+    done = tprof("stats", tmp_path / "log", env={**os.environ, "TMPDIR": str(temporary)})
+    assert done.returncode == 0 and "aten::" in done.stdout, done.stderr
+    assert not list(temporary.iterdir())

@@ -203,5 +203,5 @@ def test_without_the_option_nothing_is_read(logdir):
 
 @pytest.mark.parametrize("value", ["natives", "python:0", "python:2000"])
 def test_a_wrong_value_is_one_line(logdir, value):
-    result = run(["-c", "print(1)"], "run", logdir=logdir, run_options=["--sample=" + value])
+    result = run(["-c", "print(1)"], "run", logdir=logdir, run_options=["--sample", value])
     assert result.returncode == 2 and len(result.said()) == 1 and value in result.stderr

@@ -102,6 +102,7 @@ TEST(Args, a_flag_that_may_stand_alone_takes_no_word_that_is_no_value) {
   EXPECT_EQ(value_of(parse({"--with-stack=calls", "x"}).run, "--with-stack"), "calls");
   EXPECT_EQ(value_of(parse({"--sample", "--", "python"}).run, "--sample"), "python");
   EXPECT_EQ(value_of(parse({"--sample", "native:50", "x"}).run, "--sample"), "native:50");
+  EXPECT_EQ(value_of(parse({"--sample", "natives", "x"}).run, "--sample"), "natives") << "to be refused, not run";
   EXPECT_EQ(parse({"python", "--with-stack", "x"}).run.program, (Words{"python", "--with-stack", "x"}));
 }
 

@@ -67,7 +67,7 @@ void add(PyObject* module, Known& known) {
   });
 }
 
-// Guards the tables where Python is free-threaded; elsewhere the GIL does, and it is never taken.
+// Guards the tables where Python is free-threaded; elsewhere the GIL does.
 SpinLock g_lock;
 
 void look_up(PyObject* module, bool gradients, ModuleFacts& facts) {

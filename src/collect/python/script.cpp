@@ -83,9 +83,12 @@ def watch(torch):
     for kind, owner, name in watched(torch):
         if kind == 'worker':
             loop = vars(owner).get(name)
-            known = not free_threaded and worker_arguments(loop) and watch_function(kind, loop, facts)
-            capability('loader_workers', '' if known else 'not of a free-threaded Python' if free_threaded else
-                       'torch calls its workers in another way than is known')
+            if free_threaded:
+                capability('loader_workers', 'this Python is free-threaded')
+            elif worker_arguments(loop) and watch_function(kind, loop, facts):
+                capability('loader_workers', '')
+            else:
+                capability('loader_workers', 'torch calls its workers in another way than is known')
         elif every or kind in ('module', 'loader', 'batch'):
             if not watch_function(kind, vars(owner).get(name), facts):
                 lost.append(name)

@@ -29,8 +29,8 @@ inline std::optional<i64> integer_of(const Value& value) {
   return std::nullopt;
 }
 
-// A decimal number of microseconds as nanoseconds, exactly: times since 1970 have more digits than a double. Nothing if
-// it is no number, or exceeds 70 years as a plain one with a fraction.
+// A decimal number of microseconds as nanoseconds, exactly up to 73 years: times since 1970 have more digits than a
+// double. Beyond that, and with an exponent, as a double. Nothing if it is no number or exceeds 285 years.
 inline std::optional<i64> ns_of_text(std::string_view text) {
   constexpr i64 kMaxUs = INT64_MAX / 4000;
   size_t point = std::min(text.find('.'), text.size());

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "run/program_file.h"
 
 namespace tprof {
 namespace {
@@ -54,6 +55,11 @@ bool is_value_of(const Flag& flag, const std::string& word) {
     if (std::find(flag.choices.begin(), flag.choices.end(), part) == flag.choices.end()) return false;
   }
   return !word.empty();
+}
+
+// Also a misspelt one, if it does not name a program: it is better refused than taken for one that is not there.
+bool is_meant_for(const Flag& flag, const std::string& word) {
+  return is_value_of(flag, word) || (!nearest(word, flag.choices).empty() && find_program(word).status == 127);
 }
 
 }  // namespace
@@ -129,8 +135,7 @@ std::vector<std::string> Arguments::with_values(std::vector<std::string> words) 
     if (operand && program_) break;  // the rest is the program's
     auto flag = std::find_if(flags_.begin(), flags_.end(), [&](auto& f) { return f.name == word || f.alias == word; });
     if (operand || flag == flags_.end() || flag->takes != Flag::Takes::value) continue;
-    bool alone = !flag->alone.empty() && (i + 1 == words.size() || !is_value_of(*flag, words[i + 1]));
-    if (alone)
+    if (!flag->alone.empty() && (i + 1 == words.size() || !is_meant_for(*flag, words[i + 1])))
       words[i] += "=" + flag->alone;
     else
       i++;

@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "base/clock.h"
+#include "base/display_width.h"
 #include "base/printable.h"
 
 namespace tprof {
@@ -32,18 +33,6 @@ u64 bytes_so_far(Progress::Counts counts) {
   return 0;
 }
 
-constexpr std::string_view kDots = "...";
-
-bool continues_one(char byte) { return (u8(byte) & 0xc0) == 0x80; }
-
-size_t code_points(const std::string& text) {
-  return size_t(std::count_if(text.begin(), text.end(), [](char c) { return !continues_one(c); }));
-}
-
-void cut_to(std::string& text, size_t points) {
-  for (size_t have = code_points(text); have > points; text.pop_back()) have -= !continues_one(text.back());
-}
-
 }  // namespace
 
 std::string progress_text(std::string what, u64 done, u64 all, double seconds, size_t columns) {
@@ -56,11 +45,11 @@ std::string progress_text(std::string what, u64 done, u64 all, double seconds, s
   snprintf(time, sizeof time, ", %.0f s", seconds);
   what = "tprof: " + what;
   std::string figures = std::string(amount) + time;
+  constexpr std::string_view kDots = "...";
   // The last column stays free: where the cursor goes beyond it differs between terminals.
-  if (columns && code_points(what) + figures.size() >= columns) {
-    size_t left = columns > figures.size() + kDots.size() + 1 ? columns - figures.size() - kDots.size() - 1 : 0;
-    cut_to(what, left);
-    what += kDots;
+  if (columns && display_width(what) + figures.size() >= columns) {
+    size_t taken = figures.size() + kDots.size() + 1;
+    what = cut_to_width(what, columns > taken ? columns - taken : 0).append(kDots);
   }
   return what + figures;
 }
