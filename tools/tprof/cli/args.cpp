@@ -57,9 +57,11 @@ bool is_value_of(const Flag& flag, const std::string& word) {
   return !word.empty();
 }
 
-// Also a misspelt one, if it does not name a program: it is better refused than taken for one that is not there.
+// Also a misspelt one, if it does not name a program: it is better refused than taken for one that is not there. Words
+// of one or two letters are like any other.
 bool is_meant_for(const Flag& flag, const std::string& word) {
-  return is_value_of(flag, word) || (!nearest(word, flag.choices).empty() && find_program(word).status == 127);
+  bool misspelt = word.size() > 2 && word[0] != '-' && !nearest(word, flag.choices).empty();
+  return is_value_of(flag, word) || (misspelt && find_program(word).status == 127);
 }
 
 }  // namespace
