@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Sourced by tools/quickstart and tests/all: installs what is missing with apt, and builds. Never reads stdin.
-# Defines: repo, build, need PACKAGE..., want PACKAGE..., debian_mirror, build_tprof.
+# Defines: repo, build, need PACKAGE..., want WHAT PACKAGE..., lacking TOOL:PACKAGE..., debian_mirror, build_tprof.
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${TPROF_BUILD:-$repo/build}
@@ -49,6 +49,14 @@ want() {
   local what=$1
   shift
   (need "$@") >/dev/null 2>&1 || printf 'Without %s: apt could not install %s\n' "$what" "$*"
+}
+
+# lacking TOOL:PACKAGE...: the packages of those tools that are not on PATH. Who has one from elsewhere keeps it.
+lacking() {
+  local tool
+  for tool in "$@"; do
+    command -v "${tool%:*}" >/dev/null || printf '%s\n' "${tool#*:}"
+  done
 }
 
 # The Debian mirror that this machine itself uses: the first main archive of its own apt sources; empty if none.
