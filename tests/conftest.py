@@ -17,6 +17,7 @@ sys.path[:0] = [str(TESTS), str(TESTS / "run")]
 sys.dont_write_bytecode = True
 
 import harness  # noqa: E402  (needs the path above)
+import spread  # noqa: E402
 
 # Started in the background or under nohup, these are ignored, and the programs under test would inherit that. Workers of
 # pytest-xdist, which at times are not on their main thread here, have it from the process that starts them.
@@ -30,6 +31,13 @@ collect_ignore = ["run/test_docs.py"]  # meson test runs it, with its own enviro
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "full: slow; only with tests/all --full")
+    config.addinivalue_line("markers", "everywhere: on all torches and in all ways, also in CI (spread.py)")
+    config.addinivalue_line("markers", "spread(n): of the sets of parameters, CI runs each n-th (spread.py)")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    spread.mark_what_ci_leaves_out(items)
 
 
 def pytest_sessionstart(session):

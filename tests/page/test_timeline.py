@@ -310,6 +310,7 @@ def test_a_range_dragged_on_the_axis_is_summed_as_the_command_does(page, traced)
     page.assert_clean()
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("begin,end", [
     (0, 0), (0, 100), (82, 82), (82, 82.001), (20, 80), (79.999, 80.001), (13.5, 777.777),
     pytest.param(-100, 10 ** 7, marks=full), pytest.param(40062.25, 121000, marks=full)])

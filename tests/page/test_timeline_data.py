@@ -209,6 +209,7 @@ def test_page_holds_every_slice_of_a_golden_trace(name, tmp_path, decoded):
     compare(inputs.report(tmp_path / "out.html", trace), trace, events_of(trace), decoded)
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("number", range(4))
 def test_page_holds_every_slice_of_a_trace_of_2021(number, kineto, decoded):
     paths = sorted(path for name in ("resnet50_num_workers_0", "resnet50_num_workers_4")
@@ -311,6 +312,7 @@ def test_numbers_of_a_slice_are_found(tmp_path, decoded):
     assert dict(page["slices"][found][6])["correlation"] == "1037"
 
 
+@pytest.mark.full
 def test_page_that_is_too_large_says_which_slices_it_lacks(tmp_path, decoded):
     events = []
     for event in big_trace.rich_events(100_000):

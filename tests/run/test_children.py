@@ -8,6 +8,7 @@ from harness import both, load_traces, machine, recordings, run, tprof, trace_fi
 PHASED = {"TPROF_SCHEDULE": "wait=2,warmup=2,active=3,repeat=1"}  # see tests/apps/loop.py
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("way", ["os.fork", "fork_exec", "posix_spawn", "subprocess", "system", "vfork"])
 def test_children_in_every_phase(way, tmp_path, compiled):
     argv = ["fork_ways.py", way] + ([compiled("vfork.c", "-shared")] if way == "vfork" else [])
@@ -19,6 +20,7 @@ def test_children_in_every_phase(way, tmp_path, compiled):
             assert not traces[0].marks("child:")
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("options", [{**PHASED, "TPROF_STEP": "optimizer"}, {}], ids=["schedule", "everything"])
 @pytest.mark.parametrize("where", ["trixie", "sid"])
 def test_os_fork_gives_no_new_warning(where, options, tmp_path):
@@ -55,6 +57,7 @@ def each_once():
             for method in methods for where in places]
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("method,where", each_once())
 def test_data_loader_workers(method, where, logdir):
     where = machine(where)

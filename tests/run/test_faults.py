@@ -29,6 +29,7 @@ def cases():
             for name in CASES]
 
 
+@pytest.mark.spread(3)
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root for mounts, users and namespaces")
 @pytest.mark.parametrize("program", ["python", pytest.param("killed", marks=pytest.mark.full)])
 @pytest.mark.parametrize("name", cases())

@@ -209,6 +209,7 @@ def test_ranges_that_are_open_for_long_have_their_ends(tmp_path, logdir):
     assert adds[-2]["ts"] <= outer["ts"] + outer["dur"] <= adds[-1]["ts"]
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("value, why", [
     ("fligth", "is not schedule, flight"), ("flight:", "must be a size"), ("flight:1M", "from 16M to 4G"),
     ("flight:8G", "from 16M to 4G"), ("flight:60", "must be a size"), ("flight:0s", "from 1s to 86400s"),

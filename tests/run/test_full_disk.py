@@ -83,6 +83,7 @@ def test_windows_are_written_in_time_though_the_machine_is_busy(logdir):
     assert len(traces) == 150 and not any(trace.ledger["dropped"] for trace in traces)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("kilobytes", [30, 100, 700, 4000])
 def test_a_limit_on_the_size_of_files(kilobytes, how, logdir):
     """A program that leaves SIGXFSZ as it is would die of it: the recording's growth must not send it."""

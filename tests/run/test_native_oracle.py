@@ -100,6 +100,7 @@ def compared(program_and_corpus, mode, names=(), timeout=240):
     return {word: int(number) for word, number in re.findall(r"(\w+) (\d+)", done.stdout.splitlines()[-1])}
 
 
+@pytest.mark.spread(7)
 @named(LEVELS + OTHERS)
 def test_both_walkers_find_the_same_frames_at_calls_and_after_single_instructions(corpus, variant):
     at_calls = compared(corpus(variant), ["calls"])

@@ -11,6 +11,7 @@ planted = importlib.util.module_from_spec(importlib.util.spec_from_loader("plant
 LOADER.exec_module(planted)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("where", sorted(planted.STAGE))
 def test_the_slow_rank_and_its_stage_are_named(where, tmp_path):
     """With half a step, so that a busy machine does not decide; the real share is measured by tests/ranks/planted."""

@@ -22,6 +22,7 @@ def reasons(result):
     return [line for line in result.said() if "recording stops here" in line]
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_the_program_goes_on(way, how, logdir):
     bare = run(["shrinks.py", way])
@@ -110,6 +111,7 @@ def test_the_finisher_lives_on(logdir, tmp_path):
     assert result.returncode == 0 and not trace_files(logdir), result.stderr
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("what", ["nothing", "python", "faulthandler", "ended", "ignored"])
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("by", ["fault", "sent"])

@@ -12,6 +12,7 @@ from harness import TESTS, both, finish, load_traces, recordings, run, start, tr
 PHASED = {"TPROF_SCHEDULE": "wait=2,warmup=2,active=3,repeat=1"}
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("mode", ["handlers", "getsignal"])
 @pytest.mark.parametrize("options", [PHASED, {}], ids=["schedule", "everything"])
 def test_handlers_of_the_program(mode, options, tmp_path):

@@ -247,6 +247,7 @@ def test_it_ends_after_the_time_that_was_asked_for(training):
         assert t.ended() == 0 and t.is_restored()
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGSEGV", "SIGBUS", "SIGABRT", "SIGPIPE",
                                   "SIGUSR1", "SIGALRM", "SIGXCPU"])
 def test_the_terminal_is_restored_after_each_signal(training, name):
@@ -436,6 +437,7 @@ def status(pid, field):
     return int(re.search(r"^%s:\s+(\d+)" % field, text, re.M).group(1))
 
 
+@pytest.mark.full
 def test_its_memory_and_descriptors_stay_the_same_over_many_windows(tmp_path):
     """Each step has a name of its own, each window chunks of its own, which go when its trace is written."""
     schedule = {"TPROF_SCHEDULE": "wait=1,warmup=1,active=4"}

@@ -87,7 +87,7 @@ def test_a_window_that_began_long_after_the_first_keeps_its_workers(logdir, tmp_
     process = start(["epochs.py", 6], "preload", logdir=logdir,
                     env={"EPOCHS_NAMES": "12000", "EPOCHS_HOLD": str(tmp_path / "go")},
                     options={"TPROF_SCHEDULE": "wait=1,active=1,skip_first_wait=1,repeat=0"})
-    wait_for(lambda: len(left_of(logdir)) == 2 and all(".worker" in r.path.name for r in left_of(logdir)), 60, "the fold")
+    wait_for(lambda: len(left_of(logdir)) == 2 and all(".worker" in r.path.name for r in left_of(logdir)), what="the fold")
     (tmp_path / "go").touch()
     assert process.wait(60) == 0
     process.communicate()
@@ -193,7 +193,7 @@ def test_no_more_than_max_size(logdir):
 def test_names_that_others_have_taken_are_left_alone(tmp_path, logdir):
     victim = tmp_path / "victim"
     victim.write_text("mine\n")
-    process = start(["epochs.py", 40], "run", logdir=logdir)
+    process = start(["epochs.py", 12], "run", logdir=logdir)
     leader = wait_for(lambda: [r for r in recordings(logdir) if not r.helper])[0].path
     taken = [leader.with_suffix(".worker%d.tprof" % n) for n in range(3)]
     taken[0].symlink_to(victim)
@@ -206,4 +206,4 @@ def test_names_that_others_have_taken_are_left_alone(tmp_path, logdir):
     for path in taken:
         path.unlink()
     assert len(left_of(logdir)) == 2
-    assert items_of(logdir) == list(range(40 * ITEMS))
+    assert items_of(logdir) == list(range(12 * ITEMS))

@@ -17,6 +17,7 @@ def test_without_torch(way, outer_machine, tmp_path):
     assert results["bare"].returncode == 0 and results["preload"].stderr == ""
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("way", ["dev", "malloc_debug"])
 def test_a_training_with_every_option(way, outer_machine, tmp_path):
     flags, env = WAYS[way]

@@ -24,6 +24,7 @@ print(type(torch.__spec__).__name__, torch.__spec__._initializing)
 """
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_its_steps_are_seen(way, torch_machine, logdir):
     result = run(["-c", WAYS[way] + TRAINING], "run", where=torch_machine, logdir=logdir)

@@ -17,6 +17,7 @@ def want(schedule, steps):
     return windows(steps, **SCHEDULES[schedule]) if SCHEDULES[schedule] else [list(range(steps))]
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("schedule", [s if i < 3 else pytest.param(s, marks=pytest.mark.full) for i, s in enumerate(SCHEDULES)])
 @pytest.mark.parametrize("way", ["exec", "fork", "daemon"])
 def test_no_window_is_lost(way, schedule, outer_machine, logdir):

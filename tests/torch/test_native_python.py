@@ -1,6 +1,8 @@
 """Native and Python frames in one stack (--with-stack=native), on every torch."""
 import re
 
+import pytest
+
 import harness
 
 APPS = harness.BUILD / "tests" / "apps" / "cuda"
@@ -13,6 +15,7 @@ def functions(stack):
     return [re.sub(r"\(.*", "", frame.split(": ", 1)[1]) if ": " in frame else frame for frame in stack.split(";")]
 
 
+@pytest.mark.everywhere
 def test_python_frames_stand_where_the_interpreter_was(torch_machine, tmp_path):
     options = {"TPROF_WITH_STACK": "native"}
     argv = [SIMCUDA, "/usr/bin/python3", SCRIPT, APPS / "libchain_first.so"]

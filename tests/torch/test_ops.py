@@ -8,6 +8,7 @@ import pytest
 import compare
 from harness import Trace, run, torch_version, tprof
 
+pytestmark = pytest.mark.everywhere
 ZOO = pathlib.Path(__file__).with_name("zoo.py").resolve()
 NAMES = ZOO.with_name("names.py")
 SHORT_THREADS = ZOO.with_name("short_threads.py")

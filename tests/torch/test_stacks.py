@@ -30,6 +30,7 @@ def only_trace(result):
     return trace
 
 
+@pytest.mark.everywhere
 def test_stacks_are_those_that_python_shows(torch_machine, tmp_path, logdir):
     """Ten thousand operators at call sites of every kind, on several threads, in tasks and generators."""
     told = tmp_path / "stacks.json"
