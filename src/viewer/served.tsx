@@ -1,6 +1,7 @@
 // Menus of a served page for all runs, workers and spans of the directory; each choice is another page.
 import { useEffect, useState } from "preact/hooks";
 import { asked, loadRuns, type ServedRun } from "./data/served";
+import { withoutWorker } from "./state";
 import { Select } from "./widgets";
 
 const kLook_ms = 5000; // between two looks for what is new
@@ -10,10 +11,10 @@ export function ServedMenus() {
   const run = runs.find((one) => one.run === asked("run"));
   const worker = run?.workers.find((one) => one.worker === asked("worker"));
   const span = asked("span");
-  // Without what belongs to one page only: the number of a worker in it.
+  // Without what belongs to one page only.
   const open = (address: string) => {
     const kept = new URLSearchParams(location.hash.slice(1));
-    kept.delete("worker");
+    for (const name of Object.keys(withoutWorker())) kept.delete(name);
     location.assign(`page?${address}#${kept}`);
   };
   const openRun = (to: ServedRun) => openWorker(to, to.workers[0]);

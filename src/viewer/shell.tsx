@@ -4,7 +4,7 @@ import { documents } from "./data/documents";
 import { partsAddress } from "./data/served";
 import { Said } from "./figure";
 import { ServedMenus } from "./served";
-import { StateContext, useAddress, useParams } from "./state";
+import { StateContext, useAddress, useParams, withoutWorker } from "./state";
 import { kEditors } from "./table/frames";
 import { kTimelineKeys, kTimelinePointer } from "./timeline/keys";
 import { views } from "./views/views";
@@ -183,7 +183,7 @@ function Selectors({ worker }: { worker: number }) {
             label={label}
             options={options}
             value={options.find((option) => option[1] === text)?.[0] ?? ""}
-            onChange={(i) => set({ worker: i === "0" ? "" : i })}
+            onChange={(i) => set({ ...withoutWorker(), worker: i === "0" ? "" : i })}
           />
         ))}
       {levels[0][1].length === 1 && partsAddress === undefined && (

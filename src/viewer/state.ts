@@ -6,6 +6,10 @@ import { useContext, useEffect, useState } from "preact/hooks";
 
 const kGlobal = ["view", "worker", "theme", "editor", "rows", "columns"];
 
+// Numbers of threads, rows and slices of one worker: in another one they mean something else, or nothing.
+const kOfWorker = ["thread", "root", "zoom", "at", "row", "slice", "sel", "on", "turned", "y", "pick"];
+export const withoutWorker = (): Params => Object.fromEntries(["worker", ...kOfWorker].map((name) => [name, ""]));
+
 export type Params = Record<string, string>;
 
 export interface State {

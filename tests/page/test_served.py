@@ -124,6 +124,6 @@ def test_new_runs_appear_and_names_are_only_text(chromium, tmp_path):
         assert server.page(query.partition("?")[2]).status == 200
         page.assert_clean()
         page = chromium.open(address_of(server, query))
-        assert name in page.all("header.shell option")
+        wait_for(lambda: name in page.all("header.shell option"))  # once the page has asked what there is
         assert page.evaluate("window.__tprof_hacked === undefined")
         page.assert_clean()

@@ -483,6 +483,22 @@ def test_a_row_of_a_table_leads_to_its_longest_slice(view, word, browser, traced
     assert state(page)["view"] == view and name in page.text("main table")
 
 
+def test_a_module_and_its_slice_lead_to_each_other(browser, made):
+    report = made("golden")[1]
+    for worker in 0, 1:
+        page = browser.open(report, hash="view=modules&show=module&worker=%d" % worker)
+        if page.has("main a.to-timeline"):
+            break
+    page.click("main a.to-timeline")
+    name = chosen(page)
+    assert name.startswith("nn.Module: ")
+    page.click(".tl-links a ::-p-text(In Modules)")
+    assert state(page)["view"] == "modules" and name[len("nn.Module: "):] in page.text("main table")
+    page.go("view=flames&worker=%d&thread=7&zoom=2&cost=calls" % worker)
+    page.choose("header select", str(1 - worker))
+    assert not {"thread", "zoom"} & state(page).keys() and state(page)["cost"] == "calls"
+
+
 def test_a_step_leads_to_the_timeline(browser, traced):
     page = browser.open(traced[0], hash="view=overview&steps=table")
     page.click("main tbody tr:nth-child(2) a.to-timeline")

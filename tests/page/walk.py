@@ -66,11 +66,23 @@ def share(answers, rule, _):
 
 
 def peak(answers, rule, address):
-    """Where a curve is highest in a range: [time, bytes]. What it holds at the range's begin counts too."""
+    """Where a curve is highest in a range: [time, bytes]. What it holds at the range's begin counts too. Between the few
+    points that are printed of it, what all blocks say."""
     curve, _ = answers.at(rule["curve"])
+    worker, _, device = rule["curve"].rpartition("/curve/")
     begin, end = (round(1000 * float(one)) for one in address["range"][0].split(":"))
-    before = [bytes for at, bytes, _ in curve["points"] if round(1000 * at) < begin]
-    inside = [(at, bytes) for at, bytes, _ in curve["points"] if begin <= round(1000 * at) <= end]
+    points = [(round(1000 * at), bytes) for at, bytes, _ in curve["points"]]
+    first = ([point for point in points if point[0] < begin] or points[:1])[-1]
+    changes = sorted((round(1000 * block[key]), sign * block["size"]) for block in answers.at(worker + "/events/rows")[0]
+                     for key, sign in (("allocation_time", 1), ("release_time", -1))
+                     if block["device"] == device and block[key] is not None)
+    values, now = [first], first[1]
+    for at, size in changes:
+        if first[0] < at <= end:
+            now += size
+            values.append((at, now))
+    before = [bytes for at, bytes in values if at < begin]
+    inside = [(at / 1000, bytes) for at, bytes in values if begin <= at <= end]
     return max([(begin / 1000, bytes) for bytes in before[-1:]] + inside, key=lambda one: one[1])
 
 

@@ -6,7 +6,7 @@ export interface Wanted {
   at?: number; // us: the one of this name that begins nearest to it
   zero?: "first" | "begin"; // since when `at` counts: the first event, as in advice, or the begin of the span
   thread?: number | null; // on this thread
-  step?: number; // the n-th step
+  step?: number; // the step of this number
 }
 
 export function timelineHref({ name, at, zero = "first", thread, step }: Wanted): Params {

@@ -4,6 +4,7 @@ import { ruleOf } from "../flame/choice";
 import type { Contexts } from "../flame/contexts";
 import { kFrameKinds, searchName, type Frame } from "../flame/frame";
 import { libraryKey } from "../flame/from_table";
+import { moduleOfCall } from "../modules";
 import { useParams } from "../state";
 import { SourceLine } from "../table/frames";
 import type { Shared } from "./flames_controls";
@@ -177,12 +178,11 @@ export function Chosen({ zoom, ...of }: Of & { zoom: number }) {
 function Links({ frame }: { frame: Frame }) {
   const { href } = useParams();
   const name = searchName(frame);
-  const q = `"${name}"`;
+  const q = `"${moduleOfCall(name)}"`;
   const places: [string, string, Record<string, string>][] = [
     ["op", "operators", {}],
     ["label", "operators", {}],
     ["kernel", "kernels", {}],
-    ["copy", "kernels", {}],
     ["module", "modules", { show: "module" }],
     ["python", "modules", { show: "python" }],
   ];

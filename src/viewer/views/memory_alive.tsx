@@ -6,8 +6,8 @@ import { Frames } from "../table/frames";
 import { DataTable } from "../table/table";
 import { NumberField, Panel } from "../widgets";
 import { pointerOf } from "../worker";
-import { aliveAt, peakIn } from "./memory_choice";
-import { ofDevice, useMoment, type Chosen } from "./memory_chosen";
+import { aliveAt } from "./memory_choice";
+import { ofDevice, useMoment, usePeak, type Chosen } from "./memory_chosen";
 import type { Curves } from "./memory_curve";
 
 // Who owned what: at the peak, as `tprof stats --by peak` has it, or at a moment that was clicked.
@@ -22,7 +22,8 @@ export function Alive({
 }: Chosen & { devices: string[]; events: Table; curves: Curves | null }) {
   const [clicked, setMoment] = useMoment();
   const curve = device === undefined ? undefined : curves?.[device];
-  const moment = clicked ?? (range && curve && peakIn(range, curve.points)?.[0]);
+  const peakOfRange = usePeak({ pointer, device, range }, curves);
+  const moment = clicked ?? peakOfRange?.[0];
   const peakPointer = pointerOf("peak", worker);
   const peak = useTable(moment === undefined ? peakPointer : undefined);
   const stacks = useTable(moment === undefined ? undefined : `${pointer}/stacks`);
@@ -30,7 +31,8 @@ export function Alive({
     () => (moment !== undefined && stacks ? aliveAt(pointer, events, stacks, moment) : undefined),
     [pointer, events, stacks, moment],
   );
-  const table = moment === undefined ? peak : then;
+  const waits = clicked === undefined && peakOfRange === null;
+  const table = waits ? undefined : moment === undefined ? peak : then;
   const keep = useMemo(() => ofDevice(table, device), [table, device]);
   // Notes begin with the device that they are about.
   const ofOthers = device === undefined ? [] : devices.filter((one) => one !== device);

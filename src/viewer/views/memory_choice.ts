@@ -18,14 +18,32 @@ export function holds({ begin, end }: Range, us: number | null): boolean {
   return us !== null && ns(begin) <= ns(us) && ns(us) <= ns(end);
 }
 
-// The peak of a curve in a range, [us, bytes]. The value at the start of the range counts too.
-export function peakIn(range: Range, points: [number, number, number][]): [number, number] | undefined {
-  let peak: [number, number] | undefined;
-  for (const [at, allocated] of points) {
-    if (ns(at) > ns(range.end)) break;
+// The peak of a device's curve in a range, [us, bytes]. The value at the start of the range counts too. The curve has
+// not all points: between two of them, all allocations and releases are added up.
+export function peakIn(
+  range: Range,
+  points: [number, number, number][],
+  changes: Table,
+  device: string,
+): [number, number] | undefined {
+  let [peak, now, k]: [[number, number] | undefined, number | undefined, number] = [undefined, undefined, 0];
+  const reach = (at: number, allocated: number) => {
+    now = allocated;
     if (ns(at) < ns(range.begin)) peak = [range.begin, allocated];
     else if (!peak || allocated > peak[1]) peak = [at, allocated];
+  };
+  const pointsUntil = (end: number) => {
+    const before = k;
+    for (; k < points.length && ns(points[k][0]) <= ns(end); k++) reach(points[k][0], points[k][1]);
+    return k > before;
+  };
+  for (let i = 0; i < changes.n; i++) {
+    const at = changes.number(i, "time");
+    if (at === null || changes.text(i, "device") !== device) continue;
+    if (ns(at) > ns(range.end)) break;
+    if (!pointsUntil(at) && now !== undefined) reach(at, now + (changes.number(i, "size") ?? 0));
   }
+  pointsUntil(range.end);
   return peak;
 }
 

@@ -1,8 +1,10 @@
 // What is chosen in the Memory view, all of it in the address: device, range, moment, row of the events.
-import type { Table } from "../data/documents";
+import { useMemo } from "preact/hooks";
+import { useTable, type Table } from "../data/documents";
 import { Derived } from "../figure";
 import { useParam } from "../state";
-import type { Range } from "./memory_choice";
+import { peakIn, type Range } from "./memory_choice";
+import type { Curves } from "./memory_curve";
 
 export interface Chosen {
   worker: number;
@@ -23,6 +25,20 @@ export function useMoment(): [number | undefined, (us: number | undefined) => vo
     /^-?\d+(\.\d{1,3})?$/.test(text) ? Number(text) : undefined,
     (us) => set(us === undefined ? "" : String(rounded(us))),
   ];
+}
+
+// [us, bytes]; null: not yet. Approximate, by the points of the curve alone, where the page had no room for all
+// changes.
+export function usePeak(
+  { pointer, device, range }: Pick<Chosen, "pointer" | "device" | "range">,
+  curves: Curves | null,
+): [number, number] | null | undefined {
+  const changes = useTable(range && `${pointer}/changes`);
+  const curve = device === undefined ? undefined : curves?.[device];
+  return useMemo(() => {
+    if (!range || !curve) return undefined;
+    return changes ? peakIn(range, curve.points, changes, device!) : null;
+  }, [range?.begin, range?.end, curve, changes, device]);
 }
 
 export function pickedRow(text: string | undefined, events: Table): number | undefined {

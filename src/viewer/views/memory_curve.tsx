@@ -6,8 +6,8 @@ import type { Table } from "../data/documents";
 import { Derived, Figure } from "../figure";
 import { useParams } from "../state";
 import { NumberField } from "../widgets";
-import { peakIn, type Range } from "./memory_choice";
-import { pickedRow, rounded, useMoment } from "./memory_chosen";
+import type { Range } from "./memory_choice";
+import { pickedRow, rounded, useMoment, usePeak } from "./memory_chosen";
 
 // By device: times in us from the start of the trace.
 export type Curves = Record<string, { peak_bytes: number; peak_at: number; points: [number, number, number][] }>;
@@ -28,6 +28,7 @@ export function Curve({
   const { params, set } = useParams();
   const [moment, setMoment] = useMoment();
   const found = curves?.[device];
+  const peak = usePeak({ pointer, device, range }, curves);
   const { times, lines } = useMemo(() => {
     const points = found?.points ?? [];
     const line = (title: string, i: 1 | 2) => ({
@@ -53,7 +54,6 @@ export function Curve({
 
   const choose = (begin: number, end: number) => set({ range: `${rounded(begin)}:${rounded(end)}` });
   const row = pickedRow(params.row, events);
-  const peak = range && peakIn(range, found.points);
   const at = `${pointer}/curve/${device}`;
   const [first, last] = [times[0], times[times.length - 1]];
   return (

@@ -155,7 +155,7 @@ function Graph({ table, title }: { table: Table; title: string }) {
   const tops = useMemo(() => tree.below(-1).filter((row) => tree.depth[row] === 0), [tree]);
   const widths = useMemo(() => kWidths.filter(([key]) => sumOf(table, key, tops) > 0), [table, tops]);
   const [chosen, setKey] = useParam("width");
-  const [top, setTop] = useParam("top");
+  const [top, setTop] = useParam("root");
   const [zoomed, setZoomed] = useParam("zoom");
   const key = (widths.find(([one]) => one === chosen) ?? widths[0])?.[0] ?? "";
   const colors = useMemo(() => colorsOf(table), [table]);

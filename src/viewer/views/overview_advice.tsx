@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { documents } from "../data/documents";
 import type { Recommendation } from "../data/types";
 import { Derived, Figure, Said } from "../figure";
-import { useParams } from "../state";
+import { useParams, type Params } from "../state";
 import { timelineHref } from "../timeline/href";
 import { Panel } from "../widgets";
 import { rowsOf } from "../worker";
@@ -45,6 +45,12 @@ export function AdviceList({ worker }: { worker: number }) {
       )}
     </Panel>
   );
+}
+
+// Where all of its name have a row; copies have none.
+function inTable({ name, thread }: Recommendation["evidence"][0]): Params | undefined {
+  if (thread === null && /^Mem(cpy|set) /.test(name)) return undefined;
+  return { view: thread === null ? "kernels" : "operators", q: `"${name}"` };
 }
 
 // To the event itself, among all others.
@@ -107,9 +113,7 @@ function Card({ worker, found, at }: { worker: number; found: Recommendation; at
               {found.evidence.map((one, k) => (
                 <tr>
                   <td class="event">
-                    <a
-                      href={href({ view: one.thread === null ? "kernels" : "operators", q: `"${one.name}"` }, false)}
-                      title={one.name.slice(0, 2000)}>
+                    <a href={inTable(one) && href(inTable(one)!, false)} title={one.name.slice(0, 2000)}>
                       <Said at={`${at}/evidence/${k}/name`} text={one.name} />
                     </a>
                   </td>

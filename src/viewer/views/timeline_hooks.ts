@@ -96,8 +96,12 @@ function hitOf(stage: Stage, hits: Hits[], pick: Exclude<Pick, { kind: "step" }>
 
 function stepOf(stage: Stage, number: number): Ref | undefined {
   const track = stage.groups[0]?.tracks.find(({ key }) => key === "step");
-  const lane = track?.lanes[0];
-  return lane && number < lane.n ? { source: track.source, slice: lane.slice(number) } : undefined;
+  if (!track) return undefined;
+  for (const lane of track.lanes)
+    for (let i = 0; i < lane.n; i++)
+      if (track.source.name(lane.slice(i)) === `ProfilerStep#${number}`)
+        return { source: track.source, slice: lane.slice(i) };
+  return undefined;
 }
 
 // Groups of other workers, whose slices are read when one is unfolded.
