@@ -127,7 +127,6 @@ ThreadNest& Program::nest_of(u32 tid) {
 
 // Time in which a range was open, for the breakdown.
 void Program::cover(u32 name, u64 begin, u64 end) {
-  if (step_marks_.count(name)) return;
   bool communicates = !gpu_communicates_ && communicating_.count(name);
   Category category = loading_.count(name) ? Category::data_loading
                       : communicates       ? Category::communication
@@ -136,7 +135,6 @@ void Program::cover(u32 name, u64 begin, u64 end) {
 }
 
 void Program::tell(const EndedRange& r) {
-  if (step_marks_.count(r.name)) return;
   if (!second_) second_ = time_.ticks_of(kSecond_ns);
   operators_.add(second_, r.end, r.name, {r.self, r.total, 1});
   bool special = loading_.count(r.name) || communicating_.count(r.name);
@@ -153,6 +151,7 @@ void Program::add_async_end(RecordRef ref, u64 end) {
 
 void Program::add_range(const RecordView& view) {
   const auto& r = view.as<RangeRecord>();
+  if (step_marks_.count(r.head.id)) return;  // everything lies in them: what is outermost, lies in no other range
   if (!(r.flags & kRangeAsync)) {
     nest_of(view.tid).add(view.ref, r.head.id, r.begin_ticks, r.end_ticks, view.epoch, recording_->reads());
     return;

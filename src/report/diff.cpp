@@ -13,7 +13,7 @@ namespace {
 
 // diff() computes no interval for changes that are too small to matter.
 bool is_change(const Diff& diff, const DiffRow& row) {
-  if (row.in_a == row.in_b && std::fabs(row.ratio()) <= kSameRatio) return false;
+  if (row.in_a == row.in_b && std::fabs(row.delta_ns()) <= kSameRatio * std::max(row.a_ns, row.b_ns)) return false;
   return !diff.step.interval.known || row.changed;
 }
 

@@ -56,10 +56,7 @@ Table delayed_work_table(const Model& model, const Launches& launches) {
   i64 zero = first_moment(model);
   Columns<u32> c;
   auto work = [&](u32 i) -> const GpuEvent& { return model.gpu[i]; };
-  c.add("name", "Work", Unit::function, 0, [=, &model](auto& i) {
-    return work(i).kind() == Kind::copy ? std::string("copy, ") + copy_kind_text(copy_kind_of(work(i)))
-                                        : model.names[work(i).name];
-  });
+  c.add("name", "Work", Unit::function, 0, [=, &model](auto& i) { return model.names[work(i).name]; });
   c.add("operator", "In", Unit::text, 1, [=, &model](auto& i) { return op_name(model, work(i).op); });
   c.add("at", "At", Unit::time, 0, [=](auto& i) { return work(i).begin_ns - zero; });
   c.add("delay", "Begin after the call", Unit::time, 0,

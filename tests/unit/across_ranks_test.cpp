@@ -160,6 +160,19 @@ TEST(Matrix, AllReducesSendPartsToAllOthersAndSendsToTheirPeer) {
   EXPECT_EQ(distributed(ranks).unmatched, 0u);
 }
 
+// Bytes of a call are those of all parts together, where it has them.
+TEST(Matrix, AGatherSendsOnePartOfEach) {
+  for (const char* op : {"gather", "scatter"}) {
+    std::vector<Rank> ranks = {rank(0, stages(2, 5, 3), 1), rank(1, stages(2, 5, 3), 1)};
+    for (Rank& r : ranks) r.calls[0].op = op, r.calls[0].peer = 0, r.calls[0].bytes = 2000;
+    ranks[1].calls[0].bytes = 1000;
+    CommunicationMatrix matrix = communication_matrix(ranks);
+    ASSERT_EQ(matrix.transfers.size(), 1u);
+    EXPECT_EQ(matrix.transfers[0].bytes, 1000) << op;
+    EXPECT_EQ(matrix.transfers[0].to, std::string(op) == "gather" ? 0 : 1);
+  }
+}
+
 TEST(Matrix, WhatIsNotKnownIsCounted) {
   std::vector<Rank> ranks = {rank(0, stages(2, 5, 3), 2), rank(1, stages(2, 5, 3), 2)};
   for (Rank& r : ranks) r.calls[0].bytes = -1, r.calls[1].op = "gloo:broadcast";

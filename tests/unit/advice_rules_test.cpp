@@ -11,6 +11,14 @@ namespace {
 
 using Shape = ModelBuilder::Shape;
 
+// aten::to, which calls the copy of that kind: 1 to the device, 2 to the host; 0: on the host alone.
+void moved(ModelBuilder& b, i64 begin, i64 end, const std::vector<u32>& sizes, u8 dtype = 6, u32 kind = 1) {
+  b.op("aten::to", begin, end);
+  b.op("aten::_to_copy", begin + 1, end);
+  b.op("aten::copy_", begin + 2, end, {{sizes, dtype}, {sizes}});
+  if (kind) b.copy(kind, 1, 16, end, end + 1, b.call("cudaMemcpyAsync", begin + 3, begin + 5));
+}
+
 // By rule: makes a Model that is just over (true) or just under (false) the rule's threshold.
 const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
     {"DL1",
@@ -208,6 +216,7 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
        b.op("aten::convolution", 1, 9, inputs);
        b.op("aten::add_", 12, 14);  // batches that were seen
        b.op("aten::batch_norm", 20, 30);
+       b.range("SgdBackward", 90, 91, Scope::backward);
      }},
     {"PT4",
      [](ModelBuilder& b, bool over) {
@@ -222,17 +231,22 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
     {"PT5",
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
-       i64 end = 100 + (over ? 11 : 10);
+       i64 end = 150 + (over ? 11 : 10);
        b.op("aten::zeros", 0, 50);
-       b.op("aten::zero_", 10, 40);
-       b.op("aten::to", 100, end);
-       b.op("aten::_to_copy", 101, end);
-       b.op("aten::copy_", 102, end, {{{4}}, {{4}}});
+       b.op("aten::zero_", 10, 40, {{{4}}});
+       moved(b, 150, end, {4});
        b.op("aten::zeros", 200, 250);
-       b.op("aten::zero_", 210, 240);
-       b.op("aten::to", 300, 900);  // changes the type
-       b.op("aten::_to_copy", 301, 900);
-       b.op("aten::copy_", 302, 900, {{{4}, 5}, {{4}}});
+       b.op("aten::zero_", 210, 240, {{{4}}});
+       moved(b, 300, 900, {4}, 5);  // changes the type
+       b.label("Optimizer.zero_grad#SGD.zero_grad", 1000, 1050);
+       b.op("aten::zero_", 1010, 1040, {{{4}}});
+       moved(b, 1100, 1900, {4});  // not what was filled
+       b.op("aten::randn", 2000, 2050);
+       b.op("aten::normal_", 2010, 2040, {{{8}}});
+       moved(b, 2100, 2900, {4});  // of other sizes
+       b.op("aten::randn", 3000, 3050);
+       b.op("aten::normal_", 3010, 3040, {{{4}}});
+       moved(b, 3100, 3900, {4}, 6, 0);  // changes the layout
      }},
     {"PT6",
      [](ModelBuilder& b, bool over) {
@@ -277,7 +291,9 @@ const std::map<std::string, std::function<void(ModelBuilder&, bool)>> kCases = {
      [](ModelBuilder& b, bool over) {
        b.step(0, kStep);
        b.device(0, 3, 5, 1 << 30);
+       b.launch("gemm", 10, 20, 500);
        b.label("DistributedDataParallel.forward", 0, 100);
+       b.op("gloo:all_reduce", 200, 300);
        if (!over) b.op("nccl:all_reduce", 200, 300);
      }},
     {"VR1",
@@ -351,6 +367,68 @@ TEST(AdviceRule, OnABusyMachineStepsAreNotUnevenForTheProgram) {
     for (const std::string& line : a.facts.unknown()) said |= line.find("for 40 % of the time") != line.npos;
     EXPECT_EQ(said, busy);
   }
+}
+
+TEST(AdviceRule, ABiasBeforeANormHasAnEffectInEvaluation) {
+  for (bool trains : {false, true})
+    for (bool batch : {false, true}) {
+      ModelBuilder b;
+      b.step(0, kStep);
+      b.op("aten::conv2d", 0, 10, {{{1, 3, 8, 8}}, {{4, 3, 3, 3}}, {{4}}});
+      std::vector<Shape> inputs(5, Shape{{4}});
+      inputs.push_back({{}, 0, InputTag::boolean, batch});
+      b.op("aten::batch_norm", 20, 30, inputs);
+      if (trains) b.range("SgdBackward", 90, 91, Scope::backward);
+      EXPECT_EQ(Advised(std::move(b)).find("PT3") != nullptr, batch);
+    }
+}
+
+TEST(AdviceRule, AProductOfHalvesThatSumsInFloatIsNoneOfFloats) {
+  for (const char* name : {"ampere_sgemm_128x64_tn", "ampere_fp16_sgemm_fp16_128x64_tn"}) {
+    ModelBuilder b;
+    b.step(0, kStep);
+    b.device(0, 8, 0, 1 << 30);
+    b.launch("cutlass_80_tensorop_s1688gemm", 10, 20, 5000);
+    b.launch(name, 20, 5000, 6000);
+    b.launch("elementwise", 30, 6000, kStep);
+    EXPECT_EQ(Advised(std::move(b)).find("PT1") != nullptr, std::string(name).starts_with("ampere_sgemm"));
+  }
+}
+
+TEST(AdviceRule, PinnedMemoryIsNoneOfTheDevice) {
+  for (const char* call : {"cudaHostAlloc", "cudaMallocHost", "cudaFreeHost", "cudaMalloc"}) {
+    ModelBuilder b;
+    b.step(0, kStep);
+    b.step(kStep, 2 * kStep);
+    b.call(call, kStep + 100, kStep + 3000);
+    EXPECT_EQ(Advised(std::move(b)).find("AL1") != nullptr, std::string(call) == "cudaMalloc") << call;
+  }
+}
+
+TEST(AdviceRule, WhatAnOptimizersClosureComputesIsNoUpdate) {
+  for (bool closure : {false, true}) {
+    ModelBuilder b;
+    b.step(0, kStep);
+    b.label("Optimizer.step#LBFGS.step", 0, 5000);
+    if (closure) b.label("Optimizer.zero_grad#LBFGS.zero_grad", 1, 2);
+    for (i64 i = 1; i < 100; i++) b.op("aten::mul", i * 10, i * 10 + 5);
+    b.range("SgdBackward", 3000, 4000, Scope::backward, 2);
+    b.range("autograd::engine::evaluate_function: SgdBackward", 3000, 4000, Scope::backward, 2);
+    EXPECT_EQ(Advised(std::move(b)).find("OP1") == nullptr, closure);
+  }
+}
+
+TEST(AdviceRule, WithoutAnExchangeOfAnotherBackendNcclIsNotMissed) {
+  for (bool gpu : {false, true})
+    for (bool exchange : {false, true}) {
+      ModelBuilder b;
+      b.step(0, kStep);
+      b.device(0, 8, 0, 1 << 30);
+      b.label("DistributedDataParallel.forward", 0, 100);
+      if (gpu) b.launch("gemm", 10, 20, 500);
+      if (exchange) b.op("gloo:all_reduce", 200, 300);
+      EXPECT_EQ(Advised(std::move(b)).find("BE1") != nullptr, gpu && exchange);
+    }
 }
 
 TEST(AdviceRule, ALoopInsideOfAnOperatorIsTorchsOwn) {

@@ -61,9 +61,38 @@ TEST(Clocks, ARankThatAlwaysLeavesLateStaysWithinTheError) {
 }
 
 TEST(Clocks, TimesOfOneBootThatContradictEachOtherAreCompared) {
-  Clocks clocks = clocks_of({rank(0, "a", 0), rank(1, "a", 3600 * 1000 * kMs)});
+  std::vector<Rank> ranks = {rank(0, "a", 0), rank(1, "a", 3600 * 1000 * kMs)};
+  for (Rank& r : ranks)
+    for (size_t i = 0; i < r.calls.size(); i++) r.calls[i].sequence = i64(i);
+  Clocks clocks = clocks_of(ranks);
   ASSERT_EQ(clocks.clocks.size(), 2u);
   EXPECT_TRUE(clocks.clocks[1].differs());
+}
+
+// The first call of one and the last of the other are lacking, or only the first of one.
+TEST(Clocks, WhatWasMiscountedOnOneMachineIsNoOtherClock) {
+  for (bool last : {false, true}) {
+    std::vector<Rank> ranks = {rank(0, "a", 0), rank(1, "a", 0)};
+    ranks[1].calls.erase(ranks[1].calls.begin());
+    if (last) ranks[0].calls.pop_back();
+    Clocks clocks = clocks_of(ranks);
+    EXPECT_EQ(clocks.clocks.size(), 1u);
+    for (const MatchedCalls& calls : match_calls(ranks)) EXPECT_FALSE(calls.complete);
+  }
+}
+
+TEST(Clocks, CallsWhoseEndIsNotThatOfTheCollectiveTellNothing) {
+  for (bool cut : {false, true}) {
+    std::vector<Rank> ranks = {rank(0, "a", 0), rank(1, "a", 0)};
+    for (size_t i = 0; i < 40; i++) {
+      for (Rank& r : ranks) r.calls[i].sequence = i64(i);
+      CollectiveCall& call = ranks[0].calls[i];
+      call.dur_ns = 20'000;
+      (cut ? call.is_cut : call.call_only) = true;
+    }
+    EXPECT_EQ(clocks_of(ranks).clocks.size(), 1u);
+    for (const MatchedCalls& calls : match_calls(ranks)) EXPECT_FALSE(transfer_of(calls).has_value());
+  }
 }
 
 TEST(Clocks, WithoutCollectivesNothingIsKnown) {
@@ -111,6 +140,19 @@ TEST(Matching, ACallThatARankLacksLeavesOtherStepsAsTheyAre) {
       EXPECT_NEAR(double(calls.members[0].call->time().end), double(calls.members[1].call->time().end), 1e6);
     }
   }
+  EXPECT_EQ(complete, 3u);
+}
+
+TEST(Matching, AsManyCallsOfOtherStepsAreOthers) {
+  std::vector<Rank> ranks = {rank(0, "a", 0, 4), rank(1, "b", 0, 4)};
+  for (i64 r : {0, 1}) {
+    ranks[size_t(r)].has_steps = true;
+    for (i64 i = 0; i < 4; i++)
+      ranks[size_t(r)].steps.push_back(
+          {std::to_string(i + r), {i * 20 * kMs + 10 * kMs, i * 20 * kMs + 30 * kMs}, {}, {}});
+  }
+  u64 complete = 0;
+  for (const MatchedCalls& calls : match_calls(ranks)) complete += calls.complete;
   EXPECT_EQ(complete, 3u);
 }
 

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "model_builder.h"
+#include "report/diff.h"
 
 namespace tprof {
 namespace {
@@ -377,6 +378,16 @@ TEST(Diff, CategoriesSumToTheStep) {
     if (r.by == DiffBy::category) a += r.a_ns, b += r.b_ns;
   EXPECT_NEAR(a, d.step.a_ns, 1);
   EXPECT_NEAR(b, d.step.b_ns, 1);
+}
+
+TEST(Diff, WhatWasNothingBeforeHasItsRow) {
+  for (bool back : {false, true}) {
+    DiffSide without = side(run({1000, 1001, 999, 1000}, 0)), with = side(run({1400, 1401, 1399, 1400}, 0.3));
+    Table table = diff_table(back ? diff(with, without) : diff(without, with), DiffBy::category, 10);
+    size_t found = 0;
+    for (const std::vector<Value>& row : table.rows) found += std::get<std::string>(row[0]) == "DataLoader";
+    EXPECT_EQ(found, 1u) << back;
+  }
 }
 
 TEST(Diff, NothingOnASideIsSaid) {

@@ -221,6 +221,21 @@ class ProgramTest : public FollowTest {
   ProcessesHere processes;
 };
 
+// torch.profiler.step() opens a range around all of a step.
+TEST_F(ProgramTest, AStepOfTheScriptsOwnHidesNothingInIt) {
+  for (i64 s = 0; s < 4; s++) {
+    u64 at = kStart + u64(s) * 100 * kMs;
+    b.step(s, at, at + 100 * kMs);
+    b.range(kPid, 1, "ProfilerStep#" + std::to_string(s), at, at + 100 * kMs, {.scope = Scope::user});
+    b.range(kPid, 1, "aten::linear", at + 20 * kMs, at + 60 * kMs);
+    b.range(kPid, 1, "aten::addmm", at + 25 * kMs, at + 55 * kMs);
+  }
+  b.window(0, WindowState::active, 0, -1, 0, kStart, 0);
+  ProgramView v = seen();
+  EXPECT_EQ(v.recent.by[u32(Category::cpu)], 40e6);
+  EXPECT_EQ(v.recent.by[u32(Category::other)], 60e6);
+}
+
 TEST_F(ProgramTest, StepsOperatorsAndMemory) {
   for (i64 s = 0; s < 4; s++) {
     u64 at = kStart + u64(s) * 100 * kMs;

@@ -15,6 +15,8 @@ class ModelBuilder {
   struct Shape {
     std::vector<u32> sizes;
     u8 dtype = 6;  // c10::ScalarType: 6 float, 5 half, 15 bfloat16
+    InputTag tag = InputTag::tensor;
+    bool value = false;  // of a boolean
   };
 
   ModelBuilder() {
@@ -159,7 +161,8 @@ class ModelBuilder {
   void inputs(u32 event, const std::vector<Shape>& shapes) {
     std::string bytes;
     for (const Shape& shape : shapes) {
-      InputHead head{static_cast<u8>(InputTag::tensor), shape.dtype, kInputNoStrides, 0, u32(shape.sizes.size())};
+      u32 count = shape.tag == InputTag::boolean ? shape.value : u32(shape.sizes.size());
+      InputHead head{static_cast<u8>(shape.tag), shape.dtype, kInputNoStrides, 0, count};
       bytes.append(reinterpret_cast<const char*>(&head), sizeof head);
       bytes.append(reinterpret_cast<const char*>(shape.sizes.data()), shape.sizes.size() * 4);
       bytes.resize((bytes.size() + 7) / 8 * 8);

@@ -63,9 +63,7 @@ EvidencePlace place_of(const Model& model, const Evidence& evidence) {
     }
     case Evidence::Kind::gpu_work: {
       const GpuEvent& e = model.gpu[evidence.index];
-      bool copy = e.kind() == Kind::copy;
-      return {copy ? std::string("copy, ") + copy_kind_text(copy_kind_of(e)) : model.names[e.name], e.begin_ns,
-              e.dur_ns, kNone};
+      return {model.names[e.name], e.begin_ns, e.dur_ns, kNone};
     }
     case Evidence::Kind::memory: {
       const MemoryEvent& e = model.memory[evidence.index];

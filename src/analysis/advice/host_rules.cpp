@@ -186,7 +186,9 @@ std::optional<Match> allocation(const Facts& facts) {
   Cost cost(facts);
   for (u32 i = 0; i < facts.model.calls.size(); i++) {
     const CallEvent& call = facts.model.calls[i];
-    if (call.begin_ns < from || !facts.inside(call.begin_ns) || !facts.classes.is(call, NameClass::allocates)) continue;
+    if (call.begin_ns < from || !facts.inside(call.begin_ns) || !facts.classes.is(call, NameClass::allocates) ||
+        facts.classes.is(call, NameClass::allocates_on_host))
+      continue;
     cost.call(i);
     count++;
     calls.add(call.dur_ns, i);

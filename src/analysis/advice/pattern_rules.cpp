@@ -1,7 +1,9 @@
 // Rules of advice about patterns of operators that could be replaced by cheaper ones.
 #include "analysis/advice/operator_search.h"
 #include "analysis/advice/rule.h"
+#include "analysis/basis/copies.h"
 #include "analysis/basis/tensors.h"
+#include "analysis/basis/updates.h"
 
 namespace tprof::rules {
 namespace {
@@ -28,8 +30,9 @@ std::optional<Match> single_tensor_optimizer(const Facts& facts) {
     if (!facts.inside(e.begin_ns)) continue;
     named |= facts.classes.is(e, NameClass::single_tensor_optimizer);
     if (!facts.classes.is(e, NameClass::optimizer_step)) continue;
-    steps.push_back({e.begin_ns, e.end_ns()});
-    all.time(e.begin_ns, e.end_ns());
+    Interval update{updates_from(facts.model, i), e.end_ns()};
+    steps.push_back(update);
+    all.time(update.begin, update.end);
     count++;
     heaviest.add(e.dur_ns, i);
   }
@@ -81,6 +84,15 @@ std::optional<Match> gradients_zeroed(const Facts& facts) {
                found.evidence};
 }
 
+// Whether a batch norm subtracts the mean of its batch, and with it a bias before it; in evaluation it subtracts one of
+// before, which that bias is not part of.
+bool uses_its_batch(const Facts& facts, const Event& norm) {
+  constexpr size_t kTraining = 5;  // batch_norm(input, weight, bias, running_mean, running_var, training, ...)
+  std::vector<OpInput> inputs = inputs_of(norm);
+  bool known = inputs.size() > kTraining && inputs[kTraining].booleans.size() == 1;
+  return known ? inputs[kTraining].booleans[0] : facts.trains;
+}
+
 // A convolution with a third tensor input, followed directly by a batch norm. An addition in place may lie between
 // them: a norm counts its batches that way while training.
 std::optional<Match> bias_before_norm(const Facts& facts) {
@@ -93,7 +105,7 @@ std::optional<Match> bias_before_norm(const Facts& facts) {
     if (facts.classes.is(e, NameClass::adds_in_place)) continue;
     i32& before = last[e.thread];
     if (before >= 0 && facts.inside(e.begin_ns) && facts.classes.is(e, NameClass::normalises) &&
-        facts.classes.is(facts.model.events[before], NameClass::convolves)) {
+        facts.classes.is(facts.model.events[before], NameClass::convolves) && uses_its_batch(facts, e)) {
       std::vector<OpInput> inputs = inputs_of(facts.model.events[before]);
       if (inputs.size() > 2 && inputs[2].tensor.defined && !inputs[2].tensor.sizes.empty()) {
         count++;
@@ -156,25 +168,35 @@ std::optional<Match> indexing_loop(const Facts& facts) {
                heaviest.take()};
 }
 
-// aten::to > aten::_to_copy > aten::copy_ without a change of type, directly after an operator whose last step fills a
-// tensor.
+// aten::to > aten::_to_copy > aten::copy_ between host and device without a change of type, directly after an operator
+// whose last step fills a tensor of those sizes.
 std::optional<Match> filled_then_moved(const Facts& facts) {
   const Model& model = facts.model;
   std::vector<std::vector<u32>> lists = siblings_of(model);
-  auto ends_in_fill = [&](u32 event) {
+  std::vector<bool> moves(model.events.size());  // it or what is in it copies between host and device
+  for (const GpuEvent& work : model.gpu) {
+    CopyKind kind = work.kind() == Kind::copy ? copy_kind_of(work) : CopyKind::unknown;
+    if (kind != CopyKind::to_device && kind != CopyKind::to_host) continue;
+    for (i32 op = work.op; op >= 0; op = model.events[size_t(op)].parent) moves[size_t(op)] = true;
+  }
+  // The tensor that an operator fills in its last step; undefined if it ends with something else.
+  auto filled_by = [&](u32 event) -> TensorInput {
+    if (!is_operator(model.events[event])) return {};
     while (!lists[event].empty()) event = lists[event].back();
-    return facts.classes.is(model.events[event], NameClass::fills);
+    std::vector<OpInput> inputs = inputs_of(model.events[event]);
+    return facts.classes.is(model.events[event], NameClass::fills) && !inputs.empty() ? inputs[0].tensor
+                                                                                      : TensorInput{};
   };
-  auto copies_same_type = [&](u32 event) {
+  auto moves_same_type = [&](u32 event, const TensorInput& filled) {
     u32 copy = event;
     for (int level = 0; level < 2; level++) {
       if (lists[copy].empty()) return false;
       copy = lists[copy].back();
     }
-    if (model.names[model.events[copy].name] != "aten::copy_") return false;
+    if (!moves[copy] || model.names[model.events[copy].name] != "aten::copy_") return false;
     std::vector<OpInput> inputs = inputs_of(model.events[copy]);
     return inputs.size() >= 2 && inputs[0].tensor.defined && inputs[1].tensor.defined &&
-           inputs[0].tensor.dtype == inputs[1].tensor.dtype;
+           inputs[0].tensor.dtype == inputs[1].tensor.dtype && filled.defined && filled.sizes == inputs[1].tensor.sizes;
   };
   Heaviest heaviest(Evidence::Kind::range);
   Cost cost(facts);
@@ -182,8 +204,8 @@ std::optional<Match> filled_then_moved(const Facts& facts) {
   for (const std::vector<u32>& list : lists)
     for (size_t k = 1; k < list.size(); k++) {
       const Event& e = model.events[list[k]];
-      if (!facts.classes.is(e, NameClass::to) || !facts.inside(e.begin_ns) || !copies_same_type(list[k]) ||
-          !ends_in_fill(list[k - 1]))
+      if (!facts.classes.is(e, NameClass::to) || !facts.inside(e.begin_ns) ||
+          !moves_same_type(list[k], filled_by(list[k - 1])))
         continue;
       count++;
       cost.op(list[k]);

@@ -116,6 +116,7 @@ std::optional<Match> fp32_products(const Facts& facts) {
     const GpuEvent& work = facts.model.gpu[i];
     if (work.kind() != Kind::kernel || !facts.inside(work.begin_ns)) continue;
     if (!facts.classes.is(work.name, NameClass::fp32_matmul_kernel) || names.kernel(work.name)) continue;
+    if (facts.classes.is(work.name, NameClass::half_kernel)) continue;  // sums in float32 what it reads in half
     cost.gpu_work(i);
     heaviest.add(work.dur_ns, i);
   }

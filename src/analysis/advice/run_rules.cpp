@@ -1,11 +1,13 @@
 // Rules of advice about memory, the way a job is set up, and the recording itself.
 #include <stdlib.h>
 
+#include <algorithm>
 #include <set>
 
 #include "analysis/advice/loader_starts.h"
 #include "analysis/advice/rule.h"
 #include "analysis/tables/operators.h"
+#include "model/communication.h"
 
 namespace tprof::rules {
 namespace {
@@ -129,7 +131,8 @@ std::optional<Match> ddp_without_nccl(const Facts& facts) {
   if (!facts.classes.any(NameClass::distributed_data_parallel) || facts.classes.any(NameClass::nccl_op)) return {};
   bool able = false;
   for (const auto& [number, d] : facts.model.devices) able |= d.compute_major * 10 + d.compute_minor >= 35;
-  if (!able) return {};
+  bool exchanges = std::ranges::any_of(facts.model.names, is_backend_label);
+  if (!able || !facts.gpu || !exchanges) return {};  // without either, NCCL would have nothing to do
   return Match{1, -1, -1, "Gradients are exchanged, but no NCCL operation was seen.",
                longest_ranges(facts, Where::trace, NameClass::distributed_data_parallel)};
 }

@@ -36,7 +36,8 @@ bool matches(const NameRow& row, std::string_view name) {
 
 // Classes with many rows are matched against names of kernels only: traces have many names of Python functions.
 bool of_kernels(NameClass name_class) {
-  return name_class == NameClass::communication_kernel || name_class == NameClass::local_kernel;
+  return name_class == NameClass::communication_kernel || name_class == NameClass::local_kernel ||
+         name_class == NameClass::half_kernel;
 }
 
 }  // namespace

@@ -40,7 +40,8 @@ class ClockFinder {
     u32 number = 0;
     for (const MatchedCalls& calls : match_calls(ranks)) {
       if (calls.members.size() < 2 || !needs_all(calls.op)) continue;
-      for (const MatchedCall& member : calls.members) of_rank_[member.rank].push_back({number, member.call});
+      for (const MatchedCall& member : calls.members)
+        if (member.call->ends_with_others()) of_rank_[member.rank].push_back({number, member.call, calls.by_number});
       number++;
     }
   }
@@ -71,21 +72,23 @@ class ClockFinder {
     }
   }
 
-  // Takes ranks out of their group whose calls contradict those of its first rank.
+  // Takes ranks out of their group whose calls contradict those of its first rank. What was counted may be miscounted,
+  // and contradicts nothing.
   void split() {
     for (u32 r = 0; r < ranks_.size(); r++) {
       u32 group = out_.of_rank[r], first = out_.clocks[group].ranks[0];
-      if (r == first || !compare(ends_of({r}), ends_of({first})).contradicts_zero()) continue;
+      if (r == first || !compare(ends_of({r}, true), ends_of({first}, true)).contradicts_zero()) continue;
       std::erase(out_.clocks[group].ranks, r);
       out_.of_rank[r] = u32(out_.clocks.size());
       out_.clocks.emplace_back().ranks.push_back(r);
     }
   }
 
-  Ends ends_of(const std::vector<u32>& ranks) const {
+  Ends ends_of(const std::vector<u32>& ranks, bool only_numbered = false) const {
     Ends out;
     for (u32 r : ranks)
-      for (const auto& [number, call] : of_rank_[r]) out[number].add(*call);
+      for (const auto& [number, call, by_number] : of_rank_[r])
+        if (by_number || !only_numbered) out[number].add(*call);
     return out;
   }
 
@@ -147,7 +150,12 @@ class ClockFinder {
   }
 
   const std::vector<Rank>& ranks_;
-  std::vector<std::vector<std::pair<u32, const CollectiveCall*>>> of_rank_;  // with the number of the collective
+  struct Call {
+    u32 number;  // of the collective
+    const CollectiveCall* call;
+    bool by_number;
+  };
+  std::vector<std::vector<Call>> of_rank_;
   Clocks out_;
 };
 

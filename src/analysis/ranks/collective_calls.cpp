@@ -91,6 +91,7 @@ class CallReader {
       CollectiveCall call = call_of(shown.name, shown.begin_ns, shown.dur_ns);
       describe(call, c);
       call.call_only = call_only;
+      call.is_cut = shown.flags & (kEventClipped | kEventUnfinished);
       if (!call_only) call.op = model_.names[shown.name];
       if (c.op != kNone) {
         const Event& op = model_.events[c.op];

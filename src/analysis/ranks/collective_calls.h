@@ -18,6 +18,7 @@ struct CollectiveCall {
   i32 group_rank = -1;      // of this process in the group; -1 not known
   i8 async = -1;            // 1: the program went on while it ran; -1 not known
   bool call_only = false;   // of NCCL, without its kernel: the times are those of the call that enqueued it
+  bool is_cut = false;      // its end is that of the recording
   i64 begin_ns = 0;         // CLOCK_REALTIME, also `call_ns`; here from the request to the completion
   i64 dur_ns = 0;
   i64 call_ns = 0;      // when the program called it; 0 not known
@@ -27,6 +28,9 @@ struct CollectiveCall {
   // Whether data-parallel training exchanges gradients or sharded parameters this way (all-reduce, reduce-scatter,
   // all-gather). All-to-all (tokens, lookups) and transfers between pairs are something else.
   bool exchanges_gradients() const;
+
+  // Whether its end is the moment at which the ranks leave it.
+  bool ends_with_others() const { return !call_only && !is_cut; }
 
   Interval time() const { return {begin_ns, begin_ns + dur_ns}; }
 };

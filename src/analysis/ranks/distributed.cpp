@@ -61,7 +61,9 @@ class Collectives {
   using RowKey = std::pair<std::string, std::string>;
 
   void add(const MatchedCalls& calls) {
-    const auto& [group, op, members, matched] = calls;
+    const std::string &group = calls.group, &op = calls.op;
+    const std::vector<MatchedCall>& members = calls.members;
+    bool matched = calls.complete;
     CommunicationRow& row = rows_[{group, op}];
     const CollectiveCall& first = *members[0].call;
     bool call_only = std::any_of(members.begin(), members.end(), [](const auto& m) { return m.call->call_only; });
@@ -84,7 +86,7 @@ class Collectives {
     i64 least = latest->call->dur_ns;
     if (first.bytes >= 0) {
       row.bytes += first.bytes;
-      if (!call_only) sized_transfer_[{group, op}] += least;
+      if (latest->call->ends_with_others()) sized_transfer_[{group, op}] += least;
     } else {
       row.unknown_size += moves_data(op);
     }
@@ -143,12 +145,13 @@ class Collectives {
       if (!calls.complete || !needs_all(calls.op)) continue;
       std::map<u32, std::pair<i64, u32>> first;  // by clock: the first end, and of how many
       for (const MatchedCall& m : calls.members) {
+        if (!m.call->ends_with_others()) continue;
         auto& [end, count] = first.try_emplace(clock[m.rank], INT64_MAX, 0).first->second;
         end = std::min(end, m.call->time().end);
         count++;
       }
       for (const MatchedCall& m : calls.members)
-        if (const auto& [end, count] = first[clock[m.rank]]; count > 1)
+        if (const auto& [end, count] = first[clock[m.rank]]; count > 1 && m.call->ends_with_others())
           times_[m.rank].late_leaves.push_back({m.call->time().end, m.call->time().end - end});
     }
     for (RankTimes& times : times_) std::sort(times.late_leaves.begin(), times.late_leaves.end());

@@ -15,7 +15,8 @@ class JobWalker {
     matched_ = match_calls(ranks);
     for (const MatchedCalls& calls : matched_) {
       if (!calls.complete || !waits_for_all(calls.op)) continue;
-      for (const MatchedCall& m : calls.members) ends_[m.rank].push_back({m.call->time().end, &calls});
+      for (const MatchedCall& m : calls.members)
+        if (m.call->ends_with_others()) ends_[m.rank].push_back({m.call->time().end, &calls});
     }
     for (auto& ends : ends_) std::sort(ends.begin(), ends.end());
   }

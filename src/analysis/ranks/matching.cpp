@@ -5,12 +5,17 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <optional>
+#include <set>
 #include <tuple>
 
 namespace tprof {
 namespace {
 
 using Operation = std::pair<std::string, std::string>;  // group, operator
+
+// By how much times of one machine may differ: those of GPUs are converted by each process for itself.
+constexpr i64 kSameClock_ns = 1'000'000;
 
 // Which collective of an operator in a group a call is: the step, "" for the whole trace, and the number in it.
 struct CallKey {
@@ -34,8 +39,25 @@ std::map<std::string, bool> numbered_groups(const std::vector<Rank>& ranks) {
   return out;
 }
 
+// Whether all ranks with calls have the same steps, or all have none.
+bool have_the_same_steps(const std::vector<Rank>& ranks) {
+  std::optional<std::set<std::string>> first;
+  for (const Rank& rank : ranks) {
+    if (rank.calls.empty()) continue;
+    std::set<std::string> own;
+    if (rank.has_steps)
+      for (const RankStep& step : rank.steps) own.insert(step.name);
+    if (!first)
+      first = std::move(own);
+    else if (own != *first)
+      return false;
+  }
+  return true;
+}
+
 // Kinds whose calls can be counted over the whole trace.
 std::map<Operation, bool> equally_often(const std::vector<Rank>& ranks) {
+  bool same_steps = have_the_same_steps(ranks);
   std::map<Operation, std::map<u32, u64>> counts;
   for (u32 r = 0; r < ranks.size(); r++)
     for (const CollectiveCall& call : ranks[r].calls)
@@ -43,9 +65,27 @@ std::map<Operation, bool> equally_often(const std::vector<Rank>& ranks) {
   std::map<Operation, bool> out;
   for (const auto& [operation, by_rank] : counts) {
     u64 first = by_rank.begin()->second;
-    out[operation] = std::all_of(by_rank.begin(), by_rank.end(), [&](const auto& one) { return one.second == first; });
+    out[operation] =
+        same_steps && std::all_of(by_rank.begin(), by_rank.end(), [&](const auto& one) { return one.second == first; });
   }
   return out;
+}
+
+// Whether calls of one machine, none of which can end before the last one has begun, are called the same although one
+// ended before another began.
+bool contradicts_itself(const std::vector<Rank>& ranks, const std::vector<MatchedCall>& members) {
+  if (!needs_all(members[0].call->op)) return false;
+  std::map<std::string, Interval> machines;  // the last begin and the first end
+  for (const MatchedCall& m : members) {
+    const Rank& rank = ranks[m.rank];
+    if (!m.call->ends_with_others() || (rank.boot.empty() && rank.host.empty())) continue;
+    const std::string& machine = rank.boot.empty() ? rank.host : rank.boot;
+    Interval& edges = machines.try_emplace(machine, Interval{INT64_MIN, INT64_MAX}).first->second;
+    edges.begin = std::max(edges.begin, m.call->begin_ns);
+    edges.end = std::min(edges.end, m.call->time().end);
+  }
+  return std::any_of(machines.begin(), machines.end(),
+                     [](const auto& one) { return one.second.begin > one.second.end + kSameClock_ns; });
 }
 
 // Sends and receives. From which rank to which, where both are known.
@@ -77,7 +117,7 @@ void add_pairs(const std::vector<Rank>& ranks, std::vector<MatchedCalls>& out) {
   each([&](u32 r, const CollectiveCall& call, bool sends, const Pair& pair, bool known) {
     u64 number = next[{sends, pair}]++;
     bool matched = known && number < (sends ? received : sent)[pair];
-    out.push_back({call.group, call.op, {{r, &call}}, matched || (std::get<2>(pair) >= 0 && from_any(pair))});
+    out.push_back({call.group, call.op, {{r, &call}}, matched || (std::get<2>(pair) >= 0 && from_any(pair)), false});
   });
 }
 
@@ -142,7 +182,7 @@ std::optional<i64> transfer_of(const MatchedCalls& calls) {
   if (!calls.complete || !waits_for_all(calls.op)) return {};
   i64 least = INT64_MAX;
   for (const MatchedCall& member : calls.members) {
-    if (member.call->call_only) return {};
+    if (!member.call->ends_with_others()) return {};
     least = std::min(least, member.call->dur_ns);
   }
   return least;
@@ -167,7 +207,8 @@ std::vector<MatchedCalls> match_calls(const std::vector<Rank>& ranks) {
         key.number = call.sequence;
         key.turn = next[key]++;
       } else {
-        if (ranks[r].has_steps && !equal[key.operation]) key.step = step;
+        bool counts = equal[key.operation];
+        if (!counts) key.step = ranks[r].has_steps ? step : "of rank " + std::to_string(r) + " alone";
         key.number = next[key]++;
       }
       found[key].push_back({r, &call});
@@ -175,11 +216,14 @@ std::vector<MatchedCalls> match_calls(const std::vector<Rank>& ranks) {
   }
   std::vector<MatchedCalls> out;
   for (auto& [key, members] : found) {
+    const auto& [group, op] = key.operation;
     i32 size = members[0].call->ranks;
-    MatchedCalls one{key.operation.first, key.operation.second, std::move(members)};
     size_t expected = size > 0 ? size_t(size) : std::max<size_t>(taking_part, 2);
-    one.complete = one.members.size() == expected;
-    out.push_back(std::move(one));
+    bool complete = members.size() == expected;
+    if (!numbered[group] && contradicts_itself(ranks, members))
+      for (const MatchedCall& alone : members) out.push_back({group, op, {alone}, false, false});
+    else
+      out.push_back({group, op, std::move(members), complete, numbered[group]});
   }
   add_pairs(ranks, out);
   return out;

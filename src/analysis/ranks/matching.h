@@ -1,8 +1,10 @@
 // Which calls of collectives belong together over the ranks of a job.
 //
 // Calls of the same group and sequence number are one collective, if every call of the group has a number. Else calls
-// are counted: over the whole trace if every rank that calls an operator in a group calls it equally often, else within
-// the steps of the same number. So what a rank lacks in one step leaves the calls of other steps as they are.
+// are counted: over the whole trace if every rank that calls an operator in a group calls it equally often and all have
+// the same steps, else within the steps of the same number. So what a rank lacks in one step leaves the calls of other
+// steps as they are. Where there are no steps to count in, and where the times of one machine contradict what was
+// counted, calls stay alone.
 //
 // The n-th send of one rank to another belongs to the n-th recv of that one from it. Each stays an entry of its own.
 // From whom a recv from any source came is not known; nothing is missing if a rank made as many as were sent to it
@@ -23,6 +25,7 @@ struct MatchedCalls {
   std::string group, op;
   std::vector<MatchedCall> members;  // in order of ranks
   bool complete = false;             // the trace of every rank that takes part has it, be it one
+  bool by_number = false;            // false: counted
 };
 
 // The numbers in "[0, 2]".

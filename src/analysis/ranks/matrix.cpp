@@ -7,7 +7,17 @@ namespace tprof {
 namespace {
 
 // How the data of an operator gets around; `bytes` of a call are the larger of its input and output.
-enum class Way { none, to_each_part, twice_to_each_part, root_to_all, all_to_root, send, receive };
+enum class Way {
+  none,
+  to_each_part,
+  twice_to_each_part,
+  root_to_all,
+  root_to_each_part,
+  all_to_root,
+  each_part_to_root,
+  send,
+  receive
+};
 
 // WAY(part of the name, way), the first that fits
 struct WayRow {
@@ -21,8 +31,8 @@ constexpr WayRow kWays[] = {
     {"alltoall", Way::to_each_part},
     {"broadcast", Way::root_to_all},
     {"barrier", Way::none},
-    {"scatter", Way::root_to_all},
-    {"gather", Way::all_to_root},
+    {"scatter", Way::root_to_each_part},
+    {"gather", Way::each_part_to_root},
     {"reduce", Way::all_to_root},
     {"recv", Way::receive},
     {"send", Way::send},
@@ -77,17 +87,20 @@ class MatrixMaker {
   bool add_collective(const MatchedCalls& calls, Way way) {
     const CollectiveCall& first = *calls.members[0].call;
     i64 bytes = first.bytes;
+    for (const MatchedCall& m : calls.members) bytes = std::max(bytes, m.call->bytes);  // only the root has all parts
     std::vector<i32> members = group_members(first);
     if (members.empty())
       for (const MatchedCall& m : calls.members) members.push_back(ranks_[m.rank].number);
     bool whole = first.ranks < 0 ? calls.complete : members.size() == size_t(first.ranks);
     if (bytes < 0 || !whole || std::any_of(members.begin(), members.end(), [](i32 n) { return n < 0; })) return false;
     auto n = i64(members.size());
-    if (way == Way::root_to_all || way == Way::all_to_root) {
+    bool from_root = way == Way::root_to_all || way == Way::root_to_each_part;
+    if (from_root || way == Way::all_to_root || way == Way::each_part_to_root) {
       i32 root = peer_of(first);
       if (root < 0) return false;
+      i64 each = way == Way::root_to_each_part || way == Way::each_part_to_root ? bytes / n : bytes;
       for (i32 other : members)
-        if (other != root) way == Way::root_to_all ? add(root, other, bytes) : add(other, root, bytes);
+        if (other != root) from_root ? add(root, other, each) : add(other, root, each);
       return true;
     }
     for (i32 from : members)

@@ -2,6 +2,7 @@
 
 #include "analysis/basis/innermost.h"
 #include "analysis/basis/tensors.h"
+#include "analysis/basis/updates.h"
 #include "analysis/time/activity.h"
 #include "model/communication.h"
 
@@ -16,9 +17,16 @@ std::vector<Stage> phases_of(const Model& model) {
                       : name.starts_with(kOptimizerPrefix) ? Stage::optimizer
                                                            : Stage::forward);
   std::vector<Stage> out;
-  for (const Event& e : model.events) {
-    Stage own = by_name[e.name];
-    out.push_back(own == Stage::forward && e.parent >= 0 ? out[size_t(e.parent)] : own);
+  std::vector<i64> updates(model.events.size());  // from when on the range of the optimizer around it updates
+  for (u32 i = 0; i < model.events.size(); i++) {
+    const Event& e = model.events[i];
+    Stage own = by_name[e.name], around = e.parent < 0 ? own : out[size_t(e.parent)];
+    if (own == Stage::optimizer)
+      updates[i] = updates_from(model, i);
+    else if (around == Stage::optimizer)
+      updates[i] = updates[size_t(e.parent)];
+    bool in_closure = around == Stage::optimizer && e.begin_ns < updates[i];
+    out.push_back(own == Stage::forward && !in_closure ? around : own);
   }
   return out;
 }

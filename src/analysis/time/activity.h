@@ -7,16 +7,16 @@
 namespace tprof {
 
 // ACTIVITY(name, "text that users see")
-#define TPROF_ACTIVITIES(ACTIVITY)                            \
-  ACTIVITY(data_loading, "waiting for the DataLoader")        \
-  ACTIVITY(synchronising, "waiting for the GPU")              \
-  ACTIVITY(allocating, "allocating or freeing device memory") \
-  ACTIVITY(copying, "in a copy call")                         \
-  ACTIVITY(launching, "in a launch call")                     \
-  ACTIVITY(other_call, "in another CUDA call")                \
-  ACTIVITY(communicating, "in a communication operator")      \
-  ACTIVITY(operating, "in an operator")                       \
-  ACTIVITY(between, "in Python, between operators")           \
+#define TPROF_ACTIVITIES(ACTIVITY)                       \
+  ACTIVITY(data_loading, "waiting for the DataLoader")   \
+  ACTIVITY(synchronising, "waiting for the GPU")         \
+  ACTIVITY(allocating, "allocating or freeing memory")   \
+  ACTIVITY(copying, "in a copy call")                    \
+  ACTIVITY(launching, "in a launch call")                \
+  ACTIVITY(other_call, "in another CUDA call")           \
+  ACTIVITY(communicating, "in a communication operator") \
+  ACTIVITY(operating, "in an operator")                  \
+  ACTIVITY(between, "in Python, between operators")      \
   ACTIVITY(nothing, "in nothing that was recorded")
 
 enum class Activity : u8 {
