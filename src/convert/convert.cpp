@@ -66,7 +66,7 @@ ConvertResult convert_recording(const std::string& recording_path, const Convert
   result.more = plan.more;
   result.damaged = written.damaged || recording.reader->damage().any();
   result.nothing_recorded = !recording.alive && options.first_step < 0 && result.traces.empty();
-  result.note = std::move(plan.note);
+  result.note = plan.note.empty() && written.given_back ? kGivenBack : std::move(plan.note);
   return result;
 }
 

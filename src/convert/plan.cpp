@@ -62,6 +62,7 @@ class Planner {
   void plan_last_ledger();
   void plan_steps();
   std::optional<TickRange> requested_steps(const std::vector<StepInfo>& steps) const;
+  i64 steps_in(const SpanRequest& span) const;
   void plan_steps_of(const WindowInfo& window, const TickRange& range, bool has_steps);
   void add_job(SpanRequest request, u64 name_ticks, i64 name_offset_ns, i64 step_number, bool last_of_window);
   SpanRequest newest_part(SpanRequest request);
@@ -98,10 +99,8 @@ void Planner::plan_all() {
       plan_marks(w);
       continue;
     }
-    if (2 * u64(w.number) + 1 < recording_.header().given_back.load()) {  // a part of it would pass for the whole
-      plan_.note =
-          "windows that were written while the program ran are no longer in the recording; their "
-          "traces remain";
+    if (is_given_back(recording_, w.number)) {  // a part of it would pass for the whole
+      plan_.note = kGivenBack;
       plan_marks(w);
       continue;
     }
@@ -300,6 +299,14 @@ std::optional<Planner::TickRange> Planner::requested_steps(const std::vector<Ste
   return range;
 }
 
+// How many steps begin in a span.
+i64 Planner::steps_in(const SpanRequest& span) const {
+  std::vector<StepInfo> steps = settled_steps(meta_);
+  return std::count_if(steps.begin(), steps.end(), [&](const StepInfo& s) {
+    return s.begin_ticks >= span.begin_ticks && (!span.end_ticks || s.begin_ticks < span.end_ticks);
+  });
+}
+
 void Planner::plan_steps_of(const WindowInfo& window, const TickRange& range, bool has_steps) {
   SpanRequest whole = request_of(window, meta_);
   u64 window_end = end_of(window);
@@ -317,9 +324,9 @@ void Planner::plan_steps_of(const WindowInfo& window, const TickRange& range, bo
     request.begin_ticks = cut.begin_ticks;
     bool died = cut.end_ticks == window_end && window.end_ticks == 0;
     request.end_ticks = died ? 0 : cut.end_ticks;
-    // Its name is a few ns apart from that of the window's own trace, which may begin at the same step.
-    i64 count = options_.end_step < 0 ? 999 : options_.end_step - options_.first_step;
-    add_job(request, request.begin_ticks, count, -1, false);
+    // Its name is a few ns apart from that of the window's own trace, and from that of another number of steps, which
+    // may begin at the same step.
+    add_job(request, request.begin_ticks, 1 + steps_in(request), -1, false);
   }
 }
 
@@ -349,6 +356,10 @@ SpanRequest Planner::newest_part(SpanRequest request) {
 }
 
 }  // namespace
+
+bool is_given_back(const Recording& recording, i64 window) {
+  return 2 * u64(window) + 1 < recording.header().given_back.load();
+}
 
 Plan plan_traces(const OpenRecording& recording, const ConvertOptions& options, ConvertState& state) {
   return Planner(recording, options, state).run();

@@ -29,6 +29,11 @@ struct Plan {
   std::string note;
 };
 
+// Whether what a window recorded may have been punched out, because its trace is written.
+bool is_given_back(const Recording& recording, i64 window);
+constexpr char kGivenBack[] =
+    "windows that were written while the program ran are no longer in the recording; their traces remain";
+
 // A recording as it was when it was opened.
 struct OpenRecording {
   std::unique_ptr<Recording> reader;

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/child.h"
+#include "base/error.h"
 #include "base/printable.h"
 #include "convert/loaders.h"
 #include "convert/machine.h"
@@ -35,6 +36,16 @@ bool exists(const std::string& path) {
   return stat(path.c_str(), &s) == 0 && S_ISREG(s.st_mode);
 }
 
+// Perhaps while it was read.
+bool was_given_back(Recording& recording, i64 window) {
+  try {
+    recording.refresh();
+  } catch (const Error&) {
+    return false;  // it was damaged after it was read
+  }
+  return is_given_back(recording, window);
+}
+
 class JobWriter {
  public:
   JobWriter(const OpenRecording& recording, const std::vector<TraceJob>& jobs, const ConvertOptions& options,
@@ -54,6 +65,7 @@ class JobWriter {
     write_all();
     WrittenTraces out;
     out.damaged = damaged_;
+    out.given_back = given_back_;
     for (WrittenTrace& trace : traces_)
       if (!trace.path.empty()) out.traces.push_back(std::move(trace));
     return out;
@@ -79,8 +91,8 @@ class JobWriter {
   std::vector<WrittenTrace> traces_;      // by job
   std::vector<std::optional<i64>> done_;  // by job: what write_one() returned
   size_t finished_ = 0;                   // jobs whose command has run
-  bool damaged_ = false;
-  std::mutex mutex_;  // of state_, damaged_, done_ and the user's commands
+  bool damaged_ = false, given_back_ = false;
+  std::mutex mutex_;  // of state_, what was found, done_ and the user's commands
 };
 
 void JobWriter::write_all() {
@@ -151,6 +163,11 @@ i64 JobWriter::write_one(size_t index) {
 
   auto recording = Recording::open(path_, options_.begin);  // each thread has a reader of its own
   Model model = build_model(*recording, meta_, job.request);
+  if (job.request.window >= 0 && was_given_back(*recording, job.request.window)) {
+    std::lock_guard lock(mutex_);
+    given_back_ = true;
+    return -1;
+  }
   if (model.empty() && !job.even_if_empty) return -1;
   add_loaders(model, *recording, meta_, job.request);
   if (state_.machine)

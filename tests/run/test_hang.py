@@ -208,6 +208,20 @@ def test_a_former_run_with_more_ranks_says_nothing_of_this_one(job, tmp_path):
     assert (found["verdict"], found["culprits"], len(found["ranks"])) == ("asleep", [1], 2), found["sentence"]
 
 
+def test_a_killed_rank_of_a_former_run_is_none_of_this_one(job, tmp_path):
+    """Both runs have two ranks; of this one, only the first is recorded."""
+    logdir, pid = job("signalled")
+    (former,) = [path for path in logdir.glob("*.tprof") if "_rank1" in path.name]
+    subprocess.run(["cp", "-p", "--sparse=always", former, tmp_path], check=True)
+    os.killpg(os.getpgid(pid), signal.SIGKILL)
+    settle(logdir)
+    logdir.rename(tmp_path / "former")
+    logdir, _ = job("asleep", TPROF_RANKS="0")
+    (tmp_path / former.name).rename(logdir / former.name)
+    found = look(logdir)
+    assert found["verdict"] != "killed", found["sentence"]
+
+
 @pytest.mark.parametrize("local, state", [(1, "elsewhere"), (2, "absent")])
 def test_a_rank_is_absent_only_if_all_ranks_are_on_this_host(local, state):
     place = {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": str(local)}

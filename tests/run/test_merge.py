@@ -173,3 +173,20 @@ def test_traces_of_several_runs_are_refused(job, tmp_path):
         shutil.copytree(job.logdir, tmp_path / "runs" / name)
     answer = tprof("merge", tmp_path / "runs", "-o", tmp_path / "all.json")
     assert answer.returncode == 2 and "several runs (a, b)" in answer.stderr
+
+
+def test_rows_that_are_named_in_quotes_stay_apart(tmp_path):
+    """As torch 1.8 and 1.9 wrote them."""
+    for rank in range(2):
+        events = [{"ph": "X", "cat": "Operator", "name": "aten::op%d" % tid, "pid": 100 + rank, "tid": str(tid), "ts": 1000,
+                   "dur": 50, "args": {"External id": tid}} for tid in (101, 102)]
+        events += [{"ph": "X", "cat": "Kernel", "name": "kernel%d" % stream, "pid": rank, "tid": "stream %d" % stream,
+                    "ts": 1000, "dur": 50, "args": {"device": rank, "stream": stream, "correlation": stream}}
+                   for stream in (7, 8)]
+        (tmp_path / ("w%d.1.pt.trace.json" % rank)).write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    _, data = merged(sorted(tmp_path.glob("w*")), tmp_path / "all.json.gz", code=4)  # of other clocks nothing is known
+    rows = {event["name"]: set() for event in data["traceEvents"] if event["ph"] == "X"}
+    for event in data["traceEvents"]:
+        if event["ph"] == "X":
+            rows[event["name"]].add((event["pid"], event["tid"]))
+    assert len(rows) == 4 and len(set().union(*rows.values())) == 8

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "check/check.h"
 #include "convert/convert.h"
+#include "convert/write.h"
 #include "model/trace.h"
 #include "record/give_up.h"
 #include "recording_builder.h"
@@ -240,6 +241,20 @@ TEST_F(KinetoTest, NoScheduleIsCutIntoParts) {
   EXPECT_TRUE(convert_recording(path(), options).traces[0].existed);
 }
 
+TEST_F(KinetoTest, OtherStepsOfAWindowHaveAnotherName) {
+  add_training(b, 6, 2, 8);  // the window begins at step 2
+  b.write(path());
+  options.first_step = 1;
+  options.end_step = 4;
+  ASSERT_EQ(convert_recording(path(), options).traces.size(), 1u);
+  options.first_step = 2;
+  options.end_step = 5;
+  ConvertResult more = convert_recording(path(), options);
+  ASSERT_EQ(more.traces.size(), 1u);
+  EXPECT_FALSE(more.traces[0].existed);
+  EXPECT_EQ(more.traces[0].end_step, 5);
+}
+
 TEST_F(KinetoTest, FlushShowsWhatThereWas) {
   b.window(0, WindowState::sealed, 0, 2, kT, kT, kT + 10'000);
   b.range(kPid, 1, "early", kT + 100, kT + 8000);
@@ -339,6 +354,22 @@ TEST_F(KinetoTest, AWindowThatWasGivenBackIsNotWrittenInHalf) {
   ConvertResult again = convert_recording(path(), options);
   EXPECT_TRUE(again.traces.empty());
   EXPECT_NE(again.note.find("no longer in the recording"), std::string::npos) << again.note;
+}
+
+TEST_F(KinetoTest, AWindowThatIsGivenBackBetweenPlanAndWriteIsNotWrittenInHalf) {
+  add_training(b, 6, 2, 4);
+  convert();
+  options.out_dir = dir.path + "/another";
+  mkdir(options.out_dir.c_str(), 0755);
+  ConvertState fresh;
+  OpenRecording recording{Recording::open(path()), false, {}, {}};
+  recording.meta = recording.reader->read_meta();
+  Plan plan = plan_traces(recording, options, fresh);
+  ASSERT_FALSE(plan.jobs.empty());
+  if (punch_written(path(), state) == 0) GTEST_SKIP() << "this file system cannot punch holes";
+  WrittenTraces written = write_traces(recording, plan.jobs, options, fresh);
+  EXPECT_TRUE(written.traces.empty());
+  EXPECT_TRUE(written.given_back);
 }
 
 TEST_F(KinetoTest, ChunksThatTheNextWindowNeedsStay) {

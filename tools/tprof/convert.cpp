@@ -60,14 +60,19 @@ void convert_one(const std::string& path, u64 begin, bool named, const ConvertAr
   bool helper = recording->header().role == static_cast<u32>(Role::helper);
   if (helper && !named && !arguments.workers) return;
   Writer writer = writer_of(*recording);
-  if (has_finisher(path) && arguments.out.empty()) {
+  if (has_finisher(path) && (arguments.out.empty() || writer != Writer::running)) {
     if (writer == Writer::running) {
       complain(path + ": its program is running and its finished windows are being written; it is left alone");
       totals.partial = true;
       return;
     }
     wait_for_finisher(path);
-    if (access(path.c_str(), F_OK) != 0) return;  // all is written, and the recording was removed
+    if (access(path.c_str(), F_OK) != 0) {  // all is written, and the recording was removed
+      if (arguments.out.empty()) return;
+      complain(path + ": has just been written into its own directory and removed; its traces are there");
+      totals.partial = true;
+      return;
+    }
     recording->refresh();
   }
   Meta meta = recording->read_meta();

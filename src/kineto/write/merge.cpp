@@ -40,6 +40,8 @@ constexpr MemberRow kArgs[] = {{kExternalId, Change::optional_id},
                                {kPythonId, Change::id},
                                {kPythonParentId, Change::id}};
 
+constexpr std::string_view kStreamRow = "stream ";
+
 // The text that precedes `end`, for a file that is put together at the end of another.
 class Spill {
  public:
@@ -134,8 +136,17 @@ class Merger {
     put_metadata("process_sort_index", pid, {{"sort_index", part_->track * kRowsOfTrack}});
   }
 
+  // A number in quotes, as torch 1.8 and 1.9 wrote them, and "stream 7"; another text as it is.
+  static std::string_view number_in(std::string_view text) {
+    std::string_view inner = text.size() > 2 && text.starts_with('"') ? text.substr(1, text.size() - 2) : text;
+    if (inner.starts_with(kStreamRow)) inner.remove_prefix(kStreamRow.size());
+    i64 number;
+    return to_integer(inner, number) ? inner : text;
+  }
+
   // A text stands for the row of the profiler ("Spans") or for none.
-  i64 process(std::string_view text) {
+  i64 process(std::string_view value) {
+    std::string_view text = number_in(value);
     if (text == "\"\"") return rows_(part_->track, 0, std::to_string(part_->pid));
     if (text.starts_with('"')) return rows_(part_->track, 0, std::to_string(kSpansRow));
     return rows_(part_->track, 0, text);
@@ -196,6 +207,7 @@ class Merger {
     switch (how) {
       case Change::process: line += std::to_string(pid); return true;
       case Change::thread:
+        value = number_in(value);
         line += std::to_string(value.starts_with('"') ? 0 : threads_(part_->track, pid, value));
         return true;
       case Change::time: {

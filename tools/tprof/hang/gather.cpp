@@ -215,7 +215,7 @@ class Gatherer {
 
   void settle_state(Subject& s) {
     Process& p = s.rank.process;
-    p.state = s.now.state;
+    p.state = settled_state(p.pid, s.before, s.now);
     p.signal = s.now.signal;
     bool goes_on = s.rank.now.latest_ticks != s.rank.before.latest_ticks;
     // A process in another container has another id here.
@@ -267,7 +267,7 @@ class Gatherer {
     Process worker;
     worker.pid = pid;
     Look now = look_at(pid, 0);
-    worker.state = now.state;
+    worker.state = settled_state(pid, before, now);
     worker.signal = now.signal;
     try {
       ProgramStacks stacks = stacks_of_process(pid, Frames::all);

@@ -61,7 +61,8 @@ Look look_at(int pid, u64 start_time) {
     out.state = out.signal ? State::killed : State::ended;
     return out;
   }
-  out.state = state == 'T' || state == 't' ? State::stopped : State::alive;
+  out.traced = state == 't';
+  out.state = state == 'T' || out.traced ? State::stopped : State::alive;
   std::error_code ended;
   std::filesystem::directory_iterator tasks("/proc/" + std::to_string(pid) + "/task", ended), end;
   for (; !ended && tasks != end; tasks.increment(ended)) {
@@ -74,6 +75,11 @@ Look look_at(int pid, u64 start_time) {
     t.io_bytes = sum_of(task(pid, tid, "io"), {"rchar:", "wchar:"});
   }
   return out;
+}
+
+State settled_state(int pid, const Look& before, const Look& now) {
+  bool passing = now.traced && (!before.traced || has_moved(before, now, pid));
+  return passing ? State::alive : now.state;
 }
 
 bool has_moved(const Look& before, const Look& now, int tid) {

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -138,7 +139,9 @@ class Finder {
     }
     Meta meta = recording->read_meta();
     s.place = place_of(header, meta);
-    out_.ranks_were_chosen |= !meta.option("ranks").empty();
+    s.ranks_were_chosen = !meta.option("ranks").empty();
+    struct stat file;
+    if (!stat(path.c_str(), &file)) s.written_ns = i64(file.st_mtim.tv_sec) * 1'000'000'000 + file.st_mtim.tv_nsec;
     s.path = path;
     s.rank.recorded = true;
     s.rank.number = s.place.rank;
@@ -218,22 +221,30 @@ class Finder {
       });
     }
     forget_former_runs();
+    out_.ranks_were_chosen =
+        std::any_of(out_.all.begin(), out_.all.end(), [](const Subject& s) { return s.ranks_were_chosen; });
     if (any_of_other_jobs([](const Subject&) { return true; }))
       out_.cannot_tell = "two jobs write to this directory; name a process of the one that hangs";
   }
 
-  // Of what does not run, or of which that is not known: those of other sizes than the newest that runs, and those of
-  // ranks that were started again.
+  // Of what does not run, or of which that is not known: those of other sizes than the newest that runs, those of ranks
+  // that were started again, and what nobody wrote into since the first process that runs began.
   void forget_former_runs() {
     const Subject* newest = nullptr;
-    for (const Subject& s : out_.all)
+    i64 began_ns = INT64_MIN;
+    for (const Subject& s : out_.all) {
       if (!newest || std::pair(runs(s), s.created_ns) > std::pair(runs(*newest), newest->created_ns)) newest = &s;
+      if (i64 age = runs(s) ? age_of(s) : -1; age >= 0)
+        began_ns = std::min(began_ns == INT64_MIN ? INT64_MAX : began_ns, i64(clock_ns(CLOCK_REALTIME)) - age);
+    }
     erase([&](const Subject& s) {
       auto replaces = [&](const Subject& other) {
         if (other.path == s.path || other.rank.number != s.rank.number) return false;
         return other.created_ns > s.created_ns || (runs(other) && s.here);
       };
-      return !runs(s) && (of_other_size(s, *newest) || std::any_of(out_.all.begin(), out_.all.end(), replaces));
+      bool former = s.here && s.written_ns && s.written_ns < began_ns;
+      return !runs(s) &&
+             (former || of_other_size(s, *newest) || std::any_of(out_.all.begin(), out_.all.end(), replaces));
     });
   }
 

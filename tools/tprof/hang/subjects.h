@@ -18,6 +18,8 @@ struct Subject {
   std::string path;  // of its recording; empty: it has none
   u64 start_time = 0, created_ns = 0;
   u32 own_pid = 0, ancestor = 0;  // as its recording has them: they differ from those here in containers
+  i64 written_ns = 0;             // when something was last written into its recording, CLOCK_REALTIME
+  bool ranks_were_chosen = false;
   bool closed = false;
   bool here = true;  // its process is one of those that are seen here, or was
   Look before, now;

@@ -49,7 +49,7 @@ std::string counted_in(const std::vector<NewTrace>& written) {
     const TraceSummary& s = trace.summary;
     if (!s.ledger.is_object() || !s.ledger.contains("step") || !s.ledger["step"].contains("counted")) continue;
     std::string host = s.head.is_object() ? s.head.value("host_name", "") : "";
-    processes[host + " " + s.ledger["span"].value("pid", Json()).dump()].add(s.ledger);
+    processes[host + " " + s.ledger.value("span", Json::object()).value("pid", Json()).dump()].add(s.ledger);
   }
   std::set<std::string> texts;
   for (const auto& [process, count] : processes) texts.insert(count.text());
