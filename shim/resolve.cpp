@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/elf.h"
+#include "collect/recorder/recorder.h"
 #include "collect/start/attach.h"
 #include "record/writer.h"
 
@@ -122,8 +123,23 @@ void* search(const Wanted& wanted, const void* address) {
 
 Caller* known_caller(uintptr_t at) {
   Caller* c = g_callers.load(std::memory_order_acquire);
-  while (c && at - c->low >= c->bytes) c = c->next.load(std::memory_order_relaxed);
+  while (c && at - c->low >= c->bytes.load(std::memory_order_relaxed)) c = c->next.load(std::memory_order_relaxed);
   return c;
+}
+
+u32 path_hash_of(const ElfObject& object) { return hash_of(object.path(), strlen(object.path())); }
+
+// nullptr: no memory.
+Caller* add_caller(const ElfObject& object) {
+  void* fresh = mmap(nullptr, sizeof(Caller), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (fresh == MAP_FAILED) return nullptr;
+  auto* caller = static_cast<Caller*>(fresh);
+  caller->low = object.low();
+  caller->bytes = object.high() - object.low();
+  caller->path_hash = path_hash_of(object);
+  caller->next.store(g_callers.load(), std::memory_order_relaxed);
+  g_callers.store(caller, std::memory_order_release);
+  return caller;
 }
 
 Caller* caller_at(const void* address) {
@@ -133,22 +149,30 @@ Caller* caller_at(const void* address) {
     ElfObject object =
         call_site_of(address).caller;  // code made at run time belongs to no library: looked up each time
     if (!object.found()) return nullptr;
-    SpinGuard guard(g_callers_lock);
-    if (!(caller = known_caller(at))) {
-      void* fresh = mmap(nullptr, sizeof(Caller), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      if (fresh == MAP_FAILED) return nullptr;
-      caller = static_cast<Caller*>(fresh);
-      caller->low = object.low();
-      caller->bytes = object.high() - object.low();
-      caller->next.store(g_callers.load(), std::memory_order_relaxed);
-      g_callers.store(caller, std::memory_order_release);
-    }
+    // Not waited for: a forked child may have got it while another thread of its parent held it.
+    if (!g_callers_lock.try_lock()) return nullptr;
+    if (!(caller = known_caller(at))) caller = add_caller(object);
+    g_callers_lock.unlock();
+    if (!caller) return nullptr;
   }
   g_caller_slots[(at >> kCallerShift) % kCallerSlots].store(caller, std::memory_order_release);
   return caller;
 }
 
 }  // namespace
+
+void forget_unloaded_callers() {
+  int saved = errno;
+  for (Caller* c = g_callers.load(std::memory_order_acquire); c; c = c->next.load(std::memory_order_relaxed)) {
+    uintptr_t bytes = c->bytes.load(std::memory_order_relaxed);
+    ElfObject there = bytes ? ElfObject::first([&](const ElfObject& o) {
+      return o.low() == c->low && o.high() - o.low() == bytes && path_hash_of(o) == c->path_hash;
+    })
+                            : ElfObject();
+    if (!there.found()) c->bytes.store(0, std::memory_order_relaxed);
+  }
+  errno = saved;
+}
 
 __attribute__((noinline)) void* find_function(Hook hook, const void* address) {
   int saved = errno;

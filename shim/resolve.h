@@ -28,7 +28,9 @@ enum class Hook : u32 {
 
 // A library (or program) that has called, with its real functions. Never freed, so that it can be read without a lock.
 struct Caller {
-  uintptr_t low, bytes;
+  uintptr_t low;
+  std::atomic<uintptr_t> bytes;  // 0: it was unloaded
+  u32 path_hash;
   std::atomic<void*> functions[u32(Hook::count)];
   std::atomic<Caller*> next;
 };
@@ -41,12 +43,15 @@ extern std::atomic<const Caller*> g_caller_slots[kCallerSlots];
 inline void* known_function(Hook hook, const void* caller) {
   auto at = reinterpret_cast<uintptr_t>(caller);
   const Caller* c = g_caller_slots[(at >> kCallerShift) % kCallerSlots].load(std::memory_order_acquire);
-  if (__builtin_expect(!c || at - c->low >= c->bytes, 0)) return nullptr;
+  if (__builtin_expect(!c || at - c->low >= c->bytes.load(std::memory_order_relaxed), 0)) return nullptr;
   return c->functions[u32(hook)].load(std::memory_order_relaxed);
 }
 
 // nullptr if the process has no such function. The first call into a CUDA runtime starts profiling. Keeps errno.
 void* find_function(Hook hook, const void* caller);
+
+// A library was unloaded, whose addresses others may get.
+void forget_unloaded_callers();
 
 inline void* function_of(Hook hook, const void* caller) {
   void* known = known_function(hook, caller);

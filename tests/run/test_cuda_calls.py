@@ -172,6 +172,17 @@ def test_each_local_library_reaches_its_own_runtime(majors, tmp_path):
             assert names(calls) == {"cudaMalloc": runs, "cudaMemcpy": 2 * runs, "cudaLaunchKernel": runs, "cudaFree": runs}
 
 
+def test_a_library_at_the_address_of_an_unloaded_one_reaches_its_own_runtime(tmp_path):
+    """The driver is too old for the second one's runtime, which says so."""
+    code = ("import ctypes, _ctypes, sys\n"
+            "for file in sys.argv[1:]:\n"
+            "    plugin = ctypes.CDLL(file)\n"
+            "    print(plugin.plugin_run(3), flush=True)\n"
+            "    _ctypes.dlclose(plugin._handle)\n")
+    words = [SIM, "/usr/bin/python3", "-S", "-c", code, APPS / "libplugin_12.so", APPS / "libplugin_13.so"]
+    assert both(words, tmp_path, env={"SIMCUDA_DRIVER": "12000"})["bare"].stdout.startswith("9\n")
+
+
 def test_the_first_call_from_many_threads_at_once(tmp_path):
     for calls in recorded(tmp_path, APPS / "hazards_12", "threads", "8").values():
         assert names(calls) == {"cudaMalloc": 8, "cudaMemcpy": 8, "cudaDeviceSynchronize": 8, "cudaFree": 8}

@@ -109,6 +109,23 @@ def test_a_fault_costs_no_more_than_it_must(library, tmp_path, fault):
     assert (odd != "" and "before their launch 0" not in odd) == (fault == "early")
 
 
+def test_what_was_dropped_ends_no_window_before_the_rest_has_come(tmp_path):
+    """Every third record is dropped: all of its sets."""
+    code = ("import ctypes, sys, time\n"
+            "me, plugin = ctypes.CDLL(None), ctypes.CDLL(sys.argv[1])\n"
+            "for times in (60, 5):\n"
+            "    me.cudaProfilerStart()\n"
+            "    for _ in range(times): plugin.plugin_run(4)\n"
+            "    me.cudaProfilerStop()\n"
+            "    time.sleep(2)\n")
+    result = run([SIMCUDA, "/usr/bin/python3", "-S", "-c", code, PROGRAMS / "cuda" / "libplugin_13.so"], "preload",
+                 logdir=tmp_path, env={"SIMCUPTI_DROP": "3", "SIMCUPTI_LATE_NS": "800000000"},
+                 options={"TPROF_WINDOW": "cudaProfilerApi", "TPROF_EXIT_WAIT": "60"})
+    assert result.returncode == 0, result.stderr
+    found = [collections.Counter(e.get("cat") for e in trace.ranges) for trace in result.traces()]
+    assert [sum(one[cat] for cat in ("kernel", "gpu_memcpy")) for one in found] == [120, 10], found
+
+
 REFUSALS = {
     "held": (dict(SIMCUPTI_BUSY="all", SIMCUPTI_BUSY_NAME="Some Tool"), "in use by Some Tool"),
     "forbidden": (dict(SIMCUPTI_FORBIDDEN=1), "NVreg_RestrictProfilingToAdminUsers=0"),

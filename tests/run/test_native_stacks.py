@@ -140,6 +140,21 @@ def test_addresses_that_belong_to_one_library_after_the_other(tmp_path):
         assert found == [[plugin, "run", "plugins"] for plugin in expected]
 
 
+def test_what_was_unloaded_before_the_first_window_hides_no_names(tmp_path):
+    """The simulated driver opens and closes a library at its start."""
+    code = ("import ctypes, sys\n"
+            "me, plugin = ctypes.CDLL(None), ctypes.CDLL(sys.argv[1])\n"
+            "for _ in range(6):\n"
+            "    plugin.plugin_run(4)\n"
+            "    me.tprof_step()\n")
+    result = run([SIM, "/usr/bin/python3", "-S", "-c", code, APPS / "libplugin_13.so"], "preload", logdir=tmp_path,
+                 options={**NATIVE, "TPROF_SCHEDULE": "wait=2,active=2,repeat=1", "TPROF_EXIT_WAIT": "60"})
+    assert result.returncode == 0, result.stderr
+    trace, = result.traces()
+    found = stacks(trace, "cudaMalloc")
+    assert len(found) == 2 and all("plugin_run" in functions(stack) for stack in found), found
+
+
 def test_the_doctor_says_how_stacks_are_walked():
     said = tprof("doctor", "/usr/bin/true").stdout
     assert re.search(r"^stacks +OK +native stacks", said, re.M)

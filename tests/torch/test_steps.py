@@ -18,6 +18,7 @@ SCHEDULES = [dict(active=2), dict(wait=2, warmup=1, active=2, repeat=2),
              dict(skip_first=3, wait=1, warmup=1, active=3, repeat=1), dict(warmup=2, active=1)]
 NEEDS_TORCH_2 = {"amp_with_skipped_steps_with_loader": "GradScaler without CUDA",
                  "amp_with_skipped_steps_without_loader": "GradScaler without CUDA",
+                 "amp_of_shards_with_skipped_steps": "GradScaler without CUDA",
                  "the_scripts_own_profiler": "a build with Kineto",
                  "an_optimizer_for_each_parameter_inside_the_backward_pass": "such hooks"}
 

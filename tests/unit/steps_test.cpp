@@ -4,7 +4,8 @@
 //   V v  forward of model 1 in eval mode, with and without gradients           w  of model 2, without
 //   n    forward of a module without parameters, without gradients
 //   B backward pass   O optimizer   ( ) an optimizer around its closure   < > a backward pass around what it runs
-//   A scaler update   Z gradients cleared   U u ProfilerStep and its end   S tprof_step   R matching range
+//   A scaler update   P a CUDA graph replayed
+//   Z gradients cleared   U u ProfilerStep and its end   S tprof_step   R matching range
 // What is made of a stream reads like it: 0DFBO 1DFBO are two steps and their tokens, e0:DvDvd is Evaluation#0, i0:ff
 // is Inference#0; inside a step a stretch stands in brackets, and what belongs to nothing stands alone.
 #include "collect/steps/steps.h"
@@ -142,6 +143,7 @@ struct Game {
       case '(': return d.optimizer_begins(t);
       case ')': return d.optimizer_ends(t);
       case 'A': return d.scaler_updated(t);
+      case 'P': return d.graph_replayed(t);
       case 'Z': return d.gradients_cleared(t);
       case 'U': return d.profiler_step_begins(t);
       case 'u': return d.profiler_step_ends(t);
@@ -205,6 +207,12 @@ TEST(Training, WithoutModules) { EXPECT_EQ(cut("BOBOBO"), "0BO 1BO 2BO"); }
 TEST(Training, AccumulatedGradients) {
   EXPECT_EQ(cut("DFBDFBODFBDFBO"), "0DFBDFBO 1DFBDFBO");
   EXPECT_EQ(cut("FBFBFBOFBFBFBO"), "0FBFBFBO 1FBFBFBO");
+}
+TEST(Training, AReplayedGraphIsAllOfAStepWhereNothingElseShowsIt) {
+  EXPECT_EQ(cut("DFBODFBODPDPdDP"), "0DFBO 1DFBO 2DP 3DPd 4DP");
+  EXPECT_EQ(cut("FBOFBODPDPDP"), "0FBO 1FBO 2DP 3DP 4DP") << "warmed up without batches";
+  EXPECT_EQ(cut("DFBODFBODPODPO"), "0DFBO 1DFBO 2DPO 3DPO") << "updated outside of it";
+  EXPECT_EQ(cut("DFPBPODFPBPO"), "0DFPBPO 1DFPBPO") << "of parts";
 }
 TEST(Training, UpdatesWithNothingBetweenAreOne) {
   EXPECT_EQ(cut("DFBOODFBOO"), "0DFBOO 1DFBOO");

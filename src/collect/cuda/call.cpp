@@ -1,7 +1,6 @@
 #include "collect/cuda/call.h"
 
-#include <errno.h>
-
+#include "base/keep_errno.h"
 #include "collect/interpreter/frames.h"
 #include "collect/native/native.h"
 #include "collect/session/collector.h"
@@ -12,11 +11,6 @@ namespace tprof {
 constinit std::atomic<u32> g_call_switches{0};
 
 namespace {
-
-struct KeepErrno {
-  int saved = errno;
-  ~KeepErrno() { errno = saved; }
-};
 
 constexpr u32 bit(CallFamily family) { return 1u << u32(family); }
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr u64 kSlack_ns = 20'000'000;
 constexpr u64 kLongestWait_ns = 5'000'000'000;
+constexpr u64 kDroppedWait_ns = 1'000'000'000;  // where records were dropped: without another one that is waited for
 constexpr u32 kLeastFlushes =
     50;                       // during the wait, so that a pause of the machine or of the process does not shorten it
 constexpr u32 kWindows = 80;  // more than the session has closing at once
@@ -25,6 +26,8 @@ struct Window {
   u64 end_ticks, end_ns;      // 0: open
   u64 closing_ns;             // monotonic; 0: not closing
   u32 flushes;                // since closing_ns
+  u32 pending;                // launches without a record, at the latest flush
+  u64 pending_since_ns;       // monotonic: when they last became fewer
   u32 polled;                 // by gpu_log_delivered()
   bool delivered;
 };
@@ -157,11 +160,30 @@ void log(const CuptiLibrary& library, GpuRecord& r) {
     g_writer.drop(Drop::gpu_late);
 }
 
+// Whether nothing more is to be waited for, which is then given up. Of what was dropped it is not known which launches
+// it was: it may be all that are pending, once no more of them get their records.
+bool settle(Window& w, const BufferPool& buffers, u64 now) {
+  w.flushes++;
+  u32 pending = g_launches.pending(w.begin_ns, w.end_ns);
+  if (pending != w.pending || !w.pending_since_ns) w.pending = pending, w.pending_since_ns = now;
+  bool dropped = pending <= g_dropped_now && now - w.pending_since_ns >= kDroppedWait_ns;
+  bool complete = !buffers.holds_content_from_before(w.closing_ns) && (pending == 0 || dropped);
+  bool over = wait_is_over(w, now) || g_context_dead.load();
+  if (!complete && !over) return false;
+  g_launches.give_up(w.begin_ns, w.end_ns);
+  if (pending > g_dropped_now) g_writer.drop(Drop::gpu_late, pending - g_dropped_now);
+  g_dropped_now -= pending < g_dropped_now ? pending : g_dropped_now;
+  return w.delivered = true;
+}
+
 }  // namespace
 
 void gpu_log_open(WindowRecord* window) {
   SpinGuard guard(g_lock);
-  if (!any_window()) g_early = read_clocks();
+  if (!any_window()) {
+    g_early = read_clocks();
+    g_launches.end_captures(g_early.realtime_ns);
+  }
   for (Window& w : g_windows)
     if (!w.record) {
       w = {};
@@ -251,20 +273,18 @@ bool gpu_log_delivered(const WindowRecord* window) {
 void gpu_log_settle(const BufferPool& buffers, u64 flush_began_ns) {
   u64 now = clock_ns(CLOCK_MONOTONIC);
   SpinGuard guard(g_lock);
+  bool delivers = false, others = false;
   for (Window& w : g_windows) {
-    if (!w.record) continue;
+    if (!w.record || w.delivered) continue;
     refresh(w);
-    if (!w.closing_ns || w.delivered || flush_began_ns < w.closing_ns) continue;
-    w.flushes++;
-    u32 pending = g_launches.pending(w.begin_ns, w.end_ns);
-    bool complete = !buffers.holds_content_from_before(w.closing_ns) && pending <= g_dropped_now;
-    bool over = wait_is_over(w, now) || g_context_dead.load();
-    if (!complete && !over) continue;
-    g_launches.give_up(w.begin_ns, w.end_ns);
-    if (pending > g_dropped_now) g_writer.drop(Drop::gpu_late, pending - g_dropped_now);
-    g_dropped_now -= pending < g_dropped_now ? pending : g_dropped_now;
-    w.delivered = true;
+    bool closing = w.closing_ns && flush_began_ns >= w.closing_ns;
+    if (closing && settle(w, buffers, now))
+      delivers = true;
+    else
+      others = true;
   }
+  // What was dropped belongs to no window any more. Not all of it were launches that are waited for.
+  if (delivers && !others) g_dropped_now = 0;
 }
 
 bool gpu_log_overdue() {

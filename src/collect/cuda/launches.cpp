@@ -29,12 +29,26 @@ u64 Launches::work(u32 correlation) {
 }
 
 void Launches::capture(u32 tid, u64 ns, bool begins) {
-  for (Capture& c : captures_)
-    if (c.begin_ns && !c.end_ns && c.tid == tid) c.end_ns = ns;
-  if (!begins) return;
+  Capture* ended = nullptr;  // its own; else the oldest: another thread may end what one began
+  for (Capture& c : captures_) {
+    if (!c.begin_ns || c.end_ns) continue;
+    if (c.tid == tid)
+      c.end_ns = ns, ended = &c;
+    else if (!begins && (!ended || (!ended->end_ns && c.begin_ns < ended->begin_ns)))
+      ended = &c;
+  }
+  if (!begins) {
+    if (ended && !ended->end_ns) ended->end_ns = ns;
+    return;
+  }
   Capture& oldest = captures_[capture_count_++ % kCaptures];
   if (oldest.end_ns) settle(oldest);
   oldest = {ns, 0, tid};
+}
+
+void Launches::end_captures(u64 ns) {
+  for (Capture& c : captures_)
+    if (c.begin_ns && !c.end_ns) c.end_ns = ns;
 }
 
 // Notes at the launches what follows from a capture that is to be forgotten.

@@ -16,6 +16,8 @@ class Launches {
   // follows, also what other threads launch: autograd's own thread captures the backward pass. What is launched at that
   // time and not captured is not waited for either.
   void capture(u32 tid, u64 ns, bool begins);
+  // Calls were not reported for a while, and perhaps the end of a capture was not.
+  void end_captures(u64 ns);
 
   // Counts the calls in [begin, end) whose record has not arrived.
   u32 pending(u64 begin_ns, u64 end_ns) const;

@@ -1,9 +1,9 @@
 #include "collect/cuda/nccl_profiler.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/keep_errno.h"
 #include "base/nccl.h"
 #include "collect/cuda/call.h"
 
@@ -39,11 +39,6 @@ std::atomic<u32> g_next_transfer{0}, g_last_operation{0};
 constexpr u64 kOperation = 1, kTransfer = 2, kTag = 3;
 void* handle_of(u64 number) { return reinterpret_cast<void*>(number); }
 u64 number_of(const void* handle) { return reinterpret_cast<u64>(handle); }
-
-struct KeepErrno {
-  int saved = errno;
-  ~KeepErrno() { errno = saved; }
-};
 
 template <class Words>
 u8 row_of(const Words& words, const char* text) {

@@ -102,6 +102,7 @@ u64 key_of(const dl_phdr_info* info, const Extent& extent) {
 }
 
 struct Scan {
+  bool records;  // false: nothing can be recorded yet, so only what was unloaded is noted, and the next scan sees all
   bool first = true;
   u32 next = 0;  // index where the next object is expected: the loader lists them in the same order each time
 };
@@ -110,10 +111,11 @@ int see(dl_phdr_info* info, size_t, void* arg) {
   auto& scan = *static_cast<Scan*>(arg);
   if (scan.first) {
     if (info->dlpi_subs != g_subs.load(std::memory_order_relaxed)) g_maps.fetch_add(1, std::memory_order_release);
-    g_adds.store(info->dlpi_adds, std::memory_order_relaxed);
+    g_adds.store(scan.records ? info->dlpi_adds : 0, std::memory_order_relaxed);
     g_subs.store(info->dlpi_subs, std::memory_order_relaxed);
   }
   scan.first = false;
+  if (!scan.records) return 1;
   Extent extent = extent_of(info);
   if (!extent.high) return 0;
   u64 key = key_of(info, extent);
@@ -132,7 +134,7 @@ int see(dl_phdr_info* info, size_t, void* arg) {
 }
 
 void scan() {
-  Scan scan;
+  Scan scan{g_writer.is_open()};
   dl_iterate_phdr(see, &scan);
   u32 kept = 0;
   for (u32 i = 0; i < g_image_count; i++)

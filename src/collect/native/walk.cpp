@@ -31,7 +31,7 @@ __attribute__((no_sanitize("address"))) Walk walk_stack(WalkTables& tables, u64 
   while (pc) {
     if (count == kMaxNative || pc & kNoAddress) return {count, true};
     if (!is_ours(pc)) tables.found[count++] = pc;
-    const FrameRule& rule = rule_at(tables, pc - 1);
+    const FrameRule rule = rule_at(tables, pc - 1);  // a copy: the next one may have the same slot
     u64 cfa = 0, saved_at = 0;
     if (__builtin_expect(rule.cfa == CfaBy::rsp, 1)) {
       cfa = sp + u64(i64(rule.cfa_offset));

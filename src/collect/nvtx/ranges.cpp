@@ -1,7 +1,6 @@
 #include "collect/nvtx/ranges.h"
 
-#include <errno.h>
-
+#include "base/keep_errno.h"
 #include "collect/nvtx/append.h"
 
 namespace tprof::nvtx {
@@ -14,6 +13,7 @@ static void report_step(const char* text) {
 }
 
 __attribute__((noinline)) void report_to_session(const char* text) {
+  KeepErrno keep;
   if (g_session.is_helper()) g_session.follow(now_ticks());
   if (text && step_pattern_is(StepMode::nvtx)) report_step(text);
 }
@@ -77,15 +77,6 @@ void mark_in(u32 domain, const Call& call) {
 void name_as(u32 tid, const Text* name) {
   if (name) name_thread(tid, name->text());
 }
-
-// Preserves the program's errno around what may allocate memory.
-class KeepErrno {
- public:
-  ~KeepErrno() { errno = saved_; }
-
- private:
-  int saved_ = errno;
-};
 
 }  // namespace
 

@@ -63,11 +63,16 @@ def watched(torch):
     from torch.utils.data._utils import worker
     yield 'worker', worker, '_worker_loop'
     yield 'zero_grad', torch.nn.Module, 'zero_grad'
+    # update() calls it, also that of scalers that replace update(), such as FSDP's.
+    checks = '_check_scale_growth_tracker'
     for path in ('torch.amp.grad_scaler', 'torch.cuda.amp.grad_scaler'):
         scaler = getattr(sys.modules.get(path), 'GradScaler', None)
-        if scaler is not None and 'update' in vars(scaler):
-            yield 'scaler', scaler, 'update'
+        if scaler is not None and checks in vars(scaler):
+            yield 'scaler', scaler, checks
             break
+    graph = getattr(torch.cuda, 'CUDAGraph', None)
+    if 'replay' in vars(graph or object):
+        yield 'graph', graph, 'replay'
 
 # Whether the loop of a DataLoader's worker takes its arguments in the order that loader.cpp knows.
 def worker_arguments(loop):
@@ -75,7 +80,8 @@ def worker_arguments(loop):
     return (names[2:5] + names[6:9:2] + names[10:12] ==
             ('index_queue', 'data_queue', 'done_event', 'collate_fn', 'base_seed', 'worker_id', 'num_workers'))
 
-# Before 3.12, functions that Python code calls cannot be hooked: backward passes, scalers and zero_grad are wrapped.
+# Before 3.12, functions that Python code calls cannot be hooked: backward passes, scalers, zero_grad and replays are
+# wrapped.
 def watch(torch):
     every = sys.version_info >= (3, 12)
     free_threaded = 't' in getattr(sys, 'abiflags', '')
@@ -94,6 +100,8 @@ def watch(torch):
                 lost.append(name)
         elif kind == 'scaler':
             wrap_after(owner, name, scaler_updated)
+        elif kind == 'graph':
+            wrap_around(owner, name, lambda: None, graph_replayed)
         elif kind == 'zero_grad':
             wrap_around(owner, name, gradients_cleared, lambda: None)
         elif name == 'backward':  # grad is left alone: torch.compile knows it by identity
@@ -133,7 +141,7 @@ def wrap_after(owner, name, then):
     @functools.wraps(original)
     def call(self, *args, **kwargs):
         result = original(self, *args, **kwargs)
-        then(self)
+        then(*args)
         return result
     setattr(owner, name, call)
 

@@ -17,7 +17,7 @@
 namespace tprof {
 namespace {
 
-PyWord g_enabled{"_enabled"}, g_code{"__code__"}, g_context{"tracing_context"}, g_dynamo{"torch._dynamo"};
+PyWord g_code{"__code__"}, g_context{"tracing_context"}, g_dynamo{"torch._dynamo"};
 
 bool g_modules_wanted;  // calls of modules will be recorded
 
@@ -89,10 +89,16 @@ void gradients_cleared() {
   step_token(Evidence::none, [](StepDetector& d, u64 t) { d.gradients_cleared(t); });
 }
 
-void scaler_updated(PyObject* scaler) {
-  PyOwned enabled(py_attribute(scaler, g_enabled));
-  if (!enabled || enabled.get() == g_py.no) return;
+// A scaler that is enabled looks after its scale; `why`: the name of the method that needs it.
+void scale_checked(PyObject* why) {
+  if (strcmp(py_text(why), "update")) return;
   step_token(Evidence::update, [](StepDetector& d, u64) { d.scaler_updated(now_ticks()); });
+}
+
+// Without gradients it is an evaluation.
+void graph_replayed() {
+  if (!torch_grad_enabled()) return;
+  step_token(Evidence::none, [](StepDetector& d, u64) { d.graph_replayed(now_ticks()); });
 }
 
 void backward_announced() {
@@ -155,16 +161,22 @@ PyObject* zero_grad_hook(PyObject* function, PyObject* const* args, size_t count
 
 PyObject* scaler_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
   PyObject* result = g_call_function(function, args, count, names);
-  if (result && hooked_count(count) > 0) scaler_updated(args[0]);
+  if (result && hooked_count(count) > 1) scale_checked(args[1]);
+  return result;
+}
+
+PyObject* graph_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
+  PyObject* result = g_call_function(function, args, count, names);
+  if (result) graph_replayed();
   return result;
 }
 
 constexpr struct {
   const char* kind;
   PyHook* hook;
-} kHooks[] = {{"module", module_hook},     {"backward", backward_hook},   {"loader", loader_hook},
-              {"batch", batch_hook},       {"zero_grad", zero_grad_hook}, {"scaler", scaler_hook},
-              {"worker", worker_loop_hook}};
+} kHooks[] = {{"module", module_hook}, {"backward", backward_hook},   {"loader", loader_hook},
+              {"batch", batch_hook},   {"zero_grad", zero_grad_hook}, {"scaler", scaler_hook},
+              {"graph", graph_hook},   {"worker", worker_loop_hook}};
 
 PyHook* hook_of(const char* kind) {
   for (const auto& known : kHooks)
@@ -223,7 +235,12 @@ PyObject* watch_backward_ends(PyObject*, PyObject* const*, PySize) {
 }
 
 PyObject* watch_scaler_updated(PyObject*, PyObject* const* args, PySize count) {
-  if (count > 0) scaler_updated(args[0]);
+  if (count > 0) scale_checked(args[0]);
+  return g_py.new_none();
+}
+
+PyObject* watch_graph_replayed(PyObject*, PyObject* const*, PySize) {
+  graph_replayed();
   return g_py.new_none();
 }
 

@@ -1,7 +1,7 @@
 // Turns calls of a few functions of torch into step tokens: nn.Module calls, backward passes, loaders opened, batches
-// drawn, gradients cleared, gradient scaler updates. The functions are hooked (function_hook.h). Where that is
-// impossible before Python 3.12, the bootstrap script wraps them and calls the functions below. While modules are
-// recorded, their calls are also passed to calls.h.
+// drawn, gradients cleared, gradient scaler updates, CUDA graphs replayed. The functions are hooked (function_hook.h).
+// Where that is impossible before Python 3.12, the bootstrap script wraps them and calls the functions below. While
+// modules are recorded, their calls are also passed to calls.h.
 #pragma once
 #include "collect/interpreter/api.h"
 
@@ -17,10 +17,12 @@ PyObject* watch_switch(PyObject*, PyObject* const* args, PySize count);
 // In a forked child, in which the calls that its parent was in may never return.
 void watch_in_child();
 
-// Called by the wrappers; args[0] of the last is the scaler.
+// Called by the wrappers; args[0] of watch_scaler_updated names the method that the scale was
+// needed for.
 PyObject* watch_zero_grad(PyObject*, PyObject* const* args, PySize count);
 PyObject* watch_backward_begins(PyObject*, PyObject* const* args, PySize count);
 PyObject* watch_backward_ends(PyObject*, PyObject* const* args, PySize count);
 PyObject* watch_scaler_updated(PyObject*, PyObject* const* args, PySize count);
+PyObject* watch_graph_replayed(PyObject*, PyObject* const* args, PySize count);
 
 }  // namespace tprof

@@ -148,6 +148,11 @@ void StepDetector::scaler_updated(u64 t) {
   if (!in_optimizer_) update(t, t);
 }
 
+void StepDetector::graph_replayed(u64 t) {
+  work(t);
+  if (finds_updates() && !in_optimizer_ && !in_backward_) training_.graph_replayed(t);
+}
+
 void StepDetector::update(u64 begin, u64 end) {
   work(end);
   if (declared()) training_.known();  // the program may stop stating where its steps are

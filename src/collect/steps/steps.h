@@ -43,7 +43,8 @@ class StepDetector {
   void optimizer_begins(u64 t);
   void optimizer_ends(u64 t);
   void gradients_cleared(u64 t);  // Optimizer.zero_grad or Module.zero_grad is called
-  void scaler_updated(u64 t);     // end of an enabled GradScaler.update
+  void scaler_updated(u64 t);     // begin of an enabled GradScaler.update
+  void graph_replayed(u64 t);     // end of a CUDAGraph.replay, with gradients enabled
   void profiler_step_begins(u64 t);
   void profiler_step_ends(u64 t);
   void api_step(u64 t);

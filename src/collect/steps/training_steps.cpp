@@ -270,6 +270,11 @@ void TrainingSteps::update(u64 begin_ticks, u64 end) {
   updated(end);
 }
 
+// Where a batch was drawn and nothing was called since, the graph may be all of a step, up to the update.
+void TrainingSteps::graph_replayed(u64 t) {
+  if (live_ && group_ && calls_ == 0) update(t, t);
+}
+
 void TrainingSteps::closure_began(u64 t) {
   opened_ = 0;
   if (group_)

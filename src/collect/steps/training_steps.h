@@ -48,6 +48,7 @@ class TrainingSteps {
   void cleared(u64 t);
   void backward(u64 t);
   void update(u64 begin, u64 end);
+  void graph_replayed(u64 t);
   // A forward or backward pass ran inside an optimizer's step that started at `t`.
   void closure_began(u64 t);
 

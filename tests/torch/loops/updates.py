@@ -1,4 +1,6 @@
 """Training whose steps hold several backward passes, several optimizers, or none."""
+import types
+
 import torch
 
 from . import MICRO, N, Setup, evaluate, held_out, look_ahead, scenario
@@ -102,6 +104,41 @@ def amp_with_skipped_steps_without_loader():
     s, scale = Setup(), scaler()
     for i in range(N):
         amp_iteration(s, scale, i, s.x, s.y)
+    return N
+
+
+@scenario
+def amp_of_shards_with_skipped_steps():
+    """FSDP's scaler has an update() of its own."""
+    import torch.distributed as dist
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    from torch.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler
+    s, scale = Setup(), ShardedGradScaler("cpu", init_scale=2.0, process_group=dist.group.WORLD)
+    for i, (x, y) in enumerate(s.loader):
+        amp_iteration(s, scale, i, x, y)
+    dist.destroy_process_group()
+    return N
+
+
+def cuda_graph():
+    """One that does nothing when it is replayed: here is no GPU to capture work of."""
+    torch._C._CUDAGraph.replay = lambda self: None
+    graph = object.__new__(torch.cuda.CUDAGraph)
+    graph.__dict__.update(_tracker=None, _retained=types.SimpleNamespace(sync_before_fire=False), _has_graph_exec=True,
+                          _replay_start_hooks={}, _replay_end_hooks={})
+    return graph
+
+
+@scenario(marks=False)
+def whole_steps_as_a_cuda_graph():
+    """Two steps as they are, while it would be captured; then it reads each batch from where that is copied to."""
+    s, graph = Setup(), cuda_graph()
+    for i, (x, y) in enumerate(s.loader):
+        if i < 2:
+            s.train(x, y)
+        else:
+            s.x.copy_(x)
+            graph.replay()
     return N
 
 
