@@ -264,6 +264,17 @@ TEST_F(LaunchesTest, CapturesOfTwoThreadsEndEachForItself) {
   EXPECT_EQ(launches->pending(0, 1000), 1u);
 }
 
+TEST_F(LaunchesTest, ACaptureThatAnotherThreadEndsIsOver) {
+  launches->capture(10, 100, true);
+  launches->capture(11, 200, false);
+  launches->call(1, 250, true);
+  EXPECT_EQ(launches->pending(0, 1000), 1u);
+  launches->capture(10, 300, true);
+  launches->end_captures(400);  // its end was not reported
+  launches->call(2, 450, true);
+  EXPECT_EQ(launches->pending(0, 1000), 2u);
+}
+
 TEST_F(LaunchesTest, OldOnesMakeRoom) {
   for (u32 i = 1; i < 200'000; i++) launches->call(i, i, true);
   for (u32 i = 1; i < 200'000; i++) launches->work(i);
