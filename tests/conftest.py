@@ -32,6 +32,7 @@ collect_ignore = ["run/test_docs.py"]  # meson test runs it, with its own enviro
 def pytest_configure(config):
     config.addinivalue_line("markers", "full: slow; only with tests/all --full")
     config.addinivalue_line("markers", "everywhere: on all torches and in all ways, also in CI (spread.py)")
+    config.addinivalue_line("markers", "not_on(places): where a test is skipped, so that CI runs it elsewhere (spread.py)")
     config.addinivalue_line("markers", "spread(n): of the sets of parameters, CI runs each n-th (spread.py)")
 
 

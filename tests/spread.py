@@ -3,12 +3,13 @@
 Most of the time of the tests goes by in `import torch`, so that a test of three torches or of two ways to start a
 program costs three or two times as much. CI spreads these over the tests: of the sets of parameters that differ in
 nothing else it runs one, another one for each next set, so that every torch and every way meets every kind of test.
-Two markers say otherwise:
+Three markers say otherwise:
 
-    @pytest.mark.everywhere   on all torches and in all ways: what is laid out otherwise in each version
-    @pytest.mark.spread(n)    and of the other parameters each n-th set: for tables whose rows take seconds each.
-                              Where there are several parameters, n shares no factor with the number of values of the
-                              one that varies fastest, so that all values have their turn
+    @pytest.mark.not_on(*places)   not there, where the test is skipped; a mark of a test or of one of its parameters
+    @pytest.mark.everywhere        on all torches and in all ways: what is laid out otherwise in each version
+    @pytest.mark.spread(n)         and of the other parameters each n-th set: for tables whose rows take seconds each.
+                                   Where there are several parameters, n shares no factor with the number of values of
+                                   the one that varies fastest, so that all values have their turn
 
 The choice depends on nothing but the tests' names and the order of their parameters.
 """
@@ -17,6 +18,12 @@ import zlib
 import pytest
 
 PLACES_AND_WAYS = {"host", "trixie", "sid", "run", "preload"}
+
+
+def is_able(item):
+    """Whether it is not known that the test is skipped where this item runs."""
+    skips = {place for marker in item.iter_markers("not_on") for place in marker.args}
+    return not skips.intersection(item.callspec.id.split("-"))
 
 
 def mark_what_ci_leaves_out(items):
@@ -31,7 +38,8 @@ def mark_what_ci_leaves_out(items):
         for turn, alike in enumerate(sets.values(), begin):
             marker = alike[0].get_closest_marker("spread")
             each = marker.args[0] if marker else 1
-            kept = alike if alike[0].get_closest_marker("everywhere") else [alike[turn // each % len(alike)]]
+            able = list(filter(is_able, alike)) or alike
+            kept = able if alike[0].get_closest_marker("everywhere") else [able[turn // each % len(able)]]
             for item in alike:
                 if turn % each or item not in kept:
                     item.add_marker(pytest.mark.full)

@@ -1,6 +1,8 @@
 // THE table of Chrome/Kineto names: keys, categories and names that the trace format fixes, in one place for the
 // reader, the writer and `tprof check`.
 #pragma once
+#include <string_view>
+
 #include "base/types.h"
 
 namespace tprof::kineto {
@@ -28,6 +30,7 @@ constexpr char kForwardBackward[] = "fwdbwd";
 constexpr char kLegacyForwardBackward[] = "forward_backward";  // of 2021 and 2022
 constexpr char kTraceSpan[] = "Trace";
 constexpr char kKernel[] = "kernel";
+constexpr std::string_view kStreamRow = "stream ";  // and its number: the rows of streams in old traces
 constexpr char kGpuMemcpy[] = "gpu_memcpy";
 constexpr char kGpuMemset[] = "gpu_memset";
 constexpr char kCudaRuntime[] = "cuda_runtime";

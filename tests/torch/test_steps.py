@@ -74,7 +74,8 @@ def check_steps(scenario, where, tried, tmp_path):
     assert not problems, "\n".join(problems)
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("scenario", [pytest.param(one, marks=pytest.mark.not_on("host")) if one in NEEDS_TORCH_2 else one
+                                      for one in SCENARIOS])
 def test_steps(scenario, outer_machine, tmp_path):
     check_steps(scenario, outer_machine, schedules_for(scenario, outer_machine), tmp_path)
 

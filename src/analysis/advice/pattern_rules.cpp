@@ -30,7 +30,7 @@ std::optional<Match> single_tensor_optimizer(const Facts& facts) {
     if (!facts.inside(e.begin_ns)) continue;
     named |= facts.classes.is(e, NameClass::single_tensor_optimizer);
     if (!facts.classes.is(e, NameClass::optimizer_step)) continue;
-    Interval update{updates_from(facts.model, i), e.end_ns()};
+    Interval update{updates_from(facts.model, facts.classes, i), e.end_ns()};
     steps.push_back(update);
     all.time(update.begin, update.end);
     count++;

@@ -10,7 +10,7 @@ namespace tprof {
 namespace {
 
 // The phase of each event: that of its own name, else of the range around it.
-std::vector<Stage> phases_of(const Model& model) {
+std::vector<Stage> phases_of(const Model& model, const NameClasses& classes) {
   std::vector<Stage> by_name;
   for (const std::string& name : model.names)
     by_name.push_back(name.starts_with(kEvaluatePrefix)    ? Stage::backward
@@ -22,7 +22,7 @@ std::vector<Stage> phases_of(const Model& model) {
     const Event& e = model.events[i];
     Stage own = by_name[e.name], around = e.parent < 0 ? own : out[size_t(e.parent)];
     if (own == Stage::optimizer)
-      updates[i] = updates_from(model, i);
+      updates[i] = updates_from(model, classes, i);
     else if (around == Stage::optimizer)
       updates[i] = updates[size_t(e.parent)];
     bool in_closure = around == Stage::optimizer && e.begin_ns < updates[i];
@@ -59,7 +59,7 @@ WorkAmount work_of(const Model& model, const NameClasses& classes, const Windows
 }
 
 std::vector<StageTimes> gpu_phases(const Model& model, const NameClasses& classes, const Windows& windows) {
-  std::vector<Stage> phases = phases_of(model);
+  std::vector<Stage> phases = phases_of(model, classes);
   std::vector<Interval> when[kStages];
   for (const GpuEvent& work : model.gpu)
     if (work.op >= 0 && work.runs_on_gpu() && classes.work(work) != Work::communication &&
@@ -81,7 +81,7 @@ std::vector<StageTimes> host_stages(const Model& model, const NameClasses& class
                                     const IntervalSet& calls) {
   Waits waits(model, classes);
   HostTimelines timelines(model, classes, waits);
-  std::vector<Stage> phases = phases_of(model);
+  std::vector<Stage> phases = phases_of(model, classes);
   std::vector<Interval> when[kStages];
   for (u32 thread = 0; thread < model.threads.size(); thread++)
     for (const ActivityPiece& piece : timelines.of(thread)) {

@@ -101,7 +101,7 @@ def watch(torch):
         elif kind == 'scaler':
             wrap_after(owner, name, scaler_updated)
         elif kind == 'graph':
-            wrap_around(owner, name, lambda: None, graph_replayed)
+            wrap_after(owner, name, graph_replayed)
         elif kind == 'zero_grad':
             wrap_around(owner, name, gradients_cleared, lambda: None)
         elif name == 'backward':  # grad is left alone: torch.compile knows it by identity

@@ -17,8 +17,7 @@ PyObject* watch_switch(PyObject*, PyObject* const* args, PySize count);
 // In a forked child, in which the calls that its parent was in may never return.
 void watch_in_child();
 
-// Called by the wrappers; args[0] of watch_scaler_updated names the method that the scale was
-// needed for.
+// Called by the wrappers; args[0] of watch_scaler_updated is the name of the method that needs the scale.
 PyObject* watch_zero_grad(PyObject*, PyObject* const* args, PySize count);
 PyObject* watch_backward_begins(PyObject*, PyObject* const* args, PySize count);
 PyObject* watch_backward_ends(PyObject*, PyObject* const* args, PySize count);

@@ -1,5 +1,6 @@
 #include "kineto/read/tables.h"
 
+#include "kineto/names.h"
 #include "kineto/read/repair.h"
 
 namespace tprof::kineto {
@@ -37,8 +38,8 @@ i64 RowIndex::number(const Value& value) {
 i64 RowIndex::stream_number(const Value& value) {
   std::string_view text = text_of(value);
   i64 stream;
-  if (text.starts_with("stream ") &&
-      std::from_chars(text.data() + 7, text.data() + text.size(), stream).ec == std::errc())
+  if (text.starts_with(kStreamRow) &&
+      std::from_chars(text.data() + kStreamRow.size(), text.data() + text.size(), stream).ec == std::errc())
     return stream;
   return number(value);
 }

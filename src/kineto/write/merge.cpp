@@ -40,8 +40,6 @@ constexpr MemberRow kArgs[] = {{kExternalId, Change::optional_id},
                                {kPythonId, Change::id},
                                {kPythonParentId, Change::id}};
 
-constexpr std::string_view kStreamRow = "stream ";
-
 // The text that precedes `end`, for a file that is put together at the end of another.
 class Spill {
  public:

@@ -69,6 +69,10 @@ function EvidenceLink({ worker, one }: { worker: number; one: Recommendation["ev
 
 function Card({ worker, found, at }: { worker: number; found: Recommendation; at: string }) {
   const { href, params } = useParams();
+  const tableHref = (one: Recommendation["evidence"][0]) => {
+    const table = inTable(one);
+    return table && href(table, false);
+  };
   return (
     <li class={`card ${found.severity}`}>
       <header>
@@ -113,7 +117,7 @@ function Card({ worker, found, at }: { worker: number; found: Recommendation; at
               {found.evidence.map((one, k) => (
                 <tr>
                   <td class="event">
-                    <a href={inTable(one) && href(inTable(one)!, false)} title={one.name.slice(0, 2000)}>
+                    <a href={tableHref(one)} title={one.name.slice(0, 2000)}>
                       <Said at={`${at}/evidence/${k}/name`} text={one.name} />
                     </a>
                   </td>

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -231,18 +232,18 @@ class Finder {
   // that were started again, and what nobody wrote into since the first process that runs began.
   void forget_former_runs() {
     const Subject* newest = nullptr;
-    i64 began_ns = INT64_MIN;
+    std::optional<i64> began_ns;
     for (const Subject& s : out_.all) {
       if (!newest || std::pair(runs(s), s.created_ns) > std::pair(runs(*newest), newest->created_ns)) newest = &s;
       if (i64 age = runs(s) ? age_of(s) : -1; age >= 0)
-        began_ns = std::min(began_ns == INT64_MIN ? INT64_MAX : began_ns, i64(clock_ns(CLOCK_REALTIME)) - age);
+        began_ns = std::min(began_ns.value_or(INT64_MAX), i64(clock_ns(CLOCK_REALTIME)) - age);
     }
     erase([&](const Subject& s) {
       auto replaces = [&](const Subject& other) {
         if (other.path == s.path || other.rank.number != s.rank.number) return false;
         return other.created_ns > s.created_ns || (runs(other) && s.here);
       };
-      bool former = s.here && s.written_ns && s.written_ns < began_ns;
+      bool former = s.here && s.written_ns && began_ns && s.written_ns < *began_ns;
       return !runs(s) &&
              (former || of_other_size(s, *newest) || std::any_of(out_.all.begin(), out_.all.end(), replaces));
     });
