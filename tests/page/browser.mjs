@@ -52,29 +52,25 @@ function watch() {
   });
 }
 
-// Until nothing is being opened and nothing has changed for `calm` ms; or for 30 s, what is then to be seen counts.
+// Until nothing is being opened, nothing has changed for `calm` ms, and the page has been drawn since, whatever else
+// the machine does: canvases are painted and changes of media are heard in a frame. Or for 30 s, what is then to be
+// seen counts.
 function settled(calm) {
-  return new Promise((resolve) => {
-    const done = () => {
-      observer.disconnect();
-      resolve();
-    };
-    const end = performance.now() + 30000;
-    let timer = 0;
-    const again = () => {
-      clearTimeout(timer);
-      const busy = document.readyState !== 'complete' || document.querySelector('.loading, [aria-busy=true]');
-      timer = setTimeout(busy && performance.now() < end ? again : done, calm);
-    };
-    const observer = new MutationObserver(again);
-    observer.observe(document.documentElement, {
-      subtree: true,
-      childList: true,
-      attributes: true,
-      characterData: true,
-    });
-    again();
-  });
+  const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+  const frame = () => new Promise((done) => requestAnimationFrame(done));
+  const busy = () => document.readyState !== 'complete' || document.querySelector('.loading, [aria-busy=true]');
+  const calmAndDrawn = async () => {
+    let changes = 0;
+    const observer = new MutationObserver(() => (changes += 1));
+    observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+    for (let before = -1; before !== changes || busy(); ) {
+      before = changes;
+      await wait(calm);
+      await frame().then(frame); // effects of the first frame are seen in the second
+    }
+    observer.disconnect();
+  };
+  return Promise.race([calmAndDrawn(), wait(30000)]);
 }
 
 // Every figure: [pointer or rule, exact value as JSON, text, is it in a table]. The list is sent as one JSON text,
