@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "base/directory.h"
 #include "base/error.h"
 #include "model/loader_load.h"
 
@@ -18,13 +19,12 @@ std::vector<std::unique_ptr<Recording>> helpers_of(const Recording& recording) {
   std::filesystem::path directory = own.has_parent_path() ? own.parent_path() : std::filesystem::path(".");
   std::string prefix = std::string(h.host) + "_";
   std::vector<std::unique_ptr<Recording>> out;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-    std::string name = entry.path().filename().string();
+  for (const std::string& name : names_in(directory.string())) {
     if (!name.starts_with(prefix) || !name.ends_with(kSuffix) || name == own.filename().string()) continue;
     try {
-      for (u64 begin : recordings_in(entry.path().string())) {
-        auto helper = Recording::open(entry.path().string(), begin);
+      std::string path = (directory / name).string();
+      for (u64 begin : recordings_in(path)) {
+        auto helper = Recording::open(path, begin);
         if (!is_helper_of(helper->header(), h.pid, h.created_ns, h.boot_id)) break;
         out.push_back(std::move(helper));
       }

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <string>
 
+#include "base/directory.h"
 #include "base/process.h"
 
 namespace tprof::live {
@@ -49,10 +49,8 @@ ProcessHere ProcessesHere::writer_of(const FileHeader& header) {
     return {int(header.pid), true};
   if (!all_) {
     all_.emplace();
-    std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored))
-      if (int pid = atoi(entry.path().filename().c_str()); pid > 0)
-        if (u64 start = process_identity(pid).start_time) all_->emplace(Own{own_number(pid), start}, pid);
+    for (int pid : numbers_in("/proc"))
+      if (u64 start = process_identity(pid).start_time) all_->emplace(Own{own_number(pid), start}, pid);
   }
   auto found = all_->find({header.pid, header.process_start});
   if (found != all_->end()) return {found->second, true};

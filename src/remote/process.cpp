@@ -14,6 +14,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/directory.h"
 #include "base/elf_machine.h"
 #include "base/error.h"
 
@@ -200,14 +201,7 @@ u32 Process::user() const {
   return stat(proc(pid_, "").c_str(), &s) == 0 ? s.st_uid : geteuid();
 }
 
-std::vector<int> Process::threads() const {
-  std::vector<int> out;
-  std::error_code ended;
-  for (const auto& entry : std::filesystem::directory_iterator(proc(pid_, "task"), ended))
-    out.push_back(atoi(entry.path().filename().c_str()));
-  std::sort(out.begin(), out.end());
-  return out;
-}
+std::vector<int> Process::threads() const { return numbers_in(proc(pid_, "task")); }
 
 bool Process::is_same() const {
   std::error_code ended;

@@ -4,11 +4,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <vector>
+
+#include "base/directory.h"
 
 namespace tprof::hang {
 namespace {
@@ -63,10 +64,7 @@ Look look_at(int pid, u64 start_time) {
   }
   out.traced = state == 't';
   out.state = state == 'T' || out.traced ? State::stopped : State::alive;
-  std::error_code ended;
-  std::filesystem::directory_iterator tasks("/proc/" + std::to_string(pid) + "/task", ended), end;
-  for (; !ended && tasks != end; tasks.increment(ended)) {
-    int tid = atoi(tasks->path().filename().c_str());
+  for (int tid : numbers_in("/proc/" + std::to_string(pid) + "/task")) {
     std::vector<std::string> own = stat_fields(task(pid, tid, "stat"));
     if (own.size() <= kSystemTicks) continue;
     ThreadLook& t = out.threads[tid];

@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "base/directory.h"
 #include "base/error.h"
 #include "input/programs.h"
 #include "input/trace_file.h"
@@ -66,11 +67,8 @@ std::string host_name() {
 // The processes of pid namespaces within ours, as containers have them: by the ids that they have there.
 std::multimap<int, int> namespaced_processes() {
   std::multimap<int, int> out;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    int pid = atoi(entry.path().filename().c_str());
-    if (int own = pid > 0 ? remote::innermost_id(pid) : pid; own != pid) out.emplace(own, pid);
-  }
+  for (int pid : numbers_in("/proc"))
+    if (int own = remote::innermost_id(pid); own != pid) out.emplace(own, pid);
   return out;
 }
 

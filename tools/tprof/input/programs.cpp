@@ -10,10 +10,16 @@
 #include <map>
 #include <set>
 
+#include "base/directory.h"
 #include "input/trace_file.h"
 #include "remote/process.h"
 
 namespace tprof {
+namespace {
+
+std::string process(int pid, const char* what = "") { return "/proc/" + std::to_string(pid) + what; }
+
+}  // namespace
 
 int pid_in(const std::string& word) {
   bool digits = !word.empty() && word.find_first_not_of("0123456789") == std::string::npos && word.size() < 10;
@@ -24,9 +30,8 @@ std::vector<int> with_descendants(std::vector<int> pids) {
   std::multimap<int, int> children;
   std::error_code ignored;
   std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    int pid = atoi(entry.path().filename().c_str());
-    if (pid <= 0 || std::filesystem::read_symlink(entry.path() / "exe", ignored) == self) continue;  // our finisher
+  for (int pid : numbers_in("/proc")) {
+    if (std::filesystem::read_symlink(process(pid, "/exe"), ignored) == self) continue;  // our finisher
     if (int parent = atoi(remote::status_field(pid, "PPid").c_str())) children.emplace(parent, pid);
   }
   std::set<int> known(pids.begin(), pids.end());
@@ -53,7 +58,7 @@ MappedHere tprof_in(int pid) {
 }
 
 std::string started_with(int pid, const std::string& variable) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
+  std::ifstream file(process(pid, "/environ"), std::ios::binary);
   for (std::string entry; std::getline(file, entry, '\0');)
     if (entry.starts_with(variable + "=")) return entry.substr(variable.size() + 1);
   return "";
@@ -64,15 +69,13 @@ int program_for(const std::string& log_directory) {
   if (stat(log_directory.c_str(), &wanted) != 0) return 0;
   std::error_code ignored;
   std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    int pid = atoi(entry.path().filename().c_str());
-    std::string process = entry.path();
-    if (pid <= 0 || stat(process.c_str(), &seen) != 0 || seen.st_uid != geteuid()) continue;
+  for (int pid : numbers_in("/proc")) {
+    if (stat(process(pid).c_str(), &seen) != 0 || seen.st_uid != geteuid()) continue;
     std::string given = started_with(pid, "TPROF_LOGDIR");
     if (given.empty()) continue;
-    std::string path = process + (given.starts_with("/") ? "/root" : "/cwd/") + given;
+    std::string path = process(pid, given.starts_with("/") ? "/root" : "/cwd/") + given;
     bool same = stat(path.c_str(), &seen) == 0 && seen.st_dev == wanted.st_dev && seen.st_ino == wanted.st_ino;
-    if (same && tprof_in(pid).library && std::filesystem::read_symlink(entry.path() / "exe", ignored) != self)
+    if (same && tprof_in(pid).library && std::filesystem::read_symlink(process(pid, "/exe"), ignored) != self)
       return pid;
   }
   return 0;

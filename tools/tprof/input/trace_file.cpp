@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/directory.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "kineto/gzip.h"
@@ -56,9 +57,8 @@ bool is_directory(const std::string& path) {
 
 std::vector<std::string> list_files(const std::string& directory, bool (*accept)(const std::string&)) {
   std::vector<std::string> out;
-  std::error_code why;
-  for (std::filesystem::directory_iterator at(directory, why), end; !why && at != end; at.increment(why))
-    if (accept(at->path().filename().string())) out.push_back(at->path().string());
+  for (const std::string& name : names_in(directory))
+    if (accept(name)) out.push_back((std::filesystem::path(directory) / name).string());
   std::sort(out.begin(), out.end());
   return out;
 }
