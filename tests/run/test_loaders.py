@@ -100,6 +100,19 @@ def test_a_window_shorter_than_a_fetch_knows_what_its_workers_do(logdir):
     assert waits["verdict"] == "too few", (waits, notes)
 
 
+def test_a_worker_whose_fetch_outlasts_a_window_is_known_later_too(logdir, tmp_path):
+    """When the recording is converted, each worker has made more batches since, and has ended."""
+    profiled("long", logdir, TPROF_SCHEDULE="wait=8,warmup=1,active=2,repeat=2", TPROF_KEEP_RECORDING="1")
+    recording, = (path for path in logdir.glob("*.tprof") if ".worker" not in path.name)
+    done = tprof("convert", recording, "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
+    traces = sorted(tmp_path.glob("*.pt.trace.json*"))
+    assert len(traces) == 2
+    for trace in traces:
+        rows, (waits,), notes = stats(trace)
+        assert [row["worker_id"] for row in rows] == list(range(6)) and waits["verdict"] == "too few", (waits, notes)
+
+
 def test_a_program_without_workers_has_an_empty_table(logdir):
     result = run(["seeded.py"], "preload", logdir=logdir)
     assert result.returncode == 0, result.stderr

@@ -30,6 +30,7 @@ struct Worker {
   u64 since_ticks;
   u64 collate_ticks, cpu_ns;  // of the fetch that is under way; CPU time when it began
   u32 epoch;                  // that was recorded when something was last written
+  u32 leaders_last;           // FileHeader::last_epoch of its leader then
 };
 Worker g_worker;
 
@@ -96,11 +97,21 @@ LoaderRecord record_of(LoaderPart part, u64 begin, u64 end) {
   return {{0, 0, u32(part)}, begin, end, g_worker.loader, g_worker.id, g_worker.workers, 0, 0};
 }
 
+// Whether a window of the leader began and ended while the worker's part went on. `now`: the epoch that is recorded.
+bool has_missed_a_window(u32 now) {
+  constexpr u32 kEpochsOfWindow = 2;
+  u32 before = g_worker.leaders_last;
+  g_worker.leaders_last = g_session.leader_last_epoch();
+  return g_worker.leaders_last > before + (now == kNoEpoch ? 0 : kEpochsOfWindow);
+}
+
 // The worker's part is over. What ends after the window in which it may have begun belongs to that window.
 void part_is_over(u64 end) {
   ThreadBlock* block = enter();
   if (!block) return;
   u32 now = followed_epoch(end), epoch = now != kNoEpoch ? now : g_worker.epoch;
+  bool missed = has_missed_a_window(now);
+  if (missed) epoch = g_session.make_up_for(g_worker.since_ticks, end);
   g_worker.epoch = now;
   LoaderRecord record = record_of(g_worker.part, g_worker.since_ticks, end);
   if (g_worker.part == LoaderPart::fetch) {
@@ -221,7 +232,9 @@ bool worker_begins(PyObject* const* args) {
   i64 id = integer(args[kWorkerId]), workers = integer(args[kWorkerCount]);
   if (!loader || id < 0 || id > INT32_MAX || workers <= id || workers > INT32_MAX) return false;
   g_unsent = {};
-  g_worker = {loader, i32(id), u32(workers), LoaderPart::start, now_ticks(), 0, 0, kNoEpoch};
+  u64 now = now_ticks();
+  g_session.follow(now);
+  g_worker = {loader, i32(id), u32(workers), LoaderPart::start, now, 0, 0, kNoEpoch, g_session.leader_last_epoch()};
   // The first one decides: without the end of a wait, nothing that follows has a meaning.
   return put_before(g_gets, args[kIndexQueue], g_get) && put_before(g_puts, args[kDataQueue], g_put);
 }

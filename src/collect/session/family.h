@@ -44,6 +44,8 @@ class Family {
   bool find_leader();
   // The epoch that the leader records, kNoEpoch: it records nothing now.
   u32 leader_epoch() const;
+  // FileHeader::last_epoch of the leader.
+  u32 leader_last_epoch() const { return leader_->last_epoch.load(std::memory_order_relaxed); }
   // FileHeader::kept_epoch of the leader.
   u32 leader_kept_epoch() const { return leader_->kept_epoch.load(std::memory_order_relaxed); }
 

@@ -80,6 +80,12 @@ class Session final : private StepSink {
 
   // --- helpers: adopts the leader's phase if it changed. Cheap when it did not.
   void follow(u64 now);
+  // FileHeader::last_epoch of the leader; 0 as long as it has no recording.
+  u32 leader_last_epoch() const { return family_.has_leader() ? family_.leader_last_epoch() : 0; }
+  // What went on from `begin` to `end` began before a window of the leader of which this helper saw nothing, or not the
+  // begin: the window that is open now, or a new one that is over, holds it. Returns its epoch; kNoEpoch: there is
+  // none.
+  u32 make_up_for(u64 begin, u64 end);
 
   // --- public API
   int api_start();

@@ -114,6 +114,7 @@ void Session::take_phase(Phase phase) {
   g_epoch.store(epoch, std::memory_order_release);
   if (FileHeader* h = g_writer.header()) {
     h->epoch.store(epoch);
+    if (phase == Phase::active) h->last_epoch.store(epoch, std::memory_order_relaxed);
     h->phase.store(u32(outside), std::memory_order_release);
     g_writer.touch_meta();
   }
@@ -211,6 +212,20 @@ void Session::follow(u64 now) {
   if (!family_.is_helper() || epoch == leader_seen_) return;
   leader_seen_ = epoch;
   mirror(epoch != kNoEpoch, now);
+}
+
+u32 Session::make_up_for(u64 begin, u64 end) {
+  SpinGuard guard(lock_);
+  if (!family_.is_helper() || !live()) return kNoEpoch;
+  bool is_open = windows_.current();
+  if (!is_open) mirror(true, begin);
+  u32 epoch = recording_epoch();
+  if (WindowRecord* window = windows_.current(); window && window->begin_ticks > begin) {
+    window->begin_ticks = begin;
+    g_writer.touch_meta();
+  }
+  if (!is_open) mirror(false, end);
+  return epoch;
 }
 
 // Windows of a recording have a number each, whoever opened them: it is not the leader's.

@@ -74,10 +74,11 @@ Reading read_worker(Recording& recording, const std::vector<Cover>& covers) {
   recording.for_each_data(0, ~0u, [&](const RecordView& view) {
     u64 ticks = stamp_of(view, clock);
     if (!ticks) return;
+    u64 begin = view.kind() == Kind::loader ? view.as<LoaderRecord>().begin_ticks : ticks;
     out.life.events++;
     out.life.last_ticks = std::max(out.life.last_ticks, ticks);
     for (auto c = covers.rbegin(); c != covers.rend() && out.covered != Covered::yes; ++c)
-      if (ticks >= c->begin && ticks < c->end) out.covered = std::max(out.covered, c->covered);
+      if (ticks >= c->begin && begin < c->end) out.covered = std::max(out.covered, c->covered);
   });
   return out;
 }
