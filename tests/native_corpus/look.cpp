@@ -52,7 +52,7 @@ pid_t g_outermost_of;  // thread
 // Where the two may differ, or both may miss the outermost frames, and what is demanded instead.
 enum class Known : u8 {
   libunwind,  // is wrong: ours must be complete
-  compiler,   // what it says of a place is wrong: both must find the same
+  compiler,   // what it says of a place is wrong: both must find the same code there
   library,    // what is said of a place in a library is wrong: behind it anything may be found
   none,       // ours refuses on purpose: what it gives must be right as far as it goes
 };
@@ -154,6 +154,13 @@ bool ends_without_information(const Tables& t, Walk ours, u32 common) {
          !_Unwind_Find_FDE(reinterpret_cast<void*>(t.theirs[common - 1] - 1), bases);
 }
 
+// Whether ours found the same, or ended where the word that is taken for a return address is none of any code.
+bool same_code(const Tables& t, Walk ours, u32 common, u32 theirs) {
+  Dl_info info;
+  if (common != ours.count) return false;
+  return common == theirs || (ours.cut && !dladdr(reinterpret_cast<void*>(t.theirs[common] - 1), &info));
+}
+
 // How many frames are equal, from the innermost one.
 u32 common_frames(const Tables& t, u32 ours, u32 theirs) {
   u32 n = 0;
@@ -174,7 +181,7 @@ Verdict judge(const Tables& t, Walk ours, u32 theirs) {
     bool holds = false;
     switch (known.wrong) {
       case Known::libunwind: holds = to_the_end; break;
-      case Known::compiler: holds = equal; break;
+      case Known::compiler: holds = same_code(t, ours, common, theirs); break;
       case Known::library: holds = passes(t, common, known.where); break;
       case Known::none: holds = common == ours.count && (ours.cut || equal); break;
     }

@@ -63,7 +63,7 @@ function settled(calm) {
     let changes = 0;
     const observer = new MutationObserver(() => (changes += 1));
     observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
-    for (let before = -1; before !== changes || busy(); ) {
+    for (let before = -1; before !== changes || busy();) {
       before = changes;
       await wait(calm);
       await frame().then(frame); // effects of the first frame are seen in the second
