@@ -1,33 +1,11 @@
 """The scripts: where each comes from, how it is run, and how the truth is told. See README.md.
 
 `python3 table.py CHECKOUTS` says which repositories are missing there."""
-import dataclasses
 import os
 import sys
 
-
-@dataclasses.dataclass
-class Row:
-    name: str
-    repo: str  # owner/name, a checkout in CHECKOUTS/owner+name
-    script: str  # its path in the checkout, or -m module
-    args: str = ""  # {work} is the directory it runs in, {checkout} the repository's
-    truth: str = ""  # an expression: turns("first words of a line"), updates, printed(r"regex"); see README.md
-    set: str = "first"
-    on: tuple = ("host", "trixie", "sid")  # torch 1.13, 2.6, 2.14
-    images: tuple = ()  # pictures in torchvision's data sets: training, testing
-    stubs: str = ""
-    paths: str = ""  # checkouts (and directories in them) that it imports from
-    setup: str = ""  # setups/NAME.py, in this order
-    cwd: str = ""  # a directory of the checkout to copy and run in; default: an empty one
-    edits: dict = dataclasses.field(default_factory=dict)  # text: text, in a copy: sizes, and what torch has removed
-    options: dict = dataclasses.field(default_factory=dict)  # for the setup
-    timeout: int = 120
-
-    def repos(self):
-        names = [self.repo] + [path.split("/")[0].replace("+", "/", 1) for path in self.paths.split()]
-        return sorted(set(names) - {""})
-
+import third_set
+from row import Row
 
 IMAGES = {"images": (640, 320)}
 LIGHTNING_UPDATE = 'turns("optimizer.step(closure=optimizer_closure)", "lightning/pytorch/core/module.py")'
@@ -239,6 +217,7 @@ ROWS = [
         setup="omniglot_episodes", truth='turns("optim.step()")'),
     Row("pyg_gat", "pyg-team/pytorch_geometric", "examples/gat.py", "--epochs 12", set="second", setup="pyg", on=("sid",),
         truth='turns("optimizer.step()")'),
+    *third_set.ROWS,
 ]
 
 

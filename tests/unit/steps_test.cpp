@@ -2,7 +2,7 @@
 //   D E  a batch drawn from loader 1, 2      d e  that loader is exhausted     I  iter() of a loader
 //   F G H  forward of model 1, 2, 3 with gradients in training mode             f g  ... without gradients
 //   V v  forward of model 1 in eval mode, with and without gradients           w  of model 2, without
-//   n    forward of a module without parameters, without gradients
+//   N n  forward of a module without parameters, with gradients in training mode and without
 //   B backward pass   O optimizer   ( ) an optimizer around its closure   < > a backward pass around what it runs
 //   A scaler update   P a CUDA graph replayed
 //   Z gradients cleared   U u ProfilerStep and its end   S tprof_step   R matching range
@@ -50,7 +50,7 @@ struct Recorder : StepSink {
   void step_confirmed() override { steps.back().holds = true; }
   void count_restarts(RestartWhy why, i64 number, u64 ticks, bool) override {
     std::erase_if(steps, [&](const Span& s) { return std::stoll(s.name) >= number; });
-    if (why == RestartWhy::recount) steps.back().end = ticks;
+    if (why == RestartWhy::recount && !steps.empty()) steps.back().end = ticks;
     if (why == RestartWhy::training)
       for (Span& s : stretches) s.holds = true;
   }
@@ -135,6 +135,7 @@ struct Game {
       case 'g': return call(t, 2, false, true);
       case 'H': return call(t, 3, true, true);
       case 'w': return call(t, 2, false, false);
+      case 'N': return call(t, 0, true, true);
       case 'n': return call(t, 0, false, true);
       case 'B': return d.backward_begins(t), d.backward_ends();
       case '<': return d.backward_begins(t);
@@ -224,12 +225,16 @@ TEST(Training, AllUpdatesOnOneBatchAreOneStep) {
 }
 TEST(Training, ManyUpdatesOnOneBatchAreFoundOutLate) {
   EXPECT_EQ(cut("D" + times(5, "FBO")), "0DFBO 1FBO 2FBO 3FBO 4FBO") << "a loop that draws once";
+  EXPECT_TRUE(guessed(times(3, "D" + times(20, "FBO")))) << "too late";
+  EXPECT_EQ(cut(times(3, "D" + times(20, "FBO"))).substr(0, 19), "0DFBO 1FBO 2FBO 3FB");
+  EXPECT_NE(cut(times(3, "D" + times(20, "FBO"))).find("20D" + times(20, "FBO") + " 21D"), std::string::npos);
   EXPECT_EQ(cut(times(3, "DFBOFBOFBOFBOFBO")), "0DFBOFBOFBOFBOFBO 1DFBOFBOFBOFBOFBO 2DFBOFBOFBOFBOFBO");
 }
 TEST(Training, BatchesForEachUpdateOfACritic) { EXPECT_EQ(cut("DFBODFBODFBODGBO"), "0DFBO 1DFBO 2DFBO 3DGBO"); }
 TEST(Training, ABatchOfEachOfTwoLoaders) {
   EXPECT_EQ(cut("DEFBODEFBOd"), "0DEFBO 1DEFBOd");
   EXPECT_EQ(cut("DFEFBODFEFBO"), "0DFEFBO 1DFEFBO") << "the second is drawn later";
+  EXPECT_EQ(cut("DEFBODEFBODeIEFBODEFBO"), "0DEFBO 1DEFBO 2DeIEFBO 3DEFBO") << "the second is opened again";
 }
 TEST(Training, ACycledLoaderGoesOnWithoutDraws) { EXPECT_EQ(cut("DFBODFBOdFBOFBOFBO"), "0DFBO 1DFBOd 2FBO 3FBO 4FBO"); }
 TEST(Training, DrawsThatRunAhead) {
@@ -261,12 +266,35 @@ TEST(Training, SetupBelongsToNone) {
   EXPECT_EQ(cut("EEEeDFBODFBO"), "EEEe 0DFBO 1DFBO") << "a loader that is read for statistics";
   EXPECT_EQ(cut("DFBOEEEeDFBO"), "0DFBOEEEe 1DFBO");
 }
-TEST(Training, TwoModelsInTurnWithoutALoaderAreAGuess) {
-  EXPECT_EQ(cut("FBOGBOFBOGBO"), "0FBO 1GBO 2FBO 3GBO");
-  EXPECT_TRUE(guessed("FBOGBOFBOGBO"));
+TEST(Training, ModelsInTurnWithoutALoaderMakeAStepTogetherWhichIsAGuess) {
+  EXPECT_EQ(cut("FBOGBOFBOGBO"), "0FBOGBO 1FBOGBO");
+  EXPECT_EQ(cut(times(4, "FBOGBO") + "FBO"), "0FBOGBO 1FBOGBO 2FBOGBO 3FBOGBO 4FBO");
+  EXPECT_EQ(cut(times(4, "FBOGFBOBO")), "0FBOGFBOBO 1FBOGFBOBO 2FBOGFBOBO 3FBOGFBOBO") << "the third calls no model";
+  EXPECT_EQ(cut(times(2, "FBOGBO") + "vvv" + times(2, "FBOGBO")), "0FBOGBO 1FBOGBO e0:vvv 2FBOGBO 3FBOGBO");
+  EXPECT_EQ(cut("FBOFBO" + times(3, "FBOGBO")), "0FBO 1FBO 2FBOGBO 3FBOGBO 4FBOGBO") << "the first learns alone before";
+  EXPECT_EQ(cut(times(2, "FBOGBO") + "FBOFBO"), "0FBOGBO 1FBOGBO 2FBOFBO") << "out of turn";
+  for (const char* loop : {"FBOGBOFBOGBO", "HFBOHFBOHGBOHFBO", "FBOGFBOBOFBO", "FBOFBOFBOFBOFBOGBOFBO"})
+    EXPECT_TRUE(guessed(loop)) << loop;
   EXPECT_FALSE(guessed("FBOFBOGBOGBO")) << "one after the other";
-  EXPECT_TRUE(guessed("HFBOHFBOHGBOHFBO")) << "behind forwards for show";
   EXPECT_FALSE(guessed("DFBOGBODFBOGBO"));
+}
+TEST(Training, BatchesOfWhichSomeTrainAnotherModelTooAreAGuess) {
+  EXPECT_TRUE(guessed(times(3, "DFBODFBODFBOGBO")));
+  EXPECT_EQ(cut(times(2, "DFBODFBOGBO")), "0DFBO 1DFBOGBO 2DFBO 3DFBOGBO");
+  EXPECT_FALSE(guessed(times(3, "DFBO") + times(5, "DFBOGBO"))) << "the second model comes later";
+  EXPECT_FALSE(guessed(times(3, "DFBODFBOFBO"))) << "one model";
+}
+TEST(Training, AnUpdateBeforeAnyBackwardPassIsNone) {
+  EXPECT_EQ(cut("ODFBODFBO"), "O 0DFBO 1DFBO");
+  EXPECT_EQ(cut("OOOvOOZFBOZFBO"), "OOO e0:vOO 0ZFBO 1ZFBO") << "a plot of learning rates";
+  EXPECT_EQ(cut("ZfOZfO"), "0ZfO 1ZfO") << "gradients that the program makes itself";
+}
+TEST(Training, BackwardPassesThatAreThrownAwayBelongToTheUpdate) {
+  std::string attack = times(4, "ZFB");
+  EXPECT_EQ(cut(times(3, "D" + attack + "ZFBO")), "0D" + attack + "ZFBO 1D" + attack + "ZFBO 2D" + attack + "ZFBO");
+  EXPECT_EQ(cut(times(3, attack + "ZFBO")), "0" + attack + "ZFBO 1" + attack + "ZFBO 2" + attack + "ZFBO");
+  std::string learning = times(4, "DZFB");
+  EXPECT_EQ(cut(times(3, learning + "ZBO")), "0" + learning + "ZBO 1" + learning + "ZBO 2" + learning + "ZBO");
 }
 
 // ---------------------------------------------------------------- evaluation
@@ -288,11 +316,18 @@ TEST(Evaluation, WithGradientsOn) {
   EXPECT_EQ(cut("DFBOdEVEVeDFBO"), "0DFBOd e0:EVEVe 1DFBO");
   EXPECT_EQ(cut("DFBOdEFEFeDFBO"), "0DFBOd e0:EFEFe 1DFBO");
 }
+TEST(Evaluation, WithBackwardPassesInEvalMode) {
+  EXPECT_EQ(cut("DFBODFBOdEVBEVBeDFBO"), "0DFBO 1DFBOd e0:EVBEVBe 2DFBO") << "attacks, forces";
+  EXPECT_EQ(cut("DFBODFBOdIDZVBDZVBd"), "0DFBO 1DFBOd e0:IDZVBDZVBd") << "over the loader of the training";
+  EXPECT_EQ(cut("DFBODVVBVVBFBODVVBVVBFBO"), "0DFBO 1DVVBVVBFBO 2DVVBVVBFBO") << "an attack belongs to its step";
+  EXPECT_EQ(cut("DVBODVBDVBODVBDVBO"), "0DVBO 1DVBDVBO 2DVBDVBO") << "fine-tuned in eval mode";
+}
 TEST(Evaluation, OfOneBatchByHand) { EXPECT_EQ(cut("DFBOEvDFBODFBO"), "0DFBO e0:Ev 1DFBO 2DFBO"); }
 TEST(Evaluation, WithoutALoader) {
   EXPECT_EQ(cut("FBOFBOvvvFBO"), "0FBO 1FBO e0:vvv 2FBO");
   EXPECT_EQ(cut("ZFBOvvvZFBO"), "0ZFBO e0:vvv 1ZFBO");
   EXPECT_EQ(cut("FBOVVFBO"), "0FBO e0:VV 1FBO");
+  EXPECT_EQ(cut("FNBOFNBOVNVNVNFNBO"), "0FNBO 1FNBO e0:VNVNVN 2FNBO") << "with a loss that is a module";
 }
 TEST(Evaluation, BeforeTheTraining) {
   EXPECT_EQ(cut("EvEveDFBODFBO"), "e0:EvEve 0DFBO 1DFBO");

@@ -157,8 +157,7 @@ void StepDetector::update(u64 begin, u64 end) {
   work(end);
   if (declared()) training_.known();  // the program may stop stating where its steps are
   if (!finds_updates()) return;
-  training_.update(begin, end);
-  training_.start(true);
+  if (training_.update(begin, end)) training_.start(true);
 }
 
 void StepDetector::gradients_cleared(u64 t) {

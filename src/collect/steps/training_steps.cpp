@@ -14,6 +14,9 @@ void TrainingSteps::stand_aside() {
   end_stretch(line_->last_work());
   state_ = State::gap;
   step_ = previous_ = {};
+  turn_ = {};
+  turn_count_ = cycle_ = 0;
+  alone_from_ = -1;
   group_ = opened_ = 0;
   quiet_count_ = 0;
   split_from_ = -1;
@@ -41,7 +44,8 @@ void TrainingSteps::draw_begins(u64 t, const void* iterator) {
   if (group_ && calls_ > 0 && (!another || eval_calls_)) {
     evaluated();
     if (is_new) evaluating_ = nullptr;
-  } else if (another && calls_ == 0 && spent_) {  // a whole loader was read, perhaps for statistics
+  } else if (another && calls_ == 0 && spent_ &&
+             iterator_count_ == 1) {  // a whole loader was read, perhaps for statistics
     group_ = 0;
     if (shown_) withdraw();
   } else if (group_) {
@@ -71,7 +75,7 @@ void TrainingSteps::open_group(u64 t, const void* iterator) {
   iterators_[0] = iterator;
   iterator_count_ = 1;
   batches_ = calls_ = 0;
-  eval_calls_ = shown_ = spent_ = false;
+  eval_calls_ = eval_passes_ = training_calls_ = shown_ = spent_ = false;
   // The next batch of a loader that is being evaluated is most likely evaluated too, so no window should open for it.
   bool more_of_the_same = line_->in_stretch() && iterator == evaluating_;
   if (state_ == State::gap && !more_of_the_same) {
@@ -93,6 +97,9 @@ void TrainingSteps::close_group() {
   if (state_ == State::tentative && step_.began_with == Sign::draw) {
     if (previous_.draws) updates_per_batch_ = previous_.updates;
     most_updates_ = std::max(most_updates_, updates_per_batch_);
+    // As where a GAN's critic has more batches than its generator: are those a step, or each of them?
+    several_or_single_ += previous_.draws && before_.draws && previous_.several != before_.several;
+    if (several_or_single_ >= kAmbiguous) line_->guess();
     if (split_from_ >= 0) recount();
   }
   step_.draws = true;
@@ -116,7 +123,10 @@ void TrainingSteps::module_called(u64 t, const ModuleCall& call) {
   line_->work(t);
   if (group_) {
     calls_++;
-    if (!call.training && !call.gradients && knows(call)) eval_calls_ = true;
+    if (!call.training && knows(call)) (call.gradients ? eval_passes_ : eval_calls_) = true;
+    if (call.training && call.gradients && call.has_parameters) training_calls_ = true;
+  } else if (line_->in_stretch() && !call.has_parameters) {
+    return;  // a loss, perhaps: it belongs to the stretch
   } else if (call.gradients && (call.training || !knows(call))) {
     sign_without_update(t, Sign::forward);
     if (quiet_count_ && state_ == State::tentative) quiet_calls_were_an_evaluation();
@@ -124,9 +134,10 @@ void TrainingSteps::module_called(u64 t, const ModuleCall& call) {
   } else if (knows(call)) {
     quiet_call(t, call);
   }
-  if (!call.gradients || state_ != State::tentative) return;
-  if (!step_.first) step_.first = call.module;
-  if (call.has_parameters) step_.last = call.module;
+  if (call.gradients && call.has_parameters) (call.training ? turn_.trained : turn_.evaluated) = true;
+  if (!call.gradients || turn_.passed) return;
+  if (!turn_.first) turn_.first = call.module;
+  if (call.has_parameters) turn_.last = call.module;
 }
 
 // A module that trains is called without a batch, in eval mode or without gradients.
@@ -164,8 +175,9 @@ void TrainingSteps::end_stretch(u64 t) {
 
 // ---------------------------------------------------------------- steps
 
-// Whether only a draw starts the next step.
+// Whether only a draw starts the next step, or another update has to come first.
 bool TrainingSteps::drawing() const {
+  if (cycle_ && !step_.draws && !dry_) return step_.updates < cycle_;
   // The last batch of a loader that is drawn from in advance has as many updates as the others.
   return dry_ ? step_.after_dry && step_.updates < updates_per_batch_ : step_.draws;
 }
@@ -176,7 +188,7 @@ void TrainingSteps::sign(u64 t, Sign what) {
   if (state_ != State::gap) return;
   if (!drawing())
     begin(t, what);
-  else if (step_.updates >= std::max(kPatience, 2 * most_updates_))
+  else if (!cycle_ && step_.updates >= std::max(kPatience, 2 * most_updates_))
     split(t, what);
   else if (!step_.next_edge)
     step_.next_edge = t;
@@ -202,6 +214,7 @@ void TrainingSteps::withdraw() {
   state_ = State::gap;
   step_ = previous_;
   previous_ = before_;
+  turn_ = {};
   if (live_) line_->withdraw();
 }
 
@@ -230,8 +243,14 @@ bool TrainingSteps::trailing_pass() const {
   return live_ && !optimizers_ && state_ == State::tentative && step_.began_with != Sign::draw && clears_ && !cleared_;
 }
 
+// A backward pass that does not show whether the batch is trained on.
+bool TrainingSteps::decides_nothing() const {
+  return live_ && updates_seen_ && !trains_in_eval_ && group_ && eval_passes_ && !training_calls_;
+}
+
 void TrainingSteps::backward(u64 t) {
   opened_ = 0;
+  if (decides_nothing()) return line_->work(t);
   if (group_) {
     close_group();
   } else if (line_->in_stretch() && last_call_) {  // that call did not belong to an evaluation
@@ -248,7 +267,7 @@ void TrainingSteps::backward(u64 t) {
     return;
   }
   confirm(t);
-  passed_ = passed_uncleared_ = true;
+  turn_.passed = passed_ = passed_uncleared_ = true;
   bool uncleared = !cleared_;
   cleared_ = false;
   if (!live_ || optimizers_) return;
@@ -256,18 +275,21 @@ void TrainingSteps::backward(u64 t) {
   updated(t);
 }
 
-void TrainingSteps::update(u64 begin_ticks, u64 end) {
+bool TrainingSteps::update(u64 begin_ticks, u64 end) {
   opened_ = 0;
   if (group_) close_group();
   bool none_yet = first_step_ && state_ == State::gap;
+  if (none_yet && draws_count_ && !live_) return false;  // of gradients that do not exist, to please a learning rate
   if (none_yet) begin(begin_ticks, Sign::backward);
+  updates_seen_ = true;
+  if (alone_from_ >= 0) passes_were_one_step();
   if (state_ == State::gap && !step_.next_edge) {  // another optimizer of the same update
     line_->work(end);
-    return;
+    return true;
   }
   confirm(end);
-  updates_seen_ = true;
   updated(end);
+  return true;
 }
 
 // Where a batch was drawn and nothing was called since, the graph may be all of a step, up to the update.
@@ -283,25 +305,22 @@ void TrainingSteps::closure_began(u64 t) {
     sign(t, Sign::forward);
 }
 
-// Two models are trained in turn without batches: a step may consist of an update of each.
-bool TrainingSteps::in_turn() const {
-  auto turns = [](const void* a, const void* b, const void* c) { return a && b && a == c && a != b; };
-  if (step_.draws || previous_.draws) return false;
-  return turns(before_.first, previous_.first, step_.first) || turns(before_.last, previous_.last, step_.last);
-}
-
 void TrainingSteps::updated(u64 t) {
   line_->work(t);
   first_step_ = false;
-  if (state_ == State::gap) {  // another update on the same batch
+  Turn turn = turn_;
+  turn_ = {};
+  if (turn.evaluated && !turn.trained) trains_in_eval_ = true;
+  if (state_ == State::gap) {  // another update on the same batch, or of the same cycle
     step_.updates++;
     if (step_.kept < kMaxKept) kept_[step_.kept++] = step_.next_edge;
     step_.next_edge = 0;
-    return;
+  } else {
+    state_ = State::gap;
+    step_.updates = 1;
+    turn.begin = begin_;
   }
-  state_ = State::gap;
-  step_.updates = 1;
-  if (live_ && in_turn()) line_->guess();
+  if (live_) took_turn(turn);
 }
 
 void TrainingSteps::start(bool with_optimizers) {
@@ -311,6 +330,64 @@ void TrainingSteps::start(bool with_optimizers) {
   line_->restart(RestartWhy::training, 0, begin_, step_.draws ? StepBy::dataloader : by(step_.began_with));
   line_->confirm(line_->last_work());
   if (!optimizers_ && state_ == State::working) updated(line_->last_work());
+}
+
+// ---------------------------------------------------------------- models in turn
+
+// Where nothing is drawn, and several models are updated in turn, a step may be an update of each. It is taken for one
+// if all of them come in the same order twice; what a step is then stays a guess.
+void TrainingSteps::took_turn(Turn turn) {
+  if (step_.draws) {
+    turn_count_ = cycle_ = 0;
+    if (step_.updates == 1) first_turn_ = turn;
+    step_.several |= !turn.is_as(first_turn_);
+    return;
+  }
+  if (cycle_) {
+    const Turn& expected = turns_[kTurns - cycle_ + (step_.updates - 1) % cycle_];
+    if (!turn.is_as(expected)) turn_count_ = cycle_ = 0;
+    return;
+  }
+  std::move(turns_ + 1, turns_ + kTurns, turns_);
+  turns_[kTurns - 1] = turn;
+  turn_count_ = std::min(turn_count_ + 1, kTurns);
+  if (in_turn()) line_->guess();
+  for (u32 length = 2; optimizers_ && length <= kLongestCycle; length++)
+    if (is_cycle(length)) return group_cycle(length);
+}
+
+// Whether the newest update is of what an earlier one was of, and the one before is not.
+bool TrainingSteps::in_turn() const {
+  auto turns = [&](const void* Turn::*what) {
+    const Turn* newest = turns_ + kTurns - 1;
+    if (!(newest->*what) || newest->*what == newest[-1].*what) return false;
+    for (u32 i = 2; i < turn_count_; i++)
+      if (newest[-i64(i)].*what == newest->*what) return true;
+    return false;
+  };
+  return turn_count_ > 2 && (turns(&Turn::first) || turns(&Turn::last));
+}
+
+// Whether the last updates are twice the same ones, all different.
+bool TrainingSteps::is_cycle(u32 length) const {
+  if (turn_count_ < 2 * length) return false;
+  const Turn *second = turns_ + kTurns - length, *first = second - length;
+  for (u32 i = 0; i < length; i++) {
+    if (!first[i].is_as(second[i])) return false;
+    for (u32 j = 0; j < i; j++)
+      if (first[i].is_as(first[j])) return false;
+  }
+  return true;
+}
+
+// The last updates were two steps.
+void TrainingSteps::group_cycle(u32 length) {
+  cycle_ = length;
+  i64 second = line_->number() - length + 1, first = second - length;
+  begin_ = turns_[kTurns - length].begin;
+  line_->restart(RestartWhy::recount, first + 1, begin_, by(step_.began_with));
+  line_->confirm(line_->last_work());
+  step_.updates = length;
 }
 
 // ---------------------------------------------------------------- steps that are made afterwards
@@ -332,10 +409,11 @@ void TrainingSteps::make_kept_steps() {
 
 // The loop draws again after all: what was split is one step.
 void TrainingSteps::recount() {
-  if (line_->number() - 1 - split_from_ <= kMaxRecounted) {
-    most_updates_ = std::max(most_updates_, u32(line_->number() - split_from_));
+  most_updates_ = std::max(most_updates_, u32(line_->number() - split_from_));
+  if (line_->number() - 1 - split_from_ <= kMaxRecounted)
     line_->restart(RestartWhy::recount, split_from_ + 1, begin_, StepBy::dataloader);
-  }
+  else
+    line_->guess();
   split_from_ = -1;
 }
 
@@ -357,12 +435,30 @@ void TrainingSteps::sign_without_update(u64 t, Sign what) {
   if (!by_clearings && passes_alone_ < kPassesAlone) return;
   optimizers_ = first_step_ = false;
   if (!by_clearings) line_->guess();
+  alone_from_ = line_->number();
+  alone_begin_ = line_->edge();
+  alone_draws_ = step_.draws;
   u32 last = step_.kept - 1;
   u64 newest = kept_[last];
   step_.kept = last;
   make_kept_steps();
   state_ = State::gap;
   begin(newest, what);
+}
+
+// The first update came: all backward passes so far were for it, if they were few.
+void TrainingSteps::passes_were_one_step() {
+  i64 from = alone_from_;
+  alone_from_ = -1;
+  clearings_alone_ = passes_alone_ = 0;
+  optimizers_ = true;
+  if (line_->number() - from > kMaxRecounted) return;
+  begin_ = alone_begin_;
+  line_->restart(RestartWhy::recount, from, begin_, alone_draws_ ? StepBy::dataloader : StepBy::optimizer);
+  line_->confirm(line_->last_work());
+  step_ = {};
+  step_.draws = alone_draws_;
+  state_ = State::working;
 }
 
 }  // namespace tprof

@@ -13,9 +13,11 @@
 //
 // Batches that were drawn and not used yet form a group. It becomes training with a backward pass or an update. It was
 // an evaluation if its loader is drawn from again, or is exhausted, after forward passes and without a backward pass;
-// batches that were fetched ahead of the first forward pass stay in one group. Without batches, the second and further
-// calls of modules that train are an evaluation if they are in eval mode, and inference (a rollout, sampling) if they
-// run without gradients. Calls of modules that never train belong to the step around them.
+// batches that were fetched ahead of the first forward pass stay in one group. A backward pass behind forward passes in
+// eval mode only (an attack on the batch, a force, a Fisher information) decides nothing, unless the training itself
+// runs in eval mode. Without batches, the second and further calls of modules that train are an evaluation if they are
+// in eval mode, and inference (a rollout, sampling) if they run without gradients. Calls of modules that never train
+// belong to the step around them.
 //
 //   gap ----first sign----> tentative ----backward pass or update----> working ----update----> gap
 //            tentative --the batch was an evaluation's, or the loader was exhausted--> gap
@@ -47,7 +49,8 @@ class TrainingSteps {
   void module_called(u64 t, const ModuleCall& call);
   void cleared(u64 t);
   void backward(u64 t);
-  void update(u64 begin, u64 end);
+  // False: it says nothing, since nothing was trained yet.
+  bool update(u64 begin, u64 end);
   void graph_replayed(u64 t);
   // A forward or backward pass ran inside an optimizer's step that started at `t`.
   void closure_began(u64 t);
@@ -77,9 +80,19 @@ class TrainingSteps {
     bool draws = false;      // it has a batch of its own
     bool after_dry = false;  // the first one that started since a loader was exhausted
     u32 updates = 0;
-    u64 next_edge = 0;                             // the first sign after the last update that did not start a step
-    u32 kept = 0;                                  // entries of kept_: such signs that an update followed
-    const void *first = nullptr, *last = nullptr;  // modules called with gradients before a backward pass
+    u64 next_edge = 0;     // the first sign after the last update that did not start a step
+    bool several = false;  // models were updated on its batch
+    u32 kept = 0;          // entries of kept_: such signs that an update followed
+  };
+
+  // What shows which model an update is of: the modules called with gradients since the one before, up to a backward
+  // pass.
+  struct Turn {
+    const void *first = nullptr, *last = nullptr;  // `last` has parameters
+    bool passed = false;                           // there was a backward pass
+    bool trained = false, evaluated = false;       // a call with gradients in training mode, in eval mode
+    u64 begin = 0;                                 // of the step that the update made
+    bool is_as(const Turn& other) const { return first == other.first && last == other.last; }
   };
 
   void open_group(u64 t, const void* iterator);
@@ -101,7 +114,12 @@ class TrainingSteps {
   bool drawing() const;
   bool drawn(const void* iterator) const;
   bool trailing_pass() const;
+  bool decides_nothing() const;
+  void took_turn(Turn turn);
   bool in_turn() const;
+  bool is_cycle(u32 length) const;
+  void group_cycle(u32 length);
+  void passes_were_one_step();
   StepBy by(Sign what) const;
 
   static constexpr u32 kPatience =
@@ -111,7 +129,10 @@ class TrainingSteps {
   static constexpr u32 kPassesAlone = 64;  // after so many backward passes without an update, likewise
   static constexpr u32 kMaxKept = 64;
   static constexpr i64 kMaxRecounted = 16;  // steps
-  static constexpr u32 kMaxIterators = 4;   // of one group
+  static constexpr u32 kLongestCycle = 4;   // models that are updated in turn
+  static constexpr u32 kTurns = 2 * kLongestCycle;
+  static constexpr u32 kAmbiguous = 3;     // changes between batches for one model and for several
+  static constexpr u32 kMaxIterators = 4;  // of one group
 
   StepLine* line_ = nullptr;
   State state_ = State::gap;
@@ -119,11 +140,18 @@ class TrainingSteps {
   bool optimizers_ = true;  // there are some
   bool draws_count_ = true;
   bool updates_seen_ = false;
-  bool first_step_ = true;     // none has ended
-  bool clears_first_ = false;  // gradients are cleared before their update, not after it
-  u64 begin_ = 0;              // of the newest step
-  Step step_, previous_;       // the newest and the one before
-  Step before_;                // ... and the one before that
+  bool trains_in_eval_ = false;  // an update followed calls in eval mode only
+  bool first_step_ = true;       // none has ended
+  bool clears_first_ = false;    // gradients are cleared before their update, not after it
+  u64 begin_ = 0;                // of the newest step
+  Step step_, previous_;         // the newest and the one before
+  Step before_;                  // ... and the one before that
+
+  // Loops that draw nothing: which models are updated in turn.
+  Turn turn_;                // since the last update
+  Turn turns_[kTurns] = {};  // of the last updates that made a step each, the newest last
+  u32 turn_count_ = 0;
+  u32 cycle_ = 0;  // not 0: a step has so many updates, which are the last ones of turns_
 
   // The batch group.
   u64 group_ = 0;   // its start, 0: there is no group
@@ -131,6 +159,8 @@ class TrainingSteps {
   const void* iterators_[kMaxIterators] = {};
   u32 iterator_count_ = 0, batches_ = 0, calls_ = 0;
   bool eval_calls_ = false;           // it has calls, in eval mode and without gradients, of modules that train
+  bool eval_passes_ = false;          // ... with gradients
+  bool training_calls_ = false;       // it has calls in training mode with gradients
   bool shown_ = false;                // it started a step
   bool spent_ = false;                // its loader is exhausted
   const void* evaluating_ = nullptr;  // the iterator of the stretch that is open
@@ -144,6 +174,8 @@ class TrainingSteps {
   bool dry_ = false;   // a loader was exhausted, and nothing was drawn since
   u32 dry_steps_ = 0;  // steps that started since then
   u32 updates_per_batch_ = 1, most_updates_ = 1;
+  Turn first_turn_;            // of the first update on the newest batch
+  u32 several_or_single_ = 0;  // how often a batch with updates of several models came next to one with those of one
   u64 kept_[kMaxKept] = {};
   i64 split_from_ = -1;  // number of the step that was split into steps of one update each
 
@@ -153,6 +185,9 @@ class TrainingSteps {
   bool passed_ = false;            // a backward pass since the last sign
   bool passed_uncleared_ = false;  // ... since the last clearing
   u32 clearings_alone_ = 0, passes_alone_ = 0;
+  i64 alone_from_ = -1;  // number of the step whose backward passes were made steps, since no update was seen
+  u64 alone_begin_ = 0;
+  bool alone_draws_ = false;
 };
 
 }  // namespace tprof

@@ -8,7 +8,7 @@ def before(work, spec):
     options = spec["options"]
     side = options.get("side", 32)
     for split, count in (("train", options.get("count", 40)), (options.get("test", "validation"), 12)):
-        for name in [""] if options.get("flat") else ["a", "b"]:
+        for name in [""] if options.get("flat") else options.get("names", ["a", "b"]):
             folder = os.path.join(work, options.get("root", "pictures"), split, name)
             os.makedirs(folder, exist_ok=True)
             for i in range(count):
