@@ -69,7 +69,7 @@ TEST(BesideSteps, AStepThatHoldsOneIsLeftOut) {
   EXPECT_EQ(o.average.us, 1000);
   EXPECT_EQ(windows_of(m).time.length(), 2'000'000);
   ASSERT_FALSE(o.notes.empty());
-  EXPECT_EQ(o.notes[0], "not counted, because an evaluation lies inside them: steps 1");
+  EXPECT_EQ(o.notes[0], "not counted, because an evaluation lies inside: steps 1");
 }
 
 TEST(BesideSteps, UnlessThereAreNoOthers) {

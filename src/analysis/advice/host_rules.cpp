@@ -62,9 +62,10 @@ std::optional<Match> host_bound(const Facts& facts) {
 
 // The time in which no thread does anything that is recorded, except labels and Python. Silent if HB1 reports that the
 // GPU waits for the same code. Time before the host's first recorded event and after its last one does not count: what
-// the host does there is not known.
+// the host does there is not known. Nor is there anything to move out of a step where there are no steps, as in the
+// parent of processes that train.
 std::optional<Match> python_bound(const Facts& facts) {
-  if (facts.lacks_backward || facts.captures) return {};
+  if (facts.lacks_backward || facts.captures || !facts.windows.has_steps) return {};
   const Model& model = facts.model;
   std::vector<Interval> busy;
   auto add = [&](const auto& x) { busy.push_back({x.begin_ns, x.end_ns()}); };

@@ -11,6 +11,13 @@ namespace {
 constexpr u64 kMinLoop = 10;      // iterations that make a loop, as in torch's pattern matcher
 constexpr u64 kManyUpdates = 50;  // kernels per optimizer step, from which on it updates one tensor at a time
 
+// Whether this step is one of the optimizers of torch.optim that take fused=True on a CPU.
+bool may_be_fused(const std::string& step) {
+  for (const char* known : {"Adam", "AdamW", "SGD", "Adagrad"})
+    if (step == std::string("Optimizer.step#") + known + ".step") return true;
+  return false;
+}
+
 }  // namespace
 
 // Found by many small kernels inside Optimizer.step, or by the name of its Python function. With a GPU, nine tenths of
@@ -22,7 +29,7 @@ std::optional<Match> single_tensor_optimizer(const Facts& facts) {
   if (facts.lacks_backward) return {};  // then GPU work may be missing as well
   std::vector<Interval> steps;
   u64 count = 0;
-  bool named = false;
+  bool named = false, fusible = true;
   Cost operators(facts), all(facts);
   Heaviest heaviest(Evidence::Kind::range);
   for (u32 i = 0; i < facts.model.events.size(); i++) {
@@ -34,6 +41,7 @@ std::optional<Match> single_tensor_optimizer(const Facts& facts) {
     steps.push_back(update);
     all.time(update.begin, update.end);
     count++;
+    fusible &= may_be_fused(facts.model.names[e.name]);
     heaviest.add(e.dur_ns, i);
   }
   if (!count) return {};
@@ -65,7 +73,9 @@ std::optional<Match> single_tensor_optimizer(const Facts& facts) {
                    (facts.gpu ? " of it no kernel runs." : " of it Python runs between them."),
                heaviest.take(),
                facts.gpu ? ""
-                         : "Create it with fused=True (torch 2.4 and later); foreach=True saves nothing on a CPU."};
+               : fusible ? "Create it with fused=True (torch 2.4 and later); foreach=True saves nothing on a CPU."
+                         : "Use an optimizer that takes fused=True (torch.optim's Adam, AdamW, SGD and Adagrad, torch "
+                           "2.4 and later); foreach=True saves nothing on a CPU."};
 }
 
 std::optional<Match> gradients_zeroed(const Facts& facts) {

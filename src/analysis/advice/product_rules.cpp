@@ -214,9 +214,10 @@ std::optional<Match> written_out_attention(const Facts& facts) {
 
 // Products large enough not to wait for memory (each side at least kMinSide), at a rate that one core of any processor
 // of the last ten years exceeds several times over with a tuned library. The saving assumes kTunedGflops, which one
-// such core reaches. Time in which the thread waited for a CPU is subtracted.
+// such core reaches. Time in which the thread waited for a CPU is subtracted; where it waited much, a rate tells
+// nothing.
 std::optional<Match> slow_blas(const Facts& facts) {
-  if (facts.gpu) return {};
+  if (facts.gpu || facts.on_busy_machine()) return {};
   constexpr double kSlowGflops = 8, kTunedGflops = 20;
   constexpr i64 kMinSide = 16;
   std::set<std::string> slow;  // kinds

@@ -43,7 +43,7 @@ void note_steps(const Model& model, const std::vector<StepSpan>& spans, std::vec
   std::string evaluate;
   for (const StepSpan& span : spans)
     if (span.whole && !span.counts) evaluate += (evaluate.empty() ? "" : ", ") + span.name;
-  if (!evaluate.empty()) notes.push_back("not counted, because an evaluation lies inside them: steps " + evaluate);
+  if (!evaluate.empty()) notes.push_back("not counted, because an evaluation lies inside: steps " + evaluate);
 }
 
 // Whether the call makes a device work, by its name. What other vendors' calls do is not known.

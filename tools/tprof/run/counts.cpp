@@ -1,6 +1,7 @@
 #include "run/counts.h"
 
 #include <map>
+#include <set>
 
 #include "kineto/ledger.h"
 
@@ -42,7 +43,8 @@ class ProcessCount {
 
 }  // namespace
 
-// If the processes differ, the details are left to `tprof info`.
+// If the processes differ, the details are left to `tprof info`. One without any steps, such as the parent of those
+// that train, differs from none.
 std::string counted_in(const std::vector<NewTrace>& written) {
   std::map<std::string, ProcessCount> processes;
   for (const NewTrace& trace : written) {
@@ -52,10 +54,14 @@ std::string counted_in(const std::vector<NewTrace>& written) {
     processes[host + " " + s.ledger.value("span", Json::object()).value("pid", Json()).dump()].add(s.ledger);
   }
   std::set<std::string> texts;
-  for (const auto& [process, count] : processes) texts.insert(count.text());
+  size_t counting = 0;
+  for (const auto& [process, count] : processes)
+    if (std::string text = count.text(); !text.empty()) texts.insert(text), counting++;
   if (texts.size() != 1) return texts.empty() ? "" : "the processes differ in their steps, see tprof info";
-  if (processes.size() == 1 || texts.begin()->empty()) return *texts.begin();
-  return "in each of " + std::to_string(processes.size()) + " processes " + *texts.begin();
+  if (processes.size() == 1) return *texts.begin();
+  bool all = counting == processes.size();
+  return (all ? "in each of " : "in " + std::to_string(counting) + " of ") + std::to_string(processes.size()) +
+         " processes " + *texts.begin();
 }
 
 }  // namespace tprof
