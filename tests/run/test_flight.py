@@ -107,8 +107,8 @@ def test_without_steps_the_newest_data_are_kept_too(tmp_path, logdir):
 
 
 def test_each_signal_writes_what_came_since_the_one_before(how, tmp_path, logdir):
-    """Nothing is in two traces, and nothing in none."""
-    process, path = flights.start(tmp_path, logdir, 0, env={"NUMBERED_PAUSE": "0.005"}, how=how)
+    """Nothing is in two traces, and nothing in none; the ring has room for what comes while a busy machine writes one."""
+    process, path = flights.start(tmp_path, logdir, 0, env={"NUMBERED_PAUSE": "0.005"}, how=how, mode="flight:256M")
     for count in 1, 2, 3:
         before = progress(path)
         wait_for(lambda: progress(path) > before + 2000)
