@@ -71,11 +71,45 @@ def gan_with_loader():
 
 @scenario(marks=False)
 def gan_without_loader():
-    """Ambiguous by nature: each update counts (TPROF_STEP=backward:2 says otherwise)."""
+    """Ambiguous by nature: known as one step once both models have been updated twice."""
     s = Setup()
-    for _ in range(N // 2):
+    for _ in range(N):
         gan_iteration(s, s.x, s.y)
     return N
+
+
+@scenario(marks=False)
+def gradients_thrown_away_with_loader():
+    """An attack, whose gradients of the model are not wanted: zero_grad before each pass, and one update."""
+    s = Setup()
+    for x, y in s.loader:
+        for _ in range(4):
+            x.requires_grad_()
+            s.net.zero_grad()
+            s.forward(x, y).backward()
+            x = (x + 0.1 * x.grad.sign()).detach()
+        s.train(x, y)
+    return N
+
+
+@scenario
+def a_derivative_in_eval_mode_with_loader():
+    """In each step, and in an evaluation of each epoch."""
+    s = Setup(batches=N // 2)
+
+    def attacked(x, y):
+        s.net.eval()
+        x.requires_grad_()
+        out = x + 0.1 * torch.autograd.grad(((s.net(x) - y) ** 2).mean(), x)[0].sign()
+        s.net.train()
+        return out.detach()
+
+    for _ in range(2):
+        for x, y in s.loader:
+            s.train(attacked(x, y), y)
+        for x, y in held_out():
+            attacked(x, y)
+    return N, 2, 0
 
 
 def scaler():
