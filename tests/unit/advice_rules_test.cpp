@@ -449,6 +449,16 @@ TEST(AdviceRule, WithoutTheBackwardPassNobodyKnowsWhatRunsBetweenOperators) {
   }
 }
 
+TEST(AdviceRule, WithoutStepsNothingIsMovedOutOfOne) {
+  for (bool steps : {false, true}) {
+    ModelBuilder b;
+    if (steps) b.step(0, kStep);
+    b.op("aten::mm", 0, 100);
+    b.op("aten::mm", kStep - 100, kStep);
+    EXPECT_EQ(Advised(std::move(b)).find("PY1") != nullptr, steps);
+  }
+}
+
 TEST(AdviceRule, CapturingAGraphIsNoUsualStep) {
   for (bool captures : {false, true})
     for (const char* rule : {"HB1", "PY1", "LN1", "TK1"}) {

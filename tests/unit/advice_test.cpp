@@ -253,6 +253,21 @@ TEST(Advice, MixedPrecisionIsForTrainingOnly) {
   }
 }
 
+TEST(Advice, AnOptimizerThatCannotBeFusedIsNotToBeCreatedSo) {
+  for (const char* name : {"Adam", "AdamW", "SGD", "Adagrad", "RMSprop", "SharedAdam"}) {
+    ModelBuilder b;
+    b.step(0, kStep);
+    b.label(std::string("Optimizer.step#") + name + ".step", 0, 8000);
+    for (i64 i = 0; i < 80; i++) b.op("aten::add_", i * 100, i * 100 + 75);
+    b.range("MmBackward0", 8000, kStep, Scope::backward);
+    Advised a(std::move(b));
+    const Advice* found = a.find("OP1");
+    ASSERT_NE(found, nullptr) << name;
+    bool own = std::string(name) == "RMSprop" || std::string(name) == "SharedAdam";
+    EXPECT_EQ(found->fix().starts_with("Use an optimizer that takes fused=True"), own) << name << found->fix();
+  }
+}
+
 TEST(Advice, OnACpuAnOptimizerSavesNoMoreThanThePythonBetweenItsOperators) {
   ModelBuilder b;
   b.step(0, kStep);
