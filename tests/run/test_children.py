@@ -1,4 +1,5 @@
 """Children of a profiled program, however made: they work as bare, and never show in the parent's trace."""
+import json
 import re
 
 import pytest
@@ -38,6 +39,16 @@ def test_a_forked_child_that_trains_gets_a_trace_of_its_own(how, logdir):
     traces = result.traces()
     assert len(traces) == 2 and len({t.pid for t in traces}) == 2
     assert sorted(t.marks() for t in traces) == [list(range(9)), list(range(3, 9))]
+
+
+def test_a_parent_that_does_not_train_makes_the_counts_of_its_children_no_different(logdir):
+    result = run(["shared_model.py"], "run", logdir=logdir)
+    assert result.returncode == 0
+    assert "in 2 of 3 processes 12 training steps (an update each)" in result.stderr
+    done = tprof("advise", "--json", logdir)
+    assert "no steps in this trace" in done.stdout
+    without = [w for w in json.loads(done.stdout)["workers"] if "no steps in this trace" in str(w)]
+    assert len(without) == 1 and not [r for r in without[0]["recommendations"] if r["id"] == "PY1"]
 
 
 def test_exec_ed_children_that_train_are_workers_of_the_run(how, logdir):

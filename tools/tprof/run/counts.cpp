@@ -1,5 +1,6 @@
 #include "run/counts.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -28,6 +29,7 @@ class ProcessCount {
     all_ += counted;
     known_ = true;
   }
+  bool has_none() const { return !all_.steps && !all_.evaluations.count && !all_.inferences.count && !before_.steps; }
   // "" when there is nothing to say.
   std::string text() const {
     std::string out = known_ ? counted_text(all_) : "";
@@ -53,15 +55,17 @@ std::string counted_in(const std::vector<NewTrace>& written) {
     std::string host = s.head.is_object() ? s.head.value("host_name", "") : "";
     processes[host + " " + s.ledger.value("span", Json::object()).value("pid", Json()).dump()].add(s.ledger);
   }
+  size_t all = processes.size();
+  size_t counting = all - size_t(std::count_if(processes.begin(), processes.end(),
+                                               [](const auto& process) { return process.second.has_none(); }));
   std::set<std::string> texts;
-  size_t counting = 0;
   for (const auto& [process, count] : processes)
-    if (std::string text = count.text(); !text.empty()) texts.insert(text), counting++;
+    if (!counting || !count.has_none()) texts.insert(count.text());
   if (texts.size() != 1) return texts.empty() ? "" : "the processes differ in their steps, see tprof info";
-  if (processes.size() == 1) return *texts.begin();
-  bool all = counting == processes.size();
-  return (all ? "in each of " : "in " + std::to_string(counting) + " of ") + std::to_string(processes.size()) +
-         " processes " + *texts.begin();
+  if (all == 1 || texts.begin()->empty()) return *texts.begin();
+  bool same = counting == all || !counting;
+  return (same ? "in each of " : "in " + std::to_string(counting) + " of ") + std::to_string(all) + " processes " +
+         *texts.begin();
 }
 
 }  // namespace tprof
