@@ -271,6 +271,7 @@ TEST(Training, ModelsInTurnWithoutALoaderMakeAStepTogetherWhichIsAGuess) {
   EXPECT_EQ(cut(times(4, "FBOGBO") + "FBO"), "0FBOGBO 1FBOGBO 2FBOGBO 3FBOGBO 4FBO");
   EXPECT_EQ(cut(times(4, "FBOGFBOBO")), "0FBOGFBOBO 1FBOGFBOBO 2FBOGFBOBO 3FBOGFBOBO") << "the third calls no model";
   EXPECT_EQ(cut(times(2, "FBOGBO") + "vvv" + times(2, "FBOGBO")), "0FBOGBO 1FBOGBO e0:vvv 2FBOGBO 3FBOGBO");
+  EXPECT_EQ(cut(times(2, "FBOGBO") + "FBOffGBOFBOvvGBO"), "0FBOGBO 1FBOGBO 2FBOffGBO 3FBO[e0:vv]GBO") << "calls inside";
   EXPECT_EQ(cut("FBOFBO" + times(3, "FBOGBO")), "0FBO 1FBO 2FBOGBO 3FBOGBO 4FBOGBO") << "the first learns alone before";
   EXPECT_EQ(cut(times(2, "FBOGBO") + "FBOFBO"), "0FBOGBO 1FBOGBO 2FBOFBO") << "out of turn";
   for (const char* loop : {"FBOGBOFBOGBO", "HFBOHFBOHGBOHFBO", "FBOGFBOBOFBO", "FBOFBOFBOFBOFBOGBOFBO"})

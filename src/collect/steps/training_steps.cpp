@@ -148,12 +148,13 @@ void TrainingSteps::quiet_call(u64 t, const ModuleCall& call) {
     last_call_ = call.gradients ? t : 0;
     return;
   }
-  if (!evaluation && state_ != State::gap) return;  // inside a step, they belong to it
+  bool inside = state_ == State::working || in_cycle();
+  if (!evaluation && (inside || state_ != State::gap)) return;  // inside a step, they belong to it
   if (quiet_count_++ == 0) quiet_ = t;
   if (state_ == State::tentative)
     return;  // they belong to the step, unless another forward pass with gradients follows
   if (!evaluation && quiet_count_ < 2) return;
-  line_->begin_stretch(evaluation ? StretchKind::evaluation : StretchKind::inference, quiet_, state_ == State::working);
+  line_->begin_stretch(evaluation ? StretchKind::evaluation : StretchKind::inference, quiet_, inside);
   line_->go_on(quiet_, 0, quiet_count_);
   last_call_ = call.gradients ? t : 0;
   evaluating_ = nullptr;
@@ -177,7 +178,7 @@ void TrainingSteps::end_stretch(u64 t) {
 
 // Whether only a draw starts the next step, or another update has to come first.
 bool TrainingSteps::drawing() const {
-  if (cycle_ && !step_.draws && !dry_) return step_.updates < cycle_;
+  if (in_cycle()) return true;
   // The last batch of a loader that is drawn from in advance has as many updates as the others.
   return dry_ ? step_.after_dry && step_.updates < updates_per_batch_ : step_.draws;
 }

@@ -117,6 +117,7 @@ class TrainingSteps {
   bool decides_nothing() const;
   void took_turn(Turn turn);
   bool in_turn() const;
+  bool in_cycle() const { return cycle_ && !step_.draws && !dry_ && step_.updates && step_.updates < cycle_; }
   bool is_cycle(u32 length) const;
   void group_cycle(u32 length);
   void passes_were_one_step();
