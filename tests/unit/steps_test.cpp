@@ -1,6 +1,7 @@
 // The step detector on token streams of many loops, a letter a token:
 //   D E  a batch drawn from loader 1, 2      d e  that loader is exhausted     I  iter() of a loader
 //   F G H  forward of model 1, 2, 3 with gradients in training mode             f g  ... without gradients
+//   M    ... by a module that is made anew for each call, at one of two addresses
 //   V v  forward of model 1 in eval mode, with and without gradients           w  of model 2, without
 //   N n  forward of a module without parameters, with gradients in training mode and without
 //   B backward pass   O optimizer   ( ) an optimizer around its closure   < > a backward pass around what it runs
@@ -115,9 +116,10 @@ struct Game {
   }
 
  private:
-  void call(u64 t, int module, bool gradients, bool training) {
+  void call(u64 t, int module, bool gradients, bool training, bool again = false) {
     if (gradients && training) trained_.insert(module);
-    d.module_called(t, {&models_[module], gradients, training, module != 0, trained_.count(module) > 0});
+    d.module_called(t, {&models_[again ? 3 + tokens.size() % 2 : module], gradients, training,
+                        module ? &parameters_[module] : nullptr, trained_.count(module) > 0});
   }
 
   void token(char c, u64 t) {
@@ -128,6 +130,7 @@ struct Game {
       case 'E': return d.draw_begins(t, &loaders_[1]), d.draw_ends(t + 1, true);
       case 'e': return d.draw_begins(t, &loaders_[1]), d.draw_ends(t + 1, false);
       case 'F': return call(t, 1, true, true);
+      case 'M': return call(t, 1, true, true, true);
       case 'f': return call(t, 1, false, true);
       case 'V': return call(t, 1, true, false);
       case 'v': return call(t, 1, false, false);
@@ -154,7 +157,7 @@ struct Game {
     FAIL() << c;
   }
 
-  int models_[4] = {}, loaders_[2] = {};
+  int models_[5] = {}, parameters_[4] = {}, loaders_[2] = {};
   std::set<int> trained_;
 };
 
@@ -279,6 +282,12 @@ TEST(Training, ModelsInTurnWithoutALoaderMakeAStepTogetherWhichIsAGuess) {
   EXPECT_FALSE(guessed("FBOFBOGBOGBO")) << "one after the other";
   EXPECT_FALSE(guessed("DFBOGBODFBOGBO"));
 }
+TEST(Training, ModulesThatAreMadeAnewForEachStepAreNoModelsInTurn) {
+  for (const char* loop : {"MBO", "ZMBO"}) {
+    EXPECT_EQ(cut(times(3, loop)), "0" + std::string(loop) + " 1" + loop + " 2" + loop);
+    EXPECT_FALSE(guessed(times(20, loop))) << loop;
+  }
+}
 TEST(Training, BatchesOfWhichSomeTrainAnotherModelTooAreAGuess) {
   EXPECT_TRUE(guessed(times(3, "DFBODFBODFBOGBO")));
   EXPECT_EQ(cut(times(2, "DFBODFBOGBO")), "0DFBO 1DFBOGBO 2DFBO 3DFBOGBO");
@@ -288,6 +297,7 @@ TEST(Training, BatchesOfWhichSomeTrainAnotherModelTooAreAGuess) {
 TEST(Training, AnUpdateBeforeAnyBackwardPassIsNone) {
   EXPECT_EQ(cut("ODFBODFBO"), "O 0DFBO 1DFBO");
   EXPECT_EQ(cut("OOOvOOZFBOZFBO"), "OOO e0:vOO 0ZFBO 1ZFBO") << "a plot of learning rates";
+  EXPECT_EQ(cut("NOONOOZFBOZFBO"), "NOONOO 0ZFBO 1ZFBO");
   EXPECT_EQ(cut("ZfOZfO"), "0ZfO 1ZfO") << "gradients that the program makes itself";
 }
 TEST(Training, BackwardPassesThatAreThrownAwayBelongToTheUpdate) {

@@ -21,8 +21,9 @@ Table<Trained> g_trained;
 // What is known of a module, by address alone: another module at the same address is most likely of the same kind.
 struct Known {
   u64 key;
-  u32 trained;  // parameters that trained by then
-  bool has_parameters, trains, added;
+  u32 trained;    // parameters that trained by then
+  u64 parameter;  // the first one
+  bool trains, added;
 };
 Table<Known> g_known;
 
@@ -46,10 +47,11 @@ bool for_each_parameter(PyObject* module, u32 depth, Visit visit) {
 bool keep_all(const auto&) { return true; }
 
 void look(PyObject* module, Known& known) {
-  known.has_parameters = known.trains = false;
+  known.parameter = 0;
+  known.trains = false;
   known.trained = g_trained.used;
   for_each_parameter(module, 0, [&](u64 parameter) {
-    known.has_parameters = true;
+    if (!known.parameter) known.parameter = parameter;
     known.trains = g_trained.entries && g_trained.slot(parameter).key;
     return !known.trains;
   });
@@ -57,8 +59,10 @@ void look(PyObject* module, Known& known) {
 
 void add(PyObject* module, Known& known) {
   known.added = true;
+  known.parameter = 0;
   for_each_parameter(module, 0, [&](u64 parameter) {
-    known.has_parameters = known.trains = true;
+    if (!known.parameter) known.parameter = parameter;
+    known.trains = true;
     if (g_trained.used >= kMaxParameters || !g_trained.make_room(keep_all<Trained>)) return false;
     Trained& entry = g_trained.slot(parameter);
     g_trained.used += !entry.key;
@@ -82,14 +86,14 @@ void look_up(PyObject* module, bool gradients, ModuleFacts& facts) {
     add(module, known);
   else if (is_new || (!known.trains && known.trained != g_trained.used))
     look(module, known);
-  facts.has_parameters = known.has_parameters;
+  facts.parameter = reinterpret_cast<const void*>(known.parameter);
   facts.trains = known.trains;
 }
 
 }  // namespace
 
 ModuleFacts module_facts(PyObject* module, bool gradients) {
-  ModuleFacts facts{true, false, false};
+  ModuleFacts facts{true, nullptr, false};
   PyOwned attributes(g_py.PyObject_GenericGetAttr(module, g_dict.get()));
   if (!attributes) return g_py.PyErr_Clear(), facts;
   PyObject* training = g_py.PyDict_GetItem(attributes.get(), g_training.get());

@@ -6,9 +6,9 @@
 namespace tprof {
 
 struct ModuleFacts {
-  bool training;        // its training mode; true if it has none
-  bool has_parameters;  // itself or in its children
-  bool trains;          // one of them belongs to a module that was called in training mode with gradients on
+  bool training;          // its training mode; true if it has none
+  const void* parameter;  // the first one of its own or of its children; nullptr: there is none
+  bool trains;            // one of them belongs to a module that was called in training mode with gradients on
 };
 
 // GIL held. `gradients`: autograd is on. A call with gradients in training mode marks all parameters of the module as

@@ -56,7 +56,7 @@ __attribute__((noinline)) bool module_called(PyObject* module) {
   g_session.token(block, gradients && facts.training ? Evidence::forward : Evidence::none, [&](StepDetector& d) {
     if (look) d.optimizers_exist(made);
     d.module_called(before_labels(d, block, now_ticks()),
-                    {module, gradients, facts.training, facts.has_parameters, facts.trains});
+                    {module, gradients, facts.training, facts.parameter, facts.trains});
     alone = g_session.step_thread_is_sure();
   });
   leave(block);

@@ -88,11 +88,11 @@ void InferenceSteps::call_without_batch(u64 t, const ModuleCall& call) {
     begin(t, StepBy::inference_batch);
     return line_->confirm(t);
   }
-  bool takes_over = !module_ || (call.has_parameters && !module_has_parameters_);
+  bool takes_over = !module_ || (call.parameter && !module_has_parameters_);
   if (takes_over) {
     bool from_another = module_ != nullptr;
     module_ = call.module;
-    module_has_parameters_ = call.has_parameters;
+    module_has_parameters_ = call.parameter;
     if (from_another) return;  // the step that is under way belongs to that one
   }
   if (call.module != module_ || loader_) {  // another module, or the loader is exhausted

@@ -124,8 +124,8 @@ void TrainingSteps::module_called(u64 t, const ModuleCall& call) {
   if (group_) {
     calls_++;
     if (!call.training && knows(call)) (call.gradients ? eval_passes_ : eval_calls_) = true;
-    if (call.training && call.gradients && call.has_parameters) training_calls_ = true;
-  } else if (line_->in_stretch() && !call.has_parameters) {
+    if (call.training && call.gradients && call.parameter) training_calls_ = true;
+  } else if (line_->in_stretch() && !call.parameter) {
     return;  // a loss, perhaps: it belongs to the stretch
   } else if (call.gradients && (call.training || !knows(call))) {
     sign_without_update(t, Sign::forward);
@@ -134,10 +134,11 @@ void TrainingSteps::module_called(u64 t, const ModuleCall& call) {
   } else if (knows(call)) {
     quiet_call(t, call);
   }
-  if (call.gradients && call.has_parameters) (call.training ? turn_.trained : turn_.evaluated) = true;
-  if (!call.gradients || turn_.passed) return;
-  if (!turn_.first) turn_.first = call.module;
-  if (call.has_parameters) turn_.last = call.module;
+  if (!call.gradients || !call.parameter) return;
+  (call.training ? turn_.trained : turn_.evaluated) = true;
+  if (turn_.passed) return;
+  if (!turn_.first) turn_.first = call.parameter;
+  turn_.last = call.parameter;
 }
 
 // A module that trains is called without a batch, in eval mode or without gradients.
@@ -276,12 +277,19 @@ void TrainingSteps::backward(u64 t) {
   updated(t);
 }
 
+// An update of gradients that do not exist, as where a learning rate is plotted.
+bool TrainingSteps::changes_nothing() const {
+  return !live_ && draws_count_ && !step_.draws && !cleared_ && !turn_.passed && !turn_.last;
+}
+
 bool TrainingSteps::update(u64 begin_ticks, u64 end) {
   opened_ = 0;
   if (group_) close_group();
-  bool none_yet = first_step_ && state_ == State::gap;
-  if (none_yet && draws_count_ && !live_) return false;  // of gradients that do not exist, to please a learning rate
-  if (none_yet) begin(begin_ticks, Sign::backward);
+  if (changes_nothing()) {
+    if (state_ == State::tentative) withdraw();
+    return false;
+  }
+  if (first_step_ && state_ == State::gap) begin(begin_ticks, Sign::backward);
   updates_seen_ = true;
   if (alone_from_ >= 0) passes_were_one_step();
   if (state_ == State::gap && !step_.next_edge) {  // another optimizer of the same update
@@ -300,6 +308,7 @@ void TrainingSteps::graph_replayed(u64 t) {
 
 void TrainingSteps::closure_began(u64 t) {
   opened_ = 0;
+  turn_.passed = true;
   if (group_)
     close_group();
   else
@@ -362,7 +371,7 @@ bool TrainingSteps::in_turn() const {
   auto turns = [&](const void* Turn::*what) {
     const Turn* newest = turns_ + kTurns - 1;
     if (!(newest->*what) || newest->*what == newest[-1].*what) return false;
-    for (u32 i = 2; i < turn_count_; i++)
+    for (u32 i = 2; i < std::min(turn_count_, kLongestCycle + 1); i++)
       if (newest[-i64(i)].*what == newest->*what) return true;
     return false;
   };

@@ -31,10 +31,10 @@ namespace tprof {
 // An outermost call of an nn.Module.
 struct ModuleCall {
   const void* module;
-  bool gradients;  // autograd is on
-  bool training;   // its mode
-  bool has_parameters;
-  bool trains;  // one of its parameters belongs to a module that was called with gradients in training mode
+  bool gradients;         // autograd is on
+  bool training;          // its mode
+  const void* parameter;  // its first one, which tells models apart longer than their addresses; nullptr: it has none
+  bool trains;            // one of its parameters belongs to a module that was called with gradients in training mode
 };
 
 class TrainingSteps {
@@ -85,13 +85,13 @@ class TrainingSteps {
     u32 kept = 0;          // entries of kept_: such signs that an update followed
   };
 
-  // What shows which model an update is of: the modules called with gradients since the one before, up to a backward
-  // pass.
+  // What shows which model an update is of: the first parameters of the modules that were called with gradients since
+  // the one before, up to a backward pass. Modules themselves may be made anew for each step.
   struct Turn {
-    const void *first = nullptr, *last = nullptr;  // `last` has parameters
-    bool passed = false;                           // there was a backward pass
-    bool trained = false, evaluated = false;       // a call with gradients in training mode, in eval mode
-    u64 begin = 0;                                 // of the step that the update made
+    const void *first = nullptr, *last = nullptr;
+    bool passed = false;                      // there was a backward pass
+    bool trained = false, evaluated = false;  // a call with gradients in training mode, in eval mode
+    u64 begin = 0;                            // of the step that the update made
     bool is_as(const Turn& other) const { return first == other.first && last == other.last; }
   };
 
@@ -110,11 +110,12 @@ class TrainingSteps {
   void recount();
   void make_kept_steps();
   void sign_without_update(u64 t, Sign what);
-  bool knows(const ModuleCall& call) const { return live_ ? call.trains : call.has_parameters; }
+  bool knows(const ModuleCall& call) const { return live_ ? call.trains : call.parameter != nullptr; }
   bool drawing() const;
   bool drawn(const void* iterator) const;
   bool trailing_pass() const;
   bool decides_nothing() const;
+  bool changes_nothing() const;
   void took_turn(Turn turn);
   bool in_turn() const;
   bool in_cycle() const { return cycle_ && !step_.draws && !dry_ && step_.updates && step_.updates < cycle_; }
