@@ -298,6 +298,7 @@ TEST(Training, AnUpdateBeforeAnyBackwardPassIsNone) {
   EXPECT_EQ(cut("ODFBODFBO"), "O 0DFBO 1DFBO");
   EXPECT_EQ(cut("OOOvOOZFBOZFBO"), "OOO e0:vOO 0ZFBO 1ZFBO") << "a plot of learning rates";
   EXPECT_EQ(cut("NOONOOZFBOZFBO"), "NOONOO 0ZFBO 1ZFBO");
+  EXPECT_EQ(cut("NVVOOZFBOZFBO"), "NVVOO 0ZFBO 1ZFBO") << "behind an inference with gradients";
   EXPECT_EQ(cut("ZfOZfO"), "0ZfO 1ZfO") << "gradients that the program makes itself";
 }
 TEST(Training, BackwardPassesThatAreThrownAwayBelongToTheUpdate) {

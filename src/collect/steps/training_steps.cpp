@@ -279,7 +279,7 @@ void TrainingSteps::backward(u64 t) {
 
 // An update of gradients that do not exist, as where a learning rate is plotted.
 bool TrainingSteps::changes_nothing() const {
-  return !live_ && draws_count_ && !step_.draws && !cleared_ && !turn_.passed && !turn_.last;
+  return !live_ && draws_count_ && !step_.draws && !cleared_ && !turn_.passed && !turn_.trained;
 }
 
 bool TrainingSteps::update(u64 begin_ticks, u64 end) {
