@@ -459,6 +459,16 @@ TEST(AdviceRule, WithoutStepsNothingIsMovedOutOfOne) {
   }
 }
 
+TEST(AdviceRule, WhereTheThreadWaitedMuchForACpuARateTellsNothing) {
+  for (bool busy : {false, true}) {
+    ModelBuilder b;
+    b.step(0, kStep);
+    b.op("aten::mm", 0, 9000, {{{256, 256}}, {{256, 256}}});  // slow even without 0.4 of that time
+    if (busy) b.raw().info["machine.waited"] = "0.4";
+    EXPECT_EQ(Advised(std::move(b)).find("BL1") == nullptr, busy);
+  }
+}
+
 TEST(AdviceRule, CapturingAGraphIsNoUsualStep) {
   for (bool captures : {false, true})
     for (const char* rule : {"HB1", "PY1", "LN1", "TK1"}) {

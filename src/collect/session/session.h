@@ -82,9 +82,9 @@ class Session final : private StepSink {
   void follow(u64 now);
   // FileHeader::last_epoch of the leader; 0 as long as it has no recording.
   u32 leader_last_epoch() const { return family_.has_leader() ? family_.leader_last_epoch() : 0; }
-  // What went on from `begin` to `end` began before a window of the leader of which this helper saw nothing, or not the
-  // begin: the window that is open now, or a new one that is over, holds it. Returns its epoch; kNoEpoch: there is
-  // none.
+  // Something that went on from `begin` to `end` spans a window of the leader that this helper did not see begin. The
+  // window that is open here is extended back to `begin`; if none is open, one from `begin` to `end` is added. Returns
+  // its epoch, kNoEpoch if it could not be added.
   u32 make_up_for(u64 begin, u64 end);
 
   // --- public API

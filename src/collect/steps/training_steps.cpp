@@ -14,8 +14,9 @@ void TrainingSteps::stand_aside() {
   end_stretch(line_->last_work());
   state_ = State::gap;
   step_ = previous_ = {};
-  turn_ = {};
-  turn_count_ = cycle_ = 0;
+  forget_turn();
+  turns_.forget();
+  cycle_ = 0;
   alone_from_ = -1;
   group_ = opened_ = 0;
   quiet_count_ = 0;
@@ -44,9 +45,8 @@ void TrainingSteps::draw_begins(u64 t, const void* iterator) {
   if (group_ && calls_ > 0 && (!another || eval_calls_)) {
     evaluated();
     if (is_new) evaluating_ = nullptr;
-  } else if (another && calls_ == 0 && spent_ &&
-             iterator_count_ == 1) {  // a whole loader was read, perhaps for statistics
-    group_ = 0;
+  } else if (another && calls_ == 0 && spent_ && iterator_count_ == 1) {
+    group_ = 0;  // a whole loader was read, perhaps for statistics
     if (shown_) withdraw();
   } else if (group_) {
     if (another && iterator_count_ < kMaxIterators) iterators_[iterator_count_++] = iterator;
@@ -135,8 +135,8 @@ void TrainingSteps::module_called(u64 t, const ModuleCall& call) {
     quiet_call(t, call);
   }
   if (!call.gradients || !call.parameter) return;
-  (call.training ? turn_.trained : turn_.evaluated) = true;
-  if (turn_.passed) return;
+  (call.training ? trained_since_ : evaluated_since_) = true;
+  if (passed_since_) return;
   if (!turn_.first) turn_.first = call.parameter;
   turn_.last = call.parameter;
 }
@@ -216,8 +216,13 @@ void TrainingSteps::withdraw() {
   state_ = State::gap;
   step_ = previous_;
   previous_ = before_;
-  turn_ = {};
+  forget_turn();
   if (live_) line_->withdraw();
+}
+
+void TrainingSteps::forget_turn() {
+  passed_since_ = trained_since_ = evaluated_since_ = false;
+  turn_ = {};
 }
 
 void TrainingSteps::confirm(u64 t) {
@@ -269,7 +274,7 @@ void TrainingSteps::backward(u64 t) {
     return;
   }
   confirm(t);
-  turn_.passed = passed_ = passed_uncleared_ = true;
+  passed_since_ = passed_ = passed_uncleared_ = true;
   bool uncleared = !cleared_;
   cleared_ = false;
   if (!live_ || optimizers_) return;
@@ -279,7 +284,7 @@ void TrainingSteps::backward(u64 t) {
 
 // An update of gradients that do not exist, as where a learning rate is plotted.
 bool TrainingSteps::changes_nothing() const {
-  return !live_ && draws_count_ && !step_.draws && !cleared_ && !turn_.passed && !turn_.trained;
+  return !live_ && draws_count_ && !step_.draws && !cleared_ && !passed_since_ && !trained_since_;
 }
 
 bool TrainingSteps::update(u64 begin_ticks, u64 end) {
@@ -308,7 +313,7 @@ void TrainingSteps::graph_replayed(u64 t) {
 
 void TrainingSteps::closure_began(u64 t) {
   opened_ = 0;
-  turn_.passed = true;
+  passed_since_ = true;
   if (group_)
     close_group();
   else
@@ -318,9 +323,9 @@ void TrainingSteps::closure_began(u64 t) {
 void TrainingSteps::updated(u64 t) {
   line_->work(t);
   first_step_ = false;
+  if (evaluated_since_ && !trained_since_) trains_in_eval_ = true;
   Turn turn = turn_;
-  turn_ = {};
-  if (turn.evaluated && !turn.trained) trains_in_eval_ = true;
+  forget_turn();
   if (state_ == State::gap) {  // another update on the same batch, or of the same cycle
     step_.updates++;
     if (step_.kept < kMaxKept) kept_[step_.kept++] = step_.next_edge;
@@ -346,58 +351,33 @@ void TrainingSteps::start(bool with_optimizers) {
 
 // Where nothing is drawn, and several models are updated in turn, a step may be an update of each. It is taken for one
 // if all of them come in the same order twice; what a step is then stays a guess.
-void TrainingSteps::took_turn(Turn turn) {
+void TrainingSteps::took_turn(const Turn& turn) {
   if (step_.draws) {
-    turn_count_ = cycle_ = 0;
+    turns_.forget();
+    cycle_ = 0;
     if (step_.updates == 1) first_turn_ = turn;
     step_.several |= !turn.is_as(first_turn_);
     return;
   }
   if (cycle_) {
-    const Turn& expected = turns_[kTurns - cycle_ + (step_.updates - 1) % cycle_];
-    if (!turn.is_as(expected)) turn_count_ = cycle_ = 0;
+    if (turn.is_as(turns_.newest((cycle_ - step_.updates) % cycle_))) return;
+    turns_.forget();
+    cycle_ = 0;
     return;
   }
-  std::move(turns_ + 1, turns_ + kTurns, turns_);
-  turns_[kTurns - 1] = turn;
-  turn_count_ = std::min(turn_count_ + 1, kTurns);
-  if (in_turn()) line_->guess();
-  for (u32 length = 2; optimizers_ && length <= kLongestCycle; length++)
-    if (is_cycle(length)) return group_cycle(length);
-}
-
-// Whether the newest update is of what an earlier one was of, and the one before is not.
-bool TrainingSteps::in_turn() const {
-  auto turns = [&](const void* Turn::*what) {
-    const Turn* newest = turns_ + kTurns - 1;
-    if (!(newest->*what) || newest->*what == newest[-1].*what) return false;
-    for (u32 i = 2; i < std::min(turn_count_, kLongestCycle + 1); i++)
-      if (newest[-i64(i)].*what == newest->*what) return true;
-    return false;
-  };
-  return turn_count_ > 2 && (turns(&Turn::first) || turns(&Turn::last));
-}
-
-// Whether the last updates are twice the same ones, all different.
-bool TrainingSteps::is_cycle(u32 length) const {
-  if (turn_count_ < 2 * length) return false;
-  const Turn *second = turns_ + kTurns - length, *first = second - length;
-  for (u32 i = 0; i < length; i++) {
-    if (!first[i].is_as(second[i])) return false;
-    for (u32 j = 0; j < i; j++)
-      if (first[i].is_as(first[j])) return false;
-  }
-  return true;
+  turns_.add(turn);
+  if (turns_.alternate()) line_->guess();
+  if (optimizers_) cycle_ = turns_.cycle();
+  if (cycle_) group_cycle();
 }
 
 // The last updates were two steps.
-void TrainingSteps::group_cycle(u32 length) {
-  cycle_ = length;
-  i64 second = line_->number() - length + 1, first = second - length;
-  begin_ = turns_[kTurns - length].begin;
+void TrainingSteps::group_cycle() {
+  begin_ = turns_.newest(cycle_ - 1).begin;
+  i64 first = line_->number() + 1 - 2 * i64(cycle_);
   line_->restart(RestartWhy::recount, first + 1, begin_, by(step_.began_with));
   line_->confirm(line_->last_work());
-  step_.updates = length;
+  step_.updates = cycle_;
 }
 
 // ---------------------------------------------------------------- steps that are made afterwards

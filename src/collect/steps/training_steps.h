@@ -25,6 +25,7 @@
 // Until training is known, no step is made; only the place where the first one would start is followed.
 #pragma once
 #include "collect/steps/step_line.h"
+#include "collect/steps/turns.h"
 
 namespace tprof {
 
@@ -49,7 +50,7 @@ class TrainingSteps {
   void module_called(u64 t, const ModuleCall& call);
   void cleared(u64 t);
   void backward(u64 t);
-  // False: it says nothing, since nothing was trained yet.
+  // False: it changed nothing, since there was no backward pass yet.
   bool update(u64 begin, u64 end);
   void graph_replayed(u64 t);
   // A forward or backward pass ran inside an optimizer's step that started at `t`.
@@ -81,18 +82,8 @@ class TrainingSteps {
     bool after_dry = false;  // the first one that started since a loader was exhausted
     u32 updates = 0;
     u64 next_edge = 0;     // the first sign after the last update that did not start a step
-    bool several = false;  // models were updated on its batch
+    bool several = false;  // updates on its batch are of several models
     u32 kept = 0;          // entries of kept_: such signs that an update followed
-  };
-
-  // What shows which model an update is of: the first parameters of the modules that were called with gradients since
-  // the one before, up to a backward pass. Modules themselves may be made anew for each step.
-  struct Turn {
-    const void *first = nullptr, *last = nullptr;
-    bool passed = false;                      // there was a backward pass
-    bool trained = false, evaluated = false;  // a call with gradients in training mode, in eval mode
-    u64 begin = 0;                            // of the step that the update made
-    bool is_as(const Turn& other) const { return first == other.first && last == other.last; }
   };
 
   void open_group(u64 t, const void* iterator);
@@ -104,6 +95,7 @@ class TrainingSteps {
   void sign(u64 t, Sign what);
   void begin(u64 t, Sign what);
   void withdraw();
+  void forget_turn();
   void confirm(u64 t);
   void updated(u64 t);
   void split(u64 t, Sign what);
@@ -116,11 +108,9 @@ class TrainingSteps {
   bool trailing_pass() const;
   bool decides_nothing() const;
   bool changes_nothing() const;
-  void took_turn(Turn turn);
-  bool in_turn() const;
+  void took_turn(const Turn& turn);
   bool in_cycle() const { return cycle_ && !step_.draws && !dry_ && step_.updates && step_.updates < cycle_; }
-  bool is_cycle(u32 length) const;
-  void group_cycle(u32 length);
+  void group_cycle();
   void passes_were_one_step();
   StepBy by(Sign what) const;
 
@@ -131,10 +121,8 @@ class TrainingSteps {
   static constexpr u32 kPassesAlone = 64;  // after so many backward passes without an update, likewise
   static constexpr u32 kMaxKept = 64;
   static constexpr i64 kMaxRecounted = 16;  // steps
-  static constexpr u32 kLongestCycle = 4;   // models that are updated in turn
-  static constexpr u32 kTurns = 2 * kLongestCycle;
-  static constexpr u32 kAmbiguous = 3;     // changes between batches for one model and for several
-  static constexpr u32 kMaxIterators = 4;  // of one group
+  static constexpr u32 kAmbiguous = 3;      // changes between batches for one model and for several
+  static constexpr u32 kMaxIterators = 4;   // of one group
 
   StepLine* line_ = nullptr;
   State state_ = State::gap;
@@ -149,10 +137,12 @@ class TrainingSteps {
   Step step_, previous_;         // the newest and the one before
   Step before_;                  // ... and the one before that
 
-  // Loops that draw nothing: which models are updated in turn.
-  Turn turn_;                // since the last update
-  Turn turns_[kTurns] = {};  // of the last updates that made a step each, the newest last
-  u32 turn_count_ = 0;
+  // Since the last update: a backward pass, calls with gradients in training mode, in eval mode.
+  bool passed_since_ = false, trained_since_ = false, evaluated_since_ = false;
+  Turn turn_;
+
+  // Loops that draw nothing.
+  Turns turns_;    // of updates that made a step each
   u32 cycle_ = 0;  // not 0: a step has so many updates, which are the last ones of turns_
 
   // The batch group.

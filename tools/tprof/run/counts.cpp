@@ -1,8 +1,6 @@
 #include "run/counts.h"
 
-#include <algorithm>
 #include <map>
-#include <set>
 
 #include "kineto/ledger.h"
 
@@ -45,8 +43,8 @@ class ProcessCount {
 
 }  // namespace
 
-// If the processes differ, the details are left to `tprof info`. One without any steps, such as the parent of those
-// that train, differs from none.
+// If the processes differ, the details are left to `tprof info`. A process without steps, such as the
+// parent of those that train, is not compared.
 std::string counted_in(const std::vector<NewTrace>& written) {
   std::map<std::string, ProcessCount> processes;
   for (const NewTrace& trace : written) {
@@ -55,17 +53,17 @@ std::string counted_in(const std::vector<NewTrace>& written) {
     std::string host = s.head.is_object() ? s.head.value("host_name", "") : "";
     processes[host + " " + s.ledger.value("span", Json::object()).value("pid", Json()).dump()].add(s.ledger);
   }
-  size_t all = processes.size();
-  size_t counting = all - size_t(std::count_if(processes.begin(), processes.end(),
-                                               [](const auto& process) { return process.second.has_none(); }));
-  std::set<std::string> texts;
+  std::map<std::string, size_t> texts;  // of how many processes each is
   for (const auto& [process, count] : processes)
-    if (!counting || !count.has_none()) texts.insert(count.text());
+    if (!count.has_none()) texts[count.text()]++;
+  if (texts.empty())
+    for (const auto& [process, count] : processes) texts[count.text()]++;
   if (texts.size() != 1) return texts.empty() ? "" : "the processes differ in their steps, see tprof info";
-  if (all == 1 || texts.begin()->empty()) return *texts.begin();
-  bool same = counting == all || !counting;
-  return (same ? "in each of " : "in " + std::to_string(counting) + " of ") + std::to_string(all) + " processes " +
-         *texts.begin();
+  const auto& [text, same] = *texts.begin();
+  size_t all = processes.size();
+  if (all == 1 || text.empty()) return text;
+  return (same == all ? "in each of " : "in " + std::to_string(same) + " of ") + std::to_string(all) + " processes " +
+         text;
 }
 
 }  // namespace tprof
