@@ -731,7 +731,8 @@ struct StepRecord {
 enum StepFlag : u32 {
   kStepTentative = 1,  // nothing has been seen yet that makes it a step
   kStepHasWork = 2,    // that has been seen: in training a backward pass or an update, else a forward
-  kStepWithdrawn = 4,  // it was no step: the batch drawn for it belonged to an evaluation, or the loader was exhausted
+  kStepWithdrawn = 4,  // it was no step: the batch drawn for it belonged to an evaluation, the loader was exhausted, or
+                       // the program ended without its update
   kStepGuessed = 8,    // the signs of a step disagreed
   kStepBefore = 16,    // set by readers only: counted before the RestartRecord by which training began
 };

@@ -113,7 +113,7 @@ def test_a_backward_that_fails_is_over(torch_machine, logdir):
 def test_steps_by_the_data_loader(torch_machine, logdir):
     result = run([PROGRAM, "accumulation_with_loader"], "preload", where=torch_machine, logdir=logdir,
                  options={"TPROF_STEP": "dataloader"})
-    assert [t.steps() for t in result.traces()] == [list(range(20))]
+    assert [t.steps() for t in result.traces()] == [list(range(21))]
 
 
 def test_setup_belongs_to_no_step_and_the_last_step_ends_with_its_work(torch_machine, logdir):

@@ -4,9 +4,9 @@
 //   M    ... by a module that is made anew for each call, at one of two addresses
 //   V v  forward of model 1 in eval mode, with and without gradients           w  of model 2, without
 //   N n  forward of a module without parameters, with gradients in training mode and without
-//   B backward pass   O optimizer   ( ) an optimizer around its closure   < > a backward pass around what it runs
-//   A scaler update   P a CUDA graph replayed
-//   Z gradients cleared   U u ProfilerStep and its end   S tprof_step   R matching range
+//   B backward pass   O optimizer   o p q optimizers that are told apart   ( ) an optimizer around its closure   < > a
+//   backward pass around what it runs A scaler update   P a CUDA graph replayed Z gradients cleared   U u ProfilerStep
+//   and its end   S tprof_step   R matching range
 // What is made of a stream reads like it: 0DFBO 1DFBO are two steps and their tokens, e0:DvDvd is Evaluation#0, i0:ff
 // is Inference#0; inside a step a stretch stands in brackets, and what belongs to nothing stands alone.
 #include "collect/steps/steps.h"
@@ -143,8 +143,11 @@ struct Game {
       case 'B': return d.backward_begins(t), d.backward_ends();
       case '<': return d.backward_begins(t);
       case '>': return d.backward_ends();
-      case 'O': return d.optimizer_begins(t), d.optimizer_ends(t + 1);
-      case '(': return d.optimizer_begins(t);
+      case 'O': return d.optimizer_begins(t, 0), d.optimizer_ends(t + 1);
+      case 'o': return d.optimizer_begins(t, 1), d.optimizer_ends(t + 1);
+      case 'p': return d.optimizer_begins(t, 2), d.optimizer_ends(t + 1);
+      case 'q': return d.optimizer_begins(t, 3), d.optimizer_ends(t + 1);
+      case '(': return d.optimizer_begins(t, 0);
       case ')': return d.optimizer_ends(t);
       case 'A': return d.scaler_updated(t);
       case 'P': return d.graph_replayed(t);
@@ -179,6 +182,12 @@ bool guessed(const std::string& tokens) {
   Game game;
   game.play(tokens);
   return game.d.guessed();
+}
+
+bool void_at_end(const std::string& tokens, const char* source = "auto") {
+  Game game(source);
+  game.play(tokens);
+  return game.d.void_at_end();
 }
 
 std::string times(int n, const std::string& tokens) {
@@ -264,6 +273,15 @@ TEST(Training, ForwardsBehindTheLoopAreNoStep) {
   EXPECT_EQ(cut("DFBODFBOdF"), "0DFBO 1DFBOd F");
   EXPECT_EQ(cut("FBOFBOF"), "0FBO 1FBO F");
 }
+TEST(Training, ABackwardPassBehindTheLastUpdateMakesNoStepOfTheEnd) {
+  for (const char* loop : {"FBOFBOFB", "DFBODFBODFB", "DFBDFBODFBDFBODFB", "FBOFBOvvB"})
+    EXPECT_TRUE(void_at_end(loop)) << loop;
+  for (const char* loop : {"FBOFBO", "DFBODFBOd", "FBOFBOvv", "FB", "DFB", "UBuUBu", "SFBSFB"})
+    EXPECT_FALSE(void_at_end(loop)) << loop;
+  EXPECT_TRUE(void_at_end("DFBOD")) << "a batch that is not used";
+  EXPECT_FALSE(void_at_end("FBOFB", "backward:1")) << "the user said what a step is";
+  EXPECT_FALSE(void_at_end(times(80, "FB"))) << "updates are not seen";
+}
 TEST(Training, SetupBelongsToNone) {
   EXPECT_EQ(cut("FZDFBODFBO"), "FZ 0DFBO 1DFBO");
   EXPECT_EQ(cut("EEEeDFBODFBO"), "EEEe 0DFBO 1DFBO") << "a loader that is read for statistics";
@@ -276,11 +294,24 @@ TEST(Training, ModelsInTurnWithoutALoaderMakeAStepTogetherWhichIsAGuess) {
   EXPECT_EQ(cut(times(2, "FBOGBO") + "vvv" + times(2, "FBOGBO")), "0FBOGBO 1FBOGBO e0:vvv 2FBOGBO 3FBOGBO");
   EXPECT_EQ(cut(times(2, "FBOGBO") + "FBOffGBOFBOvvGBO"), "0FBOGBO 1FBOGBO 2FBOffGBO 3FBO[e0:vv]GBO") << "calls inside";
   EXPECT_EQ(cut("FBOFBO" + times(3, "FBOGBO")), "0FBO 1FBO 2FBOGBO 3FBOGBO 4FBOGBO") << "the first learns alone before";
-  EXPECT_EQ(cut(times(2, "FBOGBO") + "FBOFBO"), "0FBOGBO 1FBOGBO 2FBOFBO") << "out of turn";
+  EXPECT_EQ(cut(times(2, "FBOGBO") + "FBOFBO"), "0FBOGBO 1FBOGBO 2FBO 3FBO") << "out of turn";
+  EXPECT_EQ(cut("FBOGBOFBO" + times(3, "HBO")), "0FBOGBO 1FBO 2HBO 3HBO 4HBO") << "something else follows";
   for (const char* loop : {"FBOGBOFBOGBO", "HFBOHFBOHGBOHFBO", "FBOGFBOBOFBO", "FBOFBOFBOFBOFBOGBOFBO"})
     EXPECT_TRUE(guessed(loop)) << loop;
   EXPECT_FALSE(guessed("FBOFBOGBOGBO")) << "one after the other";
   EXPECT_FALSE(guessed("DFBOGBODFBOGBO"));
+}
+TEST(Training, OptimizersInTurnWithoutALoader) {
+  EXPECT_EQ(cut(times(3, "FfGZBoFGZBp")), "0FfGZBoFGZBp 1FfGZBoFGZBp 2FfGZBoFGZBp") << "of the same modules";
+  EXPECT_EQ(cut(times(2, "GHZBoGHZBoFGZBp")), "0GHZBo 1GHZBoFGZBp 2GHZBo 3GHZBoFGZBp") << "the actor is delayed";
+  EXPECT_EQ(cut(times(2, "GZBoGZBo" + times(2, "FZBpZBq"))), "0GZBo 1GZBoFZBpZBqFZBpZBq 2GZBo 3GZBoFZBpZBqFZBpZBq");
+  EXPECT_EQ(cut(times(3, "FGNNFZBoZBpZBq")), "0FGNNFZBoZBpZBq 1FGNNFZBoZBpZBq 2FGNNFZBoZBpZBq") << "losses first";
+  EXPECT_EQ(cut(times(2, times(2, "FBo") + times(2, "GBp"))), "0FBo 1FBo 2GBp 3GBp 4FBo 5FBo 6GBp 7GBp") << "by phases";
+  EXPECT_EQ(cut("FBoFBoGBpGBp"), "0FBo 1FBo 2GBp 3GBp") << "one after the other";
+  EXPECT_FALSE(guessed("FBoFBoGBpGBp"));
+  EXPECT_TRUE(guessed("FBoFBpFBoFBp"));
+  EXPECT_FALSE(guessed("FBoGBoFBoGBo")) << "of all models";
+  EXPECT_EQ(cut("FBoGBpFBoGBpFBoHBqHBq"), "0FBoGBp 1FBoGBp 2FBo 3HBq 4HBq") << "something else follows";
 }
 TEST(Training, ModulesThatAreMadeAnewForEachStepAreNoModelsInTurn) {
   for (const char* loop : {"MBO", "ZMBO"}) {

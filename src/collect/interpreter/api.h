@@ -62,7 +62,11 @@ using PyProfiler = int(PyObject*, PyObject*, int, PyObject*);
   PY_OPTIONAL(PySize, PyTuple_Size, (PyObject*))                                                   \
   PY_OPTIONAL(const char*, PyBytes_AsString, (PyObject*))                                          \
   PY_OPTIONAL(PySize, PyBytes_Size, (PyObject*))                                                   \
-  PY_OPTIONAL(void*, PyGILState_GetThisThreadState, ()) /* without the GIL */
+  PY_OPTIONAL(void*, PyGILState_GetThisThreadState, ()) /* without the GIL */                      \
+  PY_OPTIONAL(int, PyGILState_Ensure, ())               /* without the GIL */                      \
+  PY_OPTIONAL(void, PyGILState_Release, (int))                                                     \
+  PY_OPTIONAL(PyObject*, PyEval_GetFrame, ()) /* borrowed */                                       \
+  PY_OPTIONAL(int, PyType_IsSubtype, (PyObject*, PyObject*))
 
 struct PythonApi {
 #define PY_FUNCTION(result, name, parameters) result(*name) parameters = nullptr;

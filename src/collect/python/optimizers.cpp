@@ -5,9 +5,11 @@
 namespace tprof {
 namespace {
 
-PyWord g_dict{"__dict__"};
+PyWord g_dict{"__dict__"}, g_locals{"f_locals"}, g_back{"f_back"};
 
 constexpr u32 kDeepest = 32;
+
+PyObject* g_base;  // torch.optim.Optimizer
 
 bool is_marked(PyObject* type) {
   PyOwned members(py_attribute(type, g_dict));
@@ -28,8 +30,77 @@ bool any_marked(PyObject* type, u32 depth) {
   return false;
 }
 
+// --- the one that runs
+
+bool is_optimizer(PyObject* object) {
+  PyOwned type(g_py.PyObject_Type(object));
+  return type && g_py.PyType_IsSubtype(type.get(), g_base);
+}
+
+// The first of a frame's `args`, a new reference, if that is an optimizer: in torch's wrapper of its step.
+PyObject* stepped_by(PyObject* frame) {
+  PyOwned locals(py_attribute(frame, g_locals));
+  PyOwned args(locals ? g_py.PyMapping_GetItemString(locals.get(), "args") : nullptr);
+  PyObject* first = args ? g_py.PyTuple_GetItem(args.get(), 0) : nullptr;  // fails if it is no tuple
+  if (!first || !is_optimizer(first)) return nullptr;
+  g_py.Py_IncRef(first);
+  return first;
+}
+
+PyObject* optimizer_on_stack() {
+  constexpr int kFrames = 6;  // of record_function and torch.ops above the wrapper
+  PyObject* frame = g_py.PyEval_GetFrame();
+  if (!frame) return nullptr;
+  g_py.Py_IncRef(frame);
+  for (int i = 0; frame && i < kFrames; i++) {
+    PyOwned here(frame);
+    if (PyObject* optimizer = stepped_by(frame)) return optimizer;
+    g_py.PyErr_Clear();
+    frame = py_attribute(frame, g_back);
+  }
+  if (frame) g_py.Py_DecRef(frame);
+  return nullptr;
+}
+
+// A parameter of a group, borrowed.
+PyObject* parameter(PyObject* groups, bool last) {
+  PyObject* group = g_py.PyList_GetItem(groups, last ? g_py.PyList_Size(groups) - 1 : 0);
+  PyObject* parameters = group ? g_py.PyDict_GetItemString(group, "params") : nullptr;
+  return parameters ? g_py.PyList_GetItem(parameters, last ? g_py.PyList_Size(parameters) - 1 : 0) : nullptr;
+}
+
+// From the addresses of the first and the last parameter: optimizers may be made anew for each step.
+u64 parameters_of(PyObject* optimizer) {
+  PyOwned attributes(g_py.PyObject_GenericGetAttr(optimizer, g_dict.get()));
+  PyObject* groups = attributes ? g_py.PyDict_GetItemString(attributes.get(), "param_groups") : nullptr;
+  PyObject *first = groups ? parameter(groups, false) : nullptr, *last = groups ? parameter(groups, true) : nullptr;
+  if (!first || !last) return 0;
+  constexpr u64 kSpread = 0x9e3779b97f4a7c15ull;
+  return ((reinterpret_cast<uintptr_t>(first) * kSpread) ^ reinterpret_cast<uintptr_t>(last)) | 1;
+}
+
 }  // namespace
 
-bool optimizers_made(PyObject* base) { return !base || any_marked(base, 0); }
+void optimizers_prepare(PyObject* base) {
+  g_py.Py_IncRef(base);
+  g_base = base;
+}
+
+bool optimizers_made() { return !g_base || any_marked(g_base, 0); }
+
+u64 running_optimizer() {
+  if (!g_base || !g_py.PyGILState_Ensure || !g_py.PyEval_GetFrame || !g_py.PyType_IsSubtype) return 0;
+  if (!g_py.PyGILState_GetThisThreadState || !g_py.PyGILState_GetThisThreadState()) return 0;
+  int held = g_py.PyGILState_Ensure();
+  u64 known = 0;
+  {
+    KeepException pending;
+    PyOwned optimizer(optimizer_on_stack());
+    if (optimizer) known = parameters_of(optimizer.get());
+    g_py.PyErr_Clear();
+  }
+  g_py.PyGILState_Release(held);
+  return known;
+}
 
 }  // namespace tprof

@@ -13,6 +13,7 @@
 #include "collect/steps/labels.h"
 #include "collect/torch/attach.h"
 #include "collect/torch/backward.h"
+#include "collect/torch/marks.h"
 
 namespace tprof {
 namespace {
@@ -22,7 +23,6 @@ PyWord g_code{"__code__"}, g_context{"tracing_context"}, g_dynamo{"torch._dynamo
 bool g_modules_wanted;  // calls of modules will be recorded
 
 PyObject* g_module_call;                // nn.Module.__call__, if it is hooked
-PyObject* g_optimizer;                  // torch.optim.Optimizer
 PyObject* g_imported;                   // sys.modules
 PyObject* g_compiling;                  // a threading.local of torch's, whose tracing_context is set while it compiles
 const void* const* (*g_jit_tracing)();  // its first word is not 0 while torch.jit traces
@@ -48,7 +48,7 @@ __attribute__((noinline)) bool module_called(PyObject* module) {
   bool unsettled = gradients && facts.training && !g_session.steps_are_settled();
   if (unsettled) forwards++;
   bool look = unsettled && (forwards & (forwards - 1)) == 0;  // ever more rarely, since it takes long
-  bool made = !look || optimizers_made(g_optimizer);
+  bool made = !look || optimizers_made();
   ThreadBlock* block = enter();
   if (!block) return false;
   bool alone = false;
@@ -103,7 +103,7 @@ void graph_replayed() {
 
 void backward_announced() {
   if (!g_session.steps_are_settled()) {
-    bool made = optimizers_made(g_optimizer);  // the first pass shows what kind of program this is
+    bool made = optimizers_made();  // the first pass shows what kind of program this is
     step_token(Evidence::none, [=](StepDetector& d, u64) { d.optimizers_exist(made); });
   }
   backward_begins();
@@ -206,7 +206,8 @@ PyObject* watch_switch(PyObject*, PyObject* const* args, PySize count) {
 
 PyObject* watch_begin(PyObject*, PyObject* const* args, PySize count) {
   if (count != 3) return g_py.new_none();
-  g_py.Py_IncRef(g_optimizer = args[0]);
+  optimizers_prepare(args[0]);
+  g_running_optimizer = running_optimizer;
   g_py.Py_IncRef(g_imported = args[1]);
   if (args[2] != g_py.none) g_py.Py_IncRef(g_compiling = args[2]);
   ElfObject::mapped("libtorch_cpu.so").symbol(g_jit_tracing, "_ZN5torch3jit6tracer15getTracingStateEv");

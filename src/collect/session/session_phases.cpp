@@ -180,14 +180,18 @@ void Session::forget_windows(u64 ticks, bool keep) {
   paused_ = false;
 }
 
-// At the process's end. A step that was not confirmed is none.
+// At the process's end.
 void Session::end_last_window(u64 now) {
+  bool no_step = detector_.void_at_end();
+  if (no_step && step_.record) step_.record->flags |= kStepWithdrawn;
   WindowRecord* window = windows_.current();
   if (!window) return;
-  i64 steps = detector_.number() + !detector_.tentative();
+  i64 steps = detector_.number() + !no_step;
+  bool holds_more = window->first_step != detector_.number() || window->begin_ticks != step_.ticks;
+  bool wanted = holds_more || windows_.number() == extra_.window || is_stated(step_.by) || !options_.schedule.given;
   if (deferred_)
     end_window(window->end_step, step_.ticks);
-  else if (began_ && detector_.tentative() && options_.schedule.given && !is_stated(step_.by))
+  else if (no_step && !wanted)
     discard_window();
   else
     end_window(window->first_step >= 0 ? steps : -1, paused_ && step_.ended ? step_.end : now);

@@ -93,7 +93,7 @@ void StepDetector::backward_begins(u64 t) {
 
 void StepDetector::backward_ends() {
   in_backward_ = false;
-  if (updated_in_backward_) update(updated_in_backward_, line_.last_work());
+  if (updated_in_backward_) update(updated_in_backward_, line_.last_work(), optimizer_);
   updated_in_backward_ = 0;
 }
 
@@ -122,9 +122,10 @@ void StepDetector::sign_by_passes(u64 t) {
 
 // ---------------------------------------------------------------- updates
 
-void StepDetector::optimizer_begins(u64 t) {
+void StepDetector::optimizer_begins(u64 t, u64 optimizer) {
   if (in_optimizer_++) return;
   optimizer_begin_ = t;
+  optimizer_ = optimizer;
   closure_ = false;
   if (in_backward_ && !updated_in_backward_) updated_in_backward_ = t;
 }
@@ -141,11 +142,11 @@ void StepDetector::optimizer_ends(u64 t) {
   if (in_backward_)
     line_.work(t);
   else
-    update(optimizer_begin_, t);
+    update(optimizer_begin_, t, optimizer_);
 }
 
 void StepDetector::scaler_updated(u64 t) {
-  if (!in_optimizer_) update(t, t);
+  if (!in_optimizer_) update(t, t, 0);
 }
 
 void StepDetector::graph_replayed(u64 t) {
@@ -153,11 +154,11 @@ void StepDetector::graph_replayed(u64 t) {
   if (finds_updates() && !in_optimizer_ && !in_backward_) training_.graph_replayed(t);
 }
 
-void StepDetector::update(u64 begin, u64 end) {
+void StepDetector::update(u64 begin, u64 end, u64 optimizer) {
   work(end);
   if (declared()) training_.known();  // the program may stop stating where its steps are
   if (!finds_updates()) return;
-  if (training_.update(begin, end)) training_.start(true);
+  if (training_.update(begin, end, optimizer)) training_.start(true);
 }
 
 void StepDetector::gradients_cleared(u64 t) {

@@ -40,7 +40,7 @@ class StepDetector {
   void backward_node(u64 t, i64 sequence);            // an autograd node starts outside of any announced pass
   void backward_begins(u64 t);                        // torch.autograd.backward or grad
   void backward_ends();
-  void optimizer_begins(u64 t);
+  void optimizer_begins(u64 t, u64 optimizer);  // see Turn
   void optimizer_ends(u64 t);
   void gradients_cleared(u64 t);  // Optimizer.zero_grad or Module.zero_grad is called
   void scaler_updated(u64 t);     // begin of an enabled GradScaler.update
@@ -63,6 +63,9 @@ class StepDetector {
 
   i64 number() const { return line_.number(); }  // of the current step, -1 before the first
   bool tentative() const { return line_.tentative(); }
+  // If the program ends now, the current step is none: nothing made it one, or its gradients were never used (those of
+  // an evaluation, or of fewer batches than gradients are accumulated over).
+  bool void_at_end() const { return tentative() || (finds_updates() && training_.lacks_update()); }
   bool guessed() const { return line_.guessed(); }
   // Training is known, or steps are stated by the program or its user: counting will not start again.
   bool settled() const { return training_.live() || declared() || source_.mode != StepMode::automatic; }
@@ -81,7 +84,7 @@ class StepDetector {
   void sign_of_closure();
   void backward(u64 t, bool new_pass);
   void sign_by_passes(u64 t);
-  void update(u64 begin, u64 end);
+  void update(u64 begin, u64 end, u64 optimizer);
   void declared_edge(u64 t, StepBy by);
 
   StepLine line_;
@@ -90,7 +93,7 @@ class StepDetector {
 
   int in_optimizer_ = 0;
   bool in_backward_ = false;
-  u64 optimizer_begin_ = 0;
+  u64 optimizer_begin_ = 0, optimizer_ = 0;
   bool closure_ = false;         // a forward or backward pass was seen in the optimizer that runs
   u64 updated_in_backward_ = 0;  // start of the first optimizer that ran inside the backward pass
   bool optimizers_exist_ = true;

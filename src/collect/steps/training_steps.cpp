@@ -16,7 +16,6 @@ void TrainingSteps::stand_aside() {
   step_ = previous_ = {};
   forget_turn();
   turns_.forget();
-  cycle_ = 0;
   alone_from_ = -1;
   group_ = opened_ = 0;
   quiet_count_ = 0;
@@ -149,7 +148,7 @@ void TrainingSteps::quiet_call(u64 t, const ModuleCall& call) {
     last_call_ = call.gradients ? t : 0;
     return;
   }
-  bool inside = state_ == State::working || in_cycle();
+  bool inside = state_ == State::working || in_round();
   if (!evaluation && (inside || state_ != State::gap)) return;  // inside a step, they belong to it
   if (quiet_count_++ == 0) quiet_ = t;
   if (state_ == State::tentative)
@@ -179,7 +178,7 @@ void TrainingSteps::end_stretch(u64 t) {
 
 // Whether only a draw starts the next step, or another update has to come first.
 bool TrainingSteps::drawing() const {
-  if (in_cycle()) return true;
+  if (in_round()) return true;
   // The last batch of a loader that is drawn from in advance has as many updates as the others.
   return dry_ ? step_.after_dry && step_.updates < updates_per_batch_ : step_.draws;
 }
@@ -190,7 +189,7 @@ void TrainingSteps::sign(u64 t, Sign what) {
   if (state_ != State::gap) return;
   if (!drawing())
     begin(t, what);
-  else if (!cycle_ && step_.updates >= std::max(kPatience, 2 * most_updates_))
+  else if (!in_round() && step_.updates >= std::max(kPatience, 2 * most_updates_))
     split(t, what);
   else if (!step_.next_edge)
     step_.next_edge = t;
@@ -225,10 +224,11 @@ void TrainingSteps::forget_turn() {
   turn_ = {};
 }
 
+// Where models are updated in turn, only the update shows whether a step is one.
 void TrainingSteps::confirm(u64 t) {
   if (state_ == State::tentative) {
     state_ = State::working;
-    if (live_) line_->confirm(t);
+    if (live_ && !(takes_turns() && turns_.have_leader())) line_->confirm(t);
   }
   line_->work(t);
 }
@@ -287,7 +287,7 @@ bool TrainingSteps::changes_nothing() const {
   return !live_ && draws_count_ && !step_.draws && !cleared_ && !passed_since_ && !trained_since_;
 }
 
-bool TrainingSteps::update(u64 begin_ticks, u64 end) {
+bool TrainingSteps::update(u64 begin_ticks, u64 end, u64 optimizer) {
   opened_ = 0;
   if (group_) close_group();
   if (changes_nothing()) {
@@ -301,14 +301,21 @@ bool TrainingSteps::update(u64 begin_ticks, u64 end) {
     line_->work(end);
     return true;
   }
-  confirm(end);
+  turn_.optimizer = optimizer;
+  if (takes_turns() && turns_.joins(turn_)) {
+    join();
+  } else {
+    if (takes_turns() && state_ == State::gap) begin(step_.next_edge, Sign::forward);
+    confirm(end);
+    if (live_) line_->confirm(end);
+  }
   updated(end);
   return true;
 }
 
 // Where a batch was drawn and nothing was called since, the graph may be all of a step, up to the update.
 void TrainingSteps::graph_replayed(u64 t) {
-  if (live_ && group_ && calls_ == 0) update(t, t);
+  if (live_ && group_ && calls_ == 0) update(t, t, 0);
 }
 
 void TrainingSteps::closure_began(u64 t) {
@@ -326,16 +333,16 @@ void TrainingSteps::updated(u64 t) {
   if (evaluated_since_ && !trained_since_) trains_in_eval_ = true;
   Turn turn = turn_;
   forget_turn();
-  if (state_ == State::gap) {  // another update on the same batch, or of the same cycle
+  bool joined = state_ == State::gap;
+  if (joined) {  // another update on the same batch, or of the same round
     step_.updates++;
     if (step_.kept < kMaxKept) kept_[step_.kept++] = step_.next_edge;
     step_.next_edge = 0;
   } else {
     state_ = State::gap;
     step_.updates = 1;
-    turn.begin = begin_;
   }
-  if (live_) took_turn(turn);
+  if (live_) took_turn(turn, joined);
 }
 
 void TrainingSteps::start(bool with_optimizers) {
@@ -349,35 +356,42 @@ void TrainingSteps::start(bool with_optimizers) {
 
 // ---------------------------------------------------------------- models in turn
 
-// Where nothing is drawn, and several models are updated in turn, a step may be an update of each. It is taken for one
-// if all of them come in the same order twice; what a step is then stays a guess.
-void TrainingSteps::took_turn(const Turn& turn) {
+// The leader was updated, and the others most likely follow, as in the last two steps.
+bool TrainingSteps::in_round() const {
+  bool alike = !previous_.draws && !before_.draws && step_.updates < std::min(previous_.updates, before_.updates);
+  return takes_turns() && turns_.have_leader() && step_.updates && alike;
+}
+
+// The update belongs to the step before it.
+void TrainingSteps::join() {
+  if (state_ == State::gap) return;
+  line_->withdraw();
+  state_ = State::gap;
+  step_ = previous_;
+  previous_ = before_;
+  step_.next_edge = begin_;
+}
+
+// Where nothing is drawn, and several models are updated in turn, what a step is stays a guess.
+void TrainingSteps::took_turn(const Turn& turn, bool joined) {
   if (step_.draws) {
     turns_.forget();
-    cycle_ = 0;
     if (step_.updates == 1) first_turn_ = turn;
     step_.several |= !turn.is_as(first_turn_);
     return;
   }
-  if (cycle_) {
-    if (turn.is_as(turns_.newest((cycle_ - step_.updates) % cycle_))) return;
-    turns_.forget();
-    cycle_ = 0;
-    return;
-  }
-  turns_.add(turn);
+  if (step_.after_dry) return;
+  u32 round = turns_.add(turn, joined);
   if (turns_.alternate()) line_->guess();
-  if (optimizers_) cycle_ = turns_.cycle();
-  if (cycle_) group_cycle();
+  if (round && optimizers_) group_round(round);
 }
 
-// The last updates were two steps.
-void TrainingSteps::group_cycle() {
-  begin_ = turns_.newest(cycle_ - 1).begin;
-  i64 first = line_->number() + 1 - 2 * i64(cycle_);
-  line_->restart(RestartWhy::recount, first + 1, begin_, by(step_.began_with));
+// So many steps before the newest one are one step.
+void TrainingSteps::group_round(u32 steps) {
+  line_->restart(RestartWhy::recount, line_->number() - i64(steps) + 1, begin_, by(step_.began_with));
   line_->confirm(line_->last_work());
-  step_.updates = cycle_;
+  previous_ = before_ = {};
+  previous_.updates = steps;
 }
 
 // ---------------------------------------------------------------- steps that are made afterwards
@@ -442,6 +456,7 @@ void TrainingSteps::passes_were_one_step() {
   alone_from_ = -1;
   clearings_alone_ = passes_alone_ = 0;
   optimizers_ = true;
+  turns_.forget();
   if (line_->number() - from > kMaxRecounted) return;
   begin_ = alone_begin_;
   line_->restart(RestartWhy::recount, from, begin_, alone_draws_ ? StepBy::dataloader : StepBy::optimizer);

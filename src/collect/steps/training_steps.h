@@ -50,8 +50,8 @@ class TrainingSteps {
   void module_called(u64 t, const ModuleCall& call);
   void cleared(u64 t);
   void backward(u64 t);
-  // False: it changed nothing, since there was no backward pass yet.
-  bool update(u64 begin, u64 end);
+  // `optimizer`: see Turn. False: it changed nothing, since there was no backward pass yet.
+  bool update(u64 begin, u64 end, u64 optimizer);
   void graph_replayed(u64 t);
   // A forward or backward pass ran inside an optimizer's step that started at `t`.
   void closure_began(u64 t);
@@ -68,6 +68,8 @@ class TrainingSteps {
   void stand_aside();
 
   bool live() const { return live_; }
+  // The newest step has a backward pass and no update, where others had one.
+  bool lacks_update() const { return live_ && optimizers_ && !first_step_ && state_ == State::working; }
   // A backward pass would change nothing.
   bool ignores_backward() const { return live_ && optimizers_ && state_ == State::working && !group_ && updates_seen_; }
 
@@ -108,9 +110,11 @@ class TrainingSteps {
   bool trailing_pass() const;
   bool decides_nothing() const;
   bool changes_nothing() const;
-  void took_turn(const Turn& turn);
-  bool in_cycle() const { return cycle_ && !step_.draws && !dry_ && step_.updates && step_.updates < cycle_; }
-  void group_cycle();
+  bool takes_turns() const { return live_ && optimizers_ && !step_.draws && !step_.after_dry; }
+  bool in_round() const;
+  void join();
+  void took_turn(const Turn& turn, bool joined);
+  void group_round(u32 steps);
   void passes_were_one_step();
   StepBy by(Sign what) const;
 
@@ -141,9 +145,7 @@ class TrainingSteps {
   bool passed_since_ = false, trained_since_ = false, evaluated_since_ = false;
   Turn turn_;
 
-  // Loops that draw nothing.
-  Turns turns_;    // of updates that made a step each
-  u32 cycle_ = 0;  // not 0: a step has so many updates, which are the last ones of turns_
+  Turns turns_;  // in a loop that draws nothing
 
   // The batch group.
   u64 group_ = 0;   // its start, 0: there is no group

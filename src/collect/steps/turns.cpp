@@ -4,36 +4,59 @@
 
 namespace tprof {
 
-void Turns::add(const Turn& turn) {
-  std::move(turns_ + 1, turns_ + kKept, turns_);
-  turns_[kKept - 1] = turn;
-  count_ = std::min(count_ + 1, kKept);
+int Turns::find(const Turn& turn) const {
+  for (int i = 0; i < count_; i++)
+    if (models_[i].newest.is_as(turn)) return i;
+  return -1;
 }
 
-bool Turns::returns(const void* Turn::*what) const {
-  const void* now = newest(0).*what;
-  if (!now || now == newest(1).*what) return false;
-  for (u32 back = 2; back < std::min(count_, kLongestCycle + 1); back++)
-    if (newest(back).*what == now) return true;
-  return false;
-}
-
-bool Turns::alternate() const { return returns(&Turn::first) || returns(&Turn::last); }
-
-bool Turns::repeats(u32 length) const {
-  if (count_ < 2 * length) return false;
-  for (u32 i = 0; i < length; i++) {
-    if (!newest(i).is_as(newest(i + length))) return false;
-    for (u32 j = 0; j < i; j++)
-      if (newest(i).is_as(newest(j))) return false;
+int Turns::place(const Turn& turn) {
+  int i = find(turn);
+  if (i >= 0) return i;
+  if (count_ < kModels) {
+    i = count_++;
+  } else {
+    auto older = [](const Model& a, const Model& b) { return a.step < b.step; };
+    i = int(std::min_element(models_, models_ + kModels, older) - models_);
+    if (i == leader_) leader_ = -1;
+    if (i == last_) last_ = -1;
   }
-  return true;
+  models_[i] = {};
+  return i;
 }
 
-u32 Turns::cycle() const {
-  for (u32 length = 2; length <= kLongestCycle; length++)
-    if (repeats(length)) return length;
-  return 0;
+bool Turns::joins(const Turn& turn) const {
+  int i = find(turn);
+  return i >= 0 && leader_ >= 0 && i != leader_ && i != last_ && models_[i].in_a_row == 1 &&
+         models_[leader_].step == steps_;
+}
+
+// Whether what was updated since the model's last update is of others, each of which was not updated in a row.
+bool Turns::leads_from(int model) const {
+  if (steps_ - models_[model].step > kLongestRound) return false;
+  return std::none_of(models_, models_ + count_, [&](const Model& other) {
+    return &other != &models_[model] && other.step > models_[model].step && other.in_a_row > 1;
+  });
+}
+
+u32 Turns::add(const Turn& turn, bool joined) {
+  int i = place(turn);
+  Model& model = models_[i];
+  bool again = i == last_, returns = model.in_a_row && !again;
+  alternate_ |= returns;
+  steps_ += !joined;
+  u32 back = 0;
+  if (returns && !joined && i != leader_ && leads_from(i)) {
+    leader_ = i;
+    back = steps_ - model.step;
+    for (Model& other : models_) other.step = std::min(other.step, model.step);
+    steps_ = model.step + 1;
+  }
+  model.newest = turn;
+  model.in_a_row = again ? model.in_a_row + 1 : 1;
+  model.step = steps_;
+  last_ = i;
+  return back > 1 ? back : 0;
 }
 
 }  // namespace tprof

@@ -1,38 +1,54 @@
-// Which models are updated in turn, in a loop that draws nothing. A pure rule.
+// Which models are updated in turn, in a loop that draws nothing: an actor behind its critic, a generator behind its
+// discriminator. One of them leads: its update begins a step, and the updates of the others belong to that step. A pure
+// rule.
 #pragma once
 #include "base/types.h"
 
 namespace tprof {
 
-// What shows which model an update is of: the first parameters of the first and the last module that were called with
-// gradients since the update before, up to a backward pass. Modules themselves may be made anew for each step.
+// What shows which model an update is of.
 struct Turn {
+  u64 optimizer = 0;  // stands for the parameters that it updates; 0: not known, then the two below tell
+  // The first parameters of the first and the last module that were called with gradients since the update before, up
+  // to a backward pass. Modules themselves may be made anew for each step.
   const void *first = nullptr, *last = nullptr;
-  u64 begin = 0;  // of the step that the update made
-  bool is_as(const Turn& other) const { return first == other.first && last == other.last; }
+  bool is_as(const Turn& other) const {
+    if (optimizer && other.optimizer) return optimizer == other.optimizer;
+    return first == other.first && last == other.last;
+  }
 };
 
 class Turns {
  public:
-  static constexpr u32 kLongestCycle = 4;  // models
+  static constexpr u32 kLongestRound = 8;  // steps that are found to be one
 
-  void forget() { count_ = 0; }
-  void add(const Turn& turn);
-  // 0: the newest update, 1: the one before it ... Up to twice kLongestCycle are kept.
-  const Turn& newest(u32 back) const { return turns_[kKept - 1 - back]; }
-  // Whether the newest update is of what an earlier one was of, and the one before is not.
-  bool alternate() const;
-  // The number of models, if the last updates are twice those of the same models in the same order; else 0.
-  u32 cycle() const;
+  void forget() { *this = {}; }
+  // Whether an update belongs to the step before it: the leader's, of a model that does not make steps itself, which
+  // one does that is updated several times in a row.
+  bool joins(const Turn& turn) const;
+  // An update that joined the step before it, or made one. If it shows that it is the leader's, and that the steps
+  // since the leader's last one belong to that: how many steps ago that was; else 0.
+  u32 add(const Turn& turn, bool joined);
+  // Some model was updated again after another.
+  bool alternate() const { return alternate_; }
+  bool have_leader() const { return leader_ >= 0; }
 
  private:
-  static constexpr u32 kKept = 2 * kLongestCycle;
+  struct Model {
+    Turn newest;
+    u32 in_a_row = 0;  // updates of its latest run
+    u32 step = 0;      // of its newest update, by a count of our own
+  };
+  static constexpr int kModels = 8;  // the one that was not updated for longest makes room
 
-  bool returns(const void* Turn::*what) const;
-  bool repeats(u32 length) const;
+  int find(const Turn& turn) const;
+  int place(const Turn& turn);
+  bool leads_from(int model) const;
 
-  Turn turns_[kKept] = {};  // the newest last
-  u32 count_ = 0;
+  Model models_[kModels];
+  int count_ = 0, leader_ = -1, last_ = -1;
+  u32 steps_ = 0;
+  bool alternate_ = false;
 };
 
 }  // namespace tprof

@@ -9,6 +9,8 @@
 
 namespace tprof {
 
+std::atomic<u64 (*)()> g_running_optimizer{nullptr};
+
 namespace {
 
 // User ranges that say something about steps.
@@ -36,14 +38,14 @@ Mark mark_of(const char* name) {
   return step_pattern_is(StepMode::range) && step_pattern_matches(name) ? Mark::matched : Mark::none;
 }
 
-void mark_begins(ThreadBlock* block, Mark mark) {
+void mark_begins(ThreadBlock* block, Mark mark, u64 optimizer) {
   if (mark == Mark::dataloader) return;  // Python reports draws, with their loader
   u64 t = now_ticks();
   g_session.token(thread_of(block, mark), evidence_of(mark), [=](StepDetector& d) {
     u64 edge = before_labels(d, block, t);
     switch (mark) {
       case Mark::profiler_step: return d.profiler_step_begins(t);
-      case Mark::optimizer_step: return d.optimizer_begins(edge);
+      case Mark::optimizer_step: return d.optimizer_begins(edge, optimizer);
       case Mark::zero_grad: return d.gradients_cleared(edge);
       case Mark::matched: return d.range_matched(t);
       case Mark::dataloader:
@@ -64,10 +66,15 @@ void mark_ends(ThreadBlock* block, Mark mark) {
 
 }  // namespace
 
-void user_range_begins(ThreadBlock* block, const char* name) {
+u64 optimizer_of_range(const char* name) {
+  auto running = g_running_optimizer.load(std::memory_order_acquire);
+  return running && mark_of(name) == Mark::optimizer_step && !inside_tprof() ? running() : 0;
+}
+
+void user_range_begins(ThreadBlock* block, const char* name, u64 optimizer) {
   Mark mark = mark_of(name);
   if (mark != Mark::none)
-    mark_begins(block, mark);
+    mark_begins(block, mark, optimizer);
   else
     label_begins(block, now_ticks());
 }

@@ -4,8 +4,13 @@
 
 namespace tprof {
 
+// Which optimizer runs its step on this thread (Turn::optimizer), if Python knows; outside of enter().
+extern std::atomic<u64 (*)()> g_running_optimizer;
+// That, for the range of an optimizer's step; 0 for other ranges.
+u64 optimizer_of_range(const char* name);
+
 // From torch's callback, inside enter().
-void user_range_begins(ThreadBlock* block, const char* name);
+void user_range_begins(ThreadBlock* block, const char* name, u64 optimizer);
 void user_range_ends(ThreadBlock* block, const char* name);
 
 }  // namespace tprof

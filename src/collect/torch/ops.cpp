@@ -135,22 +135,23 @@ void record_begin(ThreadBlock* block, u32 epoch, const void* rf, Scope scope) {
 }
 
 // Reports a user range or a backward node as a possible sign of a step, before it is recorded.
-void report_to_steps(ThreadBlock* block, const void* rf, Scope scope) {
+void report_to_steps(ThreadBlock* block, const void* rf, Scope scope, u64 optimizer) {
   if (scope == Scope::user)
-    user_range_begins(block, g_known.name(rf));
+    user_range_begins(block, g_known.name(rf), optimizer);
   else
     backward_node(rf);
 }
 
 __attribute__((noinline)) void range_starts_slowly(const void* rf) {
+  Scope scope = scope_of(rf);
+  u64 optimizer = scope == Scope::user ? optimizer_of_range(g_known.name(rf)) : 0;
   ThreadBlock* block = enter();
   if (!block) {
     if (recording_epoch() != kNoEpoch) g_writer.drop(Drop::reentered);
     return;
   }
-  Scope scope = scope_of(rf);
   if (follows_leader()) g_session.follow(now_ticks());
-  if (scope == Scope::user || scope == Scope::backward) report_to_steps(block, rf, scope);
+  if (scope == Scope::user || scope == Scope::backward) report_to_steps(block, rf, scope, optimizer);
   u32 epoch = recording_epoch();
   if (epoch != kNoEpoch) record_begin(block, epoch, rf, scope);
   leave(block);
