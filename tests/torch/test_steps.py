@@ -24,7 +24,7 @@ NEEDS_TORCH_2 = {"amp_with_skipped_steps_with_loader": "GradScaler without CUDA"
 
 
 # What a step is shows in the second iteration: a window that begins before may hold a part of one.
-KNOWN_LATE = {"gan_without_loader", "gradients_thrown_away_with_loader"}
+KNOWN_LATE = {"gan_without_loader", "an_actor_that_is_delayed_without_loader", "gradients_thrown_away_with_loader"}
 
 
 def schedules_for(scenario, where):

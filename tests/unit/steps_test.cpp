@@ -226,6 +226,9 @@ TEST(Training, AReplayedGraphIsAllOfAStepWhereNothingElseShowsIt) {
   EXPECT_EQ(cut("FBOFBODPDPDP"), "0FBO 1FBO 2DP 3DP 4DP") << "warmed up without batches";
   EXPECT_EQ(cut("DFBODFBODPODPO"), "0DFBO 1DFBO 2DPO 3DPO") << "updated outside of it";
   EXPECT_EQ(cut("DFPBPODFPBPO"), "0DFPBPO 1DFPBPO") << "of parts";
+  EXPECT_EQ(cut("FBOZFBOZPPPvv"), "0FBOZ 1FBOZ 2P 3P 4P e0:vv") << "without batches";
+  EXPECT_EQ(cut("FBOZFBOZPOPOPO"), "0FBOZ 1FBOZ 2PO 3PO 4PO");
+  EXPECT_EQ(cut("FPBPOFPPBPPO"), "0FPBPO 1FPPBPPO");
 }
 TEST(Training, UpdatesWithNothingBetweenAreOne) {
   EXPECT_EQ(cut("DFBOODFBOO"), "0DFBOO 1DFBOO");
@@ -308,7 +311,7 @@ TEST(Training, OptimizersInTurnWithoutALoader) {
   EXPECT_EQ(cut(times(3, "FGNNFZBoZBpZBq")), "0FGNNFZBoZBpZBq 1FGNNFZBoZBpZBq 2FGNNFZBoZBpZBq") << "losses first";
   EXPECT_EQ(cut(times(2, times(2, "FBo") + times(2, "GBp"))), "0FBo 1FBo 2GBp 3GBp 4FBo 5FBo 6GBp 7GBp") << "by phases";
   EXPECT_EQ(cut("FBoFBoGBpGBp"), "0FBo 1FBo 2GBp 3GBp") << "one after the other";
-  EXPECT_FALSE(guessed("FBoFBoGBpGBp"));
+  EXPECT_FALSE(guessed("FBoFBoGBpGBpFBoFBo"));
   EXPECT_TRUE(guessed("FBoFBpFBoFBp"));
   EXPECT_FALSE(guessed("FBoGBoFBoGBo")) << "of all models";
   EXPECT_EQ(cut("FBoGBpFBoGBpFBoHBqHBq"), "0FBoGBp 1FBoGBp 2FBo 3HBq 4HBq") << "something else follows";
@@ -331,6 +334,17 @@ TEST(Training, AnUpdateBeforeAnyBackwardPassIsNone) {
   EXPECT_EQ(cut("NOONOOZFBOZFBO"), "NOONOO 0ZFBO 1ZFBO");
   EXPECT_EQ(cut("NVVOOZFBOZFBO"), "NVVOO 0ZFBO 1ZFBO") << "behind an inference with gradients";
   EXPECT_EQ(cut("ZfOZfO"), "0ZfO 1ZfO") << "gradients that the program makes itself";
+}
+TEST(Training, AnUpdateOfClearedGradientsBeforeTheLoopIsNone) {
+  EXPECT_EQ(cut("ZODFBOZDFBOZ"), "ZO 0DFBOZ 1DFBOZ");
+  EXPECT_EQ(cut("ZOZOZO"), "ZO 0ZO 1ZO") << "gradients that the program makes itself";
+}
+TEST(Training, ACallWithoutUseAfterSeveralUpdatesOnTheFirstBatch) {
+  EXPECT_EQ(cut("DFBOFBOFBOFFFDFBOFBOFBOd"), "0DFBOFBOFBOFFF 1DFBOFBOFBOd");
+}
+TEST(Training, ManyBackwardPassesBeforeTheFirstUpdate) {
+  EXPECT_EQ(cut(times(2, times(128, "DFB") + "OZ")), "0" + times(128, "DFB") + "OZ 1" + times(128, "DFB") + "OZ");
+  EXPECT_EQ(cut(times(2, times(32, "DZFB") + "O")), "0" + times(32, "DZFB") + "O 1" + times(32, "DZFB") + "O");
 }
 TEST(Training, BackwardPassesThatAreThrownAwayBelongToTheUpdate) {
   std::string attack = times(4, "ZFB");
@@ -355,6 +369,13 @@ TEST(Evaluation, TheNextEpochIsRecordedFromItsFirstBatchOn) {
 }
 TEST(Evaluation, OverTheLoaderOfTheTraining) { EXPECT_EQ(cut("DFBODFBOdDvDvdDFBO"), "0DFBO 1DFBOd e0:DvDvd 2DFBO"); }
 TEST(Evaluation, InMidEpoch) { EXPECT_EQ(cut("DFBOEvEveDFBO"), "0DFBO e0:EvEve 1DFBO"); }
+TEST(Evaluation, AfterABatchIsDrawnAndBeforeItIsUsed) {
+  EXPECT_EQ(cut("DFBODIEvEveFBODFBOd"), "0DFBO 1D[e0:IEvEve]FBO 2DFBOd");
+  EXPECT_EQ(cut("DFBODIEvEvEFBODFBOd"), "0DFBO 1D[e0:IEvEvE]FBO 2DFBOd") << "left in the middle";
+  EXPECT_EQ(cut("DFBODIEvEveZFBODIEvEveZFBO"), "0DFBO 1D[e0:IEvEve]ZFBO 2D[e1:IEvEve]ZFBO");
+  EXPECT_EQ(cut("DFBODIEfEfeZFBODFBOd"), "0DFBO 1D[e0:IEfEfe]ZFBO 2DFBOd") << "in training mode";
+  EXPECT_EQ(cut("DFBODIEvEveDFBO"), "0DFBO 1D[e0:IEvEve]DFBO") << "and never used";
+}
 TEST(Evaluation, WithGradientsOn) {
   EXPECT_EQ(cut("DFBOdEVEVeDFBO"), "0DFBOd e0:EVEVe 1DFBO");
   EXPECT_EQ(cut("DFBOdEFEFeDFBO"), "0DFBOd e0:EFEFe 1DFBO");

@@ -18,6 +18,7 @@ void TrainingSteps::stand_aside() {
   turns_.forget();
   alone_from_ = -1;
   group_ = opened_ = 0;
+  aside_ = {};
   quiet_count_ = 0;
   split_from_ = -1;
 }
@@ -40,7 +41,10 @@ void TrainingSteps::draw_begins(u64 t, const void* iterator) {
   u64 begin = is_new ? opened_ : t;
   opened_ = 0;
   sign_without_update(begin, Sign::draw);
+  if (split_from_ >= 0 && !group_ && state_ == State::tentative) withdraw();  // a forward that was thrown away
   bool another = group_ && (is_new || !drawn(iterator));
+  if (group_ && calls_ > 0 && !another && iterator != iterators_[0]) set_first_batch_aside();
+  if (aside_.group && iterator == aside_.iterator) resume_first_batch(begin);
   if (group_ && calls_ > 0 && (!another || eval_calls_)) {
     evaluated();
     if (is_new) evaluating_ = nullptr;
@@ -48,6 +52,7 @@ void TrainingSteps::draw_begins(u64 t, const void* iterator) {
     group_ = 0;  // a whole loader was read, perhaps for statistics
     if (shown_) withdraw();
   } else if (group_) {
+    if (another && iterator_count_ == 1 && calls_ == 0) second_ = begin;
     if (another && iterator_count_ < kMaxIterators) iterators_[iterator_count_++] = iterator;
     return;
   }
@@ -74,6 +79,7 @@ void TrainingSteps::open_group(u64 t, const void* iterator) {
   iterators_[0] = iterator;
   iterator_count_ = 1;
   batches_ = calls_ = 0;
+  second_ = 0;
   eval_calls_ = eval_passes_ = training_calls_ = shown_ = spent_ = false;
   // The next batch of a loader that is being evaluated is most likely evaluated too, so no window should open for it.
   bool more_of_the_same = line_->in_stretch() && iterator == evaluating_;
@@ -108,18 +114,45 @@ void TrainingSteps::close_group() {
 void TrainingSteps::evaluated() {
   u64 t = group_;
   group_ = 0;
-  if (state_ == State::tentative) withdraw();
-  if (!line_->in_stretch()) line_->begin_stretch(StretchKind::evaluation, t, state_ == State::working);
+  bool inside = state_ == State::working || aside_.group;
+  if (!inside && state_ == State::tentative) withdraw();
+  if (!line_->in_stretch()) line_->begin_stretch(StretchKind::evaluation, t, inside);
   evaluating_ = iterators_[0];
   last_call_ = 0;
   line_->go_on(t, batches_, calls_);
+}
+
+// The group holds a batch of one loader and, since then, some of another that is evaluated.
+void TrainingSteps::set_first_batch_aside() {
+  if (!live_ || !second_ || training_calls_ || aside_.group) return;
+  aside_ = {group_, iterators_[0], shown_};
+  group_ = second_;
+  iterators_[0] = iterators_[1];
+  iterator_count_ = 1;
+  batches_--;
+}
+
+// The evaluation is over.
+void TrainingSteps::resume_first_batch(u64 t) {
+  if (group_) evaluated();
+  end_stretch(t);
+  group_ = aside_.group;
+  iterators_[0] = aside_.iterator;
+  iterator_count_ = batches_ = 1;
+  calls_ = 0;
+  second_ = 0;
+  eval_calls_ = eval_passes_ = training_calls_ = spent_ = false;
+  shown_ = aside_.shown;
+  aside_ = {};
 }
 
 // ---------------------------------------------------------------- forwards
 
 void TrainingSteps::module_called(u64 t, const ModuleCall& call) {
   opened_ = 0;
+  called_since_ = true;
   line_->work(t);
+  if (aside_.group && call.training && call.gradients && call.parameter) resume_first_batch(t);
   if (group_) {
     calls_++;
     if (!call.training && knows(call)) (call.gradients ? eval_passes_ : eval_calls_) = true;
@@ -220,7 +253,7 @@ void TrainingSteps::withdraw() {
 }
 
 void TrainingSteps::forget_turn() {
-  passed_since_ = trained_since_ = evaluated_since_ = false;
+  passed_since_ = trained_since_ = evaluated_since_ = called_since_ = false;
   turn_ = {};
 }
 
@@ -235,6 +268,7 @@ void TrainingSteps::confirm(u64 t) {
 
 void TrainingSteps::cleared(u64 t) {
   opened_ = 0;
+  if (aside_.group) resume_first_batch(t);
   sign_without_update(t, Sign::clearing);
   clears_ = cleared_ = true;
   if (state_ != State::gap || group_) {
@@ -257,6 +291,7 @@ bool TrainingSteps::decides_nothing() const {
 
 void TrainingSteps::backward(u64 t) {
   opened_ = 0;
+  if (aside_.group) resume_first_batch(t);
   if (decides_nothing()) return line_->work(t);
   if (group_) {
     close_group();
@@ -284,13 +319,16 @@ void TrainingSteps::backward(u64 t) {
 
 // An update of gradients that do not exist, as where a learning rate is plotted.
 bool TrainingSteps::changes_nothing() const {
-  return !live_ && draws_count_ && !step_.draws && !cleared_ && !passed_since_ && !trained_since_;
+  bool cleared = cleared_ && (called_since_ || cleared_update_);
+  return !live_ && draws_count_ && !step_.draws && !cleared && !passed_since_ && !trained_since_;
 }
 
 bool TrainingSteps::update(u64 begin_ticks, u64 end, u64 optimizer) {
   opened_ = 0;
+  if (aside_.group) resume_first_batch(begin_ticks);
   if (group_) close_group();
   if (changes_nothing()) {
+    cleared_update_ |= cleared_;
     if (state_ == State::tentative) withdraw();
     return false;
   }
@@ -313,9 +351,22 @@ bool TrainingSteps::update(u64 begin_ticks, u64 end, u64 optimizer) {
   return true;
 }
 
-// Where a batch was drawn and nothing was called since, the graph may be all of a step, up to the update.
+// Where a batch was drawn and nothing was called since, the graph may be all of a step, up to the update. Without
+// batches it is where two replays follow each other.
 void TrainingSteps::graph_replayed(u64 t) {
-  if (live_ && group_ && calls_ == 0) update(t, t, 0);
+  if (!live_ || !optimizers_) return;
+  if (group_) {
+    if (calls_ == 0) update(t, t, 0);
+    return;
+  }
+  if (drawing()) return;
+  bool again = state_ == State::tentative && step_.began_with == Sign::replay;
+  if (again && !replays_are_steps_) {
+    replays_are_steps_ = true;
+    update(begin_, begin_, 0);
+  }
+  sign(t, Sign::replay);
+  if (replays_are_steps_ && step_.began_with == Sign::replay) update(t, t, 0);
 }
 
 void TrainingSteps::closure_began(u64 t) {
@@ -457,7 +508,7 @@ void TrainingSteps::passes_were_one_step() {
   clearings_alone_ = passes_alone_ = 0;
   optimizers_ = true;
   turns_.forget();
-  if (line_->number() - from > kMaxRecounted) return;
+  if (line_->number() - from > kMaxPasses) return;
   begin_ = alone_begin_;
   line_->restart(RestartWhy::recount, from, begin_, alone_draws_ ? StepBy::dataloader : StepBy::optimizer);
   line_->confirm(line_->last_work());

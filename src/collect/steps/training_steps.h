@@ -75,7 +75,7 @@ class TrainingSteps {
 
  private:
   enum class State : u8 { gap, tentative, working };
-  enum class Sign : u8 { draw, clearing, forward, backward };
+  enum class Sign : u8 { draw, clearing, forward, backward, replay };
 
   // A step as far as it is known.
   struct Step {
@@ -91,6 +91,8 @@ class TrainingSteps {
   void open_group(u64 t, const void* iterator);
   void close_group();
   void evaluated();
+  void set_first_batch_aside();
+  void resume_first_batch(u64 t);
   void quiet_call(u64 t, const ModuleCall& call);
   void quiet_calls_were_an_evaluation();
   void end_stretch(u64 t);
@@ -125,6 +127,7 @@ class TrainingSteps {
   static constexpr u32 kPassesAlone = 64;  // after so many backward passes without an update, likewise
   static constexpr u32 kMaxKept = 64;
   static constexpr i64 kMaxRecounted = 16;  // steps
+  static constexpr i64 kMaxPasses = 512;    // ... that were backward passes of the first update
   static constexpr u32 kAmbiguous = 3;      // changes between batches for one model and for several
   static constexpr u32 kMaxIterators = 4;   // of one group
 
@@ -134,15 +137,18 @@ class TrainingSteps {
   bool optimizers_ = true;  // there are some
   bool draws_count_ = true;
   bool updates_seen_ = false;
-  bool trains_in_eval_ = false;  // an update followed calls in eval mode only
-  bool first_step_ = true;       // none has ended
-  bool clears_first_ = false;    // gradients are cleared before their update, not after it
-  u64 begin_ = 0;                // of the newest step
-  Step step_, previous_;         // the newest and the one before
-  Step before_;                  // ... and the one before that
+  bool trains_in_eval_ = false;     // an update followed calls in eval mode only
+  bool replays_are_steps_ = false;  // of a CUDA graph, without batches
+  bool first_step_ = true;          // none has ended
+  bool cleared_update_ = false;     // an update followed a clearing at once, and was none; another one shall be
+  bool clears_first_ = false;       // gradients are cleared before their update, not after it
+  u64 begin_ = 0;                   // of the newest step
+  Step step_, previous_;            // the newest and the one before
+  Step before_;                     // ... and the one before that
 
   // Since the last update: a backward pass, calls with gradients in training mode, in eval mode.
   bool passed_since_ = false, trained_since_ = false, evaluated_since_ = false;
+  bool called_since_ = false;  // a call of any kind
   Turn turn_;
 
   Turns turns_;  // in a loop that draws nothing
@@ -158,6 +164,14 @@ class TrainingSteps {
   bool shown_ = false;                // it started a step
   bool spent_ = false;                // its loader is exhausted
   const void* evaluating_ = nullptr;  // the iterator of the stretch that is open
+
+  // A batch that was drawn to be trained on before an evaluation.
+  u64 second_ = 0;  // when the second iterator of the group was drawn from, if nothing had been called by then
+  struct {
+    u64 group = 0;  // 0: there is none
+    const void* iterator = nullptr;
+    bool shown = false;
+  } aside_;
 
   // Calls without batches that may turn out to be a stretch.
   u64 quiet_ = 0;  // time of the first

@@ -43,7 +43,7 @@ u32 Turns::add(const Turn& turn, bool joined) {
   int i = place(turn);
   Model& model = models_[i];
   bool again = i == last_, returns = model.in_a_row && !again;
-  alternate_ |= returns;
+  alternate_ |= returns && (model.in_a_row == 1 || (last_ >= 0 && models_[last_].in_a_row == 1));
   steps_ += !joined;
   u32 back = 0;
   if (returns && !joined && i != leader_ && leads_from(i)) {

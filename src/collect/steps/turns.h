@@ -29,7 +29,7 @@ class Turns {
   // An update that joined the step before it, or made one. If it shows that it is the leader's, and that the steps
   // since the leader's last one belong to that: how many steps ago that was; else 0.
   u32 add(const Turn& turn, bool joined);
-  // Some model was updated again after another.
+  // Some model was updated again after another, and not both of them in phases of several updates.
   bool alternate() const { return alternate_; }
   bool have_leader() const { return leader_ >= 0; }
 

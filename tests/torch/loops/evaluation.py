@@ -46,6 +46,16 @@ def evaluation_in_mid_epoch():
 
 
 @scenario
+def evaluation_between_a_batch_and_its_use():
+    s, other = Setup(), held_out()
+    for i, (x, y) in enumerate(s.loader):
+        if i % 4 == 2:
+            evaluate(s, other)
+        s.train(x, y)
+    return N, 2, 0
+
+
+@scenario
 def evaluation_before_training():
     """A sanity check: what was counted before is no step of the training."""
     s, other = Setup(), held_out()

@@ -79,6 +79,22 @@ def gan_without_loader():
 
 
 @scenario(marks=False)
+def an_actor_that_is_delayed_without_loader():
+    """Both updates call both models, and the actor is updated in every second iteration only."""
+    s = Setup()
+    for i in range(N):
+        out = s.net(s.x)  # it acts, with gradients
+        s.other_optimizer.zero_grad()
+        (s.other(s.x).mean() - out.detach().mean()).backward()
+        s.other_optimizer.step()
+        if i % 2:
+            s.optimizer.zero_grad()
+            (s.net(s.x).mean() - s.other(s.x).mean()).backward()
+            s.optimizer.step()
+    return N
+
+
+@scenario(marks=False)
 def gradients_thrown_away_with_loader():
     """An attack, whose gradients of the model are not wanted: zero_grad before each pass, and one update."""
     s = Setup()
