@@ -316,6 +316,19 @@ TEST(Training, OptimizersInTurnWithoutALoader) {
   EXPECT_FALSE(guessed("FBoGBoFBoGBo")) << "of all models";
   EXPECT_EQ(cut("FBoGBpFBoGBpFBoHBqHBq"), "0FBoGBp 1FBoGBp 2FBo 3HBq 4HBq") << "something else follows";
 }
+TEST(Training, TheOptimizerIsOnlyAskedForWhereModelsMayBeUpdatedInTurn) {
+  auto wanted = [](const std::string& tokens) {
+    Game game;
+    game.play(tokens);
+    return game.d.wants_optimizer();
+  };
+  EXPECT_TRUE(wanted("FB"));
+  EXPECT_TRUE(wanted(times(100, "FBoGBp")));
+  EXPECT_FALSE(wanted("DFB")) << "all updates on a batch are one step";
+  EXPECT_FALSE(wanted(times(100, "FBo"))) << "there is one";
+  EXPECT_TRUE(wanted(times(100, "FBo") + "GBO")) << "no longer";
+  EXPECT_TRUE(wanted(times(105, "FBo"))) << "now and then, since the others may call the same modules";
+}
 TEST(Training, ModulesThatAreMadeAnewForEachStepAreNoModelsInTurn) {
   for (const char* loop : {"MBO", "ZMBO"}) {
     EXPECT_EQ(cut(times(3, loop)), "0" + std::string(loop) + " 1" + loop + " 2" + loop);

@@ -72,6 +72,7 @@ class Session final : private StepSink {
   void backward_announced();
   void backward_unannounced() { unannounced_ = true; }
   bool wants_backward() const { return detector_.wants_backward(); }
+  bool wants_optimizer() const { return detector_.wants_optimizer(); }
   // False: the program may turn out to train, or to train in another way than was thought.
   bool steps_are_settled() const { return detector_.settled(); }
   // A helper that trains or draws batches of its own is a program from then on.

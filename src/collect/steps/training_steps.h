@@ -70,6 +70,8 @@ class TrainingSteps {
   bool live() const { return live_; }
   // The newest step has a backward pass and no update, where others had one.
   bool lacks_update() const { return live_ && optimizers_ && !first_step_ && state_ == State::working; }
+  // It matters of which optimizer an update is. To learn it may take some milliseconds, if another thread runs Python.
+  bool wants_optimizer() const { return !step_.draws && turns_.want_optimizer(); }
   // A backward pass would change nothing.
   bool ignores_backward() const { return live_ && optimizers_ && state_ == State::working && !group_ && updates_seen_; }
 

@@ -52,7 +52,9 @@ u32 Turns::add(const Turn& turn, bool joined) {
     for (Model& other : models_) other.step = std::min(other.step, model.step);
     steps_ = model.step + 1;
   }
+  u64 optimizer = turn.optimizer ? turn.optimizer : model.newest.optimizer;
   model.newest = turn;
+  model.newest.optimizer = optimizer;
   model.in_a_row = again ? model.in_a_row + 1 : 1;
   model.step = steps_;
   last_ = i;

@@ -32,6 +32,10 @@ class Turns {
   // Some model was updated again after another, and not both of them in phases of several updates.
   bool alternate() const { return alternate_; }
   bool have_leader() const { return leader_ >= 0; }
+  // Whether it is worth knowing of which optimizer the next update is: only rarely, where for long there was one alone.
+  bool want_optimizer() const {
+    return count_ != 1 || models_[0].in_a_row < kAlone || models_[0].in_a_row % kAskAgain == 0;
+  }
 
  private:
   struct Model {
@@ -39,7 +43,8 @@ class Turns {
     u32 in_a_row = 0;  // updates of its latest run
     u32 step = 0;      // of its newest update, by a count of our own
   };
-  static constexpr int kModels = 8;  // the one that was not updated for longest makes room
+  static constexpr u32 kAlone = 64, kAskAgain = 15;  // updates
+  static constexpr int kModels = 8;                  // the one that was not updated for longest makes room
 
   int find(const Turn& turn) const;
   int place(const Turn& turn);

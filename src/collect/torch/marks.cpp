@@ -68,7 +68,8 @@ void mark_ends(ThreadBlock* block, Mark mark) {
 
 u64 optimizer_of_range(const char* name) {
   auto running = g_running_optimizer.load(std::memory_order_acquire);
-  return running && mark_of(name) == Mark::optimizer_step && !inside_tprof() ? running() : 0;
+  bool wanted = running && mark_of(name) == Mark::optimizer_step && g_session.wants_optimizer() && !inside_tprof();
+  return wanted ? running() : 0;
 }
 
 void user_range_begins(ThreadBlock* block, const char* name, u64 optimizer) {
