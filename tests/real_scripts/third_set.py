@@ -1,8 +1,7 @@
 """The third set of scripts, run on this machine's torch only: loops unlike those of the other two. See README.md.
 
-Not exact today, but marked as guessed: wgan_clipping and wgan_gp_toy (each update of the critic counts), sac (the policy
-is called by a method, so that its updates look like the critic's). Wrong without a mark: lagging_vae (inner updates of
-an encoder), hamiltonian and yolov3 (a last backward pass without an update).
+Not exact today, but marked as guessed: wgan_clipping and wgan_gp_toy (each update of the critic counts) and lagging_vae
+(each inner update of the encoder does).
 """
 
 from row import Row

@@ -1,11 +1,13 @@
 #include "collect/python/optimizers.h"
 
+#include <string.h>
+
 #include "collect/python/function_hook.h"
 
 namespace tprof {
 namespace {
 
-PyWord g_dict{"__dict__"}, g_locals{"f_locals"}, g_back{"f_back"};
+PyWord g_dict{"__dict__"}, g_locals{"f_locals"}, g_back{"f_back"}, g_code{"f_code"}, g_name{"co_name"};
 
 constexpr u32 kDeepest = 32;
 
@@ -37,8 +39,11 @@ bool is_optimizer(PyObject* object) {
   return type && g_py.PyType_IsSubtype(type.get(), g_base);
 }
 
-// The first of a frame's `args`, a new reference, if that is an optimizer: in torch's wrapper of its step.
+// The first of a frame's `args`, a new reference, if that is an optimizer: in torch's wrapper of its step. To ask other
+// frames for their variables might change what locals() returned there.
 PyObject* stepped_by(PyObject* frame) {
+  PyOwned code(py_attribute(frame, g_code)), name(code ? py_attribute(code.get(), g_name) : nullptr);
+  if (!name || strcmp(py_text(name.get()), "wrapper")) return nullptr;
   PyOwned locals(py_attribute(frame, g_locals));
   PyOwned args(locals ? g_py.PyMapping_GetItemString(locals.get(), "args") : nullptr);
   PyObject* first = args ? g_py.PyTuple_GetItem(args.get(), 0) : nullptr;  // fails if it is no tuple

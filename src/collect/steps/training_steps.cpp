@@ -107,7 +107,7 @@ void TrainingSteps::close_group() {
     if (several_or_single_ >= kAmbiguous) line_->guess();
     if (split_from_ >= 0) recount();
   }
-  step_.draws = true;
+  step_.draws = draws_count_;
   dry_ = false;
 }
 
@@ -167,8 +167,10 @@ void TrainingSteps::module_called(u64 t, const ModuleCall& call) {
     quiet_call(t, call);
   }
   if (!call.gradients || !call.parameter) return;
+  if (call.training && !trained_since_) turn_ = {};  // an evaluation before says nothing of the update
+  bool says_nothing = passed_since_ || (!call.training && trained_since_);
   (call.training ? trained_since_ : evaluated_since_) = true;
-  if (passed_since_) return;
+  if (says_nothing) return;
   if (!turn_.first) turn_.first = call.parameter;
   turn_.last = call.parameter;
 }
@@ -450,6 +452,7 @@ void TrainingSteps::group_round(u32 steps) {
 // Each update so far was a step of its own, and so is the one that starts now.
 void TrainingSteps::split(u64 t, Sign what) {
   split_from_ = line_->number();
+  split_several_ = step_.several;
   make_kept_steps();
   begin(t, what);
 }
@@ -462,13 +465,15 @@ void TrainingSteps::make_kept_steps() {
   step_.draws = false;
 }
 
-// The loop draws again after all: what was split is one step.
+// The loop draws again after all: what was split is one step, or draws are so rare that they say nothing of steps.
 void TrainingSteps::recount() {
-  most_updates_ = std::max(most_updates_, u32(line_->number() - split_from_));
-  if (line_->number() - 1 - split_from_ <= kMaxRecounted)
+  if (!split_several_) line_->guess();
+  if (line_->number() - 1 - split_from_ <= kMaxRecounted) {
+    most_updates_ = std::max(most_updates_, u32(line_->number() - split_from_));
     line_->restart(RestartWhy::recount, split_from_ + 1, begin_, StepBy::dataloader);
-  else
-    line_->guess();
+  } else {
+    ignore_draws();
+  }
   split_from_ = -1;
 }
 

@@ -187,7 +187,8 @@ class TrainingSteps {
   Turn first_turn_;            // of the first update on the newest batch
   u32 several_or_single_ = 0;  // how often a batch with updates of several models came next to one with those of one
   u64 kept_[kMaxKept] = {};
-  i64 split_from_ = -1;  // number of the step that was split into steps of one update each
+  bool split_several_ = false;  // those updates are of several models
+  i64 split_from_ = -1;         // number of the step that was split into steps of one update each
 
   // Training without optimizers.
   bool clears_ = false;            // gradients were ever cleared

@@ -5,6 +5,7 @@
 namespace tprof {
 
 int Turns::find(const Turn& turn) const {
+  if (!turn.optimizer && !want_optimizer() && models_[0].newest.optimizer) return 0;
   for (int i = 0; i < count_; i++)
     if (models_[i].newest.is_as(turn)) return i;
   return -1;
