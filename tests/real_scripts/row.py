@@ -23,3 +23,6 @@ class Row:
     def repos(self):
         names = [self.repo] + [path.split("/")[0].replace("+", "/", 1) for path in self.paths.split()]
         return sorted(set(names) - {""})
+
+
+GYM = {"paths": "Farama-Foundation+Gymnasium", "stubs": "farama_notifications pygame"}

@@ -5,13 +5,12 @@ import os
 import sys
 
 import third_set
-from row import Row
+from row import GYM, Row
 
 IMAGES = {"images": (640, 320)}
 LIGHTNING_UPDATE = 'turns("optimizer.step(closure=optimizer_closure)", "lightning/pytorch/core/module.py")'
 LIGHTNING = {"on": ("trixie", "sid"), "paths": "Lightning-AI+pytorch-lightning/src Lightning-AI+utilities/src "
                                                "Lightning-AI+torchmetrics/src"}
-GYM = {"paths": "Farama-Foundation+Gymnasium", "stubs": "farama_notifications pygame"}
 EXAMPLES = {"repo": "pytorch/examples"}
 ROWS = [
     Row("mnist", script="mnist/main.py", args="--epochs 2 --no-accel", **EXAMPLES, **IMAGES,

@@ -387,6 +387,10 @@ TEST(Evaluation, TheNextEpochIsRecordedFromItsFirstBatchOn) {
 }
 TEST(Evaluation, OverTheLoaderOfTheTraining) { EXPECT_EQ(cut("DFBODFBOdDvDvdDFBO"), "0DFBO 1DFBOd e0:DvDvd 2DFBO"); }
 TEST(Evaluation, InMidEpoch) { EXPECT_EQ(cut("DFBOEvEveDFBO"), "0DFBO e0:EvEve 1DFBO"); }
+TEST(Evaluation, AfterABatchThatWasDrawnAhead) {
+  EXPECT_EQ(cut("IDDFBODFBOIEvEveDFBOdFBO"), "0IDDFBO 1DFBO e0:IEvEve 2DFBOd 3FBO");
+  EXPECT_EQ(cut("IDDFBODIEvEveFBOdFBO"), "0IDDFBO 1D[e0:IEvEve]FBOd 2FBO");
+}
 TEST(Evaluation, AfterABatchIsDrawnAndBeforeItIsUsed) {
   EXPECT_EQ(cut("DFBODIEvEveFBODFBOd"), "0DFBO 1D[e0:IEvEve]FBO 2DFBOd");
   EXPECT_EQ(cut("DFBODIEvEvEFBODFBOd"), "0DFBO 1D[e0:IEvEvE]FBO 2DFBOd") << "left in the middle";

@@ -124,7 +124,7 @@ void TrainingSteps::evaluated() {
 
 // The group holds a batch of one loader and, since then, some of another that is evaluated.
 void TrainingSteps::set_first_batch_aside() {
-  if (!live_ || !second_ || training_calls_ || aside_.group) return;
+  if (!live_ || state_ == State::gap || !second_ || training_calls_ || aside_.group) return;
   aside_ = {group_, iterators_[0], shown_};
   group_ = second_;
   iterators_[0] = iterators_[1];

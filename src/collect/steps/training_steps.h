@@ -9,11 +9,13 @@
 //   a backward pass
 // In a loop that draws batches, only a draw starts a step, so that all updates on one batch are one step. If a loop
 // drew a batch and then goes on without drawing (for kPatience updates), each update is made a step afterwards. An
-// exhausted loader draws no more, so forward passes start steps again.
+// exhausted loader draws no more, so forward passes start steps again. In a loop that draws nothing, models may be
+// updated in turn (turns.h); while they are, a step is confirmed by its update.
 //
 // Batches that were drawn and not used yet form a group. It becomes training with a backward pass or an update. It was
 // an evaluation if its loader is drawn from again, or is exhausted, after forward passes and without a backward pass;
-// batches that were fetched ahead of the first forward pass stay in one group. A backward pass behind forward passes in
+// batches that were fetched ahead of the first forward pass stay in one group, and a batch that was drawn before those
+// of an evaluation is set aside. A backward pass behind forward passes in
 // eval mode only (an attack on the batch, a force, a Fisher information) decides nothing, unless the training itself
 // runs in eval mode. Without batches, the second and further calls of modules that train are an evaluation if they are
 // in eval mode, and inference (a rollout, sampling) if they run without gradients. Calls of modules that never train
