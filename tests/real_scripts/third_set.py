@@ -136,10 +136,10 @@ ROWS = [
         edits={"loss.data[0] / initial_loss.data[0]": "loss.item() / initial_loss.item()",
                "loss.data[0]": "loss.item()"},
         truth='turns("optimizer.step()")'),
-    Row("minimal_ddpg", "seungeunrho/minimalRL", "ddpg.py", **THIRD, **GYM,
-        edits={"range(10000)": "range(3)", "memory.size()>2000": "memory.size()>300", "range(10)": "range(4)",
+    Row("minimal_ddpg", "seungeunrho/minimalRL", "ddpg.py", **THIRD, **GYM, setup="gym_name",
+        edits={"range(10000)": "range(3)", "memory.size()>2000": "memory.size()>300", "range(10)": "range(4)", ", autoreset=True": "",
                "env.reset()": "env.reset(seed=1)"}, truth='turns("mu_optimizer.step()")'),
-    Row("minimal_sac", "seungeunrho/minimalRL", "sac.py", **THIRD, **GYM,
+    Row("minimal_sac", "seungeunrho/minimalRL", "sac.py", **THIRD, **GYM, setup="gym_name",
         edits={"range(10000)": "range(3)", "memory.size()>1000": "memory.size()>300", "range(20)": "range(4)",
                "env.reset()": "env.reset(seed=1)"}, truth='turns("self.log_alpha_optimizer.step()")'),
 ]
