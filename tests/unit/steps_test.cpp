@@ -227,6 +227,7 @@ TEST(Training, AReplayedGraphIsAllOfAStepWhereNothingElseShowsIt) {
   EXPECT_EQ(cut("FBOFBODPDPDP"), "0FBO 1FBO 2DP 3DP 4DP") << "warmed up without batches";
   EXPECT_EQ(cut("DFBODFBODPODPO"), "0DFBO 1DFBO 2DPO 3DPO") << "updated outside of it";
   EXPECT_EQ(cut("DFPBPODFPBPO"), "0DFPBPO 1DFPBPO") << "of parts";
+  EXPECT_EQ(cut("DFBOfDPfDPfDP"), "0DFBOf 1DPf 2DPf 3DP") << "single calls between them are no inference";
   EXPECT_EQ(cut("FBOZFBOZPPPvv"), "0FBOZ 1FBOZ 2P 3P 4P e0:vv") << "without batches";
   EXPECT_EQ(cut("FBOZFBOZPOPOPO"), "0FBOZ 1FBOZ 2PO 3PO 4PO");
   EXPECT_EQ(cut("FPBPOFPPBPPO"), "0FPBPO 1FPPBPPO");

@@ -97,6 +97,7 @@ void TrainingSteps::open_group(u64 t, const void* iterator) {
 void TrainingSteps::close_group() {
   u64 t = group_;
   group_ = 0;
+  quiet_count_ = 0;
   end_stretch(t);
   if (state_ == State::gap) begin(t, Sign::draw);
   if (state_ == State::tentative && step_.began_with == Sign::draw) {
