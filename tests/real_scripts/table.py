@@ -134,7 +134,7 @@ ROWS = [
         truth='turns("optimizer.step()")'),
     Row("minimal_dqn", "seungeunrho/minimalRL", "dqn.py", set="second", **GYM, setup="gym_name",
         edits={"range(10000)": "range(12)", "memory.size()>2000": "memory.size()>80",
-              "env.reset()": "env.reset(seed=1)"},
+               "env.reset()": "env.reset(seed=1)"},
         truth='turns("optimizer.step()")'),
     Row("min_diffusion", "cloneofsimo/minDiffusion", "superminddpm.py", set="second", images=(8, 4), cwd=".",
         edits={'device="cuda:0"': 'device="cpu"', "n_T=1000": "n_T=3", "num_workers=20": "num_workers=0",

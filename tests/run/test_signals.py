@@ -115,7 +115,7 @@ def test_a_signal_does_not_end_a_finisher_that_has_just_begun(logdir, tmp_path):
         os.kill(begun, number)
     wait_for(lambda: recordings(logdir)[0].finisher == begun, what="the finisher at work")
 
-    def blocks_nothing():  # but for the moment in which it starts a thread
+    def blocks_nothing():  # but for the moments in which libc starts a thread or a command
         blocked, = (line for line in open("/proc/%d/status" % begun) if line.startswith("SigBlk:"))
         return int(blocked.split()[1], 16) == 0
     wait_for(blocks_nothing, what="a finisher that blocks no signals for the commands that it runs")

@@ -4,9 +4,10 @@
 //   M    ... by a module that is made anew for each call, at one of two addresses
 //   V v  forward of model 1 in eval mode, with and without gradients           W w  of model 2
 //   N n  forward of a module without parameters, with gradients in training mode and without
-//   B backward pass   O optimizer   o p q optimizers that are told apart   ( ) an optimizer around its closure   < > a
-//   backward pass around what it runs A scaler update   P a CUDA graph replayed Z gradients cleared   U u ProfilerStep
-//   and its end   S tprof_step   R matching range
+//   B backward pass   < > a backward pass around what it runs
+//   O optimizer   ( ) an optimizer around its closure   o p q optimizers of known parameters   A scaler update
+//   Z gradients cleared   P a CUDA graph replayed
+//   U u ProfilerStep and its end   S tprof_step   R matching range
 // What is made of a stream reads like it: 0DFBO 1DFBO are two steps and their tokens, e0:DvDvd is Evaluation#0, i0:ff
 // is Inference#0; inside a step a stretch stands in brackets, and what belongs to nothing stands alone.
 #include "collect/steps/steps.h"

@@ -67,18 +67,22 @@ PyObject* optimizer_on_stack() {
   return nullptr;
 }
 
-// A parameter of a group, borrowed.
+// Borrowed; nullptr if `list` is none, or empty.
+PyObject* end_of(PyObject* list, bool last) {
+  return list ? g_py.PyList_GetItem(list, last ? g_py.PyList_Size(list) - 1 : 0) : nullptr;
+}
+
+// The first parameter of the first group, or the last one of the last, borrowed.
 PyObject* parameter(PyObject* groups, bool last) {
-  PyObject* group = g_py.PyList_GetItem(groups, last ? g_py.PyList_Size(groups) - 1 : 0);
-  PyObject* parameters = group ? g_py.PyDict_GetItemString(group, "params") : nullptr;
-  return parameters ? g_py.PyList_GetItem(parameters, last ? g_py.PyList_Size(parameters) - 1 : 0) : nullptr;
+  PyObject* group = end_of(groups, last);
+  return end_of(group ? g_py.PyDict_GetItemString(group, "params") : nullptr, last);
 }
 
 // From the addresses of the first and the last parameter: optimizers may be made anew for each step.
 u64 parameters_of(PyObject* optimizer) {
   PyOwned attributes(g_py.PyObject_GenericGetAttr(optimizer, g_dict.get()));
   PyObject* groups = attributes ? g_py.PyDict_GetItemString(attributes.get(), "param_groups") : nullptr;
-  PyObject *first = groups ? parameter(groups, false) : nullptr, *last = groups ? parameter(groups, true) : nullptr;
+  PyObject *first = parameter(groups, false), *last = parameter(groups, true);
   if (!first || !last) return 0;
   constexpr u64 kSpread = 0x9e3779b97f4a7c15ull;
   return ((reinterpret_cast<uintptr_t>(first) * kSpread) ^ reinterpret_cast<uintptr_t>(last)) | 1;

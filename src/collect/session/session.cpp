@@ -312,11 +312,12 @@ void Session::explain_nothing() {
   if (options_.window.profiler_api && speaks_ && !under_run_)
     say("nothing was recorded: the program did not call cudaProfilerStart, for which TPROF_WINDOW=cudaProfilerApi "
         "waits");
-  i64 last = detector_.number() - detector_.tentative();
+  bool no_step = detector_.void_at_end();
+  i64 last = detector_.number() - no_step;
   if (family_.is_helper() || !options_.schedule.given || last < 0) return;
   if (under_run_) {
     if (!open_recording()) return;
-    StepBy by = detector_.tentative() ? previous_step_.by : step_.by;
+    StepBy by = no_step ? previous_step_.by : step_.by;
     StepRecord* step = g_writer.add_step(by, last, step_.ticks, current_tid(), nullptr);
     if (step) step->flags = kStepHasWork;
     g_writer.close();

@@ -187,11 +187,11 @@ void Session::end_last_window(u64 now) {
   WindowRecord* window = windows_.current();
   if (!window) return;
   i64 steps = detector_.number() + !no_step;
-  bool holds_more = window->first_step != detector_.number() || window->begin_ticks != step_.ticks;
-  bool wanted = holds_more || windows_.number() == extra_.window || is_stated(step_.by) || !options_.schedule.given;
+  bool scheduled = options_.schedule.given && windows_.number() != extra_.window;
+  bool began_with_it = window->first_step == detector_.number() && window->begin_ticks == step_.ticks;
   if (deferred_)
     end_window(window->end_step, step_.ticks);
-  else if (no_step && !wanted)
+  else if (no_step && scheduled && began_with_it && !is_stated(step_.by))
     discard_window();
   else
     end_window(window->first_step >= 0 ? steps : -1, paused_ && step_.ended ? step_.end : now);

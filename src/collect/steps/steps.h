@@ -71,6 +71,7 @@ class StepDetector {
   bool settled() const { return training_.live() || declared() || source_.mode != StepMode::automatic; }
   // End of the last thing that belonged to a step: where the last step ends.
   u64 last_work() const { return line_.last_work(); }
+  // It matters of which optimizer the next update is. Read without the lock, too: an old answer does no harm.
   bool wants_optimizer() const { return finds_updates() && training_.wants_optimizer(); }
   // False when a backward node would change nothing, so that the hot path can skip the lock.
   bool wants_backward() const { return !training_.ignores_backward() || source_.mode == StepMode::backward; }

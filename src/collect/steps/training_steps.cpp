@@ -23,137 +23,13 @@ void TrainingSteps::stand_aside() {
   split_from_ = -1;
 }
 
-// ---------------------------------------------------------------- batches
-
-bool TrainingSteps::drawn(const void* iterator) const {
-  return std::find(iterators_, iterators_ + iterator_count_, iterator) != iterators_ + iterator_count_;
-}
-
-// A new iterator may have the address of the one that was evaluated.
-void TrainingSteps::loader_opened(u64 t) {
-  opened_ = t;
-  evaluating_ = nullptr;
-}
-
-void TrainingSteps::draw_begins(u64 t, const void* iterator) {
-  if (!draws_count_) return;
-  bool is_new = opened_ != 0;
-  u64 begin = is_new ? opened_ : t;
-  opened_ = 0;
-  sign_without_update(begin, Sign::draw);
-  if (split_from_ >= 0 && !group_ && state_ == State::tentative) withdraw();  // a forward that was thrown away
-  bool another = group_ && (is_new || !drawn(iterator));
-  if (group_ && calls_ > 0 && !another && iterator != iterators_[0]) set_first_batch_aside();
-  if (aside_.group && iterator == aside_.iterator) resume_first_batch(begin);
-  if (group_ && calls_ > 0 && (!another || eval_calls_)) {
-    evaluated();
-    if (is_new) evaluating_ = nullptr;
-  } else if (another && calls_ == 0 && spent_ && iterator_count_ == 1) {
-    group_ = 0;  // a whole loader was read, perhaps for statistics
-    if (shown_) withdraw();
-  } else if (group_) {
-    if (another && iterator_count_ == 1 && calls_ == 0) second_ = begin;
-    if (another && iterator_count_ < kMaxIterators) iterators_[iterator_count_++] = iterator;
-    return;
-  }
-  open_group(begin, iterator);
-}
-
-void TrainingSteps::draw_ends(bool got_batch) {
-  if (!draws_count_ || !group_) return;
-  if (got_batch) {
-    batches_++;
-    return;
-  }
-  bool evaluated = evaluating_ && drawn(evaluating_);
-  if (!evaluated) dry_ = true, dry_steps_ = 0;
-  evaluating_ = nullptr;
-  spent_ = true;
-  if (batches_ > 0) return;
-  group_ = 0;
-  if (shown_) withdraw();
-}
-
-void TrainingSteps::open_group(u64 t, const void* iterator) {
-  group_ = t;
-  iterators_[0] = iterator;
-  iterator_count_ = 1;
-  batches_ = calls_ = 0;
-  second_ = 0;
-  eval_calls_ = eval_passes_ = training_calls_ = shown_ = spent_ = false;
-  // The next batch of a loader that is being evaluated is most likely evaluated too, so no window should open for it.
-  bool more_of_the_same = line_->in_stretch() && iterator == evaluating_;
-  if (state_ == State::gap && !more_of_the_same) {
-    begin(t, Sign::draw);
-    shown_ = true;
-  } else if (state_ == State::tentative && !live_) {  // what came before the first batch was set-up
-    begin_ = t;
-    step_.began_with = Sign::draw;
-    clears_first_ = false;
-  }
-}
-
-// The batches of the group are trained on.
-void TrainingSteps::close_group() {
-  u64 t = group_;
-  group_ = 0;
-  quiet_count_ = 0;
-  end_stretch(t);
-  if (state_ == State::gap) begin(t, Sign::draw);
-  if (state_ == State::tentative && step_.began_with == Sign::draw) {
-    if (previous_.draws) updates_per_batch_ = previous_.updates;
-    most_updates_ = std::max(most_updates_, updates_per_batch_);
-    // As where a GAN's critic has more batches than its generator: are those a step, or each of them?
-    several_or_single_ += previous_.draws && before_.draws && previous_.several != before_.several;
-    if (several_or_single_ >= kAmbiguous) line_->guess();
-    if (split_from_ >= 0) recount();
-  }
-  step_.draws = draws_count_;
-  dry_ = false;
-}
-
-void TrainingSteps::evaluated() {
-  u64 t = group_;
-  group_ = 0;
-  bool inside = state_ == State::working || aside_.group;
-  if (!inside && state_ == State::tentative) withdraw();
-  if (!line_->in_stretch()) line_->begin_stretch(StretchKind::evaluation, t, inside);
-  evaluating_ = iterators_[0];
-  last_call_ = 0;
-  line_->go_on(t, batches_, calls_);
-}
-
-// The group holds a batch of one loader and, since then, some of another that is evaluated.
-void TrainingSteps::set_first_batch_aside() {
-  if (!live_ || state_ == State::gap || !second_ || training_calls_ || aside_.group) return;
-  aside_ = {group_, iterators_[0], shown_};
-  group_ = second_;
-  iterators_[0] = iterators_[1];
-  iterator_count_ = 1;
-  batches_--;
-}
-
-// The evaluation is over.
-void TrainingSteps::resume_first_batch(u64 t) {
-  if (group_) evaluated();
-  end_stretch(t);
-  group_ = aside_.group;
-  iterators_[0] = aside_.iterator;
-  iterator_count_ = batches_ = 1;
-  calls_ = 0;
-  second_ = 0;
-  eval_calls_ = eval_passes_ = training_calls_ = spent_ = false;
-  shown_ = aside_.shown;
-  aside_ = {};
-}
-
 // ---------------------------------------------------------------- forwards
 
 void TrainingSteps::module_called(u64 t, const ModuleCall& call) {
   opened_ = 0;
   called_since_ = true;
   line_->work(t);
-  if (aside_.group && call.training && call.gradients && call.parameter) resume_first_batch(t);
+  if (call.training && call.gradients && call.parameter) resume_first_batch(t);
   if (group_) {
     calls_++;
     if (!call.training && knows(call)) (call.gradients ? eval_passes_ : eval_calls_) = true;
@@ -271,7 +147,7 @@ void TrainingSteps::confirm(u64 t) {
 
 void TrainingSteps::cleared(u64 t) {
   opened_ = 0;
-  if (aside_.group) resume_first_batch(t);
+  resume_first_batch(t);
   sign_without_update(t, Sign::clearing);
   clears_ = cleared_ = true;
   if (state_ != State::gap || group_) {
@@ -294,7 +170,7 @@ bool TrainingSteps::decides_nothing() const {
 
 void TrainingSteps::backward(u64 t) {
   opened_ = 0;
-  if (aside_.group) resume_first_batch(t);
+  resume_first_batch(t);
   if (decides_nothing()) return line_->work(t);
   if (group_) {
     close_group();
@@ -328,7 +204,7 @@ bool TrainingSteps::changes_nothing() const {
 
 bool TrainingSteps::update(u64 begin_ticks, u64 end, u64 optimizer) {
   opened_ = 0;
-  if (aside_.group) resume_first_batch(begin_ticks);
+  resume_first_batch(begin_ticks);
   if (group_) close_group();
   if (changes_nothing()) {
     cleared_update_ |= cleared_;
@@ -507,7 +383,7 @@ void TrainingSteps::sign_without_update(u64 t, Sign what) {
   begin(newest, what);
 }
 
-// The first update came: all backward passes so far were for it, if they were few.
+// The first update came: all backward passes so far were for it, unless they are too many for one.
 void TrainingSteps::passes_were_one_step() {
   i64 from = alone_from_;
   alone_from_ = -1;

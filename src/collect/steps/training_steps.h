@@ -92,6 +92,7 @@ class TrainingSteps {
     u32 kept = 0;          // entries of kept_: such signs that an update followed
   };
 
+  void reset_group(u64 t, const void* iterator);
   void open_group(u64 t, const void* iterator);
   void close_group();
   void evaluated();

@@ -5,6 +5,7 @@
 namespace tprof {
 
 int Turns::find(const Turn& turn) const {
+  // It was not asked for, since there was one alone.
   if (!turn.optimizer && !want_optimizer() && models_[0].newest.optimizer) return 0;
   for (int i = 0; i < count_; i++)
     if (models_[i].newest.is_as(turn)) return i;
@@ -32,8 +33,8 @@ bool Turns::joins(const Turn& turn) const {
          models_[leader_].step == steps_;
 }
 
-// Whether what was updated since the model's last update is of others, each of which was not updated in a row.
-bool Turns::leads_from(int model) const {
+// Whether the steps since the model's last update are few, and none of the other models was updated in a row there.
+bool Turns::leads_since(int model) const {
   if (steps_ - models_[model].step > kLongestRound) return false;
   return std::none_of(models_, models_ + count_, [&](const Model& other) {
     return &other != &models_[model] && other.step > models_[model].step && other.in_a_row > 1;
@@ -47,7 +48,7 @@ u32 Turns::add(const Turn& turn, bool joined) {
   alternate_ |= returns && (model.in_a_row == 1 || (last_ >= 0 && models_[last_].in_a_row == 1));
   steps_ += !joined;
   u32 back = 0;
-  if (returns && !joined && i != leader_ && leads_from(i)) {
+  if (returns && !joined && i != leader_ && leads_since(i)) {
     leader_ = i;
     back = steps_ - model.step;
     for (Model& other : models_) other.step = std::min(other.step, model.step);

@@ -23,8 +23,8 @@ class Turns {
   static constexpr u32 kLongestRound = 8;  // steps that are found to be one
 
   void forget() { *this = {}; }
-  // Whether an update belongs to the step before it: the leader's, of a model that does not make steps itself, which
-  // one does that is updated several times in a row.
+  // Whether an update belongs to the step before it, which has to be the leader's. A model that was last updated
+  // several times in a row makes steps itself.
   bool joins(const Turn& turn) const;
   // An update that joined the step before it, or made one. If it shows that it is the leader's, and that the steps
   // since the leader's last one belong to that: how many steps ago that was; else 0.
@@ -48,7 +48,7 @@ class Turns {
 
   int find(const Turn& turn) const;
   int place(const Turn& turn);
-  bool leads_from(int model) const;
+  bool leads_since(int model) const;
 
   Model models_[kModels];
   int count_ = 0, leader_ = -1, last_ = -1;

@@ -68,7 +68,7 @@ void mark_ends(ThreadBlock* block, Mark mark) {
 
 u64 optimizer_of_range(const char* name) {
   auto running = g_running_optimizer.load(std::memory_order_acquire);
-  bool wanted = running && mark_of(name) == Mark::optimizer_step && g_session.wants_optimizer() && !inside_tprof();
+  bool wanted = running && g_session.wants_optimizer() && mark_of(name) == Mark::optimizer_step && !inside_tprof();
   return wanted ? running() : 0;
 }
 

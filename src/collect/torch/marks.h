@@ -6,7 +6,7 @@ namespace tprof {
 
 // Which optimizer runs its step on this thread (Turn::optimizer), if Python knows; outside of enter().
 extern std::atomic<u64 (*)()> g_running_optimizer;
-// That, for the range of an optimizer's step; 0 for other ranges.
+// That, if the range is an optimizer's step and it matters which; else 0.
 u64 optimizer_of_range(const char* name);
 
 // From torch's callback, inside enter().
