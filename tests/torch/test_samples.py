@@ -182,7 +182,8 @@ def test_native_frames_are_inside_of_the_python_function_that_called_them(torch_
     ledger, natives = trace.ledger["samples"], {row["function"]: row for row in worker["natives"]["rows"]}
     with unless_busy(logdir):
         assert ledger["no_native"] <= ledger["count"] / 20 and ledger["stops"] >= 20 * 5, ledger
-        assert ledger["stopped_ns"] < 5e9 * 0.1, ledger
+        # How long the program was stopped depends on what else runs; tests/bench measures it.
+        assert 0 < ledger["cpu_ns"] < 5e9 * 0.1 and ledger["stopped_ns"] > 0, ledger
         found = shares(worker["rows"], spent)
         for name, took in spent.items():
             assert abs(found[name] - 100 * took / sum(spent.values())) <= 8, (name, found, spent)
