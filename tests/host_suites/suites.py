@@ -85,8 +85,8 @@ SUITES = {"cpython": Cpython, "torch": Torch}
 
 def install(where, *packages):
     command, environment = where.command(
-        ["/usr/bin/env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-q", "--no-install-recommends",
-         *packages], {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
+        ["/usr/bin/env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=600", "install", "-y",
+         "-q", "--no-install-recommends", *packages], {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
     done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit("apt could not install %s:\n%s" % (" ".join(packages), done.stderr))
