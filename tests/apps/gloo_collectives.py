@@ -3,7 +3,6 @@ and WORLD_SIZE set, by a parent without torch), by torch.multiprocessing.spawn, 
 MASTER_ADDR and MASTER_PORT set. Prints what each rank returned."""
 import os
 import sys
-import time
 
 import gloo_job
 
@@ -29,10 +28,13 @@ def ops(torch, dist, rank):
     x, parts = ones(6), [zeros(6) for _ in range(WORLD)]
     dist.all_reduce(x)
     large = ones(1 << 20)
+    store = dist.distributed_c10d._get_default_store()
     if rank:
-        time.sleep(0.3)  # so that rank 0 multiplies meanwhile on a busy machine, too
+        store.wait(["multiplied"])  # by rank 0, whose collective is under way
     work = dist.all_reduce(large, async_op=True)
     torch.mm(torch.ones(64, 64), torch.ones(64, 64))
+    if rank == 0:
+        store.set("multiplied", "yes")
     work.wait()
     dist.all_gather(parts, x)
     dist.broadcast(x, 1)

@@ -199,10 +199,10 @@ def test_twenty_thousand_contexts_stay_fluid(chromium, large):
     """A zoom and pointer sweep: from the event to the picture."""
     page = chromium.open(large, hash=address(source="operator"))
     assert int(page.all(".flame canvas", "e.dataset.bars")[0]) > 5000
-    times = page.evaluate("""
+    times, idle = page.evaluate("""
       return (async () => {
         const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-        const field = document.querySelector('.flame-bars'), box = field.getBoundingClientRect(), times = [];
+        const field = document.querySelector('.flame-bars'), box = field.getBoundingClientRect(), times = [], idle = [];
         field.focus();
         for (let i = 0; i < 40; i++) {
           const begin = performance.now();
@@ -210,11 +210,15 @@ def test_twenty_thousand_contexts_stay_fluid(chromium, large):
           field.dispatchEvent(new MouseEvent('mousemove', at));
           if (i % 4 === 3) field.dispatchEvent(new MouseEvent('dblclick', at));
           await painted();
-          times.push(performance.now() - begin);
+          const end = performance.now();
+          times.push(end - begin);
+          await painted();
+          idle.push(performance.now() - end);
         }
-        return times.sort((a, b) => a - b);
+        return [times, idle].map((list) => list.sort((a, b) => a - b));
       })()""")
-    assert times[len(times) // 2] < 50 and times[-4] < 400, times  # other programs may take the processor for a moment
+    # Other programs may take the processor for a moment, or for long.
+    assert times[len(times) // 2] < 50 + idle[len(idle) // 2] and times[-4] < 400 + idle[-4], (times, idle)
     page.assert_clean()
 
 

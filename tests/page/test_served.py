@@ -47,7 +47,7 @@ def arrive(page, query):
 
 def test_the_list_leads_to_a_page(chromium, server):
     page = chromium.open(address_of(server))
-    assert page.text("#count") == "2 of 2 runs"
+    wait_for(lambda: page.text("#count") == "2 of 2 runs")
     assert page.all("#runs tr td:first-child bdi") == ["resnet50_num_workers_0", RUN]
     page.type("#search", "workers_4")
     assert page.text("#count") == "1 of 2 runs" and page.all("#runs a[href*=span]") == SPANS
@@ -90,7 +90,7 @@ def test_parts_are_asked_for_when_they_are_needed(chromium, server):
     timeline = parts()
     assert timeline >= at_first + 7, "the columns of the timeline"
     page.go("view=timeline&q=Memcpy")  # looks into arguments
-    wait_for(lambda: parts() >= timeline + 5, 10)
+    wait_for(lambda: parts() >= timeline + 5, 60)
     page.assert_clean()
 
 
@@ -115,10 +115,10 @@ def test_new_runs_appear_and_names_are_only_text(chromium, tmp_path):
     shutil.copy(trace, tmp_path / "first" / "w.1.pt.trace.json.gz")
     with serving(tmp_path) as server:
         page = chromium.open(address_of(server))
-        assert page.all("#runs tr td:first-child") == ["first"]
+        wait_for(lambda: page.all("#runs tr td:first-child") == ["first"])
         (tmp_path / name).mkdir()
         shutil.copy(trace, tmp_path / name / (name.replace("/", "") + ".1.pt.trace.json.gz"))
-        wait_for(lambda: page.all("#runs tr td:first-child") == [name, "first"], 15)
+        wait_for(lambda: page.all("#runs tr td:first-child") == [name, "first"], 60)
         assert page.all("#runs tr:first-child td:nth-child(2)") == [name]
         query = page.all("#runs tr:first-child a", "e.getAttribute('href')")[0]
         assert server.page(query.partition("?")[2]).status == 200

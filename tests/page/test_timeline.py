@@ -65,8 +65,14 @@ def assert_right(page, answers):
 def hold(page, key, ms=400):
     page.evaluate("""
       const press = (kind) => document.activeElement.dispatchEvent(new KeyboardEvent(kind, {key: argument[0], bubbles: true}));
-      press('keydown');
-      return new Promise((done) => setTimeout(() => { press('keyup'); setTimeout(done, 400); }, argument[1]))""", [key, ms])
+      const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+      return (async () => {
+        press('keydown');
+        await sleep(argument[1]);
+        for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);  // a busy machine's first ones
+        press('keyup');
+        await sleep(400);
+      })()""", [key, ms])
     page.browser.tell("settle")
 
 

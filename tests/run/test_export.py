@@ -153,7 +153,7 @@ def test_functions_of_python_have_file_and_line(tmp_path):
 
 
 def test_samples_are_profiles_of_their_threads(tmp_path):
-    result = run([TESTS / "torch" / "samples.py", 1, "fall"], "run", logdir=tmp_path / "log",
+    result = run([TESTS / "torch" / "samples.py", 4, "fall"], "run", logdir=tmp_path / "log",
                  options={"TPROF_SAMPLE": "python"})
     path, = trace_files(result.logdir)
     file, said = exported("speedscope", path, tmp_path / "out")

@@ -50,9 +50,9 @@ def test_shares_are_those_that_the_program_measured(torch_machine, logdir, secon
     assert result.returncode == 0, result.stderr
     spent = json.loads(result.stdout)
     rows, lines, notes, ledger = python_of(result)
-    assert ledger["hz"] == 100 and ledger["count"] >= 60 * seconds, ledger
-    assert ledger["unread"] <= ledger["looks"] / 100 and ledger["failed"] <= 2, ledger
+    assert ledger["hz"] == 100 and ledger["unread"] <= ledger["looks"] / 100 and ledger["failed"] <= 2, ledger
     with unless_busy(logdir):
+        assert ledger["count"] >= 60 * seconds, ledger
         found = shares(rows, spent)
         for name, took in spent.items():
             assert abs(found[name] - 100 * took / sum(spent.values())) <= points, (name, found, spent)
@@ -79,10 +79,11 @@ def test_the_line_that_takes_the_step_is_named(outer_machine, logdir):
 
 @pytest.mark.parametrize("ending, status", [("kill", ENDS), ("exec", [0]), ("fork", [0])])
 def test_a_program_that_ends_in_any_way_leaves_its_samples(outer_machine, logdir, ending, status):
-    result = run([HERE / "samples.py", 2, ending], "run", logdir=logdir, options=SAMPLE, where=outer_machine)
+    result = run([HERE / "samples.py", 3, ending], "run", logdir=logdir, options=SAMPLE, where=outer_machine)
     assert result.returncode in status, (result.returncode, result.stderr)
     rows, lines, notes, ledger = python_of(result)
-    assert ledger["count"] > 100 and ledger["unread"] <= ledger["looks"] / 50, ledger
+    with unless_busy(logdir):
+        assert ledger["count"] > 100 and ledger["unread"] <= ledger["looks"] / 50, ledger
     assert not recordings(logdir)
 
 
@@ -103,11 +104,12 @@ def test_stacks_of_ten_thousand_frames_are_cut(outer_machine, logdir):
     by_name = {row["function"]: row for row in rows}
     with unless_busy(logdir):
         assert by_name["computes"]["self_percent"] > 40 and by_name["deep"]["total_percent"] > 60, rows
-    assert ledger["count"] > 150 and ledger["unread"] < ledger["looks"] / 4, ledger
+        assert ledger["count"] > 150, ledger
+    assert ledger["unread"] < ledger["looks"] / 4, ledger
 
 
 def test_a_stopped_program_is_off_the_processor(logdir):
-    process = start([HERE / "samples.py", 3], "preload", logdir=logdir, options=SAMPLE)
+    process = start([HERE / "samples.py", 8], "preload", logdir=logdir, options=SAMPLE)
     wait_for(lambda: list(logdir.glob("*.samples")), what="the sampler")
     time.sleep(0.5)
     os.kill(process.pid, signal.SIGSTOP)
@@ -116,7 +118,8 @@ def test_a_stopped_program_is_off_the_processor(logdir):
     result = finish(process, logdir)
     assert result.returncode == 0, result.stderr
     rows, lines, notes, ledger = python_of(result)
-    assert sum(row["samples"] * (100 - row["on_cpu_percent"]) / 100 for row in rows if row["samples"]) > 70
+    with unless_busy(logdir):
+        assert sum(row["samples"] * (100 - row["on_cpu_percent"]) / 100 for row in rows if row["samples"]) > 70
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs another user, whom the kernel does not let read")
@@ -146,7 +149,9 @@ def test_a_debugger_does_not_disturb_it(logdir):
     result = finish(process, logdir)
     assert result.returncode == 0 and gdb.returncode == 0, (result.stderr, gdb.stderr)
     rows, lines, notes, ledger = python_of(result)
-    assert ledger["count"] > 250 and not ledger["failed"], ledger
+    assert not ledger["failed"], ledger
+    with unless_busy(logdir):
+        assert ledger["count"] > 250, ledger
 
 
 def test_a_killed_sampler_costs_samples_only(logdir):

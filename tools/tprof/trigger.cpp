@@ -77,7 +77,7 @@ void ask(const Recording& recording, const Meta& meta, int pid, long long steps)
     }
     usleep(10'000);
   }
-  usleep(20'000);
+  usleep(100'000);  // the program counts what it leaves out once it has taken the request
   if (Recording::open(recording.path())->header().refused_triggers != refused)
     throw Error(Fault::unreadable, who +
                                        " left this trigger out: the last one was less than a second ago, or its "

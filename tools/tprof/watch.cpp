@@ -43,7 +43,7 @@ class Watcher {
       signs_.step_ticks = program_.long_word(offsetof(FileHeader, step) + offsetof(StepNow, last_ticks));
       bool stepless = stillness_.stepless_ns(signs_.step_ticks, now) >= limit_ns_;
       if (now < (stepless ? next_look_ns_ : next_collectives_ns_)) continue;
-      look_into_recording(now);
+      look_into_recording();
       hang::Still still = stillness_.add(signs_, now);
       if (still.ns) tell(still);
     }
@@ -58,7 +58,8 @@ class Watcher {
     return counts && !is_cut && (signs_.step_ticks || !program_.word(offsetof(FileHeader, stopped)));
   }
 
-  void look_into_recording(u64 now) {
+  void look_into_recording() {
+    u64 begin = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     signs_.event_age_ns = signs_.collective_ns = -1;
     try {
       std::unique_ptr<Recording> recording = Recording::open(program_.path());
@@ -74,8 +75,8 @@ class Watcher {
             signs_.collective_ns = std::max(signs_.collective_ns, call.age_ns);
     } catch (const Error&) {  // somebody cut the file
     }
-    u64 after = clock_ns(CLOCK_MONOTONIC);
-    next_look_ns_ = after + (after - now) * kShare;
+    u64 took = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin, after = clock_ns(CLOCK_MONOTONIC);
+    next_look_ns_ = after + took * kShare;
     next_collectives_ns_ = std::max(next_look_ns_, after + limit_ns_ / 4);
   }
 
