@@ -1,8 +1,8 @@
 """A training with new DataLoader workers in each epoch; each item has a label and a number of its own.
 
 epochs.py EPOCHS [ITEMS [DONE]]: 2 workers, ITEMS items an epoch (8); DONE, a file, gets the numbers of those that are
-done. EPOCHS_NAMES: so many labels of 100 characters come in the first step; EPOCHS_HOLD: a file for which the program
-waits at its end.
+done. EPOCHS_NAMES: so many labels of 100 characters come in the first step; EPOCHS_BEGIN, EPOCHS_HOLD: files for which
+the program waits before its first epoch, and at its end.
 """
 import os
 import sys
@@ -28,6 +28,11 @@ class Work(Dataset):
         return item
 
 
+def wait_for_file(variable):
+    while os.environ.get(variable) and not os.path.exists(os.environ[variable]):
+        time.sleep(0.02)
+
+
 def main():
     torch.set_num_threads(1)
     items = int(sys.argv[2]) if len(sys.argv) > 2 else 8
@@ -35,6 +40,7 @@ def main():
     names = int(os.environ.get("EPOCHS_NAMES", 0))
     net = torch.nn.Linear(8, 1)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.001)
+    wait_for_file("EPOCHS_BEGIN")
     for epoch in range(int(sys.argv[1])):
         work.first = epoch * items
         for batch in DataLoader(work, batch_size=2, num_workers=2):
@@ -45,8 +51,7 @@ def main():
                     pass
             names = 0
             optimizer.step()
-    while os.environ.get("EPOCHS_HOLD") and not os.path.exists(os.environ["EPOCHS_HOLD"]):
-        time.sleep(0.02)
+    wait_for_file("EPOCHS_HOLD")
     print("done")
 
 

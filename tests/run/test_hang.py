@@ -27,6 +27,17 @@ def look(subject, code=1, *options):
     return json.loads(done.stdout)
 
 
+def look_until(verdict, subject):
+    """For what goes on: on a busy machine it may stand still while one command looks, but not while five do."""
+    for _ in range(5):
+        done = tprof("hang", subject, "--json")
+        found = json.loads(done.stdout)
+        if found["verdict"] == verdict:
+            break
+    assert (found["verdict"], done.returncode) == (verdict, 0), found["sentence"]
+    return found
+
+
 def functions(found):
     return [f["function"] for stack in found["stacks"] for t in stack["threads"] for f in t["frames"]]
 
@@ -130,15 +141,15 @@ def test_a_slow_download_is_no_hang(job):
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, daemon=True).start()
         logdir, _ = job("download", READY_URL="http://127.0.0.1:%d/" % server.server_port)
-        found = look(logdir, 0)
+        found = look_until("transfer", logdir)
         server.shutdown()
-    assert (found["verdict"], found["culprits"]) == ("transfer", [1]), found["sentence"]
+    assert found["culprits"] == [1], found["sentence"]
 
 
 def test_a_job_that_goes_on_is_no_hang(job):
     logdir, pid = job("fine")
-    found = look(logdir, 0)
-    assert found["verdict"] == "fine" and found["stacks"] == []
+    found = look_until("fine", logdir)
+    assert found["stacks"] == []
     assert [rank["state"] in ("runs", "waits", "sleeps") for rank in found["ranks"]] == [True, True]
 
 
@@ -249,7 +260,7 @@ def test_threads_that_wait_for_work_in_a_simple_queue_are_no_deadlock():
     program = start([sys.executable, "-c", IDLE])
     try:
         program.stdout.readline()
-        time.sleep(0.5)
+        wait_for(lambda: tprof("hang", program.pid).returncode == 1, what="its threads")
         found = look(program.pid)
     finally:
         program.kill()

@@ -62,7 +62,7 @@ def test_temporary_traces_go_whatever_ends_a_command(end, job, tmp_path):
     wait_for(lambda: list(temporary.rglob("*.pt.trace.json")), 60, "a temporary trace")
     process.send_signal(end)
     process.wait()
-    wait_for(lambda: not list(temporary.iterdir()), 20, "an empty directory")
+    wait_for(lambda: not list(temporary.iterdir()), 60, "an empty directory")
 
 
 def test_no_temporary_trace_stays(job, tmp_path):

@@ -207,7 +207,7 @@ def test_a_host_that_calls_past_the_interposed_functions(tmp_path, version):
              e["args"]["dtype"], e["args"].get("Seq")) for e in said] == [
         ("ncclAllReduce", "0000000000abcdef", 2, 1, "Float", 7), ("ncclSend", "0000000000123456", 4, 3, "Char", None)]
     assert said[0]["args"]["In msg nelems"] == 1000 and said[1]["args"]["Peer or root rank"] == 2
-    assert 20_000_000 <= said[0]["args"]["Network time (ns)"] < 2_000_000_000
+    assert 20_000_000 <= said[0]["args"]["Network time (ns)"] < 60_000_000_000
 
 
 @pytest.mark.parametrize("version", [4, 5, 6])

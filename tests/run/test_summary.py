@@ -135,11 +135,16 @@ def test_too_much_to_read_is_named_instead(logdir):
     assert last.startswith("tprof: the traces are too large") and "tprof overview %s" % logdir in last
 
 
-def test_ctrl_c_ends_it(logdir):
-    process = start(["many_ops.py", 8_000], "run", logdir=logdir)
-    for line in process.stderr:
-        if line.startswith("tprof: wrote"):
+def test_ctrl_c_ends_it(tmp_path):
+    for n in range(5):  # on a busy machine it may come only when all is said
+        process = start(["many_ops.py", 8_000], "run", logdir=tmp_path / str(n))
+        for line in process.stderr:
+            if line.startswith("tprof: wrote"):
+                break
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read()
+        assert process.wait() == 0
+        if not rest:
             break
-    process.send_signal(signal.SIGINT)
-    rest = process.stderr.read()
-    assert process.wait() == 0 and rest == ""
+        assert "No steps were found" in rest
+    assert rest == ""

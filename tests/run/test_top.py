@@ -282,7 +282,7 @@ def test_a_terminal_that_is_closed_ends_it(training):
     with t:
         t.until("Step ")
         t.hang_up()
-        wait_for(lambda: os.waitpid(t.pid, os.WNOHANG)[0], 20, "its end")
+        wait_for(lambda: os.waitpid(t.pid, os.WNOHANG)[0], 60, "its end")
         t.status = 0
 
 
@@ -359,11 +359,11 @@ def test_a_program_that_starts_later_is_found(tmp_path):
 def test_the_slow_rank_is_named(tmp_path):
     with running(["gloo_ranks.py", FOREVER, "40"], tmp_path / "log"):
         ranks = until_seen(tmp_path / "log", lambda p: len(p) == 2 and all(r["recent_step"] for r in p), "--for", "4")
-        ranks = until_seen(tmp_path / "log", lambda p: any(r["slow"] for r in p), "--for", "4")
+        # They are read one after the other, and on a busy machine the first one may be the slow one for a while.
+        ranks = until_seen(tmp_path / "log", lambda p: [r["slow"] for r in p] == [False, True] and
+                           abs(p[0]["step"] - p[1]["step"]) <= 2, "--for", "4")
         assert [r["rank"] for r in ranks] == [0, 1] and [r["world_size"] for r in ranks] == [2, 2]
-        assert [r["slow"] for r in ranks] == [False, True]
         assert ranks[0]["recent_step"]["by"]["communication"] > ranks[1]["recent_step"]["by"]["communication"]
-        assert abs(ranks[0]["step"] - ranks[1]["step"]) <= 2
         with Terminal([TPROF, "top", tmp_path / "log"], 80, 24) as t:
             t.until("slow: own").until("Communication")
             t.press("q")
@@ -464,12 +464,15 @@ def test_its_memory_and_descriptors_stay_the_same_over_many_windows(tmp_path):
 
 def test_the_program_does_not_notice(tmp_path):
     """Same output; and tprof top opens nothing of it for writing."""
-    with running(["train.py", "400"], tmp_path / "log", env={"TRAIN_PAUSE": "0.005"}) as process:
+    hold = tmp_path / "go"
+    with running(["train.py", "20"], tmp_path / "log", env={"TRAIN_HOLD": str(hold)}) as process:
         with Terminal([TPROF, "top", process.pid], 80, 24) as t:
             t.until("aten::")
             for descriptor in pathlib.Path("/proc/%d/fdinfo" % t.pid).iterdir():
-                if int(descriptor.name) > 2:
+                with contextlib.suppress(FileNotFoundError):  # it was open for a moment
                     flags = int(re.search(r"flags:\s+(\d+)", descriptor.read_text()).group(1), 8)
-                    assert flags & os.O_ACCMODE == os.O_RDONLY
-            assert process.stdout.readline() == "done 400\n"
+                    assert int(descriptor.name) <= 2 or flags & os.O_ACCMODE == os.O_RDONLY
+            hold.touch()
+            assert process.stdout.readline() == "ready\n"
+            assert re.fullmatch(r"done \d+\n", process.stdout.readline())
             assert process.wait() == 0

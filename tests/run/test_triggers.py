@@ -1,7 +1,9 @@
 """What asks for a trace before its time: tprof trigger, the signal, a slow step, no memory."""
 import os
 import pathlib
+import select
 import signal
+import statistics
 import time
 
 import pytest
@@ -40,8 +42,17 @@ def test_a_kept_recording_does_not_hold_triggers_up(tmp_path, logdir):
     assert len(traces) == 5 and traces[-1].ledger["trigger"]["refused"] == 0
 
 
+def request(*words):
+    """Is repeated where a program gets no processor for so long that the command does not wait for it."""
+    for _ in range(10):
+        result = tprof("trigger", *words)
+        if "did not take the request within 2 s" not in result.stderr:
+            break
+    return result
+
+
 def asked(*words):
-    result = tprof("trigger", *words)
+    result = request(*words)
     assert result.returncode == 0, result.stderr
     return result
 
@@ -61,9 +72,7 @@ def end(process, logdir):
 def test_in_flight_mode_the_ring_is_written_and_goes_on(by, tmp_path, logdir):
     process, path = in_flight(tmp_path, logdir)
     before = progress(path)
-    begin = time.monotonic()
-    said = asked(process.pid if by == "pid" else logdir)
-    assert said.stdout == "asked process %d for a trace\n" % process.pid and time.monotonic() - begin < 2
+    assert asked(process.pid if by == "pid" else logdir).stdout == "asked process %d for a trace\n" % process.pid
     traced(logdir)
     end(process, logdir)
     first, last = load_traces(logdir)
@@ -112,20 +121,20 @@ def test_with_a_schedule_the_next_steps_are_recorded(words, count, tmp_path, log
 
 
 def test_windows_of_the_schedule_stay_where_they_are(tmp_path, logdir):
-    process, path = scheduled(tmp_path, logdir, "wait=97,active=3", TPROF_TRIGGER="file")
+    process, path = scheduled(tmp_path, logdir, "wait=397,active=3", TPROF_TRIGGER="file")
     for _ in range(3):
-        # In a window of the schedule a request writes that one, and opens none.
-        wait_for(lambda: 1 <= progress(path) // 100 % 100 < 60)
+        # In a window of the schedule a request writes that one, and opens none: it is asked for long before.
+        wait_for(lambda: 1 <= progress(path) // 100 % 400 < 100)
         before = progress(path) // 100
         asked(process.pid)
-        wait_for(lambda: progress(path) // 100 > before + 140)
+        wait_for(lambda: progress(path) // 100 > before + 440)
     end(process, logdir)
     traces = load_traces(logdir)
     by_schedule = [t.steps() for t in traces if "trigger" not in t.ledger]
     by_trigger = [t.steps() for t in traces if "trigger" in t.ledger]
     assert len(by_trigger) == 3
     for steps in by_schedule[:-1]:
-        assert [step % 100 for step in steps] == [97, 98, 99]
+        assert [step % 400 for step in steps] == [397, 398, 399]
     assert [t.ledger["span"]["window"] for t in traces] == list(range(len(traces)))
 
 
@@ -195,7 +204,9 @@ def test_a_file_that_is_no_request_of_this_user_is_left_alone(kind, tmp_path, lo
     process, path = in_flight(tmp_path, logdir)
     (recording,) = recordings(logdir)
     file = recording.path.with_name(recording.path.name + ".trigger")
+    assert not select.select([process.stderr], [], [], 0)[0], "what it says is to be about the file"
     hostile(kind, file, tmp_path)
+    wait_for(lambda: select.select([process.stderr], [], [], 0)[0], what="what it says of the file")
     before = progress(path)
     wait_for(lambda: progress(path) > before + 3000)
     assert not trace_files(logdir) and os.path.lexists(file)
@@ -224,28 +235,35 @@ def test_the_signal_opens_a_window_where_none_is_open(how, tmp_path, logdir):
 
 
 # --- rules
+# On a busy machine another step than the one that is slow on purpose may be the first that a rule finds slow.
+
+SLOW = {**PACED, "NUMBERED_SLOW": "40 3"}
+
+
+def slow_step(trace):
+    why = trace.ledger["trigger"]["why"]
+    assert why.startswith("a slow step: step ") and " times the median" in why
+    return int(why.split(": step ")[1].split()[0])
+
 
 def test_a_slow_step_is_in_the_trace_that_it_asked_for(tmp_path, logdir):
-    process, path = flights.start(tmp_path, logdir, 0, env={**PACED, "NUMBERED_SLOW": "40 3"},
-                                  options={"TPROF_TRIGGER": "step>10x"})
+    process, path = flights.start(tmp_path, logdir, 0, env=SLOW, options={"TPROF_TRIGGER": "step>30x"})
     traced(logdir)
     end(process, logdir)
     first = load_traces(logdir)[0]
-    why = first.ledger["trigger"]["why"]
-    assert why.startswith("a slow step: step ") and " times the median" in why
-    slow = int(why.split(": step ")[1].split()[0])
-    longest = max(first.step_spans(), key=lambda e: e["dur"])
-    assert longest["name"] == "ProfilerStep#%d" % slow and longest["dur"] > 2.9e6
+    spans = first.step_spans()
+    longest = max(spans, key=lambda e: e["dur"])
+    assert longest["name"] == "ProfilerStep#%d" % slow_step(first)
+    assert longest["dur"] > 20 * statistics.median(e["dur"] for e in spans)
 
 
 def test_a_slow_step_opens_a_window_of_the_schedule(tmp_path, logdir):
-    process, path = scheduled(tmp_path, logdir, "wait=100000,active=3", env={**PACED, "NUMBERED_SLOW": "40 3"},
-                              TPROF_TRIGGER="step>10x")
+    process, path = scheduled(tmp_path, logdir, "wait=100000,active=3", env=SLOW, TPROF_TRIGGER="step>30x")
     traced(logdir)
     end(process, logdir)
     (trace,) = load_traces(logdir)
-    assert "a slow step" in trace.ledger["trigger"]["why"] and len(trace.steps()) == 3
-    assert trace.steps()[0] in (40, 41, 42, 43)
+    steps, slow = trace.steps(), slow_step(trace)
+    assert is_gapless(steps) and len(steps) == 3 and slow < steps[0] <= slow + 30
 
 
 def test_no_memory_asks_for_a_trace(tmp_path, logdir):
@@ -316,8 +334,14 @@ def test_a_rank_that_is_past_the_step_says_so(tmp_path, logdir):
 
 def test_a_second_request_within_a_second_is_refused_and_said(tmp_path, logdir):
     process, _ = in_flight(tmp_path, logdir)
-    asked(process.pid)
-    refused = tprof("trigger", process.pid)
+    for count in range(2, 42, 2):
+        begin = time.monotonic()
+        asked(process.pid)
+        refused = request(process.pid)
+        if refused.returncode or time.monotonic() - begin < 1:
+            break
+        traced(logdir, count)  # the second one came too late, and was taken
+        time.sleep(1.1)
     assert refused.returncode == 3 and "left this trigger out" in refused.stderr
     end(process, logdir)
     assert load_traces(logdir)[-1].ledger["trigger"]["refused"] == 1

@@ -140,9 +140,11 @@ def test_sigkill_loses_nothing(killed, tmp_path, logdir):
 
 
 def test_a_helper_that_was_just_born_when_the_program_was_killed_is_folded(how, logdir):
-    run(["orphan.py"], how, logdir=logdir)
+    late = float(run(["orphan.py"], how, logdir=logdir).stdout)
     settle(logdir)
     assert items_of(logdir) == [0]
+    if late > 0.9:  # it is waited for for a second
+        pytest.skip("the machine was busy: the helper was born %.1f s after the death" % late)
     assert [".worker0." in r.path.name for r in recordings(logdir)] == [True]
 
 
@@ -154,8 +156,9 @@ def program_of(wrapper):
 
 def test_a_recording_that_is_folded_and_still_there_counts_once(logdir, tmp_path):
     """As a finisher leaves it that is killed between the two."""
-    process = start(["epochs.py", 4], "preload", logdir=logdir)
+    process = start(["epochs.py", 4], "preload", logdir=logdir, env={"EPOCHS_BEGIN": str(tmp_path / "go")})
     os.kill(wait_for(lambda: list(finishers(logdir)))[0], signal.SIGKILL)
+    (tmp_path / "go").touch()
     process.communicate(timeout=180)
     own = {r.path: r.path.read_bytes() for r in recordings(logdir)}
     leader, = (r.path for r in recordings(logdir) if not r.helper)
@@ -193,12 +196,13 @@ def test_no_more_than_max_size(logdir):
 def test_names_that_others_have_taken_are_left_alone(tmp_path, logdir):
     victim = tmp_path / "victim"
     victim.write_text("mine\n")
-    process = start(["epochs.py", 12], "run", logdir=logdir)
+    process = start(["epochs.py", 12], "run", logdir=logdir, env={"EPOCHS_BEGIN": str(tmp_path / "go")})
     leader = wait_for(lambda: [r for r in recordings(logdir) if not r.helper])[0].path
     taken = [leader.with_suffix(".worker%d.tprof" % n) for n in range(3)]
     taken[0].symlink_to(victim)
     taken[1].write_text("theirs\n")
     os.mkfifo(taken[2])
+    (tmp_path / "go").touch()
     process.communicate(timeout=120)
     settle(logdir)
     assert victim.read_text() == "mine\n" and taken[0].is_symlink()
