@@ -82,6 +82,19 @@ def jit_script():
     yield scripted.graph, scripted(X), scripted.code
 
 
+def call_backward(x):
+    # type: (torch.Tensor) -> None
+    torch.autograd.backward(x.sum())
+
+
+@mode
+def jit_script_of_a_backward_pass():
+    x = X.clone().requires_grad_()
+    scripted = torch.jit.script(call_backward)
+    scripted(x)
+    yield scripted.code, x.grad
+
+
 @mode
 def fx():
     traced = torch.fx.symbolic_trace(Net())

@@ -156,6 +156,18 @@ def wrap_around(owner, name, begins, ends):
         finally:
             ends()
     setattr(owner, name, call)
+    known_to_torchscript(original, call)
+
+# TorchScript knows some functions by identity.
+def known_to_torchscript(original, wrapped):
+    known = sys.modules.get('torch.jit._builtins')
+    functions = getattr(known, '_builtin_ops', None)
+    table = getattr(known, '_builtin_table', None)  # made of them, when it is needed first
+    for function, operator in list(functions or ()):
+        if function is original:
+            functions.append((wrapped, operator))
+            if table is not None:
+                table[id(wrapped)] = operator
 
 # Functions that switch what reports calls of functions on and off, if it is wanted.
 recorders = []
