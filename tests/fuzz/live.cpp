@@ -23,9 +23,12 @@ namespace {
 
 constexpr size_t kMostChunks = 64;
 
-// The file as a program leaves it on its way: the start of each chunk, of so many halves, each at its place.
-void write_unfolded(const std::string& path, const fuzz::RecordingImage& image, size_t halves) {
+// The file as a program leaves it on its way, or `closed` at its end: the start of each chunk, of so many halves, each
+// at its place.
+void write_unfolded(const std::string& path, const fuzz::RecordingImage& image, size_t halves, bool closed) {
   std::string header = image.header;
+  u32 is_closed = closed;
+  memcpy(header.data() + offsetof(FileHeader, closed), &is_closed, sizeof is_closed);
   u32 header_bytes = kHeaderBytes, count = u32(std::min(image.chunks.size(), kMostChunks));
   memcpy(header.data() + offsetof(FileHeader, header_bytes), &header_bytes, sizeof header_bytes);
   memcpy(header.data() + offsetof(FileHeader, chunks), &count, sizeof count);
@@ -84,17 +87,17 @@ extern "C" int LLVMFuzzerTestOneInput(const u8* data, size_t size) {
   if (!image.parse(data, size)) return 0;
   for (const std::string& file : {path, samples_of(path)}) {
     std::filesystem::remove(file);
-    write_unfolded(file, image, 1);
+    write_unfolded(file, image, 1, false);
   }
   try {
     live::ProcessesHere processes;
     live::Program program(path, processes);
     program.look();
-    for (const std::string& file : {path, samples_of(path)}) write_unfolded(file, image, 2);
-    program.look();
-    show(program);
-    program.look();
-    show(program);
+    for (bool closed : {false, true}) {
+      for (const std::string& file : {path, samples_of(path)}) write_unfolded(file, image, 2, closed);
+      program.look();
+      show(program);
+    }
     judge(path);
   } catch (const Error& refused) {
     fuzz::require(*refused.what() != 0, "a recording that is refused is refused with a reason");

@@ -42,7 +42,7 @@ test_sys_setprofile test_monitoring""".split()
 
     def command(self, file, result):
         # Where a virtual machine cannot connect to itself, the tests of its sockets wait for ever.
-        return ["/usr/bin/python3", "-m", "test", "--junit-xml", str(result), "--timeout", "900", "-i", "*VSOCK*", file]
+        return ["/usr/bin/python3", "-m", "test", "--junit-xml", str(result), "--timeout", "3000", "-i", "*VSOCK*", file]
 
     def environment(self):
         return {}
