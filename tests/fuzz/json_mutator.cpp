@@ -108,13 +108,14 @@ class Mutation {
     value = text;
   }
 
-  // A copy of an event, a little later or nested.
+  // A copy of an event, a little later or nested, or with a time that is hard to read.
   void change_events() {
     Json* events = document_.is_object() && document_.contains("traceEvents") ? &document_["traceEvents"] : &document_;
     if (!events->is_array() || events->empty()) return;
     Json copy = (*events)[below(events->size())];
     if (copy.is_object() && copy.contains("ts") && copy["ts"].is_number())
       copy["ts"] = copy["ts"].get<double>() + double(below(100)) - 50;
+    if (copy.is_object() && below(4) == 0) copy[below(2) ? "ts" : "dur"] = hard_value();
     events->push_back(std::move(copy));
   }
 
