@@ -110,6 +110,9 @@ struct MemoryEvent {
   u32 stack = 0;                                // index into Model::stacks, 0 none
 
   bool failed() const { return flags & kMemoryOutOfMemory; }  // `bytes` were asked for and not given
+  // 256 TiB, more than a process can address: a damaged size, which no sum may overflow with, is greater.
+  static constexpr i64 kMaxBytes = i64(1) << 48;
+  bool possible() const { return failed() ? bytes >= 0 && !address : bytes >= -kMaxBytes && bytes <= kMaxBytes; }
 };
 
 // The stack of a thread at one moment, read by the sampler.

@@ -134,6 +134,26 @@ TEST_F(ReadTest, times_are_exact_to_the_nanosecond) {
   }
 }
 
+TEST_F(ReadTest, a_change_of_memory_of_an_impossible_size_is_left_out_and_counted) {
+  auto change = [](const char* name, const char* bytes) {
+    return std::string(R"({"ph": "i", "name": ")") + name + R"(", "pid": 1, "tid": 1, "ts": 1, "args": {"Bytes": )" +
+           bytes + R"(, "Addr": 4096, "Device Type": 0, "Device Id": -1}})";
+  };
+  struct {
+    std::string event;
+    bool stays;
+  } const cases[] = {
+      {change("[memory]", "281474976710656"), true},          {change("[memory]", "-281474976710656"), true},
+      {change("[memory]", "281474976710657"), false},         {change("[memory]", "-9223372036854775808"), false},
+      {change("[OutOfMemory]", "9223372036854775807"), true}, {change("[OutOfMemory]", "-1"), false},
+  };
+  for (const auto& c : cases) {
+    Model m = read_events(c.event);
+    EXPECT_EQ(m.memory.size(), c.stays ? 1u : 0u) << c.event;
+    EXPECT_EQ(m.ledger.dropped["no_size"], c.stays ? 0u : 1u) << c.event;
+  }
+}
+
 TEST_F(ReadTest, what_is_wrong_with_an_event_is_repaired_or_left_out_and_counted) {
   struct {
     std::string event;

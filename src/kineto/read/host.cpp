@@ -182,7 +182,7 @@ void add_memory(ReadState& state, const EventFields& f, bool failed) {
   m.ns = f.begin_ns;
   m.thread = state.rows.thread(state.rows.number(*f.pid), state.rows.number(*f.tid));
   m.bytes = integer_of(f.arg("Bytes")).value_or(0);
-  m.address = u64(integer_of(f.arg("Addr")).value_or(0));
+  if (!failed) m.address = u64(integer_of(f.arg("Addr")).value_or(0));
   std::optional<i64> allocated = integer_of(f.arg("Total Allocated")), reserved = integer_of(f.arg("Total Reserved"));
   m.total_allocated = u64(allocated.value_or(0));
   m.total_reserved = u64(reserved.value_or(0));
@@ -192,7 +192,10 @@ void add_memory(ReadState& state, const EventFields& f, bool failed) {
   if (!allocated) m.flags |= kMemoryNoTotals;
   if (f.arg(kOurMark).is_text()) m.flags |= kMemoryShared;
   m.stack = state.stacks(text_of(f.arg(kCallStack)));
-  state.model.memory.push_back(m);
+  if (m.possible())
+    state.model.memory.push_back(m);
+  else
+    state.model.ledger.dropped["no_size"]++;
 }
 
 }  // namespace

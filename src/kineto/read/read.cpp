@@ -289,12 +289,11 @@ void TraceReader::see_lightning(PluginTrace& plugin) const {
 }
 
 void TraceReader::read_instant(EventFields& f) {
-  bool memory = f.name == kMemory || f.name == kOutOfMemory;
   if (f.name.starts_with("Iteration Start:") || f.name == kWindowEnd) return;
   if (!read_times(f, false)) return;
   size_t item = model_.memory.size();
   add_instant(state_, f);
-  if (memory && f.name == kMemory) add_plugin_event(f, PluginType::memory, item);
+  if (f.name == kMemory && model_.memory.size() > item) add_plugin_event(f, PluginType::memory, item);
 }
 
 void TraceReader::read_flow(EventFields& f, bool plugin_sees) {
