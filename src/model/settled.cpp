@@ -29,11 +29,20 @@ std::vector<StepInfo> settled_steps(const Meta& meta, bool before_training) {
   return steps;
 }
 
+// Where parts of a step were counted as steps at first, a stretch that lay between two of them lies inside of it.
 std::vector<StretchInfo> settled_stretches(const Meta& meta, bool before_training) {
+  std::vector<StepInfo> steps = settled_steps(meta, before_training);
+  auto goes_on_after = [&](const StretchInfo& s) {
+    auto next = std::upper_bound(steps.begin(), steps.end(), s.begin_ticks,
+                                 [](u64 ticks, const StepInfo& step) { return ticks < step.begin_ticks; });
+    return s.end_ticks && next != steps.begin() && next[-1].end_ticks > s.end_ticks;
+  };
   std::vector<StretchInfo> stretches;  // meta has them in order
   for (const StretchInfo& s : meta.stretches) {
     bool doubted = (s.flags & kStretchBefore) && (!meta.training_ticks || before_training);
-    if (!doubted && !(s.flags & kStretchWithdrawn)) stretches.push_back(s);
+    if (doubted || (s.flags & kStretchWithdrawn)) continue;
+    stretches.push_back(s);
+    if (goes_on_after(s)) stretches.back().flags |= kStretchInside;
   }
   return stretches;
 }

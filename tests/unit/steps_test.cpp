@@ -1,170 +1,12 @@
-// The step detector on token streams of many loops, a letter a token:
-//   D E  a batch drawn from loader 1, 2      d e  that loader is exhausted     I  iter() of a loader
-//   F G H  forward of model 1, 2, 3 with gradients in training mode             f g  ... without gradients
-//   M    ... by a module that is made anew for each call, at one of two addresses
-//   V v  forward of model 1 in eval mode, with and without gradients           W w  of model 2
-//   N n  forward of a module without parameters, with gradients in training mode and without
-//   B backward pass   < > a backward pass around what it runs
-//   O optimizer   ( ) an optimizer around its closure   o p q optimizers of known parameters   A scaler update
-//   Z gradients cleared   P a CUDA graph replayed
-//   U u ProfilerStep and its end   S tprof_step   R matching range
-// What is made of a stream reads like it: 0DFBO 1DFBO are two steps and their tokens, e0:DvDvd is Evaluation#0, i0:ff
-// is Inference#0; inside a step a stretch stands in brackets, and what belongs to nothing stands alone.
-#include "collect/steps/steps.h"
-
+// The step detector on token streams of many loops.
 #include <gtest/gtest.h>
 
-#include <set>
-#include <string>
-#include <vector>
+#include "step_game.h"
 
 using namespace tprof;
+using namespace tprof::test;
 
 namespace {
-
-struct Span {
-  std::string name;
-  u64 begin, end;
-  bool holds, inside;
-};
-
-// What the session and the readers make of a line.
-struct Recorder : StepSink {
-  std::vector<Span> steps, stretches;
-  StepBy by = StepBy::none;
-
-  void step_begins(i64 number, u64 ticks, StepBy source) override {
-    for (Span& s : steps)
-      if (s.end == 0) s.end = ticks;
-    steps.push_back({std::to_string(number), ticks, 0, false, false});
-    by = source;
-  }
-  void step_moves(u64 ticks) override {
-    steps.back().begin = ticks;
-    if (steps.size() > 1 && steps[steps.size() - 2].end > ticks) steps[steps.size() - 2].end = ticks;
-  }
-  void step_withdrawn(i64 number) override {
-    EXPECT_FALSE(steps.back().holds);
-    steps.pop_back();
-    EXPECT_EQ(steps.empty() ? -1 : i64(std::stoll(steps.back().name)), number);
-    if (!steps.empty()) steps.back().end = 0;
-  }
-  void step_confirmed() override { steps.back().holds = true; }
-  void count_restarts(RestartWhy why, i64 number, u64 ticks, bool) override {
-    std::erase_if(steps, [&](const Span& s) { return std::stoll(s.name) >= number; });
-    if (why == RestartWhy::recount && !steps.empty()) steps.back().end = ticks;
-    if (why == RestartWhy::training)
-      for (Span& s : stretches) s.holds = true;
-  }
-  void stretch_begins(StretchKind kind, i64 number, u64 ticks, bool inside) override {
-    std::string name = (kind == StretchKind::evaluation ? "e" : "i") + std::to_string(number) + ":";
-    stretches.push_back({name, ticks, 0, settled, inside});
-    if (!inside && settled && !steps.empty()) steps.back().end = ticks;
-  }
-  void stretch_goes_on(u64, u32, u32) override {}
-  void stretch_ends(u64 ticks) override { stretches.back().end = ticks; }
-  void stretch_withdrawn() override {
-    if (!stretches.back().inside && settled && !steps.empty()) steps.back().end = 0;
-    stretches.pop_back();
-  }
-  bool settled = false;
-};
-
-struct Game {
-  Recorder out;
-  StepDetector d;
-  std::string tokens;
-
-  explicit Game(const char* source = "auto") {
-    StepSource s;
-    OptionError error;
-    EXPECT_TRUE(parse_step_source(source, s, error)) << error.text;
-    d.reset(s, &out, 0);
-  }
-
-  void play(const std::string& more) {
-    for (char c : more) {
-      tokens += c;
-      u64 t = tokens.size() * 10;
-      out.settled = d.settled();
-      token(c, t);
-    }
-  }
-
-  // The stream, cut as the detector cut it.
-  std::string text() const {
-    std::string out_text;
-    const Span* last = nullptr;
-    const Span* last_inside = nullptr;
-    for (size_t i = 0; i < tokens.size(); i++) {
-      u64 t = (i + 1) * 10;
-      const Span *at = nullptr, *inside = nullptr;
-      auto look = [&](const std::vector<Span>& spans) {
-        for (const Span& s : spans)
-          if (s.holds && t >= s.begin && (s.end == 0 || t < s.end)) (s.inside ? inside : at) = &s;
-      };
-      look(out.steps);
-      look(out.stretches);
-      if (last_inside && inside != last_inside) out_text += ']';
-      if (at != last && at) out_text += (out_text.empty() ? "" : " ") + at->name;
-      if (at != last && !at) out_text += ' ';
-      if (inside && inside != last_inside) out_text += "[" + inside->name;
-      out_text += tokens[i];
-      last = at;
-      last_inside = inside;
-    }
-    return out_text;
-  }
-
- private:
-  void call(u64 t, int module, bool gradients, bool training, bool again = false) {
-    if (gradients && training) trained_.insert(module);
-    d.module_called(t, {&models_[again ? 3 + tokens.size() % 2 : module], gradients, training,
-                        module ? &parameters_[module] : nullptr, trained_.count(module) > 0});
-  }
-
-  void token(char c, u64 t) {
-    switch (c) {
-      case 'I': return d.loader_opened(t);
-      case 'D': return d.draw_begins(t, &loaders_[0]), d.draw_ends(t + 1, true);
-      case 'd': return d.draw_begins(t, &loaders_[0]), d.draw_ends(t + 1, false);
-      case 'E': return d.draw_begins(t, &loaders_[1]), d.draw_ends(t + 1, true);
-      case 'e': return d.draw_begins(t, &loaders_[1]), d.draw_ends(t + 1, false);
-      case 'F': return call(t, 1, true, true);
-      case 'M': return call(t, 1, true, true, true);
-      case 'f': return call(t, 1, false, true);
-      case 'V': return call(t, 1, true, false);
-      case 'v': return call(t, 1, false, false);
-      case 'G': return call(t, 2, true, true);
-      case 'g': return call(t, 2, false, true);
-      case 'H': return call(t, 3, true, true);
-      case 'W': return call(t, 2, true, false);
-      case 'w': return call(t, 2, false, false);
-      case 'N': return call(t, 0, true, true);
-      case 'n': return call(t, 0, false, true);
-      case 'B': return d.backward_begins(t), d.backward_ends();
-      case '<': return d.backward_begins(t);
-      case '>': return d.backward_ends();
-      case 'O': return d.optimizer_begins(t, 0), d.optimizer_ends(t + 1);
-      case 'o': return d.optimizer_begins(t, 1), d.optimizer_ends(t + 1);
-      case 'p': return d.optimizer_begins(t, 2), d.optimizer_ends(t + 1);
-      case 'q': return d.optimizer_begins(t, 3), d.optimizer_ends(t + 1);
-      case '(': return d.optimizer_begins(t, 0);
-      case ')': return d.optimizer_ends(t);
-      case 'A': return d.scaler_updated(t);
-      case 'P': return d.graph_replayed(t);
-      case 'Z': return d.gradients_cleared(t);
-      case 'U': return d.profiler_step_begins(t);
-      case 'u': return d.profiler_step_ends(t);
-      case 'S': return d.api_step(t);
-      case 'R': return d.range_matched(t);
-    }
-    FAIL() << c;
-  }
-
-  int models_[5] = {}, parameters_[4] = {}, loaders_[2] = {};
-  std::set<int> trained_;
-};
 
 std::string cut(const std::string& tokens, const char* source = "auto") {
   Game game(source);
@@ -529,4 +371,37 @@ TEST(Labels, StayWhole) {
   EXPECT_EQ(game.d.before_labels(50, open, 2), 45u);
   open[1] = 35;
   EXPECT_EQ(game.d.before_labels(50, open, 2), 50u) << "one that holds some of the step before";
+}
+
+TEST(Stated, AStepIsNotMovedByABatchThatFollows) { EXPECT_EQ(cut("IUuDfDf"), "I 0Uu 1Df 2Df"); }
+
+// ---------------------------------------------------------------- streams without sense
+
+// Found by tests/fuzz/steps.cpp and by random loops: what the line of steps is told has to make sense all the same.
+TEST(AnyStream, KeepsToTheRulesOfTheLine) {
+  struct {
+    const char *tokens, *source;
+    bool optimizers;
+  } const cases[] = {
+      {"IUueI", "auto", true},                        // a loader opened before a stated edge
+      {"DDuWNdA<dg)", "optimizer", true},             // an update in an evaluation, before any backward pass
+      {"Z<g(o<RUDeHE>uOef", "auto", true},            // a stated edge inside an optimizer
+      {"dZgePGNpvofPengwDeneVnOqGMA", "auto", true},  // quiet calls before batches that are evaluated
+      {"MWowDEIWegWpgIAodZG", "auto", false},         // quiet calls before a step
+      {"GDNoWDEneHOp", "auto", true},                 // a batch set aside while a stretch is open
+      {"FwepfdF", "auto", true},                      // quiet calls before the first batch
+      // an update between a call in eval mode and its backward pass
+      {"w)DBGw)DBGw)DBGvfDfvfDfGGGGGG>DHDHDHDHDHDHE<qFE<qFnVHRwIwEdeVEdeVEdeVEdeVEdeVnZpBVnZpBVnZpBVnZpBV", "auto",
+       true},
+      // steps that were split, and then counted again with those before them
+      {"fIfIfIfIwFVMDZBFwFVMDZBFwFVMDZBFwFVMDZBFBIBIBIHqHqeoeoeoeoeoEEEEZPvZP", "auto", true},
+      {"DDDDDDMIGMIGMIGMIGMIGMIGwAHFwBwAHFwBwAHFwBAAAvIvIPDo", "auto",
+       true},  // a replay between a loader and its batch
+  };
+  for (const auto& c : cases) {
+    Game game(c.source);
+    if (!c.optimizers) game.d.optimizers_exist(false);
+    game.play(c.tokens);
+    EXPECT_EQ(game.out.broken, "") << c.tokens;
+  }
 }

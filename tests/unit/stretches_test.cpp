@@ -153,6 +153,24 @@ TEST_F(StretchesTest, AnEvaluationInsideAStepMarksIt) {
   EXPECT_TRUE(read.stretches[0].inside && read.steps[1].evaluates && !read.steps[0].evaluates);
 }
 
+TEST_F(StretchesTest, BetweenPartsThatBecameOneStepIsInsideIt) {
+  whole();
+  step(0, kT + 100, kT + 200);
+  b.stretch(StretchKind::evaluation, 0, kT + 200, kT + 300, {.batches = 1});
+  op(kT + 210, kT + 290);
+  step(1, kT + 300, kT + 400);
+  b.stretch(StretchKind::evaluation, 1, kT + 400, kT + 500, {.batches = 1});
+  op(kT + 410, kT + 490);
+  b.restart(RestartWhy::recount, 1, kT + 500);
+  step(1, kT + 500, kT + 600);
+  Model m = build();
+  ASSERT_EQ(m.steps.size(), 2u);
+  ASSERT_EQ(m.stretches.size(), 2u);
+  EXPECT_EQ(m.steps[0].end_ns + kRoundingNs, ns(kT + 400));
+  EXPECT_TRUE(m.stretches[0].inside && m.steps[0].evaluates);
+  EXPECT_FALSE(m.stretches[1].inside || m.steps[1].evaluates);
+}
+
 TEST_F(StretchesTest, WhatWasTakenBackIsNotThere) {
   whole();
   step(0, kT + 100, kT + 200);

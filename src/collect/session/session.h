@@ -142,6 +142,7 @@ class Session final : private StepSink {
     StretchRecord* record = nullptr;
     bool open = false, inside = false, has_batches = false;
     u32 parts = 0;
+    bool ends_step = false;  // the step before it ends where it begins
   };
 
   bool live() const { return attached_ && !finished_; }

@@ -156,7 +156,7 @@ bool Session::wanted_in_stretch() const {
 }
 
 void Session::stretch_begins(StretchKind kind, i64 number, u64 ticks, bool inside) {
-  stretch_ = {nullptr, true, inside, false, 0};
+  stretch_ = {nullptr, true, inside, false, 0, false};
   show_sign(ticks);
   step_.evaluates |= inside;
   bool recorded = recording_epoch() != kNoEpoch || (g_writer.is_open() && !options_.schedule.given);
@@ -166,9 +166,11 @@ void Session::stretch_begins(StretchKind kind, i64 number, u64 ticks, bool insid
   if (stretch_.record)
     stretch_.record->flags = (inside ? u32(kStretchInside) : 0) | (settled ? 0 : u32(kStretchBefore));
   if (inside || !settled) return;
-  step_.ended = true;
-  step_.end = ticks;
-  if (step_.record) step_.record->end_ticks = ticks;
+  if (!step_.ended) {
+    stretch_.ends_step = step_.ended = true;
+    step_.end = ticks;
+    if (step_.record) step_.record->end_ticks = ticks;
+  }
   if (!leads()) return;
   i64 next = detector_.number() + 1;
   Plan plan = plan_for(next);
@@ -202,9 +204,8 @@ void Session::stretch_ends(u64 ticks) {
 
 void Session::stretch_withdrawn() {
   if (stretch_.record) stretch_.record->flags |= kStretchWithdrawn;
-  bool inside = stretch_.inside;
   stretch_ends(step_.ticks);
-  if (inside || !step_.ended) return;
+  if (!stretch_.ends_step || !step_.ended) return;
   step_.ended = false;
   if (step_.record) step_.record->end_ticks = 0;
 }

@@ -45,7 +45,7 @@ void InferenceSteps::draw_begins(u64 t, const void* iterator) {
     line_->guess();
     return;
   }
-  if (!loader_ && line_->number() == 0) {
+  if (!loader_ && line_->number() == 0 && line_->by() == StepBy::forward) {
     line_->move(at);  // what came before the first batch was set-up
     forwards_.count = others_.count = 0;
   } else {

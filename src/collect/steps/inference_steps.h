@@ -19,6 +19,8 @@ class InferenceSteps {
   void draw_begins(u64 t, const void* iterator);
   void draw_ends(bool got_batch);
   void module_called(u64 t, const ModuleCall& call);
+  // The program states that a step starts now: what came before makes none.
+  void edge_stated() { opened_ = forwards_.count = others_.count = 0; }
   // Another loader or module may lead from now on; a tentative step is withdrawn.
   void forget();
   // An optimizer exists, so that training is likely to follow.

@@ -195,6 +195,9 @@ void StepDetector::range_matched(u64 t) {
 // ends at a stated edge is a step, whatever it holds; what follows the last edge needs a sign of work to be one.
 void StepDetector::declared_edge(u64 t, StepBy by) {
   training_.stand_aside();
+  inference_.edge_stated();
+  optimizer_begin_ = t;  // of one that runs now
+  if (updated_in_backward_) updated_in_backward_ = t;
   if (line_.by() == by)
     line_.confirm(t);
   else

@@ -72,6 +72,7 @@ void TrainingSteps::open_group(u64 t, const void* iterator) {
     shown_ = true;
   } else if (state_ == State::tentative && !live_) {  // what came before the first batch was set-up
     begin_ = t;
+    quiet_count_ = 0;
     step_.began_with = Sign::draw;
     clears_first_ = false;
   }
@@ -104,12 +105,14 @@ void TrainingSteps::evaluated() {
   if (!line_->in_stretch()) line_->begin_stretch(StretchKind::evaluation, t, inside);
   evaluating_ = iterators_[0];
   last_call_ = 0;
+  quiet_count_ = 0;
   line_->go_on(t, batches_, calls_);
 }
 
 // The group holds a batch of one loader and, since then, some of another that is evaluated.
 void TrainingSteps::set_first_batch_aside() {
   if (!live_ || state_ == State::gap || !second_ || training_calls_ || aside_.group) return;
+  end_stretch(group_);
   aside_ = {group_, iterators_[0], shown_};
   group_ = second_;
   iterators_[0] = iterators_[1];

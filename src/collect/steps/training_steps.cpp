@@ -118,6 +118,7 @@ void TrainingSteps::begin(u64 t, Sign what) {
   step_ = {};
   step_.began_with = what;
   step_.after_dry = dry_ && what != Sign::draw && dry_steps_++ == 0;
+  quiet_count_ = 0;
   begin_ = t;
   state_ = State::tentative;
   if (live_) line_->begin(t, by(what));
@@ -211,7 +212,10 @@ bool TrainingSteps::update(u64 begin_ticks, u64 end, u64 optimizer) {
     if (state_ == State::tentative) withdraw();
     return false;
   }
-  if (first_step_ && state_ == State::gap) begin(begin_ticks, Sign::backward);
+  if (first_step_ && state_ == State::gap) {
+    end_stretch(begin_ticks);
+    begin(begin_ticks, Sign::backward);
+  }
   updates_seen_ = true;
   if (alone_from_ >= 0) passes_were_one_step();
   if (state_ == State::gap && !step_.next_edge) {  // another optimizer of the same update
@@ -233,6 +237,7 @@ bool TrainingSteps::update(u64 begin_ticks, u64 end, u64 optimizer) {
 // Where a batch was drawn and nothing was called since, the graph may be all of a step, up to the update. Without
 // batches it is where two replays follow each other.
 void TrainingSteps::graph_replayed(u64 t) {
+  opened_ = 0;
   if (!live_ || !optimizers_) return;
   if (group_) {
     if (calls_ == 0) update(t, t, 0);
@@ -259,6 +264,7 @@ void TrainingSteps::closure_began(u64 t) {
 
 void TrainingSteps::updated(u64 t) {
   line_->work(t);
+  last_call_ = 0;
   first_step_ = false;
   if (evaluated_since_ && !trained_since_) trains_in_eval_ = true;
   Turn turn = turn_;
@@ -318,7 +324,7 @@ void TrainingSteps::took_turn(const Turn& turn, bool joined) {
 
 // So many steps before the newest one are one step.
 void TrainingSteps::group_round(u32 steps) {
-  line_->restart(RestartWhy::recount, line_->number() - i64(steps) + 1, begin_, by(step_.began_with));
+  recount_from(line_->number() - i64(steps) + 1, begin_, by(step_.began_with));
   line_->confirm(line_->last_work());
   previous_ = before_ = {};
   previous_.updates = steps;
@@ -342,12 +348,19 @@ void TrainingSteps::make_kept_steps() {
   step_.draws = false;
 }
 
+// Counting starts again with this step, and with it what is remembered of one that has this number or a higher one.
+void TrainingSteps::recount_from(i64 number, u64 t, StepBy by) {
+  line_->restart(RestartWhy::recount, number, t, by);
+  if (split_from_ >= number) split_from_ = -1;
+  if (alone_from_ >= number) alone_from_ = -1;
+}
+
 // The loop draws again after all: what was split is one step, or draws are so rare that they say nothing of steps.
 void TrainingSteps::recount() {
   if (!split_several_) line_->guess();
   if (line_->number() - 1 - split_from_ <= kMaxRecounted) {
     most_updates_ = std::max(most_updates_, u32(line_->number() - split_from_));
-    line_->restart(RestartWhy::recount, split_from_ + 1, begin_, StepBy::dataloader);
+    recount_from(split_from_ + 1, begin_, StepBy::dataloader);
   } else {
     ignore_draws();
   }
@@ -392,7 +405,7 @@ void TrainingSteps::passes_were_one_step() {
   turns_.forget();
   if (line_->number() - from > kMaxPasses) return;
   begin_ = alone_begin_;
-  line_->restart(RestartWhy::recount, from, begin_, alone_draws_ ? StepBy::dataloader : StepBy::optimizer);
+  recount_from(from, begin_, alone_draws_ ? StepBy::dataloader : StepBy::optimizer);
   line_->confirm(line_->last_work());
   step_ = {};
   step_.draws = alone_draws_;

@@ -109,6 +109,7 @@ class TrainingSteps {
   void updated(u64 t);
   void split(u64 t, Sign what);
   void recount();
+  void recount_from(i64 number, u64 t, StepBy by);
   void make_kept_steps();
   void sign_without_update(u64 t, Sign what);
   bool knows(const ModuleCall& call) const { return live_ ? call.trains : call.parameter != nullptr; }
