@@ -1,7 +1,7 @@
 // The line of steps found so far: the machines of steps.h write it, the session follows it. A step is tentative from
-// its start until something proves that it is a step. Until then it can be moved or withdrawn; after a withdrawal the
-// step before it goes on as if nothing had happened. Between steps, or inside one, there are stretches: evaluations,
-// and inference during a training.
+// its start until something proves that it is a step. Until then it can be withdrawn; after that the step before it
+// goes on as if nothing had happened. The start of the newest step can move to a later time. Between steps, or inside
+// one, there are stretches: evaluations, and inference during a training.
 #pragma once
 #include "record/record.h"
 
