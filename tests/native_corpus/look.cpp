@@ -82,7 +82,7 @@ constexpr KnownDifference kKnownDifferences[] = {
     {"jump_out_of_handler", Known::libunwind, kAny, kOtherStack},
     {"catches", Known::library, 500, kReplaced, "libgcc_s.so"},
     {"cleanups", Known::library, 500, kReplaced, "libgcc_s.so"},
-    {"rethrows", Known::library, 600, kReplaced, "libgcc_s.so"},
+    {"rethrows", Known::library, 800, kReplaced, "libgcc_s.so"},
     {"std_thread", Known::library, 500, kReplaced, "libgcc_s.so"},
     {"coroutine", Known::none, kAny, kForeign},
     {"coroutine", Known::library, 40, kSwitched, "swapcontext"},
