@@ -150,12 +150,8 @@ void Loader::add_memory(const RecordView& view) {
   u32 what = r.head.id;
   if (u8(what) == kCudaDeviceType) torch_reports_memory_ = true;
   if (!in_span(r.ticks)) return;
-  MemoryEvent m{to_ns(r.ticks),     r.address, r.bytes,       r.total_allocated, r.total_reserved,
-                threads_(view.tid), u8(what),  i8(what >> 8), u8(what >> 16),    stacks_(stack_of(r))};
-  if (m.possible())
-    model_.memory.push_back(m);
-  else
-    model_.ledger.dropped["no_size"]++;
+  model_.add_memory({to_ns(r.ticks), r.address, r.bytes, r.total_allocated, r.total_reserved, threads_(view.tid),
+                     u8(what), i8(what >> 8), u8(what >> 16), stacks_(stack_of(r))});
 }
 
 void Loader::add_range(const RecordView& view) {

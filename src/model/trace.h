@@ -110,7 +110,8 @@ struct MemoryEvent {
   u32 stack = 0;                                // index into Model::stacks, 0 none
 
   bool failed() const { return flags & kMemoryOutOfMemory; }  // `bytes` were asked for and not given
-  // 256 TiB, more than a process can address: a damaged size, which no sum may overflow with, is greater.
+  // Whether an allocator can have reported it. No process can address 256 TiB; the limit keeps sums of damaged sizes
+  // from overflowing. What was asked for and not given may be of any size: it enters no sum and has no address.
   static constexpr i64 kMaxBytes = i64(1) << 48;
   bool possible() const { return failed() ? bytes >= 0 && !address : bytes >= -kMaxBytes && bytes <= kMaxBytes; }
 };
@@ -277,7 +278,7 @@ struct Model {
   std::vector<std::string> names;
   std::vector<TraceThread> threads;
   std::vector<Event> events;
-  std::vector<MemoryEvent> memory;  // in order of time
+  std::vector<MemoryEvent> memory;  // in order of time, see add_memory()
   std::vector<NvtxMark> marks;      // in order of time
   std::vector<Step> steps;
   std::vector<Stretch> stretches;  // in order of begin_ns
@@ -312,6 +313,13 @@ struct Model {
 
   Arena arena;
 
+  // Leaves a change out that cannot be, and counts it.
+  void add_memory(const MemoryEvent& event) {
+    if (event.possible())
+      memory.push_back(event);
+    else
+      ledger.dropped["no_size"]++;
+  }
   bool empty() const { return events.empty() && marks.empty() && calls.empty() && gpu.empty(); }
   const std::string& name_of(const Event& event) const { return names[event.name]; }
   u64 begin_realtime_ns() const { return base_time_ns + u64(begin_ns); }

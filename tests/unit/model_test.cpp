@@ -54,6 +54,18 @@ TEST_F(ModelTest, SelectsByBeginAlone) {
   EXPECT_EQ(m.ledger.written, 2u);
 }
 
+TEST_F(ModelTest, ChangesOfMemoryOfImpossibleSizesAreLeftOutAndCounted) {
+  active(kT, kT + 200);
+  b.range(kPid, 1, "op", kT + 10, kT + 90);
+  b.memory(kPid, 1, kT + 20, 64, 64);
+  b.memory(kPid, 1, kT + 30, INT64_MIN, 64);
+  b.memory(kPid, 1, kT + 40, INT64_MAX, 64);
+  b.memory(kPid, 1, kT + 50, INT64_MAX, 64, kMemoryOutOfMemory, 0, -1, 0);
+  Model m = build();
+  EXPECT_EQ(m.memory.size(), 2u);
+  EXPECT_EQ(m.ledger.dropped["no_size"], 2u);
+}
+
 TEST_F(ModelTest, CountsWarmup) {
   add_training(b, 6, 2, 4);
   Model m = build();

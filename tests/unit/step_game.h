@@ -133,7 +133,7 @@ struct Game {
     }
   }
 
-  // The stream, cut as the detector cut it; the rule that it broke.
+  // The stream, cut as the detector cut it, or the rule that it broke.
   std::string text() const {
     if (!out.broken.empty()) return out.broken;
     std::string out_text;

@@ -389,14 +389,15 @@ TEST(AnyStream, KeepsToTheRulesOfTheLine) {
       {"dZgePGNpvofPengwDeneVnOqGMA", "auto", true},  // quiet calls before batches that are evaluated
       {"MWowDEIWegWpgIAodZG", "auto", false},         // quiet calls before a step
       {"GDNoWDEneHOp", "auto", true},                 // a batch set aside while a stretch is open
+      {"SgVUFO<onfuX>", "optimizer", true},           // tokens missed inside a backward pass that updates
       {"FwepfdF", "auto", true},                      // quiet calls before the first batch
       // an update between a call in eval mode and its backward pass
       {"w)DBGw)DBGw)DBGvfDfvfDfGGGGGG>DHDHDHDHDHDHE<qFE<qFnVHRwIwEdeVEdeVEdeVEdeVEdeVnZpBVnZpBVnZpBVnZpBV", "auto",
        true},
       // steps that were split, and then counted again with those before them
       {"fIfIfIfIwFVMDZBFwFVMDZBFwFVMDZBFwFVMDZBFBIBIBIHqHqeoeoeoeoeoEEEEZPvZP", "auto", true},
-      {"DDDDDDMIGMIGMIGMIGMIGMIGwAHFwBwAHFwBwAHFwBAAAvIvIPDo", "auto",
-       true},  // a replay between a loader and its batch
+      // a replay between a loader and its batch
+      {"DDDDDDMIGMIGMIGMIGMIGMIGwAHFwBwAHFwBwAHFwBAAAvIvIPDo", "auto", true},
   };
   for (const auto& c : cases) {
     Game game(c.source);

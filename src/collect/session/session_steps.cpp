@@ -156,7 +156,7 @@ bool Session::wanted_in_stretch() const {
 }
 
 void Session::stretch_begins(StretchKind kind, i64 number, u64 ticks, bool inside) {
-  stretch_ = {nullptr, true, inside, false, 0, false};
+  stretch_ = {.open = true, .inside = inside};
   show_sign(ticks);
   step_.evaluates |= inside;
   bool recorded = recording_epoch() != kNoEpoch || (g_writer.is_open() && !options_.schedule.given);

@@ -17,6 +17,7 @@ void StepDetector::forget() {
   if (!settled()) inference_.forget();
   in_optimizer_ = 0;
   in_backward_ = false;
+  updated_in_backward_ = 0;
 }
 
 void StepDetector::optimizers_exist(bool exist) {
@@ -196,7 +197,7 @@ void StepDetector::range_matched(u64 t) {
 void StepDetector::declared_edge(u64 t, StepBy by) {
   training_.stand_aside();
   inference_.edge_stated();
-  optimizer_begin_ = t;  // of one that runs now
+  optimizer_begin_ = t;  // if one runs now, it counts from here
   if (updated_in_backward_) updated_in_backward_ = t;
   if (line_.by() == by)
     line_.confirm(t);

@@ -348,11 +348,10 @@ void TrainingSteps::make_kept_steps() {
   step_.draws = false;
 }
 
-// Counting starts again with this step, and with it what is remembered of one that has this number or a higher one.
+// Counting starts again at `number`. If a step was split that has this number or a higher one, it is no more.
 void TrainingSteps::recount_from(i64 number, u64 t, StepBy by) {
   line_->restart(RestartWhy::recount, number, t, by);
   if (split_from_ >= number) split_from_ = -1;
-  if (alone_from_ >= number) alone_from_ = -1;
 }
 
 // The loop draws again after all: what was split is one step, or draws are so rare that they say nothing of steps.

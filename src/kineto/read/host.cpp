@@ -192,10 +192,7 @@ void add_memory(ReadState& state, const EventFields& f, bool failed) {
   if (!allocated) m.flags |= kMemoryNoTotals;
   if (f.arg(kOurMark).is_text()) m.flags |= kMemoryShared;
   m.stack = state.stacks(text_of(f.arg(kCallStack)));
-  if (m.possible())
-    state.model.memory.push_back(m);
-  else
-    state.model.ledger.dropped["no_size"]++;
+  state.model.add_memory(m);
 }
 
 }  // namespace
