@@ -19,6 +19,9 @@ struct Operator {
   std::string_view name, collective, label;
   int input, output, peer;
 };
+// Of a group; a mark that states more is damaged.
+constexpr i64 kMaxSequence = i64(1) << 60;
+
 constexpr Operator kOperators[] = {
 #define COLLECTIVE(name, collective, label, input, output, peer) {name, collective, label, input, output, peer},
 #include "model/collectives.def"
@@ -138,7 +141,7 @@ class Finder {
     if (c.in_elements >= 0 || c.out_elements < 0) return c.in_elements;
     const GroupMark* mark = mark_at(f.group, f.begin_ns);
     i64 size = mark ? i64(mark->size) : model_.world_size;
-    return size > 0 ? c.out_elements * size : -1;
+    return size > 0 ? size_or_unknown(double(c.out_elements) * double(size)) : -1;
   }
 
   // Labels of transfers begin in their operator. Those of gloo's other collectives begin on threads of the process
@@ -222,7 +225,7 @@ class Finder {
     InputCursor inputs(label);
     for (std::optional<Input> input; (input = inputs.next());) {
       if (input->elements < 0) continue;
-      sum.elements = std::max<i64>(sum.elements, 0) + input->elements;
+      sum.elements = size_or_unknown(double(std::max<i64>(sum.elements, 0)) + double(input->elements));
       if (input->dtype != kDtypeUnknown) sum.dtype = input->dtype;
     }
     return sum;
@@ -314,16 +317,16 @@ class Finder {
     const std::string& name = model_.names[c.name];
     if (c.group_size <= 0) return;
     if (c.out_elements < 0 && c.in_elements >= 0 && name.find("gather") != name.npos)
-      c.out_elements = c.in_elements * c.group_size;
+      c.out_elements = size_or_unknown(double(c.in_elements) * c.group_size);
     if (c.in_elements < 0 && c.out_elements >= 0 && name.find("scatter") != name.npos)
-      c.in_elements = c.out_elements * c.group_size;
+      c.in_elements = size_or_unknown(double(c.out_elements) * c.group_size);
   }
 
   // Torch's own count at some moments tells the number of each call between them. If the calls between two moments are
   // not as many as torch has counted, nothing is numbered.
   void count(u64 address, const std::vector<Found*>& calls) {
     std::vector<GroupMark> marks = marks_[address];
-    std::erase_if(marks, [](const GroupMark& mark) { return mark.sequence < 0; });
+    std::erase_if(marks, [](const GroupMark& mark) { return mark.sequence < 0 || mark.sequence > kMaxSequence; });
     if (marks.empty()) return;
     // A mark before the span tells nothing: calls between it and the span were not seen.
     auto at = std::find_if(marks.begin(), marks.end(), [&](const GroupMark& m) { return m.ns >= model_.begin_ns; });

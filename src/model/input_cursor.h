@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/dtypes.h"
+#include "base/sizes.h"
 #include "model/inputs.h"
 
 namespace tprof {
@@ -12,7 +13,7 @@ namespace tprof {
 // One input; a list of tensors is one.
 struct Input {
   InputTag tag = InputTag::none;
-  i64 elements = -1;  // of a tensor or of all tensors of a list; -1 not known
+  i64 elements = -1;  // of a tensor or of all tensors of a list; -1 not known, or impossible
   u8 dtype = kDtypeUnknown;
   i64 integer = -1;
   u64 object = 0;
@@ -35,7 +36,7 @@ class InputCursor {
       Input element = read();
       if (element.tag == InputTag::tensor_list) open += list_;
       if (element.elements < 0) input.elements = -1;
-      if (input.elements >= 0) input.elements += element.elements;
+      if (input.elements >= 0) input.elements = size_or_unknown(double(input.elements) + double(element.elements));
       if (element.dtype != kDtypeUnknown) input.dtype = element.dtype;
     }
     return input;
@@ -53,12 +54,13 @@ class InputCursor {
     cut_ = head.flags & kInputCut;
     if (input.tag == InputTag::tensor) {
       input.dtype = head.dtype;
-      input.elements = 1;
+      double elements = 1;
       for (u32 i = 0; i < head.count; i++) {
         i64 size = 0;
         memcpy(&size, payload + (head.flags & kInputWide ? 8 : 4) * size_t(i), head.flags & kInputWide ? 8 : 4);
-        if (size < 0 || __builtin_mul_overflow(input.elements, size, &input.elements)) input.elements = INT64_MAX;
+        elements *= double(size);
       }
+      input.elements = size_or_unknown(elements);
     }
     if (input.tag == InputTag::integer) memcpy(&input.integer, payload, 8);
     if (input.tag == InputTag::object) memcpy(&input.object, payload, 8);

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "base/sizes.h"
 #include "model/communication.h"
 
 namespace tprof {
@@ -13,8 +14,8 @@ namespace {
 
 i64 amount_of(NcclAmount amount, const NcclDetail& d) {
   if (amount == NcclAmount::none) return -1;
-  if (amount == NcclAmount::count) return d.count;
-  return d.ranks && d.count <= INT64_MAX / d.ranks ? d.count * d.ranks : -1;
+  if (amount == NcclAmount::count) return size_or_unknown(double(d.count));
+  return d.ranks ? size_or_unknown(double(d.count) * d.ranks) : -1;
 }
 
 bool is_operation(const Model& model, const Event& e) {

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/sizes.h"
 #include "model/gpu.h"
 #include "model/loader.h"
 #include "model/nvtx.h"
@@ -110,10 +111,9 @@ struct MemoryEvent {
   u32 stack = 0;                                // index into Model::stacks, 0 none
 
   bool failed() const { return flags & kMemoryOutOfMemory; }  // `bytes` were asked for and not given
-  // Whether an allocator can have reported it. No process can address 256 TiB; the limit keeps sums of damaged sizes
-  // from overflowing. What was asked for and not given may be of any size: it enters no sum and has no address.
-  static constexpr i64 kMaxBytes = i64(1) << 48;
-  bool possible() const { return failed() ? bytes >= 0 && !address : bytes >= -kMaxBytes && bytes <= kMaxBytes; }
+  // Whether an allocator can have reported it. What was asked for and not given may be of any size: it enters no sum
+  // and has no address.
+  bool possible() const { return failed() ? bytes >= 0 && !address : bytes >= -kMaxSize && bytes <= kMaxSize; }
 };
 
 // The stack of a thread at one moment, read by the sampler.

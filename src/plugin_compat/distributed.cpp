@@ -103,10 +103,12 @@ class PluginRankReader {
   PluginCollective collective_of(const PluginEvent& e) {
     PluginCollective out{model_.names[e.name], e.ts_us, e.end_us(), {{e.ts_us, e.end_us()}}, {}};
     if (e.item >= model_.events.size()) return out;
+    double bytes = 0;
     for (const OpInput& input : inputs_of(model_.events[e.item])) {
       if (!input.list.empty()) out_.loses_view = "the plugin fails on a collective with a list of tensors";
-      if (input.tensor.defined) out.bytes += input.tensor.elements() * plugin_bytes(input.tensor.dtype);
+      if (input.tensor.defined) bytes += input.tensor.elements() * double(plugin_bytes(input.tensor.dtype));
     }
+    out.bytes = std::max<i64>(0, size_or_unknown(bytes));
     return out;
   }
 

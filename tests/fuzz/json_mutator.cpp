@@ -21,12 +21,13 @@ class Mutation {
 
   void run() {
     Json& value = *values_[below(values_.size())];
-    switch (below(6)) {
+    switch (below(7)) {
       case 0: value = hard_value(); break;
       case 1: value = Json(*values_[below(values_.size())]); break;
       case 2: change_members(value); break;
       case 3: change_number(value); break;
       case 4: change_text(value); break;
+      case 5: change_argument(); break;
       default: change_events(); break;
     }
   }
@@ -106,6 +107,18 @@ class Mutation {
     std::string text = value.get<std::string>();
     if (!text.empty()) text[below(text.size())] = char(32 + below(95));
     value = text;
+  }
+
+  // One of the few arguments of an event, or a number in its lists, which are rarely taken among all values.
+  void change_argument() {
+    std::vector<Json*> arguments;
+    for (Json* value : values_)
+      if (value->is_object() && value->contains("args") && (*value)["args"].is_object() && !(*value)["args"].empty())
+        arguments.push_back(&(*value)["args"]);
+    if (arguments.empty()) return;
+    Json* at = arguments[below(arguments.size())];
+    while (at->is_structured() && !at->empty()) at = &*std::next(at->begin(), i64(below(at->size())));
+    *at = hard_value();
   }
 
   // A copy of an event, a little later or nested, or with a time that is hard to read.

@@ -24,6 +24,10 @@ class Inputs {
     both.resize(2 * sizes.size(), 1);
     return append({static_cast<u8>(InputTag::tensor), 6, 0, 0, u32(sizes.size())}, both.data(), both.size() * 4);
   }
+  Inputs& wide(const std::vector<i64>& sizes) {
+    return append({static_cast<u8>(InputTag::tensor), 6, kInputWide | kInputNoStrides, 0, u32(sizes.size())},
+                  sizes.data(), sizes.size() * 8);
+  }
   Inputs& none() { return append({static_cast<u8>(InputTag::none), 0, 0, 0, 0}, nullptr, 0); }
   Inputs& flag(bool value) { return append({static_cast<u8>(InputTag::boolean), 0, 0, 0, value}, nullptr, 0); }
   Inputs& number(i64 value) { return append({static_cast<u8>(InputTag::integer), 0, 0, 0, 0}, &value, 8); }
@@ -211,6 +215,17 @@ TEST(Flops, WhatDoesNotFitIsUnknownAndNotZero) {
   EXPECT_EQ(flops_of("aten::mm", {{{3, 5}}, {{6, 7}}}), -1);
   EXPECT_EQ(flops_of("aten::conv2d", {{{1, 3, 8, 8}}, {{4, 3, 3, 3}}}), -1);  // stride is not known
   EXPECT_EQ(flops_of("aten::mm", {}), -1);
+}
+
+TEST(Flops, ImpossibleSizesAreUnknown) {
+  constexpr i64 kMost = i64(1) << 48;  // elements
+  auto product = [](i64 m, i64 k, i64 n) { return flops_with("aten::mm", Inputs().wide({m, k}).wide({k, n})); };
+  EXPECT_EQ(product(kMost / 8, 8, 16), 2.0 * double(kMost) * 16);
+  EXPECT_EQ(product(kMost / 8 + 1, 8, 16), -1);
+  EXPECT_EQ(product(INT64_MAX, INT64_MAX, INT64_MAX), -1);
+  EXPECT_EQ(product(-3, -5, -7), -1);
+  auto strange = Inputs().tensor({2, 3, 8, 8}).tensor({4, 3, 3, 3}).none().numbers({1, 1});
+  EXPECT_EQ(flops_with("aten::conv2d", strange.numbers({INT64_MIN, 0}).numbers({INT64_MAX, 1}).number(1)), -1);
 }
 
 TEST(Flops, InnerOperatorsArePartOfTheOuterOne) {

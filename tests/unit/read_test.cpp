@@ -338,16 +338,30 @@ TEST_F(ReadTest, nesting_without_end_is_no_danger) {
   EXPECT_FALSE(overview_of(m).steps.empty());
 }
 
+std::string all_reduce(const char* in, const char* out) {
+  return std::string(
+             R"({"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "pid": 0, "tid": 9, "ts": 1, "dur": 5,)"
+             R"( "args": {"device": 0, "stream": 9, "correlation": 3, "Collective name": "allreduce", "dtype": "Float",)"
+             R"( "Group size": 2, "Seq": 4, "In msg nelems": )") +
+         in + R"(, "Out msg nelems": )" + out + "}}";
+}
+
 TEST_F(ReadTest, collectives_of_kernels) {
-  Model m = read_events(
-      R"({"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "pid": 0, "tid": 9, "ts": 1, "dur": 5, "args":)"
-      R"( {"device": 0, "stream": 9, "correlation": 3, "Collective name": "allreduce", "dtype": "Float",)"
-      R"( "In msg nelems": 100, "Out msg nelems": 100, "Group size": 2, "Seq": 4}})");
+  Model m = read_events(all_reduce("100", "100"));
   ASSERT_EQ(m.collectives.size(), 1u);
   EXPECT_EQ(m.names[m.collectives[0].name], "allreduce");
   EXPECT_EQ(m.collectives[0].in_elements, 100);
   EXPECT_EQ(m.collectives[0].group_size, 2);
   EXPECT_EQ(m.collectives[0].sequence, 4);
+}
+
+TEST_F(ReadTest, a_collective_of_an_impossible_size_is_of_unknown_size) {
+  for (const char* elements : {"9223372036854775807", "-9223372036854775808", "281474976710657"}) {
+    Model m = read_events(all_reduce("100", elements));
+    ASSERT_EQ(m.collectives.size(), 1u);
+    EXPECT_EQ(m.collectives[0].in_elements, 100);
+    EXPECT_EQ(m.collectives[0].out_elements, -1) << elements;
+  }
 }
 
 }  // namespace

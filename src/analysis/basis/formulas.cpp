@@ -1,5 +1,7 @@
 #include "analysis/basis/formulas.h"
 
+#include <math.h>
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -15,36 +17,36 @@ const TensorInput* tensor(const Inputs& inputs, size_t i) {
   return i < inputs.size() && inputs[i].tensor.defined ? &inputs[i].tensor : nullptr;
 }
 
-Count count(double operations, i64 elements, const TensorInput& a, u8 output) {
+Count count(double operations, double elements, const TensorInput& a, u8 output) {
   u32 in = dtype_bytes(a.dtype), out = dtype_bytes(output);
-  return {operations, in && out ? double(elements) * in : -1, a.dtype};
+  return {operations, in && out ? elements * in : -1, a.dtype};
 }
 
 std::optional<Count> matrices(const Inputs& inputs, size_t first) {
   const TensorInput *a = tensor(inputs, first), *b = tensor(inputs, first + 1);
   if (!a || !b || a->sizes.size() < 2 || b->sizes.size() < 2 || a->size(0) != b->size(1)) return {};
-  i64 batch = a->sizes.size() > 2 ? a->elements() / std::max<i64>(1, a->size(0) * a->size(1)) : 1;
-  double output = double(batch) * double(a->size(1)) * double(b->size(0));
-  return count(2 * output * double(a->size(0)), a->elements() + b->elements() + i64(output), *a, a->dtype);
+  double batch = a->sizes.size() > 2 ? a->elements() / std::max(1.0, double(a->size(0)) * double(a->size(1))) : 1;
+  double output = batch * double(a->size(1)) * double(b->size(0));
+  return count(2 * output * double(a->size(0)), a->elements() + b->elements() + output, *a, a->dtype);
 }
 
 // input [.., K], weight [N, K]
 std::optional<Count> linear(const Inputs& inputs, size_t first) {
   const TensorInput *a = tensor(inputs, first), *w = tensor(inputs, first + 1);
   if (!a || !w || a->sizes.empty() || w->sizes.size() != 2 || a->size(0) != w->size(0) || a->size(0) == 0) return {};
-  i64 output = a->elements() / a->size(0) * w->size(1);
-  return count(2.0 * double(a->elements()) * double(w->size(1)), a->elements() + w->elements() + output, *a, a->dtype);
+  double output = a->elements() / double(a->size(0)) * double(w->size(1));
+  return count(2 * a->elements() * double(w->size(1)), a->elements() + w->elements() + output, *a, a->dtype);
 }
 
 std::optional<Count> linear_vector(const Inputs& inputs, size_t first) {
   const TensorInput *a = tensor(inputs, first), *v = tensor(inputs, first + 1);
   if (!a || !v || a->sizes.size() != 2 || v->sizes.size() != 1) return {};
-  return count(2.0 * double(a->elements()), a->elements() + v->elements() + a->size(1), *a, a->dtype);
+  return count(2 * a->elements(), a->elements() + v->elements() + double(a->size(1)), *a, a->dtype);
 }
 
-i64 kernel_elements(const TensorInput& weight) {
-  i64 product = 1;
-  for (size_t i = 2; i < weight.sizes.size(); i++) product *= weight.sizes[i];
+double kernel_elements(const TensorInput& weight) {
+  double product = 1;
+  for (size_t i = 2; i < weight.sizes.size(); i++) product *= double(weight.sizes[i]);
   return product;
 }
 
@@ -55,7 +57,7 @@ std::optional<Count> nothing(const Inputs&, size_t) { return Count{0, 0, 255}; }
 std::optional<Count> transposed_convolution(const Inputs& inputs, size_t first) {
   const TensorInput *a = tensor(inputs, first), *w = tensor(inputs, first + 1);
   if (!a || !w || a->sizes.size() < 3 || a->sizes.size() != w->sizes.size()) return {};
-  Count out{2.0 * double(a->elements()) * double(w->sizes[1]) * double(kernel_elements(*w)), -1, a->dtype};
+  Count out{2 * a->elements() * double(w->sizes[1]) * kernel_elements(*w), -1, a->dtype};
   return out;
 }
 
@@ -67,20 +69,21 @@ std::optional<Count> convolution(const Inputs& inputs, size_t first) {
   if (first + 6 < inputs.size() && !inputs[first + 6].booleans.empty() && inputs[first + 6].booleans[0])
     return transposed_convolution(inputs, first);
   size_t dims = a->sizes.size() - 2;
-  auto option = [&](size_t which, size_t d) -> std::optional<i64> {
+  auto option = [&](size_t which, size_t d) -> std::optional<double> {
     const std::vector<i64>& list = inputs[first + which].integers;
     if (list.size() != 1 && list.size() != dims) return {};
-    return list[list.size() == 1 ? 0 : d];
+    return double(list[list.size() == 1 ? 0 : d]);
   };
-  i64 output = a->sizes[0] * w->sizes[0];
+  double output = double(a->sizes[0]) * double(w->sizes[0]);
   for (size_t d = 0; d < dims; d++) {
-    std::optional<i64> stride = option(3, d), padding = option(4, d), dilation = option(5, d);
+    std::optional<double> stride = option(3, d), padding = option(4, d), dilation = option(5, d);
     if (!stride || !padding || !dilation || *stride <= 0) return {};
-    i64 size = (a->sizes[2 + d] + 2 * *padding - *dilation * (w->sizes[2 + d] - 1) - 1) / *stride + 1;
+    double reach = *dilation * double(w->sizes[2 + d] - 1) + 1;
+    double size = floor((double(a->sizes[2 + d]) + 2 * *padding - reach) / *stride) + 1;
     if (size <= 0) return {};
     output *= size;
   }
-  double operations = 2.0 * double(output) * double(w->sizes[1]) * double(kernel_elements(*w));
+  double operations = 2 * output * double(w->sizes[1]) * kernel_elements(*w);
   return count(operations, a->elements() + w->elements() + output, *a, a->dtype);
 }
 
@@ -92,7 +95,7 @@ std::optional<Count> convolution_backward(const Inputs& inputs, size_t first) {
   for (const OpInput& input : inputs) transposed |= input.booleans.size() == 1 && input.booleans[0];
   const std::vector<bool>& wanted = inputs.back().booleans;
   double gradients = wanted.size() == 3 ? double(wanted[0]) + double(wanted[1]) : 2;
-  double forward = 2.0 * double((transposed ? a : g)->elements()) * double(w->sizes[1]) * double(kernel_elements(*w));
+  double forward = 2 * (transposed ? a : g)->elements() * double(w->sizes[1]) * kernel_elements(*w);
   return count(gradients * forward, g->elements() + a->elements() + w->elements(), *g, g->dtype);
 }
 
@@ -105,9 +108,9 @@ bool is_causal(const Inputs& inputs, size_t first, int n) {
 
 // S queries of D, T keys of D, T values of Dv, all for `rows` = B * H * S rows of queries.
 Count attention_count(const TensorInput& q, const TensorInput& k, const TensorInput& v, i64 keys, bool causal) {
-  double rows = double(q.elements()) / double(q.size(0));
+  double rows = q.elements() / double(q.size(0));
   double operations = 2 * rows * double(keys) * double(q.size(0) + v.size(0)) * (causal ? 0.5 : 1);
-  return count(operations, q.elements() + k.elements() + v.elements() + i64(rows) * v.size(0), q, q.dtype);
+  return count(operations, q.elements() + k.elements() + v.elements() + rows * double(v.size(0)), q, q.dtype);
 }
 
 // query [B, H, S, D], key [B, H', T, D], value [B, H', T, Dv]
@@ -148,8 +151,8 @@ std::optional<Count> multi_head(const Inputs& inputs, size_t first) {
   if (!q || !k || !v || !in || q->sizes.size() != 3 || k->sizes.size() != 3 || v->sizes.size() != 3) return {};
   double features = double(q->size(0));
   if (in->sizes.size() != 2 || in->size(0) != q->size(0) || in->size(1) != 3 * q->size(0)) return {};
-  double products = 2 * features * double(2 * q->elements() + k->elements() + v->elements());
-  return Count{products + 4 * double(q->elements()) * double(k->sizes[1]), -1, q->dtype};
+  double products = 2 * features * (2 * q->elements() + k->elements() + v->elements());
+  return Count{products + 4 * q->elements() * double(k->sizes[1]), -1, q->dtype};
 }
 
 // source [B, S, E]; features, heads, weights [3E, E], bias, output weights, bias; three flags and numbers, four vectors
@@ -159,22 +162,22 @@ std::optional<Count> encoder_layer(const Inputs& inputs, size_t first) {
   const TensorInput *one = tensor(inputs, first + 14), *two = tensor(inputs, first + 16);
   if (!x || !in || !one || !two || x->sizes.size() != 3 || in->sizes.size() != 2 || x->size(0) == 0) return {};
   if (in->size(1) != 3 * x->size(0) || one->sizes.size() != 2 || two->sizes.size() != 2) return {};
-  double all = double(x->elements()), features = double(x->size(0)), rows = all / features;
+  double all = x->elements(), features = double(x->size(0)), rows = all / features;
   double attend = 8 * all * features + 4 * all * double(x->sizes[1]);
-  return Count{attend + 2 * rows * double(one->elements() + two->elements()), -1, x->dtype};
+  return Count{attend + 2 * rows * (one->elements() + two->elements()), -1, x->dtype};
 }
 
 // Each row of the input (of [T, B, I], or of packed sequences) is multiplied with each weight of each layer and
 // direction once. This holds for LSTM and GRU, whose gates are rows of the weights. `weights`: a list of tensors, some
 // of which are vectors of biases.
 Count recurrent_count(const TensorInput& x, double weights) {
-  return {2 * double(x.elements()) / double(x.size(0)) * weights, -1, x.dtype};
+  return {2 * x.elements() / double(x.size(0)) * weights, -1, x.dtype};
 }
 std::optional<Count> recurrent(const Inputs& inputs, size_t first) {
   const TensorInput* x = tensor(inputs, first);
   double weights = 0;
   for (const OpInput& input : inputs)
-    for (const TensorInput& w : input.list) weights += w.sizes.size() == 2 ? double(w.elements()) : 0;
+    for (const TensorInput& w : input.list) weights += w.sizes.size() == 2 ? w.elements() : 0;
   if (!x || x->sizes.size() < 2 || x->size(0) == 0 || weights == 0) return {};
   return recurrent_count(*x, weights);
 }
@@ -185,7 +188,7 @@ std::optional<Count> recurrent_layer(const Inputs& inputs, size_t first) {
   const TensorInput *x = tensor(inputs, first), *w = tensor(inputs, first + 1), *u = tensor(inputs, first + 2);
   if (!x || !w || !u || x->sizes.size() < 2 || x->size(0) == 0) return {};
   if (w->sizes.size() != 2 || u->sizes.size() != 2 || w->size(0) != x->size(0)) return {};
-  return recurrent_count(*x, double(w->elements() + u->elements()));
+  return recurrent_count(*x, w->elements() + u->elements());
 }
 std::optional<Count> recurrent_layer_backward(const Inputs& inputs, size_t first) {
   return twice(recurrent_layer(inputs, first));
@@ -196,8 +199,8 @@ std::optional<Count> bilinear(const Inputs& inputs, size_t first) {
   const TensorInput *a = tensor(inputs, first), *b = tensor(inputs, first + 1), *w = tensor(inputs, first + 2);
   if (!a || !b || !w || w->sizes.size() != 3 || a->size(0) != w->sizes[1] || b->size(0) != w->sizes[2]) return {};
   if (a->size(0) == 0) return {};
-  double rows = double(a->elements()) / double(a->size(0));
-  return Count{2 * rows * double(w->elements() + w->sizes[0] * w->sizes[2]), -1, a->dtype};
+  double rows = a->elements() / double(a->size(0));
+  return Count{2 * rows * (w->elements() + double(w->sizes[0]) * double(w->sizes[2])), -1, a->dtype};
 }
 
 // Products of groups: [M, K] x [G, K, N] grouped by rows, [G, M, K] x [K, N] by columns, [M, K] x [K, N] by the summed
@@ -207,22 +210,22 @@ std::optional<Count> grouped_matrices(const Inputs& inputs, size_t first) {
   if (!a || !b || a->sizes.size() < 2 || b->sizes.size() < 2 || a->size(0) != b->size(1)) return {};
   bool by_columns = a->sizes.size() == 3 && b->sizes.size() == 2;
   double groups = by_columns ? double(std::max<i64>(1, a->sizes[0])) : 1;
-  return Count{2 * double(a->elements()) * double(b->size(0)) / groups, -1, a->dtype};
+  return Count{2 * a->elements() * double(b->size(0)) / groups, -1, a->dtype};
 }
 
 // vector [K], vector [K]
 std::optional<Count> dot(const Inputs& inputs, size_t first) {
   const TensorInput *a = tensor(inputs, first), *b = tensor(inputs, first + 1);
   if (!a || !b || a->sizes.size() != 1 || b->sizes != a->sizes) return {};
-  return count(2.0 * double(a->elements()), a->elements() + b->elements() + 1, *a, a->dtype);
+  return count(2 * a->elements(), a->elements() + b->elements() + 1, *a, a->dtype);
 }
 
 // vector [M], vector [N]
 std::optional<Count> outer(const Inputs& inputs, size_t first) {
   const TensorInput *a = tensor(inputs, first), *b = tensor(inputs, first + 1);
   if (!a || !b || a->sizes.size() != 1 || b->sizes.size() != 1) return {};
-  i64 output = a->elements() * b->elements();
-  return count(double(output), a->elements() + b->elements() + output, *a, a->dtype);
+  double output = a->elements() * b->elements();
+  return count(output, a->elements() + b->elements() + output, *a, a->dtype);
 }
 
 constexpr Formula untold = nullptr;

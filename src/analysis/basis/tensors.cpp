@@ -1,8 +1,10 @@
 #include "analysis/basis/tensors.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/dtypes.h"
+#include "base/sizes.h"
 #include "model/inputs.h"
 
 namespace tprof {
@@ -19,16 +21,22 @@ i64 dimension(const InputHead& head, const char* payload, size_t i) {
   return head.flags & kInputWide ? read<i64>(payload + i * 8) : i64(read<u32>(payload + i * 4));
 }
 
+bool possible(const TensorInput& tensor) {
+  return std::all_of(tensor.sizes.begin(), tensor.sizes.end(),
+                     [](i64 size) { return size_or_unknown(double(size)) >= 0; }) &&
+         size_or_unknown(tensor.elements()) >= 0;
+}
+
 OpInput input_of(const InputHead& head, const char* payload) {
   OpInput out;
   switch (static_cast<InputTag>(head.tag)) {
     case InputTag::tensor:
-      out.tensor.defined = true;
       out.tensor.dtype = head.dtype;
       out.tensor.has_strides = !(head.flags & kInputNoStrides);
       for (u32 i = 0; i < head.count; i++) out.tensor.sizes.push_back(dimension(head, payload, i));
       for (u32 i = 0; i < head.count && !(head.flags & kInputNoStrides); i++)
         out.tensor.strides.push_back(dimension(head, payload, head.count + i));
+      out.tensor.defined = possible(out.tensor);
       break;
     case InputTag::integer: out.integers.push_back(read<i64>(payload)); break;
     case InputTag::integer_list:
@@ -45,9 +53,9 @@ OpInput input_of(const InputHead& head, const char* payload) {
 
 }  // namespace
 
-i64 TensorInput::elements() const {
-  i64 product = 1;
-  for (i64 x : sizes) product *= x;
+double TensorInput::elements() const {
+  double product = 1;
+  for (i64 x : sizes) product *= double(x);
   return product;
 }
 

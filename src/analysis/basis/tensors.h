@@ -9,10 +9,10 @@ namespace tprof {
 struct TensorInput {
   std::vector<i64> sizes, strides;  // strides are empty if they are not known or do not exist
   u8 dtype = 255;                   // at::ScalarType, 255 unknown
-  bool defined = false;             // false: None, an undefined tensor, or a value that is not a tensor
+  bool defined = false;             // false: None, an undefined tensor, no tensor, or one of impossible sizes
   bool has_strides = false;         // strides were recorded; sparse and nested tensors have none
 
-  i64 elements() const;
+  double elements() const;  // a whole number, as a double because no product of sizes overflows it
   // The size of a dimension, counted from the last one; 0 if there are fewer.
   i64 size(size_t from_end) const { return from_end < sizes.size() ? sizes[sizes.size() - 1 - from_end] : 0; }
 };

@@ -7,19 +7,20 @@
 
 #include "analysis/basis/tensors.h"
 #include "base/dtypes.h"
+#include "base/sizes.h"
 
 namespace tprof {
 namespace {
 
 i64 input_bytes(const Event& op) {
-  i64 sum = 0;
+  double sum = 0;
   for (const OpInput& input : inputs_of(op)) {
     if (!input.tensor.defined) continue;
     u32 each = dtype_bytes(input.tensor.dtype);
     if (!each) return -1;
     sum += input.tensor.elements() * each;
   }
-  return sum > 0 ? sum : -1;
+  return sum > 0 ? size_or_unknown(sum) : -1;
 }
 
 // The communication operator at or around an event, -1 none.
@@ -76,7 +77,7 @@ class CallReader {
     call.async = said.async;
     u32 each = said.dtype ? dtype_bytes(std::string_view(model_.names[said.dtype])) : 0;
     i64 elements = std::max(said.in_elements, said.out_elements);
-    if (each && elements >= 0) call.bytes = elements * each;
+    if (each && elements >= 0) call.bytes = size_or_unknown(double(elements) * each);
   }
 
   // Those that ran on the CPU, and those of NCCL of which the trace has no kernel. An operator only starts a

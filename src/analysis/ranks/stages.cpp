@@ -44,17 +44,18 @@ const char* stage_text(Stage stage) {
 
 WorkAmount work_of(const Model& model, const NameClasses& classes, const Windows& windows) {
   WorkAmount out;
+  double elements = -1;
   for (const Event& e : model.events) {
     if (!is_operator(e) || is_collective_op(model.name_of(e)) || classes.is(e, NameClass::communication_op) ||
         !windows.holds(e.begin_ns))
       continue;
     out.operators++;
     if (!(e.flags & kEventHasInputs) || (e.parent >= 0 && is_operator(model.events[size_t(e.parent)]))) continue;
-    i64 elements = 0;
+    elements = std::max(elements, 0.0);
     for (const OpInput& input : inputs_of(e))
       if (input.tensor.defined) elements += input.tensor.elements();
-    out.elements = std::max<i64>(out.elements, 0) + elements;
   }
+  out.elements = i64(std::min(elements, 0x1p62));  // damaged sizes may sum up to more than fits
   return out;
 }
 

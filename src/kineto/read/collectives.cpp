@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/nccl.h"
+#include "base/sizes.h"
 #include "kineto/names.h"
 #include "kineto/read/state.h"
 #include "model/communication.h"
@@ -23,8 +24,8 @@ Collective collective_of(ReadState& state, const EventFields& f) {
   c.group = text(kGroupName);
   c.group_description = text(kGroupDescription);
   c.group_ranks = text(kGroupRanks);
-  c.in_elements = number(kInElements);
-  c.out_elements = number(kOutElements);
+  c.in_elements = size_or_unknown(double(number(kInElements)));
+  c.out_elements = size_or_unknown(double(number(kOutElements)));
   c.group_size = i32(u32_of(f.arg(kGroupSize), kNone));
   c.sequence = number(kGroupSequence);
   c.peer = i32(u32_of(f.arg(kPeer), kNone));
