@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/sizes.h"
 #include "hang/dump_bounds.h"
 #include "hang/pickle.h"
 #include "record/regular_file.h"
@@ -89,15 +90,17 @@ std::string first_text(const Json& list) {
 // Of all tensors; -1 not known.
 i64 elements_in(const Json& sizes) {
   if (!sizes.is_array() || sizes.empty()) return -1;
-  i64 sum = 0;
+  double sum = 0;
   for (const Json& tensor : sizes) {
-    i64 product = 1;
+    double product = 1;
     if (!tensor.is_array()) return -1;
-    for (const Json& size : tensor)
-      if (!size.is_number_integer() || __builtin_mul_overflow(product, size.get<i64>(), &product)) return -1;
-    if (__builtin_add_overflow(sum, product, &sum)) return -1;
+    for (const Json& size : tensor) {
+      if (!size.is_number_integer()) return -1;
+      product *= size.get<double>();
+    }
+    sum += product;
   }
-  return sum;
+  return size_or_unknown(sum);
 }
 
 // What the dump says of a group. The key of gloo's is ''.
