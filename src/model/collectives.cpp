@@ -15,13 +15,13 @@
 namespace tprof {
 namespace {
 
+// How many collectives a group can have started; a mark that states more is damaged.
+constexpr i64 kMaxSequence = i64(1) << 60;
+
 struct Operator {
   std::string_view name, collective, label;
   int input, output, peer;
 };
-// Of a group; a mark that states more is damaged.
-constexpr i64 kMaxSequence = i64(1) << 60;
-
 constexpr Operator kOperators[] = {
 #define COLLECTIVE(name, collective, label, input, output, peer) {name, collective, label, input, output, peer},
 #include "model/collectives.def"

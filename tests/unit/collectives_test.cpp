@@ -173,6 +173,17 @@ TEST_F(CollectivesTest, WhereTorchCountedOtherwiseNothingIsNumbered) {
   for (const Collective& c : model.collectives) EXPECT_EQ(c.sequence, -1);
 }
 
+TEST_F(CollectivesTest, ADamagedCountNumbersNothing) {
+  groups(INT64_MAX);
+  all_reduce(100, kWorld, 12);
+  all_reduce(400, kWorld, 12);
+  label("gloo:all_reduce", 130, 300, {12});
+  label("gloo:all_reduce", 430, 600, {12});
+  build();
+  ASSERT_EQ(model.collectives.size(), 2u);
+  for (const Collective& c : model.collectives) EXPECT_EQ(c.sequence, -1);
+}
+
 TEST_F(CollectivesTest, ATransferHasAPeerAndLeavesTheGroupWithoutNumbers) {
   groups();
   all_reduce(100, kWorld, 4);
