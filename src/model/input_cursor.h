@@ -58,7 +58,7 @@ class InputCursor {
       for (u32 i = 0; i < head.count; i++) {
         i64 size = 0;
         memcpy(&size, payload + (head.flags & kInputWide ? 8 : 4) * size_t(i), head.flags & kInputWide ? 8 : 4);
-        elements *= double(size);
+        elements = with_dimension(elements, size);
       }
       input.elements = size_or_unknown(elements);
     }

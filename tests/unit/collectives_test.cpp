@@ -173,6 +173,21 @@ TEST_F(CollectivesTest, WhereTorchCountedOtherwiseNothingIsNumbered) {
   for (const Collective& c : model.collectives) EXPECT_EQ(c.sequence, -1);
 }
 
+TEST_F(CollectivesTest, SizesThatCannotBeAreNotKnown) {
+  groups();
+  const std::vector<i64> all[] = {{-3, -5}, {i64(1) << 40, 1 << 9}, {INT64_MAX, 0}, {1 << 20, 1 << 20}};
+  for (const std::vector<i64>& sizes : all) {
+    Inputs inputs;
+    inputs.tensor_list(1).wide_tensor(kFloat, sizes, {1, 1}).object(kWorld).object(0x9999).none().integer(-1);
+    u64 at = kT + 100 * u64(&sizes - all + 1);
+    b.range(kPid, 1, "c10d::allreduce_", at, at + 20, {.inputs = &inputs});
+  }
+  build();
+  ASSERT_EQ(model.collectives.size(), 4u);
+  for (size_t i = 0; i < 3; i++) EXPECT_EQ(model.collectives[i].in_elements, -1);
+  EXPECT_EQ(model.collectives[3].in_elements, i64(1) << 40);
+}
+
 TEST_F(CollectivesTest, ADamagedCountNumbersNothing) {
   groups(INT64_MAX);
   all_reduce(100, kWorld, 12);

@@ -1,6 +1,5 @@
 #include "analysis/basis/tensors.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "base/dtypes.h"
@@ -21,12 +20,6 @@ i64 dimension(const InputHead& head, const char* payload, size_t i) {
   return head.flags & kInputWide ? read<i64>(payload + i * 8) : i64(read<u32>(payload + i * 4));
 }
 
-bool possible(const TensorInput& tensor) {
-  return std::all_of(tensor.sizes.begin(), tensor.sizes.end(),
-                     [](i64 size) { return size_or_unknown(double(size)) >= 0; }) &&
-         size_or_unknown(tensor.elements()) >= 0;
-}
-
 OpInput input_of(const InputHead& head, const char* payload) {
   OpInput out;
   switch (static_cast<InputTag>(head.tag)) {
@@ -36,7 +29,7 @@ OpInput input_of(const InputHead& head, const char* payload) {
       for (u32 i = 0; i < head.count; i++) out.tensor.sizes.push_back(dimension(head, payload, i));
       for (u32 i = 0; i < head.count && !(head.flags & kInputNoStrides); i++)
         out.tensor.strides.push_back(dimension(head, payload, head.count + i));
-      out.tensor.defined = possible(out.tensor);
+      out.tensor.defined = size_or_unknown(out.tensor.elements()) >= 0;
       break;
     case InputTag::integer: out.integers.push_back(read<i64>(payload)); break;
     case InputTag::integer_list:
@@ -54,9 +47,9 @@ OpInput input_of(const InputHead& head, const char* payload) {
 }  // namespace
 
 double TensorInput::elements() const {
-  double product = 1;
-  for (i64 x : sizes) product *= double(x);
-  return product;
+  double elements = 1;
+  for (i64 size : sizes) elements = with_dimension(elements, size);
+  return elements;
 }
 
 std::vector<OpInput> inputs_of(const Event& event) {

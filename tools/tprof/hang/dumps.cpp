@@ -92,13 +92,13 @@ i64 elements_in(const Json& sizes) {
   if (!sizes.is_array() || sizes.empty()) return -1;
   double sum = 0;
   for (const Json& tensor : sizes) {
-    double product = 1;
+    double elements = 1;
     if (!tensor.is_array()) return -1;
     for (const Json& size : tensor) {
       if (!size.is_number_integer()) return -1;
-      product *= size.get<double>();
+      elements = with_dimension(elements, size.get<i64>());
     }
-    sum += product;
+    sum += elements;
   }
   return size_or_unknown(sum);
 }
