@@ -12,8 +12,8 @@ constexpr i64 kMaxSize = i64(1) << 48;
 // A size that was computed in double, which no product of sizes overflows; -1, not known, if it cannot be one.
 inline i64 size_or_unknown(double size) { return size >= 0 && size <= double(kMaxSize) ? i64(size) : -1; }
 
-// The elements of a tensor that has one dimension more. Not a number, of which nothing makes a size again, if the
-// dimension cannot be.
+// The elements of a tensor that has one dimension more. If that dimension cannot be: NaN, which stays NaN however many
+// dimensions follow, and is -1 to size_or_unknown().
 inline double with_dimension(double elements, i64 size) {
   return size_or_unknown(double(size)) < 0 ? double(NAN) : elements * double(size);
 }
