@@ -25,10 +25,11 @@ namespace {
 
 enum class State : u32 { off, switching, on, unavailable };
 std::atomic<State> g_state{State::off};
-std::atomic<bool> g_forked{false};    // forked from a process that used CUPTI, which is then never called again
-std::atomic<bool> g_seen{false};      // this process uses CUDA
-std::atomic<bool> g_wanted{false};    // warming up or active
-std::atomic<bool> g_kinds_on{false};  // our kinds of records are enabled; written under MuxSwitching
+std::atomic<bool> g_forked{false};     // forked from a process that used CUPTI, which is then never called again
+std::atomic<bool> g_seen{false};       // this process uses CUDA
+std::atomic<bool> g_wanted{false};     // warming up or active
+std::atomic<bool> g_no_driver{false};  // the first attempt found none, and no function of CUPTI was called
+std::atomic<bool> g_kinds_on{false};   // our kinds of records are enabled; written under MuxSwitching
 CuptiLibrary g_library;
 BufferPool g_buffers;
 
@@ -130,6 +131,11 @@ bool load_and_enable(char* why, size_t size) {
     snprintf(why, size, "switched off by TPROF_ACTIVITIES");
     return false;
   }
+  g_no_driver.store(!cuda_driver_found());
+  if (g_no_driver.load()) {
+    snprintf(why, size, "there is no CUDA driver here");
+    return false;
+  }
   const char* chosen = g_session.options().cupti.value;
   bool found = find_cupti(g_library, chosen, 0);
   if (!found) {
@@ -142,7 +148,7 @@ bool load_and_enable(char* why, size_t size) {
   }
   g_buffers.prepare();
   int rc = enable_kinds();
-  while (rc == cupti::kNotInitialized && mapped_driver_major() && !*chosen) {
+  while (rc == cupti::kNotInitialized && !*chosen) {
     static CuptiLibrary older;
     if (!find_cupti(older, chosen, g_library.major())) break;
     g_library = older;
@@ -152,7 +158,7 @@ bool load_and_enable(char* why, size_t size) {
   return rc == 0;
 }
 
-// The first attempt of the process. If it fails, there is no other.
+// The first attempt of the process. If it fails, there is no other, unless it found no driver.
 bool first_switch_on() {
   char why[400] = "";
   bool ok = load_and_enable(why, sizeof why);
@@ -190,7 +196,7 @@ void switch_on() {
   if (was != State::off) return;
   NoSignals quiet;
   bool ok = tried ? switch_on_again() : first_switch_on();
-  tried = true;
+  tried = !g_no_driver.load();
   g_state.store(ok ? State::on : State::unavailable, std::memory_order_release);
 }
 
@@ -325,6 +331,7 @@ void forget() {
   }
   g_running.store(0);
   g_wanted.store(false);
+  g_no_driver.store(false);
   g_thread_lock.reset();
   gpu_log_forget();
 }
@@ -343,9 +350,11 @@ const Collector kCuptiCollector{.phase_changed = follow,
                                 .finish = finish,
                                 .forget = forget};
 
+// A driver that only the program knows where to find was not there at the first call. It comes here in its cuInit.
 void cupti_wanted() {
-  if (g_seen.exchange(true)) return;
-  want(true);
+  bool first = !g_seen.exchange(true), again = !first && cuda_driver_mapped() && g_no_driver.exchange(false);
+  if (again) g_state.store(State::off);
+  if (first || again) want(true);
 }
 
 bool cupti_seen() { return g_seen.load(); }

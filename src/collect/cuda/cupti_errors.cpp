@@ -28,10 +28,6 @@ void cupti_explain(const CuptiLibrary& library, int rc, char* why, size_t size) 
     }
     case cupti::kNotInitialized:
     case cupti::kUnknown:
-      if (driver == 0) {
-        snprintf(why, size, "there is no CUDA driver here");
-        return;
-      }
       if (library.major() > driver) {
         snprintf(why, size,
                  "libcupti of CUDA %u is newer than the driver (CUDA %u), and no older one was found; "

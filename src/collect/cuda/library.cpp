@@ -15,6 +15,11 @@ namespace {
 
 constexpr u32 kNewest = 13, kOldest = 11;
 
+// The table of functions that every libcupti, from 11 to 13, asks the driver for first. What only stands in for the
+// driver (the toolkit's stub, an emulation of CUDA) does not have it, and for libcupti is no driver.
+constexpr u8 kFirstTable[16] = {0x7c, 0xb6, 0x3f, 0x9b, 0x9c, 0xa4, 0x8e, 0x42,
+                                0xa4, 0x84, 0xbe, 0xb6, 0x6e, 0x6a, 0xed, 0x7f};
+
 template <class Find>
 bool resolve(CuptiApi& api, Find find) {
   constexpr bool required = true, optional = false;
@@ -28,6 +33,7 @@ bool resolve(CuptiApi& api, Find find) {
 }
 
 bool accept(CuptiLibrary& out, const char* path) {
+  if (!cuda_driver_mapped()) return false;
   snprintf(out.path, sizeof out.path, "%s", path);
   if (out.api.cuptiGetVersion(&out.version) != cupti::kSuccess) return false;
   out.sizes.probe(out.api.cuptiActivityGetNextRecord);
@@ -108,8 +114,18 @@ u32 CuptiLibrary::major() const {
   return named ? named : version >= 130000 ? version / 10000 : kNewest - 1;
 }
 
-u32 mapped_runtime_major() { return major_of(ElfObject::mapped("libcudart.so"), "cudaRuntimeGetVersion"); }
 u32 mapped_driver_major() { return major_of(ElfObject::mapped("libcuda.so"), "cuDriverGetVersion"); }
+
+bool cuda_driver_mapped() {
+  int (*get_table)(const void** table, const u8* id);
+  const void* table = nullptr;
+  ElfObject driver = ElfObject::mapped("libcuda.so");
+  return driver.found() && driver.symbol(get_table, "cuGetExportTable") && get_table(&table, kFirstTable) == 0 && table;
+}
+
+bool cuda_driver_found() {
+  return cuda_driver_mapped() || (dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) && cuda_driver_mapped());
+}
 
 bool find_mapped_cupti(CuptiLibrary& out) {
   ElfObject mapped = ElfObject::mapped("libcupti.so");
@@ -126,7 +142,7 @@ bool find_cupti(CuptiLibrary& out, const char* chosen, u32 below) {
   }
   if (below == 0 && find_mapped_cupti(out)) return true;
   ElfObject runtime = ElfObject::mapped("libcudart.so");
-  u32 major = mapped_runtime_major();
+  u32 major = major_of(runtime, "cudaRuntimeGetVersion");
   if (!major) major = mapped_driver_major();
   if (!major || major > kNewest) major = kNewest;
   u32 first = below && below <= major ? below - 1 : major;

@@ -22,16 +22,21 @@ struct CuptiLibrary {
   u32 major() const;  // of the CUDA version that it belongs to
 };
 
-// `chosen`: TPROF_CUPTI or "". `below`: only major versions below it are considered, since that one turned out to be
-// too new for the driver; 0 at first. Takes about 1 ms. Opens files and runs libcupti's constructors. These need only
-// libc, so nothing half-initialised is entered even if this runs inside another dlopen.
+// Whether this machine has a CUDA driver that libcupti can work with: libcuda.so.1 is mapped, or the loader finds it,
+// which then maps it, and it is no stub. cuInit is not called. No function of libcupti is called before this is true:
+// otherwise any function of CUDA 13.2's calls itself until the stack ends.
+bool cuda_driver_found();
+bool cuda_driver_mapped();  // the same, but loads nothing
+
+// After cuda_driver_found(). `chosen`: TPROF_CUPTI or "". `below`: only major versions below it are considered, since
+// that one turned out to be too new for the driver; 0 at first. Takes about 1 ms. Opens files and runs libcupti's
+// constructors. These need only libc, so nothing half-initialised is entered even if this runs inside another dlopen.
 bool find_cupti(CuptiLibrary& out, const char* chosen, u32 below);
 
-// Finds only the one that the process has mapped. Opens no file.
+// Finds only the one that the process has mapped, after cuda_driver_found(). Opens no file.
 bool find_mapped_cupti(CuptiLibrary& out);
 
-// The CUDA major version of the mapped libcudart, 0 if none is mapped; the same for the driver (0 also for a stub).
-u32 mapped_runtime_major();
+// The CUDA major version of the mapped driver, 0 if none is mapped or it is a stub.
 u32 mapped_driver_major();
 
 }  // namespace tprof

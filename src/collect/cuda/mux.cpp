@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "base/clock.h"
+#include "base/elf.h"
 #include "collect/cuda/cupti.h"
 #include "collect/cuda/gpu_log.h"
 #include "record/writer.h"
@@ -173,6 +174,7 @@ MuxSwitching::~MuxSwitching() { pthread_mutex_unlock(&g_switching); }
 
 const CuptiLibrary* mux_library() {
   if (g_mapped_found.load(std::memory_order_acquire)) return &g_mapped;
+  if (!ElfObject::mapped("libcupti.so").found() || !cuda_driver_found()) return nullptr;
   SpinGuard guard(g_library_lock);
   if (!g_mapped_found.load() && find_mapped_cupti(g_mapped)) g_mapped_found.store(true, std::memory_order_release);
   return g_mapped_found.load() ? &g_mapped : nullptr;

@@ -20,7 +20,8 @@ int mux_disable(u32 kind);
 int mux_flush(u32 flag);
 int mux_count_dropped(void* context, u32 stream, size_t* dropped);
 int mux_finalize(int (*real)());
-// The client's libcupti, which is the mapped one. nullptr: none is mapped.
+// The client's libcupti, which is the mapped one. nullptr: none is mapped, or there is no driver, so that there is
+// nothing to share.
 const CuptiLibrary* mux_library();
 
 // --- for the collector (cupti.cpp)

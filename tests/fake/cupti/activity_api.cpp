@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "calls.h"
 #include "collector.h"
 #include "results.h"
 #include "switches.h"
@@ -34,11 +35,13 @@ int enable(u32 kind, bool on) {
 }  // namespace
 
 EXPORT int cuptiGetVersion(u32* version) {
+  called(__func__);
   *version = generation().api;
   return kSuccess;
 }
 
 EXPORT int cuptiGetTimestamp(u64* time) {
+  called(__func__);
   if (collector().attach() == 0) {
     *time = collector().driver()->peek();
     return kSuccess;
@@ -50,6 +53,7 @@ EXPORT int cuptiGetTimestamp(u64* time) {
 }
 
 EXPORT int cuptiGetResultString(int result, const char** text) {
+  called(__func__);
 #define RESULT(number, enumerator, name) \
   if (result == number) return *text = name, kSuccess;
   SIM_CUPTI_RESULTS(RESULT)
@@ -58,29 +62,33 @@ EXPORT int cuptiGetResultString(int result, const char** text) {
 }
 
 EXPORT int cuptiActivityRegisterCallbacks(BufferRequested requested, BufferCompleted completed) {
+  called(__func__);
   if (requested == nullptr || completed == nullptr) return kInvalidParameter;
   collector().buffers().set_callbacks(requested, completed);
   return kSuccess;  // even without a driver, as the real one
 }
 
-EXPORT int cuptiActivityEnable(u32 kind) { return enable(kind, true); }
-EXPORT int cuptiActivityDisable(u32 kind) { return enable(kind, false); }
-EXPORT int cuptiActivityEnableContext(void*, u32 kind) { return enable(kind, true); }
-EXPORT int cuptiActivityDisableContext(void*, u32 kind) { return enable(kind, false); }
+EXPORT int cuptiActivityEnable(u32 kind) { return called(__func__), enable(kind, true); }
+EXPORT int cuptiActivityDisable(u32 kind) { return called(__func__), enable(kind, false); }
+EXPORT int cuptiActivityEnableContext(void*, u32 kind) { return called(__func__), enable(kind, true); }
+EXPORT int cuptiActivityDisableContext(void*, u32 kind) { return called(__func__), enable(kind, false); }
 
 EXPORT int cuptiActivityEnableAndDump(u32 kind) {
+  called(__func__);
   int result = enable(kind, true);
   if (result == kSuccess) collector().dump(kind);
   return result;
 }
 
 EXPORT int cuptiActivityEnableRuntimeApi(u32 cbid, u8 on) {
+  called(__func__);
   NEED_DRIVER();
   collector().enable_call(Domain::runtime, cbid, on != 0);
   return kSuccess;
 }
 
 EXPORT int cuptiActivityEnableDriverApi(u32 cbid, u8 on) {
+  called(__func__);
   NEED_DRIVER();
   collector().enable_call(Domain::driver, cbid, on != 0);
   return kSuccess;
@@ -88,40 +96,49 @@ EXPORT int cuptiActivityEnableDriverApi(u32 cbid, u8 on) {
 
 // Accepted, and without effect on what is simulated.
 EXPORT int cuptiActivityEnableLatencyTimestamps(u8) {
+  called(__func__);
   NEED_DRIVER();
   return kSuccess;
 }
 EXPORT int cuptiActivityEnableAllSyncRecords(u8) {
+  called(__func__);
   NEED_DRIVER();
   return kSuccess;
 }
 EXPORT int cuptiActivityEnableCudaEventDeviceTimestamps(u8) {
+  called(__func__);
   NEED_DRIVER();
   return kSuccess;
 }
 EXPORT int cuptiActivityEnableAllocationSource(u8) {
+  called(__func__);
   NEED_DRIVER();
   return kSuccess;
 }
 EXPORT int cuptiActivityEnableHWTrace(u8) {
+  called(__func__);
   NEED_DRIVER();
   return kNotSupported;  // Blackwell's
 }
 EXPORT int cuptiActivityFlushPeriod(u32) {
+  called(__func__);
   NEED_DRIVER();
   return kSuccess;
 }
 EXPORT int cuptiActivitySetAttribute(u32, size_t*, void*) {
+  called(__func__);
   NEED_DRIVER();
   return kSuccess;
 }
 EXPORT int cuptiActivityGetAttribute(u32, size_t* bytes, void* value) {
+  called(__func__);
   NEED_DRIVER();
   memset(value, 0, *bytes);
   return kSuccess;
 }
 
 EXPORT int cuptiSetThreadIdType(u32 type) {
+  called(__func__);
   NEED_DRIVER();
   if (type > 1) return kInvalidParameter;
   collector().use_system_threads(type == 1);
@@ -129,18 +146,21 @@ EXPORT int cuptiSetThreadIdType(u32 type) {
 }
 
 EXPORT int cuptiGetThreadIdType(u32* type) {
+  called(__func__);
   NEED_DRIVER();
   *type = collector().system_threads();
   return kSuccess;
 }
 
 EXPORT int cuptiActivityRegisterTimestampCallback(u64 (*source)()) {
+  called(__func__);
   NEED_DRIVER();
   collector().driver()->use_clock(source);
   return kSuccess;
 }
 
 EXPORT int cuptiActivityFlushAll(u32 flags) {
+  called(__func__);
   NEED_DRIVER();
   if (!collector().buffers().have_callbacks()) return kInvalidOperation;
   collector().flush((flags & 1) != 0);
@@ -148,6 +168,7 @@ EXPORT int cuptiActivityFlushAll(u32 flags) {
 }
 
 EXPORT int cuptiActivityGetNextRecord(u8* buffer, size_t valid_bytes, u8** record) {
+  called(__func__);
   if (buffer == nullptr || record == nullptr) return kInvalidParameter;
   if (is(Switch::SIMCUPTI_BAD_NEXT, "error")) return kUnknown;
   if (is(Switch::SIMCUPTI_BAD_NEXT, "stuck") && *record != nullptr) return kSuccess;
@@ -167,12 +188,14 @@ EXPORT int cuptiActivityGetNextRecord(u8* buffer, size_t valid_bytes, u8** recor
 }
 
 EXPORT int cuptiActivityGetNumDroppedRecords(void*, u32, size_t* count) {
+  called(__func__);
   NEED_DRIVER();
   *count = collector().buffers().take_dropped();
   return kSuccess;
 }
 
 EXPORT int cuptiActivityPushExternalCorrelationId(u32 kind, u64 id) {
+  called(__func__);
   if (kind == 0 || kind >= kExternalKinds) return kInvalidParameter;
   NEED_DRIVER();
   collector().push_external(kind, id);
@@ -180,12 +203,14 @@ EXPORT int cuptiActivityPushExternalCorrelationId(u32 kind, u64 id) {
 }
 
 EXPORT int cuptiActivityPopExternalCorrelationId(u32 kind, u64* id) {
+  called(__func__);
   if (kind == 0 || kind >= kExternalKinds) return kInvalidParameter;
   NEED_DRIVER();
   return collector().pop_external(kind, id) ? kSuccess : kQueueEmpty;
 }
 
 EXPORT int cuptiGetDeviceId(Context* context, u32* device) {
+  called(__func__);
   NEED_DRIVER();
   if (context == nullptr) context = collector().driver()->current();
   if (context == nullptr) return kInvalidParameter;
@@ -194,6 +219,7 @@ EXPORT int cuptiGetDeviceId(Context* context, u32* device) {
 }
 
 EXPORT int cuptiGetContextId(Context* context, u32* id) {
+  called(__func__);
   NEED_DRIVER();
   if (context == nullptr) return kInvalidParameter;
   *id = context->id;
@@ -201,6 +227,7 @@ EXPORT int cuptiGetContextId(Context* context, u32* id) {
 }
 
 EXPORT int cuptiGetStreamIdEx(Context*, void* stream, u8 per_thread, u32* id) {
+  called(__func__);
   NEED_DRIVER();
   Stream* at = collector().driver()->stream(stream, per_thread != 0);
   if (at == nullptr) return kInvalidParameter;
@@ -209,16 +236,19 @@ EXPORT int cuptiGetStreamIdEx(Context*, void* stream, u8 per_thread, u32* id) {
 }
 
 EXPORT int cuptiGetStreamId(Context* context, void* stream, u32* id) {
+  called(__func__);
   return cuptiGetStreamIdEx(context, stream, 0, id);
 }
 
 EXPORT int cuptiGetGraphId(Graph* graph, u32* id) {
+  called(__func__);
   NEED_DRIVER();
   *id = graph->id;
   return kSuccess;
 }
 
 EXPORT int cuptiGetGraphExecId(GraphExec* exec, u32* id) {
+  called(__func__);
   NEED_DRIVER();
   *id = exec->id;
   return kSuccess;

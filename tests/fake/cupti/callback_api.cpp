@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <string>
 
+#include "calls.h"
 #include "collector.h"
 #include "results.h"
 #include "switches.h"
@@ -70,15 +71,18 @@ int subscribe(Subscriber** handle, Callback callback, void* user, const char* na
 }  // namespace
 
 EXPORT int cuptiSubscribe(Subscriber** handle, Callback callback, void* user) {
+  called(__func__);
   return subscribe(handle, callback, user, nullptr, nullptr, 0);
 }
 
 EXPORT int cuptiSubscribe_v2(Subscriber** handle, Callback callback, void* user, SubscriberParameters* parameters) {
+  called(__func__);
   if (parameters == nullptr) return kInvalidParameter;
   return subscribe(handle, callback, user, parameters->name, parameters->old_name, parameters->old_name_bytes);
 }
 
 EXPORT int cuptiUnsubscribe(Subscriber* handle) {
+  called(__func__);
   std::lock_guard guard(collector().subscribing());
   if (handle == nullptr || handle != collector().subscriber) return kInvalidParameter;
   collector().subscriber = nullptr;  // leaked: a callback may be under way
@@ -86,6 +90,7 @@ EXPORT int cuptiUnsubscribe(Subscriber* handle) {
 }
 
 EXPORT int cuptiEnableCallback(u32 on, Subscriber* handle, u32 domain, u32 cbid) {
+  called(__func__);
   std::lock_guard guard(collector().subscribing());
   if (handle == nullptr || handle != collector().subscriber) return kInvalidParameter;
   if (domain >= kDomains || cbid >= kCallbackIds) return kInvalidParameter;
@@ -94,6 +99,7 @@ EXPORT int cuptiEnableCallback(u32 on, Subscriber* handle, u32 domain, u32 cbid)
 }
 
 EXPORT int cuptiEnableDomain(u32 on, Subscriber* handle, u32 domain) {
+  called(__func__);
   std::lock_guard guard(collector().subscribing());
   if (handle == nullptr || handle != collector().subscriber || domain >= kDomains) return kInvalidParameter;
   if (on != 0)
@@ -104,12 +110,14 @@ EXPORT int cuptiEnableDomain(u32 on, Subscriber* handle, u32 domain) {
 }
 
 EXPORT int cuptiEnableAllDomains(u32 on, Subscriber* handle) {
+  called(__func__);
   for (u32 domain = 0; domain < kDomains; domain++)
     if (int failure = cuptiEnableDomain(on, handle, domain)) return failure;
   return kSuccess;
 }
 
 EXPORT int cuptiGetCallbackName(u32 domain, u32 cbid, const char** name) {
+  called(__func__);
   if (name == nullptr) return kInvalidParameter;
   // Never destroyed: buffers are delivered, and their calls named, while the process ends.
   static const auto& runtime_names = *[] {
@@ -130,6 +138,7 @@ EXPORT int cuptiGetCallbackName(u32 domain, u32 cbid, const char** name) {
 }
 
 EXPORT int cuptiFinalize() {
+  called(__func__);
   if (collector().attach() != 0) return kSuccess;
   for (u32 kind = 0; kind < kKinds; kind++)
     if (record_bytes(kind) != 0) collector().enable(kind, false);
