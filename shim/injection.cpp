@@ -1,7 +1,12 @@
 #include "injection.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <atomic>
 
 #include "base/elf.h"
 #include "base/log.h"
@@ -17,31 +22,55 @@ namespace {
 constexpr char kVariable[] = "CUDA_INJECTION64_PATH";
 constexpr char kNcclVariable[] = "NCCL_PROFILER_PLUGIN";
 constexpr size_t kNcclLongest = 254;  // NCCL cuts longer paths
-bool g_ours;                          // the variable names this very library, which was preloaded
-bool g_foreign;                       // another tool
+
+using GetVariable = char* (*)(const char*);
+constinit std::atomic<GetVariable> g_real{nullptr};
+constinit std::atomic<const char*> g_us{nullptr};  // this library, which was preloaded
+
+char* in_environment(const char* name) {
+  if (GetVariable real = g_real.load(std::memory_order_relaxed)) return real(name);
+  size_t length = strlen(name);  // before our constructor
+  for (char** at = environ; at && *at; at++)
+    if (!strncmp(*at, name, length) && (*at)[length] == '=') return *at + length + 1;
+  return nullptr;
+}
+
+// The program's own value, or else our answer, where there is one. For the driver an empty value is none.
+char* value_of(const char* name) {
+  char* value = in_environment(name);
+  const char* us = value && *value ? nullptr : g_us.load(std::memory_order_acquire);
+  if (!us) return value;
+  bool driver = !strcmp(name, kVariable);
+  bool nccl = !value && !strcmp(name, kNcclVariable) && strlen(us) <= kNcclLongest;
+  return driver || nccl ? const_cast<char*>(us) : value;
+}
 
 }  // namespace
 
 void injection_install() {
-  const char *us = library_file(), *set = getenv(kVariable);
-  if (!*us) return;
-  g_foreign = set && *set && strcmp(set, us) != 0;
-  g_ours = !g_foreign && setenv(kVariable, us, 1) == 0;
-  if (strlen(us) <= kNcclLongest) setenv(kNcclVariable, us, 0);
+  g_real.store(reinterpret_cast<GetVariable>(dlsym(RTLD_NEXT, "getenv")));
+  if (const char* us = library_file(); *us) g_us.store(us, std::memory_order_release);
 }
 
 void injection_explain() {
-  if (!g_foreign || cupti_seen() || !(g_session.speaks() || !g_session.attached())) return;
+  const char *us = g_us.load(), *set = getenv(kVariable);
+  bool foreign = us && set && strcmp(set, us) != 0;
+  if (!foreign || cupti_seen() || !(g_session.speaks() || !g_session.attached())) return;
   if (!ElfObject::mapped("libcuda.so").found()) return;
   say("%s names another tool (%s) and is left as it is: what this program does on the GPU was not recorded", kVariable,
-      getenv(kVariable) ? getenv(kVariable) : "");
+      set);
 }
 
 }  // namespace tprof
 
+extern "C" EXPORT char* getenv(const char* name) noexcept { return tprof::value_of(name); }
+extern "C" EXPORT char* secure_getenv(const char* name) noexcept {
+  return getauxval(AT_SECURE) ? nullptr : tprof::value_of(name);
+}
+
 // Called inside cuInit. Returns 1 for success.
 extern "C" EXPORT int InitializeInjection(void) {
-  if (!tprof::g_ours) return 1;
+  if (!tprof::g_us.load()) return 1;
   tprof::cuda_attach();
   tprof::cupti_wanted();
   return 1;

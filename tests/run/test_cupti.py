@@ -233,12 +233,31 @@ def test_switching_windows_does_not_disturb_the_client(library, tmp_path, window
     profile(library, tmp_path, [SIMCUDA, CLIENT, "steps"], TPROF_SCHEDULE=windows, SIMCUPTI_SLOW_NS=slow_ns)
 
 
+NAMES = ("CUDA_INJECTION64_PATH", "NCCL_PROFILER_PLUGIN")
+
+
+@pytest.mark.parametrize("function", ["getenv", "secure_getenv"])
 @pytest.mark.parametrize("value", ["", "/opt/other/libtool.so"])
-def test_the_driver_s_way_to_us_is_set_unless_it_is_taken(library, tmp_path, value):
-    environment = {"CUDA_INJECTION64_PATH": value} if value else {}
-    result = run(["/usr/bin/env"], env=dict(environment, LD_PRELOAD=library, TPROF_LOGDIR=str(tmp_path)))
-    assert "CUDA_INJECTION64_PATH=%s\n" % (value or library) in result.stdout
-    assert not result.stderr
+def test_the_driver_and_nccl_are_told_of_us_unless_they_are_told_of_another_tool(library, tmp_path, value, function):
+    code = ("import ctypes, os\n"
+            "get = ctypes.CDLL(None).%s\n"
+            "get.restype = ctypes.c_char_p\n"
+            "for name in %r: print(get(name.encode()).decode())\n"
+            "os.environ.update(%s='own')\n"
+            "print(get(%r), get(b'HOME') is not None, get(b'NO_SUCH_NAME'))\n" % (function, NAMES, NAMES[0], NAMES[0].encode()))
+    result = run(["-c", code], env=dict({name: value for name in NAMES if value}, LD_PRELOAD=library,
+                                        TPROF_LOGDIR=str(tmp_path)))
+    assert result.stdout == "%s\n%s\nb'own' True None\n" % (value or library, value or library), result.stderr
+
+
+def test_no_program_inherits_what_the_driver_and_nccl_are_told(library, tmp_path):
+    """In a container the file may be missing. An empty value stays empty."""
+    code = "import os, subprocess; print(subprocess.check_output(['env'], text=True), dict(os.environ))"
+    for environment in ({}, {NAMES[0]: ""}):
+        result = run(["/bin/sh", "-c", "env; /usr/bin/python3 -c \"$0\"", code],
+                     env=dict(environment, LD_PRELOAD=library, TPROF_LOGDIR=str(tmp_path)))
+        assert result.returncode == 0 and "LD_PRELOAD=%s\n" % library in result.stdout
+        assert [name for name in NAMES if name in result.stdout] == list(environment)
 
 
 def toolkit():

@@ -45,7 +45,7 @@ void remember_file(const char* name) {
 constexpr char loaded_at = 0;  // an address in this library
 
 // Whether this library was preloaded: then it comes before libc in the list of loaded objects. If it was loaded later
-// (by the driver, in a process that inherited CUDA_INJECTION64_PATH but not LD_PRELOAD), it does nothing: Python runs
+// (by NVTX, in a process that inherited NVTX_INJECTION64_PATH but not LD_PRELOAD), it does nothing: Python runs
 // already, and the exits are not hooked. Remembers the library's file, which the list names.
 bool preloaded() {
   int (*look)(dl_phdr_info*, size_t, void*) = [](dl_phdr_info* info, size_t, void*) {
