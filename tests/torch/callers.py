@@ -186,6 +186,44 @@ def counted():
     lazy(X)
 
 
+class Holds(nn.Module):
+    """Has a parameter and children, which it does not call."""
+
+    def __init__(self, *children):
+        super().__init__()
+        self.own = nn.Parameter(torch.ones(1))
+        for i, child in enumerate(children):
+            self.add_module(str(i), child)
+
+    def forward(self, x):
+        return x
+
+
+def family(size):
+    """Modules each of which is a descendant of all of them: a parent and the children, which know it."""
+    parent = Holds(*[Holds() for _ in range(size - 1)])
+    members = [parent, *parent.children()]
+    for child in members[1:]:
+        child.parent = parent
+    return members
+
+
+def chain(size):
+    return Holds() if size == 1 else Holds(chain(size - 1))
+
+
+@program
+def graphs():
+    """Modules that form no tree, or a large one. Prints the parameters that each one called has."""
+    sys.setrecursionlimit(10000)
+    shared = Holds()
+    called = [Holds(shared, Holds(shared, shared)), Holds(*[Holds() for _ in range(3000)]), chain(200), chain(600),
+              *family(20)]
+    for module in called + family(1000):
+        module(X)
+    print(json.dumps([sum(1 for _ in module.parameters()) for module in called]))
+
+
 @program
 def compiled():
     import torch._dynamo

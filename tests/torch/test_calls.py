@@ -154,6 +154,17 @@ def test_parameters_are_counted_where_they_are_plain(torch_machine, logdir):
     assert {row["name"]: (row["parameters"], row["parameter_bytes"]) for row in rows}["Net_0"] == counted["Net_0"]
 
 
+def test_modules_in_a_graph_are_counted_or_unknown(torch_machine, logdir):
+    """A module below itself, in several places, very deep or with very many children: the count is right or missing."""
+    trace, result = record("graphs", torch_machine, logdir)
+    truth = json.loads(result.stdout.splitlines()[0])
+    counted = [e["args"].get("Parameters") for e in calls(trace)]
+    assert truth == [3, 3001, 200, 600] + 20 * [20] and len(counted) == len(truth) + 1000
+    # The deepest chain is unknown, and so are most of the 1000, each of which stands for all of them.
+    assert counted[:3] == truth[:3] and counted[3] is None and counted[4:24] == truth[4:]
+    assert set(counted[24:]) == {1000, None}
+
+
 @pytest.mark.not_on("host")
 def test_compiled_modules(outer_machine, tmp_path):
     """torch.compile sees nothing of it: the same graphs, no more breaks."""

@@ -1,14 +1,14 @@
 #include "collect/python/module_facts.h"
 
+#include "collect/python/parameter_walk.h"
 #include "collect/python/table.h"
 #include "record/writer.h"
 
 namespace tprof {
 namespace {
 
-PyWord g_dict{"__dict__"}, g_training{"training"}, g_parameters{"_parameters"}, g_modules{"_modules"};
+PyWord g_dict{"__dict__"}, g_training{"training"};
 
-constexpr u32 kDeepest = 64;
 constexpr u32 kMaxParameters = 256 << 10;
 constexpr u32 kMaxModules = 64 << 10;  // when there are more, all are forgotten and found again
 
@@ -27,48 +27,30 @@ struct Known {
 };
 Table<Known> g_known;
 
-template <class Visit>  // `visit` returns false to stop
-bool for_each_parameter(PyObject* module, u32 depth, Visit visit) {
-  if (depth > kDeepest) return true;
-  PyOwned attributes(g_py.PyObject_GenericGetAttr(module, g_dict.get()));
-  if (!attributes) return g_py.PyErr_Clear(), true;
-  PySize at = 0;
-  PyObject *name, *value;
-  PyObject* own = g_py.PyDict_GetItem(attributes.get(), g_parameters.get());
-  while (own && g_py.PyDict_Next(own, &at, &name, &value))
-    if (value != g_py.none && !visit(reinterpret_cast<uintptr_t>(value))) return false;
-  PyObject* children = g_py.PyDict_GetItem(attributes.get(), g_modules.get());
-  at = 0;
-  while (children && g_py.PyDict_Next(children, &at, &name, &value))
-    if (value != g_py.none && !for_each_parameter(value, depth + 1, visit)) return false;
-  return true;
-}
-
 bool keep_all(const auto&) { return true; }
 
 void look(PyObject* module, Known& known) {
-  known.parameter = 0;
+  ParameterWalk walk(module);
+  PyObject* parameter = walk.next();
+  known.parameter = reinterpret_cast<uintptr_t>(parameter);
   known.trains = false;
   known.trained = g_trained.used;
-  for_each_parameter(module, 0, [&](u64 parameter) {
-    if (!known.parameter) known.parameter = parameter;
-    known.trains = g_trained.entries && g_trained.slot(parameter).key;
-    return !known.trains;
-  });
+  for (; parameter && !known.trains; parameter = walk.next())
+    known.trains = g_trained.entries && g_trained.slot(reinterpret_cast<uintptr_t>(parameter)).key;
 }
 
 void add(PyObject* module, Known& known) {
+  ParameterWalk walk(module);
+  PyObject* parameter = walk.next();
   known.added = true;
-  known.parameter = 0;
-  for_each_parameter(module, 0, [&](u64 parameter) {
-    if (!known.parameter) known.parameter = parameter;
-    known.trains = true;
-    if (g_trained.used >= kMaxParameters || !g_trained.make_room(keep_all<Trained>)) return false;
-    Trained& entry = g_trained.slot(parameter);
+  known.parameter = reinterpret_cast<uintptr_t>(parameter);
+  known.trains |= parameter != nullptr;
+  for (; parameter; parameter = walk.next()) {
+    if (g_trained.used >= kMaxParameters || !g_trained.make_room(keep_all<Trained>)) return;
+    Trained& entry = g_trained.slot(reinterpret_cast<uintptr_t>(parameter));
     g_trained.used += !entry.key;
-    entry.key = parameter;
-    return true;
-  });
+    entry.key = reinterpret_cast<uintptr_t>(parameter);
+  }
 }
 
 // Guards the tables where Python is free-threaded; elsewhere the GIL does.

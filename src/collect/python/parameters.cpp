@@ -1,15 +1,16 @@
 #include "collect/python/parameters.h"
 
-#include <sys/mman.h>
+#include <algorithm>
 
 #include "base/dtypes.h"
+#include "collect/python/parameter_walk.h"
 #include "collect/torch/attach.h"
 #include "collect/torch/layout.h"
 
 namespace tprof {
 namespace {
 
-constexpr u32 kMaxParameters = 16 << 10;
+constexpr u32 kMaxParameters = 64 << 10;
 
 PyObject* g_type;
 int g_tensor_at = -1;  // the tensor's C++ object in its Python object; kWrong after a contradiction
@@ -35,52 +36,35 @@ bool size_of_tensor(const char* tensor, Size& size) {
   return true;
 }
 
-struct Parameters {
-  const void** seen;  // parameters met so far: shared ones count once
-  u32 bits;
-  u32 met = 0;
-  Size sum{};
-
-  bool add(PyObject* parameter);
-  bool add_module(PyObject* module, u32 depth);
-  bool is_new(const void* parameter) {
-    u32 mask = (1u << bits) - 1,
-        at = u32(reinterpret_cast<uintptr_t>(parameter) * 0x9e3779b97f4a7c15ull >> (64 - bits));
-    while (seen[at] && seen[at] != parameter) at = (at + 1) & mask;
-    bool added = !seen[at];
-    seen[at] = parameter;
-    return added;
-  }
+struct Counted {
+  u64 key;  // a parameter's address
 };
 
-bool Parameters::add(PyObject* parameter) {
-  if (py_type(parameter) != g_type || ++met > kMaxParameters) return false;
-  if (!is_new(parameter)) return true;
-  Size size;
-  if (!size_of_tensor(load<const char*>(parameter, g_tensor_at), size)) return false;
-  sum.elements += size.elements;
-  sum.bytes += size.bytes;
-  return true;
+// False if a parameter cannot be counted.
+bool add_all(ParameterWalk& walk, Size& sum) {
+  Table<Counted> counted;  // shared ones count once
+  bool all = true;
+  for (PyObject* parameter; all && (parameter = walk.next());) {
+    Size size{};
+    all = py_type(parameter) == g_type && counted.used < kMaxParameters &&
+          counted.make_room([](Counted&) { return true; });
+    if (!all) break;
+    Counted& known = counted.slot(reinterpret_cast<uintptr_t>(parameter));
+    if (known.key) continue;
+    known.key = reinterpret_cast<uintptr_t>(parameter);
+    counted.used++;
+    all = size_of_tensor(load<const char*>(parameter, g_tensor_at), size);
+    sum.elements += size.elements;
+    sum.bytes += size.bytes;
+  }
+  counted.clear();
+  return all && !walk.incomplete();
 }
 
-PyWord g_dict{"__dict__"};
-
-bool Parameters::add_module(PyObject* module, u32 depth) {
-  constexpr u32 kDeepest = 64;
-  if (depth > kDeepest) return false;
-  PyOwned attributes(g_py.PyObject_GenericGetAttr(module, g_dict.get()));
-  if (!attributes) return g_py.PyErr_Clear(), false;
-  PySize at = 0;
-  PyObject *name, *value;
-  PyObject* own = g_py.PyDict_GetItemString(attributes.get(), "_parameters");
-  while (own && g_py.PyDict_Next(own, &at, &name, &value))
-    if (value != g_py.none && !add(value)) return false;
-  PyObject* children = g_py.PyDict_GetItemString(attributes.get(), "_modules");
-  at = 0;
-  while (children && g_py.PyDict_Next(children, &at, &name, &value))
-    if (value != g_py.none && !add_module(value, depth + 1)) return false;
-  return own != nullptr;
-}
+// How many modules may still be visited. Counting a tree visits each module once for each of those around it. Where all
+// modules are descendants of each other, as many visits as their square would be needed: the rest stays uncounted.
+constexpr u32 kVisitsForEach = 256, kVisitsAtOnce = 64 << 10;
+u64 g_visits_left = kVisitsAtOnce;
 
 }  // namespace
 
@@ -108,16 +92,14 @@ PyObject* learn_parameter(PyObject*, PyObject* const* args, PySize count) {
 void count_parameters(PyObject* module, ModuleRecord& record) {
   record.parameters = ModuleRecord::kUnknown;
   if (g_tensor_at < 0) return;
-  constexpr u32 kBits = 15;
-  static_assert(kMaxParameters * 2 <= 1u << kBits);
-  void* seen = mmap(nullptr, sizeof(void*) << kBits, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (seen == MAP_FAILED) return;
-  Parameters parameters{static_cast<const void**>(seen), kBits};
-  if (parameters.add_module(module, 0)) {
-    record.parameters = parameters.sum.elements;
-    record.parameter_bytes = parameters.sum.bytes;
+  g_visits_left += kVisitsForEach;
+  ParameterWalk walk(module, u32(std::min<u64>(g_visits_left, kVisitsAtOnce)));
+  Size sum{};
+  if (add_all(walk, sum)) {
+    record.parameters = sum.elements;
+    record.parameter_bytes = sum.bytes;
   }
-  munmap(seen, sizeof(void*) << kBits);
+  g_visits_left -= walk.modules();
 }
 
 }  // namespace tprof
