@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/loaded.h"
+
 namespace tprof {
 
 ElfObject ElfObject::mapped(const char* prefix) {
@@ -14,7 +16,7 @@ ElfObject ElfObject::search(bool (*wanted)(const ElfObject&, void*), void* arg) 
     void* arg;
     ElfObject found;
   } search{wanted, arg, {}};
-  dl_iterate_phdr(
+  walk_loaded(
       [](dl_phdr_info* info, size_t, void* at) {
         auto& s = *static_cast<Search*>(at);
         ElfObject object;

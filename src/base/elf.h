@@ -1,8 +1,8 @@
 // Symbols of libraries that are already mapped, found by walking their own ELF tables.
 //
 // dlsym cannot see what Python loads RTLD_LOCAL (all of torch), and dlopen(RTLD_NOLOAD) from inside a nested
-// dlopen re-enters half-initialised library constructors and crashes. This takes no loader lock beyond
-// dl_iterate_phdr's own, never runs foreign code and allocates nothing, so it may run inside the profiled program.
+// dlopen re-enters half-initialised library constructors and crashes. This takes no loader lock beyond that
+// of a walk (base/loaded.h), never runs foreign code and allocates nothing, so it may run inside the profiled program.
 // Files on disk are read by symbols/elf_file.h.
 #pragma once
 #include <link.h>

@@ -33,6 +33,11 @@ def test_os_fork_gives_no_new_warning(where, options, tmp_path):
         assert steps == [[4, 5, 6]] if options else len(steps) == 1
 
 
+def test_children_forked_while_another_thread_looks_at_what_is_mapped_can_load_libraries(tmp_path, compiled):
+    results = both([compiled("forks_beside_dlclose.c"), 200], tmp_path, options={"TPROF_WITH_STACK": "native"})
+    assert results["bare"].stdout == "all children went on\n"
+
+
 def test_a_forked_child_that_trains_gets_a_trace_of_its_own(how, logdir):
     result = run(["fork_trains.py"], how, logdir=logdir)
     assert (result.returncode, result.stdout) == (0, "done 9\n")

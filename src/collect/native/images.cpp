@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <link.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/loaded.h"
 #include "collect/recorder/recorder.h"
 
 namespace tprof {
@@ -22,11 +22,25 @@ struct Image {
   bool seen;  // in this scan
 };
 
-// Guarded by g_scanning, which nobody waits for, since a scan holds the loader's lock, under which the program may call
-// us: a thread that finds it taken leaves a mark, and the scanning thread scans once more.
+// What a walk found that is not recorded yet. It is recorded after the walk, since that takes as long as the file
+// system takes, and walks hold a lock of the loader's.
+struct Found {
+  ImageRecord record;
+  u32 maps;
+  u32 name;  // where it begins in g_found_names
+};
+constexpr u32 kMaxFound = 128;
+constexpr u32 kNamesBytes = 16 << 10;
+
+// Guarded by g_scanning, which nobody waits for, since the program may call us under the loader's lock: a thread that
+// finds it taken leaves a mark, and the scanning thread scans once more.
 std::atomic<bool> g_scanning{false}, g_wanted{false};
 Image g_images[kMaxImages];
 u32 g_image_count;
+Found g_found[kMaxFound];
+u32 g_found_count;
+char g_found_names[kNamesBytes];
+u32 g_found_used;
 std::atomic<u64> g_adds{0}, g_subs{0};  // the loader's counts of loaded and unloaded objects at the last scan
 
 struct Extent {
@@ -69,8 +83,7 @@ void read_build_id(const dl_phdr_info* info, ImageRecord& out) {
 }
 
 // The absolute path of the file, as far as it is known.
-void read_path(const dl_phdr_info* info, char (&path)[PATH_MAX]) {
-  const char* name = info->dlpi_name ? info->dlpi_name : "";
+void path_of(const char* name, char (&path)[PATH_MAX]) {
   path[0] = 0;
   if (!*name) {  // the program itself
     ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
@@ -83,27 +96,43 @@ void read_path(const dl_phdr_info* info, char (&path)[PATH_MAX]) {
   }
 }
 
-void record_image(const dl_phdr_info* info, const Extent& extent) {
-  char path[PATH_MAX];
-  read_path(info, path);
-  ImageRecord image{};
-  image.begin = extent.low;
-  image.end = extent.high;
-  image.bias = info->dlpi_addr;
-  image.ticks = now_ticks();
-  read_build_id(info, image);
-  image.path = intern_bytes(path, strlen(path));
-  g_writer.add_image(g_maps.load(std::memory_order_relaxed), image);
+const char* name_of(const dl_phdr_info* info) { return info->dlpi_name ? info->dlpi_name : ""; }
+
+// False: there is no room for it.
+bool note(const dl_phdr_info* info, const Extent& extent) {
+  size_t bytes = strnlen(name_of(info), PATH_MAX - 1) + 1;
+  if (g_found_count == kMaxFound || bytes > kNamesBytes - g_found_used) return false;
+  Found& found = g_found[g_found_count++];
+  found = {{}, g_maps.load(std::memory_order_relaxed), g_found_used};
+  found.record.begin = extent.low;
+  found.record.end = extent.high;
+  found.record.bias = info->dlpi_addr;
+  found.record.ticks = now_ticks();
+  read_build_id(info, found.record);
+  memcpy(g_found_names + g_found_used, name_of(info), bytes - 1);
+  g_found_names[g_found_used + bytes - 1] = 0;
+  g_found_used += u32(bytes);
+  return true;
+}
+
+void record_found() {
+  for (u32 i = 0; i < g_found_count; i++) {
+    char path[PATH_MAX];
+    path_of(g_found_names + g_found[i].name, path);
+    g_found[i].record.path = intern_bytes(path, strlen(path));
+    g_writer.add_image(g_found[i].maps, g_found[i].record);
+  }
+  g_found_count = g_found_used = 0;
 }
 
 u64 key_of(const dl_phdr_info* info, const Extent& extent) {
-  u64 name = info->dlpi_name ? hash_of(info->dlpi_name, strlen(info->dlpi_name)) : 0;
+  u64 name = hash_of(name_of(info), strlen(name_of(info)));
   return (extent.low ^ extent.high << 20 ^ name << 32) | 1;
 }
 
 struct Scan {
   bool records;  // false: nothing can be recorded yet, so only what was unloaded is noted, and the next scan sees all
-  bool first = true;
+  bool first = true, full = false;
   u32 next = 0;  // index where the next object is expected: the loader lists them in the same order each time
 };
 
@@ -125,8 +154,8 @@ int see(dl_phdr_info* info, size_t, void* arg) {
     }
   if (at == kMaxImages) return 0;
   if (at == g_image_count) {
+    if (!note(info, extent)) return scan.full = true;
     g_images[g_image_count++].key = key;
-    record_image(info, extent);
   }
   g_images[at].seen = true;
   scan.next = at + 1;
@@ -134,11 +163,16 @@ int see(dl_phdr_info* info, size_t, void* arg) {
 }
 
 void scan() {
-  Scan scan{g_writer.is_open()};
-  dl_iterate_phdr(see, &scan);
+  for (bool again = true; again;) {
+    for (u32 i = 0; i < g_image_count; i++) g_images[i].seen = false;
+    Scan scan{g_writer.is_open()};
+    walk_loaded(see, &scan);
+    record_found();
+    again = scan.full;
+  }
   u32 kept = 0;
   for (u32 i = 0; i < g_image_count; i++)
-    if (g_images[i].seen) g_images[kept++] = {g_images[i].key, false};
+    if (g_images[i].seen) g_images[kept++] = g_images[i];
   g_image_count = kept;
 }
 
@@ -187,7 +221,7 @@ int look(dl_phdr_info* info, size_t, void* arg) {
 
 EhFrame eh_frame_of(u64 pc) {
   Search search{pc, {}};
-  dl_iterate_phdr(look, &search);
+  walk_loaded(look, &search);
   if (search.changed) update();
   return search.found;
 }
@@ -195,7 +229,7 @@ EhFrame eh_frame_of(u64 pc) {
 void images_closed() { update(); }
 
 void reset_images_in_child() {
-  g_image_count = 0;
+  g_image_count = g_found_count = g_found_used = 0;
   g_adds.store(0);
   g_scanning.store(false);
   g_wanted.store(false);

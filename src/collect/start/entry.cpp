@@ -1,7 +1,6 @@
 #include "collect/start/entry.h"
 
 #include <limits.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 
 #include <atomic>
 
+#include "base/loaded.h"
 #include "base/log.h"
 #include "collect/cuda/mux.h"
 #include "collect/interpreter/codes.h"
@@ -25,8 +25,12 @@ enum class Entered : u32 { not_yet, aside, ready };
 std::atomic<Entered> g_entered{Entered::not_yet};
 SpinLock g_entry_lock;
 
-void before_fork() { g_session.fork_prepare(); }
+void before_fork() {
+  g_session.fork_prepare();
+  hold_walks();
+}
 void in_child() {
+  forget_walks();
   cuda_attach_forget();
   mux_forget();
   g_session.fork_child();
@@ -59,7 +63,7 @@ bool preloaded() {
     }
     return 0;
   };
-  return dl_iterate_phdr(look, nullptr) == 1;
+  return walk_loaded(look, nullptr) == 1;
 }
 
 bool is_ours() {
@@ -80,7 +84,7 @@ bool enter_process() {
     init_log();
     remember_start_directory();
     python_install();
-    pthread_atfork(before_fork, nullptr, in_child);
+    pthread_atfork(before_fork, release_walks, in_child);
   }
   g_entered.store(ours ? Entered::ready : Entered::aside, std::memory_order_release);
   return ours;
