@@ -4,7 +4,7 @@ import pathlib
 import subprocess
 import urllib.request
 
-from harness import BUILD, REPO, Machine, run
+from harness import BUILD, HOST, PIP_ENVIRONMENTS, REPO, Machine, machine, run
 
 CACHE = BUILD / "host_suites"  # the build directory stands at the same path in every chroot
 
@@ -28,13 +28,14 @@ test_fork1 test_asyncio test_multiprocessing_fork test_multiprocessing_forkserve
 test_multiprocessing_main_handling test_concurrent_futures test_faulthandler test_gc test_sys test_sys_settrace
 test_sys_setprofile test_monitoring""".split()
     # Without torch, tprof sleeps.
-    modes = [Mode("dormant", BARE), Mode("recording", BARE_TORCH, True, {"TPROF_PRESET": "full"})]
+    modes = [Mode("dormant", BARE), Mode("recording", BARE_TORCH, True, {"TPROF_PRESET": "full"}),
+             Mode("sampled", BARE_TORCH, True, {"TPROF_SAMPLE": "native"})]
 
     def __init__(self, where):
         self.where = where
         version = run(["-c", "import sys; print('%d.%d' % sys.version_info[:2])"], where=where).stdout.strip()
         self.version = "Python " + version
-        install(where, "libpython%s-testsuite" % version)
+        install(HOST if where.name in PIP_ENVIRONMENTS else where, "libpython%s-testsuite" % version)
 
     def has(self, file):
         found = "import importlib.util, sys; sys.exit(not importlib.util.find_spec('test.%s'))" % file
@@ -52,19 +53,25 @@ test_sys_setprofile test_monitoring""".split()
 
 
 class Torch:
-    """PyTorch's own tests, from Debian's source package of the PyTorch that is installed."""
+    """PyTorch's own tests, from Debian's source package of the PyTorch that is installed; for one that pip installed, from
+    the newest that Debian has: what its tests do not know of it fails bare, too."""
     files = ["test_autograd.py", "test_fx.py", "test_dataloader.py", "profiler/test_profiler.py", "listed"]
     listed = ["test_jit.py", "test_nn.py"]  # of these, the 500 tests of listed.txt
-    modes = [Mode("recording", BARE, options={"TPROF_PRESET": "full"})]
+    modes = [Mode("recording", BARE, options={"TPROF_PRESET": "full"}),
+             Mode("sampled", BARE, options={"TPROF_SAMPLE": "native"})]
 
     def __init__(self, where):
         self.where = where
-        version = query(where, "python3-torch", "${source:Upstream-Version}")
-        self.version = "PyTorch " + version
-        install(where, "python3-pytest", "python3-hypothesis", "python3-yaml", "python3-typing-extensions",
-                "python3-psutil")
+        pip = PIP_ENVIRONMENTS.get(where.name)
+        version = query(machine("sid") if pip else where, "python3-torch", "${source:Upstream-Version}")
+        self.version = "PyTorch's tests of %s on %s" % (version, where.name)
+        if pip:
+            self.packages = unpacked_pip_packages(pip)
+        else:
+            install(where, "python3-pytest", "python3-hypothesis", "python3-yaml", "python3-typing-extensions",
+                    "python3-psutil")
+            self.packages = unpacked_expecttest()
         self.tests = unpacked_source(version) / "test"
-        self.expecttest = unpacked_expecttest()
 
     def has(self, file):
         return file == "listed" or (self.tests / file).exists()
@@ -76,7 +83,7 @@ class Torch:
         return ["/usr/bin/python3", "-m", "pytest", "-q", *alone, "--junitxml", str(result), *what]
 
     def environment(self):
-        return {"PYTHONPATH": "%s:%s:%s" % (self.expecttest, self.tests, pathlib.Path(__file__).parent), "CI": ""}
+        return {"PYTHONPATH": "%s:%s:%s" % (self.packages, self.tests, pathlib.Path(__file__).parent), "CI": ""}
 
     def directory(self, scratch):
         return self.tests
@@ -112,6 +119,15 @@ def unpacked_source(version):
                         "*/tools/*.py", "*/torchgen/*"], check=True)
         archive.unlink()
         part.rename(directory)
+    return directory
+
+
+def unpacked_pip_packages(environment):
+    """The directory with what PyTorch's tests need beside the packages of tests/pip."""
+    directory = CACHE / pathlib.Path(environment).name
+    if not directory.exists():
+        subprocess.run([environment + "/bin/python", "-m", "pip", "install", "-q", "--target", directory, "pytest",
+                        "hypothesis", "expecttest"], check=True, stdin=subprocess.DEVNULL)
     return directory
 
 

@@ -39,13 +39,17 @@ TRACE_NAME = re.compile(r"^(.*?)\.(\d+)\.pt\.trace\.json(?:\.gz)?$")
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """Where a command runs: here, or in a chroot."""
+    """Where a command runs: here, in a chroot, or here with the Python of a pip environment (tests/pip)."""
     name: str
 
     def command(self, argv, environment):
         """The words to execute and their environment."""
         if self.name == "host":
             return argv, environment
+        if self.name in PIP_ENVIRONMENTS:
+            there = PIP_ENVIRONMENTS[self.name]
+            return ([there + "/bin/python" if word == "/usr/bin/python3" else word for word in argv],
+                    {**environment, "PATH": "%s/bin:%s" % (there, environment["PATH"])})
         there = {**environment, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
         return ["nsenter", "--target", str(inhabitant(self.name)), "--mount", "--root", "--wdns=" + os.getcwd(),
                 "env", "-i", *("%s=%s" % item for item in there.items()), *argv], {"PATH": os.environ["PATH"]}
@@ -64,6 +68,7 @@ def inhabitant(name):
 
 
 HOST = Machine("host")
+PIP_ENVIRONMENTS = {}  # of those that machine() was asked for: by name, such as "pip-2.15", their directory
 
 
 @functools.lru_cache(maxsize=None)
@@ -71,6 +76,11 @@ def missing_machine(name):
     """Why this machine cannot be had; empty when it can."""
     if name == "host":
         return ""
+    if name.startswith("pip-"):
+        made = subprocess.run([str(TESTS / "pip" / "install"), name[len("pip-"):]], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True)
+        PIP_ENVIRONMENTS[name] = made.stdout.strip()
+        return "" if made.returncode == 0 else "not run: " + (made.stderr.strip() or "exit %d" % made.returncode)
     made = subprocess.run([str(TESTS / "chroot"), name], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     return "" if made.returncode == 0 else made.stderr.strip() or "exit %d" % made.returncode
 
