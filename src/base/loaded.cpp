@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/keep_errno.h"
 #include "base/types.h"
+#include "base/uncancelled.h"
 
 namespace tprof {
 namespace {
@@ -21,6 +22,7 @@ __thread u32 t_forks __attribute__((tls_model("initial-exec")));
 
 // False: they still go on.
 bool wait_while(const std::atomic<u32>& others, u32 own, u64 end) {
+  Uncancelled uncancelled;
   while (others.load() > own) {
     if (clock_ns(CLOCK_MONOTONIC) > end) return false;
     timespec pause{0, 50'000};

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/types.h"
+#include "base/uncancelled.h"
 
 namespace tprof {
 namespace {
@@ -51,6 +52,7 @@ void init_log() {
 }
 
 void say(const char* format, ...) {
+  Uncancelled uncancelled;
   char line[1024] = "tprof: ";
   size_t used = strlen(line);
   va_list args;

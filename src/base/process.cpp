@@ -6,9 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/uncancelled.h"
+
 namespace tprof {
 
 int read_small_file(const char* path, char* buffer, int size) {
+  Uncancelled uncancelled;
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -1;
   int used = 0;

@@ -11,6 +11,7 @@
 #include <atomic>
 
 #include "base/clock.h"
+#include "base/uncancelled.h"
 #include "record/record.h"
 
 namespace tprof {
@@ -34,6 +35,7 @@ class SpinGuard {
   SpinGuard(const SpinGuard&) = delete;
 
  private:
+  Uncancelled uncancelled_;
   SpinLock& lock_;
 };
 

@@ -1,5 +1,5 @@
 """Threads that end, thread-local destructors and C++ exceptions."""
-from harness import both
+from harness import TESTS, both
 
 
 def test_threads_that_end_while_recording(tmp_path):
@@ -40,3 +40,13 @@ def test_exceptions_cross_without_harm(tmp_path):
             assert trace.marks() == list(range(21))
             assert len(trace.ops("after")) == 1
             assert len([e for e in trace.ops("aten::mm") if e["args"].get("Input Dims") == [[2, 3], [2, 3]]]) == 20
+
+
+def test_threads_are_cancelled_where_the_program_lets_them(tmp_path, compiled):
+    """And not in the midst of tprof's work, whose locks they would keep."""
+    program = compiled("cancelled.c", "-I%s" % (TESTS.parent / "include"))
+    for way, result in both([program], tmp_path, options={"TPROF_SCHEDULE": "wait=2,active=100"}).items():
+        assert result.stdout == "cancelled, 1 left tprof\n" * 4 + "done\n"
+        if way != "bare":
+            trace, = result.traces()
+            assert len(trace.ops("work")) == 3

@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/uncancelled.h"
+
 namespace tprof {
 
 constinit Gate g_gate;
@@ -123,6 +125,7 @@ bool barrier_everywhere() {
 }  // namespace
 
 char* reserve_slowly(ThreadBlock* block, u32 epoch) {
+  Uncancelled uncancelled;
   int saved = errno;  // the program's: this runs in its calls, and a chunk may be had although a system call failed
   bool changed = change_chunk(block, epoch);
   errno = saved;

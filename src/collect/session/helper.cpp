@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/uncancelled.h"
 #include "collect/recorder/thread.h"
 #include "collect/session/bus_guard.h"
 #include "collect/session/finisher.h"
@@ -137,6 +138,7 @@ bool start() {
 }  // namespace
 
 bool helper_start() {
+  Uncancelled uncancelled;
   if (!g_lock.try_lock()) return true;
   bool runs = start();
   g_lock.unlock();

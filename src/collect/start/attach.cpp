@@ -7,6 +7,7 @@
 
 #include <initializer_list>
 
+#include "base/uncancelled.h"
 #include "collect/cuda/call.h"
 #include "collect/cuda/cupti.h"
 #include "collect/interpreter/frames.h"
@@ -76,6 +77,7 @@ void wait_for_other(const FirstCall& first) {
 }
 
 __attribute__((noinline)) void make_first(FirstCall& first, void (*set_up)()) {
+  Uncancelled uncancelled;
   int saved = errno;
   u32 none = FirstCall::none;
   if (first.state.compare_exchange_strong(none, FirstCall::running)) {
