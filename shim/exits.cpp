@@ -1,7 +1,7 @@
 // The ways out of a process, wrapped so that the last window is closed before anything is torn down: return from
 // main, and the exit family. (An atexit handler of tprof would run after all static destructors, since a preloaded
-// library's constructor runs first.) The finisher handles all other ways in which a process can end.
-#include <dlfcn.h>
+// library's constructor runs first.) The finisher handles all other ways in which a process can end, and what was not
+// closed within the limit of a way.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -11,11 +11,11 @@
 #include "collect/torch/attach.h"
 #include "export.h"
 #include "injection.h"
+#include "libc.h"
 
 namespace tprof {
 namespace {
 
-using Main = int (*)(int, char**, char**);
 Main g_main;
 
 // Tells the user why nothing was recorded if torch was loaded and tprof could not attach.
@@ -25,16 +25,16 @@ void explain_absence() {
       "nothing was recorded");
 }
 
-void close_down() {
-  injection_explain();
-  g_session.finish();
+void close_down(u64 limit_ns) {
+  if (limit_ns == kPatient_ns) injection_explain();
+  g_session.finish(limit_ns);
 }
 
 int our_main(int argc, char** argv, char** envp) {
   if (!python_process()) torch_attach_native();
   int status = g_main(argc, argv, envp);
   explain_absence();
-  close_down();
+  close_down(kPatient_ns);
   return status;
 }
 
@@ -47,17 +47,14 @@ int our_main(int argc, char** argv, char** envp) {
 
 extern "C" EXPORT int __libc_start_main(tprof::Main main, int argc, char** argv, tprof::Main init, void (*fini)(),
                                         void (*rtld_fini)(), void* stack_end) {
-  using Start = int (*)(tprof::Main, int, char**, tprof::Main, void (*)(), void (*)(), void*);
-  auto real = reinterpret_cast<Start>(dlsym(RTLD_NEXT, "__libc_start_main"));
   tprof::g_main = main;
-  return real(tprof::our_main, argc, argv, init, fini, rtld_fini, stack_end);
+  return tprof::libc().__libc_start_main(tprof::our_main, argc, argv, init, fini, rtld_fini, stack_end);
 }
 
-#define EXIT(name)                                                                          \
-  extern "C" EXPORT __attribute__((noreturn)) void name(int status) {                       \
-    tprof::close_down();                                                                    \
-    if (auto real = reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, #name))) real(status); \
-    tprof::end_process(status);                                                             \
+#define EXIT(name, limit_ns)                                          \
+  extern "C" EXPORT __attribute__((noreturn)) void name(int status) { \
+    tprof::close_down(tprof::limit_ns);                               \
+    if (auto real = tprof::libc().name) real(status);                 \
+    tprof::end_process(status);                                       \
   }
-#include "hooks.def"
-#undef EXIT
+#include "libc.def"

@@ -91,6 +91,15 @@ void SpinLock::lock() {
     if (i > 64) sched_yield();
 }
 
+bool SpinLock::lock_within(u64 ns) {
+  u64 end = clock_ns(CLOCK_MONOTONIC) + ns;
+  while (!try_lock()) {
+    if (clock_ns(CLOCK_MONOTONIC) >= end) return false;
+    sched_yield();
+  }
+  return true;
+}
+
 bool Writer::create(const RecordingSpec& spec) {
   if (strlen(spec.path) >= sizeof path_) return errno = ENAMETOOLONG, false;
   if (!make_directories(spec.path)) return false;

@@ -21,6 +21,7 @@ class SpinLock {
  public:
   void lock();
   bool try_lock() { return taken_.exchange(1, std::memory_order_acquire) == 0; }
+  bool lock_within(u64 ns);
   void unlock() { taken_.store(0, std::memory_order_release); }
   void reset() { taken_.store(0, std::memory_order_relaxed); }
 

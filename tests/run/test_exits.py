@@ -1,12 +1,13 @@
 """However the program ends while a window is open, its trace holds all it completed, and its exit status is its own."""
 import os
+import re
 import signal
 import time
 
 import pytest
 
 from finishers import finishers
-from harness import APPS, ENDINGS, load_traces, recordings, run, settle, start, finish, tprof, trace_files, wait_for
+from harness import APPS, ENDINGS, both, load_traces, recordings, run, settle, start, finish, tprof, trace_files, wait_for
 
 OPEN = {"TPROF_SCHEDULE": "wait=1,warmup=1,active=1000"}
 
@@ -112,3 +113,33 @@ def test_a_recording_that_was_replaced_is_named(tmp_path, logdir):
     assert result.returncode == 0
     line = [line for line in result.stderr.splitlines() if "no trace was written" in line or "nothing was recorded" in line][-1]
     assert "no trace was written" in line and ".tprof" in line, result.stderr
+
+
+@pytest.mark.parametrize("way", ["_exit", "_Exit", "quick_exit", "handlers"])
+def test_ends_while_another_thread_holds_the_loaders_lock(way, tmp_path, compiled):
+    """That thread is in the constructor of a library, and stays there."""
+    library = compiled("slow_library.c", "-shared")
+    results = both([compiled("ends_beside_dlopen.c"), library, way], tmp_path, timeout=60)
+    assert (results["bare"].returncode, results["bare"].stdout) == (3, "loading\n")
+
+
+def test_a_watchdog_ends_a_program_that_hangs_in_an_import(tmp_path, compiled):
+    results = both(["watchdog.py", compiled("slow_library.c", "-shared")], tmp_path, timeout=60)
+    assert results["bare"].returncode == 1
+    for way in ("run", "preload"):
+        trace, = results[way].traces()
+        assert trace.marks() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("words,how,seconds", [(["_exit", "fork"], "preload", 1), (["exit"], "run", 10)],
+                         ids=["_exit", "exit"])
+def test_a_log_directory_that_does_not_answer_delays_forks_and_the_end_only(words, how, seconds, logdir, compiled):
+    result = run([compiled("stalled_disk.c", "-rdynamic"), *words], how, logdir=logdir, timeout=90)
+    ended = time.monotonic()
+    assert (result.returncode, result.stdout) == (3, "stalled\n"), result.stderr
+    slack = 8  # of a busy machine
+    assert all(float(f) < 1 + slack for f in re.findall(r"forked after (\S+)", result.stderr)), result.stderr
+    ends, = re.findall(r"ends at (\S+)", result.stderr)
+    assert ended - float(ends) < seconds + slack
+    trace, = result.traces()
+    assert len(trace.ops("work")) >= 100

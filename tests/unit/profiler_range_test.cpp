@@ -43,7 +43,7 @@ class ProfilerRange : public testing::Test {
       if (!g_session.attach({}, StepMode::automatic) || !init_threads()) _exit(1);
       g_session.start();
       program();
-      g_session.finish();
+      g_session.finish(kPatient_ns);
       _exit(0);
     }
     int status = -1;

@@ -164,8 +164,10 @@ bool finisher_start_early(void (*exists)(), bool is_read) {
   return g_writer.is_open() && !orphans_come_to_us() && start_once(exists, is_read);
 }
 
+void finisher_start() { start_once(nullptr, false); }
+
 bool finisher_wait(double seconds) {
-  if (!start_once(nullptr, false)) return false;
+  if (g_started.load() != 1) return false;
   FileHeader* h = g_writer.header();
   double deadline = double(clock_ns(CLOCK_MONOTONIC)) + seconds * 1e9;  // seconds may be inf
   bool seen = false;

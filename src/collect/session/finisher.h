@@ -14,8 +14,9 @@ void finisher_prepare();
 // False: it does not run.
 bool finisher_start_early(void (*exists)(), bool is_read);
 
-// At a normal exit: starts it if it is not running, waits until all windows are written, at most `seconds`.
-// Returns false if there is no finisher or it did not manage.
+// At a normal exit: starts it if it is not running.
+void finisher_start();
+// Waits until all windows are written, at most `seconds`. Returns false if there is no finisher or it did not manage.
 bool finisher_wait(double seconds);
 
 // In a forked child.

@@ -30,10 +30,11 @@ std::atomic<u32> g_wakes{0};
 std::atomic<u32> g_ready{0};
 std::atomic<u32> g_over{0};  // it has nothing left to do, and ends
 std::atomic<u32> g_flush_wanted{0};
+std::atomic<bool> g_stuck{false};
 std::atomic<bool> g_said_unwatched{false};
 
-void sleep_while(std::atomic<u32>& word, u32 is, long ns) {
-  timespec timeout{0, ns};
+void sleep_while(std::atomic<u32>& word, u32 is, u64 ns) {
+  timespec timeout{time_t(ns / 1'000'000'000), long(ns % 1'000'000'000)};
   syscall(SYS_futex, reinterpret_cast<u32*>(&word), FUTEX_WAIT_PRIVATE, is, &timeout, nullptr, 0);
 }
 
@@ -71,6 +72,7 @@ void* run(void*) {
   ready();
   u64 last_clock = clock_ns(CLOCK_MONOTONIC);
   while (!g_stop.load(std::memory_order_acquire)) {
+    g_stuck.store(false);
     u32 seen = g_wakes.load(std::memory_order_acquire);
     g_writer.top_up();
     bool waits = g_session.seal_windows();
@@ -86,6 +88,7 @@ void* run(void*) {
     if (!g_stop.load(std::memory_order_acquire)) sleep_while(g_wakes, seen, kPause_ns);
   }
   g_over.store(1, std::memory_order_release);
+  wake(g_over);
   return nullptr;
 }
 
@@ -105,11 +108,23 @@ void wait_until_ready() {
 }
 
 void join() {
-  g_stop.store(1, std::memory_order_release);
-  helper_wake();
   pthread_join(g_thread, nullptr);
   wait_until_gone(g_tid.load());
   g_running = false;
+}
+
+// Under g_lock.
+bool stop(u64 limit_ns) {
+  if (!g_running) return true;
+  g_stop.store(1, std::memory_order_release);
+  helper_wake();
+  u64 now = clock_ns(CLOCK_MONOTONIC), end = now + limit_ns;
+  for (; !g_over.load(std::memory_order_acquire) && now < end; now = clock_ns(CLOCK_MONOTONIC))
+    sleep_while(g_over, 0, end - now);
+  if (g_over.load(std::memory_order_acquire)) return join(), true;
+  g_stuck.store(true);
+  g_stop.store(0);
+  return false;
 }
 
 // Under g_lock.
@@ -126,6 +141,7 @@ bool start() {
   g_tid.store(0);
   g_ready.store(0);
   g_over.store(0);
+  g_stuck.store(false);
   int rc = pthread_attr_setstacksize(&attributes, 512 << 10);
   if (!rc) rc = pthread_create(&g_thread, &attributes, run, nullptr);
   pthread_attr_destroy(&attributes);
@@ -145,14 +161,20 @@ bool helper_start() {
   return runs;
 }
 
-void helper_stop() {
-  SpinGuard guard(g_lock);
-  if (g_running) join();
+bool helper_stop(u64 limit_ns) {
+  Uncancelled uncancelled;
+  if (!g_lock.lock_within(limit_ns)) return false;
+  bool stopped = stop(limit_ns);
+  g_lock.unlock();
+  return stopped;
 }
+
+bool helper_is_stuck() { return g_stuck.load(); }
 
 void helper_forget() {
   g_lock.reset();
   g_running = false;
+  g_stuck.store(false);
   g_tid.store(0);
   g_flush_wanted.store(0);
 }

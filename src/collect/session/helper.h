@@ -4,6 +4,7 @@
 //
 // It is stopped around fork() (Python warns about forking with threads) and started again with the next step or chunk.
 #pragma once
+#include "base/types.h"
 
 namespace tprof {
 
@@ -11,8 +12,11 @@ namespace tprof {
 // starved machine). False if no thread can be started. Does nothing while another thread starts or stops it: who stops
 // it waits for its end, it may wait for the session's lock, and our caller may hold that.
 bool helper_start();
-// Stops it and waits until the kernel has forgotten it (at most 100 ms).
-void helper_stop();
+// Stops it and waits until the kernel has forgotten it (at most 100 ms more). False: it has not ended within the limit,
+// since the file system does not answer, say; it goes on when it can.
+bool helper_stop(u64 limit_ns);
+// helper_stop() waited in vain, and it has not gone on since.
+bool helper_is_stuck();
 // In a forked child, which has no such thread.
 void helper_forget();
 // Cuts its sleep short. Async-signal-safe.

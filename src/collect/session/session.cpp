@@ -6,12 +6,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <initializer_list>
 
 #include "base/log.h"
 #include "base/process.h"
+#include "base/uncancelled.h"
 #include "collect/recorder/recorder.h"
 #include "collect/recorder/stack_tree.h"
+#include "collect/session/apart.h"
 #include "collect/session/bus_guard.h"
 #include "collect/session/collector.h"
 #include "collect/session/finisher.h"
@@ -22,6 +25,14 @@
 namespace tprof {
 
 constinit Session g_session;
+
+namespace {
+
+// For how long a fork waits for the helper thread; no longer than once, if that is stuck.
+constexpr u64 kForkWaits_ns = 1'000'000'000;
+constexpr u64 kForEver_ns = ~u64(0) / 2;
+
+}  // namespace
 
 // ---------------------------------------------------------------- setting up
 
@@ -123,7 +134,7 @@ void Session::joins_job(i32 rank) {
     take_phase(Phase::ended);
   }
   if (!g_writer.is_open()) return;
-  helper_stop();
+  if (!helper_stop(kForkWaits_ns)) return;
   g_writer.close(kClosedEmpty);
   g_writer.remove();
 }
@@ -214,7 +225,7 @@ void Session::fork_prepare() {
   if (inside_tprof()) return;
   // A thread of ours would make Python warn about forking with threads. It also does so just after the fork, so that
   // the helper starts again a little later only.
-  helper_stop();
+  helper_stop(helper_is_stuck() ? 0 : kForkWaits_ns);
   helper_paused_ = recording_wanted();
 }
 
@@ -245,6 +256,7 @@ void Session::fork_child() {
   extra_ = {};
   appointment_ = {};
   knows_ranks_ = false;
+  ending_ = false;
   listening_ = signal_asked_ = has_asked_ = window_asked_ = helper_paused_ = false;
   slow_steps_.forget();
   step_ = previous_step_ = {};
@@ -260,17 +272,26 @@ void Session::fork_child() {
 
 // ---------------------------------------------------------------- the end
 
-void Session::finish() {
+void Session::finish(u64 limit_ns) {
   if (!attached_ || finished_ || family_.pid() != u32(getpid())) return;
   // A signal handler of the program's that exits while this very thread is in our code: its locks may be held. The
   // finisher does the rest.
-  if (inside_tprof()) return;
+  if (inside_tprof() || ending_.exchange(true)) return;
+  Uncancelled uncancelled;
+  end_ticks_ = now_ticks();
+  u64 began = clock_ns(CLOCK_MONOTONIC);
+  if (!run_apart([] { g_session.close_down(); }, limit_ns)) return leave_behind(limit_ns);
+  double left = (double(limit_ns) - double(clock_ns(CLOCK_MONOTONIC) - began)) / 1e9;
+  if (traces_wait_) wait_for_traces(limit_ns == kPatient_ns ? options_.exit_wait : std::min(options_.exit_wait, left));
+}
+
+// On a thread of its own, which may be left behind at any place.
+void Session::close_down() {
   {
     SpinGuard guard(lock_);
     if (finished_) return;
-    u64 now = now_ticks();
     frontend_ = {};  // Python may be gone already, and torch need not be touched any more
-    end_last_window(now);
+    end_last_window(end_ticks_);
     g_epoch.store(kNoEpoch);
     tell_collectors(&Collector::phase_changed, Phase::ended);
     finished_ = true;
@@ -282,7 +303,7 @@ void Session::finish() {
     return;
   }
   tell_collectors(&Collector::exiting);
-  helper_stop();
+  if (!helper_stop(kForEver_ns)) return;
   windows_.seal();
   tell_collectors(&Collector::finish);
   g_writer.header()->phase.store(u32(Phase::ended));
@@ -290,15 +311,26 @@ void Session::finish() {
   // If it stopped, a trace says what was dropped, also if that is all.
   bool empty = g_writer.data_chunks() == 0 && !g_writer.stopped();
   g_writer.close(empty ? kClosedEmpty : kClosed);
-  if (empty)
-    g_writer.remove();
-  else if (!family_.is_helper())
-    finish_program();
+  if (empty) return g_writer.remove();
+  if (family_.is_helper() || !g_writer.in_place() || !g_writer.has_header()) return;
+  traces_wait_ = g_writer.header()->unfinished.load() != 0;
+  if (traces_wait_) finisher_start();
 }
 
-void Session::finish_program() {
-  if (!g_writer.in_place() || !g_writer.has_header() || g_writer.header()->unfinished.load() == 0) return;
-  bool done = finisher_wait(under_run_ ? 0 : options_.exit_wait);  // tprof run waits itself
+// What this thread still does on its way out meets none of our locks. The finisher converts what the recording holds.
+void Session::leave_behind(u64 limit_ns) {
+  finished_ = true;
+  g_epoch.store(kNoEpoch);
+  t_self.block = nullptr;
+  t_self.dead = 1;
+  if (speaks_ && !under_run_ && g_writer.is_open())
+    say("the recording was not completed within %llu s, as if the disk did not answer; if its trace is missing: tprof "
+        "convert %s",
+        static_cast<unsigned long long>(limit_ns / 1'000'000'000), g_writer.path());
+}
+
+void Session::wait_for_traces(double seconds) {
+  bool done = finisher_wait(under_run_ ? 0 : seconds);  // tprof run waits itself
   if (under_run_ || !speaks_) return;
   if (!done)
     say("not all traces are written yet; to write them: tprof convert %s", g_writer.path());

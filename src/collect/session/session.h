@@ -36,6 +36,10 @@ struct Asked {
   u64 detail[2] = {};
 };
 
+// For how long the ways out of the process wait, at most, for what may be unable to go on: exit() and the end of main;
+// _exit() and the like, which watchdogs and handlers of signals call.
+constexpr u64 kPatient_ns = 10'000'000'000, kAtOnce_ns = 1'000'000'000;
+
 class Session final : private StepSink {
  public:
   // Reads the options, finds out who this process is. False: stay out (said in one line where it should be).
@@ -62,6 +66,7 @@ class Session final : private StepSink {
   // --- step tokens. `use` is called with the detector under the lock; `block` is the caller's, nullptr for any thread.
   template <class Use>
   void token(const ThreadBlock* block, Evidence evidence, Use use) {
+    if (!live()) return;
     SpinGuard guard(lock_);
     if (!live() || !step_thread_.counts(block, evidence, detector_)) return;
     use(detector_);
@@ -109,7 +114,8 @@ class Session final : private StepSink {
   void look_for_requests();
   // Flight mode: ends the newest span when it is large enough, drops the oldest ones, gives back what is not needed.
   void turn_ring();
-  void finish();
+  // The process ends. `limit_ns`: kPatient_ns or kAtOnce_ns.
+  void finish(u64 limit_ns);
   void fork_prepare();
   // After a fork, once Python has counted the threads: a program that waits for what it has forked has its helper.
   void resume_helper();
@@ -210,12 +216,15 @@ class Session final : private StepSink {
   void note_place();
   bool open_recording();
   void give_up(const char* line);
-  void finish_program();
+  void close_down();
+  void leave_behind(u64 limit_ns);
+  void wait_for_traces(double seconds);
   void explain_nothing();
 
   // What every step token reads comes first, and close together.
   SpinLock lock_;
-  bool attached_ = false, started_ = false, finished_ = false;
+  bool attached_ = false, started_ = false;
+  std::atomic<bool> finished_{false};
   bool armed_ = false;  // the schedule runs
   StepThread step_thread_;
   std::atomic<Level> level_{Level::none};
@@ -266,6 +275,10 @@ class Session final : private StepSink {
   bool speaks_ = false;     // the first process of its job: says things, once
   bool under_run_ = false;  // tprof run started the job and has the last word
   u32 flushes_ = 0;
+  // The end of the process.
+  std::atomic<bool> ending_{false};
+  u64 end_ticks_ = 0;
+  bool traces_wait_ = false;      // the finisher has windows to write
   u32 leader_seen_ = 0xffffffff;  // the leader's epoch that a helper has taken up
   Family family_;
   Notes notes_;
