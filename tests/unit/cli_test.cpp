@@ -386,6 +386,11 @@ TEST_F(Files, what_cannot_be_preloaded) {
   EXPECT_EQ(why_not_preloadable(write("static", cut, 0755)), "is statically linked");
   std::string script = "#! " + directory + "/static -x\n";
   EXPECT_EQ(why_not_preloadable(write("by_static", script, 0755)), "is statically linked");
+  std::string musl = shell, loader = "/lib64/ld-linux-";
+  size_t at = musl.find(loader);
+  if (at != std::string::npos) musl.replace(at, loader.size(), "/lib64/ld-musl-x");
+  EXPECT_EQ(why_not_preloadable(write("musl", musl, 0755)),
+            at == std::string::npos ? "" : "is linked with musl and not with glibc");
 }
 
 // --- traces

@@ -128,7 +128,7 @@ int run(const RunArguments& arguments) {
   Options options = apply_options(arguments);
   for (const std::string& name : set_ones(removed)) removed.erase(name);
   std::string library = options.disable ? "" : find_library();
-  std::string preload = compose_preload(library, getenv("LD_PRELOAD"));
+  std::string preload = compose_preload(library.empty() ? "" : preload_name(library), getenv("LD_PRELOAD"));
   if (arguments.print_env) return print_env(arguments, library, preload, choose_logdir(options, program), removed);
 
   ProgramFile file = find_program(program[0]);

@@ -8,6 +8,7 @@
 
 #include <atomic>
 
+#include "base/glibc_only.h"
 #include "base/loaded.h"
 #include "base/log.h"
 #include "collect/cuda/mux.h"
@@ -43,6 +44,7 @@ const char* g_file = "";
 
 void remember_file(const char* name) {
   static char absolute[PATH_MAX];
+  if (const char* from_root = strstr(name, kToRoot)) name = from_root + strlen(kToRoot);
   g_file = name[0] == '/' ? name : realpath(name, absolute) ? absolute : "";
 }
 

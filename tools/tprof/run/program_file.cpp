@@ -1,5 +1,6 @@
 #include "run/program_file.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -9,12 +10,14 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <sstream>
 
 #include "base/elf_machine.h"
 #include "base/error.h"
+#include "base/glibc_only.h"
 #include "input/trace_file.h"
 
 namespace tprof {
@@ -42,7 +45,8 @@ bool gains_rights(const std::string& path) {
   return geteuid() != 0 && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
 }
 
-bool has_interpreter(const std::string& head, const std::string& path) {
+// The loader that the program names; empty if it names none.
+std::string interpreter_of(const std::string& head, const std::string& path) {
   Elf64_Ehdr e;
   memcpy(&e, head.data(), sizeof e);
   std::string table = head_of(path, size_t(e.e_phoff) + size_t(e.e_phnum) * sizeof(Elf64_Phdr));
@@ -51,9 +55,11 @@ bool has_interpreter(const std::string& head, const std::string& path) {
     size_t at = e.e_phoff + i * sizeof p;
     if (at + sizeof p > table.size()) break;
     memcpy(&p, table.data() + at, sizeof p);
-    if (p.p_type == PT_INTERP) return true;
+    if (p.p_type != PT_INTERP) continue;
+    std::string start = head_of(path, size_t(p.p_offset) + std::min<size_t>(p.p_filesz, PATH_MAX));
+    return start.size() > p.p_offset ? start.substr(p.p_offset) : "unknown";
   }
-  return false;
+  return "";
 }
 
 }  // namespace
@@ -97,8 +103,9 @@ std::string why_not_preloadable(const std::string& path) {
     Elf64_Ehdr e;
     memcpy(&e, head.data(), sizeof e);
     if (kOwnMachine != EM_NONE && e.e_machine != kOwnMachine) return "is a program for another processor";
-    if (!has_interpreter(head, file)) return "is statically linked";
-    return "";
+    std::string loader = interpreter_of(head, file);
+    if (loader.find("/ld-musl-") != std::string::npos) return "is linked with musl and not with glibc";
+    return loader.empty() ? "is statically linked" : "";
   }
   return "";
 }
@@ -160,6 +167,15 @@ std::string find_library() {
   }
   throw Error(Fault::usage, "libtprof.so is not where it belongs (" + dir + "/" + TPROF_LIBRARY_FROM_BIN +
                                 "); build or install tprof again");
+}
+
+std::string preload_name(const std::string& library) {
+  // Whether this loader finds what it has loaded already, the C library: not every system has its libraries in /usr.
+  Dl_info libc;
+  char real[PATH_MAX];
+  bool works = dladdr(dlsym(RTLD_DEFAULT, "getpid"), &libc) && realpath(libc.dli_fname, real) &&
+               dlopen((std::string(kGlibcOnly) + real).c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  return works ? kGlibcOnly + library : library;
 }
 
 }  // namespace tprof

@@ -20,6 +20,9 @@ std::string why_not_preloadable(const std::string& path);
 // The path of libtprof.so, in the build tree or installed beside this tool. Throws Error if it is not there.
 std::string find_library();
 
+// What LD_PRELOAD has to say for it.
+std::string preload_name(const std::string& library);
+
 // The path of a program that belongs to this tool: in its own folder of the build tree, or installed in libexec; empty
 // if it was not built.
 std::string find_program_beside(const std::string& folder, const std::string& name);
