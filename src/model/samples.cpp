@@ -57,6 +57,7 @@ class SampleLoader {
     sampled.lost += s.stack == 0 || r.stack.python == kStackLost || r.stack.native == kStackLost;
     sampled.changed += (r.flags & kSampleChanged) != 0;
     sampled.no_native += (r.flags & kSampleNoNative) != 0;
+    sampled.not_stopped += (r.flags & kSampleNotStopped) != 0;
     sampled.stops += r.stopped_ns != 0;
     sampled.stopped_ns += r.stopped_ns;
     sampled.longest_ns = std::max<u64>(sampled.longest_ns, r.stopped_ns);

@@ -133,6 +133,7 @@ struct StackSample {
 //   lost        samples for whose stack there was no room
 //   cpu_ns      processor time of the sampler so far
 //   no_native   samples whose native frames were asked for and could not be read
+//   not_stopped samples whose native frames were read of a thread that was blocked, and not stopped
 //   stops       of a thread, for its native frames
 //   stopped_ns  how long they took together
 //   longest_ns  the longest one
@@ -145,6 +146,7 @@ struct StackSample {
   SAMPLED(lost)                \
   SAMPLED(cpu_ns)              \
   SAMPLED(no_native)           \
+  SAMPLED(not_stopped)         \
   SAMPLED(stops)               \
   SAMPLED(stopped_ns)          \
   SAMPLED(longest_ns)

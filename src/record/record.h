@@ -557,7 +557,8 @@ enum SampleFlag : u32 {
   kSampleGil = 2,      // it held the GIL
   kSampleChanged = 4,  // its innermost frames changed while they were read: they are of moments some microseconds apart
   kSampleCut = 8,      // it has more frames, further out
-  kSampleNoNative = 16,  // its native frames were asked for and could not be read
+  kSampleNoNative = 16,    // its native frames were asked for and could not be read
+  kSampleNotStopped = 32,  // it was blocked in a system call that a stop might break: its native frames were read there
 };
 
 // The stack of one thread: head.id = OS thread id.

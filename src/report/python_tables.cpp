@@ -66,6 +66,9 @@ std::vector<std::string> losses(const Sampled& s) {
     out.push_back("For their native frames threads were stopped " + count_text(s.stops, "time", "times") + ", for " +
                   time_text(i64(s.stopped_ns / s.stops)) + " on average and " + time_text(i64(s.longest_ns)) +
                   " at most");
+  if (s.not_stopped)
+    out.push_back(count_text(s.not_stopped, "sample is of a thread that was", "samples are of threads that were") +
+                  " blocked in a system call that a stop might break: they were not stopped");
   if (s.no_native)
     out.push_back(count_text(s.no_native, "sample has", "samples have") + " no native frames" +
                   (s.why_no_native.empty() ? "" : ": " + s.why_no_native));

@@ -1,4 +1,6 @@
 """tprof stack: native and Python stacks of programs that know nothing of it."""
+import collections
+import contextlib
 import json
 import os
 import pathlib
@@ -8,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -92,10 +95,80 @@ def test_the_program_does_not_notice(started, waits):
         time.sleep(0.01)
     before = ptrace_state(program.pid), descriptors(program.pid)
     for _ in range(5):
-        assert thread_with(stacks(program.pid), "main")["waits"] == "for events of descriptors"
+        found = stacks(program.pid)
+        thread = thread_with(found, "main")
+        assert (thread["waits"], thread["not_stopped_in"]) == ("for events of descriptors", "epoll_wait")
+        assert "incomplete" not in thread and not found["stopped_us"]
+    assert "(in epoll_wait; not stopped)" in tprof("stack", str(program.pid)).stdout
     assert (ptrace_state(program.pid), descriptors(program.pid)) == before
     out, _ = program.communicate(timeout=60)
     assert (program.returncode, out) == (0, "1 found\n")
+
+
+@contextlib.contextmanager
+def watched(pid, pause):
+    """tprof-stack is asked for all threads of a process, in rounds with pauses between them, as the sampler asks. Yields
+    the answers."""
+    helper = subprocess.Popen([HELPER, str(pid), "1024", "10"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    answers, over = collections.Counter(), threading.Event()
+
+    def ask(line):
+        helper.stdin.write("%s\n" % line)
+        helper.stdin.flush()
+        return helper.stdout.readline().split()[0]
+
+    def ask_for_all():
+        with contextlib.suppress(OSError, IndexError):  # one of the two has ended
+            while not over.wait(pause):
+                for tid in os.listdir("/proc/%d/task" % pid):
+                    answer = ask(tid)
+                    answers[answer] += 1
+                    if answer in ("stack", "in"):
+                        ask("release")
+    thread = threading.Thread(target=ask_for_all)
+    thread.start()
+    try:
+        wait_for(lambda: answers, 60, "the first answer")
+        yield answers
+    finally:
+        over.set()
+        thread.join(5)
+        helper.kill()
+        helper.communicate()
+        thread.join()
+
+
+def results_of_calls(program):
+    """Each call with its result and errno, and the longest time that one took, in milliseconds."""
+    out, _ = program.communicate("\n", timeout=30)  # what begins anew at each stop would never end
+    rows = [line.split() for line in out.splitlines()]
+    return {row[0]: row[1:3] for row in rows}, max(float(row[3]) for row in rows)
+
+
+def test_no_system_call_fails_or_takes_longer(started, compiled):
+    calls = compiled("stack/calls.c", "-lrt")
+    bare, _ = results_of_calls(started([calls, "300"], stdin=subprocess.PIPE))
+    program = started([calls, "300"], stdin=subprocess.PIPE)
+    with watched(program.pid, 0.005) as answers:
+        found, longest_ms = results_of_calls(program)
+    assert found == bare and longest_ms < 10_000
+    assert answers["in"] and answers["stack"], answers
+
+
+def test_a_program_with_threads_may_exec_while_it_is_watched(started, compiled):
+    program = started([compiled("stack/execs.c"), "20"])
+    with watched(program.pid, 0.005) as answers:
+        assert program.wait(60) == 0
+    assert program.stdout.read() == "done\n" and answers["stack"], answers
+
+
+def test_a_thread_that_cannot_be_stopped_at_once_is_let_go_when_it_can(started, compiled):
+    program = started([compiled("stack/vforks.c"), "100"], stdin=subprocess.PIPE)
+    with watched(program.pid, 0) as answers:
+        out, _ = program.communicate("\n", timeout=120)
+    all_ms = float(out)
+    assert all_ms / 100 < 100, out  # of 15 ms each
+    assert answers["busy"], answers
 
 
 def test_a_stopped_program_stays_stopped(started, waits):
@@ -113,7 +186,9 @@ def test_a_stopped_program_stays_stopped(started, waits):
 
 
 def test_of_a_traced_thread_it_says_who_traces_it(started, waits):
-    program = started([waits, "epoll"], stdin=subprocess.PIPE)
+    program = started([waits, "sleep"])
+    while "S (sleeping)" not in ptrace_state(program.pid)[0]:
+        time.sleep(0.01)
     other = subprocess.Popen([HELPER, str(program.pid)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     other.stdin.write("%d\n" % program.pid)
     other.stdin.flush()

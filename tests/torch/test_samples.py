@@ -97,6 +97,26 @@ def test_a_program_whose_threads_are_stopped_ends_as_it_would(logdir, ending, st
     assert not recordings(logdir)
 
 
+def test_waits_end_as_they_do_without_sampling(logdir):
+    words = [HERE / "sample_waits.py", 0.5]
+    bare = run(words)
+    expected = {wait: outcome for wait, (outcome, _) in json.loads(bare.stdout).items()}
+    # What begins anew at each stop would never end.
+    result = run(words, "run", timeout=60, logdir=logdir, options={"TPROF_SAMPLE": "native:200"})
+    assert result.returncode == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert {wait: outcome for wait, (outcome, _) in found.items()} == expected
+    assert max(seconds for _, seconds in found.values()) < 10, found
+    rows, lines, notes, ledger = python_of(result)
+    with unless_busy(logdir):
+        assert ledger["not_stopped"] > 50 and ledger["no_native"] <= ledger["count"] / 20, ledger
+        trace, = result.traces()
+        frames = trace.data["stackFrames"]
+        innermost = {frames[str(s["sf"])]["name"] for s in trace.data["samples"] if s.get("not_stopped")}
+        assert any("epoll_wait" in name for name in innermost), innermost
+    assert any("they were not stopped" in note for note in notes), notes
+
+
 def test_stacks_of_ten_thousand_frames_are_cut(outer_machine, logdir):
     result = run([HERE / "samples.py", 3, "deep"], "run", logdir=logdir, options=SAMPLE, where=outer_machine)
     assert result.returncode == 0, result.stderr

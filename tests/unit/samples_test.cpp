@@ -189,6 +189,17 @@ TEST_F(SamplesTest, native_frames_are_inside_of_python_and_counted_apart) {
   }
 }
 
+TEST_F(SamplesTest, those_of_a_thread_that_was_not_stopped_say_so) {
+  s.sample(kPid, 1, kStart + 1000, 2, kSampleNotStopped);
+  s.sample(kPid, 1, kStart + 2000, 2, 0);
+  Model made = model(), read = through_a_trace(made);
+  for (const Model* m : {&made, &read}) {
+    EXPECT_EQ(m->samples[0].flags, u32(kSampleNotStopped));
+    EXPECT_EQ(m->samples[1].flags, 0u);
+    EXPECT_EQ(m->sampled.not_stopped, 1u);
+  }
+}
+
 TEST_F(SamplesTest, the_spot_is_the_innermost_line_of_a_third) {
   add_samples();
   Model m = model();

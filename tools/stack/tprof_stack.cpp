@@ -8,8 +8,11 @@
 // from stdin and answers each with a line. A thread's id:
 //
 //   stack <end> <address>...   innermost frame first. The thread stays stopped, so that the other side can read its
-//                              Python frames. end: whole, cut (too many frames) or lost (there is no unwind information
-//                              for the last one)
+//                              Python frames. end: whole, cut (too many frames) or lost (the last one's caller cannot
+//                              be found: there is no unwind information)
+//   in <call> <end> <address>...   the thread is blocked in this system call, which a stop might break
+//                              (waiting_calls.def): it is not stopped. What can only be found by registers other than
+//                              the stack pointer is lost.
 //   refused <errno> | gone | busy     busy: it does not stop, it is in an uninterruptible sleep or waits for a
 //                              processor. As soon as it does stop, it is let go.
 //   error <line>                      nothing can be read, and tprof-stack has ended
@@ -17,6 +20,7 @@
 // After a stack comes the line "release", to which it answers, once the thread runs on, with
 //
 //   released <nanoseconds that it was stopped>
+//   moved                             it was not stopped, and has run since: what was read may be of several moments
 //
 // At the end of stdin the thread is released, too. An address is one that lies behind an instruction of the frame's
 // function: a return address, or the address of the instruction plus one.
@@ -28,20 +32,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
-#include <vector>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/types.h"
 #include "remote/core.h"
 #include "remote/process.h"
-#include "stopped_thread.h"
+#include "tracer.h"
 #include "unwound.h"
+#include "waiting_call.h"
 
 namespace tprof {
 namespace {
@@ -49,12 +53,6 @@ namespace {
 constexpr size_t kMaxFrames = 100'000;
 constexpr int kPatience_ms = 500;
 constexpr u64 kLookEvery_ns = 1'000'000'000;  // at the mapped files
-
-u64 now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return u64(t.tv_sec) * 1'000'000'000 + u64(t.tv_nsec);
-}
 
 // The next line as a number: a thread's id, or 0 for "release". False at the end of the input.
 bool next_line(int& number) {
@@ -69,56 +67,65 @@ void say(const std::string& line) {
   fflush(stdout);
 }
 
-// Threads that were asked to stop and did not in time.
-class LateThreads {
- public:
-  void add(std::unique_ptr<StoppedThread> thread) { threads_.push_back(std::move(thread)); }
-  bool has(int tid) const {
-    return std::any_of(threads_.begin(), threads_.end(), [&](const auto& t) { return t->tid() == tid; });
+// The next line, as next_line(). Meanwhile late threads are let go.
+bool next_line(int& number, Tracer& tracer) {
+  constexpr int kPause_ms = 1;
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  while (tracer.let_others_go() && poll(&input, 1, kPause_ms) == 0) {
   }
-  // Lets each of them go as soon as it stops, until there is a line to be read.
-  void wait_for_line() {
-    constexpr int kPause_ms = 1;
-    pollfd input{STDIN_FILENO, POLLIN, 0};
-    while (!threads_.empty() && poll(&input, 1, kPause_ms) == 0)
-      std::erase_if(threads_, [](const auto& t) { return t->has_stopped(); });
-  }
+  return next_line(number);
+}
 
- private:
-  std::vector<std::unique_ptr<StoppedThread>> threads_;
+// Registers of a thread that is stopped, or of one that is not and is blocked in a call.
+struct Registers {
+  void* stopped;
+  const WaitingCall* waiting;
 };
+
+int register_of(unw_addr_space_t space, unw_regnum_t number, unw_word_t* value, int write, void* argument) {
+  const auto& registers = *static_cast<Registers*>(argument);
+  if (registers.stopped) return _UPT_access_reg(space, number, value, write, registers.stopped);
+#ifdef __x86_64__
+  constexpr unw_regnum_t kProgramCounter = UNW_X86_64_RIP, kStackPointer = UNW_X86_64_RSP;
+#else
+  constexpr unw_regnum_t kProgramCounter = UNW_AARCH64_PC, kStackPointer = UNW_AARCH64_SP;
+#endif
+  if (write || (number != kProgramCounter && number != kStackPointer)) return -UNW_EBADREG;
+  *value = number == kProgramCounter ? registers.waiting->pc : registers.waiting->sp;
+  return 0;
+}
 
 int serve_process(int pid, size_t most_frames, u64 patience_ns) {
   std::unique_ptr<remote::Process> process = remote::Process::open(pid);
-  Unwound unwound(*process, _UPT_access_reg, most_frames);
+  Unwound unwound(*process, register_of, most_frames);
   std::string tasks = "/proc/" + std::to_string(pid) + "/task/";
-  LateThreads late;
-  u64 looked_ns = now_ns();
-  for (int tid, release; late.wait_for_line(), next_line(tid);) {
-    if (late.has(tid)) {
-      say("busy");
-      continue;
-    }
+  Tracer tracer;
+  u64 looked_ns = clock_ns(CLOCK_MONOTONIC);
+  for (int tid, release; next_line(tid, tracer);) {
     if (access((tasks + std::to_string(tid)).c_str(), F_OK) != 0) {
       say("gone");
       continue;
     }
-    if (now_ns() - looked_ns > kLookEvery_ns) {  // who samples stays for long
+    if (clock_ns(CLOCK_MONOTONIC) - looked_ns > kLookEvery_ns) {  // who samples stays for long
       if (process->read_mappings()) unwound.forget_tables();
-      looked_ns = now_ns();
+      looked_ns = clock_ns(CLOCK_MONOTONIC);
     }
-    auto thread = std::make_unique<StoppedThread>(tid, patience_ns);
-    if (!thread->why_not().empty()) {
-      say(thread->why_not());
-      if (thread->is_late()) late.add(std::move(thread));
+    if (std::optional<WaitingCall> call = waiting_call_of(tid)) {
+      Registers registers{nullptr, &*call};
+      say("in " + call->name + unwound.stack_of(&registers));
+      next_line(release, tracer);
+      say(waiting_call_of(tid) == call ? "released 0" : "moved");
       continue;
     }
-    void* registers = _UPT_create(tid);
-    say("stack" + unwound.stack_of(registers));
-    next_line(release);
-    thread->release();
-    say("released " + std::to_string(now_ns() - thread->stopped_at_ns()));
-    _UPT_destroy(registers);
+    if (std::string why_not = tracer.stop(tid, patience_ns); !why_not.empty()) {
+      say(why_not);
+      continue;
+    }
+    Registers registers{_UPT_create(tid), nullptr};
+    say("stack" + unwound.stack_of(&registers));
+    next_line(release, tracer);
+    say("released " + std::to_string(tracer.release()));
+    _UPT_destroy(registers.stopped);
   }
   return 0;
 }

@@ -180,8 +180,8 @@ class Sampler {
     if (!found && ns - failed_since_ns_ > kSecond_ns) look_again(file);
   }
 
-  // One thread. With native frames it is stopped, and its Python frames are read again meanwhile, to be of one moment
-  // with the native ones. False: there was nothing to be read.
+  // One thread. With native frames it is stopped, or known to stand still, and its Python frames are read again
+  // meanwhile, to be of one moment with the native ones. False: there was nothing to be read.
   bool add(SamplesFile& file, u32 epoch, u64 ns, remote::ThreadSnapshot& t) {
     auto tid = u32(t.native);
     u32 flags = states_->is_on_cpu(tid) * kSampleOnCpu;
@@ -191,7 +191,8 @@ class Sampler {
       t = again_.empty() ? remote::ThreadSnapshot{tid} : std::move(again_[0]);
     });
     if (t.unread || (t.frames.empty() && !stop.stack)) return false;
-    flags |= t.gil * kSampleGil | t.changed * kSampleChanged | t.cut * kSampleCut;
+    flags |=
+        t.gil * kSampleGil | t.changed * kSampleChanged | t.cut * kSampleCut | stop.not_stopped * kSampleNotStopped;
     if (native_wanted_ && !stop.stack) flags |= kSampleNoNative;
     u32 python = snapshots_ ? file.stack_of(t, snapshots_->codes()) : 0;
     if (!file.knows_thread(tid)) file.add_thread(tid, states_->name_of(tid));

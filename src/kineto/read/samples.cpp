@@ -29,7 +29,7 @@ void SampleReader::read_samples(const Value& samples) {
     }
     auto has = [&](const char* key) { return integer_of(member(sample, key)).value_or(0) != 0; };
     u32 flags = has("on_cpu") * kSampleOnCpu | has("gil") * kSampleGil | has("changed") * kSampleChanged |
-                has("no_native") * kSampleNoNative;
+                has("no_native") * kSampleNoNative | has("not_stopped") * kSampleNotStopped;
     samples_.push_back({*ns, *tid, id_of(member(sample, "sf")), flags});
   }
 }

@@ -82,6 +82,7 @@ void StackText::put_samples() {
     if (s.flags & kSampleGil) out_.put(", \"gil\": 1");
     if (s.flags & kSampleChanged) out_.put(", \"changed\": 1");
     if (s.flags & kSampleNoNative) out_.put(", \"no_native\": 1");
+    if (s.flags & kSampleNotStopped) out_.put(", \"not_stopped\": 1");
     out_.put("}");
   }
   out_.put("\n  ],\n");

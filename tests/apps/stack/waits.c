@@ -1,4 +1,5 @@
-// Waits in a way that tprof stack must name, or must not disturb: waits deadlock | epoll | exec PROGRAM... | nothing
+// Waits in a way that tprof stack must name, or must not disturb: waits deadlock | epoll | sleep | exec PROGRAM... |
+// nothing
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -34,8 +35,7 @@ static int deadlock(void) {
   return pthread_join(t, 0);
 }
 
-// Until something comes from its input, or that ends. epoll_wait is one of the calls that fail with EINTR when a
-// debugger stops the thread.
+// Until something comes from its input, or that ends. epoll_wait is one of the calls that a debugger's stop breaks.
 static int epoll(void) {
   struct epoll_event event = {EPOLLIN, {0}};
   int set = epoll_create1(0);
@@ -50,6 +50,11 @@ static int epoll(void) {
 int main(int argc, char** argv) {
   if (argc > 1 && !strcmp(argv[1], "deadlock")) return deadlock();
   if (argc > 1 && !strcmp(argv[1], "epoll")) return epoll();
+  if (argc > 1 && !strcmp(argv[1], "sleep")) {
+    puts("ready");
+    fflush(stdout);
+    return (int)sleep(60);
+  }
   if (argc > 3 && !strcmp(argv[1], "exec")) {  // itself, again and again
     usleep(3000);
     int left = 0;

@@ -50,7 +50,13 @@ NativeStacks::Stop NativeStacks::stop(u32 tid, const std::function<void()>& mean
     return out;
   }
   meanwhile();
-  out.stopped_ns = u32(std::min<u64>(unwinder_.release().value_or(0), ~u32(0)));
+  std::optional<u64> stopped_ns = unwinder_.release();
+  if (!stopped_ns && !stack.in_call.empty()) {
+    why_not_ = "it ran while it was read, without being stopped";
+    return out;
+  }
+  out.not_stopped = !stack.in_call.empty();
+  out.stopped_ns = u32(std::min<u64>(stopped_ns.value_or(0), ~u32(0)));
   out.stack = file_.stack_of(stack.addresses, stack.end != NativeStack::End::whole, maps_);
   return out;
 }

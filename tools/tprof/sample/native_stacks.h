@@ -1,4 +1,5 @@
-// The native side of the sampler. Threads are stopped one at a time while tprof-stack (stack/unwinder.h) unwinds them.
+// The native side of the sampler. Threads are stopped one at a time while tprof-stack (stack/unwinder.h) unwinds them,
+// but not those that are blocked in a call that a stop might break.
 // The files that are mapped in the program are written down too: by them the addresses are named later.
 #pragma once
 #include <functional>
@@ -21,10 +22,11 @@ class NativeStacks {
   void look_at_files();
 
   struct Stop {
-    u32 stack = 0;       // id in the file; 0: it was not read
-    u32 stopped_ns = 0;  // how long the thread was stopped
+    u32 stack = 0;             // id in the file; 0: it was not read
+    u32 stopped_ns = 0;        // how long the thread was stopped
+    bool not_stopped = false;  // it was blocked, and was read there
   };
-  // `meanwhile` is called while the thread is stopped, or not at all. Throws Error(Fault::unreadable) if tprof-stack
+  // `meanwhile` is called while the thread stands still, or not at all. Throws Error(Fault::unreadable) if tprof-stack
   // has ended.
   Stop stop(u32 tid, const std::function<void()>& meanwhile);
   // Processor time of tprof-stack so far.

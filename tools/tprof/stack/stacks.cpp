@@ -27,6 +27,7 @@ namespace tprof {
 namespace {
 
 constexpr size_t kMaxPythonFrames = 100'000;
+constexpr int kTries = 5;                                  // of a thread that does not stand still
 constexpr char kEvaluates[] = "_PyEval_EvalFrameDefault";  // the interpreter's loop
 constexpr u64 kMutexOwner = 8;                             // in glibc's pthread_mutex_t: the owner's id, 4 bytes
 
@@ -39,12 +40,13 @@ std::string task_file(int pid, int tid, const char* name) {
   return text_of_file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/" + name);
 }
 
-// What is read of a thread while it is stopped. Names are looked up afterwards.
+// What is read of a thread while it stands still. Names are looked up afterwards.
 struct Taken {
   ThreadStack thread;
   NativeStack native;
   remote::PythonStack python;
-  u64 futex = 0;  // the address that it waits at
+  u64 futex = 0;       // the address that it waits at
+  bool moved = false;  // it did not stand still
 };
 
 class Taker {
@@ -73,16 +75,19 @@ class Taker {
     }
   }
 
-  // While the thread is stopped, or does not exist any more.
-  void take(ThreadStack thread, NativeStack native, u64 futex) {
+  // While the thread stands still, or does not exist any more.
+  Taken take(ThreadStack thread, NativeStack native, u64 futex) {
     Taken taken{std::move(thread), std::move(native), {}, futex};
+    taken.thread.in_call = taken.native.in_call;
     if (auto state = states_.find(taken.thread.tid); state != states_.end()) {
       taken.thread.gil = python_->gil_holder() == state->second.state;
       taken.python = python_->stack_of(state->second, kMaxPythonFrames);
       for (const remote::PythonFrame& frame : taken.python.frames) python_->code_at(frame.code);
     }
-    taken_.push_back(std::move(taken));
+    return taken;
   }
+
+  void keep(Taken taken) { taken_.push_back(std::move(taken)); }
 
   void finish() {
     Symbols symbols(meta_);
@@ -143,12 +148,15 @@ class Taker {
   }
 
   std::string incomplete(const Taken& t) const {
+    if (t.moved) return "it ran while it was read, without being stopped";
     if (!t.python.whole) return "its Python frames changed while they were read";
     if (frames_ == Frames::python) return "";
     switch (t.native.end) {
       case NativeStack::End::whole: return "";
       case NativeStack::End::cut: return "only its innermost frames were read";
-      case NativeStack::End::lost: return "its last frame's code has no unwind information";
+      case NativeStack::End::lost:
+        return t.thread.in_call.empty() ? "its last frame's code has no unwind information"
+                                        : "the caller of its last frame is not found without stopping it";
       case NativeStack::End::not_read: return t.native.why;
     }
     return "";
@@ -218,10 +226,6 @@ class HighPriority {
   int before_ = getpriority(PRIO_PROCESS, 0);
 };
 
-void release(Unwinder& unwinder, ProgramStacks& out) {
-  if (std::optional<u64> stopped_ns = unwinder.release()) out.stops_ns.push_back(*stopped_ns);
-}
-
 std::string command_of(int pid) {
   std::string text = text_of_file("/proc/" + std::to_string(pid) + "/cmdline");
   while (!text.empty() && !text.back()) text.pop_back();
@@ -256,11 +260,19 @@ ProgramStacks stacks_of_process(int pid, Frames frames) {
     char state = state_of(pid, tid);
     thread.runs = state == 'R';
     out.stopped |= state == 'T';
-    u64 futex = futex_of(pid, tid);
-    NativeStack native = unwinder ? unwinder->stack_of(tid) : NativeStack{};
-    if (unwinder && native.end == NativeStack::End::not_read && native.why == "it has ended") continue;
-    taker.take(std::move(thread), std::move(native), futex);
-    if (unwinder) release(*unwinder, out);
+    for (int tries = kTries; tries--;) {
+      u64 futex = futex_of(pid, tid);
+      NativeStack native = unwinder ? unwinder->stack_of(tid) : NativeStack{};
+      if (unwinder && native.end == NativeStack::End::not_read && native.why == "it has ended") break;
+      bool held = native.end != NativeStack::End::not_read;
+      Taken taken = taker.take(thread, std::move(native), futex);
+      std::optional<u64> stopped_ns = held ? unwinder->release() : std::nullopt;
+      if (stopped_ns && taken.thread.in_call.empty()) out.stops_ns.push_back(*stopped_ns);
+      taken.moved = held && !stopped_ns;
+      if (taken.moved && tries) continue;
+      taker.keep(std::move(taken));
+      break;
+    }
   }
   if (!process->is_same())
     throw Error(Fault::unreadable,
@@ -292,7 +304,7 @@ ProgramStacks stacks_of_core(const std::string& path, Frames frames) {
     thread.main = tid == core->pid();
     thread.died = core->signal() && tid == core->threads()[0];
     NativeStack native = unwinder ? unwinder->stack_of(tid) : NativeStack{};
-    taker.take(std::move(thread), std::move(native), 0);
+    taker.keep(taker.take(std::move(thread), std::move(native), 0));
     if (unwinder) unwinder->release();  // it was not stopped
   }
   taker.finish();

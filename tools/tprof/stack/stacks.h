@@ -27,6 +27,7 @@ struct ThreadStack {
   std::string waits;  // for what, if it can be told: "for a mutex"
   hang::Wait wait = hang::Wait::unknown;
   int owner = 0;                    // the thread that holds the mutex that this one waits for
+  std::string in_call;              // the system call in which it was blocked, and therefore not stopped
   std::vector<ThreadFrame> frames;  // innermost first
   std::string incomplete;           // why frames are missing; empty: the stack reaches its root
 };

@@ -38,7 +38,7 @@ std::string state_of(const ThreadStack& t) {
 
 // What two threads must share to be shown as one.
 std::string key_of(const ThreadStack& t) {
-  std::string key = state_of(t) + "\n" + t.incomplete + (t.main ? "\nmain" : "");
+  std::string key = state_of(t) + "\n" + t.incomplete + "\n" + t.in_call + (t.main ? "\nmain" : "");
   for (const ThreadFrame& f : t.frames) key += "\n" + function_of(f) + "\t" + place_of(f);
   return key;
 }
@@ -102,6 +102,7 @@ std::string frames_text(const ThreadStack& t, size_t depth, const TextStyle& sty
     }
     out += line + times + "\n";
   }
+  if (!t.in_call.empty()) out += "      (in " + t.in_call + "; not stopped)\n";
   if (!t.incomplete.empty()) out += "      (incomplete: " + t.incomplete + ")\n";
   return out;
 }
@@ -122,7 +123,8 @@ std::string text_of(const ProgramStacks& p, size_t depth, const TextStyle& style
   if (!p.python.empty()) out += ", Python " + p.python;
   if (!p.stops_ns.empty()) {
     u64 longest = *std::max_element(p.stops_ns.begin(), p.stops_ns.end());
-    out += "; each was stopped for at most " + time_text(i64(longest));
+    out += "; " + std::to_string(p.stops_ns.size()) + plural(p.stops_ns.size(), " was", " were") +
+           " stopped, for at most " + time_text(i64(longest));
   }
   out += "\n";
   if (!p.why_not.empty()) out += "  no Python frames: " + p.why_not + "\n";
@@ -151,6 +153,7 @@ Json json_of(const ThreadStack& t) {
   if (t.died) out["got_signal"] = true;
   if (!t.waits.empty()) out["waits"] = t.waits;
   if (t.owner) out["mutex_held_by"] = t.owner;
+  if (!t.in_call.empty()) out["not_stopped_in"] = t.in_call;
   if (!t.incomplete.empty()) out["incomplete"] = t.incomplete;
   out["frames"] = Json::array();
   for (const ThreadFrame& f : t.frames) {

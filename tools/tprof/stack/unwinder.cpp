@@ -78,8 +78,8 @@ void Unwinder::send(const std::string& text) {
 }
 
 std::optional<u64> Unwinder::release() {
-  if (!stopped_) return {};
-  stopped_ = false;
+  if (!held_) return {};
+  held_ = false;
   send("release\n");
   std::istringstream words(line());
   std::string what;
@@ -101,7 +101,8 @@ NativeStack Unwinder::stack_of(int tid) {
   words >> what;
   if (what == "error") throw Error(Fault::unreadable, answer.substr(what.size() + 1));
   NativeStack out;
-  if (what != "stack") {
+  if (what == "in") words >> out.in_call;
+  if (what != "stack" && what != "in") {
     int error = 0;
     words >> error;
     out.why = what == "gone"   ? "it has ended"
@@ -109,7 +110,7 @@ NativeStack Unwinder::stack_of(int tid) {
                                : remote::refusal(tid);
     return out;
   }
-  stopped_ = true;
+  held_ = true;
   words >> end;
   out.end = end == "whole" ? NativeStack::End::whole : end == "cut" ? NativeStack::End::cut : NativeStack::End::lost;
   for (std::string word; words >> word;) out.addresses.push_back(strtoull(word.c_str(), nullptr, 16));

@@ -11,7 +11,8 @@ namespace tprof {
 struct NativeStack {
   enum class End { whole, cut, lost, not_read };  // lost: no unwind information for the last frame
   End end = End::not_read;
-  std::string why;  // why it is not read
+  std::string why;      // why it is not read
+  std::string in_call;  // the system call in which the thread was blocked: it was not stopped. Empty: it was
   // Innermost frame first; each lies behind an instruction of its function, as return addresses do.
   std::vector<u64> addresses;
 };
@@ -24,9 +25,11 @@ class Unwinder {
   ~Unwinder();
   Unwinder(const Unwinder&) = delete;
 
-  // Stops the thread and reads its stack. It stays stopped until release(), or the next call.
+  // Reads the stack of a thread, and stops it for that unless it is blocked in a call that a stop might break. What is
+  // read of it until release() is of the same moment.
   NativeStack stack_of(int tid);
-  // Lets the thread run on, and returns how long it was stopped; nothing if none is.
+  // Lets the thread run on, and returns for how many nanoseconds it was stopped. Nothing: it was not, and has run
+  // meanwhile.
   std::optional<u64> release();
   // Processor time of the program so far.
   u64 cpu_ns() const;
@@ -36,7 +39,7 @@ class Unwinder {
   void send(const std::string& text);
 
   int in_ = -1, out_ = -1, pid_ = -1;
-  bool stopped_ = false;
+  bool held_ = false;  // release() is due
   std::string pending_;
 };
 
