@@ -4,6 +4,7 @@
 #include <map>
 
 #include "kineto/names.h"
+#include "model/death.h"
 
 namespace tprof::kineto {
 namespace {
@@ -148,6 +149,7 @@ Json ledger_of(const Model& model) {
                       {"dropped_steps", model.trigger.dropped_steps},
                       {"dropped_ns", model.trigger.dropped_ns}};
   if (model.process_ended_inside) out["process_ended_inside"] = true;
+  if (model.killed_by) out["killed_by"] = model.killed_by;
   if (!model.process_dropped.empty()) out["process_dropped"] = model.process_dropped;
   if (!model.stopped.empty()) out["recording_stopped"] = model.stopped;
   if (model.damage.any() || model.damage.unknown_kinds) out["damage"] = damage_of(model.damage);
@@ -159,6 +161,8 @@ Json well_typed(const Json& ledger) {
   static const std::map<std::string, Type> kTypes = {{"schema", Type::number_unsigned},
                                                      {"seen", Type::number_unsigned},
                                                      {"written", Type::number_unsigned},
+                                                     {"process_ended_inside", Type::boolean},
+                                                     {"killed_by", Type::number_unsigned},
                                                      {"dropped", Type::object},
                                                      {"step", Type::object},
                                                      {"capabilities", Type::object},
@@ -238,6 +242,12 @@ Counted read_counted(const Json& ledger) {
   out.evaluations = stretch_sum(*step, "evaluations");
   out.inferences = stretch_sum(*step, "inferences");
   return out;
+}
+
+Death read_death(const Json& ledger) {
+  if (!ledger.is_object() || !ledger.contains("process_ended_inside")) return {};
+  u64 signal = number_of(ledger, "killed_by");
+  return {true, signal <= kSignals ? int(signal) : 0};
 }
 
 bool mark_ledger_before_training(Json& ledger) {

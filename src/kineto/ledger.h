@@ -26,6 +26,13 @@ MachineFigures read_machine(const nlohmann::ordered_json& ledger);
 TriggerFacts read_trigger(const nlohmann::ordered_json& ledger);
 std::string read_boot(const nlohmann::ordered_json& ledger);
 
+// Whether the program died inside of the trace, and by which signal: Model::process_ended_inside and killed_by.
+struct Death {
+  bool inside = false;
+  int signal = 0;
+};
+Death read_death(const nlohmann::ordered_json& ledger);
+
 // Marks the ledger of a trace of inference, after which the program began to train. Returns false if it was marked
 // already, or has no such steps.
 bool mark_ledger_before_training(nlohmann::ordered_json& ledger);

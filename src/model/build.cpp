@@ -7,6 +7,7 @@
 
 #include "base/process.h"
 #include "model/collectives.h"
+#include "model/death.h"
 #include "model/gpu/load.h"
 #include "model/job.h"
 #include "model/machine.h"
@@ -84,6 +85,7 @@ void Loader::load() {
   if (end_ticks_ == 0) {
     end_ticks_ = std::max(last_ticks_of(recording_, meta_), request_.begin_ticks) + 1;
     model_.process_ended_inside = true;
+    if (u32 signal = h.killed_by.load(); signal <= kSignals) model_.killed_by = int(signal);
   }
   i64 begin_real = clock_.realtime_ns(request_.begin_ticks);
   // A base after the span (a damaged header, a clock that was set back) would cause negative times, which viewers

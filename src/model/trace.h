@@ -305,6 +305,7 @@ struct Model {
   std::map<std::string, u64> process_dropped;  // by reason, for the whole process so far
   std::string stopped;                         // why recording stopped for good; empty if it did not
   bool process_ended_inside = false;           // the process died inside this span
+  int killed_by = 0;                           // then: the signal by which it died; 0: not known
   bool before_training = false;                // its steps were counted before the program turned out to train
   i64 window = -1;                             // the window's number
   std::string kind;  // "window", "flush", "part" (of a recording without schedule), "steps" or "flight"

@@ -1,4 +1,4 @@
-// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.11. Little-endian, everything 8-byte aligned.
+// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.12. Little-endian, everything 8-byte aligned.
 // The file is long because it is the whole format: every struct of it stands here and nowhere else.
 //
 //   offset 0              FileHeader, padded to kHeaderBytes
@@ -45,8 +45,8 @@ constexpr char kRecordingMagic[8] = {'T', 'P', 'R', 'O', 'F', 'R', 'E', 'C'};
 constexpr u16 kVersionMajor = 1;
 // 7: process groups, see GroupRecord and InputTag::object. 8: LoaderRecord, NcclPart and NcclOpRecord.
 // 9: TriggerRecord, FileHeader::kept_epoch; chunks that are used again; StepNow. 10: Stream::steps,
-// TriggerRecord::first_step. 11: FileHeader::last_epoch.
-constexpr u16 kVersionMinor = 11;
+// TriggerRecord::first_step. 11: FileHeader::last_epoch. 12: FileHeader::killed_by.
+constexpr u16 kVersionMinor = 12;
 constexpr u16 kOldestMinor = 6;  // that of the first release; what earlier versions wrote is not read
 constexpr u32 kHeaderBytes = 64 << 10;
 constexpr u32 kFoldedHeaderBytes = 4096;
@@ -170,6 +170,8 @@ struct FileHeader {
   std::atomic<i64> ring_first_step;  // flight mode: TriggerRecord::first_step of the window that is open
   // The epoch of the window that was active last, or is; 0: none was. Helpers see here that they missed one.
   std::atomic<u32> last_epoch;
+  // The signal by which the program died, noted by `tprof run` or the finisher; 0: by none, or that is not known.
+  std::atomic<u32> killed_by;
 };
 static_assert(sizeof(FileHeader) <= kFoldedHeaderBytes);
 static_assert(u32(Drop::count) * sizeof(u64) <= sizeof(FileHeader::dropped),

@@ -88,7 +88,7 @@ Table top_operators(const Facts& facts, const Operators& operators) {
 }
 
 // If ranks wait for another one, that is listed as the first thing to change.
-Table top_findings(const std::vector<Advice>& advice, bool waiting) {
+Table top_findings(const Facts& facts, const std::vector<Advice>& advice, bool waiting) {
   Table out{"",
             {{"title", "What to change", Unit::text},
              {"grade", "", Unit::text, 1},
@@ -101,7 +101,10 @@ Table top_findings(const std::vector<Advice>& advice, bool waiting) {
                         match.share >= 0 ? Value(100 * match.share) : Value(),
                         match.saving_ns >= 0 ? Value(i64(match.saving_ns)) : Value()});
   }
-  if (!shown && !waiting) out.footer.push_back("Nothing was found that is worth a change.");
+  if (facts.died_early)
+    out.footer.push_back("The program died in its first step: what to change is not known.");
+  else if (!shown && !waiting)
+    out.footer.push_back("Nothing was found that is worth a change.");
   if (size_t all = count_to_show(advice, advice.size()); all > shown)
     out.footer.push_back("and " + std::to_string(all - shown) + " more: tprof advise");
   return out;
@@ -119,7 +122,7 @@ std::string summary_text(const Facts& facts, const std::vector<Advice>& advice, 
   out += headline(facts, subject, style) + breakdown(facts.overview, style);
   if (facts.overview.other) out += other_line(*facts.overview.other) + "\n";
   for (const std::string& line : stretch_lines(facts.overview)) out += line + "\n";
-  for (const Table& table : {top_operators(facts, operators), top_findings(advice, !subject.waiting.empty())})
+  for (const Table& table : {top_operators(facts, operators), top_findings(facts, advice, !subject.waiting.empty())})
     if (std::string text = text_of(table, style); !text.empty()) out += "\n" + text;
   Table rest;
   rest.footer.push_back(own_cost_line(facts.overview));

@@ -96,7 +96,7 @@ def test_convert_of_a_finished_directory_changes_nothing(logdir):
 @pytest.mark.parametrize("code,schedule,said", [
     ("import no_such_module", "", "ended with status 1 before it used torch or CUDA"),
     ("raise SystemExit(2)", "", "ended with status 2 before it used torch or CUDA"),
-    ("import os; os.kill(os.getpid(), 9)", "", "ended by signal 9 before it used torch or CUDA"),
+    ("import os; os.kill(os.getpid(), 9)", "", "died before it used torch or CUDA"),
     ("import torch; raise SystemExit(4)", "wait=3,active=2", "ended with status 4 before step 3, the first to be recorded"),
     ("pass", "", "used neither torch nor CUDA")])
 def test_why_nothing_was_recorded(code, schedule, said, logdir):

@@ -23,6 +23,7 @@
 #include "convert/convert.h"
 #include "convert/machine.h"
 #include "exit_codes.h"
+#include "finish/death.h"
 #include "finish/finisher_lock.h"
 #include "finish/followed.h"
 #include "finish/idle_thread.h"
@@ -82,6 +83,7 @@ class Finisher {
     idle.reset();
     sampler_.stop();
     killed_ = header_->closed == 0;
+    if (killed_) note_signal();
     int code = header_->closed == kClosedEmpty ? kExitOk : at_end();
     stop_sampler();
     return code;
@@ -158,6 +160,11 @@ class Finisher {
     if (pidfd_ < 0) return !recording_->writer_alive();
     pollfd p{pidfd_, POLLIN, 0};
     return poll(&p, 1, 0) > 0;
+  }
+
+  void note_signal() {
+    const FileHeader& h = recording_->header();
+    if (int signal = signal_of_death(int(h.pid), h.process_start, pidfd_)) header_->killed_by = u32(signal);
   }
 
   // Whether the recording was deleted or moved, so that its name belongs to another file or to none.

@@ -14,7 +14,9 @@
 #include "finish/finisher_lock.h"
 #include "input/inputs.h"
 #include "input/trace_file.h"
+#include "kineto/ledger.h"
 #include "model/counted.h"
+#include "model/death.h"
 #include "record/reader.h"
 
 namespace tprof {
@@ -31,6 +33,8 @@ struct FileInfo {
     if (!text.empty()) values[key] = text;
   }
   void add(const std::string& key, u64 value) { values[key] = value; }
+  // Comes before all else. `signal` 0: not known.
+  void died(int signal) { add("died", signal ? killed_text(signal) : kUnknownDeath); }
 };
 
 const char* state_name(WindowState state) {
@@ -77,6 +81,7 @@ FileInfo report_recording(const std::string& path) {
   const FileHeader& h = recording->header();
   Meta meta = recording->read_meta();
   FileInfo r;
+  if (u32 signal = h.killed_by; signal && signal <= kSignals) r.died(int(signal));
   r.add("recording", path);
   bool alive = !h.closed && recording->writer_alive();
   r.add("state", alive ? "its program is running" : h.closed ? "complete" : "its program died");
@@ -124,6 +129,7 @@ FileInfo report_recording(const std::string& path) {
 FileInfo report_trace(const std::string& path) {
   TraceSummary trace = read_summary(path);
   FileInfo r;
+  if (kineto::Death death = kineto::read_death(trace.ledger); death.inside) r.died(death.signal);
   r.add("trace", path);
   if (trace.head.is_null() && trace.ledger.is_null() && !kineto::holds_events(path))
     throw Error(Fault::unreadable,

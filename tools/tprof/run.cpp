@@ -13,6 +13,7 @@
 #include "cli/options_cli.h"
 #include "command.h"
 #include "exit_codes.h"
+#include "finish/death.h"
 #include "hang/report.h"
 #include "input/trace_file.h"
 #include "run/last_word.h"
@@ -153,10 +154,13 @@ int run(const RunArguments& arguments) {
     for (const std::string& path : list_files(logdir, accept)) whole.before.insert(path);
   RecordingWatch watch(logdir);
   Supervisor supervisor;
-  int status = supervisor.run(program, options.signal, [&](int pid) {
-    if (flush_recordings(logdir, options.signal, pid) == 0 && !arguments.quiet)
-      complain("flush: no window is open, nothing to write");
-  });
+  int status = supervisor.run(
+      program, options.signal,
+      [&](int pid) {
+        if (flush_recordings(logdir, options.signal, pid) == 0 && !arguments.quiet)
+          complain("flush: no window is open, nothing to write");
+      },
+      [&](int pid, int signal) { note_death(logdir, pid, signal); });
   unsetenv("LD_PRELOAD");        // tprof's own commands that follow are not profiled
   bool lost = watch.any_gone();  // checked before the remaining recordings are finished and removed
   Patience patience(options.exit_wait, supervisor, logdir, arguments.quiet);

@@ -29,7 +29,8 @@ std::vector<Advice> advise(const Facts& facts) {
   std::vector<Advice> out;
   for (size_t i = 0; i < advice_rules().size(); i++) {
     const AdviceRule& rule = advice_rules()[i];
-    if (facts.is_excerpt) break;  // no rule can judge part of a trace: shares of time are not known
+    // No rule can judge part of a trace, where shares of time are not known, nor a step that was not finished.
+    if (facts.is_excerpt || facts.died_early) break;
     std::optional<Match> match = kFunctions[i](facts);
     if (!match || match->value <= rule.moderate) continue;
     bool known = match->saving_ns >= 0 && facts.step_ns() > 0;

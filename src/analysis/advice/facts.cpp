@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/death.h"
+
 namespace tprof {
 namespace {
 
@@ -88,6 +90,7 @@ Facts::Facts(const Model& m, const std::vector<DevicePeak>& table)
   for (const CallEvent& call : m.calls) captures |= classes.is(call, NameClass::captures) && inside(call.begin_ns);
   lacks_backward = updates && !backward;
   is_excerpt = is_excerpt_of(m);
+  died_early = died_in_first_step(m);
   double share = machine_figures(m.info)[u32(MachineFigure::waited)];
   if (std::isfinite(share)) waited = share;
   CollectiveCalls collectives = collective_calls(m, classes, windows);
@@ -106,6 +109,8 @@ Facts::Facts(const Model& m, const std::vector<DevicePeak>& table)
 std::vector<std::string> Facts::unknown() const {
   std::vector<std::string> out;
   if (model.empty()) out.push_back("nothing was recorded: there is nothing to analyse");
+  if (std::string death = death_text(model); !death.empty())
+    out.push_back(death + (died_early ? ", in its first step: what to change is not known" : ""));
   if (!windows.has_steps)
     out.push_back("no steps in this trace: figures are for all of it, and how steps differ is not known");
   else if (windows.steps.size() < 3)

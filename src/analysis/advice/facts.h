@@ -40,6 +40,7 @@ struct Facts {
   bool captures = false;
   // The trace is part of another one without most calls and their GPU work. Where the GPU idled is not known.
   bool is_excerpt = false;
+  bool died_early = false;      // the program died in its first step
   bool replays_graphs = false;  // most of the GPU's work is launched as CUDA graphs
 
   RankFacts rank;               // set by the caller if it has read the job's other ranks as well

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "analysis/time/gpu_summary.h"
+#include "model/death.h"
 
 namespace tprof {
 namespace {
@@ -15,6 +16,10 @@ std::string counted(const std::map<std::string, u64>& counts) {
   for (const auto& [what, count] : counts)
     if (count) out += (out.empty() ? "" : ", ") + what + " " + std::to_string(count);
   return out;
+}
+
+void note_death(const Model& model, std::vector<std::string>& notes) {
+  if (std::string text = death_text(model); !text.empty()) notes.push_back(text + "; all of this is until then");
 }
 
 void note_losses(const Ledger& ledger, std::vector<std::string>& notes) {
@@ -87,6 +92,7 @@ Overview overview_of(const Model& model) {
   out.counted = counted_of(model);
   out.trigger = model.trigger;
   out.span_ns = model.end_ns - model.begin_ns;
+  note_death(model, out.notes);
   note_steps(model, spans, out.notes);
   note_losses(model.ledger, out.notes);
   std::erase_if(spans, [](const StepSpan& span) { return !span.counts; });

@@ -325,6 +325,9 @@ void TraceReader::take_from_ledger() {
   if (std::string boot = read_boot(ledger); !boot.empty()) model_.info[kBootId] = boot;
   model_.sampled = read_sampled(ledger);
   model_.trigger = read_trigger(ledger);
+  Death death = read_death(ledger);
+  model_.process_ended_inside = death.inside;
+  model_.killed_by = death.signal;
   Counted counted = read_counted(ledger);
   model_.before_training = counted.before_training;
   for (Step& step : model_.steps) {

@@ -3,11 +3,16 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <map>
+
 #include "base/error.h"
+#include "base/signal_text.h"
 #include "convert/convert.h"
 #include "finish/workers.h"
 #include "hang/report.h"
 #include "input/trace_file.h"
+#include "kineto/ledger.h"
+#include "model/death.h"
 #include "record/reader.h"
 #include "run/counts.h"
 #include "run/signal_state.h"
@@ -34,6 +39,31 @@ std::vector<NewTrace> new_traces(const std::string& directory, const std::set<st
 
 namespace {
 
+using Json = nlohmann::ordered_json;
+
+// "rank 3", or "process 4711" outside of a job.
+std::string name_of(const TraceSummary& trace) {
+  Json place = trace.head.is_object() ? trace.head.value("distributedInfo", Json()) : Json();
+  if (place.is_object() && place.contains("rank")) return "rank " + place["rank"].dump();
+  return "process " + trace.ledger.value("span", Json::object()).value("pid", Json()).dump();
+}
+
+// Of a job whose processes died by several signals, those that went wrong come first: the others were told to end.
+Deaths deaths_of_processes(const std::vector<NewTrace>& written) {
+  std::map<std::pair<bool, int>, std::set<std::string>> names;  // by signal, faults first
+  for (const NewTrace& trace : written) {
+    int signal = kineto::read_death(trace.summary.ledger).signal;
+    if (signal) names[{!is_fault(signal), signal}].insert(name_of(trace.summary));
+  }
+  Deaths out;
+  for (const auto& [signal, who] : names) {
+    std::string subject = who.size() == 1 ? *who.begin() + " was " : std::to_string(who.size()) + " processes were ";
+    out.text += (out.text.empty() ? "" : "; ") + subject + killed_text(signal.second);
+    out.fault |= is_fault(signal.second);
+  }
+  return out;
+}
+
 std::string unfinished_text(const std::string& directory) {
   return "a trace is still being written in the background; tprof's commands wait for it when they read " + directory;
 }
@@ -47,6 +77,11 @@ std::string short_line(const std::string& directory, const std::set<std::string>
   std::string line = "wrote " + std::to_string(traces) + (traces == 1 ? " trace to " : " traces to ") + directory;
   if (completion.unfinished) return (traces ? line + "; " : "") + unfinished_text(directory);
   return line + "; tprof overview " + directory + " shows where the time went";
+}
+
+Deaths deaths_of(const std::vector<NewTrace>& written, int status) {
+  if (!WIFSIGNALED(status)) return deaths_of_processes(written);
+  return {"the program was " + killed_text(WTERMSIG(status)), is_fault(WTERMSIG(status))};
 }
 
 std::string closing_line(const std::string& directory, const std::vector<NewTrace>& written,
@@ -85,7 +120,7 @@ std::string closing_line(const std::string& directory, const std::vector<NewTrac
     else if (!options.autostart)
       line += "--autostart is 0 and tprof_start() was not called";
     else if (completion.status && WIFSIGNALED(completion.status))
-      line += "the program was ended by signal " + std::to_string(WTERMSIG(completion.status)) + " before " + missed;
+      line += "the program died before " + missed;
     else if (completion.status)
       line += "the program ended with status " + std::to_string(WEXITSTATUS(completion.status)) + " before " + missed;
     else

@@ -18,6 +18,14 @@ struct NewTrace {
 std::vector<NewTrace> new_traces(const std::string& directory, const std::set<std::string>& before,
                                  Completion& completion);
 
+// "the program was killed by SIGSEGV (segmentation fault)", or which of its processes were, as far as that is known; ""
+// if none was. `fault`: one of them went wrong, and was not only told to end.
+struct Deaths {
+  std::string text;
+  bool fault = false;
+};
+Deaths deaths_of(const std::vector<NewTrace>& written, int status);
+
 std::string closing_line(const std::string& directory, const std::vector<NewTrace>& written,
                          const Completion& completion, const Options& options);
 

@@ -29,6 +29,13 @@ Part part_to_say() {
   return place.local_rank <= 0 ? Part::line : Part::nothing;
 }
 
+// What went before anything else: without it, the rest would read as if all were well.
+void say_deaths(const Deaths& deaths) {
+  if (deaths.text.empty()) return;
+  complain(deaths.text + "; what follows is until then" +
+           (deaths.fault ? ". If it does not happen without tprof, try --activities cpu and tprof doctor" : ""));
+}
+
 // Writes a byte to the pipe `said` once the closing line is printed.
 void say(const Run& run, const Completion& completion, const std::vector<NewTrace>& written, int said) {
   std::string line =
@@ -36,6 +43,8 @@ void say(const Run& run, const Completion& completion, const std::vector<NewTrac
   bool silent = line.starts_with("nothing was recorded") && run.unloadable;
   if (line.empty() || silent) return;
   Part part = written.empty() ? Part::all : part_to_say();
+  Deaths deaths = deaths_of(written, completion.status);
+  if (part != Part::nothing || deaths.fault) say_deaths(deaths);
   if (part != Part::nothing) complain(line);
   (void)!write(said, "", 1);
   if (part != Part::all) return;
@@ -74,7 +83,10 @@ void say_last_word(const Run& run, const Completion& completion, Patience& patie
     waitpid(child, nullptr, 0);
     char byte;
     bool said = read(ends[0], &byte, 1) == 1;
-    if (!said && !run.quiet) complain(short_line(run.directory, run.before, completion));
+    if (!said && !run.quiet) {
+      say_deaths(deaths_of({}, completion.status));
+      complain(short_line(run.directory, run.before, completion));
+    }
     if (run.report)
       complain("there was no time left to write the page; tprof report " + run.directory + " writes it");
     else if (said && !patience.interrupted())

@@ -27,6 +27,14 @@ bool sent_to_us(const siginfo_t& info) {
   return by_process && info.si_pid != getpid();
 }
 
+// Which child has ended or was stopped, and how; it stays so until it is waited for. si_pid 0: none.
+siginfo_t next_change(int child) {
+  siginfo_t out = {};
+  bool all = getpid() == 1;
+  if (waitid(all ? P_ALL : P_PID, all ? 0 : id_t(child), &out, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) != 0) return {};
+  return out;
+}
+
 // Whether the terminal was closed, which the kernel tells the leader of the session alone; the others learn it when the
 // leader ends.
 bool is_hangup_for_the_leader(const siginfo_t& info) { return info.si_signo == SIGHUP && getsid(0) == getpid(); }
@@ -52,7 +60,8 @@ void Supervisor::restore() const {
   sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
 }
 
-int Supervisor::run(const std::vector<std::string>& program, int flush_signal, const std::function<void(int)>& flush) {
+int Supervisor::run(const std::vector<std::string>& program, int flush_signal, const std::function<void(int)>& flush,
+                    const std::function<void(int, int)>& died) {
   std::vector<char*> argv;
   for (const std::string& word : program) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -72,8 +81,11 @@ int Supervisor::run(const std::vector<std::string>& program, int flush_signal, c
     int status = 0;
     // PID 1 inherits every orphan of the container and must reap them. Otherwise the program is the only child to wait
     // for.
-    for (int pid; (pid = waitpid(getpid() == 1 ? -1 : child, &status, WNOHANG | WUNTRACED)) > 0;) {
-      if (pid != child) continue;
+    for (siginfo_t change; (change = next_change(child)).si_pid;) {
+      bool killed = change.si_code == CLD_KILLED || change.si_code == CLD_DUMPED;
+      if (killed && change.si_pid == child && died) died(child, change.si_status);
+      int pid = waitpid(change.si_pid, &status, WNOHANG | WUNTRACED);
+      if (pid <= 0 || pid != child) continue;
       if (!WIFSTOPPED(status)) return witness_.reset(), status;
       // Ctrl-Z: the shell must see tprof stop as well, and its SIGCONT wakes both. A SIGSTOP that was sent to the
       // program alone is not followed, since nobody would wake tprof again.

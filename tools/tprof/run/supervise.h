@@ -23,8 +23,10 @@ class Supervisor {
 
   // Starts the program, which is searched for as by execvp(), and returns its wait status when it has ended.
   // `flush_signal` (0: none) is not simply passed on, since its default action would kill the program: `flush` is
-  // called with the program's pid, and sends it to the processes that handle it.
-  int run(const std::vector<std::string>& program, int flush_signal, const std::function<void(int pid)>& flush);
+  // called with the program's pid, and sends it to the processes that handle it. `died`: called when the program died
+  // by a signal, before its end is acknowledged.
+  int run(const std::vector<std::string>& program, int flush_signal, const std::function<void(int pid)>& flush,
+          const std::function<void(int pid, int signal)>& died = {});
 
   // Whether the user has sent INT, TERM, HUP or QUIT to end the wait that follows the program's end.
   bool interrupted();
