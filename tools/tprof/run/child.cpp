@@ -30,6 +30,11 @@ bool read_until_end(int from, u64 deadline_ns, std::string& text) {
 
 }  // namespace
 
+std::string ChildResult::last_line() const {
+  size_t end = out.find_last_not_of("\n "), from = out.rfind('\n', end) + 1;  // 0 without one
+  return end == out.npos ? "" : out.substr(from, end + 1 - from);
+}
+
 ChildResult run_child(const std::vector<std::string>& command,
                       const std::vector<std::pair<std::string, std::string>>& environment, int timeout_s) {
   ChildResult result;
@@ -46,7 +51,8 @@ ChildResult run_child(const std::vector<std::string>& command,
     bool ended = read_until_end(ends[0], clock_ns(CLOCK_MONOTONIC) + u64(timeout_s) * 1'000'000'000u, result.out);
     if (!ended) kill(-pid, SIGKILL);
     int status = wait_for_child(pid);
-    if (ended) result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (ended && WIFSIGNALED(status)) result.signal = WTERMSIG(status);
+    if (ended) result.status = result.signal ? 128 + result.signal : WEXITSTATUS(status);
   }
   close(ends[0]);
   return result;

@@ -8,7 +8,10 @@ namespace tprof {
 
 struct ChildResult {
   int status = -1;  // exit status, 128 + signal, 127: not started, -1: ran too long
+  int signal = 0;   // that ended it by itself
   std::string out;  // stdout and stderr together
+
+  std::string last_line() const;  // of what it printed, where a program usually says why it failed
 };
 
 // `environment`: variables to set; an empty value removes the variable.
