@@ -12,8 +12,7 @@
 namespace tprof {
 namespace {
 
-constexpr u64 kForkWaits_ns = 100'000'000;
-constexpr u64 kWalkWaits_ns = 1'000'000'000;
+constexpr u64 kLongest_ns = 1'000'000'000;  // a walk takes microseconds, but its thread may have lost the processor
 
 std::atomic<u32> g_walks{0}, g_forks{0};  // in progress
 // Of this thread: a signal handler that interrupts a walk may fork, and what runs before a fork may walk.
@@ -36,7 +35,7 @@ void begin_walk() {
   g_walks.fetch_add(1);
   if (t_walks++ || g_forks.load() <= t_forks) return;
   KeepErrno keep;
-  u64 end = clock_ns(CLOCK_MONOTONIC) + kWalkWaits_ns;
+  u64 end = clock_ns(CLOCK_MONOTONIC) + kLongest_ns;
   do {
     g_walks.fetch_sub(1);
     bool over = wait_while(g_forks, t_forks, end);
@@ -59,7 +58,7 @@ void hold_walks() {
   g_forks.fetch_add(1);
   t_forks++;
   KeepErrno keep;
-  wait_while(g_walks, t_walks, clock_ns(CLOCK_MONOTONIC) + kForkWaits_ns);
+  wait_while(g_walks, t_walks, clock_ns(CLOCK_MONOTONIC) + kLongest_ns);
 }
 
 void release_walks() {

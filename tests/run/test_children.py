@@ -34,7 +34,7 @@ def test_os_fork_gives_no_new_warning(where, options, tmp_path):
 
 
 def test_children_forked_while_another_thread_looks_at_what_is_mapped_can_load_libraries(tmp_path, compiled):
-    results = both([compiled("forks_beside_dlclose.c"), 200], tmp_path, options={"TPROF_WITH_STACK": "native"})
+    results = both([compiled("forks_beside_dlclose.c"), 50], tmp_path, options={"TPROF_WITH_STACK": "native"})
     assert results["bare"].stdout == "all children went on\n"
 
 
