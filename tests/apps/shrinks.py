@@ -2,6 +2,7 @@
 
 WAY: empty, half, rewrite (a copy of it, written over it), delete, move, or nothing. ENDING: fall, SIGKILL.
 SHRINKS_FORK: a child runs operators too, before and after. Without a recording nothing is done to it.
+SHRINKS_BLOCKED: all threads block all signals, as in a program that takes them with sigwait(); one is sent.
 """
 import glob
 import os
@@ -15,7 +16,7 @@ from torch.autograd.profiler import record_function
 
 torch.set_num_threads(1)
 way, ending = sys.argv[1], (sys.argv[2:] + ["fall"])[0]
-forks = "SHRINKS_FORK" in os.environ
+forks, blocked = "SHRINKS_FORK" in os.environ, "SHRINKS_BLOCKED" in os.environ
 sums = [0.0] * 3
 between = threading.Barrier(len(sums) + 1)
 
@@ -54,6 +55,8 @@ def spoil():
             os.rename(path, path + ".moved")
 
 
+if blocked:
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
 work(0, 100)
 if forks:
     go, ready = os.pipe(), os.pipe()
@@ -69,6 +72,10 @@ threads = [threading.Thread(target=thread, args=(i,)) for i in range(len(sums))]
 for t in threads:
     t.start()
 between.wait()
+if blocked:
+    os.kill(os.getpid(), signal.SIGBUS)
+    work(0, 100)
+    print("waited for", signal.sigwait([signal.SIGBUS]).name)
 spoil()
 between.wait()
 for t in threads:
@@ -76,6 +83,8 @@ for t in threads:
 if forks:
     os.write(go[1], b"1")
     print("child", os.waitpid(child, 0)[1])
+if blocked:
+    print("blocks", sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])))
 print("done", sums, work(0, 100), flush=True)
 if ending.startswith("SIG"):
     os.kill(os.getpid(), getattr(signal, ending))

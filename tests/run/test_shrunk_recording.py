@@ -71,6 +71,16 @@ def test_with_a_forked_child(way, how, logdir):
     assert (result.returncode, result.stdout) == (bare.returncode, bare.stdout), result.stderr
 
 
+def test_threads_that_block_all_signals(how, logdir):
+    """The kernel would kill them in spite of a handler."""
+    more = {"env": {"SHRINKS_BLOCKED": "1"}}
+    bare = run(["shrinks.py", "empty"], **more)
+    assert bare.returncode == 0 and "waited for SIGBUS" in bare.stdout and "SIGBUS" in bare.stdout.split("blocks")[1]
+    result = run(["shrinks.py", "empty"], how, logdir=logdir, **more)
+    assert (result.returncode, result.stdout) == (bare.returncode, bare.stdout), result.stderr
+    assert len(reasons(result)) == 1, result.stderr
+
+
 def test_a_program_that_is_killed_then(how, logdir):
     result = run(["shrinks.py", "empty", "SIGKILL"], how, logdir=logdir)
     assert result.returncode == -signal.SIGKILL and result.stdout.startswith("done"), result.stderr

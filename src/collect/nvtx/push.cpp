@@ -68,7 +68,7 @@ inline int push_text(const char* text) {
   if (__builtin_expect(!plain, 0)) return record_push<const char*>(0, level, text);
   enter_known(block);
   bool done = push_known(block, text, level);
-  leave(block);
+  leave_known(block);
   return done ? int(level) : record_push<const char*>(0, level, text);
 }
 
@@ -122,7 +122,7 @@ inline int pop_in(u32 domain) {
     block->pushed_count--;
     block->label_count -= block->label_count != 0;
   }
-  leave(block);
+  leave_known(block);
   return __builtin_expect(here, 1) ? int(level) : record_pop(domain, level, t);
 }
 

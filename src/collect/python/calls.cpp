@@ -81,10 +81,9 @@ __attribute__((always_inline)) inline void record(Begin begin) {
 
 inline void record_end(const void* key) {
   ThreadBlock* block = t_self.block;
-  if (!block || block->busy.load(std::memory_order_relaxed) || block->call_count == 0) return;
-  if (block->calls_round != g_round.load(std::memory_order_relaxed)) return;
+  if (!block || block->call_count == 0 || block->calls_round != g_round.load(std::memory_order_relaxed)) return;
   u64 t = now_ticks();
-  enter_known(block);
+  if (!enter()) return;
   end_call(block, key, t);
   leave(block);
 }

@@ -92,6 +92,7 @@ bool inherit_chunk(ThreadBlock* block, u32 epoch) {
 
 // Gives the thread a chunk of `epoch` with room for any record. False: there is none.
 bool change_chunk(ThreadBlock* block, u32 epoch) {
+  note_if_bus_is_blocked(block);
   if (inherit_chunk(block, epoch)) return true;
   if (auto call = g_chunk_needed.load(std::memory_order_relaxed)) call();
   u64 begin = now_ticks();
@@ -256,7 +257,7 @@ bool leave_hooks(u64 timeout_ns) {
   }
   u64 deadline = clock_ns(CLOCK_MONOTONIC) + timeout_ns;
   for (ThreadBlock* b = g_thread_blocks.load(std::memory_order_acquire); b; b = b->next)
-    while (b != t_self.block && b->in_use.load(std::memory_order_relaxed) && b->busy.load(std::memory_order_acquire)) {
+    while (b != t_self.block && b->in_use.load(std::memory_order_relaxed) && is_inside(b)) {
       if (clock_ns(CLOCK_MONOTONIC) > deadline) return false;
       sched_yield();
     }
@@ -271,8 +272,8 @@ bool quiesce(u32 epoch, u64 timeout_ns) {
   }
   u64 deadline = clock_ns(CLOCK_MONOTONIC) + timeout_ns;
   for (ThreadBlock* b = g_thread_blocks.load(std::memory_order_acquire); b; b = b->next)
-    while (b != t_self.block && b->in_use.load(std::memory_order_relaxed) && b->busy.load(std::memory_order_acquire) &&
-           b->chunk && b->epoch != epoch) {
+    while (b != t_self.block && b->in_use.load(std::memory_order_relaxed) && is_inside(b) && b->chunk &&
+           b->epoch != epoch) {
       if (clock_ns(CLOCK_MONOTONIC) > deadline) return false;
       sched_yield();
     }

@@ -1,6 +1,7 @@
 #include "collect/recorder/thread.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -21,6 +22,29 @@ namespace {
 
 pthread_key_t g_end_key;
 bool g_has_key;
+
+sigset_t only_bus() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGBUS);
+  return set;
+}
+
+void block_bus() {
+  sigset_t set = only_bus();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+bool bus_is_blocked() {
+  sigset_t now;
+  return pthread_sigmask(SIG_BLOCK, nullptr, &now) == 0 && sigismember(&now, SIGBUS);
+}
+
+// Whether it was blocked.
+bool unblock_bus() {
+  sigset_t set = only_bus(), before;
+  return pthread_sigmask(SIG_UNBLOCK, &set, &before) == 0 && sigismember(&before, SIGBUS);
+}
 
 // Thread-exit destructors of other libraries may still run operators: run after them by coming back a few times.
 void thread_ends(void* value) {
@@ -65,7 +89,7 @@ ThreadBlock* new_block() {
     }
   }
   block->tid = current_tid();
-  block->busy.store(0, std::memory_order_relaxed);
+  block->busy.store(bus_is_blocked() ? kBlocksBus : 0, std::memory_order_relaxed);
   block->announced = 0;
   block->in_module.store(0, std::memory_order_relaxed);
   block->torch_thread = 0;
@@ -82,6 +106,23 @@ ThreadBlock* new_block() {
 }
 
 }  // namespace
+
+ThreadBlock* enter_slowly(ThreadBlock* block) {
+  if (is_inside(block)) return nullptr;
+  block->busy.store(kInside | kBlocksBus, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (!unblock_bus()) block->busy.store(kInside, std::memory_order_relaxed);
+  return block;
+}
+
+void leave_slowly(ThreadBlock* block) {
+  block_bus();
+  block->busy.store(kBlocksBus, std::memory_order_release);
+}
+
+void note_if_bus_is_blocked(ThreadBlock* block) {
+  if (unblock_bus()) block->busy.store(kInside | kBlocksBus, std::memory_order_relaxed);
+}
 
 void give_thread_name(u32 tid, const char* name) {
   u32 count = g_given_count.load(), at = 0;

@@ -3,6 +3,10 @@
 // A hook does: ThreadBlock* b = enter(); if (!b) return; ... leave(b);. enter() refuses when this thread is already
 // inside tprof (our own work, a signal handler) or is past its end. `busy` is set while inside, so the helper thread
 // can see when nobody writes to the chunks of a past epoch any more (see quiesce in recorder.h).
+//
+// A thread that blocks SIGBUS would be killed if its recording were shortened, so its hooks unblock that signal while
+// they are inside. Whether it does is looked at when its block is made and with each chunk that it takes, and from then
+// on in each hook.
 #pragma once
 #include <stddef.h>
 
@@ -13,6 +17,10 @@
 namespace tprof {
 
 constexpr u32 kNoEpoch = 0xffffffff;
+
+// ThreadBlock::busy
+constexpr u32 kInside = 1;     // in a hook
+constexpr u32 kBlocksBus = 2;  // the thread blocks SIGBUS, except in hooks
 
 constexpr u32 kMaxOpen = 1024;     // open ranges followed per thread
 constexpr u32 kMaxPushed = 256;    // open ranges of NVTX's push, per thread
@@ -160,26 +168,38 @@ void learn_thread(ThreadBlock* block);  // asks for it
 void give_thread_name(u32 tid, const char* name);
 const char* given_thread_name(u32 tid);
 
-// Enters with the calling thread's block, which is not busy.
+// A thread of the program's that blocks SIGBUS.
+ThreadBlock* enter_slowly(ThreadBlock* block);  // nullptr: it is inside already
+void leave_slowly(ThreadBlock* block);
+// The thread, which is inside, takes a chunk.
+void note_if_bus_is_blocked(ThreadBlock* block);
+
+// Enters with the calling thread's block, whose `busy` is 0. Until leave_known() it may take no chunk.
 inline void enter_known(ThreadBlock* block) {
-  block->busy.store(1, std::memory_order_relaxed);
+  block->busy.store(kInside, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
 __attribute__((always_inline)) inline ThreadBlock* enter() {
   ThreadBlock* block = t_self.block;
   if (__builtin_expect(!block, 0) && !(block = first_block())) return nullptr;
-  if (block->busy.load(std::memory_order_relaxed)) return nullptr;
+  if (__builtin_expect(block->busy.load(std::memory_order_relaxed), 0)) return enter_slowly(block);
   enter_known(block);
   return block;
 }
 
-inline void leave(ThreadBlock* block) { block->busy.store(0, std::memory_order_release); }
+inline void leave_known(ThreadBlock* block) { block->busy.store(0, std::memory_order_release); }
+inline void leave(ThreadBlock* block) {
+  if (__builtin_expect(block->busy.load(std::memory_order_relaxed) == kInside, 1)) return leave_known(block);
+  leave_slowly(block);
+}
+
+inline bool is_inside(const ThreadBlock* block) { return block->busy.load(std::memory_order_acquire) & kInside; }
 
 // Whether this thread is in our code right now: true in a signal handler that interrupted it.
 inline bool inside_tprof() {
   const ThreadSelf& self = t_self;
-  return self.inside || (self.block && self.block->busy.load(std::memory_order_relaxed));
+  return self.inside || (self.block && is_inside(self.block));
 }
 
 }  // namespace tprof

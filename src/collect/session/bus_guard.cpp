@@ -94,11 +94,18 @@ void by_default(siginfo_t* info) {
   if (info->si_code <= 0) syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), SIGBUS, info);
 }
 
-// Somebody sent the signal to the process while all of the program's threads block it: threads of ours must not take
-// it.
+// Whether the program would not have this signal delivered to this thread, which is ours or blocks it.
+bool is_unblocked_by_us() {
+  return t_self.own || (t_self.block && t_self.block->busy.load() == (kInside | kBlocksBus));
+}
+
+// Somebody sent the signal, to the process while all of the program's threads block it, or to this thread.
 void hand_back(siginfo_t* info, void* context) {
   sigaddset(&static_cast<ucontext_t*>(context)->uc_sigmask, SIGBUS);
-  syscall(SYS_rt_sigqueueinfo, getpid(), SIGBUS, info);
+  if (info->si_code == SI_TKILL)
+    syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), SIGBUS, info);
+  else if (syscall(SYS_rt_sigqueueinfo, getpid(), SIGBUS, info) != 0)
+    kill(getpid(), SIGBUS);  // only the main thread may repeat what kill() says of the sender
 }
 
 using Handler = void (*)(int, siginfo_t*, void*);
@@ -108,7 +115,7 @@ __attribute__((noinline)) Handler take(siginfo_t* info, void* context) {
   bool fault = info->si_code > 0;
   if (fault && replace_mapping(info->si_addr)) return nullptr;
   const Action* program = g_program.load(std::memory_order_acquire);
-  if (!fault && t_self.own) return hand_back(info, context), nullptr;
+  if (!fault && is_unblocked_by_us()) return hand_back(info, context), nullptr;
   if (is_ignored(*program) && !fault) return nullptr;
   if (is_ignored(*program) || is_default(*program)) return by_default(info), nullptr;
   Handler handler = program->sa_sigaction;

@@ -210,7 +210,7 @@ template <bool kWithExtras>
 ObserverContext range_starts(const void* rf) {
   ThreadBlock* block = enter_if_idle();
   bool done = block && starts_quickly<kWithExtras>(block, rf);
-  if (block) leave(block);
+  if (block) leave_known(block);
   if (__builtin_expect(!done, 0)) range_starts_slowly(rf);
   return {};
 }
@@ -244,7 +244,7 @@ void range_ends(const void* rf, void*) {
   if (__builtin_expect(!block->busy.load(std::memory_order_relaxed), 1)) {
     enter_known(block);
     bool done = ends_quickly(block, rf, t);
-    leave(block);
+    leave_known(block);
     if (__builtin_expect(done, 1)) return;
   }
   range_ends_slowly(rf, t);
