@@ -1,6 +1,5 @@
 #include "collect/session/finisher.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/elf.h"
 #include "base/process.h"
 #include "record/writer.h"
 
@@ -115,10 +115,10 @@ bool start_once(void (*exists)(), bool is_read) {
 }
 
 void find_tool() {
-  Dl_info self;
-  if (!dladdr(reinterpret_cast<void*>(&finisher_prepare), &self) || !self.dli_fname) return;
+  // Not dladdr(): another thread may hold the loader's lock and wait for the session's, which we hold.
+  ElfObject self = ElfObject::first([](const ElfObject& object) { return object.holds(&g_tool); });
   char real[PATH_MAX];
-  if (!realpath(self.dli_fname, real)) return;
+  if (!realpath(*self.path() ? self.path() : "/proc/self/exe", real)) return;  // no path: the program itself
   char* slash = strrchr(real, '/');
   if (!slash) return;
   *slash = 0;
