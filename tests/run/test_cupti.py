@@ -233,6 +233,15 @@ def test_switching_windows_does_not_disturb_the_client(library, tmp_path, window
     profile(library, tmp_path, [SIMCUDA, CLIENT, "steps"], TPROF_SCHEDULE=windows, SIMCUPTI_SLOW_NS=slow_ns)
 
 
+def test_a_constructor_that_makes_a_step_does_not_meet_the_loading_of_cupti(library, tmp_path):
+    """It holds the loader's lock; the thread that makes the step in which records begin holds tprof's."""
+    begin = time.monotonic()
+    result = profile(library, tmp_path, [SIMCUDA, PROGRAMS / "cupti" / "constructor",
+                                         PROGRAMS / "cupti" / "libwith_constructor.so"], TPROF_SCHEDULE="wait=1,active=40")
+    assert result.stdout == "constructor: done\n" and time.monotonic() - begin < 60
+    assert len(recording(tmp_path).records["kernel"]) > 0
+
+
 NAMES = ("CUDA_INJECTION64_PATH", "NCCL_PROFILER_PLUGIN")
 
 

@@ -184,16 +184,19 @@ bool switch_on_again() {
   return false;
 }
 
-// Returns when records are on or unavailable. If another thread is switching, waits for it, one second at most.
+// One second at most: the thread that switches may wait for the loader's lock, which this one may hold.
+template <class Condition>
+void wait_while(Condition holds) {
+  u64 end = clock_ns(CLOCK_MONOTONIC) + 1'000'000'000;
+  while (holds() && clock_ns(CLOCK_MONOTONIC) < end) pause_ns(100'000);
+}
+
+// Returns when records are on or unavailable. If another thread is switching, waits for it.
 void switch_on() {
   static bool tried;
+  wait_while([] { return g_state.load() == State::switching; });
   State was = State::off;
-  for (int i = 0; i < 10000 && !g_state.compare_exchange_strong(was, State::switching); i++) {
-    if (was != State::switching) return;
-    pause_ns(100'000);
-    was = State::off;
-  }
-  if (was != State::off) return;
+  if (!g_state.compare_exchange_strong(was, State::switching)) return;
   NoSignals quiet;
   bool ok = tried ? switch_on_again() : first_switch_on();
   tried = !g_no_driver.load();
@@ -277,11 +280,7 @@ void start_thread() {
   pthread_attr_destroy(&attributes);
 }
 
-void want(bool at_once) {
-  if (!g_seen.load() || !g_wanted.load() || g_state.load() == State::unavailable) return;
-  if (at_once) switch_on();
-  if (g_state.load() != State::unavailable) start_thread();
-}
+bool may_switch_on() { return g_seen.load() && g_wanted.load() && g_state.load() != State::unavailable; }
 
 bool is_on() { return g_state.load(std::memory_order_acquire) == State::on; }
 
@@ -293,11 +292,12 @@ void wake() {
 
 // --- For the session, see Collector
 
-// In active phases, records are on when this returns. For earlier phases the thread switches them on.
+// The thread switches them on. In active phases records are on when this returns.
 void follow(Phase phase) {
   g_wanted.store(records(phase));
-  want(phase == Phase::active);
-  if (!g_wanted.load()) wake();
+  if (may_switch_on()) start_thread();
+  wake();
+  if (phase == Phase::active) wait_while([] { return may_switch_on() && !is_on() && g_running.load(); });
 }
 
 bool has_delivered(const WindowRecord* window) { return !is_on() || gpu_log_delivered(window); }
@@ -350,11 +350,15 @@ const Collector kCuptiCollector{.phase_changed = follow,
                                 .finish = finish,
                                 .forget = forget};
 
-// A driver that only the program knows where to find was not there at the first call. It comes here in its cuInit.
+// Holds nothing that another thread may wait for, and in a constructor or in cuInit only this thread can go on: so it
+// switches them on itself. A driver that only the program knows where to find was not there at the first call. It comes
+// here in its cuInit.
 void cupti_wanted() {
   bool first = !g_seen.exchange(true), again = !first && cuda_driver_mapped() && g_no_driver.exchange(false);
   if (again) g_state.store(State::off);
-  if (first || again) want(true);
+  if ((!first && !again) || !may_switch_on()) return;
+  switch_on();
+  if (may_switch_on()) start_thread();
 }
 
 bool cupti_seen() { return g_seen.load(); }

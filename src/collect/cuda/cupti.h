@@ -3,8 +3,9 @@
 // A process that makes no CUDA call does not touch CUPTI. In others, kinds of records are enabled from a warm-up until
 // all work that was launched in the active part is delivered, and disabled in between. A thread of its own
 // ("tprof-cuda") switches them, flushes about once a second, and waits for deliveries. The helper thread cannot do
-// this: CUPTI opens files of the driver, and the helper has a descriptor table of its own. The subscriber is not held,
-// because torch.profiler needs it.
+// this: CUPTI opens files of the driver, and the helper has a descriptor table of its own. Nor can a thread that makes
+// a step: it holds the session's lock, and loading a library takes the loader's. The subscriber is not held, because
+// torch.profiler needs it.
 #pragma once
 #include "base/types.h"
 #include "record/record.h"

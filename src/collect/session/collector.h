@@ -11,7 +11,8 @@ namespace tprof {
 struct Collector {
   // The session is about to take up its first phase. `speaks`: this process may print lines.
   void (*session_starts)(const Options& options, bool speaks) = nullptr;
-  // What is wanted in an active phase must be recorded when this returns. Under the session's lock.
+  // What is wanted in an active phase must be recorded when this returns, unless that takes longer than a second. Under
+  // the session's lock: nothing here may wait without limit, or take the loader's lock.
   void (*phase_changed)(Phase phase) = nullptr;
   // A window was opened, goes on in another epoch (flight mode), has ended, takes no more records. All but the last
   // under the session's lock.
