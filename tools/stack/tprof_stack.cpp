@@ -111,6 +111,7 @@ int serve_process(int pid, size_t most_frames, u64 patience_ns) {
       looked_ns = clock_ns(CLOCK_MONOTONIC);
     }
     if (std::optional<WaitingCall> call = waiting_call_of(tid)) {
+      tracer.leave_alone(tid, call->times_run);
       Registers registers{nullptr, &*call};
       say("in " + call->name + unwound.stack_of(&registers));
       next_line(release, tracer);

@@ -1,7 +1,6 @@
 #include "tracer.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
@@ -9,6 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <mutex>
+#include <set>
+#include <thread>
 #include <utility>
 
 #include "base/clock.h"
@@ -29,33 +31,49 @@ sigset_t only_sigchld() {
   return set;
 }
 
-// Takes notice of threads that have ended.
-void* reap(void*) {
-  sigset_t ended = only_sigchld();
-  for (int signal;;) {
-    sigwait(&ended, &signal);
-    siginfo_t info{};
-    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | __WALL) == 0 && info.si_pid) info.si_pid = 0;
-  }
+// Whether a thread is traced no more. Of one that has ended this takes notice. Asked for ended ones alone, the kernel
+// answers with stopped ones, too, which must be left to who lets them go.
+bool has_ended(pid_t tid) {
+  siginfo_t info{};
+  if (waitid(P_PID, id_t(tid), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0) return true;
+  if (!info.si_pid || info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED) return false;
+  return waitpid(tid, nullptr, __WALL | WNOHANG) == tid;
 }
 
 }  // namespace
 
-Tracer::Tracer() {
+// The threads that were asked to stop, for the thread that notices their end.
+struct Tracer::Traced {
+  void add(pid_t tid) {
+    std::lock_guard lock(mutex);
+    tids.insert(tid);
+  }
+  void notice() {
+    sigset_t ended = only_sigchld();
+    for (int signal;;) {
+      sigwait(&ended, &signal);
+      std::lock_guard lock(mutex);
+      std::erase_if(tids, has_ended);
+    }
+  }
+  std::mutex mutex;
+  std::set<pid_t> tids;
+};
+
+Tracer::Tracer() : traced_(std::make_shared<Traced>()) {
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
   action.sa_flags = SA_NOCLDSTOP;  // SIGCHLD for those that have ended alone
   sigaction(SIGCHLD, &action, nullptr);
   sigset_t ended = only_sigchld();
   pthread_sigmask(SIG_BLOCK, &ended, nullptr);
-  pthread_t thread;
-  if (pthread_create(&thread, nullptr, reap, nullptr) == 0) pthread_detach(thread);
+  std::thread([traced = traced_] { traced->notice(); }).detach();
 }
 
 std::string Tracer::stop(pid_t tid, u64 patience_ns) {
-  if (auto repeat = repeats_.find(tid); repeat != repeats_.end()) {
-    if (!repeat->second.empty() && repeat->second == times_run(tid)) return "busy";  // a stop would meet the same call
-    repeats_.erase(repeat);
+  if (auto left = left_alone_.find(tid); left != left_alone_.end()) {
+    if (left->second >= 0 && left->second == times_run(tid)) return "busy";
+    left_alone_.erase(left);
   }
   if (ptrace(PTRACE_SEIZE, tid, 0, 0) != 0) {
     if (errno == ESRCH) return "gone";
@@ -63,6 +81,7 @@ std::string Tracer::stop(pid_t tid, u64 patience_ns) {
     bool is_late = remote::status_field(tid, "TracerPid") == std::to_string(getpid());
     return is_late ? "busy" : "refused " + std::to_string(error);
   }
+  traced_->add(tid);
   wanted_ = tid;
   std::string why_not = ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0 ? wait_for_stop(tid, patience_ns) : "gone";
   if (!why_not.empty()) wanted_ = 0;
@@ -95,7 +114,7 @@ bool Tracer::take_stop(pid_t tid, int& signal) {
   }
   // Else a signal was being delivered just now: it is passed on when the thread is released.
   signal = status >> 16 == PTRACE_EVENT_STOP ? 0 : WSTOPSIG(status);
-  if (!signal && repeat_interrupted_call(tid)) repeats_[tid] = times_run(tid);
+  if (!signal && repeat_interrupted_call(tid)) leave_alone(tid, times_run(tid));
   return true;
 }
 
@@ -132,7 +151,7 @@ u64 Tracer::release() {
 bool Tracer::let_others_go() {
   for (;;) {
     siginfo_t next{};
-    if (waitid(P_ALL, 0, &next, WSTOPPED | WNOHANG | WNOWAIT | __WALL) != 0) return false;
+    if (waitid(P_ALL, 0, &next, WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL) != 0) return false;
     if (!next.si_pid || next.si_pid == wanted_) return true;
     int signal = 0;
     if (take_stop(next.si_pid, signal)) ptrace(PTRACE_DETACH, next.si_pid, 0, signal);

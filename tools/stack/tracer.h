@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include <map>
+#include <memory>
 #include <string>
 
 #include "base/types.h"
@@ -22,12 +23,16 @@ class Tracer {
   ~Tracer() { release(); }
   Tracer(const Tracer&) = delete;
 
+  // A thread was blocked in a call that a stop breaks. Once it is ready to run its call may be just about to end, and a
+  // stop would break it still: stop() answers "busy" until it has run.
+  void leave_alone(pid_t tid, i64 times_run) { left_alone_[tid] = times_run; }
+
   // "" if the thread is stopped, else what tprof-stack answers. `patience_ns`: for it to stop.
   std::string stop(pid_t tid, u64 patience_ns);
   // Lets it run on. Returns for how long it was stopped, in nanoseconds.
   u64 release();
 
-  // Lets every other thread go that has stopped. False: no thread is traced.
+  // Lets every other thread go that has stopped, and takes notice of those that have ended. False: no thread is traced.
   bool let_others_go();
 
  private:
@@ -35,11 +40,13 @@ class Tracer {
   bool repeat_interrupted_call(pid_t tid);
   std::string wait_for_stop(pid_t tid, u64 patience_ns);
 
-  pid_t wanted_ = 0;                      // is to be stopped, or is
-  bool stopped_ = false;                  // it is
-  int signal_ = 0;                        // that was about to be delivered to it
-  u64 stopped_at_ns_ = 0;                 // CLOCK_MONOTONIC; the last moment at which it was known to run
-  std::map<pid_t, std::string> repeats_;  // threads that were made to repeat a call: times_run() before
+  struct Traced;
+  std::shared_ptr<Traced> traced_;
+  pid_t wanted_ = 0;       // is to be stopped, or is
+  bool stopped_ = false;   // it is
+  int signal_ = 0;         // that was about to be delivered to it
+  u64 stopped_at_ns_ = 0;  // CLOCK_MONOTONIC; the last moment at which it was known to run
+  std::map<pid_t, i64> left_alone_;
 };
 
 }  // namespace tprof

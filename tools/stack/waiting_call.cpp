@@ -38,7 +38,10 @@ std::string task_file(pid_t tid, const char* name) {
 
 }  // namespace
 
-std::string times_run(pid_t tid) { return task_file(tid, "schedstat"); }
+i64 times_run(pid_t tid) {
+  long long times = -1;
+  return sscanf(task_file(tid, "schedstat").c_str(), "%*u %*u %lld", &times) == 1 ? times : -1;
+}
 
 std::optional<WaitingCall> waiting_call_of(pid_t tid) {
   WaitingCall out;
@@ -51,7 +54,8 @@ std::optional<WaitingCall> waiting_call_of(pid_t tid) {
   out.name = row->name;
   out.sp = sp;
   out.pc = pc;
-  out.seen = call + times_run(tid);
+  out.seen = call;
+  out.times_run = times_run(tid);
   return out;
 }
 

@@ -13,7 +13,8 @@ namespace tprof {
 struct WaitingCall {
   std::string name;
   u64 sp = 0, pc = 0;  // registers of the thread: with them its stack can be read as long as it stays there
-  std::string seen;    // what the kernel shows of it: another text once it has run
+  std::string seen;    // what the kernel shows of the call
+  i64 times_run = -1;  // of the thread, see below
 
   bool operator==(const WaitingCall&) const = default;
 };
@@ -24,7 +25,8 @@ std::optional<WaitingCall> waiting_call_of(pid_t tid);
 // Whether a call by this number is made again after a stop has interrupted it.
 bool is_made_again(i64 number);
 
-// Another text once the thread has run; empty: the kernel does not count that.
-std::string times_run(pid_t tid);
+// How often the thread was given a processor: another number once a thread that was blocked has run. -1: the kernel
+// does not count that.
+i64 times_run(pid_t tid);
 
 }  // namespace tprof
