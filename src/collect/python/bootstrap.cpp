@@ -11,6 +11,7 @@
 #include "collect/interpreter/inittab.h"
 #include "collect/python/builtins.h"
 #include "collect/python/calls.h"
+#include "collect/python/nesting.h"
 #include "collect/python/parameters.h"
 #include "collect/python/profile.h"
 #include "collect/python/script.h"
@@ -287,12 +288,13 @@ void run_script() {
   g_py.Py_DecRef(globals);
 }
 
-// Whether "torch" or a part of it is to be imported. args: (its name, ...)
-bool names_torch(PyObject* args) {
+// Whether this package or a part of it is to be imported. args: (its name, ...)
+bool names(PyObject* args, const char* package) {
   PyObject* name = g_py.PyTuple_GetItem(args, 0);
   const char* text = name ? g_py.PyUnicode_AsUTF8(name) : nullptr;
   if (!text) g_py.PyErr_Clear();
-  return text && !strncmp(text, "torch", 5) && (!text[5] || text[5] == '.');
+  size_t bytes = strlen(package);
+  return text && !strncmp(text, package, bytes) && (!text[bytes] || text[bytes] == '.');
 }
 
 // Runs the script as soon as torch is being imported: its module is there, and its code is about to run or runs. No
@@ -300,10 +302,13 @@ bool names_torch(PyObject* args) {
 // Never returns non-zero: that would abort what the program is doing.
 int audit(const char* event, PyObject* args, void*) {
   static std::atomic<bool> expected{false};
-  if (g_ran.load(std::memory_order_relaxed)) return 0;
   bool imports = !strcmp(event, "import");
+  if (g_ran.load(std::memory_order_relaxed)) {
+    if (imports && !has_greenlets() && names(args, "greenlet")) greenlets_come();
+    return 0;
+  }
   if ((!imports && strcmp(event, "exec") != 0) || !g_py.Py_IsInitialized()) return 0;
-  if (imports && !expected.load(std::memory_order_relaxed) && names_torch(args)) expected.store(true);
+  if (imports && !expected.load(std::memory_order_relaxed) && names(args, "torch")) expected.store(true);
   if (!expected.load(std::memory_order_relaxed)) return 0;
   PyObject* modules = g_py.PyImport_GetModuleDict();
   if (modules && g_py.PyDict_GetItemString(modules, "torch") && !g_ran.exchange(true)) run_script();

@@ -7,6 +7,7 @@
 #include "collect/python/function_hook.h"
 #include "collect/python/loader.h"
 #include "collect/python/module_facts.h"
+#include "collect/python/nesting.h"
 #include "collect/python/optimizers.h"
 #include "collect/recorder/recorder.h"
 #include "collect/session/session.h"
@@ -18,7 +19,7 @@
 namespace tprof {
 namespace {
 
-PyWord g_code{"__code__"}, g_context{"tracing_context"}, g_dynamo{"torch._dynamo"};
+PyWord g_code{"__code__"}, g_context{"tracing_context"}, g_dynamo{"torch._dynamo"}, g_greenlet{"greenlet"};
 
 bool g_modules_wanted;  // calls of modules will be recorded
 
@@ -26,10 +27,6 @@ PyObject* g_module_call;                // nn.Module.__call__, if it is hooked
 PyObject* g_imported;                   // sys.modules
 PyObject* g_compiling;                  // a threading.local of torch's, whose tracing_context is set while it compiles
 const void* const* (*g_jit_tracing)();  // its first word is not 0 while torch.jit traces
-
-// How deep this thread is in module calls, and in fetches of a loader.
-__thread u32 t_modules __attribute__((tls_model("initial-exec")));
-__thread u32 t_fetching __attribute__((tls_model("initial-exec")));
 
 // Whether torch traces or compiles: such module calls are not part of the program's loop.
 bool makes_graph() {
@@ -113,15 +110,16 @@ void backward_announced() {
 
 // Calls inside a call matter only if they are recorded. Otherwise the hook is paused during the outermost call.
 PyObject* module_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
-  u32 around = t_modules++;
-  bool alone = around == 0 && t_fetching == 0 && hooked_count(count) > 0 && module_called(args[0]);
-  bool pauses = alone && !g_modules_wanted;
+  Nesting& nesting = nesting_now();
+  u32 around = nesting.modules++;
+  bool alone = around == 0 && nesting.fetching == 0 && hooked_count(count) > 0 && module_called(args[0]);
+  bool pauses = alone && !g_modules_wanted && !has_greenlets();
   bool recorded = calls_are_recorded() && hooked_count(count) > 0;  // now: a window may begin with this call
   if (recorded) call_starts(g_module_code, args[0]);
   if (pauses) pause_hook(function);
   PyObject* result = g_call_function(function, args, count, names);
   if (pauses) resume_hook(function);
-  t_modules = around;
+  nesting_now().modules = around;
   if (around == 0 && t_self.block) t_self.block->in_module.store(0, std::memory_order_relaxed);
   if (recorded) call_ends(g_module_code);
   return result;
@@ -135,7 +133,7 @@ PyObject* backward_hook(PyObject* function, PyObject* const* args, size_t count,
 }
 
 PyObject* loader_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
-  bool outermost = t_fetching == 0;
+  bool outermost = nesting_now().fetching == 0;
   if (outermost) loader_opened();
   PyObject* iterator = g_call_function(function, args, count, names);
   if (outermost && iterator && hooked_count(count) > 0) loader_made(args[0], iterator);
@@ -143,12 +141,12 @@ PyObject* loader_hook(PyObject* function, PyObject* const* args, size_t count, P
 }
 
 PyObject* batch_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
-  u32 around = t_fetching++;
+  u32 around = nesting_now().fetching++;
   bool outermost = around == 0 && hooked_count(count) > 0;
   if (outermost) draw_begins(args[0]);
   u64 begin = now_ticks();
   PyObject* result = g_call_function(function, args, count, names);
-  t_fetching = around;
+  nesting_now().fetching = around;
   if (outermost && result) loader_drawn(args[0], begin);
   if (outermost) draw_ends(result != nullptr);
   return result;
@@ -209,13 +207,14 @@ PyObject* watch_begin(PyObject*, PyObject* const* args, PySize count) {
   optimizers_prepare(args[0]);
   g_running_optimizer = running_optimizer;
   g_py.Py_IncRef(g_imported = args[1]);
+  if (g_py.PyDict_GetItem(g_imported, g_greenlet.get())) greenlets_come();
   if (args[2] != g_py.none) g_py.Py_IncRef(g_compiling = args[2]);
   ElfObject::mapped("libtorch_cpu.so").symbol(g_jit_tracing, "_ZN5torch3jit6tracer15getTracingStateEv");
   return g_py.new_none();
 }
 
 void watch_in_child() {
-  t_modules = t_fetching = 0;
+  nesting_in_child();
   module_facts_in_child();
   if (g_module_call) resume_hook(g_module_call);
 }

@@ -52,6 +52,35 @@ def inference_with_forwards_that_fail():
     return N
 
 
+class Switches(torch.nn.Module):
+    """Goes to another greenlet in the middle of a call."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(4, 2)
+        self.to = None
+
+    def forward(self, x):
+        if self.to:
+            self.to.switch()
+        return self.fc(x)
+
+
+@scenario(marks=False)
+def inference_in_greenlets():
+    import greenlet
+    x, net, inside = torch.ones(2, 4), Switches(), Switches()
+    inside.to = greenlet.getcurrent()
+    with torch.no_grad():
+        for _ in range(N // 2):
+            net.to = second = greenlet.greenlet(lambda: inside(x))
+            net(x)  # ends while the second is in the middle of its call
+            net.to = None
+            second.switch()
+            net(x)
+    return N
+
+
 @scenario
 def rollouts_between_epochs():
     s = Setup()
