@@ -117,7 +117,8 @@ __attribute__((always_inline)) inline void call_ends(const OpenCall& open, u64 t
   if (__builtin_expect(!block, 0)) return call::refused();
   // A call that outlives its window stays unfinished in it, as ranges do.
   u32 epoch = recording_epoch();
-  if (__builtin_expect(block->chunk && block->epoch == epoch && block->chunk_index == open.ref >> 32, 1)) {
+  bool here = open.epoch == epoch && block->epoch == epoch && block->chunk && block->chunk_index == open.ref >> 32;
+  if (__builtin_expect(here, 1)) {
     auto& r = *reinterpret_cast<CallRecord*>(reinterpret_cast<char*>(block->chunk) + u32(open.ref));
     if (late) fill_call(r, r.flags, *late);
     r.result = result;
