@@ -29,15 +29,16 @@ class SpinLock {
   std::atomic<u32> taken_{0};
 };
 
+template <class Lock>
 class SpinGuard {
  public:
-  explicit SpinGuard(SpinLock& lock) : lock_(lock) { lock_.lock(); }
+  explicit SpinGuard(Lock& lock) : lock_(lock) { lock_.lock(); }
   ~SpinGuard() { lock_.unlock(); }
   SpinGuard(const SpinGuard&) = delete;
 
  private:
   Uncancelled uncancelled_;
-  SpinLock& lock_;
+  Lock& lock_;
 };
 
 struct RecordingSpec {

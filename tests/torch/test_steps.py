@@ -85,6 +85,22 @@ def test_steps(scenario, outer_machine, tmp_path):
     check_steps(scenario, outer_machine, schedules_for(scenario, outer_machine), tmp_path)
 
 
+AFTER_PYTHON = """
+import ctypes, torch
+torch.ones(1)
+start = getattr(ctypes.CDLL(None), "tprof_start", None)
+if start:
+    ctypes.pythonapi.Py_AtExit(start)
+print("ran", flush=True)
+"""
+
+
+def test_a_phase_that_changes_after_the_interpreter_has_ended(torch_machine, how, logdir):
+    """As a thread in C++ may do it."""
+    result = run(["-c", AFTER_PYTHON], how, where=torch_machine, logdir=logdir, options={"TPROF_AUTOSTART": "0"})
+    assert (result.returncode, result.stdout) == (0, "ran\n"), result.stderr
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_steps_with_every_schedule(scenario, outer_machine, tmp_path):

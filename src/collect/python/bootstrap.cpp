@@ -1,5 +1,6 @@
 #include "collect/python/bootstrap.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,8 +32,10 @@ PyObject* g_on_phase;  // the script's function, called with the Phase
 std::atomic<u32> g_phase{0};
 std::atomic<u32> g_phase_known{0};  // to the script
 std::atomic<bool> g_call_pending{false};
-bool g_calls_ready;      // calls of modules and functions may be recorded
-bool g_functions_ready;  // those of functions, which the script switches
+std::atomic<bool> g_python_ends{false};
+std::atomic<u32> g_passing{0};  // threads in pass_phase_on()
+bool g_calls_ready;             // calls of modules and functions may be recorded
+bool g_functions_ready;         // those of functions, which the script switches
 
 using Args = PyObject* const*;
 
@@ -59,17 +62,33 @@ void note_missed(Phase before, Phase now) {
         "the main thread waited in a call into C throughout a window, so that calls were not recorded");
 }
 
-// Passes the phase to the Python side, soon and on the main thread. From any thread, with or without the GIL.
 void phase_changed(Phase phase) {
   note_missed(Phase(g_phase.exchange(u32(phase))), phase);
   if (g_calls_ready) calls_record(records(phase));
-  if (!g_on_phase || g_call_pending.exchange(true)) return;
-  if (g_py.Py_AddPendingCall(phase_call, nullptr) != 0) g_call_pending.store(false);
+}
+
+// Passes the phase to the Python side, soon and on the main thread. From any thread, with or without the GIL. Not once
+// Python ends: it would add the call to an interpreter that is freed.
+void pass_phase_on() {
+  g_passing++;
+  if (!g_python_ends && g_py.Py_IsInitialized() && g_on_phase && !g_call_pending.exchange(true) &&
+      g_py.Py_AddPendingCall(phase_call, nullptr) != 0)
+    g_call_pending.store(false);
+  g_passing--;
+}
+
+// Python's atexit functions run. Threads without the GIL may still record operators, and change the phase.
+PyObject* python_ends(PyObject*, Args, PySize) {
+  g_python_ends = true;
+  for (int tries = 0; g_passing && tries < 1000; tries++) sched_yield();
+  python_stacks_stop();
+  return g_py.new_none();
 }
 
 // attach(key, value, key, value, ...) -> "K=V" lines for os.environ. attached() returns whether to continue.
 PyObject* attach(PyObject*, Args args, PySize count) {
-  if (!torch_join(StepMode::automatic, phase_changed)) return g_py.PyUnicode_FromString(g_session.exports());
+  if (!torch_join(StepMode::automatic, phase_changed, pass_phase_on))
+    return g_py.PyUnicode_FromString(g_session.exports());
   for (PySize i = 0; i + 1 < count; i += 2) {
     const char* key = g_py.PyUnicode_AsUTF8(args[i]);
     const char* value = key ? g_py.PyUnicode_AsUTF8(args[i + 1]) : nullptr;
@@ -96,11 +115,6 @@ PyObject* stack_calibration(PyObject*, Args, PySize) {
 
 PyObject* stacks_start(PyObject*, Args, PySize) {
   python_stacks_start();
-  return g_py.new_none();
-}
-
-PyObject* stacks_stop(PyObject*, Args, PySize) {
-  python_stacks_stop();
   return g_py.new_none();
 }
 
@@ -237,7 +251,7 @@ Method g_methods[] = {{"attach", attach, kFastCall, nullptr},
                       {"have_ended", have_ended, kFastCall, nullptr},
                       {"frames_proven", frames_proven, kFastCall, nullptr},
                       {"stacks_start", stacks_start, kFastCall, nullptr},
-                      {"stacks_stop", stacks_stop, kFastCall, nullptr},
+                      {"python_ends", python_ends, kFastCall, nullptr},
                       {"start", start, kFastCall, nullptr},
                       {"child_ready", child_ready, kFastCall, nullptr},
                       {"note", note, kFastCall, nullptr},

@@ -323,8 +323,6 @@ def learn_stacks():
         if script:
             exec(script, {'learn': learn_frames, 'prove': prove_frames, 'watch_ends': watch_ends, 'ended': have_ended,
                           'proven': frames_proven})
-            import atexit
-            atexit.register(stacks_stop)
     except Exception as e:
         frames_proven(repr(e))
     stacks_start()
@@ -340,6 +338,8 @@ def complete(torch):
         os.environ[key] = value
     if launches:
         return
+    import atexit
+    atexit.register(python_ends)
     learn_stacks()
     if not attached():
         return

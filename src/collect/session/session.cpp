@@ -81,7 +81,7 @@ void Session::change_frontend() {
   if (joining_.set_level == frontend_.set_level) return;
   frontend_ = joining_;
   frontend_.set_level(level_);
-  if (frontend_.phase_changed) frontend_.phase_changed(plan_.phase);
+  tell_frontend(plan_.phase);
 }
 
 void Session::start() {

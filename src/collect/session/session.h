@@ -10,6 +10,7 @@
 #include "collect/session/family.h"
 #include "collect/session/notes.h"
 #include "collect/session/ring.h"
+#include "collect/session/session_lock.h"
 #include "collect/session/windows.h"
 #include "collect/steps/schedule.h"
 #include "collect/steps/slow_steps.h"
@@ -23,10 +24,12 @@ namespace tprof {
 // nodes of autograd as well.
 enum class Level : u32 { none, marks, steps, all };
 
-// What the session needs from the framework it is attached to. Called under the session's lock.
+// What the session needs from the framework it is attached to. Called under the session's lock, the last one after it
+// was given up: to pass the phase on to Python may wait for a thread that waits for this lock.
 struct Frontend {
   void (*set_level)(Level level);
-  void (*phase_changed)(Phase phase);  // may be nullptr
+  void (*phase_changed)(Phase phase);  // may be nullptr, as may the next one
+  void (*pass_phase_on)();
 };
 
 // A trace is asked for before its time.
@@ -177,6 +180,7 @@ class Session final : private StepSink {
   void forget_windows(u64 ticks, bool keep);
   void end_last_window(u64 now);
   void set_level(Level level);
+  void tell_frontend(Phase phase);
   Level waiting_level() const;
   void start_by_hand();
   void stop_by_hand();
@@ -222,7 +226,7 @@ class Session final : private StepSink {
   void explain_nothing();
 
   // What every step token reads comes first, and close together.
-  SpinLock lock_;
+  SessionLock lock_;
   bool attached_ = false, started_ = false;
   std::atomic<bool> finished_{false};
   bool armed_ = false;  // the schedule runs

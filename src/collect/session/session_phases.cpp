@@ -120,7 +120,12 @@ void Session::take_phase(Phase phase) {
   }
   bool over = phase == Phase::ended || resting_;
   set_level(over ? Level::none : records(phase) ? Level::all : waiting_level());
+  tell_frontend(phase);
+}
+
+void Session::tell_frontend(Phase phase) {
   if (frontend_.phase_changed) frontend_.phase_changed(phase);
+  lock_.afterwards(frontend_.pass_phase_on);
 }
 
 // Nothing is recorded until the next step; a window that is open stays so.

@@ -52,8 +52,8 @@ bool torch_mapped() { return ElfObject::mapped("libtorch_cpu.so").found(); }
 
 bool torch_grad_enabled() { return !g_grad_enabled || g_grad_enabled(); }
 
-bool torch_join(StepMode fallback, void (*phase_changed)(Phase)) {
-  bool joined = g_session.attach({set_level, phase_changed}, fallback);
+bool torch_join(StepMode fallback, void (*phase_changed)(Phase), void (*pass_phase_on)()) {
+  bool joined = g_session.attach({set_level, phase_changed, pass_phase_on}, fallback);
   if (!joined) memory_switch(false);
   return joined;
 }
@@ -92,7 +92,7 @@ void torch_note_capabilities() {
 }
 
 void torch_attach_native() {
-  if (!torch_mapped() || !torch_join(StepMode::backward, nullptr)) return;
+  if (!torch_mapped() || !torch_join(StepMode::backward, nullptr, nullptr)) return;
   if (!torch_attach()) return;
   g_session.note_command();
   if (g_torch.version[0]) g_session.note("torch", g_torch.version);

@@ -7,9 +7,8 @@ namespace tprof {
 
 extern TorchLayout g_torch;
 
-// Session::attach() with torch as its frontend. `phase_changed` is called at each change of the phase, unless it is
-// nullptr. False: this process must not be profiled.
-bool torch_join(StepMode fallback, void (*phase_changed)(Phase));
+// Session::attach() with torch as its frontend, see Frontend. False: this process must not be profiled.
+bool torch_join(StepMode fallback, void (*phase_changed)(Phase), void (*pass_phase_on)());
 // Call after torch_join(), when torch is completely imported and no dlopen is in progress. False: this torch cannot be
 // profiled, which one line on stderr says.
 bool torch_attach();
