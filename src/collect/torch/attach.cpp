@@ -34,8 +34,8 @@ void set_level(Level level) {
   callback.scopes[u8(Scope::user)] = 1;
   callback.scopes[u8(Scope::backward)] = level >= Level::steps;
   callback.scopes[u8(Scope::function)] = callback.scopes[u8(Scope::torchscript)] = all;
-  callback.needs_inputs = all && g_session.options().record_shapes && g_torch.inputs_ok;
-  callback.start = ops_prepare(callback.needs_inputs);
+  callback.needs_inputs = all && ops_read_inputs();
+  callback.start = ops_start(all);
   g_handle = g_torch.add_global_callback(callback);
 }
 

@@ -15,7 +15,8 @@
 namespace tprof {
 namespace {
 
-// A copy of the layout in g_torch, with -1 for what is not proven.
+// A copy of the layout in g_torch, with -1 for what is not proven. Filled in once, before the first callback is
+// registered: threads read it at any time.
 struct Known {
   const char* (*name)(const void* record_function);
   i32 scope, sequence, forward_thread, async;
@@ -117,7 +118,7 @@ __attribute__((always_inline)) inline void finish_begin(ThreadBlock* block, cons
   commit_range(block, slot, name, u32(tail.at - slot.tail));
 }
 
-void record_begin(ThreadBlock* block, u32 epoch, const void* rf, Scope scope) {
+void record_begin(ThreadBlock* block, u32 epoch, const void* rf, Scope scope, bool with_extras) {
   if (!block->torch_thread) learn_thread(block);
   RangeSlot slot = begin_range(block, epoch, rf);
   if (!slot.record) return;
@@ -127,7 +128,7 @@ void record_begin(ThreadBlock* block, u32 epoch, const void* rf, Scope scope) {
   i64 sequence = g_known.sequence >= 0 ? load<i64>(rf, g_known.sequence) : -1;
   u64 forward_thread = g_known.forward_thread >= 0 ? load<u64>(rf, g_known.forward_thread) : 0;
   if (forward_thread || sequence != i32(sequence)) add_link(tail, sequence, forward_thread);
-  add_stack_and_inputs(block, tail, rf);
+  if (with_extras) add_stack_and_inputs(block, tail, rf);
   bool async = g_known.async >= 0 ? load<bool>(rf, g_known.async) : g_torch.is_async && g_torch.is_async(rf);
   if (async) tail.flags |= kRangeAsync;
   finish_begin(block, slot, name_of(block, rf), scope, sequence, tail);
@@ -142,7 +143,7 @@ void report_to_steps(ThreadBlock* block, const void* rf, Scope scope, u64 optimi
     backward_node(rf);
 }
 
-__attribute__((noinline)) void range_starts_slowly(const void* rf) {
+__attribute__((noinline)) void range_starts_slowly(const void* rf, bool with_extras) {
   Scope scope = scope_of(rf);
   u64 optimizer = scope == Scope::user ? optimizer_of_range(g_known.name(rf)) : 0;
   ThreadBlock* block = enter();
@@ -153,7 +154,7 @@ __attribute__((noinline)) void range_starts_slowly(const void* rf) {
   if (follows_leader()) g_session.follow(now_ticks());
   if (scope == Scope::user || scope == Scope::backward) report_to_steps(block, rf, scope, optimizer);
   u32 epoch = recording_epoch();
-  if (epoch != kNoEpoch) record_begin(block, epoch, rf, scope);
+  if (epoch != kNoEpoch) record_begin(block, epoch, rf, scope, with_extras);
   leave(block);
 }
 
@@ -211,14 +212,11 @@ ObserverContext range_starts(const void* rf) {
   ThreadBlock* block = enter_if_idle();
   bool done = block && starts_quickly<kWithExtras>(block, rf);
   if (block) leave_known(block);
-  if (__builtin_expect(!done, 0)) range_starts_slowly(rf);
+  if (__builtin_expect(!done, 0)) range_starts_slowly(rf, kWithExtras);
   return {};
 }
 
-}  // namespace
-
-RangeStarts* ops_prepare(bool reads_inputs) {
-  Known& k = g_known;
+void learn(Known& k) {
   k = {g_torch.name,
        g_torch.scope,
        g_torch.sequence_ok ? g_torch.sequence : -1,
@@ -227,14 +225,24 @@ RangeStarts* ops_prepare(bool reads_inputs) {
        g_torch.name_ok ? g_torch.named : -1,
        g_torch.name_at,
        g_torch.name_bytes,
-       reads_inputs,
+       ops_read_inputs(),
        g_session.options().with_stack.has(kStackOperators)};
   k.all = ticks_are_counted();
   for (i32 offset : {k.scope, k.sequence, k.forward_thread, k.async, k.named, k.name_at, k.name_bytes})
     k.all = k.all && offset == i32(u16(offset));
   k.quick = {u16(k.scope), u16(k.sequence), u16(k.forward_thread), u16(k.async),
              u16(k.named), u16(k.name_at),  u16(k.name_bytes)};
-  return k.reads_inputs || k.takes_stack ? range_starts<true> : range_starts<false>;
+}
+
+}  // namespace
+
+bool ops_read_inputs() { return g_session.options().record_shapes && g_torch.inputs_ok; }
+
+RangeStarts* ops_start(bool records) {
+  static bool known = false;
+  if (!known) learn(g_known);
+  known = true;
+  return records && (g_known.reads_inputs || g_known.takes_stack) ? range_starts<true> : range_starts<false>;
 }
 
 void range_ends(const void* rf, void*) {

@@ -8,8 +8,9 @@ namespace tprof {
 using RangeStarts = ObserverContext(const void* record_function);
 void range_ends(const void* record_function, void* context);
 
-// Returns the callback for starts. Call it when the layouts are known and before the callbacks are registered.
-// `reads_inputs`: inputs are recorded, so the callback is registered with needs_inputs.
-RangeStarts* ops_prepare(bool reads_inputs);
+// The callback for starts, once the layouts are known. Under the session's lock. `records`: not only what makes steps
+// is reported; then the callback reads inputs, if those are wanted, and has to be registered with needs_inputs.
+RangeStarts* ops_start(bool records);
+bool ops_read_inputs();
 
 }  // namespace tprof
