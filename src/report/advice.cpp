@@ -28,7 +28,7 @@ std::string advice_text(const Facts& facts, const std::vector<Advice>& advice, c
                         const TextStyle& style) {
   const Model& model = facts.model;
   std::string out = source.title() + "  step " + time_text(whole_ns(facts.overview.average.us)) + "\n";
-  if (most == 0) out += "  nothing found that is worth a change\n";
+  if (most == 0 && !facts.died_early) out += "  nothing found that is worth a change\n";
   i64 zero = first_moment(model);
   for (size_t i = 0; i < advice.size() && i < most; i++) {
     const Advice& a = advice[i];
