@@ -35,7 +35,7 @@ EXPORT bool memoryProfilingEnabled() {
   static constinit tprof::TorchReal<bool (*)()> real(kLibrary, "_ZN3c1022memoryProfilingEnabledEv");
   if (__builtin_expect(!tprof::g_asked.load(std::memory_order_relaxed), 0)) tprof::first_asked();
   if (tprof::memory_wanted()) return true;
-  auto forward = real.get();
+  auto forward = real.get(__builtin_return_address(0));
   return forward && forward();
 }
 
@@ -51,7 +51,7 @@ EXPORT bool memoryProfilingEnabled() {
     if (tprof::memory_wanted())                                                                                       \
       tprof::memory_reported(                                                                                         \
           {address, bytes, tprof::u64(allocated), tprof::u64(reserved), device.type, device.index, CALLED_FROM});     \
-    if (auto forward = real.get()) forward(address, bytes, allocated, reserved, device);                              \
+    if (auto forward = real.get(__builtin_return_address(0))) forward(address, bytes, allocated, reserved, device);   \
   }                                                                                                                   \
   EXPORT void reportOutOfMemoryToProfiler(int64_t bytes, Total allocated, Total reserved, Device device) {            \
     using Function = void (*)(int64_t, Total, Total, Device);                                                         \
@@ -61,7 +61,7 @@ EXPORT bool memoryProfilingEnabled() {
     if (tprof::memory_wanted())                                                                                       \
       tprof::memory_reported(                                                                                         \
           {nullptr, bytes, tprof::u64(allocated), tprof::u64(reserved), device.type, device.index, CALLED_FROM});     \
-    if (auto forward = real.get()) forward(bytes, allocated, reserved, device);                                       \
+    if (auto forward = real.get(__builtin_return_address(0))) forward(bytes, allocated, reserved, device);            \
   }
 REPORTS(int64_t, "ll")
 REPORTS(size_t, "mm")

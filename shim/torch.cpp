@@ -10,8 +10,9 @@ struct RecordFunctionTLS : tprof::CallbackState {};
 EXPORT void set_record_function_tls_(const RecordFunctionTLS& state) {
   static constinit tprof::TorchReal<void (*)(const RecordFunctionTLS&)> real(
       "libtorch_cpu.so", "_ZN2at24set_record_function_tls_ERKNS_17RecordFunctionTLSE");
-  if (tprof::callback_state_stays(state)) return;
-  if (auto forward = real.get()) forward(state);
+  auto forward = real.get(__builtin_return_address(0));
+  if (real.is_torchs(forward) && tprof::callback_state_stays(state)) return;  // the state is that of torch's copy
+  if (forward) forward(state);
 }
 
 }  // namespace at

@@ -101,6 +101,21 @@ def test_a_phase_that_changes_after_the_interpreter_has_ended(torch_machine, how
     assert (result.returncode, result.stdout) == (0, "ran\n"), result.stderr
 
 
+OWN_C10 = """
+import ctypes, sys, torch
+torch.ones(1)
+own = ctypes.CDLL(sys.argv[1])
+print([own.ask() for _ in range(3)])
+"""
+
+
+def test_a_library_with_a_c10_of_its_own_gets_it(compiled, how, logdir):
+    library = compiled("own_c10.c", "-shared")
+    for way in "bare", how:
+        result = run(["-c", OWN_C10, library], way, logdir=logdir, options={"TPROF_AUTOSTART": "0"})
+        assert (result.returncode, result.stdout) == (0, "[1, 2, 3]\n"), result.stderr
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_steps_with_every_schedule(scenario, outer_machine, tmp_path):
