@@ -1,6 +1,5 @@
 #include "injection.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -15,6 +14,7 @@
 #include "collect/start/attach.h"
 #include "collect/start/entry.h"
 #include "export.h"
+#include "libc.h"
 
 namespace tprof {
 namespace {
@@ -23,13 +23,11 @@ constexpr char kVariable[] = "CUDA_INJECTION64_PATH";
 constexpr char kNcclVariable[] = "NCCL_PROFILER_PLUGIN";
 constexpr size_t kNcclLongest = 254;  // NCCL cuts longer paths
 
-using GetVariable = char* (*)(const char*);
-constinit std::atomic<GetVariable> g_real{nullptr};
 constinit std::atomic<const char*> g_us{nullptr};  // this library, which was preloaded
 
 char* in_environment(const char* name) {
-  if (GetVariable real = g_real.load(std::memory_order_relaxed)) return real(name);
-  size_t length = strlen(name);  // before our constructor
+  if (g_libc.known.load(std::memory_order_acquire)) return g_libc.getenv(name);
+  size_t length = strlen(name);  // before our constructor, and perhaps inside the look-up itself
   for (char** at = environ; at && *at; at++)
     if (!strncmp(*at, name, length) && (*at)[length] == '=') return *at + length + 1;
   return nullptr;
@@ -48,7 +46,6 @@ char* value_of(const char* name) {
 }  // namespace
 
 void injection_install() {
-  g_real.store(reinterpret_cast<GetVariable>(dlsym(RTLD_NEXT, "getenv")));
   if (const char* us = library_file(); *us) g_us.store(us, std::memory_order_release);
 }
 
