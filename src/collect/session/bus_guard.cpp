@@ -142,7 +142,6 @@ void handle(int signal, siginfo_t* info, void* context) {
 void bus_guard_install() {
   Action was;
   if (g_owner.load() == getpid()) return;
-  sigaction(SIGBUS, nullptr, &was);  // resolves libc's function for the shim, which a vfork child could not do
   AllBlocked blocked;
   if (g_owner.load() == getpid() || __sigaction(SIGBUS, nullptr, &was) != 0) return;
   g_owner.store(getpid());
