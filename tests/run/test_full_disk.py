@@ -46,6 +46,30 @@ def test_who_could_not_write_traces_does_not_say_that_they_are_written(small_dis
     assert result.said()[-1].startswith("tprof: not all traces are written yet; to write them: tprof convert ")
 
 
+def test_a_trace_that_could_not_be_written_while_the_program_ran_is_missed_at_its_end(small_disk):
+    program = """
+import time, torch
+model = torch.nn.Linear(2, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(6):
+    model(torch.ones(2)).sum().backward()
+    optimizer.step()
+    if step == 2:
+        try:
+            with open("filler", "wb", buffering=0) as filler:
+                while filler.write(bytes(4096)): pass
+        except OSError:
+            pass
+time.sleep(3)  # the window is over, and its trace is tried
+"""
+    process = start(["-c", program], env={"LD_PRELOAD": str(LIBRARY), "TPROF_SCHEDULE": "active=4,repeat=1"}, cwd=small_disk)
+    result = finish(process, None)
+    assert result.returncode == 0, result.stderr
+    logdir, = (small_disk / "tprof_log").iterdir()
+    assert recordings(logdir) and not trace_files(logdir)
+    assert result.said()[-1].startswith("tprof: not all traces are written yet; to write them: tprof convert ")
+
+
 def test_a_disk_that_is_full_from_the_start(how, small_disk):
     with open(small_disk / "filler", "wb") as filler:
         try:

@@ -150,7 +150,7 @@ def test_ranges_that_never_end(own, logdir):
 def test_a_killed_program(own, how, logdir):
     process = start([own, "sleep"], how, logdir=logdir)
     assert process.stdout.readline() == "ready\n"
-    pid, = wait_for(lambda: [r.pid for r in recordings(logdir)], what="a recording")
+    pid, = wait_for(lambda: [r.pid for r in recordings(logdir) if r.finisher], what="a recording and its finisher")
     subprocess.run(["kill", "-KILL", str(pid)], check=True)
     finish(process, logdir)
     wait_for(lambda: trace_files(logdir), what="a trace")

@@ -179,14 +179,14 @@ class Finisher {
   bool is_urgent() {
     u64 now = clock_ns(CLOCK_MONOTONIC);
     u32 turns = turns_;
-    if (header_->unfinished == 0 || turns != seen_turns_) waits_since_ns_ = now;
+    if (header_->unfinished == failed_ || turns != seen_turns_) waits_since_ns_ = now;
     seen_turns_ = turns;
     return now - waits_since_ns_ > kMaxWait_ns || is_large();
   }
 
   bool is_large() {
     u64 bytes = u64(header_->live_chunks) * kChunkBytes;
-    if (header_->unfinished == 0 || bytes < kMinUrgentBytes) return false;
+    if (header_->unfinished == failed_ || bytes < kMinUrgentBytes) return false;
     if (!max_size_) max_size_ = max_size_now();
     return bytes > max_size_ / kUrgentPart;
   }
@@ -202,7 +202,7 @@ class Finisher {
   // Writes the windows that were sealed and the flushes that were requested since the last turn.
   void while_running() {
     u32 waiting = header_->unfinished;
-    if (waiting == 0) return;
+    if (waiting == failed_) return;
     sampler_.catch_up();
     try {
       ConvertOptions options = asked_options(recording_->read_meta());
@@ -216,11 +216,13 @@ class Finisher {
         if (!options.keep_recording || is_flight_) punch_written(path_, state_);
         more = result.more;
       }
+      // The program publishes a window before it counts it, so all windows in `waiting` have been considered.
+      header_->unfinished -= waiting;
+      failed_ = 0;
     } catch (const Error&) {
       // For example a full disk. The recording still holds everything, and at_end() tries again.
+      failed_ = waiting;
     }
-    // The program publishes a window before it counts it, so all windows in `waiting` have been considered.
-    header_->unfinished -= waiting;
     turns_++;
   }
 
@@ -307,6 +309,7 @@ class Finisher {
   ConvertState state_;
   u64 max_size_ = 0;                                // TPROF_MAX_SIZE, 0: not read yet
   std::atomic<u32> turns_{0};                       // calls of while_running() that had something to do
+  std::atomic<u32> failed_{0};                      // windows in header_->unfinished that could not be written so far
   u32 samples_from_ = 0;                            // samples of earlier epochs are punched out
   u32 seen_turns_ = 0;                              // turns_ at the last call of is_urgent()
   u64 waits_since_ns_ = clock_ns(CLOCK_MONOTONIC);  // when the last turn ended, or nothing was waiting
