@@ -94,15 +94,16 @@ def test_convert_of_a_finished_directory_changes_nothing(logdir):
 
 
 @pytest.mark.parametrize("code,schedule,said", [
-    ("import no_such_module", "", "ended with status 1 before it used torch or CUDA"),
-    ("raise SystemExit(2)", "", "ended with status 2 before it used torch or CUDA"),
-    ("import os; os.kill(os.getpid(), 9)", "", "died before it used torch or CUDA"),
-    ("import torch; raise SystemExit(4)", "wait=3,active=2", "ended with status 4 before step 3, the first to be recorded"),
-    ("pass", "", "used neither torch nor CUDA")])
+    ("import no_such_module", "", "the program ended with status 1 before it used torch or CUDA"),
+    ("raise SystemExit(2)", "", "the program ended with status 2 before it used torch or CUDA"),
+    ("import os; os.kill(os.getpid(), 9)", "", "it died before it used torch or CUDA"),
+    ("import torch; raise SystemExit(4)", "wait=3,active=2",
+     "the program ended with status 4 before step 3, the first to be recorded"),
+    ("pass", "", "the program used neither torch nor CUDA")])
 def test_why_nothing_was_recorded(code, schedule, said, logdir):
     result = run(["-c", code], "run", logdir=logdir, options={"TPROF_SCHEDULE": schedule} if schedule else {})
     line = result.stderr.splitlines()[-1]
-    assert line.startswith("tprof: nothing was recorded: the program ") and said in line
+    assert line.startswith("tprof: ") and "nothing was recorded: " + said in line
 
 
 def test_a_recording_that_was_replaced_is_named(tmp_path, logdir):

@@ -120,7 +120,7 @@ std::string closing_line(const std::string& directory, const std::vector<NewTrac
     else if (!options.autostart)
       line += "--autostart is 0 and tprof_start() was not called";
     else if (completion.status && WIFSIGNALED(completion.status))
-      line += "the program died before " + missed;
+      line += "it died before " + missed;
     else if (completion.status)
       line += "the program ended with status " + std::to_string(WEXITSTATUS(completion.status)) + " before " + missed;
     else

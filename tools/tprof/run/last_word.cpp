@@ -29,11 +29,13 @@ Part part_to_say() {
   return place.local_rank <= 0 ? Part::line : Part::nothing;
 }
 
+const char* hint(const Deaths& deaths) {
+  return deaths.fault ? ". If it does not happen without tprof, try --activities cpu and tprof doctor" : "";
+}
+
 // What went before anything else: without it, the rest would read as if all were well.
 void say_deaths(const Deaths& deaths) {
-  if (deaths.text.empty()) return;
-  complain(deaths.text + "; what follows is until then" +
-           (deaths.fault ? ". If it does not happen without tprof, try --activities cpu and tprof doctor" : ""));
+  if (!deaths.text.empty()) complain(deaths.text + "; what follows is until then" + hint(deaths));
 }
 
 // Writes a byte to the pipe `said` once the closing line is printed.
@@ -44,7 +46,11 @@ void say(const Run& run, const Completion& completion, const std::vector<NewTrac
   if (line.empty() || silent) return;
   Part part = written.empty() ? Part::all : part_to_say();
   Deaths deaths = deaths_of(written, completion.status);
-  if (part != Part::nothing || deaths.fault) say_deaths(deaths);
+  if (written.empty()) {
+    if (!deaths.text.empty()) line = deaths.text + "; " + line + hint(deaths);
+  } else if (part != Part::nothing || deaths.fault) {
+    say_deaths(deaths);
+  }
   if (part != Part::nothing) complain(line);
   (void)!write(said, "", 1);
   if (part != Part::all) return;
