@@ -79,6 +79,6 @@ def test_each_rank_of_a_torchrun_job_trains_as_without(how, pip, logdir):
 def test_a_server_of_asyncio_waits_no_longer_than_without(options, pip, logdir):
     """Also while its threads are stopped a hundred times a second to read their stacks."""
     result, truth = run_both([PROGRAMS / "asyncio_server.py"], "run", pip, logdir, options)
-    assert truth["pauses"] == pytest.approx([truth["pause"]] * len(truth["pauses"]), abs=truth["pause"] / 2)
+    assert all(0 < pause - truth["pause"] < 5 for pause in truth["pauses"]), truth  # a busy machine may be slow
     trace, = result.traces()
     assert trace.ops("aten::linear")
