@@ -9,7 +9,7 @@
 #include "collect/torch/attach.h"
 #include "collect/torch/memory.h"
 #include "export.h"
-#include "torch_real.h"
+#include "resolve.h"
 
 namespace tprof {
 namespace {
@@ -25,47 +25,43 @@ __attribute__((noinline)) void first_asked() {
 
 namespace c10 {
 
-constexpr char kLibrary[] = "libc10.so";
-
 struct Device {
   signed char type, index;
 };
 
+#define REAL(Function, name) \
+  reinterpret_cast<Function>(tprof::function_of(tprof::Hook::name, __builtin_return_address(0)))
+
 EXPORT bool memoryProfilingEnabled() {
-  static constinit tprof::TorchReal<bool (*)()> real(kLibrary, "_ZN3c1022memoryProfilingEnabledEv");
   if (__builtin_expect(!tprof::g_asked.load(std::memory_order_relaxed), 0)) tprof::first_asked();
   if (tprof::memory_wanted()) return true;
-  auto forward = real.get(__builtin_return_address(0));
-  return forward && forward();
+  auto real = REAL(bool (*)(), memory_profiling_enabled);
+  return real && real();
 }
 
 #define CALLED_FROM __builtin_return_address(0), __builtin_frame_address(0)
-// Totals were int64_t up to torch 1.13 and are size_t since 2.0: two symbols of the same meaning.
-#define REPORTS(Total, mangled_total)                                                                                 \
-  EXPORT void reportMemoryUsageToProfiler(void* address, int64_t bytes, Total allocated, Total reserved,              \
-                                          Device device) {                                                            \
-    using Function = void (*)(void*, int64_t, Total, Total, Device);                                                  \
-    static constinit tprof::TorchReal<Function> real(kLibrary,                                                        \
-                                                     "_ZN3c1027reportMemoryUsageToProfilerEPvl" mangled_total         \
-                                                     "NS_6DeviceE");                                                  \
-    if (tprof::memory_wanted())                                                                                       \
-      tprof::memory_reported(                                                                                         \
-          {address, bytes, tprof::u64(allocated), tprof::u64(reserved), device.type, device.index, CALLED_FROM});     \
-    if (auto forward = real.get(__builtin_return_address(0))) forward(address, bytes, allocated, reserved, device);   \
-  }                                                                                                                   \
-  EXPORT void reportOutOfMemoryToProfiler(int64_t bytes, Total allocated, Total reserved, Device device) {            \
-    using Function = void (*)(int64_t, Total, Total, Device);                                                         \
-    static constinit tprof::TorchReal<Function> real(kLibrary, "_ZN3c1027reportOutOfMemoryToProfilerEl" mangled_total \
-                                                               "NS_6DeviceE");                                        \
-    tprof::out_of_memory(bytes, device.type);                                                                         \
-    if (tprof::memory_wanted())                                                                                       \
-      tprof::memory_reported(                                                                                         \
-          {nullptr, bytes, tprof::u64(allocated), tprof::u64(reserved), device.type, device.index, CALLED_FROM});     \
-    if (auto forward = real.get(__builtin_return_address(0))) forward(bytes, allocated, reserved, device);            \
+// Two symbols of the same meaning.
+#define REPORTS(Total, letter)                                                                                    \
+  EXPORT void reportMemoryUsageToProfiler(void* address, int64_t bytes, Total allocated, Total reserved,          \
+                                          Device device) {                                                        \
+    if (tprof::memory_wanted())                                                                                   \
+      tprof::memory_reported(                                                                                     \
+          {address, bytes, tprof::u64(allocated), tprof::u64(reserved), device.type, device.index, CALLED_FROM}); \
+    auto real = REAL(void (*)(void*, int64_t, Total, Total, Device), report_memory_##letter);                     \
+    if (real) real(address, bytes, allocated, reserved, device);                                                  \
+  }                                                                                                               \
+  EXPORT void reportOutOfMemoryToProfiler(int64_t bytes, Total allocated, Total reserved, Device device) {        \
+    tprof::out_of_memory(bytes, device.type);                                                                     \
+    if (tprof::memory_wanted())                                                                                   \
+      tprof::memory_reported(                                                                                     \
+          {nullptr, bytes, tprof::u64(allocated), tprof::u64(reserved), device.type, device.index, CALLED_FROM}); \
+    auto real = REAL(void (*)(int64_t, Total, Total, Device), report_out_of_memory_##letter);                     \
+    if (real) real(bytes, allocated, reserved, device);                                                           \
   }
-REPORTS(int64_t, "ll")
-REPORTS(size_t, "mm")
+REPORTS(int64_t, l)
+REPORTS(size_t, m)
 #undef REPORTS
 #undef CALLED_FROM
+#undef REAL
 
 }  // namespace c10

@@ -17,20 +17,23 @@ constinit std::atomic<const Caller*> g_caller_slots[kCallerSlots] = {};
 namespace {
 
 // What is looked for: NCCL's functions by the names that its profiling interface gives the real ones.
+enum class Of { cuda, nccl, torch };
 struct Wanted {
   const char* name;
-  bool cuda;
+  Of of;
+  const char* library = "";  // torch's own, see TORCH
 };
 constexpr Wanted kWanted[] = {
 #define CUDA(name, twin, ...) CUDA_##twin(name)
-#define CUDA_one(name) {#name, true},
-#define CUDA_ptsz(name) {#name, true}, {#name "_ptsz", true},
-#define CUDA_ptds(name) {#name, true}, {#name "_ptds", true},
-#define NCCL(name, ...) {"p" #name, false},
-#define PROFILER(name, ...) {#name, true},
-#define ENTRY_POINT(name, ...) {#name, true},
-#define ASKED(name) {#name, true},
-#define NCCL_ASKED(name) {"p" #name, false},
+#define CUDA_one(name) {#name, Of::cuda},
+#define CUDA_ptsz(name) {#name, Of::cuda}, {#name "_ptsz", Of::cuda},
+#define CUDA_ptds(name) {#name, Of::cuda}, {#name "_ptds", Of::cuda},
+#define NCCL(name, ...) {"p" #name, Of::nccl},
+#define PROFILER(name, ...) {#name, Of::cuda},
+#define ENTRY_POINT(name, ...) {#name, Of::cuda},
+#define ASKED(name) {#name, Of::cuda},
+#define NCCL_ASKED(name) {"p" #name, Of::nccl},
+#define TORCH(name, library, symbol) {symbol, Of::torch, library},
 #include "hooks.def"
 };
 
@@ -112,12 +115,23 @@ void* search(const char* name, const void* address) {
   return object.found() ? object.symbol(name) : nullptr;
 }
 
+// Without the loader's lock: the thread may hold the GIL, for which another one waits in the middle of an import.
+void* search_torch(const Wanted& wanted, const void* address) {
+  ElfObject caller = call_site_of(address).caller;
+  if (void* own = is_ours(caller) ? nullptr : caller.symbol(wanted.name)) return own;
+  ElfObject object = in_tree(caller, wanted.name);
+  if (!object.found()) object = ElfObject::mapped(wanted.library);
+  if (void* found = object.symbol(wanted.name)) return found;
+  return ElfObject::first([&](const ElfObject& o) { return !is_ours(o) && o.symbol(wanted.name); }).symbol(wanted.name);
+}
+
 void* search(const Wanted& wanted, const void* address) {
+  if (wanted.of == Of::torch) return search_torch(wanted, address);
   // A later wrapper of NCCL has the name that programs call, not the one that NCCL's profiling interface uses.
-  if (!wanted.cuda)
+  if (wanted.of == Of::nccl)
     if (void* next = next_wrapper(call_site_of(address).caller, wanted.name + 1)) return next;
   void* found = search(wanted.name, address);
-  if (!found && !wanted.cuda) found = search(wanted.name + 1, address);
+  if (!found && wanted.of == Of::nccl) found = search(wanted.name + 1, address);
   return found;
 }
 
@@ -181,9 +195,9 @@ __attribute__((noinline)) void* find_function(Hook hook, const void* address) {
   void* found = caller ? caller->functions[u32(hook)].load(std::memory_order_relaxed) : nullptr;
   if (!found) found = search(wanted, address);
   // Before the function is published, so that the first calls of other threads wait for this.
-  if (found && wanted.cuda) cuda_attach();
+  if (found && wanted.of == Of::cuda) cuda_attach();
   if (found && caller && !caller->functions[u32(hook)].load(std::memory_order_relaxed)) {
-    pin(found);
+    if (wanted.of != Of::torch) pin(found);  // torch's are needed by the caller, and stay for as long as that
     caller->functions[u32(hook)].store(found, std::memory_order_release);
   }
   errno = saved;

@@ -19,6 +19,7 @@ enum class Hook : u32 {
 #define ENTRY_POINT(name, ...) name,
 #define ASKED(name) name,
 #define NCCL_ASKED(name) name,
+#define TORCH(name, ...) name,
 #include "hooks.def"
 #undef CUDA_one
 #undef CUDA_ptsz

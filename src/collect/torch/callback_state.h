@@ -18,6 +18,8 @@ struct CallbackState {
 
 // Returns the calling thread's state. nullptr until discover_layout() has proved that the state is exactly as above.
 extern std::atomic<const CallbackState* (*)()> g_callback_state;
+// The function that sets it, of the same copy of torch.
+extern std::atomic<void*> g_callback_setter;
 
 // Whether the calling thread may keep its lists: it has no callbacks of its own, neither now nor in the next state.
 // Callbacks for all threads do not matter: each thread compares their version before it uses its lists.

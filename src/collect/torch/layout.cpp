@@ -210,7 +210,10 @@ void find_callback_state(void* argument) {
     enable(on);
     proven &= state() == mine && mine->enabled == on;
   }
-  if (proven) g_callback_state.store(state, std::memory_order_relaxed);
+  if (!proven) return;
+  g_callback_setter.store(p.torch.symbol("_ZN2at24set_record_function_tls_ERKNS_17RecordFunctionTLSE"),
+                          std::memory_order_relaxed);
+  g_callback_state.store(state, std::memory_order_relaxed);
 }
 
 void resolve(Probe& p) {
