@@ -175,16 +175,20 @@ Caller* caller_at(const void* address) {
 
 }  // namespace
 
+// In one walk. What is found again is marked with the number of the call: several threads may unload at a time.
 void forget_unloaded_callers() {
+  static constinit std::atomic<u32> calls{0};
+  Caller* callers = g_callers.load(std::memory_order_acquire);
+  if (!callers) return;
   int saved = errno;
-  for (Caller* c = g_callers.load(std::memory_order_acquire); c; c = c->next.load(std::memory_order_relaxed)) {
-    uintptr_t bytes = c->bytes.load(std::memory_order_relaxed);
-    ElfObject there = bytes ? ElfObject::first([&](const ElfObject& o) {
-      return o.low() == c->low && o.high() - o.low() == bytes && path_hash_of(o) == c->path_hash;
-    })
-                            : ElfObject();
-    if (!there.found()) c->bytes.store(0, std::memory_order_relaxed);
-  }
+  u32 call = ++calls;
+  ElfObject::first([&](const ElfObject& o) {
+    for (Caller* c = callers; c; c = c->next.load(std::memory_order_relaxed))
+      if (o.low() == c->low && o.high() - o.low() == c->bytes && path_hash_of(o) == c->path_hash) c->seen = call;
+    return false;
+  });
+  for (Caller* c = callers; c; c = c->next.load(std::memory_order_relaxed))
+    if (i32(c->seen - call) < 0) c->bytes = 0;
   errno = saved;
 }
 

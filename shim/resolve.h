@@ -32,6 +32,7 @@ struct Caller {
   uintptr_t low;
   std::atomic<uintptr_t> bytes;  // 0: it was unloaded
   u32 path_hash;
+  std::atomic<u32> seen;  // the last call of forget_unloaded_callers() that found it
   std::atomic<void*> functions[u32(Hook::count)];
   std::atomic<Caller*> next;
 };

@@ -169,7 +169,6 @@ Trial try_model(const std::string& python) {
     out.findings.push_back({Verdict::bad, "a tiny model left no trace" +
                                               (course.printed.empty() ? std::string() : ": " + course.printed)});
   } else {
-    out.works = true;
     examine(read_summary(traces[0]), out.said["available"] == "True", out.findings);
   }
   return out;

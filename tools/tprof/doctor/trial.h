@@ -12,7 +12,6 @@ namespace tprof::doctor {
 struct Trial {
   std::map<std::string, std::string> said;  // of torch, by name: "version", "cuda", "available", "device"
   std::vector<Finding> findings;
-  bool works = false;
 };
 
 Trial try_model(const std::string& python);

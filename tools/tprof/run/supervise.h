@@ -26,7 +26,7 @@ class Supervisor {
   // called with the program's pid, and sends it to the processes that handle it. `died`: called when the program died
   // by a signal, before its end is acknowledged.
   int run(const std::vector<std::string>& program, int flush_signal, const std::function<void(int pid)>& flush,
-          const std::function<void(int pid, int signal)>& died = {});
+          const std::function<void(int pid, int signal)>& died);
 
   // Whether the user has sent INT, TERM, HUP or QUIT to end the wait that follows the program's end.
   bool interrupted();
