@@ -41,9 +41,12 @@ test_sys_setprofile test_monitoring""".split()
         found = "import importlib.util, sys; sys.exit(not importlib.util.find_spec('test.%s'))" % file
         return run(["-c", found], where=self.where).returncode == 0
 
-    def command(self, file, result):
+    def command(self, file, result, mode):
         # Where a virtual machine cannot connect to itself, the tests of its sockets wait for ever.
-        return ["/usr/bin/python3", "-m", "test", "--junit-xml", str(result), "--timeout", "3000", "-i", "*VSOCK*", file]
+        left_out = ["-i", "*VSOCK*"]
+        if mode.torch:  # with torch in it, and without tprof, Python 3.11.2 dies in this one
+            left_out += ["-i", "test_clear_threads_states_after_fork"]
+        return ["/usr/bin/python3", "-m", "test", "--junit-xml", str(result), "--timeout", "3000", *left_out, file]
 
     def environment(self):
         return {}
@@ -55,7 +58,9 @@ test_sys_setprofile test_monitoring""".split()
 class Torch:
     """PyTorch's own tests, from Debian's source package of the PyTorch that is installed; for one that pip installed, from
     the newest that Debian has: what its tests do not know of it fails bare, too."""
-    files = ["test_autograd.py", "test_fx.py", "test_dataloader.py", "profiler/test_profiler.py", "listed"]
+    files = ["test_autograd.py", "test_fx.py", "test_dataloader.py", "test_multiprocessing.py", "listed",
+             *("profiler/test_%s.py" % name for name in ("profiler", "record_function", "profiler_tree",
+                                                         "memory_profiler", "execution_trace", "torch_tidy"))]
     listed = ["test_jit.py", "test_nn.py"]  # of these, the 500 tests of listed.txt
     modes = [Mode("recording", BARE, options={"TPROF_PRESET": "full"}),
              Mode("sampled", BARE, options={"TPROF_SAMPLE": "native"})]
@@ -76,7 +81,7 @@ class Torch:
     def has(self, file):
         return file == "listed" or (self.tests / file).exists()
 
-    def command(self, file, result):
+    def command(self, file, result, mode):
         what = ["-p", "listed", *self.listed] if file == "listed" else [file]
         # Not the configuration of tprof's own tests, and names as listed.txt has them.
         alone = ["-c", "/dev/null", "--rootdir", str(self.tests), "-p", "no:cacheprovider"]
@@ -126,7 +131,8 @@ def unpacked_pip_packages(environment):
     """The directory with what PyTorch's tests need beside the packages of tests/pip."""
     directory = CACHE / pathlib.Path(environment).name
     if not directory.exists():
-        subprocess.run([environment + "/bin/python", "-m", "pip", "install", "-q", "--target", directory, "pytest",
+        # The conftest.py of those tests does not know pytest 9.
+        subprocess.run([environment + "/bin/python", "-m", "pip", "install", "-q", "--target", directory, "pytest<9",
                         "hypothesis", "expecttest"], check=True, stdin=subprocess.DEVNULL)
     return directory
 
