@@ -135,6 +135,8 @@ const char* show(const T&, const OptionRow& row, char (&)[256]) {
   return text && *text ? text : row.fallback;
 }
 
+const char* show(const CommandText& command, const OptionRow&, char (&)[256]) { return command ? "set" : ""; }
+
 const char* show(const bool& on, const OptionRow&, char (&)[256]) { return on ? "1" : "0"; }
 
 const char* show(const Sampling& sampling, const OptionRow&, char (&buffer)[256]) {

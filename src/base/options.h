@@ -56,6 +56,9 @@ struct OptionText {
   explicit operator bool() const { return value[0] != 0; }
 };
 
+// A command for the shell. Whoever runs it takes it from the environment; it may hold secrets, and is not recorded.
+struct CommandText : OptionText {};
+
 // A set of words: bit n stands for the n-th word of the row's METAVAR, words separated by |.
 struct WordSet {
   u32 bits = 0;
@@ -98,6 +101,7 @@ struct OptionError {
 struct Options {
   using flag_t = bool;
   using text_t = OptionText;
+  using command_t = CommandText;
   using preset_t = OptionText;
   using words_t = WordSet;
   using schedule_t = Schedule;
@@ -134,7 +138,7 @@ extern const int kOptionRowCount;
 bool parse_options(Options& options, OptionError& error);
 
 // The effective value of a row, in the form of its environment variable; it differs from that variable where a preset
-// sets it. `buffer` may hold the text that is returned.
+// sets it, and of a command it is "set". `buffer` may hold the text that is returned.
 const char* option_value(const Options& options, int row, char (&buffer)[256]);
 
 // The parsers of single options, for tests and for the tool.

@@ -22,7 +22,7 @@ std::string run_by_shell(const char* option, std::string command,
   std::string why = failed                ? strerror(failed)
                     : WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
                                           : "exit status " + std::to_string(WEXITSTATUS(status));
-  return std::string(option) + " failed (" + why + "): " + command;
+  return std::string(option) + " failed (" + why + ")";
 }
 
 }  // namespace tprof

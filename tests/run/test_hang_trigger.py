@@ -175,11 +175,12 @@ print("evaluated")
 """
 
 
-def test_a_command_that_fails_is_named_in_the_file(tmp_path, logdir):
+def test_a_command_that_fails_is_named_in_the_file_without_its_text(tmp_path, logdir):
     process, path = flights.start(tmp_path, logdir, 0, env={"NUMBERED_SLOW": "40 600"},
-                                  options={"TPROF_TRIGGER": "hang>1s", "TPROF_ON_HANG": "exit 7 # {}"})
-    wait_for(lambda: reports(logdir) and "tprof: on_hang failed (exit status 7): exit 7 # '" in reports(logdir)[0].read_text(),
+                                  options={"TPROF_TRIGGER": "hang>1s", "TPROF_ON_HANG": "exit 7 # hidden {}"})
+    wait_for(lambda: reports(logdir) and "\ntprof: on_hang failed (exit status 7)\n" in reports(logdir)[0].read_text(),
              what="the line")
+    assert "hidden" not in reports(logdir)[0].read_text()
     process.kill()
     finish(process, logdir)
 

@@ -268,6 +268,21 @@ TEST_F(Environment, lists_of_words) {
   }
 }
 
+TEST_F(Environment, of_a_command_is_shown_only_that_it_is_set) {
+  Options o;
+  OptionError error;
+  char text[256];
+  auto shown = [&](const char* field) {
+    for (int i = 0; i < kOptionRowCount; i++)
+      if (!strcmp(kOptionRows[i].field, field)) return std::string(option_value(o, i, text));
+    return std::string("?");
+  };
+  setenv("TPROF_ON_TRACE_READY", "send --key 1 {}", 1);
+  ASSERT_TRUE(parse_options(o, error)) << error.text;
+  EXPECT_EQ(shown("on_trace_ready"), "set");
+  EXPECT_EQ(shown("on_hang"), "");
+}
+
 TEST_F(Environment, sampling_has_a_rate) {
   Options o;
   OptionError error;
