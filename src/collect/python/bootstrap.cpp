@@ -95,6 +95,7 @@ PyObject* attach(PyObject*, Args args, PySize count) {
     if (value) g_session.note(key, value);
     g_py.PyErr_Clear();
   }
+  g_session.note_command();
   g_joined = torch_attach();
   return g_py.PyUnicode_FromString(g_session.exports());
 }

@@ -40,10 +40,6 @@ def facts(torch):
     import platform
     yield 'torch', str(torch.__version__)
     yield 'python', platform.python_version() + ' ' + platform.python_implementation()
-    for argv in (getattr(sys, 'orig_argv', None), sys.argv):
-        if argv:
-            yield 'command', ' '.join(map(str, argv))
-            break
     import os
     for key in ('LOCAL_WORLD_SIZE', 'GROUP_RANK', 'MASTER_ADDR', 'MASTER_PORT', 'TORCHELASTIC_RUN_ID',
                 'TORCHELASTIC_RESTART_COUNT'):

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/process.h"
+#include "base/secrets.h"
 #include "collect/recorder/recorder.h"
 #include "collect/session/bus_guard.h"
 #include "record/mapping.h"
@@ -56,7 +56,7 @@ u64 quarter_start_ns(u64 now_ns) {
 // <script> of the default directory: the first argument that is a Python file, else the program's name.
 void program_name(char* out, size_t size) {
   char arguments[4096];
-  int n = read_small_file("/proc/self/cmdline", arguments, sizeof arguments);
+  int n = read_own_command(arguments, sizeof arguments);
   const char* best = "program";
   for (const char* at = arguments; n > 0 && at < arguments + n; at += strlen(at) + 1) {
     const char* slash = strrchr(at, '/');

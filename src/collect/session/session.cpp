@@ -10,7 +10,7 @@
 #include <initializer_list>
 
 #include "base/log.h"
-#include "base/process.h"
+#include "base/secrets.h"
 #include "base/uncancelled.h"
 #include "collect/recorder/recorder.h"
 #include "collect/recorder/stack_tree.h"
@@ -141,7 +141,7 @@ void Session::joins_job(i32 rank) {
 
 void Session::note_command() {
   char command[4096];
-  int n = read_small_file("/proc/self/cmdline", command, sizeof command);
+  int n = read_own_command(command, sizeof command);
   for (int i = 0; i < n - 1; i++)
     if (!command[i]) command[i] = ' ';
   if (n > 0) note("command", command);

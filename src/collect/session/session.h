@@ -58,7 +58,7 @@ class Session final : private StepSink {
 
   // What is known of this process; goes into the recording as soon as there is one.
   void note(const char* key, const char* value) { notes_.info(key, value); }
-  void note_command();  // from /proc
+  void note_command();  // without its secrets
   // The program has this rank in its job from now on: it is a program of its own, or one that is not to be recorded.
   void joins_job(i32 rank);
   void capability(const char* name, bool on, const char* why) { notes_.capability(name, on, why); }

@@ -1,5 +1,6 @@
 #include "stack/stacks.h"
 
+#include <sys/procfs.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/secrets.h"
 #include "remote/core.h"
 #include "remote/images.h"
 #include "remote/process.h"
@@ -226,11 +228,24 @@ class HighPriority {
   int before_ = getpriority(PRIO_PROCESS, 0);
 };
 
-std::string command_of(int pid) {
-  std::string text = text_of_file("/proc/" + std::to_string(pid) + "/cmdline");
+// The words of a command line, each with a NUL behind it, as a text without secrets: it goes into reports.
+std::string text_of_command(std::string words) {
+  std::string text(words.size() * 3, '\0');  // room for a *** in place of every character
+  text.resize(mask_secrets(words.data(), int(words.size()), text.data(), int(text.size())));
   while (!text.empty() && !text.back()) text.pop_back();
   std::replace(text.begin(), text.end(), '\0', ' ');
   return text;
+}
+
+std::string command_of(int pid) { return text_of_command(text_of_file("/proc/" + std::to_string(pid) + "/cmdline")); }
+
+// A core file has the beginning of it, where spaces part the words. Half a word does not always show that it is a
+// secret.
+std::string command_of(const remote::Core& core) {
+  std::string words = core.command();
+  if (words.size() >= ELF_PRARGSZ - 1) words.resize(words.rfind(' ') + 1);
+  std::replace(words.begin(), words.end(), ' ', '\0');
+  return text_of_command(words);
 }
 
 }  // namespace
@@ -290,7 +305,7 @@ ProgramStacks stacks_of_core(const std::string& path, Frames frames) {
   std::unique_ptr<remote::Core> core = remote::Core::open(path);
   ProgramStacks out;
   out.pid = core->pid();
-  out.command = core->command();
+  out.command = command_of(*core);
   out.signal = core->signal();
   Taker taker(*core, out, frames);
   std::optional<Unwinder> unwinder;
