@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/file_modes.h"
 #include "parquet/levels.h"
 #include "parquet/thrift.h"
 
@@ -201,7 +202,7 @@ struct Writer::Group {
 Writer::Writer(const std::string& path, const std::vector<ColumnType>& columns,
                std::vector<std::pair<std::string, std::string>> facts, size_t rows_of_group)
     : path_(path), facts_(std::move(facts)), rows_of_group_(rows_of_group) {
-  fd_ = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  fd_ = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kUmaskMode);
   if (fd_ < 0) throw Error(Fault::partial, path + ": cannot be created: " + strerror(errno));
   for (const ColumnType& column : columns) chunks_.push_back(std::make_unique<Chunk>(column));
   write(kMagic);

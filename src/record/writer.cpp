@@ -13,6 +13,7 @@
 
 #include <algorithm>
 
+#include "base/file_modes.h"
 #include "base/log.h"
 #include "base/process.h"
 #include "record/empty.h"
@@ -103,7 +104,8 @@ bool SpinLock::lock_within(u64 ns) {
 bool Writer::create(const RecordingSpec& spec) {
   if (strlen(spec.path) >= sizeof path_) return errno = ENAMETOOLONG, false;
   if (!make_directories(spec.path)) return false;
-  int fd = repeat_if_interrupted([&] { return ::open(spec.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
+  int fd =
+      repeat_if_interrupted([&] { return ::open(spec.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kPrivateMode); });
   if (fd < 0) return false;
   int error = allocate(fd, 0, kHeaderBytes);
   struct stat s;

@@ -1,6 +1,8 @@
-"""What files and outputs may tell to others: no secrets of command lines."""
+"""What files and outputs may tell to others: no secrets of command lines, and recordings to nobody but their user."""
 import gzip
 import json
+import os
+import stat
 
 import pytest
 
@@ -88,3 +90,67 @@ def test_the_command_line_of_a_core_file_is_shown_without_secrets(tmp_path):
         _, core = core_of(crash + more, cwd)
         (found,) = json.loads(tprof("stack", "--core", core, "--json").stdout)["processes"]
         assert found["command"] == " ".join(crash) + shown
+
+
+STANDS_STILL = """
+import time, torch
+from torch.utils.data import DataLoader
+net = torch.nn.Linear(8, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for i, batch in enumerate(DataLoader([torch.randn(8) for _ in range(24)], batch_size=4, num_workers=1)):
+    optimizer.zero_grad()
+    net(batch).sum().backward()
+    optimizer.step()
+    if i == 3:
+        time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("umask", [0o022, 0])
+@pytest.mark.parametrize("kind", ["own", "shared"])
+def test_recordings_are_private_and_traces_follow_the_umask(tmp_path, logdir, umask, kind):
+    if kind == "shared":
+        logdir.mkdir(exist_ok=True)
+        logdir.chmod(0o1777)
+    script = tmp_path / "stands_still.py"
+    script.write_text(STANDS_STILL)
+    modes = {}
+
+    def look():
+        for path in logdir.rglob("*"):
+            modes[path] = stat.S_IMODE(path.stat().st_mode)
+    process = start([script], "preload", logdir=logdir, umask=umask, env={"RANK": "0", "WORLD_SIZE": "1"}, options={
+        "TPROF_SCHEDULE": "wait=1,active=2,repeat=1", "TPROF_KEEP_RECORDING": "1", "TPROF_SAMPLE": "python",
+        "TPROF_TRIGGER": "hang>1s"})
+    wait_for(lambda: trace_files(logdir) and [path for path in logdir.glob("*.hang*.txt")
+                                              if path.read_text().endswith("==== End of the report\n")], what="the report")
+    look()
+    process.kill()
+    finish(process, logdir)
+    (trace,) = trace_files(logdir)
+    for words in (["report", trace, "-o", logdir / "page.html"], ["export", trace, "--to", "parquet", "-o", logdir / "tables"],
+                  ["export", trace, "--to", "speedscope", "-o", logdir / "trace.speedscope.json"]):
+        done = tprof(*words, umask=umask)
+        assert done.returncode == 0, done.stderr
+    look()
+    files = {path: mode for path, mode in modes.items() if path.suffix and not path.is_dir() and path.suffix != ".verdict"}
+    private = {path for path in files if path.suffix in (".tprof", ".samples")}
+    assert {path.suffix for path in files} >= {".tprof", ".samples", ".gz", ".rank_facts", ".txt", ".html", ".parquet", ".json"}
+    assert any(".worker0." in path.name for path in private), "that of the loader's worker"
+    wrong = {path.name: oct(mode) for path, mode in files.items() if mode != (0o600 if path in private else 0o666 & ~umask)}
+    assert not wrong
+
+
+def test_another_user_is_told_that_a_recording_is_not_his(public_dir):
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    logdir = public_dir / "private-recording"
+    run(["train.py", 4], "preload", logdir=logdir, options={"TPROF_KEEP_RECORDING": "1"})
+    (recording,), (trace,) = logdir.glob("*.tprof"), trace_files(logdir)
+    try:
+        readable = tprof("info", trace, user=65534, group=65534, extra_groups=[])
+    except PermissionError:
+        pytest.skip("another user may not enter the build directory")
+    assert readable.returncode == 0, readable.stderr
+    done = tprof("info", recording, user=65534, group=65534, extra_groups=[])
+    assert done.returncode == 3 and done.stderr == "tprof: %s: cannot be opened: Permission denied\n" % recording

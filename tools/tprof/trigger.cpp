@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/file_modes.h"
 #include "base/printable.h"
 #include "base/process.h"
 #include "command.h"
@@ -49,7 +50,7 @@ std::vector<std::string> recordings_of(const std::string& subject) {
 // Writes the request under a name of its own and then gives it the one that the program looks for.
 void put_request(const std::string& path, long long steps) {
   std::string own = path + "." + std::to_string(getpid());
-  int fd = open(own.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  int fd = open(own.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kPrivateMode);
   bool good = fd >= 0 && dprintf(fd, kTriggerLine, steps) > 0;
   int error = errno;
   if (fd >= 0) close(fd);

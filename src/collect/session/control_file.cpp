@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_modes.h"
 #include "record/trigger_file.h"
 
 namespace tprof {
@@ -76,7 +77,7 @@ bool write_rank_request(const char* logdir, const RankRequest& request) {
       snprintf(own, sizeof own, "%s.%d", path, request.rank) >= int(sizeof own))
     return false;
   unlink(own);
-  int fd = open(own, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  int fd = open(own, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kPrivateMode);
   if (fd < 0) return false;
   bool written = dprintf(fd, kRanksLine, request.rank, static_cast<long long>(request.step),
                          static_cast<long long>(request.steps), static_cast<unsigned long long>(request.at_ns)) > 0;

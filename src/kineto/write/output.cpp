@@ -16,6 +16,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/file_modes.h"
 #include "record/give_up.h"
 
 namespace tprof::kineto {
@@ -92,7 +93,7 @@ void OutputFile::Descriptor::reset(int other) {
 
 void OutputFile::make_temporary() {
   tmp_ = kTmpPrefix + random_word() + kTmpSuffix;
-  file_.reset(openat(directory_.fd, tmp_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+  file_.reset(openat(directory_.fd, tmp_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kUmaskMode));
   if (file_.fd < 0) fail("cannot be made");
   flock(file_.fd, LOCK_EX);  // without locks, its age shows that it is being written
 }

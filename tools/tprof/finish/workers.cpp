@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file_modes.h"
 #include "convert/convert.h"
 #include "input/trace_file.h"
 #include "model/build.h"
@@ -135,7 +136,7 @@ Workers::Slot* Workers::slot_for(u64 first_ticks) {
     if (slot.last_ticks <= first_ticks && (!best || slot.last_ticks > best->last_ticks)) best = &slot;
   }
   while (!best) {
-    int fd = open(slot_path(slots_.size()).c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    int fd = open(slot_path(slots_.size()).c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kPrivateMode);
     if (fd < 0 && errno != EEXIST) return nullptr;
     slots_.push_back({fd, 0, 0, 0});
     if (fd >= 0) best = &slots_.back();
