@@ -1,4 +1,5 @@
 """What files and outputs may tell to others: no secrets of command lines, and recordings to nobody but their user."""
+import contextlib
 import gzip
 import json
 import os
@@ -118,7 +119,8 @@ def test_recordings_are_private_and_traces_follow_the_umask(tmp_path, logdir, um
 
     def look():
         for path in logdir.rglob("*"):
-            modes[path] = stat.S_IMODE(path.stat().st_mode)
+            with contextlib.suppress(FileNotFoundError):  # a temporary file
+                modes[path] = stat.S_IMODE(path.stat().st_mode)
     process = start([script], "preload", logdir=logdir, umask=umask, env={"RANK": "0", "WORLD_SIZE": "1"}, options={
         "TPROF_SCHEDULE": "wait=1,active=2,repeat=1", "TPROF_KEEP_RECORDING": "1", "TPROF_SAMPLE": "python",
         "TPROF_TRIGGER": "hang>1s"})
