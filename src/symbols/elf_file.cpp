@@ -161,9 +161,12 @@ void ElfFile::read_symbols(const Section& table, const Section& names) {
   for (size_t i = 0; i < bytes.size() / sizeof(Elf64_Sym); i++) {
     auto symbol = item<Elf64_Sym>(bytes, i);
     u8 type = ELF64_ST_TYPE(symbol.st_info);
-    if (objects_ && type == STT_OBJECT && symbol.st_shndx != SHN_UNDEF && symbol.st_name < text.size())
+    if (objects_) {
+      if (type != STT_OBJECT || symbol.st_shndx == SHN_UNDEF || symbol.st_name >= text.size()) continue;
       if (auto wanted = objects_->find(text.c_str() + symbol.st_name); wanted != objects_->end())
         wanted->second = symbol.st_value;
+      continue;
+    }
     if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF || symbol.st_name >= text.size() ||
         !text[symbol.st_name] || symbol.st_value + symbol.st_size < symbol.st_value)
       continue;

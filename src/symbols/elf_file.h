@@ -15,7 +15,8 @@ namespace tprof {
 
 class ElfFile {
  public:
-  // nullptr if it is no such file. `objects`: names of data symbols; those that the file defines get their address.
+  // nullptr if it is no such file. `objects`: names of data symbols; those that the file defines get their address, and
+  // its functions are not read.
   static std::unique_ptr<ElfFile> open(const std::string& path, std::map<std::string, u64>* objects = nullptr);
   ~ElfFile();
   ElfFile(const ElfFile&) = delete;

@@ -7,7 +7,9 @@ using namespace tprof;
 extern "C" int LLVMFuzzerTestOneInput(const u8* data, size_t size) {
   static const fuzz::Scratch scratch;
   std::map<std::string, u64> objects = {{"_PyRuntime", 0}, {"value", 0}};
-  std::unique_ptr<ElfFile> elf = ElfFile::open(scratch.file("library.so", data, size), &objects);
+  std::string path = scratch.file("library.so", data, size);
+  ElfFile::open(path, &objects);
+  std::unique_ptr<ElfFile> elf = ElfFile::open(path);
   if (!elf) return 0;
   for (u64 offset : {u64(0), u64(1) << 12, u64(1) << 32, ~u64(0)}) {
     std::optional<u64> address = elf->address_of(offset);
