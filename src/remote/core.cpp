@@ -89,7 +89,6 @@ void Core::read_notes(const std::string& notes) {
       elf_prpsinfo info;
       memcpy(&info, text.data(), sizeof info);
       pid_ = info.pr_pid;
-      user_ = info.pr_uid;
       command_.assign(info.pr_psargs, strnlen(info.pr_psargs, sizeof info.pr_psargs));
     } else if (note.n_type == NT_FILE) {
       read_files(text);

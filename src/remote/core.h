@@ -14,13 +14,11 @@ class Core : public Memory {
   ~Core() override;
 
   bool read(u64 address, void* to, size_t bytes) const override;
-  bool is_hearsay() const override { return true; }
-  u32 user() const override { return user_; }
+  std::vector<int> threads() const override { return threads_; }  // the one that got the signal first
 
   int pid() const { return pid_; }
-  int signal() const { return signal_; }                        // that ended the program; 0: none
-  const std::string& command() const { return command_; }       // as the kernel noted it, cut to 80 characters
-  const std::vector<int>& threads() const { return threads_; }  // the one that got the signal first
+  int signal() const { return signal_; }                   // that ended the program; 0: none
+  const std::string& command() const { return command_; }  // as the kernel noted it, cut to 80 characters
 
  private:
   struct Segment {
@@ -31,7 +29,6 @@ class Core : public Memory {
   void read_files(const std::string& note);
 
   int fd_ = -1, pid_ = 0, signal_ = 0;
-  u32 user_ = 0;
   std::string command_;
   std::vector<int> threads_;
   std::vector<Segment> segments_;

@@ -18,6 +18,14 @@ struct Mapping {
   bool operator==(const Mapping&) const = default;
 };
 
+// A part of a program's memory to be read with others.
+struct Piece {
+  u64 address = 0;
+  void* to = nullptr;
+  size_t bytes = 0;
+  bool read = false;  // set: all of it was read
+};
+
 class Memory {
  public:
   virtual ~Memory() = default;
@@ -25,17 +33,21 @@ class Memory {
   // Reads all of the bytes, or returns false. The program may run on meanwhile: what it writes is seen, or not.
   virtual bool read(u64 address, void* to, size_t bytes) const = 0;
 
+  // Reads the pieces in their order. False if nothing at all could be read.
+  virtual bool read_pieces(std::vector<Piece>& pieces) const {
+    bool any = false;
+    for (Piece& piece : pieces) any |= piece.read = read(piece.address, piece.to, piece.bytes);
+    return any;
+  }
+
+  // The ids of its threads.
+  virtual std::vector<int> threads() const = 0;
+
   // In order of address.
   const std::vector<Mapping>& mappings() const { return mappings_; }
 
   // A path by which this process can open a mapped file of that program, which may live in another root directory.
   virtual std::string path_here(const Mapping& mapping) const { return mapping.path; }
-
-  // Whether all that is known of the program is what a file says, which anybody may have written.
-  virtual bool is_hearsay() const { return false; }
-
-  // The user that the program runs, or ran, as.
-  virtual u32 user() const = 0;
 
   template <class T>
   std::optional<T> get(u64 address) const {

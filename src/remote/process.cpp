@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -92,19 +94,16 @@ std::unique_ptr<Process> Process::open(int pid) {
   std::string name = "process " + std::to_string(pid);
   if (access("/proc/self/maps", R_OK) != 0) throw Error(Fault::unreadable, "/proc is not mounted; stacks need it");
   std::unique_ptr<Process> process(new Process(pid));
-  process->identity_ = process_identity(pid);
-  if (!process->identity_.start_time) throw Error(Fault::unreadable, name + ": there is no such process");
+  if (!process->being_.start_time) throw Error(Fault::unreadable, name + ": there is no such process");
   // A thread's id has an entry in /proc, too.
   if (std::string group = status_field(pid, "Tgid"); !group.empty() && group != std::to_string(pid))
     throw Error(Fault::unreadable, name + ": this is a thread of process " + group);
   if (std::string other = other_architecture(pid); !other.empty())
     throw Error(Fault::unreadable, name + ": " + other + "; only programs of this one are read");
-  std::error_code unreadable;
-  process->exe_ = std::filesystem::read_symlink(proc(pid, "exe"), unreadable);
-  if (unreadable) throw Error(Fault::unreadable, name + " cannot be read: " + refusal(pid));
+  if (process->being_.exe.empty()) throw Error(Fault::unreadable, name + " cannot be read: " + refusal(pid));
   process->read_mappings();
   if (process->can_be_read()) return process;
-  if (process_identity(pid).start_time != process->identity_.start_time || process->mappings_.empty())
+  if (!process->is_same() || process->mappings_.empty())
     throw Error(Fault::unreadable, name + ": it has ended, or is just starting another program");
   throw Error(Fault::unreadable, name + " cannot be read: " + refusal(pid));
 }
@@ -152,7 +151,7 @@ bool Process::read(u64 address, void* to, size_t bytes) const {
   return process_vm_readv(pid_, &local, 1, &remote, 1, 0) == ssize_t(bytes);
 }
 
-bool Process::read(std::vector<Piece>& pieces) const {
+bool Process::read_pieces(std::vector<Piece>& pieces) const {
   constexpr size_t kMax = IOV_MAX;
   iovec local[kMax], remote[kMax];
   bool any = false;
@@ -196,17 +195,32 @@ std::string path_here(int pid, const Mapping& mapping) {
   return proc(pid, range);  // for a file that was deleted, too; root may open it
 }
 
-u32 Process::user() const {
-  struct stat s;
-  return stat(proc(pid_, "").c_str(), &s) == 0 ? s.st_uid : geteuid();
-}
-
 std::vector<int> Process::threads() const { return numbers_in(proc(pid_, "task")); }
 
+Process::Being Process::being_of(int pid) {
+  Being out;
+  out.start_time = process_identity(pid).start_time;
+  std::error_code unreadable;
+  out.exe = std::filesystem::read_symlink(proc(pid, "exe"), unreadable);
+  char status[4096];
+  if (read_small_file(proc(pid, "status").c_str(), status, sizeof status) <= 0) return out;
+  const char* ids = strstr(status, "\nUid:");  // followed by Gid
+  const char* end = ids ? strstr(ids, "\nFDSize:") : nullptr;
+  if (end) out.ids.assign(ids, end);
+  return out;
+}
+
+Process::Process(int pid) : pid_(pid), pidfd_(int(syscall(SYS_pidfd_open, pid, 0))), being_(being_of(pid)) {}
+
+Process::~Process() {
+  if (pidfd_ >= 0) close(pidfd_);
+}
+
+// What is read by the pid is of the process that the pidfd stands for if that one has not ended afterwards.
 bool Process::is_same() const {
-  std::error_code ended;
-  return process_identity(pid_).start_time == identity_.start_time &&
-         std::filesystem::read_symlink(proc(pid_, "exe"), ended) == exe_;
+  bool same = being_of(pid_) == being_;
+  pollfd end{pidfd_, POLLIN, 0};
+  return same && (pidfd_ < 0 || poll(&end, 1, 0) == 0);
 }
 
 }  // namespace tprof::remote

@@ -7,14 +7,6 @@
 
 namespace tprof::remote {
 
-// A part of a program's memory to be read with others in one call.
-struct Piece {
-  u64 address = 0;
-  void* to = nullptr;
-  size_t bytes = 0;
-  bool read = false;  // set: all of it was read
-};
-
 // What a process has mapped, in order of address; empty if it may not be looked at. For this, less is needed than for
 // Process::open().
 std::vector<Mapping> mappings_of(int pid);
@@ -26,29 +18,37 @@ class Process : public Memory {
   // Throws Error(Fault::unreadable) with one line that says what to do: there is no such process, it may not be read
   // (other user, Yama, a process that is not dumpable), or it is of another architecture.
   static std::unique_ptr<Process> open(int pid);
+  ~Process() override;
 
   int pid() const { return pid_; }
   bool read(u64 address, void* to, size_t bytes) const override;
-  // Reads the pieces in their order, in as few system calls as possible: one, if all of them are mapped there. False if
-  // nothing at all could be read.
-  bool read(std::vector<Piece>& pieces) const;
+  // In as few system calls as possible: one, if all of them are mapped there.
+  bool read_pieces(std::vector<Piece>& pieces) const override;
   std::string path_here(const Mapping& mapping) const override { return remote::path_here(pid_, mapping); }
-  u32 user() const override;
 
   // The ids of its threads, ascending; empty once it has ended.
-  std::vector<int> threads() const;
-  // Whether the pid still belongs to this process, which has not called exec since open().
+  std::vector<int> threads() const override;
+  // Whether the pid still belongs to this process, which since open() has neither started another program (exec) nor
+  // changed its user or group. Else what was read may be of a program that the one who asked was not meant to show: it
+  // is to be asked after each look, before anything is shown or kept.
   bool is_same() const;
   // Reads them anew. Whether those that code runs from are others than before.
   bool read_mappings();
 
  private:
-  explicit Process(int pid) : pid_(pid) {}
+  struct Being {
+    u64 start_time = 0;  // 0: there is no such process
+    std::string exe;     // the program's file; empty: it may not be looked at
+    std::string ids;     // users and groups: real, effective, saved, of the file system
+    bool operator==(const Being&) const = default;
+  };
+  explicit Process(int pid);
+  Process(const Process&) = delete;
   bool can_be_read() const;
+  static Being being_of(int pid);
 
-  int pid_;
-  ProcessIdentity identity_;
-  std::string exe_;
+  int pid_, pidfd_;  // pidfd: -1 where the kernel has none
+  Being being_;
 };
 
 // Why a process may not be traced or read, and what to do about it: "it belongs to user 1001; run this as that user or

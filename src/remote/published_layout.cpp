@@ -20,6 +20,8 @@ constexpr Words kWords313 = {5, 8, 9, 17, 18, 21, 23, 24, 25, 29, 30, 31, 35, 36
 constexpr Words kWords314 = {5, 8, 9, 18, 19, 24, 26, 27, 28, 32, 33, 34, 40, 41, 43, 44, 48};
 constexpr u32 kCount = 64;
 constexpr u32 kVersion = 1, kFreeThreaded = 2;
+// An offset beyond these is damage. As much is read of each thread state, frame and code object.
+constexpr u64 kMaxInterpreterBytes = 1 << 20, kMaxBytes = 512;
 
 }  // namespace
 
@@ -33,12 +35,14 @@ std::string published_layout(const Memory& memory, PythonLayout& layout) {
     return "Python " + std::to_string(layout.python >> 8) + "." + std::to_string(layout.python & 255) +
            " is newer than this tprof";
   const Words& w = layout.python == k313 ? kWords313 : kWords314;
-  auto offset = [&](u32 word) { return words[word] < 1 << 20 ? i32(words[word]) : -1; };
-  layout.interpreters = offset(w.interpreters);
-  layout.next_interpreter = offset(w.next_interpreter);
-  layout.threads = offset(w.threads);
-  layout.gil_locked = offset(w.gil_locked);
-  layout.gil_holder = offset(w.gil_holder);
+  auto below = [&](u64 most, u32 word) { return words[word] < most ? i32(words[word]) : -1; };
+  auto of_interpreter = [&](u32 word) { return below(kMaxInterpreterBytes, word); };
+  auto offset = [&](u32 word) { return below(kMaxBytes, word); };
+  layout.interpreters = of_interpreter(w.interpreters);
+  layout.next_interpreter = of_interpreter(w.next_interpreter);
+  layout.threads = of_interpreter(w.threads);
+  layout.gil_locked = of_interpreter(w.gil_locked);
+  layout.gil_holder = of_interpreter(w.gil_holder);
   layout.next_thread = offset(w.next_thread);
   layout.first = offset(w.first);
   layout.thread_id = offset(w.thread_id);
@@ -51,8 +55,9 @@ std::string published_layout(const Memory& memory, PythonLayout& layout) {
   layout.table = offset(w.table);
   layout.first_line = offset(w.first_line);
   layout.instructions = offset(w.instructions);
-  for (i32 needed : {layout.interpreters, layout.threads, layout.first, layout.previous, layout.code, layout.at,
-                     layout.name, layout.file, layout.table, layout.first_line, layout.instructions})
+  for (i32 needed :
+       {layout.interpreters, layout.next_interpreter, layout.threads, layout.next_thread, layout.first, layout.previous,
+        layout.code, layout.at, layout.name, layout.file, layout.table, layout.first_line, layout.instructions})
     if (needed < 0) return "the layout that it publishes is damaged";
   return "";
 }

@@ -8,12 +8,13 @@ namespace {
 constexpr i32 kTypeOfObject = 8;
 constexpr size_t kMaxKnown = 100'000;  // addresses; beyond that those that were not seen for long are forgotten
 constexpr u64 kLong = 10'000;          // looks
-constexpr size_t kMaxCodes = 200'000;  // with different contents; those beyond are not read
+// With different contents; those beyond are not read.
+constexpr size_t kMaxCodes = 200'000, kMaxKept = 512 << 20;  // kMaxKept: bytes of all of them together
 
 }  // namespace
 
-PythonCodes::PythonCodes(const Process& process, const PythonLayout& layout)
-    : process_(process), layout_(layout), reader_(process, layout) {}
+PythonCodes::PythonCodes(const Memory& memory, const PythonLayout& layout)
+    : memory_(memory), layout_(layout), reader_(memory, layout) {}
 
 PythonCodes::Identity PythonCodes::identity_in(const char* head) const {
   Identity out;
@@ -34,10 +35,13 @@ KnownCode PythonCodes::read(u64 address, const Identity& identity) {
   if (identity.type != layout_.code_type) return {};
   if (!reader_.read_code(address, code)) return {true, 0};
   if (layout_.python == kCodeOfItsOwn && code.file == "<shim>") return {};
-  if (codes_.size() >= kMaxCodes) return {true, 0};
+  if (codes_.size() >= kMaxCodes || kept_bytes_ > kMaxKept) return {true, 0};
   std::string content = code.name + '\0' + code.file + '\0' + std::to_string(code.lines.first_line) + code.lines.table;
   auto [known, added] = numbers_.try_emplace(std::move(content), u32(codes_.size()) + 1, std::move(code));
-  if (added) codes_.push_back(&known->second.second);
+  if (added) {
+    codes_.push_back(&known->second.second);
+    kept_bytes_ += 2 * known->second.second.bytes();  // the key holds it, too
+  }
   return {true, known->second.first};
 }
 
@@ -52,7 +56,7 @@ void PythonCodes::look_at(const std::vector<u64>& addresses) {
   std::vector<char> heads(distinct.size() * kHead);
   std::vector<Piece> pieces;
   for (size_t i = 0; i < distinct.size(); i++) pieces.push_back({distinct[i], heads.data() + i * kHead, kHead});
-  process_.read(pieces);
+  memory_.read_pieces(pieces);
   for (size_t i = 0; i < distinct.size(); i++) {
     Entry& entry = known_[distinct[i]];
     // A small object at the end of what is mapped, such as None, is no code object.

@@ -3,7 +3,6 @@
 #pragma once
 #include <unordered_map>
 
-#include "remote/process.h"
 #include "remote/python_reader.h"
 
 namespace tprof::remote {
@@ -15,7 +14,7 @@ struct KnownCode {
 
 class PythonCodes {
  public:
-  PythonCodes(const Process& process, const PythonLayout& layout);
+  PythonCodes(const Memory& memory, const PythonLayout& layout);
 
   // To be called with the objects of one moment, before at().
   void look_at(const std::vector<u64>& addresses);
@@ -42,11 +41,12 @@ class PythonCodes {
   KnownCode read(u64 address, const Identity& identity);
   void forget_old();
 
-  const Process& process_;
+  const Memory& memory_;
   const PythonLayout layout_;
   PythonReader reader_;
   u64 looks_ = 0;
   std::unordered_map<u64, Entry> known_;                                 // by address
+  size_t kept_bytes_ = 0;                                                // of numbers_
   std::vector<const PythonCode*> codes_;                                 // keys of numbers_
   std::unordered_map<std::string, std::pair<u32, PythonCode>> numbers_;  // by content
 };

@@ -12,7 +12,8 @@ constexpr u16 kShortStrings = 3 << 8 | 12;         // since then strings have a 
 constexpr u64 kTypeOfObject = 8;                   // in every object
 constexpr u64 kBytesLength = 16, kBytesData = 32;  // in a bytes object
 constexpr u64 kTextLength = 16, kTextState = 32;   // in a string
-constexpr size_t kMaxText = 64 << 10, kMaxTable = 1 << 20, kMaxThreads = 100'000;
+constexpr size_t kMaxText = 64 << 10, kMaxTable = 1 << 20;
+constexpr size_t kMaxKept = 256 << 20;  // bytes of all code objects together
 
 // Where a string's kind stands in its state: three bits, followed by one each for compact and ascii.
 constexpr u32 kKindShifts[] = {2, 16};  // 16: the first releases of 3.14
@@ -48,7 +49,7 @@ struct PythonReader::Window {
 std::vector<PythonThread> PythonReader::threads() const {
   std::vector<PythonThread> out;
   u64 interpreter = memory_.get<u64>(layout_.runtime + u64(layout_.interpreters)).value_or(0);
-  while (interpreter && out.size() < kMaxThreads) {
+  for (size_t i = 0; interpreter && i < kMaxInterpreters; i++) {
     u64 state = memory_.get<u64>(interpreter + u64(layout_.threads)).value_or(0);
     while (state && out.size() < kMaxThreads) {
       PythonThread t{state};
@@ -57,8 +58,7 @@ std::vector<PythonThread> PythonReader::threads() const {
       out.push_back(t);
       state = memory_.get<u64>(state + u64(layout_.next_thread)).value_or(0);
     }
-    interpreter =
-        layout_.next_interpreter < 0 ? 0 : memory_.get<u64>(interpreter + u64(layout_.next_interpreter)).value_or(0);
+    interpreter = memory_.get<u64>(interpreter + u64(layout_.next_interpreter)).value_or(0);
   }
   return out;
 }
@@ -167,7 +167,8 @@ const PythonCode* PythonReader::code_at(u64 address) {
   auto known = codes_.find(address);
   if (known != codes_.end()) return &known->second;
   PythonCode code;
-  if (!read_code(address, code)) return nullptr;
+  if (kept_bytes_ > kMaxKept || !read_code(address, code)) return nullptr;
+  kept_bytes_ += code.bytes();
   return &codes_.emplace(address, std::move(code)).first->second;
 }
 

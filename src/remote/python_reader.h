@@ -34,6 +34,7 @@ struct PythonStack {
 struct PythonCode {
   std::string name, file;
   CodeInfo lines;  // for line_of() of symbols/line_table.h; its ids are not set
+  size_t bytes() const { return sizeof *this + name.size() + file.size() + lines.table.size(); }
 };
 
 class PythonReader {
@@ -59,6 +60,7 @@ class PythonReader {
   const Memory& memory_;
   const PythonLayout layout_;
   std::map<u64, PythonCode> codes_;
+  size_t kept_bytes_ = 0;         // of codes_
   std::map<u64, bool> is_shown_;  // of the objects of one stack's frames
 };
 

@@ -8,12 +8,12 @@
 namespace tprof::remote {
 namespace {
 
-constexpr size_t kMaxThreads = 100'000, kMaxInterpreters = 1000;
 constexpr int kTries = 3;
 constexpr u64 kNear = 4096;    // frames so far from each other are read as one range
 constexpr u64 kGrowth = 1024;  // what is read beyond the innermost frame, for those that are entered meanwhile
 constexpr u64 kMaxInRange = 256 << 10;
-constexpr u64 kLookEvery = 100;  // rounds after which interpreters are looked for anew
+constexpr u64 kMaxRangeBytes = 256 << 20;  // in all ranges of a program; of a damaged one they have no end
+constexpr u64 kLookEvery = 100;            // rounds after which interpreters are looked for anew
 
 template <class T>
 T value_in(const char* bytes, i32 offset) {
@@ -24,8 +24,8 @@ T value_in(const char* bytes, i32 offset) {
 
 }  // namespace
 
-Snapshots::Snapshots(const Process& process, const PythonLayout& layout, size_t limit)
-    : process_(process), layout_(layout), limit_(limit), codes_(process, layout), ids_(process) {
+Snapshots::Snapshots(const Memory& memory, const PythonLayout& layout, size_t limit)
+    : memory_(memory), layout_(layout), limit_(limit), codes_(memory, layout), ids_(memory) {
   state_bytes_ = size_t(std::max({layout.next_thread, layout.thread_id, layout.native_id, layout.first})) + 8;
   frame_bytes_ = size_t(std::max({layout.code, layout.previous, layout.at, layout.entered})) + 8;
 }
@@ -35,7 +35,7 @@ bool Snapshots::find_threads() {
   std::vector<Interpreter> interpreters;
   std::vector<u64> states;
   auto pointer = [&](u64 address, u64& to) {
-    std::optional<u64> value = process_.get<u64>(address);
+    std::optional<u64> value = memory_.get<u64>(address);
     to = value.value_or(0);
     return value.has_value();
   };
@@ -51,15 +51,15 @@ bool Snapshots::find_threads() {
       states.push_back(state);
       if (states.size() > kMaxThreads || !pointer(state + u64(layout_.next_thread), state)) return false;
     }
-    if (layout_.next_interpreter < 0) break;
     if (interpreters.size() > kMaxInterpreters || !pointer(interpreter + u64(layout_.next_interpreter), interpreter))
       return false;
   }
   // What is known of threads that go on is kept.
+  std::unordered_map<u64, Thread*> before;
+  for (Thread& t : threads_) before[t.state] = &t;
   std::vector<Thread> threads(states.size());
   for (size_t i = 0; i < states.size(); i++) {
-    auto known = std::find_if(threads_.begin(), threads_.end(), [&](const Thread& t) { return t.state == states[i]; });
-    if (known != threads_.end()) threads[i] = std::move(*known);
+    if (auto known = before.extract(states[i])) threads[i] = std::move(*known.mapped());
     threads[i].state = states[i];
   }
   interpreters_ = std::move(interpreters);
@@ -84,7 +84,7 @@ bool Snapshots::read_states() {
     pieces.push_back({main + u64(layout_.gil_locked), &locked, sizeof locked});
     pieces.push_back({main + u64(layout_.gil_holder), &holder, sizeof holder});
   }
-  process_.read(pieces);
+  memory_.read_pieces(pieces);
   for (const Piece& piece : pieces)
     if (!piece.read) return false;
   gil_holder_ = locked > 0 ? holder : 0;
@@ -116,7 +116,7 @@ void Snapshots::read_frames(std::vector<Thread*>& threads, bool second) {
       pieces.push_back({range.begin, bytes.data(), bytes.size()});
     }
   }
-  process_.read(pieces);
+  memory_.read_pieces(pieces);
   size_t at = 0;
   for (Thread* t : threads) {
     t->unread = !pieces[at++].read;
@@ -167,10 +167,12 @@ void Snapshots::walk(Thread& t) {
         Range range;
         range.begin = frame > below ? frame - below : 0;
         range.end = frame + frame_bytes_;
+        if (range_bytes_ + (range.end - range.begin) > kMaxRangeBytes) break;
         range.first.resize(range.end - range.begin);
         range.second = range.first;
-        if (frame & 7 || !process_.read(range.begin, range.first.data(), range.first.size())) continue;
+        if (frame & 7 || !memory_.read(range.begin, range.first.data(), range.first.size())) continue;
         range.read = true;
+        range_bytes_ += range.end - range.begin;
         t.ranges.insert(t.ranges.begin(), std::move(range));
         found = true;
         break;
@@ -233,7 +235,7 @@ void Snapshots::identify(Thread& t, const char* state) {
     t.native = value_in<u64>(state, layout_.native_id);
   } else if (u64 pthread = layout_.thread_id < 0 ? 0 : value_in<u64>(state, layout_.thread_id); pthread != t.pthread) {
     t.pthread = pthread;
-    t.native = u64(ids_.of(pthread, process_.threads()));
+    t.native = u64(ids_.of(pthread, memory_.threads()));
   }
 }
 
@@ -279,6 +281,9 @@ bool Snapshots::take(std::vector<ThreadSnapshot>& out, u64 only, const HasRun& h
   bool found = (only || rounds_++ % kLookEvery != 0) && read_states();
   for (int i = 0; !found && i < kTries; i++) found = find_threads() && read_states();
   if (!found) return false;
+  range_bytes_ = 0;
+  for (const Thread& t : threads_)
+    for (const Range& range : t.ranges) range_bytes_ += range.end - range.begin;
   std::vector<Thread*> all, left;
   for (size_t i = 0; i < threads_.size(); i++) {
     Thread& t = threads_[i];

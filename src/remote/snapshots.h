@@ -7,7 +7,7 @@
 #pragma once
 #include <functional>
 
-#include "remote/process.h"
+#include "remote/memory.h"
 #include "remote/python_codes.h"
 #include "remote/python_reader.h"
 #include "remote/thread_ids.h"
@@ -25,7 +25,7 @@ struct ThreadSnapshot {
 
 class Snapshots {
  public:
-  Snapshots(const Process& process, const PythonLayout& layout, size_t limit);
+  Snapshots(const Memory& memory, const PythonLayout& layout, size_t limit);
 
   // Threads that run no Python code have no frames and are left out. False: the threads could not be found.
   // `has_run`: whether a thread may have run since it was asked about it last, which was before the last look: frames
@@ -78,7 +78,7 @@ class Snapshots {
   ThreadSnapshot shown(const Thread& thread, bool gil) const;
   void identify(Thread& thread, const char* state);
 
-  const Process& process_;
+  const Memory& memory_;
   const PythonLayout layout_;
   const size_t limit_;
   PythonCodes codes_;
@@ -87,6 +87,7 @@ class Snapshots {
   std::vector<Interpreter> interpreters_;
   std::vector<char> states_;  // as read, state_bytes_ each, in order of threads_
   std::vector<Thread> threads_;
+  u64 range_bytes_ = 0;  // of the ranges of all threads
   u64 gil_holder_ = 0;
   u64 rounds_ = 0;
 };

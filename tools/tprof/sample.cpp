@@ -108,7 +108,7 @@ class Sampler {
       } catch (const Error& e) {
         no_native(file, e.what());
       }
-    remote::FoundPython python = remote::find_python(*process_, true);
+    remote::FoundPython python = remote::find_python(*process_);
     if (!python.is_python) return native_ ? "" : "the program is no Python";
     if (!python.why_not.empty()) return python.why_not;
     snapshots_.emplace(*process_, python.layout, kMaxFrames);
@@ -158,9 +158,10 @@ class Sampler {
     u64 ns = clock_ns(CLOCK_MONOTONIC);
     taken_.clear();
     bool found = !snapshots_ || snapshots_->take(taken_, [&](u64 tid) { return states_->has_run(u32(tid)); });
+    found &= process_->is_same();
     if (program_.process_ended()) return;  // what was read may be of nothing, or of another process
     u32 samples = 0, unread = found ? 0 : kAllUnread;
-    if (native_) native_->look_at_files();
+    if (native_ && found) native_->look_at_files();
     std::vector<u32> seen;
     for (remote::ThreadSnapshot& t : taken_) {
       if (!found) break;
@@ -190,7 +191,7 @@ class Sampler {
       if (!snapshots_ || !snapshots_->take_one(again_, tid)) return;
       t = again_.empty() ? remote::ThreadSnapshot{tid} : std::move(again_[0]);
     });
-    if (t.unread || (t.frames.empty() && !stop.stack)) return false;
+    if (t.unread || (t.frames.empty() && !stop.stack) || (stop.stack && !process_->is_same())) return false;
     flags |=
         t.gil * kSampleGil | t.changed * kSampleChanged | t.cut * kSampleCut | stop.not_stopped * kSampleNotStopped;
     if (native_wanted_ && !stop.stack) flags |= kSampleNoNative;

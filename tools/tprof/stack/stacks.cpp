@@ -29,6 +29,7 @@ namespace tprof {
 namespace {
 
 constexpr size_t kMaxPythonFrames = 100'000;
+constexpr size_t kMaxTableBytes = 1 << 30;                 // of line tables that are read
 constexpr int kTries = 5;                                  // of a thread that does not stand still
 constexpr char kEvaluates[] = "_PyEval_EvalFrameDefault";  // the interpreter's loop
 constexpr u64 kMutexOwner = 8;                             // in glibc's pthread_mutex_t: the owner's id, 4 bytes
@@ -55,7 +56,7 @@ class Taker {
  public:
   Taker(const remote::Memory& memory, ProgramStacks& out, Frames frames)
       : memory_(memory), out_(out), frames_(frames), ids_(memory) {
-    remote::FoundPython python = remote::find_python(memory, true);
+    remote::FoundPython python = remote::find_python(memory);
     if (!python.is_python || frames == Frames::native) return;
     out_.why_not = python.why_not;
     if (u16 version = python.layout.python)
@@ -93,10 +94,10 @@ class Taker {
 
   void finish() {
     Symbols symbols(meta_);
-    meta_ = remote::images_of(memory_);
     std::vector<u64> addresses;
     for (const Taken& t : taken_)
       addresses.insert(addresses.end(), t.native.addresses.begin(), t.native.addresses.end());
+    if (!addresses.empty()) meta_ = remote::images_of(memory_);
     std::vector<CodeLocation> locations = symbols.locations_of(addresses);
     size_t next = 0;
     for (Taken& t : taken_) {
@@ -125,10 +126,19 @@ class Taker {
     if (const remote::PythonCode* code = python_->code_at(frame.code)) {
       f.function = code->name;
       f.file = code->file;
-      i32 line = line_of(code->lines, u64(frame.offset));
-      f.line = line > 0 ? u32(line) : 0;
+      f.line = line_at(*code, frame);
     }
     return f;
+  }
+
+  // 0: not known. A table is read from its start: those of a hostile program are as long as may be.
+  u32 line_at(const remote::PythonCode& code, const remote::PythonFrame& frame) {
+    auto [known, added] = lines_.try_emplace({frame.code, frame.offset});
+    if (added && table_bytes_ < kMaxTableBytes) {
+      table_bytes_ += code.lines.table.size();
+      known->second = u32(std::max(line_of(code.lines, u64(frame.offset)), 0));
+    }
+    return known->second;
   }
 
   std::vector<ThreadFrame> merged(const Taken& t, const CodeLocation* locations) {
@@ -200,6 +210,8 @@ class Taker {
   std::map<int, remote::PythonThread> states_;
   remote::ThreadIds ids_;
   std::vector<Taken> taken_;
+  std::map<std::pair<u64, i64>, u32> lines_;  // by code object and offset
+  size_t table_bytes_ = 0;                    // that were read for them
 };
 
 // From /proc/<pid>/task/<tid>/stat: the state's letter, after the name in brackets.
@@ -248,6 +260,12 @@ std::string command_of(const remote::Core& core) {
   return text_of_command(words);
 }
 
+void check_same(const remote::Process& process) {
+  if (!process.is_same())
+    throw Error(Fault::unreadable, "process " + std::to_string(process.pid()) +
+                                       ": it has ended, started another program or changed its user while it was read");
+}
+
 }  // namespace
 
 ProgramStacks stacks_of_process(int pid, Frames frames) {
@@ -289,11 +307,10 @@ ProgramStacks stacks_of_process(int pid, Frames frames) {
       break;
     }
   }
-  if (!process->is_same())
-    throw Error(Fault::unreadable,
-                "process " + std::to_string(pid) + ": it has ended, or started another program, while it was read");
+  check_same(*process);
   process->read_mappings();  // a library may have been loaded meanwhile
   taker.finish();
+  check_same(*process);
   bool any = out.threads.empty();
   for (const ThreadStack& t : out.threads) any |= !t.frames.empty();
   if (!any && unwinder)
