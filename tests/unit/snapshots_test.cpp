@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "remote/process.h"
 #include "remote/snapshots.h"
 
 namespace tprof::remote {
