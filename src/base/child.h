@@ -1,13 +1,20 @@
-// Starting another program, in one way for everything on the tool's side. posix_spawn is used because fork() copies the
-// page tables of a process that may hold a large trace.
+// Starting another program, in one way for everything on the tool's side. vfork() is used because fork() copies the
+// page tables of a process that may hold a large trace, and not posix_spawn(), which cannot take rights from the child
+// before it begins.
 #pragma once
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/confined.h"
+
 namespace tprof {
+
+// In the child, what ChildOptions::file is.
+constexpr int kChildFile = 3;
 
 struct ChildOptions {
   // Variables to set in the child's environment; an empty value removes the variable.
@@ -15,6 +22,9 @@ struct ChildOptions {
   int in = -1, out = -1, err = -1;  // descriptors for its stdin, stdout and stderr; -1: those of this process
   bool own_session = false;         // so that kill(-pid) reaches everything that it starts
   bool signals_blocked = false;     // until it lets them in itself
+  int file = -1;                    // another descriptor that it gets; -1: none
+  // For what reads bytes that others chose: within these bounds, in a session of its own, harmless (base/confined.h).
+  std::optional<Bounds> confined = {};
 };
 
 // Starts a program, which is searched for on PATH. Returns 0, or the errno of what failed.

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/confined.h"
 #include "base/error.h"
 #include "base/printable.h"
 #include "run/signal_state.h"
@@ -141,8 +141,7 @@ void Supervisor::end_like(int wait_status) const {
   int signal = WTERMSIG(wait_status);
   if (getpid() != 1) {
     // The program's core file, if any, is the one of interest.
-    rlimit none = {0, 0};
-    setrlimit(RLIMIT_CORE, &none);
+    lower_limit(RLIMIT_CORE, 0);
     prctl(PR_SET_DUMPABLE, 0);
     struct sigaction by_default = {};
     by_default.sa_handler = SIG_DFL;
