@@ -130,6 +130,30 @@ def compiled(public_dir):
 
 
 @pytest.fixture
+def started():
+    """Starts programs, waits for their first line, and kills them at the end."""
+    processes = []
+
+    def begin(argv, **more):
+        process = harness.start(argv, start_new_session=True, **more)
+        processes.append(process)
+        process.first_line = process.stdout.readline()
+        assert process.first_line, process.stderr.read()
+        return process
+    yield begin
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+@pytest.fixture
+def waits(compiled):
+    """A program that waits in a way that it is told, see there."""
+    return compiled("stack/waits.c")
+
+
+@pytest.fixture
 def job(tmp_path):
     """Starts a job of tests/apps/hangs.py, returns its log directory and rank 1's process once that is about to get into
     trouble; kills all in the end."""

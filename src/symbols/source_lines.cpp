@@ -4,19 +4,24 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
 
 #include "base/child.h"
+#include "base/ownership.h"
 
 namespace tprof {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr Bounds kBounds{.memory = u64(16) << 30, .cpu_s = 60};
+const std::string kFile = "/proc/self/fd/" + std::to_string(kChildFile);  // as the tool is told
 
 std::string on_path(const char* name) {
   const char* path = getenv("PATH");
@@ -30,21 +35,31 @@ std::string on_path(const char* name) {
   return {};
 }
 
-// A child process that reads requests from its stdin and writes responses to its stdout.
+// A confined child process that reads requests from its stdin and writes responses to its stdout. It gets `file` as
+// kFile.
 class Child {
  public:
-  explicit Child(const std::vector<std::string>& words) {
+  Child(const std::vector<std::string>& words, int file) {
     int in[2] = {-1, -1}, out[2] = {-1, -1};
     // A socket and no pipe: a write raises no SIGPIPE if the reader has gone.
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) != 0) return;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) != 0) {
+      failed_ = errno;
+      return;
+    }
     if (pipe2(out, O_CLOEXEC) != 0) {
+      failed_ = errno;
       close(in[0]), close(in[1]);
       return;
     }
     int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     // The child is not profiled, and fetches nothing from debug servers.
-    ChildOptions options{{{"LD_PRELOAD", ""}, {"DEBUGINFOD_URLS", ""}}, in[0], out[1], null};
-    if (start_child(words, options, pid_) != 0) pid_ = 0;
+    ChildOptions options{.environment = {{"LD_PRELOAD", ""}, {"DEBUGINFOD_URLS", ""}},
+                         .in = in[0],
+                         .out = out[1],
+                         .err = null,
+                         .file = file,
+                         .confined = kBounds};
+    failed_ = start_child(words, options, pid_);
     if (null >= 0) close(null);
     close(in[0]);
     close(out[1]);
@@ -55,11 +70,11 @@ class Child {
     if (to_ >= 0) close(to_);
     if (from_ >= 0) close(from_);
     if (!pid_) return;
-    kill(pid_, SIGKILL);
+    kill(-pid_, SIGKILL);  // it has a session of its own
     wait_for_child(pid_);
   }
   Child(const Child&) = delete;
-  bool runs() const { return pid_ != 0; }
+  int failed() const { return failed_; }  // errno of what kept it from running; 0: it runs
 
   // Sends all requests; returns the responses that came until `deadline`.
   std::string exchange(const std::string& requests, Clock::time_point deadline) {
@@ -86,7 +101,7 @@ class Child {
 
  private:
   pid_t pid_ = 0;
-  int to_ = -1, from_ = -1;
+  int to_ = -1, from_ = -1, failed_ = 0;
 };
 
 // "file:line", "file:line (discriminator 3)", "??:0", "file:?".
@@ -99,6 +114,25 @@ SourceLine parse(const std::string& text) {
   return line ? SourceLine{text.substr(0, colon), line} : SourceLine{};
 }
 
+struct Descriptor {
+  explicit Descriptor(int number) : fd(number) {}
+  ~Descriptor() {
+    if (fd >= 0) close(fd);
+  }
+  Descriptor(const Descriptor&) = delete;
+  const int fd;
+};
+
+// Why a file is kept from the tool, as the rest of a sentence; empty: it is not.
+std::string why_not_given(int file, const std::string& path) {
+  struct stat s;
+  if (file < 0 || fstat(file, &s) != 0) return strerror(errno);
+  if (!S_ISREG(s.st_mode)) return "it is no file";
+  if (!only_root_and_we_can_change(file, path)) return "others than root and you can change it";
+  if (geteuid() == 0 && !(s.st_mode & S_IROTH)) return "for root they are read as nobody, who may not read it";
+  return "";
+}
+
 }  // namespace
 
 std::string line_tool() {
@@ -106,10 +140,14 @@ std::string line_tool() {
   return tool.empty() ? on_path("addr2line") : tool;
 }
 
-std::vector<SourceLine> source_lines(const std::string& elf, const std::vector<u64>& addresses, int timeout_ms) {
+std::vector<SourceLine> source_lines(const std::string& elf, const std::vector<u64>& addresses, int timeout_ms,
+                                     std::string& why_not) {
   std::vector<SourceLine> lines(addresses.size());
   std::string tool = line_tool(), requests;
   if (tool.empty() || addresses.empty()) return lines;
+  Descriptor file(open(elf.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  why_not = why_not_given(file.fd, elf);
+  if (!why_not.empty()) return lines;
   char text[32];
   for (u64 address : addresses) {
     snprintf(text, sizeof text, "0x%llx\n", static_cast<unsigned long long>(address));
@@ -118,9 +156,12 @@ std::vector<SourceLine> source_lines(const std::string& elf, const std::vector<u
   std::vector<std::string> words{tool};
   if (tool.ends_with("llvm-symbolizer"))
     for (const char* word : {"--output-style=GNU", "--functions=none", "--no-inlines"}) words.push_back(word);
-  words.insert(words.end(), {"-e", elf});
-  Child child(words);
-  if (!child.runs()) return lines;
+  words.insert(words.end(), {"-e", kFile});
+  Child child(words, file.fd);
+  if (child.failed()) {
+    why_not = tool + " cannot be started" + (geteuid() ? "" : " as nobody") + ": " + strerror(child.failed());
+    return lines;
+  }
   std::string responses = child.exchange(requests, Clock::now() + std::chrono::milliseconds(timeout_ms));
   size_t at = 0;
   for (SourceLine& line : lines) {

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <unordered_map>
 
+#include "base/printable.h"
 #include "symbols/demangle.h"
 #include "symbols/source_lines.h"
 
@@ -25,6 +26,7 @@ std::string directory_of(const std::string& path) {
 struct Image {
   std::unique_ptr<ElfFile> file, debug;
   std::unordered_map<u64, SourceLine> lines;  // looked up so far
+  bool passed_over = false;                   // no lines are looked up
 
   std::string_view function_at(u64 address) const {
     if (debug && debug->has_symtab()) return debug->function_at(address);
@@ -68,6 +70,11 @@ Image& image_at(const std::string& path, const std::string& build_id) {
   return it->second;
 }
 
+void say_passed_over(const std::vector<std::string>& files, const std::string& why) {
+  std::string others = files.size() > 1 ? " and " + std::to_string(files.size() - 1) + " more" : "";
+  print(stderr, "tprof: no source lines of " + printable(files[0]) + others + ": " + printable(why) + "\n");
+}
+
 }  // namespace
 
 std::string CodeLocation::text() const {
@@ -102,7 +109,7 @@ std::vector<CodeLocation> Symbols::locations_of(const std::vector<u64>& frames) 
     calls[i] = place.offset - 1;  // the return address may be the first one of the next function
     std::string_view function = image.function_at(calls[i]);
     place.function = demangled(std::string(function.substr(0, function.find('@'))));  // without its version
-    if (place.function.empty() || !image.with_lines()) continue;
+    if (place.function.empty() || !image.with_lines() || image.passed_over) continue;
     auto line = image.lines.find(calls[i]);
     if (line == image.lines.end())
       unknown_lines[&image].push_back(i);
@@ -110,16 +117,22 @@ std::vector<CodeLocation> Symbols::locations_of(const std::vector<u64>& frames) 
       place.file = line->second.file, place.line = line->second.line;
   }
   int each_ms = unknown_lines.empty() ? 0 : kLinesTimeout_ms / static_cast<int>(unknown_lines.size());
+  std::map<std::string, std::vector<std::string>> passed_over;  // files by the reason
   for (auto& [image, indices] : unknown_lines) {
     std::vector<u64> addresses;
     for (size_t i : indices) addresses.push_back(calls[i]);
-    std::vector<SourceLine> lines = source_lines(image->with_lines()->path(), addresses, each_ms);
+    const std::string& path = image->with_lines()->path();
+    std::string why_not;
+    std::vector<SourceLine> lines = source_lines(path, addresses, each_ms, why_not);
+    image->passed_over = !why_not.empty();
+    if (image->passed_over) passed_over[why_not].push_back(path);
     for (size_t n = 0; n < indices.size(); n++) {
       image->lines[addresses[n]] = lines[n];
       places[indices[n]].file = lines[n].file;
       places[indices[n]].line = lines[n].line;
     }
   }
+  for (const auto& [why, files] : passed_over) say_passed_over(files, why);
   return places;
 }
 

@@ -2,8 +2,9 @@
 //
 // A file is used only if its build id shows that it is still the one that was mapped; if it is stripped, a separate
 // debug file (found by build id, or by the name in .gnu_debuglink) is used instead. Lines come from llvm-symbolizer or
-// addr2line, in one request for all addresses, and only for files that have line tables. Files and lines are kept as
-// long as the process lives, because the finisher converts window after window.
+// addr2line, in one request for all addresses, and only for files that have line tables. Files that must not be given
+// to such a tool are named in a line on stderr, once. Files and lines are kept as long as the process lives, because
+// the finisher converts window after window.
 #pragma once
 #include <map>
 #include <memory>

@@ -23,36 +23,6 @@ VERSIONS = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pye
 PYTHONS = sorted(p for minor in range(8, 15) for p in VERSIONS.glob("*/bin/python3.%d" % minor))
 
 
-@pytest.fixture
-def waits(compiled):
-    return compiled("stack/waits.c")
-
-
-def until_ready(process):
-    line = process.stdout.readline()
-    assert line, process.stderr.read()
-    return line
-
-
-@pytest.fixture
-def started():
-    """Starts programs, waits for their first line, and kills them at the end."""
-    processes = []
-
-    def begin(argv, **more):
-        process = start(argv, start_new_session=True, **more)
-        processes.append(process)
-        process.first_line = until_ready(process)
-        return process
-    yield begin
-    for process in processes:
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        process.communicate()
-
-
 def stacks(pid, *options):
     done = tprof("stack", str(pid), "--json", *options)
     assert done.returncode == 0, done.stderr
