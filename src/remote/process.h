@@ -26,6 +26,9 @@ class Process : public Memory {
   bool read_pieces(std::vector<Piece>& pieces) const override;
   std::string path_here(const Mapping& mapping) const override { return remote::path_here(pid_, mapping); }
 
+  // Whether this process, with the rights that it has now, may read the program's memory.
+  bool can_be_read() const;
+
   // The ids of its threads, ascending; empty once it has ended.
   std::vector<int> threads() const override;
   // Whether the pid still belongs to this process, which since open() has neither started another program (exec) nor
@@ -44,7 +47,6 @@ class Process : public Memory {
   };
   explicit Process(int pid);
   Process(const Process&) = delete;
-  bool can_be_read() const;
   static Being being_of(int pid);
 
   int pid_, pidfd_;  // pidfd: -1 where the kernel has none

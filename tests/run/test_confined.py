@@ -1,4 +1,4 @@
-"""What parses files that others chose does so with few rights."""
+"""What parses files and memory that others chose (line tools, tprof-stack) does so with few rights."""
 import json
 import os
 import pathlib
@@ -10,9 +10,12 @@ import subprocess
 
 import pytest
 
-from harness import TPROF, wait_for
+from harness import BUILD, TPROF, wait_for
+from test_stack import core_of, thread_with
 
+HELPER = BUILD / "tools" / "stack" / "tprof-stack"
 SOMEBODY, NOBODY = 12345, 65534
+SYS_PTRACE, DAC_READ_SEARCH = 1 << 19, 1 << 2
 GIB = 1 << 30
 IS_ROOT = os.geteuid() == 0
 needs_root = pytest.mark.skipif(not IS_ROOT, reason="needs root to become somebody else")
@@ -214,3 +217,171 @@ def test_root_is_told_that_the_line_tool_may_not_read_a_file(started, waits, lin
     file.chmod(0o700)
     said = shown_without_lines(started([file, "sleep"]), line_tool)
     assert said == ["tprof: no source lines of %s: for root they are read as nobody, who may not read it" % file]
+
+
+class Helper:
+    """tprof-stack, which is asked for one thread. `rights`: what it has while the thread stands still."""
+
+    def __init__(self, *subject, before=(), program=HELPER):
+        self.process = subprocess.Popen([*before, str(program), *map(str, subject)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+
+    def ask(self, tid):
+        self.process.stdin.write("%d\n" % tid)
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        pid = self.process.pid
+        status = dict(line.split(":", 1) for line in pathlib.Path("/proc/%d/status" % pid).read_text().splitlines())
+        limits = pathlib.Path("/proc/%d/limits" % pid).read_text()
+        rights = {"users": set(map(int, status["Uid"].split())),
+                  "groups": set(map(int, (status["Gid"] + status["Groups"]).split())),
+                  "capabilities": int(status["CapPrm"], 16), "no_new_privs": int(status["NoNewPrivs"]),
+                  **{name: re.search(r"^Max %s +(\S+)" % name, limits, re.M).group(1)
+                     for name in ("address space", "core file size", "cpu time")}}
+        if answer.startswith(("stack", "in")):
+            self.process.stdin.write("release\n")
+            self.process.stdin.flush()
+            assert self.process.stdout.readline().startswith("released")
+        self.process.communicate()
+        return answer, rights
+
+
+def check_bounds(rights):
+    assert rights["no_new_privs"] == 1 and rights["core file size"] == "0"
+    assert int(rights["address space"]) == 4 * GIB and 60 <= int(rights["cpu time"]) <= 62, rights
+
+
+@pytest.mark.parametrize("capability", ["none", "net_bind_service"])
+@needs_root
+def test_root_reads_the_stack_of_another_user_as_that_user(capability, started, waits):
+    caps = [] if capability == "none" else ["--inh-caps=+net_bind_service", "--ambient-caps=+net_bind_service"]
+    program = started([*as_user(SOMEBODY), *caps, waits, "deadlock"])
+    answer, rights = Helper(program.pid).ask(program.pid)
+    assert answer.startswith("stack whole ")
+    assert rights["users"] == rights["groups"] == {SOMEBODY}
+    assert rights["capabilities"] == (0 if capability == "none" else 1 << 10)
+    check_bounds(rights)
+    found, _ = stack_of(program.pid, "/nowhere")
+    assert thread_with(found, "first")["mutex_held_by"] == thread_with(found, "second")["tid"] and found["deadlocks"]
+
+
+STOPS = """
+import os, signal
+print(flush=True)
+while True:
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if open("/proc/%s/comm" % pid).read() == "tprof-stack\\n":
+                os.kill(int(pid), signal.SIGSTOP)
+        except OSError:
+            pass
+"""
+
+
+@needs_root
+def test_a_user_who_stops_tprof_stack_does_not_stop_root(started, waits):
+    program = started([*as_user(SOMEBODY), waits, "deadlock"])
+    started([*as_user(SOMEBODY), "/usr/bin/python3", "-c", STOPS])
+    for _ in range(20):
+        done = subprocess.run([str(TPROF), "stack", str(program.pid)], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=60)
+        if done.returncode:
+            assert done.stderr == "tprof: somebody has stopped tprof-stack, so it was ended\n"
+            break
+    assert "stopped" not in pathlib.Path("/proc/%d/status" % program.pid).read_text()
+
+
+@needs_root
+def test_root_reads_the_stack_of_root_as_nobody(started, waits):
+    program = started([waits, "epoll"], stdin=subprocess.PIPE)
+    wait_for(lambda: "S (sleeping)" in pathlib.Path("/proc/%d/status" % program.pid).read_text(), 60, "epoll_wait")
+    answer, rights = Helper(program.pid).ask(program.pid)
+    assert answer.startswith("in epoll_wait whole ")
+    assert rights["users"] == rights["groups"] == {NOBODY}
+    assert rights["capabilities"] == SYS_PTRACE | DAC_READ_SEARCH
+    check_bounds(rights)
+
+
+@needs_root
+def test_a_program_that_its_own_user_may_not_read_is_read_with_what_that_takes(started):
+    code = "import ctypes, time; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); print(flush=True); time.sleep(1000)"
+    program = started([*as_user(SOMEBODY), "/usr/bin/python3", "-c", code])
+    answer, rights = Helper(program.pid).ask(program.pid)
+    assert answer.startswith("stack ") and rights["users"] == {SOMEBODY}
+    assert rights["capabilities"] == SYS_PTRACE | DAC_READ_SEARCH
+
+
+@needs_root
+def test_root_of_a_container_lends_no_capabilities(started, waits):
+    """What it has there, by the same names, would be those of root here."""
+    if subprocess.run(["unshare", "--user", "true"], capture_output=True).returncode:
+        pytest.skip("a user namespace may not be made here")
+    container = started(["unshare", "--user", "sh", "-c", "echo ready; read end"], stdin=subprocess.PIPE)
+    for kind in "uid_map", "gid_map":
+        pathlib.Path("/proc/%d/%s" % (container.pid, kind)).write_text("0 %d 1\n" % SOMEBODY)
+    program = started(["nsenter", "--user", "--target", str(container.pid), "--setuid=0", "--setgid=0", waits, "deadlock"])
+    answer, rights = Helper(program.pid).ask(program.pid)
+    assert answer.startswith("stack whole ") and rights["users"] == {SOMEBODY}
+    assert rights["capabilities"] == SYS_PTRACE | DAC_READ_SEARCH
+    assert stack_of(program.pid, "/nowhere")[0]["deadlocks"]
+
+
+@needs_root
+def test_a_container_of_a_user_is_read_as_that_user(started, waits):
+    mine = [*as_user(SOMEBODY), "unshare", "--user", "--map-root-user"]
+    if subprocess.run([*mine, "true"], capture_output=True).returncode:
+        pytest.skip("a user may not make a user namespace here")
+    program = started([*mine, waits, "deadlock"])
+    answer, rights = Helper(program.pid).ask(program.pid)
+    assert answer.startswith("stack whole ") and rights["users"] == {SOMEBODY} and not rights["capabilities"]
+
+
+@needs_root
+def test_root_of_a_user_namespace_of_one_user_gives_up_capabilities(started, waits):
+    mine = ["unshare", "--user", "--map-root-user"]
+    if subprocess.run([*mine, "true"], capture_output=True).returncode:
+        pytest.skip("a user namespace may not be made here")
+    program = started([*mine, waits, "epoll"], stdin=subprocess.PIPE)
+    wait_for(lambda: "S (sleeping)" in pathlib.Path("/proc/%d/status" % program.pid).read_text(), 60, "epoll_wait")
+    inside = ["nsenter", "--user", "--target", str(program.pid), "--preserve-credentials"]
+    answer, rights = Helper(program.pid, before=inside).ask(program.pid)
+    assert answer.startswith("in epoll_wait whole ") and rights["users"] == {0}
+    assert rights["capabilities"] == SYS_PTRACE | DAC_READ_SEARCH
+    check_bounds(rights)
+
+
+@needs_root
+def test_root_without_the_right_to_trace_reads_its_own_programs_still(started, waits):
+    """As in most containers."""
+    lesser = ["setpriv", "--bounding-set=-sys_ptrace,-dac_read_search"]
+    program = started([*lesser, waits, "epoll"], stdin=subprocess.PIPE)
+    wait_for(lambda: "S (sleeping)" in pathlib.Path("/proc/%d/status" % program.pid).read_text(), 60, "epoll_wait")
+    answer, rights = Helper(program.pid, before=lesser).ask(program.pid)
+    assert answer.startswith("in epoll_wait whole ") and rights["users"] == {0}
+    check_bounds(rights)
+
+
+@pytest.mark.parametrize("user", ["ours", pytest.param("another", marks=needs_root)])
+def test_a_user_reads_the_stack_of_his_own_program(user, started, waits, prefix):
+    if user == "ours" and IS_ROOT:
+        pytest.skip("we are root")
+    uid = os.geteuid() if user == "ours" else SOMEBODY
+    before = [] if user == "ours" else as_user(uid)
+    program = started([*before, waits, "deadlock"])
+    helper, = prefix.rglob("tprof-stack")
+    answer, rights = Helper(program.pid, before=before, program=helper).ask(program.pid)
+    if answer.startswith("error"):
+        pytest.skip("programs may not be traced here: " + answer)
+    assert answer.startswith("stack whole ")
+    assert rights["users"] == {uid} and rights["capabilities"] == 0
+    check_bounds(rights)
+
+
+def test_a_core_file_is_read_with_few_rights(tmp_path):
+    program, core = core_of(["/usr/bin/python3", "-c", "import ctypes; ctypes.string_at(0)"], tmp_path)
+    os.chmod(core, 0o600)
+    answer, rights = Helper("--core", core).ask(program.pid)
+    assert answer.startswith("stack whole ") and rights["no_new_privs"] == 1 and rights["core file size"] == "0"
+    assert int(rights["address space"]) == 4 * GIB + core.stat().st_size
+    if IS_ROOT:
+        assert rights["users"] == rights["groups"] == {NOBODY} and rights["capabilities"] == DAC_READ_SEARCH

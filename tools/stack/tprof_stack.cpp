@@ -4,7 +4,8 @@
 //
 // FRAMES: of a stack at most, the innermost ones (100000). MILLISECONDS: for a thread to stop (500).
 //
-// libunwind's static libraries are not position-independent, which is why this is a program of its own. It reads lines
+// libunwind's static libraries are not position-independent, which is why this is a program of its own. It also parses
+// what that program has chosen, and therefore runs with few rights (confinement.h). It reads lines
 // from stdin and answers each with a line. A thread's id:
 //
 //   stack <end> <address>...   innermost frame first. The thread stays stopped, so that the other side can read its
@@ -41,6 +42,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/types.h"
+#include "confinement.h"
 #include "remote/core.h"
 #include "remote/process.h"
 #include "tracer.h"
@@ -97,11 +99,13 @@ int register_of(unw_addr_space_t space, unw_regnum_t number, unw_word_t* value, 
 
 int serve_process(int pid, size_t most_frames, u64 patience_ns) {
   std::unique_ptr<remote::Process> process = remote::Process::open(pid);
+  confine_for(*process);
   Unwound unwound(*process, register_of, most_frames);
   std::string tasks = "/proc/" + std::to_string(pid) + "/task/";
   Tracer tracer;
   u64 looked_ns = clock_ns(CLOCK_MONOTONIC);
   for (int tid, release; next_line(tid, tracer);) {
+    begin_request();
     if (access((tasks + std::to_string(tid)).c_str(), F_OK) != 0) {
       say("gone");
       continue;
@@ -132,6 +136,7 @@ int serve_process(int pid, size_t most_frames, u64 patience_ns) {
 }
 
 int serve_core(const char* path) {
+  confine_for_core(path);
   std::unique_ptr<remote::Core> core = remote::Core::open(path);
   UCD_info* info = _UCD_create(path);
   if (!info) throw Error(Fault::unreadable, std::string(path) + ": libunwind cannot read it");
@@ -142,6 +147,7 @@ int serve_core(const char* path) {
       },
       kMaxFrames);
   for (int tid, release; next_line(tid);) {
+    begin_request();
     bool found = false;
     for (int i = 0; i < _UCD_get_num_threads(info) && !found; i++) {
       _UCD_select_thread(info, i);

@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -49,13 +51,36 @@ Unwinder::Unwinder(const std::vector<std::string>& subject) {
 Unwinder::~Unwinder() {
   if (in_ >= 0) close(in_);
   if (out_ >= 0) close(out_);
-  if (pid_ > 0) wait_for_child(pid_);
+  if (pid_ <= 0) return;
+  for (int status = 0;;) {
+    pid_t seen = waitpid(pid_, &status, WUNTRACED);
+    if (seen == pid_ && WIFSTOPPED(status))
+      kill(pid_, SIGKILL);
+    else if (seen >= 0 || errno != EINTR)
+      return;
+  }
+}
+
+// For root it runs as the program's user (tools/stack/confinement.h), who may stop it, but not us. Where both are
+// stopped and go on again, it may do so a little later.
+void Unwinder::wait_for_answer() {
+  constexpr int kLook_ms = 1000, kLooks = 2;
+  pollfd answer{out_, POLLIN, 0};
+  for (int looks = 0; poll(&answer, 1, kLook_ms) == 0;) {
+    siginfo_t stop{};
+    bool stopped = waitid(P_PID, id_t(pid_), &stop, WSTOPPED | WNOHANG | WNOWAIT) == 0 && stop.si_pid;
+    looks = stopped ? looks + 1 : 0;
+    if (looks < kLooks) continue;
+    kill(pid_, SIGKILL);
+    throw Error(Fault::unreadable, "somebody has stopped tprof-stack, so it was ended");
+  }
 }
 
 std::string Unwinder::line() {
   size_t end;
   while ((end = pending_.find('\n')) == std::string::npos) {
     char bytes[1 << 14];
+    wait_for_answer();
     ssize_t n = ::read(out_, bytes, sizeof bytes);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) throw Error(Fault::unreadable, "tprof-stack has ended unexpectedly");

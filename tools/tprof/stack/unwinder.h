@@ -36,6 +36,7 @@ class Unwinder {
 
  private:
   std::string line();
+  void wait_for_answer();
   void send(const std::string& text);
 
   int in_ = -1, out_ = -1, pid_ = -1;
