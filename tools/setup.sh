@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Sourced by tools/quickstart and tests/all: installs what is missing with apt, and builds. Never reads stdin.
-# Defines: repo, build, need PACKAGE..., want WHAT PACKAGE..., lacking TOOL:PACKAGE..., debian_mirror, build_tprof.
+# Defines: repo, build, need PACKAGE..., want WHAT PACKAGE..., lacking TOOL:PACKAGE..., leave_root, debian_mirror,
+# build_tprof.
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${TPROF_BUILD:-$repo/build}
@@ -57,6 +58,23 @@ lacking() {
   for tool in "$@"; do
     command -v "${tool%:*}" >/dev/null || printf '%s\n' "${tool#*:}"
   done
+}
+
+# leave_root COMMAND...: under sudo, goes on as the user who typed it, by running this command. What is built and profiled
+# then belongs to that user, and nothing of the checkout but this runs as root. Whoever is root without sudo stays it.
+leave_root() {
+  local place home
+  [ "$(id -u)" -eq 0 ] && [ "${SUDO_UID:-0}" -ne 0 ] || return 0
+  local user=(setpriv --reuid "$SUDO_UID" --regid "${SUDO_GID:-$SUDO_UID}" --init-groups)
+  for place in "$repo" "$build"; do
+    while [ ! -e "$place" ]; do place=$(dirname "$place"); done
+    "${user[@]}" test -w "$place" && continue
+    printf '%s, who typed sudo, may not write to %s: ' "${SUDO_USER:-User $SUDO_UID}" "$place" >&2
+    printf 'run this as the user whom that belongs to; to do all of it as root: env -u SUDO_UID %s\n' "$1" >&2
+    exit 1
+  done
+  home=$(getent passwd "$SUDO_UID" | cut -d : -f 6)
+  exec "${user[@]}" env HOME="${home:-/}" USER="${SUDO_USER:-}" LOGNAME="${SUDO_USER:-}" "$@"
 }
 
 # The Debian mirror that this machine itself uses: the first main archive of its own apt sources; empty if none.
