@@ -1,14 +1,13 @@
 #include "record/regular_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/plain_file.h"
 
 namespace tprof {
 namespace {
@@ -20,17 +19,17 @@ const char* kind_of(mode_t mode) {
 // Set once, before there are threads; empty: anything may be read.
 std::string g_below;
 
-// As open(2) for a path below g_below.
-int open_below(const std::string& path, int flags) {
+// As open_plain_at() for a path below g_below.
+int open_below(const std::string& path, int flags, mode_t& kind) {
   if (!path.starts_with(g_below + "/")) return errno = EACCES, -1;
   int at = open(g_below.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   for (size_t begin = g_below.size() + 1, end; at >= 0 && begin <= path.size(); begin = end + 1) {
     end = std::min(path.find('/', begin), path.size());
     std::string part = path.substr(begin, end - begin);
     bool is_last = end == path.size(), leads_up = part == "..";
-    int next = leads_up ? -1
-                        : openat(at, part.c_str(),
-                                 is_last ? flags | O_NOFOLLOW : O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int next = leads_up  ? -1
+               : is_last ? open_plain_at(at, part.c_str(), flags | O_NOFOLLOW, kind)
+                         : openat(at, part.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     int why = leads_up ? EACCES : errno;
     close(at);
     errno = why;
@@ -45,16 +44,14 @@ void read_only_below(const std::string& directory) { g_below = directory; }
 
 int open_regular(const std::string& path, int flags) {
   bool writes = (flags & O_ACCMODE) != O_RDONLY;
-  int safe = flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  mode_t kind = 0;
   int fd =
-      writes || g_below.empty() ? open(path.c_str(), safe | (writes ? O_NOFOLLOW : 0), 0666) : open_below(path, safe);
-  if (fd < 0 && errno == ELOOP && writes)
+      writes || g_below.empty() ? open_plain_at(AT_FDCWD, path.c_str(), flags, kind) : open_below(path, flags, kind);
+  if (fd >= 0) return fd;
+  if (kind) throw Error(Fault::unreadable, path + ": is " + kind_of(kind) + ", not a regular file; left alone");
+  if (errno == ELOOP && writes)
     throw Error(Fault::unreadable, path + ": is a symbolic link, which is not written through; name the file itself");
-  struct stat s;
-  if (fd < 0 || fstat(fd, &s) != 0) throw Error(Fault::unreadable, path + ": cannot be opened: " + strerror(errno));
-  if (S_ISREG(s.st_mode)) return fd;
-  close(fd);
-  throw Error(Fault::unreadable, path + ": is " + kind_of(s.st_mode) + ", not a regular file; left alone");
+  throw Error(Fault::unreadable, path + ": cannot be opened: " + strerror(errno));
 }
 
 }  // namespace tprof

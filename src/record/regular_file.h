@@ -5,7 +5,8 @@
 namespace tprof {
 
 // `flags` as for open(2). Throws Error if there is no such file, or one that is a pipe, a socket, a device or a
-// directory: reading those may block for ever. For writing, the last part of `path` must not be a symbolic link.
+// directory: those are not even opened (base/plain_file.h). For writing, the last part of `path` must not be a symbolic
+// link.
 int open_regular(const std::string& path, int flags);
 
 // From now on open_regular() opens for reading only what lies below `directory`, an absolute path, and follows no

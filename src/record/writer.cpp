@@ -232,7 +232,8 @@ ChunkHeader* Writer::prepare(bool ahead) {
 
 // The file that create() made. -1: it is gone, or, by errno, this process has no descriptor for it now.
 int Writer::open_again(struct stat& s) const {
-  int fd = repeat_if_interrupted([&] { return ::open(path_, O_RDWR | O_CLOEXEC); });
+  int fd =
+      repeat_if_interrupted([&] { return ::open(path_, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); });
   if (fd < 0 || (fstat(fd, &s) == 0 && is_ours(s))) return fd;
   ::close(fd);
   errno = ESTALE;

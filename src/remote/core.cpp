@@ -1,6 +1,5 @@
 #include "remote/core.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/procfs.h>
 #include <sys/stat.h>
@@ -10,6 +9,7 @@
 
 #include "base/elf_machine.h"
 #include "base/error.h"
+#include "base/plain_file.h"
 
 namespace tprof::remote {
 namespace {
@@ -31,10 +31,11 @@ bool read_at(int fd, u64 offset, void* to, size_t bytes) {
 std::unique_ptr<Core> Core::open(const std::string& path) {
   auto refuse = [&](const char* why) { return Error(Fault::unreadable, path + ": " + why); };
   std::unique_ptr<Core> core(new Core);
-  core->fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  mode_t kind;
+  core->fd_ = open_plain_at(AT_FDCWD, path.c_str(), O_RDONLY, kind);
   struct stat s;
-  if (core->fd_ < 0) throw refuse(strerror(errno));
-  if (fstat(core->fd_, &s) != 0 || !S_ISREG(s.st_mode)) throw refuse("is no core file");
+  if (kind) throw refuse("is no core file");
+  if (core->fd_ < 0 || fstat(core->fd_, &s) != 0) throw refuse(strerror(errno));
   Elf64_Ehdr header;
   if (!read_at(core->fd_, 0, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
       header.e_type != ET_CORE)
@@ -126,7 +127,7 @@ bool Core::read(u64 address, void* to, size_t bytes) const {
     for (size_t i = 0; i < mappings_.size() && !part; i++) {
       const Mapping& m = mappings_[i];
       if (address < m.begin || address >= m.end) continue;
-      if (files_[i] == kNotTried) files_[i] = ::open(m.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+      if (files_[i] == kNotTried) files_[i] = open_plain(m.path.c_str(), O_RDONLY);
       part = size_t(std::min<u64>(bytes, m.end - address));
       if (files_[i] < 0 || !read_at(files_[i], m.offset + (address - m.begin), to, part)) return false;
     }

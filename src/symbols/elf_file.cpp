@@ -1,12 +1,13 @@
 #include "symbols/elf_file.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+
+#include "base/plain_file.h"
 
 namespace tprof {
 namespace {
@@ -41,7 +42,7 @@ std::unique_ptr<ElfFile> ElfFile::open(const std::string& path, std::map<std::st
   std::unique_ptr<ElfFile> file(new ElfFile);
   file->path_ = path;
   file->objects_ = objects;
-  file->fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  file->fd_ = open_plain(path.c_str(), O_RDONLY);
   if (file->fd_ < 0 || !file->read()) return nullptr;
   ::close(file->fd_);
   file->fd_ = -1;
@@ -67,7 +68,7 @@ bool ElfFile::read_bytes(u64 offset, u64 bytes, std::string& out) const {
 
 bool ElfFile::read() {
   struct stat s;
-  if (fstat(fd_, &s) != 0 || !S_ISREG(s.st_mode)) return false;
+  if (fstat(fd_, &s) != 0) return false;
   bytes_ = u64(s.st_size);
   std::vector<Section> sections;
   if (!read_sections(sections)) return false;

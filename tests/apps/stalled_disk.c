@@ -34,6 +34,15 @@ int open64(const char* path, int flags, ...) {
   return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
+int openat64(int directory, const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  int mode = va_arg(more, int);
+  va_end(more);
+  wait_for_server(path);
+  return (int)syscall(SYS_openat, directory, path, flags, mode);
+}
+
 int stat64(const char* path, struct stat64* out) {
   wait_for_server(path);
   return fstatat64(AT_FDCWD, path, out, 0);

@@ -5,10 +5,11 @@ import os
 import shutil
 import socket
 import stat
+import threading
 
 import pytest
 
-from harness import run, trace_files, tprof
+from harness import run, trace_files, tprof, wait_for
 
 READERS = [["overview"], ["advise"], ["steps"], ["stats"], ["info"], ["check"], ["convert"]]
 
@@ -79,6 +80,10 @@ def test_temporaries_of_killed_writers_go_away(kept, tmp_path):
     assert not left.exists() and fresh.exists()
 
 
+ZERO = 1, 5  # /dev/zero
+NO_DEVICE = 511, 7  # no driver has it, so that opening it fails
+
+
 def make(kind, path):
     if kind == "pipe":
         os.mkfifo(path)
@@ -86,9 +91,9 @@ def make(kind, path):
         s = socket.socket(socket.AF_UNIX)
         s.bind(os.path.relpath(path))
         s.close()
-    elif kind == "device":
+    elif kind.startswith("device"):
         try:
-            os.mknod(path, 0o600 | stat.S_IFCHR, os.makedev(1, 5))  # /dev/zero
+            os.mknod(path, 0o600 | stat.S_IFCHR, os.makedev(*(NO_DEVICE if kind == "device of no driver" else ZERO)))
         except PermissionError:
             pytest.skip("only root makes devices")
     else:
@@ -96,7 +101,7 @@ def make(kind, path):
         path.symlink_to(path.with_suffix(".pipe"))
 
 
-@pytest.mark.parametrize("kind", ["pipe", "socket", "device", "link to a pipe"])
+@pytest.mark.parametrize("kind", ["pipe", "socket", "device", "device of no driver", "link to a pipe"])
 @pytest.mark.parametrize("name", ["x.pt.trace.json", "x.1.pt.trace.json.gz", "x.tprof"])
 def test_what_is_no_regular_file_is_named_and_left_alone(name, kind, kept, tmp_path, monkeypatch):
     log = copy_of(kept, tmp_path)
@@ -111,7 +116,66 @@ def test_what_is_no_regular_file_is_named_and_left_alone(name, kind, kept, tmp_p
                 assert not said
                 continue
             assert len(said) == 1 and done.returncode in (3, 4), (command, done.stderr)
-            assert kind == "socket" or "not a regular file" in said[0], (command, said)  # a socket is not even opened
+            assert "not a regular file; left alone" in said[0], (command, said)
+            assert " is a %s, " % kind.split(" of ")[0].rpartition(" a ")[2] in said[0]
+
+
+class Writer(threading.Thread):
+    """Waits at a pipe until somebody opens it, if only for a moment."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.path, self.met = path, False
+        os.mkfifo(path)
+        self.start()
+
+    def run(self):
+        end = os.open(self.path, os.O_WRONLY)
+        self.met = not self.released
+        os.close(end)
+
+    released = False
+
+    def was_met(self):
+        """Ends the wait."""
+        self.released = True
+        while self.is_alive():
+            os.close(os.open(self.path, os.O_RDONLY | os.O_NONBLOCK))
+            self.join(0.1)
+        return self.met
+
+    def waits(self):
+        return self.is_alive() and " S " in open("/proc/self/task/%d/stat" % self.native_id).read()
+
+
+@pytest.mark.parametrize("name", ["x.pt.trace.json", "x.1.pt.trace.json.gz", "x.tprof", "hang.verdict", "nccl_trace_rank_0",
+                                  ".tprof-0123456789abcdef.tmp"])
+def test_a_pipe_is_not_even_opened(name, kept, tmp_path):
+    """Whoever waits at its other end learns nothing."""
+    log = copy_of(kept, tmp_path)
+    writer = Writer(log / name)
+    try:
+        wait_for(writer.waits, what="the writer")
+        for command in [*READERS, ["convert", "--force"], ["hang"], ["report", "-o", tmp_path / "report.html"]]:
+            tprof(*command, log, timeout=60)
+            if writer.path.suffix:
+                tprof(*command, log / name, timeout=60)
+        wait_for(lambda: writer.met or writer.waits(), what="the writer")
+    finally:
+        met = writer.was_met()
+    assert not met
+
+
+def test_a_pipe_in_place_of_a_core_file_is_not_opened(tmp_path):
+    writer = Writer(tmp_path / "core")
+    try:
+        wait_for(writer.waits, what="the writer")
+        done = tprof("stack", "--core", tmp_path / "core")
+        assert done.returncode == 3 and "is no core file" in done.stderr
+        wait_for(lambda: writer.met or writer.waits(), what="the writer")
+    finally:
+        met = writer.was_met()
+    assert not met
 
 
 HOSTILE = "\x1b[31mred\x1b]0;title\x07\x7f\u009b2J\u202eolleh\n\r\ttail"

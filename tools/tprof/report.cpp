@@ -5,14 +5,15 @@
 #include "report.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <set>
 
 #include "base/error.h"
 #include "base/options.h"
+#include "base/plain_file.h"
 #include "base/printable.h"
 #include "cli/device_peaks.h"
 #include "command.h"
@@ -84,9 +85,10 @@ void check_target(const ReportArguments& arguments) {
     throw Error(Fault::usage, path + ": exists and is not a regular file; give another name with -o");
   if (arguments.force) return;
   std::string start(512, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(start.data(), std::streamsize(start.size()));
-  if (file.gcount() > 0 && start.find(kReportMark) == std::string::npos)
+  int file = open_plain(path.c_str(), O_RDONLY);
+  ssize_t bytes = file < 0 ? 0 : read(file, start.data(), start.size());
+  if (file >= 0) close(file);
+  if (bytes > 0 && start.find(kReportMark) == std::string::npos)
     throw Error(Fault::usage,
                 path + ": exists and is not a report of tprof; --force overwrites it, -o gives another name");
 }

@@ -1,7 +1,6 @@
 // `tprof watch`, the watcher: a child of the finisher that looks whether the program stands still (TPROF_TRIGGER=
 // hang>60s). If it does, the program is told, so that it writes what it has recorded; the stacks are written here, and
 // the command of TPROF_ON_HANG is run. It works however stuck the program is.
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "base/plain_file.h"
 #include "base/printable.h"
 #include "command.h"
 #include "convert/shell.h"
@@ -92,7 +92,7 @@ class Watcher {
   // The program's helper thread takes it.
   void ask_for_trace(const hang::Still& still) const {
     u64 word = still.ns / kSecond_ns << 1 | still.collective;
-    int fd = open(program_.path().c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = open_plain(program_.path().c_str(), O_WRONLY);
     if (fd < 0) return;
     (void)!pwrite(fd, &word, sizeof word, offsetof(FileHeader, hang));
     close(fd);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file_modes.h"
+#include "base/plain_file.h"
 #include "record/trigger_file.h"
 
 namespace tprof {
@@ -16,7 +17,6 @@ namespace {
 
 // nullptr: it may be taken.
 const char* fault_of(const struct stat& s) {
-  if (!S_ISREG(s.st_mode)) return "it is no regular file";
   if (s.st_uid != geteuid()) return "it belongs to another user";
   if (s.st_mode & (S_IWGRP | S_IWOTH)) return "others may write to it";
   if (s.st_nlink != 1) return "it has other names";
@@ -25,7 +25,9 @@ const char* fault_of(const struct stat& s) {
 
 // The text of a file that only this user can have written. `none` if there is no such file.
 Request read_file(const char* path, char (&text)[128], const char*& why_not) {
-  int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  mode_t kind;
+  int fd = open_plain_at(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, kind);
+  if (kind) return why_not = "it is no regular file", Request::refused;
   if (fd < 0 && errno != ELOOP) return Request::none;
   if (fd < 0) return why_not = "it is a symbolic link", Request::refused;
   struct stat s;

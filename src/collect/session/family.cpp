@@ -1,7 +1,6 @@
 #include "collect/session/family.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/plain_file.h"
+#include "base/process.h"
 #include "base/secrets.h"
 #include "collect/recorder/recorder.h"
 #include "collect/session/bus_guard.h"
@@ -197,7 +198,7 @@ bool Family::is_time_to_look() {
 
 bool Family::find_leader() {
   if (leader_ || !leader_path_[0]) return leader_;
-  int fd = open(leader_path_, O_RDONLY | O_CLOEXEC);
+  int fd = open_plain(leader_path_, O_RDONLY);
   if (fd < 0) return false;
   struct stat s;
   void* at = MAP_FAILED;

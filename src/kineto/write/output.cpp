@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/file_modes.h"
+#include "base/plain_file.h"
 #include "record/give_up.h"
 
 namespace tprof::kineto {
@@ -48,10 +49,11 @@ void remove_left_over(int directory) {
   while (dirent* entry = readdir(listed)) {
     std::string_view name = entry->d_name;
     if (!name.starts_with(kTmpPrefix) || !name.ends_with(kTmpSuffix)) continue;
-    int fd = openat(directory, entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    mode_t kind;
+    int fd = open_plain_at(directory, entry->d_name, O_RDONLY | O_NOFOLLOW, kind);
     if (fd < 0) continue;
     struct stat s;
-    bool old = fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_mtime < time(nullptr) - kLeftOverSeconds;
+    bool old = fstat(fd, &s) == 0 && s.st_mtime < time(nullptr) - kLeftOverSeconds;
     if (old && flock(fd, LOCK_EX | LOCK_NB) == 0) unlinkat(directory, entry->d_name, 0);
     close(fd);
   }

@@ -1,18 +1,18 @@
 #include "finish/finisher_lock.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/plain_file.h"
 #include "command.h"
 #include "record/reader.h"
 
 namespace tprof {
 
 bool has_finisher(const std::string& recording) {
-  int fd = open(recording.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  int fd = open_plain(recording.c_str(), O_RDONLY);
   if (fd < 0) return false;
   bool held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   close(fd);

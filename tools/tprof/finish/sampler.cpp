@@ -1,11 +1,11 @@
 #include "finish/sampler.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/plain_file.h"
 #include "finish/followed.h"
 #include "record/companion.h"
 #include "record/record.h"
@@ -26,7 +26,7 @@ void SamplerProcess::start(const std::string& recording) {
 void SamplerProcess::catch_up() const {
   if (pid_ < 0) return;
   u64 now = clock_ns(CLOCK_MONOTONIC);
-  int fd = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  int fd = open_plain(path_.c_str(), O_RDONLY | O_NOFOLLOW);
   if (fd < 0) return;
   for (u64 until = 0; until < now && clock_ns(CLOCK_MONOTONIC) < now + kCatchUp_ns; usleep(kPause_us)) {
     bool read = pread(fd, &until, sizeof until, offsetof(FileHeader, sampled_until_ns)) == sizeof until;
