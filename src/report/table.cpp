@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "report/tree_table.h"
 
@@ -26,11 +27,15 @@ const char* unit_name(Unit unit) {
   return "";
 }
 
+// A spreadsheet takes a cell that begins so for a formula, and runs it; behind a quote it is text.
+constexpr std::string_view kMakesFormula = "=+-@\t\r";
+
 std::string csv_field(const Value& value, Unit unit) {
   Json json = json_of(value, unit);
   if (json.is_null()) return "";
   if (!json.is_string()) return json.dump();
   std::string text = json.get<std::string>();
+  if (!text.empty() && kMakesFormula.find(text[0]) != kMakesFormula.npos) text.insert(0, "'");
   if (text.find_first_of("\",\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);

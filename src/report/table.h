@@ -120,7 +120,7 @@ struct WorkerTable {
 };
 
 // RFC 4180. Begins with run, worker and span; the columns of all tables, in order of appearance; last the rank, where
-// one is known.
+// one is known. Texts that a spreadsheet would take for formulas begin with a quote (').
 std::string csv_of(const std::vector<WorkerTable>& tables);
 
 // {"columns": [{key, title, unit}], "n_rows", "rows": [{key: value}], "notes": [line]}; unit is us, bytes, percent ...

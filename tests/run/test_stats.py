@@ -222,6 +222,25 @@ def test_csv_is_read_back(trace):
     assert [float(row["host_self_duration"]) for row in rows] == [row["host_self_duration"] for row in table["rows"]]
 
 
+FORMULAS = ["=cmd|'/c calc'!A1", "+1+1", "-1+1", "@SUM(A1)", "\tx", "\rx"]
+
+
+def test_names_in_csv_are_no_formulas(tmp_path):
+    """A spreadsheet would run them. Numbers stay numbers."""
+    event = {"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1, "dur": 2.0, "args": {}}
+    events = [dict(event, name=name, ts=5.0 + 3 * i) for i, name in enumerate(FORMULAS)]
+    step = dict(event, cat="user_annotation", name="ProfilerStep#0", ts=1.0, dur=50.0)
+    path = tmp_path / "=w.1.pt.trace.json"
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": [step, *events]}))
+    text = tprof("stats", "--csv", path).stdout
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert len(rows) == 1 + len(FORMULAS) and {row["worker"] for row in rows} == {"'=w"}
+    assert not [cell for row in rows for cell in row.values() if cell and re.match(r"[=+@\t\r]|-(?![\d.]+$)", cell)]
+    assert {row["name"] for row in rows} >= {"'" + name for name in FORMULAS[:4]}
+    changed = tprof("diff", path, path, "--csv").stdout
+    assert "'=cmd" in changed and not re.search(r'(^|,)"?[=+@]', changed, re.M)
+
+
 @pytest.mark.parametrize("width", [80, 120, 200])
 @pytest.mark.parametrize("by", WORDS)
 def test_no_line_is_wider_than_the_terminal(trace, by, width):

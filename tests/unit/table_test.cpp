@@ -253,6 +253,27 @@ TEST(Table, CsvFollowsRfc4180) {
             "run,c,2,\"x\ny\",,,,,,0.5\r\n");
 }
 
+TEST(Table, TextsOfCsvAreNoFormulas) {
+  Table t{"",
+          {{"name", "Name", Unit::text}, {"share", "Share", Unit::percent}, {"calls", "Calls", Unit::count}},
+          {},
+          {}};
+  for (const char* name : {"=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "a=1", "'x", "=\"a\"", ""})
+    t.rows.push_back({name, -0.5, i64{-3}});
+  EXPECT_EQ(csv_of({{{"=run", "-worker", "1"}, t}}),
+            "run,worker,span,name,share,calls\r\n"
+            "'=run,'-worker,1,'=1+1,-0.5,-3\r\n"
+            "'=run,'-worker,1,'+1,-0.5,-3\r\n"
+            "'=run,'-worker,1,'-1,-0.5,-3\r\n"
+            "'=run,'-worker,1,'@SUM(A1),-0.5,-3\r\n"
+            "'=run,'-worker,1,'\tx,-0.5,-3\r\n"
+            "'=run,'-worker,1,\"'\rx\",-0.5,-3\r\n"
+            "'=run,'-worker,1,a=1,-0.5,-3\r\n"
+            "'=run,'-worker,1,'x,-0.5,-3\r\n"
+            "'=run,'-worker,1,\"'=\"\"a\"\"\",-0.5,-3\r\n"
+            "'=run,'-worker,1,,-0.5,-3\r\n");
+}
+
 TEST(Table, JsonSaysUnitsAndWhatIsUnknown) {
   Json json = json_of(sample());
   EXPECT_EQ(json["n_rows"], 2);

@@ -9,7 +9,9 @@ export function csvOf(table: Table, columns: Column[], rows: number[]): string {
 }
 
 function field(value: unknown): string {
-  const text = value === null || value === undefined ? "" : String(value);
+  let text = value === null || value === undefined ? "" : String(value);
+  // A spreadsheet would take it for a formula, and run it.
+  if (typeof value === "string" && /^[=+\-@\t\r]/.test(text)) text = "'" + text;
   return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 
