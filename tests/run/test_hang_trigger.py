@@ -1,15 +1,17 @@
 """The trigger hang>60s: a program that stands still is told so, its stacks are written, and a command is run."""
 import contextlib
+import fcntl
 import os
 import re
 import signal
+import subprocess
 import time
 
 import pytest
 
 import flights
 from flights import is_gapless, numbers, progress
-from harness import descendants, finish, load_traces, run, start, tprof, trace_files, wait_for
+from harness import TPROF, descendants, finish, load_traces, run, start, tprof, trace_files, wait_for
 
 
 def reports(logdir):
@@ -183,6 +185,84 @@ def test_a_command_that_fails_is_named_in_the_file_without_its_text(tmp_path, lo
     assert "hidden" not in reports(logdir)[0].read_text()
     process.kill()
     finish(process, logdir)
+
+
+@contextlib.contextmanager
+def watched_by_hand(tmp_path, logdir, on_hang):
+    """A program that hangs, and the file of what its watcher says, which this test has started in place of its own."""
+    process, _ = flights.start(tmp_path, logdir, 0, env={"NUMBERED_SLOW": "40 600"}, options={"TPROF_TRIGGER": "hang>1s"})
+    (own,) = wait_for(lambda: watchers(logdir), what="the watcher")
+    os.kill(own, signal.SIGKILL)
+    with open(tmp_path / "said", "w") as said:
+        (recording,) = logdir.glob("*.tprof")
+        watcher = subprocess.Popen([TPROF, "watch", recording], stderr=said, env={**os.environ, "TPROF_ON_HANG": on_hang})
+    try:
+        yield tmp_path / "said"
+    finally:
+        process.kill()
+        finish(process, logdir)
+        watcher.wait()
+
+
+@pytest.mark.parametrize("by", ["another file", "a link", "nothing"])
+def test_nothing_is_written_to_what_has_taken_the_place_of_a_report(by, tmp_path, logdir):
+    """In a directory into which others may write."""
+    victim, go = tmp_path / "victim", tmp_path / "go"
+    victim.write_text("mine\n")
+    on_hang = "touch '%s/ready'; while [ ! -e '%s' ]; do sleep 0.1; done; exit 7 # {}" % (tmp_path, go)
+    with watched_by_hand(tmp_path, logdir, on_hang) as said:
+        wait_for((tmp_path / "ready").exists, what="the command")
+        (report,) = reports(logdir)
+        written = report.read_text()
+        report.rename(tmp_path / "kept")
+        if by == "another file":
+            os.link(victim, report)
+        elif by == "a link":
+            report.symlink_to(victim)
+        go.touch()
+        wait_for(lambda: said.read_text() or victim.read_text() != "mine\n" or (by == "nothing" and report.exists()),
+                 what="the line")
+        assert said.read_text() == "tprof: %s: was removed or replaced by something else, so the rest of the report is " \
+            "not written\n" % report
+    assert victim.read_text() == "mine\n" and (tmp_path / "kept").read_text() == written
+    assert report.exists() == (by != "nothing")
+
+
+def verdict_of(tmp_path, logdir):
+    """Of the only rank of a job, as its report tells it."""
+    process, _ = flights.start(tmp_path, logdir, 0, options={"TPROF_TRIGGER": "hang>1s"},
+                               env={"NUMBERED_SLOW": "40 600", "RANK": "0", "WORLD_SIZE": "1"})
+    ((text, parts),) = the_report(logdir)
+    process.kill()
+    finish(process, logdir)
+    return parts[0]
+
+
+def test_only_its_user_may_open_the_file_of_the_verdict(tmp_path, logdir):
+    assert "hang.verdict" not in verdict_of(tmp_path, logdir)
+    assert (logdir / "hang.verdict").stat().st_mode & 0o7777 == 0o600 & ~umask()
+
+
+@pytest.mark.parametrize("whose, why", [
+    ("open to others", "others may open it"), ("of another user", "it belongs to another user"),
+    ("a pipe", "it is no regular file")])
+def test_a_verdict_whose_lock_others_may_hold_is_not_waited_for(whose, why, tmp_path, logdir):
+    logdir.mkdir(exist_ok=True)
+    path = logdir / "hang.verdict"
+    if whose == "a pipe":
+        os.mkfifo(path, 0o600)
+    else:
+        path.touch()
+        path.chmod(0o644 if whose == "open to others" else 0o600)
+    if whose == "of another user":
+        if os.geteuid() != 0:
+            pytest.skip("only root gives files away")
+        os.chown(path, 65534, 65534)
+    with contextlib.ExitStack() as held:
+        if path.is_file():
+            fcntl.flock(held.enter_context(open(path)), fcntl.LOCK_EX)
+        said = verdict_of(tmp_path, logdir)
+    assert "%s is not used (%s): this rank has looked by itself" % (path, why) in said, said
 
 
 def test_the_watcher_ends_with_its_program(tmp_path, logdir):

@@ -85,8 +85,9 @@ class Watcher {
     if (!judged.hangs) return stillness_.dismiss(clock_ns(CLOCK_MONOTONIC));
     ask_for_trace(still);
     if (count_ == kMostReports) return;
-    std::string path = hang::write_report(program_, still, judged, ++count_);
-    if (judged.by_us) run_command(path, judged.verdict);
+    hang::Report report(program_, ++count_);
+    report.write(still, judged);
+    if (judged.by_us) run_command(report, judged.verdict);
   }
 
   // The program's helper thread takes it.
@@ -99,11 +100,11 @@ class Watcher {
   }
 
   // From this process's environment, which is that of the program, and never from a file.
-  static void run_command(const std::string& path, const std::string& verdict) {
+  static void run_command(hang::Report& report, const std::string& verdict) {
     const char* command = getenv("TPROF_ON_HANG");
     if (!command || !*command) return;
-    std::string failed = run_by_shell("on_hang", command, {{"{verdict}", verdict}, {"{}", shell_quote(path)}});
-    if (!failed.empty()) hang::add_to_report(path, "\ntprof: " + printable(failed) + "\n");
+    std::string failed = run_by_shell("on_hang", command, {{"{verdict}", verdict}, {"{}", shell_quote(report.path())}});
+    if (!failed.empty()) report.add("\ntprof: " + printable(failed) + "\n");
   }
 
   Followed program_;

@@ -21,11 +21,26 @@ Judged judge(const Followed& program, bool is_rank, u64 since_ns);
 // *.hang1.txt and so on.
 bool is_report_name(const std::string& name);
 
-// Writes the file beside the recording, <recording without .tprof>.hang<number>.txt, and returns its path, also if it
-// cannot be written. The stacks are of the program and of what it has started, three times, a second apart.
-std::string write_report(const Followed& program, const Still& still, const Judged& judged, u32 number);
+// The file beside the recording, <recording without .tprof>.hang<number>.txt. It is made anew, and left alone from the
+// moment on that something else stands in its place, or that it is gone. Nothing is thrown if it cannot be made.
+class Report {
+ public:
+  Report(const Followed& program, u32 number);
+  ~Report();
+  Report(const Report&) = delete;
 
-// Appends to such a file.
-void add_to_report(const std::string& path, const std::string& text);
+  const std::string& path() const { return path_; }
+  // The stacks are of the program and of what it has started, three times, a second apart.
+  void write(const Still& still, const Judged& judged);
+  void add(const std::string& text);
+
+ private:
+  void add_head(const Still& still, const Judged& judged);
+  void add_stacks(int time);
+
+  const Followed& program_;
+  std::string path_;
+  int fd_ = -1;  // -1: nothing is written any more
+};
 
 }  // namespace tprof::hang
