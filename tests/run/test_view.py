@@ -2,9 +2,11 @@
 import base64
 import concurrent.futures
 import contextlib
+import gzip
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -200,6 +202,62 @@ def test_a_page_that_failed_is_tried_again_after_a_while(log, tmp_path):
         (tmp_path / "temporary").mkdir()
         assert server.page("run=a").status == 500, "who reloads at once does not start it anew"
         wait_for(lambda: server.page("run=a").status == 200, 60, "the page")
+
+
+# --- what a page may cost
+
+def memory_here():
+    """What this machine has, or the control groups of this process may take."""
+    text = pathlib.Path("/proc/meminfo").read_text()
+    found = [int(re.search(r"MemTotal: *(\d+) kB", text).group(1)) * 1024]
+    for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, group = line.split(":", 2)
+        v1 = "memory" in controllers.split(",")
+        tops = ["/sys/fs/cgroup/memory"] if v1 else ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"] if not controllers else []
+        for top in tops:
+            for place in [top + group, *map(str, pathlib.Path(top + group).parents)]:
+                limit = pathlib.Path(place) / ("memory.limit_in_bytes" if v1 else "memory.max")
+                if place.startswith(top) and limit.exists() and limit.read_text().strip().isdigit():
+                    found.append(int(limit.read_text()))
+    return min(found)
+
+
+def test_what_makes_a_page_may_take_half_of_the_memory_and_no_more(tmp_path):
+    runs = large_runs(tmp_path, 200_000)
+    with serving(tmp_path) as server:
+        _, maker = one_that_is_made(server, runs)
+        limits = pathlib.Path("/proc/%d/limits" % maker).read_text()
+    most, hard = re.search(r"^Max address space +(\S+) +(\S+)", limits, re.M).groups()
+    assert most == hard == str(memory_here() // 2)
+
+
+def page_of(path, **more):
+    fields = ["a", "w", "1", str(path)]
+    return subprocess.run([TPROF, "page", "--below", path.parent, "--parts", "x"], capture_output=True,
+                          input="".join(field + "\0" for field in fields).encode(), **more)
+
+
+def test_a_page_that_takes_too_much_memory_says_so(tmp_path):
+    big_trace_file(tmp_path / "w.1.pt.trace.json", 200_000)
+    done = page_of(tmp_path / "w.1.pt.trace.json",
+                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (64 << 20, 64 << 20)))
+    assert done.returncode == 3 and done.stdout == b""
+    line, = [line for line in done.stderr.decode().splitlines() if "memory" in line]
+    assert line in (
+        "tprof: the page takes more memory than the 64.00 MB that making it may take, at most half of what this machine or "
+        "container has; tprof report has no limit",
+        "tprof: the page needs a thread that cannot be started, for want of memory or of processes (ulimit -u)")
+
+
+@pytest.mark.full
+def test_a_page_of_what_unpacks_to_too_much_says_so(tmp_path):
+    """16 MB that are 17 GiB."""
+    path = tmp_path / "w.1.pt.trace.json.gz"
+    member = gzip.compress(b" " * (256 << 20))
+    path.write_bytes(member * 68 + gzip.compress(b'{"traceEvents": []}'))
+    done = page_of(path)
+    assert done.returncode == 3 and done.stdout == b""
+    assert "%s: holds more than 16384 MiB when it is unpacked" % path in done.stderr.decode()
 
 
 # --- who is answered

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/error.h"
+#include "kineto/gzip.h"
 #include "random_json.h"
 #include "recording_builder.h"
 
@@ -51,6 +53,25 @@ class ScanTest : public testing::Test {
   std::string path() const { return dir.path + "/t.json"; }
   test::TempDir dir;
 };
+
+TEST_F(ScanTest, AFileThatUnpacksToMoreThanIsAllowedIsRefused) {
+  std::string blanks(1 << 20, ' ');
+  gzFile file = gzopen(path().c_str(), "wb");
+  for (int i = 0; i < 4; i++) gzwrite(file, blanks.data(), unsigned(blanks.size()));
+  gzputs(file, R"({"traceEvents": []})");
+  gzclose(file);
+  EXPECT_EQ(read_file().end, ScanEnd::whole);
+  unpack_at_most(3 << 20);
+  try {
+    read_file();
+    ADD_FAILURE() << "it is read";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.what(), path() +
+                            ": holds more than 3 MiB when it is unpacked, the most that a page for others is made " +
+                            "of; tprof report has no limit");
+  }
+  unpack_at_most(~u64(0));
+}
 
 TEST_F(ScanTest, AnyBufferGivesThePiecesOfTheDocument) {
   std::mt19937 random(1);

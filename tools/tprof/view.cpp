@@ -9,15 +9,21 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <new>
+#include <system_error>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "command.h"
 #include "exit_codes.h"
+#include "kineto/gzip.h"
 #include "record/regular_file.h"
 #include "report.h"
+#include "report/table.h"
 #include "run/program_file.h"
 
 namespace tprof {
@@ -67,18 +73,35 @@ std::vector<Input> traces_from(std::istream& in) {
   return out;
 }
 
+void lower_limit(int resource, rlim_t most) {
+  rlimit limit;
+  if (getrlimit(resource, &limit) != 0) return;
+  limit.rlim_cur = std::min(limit.rlim_cur, most);
+  limit.rlim_max = std::min(limit.rlim_max, most);
+  setrlimit(resource, &limit);
+}
+
 // What a trace may cost, whoever wrote it. The server goes on without this process.
 void bound_costs() {
   constexpr unsigned kLongest_s = 15 * 60;
-  constexpr rlim_t kLargest = rlim_t(16) << 30;
+  constexpr u64 kLargest = u64(16) << 30;  // of the page, and of a trace when it is unpacked
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   alarm(kLongest_s);
-  rlimit limit{kLargest, kLargest};
-  setrlimit(RLIMIT_FSIZE, &limit);
+  lower_limit(RLIMIT_FSIZE, kLargest);
+  if (u64 memory = memory_here()) lower_limit(RLIMIT_AS, memory / 2);
+  kineto::unpack_at_most(kLargest);
   std::ofstream("/proc/self/oom_score_adj") << 500;  // rather this process than others
 }
 
-int page(const PageArguments& arguments) {
+Error too_much_memory() {
+  rlimit limit{};
+  getrlimit(RLIMIT_AS, &limit);
+  return Error(Fault::unreadable, "the page takes more memory than the " + bytes_text(i64(limit.rlim_cur)) +
+                                      " that making it may take, at most half of what this machine or container has; "
+                                      "tprof report has no limit");
+}
+
+int page(const PageArguments& arguments) try {
   bound_costs();
   Inputs inputs(traces_from(std::cin));
   read_only_below(arguments.below);
@@ -90,6 +113,12 @@ int page(const PageArguments& arguments) {
   });
   if (code == kExitUnreadable) complain("nothing could be read, so there is no page");
   return code;
+} catch (const std::bad_alloc&) {
+  throw too_much_memory();
+} catch (const std::system_error& e) {
+  if (e.code() != std::errc::resource_unavailable_try_again) throw;
+  throw Error(Fault::unreadable,
+              "the page needs a thread that cannot be started, for want of memory or of processes (ulimit -u)");
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/plain_file.h"
-#include "base/process.h"
 #include "base/secrets.h"
 #include "collect/recorder/recorder.h"
 #include "collect/session/bus_guard.h"

@@ -79,7 +79,7 @@ bool TraceScanner::fill() {
     buffer_ = std::move(larger);
     capacity_ *= 2;
   }
-  int n = gzread(file_.get(), buffer_.get() + filled_, static_cast<unsigned>(capacity_ - filled_));
+  int n = read_gzip(file_, path_, buffer_.get() + filled_, capacity_ - filled_);
   int code = Z_OK;
   gzerror(file_.get(), &code);
   if (code == Z_ERRNO) throw Error(Fault::unreadable, path_ + ": cannot be read: " + strerror(errno));

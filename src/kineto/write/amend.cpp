@@ -1,7 +1,6 @@
 #include "kineto/write/amend.h"
 
 #include <unistd.h>
-#include <zlib.h>
 
 #include "base/json.h"
 #include "kineto/gzip.h"
@@ -46,7 +45,7 @@ bool mark_before_training(const std::string& trace) {
   GzipFile file = open_gzip(trace);
   OutputFile out(path, trace.ends_with(".gz"));
   std::string tail, block(kBlock, 0);
-  for (int n; (n = gzread(file.get(), block.data(), kBlock)) != 0;) {
+  for (int n; (n = read_gzip(file, trace, block.data(), kBlock)) != 0;) {
     if (n < 0) return false;
     tail.append(block, 0, static_cast<size_t>(n));
     if (tail.size() <= 2 * kTail) continue;

@@ -1,7 +1,6 @@
 #include "input/facts.h"
 
 #include <sys/stat.h>
-#include <zlib.h>
 
 #include <map>
 
@@ -148,7 +147,7 @@ Rank rank_from(const Json& json) {
 std::string text_of_file(const std::string& path) {
   kineto::GzipFile file = kineto::open_gzip(path);
   std::string text, block(64 << 10, 0);
-  for (int n; (n = gzread(file.get(), block.data(), unsigned(block.size()))) != 0;) {
+  for (int n; (n = kineto::read_gzip(file, path, block.data(), block.size())) != 0;) {
     if (n < 0 || text.size() > kLargest) return "";
     text.append(block, 0, size_t(n));
   }

@@ -1,7 +1,5 @@
 #include "input/trace_file.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <filesystem>
 
@@ -26,7 +24,7 @@ u64 count_of(const Json& value) { return value.is_number_unsigned() ? value.get<
 TraceSummary read_summary(const std::string& trace) {
   kineto::GzipFile file = kineto::open_gzip(trace);
   std::string head, tail, block(512 << 10, 0);
-  for (int n; (n = gzread(file.get(), block.data(), static_cast<unsigned>(block.size()))) != 0;) {
+  for (int n; (n = kineto::read_gzip(file, trace, block.data(), block.size())) != 0;) {
     if (n < 0) throw Error(Fault::unreadable, trace + ": damaged or cut off: " + kineto::gzip_error(file.get()));
     if (head.size() < kHeadBytes) head.append(block, 0, size_t(n));
     tail.append(block, 0, size_t(n));
