@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from harness import TESTS, load_traces, settle, trace_files, wait_for
+from harness import BUILD, TESTS, load_traces, settle, trace_files, wait_for
 
 
 def profiled(words, logdir, **environment):
@@ -52,6 +52,25 @@ def test_the_library_needs_libc_only(prefix):
     dynamic = subprocess.run(["readelf", "-d", str(library)], capture_output=True, text=True, check=True).stdout
     needed = {line.split("[")[1].rstrip("]") for line in dynamic.splitlines() if "(NEEDED)" in line}
     assert needed <= {"libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}, needed
+
+
+PROGRAMS = ["tprof", "tprof-stack", "tprof-view", "libtprof.so"]
+
+
+@pytest.mark.parametrize("place", ["build", "prefix"])
+def test_no_directory_is_searched_for_libraries_but_the_systems(place, prefix):
+    """By RPATH or RUNPATH a program, perhaps of root's, takes libraries from where somebody else may put them."""
+    if place == "build":
+        files = [BUILD / "tools" / "tprof", BUILD / "tools" / "stack" / "tprof-stack", BUILD / "tools" / "view" / "tprof-view",
+                 BUILD / "shim" / "libtprof.so"]
+    else:
+        files = [path for name in PROGRAMS for path in prefix.rglob(name)]
+    # Without libunwind there is no tprof-stack; the completions have the name of a program.
+    found = [path for path in files if path.is_file() and path.read_bytes().startswith(b"\x7fELF")]
+    assert {path.name for path in found} >= set(PROGRAMS) - {"tprof-stack"}
+    for path in found:
+        dynamic = subprocess.run(["readelf", "-d", str(path)], capture_output=True, text=True, check=True).stdout
+        assert "(NEEDED)" in dynamic and "PATH)" not in dynamic, (path, dynamic)
 
 
 def test_default_log_directory_is_named_after_the_script(prefix, tmp_path):
