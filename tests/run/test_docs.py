@@ -27,8 +27,8 @@ def page(path):
 
 
 def pages():
-    """README.md, CONTRIBUTING.md and the pages of the manual."""
-    return [README, os.path.join(ROOT, "CONTRIBUTING.md"),
+    """README.md, CONTRIBUTING.md, SECURITY.md and the pages of the manual."""
+    return [README, os.path.join(ROOT, "CONTRIBUTING.md"), os.path.join(ROOT, "SECURITY.md"),
             *(os.path.join(MANUAL, name) for name in sorted(os.listdir(MANUAL)) if name.endswith(".md"))]
 
 
