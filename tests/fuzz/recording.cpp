@@ -54,6 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const u8* data, size_t size) {
 }
 
 extern "C" size_t LLVMFuzzerCustomMutator(u8* data, size_t size, size_t max_size, unsigned seed) {
-  static const std::string ordinary = fuzz::rich_recording(false), flight = fuzz::rich_recording(true);
-  return fuzz::mutate_recording(data, size, max_size, seed, seed % 2 ? ordinary : flight);
+  static const std::string seeds[] = {fuzz::rich_recording(false), fuzz::rich_recording(true),
+                                      fuzz::forged_recording()};
+  return fuzz::mutate_recording(data, size, max_size, seed, seeds[seed % std::size(seeds)]);
 }

@@ -30,6 +30,8 @@ std::string rich_samples();
 std::string sampled_recording();
 // Records of both in one: as a program and its sampler write them while it runs; folded.
 std::string followed_recording(bool flight);
+// As somebody writes it who wants a tool to look at another process: that of process 1, alive and in flight mode.
+std::string forged_recording();
 
 // As LLVMFuzzerCustomMutator: the new size. `first`: what there is instead of data that are no folded recording.
 size_t mutate_recording(u8* data, size_t size, size_t max_size, unsigned seed, const std::string& first);

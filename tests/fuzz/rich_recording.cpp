@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "record/companion.h"
 #include "record/fold.h"
 #include "recording_image.h"
@@ -164,6 +165,23 @@ std::string followed_recording(bool flight) {
   b.header.loader.part = u32(LoaderPart::fetch);
   b.header.loader.since_ticks = at(150);
   add_program(b, flight);
+  add_samples(b);
+  return folded(b);
+}
+
+std::string forged_recording() {
+  RecordingBuilder b;
+  ProcessIdentity init = process_identity(1);
+  b.header.pid = 1;
+  b.header.process_start = init.start_time;
+  static_assert(sizeof b.header.boot_id >= sizeof init.boot_id);
+  memcpy(b.header.boot_id, init.boot_id, sizeof init.boot_id);
+  gethostname(b.header.host, sizeof b.header.host - 1);
+  b.header.phase = u32(Phase::active);
+  b.header.step.number = 2;
+  b.header.step.begin_ticks = at(180);
+  b.info("command", "/sbin/init");
+  add_program(b, true);
   add_samples(b);
   return folded(b);
 }
