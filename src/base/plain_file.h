@@ -5,12 +5,14 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/file_modes.h"
+
 namespace tprof {
 
 // As openat(2), close-on-exec. For writing, the last part of `path` must not be a symbolic link, whatever the flags
-// are (ELOOP). With O_CREAT a file that is not there is made, with the mode 0666 less the umask, or `mode`. Returns -1
+// are (ELOOP). With O_CREAT a file that is not there is made, with `mode` less the umask. Returns -1
 // with errno. Where something else than a regular file stands there, `kind` is its mode, else 0.
-int open_plain_at(int directory, const char* path, int flags, mode_t& kind, mode_t mode = 0666);
+int open_plain_at(int directory, const char* path, int flags, mode_t& kind, mode_t mode = kUmaskMode);
 
 // As open(2), in the same way.
 int open_plain(const char* path, int flags);

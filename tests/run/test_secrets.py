@@ -135,8 +135,8 @@ def test_recordings_are_private_and_traces_follow_the_umask(tmp_path, logdir, um
         done = tprof(*words, umask=umask)
         assert done.returncode == 0, done.stderr
     look()
-    files = {path: mode for path, mode in modes.items() if path.suffix and not path.is_dir() and path.suffix != ".verdict"}
-    private = {path for path in files if path.suffix in (".tprof", ".samples")}
+    files = {path: mode for path, mode in modes.items() if path.suffix and not path.is_dir()}
+    private = {path for path in files if path.suffix in (".tprof", ".samples", ".verdict")}
     assert {path.suffix for path in files} >= {".tprof", ".samples", ".gz", ".rank_facts", ".txt", ".html", ".parquet", ".json"}
     assert any(".worker0." in path.name for path in private), "that of the loader's worker"
     wrong = {path.name: oct(mode) for path, mode in files.items() if mode != (0o600 if path in private else 0o666 & ~umask)}

@@ -9,13 +9,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <new>
 #include <system_error>
 
+#include "base/confined.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "command.h"
@@ -71,14 +71,6 @@ std::vector<Input> traces_from(std::istream& in) {
                   std::getline(in, one.span, '\0') && std::getline(in, one.path, '\0');)
     out.push_back(one);
   return out;
-}
-
-void lower_limit(int resource, rlim_t most) {
-  rlimit limit;
-  if (getrlimit(resource, &limit) != 0) return;
-  limit.rlim_cur = std::min(limit.rlim_cur, most);
-  limit.rlim_max = std::min(limit.rlim_max, most);
-  setrlimit(resource, &limit);
 }
 
 // What a trace may cost, whoever wrote it. The server goes on without this process.

@@ -42,7 +42,7 @@ class VerdictFile {
   explicit VerdictFile(const std::string& directory) {
     mode_t kind;
     std::string path = directory + "/" + kVerdictFile;
-    fd_ = open_plain_at(AT_FDCWD, path.c_str(), O_RDWR | O_CREAT, kind, 0600);
+    fd_ = open_plain_at(AT_FDCWD, path.c_str(), O_RDWR | O_CREAT, kind, kPrivateMode);
     std::string why_not = kind ? "it is no regular file" : fd_ < 0 ? strerror(errno) : not_ours();
     if (why_not.empty()) why_not = lock();
     if (why_not.empty()) return;
@@ -157,7 +157,7 @@ Report::Report(const Followed& program, u32 number) : program_(program) {
   std::filesystem::path path = program.path();
   path_ = path.replace_extension().string() + kReportMark + std::to_string(number) + ".txt";
   unlink(path_.c_str());
-  fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND | O_CLOEXEC, 0666);
+  fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND | O_CLOEXEC, kUmaskMode);
   if (fd_ < 0) complain(path_ + ": cannot be made: " + strerror(errno));
 }
 
