@@ -1,6 +1,7 @@
 """Native stacks of calls into CUDA (--with-stack=native), on the simulated runtime: known chains of functions."""
 import collections
 import re
+import shutil
 
 from harness import BUILD, REPO, both, load_traces, run, tprof
 
@@ -48,8 +49,9 @@ def test_each_call_has_the_chain_of_functions_that_led_to_it(tmp_path):
                 assert not any(ours in frame for frame in stack for ours in ("libtprof", "tprof::")), "nothing of ours"
 
 
-def test_source_lines_where_there_is_debug_information(tmp_path):
-    for _, trace in traced(tmp_path, APPS / "call_chain"):
+def test_source_lines_where_there_is_debug_information(tmp_path, public_dir):
+    program = shutil.copy(APPS / "call_chain", public_dir)  # others may be able to change what lies in a checkout
+    for _, trace in traced(tmp_path, program):
         stack = stacks(trace, "cudaDeviceSynchronize")[0]
         source = (REPO / "tests" / "apps" / "cuda" / "call_chain.cpp").read_text().splitlines()
         for frame, expected in zip(stack, ("cudaDeviceSynchronize", "waits();", "middle();")):
