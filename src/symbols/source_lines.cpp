@@ -14,6 +14,7 @@
 
 #include "base/child.h"
 #include "base/ownership.h"
+#include "base/plain_file.h"
 
 namespace tprof {
 namespace {
@@ -123,11 +124,11 @@ struct Descriptor {
   const int fd;
 };
 
-// Why a file is kept from the tool, as the rest of a sentence; empty: it is not.
-std::string why_not_given(int file, const std::string& path) {
+// Why a file is kept from the tool, as the rest of a sentence; empty: it is not. `kind`: of what is no file, else 0.
+std::string why_not_given(int file, mode_t kind, const std::string& path) {
   struct stat s;
+  if (kind) return "it is no file";
   if (file < 0 || fstat(file, &s) != 0) return strerror(errno);
-  if (!S_ISREG(s.st_mode)) return "it is no file";
   if (!only_root_and_we_can_change(file, path)) return "others than root and you can change it";
   if (geteuid() == 0 && !(s.st_mode & S_IROTH)) return "for root they are read as nobody, who may not read it";
   return "";
@@ -145,8 +146,9 @@ std::vector<SourceLine> source_lines(const std::string& elf, const std::vector<u
   std::vector<SourceLine> lines(addresses.size());
   std::string tool = line_tool(), requests;
   if (tool.empty() || addresses.empty()) return lines;
-  Descriptor file(open(elf.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  why_not = why_not_given(file.fd, elf);
+  mode_t kind;
+  Descriptor file(open_plain_at(AT_FDCWD, elf.c_str(), O_RDONLY, kind));
+  why_not = why_not_given(file.fd, kind, elf);
   if (!why_not.empty()) return lines;
   char text[32];
   for (u64 address : addresses) {
