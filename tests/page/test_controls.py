@@ -7,6 +7,7 @@ import re
 import pytest
 
 import harness
+import inputs
 import views
 from answers import Answers
 
@@ -153,9 +154,7 @@ def test_columns_are_chosen(browser, kineto):
     assert columns() == before | {"host_mean_duration"}
 
 
-def test_a_copy_is_what_the_command_says(browser, kineto, operators):
-    """Of the rows and columns shown, in their order, exact."""
-    page = browser.open(kineto, hash=OPERATORS + "&q=conv&sort=calls&cols=name,calls,host_self_duration")
+def copied(page):
     page.evaluate("""
       window.copied = [];
       const clipboard = {writeText: async (text) => { window.copied.push(text); }};
@@ -163,6 +162,25 @@ def test_a_copy_is_what_the_command_says(browser, kineto, operators):
       return 1""")
     page.click("main button ::-p-text(Copy)")
     text, = page.evaluate("window.copied")
+    return text
+
+
+def test_names_in_a_copy_are_no_formulas(browser, tmp_path):
+    """A spreadsheet would run them. Numbers stay numbers."""
+    names = ["=1+1", "+1", "-1", "@SUM(A1)", "a=1"]
+    event = {"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1, "dur": 2.0, "args": {}}
+    trace = tmp_path / "w.1.pt.trace.json"
+    trace.write_text(json.dumps({"traceEvents": [dict(event, name=name, ts=3.0 * i) for i, name in enumerate(names)]}))
+    page = browser.open(inputs.report(tmp_path / "report.html", trace), hash=OPERATORS + "&cols=name,calls")
+    found = list(csv.DictReader(io.StringIO(copied(page))))
+    assert {row["name"] for row in found} == {"'" + name for name in names[:4]} | {"a=1"}
+    assert {row["calls"] for row in found} == {"1"}
+
+
+def test_a_copy_is_what_the_command_says(browser, kineto, operators):
+    """Of the rows and columns shown, in their order, exact."""
+    page = browser.open(kineto, hash=OPERATORS + "&q=conv&sort=calls&cols=name,calls,host_self_duration")
+    text = copied(page)
     order = [i for i in ordered(operators, "calls", False) if "conv" in operators[i]["name"].lower()]
     assert rows(page) == order
     table = list(csv.DictReader(io.StringIO(text)))
