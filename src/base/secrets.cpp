@@ -133,7 +133,7 @@ class Masker {
 
   // scheme://USER:PASSWORD@host
   void mark_users() {
-    for (char* at = begin_; at + 3 < end_; at++) {
+    for (char* at = begin_; end_ - at > 3; at++) {
       if (memcmp(at, "://", 3) != 0) continue;
       char* from = at + 3;
       char *to = from, *word_end = from, *user_end = nullptr;
