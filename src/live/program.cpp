@@ -93,7 +93,7 @@ void Program::add_meta(const RecordView& view) {
     case Kind::name: add_name(view); break;
     case Kind::info: add_info(view); break;
     case Kind::step:
-      if (are_steps(view.as<StepRecord>().number)) steps_.add(view);
+      if (are_steps(step_of(view).number)) steps_.add(view);
       break;
     case Kind::restart:
       steps_.restart();
@@ -214,7 +214,7 @@ void Program::finish_steps(u64 until) {
   if (gpu_) until -= std::min(until, time_.ticks_of(kGpuLate_ns));
   std::vector<StepParts> steps = steps_.settled(until, [this](RecordRef ref, StepRecord& r) {
     StepRecord now{};
-    if (recording_->read_again(ref, 0, &now, sizeof now) && now.head.kind == u16(Kind::step) && are_steps(now.number))
+    if (recording_->read_again(ref, 0, &now, kOldStepBytes) && now.head.kind == u16(Kind::step) && are_steps(now.number))
       r = now;
   });
   std::erase_if(steps, [this](const StepParts& s) { return s.begin < whole_since_ || is_warmup(s.begin); });

@@ -13,7 +13,7 @@ bool is_certain(const StepRecord& r) { return (r.flags & kStepHasWork) && !(r.fl
 
 void StepRecords::add(const RecordView& step) {
   if (pending_.size() >= kMostPending) pending_.pop_front();
-  pending_.push_back({step.ref, step.as<StepRecord>()});
+  pending_.push_back({step.ref, step_of(step)});
 }
 
 void StepRecords::restart() { pending_.clear(); }

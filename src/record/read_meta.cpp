@@ -75,14 +75,15 @@ bool add_meta(const RecordView& view, Meta& meta) {
       break;
     }
     case Kind::step: {
-      const auto& r = view.as<StepRecord>();
+      StepRecord r = step_of(view);
       if (!are_steps(r.number)) return false;
-      meta.steps.push_back({r.number, static_cast<StepBy>(r.head.id), r.begin_ticks, r.end_ticks, r.flags, r.tid});
+      meta.steps.push_back({r.number, static_cast<StepBy>(r.head.id), r.begin_ticks, r.end_ticks, r.flags, r.tid,
+                            r.work_ticks, r.loop_end_ticks, r.updates});
       break;
     }
     case Kind::stretch: {
       const auto& r = view.as<StretchRecord>();
-      if (!are_steps(r.number)) return false;
+      if (!are_steps(r.number) || !r.head.id || r.head.id > kStretchKinds) return false;
       meta.stretches.push_back({static_cast<StretchKind>(r.head.id), r.number, r.begin_ticks, r.end_ticks, r.batches,
                                 r.calls, r.left_out, r.flags, r.tid});
       break;
@@ -147,6 +148,12 @@ bool add_meta(const RecordView& view, Meta& meta) {
 }
 
 }  // namespace
+
+StepRecord step_of(const RecordView& view) {
+  StepRecord out{};
+  memcpy(static_cast<void*>(&out), view.record, std::min(view.bytes(), sizeof out));
+  return out;
+}
 
 std::string trigger_text(const TriggerRecord& trigger) {
   std::string out = "a trigger that this version does not know";

@@ -19,6 +19,7 @@ namespace {
 
 // The smallest size of a record of this kind; 0 for unknown kinds.
 size_t smallest_size(u16 kind) {
+  if (kind == u16(Kind::step)) return kOldStepBytes;
   switch (static_cast<Kind>(kind)) {
 #define KIND(number, name, type, stream, what) \
   case Kind::name:                             \

@@ -30,6 +30,8 @@ struct StepInfo {
   u64 end_ticks;  // 0: open
   u32 flags;      // StepFlag
   u32 tid;
+  u64 work_ticks, loop_end_ticks;  // see StepRecord
+  u32 updates;
 };
 
 struct StretchInfo {
@@ -145,6 +147,8 @@ struct RangeView {
 inline bool is_range(const RecordView& view) { return view.kind() == Kind::range; }
 // Only for what for_each_data() visits: lengths were checked there.
 RangeView range_of(const RecordView& view);
+// Zeros for what an older version did not write.
+StepRecord step_of(const RecordView& view);
 StackRef stack_of(const MemoryRecord& record);
 // The moment that decides to which window an event belongs; 0 for a record that is no event of its own, or that has
 // no ticks: for those of CUPTI see stamp_of() in model/clock_map.h.

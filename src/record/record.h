@@ -45,8 +45,9 @@ constexpr char kRecordingMagic[8] = {'T', 'P', 'R', 'O', 'F', 'R', 'E', 'C'};
 constexpr u16 kVersionMajor = 1;
 // 7: process groups, see GroupRecord and InputTag::object. 8: LoaderRecord, NcclPart and NcclOpRecord.
 // 9: TriggerRecord, FileHeader::kept_epoch; chunks that are used again; StepNow. 10: Stream::steps,
-// TriggerRecord::first_step. 11: FileHeader::last_epoch. 12: FileHeader::killed_by.
-constexpr u16 kVersionMinor = 12;
+// TriggerRecord::first_step. 11: FileHeader::last_epoch. 12: FileHeader::killed_by. 13: StepRecord::work_ticks and
+// what follows it, see kOldStepBytes.
+constexpr u16 kVersionMinor = 13;
 constexpr u16 kOldestMinor = 6;  // that of the first release; what earlier versions wrote is not read
 constexpr u32 kHeaderBytes = 64 << 10;
 constexpr u32 kFoldedHeaderBytes = 4096;
@@ -730,7 +731,14 @@ struct StepRecord {
   u64 end_ticks;    // patched; 0: open
   u32 flags;        // patched; StepFlag
   u32 tid;
+  // What shows where an iteration ended if no other one follows (model/step_edges.h). All patched, 0: not seen.
+  u64 work_ticks;      // training: when its newest update ended; inference: when its newest call returned
+  u64 loop_end_ticks;  // its loop ended: the draw began that found its loader exhausted. Before work_ticks: the loader
+                       // is drawn from in advance, and no batch follows. By a stated range: that range ended
+  u32 updates;         // how many updates were seen
+  u32 reserved;
 };
+constexpr u32 kOldStepBytes = 40;  // before version 1.13 it ended after `tid`
 enum StepFlag : u32 {
   kStepTentative = 1,  // nothing has been seen yet that makes it a step
   kStepHasWork = 2,    // that has been seen: in training a backward pass or an update, else a forward
@@ -738,14 +746,29 @@ enum StepFlag : u32 {
                        // the program ended without its update
   kStepGuessed = 8,    // the signs of a step disagreed
   kStepBefore = 16,    // set by readers only: counted before the RestartRecord by which training began
+  kStepEntered = 32,   // recording was started inside of it (tprof_start(), cudaProfilerStart)
+  kStepLeft = 64,      // ... and stopped inside of it
 };
 
 // A stretch in which a training program does something else: head.id = StretchKind. It lies between two steps, or
 // inside one.
+// STRETCH(number, name, the name of its events up to its number, its key in documents)
+//   evaluation: batches with forwards but no backward pass, or calls of the module that trains in eval mode
+//   inference: calls without gradients in training mode, without a loader: a rollout, sampling
+//   after_loop: made by readers only: what lies behind the last step of a loop
+//   left_over: made by readers only: batches at the program's end whose gradients were never used
+#define TPROF_STRETCHES(STRETCH)                             \
+  STRETCH(1, evaluation, "Evaluation#", "evaluations")       \
+  STRETCH(2, inference, "Inference#", "inferences")          \
+  STRETCH(3, after_loop, "After the loop#", "after_loop")    \
+  STRETCH(4, left_over, "Left over#", "left_over")
+
 enum class StretchKind : u32 {
-  evaluation = 1,  // batches with forwards but no backward pass, or calls of the module that trains in eval mode
-  inference = 2,   // calls without gradients in training mode, without a loader: a rollout, sampling
+#define STRETCH(number, name, prefix, key) name = number,
+  TPROF_STRETCHES(STRETCH)
+#undef STRETCH
 };
+constexpr u32 kStretchKinds = 4;
 struct StretchRecord {
   RecordHead head;
   i64 number;  // of its kind, from 0

@@ -6,7 +6,7 @@
 //   N n  forward of a module without parameters, with gradients in training mode and without
 //   B backward pass   < > a backward pass around what it runs
 //   O optimizer   ( ) an optimizer around its closure   o p q optimizers of known parameters   A scaler update
-//   Z gradients cleared   P a CUDA graph replayed
+//   Z gradients cleared   P a CUDA graph replayed   { } a CUDA graph captured
 //   U u ProfilerStep and its end   S tprof_step   R matching range   X tokens were missed
 // What is made of a stream reads like it: 0DFBO 1DFBO are two steps and their tokens, e0:DvDvd is Evaluation#0, i0:ff
 // is Inference#0; inside a step a stretch stands in brackets, and what belongs to nothing stands alone. What
@@ -26,6 +26,9 @@ struct Span {
   u64 begin, end;
   bool holds, inside;
   bool ended = false;  // a step: by a stretch that follows, not by the next step
+  StepBy by = StepBy::none;
+  u64 worked = 0, loop_end = 0;  // of a step, as in StepRecord
+  u32 updates = 0;
 };
 
 // What the session and the readers make of a line.
@@ -45,7 +48,7 @@ struct Recorder final : StepSink {
     must(steps.empty() || ticks >= steps.back().begin, "steps begin in order");
     must(ticks <= now, "a step has begun");
     if (!steps.empty() && !steps.back().ended) steps.back().end = ticks;
-    steps.push_back({std::to_string(number), ticks, 0, false, false});
+    steps.push_back({std::to_string(number), ticks, 0, false, false, false, source});
     by = source;
   }
   void step_moves(u64 ticks) override {
@@ -69,6 +72,16 @@ struct Recorder final : StepSink {
     for (const Span& s : stretches)
       must(s.inside || !s.holds || s.begin >= steps.back().begin || (s.end && s.end <= steps.back().begin),
            "a step begins where no stretch is");
+  }
+  void step_worked(u64 ticks, bool update) override {
+    must(ticks <= now, "a step has worked");
+    if (steps.empty()) return;
+    steps.back().worked = ticks;
+    steps.back().updates += update;
+  }
+  void loop_ended(u64 ticks) override {
+    must(ticks <= now, "a loop has ended");
+    if (!steps.empty()) steps.back().loop_end = ticks;
   }
   void count_restarts(RestartWhy why, i64 number, u64 ticks, bool) override {
     must(number >= 0 && number <= i64(steps.size()), "counting goes on from a step that was counted");
@@ -164,6 +177,7 @@ struct Game {
     if (gradients && training) trained_.insert(module);
     d.module_called(t, {&models_[again ? 3 + tokens.size() % 2 : module], gradients, training,
                         module ? &parameters_[module] : nullptr, trained_.count(module) > 0});
+    d.module_returned(t + 1);
   }
 
   void token(char c, u64 t) {
@@ -185,17 +199,19 @@ struct Game {
       case 'w': return call(t, 2, false, false);
       case 'N': return call(t, 0, true, true);
       case 'n': return call(t, 0, false, true);
-      case 'B': return d.backward_begins(t), d.backward_ends();
+      case 'B': return d.backward_begins(t), d.backward_ends(t + 1);
       case '<': return d.backward_begins(t);
-      case '>': return d.backward_ends();
+      case '>': return d.backward_ends(t);
       case 'O': return d.optimizer_begins(t, 0), d.optimizer_ends(t + 1);
       case 'o': return d.optimizer_begins(t, 1), d.optimizer_ends(t + 1);
       case 'p': return d.optimizer_begins(t, 2), d.optimizer_ends(t + 1);
       case 'q': return d.optimizer_begins(t, 3), d.optimizer_ends(t + 1);
       case '(': return d.optimizer_begins(t, 0);
       case ')': return d.optimizer_ends(t);
-      case 'A': return d.scaler_updated(t);
-      case 'P': return d.graph_replayed(t);
+      case 'A': return d.scaler_updated(t + 1);
+      case 'P': return d.graph_begins(t), d.graph_replayed(t + 1);
+      case '{': return d.capture_begins();
+      case '}': return d.capture_ends();
       case 'Z': return d.gradients_cleared(t);
       case 'U': return d.profiler_step_begins(t);
       case 'u': return d.profiler_step_ends(t);

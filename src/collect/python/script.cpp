@@ -67,8 +67,9 @@ def watched(torch):
             yield 'scaler', scaler, checks
             break
     graph = getattr(torch.cuda, 'CUDAGraph', None)
-    if 'replay' in vars(graph or object):
-        yield 'graph', graph, 'replay'
+    for kind, name in ('graph', 'replay'), ('capture', 'capture_begin'), ('captured', 'capture_end'):
+        if name in vars(graph or object):
+            yield kind, graph, name
 
 # Whether the loop of a DataLoader's worker takes its arguments in the order that loader.cpp knows.
 def worker_arguments(loop):
@@ -76,8 +77,8 @@ def worker_arguments(loop):
     return (names[2:5] + names[6:9:2] + names[10:12] ==
             ('index_queue', 'data_queue', 'done_event', 'collate_fn', 'base_seed', 'worker_id', 'num_workers'))
 
-# Before 3.12, functions that Python code calls cannot be hooked: backward passes, scalers, zero_grad and replays are
-# wrapped.
+# Before 3.12, functions that Python code calls cannot be hooked: backward passes, scalers, zero_grad, replays and
+# captures of CUDA graphs are wrapped.
 def watch(torch):
     every = sys.version_info >= (3, 12)
     free_threaded = 't' in getattr(sys, 'abiflags', '')
@@ -97,7 +98,11 @@ def watch(torch):
         elif kind == 'scaler':
             wrap_after(owner, name, scaler_updated)
         elif kind == 'graph':
-            wrap_after(owner, name, graph_replayed)
+            wrap_around(owner, name, graph_begins, graph_replayed)
+        elif kind == 'capture':
+            wrap_after(owner, name, capture_begins)
+        elif kind == 'captured':
+            wrap_around(owner, name, lambda: None, capture_ends)
         elif kind == 'zero_grad':
             wrap_around(owner, name, gradients_cleared, lambda: None)
         elif name == 'backward':  # grad is left alone: torch.compile knows it by identity

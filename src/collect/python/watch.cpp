@@ -69,6 +69,11 @@ void step_token(Evidence evidence, Use use) {
   leave(block);
 }
 
+// In an inference it shows where the last step ends.
+void module_returned() {
+  step_token(Evidence::none, [](StepDetector& d, u64) { d.module_returned(now_ticks()); });
+}
+
 void loader_opened() {
   step_token(Evidence::none, [](StepDetector& d, u64 t) { d.loader_opened(t); });
 }
@@ -92,10 +97,23 @@ void scale_checked(PyObject* why) {
   step_token(Evidence::update, [](StepDetector& d, u64) { d.scaler_updated(now_ticks()); });
 }
 
-// Without gradients it is an evaluation.
+// Replays without gradients are an evaluation.
+void graph_begins() {
+  if (!torch_grad_enabled()) return;
+  step_token(Evidence::none, [](StepDetector& d, u64 t) { d.graph_begins(t); });
+}
+
 void graph_replayed() {
   if (!torch_grad_enabled()) return;
   step_token(Evidence::none, [](StepDetector& d, u64) { d.graph_replayed(now_ticks()); });
+}
+
+void capture_begins() {
+  step_token(Evidence::none, [](StepDetector& d, u64) { d.capture_begins(); });
+}
+
+void capture_ends() {
+  step_token(Evidence::none, [](StepDetector& d, u64) { d.capture_ends(); });
 }
 
 void backward_announced() {
@@ -120,6 +138,7 @@ PyObject* module_hook(PyObject* function, PyObject* const* args, size_t count, P
   PyObject* result = g_call_function(function, args, count, names);
   if (pauses) resume_hook(function);
   nesting_now().modules = around;
+  if (around == 0 && nesting.fetching == 0 && !g_session.steps_are_settled()) module_returned();
   if (around == 0 && t_self.block) t_self.block->in_module.store(0, std::memory_order_relaxed);
   if (recorded) call_ends(g_module_code);
   return result;
@@ -164,8 +183,21 @@ PyObject* scaler_hook(PyObject* function, PyObject* const* args, size_t count, P
 }
 
 PyObject* graph_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
+  graph_begins();
   PyObject* result = g_call_function(function, args, count, names);
   if (result) graph_replayed();
+  return result;
+}
+
+PyObject* capture_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
+  PyObject* result = g_call_function(function, args, count, names);
+  if (result) capture_begins();
+  return result;
+}
+
+PyObject* captured_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
+  PyObject* result = g_call_function(function, args, count, names);
+  capture_ends();  // also if that failed
   return result;
 }
 
@@ -174,7 +206,8 @@ constexpr struct {
   PyHook* hook;
 } kHooks[] = {{"module", module_hook}, {"backward", backward_hook},   {"loader", loader_hook},
               {"batch", batch_hook},   {"zero_grad", zero_grad_hook}, {"scaler", scaler_hook},
-              {"graph", graph_hook},   {"worker", worker_loop_hook}};
+              {"graph", graph_hook},   {"capture", capture_hook},     {"captured", captured_hook},
+              {"worker", worker_loop_hook}};
 
 PyHook* hook_of(const char* kind) {
   for (const auto& known : kHooks)
@@ -236,6 +269,21 @@ PyObject* watch_backward_ends(PyObject*, PyObject* const*, PySize) {
 
 PyObject* watch_scaler_updated(PyObject*, PyObject* const* args, PySize count) {
   if (count > 0) scale_checked(args[0]);
+  return g_py.new_none();
+}
+
+PyObject* watch_graph_begins(PyObject*, PyObject* const*, PySize) {
+  graph_begins();
+  return g_py.new_none();
+}
+
+PyObject* watch_capture_begins(PyObject*, PyObject* const*, PySize) {
+  capture_begins();
+  return g_py.new_none();
+}
+
+PyObject* watch_capture_ends(PyObject*, PyObject* const*, PySize) {
+  capture_ends();
   return g_py.new_none();
 }
 

@@ -22,6 +22,9 @@ PyObject* watch_zero_grad(PyObject*, PyObject* const* args, PySize count);
 PyObject* watch_backward_begins(PyObject*, PyObject* const* args, PySize count);
 PyObject* watch_backward_ends(PyObject*, PyObject* const* args, PySize count);
 PyObject* watch_scaler_updated(PyObject*, PyObject* const* args, PySize count);
+PyObject* watch_graph_begins(PyObject*, PyObject* const* args, PySize count);
 PyObject* watch_graph_replayed(PyObject*, PyObject* const* args, PySize count);
+PyObject* watch_capture_begins(PyObject*, PyObject* const* args, PySize count);
+PyObject* watch_capture_ends(PyObject*, PyObject* const* args, PySize count);
 
 }  // namespace tprof

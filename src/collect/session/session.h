@@ -135,6 +135,9 @@ class Session final : private StepSink {
     bool ended = false;  // by a stretch, at `end`
     u64 end = 0;
     bool evaluates = false;  // there is an evaluation inside
+    // As in StepRecord.
+    u64 work = 0, loop_end = 0;
+    u32 updates = 0;
   };
   // The window beside the schedule that a trigger asked for; none: end <= first.
   struct Extra {
@@ -163,6 +166,8 @@ class Session final : private StepSink {
   void step_moves(u64 ticks) override;
   void step_withdrawn(i64 number) override;
   void step_confirmed() override;
+  void step_worked(u64 ticks, bool update) override;
+  void loop_ended(u64 ticks) override;
   void count_restarts(RestartWhy why, i64 number, u64 ticks, bool anew) override;
   void stretch_begins(StretchKind kind, i64 number, u64 ticks, bool inside) override;
   void stretch_goes_on(u64 ticks, u32 batches, u32 calls) override;
@@ -212,6 +217,7 @@ class Session final : private StepSink {
   void show_sign(u64 ticks);
   bool wanted_in_stretch() const;
   void record_step(i64 number, u64 ticks, StepBy by);
+  void record_ends();
 
   // Set-up and end (session.cpp).
   void join(const Frontend& frontend, StepMode fallback);

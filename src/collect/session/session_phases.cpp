@@ -141,16 +141,18 @@ void Session::start_by_hand() {
   first_number_ = detector_.number() < 0 ? 0 : detector_.number();
   u64 now = now_ticks();
   apply_plan(plan_for(first_number_), first_number_, now);
-  if (detector_.number() >= 0) {
-    record_step(detector_.number(), now, StepBy::api);
-    if (step_.record) step_.record->flags |= kStepHasWork;
-  }
+  if (detector_.between_steps()) return;
+  record_step(detector_.number(), now, step_.by);
+  if (step_.record) step_.record->flags |= kStepHasWork | kStepEntered;
 }
 
 void Session::stop_by_hand() {
   u64 now = now_ticks();
   deferred_ = false;  // the end of a window that waits for the step to be confirmed: it ends now
-  if (step_.record) step_.record->end_ticks = now;
+  if (step_.record && !step_.ended) {
+    step_.record->end_ticks = now;
+    step_.record->flags |= kStepLeft;
+  }
   step_.record = nullptr;
   note_hand(now);
   apply_plan({Phase::wait, -1}, detector_.number() + 1, now);

@@ -23,7 +23,7 @@ bool delivery_is_awaited() {
 void Session::step_begins(i64 number, u64 ticks, StepBy by) {
   if (step_.record && !step_.ended) step_.record->end_ticks = ticks;
   previous_step_ = step_;
-  step_ = {nullptr, ticks, by, false, step_.end};
+  step_ = {.ticks = ticks, .by = by, .end = step_.end};
   began_ = false;
   if (!leads()) return;
   meet(number, ticks);
@@ -45,6 +45,7 @@ void Session::record_step(i64 number, u64 ticks, StepBy by) {
   u32 tid = step_thread_.tid();
   step_.record = g_writer.add_step(by, number, ticks, tid ? tid : current_tid(), previous_step_.record);
   if (step_.record) step_.record->flags |= kStepTentative;
+  record_ends();
 }
 
 // For those who watch the program, see StepNow.
@@ -121,6 +122,24 @@ void Session::step_confirmed() {
     step = nullptr;
   }
   step_.record = step;
+}
+
+void Session::step_worked(u64 ticks, bool update) {
+  step_.work = ticks;
+  step_.updates += update;
+  record_ends();
+}
+
+void Session::loop_ended(u64 ticks) {
+  step_.loop_end = ticks;
+  record_ends();
+}
+
+void Session::record_ends() {
+  if (!step_.record) return;
+  step_.record->work_ticks = step_.work;
+  step_.record->loop_end_ticks = step_.loop_end;
+  step_.record->updates = step_.updates;
 }
 
 void Session::count_restarts(RestartWhy why, i64 number, u64 ticks, bool anew) {

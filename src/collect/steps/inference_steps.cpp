@@ -34,6 +34,7 @@ void InferenceSteps::draw_begins(u64 t, const void* iterator) {
   u64 at = opened_ ? opened_ : t;
   opened_ = 0;
   drawing_ = iterator;
+  drawn_ = t;
   if (waiting_) {
     if (spent_) line_->move(at);  // a whole loader was read, perhaps for statistics
     spent_ = false;
@@ -65,9 +66,11 @@ void InferenceSteps::draw_ends(bool got_batch) {
   }
   if (leads) dry_ = true;
   spent_ = waiting_;
-  if (!empty_) return;
-  empty_ = waiting_ = false;
-  line_->withdraw();
+  if (empty_) {
+    empty_ = waiting_ = false;
+    line_->withdraw();
+  }
+  if (leads && ahead_ == 0) line_->loop_ended(drawn_);  // else it is drawn from in advance
 }
 
 void InferenceSteps::module_called(u64 t, const ModuleCall& call) {

@@ -18,6 +18,8 @@ class InferenceSteps {
   void loader_opened(u64 t) { opened_ = t; }
   void draw_begins(u64 t, const void* iterator);
   void draw_ends(bool got_batch);
+  // A batch was drawn, and its call has not come yet.
+  bool waits() const { return waiting_; }
   void module_called(u64 t, const ModuleCall& call);
   // The program states that a step starts now: what came before makes none.
   void edge_stated() { opened_ = forwards_.count = others_.count = 0; }
@@ -45,6 +47,7 @@ class InferenceSteps {
   u64 opened_ = 0;                 // when iter() of a loader was called, if no other token came since
   const void* loader_ = nullptr;   // the leading iterator
   const void* drawing_ = nullptr;  // the iterator that was last drawn from
+  u64 drawn_ = 0;                  // ... and when
   bool dry_ = false;               // loader_ is exhausted
   bool empty_ = false;             // the tentative step has no batch yet
   bool waiting_ = false;           // the current step has a batch, or may get one, and has no call yet

@@ -16,6 +16,26 @@ void StepLine::begin(u64 t, StepBy by) {
   by_ = by;
   tentative_ = true;
   sink_->step_begins(number_, t, by);
+  // The step begins in the past: what was seen since then is its own.
+  if (last_update_ > t) sink_->step_worked(last_update_, true);
+  if (last_loop_end_ > t) sink_->loop_ended(last_loop_end_);
+}
+
+void StepLine::update(u64 t, bool another) {
+  if (t) work(t);
+  last_update_ = t;
+  sink_->step_worked(t, another);
+}
+
+void StepLine::call(u64 t) {
+  work(t);
+  bool is_over = last_loop_end_ > edge_;
+  if (!is_over) sink_->step_worked(t, false);
+}
+
+void StepLine::loop_ended(u64 t) {
+  last_loop_end_ = t;
+  sink_->loop_ended(t);
 }
 
 void StepLine::move(u64 t) {
@@ -46,6 +66,10 @@ void StepLine::restart(RestartWhy why, i64 number, u64 t, StepBy by) {
   number_ = number - 1;
   edge_ = t;
   begin(t, by);
+}
+
+void StepLine::loop_goes_on() {
+  if (last_loop_end_) loop_ended(0);
 }
 
 void StepLine::begin_stretch(StretchKind kind, u64 t, bool inside) {

@@ -15,6 +15,10 @@ class StepSink {
   virtual void step_moves(u64 ticks) = 0;
   virtual void step_withdrawn(i64 number) = 0;
   virtual void step_confirmed() = 0;
+  // What shows where the current step ends if no other one follows in its loop: see StepRecord::work_ticks and
+  // loop_end_ticks. Each may come again with a later time.
+  virtual void step_worked(u64 ticks, bool update) = 0;
+  virtual void loop_ended(u64 ticks) = 0;
   // Counting starts again: the next step has `number` and starts at `ticks`, which lies in the past. What was counted
   // from that number on is void. `anew`: that was more than the step that is about to start.
   virtual void count_restarts(RestartWhy why, i64 number, u64 ticks, bool anew) = 0;
@@ -47,6 +51,12 @@ class StepLine {
 
   // Something that belongs to a step or a stretch ended at `t`.
   void work(u64 t) { last_work_ = t; }
+  // ... and it was an update of the current step, or in an inference a call that has returned. 0: nobody knows when it ended.
+  void update(u64 t, bool another = true);  // `another`: not the one before, which ended at `t` only
+  void call(u64 t);
+  // The loop of the current step has no more of them, which showed at `t`.
+  void loop_ended(u64 t);
+  void loop_goes_on();  // after all
 
   i64 number() const { return number_; }  // of the current step, -1 before the first
   StepBy by() const { return by_; }
@@ -62,6 +72,7 @@ class StepLine {
   StepSink* sink_ = nullptr;
   i64 number_ = -1;
   u64 edge_ = 0, previous_edge_ = 0, last_work_ = 0;
+  u64 last_update_ = 0, last_loop_end_ = 0;
   StepBy by_ = StepBy::none, previous_by_ = StepBy::none;
   bool tentative_ = false, guessed_ = false;
   StretchKind stretch_{};

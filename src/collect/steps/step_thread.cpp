@@ -19,6 +19,7 @@ bool StepThread::counts(const ThreadBlock* block, Evidence evidence, StepDetecto
     forward_block_ = nullptr;
   }
   if (tid_ == 0 || ended || (updates && !sure_)) {
+    detector.capture_ends();  // if another thread was in one
     lead(block);
     sure_ = updates;
   }

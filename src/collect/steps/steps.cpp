@@ -1,5 +1,7 @@
 #include "collect/steps/steps.h"
 
+#include <utility>
+
 namespace tprof {
 
 void StepDetector::reset(const StepSource& source, StepSink* sink, u64 start) {
@@ -16,8 +18,14 @@ void StepDetector::forget() {
   training_.stand_aside();
   if (!settled()) inference_.forget();
   in_optimizer_ = 0;
-  in_backward_ = false;
+  in_backward_ = capturing_ = false;
   updated_in_backward_ = 0;
+}
+
+bool StepDetector::between_steps() const {
+  if (line_.number() < 0) return true;
+  if (!finds_updates()) return false;
+  return training_.live() ? training_.between_steps() : !inference_.waits();
 }
 
 void StepDetector::optimizers_exist(bool exist) {
@@ -36,13 +44,14 @@ void StepDetector::work(u64 t) {
 // ---------------------------------------------------------------- batches and forwards
 
 void StepDetector::loader_opened(u64 t) {
-  if (in_optimizer_ || in_backward_) return;
+  if (is_inside()) return;
   training_.loader_opened(t);
   inference_.loader_opened(t);
 }
 
 void StepDetector::draw_begins(u64 t, const void* iterator) {
-  if (in_optimizer_ || in_backward_) return;
+  if (is_inside()) return;
+  drawn_ = t;
   if (source_.mode == StepMode::dataloader && !declared()) {
     draw_made_step_ = !line_.tentative();
     if (draw_made_step_) line_.begin(t, StepBy::option);
@@ -54,13 +63,13 @@ void StepDetector::draw_begins(u64 t, const void* iterator) {
 }
 
 void StepDetector::draw_ends(u64 t, bool got_batch) {
-  if (in_optimizer_ || in_backward_) return;
+  if (is_inside()) return;
   if (got_batch) work(t);
   if (source_.mode == StepMode::dataloader && !declared()) {
     if (got_batch)
       line_.confirm(t);
     else if (draw_made_step_)
-      line_.withdraw();
+      line_.withdraw(), line_.loop_ended(drawn_);
   }
   if (!finds_updates()) return;
   training_.draw_ends(got_batch);
@@ -68,7 +77,7 @@ void StepDetector::draw_ends(u64 t, bool got_batch) {
 }
 
 void StepDetector::module_called(u64 t, const ModuleCall& call) {
-  if (in_backward_) return;
+  if (in_backward_ || capturing_) return;
   if (in_optimizer_) return sign_of_closure();
   work(t);
   sign_by_passes(t);
@@ -77,13 +86,19 @@ void StepDetector::module_called(u64 t, const ModuleCall& call) {
   if (!training_.live() && automatic()) inference_.module_called(t, call);
 }
 
+void StepDetector::module_returned(u64 t) {
+  if (!is_inside() && finds_updates() && !training_.live()) line_.call(t);
+}
+
 // ---------------------------------------------------------------- backward passes
 
 void StepDetector::backward_node(u64 t, i64 sequence) {
   // AccumulateGrad has the largest possible number, which says nothing.
   bool new_pass = sequence > newest_sequence_ && sequence < INT64_MAX / 2;
   if (new_pass) newest_sequence_ = sequence;
-  if (new_pass || wants_backward()) backward(t, new_pass);
+  if (!new_pass && !wants_backward()) return;
+  backward(t, new_pass);
+  if (new_pass && finds_updates()) training_.backward_ended(0);
 }
 
 void StepDetector::backward_begins(u64 t) {
@@ -92,14 +107,18 @@ void StepDetector::backward_begins(u64 t) {
   updated_in_backward_ = 0;
 }
 
-void StepDetector::backward_ends() {
+void StepDetector::backward_ends(u64 t) {
   in_backward_ = false;
-  if (updated_in_backward_) update(updated_in_backward_, line_.last_work(), optimizer_);
-  updated_in_backward_ = 0;
+  u64 updated = std::exchange(updated_in_backward_, 0);
+  if (capturing_) return;
+  if (updated)
+    update(updated, t, optimizer_);
+  else if (finds_updates())
+    training_.backward_ended(t);
 }
 
 void StepDetector::backward(u64 t, bool new_pass) {
-  if (in_backward_) return;
+  if (in_backward_ || capturing_) return;
   if (in_optimizer_) return sign_of_closure();
   if (!new_pass) return;
   work(t);
@@ -139,7 +158,7 @@ void StepDetector::sign_of_closure() {
 }
 
 void StepDetector::optimizer_ends(u64 t) {
-  if (in_optimizer_ == 0 || --in_optimizer_) return;
+  if (in_optimizer_ == 0 || --in_optimizer_ || capturing_) return;
   if (in_backward_)
     line_.work(t);
   else
@@ -147,12 +166,14 @@ void StepDetector::optimizer_ends(u64 t) {
 }
 
 void StepDetector::scaler_updated(u64 t) {
-  if (!in_optimizer_) update(t, t, 0);
+  if (!in_optimizer_ && !capturing_) update(t, t, 0);
 }
+
+void StepDetector::graph_begins(u64 t) { replay_ = t; }
 
 void StepDetector::graph_replayed(u64 t) {
   work(t);
-  if (finds_updates() && !in_optimizer_ && !in_backward_) training_.graph_replayed(t);
+  if (finds_updates() && !is_inside()) training_.graph_replayed(replay_, t);
 }
 
 void StepDetector::update(u64 begin, u64 end, u64 optimizer) {
@@ -163,7 +184,7 @@ void StepDetector::update(u64 begin, u64 end, u64 optimizer) {
 }
 
 void StepDetector::gradients_cleared(u64 t) {
-  if (!in_optimizer_ && !in_backward_ && finds_updates()) training_.cleared(t);
+  if (!is_inside() && finds_updates()) training_.cleared(t);
 }
 
 // ---------------------------------------------------------------- stated edges
@@ -176,6 +197,7 @@ void StepDetector::profiler_step_begins(u64 t) {
 void StepDetector::profiler_step_ends(u64 t) {
   in_profiler_step_ = false;
   line_.work(t);
+  if (line_.by() == StepBy::profiler_step) line_.loop_ended(t);
 }
 
 void StepDetector::api_step(u64 t) {

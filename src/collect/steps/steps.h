@@ -37,14 +37,18 @@ class StepDetector {
   void draw_begins(u64 t, const void* iterator);  // DataLoader iterator's __next__
   void draw_ends(u64 t, bool got_batch);
   void module_called(u64 t, const ModuleCall& call);  // outermost calls only
+  void module_returned(u64 t);                        // ... of a program that is not known to train
   void backward_node(u64 t, i64 sequence);            // an autograd node starts outside of any announced pass
   void backward_begins(u64 t);                        // torch.autograd.backward or grad
-  void backward_ends();
+  void backward_ends(u64 t);
   void optimizer_begins(u64 t, u64 optimizer);  // see Turn
   void optimizer_ends(u64 t);
   void gradients_cleared(u64 t);  // Optimizer.zero_grad or Module.zero_grad is called
   void scaler_updated(u64 t);     // begin of an enabled GradScaler.update
-  void graph_replayed(u64 t);     // end of a CUDAGraph.replay, with gradients enabled
+  void graph_begins(u64 t);       // CUDAGraph.replay is called, with gradients enabled
+  void graph_replayed(u64 t);     // ... and returns
+  void capture_begins() { capturing_ = true; }  // of a CUDA graph: until it ends, nothing is really done
+  void capture_ends() { capturing_ = false; }
   void profiler_step_begins(u64 t);
   void profiler_step_ends(u64 t);
   void api_step(u64 t);
@@ -63,6 +67,8 @@ class StepDetector {
 
   i64 number() const { return line_.number(); }  // of the current step, -1 before the first
   bool tentative() const { return line_.tentative(); }
+  // The current step is over, or there is none: recording that starts now misses nothing of a step, and gets none of it.
+  bool between_steps() const;
   // If the program ends now, the current step is none: nothing made it one, or its gradients were never used (those of
   // an evaluation, or of fewer batches than gradients are accumulated over).
   bool void_at_end() const { return tentative() || (finds_updates() && training_.lacks_update()); }
@@ -78,6 +84,7 @@ class StepDetector {
 
  private:
   bool declared() const { return in_profiler_step_ || api_; }
+  bool is_inside() const { return in_optimizer_ || in_backward_ || capturing_; }
   bool automatic() const { return source_.mode == StepMode::automatic && !declared(); }
   bool finds_updates() const { return automatic() || (source_.mode == StepMode::optimizer && !declared()); }
   bool by_pattern() const { return source_.mode == StepMode::range || source_.mode == StepMode::nvtx; }
@@ -95,11 +102,14 @@ class StepDetector {
 
   int in_optimizer_ = 0;
   bool in_backward_ = false;
+  bool capturing_ = false;
   u64 optimizer_begin_ = 0, optimizer_ = 0;
   bool closure_ = false;         // a forward or backward pass was seen in the optimizer that runs
   u64 updated_in_backward_ = 0;  // start of the first optimizer that ran inside the backward pass
   bool optimizers_exist_ = true;
   bool draw_made_step_ = false;  // TPROF_STEP=dataloader: the fetch that is under way started one
+  u64 drawn_ = 0;                // when the newest fetch began
+  u64 replay_ = 0;               // when the newest replay began
   i64 passes_ = 0;               // TPROF_STEP=backward: in the current step
   bool in_profiler_step_ = false;
   bool api_ = false;

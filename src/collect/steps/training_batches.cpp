@@ -17,6 +17,8 @@ void TrainingSteps::loader_opened(u64 t) {
 
 void TrainingSteps::draw_begins(u64 t, const void* iterator) {
   if (!draws_count_) return;
+  drawing_ = iterator;
+  drawn_ = t;
   bool is_new = opened_ != 0;
   u64 begin = is_new ? opened_ : t;
   opened_ = 0;
@@ -46,12 +48,16 @@ void TrainingSteps::draw_ends(bool got_batch) {
     return;
   }
   bool evaluated = evaluating_ && drawn(evaluating_);
-  if (!evaluated) dry_ = true, dry_steps_ = 0;
+  if (!evaluated) dry_ = true, dry_steps_ = 0, dry_since_ = drawn_;
   evaluating_ = nullptr;
   spent_ = true;
-  if (batches_ > 0) return;
-  group_ = 0;
-  if (shown_) withdraw();
+  bool in_advance = batches_ > 0;
+  if (!in_advance) {
+    group_ = 0;
+    if (shown_) withdraw();
+  }
+  bool of_loop = in_advance ? calls_ == 0 && drawing_ == iterators_[0] : drawing_ == trained_on_;
+  if (of_loop && !evaluated) line_->loop_ended(drawn_);
 }
 
 void TrainingSteps::reset_group(u64 t, const void* iterator) {
@@ -83,6 +89,8 @@ void TrainingSteps::close_group() {
   u64 t = group_;
   group_ = 0;
   quiet_count_ = 0;
+  trained_on_ = iterators_[0];
+  if (!spent_ && state_ != State::gap) line_->loop_goes_on();
   end_stretch(t);
   if (state_ == State::gap) begin(t, Sign::draw);
   if (state_ == State::tentative && step_.began_with == Sign::draw) {

@@ -1,6 +1,7 @@
 #include "collect/steps/training_steps.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tprof {
 
@@ -122,6 +123,7 @@ void TrainingSteps::begin(u64 t, Sign what) {
   begin_ = t;
   state_ = State::tentative;
   if (live_) line_->begin(t, by(what));
+  if (live_ && dry_ && what != Sign::draw) line_->loop_ended(dry_since_);
 }
 
 void TrainingSteps::withdraw() {
@@ -219,7 +221,7 @@ bool TrainingSteps::update(u64 begin_ticks, u64 end, u64 optimizer) {
   updates_seen_ = true;
   if (alone_from_ >= 0) passes_were_one_step();
   if (state_ == State::gap && !step_.next_edge) {  // another optimizer of the same update
-    line_->work(end);
+    line_->update(end, end > begin_ticks);
     return true;
   }
   turn_.optimizer = optimizer;
@@ -236,21 +238,26 @@ bool TrainingSteps::update(u64 begin_ticks, u64 end, u64 optimizer) {
 
 // Where a batch was drawn and nothing was called since, the graph may be all of a step, up to the update. Without
 // batches it is where two replays follow each other.
-void TrainingSteps::graph_replayed(u64 t) {
+void TrainingSteps::graph_replayed(u64 begin, u64 end) {
   opened_ = 0;
+  u64 end_before = std::exchange(replayed_, end);
   if (!live_ || !optimizers_) return;
   if (group_) {
-    if (calls_ == 0) update(t, t, 0);
+    if (calls_ == 0) update(begin, end, 0);
     return;
   }
   if (drawing()) return;
   bool again = state_ == State::tentative && step_.began_with == Sign::replay;
   if (again && !replays_are_steps_) {
     replays_are_steps_ = true;
-    update(begin_, begin_, 0);
+    update(begin_, end_before, 0);
   }
-  sign(t, Sign::replay);
-  if (replays_are_steps_ && step_.began_with == Sign::replay) update(t, t, 0);
+  sign(begin, Sign::replay);
+  if (replays_are_steps_ && step_.began_with == Sign::replay) update(begin, end, 0);
+}
+
+void TrainingSteps::backward_ended(u64 t) {
+  if (live_ && !optimizers_) line_->update(t, false);
 }
 
 void TrainingSteps::closure_began(u64 t) {
@@ -263,7 +270,7 @@ void TrainingSteps::closure_began(u64 t) {
 }
 
 void TrainingSteps::updated(u64 t) {
-  line_->work(t);
+  line_->update(t);
   last_call_ = 0;
   first_step_ = false;
   if (evaluated_since_ && !trained_since_) trains_in_eval_ = true;

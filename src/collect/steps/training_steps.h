@@ -54,7 +54,9 @@ class TrainingSteps {
   void backward(u64 t);
   // `optimizer`: see Turn. False: it changed nothing, since there was no backward pass yet.
   bool update(u64 begin, u64 end, u64 optimizer);
-  void graph_replayed(u64 t);
+  void graph_replayed(u64 begin, u64 end);
+  // A backward pass ended, which the latest token was about. 0: nobody knows when.
+  void backward_ended(u64 t);
   // A forward or backward pass ran inside an optimizer's step that started at `t`.
   void closure_began(u64 t);
 
@@ -70,6 +72,8 @@ class TrainingSteps {
   void stand_aside();
 
   bool live() const { return live_; }
+  // The newest step has had its update.
+  bool between_steps() const { return live_ && state_ == State::gap; }
   // The newest step has a backward pass and no update, where others had one.
   bool lacks_update() const { return live_ && optimizers_ && !first_step_ && state_ == State::working; }
   // It matters of which optimizer an update is. To learn it may take some milliseconds, if another thread runs Python.
@@ -145,6 +149,7 @@ class TrainingSteps {
   bool updates_seen_ = false;
   bool trains_in_eval_ = false;     // an update followed calls in eval mode only
   bool replays_are_steps_ = false;  // of a CUDA graph, without batches
+  u64 replayed_ = 0;                // when the newest replay ended
   bool first_step_ = true;          // none has ended
   bool cleared_update_ = false;     // an update followed a clearing at once, and was none; another one shall be
   bool clears_first_ = false;       // gradients are cleared before their update, not after it
@@ -162,6 +167,9 @@ class TrainingSteps {
   // The batch group.
   u64 group_ = 0;   // its start, 0: there is no group
   u64 opened_ = 0;  // when iter() of a loader was called, if no other token came since
+  const void* drawing_ = nullptr;     // the iterator that was last drawn from ...
+  u64 drawn_ = 0;                     // ... and when
+  const void* trained_on_ = nullptr;  // the first iterator of the last group that was trained on
   const void* iterators_[kMaxIterators] = {};
   u32 iterator_count_ = 0, batches_ = 0, calls_ = 0;
   bool eval_calls_ = false;           // it has calls, in eval mode and without gradients, of modules that train
@@ -186,6 +194,7 @@ class TrainingSteps {
 
   // Loops that draw.
   bool dry_ = false;   // a loader was exhausted, and nothing was drawn since
+  u64 dry_since_ = 0;  // when the draw began that showed it
   u32 dry_steps_ = 0;  // steps that started since then
   u32 updates_per_batch_ = 1, most_updates_ = 1;
   Turn first_turn_;            // of the first update on the newest batch

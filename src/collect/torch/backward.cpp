@@ -36,7 +36,7 @@ void backward_returns() {
   if (!block) return;
   if (g_backward_thread.load(std::memory_order_relaxed) == block->tid && --g_depth == 0) {
     g_backward_thread.store(0);
-    g_session.token(block, Evidence::backward, [](StepDetector& d) { d.backward_ends(); });
+    g_session.token(block, Evidence::backward, [](StepDetector& d) { d.backward_ends(now_ticks()); });
   }
   leave(block);
 }
