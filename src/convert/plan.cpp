@@ -152,6 +152,7 @@ void Planner::plan_flushes() {
       if (!w.is_recorded() || ticks <= w.begin_ticks || (w.end_ticks && ticks > w.end_ticks)) continue;
       SpanRequest request = request_of(w, meta_);
       request.end_ticks = ticks;
+      request.goes_on = true;
       request.kind = "flush";
       add_job(written ? request : newest_part(request), ticks, 0, -1, false);
       plan_.jobs.back().flush = i;
@@ -183,7 +184,10 @@ void Planner::plan_ring(const WindowInfo& window) {
   request.last_epoch = 2 * window.number + 1;
   request.kind = kFlightKind;
   for (const TriggerRecord& t : meta_.triggers)
-    if (t.head.id == window.number && t.steps) take_last_steps(request, size_t(t.steps));
+    if (t.head.id == window.number) {
+      request.goes_on = true;
+      if (t.steps) take_last_steps(request, size_t(t.steps));
+    }
   add_job(request, request.begin_ticks, 0, -1, true);
 }
 

@@ -36,8 +36,8 @@ Json steps_of(const Model& model) {
     out["count"] = counted.steps;
   }
   out["counted"] = counted_text(counted);
-  if (counted.evaluations.count) out["evaluations"] = stretches_of(counted.evaluations);
-  if (counted.inferences.count) out["inferences"] = stretches_of(counted.inferences);
+  for (u32 i = 0; i < kStretchKinds; i++)
+    if (counted.stretches[i].count) out[kStretchKeys[i]] = stretches_of(counted.stretches[i]);
   if (counted.before_training) out["before_training"] = true;
   return out;
 }
@@ -239,8 +239,7 @@ Counted read_counted(const Json& ledger) {
   out.steps = number_of(*step, "count");
   out.guessed = text_at(*step, "confidence") == "guessed";
   out.before_training = step->contains("before_training");
-  out.evaluations = stretch_sum(*step, "evaluations");
-  out.inferences = stretch_sum(*step, "inferences");
+  for (u32 i = 0; i < kStretchKinds; i++) out.stretches[i] = stretch_sum(*step, kStretchKeys[i]);
   return out;
 }
 

@@ -89,6 +89,7 @@ constexpr char kCorrelation[] = "correlation";
 // memory events for engines that ignore case.
 constexpr char kCallSize[] = "size";
 // tprof's own: marks Evaluation#N and Inference#N, which are no labels of the program.
+constexpr char kCut[] = "Cut";  // of a step: one of kStepCutTexts
 constexpr char kStretch[] = "Stretch";
 constexpr char kStretchBetween[] = "between steps";  // a value of kStretch
 constexpr char kStretchInside[] = "inside a step";

@@ -22,6 +22,7 @@ struct SpanRequest {
   std::string kind = "window";
   i64 window = -1;
   bool before_training = false;  // see is_before_training()
+  bool goes_on = false;          // the program went on after the span, whose end cuts what is open there
 };
 
 // The request for one window. Its own epochs are 2w and 2w+1, but the start of a step is confirmed a little late, so

@@ -45,7 +45,7 @@ StepBy usual_source(const Steps& steps) {
 
 template <class Stretch>
 void add(Counted& counted, const Stretch& s, bool continued, i64 ns) {
-  StretchSum& sum = s.kind == StretchKind::evaluation ? counted.evaluations : counted.inferences;
+  StretchSum& sum = counted.stretches[u32(s.kind) - 1];
   sum.count++;
   sum.continued += continued;
   sum.batches += s.batches;
@@ -110,15 +110,21 @@ Counted& operator+=(Counted& sum, const Counted& more) {
   sum.steps += more.steps;
   sum.guessed |= more.guessed;
   sum.before_training |= more.before_training;
-  add_sum(sum.evaluations, more.evaluations);
-  add_sum(sum.inferences, more.inferences);
+  for (u32 i = 0; i < kStretchKinds; i++) add_sum(sum.stretches[i], more.stretches[i]);
   return sum;
 }
 
 std::string stretches_text(StretchKind kind, const StretchSum& sum) {
   auto parts = [&](u64 count) { return sum.batches ? many(count, "batch", "batches") : many(count, "call", "calls"); };
-  std::string out = kind == StretchKind::inference ? many(sum.count, "stretch", "stretches") + " of inference"
-                                                   : many(sum.count, "evaluation", "evaluations");
+  static constexpr struct {
+    const char *one, *more, *rest;
+  } kWords[] = {{"evaluation", "evaluations", ""},
+                {"stretch", "stretches", " of inference"},
+                {"stretch", "stretches", " after the loop"},
+                {"stretch", "stretches", " of batches whose gradients were never used"}};
+  static_assert(std::size(kWords) == kStretchKinds);
+  const auto& words = kWords[u32(kind) - 1];
+  std::string out = many(sum.count, words.one, words.more) + words.rest;
   if (u64 all = sum.batches ? sum.batches : sum.calls; all && kind == StretchKind::evaluation)
     out += " of " + parts(all) + (sum.count > 1 ? " in all" : "");
   return out + (sum.left_out ? " (" + parts(sum.left_out) + " not recorded)" : "");
@@ -126,9 +132,8 @@ std::string stretches_text(StretchKind kind, const StretchSum& sum) {
 
 std::string counted_text(const Counted& counted) {
   std::string out = steps_text(counted);
-  for (const auto& [kind, sum] :
-       {std::pair(StretchKind::evaluation, counted.evaluations), std::pair(StretchKind::inference, counted.inferences)})
-    if (sum.count) out += ", " + stretches_text(kind, sum);
+  for (StretchKind kind : {StretchKind::evaluation, StretchKind::inference, StretchKind::left_over})
+    if (counted.of(kind).count) out += ", " + stretches_text(kind, counted.of(kind));
   if (counted.before_training) out += ", counted before the program began to train";
   return out + (counted.guessed ? kGuessed : "");
 }

@@ -28,7 +28,8 @@ struct Counted {
   u64 steps = 0;
   bool guessed = false;
   bool before_training = false;
-  StretchSum evaluations, inferences;
+  StretchSum stretches[kStretchKinds];  // by StretchKind - 1
+  const StretchSum& of(StretchKind kind) const { return stretches[u32(kind) - 1]; }
 };
 Counted counted_of(const Model& model);
 Counted counted_of(const Meta& meta);  // the whole recording, without times
@@ -36,7 +37,7 @@ Counted counted_of(const Meta& meta);  // the whole recording, without times
 // Sums up spans of one process.
 Counted& operator+=(Counted& sum, const Counted& more);
 
-// "1 evaluation of 1 batch", "3 stretches of inference"
+// "1 evaluation of 1 batch", "3 stretches of inference", "1 stretch after the loop"
 std::string stretches_text(StretchKind kind, const StretchSum& sum);
 
 // "20 training steps (a batch and an update each), 1 evaluation of 1 batch"

@@ -26,6 +26,13 @@ std::vector<StepInfo> settled_steps(const Meta& meta, bool before_training) {
     if ((s.flags & kStepHasWork) && !(s.flags & kStepWithdrawn) && before == before_training) steps.push_back(s);
   }
   std::sort(steps.begin(), steps.end(), [](auto& a, auto& b) { return a.begin_ticks < b.begin_ticks; });
+  auto updates = [](const StepInfo& s) { return is_found_by_updates(s.by) && s.updates; };
+  if (std::any_of(steps.begin(), steps.end(), updates)) {
+    u64 last = steps.back().begin_ticks;
+    std::erase_if(steps, [&](const StepInfo& s) {
+      return is_found_by_updates(s.by) && !s.updates && s.begin_ticks != last && !(s.flags & kStepLeft);
+    });
+  }
   return steps;
 }
 

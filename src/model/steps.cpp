@@ -3,7 +3,7 @@
 
 #include "model/passes.h"
 #include "model/python.h"
-#include "model/settled.h"
+#include "model/step_edges.h"
 
 namespace tprof {
 namespace {
@@ -31,40 +31,9 @@ std::vector<NameTraits> traits_of(const std::vector<std::string>& names) {
   return traits;
 }
 
-// A step, or a stretch between two, in the Model's time.
-struct Edge {
-  i64 begin_ns, end_ns;
-  bool open;  // its end was not seen: it ends with its last activity
-  u32 tid;
-  const StepInfo* step;        // nullptr: a stretch, or the whole span
-  const StretchInfo* stretch;  // nullptr: a step, or the whole span
-};
-
-// In order, each bounded by the next.
-std::vector<Edge> edges_of(const std::vector<StepInfo>& steps, const std::vector<StretchInfo>& stretches,
-                           const std::function<i64(u64)>& to_ns, i64 last_ns) {
-  std::vector<Edge> edges;
-  auto add = [&](const auto& info, const StepInfo* step, const StretchInfo* stretch) {
-    i64 end = info.end_ticks ? to_ns(info.end_ticks) : INT64_MAX;
-    edges.push_back({to_ns(info.begin_ticks), end, info.end_ticks == 0, info.tid, step, stretch});
-  };
-  for (const StepInfo& s : steps) add(s, &s, nullptr);
-  for (const StretchInfo& s : stretches)
-    if (!(s.flags & kStretchInside)) add(s, nullptr, &s);
-  std::sort(edges.begin(), edges.end(), [](auto& a, auto& b) { return a.begin_ns < b.begin_ns; });
-  for (size_t i = 0; i < edges.size(); i++) {
-    Edge& edge = edges[i];
-    const Edge* next = i + 1 < edges.size() ? &edge + 1 : nullptr;
-    edge.end_ns = next ? std::min(edge.end_ns, next->begin_ns) : edge.open ? last_ns : edge.end_ns;
-    // If a step follows, its start is the end. If an evaluation follows, the end may be earlier.
-    if (next && next->step) edge.open = false;
-  }
-  return edges;
-}
-
-u32 edge_at(const std::vector<Edge>& edges, i64 ns) {
+u32 edge_at(const std::vector<StepEdge>& edges, i64 ns) {
   auto after = std::upper_bound(edges.begin(), edges.end(), ns,
-                                [](i64 value, const Edge& edge) { return value < edge.begin_ns; });
+                                [](i64 value, const StepEdge& edge) { return value < edge.begin_ns; });
   if (after == edges.begin() || ns >= after[-1].end_ns) return kNoEdge;
   return u32(after - edges.begin()) - 1;
 }
@@ -80,14 +49,14 @@ u32 thread_with(Model& model, u32 tid) {
 }
 
 // A span of GPU activities without a step or an operator is one step, because readers show nonsense without any step.
-bool is_one_step(const Model& model, const std::vector<Edge>& edges) {
+bool is_one_step(const Model& model, const std::vector<StepEdge>& edges) {
   if (!edges.empty() || (model.calls.empty() && model.gpu.empty())) return false;
   return std::all_of(model.events.begin(), model.events.end(),
                      [](const Event& e) { return e.scope == u8(Scope::user); });
 }
 
-Edge whole_span(const Model& model) {
-  Edge edge{INT64_MAX, INT64_MIN, false, 0, nullptr, nullptr};
+StepEdge whole_span(const Model& model) {
+  StepEdge edge{INT64_MAX, INT64_MIN, false, nullptr, nullptr};
   auto hold = [&](i64 begin, i64 end) {
     edge.begin_ns = std::min(edge.begin_ns, begin);
     edge.end_ns = std::max(edge.end_ns, end);
@@ -112,7 +81,7 @@ struct Content {
 };
 
 // Labels of the script do not count as activity, since one may be open until the process exits.
-std::vector<Content> contents_of(const Model& model, const std::vector<Edge>& edges,
+std::vector<Content> contents_of(const Model& model, const std::vector<StepEdge>& edges,
                                  const std::vector<NameTraits>& traits) {
   std::vector<Content> contents(edges.size());
   for (const Event& e : model.events) {
@@ -130,16 +99,13 @@ std::vector<Content> contents_of(const Model& model, const std::vector<Edge>& ed
 
 class Adder {
  public:
-  Adder(Model& model, const Meta& meta, const std::vector<StretchInfo>& stretches, const std::function<i64(u64)>& to_ns)
-      : model_(model), meta_(meta), to_ns_(to_ns) {
-    std::copy_if(stretches.begin(), stretches.end(), std::back_inserter(inside_),
-                 [](const StretchInfo& s) { return s.flags & kStretchInside; });
-  }
+  Adder(Model& model, const Meta& meta, const std::vector<StretchInfo>& inside, const std::function<i64(u64)>& to_ns)
+      : model_(model), meta_(meta), inside_(inside), to_ns_(to_ns) {}
 
   // Adds a step with the stretches inside of it.
-  void add_step(const StepInfo& info, i64 begin_ns, i64 end_ns) {
+  void add_step(const StepInfo& info, i64 begin_ns, i64 end_ns, StepCut cut) {
     Event& e = add_event(begin_ns, end_ns, info.tid, kEventStep, kStepPrefix, info.number, model_.steps.size());
-    Step step{info.number, info.by, e.begin_ns, e.end_ns(), 0, (info.flags & kStepGuessed) != 0};
+    Step step{info.number, info.by, e.begin_ns, e.end_ns(), 0, (info.flags & kStepGuessed) != 0, false, cut};
     for (const StretchInfo& s : inside_) {
       i64 begin = to_ns_(s.begin_ticks), end = s.end_ticks ? to_ns_(s.end_ticks) : INT64_MAX;
       if (begin >= step.end_ns || end <= step.begin_ns) continue;
@@ -190,7 +156,7 @@ class Adder {
 
   Model& model_;
   const Meta& meta_;
-  std::vector<StretchInfo> inside_;  // of steps: few
+  const std::vector<StretchInfo>& inside_;  // of steps: few
   const std::function<i64(u64)>& to_ns_;
   std::vector<Event> added_;
 };
@@ -198,34 +164,37 @@ class Adder {
 }  // namespace
 
 void add_steps(Model& model, const Meta& meta, const SpanRequest& request, const std::function<i64(u64)>& to_ns) {
-  std::vector<StepInfo> steps = settled_steps(meta, request.before_training);
-  std::vector<StretchInfo> stretches = settled_stretches(meta, request.before_training);
-  std::vector<Edge> edges = edges_of(steps, stretches, to_ns, model.end_ns);
-  std::erase_if(edges, [&](const Edge& edge) {
+  StepEdges of_recording(meta, request.before_training, model.begin_ns, model.end_ns, request.goes_on || !request.end_ticks, to_ns);
+  std::vector<StepEdge> edges = of_recording.all();
+  std::erase_if(edges, [&](const StepEdge& edge) {
     bool requested = !edge.step || ((request.first_step < 0 || edge.step->number >= request.first_step) &&
                                     (request.end_step < 0 || edge.step->number < request.end_step));
     return !requested || edge.end_ns <= model.begin_ns || edge.begin_ns >= model.end_ns || edge.end_ns <= edge.begin_ns;
   });
-  StepInfo whole{0, StepBy::none, 0, 0, 0, 0};
+  StepInfo whole{};
   if (is_one_step(model, edges)) {
     edges.push_back(whole_span(model));
     edges.back().step = &whole;
   }
   std::vector<NameTraits> traits = traits_of(model.names);
   std::vector<Content> contents = contents_of(model, edges, traits);
-  Adder adder(model, meta, stretches, to_ns);
+  Adder adder(model, meta, of_recording.inside(), to_ns);
   for (size_t i = 0; i < edges.size(); i++) {
-    const Edge& edge = edges[i];
+    const StepEdge& edge = edges[i];
     const Content& content = contents[i];
-    // Without events it is not written, unless its record states that some were left out.
-    bool tells = edge.stretch ? edge.stretch->left_out != 0 : edge.step == &whole;
+    // Without events it is not written, unless it is known that it has none, or that some were left out.
+    bool tells = edge.stretch ? edge.stretch->left_out || edge.stretch->kind == StretchKind::after_loop
+                              : edge.step == &whole;
     if (content.events == 0 && !tells) continue;
     i64 end = edge.end_ns;
     if (edge.open && content.events)
       end = std::min(end, content.last_work_end >= 0 ? content.last_work_end : content.last_end);
     bool meets_next = i + 1 < edges.size() && edges[i + 1].begin_ns <= end;
     if (meets_next) end -= kRoundingNs;
-    edge.step ? adder.add_step(*edge.step, edge.begin_ns, end) : adder.add_stretch(*edge.stretch, edge.begin_ns, end);
+    if (edge.step)
+      adder.add_step(*edge.step, edge.begin_ns, end, edge.cut);
+    else
+      adder.add_stretch(*edge.stretch, edge.begin_ns, end);
   }
   if (adder.finish())
     model.ledger.replaced_step_marks = std::erase_if(model.events, [&](const Event& e) {

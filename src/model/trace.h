@@ -174,6 +174,33 @@ struct TraceThread {
 constexpr i64 kRoundingNs = 2;
 constexpr u32 kFirstLaneTid = 10'000'000;  // beyond any Linux thread id (at most 4194304)
 
+// What was cut of a step. CUT(name, counts, text): `counts`: its time is that of an iteration.
+#define TPROF_STEP_CUTS(CUT)                                                       \
+  CUT(none, true, "")                                                              \
+  CUT(entered, false, "recording began inside it")                                 \
+  CUT(left, false, "recording ended inside it")                                    \
+  CUT(left_updated, true, "recording ended inside it, after its update")           \
+  CUT(last_update, false, "ends with its last update or call: no other step of its loop follows")
+
+enum class StepCut : u8 {
+#define CUT(name, counts, text) name,
+  TPROF_STEP_CUTS(CUT)
+#undef CUT
+};
+constexpr const char* kStepCutTexts[] = {
+#define CUT(name, counts, text) text,
+    TPROF_STEP_CUTS(CUT)
+#undef CUT
+};
+constexpr bool is_cut_short(StepCut cut) {
+  constexpr bool kCounts[] = {
+#define CUT(name, counts, text) counts,
+      TPROF_STEP_CUTS(CUT)
+#undef CUT
+  };
+  return !kCounts[u32(cut)];
+}
+
 struct Step {
   i64 number;
   StepBy by;
@@ -181,9 +208,11 @@ struct Step {
   u32 event;               // its event
   bool guessed = false;    // the signs of the step disagreed
   bool evaluates = false;  // a stretch lies inside of it, so its time is not that of a step
+  StepCut cut = StepCut::none;
 };
 
-// The part of an evaluation or rollout of a training program that lies in the span. See StretchRecord.
+// The part of a stretch that lies in the span: an evaluation or rollout of a training program (StretchRecord), or what
+// no step holds (step_edges.h).
 struct Stretch {
   StretchKind kind;
   i64 number;  // of its kind
@@ -347,11 +376,18 @@ inline std::string rank_text(i32 rank, const std::string& node) {
 // The operators of torch's record_function; they come with a step mark and do no work.
 constexpr char kRecordFunctionPrefix[] = "profiler::_record_function";
 constexpr char kStepPrefix[] = "ProfilerStep#";
-constexpr char kEvaluationPrefix[] = "Evaluation#";
-constexpr char kInferencePrefix[] = "Inference#";
-inline const char* prefix_of(StretchKind kind) {
-  return kind == StretchKind::evaluation ? kEvaluationPrefix : kInferencePrefix;
-}
+// The names of stretches, and their keys in documents, by StretchKind - 1.
+constexpr const char* kStretchPrefixes[] = {
+#define STRETCH(number, name, prefix, key) prefix,
+    TPROF_STRETCHES(STRETCH)
+#undef STRETCH
+};
+constexpr const char* kStretchKeys[] = {
+#define STRETCH(number, name, prefix, key) key,
+    TPROF_STRETCHES(STRETCH)
+#undef STRETCH
+};
+inline const char* prefix_of(StretchKind kind) { return kStretchPrefixes[u32(kind) - 1]; }
 constexpr char kEvaluatePrefix[] = "autograd::engine::evaluate_function: ";
 constexpr char kAccumulateGrad[] = "torch::autograd::AccumulateGrad";
 constexpr char kOptimizerPrefix[] = "Optimizer.";

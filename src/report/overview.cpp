@@ -77,12 +77,12 @@ double own_percent(const Overview& overview) {
   return ns < 0 || overview.average.us <= 0 ? -1 : 100 * ns / (1000 * overview.average.us);
 }
 
-// For evaluations and inference: JSON key, kind, sum.
+// JSON key, kind, sum.
 std::vector<std::tuple<const char*, StretchKind, StretchSum>> stretches_of(const Overview& overview) {
   std::vector<std::tuple<const char*, StretchKind, StretchSum>> out;
-  const Counted& counted = overview.counted;
-  if (counted.evaluations.count) out.push_back({"evaluations", StretchKind::evaluation, counted.evaluations});
-  if (counted.inferences.count) out.push_back({"inferences", StretchKind::inference, counted.inferences});
+  for (u32 i = 0; i < kStretchKinds; i++)
+    if (const StretchSum& sum = overview.counted.stretches[i]; sum.count)
+      out.push_back({kStretchKeys[i], StretchKind(i + 1), sum});
   return out;
 }
 

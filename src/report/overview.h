@@ -12,7 +12,7 @@ Json overview_json(const Overview& overview, const Source& source, size_t worker
 // What recording cost, as far as the trace shows; states what is not known.
 std::string own_cost_line(const Overview& overview);
 
-// One line each for evaluations and for inference outside the steps: how many, how long, which share of the trace.
+// One line for each kind of stretch outside the steps: how many, how long, which share of the trace.
 std::vector<std::string> stretch_lines(const Overview& overview);
 
 // What the time in Category::other is made of.

@@ -32,6 +32,8 @@ bool says_something(std::string_view key, std::string_view list) {
 
 TimelineArguments::TimelineArguments(const Model& model) : model_(model), collectives_(model) {
   for (u32 i = 0; i < model.stretches.size(); i++) stretches_[model.stretches[i].event] = i;
+  for (const Step& step : model.steps)
+    if (step.cut != StepCut::none) cuts_[step.event] = step.cut;
 }
 
 u32 TimelineArguments::add(const Slice& slice) {
@@ -59,6 +61,7 @@ void TimelineArguments::add_event(const Event& event, u32 index) {
     }
     add_arguments(collectives_.of_event(index));
     if (event.flags & kEventStretch) add_stretch(index);
+    if (auto cut = cuts_.find(index); cut != cuts_.end()) text(kineto::kCut, kStepCutTexts[u32(cut->second)]);
     if (event.flags & kEventNvtx) add_nvtx(*event.nvtx);
     add_inputs(event);
   }

@@ -64,6 +64,7 @@ class TimelineArguments {
   };
   std::unordered_map<std::string_view, Members> known_inputs_;  // by encoded inputs: their part of a set
   std::unordered_map<u32, u32> stretches_;                      // by event: index into Model::stretches
+  std::unordered_map<u32, StepCut> cuts_;                       // by event
   i64 last_[kNumbers] = {};
   std::string numbers_[kNumbers];
 };

@@ -8,7 +8,7 @@ Every loop ends with work that belongs to no step of its own (loss.item(), an ev
 import json
 import sys
 
-from loops import SCENARIOS, UNMARKED, evaluation, inference, training, updates  # noqa: F401 (each registers its own)
+from loops import SCENARIOS, UNMARKED, ends, evaluation, inference, training, updates  # noqa: F401 (each registers its own)
 
 if __name__ == "__main__":  # workers of a loader may import this file again
     name = sys.argv[1]

@@ -19,6 +19,7 @@ SCHEDULES = [dict(active=2), dict(wait=2, warmup=1, active=2, repeat=2),
 NEEDS_TORCH_2 = {"amp_with_skipped_steps_with_loader": "GradScaler without CUDA",
                  "amp_with_skipped_steps_without_loader": "GradScaler without CUDA",
                  "amp_of_shards_with_skipped_steps": "GradScaler without CUDA",
+                 "amp_that_skips_the_last_update": "GradScaler without CUDA",
                  "the_scripts_own_profiler": "a build with Kineto",
                  "an_optimizer_for_each_parameter_inside_the_backward_pass": "such hooks"}
 
@@ -65,6 +66,20 @@ def wrong(result, schedule):
                 span = spans.get(int(mark["name"][5:]))
                 if span and not span["ts"] <= mark["ts"] <= span["ts"] + span["dur"]:
                     found.append("%s lies outside its step" % mark["name"])
+        found += lies_outside(trace)
+    return found
+
+
+def lies_outside(trace):
+    """What runs under a label after:<word> belongs to no step, and to the stretch behind its loop."""
+    found = []
+    stretches = [e for e in trace.ops() if e["name"].startswith("After the loop#")]
+    for label in (e for e in trace.ops() if e["name"].startswith("after:")):
+        begin, end = label["ts"], label["ts"] + label["dur"]
+        found += ["%s lies in %s" % (label["name"], s["name"]) for s in trace.step_spans()
+                  if s["ts"] < end and begin < s["ts"] + s["dur"]]
+        if not any(s["ts"] <= begin and end <= s["ts"] + s["dur"] for s in stretches):
+            found.append("%s lies in no stretch after the loop" % label["name"])
     return found
 
 

@@ -29,7 +29,7 @@ TEST(BesideSteps, EvaluationsAreInNoAverage) {
   ASSERT_EQ(o.steps.size(), 3u);
   EXPECT_EQ(o.average.us, 1000);
   EXPECT_EQ(o.average.by[u32(Category::cpu)], 400);
-  EXPECT_EQ(o.counted.evaluations.count, 1u);
+  EXPECT_EQ(o.counted.of(StretchKind::evaluation).count, 1u);
   Windows w = windows_of(m);
   EXPECT_EQ(w.all.length(), 8'000'000);
   EXPECT_EQ(w.time.length(), 3'000'000);

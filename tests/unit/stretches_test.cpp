@@ -181,7 +181,8 @@ TEST_F(StretchesTest, WhatWasTakenBackIsNotThere) {
   op(kT + 30, kT + 40);
   Model m = build();
   EXPECT_EQ(m.steps.size(), 1u);
-  EXPECT_TRUE(m.stretches.empty());
+  ASSERT_EQ(m.stretches.size(), 1u);
+  EXPECT_EQ(m.stretches[0].kind, StretchKind::after_loop);
 }
 
 TEST_F(StretchesTest, WhatCameBeforeTheTrainingIsAnEvaluation) {
@@ -268,13 +269,13 @@ TEST_F(StretchesTest, CountsInWords) {
   EXPECT_EQ(text(StepBy::inference_batch, 400), "400 inference steps (a batch each)");
   EXPECT_EQ(text(StepBy::option, 5), "5 steps (TPROF_STEP)");
   Counted c{.by = StepBy::optimizer, .steps = 12};
-  c.inferences.count = 3;
-  c.inferences.left_out = 1;
-  c.evaluations.count = 2;
-  c.evaluations.batches = 20;
+  c.stretches[0] = {.count = 2, .batches = 20};
+  c.stretches[1] = {.count = 3, .left_out = 1};
+  c.stretches[2] = {.count = 1};
+  c.stretches[3] = {.count = 1};
   EXPECT_EQ(counted_text(c),
             "12 training steps (an update each), 2 evaluations of 20 batches in all, "
-            "3 stretches of inference (1 call not recorded)");
+            "3 stretches of inference (1 call not recorded), 1 stretch of batches whose gradients were never used");
 }
 
 // A window of inference, steps 1 and 2 of four, and then a training.

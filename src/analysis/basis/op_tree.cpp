@@ -53,7 +53,13 @@ struct OpTreeBuilder {
     node.thread = event.thread;
     node.event = index;
     node.kind = kind;
+    node.listed = !is_rest(event);
     of_event[index] = latest[event.thread] = add(node);
+  }
+
+  // What lies behind a loop: only what runs in it is anybody's time.
+  bool is_rest(const Event& event) const {
+    return event.flags & kEventStretch && model.names[event.name].starts_with(prefix_of(StretchKind::after_loop));
   }
 
   NodeKind kind_of(const Event& event) const {

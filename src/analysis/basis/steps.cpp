@@ -54,9 +54,17 @@ void mark_incomplete(std::vector<StepSpan>& steps) {
     steps[last - 1].whole = false;
 }
 
+// How well the time of a step tells that of an iteration.
+int worth_of(const StepSpan& step) {
+  if (!step.whole) return 0;
+  if (step.cut == StepCut::last_update) return 2;
+  return is_cut_short(step.cut) ? 1 : step.evaluates ? 3 : 4;
+}
+
 void choose_those_that_count(std::vector<StepSpan>& steps) {
-  bool plain = std::any_of(steps.begin(), steps.end(), [](const StepSpan& s) { return s.whole && !s.evaluates; });
-  for (StepSpan& s : steps) s.counts = s.whole && !(plain && s.evaluates);
+  int best = 0;
+  for (const StepSpan& s : steps) best = std::max(best, worth_of(s));
+  for (StepSpan& s : steps) s.counts = worth_of(s) == best;
 }
 
 }  // namespace
@@ -94,7 +102,8 @@ std::vector<StepSpan> step_spans(const Model& model) {
       end_before = std::max(end_before, evaluated[k].end_ns);
     i64 begin = std::max(end_before, step.begin_ns);
     i64 end = std::max({begin, step.end_ns, launched[i].end_ns});
-    out.push_back({std::to_string(step.number), {begin, end}, launched[i].activities, true, step.evaluates});
+    out.push_back({std::to_string(step.number), {begin, end}, launched[i].activities, true, step.evaluates,
+                   step.cut});
     end_before = end;
   }
   if (out.size() > 1) mark_incomplete(out);

@@ -34,7 +34,8 @@ struct StepSpan {
   u64 activities = 0;      // number of GPU activities launched in it
   bool whole = true;       // false: some of its GPU work is missing from the trace (see step_spans)
   bool evaluates = false;  // an evaluation lies inside it
-  bool counts = true;      // for averages: whole steps without an evaluation, if there are any
+  StepCut cut = StepCut::none;
+  bool counts = true;  // for averages: whole steps without an evaluation, if there are any; else the next best ones
 };
 
 // Steps in order, not overlapping. A step starts at the end of the previous one, or at its start on the host if that is

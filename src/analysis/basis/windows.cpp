@@ -7,13 +7,15 @@
 namespace tprof {
 namespace {
 
-// The gaps between two steps that count in which an evaluation lies, or a step that holds one.
+// The gaps between two steps that count in which an evaluation lies, or a step that does not count.
 std::vector<Interval> gaps_of(const Model& model, const std::vector<Interval>& steps) {
   std::vector<Interval> out;
   for (size_t i = 1; i < steps.size(); i++) {
     Interval gap{steps[i - 1].end, steps[i].begin};
-    auto lies_in = [&](const Stretch& s) { return s.begin_ns < gap.end && s.end_ns > gap.begin; };
-    if (std::any_of(model.stretches.begin(), model.stretches.end(), lies_in)) out.push_back(gap);
+    auto lies_in = [&](const auto& s) { return s.begin_ns < gap.end && s.end_ns > gap.begin; };
+    if (std::any_of(model.stretches.begin(), model.stretches.end(), lies_in) ||
+        std::any_of(model.steps.begin(), model.steps.end(), lies_in))
+      out.push_back(gap);
   }
   return out;
 }

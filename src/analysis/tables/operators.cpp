@@ -101,7 +101,9 @@ const std::string& row_name_of(const Model& model, const OpNode& node, RuleSet r
   const std::string& name = model.names[node.name];
   if (node.kind != NodeKind::step || rules != RuleSet::tprof) return name;
   if (node.event == kNone || !(model.events[node.event].flags & kEventStretch)) return kAllSteps;
-  return name.starts_with(kEvaluationPrefix) ? kAllEvaluations : kAllInference;
+  for (u32 i = 0; i < kStretchKinds; i++)
+    if (name.starts_with(kStretchPrefixes[i])) return kAllStretches[i];
+  return name;
 }
 
 MemoryUse memory_of(const OperatorRow& row, u8 device_type) {

@@ -46,6 +46,15 @@ SliceKind kind_of(const Event& event) {
   return event.scope == u8(Scope::user) ? SliceKind::label : SliceKind::op;
 }
 
+SliceKind kind_of(StretchKind kind) {
+  static constexpr SliceKind kKinds[] = {
+#define STRETCH(number, name, prefix, key) SliceKind::name,
+      TPROF_STRETCHES(STRETCH)
+#undef STRETCH
+  };
+  return kKinds[u32(kind) - 1];
+}
+
 // The end of the last slice of each row, while the slices of a track are placed in order of time.
 class Rows {
  public:
@@ -100,7 +109,7 @@ class Builder {
     host_.resize(model_.threads.size());
     std::vector<SliceKind> stretches(model_.stretches.empty() ? 0 : model_.events.size(), SliceKind::step);
     for (const Stretch& s : model_.stretches)
-      stretches[s.event] = s.kind == StretchKind::evaluation ? SliceKind::evaluation : SliceKind::inference;
+      stretches[s.event] = kind_of(s.kind);
     for (u32 i = 0; i < model_.events.size(); i++) {
       const Event& e = model_.events[i];
       bool stretch = !stretches.empty() && stretches[i] != SliceKind::step;

@@ -40,15 +40,21 @@ void note_steps(const Model& model, const std::vector<StepSpan>& spans, std::vec
     notes.push_back(model.stretches.empty() ? "no steps are marked: all of the trace counts as one"
                                             : "this trace has evaluations but no steps");
   if (model.steps.size() == 1) notes.push_back("there is only one step, which may not be typical of the others");
-  std::string missing;
-  for (const StepSpan& span : spans)
-    if (!span.whole) missing += (missing.empty() ? "" : ", ") + span.name;
-  if (!missing.empty())
-    notes.push_back("not counted, because some of their GPU work seems to be missing: steps " + missing);
-  std::string evaluate;
-  for (const StepSpan& span : spans)
-    if (span.whole && !span.counts) evaluate += (evaluate.empty() ? "" : ", ") + span.name;
-  if (!evaluate.empty()) notes.push_back("not counted, because an evaluation lies inside: steps " + evaluate);
+  auto note = [&](const char* what, auto&& is_one) {
+    std::string names;
+    for (const StepSpan& span : spans)
+      if (is_one(span)) names += (names.empty() ? "" : ", ") + span.name;
+    if (!names.empty()) notes.push_back(what + names);
+  };
+  note("not counted, because some of their GPU work seems to be missing: steps ",
+       [](const StepSpan& s) { return !s.whole; });
+  note("not counted, because an evaluation lies inside: steps ",
+       [](const StepSpan& s) { return s.whole && !s.counts && s.evaluates && !is_cut_short(s.cut); });
+  for (u32 cut = 1; cut < std::size(kStepCutTexts); cut++)
+    for (bool counts : {false, true})
+      note((std::string(counts ? "counted, though marked \"" : "not counted, because marked \"") + kStepCutTexts[cut] +
+            "\": steps ").c_str(),
+           [&](const StepSpan& s) { return s.whole && s.cut == StepCut(cut) && s.counts == counts; });
 }
 
 // Whether the call makes a device work, by its name. What other vendors' calls do is not known.

@@ -40,7 +40,10 @@ class TraceWriter {
         stacks_(model, out_),
         collectives_(model),
         gpu_(model, lines_, stacks_, collectives_, out_),
-        python_(model, lines_, out_) {}
+        python_(model, lines_, out_) {
+    for (const Step& step : model.steps)
+      if (step.cut != StepCut::none) cuts_[step.event] = step.cut;
+  }
 
   u64 write() {
     put_header();
@@ -87,6 +90,7 @@ class TraceWriter {
   CollectiveArguments collectives_;
   GpuWriter gpu_;
   PythonWriter python_;
+  std::unordered_map<u32, StepCut> cuts_;  // of steps that were cut, by event
   InputText inputs_;
 };
 
@@ -241,6 +245,8 @@ void TraceWriter::put_event(const Event& event, u32 index) {
   out_.put(", \"Record function id\": 0, ");
   put_arguments(out_, collectives_.of_event(index));
   if (event.flags & kEventStretch) put_stretch(index);
+  if (auto cut = cuts_.find(index); cut != cuts_.end())
+    out_.put("\"" + std::string(kCut) + "\": " + json_ascii(kStepCutTexts[u32(cut->second)]) + ", ");
   if (event.flags & kEventNvtx) put_arguments(out_, nvtx_arguments(model_, *event.nvtx));
   std::string_view inputs = inputs_.of(event);
   // The plugin multiplies the dims of collectives, and a list of tensors there makes it drop the whole run.

@@ -43,6 +43,8 @@ export interface OverviewWorker extends Source {
   counted: string;
   evaluations?: Stretches;
   inferences?: Stretches;
+  after_loop?: Stretches;
+  left_over?: Stretches;
   other?: { place: string; percent: number };
   own_cost: {
     cupti_us_per_step: number | null;

@@ -42,7 +42,16 @@ export const packed = ([r, g, b]: Rgb) => r | (g << 8) | (b << 16);
 export const css = (pixel: number) => `rgb(${pixel & 255} ${(pixel >> 8) & 255} ${(pixel >> 16) & 255})`;
 
 // Categories that are not work of the program stand back.
-const kQuiet = new Set(["python_function", "overhead", "user_annotation", "gpu_user_annotation", "step", "evaluation"]);
+const kQuiet = new Set([
+  "python_function",
+  "overhead",
+  "user_annotation",
+  "gpu_user_annotation",
+  "step",
+  "evaluation",
+  "after_loop",
+  "left_over",
+]);
 
 export class NameColors {
   private readonly pixels: Uint32Array; // by name

@@ -6,8 +6,8 @@ import type { Wanted } from "./href";
 
 type Rule = (table: Table, row: number) => Wanted | undefined;
 
-// Rows in which the times of all steps, evaluations or inferences are one: no slice has such a name.
-const kMany = /^(ProfilerStep|Evaluation|Inference)\*$/;
+// Rows in which the times of all steps, or of all stretches of a kind, are one: no slice has such a name.
+const kMany = /^(ProfilerStep|Evaluation|Inference|After the loop|Left over)\*$/;
 const named: Rule = (table, row) => {
   const name = table.text(row, "name").trim();
   return name && !kMany.test(name) ? { name } : undefined;

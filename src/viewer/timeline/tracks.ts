@@ -16,6 +16,8 @@ export function groupsOf(main: Source, advice?: Source): Group[] {
   add("steps", "Steps", [
     ...derived(main, "steps", "step", "Steps"),
     ...derived(main, "steps", "evaluation", "Evaluations"),
+    ...derived(main, "steps", "after_loop", "After the loop"),
+    ...derived(main, "steps", "left_over", "Left over"),
     ...(advice ? tracksOf(advice) : []),
   ]);
   add("modules", "Modules", modulesOf(main));

@@ -25,6 +25,8 @@ export function Summary({ found, at }: { found: OverviewWorker; at: string }) {
       )}
       <StretchLine what="Evaluations" at={`${at}/evaluations`} found={found.evaluations} />
       <StretchLine what="Inference" at={`${at}/inferences`} found={found.inferences} />
+      <StretchLine what="After the loop" at={`${at}/after_loop`} found={found.after_loop} />
+      <StretchLine what="Left over" at={`${at}/left_over`} found={found.left_over} />
       <h3>Configuration</h3>
       <dl>
         {Object.entries(found.configuration).map(([title, value]) => (
