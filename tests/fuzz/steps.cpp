@@ -14,6 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const u8* data, size_t size) {
   test::Game game(kSources[data[0] / 2 % std::size(kSources)]);
   game.d.optimizers_exist(data[0] % 2);
   for (size_t i = 1; i < std::min(size, kLongest); i++) game.play(std::string(1, kTokens[data[i] % kTokens.size()]));
+  game.play(".");
   fuzz::require(game.out.broken.empty(), game.out.broken + ": " + game.tokens);
   return 0;
 }

@@ -7,7 +7,7 @@
 //   B backward pass   < > a backward pass around what it runs
 //   O optimizer   ( ) an optimizer around its closure   o p q optimizers of known parameters   A scaler update
 //   Z gradients cleared   P a CUDA graph replayed   { } a CUDA graph captured
-//   U u ProfilerStep and its end   S tprof_step   R matching range   X tokens were missed
+//   U u ProfilerStep and its end   S tprof_step   R matching range   X tokens were missed   . the program ends
 // What is made of a stream reads like it: 0DFBO 1DFBO are two steps and their tokens, e0:DvDvd is Evaluation#0, i0:ff
 // is Inference#0; inside a step a stretch stands in brackets, and what belongs to nothing stands alone. What
 // the detector says meanwhile has to make sense, whatever the tokens are: `broken` names the first rule that it broke.
@@ -29,6 +29,7 @@ struct Span {
   StepBy by = StepBy::none;
   u64 worked = 0, loop_end = 0;  // of a step, as in StepRecord
   u32 updates = 0;
+  u32 batches = 0;  // of a stretch
 };
 
 // What the session and the readers make of a line.
@@ -102,7 +103,10 @@ struct Recorder final : StepSink {
     steps.back().end = ticks;
     steps.back().ended = true;
   }
-  void stretch_goes_on(u64, u32, u32) override { must(open(), "a stretch goes on that has begun"); }
+  void stretch_goes_on(u64, u32 batches, u32) override {
+    must(open(), "a stretch goes on that has begun");
+    if (open()) stretches.back().batches = batches;
+  }
   void stretch_ends(u64 ticks) override {
     must(open() && ticks > stretches.back().begin && ticks <= now, "a stretch ends after it has begun");
     if (open()) stretches.back().end = ticks;
@@ -218,6 +222,7 @@ struct Game {
       case 'S': return d.api_step(t);
       case 'R': return d.range_matched(t);
       case 'X': return d.forget();
+      case '.': return d.program_ends();
     }
     out.broken = std::string("no token: ") + c;
   }

@@ -28,6 +28,15 @@ bool guessed(const std::string& tokens) {
   return game.d.guessed();
 }
 
+// How many batches each evaluation has.
+std::vector<u32> evaluated(const std::string& tokens) {
+  Game game;
+  game.play(tokens);
+  std::vector<u32> batches;
+  for (const Span& stretch : game.out.stretches) batches.push_back(stretch.batches);
+  return batches;
+}
+
 bool void_at_end(const std::string& tokens, const char* source = "auto") {
   Game game(source);
   game.play(tokens);
@@ -264,6 +273,18 @@ TEST(Evaluation, BeforeTheTraining) {
   EXPECT_EQ(cut("vvvvvFBFBOvvvFBFBO"), "e0:vvvvv 0FBFBO e1:vvv 1FBFBO");
 }
 TEST(Evaluation, BehindTheTraining) { EXPECT_EQ(cut("DFBOdEvEve"), "0DFBOd e0:EvEve"); }
+TEST(Evaluation, ItsLastBatchCountsWhereItsLoaderIsNotDrawnFromAgain) {
+  using Batches = std::vector<u32>;
+  EXPECT_EQ(evaluated("DFBODFBOIEvEvEvIDFBODFBOIEvEvEv."), (Batches{3, 3})) << "as Lightning";
+  EXPECT_EQ(evaluated("DFBOIEvIDFBOIEv."), (Batches{1, 1}));
+  EXPECT_EQ(evaluated("DFBODFBODFBEvEv."), (Batches{2})) << "inside a step";
+  EXPECT_EQ(evaluated("DDFBOdFBOEEvEvv."), (Batches{3})) << "its draws run ahead";
+  EXPECT_EQ(evaluated("DFBOdEvEve."), (Batches{2})) << "nothing is left to count";
+  EXPECT_EQ(evaluated("DFBOdEvEvE."), (Batches{2})) << "a batch that is not used";
+  EXPECT_EQ(cut("DFBODFBOIEv."), "0DFBO 1DFBO e0:IEv.");
+  EXPECT_EQ(cut("DFBODFBODF."), "0DFBO 1DFBO DF.") << "a step that is not complete";
+  EXPECT_EQ(cut("DvDv."), "0Dv 1Dv.");
+}
 TEST(Evaluation, OfAModelThatNeverTrains) { EXPECT_EQ(cut("DFBOdEwEweDFBO"), "0DFBOd e0:EwEwe 1DFBO"); }
 TEST(Evaluation, WhoseDrawsRunAhead) { EXPECT_EQ(cut("DDFBOdFBOEEvEvevDDFBO"), "0DDFBOd 1FBO e0:EEvEvev 2DDFBO"); }
 TEST(Evaluation, InsideAStep) {

@@ -292,6 +292,7 @@ void Session::close_down() {
     if (finished_) return;
     frontend_ = {};  // Python may be gone already, and torch need not be touched any more
     end_last_window(end_ticks_);
+    detector_.program_ends();  // an evaluation may be longer by a batch; the window is decided on already
     g_epoch.store(kNoEpoch);
     tell_collectors(&Collector::phase_changed, Phase::ended);
     finished_ = true;

@@ -33,6 +33,10 @@ void StepDetector::optimizers_exist(bool exist) {
   if (exist) inference_.expect_training();
 }
 
+void StepDetector::program_ends() {
+  if (finds_updates()) training_.program_ends();
+}
+
 // Something that belongs to a step was done: where edges are stated, that proves the step.
 void StepDetector::work(u64 t) {
   if (declared())

@@ -59,6 +59,9 @@ class StepDetector {
   // Tokens were missed, or come from another thread from now on: forgets the step that is under way.
   void forget();
 
+  // No token will follow.
+  void program_ends();
+
   // Tokens were seen that fit no loop that is known here: from now on steps are marked as guessed.
   void guess() { line_.guess(); }
 

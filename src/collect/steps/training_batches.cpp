@@ -117,6 +117,12 @@ void TrainingSteps::evaluated() {
   line_->go_on(t, batches_, calls_);
 }
 
+// A loop that knows how many batches there are does not draw until its loader is exhausted.
+void TrainingSteps::program_ends() {
+  bool goes_on = line_->in_stretch() && iterators_[0] == evaluating_;
+  if (live_ && group_ && calls_ > 0 && !training_calls_ && (eval_calls_ || goes_on)) evaluated();
+}
+
 // The group holds a batch of one loader and, since then, some of another that is evaluated.
 void TrainingSteps::set_first_batch_aside() {
   if (!live_ || state_ == State::gap || !second_ || training_calls_ || aside_.group) return;

@@ -59,6 +59,8 @@ class TrainingSteps {
   void backward_ended(u64 t);
   // A forward or backward pass ran inside an optimizer's step that started at `t`.
   void closure_began(u64 t);
+  // The program ends, so that no draw will show what became of the newest batches.
+  void program_ends();
 
   // --- how to read them
   // The latest token shows that this is a training: makes the step that the token belongs to. If this process was taken
