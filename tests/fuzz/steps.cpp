@@ -8,7 +8,7 @@ using namespace tprof;
 
 extern "C" int LLVMFuzzerTestOneInput(const u8* data, size_t size) {
   static const char* const kSources[] = {"auto", "auto", "optimizer", "dataloader", "backward:2", "range:x"};
-  constexpr std::string_view kTokens = "DEdeIFGHfgMVvWwNnB<>O()opqAZP{}UuSRX";
+  constexpr std::string_view kTokens = "DEdeIFGHfgMVvWwNnBb<>O()opqAZP{}UuSRX";
   constexpr size_t kLongest = 2000;
   if (size < 1) return 0;
   test::Game game(kSources[data[0] / 2 % std::size(kSources)]);

@@ -21,6 +21,7 @@ NEEDS_TORCH_2 = {"amp_with_skipped_steps_with_loader": "GradScaler without CUDA"
                  "amp_of_shards_with_skipped_steps": "GradScaler without CUDA",
                  "amp_that_skips_the_last_update": "GradScaler without CUDA",
                  "the_scripts_own_profiler": "a build with Kineto",
+                 "gradients_of_functions": "torch.func",
                  "an_optimizer_for_each_parameter_inside_the_backward_pass": "such hooks"}
 
 
@@ -160,6 +161,20 @@ def test_steps_by_the_data_loader(torch_machine, logdir):
     result = run([PROGRAM, "accumulation_with_loader"], "preload", where=torch_machine, logdir=logdir,
                  options={"TPROF_STEP": "dataloader"})
     assert [t.steps() for t in result.traces()] == [list(range(21))]
+
+
+def test_the_last_batch_of_an_evaluation_counts(torch_machine, logdir):
+    result = run([PROGRAM, "evaluation_that_draws_no_more_than_it_uses"], "preload", where=torch_machine, logdir=logdir)
+    trace, = result.traces()
+    assert trace.ledger["step"]["evaluations"]["batches"] == 4, trace.ledger["step"]
+
+
+@pytest.mark.parametrize("scenario,sure", [("objectives_with_an_update_each_without_loader", True),
+                                           ("gan_without_loader", False)])
+def test_updates_in_turn_are_a_guess_unless_their_losses_come_first(scenario, sure, torch_machine, logdir):
+    result = run([PROGRAM, scenario], "preload", where=torch_machine, logdir=logdir)
+    trace, = result.traces()
+    assert trace.ledger["step"]["confidence"] == ("detected" if sure else "guessed"), trace.ledger["step"]
 
 
 def test_setup_belongs_to_no_step_and_the_last_step_ends_with_its_work(torch_machine, logdir):

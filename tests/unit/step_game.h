@@ -4,7 +4,7 @@
 //   M    ... by a module that is made anew for each call, at one of two addresses
 //   V v  forward of model 1 in eval mode, with and without gradients           W w  of model 2
 //   N n  forward of a module without parameters, with gradients in training mode and without
-//   B backward pass   < > a backward pass around what it runs
+//   B b  backward pass, and one whose gradients have a graph   < > a backward pass around what it runs
 //   O optimizer   ( ) an optimizer around its closure   o p q optimizers of known parameters   A scaler update
 //   Z gradients cleared   P a CUDA graph replayed   { } a CUDA graph captured
 //   U u ProfilerStep and its end   S tprof_step   R matching range   X tokens were missed   . the program ends
@@ -203,7 +203,8 @@ struct Game {
       case 'w': return call(t, 2, false, false);
       case 'N': return call(t, 0, true, true);
       case 'n': return call(t, 0, false, true);
-      case 'B': return d.backward_begins(t), d.backward_ends(t + 1);
+      case 'B':
+      case 'b': return d.creates_graph(c == 'b'), d.backward_begins(t), d.backward_ends(t + 1);
       case '<': return d.backward_begins(t);
       case '>': return d.backward_ends(t);
       case 'O': return d.optimizer_begins(t, 0), d.optimizer_ends(t + 1);

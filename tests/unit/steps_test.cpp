@@ -171,6 +171,21 @@ TEST(Training, OptimizersInTurnWithoutALoader) {
   EXPECT_FALSE(guessed("FBoGBoFBoGBo")) << "of all models";
   EXPECT_EQ(cut("FBoGBpFBoGBpFBoHBqHBq"), "0FBoGBp 1FBoGBp 2FBo 3HBq 4HBq") << "something else follows";
 }
+TEST(Training, ObjectivesOfOneForwardPassMakeAStepTogether) {
+  EXPECT_EQ(cut(times(3, "FBoBp")), "0FBoBp 1FBoBp 2FBoBp");
+  EXPECT_EQ(cut(times(3, "FGNNZBoZBpZBq")), "0FGNNZBoZBpZBq 1FGNNZBoZBpZBq 2FGNNZBoZBpZBq");
+  EXPECT_EQ(cut(times(3, "FFBOBO")), "0FFBOBO 1FFBOBO 2FFBOBO") << "of one optimizer";
+  EXPECT_EQ(cut(times(3, "FBoNBp")), "0FBoNBp 1FBoNBp 2FBoNBp") << "a loss that is a module";
+  EXPECT_EQ(cut("FBOvvFBOBO"), "0FBO e0:vv 1FBOBO");
+  EXPECT_EQ(cut("FBOBOvvFBOBO"), "0FBOBO e0:vv 1FBOBO");
+  for (const char* loop : {"FBoBp", "FGNNZBoZBpZBq", "FFBOBO"}) EXPECT_FALSE(guessed(times(9, loop))) << loop;
+  EXPECT_TRUE(guessed(times(3, "FBoFBp"))) << "perhaps each is a step";
+  EXPECT_EQ(cut("FBOBFBO"), "0FBO 1BFBO") << "gradients that are accumulated";
+  EXPECT_TRUE(void_at_end("FBOFBOB"));
+  EXPECT_EQ(cut("FBOFBO(FB)(FB)"), "0FBO 1FBO 2(FB) 3(FB)") << "a closure calls the model again";
+  EXPECT_EQ(cut("FBO" + times(9, "Bo")), "0FBO 1Bo 2Bo 3Bo 4Bo 5Bo 6Bo 7Bo 8Bo 9Bo") << "a loop that calls no model";
+  EXPECT_EQ(cut("FBOvvBoBo"), "0FBO e0:vv 1Bo 2Bo");
+}
 TEST(Training, TheOptimizerIsOnlyAskedForWhereModelsMayBeUpdatedInTurn) {
   auto wanted = [](const std::string& tokens) {
     Game game;
@@ -320,6 +335,24 @@ TEST(ByHand, Batches) { EXPECT_EQ(by_hand("DFBDFBd"), "0DFB 1DFBd"); }
 TEST(ByHand, NothingCleared) {
   EXPECT_EQ(by_hand("FBFBFB"), "0FB 1FB 2FB");
   EXPECT_EQ(by_hand("BBB"), "0B 1B 2B");
+}
+TEST(ByHand, GradientsOfGradients) {
+  EXPECT_EQ(by_hand("FbBFbBFbB"), "0FbB 1FbB 2FbB") << "a penalty";
+  EXPECT_EQ(by_hand("FFbBFFbBFFbB"), "0FFbB 1FFbB 2FFbB");
+  EXPECT_EQ(by_hand("FbbBFbbBFbbB"), "0FbbB 1FbbB 2FbbB") << "a differential equation";
+  EXPECT_EQ(by_hand("FBBFBBFBB"), "0FBB 1FBB 2FBB") << "two losses of one call";
+  EXPECT_EQ(by_hand("bBbBbB"), "0bB 1bB 2bB") << "without modules";
+  EXPECT_EQ(by_hand("bbBbbBbbBbb"), "0bbB 1bbB 2bbB 3bb");
+  EXPECT_EQ(by_hand("DbBDFbBDbBd"), "0DbB 1DFbB 2DbBd") << "of a batch";
+  EXPECT_EQ(by_hand("ZbBZbB"), "0ZbB 1ZbB");
+  EXPECT_EQ(cut(times(3, "FbFbFBO")), "0FbFbFBO 1FbFbFBO 2FbFbFBO") << "an optimizer learns to learn";
+}
+TEST(ByHand, FunctionsThatAlwaysGiveGradientsAGraph) {
+  EXPECT_EQ(by_hand("bbbb"), "0b 1b 2b 3b");
+  EXPECT_EQ(by_hand("FbFbFb"), "0Fb 1Fb 2Fb");
+  EXPECT_EQ(by_hand("DFbDFbd"), "0DFb 1DFbd");
+  EXPECT_EQ(by_hand("bB" + times(66, "b")).substr(0, 3), "0bB");
+  EXPECT_EQ(by_hand(times(20, "b") + "BB").substr(0, 8), "0b 1b 2b") << "too many for one step";
 }
 TEST(ByHand, Evaluations) { EXPECT_EQ(by_hand("ZFBZFBvvvZFB"), "0ZFB 1ZFB e0:vvv 2ZFB"); }
 TEST(ByHand, OptimizersThatCannotBeSeen) {

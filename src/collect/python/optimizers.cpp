@@ -78,6 +78,11 @@ PyObject* parameter(PyObject* groups, bool last) {
   return end_of(group ? g_py.PyDict_GetItemString(group, "params") : nullptr, last);
 }
 
+// This thread runs Python code, and has given up the GIL.
+bool may_take_gil() {
+  return g_base && g_py.PyGILState_Ensure && g_py.PyGILState_GetThisThreadState && g_py.PyGILState_GetThisThreadState();
+}
+
 // From the addresses of the first and the last parameter: optimizers may be made anew for each step.
 u64 parameters_of(PyObject* optimizer) {
   PyOwned attributes(g_py.PyObject_GenericGetAttr(optimizer, g_dict.get()));
@@ -97,9 +102,20 @@ void optimizers_prepare(PyObject* base) {
 
 bool optimizers_made() { return !g_base || any_marked(g_base, 0); }
 
+bool optimizers_made_by_now() {
+  if (!may_take_gil()) return true;
+  int held = g_py.PyGILState_Ensure();
+  bool made = true;
+  {
+    KeepException pending;
+    made = optimizers_made();
+  }
+  g_py.PyGILState_Release(held);
+  return made;
+}
+
 u64 running_optimizer() {
-  if (!g_base || !g_py.PyGILState_Ensure || !g_py.PyEval_GetFrame || !g_py.PyType_IsSubtype) return 0;
-  if (!g_py.PyGILState_GetThisThreadState || !g_py.PyGILState_GetThisThreadState()) return 0;
+  if (!may_take_gil() || !g_py.PyEval_GetFrame || !g_py.PyType_IsSubtype) return 0;
   int held = g_py.PyGILState_Ensure();
   u64 known = 0;
   {

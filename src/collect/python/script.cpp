@@ -53,7 +53,7 @@ def watched(torch):
     from torch.utils.data.dataloader import DataLoader, _BaseDataLoaderIter
     yield 'module', torch.nn.Module, '__call__'
     yield 'backward', torch.autograd, 'backward'
-    yield 'backward', torch.autograd, 'grad'
+    yield 'grad', torch.autograd, 'grad'
     yield 'loader', DataLoader, '__iter__'
     yield 'batch', _BaseDataLoaderIter, '__next__'
     from torch.utils.data._utils import worker
@@ -105,7 +105,7 @@ def watch(torch):
             wrap_around(owner, name, lambda: None, capture_ends)
         elif kind == 'zero_grad':
             wrap_around(owner, name, gradients_cleared, lambda: None)
-        elif name == 'backward':  # grad is left alone: torch.compile knows it by identity
+        elif kind == 'backward':  # grad is left alone: torch.compile knows it by identity
             wrap_around(owner, name, backward_begins, backward_ends)
     watch_begin(torch.optim.Optimizer, sys.modules, getattr(sys.modules.get('torch._guards'), '_TLS', None))
     return 'steps are found without calls of ' + ', '.join(lost) if lost else ''

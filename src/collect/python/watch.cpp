@@ -116,12 +116,20 @@ void capture_ends() {
   step_token(Evidence::none, [](StepDetector& d, u64) { d.capture_ends(); });
 }
 
-void backward_announced() {
+void backward_announced(bool creates_graph) {
   if (!g_session.steps_are_settled()) {
     bool made = optimizers_made();  // the first pass shows what kind of program this is
     step_token(Evidence::none, [=](StepDetector& d, u64) { d.optimizers_exist(made); });
   }
-  backward_begins();
+  backward_begins(creates_graph);
+}
+
+// Whether the argument create_graph is given, which without its name is the `place`th, and not False.
+bool creates_graph(PyObject* const* args, size_t count, PyObject* names, size_t place) {
+  PyObject* value = count > place ? args[place] : nullptr;
+  for (PySize i = 0, named = names && g_py.PyTuple_Size ? g_py.PyTuple_Size(names) : 0; i < named; i++)
+    if (!strcmp(py_text(g_py.PyTuple_GetItem(names, i)), "create_graph")) value = args[count + size_t(i)];
+  return value && value != g_py.no && value != g_py.none;
 }
 
 // --- hooks. No exception is pending when a function is called; if it returns nullptr, one is.
@@ -144,8 +152,9 @@ PyObject* module_hook(PyObject* function, PyObject* const* args, size_t count, P
   return result;
 }
 
+template <size_t kCreateGraph>
 PyObject* backward_hook(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
-  backward_announced();
+  backward_announced(creates_graph(args, hooked_count(count), names, kCreateGraph));
   PyObject* result = g_call_function(function, args, count, names);
   backward_returns();
   return result;
@@ -204,10 +213,10 @@ PyObject* captured_hook(PyObject* function, PyObject* const* args, size_t count,
 constexpr struct {
   const char* kind;
   PyHook* hook;
-} kHooks[] = {{"module", module_hook}, {"backward", backward_hook},   {"loader", loader_hook},
-              {"batch", batch_hook},   {"zero_grad", zero_grad_hook}, {"scaler", scaler_hook},
-              {"graph", graph_hook},   {"capture", capture_hook},     {"captured", captured_hook},
-              {"worker", worker_loop_hook}};
+} kHooks[] = {{"module", module_hook}, {"backward", backward_hook<3>}, {"grad", backward_hook<4>},
+              {"loader", loader_hook}, {"batch", batch_hook},          {"zero_grad", zero_grad_hook},
+              {"scaler", scaler_hook}, {"graph", graph_hook},          {"capture", capture_hook},
+              {"captured", captured_hook}, {"worker", worker_loop_hook}};
 
 PyHook* hook_of(const char* kind) {
   for (const auto& known : kHooks)
@@ -219,7 +228,8 @@ PyHook* hook_of(const char* kind) {
 
 PyObject* watch_function(PyObject*, PyObject* const* args, PySize count) {
   PyHook* hook = count == 3 ? hook_of(py_text(args[0])) : nullptr;
-  if (!hook || !hook_function(args[1], args[2], hook, hook == backward_hook)) return g_py.new_none();
+  if (!hook || !hook_function(args[1], args[2], hook, hook == backward_hook<3> || hook == backward_hook<4>))
+    return g_py.new_none();
   if (hook == module_hook) {
     g_module_code = py_attribute(args[1], g_code);
     const Options& o = g_session.options();
@@ -239,6 +249,7 @@ PyObject* watch_begin(PyObject*, PyObject* const* args, PySize count) {
   if (count != 3) return g_py.new_none();
   optimizers_prepare(args[0]);
   g_running_optimizer = running_optimizer;
+  g_optimizers_made = optimizers_made_by_now;
   g_py.Py_IncRef(g_imported = args[1]);
   if (g_py.PyDict_GetItem(g_imported, g_greenlet.get())) greenlets_come();
   if (args[2] != g_py.none) g_py.Py_IncRef(g_compiling = args[2]);
@@ -258,7 +269,7 @@ PyObject* watch_zero_grad(PyObject*, PyObject* const*, PySize) {
 }
 
 PyObject* watch_backward_begins(PyObject*, PyObject* const*, PySize) {
-  backward_announced();
+  backward_announced(false);
   return g_py.new_none();
 }
 

@@ -53,6 +53,8 @@ class StepDetector {
   void profiler_step_ends(u64 t);
   void api_step(u64 t);
   void range_matched(u64 t);  // a range that matches TPROF_STEP=range:REGEX or nvtx:REGEX starts
+  // Before the token of a backward pass: whether its gradients have a graph, so that they can be differentiated, too.
+  void creates_graph(bool creates) { training_.creates_graph(creates); }
   // Whether the program has made an optimizer of torch.optim; assumed until this says otherwise.
   void optimizers_exist(bool exist);
 

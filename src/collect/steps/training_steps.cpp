@@ -14,10 +14,11 @@ void TrainingSteps::stand_aside() {
   if (live_ && state_ == State::tentative) line_->withdraw();
   end_stretch(line_->last_work());
   state_ = State::gap;
+  called_before_ = false;
   step_ = previous_ = {};
   forget_turn();
   turns_.forget();
-  alone_from_ = -1;
+  alone_from_ = inner_from_ = -1;
   group_ = opened_ = 0;
   aside_ = {};
   quiet_count_ = 0;
@@ -83,6 +84,7 @@ void TrainingSteps::quiet_calls_were_an_evaluation() {
 }
 
 void TrainingSteps::end_stretch(u64 t) {
+  called_before_ &= !line_->in_stretch();
   line_->end_stretch(t);
   evaluating_ = nullptr;
 }
@@ -139,11 +141,11 @@ void TrainingSteps::forget_turn() {
   turn_ = {};
 }
 
-// Where models are updated in turn, only the update shows whether a step is one.
+// Where models are updated in turn, or losses of one forward pass, only the update shows whether a step is one.
 void TrainingSteps::confirm(u64 t) {
   if (state_ == State::tentative) {
     state_ = State::working;
-    if (live_ && !(takes_turns() && turns_.have_leader())) line_->confirm(t);
+    if (live_ && !(takes_turns() && turns_.have_leader()) && !is_same_forward()) line_->confirm(t);
   }
   line_->work(t);
 }
@@ -161,9 +163,10 @@ void TrainingSteps::cleared(u64 t) {
   if (clears_first_) sign(t, Sign::clearing);
 }
 
-// Without optimizers: this is a second loss, in a loop that clears its gradients once per step.
+// Without optimizers: this is a second loss, in a loop that clears its gradients or calls its model once per step.
 bool TrainingSteps::trailing_pass() const {
-  return live_ && !optimizers_ && state_ == State::tentative && step_.began_with != Sign::draw && clears_ && !cleared_;
+  if (!live_ || optimizers_ || state_ != State::tentative || step_.began_with == Sign::draw) return false;
+  return clears_ ? !cleared_ : step_.began_with == Sign::backward && previous_.began_with == Sign::forward;
 }
 
 // A backward pass that does not show whether the batch is trained on.
@@ -196,7 +199,7 @@ void TrainingSteps::backward(u64 t) {
   cleared_ = false;
   if (!live_ || optimizers_) return;
   if (uncleared && !first_step_ && !step_.draws) line_->guess();
-  updated(t);
+  updated_by_hand(t);
 }
 
 // An update of gradients that do not exist, as where a learning rate is plotted.
@@ -224,15 +227,20 @@ bool TrainingSteps::update(u64 begin_ticks, u64 end, u64 optimizer) {
     line_->update(end, end > begin_ticks);
     return true;
   }
+  bool same_forward = is_same_forward();
+  if (same_forward && (state_ == State::gap ? step_ : previous_).updates >= kObjectives) {
+    split_objectives();
+    same_forward = false;
+  }
   turn_.optimizer = optimizer;
-  if (takes_turns() && turns_.joins(turn_)) {
+  if (same_forward || (takes_turns() && turns_.joins(turn_))) {
     join();
   } else {
     if (takes_turns() && state_ == State::gap) begin(step_.next_edge, Sign::forward);
     confirm(end);
     if (live_) line_->confirm(end);
   }
-  updated(end);
+  updated(end, same_forward);
   return true;
 }
 
@@ -241,6 +249,7 @@ bool TrainingSteps::update(u64 begin_ticks, u64 end, u64 optimizer) {
 void TrainingSteps::graph_replayed(u64 begin, u64 end) {
   opened_ = 0;
   u64 end_before = std::exchange(replayed_, end);
+  called_before_ = false;
   if (!live_ || !optimizers_) return;
   if (group_) {
     if (calls_ == 0) update(begin, end, 0);
@@ -262,6 +271,7 @@ void TrainingSteps::backward_ended(u64 t) {
 
 void TrainingSteps::closure_began(u64 t) {
   opened_ = 0;
+  called_before_ = false;
   passed_since_ = true;
   if (group_)
     close_group();
@@ -269,14 +279,15 @@ void TrainingSteps::closure_began(u64 t) {
     sign(t, Sign::forward);
 }
 
-void TrainingSteps::updated(u64 t) {
+void TrainingSteps::updated(u64 t, bool same_forward) {
   line_->update(t);
   last_call_ = 0;
   first_step_ = false;
   if (evaluated_since_ && !trained_since_) trains_in_eval_ = true;
   Turn turn = turn_;
-  forget_turn();
   bool joined = state_ == State::gap;
+  called_before_ = trained_since_ || evaluated_since_ || (called_before_ && joined);
+  forget_turn();
   if (joined) {  // another update on the same batch, or of the same round
     step_.updates++;
     if (step_.kept < kMaxKept) kept_[step_.kept++] = step_.next_edge;
@@ -284,8 +295,31 @@ void TrainingSteps::updated(u64 t) {
   } else {
     state_ = State::gap;
     step_.updates = 1;
+    step_.kept = 0;
   }
-  if (live_) took_turn(turn, joined);
+  if (live_) took_turn(turn, joined, same_forward);
+}
+
+// A backward pass is the update, unless its gradients go into a pass that follows it at once, as those of a penalty or
+// of a differential equation do.
+void TrainingSteps::updated_by_hand(u64 t) {
+  i64 newest = line_->number(), from = inner_from_;
+  if (creates_graph_) {
+    if (inner_passes_ && !step_.draws && passes_alone_++ < kPassesAlone) return;
+    if (from < 0) inner_from_ = newest, inner_begin_ = line_->edge();
+  } else {
+    passes_alone_ = 0;
+    inner_from_ = -1;
+    bool follows = from >= 0 && step_.began_with == Sign::backward && newest - from <= kMaxRecounted;
+    inner_passes_ |= follows;
+    if (follows && newest > from) {
+      begin_ = inner_begin_;
+      recount_from(from, begin_, by(Sign::backward));
+      line_->confirm(t);
+      previous_ = before_ = {};
+    }
+  }
+  updated(t);
 }
 
 void TrainingSteps::start(bool with_optimizers) {
@@ -294,7 +328,7 @@ void TrainingSteps::start(bool with_optimizers) {
   live_ = true;
   line_->restart(RestartWhy::training, 0, begin_, step_.draws ? StepBy::dataloader : by(step_.began_with));
   line_->confirm(line_->last_work());
-  if (!optimizers_ && state_ == State::working) updated(line_->last_work());
+  if (!optimizers_ && state_ == State::working) updated_by_hand(line_->last_work());
 }
 
 // ---------------------------------------------------------------- models in turn
@@ -303,6 +337,20 @@ void TrainingSteps::start(bool with_optimizers) {
 bool TrainingSteps::in_round() const {
   bool alike = !previous_.draws && !before_.draws && step_.updates < std::min(previous_.updates, before_.updates);
   return takes_turns() && turns_.have_leader() && step_.updates && alike;
+}
+
+// All losses of this update and of the one before were computed before that one: they are objectives of one step.
+bool TrainingSteps::is_same_forward() const {
+  bool may_join = state_ == State::gap || line_->tentative();
+  return takes_turns() && may_join && called_before_ && !trained_since_ && !evaluated_since_;
+}
+
+// Each of those updates was a step of its own, as where a loop calls no model behind one that did.
+void TrainingSteps::split_objectives() {
+  u64 newest = state_ == State::gap ? step_.next_edge : begin_;
+  if (state_ != State::gap) withdraw();
+  make_kept_steps();
+  begin(newest, Sign::backward);
 }
 
 // The update belongs to the step before it.
@@ -316,7 +364,7 @@ void TrainingSteps::join() {
 }
 
 // Where nothing is drawn, and several models are updated in turn, what a step is stays a guess.
-void TrainingSteps::took_turn(const Turn& turn, bool joined) {
+void TrainingSteps::took_turn(const Turn& turn, bool joined, bool same_forward) {
   if (step_.draws) {
     turns_.forget();
     if (step_.updates == 1) first_turn_ = turn;
@@ -324,7 +372,7 @@ void TrainingSteps::took_turn(const Turn& turn, bool joined) {
     return;
   }
   if (step_.after_dry) return;
-  u32 round = turns_.add(turn, joined);
+  u32 round = turns_.add(turn, joined, same_forward);
   if (turns_.alternate()) line_->guess();
   if (round && optimizers_) group_round(round);
 }
@@ -352,7 +400,8 @@ void TrainingSteps::make_kept_steps() {
     line_->begin(kept_[i], by(Sign::forward));
     line_->confirm(kept_[i]);
   }
-  step_.draws = false;
+  step_.draws = called_before_ = false;
+  step_.kept = 0;
 }
 
 // Counting starts again at `number`. If a step was split that has this number or a higher one, it is no more.

@@ -1,6 +1,6 @@
 // The steps of a training, found from what happens between its updates. An update is the end of an optimizer's step (or
 // of a gradient scaler's update, even if it skipped that step); in a training without optimizers every backward pass
-// counts as an update.
+// counts as an update, unless its gradients go into a pass that follows it at once.
 //
 // A step starts at the first of these after an update:
 //   a batch is drawn        (or iter() of the loader, if called right before)
@@ -10,7 +10,8 @@
 // In a loop that draws batches, only a draw starts a step, so that all updates on one batch are one step. If a loop
 // drew a batch and then goes on without drawing (for kPatience updates), each update is made a step afterwards. An
 // exhausted loader draws no more, so forward passes start steps again. In a loop that draws nothing, models may be
-// updated in turn (turns.h); while they are, a step is confirmed by its update.
+// updated in turn (turns.h); while they are, a step is confirmed by its update. An update that follows another one
+// without a forward pass of a model between them is for a second loss of the same step.
 //
 // Batches that were drawn and not used yet form a group. It becomes training with a backward pass or an update. It was
 // an evaluation if its loader is drawn from again, or is exhausted, after forward passes and without a backward pass;
@@ -51,6 +52,7 @@ class TrainingSteps {
   void draw_ends(bool got_batch);
   void module_called(u64 t, const ModuleCall& call);
   void cleared(u64 t);
+  void creates_graph(bool creates) { creates_graph_ = creates; }  // the backward pass that follows
   void backward(u64 t);
   // `optimizer`: see Turn. False: it changed nothing, since there was no backward pass yet.
   bool update(u64 begin, u64 end, u64 optimizer);
@@ -112,7 +114,8 @@ class TrainingSteps {
   void withdraw();
   void forget_turn();
   void confirm(u64 t);
-  void updated(u64 t);
+  void updated(u64 t, bool same_forward = false);
+  void updated_by_hand(u64 t);
   void split(u64 t, Sign what);
   void recount();
   void recount_from(i64 number, u64 t, StepBy by);
@@ -126,8 +129,10 @@ class TrainingSteps {
   bool changes_nothing() const;
   bool takes_turns() const { return live_ && optimizers_ && !step_.draws && !step_.after_dry; }
   bool in_round() const;
+  bool is_same_forward() const;
+  void split_objectives();
   void join();
-  void took_turn(const Turn& turn, bool joined);
+  void took_turn(const Turn& turn, bool joined, bool same_forward);
   void group_round(u32 steps);
   void passes_were_one_step();
   StepBy by(Sign what) const;
@@ -140,8 +145,9 @@ class TrainingSteps {
   static constexpr u32 kMaxKept = 64;
   static constexpr i64 kMaxRecounted = 16;  // steps
   static constexpr i64 kMaxPasses = 512;    // ... that were backward passes of the first update
-  static constexpr u32 kAmbiguous = 3;      // changes between batches for one model and for several
-  static constexpr u32 kMaxIterators = 4;   // of one group
+  static constexpr u32 kObjectives = 8;    // after so many updates for one forward pass, it has nothing to do with them
+  static constexpr u32 kAmbiguous = 3;     // changes between batches for one model and for several
+  static constexpr u32 kMaxIterators = 4;  // of one group
 
   StepLine* line_ = nullptr;
   State state_ = State::gap;
@@ -162,6 +168,8 @@ class TrainingSteps {
   // Since the last update: a backward pass, calls with gradients in training mode, in eval mode.
   bool passed_since_ = false, trained_since_ = false, evaluated_since_ = false;
   bool called_since_ = false;  // a call of any kind
+  // The newest step has calls with gradients, for losses of which each may have an update of its own.
+  bool called_before_ = false;
   Turn turn_;
 
   Turns turns_;  // in a loop that draws nothing
@@ -206,6 +214,10 @@ class TrainingSteps {
   i64 split_from_ = -1;         // number of the step that was split into steps of one update each
 
   // Training without optimizers.
+  bool creates_graph_ = false;  // the gradients of the newest backward pass may be differentiated, too
+  bool inner_passes_ = false;   // ... and such a pass is no update
+  i64 inner_from_ = -1;         // number of the step of the first of them since another pass
+  u64 inner_begin_ = 0;
   bool clears_ = false;            // gradients were ever cleared
   bool cleared_ = false;           // since the last backward pass
   bool passed_ = false;            // a backward pass since the last sign

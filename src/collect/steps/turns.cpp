@@ -22,6 +22,7 @@ int Turns::place(const Turn& turn) {
     i = int(std::min_element(models_, models_ + kModels, older) - models_);
     if (i == leader_) leader_ = -1;
     if (i == last_) last_ = -1;
+    if (i == last_by_itself_) last_by_itself_ = -1;
   }
   models_[i] = {};
   return i;
@@ -41,11 +42,14 @@ bool Turns::leads_since(int model) const {
   });
 }
 
-u32 Turns::add(const Turn& turn, bool joined) {
+u32 Turns::add(const Turn& turn, bool joined, bool same_forward) {
   int i = place(turn);
   Model& model = models_[i];
   bool again = i == last_, returns = model.in_a_row && !again;
-  alternate_ |= returns && (model.in_a_row == 1 || (last_ >= 0 && models_[last_].in_a_row == 1));
+  if (!same_forward && i != last_by_itself_) {
+    alternate_ |= returns && (model.in_a_row == 1 || (last_ >= 0 && models_[last_].in_a_row == 1));
+    last_by_itself_ = i;
+  }
   steps_ += !joined;
   u32 back = 0;
   if (returns && !joined && i != leader_ && leads_since(i)) {

@@ -26,9 +26,9 @@ class Turns {
   // Whether an update belongs to the step before it, which has to be the leader's. A model that was last updated
   // several times in a row makes steps itself.
   bool joins(const Turn& turn) const;
-  // An update that joined the step before it, or made one. If it shows that it is the leader's, and that the steps
-  // since the leader's last one belong to that: how many steps ago that was; else 0.
-  u32 add(const Turn& turn, bool joined);
+  // An update that joined the step before it, or made one; `same_forward`: certainly joined. If it shows that it is the
+  // leader's, and that the steps since the leader's last one belong to that: how many steps ago that was; else 0.
+  u32 add(const Turn& turn, bool joined, bool same_forward = false);
   // Some model was updated again after another, and not both of them in phases of several updates.
   bool alternate() const { return alternate_; }
   bool have_leader() const { return leader_ >= 0; }
@@ -52,6 +52,7 @@ class Turns {
 
   Model models_[kModels];
   int count_ = 0, leader_ = -1, last_ = -1;
+  int last_by_itself_ = -1;  // without those of the same forward pass
   u32 steps_ = 0;
   bool alternate_ = false;
 };

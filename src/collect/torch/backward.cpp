@@ -8,6 +8,7 @@
 namespace tprof {
 
 std::atomic<u32> g_backward_thread{0};
+std::atomic<bool (*)()> g_optimizers_made{nullptr};
 
 namespace {
 
@@ -15,7 +16,7 @@ u32 g_depth;  // nested calls on the thread that announced the pass
 
 }  // namespace
 
-void backward_begins() {
+void backward_begins(bool creates_graph) {
   ThreadBlock* block = enter();
   if (!block) return;
   u32 running = 0;
@@ -24,8 +25,10 @@ void backward_begins() {
   if (outermost) {
     g_depth = 1;
     g_session.backward_announced();
-    g_session.token(block, Evidence::backward,
-                    [=](StepDetector& d) { d.backward_begins(before_labels(d, block, now_ticks())); });
+    g_session.token(block, Evidence::backward, [=](StepDetector& d) {
+      d.creates_graph(creates_graph);
+      d.backward_begins(before_labels(d, block, now_ticks()));
+    });
     g_session.promote();
   }
   leave(block);
@@ -43,12 +46,27 @@ void backward_returns() {
 
 void backward_forget() { g_backward_thread.store(0); }
 
+void backward_node_comes() {
+  if (backward_is_announced() || g_session.steps_are_settled() || inside_tprof()) return;
+  auto look = g_optimizers_made.load(std::memory_order_acquire);
+  if (!look) return;
+  bool made = look();
+  ThreadBlock* block = enter();
+  if (!block) return;
+  g_session.token(nullptr, Evidence::none, [=](StepDetector& d) { d.optimizers_exist(made); });
+  leave(block);
+}
+
 void backward_node(const void* rf) {
   if (backward_is_announced()) return;
   g_session.backward_unannounced();
   if (!g_session.wants_backward()) return;
   i64 sequence = g_torch.sequence >= 0 ? load<i64>(rf, g_torch.sequence) : -1;
-  g_session.token(nullptr, Evidence::none, [=](StepDetector& d) { d.backward_node(now_ticks(), sequence); });
+  bool creates_graph = torch_grad_enabled();
+  g_session.token(nullptr, Evidence::none, [=](StepDetector& d) {
+    d.creates_graph(creates_graph);
+    d.backward_node(now_ticks(), sequence);
+  });
   g_session.promote();
 }
 

@@ -12,12 +12,18 @@ namespace tprof {
 extern std::atomic<u32> g_backward_thread;
 inline bool backward_is_announced() { return g_backward_thread.load(std::memory_order_relaxed) != 0; }
 
-// The function starts on this thread. The same thread calls backward_returns() at its end, also after an exception.
-void backward_begins();
+// The function starts on this thread. `creates_graph`: its argument of that name. The same thread calls
+// backward_returns() at its end, also after an exception.
+void backward_begins(bool creates_graph);
 void backward_returns();
 // In a forked child, in which the parent's pass does not run.
 void backward_forget();
 
+// Whether the program has made an optimizer, if Python knows; outside of enter().
+extern std::atomic<bool (*)()> g_optimizers_made;
+// An autograd node is about to start. If it is of the first pass, and nobody announced that, optimizers are looked for:
+// Python before 3.12 does not show calls of torch.autograd.grad. Outside of enter().
+void backward_node_comes();
 // An autograd node starts.
 void backward_node(const void* record_function);
 

@@ -146,6 +146,7 @@ void report_to_steps(ThreadBlock* block, const void* rf, Scope scope, u64 optimi
 __attribute__((noinline)) void range_starts_slowly(const void* rf, bool with_extras) {
   Scope scope = scope_of(rf);
   u64 optimizer = scope == Scope::user ? optimizer_of_range(g_known.name(rf)) : 0;
+  if (scope == Scope::backward) backward_node_comes();
   ThreadBlock* block = enter();
   if (!block) {
     if (recording_epoch() != kNoEpoch) g_writer.drop(Drop::reentered);

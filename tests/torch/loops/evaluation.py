@@ -1,4 +1,6 @@
 """Training with evaluations before, between, amid and behind its epochs."""
+import itertools
+
 import torch
 
 from . import N, Setup, evaluate, held_out, scenario
@@ -23,6 +25,17 @@ def evaluation_between_epochs_with_loader():
             s.train(x, y)
         evaluate(s, other)
     return 12, 3, 0
+
+
+@scenario
+def evaluation_that_draws_no_more_than_it_uses():
+    """As Lightning, which knows how many batches there are: their loader is never exhausted."""
+    s, other = Setup(batches=N // 2), held_out()
+    for _ in range(2):
+        for x, y in s.loader:
+            s.train(x, y)
+        evaluate(s, itertools.islice(other, 2))
+    return N, 2, 0
 
 
 @scenario

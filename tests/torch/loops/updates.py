@@ -241,6 +241,112 @@ def batches_and_parameters_updated_by_hand():
     return N, 1, 0
 
 
+def by_hand(parameters, gradients):
+    with torch.no_grad():
+        for p, g in zip(parameters, gradients):
+            p -= 0.01 * g
+
+
+@scenario
+def gradients_asked_for_and_an_update_by_hand():
+    """Of a module; torch.autograd.grad returns them, so that nothing is cleared."""
+    s = Setup(optimizers=False)
+    parameters = list(s.net.parameters())
+    for _ in range(N):
+        by_hand(parameters, torch.autograd.grad(s.forward(s.x, s.y), parameters))
+    return N
+
+
+def plain_loss(weights, x, y):
+    return ((torch.relu(x @ weights[0]) @ weights[1] - y) ** 2).mean()
+
+
+def plain_weights():
+    return [torch.randn(4, 8, requires_grad=True), torch.randn(8, 2, requires_grad=True)]
+
+
+@scenario(marks=False)
+def gradients_of_plain_tensors_and_an_update_by_hand():
+    s, weights = Setup(optimizers=False), plain_weights()
+    for _ in range(N):
+        by_hand(weights, torch.autograd.grad(plain_loss(weights, s.x, s.y), weights))
+    return N
+
+
+@scenario(marks=False)
+def gradients_of_plain_tensors_and_an_update_by_hand_with_loader():
+    s, weights = Setup(optimizers=False), plain_weights()
+    for x, y in s.loader:
+        by_hand(weights, torch.autograd.grad(plain_loss(weights, x, y), weights))
+    return N
+
+
+@scenario
+def a_gradient_penalty_and_an_update_by_hand():
+    s = Setup(optimizers=False)
+    parameters = list(s.net.parameters())
+    for _ in range(N):
+        x = s.x.clone().requires_grad_()
+        loss = s.forward(x, s.y)
+        slope, = torch.autograd.grad(loss, x, create_graph=True)
+        (loss + (slope.norm() - 1) ** 2).backward()
+        by_hand(parameters, [p.grad for p in parameters])
+        for p in parameters:
+            p.grad = None
+    return N
+
+
+@scenario(marks=False)
+def a_gradient_penalty_of_plain_tensors_and_an_update_by_hand():
+    s, weights = Setup(optimizers=False), plain_weights()
+    for _ in range(N):
+        x = s.x.clone().requires_grad_()
+        loss = plain_loss(weights, x, s.y)
+        slope, = torch.autograd.grad(loss, x, create_graph=True)
+        by_hand(weights, torch.autograd.grad(loss + (slope.norm() - 1) ** 2, weights))
+    return N
+
+
+@scenario(marks=False)
+def gradients_of_functions():
+    """torch.func gives the gradients of each pass a graph."""
+    s = Setup(optimizers=False)
+    weights = [w.detach() for w in plain_weights()]
+    for _ in range(N):
+        gradients = torch.func.grad(plain_loss)(weights, s.x, s.y)
+        weights = [w - 0.01 * g for w, g in zip(weights, gradients)]
+    return N
+
+
+@scenario(marks=False)
+def inner_updates_by_hand_and_an_optimizer():
+    """Learning to learn: the weights that it starts from are what is trained."""
+    s, weights = Setup(optimizers=False), plain_weights()
+    optimizer = torch.optim.SGD(weights, lr=0.01)
+    for _ in range(N):
+        fast = weights
+        for _ in range(3):
+            slopes = torch.autograd.grad(plain_loss(fast, s.x, s.y), fast, create_graph=True)
+            fast = [w - 0.01 * g for w, g in zip(fast, slopes)]
+        optimizer.zero_grad()
+        plain_loss(fast, s.x, s.y).backward()
+        optimizer.step()
+    return N
+
+
+@scenario
+def objectives_with_an_update_each_without_loader():
+    """All losses are computed before the first update."""
+    s = Setup()
+    for _ in range(N):
+        losses = s.forward(s.x, s.y), s.other(s.x).mean()
+        for loss, optimizer in zip(losses, (s.optimizer, s.other_optimizer)):
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    return N
+
+
 @scenario
 def closures_with_a_loader():
     """As Lightning runs its training steps."""
