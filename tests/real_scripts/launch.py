@@ -3,8 +3,9 @@
 SPEC says (see `specification` in run): script and argv; work, the directory to run in; paths for sys.path; stubs, modules
 that are only imported; images, how many pictures torchvision's data sets have; setup, files of setups/ whose
 before(work, spec) writes data files or replaces what would be downloaded. Bare, `count` names a file for what the script
-is seen to do: how often given lines of it are reached, and how often an optimizer updates. Under tprof nothing of that
-is there, except with `marks`: then each turn of the line is a record_function label "mark:<i>".
+is seen to do: how often given lines of it are reached, in which loop, and how often an optimizer updates. Under tprof
+nothing of that is there, except with `marks`: then each turn of the line is a record_function label "mark:<i>"; and with
+`clock`, a file for the times at which script_clock.py sees the line and its loop.
 """
 import atexit
 import collections
@@ -17,6 +18,8 @@ import runpy
 import sys
 import threading
 import types
+
+import script_clock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -102,6 +105,7 @@ class Lines:
 
     def __init__(self, lines, on_turn=None):
         self.lines = lines
+        self.loops = script_clock.Loops()
         self.counts = collections.Counter()
         self.on_turn = on_turn
         self.known = {}  # file name -> {line number: line}
@@ -125,6 +129,7 @@ class Lines:
             line = self.wanted(frame.f_code.co_filename).get(frame.f_lineno)
             if line:
                 self.counts[line] += 1
+                self.loops.turn(frame)
                 if self.on_turn:
                     self.on_turn(self.counts[line] - 1)
         return self.line
@@ -164,6 +169,8 @@ def main():
     os.chdir(spec["work"])
     if sys.version_info >= (3, 14):  # as it was when the scripts were written; a stub or a fake is not there otherwise
         multiprocessing.set_start_method("fork")
+    if spec["clock"]:
+        script_clock.start(spec["clock"], spec["loop"], [[path or spec["script"], text] for path, text in spec["lines"]])
     import numpy
     import torch
     older_torch()
@@ -187,7 +194,7 @@ def main():
             if os.getpid() == process:
                 with open(spec["count"], "w", encoding="utf-8") as file:
                     counted = [[*names, lines.counts[line]] for names, line in zip(spec["lines"], asked)]
-                    json.dump({"lines": counted, **counts}, file, indent=1)
+                    json.dump({"lines": counted, "loop": lines.loops.usual(spec["work"]), **counts}, file, indent=1)
         atexit.register(write)
     elif spec["marks"]:
         def mark(turn):

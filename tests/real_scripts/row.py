@@ -10,7 +10,8 @@ class Row:
     args: str = ""  # {work} is the directory it runs in, {checkout} the repository's
     truth: str = ""  # an expression: turns("first words of a line"), updates, printed(r"regex"); see README.md
     set: str = "first"
-    on: tuple = ("host", "trixie", "sid")  # torch 1.13, 2.6, 2.14
+    on: tuple = ("host", "trixie", "sid")  # torch 1.13, 2.6, 2.14; where sid is, pip is too, 2.15
+    not_pip: str = ""  # why not there
     images: tuple = ()  # pictures in torchvision's data sets: training, testing
     stubs: str = ""
     paths: str = ""  # checkouts (and directories in them) that it imports from
@@ -19,6 +20,9 @@ class Row:
     edits: dict = dataclasses.field(default_factory=dict)  # text: text, in a copy: sizes, and what torch has removed
     options: dict = dataclasses.field(default_factory=dict)  # for the setup
     timeout: int = 120
+
+    def places(self):
+        return (*self.on, "pip") if "sid" in self.on and not self.not_pip else self.on
 
     def repos(self):
         names = [self.repo] + [path.split("/")[0].replace("+", "/", 1) for path in self.paths.split()]
