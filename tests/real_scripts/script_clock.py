@@ -3,7 +3,7 @@
 
 Bare, `Loops` finds the loop whose turns are the iterations. Under tprof, `start` has the sources of the line and of the
 loop rewritten as they are loaded: stamps "enter" before the loop, "end" at the end of its body and before each
-`continue`, "leave" after it, and "turn" before the line that the truth counts.
+`continue`, "leave" after it, and "turn" before the line that the truth counts. Loops around that one get stamps, too.
 """
 import ast
 import atexit
@@ -17,6 +17,7 @@ import statistics
 import time
 
 STAMP = "_real_scripts_stamp"
+LOOPS = ast.For, ast.AsyncFor, ast.While
 
 
 def lines_of(path, text):
@@ -24,25 +25,25 @@ def lines_of(path, text):
         return [i for i, line in enumerate(file, 1) if line.strip().startswith(text)]
 
 
-def loop_around(path, number):
-    """The line of the innermost loop in the body of which a line is, within its function; None without any."""
+def loops_around(path, number):
+    """The lines of the loops in the bodies of which a line is, within its function; the innermost is the first."""
     try:
         with open(path, encoding="utf-8") as file:
             node = ast.parse(file.read())
     except (OSError, SyntaxError, ValueError):
-        return None
-    loop = None
+        return []
+    loops = []
     while node:
         inside = None
         for child in ast.iter_child_nodes(node):
             if getattr(child, "lineno", number + 1) <= number <= getattr(child, "end_lineno", 0):
                 inside = child
-                if isinstance(node, (ast.For, ast.AsyncFor, ast.While)) and child in node.body:
-                    loop = node.lineno
+                if isinstance(node, LOOPS) and child in node.body:
+                    loops.insert(0, node.lineno)
                 if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-                    loop = None
+                    loops = []
         node = inside
-    return loop
+    return loops
 
 
 class Loops:
@@ -50,7 +51,7 @@ class Loops:
 
     def __init__(self):
         self.frames = []
-        self.known = {}  # (file, line) -> line of a loop
+        self.known = {}  # (file, line) -> lines of loops
         self.votes = collections.Counter()
 
     def turn(self, frame):
@@ -64,9 +65,9 @@ class Loops:
                 continue
             at = frame.f_code.co_filename, frame.f_lineno
             if at not in self.known:
-                self.known[at] = loop_around(*at)
+                self.known[at] = loops_around(*at)
             if self.known[at]:
-                self.votes[at[0], self.known[at]] += 1
+                self.votes[at[0], self.known[at][0]] += 1
                 return
 
     def usual(self, work):
@@ -80,35 +81,31 @@ class Loops:
 class Stamps(ast.NodeTransformer):
     """Puts the stamps into a module."""
 
-    def __init__(self, turns, loop):
-        self.turns, self.loop = turns, loop
-        self.within = False  # the loop, and no other one inside of it
+    def __init__(self, turns, loops):
+        self.turns, self.loops = turns, loops
+        self.within = 0  # the loop that a `continue` belongs to
 
     def visit(self, node):
-        if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
-            return self.visit_loop(node)
-        if isinstance(node, ast.Continue) and self.within:
-            return [stamp("end", node), node]
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            outside, self.within = self.within, False
-            self.generic_visit(node)
-            self.within = outside
-        else:
-            self.generic_visit(node)
-        return [stamp("turn", node), node] if isinstance(node, ast.stmt) and node.lineno in self.turns else node
-
-    def visit_loop(self, node):
-        outside, self.within = self.within, node.lineno == self.loop
+        if isinstance(node, ast.Continue) and self.within in self.loops:
+            return [stamp("end", node, self.within), node]
+        outside = self.within
+        if isinstance(node, LOOPS):
+            self.within = node.lineno
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            self.within = 0
         self.generic_visit(node)
-        this, self.within = self.within, outside
-        if not this:
-            return node
-        node.body.append(stamp("end", node.body[-1]))
-        return [stamp("enter", node), node, stamp("leave", node)]
+        self.within = outside
+        if isinstance(node, LOOPS) and node.lineno in self.loops:
+            node.body.append(stamp("end", node.body[-1], node.lineno))
+            return [stamp("enter", node, node.lineno), node, stamp("leave", node, node.lineno)]
+        if isinstance(node, ast.stmt) and node.lineno in self.turns:
+            self.turns.remove(node.lineno)  # a line may hold several statements
+            return [stamp("turn", node), node]
+        return node
 
 
-def stamp(kind, where):
-    call = ast.parse(f"{STAMP}({kind!r})").body[0]
+def stamp(kind, where, loop=0):
+    call = ast.parse(f"{STAMP}({kind!r}, {loop})").body[0]
     for node in ast.walk(call):
         if hasattr(node, "lineno"):
             ast.copy_location(node, where)
@@ -118,8 +115,8 @@ def stamp(kind, where):
 def start(file, loop, lines):
     """Writes the stamps into a file when this process exits; `lines`: (end of path, first words)."""
     stamps, process, now = [], os.getpid(), time.perf_counter_ns
-    begin = [time.time_ns(), now()]
-    setattr(builtins, STAMP, lambda kind: stamps.append((kind, now())))
+    told = {"begin": [time.time_ns(), now()], "loops": [loop[1], *loops_around(*loop)], "stamps": stamps}
+    setattr(builtins, STAMP, lambda kind, loop: stamps.append((kind, loop, now())))
 
     def wanted(path):
         return path == loop[0] or any(path == line[0] or path.endswith("/" + line[0]) for line in lines)
@@ -127,7 +124,7 @@ def start(file, loop, lines):
     def rewritten(source, path):
         turns = {number for line in lines if path == line[0] or path.endswith("/" + line[0])
                  for number in lines_of(path, line[1])}
-        return Stamps(turns, loop[1] if path == loop[0] else 0).visit(ast.parse(source, path))
+        return Stamps(turns, told["loops"] if path == loop[0] else []).visit(ast.parse(source, path))
 
     def compile_script(source, path, mode, *more, **words):
         return compile(rewritten(source, path) if wanted(path) else source, path, mode, *more, **words)
@@ -143,7 +140,7 @@ def start(file, loop, lines):
     def write():
         if os.getpid() == process:
             with open(file, "w", encoding="utf-8") as output:
-                json.dump({"begin": begin, "stamps": stamps}, output)
+                json.dump(told, output)
     runpy.compile = compile_script
     importlib.machinery.SourceFileLoader.get_code = get_code
     atexit.register(write)
@@ -155,15 +152,19 @@ def iterations(file):
     first bodies have no update, or whose last have too few for one."""
     with open(file, encoding="utf-8") as stamps:
         told = json.load(stamps)
+    seen = collections.Counter((kind, loop) for kind, loop, _ in told["stamps"])
+    for loop in told["loops"]:  # a loop over micro batches, inside of an iteration, is entered for each turn
+        if seen["enter", loop] < seen["turn", 0]:
+            break
     offset = told["begin"][0] - told["begin"][1]
     found, begin, turns, last, bodies = {}, None, 0, -1, 0
-    for kind, at in told["stamps"]:
-        if kind == "enter":
-            begin, turns, bodies = at, 0, 0
-        elif kind == "turn":
+    for kind, of, at in told["stamps"]:
+        if kind == "turn":
             last += 1
             turns += 1
-        else:
+        elif of == loop and kind == "enter":
+            begin, turns, bodies = at, 0, 0
+        elif of == loop:
             bodies += 1
             if turns == 1 and begin is not None:
                 found[last] = (begin + offset, at + offset, bodies)
