@@ -214,7 +214,8 @@ void Program::finish_steps(u64 until) {
   if (gpu_) until -= std::min(until, time_.ticks_of(kGpuLate_ns));
   std::vector<StepParts> steps = steps_.settled(until, [this](RecordRef ref, StepRecord& r) {
     StepRecord now{};
-    if (recording_->read_again(ref, 0, &now, kOldStepBytes) && now.head.kind == u16(Kind::step) && are_steps(now.number))
+    if (recording_->read_again(ref, 0, &now, kOldStepBytes) && now.head.kind == u16(Kind::step) &&
+        are_steps(now.number))
       r = now;
   });
   std::erase_if(steps, [this](const StepParts& s) { return s.begin < whole_since_ || is_warmup(s.begin); });

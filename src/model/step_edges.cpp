@@ -68,8 +68,9 @@ StepEdges::Usual StepEdges::usual() const {
   Usual out;
   for (size_t i = 0; i + 1 < edges_.size(); i++) {
     const StepInfo* step = edges_[i].step;
-    if (!step || !edges_[i + 1].step || !step->work_ticks || step->loop_end_ticks) continue;
-    i64 tail = edges_[i].end_ns - to_ns_(step->work_ticks);
+    if (!step || !edges_[i + 1].step || !step->work_ticks) continue;
+    bool exact = step->loop_end_ticks >= step->work_ticks;
+    i64 tail = (exact ? to_ns_(step->loop_end_ticks) : edges_[i].end_ns) - to_ns_(step->work_ticks);
     if (tail < 0) continue;  // a step that was made afterwards
     out.updates = out.known ? std::min(out.updates, step->updates) : step->updates;
     out.tail_ns = std::max(out.tail_ns, tail);
@@ -85,7 +86,8 @@ void StepEdges::settle(size_t at, const Usual& usual) {
   i64 worked = done ? to_ns_(step.work_ticks) : edge.end_ns;
   bool is_usual = !usual.known || std::min(edge.end_ns, end_ns_) - worked <= usual.tail_ns;
   bool stated = step.by == StepBy::profiler_step && at + 1 < edges_.size() && edges_[at + 1].step;
-  if (!stated && step.loop_end_ticks > step.begin_ticks && step.loop_end_ticks >= step.work_ticks)
+  bool exact = !stated && step.loop_end_ticks > step.begin_ticks && step.loop_end_ticks >= step.work_ticks;
+  if (exact)
     end_at(edge, to_ns_(step.loop_end_ticks), StepCut::none);
   else if (is_cut(edge) && !done)
     edge.cut = StepCut::left;
@@ -93,8 +95,8 @@ void StepEdges::settle(size_t at, const Usual& usual) {
     edge.cut = StepCut::left_updated;
   else if (done && (is_cut(edge) || is_last_of_loop(at, is_usual)))
     end_at(edge, worked, StepCut::last_update);
-  else if (!goes_on_ && at + 1 == edges_.size())
-    edge.leaves_rest = is_followed_by_draw(step);
+  // The program drew a batch and then ended: what followed is no step.
+  edge.leaves_rest |= exact && !goes_on_ && at + 1 == edges_.size();
   if (edge.begin_ns < begin_ns_ || step.flags & kStepEntered) edge.cut = StepCut::entered;
 }
 
@@ -119,23 +121,14 @@ bool StepEdges::is_last_of_loop(size_t at, bool is_usual) const {
   if (next && drawn_out && (next->stretch || next->step->by == StepBy::dataloader)) return true;
   if (next && next->step) return false;
   bool is_last = std::none_of(edges_.begin() + i64(at) + 1, edges_.end(), [](const StepEdge& e) { return e.step; });
-  bool evaluates = next && next->stretch->kind != StretchKind::left_over;
-  if (ends_with_window(step)) return evaluates && !is_usual;
-  return is_last && (evaluates || !is_followed_by_draw(step));
+  if (ends_with_window(step)) return next && !is_usual;
+  return is_last;
 }
 
 // The step that followed is not in the recording.
 bool StepEdges::ends_with_window(const StepInfo& step) const {
   return std::any_of(meta_.windows.begin(), meta_.windows.end(), [&](const WindowInfo& w) {
     return w.first_step >= 0 && step.end_ticks && w.end_ticks == step.end_ticks;
-  });
-}
-
-// The program drew a batch and then ended, or was killed: what followed is no step.
-bool StepEdges::is_followed_by_draw(const StepInfo& step) const {
-  return std::any_of(meta_.steps.begin(), meta_.steps.end(), [&](const StepInfo& next) {
-    bool is_none = next.flags & kStepWithdrawn || !(next.flags & kStepHasWork);
-    return step.end_ticks && next.begin_ticks == step.end_ticks && next.by == StepBy::dataloader && is_none;
   });
 }
 

@@ -2,13 +2,13 @@
 //
 // A step ends where the next step, or an evaluation beside the steps, begins. One with no next step in its loop would
 // go on through all that follows the loop. It ends at the first of these that is known:
-//   * where the draw began that found its loader exhausted, or where the range ended that stated the step;
+//   * where its loader was drawn from again, be there another batch or not, or where the range ended that stated it;
 //   * where its newest update ended (of several optimizers, the last one), or in an inference its newest call. Nothing
 //     shows what else its iteration did, so that it is marked and in no average (StepCut::last_update).
 // What then lies before the next step, evaluation or the end is a stretch "After the loop".
 //
-// A step in which recording ended ends there. It is marked, and in no average if its update is missing (or its call). If
-// it had that, and what follows takes longer than in any other step, its loop was over by then: it ends as above.
+// A step in which recording ended ends there. It is marked, and in no average if its update is missing (or its call).
+// If it had that, and what follows takes longer than in any other step, its loop was over by then: it ends as above.
 // The same holds for a window of a schedule that ends where an evaluation begins.
 #pragma once
 #include <deque>
@@ -60,7 +60,6 @@ class StepEdges {
   bool is_done(const StepInfo& step, const Usual& usual) const;
   bool is_last_of_loop(size_t at, bool is_usual) const;
   bool ends_with_window(const StepInfo& step) const;
-  bool is_followed_by_draw(const StepInfo& step) const;
   void end_at(StepEdge& edge, i64 ns, StepCut cut);
   i64 window_end(const StepEdge& edge) const;
   void add_rests();

@@ -164,7 +164,8 @@ class Adder {
 }  // namespace
 
 void add_steps(Model& model, const Meta& meta, const SpanRequest& request, const std::function<i64(u64)>& to_ns) {
-  StepEdges of_recording(meta, request.before_training, model.begin_ns, model.end_ns, request.goes_on || !request.end_ticks, to_ns);
+  StepEdges of_recording(meta, request.before_training, model.begin_ns, model.end_ns,
+                         request.goes_on || !request.end_ticks, to_ns);
   std::vector<StepEdge> edges = of_recording.all();
   std::erase_if(edges, [&](const StepEdge& edge) {
     bool requested = !edge.step || ((request.first_step < 0 || edge.step->number >= request.first_step) &&
@@ -183,8 +184,8 @@ void add_steps(Model& model, const Meta& meta, const SpanRequest& request, const
     const StepEdge& edge = edges[i];
     const Content& content = contents[i];
     // Without events it is not written, unless it is known that it has none, or that some were left out.
-    bool tells = edge.stretch ? edge.stretch->left_out || edge.stretch->kind == StretchKind::after_loop
-                              : edge.step == &whole;
+    bool tells =
+        edge.stretch ? edge.stretch->left_out || edge.stretch->kind == StretchKind::after_loop : edge.step == &whole;
     if (content.events == 0 && !tells) continue;
     i64 end = edge.end_ns;
     if (edge.open && content.events)

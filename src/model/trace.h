@@ -175,11 +175,11 @@ constexpr i64 kRoundingNs = 2;
 constexpr u32 kFirstLaneTid = 10'000'000;  // beyond any Linux thread id (at most 4194304)
 
 // What was cut of a step. CUT(name, counts, text): `counts`: its time is that of an iteration.
-#define TPROF_STEP_CUTS(CUT)                                                       \
-  CUT(none, true, "")                                                              \
-  CUT(entered, false, "recording began inside it")                                 \
-  CUT(left, false, "recording ended inside it")                                    \
-  CUT(left_updated, true, "recording ended inside it, after its update")           \
+#define TPROF_STEP_CUTS(CUT)                                             \
+  CUT(none, true, "")                                                    \
+  CUT(entered, false, "recording began inside it")                       \
+  CUT(left, false, "recording ended inside it")                          \
+  CUT(left_updated, true, "recording ended inside it, after its update") \
   CUT(last_update, false, "ends with its last update or call: no other step of its loop follows")
 
 enum class StepCut : u8 {

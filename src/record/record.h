@@ -733,9 +733,9 @@ struct StepRecord {
   u32 tid;
   // What shows where an iteration ended if no other one follows (model/step_edges.h). All patched, 0: not seen.
   u64 work_ticks;      // training: when its newest update ended; inference: when its newest call returned
-  u64 loop_end_ticks;  // its loop ended: the draw began that found its loader exhausted. Before work_ticks: the loader
-                       // is drawn from in advance, and no batch follows. By a stated range: that range ended
-  u32 updates;         // how many updates were seen
+  u64 loop_end_ticks;  // its iteration ended: its loader was drawn from again, or found exhausted. Before work_ticks:
+                       // the loader is drawn from in advance, and was exhausted. By a stated range: that range ended
+  u32 updates;  // how many updates were seen
   u32 reserved;
 };
 constexpr u32 kOldStepBytes = 40;  // before version 1.13 it ended after `tid`
@@ -757,10 +757,10 @@ enum StepFlag : u32 {
 //   inference: calls without gradients in training mode, without a loader: a rollout, sampling
 //   after_loop: made by readers only: what lies behind the last step of a loop
 //   left_over: made by readers only: batches at the program's end whose gradients were never used
-#define TPROF_STRETCHES(STRETCH)                             \
-  STRETCH(1, evaluation, "Evaluation#", "evaluations")       \
-  STRETCH(2, inference, "Inference#", "inferences")          \
-  STRETCH(3, after_loop, "After the loop#", "after_loop")    \
+#define TPROF_STRETCHES(STRETCH)                          \
+  STRETCH(1, evaluation, "Evaluation#", "evaluations")    \
+  STRETCH(2, inference, "Inference#", "inferences")       \
+  STRETCH(3, after_loop, "After the loop#", "after_loop") \
   STRETCH(4, left_over, "Left over#", "left_over")
 
 enum class StretchKind : u32 {

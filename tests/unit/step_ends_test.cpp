@@ -35,8 +35,9 @@ Meta meta_of(const Game& game, End how) {
     meta.steps.push_back({i64(i), s.by, s.begin, step_end, flags, 1, s.worked, s.loop_end, s.updates});
   }
   for (const Span& s : game.out.stretches)
-    meta.stretches.push_back({s.name[0] == 'e' ? StretchKind::evaluation : StretchKind::inference, atol(&s.name[1]), s.begin,
-                              s.end, 0, 0, 0, (s.inside ? u32(kStretchInside) : 0) | (s.holds ? 0 : u32(kStretchBefore)), 1});
+    meta.stretches.push_back({s.name[0] == 'e' ? StretchKind::evaluation : StretchKind::inference, atol(&s.name[1]),
+                              s.begin, s.end, 0, 0, 0,
+                              (s.inside ? u32(kStretchInside) : 0) | (s.holds ? 0 : u32(kStretchBefore)), 1});
   meta.windows.push_back({0, WindowState::sealed, 1, -1, -1, 0, 1, how == End::killed ? 0 : end});
   return meta;
 }
@@ -60,7 +61,8 @@ std::string ends(const std::string& tokens, End how = End::exit, bool optimizers
       if (i64(i + 1) * 10 >= e.begin_ns && i64(i + 1) * 10 < e.end_ns) at = &e;
     if (at != last && i) out += ' ';
     if (at && at != last)
-      out += at->step ? std::to_string(at->step->number) + std::string(at->cut == StepCut::none ? "" : std::string(1, " <>+!"[u32(at->cut)]))
+      out += at->step ? std::to_string(at->step->number) +
+                            std::string(at->cut == StepCut::none ? "" : std::string(1, " <>+!"[u32(at->cut)]))
                       : std::string(1, " eial"[u32(at->stretch->kind)]) + std::to_string(at->stretch->number) + ":";
     out += tokens[i];
     last = at;
@@ -84,6 +86,8 @@ TEST(StepEnds, WithoutALoaderTheLastStepEndsWithItsUpdate) {
 }
 TEST(StepEnds, ABatchThatIsDrawnAndNotUsedEndsTheStepBefore) {
   EXPECT_EQ(ends("DFBOnDFBOnDn"), "0DFBOn 1DFBOn a0:Dn") << "a break out of the loop";
+  EXPECT_EQ(ends("FBOnFBOnIDn"), "0FBOn 1!FBO a0:nIDn") << "a batch of another loader";
+  EXPECT_EQ(ends("DFBOnDFBOnIEn"), "0DFBOn 1!DFBO a0:nIEn");
 }
 TEST(StepEnds, AnExceptionLeavesTheStepWithoutItsUpdate) {
   EXPECT_EQ(ends("DFBODFBODFB"), "0DFBO 1DFBO l0:DFB");
@@ -95,8 +99,7 @@ TEST(StepEnds, SeveralOptimizersMakeOneUpdate) {
 }
 TEST(StepEnds, AGanOfFiveToOne) {
   std::string round = times(4, "DGBo") + "DGBoFBp";
-  EXPECT_EQ(ends(round + round + "n"),
-            "0DGBo 1DGBo 2DGBo 3DGBo 4DGBoFBp 5DGBo 6DGBo 7DGBo 8DGBo 9!DGBoFBp a0:n");
+  EXPECT_EQ(ends(round + round + "n"), "0DGBo 1DGBo 2DGBo 3DGBo 4DGBoFBp 5DGBo 6DGBo 7DGBo 8DGBo 9!DGBoFBp a0:n");
 }
 TEST(StepEnds, AnUpdateThatAScalerSkips) { EXPECT_EQ(ends("FBOAFBAn"), "0FBOA 1!FBA a0:n"); }
 TEST(StepEnds, AnOptimizerWithAClosureEndsWhenItReturns) {

@@ -102,8 +102,7 @@ std::vector<StepSpan> step_spans(const Model& model) {
       end_before = std::max(end_before, evaluated[k].end_ns);
     i64 begin = std::max(end_before, step.begin_ns);
     i64 end = std::max({begin, step.end_ns, launched[i].end_ns});
-    out.push_back({std::to_string(step.number), {begin, end}, launched[i].activities, true, step.evaluates,
-                   step.cut});
+    out.push_back({std::to_string(step.number), {begin, end}, launched[i].activities, true, step.evaluates, step.cut});
     end_before = end;
   }
   if (out.size() > 1) mark_incomplete(out);

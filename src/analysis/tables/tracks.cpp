@@ -108,8 +108,7 @@ class Builder {
   void add_host() {
     host_.resize(model_.threads.size());
     std::vector<SliceKind> stretches(model_.stretches.empty() ? 0 : model_.events.size(), SliceKind::step);
-    for (const Stretch& s : model_.stretches)
-      stretches[s.event] = kind_of(s.kind);
+    for (const Stretch& s : model_.stretches) stretches[s.event] = kind_of(s.kind);
     for (u32 i = 0; i < model_.events.size(); i++) {
       const Event& e = model_.events[i];
       bool stretch = !stretches.empty() && stretches[i] != SliceKind::step;

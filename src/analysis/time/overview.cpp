@@ -40,7 +40,7 @@ void note_steps(const Model& model, const std::vector<StepSpan>& spans, std::vec
     notes.push_back(model.stretches.empty() ? "no steps are marked: all of the trace counts as one"
                                             : "this trace has evaluations but no steps");
   if (model.steps.size() == 1) notes.push_back("there is only one step, which may not be typical of the others");
-  auto note = [&](const char* what, auto&& is_one) {
+  auto note = [&](const std::string& what, auto&& is_one) {
     std::string names;
     for (const StepSpan& span : spans)
       if (is_one(span)) names += (names.empty() ? "" : ", ") + span.name;
@@ -51,10 +51,11 @@ void note_steps(const Model& model, const std::vector<StepSpan>& spans, std::vec
   note("not counted, because an evaluation lies inside: steps ",
        [](const StepSpan& s) { return s.whole && !s.counts && s.evaluates && !is_cut_short(s.cut); });
   for (u32 cut = 1; cut < std::size(kStepCutTexts); cut++)
-    for (bool counts : {false, true})
-      note((std::string(counts ? "counted, though marked \"" : "not counted, because marked \"") + kStepCutTexts[cut] +
-            "\": steps ").c_str(),
+    for (bool counts : {false, true}) {
+      std::string what = counts ? "counted, though marked" : "not counted, because marked";
+      note(what + " \"" + kStepCutTexts[cut] + "\": steps ",
            [&](const StepSpan& s) { return s.whole && s.cut == StepCut(cut) && s.counts == counts; });
+    }
 }
 
 // Whether the call makes a device work, by its name. What other vendors' calls do is not known.

@@ -213,9 +213,9 @@ PyObject* captured_hook(PyObject* function, PyObject* const* args, size_t count,
 constexpr struct {
   const char* kind;
   PyHook* hook;
-} kHooks[] = {{"module", module_hook}, {"backward", backward_hook<3>}, {"grad", backward_hook<4>},
-              {"loader", loader_hook}, {"batch", batch_hook},          {"zero_grad", zero_grad_hook},
-              {"scaler", scaler_hook}, {"graph", graph_hook},          {"capture", capture_hook},
+} kHooks[] = {{"module", module_hook},     {"backward", backward_hook<3>}, {"grad", backward_hook<4>},
+              {"loader", loader_hook},     {"batch", batch_hook},          {"zero_grad", zero_grad_hook},
+              {"scaler", scaler_hook},     {"graph", graph_hook},          {"capture", capture_hook},
               {"captured", captured_hook}, {"worker", worker_loop_hook}};
 
 PyHook* hook_of(const char* kind) {

@@ -51,10 +51,11 @@ class StepLine {
 
   // Something that belongs to a step or a stretch ended at `t`.
   void work(u64 t) { last_work_ = t; }
-  // ... and it was an update of the current step, or in an inference a call that has returned. 0: nobody knows when it ended.
+  // ... and it was an update of the current step, or in an inference a call that has returned. 0: nobody knows when
+  // it ended.
   void update(u64 t, bool another = true);  // `another`: not the one before, which ended at `t` only
   void call(u64 t);
-  // The loop of the current step has no more of them, which showed at `t`.
+  // The iteration of the current step ended at `t`, or its loop has no more of them, which showed at `t`.
   void loop_ended(u64 t);
   void loop_goes_on();  // after all
 

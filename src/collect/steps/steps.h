@@ -43,10 +43,10 @@ class StepDetector {
   void backward_ends(u64 t);
   void optimizer_begins(u64 t, u64 optimizer);  // see Turn
   void optimizer_ends(u64 t);
-  void gradients_cleared(u64 t);  // Optimizer.zero_grad or Module.zero_grad is called
-  void scaler_updated(u64 t);     // begin of an enabled GradScaler.update
-  void graph_begins(u64 t);       // CUDAGraph.replay is called, with gradients enabled
-  void graph_replayed(u64 t);     // ... and returns
+  void gradients_cleared(u64 t);                // Optimizer.zero_grad or Module.zero_grad is called
+  void scaler_updated(u64 t);                   // begin of an enabled GradScaler.update
+  void graph_begins(u64 t);                     // CUDAGraph.replay is called, with gradients enabled
+  void graph_replayed(u64 t);                   // ... and returns
   void capture_begins() { capturing_ = true; }  // of a CUDA graph: until it ends, nothing is really done
   void capture_ends() { capturing_ = false; }
   void profiler_step_begins(u64 t);
@@ -72,7 +72,7 @@ class StepDetector {
 
   i64 number() const { return line_.number(); }  // of the current step, -1 before the first
   bool tentative() const { return line_.tentative(); }
-  // The current step is over, or there is none: recording that starts now misses nothing of a step, and gets none of it.
+  // The current step is over, or there is none: recording that starts now misses nothing of a step.
   bool between_steps() const;
   // If the program ends now, the current step is none: nothing made it one, or its gradients were never used (those of
   // an evaluation, or of fewer batches than gradients are accumulated over).

@@ -38,6 +38,8 @@ void TrainingSteps::draw_begins(u64 t, const void* iterator) {
     if (another && iterator_count_ < kMaxIterators) iterators_[iterator_count_++] = iterator;
     return;
   }
+  // The iteration before ends where the next batch is drawn, be there one or not.
+  if (state_ == State::gap && iterator == trained_on_ && !is_new && !dry_) line_->loop_ended(t);
   open_group(begin, iterator);
 }
 

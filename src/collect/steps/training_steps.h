@@ -175,8 +175,8 @@ class TrainingSteps {
   Turns turns_;  // in a loop that draws nothing
 
   // The batch group.
-  u64 group_ = 0;   // its start, 0: there is no group
-  u64 opened_ = 0;  // when iter() of a loader was called, if no other token came since
+  u64 group_ = 0;                     // its start, 0: there is no group
+  u64 opened_ = 0;                    // when iter() of a loader was called, if no other token came since
   const void* drawing_ = nullptr;     // the iterator that was last drawn from ...
   u64 drawn_ = 0;                     // ... and when
   const void* trained_on_ = nullptr;  // the first iterator of the last group that was trained on

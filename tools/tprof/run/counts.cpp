@@ -27,8 +27,10 @@ class ProcessCount {
     all_ += counted;
     known_ = true;
   }
-  bool has_none() const { return !all_.steps && !all_.of(StretchKind::evaluation).count && !all_.of(StretchKind::inference).count &&
-           !before_.steps; }
+  bool has_none() const {
+    return !all_.steps && !all_.of(StretchKind::evaluation).count && !all_.of(StretchKind::inference).count &&
+           !before_.steps;
+  }
   // "" when there is nothing to say.
   std::string text() const {
     std::string out = known_ ? counted_text(all_) : "";
