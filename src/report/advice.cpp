@@ -1,6 +1,7 @@
 #include "report/advice.h"
 
 #include "report/fit.h"
+#include "report/overview.h"
 
 namespace tprof {
 namespace {
@@ -27,7 +28,9 @@ const char* grade_word(Grade grade) { return grade == Grade::high ? "high" : "mo
 std::string advice_text(const Facts& facts, const std::vector<Advice>& advice, const Source& source, size_t most,
                         const TextStyle& style) {
   const Model& model = facts.model;
-  std::string out = source.title() + "  step " + time_text(whole_ns(facts.overview.average.us)) + "\n";
+  std::string spread = spread_text(facts.overview);
+  std::string out = source.title() + "  step " + time_text(whole_ns(facts.overview.average.us)) +
+                    (spread.empty() ? "" : ", " + spread) + "\n";
   if (most == 0 && !facts.died_early) out += "  nothing found that is worth a change\n";
   i64 zero = first_moment(model);
   for (size_t i = 0; i < advice.size() && i < most; i++) {
@@ -57,6 +60,7 @@ Json advice_json(const Facts& facts, const std::vector<Advice>& advice, const So
   auto known = [](double value, double scale) { return value >= 0 ? Json(value * scale) : Json(); };
   Json out = json_of(source);
   out["average_step_time_us"] = facts.step_ns() / 1e3;
+  out["median_step_time_us"] = facts.variability.known ? Json(double(facts.variability.median_ns) / 1e3) : Json();
   out["recommendations"] = Json::array();
   i64 zero = first_moment(model);
   for (const Advice& a : advice) {

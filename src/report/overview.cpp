@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "analysis/time/loader_verdict.h"
+#include "analysis/time/variability.h"
 #include "report/fit.h"
 
 namespace tprof {
@@ -110,6 +111,12 @@ std::string loader_line(const Overview& overview) {
 
 }  // namespace
 
+std::string spread_text(const Overview& overview) {
+  Variability steps = variability(overview);
+  if (!steps.known) return "";
+  return "median " + time_text(steps.median_ns) + ", the longest " + time_text(steps.slowest_ns);
+}
+
 std::vector<std::string> stretch_lines(const Overview& overview) {
   std::vector<std::string> out;
   for (const auto& [word, kind, sum] : stretches_of(overview))
@@ -154,7 +161,8 @@ Table steps_table(const Overview& overview) {
   };
   for (const StepTimes& step : overview.steps) add(step);
   if (overview.steps.size() > 1) add(overview.average);
-  if (overview.rules == RuleSet::tprof) table.footer = {"Counted: " + counted_text(overview.counted)};
+  if (std::string spread = spread_text(overview); !spread.empty()) table.footer.push_back("Of these steps: " + spread);
+  if (overview.rules == RuleSet::tprof) table.footer.push_back("Counted: " + counted_text(overview.counted));
   for (const std::string& line : stretch_lines(overview)) table.footer.push_back(line);
   table.footer.insert(table.footer.end(), overview.notes.begin(), overview.notes.end());
   return table;
@@ -190,11 +198,11 @@ std::string overview_text(const Overview& overview, const Source& source, const 
     out += "  " + line + "\n";
   }
   if (!overview.steps.empty()) {
-    Table table{"Average step " + time_text(whole_ns(overview.average.us)) + " (" +
-                    std::to_string(overview.steps.size()) + (overview.steps.size() == 1 ? " step)" : " steps)"),
-                {{"category", "Category", Unit::text},
-                 {"us", "Time", Unit::time},
-                 {"percent", "Share", Unit::percent}}};
+    std::string spread = spread_text(overview);
+    Table table{
+        "Average step " + time_text(whole_ns(overview.average.us)) + " (" + std::to_string(overview.steps.size()) +
+            (overview.steps.size() == 1 ? " step" : " steps") + (spread.empty() ? ")" : "; " + spread + ")"),
+        {{"category", "Category", Unit::text}, {"us", "Time", Unit::time}, {"percent", "Share", Unit::percent}}};
     for (Category c : shown_categories(overview)) {
       if (overview.knows(c))
         table.rows.push_back({category_text(c), whole_ns(of(overview.average, c)), share(overview.average, c)});
@@ -237,6 +245,8 @@ Json overview_json(const Overview& overview, const Source& source, size_t worker
     out["gpus"].push_back(gpu_json(g));
   }
   out["average_step_time_us"] = overview.steps.empty() ? Json() : Json(i64(llrint(overview.average.us)));
+  Variability steps = variability(overview);
+  out["median_step_time_us"] = steps.known ? Json(i64(llrint(double(steps.median_ns) / 1000))) : Json();
   out["execution_summary"] = Json::array();
   Json columns = {"Step"}, rows = Json::array();
   for (Category c : shown_categories(overview)) {

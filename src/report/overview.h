@@ -7,7 +7,11 @@ namespace tprof {
 
 // The overview of one worker and span. `workers`: how many the run has.
 std::string overview_text(const Overview& overview, const Source& source, const TextStyle& style);
+// median_step_time_us, beside the average: of an even number of steps the lower middle one; null with fewer than three.
 Json overview_json(const Overview& overview, const Source& source, size_t workers);
+
+// "median 10.020ms, the longest 116.000ms": how far the steps are from their average. Empty with fewer than three.
+std::string spread_text(const Overview& overview);
 
 // What recording cost, as far as the trace shows; states what is not known.
 std::string own_cost_line(const Overview& overview);

@@ -34,14 +34,13 @@ std::string bar(double share) {
   return out + kEighths[eighths % 8];
 }
 
-std::string headline(const Facts& facts, const SummarySubject& subject, const TextStyle& style) {
-  const Overview& overview = facts.overview;
+std::string headline(const Overview& overview, bool has_steps, const SummarySubject& subject, const TextStyle& style) {
   std::string time = time_text(whole_ns(overview.average.us)), count = std::to_string(overview.steps.size());
-  std::string out = !facts.windows.has_steps ? "No steps were found; all of it: " + time
-                    : count == "1"           ? "One step: " + time
-                                             : "Average of " + count + " steps: " + time;
+  std::string out = !has_steps     ? "No steps were found; all of it: " + time
+                    : count == "1" ? "One step: " + time
+                                   : "Average of " + count + " steps: " + time;
   if (style.color) out = "\033[1m" + out + "\033[0m";
-  if (facts.variability.known) out += ", the longest " + time_text(facts.variability.slowest_ns);
+  if (std::string spread = spread_text(overview); !spread.empty()) out += ", " + spread;
   return out + (subject.which.empty() ? "" : "  (" + subject.which + ")") + "\n";
 }
 
@@ -110,25 +109,54 @@ Table top_findings(const Facts& facts, const std::vector<Advice>& advice, bool w
   return out;
 }
 
+// What is printed first: a restriction, and of several ranks who waits for whom.
+std::string preface(const SummarySubject& subject, const TextStyle& style) {
+  Table table{"", {}, {}, subject.waiting};
+  if (!subject.covers.empty()) table.footer.insert(table.footer.begin(), subject.covers);
+  return text_of(table, style);
+}
+
+// What is printed last. `own_cost`: empty if it is not known.
+std::string closing(double waited, const std::string& own_cost, const SummarySubject& subject, const TextStyle& style) {
+  Table rest;
+  if (std::string busy = busy_text(waited); !busy.empty()) rest.footer.push_back("note: " + busy);
+  if (!own_cost.empty()) rest.footer.push_back(own_cost);
+  if (subject.dropped) rest.footer.push_back(std::to_string(subject.dropped) + " events were not recorded: tprof info");
+  rest.footer.push_back("More: " + subject.more);
+  return text_of(rest, style);
+}
+
+// The page is indented as a whole.
+TextStyle style_within(TextStyle style) {
+  if (style.width > kIndent) style.width -= kIndent;
+  style.rules = false;
+  return style;
+}
+
 }  // namespace
 
 std::string summary_text(const Facts& facts, const std::vector<Advice>& advice, const Operators& operators,
                          const SummarySubject& subject, TextStyle style) {
   if (facts.model.empty() || facts.overview.steps.empty()) return "";
-  if (style.width > kIndent) style.width -= kIndent;
-  style.rules = false;
-  Table waiting{"", {}, {}, subject.waiting};
-  std::string out = text_of(waiting, style);
-  out += headline(facts, subject, style) + breakdown(facts.overview, style);
+  style = style_within(style);
+  std::string out = preface(subject, style) + headline(facts.overview, facts.windows.has_steps, subject, style) +
+                    breakdown(facts.overview, style);
   if (facts.overview.other) out += other_line(*facts.overview.other) + "\n";
   for (const std::string& line : stretch_lines(facts.overview)) out += line + "\n";
   for (const Table& table : {top_operators(facts, operators), top_findings(facts, advice, !subject.waiting.empty())})
     if (std::string text = text_of(table, style); !text.empty()) out += "\n" + text;
-  Table rest;
-  rest.footer.push_back(own_cost_line(facts.overview));
-  if (subject.dropped) rest.footer.push_back(std::to_string(subject.dropped) + " events were not recorded: tprof info");
-  rest.footer.push_back("More: " + subject.more);
-  return indented(wrapped_lines(out + "\n", style.width) + text_of(rest, style));
+  return indented(wrapped_lines(out + "\n", style.width) +
+                  closing(facts.waited, own_cost_line(facts.overview), subject, style));
+}
+
+std::string steps_summary_text(const StepsSubject& steps, const SummarySubject& subject, TextStyle style) {
+  style = style_within(style);
+  Overview overview;
+  overview.steps = steps.steps;
+  if (steps.steps.empty()) overview.steps.push_back({"all", steps.span_us, {}});
+  overview.average = average_of(overview.steps);
+  std::string out = preface(subject, style) + headline(overview, !steps.steps.empty(), subject, style);
+  return indented(wrapped_lines(out, style.width) + closing(steps.waited, "", subject, style));
 }
 
 }  // namespace tprof

@@ -47,6 +47,13 @@ bool is_gpu_work(PathKind kind) {
 
 }  // namespace
 
+std::string busy_text(double waited) {
+  if (!(waited > kWaitsMuch)) return "";
+  return "the machine was busy with other work: for " + std::to_string(int(std::lround(waited * 100))) +
+         " % of the time the main thread waited for a CPU; durations and differences between steps are unreliable, so "
+         "record again on a quiet machine";
+}
+
 Facts::Facts(const Model& m, const std::vector<DevicePeak>& table)
     : model(m),
       classes(m),
@@ -115,11 +122,7 @@ std::vector<std::string> Facts::unknown() const {
     out.push_back("no steps in this trace: figures are for all of it, and how steps differ is not known");
   else if (windows.steps.size() < 3)
     out.push_back("fewer than three steps: how much they differ is not known");
-  if (on_busy_machine())
-    out.push_back(
-        "the machine was busy with other work: for " + std::to_string(int(std::lround(waited * 100))) +
-        " % of the time the main thread waited for a CPU; durations and differences between steps are unreliable, "
-        "so record again on a quiet machine");
+  if (std::string busy = busy_text(waited); !busy.empty()) out.push_back(std::move(busy));
   if (!gpu) out.push_back("no GPU work in this trace: nothing is known of a GPU");
   if (is_excerpt)
     out.push_back(

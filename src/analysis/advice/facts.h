@@ -13,6 +13,10 @@
 
 namespace tprof {
 
+// A sentence that figures are unreliable, if the main thread waited for a CPU for more than kWaitsMuch of its time
+// (-1: not known); else empty.
+std::string busy_text(double waited);
+
 struct Facts {
   // Both must outlive this.
   Facts(const Model& model, const std::vector<DevicePeak>& table);

@@ -39,6 +39,7 @@ export interface OverviewWorker extends Source {
   gpu_summary: [string, string][];
   gpus: Record<string, Json>[];
   average_step_time_us: number | null;
+  median_step_time_us: number | null;
   execution_summary: { category: string; us: number | null; percent: number | null }[];
   counted: string;
   evaluations?: Stretches;

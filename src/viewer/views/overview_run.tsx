@@ -11,7 +11,14 @@ export function Summary({ found, at }: { found: OverviewWorker; at: string }) {
           <span class="big">
             <Figure at={`${at}/average_step_time_us`} value={found.average_step_time_us} unit="us" />
           </span>
-          <span class="muted">a step, on average</span>
+          <span class="muted">
+            a step, on average
+            {found.median_step_time_us !== null && (
+              <>
+                ; median <Figure at={`${at}/median_step_time_us`} value={found.median_step_time_us} unit="us" />
+              </>
+            )}
+          </span>
         </div>
       )}
       <p class="counted">
