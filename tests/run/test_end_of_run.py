@@ -194,3 +194,76 @@ def test_no_recording_is_said_to_be_gone_where_none_was(schedule, logdir):
     result = run(["-c", script], "run", logdir=logdir, options={"TPROF_SCHEDULE": schedule} if schedule else {})
     assert "is gone;" not in result.stderr and "nothing was recorded" in result.stderr, result.stderr
     assert not schedule or "the program made 4 training steps" in result.stderr
+
+
+# --- tprof run --report
+
+def no_page(logdir, why):
+    return "tprof: the page was not written, since %s; tprof report %s -o %s/report.html writes it" % (
+        why, logdir, logdir)
+
+
+def test_the_page_is_waited_for_longer_than_traces(logdir):
+    with stopped_finisher(logdir, ["--report", "--exit-wait", "0"]) as (process, go_on):
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=2)
+        go_on()
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 3 and "tprof: wrote %s/report.html (" % logdir in err, err
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_who_does_not_wait_for_the_page_is_told_how_to_write_it(name, logdir):
+    with stopped_finisher(logdir, ["--report"]) as (process, go_on):
+        assert process.stdout.readline().startswith("done")
+        wait_for(lambda: b"tprof run" in b" ".join(waiting(process.pid)), what="the wait")
+        process.send_signal(getattr(signal, name))
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 3 and no_page(logdir, "tprof-run was interrupted") in err.splitlines(), err
+        go_on()
+
+
+@contextlib.contextmanager
+def held_page(logdir, tmp_path):
+    """(process of tprof run, recording, its lock): the page waits for a recording that is locked as by a finisher."""
+    run(["train.py", 2], "run", logdir=tmp_path / "other", run_options=["--keep-recording"])
+    recording, = (tmp_path / "other").glob("*.tprof")
+    logdir.mkdir(exist_ok=True)
+    held = logdir / recording.name
+    held.write_bytes(recording.read_bytes())
+    with open(held) as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        process = start(["train.py", 4, "exit"], "run", logdir=logdir, run_options=["--report"])
+        try:
+            for line in process.stderr:
+                if "%s: its last trace is being written" % held in line:
+                    break
+            yield process, held, lock
+        finally:
+            process.kill()
+            process.communicate()
+
+
+def test_a_page_that_takes_long_is_seen_to_go_on_and_is_written(logdir, tmp_path):
+    with held_page(logdir, tmp_path) as (process, _, lock):
+        line = process.stderr.readline()
+        assert re.fullmatch(r"tprof: writing the page, \d\d+ s since the program has ended\n", line), line
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        rest = process.stderr.read()
+        assert process.wait() == 3 and "tprof: wrote %s/report.html (" % logdir in rest, rest
+
+
+@pytest.mark.parametrize("whom, name, why", [
+    ("tprof-run", "SIGTERM", "tprof-run was interrupted"), ("tprof-run", "SIGINT", "tprof-run was interrupted"),
+    ("its child", "SIGINT", "tprof-run was interrupted"),  # as from a terminal, which signals both
+    ("its child", "SIGKILL", "the process that makes it was killed by SIGKILL"),
+], ids=str)
+def test_a_page_that_is_not_written_is_said_to_be_missing(whom, name, why, logdir, tmp_path):
+    with held_page(logdir, tmp_path) as (process, _, _):
+        child, = open("/proc/%d/task/%d/children" % (process.pid, process.pid)).read().split()
+        os.kill(process.pid if whom == "tprof-run" else int(child), getattr(signal, name))
+        lines = process.stderr.read().splitlines()
+        assert process.wait() == 3
+        assert lines[-1].startswith("tprof: the page was not written, since " + why), lines
+        assert lines[-1].endswith("; tprof report %s -o %s/report.html writes it" % (logdir, logdir)), lines
+        assert not (logdir / "report.html").exists()

@@ -113,6 +113,8 @@ def test_a_trace_that_is_damaged_or_not_ours_is_nothing_to_the_run(what, logdir)
     result = run([*TRAIN, "exit"], "run", logdir=logdir, run_options=["--on-trace-ready", what])
     assert (result.returncode, result.stdout) == (3, "done 6\n")
     assert "Average" not in result.stderr
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("tprof: there is no summary, since ") and "tprof overview %s " % logdir in last
 
 
 def test_with_a_gpu_operators_come_by_their_time_there(logdir):
@@ -126,13 +128,61 @@ def test_with_a_gpu_operators_come_by_their_time_there(logdir):
     assert any(line.split()[:1] == ["Kernel"] for line in lines)
 
 
-# many_ops.py: some 55 events each time; the limit is 500,000 (tools/tprof/run/summary.cpp).
+# The limit is 500,000 events (tools/tprof/run/summary.cpp); the traces state more than they hold.
 
-def test_too_much_to_read_is_named_instead(logdir):
-    result = run(["many_ops.py", 12_000], "run", logdir=logdir)
-    assert result.returncode == 0
-    last = result.stderr.splitlines()[-1]
-    assert last.startswith("tprof: the traces are too large") and "tprof overview %s" % logdir in last
+def stating(events, when="true"):
+    """Options with which a trace states so many events, if a command of the shell says so."""
+    change = r"zcat {} | sed 's/\"\(seen\|written\)\": [0-9]*/\"\1\": %d/g' | gzip >{}.new && mv {}.new {}" % events
+    return ["--on-trace-ready", "if %s; then %s; fi" % (when, change)]
+
+
+def overview(path):
+    worker, = json.loads(tprof("overview", "--json", path).stdout)["workers"]
+    return worker
+
+
+def test_of_a_window_that_is_too_large_to_be_read_the_steps_are_summed_up(logdir):
+    result = run(TRAIN, "run", logdir=logdir, run_options=stating(2_000_000), env={"COLUMNS": "400"})
+    assert (result.returncode, result.stdout) == (0, "done 6\n")
+    first, headline, *rest = summary(result.stderr)
+    assert first == ("  This is of nothing but the steps, since the window has 2000000 events and more than 500000 are "
+                     "not read here; tprof overview %s reads all" % logdir)
+    title = tprof("overview", logdir).stdout.split("Average step ")[1].splitlines()[0]
+    average, spread = re.fullmatch(r"(\S+) \(6 steps; (.*)\)", title).groups()
+    assert headline == "  Average of 6 steps: %s, %s" % (average, spread)
+    assert rest[-1].startswith("  More: ") and "Top operators" not in result.stderr
+
+
+def test_of_a_large_window_without_steps_the_time_is_said(logdir):
+    result = run(["-c", "import torch; torch.ones(2) + 1"], "run", logdir=logdir, run_options=stating(2_000_000))
+    assert "  No steps were found; all of it: " in "\n".join(summary(result.stderr))
+
+
+def test_a_step_that_holds_an_evaluation_is_in_no_average_of_a_large_window(logdir):
+    program = [GOLDEN.parent / "torch" / "scenarios.py", "evaluation_inside_an_accumulated_step"]
+    result = run(program, "run", logdir=logdir, run_options=stating(2_000_000), env={"COLUMNS": "400"})
+    title = tprof("overview", logdir).stdout.split("Average step ")[1].splitlines()[0]
+    steps = re.search(r"\((\d+) steps", title).group(1)
+    assert summary(result.stderr)[1].startswith("  Average of %s steps: %s, " % (steps, title.split()[0]))
+
+
+def test_of_several_windows_one_that_is_small_enough(logdir, tmp_path):
+    seen = tmp_path / "seen"
+    lines = summary(run(["train.py", 8], "run", logdir=logdir, options={"TPROF_SCHEDULE": "wait=1,active=2,repeat=2"},
+                        run_options=stating(2_000_000, "[ -e %s ] || ! touch %s" % (seen, seen)),
+                        env={"COLUMNS": "400"}).stderr)
+    assert lines[0].startswith("  This is of windows of up to 500000 events, since larger ones are not read here; ")
+    assert lines[1].startswith("  Average of 2 steps: ") and lines[1].endswith("  (span 1)")
+
+
+def test_of_many_large_processes_the_slowest(logdir):
+    result = run(["ranks.py"], "run", logdir=logdir, run_options=stating(300_000), env={"COLUMNS": "400"})
+    lines = summary(result.stderr)
+    assert lines[0].startswith("  This is of one process of 2, since more than 500000 events are not read here; ")
+    averages = {trace.data["distributedInfo"]["rank"]: overview(trace.path)["average_step_time_us"]
+                for trace in result.traces()}
+    slowest = max(averages, key=averages.get)
+    assert "(rank %d of 2 on " % slowest in lines[1]
 
 
 def test_ctrl_c_ends_it(tmp_path):
@@ -144,7 +194,7 @@ def test_ctrl_c_ends_it(tmp_path):
         process.send_signal(signal.SIGINT)
         rest = process.stderr.read()
         assert process.wait() == 0
-        if not rest:
+        if "No steps were found" not in rest:
             break
-        assert "No steps were found" in rest
-    assert rest == ""
+    assert rest == ("tprof: there is no summary, since tprof-run was interrupted; tprof overview %s shows where the "
+                    "time went\n" % (tmp_path / str(n)))

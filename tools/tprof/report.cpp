@@ -16,6 +16,7 @@
 #include "base/plain_file.h"
 #include "base/printable.h"
 #include "cli/device_peaks.h"
+#include "cli/progress.h"
 #include "command.h"
 #include "diff.h"
 #include "exit_codes.h"
@@ -275,6 +276,7 @@ class Report {
   }
 
   void write() {
+    Progress progress("writing " + arguments_.out, Progress::Counts::written);
     documents_["report"] = about_;
     std::string too_large = page_.fit(documents_, viewer_page(), most_);
     if (!too_large.empty()) {

@@ -163,7 +163,7 @@ int run(const RunArguments& arguments) {
       [&](int pid, int signal) { note_death(logdir, pid, signal); });
   unsetenv("LD_PRELOAD");        // tprof's own commands that follow are not profiled
   bool lost = watch.any_gone();  // checked before the remaining recordings are finished and removed
-  Patience patience(options.exit_wait, supervisor, logdir, arguments.quiet);
+  Patience patience(options.exit_wait, supervisor, logdir, arguments.quiet, arguments.report);
   Completion completion = complete_recordings(logdir, patience);
   completion.status = status;
   completion.lost = lost;

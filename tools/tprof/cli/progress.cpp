@@ -20,6 +20,7 @@ namespace tprof {
 namespace {
 
 std::atomic<Progress*> g_progress = nullptr;
+std::string g_hint;
 
 double now_ns() { return static_cast<double>(clock_ns(CLOCK_MONOTONIC)); }
 
@@ -35,7 +36,8 @@ u64 bytes_so_far(Progress::Counts counts) {
 
 }  // namespace
 
-std::string progress_text(std::string what, u64 done, u64 all, double seconds, size_t columns) {
+std::string progress_text(std::string what, u64 done, u64 all, double seconds, size_t columns,
+                          const std::string& hint) {
   constexpr double kMega = 1e6;
   char amount[64] = "", time[32];
   if (all)
@@ -44,7 +46,7 @@ std::string progress_text(std::string what, u64 done, u64 all, double seconds, s
     snprintf(amount, sizeof amount, ", %.0f MB", double(done) / kMega);
   snprintf(time, sizeof time, ", %.0f s", seconds);
   what = "tprof: " + what;
-  std::string figures = std::string(amount) + time;
+  std::string figures = std::string(amount) + time + hint;
   constexpr std::string_view kDots = "...";
   // The last column stays free: where the cursor goes beyond it differs between terminals.
   if (columns && display_width(what) + figures.size() >= columns) {
@@ -63,6 +65,8 @@ u64 size_of(const std::vector<std::string>& files) {
   }
   return sum;
 }
+
+void Progress::show_hint(std::string hint) { g_hint = std::move(hint); }
 
 Progress::Progress(const std::string& what, Counts counts, u64 all, double after_s)
     : what_(what), counts_(counts), all_(all), before_(bytes_so_far(counts)), begin_ns_(now_ns()) {
@@ -104,7 +108,8 @@ void Progress::show() {
   u64 done = bytes_so_far(counts_) - before_;
   winsize size{};
   bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  std::string text = progress_text(printable(what_), done, all_, (now_ns() - begin_ns_) / 1e9, known ? size.ws_col : 0);
+  std::string text =
+      progress_text(printable(what_), done, all_, (now_ns() - begin_ns_) / 1e9, known ? size.ws_col : 0, g_hint);
   fputs(("\r" + text + "\033[K").c_str(), stderr);
   fflush(stderr);
   shown_ = true;

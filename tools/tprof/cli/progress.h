@@ -24,6 +24,9 @@ class Progress {
   // Replaces what is being done: "reading x.pt.trace.json.gz".
   void say(const std::string& what);
 
+  // What follows the figures from now on: " (Ctrl-C: no page)". To be called before there is one.
+  static void show_hint(std::string hint);
+
   static constexpr double kAfterS = 2, kEveryS = 0.5;
 
  private:
@@ -43,8 +46,9 @@ class Progress {
 };
 
 // "tprof: reading x, 120 of 350 MB, 12 s", without what is not known. `columns` (0: any number): `what` is cut so that
-// it is shorter, for a line that wraps could not be erased.
-std::string progress_text(std::string what, u64 done, u64 all, double seconds, size_t columns = 0);
+// it is shorter, for a line that wraps could not be erased. `hint`: what follows.
+std::string progress_text(std::string what, u64 done, u64 all, double seconds, size_t columns = 0,
+                          const std::string& hint = "");
 
 // The size of all files together; missing ones are skipped.
 u64 size_of(const std::vector<std::string>& files);

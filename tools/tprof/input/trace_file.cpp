@@ -24,10 +24,12 @@ u64 count_of(const Json& value) { return value.is_number_unsigned() ? value.get<
 TraceSummary read_summary(const std::string& trace) {
   kineto::GzipFile file = kineto::open_gzip(trace);
   std::string head, tail, block(512 << 10, 0);
+  StepMarks marks;
   for (int n; (n = kineto::read_gzip(file, trace, block.data(), block.size())) != 0;) {
     if (n < 0) throw Error(Fault::unreadable, trace + ": damaged or cut off: " + kineto::gzip_error(file.get()));
     if (head.size() < kHeadBytes) head.append(block, 0, size_t(n));
     tail.append(block, 0, size_t(n));
+    marks.feed({block.data(), size_t(n)});
     if (tail.size() > 2 * kTailBytes) tail.erase(0, tail.size() - kTailBytes);
   }
   TraceSummary out;
@@ -37,6 +39,7 @@ TraceSummary read_summary(const std::string& trace) {
   Json end = at == std::string::npos ? Json() : bounded_json("{" + tail.substr(at));
   out.ledger = end.is_object() ? kineto::well_typed(end["tprof"]) : Json();
   if (!out.ledger.is_object()) return out;
+  out.steps = marks.take();
   out.written = count_of(out.ledger.value("written", Json()));
   for (const Json& reason : out.ledger.value("dropped", Json::object())) out.dropped += count_of(reason);
   return out;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/types.h"
+#include "input/step_marks.h"
 
 namespace tprof {
 
@@ -14,6 +15,7 @@ struct TraceSummary {
   nlohmann::ordered_json ledger;  // null: the trace is not tprof's, or it is cut off
   u64 written = 0;
   u64 dropped = 0;
+  std::vector<StepMark> steps;  // none of a trace that is not tprof's
 };
 
 // Throws Error(Fault::unreadable) if the file cannot be read or its compression is damaged.

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/signal_text.h"
+#include "cli/progress.h"
 #include "convert/convert.h"
 #include "finish/workers.h"
 #include "hang/report.h"
@@ -15,6 +16,7 @@
 #include "model/death.h"
 #include "record/reader.h"
 #include "run/counts.h"
+#include "run/newest.h"
 #include "run/signal_state.h"
 
 namespace tprof {
@@ -24,13 +26,17 @@ i64 first_recorded_step(const Schedule& schedule) {
   return schedule.skip_first + (schedule.skip_first_wait ? 0 : schedule.wait) + schedule.warmup;
 }
 
-std::vector<NewTrace> new_traces(const std::string& directory, const std::set<std::string>& before,
-                                 Completion& completion) {
-  std::vector<NewTrace> out;
-  for (const std::string& path : list_files(directory, is_trace_name)) try {
-      if (before.count(path)) continue;
-      out.push_back({path, {}});
-      out.back().summary = read_summary(path);
+Written read_written(const std::string& directory, const std::set<std::string>& before, Completion& completion) {
+  Written out{directory, {}};
+  std::vector<std::string> paths = list_files(directory, is_trace_name);
+  std::erase_if(paths, [&](const std::string& path) { return before.count(path) > 0; });
+  size_t all = paths.size();
+  paths = newest_within(paths, kMostTraceBytes);
+  out.left_out = all - paths.size();
+  Progress progress("reading what was written", Progress::Counts::read, size_of(paths));
+  for (const std::string& path : paths) try {
+      out.traces.push_back({path, {}});
+      out.traces.back().summary = read_summary(path);
     } catch (const Error& e) {
       if (completion.note.empty()) completion.note = e.what();
     }

@@ -13,10 +13,18 @@ struct NewTrace {
   std::string path;
   TraceSummary summary;
 };
+// What a run has written.
+struct Written {
+  std::string directory;
+  std::vector<NewTrace> traces;  // by path
+  size_t left_out = 0;           // older ones that were not read, since all together are larger than kMostTraceBytes
+};
+// Reading takes some 50 ms per MB (of gzip) at 2.5 GHz.
+constexpr u64 kMostTraceBytes = 100 << 20;
+
 // The traces in the directory, without those in `before` (files that existed at the start). If one cannot be read, the
 // reason goes into completion.note.
-std::vector<NewTrace> new_traces(const std::string& directory, const std::set<std::string>& before,
-                                 Completion& completion);
+Written read_written(const std::string& directory, const std::set<std::string>& before, Completion& completion);
 
 // "the program was killed by SIGSEGV (segmentation fault)", or which of its processes were, as far as that is known; ""
 // if none was. `fault`: one of them went wrong, and was not only told to end.
@@ -29,7 +37,7 @@ Deaths deaths_of(const std::vector<NewTrace>& written, int status);
 std::string closing_line(const std::string& directory, const std::vector<NewTrace>& written,
                          const Completion& completion, const Options& options);
 
-// The closing line when there was no time to read the traces.
+// The closing line where not all traces were read.
 std::string short_line(const std::string& directory, const std::set<std::string>& before, const Completion& completion);
 
 // The end of the closing line: "; 2 recordings of data-loader workers ... are kept", with the command that converts

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/clock.h"
@@ -18,7 +19,9 @@ namespace {
 
 constexpr double kSecond = 1e9;
 constexpr double kSilentNs = 2 * kSecond, kProgressNs = 0.5 * kSecond;
-constexpr double kMomentNs = 0.3 * kSecond;  // to read a small trace
+// Where a line cannot be rewritten: when the first one comes. Each further one comes after twice as long, so that a log
+// stays short.
+constexpr double kFirstLineNs = 10 * kSecond;
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
 double now_ns() { return static_cast<double>(clock_ns(CLOCK_MONOTONIC)); }
@@ -43,9 +46,15 @@ std::string why_to_stay() {
 
 }  // namespace
 
-Patience::Patience(double exit_wait, Supervisor& supervisor, const std::string& directory, bool quiet)
-    : supervisor_(supervisor), directory_(directory), why_(why_to_stay()), quiet_(quiet), start_ns_(now_ns()) {
-  end_ns_ = why_.empty() ? start_ns_ + exit_wait * kSecond : kForever;
+Patience::Patience(double exit_wait, Supervisor& supervisor, const std::string& directory, bool quiet, bool page)
+    : supervisor_(supervisor),
+      directory_(directory),
+      why_(why_to_stay()),
+      quiet_(quiet),
+      logs_(page && !quiet && !isatty(2)),
+      start_ns_(now_ns()),
+      next_line_ns_(kFirstLineNs) {
+  end_ns_ = why_.empty() && !page ? start_ns_ + exit_wait * kSecond : kForever;
 }
 
 bool Patience::wait(const std::function<bool()>& done, double until_ns, const std::function<void(double)>& meanwhile) {
@@ -64,13 +73,20 @@ bool Patience::for_traces(const std::function<bool()>& done) {
     if (quiet_ || waited_ns < kSilentNs) return;
     say_why();
     if (terminal) show_progress(waited_ns);
+    log("writing the last trace", waited_ns);
   });
   if (shown_ns_ > 0) fputs("\r\033[K", stderr);
   return is_done;
 }
 
-bool Patience::for_last_word(const std::function<bool()>& done) {
-  return wait(done, std::max(end_ns_, now_ns() + kMomentNs), [](double) {});
+bool Patience::for_last_word(const std::function<bool()>& done, const std::function<std::string()>& doing) {
+  return wait(done, kForever, [&](double waited_ns) { log(doing(), waited_ns); });
+}
+
+void Patience::log(const std::string& doing, double waited_ns) {
+  if (!logs_ || waited_ns < next_line_ns_) return;
+  next_line_ns_ = 2 * waited_ns;
+  complain(doing + ", " + std::to_string(lround(waited_ns / kSecond)) + " s since the program has ended");
 }
 
 void Patience::say_why() {

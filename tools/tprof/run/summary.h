@@ -4,7 +4,7 @@
 
 namespace tprof {
 
-// Prints to stderr. False if the traces are too large.
-bool show_summary(const std::string& directory, const std::vector<NewTrace>& written);
+// Prints to stderr. Throws Error if nothing can be summed up.
+void show_summary(const Written& written);
 
 }  // namespace tprof
