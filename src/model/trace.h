@@ -192,6 +192,11 @@ constexpr const char* kStepCutTexts[] = {
     TPROF_STEP_CUTS(CUT)
 #undef CUT
 };
+inline StepCut step_cut_of(std::string_view text) {
+  for (u32 cut = 0; cut < std::size(kStepCutTexts); cut++)
+    if (text == kStepCutTexts[cut]) return StepCut(cut);
+  return StepCut::none;
+}
 constexpr bool is_cut_short(StepCut cut) {
   constexpr bool kCounts[] = {
 #define CUT(name, counts, text) counts,

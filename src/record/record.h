@@ -735,7 +735,7 @@ struct StepRecord {
   u64 work_ticks;      // training: when its newest update ended; inference: when its newest call returned
   u64 loop_end_ticks;  // its iteration ended: its loader was drawn from again, or found exhausted. Before work_ticks:
                        // the loader is drawn from in advance, and was exhausted. By a stated range: that range ended
-  u32 updates;  // how many updates were seen
+  u32 updates;         // how many updates were seen
   u32 reserved;
 };
 constexpr u32 kOldStepBytes = 40;  // before version 1.13 it ended after `tid`

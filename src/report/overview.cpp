@@ -117,11 +117,21 @@ std::string spread_text(const Overview& overview) {
   return "median " + time_text(steps.median_ns) + ", the longest " + time_text(steps.slowest_ns);
 }
 
-std::vector<std::string> stretch_lines(const Overview& overview) {
+std::string steps_text(const Overview& overview) {
+  size_t count = overview.steps.size(), all = overview.counted.steps;
+  if (count < all) return std::to_string(count) + " of " + std::to_string(all) + " steps";
+  return std::to_string(count) + (count == 1 ? " step" : " steps");
+}
+
+std::vector<std::string> stretch_lines(const Overview& overview, double least_percent) {
   std::vector<std::string> out;
-  for (const auto& [word, kind, sum] : stretches_of(overview))
-    out.push_back("Outside the steps, not in the averages: " + stretches_text(kind, sum) + ", " + time_text(sum.ns) +
-                  " (" + percent_text(span_percent(overview, sum.ns)) + " of the trace)");
+  for (const auto& [word, kind, sum] : stretches_of(overview)) {
+    std::string time = time_text(sum.ns) + " (" + percent_text(span_percent(overview, sum.ns)) + " of the trace)";
+    if (kind != StretchKind::after_loop)
+      out.push_back("Outside the steps, not in the averages: " + stretches_text(kind, sum) + ", " + time);
+    else if (span_percent(overview, sum.ns) >= least_percent)
+      out.push_back((sum.count == 1 ? "After the loop: " : "After loops: ") + time);
+  }
   return out;
 }
 
@@ -199,10 +209,11 @@ std::string overview_text(const Overview& overview, const Source& source, const 
   }
   if (!overview.steps.empty()) {
     std::string spread = spread_text(overview);
-    Table table{
-        "Average step " + time_text(whole_ns(overview.average.us)) + " (" + std::to_string(overview.steps.size()) +
-            (overview.steps.size() == 1 ? " step" : " steps") + (spread.empty() ? ")" : "; " + spread + ")"),
-        {{"category", "Category", Unit::text}, {"us", "Time", Unit::time}, {"percent", "Share", Unit::percent}}};
+    Table table{"Average step " + time_text(whole_ns(overview.average.us)) + " (" + steps_text(overview) +
+                    (spread.empty() ? ")" : "; " + spread + ")"),
+                {{"category", "Category", Unit::text},
+                 {"us", "Time", Unit::time},
+                 {"percent", "Share", Unit::percent}}};
     for (Category c : shown_categories(overview)) {
       if (overview.knows(c))
         table.rows.push_back({category_text(c), whole_ns(of(overview.average, c)), share(overview.average, c)});

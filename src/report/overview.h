@@ -12,12 +12,15 @@ Json overview_json(const Overview& overview, const Source& source, size_t worker
 
 // "median 10.020ms, the longest 116.000ms": how far the steps are from their average. Empty with fewer than three.
 std::string spread_text(const Overview& overview);
+// How many steps the average counts: "8 steps", "1 step", "7 of 8 steps".
+std::string steps_text(const Overview& overview);
 
 // What recording cost, as far as the trace shows; states what is not known.
 std::string own_cost_line(const Overview& overview);
 
 // One line for each kind of stretch outside the steps: how many, how long, which share of the trace.
-std::vector<std::string> stretch_lines(const Overview& overview);
+// `least_percent`: of what follows a loop, only that much of the trace is worth a line.
+std::vector<std::string> stretch_lines(const Overview& overview, double least_percent = 0);
 
 // What the time in Category::other is made of.
 std::string other_line(const PythonSpot& spot);

@@ -14,6 +14,7 @@ namespace tprof {
 namespace {
 
 constexpr double kLeastPercent = 0.05;  // a category below it has no line
+constexpr double kWorthALine = 5;       // what follows a loop, in percent of the trace
 constexpr int kIndent = 2, kBarCells = 24, kBarRoom = 72;
 constexpr size_t kNameWidth = 14, kTimeWidth = 11;
 
@@ -35,10 +36,10 @@ std::string bar(double share) {
 }
 
 std::string headline(const Overview& overview, bool has_steps, const SummarySubject& subject, const TextStyle& style) {
-  std::string time = time_text(whole_ns(overview.average.us)), count = std::to_string(overview.steps.size());
-  std::string out = !has_steps     ? "No steps were found; all of it: " + time
-                    : count == "1" ? "One step: " + time
-                                   : "Average of " + count + " steps: " + time;
+  std::string time = time_text(whole_ns(overview.average.us)), count = steps_text(overview);
+  std::string out = !has_steps          ? "No steps were found; all of it: " + time
+                    : count == "1 step" ? "One step: " + time
+                                        : "Average of " + count + ": " + time;
   if (style.color) out = "\033[1m" + out + "\033[0m";
   if (std::string spread = spread_text(overview); !spread.empty()) out += ", " + spread;
   return out + (subject.which.empty() ? "" : "  (" + subject.which + ")") + "\n";
@@ -142,7 +143,7 @@ std::string summary_text(const Facts& facts, const std::vector<Advice>& advice, 
   std::string out = preface(subject, style) + headline(facts.overview, facts.windows.has_steps, subject, style) +
                     breakdown(facts.overview, style);
   if (facts.overview.other) out += other_line(*facts.overview.other) + "\n";
-  for (const std::string& line : stretch_lines(facts.overview)) out += line + "\n";
+  for (const std::string& line : stretch_lines(facts.overview, kWorthALine)) out += line + "\n";
   for (const Table& table : {top_operators(facts, operators), top_findings(facts, advice, !subject.waiting.empty())})
     if (std::string text = text_of(table, style); !text.empty()) out += "\n" + text;
   return indented(wrapped_lines(out + "\n", style.width) +
@@ -153,6 +154,7 @@ std::string steps_summary_text(const StepsSubject& steps, const SummarySubject& 
   style = style_within(style);
   Overview overview;
   overview.steps = steps.steps;
+  overview.counted.steps = steps.all;
   if (steps.steps.empty()) overview.steps.push_back({"all", steps.span_us, {}});
   overview.average = average_of(overview.steps);
   std::string out = preface(subject, style) + headline(overview, !steps.steps.empty(), subject, style);

@@ -17,13 +17,14 @@ struct SummarySubject {
 // What is known of a trace of which only the steps were read.
 struct StepsSubject {
   std::vector<StepTimes> steps;  // those that count, without categories
+  size_t all = 0;                // with those that do not count
   double span_us = 0;            // of the trace
   double waited = -1;            // as in Facts
 };
 
 constexpr size_t kSummaryOperators = 5, kSummaryFindings = 3;
 
-// At most about 25 lines, indented by two; empty when the trace has nothing to tell.
+// At most about 26 lines, indented by two; empty when the trace has nothing to tell.
 std::string summary_text(const Facts& facts, const std::vector<Advice>& advice, const Operators& operators,
                          const SummarySubject& subject, TextStyle style);
 std::string steps_summary_text(const StepsSubject& steps, const SummarySubject& subject, TextStyle style);

@@ -86,12 +86,6 @@ void add_python_detail(ReadState& state, const EventFields& f, Event& e) {
   e.flags |= kEventPython;
 }
 
-StepCut cut_of(const EventFields& f) {
-  std::string_view text = text_of(f.arg(kCut));
-  auto known = std::find(std::begin(kStepCutTexts), std::end(kStepCutTexts), text);
-  return known == std::end(kStepCutTexts) ? StepCut::none : StepCut(known - kStepCutTexts);
-}
-
 // True if the label is a stretch that tprof wrote; a label of the program may have the same name.
 bool add_stretch(Model& model, const EventFields& f, const Event& e) {
   std::string_view where = text_of(f.arg(kStretch));
@@ -131,7 +125,8 @@ void add_range(ReadState& state, HostKind kind, const EventFields& f) {
     e.flags = kEventStep;
     e.scope = u8(Scope::user);
     e.step_index = u32(model.steps.size());
-    model.steps.push_back({step, StepBy::profiler_step, e.begin_ns, e.end_ns(), 0, false, false, cut_of(f)});
+    model.steps.push_back(
+        {step, StepBy::profiler_step, e.begin_ns, e.end_ns(), 0, false, false, step_cut_of(text_of(f.arg(kCut)))});
   } else if (kind == HostKind::python) {
     add_python_detail(state, f, e);
   } else {

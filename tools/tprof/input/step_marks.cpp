@@ -56,7 +56,8 @@ void StepMarks::add(std::string_view line) {
   i64 begin_ns = ns_of(event.value("ts", Json())), dur_ns = ns_of(event.value("dur", Json()));
   Json name = event.value("name", Json());
   if (begin_ns < 0 || dur_ns < 0 || !name.is_string()) return;
-  if (event.value("args", Json::object()).value(kineto::kStretch, Json()) == kineto::kStretchInside) {
+  Json arguments = event.value("args", Json::object());
+  if (arguments.value(kineto::kStretch, Json()) == kineto::kStretchInside) {
     inside_.push_back(begin_ns);
     return;
   }
@@ -65,7 +66,7 @@ void StepMarks::add(std::string_view line) {
   i64 number = 0;
   const char *digits = text.data() + std::string_view(kStepPrefix).size(), *end = text.data() + text.size();
   if (auto [at, error] = std::from_chars(digits, end, number); error == std::errc() && at == end)
-    steps_.push_back({number, begin_ns, dur_ns});
+    steps_.push_back({number, begin_ns, dur_ns, false, step_cut_of(arguments.value(kineto::kCut, ""))});
 }
 
 std::vector<StepMark> StepMarks::take() {

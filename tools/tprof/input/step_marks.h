@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/types.h"
+#include "model/trace.h"
 
 namespace tprof {
 
@@ -13,6 +13,7 @@ struct StepMark {
   i64 number = 0;
   i64 begin_ns = 0, dur_ns = 0;  // on the host; the duration is exact, the begin to about a microsecond
   bool evaluates = false;        // an evaluation or inference lies inside it
+  StepCut cut = StepCut::none;
 };
 
 class StepMarks {

@@ -26,7 +26,7 @@ using Json = nlohmann::ordered_json;
 std::vector<StepTimes> steps_of(const TraceSummary& trace) {
   Model model;
   for (const StepMark& s : trace.steps)
-    model.steps.push_back({s.number, StepBy::api, s.begin_ns, s.begin_ns + s.dur_ns, 0, false, s.evaluates});
+    model.steps.push_back({s.number, StepBy::api, s.begin_ns, s.begin_ns + s.dur_ns, 0, false, s.evaluates, s.cut});
   std::vector<StepTimes> out;
   if (model.steps.empty()) return out;
   for (const StepSpan& span : step_spans(model))
@@ -178,6 +178,7 @@ std::string compose_of_steps(const Written& written, const SpanChoice& choice) {
   const TraceSummary& trace = written.traces[span.trace].summary;
   StepsSubject steps;
   steps.steps = steps_of(trace);
+  steps.all = trace.steps.size();
   steps.span_us = double(span.time.end_ns - span.time.begin_ns) / 1000;
   steps.waited = kineto::read_machine(trace.ledger)[u32(MachineFigure::waited)];
   const Json& devices = trace.head.is_object() ? trace.head.value("deviceProperties", Json()) : Json();
