@@ -67,7 +67,8 @@ def watched(torch):
             yield 'scaler', scaler, checks
             break
     graph = getattr(torch.cuda, 'CUDAGraph', None)
-    for kind, name in ('graph', 'replay'), ('capture', 'capture_begin'), ('captured', 'capture_end'):
+    for kind, name in (('graph', 'replay'), ('capture', 'capture_begin'), ('captured', 'capture_end'),
+                       ('captured', 'capture_end_pre')):  # that one alone where a capture fails to begin, since 2.14
         if name in vars(graph or object):
             yield kind, graph, name
 

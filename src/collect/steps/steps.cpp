@@ -173,7 +173,10 @@ void StepDetector::scaler_updated(u64 t) {
   if (!in_optimizer_ && !capturing_) update(t, t, 0);
 }
 
-void StepDetector::graph_begins(u64 t) { replay_ = t; }
+void StepDetector::graph_begins(u64 t) {
+  replay_ = t;
+  capturing_ = false;  // a capture ended in a way that was not seen
+}
 
 void StepDetector::graph_replayed(u64 t) {
   work(t);

@@ -1,5 +1,6 @@
 """How loops end, and what follows them. After each loop comes work under a label after:<word>, which belongs to no step:
 it lies behind the last one, in a stretch "After the loop"."""
+import inspect
 import io
 import time
 import types
@@ -9,6 +10,19 @@ from torch.autograd.profiler import record_function
 
 from . import N, Setup, evaluate, held_out, look_ahead, scenario
 from .updates import amp_iteration, cuda_graph, scaler
+
+
+def captures_nothing():
+    """Captures of graphs do nothing from now on: here is no GPU. What watches their calls still sees them."""
+    class Stub:
+        def closed(self, *arguments, **more):
+            return __class__ and None
+
+        def plain(self, *arguments, **more):
+            return None
+    for name in "capture_begin", "capture_end":
+        function = inspect.unwrap(vars(torch.cuda.CUDAGraph)[name])
+        function.__code__ = (Stub.closed if function.__code__.co_freevars else Stub.plain).__code__
 
 
 def after(word, s):
@@ -172,7 +186,7 @@ def by_hand_without_an_optimizer_then_a_sleep():
 def a_whole_step_is_captured_and_replayed():
     """Three steps as they are, one that is captured, which does nothing, and the rest as its replays."""
     s, graph = Setup(), cuda_graph()
-    torch._C._CUDAGraph.capture_begin = torch._C._CUDAGraph.capture_end = lambda self, *args, **kwargs: None
+    captures_nothing()
     torch._C._CUDAGraph.replay = lambda self: s.x.add_(1)
     for _ in range(3):
         s.train(s.x, s.y)
@@ -190,7 +204,7 @@ def a_whole_step_is_captured_and_replayed():
 def graphed_callables():
     """As torch.cuda.make_graphed_callables does it: warmed up and captured before, then forward and backward replay."""
     s, forward, backward = Setup(), cuda_graph(), cuda_graph()
-    torch._C._CUDAGraph.capture_begin = torch._C._CUDAGraph.capture_end = lambda self, *args, **kwargs: None
+    captures_nothing()
 
     class Graphed(torch.autograd.Function):
         @staticmethod
