@@ -28,8 +28,10 @@ void restart_steps(const RestartRecord& r, Meta& meta) {
   bool training = static_cast<RestartWhy>(r.head.id) == RestartWhy::training;
   if (training) meta.training_ticks = r.ticks;
   for (StepInfo& step : meta.steps) {
-    if (step.number >= r.number)
-      step.flags |= training ? kStepBefore : kStepWithdrawn;
+    if (step.number >= r.number && training)
+      step.flags |= kStepBefore;
+    else if (step.number >= r.number)
+      step.flags = (step.flags & ~u32(kStepHasWork)) | kStepWithdrawn;  // its work is another step's
     else if (step.number == r.number - 1)
       step.end_ticks = r.ticks;
   }
