@@ -68,6 +68,8 @@ def test_without_tprof_run_the_finisher_finds_out(name, logdir):
 
 def test_whose_parent_was_quicker_has_died_at_least(logdir):
     run(["train.py", 4, "SIGSEGV"], "preload", logdir=logdir)
+    wait_for(lambda: trace_files(logdir), what="the trace")
+    settle(logdir)
     assert info(logdir)[0][0] == "died"
 
 

@@ -226,8 +226,12 @@ def test_what_makes_a_page_may_take_half_of_the_memory_and_no_more(tmp_path):
     runs = large_runs(tmp_path, 200_000)
     with serving(tmp_path) as server:
         _, maker = one_that_is_made(server, runs)
-        limits = pathlib.Path("/proc/%d/limits" % maker).read_text()
-    most, hard = re.search(r"^Max address space +(\S+) +(\S+)", limits, re.M).groups()
+        limits = pathlib.Path("/proc/%d/limits" % maker)
+
+        def set_by_the_maker():
+            both = re.search(r"^Max address space +(\S+) +(\S+)", limits.read_text(), re.M).groups()
+            return both if "unlimited" not in both else None
+        most, hard = wait_for(set_by_the_maker, what="the limits")
     assert most == hard == str(memory_here() // 2)
 
 

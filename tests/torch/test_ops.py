@@ -27,7 +27,7 @@ def inside(trace, label):
     outer, = trace.ops(label)
     thread = outer["pid"]  # the main one, also of a label that crosses a step and so stands on a lane beside it
     return [e for e in trace.ops() if e is not outer and e["tid"] == thread and
-            outer["ts"] <= e["ts"] < outer["ts"] + outer["dur"]]
+            not e["name"].startswith("After the loop#") and outer["ts"] <= e["ts"] < outer["ts"] + outer["dur"]]
 
 
 def only(events, name, **arguments):
