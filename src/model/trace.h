@@ -180,7 +180,7 @@ constexpr u32 kFirstLaneTid = 10'000'000;  // beyond any Linux thread id (at mos
   CUT(entered, false, "recording began inside it")                       \
   CUT(left, false, "recording ended inside it")                          \
   CUT(left_updated, true, "recording ended inside it, after its update") \
-  CUT(last_update, false, "ends with its last update or call: no other step of its loop follows")
+  CUT(last_update, false, "ends with its last update or call, since no other step of its loop follows")
 
 enum class StepCut : u8 {
 #define CUT(name, counts, text) name,

@@ -8,7 +8,7 @@ from harness import run, tprof
 
 PROGRAM = pathlib.Path(__file__).with_name("step_ends.py").resolve()
 SCENARIOS = PROGRAM.with_name("scenarios.py")
-LAST_UPDATE = "ends with its last update or call: no other step of its loop follows"
+LAST_UPDATE = "ends with its last update or call, since no other step of its loop follows"
 
 
 def trace_of(word, where, logdir, **options):

@@ -35,26 +35,38 @@ void note_losses(const Ledger& ledger, std::vector<std::string>& notes) {
     notes.push_back(std::to_string(ledger.gpu.without_call) + " GPU activities have no call that launched them");
 }
 
+std::string listed(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out;
+}
+
 void note_steps(const Model& model, const std::vector<StepSpan>& spans, std::vector<std::string>& notes) {
   if (model.steps.empty())
     notes.push_back(model.stretches.empty() ? "no steps are marked: all of the trace counts as one"
                                             : "this trace has evaluations but no steps");
   if (model.steps.size() == 1) notes.push_back("there is only one step, which may not be typical of the others");
-  auto note = [&](const std::string& what, auto&& is_one) {
-    std::string names;
+  auto names_of = [&](auto&& is_one) {
+    std::vector<std::string> names;
     for (const StepSpan& span : spans)
-      if (is_one(span)) names += (names.empty() ? "" : ", ") + span.name;
-    if (!names.empty()) notes.push_back(what + names);
+      if (is_one(span)) names.push_back(span.name);
+    return names;
+  };
+  auto note = [&](const char* what, const std::vector<std::string>& names) {
+    if (!names.empty()) notes.push_back(what + listed(names));
   };
   note("not counted, because some of their GPU work seems to be missing: steps ",
-       [](const StepSpan& s) { return !s.whole; });
+       names_of([](const StepSpan& s) { return !s.whole; }));
   note("not counted, because an evaluation lies inside: steps ",
-       [](const StepSpan& s) { return s.whole && !s.counts && s.evaluates && !is_cut_short(s.cut); });
+       names_of([](const StepSpan& s) { return s.whole && !s.counts && s.evaluates && !is_cut_short(s.cut); }));
   for (u32 cut = 1; cut < std::size(kStepCutTexts); cut++)
     for (bool counts : {false, true}) {
-      std::string what = counts ? "counted, though marked" : "not counted, because marked";
-      note(what + " \"" + kStepCutTexts[cut] + "\": steps ",
-           [&](const StepSpan& s) { return s.whole && s.cut == StepCut(cut) && s.counts == counts; });
+      auto names = names_of([&](const StepSpan& s) { return s.whole && s.cut == StepCut(cut) && s.counts == counts; });
+      if (names.empty()) continue;
+      bool many = names.size() > 1;
+      const char* what = counts ? (many ? " count, but were cut: " : " counts, but was cut: ")
+                                : (many ? " are in no average: " : " is in no average: ");
+      notes.push_back((many ? "steps " : "step ") + listed(names) + what + kStepCutTexts[cut]);
     }
 }
 
