@@ -196,7 +196,7 @@ TEST(Progress, leaves_room_for_its_figures_on_a_narrow_terminal) {
   EXPECT_EQ(progress_text("reading x", 0, 0, 3, 22), "tprof: reading x, 3 s");
   EXPECT_EQ(progress_text("reading x", 0, 0, 3, 21), "tprof: readi..., 3 s");
   EXPECT_EQ(progress_text("reading x", 0, 0, 3, 2), "..., 3 s");
-  EXPECT_EQ(progress_text("reading x", 0, 0, 3, 31, " (Ctrl-C: no page)"), "tprof: re..., 3 s (Ctrl-C: no page)");
+  EXPECT_EQ(progress_text("reading x", 0, 0, 3, 31, " (Ctrl-C: no page)"), "tpro..., 3 s (Ctrl-C: no page)");
 }
 
 // What stderr gets; on a terminal if `terminal`.
