@@ -84,7 +84,7 @@ void StepEdges::settle(size_t at, const Usual& usual) {
   const StepInfo& step = *edge.step;
   bool done = is_done(step, usual);
   i64 worked = done ? to_ns_(step.work_ticks) : edge.end_ns;
-  bool is_usual = !usual.known || std::min(edge.end_ns, end_ns_) - worked <= usual.tail_ns;
+  bool is_usual = std::min(edge.end_ns, end_ns_) - worked <= std::max(usual.tail_ns, worked - edge.begin_ns);
   bool stated = step.by == StepBy::profiler_step && at + 1 < edges_.size() && edges_[at + 1].step;
   bool exact = !stated && step.loop_end_ticks > step.begin_ticks && step.loop_end_ticks >= step.work_ticks;
   if (exact)

@@ -8,7 +8,8 @@
 // What then lies before the next step, evaluation or the end is a stretch "After the loop".
 //
 // A step in which recording ended ends there. It is marked, and in no average if its update is missing (or its call).
-// If it had that, and what follows takes longer than in any other step, its loop was over by then: it ends as above.
+// If it had that, and what follows takes longer than in any other step, and than it took itself up to there, its loop
+// was over by then: it ends as above.
 // The same holds for a window of a schedule that ends where an evaluation begins.
 #pragma once
 #include <deque>

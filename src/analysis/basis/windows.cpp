@@ -8,14 +8,23 @@ namespace tprof {
 namespace {
 
 // The gaps between two steps that count in which an evaluation lies, or a step that does not count.
-std::vector<Interval> gaps_of(const Model& model, const std::vector<Interval>& steps) {
+std::vector<Interval> gaps_of(const Model& model, const std::vector<StepSpan>& spans) {
   std::vector<Interval> out;
-  for (size_t i = 1; i < steps.size(); i++) {
-    Interval gap{steps[i - 1].end, steps[i].begin};
-    auto lies_in = [&](const auto& s) { return s.begin_ns < gap.end && s.end_ns > gap.begin; };
-    if (std::any_of(model.stretches.begin(), model.stretches.end(), lies_in) ||
-        std::any_of(model.steps.begin(), model.steps.end(), lies_in))
-      out.push_back(gap);
+  auto stretch = model.stretches.begin();
+  const StepSpan* before = nullptr;  // the step before that counts
+  bool adjacent = true;              // no other one lies between
+  for (const StepSpan& span : spans) {
+    if (!span.counts) {
+      adjacent = false;
+      continue;
+    }
+    if (before) {
+      Interval gap{before->time.end, span.time.begin};
+      while (stretch != model.stretches.end() && stretch->end_ns <= gap.begin) ++stretch;
+      if (!adjacent || (stretch != model.stretches.end() && stretch->begin_ns < gap.end)) out.push_back(gap);
+    }
+    before = &span;
+    adjacent = true;
   }
   return out;
 }
@@ -35,14 +44,15 @@ double Windows::steps_ns() const {
 
 Windows windows_of(const Model& model) {
   Windows out;
-  for (StepSpan& span : step_spans(model)) {
+  std::vector<StepSpan> spans = step_spans(model);
+  for (const StepSpan& span : spans) {
     if (!span.counts) continue;
     out.steps.push_back(span.time);
-    out.names.push_back(std::move(span.name));
+    out.names.push_back(span.name);
   }
   out.has_steps = !model.steps.empty();
   out.all = {out.steps.front().begin, out.steps.back().end};
-  out.time = IntervalSet(out.all.begin, out.all.end) - IntervalSet(gaps_of(model, out.steps));
+  out.time = IntervalSet(out.all.begin, out.all.end) - IntervalSet(gaps_of(model, spans));
   return out;
 }
 

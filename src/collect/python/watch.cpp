@@ -146,9 +146,9 @@ PyObject* module_hook(PyObject* function, PyObject* const* args, size_t count, P
   PyObject* result = g_call_function(function, args, count, names);
   if (pauses) resume_hook(function);
   nesting_now().modules = around;
-  if (around == 0 && nesting.fetching == 0 && !g_session.steps_are_settled()) module_returned();
   if (around == 0 && t_self.block) t_self.block->in_module.store(0, std::memory_order_relaxed);
   if (recorded) call_ends(g_module_code);
+  if (around == 0 && nesting_now().fetching == 0 && !g_session.steps_are_settled()) module_returned();
   return result;
 }
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/trace.h"
+#include "model/step_cut.h"
 
 namespace tprof {
 
