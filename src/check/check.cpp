@@ -8,8 +8,8 @@
 #include <regex>
 #include <unordered_map>
 
-#include "base/json.h"
 #include "check/gpu.h"
+#include "json/json.h"
 #include "kineto/ledger.h"
 #include "kineto/names.h"
 #include "kineto/read/pieces.h"
@@ -17,8 +17,6 @@
 
 namespace tprof {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Range {
   i64 begin, end;
@@ -253,21 +251,21 @@ void Checker::look_for_rank(std::string_view text) {
 void Checker::check_job(const Json& job) {
   if (!job.is_object() || !job.contains("rank")) return;
   const Json& rank = job["rank"];
-  if (!rank.is_number_integer() || std::to_string(rank.get<i64>()) != first_rank_)
-    add(k_rank_unreadable, "distributedInfo.rank is " + rank.dump());
+  if (!rank.is_integer() || std::to_string(rank.integer()) != first_rank_)
+    add(k_rank_unreadable, "distributedInfo.rank is " + json_line(rank));
 }
 
 void Checker::check_ledger(const Json& ledger) {
   auto number = [&](const char* key) {
-    return ledger.contains(key) && ledger[key].is_number_integer() ? ledger[key].get<i64>() : 0;
+    return ledger.contains(key) && ledger[key].is_integer() ? ledger[key].integer() : 0;
   };
   i64 dropped = 0;
   std::string reasons;
   if (ledger.contains("dropped") && ledger["dropped"].is_object())
     for (const auto& [reason, count] : ledger["dropped"].items()) {
-      if (!count.is_number_integer()) continue;
-      if (__builtin_add_overflow(dropped, count.get<i64>(), &dropped)) dropped = std::numeric_limits<i64>::max();
-      reasons += (reasons.empty() ? "" : ", ") + reason + " " + count.dump();
+      if (!count.is_integer()) continue;
+      if (__builtin_add_overflow(dropped, count.integer(), &dropped)) dropped = std::numeric_limits<i64>::max();
+      reasons += (reasons.empty() ? "" : ", ") + reason + " " + json_line(count);
     }
   i64 sum = 0;
   if (__builtin_add_overflow(number("written"), dropped, &sum) || number("seen") != sum)
@@ -275,8 +273,8 @@ void Checker::check_ledger(const Json& ledger) {
                           std::to_string(dropped) + " dropped");
   if (dropped) add(k_events_dropped, reasons);
   if (Counted counted = kineto::read_counted(ledger); counted.guessed) add(k_steps_guessed, counted_text(counted));
-  if (ledger.contains("damage")) add(k_recording_damaged, ledger["damage"].dump());
-  if (ledger.dump().find("\"rank\":") != std::string::npos) add(k_ledger_rank, "tprof");
+  if (ledger.contains("damage")) add(k_recording_damaged, json_line(ledger["damage"]));
+  if (json_line(ledger).find("\"rank\":") != std::string::npos) add(k_ledger_rank, "tprof");
 }
 
 }  // namespace

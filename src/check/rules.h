@@ -1,9 +1,9 @@
 // THE table of rules of `tprof check`, and the findings that its parts collect.
 #pragma once
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "check/check.h"
+#include "json/json.h"
 #include "kineto/read/parse.h"
 
 namespace tprof {
@@ -76,8 +76,7 @@ struct Where {
   const Value& event;
   std::string text() const {
     std::string out = "event " + std::to_string(index);
-    if (const Value& name = member(event, "name"); name.is_text())
-      out += " " + nlohmann::json(text_of(name)).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+    if (const Value& name = member(event, "name"); name.is_text()) out += " " + json_ascii(text_of(name));
     return out;
   }
 };

@@ -3,15 +3,13 @@
 #include "analysis/tables/kernels.h"
 #include "analysis/tables/operators.h"
 #include "analysis/tables/tracks.h"
-#include "base/json.h"
 #include "dataset/rows.h"
+#include "json/json.h"
 #include "report/call_tables.h"
 #include "report/stack_text.h"
 
 namespace tprof::dataset {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 template <class Value>
 may_be_integer known(bool is_known, Value value) {
@@ -182,13 +180,13 @@ class TraceRows {
     else if (value.is_array())
       for (size_t i = 0; i < value.size(); i++) flatten(out, before + std::to_string(i), value[i]);
     else if (value.is_boolean())
-      out.add({.name = name, .number = value.get<bool>()});
-    else if (value.is_number_integer())
-      out.add({.name = name, .number = value.get<i64>()});
+      out.add({.name = name, .number = value.boolean()});
+    else if (value.is_integer())
+      out.add({.name = name, .number = value.integer()});
     else if (value.is_number())
-      out.add({.name = name, .fraction = value.get<double>()});
+      out.add({.name = name, .fraction = value.real()});
     else if (value.is_string())
-      out.add({.name = name, .message = value.get_ref<const std::string&>()});
+      out.add({.name = name, .message = value.text()});
   }
 
   Store& store_;

@@ -9,12 +9,10 @@
 #include "analysis/tables/tracks.h"
 #include "analysis/time/python_samples.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "json/json.h"
 
 namespace tprof {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr char kSchema[] = "https://www.speedscope.app/file-format-schema.json";
 

@@ -9,8 +9,6 @@
 namespace tprof::kineto {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Json stretches_of(const StretchSum& sum) {
   Json out = {{"count", sum.count}, {"batches", sum.batches}, {"calls", sum.calls}, {"ns", sum.ns}};
   if (sum.left_out) out["left_out"] = sum.left_out;
@@ -43,20 +41,14 @@ Json steps_of(const Model& model) {
 }
 
 u64 number_of(const Json& object, const char* key) {
-  auto it = object.find(key);
-  return it != object.end() && it->is_number_unsigned() ? it->get<u64>() : 0;
+  const Json& number = object[key];
+  return number.is_natural() ? number.natural() : 0;
 }
 
 StretchSum stretch_sum(const Json& step, const char* key) {
-  auto it = step.find(key);
-  if (it == step.end() || !it->is_object()) return {};
-  return {number_of(*it, "count"), number_of(*it, "continued"), number_of(*it, "batches"),
-          number_of(*it, "calls"), number_of(*it, "left_out"),  i64(number_of(*it, "ns"))};
-}
-
-std::string text_at(const Json& object, const char* key) {
-  auto it = object.find(key);
-  return it != object.end() && it->is_string() ? it->get<std::string>() : "";
+  const Json& sum = step[key];
+  return {number_of(sum, "count"), number_of(sum, "continued"), number_of(sum, "batches"),
+          number_of(sum, "calls"), number_of(sum, "left_out"),  i64(number_of(sum, "ns"))};
 }
 
 Json damage_of(const Damage& d) {
@@ -157,38 +149,32 @@ Json ledger_of(const Model& model) {
 }
 
 Json well_typed(const Json& ledger) {
-  using Type = Json::value_t;
-  static const std::map<std::string, Type> kTypes = {{"schema", Type::number_unsigned},
-                                                     {"seen", Type::number_unsigned},
-                                                     {"written", Type::number_unsigned},
-                                                     {"process_ended_inside", Type::boolean},
-                                                     {"killed_by", Type::number_unsigned},
-                                                     {"dropped", Type::object},
-                                                     {"step", Type::object},
-                                                     {"capabilities", Type::object},
-                                                     {"span", Type::object},
-                                                     {"own_cost", Type::object},
-                                                     {"gpu", Type::object},
-                                                     {kSamples, Type::object},
-                                                     {"trigger", Type::object},
-                                                     {"machine", Type::object}};
+  using Kind = Json::Kind;
+  static const std::map<std::string, Kind> kKinds = {
+      {"schema", Kind::natural},    {"seen", Kind::natural},
+      {"written", Kind::natural},   {"process_ended_inside", Kind::boolean},
+      {"killed_by", Kind::natural}, {"dropped", Kind::object},
+      {"step", Kind::object},       {"capabilities", Kind::object},
+      {"span", Kind::object},       {"own_cost", Kind::object},
+      {"gpu", Kind::object},        {kSamples, Kind::object},
+      {"trigger", Kind::object},    {"machine", Kind::object}};
   if (!ledger.is_object()) return {};
   Json out = Json::object();
-  auto add = [](Json& to, const std::string& key, const Json& value, Type type) {
-    if (value.type() == type) to[key] = value;
+  auto add = [](Json& to, const std::string& key, const Json& value, Kind kind) {
+    if (value.kind() == kind) to[key] = value;
   };
   for (const auto& [key, value] : ledger.items()) {
-    auto type = kTypes.find(key);
-    add(out, key, value, type == kTypes.end() ? value.type() : type->second);
+    auto kind = kKinds.find(key);
+    add(out, key, value, kind == kKinds.end() ? value.kind() : kind->second);
   }
-  if (out.contains("step") && !text_at(out["step"], "counted").size()) out["step"].erase("counted");
+  if (out.contains("step") && out["step"].value("counted", "").empty()) out["step"].erase("counted");
   if (!out.contains("capabilities")) return out;
   Json capabilities = Json::object();
   for (const auto& [name, value] : out["capabilities"].items()) {
     if (!value.is_object()) continue;
     Json& one = capabilities[name] = Json::object();
-    for (const auto& [key, type] : {std::pair{"on", Type::boolean}, {"why", Type::string}})
-      if (value.contains(key)) add(one, key, value[key], type);
+    for (const auto& [key, kind] : {std::pair{"on", Kind::boolean}, {"why", Kind::string}})
+      if (value.contains(key)) add(one, key, value[key], kind);
   }
   out["capabilities"] = capabilities;
   return out;
@@ -196,55 +182,46 @@ Json well_typed(const Json& ledger) {
 
 Sampled read_sampled(const Json& ledger) {
   Sampled out;
-  auto samples = ledger.is_object() ? ledger.find(kSamples) : ledger.end();
-  if (samples == ledger.end() || !samples->is_object()) return out;
-  out.hz = u32(number_of(*samples, "hz"));
-#define COUNT(name) out.name = number_of(*samples, #name);
+  const Json& samples = ledger[kSamples];
+  out.hz = u32(number_of(samples, "hz"));
+#define COUNT(name) out.name = number_of(samples, #name);
   TPROF_SAMPLED(COUNT)
 #undef COUNT
-  auto gil = samples->find("gil");
-  out.knows_gil = gil != samples->end() && gil->is_boolean() && gil->get<bool>();
-  out.why_not = text_at(*samples, "why_not");
-  out.why_no_native = text_at(*samples, "why_no_native");
+  out.knows_gil = samples.value("gil", false);
+  out.why_not = samples.value("why_not", "");
+  out.why_no_native = samples.value("why_no_native", "");
   return out;
 }
 
 MachineFigures read_machine(const Json& ledger) {
   MachineFigures out = no_machine_figures();
-  auto machine = ledger.is_object() ? ledger.find("machine") : ledger.end();
-  if (machine == ledger.end() || !machine->is_object()) return out;
   for (u32 i = 0; i < kMachineFigures; i++)
-    if (auto it = machine->find(kMachineRows[i].key); it != machine->end() && it->is_number())
-      out[i] = it->get<double>();
+    if (const Json& figure = ledger["machine"][kMachineRows[i].key]; figure.is_number()) out[i] = figure.real();
   return out;
 }
 
-std::string read_boot(const Json& ledger) {
-  auto span = ledger.is_object() ? ledger.find("span") : ledger.end();
-  return span == ledger.end() || !span->is_object() ? "" : text_at(*span, "boot");
-}
+std::string read_boot(const Json& ledger) { return ledger["span"].value("boot", ""); }
 
 TriggerFacts read_trigger(const Json& ledger) {
-  auto trigger = ledger.is_object() ? ledger.find("trigger") : ledger.end();
-  if (trigger == ledger.end() || !trigger->is_object()) return {};
-  return {text_at(*trigger, "why"), number_of(*trigger, "refused"), number_of(*trigger, "dropped_steps"),
-          number_of(*trigger, "dropped_ns")};
+  const Json& trigger = ledger["trigger"];
+  return {trigger.value("why", ""), number_of(trigger, "refused"), number_of(trigger, "dropped_steps"),
+          number_of(trigger, "dropped_ns")};
 }
 
 Counted read_counted(const Json& ledger) {
   Counted out;
-  auto step = ledger.is_object() ? ledger.find("step") : ledger.end();
-  if (step == ledger.end() || !step->is_object()) return out;
-  out.by = step_by(text_at(*step, "source"), text_at(*step, "kind"));
-  out.steps = number_of(*step, "count");
-  out.guessed = text_at(*step, "confidence") == "guessed";
-  out.before_training = step->contains("before_training");
-  for (u32 i = 0; i < kStretchKinds; i++) out.stretches[i] = stretch_sum(*step, kStretchKeys[i]);
+  const Json& step = ledger["step"];
+  if (!step.is_object()) return out;
+  out.by = step_by(step.value("source", ""), step.value("kind", ""));
+  out.steps = number_of(step, "count");
+  out.guessed = step.value("confidence", "") == "guessed";
+  out.before_training = step.contains("before_training");
+  for (u32 i = 0; i < kStretchKinds; i++) out.stretches[i] = stretch_sum(step, kStretchKeys[i]);
   return out;
 }
 
 Death read_death(const Json& ledger) {
-  if (!ledger.is_object() || !ledger.contains("process_ended_inside")) return {};
+  if (!ledger.contains("process_ended_inside")) return {};
   u64 signal = number_of(ledger, "killed_by");
   return {true, signal <= kSignals ? int(signal) : 0};
 }

@@ -1,6 +1,6 @@
 #include "model/job.h"
 
-#include "base/json.h"
+#include "json/json.h"
 
 namespace tprof {
 
@@ -12,10 +12,9 @@ JobPlace place_of(const FileHeader& header, const Meta& meta) {
   };
   JobPlace place = place_in_job([&](const char* name) { return info(std::string("env.") + name); });
   const char* said = info("distributed");
-  auto known = said ? bounded_json(said) : bounded_json("{}");
+  const Json known = said ? bounded_json(said) : Json();
   auto number = [&](const char* key) {
-    bool is_one = known.is_object() && known.contains(key) && known[key].is_number_integer();
-    i64 value = is_one ? known[key].get<i64>() : -1;
+    i64 value = known[key].is_integer() ? known[key].integer() : -1;
     return value >= 0 && value <= INT32_MAX ? i32(value) : -1;
   };
   if (i32 rank = number("rank"); rank >= 0) {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <unordered_map>
 
-#include "base/json.h"
+#include "json/json.h"
 #include "report/varint.h"
 
 namespace tprof {
@@ -65,7 +65,7 @@ class Packer {
   void put_texts(size_t column) {
     for (const auto& row : table_.rows) {
       Json value = json_of(row[column], table_.columns[column].unit);
-      put_varint(bytes_, value.is_null() ? 0 : index_of(value.get_ref<const std::string&>()) + 1);
+      put_varint(bytes_, value.is_null() ? 0 : index_of(value.text()) + 1);
     }
   }
 

@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "report/columns.h"
 
 namespace tprof {
@@ -40,12 +40,12 @@ std::string between(const std::string& viewer, const std::string& before, const 
 // Replaces {"packed": N} by {"left_out": bytes} for all N that were left out.
 void replace(Json& at, const std::map<size_t, size_t>& left_out) {
   if (at.is_object() && at.size() == 1 && at.contains("packed")) {
-    auto found = left_out.find(at["packed"].get<size_t>());
+    auto found = left_out.find(at["packed"].natural());
     if (found != left_out.end()) at = {{"left_out", found->second}};
     return;
   }
-  if (at.is_structured())
-    for (Json& child : at) replace(child, left_out);
+  for (Json& element : at) replace(element, left_out);
+  for (auto& [key, value] : at.items()) replace(value, left_out);
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ constexpr std::string_view kMakesFormula = "=+-@\t\r";
 std::string csv_field(const Value& value, Unit unit) {
   Json json = json_of(value, unit);
   if (json.is_null()) return "";
-  if (!json.is_string()) return json.dump();
-  std::string text = json.get<std::string>();
+  if (!json.is_string()) return json_line(json);
+  std::string text = json.text();
   if (!text.empty() && kMakesFormula.find(text[0]) != kMakesFormula.npos) text.insert(0, "'");
   if (text.find_first_of("\",\r\n") == std::string::npos) return text;
   std::string quoted = "\"";

@@ -10,18 +10,16 @@
 #include <stdio.h>
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "analysis/basis/printed.h"
 #include "base/types.h"
+#include "json/json.h"
 #include "model/trace.h"
 
 namespace tprof {
-
-using Json = nlohmann::ordered_json;
 
 // How a column's values are shown.
 //            value            text           CSV, JSON

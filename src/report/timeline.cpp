@@ -5,7 +5,7 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "base/json.h"
+#include "json/json.h"
 #include "report/guesser.h"
 #include "report/timeline_args.h"
 #include "report/track_tables.h"

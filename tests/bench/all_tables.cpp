@@ -3,7 +3,7 @@
 //     all_tables TRACE
 #include <stdio.h>
 
-#include "base/json.h"
+#include "json/json.h"
 #include "kineto/read/read.h"
 #include "report/advice.h"
 #include "report/overview.h"

@@ -2,11 +2,10 @@
 
 #include <string.h>
 
+#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <vector>
-
-#include "base/json.h"
 
 extern "C" size_t LLVMFuzzerMutate(tprof::u8* data, size_t size, size_t max_size);
 
@@ -143,7 +142,7 @@ size_t mutate_json(u8* data, size_t size, size_t max_size, unsigned seed) {
   Json document = seed % 8 ? Json::parse(data, data + size, nullptr, false) : Json();
   if (!document.is_structured()) return LLVMFuzzerMutate(data, size, max_size);
   for (unsigned i = 0; i <= seed / 8 % 4; i++) Mutation(document, seed + i).run();
-  std::string text = json_line(document);
+  std::string text = document.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (text.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
   memcpy(data, text.data(), text.size());
   return text.size();

@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "analysis/hang/verdict.h"
 #include "base/display_width.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "base/printable.h"
 #include "live/program.h"
 #include "record/companion.h"
@@ -58,7 +58,7 @@ void show(live::Program& program) {
     }
   }
   std::string text = json_indented(top_json(views, ""));
-  fuzz::require(Json::accept(text), "the JSON can be read");
+  fuzz::require(nlohmann::json::accept(text), "the JSON can be read");
 }
 
 // Two ranks of a job: one did what the recording holds, the other one less.

@@ -9,7 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 COLLECT = ['base', 'record', 'collect/recorder']
 SESSION = COLLECT + ['collect/steps', 'collect/session']
 STACKS = SESSION + ['collect/native', 'collect/interpreter']
-MODEL = ['base', 'record', 'symbols', 'model']
+MODEL = ['base', 'json', 'record', 'symbols', 'model']
 KINETO = MODEL + ['kineto', 'kineto/read', 'kineto/write']
 ANALYSIS = ['base', 'model', 'analysis/basis', 'analysis/time', 'analysis/tables', 'analysis/ranks']
 SHOWN = ANALYSIS + ['analysis/advice', 'analysis/diff', 'plugin_compat']
@@ -31,7 +31,8 @@ MAY = {
     # What reads recordings and traces.
     'symbols': ['base', 'record'],
     'remote': ['base', 'record', 'symbols'],
-    'model': ['base', 'record', 'symbols'],
+    'json': ['base'],
+    'model': ['base', 'json', 'record', 'symbols'],
     'kineto': MODEL,
     'kineto/read': MODEL + ['kineto'],
     'kineto/write': MODEL + ['kineto', 'kineto/read'],
@@ -45,14 +46,14 @@ MAY = {
     'analysis/advice': ANALYSIS,
     'analysis/diff': ANALYSIS,
     'plugin_compat': ANALYSIS + ['analysis/diff'],
-    'report': SHOWN + ['kineto'],
+    'report': SHOWN + ['json', 'kineto'],
     'export': MODEL + ['kineto', 'kineto/write', 'analysis/basis', 'analysis/time', 'analysis/tables'],
     'parquet': ['base'],
-    'dataset': SHOWN + ['parquet', 'report'],
+    'dataset': SHOWN + ['json', 'parquet', 'report'],
     'live': ['base', 'record', 'symbols', 'model', 'analysis/basis', 'analysis/tables'],
     'viewer': [],
     'tools/stack': ['base', 'remote'],
-    'tools/view': ['base', 'kineto/read'],
+    'tools/view': ['base', 'json', 'kineto/read'],
     'tools/tprof': KINETO + SHOWN + ['analysis/hang', 'remote', 'convert', 'check', 'report', 'export', 'parquet', 'dataset',
                                      'live', 'viewer'],
 }
@@ -62,7 +63,8 @@ PROMISES = [
     ('base collect shim', r'\bthrow\b|\btry\s*\{|<iostream>|<mutex>|std::mutex', 'no exceptions, no locks of libc'),
     ('analysis plugin_compat report', r'\bkExit[A-Z]', 'the exit code is the command\'s'),
     ('analysis plugin_compat report', r'\b[A-Z]\w+Record\b', 'the format of recordings ends in the model'),
-    ('model analysis plugin_compat', r'nlohmann', 'JSON is for kineto and report'),
+    ('base record collect shim symbols remote model kineto convert check analysis plugin_compat report export parquet dataset '
+     'live viewer tools', r'nlohmann/', 'json/json.cpp alone compiles that library'),
 ]
 
 

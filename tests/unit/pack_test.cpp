@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/json.h"
+#include "json/json.h"
 #include "report/page.h"
 
 namespace tprof {
@@ -43,15 +43,15 @@ class Decoder {
   Json head() {
     u64 size = varint();
     at_ += size;
-    return Json::parse(bytes_.substr(at_ - size, size));
+    return bounded_json(bytes_.substr(at_ - size, size));
   }
 
   Json rows() {
     Json head = this->head(), out = Json::array();
-    for (size_t i = 0; i < head["n"].get<size_t>(); i++) out.push_back(Json::object());
+    for (size_t i = 0; i < head["n"].natural(); i++) out.push_back(Json::object());
     for (const Json& column : head["columns"]) {
       i64 last = 0;
-      for (size_t i = 0; i < out.size(); i++) out[i][column["key"].get<std::string>()] = value(head, column, i, last);
+      for (size_t i = 0; i < out.size(); i++) out[i][column["key"].text()] = value(head, column, i, last);
     }
     EXPECT_EQ(at_, bytes_.size());
     return out;
@@ -68,7 +68,7 @@ class Decoder {
   }
 
   Json value(const Json& head, const Json& column, size_t row, i64& last) {
-    std::string as = column["as"];
+    std::string as = column["as"].text();
     if (as == "json") return column["values"][row];
     if (as == "double") {
       double number;
@@ -134,7 +134,7 @@ TEST(Pack, TextsOfAnyBytesAreThoseOfTheJson) {
        {"</script><script>alert(1)</script>", "\xff\xfe broken", "\xe2\x80\xae right to left", "\"quoted\"", ""})
     t.rows.push_back({text});
   t.rows.push_back({std::string(64 << 10, 'x')});
-  EXPECT_EQ(json_indented(Decoder(packed(t)).rows()), json_indented(Json::parse(json_indented(json_of(t)["rows"]))));
+  EXPECT_EQ(json_indented(Decoder(packed(t)).rows()), json_indented(bounded_json(json_indented(json_of(t)["rows"]))));
 }
 
 // --- the page around them

@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "base/json.h"
+#include "json/json.h"
 #include "report/fit.h"
 
 namespace tprof {

@@ -7,8 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
-
-#include "base/json.h"
+#include <nlohmann/json.hpp>
 
 namespace tprof::view {
 namespace {

@@ -2,13 +2,13 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/printable.h"
 #include "cli/device_peaks.h"
 #include "command.h"
 #include "exit_codes.h"
 #include "input/inputs.h"
 #include "input/jobs.h"
+#include "json/json.h"
 #include "report/advice.h"
 #include "report/communication.h"
 

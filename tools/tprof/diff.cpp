@@ -9,12 +9,12 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/printable.h"
 #include "command.h"
 #include "exit_codes.h"
 #include "input/inputs.h"
 #include "input/trace_file.h"
+#include "json/json.h"
 #include "plugin_compat/diff.h"
 #include "plugin_compat/tree.h"
 #include "report/diff.h"

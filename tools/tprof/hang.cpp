@@ -2,11 +2,11 @@
 // ever added).
 #include <signal.h>
 
-#include "base/json.h"
 #include "base/printable.h"
 #include "command.h"
 #include "exit_codes.h"
 #include "hang/page.h"
+#include "json/json.h"
 
 namespace tprof {
 namespace {

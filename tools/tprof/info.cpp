@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/printable.h"
 #include "cli/progress.h"
 #include "command.h"
@@ -14,6 +13,7 @@
 #include "finish/finisher_lock.h"
 #include "input/inputs.h"
 #include "input/trace_file.h"
+#include "json/json.h"
 #include "kineto/ledger.h"
 #include "model/counted.h"
 #include "model/death.h"
@@ -21,8 +21,6 @@
 
 namespace tprof {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // What is reported of one file: printed as a JSON object, or as text with one line per member.
 struct FileInfo {
@@ -149,11 +147,11 @@ FileInfo report_trace(const std::string& path) {
 
 // Text of a value: strings without quotes, lists and objects on one line.
 std::string plain(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (!value.is_structured()) return value.dump();
+  if (value.is_string()) return value.text();
+  if (!value.is_structured()) return json_line(value);
   std::string out;
-  for (const auto& [key, item] : value.items())
-    out += (out.empty() ? "" : ", ") + (value.is_object() ? key + " " : "") + plain(item);
+  for (const Json& element : value) out += (out.empty() ? "" : ", ") + plain(element);
+  for (const auto& [key, member] : value.items()) out += (out.empty() ? "" : ", ") + key + " " + plain(member);
   return out.empty() ? "none" : out;
 }
 

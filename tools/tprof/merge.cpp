@@ -9,12 +9,12 @@
 
 #include "analysis/ranks/clocks.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "base/printable.h"
 #include "cli/progress.h"
 #include "command.h"
 #include "exit_codes.h"
 #include "input/inputs.h"
+#include "json/json.h"
 #include "kineto/read/directory.h"
 #include "kineto/write/merge.h"
 #include "report/table.h"
@@ -23,8 +23,6 @@ namespace tprof {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
 struct MergeArguments {
   std::vector<std::string> paths;
   std::string out;

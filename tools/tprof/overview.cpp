@@ -4,12 +4,12 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/printable.h"
 #include "command.h"
 #include "exit_codes.h"
 #include "input/inputs.h"
 #include "input/jobs.h"
+#include "json/json.h"
 #include "plugin_compat/overview.h"
 #include "report/communication.h"
 #include "report/job_tables.h"

@@ -247,9 +247,9 @@ class Report {
     u64 used = viewer_page().size() + page_.bytes();
     u64 left = used < most_ ? most_ - used : 0;
     Json out = add_timeline(page_, stats, left / std::max<u64>(inputs_left_, 1) / 4 * 3);
-    slices_ += out["slices"].get<u64>();
+    slices_ += out["slices"].natural();
     for (const Json& sentence : out["left_out"]) {
-      std::string of = subject.source.title() + ": " + sentence.get<std::string>();
+      std::string of = subject.source.title() + ": " + sentence.text();
       complain(of);
       about_["left_out"].push_back(of);
     }

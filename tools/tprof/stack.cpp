@@ -6,12 +6,12 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/printable.h"
 #include "command.h"
 #include "exit_codes.h"
 #include "input/programs.h"
 #include "input/trace_file.h"
+#include "json/json.h"
 #include "live/process_here.h"
 #include "record/reader.h"
 #include "report/table.h"

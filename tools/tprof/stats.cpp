@@ -16,7 +16,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/printable.h"
 #include "base/reals.h"
 #include "cli/device_peaks.h"
@@ -24,6 +23,7 @@
 #include "exit_codes.h"
 #include "input/inputs.h"
 #include "input/jobs.h"
+#include "json/json.h"
 #include "report/tree_table.h"
 #include "stats_words.h"
 

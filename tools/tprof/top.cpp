@@ -10,10 +10,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "base/printable.h"
 #include "command.h"
 #include "exit_codes.h"
+#include "json/json.h"
 #include "top/job.h"
 #include "top/json.h"
 #include "top/page.h"

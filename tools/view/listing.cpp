@@ -9,14 +9,12 @@
 
 #include <memory>
 
-#include "base/json.h"
 #include "base/types.h"
+#include "json/json.h"
 #include "request.h"
 
 namespace tprof::view {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int kDeepest = 32;                // levels of directories
 constexpr size_t kMostEntries = 2'000'000;  // of all directories

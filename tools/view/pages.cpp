@@ -17,8 +17,8 @@
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "base/printable.h"
+#include "json/json.h"
 
 namespace tprof::view {
 namespace {
@@ -81,17 +81,17 @@ std::shared_ptr<const Page> page_in(const std::shared_ptr<File>& file) {
   if (head.find('\n') == std::string::npos) head = read_bytes(*file, 0, kLongestHead);
   size_t end = head.find('\n');
   if (end == std::string::npos) return nullptr;
-  nlohmann::ordered_json said = bounded_json(head.substr(0, end));
+  Json said = bounded_json(head.substr(0, end));
   if (!said.is_object() || !said["policy"].is_string() || !said["sizes"].is_array() || said["sizes"].empty())
     return nullptr;
   auto out = std::make_shared<Page>();
-  out->policy = said["policy"].get<std::string>();
+  out->policy = said["policy"].text();
   out->bytes = size;
   u64 at = end + 1;
   for (const auto& bytes : said["sizes"]) {
-    if (!bytes.is_number_unsigned() || bytes.get<u64>() > size - at) return nullptr;
-    out->parts.push_back({file, at, bytes.get<u64>()});
-    at += bytes.get<u64>();
+    if (!bytes.is_natural() || bytes.natural() > size - at) return nullptr;
+    out->parts.push_back({file, at, bytes.natural()});
+    at += bytes.natural();
   }
   out->html = out->parts.front();
   out->parts.erase(out->parts.begin());

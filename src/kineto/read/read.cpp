@@ -320,7 +320,7 @@ void TraceReader::read_metadata(const EventFields& f) {
 void TraceReader::take_from_ledger() {
   auto text = model_.info.find("ledger");
   if (text == model_.info.end()) return;
-  nlohmann::ordered_json ledger = nlohmann::ordered_json::parse(text->second, nullptr, false);
+  Json ledger = bounded_json(text->second);
   put_machine_figures(read_machine(ledger), model_.info);
   if (std::string boot = read_boot(ledger); !boot.empty()) model_.info[kBootId] = boot;
   model_.sampled = read_sampled(ledger);

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "base/json.h"
+#include "json/json.h"
 #include "kineto/gzip.h"
 #include "kineto/ledger.h"
 #include "kineto/names.h"

@@ -1,6 +1,6 @@
 #include "kineto/write/arguments.h"
 
-#include "base/json.h"
+#include "json/json.h"
 
 namespace tprof::kineto {
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "base/json.h"
+#include "json/json.h"
 #include "kineto/names.h"
 #include "model/gpu/names.h"
 #include "model/gpu/series.h"

@@ -1,17 +1,14 @@
 // The lines of traceEvents, which all writers of events share. One event per line, composed from texts that were
 // escaped only once.
 #pragma once
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "json/json.h"
 #include "kineto/write/output.h"
 #include "model/trace.h"
 
 namespace tprof::kineto {
-
-using Json = nlohmann::ordered_json;
 
 // Like json_ascii(), with the blanks that HTA's search for `"rank": N` needs.
 std::string json_ascii_spaced(const Json& value);

@@ -263,7 +263,7 @@ class Merger {
     i64 pid = process(old), number = 0;
     bool device = to_integer(old, number) && number >= 0 && number < kDevices;
     if (name == "process_name") {
-      std::string what = args.is_object() && args.value("name", Json()).is_string() ? args["name"] : Json(old);
+      std::string what = args.value("name", old.c_str());
       put_metadata("process_name", pid, {{"name", part_->name + ": " + (device ? "GPU " + old : what)}});
     } else if (name == "process_labels") {
       put_metadata("process_labels", pid, args);
@@ -305,7 +305,7 @@ class Merger {
     auto dropped = ledger.is_object() ? ledger.find("dropped") : ledger.end();
     if (dropped == ledger.end() || !dropped->is_object()) return;
     for (const auto& [reason, count] : dropped->items())
-      if (count.is_number_unsigned()) dropped_[reason] += count.get<u64>();
+      if (count.is_natural()) dropped_[reason] += count.natural();
   }
 
   void put_tail() {

@@ -6,11 +6,11 @@
 // before. The result is for viewers, and is no trace of a process: it says so (kMerge), and the commands of tprof
 // refuse it.
 #pragma once
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/types.h"
+#include "json/json.h"
 
 namespace tprof::kineto {
 
@@ -30,7 +30,6 @@ struct MergeResult {
 };
 
 // Throws Error: a part cannot be read to its end, or the file cannot be written. `about` is written as kMerge.
-MergeResult merge_traces(const std::vector<MergePart>& parts, const nlohmann::ordered_json& about,
-                         const std::string& path, bool gzip);
+MergeResult merge_traces(const std::vector<MergePart>& parts, const Json& about, const std::string& path, bool gzip);
 
 }  // namespace tprof::kineto

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/json.h"
+#include "json/json.h"
 #include "kineto/collectives.h"
 #include "kineto/inputs.h"
 #include "kineto/ledger.h"

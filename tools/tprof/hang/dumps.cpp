@@ -14,10 +14,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "base/sizes.h"
 #include "hang/dump_bounds.h"
 #include "hang/pickle.h"
+#include "json/json.h"
 #include "record/regular_file.h"
 
 namespace tprof::hang {
@@ -53,38 +53,16 @@ std::string content_of(const std::string& path, i64& age_ns) {
   return out;
 }
 
-// As bounded_json(), and within what a dump may hold.
 Json read_json(std::string_view content) {
   DumpBounds bounds;
-  using Event = Json::parse_event_t;
-  std::array<size_t, DumpBounds::kDeepest + 1> members{};  // of the objects and arrays that are open
-  auto within = [&](int depth, Event event, Json&) {
-    if (size_t(depth) >= DumpBounds::kDeepest) return false;
-    if (event == Event::object_start || event == Event::array_start) {
-      bounds.add_member(members[size_t(depth)]++);
-      members[size_t(depth) + 1] = 0;
-    }
-    event == Event::key ? bounds.add_key(members[size_t(depth)]++) : bounds.add_value();
-    return true;
-  };
-  Json value = Json::parse(content, within, false);
-  return value.is_discarded() ? Json() : value;
+  return bounded_json(content, &bounds);
 }
 
-std::string text(const Json& object, const char* key) {
-  bool is_one = object.is_object() && object.contains(key) && object[key].is_string();
-  return is_one ? object[key].get<std::string>() : "";
-}
 i64 integer(const Json& object, const char* key, i64 otherwise) {
-  bool is_one = object.is_object() && object.contains(key) && object[key].is_number_integer();
-  return is_one ? object[key].get<i64>() : otherwise;
-}
-const Json& part(const Json& object, const char* key) {
-  static const Json nothing;
-  return object.is_object() && object.contains(key) ? object[key] : nothing;
+  return object[key].is_integer() ? object[key].integer() : otherwise;
 }
 std::string first_text(const Json& list) {
-  return list.is_array() && !list.empty() && list[0].is_string() ? list[0].get<std::string>() : "";
+  return !list.empty() && list.is_array() && list[0].is_string() ? list[0].text() : "";
 }
 
 // Of all tensors; -1 not known.
@@ -95,8 +73,8 @@ i64 elements_in(const Json& sizes) {
     double elements = 1;
     if (!tensor.is_array()) return -1;
     for (const Json& size : tensor) {
-      if (!size.is_number_integer()) return -1;
-      elements = with_dimension(elements, size.get<i64>());
+      if (!size.is_integer()) return -1;
+      elements = with_dimension(elements, size.integer());
     }
     sum += elements;
   }
@@ -105,30 +83,29 @@ i64 elements_in(const Json& sizes) {
 
 // What the dump says of a group. The key of gloo's is ''.
 const Json& of_group(const Json& groups, const std::string& name) {
-  const Json& own = part(groups, name.c_str());
-  return own.is_null() ? part(groups, "") : own;
+  const Json& own = groups[name];
+  return own.is_null() ? groups[""] : own;
 }
 
 RecentCollective call_of(const Json& entry, i64 completed, i64 now_ns) {
   RecentCollective out;
-  std::string name = text(entry, "profiling_name");  // "gloo:all_reduce", "nccl:send 0->1"
+  std::string name = entry.value("profiling_name", "");  // "gloo:all_reduce", "nccl:send 0->1"
   name = name.substr(name.find(':') == name.npos ? 0 : name.find(':') + 1);
   out.kind = name.substr(0, name.find(' '));
   out.number = integer(entry, "collective_seq_id", -1);
-  out.elements = elements_in(part(entry, "input_sizes"));
-  out.dtype = first_text(part(entry, "input_dtypes"));
+  out.elements = elements_in(entry["input_sizes"]);
+  out.dtype = first_text(entry["input_dtypes"]);
   i64 created = integer(entry, "time_created_ns", 0);
   out.age_ns = created > 0 ? std::max<i64>(now_ns - created, 0) : 0;
   // The state of a collective on gloo stays "scheduled".
-  const Json& retired = part(entry, "retired");
-  bool done = text(entry, "state") == "completed" || (retired.is_boolean() && retired.get<bool>());
+  bool done = entry.value("state", "") == "completed" || entry.value("retired", false);
   out.done = done || (completed >= 0 && out.number >= 0 && out.number <= completed);
   return out;
 }
 
 void add_calls(const Json& dump, Recent& out) {
-  const Json& entries = part(dump, "entries");
-  std::string version = text(dump, "version");
+  const Json& entries = dump["entries"];
+  std::string version = dump.value("version", "");
   if (version.empty()) refuse("it is none");
   if (!version.starts_with("2.") || !entries.is_array()) refuse("its format is " + version + ", not 2");
   if (entries.size() > kMostEntries) refuse("it holds more than " + std::to_string(kMostEntries) + " calls");
@@ -140,13 +117,13 @@ void add_calls(const Json& dump, Recent& out) {
   };
   std::map<std::string, Group> groups;  // by name
   for (const Json& entry : entries) {
-    std::string name = first_text(part(entry, "process_group"));
+    std::string name = first_text(entry["process_group"]);
     auto group = groups.find(name);
     if (group == groups.end()) {
       if (groups.size() == kMostGroups) refuse("it holds more than " + std::to_string(kMostGroups) + " groups");
-      i64 completed = integer(of_group(part(dump, "pg_status"), name), "last_completed_collective", -1);
+      i64 completed = integer(of_group(dump["pg_status"], name), "last_completed_collective", -1);
       group = groups.emplace(name, Group{out.groups.size(), completed}).first;
-      out.groups.push_back({name, text(of_group(part(dump, "pg_config"), name), "ranks"), {}});
+      out.groups.push_back({name, of_group(dump["pg_config"], name).value("ranks", ""), {}});
     }
     out.groups[group->second.at].calls.push_back(call_of(entry, group->second.completed, now_ns));
   }

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "hang/dump_bounds.h"
+#include "json/json.h"
 
 namespace tprof::hang {
 namespace {
@@ -153,12 +153,12 @@ class Reader {
       for (u32 item : node.items) out.push_back(json_of(item, depth + 1));
       return out;
     }
-    if (node.scalar.is_string()) bounds_.add_text(node.scalar.get_ref<const std::string&>().size());
+    if (node.scalar.is_string()) bounds_.add_text(node.scalar.text().size());
     if (!node.is_dictionary) return node.scalar;
     Json out = Json::object();
     for (size_t i = 0; i + 1 < node.items.size(); i += 2) {
       Json key = json_of(node.items[i], depth + 1);
-      std::string name = key.is_string() ? key.get<std::string>() : json_line(key);
+      std::string name = key.is_string() ? key.text() : json_line(key);
       bounds_.add_key(out.size());
       out[name] = json_of(node.items[i + 1], depth + 1);
     }

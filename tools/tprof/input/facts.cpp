@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "kineto/gzip.h"
 #include "kineto/names.h"
 #include "kineto/read/directory.h"
@@ -13,8 +13,6 @@
 
 namespace tprof {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr char kSuffix[] = ".rank_facts";
 constexpr size_t kLargest = 256 << 20;  // of the text
@@ -45,10 +43,9 @@ constexpr i64 kLongest = i64(1) << 55;  // ns, more than a year
 constexpr i64 kMaxRanks = 1 << 24;
 
 i64 within(const Json& value, i64 least, i64 most) {
-  if (!value.is_number_integer() ||
-      (value.is_number_unsigned() ? value.get<u64>() > u64(most) : value.get<i64>() < least))
+  if (!value.is_integer() || (value.is_natural() ? value.natural() > u64(most) : value.integer() < least))
     throw Error(Fault::unreadable, "a number of the facts of a rank is out of range");
-  return value.get<i64>();
+  return value.integer();
 }
 i64 length_of(const Json& value) { return within(value, 0, kLongest); }
 i64 moment_of(const Json& value) { return within(value, -kLongest, kLongest); }
@@ -67,10 +64,10 @@ Json gpu_json(const GpuFigures& g) {
 }
 GpuFigures gpu_of(const Json& v) {
   GpuFigures g;
-  g.device = u32(within(v.at(0), 0, UINT32_MAX)), g.name = v.at(1), g.name_is_empty = v.at(2);
-  g.memory_bytes = v.at(3), g.compute_major = count_of(v.at(4)), g.compute_minor = count_of(v.at(5));
-  g.utilization = v.at(6), g.sm_efficiency = v.at(7), g.occupancy = v.at(8);
-  g.tensor_cores = v.at(9), g.tensor_cores_unknown = v.at(10);
+  g.device = u32(within(v.at(0), 0, UINT32_MAX)), g.name = v.at(1).text(), g.name_is_empty = v.at(2).boolean();
+  g.memory_bytes = v.at(3).real(), g.compute_major = count_of(v.at(4)), g.compute_minor = count_of(v.at(5));
+  g.utilization = v.at(6).real(), g.sm_efficiency = v.at(7).real(), g.occupancy = v.at(8).real();
+  g.tensor_cores = v.at(9).real(), g.tensor_cores_unknown = v.at(10).real();
   return g;
 }
 
@@ -80,7 +77,8 @@ Json json_of(const Rank& rank) {
   Texts texts;
   Json steps = Json::array(), calls = Json::array(), gpus = Json::array();
   for (const RankStep& s : rank.steps)
-    steps.push_back({s.name, s.time.begin - base, s.time.length(), s.stages, overlap_json(s.overlap)});
+    steps.push_back(
+        {s.name, s.time.begin - base, s.time.length(), std::span<const i64>(s.stages), overlap_json(s.overlap)});
   for (const CollectiveCall& c : rank.calls)
     calls.push_back({texts.number(c.op), texts.number(c.group), texts.number(c.group_ranks), c.sequence, c.bytes,
                      c.ranks, c.peer, c.async, c.begin_ns - base, c.dur_ns, c.call_ns ? Json(c.call_ns - base) : Json(),
@@ -108,21 +106,22 @@ Json json_of(const Rank& rank) {
           {"texts", texts.json()}};
 }
 
-// Throws Error where a number is out of range, and what nlohmann throws where the form is another one.
+// Throws Error where a number is out of range, and JsonError where the form is another one.
 Rank rank_from(const Json& json) {
   Rank rank;
-  rank.worker = json.at("worker"), rank.host = json.at("host"), rank.boot = json.at("boot");
+  rank.worker = json.at("worker").text(), rank.host = json.at("host").text(), rank.boot = json.at("boot").text();
   rank.number = rank_number_of(json.at("number")), rank.world_size = rank_number_of(json.at("world_size"));
-  rank.recorded = json.value("recorded", std::string());
+  rank.recorded = json.value("recorded", "");
   rank.pid = u32(within(json.at("pid"), 0, UINT32_MAX));
-  rank.on_gpu = json.at("on_gpu"), rank.has_steps = json.at("has_steps"), rank.span_ns = length_of(json.at("span_ns"));
+  rank.on_gpu = json.at("on_gpu").boolean(), rank.has_steps = json.at("has_steps").boolean();
+  rank.span_ns = length_of(json.at("span_ns"));
   rank.work = {u64(length_of(json.at("operators"))), count_of(json.at("elements"))};
   take_overlap(json.at("overlap"), rank);
   i64 base = within(json.at("base_ns"), 0, i64(1) << 62);
   for (const Json& g : json.at("gpus")) rank.gpus.push_back(gpu_of(g));
   for (const Json& s : json.at("steps")) {
     i64 begin = base + moment_of(s.at(1));
-    RankStep step{s.at(0), {begin, begin + length_of(s.at(2))}, {}, {}};
+    RankStep step{s.at(0).text(), {begin, begin + length_of(s.at(2))}, {}, {}};
     for (u32 stage = 0; stage < kStages; stage++) step.stages[stage] = moment_of(s.at(3).at(stage));
     take_overlap(s.at(4), step.overlap);
     rank.steps.push_back(std::move(step));
@@ -130,7 +129,7 @@ Rank rank_from(const Json& json) {
   const Json& texts = json.at("texts");
   for (const Json& c : json.at("calls")) {
     CollectiveCall call;
-    auto text = [&](size_t field) { return texts.at(size_t(length_of(c.at(field)))).get<std::string>(); };
+    auto text = [&](size_t field) { return texts.at(size_t(length_of(c.at(field)))).text(); };
     call.op = text(0), call.group = text(1), call.group_ranks = text(2);
     call.sequence = count_of(c.at(3)), call.bytes = count_of(c.at(4));
     call.ranks = rank_number_of(c.at(5)), call.peer = rank_number_of(c.at(6));
@@ -138,7 +137,7 @@ Rank rank_from(const Json& json) {
     call.begin_ns = base + moment_of(c.at(8)), call.dur_ns = length_of(c.at(9));
     if (!c.at(10).is_null()) call.call_ns = base + moment_of(c.at(10));
     call.call_dur_ns = length_of(c.at(11));
-    call.group_rank = rank_number_of(c.at(12)), call.call_only = c.at(13).get<bool>();
+    call.group_rank = rank_number_of(c.at(12)), call.call_only = c.at(13).boolean();
     rank.calls.push_back(std::move(call));
   }
   return rank;
@@ -183,12 +182,12 @@ void try_to_write_facts(const Model& model, const std::string& trace) {
 std::optional<Rank> read_facts(const std::string& trace) try {
   std::string path = facts_name(trace);
   if (path.empty() || size_of_file(path) < 0) return {};
-  Json facts = Json::parse(text_of_file(path), nullptr, false);
+  Json facts = bounded_json(text_of_file(path));
   if (!facts.is_object() || facts.at("schema") != 2 || facts.at("trace_bytes") != size_of_file(trace)) return {};
   return rank_from(facts);
 } catch (const Error&) {
   return {};
-} catch (const Json::exception&) {
+} catch (const JsonError&) {
   return {};
 }
 

@@ -4,21 +4,19 @@
 #include <charconv>
 #include <cmath>
 
-#include "base/json.h"
+#include "json/json.h"
 #include "kineto/names.h"
 #include "model/trace.h"
 
 namespace tprof {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // As tprof writes them, one event a line. Neither can stand inside of a name, where quotes are escaped.
 const std::string kStepName = std::string(R"("name": ")") + kStepPrefix;
 const std::string kInside = '"' + std::string(kineto::kStretchInside) + '"';
 constexpr size_t kLongestLine = 64 << 10;  // of a step or stretch; lines of operators with large inputs are passed over
 
-i64 ns_of(const Json& us) { return us.is_number() ? std::llround(us.get<double>() * 1000) : -1; }
+i64 ns_of(const Json& us) { return us.is_number() ? std::llround(us.real() * 1000) : -1; }
 
 }  // namespace
 
@@ -61,7 +59,7 @@ void StepMarks::add(std::string_view line) {
     inside_.push_back(begin_ns);
     return;
   }
-  const std::string& text = name.get_ref<const std::string&>();
+  const std::string& text = name.text();
   if (!text.starts_with(kStepPrefix)) return;
   i64 number = 0;
   const char *digits = text.data() + std::string_view(kStepPrefix).size(), *end = text.data() + text.size();

@@ -5,19 +5,17 @@
 
 #include "base/directory.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "kineto/gzip.h"
 #include "kineto/ledger.h"
 
 namespace tprof {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr size_t kHeadBytes = 256 << 10;
 constexpr size_t kTailBytes = 1 << 20;  // far more than any ledger
 
-u64 count_of(const Json& value) { return value.is_number_unsigned() ? value.get<u64>() : 0; }
+u64 count_of(const Json& value) { return value.is_natural() ? value.natural() : 0; }
 
 }  // namespace
 

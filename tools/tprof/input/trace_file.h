@@ -1,18 +1,18 @@
 // The metadata of a finished trace: its head (everything before traceEvents) and its ledger (the object `tprof` after
 // them), read without parsing the events. Also, which files of a directory are traces or recordings of tprof.
 #pragma once
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/types.h"
 #include "input/step_marks.h"
+#include "json/json.h"
 
 namespace tprof {
 
 struct TraceSummary {
-  nlohmann::ordered_json head;    // schemaVersion, deviceProperties, ...; null when there is none
-  nlohmann::ordered_json ledger;  // null: the trace is not tprof's, or it is cut off
+  Json head;    // schemaVersion, deviceProperties, ...; null when there is none
+  Json ledger;  // null: the trace is not tprof's, or it is cut off
   u64 written = 0;
   u64 dropped = 0;
   std::vector<StepMark> steps;  // none of a trace that is not tprof's

@@ -45,13 +45,11 @@ Written read_written(const std::string& directory, const std::set<std::string>& 
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // "rank 3", or "process 4711" outside of a job.
 std::string name_of(const TraceSummary& trace) {
-  Json place = trace.head.is_object() ? trace.head.value("distributedInfo", Json()) : Json();
-  if (place.is_object() && place.contains("rank")) return "rank " + place["rank"].dump();
-  return "process " + trace.ledger.value("span", Json::object()).value("pid", Json()).dump();
+  const Json& place = trace.head["distributedInfo"];
+  if (place.contains("rank")) return "rank " + json_line(place["rank"]);
+  return "process " + json_line(trace.ledger["span"]["pid"]);
 }
 
 // Of a job whose processes died by several signals, those that went wrong come first: the others were told to end.

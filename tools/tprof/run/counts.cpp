@@ -7,8 +7,6 @@
 namespace tprof {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // What was counted in the traces of one process. Traces of a flush are skipped: their steps are in other traces too.
 class ProcessCount {
  public:
@@ -52,9 +50,9 @@ std::string counted_in(const std::vector<NewTrace>& written) {
   std::map<std::string, ProcessCount> processes;
   for (const NewTrace& trace : written) {
     const TraceSummary& s = trace.summary;
-    if (!s.ledger.is_object() || !s.ledger.contains("step") || !s.ledger["step"].contains("counted")) continue;
-    std::string host = s.head.is_object() ? s.head.value("host_name", "") : "";
-    processes[host + " " + s.ledger.value("span", Json::object()).value("pid", Json()).dump()].add(s.ledger);
+    if (!s.ledger["step"].contains("counted")) continue;
+    std::string host = s.head.value("host_name", "");
+    processes[host + " " + json_line(s.ledger["span"]["pid"])].add(s.ledger);
   }
   std::map<std::string, size_t> texts;  // of how many processes each is
   for (const auto& [process, count] : processes)

@@ -20,8 +20,6 @@ namespace {
 // Reading and analysing take 3 to 4 us per event at 2.5 GHz, so this many take about 2 s.
 constexpr u64 kMaxEvents = 500'000;
 
-using Json = nlohmann::ordered_json;
-
 // Its steps, as analyses take them: a step that holds an evaluation counts only where there is no other.
 std::vector<StepTimes> steps_of(const TraceSummary& trace) {
   Model model;
@@ -38,7 +36,7 @@ SpanOfRun span_of(size_t number, const TraceSummary& trace, const kineto::TraceF
   SpanOfRun out{number, {file.run, file.worker, file.span}};
   auto stated = [&](const char* key) -> u64 {
     const Json& span = trace.ledger.contains("span") ? trace.ledger["span"] : Json();
-    return span.contains(key) && span[key].is_number_unsigned() ? span[key].get<u64>() : 0;
+    return span.contains(key) && span[key].is_natural() ? span[key].natural() : 0;
   };
   out.time.begin_ns = stated("begin_ns");
   out.time.end_ns = out.time.begin_ns + stated("duration_ns");

@@ -1,0 +1,164 @@
+// JSON documents: values that are built member by member, printed, and read from files that anybody may have written.
+//
+// The form of a document is nlohmann::ordered_json's, so that it reads the same: {{"name", "x"}, {"n", 3}} is an
+// object, {1, 2} an array, members stay in their order. nlohmann/json parses and prints the values (json.cpp alone
+// includes it: its templates were a quarter of what the compiler made of each file that used them).
+//
+// Broken UTF-8 is printed as U+FFFD, numbers that are not finite as null.
+#pragma once
+#include <concepts>
+#include <initializer_list>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/types.h"
+
+namespace tprof {
+
+// A value has not the form that it was asked for: another kind, no such member or element.
+struct JsonError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class Json {
+ public:
+  // Numbers that were parsed are `natural` where they have neither sign nor fraction, as unsigned ones of C++ are.
+  enum class Kind : u8 { null, boolean, integer, natural, real, string, array, object };
+  struct Member;
+
+  Json() = default;
+  Json(std::nullptr_t) {}
+  Json(bool value) : kind_(Kind::boolean) { of_.boolean = value; }
+  template <std::integral T>
+  requires(!std::same_as<T, bool>) Json(T value) : kind_(std::signed_integral<T> ? Kind::integer : Kind::natural) {
+    of_.integer = i64(value);
+  }
+  template <std::floating_point T>
+  Json(T value) : kind_(Kind::real) {
+    of_.real = value;
+  }
+  Json(const char* text);
+  Json(std::string text);
+  Json(std::string_view text);
+  template <class T>
+  Json(std::span<const T> elements) : Json(array()) {
+    for (const T& element : elements) push_back(element);
+  }
+  template <class T>
+  Json(const std::vector<T>& elements) : Json(std::span<const T>(elements)) {}
+  template <class Map>
+  requires requires { typename Map::mapped_type; }
+  Json(const Map& members) : Json(object()) {
+    for (const auto& [key, value] : members) (*this)[key] = value;
+  }
+  Json(std::initializer_list<Json> items);  // an object if all are pairs that begin with a text, otherwise an array
+  Json(const Json& other);
+  Json(Json&& other) noexcept : kind_(other.kind_), of_(other.of_) { other.kind_ = Kind::null; }
+  Json& operator=(const Json& other);
+  Json& operator=(Json&& other) noexcept;
+  ~Json() {
+    if (kind_ >= Kind::string) release();
+  }
+
+  static Json array(std::initializer_list<Json> elements = {});
+  static Json object();
+
+  Kind kind() const { return kind_; }
+  bool is_null() const { return kind_ == Kind::null; }
+  bool is_boolean() const { return kind_ == Kind::boolean; }
+  bool is_number() const { return kind_ >= Kind::integer && kind_ <= Kind::real; }
+  bool is_integer() const { return kind_ == Kind::integer || kind_ == Kind::natural; }
+  bool is_natural() const { return kind_ == Kind::natural; }
+  bool is_string() const { return kind_ == Kind::string; }
+  bool is_array() const { return kind_ == Kind::array; }
+  bool is_object() const { return kind_ == Kind::object; }
+  bool is_structured() const { return kind_ >= Kind::array; }
+
+  // These throw JsonError if the value is of another kind. Any number is real, and the two of integers convert as in
+  // C++.
+  bool boolean() const;
+  i64 integer() const;
+  u64 natural() const;
+  double real() const;
+  const std::string& text() const;
+
+  size_t size() const;  // of an array or object; otherwise 0 for null, and 1
+  bool empty() const { return size() == 0; }
+
+  // Of arrays. push_back() makes null one.
+  void push_back(Json value);
+  Json& operator[](size_t index) { return const_cast<Json&>(at(index)); }
+  const Json& operator[](size_t index) const { return at(index); }
+  const Json& at(size_t index) const;
+  Json& back();
+
+  // Of objects. Writing makes null one, and adds a member that is not there; reading gives null then. at() throws.
+  Json& operator[](std::string_view key);
+  const Json& operator[](std::string_view key) const;
+  const Json& at(std::string_view key) const;
+  bool contains(std::string_view key) const { return find(key) != nullptr; }
+  const Json* find(std::string_view key) const;  // null: no object, or no such member
+  void erase(std::string_view key);
+  void update(const Json& other);  // with the members of another object
+
+  // The member's value; `otherwise` if there is none, or one of another kind.
+  Json value(std::string_view key, const Json& otherwise) const;
+  std::string value(std::string_view key, const char* otherwise) const;
+  bool value(std::string_view key, bool otherwise) const;
+
+  // for (Json& element : array): none of what is no array.
+  Json* begin() { return const_cast<Json*>(std::as_const(*this).begin()); }
+  Json* end() { return const_cast<Json*>(std::as_const(*this).end()); }
+  const Json* begin() const;
+  const Json* end() const;
+  // for (auto& [key, value] : object.items()): none of what is no object.
+  std::span<Member> items();
+  std::span<const Member> items() const;
+
+  friend bool operator==(const Json& a, const Json& b);  // numbers by value, members in the same order
+
+ private:
+  using Array = std::vector<Json>;
+  using Object = std::vector<Member>;
+
+  void release();
+
+  // Mutable, so that the values of an initializer list can be moved out of it.
+  mutable Kind kind_ = Kind::null;
+  mutable union {
+    bool boolean;
+    i64 integer;  // and natural numbers, by their bits
+    double real;
+    std::string* string;
+    Array* array;
+    Object* object;
+  } of_{};
+};
+
+struct Json::Member {
+  std::string key;
+  Json value;
+};
+
+// What reads a text may be told of each value and key, so as to refuse what is too much by an exception.
+struct JsonLimits {
+  virtual ~JsonLimits() = default;
+  virtual void add_value() = 0;
+  virtual void add_key(
+      size_t before) = 0;  // before: the members that the object has already, with which it is compared
+};
+
+// Null if the text is not JSON. Values more than 64 levels deep are left out, since each level recurses in what uses
+// them.
+Json bounded_json(std::string_view text, JsonLimits* limits = nullptr);
+
+std::string json_line(const Json& value);
+std::string json_indented(const Json& value);
+// One line of ASCII, for traces: some viewers read them in the locale's encoding.
+std::string json_ascii(const Json& value);
+
+}  // namespace tprof
