@@ -23,10 +23,12 @@ struct ClockTriple {
 extern ClockKind g_clock_kind;
 void init_clock();
 
+constexpr u64 kSecond_ns = 1'000'000'000;
+
 inline u64 clock_ns(clockid_t id) {
   timespec t;
   clock_gettime(id, &t);
-  return u64(t.tv_sec) * 1'000'000'000u + u64(t.tv_nsec);
+  return u64(t.tv_sec) * kSecond_ns + u64(t.tv_nsec);
 }
 
 // True if ticks are the counter of the processor: then counter_ticks() returns them without a call.

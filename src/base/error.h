@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/string_once.h"
+
 namespace tprof {
 
 // What is at fault. tools/tprof/exit_codes.h maps it to the exit code of a command.

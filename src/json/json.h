@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/string_once.h"
 #include "base/types.h"
 
 namespace tprof {

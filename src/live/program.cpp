@@ -18,10 +18,9 @@
 namespace tprof::live {
 namespace {
 
-constexpr i64 kSecond_ns = 1'000'000'000;
-constexpr i64 kRecent_ns = i64(RecentSums<u32>::kSlots) * kSecond_ns;
+constexpr i64 kRecent_ns = i64(RecentSums<u32>::kSlots) * i64(kSecond_ns);
 // CUPTI delivers the work of a GPU up to a second late, so steps are judged later where there is a GPU.
-constexpr i64 kGpuLate_ns = 2 * kSecond_ns;
+constexpr i64 kGpuLate_ns = 2 * i64(kSecond_ns);
 constexpr size_t kMostAsync = 1024, kMostWindows = 8;
 constexpr u64 kLeastTime_ns = 400'000'000;  // over which processor time is measured, as it is counted in 10 ms
 constexpr u32 kNoEpoch = 0xffffffff;        // nothing is recorded
@@ -135,7 +134,7 @@ void Program::cover(u32 name, u64 begin, u64 end) {
 }
 
 void Program::tell(const EndedRange& r) {
-  if (!second_) second_ = time_.ticks_of(kSecond_ns);
+  if (!second_) second_ = time_.ticks_of(i64(kSecond_ns));
   operators_.add(second_, r.end, r.name, {r.self, r.total, 1});
   bool special = loading_.count(r.name) || communicating_.count(r.name);
   if (r.outermost || special) cover(r.name, r.begin, r.end);
@@ -274,7 +273,7 @@ void Program::look_at_process() {
   if (read_small_file((proc + "/stat").c_str(), text, sizeof text) > 0) after = strrchr(text, ')');
   if (!after || sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) != 2)
     return;
-  u64 ns = (user + system) * u64(kSecond_ns / sysconf(_SC_CLK_TCK));
+  u64 ns = (user + system) * (kSecond_ns / u64(sysconf(_SC_CLK_TCK)));
   if (cpu_at_ns_) cpu_ = double(ns - std::min(ns, cpu_ns_)) / double(now - cpu_at_ns_);
   cpu_ns_ = ns;
   cpu_at_ns_ = now;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/string_once.h"
 #include "record/record.h"
 
 namespace tprof {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr i32 kTypeName = 24, kTypeBasicSize = 32;  // in a type object
 constexpr i32 kThreadInterpreter = 16;              // in a thread state: its interpreter
-constexpr int kTries = 5;                           // the list of threads changes while it is read
+constexpr int kWalks = 5;                           // the list of threads changes while it is read
 constexpr u32 kFinal = 0xf0;                        // in the version: no alpha, beta or candidate
 
 constexpr u16 version(int minor) { return u16(3 << 8 | minor); }
@@ -100,7 +100,7 @@ std::string known_layout(const Memory& memory, const PythonSymbols& symbols, Pyt
   if (!is_code_type(memory, layout.code_type, known->code_bytes))
     return "its code objects are laid out in an unknown way";
   bool has_threads = false;
-  for (int tries = kTries; tries--;)
+  for (int tries = kWalks; tries--;)
     if (leads_back(memory, layout, has_threads)) return "";
   return has_threads ? "its threads are laid out in an unknown way" : "its interpreter has not started, or has ended";
 }

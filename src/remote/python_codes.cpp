@@ -5,11 +5,10 @@
 namespace tprof::remote {
 namespace {
 
-constexpr i32 kTypeOfObject = 8;
 constexpr size_t kMaxKnown = 100'000;  // addresses; beyond that those that were not seen for long are forgotten
 constexpr u64 kLong = 10'000;          // looks
 // With different contents; those beyond are not read.
-constexpr size_t kMaxCodes = 200'000, kMaxKept = 512 << 20;  // kMaxKept: bytes of all of them together
+constexpr size_t kMaxCodes = 200'000, kMaxCodeBytes = 512 << 20;  // kMaxCodeBytes: bytes of all of them together
 
 }  // namespace
 
@@ -21,7 +20,7 @@ PythonCodes::Identity PythonCodes::identity_in(const char* head) const {
   auto take = [&](i32 offset, auto& to) {
     if (offset >= 0 && size_t(offset) + sizeof to <= kHead) memcpy(&to, head + offset, sizeof to);
   };
-  take(kTypeOfObject, out.type);
+  take(i32(kTypeOfObject), out.type);
   take(layout_.name, out.name);
   take(layout_.file, out.file);
   take(layout_.table, out.table);
@@ -35,7 +34,7 @@ KnownCode PythonCodes::read(u64 address, const Identity& identity) {
   if (identity.type != layout_.code_type) return {};
   if (!reader_.read_code(address, code)) return {true, 0};
   if (layout_.python == kCodeOfItsOwn && code.file == "<shim>") return {};
-  if (codes_.size() >= kMaxCodes || kept_bytes_ > kMaxKept) return {true, 0};
+  if (codes_.size() >= kMaxCodes || kept_bytes_ > kMaxCodeBytes) return {true, 0};
   std::string content = code.name + '\0' + code.file + '\0' + std::to_string(code.lines.first_line) + code.lines.table;
   auto [known, added] = numbers_.try_emplace(std::move(content), u32(codes_.size()) + 1, std::move(code));
   if (added) {

@@ -9,6 +9,8 @@
 
 namespace tprof::remote {
 
+constexpr u64 kTypeOfObject = 8;  // in every object of every version: where its type's address stands
+
 // Of a list that a damaged or hostile program may have made a ring.
 constexpr size_t kMaxInterpreters = 1000, kMaxThreads = 100'000;
 

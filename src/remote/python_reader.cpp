@@ -9,7 +9,6 @@ namespace {
 
 constexpr u16 kCodeOfItsOwn = 3 << 8 | 12;
 constexpr u16 kShortStrings = 3 << 8 | 12;         // since then strings have a shorter head
-constexpr u64 kTypeOfObject = 8;                   // in every object
 constexpr u64 kBytesLength = 16, kBytesData = 32;  // in a bytes object
 constexpr u64 kTextLength = 16, kTextState = 32;   // in a string
 constexpr size_t kMaxText = 64 << 10, kMaxTable = 1 << 20;

@@ -8,7 +8,7 @@
 namespace tprof::remote {
 namespace {
 
-constexpr int kTries = 3;
+constexpr int kLooks = 3;
 constexpr u64 kNear = 4096;    // frames so far from each other are read as one range
 constexpr u64 kGrowth = 1024;  // what is read beyond the innermost frame, for those that are entered meanwhile
 constexpr u64 kMaxInRange = 256 << 10;
@@ -279,7 +279,7 @@ ThreadSnapshot Snapshots::shown(const Thread& t, bool gil) const {
 bool Snapshots::take(std::vector<ThreadSnapshot>& out, u64 only, const HasRun& has_run) {
   out.clear();
   bool found = (only || rounds_++ % kLookEvery != 0) && read_states();
-  for (int i = 0; !found && i < kTries; i++) found = find_threads() && read_states();
+  for (int i = 0; !found && i < kLooks; i++) found = find_threads() && read_states();
   if (!found) return false;
   range_bytes_ = 0;
   for (const Thread& t : threads_)
@@ -301,7 +301,7 @@ bool Snapshots::take(std::vector<ThreadSnapshot>& out, u64 only, const HasRun& h
     else
       left.push_back(&t);
   }
-  for (int i = 0; !left.empty() && i < kTries; i++) {
+  for (int i = 0; !left.empty() && i < kLooks; i++) {
     read_frames(left, false);
     for (Thread* t : left)
       if (!t->unread) walk(*t);

@@ -11,8 +11,6 @@ struct Row {
   const WorkerUse& worker;
 };
 
-Value mean(i64 sum, u64 n) { return n ? Value(sum / i64(n)) : Value(); }
-
 std::string title_of(const LoaderUse& use) { return "DataLoader " + std::to_string(use.loader); }
 
 std::vector<std::string> notes_of(const LoaderUse& use) {

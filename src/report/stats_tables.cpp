@@ -16,7 +16,6 @@ constexpr char kNoDevice[] = "No GPU work was recorded";
 // As Python rounds: to even.
 i64 micros(double ns) { return i64(std::nearbyint(ns / 1000)); }
 double percent(i64 part, i64 whole) { return 100.0 * double(part) / double(whole); }
-Value mean(i64 sum, u64 count) { return count ? Value(i64(std::llround(double(sum) / double(count)))) : Value(); }
 
 void add_memory_columns(Columns<OperatorRow>& c, u8 type, const char* key, const char* self_key, const char* title,
                         const char* self_title) {

@@ -65,6 +65,8 @@ int Table::column(const std::string& key) const {
   return -1;
 }
 
+Value mean(i64 sum, u64 count) { return count ? Value(i64(std::llround(double(sum) / double(count)))) : Value(); }
+
 double rounded(double value, int digits) {
   double scale = std::pow(10, digits);
   return std::nearbyint(value * scale) / scale;

@@ -93,6 +93,8 @@ TextStyle text_style(FILE* to);
 // cut so that different ones still look different; then columns are left out, which a line reports.
 std::string text_of(const Table& table, const TextStyle& style);
 
+// Not known if there is none.
+Value mean(i64 sum, u64 count);
 double rounded(double value, int digits);  // as Python rounds: to even
 
 std::string time_text(i64 ns);                                             // 12.345us, 1.234ms, 1.234s

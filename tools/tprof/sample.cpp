@@ -30,7 +30,6 @@
 namespace tprof {
 namespace {
 
-constexpr u64 kSecond_ns = 1'000'000'000;
 constexpr u64 kIdlePause_ns = 10'000'000;      // how often it looks whether something is recorded
 constexpr u64 kStartPatience_ns = kSecond_ns;  // until the program has let its sampler in (PR_SET_PTRACER)
 constexpr u64 kPartOfMaxSize = 4;              // of TPROF_MAX_SIZE is for samples

@@ -26,7 +26,6 @@
 namespace tprof {
 namespace {
 
-constexpr u64 kSecond_ns = 1'000'000'000;
 constexpr useconds_t kPause_us = 250'000;
 constexpr u32 kMostReports = 1000;
 constexpr u64 kShare = 100;  // looking into the recording takes at most this part of a processor's time

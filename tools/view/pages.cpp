@@ -27,7 +27,7 @@ constexpr size_t kMostAtOnce = 4;         // processes that make pages
 constexpr size_t kMostWaiting = 64;       // pages that wait for their turn
 constexpr size_t kMostKept = 64;          // pages, and the reasons why there is none
 constexpr u64 kMostBytes = u64(1) << 30;  // of the pages that are kept; the newest one may be larger
-constexpr size_t kLongestHead = 16 << 20;
+constexpr size_t kLongestPageHead = 16 << 20;
 constexpr size_t kMostSaid = 4096;  // bytes of what a process says
 constexpr u64 kNsPerSecond = 1'000'000'000;
 constexpr u64 kFailsFor = 10 * kNsPerSecond;  // after that, who asks for a page that failed has it tried again
@@ -78,7 +78,7 @@ std::string identity(const std::vector<kineto::TraceFile>& traces) {
 std::shared_ptr<const Page> page_in(const std::shared_ptr<File>& file) {
   std::string head = read_bytes(*file, 0, 64 << 10);
   u64 size = size_of(*file);
-  if (head.find('\n') == std::string::npos) head = read_bytes(*file, 0, kLongestHead);
+  if (head.find('\n') == std::string::npos) head = read_bytes(*file, 0, kLongestPageHead);
   size_t end = head.find('\n');
   if (end == std::string::npos) return nullptr;
   Json said = bounded_json(head.substr(0, end));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/string_once.h"
 #include "base/types.h"
 
 namespace CLI {

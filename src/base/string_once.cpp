@@ -1,0 +1,3 @@
+#include <string>
+
+template class std::basic_string<char>;
