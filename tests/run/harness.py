@@ -34,6 +34,7 @@ PRELOAD = preloadable(LIBRARY)
 # Exit status by the ending that a program of tests/apps is told, see endings.py there.
 ENDINGS = {"fall": 0, "exit": 3, "exception": 1, "SIGINT": -signal.SIGINT, "SIGTERM": -signal.SIGTERM, "_exit": 5,
            "SIGSEGV": -signal.SIGSEGV, "SIGKILL": -signal.SIGKILL}
+HUNG = 600  # seconds: what takes longer hangs, also where ten other programs want each processor
 TRACE_NAME = re.compile(r"^(.*?)\.(\d+)\.pt\.trace\.json(?:\.gz)?$")
 
 
@@ -179,7 +180,7 @@ def descendants(pid):
     return children + [deeper for child in children for deeper in descendants(child)]
 
 
-def finish(process, logdir, timeout=120):
+def finish(process, logdir, timeout=HUNG):
     """Waits for the process and for everything that writes in its log directory."""
     try:
         out, err = process.communicate(timeout=timeout)
@@ -199,7 +200,7 @@ def finish(process, logdir, timeout=120):
     return Result(process.returncode, out or "", err or "", pathlib.Path(logdir) if logdir else None)
 
 
-def run(argv, how="bare", timeout=120, **more):
+def run(argv, how="bare", timeout=HUNG, **more):
     return finish(start(argv, how, **more), more.get("logdir") if how != "bare" else None, timeout)
 
 
@@ -240,7 +241,7 @@ def recordings(logdir):
     return found
 
 
-def settle(logdir, seconds=60):
+def settle(logdir, seconds=HUNG):
     """Until nobody writes in the log directory any more."""
     end = time.monotonic() + seconds
     quiet = 0
@@ -250,7 +251,7 @@ def settle(logdir, seconds=60):
         time.sleep(0.02)
 
 
-def wait_for(condition, seconds=180, what="what the test waits for"):
+def wait_for(condition, seconds=HUNG, what="what the test waits for"):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         value = condition()
@@ -332,7 +333,7 @@ def unless_busy(logdir):
 
 def tprof(*words, **more):
     """Runs the tprof tool."""
-    more = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "timeout": 120, **more}
+    more = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "timeout": HUNG, **more}
     return subprocess.run([str(TPROF), *map(str, words)], **more)
 
 

@@ -129,7 +129,7 @@ class Terminal:
         self.show(new)
         return bool(new)
 
-    def until(self, text, seconds=60):
+    def until(self, text, seconds=600):
         """Until this text, or what a function of the terminal says, is on the screen."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -138,7 +138,7 @@ class Terminal:
             self.read(0.1)
         raise AssertionError("not on the screen within %g s: %s\n%s" % (seconds, text, self.text()))
 
-    def ended(self, seconds=60):
+    def ended(self, seconds=600):
         """How the program ended, as subprocess has it: exit status, or minus the signal."""
         end = time.monotonic() + seconds
         while time.monotonic() < end and self.status is None:

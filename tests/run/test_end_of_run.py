@@ -12,7 +12,7 @@ import time
 import pytest
 
 from finishers import finishers
-from harness import RUN, prepare, recordings, run, start, tprof, trace_files, wait_for
+from harness import HUNG, RUN, prepare, recordings, run, start, trace_files, wait_for
 
 
 def is_locked(path):
@@ -52,7 +52,7 @@ def stopped_finisher(logdir, run_options=(), options=None, env=None, ending="exi
 @pytest.mark.parametrize("wait", ["0", "0.5"])
 def test_it_waits_no_longer_than_it_is_told(wait, ending, status, logdir):
     with stopped_finisher(logdir, ["--exit-wait", wait], ending=ending) as (process, go_on):
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=HUNG)
         assert (process.returncode, out.startswith("done")) == (status, True)
         line, = err.splitlines()
         assert ("killed by SIGTERM" in line) == (status < 0)
@@ -66,7 +66,7 @@ def test_inf_waits_until_all_is_written(logdir):
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(timeout=2)
         go_on()
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=HUNG)
         assert process.returncode == 3 and err.startswith("tprof: wrote ")
 
 
@@ -76,7 +76,7 @@ def test_a_signal_ends_the_wait_with_the_program_s_status(name, logdir):
         assert process.stdout.readline().startswith("done")
         wait_for(lambda: b"tprof run" in b" ".join(waiting(process.pid)), what="the wait")
         process.send_signal(getattr(signal, name))
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=HUNG)
         assert process.returncode == 3 and "in the background" in err
         go_on()
 
@@ -95,7 +95,7 @@ def test_in_a_job_step_it_waits_until_all_is_written_and_says_so(name, logdir):
         said = process.stderr.readline()
         assert said.startswith("tprof: waiting until the last trace is written, since this is a job step (" + name)
         go_on()
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=HUNG)
         assert process.returncode == 3 and err.startswith("tprof: wrote ")
 
 
@@ -105,7 +105,7 @@ def test_as_process_1_it_waits_until_all_is_written(logdir):
         pytest.skip("no PID namespace can be made here")
     words, environment = prepare(["many_ops.py", 3000], "run", logdir=logdir, run_options=["--exit-wait", "0"])
     done = subprocess.run([*isolated, *words], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
-                          text=True, timeout=120)
+                          text=True, timeout=HUNG)
     assert done.returncode == 0 and "wrote" in done.stderr and len(trace_files(logdir)) == 1, done.stderr
 
 
@@ -119,7 +119,7 @@ def test_on_a_terminal_it_shows_that_it_goes_on(logdir):
             go_on()
             while b"\r\033[Ktprof: wrote " not in text:
                 text += os.read(ours, 4096)
-            assert process.wait(timeout=60) == 3
+            assert process.wait(timeout=HUNG) == 3
     finally:
         os.close(ours)
         os.close(theirs)
@@ -129,18 +129,18 @@ def test_quiet_says_nothing_of_it(logdir):
     with stopped_finisher(logdir, ["-q", "--exit-wait", "0"], env={"SLURM_STEP_ID": ""}) as (process, go_on):
         time.sleep(2.5)
         go_on()
-        assert process.communicate(timeout=120)[1] == ""
+        assert process.communicate(timeout=HUNG)[1] == ""
 
 
 @pytest.mark.parametrize("command", ["overview", "stats", "convert"])
 def test_commands_wait_for_what_is_being_written(command, logdir):
     with stopped_finisher(logdir, ["--exit-wait", "0"]) as (process, go_on):
-        process.communicate(timeout=120)
+        process.communicate(timeout=HUNG)
         reader = subprocess.Popen([RUN.parent / "tprof", command, logdir], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, text=True)
         assert "its last trace is being written; waiting for it" in reader.stderr.readline()
         go_on()
-        out, err = reader.communicate(timeout=120)
+        out, err = reader.communicate(timeout=HUNG)
         assert reader.returncode == 0 and (out or command == "convert"), err
         assert len(trace_files(logdir)) == 1
 
@@ -149,7 +149,7 @@ def test_what_a_killed_finisher_left_is_finished(logdir):
     with stopped_finisher(logdir) as (process, _):
         pid, = finishers(logdir)
         os.kill(pid, signal.SIGKILL)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=HUNG)
         assert process.returncode == 3 and err.startswith("tprof: wrote ") and len(trace_files(logdir)) == 1
 
 
@@ -208,7 +208,7 @@ def test_the_page_is_waited_for_longer_than_traces(logdir):
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(timeout=2)
         go_on()
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=HUNG)
         assert process.returncode == 3 and "tprof: wrote %s/report.html (" % logdir in err, err
 
 
@@ -218,7 +218,7 @@ def test_who_does_not_wait_for_the_page_is_told_how_to_write_it(name, logdir):
         assert process.stdout.readline().startswith("done")
         wait_for(lambda: b"tprof run" in b" ".join(waiting(process.pid)), what="the wait")
         process.send_signal(getattr(signal, name))
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=HUNG)
         assert process.returncode == 3 and no_page(logdir, "tprof-run was interrupted") in err.splitlines(), err
         go_on()
 

@@ -34,7 +34,7 @@ def traces(tmp_path_factory):
 
 
 def stats(by, traces):
-    done = tprof("stats", "--json", "--by", by, traces, timeout=300)
+    done = tprof("stats", "--json", "--by", by, traces)
     return json.loads(done.stdout)["workers"]
 
 
@@ -44,7 +44,7 @@ def ns(us):
 
 @pytest.mark.full
 def test_four_workers_find_what_stats_says_of_256_ranks(traces, tmp_path):
-    done = tprof("export", "--to", "parquet", "-o", tmp_path / "tables", traces, timeout=300)
+    done = tprof("export", "--to", "parquet", "-o", tmp_path / "tables", traces)
     assert done.returncode == 0 and "256 traces" in done.stdout, done.stderr
     assert len(list((tmp_path / "tables" / "op_agg").rglob("*.parquet"))) == RANKS
     words, environment = machine("engines").command(

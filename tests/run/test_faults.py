@@ -42,9 +42,9 @@ def test_the_program_does_what_it_does_bare(name, program, inject, tmp_path):
             pytest.skip("no " + word)
     if subprocess.run([*words, "true"], stdin=subprocess.DEVNULL, capture_output=True).returncode:
         pytest.skip("such a place cannot be had here")
-    bare = run(PROGRAMS[program], wrapper=words, timeout=300)
+    bare = run(PROGRAMS[program], wrapper=words)
     # Preloaded, also while the place is made: the words in front of the program are programs of their own.
-    ours = run(PROGRAMS[program], "preload", wrapper=words, logdir=place / "log", timeout=300)
+    ours = run(PROGRAMS[program], "preload", wrapper=words, logdir=place / "log")
     assert (ours.returncode, ours.stdout) == (bare.returncode, bare.stdout), ours.stderr + bare.stderr
     for trace in trace_files(place / "log") if (place / "log").is_dir() else []:
         check(trace)

@@ -22,7 +22,7 @@ def small_disk(tmp_path):
 
 
 def test_a_full_disk_in_mid_run(how, small_disk, tmp_path):
-    result = run(["many_ops.py", 60000], how, logdir=small_disk, timeout=300)
+    result = run(["many_ops.py", 60000], how, logdir=small_disk)
     assert (result.returncode, result.stdout) == (0, "done 60000\n"), result.stderr
     assert len([line for line in result.said() if "disk is" in line]) == 1, result.stderr
     larger = tmp_path / "larger"
@@ -39,7 +39,7 @@ def test_a_full_disk_in_mid_run(how, small_disk, tmp_path):
 def test_who_could_not_write_traces_does_not_say_that_they_are_written(small_disk):
     """In a log directory of its own choice, which the closing line names."""
     process = start(["many_ops.py", 60000], env={"LD_PRELOAD": str(LIBRARY)}, cwd=small_disk)
-    result = finish(process, None, timeout=300)
+    result = finish(process, None)
     assert (result.returncode, result.stdout) == (0, "done 60000\n"), result.stderr
     logdir, = (small_disk / "tprof_log").iterdir()
     assert recordings(logdir) and not trace_files(logdir), "the rest of the disk has no room for a trace"
@@ -83,7 +83,7 @@ def test_a_disk_that_is_full_from_the_start(how, small_disk):
 
 
 def test_max_size_bounds_the_recording(logdir):
-    result = run(["many_ops.py", 60000], "preload", logdir=logdir, options={"TPROF_MAX_SIZE": "8M"}, timeout=300)
+    result = run(["many_ops.py", 60000], "preload", logdir=logdir, options={"TPROF_MAX_SIZE": "8M"})
     assert (result.returncode, result.stdout) == (0, "done 60000\n")
     traces = result.traces()
     assert sum(t.ledger["dropped"].get("over_budget", 0) for t in traces) > 0

@@ -109,7 +109,7 @@ def test_what_is_no_regular_file_is_named_and_left_alone(name, kind, kept, tmp_p
     make(kind, log / name)
     for command in READERS:
         for target in (log, log / name):
-            done = tprof(*command, target, timeout=20)
+            done = tprof(*command, target)
             said = [line for line in done.stderr.splitlines() if name in line]
             not_for = {"convert": not name.endswith(".tprof"), "check": name.endswith(".tprof")}
             if target == log and not_for.get(command[0]):
@@ -157,9 +157,9 @@ def test_a_pipe_is_not_even_opened(name, kept, tmp_path):
     try:
         wait_for(writer.waits, what="the writer")
         for command in [*READERS, ["convert", "--force"], ["hang"], ["report", "-o", tmp_path / "report.html"]]:
-            tprof(*command, log, timeout=60)
+            tprof(*command, log)
             if writer.path.suffix:
-                tprof(*command, log / name, timeout=60)
+                tprof(*command, log / name)
         wait_for(lambda: writer.met or writer.waits(), what="the writer")
     finally:
         met = writer.was_met()

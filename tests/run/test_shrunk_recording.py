@@ -94,7 +94,7 @@ def test_a_program_of_cuda_alone(options, how, logdir):
     bare = run([SIM, VECTOR_ADD, 4000])
     process = start([SIM, VECTOR_ADD, 4000], how, logdir=logdir, options=options)
     for _ in range(3):
-        for recording in wait_for(lambda: recordings(logdir) or process.poll() is not None and [None], seconds=120):
+        for recording in wait_for(lambda: recordings(logdir) or process.poll() is not None and [None]):
             if recording and process.poll() is None:
                 os.truncate(recording.path, 0)
     result = finish(process, logdir)

@@ -23,7 +23,7 @@ GENERATIONS = {int(row.split(",")[0]): dict(zip(GENERATION_COLUMNS, map(int, row
 VIRTUAL = {"SIMCUDA_CLOCK": "virtual", "SIMCUDA_START_NS": "1700000000000000000"}
 
 
-def simcuda(*command, cuda="13", timeout=60, **environment):
+def simcuda(*command, cuda="13", timeout=600, **environment):
     """Runs an app of tests/apps/cuda (by its name) on the simulated CUDA."""
     words = [str(FAKE / "simcuda-run"), "--cuda", cuda, str(APPS / command[0]), *command[1:]]
     return subprocess.run(words, env={**os.environ, **environment}, stdin=subprocess.DEVNULL, text=True,

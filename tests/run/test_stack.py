@@ -15,7 +15,7 @@ import time
 
 import pytest
 
-from harness import APPS, BUILD, TPROF, machine, start, tprof, wait_for
+from harness import APPS, BUILD, HUNG, TPROF, machine, start, tprof, wait_for
 
 HERE = APPS / "stack"
 HELPER = BUILD / "tools" / "stack" / "tprof-stack"
@@ -71,7 +71,7 @@ def test_the_program_does_not_notice(started, waits):
         assert "incomplete" not in thread and not found["stopped_us"]
     assert "(in epoll_wait; not stopped)" in tprof("stack", str(program.pid)).stdout
     assert (ptrace_state(program.pid), descriptors(program.pid)) == before
-    out, _ = program.communicate(timeout=60)
+    out, _ = program.communicate(timeout=HUNG)
     assert (program.returncode, out) == (0, "1 found\n")
 
 
@@ -98,7 +98,7 @@ def watched(pid, pause):
     thread = threading.Thread(target=ask_for_all)
     thread.start()
     try:
-        wait_for(lambda: answers, 60, "the first answer")
+        wait_for(lambda: answers, what="the first answer")
         yield answers
     finally:
         over.set()
@@ -110,7 +110,7 @@ def watched(pid, pause):
 
 def results_of_calls(program):
     """Each call with its result and errno, and the longest time that one took, in milliseconds."""
-    out, _ = program.communicate("\n", timeout=30)  # what begins anew at each stop would never end
+    out, _ = program.communicate("\n", timeout=HUNG)  # what begins anew at each stop would never end
     rows = [line.split() for line in out.splitlines()]
     return {row[0]: row[1:3] for row in rows}, max(float(row[3]) for row in rows)
 
@@ -121,14 +121,14 @@ def test_no_system_call_fails_or_takes_longer(started, compiled):
     program = started([calls, "300"], stdin=subprocess.PIPE)
     with watched(program.pid, 0.005) as answers:
         found, longest_ms = results_of_calls(program)
-    assert found == bare and longest_ms < 10_000
+    assert found == bare and longest_ms < 60_000
     assert answers["in"] and answers["stack"], answers
 
 
 def test_a_program_with_threads_may_exec_while_it_is_watched(started, compiled):
     program = started([compiled("stack/execs.c"), "20"])
     with watched(program.pid, 0.005) as answers:
-        assert program.wait(60) == 0
+        assert program.wait(HUNG) == 0
     assert program.stdout.read() == "done\n" and answers["stack"], answers
 
 

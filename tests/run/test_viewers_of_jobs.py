@@ -15,7 +15,7 @@ from test_golden_views import assert_plugin_s, plugin_views
 def window(request, tmp_path_factory):
     """Two steps of each rank, in a window of their own."""
     job, where = plugin_views.REAL[request.param]
-    result = run(["gloo_collectives.py", job, 2, "env"], "run", timeout=300, where=machine(where),
+    result = run(["gloo_collectives.py", job, 2, "env"], "run", where=machine(where),
                  logdir=tmp_path_factory.mktemp(job), options={"TPROF_SCHEDULE": plugin_views.WINDOW})
     assert result.returncode == 0 and len(result.traces()) == 2, result.stderr
     return result

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from finishers import finishers
-from harness import APPS, load_traces, recordings, run, settle, start, tprof, trace_files, wait_for
+from harness import HUNG, load_traces, recordings, run, settle, start, tprof, trace_files, wait_for
 
 EPOCHS, ITEMS = 8, 8
 
@@ -89,7 +89,7 @@ def test_a_window_that_began_long_after_the_first_keeps_its_workers(logdir, tmp_
                     options={"TPROF_SCHEDULE": "wait=1,active=1,skip_first_wait=1,repeat=0"})
     wait_for(lambda: len(left_of(logdir)) == 2 and all(".worker" in r.path.name for r in left_of(logdir)), what="the fold")
     (tmp_path / "go").touch()
-    assert process.wait(60) == 0
+    assert process.wait(HUNG) == 0
     process.communicate()
     settle(logdir)
     items = items_of(logdir)
@@ -129,7 +129,7 @@ def test_sigkill_loses_nothing(killed, tmp_path, logdir):
     else:
         os.kill(program_of(process.pid), signal.SIGKILL)
         end_orphans(process)
-    process.communicate(timeout=60)
+    process.communicate(timeout=HUNG)
     settle(logdir)
     done = sorted(int(line) for line in progress.read_text().split())
     items = items_of(logdir)
@@ -159,7 +159,7 @@ def test_a_recording_that_is_folded_and_still_there_counts_once(logdir, tmp_path
     process = start(["epochs.py", 4], "preload", logdir=logdir, env={"EPOCHS_BEGIN": str(tmp_path / "go")})
     os.kill(wait_for(lambda: list(finishers(logdir)))[0], signal.SIGKILL)
     (tmp_path / "go").touch()
-    process.communicate(timeout=180)
+    process.communicate(timeout=HUNG)
     own = {r.path: r.path.read_bytes() for r in recordings(logdir)}
     leader, = (r.path for r in recordings(logdir) if not r.helper)
     assert len(own) == 9
@@ -203,7 +203,7 @@ def test_names_that_others_have_taken_are_left_alone(tmp_path, logdir):
     taken[1].write_text("theirs\n")
     os.mkfifo(taken[2])
     (tmp_path / "go").touch()
-    process.communicate(timeout=120)
+    process.communicate(timeout=HUNG)
     settle(logdir)
     assert victim.read_text() == "mine\n" and taken[0].is_symlink()
     assert taken[1].read_text() == "theirs\n" and stat.S_ISFIFO(taken[2].stat().st_mode)

@@ -103,7 +103,7 @@ def serving(directory, *words, ends_by=signal.SIGTERM, env=None):
             said += line
         yield Server(process, said)
         process.send_signal(ends_by)
-        assert process.wait(30) == 0, process.stderr.read()
+        assert process.wait(120) == 0, process.stderr.read()
         assert process.stderr.read() == ""
     finally:
         if process.poll() is None:
