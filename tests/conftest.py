@@ -2,6 +2,7 @@
 import contextlib
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,7 @@ sys.path[:0] = [str(TESTS), str(TESTS / "run")]
 sys.dont_write_bytecode = True
 
 import harness  # noqa: E402  (needs the path above)
+import quick  # noqa: E402
 import spread  # noqa: E402
 
 # Started in the background or under nohup, these are ignored, and the programs under test would inherit that. Workers of
@@ -29,7 +31,14 @@ if threading.current_thread() is threading.main_thread():
 collect_ignore = ["run/test_docs.py"]  # meson test runs it, with its own environment
 
 
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true", help="what tests/quick runs, see quick.py")
+
+
 def pytest_configure(config):
+    harness.every_way = config.getoption("markexpr") != "not full"
+    if config.getoption("--quick"):
+        quick.begin()
     config.addinivalue_line("markers", "full: slow; only with tests/all --full")
     config.addinivalue_line("markers", "everywhere: on all torches and in all ways, also in CI (spread.py)")
     config.addinivalue_line("markers", "not_on(places): where a test is skipped, so that CI runs it elsewhere (spread.py)")
@@ -37,8 +46,8 @@ def pytest_configure(config):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    spread.mark_what_ci_leaves_out(items)
+def pytest_collection_modifyitems(config, items):
+    spread.mark_what_ci_leaves_out(items, in_turn=not config.getoption("--quick"))
 
 
 def pytest_sessionstart(session):
@@ -46,21 +55,28 @@ def pytest_sessionstart(session):
         raise pytest.UsageError("nothing built in %s: run tests/all, or set TPROF_BUILD" % harness.BUILD)
 
 
-@pytest.fixture(scope="session", params=["host", "trixie", "sid"])
+@pytest.fixture(scope="session", params=harness.TORCHES)
 def torch_machine(request):
-    """This machine's own torch (1.13 on Debian 12), and the ones of two Debian chroots (2.6, 2.14)."""
+    """Where pip has installed a torch."""
     return harness.machine(request.param)
 
 
-@pytest.fixture(scope="session", params=["host", pytest.param("trixie", marks=pytest.mark.full), "sid"])
+@pytest.fixture(scope="session", params=[harness.TORCHES[0], pytest.param("2.6", marks=pytest.mark.full), "1.13"])
 def outer_machine(request):
-    """For what takes long: the oldest and the newest of them, the one between with --full."""
+    """For what takes long: the newest and the oldest of them, the one between with --full."""
     return harness.machine(request.param)
 
 
-@pytest.fixture(scope="session", params=["trixie", "sid"])
-def kineto_machine(request):
-    """Those with torch.profiler: Debian 12's torch is built without Kineto."""
+@pytest.fixture(scope="session", params=[harness.TORCHES[0], "sid", "trixie", "1.13"])
+def python_machine(request):
+    """For what differs by the version of Python: 3.11 with the newest torch, 3.14 and 3.13 in Debian's roots, and the
+    oldest torch."""
+    return harness.machine(request.param)
+
+
+@pytest.fixture(scope="session", params=["host", "sid", pytest.param("trixie", marks=pytest.mark.full)])
+def cpu_machine(request):
+    """A torch that is built without CUDA, for programs on the simulated CUDA: Debian's."""
     return harness.machine(request.param)
 
 
@@ -68,6 +84,23 @@ def kineto_machine(request):
 def how(request):
     """How the program is profiled: under tprof-run, or with nothing but LD_PRELOAD."""
     return request.param
+
+
+def processor_seconds():
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    item.began_at = processor_seconds()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_teardown(item):
+    """tests/summary adds up what each test and its programs took of the processors: that holds on a busy machine, too."""
+    yield
+    item.user_properties.append(("processor", "%.2f" % (processor_seconds() - item.began_at)))
 
 
 @pytest.fixture(autouse=True)
@@ -159,7 +192,7 @@ def job(tmp_path):
     trouble; kills all in the end."""
     started = []
 
-    def begin(what, where="host", ranks=2, how="run", wrapper=(), **environment):
+    def begin(what, where=harness.TORCHES[0], ranks=2, how="run", wrapper=(), **environment):
         ready, logdir = tmp_path / ("ready%d" % len(started)), tmp_path / "log"
         program = harness.start(["hangs.py", what, ready, ranks], how, logdir=logdir, where=harness.machine(where),
                                 env=environment, wrapper=wrapper, start_new_session=True)

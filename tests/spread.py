@@ -3,7 +3,7 @@
 Most of the time of the tests goes by in `import torch`, so that a test of three torches or of two ways to start a
 program costs three or two times as much. CI spreads these over the tests: of the sets of parameters that differ in
 nothing else it runs one, another one for each next set, so that every torch and every way meets every kind of test.
-Three markers say otherwise:
+tests/quick runs the first of them: the newest torch. Three markers say otherwise:
 
     @pytest.mark.not_on(*places)   not there, where the test is skipped; a mark of a test or of one of its parameters
     @pytest.mark.everywhere        on all torches and in all ways: what is laid out otherwise in each version
@@ -17,17 +17,21 @@ import zlib
 
 import pytest
 
-PLACES_AND_WAYS = {"host", "trixie", "sid", "run", "preload"}
+import harness
+
+PLACES_AND_WAYS = {"2.15", "2.6", "1.13", "host", "trixie", "sid", "run", "preload"}
 
 
 def is_able(item):
     """Whether it is not known that the test is skipped where this item runs."""
     skips = {place for marker in item.iter_markers("not_on") for place in marker.args}
+    skips.update(root for root in ("trixie", "sid") if harness.missing_root(root))
     return not skips.intersection(item.callspec.id.split("-"))
 
 
-def mark_what_ci_leaves_out(items):
-    """Gives the marker `full` to the sets of parameters that CI leaves out. items: all that pytest has collected."""
+def mark_what_ci_leaves_out(items, in_turn=True):
+    """Gives the marker `full` to the sets of parameters that CI leaves out. items: all that pytest has collected. Where
+    not `in_turn`, the first place and way are kept of all."""
     tests = {}  # (file, test) -> the ids of the other parameters -> items that differ only in place or way
     for item in items:
         if hasattr(item, "callspec") and not item.get_closest_marker("full"):
@@ -39,7 +43,8 @@ def mark_what_ci_leaves_out(items):
             marker = alike[0].get_closest_marker("spread")
             each = marker.args[0] if marker else 1
             able = list(filter(is_able, alike)) or alike
-            kept = able if alike[0].get_closest_marker("everywhere") else [able[turn // each % len(able)]]
+            everywhere = in_turn and alike[0].get_closest_marker("everywhere")
+            kept = able if everywhere else [able[turn // each % len(able) if in_turn else 0]]
             for item in alike:
                 if turn % each or item not in kept:
                     item.add_marker(pytest.mark.full)

@@ -84,7 +84,7 @@ JOBS = {"nccl": (nccl_rank, ["node0_11", "node0_7", "node1_3"]), "gloo": (gloo_r
 
 
 # Two steps of two ranks of apps/gloo_collectives.py in a window; each a folder here. What it runs, on which machine.
-REAL = {"gloo_ddp": ("ddp", "trixie"), "gloo_fsdp": ("fsdp", "sid")}
+REAL = {"gloo_ddp": ("ddp", "2.6"), "gloo_fsdp": ("fsdp", "2.15")}
 WINDOW = "skip_first=1,wait=0,warmup=1,active=2,repeat=1"
 
 

@@ -4,7 +4,7 @@ import pathlib
 import subprocess
 import urllib.request
 
-from harness import BUILD, HOST, PIP_ENVIRONMENTS, REPO, Machine, machine, run
+from harness import BUILD, HOST, REPO, TORCHES, Machine, machine, pip_environment, run
 
 CACHE = BUILD / "host_suites"  # the build directory stands at the same path in every chroot
 
@@ -35,7 +35,7 @@ test_sys_setprofile test_monitoring""".split()
         self.where = where
         version = run(["-c", "import sys; print('%d.%d' % sys.version_info[:2])"], where=where).stdout.strip()
         self.version = "Python " + version
-        install(HOST if where.name in PIP_ENVIRONMENTS else where, "libpython%s-testsuite" % version)
+        install(HOST if where.name in TORCHES else where, "libpython%s-testsuite" % version)
 
     def has(self, file):
         found = "import importlib.util, sys; sys.exit(not importlib.util.find_spec('test.%s'))" % file
@@ -67,7 +67,7 @@ class Torch:
 
     def __init__(self, where):
         self.where = where
-        pip = PIP_ENVIRONMENTS.get(where.name)
+        pip = where.name in TORCHES and pip_environment(where.name)
         version = query(machine("sid") if pip else where, "python3-torch", "${source:Upstream-Version}")
         self.version = "PyTorch's tests of %s on %s" % (version, where.name)
         if pip:

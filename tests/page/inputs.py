@@ -15,7 +15,7 @@ WINDOW = harness.schedule_words(wait=1, warmup=1, active=3, repeat=1)
 FULL = {"TPROF_SCHEDULE": WINDOW, "TPROF_PRESET": "full"}
 
 
-def profiled(argv, logdir, options=None, where=harness.HOST, run_options=()):
+def profiled(argv, logdir, options=None, where=harness.NEWEST, run_options=()):
     """[the log directory] of one run under tprof-run."""
     result = harness.run(argv, "run", logdir=logdir, options=options or FULL, where=where, run_options=run_options)
     assert result.returncode == 0 and harness.trace_files(logdir), result.stderr
@@ -30,7 +30,7 @@ def cpu(where):
 def gpu(directory):
     options = {**FULL, "TPROF_SCHEDULE": harness.schedule_words(wait=2, warmup=1, active=3, repeat=1)}
     argv = [SIMCUDA, "/usr/bin/python3", TORCH / "gpu_ops.py", harness.BUILD / "tests" / "libsimops.so", "waiting"]
-    return profiled(argv, directory / "gpu", options)
+    return profiled(argv, directory / "gpu", options, where=harness.machine("host"))
 
 
 def samples(directory):
@@ -43,10 +43,10 @@ def gloo(directory):
 
 
 def torch_profiler(directory):
-    """What torch.profiler itself writes, of the first chroot that can be had."""
+    """What torch.profiler itself writes, of the newest torch."""
     out = directory / "theirs.pt.trace.json"
     directory.chmod(0o755)
-    result = harness.run([TORCH / "models.py", "transformer", out], where=harness.machine("trixie"))
+    result = harness.run([TORCH / "models.py", "transformer", out], where=harness.machine(harness.TORCHES[0]))
     assert result.returncode == 0, result.stderr
     return [out]
 
@@ -62,7 +62,7 @@ def masks(directory):
 INPUTS = {
     "golden": lambda _: [GOLDEN / "gpu-ops.1.pt.trace.json.gz", GOLDEN / "modules.1.pt.trace.json.gz"],
     "kineto": lambda _: [KINETO / "resnet50_num_workers_0", KINETO / "resnet50_num_workers_4"],
-    "gpu": gpu, "gloo": gloo, "samples": samples, "cpu-host": cpu("host"), "cpu-trixie": cpu("trixie"), "cpu-sid": cpu("sid"),
+    "gpu": gpu, "gloo": gloo, "samples": samples, "cpu-1.13": cpu("1.13"), "cpu-2.6": cpu("2.6"), "cpu-2.15": cpu("2.15"),
     "torch.profiler": torch_profiler,
 }
 DIFFS = {

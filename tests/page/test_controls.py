@@ -221,7 +221,7 @@ def test_call_stacks_of_an_operator(browser, kineto, made, operators):
 
 @full
 def test_a_source_line_opens_the_editor(browser, made):
-    _, report = made("cpu-host")
+    _, report = made("cpu-1.13")
     page = browser.open(report, hash=OPERATORS)
     page.click("main td.expander button")
     links = page.all("main tr.below a", "[e.getAttribute('href'), e.textContent]")
@@ -406,7 +406,7 @@ def test_axe_finds_nothing_serious(theme, browser, kineto):
 
 
 @full
-@pytest.mark.parametrize("name", ["gpu", "gloo", "cpu-host"])
+@pytest.mark.parametrize("name", ["gpu", "gloo", "cpu-1.13"])
 def test_axe_on_other_inputs(name, browser, made):
     page = browser.open(made(name)[1])
     for view in views.of(page):

@@ -224,7 +224,7 @@ def test_twenty_thousand_contexts_stay_fluid(chromium, large):
 
 @full
 def test_flame_graphs_of_a_real_training(browser, made):
-    paths, report = made("cpu-host")
+    paths, report = made("cpu-1.13")
     answers = Answers(paths)
     page = browser.open(report, hash=address())
     sources = [row["source"] for row in answers.at("stats/flame/workers/0/rows")[0]]

@@ -197,7 +197,7 @@ def matches(slice, args, stack, unknown):
     return said.keys() == args.keys() and all(same(said[k], v) for k, v in args.items()) and ";".join(slice[7]) == stack
 
 
-@pytest.mark.parametrize("name", ["gpu", "cpu-host"])
+@pytest.mark.parametrize("name", ["gpu", "cpu-1.13"])
 def test_page_holds_every_slice_of_the_trace(name, made, decoded):
     paths, report = made(name)
     (trace,) = traces(paths[0])

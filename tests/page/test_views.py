@@ -27,7 +27,7 @@ def derived_rows(page, pointer, options):
 
 # --- charts
 
-@pytest.mark.parametrize("name,diff", [("kineto", True), ("gpu", False), ("gloo", False), ("cpu-host", False)])
+@pytest.mark.parametrize("name,diff", [("kineto", True), ("gpu", False), ("gloo", False), ("cpu-1.13", False)])
 def test_charts_say_their_figures_where_one_points(name, diff, browser, made):
     paths, report = made(name, diff=diff)
     answers = Answers(paths[:1], paths[1:]) if diff else Answers(paths)
@@ -66,7 +66,7 @@ def test_a_chart_is_read_by_keyboard(browser, kineto):
 @pytest.fixture(scope="module")
 def memory(made):
     """(report, Answers) of a CPU run with stacks."""
-    paths, report = made("cpu-host")
+    paths, report = made("cpu-1.13")
     return report, Answers(paths)
 
 

@@ -10,7 +10,7 @@ from walk import derived, differences, gaps, strays
 
 full = pytest.mark.full
 INPUTS = ["golden"] + [pytest.param(name, marks=full) for name in
-                       ("kineto", "gpu", "gloo", "samples", "cpu-host", "cpu-trixie", "cpu-sid", "torch.profiler")]
+                       ("kineto", "gpu", "gloo", "samples", "cpu-1.13", "cpu-2.6", "cpu-2.15", "torch.profiler")]
 
 
 def walk(page, answers):

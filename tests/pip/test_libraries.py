@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from harness import machine, run
+from harness import TORCHES, machine, run
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 # No hub is asked for anything; models and tokenizers are made by the programs.
@@ -18,7 +18,7 @@ OF_TIME = re.compile(r"'(?:\w+_)?(?:runtime|per_second)': '[^']*'")
 @pytest.fixture(scope="module")
 def pip():
     """The newest torch that these tests know, as pip installs it."""
-    return machine("pip-2.15")
+    return machine(TORCHES[0])
 
 
 def comparable(stdout):
@@ -34,8 +34,8 @@ def comparable(stdout):
 def run_both(words, how, pip, logdir, options=None, env=None):
     """(Result with tprof, truth)"""
     env = {**ENVIRONMENT, **(env or {})}
-    recorded = run(words, how, where=pip, logdir=logdir, options=options, env=env, timeout=300)
-    bare = run(words, where=pip, env=env, timeout=300)
+    recorded = run(words, how, where=pip, logdir=logdir, options=options, env=env)
+    bare = run(words, where=pip, env=env)
     assert bare.returncode == 0, bare.stderr
     assert recorded.returncode == 0, recorded.stderr
     lines, truth = comparable(recorded.stdout)

@@ -3,7 +3,8 @@
     result = run(["prog.py", "arg"], how="run", logdir=tmp, options={"TPROF_SCHEDULE": "active=2"})
     result.returncode, result.stdout, result.stderr, result.traces()
 
-A command that starts with a *.py file of tests/apps or tests/torch is run by the machine's /usr/bin/python3.
+A command that starts with a *.py file of tests/apps or tests/torch is run by the machine's /usr/bin/python3: in a pip
+environment this is that of the environment.
 """
 import contextlib
 import dataclasses
@@ -17,9 +18,11 @@ import signal
 import struct
 import subprocess
 import time
+import zlib
 
 import pytest
 
+import quick
 from finishers import finishers
 from preload import preloadable
 
@@ -38,17 +41,22 @@ HUNG = 600  # seconds: what takes longer hangs, also where ten other programs wa
 TRACE_NAME = re.compile(r"^(.*?)\.(\d+)\.pt\.trace\.json(?:\.gz)?$")
 
 
+TORCHES = ["2.15", "2.6", "1.13"]  # pip's, the newest first: a tests/pip/VERSION.txt each
+ROOTS = pathlib.Path(os.environ.get("TPROF_TEST_CACHE", "/var/cache/tprof-chroots"))
+
+
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """Where a command runs: here, in a chroot, or here with the Python of a pip environment (tests/pip)."""
+    """Where a command runs: here with the Python of a pip environment (one of TORCHES), here with Debian's own ("host"), or
+    in a root of tests/chroot ("trixie", "sid")."""
     name: str
 
     def command(self, argv, environment):
         """The words to execute and their environment."""
         if self.name == "host":
             return argv, environment
-        if self.name in PIP_ENVIRONMENTS:
-            there = PIP_ENVIRONMENTS[self.name]
+        if self.name in TORCHES:
+            there = pip_environment(self.name)
             return ([there + "/bin/python" if word == "/usr/bin/python3" else word for word in argv],
                     {**environment, "PATH": "%s/bin:%s" % (there, environment["PATH"])})
         there = {**environment, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
@@ -68,30 +76,47 @@ def inhabitant(name):
     return process.pid
 
 
-HOST = Machine("host")
-PIP_ENVIRONMENTS = {}  # of those that machine() was asked for: by name, such as "pip-2.15", their directory
+HOST, NEWEST = Machine("host"), Machine(TORCHES[0])
+every_way = True  # conftest.py: not in CI
+
+
+@functools.lru_cache(maxsize=None)
+def installed(version):
+    """tests/pip/install, which has ended: it prints the directory of the environment, or why it cannot be had."""
+    return subprocess.run([str(TESTS / "pip" / "install"), version], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+
+
+def pip_environment(version):
+    """The directory of that environment. The test is skipped where it cannot be had; not in CI, which is about the newest."""
+    made = installed(version)
+    if made.returncode:
+        why = "not run: " + (made.stderr.strip() or "exit %d" % made.returncode)
+        (pytest.fail if version == NEWEST.name and os.environ.get("CI") == "true" else pytest.skip)(why)
+    return made.stdout.strip()
+
+
+def missing_root(name):
+    """Why that root of tests/chroot is not there; empty when it is. `tests/all --full` makes them."""
+    there = ROOTS / name
+    return "" if (there / ".done").exists() else "not run: no %s; tests/chroot %s makes it" % (there, name)
 
 
 @functools.lru_cache(maxsize=None)
 def missing_machine(name):
-    """Why this machine cannot be had; empty when it can."""
-    if name == "host":
-        return ""
-    if name.startswith("pip-"):
-        made = subprocess.run([str(TESTS / "pip" / "install"), name[len("pip-"):]], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True)
-        PIP_ENVIRONMENTS[name] = made.stdout.strip()
-        return "" if made.returncode == 0 else "not run: " + (made.stderr.strip() or "exit %d" % made.returncode)
+    """Why nothing can be run in that root; empty when it can."""
+    if missing_root(name):
+        return missing_root(name)
     made = subprocess.run([str(TESTS / "chroot"), name], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     return "" if made.returncode == 0 else made.stderr.strip() or "exit %d" % made.returncode
 
 
 def machine(name):
-    why = missing_machine(name)
-    if why and name == "trixie" and (os.geteuid() == 0 or os.environ.get("CI") == "true"):
-        pytest.fail("the trixie chroot is part of these tests: " + why)
-    if why:
-        pytest.skip(why)
+    if name in TORCHES:
+        pip_environment(name)
+    elif name == "host":
+        pytest.importorskip("torch", reason="not run: /usr/bin/python3 has no torch; apt-get install python3-torch")
+    elif missing_machine(name):
+        pytest.skip(missing_machine(name))
     return Machine(name)
 
 
@@ -100,6 +125,12 @@ def torch_version(where):
     """(2, 6) for 2.6.0 on that machine."""
     out = run(["-c", "import torch; print(torch.__version__)"], where=where).stdout
     return tuple(int(n) for n in out.split(".")[:2])
+
+
+@functools.lru_cache(maxsize=None)
+def python_version(where):
+    """(3, 11) for Python 3.11 on that machine."""
+    return tuple(map(int, run(["-c", "import sys; print(*sys.version_info[:2])"], where=where).stdout.split()))
 
 
 @dataclasses.dataclass
@@ -125,13 +156,15 @@ def command_line(argv):
     return (["/usr/bin/python3"] if argv[0].endswith(".py") or argv[0].startswith("-") else []) + argv
 
 
-def prepare(argv, how="bare", logdir=None, options=None, env=None, where=HOST, run_options=(), preload="",
+def prepare(argv, how="bare", logdir=None, options=None, env=None, where=NEWEST, run_options=(), preload="",
             wrapper=()):
     """(words, environment) for Popen. `wrapper` stands in front of tprof-run or of the preloaded program."""
     environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8",
                    "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     environment.update(env or {})
     argv = command_line(argv)
+    if "/usr/bin/python3" in argv:
+        quick.python_starts()
     if how != "bare":
         environment.setdefault("TPROF_EXIT_WAIT", "60")  # a busy machine must not change what is seen
         if logdir:
@@ -200,12 +233,18 @@ def finish(process, logdir, timeout=HUNG):
     return Result(process.returncode, out or "", err or "", pathlib.Path(logdir) if logdir else None)
 
 
+WAYS = ("run", "preload")
+
+
 def run(argv, how="bare", timeout=HUNG, **more):
     return finish(start(argv, how, **more), more.get("logdir") if how != "bare" else None, timeout)
 
 
-def both(argv, tmp_path, ways=("run", "preload"), same_stderr=False, **more):
-    """Runs bare and each way; asserts the same stdout and exit status. Returns {way: Result}."""
+def both(argv, tmp_path, ways=(), **more):
+    """Runs bare and in each of the ways, by default under tprof-run and preloaded, of which CI takes one for each test;
+    asserts the same stdout and exit status. Returns {way: Result}."""
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0].encode()
+    ways = ways or (WAYS if every_way else [WAYS[zlib.crc32(test) % 2]])
     bare = run(argv, **{k: v for k, v in more.items() if k not in ("options", "run_options")})
     results = {"bare": bare}
     for way in ways:

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from harness import LIBRARY, both, run
+from harness import LIBRARY, WAYS, both, run
 
 PROGRAMS = {
     "true": ["/bin/true"], "false": ["/bin/false"],
@@ -22,7 +22,7 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_without_torch(name, tmp_path):
-    results = both(PROGRAMS[name], tmp_path)
+    results = both(PROGRAMS[name], tmp_path, ways=WAYS)
     assert results["preload"].stderr == results["bare"].stderr, "a word"
     extra = results["run"].stderr.replace(results["bare"].stderr, "")
     assert len(extra.splitlines()) <= 1, extra

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 import call_records
-from harness import BUILD, LIBRARY, REPO, both, run, tprof
+from harness import BUILD, LIBRARY, REPO, both, machine, run, tprof
 
 APPS = BUILD / "tests" / "apps" / "cuda"
 SIM = BUILD / "tests" / "fake" / "simcuda-run"
@@ -229,7 +229,8 @@ def test_a_killed_program_keeps_its_calls(tmp_path):
 def test_torch_joins_a_session_that_cuda_began(tmp_path):
     script = REPO / "tests" / "apps" / "cuda" / "plugin_then_torch.py"
     plugin = APPS / "libplugin_12.so"
-    for way, result in both([SIM, "/usr/bin/python3", script, plugin, 4], tmp_path, options=KEEP).items():
+    for way, result in both([SIM, "/usr/bin/python3", script, plugin, 4], tmp_path, options=KEEP,
+                            where=machine("host")).items():
         if way != "bare":
             trace, = result.traces()
             assert trace.marks() == trace.steps() == list(range(4))

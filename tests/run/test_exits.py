@@ -120,14 +120,14 @@ def test_a_recording_that_was_replaced_is_named(tmp_path, logdir):
 def test_ends_while_another_thread_holds_the_loaders_lock(way, tmp_path, compiled):
     """That thread is in the constructor of a library, and stays there."""
     library = compiled("slow_library.c", "-shared")
-    results = both([compiled("ends_beside_dlopen.c"), library, way], tmp_path, timeout=60)
+    results = both([compiled("ends_beside_dlopen.c"), library, way], tmp_path)
     assert (results["bare"].returncode, results["bare"].stdout) == (3, "loading\n")
 
 
 def test_a_watchdog_ends_a_program_that_hangs_in_an_import(tmp_path, compiled):
-    results = both(["watchdog.py", compiled("slow_library.c", "-shared")], tmp_path, timeout=60)
+    results = both(["watchdog.py", compiled("slow_library.c", "-shared")], tmp_path)
     assert results["bare"].returncode == 1
-    for way in ("run", "preload"):
+    for way in results.keys() - {"bare"}:
         trace, = results[way].traces()
         assert trace.marks() == [0, 1, 2]
 
@@ -135,10 +135,10 @@ def test_a_watchdog_ends_a_program_that_hangs_in_an_import(tmp_path, compiled):
 @pytest.mark.parametrize("words,how,seconds", [(["_exit", "fork"], "preload", 1), (["exit"], "run", 10)],
                          ids=["_exit", "exit"])
 def test_a_log_directory_that_does_not_answer_delays_forks_and_the_end_only(words, how, seconds, logdir, compiled):
-    result = run([compiled("stalled_disk.c", "-rdynamic"), *words], how, logdir=logdir, timeout=90)
+    result = run([compiled("stalled_disk.c", "-rdynamic"), *words], how, logdir=logdir)
     ended = time.monotonic()
     assert (result.returncode, result.stdout) == (3, "stalled\n"), result.stderr
-    slack = 8  # of a busy machine
+    slack = 60  # of a busy machine; the disk would never answer
     assert all(float(f) < 1 + slack for f in re.findall(r"forked after (\S+)", result.stderr)), result.stderr
     ends, = re.findall(r"ends at (\S+)", result.stderr)
     assert ended - float(ends) < seconds + slack

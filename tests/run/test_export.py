@@ -276,7 +276,7 @@ print(all(";active_allocated;" in text for text in lines))
 """
 
 
-@pytest.mark.parametrize("where", ["trixie", pytest.param("sid", marks=pytest.mark.full)])
+@pytest.mark.parametrize("where", ["2.6", pytest.param("2.15", marks=pytest.mark.full)])
 def test_torchs_own_functions_take_the_snapshot(snapshot, where):
     _, file, data = snapshot
     said = run(["-c", ASK, file], where=machine(where))

@@ -13,7 +13,7 @@ import sys
 
 import pytest
 
-from harness import BUILD, TESTS, run, tprof
+from harness import BUILD, TESTS, machine, run, tprof
 
 GPU = TESTS / "gpu"
 sys.path.insert(0, str(GPU))
@@ -337,7 +337,7 @@ def converted_facts(kept):
 def test_a_recording_that_is_kept_says_what_its_trace_said(tmp_path):
     """The way of a recording that is put there, from the simulated GPU."""
     program = [SIMCUDA, "/usr/bin/python3", TESTS / "torch" / "gpu_ops.py", BUILD / "tests" / "libsimops.so", "waiting"]
-    result = run(program, "run", logdir=tmp_path / "log", options=recording.WINDOW)
+    result = run(program, "run", logdir=tmp_path / "log", options=recording.WINDOW, where=machine("host"))
     assert result.returncode == 0, result.stderr
     kept, = result.logdir.glob("*.tprof")
     (tmp_path / "copy").mkdir()

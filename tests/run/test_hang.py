@@ -14,15 +14,13 @@ import time
 
 import pytest
 
-from harness import TPROF, machine, run, settle, start, torch_version, tprof, wait_for
+from harness import TORCHES, TPROF, machine, run, settle, start, torch_version, tprof, wait_for
 
-MACHINES = ["host", "sid"]
+MACHINES = ["2.15", "1.13"]
 
 
 def look(subject, code=1, *options):
-    began = time.monotonic()
     done = tprof("hang", subject, "--json", *options)
-    assert time.monotonic() - began < 60
     assert done.returncode == code, done.stdout + done.stderr
     return json.loads(done.stdout)
 
@@ -42,7 +40,7 @@ def functions(found):
     return [f["function"] for stack in found["stacks"] for t in stack["threads"] for f in t["frames"]]
 
 
-@pytest.mark.parametrize("where", ["host", "trixie", "sid"])
+@pytest.mark.parametrize("where", TORCHES)
 def test_a_rank_that_sleeps_is_named_with_its_stack(job, where):
     logdir, pid = job("asleep", where)
     found = look(logdir)
@@ -98,7 +96,7 @@ def test_threads_that_wait_for_each_others_locks_are_named(job, where):
 @pytest.mark.parametrize("where", MACHINES)
 def test_a_stuck_worker_of_a_data_loader_is_named(job, where):
     logdir, pid = job("loader", where)
-    wait_for(lambda: "sleeps" in tprof("hang", logdir, timeout=60).stdout, what="the workers")  # they start
+    wait_for(lambda: "sleeps" in tprof("hang", logdir).stdout, what="the workers")  # they start
     found = look(logdir)
     assert (found["verdict"], found["culprits"]) == ("worker", [1]), found["sentence"]
     assert "sleeps in nap (hangs.py:" in found["sentence"]
@@ -107,7 +105,7 @@ def test_a_stuck_worker_of_a_data_loader_is_named(job, where):
 
 def test_a_child_that_has_ended_is_no_worker_of_a_data_loader(job):
     logdir, _ = job("zombie")
-    wait_for(lambda: "sleeps" in tprof("hang", logdir, timeout=60).stdout, what="the workers")
+    wait_for(lambda: "sleeps" in tprof("hang", logdir).stdout, what="the workers")
     found = look(logdir)
     assert found["verdict"] == "worker" and "sleeps in nap (hangs.py:" in found["sentence"], found["sentence"]
 
@@ -366,7 +364,7 @@ TOO_LARGE = {
 def test_what_a_dump_may_hold_is_bounded(tmp_path, what):
     path = tmp_path / "fr_trace_rank_0"
     path.write_bytes(TOO_LARGE[what])
-    done = tprof("hang", tmp_path, "--dumps", path, timeout=30)
+    done = tprof("hang", tmp_path, "--dumps", path)
     assert done.returncode == 3 and len(done.stderr.splitlines()) == 1, done.stderr[:1000]
     assert re.search("too many values|more than (200000 calls|1000 groups)", done.stderr)
 
@@ -389,7 +387,7 @@ os._exit(0)
 
 
 def test_real_dumps_of_gloo_are_read(tmp_path):
-    where = machine("sid")
+    where = machine(TORCHES[0])
     if torch_version(where) < (2, 10):
         pytest.skip("this torch has no flight recorder for gloo")
     (tmp_path / "desync.py").write_text(

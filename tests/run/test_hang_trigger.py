@@ -44,7 +44,7 @@ def command(tmp_path):
     return said, "echo {verdict} {} >> '%s'" % said
 
 
-@pytest.mark.parametrize("where", ["host", "sid"])
+@pytest.mark.parametrize("where", ["2.15", "1.13"])
 def test_ranks_that_wait_for_one_that_sleeps(job, where, tmp_path):
     """Each writes its own stacks; one of them says who holds the others up, and runs the command."""
     said, on_hang = command(tmp_path)

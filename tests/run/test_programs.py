@@ -13,11 +13,11 @@ TRAIN = ["ddp_static_graph", "ddp_unused", "ddp_buffers", "powersgd", "zero", "p
 CALLS = ["subgroups", "objects", "functional_autograd", "lists", "functional", "coalesced", "dtensor"]
 TRANSFERS = ["point_to_point", "barriers"]
 JOBS = {
-    "train-trixie": TRAIN, "train-sid": TRAIN + ["fsdp2", "tensor_parallel"],
-    "calls-trixie": CALLS, "calls-sid": CALLS + ["reduce_scatter_list"],
-    "transfers-trixie": TRANSFERS, "transfers-sid": TRANSFERS,
+    "train-2.6": TRAIN, "train-2.15": TRAIN + ["fsdp2", "tensor_parallel"],
+    "calls-2.6": CALLS, "calls-2.15": CALLS + ["reduce_scatter_list"],
+    "transfers-2.6": TRANSFERS, "transfers-2.15": TRANSFERS,
 }
-SLOW = {"compiled-sid": ["compiled", "compiled_ddp"]}
+SLOW = {"compiled-2.15": ["compiled", "compiled_ddp"]}
 WORLDS = [pytest.param((job, 2), id=job) for job in JOBS] + [
     pytest.param((job, 2), id=job, marks=pytest.mark.full) for job in SLOW] + [
     pytest.param((job, 4), id=job + "-4", marks=pytest.mark.full) for job in JOBS]
@@ -28,11 +28,11 @@ STEPS = 3  # of each program
 def job(request, tmp_path_factory):
     name, world = request.param
     programs = {**JOBS, **SLOW}[name]
-    if world == 4 and "train-sid" == name:
+    if world == 4 and "train-2.15" == name:
         programs = programs + ["hsdp"]
     logdir = tmp_path_factory.mktemp(name)
     result = run(["gloo_programs.py", ",".join(programs), world], "run", logdir=logdir,
-                 where=machine(name.split("-")[1]), timeout=300)
+                 where=machine(name.split("-")[1]))
     assert (result.returncode, result.stdout) == (0, str([0] * world) + "\n"), result.stderr
     return name.split("-")[0], programs, world, by_rank(result), logdir
 

@@ -171,7 +171,7 @@ def test_waiting_for_any_child_sees_only_ones_own(tmp_path):
 
 @pytest.mark.parametrize("mode,says", [("raises", "Stop()\n"), ("interrupts", "KeyboardInterrupt()\n"),
                                        ("fails", "to the end\n")])
-def test_of_what_is_raised_inside_our_own_code_the_program_gets_its_handlers_alone(mode, says, outer_machine, logdir):
-    assert run(["handled.py", mode], where=outer_machine).stdout == "to the end\n"
-    result = run(["handled.py", mode], "preload", where=outer_machine, logdir=logdir, options=PHASED)
+def test_of_what_is_raised_inside_our_own_code_the_program_gets_its_handlers_alone(mode, says, python_machine, logdir):
+    assert run(["handled.py", mode], where=python_machine).stdout == "to the end\n"
+    result = run(["handled.py", mode], "preload", where=python_machine, logdir=logdir, options=PHASED)
     assert (result.returncode, result.stdout) == (0, says), result.stderr

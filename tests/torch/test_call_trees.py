@@ -10,10 +10,10 @@ SCRIPT = pathlib.Path(__file__).with_name("call_trees.py").resolve()
 
 
 @pytest.fixture(scope="module")
-def recorded(torch_machine, tmp_path_factory):
+def recorded(python_machine, tmp_path_factory):
     """(lines of the script, log directory)"""
     logdir = tmp_path_factory.mktemp("trees") / "log"
-    result = run([SCRIPT], "run", where=torch_machine, logdir=logdir,
+    result = run([SCRIPT], "run", where=python_machine, logdir=logdir,
                  options={"TPROF_WITH_STACK": "1", "TPROF_WITH_MODULES": "1"})
     assert result.returncode == 0, result.stderr
     return list(map(int, result.stdout.split())), logdir

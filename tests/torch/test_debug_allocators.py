@@ -11,18 +11,18 @@ WAYS = {"dev": (["-X", "dev"], {}), "devmode": ([], {"PYTHONDEVMODE": "1"}), "de
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_without_torch(way, outer_machine, tmp_path):
+def test_without_torch(way, python_machine, tmp_path):
     flags, env = WAYS[way]
-    results = both([*flags, "-c", "print(len('four'))"], tmp_path, env=env, where=outer_machine)
+    results = both([*flags, "-c", "print(len('four'))"], tmp_path, ways=("run", "preload"), env=env, where=python_machine)
     assert results["bare"].returncode == 0 and results["preload"].stderr == ""
 
 
 @pytest.mark.spread(2)
 @pytest.mark.parametrize("way", ["dev", "malloc_debug"])
-def test_a_training_with_every_option(way, outer_machine, tmp_path):
+def test_a_training_with_every_option(way, python_machine, tmp_path):
     flags, env = WAYS[way]
     results = both([*flags, SCENARIOS, "plain_with_loader"], tmp_path, ways=["preload"],
-                   env={"PYTHONWARNINGS": "ignore", **env}, where=outer_machine,
+                   env={"PYTHONWARNINGS": "ignore", **env}, where=python_machine,
                    options={"TPROF_PRESET": "full", "TPROF_WITH_STACK": "calls"})
     traces = results["preload"].traces()  # what torch calls while it is imported may fill one
     assert results["bare"].returncode == 0 and [step for trace in traces for step in trace.steps()] == list(range(10))

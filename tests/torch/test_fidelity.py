@@ -17,13 +17,13 @@ OPTIONS = {"TPROF_SCHEDULE": harness.schedule_words(wait=1, warmup=1, active=4, 
 
 
 @pytest.fixture(scope="module", params=MODELS)
-def traces(request, kineto_machine, tmp_path_factory):
+def traces(request, torch_machine, tmp_path_factory):
     """(tprof's, torch.profiler's) of one model, as Outlines."""
     home = tmp_path_factory.mktemp(request.param)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        profiled = pool.submit(harness.run, [PROGRAM, request.param], "run", where=kineto_machine, logdir=home / "log",
+        profiled = pool.submit(harness.run, [PROGRAM, request.param], "run", where=torch_machine, logdir=home / "log",
                                options=OPTIONS)
-        bare = harness.run([PROGRAM, request.param, home / "theirs.json"], where=kineto_machine)
+        bare = harness.run([PROGRAM, request.param, home / "theirs.json"], where=torch_machine)
     assert bare.returncode == 0, bare.stderr
     assert profiled.result().returncode == 0, profiled.result().stderr
     ours, = profiled.result().traces()

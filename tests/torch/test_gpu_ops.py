@@ -40,13 +40,13 @@ def trained(how, where, home, env=None):
 
 
 @pytest.fixture(scope="module")
-def waiting(outer_machine, tmp_path_factory):
-    return trained("waiting", outer_machine, tmp_path_factory.mktemp("gpu"))
+def waiting(cpu_machine, tmp_path_factory):
+    return trained("waiting", cpu_machine, tmp_path_factory.mktemp("gpu"))
 
 
 @pytest.fixture(scope="module")
-def lagging(outer_machine, tmp_path_factory):
-    return trained("lagging", outer_machine, tmp_path_factory.mktemp("gpu"), {"SIMCUDA_KERNEL_NS": str(LAG_NS)})
+def lagging(cpu_machine, tmp_path_factory):
+    return trained("lagging", cpu_machine, tmp_path_factory.mktemp("gpu"), {"SIMCUDA_KERNEL_NS": str(LAG_NS)})
 
 
 def of_window(noted):
@@ -150,6 +150,6 @@ def test_nothing_is_lost_and_the_device_is_described(waiting, lagging):
         assert device["name"] and device["totalGlobalMem"] > 0 and device["numSms"] > 0
 
 
-def test_the_program_is_as_bare(outer_machine, tmp_path):
+def test_the_program_is_as_bare(cpu_machine, tmp_path):
     argv = [SIMCUDA, "/usr/bin/python3", HERE / "gpu_ops.py", LIBRARY, "waiting"]
-    harness.both(argv, tmp_path, where=outer_machine, options=OPTIONS)
+    harness.both(argv, tmp_path, where=cpu_machine, options=OPTIONS)

@@ -16,10 +16,10 @@ def functions(stack):
 
 
 @pytest.mark.everywhere
-def test_python_frames_stand_where_the_interpreter_was(torch_machine, tmp_path):
+def test_python_frames_stand_where_the_interpreter_was(cpu_machine, tmp_path):
     options = {"TPROF_WITH_STACK": "native"}
     argv = [SIMCUDA, "/usr/bin/python3", SCRIPT, APPS / "libchain_first.so"]
-    for way, result in harness.both(argv, tmp_path, options=options, where=torch_machine).items():
+    for way, result in harness.both(argv, tmp_path, options=options, where=cpu_machine).items():
         if way == "bare":
             continue
         trace, = result.traces()
@@ -32,7 +32,7 @@ def test_python_frames_stand_where_the_interpreter_was(torch_machine, tmp_path):
         assert shown[inner:inner + 2] == ["inner", "middle"] and shown[outer:outer + 2] == ["outer", "<module>"]
         if any("python3" in frame for frame in shown[outer + 2:]) and outer == inner + 2:
             # Nothing tells the evaluation in this interpreter: Debian's 3.14 is made of local functions, and stripped.
-            assert torch_machine.name == "sid" and not any("python3" in frame for frame in shown[:inner])
+            assert cpu_machine.name == "sid" and not any("python3" in frame for frame in shown[:inner])
         else:
             assert outer > inner + 2, "native frames of map() between them"
         assert not any("_PyEval_EvalFrame" in name for name in shown), shown
@@ -40,10 +40,10 @@ def test_python_frames_stand_where_the_interpreter_was(torch_machine, tmp_path):
         assert trace.data["with_stack"] == 1
 
 
-def test_allocations_of_torch_carry_both(torch_machine, tmp_path):
+def test_allocations_of_torch_carry_both(python_machine, tmp_path):
     options = {"TPROF_WITH_STACK": "native", "TPROF_PROFILE_MEMORY": "1",
                "TPROF_SCHEDULE": harness.schedule_words(skip_first=1, active=1, repeat=1)}
-    result = harness.run([harness.APPS / "train.py", 4], "run", logdir=tmp_path, options=options, where=torch_machine)
+    result = harness.run([harness.APPS / "train.py", 4], "run", logdir=tmp_path, options=options, where=python_machine)
     trace, = result.traces()
     found = [e["args"].get("Call stack") for e in trace.events if e["name"] == "[memory]" and e["args"]["Bytes"] > 0]
     assert found and all(found)

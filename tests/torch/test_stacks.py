@@ -5,7 +5,7 @@ import pathlib
 
 import pytest
 
-from harness import load_traces, run, torch_version, tprof
+from harness import load_traces, python_version, run, tprof
 
 HERE = pathlib.Path(__file__).resolve().parent
 STACK = {"TPROF_WITH_STACK": "1"}
@@ -31,11 +31,10 @@ def only_trace(result):
 
 
 @pytest.mark.everywhere
-def test_stacks_are_those_that_python_shows(torch_machine, tmp_path, logdir):
+def test_stacks_are_those_that_python_shows(python_machine, tmp_path, logdir):
     """Ten thousand operators at call sites of every kind, on several threads, in tasks and generators."""
     told = tmp_path / "stacks.json"
-    trace = only_trace(run([HERE / "stacks.py", told], "run", logdir=logdir, options=STACK, where=torch_machine,
-                           timeout=300))
+    trace = only_trace(run([HERE / "stacks.py", told], "run", logdir=logdir, options=STACK, where=python_machine))
     expected = {int(tid): [texts(frames) for frames in stacks] for tid, stacks in json.loads(told.read_text()).items()}
     found = of_operator(trace)
     assert sum(map(len, expected.values())) >= 10000 and len(expected) == 5
@@ -48,18 +47,18 @@ def test_stacks_are_those_that_python_shows(torch_machine, tmp_path, logdir):
     assert "stacks_lost" not in trace.ledger and "stacks_cut" not in trace.ledger
 
 
-def test_nothing_of_our_own_stands_in_a_stack(outer_machine, logdir):
+def test_nothing_of_our_own_stands_in_a_stack(python_machine, logdir):
     """Before Python 3.12 a batch is drawn, and a backward pass made, through a function of tprof's."""
     trace = only_trace(run([HERE / "scenarios.py", "plain_with_loader"], "run", logdir=logdir, options=STACK,
-                           where=outer_machine))
+                           where=python_machine))
     stacks = [event["args"].get("Call stack", "") for event in trace.ops()]
     assert any("dataloader.py" in stack for stack in stacks)
     assert not [stack for stack in stacks if "<tprof>" in stack or "<string>" in stack]
 
 
-def test_frames_for_other_viewers_say_the_same(outer_machine, tmp_path, logdir):
+def test_frames_for_other_viewers_say_the_same(python_machine, tmp_path, logdir):
     trace = only_trace(run([HERE / "stacks.py", tmp_path / "told", "100"], "run", logdir=logdir, options=STACK,
-                           where=outer_machine))
+                           where=python_machine))
     frames = trace.data["stackFrames"]
     for event in trace.ops("aten::sgn"):
         names, frame = [], event["sf"]
@@ -75,12 +74,12 @@ def test_without_the_option_there_is_no_stack(logdir, tmp_path):
     assert not any("Call stack" in e.get("args", {}) or "sf" in e for e in trace.events)
 
 
-def test_memory_carries_the_stack_too(outer_machine, tmp_path):
+def test_memory_carries_the_stack_too(python_machine, tmp_path):
     """Where torch's allocators are listened to, unless --stack-on leaves them out."""
     program = tmp_path / "memory.py"
     program.write_text("import torch\ndef allocates():\n    return torch.empty(12345)\nallocates()\n")
     for stack_on, expected in (("alloc", ["memory.py(3): allocates", "memory.py(4): <module>"]), ("sync", [])):
-        trace = only_trace(run([program], "run", logdir=tmp_path / stack_on, where=outer_machine,
+        trace = only_trace(run([program], "run", logdir=tmp_path / stack_on, where=python_machine,
                                options={**STACK, "TPROF_PROFILE_MEMORY": "1", "TPROF_STACK_ON": stack_on}))
         report, = [e for e in trace.events if e["name"] == "[memory]" and e["args"]["Bytes"] == 4 * 12345]
         stack = report["args"].get("Call stack", "")
@@ -96,7 +95,7 @@ def test_a_preset_turns_stacks_on_and_says_so(logdir, tmp_path):
 
 # --- what goes wrong
 
-def test_a_recursion_of_5000_frames_is_cut_and_counted(outer_machine, tmp_path, logdir):
+def test_a_recursion_of_5000_frames_is_cut_and_counted(python_machine, tmp_path, logdir):
     program = tmp_path / "deep.py"
     program.write_text("import sys, threading, torch\n"
                        "sys.setrecursionlimit(20000)\n"
@@ -107,7 +106,7 @@ def test_a_recursion_of_5000_frames_is_cut_and_counted(outer_machine, tmp_path, 
                        "    return deeper(n - 1) if n else None\n"
                        "t = threading.Thread(target=deeper, args=(5000,)); t.start(); t.join()\n"
                        "x.sgn()\n")
-    trace = only_trace(run([program], "run", logdir=logdir, options=STACK, where=outer_machine))
+    trace = only_trace(run([program], "run", logdir=logdir, options=STACK, where=python_machine))
     (_, inside), (_, outside) = sorted(of_operator(trace).items(), key=lambda item: -len(item[1]))
     assert (len(inside), len(outside)) == (101, 1)
     deep = str(program)
@@ -120,7 +119,7 @@ def test_a_recursion_of_5000_frames_is_cut_and_counted(outer_machine, tmp_path, 
     assert trace.ledger["stacks_cut"] >= 95 and "stacks_lost" not in trace.ledger
 
 
-def test_code_that_is_made_and_freed_is_never_taken_for_other_code(torch_machine, tmp_path, logdir):
+def test_code_that_is_made_and_freed_is_never_taken_for_other_code(python_machine, tmp_path, logdir):
     """The same text again and again is one code object to the recording; another text at the same address is not."""
     program = tmp_path / "made.py"
     program.write_text("import torch\n"
@@ -129,7 +128,7 @@ def test_code_that_is_made_and_freed_is_never_taken_for_other_code(torch_machine
                        "    lines = '\\n' * (i % 7)\n"
                        "    exec(compile(lines + 'def f%d(): return x.sgn()\\nf%d()' % (i % 5, i % 5), '<%d>' % (i % 3),\n"
                        "                 'exec'), {'x': x})\n")
-    trace = only_trace(run([program], "run", logdir=logdir, options=STACK, where=torch_machine))
+    trace = only_trace(run([program], "run", logdir=logdir, options=STACK, where=python_machine))
     stacks, = of_operator(trace).values()
     assert len(stacks) == 3000
     for i, stack in enumerate(stacks):
@@ -139,7 +138,7 @@ def test_code_that_is_made_and_freed_is_never_taken_for_other_code(torch_machine
     assert len({tuple(s) for s in stacks}) == 105
 
 
-def test_children_by_fork_have_stacks_of_their_own(outer_machine, tmp_path, logdir):
+def test_children_by_fork_have_stacks_of_their_own(python_machine, tmp_path, logdir):
     program = tmp_path / "forks.py"
     program.write_text("import os, torch\n"
                        "x = torch.ones(2)\n"
@@ -154,7 +153,7 @@ def test_children_by_fork_have_stacks_of_their_own(outer_machine, tmp_path, logd
                        "    os._exit(0)\n"
                        "os.wait()\n"
                        "loop(behind)\n")
-    result = run([program], "run", logdir=logdir, options=STACK, where=outer_machine)
+    result = run([program], "run", logdir=logdir, options=STACK, where=python_machine)
     parent = only_trace(result)
     assert tprof("convert", "--workers", logdir).returncode == 0
     child, = load_traces(str(logdir) + "_workers")
@@ -190,12 +189,12 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize("kind", UNKNOWN)
-def test_an_unknown_python_has_no_stacks_and_everything_else(kind, torch_machine, tmp_path, logdir):
-    if kind == "its own account" and torch_version(torch_machine) < (2, 0):
+def test_an_unknown_python_has_no_stacks_and_everything_else(kind, python_machine, tmp_path, logdir):
+    if kind == "its own account" and python_version(python_machine) < (3, 13):
         pytest.skip("this Python says nothing itself")
     program = tmp_path / "unknown.py"
     program.write_text(UNKNOWN[kind] + "import torch\nfor _ in range(3): torch.ones(2).sgn()\nprint('done')\n")
-    result = run([program], "run", logdir=logdir, options=STACK, where=torch_machine)
+    result = run([program], "run", logdir=logdir, options=STACK, where=python_machine)
     assert (result.returncode, result.stdout) == (0, "done\n"), result.stderr
     trace, = result.traces()
     can = trace.ledger["capabilities"]["with_stack"]
@@ -206,10 +205,10 @@ def test_an_unknown_python_has_no_stacks_and_everything_else(kind, torch_machine
 
 
 
-def test_many_threads_survive(outer_machine, logdir):
+def test_many_threads_survive(python_machine, logdir):
     """Recursion, exceptions, generators, code that is made and freed, threads that end, and some that still run when
     the interpreter ends."""
-    result = run([HERE / "stress_stacks.py", "12", "1"], "run", logdir=logdir, options=STACK, where=outer_machine)
+    result = run([HERE / "stress_stacks.py", "12", "1"], "run", logdir=logdir, options=STACK, where=python_machine)
     assert (result.returncode, result.stdout) == (0, "rounds by 12 threads\n"), result.stderr
     trace = only_trace(result)
     stacks = of_operator(trace)

@@ -9,7 +9,7 @@ import pathlib
 
 import pytest
 
-from harness import run, schedule_words, torch_version, windows
+from harness import TORCHES, run, schedule_words, torch_version, windows
 
 PROGRAM = pathlib.Path(__file__).with_name("scenarios.py").resolve()
 SCENARIOS = [node.name for loops in sorted(PROGRAM.parent.glob("loops/*.py")) for node in ast.parse(loops.read_text()).body
@@ -20,7 +20,6 @@ NEEDS_TORCH_2 = {"amp_with_skipped_steps_with_loader": "GradScaler without CUDA"
                  "amp_with_skipped_steps_without_loader": "GradScaler without CUDA",
                  "amp_of_shards_with_skipped_steps": "GradScaler without CUDA",
                  "amp_that_skips_the_last_update": "GradScaler without CUDA",
-                 "the_scripts_own_profiler": "a build with Kineto",
                  "gradients_of_functions": "torch.func",
                  "an_optimizer_for_each_parameter_inside_the_backward_pass": "such hooks"}
 
@@ -31,8 +30,8 @@ KNOWN_LATE = {"gan_without_loader", "an_actor_that_is_delayed_without_loader", "
 
 def schedules_for(scenario, where):
     """One in turn, and on one machine none too: on the one whose torch is imported in half the time, if it can do it."""
-    turn = SCENARIOS.index(scenario) + ["host", "trixie", "sid"].index(where.name)
-    also_without = where.name == ("sid" if scenario in NEEDS_TORCH_2 else "host")
+    turn = SCENARIOS.index(scenario) + TORCHES.index(where.name)
+    also_without = where.name == ("2.15" if scenario in NEEDS_TORCH_2 else "1.13")
     schedules = SCHEDULES[1:3] if scenario in KNOWN_LATE else SCHEDULES
     return [None] * also_without + [schedules[turn % len(schedules)]]
 
@@ -95,7 +94,7 @@ def check_steps(scenario, where, tried, tmp_path):
     assert not problems, "\n".join(problems)
 
 
-@pytest.mark.parametrize("scenario", [pytest.param(one, marks=pytest.mark.not_on("host")) if one in NEEDS_TORCH_2 else one
+@pytest.mark.parametrize("scenario", [pytest.param(one, marks=pytest.mark.not_on("1.13")) if one in NEEDS_TORCH_2 else one
                                       for one in SCENARIOS])
 def test_steps(scenario, outer_machine, tmp_path):
     check_steps(scenario, outer_machine, schedules_for(scenario, outer_machine), tmp_path)
