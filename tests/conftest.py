@@ -67,6 +67,12 @@ def outer_machine(request):
     return harness.machine(request.param)
 
 
+@pytest.fixture(scope="session", params=[harness.TORCHES[0], "2.6"])
+def kineto_machine(request):
+    """For what is compared with torch.profiler's own traces, of torch 2."""
+    return harness.machine(request.param)
+
+
 @pytest.fixture(scope="session", params=[harness.TORCHES[0], "sid", "trixie", "1.13"])
 def python_machine(request):
     """For what differs by the version of Python: 3.11 with the newest torch, 3.14 and 3.13 in Debian's roots, and the

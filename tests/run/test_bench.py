@@ -4,12 +4,15 @@ import math
 import subprocess
 import sys
 
+import pytest
+
 from harness import BUILD, TESTS
 
 sys.path.insert(0, str(TESTS / "bench"))
 import figures  # noqa: E402  (needs the path above)
 
 
+@pytest.mark.full
 def test_every_figure_is_there(tmp_path):
     out = tmp_path / "bench.json"
     done = subprocess.run([str(TESTS / "bench" / "run"), "--smoke", "--torch", "host", "--json", str(out)],

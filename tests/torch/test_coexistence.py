@@ -56,10 +56,10 @@ def same_torch(with_tprof, without):
 
 
 @pytest.fixture(scope="module")
-def several(torch_machine, tmp_path_factory):
+def several(kineto_machine, tmp_path_factory):
     """Several profilers one after the other: {name: Result} and where their traces lie."""
     home = tmp_path_factory.mktemp("several")
-    return home, run_all(torch_machine, home, [
+    return home, run_all(kineto_machine, home, [
         ("alone", "bare", WINDOW, [home / "alone", *STRETCHES]),
         ("both", "run", WINDOW, [home / "both", *STRETCHES]),
         ("tprof", "run", WINDOW, [])])
@@ -76,8 +76,8 @@ def test_tprof_is_complete_beside_several_profilers(several):
     same_tprof(*results["both"].traces(), *results["tprof"].traces())
 
 
-def test_a_profiler_with_a_schedule(torch_machine, tmp_path):
-    results = run_all(torch_machine, tmp_path, [
+def test_a_profiler_with_a_schedule(kineto_machine, tmp_path):
+    results = run_all(kineto_machine, tmp_path, [
         ("alone", "bare", SCHEDULED, [tmp_path / "alone.json"]),
         ("both", "run", SCHEDULED, [tmp_path / "both.json"]),
         ("tprof", "run", SCHEDULED, [])])

@@ -17,13 +17,13 @@ OPTIONS = {"TPROF_SCHEDULE": harness.schedule_words(wait=1, warmup=1, active=4, 
 
 
 @pytest.fixture(scope="module", params=MODELS)
-def traces(request, torch_machine, tmp_path_factory):
+def traces(request, kineto_machine, tmp_path_factory):
     """(tprof's, torch.profiler's) of one model, as Outlines."""
     home = tmp_path_factory.mktemp(request.param)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        profiled = pool.submit(harness.run, [PROGRAM, request.param], "run", where=torch_machine, logdir=home / "log",
+        profiled = pool.submit(harness.run, [PROGRAM, request.param], "run", where=kineto_machine, logdir=home / "log",
                                options=OPTIONS)
-        bare = harness.run([PROGRAM, request.param, home / "theirs.json"], where=torch_machine)
+        bare = harness.run([PROGRAM, request.param, home / "theirs.json"], where=kineto_machine)
     assert bare.returncode == 0, bare.stderr
     assert profiled.result().returncode == 0, profiled.result().stderr
     ours, = profiled.result().traces()
@@ -76,7 +76,7 @@ def test_memory_totals_run_on(traces):
             assert not compare.total_jumps(compare.memory(outline.trace))
 
 
-# --- torch 1.13 has no torch.profiler to compare with: what a step of the MLP must be, worked out by hand.
+# --- torch 1.13 is not compared with its torch.profiler: what a step of the MLP must be, worked out by hand.
 # x: 4x8, y: 4x4; Linear(8, 16), ReLU, Linear(16, 4); all float, 4 bytes each.
 
 FORWARD = [("aten::linear", [[4, 8], [16, 8], [16]]), ("aten::relu", [[4, 16]]),
@@ -102,8 +102,9 @@ ALLOCATED = [
 
 @pytest.fixture(scope="module")
 def by_hand(tmp_path_factory):
-    """The first recorded step of the MLP here, and the Outline it is part of."""
-    result = harness.run([PROGRAM, "mlp"], "run", logdir=tmp_path_factory.mktemp("mlp"), options=OPTIONS)
+    """The first recorded step of the MLP on torch 1.13, and the Outline it is part of."""
+    result = harness.run([PROGRAM, "mlp"], "run", logdir=tmp_path_factory.mktemp("mlp"), options=OPTIONS,
+                         where=harness.machine("1.13"))
     assert result.returncode == 0, result.stderr
     trace, = result.traces()
     outline = compare.Outline(trace)

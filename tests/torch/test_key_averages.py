@@ -11,10 +11,10 @@ NANOSECOND = 1e-3  # in us; torch sums floats
 
 
 @pytest.fixture(scope="module")
-def both(torch_machine, tmp_path_factory):
+def both(kineto_machine, tmp_path_factory):
     """(directory of the trace, torch's answers)"""
     directory = tmp_path_factory.mktemp("averages")
-    result = run([SCRIPT, directory], where=torch_machine)
+    result = run([SCRIPT, directory], where=kineto_machine)
     assert result.returncode == 0, result.stderr
     return directory, json.loads((directory / "answers.json").read_text())
 
