@@ -63,7 +63,8 @@ def torch_machine(request):
 
 @pytest.fixture(scope="session", params=[harness.TORCHES[0], pytest.param("2.6", marks=pytest.mark.full), "1.13"])
 def outer_machine(request):
-    """For what takes long: the newest and the oldest of them, the one between with --full."""
+    """For what takes long: the newest and the oldest of them, the one between with --full, and none in tests/quick."""
+    quick.takes_long()
     return harness.machine(request.param)
 
 

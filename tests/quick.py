@@ -1,5 +1,5 @@
 """What tests/quick leaves out. Most of the time of the tests goes by in `import torch`, so that of each file run all tests
-that start no Python program, and of those that do the first. With pytest's --quick."""
+that start no Python program, and of those that do the first, unless that takes long. With pytest's --quick."""
 import os
 
 import pytest
@@ -10,6 +10,12 @@ first = None  # by file, the test that has started a Python program; None: all m
 def begin():
     global first
     first = {}
+
+
+def takes_long():
+    """Called by the fixture of what does."""
+    if first is not None:
+        pytest.skip("takes long: tests/all runs this one")
 
 
 def python_starts():
