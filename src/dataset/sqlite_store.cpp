@@ -129,6 +129,8 @@ class SqliteStore : public Store {
 
 }  // namespace
 
+bool has_sqlite() { return true; }
+
 std::unique_ptr<Store> sqlite_store(const std::string& out) { return std::make_unique<SqliteStore>(out); }
 
 }  // namespace tprof::dataset

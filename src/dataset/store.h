@@ -80,7 +80,8 @@ class Store {
 // partition has a file of each table, be it without rows, so that a pattern of names always finds some.
 std::unique_ptr<Store> parquet_store(const std::string& out);
 
-// A database with the same tables and the views.
+// A database with the same tables and the views. Throws, too, where tprof was built without SQLite.
+bool has_sqlite();
 std::unique_ptr<Store> sqlite_store(const std::string& out);
 
 // Both throw Error if `out` exists already, or cannot be written.

@@ -3,7 +3,7 @@
   build.py fetch JSON LOCK OUT      packages that they name into node_modules beside OUT, by npm; OUT: "yes", or why not
   build.py bundle DIR HTML S DEPS   TypeScript and CSS of this folder -> one HTML file, and what puts it into a binary
   build.py embed FROM HTML S        the same of a page that was built before ("": no page)
-  build.py dist HTML                the page into a release tarball
+  build.py dist HTML                the page into a source distribution; it is built for that if it is not there yet
 """
 import base64
 import hashlib
@@ -102,8 +102,10 @@ tprof_viewer_end:
 
 
 def dist(page):
-    if not os.path.exists(page) or not os.path.getsize(page):
-        sys.exit("a release holds the built page: build it first (ninja)")
+    build = os.environ["MESON_BUILD_ROOT"]
+    subprocess.run([os.environ.get("NINJA", "ninja"), "-C", build, os.path.relpath(page, build)], check=True)
+    if not os.path.getsize(page):
+        sys.exit("a source distribution holds the page: configure with npm on PATH")
     shutil.copyfile(page, pathlib.Path(os.environ["MESON_DIST_ROOT"]) / "src/viewer" / PREBUILT)
 
 

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "command.h"
+#include "dataset/store.h"
 #include "doctor/cuda.h"
 #include "doctor/pythons.h"
 #include "doctor/trial.h"
@@ -159,6 +160,14 @@ void check_stack_command(Patient&, std::vector<Finding>& out) {
                             : "tprof stack reads the stack of a running program"});
 }
 
+void check_export(Patient&, std::vector<Finding>& out) {
+  if (dataset::has_sqlite())
+    return out.push_back({Verdict::ok, "tprof export writes Parquet files and SQLite databases"});
+  out.push_back({Verdict::off,
+                 "tprof export writes Parquet files, but no SQLite databases: tprof was built without SQLite; install "
+                 "libsqlite3-dev and pkg-config and build it again"});
+}
+
 void check_limits(Patient&, std::vector<Finding>& out) {
   out.push_back({Verdict::ok, "profiling needs no ptrace, no perf events, no root and no limits to raise"});
   out.push_back({Verdict::off, "setuid, statically linked and 32-bit programs cannot be profiled"});
@@ -168,10 +177,10 @@ const struct {
   const char* name;
   void (*run)(Patient&, std::vector<Finding>&);
 } kChecks[] = {
-    {"library", check_library},    {"preload", check_preload}, {"log directory", check_directory},
-    {"disk", check_disk},          {"python", check_pythons},  {"profiling", check_profiling},
-    {"cuda", check_cuda},          {"stacks", check_stacks},   {"tprof stack", check_stack_command},
-    {"permissions", check_limits},
+    {"library", check_library},     {"preload", check_preload},    {"log directory", check_directory},
+    {"disk", check_disk},           {"python", check_pythons},     {"profiling", check_profiling},
+    {"cuda", check_cuda},           {"stacks", check_stacks},      {"tprof stack", check_stack_command},
+    {"tprof export", check_export}, {"permissions", check_limits},
 };
 
 int examine(const std::vector<std::string>& pythons) {
