@@ -1,12 +1,18 @@
 # shellcheck shell=bash
 # Sourced by tools/quickstart and tests/all: installs what is missing with apt, and builds. Never reads stdin.
-# Defines: repo, build, need PACKAGE..., want WHAT PACKAGE..., lacking TOOL:PACKAGE..., leave_root, debian_mirror,
-# build_tprof.
+# Defines: repo, build, may_use_apt, need PACKAGE..., want WHAT PACKAGE..., lacking TOOL:PACKAGE..., leave_root,
+# python_with_torch, fetch_tools, debian_mirror, build_tprof.
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${TPROF_BUILD:-$repo/build}
-build_packages=(g++ meson ninja-build pkg-config zlib1g-dev libsqlite3-dev nlohmann-json3-dev libcli11-dev python3 python3-torch
-  python3-numpy)
+build_packages=(g++ meson ninja-build pkg-config zlib1g-dev libsqlite3-dev nlohmann-json3-dev libcli11-dev python3)
+torch_packages=(python3-torch python3-numpy)
+. "$repo/tools/progress.sh"
+
+# Is this a Debian on which packages can be installed?
+may_use_apt() {
+  command -v apt-get >/dev/null && command -v dpkg-query >/dev/null && { [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null; }
+}
 
 # need PACKAGE...: makes sure that they are installed; says what to do and stops where it cannot.
 need() {
@@ -26,15 +32,16 @@ need() {
       exit 1
     fi
     root=(sudo)
+    sudo true  # asks for the password, before lines about progress could hide that
   fi
   printf 'Installing %s\n' "${missing[*]}"
   # A machine that has just started often installs updates by itself: five minutes are given to it.
   root+=(env DEBIAN_FRONTEND=noninteractive apt-get -q -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300)
-  apt_install() { "${root[@]}" install -y --no-install-recommends "${missing[@]}" </dev/null >"$apt_log" 2>&1; }
   local apt_log
   apt_log=$(mktemp)
+  apt_install() { patiently "$apt_log" "${root[@]}" install -y --no-install-recommends "${missing[@]}"; }
   if ! apt_install; then  # lists too old, or never fetched
-    "${root[@]}" update </dev/null >"$apt_log" 2>&1 || true
+    patiently "$apt_log" "${root[@]}" update || true
     if ! apt_install; then
       tail -n 20 "$apt_log" >&2
       rm -f "$apt_log"
@@ -49,7 +56,7 @@ need() {
 want() {
   local what=$1
   shift
-  (need "$@") >/dev/null 2>&1 || printf 'Without %s: apt could not install %s\n' "$what" "$*"
+  (need "$@") 2>/dev/null || printf 'Without %s: apt could not install %s\n' "$what" "$*"
 }
 
 # lacking TOOL:PACKAGE...: the packages of those tools that are not on PATH. Who has one from elsewhere keeps it.
@@ -77,6 +84,38 @@ leave_root() {
   exec "${user[@]}" env HOME="${home:-/}" USER="${SUDO_USER:-}" LOGNAME="${SUDO_USER:-}" "$@"
 }
 
+# python_with_torch: the Python that the user's programs run with, as tprof doctor finds it: the first that has torch, which
+# is not imported for that. Looked for from /, where no folder can be taken for a module.
+python_with_torch() {
+  local name path
+  for name in ${VIRTUAL_ENV:+"$VIRTUAL_ENV/bin/python"} ${CONDA_PREFIX:+"$CONDA_PREFIX/bin/python"} python python3 /usr/bin/python3; do
+    path=$(command -v "$name") || continue
+    if (cd / && "$path" -c 'import importlib.util, sys; sys.exit(not importlib.util.find_spec("torch"))') >/dev/null 2>&1; then
+      printf '%s\n' "$path"
+      return
+    fi
+  done
+}
+
+# fetch_tools: puts on PATH what pip can fetch of what the build lacks here: npm, which makes the page, and where there is no
+# apt all but the compiler. Into $build/fetched, where it is found again.
+fetch_tools() {
+  local tools=$build/fetched tool lacking log
+  PATH=$tools/bin:$PATH
+  mapfile -t lacking < <(python3 "$repo/tools/packaging/fetched.py" lacking)
+  may_use_apt || for tool in meson ninja; do [ -x "$tools/bin/$tool" ] || lacking+=("$tool"); done
+  [ ${#lacking[@]} -gt 0 ] || return 0
+  printf 'Fetching %s with pip\n' "${lacking[*]}"
+  log=$(mktemp)
+  if patiently "$log" python3 -m venv "$tools" && patiently "$log" "$tools/bin/pip" install "${lacking[@]}"; then
+    rm -f "$log"
+    return 0
+  fi
+  tail -n 5 "$log" >&2
+  rm -f "$log"
+  may_use_apt || exit 1  # apt has brought all but npm
+}
+
 # The Debian mirror that this machine itself uses: the first main archive of its own apt sources; empty if none.
 debian_mirror() {
   {
@@ -91,7 +130,7 @@ debian_mirror() {
 build_tprof() {
   local log set_up=(true) tests=false options=(-Dtests=false) has=tests/golden_gpu
   log=$(mktemp)
-  [ "${1:-}" != tests ] || tests=true options=(-Dtests=true -Dunit=false -Dwerror=true -Dstack=enabled)
+  [ "${1:-}" != tests ] || tests=true options=(-Dtests=true -Dunit=false -Dwerror=true -Dsqlite=enabled -Dstack=enabled)
   [ "${2:-}" != units ] || options+=(-Dunit=true) has=tests/reader_test
   if [ ! -f "$build/build.ninja" ]; then
     set_up=(meson setup "${options[@]}" "$build" "$repo")
@@ -99,8 +138,7 @@ build_tprof() {
     set_up=(meson configure "${options[@]}" "$build")
   fi
   printf 'Building into %s\n' "$build"
-  if "${set_up[@]}" </dev/null >"$log" 2>&1 &&
-    ninja -C "$build" </dev/null >>"$log" 2>&1; then
+  if patiently "$log" "${set_up[@]}" && patiently "$log" ninja -C "$build"; then
     rm -f "$log"
     return 0
   fi
