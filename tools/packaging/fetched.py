@@ -65,6 +65,7 @@ if __name__ == "__main__":
         found = prefix(sys.argv[2])
         sys.exit(print(found) if found else f"{sys.argv[2]} is neither installed nor among this Python's packages")
     elif sys.argv[1] == "lacking":
-        print("\n".join(lacking()))
+        for package in lacking():
+            print(package)
     else:
         carry(pathlib.Path(os.environ["MESON_DIST_ROOT"]))
