@@ -10,7 +10,7 @@ how_far() {
     printf '%s of %s files, about %s s left' "$done" "$all" $(($2 * (all - done) / done))
   else
     line=$(tail -n 1 "$1" | tr -c '[:print:]' ' ')
-    printf '%.60s' "$line"
+    printf '%.60s' "${line:-at work}"
   fi
 }
 
