@@ -6,7 +6,22 @@ namespace tprof::dataset {
 
 const std::vector<View>& views() {
   static const std::vector<View> kViews = {
-#include "dataset/view_rows.h"
+      {
+          "idle",
+#include "idle.sql.inc"
+      },
+      {
+          "operators",
+#include "operators.sql.inc"
+      },
+      {
+          "overview",
+#include "overview.sql.inc"
+      },
+      {
+          "stragglers",
+#include "stragglers.sql.inc"
+      },
   };
   return kViews;
 }

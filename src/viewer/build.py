@@ -1,8 +1,8 @@
 """Builds the page of `tprof report`, for meson.build.
 
   build.py fetch JSON LOCK OUT      packages that they name into node_modules beside OUT, by npm; OUT: "yes", or why not
-  build.py bundle DIR HTML S DEPS   TypeScript and CSS of this folder -> one HTML file, and what puts it into a binary
-  build.py embed FROM HTML S        the same of a page that was built before ("": no page)
+  build.py bundle DIR HTML DEPS     TypeScript and CSS of this folder -> one HTML file
+  build.py ready FROM HTML          the same of a page that was built before ("": no page)
   build.py dist HTML                the page into a source distribution; it is built for that if it is not there yet
 """
 import base64
@@ -56,7 +56,7 @@ def hash_of(text):
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def bundle(packages, out, assembly, dependencies):
+def bundle(packages, out, dependencies):
     packages, out = pathlib.Path(packages), pathlib.Path(out)
     meta, folder = packages / "meta.json", packages / "bundle"
     subprocess.run([esbuild(packages), str(HERE / "main.tsx"), "--bundle", "--minify", "--format=iife", "--target=es2020",
@@ -77,28 +77,13 @@ def bundle(packages, out, assembly, dependencies):
     inputs = [HERE / "index.html", *((HERE / path).resolve() for path in json.loads(meta.read_text())["inputs"])]
     escaped = " ".join(str(path).replace(" ", "\\ ") for path in inputs)
     pathlib.Path(dependencies).write_text(f"{out.name}: {escaped}\n")
-    write_assembly(out, assembly)
 
 
-def embed(page, out, assembly):
+def ready(page, out):
     if page:
         shutil.copyfile(page, out)
     else:
         pathlib.Path(out).write_text("")
-    write_assembly(out, assembly)
-
-
-def write_assembly(page, assembly):
-    path = str(pathlib.Path(page).resolve()).replace("\\", "\\\\").replace('"', '\\"')
-    pathlib.Path(assembly).write_text(f"""    .section .rodata
-    .global tprof_viewer_begin
-    .global tprof_viewer_end
-tprof_viewer_begin:
-    .incbin "{path}"
-tprof_viewer_end:
-    .byte 0
-    .section .note.GNU-stack, "", %progbits
-""")
 
 
 def dist(page):
@@ -110,4 +95,4 @@ def dist(page):
 
 
 if __name__ == "__main__":
-    {"fetch": fetch, "bundle": bundle, "embed": embed, "dist": dist}[sys.argv[1]](*sys.argv[2:])
+    {"fetch": fetch, "bundle": bundle, "ready": ready, "dist": dist}[sys.argv[1]](*sys.argv[2:])

@@ -1,12 +1,11 @@
 #include "viewer/viewer.h"
 
-// page.S, which build.py writes
-extern "C" const char tprof_viewer_begin[], tprof_viewer_end[];
-
 namespace tprof {
 
 const std::string& viewer_page() {
-  static const std::string page(tprof_viewer_begin, tprof_viewer_end);
+  static const std::string page =
+#include "viewer.html.inc"
+      ;
   return page;
 }
 

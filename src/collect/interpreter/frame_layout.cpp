@@ -17,6 +17,10 @@ constinit FrameLayout g_frame_layout;
 
 namespace {
 
+const char kFrameLayoutScript[] =
+#include "frame_layout.py.inc"
+    ;
+
 constexpr u16 kOldest = 3 << 8 | 8, kNewest = 3 << 8 | 14;  // whose line tables are known
 constexpr u16 kFramesApart = 3 << 8 | 11;                   // since then frames are not objects
 constexpr u16 kListsOffsets = 3 << 8 | 13;                  // since then the interpreter publishes some of this itself

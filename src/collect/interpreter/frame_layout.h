@@ -21,10 +21,9 @@ struct FrameLayout {
 };
 extern FrameLayout g_frame_layout;
 
-// Python source (frame_layout_script.cpp) that must be run with the functions below as `learn`, `prove`, `watch_ends`,
+// Python source (frame_layout.py) that must be run with the functions below as `learn`, `prove`, `watch_ends`,
 // `ended` and `proven`. nullptr: nothing can be learnt from this Python.
 const char* frame_layout_script();
-extern const char kFrameLayoutScript[];
 
 // learn(chain, codes, strings, headers, abi flags): the frames from the caller's outwards as (code, f_lasti) pairs;
 // code objects with the number of their first traceable instruction; the arguments of learn_raw_text(). True if

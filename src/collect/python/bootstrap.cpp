@@ -15,7 +15,6 @@
 #include "collect/python/nesting.h"
 #include "collect/python/parameters.h"
 #include "collect/python/profile.h"
-#include "collect/python/script.h"
 #include "collect/python/watch.h"
 #include "collect/session/session.h"
 #include "collect/steps/schedule.h"
@@ -25,6 +24,10 @@
 
 namespace tprof {
 namespace {
+
+const char kBootstrapScript[] =
+#include "script.py.inc"
+    ;
 
 bool g_joined;  // to torch
 std::atomic<bool> g_ran{false};

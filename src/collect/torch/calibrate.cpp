@@ -10,23 +10,9 @@
 
 namespace tprof {
 
-// One statement per row of kExpected, in its order. Data types and the device are explicit, since the program's
-// defaults must not matter. Under no_grad, so nothing is kept for a backward pass.
 const char kCalibrationScript[] =
-    "import torch\n"
-    "with torch.no_grad():\n"
-    "  f = {'dtype': torch.float32, 'device': 'cpu'}\n"
-    "  a = torch.empty_strided((2, 3), (1, 2), **f)\n"
-    "  b = torch.empty_strided((1, 2, 1, 2, 1, 3), (12, 6, 6, 3, 3, 1), dtype=torch.float64, device='cpu')\n"
-    "  c = torch.zeros((1,), dtype=torch.int64, device='cpu')\n"
-    "  torch.cat([a, a, a], 1)\n"
-    "  a.sum(dim=[1], keepdim=True)\n"
-    "  torch.add(a, c, alpha=2.5)\n"
-    "  torch.div(a, a, rounding_mode='floor')\n"
-    "  b.clone()\n"
-    "  a[c]\n"
-    "  torch.full((1,), 1.5 - 2j, dtype=torch.complex128, device='cpu')\n"
-    "  del a, b, c, f\n";
+#include "calibrate.py.inc"
+    ;
 
 namespace {
 

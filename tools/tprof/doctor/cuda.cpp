@@ -19,21 +19,9 @@ constexpr int kDriverTime_s = 60;
 // WSL2 has no NVIDIA device files; its libcuda.so.1 comes from Windows.
 constexpr char kDevice[] = "/dev/nvidiactl", kWslDevice[] = "/dev/dxg", kWslLibrary[] = "/usr/lib/wsl/lib/libcuda.so.1";
 
-// What a program does first. Prints "error TEXT", or "answer CODE VERSION DEVICES".
-constexpr char kAskDriver[] = R"(
-import ctypes
-try:
-    driver = ctypes.CDLL('libcuda.so.1')
-except OSError as e:
-    print('tprof-doctor error', e)
-else:
-    version, devices = ctypes.c_int(), ctypes.c_int()
-    driver.cuDriverGetVersion(ctypes.byref(version))
-    code = driver.cuInit(0)
-    if code == 0:
-        driver.cuDeviceGetCount(ctypes.byref(devices))
-    print('tprof-doctor answer', code, version.value, devices.value)
-)";
+constexpr char kAskDriver[] =
+#include "ask_driver.py.inc"
+    ;
 
 std::string read_text(const char* path) {
   std::ifstream file(path);

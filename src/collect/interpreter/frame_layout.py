@@ -1,10 +1,5 @@
-#include "collect/interpreter/frame_layout.h"
-
-namespace tprof {
-
-// Runs functions of many shapes, each of which checks the stack from within. It works on every Python from 3.8 on and
-// leaves nothing behind. If it raises, nothing is proven.
-const char kFrameLayoutScript[] = R"PY(
+# Runs functions of many shapes, each of which checks the stack from within. It works on every Python from 3.8 on and
+# leaves nothing behind. If it raises, nothing is proven. frame_layout.h says which functions it is given.
 import opcode, sys
 
 def chain(frame):
@@ -100,6 +95,3 @@ def run():
     return 'yes' if ended(3) else 'the end of code objects is not seen in this Python'
 
 proven(run())
-)PY";
-
-}  // namespace tprof

@@ -1,11 +1,7 @@
-#include "collect/python/script.h"
-
-namespace tprof {
-
-// Runs on every Python from 3.8 on and must never raise. Names that are not defined here are the C functions of
-// bootstrap.cpp and watch.cpp. It has four parts: find the moment at which torch is completely imported, watch the few
-// functions that show steps, record calls if that is wanted, and follow the phase.
-const char kBootstrapScript[] = R"PY(
+# The Python side of the bootstrap, run once in a private namespace (bootstrap.cpp). Runs on every Python from 3.8 on and
+# must never raise. Names that are not defined here are the C functions of bootstrap.cpp and watch.cpp. It has four
+# parts: find the moment at which torch is completely imported, watch the few functions that show steps, record calls if
+# that is wanted, and follow the phase.
 import sys
 
 # Calls then(torch) at the end of its import, which has begun, before another thread can import it, too. Python clears
@@ -377,6 +373,3 @@ def is_launcher():
     return bool(sys.argv) and os.path.basename(str(sys.argv[0])) in ('torchrun', 'accelerate', 'deepspeed')
 
 when_torch_is_complete(complete)
-)PY";
-
-}  // namespace tprof
