@@ -1,16 +1,16 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154
 # Sourced by tests/sanitizers and tests/fuzz/run after tools/setup.sh, so that both share what they build.
 # Defines: addresses, threads (directories), sanitized_build DIRECTORY TARGET...
 
 # The first is built by clang under AddressSanitizer and UndefinedBehaviorSanitizer, and so that libFuzzer sees which
-# code an input reached; the other by gcc under ThreadSanitizer, since that of clang 14
-# dies in writer_test without a report. (vptr would ask for type information, which code of the profiled program is built without.)
+# code an input reached; the other by gcc under ThreadSanitizer, since that of clang 14 dies in writer_test without a
+# report. (vptr would ask for type information, which code of the profiled program is built without.)
 addresses=$build-addresses
 threads=$build-threads
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 
 sanitized_build() {
-  local dir=$1 sanitizers=thread flags= compiler=(CC=gcc CXX=g++)
+  local dir=$1 sanitizers=thread flags='' compiler=(CC=gcc CXX=g++)
   shift
   if [ "$dir" = "$addresses" ]; then
     sanitizers=address,undefined flags='-fsanitize=fuzzer-no-link -fno-sanitize=vptr'

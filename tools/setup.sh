@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 # Sourced by tools/quickstart and tests/all: installs what is missing with apt, and builds. Never reads stdin.
 # Defines: repo, build, may_use_apt, need PACKAGE..., want WHAT PACKAGE..., lacking TOOL:PACKAGE..., leave_root,
 # python_with_torch, fetch_tools, debian_mirror, build_tprof.
@@ -16,7 +16,7 @@ may_use_apt() {
 
 # need PACKAGE...: makes sure that they are installed; says what to do and stops where it cannot.
 need() {
-  local missing=() package root=()
+  local missing=() package as_root=()
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
     printf 'This machine has no apt. Install what these Debian packages hold, then build with\n' >&2
     printf '"meson setup build && ninja -C build":\n  %s\n' "$*" >&2
@@ -31,17 +31,17 @@ need() {
       printf 'Not root, and no sudo. As root, run: apt-get install %s\n' "${missing[*]}" >&2
       exit 1
     fi
-    root=(sudo)
+    as_root=(sudo)
     sudo true  # asks for the password, before lines about progress could hide that
   fi
   printf 'Installing %s\n' "${missing[*]}"
   # A machine that has just started often installs updates by itself: five minutes are given to it.
-  root+=(env DEBIAN_FRONTEND=noninteractive apt-get -q -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300)
+  as_root+=(env DEBIAN_FRONTEND=noninteractive apt-get -q -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300)
   local apt_log
   apt_log=$(mktemp)
-  apt_install() { patiently "$apt_log" "${root[@]}" install -y --no-install-recommends "${missing[@]}"; }
+  apt_install() { patiently "$apt_log" "${as_root[@]}" install -y --no-install-recommends "${missing[@]}"; }
   if ! apt_install; then  # lists too old, or never fetched
-    patiently "$apt_log" "${root[@]}" update || true
+    patiently "$apt_log" "${as_root[@]}" update || true
     if ! apt_install; then
       tail -n 20 "$apt_log" >&2
       rm -f "$apt_log"

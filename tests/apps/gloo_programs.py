@@ -116,7 +116,7 @@ def tensor_parallel(torch, dist, rank):
 
 def dtensor(torch, dist, rank):
     from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.tensor import Partial, Replicate, Shard, distribute_tensor
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
     mesh = init_device_mesh("cpu", (WORLD,))
     for _ in range(STEPS):
         x = distribute_tensor(torch.ones(8 * WORLD, 4), mesh, [Shard(0)])

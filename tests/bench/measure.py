@@ -226,14 +226,14 @@ def steps_beside_conversion(torch, sizes, active):
     wait = sizes.conversion_wait * SLICE
     schedule = "skip_first=%d,wait=%d,warmup=1,active=%d,repeat=%d" % (
         sizes.warm_steps, wait, active, sizes.conversions)
-    found = []
+    found, rest = [], wait
     with Worker(torch, "plain", options={"TPROF_SCHEDULE": schedule}) as worker:
         def slices(count):
             return [worker.ask("slice", steps=SLICE, warm=0) for _ in range(count)]
 
         worker.ask("walls", steps=sizes.warm_steps)
         for window in range(sizes.conversions):
-            worker.ask("walls", steps=(wait if window == 0 else rest) + 1 + active + SLICE)  # and a little beyond
+            worker.ask("walls", steps=rest + 1 + active + SLICE)  # and a little beyond
             converting = slices(1)
             while worker.traces() <= window:
                 converting += slices(1)

@@ -102,7 +102,7 @@ def per_step(place, modes, model, size, rounds, ns):
 def with_floor(place, section):
     """The modes that can be had."""
     try:
-        place.witness
+        assert place.witness
         return list(MODES)
     except Absent as why:
         section.notes.append("no floor: %s" % why)

@@ -1,6 +1,4 @@
 """The browsers, one of each kind for all tests of a process, and reports that several tests look at."""
-import pathlib
-
 import pytest
 
 import inputs

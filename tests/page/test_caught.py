@@ -9,7 +9,6 @@ import pytest
 
 import inputs
 from answers import Answers
-from test_walk import walk
 from walk import differences, gaps, strays
 
 TRACE = inputs.KINETO / "resnet50_num_workers_0" / "worker0.1623143089861.pt.trace.json.gz"

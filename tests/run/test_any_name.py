@@ -1,7 +1,6 @@
 """Traces as people's own handlers write them: any name that ends in .json[.gz], and Chrome's list of events."""
 import gzip
 import json
-import pathlib
 
 import pytest
 

@@ -68,15 +68,15 @@ def test_counters_of_gpus_are_the_time_in_which_their_kernels_ran(events):
     assert {e["pid"] for e in counters} == {e["args"]["device"] for e in kernels}
     span, = [e for e in events if e["name"] == "PyTorch Profiler (0)"]
     begin, end = span["ts"], span["ts"] + span["dur"]
-    for gpu in {e["pid"] for e in counters}:
-        own = [e for e in counters if e["name"] == "GPU %d Utilization" % gpu]
+    for device in {e["pid"] for e in counters}:
+        own = [e for e in counters if e["name"] == "GPU %d Utilization" % device]
         times, values = [e["ts"] for e in own], [e["args"]["GPU Utilization"] for e in own]
         assert times == sorted(times) and 11 <= len(own) <= 101 and (times[0], values[-1]) == (begin, 0)
         assert times[-1] == pytest.approx(end) and all(0 <= value <= 1 for value in values)
         busy = union((max(begin, e["ts"]), min(end, e["ts"] + e["dur"])) for e in kernels
-                     if e["args"]["device"] == gpu and e["ts"] < end and e["ts"] + e["dur"] > begin)
+                     if e["args"]["device"] == device and e["ts"] < end and e["ts"] + e["dur"] > begin)
         assert sum((b - a) * v for a, b, v in zip(times, times[1:], values)) == pytest.approx(busy, abs=0.01)
-        filled = [e["args"]["Est. SM Efficiency"] for e in counters if e["name"] == "GPU %d Est. SM Efficiency" % gpu]
-        states = any("blocks per SM" in e["args"] for e in kernels if e["args"]["device"] == gpu)
+        filled = [e["args"]["Est. SM Efficiency"] for e in counters if e["name"] == "GPU %d Est. SM Efficiency" % device]
+        states = any("blocks per SM" in e["args"] for e in kernels if e["args"]["device"] == device)
         assert len(filled) == (len(own) if states else 0) and all(0 <= value <= 1 for value in filled)
         assert all(f <= v + 1e-9 for f, v in zip(filled, values))

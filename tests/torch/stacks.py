@@ -248,7 +248,7 @@ def many_lines(then, x):
 
 
 @site
-def one_line(then, x): y = then(x); z = then(y); return then(z)
+def one_line(then, x): y = then(x); z = then(y); return then(z)  # noqa: E702
 
 
 @site

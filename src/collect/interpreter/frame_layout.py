@@ -1,6 +1,7 @@
 # Runs functions of many shapes, each of which checks the stack from within. It works on every Python from 3.8 on and
 # leaves nothing behind. If it raises, nothing is proven. frame_layout.h says which functions it is given.
-import opcode, sys
+import opcode
+import sys
 
 def chain(frame):
     pairs = []
@@ -78,7 +79,7 @@ def run():
     list(generates(1))
     sorted([Shapes(), Shapes()])
     list(map(lambda _: check(), range(2)))
-    Shapes().shape
+    Shapes().shape  # noqa: B018
     try:
         awaits().send(None)
     except StopIteration:

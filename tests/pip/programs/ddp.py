@@ -1,6 +1,4 @@
 """DistributedDataParallel on gloo: each rank of a job that torchrun starts."""
-import os
-
 import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset

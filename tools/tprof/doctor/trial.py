@@ -10,7 +10,7 @@ def ask(name, function):
     except Exception as e:
         line('said', name + '_error', e)
 line('doing', 'import torch')
-import torch
+import torch  # noqa: E402
 line('said', 'version', torch.__version__)
 line('said', 'cuda', torch.version.cuda)
 available = ask('available', 'is_available')
