@@ -74,9 +74,8 @@ class Store {
   virtual std::unique_ptr<RowSink> sink(Table table, const Origin& origin) = 0;
 };
 
-// OUT/TABLE/job=JOB/rank=RANK/part-N.parquet, where N is the number of the trace in the export, and OUT/views.sql
-// for DuckDB.
-// Rows of processes that state no rank lie in rank=__HIVE_DEFAULT_PARTITION__, which engines read as null. Each
+// OUT/TABLE/job=JOB/rank=RANK/part-N.parquet, where N is the number of the trace in the export, and OUT/views.sql for
+// DuckDB. Rows of processes that state no rank lie in rank=__HIVE_DEFAULT_PARTITION__, which engines read as null. Each
 // partition has a file of each table, be it without rows, so that a pattern of names always finds some.
 std::unique_ptr<Store> parquet_store(const std::string& out);
 

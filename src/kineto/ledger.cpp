@@ -58,7 +58,6 @@ Json damage_of(const Damage& d) {
           {"missing_chunks", d.missing_chunks}};
 }
 
-// The contents of the GPU part and their source; the versions of CUDA and CUPTI are in the info of the recording.
 Json samples_of(const Model& model) {
   const Sampled& s = model.sampled;
   Json out = {{"hz", s.hz}, {"count", model.samples.size()}};
@@ -71,6 +70,7 @@ Json samples_of(const Model& model) {
   return out;
 }
 
+// The contents of the GPU part and their source; the versions of CUDA and CUPTI are in the info of the recording.
 Json gpu_of(const Model& model) {
   const GpuLedger& l = model.ledger.gpu;
   Json out;

@@ -74,8 +74,7 @@ Table call_tree_table(const Model& model, const CallTree& tree) {
     table.footer.push_back(kNoBackward);
   else if (tree.uncharged_ns > 0)
     table.footer.push_back(
-        "Backward passes that no forward operator is known for (gradients that are accumulated are "
-        "such): " +
+        "Backward passes that no forward operator is known for (gradients that are accumulated are such): " +
         time_text(i64(tree.uncharged_ns)));
   return table;
 }

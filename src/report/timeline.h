@@ -1,5 +1,4 @@
-// The timeline packed for the page: every slice of tracks_of(), its arrows, arguments and call stacks, and the
-// counters.
+// The timeline packed for the page: every slice of tracks_of(), its arrows, arguments and call stacks, and counters.
 //
 // Each column is a blob of its own (report/page.h), so that the page unpacks only what it needs, and `--sizes` can say
 // what each of them takes. "varint", "zigzag": report/varint.h. Slices are in the order of Tracks::slices. Times are in
@@ -24,14 +23,12 @@
 //   sets       text: {"keys": [text], "values": [text], "numbers": ["whole" or "float"], "sets": n}; then each set of
 //              arguments: varint, its bytes, and varints: 2 * key + 1 and the value; or for what differs from slice to
 //              slice 2 * (number + numbers * key)
-//   set        of each slice: 0 none, 1 + number of the set, by guess after its entry and the set of the slice before
-//   it numbers    of each of "numbers": varint, its bytes, and its values in all slices whose set has it; "whole":
-//   zigzag
+//   set        of each slice: 0 none, 1 + number of the set, by guess after its entry and the set of the one before
+//   numbers    of each of "numbers": varint, its bytes, and its values in all slices whose set has it; "whole": zigzag
 //              of the value less the one before; "float": varint of the bits (IEEE 754, 32 bits)
 //   frames     text: {"texts": [text]}, then varint, the number of frames, and of each: varint of its own number less
 //              that of its caller, which comes before it (numbers from 1; 0: none calls it), varint of its text
-//   stack      of each slice: 0 none, or its innermost frame, by guess after its entry and the stack of the slice
-//   before
+//   stack      of each slice: 0 none, or its innermost frame, by guess after its entry and the stack of the one before
 #pragma once
 #include "analysis/tables/counters.h"
 #include "analysis/tables/tracks.h"

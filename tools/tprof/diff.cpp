@@ -229,8 +229,7 @@ Action declare_diff(Arguments& arguments) {
   auto a = std::make_shared<DiffArguments>();
   arguments.value("--fail-on-regression", "", "PERCENT",
                   "exit with 1 if steps of B take longer by more than this and by more than noise; with 4 if that "
-                  "cannot be decided, "
-                  "for example with fewer than three runs on a side",
+                  "cannot be decided, for example with fewer than three runs on a side",
                   a->fail_on);
   arguments.toggle("--few-runs", "",
                    "let --fail-on-regression decide with fewer than three runs on a side; with one run, from its steps",

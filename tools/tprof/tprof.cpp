@@ -75,9 +75,8 @@ const std::vector<Command> kCommands = {
      "0 success, " WRONG ", " READING ", or something could not be written", false, declare_export},
     {"merge", "write the traces of all ranks as one timeline for viewers, on one clock",
      "Each rank has tracks of its own. Times of machines whose clocks differ are moved by what the ends of their "
-     "common "
-     "collectives show; the error of that is stated in the file. What the error does not allow to be ordered is named. "
-     "The traces stay as they are.",
+     "common collectives show; the error of that is stated in the file. What the error does not allow to be ordered "
+     "is named. The traces stay as they are.",
      "0 success, " WRONG ", " READING ", or the clock of a rank is not known", false, declare_merge},
     {"stack", "show what the threads of a running program, or of one that dumped core, are doing",
      "Native and Python frames of any program, whether tprof was there from its start or not. Each thread is stopped "
@@ -95,9 +94,8 @@ const std::vector<Command> kCommands = {
      declare_hang},
     {"top", "show what a program that is being recorded does now, live in the terminal",
      "Step rate, time of a step, operators, lines of Python, memory, ranks, workers; keys sort, pause and quit. Reads "
-     "the recording and the samples beside it, never the "
-     "program. "
-     "While the schedule waits, it says when the next window comes and keeps what was seen last.",
+     "the recording and the samples beside it, never the program. While the schedule waits, it says when the next "
+     "window comes and keeps what was seen last.",
      "0 success, " WRONG ", "
      "3 there is nothing to watch",
      false, declare_top},

@@ -147,8 +147,7 @@ std::optional<Match> launch_bound(const Facts& facts) {
   double share = facts.share(double(ns));
   return Match{share, share, facts.windows.per_step(ns),
                "For " + ms(facts.windows.per_step(ns)) +
-                   " of a step the GPU waits for a launch in progress; "
-                   "a step has " +
+                   " of a step the GPU waits for a launch in progress; a step has " +
                    std::to_string(u64(double(facts.launches.activities) / double(facts.windows.steps.size()))) +
                    " launches.",
                after_gaps(*facts.gpu, costs)};

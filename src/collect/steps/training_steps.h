@@ -16,11 +16,10 @@
 // Batches that were drawn and not used yet form a group. It becomes training with a backward pass or an update. It was
 // an evaluation if its loader is drawn from again, or is exhausted, after forward passes and without a backward pass;
 // batches that were fetched ahead of the first forward pass stay in one group, and a batch that was drawn before those
-// of an evaluation is set aside. A backward pass behind forward passes in
-// eval mode only (an attack on the batch, a force, a Fisher information) decides nothing, unless the training itself
-// runs in eval mode. Without batches, the second and further calls of modules that train are an evaluation if they are
-// in eval mode, and inference (a rollout, sampling) if they run without gradients. Calls of modules that never train
-// belong to the step around them.
+// of an evaluation is set aside. A backward pass behind forward passes in eval mode only (an attack on the batch, a
+// force, a Fisher information) decides nothing, unless the training itself runs in eval mode. Without batches, the
+// second and further calls of modules that train are an evaluation if they are in eval mode, and inference (a rollout,
+// sampling) if they run without gradients. Calls of modules that never train belong to the step around them.
 //
 //   gap ----first sign----> tentative ----backward pass or update----> working ----update----> gap
 //            tentative --the batch was an evaluation's, or the loader was exhausted--> gap

@@ -1,7 +1,6 @@
-// A program whose driver would load us, on a machine without one: calls what cuInit calls, says what that took and
-// added.
-//   on stderr: first call in ms, second in ms (of this thread's CPU, which no other work on the machine can take),
-//   resident KiB added
+// A program whose driver would load us, on a machine without one: calls what cuInit calls, and says on stderr
+// what that took and added: first call in ms, second in ms (of this thread's CPU, which no other work on the machine
+// can take), resident KiB added.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-// Waits in a way that tprof stack must name, or must not disturb: waits deadlock | epoll | sleep | exec PROGRAM... |
-// nothing
+// Waits in a way that tprof stack must name, or must not disturb:
+//   waits deadlock | epoll | sleep | exec PROGRAM... | nothing
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -64,13 +64,11 @@ void declare_run_options(Arguments& arguments, RunArguments& out) {
   }
   arguments.toggle(
       "--report", "",
-      "write report.html, the page of `tprof report`, into the log directory at the end, however long that "
-      "takes",
+      "write report.html, the page of `tprof report`, into the log directory at the end, however long that takes",
       out.report);
   arguments.toggle("--quiet", "-q", "print nothing at the end: neither what was written nor the summary", out.quiet);
   arguments.toggle("--print-env", "",
-                   "print the environment as export lines and exit, for launchers that "
-                   "cannot use a wrapper",
+                   "print the environment as export lines and exit, for launchers that cannot use a wrapper",
                    out.print_env);
   arguments.program(out.program);
 }

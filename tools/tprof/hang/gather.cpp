@@ -317,8 +317,7 @@ class Gatherer {
   void note_not_recorded(bool any_recorded) {
     out_.notes.push_back(
         any_recorded ? std::to_string(not_recorded_) +
-                           " of the ranks are not being recorded now: of these, only "
-                           "stacks tell what they do"
+                           " of the ranks are not being recorded now: of these, only stacks tell what they do"
                      : "nothing is being recorded now, so which collective each rank is in is not known: stacks "
                        "alone tell who waits");
   }

@@ -55,9 +55,6 @@ class Inputs {
   // How many inputs of all() came from the first `paths` paths. Valid before each() is called.
   size_t given_by(size_t paths) const { return paths ? ends_[paths - 1] : 0; }
 
-  // Calls `use` for each input in order, while the next ones are read (see read_ahead.h). Inputs that cannot be read,
-  // or for which `use` throws an Error, are named on stderr and removed from all(). Returns kExitOk, kExitPartial, or
-  // kExitUnreadable if nothing could be read. `plugin`: also read what --plugin-compat needs.
   // Leaves out those for which `is_done` is true: what is to be known of them is known.
   template <class IsDone>
   void leave_out(IsDone is_done) {
@@ -67,6 +64,9 @@ class Inputs {
   // Of the traces only the one that is used is in memory: for commands that promise how much they need.
   void read_one_at_a_time() { ahead_ = 0; }
 
+  // Calls `use` for each input in order, while the next ones are read (see read_ahead.h). Inputs that cannot be read,
+  // or for which `use` throws an Error, are named on stderr and removed from all(). Returns kExitOk, kExitPartial, or
+  // kExitUnreadable if nothing could be read. `plugin`: also read what --plugin-compat needs.
   using Use = std::function<void(const Input& input, const Model& model, const PluginTrace& plugin)>;
   int each(bool plugin, const Use& use);
 
