@@ -24,12 +24,12 @@ patiently() {
   # An interrupt does not reach what runs in the background, and sleep may outlive the loop for a moment: it must not hold
   # the output of this script open.
   while sleep "$every" >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
-    printf "$before  %s s: %s$after" $((SECONDS - begun)) "$(how_far "$log" $((SECONDS - begun)))"
+    printf '%b  %s s: %s%b' "$before" $((SECONDS - begun)) "$(how_far "$log" $((SECONDS - begun)))" "$after"
   done &
   watcher=$!
   "$@" </dev/null >"$log" 2>&1 || status=$?
   kill "$watcher"
   wait "$watcher" 2>/dev/null || true
-  printf "$before"
+  printf '%b' "$before"
   return "$status"
 }

@@ -114,8 +114,8 @@ std::string closing_line(const std::string& directory, const std::vector<NewTrac
         first > 0 ? "step " + std::to_string(first) + ", the first to be recorded" : "it used torch or CUDA";
     if (completion.unrecorded.steps && first >= 0)
       line += "the program made " + counted_text(completion.unrecorded) +
-              ", from step 0 on, and the first one to be recorded is step " +
-              std::to_string(first) + "; lower skip_first, wait or warmup";
+              ", from step 0 on, and the first one to be recorded is step " + std::to_string(first) +
+              "; lower skip_first, wait or warmup";
     else if (!completion.any && completion.lost)
       line += "the recording of the program is gone; it was deleted or moved while the program ran";
     else if (options.window.profiler_api)
