@@ -15,9 +15,9 @@ how_far() {
 }
 
 # patiently LOG COMMAND...: runs it with all that it prints in LOG, and shows how far it is: on a terminal in one line that
-# changes, elsewhere by a line every eight seconds.
+# changes, elsewhere by a line every five seconds, so that never ten pass without one where another command follows.
 patiently() {
-  local log=$1 every=8 before='' after='\n' status=0 watcher begun=$SECONDS
+  local log=$1 every=5 before='' after='\n' status=0 watcher begun=$SECONDS
   shift
   [ ! -t 1 ] || every=1 before='\r\033[K' after=''
   : >"$log"
