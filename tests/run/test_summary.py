@@ -188,7 +188,9 @@ def test_of_many_large_processes_the_slowest(logdir):
 
 
 def test_ctrl_c_ends_it(tmp_path):
-    for n in range(5):  # on a busy machine it may come only when all is said
+    # On a busy machine it may come only when all is said, or before tprof-run knows that its child has said the first line,
+    # which it then says once more.
+    for n in range(5):
         process = start(["many_ops.py", 8_000], "run", logdir=tmp_path / str(n))
         for line in process.stderr:
             if line.startswith("tprof: wrote"):
@@ -196,7 +198,7 @@ def test_ctrl_c_ends_it(tmp_path):
         process.send_signal(signal.SIGINT)
         rest = process.stderr.read()
         assert process.wait() == 0
-        if "No steps were found" not in rest:
+        if "No steps were found" not in rest and not rest.startswith("tprof: wrote"):
             break
     assert rest == ("tprof: there is no summary, since tprof-run was interrupted; tprof overview %s shows where the "
                     "time went\n" % (tmp_path / str(n)))
