@@ -1,13 +1,15 @@
 # shellcheck shell=bash
 # Sourced by tools/setup.sh. Defines: patiently.
 
-# how_far LOG SECONDS: the files that ninja has built, and for how long it will go on at that rate; of others the last line.
+# how_far LOG SECONDS: the files that ninja has built, and once these are a tenth, for how long it will go on at that rate; of
+# others the last line.
 how_far() {
   local counts line
   counts=$(grep -a -o '^\[[0-9]*/[0-9]*\]' "$1" | tail -n 1 | tr -d '[]')
   if [ "${counts%/*}" -gt 0 ] 2>/dev/null; then
     local done=${counts%/*} all=${counts#*/}
-    printf '%s of %s files, about %s s left' "$done" "$all" $(($2 * (all - done) / done))
+    printf '%s of %s files' "$done" "$all"
+    [ $((10 * done)) -lt "$all" ] || printf ', about %s s left' $(($2 * (all - done) / done))
   else
     line=$(tail -n 1 "$1" | tr -c '[:print:]' ' ')
     printf '%.60s' "${line:-at work}"
