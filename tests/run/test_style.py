@@ -10,7 +10,7 @@ RULES = [".clang-format", ".codespellrc", ".ruff.toml", ".shellcheckrc", "tests/
          "tests/pip/lint.txt"]
 # A file with a fault, and what is said of it.
 FAULTS = {
-    "narrow.cpp": ("int   x;\n", "clang-format"),
+    "src/deep/narrow.cpp": ("int   x;\n", "clang-format"),
     "wide.ts": ("// " + "x" * 120 + "\n", "longer than 120 columns"),
     "unused.py": ("import os\n", "F401"),
     "without_ending": ("#!/usr/bin/env python3\nprint(nothing)\n", "F821"),
@@ -41,6 +41,7 @@ def checkout(tmp_path_factory):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, root / name)
     for name, (text, _) in FAULTS.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
     (root / "good.py").write_text("print(1)\n")
     subprocess.run(["git", "init", "-q"], cwd=root, check=True)
@@ -66,6 +67,7 @@ def test_a_good_file_passes_and_one_that_is_not_there_is_named(checkout):
 
 def test_fix_mends_what_a_tool_can(checkout, tmp_path):
     root = shutil.copytree(checkout, tmp_path / "fixed")
-    lint(root, "--fix", "narrow.cpp", "unused.py", "words.md")
-    assert [(root / name).read_text() for name in ("narrow.cpp", "unused.py", "words.md")] == [
+    names = ("src/deep/narrow.cpp", "unused.py", "words.md")
+    lint(root, "--fix", *names)
+    assert [(root / name).read_text() for name in names] == [
         "int x;\n", "", "This is the end.\n"]
