@@ -1,15 +1,27 @@
 """What tprof says to a command line that is not one of its own, and what completion offers."""
+import re
 import subprocess
 
 import pytest
 
-from harness import TPROF, tprof
+from harness import REPO, TPROF, tprof
 
 
 @pytest.mark.parametrize("words", [("--version",), ("-V",), ("run", "--version"), ("stats", "--version")])
 def test_the_version_is_told_by_tprof_and_by_every_command(words):
     said = tprof(*words)
     assert (said.returncode, said.stderr) == (0, "") and said.stdout.startswith("tprof ")
+
+
+def test_the_version_is_that_of_meson_and_of_the_newest_release_in_the_changelog():
+    """meson.build is where it stands; what is Unreleased has none yet. Packages derive theirs, and no page repeats it."""
+    version, = re.findall(r"^  version: '(.*)',$", (REPO / "meson.build").read_text(), re.M)
+    headings = re.findall(r"^## (.*)$", (REPO / "CHANGELOG.md").read_text(), re.M)
+    released = headings[headings[0] == "Unreleased":]
+    assert re.fullmatch(re.escape(version) + r" \(\d{4}-\d\d-\d\d\)", released[0])
+    assert tprof("--version").stdout.startswith(f"tprof {version}\n")
+    pages = [REPO / "README.md", *(REPO / "tools/manual").glob("*.md")]
+    assert [page.name for page in pages if f"{version}-" in page.read_text() or f"{version}_" in page.read_text()] == []
 
 
 def test_tprof_run_tells_its_version():
