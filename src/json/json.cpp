@@ -279,7 +279,8 @@ Json& Json::operator[](std::string_view key) {
   if (is_null()) *this = object();
   if (!is_object()) is_no("an object", kind_);
   if (const Json* found = find(key)) return *const_cast<Json*>(found);
-  return of_.object->emplace_back(std::string(key), Json()).value;
+  of_.object->push_back({std::string(key), Json()});
+  return of_.object->back().value;
 }
 
 const Json& Json::operator[](std::string_view key) const {
