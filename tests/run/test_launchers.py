@@ -12,7 +12,7 @@ from test_collectives import by_rank, collectives, job, key
 RANKS = 2
 LAUNCHERS = {"mpirun": ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", str(RANKS)],
              "srun": ["srun", "-n", str(RANKS), "--overcommit"],
-             "torchrun": [str(APPS / "torchrun"), str(RANKS)]}
+             "torchrun": ["/usr/bin/python3", str(APPS / "torchrun"), str(RANKS)]}
 BESIDE = {"srun": [str(TESTS / "slurm")]}  # what runs meanwhile
 
 

@@ -103,11 +103,16 @@ def test_a_later_look_adds_only_what_is_new(training):
     assert calls["Optimizer.step#SGD.step"] == pytest.approx(steps, rel=0.35), "as many as steps in about five seconds"
 
 
+def is_training(lines):
+    """Not importing torch any more."""
+    return lines and lines[0]["file"].endswith("train.py")
+
+
 def test_lines_of_python_come_from_the_samples(tmp_path):
     with running(["train.py", FOREVER], tmp_path / "log", {"TPROF_SAMPLE": "python:200"}, env={"TRAIN_PAUSE": "0.02"}):
-        program = until_seen(tmp_path / "log", lambda p: p[0]["samples"] > 50 and p[0]["lines"])[0]
+        program = until_seen(tmp_path / "log", lambda p: is_training(p[0]["lines"]))[0]
         line = program["lines"][0]
-        assert line["file"].endswith("train.py") and line["function"] == "step", "most of the time it sleeps there"
+        assert line["function"] == "step", "most of the time it sleeps there"
         assert line["self"] <= line["total"] <= program["samples"]
         assert "train.py:" in tprof("top", tmp_path / "log", "--once").stdout
 
@@ -226,6 +231,7 @@ def test_the_screen_neither_wraps_nor_scrolls(training, columns, rows):
 
 def test_keys_sort_pause_and_quit(training):
     with Terminal([TPROF, "top", training.logdir, "--interval", "0.2"], 80, 24) as t:
+        t.until(lambda t: re.search(r"Step \d+", t.text()))  # it has imported torch
         t.until("[Self]").press("t")
         t.until("[Total]").press("c")
         t.until("[Calls]").press("s")
@@ -405,7 +411,7 @@ def test_a_program_in_a_container_is_found_by_its_number_outside(tmp_path):
     inside = {"wrapper": [*CONTAINER, 'hostname inside; "$@"; exit $?', "-"], "env": {"TRAIN_PAUSE": "0.01"}}
     with running(["train.py", FOREVER], tmp_path / "log", {"TPROF_SCHEDULE": ""}, **inside) as outer:
         outside = [pid for pid in descendants(outer.pid)
-                   if pathlib.Path("/proc/%d/cmdline" % pid).read_bytes().startswith(b"/usr/bin/python3")][0]
+                   if b"/bin/python" in pathlib.Path("/proc/%d/cmdline" % pid).read_bytes().split(b"\0")[0]][0]
         number = pathlib.Path("/proc/%d/status" % outside).read_text().split("NSpid:")[1].split("\n")[0].split()
         assert number[0] == str(outside) and number[-1] != number[0]
         for subject in (outside, tmp_path / "log"):

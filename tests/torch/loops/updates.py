@@ -173,7 +173,11 @@ def amp_of_shards_with_skipped_steps():
 def cuda_graph():
     """One that does nothing when it is replayed: here is no GPU to capture work of."""
     torch._C._CUDAGraph.replay = lambda self: None
-    graph = object.__new__(torch.cuda.CUDAGraph)
+    try:
+        graph = object.__new__(torch.cuda.CUDAGraph)
+    except TypeError:  # in a build for CUDA it is a class of C++
+        graph = torch._C._CUDAGraph.__new__(torch.cuda.CUDAGraph)
+        torch._C._CUDAGraph._has_graph_exec = True  # there a property
     graph.__dict__.update(_tracker=None, _retained=types.SimpleNamespace(sync_before_fire=False), _has_graph_exec=True,
                           _replay_start_hooks={}, _replay_end_hooks={})
     return graph
