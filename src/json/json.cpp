@@ -257,8 +257,24 @@ Json& Json::back() {
   return of_.array->back();
 }
 
-const Json* Json::begin() const { return is_array() ? of_.array->data() : nullptr; }
-const Json* Json::end() const { return is_array() ? of_.array->data() + of_.array->size() : nullptr; }
+// Of a member, the value; one past the last one is where a further member would have it.
+Json::Iterator<const Json> Json::begin() const {
+  static_assert(sizeof(Member) % sizeof(Json) == 0);
+  if (is_array()) return {of_.array->data(), 1};
+  return {is_object() && !empty() ? &of_.object->front().value : nullptr, sizeof(Member) / sizeof(Json)};
+}
+Json::Iterator<const Json> Json::end() const {
+  auto [at, stride] = begin();
+  return {at ? at + stride * size() : nullptr, stride};
+}
+Json::Iterator<Json> Json::begin() {
+  auto [at, stride] = std::as_const(*this).begin();
+  return {const_cast<Json*>(at), stride};
+}
+Json::Iterator<Json> Json::end() {
+  auto [at, stride] = std::as_const(*this).end();
+  return {const_cast<Json*>(at), stride};
+}
 
 std::span<Json::Member> Json::items() {
   if (!is_object()) return {};
@@ -326,7 +342,7 @@ bool operator==(const Json& a, const Json& b) {
   switch (a.kind_) {
     case Json::Kind::boolean: return a.of_.boolean == b.of_.boolean;
     case Json::Kind::string: return a.text() == b.text();
-    case Json::Kind::array: return std::equal(a.begin(), a.end(), b.begin(), b.end());
+    case Json::Kind::array: return *a.of_.array == *b.of_.array;
     case Json::Kind::object:
       return std::ranges::equal(a.items(), b.items(),
                                 [](const auto& x, const auto& y) { return x.key == y.key && x.value == y.value; });

@@ -111,11 +111,19 @@ class Json {
   std::string value(std::string_view key, const char* otherwise) const;
   bool value(std::string_view key, bool otherwise) const;
 
-  // for (Json& element : array): none of what is no array.
-  Json* begin() { return const_cast<Json*>(std::as_const(*this).begin()); }
-  Json* end() { return const_cast<Json*>(std::as_const(*this).end()); }
-  const Json* begin() const;
-  const Json* end() const;
+  // for (Json& value : document): the elements of an array, the values of an object's members; of others none.
+  template <class J>
+  struct Iterator {
+    J* at;
+    size_t stride;  // from one value to the next, in values: a member has a key, too
+    J& operator*() const { return *at; }
+    Iterator& operator++() { return at += stride, *this; }
+    bool operator!=(const Iterator& other) const { return at != other.at; }
+  };
+  Iterator<Json> begin();
+  Iterator<Json> end();
+  Iterator<const Json> begin() const;
+  Iterator<const Json> end() const;
   // for (auto& [key, value] : object.items()): none of what is no object.
   std::span<Member> items();
   std::span<const Member> items() const;

@@ -44,8 +44,7 @@ void replace(Json& at, const std::map<size_t, size_t>& left_out) {
     if (found != left_out.end()) at = {{"left_out", found->second}};
     return;
   }
-  for (Json& element : at) replace(element, left_out);
-  for (auto& [key, value] : at.items()) replace(value, left_out);
+  for (Json& value : at) replace(value, left_out);
 }
 
 }  // namespace

@@ -150,7 +150,8 @@ std::string plain(const Json& value) {
   if (value.is_string()) return value.text();
   if (!value.is_structured()) return json_line(value);
   std::string out;
-  for (const Json& element : value) out += (out.empty() ? "" : ", ") + plain(element);
+  if (value.is_array())
+    for (const Json& element : value) out += (out.empty() ? "" : ", ") + plain(element);
   for (const auto& [key, member] : value.items()) out += (out.empty() ? "" : ", ") + key + " " + plain(member);
   return out.empty() ? "none" : out;
 }
