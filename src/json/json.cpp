@@ -257,6 +257,10 @@ Json& Json::back() {
   return of_.array->back();
 }
 
+bool Json::has(const Json& element) const {
+  return is_array() && std::find(of_.array->begin(), of_.array->end(), element) != of_.array->end();
+}
+
 // Of a member, the value; one past the last one is where a further member would have it.
 Json::Iterator<const Json> Json::begin() const {
   static_assert(sizeof(Member) % sizeof(Json) == 0);

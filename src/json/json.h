@@ -96,6 +96,7 @@ class Json {
   const Json& operator[](size_t index) const { return at(index); }
   const Json& at(size_t index) const;
   Json& back();
+  bool has(const Json& element) const;
 
   // Of objects. Writing makes null one, and adds a member that is not there; reading gives null then. at() throws.
   Json& operator[](std::string_view key);

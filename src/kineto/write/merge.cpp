@@ -111,7 +111,7 @@ class Merger {
       for (Piece piece; scanner.next(piece) && !piece.event;) {
         if (piece.key != kDeviceProperties) continue;
         for (const Json& device : bounded_json(piece.text))
-          if (std::find(out.begin(), out.end(), device) == out.end()) out.push_back(device);
+          if (!out.has(device)) out.push_back(device);
       }
     }
     return out;
@@ -302,9 +302,7 @@ class Merger {
   }
 
   void add_dropped(const Json& ledger) {
-    auto dropped = ledger.is_object() ? ledger.find("dropped") : ledger.end();
-    if (dropped == ledger.end() || !dropped->is_object()) return;
-    for (const auto& [reason, count] : dropped->items())
+    for (const auto& [reason, count] : ledger["dropped"].items())
       if (count.is_natural()) dropped_[reason] += count.natural();
   }
 
