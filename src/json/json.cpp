@@ -323,10 +323,6 @@ void Json::update(const Json& other) {
   for (const Member& member : other.items()) (*this)[member.key] = member.value;
 }
 
-Json Json::value(std::string_view key, const Json& otherwise) const {
-  const Json* found = find(key);
-  return found ? *found : otherwise;
-}
 std::string Json::value(std::string_view key, const char* otherwise) const {
   const Json* found = find(key);
   return found && found->is_string() ? found->text() : otherwise;

@@ -1,8 +1,8 @@
 // JSON documents: values that are built member by member, printed, and read from files that anybody may have written.
 //
-// The form of a document is nlohmann::ordered_json's, so that it reads the same: {{"name", "x"}, {"n", 3}} is an
-// object, {1, 2} an array, members stay in their order. nlohmann/json parses and prints the values (json.cpp alone
-// includes it: its templates were a quarter of what the compiler made of each file that used them).
+// A document is written as one of nlohmann::ordered_json is: {{"name", "x"}, {"n", 3}} is an object, {1, 2} an array,
+// and members stay in their order. nlohmann/json parses the text, and prints texts and fractions. json.cpp alone
+// includes it: its templates were a quarter of what the compiler made of each file that used them.
 //
 // Broken UTF-8 is printed as U+FFFD, numbers that are not finite as null.
 #pragma once
@@ -77,17 +77,16 @@ class Json {
   bool is_string() const { return kind_ == Kind::string; }
   bool is_array() const { return kind_ == Kind::array; }
   bool is_object() const { return kind_ == Kind::object; }
-  bool is_structured() const { return kind_ >= Kind::array; }
 
-  // These throw JsonError if the value is of another kind. Any number is real, and the two of integers convert as in
-  // C++.
+  // These throw JsonError if the value is of another kind. real() takes any number; integer() and natural() take both
+  // kinds of whole numbers, converted as by a cast.
   bool boolean() const;
   i64 integer() const;
   u64 natural() const;
   double real() const;
   const std::string& text() const;
 
-  size_t size() const;  // of an array or object; otherwise 0 for null, and 1
+  size_t size() const;  // of an array or object; 0 for null, 1 for all others
   bool empty() const { return size() == 0; }
 
   // Of arrays. push_back() makes null one.
@@ -103,12 +102,10 @@ class Json {
   const Json& operator[](std::string_view key) const;
   const Json& at(std::string_view key) const;
   bool contains(std::string_view key) const { return find(key) != nullptr; }
-  const Json* find(std::string_view key) const;  // null: no object, or no such member
   void erase(std::string_view key);
   void update(const Json& other);  // with the members of another object
 
   // The member's value; `otherwise` if there is none, or one of another kind.
-  Json value(std::string_view key, const Json& otherwise) const;
   std::string value(std::string_view key, const char* otherwise) const;
   bool value(std::string_view key, bool otherwise) const;
 
@@ -136,6 +133,7 @@ class Json {
   using Object = std::vector<Member>;
 
   void release();
+  const Json* find(std::string_view key) const;  // null: no object, or no such member
 
   // Mutable, so that the values of an initializer list can be moved out of it.
   mutable Kind kind_ = Kind::null;
@@ -154,16 +152,16 @@ struct Json::Member {
   Json value;
 };
 
-// What reads a text may be told of each value and key, so as to refuse what is too much by an exception.
+// Whoever reads what others wrote may be told of each value and key, to refuse what is too much by an exception.
 struct JsonLimits {
   virtual ~JsonLimits() = default;
   virtual void add_value() = 0;
-  virtual void add_key(
-      size_t before) = 0;  // before: the members that the object has already, with which it is compared
+  // before: the members that the object has already, with which the key is compared.
+  virtual void add_key(size_t before) = 0;
 };
 
-// Null if the text is not JSON. Values more than 64 levels deep are left out, since each level recurses in what uses
-// them.
+// Null if the text is not JSON. Values more than 64 levels deep are left out: what prints, copies or deletes a value
+// recurses once per level.
 Json bounded_json(std::string_view text, JsonLimits* limits = nullptr);
 
 std::string json_line(const Json& value);

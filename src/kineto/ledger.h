@@ -21,9 +21,10 @@ Sampled read_sampled(const Json& ledger);
 
 MachineFigures read_machine(const Json& ledger);
 
-// The boot that a ledger states, empty if none.
 // What asked for the trace.
 TriggerFacts read_trigger(const Json& ledger);
+
+// The boot that a ledger states, empty if none.
 std::string read_boot(const Json& ledger);
 
 // Whether the program died inside of the trace, and by which signal: Model::process_ended_inside and killed_by.

@@ -148,7 +148,7 @@ FileInfo report_trace(const std::string& path) {
 // Text of a value: strings without quotes, lists and objects on one line.
 std::string plain(const Json& value) {
   if (value.is_string()) return value.text();
-  if (!value.is_structured()) return json_line(value);
+  if (!value.is_array() && !value.is_object()) return json_line(value);
   std::string out;
   if (value.is_array())
     for (const Json& element : value) out += (out.empty() ? "" : ", ") + plain(element);

@@ -254,9 +254,9 @@ class Merger {
   bool is_process_metadata(std::string_view text) {
     constexpr std::string_view kStart = "process_";
     if (!memmem(text.data(), text.size(), kStart.data(), kStart.size())) return false;
-    Json event = bounded_json(text);
-    if (!event.is_object() || event.value("ph", Json()) != "M" || !event.contains("pid")) return false;
-    Json name = event.value("name", Json()), args = event.value("args", Json());
+    const Json event = bounded_json(text);
+    if (event["ph"] != "M" || !event.contains("pid")) return false;
+    const Json &name = event["name"], &args = event["args"];
     if (name != "process_name" && name != "process_labels" && name != "process_sort_index") return false;
     std::string old = json_ascii(event["pid"]);
     if (old == std::to_string(part_->pid)) return true;

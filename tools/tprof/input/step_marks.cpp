@@ -49,13 +49,12 @@ void StepMarks::look_for(std::string_view mark, std::string_view lines) {
 }
 
 void StepMarks::add(std::string_view line) {
-  Json event = bounded_json(line);
-  if (!event.is_object() || event.value("cat", Json()) != kineto::kUserAnnotation) return;
-  i64 begin_ns = ns_of(event.value("ts", Json())), dur_ns = ns_of(event.value("dur", Json()));
-  Json name = event.value("name", Json());
+  const Json event = bounded_json(line);
+  if (event["cat"] != kineto::kUserAnnotation) return;
+  i64 begin_ns = ns_of(event["ts"]), dur_ns = ns_of(event["dur"]);
+  const Json &name = event["name"], &arguments = event["args"];
   if (begin_ns < 0 || dur_ns < 0 || !name.is_string()) return;
-  Json arguments = event.value("args", Json::object());
-  if (arguments.value(kineto::kStretch, Json()) == kineto::kStretchInside) {
+  if (arguments[kineto::kStretch] == kineto::kStretchInside) {
     inside_.push_back(begin_ns);
     return;
   }

@@ -38,8 +38,9 @@ TraceSummary read_summary(const std::string& trace) {
   out.ledger = end.is_object() ? kineto::well_typed(end["tprof"]) : Json();
   if (!out.ledger.is_object()) return out;
   out.steps = marks.take();
-  out.written = count_of(out.ledger.value("written", Json()));
-  for (const Json& reason : out.ledger.value("dropped", Json::object())) out.dropped += count_of(reason);
+  const Json& ledger = out.ledger;
+  out.written = count_of(ledger["written"]);
+  for (const Json& count : ledger["dropped"]) out.dropped += count_of(count);
   return out;
 }
 

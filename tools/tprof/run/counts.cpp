@@ -11,17 +11,18 @@ namespace {
 class ProcessCount {
  public:
   void add(const Json& ledger) {
-    Json span = ledger.value("span", Json::object());
-    if (span.value("kind", "") == "flush") return;
+    if (ledger["span"].value("kind", "") == "flush") return;
     Counted counted = kineto::read_counted(ledger);
     if (counted.before_training) {
       before_ += counted;
       return;
     }
     // A step that is too large for one part continues in the next one, and counts once.
-    Json numbers = ledger.value("step", Json::object()).value("steps", Json::array());
-    if (numbers.size() == 2 && counted.steps && numbers[0] == last_) counted.steps--;
-    if (numbers.size() == 2) last_ = numbers[1];
+    const Json& numbers = ledger["step"]["steps"];
+    if (numbers.is_array() && numbers.size() == 2) {
+      if (counted.steps && numbers[0] == last_) counted.steps--;
+      last_ = numbers[1];
+    }
     all_ += counted;
     known_ = true;
   }

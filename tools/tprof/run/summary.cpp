@@ -35,8 +35,8 @@ std::vector<StepTimes> steps_of(const TraceSummary& trace) {
 SpanOfRun span_of(size_t number, const TraceSummary& trace, const kineto::TraceFile& file) {
   SpanOfRun out{number, {file.run, file.worker, file.span}};
   auto stated = [&](const char* key) -> u64 {
-    const Json& span = trace.ledger.contains("span") ? trace.ledger["span"] : Json();
-    return span.contains(key) && span[key].is_natural() ? span[key].natural() : 0;
+    const Json& number = trace.ledger["span"][key];
+    return number.is_natural() ? number.natural() : 0;
   };
   out.time.begin_ns = stated("begin_ns");
   out.time.end_ns = out.time.begin_ns + stated("duration_ns");
@@ -179,9 +179,8 @@ std::string compose_of_steps(const Written& written, const SpanChoice& choice) {
   steps.all = trace.steps.size();
   steps.span_us = double(span.time.end_ns - span.time.begin_ns) / 1000;
   steps.waited = kineto::read_machine(trace.ledger)[u32(MachineFigure::waited)];
-  const Json& devices = trace.head.is_object() ? trace.head.value("deviceProperties", Json()) : Json();
   std::string which = choice.processes > 1 ? span.time.worker + ", one of " + std::to_string(choice.processes) : "";
-  if (!devices.empty()) which += which.empty() ? "on the host" : ", on the host";
+  if (!trace.head["deviceProperties"].empty()) which += which.empty() ? "on the host" : ", on the host";
   return steps_summary_text(steps, subject_of(written, choice, span, which), text_style(stderr));
 }
 
