@@ -189,7 +189,7 @@ def test_work_that_takes_too_long_is_counted_and_not_waited_for(library, tmp_pat
     begin = time.monotonic()
     profile(library, tmp_path, steps(4, 2), TPROF_SCHEDULE="active=2,repeat=1", SIMCUDA_KERNEL_NS=4_000_000_000,
             harmless=False)
-    assert time.monotonic() - begin > 4.5
+    assert 4.5 < time.monotonic() - begin < 120, "it waits five seconds"
     r = recording(tmp_path)
     assert r.windows[0]["state"] == 3
     # Four launches; one has ended within the wait.

@@ -154,7 +154,7 @@ def test_triggers_that_come_too_soon_are_counted_and_said(tmp_path, logdir):
     assert 2 <= len(traces) <= 3 + int(took), "one a second, and the end"
     if took > 25:
         pytest.skip("the machine was busy: 50 signals took %.0f s" % took)
-    assert traces[-1].ledger["trigger"]["refused"] > 0
+    assert traces[-1].ledger["trigger"]["refused"] > 10
     assert "this trigger is left out and counted" in result.stderr
     found = [number for trace in traces for number in numbers(trace)]
     assert found == list(range(found[-1] + 1)), "no step fell between two traces"

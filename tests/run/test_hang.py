@@ -20,7 +20,7 @@ MACHINES = ["2.15", "1.13"]
 
 
 def look(subject, code=1, *options):
-    done = tprof("hang", subject, "--json", *options)
+    done = tprof("hang", subject, "--json", *options, timeout=120)  # it looks for seconds, and never waits for a program
     assert done.returncode == code, done.stdout + done.stderr
     return json.loads(done.stdout)
 
@@ -344,7 +344,7 @@ def test_a_dump_is_data_and_nothing_else(tmp_path, content, why, monkeypatch):
     """What names a function is refused, not called; what is damaged gets one line."""
     path = tmp_path / "fr_trace_rank_0"
     path.write_bytes(content)
-    done = tprof("hang", tmp_path, "--dumps", path)
+    done = tprof("hang", tmp_path, "--dumps", path, timeout=120)  # without the bounds it would take minutes
     assert done.returncode == 3 and why in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
 
 
@@ -364,7 +364,7 @@ TOO_LARGE = {
 def test_what_a_dump_may_hold_is_bounded(tmp_path, what):
     path = tmp_path / "fr_trace_rank_0"
     path.write_bytes(TOO_LARGE[what])
-    done = tprof("hang", tmp_path, "--dumps", path)
+    done = tprof("hang", tmp_path, "--dumps", path, timeout=120)  # without the bounds it would take minutes
     assert done.returncode == 3 and len(done.stderr.splitlines()) == 1, done.stderr[:1000]
     assert re.search("too many values|more than (200000 calls|1000 groups)", done.stderr)
 
