@@ -110,6 +110,15 @@ def pytest_runtest_teardown(item):
     item.user_properties.append(("processor", "%.2f" % (processor_seconds() - item.began_at)))
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    """A test that fails once in a hundred runs is not seen again: its programs' words and files stand in the report."""
+    made = (yield).get_result()
+    place = getattr(item, "funcargs", {}).get("tmp_path")
+    if made.when == "call" and made.failed and place:
+        made.sections.append(("what the test left", harness.what_is_left(place)))
+
+
 @pytest.fixture(autouse=True)
 def nothing_goes_on():
     yield

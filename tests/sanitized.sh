@@ -18,6 +18,7 @@ sanitized_build() {
   fi
   mkdir -p "$dir"
   need "${build_packages[@]}" libgtest-dev clang libclang-rt-dev lld
+  keep_objects
   [ -f "$dir/build.ninja" ] ||
     env "${compiler[@]}" meson setup "$dir" "$repo" -Db_sanitize="$sanitizers" -Db_lundef=false \
       -Doptimization=1 -Dc_args="$flags" -Dcpp_args="$flags" -Dtests=true -Dviewer=off -Dstack=disabled \

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034
 # Sourced by tools/quickstart and tests/all: installs what is missing with apt, and builds. Never reads stdin.
 # Defines: repo, build, may_use_apt, need PACKAGE..., want WHAT PACKAGE..., lacking TOOL:PACKAGE..., leave_root,
-# python_with_torch, fetch_tools, debian_mirror, build_tprof.
+# python_with_torch, fetch_tools, debian_mirror, keep_objects, build_tprof.
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${TPROF_BUILD:-$repo/build}
@@ -122,6 +122,14 @@ debian_mirror() {
     cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources 2>/dev/null |
       grep -v '^#' | grep -o -E '[a-z+]+://[^] ]+/debian/?( |$)' | grep -v security | head -n 1 | tr -d ' '
   } || true
+}
+
+# keep_objects: what the tests compile is kept beside their other caches, where ccache is installed (meson uses it then).
+# An object may come from another clone: its line tables name that one's folder.
+keep_objects() {
+  local cache=${TPROF_TEST_CACHE:-/var/cache/tprof-chroots}
+  export CCACHE_BASEDIR=$repo CCACHE_NOHASHDIR=1
+  [ -n "${CCACHE_DIR:-}" ] || ! mkdir -p "$cache/ccache" 2>/dev/null || export CCACHE_DIR=$cache/ccache
 }
 
 # build_tprof [tests [units]]: builds into $build, quietly unless it fails. The tests only where they are asked for, and

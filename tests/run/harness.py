@@ -207,6 +207,19 @@ def end_started():
     STARTED.clear()
 
 
+def what_is_left(directory):
+    """For the report of a test that failed: the stderr of its programs, its files, and what `tprof info` says of recordings."""
+    lines = []
+    for process in STARTED:
+        lines += ["%s -> %s" % (" ".join(map(str, process.args)), process.poll()), *getattr(process, "said", "").splitlines()[-20:]]
+    for path in sorted(path for path in directory.rglob("*") if path.is_file()):
+        lines.append("%10d %s" % (path.stat().st_size, path.relative_to(directory)))
+        if path.name.endswith(".tprof"):
+            told = tprof("info", path)
+            lines += (told.stdout + told.stderr).splitlines()[:20]
+    return "\n".join(lines)
+
+
 def descendants(pid):
     children = [int(child) for path in pathlib.Path("/proc/%d/task" % pid).glob("*/children")
                 for child in path.read_text().split()]
@@ -228,6 +241,7 @@ def finish(process, logdir, timeout=HUNG):
             process.kill()
             process.communicate()
         raise
+    process.said = err or ""
     if logdir:
         settle(logdir)
     return Result(process.returncode, out or "", err or "", pathlib.Path(logdir) if logdir else None)
