@@ -211,7 +211,8 @@ def what_is_left(directory):
     """For the report of a test that failed: the stderr of its programs, its files, and what `tprof info` says of recordings."""
     lines = []
     for process in STARTED:
-        lines += ["%s -> %s" % (" ".join(map(str, process.args)), process.poll()), *getattr(process, "said", "").splitlines()[-20:]]
+        lines += ["%s -> %s" % (" ".join(map(str, process.args)), process.poll()),
+                  *getattr(process, "said", "").splitlines()[-20:]]
     for path in sorted(path for path in directory.rglob("*") if path.is_file()):
         lines.append("%10d %s" % (path.stat().st_size, path.relative_to(directory)))
         if path.name.endswith(".tprof"):
