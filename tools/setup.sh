@@ -129,6 +129,7 @@ debian_mirror() {
 keep_objects() {
   local cache=${TPROF_TEST_CACHE:-/var/cache/tprof-chroots}
   export CCACHE_BASEDIR=$repo CCACHE_NOHASHDIR=1
+  export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime  # what a precompiled header needs
   [ -n "${CCACHE_DIR:-}" ] || ! mkdir -p "$cache/ccache" 2>/dev/null || export CCACHE_DIR=$cache/ccache
 }
 

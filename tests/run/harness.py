@@ -22,6 +22,7 @@ import zlib
 
 import pytest
 
+import bare
 import quick
 from finishers import finishers
 from preload import preloadable
@@ -252,6 +253,10 @@ WAYS = ("run", "preload")
 
 
 def run(argv, how="bare", timeout=HUNG, **more):
+    if how == "bare" and not set(more) - {"logdir", "env", "where"}:
+        words, environment = prepare(argv, **more)
+        if bare.can_be_forked(words):
+            return Result(*bare.run(words, environment, timeout), None)
     return finish(start(argv, how, **more), more.get("logdir") if how != "bare" else None, timeout)
 
 

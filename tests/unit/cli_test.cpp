@@ -238,7 +238,7 @@ TEST(Progress, is_a_passing_line_on_a_terminal_alone) {
 
 // --- options to environment
 
-struct Environment : testing::Test {
+struct FlagsAndEnvironment : testing::Test {
   void SetUp() override { clear(); }
   void TearDown() override { clear(); }
   void clear() {
@@ -254,7 +254,7 @@ struct Environment : testing::Test {
   }
 };
 
-TEST_F(Environment, schedule_words_compose) {
+TEST_F(FlagsAndEnvironment, schedule_words_compose) {
   Options o = apply_options(parse({"--skip-first", "10", "--wait", "5", "--warmup=1", "--active", "3", "--repeat", "2",
                                    "--skip-first-wait", "1"})
                                 .run);
@@ -263,7 +263,7 @@ TEST_F(Environment, schedule_words_compose) {
   EXPECT_TRUE(o.schedule.skip_first_wait);
 }
 
-TEST_F(Environment, typed_wins_over_the_environment) {
+TEST_F(FlagsAndEnvironment, typed_wins_over_the_environment) {
   setenv("TPROF_SCHEDULE", "active=9", 1);
   setenv("TPROF_WITH_FLOPS", "1", 1);
   Options o = apply_options(parse({"--steps", "5:7", "--with-flops=0"}).run);
@@ -272,7 +272,7 @@ TEST_F(Environment, typed_wins_over_the_environment) {
   EXPECT_FALSE(o.with_flops);
 }
 
-TEST_F(Environment, refusals_name_the_flag_typed) {
+TEST_F(FlagsAndEnvironment, refusals_name_the_flag_typed) {
   EXPECT_EQ(refusal({"--steps", "5:3"}).find("--steps: '5:3'"), 0u);
   EXPECT_EQ(refusal({"--schedule", "active=0"}).find("--schedule: 'active=0'"), 0u);
   EXPECT_NE(refusal({"--active", "0"}).find("active=0"), std::string::npos);
@@ -282,7 +282,7 @@ TEST_F(Environment, refusals_name_the_flag_typed) {
   EXPECT_EQ(refusal({}).find("TPROF_MAX_SIZE: '1'"), 0u);
 }
 
-TEST_F(Environment, two_schedules_are_refused) {
+TEST_F(FlagsAndEnvironment, two_schedules_are_refused) {
   EXPECT_NE(refusal({"--schedule", "active=1", "--active", "2"}), "");
   clear();
   EXPECT_NE(refusal({"--schedule", "active=1", "--steps", "1:2"}), "");

@@ -148,7 +148,7 @@ TEST(Secrets, TheOwnCommandEndsWithNul) {
   int bytes = read_own_command(out, sizeof out);
   ASSERT_GT(bytes, 0);
   EXPECT_EQ(out[bytes], 0);
-  EXPECT_TRUE(strstr(out, "secrets_test"));
+  EXPECT_TRUE(strstr(out, "unit_tests"));
   EXPECT_EQ(read_own_command(out, 4), 3);
   EXPECT_EQ(out[3], 0);
 }
