@@ -255,7 +255,7 @@ WAYS = ("run", "preload")
 def run(argv, how="bare", timeout=HUNG, **more):
     if how == "bare" and not set(more) - {"logdir", "env", "where"}:
         words, environment = prepare(argv, **more)
-        if bare.can_be_forked(words):
+        if bare.may_be_forked(words, environment):
             return Result(*bare.run(words, environment, timeout), None)
     return finish(start(argv, how, **more), more.get("logdir") if how != "bare" else None, timeout)
 

@@ -10,7 +10,7 @@ import sys
 
 with contextlib.suppress(ImportError):
     import torch  # noqa: F401
-    import torch._dynamo  # as an optimizer does
+    import torch._dynamo  # noqa: F401  (as an optimizer does)
 gc.freeze()
 channel = socket.socket(fileno=int(sys.argv[1]))
 while True:

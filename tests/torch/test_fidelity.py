@@ -10,7 +10,6 @@ import pytest
 import compare
 import harness
 
-pytestmark = pytest.mark.everywhere
 PROGRAM = pathlib.Path(__file__).with_name("models.py").resolve()
 MODELS = ["mlp", "conv", "transformer", "labelled", "threads"]
 OPTIONS = {"TPROF_SCHEDULE": harness.schedule_words(wait=1, warmup=1, active=4, repeat=1), "TPROF_PROFILE_MEMORY": "1"}
