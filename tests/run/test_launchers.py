@@ -1,5 +1,5 @@
 """Jobs whose ranks a launcher starts: whether tprof-run stands before the launcher or before each rank, they leave what ranks
-by environment leave. mpirun and srun are real; torchrun, which Debian's torch cannot run, is apps/torchrun."""
+by environment leave. The launchers are real."""
 import shutil
 import socket
 import subprocess
@@ -12,7 +12,8 @@ from test_collectives import by_rank, collectives, job, key
 RANKS = 2
 LAUNCHERS = {"mpirun": ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", str(RANKS)],
              "srun": ["srun", "-n", str(RANKS), "--overcommit"],
-             "torchrun": ["/usr/bin/python3", str(APPS / "torchrun"), str(RANKS)]}
+             "torchrun": ["/usr/bin/python3", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(RANKS),
+                          "--no-python"]}
 BESIDE = {"srun": [str(TESTS / "slurm")]}  # what runs meanwhile
 
 
