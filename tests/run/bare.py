@@ -1,5 +1,5 @@
 """Programs without tprof, with which a run beside it is compared. Most of such a run goes by in `import torch`: zygote.py does
-that once for each Python, and the programs are forks of it where that makes no difference."""
+that once for each Python, and in CI (not with --full) the programs are forks of it where that makes no difference."""
 import functools
 import json
 import os

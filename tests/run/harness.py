@@ -253,7 +253,7 @@ WAYS = ("run", "preload")
 
 
 def run(argv, how="bare", timeout=HUNG, **more):
-    if how == "bare" and not set(more) - {"logdir", "env", "where"}:
+    if how == "bare" and not every_way and not set(more) - {"logdir", "env", "where"}:
         words, environment = prepare(argv, **more)
         if bare.may_be_forked(words, environment):
             return Result(*bare.run(words, environment, timeout), None)
