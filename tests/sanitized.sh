@@ -10,11 +10,13 @@ threads=$build-threads
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 
 sanitized_build() {
-  local dir=$1 sanitizers=thread flags='' compiler=(CC=gcc CXX=g++)
+  local dir=$1 sanitizers=thread flags='' kept=''
+  ! command -v ccache >/dev/null || kept='ccache '  # meson takes it by itself only where no compiler is named
+  local compiler=(CC="${kept}gcc" CXX="${kept}g++")
   shift
   if [ "$dir" = "$addresses" ]; then
     sanitizers=address,undefined flags='-fsanitize=fuzzer-no-link -fno-sanitize=vptr'
-    compiler=(CC=clang CXX=clang++ CC_LD=lld CXX_LD=lld)
+    compiler=(CC="${kept}clang" CXX="${kept}clang++" CC_LD=lld CXX_LD=lld)
   fi
   mkdir -p "$dir"
   need "${build_packages[@]}" libgtest-dev clang libclang-rt-dev lld
