@@ -9,6 +9,8 @@ import sys
 
 import torch
 
+import light  # noqa: F401
+
 
 class Stop(Exception):
     pass
