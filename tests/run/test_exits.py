@@ -50,7 +50,7 @@ def test_ending_outside_a_window_keeps_the_status(ending, how, logdir):
 
 def test_stderr_of_the_program_is_untouched(logdir):
     """Under plain LD_PRELOAD a clean run adds at most lines of tprof's own."""
-    bare = run(["train.py", 5, "exception"])
+    bare = finish(start(["train.py", 5, "exception"]), None)  # its traceback names no file of ours
     result = run(["train.py", 5, "exception"], "preload", logdir=logdir)
     kept = [line for line in result.stderr.splitlines() if line not in result.said()]
     assert kept == bare.stderr.splitlines()
