@@ -17,7 +17,8 @@ one_at_a_time = threading.Lock()  # some tests start programs by several threads
 @functools.lru_cache(maxsize=None)
 def zygote(python, threads):
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    environment = {**os.environ, "OMP_NUM_THREADS": threads, "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8",
+                   "OMP_NUM_THREADS": threads, "PYTHONDONTWRITEBYTECODE": "1"}
     subprocess.Popen([python, pathlib.Path(__file__).with_name("zygote.py"), str(its.fileno())], pass_fds=[its.fileno()],
                      env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     its.close()
