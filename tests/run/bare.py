@@ -26,12 +26,14 @@ def zygote(python, threads):
 
 
 def may_be_forked(words, environment):
-    """A script or -c that imports torch, without options of Python's own and without variables that are read earlier."""
+    """A script or -c that imports torch, without options of Python's own and without variables that are read earlier. Not
+    where a program prints its whole stack and all that is loaded."""
     if not os.path.basename(words[0]).startswith("python") or words[1].startswith("-") and words[1] != "-c":
         return False
     if any(name.startswith(EARLY) and name not in ALWAYS for name in environment):
         return False
-    return "torch" in (words[2] if words[1] == "-c" else pathlib.Path(words[1]).read_text())
+    source = words[2] if words[1] == "-c" else pathlib.Path(words[1]).read_text()
+    return "torch" in source and "faulthandler" not in source
 
 
 def reader(descriptor, into):
