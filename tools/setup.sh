@@ -140,7 +140,7 @@ build_tprof() {
   local log set_up=(true) tests=false options=(-Dtests=false) has=tests/golden_gpu
   log=$(mktemp)
   [ "${1:-}" != tests ] || tests=true options=(-Dtests=true -Dunit=false -Dwerror=true -Dsqlite=enabled -Dstack=enabled)
-  [ "${2:-}" != units ] || options+=(-Dunit=true) has=tests/reader_test
+  [ "${2:-}" != units ] || options+=(-Dunit=true) has=tests/unit_tests
   if [ ! -f "$build/build.ninja" ]; then
     set_up=(meson setup "${options[@]}" "$build" "$repo")
   elif [ "$tests" = true ] && ! grep -q "^build $has:" "$build/build.ninja"; then

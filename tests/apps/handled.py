@@ -9,8 +9,6 @@ import sys
 
 import torch
 
-import light  # noqa: F401
-
 
 class Stop(Exception):
     pass

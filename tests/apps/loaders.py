@@ -10,8 +10,6 @@ import time
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
 
-import light  # noqa: F401
-
 ITEMS = 4  # of a batch
 
 

@@ -1,8 +1,6 @@
 """Ten steps, the first of which holds far more operators than the others together."""
 import torch
 
-import light  # noqa: F401
-
 weight = torch.zeros(4, requires_grad=True)
 optimizer = torch.optim.SGD([weight], lr=0.01)
 for step in range(10):

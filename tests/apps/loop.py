@@ -2,8 +2,6 @@
 import torch
 from torch.autograd.profiler import record_function
 
-import light  # noqa: F401
-
 torch.manual_seed(0)
 torch.set_num_threads(1)
 _net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))

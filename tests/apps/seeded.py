@@ -2,8 +2,6 @@
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
-import light  # noqa: F401
-
 torch.manual_seed(7)
 data = TensorDataset(torch.randn(64, 10), torch.randn(64, 3))
 net = torch.nn.Sequential(torch.nn.Linear(10, 32), torch.nn.GELU(), torch.nn.Dropout(0.3), torch.nn.Linear(32, 3))

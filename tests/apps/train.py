@@ -12,7 +12,6 @@ import torch
 from torch.autograd.profiler import record_function
 
 import endings
-import light  # noqa: F401
 
 torch.manual_seed(0)
 net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))

@@ -4,8 +4,6 @@ import time
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-import light  # noqa: F401
-
 
 class Slow(Dataset):
     def __len__(self):

@@ -5,8 +5,6 @@ import torch
 from torch.autograd.profiler import record_function
 from torch.utils.data import DataLoader, Dataset
 
-import light  # noqa: F401
-
 
 class Work(Dataset):
     def __len__(self):

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import threading
 
-ALWAYS = ("PATH", "HOME", "LANG", "OMP_NUM_THREADS", "PYTHONDONTWRITEBYTECODE")
+ALWAYS = ("OMP_NUM_THREADS", "PYTHONDONTWRITEBYTECODE")  # zygote() gives them
 EARLY = ("PYTHON", "LD_", "OMP_", "MKL_", "TORCH", "PYTORCH", "CUDA", "KINETO", "GLIBC_", "MALLOC_")  # are read while loading
 one_at_a_time = threading.Lock()  # some tests start programs by several threads
 

@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import sys
+import types
 
 with contextlib.suppress(ImportError):
     import torch  # noqa: F401
@@ -27,7 +28,7 @@ while True:
 
 
 def become(words, env, cwd):
-    """The code and the name of its file, in a process that looks as if it had been started with these words."""
+    """Makes the process look as if it had been started with these words, and runs them."""
     for target, descriptor in enumerate(descriptors, 1):
         os.dup2(descriptor, target)
         os.close(descriptor)
@@ -35,21 +36,15 @@ def become(words, env, cwd):
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
+    main = sys.modules["__main__"] = types.ModuleType("__main__")
     if words[0] == "-c":
-        sys.argv, sys.path[0] = ["-c", *words[2:]], ""
-        return compile(words[1], "<string>", "exec"), None
-    sys.argv, sys.path[0] = words, os.path.dirname(os.path.realpath(words[0]))
-    with open(words[0], "rb") as file:
-        return compile(file.read(), words[0], "exec"), words[0]
+        sys.argv, sys.path[0], source, name = ["-c", *words[2:]], "", words[1], "<string>"
+    else:
+        name = main.__file__ = words[0]
+        sys.argv, sys.path[0] = words, os.path.dirname(os.path.realpath(name))
+        with open(name, "rb") as file:
+            source = file.read()
+    exec(compile(source, name, "exec"), main.__dict__)
 
 
-code, path = become(**json.loads(request))
-names = globals()
-for name in [name for name in names if not (name.startswith("__") or name in ("code", "path", "names"))]:
-    del names[name]
-if path:
-    names["__file__"] = path
-else:
-    del names["__file__"]
-del names["name"], names["path"], names["names"]
-exec(globals().pop("code"))
+become(**json.loads(request))
