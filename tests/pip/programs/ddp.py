@@ -1,4 +1,6 @@
 """DistributedDataParallel on gloo: each rank of a job that torchrun starts."""
+import time
+
 import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
@@ -22,4 +24,8 @@ dist.all_reduce(loss := loss.detach())
 if dist.get_rank() == 0:
     print("loss %.4f" % loss.item())
     tell(steps=steps, ranks=dist.get_world_size())
+# gloo's threads free the last collective after the main thread went on. One that does so while Python ends makes torch
+# abort ("terminate called without an active exception", pytorch/pytorch issue 190489), also without tprof: here they
+# get the time that a program needs to save its model.
+time.sleep(1)
 dist.destroy_process_group()
