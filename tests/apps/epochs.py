@@ -12,6 +12,8 @@ import torch
 from torch.autograd.profiler import record_function
 from torch.utils.data import DataLoader, Dataset
 
+from descent import Descent
+
 
 class Work(Dataset):
     def __init__(self, items, done):
@@ -39,7 +41,7 @@ def main():
     work = Work(items, os.open(sys.argv[3], os.O_WRONLY | os.O_CREAT | os.O_APPEND) if len(sys.argv) > 3 else None)
     names = int(os.environ.get("EPOCHS_NAMES", 0))
     net = torch.nn.Linear(8, 1)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.001)
+    optimizer = Descent(net.parameters(), lr=0.001)
     wait_for_file("EPOCHS_BEGIN")
     for epoch in range(int(sys.argv[1])):
         work.first = epoch * items

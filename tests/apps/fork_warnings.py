@@ -9,9 +9,11 @@ import warnings
 
 import torch
 
+from descent import Descent
+
 torch.set_num_threads(1)
 layer = torch.nn.Linear(4, 1)
-optimizer = torch.optim.SGD([layer.weight], lr=0.1)
+optimizer = Descent([layer.weight], lr=0.1)
 counts = []
 
 

@@ -10,6 +10,8 @@ import time
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
 
+from descent import Descent
+
 ITEMS = 4  # of a batch
 
 
@@ -82,7 +84,7 @@ def main():
     torch.manual_seed(0)
     torch.set_num_threads(1)
     net = torch.nn.Linear(2, 1)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.001)
+    optimizer = Descent(net.parameters(), lr=0.001)
     workers = {"few": 1, "iterable": 2, "uneven": 3, "long": 6}.get(trouble, 2)
     own = {"few": 0.012, "slow": 0.002, "balanced": 0.25, "long": 0.01}.get(trouble, 0.005)
     loader = DataLoader(Stream() if trouble == "iterable" else Items(trouble), batch_size=ITEMS, num_workers=workers,

@@ -1,8 +1,10 @@
 """Ten steps, the first of which holds far more operators than the others together."""
 import torch
 
+from descent import Descent
+
 weight = torch.zeros(4, requires_grad=True)
-optimizer = torch.optim.SGD([weight], lr=0.01)
+optimizer = Descent([weight], lr=0.01)
 for step in range(10):
     optimizer.zero_grad()
     for _ in range(10 if step else 20000):

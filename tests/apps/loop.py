@@ -2,10 +2,12 @@
 import torch
 from torch.autograd.profiler import record_function
 
+from descent import Descent
+
 torch.manual_seed(0)
 torch.set_num_threads(1)
 _net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))
-_optimizer = torch.optim.SGD(_net.parameters(), lr=0.01)
+_optimizer = Descent(_net.parameters(), lr=0.01)
 _inputs, _targets = torch.randn(4, 8), torch.randn(4, 4)
 done = 0
 

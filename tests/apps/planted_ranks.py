@@ -21,6 +21,8 @@ def train(rank):
     import torch
     import torch.distributed
 
+    from descent import Descent
+
     chance = random.Random(1000 * SEED + rank)
     late = lambda where: SHARE * STEP_S if (rank, where) == (SLOW, WHERE) else 0
     some = lambda seconds: seconds * chance.uniform(0.85, 1.15)
@@ -44,7 +46,7 @@ def train(rank):
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo", rank=rank, world_size=2)
     model = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 8))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    optimizer = Descent(model.parameters(), lr=0.01)
     for batch in torch.utils.data.DataLoader(Batches(), batch_size=1):
         optimizer.zero_grad()
         torch.ops.planted.work(batch)

@@ -12,10 +12,11 @@ import torch
 from torch.autograd.profiler import record_function
 
 import endings
+from descent import Descent
 
 torch.manual_seed(0)
 net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+optimizer = Descent(net.parameters(), lr=0.01)
 inputs, targets = torch.randn(4, 8), torch.randn(4, 4)
 done = 0
 

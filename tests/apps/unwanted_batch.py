@@ -4,6 +4,8 @@ import time
 import torch
 from torch.utils.data import DataLoader, Dataset
 
+from descent import Descent
+
 
 class Slow(Dataset):
     def __len__(self):
@@ -15,7 +17,7 @@ class Slow(Dataset):
 
 
 net = torch.nn.Linear(8, 1)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.001)
+optimizer = Descent(net.parameters(), lr=0.001)
 for batch in DataLoader(torch.ones(4, 8), batch_size=2):
     optimizer.zero_grad()
     net(batch).mean().backward()

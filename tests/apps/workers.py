@@ -5,6 +5,8 @@ import torch
 from torch.autograd.profiler import record_function
 from torch.utils.data import DataLoader, Dataset
 
+from descent import Descent
+
 
 class Work(Dataset):
     def __len__(self):
@@ -19,7 +21,7 @@ def main():
     torch.manual_seed(0)
     torch.set_num_threads(1)
     net = torch.nn.Linear(8, 1)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.001)
+    optimizer = Descent(net.parameters(), lr=0.001)
     total = 0.0
     for epoch in range(2):
         for batch in DataLoader(Work(), batch_size=2, num_workers=2, multiprocessing_context=sys.argv[1]):

@@ -80,7 +80,7 @@ def test_logdir_that_cannot_be_written_by_this_user(prefix, public_dir):
     closed = public_dir / "closed"
     closed.mkdir(mode=0o755)
     script = public_dir / "train.py"
-    for name in ("endings.py", "train.py"):
+    for name in ("descent.py", "endings.py", "train.py"):
         shutil.copy(APPS / name, public_dir)
     for words, expected in (([prefix / "bin" / "tprof-run", "--"], 2), ([], 3)):
         environment = {"PATH": "/usr/bin:/bin", "TPROF_LOGDIR": str(closed), "OMP_NUM_THREADS": "1"}

@@ -129,7 +129,7 @@ def test_recordings_are_private_and_traces_follow_the_umask(tmp_path, logdir, um
     look()
     process.kill()
     finish(process, logdir)
-    (trace,) = trace_files(logdir)
+    trace, *_ = trace_files(logdir)  # on a busy machine the way to the first step is a hang, too, and brings a window
     for words in (["report", trace, "-o", logdir / "page.html"], ["export", trace, "--to", "parquet", "-o", logdir / "tables"],
                   ["export", trace, "--to", "speedscope", "-o", logdir / "trace.speedscope.json"]):
         done = tprof(*words, umask=umask)

@@ -100,7 +100,7 @@ def test_a_later_look_adds_only_what_is_new(training):
     calls = {op["name"]: op["calls"] for op in often["operators"]}
     steps = often["recent_step"]["steps"]
     assert steps > 20
-    assert calls["Optimizer.step#SGD.step"] == pytest.approx(steps, rel=0.35), "as many as steps in about five seconds"
+    assert calls["Optimizer.step#Descent.step"] == pytest.approx(steps, rel=0.35), "as many as steps in about five seconds"
 
 
 def is_training(lines):

@@ -142,13 +142,14 @@ Busy busy_of(const Facts& facts) {
   Busy out;
   for (const Interval& step : facts.windows.steps) out.steps += double(step.length()) / 1000;
   for (const Interval& part : facts.windows.time.intervals()) {
-    std::vector<bool> kernel(size_t(part.length() / 1000)), here(kernel.size());
-    for (const GpuEvent& work : facts.model.gpu)
-      if (work.kind() == Kind::kernel)
-        for (i64 t = std::max(work.begin_ns, part.begin); t < std::min(work.end_ns(), part.end); t += 1000) {
-          kernel[size_t((t - part.begin) / 1000)] = true;
-          if (facts.gpu && work.device == facts.gpu->device) here[size_t((t - part.begin) / 1000)] = true;
-        }
+    std::vector<char> kernel(size_t(part.length() / 1000)), here(kernel.size());
+    for (const GpuEvent& work : facts.model.gpu) {
+      i64 begin = std::max(work.begin_ns, part.begin), end = std::min(work.end_ns(), part.end);
+      if (work.kind() != Kind::kernel || end <= begin) continue;
+      i64 first = (begin - part.begin) / 1000, count = (end - begin + 999) / 1000;
+      std::fill_n(kernel.begin() + first, count, true);
+      if (facts.gpu && work.device == facts.gpu->device) std::fill_n(here.begin() + first, count, true);
+    }
     out.time += double(kernel.size());
     out.kernels += double(std::count(kernel.begin(), kernel.end(), true));
     out.here += double(std::count(here.begin(), here.end(), true));

@@ -322,7 +322,7 @@ std::pair<bool, bool> found_in(std::mt19937& random, int ranks, int steps, u32 n
 
 TEST(Stragglers, RanksThatDifferByChanceAloneAreSeldomNamed) {
   std::mt19937 random(5);
-  for (int ranks : {2, 3, 4, 8})
+  for (int ranks : {2, 8})
     for (int steps : {1, 8, 20}) {
       int named = 0;
       for (int round = 0; round < 100; round++) named += found_in(random, ranks, steps, 5000, 0).first;
