@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/basis/lanes.h"
 #include "model/python.h"
 
 namespace tprof {
@@ -199,6 +200,7 @@ OpTree build_op_tree(const Model& model, PythonNodes python) {
   for (OpNode& node : tree.nodes)
     if (node.event != kNone && model.events[node.event].flags & kEventAsync) node.host_self_ns = 0;
   fill_device(model, tree);
+  fill_lanes(model, tree);
   return std::move(tree);
 }
 

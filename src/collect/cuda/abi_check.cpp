@@ -51,6 +51,10 @@ using context_t = CUpti_ActivityContext;
 #undef FIELD
 #undef RECORD
 
+#if CUPTI_API_VERSION < 21  // before CUDA 12.3
+constexpr int CUPTI_RUNTIME_TRACE_CBID_cudaStreamGetCaptureInfo_v12030 = 461;
+constexpr int CUPTI_RUNTIME_TRACE_CBID_cudaStreamGetCaptureInfo_ptsz_v12030 = 462;
+#endif
 #define NOISE(cbid, name) static_assert(cbid == CUPTI_RUNTIME_TRACE_CBID_##name);
 #define DRIVER(cbid, name) static_assert(cbid == CUPTI_DRIVER_TRACE_CBID_##name);
 #include "collect/cuda/cupti_calls.def"
