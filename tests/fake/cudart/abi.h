@@ -15,6 +15,10 @@ struct Location {
   int type, id;  // 1: device
 };
 
+struct IpcHandle {  // of memory or of an event
+  char bytes[64];
+};
+
 struct Extent {
   size_t width, height, depth;
 };

@@ -211,6 +211,8 @@ int cudaMemPoolGetAttribute(Handle pool, int attribute, void* value) {
   return kSuccess;
 }
 
+int cudaMemPoolSetAccess(Handle pool, const void*, size_t) { return pool != nullptr ? kSuccess : kErrorInvalidValue; }
+
 #if SIM_MAJOR >= 13
 int cudaMemPrefetchAsync(const void*, size_t, Location, u32, Handle stream) {
 #else
@@ -224,6 +226,12 @@ int cudaMemAdvise(const void*, size_t, int, Location) { return kSuccess; }
 #else
 int cudaMemAdvise(const void*, size_t, int, int) { return kSuccess; }
 #endif
+
+int cudaIpcGetMemHandle(void*, void*) { return kErrorNotSupported; }
+
+int cudaIpcOpenMemHandle(void**, IpcHandle, u32) { return kErrorNotSupported; }
+
+int cudaIpcCloseMemHandle(void*) { return kErrorNotSupported; }
 
 int cudaMemcpy(void* to, const void* from, size_t bytes, int kind) {
   return copy_line(to, from, bytes, kind, nullptr, false);

@@ -92,6 +92,10 @@ int cudaEventElapsedTime(float* ms, Handle begin, Handle end) {
   return kSuccess;
 }
 
+int cudaIpcGetEventHandle(void*, Handle) { return kErrorNotSupported; }
+
+int cudaIpcOpenEventHandle(Handle*, IpcHandle) { return kErrorNotSupported; }
+
 int cudaStreamBeginCapture(Handle stream, int mode) {
   Stream* at = stream_of(stream);
   return at != nullptr ? driver()->begin_capture(at, CaptureMode(mode)) : int(kErrorInvalidResourceHandle);
@@ -140,6 +144,22 @@ int cudaStreamGetCaptureInfo(Handle stream, int* status, u64* id, Handle* graph,
                              const void** edges, size_t* count) {
   if (edges != nullptr) *edges = nullptr;
   return capture_info(stream, status, id, graph, tail, count);
+}
+#endif
+
+#if SIM_MAJOR >= 13
+int cudaStreamBeginCaptureToGraph(Handle, Handle, const Handle*, const void*, size_t, int) {
+  return kErrorNotSupported;
+}
+
+// Flag 1: the nodes become what the stream's next work waits for; 0: they are added to that.
+int cudaStreamUpdateCaptureDependencies(Handle stream, Handle* nodes, const void*, size_t count, u32 flags) {
+  Stream* at = stream_of(stream);
+  if (at == nullptr) return kErrorInvalidResourceHandle;
+  if (at->capture == nullptr) return kErrorIllegalState;
+  if (flags & 1) at->capture_tail.clear();
+  for (size_t i = 0; i < count; i++) at->capture_tail.push_back(static_cast<Node*>(nodes[i]));
+  return kSuccess;
 }
 #endif
 
@@ -200,6 +220,20 @@ int cudaGraphNodeGetType(Handle node, int* type) {
   return kSuccess;
 }
 
+#if SIM_MAJOR >= 13
+int cudaGraphNodeGetDependencies(Handle node, Handle* before, void*, size_t* count) {
+  const auto& all = static_cast<Node*>(node)->after;
+  if (before != nullptr) std::copy_n(all.begin(), std::min(*count, all.size()), before);
+  *count = all.size();
+  return kSuccess;
+}
+
+// Nodes of a kind that their parameters tell: conditional ones, in PyTorch.
+int cudaGraphAddNode(Handle*, Handle, const Handle*, const void*, size_t, void*) { return kErrorNotSupported; }
+
+int cudaGraphConditionalHandleCreate(u64*, Handle, u32, u32) { return kErrorNotSupported; }
+#endif
+
 int cudaGraphInstantiateWithFlags(Handle* exec, Handle graph, u64) {
   if (graph == nullptr) return kErrorInvalidValue;
   *exec = driver()->instantiate(static_cast<Graph*>(graph));
@@ -234,5 +268,25 @@ int cudaGraphLaunch(Handle exec, Handle stream) {
 int cudaGraphExecDestroy(Handle exec) { return exec != nullptr ? kSuccess : kErrorInvalidValue; }
 
 int cudaGraphDestroy(Handle graph) { return graph != nullptr ? kSuccess : kErrorInvalidValue; }
+
+// A user object lives for ever, as graphs do: `destroy` is never called.
+int cudaUserObjectCreate(Handle* object, void*, HostFunction, u32, u32) {
+  *object = new char;
+  return kSuccess;
+}
+
+int cudaUserObjectRelease(Handle object, u32) { return object != nullptr ? kSuccess : kErrorInvalidValue; }
+
+int cudaGraphRetainUserObject(Handle graph, Handle object, u32, u32) {
+  return graph != nullptr && object != nullptr ? kSuccess : kErrorInvalidValue;
+}
+
+// Graphs allocate no memory of their own.
+int cudaDeviceGetGraphMemAttribute(int, int, void* value) {
+  *static_cast<u64*>(value) = 0;
+  return kSuccess;
+}
+
+int cudaDeviceSetGraphMemAttribute(int, int, void*) { return kSuccess; }
 
 }  // namespace sim::body

@@ -2,10 +2,12 @@
 // of them by name.
 #include "driver_api.h"
 
+#include <cstdio>
 #include <cstring>
 #include <string_view>
 
 #include "parameters.h"
+#include "switches.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -76,6 +78,7 @@ int cuGetProcAddress_v2(const char* symbol, void** function, int, u64 flags, int
     bool newer = entry.name.ends_with("_v2") && entry.name.substr(0, entry.name.size() - 3) == symbol;
     if (newer || (entry.name == symbol && found == nullptr)) found = &entry;  // the newest of a name
   }
+  if (found == nullptr && number_of(Switch::SIMCUDA_STUBS) != 0) fprintf(stderr, "simulated CUDA: no %s\n", symbol);
   *function = found == nullptr ? nullptr : (flags & 2) != 0 && found->twin != nullptr ? found->twin : found->function;
   if (status != nullptr) *status = found != nullptr ? 0 : 1;
   return found != nullptr ? kSuccess : kErrorSymbolNotFound;

@@ -1,4 +1,5 @@
-// What the functions of the driver API do, thin, over Driver; those of memory are in driver_memory.cpp and vmm.cpp.
+// What the functions of the driver API do, thin, over Driver; those of code are in driver_code.cpp, those of memory in
+// driver_memory.cpp and vmm.cpp.
 #include <cstdio>
 #include <cstring>
 
@@ -143,84 +144,13 @@ int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   return kSuccess;
 }
 
-// A module's image is opaque; it has every kernel that is asked for by name.
-int cuModuleLoadData(Module** module, const void* image) {
-  if (image == nullptr) return kErrorInvalidValue;
-  *module = new Module;
-  (*module)->image = image;
+// 0: bytes of a thread's stack.
+int cuCtxGetLimit(size_t* value, int limit) {
+  *value = limit == 0 ? 1024 : 8 << 20;
   return kSuccess;
 }
 
-int cuModuleLoad(Module** module, const char* path) { return cuModuleLoadData(module, path); }
-
-int cuModuleLoadDataEx(Module** module, const void* image, u32, int*, void**) {
-  return cuModuleLoadData(module, image);
-}
-
-int cuModuleUnload(Module* module) { return module != nullptr ? kSuccess : kErrorInvalidResourceHandle; }
-
-int cuModuleGetFunction(Kernel** kernel, Module* module, const char* name) {
-  if (module == nullptr) return kErrorInvalidResourceHandle;
-  for (Kernel* made : module->kernels)
-    if (made->name == name) return *kernel = made, kSuccess;
-  *kernel = driver().add_kernel(nullptr, name);
-  (*kernel)->host = module->image;  // in whose library the body is looked for
-  module->kernels.push_back(*kernel);
-  return kSuccess;
-}
-
-int cuFuncGetAttribute(int* value, int attribute, Kernel* kernel) {
-  if (kernel == nullptr) return kErrorInvalidResourceHandle;
-  driver().load(kernel);
-  switch (attribute) {
-    case 0: *value = 1024; break;  // threads per block
-    case 1: *value = int(kernel->shared_bytes); break;
-    case 3: *value = int(kernel->local_bytes); break;
-    case 4: *value = int(kernel->registers); break;
-    case 5:
-    case 6: *value = 90; break;  // PTX and binary version
-    default: *value = 0;
-  }
-  return kSuccess;
-}
-
-int cuFuncSetAttribute(Kernel* kernel, int, int) { return kernel != nullptr ? kSuccess : kErrorInvalidResourceHandle; }
-
-int cuFuncSetCacheConfig(Kernel* kernel, int) { return cuFuncSetAttribute(kernel, 0, 0); }
-
-int cuFuncGetName(const char** name, Kernel* kernel) {
-  if (kernel == nullptr) return kErrorInvalidResourceHandle;
-  *name = kernel->name.c_str();
-  return kSuccess;
-}
-
-// Arguments that come packed in `extra` reach no body: a buffer does not say where one ends.
-int cuLaunchKernel(Kernel* kernel, u32 gx, u32 gy, u32 gz, u32 bx, u32 by, u32 bz, u32 shared, void* stream,
-                   void** arguments, void**) {
-  Launch launch;
-  launch.kernel = kernel;
-  launch.grid = {gx, gy, gz};
-  launch.block = {bx, by, bz};
-  launch.shared_bytes = shared;
-  launch.arguments = arguments;
-  launch.stream = api_stream(stream);
-  return driver().launch(launch);
-}
-
-int cuLaunchKernelEx(const DriverLaunchConfig* config, Kernel* kernel, void** arguments, void**) {
-  Launch launch;
-  launch.kernel = kernel;
-  launch.grid = {config->grid[0], config->grid[1], config->grid[2]};
-  launch.block = {config->block[0], config->block[1], config->block[2]};
-  for (u32 i = 0; i < config->attribute_count; i++) {
-    const auto& attribute = config->attributes[i];
-    if (attribute.id == 4) launch.cluster = {attribute.cluster[0], attribute.cluster[1], attribute.cluster[2]};
-  }
-  launch.shared_bytes = config->shared_bytes;
-  launch.arguments = arguments;
-  launch.stream = api_stream(config->stream);
-  return driver().launch(launch);
-}
+int cuCtxSetLimit(int, size_t) { return kSuccess; }
 
 int cuStreamCreateWithPriority(Stream** stream, u32 flags, int priority) {
   if (driver().current() == nullptr) return kErrorDeviceUninitialized;
@@ -248,6 +178,20 @@ int cuStreamQuery(void* stream) {
 int cuStreamWaitEvent(void* stream, Event* event, u32) {
   Stream* at = api_stream(stream);
   return at != nullptr && event != nullptr ? driver().stream_wait_event(at, event) : int(kErrorInvalidResourceHandle);
+}
+
+int cuStreamGetCtx(void* stream, Context** context) {
+  Stream* at = api_stream(stream);
+  if (at == nullptr) return kErrorInvalidResourceHandle;
+  *context = at->context;
+  return kSuccess;
+}
+
+int cuStreamIsCapturing(void* stream, int* status) {
+  Stream* at = api_stream(stream);
+  if (at == nullptr) return kErrorInvalidResourceHandle;
+  *status = at->capture != nullptr;
+  return kSuccess;
 }
 
 int cuEventCreate(Event** event, u32 flags) {

@@ -82,6 +82,15 @@ int cuPointerGetAttribute(void* value, int attribute, u64 pointer) {
   }
 }
 
+int cuMemGetAddressRange_v2(u64* base, size_t* bytes, u64 pointer) {
+  int device;
+  u64 begin, length;
+  if (driver().kind_of(at(pointer), &device, &begin, &length) == MemoryKind::unknown) return kErrorInvalidValue;
+  if (base != nullptr) *base = begin;
+  if (bytes != nullptr) *bytes = length;
+  return kSuccess;
+}
+
 int cuMemcpyHtoD_v2(u64 to, const void* from, size_t bytes) {
   return copy(at(to), from, bytes, 1, api_stream(nullptr), false);
 }
@@ -116,6 +125,13 @@ int cuMemsetD8Async(u64 to, u8 value, size_t count, void* stream) {
 
 int cuMemsetD32Async(u64 to, u32 value, size_t count, void* stream) {
   return fill(to, value, 4, count, api_stream(stream));
+}
+
+// At once, as all work is; it leaves no record.
+int cuStreamWriteValue32_v2(void* stream, u64 address, u32 value, u32) {
+  if (api_stream(stream) == nullptr) return kErrorInvalidResourceHandle;
+  *static_cast<u32*>(at(address)) = value;
+  return kSuccess;
 }
 
 }  // namespace sim::driver_body

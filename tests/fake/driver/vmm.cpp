@@ -68,4 +68,12 @@ int cuMemSetAccess(u64 address, size_t bytes, const void*, size_t) {
   return mprotect(at(address), bytes, PROT_READ | PROT_WRITE) == 0 ? kSuccess : kErrorInvalidValue;
 }
 
+int cuMemRetainAllocationHandle(Chunk**, void*) { return kErrorNotSupported; }
+
+int cuMemGetAllocationPropertiesFromHandle(AllocationProperties*, Chunk*) { return kErrorNotSupported; }
+
+int cuMemExportToShareableHandle(void*, Chunk*, int, u64) { return kErrorNotSupported; }
+
+int cuMemImportFromShareableHandle(Chunk**, void*, int) { return kErrorNotSupported; }
+
 }  // namespace sim::driver_body

@@ -143,5 +143,13 @@ NCCL(ncclRecv, (void* to, size_t count, int type, int peer, Comm* comm, void* st
   return enqueue({Func::recv, nullptr, to, count, type, 0, peer, comm, stream});
 })
 
+// Registering memory changes nothing here.
+NCCL(ncclCommRegister, (Comm*, void* at, size_t, void** handle), { return *handle = at, kSuccess; })
+NCCL(ncclCommDeregister, (Comm*, void*), { return kSuccess; })
+NCCL(ncclCommWindowRegister, (Comm*, void* at, size_t, void** window, int), { return *window = at, kSuccess; })
+NCCL(ncclCommWindowDeregister, (Comm*, void*), { return kSuccess; })
+
 EXPORT const char* pncclGetErrorString(int error) { return error == 0 ? "no error" : "simulated NCCL error"; }
 EXPORT __attribute__((weak, alias("pncclGetErrorString"))) const char* ncclGetErrorString(int error);
+EXPORT const char* pncclGetLastError(const Comm*) { return ""; }
+EXPORT __attribute__((weak, alias("pncclGetLastError"))) const char* ncclGetLastError(const Comm*);
