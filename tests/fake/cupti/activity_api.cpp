@@ -43,7 +43,7 @@ EXPORT int cuptiGetVersion(u32* version) {
 EXPORT int cuptiGetTimestamp(u64* time) {
   called(__func__);
   if (collector().attach() == 0) {
-    *time = collector().driver()->peek();
+    *time = collector().driver()->client_time(collector().driver()->peek());
     return kSuccess;
   }
   timespec now;

@@ -91,7 +91,7 @@ void Collector::leave(Call& call) {
       ExternalRecord record = {kExternal, i, external[i].back(), call.correlation, 0};
       buffers_.put(&record, kExternal, true);
     }
-    ApiRecord record = {kind,          call.cbid,   call.begin,       call.end,
+    ApiRecord record = {kind,          call.cbid,   told(call.begin), told(call.end),
                         u32(getpid()), thread_id(), call.correlation, u32(call.result)};
     buffers_.put(&record, kind, true);
   }

@@ -56,6 +56,7 @@ class Collector final : public Listener {
   void loading(u64 begin, u64 end, u32 correlation) override;
 
   bool on(u32 kind) const { return on_[kind]; }
+  u64 told(u64 time) const { return driver_->client_time(time); }
   void call_back(Call&, u32 site);
   void call_back(u32 domain, u32 cbid, const void* data);
   u32 thread_id() const;

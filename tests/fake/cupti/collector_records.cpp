@@ -32,8 +32,8 @@ void Collector::tell(const Op& op) {
     KernelRecord record = {};
     record.kind = on(kKernel) && !on(kConcurrentKernel) ? kKernel : kConcurrentKernel;
     record.registers = u16(op.launched->registers);
-    record.start = op.begin;
-    record.end = record.completed = op.end;
+    record.start = told(op.begin);
+    record.end = record.completed = told(op.end);
     record.device = op.device;
     record.context = op.context;
     record.stream = op.stream;
@@ -58,8 +58,8 @@ void Collector::tell(const Op& op) {
     record.to_kind = u8(op.to_kind);
     record.flags = op.async;
     record.bytes = op.bytes;
-    record.start = op.begin;
-    record.end = op.end;
+    record.start = told(op.begin);
+    record.end = told(op.end);
     record.device = op.device;
     record.context = op.context;
     record.stream = op.stream;
@@ -79,8 +79,8 @@ void Collector::tell(const Op& op) {
     record.to_kind = u8(op.to_kind);
     record.flags = op.async;
     record.bytes = op.bytes;
-    record.start = op.begin;
-    record.end = op.end;
+    record.start = told(op.begin);
+    record.end = told(op.end);
     record.device = op.device;
     record.context = op.context;
     record.stream = op.stream;
@@ -94,8 +94,8 @@ void Collector::tell(const Op& op) {
     record.kind = kMemset;
     record.value = op.value;
     record.bytes = op.bytes;
-    record.start = op.begin;
-    record.end = op.end;
+    record.start = told(op.begin);
+    record.end = told(op.end);
     record.device = op.device;
     record.context = op.context;
     record.stream = op.stream;
@@ -108,8 +108,8 @@ void Collector::tell(const Op& op) {
     GraphRecord record = {};
     record.kind = kGraph;
     record.correlation = op.correlation;
-    record.start = op.begin;
-    record.end = op.end;
+    record.start = told(op.begin);
+    record.end = told(op.end);
     record.device = record.end_device = op.device;
     record.context = record.end_context = op.context;
     record.graph = op.graph_id;
@@ -120,8 +120,9 @@ void Collector::tell(const Op& op) {
 
 void Collector::sync(const Sync& sync) {
   if (!on(kSync)) return;
+  u64 begin = told(sync.begin), end = told(sync.end);
   SyncRecord record = {
-      kSync, u32(sync.kind), sync.begin, sync.end, sync.correlation, sync.context, sync.stream, sync.event, 0, 0, 0};
+      kSync, u32(sync.kind), begin, end, sync.correlation, sync.context, sync.stream, sync.event, 0, 0, 0};
   buffers_.put(&record, kSync, true);
 }
 
@@ -146,7 +147,7 @@ void Collector::memory(const MemoryEvent& event) {
   record.correlation = event.correlation;
   record.address = event.address;
   record.bytes = event.bytes;
-  record.time = event.time;
+  record.time = told(event.time);
   record.process = u32(getpid());
   record.device = event.device;
   record.context = event.context;
@@ -175,7 +176,7 @@ void Collector::pool(PoolAction action, const Pool& pool, u64 time, u64 kept_byt
   record.address = pool.address;
   record.size = pool.reserved_bytes;
   record.threshold = pool.release_threshold;
-  record.time = time;
+  record.time = told(time);
   record.used = pool.used_bytes;
   buffers_.put(&record, kPool, true);
 }
@@ -261,8 +262,8 @@ void Collector::overhead(u32 type, u64 begin, u64 end, u32 correlation) {
   record.object_kind = 2;  // a thread
   record.object[0] = u32(getpid());
   record.object[1] = thread_id();
-  record.start = begin;
-  record.end = end;
+  record.start = told(begin);
+  record.end = told(end);
   record.correlation = correlation;
   buffers_.put(&record, kOverhead, true);
 }

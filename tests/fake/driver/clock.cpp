@@ -24,8 +24,27 @@ Clock::Clock() : virtual_(is(Switch::SIMCUDA_CLOCK, "virtual")) {
 
 u64 Clock::now() {
   if (virtual_) return time_ += kTick_ns;
+  return real_time();
+}
+
+// The machine runs on its own clock; only records speak in the client's, whose unit is found by waiting a little.
+void Clock::use(u64 (*source)()) {
+  if (virtual_) return;
+  source_ = nullptr;
+  if (source == nullptr) return;
+  first_time_ = real_time();
+  first_source_ = source();
+  while (real_time() < first_time_ + kCalibration_ns) {
+  }
+  source_ = source;
+}
+
+u64 Clock::client(u64 time) {
   u64 (*source)() = source_;
-  return source != nullptr ? source() : real_time();
+  if (source == nullptr || time == 0) return time;
+  u64 now = real_time(), there = source();
+  double rate = double(there - first_source_) / double(now - first_time_);
+  return there - u64(i64(double(i64(now - time)) * rate));
 }
 
 void Clock::sleep_until(u64 time) {
@@ -35,7 +54,6 @@ void Clock::sleep_until(u64 time) {
     }
     return;
   }
-  // In slices: a clock of CUPTI's client may run at another speed.
   for (u64 at = now(); at < time; at = now()) {
     timespec slice{0, long(std::min<u64>(time - at, 1000000))};
     nanosleep(&slice, nullptr);

@@ -17,13 +17,15 @@ class Clock {
   }
   void sleep_until(u64 time);
   bool is_virtual() const { return virtual_; }
-  void use(u64 (*source)()) { source_ = source; }
+  void use(u64 (*source)());
+  u64 client(u64 time);  // that time as the source would have told it, which may count ticks
 
  private:
-  static constexpr u64 kTick_ns = 100, kCall_ns = 1000;
+  static constexpr u64 kTick_ns = 100, kCall_ns = 1000, kCalibration_ns = 2000000;
   bool virtual_;
   std::atomic<u64> time_{0};
   std::atomic<u64 (*)()> source_{nullptr};
+  u64 first_time_ = 0, first_source_ = 0;  // when the source was given, on both clocks
 };
 
 }  // namespace sim

@@ -14,6 +14,7 @@ struct Driver {
   virtual u64 peek() = 0;  // as bystanders read it: it does not
   virtual bool virtual_time() = 0;
   virtual void use_clock(u64 (*)()) = 0;  // CUPTI's timestamp callback; real time only
+  virtual u64 client_time(u64) = 0;       // a time as that callback would have told it
 
   // Every API call of a program stands between these two.
   virtual void enter(Call&) = 0;

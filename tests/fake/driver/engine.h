@@ -24,6 +24,7 @@ class Engine final : public Driver {
   u64 peek() override { return clock_.peek(); }
   bool virtual_time() override { return clock_.is_virtual(); }
   void use_clock(u64 (*source)()) override { clock_.use(source); }
+  u64 client_time(u64 time) override { return clock_.client(time); }
   void enter(Call&) override;
   void leave(Call&) override;
 
