@@ -31,6 +31,7 @@ TESTS = pathlib.Path(__file__).resolve().parent.parent
 REPO = TESTS.parent
 APPS = TESTS / "apps"
 BUILD = pathlib.Path(os.environ.get("TPROF_BUILD", REPO / "build")).resolve()
+SIMULATED_CUDA = BUILD / "tests" / "fake" / "lib"
 RUN = BUILD / "tools" / "tprof-run"
 TPROF = BUILD / "tools" / "tprof"
 LIBRARY = BUILD / "shim" / "libtprof.so"
@@ -43,21 +44,25 @@ TRACE_NAME = re.compile(r"^(.*?)\.(\d+)\.pt\.trace\.json(?:\.gz)?$")
 
 
 TORCHES = ["2.15", "2.6", "1.13"]  # pip's, the newest first: a tests/pip/VERSION.txt each
+SIMULATED = ["sim-2.15"]  # the same, with a GPU: on the simulated CUDA
 ROOTS = pathlib.Path(os.environ.get("TPROF_TEST_CACHE", "/var/cache/tprof-chroots"))
 
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """Where a command runs: here with the Python of a pip environment (one of TORCHES), here with Debian's own ("host"), or
-    in a root of tests/chroot ("trixie", "sid")."""
+    """Where a command runs: here with the Python of a pip environment (one of TORCHES), or with that of its copy for the
+    simulated CUDA (one of SIMULATED), here with Debian's own ("host"), or in a root of tests/chroot ("trixie", "sid")."""
     name: str
 
     def command(self, argv, environment):
         """The words to execute and their environment."""
         if self.name == "host":
             return argv, environment
-        if self.name in TORCHES:
-            there = pip_environment(self.name)
+        if self.name in TORCHES + SIMULATED:
+            there = pip_environment(self.name) if self.name in TORCHES else simulated_environment(self.name)
+            if self.name in SIMULATED:
+                driver = str(SIMULATED_CUDA / "driver")
+                environment = {"LD_LIBRARY_PATH": driver, "TRITON_LIBCUDA_PATH": driver, **environment}
             return ([there + "/bin/python" if word == "/usr/bin/python3" else word for word in argv],
                     {**environment, "PATH": "%s/bin:%s" % (there, environment["PATH"])})
         there = {**environment, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
@@ -96,6 +101,16 @@ def pip_environment(version):
     return made.stdout.strip()
 
 
+@functools.lru_cache(maxsize=None)
+def simulated_environment(name):
+    """The directory of a pip environment's copy in which CUDA is simulated: tests/fake/pytorch."""
+    version = name.partition("-")[2]
+    made = subprocess.run([str(TESTS / "fake/pytorch/overlay"), pip_environment(version), str(SIMULATED_CUDA)],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    return made.stdout.strip()
+
+
 def missing_root(name):
     """Why that root of tests/chroot is not there; empty when it is. `tests/all --full` makes them."""
     there = ROOTS / name
@@ -114,6 +129,8 @@ def missing_machine(name):
 def machine(name):
     if name in TORCHES:
         pip_environment(name)
+    elif name in SIMULATED:
+        simulated_environment(name)
     elif name == "host":
         pytest.importorskip("torch", reason="not run: /usr/bin/python3 has no torch; apt-get install python3-torch")
     elif missing_machine(name):

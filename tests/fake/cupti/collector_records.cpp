@@ -121,8 +121,8 @@ void Collector::tell(const Op& op) {
 void Collector::sync(const Sync& sync) {
   if (!on(kSync)) return;
   u64 begin = told(sync.begin), end = told(sync.end);
-  SyncRecord record = {
-      kSync, u32(sync.kind), begin, end, sync.correlation, sync.context, sync.stream, sync.event, 0, 0, 0};
+  SyncRecord record = {kSync, u32(sync.kind), begin, end, sync.correlation, sync.context, sync.stream, sync.event, 0, 0,
+                       0};
   buffers_.put(&record, kSync, true);
 }
 

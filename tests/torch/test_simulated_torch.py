@@ -1,0 +1,157 @@
+"""pip's own build of PyTorch for CUDA on the simulated CUDA (tests/fake/pytorch): programs as people write them run beside
+tprof as they do alone, and torch.profiler is the judge of what tprof's trace says of the device.
+
+A program runs bare, under tprof and within torch.profiler (in_torch_profiler.py), each recording all of it. Durations are
+the simulation's own, and both profilers read the same CUPTI: see tests/fake/README.md for what this cannot prove.
+"""
+import concurrent.futures
+import dataclasses
+import re
+import socket
+import sys
+from collections import Counter
+
+import pytest
+
+import harness
+import quick
+
+sys.path.insert(0, str(harness.TESTS / "gpu"))
+import differences  # noqa: E402  (needs the path above)
+import traces  # noqa: E402
+
+PROGRAMS = harness.TESTS / "torch" / "gpu_programs"
+OPTIONS = {"TPROF_SCHEDULE": "", "TPROF_PROFILE_MEMORY": "1"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """Of gpu_programs/. It prints `steps N` where it trains."""
+    words: str
+    ranks: int = 1
+
+    def argv(self, trace=None):
+        name, *arguments = self.words.split()
+        return [*([PROGRAMS / "in_torch_profiler.py", trace] if trace else []), PROGRAMS / name, *arguments]
+
+
+SHORT = ["gpt.py fused flash bfloat16", "graph.py", "resnet.py"]
+LONG = ["gpt.py", "gpt.py foreach math float16", "lstm.py", "linalg.py", "memory.py", "compiled.py",
+        "compiled.py reduce-overhead"]
+ALL = [*map(Program, SHORT), *(pytest.param(Program(words), marks=pytest.mark.full) for words in LONG),
+       pytest.param(Program("ddp.py", ranks=2), marks=pytest.mark.full)]
+
+
+@dataclasses.dataclass
+class Runs:
+    """What each rank of a program did: alone, beside tprof, and within torch.profiler."""
+    bare: list
+    profiled: list
+    judged: list
+    ours: list
+    theirs: list
+
+    def both(self):
+        return zip(self.ours, self.theirs)
+
+
+def start_ranks(program, where, home, how="bare", trace=None):
+    """A result for each rank of the program."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    started = []
+    for rank in range(program.ranks):
+        env = {"SIMCUDA_DEVICES": str(program.ranks), "TORCHINDUCTOR_CACHE_DIR": str(home / ("inductor_" + how)),
+               "TRITON_CACHE_DIR": str(home / "triton")}
+        if program.ranks > 1:
+            env.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(program.ranks), MASTER_ADDR="127.0.0.1",
+                       MASTER_PORT=port)
+        logdir = home / ("log_%d" % rank)
+        argv = program.argv(home / ("theirs_%d.json" % rank) if trace else None)
+        started.append((harness.start(argv, how, where=where, env=env, logdir=logdir, options=OPTIONS), logdir))
+    return [harness.finish(process, logdir if how != "bare" else None) for process, logdir in started]
+
+
+@pytest.fixture(scope="module")
+def simulated_machine():
+    quick.takes_long()
+    return harness.machine(harness.SIMULATED[0])
+
+
+@pytest.fixture(scope="module", params=ALL, ids=lambda program: program.words.replace(".py", "").replace(" ", "_"))
+def runs(request, simulated_machine, tmp_path_factory):
+    program, home = request.param, tmp_path_factory.mktemp("simulated")
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        profiled, judged, bare = (pool.submit(start_ranks, program, simulated_machine, home, *more)
+                                  for more in (("run",), ("bare", True), ()))
+    made = Runs(bare.result(), profiled.result(), judged.result(), [], [])
+    for result in made.bare + made.profiled + made.judged:
+        assert result.returncode == 0, result.stderr
+    for rank, result in enumerate(made.profiled):
+        ours, = result.traces()
+        made.ours.append(traces.Trace(ours.data))
+        made.theirs.append(traces.Trace(home / ("theirs_%d.json" % rank)))
+    return made
+
+
+def operator(trace, work):
+    """The name of the operator that launched it. Inductor makes a range for each kernel of Triton's, named as the kernel,
+    but only for torch.profiler: there the operator is the one around that. Labels of a program's own are no operators;
+    torch.profiler sees none by NVTX."""
+    found = trace.operator_of(work)
+    if found and found["name"] == work["name"]:
+        found = min((e for e in trace.operators if e["tid"] == found["tid"] and e is not found and
+                     traces.begin_ns(e) <= traces.begin_ns(found) and traces.end_ns(e) >= traces.end_ns(found)),
+                    key=lambda e: e["dur"], default=None)
+    return found["name"] if found and found["cat"] == "cpu_op" else "nobody"
+
+
+def launched(trace):
+    """Each piece of work with the operator and the call that launched it."""
+    return Counter("%s by %s, %s" % (e["name"], operator(trace, e), trace.call_of(e)["name"]) for e in trace.work)
+
+
+def waits(trace):
+    return Counter(e["name"] for e in trace.calls if e["name"].endswith("Synchronize"))
+
+
+def test_the_program_is_not_disturbed(runs):
+    """The same words as alone, which are what the program knows of its steps and of its memory."""
+    assert [result.stdout for result in runs.profiled] == [result.stdout for result in runs.bare]
+    assert all(result.stdout for result in runs.bare)
+
+
+def test_steps(runs):
+    for result, trace in zip(runs.bare, runs.ours):
+        if known := re.search(r"^steps (\d+)$", result.stdout, re.MULTILINE):
+            assert trace.data["tprof"]["step"]["count"] == int(known.group(1))
+
+
+def test_kernels(runs):
+    for ours, theirs in runs.both():
+        assert differences.kernels(ours, theirs) == []
+        assert differences.geometry(ours, theirs) == []
+        assert differences.streams(ours, theirs) == []
+
+
+def test_copies_and_fills(runs):
+    for ours, theirs in runs.both():
+        assert differences.copies(ours, theirs) == []
+
+
+def test_who_launched_it(runs):
+    for ours, theirs in runs.both():
+        assert differences.counters("work", launched(ours), launched(theirs)) == []
+
+
+def test_waiting(runs):
+    """torch.profiler itself waits once, when it stops."""
+    for ours, theirs in runs.both():
+        assert waits(ours) + Counter(["cudaDeviceSynchronize"]) == waits(theirs)
+
+
+def test_memory_of_the_device(runs):
+    for result, ours in zip(runs.bare, runs.ours):
+        peak = int(re.search(r"^peak memory (\d+)$", result.stdout, re.MULTILINE).group(1))
+        assert max(event["args"]["Total Allocated"] for event in ours.memory()) == peak
