@@ -4,7 +4,9 @@
 //   CUPTI_BUFFER_BYTES  0: gives no buffers at all       CUPTI_FORCE=1       flushes with force at the end
 //   CUPTI_SLOW_MS       a buffer asked for by a thread that is not the program's first takes that long
 //   CUPTI_SUBSCRIBE=1   subscribes to runtime calls and resources as well, and counts them
+//   CUPTI_TICKS=1       its clock counts kTicksPerUs, from 0; how far it came is printed
 #include <dlfcn.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -162,6 +164,17 @@ void completed(void*, u32, u8* buffer, size_t, size_t valid) {
   free(buffer);
 }
 
+constexpr u64 kTicksPerUs = 2500;
+
+u64 ticks() {
+  static u64 first = 0;
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  u64 ns = u64(time.tv_sec) * 1000000000 + u64(time.tv_nsec);
+  if (first == 0) first = ns;
+  return (ns - first) * kTicksPerUs / 1000;
+}
+
 std::atomic<size_t> callbacks, resources;
 
 void called_back(void*, u32 domain, u32, const void*) { (domain == 2 ? callbacks : resources)++; }
@@ -196,6 +209,7 @@ void finish() {
     function<int (*)(u32)>("cuptiActivityFlushAll")(1);
   function<int (*)(void*, u32, size_t*)>("cuptiActivityGetNumDroppedRecords")(nullptr, 0, &dropped);
   std::lock_guard guard(printing);
+  if (getenv("CUPTI_TICKS") != nullptr) fprintf(out, "ticks %lu\n", ticks());
   if (dropped != 0) fprintf(out, "dropped %zu\n", dropped);
   if (callbacks != 0) fprintf(out, "callbacks %zu\nresources %zu\n", callbacks.load(), resources.load());
   fflush(out);
@@ -217,6 +231,7 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   fprintf(out, "cupti %u\n", version);
   function<int (*)(void*, void*)>("cuptiActivityRegisterCallbacks")(reinterpret_cast<void*>(requested),
                                                                     reinterpret_cast<void*>(completed));
+  if (getenv("CUPTI_TICKS") != nullptr) function<int (*)(u64(*)())>("cuptiActivityRegisterTimestampCallback")(ticks);
   if (getenv("CUPTI_SUBSCRIBE") != nullptr) subscribe();
   auto enable = function<int (*)(u32)>("cuptiActivityEnable");
   const char* wanted = getenv("CUPTI_KINDS");

@@ -157,6 +157,15 @@ def test_streams_overlap_and_the_default_stream_waits_for_all(tmp_path):
     assert default[0][0] >= max(end for stream in (first, second) for _, end in by_stream[stream])
 
 
+def test_a_client_s_clock_counts_what_it_likes(tmp_path):
+    """Its records speak in it, and the machine does not run by it: the kernels take a millisecond of real time each."""
+    lines = records(tmp_path, "streams_13", CUPTI_TICKS="1", SIMCUDA_KERNEL_NS="1000000")
+    (_, end), = of(lines, "ticks")
+    for kernel in of(lines, "kernel"):
+        begin, finish = times(kernel)
+        assert 0 < begin < finish <= int(end) and finish - begin == pytest.approx(2_500_000, rel=0.01)
+
+
 def test_graph_nodes_follow_their_dependencies(tmp_path):
     lines = records(tmp_path, "graphs_13", **VIRTUAL)
     launches = [value(words, "corr") for words in of(lines, "runtime") if words[1] == "cudaGraphLaunch_v10000"]
@@ -289,6 +298,15 @@ def test_a_call_of_the_program_fails_when_told_so():
     assert (result.returncode, result.stdout) == (1, "cudaMalloc(&db, n * 4): 2 out of memory\n")
     result = simcuda("vector_add_13", SIMCUDA_FAIL="cudaFree:1,cudaLaunchKernel:3:719")
     assert result.stdout.endswith(": 719 unspecified launch failure\n")
+
+
+def test_a_function_that_the_driver_lacks_is_told_by_the_status_alone():
+    """An error of the call would stay as the last one, and be taken for that of a later launch."""
+    code = ("import ctypes; c = ctypes.CDLL('libcudart.so.13'); f, s = ctypes.c_void_p(), ctypes.c_int(); "
+            "print(c.cudaGetDriverEntryPointByVersion(b'cuNoSuch', ctypes.byref(f), 12000, 0, ctypes.byref(s)), f.value, "
+            "s.value, c.cudaGetLastError())")
+    told = simcuda("/usr/bin/python3", "-c", code, SIMCUDA_STUBS="1")
+    assert (told.stdout, told.stderr) == ("0 None 1 0\n", "simulated CUDA: no cuNoSuch\n")
 
 
 def test_memory_runs_out():

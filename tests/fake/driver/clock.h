@@ -21,11 +21,15 @@ class Clock {
   u64 client(u64 time);  // that time as the source would have told it, which may count ticks
 
  private:
-  static constexpr u64 kTick_ns = 100, kCall_ns = 1000, kCalibration_ns = 2000000;
+  static constexpr u64 kTick_ns = 100, kCall_ns = 1000, kCalibration_ns = 2000000, kClose_ns = 500;
   bool virtual_;
   std::atomic<u64> time_{0};
   std::atomic<u64 (*)()> source_{nullptr};
-  u64 first_time_ = 0, first_source_ = 0;  // when the source was given, on both clocks
+  struct Moment {
+    u64 time, source;  // on both clocks
+  };
+  static Moment look(u64 (*source)());
+  Moment first_{};  // when the source was given
 };
 
 }  // namespace sim
