@@ -8,6 +8,7 @@ import concurrent.futures
 import dataclasses
 import re
 import socket
+import subprocess
 import sys
 from collections import Counter
 
@@ -114,6 +115,21 @@ def launched(trace):
 
 def waits(trace):
     return Counter(e["name"] for e in trace.calls if e["name"].endswith("Synchronize"))
+
+
+def test_what_is_not_simulated_is_named_in_one_line(tmp_path):
+    """By a cudart that lacks functions of CUDA 13, as this one may lack those of a later one."""
+    lib = tmp_path / "lib"
+    lib.mkdir()
+    for path in harness.SIMULATED_CUDA.iterdir():
+        (lib / path.name).symlink_to(path.resolve())
+    (lib / "libcudart.so.13").unlink()
+    (lib / "libcudart.so.13").symlink_to(harness.SIMULATED_CUDA / "libcudart.so.12")
+    made = subprocess.run([harness.TESTS / "fake/pytorch/overlay", harness.pip_environment("2.15"), lib],
+                          capture_output=True, text=True)
+    assert made.returncode == 1 and made.stdout == "" and made.stderr.count("\n") == 1
+    assert re.match(r"overlay: libcudart.so.13 is to be simulated, and lacks cudaGetDeviceProperties .* for libc10_cuda.so; ",
+                    made.stderr)
 
 
 def test_the_program_is_not_disturbed(runs):

@@ -4,7 +4,6 @@
 // the call, wrappers do not.
 #pragma once
 #include <dlfcn.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <map>
@@ -76,14 +75,6 @@ inline bool launch(const char* name, void* handle, u64 rows = 1, u64 columns = 1
   call.result = driver()->launch(launch);
   driver()->leave(call);
   return call.result == 0;
-}
-
-// For functions that nothing stands in for; SIMCUDA_STUBS says which are called.
-inline void stub(const char* name, bool* told) {
-  const char* wanted = getenv("SIMCUDA_STUBS");
-  if (!*told && wanted != nullptr && *wanted != 0 && *wanted != '0')
-    fprintf(stderr, "simulated CUDA: %s is a stub\n", name);
-  *told = true;
 }
 
 }  // namespace sim::standin

@@ -1,4 +1,4 @@
-"""Writes C and C++ for the functions of a library of NVIDIA's that nobody has written by hand, from its header.
+"""Writes C++ for the functions of a library of NVIDIA's that nobody has written by hand, from its header.
 
 A function gets a body by what its declaration says: one that makes or destroys something, sets something or tells how much
 memory it needs succeeds; one that takes the library's handle launches a kernel that is named after it. All others, and those
@@ -97,9 +97,19 @@ def bodies(header, include, wanted):
     return "\n".join([*lines, "}", ""]), made
 
 
+STUB = """#include <stdio.h>
+#include <stdlib.h>
+static int stub(const char* name, int* told, int status) {
+  const char* wanted = getenv("SIMCUDA_STUBS");
+  if (!*told && wanted && *wanted && *wanted != '0') fprintf(stderr, "simulated CUDA: %s is a stub\\n", name);
+  *told = 1;
+  return status;
+}
+extern "C" {
+"""
+
+
 def stubs(names, status=NOT_SUPPORTED):
     """C++ for functions that do nothing: whatever their parameters are, they answer with that status."""
-    lines = ['#include "standin.h"', 'extern "C" {']
-    for name in sorted(names):
-        lines.append('int %s() { static bool told; sim::standin::stub("%s", &told); return %d; }' % (name, name, status))
-    return "\n".join([*lines, "}", ""])
+    line = 'int %s() { static int told; return stub("%s", &told, %d); }'
+    return "\n".join([STUB, *(line % (name, name, status) for name in sorted(names)), "}", ""])
