@@ -6,8 +6,8 @@
 namespace tprof {
 
 // For threads that have such ranges, after fill_host_self() and fill_device():
-//   * at each moment the self time on the host is that of the node that began last and has not ended, of steps only where
-//     nothing else is open;
+//   * at each moment the self time on the host is that of the node that began last and has not ended; of steps only
+//     where nothing else is open;
 //   * GPU work belongs to such a range if it was launched in it, and by no node but a step that began after it;
 //   * the totals of such a range are sums over what was launched in it. Those of other nodes stay what they were.
 void fill_lanes(const Model& model, OpTree& tree);
