@@ -5,11 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include "base/signal_text.h"
+#include "base/text_file.h"
 #include "run/child.h"
 
 namespace tprof::doctor {
@@ -22,11 +21,6 @@ constexpr char kDevice[] = "/dev/nvidiactl", kWslDevice[] = "/dev/dxg", kWslLibr
 constexpr char kAskDriver[] =
 #include "ask_driver.py.inc"
     ;
-
-std::string read_text(const char* path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 bool exists(const char* path) { return access(path, F_OK) == 0; }
 
@@ -69,7 +63,7 @@ Finding ask_driver(const std::string& python, bool& answers) {
             "returns " +
                 std::to_string(code) + ", see nvidia-smi"};
   answers = true;
-  std::string first = read_text("/proc/driver/nvidia/version");
+  std::string first = text_of_file("/proc/driver/nvidia/version");
   first = first.substr(0, first.find('\n'));
   return {Verdict::ok, "a driver answers: CUDA " + std::to_string(version / 1000) + "." +
                            std::to_string(version % 1000 / 10) + ", " + std::to_string(devices) +
@@ -96,7 +90,7 @@ void add_torch(const std::map<std::string, std::string>& torch, bool answers, st
 
 // What keeps CUPTI from recording the GPU, with the cure of each.
 void add_obstacles(std::vector<Finding>& out) {
-  bool admin_only = read_text("/proc/driver/nvidia/params").find("RmProfilingAdminOnly: 1") != std::string::npos;
+  bool admin_only = text_of_file("/proc/driver/nvidia/params").find("RmProfilingAdminOnly: 1") != std::string::npos;
   if (admin_only && geteuid() != 0)
     out.push_back({Verdict::off,
                    "the driver lets only root profile GPUs; if a run reports that it was refused: put 'options nvidia "

@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <vector>
 
 #include "base/directory.h"
+#include "base/text_file.h"
 
 namespace tprof::hang {
 namespace {
@@ -20,8 +20,7 @@ std::string task(int pid, int tid, const char* name) {
 
 // The fields of a stat file from the third one on, which follow the name in brackets.
 std::vector<std::string> stat_fields(const std::string& path) {
-  std::ifstream file(path);
-  std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::string text = text_of_file(path);
   size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return {};
   std::istringstream words(text.substr(name_end + 1));

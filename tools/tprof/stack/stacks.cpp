@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/secrets.h"
+#include "base/text_file.h"
 #include "remote/core.h"
 #include "remote/images.h"
 #include "remote/process.h"
@@ -33,11 +33,6 @@ constexpr size_t kMaxTableBytes = 1 << 30;                 // of line tables tha
 constexpr int kTries = 5;                                  // of a thread that does not stand still
 constexpr char kEvaluates[] = "_PyEval_EvalFrameDefault";  // the interpreter's loop
 constexpr u64 kMutexOwner = 8;                             // in glibc's pthread_mutex_t: the owner's id, 4 bytes
-
-std::string text_of_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 std::string task_file(int pid, int tid, const char* name) {
   return text_of_file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/" + name);
