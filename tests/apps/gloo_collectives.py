@@ -105,7 +105,7 @@ def rank_of_job(rank):
     given = {} if HOW == "env" else {"rank": rank, "world_size": WORLD}
     dist.init_process_group("gloo", **given)
     globals()[WHAT](torch, dist, rank)
-    dist.destroy_process_group()
+    gloo_job.leave(dist)
 
 
 def started_as():

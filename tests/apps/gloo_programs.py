@@ -269,7 +269,7 @@ def rank_of_job(rank):
     dist.init_process_group("gloo", rank=rank, world_size=WORLD)
     for name in NAMES:
         globals()[name](torch, dist, rank)
-    dist.destroy_process_group()
+    gloo_job.leave(dist)
 
 
 if __name__ == "__main__":

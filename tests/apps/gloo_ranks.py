@@ -6,6 +6,8 @@ import subprocess
 import sys
 import time
 
+from gloo_job import leave
+
 WORLD = int(sys.argv[3]) if len(sys.argv) > 3 else 2
 
 
@@ -31,7 +33,7 @@ def train(rank, steps, late):
         optimizer.zero_grad()
         model(batch).sum().backward()
         optimizer.step()
-    torch.distributed.destroy_process_group()
+    leave(torch.distributed)
 
 
 if "RANK" in os.environ:
